@@ -1,0 +1,53 @@
+# Third-party libraries, as imported targets. Distribution packages first; SKYLINE_TORCH_ROOT and CMAKE_PREFIX_PATH
+# point at others.
+
+find_package(Threads REQUIRED)
+find_package(OpenSSL REQUIRED COMPONENTS Crypto)
+find_package(ZLIB REQUIRED)
+find_package(fmt REQUIRED)
+find_package(spdlog REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(yaml-cpp REQUIRED)
+if(NOT TARGET yaml-cpp::yaml-cpp)  # 0.7 exports the bare name only
+  add_library(yaml-cpp::yaml-cpp ALIAS yaml-cpp)
+endif()
+
+# The C binding alone: one binary then runs under Open MPI 4.1 and 5, and never links libmpi_cxx.
+find_package(MPI REQUIRED COMPONENTS C)
+
+# The serial library: thread-safe and independent of the MPI in use; one file has one writer here.
+set(HDF5_PREFER_PARALLEL OFF)
+find_package(HDF5 REQUIRED COMPONENTS C)
+
+set(SKYLINE_TORCH_ROOT "$ENV{SKYLINE_TORCH_ROOT}" CACHE PATH "Folder of LibTorch: has lib/ and include/")
+if(NOT SKYLINE_TORCH_ROOT)
+  set(SKYLINE_TORCH_ROOT "${PROJECT_SOURCE_DIR}/.deps/wheels/torch" CACHE PATH "" FORCE)
+endif()
+if(NOT EXISTS "${SKYLINE_TORCH_ROOT}/lib/libtorch_cpu.so")
+  message(FATAL_ERROR "No lib/libtorch_cpu.so in SKYLINE_TORCH_ROOT=${SKYLINE_TORCH_ROOT}: run scripts/setup, or set SKYLINE_TORCH_ROOT")
+endif()
+# Not find_package(Torch): it enables CUDA, edits global flags and puts torch's own fmt before the system's.
+# -idirafter keeps torch's bundled fmt behind the distribution's and its headers free of our warnings.
+foreach(library c10 torch_cpu)
+  add_library(skyline_torch::${library} SHARED IMPORTED)
+  set_target_properties(skyline_torch::${library} PROPERTIES
+    IMPORTED_LOCATION "${SKYLINE_TORCH_ROOT}/lib/lib${library}.so"
+    INTERFACE_COMPILE_OPTIONS
+      "SHELL:-idirafter ${SKYLINE_TORCH_ROOT}/include;SHELL:-idirafter ${SKYLINE_TORCH_ROOT}/include/torch/csrc/api/include")
+endforeach()
+# libtorch_cpu needs libcupti and libcudart (no driver): beside the wheel, or wherever the loader finds them.
+set(skyline_torch_companions "${SKYLINE_TORCH_ROOT}/../nvidia/cu13/lib")
+if(IS_DIRECTORY "${skyline_torch_companions}")
+  set_property(TARGET skyline_torch::torch_cpu APPEND PROPERTY
+    INTERFACE_LINK_OPTIONS "-Wl,-rpath-link,${skyline_torch_companions}")
+endif()
+
+find_program(SKYLINE_CCACHE ccache)
+if(SKYLINE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${SKYLINE_CCACHE}")
+endif()
+find_program(SKYLINE_MOLD mold)
+if(SKYLINE_MOLD)
+  add_link_options(-fuse-ld=mold)
+endif()

@@ -1,0 +1,20 @@
+# skyline_add_module(NAME SOURCES ... PUBLIC ... PRIVATE ...): one static library a module, with house flags.
+
+add_library(skyline_flags INTERFACE)
+target_compile_options(skyline_flags INTERFACE
+  -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wnon-virtual-dtor
+  $<$<BOOL:${SKYLINE_WERROR}>:-Werror>)
+if(SKYLINE_SANITIZE)
+  target_compile_options(skyline_flags INTERFACE -fsanitize=${SKYLINE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=undefined)
+  target_link_options(skyline_flags INTERFACE -fsanitize=${SKYLINE_SANITIZE})
+endif()
+
+function(skyline_add_module name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
+  add_library(skyline_${name} STATIC ${ARG_SOURCES})
+  add_library(skyline::${name} ALIAS skyline_${name})
+  target_include_directories(skyline_${name}
+    PUBLIC ${PROJECT_SOURCE_DIR}/include
+    PRIVATE ${PROJECT_SOURCE_DIR}/src)
+  target_link_libraries(skyline_${name} PUBLIC ${ARG_PUBLIC} PRIVATE skyline_flags ${ARG_PRIVATE})
+endfunction()

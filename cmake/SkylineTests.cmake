@@ -1,0 +1,34 @@
+# skyline_add_test(MODULE SOURCES ... LIBRARIES ...): a GoogleTest program, one CTest entry a test case.
+# skyline_add_mpi_test(MODULE NAME SOURCES ... LIBRARIES ... RANKS 1 2 3): the same program under mpirun; NAME.npR.
+
+find_package(GTest REQUIRED)
+include(GoogleTest)
+
+function(skyline_test_program target)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
+  add_executable(${target} ${ARG_SOURCES})
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/tests ${PROJECT_SOURCE_DIR}/src)
+  target_compile_definitions(${target} PRIVATE SKYLINE_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  target_link_libraries(${target} PRIVATE ${ARG_LIBRARIES} skyline_flags)
+endfunction()
+
+function(skyline_add_test module)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
+  skyline_test_program(${module}_tests SOURCES ${ARG_SOURCES} LIBRARIES ${ARG_LIBRARIES} GTest::gmock GTest::gtest_main)
+  gtest_discover_tests(${module}_tests TEST_PREFIX "${module}." DISCOVERY_TIMEOUT 60
+    PROPERTIES TIMEOUT 300 LABELS "unit;${module}")
+endfunction()
+
+set(skyline_mpi_environment
+  "OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;OMPI_MCA_mpi_yield_when_idle=1;OMPI_MCA_rmaps_base_oversubscribe=1;OMPI_MCA_btl_tcp_if_include=lo;OMPI_MCA_oob_tcp_if_include=lo;OMP_NUM_THREADS=1")
+
+function(skyline_add_mpi_test module name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES;RANKS" ${ARGN})
+  skyline_test_program(${module}_${name} SOURCES ${ARG_SOURCES} LIBRARIES ${ARG_LIBRARIES} GTest::gmock)
+  foreach(ranks ${ARG_RANKS})
+    add_test(NAME ${module}.${name}.np${ranks}
+      COMMAND ${MPIEXEC_EXECUTABLE} --oversubscribe ${MPIEXEC_NUMPROC_FLAG} ${ranks} $<TARGET_FILE:${module}_${name}>)
+    set_tests_properties(${module}.${name}.np${ranks} PROPERTIES
+      TIMEOUT 120 PROCESSORS 2 LABELS "mpi;${module}" ENVIRONMENT "${skyline_mpi_environment}")
+  endforeach()
+endfunction()

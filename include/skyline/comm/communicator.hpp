@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace skyline::comm {
+
+/// An operation under way. Destroying an unfinished one is an InternalError (the buffers must outlive it).
+class Request {
+ public:
+  virtual ~Request() = default;
+  /// Whether the operation is complete; never blocks; drives progress.
+  virtual bool test() = 0;
+};
+
+/// Ranks that work together. Engine and tests see this interface only; one implementation is MPI, the other a
+/// single process without MPI. All operations are nonblocking, collective and matched by the order of calls;
+/// buffers belong to the caller and must live until the request is complete. Used by one thread, the rank's
+/// main thread.
+class Communicator {
+ public:
+  virtual ~Communicator() = default;
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+  /// `bytes` has the same size on every rank.
+  virtual std::unique_ptr<Request> broadcast(std::span<std::byte> bytes, int root) = 0;
+  /// `all` is [size x mine.size()] on root, empty elsewhere; `mine` has the same size on every rank.
+  virtual std::unique_ptr<Request> scatter(std::span<const std::byte> all, std::span<std::byte> mine,
+                                           int root) = 0;
+  virtual std::unique_ptr<Request> gather(std::span<const std::byte> mine, std::span<std::byte> all,
+                                          int root) = 0;
+  virtual std::unique_ptr<Request> barrier() = 0;
+};
+
+/// Polls with a growing pause until the request is complete.
+void wait(Request& request);
+
+/// Collective: the root's text on every rank.
+std::string broadcast_text(Communicator& communicator, std::string text, int root);
+/// Collective: every rank's text, [size] on root, empty elsewhere.
+std::vector<std::string> gather_texts(Communicator& communicator, const std::string& text, int root);
+
+}  // namespace skyline::comm

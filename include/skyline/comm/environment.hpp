@@ -1,0 +1,41 @@
+#pragma once
+
+#include "skyline/comm/communicator.hpp"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace skyline::comm {
+
+/// Place of this rank on its node.
+struct NodePlace {
+  std::string host;
+  int local_rank = 0;
+  int local_size = 1;
+  int node_count = 1;
+  /// Processors of this rank alone: its affinity mask, shared out evenly among the ranks of the node whose
+  /// masks overlap. At least one.
+  std::vector<int> processors;
+};
+
+/// MPI, started and stopped; or one process without it, when no launcher started us. One object in main();
+/// destroyed last. MPI_Init_thread with FUNNELED, errors returned (not fatal) on the world before it is
+/// duplicated.
+class Environment {
+ public:
+  static std::unique_ptr<Environment> start();
+  virtual ~Environment() = default;
+  virtual Communicator& world() = 0;
+  virtual const NodePlace& place() const = 0;
+  /// "mpirun (Open MPI 4.1.4), 3 ranks on 1 node" or "one process, no MPI".
+  virtual std::string describe() const = 0;
+  /// Ends all ranks now: for an error on one rank while others wait. Flushes, then MPI_Abort(exit_code), or
+  /// _exit.
+  [[noreturn]] virtual void abort(int exit_code) = 0;
+};
+
+/// One process, no MPI.
+std::unique_ptr<Communicator> make_local_communicator();
+
+}  // namespace skyline::comm

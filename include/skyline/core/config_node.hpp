@@ -1,0 +1,95 @@
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace skyline {
+
+/// Where a piece of the user's input stands; line and column count from 1, 0 = unknown.
+struct SourcePosition {
+  std::string file;
+  int line = 0;
+  int column = 0;
+};
+
+/// One node of the user's configuration: a neutral tree that every module reads its own section from,
+/// independent of the file format. Each node knows where it stands, so every error names file, line and key:
+///   `configs/a.yaml:12: space.parameters.depth: expected a list of values, got 3`
+/// Values are immutable after construction; copies are deep.
+class ConfigNode {
+ public:
+  enum class Kind { kNull, kScalar, kList, kMap };
+  struct Entry;  // {key, value}
+
+  ConfigNode() = default;  // null, nowhere
+  static ConfigNode make_null(SourcePosition position);
+  static ConfigNode make_scalar(std::string text, SourcePosition position, bool quoted = false);
+  static ConfigNode make_list(std::vector<ConfigNode> items, SourcePosition position);
+  static ConfigNode make_map(std::vector<Entry> entries, SourcePosition position);
+
+  Kind kind() const { return kind_; }
+  bool is_scalar() const { return kind_ == Kind::kScalar; }
+  bool is_list() const { return kind_ == Kind::kList; }
+  bool is_map() const { return kind_ == Kind::kMap; }
+  bool is_null() const { return kind_ == Kind::kNull; }
+  bool quoted() const { return quoted_; }
+  const SourcePosition& position() const { return position_; }
+  /// Dotted key path from the root, e.g. "space.network[0].body[1].conv2d". Set by assign_paths.
+  const std::string& path() const { return path_; }
+
+  /// Typed reads. @throws UserError naming file, line, key path, what was expected and what was found
+  const std::string& as_text() const;
+  std::int64_t as_integer() const;
+  double as_number() const;
+  bool as_flag() const;
+  const std::vector<ConfigNode>& items() const;
+  const std::vector<Entry>& entries() const;
+
+  /// The value of a key of this map, or nullptr. @throws UserError if this is not a map
+  const ConfigNode* find(std::string_view key) const;
+  /// The value of a key that must be there. @throws UserError ("missing key `x`")
+  const ConfigNode& at(std::string_view key) const;
+  /// @throws UserError for the first key that is not in `keys`, with the nearest one as "did you mean"
+  void allow_only(std::initializer_list<std::string_view> keys) const;
+
+  /// @throws UserError "<file>:<line>: <path>: expected <expected>, got <what is here>"
+  [[noreturn]] void fail_expected(std::string_view expected) const;
+  /// @throws UserError "<file>:<line>: <path>: <message>"
+  [[noreturn]] void fail(std::string_view message) const;
+  /// What is here, shortened for messages: `3`, `a list of 4`, `a map`, `nothing`.
+  std::string describe() const;
+
+  /// Sets path() on this node and all below it. Call once on the root after building or changing a tree.
+  void assign_paths(const std::string& own_path = {});
+  /// Replaces or adds the value at a dotted path of map keys ("search.iterations"), making maps on the way.
+  /// Call assign_paths on the root afterwards. @throws UserError if the path leads through a scalar or a list
+  void set(std::string_view dotted_path, ConfigNode value);
+
+ private:
+  Kind kind_ = Kind::kNull;
+  bool quoted_ = false;
+  SourcePosition position_;
+  std::string path_;
+  std::string text_;
+  std::vector<ConfigNode> items_;
+  std::vector<Entry> entries_;
+};
+
+struct ConfigNode::Entry {
+  std::string key;
+  ConfigNode value;
+  SourcePosition key_position;
+};
+
+/// Dotted path of the first scalar, list length or key in which the two trees differ; empty if they are
+/// equal. Positions do not count; numbers that are equal as numbers are equal (1e-4 and 0.0001).
+std::string first_difference(const ConfigNode& left, const ConfigNode& right);
+
+/// The candidate nearest to `word` by edit distance, if near enough to be a likely misspelling; else empty.
+std::string nearest_word(std::string_view word, const std::vector<std::string>& candidates);
+
+}  // namespace skyline

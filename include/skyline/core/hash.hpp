@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace skyline {
+
+/// First eight bytes of SHA-256, big-endian: stable over versions, machines and compilers.
+std::uint64_t stable_hash64(std::string_view text);
+
+/// Lower-case hex digests.
+std::string sha256_hex(std::span<const std::byte> bytes);
+std::string sha256_hex(std::string_view text);
+std::string sha1_hex(std::string_view text);
+
+/// 16 lower-case hex digits.
+std::string to_hex(std::uint64_t value);
+
+}  // namespace skyline

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <vector>
+
+namespace skyline {
+
+/// The processors that this process may run on (its affinity mask), ascending.
+std::vector<int> allowed_processors();
+
+/// Binds the calling thread to one processor. Returns false, and changes nothing, where the system refuses.
+bool bind_this_thread(int processor);
+
+/// CPU seconds used so far by the calling thread, and by the whole process.
+double thread_cpu_seconds();
+double process_cpu_seconds();
+
+}  // namespace skyline

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string_view>
+#include <utility>
+
+namespace skyline {
+
+/// A stream of random numbers, the same on every machine and compiler for one seed (xoshiro256**, seeded by
+/// SplitMix64). The standard library's distributions are not used: their results differ between
+/// implementations.
+/// @see Blackman and Vigna, ACM TOMS 47(4), 2021
+class RandomStream {
+ public:
+  explicit RandomStream(std::uint64_t seed);
+
+  std::uint64_t next();
+  /// Uniform in [0, bound), without bias. @pre bound > 0
+  std::uint64_t below(std::uint64_t bound);
+  /// Uniform in [0, 1), 53 bits.
+  double uniform();
+  /// Index drawn with probability weights[i] / sum(weights). @pre some weight > 0, none negative
+  std::size_t weighted(std::span<const double> weights);
+
+  /// Fisher-Yates.
+  template <typename T>
+  void shuffle(std::span<T> values) {
+    for (std::size_t i = values.size(); i > 1; --i) {
+      std::swap(values[i - 1], values[static_cast<std::size_t>(below(i))]);
+    }
+  }
+
+ private:
+  std::uint64_t state_[4];
+};
+
+/// A seed for the part of the program that `purpose` names, made of a parent seed and further numbers.
+/// Nothing else (rank, slot, time, address) ever goes into a seed.
+std::uint64_t derive_seed(std::uint64_t seed, std::string_view purpose,
+                          std::initializer_list<std::uint64_t> numbers = {});
+
+}  // namespace skyline

@@ -1,0 +1,91 @@
+#pragma once
+
+#include "skyline/comm/environment.hpp"
+#include "skyline/objective/evaluator.hpp"
+#include "skyline/objective/objective_set.hpp"
+#include "skyline/search/searcher.hpp"
+#include "skyline/store/journal.hpp"
+#include "skyline/store/run_folder.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace skyline::engine {
+
+enum class KeepWeights { kNone, kFront, kAll };
+
+struct EngineOptions {
+  std::uint64_t seed = 1;
+  double epochs = 1;                   // budget of search trials
+  std::optional<double> final_epochs;  // full training of the front after the search; nothing: none
+  std::optional<std::size_t>
+      window;  // trials asked and not committed, at most; nothing: a generation at a time
+  KeepWeights keep_weights = KeepWeights::kFront;
+  bool coordinator_only = false;     // rank 0 does not train; needs 2 ranks
+  std::optional<std::size_t> slots;  // a rank; nothing: its processors / threads_per_slot, at least 1
+  int threads_per_slot = 1;
+};
+
+/// What a slot did, in seconds of wall clock.
+struct SlotAccount {
+  int rank = 0;
+  int slot = 0;
+  std::string host;
+  std::size_t trials = 0;
+  double setup_s = 0;
+  double train_s = 0;
+  double validate_s = 0;
+  double latency_s = 0;
+  double idle_s = 0;  // wall - all of the above
+};
+
+struct RunAccount {
+  double wall_s = 0;               // of this job, from the start of the engine to its end
+  std::vector<SlotAccount> slots;  // this job's slots, by rank and slot
+  double utilization() const;      // busy / (wall * slots); busy = train + validate + latency
+};
+
+/// Rank 0 is told what happens; called by its main thread; must be quick.
+class RunObserver {
+ public:
+  virtual ~RunObserver() = default;
+  /// Slots of the whole run, trials already in the journal, upper bound of all trials.
+  virtual void started(const std::vector<SlotAccount>& slots, std::size_t replayed, std::size_t expected) = 0;
+  /// A new commit (not called for replayed ones); `in_flight` trials are asked and not committed.
+  virtual void committed(const objective::CommittedTrial& trial, bool on_front, std::size_t in_flight) = 0;
+  virtual void phase_changed(objective::Phase phase, std::size_t expected) = 0;
+  /// Called about ten times a second from the main loop: progress line, heartbeat, status file.
+  virtual void tick() = 0;
+};
+
+struct RunResult {
+  std::vector<objective::CommittedTrial> committed;  // rank 0: the whole journal; else empty
+  std::vector<bool> on_front;  // of the search phase's front; final trials: those of that front
+  std::string finish_reason;
+  RunAccount account;
+};
+
+/// What a run works on; references outlive the call. `replay` and `journal` matter on rank 0 alone.
+struct RunInputs {
+  comm::Environment& environment;
+  const space::SearchSpace& space;
+  const objective::ObjectiveSet& objectives;
+  objective::Evaluator& evaluator;
+  const search::SearchOptions& search;
+  EngineOptions options;
+  store::RunPaths paths;
+  std::optional<store::JournalContents> replay;  // a journal to go on from
+  store::JournalHeader header;                   // of a new journal
+};
+
+/// Collective: the whole run. Rank 0 asks, scatters, commits, tells; every rank trains.
+/// @throws UserError, InternalError; the caller reports and ends all ranks (Environment::abort)
+RunResult run(const RunInputs& inputs, RunObserver& observer);
+
+/// Seed of a trial's training: of the run's seed, the architecture and the budget alone.
+std::uint64_t trial_seed(std::uint64_t run_seed, space::ArchId arch, double epochs);
+
+}  // namespace skyline::engine

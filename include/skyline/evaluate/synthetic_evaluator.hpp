@@ -1,0 +1,24 @@
+#pragma once
+
+#include "skyline/core/config_node.hpp"
+#include "skyline/objective/evaluator.hpp"
+
+#include <memory>
+
+namespace skyline::evaluate {
+
+/// Synthetic results from a closed formula of the network: for trying out a configuration or a cluster, and
+/// for tests.
+struct SyntheticOptions {
+  double seconds_per_gflop =
+      0;                    // a trial sleeps this long per 1e9 FLOPs of its network and epoch; 0: not at all
+  double failure_rate = 0;  // share of architectures (by hash of the arch id) whose trials fail
+  /// Reads `synthetic: {...}`. @throws UserError
+  static SyntheticOptions parse(const ConfigNode& section);
+};
+
+/// Metrics: those of the training evaluator (same names and order). validation_accuracy grows and saturates
+/// with the network's parameters, plus noise that is a hash of arch id and seed. Deterministic.
+std::unique_ptr<objective::Evaluator> make_synthetic_evaluator(const SyntheticOptions& options);
+
+}  // namespace skyline::evaluate

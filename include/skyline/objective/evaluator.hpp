@@ -1,0 +1,49 @@
+#pragma once
+
+#include "skyline/objective/trial.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace skyline::objective {
+
+/// A tensor by layer name ("conv2d_0.weight"), float32, row-major (convolution weights [out, in, kernel,
+/// kernel]).
+struct NamedTensor {
+  std::string name;
+  std::vector<std::int64_t> dims;
+  std::vector<float> values;
+};
+
+/// What an evaluator may use of the slot that it runs in. One a running trial; used by that slot's thread
+/// alone.
+class EvaluationContext {
+ public:
+  virtual ~EvaluationContext() = default;
+  /// The slot should end the trial soon; the evaluator returns Failure{kStopped}.
+  virtual bool stop_requested() const = 0;
+  /// Share of the work done, 0 to 1; cheap, called once in a while.
+  virtual void progress(double fraction) = 0;
+  /// Whether keep_weights should be called after training.
+  virtual bool wants_weights() const = 0;
+  virtual void keep_weights(std::vector<NamedTensor> weights) = 0;
+  /// The evaluator fills in setup_s, train_s, validate_s, latency_s.
+  virtual TrialTiming& timing() = 0;
+};
+
+/// Turns a trial into a result: LibTorch training, a table, a synthetic cost. One object a rank.
+class Evaluator {
+ public:
+  virtual ~Evaluator() = default;
+  /// Names of what it measures, fixed for the object's life, the same on all ranks.
+  virtual std::vector<std::string> metrics() const = 0;
+  /// Expected work of a trial, in units that are comparable within a run; > 0. A function of network and
+  /// budget.
+  virtual double predicted_cost(const Trial& trial) const = 0;
+  /// Evaluates; called by several slot threads at once. Depends on the trial alone, never on rank, slot or
+  /// time. Every error of the trial itself is a Failure, not an exception.
+  virtual Outcome evaluate(const Trial& trial, EvaluationContext& context) = 0;
+};
+
+}  // namespace skyline::objective

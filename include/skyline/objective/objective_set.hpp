@@ -1,0 +1,64 @@
+#pragma once
+
+#include "skyline/core/config_node.hpp"
+#include "skyline/objective/trial.hpp"
+#include "skyline/space/network.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace skyline::objective {
+
+enum class Sense { kMinimize, kMaximize };
+
+/// A number to minimize or maximize. Computed ones (`parameters`, `flops`, `macs`, `peak_activation_bytes`)
+/// come from the network alone and cost nothing; the others are measured by the evaluator.
+struct Objective {
+  std::string metric;
+  Sense sense = Sense::kMinimize;
+  bool computed = false;
+  std::size_t measured_index = 0;  // into Measurements::values, if not computed
+};
+
+/// Inclusive bounds of a metric. A computed one is checked before any training.
+struct Constraint {
+  std::string metric;
+  double low = 0;
+  double high = 0;
+  bool computed = false;
+  std::size_t measured_index = 0;
+};
+
+std::vector<std::string> computed_metric_names();
+/// @throws InternalError for a name that is not computed
+double computed_metric(const space::Network& network, std::string_view metric);
+
+/// The objectives and constraints of a run. Immutable.
+class ObjectiveSet {
+ public:
+  /// Reads `objectives` (list of {maximize: NAME} or {minimize: NAME}) and `constraints` (list of {NAME:
+  /// [low, high]}; may be null). `measured` are the evaluator's metrics, Evaluator::metrics().
+  /// @throws UserError, e.g. for an unknown metric ("did you mean"), no objective, low > high
+  static ObjectiveSet parse(const ConfigNode& objectives, const ConfigNode* constraints,
+                            const std::vector<std::string>& measured);
+
+  const std::vector<Objective>& objectives() const { return objectives_; }
+  const std::vector<Constraint>& constraints() const { return constraints_; }
+  /// Names of measured metrics that an objective or a constraint needs.
+  std::vector<std::string> measured_needed() const;
+
+  /// Whether the network meets every computed constraint.
+  bool feasible(const space::Network& network) const;
+  /// Objective values in the user's sense, [num_objectives]; nothing if the trial failed, a needed metric is
+  /// NaN, or a measured constraint is not met: such trials are never on the front and never parents.
+  std::optional<std::vector<double>> values(const CommittedTrial& committed) const;
+  /// The same with maximized columns negated, so that every column is minimized.
+  std::optional<std::vector<double>> minimized(const CommittedTrial& committed) const;
+
+ private:
+  std::vector<Objective> objectives_;
+  std::vector<Constraint> constraints_;
+};
+
+}  // namespace skyline::objective

@@ -1,0 +1,58 @@
+#pragma once
+
+#include "skyline/engine/run.hpp"
+#include "skyline/objective/objective_set.hpp"
+#include "skyline/space/search_space.hpp"
+#include "skyline/store/run_folder.hpp"
+
+#include <iosfwd>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace skyline::report {
+
+/// What the reports are made from.
+struct ReportInputs {
+  const space::SearchSpace& space;
+  const objective::ObjectiveSet& objectives;
+  const std::vector<std::string>& metrics;  // Evaluator::metrics()
+  const std::vector<objective::CommittedTrial>& committed;
+  const std::vector<bool>& on_front;  // [committed.size()]
+};
+
+/// pareto.json: the front; models.json: every trial; both with architecture, objectives, constraints, budget,
+/// seed, status. search_state.csv: one row a search trial, columns as Archai's (ARCHAI 1.5) plus parameters
+/// and costs. Published whole. @throws UserError
+void write_pareto_json(const store::RunPaths& paths, const ReportInputs& inputs);
+void write_models_json(const store::RunPaths& paths, const ReportInputs& inputs);
+void write_search_state_csv(const store::RunPaths& paths, const ReportInputs& inputs);
+
+/// Hypervolume of the search front. The reference point is per objective: accuracy-like maximized metrics 0;
+/// minimized ones the largest value that any successful search trial had, times 1.1. Returned with the point,
+/// in the user's senses.
+struct FrontVolume {
+  double volume = 0;
+  std::vector<double> reference;
+};
+FrontVolume front_volume(const ReportInputs& inputs);
+
+/// Table of the front, best first objective first, with the test accuracy where full training was done.
+std::string front_table(const ReportInputs& inputs);
+/// Account of time: a row a slot and the sum: trials, set-up, training, validation, latency, idle,
+/// utilization. More than 16 slots: per node.
+std::string account_table(const engine::RunAccount& account);
+
+/// Progress on a terminal (one line, rewritten, with ETA), one log line a commit, and status.json every 2 s
+/// for `skyline status`. ETA from the time of this job's commits and the trials left.
+std::unique_ptr<engine::RunObserver> make_progress(const store::RunPaths& paths,
+                                                   const objective::ObjectiveSet& objectives,
+                                                   const space::SearchSpace& space,
+                                                   const std::vector<std::string>& metrics, bool terminal);
+
+/// What `skyline status RUN` prints, from status.json, the claim and the journal alone; works while the run
+/// goes on.
+/// @throws UserError if RUN is no run folder
+std::string status_text(const store::RunPaths& paths);
+
+}  // namespace skyline::report

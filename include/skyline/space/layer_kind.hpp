@@ -1,0 +1,49 @@
+#pragma once
+
+#include "skyline/space/network.hpp"
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace skyline::space {
+
+/// Reads a layer's attributes from the configuration with the genotype's values already in place. Handed to
+/// LayerKind::resolve; wraps the source node so that errors name file, line and key.
+class AttributeReader {
+ public:
+  virtual ~AttributeReader() = default;
+  /// Integer attribute, at least `minimum`. @throws UserError if missing (without a default) or out of range
+  virtual std::int64_t integer(std::string_view name, std::int64_t minimum) = 0;
+  virtual std::int64_t integer_or(std::string_view name, std::int64_t minimum, std::int64_t fallback) = 0;
+  virtual double number_or(std::string_view name, double fallback) = 0;
+  virtual bool flag_or(std::string_view name, bool fallback) = 0;
+  virtual std::string text_or(std::string_view name, std::string_view fallback) = 0;
+  /// True if the attribute is a number here ("padding: 1") and not a word ("padding: same").
+  virtual bool is_number(std::string_view name) = 0;
+  /// @throws UserError with file, line, key path of the layer
+  [[noreturn]] virtual void fail(std::string_view message) = 0;
+};
+
+/// What the space knows of a kind of layer: attributes, shapes, tensors, costs. Stateless. A new kind is one
+/// class and one registration (`register_layer_kind`) here, and one op in the trainer (train/layer_op.hpp).
+class LayerKind {
+ public:
+  virtual ~LayerKind() = default;
+  virtual std::string_view name() const = 0;
+  /// The names of attributes that the kind takes; others are refused with "did you mean".
+  virtual std::vector<std::string> attribute_names() const = 0;
+  /// Fills attributes, output, tensors and cost of `layer`, whose kind, inputs and input shape are set.
+  /// @throws UserError through `reader` if attributes or shapes do not fit
+  virtual void resolve(Layer& layer, AttributeReader& reader) const = 0;
+};
+
+/// Adds a kind; a second one of the same name is an InternalError.
+void register_layer_kind(std::unique_ptr<LayerKind> kind);
+/// nullptr if unknown.
+const LayerKind* find_layer_kind(std::string_view name);
+std::vector<std::string> layer_kind_names();
+
+}  // namespace skyline::space

@@ -1,0 +1,74 @@
+#pragma once
+
+#include "skyline/core/config_node.hpp"
+#include "skyline/core/random.hpp"
+#include "skyline/space/genotype.hpp"
+#include "skyline/space/network.hpp"
+#include "skyline/space/value.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace skyline::space {
+
+/// A named parameter. Weights count in random sampling only.
+struct Parameter {
+  std::string name;
+  std::vector<Value> values;    // at least one, all different
+  std::vector<double> weights;  // same length, positive
+};
+
+/// The network that a genotype builds.
+struct Architecture {
+  ArchId id{};
+  Genotype genotype;
+  std::vector<bool> used;  // used[p]: the network's text depends on parameter p having been read
+  Network network;
+};
+
+/// What the data brings into a space: input shape and number of classes ($classes).
+struct DataShape {
+  Shape input;
+  std::int64_t classes = 0;
+};
+
+/// A search space, immutable after parsing; all threads share it.
+class SearchSpace {
+ public:
+  /// Reads the `space` section: {parameters: {...}, network: [...]}; see docs/space.md for the language.
+  /// @throws UserError with source positions, e.g. for an empty choice, an unknown layer or a misspelt key
+  static SearchSpace parse(const ConfigNode& section, const DataShape& data,
+                           double mutation_probability = 0.3);
+
+  const std::vector<Parameter>& parameters() const;
+  const DataShape& data() const;
+  /// Product of the numbers of values, saturating at 2^63 - 1; genotypes, not architectures.
+  std::int64_t genotype_count() const;
+  /// The genotype with this number in lexicographic order of choices. @pre number < genotype_count()
+  Genotype genotype_at(std::int64_t number) const;
+
+  Genotype sample(RandomStream& random) const;
+  /// A genotype that builds another architecture: each used parameter is redrawn with the mutation
+  /// probability, at least one changes. Nothing if the space has a single architecture reachable this way.
+  /// Never a no-op.
+  std::optional<Genotype> mutate(const Genotype& parent, RandomStream& random) const;
+  /// Uniform crossover that differs from both parents as an architecture, or nothing after bounded tries.
+  std::optional<Genotype> cross(const Genotype& first, const Genotype& second, RandomStream& random) const;
+  /// @throws UserError if the network cannot be built (shapes that do not fit): such genotypes are invalid
+  Architecture build(const Genotype& genotype) const;
+
+  /// "depth=3 kernel=5 width=16", in declaration order.
+  std::string describe(const Genotype& genotype) const;
+  /// Archai's id of the genotype: SHA-1 of the Python text of the tuple of floats in declaration order,
+  /// unused `nan`.
+  std::string archai_id(const Architecture& architecture) const;
+
+ private:
+  struct State;
+  std::shared_ptr<const State> state_;
+};
+
+}  // namespace skyline::space

@@ -1,0 +1,24 @@
+#pragma once
+
+#include "skyline/core/config_node.hpp"
+
+#include <cstdint>
+#include <string>
+#include <variant>
+
+namespace skyline::space {
+
+/// A value of a parameter or of a layer's attribute.
+using Value = std::variant<std::int64_t, double, std::string, bool>;
+
+/// Shortest text that reads back to the same value; integers without a point.
+std::string to_text(const Value& value);
+
+/// Integer if the scalar reads as one, else number, else flag (true/false), else text. Quoted scalars are
+/// text.
+Value read_value(const ConfigNode& scalar);
+
+/// The value as a number; text throws UserError.
+double as_number(const Value& value);
+
+}  // namespace skyline::space

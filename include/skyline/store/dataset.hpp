@@ -1,0 +1,76 @@
+#pragma once
+
+#include "skyline/space/search_space.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace skyline::store {
+
+/// Images and labels of one part (train or test), as they are before they go into a file.
+struct ImageSet {
+  std::vector<std::uint8_t> images;  // [count, channels, height, width]
+  std::vector<std::int32_t> labels;  // [count], 0 to classes - 1
+};
+
+struct DatasetContents {
+  space::Shape shape;
+  std::vector<std::string> class_names;
+  ImageSet train;
+  ImageSet test;
+  std::string source;        // where it came from and its terms, for people
+  double value_scale = 255;  // largest pixel value: 255, or 16 for the UCI digits
+};
+
+/// Writes the HDF5 layout of docs/files.md (contiguous uint8 images and int32 labels for train and test,
+/// class names, per-channel mean and deviation of train after division by value_scale, source, SHA-256 of
+/// each array), published whole. @throws UserError
+void write_dataset(const std::filesystem::path& path, const DatasetContents& contents);
+
+/// A part of a data set, mapped read-only: the ranks of a node share one copy in memory.
+struct MappedImages {
+  std::span<const std::uint8_t> images;  // [count, channels, height, width]
+  std::span<const std::int32_t> labels;  // [count]
+  std::size_t count() const { return labels.size(); }
+};
+
+/// A data set file, open and mapped. Immutable, shared by all threads.
+class Dataset {
+ public:
+  /// `verify` recomputes the checksums (one rank a node does). @throws UserError: missing, truncated, not
+  /// HDF5, not ours, damaged
+  static std::shared_ptr<const Dataset> open(const std::filesystem::path& path, bool verify);
+  virtual ~Dataset() = default;
+
+  virtual const space::Shape& shape() const = 0;
+  virtual const std::vector<std::string>& class_names() const = 0;
+  virtual const std::vector<double>& mean() const = 0;       // [channels], of images / value_scale
+  virtual const std::vector<double>& deviation() const = 0;  // [channels]
+  virtual double value_scale() const = 0;
+  virtual const MappedImages& train() const = 0;
+  virtual const MappedImages& test() const = 0;
+  virtual const std::string& content_hash() const = 0;  // SHA-256 over the stored checksums
+};
+
+/// The training set's indices in two parts, ascending. Stratified: each class gives the same share, rounded
+/// so that the total is round(fraction * n); seeded; disjoint; together complete.
+struct SplitIndices {
+  std::vector<std::int64_t> train;
+  std::vector<std::int64_t> validation;
+};
+/// @param fraction  in [0, 1); @throws UserError if a part would be empty although fraction > 0
+SplitIndices stratified_split(std::span<const std::int32_t> labels, double fraction, std::uint64_t seed);
+
+/// Importers: read the files that the sets are published as. @throws UserError naming file, expected and
+/// found (wrong IDX magic, truncated file, labels out of range, wrong row length)
+DatasetContents import_mnist(const std::filesystem::path& folder);  // 4 IDX files, with or without .gz
+DatasetContents import_cifar10(
+    const std::filesystem::path& folder);  // binary version: data_batch_{1..5}.bin, test_batch.bin
+/// CSV (.gz or plain): 64 pixels 0..16, then the label. The last fifth of every class becomes the test set.
+DatasetContents import_digits(const std::filesystem::path& file);
+
+}  // namespace skyline::store

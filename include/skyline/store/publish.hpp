@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <span>
+#include <string_view>
+
+namespace skyline::store {
+
+/// Publishes a file whole: temporary name in the same folder, write, fsync, rename, fsync of the folder.
+/// Readers see the old file or the new one, never a part. @throws UserError naming the file and the system's
+/// reason; the temporary is removed
+void publish_file(const std::filesystem::path& path, std::span<const std::byte> bytes);
+void publish_file(const std::filesystem::path& path, std::string_view text);
+
+/// Removes temporaries that a killed run left in `folder` (not below it). Returns how many.
+std::size_t remove_temporaries(const std::filesystem::path& folder);
+
+/// The whole file. @throws UserError ("cannot read ...: No such file or directory")
+std::string read_file(const std::filesystem::path& path);
+
+}  // namespace skyline::store

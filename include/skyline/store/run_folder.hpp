@@ -1,0 +1,38 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+namespace skyline::store {
+
+/// Names inside a run folder (DESIGN.md section 6).
+struct RunPaths {
+  std::filesystem::path root;
+  std::filesystem::path config() const { return root / "config.yaml"; }
+  std::filesystem::path journal() const { return root / "journal.jsonl"; }
+  std::filesystem::path tables() const { return root / "run.h5"; }
+  std::filesystem::path weights(const std::string& id) const { return root / "weights" / (id + ".h5"); }
+  std::filesystem::path models_json() const { return root / "models.json"; }
+  std::filesystem::path pareto_json() const { return root / "pareto.json"; }
+  std::filesystem::path search_state_csv() const { return root / "search_state.csv"; }
+  std::filesystem::path status_json() const { return root / "status.json"; }
+  std::filesystem::path log() const { return root / "logs" / "skyline.log"; }
+  std::filesystem::path owner() const { return root / "owner.json"; }
+};
+
+/// The claim of one running job on a run folder, without file locks: owner.json, made exclusively, holds
+/// host, process id, the process' start time and a heartbeat. A claim is stale, and taken over, if its
+/// process is gone (same host) or its heartbeat is older than 60 s (another host).
+class RunClaim {
+ public:
+  /// Makes the folder (and weights/, logs/) if need be. @throws UserError: unwritable; another run is active
+  /// ("...is in use by process 123 on host x, heartbeat 2 s ago")
+  static std::unique_ptr<RunClaim> take(const RunPaths& paths);
+  virtual ~RunClaim() = default;  // gives the claim back
+  /// Renews the heartbeat if it is older than 10 s; cheap. @throws UserError if somebody else took the folder
+  /// over
+  virtual void renew() = 0;
+};
+
+}  // namespace skyline::store

@@ -1,0 +1,30 @@
+#pragma once
+
+#include "skyline/objective/evaluator.hpp"
+#include "skyline/objective/trial.hpp"
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace skyline::store {
+
+/// Trained parameters and buffers with their provenance.
+struct WeightsFile {
+  std::string arch_id;
+  std::string genotype;  // SearchSpace::describe
+  std::string phase;
+  objective::TrialNumber trial = 0;
+  std::uint64_t seed = 0;
+  double epochs = 0;
+  std::vector<std::uint64_t> parents;  // trial numbers
+  std::vector<objective::NamedTensor> tensors;
+};
+
+/// HDF5: one float32 dataset a tensor under /tensors/<layer>/<name>, provenance as attributes of the root;
+/// made in memory, published whole. @throws UserError
+void write_weights(const std::filesystem::path& path, const WeightsFile& weights);
+/// @throws UserError: missing, not ours, damaged
+WeightsFile read_weights(const std::filesystem::path& path);
+
+}  // namespace skyline::store

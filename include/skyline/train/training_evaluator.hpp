@@ -1,0 +1,61 @@
+#pragma once
+
+#include "skyline/core/config_node.hpp"
+#include "skyline/objective/evaluator.hpp"
+#include "skyline/store/dataset.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace skyline::train {
+
+struct OptimizerOptions {
+  enum class Kind { kAdam, kSgd };
+  Kind kind = Kind::kAdam;
+  double learning_rate = 1e-3;
+  double beta1 = 0.9;       // adam
+  double beta2 = 0.999;     // adam
+  double epsilon = 1e-8;    // adam
+  double momentum = 0.9;    // sgd
+  bool nesterov = false;    // sgd
+  double weight_decay = 0;  // L2, added to the gradient
+};
+
+/// How inputs are scaled: kUnit: pixels / value_scale; kStandard: then minus mean, over deviation, per
+/// channel.
+enum class Normalization { kUnit, kStandard };
+
+struct LatencyOptions {
+  std::int64_t batch = 1;  // samples a forward pass
+  int warmup = 5;
+  int repeats = 30;  // the median is reported
+};
+
+/// The `training` section.
+struct TrainingOptions {
+  double epochs = 1;  // a fraction is honoured to the step: steps = max(1, round(epochs * steps an epoch))
+  std::int64_t batch = 32;
+  OptimizerOptions optimizer;
+  int threads = 1;  // a slot
+  LatencyOptions latency;
+  /// @throws UserError
+  static TrainingOptions parse(const ConfigNode& section);
+};
+
+/// The names that the training evaluator measures, in the order of Measurements::values:
+/// validation_accuracy [0,1], validation_loss, train_loss, latency_ms, test_accuracy, steps.
+std::vector<std::string> training_metrics();
+
+/// Trains networks with LibTorch on the CPU. Results depend on trial, data and options alone.
+/// @param measure_latency  whether latency_ms is needed; NaN else
+/// The test set is used for trials of Phase::kFinal only.
+std::unique_ptr<objective::Evaluator> make_training_evaluator(const TrainingOptions& options,
+                                                              Normalization normalization,
+                                                              std::shared_ptr<const store::Dataset> dataset,
+                                                              store::SplitIndices split,
+                                                              bool measure_latency);
+
+}  // namespace skyline::train
