@@ -92,4 +92,7 @@ std::string first_difference(const ConfigNode& left, const ConfigNode& right);
 /// The candidate nearest to `word` by edit distance, if near enough to be a likely misspelling; else empty.
 std::string nearest_word(std::string_view word, const std::vector<std::string>& candidates);
 
+/// The second half of an error about an unknown word: "did you mean `width`?", or "known here: a, b, c".
+std::string suggestion(std::string_view word, const std::vector<std::string>& candidates);
+
 }  // namespace skyline

@@ -1,0 +1,113 @@
+#include "skyline/core/log.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include <cerrno>
+#include <cstdio>
+#include <memory>
+#include <mutex>
+
+#include <spdlog/logger.h>
+#include <spdlog/sinks/basic_file_sink.h>
+#include <spdlog/sinks/stdout_color_sinks.h>
+
+namespace skyline::log {
+namespace {
+
+using Logger = std::unique_ptr<spdlog::logger>;
+
+// Loggers, not bare sinks: they report a full disk on the terminal instead of throwing into the caller.
+struct State {
+  std::mutex mutex;
+  std::string prefix;
+  Level terminal_level = Level::kInfo;
+  Logger terminal;
+  Logger file;
+};
+
+Logger make_logger(std::shared_ptr<spdlog::sinks::sink> sink, const char* pattern) {
+  auto logger = std::make_unique<spdlog::logger>("skyline", std::move(sink));
+  logger->set_level(spdlog::level::debug);
+  logger->flush_on(spdlog::level::debug);
+  logger->set_pattern(pattern);
+  return logger;
+}
+
+// Never destroyed: threads may still write while the program ends. Every line is flushed as it is written.
+State& state() {
+  static State& instance = *[] {
+    auto* fresh = new State;
+    fresh->terminal = make_logger(std::make_shared<spdlog::sinks::stderr_color_sink_st>(), "%H:%M:%S %^%v%$");
+    return fresh;
+  }();
+  return instance;
+}
+
+spdlog::level::level_enum spdlog_level(Level level) {
+  switch (level) {
+    case Level::kDebug:
+      return spdlog::level::debug;
+    case Level::kInfo:
+      return spdlog::level::info;
+    case Level::kWarning:
+      return spdlog::level::warn;
+    case Level::kError:
+      return spdlog::level::err;
+  }
+  throw InternalError("unknown log level");
+}
+
+// Plain information carries no level word: terminal lines stay short.
+std::string_view terminal_word(Level level) {
+  if (level == Level::kError) return "error: ";
+  if (level == Level::kWarning) return "warning: ";
+  return {};
+}
+
+void check_writable(const std::string& file) {
+  errno = 0;
+  std::FILE* handle = std::fopen(file.c_str(), "ab");
+  if (handle == nullptr) {
+    throw UserError(file + ": cannot open the log file for writing: " + system_error_text(errno));
+  }
+  std::fclose(handle);
+}
+
+Logger open_file(const std::string& file) {
+  check_writable(file);  // spdlog's own message would lack the system's reason in our form
+  try {
+    return make_logger(std::make_shared<spdlog::sinks::basic_file_sink_st>(file),
+                       "%Y-%m-%d %H:%M:%S.%e %l %v");
+  } catch (const spdlog::spdlog_ex& problem) {
+    throw UserError(file + ": cannot open the log file for writing: " + problem.what());
+  }
+}
+
+}  // namespace
+
+void write(Level level, std::string_view message) {
+  State& log = state();
+  const std::lock_guard lock(log.mutex);
+  const std::string start = log.prefix.empty() ? std::string() : log.prefix + ' ';
+  if (level >= log.terminal_level) {
+    log.terminal->log(spdlog_level(level), start + std::string(terminal_word(level)) + std::string(message));
+  }
+  if (log.file) log.file->log(spdlog_level(level), start + std::string(message));
+}
+
+void start(const Options& options) {
+  Logger file = options.file.empty() ? nullptr : open_file(options.file);
+  State& log = state();
+  const std::lock_guard lock(log.mutex);
+  log.prefix = options.prefix;
+  log.terminal_level = options.terminal_level;
+  log.file = std::move(file);
+}
+
+void stop() {
+  State& log = state();
+  const std::lock_guard lock(log.mutex);
+  log.file.reset();
+}
+
+}  // namespace skyline::log

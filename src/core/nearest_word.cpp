@@ -1,0 +1,61 @@
+#include "skyline/core/config_node.hpp"
+
+#include <algorithm>
+#include <cctype>
+
+namespace skyline {
+namespace {
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  for (char& letter : result) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  return result;
+}
+
+// Damerau-Levenshtein distance, restricted: insert, delete, replace one letter, swap two neighbours; case
+// does not count. Keeps the last three rows of the table.
+std::size_t edit_distance(const std::string& left, const std::string& right) {
+  std::vector<std::size_t> before_last(right.size() + 1);
+  std::vector<std::size_t> last(right.size() + 1);
+  std::vector<std::size_t> row(right.size() + 1);
+  for (std::size_t j = 0; j < last.size(); ++j) last[j] = j;
+  for (std::size_t i = 1; i <= left.size(); ++i) {
+    row[0] = i;
+    for (std::size_t j = 1; j <= right.size(); ++j) {
+      const std::size_t replaced = last[j - 1] + (left[i - 1] == right[j - 1] ? 0 : 1);
+      row[j] = std::min({last[j] + 1, row[j - 1] + 1, replaced});
+      const bool swapped = i > 1 && j > 1 && left[i - 1] == right[j - 2] && left[i - 2] == right[j - 1];
+      if (swapped) row[j] = std::min(row[j], before_last[j - 2] + 1);
+    }
+    std::swap(before_last, last);
+    std::swap(last, row);
+  }
+  return last[right.size()];
+}
+
+}  // namespace
+
+std::string nearest_word(std::string_view word, const std::vector<std::string>& candidates) {
+  std::string nearest;
+  std::size_t smallest = std::string::npos;
+  for (const std::string& candidate : candidates) {
+    const std::size_t distance = edit_distance(lower(word), lower(candidate));
+    const std::size_t longer = std::max(word.size(), candidate.size());
+    // A third of the letters may be wrong, but never all of them.
+    if (distance > (longer + 2) / 3 || distance >= longer || distance >= smallest) continue;
+    smallest = distance;
+    nearest = candidate;
+  }
+  return nearest;
+}
+
+std::string suggestion(std::string_view word, const std::vector<std::string>& candidates) {
+  const std::string nearest = nearest_word(word, candidates);
+  if (!nearest.empty()) return "did you mean `" + nearest + "`?";
+  if (candidates.empty()) return "none is known here";
+  std::string list;
+  for (const std::string& candidate : candidates) list += (list.empty() ? "" : ", ") + candidate;
+  return "known here: " + list;
+}
+
+}  // namespace skyline
