@@ -3,6 +3,7 @@
 #include "skyline/core/error.hpp"
 #include "skyline/core/hash.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <numeric>
 #include <string>
@@ -56,12 +57,13 @@ double RandomStream::uniform() {
 }
 
 std::size_t RandomStream::weighted(std::span<const double> weights) {
+  const bool valid = std::all_of(weights.begin(), weights.end(), [](double weight) { return weight >= 0; });
+  require(valid, "RandomStream::weighted got a negative weight");
   const double total = std::accumulate(weights.begin(), weights.end(), 0.0);
   require(total > 0, "RandomStream::weighted needs a positive weight");
   double left = uniform() * total;
   std::size_t last_positive = 0;
   for (std::size_t i = 0; i < weights.size(); ++i) {
-    require(weights[i] >= 0, "RandomStream::weighted got a negative weight");
     if (weights[i] == 0) continue;
     if (left < weights[i]) return i;
     left -= weights[i];

@@ -1,0 +1,32 @@
+#include "skyline/core/backoff.hpp"
+
+#include "skyline/core/processors.hpp"
+
+#include <gtest/gtest.h>
+
+namespace skyline {
+namespace {
+
+double seconds_of(int pauses, Backoff& backoff) {
+  const auto start = std::chrono::steady_clock::now();
+  for (int i = 0; i < pauses; ++i) backoff.pause();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+TEST(Backoff, GrowsToTenMillisecondsAndStartsShortAgainAfterWork) {
+  Backoff backoff;
+  EXPECT_GE(seconds_of(7, backoff), 0.0127);  // 0.1 + 0.2 + ... + 6.4 ms
+  EXPECT_GE(seconds_of(2, backoff), 0.020);
+  backoff.reset();
+  EXPECT_LT(seconds_of(1, backoff), 0.010);
+}
+
+TEST(Backoff, UsesNoCoreWhileItWaits) {
+  Backoff backoff;
+  const double before = thread_cpu_seconds();
+  seconds_of(15, backoff);
+  EXPECT_LT(thread_cpu_seconds() - before, 0.01);
+}
+
+}  // namespace
+}  // namespace skyline

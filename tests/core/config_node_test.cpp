@@ -1,0 +1,126 @@
+#include "skyline/core/config_node.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include "support/user_error_of.hpp"
+#include "support/yaml_config.hpp"
+
+#include <limits>
+
+#include <gtest/gtest.h>
+
+namespace skyline {
+namespace {
+
+using testing::config_from_yaml;
+using testing::user_error_of;
+
+ConfigNode scalar(const std::string& text, bool quoted = false) {
+  return ConfigNode::make_scalar(text, {"a.yaml", 3, 5}, quoted);
+}
+
+TEST(ConfigNode, ReadsScalarsAsTheirTypes) {
+  EXPECT_EQ(scalar("-12").as_integer(), -12);
+  EXPECT_EQ(scalar("+7").as_integer(), 7);
+  EXPECT_DOUBLE_EQ(scalar("1.0e-4").as_number(), 1e-4);
+  EXPECT_DOUBLE_EQ(scalar("3").as_number(), 3.0);
+  EXPECT_EQ(scalar(".inf").as_number(), std::numeric_limits<double>::infinity());
+  EXPECT_TRUE(scalar("true").as_flag());
+  EXPECT_FALSE(scalar("false").as_flag());
+  EXPECT_EQ(scalar("same").as_text(), "same");
+}
+
+TEST(ConfigNode, RefusesScalarsOfAnotherType) {
+  EXPECT_EQ(user_error_of([] { scalar("3.5").as_integer(); }), "a.yaml:3: expected a whole number, got 3.5");
+  EXPECT_EQ(user_error_of([] { scalar("99999999999999999999").as_integer(); }),
+            "a.yaml:3: expected a whole number, got 99999999999999999999");
+  EXPECT_EQ(user_error_of([] { scalar("nan").as_number(); }), "a.yaml:3: expected a number, got nan");
+  EXPECT_EQ(user_error_of([] { scalar("1e999").as_number(); }), "a.yaml:3: expected a number, got 1e999");
+  EXPECT_EQ(user_error_of([] { scalar("+-1").as_number(); }), "a.yaml:3: expected a number, got +-1");
+  EXPECT_EQ(user_error_of([] { scalar("yes").as_flag(); }), "a.yaml:3: expected true or false, got yes");
+  EXPECT_EQ(user_error_of([] { scalar("3", true).as_integer(); }),
+            "a.yaml:3: expected a whole number, got \"3\"");
+}
+
+TEST(ConfigNode, NamesFileLineAndPathInErrors) {
+  const ConfigNode root = config_from_yaml("space:\n  parameters:\n    depth: 3\n", "configs/a.yaml");
+  const ConfigNode& depth = root.at("space").at("parameters").at("depth");
+  EXPECT_EQ(depth.path(), "space.parameters.depth");
+  EXPECT_EQ(user_error_of([&] { depth.fail_expected("a list of values"); }),
+            "configs/a.yaml:3: space.parameters.depth: expected a list of values, got 3");
+  EXPECT_EQ(user_error_of([&] { depth.items(); }),
+            "configs/a.yaml:3: space.parameters.depth: expected a list, got 3");
+  EXPECT_EQ(user_error_of([&] { root.at("space").at("network"); }),
+            "configs/a.yaml:2: space: missing key `network`");
+}
+
+TEST(ConfigNode, LeavesUnknownPartsOutOfErrors) {
+  EXPECT_EQ(user_error_of([] { ConfigNode().as_text(); }), "expected a text, got nothing");
+  EXPECT_EQ(user_error_of([] {
+              ConfigNode::make_scalar("x", {"--set", 0, 0}).as_integer();
+            }),
+            "--set: expected a whole number, got x");
+}
+
+TEST(ConfigNode, PathsNameListItems) {
+  const ConfigNode root = config_from_yaml("network: [{repeat: 2, body: [relu, flatten]}]");
+  EXPECT_EQ(root.at("network").items()[0].at("body").items()[1].path(), "network[0].body[1]");
+}
+
+TEST(ConfigNode, DescribesWhatIsThere) {
+  EXPECT_EQ(config_from_yaml("[1, 2, 3, 4]").describe(), "a list of 4");
+  EXPECT_EQ(config_from_yaml("[]").describe(), "an empty list");
+  EXPECT_EQ(config_from_yaml("{a: 1}").describe(), "a map");
+  EXPECT_EQ(config_from_yaml("{}").describe(), "an empty map");
+  EXPECT_EQ(config_from_yaml("~").describe(), "nothing");
+  EXPECT_EQ(scalar("a\nb").describe(), "a b");
+  EXPECT_EQ(scalar(std::string(100, 'x')).describe(), std::string(57, 'x') + "...");
+}
+
+TEST(ConfigNode, SuggestsTheNearestKeyForAMisspeltOne) {
+  const ConfigNode root = config_from_yaml("search:\n  algorithm: random\n  iteratons: 3\n", "a.yaml");
+  EXPECT_EQ(user_error_of([&] {
+              root.at("search").allow_only({"algorithm", "iterations"});
+            }),
+            "a.yaml:3: search: unknown key `iteratons`, did you mean `iterations`?");
+  EXPECT_EQ(user_error_of([&] {
+              root.at("search").allow_only({"algorithm", "seed"});
+            }),
+            "a.yaml:3: search: unknown key `iteratons`, known here: algorithm, seed");
+  EXPECT_NO_THROW(root.at("search").allow_only({"algorithm", "iteratons"}));
+}
+
+TEST(ConfigNode, SetReplacesAddsAndMakesMapsOnTheWay) {
+  ConfigNode root = config_from_yaml("search: {iterations: 5}");
+  root.set("search.iterations", scalar("3"));
+  root.set("run.seed", scalar("9"));
+  root.assign_paths();
+  EXPECT_EQ(root.at("search").at("iterations").as_integer(), 3);
+  EXPECT_EQ(root.at("run").at("seed").as_integer(), 9);
+  EXPECT_EQ(root.at("run").at("seed").path(), "run.seed");
+  EXPECT_EQ(user_error_of([&] { root.set("search.iterations.more", scalar("1")); }),
+            "a.yaml:3: search.iterations: expected a map on the way to `more`, got 3");
+}
+
+TEST(ConfigNode, FirstDifferenceNamesTheKey) {
+  const ConfigNode left = config_from_yaml("{a: 1, b: {c: [1, 2], rate: 1e-4}, text: same}");
+  const auto difference = [&](const std::string& right) {
+    return first_difference(left, config_from_yaml(right));
+  };
+  EXPECT_EQ(difference("{b: {rate: 0.0001, c: [1, 2]}, a: +1, text: \"same\"}"), "");
+  EXPECT_EQ(difference("{a: 2, b: {c: [1, 2], rate: 1e-4}, text: same}"), "a");
+  EXPECT_EQ(difference("{a: 1, b: {c: [1, 3], rate: 1e-4}, text: same}"), "b.c[1]");
+  EXPECT_EQ(difference("{a: 1, b: {c: [1], rate: 1e-4}, text: same}"), "b.c");
+  EXPECT_EQ(difference("{a: 1, b: {c: [1, 2]}, text: same}"), "b.rate");
+  EXPECT_EQ(difference("{a: 1, b: {c: [1, 2], rate: 1e-4}, text: same, more: 1}"), "more");
+  EXPECT_EQ(difference("{a: 1, b: 4, text: same}"), "b");
+}
+
+TEST(ConfigNode, LargeIntegersDifferByOne) {
+  EXPECT_EQ(first_difference(config_from_yaml("{seed: 9007199254740993}"),
+                             config_from_yaml("{seed: 9007199254740992}")),
+            "seed");
+}
+
+}  // namespace
+}  // namespace skyline

@@ -1,0 +1,31 @@
+#include "skyline/core/config_node.hpp"
+
+#include <gtest/gtest.h>
+
+namespace skyline {
+namespace {
+
+const std::vector<std::string> kKinds{"conv2d", "batch_norm", "relu", "max_pool"};
+
+TEST(NearestWord, FindsLikelyMisspellings) {
+  EXPECT_EQ(nearest_word("conv", kKinds), "conv2d");
+  EXPECT_EQ(nearest_word("batchnorm", kKinds), "batch_norm");
+  EXPECT_EQ(nearest_word("ReLU", kKinds), "relu");
+  EXPECT_EQ(nearest_word("rleu", kKinds), "relu");
+  EXPECT_EQ(nearest_word("max-pool", kKinds), "max_pool");
+}
+
+TEST(NearestWord, StaysSilentWhenNothingIsNear) {
+  EXPECT_EQ(nearest_word("transformer", kKinds), "");
+  EXPECT_EQ(nearest_word("x", {"y"}), "");
+  EXPECT_EQ(nearest_word("ab", {"cd"}), "");
+  EXPECT_EQ(nearest_word("anything", {}), "");
+}
+
+TEST(NearestWord, TakesTheNearestAndTheFirstOfEquals) {
+  EXPECT_EQ(nearest_word("with", {"width", "witch", "height"}), "width");
+  EXPECT_EQ(nearest_word("epoch", {"epocha", "epochs"}), "epocha");
+}
+
+}  // namespace
+}  // namespace skyline

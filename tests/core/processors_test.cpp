@@ -1,0 +1,52 @@
+#include "skyline/core/processors.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+namespace skyline {
+namespace {
+
+TEST(Processors, AreAscendingAndAtLeastOne) {
+  const auto processors = allowed_processors();
+  ASSERT_FALSE(processors.empty());
+  EXPECT_TRUE(std::is_sorted(processors.begin(), processors.end()));
+}
+
+TEST(Processors, BindingHoldsForTheCallingThreadOnly) {
+  const auto before = allowed_processors();
+  std::vector<int> inside;
+  std::thread([&] {
+    EXPECT_TRUE(bind_this_thread(before.back()));
+    inside = allowed_processors();
+  }).join();
+  EXPECT_EQ(inside, std::vector<int>{before.back()});
+  EXPECT_EQ(allowed_processors(), before);
+}
+
+TEST(Processors, RefusesToBindToAProcessorThatIsNotThere) {
+  const auto before = allowed_processors();
+  EXPECT_FALSE(bind_this_thread(-1));
+  EXPECT_FALSE(bind_this_thread(100'000));
+  EXPECT_EQ(allowed_processors(), before);
+}
+
+TEST(Processors, CountCpuSecondsOfThreadAndProcess) {
+  const double thread_before = thread_cpu_seconds();
+  const double process_before = process_cpu_seconds();
+  while (thread_cpu_seconds() - thread_before < 0.02) {
+  }
+  EXPECT_GE(process_cpu_seconds() - process_before, 0.019);
+}
+
+TEST(Processors, ASleepingThreadUsesNoCpuTime) {
+  const double before = thread_cpu_seconds();
+  std::this_thread::sleep_for(std::chrono::milliseconds(30));
+  EXPECT_LT(thread_cpu_seconds() - before, 0.01);
+}
+
+}  // namespace
+}  // namespace skyline
