@@ -1,0 +1,145 @@
+#include "skyline/comm/communicator.hpp"
+
+#include "skyline/core/error.hpp"
+#include "skyline/core/processors.hpp"
+
+#include "support/mpi_test.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <numeric>
+#include <set>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace skyline::comm {
+namespace {
+
+using ::testing::HasSubstr;
+
+class CommunicatorTest : public testing::MpiTest {
+ protected:
+  std::size_t ranks() { return static_cast<std::size_t>(size()); }
+};
+
+TEST_F(CommunicatorTest, BroadcastsFromAnyRoot) {
+  for (int root = 0; root < size(); ++root) {
+    std::vector<std::int64_t> values(1000, rank() == root ? root + 5 : -1);
+    wait(*world().broadcast(std::as_writable_bytes(std::span(values)), root));
+    EXPECT_EQ(values, std::vector<std::int64_t>(1000, root + 5));
+  }
+}
+
+TEST_F(CommunicatorTest, ScattersEachRankItsPart) {
+  std::vector<int> all(rank() == 0 ? 3 * ranks() : 0);
+  std::iota(all.begin(), all.end(), 0);
+  std::vector<int> mine(3);
+  wait(*world().scatter(std::as_bytes(std::span(all)), std::as_writable_bytes(std::span(mine)), 0));
+  EXPECT_EQ(mine, (std::vector<int>{3 * rank(), 3 * rank() + 1, 3 * rank() + 2}));
+}
+
+TEST_F(CommunicatorTest, GathersByRank) {
+  const std::vector<int> mine{rank(), 10 * rank()};
+  std::vector<int> all(rank() == 0 ? 2 * ranks() : 0);
+  wait(*world().gather(std::as_bytes(std::span(mine)), std::as_writable_bytes(std::span(all)), 0));
+  for (std::size_t i = 0; i < all.size() / 2; ++i) {
+    EXPECT_EQ(all[2 * i], static_cast<int>(i));
+    EXPECT_EQ(all[2 * i + 1], static_cast<int>(10 * i));
+  }
+}
+
+TEST_F(CommunicatorTest, MatchesSeveralGathersUnderWayByTheirOrder) {
+  constexpr int kGathers = 20;
+  std::vector<int> mine(kGathers);
+  std::vector<std::vector<int>> all(kGathers, std::vector<int>(rank() == 0 ? ranks() : 0));
+  std::vector<std::unique_ptr<Request>> requests;
+  for (std::size_t i = 0; i < kGathers; ++i) {
+    mine[i] = 100 * rank() + static_cast<int>(i);
+    requests.push_back(
+        world().gather(std::as_bytes(std::span(&mine[i], 1)), std::as_writable_bytes(std::span(all[i])), 0));
+  }
+  for (auto& request : requests) wait(*request);
+  for (std::size_t i = 0; i < kGathers; ++i) {
+    for (std::size_t r = 0; r < all[i].size(); ++r) EXPECT_EQ(all[i][r], static_cast<int>(100 * r + i));
+  }
+}
+
+TEST_F(CommunicatorTest, SaysDoneAgainAfterCompletion) {
+  const auto request = world().barrier();
+  wait(*request);
+  EXPECT_TRUE(request->test());
+}
+
+TEST_F(CommunicatorTest, PassesTextsOfAnyLength) {
+  const std::string long_text(100'000, 'x');
+  EXPECT_EQ(broadcast_text(world(), rank() == 0 ? long_text : "mine", 0), long_text);
+  EXPECT_EQ(broadcast_text(world(), "", 0), "");
+  const auto texts = gather_texts(world(), std::string(static_cast<std::size_t>(rank()), 'r'), 0);
+  EXPECT_EQ(texts.size(), rank() == 0 ? ranks() : 0);
+  for (std::size_t r = 0; r < texts.size(); ++r) EXPECT_EQ(texts[r], std::string(r, 'r'));
+}
+
+TEST_F(CommunicatorTest, RefusesARootBufferOfTheWrongSize) {
+  const int mine = 0;
+  std::vector<int> all(ranks() + 1);
+  EXPECT_THROW(
+      world().gather(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(all)), rank()),
+      InternalError);
+}
+
+TEST_F(CommunicatorTest, ReportsAnMpiErrorInsteadOfDying) {
+  if (testing::environment().describe() == "one process, no MPI") return;
+  int value = 0;
+  try {
+    world().broadcast(std::as_writable_bytes(std::span(&value, 1)), size() + 3);
+    ADD_FAILURE() << "a root that does not exist was accepted";
+  } catch (const InternalError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("MPI_Ibcast: MPI_ERR_ROOT"));
+  }
+}
+
+TEST_F(CommunicatorTest, WaitingRanksUseLittleOfACore) {
+  const double before = process_cpu_seconds();
+  const auto begin = std::chrono::steady_clock::now();
+  if (rank() == 0) std::this_thread::sleep_for(std::chrono::seconds(1));
+  wait(*world().barrier());
+  const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begin;
+  EXPECT_LT(process_cpu_seconds() - before, 0.02 * wall.count());
+}
+
+TEST_F(CommunicatorTest, PlacesEveryRankOnProcessorsOfItsOwn) {
+  const NodePlace& place = testing::environment().place();
+  EXPECT_EQ(place.node_count, 1);
+  EXPECT_EQ(place.local_size, size());
+  EXPECT_EQ(place.local_rank, rank());
+  EXPECT_FALSE(place.processors.empty());
+  std::string allowed;
+  for (const int processor : allowed_processors()) allowed += std::to_string(processor) + ' ';
+  std::set<int> of_all_ranks;
+  for (const std::string& mask : gather_texts(world(), allowed, 0)) {
+    std::istringstream numbers(mask);
+    for (int processor = 0; numbers >> processor;) of_all_ranks.insert(processor);
+  }
+  const auto firsts = gather_texts(world(), std::to_string(place.processors.front()), 0);
+  const std::set<std::string> different(firsts.begin(), firsts.end());
+  EXPECT_EQ(different.size(), std::min(of_all_ranks.size(), rank() == 0 ? ranks() : 0));
+}
+
+TEST_F(CommunicatorTest, DescribesItself) {
+  const std::string text = testing::environment().describe();
+  if (size() == 1) {
+    EXPECT_TRUE(text == "one process, no MPI" || text.ends_with("1 rank on 1 node")) << text;
+  } else {
+    EXPECT_THAT(text, HasSubstr("mpirun (Open MPI "));
+    EXPECT_TRUE(text.ends_with(", " + std::to_string(size()) + " ranks on 1 node")) << text;
+  }
+}
+
+}  // namespace
+}  // namespace skyline::comm
