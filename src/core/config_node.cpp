@@ -1,8 +1,7 @@
 #include "skyline/core/config_node.hpp"
 
 #include "skyline/core/error.hpp"
-
-#include "core/scalar_text.hpp"
+#include "skyline/core/scalar_text.hpp"
 
 #include <algorithm>
 
@@ -107,6 +106,9 @@ const ConfigNode& ConfigNode::at(std::string_view key) const {
 
 void ConfigNode::allow_only(std::initializer_list<std::string_view> keys) const {
   for (const Entry& entry : entries()) {
+    if (find(entry.key) != &entry.value) {
+      fail_at(entry.key_position, path_, "key `" + entry.key + "` is given twice");
+    }
     if (std::find(keys.begin(), keys.end(), entry.key) != keys.end()) continue;
     const std::vector<std::string> known(keys.begin(), keys.end());
     fail_at(entry.key_position, path_, "unknown key `" + entry.key + "`, " + suggestion(entry.key, known));

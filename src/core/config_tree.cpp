@@ -1,7 +1,6 @@
 // Operations on whole trees: paths, replacement, comparison.
 #include "skyline/core/config_node.hpp"
-
-#include "core/scalar_text.hpp"
+#include "skyline/core/scalar_text.hpp"
 
 #include <algorithm>
 

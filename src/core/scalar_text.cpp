@@ -1,4 +1,4 @@
-#include "core/scalar_text.hpp"
+#include "skyline/core/scalar_text.hpp"
 
 #include <charconv>
 #include <limits>

@@ -90,6 +90,13 @@ TEST(ConfigNode, SuggestsTheNearestKeyForAMisspeltOne) {
   EXPECT_NO_THROW(root.at("search").allow_only({"algorithm", "iteratons"}));
 }
 
+TEST(ConfigNode, RefusesAKeyThatIsGivenTwice) {
+  const SourcePosition second{"a.yaml", 4, 1};
+  const ConfigNode root = ConfigNode::make_map(
+      {{"seed", scalar("1"), {"a.yaml", 3, 1}}, {"seed", scalar("2"), second}}, {"a.yaml", 3, 1});
+  EXPECT_EQ(user_error_of([&] { root.allow_only({"seed"}); }), "a.yaml:4: key `seed` is given twice");
+}
+
 TEST(ConfigNode, SetReplacesAddsAndMakesMapsOnTheWay) {
   ConfigNode root = config_from_yaml("search: {iterations: 5}");
   root.set("search.iterations", scalar("3"));

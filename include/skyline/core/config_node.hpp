@@ -53,7 +53,8 @@ class ConfigNode {
   const ConfigNode* find(std::string_view key) const;
   /// The value of a key that must be there. @throws UserError ("missing key `x`")
   const ConfigNode& at(std::string_view key) const;
-  /// @throws UserError for the first key that is not in `keys`, with the nearest one as "did you mean"
+  /// @throws UserError for the first key that is not in `keys`, with the nearest one as "did you mean", or
+  /// that is given twice
   void allow_only(std::initializer_list<std::string_view> keys) const;
 
   /// @throws UserError "<file>:<line>: <path>: expected <expected>, got <what is here>"
