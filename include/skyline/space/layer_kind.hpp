@@ -2,7 +2,7 @@
 
 #include "skyline/space/network.hpp"
 
-#include <map>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -25,6 +25,8 @@ class AttributeReader {
   virtual bool is_number(std::string_view name) = 0;
   /// @throws UserError with file, line, key path of the layer
   [[noreturn]] virtual void fail(std::string_view message) = 0;
+  /// The same at one attribute of the layer; at the layer itself where that attribute is not given.
+  [[noreturn]] virtual void fail_at(std::string_view name, std::string_view message) = 0;
 };
 
 /// What the space knows of a kind of layer: attributes, shapes, tensors, costs. Stateless. A new kind is one
@@ -35,12 +37,17 @@ class LayerKind {
   virtual std::string_view name() const = 0;
   /// The names of attributes that the kind takes; others are refused with "did you mean".
   virtual std::vector<std::string> attribute_names() const = 0;
-  /// Fills attributes, output, tensors and cost of `layer`, whose kind, inputs and input shape are set.
-  /// @throws UserError through `reader` if attributes or shapes do not fit
-  virtual void resolve(Layer& layer, AttributeReader& reader) const = 0;
+  /// Fills `layer.attributes`, all of them, whatever the shapes. Apart from `infer` so that a space is
+  /// checked as far as possible before any network is built.
+  /// @throws UserError through `reader` if an attribute is missing or does not fit
+  virtual void read_attributes(Layer& layer, AttributeReader& reader) const = 0;
+  /// Fills output, tensors, flops and macs of `layer`, whose kind, inputs, input shape and attributes are
+  /// set.
+  /// @throws UserError through `reader` if the shapes do not fit
+  virtual void infer(Layer& layer, AttributeReader& reader) const = 0;
 };
 
-/// Adds a kind; a second one of the same name is an InternalError.
+/// Adds a kind, before any space is parsed; a second one of the same name is an InternalError.
 void register_layer_kind(std::unique_ptr<LayerKind> kind);
 /// nullptr if unknown.
 const LayerKind* find_layer_kind(std::string_view name);

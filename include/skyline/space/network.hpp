@@ -48,8 +48,9 @@ struct Layer {
   std::string name;                 // unique in the network: "conv2d_0", "batch_norm_0"
   std::string kind;                 // registered layer kind: "conv2d"
   std::vector<std::size_t> inputs;  // indices of earlier layers; empty = the network's input
-  std::map<std::string, Value>
-      attributes;  // resolved and complete, e.g. {channels: 16, kernel: 3, padding: same}
+  // Resolved and complete: defaults filled in and words turned into numbers, so that equal layers have equal
+  // attributes, e.g. conv2d {bias: true, channels: 16, kernel: 3, padding: 1, stride: 1} for `padding: same`.
+  std::map<std::string, Value> attributes;
   Shape input;
   Shape output;
   std::vector<TensorSpec> tensors;
@@ -68,6 +69,9 @@ struct Network {
   std::string canonical_text() const;
 };
 
+/// An attribute of a resolved layer. @throws InternalError if the layer has none of that name and type
 std::int64_t attribute_integer(const Layer& layer, const std::string& name);
+double attribute_number(const Layer& layer, const std::string& name);
+bool attribute_flag(const Layer& layer, const std::string& name);
 
 }  // namespace skyline::space

@@ -68,6 +68,7 @@ class SearchSpace {
 
  private:
   struct State;
+  void check_some_network_builds() const;
   std::shared_ptr<const State> state_;
 };
 

@@ -1,0 +1,66 @@
+#include "space/layers/layers.hpp"
+
+namespace skyline::space {
+namespace {
+
+class Conv2d final : public LayerKind {
+ public:
+  std::string_view name() const override { return "conv2d"; }
+  std::vector<std::string> attribute_names() const override {
+    return {"channels", "kernel", "stride", "padding", "bias"};
+  }
+  void read_attributes(Layer& layer, AttributeReader& reader) const override;
+  void infer(Layer& layer, AttributeReader& reader) const override;
+};
+
+// `same` becomes the number that it stands for: networks that differ in spelling alone are one architecture.
+std::int64_t read_padding(std::int64_t kernel, AttributeReader& reader) {
+  if (reader.is_number("padding")) return reader.integer("padding", 0);
+  const std::string word = reader.text_or("padding", "same");
+  if (word != "same") reader.fail_at("padding", "expected same or a whole number, got " + word);
+  if (kernel % 2 == 0) {
+    reader.fail_at("padding", "same needs an odd kernel, got kernel " + std::to_string(kernel));
+  }
+  return (kernel - 1) / 2;
+}
+
+void Conv2d::read_attributes(Layer& layer, AttributeReader& reader) const {
+  const std::int64_t kernel = reader.integer("kernel", 1);
+  layer.attributes["channels"] = reader.integer("channels", 1);
+  layer.attributes["kernel"] = kernel;
+  layer.attributes["stride"] = reader.integer_or("stride", 1, 1);
+  layer.attributes["padding"] = read_padding(kernel, reader);
+  layer.attributes["bias"] = reader.flag_or("bias", true);
+}
+
+void Conv2d::infer(Layer& layer, AttributeReader& reader) const {
+  const Shape& input = layer.input;
+  const std::int64_t channels = attribute_integer(layer, "channels");
+  const std::int64_t kernel = attribute_integer(layer, "kernel");
+  const std::int64_t stride = attribute_integer(layer, "stride");
+  const std::int64_t padding = attribute_integer(layer, "padding");
+  if (kernel > input.height + 2 * padding || kernel > input.width + 2 * padding) {
+    reader.fail("kernel " + std::to_string(kernel) + " is larger than its input " + to_text(input) +
+                " with padding " + std::to_string(padding));
+  }
+  layer.output = {channels, sliding_output(input.height, kernel, stride, padding),
+                  sliding_output(input.width, kernel, stride, padding)};
+  const std::int64_t outputs = bounded_product(reader, {channels, layer.output.height, layer.output.width});
+  const std::int64_t fan_in = bounded_product(reader, {input.channels, kernel, kernel});
+  layer.cost.macs = bounded_product(reader, {fan_in, outputs});
+  layer.cost.flops = 2 * layer.cost.macs;
+  layer.tensors.push_back(
+      {"weight", {channels, input.channels, kernel, kernel}, Initializer::kKaimingUniform, fan_in, true});
+  if (attribute_flag(layer, "bias")) {
+    layer.tensors.push_back({"bias", {channels}, Initializer::kKaimingUniform, fan_in, true});
+    layer.cost.flops += outputs;
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<LayerKind> make_conv2d() {
+  return std::make_unique<Conv2d>();
+}
+
+}  // namespace skyline::space

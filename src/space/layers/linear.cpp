@@ -1,0 +1,40 @@
+#include "space/layers/layers.hpp"
+
+namespace skyline::space {
+namespace {
+
+class Linear final : public LayerKind {
+ public:
+  std::string_view name() const override { return "linear"; }
+  std::vector<std::string> attribute_names() const override { return {"features", "bias"}; }
+
+  void read_attributes(Layer& layer, AttributeReader& reader) const override {
+    layer.attributes["features"] = reader.integer("features", 1);
+    layer.attributes["bias"] = reader.flag_or("bias", true);
+  }
+
+  void infer(Layer& layer, AttributeReader& reader) const override {
+    if (layer.input.height != 1 || layer.input.width != 1) {
+      reader.fail("expected a flat input, got " + to_text(layer.input) +
+                  "; put global_average_pool or flatten before it");
+    }
+    const std::int64_t inputs = layer.input.channels;
+    const std::int64_t features = attribute_integer(layer, "features");
+    layer.output = {features, 1, 1};
+    layer.cost.macs = bounded_product(reader, {inputs, features});
+    layer.cost.flops = 2 * layer.cost.macs;
+    layer.tensors.push_back({"weight", {features, inputs}, Initializer::kKaimingUniform, inputs, true});
+    if (attribute_flag(layer, "bias")) {
+      layer.tensors.push_back({"bias", {features}, Initializer::kKaimingUniform, inputs, true});
+      layer.cost.flops += features;
+    }
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<LayerKind> make_linear() {
+  return std::make_unique<Linear>();
+}
+
+}  // namespace skyline::space

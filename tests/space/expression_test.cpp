@@ -1,0 +1,113 @@
+#include "space/expression.hpp"
+
+#include "support/user_error_of.hpp"
+#include "support/yaml_config.hpp"
+
+#include <gtest/gtest.h>
+
+namespace skyline::space {
+namespace {
+
+using skyline::testing::user_error_of;
+
+const std::vector<Parameter> kParameters{
+    {"width", {std::int64_t{16}, std::int64_t{32}}, {1, 1}},
+    {"ratio", {0.5}, {1}},
+    {"padding", {std::string("same"), std::int64_t{0}}, {1, 1}},
+};
+
+Value value_of(const std::string& text, std::vector<bool>* used = nullptr, bool quoted = false) {
+  const Expression expression =
+      Expression::parse(ConfigNode::make_scalar(text, {"a.yaml", 7, 1}, quoted), kParameters);
+  const Genotype genotype{{0, 0, 0}};
+  std::vector<bool> read(kParameters.size());
+  const Value value = expression.evaluate({kParameters, genotype, 10, read});
+  if (used != nullptr) *used = read;
+  return value;
+}
+
+std::int64_t integer_of(const std::string& text) {
+  return std::get<std::int64_t>(value_of(text));
+}
+
+std::string error_of(const std::string& text) {
+  return user_error_of([&] { value_of(text); });
+}
+
+TEST(Expression, WordsNumbersAndFlagsAreThemselves) {
+  EXPECT_EQ(value_of("same"), Value(std::string("same")));
+  EXPECT_EQ(value_of("-3"), Value(std::int64_t{-3}));
+  EXPECT_EQ(value_of("1e-5"), Value(1e-5));
+  EXPECT_EQ(value_of("true"), Value(true));
+  EXPECT_EQ(value_of("3 + 4", nullptr, true), Value(std::string("3 + 4")));
+}
+
+TEST(Expression, CalculatesWithTheUsualPrecedence) {
+  EXPECT_EQ(integer_of("$width * 2"), 32);
+  EXPECT_EQ(integer_of("$width + 2 * 3"), 22);
+  EXPECT_EQ(integer_of("($width + 2) * 3"), 54);
+  EXPECT_EQ(integer_of("$width - 2 - 3"), 11);
+  EXPECT_EQ(integer_of("$width / 4 / 2"), 2);
+  EXPECT_EQ(integer_of("$width % 5 * 2"), 2);
+  EXPECT_EQ(integer_of("-$width + 1"), -15);
+  EXPECT_EQ(integer_of("2 - -3"), 5);
+  EXPECT_EQ(integer_of("min($width, $classes)"), 10);
+  EXPECT_EQ(integer_of("max( min($width,8), 3+4 )"), 8);
+  EXPECT_EQ(integer_of("$width*$width"), 256);
+}
+
+TEST(Expression, IntegersStayIntegersAndFractionsStayFractions) {
+  EXPECT_EQ(value_of("$width / 4"), Value(std::int64_t{4}));
+  EXPECT_EQ(value_of("$width * $ratio"), Value(8.0));
+  EXPECT_EQ(value_of("1 / 4.0"), Value(0.25));
+  EXPECT_EQ(value_of("2.5e-1 + 1"), Value(1.25));
+}
+
+TEST(Expression, AQuotedScalarWithAParameterIsAnExpression) {
+  EXPECT_EQ(value_of("min($width, 4)", nullptr, true), Value(std::int64_t{4}));
+}
+
+TEST(Expression, AParameterAloneMayBeAWord) {
+  EXPECT_EQ(value_of("$padding"), Value(std::string("same")));
+  EXPECT_EQ(error_of("$padding + 1"),
+            "a.yaml:7: in `$padding + 1`: cannot calculate with `$padding`, which may be same");
+}
+
+TEST(Expression, MarksTheParametersThatItReads) {
+  std::vector<bool> used;
+  value_of("$width * 2 + $classes", &used);
+  EXPECT_EQ(used, (std::vector<bool>{true, false, false}));
+}
+
+TEST(Expression, NamesWhatIsWrong) {
+  EXPECT_EQ(error_of("$widht * 2"),
+            "a.yaml:7: in `$widht * 2`: unknown parameter `$widht`, did you mean `$width`?");
+  EXPECT_EQ(error_of("$clases"),
+            "a.yaml:7: in `$clases`: unknown parameter `$clases`, did you mean `$classes`?");
+  EXPECT_EQ(error_of("$width +"),
+            "a.yaml:7: in `$width +`: expected a number, a `$name` or `(`, got the end");
+  EXPECT_EQ(error_of("($width"), "a.yaml:7: in `($width`: expected `)`, got the end");
+  EXPECT_EQ(error_of("$width 2"), "a.yaml:7: in `$width 2`: expected an operator, got `2`");
+  EXPECT_EQ(error_of("mix($width, 2)"),
+            "a.yaml:7: in `mix($width, 2)`: unknown function `mix`, did you mean `min`?");
+  EXPECT_EQ(error_of("2x + $width"), "a.yaml:7: in `2x + $width`: `2x` is not a number");
+  EXPECT_EQ(error_of("$"),
+            "a.yaml:7: in `$`: unknown parameter `$`, known here: $classes, $width, $ratio, $padding");
+  EXPECT_EQ(error_of(std::string(1000, '(') + "$width"),
+            "a.yaml:7: in `" + std::string(1000, '(') + "$width`: nested too deeply");
+}
+
+TEST(Expression, RefusesArithmeticThatIsNotExact) {
+  EXPECT_EQ(error_of("$width / 3"), "a.yaml:7: in `$width / 3`: 16 is not divisible by 3");
+  EXPECT_EQ(error_of("$width / 0"), "a.yaml:7: in `$width / 0`: division of 16 by zero");
+  EXPECT_EQ(error_of("$width % 0"), "a.yaml:7: in `$width % 0`: division of 16 by zero");
+  EXPECT_EQ(error_of("$width / 0.0"), "a.yaml:7: in `$width / 0.0`: the result is not a finite number");
+  EXPECT_EQ(error_of("$width % 0.5"), "a.yaml:7: in `$width % 0.5`: % takes whole numbers only");
+  EXPECT_EQ(error_of("$width * 9223372036854775807"),
+            "a.yaml:7: in `$width * 9223372036854775807`: the result does not fit into 64 bits");
+  EXPECT_EQ(error_of("(-9223372036854775807 - 1) / (0 - 1)"),
+            "a.yaml:7: in `(-9223372036854775807 - 1) / (0 - 1)`: the result does not fit into 64 bits");
+}
+
+}  // namespace
+}  // namespace skyline::space

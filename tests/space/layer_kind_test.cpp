@@ -1,0 +1,171 @@
+#include "skyline/space/layer_kind.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include "space/space_from_yaml.hpp"
+#include "support/user_error_of.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace skyline::space {
+namespace {
+
+using skyline::testing::user_error_of;
+using ::testing::ElementsAre;
+
+const DataShape kImages{{3, 32, 30}, 0};  // 0 classes: the network may end anywhere
+
+Shape output_of(const std::string& list) {
+  return network_from_yaml(list, kImages).layers.back().output;
+}
+std::string error_of(const std::string& list) {
+  return user_error_of([&] { network_from_yaml(list, kImages); });
+}
+
+TEST(LayerKind, AllKindsAreRegistered) {
+  EXPECT_THAT(layer_kind_names(), ElementsAre("batch_norm", "conv2d", "flatten", "global_average_pool",
+                                              "linear", "max_pool", "relu"));
+  EXPECT_EQ(find_layer_kind("conv3d"), nullptr);
+  EXPECT_EQ(find_layer_kind("conv2d")->name(), "conv2d");
+}
+
+TEST(LayerKind, ASecondKindOfOneNameIsOurBug) {
+  class Again final : public LayerKind {
+   public:
+    std::string_view name() const override { return "relu"; }
+    std::vector<std::string> attribute_names() const override { return {}; }
+    void read_attributes(Layer& /*layer*/, AttributeReader& /*reader*/) const override {}
+    void infer(Layer& /*layer*/, AttributeReader& /*reader*/) const override {}
+  };
+  EXPECT_THROW(register_layer_kind(std::make_unique<Again>()), InternalError);
+}
+
+TEST(Conv2d, ShapesFollowKernelStrideAndPadding) {
+  EXPECT_EQ(output_of("[{conv2d: {channels: 8, kernel: 3}}]"), (Shape{8, 32, 30}));
+  EXPECT_EQ(output_of("[{conv2d: {channels: 8, kernel: 3, padding: 0}}]"), (Shape{8, 30, 28}));
+  EXPECT_EQ(output_of("[{conv2d: {channels: 8, kernel: 4, padding: 1}}]"), (Shape{8, 31, 29}));
+  EXPECT_EQ(output_of("[{conv2d: {channels: 8, kernel: 3, stride: 2}}]"), (Shape{8, 16, 15}));
+  EXPECT_EQ(output_of("[{conv2d: {channels: 8, kernel: 5, stride: 3, padding: same}}]"), (Shape{8, 11, 10}));
+}
+
+TEST(Conv2d, TensorsAreTheOnesOfPyTorch) {
+  const Network network = network_from_yaml("[{conv2d: {channels: 8, kernel: 3}}]", kImages);
+  const std::vector<TensorSpec>& tensors = network.layers[0].tensors;
+  ASSERT_EQ(tensors.size(), 2U);
+  EXPECT_EQ(tensors[0].name, "weight");
+  EXPECT_THAT(tensors[0].dims, ElementsAre(8, 3, 3, 3));
+  EXPECT_EQ(tensors[0].elements(), 216);
+  EXPECT_EQ(tensors[1].name, "bias");
+  EXPECT_THAT(tensors[1].dims, ElementsAre(8));
+  for (const TensorSpec& tensor : tensors) {
+    EXPECT_EQ(tensor.initializer, Initializer::kKaimingUniform);
+    EXPECT_EQ(tensor.fan_in, 27);
+    EXPECT_TRUE(tensor.trainable);
+  }
+  EXPECT_EQ(network_from_yaml("[{conv2d: {channels: 8, kernel: 3, bias: false}}]", kImages)
+                .layers[0]
+                .tensors.size(),
+            1U);
+}
+
+TEST(Conv2d, AttributesAreCompleteAndPaddingIsANumber) {
+  const Network network = network_from_yaml("[{conv2d: {channels: 8, kernel: 5}}]", kImages);
+  const Layer& layer = network.layers[0];
+  EXPECT_EQ(attribute_integer(layer, "padding"), 2);
+  EXPECT_EQ(attribute_integer(layer, "stride"), 1);
+  EXPECT_TRUE(attribute_flag(layer, "bias"));
+  EXPECT_EQ(layer.attributes.size(), 5U);
+  EXPECT_THROW(attribute_integer(layer, "groups"), InternalError);
+  EXPECT_THROW(attribute_number(layer, "kernel"), InternalError);
+}
+
+TEST(Conv2d, RefusesWhatDoesNotFit) {
+  EXPECT_EQ(
+      error_of("- conv2d: {channels: 8, kernel: 33, padding: 0}"),
+      "a.yaml:2: space.network[0].conv2d: layer conv2d_0: kernel 33 is larger than its input 3x32x30 with "
+      "padding 0");
+  EXPECT_EQ(error_of("- conv2d: {channels: 8, kernel: 4}"),
+            "a.yaml:2: space.network[0].conv2d: layer conv2d: same needs an odd kernel, got kernel 4");
+  EXPECT_EQ(
+      error_of("- conv2d: {channels: 8, kernel: 3, padding: full}"),
+      "a.yaml:2: space.network[0].conv2d.padding: layer conv2d: expected same or a whole number, got full");
+  EXPECT_EQ(error_of("- conv2d: {channels: 0, kernel: 3}"),
+            "a.yaml:2: space.network[0].conv2d.channels: layer conv2d: expected a whole number of at least "
+            "1, got 0");
+  EXPECT_EQ(error_of("- conv2d: {channels: 8.5, kernel: 3}"),
+            "a.yaml:2: space.network[0].conv2d.channels: layer conv2d: expected a whole number of at least "
+            "1, got 8.5");
+  EXPECT_EQ(error_of("- conv2d: {channels: 8, kernel: 3, bias: 1}"),
+            "a.yaml:2: space.network[0].conv2d.bias: layer conv2d: expected true or false, got 1");
+  EXPECT_EQ(error_of("- conv2d: {channels: 8}"),
+            "a.yaml:2: space.network[0].conv2d: layer conv2d: missing attribute `kernel`");
+}
+
+TEST(Conv2d, RefusesSizesThatWouldOverflow) {
+  EXPECT_EQ(
+      error_of("- conv2d: {channels: 2000000, kernel: 3}"),
+      "a.yaml:2: space.network[0].conv2d.channels: layer conv2d: expected a whole number of at most 1048576, "
+      "got 2000000");
+  EXPECT_EQ(error_of("- conv2d: {channels: 1000000, kernel: 1}\n- conv2d: {channels: 1000000, kernel: 1}"),
+            "a.yaml:3: space.network[1].conv2d: layer conv2d_1: the layer is too large");
+}
+
+TEST(BatchNorm, HasTwoTrainedTensorsAndTwoBuffers) {
+  const Network network = network_from_yaml("[batch_norm]", kImages);
+  const Layer& layer = network.layers[0];
+  EXPECT_EQ(layer.output, layer.input);
+  ASSERT_EQ(layer.tensors.size(), 4U);
+  EXPECT_EQ(layer.tensors[0].initializer, Initializer::kOnes);
+  EXPECT_EQ(layer.tensors[1].initializer, Initializer::kZeros);
+  EXPECT_EQ(layer.tensors[2].name, "running_mean");
+  EXPECT_EQ(layer.tensors[3].name, "running_var");
+  EXPECT_EQ(layer.tensors[3].initializer, Initializer::kOnes);
+  EXPECT_FALSE(layer.tensors[2].trainable || layer.tensors[3].trainable);
+  EXPECT_EQ(layer.cost.parameters, 6);
+  EXPECT_DOUBLE_EQ(attribute_number(layer, "epsilon"), 1e-5);
+  EXPECT_DOUBLE_EQ(attribute_number(layer, "momentum"), 0.1);
+}
+
+TEST(BatchNorm, RefusesImpossibleConstants) {
+  EXPECT_EQ(
+      error_of("- batch_norm: {epsilon: 0}"),
+      "a.yaml:2: space.network[0].batch_norm.epsilon: layer batch_norm: expected a number above 0, got 0.0");
+  EXPECT_EQ(error_of("- batch_norm: {momentum: 1.5}"),
+            "a.yaml:2: space.network[0].batch_norm.momentum: layer batch_norm: expected a number from 0 to "
+            "1, got 1.5");
+  EXPECT_EQ(error_of("- batch_norm: {momentum: high}"),
+            "a.yaml:2: space.network[0].batch_norm.momentum: layer batch_norm: expected a number, got high");
+}
+
+TEST(MaxPool, StrideIsTheKernelUnlessGiven) {
+  EXPECT_EQ(output_of("[{max_pool: {kernel: 2}}]"), (Shape{3, 16, 15}));
+  EXPECT_EQ(output_of("[{max_pool: {kernel: 4}}]"), (Shape{3, 8, 7}));
+  EXPECT_EQ(output_of("[{max_pool: {kernel: 3, stride: 2}}]"), (Shape{3, 15, 14}));
+  EXPECT_EQ(
+      error_of("- max_pool: {kernel: 31}"),
+      "a.yaml:2: space.network[0].max_pool: layer max_pool_0: kernel 31 is larger than its input 3x32x30");
+}
+
+TEST(FlatLayers, GlobalPoolFlattenAndLinearFitTogether) {
+  EXPECT_EQ(output_of("[global_average_pool]"), (Shape{3, 1, 1}));
+  EXPECT_EQ(output_of("[flatten]"), (Shape{2880, 1, 1}));
+  EXPECT_EQ(output_of("[flatten, {linear: {features: 7}}]"), (Shape{7, 1, 1}));
+  EXPECT_EQ(output_of("[flatten, {linear: {features: 7}}, relu, {linear: {features: 4}}]"), (Shape{4, 1, 1}));
+}
+
+TEST(Linear, NeedsAFlatInputAndSaysHow) {
+  EXPECT_EQ(error_of("- relu\n- linear: {features: 10}"),
+            "a.yaml:3: space.network[1].linear: layer linear_0: expected a flat input, got 3x32x30; put "
+            "global_average_pool or flatten before it");
+}
+
+TEST(Linear, BiasIsATensorOfItsOwn) {
+  const Network network = network_from_yaml("[flatten, {linear: {features: 7, bias: false}}]", kImages);
+  ASSERT_EQ(network.layers[1].tensors.size(), 1U);
+  EXPECT_THAT(network.layers[1].tensors[0].dims, ElementsAre(7, 2880));
+  EXPECT_EQ(network.layers[1].tensors[0].fan_in, 2880);
+}
+
+}  // namespace
+}  // namespace skyline::space

@@ -1,0 +1,170 @@
+// What is wrong with a space is said when it is read, with file, line and key.
+#include "space/space_from_yaml.hpp"
+#include "support/user_error_of.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace skyline::space {
+namespace {
+
+using skyline::testing::user_error_of;
+using ::testing::HasSubstr;
+
+const std::string kTail =
+    "network: [{conv2d: {channels: $width, kernel: 1}}, global_average_pool, {linear: {features: $classes}}]";
+
+std::string error_of(const std::string& text) {
+  return user_error_of([&] { space_from_yaml(text); });
+}
+std::string parameter_error(const std::string& width) {
+  return error_of("parameters:\n  width: " + width + "\n" + kTail);
+}
+
+TEST(SpaceErrors, Parameters) {
+  EXPECT_EQ(parameter_error("3"),
+            "a.yaml:2: space.parameters.width: expected {choice: [...]} or {range: [first, last]}, got 3");
+  EXPECT_EQ(parameter_error("{choice: []}"),
+            "a.yaml:2: space.parameters.width.choice: expected a list of values, got an empty list");
+  EXPECT_EQ(parameter_error("{choice: 3}"),
+            "a.yaml:2: space.parameters.width.choice: expected a list of values, got 3");
+  EXPECT_EQ(parameter_error("{choice: [1, 2, 1]}"),
+            "a.yaml:2: space.parameters.width.choice[2]: the value 1 is given twice");
+  EXPECT_EQ(parameter_error("{choice: [1, [2]]}"),
+            "a.yaml:2: space.parameters.width.choice[1]: expected a single value, got a list of 1");
+  EXPECT_EQ(parameter_error("{choise: [1]}"),
+            "a.yaml:2: space.parameters.width: unknown key `choise`, did you mean `choice`?");
+  EXPECT_EQ(parameter_error("{choice: [1], range: [1, 2]}"),
+            "a.yaml:2: space.parameters.width: expected either `choice` or `range`");
+  EXPECT_EQ(parameter_error("{weights: [1]}"),
+            "a.yaml:2: space.parameters.width: expected either `choice` or `range`");
+  EXPECT_EQ(parameter_error("{choice: [1, 2], weights: [1]}"),
+            "a.yaml:2: space.parameters.width.weights: expected a list of 2 weights, one for each value, got "
+            "a list of 1");
+  EXPECT_EQ(parameter_error("{choice: [1, 2], weights: [1, 0]}"),
+            "a.yaml:2: space.parameters.width.weights[1]: expected a weight above 0, got 0");
+}
+
+TEST(SpaceErrors, Ranges) {
+  EXPECT_EQ(parameter_error("{range: [1]}"),
+            "a.yaml:2: space.parameters.width.range: expected [first, last] or [first, last, step], got a "
+            "list of 1");
+  EXPECT_EQ(parameter_error("{range: [5, 1]}"),
+            "a.yaml:2: space.parameters.width.range: the range is empty: 5 is larger than 1");
+  EXPECT_EQ(parameter_error("{range: [1, 2.5]}"),
+            "a.yaml:2: space.parameters.width.range[1]: expected a whole number, got 2.5");
+  EXPECT_EQ(parameter_error("{range: [1, 5, 0]}"),
+            "a.yaml:2: space.parameters.width.range[2]: expected a step of at least 1, got 0");
+  EXPECT_EQ(parameter_error("{range: [1, 5, 2], step: 2}"),
+            "a.yaml:2: space.parameters.width.step: the range has a step already");
+  EXPECT_EQ(parameter_error("{choice: [1, 5], step: 2}"),
+            "a.yaml:2: space.parameters.width.step: a step goes with `range` only");
+  EXPECT_EQ(parameter_error("{range: [1, 1000000]}"),
+            "a.yaml:2: space.parameters.width.range: the range has more than 100000 values");
+  EXPECT_EQ(parameter_error("{range: [-9223372036854775807, 9223372036854775807]}"),
+            "a.yaml:2: space.parameters.width.range: the range has more than 100000 values");
+}
+
+TEST(SpaceErrors, ParameterNames) {
+  EXPECT_EQ(error_of("parameters:\n  2x: {choice: [1]}\n" + kTail),
+            "a.yaml:2: space.parameters.2x: a parameter's name is made of letters, digits and `_`, and "
+            "starts with no "
+            "digit");
+  EXPECT_EQ(
+      error_of("parameters:\n  classes: {choice: [1]}\n" + kTail),
+      "a.yaml:2: space.parameters.classes: `$classes` is the data's number of classes; choose another name");
+  EXPECT_EQ(error_of("parameters:\n  width: {choice: [1]}\n  depth: {range: [1, 2]}\n" + kTail),
+            "a.yaml:3: space.parameters.depth: the network never uses this parameter; write $depth in it, or "
+            "leave the "
+            "parameter out");
+}
+
+TEST(SpaceErrors, Layers) {
+  EXPECT_EQ(error_of("network:\n  - conv: {channels: 3, kernel: 1}"),
+            "a.yaml:2: space.network[0]: unknown layer `conv`, did you mean `conv2d`?");
+  EXPECT_EQ(
+      error_of("network:\n  - transformer"),
+      "a.yaml:2: space.network[0]: unknown layer `transformer`, known here: batch_norm, conv2d, flatten, "
+      "global_average_pool, linear, max_pool, relu");
+  EXPECT_EQ(error_of("network:\n  - conv2d: {chanels: 3, kernel: 1}"),
+            "a.yaml:2: space.network[0].conv2d.chanels: conv2d has no attribute `chanels`, did you mean "
+            "`channels`?");
+  EXPECT_EQ(error_of("network:\n  - relu: {slope: 1}"),
+            "a.yaml:2: space.network[0].relu.slope: relu has no attribute `slope`, none is known here");
+  EXPECT_EQ(error_of("network:\n  - conv2d: 3"),
+            "a.yaml:2: space.network[0].conv2d: expected a map of attributes, got 3");
+  EXPECT_EQ(error_of("network:\n  - conv2d: {channels: [1], kernel: 1}"),
+            "a.yaml:2: space.network[0].conv2d.channels: expected a single value, got a list of 1");
+  EXPECT_EQ(error_of("network:\n  - conv2d:\n    channels: 3"),
+            "a.yaml:2: space.network[0]: expected one layer, as in `relu` or `conv2d: {channels: 16, kernel: "
+            "3}`, got a "
+            "map");
+  EXPECT_EQ(error_of("network:\n  - conv2d: {channels: 3, kernel: $kernl}"),
+            "a.yaml:2: space.network[0].conv2d.kernel: in `$kernl`: unknown parameter `$kernl`, known here: "
+            "$classes");
+}
+
+TEST(SpaceErrors, Sections) {
+  EXPECT_EQ(error_of("{netwrk: [relu]}"), "a.yaml:1: space: unknown key `netwrk`, did you mean `network`?");
+  EXPECT_EQ(error_of("{parameters: {}}"), "a.yaml:1: space: missing key `network`");
+  EXPECT_EQ(error_of("network: []"), "a.yaml:1: space.network: expected a list of layers, got an empty list");
+  EXPECT_EQ(error_of("network: relu"), "a.yaml:1: space.network: expected a list of layers, got relu");
+  EXPECT_EQ(error_of("parameters: 3\nnetwork: [relu]"), "a.yaml:1: space.parameters: expected a map, got 3");
+}
+
+TEST(SpaceErrors, Repeats) {
+  EXPECT_EQ(error_of("network:\n  - {repeat: -1, body: [relu]}"),
+            "a.yaml:2: space.network[0].repeat: expected a whole number of at least 0, got -1");
+  EXPECT_EQ(error_of("network:\n  - {repeat: often, body: [relu]}"),
+            "a.yaml:2: space.network[0].repeat: expected a whole number of at least 0, got often");
+  EXPECT_EQ(error_of("parameters: {d: {range: [0, 3]}}\nnetwork:\n  - {repeat: $d - 2, body: [relu]}"),
+            "a.yaml:3: space.network[0].repeat: expected a whole number of at least 0, got -2 from `$d - 2`");
+  EXPECT_EQ(error_of("network:\n  - {repeat: 2}"), "a.yaml:2: space.network[0]: missing key `body`");
+  EXPECT_EQ(error_of("network:\n  - {body: [relu]}"), "a.yaml:2: space.network[0]: missing key `repeat`");
+  EXPECT_EQ(error_of("network:\n  - {repeat: 2, body: [relu], each: true}"),
+            "a.yaml:2: space.network[0]: unknown key `each`, known here: repeat, body");
+  EXPECT_EQ(error_of("network:\n  - {repeat: 2, body: []}"),
+            "a.yaml:2: space.network[0].body: expected a list of layers, got an empty list");
+  EXPECT_EQ(error_of("network:\n  - {repeat: 1000000000, body: [relu]}"),
+            "a.yaml:2: space.network[0].body[0]: the network has more than 10000 layers");
+}
+
+TEST(SpaceErrors, TheOutputMustFitTheClasses) {
+  EXPECT_EQ(error_of("network: [relu]"),
+            "a.yaml:1: space.network: the network's output 1x28x28 of layer relu_0 does not fit the data's "
+            "10 classes; "
+            "end it with linear: {features: $classes}");
+  EXPECT_EQ(error_of("network: [flatten, {linear: {features: 9}}]"),
+            "a.yaml:1: space.network: the network's output 9x1x1 of layer linear_0 does not fit the data's "
+            "10 classes; "
+            "end it with linear: {features: $classes}");
+  EXPECT_EQ(error_of("network: [{repeat: 0, body: [relu]}]"),
+            "a.yaml:1: space.network: the network has no layers");
+}
+
+TEST(SpaceErrors, AnAttributeThatFitsForNoValueIsFoundWithoutAGenotype) {
+  EXPECT_EQ(error_of("parameters: {d: {choice: [0, 1]}, w: {choice: [8, 16]}}\nnetwork:\n"
+                     "  - {repeat: $d, body: [{conv2d: {channels: $w - 16, kernel: 1}}]}\n"
+                     "  - flatten\n  - linear: {features: $classes}"),
+            "a.yaml:3: space.network[0].body[0].conv2d.channels: layer conv2d: expected a whole number of at "
+            "least 1, "
+            "got -8 from `$w - 16`");
+}
+
+TEST(SpaceErrors, ASpaceWithoutAnyNetworkThatBuilds) {
+  EXPECT_EQ(
+      error_of("parameters: {k: {choice: [31, 33]}}\nnetwork:\n"
+               "  - conv2d: {channels: 1, kernel: $k, padding: 0}\n  - flatten\n  - linear: {features: 10}"),
+      "a.yaml:3: space.network: none of the 2 combinations of parameters builds a network; the first "
+      "problem: "
+      "a.yaml:3: space.network[0].conv2d: layer conv2d_0: kernel 31 is larger than its input 1x28x28 with "
+      "padding "
+      "0");
+  EXPECT_THAT(
+      error_of("parameters: {k: {range: [30, 2000]}}\nnetwork:\n"
+               "  - conv2d: {channels: 1, kernel: $k, padding: 0}\n  - flatten\n  - linear: {features: 10}"),
+      HasSubstr("none of 1000 random combinations of parameters builds a network"));
+}
+
+}  // namespace
+}  // namespace skyline::space
