@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace skyline::store {
@@ -13,7 +14,12 @@ namespace skyline::store {
 void publish_file(const std::filesystem::path& path, std::span<const std::byte> bytes);
 void publish_file(const std::filesystem::path& path, std::string_view text);
 
-/// Removes temporaries that a killed run left in `folder` (not below it). Returns how many.
+/// The same, but only if nothing has that name yet: of several that try, one wins. Returns whether it was
+/// published. @throws UserError as publish_file
+bool publish_new_file(const std::filesystem::path& path, std::string_view text);
+
+/// Removes temporaries that a killed run left in `folder` (not below it): those of processes of this host
+/// that are gone, and those of other hosts that are older than 60 s. Returns how many.
 std::size_t remove_temporaries(const std::filesystem::path& folder);
 
 /// The whole file. @throws UserError ("cannot read ...: No such file or directory")

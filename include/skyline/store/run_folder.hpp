@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace skyline::store {
@@ -21,9 +23,20 @@ struct RunPaths {
   std::filesystem::path owner() const { return root / "owner.json"; }
 };
 
+/// Who holds a run folder, as owner.json says.
+struct RunOwner {
+  std::string host;
+  std::int64_t process = 0;
+  double heartbeat_age_s = 0;
+  bool active = false;  // false: a job that is gone; its claim is stale
+};
+/// For `skyline status`; nothing if nobody claims the folder. Writes nothing. @throws UserError if owner.json
+/// is there and cannot be read
+std::optional<RunOwner> read_owner(const RunPaths& paths);
+
 /// The claim of one running job on a run folder, without file locks: owner.json, made exclusively, holds
-/// host, process id, the process' start time and a heartbeat. A claim is stale, and taken over, if its
-/// process is gone (same host) or its heartbeat is older than 60 s (another host).
+/// host, process id and the process' start time; its modification time is the heartbeat. A claim is stale,
+/// and taken over, if its process is gone (same host) or its heartbeat is older than 60 s (another host).
 class RunClaim {
  public:
   /// Makes the folder (and weights/, logs/) if need be. @throws UserError: unwritable; another run is active

@@ -1,0 +1,79 @@
+#include "skyline/store/publish.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include "store/file_descriptor.hpp"
+#include "store/process_identity.hpp"
+#include "store/temporary_file.hpp"
+
+#include <cerrno>
+#include <chrono>
+#include <ctime>
+#include <system_error>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace skyline::store {
+namespace {
+
+/// A temporary of another host is somebody's unless it has not been touched for this long.
+constexpr std::time_t kForeignAge_s = 60;
+
+bool is_abandoned(const std::filesystem::path& path) {
+  TemporaryName name;
+  if (!parse_temporary_name(path.filename().string(), name)) return false;
+  if (name.host == host_name()) return process_start_ticks(name.process) == 0;
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 && std::time(nullptr) - status.st_mtime > kForeignAge_s;
+}
+
+}  // namespace
+
+void publish_file(const std::filesystem::path& path, std::span<const std::byte> bytes) {
+  TemporaryFile file(path);
+  file.write(bytes);
+  file.replace_target();
+}
+
+void publish_file(const std::filesystem::path& path, std::string_view text) {
+  publish_file(path, std::as_bytes(std::span(text)));
+}
+
+bool publish_new_file(const std::filesystem::path& path, std::string_view text) {
+  TemporaryFile file(path);
+  file.write(std::as_bytes(std::span(text)));
+  return file.become_target();
+}
+
+std::size_t remove_temporaries(const std::filesystem::path& folder) {
+  std::size_t removed = 0;
+  std::error_code error;
+  std::filesystem::directory_iterator entry(folder, error);
+  for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
+    if (is_abandoned(entry->path()) && ::unlink(entry->path().c_str()) == 0) ++removed;
+  }
+  return removed;
+}
+
+std::string read_file(const std::filesystem::path& path) {
+  const FileDescriptor file = open_file(path, O_RDONLY);
+  struct stat status {};
+  if (!file || ::fstat(file.get(), &status) != 0) fail_system("read", path, "", errno);
+  if (S_ISDIR(status.st_mode)) fail_system("read", path, "", EISDIR);
+  std::string text(static_cast<std::size_t>(status.st_size) + 1, '\0');
+  std::size_t filled = 0;
+  for (;;) {
+    const ssize_t count = ::read(file.get(), text.data() + filled, text.size() - filled);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) fail_system("read", path, "", errno);
+    if (count == 0) break;
+    filled += static_cast<std::size_t>(count);
+    if (filled == text.size()) text.resize(2 * text.size());
+  }
+  text.resize(filled);
+  return text;
+}
+
+}  // namespace skyline::store

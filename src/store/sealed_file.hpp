@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace skyline::store {
+
+/// Our HDF5 files begin with a user block of text, the seal, that says what the file is, how long, and with
+/// which SHA-256. It is checked before the HDF5 library sees a byte, because the library may crash on damaged
+/// structure. Large arrays have checksums of their own, so that a file can be opened without reading them.
+struct Seal {
+  struct Array {
+    std::string name;          // without spaces
+    std::uint64_t offset = 0;  // in the file
+    std::uint64_t bytes = 0;
+    std::string sha256;
+  };
+  std::string format;         // "skyline-dataset"
+  std::uint64_t bytes = 0;    // of the whole file
+  std::string structure;      // SHA-256 of everything but the seal and the arrays
+  std::vector<Array> arrays;  // ascending, disjoint
+};
+
+/// Size of the user block.
+inline constexpr std::size_t kSealBytes = 1024;
+
+/// Fills in the user block of `file`.
+/// @param arrays  in any order, disjoint, behind the user block; at most 4; the checksums are computed here
+Seal seal(std::string& file, std::string_view format, std::vector<Seal::Array> arrays);
+
+/// Checks everything but the contents of the arrays.
+/// @param kind  what a person calls such a file: "data set"
+/// @throws UserError "<path>: ..." : empty, not HDF5, HDF5 but not ours, of another format, truncated,
+/// damaged
+Seal check_seal(std::span<const std::byte> file, std::string_view format, std::string_view kind,
+                const std::filesystem::path& path);
+
+/// Checks the contents of the arrays. @throws UserError
+void check_arrays(std::span<const std::byte> file, const Seal& seal, const std::filesystem::path& path);
+
+}  // namespace skyline::store

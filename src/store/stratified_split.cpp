@@ -1,0 +1,75 @@
+#include "skyline/core/error.hpp"
+#include "skyline/core/random.hpp"
+#include "skyline/store/dataset.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string>
+
+namespace skyline::store {
+namespace {
+
+struct ClassShare {
+  std::vector<std::int64_t> members;
+  std::size_t held_out = 0;
+  std::size_t remainder = 0;  // of the exact share, in units of 1 / number of all labels
+};
+
+/// Whole numbers in proportion to the classes' sizes that add up to `total`: the largest remainders are
+/// rounded up, of equal ones the lower label's first.
+void share_out(std::vector<ClassShare>& classes, std::size_t total, std::size_t all) {
+  std::size_t given = 0;
+  for (ClassShare& share : classes) {
+    const std::size_t exact = total * share.members.size();
+    share.held_out = exact / all;
+    share.remainder = exact % all;
+    given += share.held_out;
+  }
+  std::vector<ClassShare*> order;
+  for (ClassShare& share : classes) order.push_back(&share);
+  std::stable_sort(order.begin(), order.end(), [](const ClassShare* left, const ClassShare* right) {
+    return left->remainder > right->remainder;
+  });
+  for (std::size_t i = 0; given < total; ++i, ++given) ++order[i]->held_out;
+}
+
+std::size_t held_out_total(std::size_t all, double fraction) {
+  if (!(fraction >= 0 && fraction < 1)) {
+    throw UserError("validation: expected a share of the training set from 0 to below 1, got " +
+                    std::to_string(fraction));
+  }
+  const auto total = static_cast<std::size_t>(std::llround(fraction * static_cast<double>(all)));
+  if (fraction > 0 && (total == 0 || total == all)) {
+    throw UserError("validation: a share of " + std::to_string(fraction) + " of " + std::to_string(all) +
+                    " images leaves the " + (total == 0 ? "validation" : "training") + " set empty");
+  }
+  return total;
+}
+
+}  // namespace
+
+SplitIndices stratified_split(std::span<const std::int32_t> labels, double fraction, std::uint64_t seed) {
+  const std::size_t total = held_out_total(labels.size(), fraction);
+  std::map<std::int32_t, ClassShare> by_label;
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    by_label[labels[i]].members.push_back(static_cast<std::int64_t>(i));
+  }
+  std::vector<ClassShare> classes;
+  for (auto& entry : by_label) classes.push_back(std::move(entry.second));
+  if (total > 0) share_out(classes, total, labels.size());
+
+  RandomStream random(derive_seed(seed, "validation split"));
+  SplitIndices split;
+  for (ClassShare& share : classes) {
+    random.shuffle(std::span(share.members));
+    const auto border = share.members.begin() + static_cast<std::ptrdiff_t>(share.held_out);
+    split.validation.insert(split.validation.end(), share.members.begin(), border);
+    split.train.insert(split.train.end(), border, share.members.end());
+  }
+  std::sort(split.train.begin(), split.train.end());
+  std::sort(split.validation.begin(), split.validation.end());
+  return split;
+}
+
+}  // namespace skyline::store

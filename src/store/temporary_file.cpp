@@ -1,0 +1,122 @@
+#include "store/temporary_file.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include "store/process_identity.hpp"
+
+#include <atomic>
+#include <cerrno>
+#include <charconv>
+#include <cstdint>
+
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <stdio.h>  // renameat2 is not in <cstdio>
+#include <unistd.h>
+
+namespace skyline::store {
+namespace {
+
+constexpr std::string_view kTask = "write";
+
+std::filesystem::path temporary_path(const std::filesystem::path& target) {
+  static std::atomic<std::uint64_t> counter{0};
+  std::filesystem::path path = target;
+  path += ".tmp." + host_name() + "." + std::to_string(::getpid()) + "." + std::to_string(counter++);
+  return path;
+}
+
+/// Cuts the last ".<digits>" off `text`; false if it does not end so.
+bool cut_number(std::string_view& text, std::uint64_t& number) {
+  const std::size_t dot = text.rfind('.');
+  if (dot == std::string_view::npos) return false;
+  const std::string_view digits = text.substr(dot + 1);
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  if (error != std::errc() || end != digits.data() + digits.size()) return false;
+  text = text.substr(0, dot);
+  return true;
+}
+
+}  // namespace
+
+TemporaryFile::TemporaryFile(const std::filesystem::path& target) : target_(target) {
+  // A name may be left over from a process that had our id.
+  do {
+    path_ = temporary_path(target);
+    file_ = open_file(path_, O_WRONLY | O_CREAT | O_EXCL, 0666);
+  } while (!file_ && errno == EEXIST);
+  if (file_) return;
+  if (errno == ENOENT) {
+    throw UserError("cannot write " + target_.string() + ": there is no folder " +
+                    target_.parent_path().string() + " (make it first)");
+  }
+  fail_system(kTask, target_, "", errno);
+}
+
+TemporaryFile::~TemporaryFile() {
+  remove();
+}
+
+void TemporaryFile::remove() noexcept {
+  if (!path_.empty()) ::unlink(path_.c_str());
+  path_.clear();
+}
+
+void TemporaryFile::write(std::span<const std::byte> bytes) {
+  if (const int error = write_at(file_, bytes, 0)) fail_system(kTask, target_, "write", error);
+  if (const int error = sync_file(file_)) fail_system(kTask, target_, "fsync", error);
+  if (::fstat(file_.get(), &status_) != 0) fail_system(kTask, target_, "fstat", errno);
+  if (const int error = close_file(std::move(file_))) fail_system(kTask, target_, "close", error);
+}
+
+bool TemporaryFile::is_this_file(const std::filesystem::path& path) const {
+  struct stat other {};
+  return ::stat(path.c_str(), &other) == 0 && other.st_ino == status_.st_ino &&
+         other.st_dev == status_.st_dev;
+}
+
+void TemporaryFile::replace_target() {
+  if (::rename(path_.c_str(), target_.c_str()) != 0) {
+    const int error = errno;
+    // NFS: a rename that was done, and sent again because the answer got lost, says that there is no such
+    // file.
+    if (error != ENOENT || !is_this_file(target_)) fail_system(kTask, target_, "rename", error);
+  }
+  path_.clear();
+  if (const int error = sync_folder(target_.parent_path()))
+    fail_system(kTask, target_, "fsync of the folder", error);
+}
+
+bool TemporaryFile::become_target() {
+  if (::link(path_.c_str(), target_.c_str()) != 0) {
+    const int error = errno;
+    if (error == EEXIST && !is_this_file(target_)) return false;
+    if (error != EEXIST) {
+      // No hard links here (FAT, some FUSE and SMB mounts): the kernel may know another exclusive way.
+      if (::renameat2(AT_FDCWD, path_.c_str(), AT_FDCWD, target_.c_str(), RENAME_NOREPLACE) != 0) {
+        if (errno == EEXIST) return false;
+        fail_system(kTask, target_, "link", error);
+      }
+      path_.clear();
+    }
+  }
+  remove();
+  if (const int error = sync_folder(target_.parent_path()))
+    fail_system(kTask, target_, "fsync of the folder", error);
+  return true;
+}
+
+bool parse_temporary_name(const std::string& name, TemporaryName& parsed) {
+  std::string_view rest = name;
+  std::uint64_t counter = 0;
+  std::uint64_t process = 0;
+  if (!cut_number(rest, counter) || !cut_number(rest, process)) return false;
+  constexpr std::string_view kMark = ".tmp.";
+  const std::size_t mark = rest.rfind(kMark);
+  if (mark == std::string_view::npos || mark == 0 || mark + kMark.size() == rest.size()) return false;
+  parsed.host = rest.substr(mark + kMark.size());
+  parsed.process = static_cast<pid_t>(process);
+  return true;
+}
+
+}  // namespace skyline::store

@@ -1,0 +1,95 @@
+#include "skyline/store/weights.hpp"
+
+#include "skyline/core/error.hpp"
+#include "skyline/store/publish.hpp"
+
+#include "store/hdf5_image.hpp"
+#include "store/hdf5_reader.hpp"
+#include "store/sealed_file.hpp"
+
+#include <numeric>
+#include <set>
+
+namespace skyline::store {
+namespace {
+
+constexpr std::string_view kFormat = "skyline-weights";
+constexpr std::int64_t kVersion = 1;
+constexpr const char* kNames = "tensor_names";
+
+/// Layer and name within the layer; the last point parts them.
+struct TensorPlace {
+  std::string group;
+  std::string array;
+};
+
+TensorPlace tensor_place(const std::string& name) {
+  const std::size_t point = name.rfind('.');
+  const bool usable = point != std::string::npos && point > 0 && point + 1 < name.size() &&
+                      name.find('/') == std::string::npos;
+  require(usable, "a tensor's name is not <layer>.<name>");
+  const std::string group = "tensors/" + name.substr(0, point);
+  return {group, group + "/" + name.substr(point + 1)};
+}
+
+void write_tensors(Hdf5Image& image, const std::vector<objective::NamedTensor>& tensors) {
+  image.make_group("tensors");
+  std::vector<std::string> names;
+  std::set<std::string> groups;
+  for (const objective::NamedTensor& tensor : tensors) {
+    const TensorPlace place = tensor_place(tensor.name);
+    if (groups.insert(place.group).second) image.make_group(place.group);
+    const std::vector<hsize_t> dims(tensor.dims.begin(), tensor.dims.end());
+    const hsize_t elements = std::accumulate(dims.begin(), dims.end(), hsize_t{1}, std::multiplies<>());
+    require(elements == tensor.values.size(), "a tensor's values do not fill its dimensions");
+    image.write_array(place.array, H5T_NATIVE_FLOAT, dims, tensor.values.data());
+    names.push_back(tensor.name);
+  }
+  image.write_texts(kNames, names);
+}
+
+}  // namespace
+
+void write_weights(const std::filesystem::path& path, const WeightsFile& weights) {
+  Hdf5Image image(path, kSealBytes);
+  image.write_attribute("/", "format", kFormat);
+  image.write_attribute("/", "version", H5T_NATIVE_INT64, &kVersion);
+  image.write_attribute("/", "arch_id", weights.arch_id);
+  image.write_attribute("/", "genotype", weights.genotype);
+  image.write_attribute("/", "phase", weights.phase);
+  image.write_attribute("/", "trial", H5T_NATIVE_UINT64, &weights.trial);
+  image.write_attribute("/", "seed", H5T_NATIVE_UINT64, &weights.seed);
+  image.write_attribute("/", "epochs", H5T_NATIVE_DOUBLE, &weights.epochs);
+  const hsize_t num_parents[] = {weights.parents.size()};
+  image.write_array("parents", H5T_NATIVE_UINT64, num_parents, weights.parents.data());
+  write_tensors(image, weights.tensors);
+  std::string bytes = image.finish();
+  seal(bytes, kFormat, {});
+  publish_file(path, bytes);
+}
+
+WeightsFile read_weights(const std::filesystem::path& path) {
+  const std::string file = read_file(path);
+  const auto bytes = std::as_bytes(std::span(file));
+  check_seal(bytes, kFormat, "weights file", path);
+  const Hdf5Reader reader(bytes.subspan(kSealBytes), path);
+  if (const std::int64_t version = reader.integer_attribute("version"); version != kVersion) {
+    throw UserError(path.string() + ": weights file of version " + std::to_string(version) +
+                    ", this program reads version " + std::to_string(kVersion));
+  }
+  WeightsFile weights;
+  weights.arch_id = reader.text_attribute("arch_id");
+  weights.genotype = reader.text_attribute("genotype");
+  weights.phase = reader.text_attribute("phase");
+  weights.trial = reader.unsigned_attribute("trial");
+  weights.seed = reader.unsigned_attribute("seed");
+  weights.epochs = reader.number_attribute("epochs");
+  weights.parents = reader.unsigned_integers("parents");
+  for (const std::string& name : reader.texts(kNames)) {
+    const std::string array = tensor_place(name).array;
+    weights.tensors.push_back({name, reader.array_dims(array), reader.floats(array)});
+  }
+  return weights;
+}
+
+}  // namespace skyline::store

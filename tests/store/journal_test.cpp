@@ -1,0 +1,330 @@
+#include "skyline/store/journal.hpp"
+
+#include "skyline/store/publish.hpp"
+
+#include "file_size_limit.hpp"
+#include "sample_run.hpp"
+#include "scratch_folder.hpp"
+#include "support/user_error_of.hpp"
+
+#include <cstdio>
+#include <sstream>
+
+#include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
+#include <zlib.h>
+
+namespace skyline::store {
+namespace {
+
+using objective::CommittedTrial;
+using skyline::testing::FileSizeLimit;
+using skyline::testing::overwrite;
+using skyline::testing::same_trial;
+using skyline::testing::sample_header;
+using skyline::testing::sample_space;
+using skyline::testing::sample_trials;
+using skyline::testing::ScratchFolder;
+using skyline::testing::user_error_of;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class Journal : public ::testing::Test {
+ protected:
+  void write(const std::vector<CommittedTrial>& trials) {
+    JournalWriter::create(path, sample_header())->append(trials, space);
+  }
+  std::vector<std::string> lines() const {
+    std::istringstream text(read_file(path));
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(text, line);) lines.push_back(line);
+    return lines;
+  }
+  /// Replaces a line, from 1, by one with this JSON in it and a sum that matches.
+  void replace_line(std::size_t number, const std::string& json) {
+    std::vector<std::string> all = lines();
+    all.at(number - 1) = with_sum(json);
+    std::string text;
+    for (const std::string& line : all) text += line + "\n";
+    overwrite(path, text);
+  }
+  /// Writes the sum as docs/files.md describes it.
+  static std::string with_sum(const std::string& json) {
+    const std::string body = json.substr(0, json.size() - 1);
+    char sum[16];
+    std::snprintf(sum, sizeof(sum), "%08lx",
+                  ::crc32(0, reinterpret_cast<const Bytef*>(body.data()), static_cast<uInt>(body.size())));
+    return body + ",\"crc\":\"" + sum + "\"}";
+  }
+  /// Line `number` as JSON without its sum.
+  nlohmann::ordered_json json_of(std::size_t number) const {
+    auto json = nlohmann::ordered_json::parse(lines().at(number - 1));
+    json.erase("crc");
+    return json;
+  }
+  std::string read_error() const {
+    return user_error_of([&] { read_journal(path, space); });
+  }
+  std::string at_line(int number, const std::string& message) const {
+    return path.string() + ": line " + std::to_string(number) + ": " + message;
+  }
+
+  ScratchFolder folder;
+  std::filesystem::path path = folder / "journal.jsonl";
+  space::SearchSpace space = sample_space();
+};
+
+TEST_F(Journal, ReadsBackBitByBit) {
+  const std::vector<CommittedTrial> trials = sample_trials(space, 40);
+  write(trials);
+  const JournalContents contents = read_journal(path, space);
+  EXPECT_EQ(contents.header, sample_header());
+  EXPECT_FALSE(contents.torn_tail);
+  EXPECT_EQ(contents.valid_bytes, std::filesystem::file_size(path));
+  ASSERT_EQ(contents.entries.size(), trials.size());
+  for (std::size_t i = 0; i < trials.size(); ++i)
+    EXPECT_TRUE(same_trial(contents.entries[i], trials[i])) << i;
+}
+
+TEST_F(Journal, OneTrialIsOneLineOfJsonWithASum) {
+  write(sample_trials(space, 5));
+  ASSERT_EQ(lines().size(), 6u);
+  for (std::size_t number = 1; number <= 6; ++number) {
+    EXPECT_EQ(lines()[number - 1], with_sum(json_of(number).dump())) << number;
+  }
+  EXPECT_EQ(json_of(2)["k"], 0);
+  EXPECT_EQ(json_of(5)["status"], "diverged");
+}
+
+TEST_F(Journal, GroupsOfLinesGiveTheSameFileAsOneGroup) {
+  const std::vector<CommittedTrial> trials = sample_trials(space, 6);
+  write(trials);
+  const std::string whole = read_file(path);
+  std::filesystem::remove(path);
+  const auto writer = JournalWriter::create(path, sample_header());
+  for (const CommittedTrial& trial : trials) writer->append({trial}, space);
+  writer->append({}, space);
+  EXPECT_EQ(read_file(path), whole);
+}
+
+TEST_F(Journal, CanonicalTextHasNoTimesPlacesAndSums) {
+  std::vector<CommittedTrial> trials = sample_trials(space, 20);
+  write(trials);
+  const std::string canonical = canonical_journal(path);
+  std::filesystem::remove(path);
+  for (CommittedTrial& trial : trials) trial.timing = {77, 88, 99, 1, 2, 3, 4};
+  write(trials);
+  EXPECT_EQ(canonical_journal(path), canonical);
+  EXPECT_THAT(canonical, Not(HasSubstr("where")));
+  EXPECT_THAT(canonical, Not(HasSubstr("crc")));
+  EXPECT_EQ(std::count(canonical.begin(), canonical.end(), '\n'), 21);
+}
+
+TEST_F(Journal, CanonicalTextShowsAnotherResult) {
+  std::vector<CommittedTrial> trials = sample_trials(space, 3);
+  write(trials);
+  const std::string canonical = canonical_journal(path);
+  std::filesystem::remove(path);
+  double& value = std::get<objective::Measurements>(trials[1].outcome).values[1];
+  value = std::nextafter(value, 1);
+  write(trials);
+  EXPECT_NE(canonical_journal(path), canonical);
+}
+
+TEST_F(Journal, DropsATornLastLineAndSaysSo) {
+  const std::vector<CommittedTrial> trials = sample_trials(space, 3);
+  write(trials);
+  const std::string text = read_file(path);
+  const std::size_t last_line = text.rfind('\n', text.size() - 2) + 1;
+  for (std::size_t length = last_line + 1; length < text.size(); ++length) {
+    overwrite(path, text.substr(0, length));
+    const JournalContents contents = read_journal(path, space);
+    ASSERT_EQ(contents.entries.size(), 2u) << length;
+    ASSERT_TRUE(contents.torn_tail) << length;
+    ASSERT_EQ(contents.valid_bytes, last_line) << length;
+  }
+  overwrite(path, text.substr(0, last_line) + "{\"k\":2,\"crc\":\"00000000\"}\n");
+  EXPECT_TRUE(read_journal(path, space).torn_tail);
+  EXPECT_EQ(canonical_journal(path), canonical_journal(path));
+}
+
+TEST_F(Journal, GoesOnAfterATornLastLine) {
+  const std::vector<CommittedTrial> trials = sample_trials(space, 8);
+  write(trials);
+  const std::string whole = read_file(path);
+  overwrite(path, whole.substr(0, whole.size() / 2));
+  const JournalContents contents = read_journal(path, space);
+  ASSERT_TRUE(contents.torn_tail);
+  const auto first = trials.begin() + static_cast<std::ptrdiff_t>(contents.entries.size());
+  JournalWriter::resume(path, contents)->append({first, trials.end()}, space);
+  EXPECT_EQ(read_file(path), whole);
+}
+
+TEST_F(Journal, ResumingCutsATornTailOffAtOnce) {
+  write(sample_trials(space, 2));
+  const std::string whole = read_file(path);
+  overwrite(path, whole + "{\"k\":2,");
+  JournalWriter::resume(path, read_journal(path, space));
+  EXPECT_EQ(read_file(path), whole);
+}
+
+TEST_F(Journal, RefusesDamageBeforeTheEndAndNamesTheLine) {
+  write(sample_trials(space, 6));
+  std::string text = read_file(path);
+  const std::size_t place = text.find("\"k\":3");
+  text[place + 20] ^= 1;
+  overwrite(path, text);
+  const std::string expected = at_line(5,
+                                       "checksum does not match (the journal is damaged before its end: "
+                                       "restore the file, or cut it off before "
+                                       "this line to lose this trial and all later ones)");
+  EXPECT_EQ(read_error(), expected);
+  EXPECT_EQ(user_error_of([&] { canonical_journal(path); }), expected);
+}
+
+TEST_F(Journal, RefusesADamagedHeaderEvenIfItIsTheLastLine) {
+  overwrite(path, "{\"format\":\"skyline-journal\"");
+  EXPECT_THAT(read_error(), HasSubstr("line 1: checksum does not match"));
+}
+
+TEST_F(Journal, NamesAnEmptyAndAMissingFile) {
+  EXPECT_EQ(read_error(), "cannot read " + path.string() + ": No such file or directory");
+  overwrite(path, "");
+  EXPECT_EQ(read_error(), path.string() + ": the file is empty, expected a journal");
+}
+
+TEST_F(Journal, RefusesAGapInTheNumbers) {
+  write(sample_trials(space, 4));
+  auto json = json_of(3);
+  json["k"] = 2;
+  replace_line(3, json.dump());
+  EXPECT_EQ(read_error(), at_line(3, "expected trial 1, got 2"));
+  EXPECT_EQ(user_error_of([&] { canonical_journal(path); }), at_line(3, "expected trial 1, got 2"));
+}
+
+TEST_F(Journal, RefusesAValueThatIsNotInTheSpace) {
+  write(sample_trials(space, 2));
+  auto json = json_of(3);
+  json["genotype"]["width"] = 5;
+  replace_line(3, json.dump());
+  EXPECT_EQ(read_error(), at_line(3, "genotype: 5 is not a value of parameter `width` in this space"));
+}
+
+TEST_F(Journal, TellsOneFromOnePointZero) {
+  write(sample_trials(space, 2));
+  auto json = json_of(3);
+  json["genotype"]["width"] = 4.0;
+  replace_line(3, json.dump());
+  EXPECT_EQ(read_error(), at_line(3, "genotype: 4.0 is not a value of parameter `width` in this space"));
+}
+
+TEST_F(Journal, RefusesParametersThatDoNotFitTheSpace) {
+  write(sample_trials(space, 2));
+  const auto original = json_of(3);
+  auto json = original;
+  json["genotype"]["colour"] = 1;
+  replace_line(3, json.dump());
+  EXPECT_EQ(read_error(), at_line(3, "genotype: the space has no parameter `colour`"));
+  json = original;
+  json["genotype"].erase("width");
+  replace_line(3, json.dump());
+  EXPECT_EQ(read_error(), at_line(3, "genotype: no value of parameter `width`"));
+}
+
+TEST_F(Journal, RefusesAnotherArchitectureThanTheSpaceBuilds) {
+  write(sample_trials(space, 2));
+  auto json = json_of(2);
+  const std::string built = json["arch"];
+  json["arch"] = "0123456789abcdef";
+  replace_line(2, json.dump());
+  EXPECT_EQ(read_error(), at_line(2, "arch: the journal says 0123456789abcdef, but this space builds " +
+                                         built + " from the genotype (the space has changed since)"));
+}
+
+TEST_F(Journal, RefusesMembersThatAreMissingOrWrong) {
+  write(sample_trials(space, 2));
+  const auto original = json_of(3);
+  const auto error_with = [&](auto change) {
+    auto json = original;
+    change(json);
+    replace_line(3, json.dump());
+    return read_error();
+  };
+  using Json = nlohmann::ordered_json;
+  EXPECT_EQ(error_with([](Json& line) { line.erase("seed"); }), at_line(3, "missing member `seed`"));
+  EXPECT_EQ(error_with([](Json& line) { line["seed"] = "12x"; }),
+            at_line(3, "seed: expected a whole number as text, got \"12x\""));
+  EXPECT_EQ(error_with([](Json& line) { line["iteration"] = -1; }),
+            at_line(3, "iteration: expected a whole number, got -1"));
+  EXPECT_EQ(error_with([](Json& line) { line["epochs"] = "many"; }),
+            at_line(3, "epochs: expected a number, got \"many\""));
+  EXPECT_EQ(error_with([](Json& line) { line["parents"] = {5}; }),
+            at_line(3, "parents: expected earlier trials, got [5]"));
+  EXPECT_EQ(
+      error_with([](Json& line) { line["metrics"]["taste"] = 1; }).substr(0, at_line(3, "metrics:").size()),
+      at_line(3, "metrics:"));
+  EXPECT_THAT(error_with([](Json& line) { line["status"] = "fine"; }),
+              HasSubstr("line 3: unknown kind of failure"));
+  EXPECT_THAT(error_with([](Json& line) { line["phase"] = "third"; }), HasSubstr("line 3: unknown phase"));
+  EXPECT_THAT(error_with([](Json& line) { line["where"] = 3; }), HasSubstr("line 3: missing member `rank`"));
+  replace_line(3, "[1]");
+  EXPECT_EQ(read_error(), at_line(3, "expected a JSON object"));
+}
+
+TEST_F(Journal, RefusesAnotherFormatAndALaterVersion) {
+  write({});
+  auto json = json_of(1);
+  json["version"] = 2;
+  replace_line(1, json.dump());
+  EXPECT_EQ(read_error(), at_line(1, "journal of version 2, this program reads version 1"));
+  json["format"] = "diary";
+  replace_line(1, json.dump());
+  EXPECT_EQ(read_error(), at_line(1, "format: expected \"skyline-journal\", got \"diary\""));
+}
+
+TEST_F(Journal, ASecondOneIsNotStartedInItsPlace) {
+  write(sample_trials(space, 1));
+  const std::string text = read_file(path);
+  EXPECT_EQ(
+      user_error_of([&] { JournalWriter::create(path, sample_header()); }),
+      path.string() + ": there is a journal already (go on with --resume, or choose another --run folder)");
+  EXPECT_EQ(read_file(path), text);
+}
+
+TEST_F(Journal, AFullDiskLosesNothingAndTheWriterCanGoOn) {
+  const std::vector<CommittedTrial> trials = sample_trials(space, 6);
+  const auto writer = JournalWriter::create(path, sample_header());
+  writer->append({trials[0], trials[1]}, space);
+  const std::string before = read_file(path);
+  {
+    const FileSizeLimit limit(before.size() + 50);
+    EXPECT_EQ(user_error_of([&] {
+                writer->append({trials[2], trials[3]}, space);
+              }),
+              "cannot write " + path.string() + ": write: File too large");
+  }
+  EXPECT_EQ(read_file(path), before);
+  writer->append({trials.begin() + 2, trials.end()}, space);
+  EXPECT_EQ(read_journal(path, space).entries.size(), 6u);
+}
+
+TEST_F(Journal, DoesNotResumeAFileThatIsShorterThanItWas) {
+  write(sample_trials(space, 3));
+  const JournalContents contents = read_journal(path, space);
+  std::filesystem::resize_file(path, 10);
+  EXPECT_EQ(user_error_of([&] { JournalWriter::resume(path, contents); }),
+            path.string() + ": shorter than when it was read: expected " +
+                std::to_string(contents.valid_bytes) + " bytes, got 10");
+}
+
+TEST_F(Journal, TextThatIsNotUtf8IsKeptReadable) {
+  std::vector<CommittedTrial> trials = sample_trials(space, 1);
+  trials[0].outcome = objective::Failure{objective::FailureKind::kException, "bad \xff byte"};
+  write(trials);
+  const JournalContents contents = read_journal(path, space);
+  EXPECT_THAT(std::get<objective::Failure>(contents.entries[0].outcome).reason, EndsWith(" byte"));
+}
+
+}  // namespace
+}  // namespace skyline::store

@@ -1,0 +1,118 @@
+#pragma once
+
+#include "skyline/objective/trial.hpp"
+#include "skyline/space/search_space.hpp"
+#include "skyline/store/journal.hpp"
+
+#include "support/yaml_config.hpp"
+
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace skyline::testing {
+
+/// A small space whose parameters have every type of value.
+inline space::SearchSpace sample_space(const std::string& depths = "[1, 3]") {
+  const std::string text =
+      "parameters:\n"
+      "  depth: {range: " +
+      depths +
+      "}\n"
+      "  width: {choice: [4, 8, 16]}\n"
+      "  bias: {choice: [true, false]}\n"
+      "  padding: {choice: [same, 1]}\n"
+      "  epsilon: {choice: [0.1, 0.2, 1.0e-300]}\n"
+      "network:\n"
+      "  - repeat: $depth\n"
+      "    body:\n"
+      "      - conv2d: {channels: $width, kernel: 3, padding: $padding, bias: $bias}\n"
+      "      - batch_norm: {epsilon: $epsilon}\n"
+      "      - relu\n"
+      "  - global_average_pool\n"
+      "  - linear: {features: $classes}\n";
+  return space::SearchSpace::parse(config_from_yaml(text, "space.yaml", "space"), {{1, 8, 8}, 10});
+}
+
+inline store::JournalHeader sample_header() {
+  return {.format = 1,
+          .skyline_version = "0.1.0",
+          .config_hash = std::string(64, 'c'),
+          .seed = 0xfedcba9876543210u,
+          .metrics = {"validation_accuracy", "latency_ms"}};
+}
+
+/// Trials with values that are hard to write: denormal, huge, negative zero, NaN, infinite; control
+/// characters.
+inline std::vector<objective::CommittedTrial> sample_trials(const space::SearchSpace& space,
+                                                            std::size_t count) {
+  const std::vector<double> values = {0.1,
+                                      1.0 / 3,
+                                      5e-324,
+                                      1.7976931348623157e308,
+                                      -0.0,
+                                      std::nan(""),
+                                      100000,
+                                      1e22,
+                                      std::numeric_limits<double>::infinity()};
+  RandomStream random(7);
+  std::vector<objective::CommittedTrial> trials;
+  for (std::size_t k = 0; k < count; ++k) {
+    objective::CommittedTrial committed;
+    committed.trial.number = k;
+    committed.trial.phase = k % 5 == 4 ? objective::Phase::kFinal : objective::Phase::kSearch;
+    committed.trial.proposal.architecture =
+        std::make_shared<const space::Architecture>(space.build(space.sample(random)));
+    committed.trial.proposal.origin = k == 0 ? objective::Origin::kInitial : objective::Origin::kCrossover;
+    if (k > 1) committed.trial.proposal.parents = {k - 1, k / 2};
+    committed.trial.proposal.iteration = static_cast<std::uint32_t>(k / 3);
+    committed.trial.epochs = 0.1 + static_cast<double>(k);
+    committed.trial.seed = random.next();
+    if (k % 4 == 3) {
+      committed.outcome =
+          objective::Failure{objective::FailureKind::kDiverged, "loss \"NaN\"\nat step 3, µ = 2"};
+    } else {
+      committed.outcome = objective::Measurements{{values[k % values.size()], random.uniform()}};
+    }
+    committed.timing = {
+        static_cast<std::int32_t>(k % 3), 1, random.uniform(), 0.001, random.uniform(), 0.5, 0};
+    trials.push_back(committed);
+  }
+  return trials;
+}
+
+/// Equal in every bit; NaN equals NaN.
+inline bool same_number(double left, double right) {
+  return (std::isnan(left) && std::isnan(right)) ||
+         (left == right && std::signbit(left) == std::signbit(right));
+}
+
+inline bool same_outcome(const objective::Outcome& left, const objective::Outcome& right) {
+  if (left.index() != right.index()) return false;
+  if (const auto* failure = std::get_if<objective::Failure>(&left)) {
+    const auto& other = std::get<objective::Failure>(right);
+    return failure->kind == other.kind && failure->reason == other.reason;
+  }
+  const auto& a = std::get<objective::Measurements>(left).values;
+  const auto& b = std::get<objective::Measurements>(right).values;
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), same_number);
+}
+
+inline bool same_trial(const objective::CommittedTrial& left, const objective::CommittedTrial& right) {
+  const objective::Trial& a = left.trial;
+  const objective::Trial& b = right.trial;
+  const objective::TrialTiming& s = left.timing;
+  const objective::TrialTiming& t = right.timing;
+  return a.number == b.number && a.phase == b.phase && a.proposal.origin == b.proposal.origin &&
+         a.proposal.parents == b.proposal.parents && a.proposal.iteration == b.proposal.iteration &&
+         a.architecture().id == b.architecture().id &&
+         a.architecture().genotype == b.architecture().genotype && same_number(a.epochs, b.epochs) &&
+         a.seed == b.seed && same_outcome(left.outcome, right.outcome) && s.rank == t.rank &&
+         s.slot == t.slot && same_number(s.started_s, t.started_s) && same_number(s.setup_s, t.setup_s) &&
+         same_number(s.train_s, t.train_s) && same_number(s.validate_s, t.validate_s) &&
+         same_number(s.latency_s, t.latency_s);
+}
+
+}  // namespace skyline::testing
