@@ -30,6 +30,12 @@ struct Constraint {
   std::size_t measured_index = 0;
 };
 
+/// "flops: [0, 1000000]", as in the configuration.
+std::string to_text(const Constraint& constraint);
+/// A number for messages and configurations: whole ones with all their digits and without a point, else the
+/// shortest text that reads back.
+std::string number_text(double value);
+
 std::vector<std::string> computed_metric_names();
 /// @throws InternalError for a name that is not computed
 double computed_metric(const space::Network& network, std::string_view metric);

@@ -1,0 +1,158 @@
+#include "skyline/objective/objective_set.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace skyline::objective {
+
+namespace {
+
+/// Where the values of a metric come from.
+struct Source {
+  bool computed = false;
+  std::size_t measured_index = 0;
+};
+
+Source find_source(const ConfigNode& node, const std::string& metric,
+                   const std::vector<std::string>& measured) {
+  std::vector<std::string> known = computed_metric_names();
+  if (std::find(known.begin(), known.end(), metric) != known.end()) return {true, 0};
+  const auto place = std::find(measured.begin(), measured.end(), metric);
+  if (place != measured.end()) return {false, static_cast<std::size_t>(place - measured.begin())};
+  known.insert(known.end(), measured.begin(), measured.end());
+  node.fail("unknown metric `" + metric + "`, " + suggestion(metric, known));
+}
+
+/// The only key of a list item such as {maximize: accuracy}.
+const ConfigNode::Entry& single_entry(const ConfigNode& item, std::string_view expected) {
+  if (!item.is_map() || item.entries().size() != 1) item.fail_expected(expected);
+  return item.entries().front();
+}
+
+Objective read_objective(const ConfigNode& item, const std::vector<std::string>& measured) {
+  const ConfigNode::Entry& entry = single_entry(item, "{maximize: METRIC} or {minimize: METRIC}");
+  item.allow_only({"maximize", "minimize"});
+  Objective objective;
+  objective.metric = entry.value.as_text();
+  objective.sense = entry.key == "maximize" ? Sense::kMaximize : Sense::kMinimize;
+  const Source source = find_source(entry.value, objective.metric, measured);
+  objective.computed = source.computed;
+  objective.measured_index = source.measured_index;
+  return objective;
+}
+
+Constraint read_constraint(const ConfigNode& item, const std::vector<std::string>& measured) {
+  const ConfigNode::Entry& entry = single_entry(item, "{METRIC: [low, high]}");
+  const Source source = find_source(entry.value, entry.key, measured);
+  const ConfigNode& bounds = entry.value;
+  if (!bounds.is_list() || bounds.items().size() != 2) bounds.fail_expected("[low, high]");
+  Constraint constraint{entry.key, bounds.items()[0].as_number(), bounds.items()[1].as_number(),
+                        source.computed, source.measured_index};
+  if (constraint.low > constraint.high) {
+    bounds.fail("the lower bound " + number_text(constraint.low) + " is above the upper bound " +
+                number_text(constraint.high));
+  }
+  return constraint;
+}
+
+/// The value of an objective or a constraint of a trial that succeeded.
+template <typename Spec>
+double value_of(const Spec& spec, const space::Network& network, const Measurements& measurements) {
+  if (spec.computed) return computed_metric(network, spec.metric);
+  require(spec.measured_index < measurements.values.size(), "a result has fewer values than metrics");
+  return measurements.values[spec.measured_index];
+}
+
+bool within(const Constraint& constraint, double value) {
+  return constraint.low <= value && value <= constraint.high;  // never true for NaN
+}
+
+template <typename Spec>
+void check_new_metric(const std::vector<Spec>& specs, const Spec& spec, const ConfigNode& item) {
+  const bool repeated =
+      std::any_of(specs.begin(), specs.end(), [&](const Spec& other) { return other.metric == spec.metric; });
+  if (repeated) item.fail("`" + spec.metric + "` is listed twice");
+}
+
+template <typename Spec>
+void add_measured(const std::vector<Spec>& specs, std::vector<std::string>& names) {
+  for (const Spec& spec : specs) {
+    if (spec.computed || std::find(names.begin(), names.end(), spec.metric) != names.end()) continue;
+    names.push_back(spec.metric);
+  }
+}
+
+}  // namespace
+
+std::string number_text(double value) {
+  constexpr double kExactIntegers = 9007199254740992.0;  // 2^53
+  if (std::abs(value) < kExactIntegers && value == std::trunc(value)) {
+    return std::to_string(static_cast<std::int64_t>(value));
+  }
+  return space::to_text(space::Value(value));
+}
+
+std::string to_text(const Constraint& constraint) {
+  return constraint.metric + ": [" + number_text(constraint.low) + ", " + number_text(constraint.high) + "]";
+}
+
+ObjectiveSet ObjectiveSet::parse(const ConfigNode& objectives, const ConfigNode* constraints,
+                                 const std::vector<std::string>& measured) {
+  if (!objectives.is_list() || objectives.items().empty()) {
+    objectives.fail_expected("a list of at least one objective, e.g. [{maximize: validation_accuracy}]");
+  }
+  ObjectiveSet set;
+  for (const ConfigNode& item : objectives.items()) {
+    const Objective objective = read_objective(item, measured);
+    check_new_metric(set.objectives_, objective, item);
+    set.objectives_.push_back(objective);
+  }
+  if (constraints == nullptr || constraints->is_null()) return set;
+  for (const ConfigNode& item : constraints->items()) {
+    const Constraint constraint = read_constraint(item, measured);
+    check_new_metric(set.constraints_, constraint, item);
+    set.constraints_.push_back(constraint);
+  }
+  return set;
+}
+
+std::vector<std::string> ObjectiveSet::measured_needed() const {
+  std::vector<std::string> names;
+  add_measured(objectives_, names);
+  add_measured(constraints_, names);
+  return names;
+}
+
+bool ObjectiveSet::feasible(const space::Network& network) const {
+  return std::all_of(constraints_.begin(), constraints_.end(), [&](const Constraint& constraint) {
+    return !constraint.computed || within(constraint, computed_metric(network, constraint.metric));
+  });
+}
+
+std::optional<std::vector<double>> ObjectiveSet::values(const CommittedTrial& committed) const {
+  const auto* measurements = std::get_if<Measurements>(&committed.outcome);
+  if (measurements == nullptr) return std::nullopt;
+  const space::Network& network = committed.trial.architecture().network;
+  for (const Constraint& constraint : constraints_) {
+    if (!within(constraint, value_of(constraint, network, *measurements))) return std::nullopt;
+  }
+  std::vector<double> values;
+  for (const Objective& objective : objectives_) {
+    values.push_back(value_of(objective, network, *measurements));
+    if (std::isnan(values.back())) return std::nullopt;
+  }
+  return values;
+}
+
+std::optional<std::vector<double>> ObjectiveSet::minimized(const CommittedTrial& committed) const {
+  std::optional<std::vector<double>> result = values(committed);
+  if (!result) return result;
+  for (std::size_t i = 0; i < objectives_.size(); ++i) {
+    if (objectives_[i].sense == Sense::kMaximize) (*result)[i] = -(*result)[i];
+  }
+  return result;
+}
+
+}  // namespace skyline::objective

@@ -1,0 +1,192 @@
+#include "skyline/objective/objective_set.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include "support/user_error_of.hpp"
+#include "support/yaml_config.hpp"
+
+#include <limits>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace skyline::objective {
+namespace {
+
+using testing::config_from_yaml;
+using ::testing::ElementsAre;
+using testing::user_error_of;
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+ObjectiveSet parse(const std::string& objectives, const std::string& constraints = {}) {
+  const ConfigNode objective_list = config_from_yaml(objectives, "run.yaml", "objectives");
+  const ConfigNode constraint_list = config_from_yaml(constraints, "run.yaml", "constraints");
+  return ObjectiveSet::parse(objective_list, &constraint_list, {"validation_accuracy", "latency_ms"});
+}
+
+std::string objectives_error(const std::string& objectives) {
+  return user_error_of([&] { parse(objectives); });
+}
+
+std::string constraints_error(const std::string& constraints) {
+  return user_error_of([&] { parse("[{minimize: flops}]", constraints); });
+}
+
+space::Network network_of(std::int64_t parameters, std::int64_t flops) {
+  space::Network network;
+  network.cost = {parameters, flops, flops / 2, 64};
+  return network;
+}
+
+/// A trial of a network of 100 parameters and 2000 FLOPs.
+CommittedTrial trial_with(Outcome outcome) {
+  space::Architecture architecture;
+  architecture.network = network_of(100, 2000);
+  CommittedTrial committed;
+  committed.trial.proposal.architecture = std::make_shared<const space::Architecture>(architecture);
+  committed.outcome = std::move(outcome);
+  return committed;
+}
+
+TEST(ComputedMetrics, AreTheCostsOfTheNetwork) {
+  EXPECT_THAT(computed_metric_names(), ElementsAre("parameters", "flops", "macs", "peak_activation_bytes"));
+  const space::Network network = network_of(100, 2000);
+  EXPECT_EQ(computed_metric(network, "parameters"), 100);
+  EXPECT_EQ(computed_metric(network, "flops"), 2000);
+  EXPECT_EQ(computed_metric(network, "macs"), 1000);
+  EXPECT_EQ(computed_metric(network, "peak_activation_bytes"), 64);
+  EXPECT_THROW(computed_metric(network, "latency_ms"), InternalError);
+}
+
+TEST(ObjectiveSet, ReadsObjectivesAndConstraintsInOrder) {
+  const ObjectiveSet set =
+      parse("[{maximize: validation_accuracy}, {minimize: flops}, {minimize: latency_ms}]",
+            "[{parameters: [0, 1.0e6]}, {latency_ms: [0.5, 2]}]");
+  ASSERT_EQ(set.objectives().size(), 3U);
+  EXPECT_EQ(set.objectives()[0].sense, Sense::kMaximize);
+  EXPECT_FALSE(set.objectives()[0].computed);
+  EXPECT_TRUE(set.objectives()[1].computed);
+  EXPECT_EQ(set.objectives()[2].metric, "latency_ms");
+  EXPECT_EQ(set.objectives()[2].measured_index, 1U);
+  ASSERT_EQ(set.constraints().size(), 2U);
+  EXPECT_TRUE(set.constraints()[0].computed);
+  EXPECT_EQ(set.constraints()[0].high, 1e6);
+  EXPECT_FALSE(set.constraints()[1].computed);
+  EXPECT_EQ(set.constraints()[1].low, 0.5);
+}
+
+TEST(ObjectiveSet, NeedsNoConstraints) {
+  const ConfigNode objectives = config_from_yaml("[{minimize: flops}]");
+  EXPECT_TRUE(ObjectiveSet::parse(objectives, nullptr, {}).constraints().empty());
+  EXPECT_TRUE(parse("[{minimize: flops}]", "").constraints().empty());
+  EXPECT_TRUE(parse("[{minimize: flops}]", "[]").constraints().empty());
+}
+
+TEST(ObjectiveSet, TakesAnOpenBound) {
+  const ObjectiveSet set = parse("[{minimize: flops}]", "[{parameters: [10, .inf]}]");
+  EXPECT_TRUE(set.feasible(network_of(1'000'000'000, 1)));
+  EXPECT_FALSE(set.feasible(network_of(9, 1)));
+}
+
+TEST(ObjectiveSet, NamesTheMeasuredMetricsThatItNeedsOnce) {
+  EXPECT_THAT(parse("[{maximize: validation_accuracy}, {minimize: flops}]",
+                    "[{latency_ms: [0, 1]}, {validation_accuracy: [0.5, 1]}]")
+                  .measured_needed(),
+              ElementsAre("validation_accuracy", "latency_ms"));
+  EXPECT_TRUE(parse("[{minimize: flops}]").measured_needed().empty());
+}
+
+TEST(ObjectiveSet, ChecksComputedConstraintsWithTheirBoundsIncluded) {
+  const ObjectiveSet set = parse("[{minimize: flops}]", "[{parameters: [10, 20]}, {latency_ms: [0, 0]}]");
+  EXPECT_FALSE(set.feasible(network_of(9, 1)));
+  EXPECT_TRUE(set.feasible(network_of(10, 1)));
+  EXPECT_TRUE(set.feasible(network_of(20, 1)));
+  EXPECT_FALSE(set.feasible(network_of(21, 1)));
+}
+
+TEST(ObjectiveSet, GivesValuesInTheUsersSenseAndMinimized) {
+  const ObjectiveSet set =
+      parse("[{maximize: validation_accuracy}, {minimize: flops}, {minimize: latency_ms}]");
+  const CommittedTrial trial = trial_with(Measurements{{0.75, 3.5}});
+  EXPECT_THAT(set.values(trial).value(), ElementsAre(0.75, 2000, 3.5));
+  EXPECT_THAT(set.minimized(trial).value(), ElementsAre(-0.75, 2000, 3.5));
+}
+
+TEST(ObjectiveSet, GivesNoValuesForAFailure) {
+  const ObjectiveSet set = parse("[{minimize: flops}]");
+  EXPECT_FALSE(set.values(trial_with(Failure{FailureKind::kDiverged, "loss is nan"})));
+  EXPECT_FALSE(set.minimized(trial_with(Failure{FailureKind::kDiverged, "loss is nan"})));
+}
+
+TEST(ObjectiveSet, GivesNoValuesForANanThatItNeedsAndIgnoresOthers) {
+  const ObjectiveSet set = parse("[{maximize: validation_accuracy}, {minimize: flops}]");
+  EXPECT_FALSE(set.values(trial_with(Measurements{{kNan, 1}})));
+  EXPECT_TRUE(set.values(trial_with(Measurements{{0.5, kNan}})));
+}
+
+TEST(ObjectiveSet, ChecksMeasuredConstraintsAfterTheTrial) {
+  const ObjectiveSet set = parse("[{maximize: validation_accuracy}]", "[{latency_ms: [1, 2]}]");
+  EXPECT_TRUE(set.values(trial_with(Measurements{{0.5, 1}})));
+  EXPECT_TRUE(set.values(trial_with(Measurements{{0.5, 2}})));
+  EXPECT_FALSE(set.values(trial_with(Measurements{{0.5, 2.5}})));
+  EXPECT_FALSE(set.values(trial_with(Measurements{{0.5, 0.5}})));
+  EXPECT_FALSE(set.values(trial_with(Measurements{{0.5, kNan}})));
+}
+
+TEST(ObjectiveSet, RefusesAResultWithFewerValuesThanMetrics) {
+  const ObjectiveSet set = parse("[{minimize: latency_ms}]");
+  EXPECT_THROW(set.values(trial_with(Measurements{{0.5}})), InternalError);
+}
+
+TEST(ObjectiveSet, RefusesUnknownMetricsWithASuggestion) {
+  EXPECT_EQ(objectives_error("- {maximize: validation_acuracy}"),
+            "run.yaml:1: objectives[0].maximize: unknown metric `validation_acuracy`, did you mean "
+            "`validation_accuracy`?");
+  EXPECT_EQ(
+      objectives_error("- {minimize: flops}\n- {minimize: speed}"),
+      "run.yaml:2: objectives[1].minimize: unknown metric `speed`, known here: parameters, flops, macs, "
+      "peak_activation_bytes, validation_accuracy, latency_ms");
+  EXPECT_EQ(constraints_error("- {params: [0, 1]}"),
+            "run.yaml:1: constraints[0].params: unknown metric `params`, did you mean `parameters`?");
+}
+
+TEST(ObjectiveSet, RefusesMissingAndMalformedObjectives) {
+  const std::string example = "[{maximize: validation_accuracy}]";
+  EXPECT_EQ(objectives_error("[]"),
+            "run.yaml:1: objectives: expected a list of at least one objective, e.g. " + example +
+                ", got an empty list");
+  EXPECT_EQ(
+      objectives_error("flops"),
+      "run.yaml:1: objectives: expected a list of at least one objective, e.g. " + example + ", got flops");
+  EXPECT_EQ(objectives_error("[flops]"),
+            "run.yaml:1: objectives[0]: expected {maximize: METRIC} or {minimize: METRIC}, got flops");
+  EXPECT_EQ(objectives_error("[{maximise: validation_accuracy}]"),
+            "run.yaml:1: objectives[0]: unknown key `maximise`, did you mean `maximize`?");
+  EXPECT_EQ(objectives_error("[{minimize: flops}, {maximize: flops}]"),
+            "run.yaml:1: objectives[1]: `flops` is listed twice");
+}
+
+TEST(ObjectiveSet, RefusesMalformedConstraints) {
+  EXPECT_EQ(constraints_error("{flops: [0, 1]}"), "run.yaml:1: constraints: expected a list, got a map");
+  EXPECT_EQ(constraints_error("- flops"),
+            "run.yaml:1: constraints[0]: expected {METRIC: [low, high]}, got flops");
+  EXPECT_EQ(constraints_error("- {flops: 5}"),
+            "run.yaml:1: constraints[0].flops: expected [low, high], got 5");
+  EXPECT_EQ(constraints_error("- {flops: [1, 2, 3]}"),
+            "run.yaml:1: constraints[0].flops: expected [low, high], got a list of 3");
+  EXPECT_EQ(constraints_error("- {flops: [0, many]}"),
+            "run.yaml:1: constraints[0].flops[1]: expected a number, got many");
+  EXPECT_EQ(constraints_error("- {flops: [5, 2.5]}"),
+            "run.yaml:1: constraints[0].flops: the lower bound 5 is above the upper bound 2.5");
+  EXPECT_EQ(constraints_error("- {flops: [0, 5]}\n- {flops: [1, 5]}"),
+            "run.yaml:2: constraints[1]: `flops` is listed twice");
+}
+
+TEST(Constraint, IsWrittenAsInTheConfiguration) {
+  EXPECT_EQ(to_text(Constraint{"flops", 0, 1e9, true, 0}), "flops: [0, 1000000000]");
+  EXPECT_EQ(to_text(Constraint{"latency_ms", -2, 0.25, false, 0}), "latency_ms: [-2, 0.25]");
+}
+
+}  // namespace
+}  // namespace skyline::objective
