@@ -45,13 +45,17 @@ struct SearchOptions {
   double mutation_probability = 0.3;
   std::optional<std::size_t> trials;  // random, exhaustive: at most this many
 
-  /// @throws UserError for an unknown algorithm or a key that the algorithm does not take
+  /// Reads the `search` section; an empty one means the defaults.
+  /// @throws UserError for an unknown algorithm, a key that the algorithm does not take, or a number out of
+  /// range
   static SearchOptions parse(const ConfigNode& section);
+  /// The same options as a configuration section, complete: parse(to_config()) gives them back.
+  ConfigNode to_config() const;
 };
 
+/// Makes the searcher that `options.algorithm` names. It keeps copies of what it is given.
 /// @throws UserError if the space holds no valid architecture (constraints too tight), found by bounded
-/// sampling
-///         and, for spaces of up to 100,000 genotypes, by enumeration
+/// sampling and, for spaces of up to 100,000 genotypes, by enumeration
 std::unique_ptr<Searcher> make_searcher(const SearchOptions& options, const space::SearchSpace& space,
                                         const objective::ObjectiveSet& objectives, std::uint64_t seed);
 

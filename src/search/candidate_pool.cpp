@@ -1,0 +1,118 @@
+#include "search/candidate_pool.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include "search/counted.hpp"
+#include "search/rejection_tally.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+namespace skyline::search {
+
+namespace {
+
+/// The architecture, or nullptr if the network cannot be built.
+ArchitecturePointer build(const space::SearchSpace& space, const space::Genotype& genotype) {
+  try {
+    return std::make_shared<const space::Architecture>(space.build(genotype));
+  } catch (const UserError&) {
+    return nullptr;
+  }
+}
+
+double sampling_probability(const space::SearchSpace& space, const space::Genotype& genotype) {
+  double probability = 1;
+  for (std::size_t p = 0; p < genotype.choices.size(); ++p) {
+    const std::vector<double>& weights = space.parameters()[p].weights;
+    probability *= weights[genotype.choices[p]] / std::accumulate(weights.begin(), weights.end(), 0.0);
+  }
+  // Tiny weights must not make a feasible architecture impossible.
+  return std::max(probability, std::numeric_limits<double>::min());
+}
+
+}  // namespace
+
+CandidatePool::CandidatePool(space::SearchSpace space, objective::ObjectiveSet objectives)
+    : space_(std::move(space)), objectives_(std::move(objectives)) {
+  RandomStream random(derive_seed(0, "search.candidate_pool"));
+  const ArchitecturePointer any = draw(random);
+  if (any == nullptr) fail_without_candidates();
+  release(any->id);
+}
+
+ArchitecturePointer CandidatePool::candidate(const space::Genotype& genotype) const {
+  ArchitecturePointer architecture = build(space_, genotype);
+  if (architecture == nullptr || taken_.contains(architecture->id)) return nullptr;
+  if (!objectives_.feasible(architecture->network)) return nullptr;
+  return architecture;
+}
+
+ArchitecturePointer CandidatePool::draw(RandomStream& random) {
+  ArchitecturePointer drawn;
+  if (!feasible_) {
+    drawn = draw_by_sampling(random, can_enumerate() ? kTriesBeforeEnumeration : kTriesInLargeSpace);
+    if (drawn == nullptr && can_enumerate()) enumerate();
+  }
+  if (feasible_) drawn = draw_from_enumeration(random);
+  if (drawn != nullptr) take(drawn->id);
+  return drawn;
+}
+
+ArchitecturePointer CandidatePool::draw_by_sampling(RandomStream& random, int tries) const {
+  for (int i = 0; i < tries; ++i) {
+    if (ArchitecturePointer found = candidate(space_.sample(random))) return found;
+  }
+  return nullptr;
+}
+
+void CandidatePool::enumerate() {
+  feasible_.emplace();
+  for (std::int64_t number = 0; number < space_.genotype_count(); ++number) {
+    const space::Genotype genotype = space_.genotype_at(number);
+    const ArchitecturePointer architecture = build(space_, genotype);
+    if (architecture == nullptr || !objectives_.feasible(architecture->network)) continue;
+    feasible_->push_back({number, architecture->id, sampling_probability(space_, genotype)});
+  }
+}
+
+ArchitecturePointer CandidatePool::draw_from_enumeration(RandomStream& random) const {
+  std::vector<std::int64_t> numbers;
+  std::vector<double> probabilities;
+  for (const FeasibleGenotype& genotype : *feasible_) {
+    if (taken_.contains(genotype.id)) continue;
+    numbers.push_back(genotype.number);
+    probabilities.push_back(genotype.probability);
+  }
+  if (numbers.empty()) return nullptr;
+  return build(space_, space_.genotype_at(numbers[random.weighted(probabilities)]));
+}
+
+std::string CandidatePool::exhaustion_reason() const {
+  if (!feasible_) return "no new valid architecture in " + std::to_string(kTriesInLargeSpace) + " samples";
+  std::unordered_set<space::ArchId> ids;
+  for (const FeasibleGenotype& genotype : *feasible_) ids.insert(genotype.id);
+  return all_evaluated_text(ids.size());
+}
+
+void CandidatePool::fail_without_candidates() const {
+  RejectionTally tally(objectives_);
+  const auto count = [&](const space::Genotype& genotype) {
+    try {
+      tally.add(space_.build(genotype).network);
+    } catch (const UserError& error) {
+      tally.add_invalid(error.what());
+    }
+  };
+  if (feasible_) {
+    for (std::int64_t number = 0; number < space_.genotype_count(); ++number)
+      count(space_.genotype_at(number));
+    throw UserError("no valid architecture: of " + tally.text());
+  }
+  RandomStream random(derive_seed(0, "search.candidate_pool"));
+  for (int i = 0; i < kTriesInLargeSpace; ++i) count(space_.sample(random));
+  throw UserError("no valid architecture found: of " + tally.text() + ", among random samples");
+}
+
+}  // namespace skyline::search

@@ -1,0 +1,69 @@
+#pragma once
+
+#include "skyline/core/random.hpp"
+#include "skyline/objective/objective_set.hpp"
+#include "skyline/space/search_space.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+namespace skyline::search {
+
+using ArchitecturePointer = std::shared_ptr<const space::Architecture>;
+
+/// What an algorithm may still propose: architectures that can be built, meet the computed constraints and
+/// were not taken before. Shared by all algorithms, so that none repeats an architecture, trains one that is
+/// infeasible or loops for ever in an exhausted space. Local; deterministic.
+class CandidatePool {
+ public:
+  /// Spaces of up to this many genotypes are enumerated where sampling finds nothing: the answer is exact.
+  static constexpr std::int64_t kEnumeratedGenotypes = 100'000;
+  /// Samples that may fail in a row before the enumeration, or where the space is too large for one.
+  static constexpr int kTriesBeforeEnumeration = 200;
+  static constexpr int kTriesInLargeSpace = 20'000;
+  /// An algorithm that needs no results hands out no more than this at once, so that the caller stays
+  /// responsive.
+  static constexpr std::size_t kLargestAsk = 1'000;
+
+  /// @throws UserError if the space holds no candidate, saying what rejected how many
+  CandidatePool(space::SearchSpace space, objective::ObjectiveSet objectives);
+
+  const space::SearchSpace& space() const { return space_; }
+  const objective::ObjectiveSet& objectives() const { return objectives_; }
+
+  /// The architecture of a genotype, or nullptr if it is no candidate.
+  ArchitecturePointer candidate(const space::Genotype& genotype) const;
+  /// From now on no candidate; every proposal must be taken.
+  void take(space::ArchId id) { taken_.insert(id); }
+  /// A candidate again: it was taken and then not proposed after all.
+  void release(space::ArchId id) { taken_.erase(id); }
+
+  /// A random candidate, distributed as the space's samples are, and takes it; nullptr if none was found.
+  ArchitecturePointer draw(RandomStream& random);
+  /// Why `draw` found nothing, one clause for a log.
+  std::string exhaustion_reason() const;
+
+ private:
+  struct FeasibleGenotype {
+    std::int64_t number = 0;
+    space::ArchId id{};
+    double probability = 0;  // of being sampled
+  };
+
+  bool can_enumerate() const { return space_.genotype_count() <= kEnumeratedGenotypes; }
+  void enumerate();
+  ArchitecturePointer draw_by_sampling(RandomStream& random, int tries) const;
+  ArchitecturePointer draw_from_enumeration(RandomStream& random) const;
+  [[noreturn]] void fail_without_candidates() const;
+
+  space::SearchSpace space_;
+  objective::ObjectiveSet objectives_;
+  std::unordered_set<space::ArchId> taken_;
+  std::optional<std::vector<FeasibleGenotype>> feasible_;  // all of the space, once it was enumerated
+};
+
+}  // namespace skyline::search

@@ -1,0 +1,115 @@
+#pragma once
+
+#include "skyline/search/searcher.hpp"
+
+#include "support/yaml_config.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace skyline::testing {
+
+/// The reference system's space: 192 architectures of a small CNN on 1x28x28 images of 10 classes.
+inline space::SearchSpace archai_space(double mutation_probability = 0.3) {
+  const ConfigNode section = config_from_yaml(R"(
+parameters:
+  depth:  {range: [1, 12]}
+  kernel: {choice: [1, 3, 5, 7]}
+  width:  {choice: [16, 32, 64, 128]}
+network:
+  - repeat: $depth
+    body:
+      - conv2d: {channels: $width, kernel: $kernel, padding: same}
+      - batch_norm
+      - relu
+  - global_average_pool
+  - linear: {features: $classes}
+)",
+                                              "space.yaml", "space");
+  return space::SearchSpace::parse(section, {{1, 28, 28}, 10}, mutation_probability);
+}
+
+/// A space with a layer that does not fit for some genotypes, and with genotypes that build the same network.
+inline space::SearchSpace uneven_space() {
+  return space::SearchSpace::parse(config_from_yaml(R"(
+parameters:
+  blocks: {choice: [0, 1]}
+  kernel: {choice: [1, 3, 9]}
+  width:  {choice: [2, 4], weights: [1, 3]}
+network:
+  - repeat: $blocks
+    body:
+      - conv2d: {channels: $width, kernel: $kernel, padding: 0}
+  - global_average_pool
+  - linear: {features: $classes}
+)",
+                                                    "space.yaml", "space"),
+                                   {{1, 5, 5}, 3});
+}
+
+/// Objectives over the metrics {accuracy, latency}; `constraints` is YAML, may be empty.
+inline objective::ObjectiveSet objective_set(const std::string& objectives,
+                                             const std::string& constraints = {}) {
+  const ConfigNode objective_list = config_from_yaml(objectives, "objectives.yaml", "objectives");
+  const ConfigNode constraint_list = config_from_yaml(constraints, "constraints.yaml", "constraints");
+  return objective::ObjectiveSet::parse(objective_list, &constraint_list, {"accuracy", "latency"});
+}
+
+/// The objectives and constraints of the reference run: 151 of the 192 architectures are valid.
+inline objective::ObjectiveSet archai_objectives() {
+  return objective_set("[{maximize: accuracy}, {minimize: flops}, {minimize: latency}]",
+                       "[{parameters: [0, 1.0e6]}, {flops: [0, 1.0e9]}]");
+}
+
+/// An accuracy that saturates with parameters and depth, by exact arithmetic alone, and a latency.
+inline objective::Outcome closed_formula(const objective::Trial& trial) {
+  const space::Network& network = trial.architecture().network;
+  const auto parameters = static_cast<double>(network.cost.parameters);
+  const auto layers = static_cast<double>(network.layers.size());
+  const double accuracy = parameters / (parameters + 5000) * layers / (layers + 3);
+  return objective::Measurements{{accuracy, static_cast<double>(network.cost.flops) / 1e6 + layers}};
+}
+
+using Evaluate = std::function<objective::Outcome(const objective::Trial&)>;
+
+/// How an engine goes about it: how much it asks for, and how many results it tells after that.
+struct Pace {
+  std::function<std::size_t()> room = [] { return std::size_t{1'000'000}; };
+  std::function<std::size_t()> tells = [] { return std::size_t{1'000'000}; };
+};
+
+/// Runs a search to its end, with room for at least one at a time: asks, tells the results in the order of
+/// trials, and so on. Never tells nothing where nothing more is asked.
+inline std::vector<objective::CommittedTrial> run_search(search::Searcher& searcher,
+                                                         const Evaluate& evaluate = closed_formula,
+                                                         const Pace& pace = {}) {
+  std::vector<objective::CommittedTrial> committed;
+  std::size_t told = 0;
+  while (true) {
+    const std::vector<objective::Proposal> proposals = searcher.ask(pace.room());
+    for (const objective::Proposal& proposal : proposals) {
+      objective::Trial trial;
+      trial.number = committed.size();
+      trial.proposal = proposal;
+      trial.epochs = 0.1;
+      committed.push_back({trial, evaluate(trial), {}});
+    }
+    if (proposals.empty() && told == committed.size()) break;
+    const std::size_t tells = std::max(pace.tells(), std::size_t{proposals.empty() ? 1U : 0U});
+    for (std::size_t i = 0; i < tells && told < committed.size(); ++i) searcher.tell(committed[told++]);
+  }
+  EXPECT_TRUE(searcher.finished());
+  return committed;
+}
+
+inline std::vector<space::ArchId> ids_of(const std::vector<objective::CommittedTrial>& committed) {
+  std::vector<space::ArchId> ids;
+  for (const objective::CommittedTrial& trial : committed) ids.push_back(trial.trial.architecture().id);
+  return ids;
+}
+
+}  // namespace skyline::testing

@@ -1,0 +1,277 @@
+#include "search/search_run.hpp"
+#include "support/user_error_of.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace skyline::search {
+namespace {
+
+using objective::CommittedTrial;
+using objective::Origin;
+using testing::archai_objectives;
+using testing::archai_space;
+using testing::config_from_yaml;
+using ::testing::HasSubstr;
+using testing::ids_of;
+using testing::objective_set;
+using testing::run_search;
+using testing::uneven_space;
+using testing::user_error_of;
+
+SearchOptions options_of(const std::string& algorithm, std::optional<std::size_t> trials = {}) {
+  SearchOptions options;
+  options.algorithm = algorithm;
+  options.trials = trials;
+  return options;
+}
+
+objective::ObjectiveSet unconstrained() {
+  return objective_set("[{maximize: accuracy}, {minimize: flops}]");
+}
+
+std::vector<space::ArchId> valid_ids(const space::SearchSpace& space,
+                                     const objective::ObjectiveSet& objectives) {
+  std::vector<space::ArchId> ids;
+  for (std::int64_t number = 0; number < space.genotype_count(); ++number) {
+    try {
+      const space::Architecture architecture = space.build(space.genotype_at(number));
+      const bool is_new = std::find(ids.begin(), ids.end(), architecture.id) == ids.end();
+      if (is_new && objectives.feasible(architecture.network)) ids.push_back(architecture.id);
+    } catch (const UserError&) {
+      continue;
+    }
+  }
+  return ids;
+}
+
+TEST(ExhaustiveSearch, ProposesEveryValidArchitectureOnceInTheOrderOfGenotypes) {
+  const auto searcher = make_searcher(options_of("exhaustive"), archai_space(), archai_objectives(), 1);
+  EXPECT_EQ(searcher->expected_trials(), 192U);
+  const std::vector<CommittedTrial> committed = run_search(*searcher);
+  EXPECT_EQ(committed.size(), 151U);
+  EXPECT_EQ(ids_of(committed), valid_ids(archai_space(), archai_objectives()));
+  EXPECT_EQ(committed.front().trial.proposal.origin, Origin::kEnumerated);
+  EXPECT_EQ(searcher->finish_reason(), "all 151 valid architectures were evaluated");
+  EXPECT_EQ(searcher->expected_trials(), 151U);
+}
+
+TEST(ExhaustiveSearch, SkipsNetworksThatCannotBeBuiltAndGenotypesThatBuildTheSame) {
+  const auto searcher = make_searcher(options_of("exhaustive"), uneven_space(), unconstrained(), 1);
+  const std::vector<CommittedTrial> committed = run_search(*searcher);
+  EXPECT_EQ(committed.size(), 1U + 2 * 2U);  // no block; kernels 1 and 3, of two widths each
+  EXPECT_EQ(ids_of(committed), valid_ids(uneven_space(), unconstrained()));
+}
+
+TEST(ExhaustiveSearch, StopsAfterTheGivenTrials) {
+  const auto searcher = make_searcher(options_of("exhaustive", 7), archai_space(), unconstrained(), 1);
+  EXPECT_EQ(searcher->expected_trials(), 7U);
+  EXPECT_EQ(run_search(*searcher).size(), 7U);
+  EXPECT_EQ(searcher->finish_reason(), "7 trials done");
+}
+
+TEST(RandomSearch, ProposesAHundredValidArchitecturesByDefault) {
+  const auto searcher = make_searcher(options_of("random"), archai_space(), archai_objectives(), 1);
+  EXPECT_EQ(searcher->expected_trials(), 100U);
+  const std::vector<CommittedTrial> committed = run_search(*searcher);
+  const std::vector<space::ArchId> ids = ids_of(committed);
+  EXPECT_EQ(std::set<space::ArchId>(ids.begin(), ids.end()).size(), 100U);
+  for (const CommittedTrial& trial : committed) {
+    EXPECT_TRUE(archai_objectives().feasible(trial.trial.architecture().network));
+  }
+  EXPECT_EQ(searcher->finish_reason(), "100 trials done");
+}
+
+TEST(RandomSearch, EndsCleanlyWhenTheSpaceIsExhausted) {
+  const auto searcher = make_searcher(options_of("random", 1000), archai_space(), archai_objectives(), 1);
+  const std::vector<CommittedTrial> committed = run_search(*searcher);
+  const std::vector<space::ArchId> ids = ids_of(committed);
+  EXPECT_EQ(std::set<space::ArchId>(ids.begin(), ids.end()).size(), 151U);
+  EXPECT_EQ(committed.size(), 151U);
+  EXPECT_EQ(searcher->finish_reason(), "all 151 valid architectures were evaluated");
+  EXPECT_EQ(searcher->expected_trials(), 151U);
+}
+
+TEST(RandomSearch, CountsEqualNetworksOnceWhenTheSpaceIsExhausted) {
+  const auto searcher = make_searcher(options_of("random"), uneven_space(), unconstrained(), 1);
+  EXPECT_EQ(run_search(*searcher).size(), 5U);
+  EXPECT_EQ(searcher->finish_reason(), "all 5 valid architectures were evaluated");
+}
+
+TEST(RandomSearch, GivesUpInALargeSpaceAfterBoundedSamplingAndSaysSo) {
+  // 10^6 genotypes, all of one architecture: `blocks` is 0 almost always, so nothing else counts.
+  const space::SearchSpace space = space::SearchSpace::parse(config_from_yaml(R"(
+parameters:
+  blocks: {choice: [0]}
+  a: {range: [1, 1000]}
+  b: {range: [1, 1000]}
+network:
+  - repeat: $blocks
+    body:
+      - linear: {features: $a * $b}
+  - global_average_pool
+  - linear: {features: $classes}
+)",
+                                                                              "space.yaml", "space"),
+                                                             {{1, 2, 2}, 3});
+  const auto searcher = make_searcher(options_of("random"), space, unconstrained(), 1);
+  EXPECT_EQ(run_search(*searcher).size(), 1U);
+  EXPECT_EQ(searcher->finish_reason(), "no new valid architecture in 20000 samples");
+}
+
+TEST(Searchers, ProposeTheSameWhateverTheRoom) {
+  for (const std::string algorithm : {"random", "exhaustive"}) {
+    const auto whole = make_searcher(options_of(algorithm, 140), archai_space(), archai_objectives(), 5);
+    const std::vector<space::ArchId> expected = ids_of(run_search(*whole));
+    for (const std::size_t room : {1U, 3U, 10U}) {
+      const auto pieces = make_searcher(options_of(algorithm, 140), archai_space(), archai_objectives(), 5);
+      const testing::Pace pace{[=] { return room; }, [] { return 1U; }};
+      EXPECT_EQ(ids_of(run_search(*pieces, testing::closed_formula, pace)), expected);
+    }
+  }
+}
+
+TEST(Searchers, ReturnNothingWithoutRoomOrOnceFinished) {
+  for (const std::string algorithm : {"evolution_pareto", "random", "exhaustive"}) {
+    const auto searcher = make_searcher(options_of(algorithm), archai_space(), archai_objectives(), 5);
+    EXPECT_TRUE(searcher->ask(0).empty());
+    run_search(*searcher, testing::closed_formula, {[&] { return 4U; }, [] { return 4U; }});
+    EXPECT_TRUE(searcher->ask(100).empty());
+  }
+}
+
+TEST(Searchers, RefuseASpaceWithoutAValidArchitectureAndSayWhy) {
+  for (const std::string algorithm : {"evolution_pareto", "random", "exhaustive"}) {
+    const auto error_with = [&](const std::string& constraints) {
+      return user_error_of([&] {
+        make_searcher(options_of(algorithm), archai_space(),
+                      objective_set("[{minimize: flops}]", constraints), 1);
+      });
+    };
+    EXPECT_EQ(error_with("[{flops: [0, 10]}]"),
+              "no valid architecture: of 192, 192 fail `flops: [0, 10]` (smallest found: 88138)");
+    EXPECT_EQ(
+        error_with("[{parameters: [1.0e9, 1.0e10]}, {flops: [88138, 88138]}]"),
+        "no valid architecture: of 192, 192 fail `parameters: [1000000000, 10000000000]` (largest found: "
+        "8843146), 191 fail `flops: [88138, 88138]`");
+    EXPECT_EQ(
+        error_with("[{parameters: [235, 236]}]"),
+        "no valid architecture: of 192, 192 fail `parameters: [235, 236]` (nearest found: 234 and 362)");
+  }
+}
+
+TEST(Searchers, NameNetworksThatCannotBeBuiltWhenNoArchitectureIsValid) {
+  const std::string error = user_error_of([] {
+    make_searcher(options_of("random"), uneven_space(),
+                  objective_set("[{minimize: flops}]", "[{flops: [0, 1]}]"), 1);
+  });
+  EXPECT_THAT(error, HasSubstr("no valid architecture: of 12, 10 fail `flops: [0, 1]` (smallest found: "));
+  EXPECT_THAT(error, HasSubstr(", 2 cannot be built (space.yaml:9: space.network[0].body[0].conv2d"));
+}
+
+TEST(Searchers, SayWhenALargeSpaceWasOnlySampled) {
+  const space::SearchSpace space = space::SearchSpace::parse(config_from_yaml(R"(
+parameters:
+  a: {range: [1, 1000]}
+  b: {range: [1, 1000]}
+network:
+  - global_average_pool
+  - linear: {features: $a * $b}
+  - linear: {features: $classes}
+)",
+                                                                              "space.yaml", "space"),
+                                                             {{1, 2, 2}, 3});
+  const std::string error = user_error_of([&] {
+    make_searcher(options_of("random"), space, objective_set("[{minimize: flops}]", "[{flops: [0, 1]}]"), 1);
+  });
+  EXPECT_THAT(
+      error,
+      HasSubstr("no valid architecture found: of 20000, 20000 fail `flops: [0, 1]` (smallest found: "));
+  EXPECT_THAT(error, HasSubstr("), among random samples"));
+}
+
+SearchOptions parse(const std::string& yaml) {
+  return SearchOptions::parse(config_from_yaml(yaml, "run.yaml", "search"));
+}
+
+std::string parse_error(const std::string& yaml) {
+  return user_error_of([&] { parse(yaml); });
+}
+
+TEST(SearchOptions, AreTheReferenceDefaultsWhenTheSectionIsEmpty) {
+  for (const SearchOptions& options : {parse(""), parse("{}")}) {
+    EXPECT_EQ(options.algorithm, "evolution_pareto");
+    EXPECT_EQ(options.iterations, 10U);
+    EXPECT_EQ(options.initial, 10U);
+    EXPECT_EQ(options.max_unseen, 100U);
+    EXPECT_EQ(options.mutations_per_parent, 1U);
+    EXPECT_EQ(options.crossovers, 5U);
+    EXPECT_EQ(options.random_mix, 5U);
+    EXPECT_EQ(options.mutation_probability, 0.3);
+    EXPECT_FALSE(options.trials);
+  }
+}
+
+TEST(SearchOptions, ReadEveryKeyOfTheAlgorithm) {
+  const SearchOptions options = parse(
+      "{algorithm: evolution_pareto, iterations: 3, initial: 4, max_unseen: 5, mutations_per_parent: 0, "
+      "crossovers: 6, random_mix: 7, mutation_probability: 0.5}");
+  EXPECT_EQ(options.iterations, 3U);
+  EXPECT_EQ(options.initial, 4U);
+  EXPECT_EQ(options.max_unseen, 5U);
+  EXPECT_EQ(options.mutations_per_parent, 0U);
+  EXPECT_EQ(options.crossovers, 6U);
+  EXPECT_EQ(options.random_mix, 7U);
+  EXPECT_EQ(options.mutation_probability, 0.5);
+  EXPECT_EQ(parse("{algorithm: random, trials: 12}").trials, 12U);
+}
+
+TEST(SearchOptions, AreWrittenOutCompletelyAndReadBackTheSame) {
+  ConfigNode written = parse("{iterations: 3, mutation_probability: 0.1}").to_config();
+  EXPECT_EQ(
+      first_difference(written, config_from_yaml("{algorithm: evolution_pareto, iterations: 3, initial: 10, "
+                                                 "max_unseen: 100, mutations_per_parent: 1, crossovers: 5, "
+                                                 "random_mix: 5, mutation_probability: 0.1}")),
+      "");
+  EXPECT_EQ(first_difference(SearchOptions::parse(written).to_config(), written), "");
+  EXPECT_EQ(first_difference(parse("{algorithm: random, trials: 12}").to_config(),
+                             config_from_yaml("{algorithm: random, trials: 12}")),
+            "");
+  EXPECT_EQ(first_difference(parse("{algorithm: exhaustive}").to_config(),
+                             config_from_yaml("{algorithm: exhaustive}")),
+            "");
+}
+
+TEST(SearchOptions, RefuseUnknownAlgorithmsAndKeysWithASuggestion) {
+  EXPECT_EQ(parse_error("algorithm: evolution_parreto"),
+            "run.yaml:1: search.algorithm: unknown algorithm `evolution_parreto`, did you mean "
+            "`evolution_pareto`?");
+  EXPECT_EQ(parse_error("algorithm: nsga2"),
+            "run.yaml:1: search.algorithm: unknown algorithm `nsga2`, known here: evolution_pareto, random, "
+            "exhaustive");
+  EXPECT_EQ(parse_error("algorithm: evolution_pareto\niteration: 3"),
+            "run.yaml:2: search: unknown key `iteration` of the algorithm evolution_pareto, did you mean "
+            "`iterations`?");
+  EXPECT_EQ(
+      parse_error("algorithm: random\ninitial: 3"),
+      "run.yaml:2: search: unknown key `initial` of the algorithm random, known here: algorithm, trials");
+}
+
+TEST(SearchOptions, RefuseNumbersOutOfRange) {
+  EXPECT_EQ(parse_error("iterations: 0"),
+            "run.yaml:1: search.iterations: expected a whole number from 1 to 1000000, got 0");
+  EXPECT_EQ(parse_error("crossovers: -1"),
+            "run.yaml:1: search.crossovers: expected a whole number from 0 to 1000000, got -1");
+  EXPECT_EQ(parse_error("initial: 2.5"), "run.yaml:1: search.initial: expected a whole number, got 2.5");
+  EXPECT_EQ(parse_error("{algorithm: random, trials: 0}"),
+            "run.yaml:1: search.trials: expected a whole number from 1 to 1000000, got 0");
+  EXPECT_EQ(parse_error("mutation_probability: 1.5"),
+            "run.yaml:1: search.mutation_probability: expected a probability above 0 and at most 1, got 1.5");
+  EXPECT_EQ(parse_error("[]"), "run.yaml:1: search: expected a map, got an empty list");
+}
+
+}  // namespace
+}  // namespace skyline::search
