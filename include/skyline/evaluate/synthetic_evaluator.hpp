@@ -10,11 +10,14 @@ namespace skyline::evaluate {
 /// Synthetic results from a closed formula of the network: for trying out a configuration or a cluster, and
 /// for tests.
 struct SyntheticOptions {
-  double seconds_per_gflop =
-      0;                    // a trial sleeps this long per 1e9 FLOPs of its network and epoch; 0: not at all
-  double failure_rate = 0;  // share of architectures (by hash of the arch id) whose trials fail
-  /// Reads `synthetic: {...}`. @throws UserError
+  /// A trial sleeps this long per 1e9 FLOPs of its network and epoch; 0: not at all.
+  double seconds_per_gflop = 0;
+  /// Share of architectures (by hash of the arch id) whose trials fail, 0 to 1.
+  double failure_rate = 0;
+  /// Reads `synthetic: {...}`; an empty section means the defaults. @throws UserError
   static SyntheticOptions parse(const ConfigNode& section);
+  /// The same options as a configuration section, complete: parse(to_config()) gives them back.
+  ConfigNode to_config() const;
 };
 
 /// Metrics: those of the training evaluator (same names and order). validation_accuracy grows and saturates

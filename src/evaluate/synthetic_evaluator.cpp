@@ -1,0 +1,137 @@
+#include "skyline/evaluate/synthetic_evaluator.hpp"
+
+#include "skyline/core/random.hpp"
+#include "skyline/objective/objective_set.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <thread>
+
+namespace skyline::evaluate {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Seconds = std::chrono::duration<double>;
+
+constexpr Seconds kLongestNap{0.005};  // how late a stop request may be seen
+constexpr double kStepsPerEpoch = 1000;
+
+/// A number in [0, 1) that is the same for the same numbers for ever.
+double hashed_share(std::string_view purpose, std::uint64_t first, std::uint64_t second = 0) {
+  return RandomStream(derive_seed(first, purpose, {second})).uniform();
+}
+
+/// Rational functions alone: exp and log may differ in the last bit from machine to machine.
+double accuracy_without_noise(const space::Network& network, double epochs) {
+  const double chance = 1.0 / static_cast<double>(std::max<std::int64_t>(network.classes, 1));
+  const auto parameters = static_cast<double>(network.cost.parameters);
+  const double capacity = parameters / (parameters + 3000.0);
+  const double training = epochs / (epochs + 0.02);
+  return chance + (0.995 - chance) * capacity * training;
+}
+
+double synthetic_accuracy(const objective::Trial& trial, std::string_view purpose) {
+  const auto id = static_cast<std::uint64_t>(trial.architecture().id);
+  const double noise = 0.01 * (2 * hashed_share(purpose, trial.seed, id) - 1);
+  return std::clamp(accuracy_without_noise(trial.architecture().network, trial.epochs) + noise, 0.0, 1.0);
+}
+
+double synthetic_latency_ms(const space::Network& network) {
+  return 0.002 * static_cast<double>(network.layers.size()) + static_cast<double>(network.cost.flops) / 5e7;
+}
+
+objective::Measurements measure(const objective::Trial& trial) {
+  const double accuracy = synthetic_accuracy(trial, "evaluate.synthetic.validation");
+  const double error = 1 - accuracy;
+  const double test_accuracy = trial.phase == objective::Phase::kFinal
+                                   ? synthetic_accuracy(trial, "evaluate.synthetic.test")
+                                   : std::numeric_limits<double>::quiet_NaN();
+  return {{accuracy, 3 * error, 2.5 * error, synthetic_latency_ms(trial.architecture().network),
+           test_accuracy, std::max(1.0, std::round(trial.epochs * kStepsPerEpoch))}};
+}
+
+/// Returns whether the whole time passed without a stop request.
+bool sleep_through(Seconds duration, objective::EvaluationContext& context) {
+  const Clock::time_point start = Clock::now();
+  for (Seconds passed{0}; passed < duration; passed = Clock::now() - start) {
+    if (context.stop_requested()) return false;
+    context.progress(passed / duration);
+    std::this_thread::sleep_for(std::min(kLongestNap, duration - passed));
+  }
+  return !context.stop_requested();
+}
+
+class SyntheticEvaluator final : public objective::Evaluator {
+ public:
+  explicit SyntheticEvaluator(const SyntheticOptions& options) : options_(options) {}
+
+  std::vector<std::string> metrics() const override {
+    return {"validation_accuracy", "validation_loss", "train_loss", "latency_ms", "test_accuracy", "steps"};
+  }
+
+  double predicted_cost(const objective::Trial& trial) const override {
+    const auto flops = static_cast<double>(trial.architecture().network.cost.flops);
+    return std::max(1.0, flops * trial.epochs);
+  }
+
+  objective::Outcome evaluate(const objective::Trial& trial, objective::EvaluationContext& context) override {
+    const Clock::time_point start = Clock::now();
+    const auto flops = static_cast<double>(trial.architecture().network.cost.flops);
+    const Seconds duration(options_.seconds_per_gflop * flops / 1e9 * trial.epochs);
+    const bool completed = sleep_through(duration, context);
+    const Clock::time_point trained = Clock::now();
+    context.timing().train_s = Seconds(trained - start).count();
+    if (!completed) return objective::Failure{objective::FailureKind::kStopped, "stopped on request"};
+
+    const auto id = static_cast<std::uint64_t>(trial.architecture().id);
+    if (hashed_share("evaluate.synthetic.failure", id) < options_.failure_rate) {
+      return objective::Failure{objective::FailureKind::kDiverged,
+                                "this architecture is of the synthetic share that fails"};
+    }
+    objective::Measurements measurements = measure(trial);
+    context.progress(1);
+    context.timing().validate_s = Seconds(Clock::now() - trained).count();
+    return measurements;
+  }
+
+ private:
+  SyntheticOptions options_;
+};
+
+ConfigNode number_node(double value) {
+  return ConfigNode::make_scalar(objective::number_text(value), {});
+}
+
+}  // namespace
+
+SyntheticOptions SyntheticOptions::parse(const ConfigNode& section) {
+  SyntheticOptions options;
+  if (section.is_null()) return options;
+  section.allow_only({"seconds_per_gflop", "failure_rate"});
+  if (const ConfigNode* node = section.find("seconds_per_gflop")) {
+    options.seconds_per_gflop = node->as_number();
+    if (!(options.seconds_per_gflop >= 0 && std::isfinite(options.seconds_per_gflop))) {
+      node->fail_expected("a number of seconds of at least 0");
+    }
+  }
+  if (const ConfigNode* node = section.find("failure_rate")) {
+    options.failure_rate = node->as_number();
+    if (!(options.failure_rate >= 0 && options.failure_rate <= 1)) node->fail_expected("a share from 0 to 1");
+  }
+  return options;
+}
+
+ConfigNode SyntheticOptions::to_config() const {
+  return ConfigNode::make_map({{"seconds_per_gflop", number_node(seconds_per_gflop), {}},
+                               {"failure_rate", number_node(failure_rate), {}}},
+                              {});
+}
+
+std::unique_ptr<objective::Evaluator> make_synthetic_evaluator(const SyntheticOptions& options) {
+  return std::make_unique<SyntheticEvaluator>(options);
+}
+
+}  // namespace skyline::evaluate

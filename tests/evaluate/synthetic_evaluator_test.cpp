@@ -1,0 +1,191 @@
+#include "skyline/evaluate/synthetic_evaluator.hpp"
+
+#include "support/user_error_of.hpp"
+#include "support/yaml_config.hpp"
+
+#include <chrono>
+#include <cmath>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace skyline::evaluate {
+namespace {
+
+using objective::Failure;
+using objective::FailureKind;
+using objective::Measurements;
+using objective::Outcome;
+using objective::Trial;
+using testing::config_from_yaml;
+using ::testing::ElementsAre;
+using testing::user_error_of;
+
+/// A slot that asks for a stop once `progress` was called `progress_before_stop` times.
+class RecordingContext final : public objective::EvaluationContext {
+ public:
+  explicit RecordingContext(int progress_before_stop = 1'000'000)
+      : progress_before_stop_(progress_before_stop) {}
+  bool stop_requested() const override { return progress_calls_ >= progress_before_stop_; }
+  void progress(double fraction) override {
+    ++progress_calls_;
+    EXPECT_GE(fraction, latest_);
+    latest_ = fraction;
+  }
+  bool wants_weights() const override { return true; }
+  void keep_weights(std::vector<objective::NamedTensor>) override { ADD_FAILURE() << "there are no weights"; }
+  objective::TrialTiming& timing() override { return timing_; }
+  double latest() const { return latest_; }
+
+ private:
+  int progress_before_stop_;
+  int progress_calls_ = 0;
+  double latest_ = 0;
+  objective::TrialTiming timing_;
+};
+
+Trial trial_of(std::uint64_t id, std::int64_t parameters, std::int64_t flops, double epochs = 1) {
+  space::Architecture architecture;
+  architecture.id = space::ArchId{id};
+  architecture.network.classes = 10;
+  architecture.network.layers.resize(3);
+  architecture.network.cost = {parameters, flops, flops / 2, 64};
+  Trial trial;
+  trial.proposal.architecture = std::make_shared<const space::Architecture>(architecture);
+  trial.epochs = epochs;
+  trial.seed = id + 1;
+  return trial;
+}
+
+Outcome evaluate(const Trial& trial, const SyntheticOptions& options = {}) {
+  RecordingContext context;
+  return make_synthetic_evaluator(options)->evaluate(trial, context);
+}
+
+std::vector<double> values_of(const Trial& trial) {
+  return std::get<Measurements>(evaluate(trial)).values;
+}
+
+TEST(SyntheticEvaluator, MeasuresWhatTheTrainingEvaluatorMeasures) {
+  const auto evaluator = make_synthetic_evaluator({});
+  EXPECT_THAT(evaluator->metrics(), ElementsAre("validation_accuracy", "validation_loss", "train_loss",
+                                                "latency_ms", "test_accuracy", "steps"));
+  EXPECT_EQ(values_of(trial_of(1, 100, 1000)).size(), evaluator->metrics().size());
+}
+
+TEST(SyntheticEvaluator, GivesTheSameResultForTheSameTrialAlone) {
+  const Trial trial = trial_of(5, 3000, 1000);
+  EXPECT_EQ(values_of(trial)[0], values_of(trial)[0]);
+  EXPECT_EQ(values_of(trial)[1], values_of(trial)[1]);
+  Trial other_seed = trial;
+  other_seed.seed = 99;
+  EXPECT_NE(values_of(trial)[0], values_of(other_seed)[0]);
+  EXPECT_NE(values_of(trial)[0], values_of(trial_of(6, 3000, 1000))[0]);
+}
+
+TEST(SyntheticEvaluator, HasAnAccuracyThatGrowsWithParametersAndEpochsAndSaturates) {
+  const auto mean_accuracy = [](std::int64_t parameters, double epochs) {
+    double sum = 0;
+    for (std::uint64_t id = 0; id < 50; ++id) sum += values_of(trial_of(id, parameters, 1000, epochs))[0];
+    return sum / 50;
+  };
+  EXPECT_NEAR(mean_accuracy(0, 1), 0.1, 0.01);
+  EXPECT_NEAR(mean_accuracy(1'000'000'000, 1000), 0.995, 0.01);
+  EXPECT_LT(mean_accuracy(1000, 1), mean_accuracy(10'000, 1));
+  EXPECT_LT(mean_accuracy(10'000, 1), mean_accuracy(100'000, 1));
+  EXPECT_LT(mean_accuracy(10'000, 0.02), mean_accuracy(10'000, 1));
+  for (std::uint64_t id = 0; id < 50; ++id) {
+    const double accuracy = values_of(trial_of(id, 1'000'000'000, 1000, 1000))[0];
+    EXPECT_GE(accuracy, 0);
+    EXPECT_LE(accuracy, 1);
+  }
+}
+
+TEST(SyntheticEvaluator, UsesTheTestSetForFullTrainingAlone) {
+  Trial trial = trial_of(5, 3000, 1000);
+  EXPECT_TRUE(std::isnan(values_of(trial)[4]));
+  trial.phase = objective::Phase::kFinal;
+  EXPECT_NEAR(values_of(trial)[4], values_of(trial)[0], 0.02);
+}
+
+TEST(SyntheticEvaluator, GivesLatencyAndStepsByFormula) {
+  EXPECT_DOUBLE_EQ(values_of(trial_of(1, 100, 50'000'000))[3], 1.006);
+  EXPECT_EQ(values_of(trial_of(1, 100, 1000, 0.5))[5], 500);
+  EXPECT_EQ(values_of(trial_of(1, 100, 1000, 1e-9))[5], 1);
+}
+
+TEST(SyntheticEvaluator, PredictsACostOfFlopsTimesEpochsThatIsNeverZero) {
+  const auto evaluator = make_synthetic_evaluator({});
+  EXPECT_EQ(evaluator->predicted_cost(trial_of(1, 100, 1000, 2)), 2000);
+  EXPECT_EQ(evaluator->predicted_cost(trial_of(1, 0, 0, 2)), 1);
+}
+
+TEST(SyntheticEvaluator, FailsTheGivenShareOfArchitecturesAndAlwaysTheSame) {
+  SyntheticOptions options;
+  options.failure_rate = 0.3;
+  int failures = 0;
+  for (std::uint64_t id = 0; id < 1000; ++id) {
+    const Outcome outcome = evaluate(trial_of(id, 100, 1000), options);
+    Trial again = trial_of(id, 100, 1000, 5);
+    again.seed = 77;
+    EXPECT_EQ(evaluate(again, options).index(), outcome.index());
+    if (const auto* failure = std::get_if<Failure>(&outcome)) {
+      ++failures;
+      EXPECT_EQ(failure->kind, FailureKind::kDiverged);
+      EXPECT_EQ(failure->reason, "this architecture is of the synthetic share that fails");
+    }
+  }
+  EXPECT_NEAR(failures, 300, 75);
+  options.failure_rate = 1;
+  EXPECT_TRUE(std::holds_alternative<Failure>(evaluate(trial_of(1, 100, 1000), options)));
+}
+
+TEST(SyntheticEvaluator, SleepsByFlopsAndEpochsAndFillsInTheTiming) {
+  SyntheticOptions options;
+  options.seconds_per_gflop = 0.02;
+  RecordingContext context;
+  const Trial trial = trial_of(1, 100, 1'000'000'000, 2);
+  EXPECT_TRUE(
+      std::holds_alternative<Measurements>(make_synthetic_evaluator(options)->evaluate(trial, context)));
+  EXPECT_GE(context.timing().train_s, 0.04);
+  EXPECT_LT(context.timing().train_s, 2);
+  EXPECT_GT(context.timing().validate_s, 0);
+  EXPECT_EQ(context.latest(), 1);
+}
+
+TEST(SyntheticEvaluator, EndsSoonAfterAStopRequest) {
+  SyntheticOptions options;
+  options.seconds_per_gflop = 1000;
+  RecordingContext context(2);
+  const Outcome outcome =
+      make_synthetic_evaluator(options)->evaluate(trial_of(1, 100, 1'000'000'000), context);
+  ASSERT_TRUE(std::holds_alternative<Failure>(outcome));
+  EXPECT_EQ(std::get<Failure>(outcome).kind, FailureKind::kStopped);
+  EXPECT_LT(context.timing().train_s, 2);
+}
+
+TEST(SyntheticOptions, ReadTheirKeysAndAreWrittenBack) {
+  const SyntheticOptions options =
+      SyntheticOptions::parse(config_from_yaml("{seconds_per_gflop: 0.1, failure_rate: 0.25}"));
+  EXPECT_EQ(options.seconds_per_gflop, 0.1);
+  EXPECT_EQ(options.failure_rate, 0.25);
+  EXPECT_EQ(
+      first_difference(options.to_config(), config_from_yaml("{seconds_per_gflop: 0.1, failure_rate: 0.25}")),
+      "");
+  EXPECT_EQ(SyntheticOptions::parse(config_from_yaml("")).failure_rate, 0);
+}
+
+TEST(SyntheticOptions, RefuseUnknownKeysAndNumbersOutOfRange) {
+  const auto error_of = [](const std::string& yaml) {
+    return user_error_of([&] { SyntheticOptions::parse(config_from_yaml(yaml, "run.yaml", "synthetic")); });
+  };
+  EXPECT_EQ(error_of("failure_rat: 0.1"),
+            "run.yaml:1: synthetic: unknown key `failure_rat`, did you mean `failure_rate`?");
+  EXPECT_EQ(error_of("failure_rate: 1.5"),
+            "run.yaml:1: synthetic.failure_rate: expected a share from 0 to 1, got 1.5");
+  EXPECT_EQ(error_of("seconds_per_gflop: -1"),
+            "run.yaml:1: synthetic.seconds_per_gflop: expected a number of seconds of at least 0, got -1");
+}
+
+}  // namespace
+}  // namespace skyline::evaluate
