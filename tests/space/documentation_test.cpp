@@ -1,0 +1,41 @@
+// The examples of docs/space.md are read as a user would write them.
+#include "space/space_from_yaml.hpp"
+
+#include <fstream>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace skyline::space {
+namespace {
+
+std::vector<std::string> yaml_blocks(const std::string& path) {
+  std::ifstream file(path);
+  std::vector<std::string> blocks;
+  bool inside = false;
+  for (std::string line; std::getline(file, line);) {
+    if (line == "```yaml") {
+      inside = true;
+      blocks.emplace_back();
+    } else if (line == "```") {
+      inside = false;
+    } else if (inside) {
+      blocks.back().append(line).append("\n");
+    }
+  }
+  return blocks;
+}
+
+TEST(Documentation, EveryExampleSpaceIsReadAndAllItsGenotypesBuild) {
+  const auto blocks = yaml_blocks(SKYLINE_SOURCE_DIR "/docs/space.md");
+  ASSERT_EQ(blocks.size(), 2U);
+  for (const std::string& block : blocks) {
+    const SearchSpace space = space_from_yaml(block);
+    for (std::int64_t i = 0; i < space.genotype_count(); ++i) {
+      EXPECT_NO_THROW(space.build(space.genotype_at(i))) << block;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace skyline::space
