@@ -52,10 +52,11 @@ struct RunAccount {
 class RunObserver {
  public:
   virtual ~RunObserver() = default;
-  /// Slots of the whole run, trials already in the journal, upper bound of all trials.
+  /// Slots of the whole run, trials already in the journal, upper bound of the search's trials.
   virtual void started(const std::vector<SlotAccount>& slots, std::size_t replayed, std::size_t expected) = 0;
   /// A new commit (not called for replayed ones); `in_flight` trials are asked and not committed.
   virtual void committed(const objective::CommittedTrial& trial, bool on_front, std::size_t in_flight) = 0;
+  /// The full training begins; `expected` counts its trials alone.
   virtual void phase_changed(objective::Phase phase, std::size_t expected) = 0;
   /// Called about ten times a second from the main loop: progress line, heartbeat, status file.
   virtual void tick() = 0;

@@ -1,0 +1,27 @@
+#pragma once
+
+#include "skyline/engine/run.hpp"
+
+#include "engine/rank_table.hpp"
+
+#include <map>
+#include <utility>
+#include <vector>
+
+namespace skyline::engine {
+
+/// Sums up what the slots of all ranks did in this job.
+class AccountBook {
+ public:
+  explicit AccountBook(const RankTable& ranks);
+  void add(const objective::TrialTiming& timing);
+  /// As it stands after `wall_s` seconds.
+  RunAccount close(double wall_s) const;
+  const std::vector<SlotAccount>& slots() const { return slots_; }
+
+ private:
+  std::vector<SlotAccount> slots_;  // by rank and slot
+  std::map<std::pair<int, int>, std::size_t> index_;
+};
+
+}  // namespace skyline::engine

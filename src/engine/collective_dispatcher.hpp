@@ -1,0 +1,64 @@
+#pragma once
+
+#include "skyline/comm/communicator.hpp"
+#include "skyline/objective/evaluator.hpp"
+
+#include "engine/dispatcher.hpp"
+#include "engine/rank_table.hpp"
+#include "engine/records.hpp"
+#include "engine/slot_pool.hpp"
+
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <vector>
+
+namespace skyline::engine {
+
+/// The sizes that both sides of the collective protocol agree on.
+struct RoundFormat {
+  TrialRecord trial;
+  ResultRecord result;
+  std::size_t slots = 0;  // most slots of any rank: every rank sends and receives as if it had so many
+};
+
+/// Rank 0's side of rounds: a header is broadcast, fixed-size trial records are scattered, and results come
+/// back in waves, one gather each; docs/engine.md has the protocol. A round takes what was submitted while
+/// the one before was under way. Results of rank 0's own slots take no part in the gathers.
+class CollectiveDispatcher final : public Dispatcher {
+ public:
+  /// References outlive the dispatcher. @param slots  of each rank, [ranks]
+  CollectiveDispatcher(comm::Communicator& world, const RoundFormat& format,
+                       const objective::Evaluator& evaluator, SlotPool& own_slots,
+                       const std::vector<std::size_t>& slots);
+  ~CollectiveDispatcher() override;
+
+  void submit(std::span<const objective::Trial> trials) override;
+  std::vector<Arrival> poll() override;
+  bool idle() const override { return waiting_.empty() && round_ == nullptr; }
+  /// Sends the other ranks home, which ends their serve_rounds. @pre everything submitted has arrived
+  void finish();
+
+ private:
+  struct SlotPlace {
+    std::size_t rank = 0;
+    std::size_t slot = 0;
+  };
+  struct Round;
+
+  void start_round();
+  void place(Round& round, const std::vector<objective::Trial>& trials,
+             const std::vector<std::size_t>& slot_of);
+  void post_gathers(Round& round);
+  void receive_gathers(Round& round, std::vector<Arrival>& arrivals);
+
+  comm::Communicator& world_;
+  const RoundFormat& format_;
+  const objective::Evaluator& evaluator_;
+  SlotPool& own_slots_;
+  std::vector<SlotPlace> places_;  // of all slots: first slots of all ranks, then second ones, ...
+  std::deque<objective::Trial> waiting_;
+  std::unique_ptr<Round> round_;
+};
+
+}  // namespace skyline::engine

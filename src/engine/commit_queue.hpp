@@ -1,0 +1,44 @@
+#pragma once
+
+#include "skyline/objective/trial.hpp"
+
+#include "engine/dispatcher.hpp"
+
+#include <cstddef>
+#include <deque>
+#include <optional>
+
+namespace skyline::engine {
+
+/// The reorder buffer: trials go in by number, results in any order, commits come out by number. This is what
+/// makes a run's journal independent of ranks, slots and times.
+class CommitQueue {
+ public:
+  /// @param window  trials asked and not committed, at most; nothing: no bound (a generation at a time)
+  explicit CommitQueue(std::optional<std::size_t> window);
+
+  /// How many more trials may be asked now.
+  std::size_t room() const;
+  objective::TrialNumber next_number() const { return committed_ + entries_.size(); }
+  /// @pre trial.number == next_number() and room() > 0
+  void asked(objective::Trial trial);
+  /// @throws InternalError for a trial that is not in flight or has its result already
+  void arrived(Arrival arrival);
+  /// The next in commit order, if it is here.
+  std::optional<objective::CommittedTrial> next();
+
+  /// Asked and not committed.
+  std::size_t in_flight() const { return entries_.size(); }
+  bool empty() const { return entries_.empty(); }
+
+ private:
+  struct Entry {
+    objective::Trial trial;
+    std::optional<Arrival> arrival;
+  };
+  std::optional<std::size_t> window_;
+  objective::TrialNumber committed_ = 0;  // the number of entries_.front()
+  std::deque<Entry> entries_;
+};
+
+}  // namespace skyline::engine

@@ -1,0 +1,148 @@
+#include "engine/coordinator.hpp"
+
+#include "skyline/core/backoff.hpp"
+#include "skyline/core/error.hpp"
+
+#include "engine/front_training.hpp"
+#include "engine/weights_keeper.hpp"
+
+#include <memory>
+#include <utility>
+
+namespace skyline::engine {
+namespace {
+
+constexpr std::chrono::milliseconds kTickInterval{100};
+
+}  // namespace
+
+Coordinator::Coordinator(const RunInputs& inputs, RunObserver& observer, Dispatcher& dispatcher,
+                         store::StorageThread& storage, AccountBook& accounts)
+    : inputs_(inputs),
+      observer_(observer),
+      dispatcher_(dispatcher),
+      storage_(storage),
+      accounts_(accounts),
+      replay_(inputs),
+      journal_(inputs, storage),
+      commits_(inputs.options.window),
+      front_(inputs.objectives.objectives().size()) {}
+
+RunResult Coordinator::run() {
+  const auto searcher =
+      search::make_searcher(inputs_.search, inputs_.space, inputs_.objectives, inputs_.options.seed);
+  observer_.started(accounts_.slots(), replay_.size(), searcher->expected_trials());
+  drive(*searcher, {objective::Phase::kSearch, inputs_.options.epochs});
+  if (inputs_.options.final_epochs) train_front(*inputs_.options.final_epochs);
+  replay_.check_ended(commits_.next_number());
+  storage_.drain();
+
+  RunResult result;
+  result.on_front = on_front();
+  result.committed = std::move(committed_);
+  result.finish_reason = searcher->finish_reason();
+  return result;
+}
+
+/// One ask after each commit, never more: the searcher then knows the same at every ask, however fast results
+/// come.
+void Coordinator::drive(search::Searcher& searcher, const Stage& stage) {
+  ask(searcher, stage);
+  Backoff backoff;
+  while (!(searcher.finished() && commits_.empty())) {
+    require(!commits_.empty(), "the searcher waits for results although no trial is under way");
+    bool worked = collect();
+    while (auto next = commits_.next()) {
+      searcher.tell(commit(std::move(*next)));
+      ask(searcher, stage);
+      worked = true;
+    }
+    storage_.rethrow_failure();
+    tick();
+    if (worked) {
+      backoff.reset();
+    } else {
+      backoff.pause();
+    }
+  }
+}
+
+void Coordinator::ask(search::Searcher& searcher, const Stage& stage) {
+  const std::size_t room = commits_.room();
+  if (room == 0) return;
+  std::vector<objective::Proposal> proposals = searcher.ask(room);
+  require(proposals.size() <= room, "the searcher proposed more than it was asked for");
+  std::vector<objective::Trial> fresh;
+  for (objective::Proposal& proposal : proposals) {
+    objective::Trial trial{commits_.next_number(), stage.phase, std::move(proposal), stage.epochs, 0};
+    trial.seed = trial_seed(inputs_.options.seed, trial.architecture().id, trial.epochs);
+    commits_.asked(trial);
+    if (replay_.covers(trial.number)) {
+      commits_.arrived(replay_.result_of(trial));
+    } else {
+      fresh.push_back(std::move(trial));
+    }
+  }
+  dispatcher_.submit(fresh);
+}
+
+bool Coordinator::collect() {
+  std::vector<Arrival> arrivals = dispatcher_.poll();
+  for (Arrival& arrival : arrivals) {
+    accounts_.add(arrival.timing);
+    commits_.arrived(std::move(arrival));
+  }
+  return !arrivals.empty();
+}
+
+const objective::CommittedTrial& Coordinator::commit(objective::CommittedTrial next) {
+  const objective::CommittedTrial& committed = committed_.emplace_back(std::move(next));
+  const bool replayed = replay_.covers(committed.trial.number);
+  if (!replayed) journal_.append(committed);
+  const bool is_final = committed.trial.phase == objective::Phase::kFinal;
+  const bool on_front = is_final || update_front(committed);
+  if (!replayed) observer_.committed(committed, on_front, commits_.in_flight());
+  return committed;
+}
+
+/// Returns whether a search trial is on the front now; weights of those that are not go.
+bool Coordinator::update_front(const objective::CommittedTrial& committed) {
+  const std::size_t key = committed.trial.number;
+  const auto values = inputs_.objectives.minimized(committed);
+  std::vector<std::size_t> dropped;
+  const bool on_front = values && front_.insert(key, *values, &dropped);
+  if (inputs_.options.keep_weights == KeepWeights::kFront) {
+    if (!on_front) dropped.push_back(key);
+    for (const std::size_t number : dropped) {
+      remove_weights(inputs_, storage_, committed_[number].trial.architecture().id);
+    }
+  }
+  return on_front;
+}
+
+void Coordinator::tick() {
+  const auto now = std::chrono::steady_clock::now();
+  if (now < next_tick_) return;
+  next_tick_ = now + kTickInterval;
+  observer_.tick();
+}
+
+void Coordinator::train_front(double epochs) {
+  std::vector<objective::Trial> members;
+  for (const std::size_t number : front_.keys()) members.push_back(committed_[number].trial);
+  FrontTraining training(members);
+  observer_.phase_changed(objective::Phase::kFinal, members.size());
+  drive(training, {objective::Phase::kFinal, epochs});
+}
+
+std::vector<bool> Coordinator::on_front() const {
+  std::vector<bool> flags(committed_.size(), false);
+  for (const std::size_t number : front_.keys()) flags[number] = true;
+  for (const objective::CommittedTrial& committed : committed_) {
+    if (committed.trial.phase != objective::Phase::kFinal) continue;
+    flags[committed.trial.number] = flags[committed.trial.proposal.parents.at(0)];
+  }
+  return flags;
+}
+
+}  // namespace skyline::engine

@@ -1,0 +1,30 @@
+#pragma once
+
+#include "skyline/objective/trial.hpp"
+
+#include <span>
+#include <vector>
+
+namespace skyline::engine {
+
+/// The result of a dispatched trial.
+struct Arrival {
+  objective::TrialNumber number = 0;
+  objective::Outcome outcome;
+  objective::TrialTiming timing;
+};
+
+/// Brings trials to the slots of all ranks and their results back. Rank 0's side; its main thread alone.
+class Dispatcher {
+ public:
+  virtual ~Dispatcher() = default;
+  /// Takes the trials over; they start when there is room for them.
+  virtual void submit(std::span<const objective::Trial> trials) = 0;
+  /// Results that came since the last call, in any order. Never blocks; drives progress.
+  /// @throws what a slot of this rank met that is no trial's fault
+  virtual std::vector<Arrival> poll() = 0;
+  /// Nothing submitted is waiting or under way.
+  virtual bool idle() const = 0;
+};
+
+}  // namespace skyline::engine

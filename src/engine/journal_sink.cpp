@@ -1,0 +1,44 @@
+#include "engine/journal_sink.hpp"
+
+#include <mutex>
+#include <utility>
+#include <vector>
+
+namespace skyline::engine {
+
+struct JournalSink::State {
+  const space::SearchSpace& space;
+  std::unique_ptr<store::JournalWriter> writer;  // storage thread alone
+  std::mutex mutex;
+  std::vector<objective::CommittedTrial> waiting;  // not empty: a job that will take them is queued
+
+  explicit State(const space::SearchSpace& the_space) : space(the_space) {}
+  void write_waiting() {
+    std::vector<objective::CommittedTrial> batch;
+    {
+      const std::lock_guard lock(mutex);
+      batch.swap(waiting);
+    }
+    writer->append(batch, space);
+  }
+};
+
+JournalSink::JournalSink(const RunInputs& inputs, store::StorageThread& storage)
+    : state_(std::make_shared<State>(inputs.space)), storage_(storage) {
+  storage_.submit([state = state_, &inputs] {
+    state->writer = inputs.replay ? store::JournalWriter::resume(inputs.paths.journal(), *inputs.replay)
+                                  : store::JournalWriter::create(inputs.paths.journal(), inputs.header);
+  });
+  storage_.drain();
+}
+
+void JournalSink::append(objective::CommittedTrial committed) {
+  {
+    const std::lock_guard lock(state_->mutex);
+    state_->waiting.push_back(std::move(committed));
+    if (state_->waiting.size() > 1) return;
+  }
+  storage_.submit([state = state_] { state->write_waiting(); });
+}
+
+}  // namespace skyline::engine

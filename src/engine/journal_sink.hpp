@@ -1,0 +1,24 @@
+#pragma once
+
+#include "skyline/engine/run.hpp"
+#include "skyline/store/storage_thread.hpp"
+
+#include <memory>
+
+namespace skyline::engine {
+
+/// Rank 0's way into the journal: appends on the storage thread, in order, with one fsync for all that has
+/// come together meanwhile. A failure comes out of StorageThread::rethrow_failure.
+class JournalSink {
+ public:
+  /// Creates the journal, or opens the one that is replayed. @throws UserError
+  JournalSink(const RunInputs& inputs, store::StorageThread& storage);
+  void append(objective::CommittedTrial committed);
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;  // shared with queued jobs
+  store::StorageThread& storage_;
+};
+
+}  // namespace skyline::engine

@@ -1,0 +1,161 @@
+#include "engine/records.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <memory>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace skyline::engine {
+namespace {
+
+constexpr std::size_t kMostParents = 2;
+enum class RecordKind : std::uint8_t { kEmpty = 0, kTrial = 1, kMeasurements = 2, kFailure = 3 };
+
+/// The part of a trial record that every space has.
+struct TrialHead {
+  objective::TrialNumber number = 0;
+  double epochs = 0;
+  std::uint64_t seed = 0;
+  std::uint64_t arch_id = 0;
+  std::array<objective::TrialNumber, kMostParents> parents{};
+  std::uint32_t iteration = 0;
+  RecordKind kind = RecordKind::kEmpty;
+  objective::Phase phase = objective::Phase::kSearch;
+  objective::Origin origin = objective::Origin::kInitial;
+  std::uint8_t parent_count = 0;
+};
+
+/// The part of a result record that does not depend on the number of metrics.
+struct ResultHead {
+  objective::TrialNumber number = 0;
+  objective::TrialTiming timing;
+  RecordKind kind = RecordKind::kEmpty;
+  objective::FailureKind failure = objective::FailureKind::kException;
+  std::uint8_t reason_bytes = 0;
+  std::array<char, kReasonBytes> reason{};
+};
+
+template <typename Head>
+void put(const Head& head, std::span<std::byte> record) {
+  static_assert(std::is_trivially_copyable_v<Head>);
+  std::memcpy(record.data(), &head, sizeof head);
+}
+
+template <typename Head>
+Head take(std::span<const std::byte> record) {
+  static_assert(std::is_trivially_copyable_v<Head>);
+  Head head;
+  std::memcpy(&head, record.data(), sizeof head);
+  return head;
+}
+
+}  // namespace
+
+std::string fit_reason(std::string_view text) {
+  text = text.substr(0, text.find_first_of("\r\n"));
+  if (text.size() <= kReasonBytes) return std::string(text);
+  std::size_t end = kReasonBytes;
+  const auto continues = [&](std::size_t i) {
+    return (static_cast<unsigned char>(text[i]) & 0xC0U) == 0x80U;
+  };
+  while (end > 0 && continues(end)) --end;
+  return std::string(text.substr(0, end));
+}
+
+TrialRecord::TrialRecord(const space::SearchSpace& space) : space_(&space) {}
+
+std::size_t TrialRecord::bytes() const {
+  return sizeof(TrialHead) + space_->parameters().size() * sizeof(std::uint32_t);
+}
+
+void TrialRecord::write(const objective::Trial& trial, std::span<std::byte> record) const {
+  const objective::Proposal& proposal = trial.proposal;
+  const std::vector<std::uint32_t>& choices = trial.architecture().genotype.choices;
+  require(record.size() == bytes(), "a trial record of the wrong size");
+  require(choices.size() == space_->parameters().size(), "a genotype of another space");
+  require(proposal.parents.size() <= kMostParents, "a trial with more than two parents");
+  TrialHead head{.number = trial.number,
+                 .epochs = trial.epochs,
+                 .seed = trial.seed,
+                 .arch_id = static_cast<std::uint64_t>(trial.architecture().id),
+                 .iteration = proposal.iteration,
+                 .kind = RecordKind::kTrial,
+                 .phase = trial.phase,
+                 .origin = proposal.origin,
+                 .parent_count = static_cast<std::uint8_t>(proposal.parents.size())};
+  std::ranges::copy(proposal.parents, head.parents.begin());
+  put(head, record);
+  std::ranges::copy(std::as_bytes(std::span(choices)), record.subspan(sizeof head).begin());
+}
+
+std::optional<objective::Trial> TrialRecord::read(std::span<const std::byte> record) const {
+  require(record.size() == bytes(), "a trial record of the wrong size");
+  const auto head = take<TrialHead>(record);
+  if (head.kind == RecordKind::kEmpty) return std::nullopt;
+  require(head.kind == RecordKind::kTrial && head.parent_count <= kMostParents, "a damaged trial record");
+
+  space::Genotype genotype;
+  genotype.choices.resize(space_->parameters().size());
+  std::memcpy(genotype.choices.data(), record.data() + sizeof head,
+              genotype.choices.size() * sizeof(std::uint32_t));
+  auto architecture = std::make_shared<const space::Architecture>(space_->build(genotype));
+  if (static_cast<std::uint64_t>(architecture->id) != head.arch_id) {
+    throw InternalError("trial " + std::to_string(head.number) + ": this rank builds " +
+                        to_text(architecture->id) + ", rank 0 sent " + to_text(space::ArchId{head.arch_id}));
+  }
+  objective::Trial trial;
+  trial.number = head.number;
+  trial.phase = head.phase;
+  trial.epochs = head.epochs;
+  trial.seed = head.seed;
+  trial.proposal = {std::move(architecture),
+                    head.origin,
+                    {head.parents.begin(), head.parents.begin() + head.parent_count},
+                    head.iteration};
+  return trial;
+}
+
+std::size_t ResultRecord::bytes() const {
+  return sizeof(ResultHead) + metrics_ * sizeof(double);
+}
+
+void ResultRecord::write(const Arrival& arrival, std::span<std::byte> record) const {
+  require(record.size() == bytes(), "a result record of the wrong size");
+  ResultHead head{.number = arrival.number, .timing = arrival.timing};
+  if (const auto* failure = std::get_if<objective::Failure>(&arrival.outcome)) {
+    require(failure->reason.size() <= kReasonBytes, "the reason of a failure is too long for its record");
+    head.kind = RecordKind::kFailure;
+    head.failure = failure->kind;
+    head.reason_bytes = static_cast<std::uint8_t>(failure->reason.size());
+    std::ranges::copy(failure->reason, head.reason.begin());
+  } else {
+    const std::vector<double>& values = std::get<objective::Measurements>(arrival.outcome).values;
+    require(values.size() == metrics_, "a result with the wrong number of metrics");
+    head.kind = RecordKind::kMeasurements;
+    std::ranges::copy(std::as_bytes(std::span(values)), record.subspan(sizeof head).begin());
+  }
+  put(head, record);
+}
+
+std::optional<Arrival> ResultRecord::read(std::span<const std::byte> record) const {
+  require(record.size() == bytes(), "a result record of the wrong size");
+  const auto head = take<ResultHead>(record);
+  if (head.kind == RecordKind::kEmpty) return std::nullopt;
+  Arrival arrival{head.number, objective::Measurements{}, head.timing};
+  if (head.kind == RecordKind::kFailure) {
+    arrival.outcome = objective::Failure{head.failure, std::string(head.reason.data(), head.reason_bytes)};
+  } else {
+    require(head.kind == RecordKind::kMeasurements, "a damaged result record");
+    std::vector<double>& values = std::get<objective::Measurements>(arrival.outcome).values;
+    values.resize(metrics_);
+    std::memcpy(values.data(), record.data() + sizeof head, metrics_ * sizeof(double));
+  }
+  return arrival;
+}
+
+}  // namespace skyline::engine

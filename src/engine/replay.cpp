@@ -1,0 +1,68 @@
+#include "engine/replay.hpp"
+
+#include "skyline/core/error.hpp"
+#include "skyline/core/hash.hpp"
+#include "skyline/space/value.hpp"
+
+#include <string>
+
+namespace skyline::engine {
+namespace {
+
+std::string line_of(objective::TrialNumber number) {
+  return "journal line " + std::to_string(number + 2);  // the first line is the header
+}
+
+[[noreturn]] void refuse(const std::string& found, const std::string& asked) {
+  throw UserError(found + " but this configuration " + asked +
+                  "; resume with the configuration and version that the run was started with");
+}
+
+std::string trial_text(const objective::Trial& trial) {
+  return to_text(trial.architecture().id);
+}
+
+std::string full_text(const objective::Trial& trial) {
+  return trial_text(trial) + " (" + std::string(to_text(trial.phase)) + ", epochs " +
+         space::to_text(space::Value{trial.epochs}) + ", seed " + to_hex(trial.seed) + ")";
+}
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+}  // namespace
+
+Replay::Replay(const RunInputs& inputs) {
+  if (!inputs.replay) return;
+  const std::vector<std::string> measured = inputs.evaluator.metrics();
+  const std::vector<std::string>& recorded = inputs.replay->header.metrics;
+  if (recorded != measured) {
+    refuse("journal line 1: metrics are " + joined(recorded), "measures " + joined(measured));
+  }
+  entries_ = inputs.replay->entries;
+}
+
+Arrival Replay::result_of(const objective::Trial& asked) const {
+  const objective::CommittedTrial& entry = entries_.at(asked.number);
+  const objective::Trial& found = entry.trial;
+  const bool same_architecture = found.architecture().id == asked.architecture().id;
+  if (!same_architecture || found.phase != asked.phase || found.epochs != asked.epochs ||
+      found.seed != asked.seed) {
+    const auto text = same_architecture ? full_text : trial_text;
+    refuse(line_of(asked.number) + ": trial " + std::to_string(asked.number) + " is " + text(found),
+           "asks for " + text(asked));
+  }
+  return {asked.number, entry.outcome, entry.timing};
+}
+
+void Replay::check_ended(objective::TrialNumber next_number) const {
+  if (!covers(next_number)) return;
+  refuse(line_of(next_number) + ": trial " + std::to_string(next_number) + " is " +
+             trial_text(entries_[next_number].trial),
+         "asks for nothing more");
+}
+
+}  // namespace skyline::engine

@@ -1,0 +1,31 @@
+#pragma once
+
+#include "skyline/engine/run.hpp"
+
+#include "engine/dispatcher.hpp"
+
+#include <cstddef>
+#include <vector>
+
+namespace skyline::engine {
+
+/// The committed results of an earlier job, fed to a fresh search in the place of training. Empty for a new
+/// run.
+class Replay {
+ public:
+  /// @throws UserError if the journal's metrics are not those of the evaluator
+  explicit Replay(const RunInputs& inputs);
+
+  std::size_t size() const { return entries_.size(); }
+  bool covers(objective::TrialNumber number) const { return number < entries_.size(); }
+  /// The recorded result of a trial that is asked for again. @pre covers(asked.number)
+  /// @throws UserError if the journal holds another trial under this number
+  Arrival result_of(const objective::Trial& asked) const;
+  /// @throws UserError if the journal goes on after the run's end
+  void check_ended(objective::TrialNumber next_number) const;
+
+ private:
+  std::vector<objective::CommittedTrial> entries_;
+};
+
+}  // namespace skyline::engine

@@ -1,0 +1,51 @@
+#pragma once
+
+#include "skyline/objective/evaluator.hpp"
+
+#include "engine/dispatcher.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <vector>
+
+namespace skyline::engine {
+
+struct SlotPoolOptions {
+  int rank = 0;
+  std::size_t slots = 1;
+  std::vector<int> processors;  // slot i is bound to processors[i mod size]; empty: free
+  std::size_t metrics = 0;      // Evaluator::metrics().size()
+  std::chrono::steady_clock::time_point run_started;  // zero of TrialTiming::started_s
+};
+
+/// Takes a trial's weights away to be written, and calls `written` when they are safe.
+using WeightsSink =
+    std::function<void(const objective::Trial& trial, std::vector<objective::NamedTensor> weights,
+                       std::function<void()> written)>;
+
+/// The slots of a rank: a thread each, which trains the trials of its queue one after the other. Whatever a
+/// trial throws is its Failure. Used by the rank's main thread; never blocks it, but for the destructor.
+class SlotPool {
+ public:
+  /// @param evaluator  outlives the pool
+  /// @param weights    empty: weights are not asked for; called by slot threads
+  SlotPool(const SlotPoolOptions& options, objective::Evaluator& evaluator, WeightsSink weights);
+  /// Asks running trials to stop and waits for them; queued ones are dropped.
+  ~SlotPool();
+  SlotPool(const SlotPool&) = delete;
+  SlotPool& operator=(const SlotPool&) = delete;
+
+  std::size_t slots() const;
+  void submit(std::size_t slot, objective::Trial trial);
+  /// Results that are there since the last call; of a trial with weights, once these are written.
+  /// @throws what a slot met that is no trial's fault
+  std::vector<Arrival> take();
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;  // also held by callbacks of the sink
+};
+
+}  // namespace skyline::engine

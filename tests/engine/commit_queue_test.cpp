@@ -1,0 +1,104 @@
+#include "engine/commit_queue.hpp"
+
+#include "skyline/core/error.hpp"
+#include "skyline/core/random.hpp"
+
+#include <limits>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace skyline::engine {
+namespace {
+
+objective::Trial trial(objective::TrialNumber number) {
+  objective::Trial result;
+  result.number = number;
+  return result;
+}
+
+Arrival arrival(objective::TrialNumber number) {
+  return {number, objective::Measurements{{static_cast<double>(number)}}, {}};
+}
+
+TEST(CommitQueue, HoldsResultsBackUntilAllEarlierOnesAreHere) {
+  CommitQueue queue(std::nullopt);
+  for (objective::TrialNumber number = 0; number < 3; ++number) queue.asked(trial(number));
+  queue.arrived(arrival(2));
+  queue.arrived(arrival(1));
+  EXPECT_FALSE(queue.next());
+  queue.arrived(arrival(0));
+  for (objective::TrialNumber number = 0; number < 3; ++number) {
+    const auto committed = queue.next();
+    ASSERT_TRUE(committed);
+    EXPECT_EQ(committed->trial.number, number);
+  }
+  EXPECT_TRUE(queue.empty());
+}
+
+TEST(CommitQueue, CarriesOutcomeAndTimingWithTheTrial) {
+  CommitQueue queue(1);
+  queue.asked(trial(0));
+  Arrival failed{0, objective::Failure{objective::FailureKind::kDiverged, "loss is NaN"}, {}};
+  failed.timing.train_s = 4;
+  queue.arrived(failed);
+  const auto committed = queue.next();
+  ASSERT_TRUE(committed);
+  EXPECT_EQ(std::get<objective::Failure>(committed->outcome).reason, "loss is NaN");
+  EXPECT_EQ(committed->timing.train_s, 4);
+}
+
+TEST(CommitQueue, HasRoomWithoutBoundWhenThereIsNoWindow) {
+  CommitQueue queue(std::nullopt);
+  queue.asked(trial(0));
+  EXPECT_EQ(queue.room(), std::numeric_limits<std::size_t>::max());
+}
+
+TEST(CommitQueue, RefusesWhatCannotBe) {
+  EXPECT_THROW(CommitQueue(0), InternalError);
+  CommitQueue queue(1);
+  EXPECT_THROW(queue.asked(trial(1)), InternalError);
+  EXPECT_THROW(queue.arrived(arrival(0)), InternalError);
+  queue.asked(trial(0));
+  EXPECT_THROW(queue.asked(trial(1)), InternalError);
+  queue.arrived(arrival(0));
+  EXPECT_THROW(queue.arrived(arrival(0)), InternalError);
+  ASSERT_TRUE(queue.next());
+  EXPECT_THROW(queue.arrived(arrival(0)), InternalError);
+}
+
+/// Any window, any order of arrivals: commits come by number, each once, and no more than the window is in
+/// flight.
+TEST(CommitQueue, CommitsByNumberWithinTheWindowForAnyOrderOfArrivals) {
+  RandomStream random(11);
+  for (int round = 0; round < 200; ++round) {
+    const std::size_t window = 1 + random.below(12);
+    const std::size_t total = 1 + random.below(60);
+    CommitQueue queue(window);
+    std::vector<objective::TrialNumber> under_way;
+    objective::TrialNumber expected = 0;
+    while (expected < total) {
+      while (queue.room() > 0 && queue.next_number() < total) {
+        under_way.push_back(queue.next_number());
+        queue.asked(trial(queue.next_number()));
+      }
+      ASSERT_LE(queue.in_flight(), window);
+      ASSERT_EQ(queue.next_number(), expected + queue.in_flight());
+      ASSERT_FALSE(under_way.empty());
+      const std::size_t pick = random.below(under_way.size());
+      queue.arrived(arrival(under_way[pick]));
+      under_way.erase(under_way.begin() + static_cast<std::ptrdiff_t>(pick));
+      while (const auto committed = queue.next()) {
+        ASSERT_EQ(committed->trial.number, expected);
+        ASSERT_EQ(std::get<objective::Measurements>(committed->outcome).values.at(0),
+                  static_cast<double>(expected));
+        ++expected;
+      }
+    }
+    ASSERT_TRUE(queue.empty());
+  }
+}
+
+}  // namespace
+}  // namespace skyline::engine

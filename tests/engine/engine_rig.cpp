@@ -1,0 +1,134 @@
+#include "engine/engine_rig.hpp"
+
+#include "comm/environments.hpp"
+#include "support/yaml_config.hpp"
+
+#include <algorithm>
+
+#include <unistd.h>
+
+namespace skyline::engine {
+namespace {
+
+constexpr const char* kSpace = R"(
+parameters:
+  depth: {range: [1, 4]}
+  width: {choice: [4, 8, 16, 32]}
+  kernel: {choice: [1, 3]}
+network:
+  - repeat: $depth
+    body:
+      - conv2d: {channels: $width, kernel: $kernel, padding: same}
+      - relu
+  - global_average_pool
+  - linear: {features: $classes}
+)";
+
+}  // namespace
+
+TemporaryFolder::TemporaryFolder() {
+  std::string pattern = (std::filesystem::temp_directory_path() / "skyline_engine_XXXXXX").string();
+  if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("mkdtemp failed");
+  path_ = pattern;
+}
+
+TemporaryFolder::~TemporaryFolder() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+const space::SearchSpace& test_space() {
+  static const auto space =
+      space::SearchSpace::parse(testing::config_from_yaml(kSpace, "space.yaml", "space"), {{1, 8, 8}, 10});
+  return space;
+}
+
+const objective::ObjectiveSet& test_objectives() {
+  static const auto objectives = objective::ObjectiveSet::parse(
+      testing::config_from_yaml("[{maximize: validation_accuracy}, {minimize: flops}]"), nullptr,
+      evaluate::make_synthetic_evaluator({})->metrics());
+  return objectives;
+}
+
+HookedEvaluator::HookedEvaluator(Hook hook)
+    : synthetic_(evaluate::make_synthetic_evaluator({})), hook_(std::move(hook)) {}
+
+objective::Outcome HookedEvaluator::evaluate(const objective::Trial& trial,
+                                             objective::EvaluationContext& context) {
+  ++calls_;
+  if (hook_) hook_(trial);
+  if (context.wants_weights()) {
+    context.keep_weights({{"linear_0.bias", {1}, {static_cast<float>(trial.number)}}});
+  }
+  return synthetic_->evaluate(trial, context);
+}
+
+void CountingObserver::started(const std::vector<SlotAccount>& the_slots, std::size_t the_replayed,
+                               std::size_t the_expected) {
+  slots = the_slots.size();
+  replayed = the_replayed;
+  expected = the_expected;
+}
+
+void CountingObserver::committed(const objective::CommittedTrial& trial, bool, std::size_t in_flight) {
+  numbers.push_back(trial.trial.number);
+  most_in_flight = std::max(most_in_flight, in_flight);
+}
+
+void CountingObserver::phase_changed(objective::Phase phase, std::size_t the_expected) {
+  if (phase == objective::Phase::kFinal) expected_final = the_expected;
+}
+
+RunSpec evolution_spec() {
+  RunSpec spec;
+  spec.search.algorithm = "evolution_pareto";
+  spec.search.iterations = 3;
+  spec.search.initial = 6;
+  spec.search.max_unseen = 8;
+  spec.options.seed = 5;
+  spec.options.epochs = 0.25;
+  spec.options.final_epochs = 2;
+  spec.options.keep_weights = KeepWeights::kNone;
+  spec.options.slots = 1;
+  return spec;
+}
+
+RigRun run_in(comm::Environment& environment, const std::filesystem::path& root, const RunSpec& spec,
+              bool resume) {
+  RigRun run;
+  const store::RunPaths paths{root};
+  HookedEvaluator evaluator(spec.hook);
+  store::JournalHeader header;
+  header.skyline_version = "0";
+  header.config_hash = "0";
+  header.seed = spec.options.seed;
+  header.metrics = evaluator.metrics();
+  RunInputs inputs{environment,  test_space(), test_objectives(), evaluator, spec.search,
+                   spec.options, paths,        std::nullopt,      header};
+  if (environment.world().rank() == 0) {
+    std::filesystem::create_directories(root / "weights");
+    if (resume) inputs.replay = store::read_journal(paths.journal(), test_space());
+  }
+  comm::wait(*environment.world().barrier());
+  run.result = engine::run(inputs, run.observer);
+  run.evaluations = evaluator.calls();
+  return run;
+}
+
+std::string canonical_of_one_process(const RunSpec& spec) {
+  const TemporaryFolder folder;
+  const auto environment = comm::make_local_environment();
+  run_in(*environment, folder.path(), spec);
+  return store::canonical_journal(store::RunPaths{folder.path()}.journal());
+}
+
+std::vector<std::string> weight_ids(const std::filesystem::path& root) {
+  std::vector<std::string> ids;
+  for (const auto& entry : std::filesystem::directory_iterator(root / "weights")) {
+    ids.push_back(entry.path().stem().string());
+  }
+  std::ranges::sort(ids);
+  return ids;
+}
+
+}  // namespace skyline::engine

@@ -1,0 +1,143 @@
+#include "skyline/core/error.hpp"
+
+#include "comm/environments.hpp"
+#include "engine/engine_rig.hpp"
+#include "support/user_error_of.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace skyline::engine {
+namespace {
+
+using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
+using testing::user_error_of;
+
+class LocalRun : public ::testing::Test {
+ protected:
+  RigRun run(const RunSpec& spec, bool resume = false) {
+    return run_in(*environment_, folder_.path(), spec, resume);
+  }
+  std::string resume_error(const RunSpec& spec) {
+    return user_error_of([&] { run(spec, true); });
+  }
+  const std::filesystem::path& root() { return folder_.path(); }
+
+ private:
+  std::unique_ptr<comm::Environment> environment_ = comm::make_local_environment();
+  TemporaryFolder folder_;
+};
+
+TEST_F(LocalRun, TellsItsObserverWhatHappens) {
+  const RigRun all = run(evolution_spec());
+  ASSERT_GT(all.result.committed.size(), 10U);
+  EXPECT_EQ(all.observer.slots, 1U);
+  EXPECT_EQ(all.observer.replayed, 0U);
+  EXPECT_EQ(all.observer.expected_final,
+            static_cast<std::size_t>(std::ranges::count_if(all.result.committed, [](const auto& committed) {
+              return committed.trial.phase == objective::Phase::kFinal;
+            })));
+  EXPECT_GE(all.observer.ticks, 1);
+  ASSERT_EQ(all.observer.numbers.size(), all.result.committed.size());
+  for (std::size_t i = 0; i < all.observer.numbers.size(); ++i) EXPECT_EQ(all.observer.numbers[i], i);
+  EXPECT_FALSE(all.result.finish_reason.empty());
+}
+
+TEST_F(LocalRun, SeedsATrialByRunArchitectureAndBudgetAlone) {
+  EXPECT_EQ(trial_seed(1, space::ArchId{2}, 0.5), trial_seed(1, space::ArchId{2}, 0.5));
+  EXPECT_NE(trial_seed(1, space::ArchId{2}, 0.5), trial_seed(2, space::ArchId{2}, 0.5));
+  EXPECT_NE(trial_seed(1, space::ArchId{2}, 0.5), trial_seed(1, space::ArchId{3}, 0.5));
+  EXPECT_NE(trial_seed(1, space::ArchId{2}, 0.5), trial_seed(1, space::ArchId{2}, 0.25));
+  for (const auto& committed : run(evolution_spec()).result.committed) {
+    EXPECT_EQ(committed.trial.seed, trial_seed(5, committed.trial.architecture().id, committed.trial.epochs));
+  }
+}
+
+TEST_F(LocalRun, KeepsNoMoreInFlightThanTheWindow) {
+  RunSpec spec = evolution_spec();
+  spec.options.window = 3;
+  spec.options.slots = 4;
+  EXPECT_LE(run(spec).observer.most_in_flight, 3U);
+}
+
+TEST_F(LocalRun, ReplaysAFinishedRunWithoutTrainingAnything) {
+  const RigRun first = run(evolution_spec());
+  const std::string journal = store::canonical_journal(root() / "journal.jsonl");
+  const RigRun again = run(evolution_spec(), true);
+  EXPECT_EQ(again.evaluations, 0);
+  EXPECT_EQ(again.observer.replayed, first.result.committed.size());
+  EXPECT_TRUE(again.observer.numbers.empty());
+  EXPECT_EQ(again.result.committed.size(), first.result.committed.size());
+  EXPECT_EQ(again.result.on_front, first.result.on_front);
+  EXPECT_EQ(again.result.account.slots.at(0).trials, 0U);
+  EXPECT_EQ(store::canonical_journal(root() / "journal.jsonl"), journal);
+}
+
+TEST_F(LocalRun, RefusesAJournalThatAnotherConfigurationWrote) {
+  run(evolution_spec());
+  RunSpec other = evolution_spec();
+  other.options.seed = 7;
+  EXPECT_THAT(
+      resume_error(other),
+      ContainsRegex("^journal line 2: trial 0 is [0-9a-f]{16} but this configuration asks for [0-9a-f]{16}"
+                    "; resume with the configuration and version that the run was started with$"));
+}
+
+TEST_F(LocalRun, RefusesAJournalOfAnotherBudgetAndNamesBoth) {
+  run(evolution_spec());
+  RunSpec other = evolution_spec();
+  other.options.epochs = 0.5;
+  EXPECT_THAT(resume_error(other),
+              ContainsRegex(
+                  "^journal line 2: trial 0 is [0-9a-f]{16} \\(search, epochs 0.25, seed [0-9a-f]{16}\\) but "
+                  "this configuration asks for [0-9a-f]{16} \\(search, epochs 0.5, seed"));
+}
+
+TEST_F(LocalRun, RefusesAJournalThatGoesOnAfterTheEndOfTheRun) {
+  const RigRun first = run(evolution_spec());
+  RunSpec other = evolution_spec();
+  other.options.final_epochs.reset();
+  const std::size_t searched = first.result.committed.size() - first.observer.expected_final;
+  EXPECT_THAT(resume_error(other), HasSubstr("journal line " + std::to_string(searched + 2) + ": trial " +
+                                             std::to_string(searched) + " is "));
+  EXPECT_THAT(resume_error(other), HasSubstr("but this configuration asks for nothing more"));
+}
+
+TEST_F(LocalRun, RefusesToStartOverAnExistingJournal) {
+  run(evolution_spec());
+  EXPECT_THAT(user_error_of([&] { run(evolution_spec()); }), HasSubstr("journal.jsonl"));
+}
+
+TEST_F(LocalRun, EndsWithAMessageWhenWeightsCannotBeWritten) {
+  RunSpec spec = evolution_spec();
+  spec.options.keep_weights = KeepWeights::kAll;
+  spec.hook = [this](const objective::Trial& trial) {
+    if (trial.number == 3) std::filesystem::remove_all(root() / "weights");
+  };
+  EXPECT_THAT(user_error_of([&] { run(spec); }), HasSubstr((root() / "weights").string()));
+}
+
+TEST_F(LocalRun, NeedsASecondRankToCoordinateOnly) {
+  RunSpec spec = evolution_spec();
+  spec.options.coordinator_only = true;
+  EXPECT_EQ(user_error_of([&] { run(spec); }),
+            "a rank 0 that coordinates only needs at least 2 ranks, got 1");
+}
+
+TEST_F(LocalRun, RefusesZeroSlotsAndThreads) {
+  RunSpec spec = evolution_spec();
+  spec.options.slots = 0;
+  EXPECT_EQ(user_error_of([&] { run(spec); }), "slots of a rank: expected at least 1, got 0");
+  spec = evolution_spec();
+  spec.options.threads_per_slot = 0;
+  EXPECT_EQ(user_error_of([&] { run(spec); }), "threads per slot: expected at least 1, got 0");
+}
+
+}  // namespace
+}  // namespace skyline::engine

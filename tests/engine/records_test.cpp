@@ -1,0 +1,124 @@
+#include "engine/records.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include "engine/engine_rig.hpp"
+
+#include <cmath>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace skyline::engine {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+objective::Trial sample_trial(std::int64_t genotype) {
+  objective::Trial trial;
+  trial.number = 17;
+  trial.phase = objective::Phase::kFinal;
+  trial.proposal.architecture =
+      std::make_shared<const space::Architecture>(test_space().build(test_space().genotype_at(genotype)));
+  trial.proposal.origin = objective::Origin::kCrossover;
+  trial.proposal.parents = {3, 4'000'000'000'000};
+  trial.proposal.iteration = 6;
+  trial.epochs = 0.1;
+  trial.seed = 0xFEDCBA9876543210U;
+  return trial;
+}
+
+TEST(TrialRecord, ReadsBackWhatWasWritten) {
+  const TrialRecord format(test_space());
+  std::vector<std::byte> record(format.bytes());
+  for (std::int64_t genotype = 0; genotype < test_space().genotype_count(); ++genotype) {
+    const objective::Trial trial = sample_trial(genotype);
+    format.write(trial, record);
+    const auto read = format.read(record);
+    ASSERT_TRUE(read);
+    EXPECT_EQ(read->number, trial.number);
+    EXPECT_EQ(read->phase, trial.phase);
+    EXPECT_EQ(read->epochs, trial.epochs);
+    EXPECT_EQ(read->seed, trial.seed);
+    EXPECT_EQ(read->proposal.origin, trial.proposal.origin);
+    EXPECT_EQ(read->proposal.parents, trial.proposal.parents);
+    EXPECT_EQ(read->proposal.iteration, trial.proposal.iteration);
+    EXPECT_EQ(read->architecture().id, trial.architecture().id);
+    EXPECT_EQ(read->architecture().genotype, trial.architecture().genotype);
+  }
+}
+
+TEST(TrialRecord, IsEmptyWhenAllBytesAreZero) {
+  const TrialRecord format(test_space());
+  EXPECT_FALSE(format.read(std::vector<std::byte>(format.bytes())));
+}
+
+TEST(TrialRecord, RefusesAnArchitectureThatThisRankBuildsDifferently) {
+  const TrialRecord format(test_space());
+  std::vector<std::byte> record(format.bytes());
+  auto other = std::make_shared<space::Architecture>(sample_trial(0).architecture());
+  other->id = space::ArchId{1};
+  objective::Trial trial = sample_trial(0);
+  trial.proposal.architecture = other;
+  format.write(trial, record);
+  try {
+    format.read(record);
+    FAIL() << "the record was accepted";
+  } catch (const InternalError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("trial 17: this rank builds "));
+    EXPECT_THAT(error.what(), HasSubstr("rank 0 sent 0000000000000001"));
+  }
+}
+
+TEST(ResultRecord, ReadsBackMeasurementsAndTiming) {
+  const ResultRecord format(3);
+  std::vector<std::byte> record(format.bytes());
+  Arrival arrival{8, objective::Measurements{{0.5, std::nan(""), -1e300}}, {}};
+  arrival.timing = {
+      .rank = 2, .slot = 1, .started_s = 3, .setup_s = 4, .train_s = 5, .validate_s = 6, .latency_s = 7};
+  format.write(arrival, record);
+  const auto read = format.read(record);
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->number, 8U);
+  EXPECT_THAT(std::get<objective::Measurements>(read->outcome).values,
+              ElementsAre(0.5, ::testing::IsNan(), -1e300));
+  EXPECT_EQ(read->timing.rank, 2);
+  EXPECT_EQ(read->timing.slot, 1);
+  EXPECT_EQ(read->timing.started_s, 3);
+  EXPECT_EQ(read->timing.total_s(), 22);
+}
+
+TEST(ResultRecord, ReadsBackFailuresOfAnyReasonThatFits) {
+  const ResultRecord format(3);
+  std::vector<std::byte> record(format.bytes());
+  for (const std::size_t length : {std::size_t{0}, std::size_t{1}, kReasonBytes}) {
+    const objective::Failure failure{objective::FailureKind::kOutOfMemory, std::string(length, 'r')};
+    format.write({9, failure, {}}, record);
+    const auto read = format.read(record);
+    ASSERT_TRUE(read);
+    EXPECT_EQ(std::get<objective::Failure>(read->outcome).kind, failure.kind);
+    EXPECT_EQ(std::get<objective::Failure>(read->outcome).reason, failure.reason);
+  }
+  EXPECT_THROW(format.write({9, objective::Failure{{}, std::string(kReasonBytes + 1, 'r')}, {}}, record),
+               InternalError);
+}
+
+TEST(FitReason, KeepsTheFirstLine) {
+  EXPECT_EQ(fit_reason("shape mismatch\nstack of calls"), "shape mismatch");
+  EXPECT_EQ(fit_reason("windows line\r\nmore"), "windows line");
+  EXPECT_EQ(fit_reason(""), "");
+}
+
+TEST(FitReason, CutsBetweenCharacters) {
+  EXPECT_EQ(fit_reason(std::string(300, 'x')), std::string(240, 'x'));
+  // 239 bytes, then a character of two bytes that would end at byte 241.
+  EXPECT_EQ(fit_reason(std::string(239, 'x') + "\u00e9 and more"), std::string(239, 'x'));
+  EXPECT_EQ(fit_reason(std::string(238, 'x') + "\u00e9 and more"), std::string(238, 'x') + "\u00e9");
+}
+
+}  // namespace
+}  // namespace skyline::engine

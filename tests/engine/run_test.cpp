@@ -1,0 +1,249 @@
+#include "skyline/core/processors.hpp"
+#include "skyline/core/random.hpp"
+#include "skyline/search/pareto.hpp"
+#include "skyline/store/publish.hpp"
+#include "skyline/store/weights.hpp"
+
+#include "engine/engine_rig.hpp"
+#include "support/mpi_test.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <new>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace skyline::engine {
+namespace {
+
+using objective::Failure;
+using objective::FailureKind;
+using objective::Phase;
+
+/// A folder that all ranks see; every rank takes part in every run.
+class RunTest : public testing::MpiTest {
+ protected:
+  void SetUp() override {
+    if (rank() == 0) folder_ = std::make_unique<TemporaryFolder>();
+    root_ = comm::broadcast_text(world(), folder_ ? folder_->path().string() : "", 0);
+  }
+  void TearDown() override {
+    MpiTest::TearDown();
+    folder_.reset();
+  }
+  RigRun run(const std::string& name, const RunSpec& spec, bool resume = false) {
+    return run_in(testing::environment(), root_ / name, spec, resume);
+  }
+  std::string canonical(const std::string& name) { return store::canonical_journal(journal(name)); }
+  std::filesystem::path journal(const std::string& name) { return store::RunPaths{root_ / name}.journal(); }
+  const std::filesystem::path& root() { return root_; }
+
+  /// Delays that differ from rank to rank, so that results come in another order on every layout.
+  HookedEvaluator::Hook shuffling_delay() {
+    return [salt = static_cast<std::uint64_t>(rank()) + 7](const objective::Trial& trial) {
+      const std::uint64_t delay = derive_seed(salt, "delay", {trial.number}) % 4;
+      std::this_thread::sleep_for(std::chrono::milliseconds(delay));
+    };
+  }
+
+ private:
+  std::unique_ptr<TemporaryFolder> folder_;
+  std::filesystem::path root_;
+};
+
+struct Variant {
+  std::string name;
+  std::string algorithm;
+  std::optional<std::size_t> window;
+  std::size_t slots;
+};
+
+TEST_F(RunTest, WritesTheSameJournalOnAnyNumberOfRanksAndSlots) {
+  const std::vector<Variant> variants = {{"generation", "evolution_pareto", std::nullopt, 1},
+                                         {"generation_2_slots", "evolution_pareto", std::nullopt, 2},
+                                         {"window_1", "evolution_pareto", 1, 1},
+                                         {"window_5", "evolution_pareto", 5, 2},
+                                         {"random", "random", std::nullopt, 2},
+                                         {"random_window_7", "random", 7, 3},
+                                         {"exhaustive", "exhaustive", std::nullopt, 1}};
+  for (const Variant& variant : variants) {
+    RunSpec spec = evolution_spec();
+    spec.search.algorithm = variant.algorithm;
+    if (variant.algorithm != "evolution_pareto") spec.search.trials = 20;
+    spec.options.window = variant.window;
+    spec.options.slots = 1;
+    const std::string expected = rank() == 0 ? canonical_of_one_process(spec) : "";
+    spec.options.slots = variant.slots;
+    spec.hook = shuffling_delay();
+    const RigRun all = run(variant.name, spec);
+    if (rank() != 0) {
+      EXPECT_TRUE(all.result.committed.empty());
+      continue;
+    }
+    EXPECT_EQ(canonical(variant.name), expected) << variant.name;
+    EXPECT_EQ(all.result.account.slots.size(), variant.slots * static_cast<std::size_t>(size()));
+    std::size_t trials = 0;
+    for (const SlotAccount& slot : all.result.account.slots) trials += slot.trials;
+    EXPECT_EQ(trials, all.result.committed.size());
+  }
+}
+
+TEST_F(RunTest, TakesRanksWithDifferentNumbersOfSlots) {
+  RunSpec spec = evolution_spec();
+  const std::string expected = rank() == 0 ? canonical_of_one_process(spec) : "";
+  spec.options.slots = 1 + static_cast<std::size_t>(rank());
+  spec.hook = shuffling_delay();
+  const RigRun all = run("uneven", spec);
+  if (rank() != 0) return;
+  EXPECT_EQ(canonical("uneven"), expected);
+  EXPECT_EQ(all.observer.slots, static_cast<std::size_t>(size() * (size() + 1) / 2));
+}
+
+TEST_F(RunTest, LetsRankZeroCoordinateOnly) {
+  if (size() == 1) return;  // refused: local_run_test.cpp
+  RunSpec spec = evolution_spec();
+  const std::string expected = rank() == 0 ? canonical_of_one_process(spec) : "";
+  spec.options.coordinator_only = true;
+  const RigRun all = run("coordinator", spec);
+  if (rank() != 0) return;
+  EXPECT_EQ(canonical("coordinator"), expected);
+  EXPECT_EQ(all.evaluations, 0);
+  for (const SlotAccount& slot : all.result.account.slots) EXPECT_GT(slot.rank, 0);
+}
+
+TEST_F(RunTest, GoesOnAfterACutAtAnyLine) {
+  for (const std::optional<std::size_t> window :
+       {std::optional<std::size_t>{}, std::optional<std::size_t>{4}}) {
+    const std::string name = window ? "window_" : "generation_";
+    RunSpec spec = evolution_spec();
+    spec.options.window = window;
+    spec.hook = shuffling_delay();
+    run(name, spec);
+    const std::string whole = rank() == 0 ? store::read_file(journal(name)) : "";
+    const std::string expected = rank() == 0 ? canonical(name) : "";
+    RandomStream random(21);
+    for (int cut = 0; cut < 4; ++cut) {
+      const std::string cut_name = name + std::to_string(cut);
+      if (rank() == 0) {
+        std::filesystem::create_directories(root() / cut_name);
+        // Any byte after the header: mostly a torn line.
+        const std::size_t header = whole.find('\n') + 1;
+        const std::size_t kept = header + random.below(whole.size() - header);
+        std::ofstream(journal(cut_name), std::ios::binary) << whole.substr(0, kept);
+      }
+      comm::wait(*world().barrier());
+      const RigRun rest = run(cut_name, spec, true);
+      if (rank() != 0) continue;
+      EXPECT_EQ(canonical(cut_name), expected) << cut_name;
+      EXPECT_EQ(rest.observer.replayed + rest.observer.numbers.size(), rest.result.committed.size());
+      EXPECT_GT(rest.observer.numbers.size(), 0U);
+    }
+  }
+}
+
+TEST_F(RunTest, RecordsFailuresAsValuesAndGoesOn) {
+  RunSpec spec = evolution_spec();
+  spec.search.algorithm = "exhaustive";
+  spec.hook = [](const objective::Trial& trial) {
+    if (trial.number % 4 == 1) throw std::runtime_error("no kernel for this shape\nand a second line");
+    if (trial.number % 8 == 2) throw std::bad_alloc();
+  };
+  const std::string expected = rank() == 0 ? canonical_of_one_process(spec) : "";
+  const RigRun all = run("failures", spec);
+  if (rank() != 0) return;
+  EXPECT_EQ(canonical("failures"), expected);
+  for (const auto& committed : all.result.committed) {
+    const auto* failure = std::get_if<Failure>(&committed.outcome);
+    const auto number = committed.trial.number;
+    EXPECT_EQ(failure != nullptr, number % 4 == 1 || number % 8 == 2) << number;
+    if (failure == nullptr) continue;
+    const bool memory = number % 8 == 2;
+    EXPECT_EQ(failure->kind, memory ? FailureKind::kOutOfMemory : FailureKind::kException);
+    EXPECT_EQ(failure->reason, memory ? "out of memory" : "no kernel for this shape");
+    EXPECT_FALSE(committed.trial.phase == Phase::kSearch && all.result.on_front[number]);
+  }
+}
+
+TEST_F(RunTest, TrainsTheFrontFullyAfterTheSearch) {
+  const RigRun all = run("final", evolution_spec());
+  if (rank() != 0) return;
+  std::vector<objective::TrialNumber> front;
+  std::vector<objective::TrialNumber> trained;
+  for (const auto& committed : all.result.committed) {
+    const objective::Trial& trial = committed.trial;
+    if (trial.phase == Phase::kSearch) {
+      EXPECT_TRUE(trained.empty()) << "a search trial after the first of the full training";
+      EXPECT_EQ(trial.epochs, 0.25);
+      if (all.result.on_front[trial.number]) front.push_back(trial.number);
+      continue;
+    }
+    EXPECT_EQ(trial.epochs, 2);
+    EXPECT_EQ(trial.proposal.origin, objective::Origin::kFront);
+    EXPECT_TRUE(all.result.on_front[trial.number]);
+    ASSERT_EQ(trial.proposal.parents.size(), 1U);
+    trained.push_back(trial.proposal.parents[0]);
+    EXPECT_EQ(trial.architecture().id, all.result.committed[trained.back()].trial.architecture().id);
+  }
+  EXPECT_FALSE(front.empty());
+  EXPECT_EQ(trained, front);
+}
+
+TEST_F(RunTest, FindsTheFrontThatASlowCheckFinds) {
+  const RigRun all = run("front", evolution_spec());
+  std::vector<std::vector<double>> points;
+  for (const auto& committed : all.result.committed) {
+    if (committed.trial.phase == Phase::kSearch) points.push_back(*test_objectives().minimized(committed));
+  }
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const bool dominated =
+        std::ranges::any_of(points, [&](const auto& other) { return search::dominates(other, points[i]); });
+    EXPECT_EQ(all.result.on_front[i], !dominated);
+  }
+}
+
+TEST_F(RunTest, KeepsTheWeightsThatWereAskedFor) {
+  for (const KeepWeights keep : {KeepWeights::kNone, KeepWeights::kFront, KeepWeights::kAll}) {
+    RunSpec spec = evolution_spec();
+    spec.options.keep_weights = keep;
+    const std::string name = "keep_" + std::to_string(static_cast<int>(keep));
+    const RigRun all = run(name, spec);
+    if (rank() != 0) continue;
+    std::set<std::string> expected;
+    std::map<std::string, float> last_trial;
+    for (const auto& committed : all.result.committed) {
+      const std::string id = to_text(committed.trial.architecture().id);
+      last_trial[id] = static_cast<float>(committed.trial.number);
+      if (keep == KeepWeights::kAll) expected.insert(id);
+      if (keep == KeepWeights::kFront && all.result.on_front[committed.trial.number]) expected.insert(id);
+    }
+    EXPECT_THAT(weight_ids(root() / name), ::testing::ElementsAreArray(expected));
+    for (const std::string& id : expected) {
+      const auto weights = store::read_weights(store::RunPaths{root() / name}.weights(id));
+      EXPECT_EQ(weights.tensors.at(0).values.at(0), last_trial.at(id))
+          << "of the full training, if there was one";
+    }
+  }
+}
+
+TEST_F(RunTest, UsesLittleOfACoreWhileItWaits) {
+  RunSpec spec = evolution_spec();
+  spec.search.algorithm = "exhaustive";
+  spec.search.trials = 1;
+  spec.options.final_epochs.reset();
+  spec.hook = [](const objective::Trial&) { std::this_thread::sleep_for(std::chrono::seconds(2)); };
+  const double before = process_cpu_seconds();
+  run("waiting", spec);
+  EXPECT_LT(process_cpu_seconds() - before, 0.02 * 2);
+}
+
+}  // namespace
+}  // namespace skyline::engine

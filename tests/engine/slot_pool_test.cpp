@@ -1,0 +1,220 @@
+#include "engine/slot_pool.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include "engine/engine_rig.hpp"
+
+#include <chrono>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace skyline::engine {
+namespace {
+
+using objective::Failure;
+using objective::FailureKind;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+/// Evaluates as it is told.
+class ScriptedEvaluator final : public objective::Evaluator {
+ public:
+  using Script = std::function<objective::Outcome(const objective::Trial&, objective::EvaluationContext&)>;
+  explicit ScriptedEvaluator(Script script) : script_(std::move(script)) {}
+  std::vector<std::string> metrics() const override { return {"accuracy"}; }
+  double predicted_cost(const objective::Trial&) const override { return 1; }
+  objective::Outcome evaluate(const objective::Trial& trial, objective::EvaluationContext& context) override {
+    return script_(trial, context);
+  }
+
+ private:
+  Script script_;
+};
+
+objective::Trial trial(objective::TrialNumber number) {
+  objective::Trial result;
+  result.number = number;
+  return result;
+}
+
+SlotPoolOptions pool_of(std::size_t slots) {
+  SlotPoolOptions options;
+  options.rank = 4;
+  options.slots = slots;
+  options.metrics = 1;
+  options.run_started = std::chrono::steady_clock::now();
+  return options;
+}
+
+/// Waits for so many results, with a limit.
+std::vector<Arrival> collect(SlotPool& pool, std::size_t count) {
+  std::vector<Arrival> all;
+  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (all.size() < count && std::chrono::steady_clock::now() < limit) {
+    for (Arrival& arrival : pool.take()) all.push_back(std::move(arrival));
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return all;
+}
+
+Failure failure_of(ScriptedEvaluator::Script script) {
+  ScriptedEvaluator evaluator(std::move(script));
+  SlotPool pool(pool_of(1), evaluator, {});
+  pool.submit(0, trial(0));
+  return std::get<Failure>(collect(pool, 1).at(0).outcome);
+}
+
+TEST(SlotPool, TrainsTheTrialsOfASlotInOrder) {
+  ScriptedEvaluator evaluator([](const objective::Trial& t, objective::EvaluationContext&) {
+    return objective::Measurements{{static_cast<double>(t.number)}};
+  });
+  SlotPool pool(pool_of(1), evaluator, {});
+  for (objective::TrialNumber number = 0; number < 5; ++number) pool.submit(0, trial(number));
+  const auto arrivals = collect(pool, 5);
+  ASSERT_EQ(arrivals.size(), 5U);
+  for (std::size_t i = 0; i < 5; ++i) {
+    EXPECT_EQ(arrivals[i].number, i);
+    EXPECT_THAT(std::get<objective::Measurements>(arrivals[i].outcome).values,
+                ElementsAre(static_cast<double>(i)));
+  }
+}
+
+TEST(SlotPool, TrainsOnAllSlotsAtOnce) {
+  std::mutex mutex;
+  std::condition_variable both_here;
+  int here = 0;
+  ScriptedEvaluator evaluator([&](const objective::Trial&, objective::EvaluationContext&) {
+    std::unique_lock lock(mutex);
+    ++here;
+    both_here.notify_all();
+    const bool met = both_here.wait_for(lock, std::chrono::seconds(10), [&] { return here == 2; });
+    return objective::Measurements{{met ? 1.0 : 0.0}};
+  });
+  SlotPool pool(pool_of(2), evaluator, {});
+  pool.submit(0, trial(0));
+  pool.submit(1, trial(1));
+  for (const Arrival& arrival : collect(pool, 2)) {
+    EXPECT_EQ(std::get<objective::Measurements>(arrival.outcome).values.at(0), 1.0);
+  }
+}
+
+TEST(SlotPool, TurnsAnExceptionIntoAFailureWithItsFirstLine) {
+  const Failure failure = failure_of([](auto&&...) -> objective::Outcome {
+    throw std::runtime_error("bad shape " + std::string(300, 'x') + "\nat line 3");
+  });
+  EXPECT_EQ(failure.kind, FailureKind::kException);
+  EXPECT_EQ(failure.reason, "bad shape " + std::string(230, 'x'));
+}
+
+TEST(SlotPool, CallsBadAllocOutOfMemory) {
+  const Failure failure = failure_of([](auto&&...) -> objective::Outcome { throw std::bad_alloc(); });
+  EXPECT_EQ(failure.kind, FailureKind::kOutOfMemory);
+  EXPECT_EQ(failure.reason, "out of memory");
+}
+
+TEST(SlotPool, SurvivesAnExceptionThatIsNone) {
+  EXPECT_EQ(failure_of([](auto&&...) -> objective::Outcome { throw 3; }).reason,
+            "an exception of unknown type");
+}
+
+TEST(SlotPool, CutsTheReasonThatAnEvaluatorGives) {
+  const Failure failure = failure_of([](auto&&...) -> objective::Outcome {
+    return Failure{FailureKind::kDiverged, "loss is NaN\nsince step 3"};
+  });
+  EXPECT_EQ(failure.kind, FailureKind::kDiverged);
+  EXPECT_EQ(failure.reason, "loss is NaN");
+}
+
+TEST(SlotPool, CountsWhatIsNotAccountedForAsSetUp) {
+  ScriptedEvaluator evaluator([](const objective::Trial&, objective::EvaluationContext& context) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    context.timing().train_s = 0.01;
+    context.timing().setup_s = 99;
+    return objective::Measurements{{0}};
+  });
+  SlotPool pool(pool_of(2), evaluator, {});
+  pool.submit(1, trial(0));
+  const objective::TrialTiming timing = collect(pool, 1).at(0).timing;
+  EXPECT_EQ(timing.rank, 4);
+  EXPECT_EQ(timing.slot, 1);
+  EXPECT_GE(timing.started_s, 0);
+  EXPECT_EQ(timing.train_s, 0.01);
+  EXPECT_GE(timing.setup_s, 0.0199);
+  EXPECT_LT(timing.setup_s, 10);
+}
+
+TEST(SlotPool, HandsAResultOnOnlyWhenItsWeightsAreWritten) {
+  ScriptedEvaluator evaluator([](const objective::Trial&, objective::EvaluationContext& context) {
+    EXPECT_TRUE(context.wants_weights());
+    context.keep_weights({{"w", {1}, {2.5F}}});
+    return objective::Measurements{{0}};
+  });
+  std::mutex mutex;
+  std::vector<std::function<void()>> waiting;
+  {
+    SlotPool pool(pool_of(1), evaluator,
+                  [&](const objective::Trial&, auto weights, std::function<void()> written) {
+                    const std::lock_guard lock(mutex);
+                    EXPECT_EQ(weights.at(0).values.at(0), 2.5F);
+                    waiting.push_back(std::move(written));
+                  });
+    pool.submit(0, trial(0));
+    pool.submit(0, trial(1));
+    const auto both_trained = [&] {
+      const std::lock_guard lock(mutex);
+      return waiting.size() == 2;
+    };
+    while (!both_trained()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    EXPECT_TRUE(pool.take().empty());
+    waiting[0]();
+    EXPECT_EQ(pool.take().at(0).number, 0U);
+  }
+  waiting[1]();  // a late write finds the pool gone and does no harm
+}
+
+TEST(SlotPool, WritesNoWeightsOfAFailedTrial) {
+  ScriptedEvaluator evaluator([](const objective::Trial&, objective::EvaluationContext& context) {
+    context.keep_weights({{"w", {1}, {2.5F}}});
+    return Failure{FailureKind::kDiverged, "loss is NaN"};
+  });
+  bool written = false;
+  SlotPool pool(pool_of(1), evaluator, [&](auto&&...) { written = true; });
+  pool.submit(0, trial(0));
+  EXPECT_EQ(collect(pool, 1).size(), 1U);
+  EXPECT_FALSE(written);
+}
+
+TEST(SlotPool, AsksRunningTrialsToStopWhenItGoes) {
+  std::atomic<bool> running{false};
+  std::atomic<bool> stopped{false};
+  ScriptedEvaluator evaluator([&](const objective::Trial&, objective::EvaluationContext& context) {
+    running = true;
+    while (!context.stop_requested()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    stopped = true;
+    return Failure{FailureKind::kStopped, "stopped"};
+  });
+  {
+    SlotPool pool(pool_of(1), evaluator, {});
+    pool.submit(0, trial(0));
+    while (!running) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  EXPECT_TRUE(stopped);
+}
+
+TEST(SlotPool, PassesAnEvaluatorsBugOnToTheMainThread) {
+  ScriptedEvaluator evaluator([](auto&&...) { return objective::Measurements{{1, 2, 3}}; });
+  SlotPool pool(pool_of(1), evaluator, {});
+  pool.submit(0, trial(0));
+  EXPECT_THROW(collect(pool, 1), InternalError);
+}
+
+}  // namespace
+}  // namespace skyline::engine
