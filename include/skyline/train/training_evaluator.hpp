@@ -43,6 +43,8 @@ struct TrainingOptions {
   LatencyOptions latency;
   /// @throws UserError
   static TrainingOptions parse(const ConfigNode& section);
+  /// The same options as a configuration section, complete: parse(to_config()) gives them back.
+  ConfigNode to_config() const;
 };
 
 /// The names that the training evaluator measures, in the order of Measurements::values:

@@ -1,0 +1,78 @@
+#pragma once
+
+#include "skyline/space/network.hpp"
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace at {
+class Tensor;
+}
+
+namespace skyline::train {
+
+/// The tensors of one layer at run time: parameters, buffers and gradients, float32 on the CPU. Parameters
+/// are views of memory that belongs to the ParameterStore; 4-D ones are in channels_last order.
+class LayerTensors {
+ public:
+  virtual ~LayerTensors() = default;
+  /// The parameter or buffer `name` of the layer. @throws InternalError if the layer has none of that name
+  virtual at::Tensor& value(std::string_view name) = 0;
+  /// Gradient of a parameter, for an op to set: same shape, of its own memory. While it is undefined the
+  /// optimizer leaves the parameter alone.
+  virtual at::Tensor& gradient(std::string_view name) = 0;
+  virtual bool has(std::string_view name) const = 0;
+};
+
+using Activations = std::vector<at::Tensor>;
+
+/// A layer of one trial at run time. Activations are float32 [samples, channels, height, width] in
+/// channels_last order; a flat vector is [samples, features, 1, 1]. Used by one thread. An op keeps between
+/// forward and backward what backward needs and lets go of it in backward.
+class LayerOp {
+ public:
+  virtual ~LayerOp() = default;
+
+  /// The layer's definition in plain, differentiable ATen calls: the oracle of the other functions.
+  virtual at::Tensor reference(const Activations& inputs, bool training) = 0;
+
+  /// Training mode. @param inputs  one for each of Layer::inputs
+  virtual at::Tensor forward(const Activations& inputs) = 0;
+  /// Writes the gradients of the layer's parameters.
+  /// @param gradient              of the loss by the output; the op's own, it may be overwritten
+  /// @param wants_input_gradient  false: nothing before this layer has parameters; the result is not used
+  /// @return                      gradients of the loss by the inputs, no two in the same memory
+  virtual Activations backward(at::Tensor gradient, bool wants_input_gradient) = 0;
+  /// Evaluation mode; keeps nothing. An input that nobody else holds may be overwritten.
+  virtual at::Tensor infer(const Activations& inputs) = 0;
+  /// Parameters have changed since the last infer: prepare what infer derives from them.
+  virtual void prepare_inference() {}
+
+  /// Takes over the work of `next`, which alone reads this layer's output. Returns false, and changes
+  /// nothing, if this op cannot: then `next` gets an op of its own.
+  virtual bool absorb(const space::Layer& next);
+  /// Tells the op that it alone reads the output of `producer`, which outlives it.
+  virtual void follow(LayerOp& producer);
+
+  /// Asks this op to leave its constant offset a channel out of its training output, because the reader
+  /// subtracts each channel's mean anyway. Returns the offset (a tensor [channels], alive as long as this
+  /// op), or nullptr if there is none.
+  virtual const at::Tensor* defer_offset();
+  /// Asks this op to multiply its output in evaluation mode by scale[c] and to add shift[c]; both are read at
+  /// prepare_inference. Returns false if it cannot.
+  virtual bool fold_affine(const at::Tensor& scale, const at::Tensor& shift);
+};
+
+/// Makes the op of a layer. `tensors` outlives the op.
+using LayerOpFactory = std::unique_ptr<LayerOp> (*)(const space::Layer& layer, LayerTensors& tensors);
+
+/// Adds a kind of layer; a second one of the same name is an InternalError. Call before the first trial.
+void register_layer_op(std::string_view kind, LayerOpFactory factory);
+/// @throws InternalError if the trainer does not know the layer's kind
+std::unique_ptr<LayerOp> make_layer_op(const space::Layer& layer, LayerTensors& tensors);
+std::vector<std::string> layer_op_kinds();
+
+}  // namespace skyline::train

@@ -1,0 +1,39 @@
+#pragma once
+
+#include "skyline/store/dataset.hpp"
+#include "skyline/train/training_evaluator.hpp"
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+namespace skyline::train {
+
+/// What turns a stored pixel into the network's input. Immutable; shared by all threads.
+class PixelScaling {
+ public:
+  PixelScaling(const store::Dataset& dataset, Normalization normalization);
+  /// 256 values for the 256 pixels of a channel.
+  const float* table(std::size_t channel) const { return values_.data() + channel * kPixels; }
+
+ private:
+  static constexpr std::size_t kPixels = 256;
+  std::vector<float> values_;  // [channels, 256]
+};
+
+struct Batch {
+  at::Tensor images;  // float32 [samples, channels, height, width], channels_last
+  std::vector<std::int32_t> labels;
+};
+
+/// Gathers the samples with these indices.
+void gather_batch(const store::MappedImages& source, const space::Shape& shape, const PixelScaling& scaling,
+                  std::span<const std::int64_t> indices, Batch& batch);
+
+/// The order of an epoch: `indices`, shuffled from the trial's seed and the epoch's number alone.
+std::vector<std::int64_t> epoch_order(std::span<const std::int64_t> indices, std::uint64_t trial_seed,
+                                      std::uint64_t epoch);
+
+}  // namespace skyline::train

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstddef>
+
+/// Batch normalisation, with an optional ReLU and global average pooling behind it, on channels_last memory:
+/// arrays [rows, channels], where rows = samples * pixels. One thread. Bits depend on the shapes alone, not
+/// on the machine: sums run in fixed lanes, partial sums of a fixed number of rows are added in double.
+namespace skyline::train::kernels {
+
+/// Mean and (biased) variance of every channel.
+void batch_statistics(const float* input, std::size_t rows, std::size_t channels, float* mean,
+                      float* variance);
+
+/// output = input * scale + shift, then ReLU if asked. In place is allowed.
+void scale_shift(const float* input, std::size_t rows, std::size_t channels, const float* scale,
+                 const float* shift, bool relu, float* output);
+
+/// The same, averaged over the pixels of each sample. @param output  [samples, channels]
+void scale_shift_pool(const float* input, std::size_t samples, std::size_t pixels, std::size_t channels,
+                      const float* scale, const float* shift, bool relu, float* output);
+
+/// What the backward pass reads. The gradient by the output of BN + ReLU is `gradient` [rows, channels], or,
+/// where `pixels_a_gradient_row` is above 1, one row for that many rows of the input (broadcast, as global
+/// average pooling leaves it).
+struct BatchNormBackward {
+  const float* input;
+  const float* gradient;
+  std::size_t rows;
+  std::size_t channels;
+  std::size_t pixels_a_gradient_row;
+  bool relu;
+  const float* mean;
+  const float* scale;  // weight / deviation
+  const float* shift;  // bias - mean * scale
+};
+
+/// sum[c] = sum of the masked gradient; centered_sum[c] = sum of the masked gradient * (input - mean).
+void backward_sums(const BatchNormBackward& problem, double* sum, double* centered_sum);
+
+/// output = a * masked gradient + b * (input - mean) + c. In place on the gradient is allowed if it has a row
+/// for every row of the input.
+void backward_apply(const BatchNormBackward& problem, const float* a, const float* b, const float* c,
+                    float* output);
+
+}  // namespace skyline::train::kernels

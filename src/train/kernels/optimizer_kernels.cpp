@@ -1,0 +1,35 @@
+#include "train/kernels/optimizer_kernels.hpp"
+
+#include "train/kernels/lanes.hpp"
+
+#include <cmath>
+
+namespace skyline::train::kernels {
+
+SKYLINE_MULTI_TARGET void adam(const AdamStep& step, std::size_t count, const float* __restrict__ gradient,
+                               float* __restrict__ value, float* __restrict__ first_moment,
+                               float* __restrict__ second_moment) {
+  const AdamStep s = step;
+  for (std::size_t i = 0; i < count; ++i) {
+    const float slope = gradient[i] + s.weight_decay * value[i];
+    const float first = first_moment[i] + (1.0F - s.beta1) * (slope - first_moment[i]);
+    const float second = s.beta2 * second_moment[i] + (1.0F - s.beta2) * slope * slope;
+    first_moment[i] = first;
+    second_moment[i] = second;
+    value[i] -= s.step_size * first / (std::sqrt(second) * s.inverse_root_correction + s.epsilon);
+  }
+}
+
+SKYLINE_MULTI_TARGET void sgd(const SgdStep& step, std::size_t count, const float* __restrict__ gradient,
+                              float* __restrict__ value, float* __restrict__ velocity) {
+  const SgdStep s = step;
+  for (std::size_t i = 0; i < count; ++i) {
+    const float slope = gradient[i] + s.weight_decay * value[i];
+    const float speed = s.momentum * velocity[i] + slope;
+    velocity[i] = speed;
+    const float direction = s.nesterov ? slope + s.momentum * speed : speed;
+    value[i] -= s.learning_rate * direction;
+  }
+}
+
+}  // namespace skyline::train::kernels

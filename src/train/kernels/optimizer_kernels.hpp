@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstddef>
+
+/// One pass over a parameter, its gradient and its optimizer state. Any number of floats; one thread; the
+/// same bits on every machine.
+namespace skyline::train::kernels {
+
+struct AdamStep {
+  float beta1;
+  float beta2;
+  float epsilon;
+  float weight_decay;
+  float step_size;                // learning_rate / (1 - beta1^t)
+  float inverse_root_correction;  // 1 / sqrt(1 - beta2^t)
+};
+void adam(const AdamStep& step, std::size_t count, const float* gradient, float* value, float* first_moment,
+          float* second_moment);
+
+struct SgdStep {
+  float learning_rate;
+  float momentum;
+  float weight_decay;
+  bool nesterov;
+};
+/// @param velocity  zeros before the first step
+void sgd(const SgdStep& step, std::size_t count, const float* gradient, float* value, float* velocity);
+
+}  // namespace skyline::train::kernels

@@ -1,0 +1,220 @@
+#include "skyline/core/error.hpp"
+
+#include "train/kernels/batch_norm_kernels.hpp"
+#include "train/ops/activation_layout.hpp"
+#include "train/ops/built_in_ops.hpp"
+
+#include <cmath>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/batch_norm.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+
+namespace skyline::train {
+namespace {
+
+/// Batch normalisation, with the ReLU and the global average pooling behind it in the same passes over
+/// memory.
+class BatchNormOp final : public LayerOp {
+ public:
+  BatchNormOp(const space::Layer& layer, LayerTensors& tensors)
+      : tensors_(tensors),
+        channels_(static_cast<std::size_t>(layer.input.channels)),
+        momentum_(space::as_number(layer.attributes.at("momentum"))),
+        epsilon_(space::as_number(layer.attributes.at("epsilon"))),
+        mean_(channels_),
+        variance_(channels_),
+        a_(channels_),
+        b_(channels_),
+        c_(channels_),
+        sum_(channels_),
+        centered_sum_(channels_),
+        one_(channels_, 1.0F),
+        zero_(channels_, 0.0F),
+        scale_(at::empty({layer.input.channels}, at::kFloat)),
+        shift_(at::empty({layer.input.channels}, at::kFloat)) {
+    tensors_.gradient("weight") = at::empty({layer.input.channels}, at::kFloat);
+    tensors_.gradient("bias") = at::empty({layer.input.channels}, at::kFloat);
+  }
+
+  bool absorb(const space::Layer& next) override {
+    if (next.kind == "relu" && !relu_ && !pool_) {
+      relu_ = true;
+      return true;
+    }
+    if (next.kind == "global_average_pool" && !pool_) {
+      pool_ = true;
+      return true;
+    }
+    return false;
+  }
+
+  void follow(LayerOp& producer) override {
+    producer_offset_ = producer.defer_offset();
+    folded_ = producer.fold_affine(scale_, shift_);
+    require(folded_ || producer_offset_ == nullptr, "an op defers its offset, but does not fold one in");
+  }
+
+  at::Tensor reference(const Activations& inputs, bool training) override {
+    return at::batch_norm(inputs.front(), tensors_.value("weight"), tensors_.value("bias"),
+                          tensors_.value("running_mean"), tensors_.value("running_var"), training, momentum_,
+                          epsilon_, false);
+  }
+
+  at::Tensor forward(const Activations& inputs) override {
+    input_ = channels_last(inputs.front());
+    kernels::batch_statistics(input_.const_data_ptr<float>(), row_count(input_), channels_, mean_.data(),
+                              variance_.data());
+    update_running_statistics(static_cast<double>(row_count(input_)));
+    set_scale_and_shift(mean_.data(), variance_.data());
+    return apply(input_, at::Tensor());
+  }
+
+  Activations backward(at::Tensor gradient, bool /*wants_input_gradient*/) override {
+    const at::Tensor output_gradient = channels_last(gradient);
+    const kernels::BatchNormBackward problem = backward_problem(output_gradient);
+    kernels::backward_sums(problem, sum_.data(), centered_sum_.data());
+    set_backward_factors(static_cast<double>(problem.rows));
+    // Without pooling every element of the gradient is read before it is replaced.
+    at::Tensor input_gradient = pool_ ? at::empty_like(input_) : output_gradient;
+    kernels::backward_apply(problem, a_.data(), b_.data(), c_.data(),
+                            input_gradient.mutable_data_ptr<float>());
+    input_.reset();
+    return {input_gradient};
+  }
+
+  void prepare_inference() override {
+    const float* mean = tensors_.value("running_mean").const_data_ptr<float>();
+    set_scale_and_shift(mean, tensors_.value("running_var").const_data_ptr<float>());
+  }
+
+  at::Tensor infer(const Activations& inputs) override {
+    const bool in_place = is_only_owner(inputs.front());
+    const at::Tensor input = channels_last(inputs.front());
+    const at::Tensor target = in_place ? input : at::Tensor();
+    if (!folded_) {
+      return apply(input, target);
+    }
+    if (!pool_ && !relu_) {
+      return input;
+    }
+    return apply(input, target, one_.data(), zero_.data());
+  }
+
+ private:
+  at::Tensor apply(const at::Tensor& input, const at::Tensor& target) {
+    return apply(input, target, scale_.const_data_ptr<float>(), shift_.const_data_ptr<float>());
+  }
+
+  /// Scales, shifts, clips and pools; into `target` if it is defined and nothing is pooled.
+  at::Tensor apply(const at::Tensor& input, const at::Tensor& target, const float* scale,
+                   const float* shift) {
+    const auto samples = static_cast<std::size_t>(input.size(0));
+    const float* source = input.const_data_ptr<float>();
+    if (pool_) {
+      at::Tensor pooled = at::empty({input.size(0), input.size(1), 1, 1}, at::kFloat);
+      kernels::scale_shift_pool(source, samples, row_count(input) / samples, channels_, scale, shift, relu_,
+                                pooled.mutable_data_ptr<float>());
+      return pooled;
+    }
+    at::Tensor output = target.defined() ? target : at::empty_like(input);
+    kernels::scale_shift(source, row_count(input), channels_, scale, shift, relu_,
+                         output.mutable_data_ptr<float>());
+    return output;
+  }
+
+  void set_scale_and_shift(const float* mean, const float* variance) {
+    const float* weight = tensors_.value("weight").const_data_ptr<float>();
+    const float* bias = tensors_.value("bias").const_data_ptr<float>();
+    float* scale = scale_.mutable_data_ptr<float>();
+    float* shift = shift_.mutable_data_ptr<float>();
+    for (std::size_t c = 0; c < channels_; ++c) {
+      const double factor =
+          static_cast<double>(weight[c]) / std::sqrt(static_cast<double>(variance[c]) + epsilon_);
+      scale[c] = static_cast<float>(factor);
+      shift[c] = static_cast<float>(static_cast<double>(bias[c]) - static_cast<double>(mean[c]) * factor);
+    }
+  }
+
+  /// The offset that the producer left out moves the mean, and nothing else.
+  void update_running_statistics(double rows) {
+    float* running_mean = tensors_.value("running_mean").mutable_data_ptr<float>();
+    float* running_variance = tensors_.value("running_var").mutable_data_ptr<float>();
+    const float* offset = producer_offset_ == nullptr ? nullptr : producer_offset_->const_data_ptr<float>();
+    const double unbiased = rows > 1 ? rows / (rows - 1) : 1;
+    const auto blend = [&](float old_value, double new_value) {
+      return static_cast<float>((1 - momentum_) * static_cast<double>(old_value) + momentum_ * new_value);
+    };
+    for (std::size_t c = 0; c < channels_; ++c) {
+      const double shifted =
+          static_cast<double>(mean_[c]) + (offset == nullptr ? 0.0 : static_cast<double>(offset[c]));
+      running_mean[c] = blend(running_mean[c], shifted);
+      running_variance[c] = blend(running_variance[c], static_cast<double>(variance_[c]) * unbiased);
+    }
+  }
+
+  kernels::BatchNormBackward backward_problem(const at::Tensor& output_gradient) const {
+    const std::size_t rows = row_count(input_);
+    const std::size_t share = pool_ ? rows / static_cast<std::size_t>(input_.size(0)) : 1;
+    return {.input = input_.const_data_ptr<float>(),
+            .gradient = output_gradient.const_data_ptr<float>(),
+            .rows = rows,
+            .channels = channels_,
+            .pixels_a_gradient_row = share,
+            .relu = relu_,
+            .mean = mean_.data(),
+            .scale = scale_.const_data_ptr<float>(),
+            .shift = shift_.const_data_ptr<float>()};
+  }
+
+  /// The gradient by the input is a * gradient + b * (input - mean) + c; also sets the parameters' gradients.
+  void set_backward_factors(double rows) {
+    const float* weight = tensors_.value("weight").const_data_ptr<float>();
+    float* weight_gradient = tensors_.gradient("weight").mutable_data_ptr<float>();
+    float* bias_gradient = tensors_.gradient("bias").mutable_data_ptr<float>();
+    // Each pixel holds 1/pixels of its pooled gradient.
+    const double share = pool_ ? static_cast<double>(input_.size(0)) / rows : 1.0;
+    for (std::size_t c = 0; c < channels_; ++c) {
+      const double inverse_deviation = 1.0 / std::sqrt(static_cast<double>(variance_[c]) + epsilon_);
+      const double sum = sum_[c] * share;
+      const double normalized_sum = centered_sum_[c] * share * inverse_deviation;
+      const double factor = static_cast<double>(weight[c]) * inverse_deviation;
+      weight_gradient[c] = static_cast<float>(normalized_sum);
+      bias_gradient[c] = static_cast<float>(sum);
+      a_[c] = static_cast<float>(factor * share);
+      b_[c] = static_cast<float>(-factor * inverse_deviation * normalized_sum / rows);
+      c_[c] = static_cast<float>(-factor * sum / rows);
+    }
+  }
+
+  LayerTensors& tensors_;
+  std::size_t channels_;
+  double momentum_;
+  double epsilon_;
+  bool relu_ = false;
+  bool pool_ = false;
+  bool folded_ = false;
+  const at::Tensor* producer_offset_ = nullptr;
+  at::Tensor input_;
+  std::vector<float> mean_;
+  std::vector<float> variance_;
+  std::vector<float> a_;
+  std::vector<float> b_;
+  std::vector<float> c_;
+  std::vector<double> sum_;
+  std::vector<double> centered_sum_;
+  std::vector<float> one_;  // where the producer has the scale and the shift in it
+  std::vector<float> zero_;
+  at::Tensor scale_;
+  at::Tensor shift_;
+};
+
+}  // namespace
+
+std::unique_ptr<LayerOp> make_batch_norm_op(const space::Layer& layer, LayerTensors& tensors) {
+  return std::make_unique<BatchNormOp>(layer, tensors);
+}
+
+}  // namespace skyline::train

@@ -1,0 +1,99 @@
+#include "train/ops/activation_layout.hpp"
+#include "train/ops/built_in_ops.hpp"
+#include "train/ops/window.hpp"
+
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/conv2d.h>
+#include <ATen/ops/convolution.h>
+#include <ATen/ops/convolution_backward.h>
+#include <ATen/ops/zeros_like.h>
+
+namespace skyline::train {
+namespace {
+
+class Conv2dOp final : public LayerOp {
+ public:
+  Conv2dOp(const space::Layer& layer, LayerTensors& tensors)
+      : tensors_(tensors), window_(Window::of(layer)), has_bias_(tensors.has("bias")) {}
+
+  at::Tensor reference(const Activations& inputs, bool /*training*/) override {
+    return at::conv2d(inputs.front(), weight(), bias(), window_.stride, window_.padding);
+  }
+
+  at::Tensor forward(const Activations& inputs) override {
+    input_ = channels_last(inputs.front());
+    return convolve(input_, weight(), offset_deferred_ ? std::optional<at::Tensor>() : bias());
+  }
+
+  Activations backward(at::Tensor gradient, bool wants_input_gradient) override {
+    const bool wants_bias = has_bias_ && !offset_deferred_;
+    std::int64_t channels = gradient.size(1);
+    auto [input_gradient, weight_gradient, bias_gradient] = at::convolution_backward(
+        channels_last(gradient), input_, weight(), at::OptionalIntArrayRef(channels), window_.stride,
+        window_.padding, {1, 1}, false, {0, 0}, 1, {wants_input_gradient, true, wants_bias});
+    tensors_.gradient("weight") = std::move(weight_gradient);
+    if (wants_bias) {
+      tensors_.gradient("bias") = std::move(bias_gradient);
+    }
+    input_.reset();
+    return {wants_input_gradient ? input_gradient : at::Tensor()};
+  }
+
+  void prepare_inference() override {
+    inference_weight_ = weight();
+    inference_bias_ = bias();
+    if (scale_ != nullptr) {
+      inference_weight_ = weight().mul(scale_->view({-1, 1, 1, 1}));
+      inference_bias_ = has_bias_ ? shift_->add(bias()->mul(*scale_)) : *shift_;
+    }
+  }
+
+  at::Tensor infer(const Activations& inputs) override {
+    return convolve(channels_last(inputs.front()), inference_weight_, inference_bias_);
+  }
+
+  const at::Tensor* defer_offset() override {
+    if (!has_bias_) {
+      return nullptr;
+    }
+    offset_deferred_ = true;
+    tensors_.gradient("bias") =
+        at::zeros_like(tensors_.value("bias"));  // exactly: the reader removes its effect
+    return &tensors_.value("bias");
+  }
+
+  bool fold_affine(const at::Tensor& scale, const at::Tensor& shift) override {
+    scale_ = &scale;
+    shift_ = &shift;
+    return true;
+  }
+
+ private:
+  const at::Tensor& weight() { return tensors_.value("weight"); }
+  std::optional<at::Tensor> bias() {
+    return has_bias_ ? std::optional<at::Tensor>(tensors_.value("bias")) : std::nullopt;
+  }
+
+  at::Tensor convolve(const at::Tensor& input, const at::Tensor& weight,
+                      const std::optional<at::Tensor>& bias) const {
+    return at::convolution(input, weight, bias, window_.stride, window_.padding, {1, 1}, false, {0, 0}, 1);
+  }
+
+  LayerTensors& tensors_;
+  Window window_;
+  bool has_bias_;
+  bool offset_deferred_ = false;
+  const at::Tensor* scale_ = nullptr;
+  const at::Tensor* shift_ = nullptr;
+  at::Tensor input_;
+  at::Tensor inference_weight_;
+  std::optional<at::Tensor> inference_bias_;
+};
+
+}  // namespace
+
+std::unique_ptr<LayerOp> make_conv2d_op(const space::Layer& layer, LayerTensors& tensors) {
+  return std::make_unique<Conv2dOp>(layer, tensors);
+}
+
+}  // namespace skyline::train

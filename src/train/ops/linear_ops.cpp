@@ -1,0 +1,98 @@
+#include "train/ops/activation_layout.hpp"
+#include "train/ops/built_in_ops.hpp"
+
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/addmm.h>
+#include <ATen/ops/linear.h>
+#include <ATen/ops/mm.h>
+#include <ATen/ops/sum.h>
+
+namespace skyline::train {
+namespace {
+
+/// [samples, features], features in the order channel, row, column (PyTorch's flatten).
+at::Tensor as_matrix(const at::Tensor& activation) {
+  return activation.contiguous().view({activation.size(0), -1});
+}
+
+at::Tensor as_activation(const at::Tensor& matrix) {
+  return matrix.view({matrix.size(0), matrix.size(1), 1, 1});
+}
+
+class FlattenOp final : public LayerOp {
+ public:
+  at::Tensor reference(const Activations& inputs, bool /*training*/) override {
+    return as_activation(as_matrix(inputs.front()));
+  }
+
+  at::Tensor forward(const Activations& inputs) override {
+    shape_ = inputs.front().sizes().vec();
+    return as_activation(as_matrix(inputs.front()));
+  }
+
+  Activations backward(at::Tensor gradient, bool /*wants_input_gradient*/) override {
+    return {channels_last(gradient.contiguous().view(shape_))};
+  }
+
+  at::Tensor infer(const Activations& inputs) override { return as_activation(as_matrix(inputs.front())); }
+
+ private:
+  std::vector<std::int64_t> shape_;
+};
+
+class LinearOp final : public LayerOp {
+ public:
+  explicit LinearOp(LayerTensors& tensors) : tensors_(tensors), has_bias_(tensors.has("bias")) {}
+
+  at::Tensor reference(const Activations& inputs, bool /*training*/) override {
+    return as_activation(
+        at::linear(as_matrix(inputs.front()), tensors_.value("weight"),
+                   has_bias_ ? std::optional<at::Tensor>(tensors_.value("bias")) : std::nullopt));
+  }
+
+  at::Tensor forward(const Activations& inputs) override {
+    shape_ = inputs.front().sizes().vec();
+    input_ = as_matrix(inputs.front());
+    return as_activation(multiply(input_));
+  }
+
+  Activations backward(at::Tensor gradient, bool wants_input_gradient) override {
+    const at::Tensor slope = as_matrix(gradient);
+    tensors_.gradient("weight") = at::mm(slope.t(), input_);
+    if (has_bias_) {
+      tensors_.gradient("bias") = at::sum(slope, 0);
+    }
+    input_.reset();
+    if (!wants_input_gradient) {
+      return {at::Tensor()};
+    }
+    return {channels_last(at::mm(slope, tensors_.value("weight")).view(shape_))};
+  }
+
+  at::Tensor infer(const Activations& inputs) override {
+    return as_activation(multiply(as_matrix(inputs.front())));
+  }
+
+ private:
+  at::Tensor multiply(const at::Tensor& input) {
+    const at::Tensor transposed = tensors_.value("weight").t();
+    return has_bias_ ? at::addmm(tensors_.value("bias"), input, transposed) : at::mm(input, transposed);
+  }
+
+  LayerTensors& tensors_;
+  bool has_bias_;
+  at::Tensor input_;
+  std::vector<std::int64_t> shape_;
+};
+
+}  // namespace
+
+std::unique_ptr<LayerOp> make_flatten_op(const space::Layer& /*layer*/, LayerTensors& /*tensors*/) {
+  return std::make_unique<FlattenOp>();
+}
+
+std::unique_ptr<LayerOp> make_linear_op(const space::Layer& /*layer*/, LayerTensors& tensors) {
+  return std::make_unique<LinearOp>(tensors);
+}
+
+}  // namespace skyline::train

@@ -1,0 +1,83 @@
+#include "train/ops/activation_layout.hpp"
+#include "train/ops/built_in_ops.hpp"
+#include "train/ops/window.hpp"
+
+#include <tuple>
+
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/max_pool2d_with_indices.h>
+#include <ATen/ops/max_pool2d_with_indices_backward.h>
+#include <ATen/ops/mean.h>
+
+namespace skyline::train {
+namespace {
+
+class MaxPoolOp final : public LayerOp {
+ public:
+  explicit MaxPoolOp(const space::Layer& layer) : window_(Window::of(layer)) {}
+
+  at::Tensor reference(const Activations& inputs, bool /*training*/) override {
+    return std::get<0>(pool(inputs.front()));
+  }
+
+  at::Tensor forward(const Activations& inputs) override {
+    input_ = inputs.front();
+    auto [output, indices] = pool(input_);
+    indices_ = indices;
+    return output;
+  }
+
+  Activations backward(at::Tensor gradient, bool /*wants_input_gradient*/) override {
+    at::Tensor input_gradient = at::max_pool2d_with_indices_backward(
+        gradient, input_, window_.kernel, window_.stride, window_.padding, {1, 1}, false, indices_);
+    input_.reset();
+    indices_.reset();
+    return {input_gradient};
+  }
+
+  at::Tensor infer(const Activations& inputs) override { return std::get<0>(pool(inputs.front())); }
+
+ private:
+  std::tuple<at::Tensor, at::Tensor> pool(const at::Tensor& input) const {
+    return at::max_pool2d_with_indices(input, window_.kernel, window_.stride, window_.padding);
+  }
+
+  Window window_;
+  at::Tensor input_;
+  at::Tensor indices_;
+};
+
+class GlobalAveragePoolOp final : public LayerOp {
+ public:
+  at::Tensor reference(const Activations& inputs, bool /*training*/) override {
+    return at::mean(inputs.front(), {2, 3}, true);
+  }
+
+  at::Tensor forward(const Activations& inputs) override {
+    shape_ = inputs.front().sizes().vec();
+    return at::mean(inputs.front(), {2, 3}, true);
+  }
+
+  Activations backward(at::Tensor gradient, bool /*wants_input_gradient*/) override {
+    const auto pixels = static_cast<double>(shape_[2] * shape_[3]);
+    return {channels_last(gradient.div(pixels).expand(shape_))};
+  }
+
+  at::Tensor infer(const Activations& inputs) override { return at::mean(inputs.front(), {2, 3}, true); }
+
+ private:
+  std::vector<std::int64_t> shape_;
+};
+
+}  // namespace
+
+std::unique_ptr<LayerOp> make_max_pool_op(const space::Layer& layer, LayerTensors& /*tensors*/) {
+  return std::make_unique<MaxPoolOp>(layer);
+}
+
+std::unique_ptr<LayerOp> make_global_average_pool_op(const space::Layer& /*layer*/,
+                                                     LayerTensors& /*tensors*/) {
+  return std::make_unique<GlobalAveragePoolOp>();
+}
+
+}  // namespace skyline::train

@@ -1,0 +1,53 @@
+#pragma once
+
+#include "skyline/objective/evaluator.hpp"
+#include "skyline/space/network.hpp"
+#include "skyline/train/layer_op.hpp"
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+namespace skyline::train {
+
+/// A parameter or buffer of a layer at run time.
+struct StoredTensor {
+  std::string name;  // within the layer
+  bool trainable = true;
+  at::Tensor value;     // 4-D: channels_last order
+  at::Tensor gradient;  // set by the op
+};
+
+class StoredLayer final : public LayerTensors {
+ public:
+  at::Tensor& value(std::string_view name) override;
+  at::Tensor& gradient(std::string_view name) override;
+  bool has(std::string_view name) const override;
+  std::vector<StoredTensor>& tensors() { return tensors_; }
+  const std::vector<StoredTensor>& tensors() const { return tensors_; }
+
+ private:
+  StoredTensor& at(std::string_view name);
+  std::vector<StoredTensor> tensors_;
+};
+
+/// All tensors of a network, initialised, in one block of memory.
+class ParameterStore {
+ public:
+  /// Draws the initial values from `seed` alone: the same bits on every machine.
+  ParameterStore(const space::Network& network, std::uint64_t seed);
+
+  StoredLayer& layer(std::size_t index) { return layers_[index]; }
+  std::deque<StoredLayer>& layers() { return layers_; }
+  /// Copies of all tensors, "<layer>.<tensor>", row-major.
+  std::vector<objective::NamedTensor> export_tensors() const;
+
+ private:
+  std::vector<std::string> layer_names_;
+  std::deque<StoredLayer> layers_;  // addresses stay: ops hold references
+};
+
+}  // namespace skyline::train

@@ -1,0 +1,123 @@
+#include "skyline/train/training_evaluator.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include "train/trial_run.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <mutex>
+#include <new>
+#include <numeric>
+
+#include <ATen/Parallel.h>
+#include <c10/util/Exception.h>
+
+namespace skyline::train {
+namespace {
+
+using objective::Failure;
+using objective::FailureKind;
+using objective::Outcome;
+
+/// The first line of an error's text; LibTorch's go on with a stack.
+std::string first_line(const std::string& text) {
+  const std::string line = text.substr(0, text.find('\n'));
+  return line.empty() ? "an error without a text" : line;
+}
+
+/// LibTorch's CPU allocator says so in words only.
+bool speaks_of_memory(const std::string& text) {
+  return text.find("not enough memory") != std::string::npos ||
+         text.find("can't allocate memory") != std::string::npos ||
+         text.find("out of memory") != std::string::npos;
+}
+
+Failure failure_of(const c10::Error& error) {
+  const std::string text = error.what_without_backtrace();
+  const bool memory = dynamic_cast<const c10::OutOfMemoryError*>(&error) != nullptr || speaks_of_memory(text);
+  return {memory ? FailureKind::kOutOfMemory : FailureKind::kException, first_line(text)};
+}
+
+/// The number of threads is a setting of the calling thread, the other one of the process.
+void set_threads(int threads) {
+  static std::once_flag once;
+  std::call_once(once, [] { at::set_num_interop_threads(1); });
+  thread_local int current = 0;
+  if (current != threads) {
+    at::set_num_threads(threads);
+    current = threads;
+  }
+}
+
+class TrainingEvaluator final : public objective::Evaluator {
+ public:
+  explicit TrainingEvaluator(TrainingSetup setup) : setup_(std::move(setup)) {}
+
+  std::vector<std::string> metrics() const override { return training_metrics(); }
+
+  double predicted_cost(const objective::Trial& trial) const override {
+    const space::Network& network = trial.architecture().network;
+    const std::int64_t steps = steps_for(trial.epochs, setup_.split.train.size(), setup_.options.batch);
+    // Floating-point operations; the backward pass costs two forward passes. A layer's fixed cost a step,
+    // some microseconds, counts as the operations that fit into it.
+    constexpr double kFixedFlops = 5e5;
+    const auto samples = static_cast<double>(setup_.options.batch);
+    const auto flops = static_cast<double>(network.cost.flops);
+    const double step = 3 * flops * samples + kFixedFlops * static_cast<double>(network.layers.size());
+    const bool is_final = trial.phase == objective::Phase::kFinal;
+    const std::size_t scored = setup_.split.validation.size() + (is_final ? setup_.test_indices.size() : 0);
+    return std::max(1.0, static_cast<double>(steps) * step + static_cast<double>(scored) * flops);
+  }
+
+  Outcome evaluate(const objective::Trial& trial, objective::EvaluationContext& context) override {
+    const auto start = std::chrono::steady_clock::now();
+    objective::TrialTiming& timing = context.timing();
+    timing.train_s = 0;
+    timing.validate_s = 0;
+    timing.latency_s = 0;
+    Outcome outcome = attempt(trial, context);
+    const std::chrono::duration<double> total = std::chrono::steady_clock::now() - start;
+    timing.setup_s = std::max(0.0, total.count() - timing.train_s - timing.validate_s - timing.latency_s);
+    return outcome;
+  }
+
+ private:
+  /// Every error of the trial itself becomes a failure with its reason.
+  Outcome attempt(const objective::Trial& trial, objective::EvaluationContext& context) const {
+    try {
+      set_threads(setup_.options.threads);
+      return TrialRun(setup_, trial, context).run();
+    } catch (const std::bad_alloc&) {
+      return Failure{FailureKind::kOutOfMemory, "not enough memory for the network"};
+    } catch (const c10::Error& error) {
+      return failure_of(error);
+    } catch (const std::exception& error) {
+      const std::string reason = first_line(error.what());
+      return Failure{speaks_of_memory(reason) ? FailureKind::kOutOfMemory : FailureKind::kException, reason};
+    }
+  }
+
+  TrainingSetup setup_;
+};
+
+}  // namespace
+
+std::vector<std::string> training_metrics() {
+  return {"validation_accuracy", "validation_loss", "train_loss", "latency_ms", "test_accuracy", "steps"};
+}
+
+std::unique_ptr<objective::Evaluator> make_training_evaluator(const TrainingOptions& options,
+                                                              Normalization normalization,
+                                                              std::shared_ptr<const store::Dataset> dataset,
+                                                              store::SplitIndices split,
+                                                              bool measure_latency) {
+  require(!split.train.empty(), "no training samples");
+  const PixelScaling scaling(*dataset, normalization);
+  std::vector<std::int64_t> test_indices(dataset->test().count());
+  std::iota(test_indices.begin(), test_indices.end(), 0);
+  return std::make_unique<TrainingEvaluator>(TrainingSetup{
+      options, std::move(dataset), std::move(split), scaling, measure_latency, std::move(test_indices)});
+}
+
+}  // namespace skyline::train

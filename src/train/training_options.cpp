@@ -1,0 +1,157 @@
+#include "skyline/core/error.hpp"
+#include "skyline/train/training_evaluator.hpp"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+namespace skyline::train {
+namespace {
+
+double positive(const ConfigNode& node) {
+  const double value = node.as_number();
+  if (!(value > 0 && std::isfinite(value))) node.fail_expected("a number above 0");
+  return value;
+}
+
+double not_negative(const ConfigNode& node) {
+  const double value = node.as_number();
+  if (!(value >= 0 && std::isfinite(value))) node.fail_expected("a number of at least 0");
+  return value;
+}
+
+/// A factor that forgets: at 1 it would never learn anything new.
+double share_below_one(const ConfigNode& node) {
+  const double value = node.as_number();
+  if (!(value >= 0 && value < 1)) node.fail_expected("a number from 0 to below 1");
+  return value;
+}
+
+std::int64_t whole_number(const ConfigNode& node, std::int64_t minimum) {
+  const std::int64_t value = node.as_integer();
+  if (value < minimum || value > std::numeric_limits<int>::max()) {
+    node.fail_expected("a whole number of at least " + std::to_string(minimum));
+  }
+  return value;
+}
+
+template <typename Read, typename Target>
+void read_if_there(const ConfigNode& section, const char* key, Target& target, const Read& read) {
+  if (const ConfigNode* node = section.find(key)) target = static_cast<Target>(read(*node));
+}
+
+OptimizerOptions parse_adam(const ConfigNode& section) {
+  OptimizerOptions options;
+  if (section.is_null()) return options;
+  section.allow_only({"learning_rate", "beta1", "beta2", "epsilon", "weight_decay"});
+  read_if_there(section, "learning_rate", options.learning_rate, positive);
+  read_if_there(section, "beta1", options.beta1, share_below_one);
+  read_if_there(section, "beta2", options.beta2, share_below_one);
+  read_if_there(section, "epsilon", options.epsilon, positive);
+  read_if_there(section, "weight_decay", options.weight_decay, not_negative);
+  return options;
+}
+
+OptimizerOptions parse_sgd(const ConfigNode& section) {
+  OptimizerOptions options;
+  options.kind = OptimizerOptions::Kind::kSgd;
+  if (section.is_null()) return options;
+  section.allow_only({"learning_rate", "momentum", "nesterov", "weight_decay"});
+  read_if_there(section, "learning_rate", options.learning_rate, positive);
+  read_if_there(section, "momentum", options.momentum, share_below_one);
+  read_if_there(section, "nesterov", options.nesterov, [](const ConfigNode& node) { return node.as_flag(); });
+  read_if_there(section, "weight_decay", options.weight_decay, not_negative);
+  if (options.nesterov && options.momentum == 0) {
+    section.at("nesterov").fail("nesterov needs a momentum above 0");
+  }
+  return options;
+}
+
+/// `adam`, `sgd`, or a map with one of them as its only key.
+OptimizerOptions parse_optimizer(const ConfigNode& node) {
+  if (node.is_scalar()) {
+    if (node.as_text() == "adam") return parse_adam(ConfigNode());
+    if (node.as_text() == "sgd") return parse_sgd(ConfigNode());
+  }
+  if (!node.is_map() || node.entries().size() != 1)
+    node.fail_expected("adam or sgd, with or without options");
+  node.allow_only({"adam", "sgd"});
+  const ConfigNode::Entry& entry = node.entries().front();
+  return entry.key == "adam" ? parse_adam(entry.value) : parse_sgd(entry.value);
+}
+
+LatencyOptions parse_latency(const ConfigNode& section) {
+  LatencyOptions options;
+  section.allow_only({"batch", "warmup", "repeats"});
+  read_if_there(section, "batch", options.batch,
+                [](const ConfigNode& node) { return whole_number(node, 1); });
+  read_if_there(section, "warmup", options.warmup,
+                [](const ConfigNode& node) { return whole_number(node, 0); });
+  read_if_there(section, "repeats", options.repeats,
+                [](const ConfigNode& node) { return whole_number(node, 1); });
+  return options;
+}
+
+ConfigNode scalar(std::string text) {
+  return ConfigNode::make_scalar(std::move(text), {});
+}
+
+ConfigNode number(double value) {
+  std::array<char, 32> text{};
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
+  return scalar(std::string(text.data(), end));
+}
+
+ConfigNode number(std::int64_t value) {
+  return scalar(std::to_string(value));
+}
+
+ConfigNode optimizer_to_config(const OptimizerOptions& options) {
+  ConfigNode settings = ConfigNode::make_map({}, {});
+  settings.set("learning_rate", number(options.learning_rate));
+  if (options.kind == OptimizerOptions::Kind::kAdam) {
+    settings.set("beta1", number(options.beta1));
+    settings.set("beta2", number(options.beta2));
+    settings.set("epsilon", number(options.epsilon));
+  } else {
+    settings.set("momentum", number(options.momentum));
+    settings.set("nesterov", scalar(options.nesterov ? "true" : "false"));
+  }
+  settings.set("weight_decay", number(options.weight_decay));
+  const char* name = options.kind == OptimizerOptions::Kind::kAdam ? "adam" : "sgd";
+  return ConfigNode::make_map({{name, std::move(settings), {}}}, {});
+}
+
+}  // namespace
+
+TrainingOptions TrainingOptions::parse(const ConfigNode& section) {
+  TrainingOptions options;
+  if (section.is_null()) return options;
+  section.allow_only({"epochs", "batch", "optimizer", "precision", "threads", "latency"});
+  read_if_there(section, "epochs", options.epochs, positive);
+  read_if_there(section, "batch", options.batch,
+                [](const ConfigNode& node) { return whole_number(node, 1); });
+  read_if_there(section, "threads", options.threads,
+                [](const ConfigNode& node) { return whole_number(node, 1); });
+  read_if_there(section, "optimizer", options.optimizer, parse_optimizer);
+  read_if_there(section, "latency", options.latency, parse_latency);
+  const ConfigNode* precision = section.find("precision");
+  if (precision != nullptr && precision->as_text() != "fp32") precision->fail_expected("fp32");
+  return options;
+}
+
+ConfigNode TrainingOptions::to_config() const {
+  ConfigNode section = ConfigNode::make_map({}, {});
+  section.set("epochs", number(epochs));
+  section.set("batch", number(batch));
+  section.set("optimizer", optimizer_to_config(optimizer));
+  section.set("precision", scalar("fp32"));
+  section.set("threads", number(static_cast<std::int64_t>(threads)));
+  section.set("latency.batch", number(latency.batch));
+  section.set("latency.warmup", number(static_cast<std::int64_t>(latency.warmup)));
+  section.set("latency.repeats", number(static_cast<std::int64_t>(latency.repeats)));
+  return section;
+}
+
+}  // namespace skyline::train

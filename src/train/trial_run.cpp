@@ -1,0 +1,175 @@
+#include "train/trial_run.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include "train/kernels/cross_entropy.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace skyline::train {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using objective::Failure;
+using objective::FailureKind;
+
+/// Samples of a forward pass in evaluation mode: enough to hide the fixed cost of a pass, few enough for the
+/// caches. Part of the definition of a result: another number could change its last bits.
+constexpr std::size_t kEvaluationBatch = 64;
+constexpr std::int64_t kStepsBetweenReports = 16;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+/// Adds the time of a scope to a number.
+class ScopeTimer {
+ public:
+  explicit ScopeTimer(double& total_s) : total_s_(total_s) {}
+  ~ScopeTimer() { total_s_ += seconds_since(start_); }
+  ScopeTimer(const ScopeTimer&) = delete;
+  ScopeTimer& operator=(const ScopeTimer&) = delete;
+
+ private:
+  double& total_s_;
+  Clock::time_point start_ = Clock::now();
+};
+
+}  // namespace
+
+std::int64_t steps_per_epoch(std::size_t samples, std::int64_t batch) {
+  return (static_cast<std::int64_t>(samples) + batch - 1) / batch;
+}
+
+std::int64_t steps_for(double epochs, std::size_t samples, std::int64_t batch) {
+  const auto whole = static_cast<double>(steps_per_epoch(samples, batch));
+  return std::max<std::int64_t>(1, std::llround(epochs * whole));
+}
+
+TrialRun::TrialRun(const TrainingSetup& setup, const objective::Trial& trial,
+                   objective::EvaluationContext& context)
+    : setup_(setup),
+      trial_(trial),
+      context_(context),
+      network_(make_fused_step(trial.architecture().network, setup.options.optimizer, trial.seed)),
+      total_steps_(steps_for(trial.epochs, setup.split.train.size(), setup.options.batch)) {}
+
+objective::Outcome TrialRun::run() {
+  if (!train()) {
+    return failure_;
+  }
+  const store::MappedImages& train_set = setup_.dataset->train();
+  const Score validation = score(train_set, setup_.split.validation);
+  Score test;
+  if (trial_.phase == objective::Phase::kFinal) {
+    test = score(setup_.dataset->test(), setup_.test_indices);
+  }
+  if (failure_.kind == FailureKind::kStopped) {
+    return failure_;
+  }
+  double latency_ms = std::numeric_limits<double>::quiet_NaN();
+  if (setup_.measure_latency) {
+    const ScopeTimer timer(context_.timing().latency_s);
+    latency_ms = measure_latency_ms();
+  }
+  if (context_.wants_weights()) {
+    context_.keep_weights(network_->export_tensors());
+  }
+  context_.progress(1);
+  const double train_loss = recent_loss_sum_ / static_cast<double>(recent_steps_);
+  return objective::Measurements{{validation.accuracy, validation.loss, train_loss, latency_ms, test.accuracy,
+                                  static_cast<double>(steps_done_)}};
+}
+
+bool TrialRun::train() {
+  failure_.kind = FailureKind::kException;
+  const auto batch = static_cast<std::size_t>(setup_.options.batch);
+  for (std::uint64_t epoch = 0; steps_done_ < total_steps_; ++epoch) {
+    const std::vector<std::int64_t> order = epoch_order(setup_.split.train, trial_.seed, epoch);
+    const ScopeTimer timer(context_.timing().train_s);
+    recent_loss_sum_ = 0;
+    recent_steps_ = 0;
+    for (std::size_t first = 0; first < order.size() && steps_done_ < total_steps_; first += batch) {
+      const std::size_t count = std::min(batch, order.size() - first);
+      if (!train_step(std::span(order).subspan(first, count))) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+bool TrialRun::train_step(std::span<const std::int64_t> indices) {
+  if (context_.stop_requested()) {
+    failure_ = stopped();
+    return false;
+  }
+  if (steps_done_ % kStepsBetweenReports == 0) {
+    context_.progress(static_cast<double>(steps_done_) / static_cast<double>(total_steps_));
+  }
+  gather_batch(setup_.dataset->train(), setup_.dataset->shape(), setup_.scaling, indices, batch_);
+  const double loss = network_->step(batch_.images, batch_.labels);
+  ++steps_done_;
+  if (!std::isfinite(loss)) {
+    const char* what = std::isnan(loss) ? "NaN" : "infinite";
+    failure_ = {FailureKind::kDiverged,
+                std::string("loss became ") + what + " in step " + std::to_string(steps_done_)};
+    return false;
+  }
+  recent_loss_sum_ += loss;
+  ++recent_steps_;
+  return true;
+}
+
+Score TrialRun::score(const store::MappedImages& images, std::span<const std::int64_t> indices) {
+  const ScopeTimer timer(context_.timing().validate_s);
+  if (indices.empty()) {
+    return {};
+  }
+  kernels::BatchScore total;
+  for (std::size_t first = 0; first < indices.size(); first += kEvaluationBatch) {
+    if (context_.stop_requested()) {
+      failure_ = stopped();
+      return {};
+    }
+    const std::size_t count = std::min(kEvaluationBatch, indices.size() - first);
+    gather_batch(images, setup_.dataset->shape(), setup_.scaling, indices.subspan(first, count), batch_);
+    const at::Tensor logits = network_->infer(batch_.images);
+    const kernels::BatchScore part =
+        kernels::cross_entropy(logits.const_data_ptr<float>(), batch_.labels.data(), count,
+                               static_cast<std::size_t>(logits.size(1)), nullptr);
+    total.loss_sum += part.loss_sum;
+    total.correct += part.correct;
+  }
+  const auto samples = static_cast<double>(indices.size());
+  return {static_cast<double>(total.correct) / samples, total.loss_sum / samples};
+}
+
+double TrialRun::measure_latency_ms() {
+  const LatencyOptions& options = setup_.options.latency;
+  std::vector<std::int64_t> indices(static_cast<std::size_t>(options.batch));
+  for (std::size_t i = 0; i < indices.size(); ++i) {
+    indices[i] = setup_.split.train[i % setup_.split.train.size()];
+  }
+  gather_batch(setup_.dataset->train(), setup_.dataset->shape(), setup_.scaling, indices, batch_);
+  for (int i = 0; i < options.warmup; ++i) {
+    network_->infer(batch_.images);
+  }
+  std::vector<double> times_ms;
+  for (int i = 0; i < options.repeats; ++i) {
+    const Clock::time_point start = Clock::now();
+    network_->infer(batch_.images);
+    times_ms.push_back(1e3 * seconds_since(start));
+  }
+  std::sort(times_ms.begin(), times_ms.end());
+  const std::size_t middle = times_ms.size() / 2;
+  return times_ms.size() % 2 == 1 ? times_ms[middle] : (times_ms[middle - 1] + times_ms[middle]) / 2;
+}
+
+Failure TrialRun::stopped() const {
+  return {FailureKind::kStopped, "stopped on request in step " + std::to_string(steps_done_) + " of " +
+                                     std::to_string(total_steps_)};
+}
+
+}  // namespace skyline::train

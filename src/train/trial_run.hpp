@@ -1,0 +1,64 @@
+#pragma once
+
+#include "skyline/objective/evaluator.hpp"
+#include "skyline/objective/trial.hpp"
+#include "skyline/store/dataset.hpp"
+#include "skyline/train/training_evaluator.hpp"
+
+#include "train/batch_source.hpp"
+#include "train/training_step.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace skyline::train {
+
+/// What all trials of an evaluator share; constant.
+struct TrainingSetup {
+  TrainingOptions options;
+  std::shared_ptr<const store::Dataset> dataset;
+  store::SplitIndices split;
+  PixelScaling scaling;
+  bool measure_latency = false;
+  std::vector<std::int64_t> test_indices;  // all of the test set
+};
+
+/// Steps of an epoch (the last, smaller batch counts) and of a budget: at least one.
+std::int64_t steps_per_epoch(std::size_t samples, std::int64_t batch);
+std::int64_t steps_for(double epochs, std::size_t samples, std::int64_t batch);
+
+struct Score {
+  double accuracy = std::numeric_limits<double>::quiet_NaN();
+  double loss = std::numeric_limits<double>::quiet_NaN();
+};
+
+/// One trial from the first step to the last measurement. Used by one thread, once.
+class TrialRun {
+ public:
+  TrialRun(const TrainingSetup& setup, const objective::Trial& trial, objective::EvaluationContext& context);
+  objective::Outcome run();
+
+ private:
+  bool train();  // false: failure_ says why not to the end
+  bool train_step(std::span<const std::int64_t> indices);
+  Score score(const store::MappedImages& images, std::span<const std::int64_t> indices);
+  double measure_latency_ms();
+  objective::Failure stopped() const;
+
+  const TrainingSetup& setup_;
+  const objective::Trial& trial_;
+  objective::EvaluationContext& context_;
+  std::unique_ptr<TrainingStep> network_;
+  Batch batch_;
+  std::int64_t total_steps_ = 0;
+  std::int64_t steps_done_ = 0;
+  double recent_loss_sum_ = 0;  // of the current epoch
+  std::int64_t recent_steps_ = 0;
+  objective::Failure failure_;
+};
+
+}  // namespace skyline::train

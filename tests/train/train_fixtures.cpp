@@ -1,0 +1,159 @@
+#include "train/train_fixtures.hpp"
+
+#include <numeric>
+
+namespace skyline::train::test {
+namespace {
+
+using space::Initializer;
+
+std::int64_t slid(std::int64_t input, std::int64_t kernel, std::int64_t stride, std::int64_t padding) {
+  return (input + 2 * padding - kernel) / stride + 1;
+}
+
+}  // namespace
+
+NetworkBuilder::NetworkBuilder(space::Shape input) {
+  network_.input = input;
+}
+
+space::Layer& NetworkBuilder::add(const std::string& kind, space::Shape output) {
+  space::Layer layer;
+  layer.name = kind + "_" + std::to_string(network_.layers.size());
+  layer.kind = kind;
+  layer.input = network_.layers.empty() ? network_.input : network_.layers.back().output;
+  if (!network_.layers.empty()) {
+    layer.inputs = {network_.layers.size() - 1};
+  }
+  layer.output = output;
+  network_.layers.push_back(layer);
+  network_.classes = output.channels;
+  network_.cost.flops += 2 * output.elements();
+  return network_.layers.back();
+}
+
+NetworkBuilder& NetworkBuilder::conv2d(std::int64_t channels, std::int64_t kernel, std::int64_t stride,
+                                       bool bias) {
+  const space::Shape input = network_.layers.empty() ? network_.input : network_.layers.back().output;
+  const std::int64_t padding = (kernel - 1) / 2;
+  space::Layer& layer = add("conv2d", {channels, slid(input.height, kernel, stride, padding),
+                                       slid(input.width, kernel, stride, padding)});
+  layer.attributes = {
+      {"channels", channels}, {"kernel", kernel}, {"stride", stride}, {"padding", padding}, {"bias", bias}};
+  const std::int64_t fan_in = input.channels * kernel * kernel;
+  layer.tensors = {
+      {"weight", {channels, input.channels, kernel, kernel}, Initializer::kKaimingUniform, fan_in, true}};
+  if (bias) {
+    layer.tensors.push_back({"bias", {channels}, Initializer::kKaimingUniform, fan_in, true});
+  }
+  return *this;
+}
+
+NetworkBuilder& NetworkBuilder::batch_norm() {
+  const space::Shape shape = network_.layers.empty() ? network_.input : network_.layers.back().output;
+  space::Layer& layer = add("batch_norm", shape);
+  layer.attributes = {{"epsilon", 1e-5}, {"momentum", 0.1}};
+  layer.tensors = {{"weight", {shape.channels}, Initializer::kOnes, 0, true},
+                   {"bias", {shape.channels}, Initializer::kZeros, 0, true},
+                   {"running_mean", {shape.channels}, Initializer::kZeros, 0, false},
+                   {"running_var", {shape.channels}, Initializer::kOnes, 0, false}};
+  return *this;
+}
+
+NetworkBuilder& NetworkBuilder::plain(const std::string& kind) {
+  add(kind, network_.layers.empty() ? network_.input : network_.layers.back().output);
+  return *this;
+}
+
+NetworkBuilder& NetworkBuilder::relu() {
+  return plain("relu");
+}
+
+NetworkBuilder& NetworkBuilder::max_pool(std::int64_t kernel) {
+  const space::Shape input = network_.layers.back().output;
+  add("max_pool",
+      {input.channels, slid(input.height, kernel, kernel, 0), slid(input.width, kernel, kernel, 0)})
+      .attributes = {{"kernel", kernel}, {"stride", kernel}};
+  return *this;
+}
+
+NetworkBuilder& NetworkBuilder::global_average_pool() {
+  add("global_average_pool", {network_.layers.back().output.channels, 1, 1});
+  return *this;
+}
+
+NetworkBuilder& NetworkBuilder::flatten() {
+  const space::Shape input = network_.layers.empty() ? network_.input : network_.layers.back().output;
+  add("flatten", {input.elements(), 1, 1});
+  return *this;
+}
+
+NetworkBuilder& NetworkBuilder::linear(std::int64_t features) {
+  const std::int64_t inputs = network_.layers.back().output.elements();
+  space::Layer& layer = add("linear", {features, 1, 1});
+  layer.attributes = {{"features", features}, {"bias", true}};
+  layer.tensors = {{"weight", {features, inputs}, Initializer::kKaimingUniform, inputs, true},
+                   {"bias", {features}, Initializer::kKaimingUniform, inputs, true}};
+  return *this;
+}
+
+space::Network conv_network(space::Shape input, int layers, std::int64_t kernel, std::int64_t width,
+                            std::int64_t classes) {
+  NetworkBuilder builder(input);
+  for (int i = 0; i < layers; ++i) {
+    builder.conv2d(width, kernel).batch_norm().relu();
+  }
+  return builder.global_average_pool().linear(classes).build();
+}
+
+BarImages::BarImages(space::Shape shape, int classes, std::size_t train_count, std::size_t test_count)
+    : shape_(shape),
+      mean_(static_cast<std::size_t>(shape.channels), 0.25),
+      deviation_(static_cast<std::size_t>(shape.channels), 0.3) {
+  for (int c = 0; c < classes; ++c) {
+    names_.push_back("bar " + std::to_string(c));
+  }
+  RandomStream random(7);
+  fill(train_, train_count, random);
+  fill(test_, test_count, random);
+  train_view_ = {train_.images, train_.labels};
+  test_view_ = {test_.images, test_.labels};
+}
+
+void BarImages::fill(store::ImageSet& set, std::size_t count, RandomStream& random) const {
+  const auto classes = static_cast<std::int64_t>(names_.size());
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto label = static_cast<std::int64_t>(i) % classes;
+    set.labels.push_back(static_cast<std::int32_t>(label));
+    for (std::int64_t p = 0; p < shape_.elements(); ++p) {
+      const std::int64_t row = p / shape_.width % shape_.height;
+      const std::int64_t column = p % shape_.width;
+      // Even classes: a row; odd classes: a column.
+      const bool bar = (label % 2 == 0 ? row : column) == (label / 2 * 2) % shape_.height;
+      set.images.push_back(static_cast<std::uint8_t>(random.below(60) + (bar ? 190 : 0)));
+    }
+  }
+}
+
+objective::Trial make_trial(space::Network network, double epochs, std::uint64_t seed,
+                            objective::Phase phase) {
+  auto architecture = std::make_shared<space::Architecture>();
+  architecture->network = std::move(network);
+  objective::Trial trial;
+  trial.proposal.architecture = architecture;
+  trial.epochs = epochs;
+  trial.seed = seed;
+  trial.phase = phase;
+  return trial;
+}
+
+store::SplitIndices split_in_two(std::size_t train, std::size_t validation) {
+  store::SplitIndices split;
+  split.train.resize(train);
+  split.validation.resize(validation);
+  std::iota(split.train.begin(), split.train.end(), 0);
+  std::iota(split.validation.begin(), split.validation.end(), static_cast<std::int64_t>(train));
+  return split;
+}
+
+}  // namespace skyline::train::test

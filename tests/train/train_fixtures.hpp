@@ -1,0 +1,93 @@
+#pragma once
+
+#include "skyline/core/random.hpp"
+#include "skyline/objective/evaluator.hpp"
+#include "skyline/space/network.hpp"
+#include "skyline/store/dataset.hpp"
+#include "skyline/train/training_evaluator.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace skyline::train::test {
+
+/// Builds networks by hand, one layer after the other, as the space would.
+class NetworkBuilder {
+ public:
+  explicit NetworkBuilder(space::Shape input);
+  NetworkBuilder& conv2d(std::int64_t channels, std::int64_t kernel, std::int64_t stride = 1,
+                         bool bias = true);
+  NetworkBuilder& batch_norm();
+  NetworkBuilder& relu();
+  NetworkBuilder& max_pool(std::int64_t kernel);
+  NetworkBuilder& global_average_pool();
+  NetworkBuilder& flatten();
+  NetworkBuilder& linear(std::int64_t features);
+  /// A layer without tensors or attributes, of a kind that need not exist.
+  NetworkBuilder& plain(const std::string& kind);
+  space::Network build() const { return network_; }
+
+ private:
+  space::Layer& add(const std::string& kind, space::Shape output);
+  space::Network network_;
+};
+
+/// `layers` times conv2d + batch_norm + relu, then global_average_pool and linear.
+space::Network conv_network(space::Shape input, int layers, std::int64_t kernel, std::int64_t width,
+                            std::int64_t classes);
+
+/// Images in memory. Class c has a bright bar at a place of its own, in noise: easy to tell apart.
+class BarImages final : public store::Dataset {
+ public:
+  BarImages(space::Shape shape, int classes, std::size_t train_count, std::size_t test_count);
+  const space::Shape& shape() const override { return shape_; }
+  const std::vector<std::string>& class_names() const override { return names_; }
+  const std::vector<double>& mean() const override { return mean_; }
+  const std::vector<double>& deviation() const override { return deviation_; }
+  double value_scale() const override { return 255; }
+  const store::MappedImages& train() const override { return train_view_; }
+  const store::MappedImages& test() const override { return test_view_; }
+  const std::string& content_hash() const override { return hash_; }
+
+ private:
+  void fill(store::ImageSet& set, std::size_t count, RandomStream& random) const;
+  space::Shape shape_;
+  std::vector<std::string> names_;
+  std::vector<double> mean_;
+  std::vector<double> deviation_;
+  std::string hash_ = "none";
+  store::ImageSet train_;
+  store::ImageSet test_;
+  store::MappedImages train_view_;
+  store::MappedImages test_view_;
+};
+
+/// Keeps what an evaluator hands over.
+class RecordingContext final : public objective::EvaluationContext {
+ public:
+  bool stop_requested() const override { return stop_after_polls >= 0 && polls_++ >= stop_after_polls; }
+  void progress(double fraction) override { reported.push_back(fraction); }
+  bool wants_weights() const override { return wants; }
+  void keep_weights(std::vector<objective::NamedTensor> tensors) override { weights = std::move(tensors); }
+  objective::TrialTiming& timing() override { return times; }
+
+  int stop_after_polls = -1;
+  bool wants = false;
+  std::vector<double> reported;
+  std::vector<objective::NamedTensor> weights;
+  objective::TrialTiming times;
+
+ private:
+  mutable int polls_ = 0;
+};
+
+objective::Trial make_trial(space::Network network, double epochs, std::uint64_t seed,
+                            objective::Phase phase = objective::Phase::kSearch);
+
+/// The first `train` samples for training, the next `validation` ones for validation.
+store::SplitIndices split_in_two(std::size_t train, std::size_t validation);
+
+}  // namespace skyline::train::test

@@ -1,0 +1,91 @@
+#include "skyline/core/error.hpp"
+#include "skyline/train/training_evaluator.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace skyline::train {
+namespace {
+
+/// {dotted path, scalar} pairs as a section.
+ConfigNode section(const std::vector<std::pair<std::string, std::string>>& values) {
+  ConfigNode root = ConfigNode::make_map({}, {"a.yaml", 1, 1});
+  ConfigNode training = ConfigNode::make_map({}, {"a.yaml", 2, 1});
+  for (const auto& [path, text] : values) {
+    training.set(path, ConfigNode::make_scalar(text, {"a.yaml", 3, 1}));
+  }
+  root.set("training", training);
+  root.assign_paths();
+  return root;
+}
+
+TrainingOptions parse(const std::vector<std::pair<std::string, std::string>>& values) {
+  return TrainingOptions::parse(section(values).at("training"));
+}
+
+std::string error_of(const std::vector<std::pair<std::string, std::string>>& values) {
+  try {
+    parse(values);
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(TrainingOptions, AreReadFromTheirSection) {
+  const TrainingOptions options = parse({{"epochs", "0.1"},
+                                         {"batch", "16"},
+                                         {"optimizer.adam.learning_rate", "1.0e-4"},
+                                         {"optimizer.adam.beta1", "0.8"},
+                                         {"precision", "fp32"},
+                                         {"threads", "2"},
+                                         {"latency.batch", "8"},
+                                         {"latency.repeats", "11"},
+                                         {"latency.warmup", "0"}});
+  EXPECT_EQ(options.epochs, 0.1);
+  EXPECT_EQ(options.batch, 16);
+  EXPECT_EQ(options.optimizer.kind, OptimizerOptions::Kind::kAdam);
+  EXPECT_EQ(options.optimizer.learning_rate, 1e-4);
+  EXPECT_EQ(options.optimizer.beta1, 0.8);
+  EXPECT_EQ(options.threads, 2);
+  EXPECT_EQ(options.latency.batch, 8);
+  EXPECT_EQ(options.latency.repeats, 11);
+  EXPECT_EQ(options.latency.warmup, 0);
+}
+
+TEST(TrainingOptions, TakeAnOptimizerByItsNameAlone) {
+  EXPECT_EQ(parse({{"optimizer", "sgd"}}).optimizer.kind, OptimizerOptions::Kind::kSgd);
+  EXPECT_EQ(parse({{"optimizer", "adam"}}).optimizer.kind, OptimizerOptions::Kind::kAdam);
+}
+
+TEST(TrainingOptions, ComeBackFromTheirOwnConfig) {
+  const TrainingOptions options = parse({{"epochs", "2.5"},
+                                         {"optimizer.sgd.momentum", "0.8"},
+                                         {"optimizer.sgd.nesterov", "true"},
+                                         {"optimizer.sgd.weight_decay", "0.0001"}});
+  const ConfigNode config = options.to_config();
+  EXPECT_EQ(first_difference(TrainingOptions::parse(config).to_config(), config), "");
+  EXPECT_EQ(config.at("optimizer").at("sgd").at("momentum").as_number(), 0.8);
+  EXPECT_TRUE(TrainingOptions::parse(config).optimizer.nesterov);
+}
+
+TEST(TrainingOptions, NameWhatIsWrong) {
+  EXPECT_EQ(error_of({{"epochs", "0"}}), "a.yaml:3: training.epochs: expected a number above 0, got 0");
+  EXPECT_EQ(error_of({{"batch", "0"}}),
+            "a.yaml:3: training.batch: expected a whole number of at least 1, got 0");
+  EXPECT_EQ(error_of({{"threads", "two"}}), "a.yaml:3: training.threads: expected a whole number, got two");
+  EXPECT_EQ(error_of({{"precision", "bf16"}}), "a.yaml:3: training.precision: expected fp32, got bf16");
+  EXPECT_EQ(error_of({{"optimizer", "lion"}}),
+            "a.yaml:3: training.optimizer: expected adam or sgd, with or without options, got lion");
+  EXPECT_EQ(error_of({{"optimizer.adam.beta1", "1"}}),
+            "a.yaml:3: training.optimizer.adam.beta1: expected a number from 0 to below 1, got 1");
+  EXPECT_EQ(error_of({{"optimizer.sgd.momentum", "0"}, {"optimizer.sgd.nesterov", "true"}}),
+            "a.yaml:3: training.optimizer.sgd.nesterov: nesterov needs a momentum above 0");
+  EXPECT_EQ(error_of({{"latency.warmup", "-1"}}),
+            "a.yaml:3: training.latency.warmup: expected a whole number of at least 0, got -1");
+  EXPECT_THAT(error_of({{"epoch", "1"}}), testing::HasSubstr("did you mean"));
+  EXPECT_THAT(error_of({{"optimizer.adam.learning_rte", "1"}}), testing::HasSubstr("learning_rate"));
+}
+
+}  // namespace
+}  // namespace skyline::train

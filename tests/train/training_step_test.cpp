@@ -1,0 +1,201 @@
+#include "train/training_step.hpp"
+
+#include "train/train_fixtures.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/empty.h>
+#include <gtest/gtest.h>
+
+namespace skyline::train {
+namespace {
+
+using test::conv_network;
+using test::NetworkBuilder;
+
+struct Samples {
+  at::Tensor images;
+  std::vector<std::int32_t> labels;
+};
+
+Samples random_samples(space::Shape shape, std::int64_t count, std::int64_t classes, std::uint64_t seed) {
+  RandomStream random(seed);
+  Samples samples;
+  samples.images = at::empty({count, shape.channels, shape.height, shape.width},
+                             at::TensorOptions(at::kFloat).memory_format(at::MemoryFormat::ChannelsLast));
+  auto* values = samples.images.mutable_data_ptr<float>();
+  std::generate(values, values + samples.images.numel(),
+                [&] { return static_cast<float>(random.uniform()); });
+  for (std::int64_t i = 0; i < count; ++i) {
+    samples.labels.push_back(static_cast<std::int32_t>(random.below(static_cast<std::uint64_t>(classes))));
+  }
+  return samples;
+}
+
+/// Largest difference, relative to the largest value.
+double relative_difference(const std::vector<float>& left, const std::vector<float>& right) {
+  double scale = 1e-6;
+  double difference = 0;
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    scale = std::max(scale, std::abs(static_cast<double>(right[i])));
+    difference = std::max(difference, std::abs(static_cast<double>(left[i]) - static_cast<double>(right[i])));
+  }
+  return difference / scale;
+}
+
+OptimizerOptions sgd(double learning_rate, double momentum, bool nesterov = false, double weight_decay = 0) {
+  OptimizerOptions options;
+  options.kind = OptimizerOptions::Kind::kSgd;
+  options.learning_rate = learning_rate;
+  options.momentum = momentum;
+  options.nesterov = nesterov;
+  options.weight_decay = weight_decay;
+  return options;
+}
+
+/// Trains both steps side by side and compares losses, all tensors, and the logits of evaluation mode.
+void expect_agreement(const space::Network& network, const OptimizerOptions& options, int steps,
+                      double tolerance) {
+  const auto fused = make_fused_step(network, options, 11);
+  const auto reference = make_reference_step(network, options, 11);
+  for (int i = 0; i < steps; ++i) {
+    const Samples samples =
+        random_samples(network.input, i == 1 ? 3 : 6, network.classes, 100 + static_cast<std::uint64_t>(i));
+    const double loss = fused->step(samples.images, samples.labels);
+    EXPECT_NEAR(loss, reference->step(samples.images, samples.labels), tolerance) << "step " << i;
+  }
+  const auto ours = fused->export_tensors();
+  const auto theirs = reference->export_tensors();
+  ASSERT_EQ(ours.size(), theirs.size());
+  for (std::size_t t = 0; t < ours.size(); ++t) {
+    EXPECT_EQ(ours[t].name, theirs[t].name);
+    EXPECT_EQ(ours[t].dims, theirs[t].dims);
+    EXPECT_LT(relative_difference(ours[t].values, theirs[t].values), tolerance) << ours[t].name;
+  }
+  const Samples unseen = random_samples(network.input, 5, network.classes, 999);
+  const at::Tensor logits = fused->infer(unseen.images);
+  EXPECT_LT(logits.sub(reference->infer(unseen.images)).abs().max().item<double>(), 20 * tolerance);
+}
+
+TEST(TrainingStep, GradientsAgreeWithAutogradForEveryWidthOfTheVectorKernels) {
+  for (const std::int64_t width : {1, 3, 8, 16, 27, 32, 64, 80}) {
+    SCOPED_TRACE("width " + std::to_string(width));
+    // One step of SGD without momentum moves the parameters by exactly the gradient.
+    expect_agreement(conv_network({1, 8, 8}, 2, 3, width, 5), sgd(1.0, 0), 1, 2e-4);
+  }
+}
+
+TEST(TrainingStep, AgreesWithAutogradOverSeveralStepsOfSgd) {
+  expect_agreement(conv_network({1, 8, 8}, 3, 5, 16, 10), sgd(0.05, 0.9), 6, 2e-3);
+  expect_agreement(conv_network({3, 6, 6}, 2, 3, 24, 10), sgd(0.05, 0.9, true, 1e-3), 6, 2e-3);
+}
+
+TEST(TrainingStep, AgreesWithAutogradForOtherLayers) {
+  expect_agreement(NetworkBuilder({3, 8, 8})
+                       .conv2d(8, 3)
+                       .relu()
+                       .max_pool(2)
+                       .conv2d(6, 3, 2)
+                       .relu()
+                       .flatten()
+                       .linear(12)
+                       .relu()
+                       .linear(4)
+                       .build(),
+                   sgd(0.1, 0.9), 5, 2e-3);
+  expect_agreement(
+      NetworkBuilder({2, 7, 7}).conv2d(8, 3, 1, false).batch_norm().global_average_pool().linear(4).build(),
+      sgd(0.1, 0.9), 5, 2e-3);
+  expect_agreement(NetworkBuilder({2, 7, 7})
+                       .batch_norm()
+                       .conv2d(9, 3)
+                       .batch_norm()
+                       .conv2d(5, 3)
+                       .relu()
+                       .global_average_pool()
+                       .relu()
+                       .linear(4)
+                       .build(),
+                   sgd(0.1, 0.9), 5, 2e-3);
+  expect_agreement(NetworkBuilder({1, 5, 5}).flatten().linear(3).build(), sgd(0.1, 0.9), 5, 1e-4);
+  expect_agreement(NetworkBuilder({1, 8, 8})
+                       .conv2d(16, 3)
+                       .batch_norm()
+                       .relu()
+                       .max_pool(2)
+                       .conv2d(16, 2)
+                       .batch_norm()
+                       .flatten()
+                       .linear(6)
+                       .build(),
+                   sgd(0.1, 0.9), 5, 2e-3);
+}
+
+TEST(TrainingStep, AgreesWithAutogradWhereALayerHasTwoReaders) {
+  space::Network network = NetworkBuilder({1, 6, 6})
+                               .conv2d(8, 3)
+                               .batch_norm()
+                               .relu()
+                               .conv2d(8, 3)
+                               .relu()
+                               .global_average_pool()
+                               .linear(3)
+                               .build();
+  // The second convolution is skipped over: two layers read the first ReLU, one of them leads nowhere.
+  network.layers[5].inputs = {2};
+  expect_agreement(network, sgd(0.1, 0.9), 3, 2e-3);
+}
+
+TEST(TrainingStep, AgreesWithAtensAdamOnALinearNetwork) {
+  OptimizerOptions adam;
+  adam.learning_rate = 0.01;
+  adam.weight_decay = 0.01;
+  expect_agreement(NetworkBuilder({1, 5, 5}).flatten().linear(3).build(), adam, 10, 1e-4);
+}
+
+TEST(TrainingStep, LeavesAConvolutionsBiasInFrontOfABatchNormAsItStarted) {
+  const space::Network network = conv_network({1, 8, 8}, 1, 3, 16, 4);
+  OptimizerOptions adam;
+  adam.learning_rate = 0.1;
+  const auto step = make_fused_step(network, adam, 3);
+  const auto before = step->export_tensors();
+  const Samples samples = random_samples(network.input, 8, 4, 1);
+  step->step(samples.images, samples.labels);
+  const auto after = step->export_tensors();
+  ASSERT_EQ(before[1].name, "conv2d_0.bias");
+  EXPECT_EQ(before[1].values, after[1].values);
+  ASSERT_EQ(before[0].name, "conv2d_0.weight");
+  EXPECT_NE(before[0].values, after[0].values);
+}
+
+TEST(TrainingStep, DrawsPyTorchsDefaultInitialValues) {
+  const space::Network network = conv_network({4, 8, 8}, 1, 3, 64, 10);
+  const auto tensors = make_fused_step(network, {}, 5)->export_tensors();
+  const float bound = 1.0F / std::sqrt(36.0F);
+  const auto& weight = tensors[0].values;
+  ASSERT_EQ(weight.size(), 64U * 36U);
+  EXPECT_LE(*std::max_element(weight.begin(), weight.end()), bound);
+  EXPECT_GE(*std::min_element(weight.begin(), weight.end()), -bound);
+  EXPECT_GT(*std::max_element(weight.begin(), weight.end()), 0.99F * bound);
+  double square_sum = 0;
+  for (const float value : weight) {
+    square_sum += static_cast<double>(value) * static_cast<double>(value);
+  }
+  EXPECT_NEAR(square_sum / static_cast<double>(weight.size()), 1.0 / 36 / 3, 0.1 / 36 / 3);
+  EXPECT_EQ(tensors[2].name, "batch_norm_1.weight");
+  EXPECT_EQ(tensors[2].values, std::vector<float>(64, 1.0F));
+  EXPECT_EQ(tensors[3].values, std::vector<float>(64, 0.0F));
+}
+
+TEST(TrainingStep, StartsDifferentlyFromAnotherSeed) {
+  const space::Network network = conv_network({1, 8, 8}, 1, 3, 8, 10);
+  const auto first = make_fused_step(network, {}, 5)->export_tensors();
+  EXPECT_EQ(first[0].values, make_fused_step(network, {}, 5)->export_tensors()[0].values);
+  EXPECT_NE(first[0].values, make_fused_step(network, {}, 6)->export_tensors()[0].values);
+}
+
+}  // namespace
+}  // namespace skyline::train
