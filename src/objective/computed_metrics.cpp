@@ -22,6 +22,7 @@ constexpr std::array kComputedMetrics{
 
 std::vector<std::string> computed_metric_names() {
   std::vector<std::string> names;
+  names.reserve(kComputedMetrics.size());
   for (const ComputedMetric& metric : kComputedMetrics) names.emplace_back(metric.name);
   return names;
 }

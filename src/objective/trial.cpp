@@ -16,16 +16,20 @@ struct Word {
   std::string_view text;
 };
 
-constexpr std::array kPhases{Word{Phase::kSearch, "search"}, Word{Phase::kFinal, "final"}};
+constexpr std::array<Word<Phase>, 2> kPhases{{{Phase::kSearch, "search"}, {Phase::kFinal, "final"}}};
 
-constexpr std::array kOrigins{Word{Origin::kInitial, "initial"},       Word{Origin::kMutation, "mutation"},
-                              Word{Origin::kCrossover, "crossover"},   Word{Origin::kRandom, "random"},
-                              Word{Origin::kEnumerated, "enumerated"}, Word{Origin::kFront, "front"}};
+constexpr std::array<Word<Origin>, 6> kOrigins{{{Origin::kInitial, "initial"},
+                                                {Origin::kMutation, "mutation"},
+                                                {Origin::kCrossover, "crossover"},
+                                                {Origin::kRandom, "random"},
+                                                {Origin::kEnumerated, "enumerated"},
+                                                {Origin::kFront, "front"}}};
 
-constexpr std::array kFailureKinds{
-    Word{FailureKind::kDiverged, "diverged"}, Word{FailureKind::kOutOfMemory, "out_of_memory"},
-    Word{FailureKind::kException, "exception"}, Word{FailureKind::kInfeasible, "infeasible"},
-    Word{FailureKind::kStopped, "stopped"}};
+constexpr std::array<Word<FailureKind>, 5> kFailureKinds{{{FailureKind::kDiverged, "diverged"},
+                                                          {FailureKind::kOutOfMemory, "out_of_memory"},
+                                                          {FailureKind::kException, "exception"},
+                                                          {FailureKind::kInfeasible, "infeasible"},
+                                                          {FailureKind::kStopped, "stopped"}}};
 
 template <typename Enum, std::size_t count>
 std::string_view text_of(const std::array<Word<Enum>, count>& words, Enum value) {
