@@ -177,9 +177,8 @@ class ExpressionParser {
     return text_.substr(start, at_ - start);
   }
   std::string rest() { return at_end() ? "the end" : quoted(text_.substr(at_)); }
-  // By append: g++ 12 warns falsely of `literal + string` (GCC bug 105651).
-  static std::string dollar(const std::string& name) { return std::string("$").append(name); }
-  static std::string quoted(const std::string& text) { return std::string("`").append(text).append("`"); }
+  static std::string dollar(const std::string& name) { return '$' + name; }
+  static std::string quoted(const std::string& text) { return '`' + text + '`'; }
   [[noreturn]] void fail(const std::string& problem) const {
     result_.source_.fail("in `" + text_ + "`: " + problem);
   }
