@@ -3,7 +3,9 @@
 add_library(skyline_flags INTERFACE)
 target_compile_options(skyline_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wnon-virtual-dtor
-  $<$<BOOL:${SKYLINE_WERROR}>:-Werror>)
+  $<$<BOOL:${SKYLINE_WERROR}>:-Werror>
+  # GCC 12 and 13 warn falsely on `"text" + std::string` (GCC bug 105651).
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
 if(SKYLINE_SANITIZE)
   target_compile_options(skyline_flags INTERFACE -fsanitize=${SKYLINE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=undefined)
   target_link_options(skyline_flags INTERFACE -fsanitize=${SKYLINE_SANITIZE})
