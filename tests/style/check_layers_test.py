@@ -1,0 +1,48 @@
+"""The layer check must find violations: each bad include is reported, a clean tree is not."""
+
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+CHECK = sys.argv.pop(1)
+
+
+def check(files):
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in files.items():
+            path = pathlib.Path(folder, name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        return subprocess.run([sys.executable, CHECK, folder], capture_output=True, text=True)
+
+
+class CheckLayers(unittest.TestCase):
+    def test_accepts_what_the_table_allows(self):
+        result = check({"src/engine/run.cpp": '#include <vector>\n#include "skyline/comm/communicator.hpp"\n'})
+        self.assertEqual(result.returncode, 0, result.stdout)
+
+    def test_finds_a_higher_module(self):
+        result = check({"src/core/a.cpp": '#include "skyline/space/value.hpp"\n'})
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("src/core/a.cpp:1: core must not include space", result.stdout)
+
+    def test_finds_a_third_party_header(self):
+        result = check({"src/search/a.cpp": "\n#include <mpi.h>\n"})
+        self.assertIn("src/search/a.cpp:2: search must not include <mpi.h>", result.stdout)
+
+    def test_finds_torch_in_a_public_header(self):
+        result = check({"include/skyline/train/a.hpp": "#include <ATen/core/Tensor.h>\n"})
+        self.assertIn("public headers must not show torch", result.stdout)
+
+    def test_finds_an_unknown_library(self):
+        result = check({"src/core/a.cpp": "#include <boost/any.hpp>\n"})
+        self.assertIn("<boost/any.hpp> is in no module's list", result.stdout)
+
+    def test_an_empty_tree_is_no_success(self):
+        self.assertEqual(check({}).returncode, 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
