@@ -132,7 +132,7 @@ class MappedDataset final : public Dataset {
 MappedDataset::MappedDataset(const std::filesystem::path& path, bool verify) : path_(path), file_(path) {
   const Seal seal = check_seal(file_.bytes(), kFormat, "data set (skyline prep makes one)", path);
   if (verify) check_arrays(file_.bytes(), seal, path);
-  const Hdf5Reader reader(file_.descriptor(), path);
+  const Hdf5Reader reader(path, file_.descriptor());
   if (const std::int64_t version = reader.integer_attribute("version"); version != kVersion) {
     fail(path, "data set of version " + std::to_string(version) + ", this program reads version " +
                    std::to_string(kVersion) + " (make it again with skyline prep)");

@@ -32,7 +32,8 @@ Hdf5Image::Hdf5Image(const std::filesystem::path& path, std::size_t user_block)
   check(H5Pset_userblock(creation.get(), user_block));
   const Hdf5PropertyList access(check(H5Pcreate(H5P_FILE_ACCESS)));
   check(H5Pset_fapl_core(access.get(), kIncrement, false));
-  check(H5Pset_alignment(access.get(), kAlignment, kAlignment));
+  check(H5Pset_alignment(access.get(), 1, kAlignment));
+  check(H5Pset_small_data_block_size(access.get(), 0));  // small arrays would share a block, unaligned
   const std::string name = image_name();
   file_ = Hdf5File(check(H5Fcreate(name.c_str(), H5F_ACC_TRUNC, creation.get(), access.get())));
 }

@@ -4,6 +4,8 @@
 
 #include "store/hdf5_image.hpp"
 
+#include <sys/stat.h>
+
 namespace skyline::store {
 namespace {
 
@@ -16,16 +18,22 @@ std::size_t element_count(const Hdf5Dataset& array, const std::filesystem::path&
 
 }  // namespace
 
-Hdf5Reader::Hdf5Reader(int descriptor, const std::filesystem::path& path) : path_(path) {
+Hdf5Reader::Hdf5Reader(const std::filesystem::path& path, int descriptor) : path_(path) {
   silence_hdf5();
   const Hdf5PropertyList access(check(H5Pcreate(H5P_FILE_ACCESS)));
 #if H5_VERSION_GE(1, 12, 1) || (H5_VERSION_GE(1, 10, 7) && !H5_VERSION_GE(1, 11, 0))
   // A published file never changes, and file systems without locks would refuse the open.
   check(H5Pset_file_locking(access.get(), false, true));
 #endif
-  // By descriptor, not by name: the name may belong to a newer file by now.
-  const std::string name = "/proc/self/fd/" + std::to_string(descriptor);
-  file_ = Hdf5File(check(H5Fopen(name.c_str(), H5F_ACC_RDONLY, access.get())));
+  file_ = Hdf5File(check(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get())));
+  void* opened = nullptr;
+  check(H5Fget_vfd_handle(file_.get(), H5P_DEFAULT, &opened));
+  struct stat ours {};
+  struct stat theirs {};
+  const bool known = ::fstat(descriptor, &ours) == 0 && ::fstat(*static_cast<int*>(opened), &theirs) == 0;
+  if (!known || ours.st_ino != theirs.st_ino || ours.st_dev != theirs.st_dev) {
+    fail("another file was published in its place just now (run again)");
+  }
 }
 
 Hdf5Reader::Hdf5Reader(std::span<const std::byte> bytes, const std::filesystem::path& path) : path_(path) {

@@ -14,9 +14,9 @@ namespace skyline::store {
 /// Reads from an HDF5 file. Every error names the path. @throws UserError
 class Hdf5Reader {
  public:
-  /// Opens a file read-only, without file locks, through a descriptor that is already open on it.
-  /// @param path  for messages
-  Hdf5Reader(int descriptor, const std::filesystem::path& path);
+  /// Opens a file read-only, without file locks. @throws UserError if the name no longer means the file that
+  /// `descriptor` is open on (and whose checksums the caller knows)
+  Hdf5Reader(const std::filesystem::path& path, int descriptor);
   /// Opens the bytes of an HDF5 file (a copy is kept).
   Hdf5Reader(std::span<const std::byte> bytes, const std::filesystem::path& path);
 

@@ -37,8 +37,10 @@ class ScratchFolder {
   std::filesystem::path path_;
 };
 
-/// Writes a file in place, as no code of ours does.
+/// Writes a file as no code of ours does: not durable, and seen while it grows. The old one is removed first,
+/// because some file systems wait for the disk when a file is cut to nothing and written anew.
 inline void overwrite(const std::filesystem::path& path, std::string_view text) {
+  std::filesystem::remove(path);
   std::ofstream(path, std::ios::binary | std::ios::trunc)
       .write(text.data(), static_cast<std::streamsize>(text.size()));
 }

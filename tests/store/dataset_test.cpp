@@ -1,0 +1,206 @@
+#include "skyline/store/dataset.hpp"
+
+#include "skyline/store/publish.hpp"
+#include "skyline/store/weights.hpp"
+
+#include "sample_dataset.hpp"
+#include "scratch_folder.hpp"
+#include "store/hdf5_image.hpp"
+#include "support/user_error_of.hpp"
+
+#include <cmath>
+
+#include <gmock/gmock.h>
+
+namespace skyline::store {
+namespace {
+
+using skyline::testing::overwrite;
+using skyline::testing::same_dataset;
+using skyline::testing::sample_contents;
+using skyline::testing::ScratchFolder;
+using skyline::testing::user_error_of;
+using ::testing::HasSubstr;
+
+class DatasetFile : public ::testing::Test {
+ protected:
+  void write(const DatasetContents& contents) { write_dataset(path, contents); }
+  std::string open_error(bool verify = true) const {
+    return user_error_of([&] { Dataset::open(path, verify); });
+  }
+  std::string write_error(const DatasetContents& contents) const {
+    return user_error_of([&] { write_dataset(path, contents); });
+  }
+
+  ScratchFolder folder;
+  std::filesystem::path path = folder / "set.h5";
+};
+
+TEST_F(DatasetFile, MapsWhatWasWritten) {
+  const DatasetContents contents = sample_contents();
+  write(contents);
+  for (const bool verify : {false, true}) EXPECT_TRUE(same_dataset(*Dataset::open(path, verify), contents));
+}
+
+TEST_F(DatasetFile, HasMomentsOfTheTrainingSetAlone) {
+  DatasetContents contents = sample_contents();
+  contents.value_scale = 200;
+  write(contents);
+  const auto dataset = Dataset::open(path, true);
+  for (std::size_t channel = 0; channel < 2; ++channel) {
+    std::vector<double> pixels;
+    for (std::size_t image = 0; image < 30; ++image) {
+      for (std::size_t i = 0; i < 15; ++i) {
+        pixels.push_back(contents.train.images[(image * 2 + channel) * 15 + i] / 200.0);
+      }
+    }
+    double mean = 0;
+    for (const double pixel : pixels) mean += pixel / static_cast<double>(pixels.size());
+    double variance = 0;
+    for (const double pixel : pixels)
+      variance += (pixel - mean) * (pixel - mean) / static_cast<double>(pixels.size());
+    EXPECT_NEAR(dataset->mean()[channel], mean, 1e-12);
+    EXPECT_NEAR(dataset->deviation()[channel], std::sqrt(variance), 1e-12);
+  }
+}
+
+TEST_F(DatasetFile, AConstantChannelHasDeviationOne) {
+  DatasetContents contents = sample_contents();
+  std::fill(contents.train.images.begin(), contents.train.images.end(), std::uint8_t{9});
+  write(contents);
+  EXPECT_EQ(Dataset::open(path, true)->deviation(), (std::vector<double>{1, 1}));
+}
+
+TEST_F(DatasetFile, MayHaveNoTestSet) {
+  DatasetContents contents = sample_contents();
+  contents.test = {};
+  write(contents);
+  const auto dataset = Dataset::open(path, true);
+  EXPECT_EQ(dataset->test().count(), 0u);
+  EXPECT_TRUE(same_dataset(*dataset, contents));
+}
+
+TEST_F(DatasetFile, MayHaveArraysOfOddSizes) {
+  for (std::size_t count = 1; count < 8; ++count) {
+    DatasetContents contents = sample_contents();
+    contents.shape = {1, 3, 3};
+    contents.train = skyline::testing::sample_images(count, contents.shape, 5);
+    contents.test = skyline::testing::sample_images(8 - count, contents.shape, 6);
+    write(contents);
+    EXPECT_TRUE(same_dataset(*Dataset::open(path, true), contents)) << count;
+  }
+}
+
+TEST_F(DatasetFile, EqualContentsAreEqualFiles) {
+  write(sample_contents());
+  const std::string first = read_file(path);
+  write(sample_contents());
+  EXPECT_EQ(read_file(path), first);
+}
+
+TEST_F(DatasetFile, TheContentHashTellsContentsApart) {
+  DatasetContents contents = sample_contents();
+  write(contents);
+  const auto dataset = Dataset::open(path, false);
+  EXPECT_EQ(dataset->content_hash().size(), 64u);
+  EXPECT_EQ(Dataset::open(path, true)->content_hash(), dataset->content_hash());
+  contents.train.labels[4] = 0;
+  write(contents);
+  EXPECT_NE(Dataset::open(path, true)->content_hash(), dataset->content_hash());
+}
+
+TEST_F(DatasetFile, StaysValidWhenANewOneIsPublishedInItsPlace) {
+  const DatasetContents contents = sample_contents();
+  write(contents);
+  const auto dataset = Dataset::open(path, true);
+  DatasetContents other = contents;
+  std::fill(other.train.images.begin(), other.train.images.end(), std::uint8_t{0});
+  write(other);
+  EXPECT_TRUE(same_dataset(*dataset, contents));
+  EXPECT_TRUE(same_dataset(*Dataset::open(path, true), other));
+}
+
+TEST_F(DatasetFile, IsMissing) {
+  EXPECT_EQ(open_error(), "cannot read " + path.string() + ": No such file or directory");
+}
+
+TEST_F(DatasetFile, IsTruncated) {
+  write(sample_contents());
+  const auto size = std::filesystem::file_size(path);
+  std::filesystem::resize_file(path, size - 10);
+  EXPECT_EQ(open_error(false), path.string() + ": truncated: expected " + std::to_string(size) +
+                                   " bytes, got " + std::to_string(size - 10) +
+                                   " (copy or make the file again)");
+  std::filesystem::resize_file(path, 300);
+  EXPECT_EQ(open_error(false), path.string() + ": truncated");
+  std::filesystem::resize_file(path, 0);
+  EXPECT_EQ(open_error(false), path.string() + ": the file is empty");
+}
+
+TEST_F(DatasetFile, IsNotHdf5) {
+  overwrite(path, "pixels,label\n1,2\n");
+  EXPECT_EQ(open_error(),
+            path.string() + ": not an HDF5 file, expected a Skyline data set (skyline prep makes one)");
+}
+
+TEST_F(DatasetFile, IsHdf5ButNotOurs) {
+  Hdf5Image image(path);
+  image.write_texts("names", {"somebody's"});
+  publish_file(path, image.finish());
+  EXPECT_EQ(open_error(), path.string() +
+                              ": this HDF5 file was not written by Skyline, expected a Skyline data set "
+                              "(skyline prep makes one)");
+}
+
+TEST_F(DatasetFile, IsOursButNoDataSet) {
+  write_weights(path, {});
+  EXPECT_EQ(open_error(),
+            path.string() + ": this is a skyline-weights file, expected a skyline-dataset file");
+}
+
+TEST_F(DatasetFile, IsDamagedInAnArray) {
+  const DatasetContents contents = sample_contents();
+  write(contents);
+  std::string bytes = read_file(path);
+  const std::string images(contents.train.images.begin(), contents.train.images.end());
+  const std::size_t place = bytes.find(images);
+  ASSERT_NE(place, std::string::npos);
+  bytes[place + 100] ^= 4;
+  overwrite(path, bytes);
+  EXPECT_EQ(
+      open_error(true),
+      path.string() + ": damaged: the SHA-256 of train/images does not match (copy or make the file again)");
+  EXPECT_EQ(open_error(false), "(no UserError was thrown)");
+}
+
+TEST_F(DatasetFile, IsDamagedInItsStructure) {
+  write(sample_contents());
+  std::string bytes = read_file(path);
+  bytes[1024 + 9] ^= 1;
+  overwrite(path, bytes);
+  EXPECT_EQ(open_error(false), path.string() +
+                                   ": damaged: the SHA-256 of its structure does not match (copy or make "
+                                   "the file again)");
+  write(sample_contents());
+  bytes = read_file(path);
+  bytes[bytes.find("bytes ") + 6] ^= 1;
+  overwrite(path, bytes);
+  EXPECT_EQ(open_error(false), path.string() + ": damaged: the seal at its start does not match");
+}
+
+TEST_F(DatasetFile, RefusesContentsThatDoNotFit) {
+  DatasetContents contents = sample_contents();
+  contents.train.labels[7] = 3;
+  EXPECT_EQ(write_error(contents), path.string() + ": train label number 7: expected 0 to 2, got 3");
+  contents = sample_contents();
+  contents.test.images.pop_back();
+  EXPECT_EQ(write_error(contents),
+            path.string() + ": test images: expected 360 pixels for 12 labels of shape 2x3x5, got 359");
+  contents = sample_contents();
+  contents.train = {};
+  EXPECT_EQ(write_error(contents), path.string() + ": the training set is empty");
+  EXPECT_FALSE(std::filesystem::exists(path));
+}
+
+}  // namespace
+}  // namespace skyline::store

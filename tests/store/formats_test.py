@@ -1,0 +1,131 @@
+"""Reads our files with tools that we did not write, as docs/files.md tells its readers to."""
+
+import hashlib
+import json
+import math
+import subprocess
+import sys
+import tempfile
+import unittest
+import zlib
+from pathlib import Path
+
+import h5py
+import numpy
+import pandas
+
+WRITER = sys.argv.pop(1)
+
+
+def table(path):
+    frame = pandas.DataFrame(h5py.File(path)["trials"][:])
+    for name in frame.columns[[value == object for value in frame.dtypes]]:
+        frame[name] = frame[name].str.decode("utf-8")
+    return frame
+
+
+class Formats(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.scratch = tempfile.TemporaryDirectory(prefix="skyline-store-")
+        cls.folder = Path(cls.scratch.name)
+        subprocess.run([WRITER, cls.folder], check=True)
+        lines = (cls.folder / "journal.jsonl").read_text().splitlines()
+        cls.journal_lines = lines
+        cls.journal = [json.loads(line) for line in lines]
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.scratch.cleanup()
+
+    def test_journal_lines_carry_the_sum_of_the_text_before_it(self):
+        for line in self.journal_lines:
+            body, mark, end = line.rpartition(',"crc":"')
+            self.assertTrue(mark)
+            self.assertEqual(end, f'{zlib.crc32(body.encode()):08x}"}}')
+
+    def test_run_table_is_the_journal(self):
+        frame = table(self.folder / "run.h5")
+        entries = self.journal[1:]
+        self.assertEqual(len(frame), len(entries))
+        for row, entry in zip(frame.to_dict("records"), entries):
+            self.assertEqual(row["number"], entry["k"])
+            for name in ("phase", "origin", "iteration", "epochs", "status"):
+                self.assertEqual(row[name], entry[name])
+            self.assertEqual(row["arch_id"], entry["arch"])
+            self.assertEqual(row["seed"], int(entry["seed"]))
+            self.assertEqual(row["reason"], entry.get("reason", ""))
+            self.assertEqual(row["parents"], " ".join(map(str, entry["parents"])))
+            for name, value in entry["where"].items():
+                self.assertEqual(row[name], value)
+            for name in self.journal[0]["metrics"]:
+                value = float(entry.get("metrics", {}).get(name, "nan"))
+                self.assertTrue(row[name] == value or math.isnan(row[name]) and math.isnan(value))
+            genotype = dict(entry["genotype"], padding=str(entry["genotype"]["padding"]))
+            for name, value in genotype.items():
+                self.assertEqual(row[name], value)
+        self.assertEqual(list(frame[frame.on_front].number), [1, 6])
+        self.assertTrue((frame.parameters > 0).all() and (frame.flops > 0).all())
+
+    def test_run_table_has_types_that_pandas_can_work_with(self):
+        types = table(self.folder / "run.h5").dtypes
+        expected = {"number": "int64", "seed": "uint64", "depth": "int64", "bias": "bool", "epsilon": "float64",
+                    "padding": "object", "latency_ms": "float64", "flops": "float64", "on_front": "bool"}
+        self.assertEqual({name: str(types[name]) for name in expected}, expected)
+
+    def test_run_file_says_what_it_is(self):
+        attributes = h5py.File(self.folder / "run.h5").attrs
+        self.assertEqual(attributes["format"], "skyline-run")
+        self.assertEqual(attributes["version"], 1)
+        self.assertRegex(attributes["skyline_version"], r"^\d+\.\d+\.\d+$")
+        self.assertEqual(attributes["config"], "run: {seed: 1}\n")
+
+    def test_parameters_with_names_of_other_columns_get_a_prefix(self):
+        frame = table(self.folder / "taken_names.h5")
+        self.assertLessEqual(set(frame.parameter_rank), {2.0, 4.5})
+        self.assertLessEqual(set(frame.parameter_flops), {3, 4})
+        self.assertLessEqual(set(frame.parameter_latency_ms), {1, 3})
+        self.assertLessEqual(set(frame["rank"]), {0, 1, 2})
+
+    def test_dataset(self):
+        file = h5py.File(self.folder / "dataset.h5")
+        self.assertEqual(file.attrs["format"], "skyline-dataset")
+        self.assertEqual([name.decode() for name in file["class_names"]], ["cat", "größte", "x"])
+        images, labels = file["train/images"], file["train/labels"]
+        self.assertEqual((images.shape, images.dtype), ((30, 2, 3, 5), numpy.uint8))
+        self.assertEqual((labels.shape, labels.dtype), ((30,), numpy.int32))
+        for array in (images, labels, file["test/images"], file["test/labels"]):
+            self.assertEqual(array.attrs["sha256"], hashlib.sha256(array[:].tobytes()).hexdigest())
+        scaled = images[:] / file.attrs["value_scale"]
+        numpy.testing.assert_allclose(file["mean"], scaled.mean(axis=(0, 2, 3)))
+        numpy.testing.assert_allclose(file["deviation"], scaled.std(axis=(0, 2, 3)))
+
+    def test_weights(self):
+        file = h5py.File(self.folder / "weights.h5")
+        names = [name.decode() for name in file["tensor_names"]]
+        self.assertEqual(names[:2], ["linear_0.weight", "conv2d_0.weight"])
+        self.assertEqual(file["tensors/linear_0/weight"].shape, (2, 3))
+        self.assertEqual(file["tensors/cell.node_1/bias"].shape, (0,))
+        self.assertEqual(file["tensors/linear_0/weight"].dtype, numpy.float32)
+        self.assertEqual(list(file["parents"]), [3, 40])
+        self.assertEqual(file.attrs["seed"], 0xFEDCBA9876543210)
+        self.assertEqual(file.attrs["genotype"], "depth=3 größe=5")
+
+    def test_seal_holds_the_sum_of_the_file(self):
+        data = (self.folder / "weights.h5").read_bytes()
+        lines = data[:1024].decode().split("\n")
+        self.assertEqual(lines[:3], ["skyline-sealed 1", "format skyline-weights", f"bytes {len(data)}"])
+        self.assertEqual(lines[3], "structure " + hashlib.sha256(data[1024:]).hexdigest())
+        self.assertEqual(lines[4], "seal " + hashlib.sha256("".join(f"{x}\n" for x in lines[:4]).encode()).hexdigest())
+
+    def test_seal_of_a_data_set_names_its_arrays(self):
+        data = (self.folder / "dataset.h5").read_bytes()
+        arrays = [line.split() for line in data[:1024].decode().split("\n") if line.startswith("array ")]
+        self.assertEqual({array[1] for array in arrays},
+                         {"train/images", "train/labels", "test/images", "test/labels"})
+        for _, _, offset, size, digest in arrays:
+            self.assertEqual(hashlib.sha256(data[int(offset):int(offset) + int(size)]).hexdigest(), digest)
+
+
+if __name__ == "__main__":
+    unittest.main()

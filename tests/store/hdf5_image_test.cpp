@@ -1,0 +1,122 @@
+#include "store/hdf5_image.hpp"
+
+#include "skyline/store/publish.hpp"
+
+#include "scratch_folder.hpp"
+#include "store/hdf5_reader.hpp"
+#include "store/mapped_file.hpp"
+#include "support/user_error_of.hpp"
+
+#include <thread>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+namespace skyline::store {
+namespace {
+
+using skyline::testing::ScratchFolder;
+using skyline::testing::user_error_of;
+using ::testing::MatchesRegex;
+
+std::span<const std::byte> bytes_of(const std::string& text) {
+  return std::as_bytes(std::span(text));
+}
+
+TEST(Hdf5, ArraysStandWhereTheImageSays) {
+  const std::vector<double> values = {1, 2.5, -3};
+  const hsize_t dims[] = {3};
+  for (const std::size_t user_block : {std::size_t{0}, std::size_t{512}, std::size_t{1024}}) {
+    Hdf5Image image("a.h5", user_block);
+    image.make_group("group");
+    image.write_array("group/values", H5T_NATIVE_DOUBLE, dims, values.data());
+    const std::uint64_t offset = image.array_offset("group/values");
+    const std::string file = image.finish();
+    EXPECT_EQ(file.substr(offset, 3 * sizeof(double)),
+              std::string(reinterpret_cast<const char*>(values.data()), 3 * sizeof(double)));
+    EXPECT_EQ(offset % 64, 0u);
+    EXPECT_EQ(Hdf5Reader(bytes_of(file).subspan(user_block), "a.h5").numbers("group/values"), values);
+  }
+}
+
+TEST(Hdf5, AnErrorNamesTheFileAndTheInnermostReasonAndPrintsNothing) {
+  ::testing::internal::CaptureStderr();
+  EXPECT_THAT(user_error_of([] { Hdf5Reader(bytes_of("no HDF5 at all"), "a.h5"); }),
+              MatchesRegex("cannot read a\\.h5: HDF5: .*signature.*"));
+  const std::string file = Hdf5Image("b.h5").finish();
+  const Hdf5Reader reader(bytes_of(file), "b.h5");
+  EXPECT_THAT(user_error_of([&] { reader.numbers("none"); }), MatchesRegex("cannot read b\\.h5: HDF5: .+"));
+  EXPECT_THAT(user_error_of([&] { reader.text_attribute("none"); }),
+              MatchesRegex("cannot read b\\.h5: HDF5: .+"));
+  // The switch that keeps the library silent is one a thread.
+  std::thread([] { user_error_of([] { Hdf5Reader(bytes_of("no HDF5 at all"), "a.h5"); }); }).join();
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+}
+
+TEST(Hdf5, AnArrayOfAnotherTypeIsNotMapped) {
+  Hdf5Image image("a.h5");
+  const hsize_t dims[] = {2};
+  const float values[] = {1, 2};
+  image.write_array("x", H5T_NATIVE_FLOAT, dims, values);
+  const std::string file = image.finish();
+  EXPECT_EQ(user_error_of([&] { Hdf5Reader(bytes_of(file), "a.h5").array_offset("x", H5T_STD_I32LE); }),
+            "cannot read a.h5: array `x` is not stored in one piece with the expected type");
+}
+
+TEST(Hdf5, AttributesReadBack) {
+  Hdf5Image image("a.h5");
+  const std::int64_t integer = -5;
+  const std::uint64_t large = 0xffffffffffffffff;
+  const double number = 0.1;
+  image.write_attribute("/", "text", "größer");
+  image.write_attribute("/", "empty", "");
+  image.write_attribute("/", "long", std::string(100000, 'x'));
+  image.write_attribute("/", "integer", H5T_NATIVE_INT64, &integer);
+  image.write_attribute("/", "unsigned", H5T_NATIVE_UINT64, &large);
+  image.write_attribute("/", "number", H5T_NATIVE_DOUBLE, &number);
+  const std::string file = image.finish();
+  const Hdf5Reader reader(bytes_of(file), "a.h5");
+  EXPECT_EQ(reader.text_attribute("text"), "größer");
+  EXPECT_EQ(reader.text_attribute("empty"), "");
+  EXPECT_EQ(reader.text_attribute("long").size(), 100000u);
+  EXPECT_EQ(reader.integer_attribute("integer"), integer);
+  EXPECT_EQ(reader.unsigned_attribute("unsigned"), large);
+  EXPECT_EQ(reader.number_attribute("number"), number);
+}
+
+TEST(Hdf5, TextsOfAFileReadBack) {
+  const ScratchFolder folder;
+  const std::vector<std::string> names = {"one", "", "größer"};
+  Hdf5Image image(folder / "a.h5");
+  image.write_texts("names", names);
+  publish_file(folder / "a.h5", image.finish());
+  const MappedFile file(folder / "a.h5");
+  EXPECT_EQ(Hdf5Reader(folder / "a.h5", file.descriptor()).texts("names"), names);
+}
+
+TEST(Hdf5, AFileThatWasReplacedSinceItWasMappedIsNotReadForIt) {
+  const ScratchFolder folder;
+  publish_file(folder / "a.h5", Hdf5Image("a.h5").finish());
+  const MappedFile file(folder / "a.h5");
+  publish_file(folder / "a.h5", Hdf5Image("a.h5").finish());
+  EXPECT_EQ(user_error_of([&] { Hdf5Reader(folder / "a.h5", file.descriptor()); }),
+            "cannot read " + (folder / "a.h5").string() +
+                ": another file was published in its place just now (run again)");
+}
+
+TEST(Hdf5, SeveralThreadsMayBuildImagesAtOnce) {
+  std::vector<std::thread> threads;
+  std::vector<std::string> files(4);
+  for (std::string& file : files) {
+    threads.emplace_back([&file] {
+      Hdf5Image image("same.h5");
+      image.write_texts("names", {"a", "b"});
+      file = image.finish();
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const std::string& file : files) EXPECT_EQ(file, files[0]);
+}
+
+}  // namespace
+}  // namespace skyline::store

@@ -1,0 +1,92 @@
+#include "skyline/core/random.hpp"
+#include "skyline/store/dataset.hpp"
+
+#include "scratch_folder.hpp"
+#include "support/user_error_of.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include <gmock/gmock.h>
+
+namespace skyline::store {
+namespace {
+
+using skyline::testing::user_error_of;
+
+std::vector<std::int32_t> random_labels(std::size_t count, std::uint64_t seed) {
+  RandomStream random(seed);
+  std::vector<std::int32_t> labels;
+  const std::vector<double> weights = {5, 1, 3, 0.2};
+  for (std::size_t i = 0; i < count; ++i)
+    labels.push_back(static_cast<std::int32_t>(random.weighted(weights)));
+  return labels;
+}
+
+TEST(StratifiedSplit, IsDisjointCompleteAscendingAndOfTheRightSize) {
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    const std::vector<std::int32_t> labels = random_labels(100 + 13 * seed, seed);
+    const double fraction = 0.01 * static_cast<double>(3 + seed);
+    const SplitIndices split = stratified_split(labels, fraction, seed);
+    EXPECT_TRUE(std::is_sorted(split.train.begin(), split.train.end()));
+    EXPECT_TRUE(std::is_sorted(split.validation.begin(), split.validation.end()));
+    EXPECT_EQ(split.validation.size(),
+              static_cast<std::size_t>(std::llround(fraction * static_cast<double>(labels.size()))));
+    std::vector<std::int64_t> all = split.train;
+    all.insert(all.end(), split.validation.begin(), split.validation.end());
+    std::sort(all.begin(), all.end());
+    ASSERT_EQ(all.size(), labels.size());
+    for (std::size_t i = 0; i < all.size(); ++i) ASSERT_EQ(all[i], static_cast<std::int64_t>(i));
+  }
+}
+
+TEST(StratifiedSplit, GivesEveryClassItsShareToWithinOne) {
+  const std::vector<std::int32_t> labels = random_labels(997, 3);
+  const SplitIndices split = stratified_split(labels, 0.15, 1);
+  std::map<std::int32_t, double> size;
+  std::map<std::int32_t, double> held_out;
+  for (const std::int32_t label : labels) ++size[label];
+  for (const std::int64_t index : split.validation) ++held_out[labels[static_cast<std::size_t>(index)]];
+  for (const auto& [label, count] : size) {
+    EXPECT_LT(std::abs(held_out[label] - count * static_cast<double>(split.validation.size()) / 997), 1)
+        << label;
+  }
+}
+
+TEST(StratifiedSplit, RoundsTheLargestRemaindersUp) {
+  // Shares of 3 held out: 1.8, 0.9 and 0.3.
+  const std::vector<std::int32_t> labels = {0, 0, 0, 0, 0, 0, 1, 1, 1, 2};
+  const SplitIndices split = stratified_split(labels, 0.3, 5);
+  std::map<std::int32_t, int> held_out;
+  for (const std::int64_t index : split.validation) ++held_out[labels[static_cast<std::size_t>(index)]];
+  EXPECT_EQ(held_out, (std::map<std::int32_t, int>{{0, 2}, {1, 1}}));
+}
+
+TEST(StratifiedSplit, DependsOnTheSeedAlone) {
+  const std::vector<std::int32_t> labels = random_labels(200, 9);
+  EXPECT_EQ(stratified_split(labels, 0.1, 4).validation, stratified_split(labels, 0.1, 4).validation);
+  EXPECT_NE(stratified_split(labels, 0.1, 4).validation, stratified_split(labels, 0.1, 5).validation);
+}
+
+TEST(StratifiedSplit, OfNothingKeepsAllForTraining) {
+  const std::vector<std::int32_t> labels = {0, 1, 2};
+  const SplitIndices split = stratified_split(labels, 0, 1);
+  EXPECT_TRUE(split.validation.empty());
+  EXPECT_EQ(split.train.size(), 3u);
+}
+
+TEST(StratifiedSplit, RefusesSharesThatLeaveAPartEmpty) {
+  const std::vector<std::int32_t> labels = {0, 1, 2};
+  const auto error = [&](double fraction) {
+    return user_error_of([&] { stratified_split(labels, fraction, 1); });
+  };
+  EXPECT_EQ(error(0.01), "validation: a share of 0.010000 of 3 images leaves the validation set empty");
+  EXPECT_EQ(error(0.99), "validation: a share of 0.990000 of 3 images leaves the training set empty");
+  EXPECT_EQ(error(1), "validation: expected a share of the training set from 0 to below 1, got 1.000000");
+  EXPECT_EQ(error(std::nan("")),
+            "validation: expected a share of the training set from 0 to below 1, got nan");
+}
+
+}  // namespace
+}  // namespace skyline::store

@@ -1,0 +1,60 @@
+// Writes one file of every format into a folder, for formats_test.py: the sample run, data set and weights of
+// the other tests, and the run once more over a space whose parameters have names of the table's own columns.
+
+#include "skyline/store/run_folder.hpp"
+#include "skyline/store/run_tables.hpp"
+
+#include "sample_dataset.hpp"
+#include "sample_run.hpp"
+#include "sample_weights.hpp"
+
+#include <iostream>
+
+namespace skyline::store {
+namespace {
+
+space::SearchSpace space_of_taken_names() {
+  const std::string text =
+      "parameters:\n"
+      "  rank: {choice: [2, 4.5]}\n"
+      "  flops: {choice: [3, 4]}\n"
+      "  latency_ms: {choice: [1, 3]}\n"
+      "network:\n"
+      "  - conv2d: {channels: $flops, kernel: $latency_ms, padding: same}\n"
+      "  - batch_norm: {epsilon: $rank}\n"
+      "  - global_average_pool\n"
+      "  - linear: {features: $classes}\n";
+  return space::SearchSpace::parse(skyline::testing::config_from_yaml(text, "space.yaml", "space"),
+                                   {{1, 8, 8}, 10});
+}
+
+void write_run(const std::filesystem::path& path, const space::SearchSpace& space) {
+  const auto trials = skyline::testing::sample_trials(space, 12);
+  std::vector<bool> on_front(trials.size());
+  on_front[1] = on_front[6] = true;
+  write_run_tables(path, trials, on_front, skyline::testing::sample_header().metrics, space,
+                   "run: {seed: 1}\n");
+}
+
+void write_all(const std::filesystem::path& folder) {
+  const RunPaths paths{folder};
+  const space::SearchSpace space = skyline::testing::sample_space();
+  JournalWriter::create(paths.journal(), skyline::testing::sample_header())
+      ->append(skyline::testing::sample_trials(space, 12), space);
+  write_run(paths.tables(), space);
+  write_run(folder / "taken_names.h5", space_of_taken_names());
+  write_dataset(folder / "dataset.h5", skyline::testing::sample_contents());
+  write_weights(folder / "weights.h5", skyline::testing::sample_weights());
+}
+
+}  // namespace
+}  // namespace skyline::store
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    std::cerr << "usage: store_write_sample_files FOLDER\n";
+    return 2;
+  }
+  skyline::store::write_all(argv[1]);
+  return 0;
+}
