@@ -28,14 +28,18 @@ void write_pareto_json(const store::RunPaths& paths, const ReportInputs& inputs)
 void write_models_json(const store::RunPaths& paths, const ReportInputs& inputs);
 void write_search_state_csv(const store::RunPaths& paths, const ReportInputs& inputs);
 
-/// Hypervolume of the search front. The reference point is per objective: accuracy-like maximized metrics 0;
-/// minimized ones the largest value that any successful search trial had, times 1.1. Returned with the point,
-/// in the user's senses.
+/// Hypervolume of the search front. The reference point is per objective: accuracy-like maximized metrics 0
+/// (where a value is negative: the smallest one that any successful search trial had, less a tenth of its
+/// size); minimized ones the largest value that any successful search trial had, plus a tenth of its size.
+/// Returned with the point, in the user's senses.
 struct FrontVolume {
   double volume = 0;
-  std::vector<double> reference;
+  std::vector<double> reference;  // [num_objectives]; empty if no search trial succeeded
 };
 FrontVolume front_volume(const ReportInputs& inputs);
+
+/// A number for people, four significant digits, SI prefixes from 1000 on: `0.9812`, `465.2 M`.
+std::string format_number(double value);
 
 /// Table of the front, best first objective first, with the test accuracy where full training was done.
 std::string front_table(const ReportInputs& inputs);
@@ -44,7 +48,9 @@ std::string front_table(const ReportInputs& inputs);
 std::string account_table(const engine::RunAccount& account);
 
 /// Progress on a terminal (one line, rewritten, with ETA), one log line a commit, and status.json every 2 s
-/// for `skyline status`. ETA from the time of this job's commits and the trials left.
+/// for `skyline status`. ETA from the time of this job's commits and the trials left. The end of the observer
+/// is the end of the run for status.json (`finished`; `stopped` while an exception unwinds): destroy it
+/// before printing results. Without a terminal commits and, every 30 s, the progress go to log::info.
 std::unique_ptr<engine::RunObserver> make_progress(const store::RunPaths& paths,
                                                    const objective::ObjectiveSet& objectives,
                                                    const space::SearchSpace& space,

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace skyline::report {
+
+/// A text table with aligned columns. Widths count bytes.
+class TextTable {
+ public:
+  enum class Align { kLeft, kRight };
+  void add_column(std::string title, Align align = Align::kRight);
+  /// @pre one cell a column
+  void add_row(std::vector<std::string> cells);
+  /// A line across the table before the next row.
+  void add_rule();
+  /// Titles, a line, the rows; two spaces between columns, no blanks at line ends, a newline after each line.
+  std::string text() const;
+
+ private:
+  struct Column {
+    std::string title;
+    Align align;
+  };
+  std::vector<std::size_t> widths() const;
+
+  std::vector<Column> columns_;
+  std::vector<std::vector<std::string>> rows_;  // an empty one is a rule
+};
+
+}  // namespace skyline::report

@@ -1,0 +1,66 @@
+#include "report/sample_run.hpp"
+
+#include <algorithm>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace skyline::report {
+namespace {
+
+TEST(FrontTable, ListsTheFrontBestFirstWithTheTestAccuracyOfItsFullTraining) {
+  const testing::SampleRun run;
+  EXPECT_EQ(front_table(run.inputs()),
+            "trial  arch id           depth  kernel  width  validation_accuracy    flops  parameters  "
+            "latency_ms  test_accuracy\n"
+            "-----  ----------------  -----  ------  -----  -------------------  -------  ----------  "
+            "----------  -------------\n"
+            "    1  9999999999999999      9       3     64               0.9812  465.2 M     298.4 k        "
+            "4.50         0.9700\n"
+            "    0  1111111111111111      1       1     16               0.5000  88.14 k         234       "
+            "0.123  out_of_memory\n");
+}
+
+TEST(FrontTable, HasNoTestColumnBeforeTheFullTraining) {
+  testing::SampleRun run;
+  run.committed.resize(4);
+  run.on_front.resize(4);
+  EXPECT_THAT(front_table(run.inputs()), ::testing::Not(::testing::HasSubstr("test_accuracy")));
+}
+
+TEST(FrontTable, ShowsADashWhileAMembersFullTrainingIsOutstanding) {
+  testing::SampleRun run;
+  run.committed.resize(5);
+  run.on_front.resize(5);
+  const std::string text = front_table(run.inputs());
+  EXPECT_THAT(text, ::testing::HasSubstr("0.9700\n"));
+  EXPECT_THAT(text, ::testing::EndsWith(" -\n"));
+}
+
+TEST(FrontTable, SortsAMinimizedFirstObjectiveAscending) {
+  testing::SampleRun run;
+  const ConfigNode objectives = ConfigNode::make_list(
+      {ConfigNode::make_map({{"minimize", ConfigNode::make_scalar("flops", {}), {}}}, {}),
+       ConfigNode::make_map({{"maximize", ConfigNode::make_scalar("validation_accuracy", {}), {}}}, {})},
+      {});
+  run.objectives = objective::ObjectiveSet::parse(objectives, nullptr, run.metrics);
+  const std::string text = front_table(run.inputs());
+  EXPECT_LT(text.find("1111111111111111"), text.find("9999999999999999"));
+}
+
+TEST(FrontTable, ShowsAParameterThatTheNetworkDoesNotUseAsADash) {
+  testing::SampleRun run;
+  auto architecture = std::make_shared<space::Architecture>(run.committed[0].trial.architecture());
+  architecture->used[1] = false;
+  run.committed[0].trial.proposal.architecture = architecture;
+  EXPECT_THAT(front_table(run.inputs()), ::testing::HasSubstr("1111111111111111      1       -     16"));
+}
+
+TEST(FrontTable, SaysThatTheFrontIsEmpty) {
+  testing::SampleRun run;
+  std::fill(run.on_front.begin(), run.on_front.end(), false);
+  EXPECT_EQ(front_table(run.inputs()), "the front is empty: no trial succeeded\n");
+}
+
+}  // namespace
+}  // namespace skyline::report

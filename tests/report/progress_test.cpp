@@ -1,0 +1,270 @@
+#include "report/progress.hpp"
+
+#include "skyline/core/log.hpp"
+#include "skyline/store/journal.hpp"
+
+#include "report/sample_run.hpp"
+
+#include <chrono>
+#include <stdexcept>
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace skyline::report {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+/// A progress with a clock and a terminal of the test's own; the log goes to a file.
+class ProgressTest : public ::testing::Test {
+ protected:
+  ProgressTest() { log::start({folder_.paths().log().string(), "", log::Level::kError}); }
+  ~ProgressTest() override { log::stop(); }
+
+  std::unique_ptr<Progress> make(bool terminal) {
+    ProgressConsole console;
+    console.now_s = [this] { return now_s_; };
+    console.unix_s = [this] { return 1.7e9 + now_s_; };
+    console.columns = [this] { return columns_; };
+    if (terminal) console.write = [this](std::string_view text) { writes_.emplace_back(text); };
+    return std::make_unique<Progress>(folder_.paths(), run_.objectives, run_.space, run_.metrics, console);
+  }
+  void commit(Progress& progress, std::size_t trial, std::size_t in_flight) {
+    progress.committed(run_.committed[trial], run_.on_front[trial], in_flight);
+  }
+  std::string log_text() const { return testing::text_of(folder_.paths().log()); }
+  RunStatus status() const {
+    return RunStatus::parse(testing::text_of(folder_.paths().status_json()), "status.json");
+  }
+
+  testing::SampleRun run_;
+  testing::SampleFolder folder_;
+  double now_s_ = 1000;
+  std::size_t columns_ = 200;
+  std::vector<std::string> writes_;
+  const std::vector<engine::SlotAccount> slots_{{.rank = 0, .host = "node1"}, {.rank = 1, .host = "node1"}};
+};
+
+TEST_F(ProgressTest, RewritesOneLineOnTheTerminal) {
+  const auto progress = make(true);
+  progress->started(slots_, 0, 10);
+  commit(*progress, 0, 4);
+  now_s_ += 5;
+  commit(*progress, 1, 3);
+  now_s_ += 1;
+  progress->tick();
+  ASSERT_EQ(writes_.size(), 1U);
+  EXPECT_EQ(writes_[0],
+            "\rsearch 2/10 trials · 3 in flight · front 2 · best validation_accuracy 0.9812 · 0:06 elapsed · "
+            "ETA 0:19"
+            "\x1b[K");
+}
+
+TEST_F(ProgressTest, WritesAtMostTenTimesASecond) {
+  const auto progress = make(true);
+  progress->started(slots_, 0, 100000);
+  for (int i = 0; i < 1000; ++i) {
+    commit(*progress, 2, static_cast<std::size_t>(i % 7) + 1);
+    now_s_ += 0.001;
+    progress->tick();
+  }
+  EXPECT_GE(writes_.size(), 8U);
+  EXPECT_LE(writes_.size(), 10U);
+}
+
+TEST_F(ProgressTest, CutsTheLineToTheTerminal) {
+  columns_ = 20;
+  const auto progress = make(true);
+  progress->started(slots_, 0, 10);
+  now_s_ += 1;
+  progress->tick();
+  ASSERT_EQ(writes_.size(), 1U);
+  EXPECT_EQ(writes_[0], "\rsearch 0/10 trials \x1b[K");
+}
+
+TEST_F(ProgressTest, KnowsNoTimeLeftBeforeTheFirstCommitAndCountsDownAfterIt) {
+  const auto progress = make(true);
+  progress->started(slots_, 0, 3);
+  now_s_ += 10;
+  progress->tick();
+  EXPECT_THAT(writes_.back(), Not(HasSubstr("ETA")));
+  commit(*progress, 0, 2);
+  now_s_ += 1;
+  progress->tick();
+  EXPECT_THAT(writes_.back(), HasSubstr("ETA 0:19"));
+  now_s_ += 60;
+  progress->tick();
+  EXPECT_THAT(writes_.back(), HasSubstr("ETA 0:00"));
+}
+
+TEST_F(ProgressTest, KeepsCommitLinesOffTheTerminalAndInTheLogFile) {
+  const auto progress = make(true);
+  progress->started(slots_, 0, 10);
+  commit(*progress, 1, 4);
+  EXPECT_THAT(log_text(), HasSubstr("debug trial 1 committed: depth=9 kernel=3 width=64"));
+}
+
+TEST_F(ProgressTest, ClearsTheLineBeforeItSaysThatThePhaseChanges) {
+  const auto progress = make(true);
+  progress->started(slots_, 0, 2);
+  commit(*progress, 0, 1);
+  now_s_ += 1;
+  progress->tick();
+  commit(*progress, 1, 0);
+  progress->phase_changed(objective::Phase::kFinal, 2);
+  EXPECT_EQ(writes_.back(), "\r\x1b[K");
+  EXPECT_THAT(log_text(), AllOf(HasSubstr("info search 2/2 trials"), HasSubstr("info final: 2 trials")));
+
+  commit(*progress, 4, 1);
+  now_s_ += 1;
+  progress->tick();
+  EXPECT_THAT(writes_.back(), AllOf(HasSubstr("final 1/2 trials"), HasSubstr("front 2"),
+                                    HasSubstr("best test_accuracy 0.9700")));
+}
+
+TEST_F(ProgressTest, LogsCommitsAndEveryThirtySecondsTheProgressWithoutATerminal) {
+  const auto progress = make(false);
+  progress->started(slots_, 0, 10);
+  commit(*progress, 0, 4);
+  for (int i = 0; i < 599; ++i) {
+    now_s_ += 0.1;
+    progress->tick();
+  }
+  const std::string text = log_text();
+  EXPECT_THAT(text, HasSubstr("info trial 0 committed: "));
+  const std::string mark = "search 1/10 trials";
+  const std::size_t first = text.find(mark);
+  ASSERT_NE(first, std::string::npos);
+  EXPECT_EQ(text.find(mark, first + 1), std::string::npos);
+  EXPECT_THAT(writes_, IsEmpty());
+}
+
+TEST_F(ProgressTest, WritesTheStatusAtTheEndEvenOfAShortRun) {
+  {
+    const auto progress = make(true);
+    progress->started(slots_, 0, 4);
+    for (std::size_t i = 0; i < 4; ++i) commit(*progress, i, 3 - i);
+    now_s_ += 7;
+  }
+  const RunStatus last = status();
+  EXPECT_EQ(last.state, "finished");
+  EXPECT_EQ(last.done, 4U);
+  EXPECT_EQ(last.failed, 1U);
+  EXPECT_EQ(last.front, 2U);
+  EXPECT_EQ(last.best, (std::vector<BestValue>{{"validation_accuracy", 0.98125}, {"flops", 88138}}));
+  EXPECT_EQ(last.slots, 2U);
+  EXPECT_EQ(last.ranks, 2U);
+  EXPECT_EQ(last.nodes, 1U);
+  EXPECT_DOUBLE_EQ(last.elapsed_s, 7);
+  EXPECT_EQ(last.eta_s, std::nullopt);
+  EXPECT_EQ(writes_.back(), "\n");
+}
+
+TEST_F(ProgressTest, KeepsTheLastFiveCommitsInTheStatus) {
+  {
+    const auto progress = make(true);
+    progress->started(slots_, 0, 10);
+    for (int i = 0; i < 7; ++i) commit(*progress, i < 6 ? 0 : 3, 1);
+  }
+  EXPECT_EQ(status().recent.size(), 5U);
+  EXPECT_THAT(status().recent.back(), HasSubstr("trial 3 failed"));
+}
+
+TEST_F(ProgressTest, SaysThatARunThatEndsByAnExceptionWasStopped) {
+  const auto fail = [&] {
+    const auto progress = make(false);
+    progress->started(slots_, 0, 4);
+    throw std::runtime_error("a rank died");
+  };
+  EXPECT_THROW(fail(), std::runtime_error);
+  EXPECT_EQ(status().state, "stopped");
+}
+
+TEST_F(ProgressTest, WritesTheStatusEveryTwoSecondsAndAtAPhaseChange) {
+  const auto progress = make(false);
+  progress->started(slots_, 0, 4);
+  progress->tick();
+  const auto wait_for = [&](const std::string& phase) {
+    // Another thread writes; the clock of the test stands still meanwhile.
+    for (int i = 0; i < 10000; ++i) {
+      progress->tick();
+      if (std::filesystem::exists(folder_.paths().status_json()) && status().phase == phase) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return false;
+  };
+  EXPECT_TRUE(wait_for("search"));
+  std::filesystem::remove(folder_.paths().status_json());
+  now_s_ += 1.9;
+  progress->tick();
+  EXPECT_FALSE(std::filesystem::exists(folder_.paths().status_json()));
+  now_s_ += 0.2;
+  EXPECT_TRUE(wait_for("search"));
+  progress->phase_changed(objective::Phase::kFinal, 2);
+  EXPECT_TRUE(wait_for("final"));
+}
+
+TEST_F(ProgressTest, WarnsOnceAndGoesOnIfTheStatusCannotBeWritten) {
+  {
+    std::filesystem::create_directory(folder_.paths().status_json());  // a folder is where the file should go
+    const auto progress = make(false);
+    progress->started(slots_, 0, 4);
+    for (int i = 0; i < 5; ++i) {
+      now_s_ += 3;
+      progress->tick();
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+  }
+  const std::string text = log_text();
+  const std::string mark = "the run goes on, its status is out of date";
+  const std::size_t first = text.find(mark);
+  ASSERT_NE(first, std::string::npos);
+  EXPECT_EQ(text.find(mark, first + 1), std::string::npos);
+}
+
+TEST_F(ProgressTest, CountsWhatEarlierJobsCommittedFromTheJournal) {
+  {
+    const auto writer = store::JournalWriter::create(
+        folder_.paths().journal(),
+        {.skyline_version = "0.1.0", .config_hash = "0", .seed = 1, .metrics = run_.metrics});
+    // The journal checks arch ids: these are the space's own.
+    std::vector<objective::CommittedTrial> entries(run_.committed.begin(), run_.committed.begin() + 4);
+    for (auto& entry : entries) {
+      entry.trial.proposal.architecture =
+          std::make_shared<space::Architecture>(run_.space.build(entry.trial.architecture().genotype));
+    }
+    writer->append(entries, run_.space);
+  }
+  {
+    const auto progress = make(false);
+    progress->started(slots_, 4, 10);
+  }
+  const RunStatus last = status();
+  EXPECT_EQ(last.replayed, 4U);
+  EXPECT_EQ(last.done, 4U);
+  EXPECT_EQ(last.failed, 1U);
+  EXPECT_EQ(last.best.front(), (BestValue{"validation_accuracy", 0.98125}));
+}
+
+TEST_F(ProgressTest, CountsReplayedTrialsEvenIfTheJournalCannotBeRead) {
+  {
+    const auto progress = make(false);
+    progress->started(slots_, 4, 10);
+  }
+  EXPECT_EQ(status().done, 4U);
+  EXPECT_THAT(log_text(), HasSubstr("progress counts this job's trials alone: "));
+}
+
+TEST_F(ProgressTest, LeavesNoTraceIfTheRunNeverStarted) {
+  make(true).reset();
+  EXPECT_THAT(writes_, IsEmpty());
+  EXPECT_FALSE(std::filesystem::exists(folder_.paths().status_json()));
+}
+
+}  // namespace
+}  // namespace skyline::report

@@ -1,0 +1,148 @@
+#include "report/sample_run.hpp"
+
+#include "support/yaml_config.hpp"
+
+#include <cmath>
+#include <fstream>
+#include <sstream>
+
+#include <unistd.h>
+
+namespace skyline::testing {
+namespace {
+
+constexpr const char* kSpace = R"(
+parameters:
+  depth:  {range: [1, 12]}
+  kernel: {choice: [1, 3, 5, 7]}
+  width:  {choice: [16, 32, 64, 128]}
+network:
+  - repeat: $depth
+    body:
+      - conv2d: {channels: $width, kernel: $kernel, padding: same}
+      - batch_norm
+      - relu
+  - global_average_pool
+  - linear: {features: $classes}
+)";
+
+constexpr std::uint64_t kIdDigits = 0x1111111111111111;
+
+}  // namespace
+
+space::SearchSpace sample_space() {
+  return space::SearchSpace::parse(config_from_yaml(kSpace, "space.yaml", "space"), {{1, 8, 8}, 10});
+}
+
+std::vector<std::string> sample_metrics() {
+  return {"validation_accuracy", "latency_ms", "test_accuracy", "steps"};
+}
+
+objective::ObjectiveSet sample_objectives() {
+  const ConfigNode objectives = config_from_yaml("[{maximize: validation_accuracy}, {minimize: flops}]");
+  const ConfigNode constraints = config_from_yaml("[{parameters: [0, 1.0e6]}, {latency_ms: [0, 5]}]");
+  return objective::ObjectiveSet::parse(objectives, &constraints, sample_metrics());
+}
+
+objective::Measurements measured(double validation_accuracy, double latency_ms) {
+  return {{validation_accuracy, latency_ms, std::nan(""), 42}};
+}
+
+objective::CommittedTrial make_trial(const space::SearchSpace& space, const SampleTrial& sample) {
+  auto architecture = std::make_shared<space::Architecture>(space.build({sample.choices}));
+  // Readable ids, e.g. 2111... for choices that start with 1: equal genotypes have equal ids.
+  const std::uint64_t first = sample.choices.front() + 1;
+  architecture->id = space::ArchId{kIdDigits * first};
+  architecture->network.cost = {sample.parameters, sample.flops, sample.flops / 2, 2048};
+
+  objective::CommittedTrial committed;
+  committed.trial.number = sample.number;
+  committed.trial.phase = sample.phase;
+  committed.trial.proposal = {architecture, sample.origin, sample.parents, sample.iteration};
+  committed.trial.epochs = sample.epochs;
+  committed.trial.seed = 18446744073709551615U - sample.number;  // beyond 2^63: must survive every file
+  committed.outcome = sample.outcome;
+  committed.timing = {.rank = 1,
+                      .slot = 0,
+                      .started_s = 36.0 * static_cast<double>(sample.number),
+                      .setup_s = 0.5,
+                      .train_s = 3,
+                      .validate_s = 0.75,
+                      .latency_s = 0.06};
+  return committed;
+}
+
+SampleRun::SampleRun() {
+  using objective::Failure;
+  using objective::FailureKind;
+  using objective::Origin;
+  using objective::Phase;
+  const SampleTrial samples[] = {
+      {.number = 0, .choices = {0, 0, 0}, .parameters = 234, .flops = 88138, .outcome = measured(0.5, 0.123)},
+      {.number = 1,
+       .choices = {8, 1, 2},
+       .parameters = 298442,
+       .flops = 465200000,
+       .outcome = measured(0.98125, 4.5)},
+      {.number = 2,
+       .choices = {1, 2, 1},
+       .parameters = 26762,
+       .flops = 9000000,
+       .outcome = measured(0.45, 0.3),
+       .origin = Origin::kMutation,
+       .parents = {0},
+       .iteration = 1},
+      {.number = 3,
+       .choices = {2, 1, 0},
+       .parameters = 5000,
+       .flops = 100000,
+       .outcome = Failure{FailureKind::kDiverged, "the loss is NaN at step 12"},
+       .origin = Origin::kCrossover,
+       .parents = {0, 1},
+       .iteration = 1},
+      {.number = 4,
+       .choices = {8, 1, 2},
+       .parameters = 298442,
+       .flops = 465200000,
+       .outcome = objective::Measurements{{0.99, 4.5, 0.97, 840}},
+       .origin = Origin::kFront,
+       .parents = {1},
+       .phase = Phase::kFinal,
+       .epochs = 10},
+      {.number = 5,
+       .choices = {0, 0, 0},
+       .parameters = 234,
+       .flops = 88138,
+       .outcome = Failure{FailureKind::kOutOfMemory, "no room for \"conv2d_0\""},
+       .origin = Origin::kFront,
+       .parents = {0},
+       .phase = Phase::kFinal,
+       .epochs = 10}};
+  for (const SampleTrial& sample : samples) committed.push_back(make_trial(space, sample));
+  on_front = {true, true, false, false, true, true};
+}
+
+SampleFolder::SampleFolder() {
+  static int count = 0;
+  const std::string name = "skyline_report_" + std::to_string(::getpid()) + "_" + std::to_string(count++);
+  paths_.root = std::filesystem::temp_directory_path() / name;
+  std::filesystem::create_directories(paths_.root / "weights");
+  std::filesystem::create_directories(paths_.root / "logs");
+}
+
+SampleFolder::~SampleFolder() {
+  std::error_code ignored;
+  std::filesystem::remove_all(paths_.root, ignored);
+}
+
+void SampleFolder::write(const std::filesystem::path& path, const std::string& text) const {
+  std::ofstream(path, std::ios::binary) << text;
+}
+
+std::string text_of(const std::filesystem::path& path) {
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+}  // namespace skyline::testing

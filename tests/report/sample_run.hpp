@@ -1,0 +1,65 @@
+#pragma once
+
+#include "skyline/report/report.hpp"
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace skyline::testing {
+
+/// The space of depth (1 to 12), kernel (1, 3, 5, 7) and width (16, 32, 64, 128) on 8x8 images.
+space::SearchSpace sample_space();
+
+/// Maximize validation_accuracy, minimize flops; at most 1e6 parameters and 5 ms of latency.
+objective::ObjectiveSet sample_objectives();
+
+/// A trial of sample_space() with costs and arch id made by hand.
+struct SampleTrial {
+  std::uint64_t number = 0;
+  std::vector<std::uint32_t> choices = {};  // of depth, kernel, width
+  std::int64_t parameters = 0;
+  std::int64_t flops = 0;
+  objective::Outcome outcome = {};
+  objective::Origin origin = objective::Origin::kInitial;
+  std::vector<objective::TrialNumber> parents = {};
+  std::uint32_t iteration = 0;
+  objective::Phase phase = objective::Phase::kSearch;
+  double epochs = 0.5;
+};
+objective::CommittedTrial make_trial(const space::SearchSpace& space, const SampleTrial& sample);
+/// validation_accuracy, latency_ms, test_accuracy, steps.
+std::vector<std::string> sample_metrics();
+objective::Measurements measured(double validation_accuracy, double latency_ms);
+
+/// Six committed trials: 0 and 1 are the front, 2 is dominated, 3 failed; 4 and 5 are the full trainings of
+/// 1, which succeeded, and of 0, which failed.
+struct SampleRun {
+  space::SearchSpace space = sample_space();
+  objective::ObjectiveSet objectives = sample_objectives();
+  std::vector<std::string> metrics = sample_metrics();
+  std::vector<objective::CommittedTrial> committed;
+  std::vector<bool> on_front;
+
+  SampleRun();
+  report::ReportInputs inputs() const { return {space, objectives, metrics, committed, on_front}; }
+};
+
+/// A run folder of its own, with weights/ and logs/, gone with the object.
+class SampleFolder {
+ public:
+  SampleFolder();
+  ~SampleFolder();
+  SampleFolder(const SampleFolder&) = delete;
+  SampleFolder& operator=(const SampleFolder&) = delete;
+  const store::RunPaths& paths() const { return paths_; }
+  void write(const std::filesystem::path& path, const std::string& text) const;
+
+ private:
+  store::RunPaths paths_;
+};
+
+/// The whole file; a failed read is an empty text.
+std::string text_of(const std::filesystem::path& path);
+
+}  // namespace skyline::testing

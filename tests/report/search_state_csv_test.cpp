@@ -1,0 +1,141 @@
+#include "report/sample_run.hpp"
+#include "support/yaml_config.hpp"
+
+#include <array>
+#include <cstdio>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace skyline::report {
+namespace {
+
+using ::testing::ElementsAre;
+
+// SHA-1 of the Python texts (1.0, 1.0, 16.0) and (9.0, 3.0, 64.0), by Python's hashlib.
+constexpr const char* kArchaiId0 = "e93feda07c620ff5cd6abff6734ce757580f75f5";
+constexpr const char* kArchaiId1 = "00499976e367af150716d050c76b2ce013f77d0b";
+
+/// What Python's readers see in the file.
+nlohmann::json read_by_python(const std::filesystem::path& path) {
+  const std::string command = std::string(SKYLINE_PANDAS_PYTHON) + " " + SKYLINE_SOURCE_DIR +
+                              "/tests/report/read_search_state.py " + path.string();
+  std::FILE* pipe = ::popen(command.c_str(), "r");
+  if (pipe == nullptr) return nullptr;
+  std::string text;
+  std::array<char, 4096> buffer{};
+  while (const std::size_t count = std::fread(buffer.data(), 1, buffer.size(), pipe)) {
+    text.append(buffer.data(), count);
+  }
+  ::pclose(pipe);
+  return nlohmann::json::parse(text, nullptr, false);
+}
+
+/// The file of the sample run, read once: Python and pandas take a second to start.
+class SearchStateCsv : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    const testing::SampleRun run;
+    const testing::SampleFolder folder;
+    write_search_state_csv(folder.paths(), run.inputs());
+    seen_ = read_by_python(folder.paths().search_state_csv());
+  }
+  static inline nlohmann::json seen_;
+};
+
+TEST_F(SearchStateCsv, ReadsBackInPandasWithArchaisColumns) {
+  EXPECT_THAT(
+      seen_.at("columns").get<std::vector<std::string>>(),
+      ElementsAre("archid", "arch_id", "trial", "depth", "kernel", "width", "validation_accuracy", "flops",
+                  "parameters", "latency_ms", "macs", "peak_activation_bytes", "parent", "parents", "origin",
+                  "iteration_num", "search_walltime_hours", "is_pareto", "status", "epochs", "seed"));
+  const nlohmann::json& types = seen_.at("types");
+  EXPECT_EQ(types.at("is_pareto"), "bool");
+  EXPECT_EQ(types.at("iteration_num"), "int64");
+  EXPECT_EQ(types.at("flops"), "int64");
+  EXPECT_EQ(types.at("validation_accuracy"), "float64");
+  EXPECT_EQ(seen_.at("seeds")[0], 18446744073709551615U);
+}
+
+TEST_F(SearchStateCsv, HasARowForEachSearchTrialAndNoneForFullTraining) {
+  const nlohmann::json& rows = seen_.at("rows");
+  ASSERT_EQ(rows.size(), 4U);
+  EXPECT_EQ(rows[1].at("archid"), kArchaiId1);
+  EXPECT_EQ(rows[1].at("arch_id"), "9999999999999999");
+  EXPECT_EQ(rows[1].at("depth"), "9");
+  EXPECT_EQ(rows[1].at("validation_accuracy"), "0.98125");
+  EXPECT_EQ(rows[1].at("flops"), "465200000");
+  EXPECT_EQ(rows[1].at("macs"), "232600000");
+  EXPECT_EQ(rows[1].at("latency_ms"), "4.5");
+  EXPECT_EQ(rows[1].at("is_pareto"), "True");
+  EXPECT_EQ(rows[1].at("epochs"), "0.5");
+  EXPECT_EQ(rows[1].at("status"), "ok");
+  EXPECT_EQ(rows[1].at("parent"), "");
+}
+
+TEST_F(SearchStateCsv, NamesOneParentOrTwoByArchaisIds) {
+  const nlohmann::json& rows = seen_.at("rows");
+  ASSERT_EQ(rows.size(), 4U);
+  EXPECT_EQ(rows[0].at("archid"), kArchaiId0);
+  EXPECT_EQ(rows[2].at("parent"), kArchaiId0);
+  EXPECT_EQ(rows[2].at("parents"), "");
+  EXPECT_EQ(rows[3].at("parent"), "");
+  EXPECT_EQ(rows[3].at("parents"), std::string(kArchaiId0) + "," + kArchaiId1);
+}
+
+TEST_F(SearchStateCsv, KeepsAFailedTrialWithItsCostsAndWithoutMeasurements) {
+  const nlohmann::json& rows = seen_.at("rows");
+  ASSERT_EQ(rows.size(), 4U);
+  EXPECT_EQ(rows[3].at("status"), "diverged");
+  EXPECT_EQ(rows[3].at("validation_accuracy"), "");
+  EXPECT_EQ(rows[3].at("flops"), "100000");
+  EXPECT_EQ(rows[3].at("is_pareto"), "False");
+}
+
+TEST_F(SearchStateCsv, GivesAllTrialsOfAnIterationTheTimeOfItsEnd) {
+  const nlohmann::json& rows = seen_.at("rows");
+  ASSERT_EQ(rows.size(), 4U);
+  // Iteration 0 ends with trial 1, at 36 + 4.31 s; iteration 1 with trial 3, at 108 + 4.31 s.
+  EXPECT_EQ(rows[0].at("search_walltime_hours"), "0.011197");
+  EXPECT_EQ(rows[1].at("search_walltime_hours"), "0.011197");
+  EXPECT_EQ(rows[2].at("search_walltime_hours"), "0.031197");
+  EXPECT_EQ(rows[3].at("iteration_num"), "1");
+}
+
+TEST_F(SearchStateCsv, QuotesCommasQuotesAndLineEndsAndRenamesAParameterThatHasAColumnsName) {
+  testing::SampleRun run;
+  run.space = space::SearchSpace::parse(
+      testing::config_from_yaml("parameters:\n"
+                                "  width: {choice: [16, 32]}\n"
+                                "  seed: {choice: [same, 'a \"b\", c', \"two\\nlines\"]}\n"
+                                "network:\n"
+                                "  - conv2d: {channels: $width, kernel: 1, padding: $seed}\n"
+                                "  - global_average_pool\n"
+                                "  - linear: {features: $classes}\n",
+                                "space.yaml", "space"),
+      {{1, 8, 8}, 10});
+  // Only the first padding builds; the texts of the others are what this is about.
+  auto architecture = std::make_shared<space::Architecture>(run.space.build({{1, 0}}));
+  architecture->genotype.choices = {1, 1};
+  auto other = std::make_shared<space::Architecture>(run.space.build({{0, 0}}));
+  other->genotype.choices = {0, 2};
+  other->used = {false, true};
+  run.committed.resize(2);
+  run.on_front.resize(2);
+  run.committed[0].trial.proposal.architecture = architecture;
+  run.committed[1].trial.proposal.architecture = other;
+
+  const testing::SampleFolder folder;
+  write_search_state_csv(folder.paths(), run.inputs());
+  const nlohmann::json rows = read_by_python(folder.paths().search_state_csv()).at("rows");
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0].at("width"), "32");
+  EXPECT_EQ(rows[0].at("parameter_seed"), "a \"b\", c");
+  EXPECT_EQ(rows[1].at("width"), "");
+  EXPECT_EQ(rows[1].at("parameter_seed"), "two\nlines");
+  EXPECT_EQ(rows[1].at("seed"), "18446744073709551614");
+}
+
+}  // namespace
+}  // namespace skyline::report

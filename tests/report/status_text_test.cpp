@@ -1,0 +1,107 @@
+#include "report/run_status.hpp"
+#include "report/sample_run.hpp"
+#include "support/user_error_of.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+namespace skyline::report {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+RunStatus sample_status(const std::string& state) {
+  RunStatus status;
+  status.state = state;
+  status.done = 37;
+  status.expected = 74;
+  status.committed = 37;
+  status.in_flight = 12;
+  status.failed = 2;
+  status.front = 9;
+  status.best = {{"validation_accuracy", 0.98123}, {"flops", 88138}};
+  status.replayed = 20;
+  status.slots = 4;
+  status.ranks = 2;
+  status.nodes = 1;
+  status.elapsed_s = 185;
+  status.eta_s = 250;
+  status.recent = {"trial 35 committed: depth=3", "trial 36 committed: depth=4"};
+  return status;
+}
+
+/// A run folder with this status and a journal of a header and three trials.
+void fill(const testing::SampleFolder& folder, const RunStatus& status) {
+  folder.write(folder.paths().journal(), "header\ntrial\ntrial\ntrial\n");
+  folder.write(folder.paths().status_json(), status.to_json());
+}
+
+TEST(StatusText, TellsAboutARunningJob) {
+  const testing::SampleFolder folder;
+  fill(folder, sample_status("running"));
+  const auto claim = store::RunClaim::take(folder.paths());
+  const std::string text = status_text(folder.paths());
+  const std::string root = folder.paths().root.string();
+  EXPECT_THAT(text, StartsWith(root + ": running, process " + std::to_string(::getpid()) + " on host "));
+  EXPECT_EQ(text.substr(text.find('\n') + 1),
+            "  trials    search: 37 of at most 74 · 12 in flight · 2 failed · 37 in the journal (20 of "
+            "earlier jobs)\n"
+            "  front     9 trials\n"
+            "  best      validation_accuracy 0.9812 · flops 88.14 k\n"
+            "  time      3:05 elapsed · ETA 4:10\n"
+            "  slots     4 in 2 ranks on 1 node\n"
+            "  last      trial 35 committed: depth=3\n"
+            "            trial 36 committed: depth=4\n");
+}
+
+TEST(StatusText, TellsThatARunIsFinished) {
+  const testing::SampleFolder folder;
+  fill(folder, sample_status("finished"));
+  EXPECT_THAT(status_text(folder.paths()), StartsWith(folder.paths().root.string() + ": finished\n"));
+}
+
+TEST(StatusText, TellsHowToGoOnWithARunWhoseJobIsGone) {
+  const testing::SampleFolder folder;
+  for (const char* state : {"running", "stopped"}) {
+    fill(folder, sample_status(state));
+    const std::string text = status_text(folder.paths());
+    EXPECT_THAT(text, StartsWith(folder.paths().root.string() + ": not running; go on with --resume\n"));
+    EXPECT_THAT(text, Not(HasSubstr("ETA")));
+    EXPECT_THAT(text, Not(HasSubstr("in flight")));
+  }
+}
+
+TEST(StatusText, CountsTheJournalIfItIsAheadOfTheStatus) {
+  const testing::SampleFolder folder;
+  RunStatus status = sample_status("running");
+  status.committed = 2;
+  fill(folder, status);
+  EXPECT_THAT(status_text(folder.paths()), HasSubstr("3 in the journal"));
+}
+
+TEST(StatusText, DoesWithoutAStatusAndATornLastLine) {
+  const testing::SampleFolder folder;
+  folder.write(folder.paths().journal(), "header\ntrial\ntri");
+  EXPECT_EQ(status_text(folder.paths()), folder.paths().root.string() +
+                                             ": not running; go on with --resume\n"
+                                             "  trials    1 in the journal\n");
+}
+
+TEST(StatusText, RefusesAFolderThatIsNoRun) {
+  EXPECT_EQ(testing::user_error_of([] { status_text(store::RunPaths{"runs/no_such_run"}); }),
+            "runs/no_such_run: not a run folder (no journal.jsonl)");
+}
+
+TEST(StatusText, NamesTheStatusFileThatItCannotRead) {
+  const testing::SampleFolder folder;
+  folder.write(folder.paths().journal(), "header\n");
+  folder.write(folder.paths().status_json(), "not json");
+  EXPECT_THAT(testing::user_error_of([&] { status_text(folder.paths()); }),
+              StartsWith(folder.paths().status_json().string() + ": expected the status of a run, got "));
+}
+
+}  // namespace
+}  // namespace skyline::report

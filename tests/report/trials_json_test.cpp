@@ -1,0 +1,125 @@
+#include "report/sample_run.hpp"
+
+#include <limits>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace skyline::report {
+namespace {
+
+using nlohmann::ordered_json;
+using ::testing::ElementsAre;
+
+ordered_json pareto_of(const testing::SampleRun& run, const testing::SampleFolder& folder) {
+  write_pareto_json(folder.paths(), run.inputs());
+  return ordered_json::parse(testing::text_of(folder.paths().pareto_json()));
+}
+
+ordered_json models_of(const testing::SampleRun& run, const testing::SampleFolder& folder) {
+  write_models_json(folder.paths(), run.inputs());
+  return ordered_json::parse(testing::text_of(folder.paths().models_json()));
+}
+
+std::vector<std::string> keys_of(const ordered_json& object) {
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : object.items()) keys.push_back(key);
+  return keys;
+}
+
+TEST(ParetoJson, SaysWhatWasSearchedForAndHowLargeTheFrontIs) {
+  const testing::SampleRun run;
+  const testing::SampleFolder folder;
+  const ordered_json json = pareto_of(run, folder);
+  EXPECT_THAT(keys_of(json),
+              ElementsAre("format", "run", "objectives", "constraints", "hypervolume", "front"));
+  EXPECT_EQ(json.at("format"), 1);
+  EXPECT_EQ(json.at("run"), folder.paths().root.filename().string());
+  EXPECT_EQ(json.at("objectives"),
+            ordered_json::parse(R"([{"metric": "validation_accuracy", "sense": "maximize"},
+                                                           {"metric": "flops", "sense": "minimize"}])"));
+  EXPECT_EQ(json.at("constraints"), ordered_json::parse(R"([{"metric": "parameters", "low": 0.0, "high": 1e6},
+                                                            {"metric": "latency_ms", "low": 0.0, "high": 5.0}])"));
+  EXPECT_EQ(json.at("hypervolume").at("volume"), front_volume(run.inputs()).volume);
+  EXPECT_EQ(json.at("hypervolume").at("reference").at("flops"), front_volume(run.inputs()).reference[1]);
+}
+
+TEST(ParetoJson, HoldsTheFrontBestFirstWithItsFullTraining) {
+  const testing::SampleRun run;
+  const testing::SampleFolder folder;
+  const ordered_json front = pareto_of(run, folder).at("front");
+  ASSERT_EQ(front.size(), 2U);
+  EXPECT_EQ(front[0], ordered_json::parse(R"({
+    "trial": 1, "arch_id": "9999999999999999", "archai_id": "00499976e367af150716d050c76b2ce013f77d0b",
+    "parameters": {"depth": 9, "kernel": 3, "width": 64},
+    "objectives": {"validation_accuracy": 0.98125, "flops": 465200000},
+    "constraints": {"parameters": 298442, "latency_ms": 4.5},
+    "costs": {"parameters": 298442, "flops": 465200000, "macs": 232600000, "peak_activation_bytes": 2048},
+    "metrics": {"validation_accuracy": 0.98125, "latency_ms": 4.5, "test_accuracy": null, "steps": 42.0},
+    "epochs": 0.5, "seed": 18446744073709551614, "phase": "search", "status": "ok", "reason": null,
+    "iteration": 0, "origin": "initial", "parents": [], "on_front": true,
+    "final": {"trial": 4, "epochs": 10.0, "status": "ok", "reason": null, "validation_accuracy": 0.99,
+              "latency_ms": 4.5, "test_accuracy": 0.97, "steps": 840.0}})"));
+  EXPECT_EQ(front[1].at("trial"), 0);
+  EXPECT_EQ(front[1].at("final").at("status"), "out_of_memory");
+  EXPECT_EQ(front[1].at("final").at("reason"), "no room for \"conv2d_0\"");
+}
+
+TEST(ParetoJson, NamesTheWeightsFileIfItIsThere) {
+  const testing::SampleRun run;
+  const testing::SampleFolder folder;
+  folder.write(folder.paths().weights("9999999999999999"), "weights");
+  const ordered_json front = pareto_of(run, folder).at("front");
+  EXPECT_EQ(front[0].at("weights"), "weights/9999999999999999.h5");
+  EXPECT_FALSE(front[1].contains("weights"));
+}
+
+TEST(ModelsJson, HoldsEveryTrialInOrderFailedOnesToo) {
+  const testing::SampleRun run;
+  const testing::SampleFolder folder;
+  const ordered_json trials = models_of(run, folder).at("trials");
+  ASSERT_EQ(trials.size(), 6U);
+  for (std::size_t i = 0; i < trials.size(); ++i) EXPECT_EQ(trials[i].at("trial"), i);
+  const ordered_json& failed = trials[3];
+  EXPECT_EQ(failed.at("status"), "diverged");
+  EXPECT_EQ(failed.at("reason"), "the loss is NaN at step 12");
+  EXPECT_EQ(failed.at("parents"), ordered_json::parse("[0, 1]"));
+  EXPECT_EQ(failed.at("origin"), "crossover");
+  EXPECT_TRUE(failed.at("objectives").at("validation_accuracy").is_null());
+  EXPECT_EQ(failed.at("objectives").at("flops"), 100000);
+  EXPECT_EQ(trials[4].at("phase"), "final");
+  EXPECT_FALSE(trials[4].contains("final"));
+}
+
+TEST(ModelsJson, WritesNullForParametersThatTheNetworkDoesNotUseAndForInfinity) {
+  testing::SampleRun run;
+  auto architecture = std::make_shared<space::Architecture>(run.committed[0].trial.architecture());
+  architecture->used[1] = false;
+  run.committed[0].trial.proposal.architecture = architecture;
+  run.committed[0].outcome = testing::measured(0.5, std::numeric_limits<double>::infinity());
+  const testing::SampleFolder folder;
+  const ordered_json trial = models_of(run, folder).at("trials")[0];
+  EXPECT_TRUE(trial.at("parameters").at("kernel").is_null());
+  EXPECT_EQ(trial.at("parameters").at("depth"), 1);
+  EXPECT_TRUE(trial.at("metrics").at("latency_ms").is_null());
+}
+
+TEST(ModelsJson, ReplacesBytesOfAReasonThatAreNoUtf8) {
+  testing::SampleRun run;
+  run.committed[3].outcome = objective::Failure{objective::FailureKind::kException, "bad \xff byte"};
+  const testing::SampleFolder folder;
+  EXPECT_EQ(models_of(run, folder).at("trials")[3].at("reason"), "bad \xEF\xBF\xBD byte");
+}
+
+TEST(ModelsJson, NamesTheRunOfAFolderWithATrailingSlash) {
+  const testing::SampleRun run;
+  const testing::SampleFolder folder;
+  const store::RunPaths slashed{folder.paths().root / ""};
+  write_models_json(slashed, run.inputs());
+  EXPECT_EQ(ordered_json::parse(testing::text_of(slashed.models_json())).at("run"),
+            folder.paths().root.filename().string());
+}
+
+}  // namespace
+}  // namespace skyline::report
