@@ -1,4 +1,5 @@
 # skyline_add_test(MODULE SOURCES ... LIBRARIES ...): a GoogleTest program, one CTest entry a test case.
+# Labels are unit.MODULE and mpi.MODULE (one word: gtest_discover_tests drops all of a list but its first).
 # skyline_add_mpi_test(MODULE NAME SOURCES ... LIBRARIES ... RANKS 1 2 3): the same program under mpirun; NAME.npR.
 
 find_package(GTest REQUIRED)
@@ -16,7 +17,7 @@ function(skyline_add_test module)
   cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
   skyline_test_program(${module}_tests SOURCES ${ARG_SOURCES} LIBRARIES ${ARG_LIBRARIES} GTest::gmock GTest::gtest_main)
   gtest_discover_tests(${module}_tests TEST_PREFIX "${module}." DISCOVERY_TIMEOUT 60
-    PROPERTIES TIMEOUT 300 LABELS "unit;${module}")
+    PROPERTIES TIMEOUT 300 LABELS unit.${module})
 endfunction()
 
 set(skyline_mpi_environment
@@ -29,6 +30,6 @@ function(skyline_add_mpi_test module name)
     add_test(NAME ${module}.${name}.np${ranks}
       COMMAND ${MPIEXEC_EXECUTABLE} --oversubscribe ${MPIEXEC_NUMPROC_FLAG} ${ranks} $<TARGET_FILE:${module}_${name}>)
     set_tests_properties(${module}.${name}.np${ranks} PROPERTIES
-      TIMEOUT 120 PROCESSORS 2 LABELS "mpi;${module}" ENVIRONMENT "${skyline_mpi_environment}")
+      TIMEOUT 120 PROCESSORS 2 LABELS mpi.${module} ENVIRONMENT "${skyline_mpi_environment}")
   endforeach()
 endfunction()

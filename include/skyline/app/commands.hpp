@@ -1,0 +1,39 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace skyline::app {
+
+constexpr int kExitDone = 0;
+constexpr int kExitBug = 1;
+constexpr int kExitUserError = 2;
+
+struct PrepArguments {
+  std::string kind;            // digits | mnist | cifar10
+  std::filesystem::path from;  // empty: the data set that ships (digits)
+  std::filesystem::path out;
+};
+
+struct SearchArguments {
+  std::filesystem::path config;
+  std::filesystem::path run;
+  bool resume = false;
+  bool coordinator_only = false;
+  bool quiet = false;
+  std::optional<std::size_t> slots;
+  std::vector<std::string> overrides;  // key=value
+};
+
+/// Each command prints to standard output and returns the exit code. @throws UserError, InternalError
+int run_prep(const PrepArguments& arguments);
+int run_validate(const std::filesystem::path& config, const std::vector<std::string>& overrides);
+int run_status(const std::filesystem::path& run, bool watch);
+int run_journal(const std::filesystem::path& run, bool canonical);
+/// Collective over the ranks that the launcher started. Reports its own errors, so that one message is
+/// printed and all ranks end.
+int run_search(const SearchArguments& arguments);
+
+}  // namespace skyline::app

@@ -1,0 +1,24 @@
+#pragma once
+
+#include "skyline/core/config_node.hpp"
+
+#include <filesystem>
+#include <string>
+
+namespace skyline::app {
+
+/// Reads a YAML file. Duplicate keys are refused (yaml-cpp would keep the first silently).
+/// @throws UserError with file and line for a file that is missing or not YAML
+ConfigNode load_yaml_file(const std::filesystem::path& path);
+
+/// Reads YAML text; `file` is the name that error messages give.
+ConfigNode load_yaml_text(const std::string& text, const std::string& file);
+
+/// Applies one `--set key.path=value`; the value is YAML. Paths are assigned anew.
+/// @throws UserError for a missing `=`, an empty key or a value that is not YAML
+void apply_override(ConfigNode& root, const std::string& assignment);
+
+/// YAML text of a tree, the same for equal trees; reads back to an equal tree.
+std::string to_yaml(const ConfigNode& root);
+
+}  // namespace skyline::app

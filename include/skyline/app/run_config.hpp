@@ -1,0 +1,57 @@
+#pragma once
+
+#include "skyline/core/config_node.hpp"
+#include "skyline/engine/run.hpp"
+#include "skyline/evaluate/synthetic_evaluator.hpp"
+#include "skyline/objective/objective_set.hpp"
+#include "skyline/search/searcher.hpp"
+#include "skyline/space/search_space.hpp"
+#include "skyline/store/dataset.hpp"
+#include "skyline/train/training_evaluator.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace skyline::app {
+
+/// The `data` section: a data set file, or (with a synthetic evaluator) just the shape of one.
+struct DataOptions {
+  std::string file;         // empty: no data, shape given
+  double validation = 0.1;  // share of the training set
+  train::Normalization normalization = train::Normalization::kStandard;
+  space::DataShape shape;  // from the file, or given
+};
+
+/// A run's configuration, checked as far as possible without training anything.
+struct RunConfig {
+  DataOptions data;
+  std::shared_ptr<const store::Dataset> dataset;  // null without a file
+  space::SearchSpace space;
+  std::optional<train::TrainingOptions> training;       // either this
+  std::optional<evaluate::SyntheticOptions> synthetic;  // or that
+  objective::ObjectiveSet objectives;
+  search::SearchOptions search;
+  engine::EngineOptions engine;
+  /// The tree with all defaults filled in and the data's checksum: what the run folder keeps as config.yaml.
+  ConfigNode resolved;
+
+  /// Reads and checks a whole configuration, opening the data set.
+  /// @param verify_data  recompute the data set's checksums
+  /// @throws UserError with file, line and key
+  static RunConfig parse(const ConfigNode& root, bool verify_data);
+
+  /// SHA-256 of what determines a run's results: the resolved tree without the data file's place (its
+  /// checksum counts) and without what is only kept or not kept.
+  std::string identity_hash() const;
+
+  std::unique_ptr<objective::Evaluator> make_evaluator() const;
+};
+
+/// Dotted path of the first setting in which two resolved configurations would give different runs; empty if
+/// none.
+std::string first_identity_difference(const ConfigNode& left, const ConfigNode& right);
+
+}  // namespace skyline::app

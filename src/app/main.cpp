@@ -1,0 +1,86 @@
+#include "skyline/app/commands.hpp"
+#include "skyline/core/error.hpp"
+
+#include <exception>
+#include <iostream>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+namespace {
+
+using namespace skyline::app;
+
+struct Arguments {
+  PrepArguments prep;
+  SearchArguments search;
+  std::filesystem::path run;
+  bool watch = false;
+  bool canonical = false;
+};
+
+void add_overrides(CLI::App& command, Arguments& arguments) {
+  command.add_option("config", arguments.search.config, "configuration, YAML")->required();
+  command
+      .add_option("--set", arguments.search.overrides, "replace a setting, e.g. --set search.iterations=3")
+      ->allow_extra_args(false);
+}
+
+void describe(CLI::App& app, Arguments& arguments) {
+  app.require_subcommand(1);
+  app.set_version_flag("--version", std::string(SKYLINE_VERSION));
+
+  auto* prep = app.add_subcommand("prep", "make a data set file from the files that a set is published as");
+  prep->add_option("kind", arguments.prep.kind, "digits | mnist | cifar10")->required();
+  prep->add_option("--from", arguments.prep.from, "folder of the published files (digits: the CSV file)");
+  prep->add_option("--out", arguments.prep.out, "data set file to write, e.g. data/mnist.h5")->required();
+
+  add_overrides(*app.add_subcommand("validate", "check a configuration and print it with all defaults"),
+                arguments);
+
+  auto* search = app.add_subcommand("search", "run a search; start it by mpirun or srun for several ranks");
+  add_overrides(*search, arguments);
+  search->add_option("--run", arguments.search.run, "run folder, made if it is not there")->required();
+  search->add_flag("--resume", arguments.search.resume, "go on with the run in the folder");
+  search->add_flag("--coordinator-only", arguments.search.coordinator_only, "rank 0 does not train");
+  search->add_option("--slots", arguments.search.slots, "trials at a time on a rank (default: its cores)")
+      ->check(CLI::PositiveNumber);
+  search->add_flag("--quiet", arguments.search.quiet, "no progress line");
+
+  auto* status = app.add_subcommand("status", "show how a run is doing; works while it runs");
+  status->add_option("run", arguments.run, "run folder")->required();
+  status->add_flag("--watch", arguments.watch, "show again every 2 s until the run ends");
+
+  auto* journal = app.add_subcommand("journal", "print a run's journal after checking every line");
+  journal->add_option("run", arguments.run, "run folder")->required();
+  journal->add_flag("--canonical", arguments.canonical, "without times and hosts: equal for equal runs");
+}
+
+int dispatch(const CLI::App& app, const Arguments& arguments) {
+  if (app.got_subcommand("prep")) return run_prep(arguments.prep);
+  if (app.got_subcommand("validate"))
+    return run_validate(arguments.search.config, arguments.search.overrides);
+  if (app.got_subcommand("search")) return run_search(arguments.search);
+  if (app.got_subcommand("status")) return run_status(arguments.run, arguments.watch);
+  return run_journal(arguments.run, arguments.canonical);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app{"Skyline: Pareto search for neural network architectures over MPI ranks"};
+  try {
+    Arguments arguments;
+    describe(app, arguments);
+    app.parse(argc, argv);
+    return dispatch(app, arguments);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? kExitDone : kExitUserError;
+  } catch (const skyline::UserError& error) {
+    std::cerr << "skyline: " << error.what() << std::endl;
+    return kExitUserError;
+  } catch (const std::exception& error) {
+    std::cerr << "skyline: internal error: " << error.what() << std::endl;
+    return kExitBug;
+  }
+}

@@ -1,0 +1,44 @@
+#include "skyline/app/commands.hpp"
+#include "skyline/core/config_node.hpp"
+#include "skyline/core/error.hpp"
+#include "skyline/store/dataset.hpp"
+
+#include <array>
+#include <iostream>
+
+namespace skyline::app {
+namespace {
+
+store::DatasetContents import(const PrepArguments& arguments) {
+  if (arguments.kind == "digits") {
+    return store::import_digits(arguments.from.empty() ? SKYLINE_DIGITS_FILE : arguments.from);
+  }
+  const bool mnist = arguments.kind == "mnist";
+  if (!mnist && arguments.kind != "cifar10") {
+    const std::string near = nearest_word(arguments.kind, {"digits", "mnist", "cifar10"});
+    throw UserError("prep: unknown data set `" + arguments.kind + "`: expected digits, mnist or cifar10" +
+                    (near.empty() ? "" : "; did you mean `" + near + "`?"));
+  }
+  if (arguments.from.empty())
+    throw UserError("prep " + arguments.kind + ": missing --from FOLDER of the published files");
+  return mnist ? store::import_mnist(arguments.from) : store::import_cifar10(arguments.from);
+}
+
+}  // namespace
+
+int run_prep(const PrepArguments& arguments) {
+  const store::DatasetContents contents = import(arguments);
+  if (arguments.out.has_parent_path()) {
+    std::error_code failure;
+    std::filesystem::create_directories(arguments.out.parent_path(), failure);
+    if (failure)
+      throw UserError("cannot make " + arguments.out.parent_path().string() + ": " + failure.message());
+  }
+  store::write_dataset(arguments.out, contents);
+  std::cout << arguments.out.string() << ": " << contents.train.labels.size() << " training and "
+            << contents.test.labels.size() << " test images of " << space::to_text(contents.shape) << ", "
+            << contents.class_names.size() << " classes\n";
+  return kExitDone;
+}
+
+}  // namespace skyline::app

@@ -1,0 +1,75 @@
+#include "skyline/app/config_file.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace skyline::app {
+namespace {
+
+std::string error_of(const std::string& text) {
+  try {
+    (void)load_yaml_text(text, "a.yaml");
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(ConfigFile, GivesEveryNodeItsPlaceAndPath) {
+  const ConfigNode root = load_yaml_text("search:\n  iterations: 5\n  names: [a, b]\n", "a.yaml");
+  const ConfigNode& iterations = root.at("search").at("iterations");
+  EXPECT_EQ(iterations.position().line, 2);
+  EXPECT_EQ(iterations.path(), "search.iterations");
+  EXPECT_EQ(root.at("search").at("names").items()[1].path(), "search.names[1]");
+}
+
+TEST(ConfigFile, RefusesAKeyThatStandsTwice) {
+  EXPECT_EQ(error_of("search:\n  iterations: 5\n  iterations: 6\n"),
+            "a.yaml:3: key `iterations` stands here a second time");
+}
+
+TEST(ConfigFile, NamesTheLineOfBrokenYaml) {
+  EXPECT_THAT(error_of("search:\n  iterations: [1, 2\nspace: 3\n"),
+              testing::StartsWith("a.yaml:3: not valid YAML: "));
+}
+
+TEST(ConfigFile, RefusesNestingWithoutEnd) {
+  EXPECT_THAT(error_of(std::string(150, '[') + std::string(150, ']')), testing::HasSubstr("100 levels"));
+}
+
+TEST(ConfigFile, AnOverrideReplacesOrAddsASetting) {
+  ConfigNode root = load_yaml_text("search: {iterations: 5}\n", "a.yaml");
+  apply_override(root, "search.iterations=3");
+  apply_override(root, "final.epochs=2.5");
+  EXPECT_EQ(root.at("search").at("iterations").as_integer(), 3);
+  EXPECT_DOUBLE_EQ(root.at("final").at("epochs").as_number(), 2.5);
+}
+
+TEST(ConfigFile, AnOverrideWithoutAValueSaysWhatIsExpected) {
+  ConfigNode root = load_yaml_text("search: {iterations: 5}\n", "a.yaml");
+  try {
+    apply_override(root, "search.iterations");
+    FAIL() << "accepted";
+  } catch (const UserError& error) {
+    EXPECT_STREQ(error.what(), "--set search.iterations: expected key=value, e.g. search.iterations=3");
+  }
+}
+
+TEST(ConfigFile, TextOfATreeReadsBackToTheSameTree) {
+  const std::string text =
+      "a: {b: 1e-4, c: \"12\", d: [1, 2.5, x]}\nlist:\n  - relu\n  - conv2d: {channels: $width * 2}\n  - "
+      "repeat: $n\n"
+      "    body: [relu]\nempty: {}\nnothing: ~\nodd: \"a: b # c\"\n";
+  const ConfigNode root = load_yaml_text(text, "a.yaml");
+  const ConfigNode again = load_yaml_text(to_yaml(root), "b.yaml");
+  EXPECT_EQ(first_difference(root, again), "");
+  EXPECT_EQ(to_yaml(root), to_yaml(again));
+  EXPECT_TRUE(again.at("a").at("c").quoted());
+}
+
+}  // namespace
+}  // namespace skyline::app

@@ -1,0 +1,89 @@
+"""The digits search, real training, for several numbers of ranks: same journal, complete results."""
+
+import csv
+import subprocess
+import unittest
+
+from skyline_runs import RunsCase, read_json, small_digits
+
+READ_TABLE = """
+import h5py, pandas, sys
+table = pandas.DataFrame(h5py.File(sys.argv[1])["trials"][:])
+print(len(table), "validation_accuracy" in table.columns, "flops" in table.columns, "depth" in table.columns)
+"""
+
+
+class DigitsRun(RunsCase):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.done = {}
+        for name, ranks in (("alone", 0), ("one", 1), ("two", 2), ("three", 3)):
+            cls.done[name] = cls().skyline("search", *small_digits(cls.digits), "--run", name, ranks=ranks)
+
+    def test_the_journals_of_any_number_of_ranks_are_the_same_bytes(self):
+        alone = self.canonical("alone")
+        self.assertGreater(alone.count("\n"), 8)
+        for name in ("one", "two", "three"):
+            self.assertEqual(self.canonical(name), alone, name)
+
+    def test_a_coordinator_only_run_has_the_same_journal(self):
+        self.skyline("search", *small_digits(self.digits), "--run", "coordinator", "--coordinator-only", ranks=2)
+        self.assertEqual(self.canonical("coordinator"), self.canonical("alone"))
+
+    def test_two_slots_a_rank_have_the_same_journal(self):
+        self.skyline("search", *small_digits(self.digits), "--run", "slots", "--slots", 2)
+        self.assertEqual(self.canonical("slots"), self.canonical("alone"))
+
+    def test_the_results_are_complete(self):
+        run = self.folder / "two"
+        front = read_json(run / "pareto.json")["front"]
+        self.assertTrue(front)
+        for member in front:
+            self.assertGreater(member["final"]["test_accuracy"], 0.05)
+            self.assertIn("flops", member["objectives"])
+            self.assertTrue((run / "weights" / f"{member['arch_id']}.h5").exists())
+        weights = sorted(path.stem for path in (run / "weights").iterdir())
+        self.assertEqual(weights, sorted({member["arch_id"] for member in front}), "only the front's weights are kept")
+        trials = read_json(run / "models.json")["trials"]
+        with open(run / "search_state.csv", newline="") as file:
+            rows = list(csv.DictReader(file))
+        self.assertEqual(len(rows), sum(trial["phase"] == "search" for trial in trials))
+        self.assertEqual(len(trials), self.canonical("two").count("\n") - 1)
+        self.assertTrue((run / "logs/skyline.log").read_text().count("committed") >= len(trials))
+
+    def test_run_h5_is_a_table_for_pandas(self):
+        done = subprocess.run(["/usr/bin/python3", "-c", READ_TABLE, self.folder / "two/run.h5"], capture_output=True,
+                              text=True, timeout=60)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        trials = self.canonical("two").count("\n") - 1
+        self.assertEqual(done.stdout.split(), [str(trials), "True", "True", "True"])
+
+    def test_the_end_is_printed(self):
+        output = self.done["two"].stdout
+        for text in ("The front:", "test_accuracy", "hypervolume", "Account of time", "utilization", "skyline: done:"):
+            self.assertIn(text, output)
+
+    def test_status_tells_that_the_run_has_ended(self):
+        self.assertIn("finished", self.skyline("status", "two").stdout)
+
+    def test_a_second_search_in_the_folder_needs_resume(self):
+        before = (self.folder / "two/journal.jsonl").read_bytes()
+        done = self.skyline("search", *small_digits(self.digits), "--run", "two", ranks=2, expect=2)
+        self.assertIn("two holds a run already: add --resume", done.stderr)
+        self.assertEqual((self.folder / "two/journal.jsonl").read_bytes(), before)
+
+    def test_resuming_a_finished_run_changes_nothing(self):
+        before = (self.folder / "one/journal.jsonl").read_bytes()
+        self.skyline("search", *small_digits(self.digits), "--run", "one", "--resume", ranks=2)
+        self.assertEqual((self.folder / "one/journal.jsonl").read_bytes(), before)
+
+    def test_validate_prints_what_a_run_would_use(self):
+        arguments = small_digits(self.digits)
+        output = self.skyline("validate", *arguments).stdout
+        for text in ("is valid", "genotypes", "sha256", "learning_rate", "max_unseen: 4"):
+            self.assertIn(text, output)
+
+
+if __name__ == "__main__":
+    unittest.main()

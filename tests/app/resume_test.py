@@ -1,0 +1,97 @@
+"""A run that is killed, cut or damaged, and what --resume makes of it."""
+
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import unittest
+
+from skyline_runs import SOURCE, RunsCase
+
+# Slow enough to be killed in the middle, quick enough for a test.
+CONFIG = [SOURCE / "configs/synthetic.yaml", "--set", "synthetic.seconds_per_gflop=0.3", "--set",
+          "synthetic.failure_rate=0.1", "--set", "search.iterations=3", "--set", "final.epochs=2"]
+
+
+class Resume(RunsCase):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls().skyline("search", *CONFIG, "--run", "whole")
+
+    def start(self, run, ranks, *more):
+        return subprocess.Popen(self.command("search", *CONFIG, "--run", run, *more, ranks=ranks), cwd=self.folder,
+                                start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def kill(self, process):
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+    def copy_of_whole(self, name):
+        shutil.copytree(self.folder / "whole", self.folder / name)
+        return self.folder / name / "journal.jsonl"
+
+    def test_killed_runs_go_on_with_another_number_of_ranks(self):
+        whole = self.canonical("whole")
+        for number, (first, second) in enumerate(((2, 1), (1, 3), (3, 2))):
+            run = f"killed{number}"
+            process = self.start(run, first)
+            self.wait_for_lines(run, random.randint(1, 12))
+            self.kill(process)
+            self.assertLess(self.canonical(run).count("\n"), whole.count("\n"), "killed too late to show anything")
+            self.skyline("search", *CONFIG, "--run", run, "--resume", ranks=second)
+            self.assertEqual(self.canonical(run), whole)
+            leftovers = [path.name for path in (self.folder / run).rglob("*.tmp.*")]
+            self.assertEqual(leftovers, [])
+
+    def test_a_torn_last_line_is_dropped_and_reported(self):
+        journal = self.copy_of_whole("torn")
+        lines = journal.read_bytes().splitlines(keepends=True)
+        journal.write_bytes(b"".join(lines[:6]) + lines[6][:40])
+        done = self.skyline("search", *CONFIG, "--run", "torn", "--resume", ranks=2)
+        self.assertIn("dropped a torn last line", done.stderr)
+        self.assertEqual(self.canonical("torn"), self.canonical("whole"))
+
+    def test_a_damaged_line_in_the_middle_refuses_and_is_named(self):
+        journal = self.copy_of_whole("damaged")
+        lines = journal.read_bytes().splitlines(keepends=True)
+        lines[4] = lines[4].replace(b"depth", b"deqth", 1)
+        journal.write_bytes(b"".join(lines))
+        done = self.skyline("search", *CONFIG, "--run", "damaged", "--resume", ranks=2, expect=2)
+        self.assertRegex(done.stderr, r"journal\.jsonl.*line 5")
+        self.assertEqual(journal.read_bytes(), b"".join(lines), "a refused journal is left alone")
+
+    def test_another_configuration_is_refused_by_the_key_that_differs(self):
+        self.copy_of_whole("other")
+        done = self.skyline("search", *CONFIG, "--set", "search.max_unseen=5", "--run", "other", "--resume", expect=2)
+        self.assertIn("`search.max_unseen` differs", done.stderr)
+
+    def test_a_second_job_in_the_folder_is_refused_while_the_first_lives(self):
+        process = self.start("busy", 1)
+        try:
+            self.wait_for_lines("busy", 0)
+            done = self.skyline("search", *CONFIG, "--run", "busy", "--resume", expect=2)
+            self.assertRegex(done.stderr, r"busy.* in use by process \d+")
+            running = self.skyline("status", "busy").stdout
+            self.assertIn("running", running)
+        finally:
+            self.kill(process)
+        self.assertIn("--resume", self.skyline("status", "busy").stdout)
+        self.skyline("search", *CONFIG, "--run", "busy", "--resume", ranks=2)
+        self.assertEqual(self.canonical("busy"), self.canonical("whole"))
+
+    def test_resume_without_a_run_starts_one(self):
+        done = self.skyline("search", *CONFIG, "--run", "fresh", "--resume")
+        self.assertIn("nothing to resume", done.stderr)
+        self.assertEqual(self.canonical("fresh"), self.canonical("whole"))
+
+    def test_a_window_of_few_trials_gives_the_same_trials(self):
+        self.skyline("search", *CONFIG, "--set", "run.window=3", "--run", "window", ranks=2)
+        ids = re.compile(r'"arch":"([0-9a-f]{16})"')
+        self.assertEqual(ids.findall(self.canonical("window")), ids.findall(self.canonical("whole")))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,67 @@
+"""Starts the program, alone and under mpirun, for the whole-program tests."""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+PROGRAM = pathlib.Path(sys.argv.pop(1)).resolve()
+SOURCE = pathlib.Path(sys.argv.pop(1)).resolve()
+MPIEXEC = os.environ.get("MPIEXEC", "mpirun")
+TIMEOUT_S = 180
+
+
+def mpirun(ranks):
+    return [MPIEXEC, "--oversubscribe", "-np", str(ranks)] if ranks else []
+
+
+class RunsCase(unittest.TestCase):
+    """A test with a folder of its own and the digits data set in it."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = pathlib.Path(tempfile.mkdtemp(prefix="skyline-test-"))
+        cls.digits = cls.folder / "digits.h5"
+        done = subprocess.run([PROGRAM, "prep", "digits", "--out", cls.digits], capture_output=True, text=True, timeout=TIMEOUT_S)
+        assert done.returncode == 0, done.stderr
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.folder)
+
+    def command(self, *arguments, ranks=0):
+        return [str(part) for part in [*mpirun(ranks), PROGRAM, *arguments]]
+
+    def skyline(self, *arguments, ranks=0, expect=0):
+        done = subprocess.run(self.command(*arguments, ranks=ranks), capture_output=True, text=True, cwd=self.folder,
+                              timeout=TIMEOUT_S)
+        self.assertEqual(done.returncode, expect, f"{arguments}\n{done.stdout}\n{done.stderr}")
+        return done
+
+    def canonical(self, run):
+        return self.skyline("journal", run, "--canonical").stdout
+
+    def wait_for_lines(self, run, count):
+        """Until the journal has `count` trials."""
+        journal = self.folder / run / "journal.jsonl"
+        for _ in range(TIMEOUT_S * 20):
+            if journal.exists() and journal.read_bytes().count(b"\n") > count:
+                return
+            time.sleep(0.05)
+        self.fail(f"{run}: no {count} trials within {TIMEOUT_S} s")
+
+
+def small_digits(digits):
+    """The shipped configuration, cut to a few seconds."""
+    return [SOURCE / "configs/digits.yaml", "--set", f"data.file={digits}", "--set", "search.iterations=2",
+            "--set", "search.initial=4", "--set", "search.max_unseen=4", "--set", "training.epochs=0.5",
+            "--set", "final.epochs=1", "--set", "space.parameters.width.choice=[8, 16]"]
+
+
+def read_json(path):
+    return json.loads(pathlib.Path(path).read_text())
