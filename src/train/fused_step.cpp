@@ -1,5 +1,6 @@
 #include "train/kernels/cross_entropy.hpp"
 #include "train/layer_graph.hpp"
+#include "train/memory_pool.hpp"
 #include "train/optimizer.hpp"
 #include "train/training_step.hpp"
 
@@ -54,6 +55,7 @@ class FusedStep final : public TrainingStep {
 
 std::unique_ptr<TrainingStep> make_fused_step(const space::Network& network, const OptimizerOptions& options,
                                               std::uint64_t seed) {
+  install_memory_pool();
   const c10::InferenceMode no_autograd;
   return std::make_unique<FusedStep>(network, options, seed);
 }

@@ -1,3 +1,4 @@
+#include "train/memory_pool.hpp"
 #include "train/parameter_store.hpp"
 #include "train/training_step.hpp"
 
@@ -103,6 +104,7 @@ class ReferenceStep final : public TrainingStep {
 
 std::unique_ptr<TrainingStep> make_reference_step(const space::Network& network,
                                                   const OptimizerOptions& options, std::uint64_t seed) {
+  install_memory_pool();
   return std::make_unique<ReferenceStep>(network, options, seed);
 }
 

@@ -2,6 +2,7 @@
 
 #include "skyline/core/error.hpp"
 
+#include "train/memory_pool.hpp"
 #include "train/trial_run.hpp"
 
 #include <algorithm>
@@ -19,6 +20,10 @@ namespace {
 using objective::Failure;
 using objective::FailureKind;
 using objective::Outcome;
+
+/// What a slot keeps of a trial's memory for the next one: enough for parameters and a small network's
+/// activations, little beside what a trial itself takes.
+constexpr std::size_t kPooledBetweenTrials = std::size_t{64} << 20;
 
 /// The first line of an error's text; LibTorch's go on with a stack.
 std::string first_line(const std::string& text) {
@@ -77,6 +82,7 @@ class TrainingEvaluator final : public objective::Evaluator {
     timing.validate_s = 0;
     timing.latency_s = 0;
     Outcome outcome = attempt(trial, context);
+    trim_memory_pool(kPooledBetweenTrials);
     const std::chrono::duration<double> total = std::chrono::steady_clock::now() - start;
     timing.setup_s = std::max(0.0, total.count() - timing.train_s - timing.validate_s - timing.latency_s);
     return outcome;
@@ -113,6 +119,7 @@ std::unique_ptr<objective::Evaluator> make_training_evaluator(const TrainingOpti
                                                               store::SplitIndices split,
                                                               bool measure_latency) {
   require(!split.train.empty(), "no training samples");
+  install_memory_pool();
   const PixelScaling scaling(*dataset, normalization);
   std::vector<std::int64_t> test_indices(dataset->test().count());
   std::iota(test_indices.begin(), test_indices.end(), 0);

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <cstddef>
+
+namespace skyline::train {
+
+/// Makes LibTorch keep freed CPU memory for the next tensor of the size, a list for every thread. A training
+/// step frees and asks for the same large blocks again and again; from the system each would come as fresh
+/// pages, whose faults cost more than the arithmetic of small networks. Large blocks lie on huge pages where
+/// the system offers them. Once a process; call before the first tensor.
+void install_memory_pool();
+
+/// Bytes that the pool keeps for the calling thread, free at the moment.
+std::size_t pooled_bytes();
+
+/// Returns what the pool keeps for the calling thread to the system, the largest blocks first, until at most
+/// `keep` bytes are left.
+void trim_memory_pool(std::size_t keep);
+
+}  // namespace skyline::train
