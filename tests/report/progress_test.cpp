@@ -116,14 +116,14 @@ TEST_F(ProgressTest, ClearsTheLineBeforeItSaysThatThePhaseChanges) {
   now_s_ += 1;
   progress->tick();
   commit(*progress, 1, 0);
-  progress->phase_changed(objective::Phase::kFinal, 2);
+  progress->phase_changed(objective::Phase::kFinal, 3);
   EXPECT_EQ(writes_.back(), "\r\x1b[K");
-  EXPECT_THAT(log_text(), AllOf(HasSubstr("info search 2/2 trials"), HasSubstr("info final: 2 trials")));
+  EXPECT_THAT(log_text(), AllOf(HasSubstr("info search 2/2 trials"), HasSubstr("info final: 3 trials")));
 
   commit(*progress, 4, 1);
   now_s_ += 1;
   progress->tick();
-  EXPECT_THAT(writes_.back(), AllOf(HasSubstr("final 1/2 trials"), HasSubstr("front 2"),
+  EXPECT_THAT(writes_.back(), AllOf(HasSubstr("final 1/3 trials"), HasSubstr("front 2"),
                                     HasSubstr("best test_accuracy 0.9700")));
 }
 

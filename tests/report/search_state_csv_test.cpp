@@ -1,8 +1,6 @@
+#include "report/python_output.hpp"
 #include "report/sample_run.hpp"
 #include "support/yaml_config.hpp"
-
-#include <array>
-#include <cstdio>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -19,17 +17,7 @@ constexpr const char* kArchaiId1 = "00499976e367af150716d050c76b2ce013f77d0b";
 
 /// What Python's readers see in the file.
 nlohmann::json read_by_python(const std::filesystem::path& path) {
-  const std::string command = std::string(SKYLINE_PANDAS_PYTHON) + " " + SKYLINE_SOURCE_DIR +
-                              "/tests/report/read_search_state.py " + path.string();
-  std::FILE* pipe = ::popen(command.c_str(), "r");
-  if (pipe == nullptr) return nullptr;
-  std::string text;
-  std::array<char, 4096> buffer{};
-  while (const std::size_t count = std::fread(buffer.data(), 1, buffer.size(), pipe)) {
-    text.append(buffer.data(), count);
-  }
-  ::pclose(pipe);
-  return nlohmann::json::parse(text, nullptr, false);
+  return nlohmann::json::parse(testing::python_output("read_search_state.py", path.string()), nullptr, false);
 }
 
 /// The file of the sample run, read once: Python and pandas take a second to start.

@@ -1,4 +1,5 @@
 #include "report/sample_run.hpp"
+#include "support/yaml_config.hpp"
 
 #include <limits>
 
@@ -43,6 +44,16 @@ TEST(ParetoJson, SaysWhatWasSearchedForAndHowLargeTheFrontIs) {
                                                             {"metric": "latency_ms", "low": 0.0, "high": 5.0}])"));
   EXPECT_EQ(json.at("hypervolume").at("volume"), front_volume(run.inputs()).volume);
   EXPECT_EQ(json.at("hypervolume").at("reference").at("flops"), front_volume(run.inputs()).reference[1]);
+}
+
+TEST(ParetoJson, WritesNullForTheOpenSideOfAConstraint) {
+  testing::SampleRun run;
+  const ConfigNode objectives = testing::config_from_yaml("[{maximize: validation_accuracy}]");
+  const ConfigNode constraints = testing::config_from_yaml("[{flops: [10, .inf]}]");
+  run.objectives = objective::ObjectiveSet::parse(objectives, &constraints, run.metrics);
+  const testing::SampleFolder folder;
+  EXPECT_EQ(pareto_of(run, folder).at("constraints"),
+            ordered_json::parse(R"([{"metric": "flops", "low": 10.0, "high": null}])"));
 }
 
 TEST(ParetoJson, HoldsTheFrontBestFirstWithItsFullTraining) {
