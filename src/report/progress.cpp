@@ -202,14 +202,17 @@ void Progress::committed(const objective::CommittedTrial& committed, bool on_fro
 
 void Progress::phase_changed(objective::Phase phase, std::size_t expected) {
   const std::string name(objective::to_text(phase));
-  status_.expected = expected;
-  if (name == status_.phase) return;
+  if (name == status_.phase) {
+    status_.expected = expected;
+    return;
+  }
   update_times();
   status_.in_flight = 0;
   status_.eta_s.reset();
   clear_line();
-  log::info(progress_line(status_));
+  log::info(progress_line(status_));  // how the phase before ended
   status_.phase = name;
+  status_.expected = expected;
   status_.done = final_done_;
   log::info(fmt::format("{}: {} trials", name, expected));
   begin_phase();
