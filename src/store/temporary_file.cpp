@@ -8,10 +8,9 @@
 #include <cerrno>
 #include <charconv>
 #include <cstdint>
+#include <cstdio>
 
 #include <fcntl.h>
-#include <linux/fs.h>
-#include <stdio.h>  // renameat2 is not in <cstdio>
 #include <unistd.h>
 
 namespace skyline::store {

@@ -1,8 +1,13 @@
 """Reads our files with tools that we did not write, as docs/files.md tells its readers to."""
 
+import contextlib
 import hashlib
+import io
 import json
 import math
+import os
+import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -15,6 +20,7 @@ import numpy
 import pandas
 
 WRITER = sys.argv.pop(1)
+DOCUMENTATION = Path(sys.argv.pop(1))
 
 
 def table(path):
@@ -125,6 +131,28 @@ class Formats(unittest.TestCase):
                          {"train/images", "train/labels", "test/images", "test/labels"})
         for _, _, offset, size, digest in arrays:
             self.assertEqual(hashlib.sha256(data[int(offset):int(offset) + int(size)]).hexdigest(), digest)
+
+    def test_examples_of_the_documentation_run(self):
+        places = {"dataset.h5": "data/mnist.h5", "journal.jsonl": "runs/mnist/journal.jsonl",
+                  "run.h5": "runs/mnist/run.h5", "weights.h5": "runs/mnist/weights/a049d69e7615fe30.h5"}
+        for name, place in places.items():
+            (self.folder / place).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(self.folder / name, self.folder / place)
+        examples = re.findall(r"```python\n(.*?)```", DOCUMENTATION.read_text(encoding="utf-8"), re.DOTALL)
+        self.assertEqual(len(examples), 4)
+        before = os.getcwd()
+        os.chdir(self.folder)
+        try:
+            results = {}
+            with contextlib.redirect_stdout(io.StringIO()):
+                for example in examples:
+                    exec(example, results)
+        finally:
+            os.chdir(before)
+        self.assertEqual(list(results["names"]), ["cat", "größte", "x"])
+        self.assertEqual(results["kernel"].shape, (1, 2, 1, 1))
+        self.assertEqual(len(results["state"]), 5)
+        self.assertEqual(results["entry"]["k"], 11)
 
 
 if __name__ == "__main__":
