@@ -47,7 +47,13 @@ Failure failure_of(const c10::Error& error) {
 /// The number of threads is a setting of the calling thread, the other one of the process.
 void set_threads(int threads) {
   static std::once_flag once;
-  std::call_once(once, [] { at::set_num_interop_threads(1); });
+  std::call_once(once, [] {
+    try {
+      at::set_num_interop_threads(1);
+    } catch (const c10::Error&) {
+      // LibTorch takes one call a process, and someone else has made it.
+    }
+  });
   thread_local int current = 0;
   if (current != threads) {
     at::set_num_threads(threads);

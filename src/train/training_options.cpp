@@ -1,8 +1,6 @@
 #include "skyline/core/error.hpp"
 #include "skyline/train/training_evaluator.hpp"
 
-#include <array>
-#include <charconv>
 #include <cmath>
 #include <limits>
 
@@ -93,32 +91,22 @@ LatencyOptions parse_latency(const ConfigNode& section) {
   return options;
 }
 
-ConfigNode scalar(std::string text) {
-  return ConfigNode::make_scalar(std::move(text), {});
-}
-
-ConfigNode number(double value) {
-  std::array<char, 32> text{};
-  const auto end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
-  return scalar(std::string(text.data(), end));
-}
-
-ConfigNode number(std::int64_t value) {
-  return scalar(std::to_string(value));
+ConfigNode word(const char* text) {
+  return ConfigNode::make_scalar(text, {});
 }
 
 ConfigNode optimizer_to_config(const OptimizerOptions& options) {
   ConfigNode settings = ConfigNode::make_map({}, {});
-  settings.set("learning_rate", number(options.learning_rate));
+  settings.set("learning_rate", ConfigNode::make_number(options.learning_rate));
   if (options.kind == OptimizerOptions::Kind::kAdam) {
-    settings.set("beta1", number(options.beta1));
-    settings.set("beta2", number(options.beta2));
-    settings.set("epsilon", number(options.epsilon));
+    settings.set("beta1", ConfigNode::make_number(options.beta1));
+    settings.set("beta2", ConfigNode::make_number(options.beta2));
+    settings.set("epsilon", ConfigNode::make_number(options.epsilon));
   } else {
-    settings.set("momentum", number(options.momentum));
-    settings.set("nesterov", scalar(options.nesterov ? "true" : "false"));
+    settings.set("momentum", ConfigNode::make_number(options.momentum));
+    settings.set("nesterov", word(options.nesterov ? "true" : "false"));
   }
-  settings.set("weight_decay", number(options.weight_decay));
+  settings.set("weight_decay", ConfigNode::make_number(options.weight_decay));
   const char* name = options.kind == OptimizerOptions::Kind::kAdam ? "adam" : "sgd";
   return ConfigNode::make_map({{name, std::move(settings), {}}}, {});
 }
@@ -143,14 +131,14 @@ TrainingOptions TrainingOptions::parse(const ConfigNode& section) {
 
 ConfigNode TrainingOptions::to_config() const {
   ConfigNode section = ConfigNode::make_map({}, {});
-  section.set("epochs", number(epochs));
-  section.set("batch", number(batch));
+  section.set("epochs", ConfigNode::make_number(epochs));
+  section.set("batch", ConfigNode::make_integer(batch));
   section.set("optimizer", optimizer_to_config(optimizer));
-  section.set("precision", scalar("fp32"));
-  section.set("threads", number(static_cast<std::int64_t>(threads)));
-  section.set("latency.batch", number(latency.batch));
-  section.set("latency.warmup", number(static_cast<std::int64_t>(latency.warmup)));
-  section.set("latency.repeats", number(static_cast<std::int64_t>(latency.repeats)));
+  section.set("precision", word("fp32"));
+  section.set("threads", ConfigNode::make_integer(threads));
+  section.set("latency.batch", ConfigNode::make_integer(latency.batch));
+  section.set("latency.warmup", ConfigNode::make_integer(latency.warmup));
+  section.set("latency.repeats", ConfigNode::make_integer(latency.repeats));
   return section;
 }
 

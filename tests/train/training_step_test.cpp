@@ -156,6 +156,26 @@ TEST(TrainingStep, AgreesWithAtensAdamOnALinearNetwork) {
   expect_agreement(NetworkBuilder({1, 5, 5}).flatten().linear(3).build(), adam, 10, 1e-4);
 }
 
+/// Twice the input: a kind of layer that the trainer does not know by itself.
+class DoubleOp final : public LayerOp {
+ public:
+  at::Tensor reference(const Activations& inputs, bool /*training*/) override { return inputs[0].mul(2); }
+  at::Tensor forward(const Activations& inputs) override { return inputs[0].mul(2); }
+  Activations backward(at::Tensor gradient, bool /*wants_input_gradient*/) override {
+    return {gradient.mul(2)};
+  }
+  at::Tensor infer(const Activations& inputs) override { return inputs[0].mul(2); }
+};
+
+TEST(TrainingStep, TakesALayerKindFromOutside) {
+  register_layer_op("double", [](const space::Layer& /*layer*/, LayerTensors& /*tensors*/) {
+    return std::unique_ptr<LayerOp>(std::make_unique<DoubleOp>());
+  });
+  expect_agreement(
+      NetworkBuilder({1, 6, 6}).conv2d(8, 3).batch_norm().plain("double").relu().flatten().linear(3).build(),
+      sgd(0.1, 0.9), 3, 2e-3);
+}
+
 TEST(TrainingStep, LeavesAConvolutionsBiasInFrontOfABatchNormAsItStarted) {
   const space::Network network = conv_network({1, 8, 8}, 1, 3, 16, 4);
   OptimizerOptions adam;
