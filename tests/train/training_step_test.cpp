@@ -1,5 +1,7 @@
 #include "train/training_step.hpp"
 
+#include "skyline/train/layer_op.hpp"
+
 #include "train/train_fixtures.hpp"
 
 #include <algorithm>
