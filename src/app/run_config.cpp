@@ -6,7 +6,6 @@
 #include "skyline/core/random.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <utility>
 #include <vector>
@@ -14,16 +13,8 @@
 namespace skyline::app {
 namespace {
 
-ConfigNode scalar(const std::string& text) {
+ConfigNode word(const std::string& text) {
   return ConfigNode::make_scalar(text, {});
-}
-ConfigNode scalar(std::int64_t value) {
-  return scalar(std::to_string(value));
-}
-ConfigNode scalar(double value) {
-  char text[32];
-  const auto end = std::to_chars(text, text + sizeof text, value).ptr;
-  return scalar(std::string(text, end));
 }
 
 void check_sections(const ConfigNode& root) {
@@ -145,26 +136,28 @@ void read_trainer(const ConfigNode& root, RunConfig& config) {
 ConfigNode resolve(const ConfigNode& root, const RunConfig& config) {
   ConfigNode tree = root;
   if (config.dataset != nullptr) {
-    tree.set("data.validation", scalar(config.data.validation));
+    tree.set("data.validation", ConfigNode::make_number(config.data.validation));
     tree.set("data.normalization",
-             scalar(config.data.normalization == train::Normalization::kUnit ? "unit" : "standard"));
-    tree.set("data.sha256", scalar(config.dataset->content_hash()));
+             word(config.data.normalization == train::Normalization::kUnit ? "unit" : "standard"));
+    tree.set("data.sha256", word(config.dataset->content_hash()));
   }
   if (config.training) tree.set("training", config.training->to_config());
   if (config.synthetic) tree.set("synthetic", config.synthetic->to_config());
   tree.set("search", config.search.to_config());
-  if (config.engine.final_epochs) tree.set("final.epochs", scalar(*config.engine.final_epochs));
-  tree.set("run.seed", scalar(static_cast<std::int64_t>(config.engine.seed)));
-  tree.set("run.window", config.engine.window ? scalar(static_cast<std::int64_t>(*config.engine.window))
-                                              : scalar(std::string("generation")));
-  tree.set("run.keep_weights", scalar(std::string(to_text(config.engine.keep_weights))));
+  if (config.engine.final_epochs)
+    tree.set("final.epochs", ConfigNode::make_number(*config.engine.final_epochs));
+  tree.set("run.seed", ConfigNode::make_integer(static_cast<std::int64_t>(config.engine.seed)));
+  tree.set("run.window", config.engine.window
+                             ? ConfigNode::make_integer(static_cast<std::int64_t>(*config.engine.window))
+                             : word("generation"));
+  tree.set("run.keep_weights", word(to_text(config.engine.keep_weights)));
   tree.assign_paths();
   return tree;
 }
 
 // Where the data lies and which weights stay on disk do not change a run's results.
 ConfigNode identity_tree(ConfigNode resolved) {
-  const ConfigNode same = scalar(std::string("any"));
+  const ConfigNode same = word("any");
   if (resolved.at("data").find("file") != nullptr) resolved.set("data.file", same);
   resolved.set("run.keep_weights", same);
   return resolved;

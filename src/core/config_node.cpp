@@ -4,6 +4,8 @@
 #include "skyline/core/scalar_text.hpp"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 
 namespace skyline {
 namespace {
@@ -42,6 +44,16 @@ ConfigNode ConfigNode::make_scalar(std::string text, SourcePosition position, bo
   node.text_ = std::move(text);
   node.quoted_ = quoted;
   return node;
+}
+
+ConfigNode ConfigNode::make_number(double value) {
+  std::array<char, 32> text{};
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
+  return make_scalar(std::string(text.data(), end), {});
+}
+
+ConfigNode ConfigNode::make_integer(std::int64_t value) {
+  return make_scalar(std::to_string(value), {});
 }
 
 ConfigNode ConfigNode::make_list(std::vector<ConfigNode> items, SourcePosition position) {

@@ -28,6 +28,9 @@ class ConfigNode {
   ConfigNode() = default;  // null, nowhere
   static ConfigNode make_null(SourcePosition position);
   static ConfigNode make_scalar(std::string text, SourcePosition position, bool quoted = false);
+  /// A number as a scalar, in the shortest text that reads back to it; for writing a configuration.
+  static ConfigNode make_number(double value);
+  static ConfigNode make_integer(std::int64_t value);
   static ConfigNode make_list(std::vector<ConfigNode> items, SourcePosition position);
   static ConfigNode make_map(std::vector<Entry> entries, SourcePosition position);
 
