@@ -45,7 +45,7 @@ void describe(CLI::App& app, Arguments& arguments) {
   search->add_flag("--coordinator-only", arguments.search.coordinator_only, "rank 0 does not train");
   search->add_option("--slots", arguments.search.slots, "trials at a time on a rank (default: its cores)")
       ->check(CLI::PositiveNumber);
-  search->add_flag("--quiet", arguments.search.quiet, "no progress line");
+  search->add_flag("--quiet", arguments.search.quiet, "warnings and the result alone on the terminal");
 
   auto* status = app.add_subcommand("status", "show how a run is doing; works while it runs");
   status->add_option("run", arguments.run, "run folder")->required();

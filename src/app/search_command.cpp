@@ -51,7 +51,9 @@ PreparedRun prepare(const SearchArguments& arguments) {
                     " holds a run already: add --resume to go on with it, or name another folder");
   }
   prepared.claim = store::RunClaim::take(paths);
-  log::start({.file = paths.log().string(), .prefix = "", .terminal_level = log::Level::kInfo});
+  log::start({.file = paths.log().string(),
+              .prefix = "",
+              .terminal_level = arguments.quiet ? log::Level::kWarning : log::Level::kInfo});
   const std::size_t removed =
       store::remove_temporaries(paths.root) + store::remove_temporaries(paths.root / "weights");
   if (removed > 0) log::warning("removed " + std::to_string(removed) + " unfinished files of an earlier job");
@@ -158,11 +160,17 @@ engine::RunResult run_engine(comm::Environment& environment, const SearchArgumen
   return engine::run(inputs, progress);
 }
 
+/// How a rank signs what it writes, e.g. "[rank 3 node07]".
+std::string rank_name(comm::Environment& environment) {
+  return "[rank " + std::to_string(environment.world().rank()) + " " + environment.place().host + "]";
+}
+
 int search_on_ranks(comm::Environment& environment, const SearchArguments& arguments) {
   comm::Communicator& world = environment.world();
   const bool coordinator = world.rank() == kCoordinator;
   std::optional<PreparedRun> prepared;
   std::string resolved;  // empty: rank 0 found the input wrong and has said so
+  if (!coordinator) log::start({.file = "", .prefix = rank_name(environment)});
   if (coordinator) {
     try {
       prepared = prepare(arguments);
@@ -192,11 +200,8 @@ int search_on_ranks(comm::Environment& environment, const SearchArguments& argum
 }
 
 int end_all_ranks(comm::Environment& environment, const std::string& message, int exit_code) {
-  std::string where;
-  if (environment.world().size() > 1) {
-    where = "[rank " + std::to_string(environment.world().rank()) + " " + environment.place().host + "] ";
-  }
-  std::cerr << "skyline: " << where << message << std::endl;
+  std::cerr << "skyline: " << (environment.world().size() > 1 ? rank_name(environment) + " " : "") << message
+            << std::endl;
   log::stop();
   environment.abort(exit_code);
   return exit_code;
