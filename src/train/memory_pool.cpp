@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::size_t kAlignment = 64;
 constexpr std::size_t kSmallestPooled = std::size_t{1} << 14;  // smaller ones malloc keeps itself
+constexpr std::size_t kLargest = std::size_t{1} << 39;         // a slip in a shape, not a tensor
 constexpr std::size_t kHugePage = std::size_t{1} << 21;
 constexpr std::size_t kClassesPerOctave = 8;
 constexpr std::size_t kClasses = 64 * kClassesPerOctave;
@@ -45,9 +46,6 @@ SizeClass size_class_of(std::size_t bytes) {
 Header* fresh_block(std::size_t bytes, std::size_t size_class) {
   const bool huge = bytes >= kHugePage / 2;
   const std::size_t alignment = huge ? kHugePage : kAlignment;
-  if (bytes > SIZE_MAX - alignment) {
-    throw std::bad_alloc();
-  }
   const std::size_t rounded = (bytes + alignment - 1) / alignment * alignment;
   void* memory = std::aligned_alloc(alignment, rounded);
   if (memory == nullptr) {
@@ -143,7 +141,7 @@ class PoolAllocator final : public c10::Allocator {
     if (bytes == 0) {
       return {nullptr, nullptr, &release, c10::Device(c10::DeviceType::CPU)};
     }
-    if (bytes > SIZE_MAX / 4) {
+    if (bytes > kLargest) {
       throw std::bad_alloc();
     }
     void* data = take_or_make(bytes + sizeof(Header)) + 1;
