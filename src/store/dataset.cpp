@@ -58,7 +58,8 @@ ChannelMoments channel_moments(const DatasetContents& contents) {
   const std::vector<std::uint8_t>& pixels = contents.train.images;
   for (std::size_t i = 0; i < pixels.size(); ++i) ++counts[i / plane % channels][pixels[i]];
 
-  const auto samples = static_cast<double>(pixels.size() / channels);
+  const std::size_t pixels_of_channel = pixels.size() / channels;
+  const auto samples = static_cast<double>(pixels_of_channel);
   ChannelMoments moments;
   for (const auto& count : counts) {
     double sum = 0;

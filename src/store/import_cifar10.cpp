@@ -11,7 +11,7 @@ namespace skyline::store {
 namespace {
 
 constexpr space::Shape kShape{3, 32, 32};
-constexpr std::size_t kPixels = 3 * 32 * 32;
+constexpr std::size_t kPixels = std::size_t{3} * 32 * 32;
 constexpr std::size_t kRecordBytes = 1 + kPixels;
 constexpr std::size_t kClasses = 10;
 

@@ -27,6 +27,7 @@ void share_out(std::vector<ClassShare>& classes, std::size_t total, std::size_t 
     given += share.held_out;
   }
   std::vector<ClassShare*> order;
+  order.reserve(classes.size());
   for (ClassShare& share : classes) order.push_back(&share);
   std::stable_sort(order.begin(), order.end(), [](const ClassShare* left, const ClassShare* right) {
     return left->remainder > right->remainder;
@@ -56,6 +57,7 @@ SplitIndices stratified_split(std::span<const std::int32_t> labels, double fract
     by_label[labels[i]].members.push_back(static_cast<std::int64_t>(i));
   }
   std::vector<ClassShare> classes;
+  classes.reserve(by_label.size());
   for (auto& entry : by_label) classes.push_back(std::move(entry.second));
   if (total > 0) share_out(classes, total, labels.size());
 

@@ -20,7 +20,6 @@ using skyline::testing::same_dataset;
 using skyline::testing::sample_contents;
 using skyline::testing::ScratchFolder;
 using skyline::testing::user_error_of;
-using ::testing::HasSubstr;
 
 class DatasetFile : public ::testing::Test {
  protected:

@@ -107,6 +107,7 @@ TEST(Hdf5, AFileThatWasReplacedSinceItWasMappedIsNotReadForIt) {
 TEST(Hdf5, SeveralThreadsMayBuildImagesAtOnce) {
   std::vector<std::thread> threads;
   std::vector<std::string> files(4);
+  threads.reserve(files.size());
   for (std::string& file : files) {
     threads.emplace_back([&file] {
       Hdf5Image image("same.h5");

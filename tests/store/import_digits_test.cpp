@@ -56,7 +56,7 @@ TEST_F(ImportDigits, TheLastFifthOfEveryClassIsTheTestSet) {
   const DatasetContents contents = import_digits(path);
   EXPECT_EQ(contents.test.labels, (std::vector<std::int32_t>{3, 7, 3, 7}));
   EXPECT_EQ(contents.test.images[0], 8);
-  EXPECT_EQ(contents.test.images[3 * 64], 10);
+  EXPECT_EQ(contents.test.images[std::size_t{3} * 64], 10);
   EXPECT_EQ(contents.train.labels.size(), 16u);
 }
 

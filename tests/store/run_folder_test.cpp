@@ -30,6 +30,11 @@ using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
 using ::testing::StartsWith;
 
+/// A claim that is never given back: that of a process which is killed.
+void keep_for_ever(std::unique_ptr<RunClaim> claim) {
+  [[maybe_unused]] const RunClaim* kept = claim.release();
+}
+
 class Claim : public ::testing::Test {
  protected:
   /// Sets the heartbeat this many seconds back.
@@ -50,7 +55,7 @@ class Claim : public ::testing::Test {
   }
   /// Leaves the claim of a process that ended without giving it back.
   void leave_claim_of_a_dead_process() const {
-    wait_for_child(start_child([&] { RunClaim::take(paths).release(); }));
+    wait_for_child(start_child([&] { keep_for_ever(RunClaim::take(paths)); }));
     ASSERT_TRUE(std::filesystem::exists(paths.owner()));
   }
 
@@ -134,18 +139,18 @@ TEST_F(Claim, ThatIsUnreadableLivesByItsHeartbeat) {
 
 TEST_F(Claim, OfSeveralProcessesOneTakesAStaleFolderOver) {
   leave_claim_of_a_dead_process();
-  std::vector<pid_t> children;
-  for (int i = 0; i < 6; ++i) {
-    children.push_back(start_child([&] {
+  std::vector<pid_t> children(6);
+  for (pid_t& child : children) {
+    child = start_child([&] {
       std::string error = user_error_of([&] {
-        RunClaim::take(paths).release();
+        keep_for_ever(RunClaim::take(paths));
         ::usleep(700'000);
       });
       if (error.find("in use by") != std::string::npos ||
           error.find("taking this folder") != std::string::npos) {
         ::_exit(7);
       }
-    }));
+    });
   }
   int owners = 0;
   for (const pid_t child : children) owners += WEXITSTATUS(wait_for_child(child)) == 0 ? 1 : 0;

@@ -8,6 +8,7 @@
 #include "sample_run.hpp"
 #include "sample_weights.hpp"
 
+#include <exception>
 #include <iostream>
 
 namespace skyline::store {
@@ -55,6 +56,11 @@ int main(int argc, char** argv) {
     std::cerr << "usage: store_write_sample_files FOLDER\n";
     return 2;
   }
-  skyline::store::write_all(argv[1]);
+  try {
+    skyline::store::write_all(argv[1]);
+  } catch (const std::exception& error) {
+    std::cerr << error.what() << "\n";
+    return 1;
+  }
   return 0;
 }
