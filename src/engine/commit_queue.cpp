@@ -12,12 +12,13 @@ CommitQueue::CommitQueue(std::optional<std::size_t> window) : window_(window) {
 }
 
 std::size_t CommitQueue::room() const {
-  return window_ ? *window_ - entries_.size() : std::numeric_limits<std::size_t>::max();
+  if (window_) return *window_ - entries_.size();
+  return entries_.empty() ? std::numeric_limits<std::size_t>::max() : 0;
 }
 
 void CommitQueue::asked(objective::Trial trial) {
   require(trial.number == next_number(), "trials are not numbered in the order of asking");
-  require(room() > 0, "more trials were asked than the window allows");
+  require(!window_ || room() > 0, "more trials were asked than the window allows");
   entries_.push_back({std::move(trial), std::nullopt});
 }
 

@@ -6,6 +6,7 @@
 #include "engine/front_training.hpp"
 #include "engine/weights_keeper.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -13,6 +14,16 @@ namespace skyline::engine {
 namespace {
 
 constexpr std::chrono::milliseconds kTickInterval{100};
+
+/// When the jobs before this one had ended, in seconds of the run: its clock goes on from there.
+double replayed_seconds(const RunInputs& inputs) {
+  double last = 0;
+  if (!inputs.replay) return last;
+  for (const objective::CommittedTrial& entry : inputs.replay->entries) {
+    last = std::max(last, entry.timing.started_s + entry.timing.total_s());
+  }
+  return last;
+}
 
 }  // namespace
 
@@ -25,6 +36,7 @@ Coordinator::Coordinator(const RunInputs& inputs, RunObserver& observer, Dispatc
       accounts_(accounts),
       replay_(inputs),
       journal_(inputs, storage),
+      clock_offset_s_(replayed_seconds(inputs)),
       commits_(inputs.options.window),
       front_(inputs.objectives.objectives().size()) {}
 
@@ -56,6 +68,9 @@ void Coordinator::drive(search::Searcher& searcher, const Stage& stage) {
       searcher.tell(commit(std::move(*next)));
       ask(searcher, stage);
       worked = true;
+      // A long replay commits thousands in this loop: the claim on the folder must stay alive meanwhile.
+      storage_.rethrow_failure();
+      tick();
     }
     storage_.rethrow_failure();
     tick();
@@ -90,6 +105,7 @@ bool Coordinator::collect() {
   std::vector<Arrival> arrivals = dispatcher_.poll();
   for (Arrival& arrival : arrivals) {
     accounts_.add(arrival.timing);
+    arrival.timing.started_s += clock_offset_s_;
     commits_.arrived(std::move(arrival));
   }
   return !arrivals.empty();

@@ -49,6 +49,7 @@ class Coordinator {
   AccountBook& accounts_;
   Replay replay_;
   JournalSink journal_;
+  const double clock_offset_s_;
   CommitQueue commits_;
   search::ParetoArchive front_;  // keys: numbers of search trials
   std::vector<objective::CommittedTrial> committed_;

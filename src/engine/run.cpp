@@ -13,6 +13,7 @@
 
 #include <bit>
 #include <chrono>
+#include <exception>
 
 namespace skyline::engine {
 namespace {
@@ -56,13 +57,17 @@ RunResult run(const RunInputs& inputs, RunObserver& observer) {
   store::StorageThread storage;  // outlives the slots, which feed it
   SlotPool slots(slot_options(inputs, own, metrics, started), inputs.evaluator,
                  make_weights_sink(inputs, storage));
-  if (world.rank() == 0) return coordinate(inputs, observer, ranks, format, slots, storage, started);
-
-  serve_rounds(world, format, slots, [&storage] { storage.rethrow_failure(); });
-  storage.drain();
-  RunResult result;
-  result.account.wall_s = std::chrono::duration<double>(Clock::now() - started).count();
-  return result;
+  try {
+    if (world.rank() == 0) return coordinate(inputs, observer, ranks, format, slots, storage, started);
+    serve_rounds(world, format, slots, [&storage] { storage.rethrow_failure(); });
+    storage.drain();
+    RunResult result;
+    result.account.wall_s = std::chrono::duration<double>(Clock::now() - started).count();
+    return result;
+  } catch (const std::exception& error) {
+    if (inputs.failed) inputs.failed(error);
+    throw;
+  }
 }
 
 std::uint64_t trial_seed(std::uint64_t run_seed, space::ArchId arch, double epochs) {

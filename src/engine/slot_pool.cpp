@@ -14,6 +14,8 @@
 #include <mutex>
 #include <new>
 #include <optional>
+#include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -72,6 +74,8 @@ struct SlotPool::State : std::enable_shared_from_this<SlotPool::State> {
         queues(options.slots) {}
 
   void serve(std::size_t slot);
+  /// Stops and joins the threads that were started.
+  void end();
   std::optional<objective::Trial> next(std::size_t slot);
   void train(std::size_t slot, const objective::Trial& trial);
   void finished(Arrival arrival);
@@ -144,20 +148,32 @@ void SlotPool::State::finished(Arrival arrival) {
   results.push_back(std::move(arrival));
 }
 
+void SlotPool::State::end() {
+  {
+    const std::lock_guard lock(mutex);
+    stop = true;
+  }
+  work_came.notify_all();
+  for (std::thread& thread : threads) thread.join();
+}
+
 SlotPool::SlotPool(const SlotPoolOptions& options, objective::Evaluator& evaluator, WeightsSink weights)
     : state_(std::make_shared<State>(options, evaluator, std::move(weights))) {
-  for (std::size_t slot = 0; slot < options.slots; ++slot) {
-    state_->threads.emplace_back([state = state_.get(), slot] { state->serve(slot); });
+  try {
+    for (std::size_t slot = 0; slot < options.slots; ++slot) {
+      state_->threads.emplace_back([state = state_.get(), slot] { state->serve(slot); });
+    }
+  } catch (const std::system_error& error) {
+    const std::size_t started = state_->threads.size();
+    state_->end();
+    throw UserError("cannot start " + std::to_string(options.slots) +
+                    " slots: the system refused a thread after " + std::to_string(started) + " (" +
+                    error.what() + "); ask for fewer with --slots");
   }
 }
 
 SlotPool::~SlotPool() {
-  {
-    const std::lock_guard lock(state_->mutex);
-    state_->stop = true;
-  }
-  state_->work_came.notify_all();
-  for (std::thread& thread : state_->threads) thread.join();
+  state_->end();
 }
 
 std::size_t SlotPool::slots() const {

@@ -49,9 +49,17 @@ TEST(CommitQueue, CarriesOutcomeAndTimingWithTheTrial) {
   EXPECT_EQ(committed->timing.train_s, 4);
 }
 
-TEST(CommitQueue, HasRoomWithoutBoundWhenThereIsNoWindow) {
+TEST(CommitQueue, HasRoomForAGenerationWhenThereIsNoWindowAndNothingIsInFlight) {
   CommitQueue queue(std::nullopt);
+  EXPECT_EQ(queue.room(), std::numeric_limits<std::size_t>::max());
   queue.asked(trial(0));
+  queue.asked(trial(1));
+  EXPECT_EQ(queue.room(), 0U);
+  queue.arrived(arrival(0));
+  ASSERT_TRUE(queue.next());
+  EXPECT_EQ(queue.room(), 0U);
+  queue.arrived(arrival(1));
+  ASSERT_TRUE(queue.next());
   EXPECT_EQ(queue.room(), std::numeric_limits<std::size_t>::max());
 }
 

@@ -8,6 +8,7 @@
 #include "skyline/store/run_folder.hpp"
 
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <optional>
 #include <string>
@@ -80,6 +81,9 @@ struct RunInputs {
   store::RunPaths paths;
   std::optional<store::JournalContents> replay;  // a journal to go on from
   store::JournalHeader header;                   // of a new journal
+  /// Told of an error before the slots are waited for, which may be in the middle of a long step: may end the
+  /// process. Empty: the error is thrown when the slots have stopped.
+  std::function<void(const std::exception&)> failed = {};
 };
 
 /// Collective: the whole run. Rank 0 asks, scatters, commits, tells; every rank trains.
