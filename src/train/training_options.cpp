@@ -7,6 +7,8 @@
 namespace skyline::train {
 namespace {
 
+constexpr std::int64_t kMostThreads = 1024;  // a slot; more processors than any machine of today has
+
 double positive(const ConfigNode& node) {
   const double value = node.as_number();
   if (!(value > 0 && std::isfinite(value))) node.fail_expected("a number above 0");
@@ -26,11 +28,17 @@ double share_below_one(const ConfigNode& node) {
   return value;
 }
 
-std::int64_t whole_number(const ConfigNode& node, std::int64_t minimum) {
+double epochs_of(const ConfigNode& node) {
+  const double value = node.as_number();
+  if (!(value > 0 && value <= kMostEpochs)) node.fail_expected("a number above 0, at most a million epochs");
+  return value;
+}
+
+std::int64_t whole_number(const ConfigNode& node, std::int64_t minimum,
+                          std::int64_t maximum = std::numeric_limits<int>::max()) {
   const std::int64_t value = node.as_integer();
-  if (value < minimum || value > std::numeric_limits<int>::max()) {
-    node.fail_expected("a whole number of at least " + std::to_string(minimum));
-  }
+  if (value < minimum) node.fail_expected("a whole number of at least " + std::to_string(minimum));
+  if (value > maximum) node.fail_expected("a whole number of at most " + std::to_string(maximum));
   return value;
 }
 
@@ -117,11 +125,11 @@ TrainingOptions TrainingOptions::parse(const ConfigNode& section) {
   TrainingOptions options;
   if (section.is_null()) return options;
   section.allow_only({"epochs", "batch", "optimizer", "precision", "threads", "latency"});
-  read_if_there(section, "epochs", options.epochs, positive);
+  read_if_there(section, "epochs", options.epochs, epochs_of);
   read_if_there(section, "batch", options.batch,
                 [](const ConfigNode& node) { return whole_number(node, 1); });
   read_if_there(section, "threads", options.threads,
-                [](const ConfigNode& node) { return whole_number(node, 1); });
+                [](const ConfigNode& node) { return whole_number(node, 1, kMostThreads); });
   read_if_there(section, "optimizer", options.optimizer, parse_optimizer);
   read_if_there(section, "latency", options.latency, parse_latency);
   const ConfigNode* precision = section.find("precision");

@@ -68,6 +68,13 @@ objective::Outcome TrialRun::run() {
   if (failure_.kind == FailureKind::kStopped) {
     return failure_;
   }
+  // The last update may have been the one that diverged: no training loss was computed after it.
+  const bool validated = !setup_.split.validation.empty();
+  const bool tested = trial_.phase == objective::Phase::kFinal && !setup_.test_indices.empty();
+  if ((validated && !std::isfinite(validation.loss)) || (tested && !std::isfinite(test.loss))) {
+    return objective::Failure{FailureKind::kDiverged, "the loss on held-out data is not finite after step " +
+                                                          std::to_string(steps_done_)};
+  }
   double latency_ms = std::numeric_limits<double>::quiet_NaN();
   if (setup_.measure_latency) {
     const ScopeTimer timer(context_.timing().latency_s);

@@ -70,7 +70,7 @@ TEST(TrainingOptions, ComeBackFromTheirOwnConfig) {
 }
 
 TEST(TrainingOptions, NameWhatIsWrong) {
-  EXPECT_EQ(error_of({{"epochs", "0"}}), "a.yaml:3: training.epochs: expected a number above 0, got 0");
+  EXPECT_EQ(error_of({{"epochs", "0"}}), "a.yaml:3: training.epochs: expected a number above 0, at most a million epochs, got 0");
   EXPECT_EQ(error_of({{"batch", "0"}}),
             "a.yaml:3: training.batch: expected a whole number of at least 1, got 0");
   EXPECT_EQ(error_of({{"threads", "two"}}), "a.yaml:3: training.threads: expected a whole number, got two");

@@ -34,6 +34,9 @@ struct LatencyOptions {
   int repeats = 30;  // the median is reported
 };
 
+/// More is a typing error, and would overflow counters of steps.
+constexpr double kMostEpochs = 1e6;
+
 /// The `training` section.
 struct TrainingOptions {
   double epochs = 1;  // a fraction is honoured to the step: steps = max(1, round(epochs * steps an epoch))
