@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <iostream>
 #include <limits>
 #include <thread>
@@ -64,10 +63,8 @@ void print_space(const RunConfig& config) {
 
 void print_data(const RunConfig& config) {
   if (config.dataset == nullptr) return;
-  const auto held_out =
-      std::llround(config.data.validation * static_cast<double>(config.dataset->train().count()));
   std::cout << "# data: " << config.data.file << ": " << config.dataset->train().count()
-            << " training images (" << held_out << " of them held out for validation), "
+            << " training images (" << config.split.validation.size() << " of them held out for validation), "
             << config.dataset->test().count() << " test images, " << space::to_text(config.data.shape.input)
             << ", " << config.data.shape.classes << " classes\n";
 }

@@ -6,7 +6,6 @@
 #include "skyline/core/random.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -49,6 +48,16 @@ void check_data_hash(const ConfigNode& section, const store::Dataset& dataset) {
                  expected->as_text() + ": not the same data");
 }
 
+store::SplitIndices split_data(const ConfigNode& section, const RunConfig& config) {
+  try {
+    return store::stratified_split(config.dataset->train().labels, config.data.validation,
+                                   derive_seed(config.engine.seed, "validation split"));
+  } catch (const UserError& error) {
+    const ConfigNode* share = section.find("validation");
+    (share != nullptr ? *share : section).fail(error.what());
+  }
+}
+
 void read_data(const ConfigNode& root, bool verify_data, RunConfig& config) {
   const ConfigNode& section = root.at("data");
   section.allow_only({"file", "validation", "normalization", "sha256", "shape", "classes"});
@@ -64,6 +73,7 @@ void read_data(const ConfigNode& root, bool verify_data, RunConfig& config) {
     data.file = file->as_text();
     config.dataset = store::Dataset::open(data.file, verify_data);
     check_data_hash(section, *config.dataset);
+    config.split = split_data(section, config);
     data.shape = {config.dataset->shape(), static_cast<std::int64_t>(config.dataset->class_names().size())};
     return;
   }
@@ -93,7 +103,9 @@ const char* to_text(engine::KeepWeights keep) {
 
 double read_epochs(const ConfigNode& node) {
   const double epochs = node.as_number();
-  if (!(epochs > 0 && std::isfinite(epochs))) node.fail_expected("a number of epochs above 0");
+  if (!(epochs > 0 && epochs <= train::kMostEpochs)) {
+    node.fail_expected("a number of epochs above 0, at most a million");
+  }
   return epochs;
 }
 
@@ -188,9 +200,7 @@ std::unique_ptr<objective::Evaluator> RunConfig::make_evaluator() const {
   if (synthetic) return evaluate::make_synthetic_evaluator(*synthetic);
   const auto needed = objectives.measured_needed();
   const bool latency = std::find(needed.begin(), needed.end(), "latency_ms") != needed.end();
-  store::SplitIndices split = store::stratified_split(dataset->train().labels, data.validation,
-                                                      derive_seed(engine.seed, "validation split"));
-  return train::make_training_evaluator(*training, data.normalization, dataset, std::move(split), latency);
+  return train::make_training_evaluator(*training, data.normalization, dataset, split, latency);
 }
 
 std::string first_identity_difference(const ConfigNode& left, const ConfigNode& right) {

@@ -31,13 +31,39 @@ struct PreparedRun {
   std::optional<store::JournalContents> replay;
 };
 
+void check_not_started(const store::RunPaths& paths, const SearchArguments& arguments) {
+  if (arguments.resume || !store::exists(paths.journal())) return;
+  throw UserError(paths.root.string() +
+                  " holds a run already: add --resume to go on with it, or name another folder");
+}
+
 void check_same_run(const store::RunPaths& paths, const RunConfig& config, const std::string& asked_in) {
-  const ConfigNode recorded = load_yaml_file(paths.config());
-  const std::string key = first_identity_difference(recorded, config.resolved);
+  const std::string key = first_identity_difference(load_yaml_file(paths.config()), config.resolved);
   if (key.empty()) return;
   throw UserError("--resume " + paths.root.string() + ": `" + key + "` differs between " +
                   paths.config().string() + " and " + asked_in +
                   "; resume with the configuration that the run was started with");
+}
+
+store::JournalContents read_own_journal(const store::RunPaths& paths, const RunConfig& config) {
+  store::JournalContents contents = store::read_journal(paths.journal(), config.space);
+  if (contents.header.config_hash != config.identity_hash()) {
+    throw UserError(paths.journal().string() + ": was not written with " + paths.config().string() +
+                    ", which has been changed since; restore it, or start a run in another folder");
+  }
+  if (contents.header.skyline_version != SKYLINE_VERSION) {
+    log::warning(paths.journal().string() + ": was begun by version " + contents.header.skyline_version +
+                 ", this is " + SKYLINE_VERSION);
+  }
+  if (contents.torn_tail) log::warning(paths.journal().string() + ": dropped a torn last line");
+  log::info("resuming: " + std::to_string(contents.entries.size()) + " trials are in the journal");
+  return contents;
+}
+
+void clean_up(const store::RunPaths& paths) {
+  const std::size_t removed =
+      store::remove_temporaries(paths.root) + store::remove_temporaries(paths.root / "weights");
+  if (removed > 0) log::warning("removed " + std::to_string(removed) + " unfinished files of an earlier job");
 }
 
 PreparedRun prepare(const SearchArguments& arguments) {
@@ -45,28 +71,20 @@ PreparedRun prepare(const SearchArguments& arguments) {
   for (const std::string& assignment : arguments.overrides) apply_override(root, assignment);
   const store::RunPaths paths{arguments.run};
   PreparedRun prepared{RunConfig::parse(root, true), nullptr, std::nullopt};
-  const bool exists = std::filesystem::exists(paths.journal());
-  if (exists && !arguments.resume) {
-    throw UserError(paths.root.string() +
-                    " holds a run already: add --resume to go on with it, or name another folder");
-  }
+  check_not_started(paths, arguments);  // before the folder is touched
   prepared.claim = store::RunClaim::take(paths);
+  check_not_started(paths, arguments);  // another job may have come and gone in between
   log::start({.file = paths.log().string(),
               .prefix = "",
               .terminal_level = arguments.quiet ? log::Level::kWarning : log::Level::kInfo});
-  const std::size_t removed =
-      store::remove_temporaries(paths.root) + store::remove_temporaries(paths.root / "weights");
-  if (removed > 0) log::warning("removed " + std::to_string(removed) + " unfinished files of an earlier job");
-  if (!exists) {
-    if (arguments.resume)
-      log::info("nothing to resume in " + paths.root.string() + ": starting from the beginning");
-    store::publish_file(paths.config(), to_yaml(prepared.config.resolved));
-    return prepared;
+  clean_up(paths);
+  if (store::exists(paths.journal())) {
+    check_same_run(paths, prepared.config, arguments.config.string());
+    prepared.replay = read_own_journal(paths, prepared.config);
+  } else if (arguments.resume) {
+    log::info("nothing to resume in " + paths.root.string() + ": starting from the beginning");
   }
-  check_same_run(paths, prepared.config, arguments.config.string());
-  prepared.replay = store::read_journal(paths.journal(), prepared.config.space);
-  if (prepared.replay->torn_tail) log::warning(paths.journal().string() + ": dropped a torn last line");
-  log::info("resuming: " + std::to_string(prepared.replay->entries.size()) + " trials are in the journal");
+  store::publish_file(paths.config(), to_yaml(prepared.config.resolved));
   return prepared;
 }
 
@@ -135,68 +153,9 @@ void print_results(const store::RunPaths& paths, const report::ReportInputs& inp
             << " failed), results in " << paths.root.string() << std::endl;
 }
 
-engine::RunResult run_engine(comm::Environment& environment, const SearchArguments& arguments,
-                             const RunConfig& config, objective::Evaluator& evaluator,
-                             PreparedRun* prepared) {
-  engine::EngineOptions options = config.engine;
-  options.coordinator_only = arguments.coordinator_only;
-  options.slots = arguments.slots;
-  const store::RunPaths paths{arguments.run};
-  const store::JournalHeader header{.skyline_version = SKYLINE_VERSION,
-                                    .config_hash = config.identity_hash(),
-                                    .seed = options.seed,
-                                    .metrics = evaluator.metrics()};
-  engine::RunInputs inputs{environment, config.space, config.objectives, evaluator, config.search,
-                           options,     paths,        std::nullopt,      header};
-  if (prepared == nullptr) {
-    SilentObserver silent;
-    return engine::run(inputs, silent);
-  }
-  inputs.replay = std::move(prepared->replay);
-  const bool terminal = !arguments.quiet && isatty(STDERR_FILENO) == 1;
-  ClaimedProgress progress(
-      report::make_progress(paths, config.objectives, config.space, header.metrics, terminal),
-      *prepared->claim);
-  return engine::run(inputs, progress);
-}
-
 /// How a rank signs what it writes, e.g. "[rank 3 node07]".
 std::string rank_name(comm::Environment& environment) {
   return "[rank " + std::to_string(environment.world().rank()) + " " + environment.place().host + "]";
-}
-
-int search_on_ranks(comm::Environment& environment, const SearchArguments& arguments) {
-  comm::Communicator& world = environment.world();
-  const bool coordinator = world.rank() == kCoordinator;
-  std::optional<PreparedRun> prepared;
-  std::string resolved;  // empty: rank 0 found the input wrong and has said so
-  if (!coordinator) log::start({.file = "", .prefix = rank_name(environment)});
-  if (coordinator) {
-    try {
-      prepared = prepare(arguments);
-      resolved = to_yaml(prepared->config.resolved);
-      log::info(environment.describe());
-    } catch (const UserError& error) {
-      std::cerr << "skyline: " << error.what() << std::endl;
-    }
-  }
-  resolved = comm::broadcast_text(world, std::move(resolved), kCoordinator);
-  if (resolved.empty()) return kExitUserError;
-  const store::RunPaths paths{arguments.run};
-  RunConfig config = coordinator ? std::move(prepared->config)
-                                 : RunConfig::parse(load_yaml_text(resolved, paths.config().string()),
-                                                    environment.place().local_rank == 0);
-  const auto evaluator = config.make_evaluator();
-  const engine::RunResult result =
-      run_engine(environment, arguments, config, *evaluator, coordinator ? &*prepared : nullptr);
-  if (coordinator) {
-    const std::vector<std::string> metrics = evaluator->metrics();
-    const report::ReportInputs inputs{config.space, config.objectives, metrics, result.committed,
-                                      result.on_front};
-    write_results(paths, config, inputs);
-    print_results(paths, inputs, result);
-  }
-  return kExitDone;
 }
 
 int end_all_ranks(comm::Environment& environment, const std::string& message, int exit_code) {
@@ -207,6 +166,120 @@ int end_all_ranks(comm::Environment& environment, const std::string& message, in
   return exit_code;
 }
 
+int end_all_ranks(comm::Environment& environment, const std::exception& error) {
+  if (dynamic_cast<const UserError*>(&error) != nullptr) {
+    return end_all_ranks(environment, error.what(), kExitUserError);
+  }
+  return end_all_ranks(environment, std::string("internal error: ") + error.what(), kExitBug);
+}
+
+/// Collective: whether all ranks can go on. The first rank's problem, if any, is printed once.
+bool all_ready(comm::Environment& environment, const std::string& problem) {
+  comm::Communicator& world = environment.world();
+  const std::vector<std::string> problems = comm::gather_texts(world, problem, kCoordinator);
+  const auto first =
+      std::find_if(problems.begin(), problems.end(), [](const auto& text) { return !text.empty(); });
+  if (first != problems.end()) std::cerr << "skyline: " << *first << std::endl;
+  return comm::broadcast_text(world, first == problems.end() ? "go" : "stop", kCoordinator) == "go";
+}
+
+engine::RunInputs make_inputs(comm::Environment& environment, const SearchArguments& arguments,
+                              const RunConfig& config, objective::Evaluator& evaluator) {
+  engine::EngineOptions options = config.engine;
+  options.coordinator_only = arguments.coordinator_only;
+  options.slots = arguments.slots;
+  const store::JournalHeader header{.skyline_version = SKYLINE_VERSION,
+                                    .config_hash = config.identity_hash(),
+                                    .seed = options.seed,
+                                    .metrics = evaluator.metrics()};
+  return {.environment = environment,
+          .space = config.space,
+          .objectives = config.objectives,
+          .evaluator = evaluator,
+          .search = config.search,
+          .options = options,
+          .paths = store::RunPaths{arguments.run},
+          .replay = std::nullopt,
+          .header = header,
+          .failed = [&environment](const std::exception& error) { end_all_ranks(environment, error); }};
+}
+
+/// The weights of front members that a later job can no longer find, by name.
+void warn_of_missing_weights(const store::RunPaths& paths, const RunConfig& config,
+                             const engine::RunResult& result) {
+  if (config.engine.keep_weights == engine::KeepWeights::kNone || config.synthetic) return;
+  for (std::size_t i = 0; i < result.committed.size(); ++i) {
+    if (!result.on_front[i]) continue;
+    const auto file = paths.weights(space::to_text(result.committed[i].trial.architecture().id));
+    if (!store::exists(file)) log::warning("missing weights of a front member: " + file.string());
+  }
+}
+
+void search_as_coordinator(engine::RunInputs inputs, PreparedRun prepared, const RunConfig& config,
+                           bool quiet) {
+  inputs.replay = std::move(prepared.replay);
+  const bool terminal = !quiet && isatty(STDERR_FILENO) == 1;
+  const std::vector<std::string> metrics = inputs.header.metrics;
+  // The end of the progress says "finished" to `skyline status`: it comes after the results are on disk.
+  auto progress = std::make_unique<ClaimedProgress>(
+      report::make_progress(inputs.paths, config.objectives, config.space, metrics, terminal),
+      *prepared.claim);
+  const engine::RunResult result = engine::run(inputs, *progress);
+  const report::ReportInputs outputs{config.space, config.objectives, metrics, result.committed,
+                                     result.on_front};
+  write_results(inputs.paths, config, outputs);
+  progress.reset();
+  warn_of_missing_weights(inputs.paths, config, result);
+  print_results(inputs.paths, outputs, result);
+}
+
+/// Rank 0's preparation and its resolved configuration on every rank; an empty text: rank 0 found the input
+/// wrong.
+std::string share_configuration(comm::Environment& environment, const SearchArguments& arguments,
+                                std::optional<PreparedRun>& prepared) {
+  std::string resolved;
+  if (environment.world().rank() == kCoordinator) {
+    try {
+      prepared = prepare(arguments);
+      resolved = to_yaml(prepared->config.resolved);
+      log::info(environment.describe());
+    } catch (const UserError& error) {
+      std::cerr << "skyline: " << error.what() << std::endl;
+    }
+  } else {
+    log::start({.file = "", .prefix = rank_name(environment)});
+  }
+  return comm::broadcast_text(environment.world(), std::move(resolved), kCoordinator);
+}
+
+int search_on_ranks(comm::Environment& environment, const SearchArguments& arguments) {
+  std::optional<PreparedRun> prepared;
+  const std::string resolved = share_configuration(environment, arguments, prepared);
+  if (resolved.empty()) return kExitUserError;
+  RunConfig config;
+  std::string problem;
+  if (prepared) {
+    config = prepared->config;
+  } else {
+    try {
+      const std::string name = store::RunPaths{arguments.run}.config().string();
+      config = RunConfig::parse(load_yaml_text(resolved, name), environment.place().local_rank == 0);
+    } catch (const UserError& error) {
+      problem = rank_name(environment) + " " + error.what();
+    }
+  }
+  if (!all_ready(environment, problem)) return kExitUserError;
+  const auto evaluator = config.make_evaluator();
+  engine::RunInputs inputs = make_inputs(environment, arguments, config, *evaluator);
+  if (prepared) {
+    search_as_coordinator(std::move(inputs), std::move(*prepared), config, arguments.quiet);
+  } else {
+    SilentObserver silent;
+    engine::run(inputs, silent);
+  }
+  return kExitDone;
+}
+
 }  // namespace
 
 int run_search(const SearchArguments& arguments) {
@@ -215,10 +288,8 @@ int run_search(const SearchArguments& arguments) {
     const int code = search_on_ranks(*environment, arguments);
     log::stop();
     return code;
-  } catch (const UserError& error) {
-    return end_all_ranks(*environment, error.what(), kExitUserError);
   } catch (const std::exception& error) {
-    return end_all_ranks(*environment, std::string("internal error: ") + error.what(), kExitBug);
+    return end_all_ranks(*environment, error);
   }
 }
 

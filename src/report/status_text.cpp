@@ -25,7 +25,7 @@ std::size_t journal_trials(const std::filesystem::path& path) {
 }
 
 std::optional<RunStatus> read_status(const store::RunPaths& paths) {
-  if (!std::filesystem::exists(paths.status_json())) return std::nullopt;
+  if (!store::exists(paths.status_json())) return std::nullopt;
   return RunStatus::parse(store::read_file(paths.status_json()), paths.status_json().string());
 }
 
@@ -89,7 +89,7 @@ std::string details(const RunStatus& status, std::size_t in_journal, bool active
 }  // namespace
 
 std::string status_text(const store::RunPaths& paths) {
-  if (!std::filesystem::exists(paths.journal())) {
+  if (!store::exists(paths.journal())) {
     throw UserError(paths.root.string() + ": not a run folder (no journal.jsonl)");
   }
   const std::size_t in_journal = journal_trials(paths.journal());

@@ -57,6 +57,13 @@ std::size_t remove_temporaries(const std::filesystem::path& folder) {
   return removed;
 }
 
+bool exists(const std::filesystem::path& path) {
+  std::error_code failure;
+  const bool there = std::filesystem::exists(path, failure);
+  if (failure) throw UserError("cannot look at " + path.string() + ": " + failure.message());
+  return there;
+}
+
 std::string read_file(const std::filesystem::path& path) {
   const FileDescriptor file = open_file(path, O_RDONLY);
   struct stat status {};

@@ -5,7 +5,9 @@ import subprocess
 import time
 import unittest
 
-from skyline_runs import MPIEXEC, PROGRAM, RunsCase, small_digits
+from skyline_runs import MPIEXEC, PROGRAM, SOURCE, RunsCase, read_json, small_digits
+
+SYNTHETIC = [SOURCE / "configs/synthetic.yaml"]
 
 
 class Errors(RunsCase):
@@ -52,6 +54,23 @@ class Errors(RunsCase):
         (self.folder / "file").write_text("in the way")
         self.assertIn("file/run", self.refused("search", *small_digits(self.digits), "--run", "file/run", ranks=2))
 
+    def test_a_run_folder_that_cannot_be_looked_into_is_a_users_error(self):
+        self.assertIn("File name too long", self.refused("search", *small_digits(self.digits), "--run", "x" * 300))
+
+    def test_more_slots_than_the_system_has_threads_for_are_refused(self):
+        done = subprocess.run(["bash", "-c", 'ulimit -v 3000000; exec "$@"', "bash", *self.command(
+            "search", *SYNTHETIC, "--run", "threads", "--slots", 100000)], capture_output=True, text=True, cwd=self.folder,
+            timeout=60)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("cannot start 100000 slots", done.stderr)
+
+    def test_networks_that_end_in_nan_are_failed_trials_and_never_on_the_front(self):
+        self.skyline("search", *small_digits(self.digits), "--set", "training.epochs=0.01", "--set",
+                     "training.optimizer.adam.learning_rate=3.0e38", "--run", "nan")
+        trials = read_json(self.folder / "nan/models.json")["trials"]
+        self.assertEqual({trial["status"] for trial in trials}, {"diverged"})
+        self.assertEqual(read_json(self.folder / "nan/pareto.json")["front"], [])
+
     def test_status_of_something_else_says_so(self):
         self.assertIn("not a run folder", self.refused("status", "."))
 
@@ -64,12 +83,13 @@ class Errors(RunsCase):
             place.mkdir()
         (here / "digits.h5").write_bytes(self.digits.read_bytes())
         search = [str(part) for part in [PROGRAM, "search", *small_digits("digits.h5"), "--run", self.folder / "e"]]
-        command = [MPIEXEC, "--oversubscribe", "-np", "1", "-wdir", str(here), *search, ":", "-np", "1", "-wdir",
+        command = [MPIEXEC, "--oversubscribe", "-np", "1", "-wdir", str(here), *search, ":", "-np", "2", "-wdir",
                    str(there), *search]
         started = time.monotonic()
         done = subprocess.run(command, capture_output=True, text=True, timeout=60)
         self.assertEqual(done.returncode, 2, done.stderr)
         self.assertEqual(done.stderr.count("skyline: [rank 1 "), 1, done.stderr)
+        self.assertEqual(done.stderr.count("skyline: "), 1, "rank 2's message of the same cause is not repeated")
         self.assertIn("digits.h5", done.stderr)
         self.assertLess(time.monotonic() - started, 30)
 

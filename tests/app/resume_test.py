@@ -1,5 +1,6 @@
 """A run that is killed, cut or damaged, and what --resume makes of it."""
 
+import hashlib
 import os
 import random
 import re
@@ -13,6 +14,11 @@ from skyline_runs import SOURCE, RunsCase
 # Slow enough to be killed in the middle, quick enough for a test.
 CONFIG = [SOURCE / "configs/synthetic.yaml", "--set", "synthetic.seconds_per_gflop=0.3", "--set",
           "synthetic.failure_rate=0.1", "--set", "search.iterations=3", "--set", "final.epochs=2"]
+
+
+# The first digits of the SHA-256 of the journal, without its header, of configs/synthetic.yaml with its seed: the signature
+# of the search's behaviour. A commit that changes it says so, and why.
+SIGNATURE = "6b08c59a905466a4"
 
 
 class Resume(RunsCase):
@@ -46,6 +52,14 @@ class Resume(RunsCase):
             leftovers = [path.name for path in (self.folder / run).rglob("*.tmp.*")]
             self.assertEqual(leftovers, [])
 
+    def test_the_search_behaves_as_its_signature_says_for_any_number_of_ranks(self):
+        for ranks in (0, 1, 2, 3):
+            run = f"signature{ranks}"
+            self.skyline("search", SOURCE / "configs/synthetic.yaml", "--set", "synthetic.seconds_per_gflop=0", "--run",
+                         run, ranks=ranks)
+            trials = self.canonical(run).split("\n", 1)[1]
+            self.assertEqual(hashlib.sha256(trials.encode()).hexdigest()[:16], SIGNATURE, run)
+
     def test_a_torn_last_line_is_dropped_and_reported(self):
         journal = self.copy_of_whole("torn")
         lines = journal.read_bytes().splitlines(keepends=True)
@@ -67,6 +81,25 @@ class Resume(RunsCase):
         self.copy_of_whole("other")
         done = self.skyline("search", *CONFIG, "--set", "search.max_unseen=5", "--run", "other", "--resume", expect=2)
         self.assertIn("`search.max_unseen` differs", done.stderr)
+
+    def test_a_config_yaml_that_was_edited_is_refused(self):
+        journal = self.copy_of_whole("edited")
+        config = journal.parent / "config.yaml"
+        config.write_text(config.read_text().replace("failure_rate: 0.1", "failure_rate: 0.2"))
+        done = self.skyline("search", *CONFIG, "--set", "synthetic.failure_rate=0.2", "--run", "edited", "--resume", expect=2)
+        self.assertRegex(done.stderr, r"was not written with .*config\.yaml")
+
+    def test_the_clock_of_a_resumed_run_goes_on(self):
+        journal = self.copy_of_whole("clock")
+        lines = journal.read_bytes().splitlines(keepends=True)
+        journal.write_bytes(b"".join(lines[:10]))
+        self.skyline("search", *CONFIG, "--run", "clock", "--resume")
+        times = [float(text) for text in re.findall(r'"started_s":([0-9.e-]+)', journal.read_text())]
+        self.assertGreaterEqual(min(times[9:]), max(times[:9]))
+
+    def test_a_random_search_does_not_flood_the_coordinator(self):
+        self.skyline("search", *CONFIG, "--set", "search={algorithm: random, trials: 60}", "--run", "random", ranks=2)
+        self.assertEqual(self.canonical("random").count('"phase":"search"'), 60)
 
     def test_a_second_job_in_the_folder_is_refused_while_the_first_lives(self):
         process = self.start("busy", 1)

@@ -29,6 +29,7 @@ struct DataOptions {
 struct RunConfig {
   DataOptions data;
   std::shared_ptr<const store::Dataset> dataset;  // null without a file
+  store::SplitIndices split;                      // of its training set; empty without a file
   space::SearchSpace space;
   std::optional<train::TrainingOptions> training;       // either this
   std::optional<evaluate::SyntheticOptions> synthetic;  // or that

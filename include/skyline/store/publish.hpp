@@ -22,6 +22,10 @@ bool publish_new_file(const std::filesystem::path& path, std::string_view text);
 /// that are gone, and those of other hosts that are older than 60 s. Returns how many.
 std::size_t remove_temporaries(const std::filesystem::path& folder);
 
+/// Whether there is something of that name. @throws UserError if that cannot be told (no permission, name too
+/// long)
+bool exists(const std::filesystem::path& path);
+
 /// The whole file. @throws UserError ("cannot read ...: No such file or directory")
 std::string read_file(const std::filesystem::path& path);
 
