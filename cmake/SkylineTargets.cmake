@@ -7,7 +7,9 @@ target_compile_options(skyline_flags INTERFACE
   # GCC 12 and 13 warn falsely on `"text" + std::string` (GCC bug 105651).
   $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
 if(SKYLINE_SANITIZE)
-  target_compile_options(skyline_flags INTERFACE -fsanitize=${SKYLINE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=undefined)
+  # Instrumented code makes GCC 12 warn falsely of uninitialized std::optional and std::variant members.
+  target_compile_options(skyline_flags INTERFACE -fsanitize=${SKYLINE_SANITIZE} -fno-omit-frame-pointer
+    -fno-sanitize-recover=undefined $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
   target_link_options(skyline_flags INTERFACE -fsanitize=${SKYLINE_SANITIZE})
 endif()
 
