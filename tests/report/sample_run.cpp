@@ -1,5 +1,6 @@
 #include "report/sample_run.hpp"
 
+#include "support/cnn_space.hpp"
 #include "support/yaml_config.hpp"
 
 #include <cmath>
@@ -11,27 +12,12 @@
 namespace skyline::testing {
 namespace {
 
-constexpr const char* kSpace = R"(
-parameters:
-  depth:  {range: [1, 12]}
-  kernel: {choice: [1, 3, 5, 7]}
-  width:  {choice: [16, 32, 64, 128]}
-network:
-  - repeat: $depth
-    body:
-      - conv2d: {channels: $width, kernel: $kernel, padding: same}
-      - batch_norm
-      - relu
-  - global_average_pool
-  - linear: {features: $classes}
-)";
-
 constexpr std::uint64_t kIdDigits = 0x1111111111111111;
 
 }  // namespace
 
 space::SearchSpace sample_space() {
-  return space::SearchSpace::parse(config_from_yaml(kSpace, "space.yaml", "space"), {{1, 8, 8}, 10});
+  return space::SearchSpace::parse(config_from_yaml(kCnnSpace, "space.yaml", "space"), {{1, 8, 8}, 10});
 }
 
 std::vector<std::string> sample_metrics() {

@@ -2,6 +2,7 @@
 
 #include "skyline/search/searcher.hpp"
 
+#include "support/cnn_space.hpp"
 #include "support/yaml_config.hpp"
 
 #include <algorithm>
@@ -15,21 +16,7 @@ namespace skyline::testing {
 
 /// The reference system's space: 192 architectures of a small CNN on 1x28x28 images of 10 classes.
 inline space::SearchSpace archai_space(double mutation_probability = 0.3) {
-  const ConfigNode section = config_from_yaml(R"(
-parameters:
-  depth:  {range: [1, 12]}
-  kernel: {choice: [1, 3, 5, 7]}
-  width:  {choice: [16, 32, 64, 128]}
-network:
-  - repeat: $depth
-    body:
-      - conv2d: {channels: $width, kernel: $kernel, padding: same}
-      - batch_norm
-      - relu
-  - global_average_pool
-  - linear: {features: $classes}
-)",
-                                              "space.yaml", "space");
+  const ConfigNode section = config_from_yaml(kCnnSpace, "space.yaml", "space");
   return space::SearchSpace::parse(section, {{1, 28, 28}, 10}, mutation_probability);
 }
 

@@ -2,6 +2,7 @@
 
 #include "skyline/space/search_space.hpp"
 
+#include "support/cnn_space.hpp"
 #include "support/yaml_config.hpp"
 
 #include <string>
@@ -10,20 +11,7 @@ namespace skyline::space {
 
 inline const DataShape kMnist{{1, 28, 28}, 10};
 
-inline const std::string kCnnSpace = R"(
-parameters:
-  depth:  {range: [1, 12]}
-  kernel: {choice: [1, 3, 5, 7]}
-  width:  {choice: [16, 32, 64, 128]}
-network:
-  - repeat: $depth
-    body:
-      - conv2d: {channels: $width, kernel: $kernel, padding: same}
-      - batch_norm
-      - relu
-  - global_average_pool
-  - linear: {features: $classes}
-)";
+using skyline::testing::kCnnSpace;
 
 inline SearchSpace space_from_yaml(const std::string& text, const DataShape& data = kMnist) {
   return SearchSpace::parse(skyline::testing::config_from_yaml(text, "a.yaml", "space"), data);
