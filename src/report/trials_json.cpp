@@ -128,7 +128,9 @@ Json trial_json(const store::RunPaths& paths, const ReportInputs& inputs, const 
   json["origin"] = objective::to_text(trial.proposal.origin);
   json["parents"] = trial.proposal.parents;
   json["on_front"] = static_cast<bool>(inputs.on_front[index]);
-  if (store::exists(paths.weights(id))) json["weights"] = "weights/" + id + ".h5";
+  // A file of a failed trial's architecture can only be of another trial.
+  if (failure_of(committed) == nullptr && store::exists(paths.weights(id)))
+    json["weights"] = "weights/" + id + ".h5";
   const auto full_training = finals.find(architecture.id);
   if (trial.phase == objective::Phase::kSearch && full_training != finals.end()) {
     json["final"] = final_json(inputs.committed[full_training->second], inputs.metrics);

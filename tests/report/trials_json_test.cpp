@@ -103,6 +103,17 @@ TEST(ModelsJson, HoldsEveryTrialInOrderFailedOnesToo) {
   EXPECT_FALSE(trials[4].contains("final"));
 }
 
+TEST(ModelsJson, NamesNoWeightsForAFailedTrialOfAnArchitectureThatHasSome) {
+  const testing::SampleRun run;
+  const testing::SampleFolder folder;
+  const ordered_json trials = models_of(run, folder).at("trials");
+  folder.write(folder.paths().weights(trials[5].at("arch_id")), "weights of the search trial");
+  const ordered_json again = models_of(run, folder).at("trials");
+  EXPECT_EQ(again[0].at("arch_id"), again[5].at("arch_id"));
+  EXPECT_TRUE(again[0].contains("weights"));
+  EXPECT_FALSE(again[5].contains("weights"));
+}
+
 TEST(ModelsJson, WritesNullForParametersThatTheNetworkDoesNotUseAndForInfinity) {
   testing::SampleRun run;
   auto architecture = std::make_shared<space::Architecture>(run.committed[0].trial.architecture());
