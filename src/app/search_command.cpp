@@ -184,7 +184,8 @@ bool all_ready(comm::Environment& environment, const std::string& problem) {
 }
 
 engine::RunInputs make_inputs(comm::Environment& environment, const SearchArguments& arguments,
-                              const RunConfig& config, objective::Evaluator& evaluator) {
+                              const RunConfig& config, objective::Evaluator& evaluator,
+                              store::StorageThread& storage) {
   engine::EngineOptions options = config.engine;
   options.coordinator_only = arguments.coordinator_only;
   options.slots = arguments.slots;
@@ -201,6 +202,7 @@ engine::RunInputs make_inputs(comm::Environment& environment, const SearchArgume
           .paths = store::RunPaths{arguments.run},
           .replay = std::nullopt,
           .header = header,
+          .storage = storage,
           .failed = [&environment](const std::exception& error) { end_all_ranks(environment, error); }};
 }
 
@@ -270,7 +272,8 @@ int search_on_ranks(comm::Environment& environment, const SearchArguments& argum
   }
   if (!all_ready(environment, problem)) return kExitUserError;
   const auto evaluator = config.make_evaluator();
-  engine::RunInputs inputs = make_inputs(environment, arguments, config, *evaluator);
+  store::StorageThread storage;
+  engine::RunInputs inputs = make_inputs(environment, arguments, config, *evaluator, storage);
   if (prepared) {
     search_as_coordinator(std::move(inputs), std::move(*prepared), config, arguments.quiet);
   } else {

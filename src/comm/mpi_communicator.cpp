@@ -36,6 +36,8 @@ class MpiRequest final : public Request {
   MPI_Request request_ = MPI_REQUEST_NULL;  // null again once complete
 };
 
+constexpr int kTag = 0;  // collectives have channels of their own
+
 /// MPI counts are int.
 int checked_count(std::size_t bytes) {
   if (bytes > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
@@ -96,6 +98,22 @@ std::unique_ptr<Request> MpiCommunicator::gather(std::span<const std::byte> mine
 std::unique_ptr<Request> MpiCommunicator::barrier() {
   auto request = std::make_unique<MpiRequest>();
   check_mpi(MPI_Ibarrier(handle_.get(), request->handle()), "MPI_Ibarrier");
+  return request;
+}
+
+std::unique_ptr<Request> MpiCommunicator::send(std::span<const std::byte> bytes, int to) {
+  auto request = std::make_unique<MpiRequest>();
+  check_mpi(MPI_Isend(bytes.data(), checked_count(bytes.size()), MPI_BYTE, to, kTag, handle_.get(),
+                      request->handle()),
+            "MPI_Isend");
+  return request;
+}
+
+std::unique_ptr<Request> MpiCommunicator::receive(std::span<std::byte> bytes, int from) {
+  auto request = std::make_unique<MpiRequest>();
+  check_mpi(MPI_Irecv(bytes.data(), checked_count(bytes.size()), MPI_BYTE, from, kTag, handle_.get(),
+                      request->handle()),
+            "MPI_Irecv");
   return request;
 }
 

@@ -29,6 +29,8 @@ class MpiCommunicator final : public Communicator {
   std::unique_ptr<Request> gather(std::span<const std::byte> mine, std::span<std::byte> all,
                                   int root) override;
   std::unique_ptr<Request> barrier() override;
+  std::unique_ptr<Request> send(std::span<const std::byte> bytes, int to) override;
+  std::unique_ptr<Request> receive(std::span<std::byte> bytes, int from) override;
 
   /// Forgets the handle instead of freeing it: for a process that ends without MPI_Finalize.
   void abandon() { handle_.release(); }

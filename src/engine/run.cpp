@@ -54,7 +54,7 @@ RunResult run(const RunInputs& inputs, RunObserver& observer) {
 
   const std::size_t metrics = inputs.evaluator.metrics().size();
   const RoundFormat format{TrialRecord(inputs.space), ResultRecord(metrics), ranks.most_slots};
-  store::StorageThread storage;  // outlives the slots, which feed it
+  store::StorageThread& storage = inputs.storage;
   SlotPool slots(slot_options(inputs, own, metrics, started), inputs.evaluator,
                  make_weights_sink(inputs, storage));
   try {

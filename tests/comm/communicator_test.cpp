@@ -6,6 +6,7 @@
 #include "support/mpi_test.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <numeric>
@@ -129,6 +130,33 @@ TEST_F(CommunicatorTest, PlacesEveryRankOnProcessorsOfItsOwn) {
   const auto firsts = gather_texts(world(), std::to_string(place.processors.front()), 0);
   const std::set<std::string> different(firsts.begin(), firsts.end());
   EXPECT_EQ(different.size(), std::min(of_all_ranks.size(), rank() == 0 ? ranks() : 0));
+}
+
+TEST_F(CommunicatorTest, DeliversMessagesBetweenTwoRanksInTheOrderOfSending) {
+  if (size() == 1) {
+    if (testing::environment().describe() == "one process, no MPI") {
+      std::byte byte{};
+      EXPECT_THROW(world().send(std::span(&byte, 1), 0), InternalError);
+    }
+    return;
+  }
+  const int last = size() - 1;
+  std::array<std::byte, 2> values{std::byte{7}, std::byte{9}};
+  if (rank() == last) {
+    const auto first = world().send(std::span(values).subspan(0, 1), 0);
+    const auto second = world().send(std::span(values).subspan(1, 1), 0);
+    wait(*world().barrier());  // messages and collectives do not get in each other's way
+    wait(*first);
+    wait(*second);
+  } else if (rank() == 0) {
+    wait(*world().barrier());
+    std::array<std::byte, 2> got{};
+    wait(*world().receive(std::span(got).subspan(0, 1), last));
+    wait(*world().receive(std::span(got).subspan(1, 1), last));
+    EXPECT_EQ(got, values);
+  } else {
+    wait(*world().barrier());
+  }
 }
 
 TEST_F(CommunicatorTest, DescribesItself) {

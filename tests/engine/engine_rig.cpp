@@ -103,8 +103,9 @@ RigRun run_in(comm::Environment& environment, const std::filesystem::path& root,
   header.config_hash = "0";
   header.seed = spec.options.seed;
   header.metrics = evaluator.metrics();
+  store::StorageThread storage;
   RunInputs inputs{environment,  test_space(), test_objectives(), evaluator, spec.search,
-                   spec.options, paths,        std::nullopt,      header};
+                   spec.options, paths,        std::nullopt,      header,    storage};
   if (environment.world().rank() == 0) {
     std::filesystem::create_directories(root / "weights");
     if (resume) inputs.replay = store::read_journal(paths.journal(), test_space());

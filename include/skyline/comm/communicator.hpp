@@ -33,6 +33,12 @@ class Communicator {
   virtual std::unique_ptr<Request> gather(std::span<const std::byte> mine, std::span<std::byte> all,
                                           int root) = 0;
   virtual std::unique_ptr<Request> barrier() = 0;
+
+  /// Point to point, on a channel of its own beside the collectives; messages between two ranks arrive in the
+  /// order of sending. Small ones (bytes, not weights): a message may stay under way until it is received.
+  virtual std::unique_ptr<Request> send(std::span<const std::byte> bytes, int to) = 0;
+  /// @param bytes  as many as were sent
+  virtual std::unique_ptr<Request> receive(std::span<std::byte> bytes, int from) = 0;
 };
 
 /// Polls with a growing pause until the request is complete.

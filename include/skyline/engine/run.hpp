@@ -6,6 +6,7 @@
 #include "skyline/search/searcher.hpp"
 #include "skyline/store/journal.hpp"
 #include "skyline/store/run_folder.hpp"
+#include "skyline/store/storage_thread.hpp"
 
 #include <cstdint>
 #include <exception>
@@ -18,6 +19,14 @@ namespace skyline::engine {
 
 enum class KeepWeights { kNone, kFront, kAll };
 
+/// When half-trained trials are saved.
+struct CheckpointOptions {
+  std::optional<double> interval_s = 60;  // since the trial's start or its last checkpoint; either this
+  std::optional<double> interval_epochs;  // or that
+  /// Most share of the training time that a slot spends on copying its state: the interval grows if need be.
+  double most_overhead = 0.005;
+};
+
 struct EngineOptions {
   std::uint64_t seed = 1;
   double epochs = 1;                   // budget of search trials
@@ -25,6 +34,9 @@ struct EngineOptions {
   std::optional<std::size_t>
       window;  // trials asked and not committed, at most; nothing: a generation at a time
   KeepWeights keep_weights = KeepWeights::kFront;
+  std::optional<CheckpointOptions> checkpoints = CheckpointOptions{};  // nothing: none, not even at a stop
+  bool inherit = false;              // children start from the weights of a parent; needs keep_weights
+  bool resume = false;               // an earlier job may have left checkpoints
   bool coordinator_only = false;     // rank 0 does not train; needs 2 ranks
   std::optional<std::size_t> slots;  // a rank; nothing: its processors / threads_per_slot, at least 1
   int threads_per_slot = 1;
@@ -59,6 +71,8 @@ class RunObserver {
   virtual void committed(const objective::CommittedTrial& trial, bool on_front, std::size_t in_flight) = 0;
   /// The full training begins; `expected` counts its trials alone.
   virtual void phase_changed(objective::Phase phase, std::size_t expected) = 0;
+  /// The run is asked to stop: running trials save their state. Called once, if at all.
+  virtual void stopping() {}
   /// Called about ten times a second from the main loop: progress line, heartbeat, status file.
   virtual void tick() = 0;
 };
@@ -67,6 +81,7 @@ struct RunResult {
   std::vector<objective::CommittedTrial> committed;  // rank 0: the whole journal; else empty
   std::vector<bool> on_front;  // of the search phase's front; final trials: those of that front
   std::string finish_reason;
+  bool stopped = false;  // on request, with everything saved; a later job with `resume` goes on
   RunAccount account;
 };
 
@@ -81,6 +96,11 @@ struct RunInputs {
   store::RunPaths paths;
   std::optional<store::JournalContents> replay;  // a journal to go on from
   store::JournalHeader header;                   // of a new journal
+  /// Writes this rank's files; outlives the slots.
+  store::StorageThread& storage;
+  /// Polled by every rank's main thread: true once the run should stop early. It is enough that one rank's
+  /// says so. Empty: never.
+  std::function<bool()> stop_requested = {};
   /// Told of an error before the slots are waited for, which may be in the middle of a long step: may end the
   /// process. Empty: the error is thrown when the slots have stopped.
   std::function<void(const std::exception&)> failed = {};

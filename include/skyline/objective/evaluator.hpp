@@ -3,6 +3,8 @@
 #include "skyline/objective/trial.hpp"
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -16,13 +18,41 @@ struct NamedTensor {
   std::vector<float> values;
 };
 
+/// The state of a trial in training, from which it goes on to the bit. The evaluator chooses what it means.
+struct TrainingState {
+  struct Array {
+    std::string name;  // "parameters"
+    std::vector<float> values;
+  };
+  struct Number {
+    std::string name;  // "loss_sum"
+    double value = 0;
+  };
+  std::int64_t step = 0;        // training steps done
+  std::vector<Array> arrays;    // flat: one for each class of tensors, not one for each tensor
+  std::vector<Number> numbers;  // counters and sums
+};
+
 /// What an evaluator may use of the slot that it runs in. One a running trial; used by that slot's thread
 /// alone.
 class EvaluationContext {
  public:
   virtual ~EvaluationContext() = default;
-  /// The slot should end the trial soon; the evaluator returns Failure{kStopped}.
+  /// The slot should end the trial soon; the evaluator saves its state and returns Failure{kStopped}.
   virtual bool stop_requested() const = 0;
+
+  /// The state that an earlier job saved of this trial; nullptr: start from the beginning. A state that does
+  /// not fit the trial is to be ignored with a warning.
+  virtual const TrainingState* saved_state() const { return nullptr; }
+  /// Whether the state should be saved now, by the run's checkpoint interval; cheap, asked after each step.
+  virtual bool save_due(double /*epochs_done*/) { return false; }
+  /// Has `fill` copy the state into a staging buffer, which may hold an older state of this trial (whose
+  /// memory is to be used again), and has the copy published while the trial goes on.
+  virtual void save(const std::function<void(TrainingState&)>& /*fill*/) {}
+
+  /// The parent's trained tensors if trial.inherits; else nullptr. Shared, immutable.
+  virtual std::shared_ptr<const std::vector<NamedTensor>> inherited_weights() const { return nullptr; }
+
   /// Share of the work done, 0 to 1; cheap, called once in a while.
   virtual void progress(double fraction) = 0;
   /// Whether keep_weights should be called after training.

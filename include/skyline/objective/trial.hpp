@@ -34,13 +34,21 @@ struct Proposal {
   std::uint32_t iteration = 0;       // of the algorithm, from 0
 };
 
+/// Whose trained weights a trial starts from: a parent's, as far as layers match.
+struct Inheritance {
+  TrialNumber from = 0;                                     // a committed search trial
+  std::shared_ptr<const space::Architecture> architecture;  // of that trial
+  double share = 0;  // of the trial's trainable parameters that the parent's weights fill, 0 to 1
+};
+
 /// Evaluation number `number` of the run. Complete: any rank can evaluate it, with the same result.
 struct Trial {
   TrialNumber number = 0;
   Phase phase = Phase::kSearch;
   Proposal proposal;
-  double epochs = 0;       // budget; may be a fraction
-  std::uint64_t seed = 0;  // of run seed, arch id and budget alone
+  double epochs = 0;                                 // budget; may be a fraction
+  std::uint64_t seed = 0;                            // of run seed, arch id and budget alone
+  std::shared_ptr<const Inheritance> inherits = {};  // nullptr: fresh initial values
   const space::Architecture& architecture() const { return *proposal.architecture; }
 };
 

@@ -14,7 +14,13 @@ struct RunPaths {
   std::filesystem::path config() const { return root / "config.yaml"; }
   std::filesystem::path journal() const { return root / "journal.jsonl"; }
   std::filesystem::path tables() const { return root / "run.h5"; }
+  /// Of a search trial; a full training's stand beside it, so that children can still inherit from the
+  /// former.
   std::filesystem::path weights(const std::string& id) const { return root / "weights" / (id + ".h5"); }
+  std::filesystem::path final_weights(const std::string& id) const {
+    return root / "weights" / (id + ".final.h5");
+  }
+  std::filesystem::path checkpoints() const { return root / "checkpoints"; }
   std::filesystem::path models_json() const { return root / "models.json"; }
   std::filesystem::path pareto_json() const { return root / "pareto.json"; }
   std::filesystem::path search_state_csv() const { return root / "search_state.csv"; }

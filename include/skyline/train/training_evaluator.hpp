@@ -42,7 +42,8 @@ struct TrainingOptions {
   double epochs = 1;  // a fraction is honoured to the step: steps = max(1, round(epochs * steps an epoch))
   std::int64_t batch = 32;
   OptimizerOptions optimizer;
-  int threads = 1;  // a slot
+  int threads = 1;       // a slot
+  bool inherit = false;  // start from a parent's weights where layers match
   LatencyOptions latency;
   /// @throws UserError
   static TrainingOptions parse(const ConfigNode& section);

@@ -1,0 +1,54 @@
+#pragma once
+
+#include "skyline/objective/evaluator.hpp"
+#include "skyline/objective/trial.hpp"
+#include "skyline/store/run_folder.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace skyline::store {
+
+/// Which trial of which run a checkpoint belongs to.
+struct CheckpointOwner {
+  std::string config_hash;  // of the run, JournalHeader::config_hash
+  std::string arch_id;
+  std::string phase;
+  objective::TrialNumber trial = 0;
+  std::uint64_t seed = 0;
+  double epochs = 0;
+  bool operator==(const CheckpointOwner&) const = default;
+};
+
+/// The result of a trial that is done and waits for its commit.
+struct FinishedTrial {
+  objective::Outcome outcome;
+  objective::TrialTiming timing;
+};
+
+/// A trial that has begun and is not committed: its state in training, or its result.
+struct TrialCheckpoint {
+  CheckpointOwner owner;
+  objective::TrainingState state;         // empty with a result
+  std::optional<FinishedTrial> finished;  // then there is nothing left to train
+};
+
+/// Publishes checkpoints/<trial>.<0 or 1>.h5, whole: `sequence` counts the trial's checkpoints, and the two
+/// names take turns, so that the one before is still there if the last is damaged. Sealed HDF5, one flat
+/// array for each TrainingState::Array. @throws UserError
+void write_checkpoint(const RunPaths& paths, const TrialCheckpoint& checkpoint, std::uint64_t sequence);
+
+/// The newest usable checkpoint of `owner`, and the sequence number that the next one should have. A file
+/// that is damaged, of another owner, or of a newer format is passed over with a warning that names it and
+/// says what happens instead. Nothing if none is usable.
+struct FoundCheckpoint {
+  TrialCheckpoint checkpoint;
+  std::uint64_t next_sequence = 0;
+};
+std::optional<FoundCheckpoint> find_checkpoint(const RunPaths& paths, const CheckpointOwner& owner);
+
+/// Removes a trial's checkpoints, if there are any. @throws UserError
+void remove_checkpoints(const RunPaths& paths, objective::TrialNumber trial);
+
+}  // namespace skyline::store
