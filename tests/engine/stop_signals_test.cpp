@@ -1,0 +1,54 @@
+#include "skyline/engine/stop_signals.hpp"
+
+#include <csignal>
+
+#include <gtest/gtest.h>
+
+namespace skyline::engine {
+namespace {
+
+TEST(StopSignals, AskToStopInsteadOfEndingTheProcess) {
+  for (const int signal : {SIGUSR1, SIGTERM, SIGINT}) {
+    const StopSignals signals;
+    EXPECT_FALSE(signals.stop_requested());
+    std::raise(signal);
+    EXPECT_TRUE(signals.stop_requested());
+    EXPECT_EQ(signals.signal(), signal);
+  }
+}
+
+TEST(StopSignals, GiveTheEarlierHandlersBack) {
+  static int calls = 0;
+  calls = 0;
+  const auto earlier = std::signal(SIGUSR1, [](int) { ++calls; });
+  {
+    const StopSignals signals;
+    std::raise(SIGUSR1);
+  }
+  EXPECT_EQ(calls, 0);
+  std::raise(SIGUSR1);
+  EXPECT_EQ(calls, 1);
+  std::signal(SIGUSR1, earlier);
+}
+
+TEST(StopSignals, EndTheProcessAtTheSecondInterrupt) {
+  EXPECT_EXIT(
+      {
+        const StopSignals signals;
+        std::raise(SIGINT);
+        std::raise(SIGTERM);
+        std::raise(SIGINT);
+      },
+      ::testing::ExitedWithCode(130), "");
+}
+
+TEST(StopSignals, TakeRepeatedTerminationsAsOneRequest) {
+  const StopSignals signals;
+  std::raise(SIGTERM);
+  std::raise(SIGTERM);
+  std::raise(SIGINT);
+  EXPECT_EQ(signals.signal(), SIGINT);
+}
+
+}  // namespace
+}  // namespace skyline::engine
