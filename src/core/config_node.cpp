@@ -93,6 +93,12 @@ bool ConfigNode::as_flag() const {
   return *value;
 }
 
+double ConfigNode::as_duration_s() const {
+  const auto value = is_scalar() && !quoted_ ? duration_in(text_) : std::nullopt;
+  if (!value) fail_expected("a duration, e.g. 90 s, 15 min, 1h30m or 2 d");
+  return *value;
+}
+
 const std::vector<ConfigNode>& ConfigNode::items() const {
   if (!is_list()) fail_expected("a list");
   return items_;
