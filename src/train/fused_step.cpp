@@ -4,6 +4,8 @@
 #include "train/optimizer.hpp"
 #include "train/training_step.hpp"
 
+#include <algorithm>
+
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty_like.h>
 #include <c10/core/InferenceMode.h>
@@ -11,7 +13,18 @@
 namespace skyline::train {
 namespace {
 
-class FusedStep final : public TrainingStep {
+using Array = objective::TrainingState::Array;
+
+void copy_into(Array& array, const char* name, std::span<const float> values) {
+  array.name = name;
+  array.values.assign(values.begin(), values.end());
+}
+
+bool fits(const Array& array, const char* name, std::span<const float> target) {
+  return array.name == name && array.values.size() == target.size();
+}
+
+class FusedStep final : public ResumableStep {
  public:
   FusedStep(const space::Network& network, const OptimizerOptions& options, std::uint64_t seed)
       : parameters_(network, seed), graph_(network, parameters_), optimizer_(options, parameters_) {}
@@ -44,7 +57,31 @@ class FusedStep final : public TrainingStep {
     return parameters_.export_tensors();
   }
 
+  ParameterStore& parameters() override { return parameters_; }
+
+  void save_state(objective::TrainingState& state) const override {
+    state.step = optimizer_.steps_done();
+    state.arrays.resize(2);
+    copy_into(state.arrays[0], kParameters, parameters_.memory());
+    copy_into(state.arrays[1], kOptimizer, optimizer_.state());
+  }
+
+  bool load_state(const objective::TrainingState& state) override {
+    if (state.arrays.size() != 2 || !fits(state.arrays[0], kParameters, parameters_.memory()) ||
+        !fits(state.arrays[1], kOptimizer, optimizer_.state())) {
+      return false;
+    }
+    std::ranges::copy(state.arrays[0].values, parameters_.memory().begin());
+    std::ranges::copy(state.arrays[1].values, optimizer_.state().begin());
+    optimizer_.set_steps_done(state.step);
+    inference_ready_ = false;
+    return true;
+  }
+
  private:
+  static constexpr const char* kParameters = "parameters";
+  static constexpr const char* kOptimizer = "optimizer";
+
   ParameterStore parameters_;
   LayerGraph graph_;
   Optimizer optimizer_;
@@ -53,8 +90,8 @@ class FusedStep final : public TrainingStep {
 
 }  // namespace
 
-std::unique_ptr<TrainingStep> make_fused_step(const space::Network& network, const OptimizerOptions& options,
-                                              std::uint64_t seed) {
+std::unique_ptr<ResumableStep> make_fused_step(const space::Network& network, const OptimizerOptions& options,
+                                               std::uint64_t seed) {
   install_memory_pool();
   const c10::InferenceMode no_autograd;
   return std::make_unique<FusedStep>(network, options, seed);

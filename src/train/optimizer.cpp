@@ -43,6 +43,14 @@ const float* Optimizer::gradient_of(const Item& item) {
   return gradient.const_data_ptr<float>();
 }
 
+std::span<float> Optimizer::state() {
+  return {state_.mutable_data_ptr<float>(), static_cast<std::size_t>(state_.numel())};
+}
+
+std::span<const float> Optimizer::state() const {
+  return {state_.const_data_ptr<float>(), static_cast<std::size_t>(state_.numel())};
+}
+
 void Optimizer::step() {
   ++steps_;
   if (options_.kind == OptimizerOptions::Kind::kAdam) {

@@ -5,6 +5,7 @@
 #include "train/parameter_store.hpp"
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace skyline::train {
@@ -15,6 +16,12 @@ class Optimizer {
   Optimizer(const OptimizerOptions& options, ParameterStore& parameters);
   /// Updates every parameter by its gradient.
   void step();
+
+  /// Moments or velocities of all parameters.
+  std::span<float> state();
+  std::span<const float> state() const;
+  std::int64_t steps_done() const { return steps_; }
+  void set_steps_done(std::int64_t steps) { steps_ = steps; }
 
  private:
   void step_adam();

@@ -115,20 +115,27 @@ bool StoredLayer::has(std::string_view name) const {
                      [&](const StoredTensor& tensor) { return tensor.name == name; });
 }
 
-ParameterStore::ParameterStore(const space::Network& network, std::uint64_t seed) {
-  const std::int64_t total = total_elements(network);
-  const at::Tensor values = at::zeros({total}, at::kFloat);
+ParameterStore::ParameterStore(const space::Network& network, std::uint64_t seed)
+    : memory_(at::zeros({total_elements(network)}, at::kFloat)) {
   RandomStream random(derive_seed(seed, "weights"));
   std::int64_t offset = 0;
   for (const space::Layer& layer : network.layers) {
     layer_names_.push_back(layer.name);
     StoredLayer& stored = layers_.emplace_back();
     for (const space::TensorSpec& spec : layer.tensors) {
-      initialize(spec, random, values.mutable_data_ptr<float>() + offset);
-      stored.tensors().push_back({spec.name, spec.trainable, view_of(values, offset, spec), at::Tensor()});
+      initialize(spec, random, memory_.mutable_data_ptr<float>() + offset);
+      stored.tensors().push_back({spec.name, spec.trainable, view_of(memory_, offset, spec), at::Tensor()});
       offset += padded_elements(spec);
     }
   }
+}
+
+std::span<float> ParameterStore::memory() {
+  return {memory_.mutable_data_ptr<float>(), static_cast<std::size_t>(memory_.numel())};
+}
+
+std::span<const float> ParameterStore::memory() const {
+  return {memory_.const_data_ptr<float>(), static_cast<std::size_t>(memory_.numel())};
 }
 
 std::vector<objective::NamedTensor> ParameterStore::export_tensors() const {

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -42,10 +43,15 @@ class ParameterStore {
 
   StoredLayer& layer(std::size_t index) { return layers_[index]; }
   std::deque<StoredLayer>& layers() { return layers_; }
+  /// All tensors as they stand in memory, one after the other in the order of the network, each padded with
+  /// zeros to a cache line.
+  std::span<float> memory();
+  std::span<const float> memory() const;
   /// Copies of all tensors, "<layer>.<tensor>", row-major.
   std::vector<objective::NamedTensor> export_tensors() const;
 
  private:
+  at::Tensor memory_;
   std::vector<std::string> layer_names_;
   std::deque<StoredLayer> layers_;  // addresses stay: ops hold references
 };

@@ -1,6 +1,7 @@
 #include "train/trial_run.hpp"
 
 #include "skyline/core/error.hpp"
+#include "skyline/core/log.hpp"
 
 #include "train/kernels/cross_entropy.hpp"
 
@@ -11,7 +12,6 @@ namespace skyline::train {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using objective::Failure;
 using objective::FailureKind;
 
 /// Samples of a forward pass in evaluation mode: enough to hide the fixed cost of a pass, few enough for the
@@ -22,6 +22,8 @@ constexpr std::int64_t kStepsBetweenReports = 16;
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
+
+constexpr const char* kLossSum = "loss_sum";  // of the last step's epoch
 
 /// Adds the time of a scope to a number.
 class ScopeTimer {
@@ -53,32 +55,29 @@ TrialRun::TrialRun(const TrainingSetup& setup, const objective::Trial& trial,
       trial_(trial),
       context_(context),
       network_(make_fused_step(trial.architecture().network, setup.options.optimizer, trial.seed)),
+      steps_per_epoch_(steps_per_epoch(setup.split.train.size(), setup.options.batch)),
       total_steps_(steps_for(trial.epochs, setup.split.train.size(), setup.options.batch)) {}
 
 objective::Outcome TrialRun::run() {
-  if (!train()) {
-    return failure_;
-  }
-  const store::MappedImages& train_set = setup_.dataset->train();
-  const Score validation = score(train_set, setup_.split.validation);
+  resume();
+  train();
+  Score validation;
   Score test;
-  if (trial_.phase == objective::Phase::kFinal) {
+  if (!failure_) {
+    validation = score(setup_.dataset->train(), setup_.split.validation);
+  }
+  if (!failure_ && trial_.phase == objective::Phase::kFinal) {
     test = score(setup_.dataset->test(), setup_.test_indices);
   }
-  if (failure_.kind == FailureKind::kStopped) {
-    return failure_;
-  }
-  // The last update may have been the one that diverged: no training loss was computed after it.
-  const bool validated = !setup_.split.validation.empty();
-  const bool tested = trial_.phase == objective::Phase::kFinal && !setup_.test_indices.empty();
-  if ((validated && !std::isfinite(validation.loss)) || (tested && !std::isfinite(test.loss))) {
-    return objective::Failure{FailureKind::kDiverged, "the loss on held-out data is not finite after step " +
-                                                          std::to_string(steps_done_)};
+  if (!failure_) {
+    check_held_out(validation, test);
   }
   double latency_ms = std::numeric_limits<double>::quiet_NaN();
-  if (setup_.measure_latency) {
-    const ScopeTimer timer(context_.timing().latency_s);
+  if (!failure_ && setup_.measure_latency) {
     latency_ms = measure_latency_ms();
+  }
+  if (failure_) {
+    return *failure_;
   }
   if (context_.wants_weights()) {
     context_.keep_weights(network_->export_tensors());
@@ -89,29 +88,35 @@ objective::Outcome TrialRun::run() {
                                   static_cast<double>(steps_done_)}};
 }
 
-bool TrialRun::train() {
-  failure_.kind = FailureKind::kException;
-  const auto batch = static_cast<std::size_t>(setup_.options.batch);
-  for (std::uint64_t epoch = 0; steps_done_ < total_steps_; ++epoch) {
-    const std::vector<std::int64_t> order = epoch_order(setup_.split.train, trial_.seed, epoch);
-    const ScopeTimer timer(context_.timing().train_s);
-    recent_loss_sum_ = 0;
-    recent_steps_ = 0;
-    for (std::size_t first = 0; first < order.size() && steps_done_ < total_steps_; first += batch) {
-      const std::size_t count = std::min(batch, order.size() - first);
-      if (!train_step(std::span(order).subspan(first, count))) {
-        return false;
-      }
-    }
+void TrialRun::train() {
+  while (!failure_ && steps_done_ < total_steps_) {
+    train_epoch();
   }
-  return true;
 }
 
-bool TrialRun::train_step(std::span<const std::int64_t> indices) {
-  if (context_.stop_requested()) {
-    failure_ = stopped();
-    return false;
+/// The rest of the epoch that the next step is in.
+void TrialRun::train_epoch() {
+  const auto epoch = static_cast<std::uint64_t>(steps_done_ / steps_per_epoch_);
+  const std::vector<std::int64_t> order = epoch_order(setup_.split.train, trial_.seed, epoch);
+  const ScopeTimer timer(context_.timing().train_s);
+  const auto batch = static_cast<std::size_t>(setup_.options.batch);
+  std::size_t first = static_cast<std::size_t>(steps_done_ % steps_per_epoch_) * batch;
+  if (first == 0) {
+    recent_loss_sum_ = 0;
+    recent_steps_ = 0;
   }
+  for (; first < order.size() && steps_done_ < total_steps_ && !stop(); first += batch) {
+    train_step(std::span(order).subspan(first, std::min(batch, order.size() - first)));
+    if (failure_) {
+      return;
+    }
+    if (context_.save_due(static_cast<double>(steps_done_) / static_cast<double>(steps_per_epoch_))) {
+      save();
+    }
+  }
+}
+
+void TrialRun::train_step(std::span<const std::int64_t> indices) {
   if (steps_done_ % kStepsBetweenReports == 0) {
     context_.progress(static_cast<double>(steps_done_) / static_cast<double>(total_steps_));
   }
@@ -122,11 +127,10 @@ bool TrialRun::train_step(std::span<const std::int64_t> indices) {
     const char* what = std::isnan(loss) ? "NaN" : "infinite";
     failure_ = {FailureKind::kDiverged,
                 std::string("loss became ") + what + " in step " + std::to_string(steps_done_)};
-    return false;
+    return;
   }
   recent_loss_sum_ += loss;
   ++recent_steps_;
-  return true;
 }
 
 Score TrialRun::score(const store::MappedImages& images, std::span<const std::int64_t> indices) {
@@ -136,8 +140,7 @@ Score TrialRun::score(const store::MappedImages& images, std::span<const std::in
   }
   kernels::BatchScore total;
   for (std::size_t first = 0; first < indices.size(); first += kEvaluationBatch) {
-    if (context_.stop_requested()) {
-      failure_ = stopped();
+    if (stop()) {
       return {};
     }
     const std::size_t count = std::min(kEvaluationBatch, indices.size() - first);
@@ -153,30 +156,78 @@ Score TrialRun::score(const store::MappedImages& images, std::span<const std::in
   return {static_cast<double>(total.correct) / samples, total.loss_sum / samples};
 }
 
+/// The last update may have been the one that diverged: no training loss was computed after it.
+void TrialRun::check_held_out(const Score& validation, const Score& test) {
+  const bool validated = !setup_.split.validation.empty();
+  const bool tested = trial_.phase == objective::Phase::kFinal && !setup_.test_indices.empty();
+  if ((validated && !std::isfinite(validation.loss)) || (tested && !std::isfinite(test.loss))) {
+    failure_ = {FailureKind::kDiverged,
+                "the loss on held-out data is not finite after step " + std::to_string(steps_done_)};
+  }
+}
+
+/// NaN if the slot stops it.
 double TrialRun::measure_latency_ms() {
+  const ScopeTimer timer(context_.timing().latency_s);
   const LatencyOptions& options = setup_.options.latency;
   std::vector<std::int64_t> indices(static_cast<std::size_t>(options.batch));
   for (std::size_t i = 0; i < indices.size(); ++i) {
     indices[i] = setup_.split.train[i % setup_.split.train.size()];
   }
   gather_batch(setup_.dataset->train(), setup_.dataset->shape(), setup_.scaling, indices, batch_);
-  for (int i = 0; i < options.warmup; ++i) {
+  for (int i = 0; i < options.warmup && !stop(); ++i) {
     network_->infer(batch_.images);
   }
   std::vector<double> times_ms;
-  for (int i = 0; i < options.repeats; ++i) {
+  for (int i = 0; i < options.repeats && !failure_ && !stop(); ++i) {
     const Clock::time_point start = Clock::now();
     network_->infer(batch_.images);
     times_ms.push_back(1e3 * seconds_since(start));
+  }
+  if (failure_) {
+    return std::numeric_limits<double>::quiet_NaN();
   }
   std::sort(times_ms.begin(), times_ms.end());
   const std::size_t middle = times_ms.size() / 2;
   return times_ms.size() % 2 == 1 ? times_ms[middle] : (times_ms[middle - 1] + times_ms[middle]) / 2;
 }
 
-Failure TrialRun::stopped() const {
-  return {FailureKind::kStopped, "stopped on request in step " + std::to_string(steps_done_) + " of " +
-                                     std::to_string(total_steps_)};
+void TrialRun::resume() {
+  const objective::TrainingState* state = context_.saved_state();
+  if (state != nullptr && !load(*state)) {
+    log::warning("the saved state of trial " + std::to_string(trial_.number) +
+                 " does not fit it: the trial starts from the beginning");
+  }
+}
+
+bool TrialRun::load(const objective::TrainingState& state) {
+  const bool has_sum = state.numbers.size() == 1 && state.numbers.front().name == kLossSum;
+  if (!has_sum || state.step < 1 || state.step > total_steps_ || !network_->load_state(state)) {
+    return false;
+  }
+  first_step_ = steps_done_ = state.step;
+  recent_loss_sum_ = state.numbers.front().value;
+  recent_steps_ = (steps_done_ - 1) % steps_per_epoch_ + 1;
+  return true;
+}
+
+void TrialRun::save() {
+  context_.save([this](objective::TrainingState& state) {
+    network_->save_state(state);
+    state.numbers = {{kLossSum, recent_loss_sum_}};
+  });
+}
+
+bool TrialRun::stop() {
+  if (!context_.stop_requested()) {
+    return false;
+  }
+  if (steps_done_ > first_step_) {  // else there is nothing new
+    save();
+  }
+  failure_ = {FailureKind::kStopped, "stopped on request in step " + std::to_string(steps_done_) + " of " +
+                                         std::to_string(total_steps_)};
+  return true;
 }
 
 }  // namespace skyline::train

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -36,29 +37,41 @@ struct Score {
   double loss = std::numeric_limits<double>::quiet_NaN();
 };
 
-/// One trial from the first step to the last measurement. Used by one thread, once.
+/// One trial from the first step, or the one after the saved state, to the last measurement. Used by one
+/// thread, once.
 class TrialRun {
  public:
   TrialRun(const TrainingSetup& setup, const objective::Trial& trial, objective::EvaluationContext& context);
   objective::Outcome run();
 
  private:
-  bool train();  // false: failure_ says why not to the end
-  bool train_step(std::span<const std::int64_t> indices);
+  // Of a trial that may end early these note why in failure_.
+  void train();
+  void train_epoch();
+  void train_step(std::span<const std::int64_t> indices);
   Score score(const store::MappedImages& images, std::span<const std::int64_t> indices);
   double measure_latency_ms();
-  objective::Failure stopped() const;
+  void check_held_out(const Score& validation, const Score& test);
+
+  /// Takes up a state of an earlier job, if there is one that fits.
+  void resume();
+  bool load(const objective::TrainingState& state);
+  void save();
+  /// Whether the slot wants the trial to end; then the state is saved and failure_ set.
+  bool stop();
 
   const TrainingSetup& setup_;
   const objective::Trial& trial_;
   objective::EvaluationContext& context_;
-  std::unique_ptr<TrainingStep> network_;
+  std::unique_ptr<ResumableStep> network_;
   Batch batch_;
+  std::int64_t steps_per_epoch_ = 0;
   std::int64_t total_steps_ = 0;
+  std::int64_t first_step_ = 0;  // of this job
   std::int64_t steps_done_ = 0;
   double recent_loss_sum_ = 0;  // of the current epoch
   std::int64_t recent_steps_ = 0;
-  objective::Failure failure_;
+  std::optional<objective::Failure> failure_;
 };
 
 }  // namespace skyline::train

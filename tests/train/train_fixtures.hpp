@@ -7,7 +7,10 @@
 #include "skyline/train/training_evaluator.hpp"
 
 #include <cstdint>
+#include <functional>
+#include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -65,16 +68,29 @@ class BarImages final : public store::Dataset {
   store::MappedImages test_view_;
 };
 
-/// Keeps what an evaluator hands over.
+/// Keeps what an evaluator hands over, and stops and saves by a script.
 class RecordingContext final : public objective::EvaluationContext {
  public:
-  bool stop_requested() const override { return stop_after_polls >= 0 && polls_++ >= stop_after_polls; }
+  bool stop_requested() const override { return polls_++ >= stop_after_polls; }
+  const objective::TrainingState* saved_state() const override { return start_from ? &*start_from : nullptr; }
+  bool save_due(double epochs_done) override { return epochs_done >= save_from_epoch; }
+  void save(const std::function<void(objective::TrainingState&)>& fill) override {
+    fill(saved);
+    ++saves;
+  }
   void progress(double fraction) override { reported.push_back(fraction); }
   bool wants_weights() const override { return wants; }
   void keep_weights(std::vector<objective::NamedTensor> tensors) override { weights = std::move(tensors); }
   objective::TrialTiming& timing() override { return times; }
 
-  int stop_after_polls = -1;
+  /// The evaluator asks once before each step, each batch of scoring and each pass of a latency measurement.
+  int polls() const { return polls_; }
+
+  int stop_after_polls = std::numeric_limits<int>::max();
+  double save_from_epoch = std::numeric_limits<double>::infinity();
+  std::optional<objective::TrainingState> start_from;
+  objective::TrainingState saved;  // the last one
+  int saves = 0;
   bool wants = false;
   std::vector<double> reported;
   std::vector<objective::NamedTensor> weights;
