@@ -21,6 +21,7 @@ class Hdf5Reader {
   Hdf5Reader(std::span<const std::byte> bytes, const std::filesystem::path& path);
 
   /// Attributes of the root.
+  bool has_attribute(const char* key) const;
   std::string text_attribute(const char* key) const;
   std::int64_t integer_attribute(const char* key) const;
   std::uint64_t unsigned_attribute(const char* key) const;

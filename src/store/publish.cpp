@@ -47,6 +47,10 @@ bool publish_new_file(const std::filesystem::path& path, std::string_view text) 
   return file.become_target();
 }
 
+void remove_file(const std::filesystem::path& path) {
+  if (::unlink(path.c_str()) != 0 && errno != ENOENT) fail_system("remove", path, "", errno);
+}
+
 std::size_t remove_temporaries(const std::filesystem::path& folder) {
   std::size_t removed = 0;
   std::error_code error;

@@ -6,6 +6,7 @@
 #include "store/hdf5_image.hpp"
 #include "store/hdf5_reader.hpp"
 #include "store/sealed_file.hpp"
+#include "store/weights_bytes.hpp"
 
 #include <numeric>
 #include <set>
@@ -60,6 +61,9 @@ void write_weights(const std::filesystem::path& path, const WeightsFile& weights
   image.write_attribute("/", "trial", H5T_NATIVE_UINT64, &weights.trial);
   image.write_attribute("/", "seed", H5T_NATIVE_UINT64, &weights.seed);
   image.write_attribute("/", "epochs", H5T_NATIVE_DOUBLE, &weights.epochs);
+  if (weights.inherits_from) {
+    image.write_attribute("/", "inherits_from", H5T_NATIVE_UINT64, &*weights.inherits_from);
+  }
   const hsize_t num_parents[] = {weights.parents.size()};
   image.write_array("parents", H5T_NATIVE_UINT64, num_parents, weights.parents.data());
   write_tensors(image, weights.tensors);
@@ -69,7 +73,10 @@ void write_weights(const std::filesystem::path& path, const WeightsFile& weights
 }
 
 WeightsFile read_weights(const std::filesystem::path& path) {
-  const std::string file = read_file(path);
+  return decode_weights(read_file(path), path);
+}
+
+WeightsFile decode_weights(std::string_view file, const std::filesystem::path& path) {
   const auto bytes = std::as_bytes(std::span(file));
   check_seal(bytes, kFormat, "weights file", path);
   const Hdf5Reader reader(bytes.subspan(kSealBytes), path);
@@ -85,6 +92,9 @@ WeightsFile read_weights(const std::filesystem::path& path) {
   weights.seed = reader.unsigned_attribute("seed");
   weights.epochs = reader.number_attribute("epochs");
   weights.parents = reader.unsigned_integers("parents");
+  if (reader.has_attribute("inherits_from")) {
+    weights.inherits_from = reader.unsigned_attribute("inherits_from");
+  }
   for (const std::string& name : reader.texts(kNames)) {
     const std::string array = tensor_place(name).array;
     weights.tensors.push_back({name, reader.array_dims(array), reader.floats(array)});

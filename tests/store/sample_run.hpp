@@ -100,19 +100,21 @@ inline bool same_outcome(const objective::Outcome& left, const objective::Outcom
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), same_number);
 }
 
+inline bool same_timing(const objective::TrialTiming& s, const objective::TrialTiming& t) {
+  return s.rank == t.rank && s.slot == t.slot && same_number(s.started_s, t.started_s) &&
+         same_number(s.setup_s, t.setup_s) && same_number(s.train_s, t.train_s) &&
+         same_number(s.validate_s, t.validate_s) && same_number(s.latency_s, t.latency_s);
+}
+
 inline bool same_trial(const objective::CommittedTrial& left, const objective::CommittedTrial& right) {
   const objective::Trial& a = left.trial;
   const objective::Trial& b = right.trial;
-  const objective::TrialTiming& s = left.timing;
-  const objective::TrialTiming& t = right.timing;
   return a.number == b.number && a.phase == b.phase && a.proposal.origin == b.proposal.origin &&
          a.proposal.parents == b.proposal.parents && a.proposal.iteration == b.proposal.iteration &&
          a.architecture().id == b.architecture().id &&
          a.architecture().genotype == b.architecture().genotype && same_number(a.epochs, b.epochs) &&
-         a.seed == b.seed && same_outcome(left.outcome, right.outcome) && s.rank == t.rank &&
-         s.slot == t.slot && same_number(s.started_s, t.started_s) && same_number(s.setup_s, t.setup_s) &&
-         same_number(s.train_s, t.train_s) && same_number(s.validate_s, t.validate_s) &&
-         same_number(s.latency_s, t.latency_s);
+         a.seed == b.seed && same_outcome(left.outcome, right.outcome) &&
+         same_timing(left.timing, right.timing);
 }
 
 }  // namespace skyline::testing

@@ -18,6 +18,9 @@ void publish_file(const std::filesystem::path& path, std::string_view text);
 /// published. @throws UserError as publish_file
 bool publish_new_file(const std::filesystem::path& path, std::string_view text);
 
+/// Removes a file; nothing happens if there is none of that name. @throws UserError
+void remove_file(const std::filesystem::path& path);
+
 /// Removes temporaries that a killed run left in `folder` (not below it): those of processes of this host
 /// that are gone, and those of other hosts that are older than 60 s. Returns how many.
 std::size_t remove_temporaries(const std::filesystem::path& folder);

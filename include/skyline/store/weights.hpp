@@ -4,6 +4,7 @@
 #include "skyline/objective/trial.hpp"
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,8 @@ struct WeightsFile {
   objective::TrialNumber trial = 0;
   std::uint64_t seed = 0;
   double epochs = 0;
-  std::vector<std::uint64_t> parents;  // trial numbers
+  std::vector<std::uint64_t> parents;                   // trial numbers
+  std::optional<objective::TrialNumber> inherits_from;  // whose weights the training began with
   std::vector<objective::NamedTensor> tensors;
 };
 

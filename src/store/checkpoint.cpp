@@ -1,0 +1,220 @@
+#include "skyline/store/checkpoint.hpp"
+
+#include "skyline/core/error.hpp"
+#include "skyline/core/log.hpp"
+#include "skyline/store/publish.hpp"
+
+#include "store/hdf5_image.hpp"
+#include "store/hdf5_reader.hpp"
+#include "store/sealed_file.hpp"
+
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace skyline::store {
+namespace {
+
+constexpr std::string_view kFormat = "skyline-checkpoint";
+constexpr std::int64_t kVersion = 1;
+constexpr std::uint64_t kNames = 2;  // that take turns
+
+std::filesystem::path checkpoint_path(const RunPaths& paths, objective::TrialNumber trial,
+                                      std::uint64_t turn) {
+  return paths.checkpoints() / (std::to_string(trial) + "." + std::to_string(turn) + ".h5");
+}
+
+std::string array_place(const std::string& name) {
+  require(!name.empty() && name != "." && name.find('/') == std::string::npos,
+          "an array's name cannot be that of an HDF5 dataset");
+  return "arrays/" + name;
+}
+
+void write_integer(Hdf5Image& image, const char* key, std::int64_t value) {
+  image.write_attribute("/", key, H5T_NATIVE_INT64, &value);
+}
+
+void write_number(Hdf5Image& image, const char* key, double value) {
+  image.write_attribute("/", key, H5T_NATIVE_DOUBLE, &value);
+}
+
+void write_numbers(Hdf5Image& image, const char* name, const std::vector<double>& values) {
+  const hsize_t dims[] = {values.size()};
+  image.write_array(name, H5T_NATIVE_DOUBLE, dims, values.data());
+}
+
+void write_owner(Hdf5Image& image, const CheckpointOwner& owner) {
+  image.write_attribute("/", "config_hash", owner.config_hash);
+  image.write_attribute("/", "arch_id", owner.arch_id);
+  image.write_attribute("/", "phase", owner.phase);
+  image.write_attribute("/", "trial", H5T_NATIVE_UINT64, &owner.trial);
+  image.write_attribute("/", "seed", H5T_NATIVE_UINT64, &owner.seed);
+  write_number(image, "epochs", owner.epochs);
+}
+
+void write_finished(Hdf5Image& image, const FinishedTrial& finished) {
+  std::vector<double> metrics;
+  if (const auto* failure = std::get_if<objective::Failure>(&finished.outcome)) {
+    image.write_attribute("/", "status", objective::to_text(failure->kind));
+    image.write_attribute("/", "reason", failure->reason);
+  } else {
+    image.write_attribute("/", "status", "ok");
+    metrics = std::get<objective::Measurements>(finished.outcome).values;
+  }
+  write_integer(image, "rank", finished.timing.rank);
+  write_integer(image, "slot", finished.timing.slot);
+  write_number(image, "started_s", finished.timing.started_s);
+  write_number(image, "setup_s", finished.timing.setup_s);
+  write_number(image, "train_s", finished.timing.train_s);
+  write_number(image, "validate_s", finished.timing.validate_s);
+  write_number(image, "latency_s", finished.timing.latency_s);
+  write_numbers(image, "metrics", metrics);
+}
+
+void write_state(Hdf5Image& image, const objective::TrainingState& state) {
+  std::vector<std::string> names;
+  std::vector<double> numbers;
+  for (const objective::TrainingState::Number& number : state.numbers) {
+    names.push_back(number.name);
+    numbers.push_back(number.value);
+  }
+  image.write_texts("number_names", names);
+  write_numbers(image, "numbers", numbers);
+  names.clear();
+  for (const objective::TrainingState::Array& array : state.arrays) names.push_back(array.name);
+  image.write_texts("array_names", names);
+  image.make_group("arrays");
+  for (const objective::TrainingState::Array& array : state.arrays) {
+    const hsize_t dims[] = {array.values.size()};
+    image.write_array(array_place(array.name), H5T_NATIVE_FLOAT, dims, array.values.data());
+  }
+}
+
+CheckpointOwner read_owner(const Hdf5Reader& reader) {
+  CheckpointOwner owner;
+  owner.config_hash = reader.text_attribute("config_hash");
+  owner.arch_id = reader.text_attribute("arch_id");
+  owner.phase = reader.text_attribute("phase");
+  owner.trial = reader.unsigned_attribute("trial");
+  owner.seed = reader.unsigned_attribute("seed");
+  owner.epochs = reader.number_attribute("epochs");
+  return owner;
+}
+
+FinishedTrial read_finished(const Hdf5Reader& reader) {
+  FinishedTrial finished;
+  const std::string status = reader.text_attribute("status");
+  if (status == "ok") {
+    finished.outcome = objective::Measurements{reader.numbers("metrics")};
+  } else {
+    finished.outcome =
+        objective::Failure{objective::parse_failure_kind(status), reader.text_attribute("reason")};
+  }
+  finished.timing.rank = static_cast<std::int32_t>(reader.integer_attribute("rank"));
+  finished.timing.slot = static_cast<std::int32_t>(reader.integer_attribute("slot"));
+  finished.timing.started_s = reader.number_attribute("started_s");
+  finished.timing.setup_s = reader.number_attribute("setup_s");
+  finished.timing.train_s = reader.number_attribute("train_s");
+  finished.timing.validate_s = reader.number_attribute("validate_s");
+  finished.timing.latency_s = reader.number_attribute("latency_s");
+  return finished;
+}
+
+objective::TrainingState read_state(const Hdf5Reader& reader) {
+  objective::TrainingState state;
+  state.step = reader.integer_attribute("step");
+  const std::vector<std::string> names = reader.texts("number_names");
+  const std::vector<double> numbers = reader.numbers("numbers");
+  require(names.size() == numbers.size(), "a checkpoint's numbers and their names are not equally many");
+  for (std::size_t i = 0; i < names.size(); ++i) state.numbers.push_back({names[i], numbers[i]});
+  for (const std::string& name : reader.texts("array_names")) {
+    state.arrays.push_back({name, reader.floats(array_place(name))});
+  }
+  return state;
+}
+
+struct SequencedCheckpoint {
+  TrialCheckpoint checkpoint;
+  std::uint64_t sequence = 0;
+};
+
+/// @throws UserError: damaged, of another owner, or of a newer format
+SequencedCheckpoint read_checkpoint(const std::filesystem::path& path, const CheckpointOwner& owner) {
+  const std::string file = read_file(path);
+  const auto bytes = std::as_bytes(std::span(file));
+  check_seal(bytes, kFormat, "checkpoint", path);
+  const Hdf5Reader reader(bytes.subspan(kSealBytes), path);
+  if (const std::int64_t version = reader.integer_attribute("version"); version != kVersion) {
+    throw UserError(path.string() + ": checkpoint of version " + std::to_string(version) +
+                    ", this program reads version " + std::to_string(kVersion));
+  }
+  SequencedCheckpoint found{{read_owner(reader), {}, {}}, reader.unsigned_attribute("sequence")};
+  if (found.checkpoint.owner != owner) {
+    throw UserError(path.string() + ": the checkpoint of another trial (trial " +
+                    std::to_string(found.checkpoint.owner.trial) + ", architecture " +
+                    found.checkpoint.owner.arch_id + ", or of a run with other settings)");
+  }
+  if (reader.integer_attribute("finished") != 0) {
+    found.checkpoint.finished = read_finished(reader);
+  } else {
+    found.checkpoint.state = read_state(reader);
+  }
+  return found;
+}
+
+/// What a trial does when one of its checkpoints is passed over.
+std::string instead(const std::optional<SequencedCheckpoint>& newest, const RunPaths& paths) {
+  if (!newest) return "training from the start";
+  const TrialCheckpoint& checkpoint = newest->checkpoint;
+  const std::string name =
+      checkpoint_path(paths, checkpoint.owner.trial, newest->sequence % kNames).filename().string();
+  if (checkpoint.finished) return "taking the result from " + name;
+  return "going on from step " + std::to_string(checkpoint.state.step) + " of " + name;
+}
+
+}  // namespace
+
+void write_checkpoint(const RunPaths& paths, const TrialCheckpoint& checkpoint, std::uint64_t sequence) {
+  const std::filesystem::path path = checkpoint_path(paths, checkpoint.owner.trial, sequence % kNames);
+  Hdf5Image image(path, kSealBytes);
+  image.write_attribute("/", "format", kFormat);
+  write_integer(image, "version", kVersion);
+  write_owner(image, checkpoint.owner);
+  image.write_attribute("/", "sequence", H5T_NATIVE_UINT64, &sequence);
+  write_integer(image, "finished", checkpoint.finished ? 1 : 0);
+  if (checkpoint.finished) {
+    write_finished(image, *checkpoint.finished);
+  } else {
+    write_integer(image, "step", checkpoint.state.step);
+    write_state(image, checkpoint.state);
+  }
+  std::string bytes = image.finish();
+  seal(bytes, kFormat, {});
+  publish_file(path, bytes);
+}
+
+std::optional<FoundCheckpoint> find_checkpoint(const RunPaths& paths, const CheckpointOwner& owner) {
+  std::optional<SequencedCheckpoint> newest;
+  std::vector<std::string> passed_over;
+  for (std::uint64_t turn = 0; turn < kNames; ++turn) {
+    try {
+      const std::filesystem::path path = checkpoint_path(paths, owner.trial, turn);
+      if (!store::exists(path)) continue;
+      SequencedCheckpoint found = read_checkpoint(path, owner);
+      if (!newest || found.sequence > newest->sequence) newest = std::move(found);
+    } catch (const UserError& error) {
+      passed_over.emplace_back(error.what());
+    }
+  }
+  for (const std::string& problem : passed_over) {
+    log::warning("trial " + std::to_string(owner.trial) + ": " + problem + "; " + instead(newest, paths));
+  }
+  if (!newest) return std::nullopt;
+  return FoundCheckpoint{std::move(newest->checkpoint), newest->sequence + 1};
+}
+
+void remove_checkpoints(const RunPaths& paths, objective::TrialNumber trial) {
+  for (std::uint64_t turn = 0; turn < kNames; ++turn) remove_file(checkpoint_path(paths, trial, turn));
+}
+
+}  // namespace skyline::store

@@ -1,0 +1,156 @@
+#include "skyline/store/checkpoint.hpp"
+
+#include "skyline/core/error.hpp"
+#include "skyline/store/publish.hpp"
+
+#include "file_size_limit.hpp"
+#include "sample_checkpoint.hpp"
+#include "scratch_folder.hpp"
+#include "store/hdf5_image.hpp"
+#include "store/sealed_file.hpp"
+#include "support/user_error_of.hpp"
+
+#include <gmock/gmock.h>
+
+namespace skyline::store {
+namespace {
+
+using skyline::testing::overwrite;
+using skyline::testing::same_checkpoint;
+using skyline::testing::sample_checkpoint;
+using skyline::testing::sample_finished;
+using skyline::testing::sample_owner;
+using skyline::testing::ScratchFolder;
+using skyline::testing::user_error_of;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class Checkpoint : public ::testing::Test {
+ protected:
+  void SetUp() override { std::filesystem::create_directories(paths.checkpoints()); }
+  std::filesystem::path file(const std::string& name) const { return paths.checkpoints() / name; }
+  /// find_checkpoint, and what it writes to the log.
+  std::optional<FoundCheckpoint> find(const CheckpointOwner& owner = sample_owner()) {
+    ::testing::internal::CaptureStderr();
+    std::optional<FoundCheckpoint> found = find_checkpoint(paths, owner);
+    warnings = ::testing::internal::GetCapturedStderr();
+    return found;
+  }
+  void damage(const std::string& name) const {
+    std::string bytes = read_file(file(name));
+    bytes[bytes.size() - 100] ^= 1;
+    overwrite(file(name), bytes);
+  }
+
+  ScratchFolder folder;
+  RunPaths paths{folder / "run"};
+  std::string warnings;
+};
+
+TEST_F(Checkpoint, OfAHalfTrainedTrialReadsBackBitByBit) {
+  EXPECT_FALSE(find().has_value());
+  write_checkpoint(paths, sample_checkpoint(), 0);
+  const auto found = find();
+  ASSERT_TRUE(found.has_value());
+  EXPECT_TRUE(same_checkpoint(found->checkpoint, sample_checkpoint()));
+  EXPECT_EQ(found->next_sequence, 1u);
+  EXPECT_THAT(warnings, IsEmpty());
+}
+
+TEST_F(Checkpoint, OfAFinishedTrialHoldsItsResult) {
+  write_checkpoint(paths, sample_finished(), 3);
+  EXPECT_TRUE(same_checkpoint(find()->checkpoint, sample_finished()));
+  TrialCheckpoint failed = sample_finished();
+  failed.finished->outcome = objective::Failure{objective::FailureKind::kDiverged, "loss is NaN, µ = 2"};
+  write_checkpoint(paths, failed, 4);
+  EXPECT_TRUE(same_checkpoint(find()->checkpoint, failed));
+}
+
+TEST_F(Checkpoint, NamesTakeTurnsAndTheNewestIsFound) {
+  for (const std::uint64_t sequence : {8u, 9u, 10u}) {
+    write_checkpoint(paths, sample_checkpoint(100 * static_cast<std::int64_t>(sequence)), sequence);
+    const auto found = find();
+    EXPECT_EQ(found->checkpoint.state.step, 100 * static_cast<std::int64_t>(sequence));
+    EXPECT_EQ(found->next_sequence, sequence + 1);
+  }
+  EXPECT_TRUE(store::exists(file("17.0.h5")) && store::exists(file("17.1.h5")));
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(paths.checkpoints()), {}), 2);
+}
+
+TEST_F(Checkpoint, OneThatIsDamagedFallsBackToTheOneBeforeAndSaysSo) {
+  write_checkpoint(paths, sample_checkpoint(100), 0);
+  write_checkpoint(paths, sample_checkpoint(200), 1);
+  damage("17.1.h5");
+  const auto found = find();
+  EXPECT_EQ(found->checkpoint.state.step, 100);
+  EXPECT_EQ(found->next_sequence, 1u);
+  EXPECT_THAT(warnings, AllOf(HasSubstr("trial 17: " + file("17.1.h5").string() + ": damaged: "),
+                              HasSubstr("; going on from step 100 of 17.0.h5\n")));
+}
+
+TEST_F(Checkpoint, IfAllAreDamagedTheTrialStartsAgain) {
+  write_checkpoint(paths, sample_checkpoint(100), 0);
+  damage("17.0.h5");
+  overwrite(file("17.1.h5"), "");
+  EXPECT_FALSE(find().has_value());
+  EXPECT_THAT(warnings, AllOf(HasSubstr("17.0.h5: damaged: "), HasSubstr("17.1.h5: the file is empty"),
+                              HasSubstr("; training from the start\n")));
+}
+
+TEST_F(Checkpoint, OfAnotherTrialOrRunIsNotUsed) {
+  write_checkpoint(paths, sample_checkpoint(), 0);
+  CheckpointOwner owner = sample_owner();
+  owner.config_hash[0] = 'd';
+  EXPECT_FALSE(find(owner).has_value());
+  EXPECT_THAT(warnings, HasSubstr("the checkpoint of another trial"));
+  for (const auto change :
+       {+[](CheckpointOwner& o) { o.arch_id = "f"; }, +[](CheckpointOwner& o) { o.phase = "final"; },
+        +[](CheckpointOwner& o) { ++o.seed; }, +[](CheckpointOwner& o) { o.epochs = 0.2; }}) {
+    owner = sample_owner();
+    change(owner);
+    EXPECT_FALSE(find(owner).has_value());
+  }
+  std::filesystem::rename(file("17.0.h5"), file("18.0.h5"));
+  owner = sample_owner();
+  owner.trial = 18;
+  EXPECT_FALSE(find(owner).has_value());
+}
+
+TEST_F(Checkpoint, OfANewerFormatIsNotUsed) {
+  write_checkpoint(paths, sample_checkpoint(100), 0);
+  Hdf5Image image(file("17.1.h5"), kSealBytes);
+  const std::int64_t version = 2;
+  image.write_attribute("/", "version", H5T_NATIVE_INT64, &version);
+  std::string bytes = image.finish();
+  seal(bytes, "skyline-checkpoint", {});
+  publish_file(file("17.1.h5"), bytes);
+  EXPECT_EQ(find()->checkpoint.state.step, 100);
+  EXPECT_THAT(warnings,
+              HasSubstr("17.1.h5: checkpoint of version 2, this program reads version 1; going on"));
+}
+
+TEST_F(Checkpoint, OnAFullDiskLeavesTheOneBefore) {
+  write_checkpoint(paths, sample_checkpoint(100), 0);
+  TrialCheckpoint large = sample_checkpoint(200);
+  large.state.arrays[0].values.resize(100000);
+  {
+    const skyline::testing::FileSizeLimit limit(20000);
+    EXPECT_EQ(user_error_of([&] { write_checkpoint(paths, large, 1); }),
+              "cannot write " + file("17.1.h5").string() + ": write: File too large");
+  }
+  EXPECT_EQ(find()->checkpoint.state.step, 100);
+}
+
+TEST_F(Checkpoint, IsRemovedWithTheOneBefore) {
+  write_checkpoint(paths, sample_checkpoint(), 0);
+  write_checkpoint(paths, sample_checkpoint(), 1);
+  overwrite(file("171.0.h5"), "of another trial");
+  remove_checkpoints(paths, 17);
+  remove_checkpoints(paths, 17);
+  EXPECT_FALSE(find().has_value());
+  EXPECT_TRUE(store::exists(file("171.0.h5")));
+}
+
+}  // namespace
+}  // namespace skyline::store

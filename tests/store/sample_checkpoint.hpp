@@ -1,0 +1,74 @@
+#pragma once
+
+#include "skyline/store/checkpoint.hpp"
+
+#include "sample_run.hpp"
+
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+namespace skyline::testing {
+
+inline store::CheckpointOwner sample_owner() {
+  return {.config_hash = std::string(64, 'c'),
+          .arch_id = "0123456789abcdef",
+          .phase = "search",
+          .trial = 17,
+          .seed = 0xfedcba9876543210u,
+          .epochs = 0.1};
+}
+
+/// Half trained, with values that are hard to write; an empty array; names in an order that is not the
+/// alphabet's.
+inline store::TrialCheckpoint sample_checkpoint(std::int64_t step = 1200) {
+  const double quiet = std::bit_cast<double>(std::uint64_t{0x7ff8000000000123u});  // NaN with a payload
+  store::TrialCheckpoint checkpoint;
+  checkpoint.owner = sample_owner();
+  checkpoint.state.step = step;
+  checkpoint.state.arrays = {
+      {"parameters", {1, -2, 0.5f, 1e-45f, 3e38f, -0.0f}},
+      {"momentum", {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}},
+      {"buffers", {}}};
+  checkpoint.state.numbers = {{"loss_sum", 0.1},    {"best", -std::numeric_limits<double>::infinity()},
+                              {"denormal", 5e-324}, {"largest", 1.7976931348623157e308},
+                              {"Größe", quiet},     {"zero", -0.0}};
+  return checkpoint;
+}
+
+inline store::TrialCheckpoint sample_finished() {
+  store::TrialCheckpoint checkpoint;
+  checkpoint.owner = sample_owner();
+  checkpoint.finished = {objective::Measurements{{1.0 / 3, std::nan(""), -0.0}},
+                         {3, 1, 0.25, 0.001, 12.5, 0.5, std::numeric_limits<double>::infinity()}};
+  return checkpoint;
+}
+
+/// Equal in every bit.
+inline bool same_state(const objective::TrainingState& left, const objective::TrainingState& right) {
+  const auto same_array = [](const auto& a, const auto& b) {
+    return a.name == b.name &&
+           std::equal(a.values.begin(), a.values.end(), b.values.begin(), b.values.end(),
+                      [](float x, float y) {
+                        return std::bit_cast<std::uint32_t>(x) == std::bit_cast<std::uint32_t>(y);
+                      });
+  };
+  const auto same_value = [](const auto& a, const auto& b) {
+    return a.name == b.name && std::bit_cast<std::uint64_t>(a.value) == std::bit_cast<std::uint64_t>(b.value);
+  };
+  return left.step == right.step &&
+         std::equal(left.arrays.begin(), left.arrays.end(), right.arrays.begin(), right.arrays.end(),
+                    same_array) &&
+         std::equal(left.numbers.begin(), left.numbers.end(), right.numbers.begin(), right.numbers.end(),
+                    same_value);
+}
+
+inline bool same_checkpoint(const store::TrialCheckpoint& left, const store::TrialCheckpoint& right) {
+  if (left.owner != right.owner || left.finished.has_value() != right.finished.has_value()) return false;
+  if (!left.finished) return same_state(left.state, right.state);
+  return same_outcome(left.finished->outcome, right.finished->outcome) &&
+         same_timing(left.finished->timing, right.finished->timing);
+}
+
+}  // namespace skyline::testing
