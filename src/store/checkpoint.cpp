@@ -4,6 +4,7 @@
 #include "skyline/core/log.hpp"
 #include "skyline/store/publish.hpp"
 
+#include "store/checkpoint_name.hpp"
 #include "store/hdf5_image.hpp"
 #include "store/hdf5_reader.hpp"
 #include "store/sealed_file.hpp"
@@ -17,12 +18,6 @@ namespace {
 
 constexpr std::string_view kFormat = "skyline-checkpoint";
 constexpr std::int64_t kVersion = 1;
-constexpr std::uint64_t kNames = 2;  // that take turns
-
-std::filesystem::path checkpoint_path(const RunPaths& paths, objective::TrialNumber trial,
-                                      std::uint64_t turn) {
-  return paths.checkpoints() / (std::to_string(trial) + "." + std::to_string(turn) + ".h5");
-}
 
 std::string array_place(const std::string& name) {
   require(!name.empty() && name != "." && name.find('/') == std::string::npos,
@@ -167,7 +162,7 @@ std::string instead(const std::optional<SequencedCheckpoint>& newest, const RunP
   if (!newest) return "training from the start";
   const TrialCheckpoint& checkpoint = newest->checkpoint;
   const std::string name =
-      checkpoint_path(paths, checkpoint.owner.trial, newest->sequence % kNames).filename().string();
+      checkpoint_path(paths, checkpoint.owner.trial, newest->sequence % kCheckpointNames).filename().string();
   if (checkpoint.finished) return "taking the result from " + name;
   return "going on from step " + std::to_string(checkpoint.state.step) + " of " + name;
 }
@@ -175,7 +170,8 @@ std::string instead(const std::optional<SequencedCheckpoint>& newest, const RunP
 }  // namespace
 
 void write_checkpoint(const RunPaths& paths, const TrialCheckpoint& checkpoint, std::uint64_t sequence) {
-  const std::filesystem::path path = checkpoint_path(paths, checkpoint.owner.trial, sequence % kNames);
+  const std::filesystem::path path =
+      checkpoint_path(paths, checkpoint.owner.trial, sequence % kCheckpointNames);
   Hdf5Image image(path, kSealBytes);
   image.write_attribute("/", "format", kFormat);
   write_integer(image, "version", kVersion);
@@ -196,7 +192,7 @@ void write_checkpoint(const RunPaths& paths, const TrialCheckpoint& checkpoint, 
 std::optional<FoundCheckpoint> find_checkpoint(const RunPaths& paths, const CheckpointOwner& owner) {
   std::optional<SequencedCheckpoint> newest;
   std::vector<std::string> passed_over;
-  for (std::uint64_t turn = 0; turn < kNames; ++turn) {
+  for (std::uint64_t turn = 0; turn < kCheckpointNames; ++turn) {
     try {
       const std::filesystem::path path = checkpoint_path(paths, owner.trial, turn);
       if (!store::exists(path)) continue;
@@ -214,7 +210,8 @@ std::optional<FoundCheckpoint> find_checkpoint(const RunPaths& paths, const Chec
 }
 
 void remove_checkpoints(const RunPaths& paths, objective::TrialNumber trial) {
-  for (std::uint64_t turn = 0; turn < kNames; ++turn) remove_file(checkpoint_path(paths, trial, turn));
+  for (std::uint64_t turn = 0; turn < kCheckpointNames; ++turn)
+    remove_file(checkpoint_path(paths, trial, turn));
 }
 
 }  // namespace skyline::store

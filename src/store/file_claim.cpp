@@ -98,8 +98,7 @@ void FileClaim::restore() {
 
 std::unique_ptr<RunClaim> take_file_claim(const RunPaths& paths, Clock::duration renew_after) {
   make_folder(paths.root);
-  make_folder(paths.root / "weights");
-  make_folder(paths.root / "logs");
+  for (const std::filesystem::path& folder : paths.folders()) make_folder(folder);
   const ClaimRecord record = make_claim_record();
   const std::string text = to_json(record);
   for (int i = 0; i < kTries; ++i) {

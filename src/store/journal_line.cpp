@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdio>
 #include <limits>
+#include <utility>
 
 #include <zlib.h>
 
@@ -132,6 +133,22 @@ std::vector<objective::TrialNumber> decode_parents(const Json& line, objective::
   return parents;
 }
 
+/// Nothing if the trial started from fresh values. `architectures` are those of the earlier trials.
+std::shared_ptr<const objective::Inheritance> decode_inheritance(
+    const Json& line, const std::vector<std::shared_ptr<const space::Architecture>>& architectures) {
+  const auto found = line.find("inherits");
+  if (found == line.end()) return nullptr;
+  objective::Inheritance inherits;
+  inherits.from = decode_integer<std::uint64_t>(member(*found, "from"), "inherits.from");
+  if (inherits.from >= architectures.size()) fail_expected("inherits.from", "an earlier trial", *found);
+  inherits.architecture = architectures[inherits.from];
+  inherits.share = decode_number(member(*found, "share"), "inherits.share");
+  if (!(inherits.share >= 0 && inherits.share <= 1)) {
+    fail_expected("inherits.share", "a number from 0 to 1", *found);
+  }
+  return std::make_shared<const objective::Inheritance>(std::move(inherits));
+}
+
 objective::TrialTiming decode_where(const Json& line) {
   const Json& where = member(line, "where");
   objective::TrialTiming timing;
@@ -174,6 +191,9 @@ std::string entry_line(const objective::CommittedTrial& committed, const std::ve
     genotype[parameter.name] = encode_value(parameter.values.at(architecture.genotype.choices.at(i)));
   }
   line["parents"] = trial.proposal.parents;
+  if (trial.inherits) {
+    line["inherits"] = {{"from", trial.inherits->from}, {"share", encode_number(trial.inherits->share)}};
+  }
   line["epochs"] = encode_number(trial.epochs);
   line["seed"] = std::to_string(trial.seed);
   encode_outcome(committed.outcome, metrics, line);
@@ -280,10 +300,12 @@ objective::CommittedTrial EntryDecoder::decode(const Json& line) {
   trial.proposal.iteration = decode_integer<std::uint32_t>(member(line, "iteration"), "iteration");
   trial.proposal.architecture = architecture(line);
   trial.proposal.parents = decode_parents(line, trial.number);
+  trial.inherits = decode_inheritance(line, architectures_);
   trial.epochs = decode_number(member(line, "epochs"), "epochs");
   trial.seed = decode_seed(line);
   committed.outcome = outcome(line);
   committed.timing = decode_where(line);
+  architectures_.push_back(trial.proposal.architecture);
   return committed;
 }
 

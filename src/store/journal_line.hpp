@@ -28,7 +28,8 @@ std::optional<nlohmann::ordered_json> parse_line(std::string_view line);
 /// @throws UserError for a member that is missing or wrong
 JournalHeader decode_header(const nlohmann::ordered_json& line);
 
-/// Turns lines back into trials; equal genotypes share one architecture.
+/// Turns the lines of a journal, from its first trial on, back into trials; equal genotypes share one
+/// architecture.
 class EntryDecoder {
  public:
   EntryDecoder(const space::SearchSpace& space, const std::vector<std::string>& metrics)
@@ -44,6 +45,7 @@ class EntryDecoder {
   const space::SearchSpace& space_;
   const std::vector<std::string>& metrics_;
   std::map<std::vector<std::uint32_t>, std::shared_ptr<const space::Architecture>> built_;
+  std::vector<std::shared_ptr<const space::Architecture>> architectures_;  // of the trials so far
 };
 
 }  // namespace skyline::store

@@ -21,10 +21,10 @@ constexpr std::string_view kFormat = "skyline-run";
 constexpr std::int64_t kVersion = 1;
 
 /// Columns that every run has; a parameter or metric of such a name gets a prefix.
-constexpr std::array<std::string_view, 18> kOwnColumns{
-    "number", "phase",     "origin",  "iteration", "arch_id",    "epochs",
-    "seed",   "status",    "reason",  "on_front",  "parents",    "rank",
-    "slot",   "started_s", "setup_s", "train_s",   "validate_s", "latency_s"};
+constexpr std::array<std::string_view, 20> kOwnColumns{
+    "number", "phase",     "origin",   "iteration", "arch_id",        "epochs",          "seed",
+    "status", "reason",    "on_front", "parents",   "inherited_from", "inherited_share", "rank",
+    "slot",   "started_s", "setup_s",  "train_s",   "validate_s",     "latency_s"};
 
 std::string parents_text(const CommittedTrial& committed) {
   std::string text;
@@ -37,6 +37,16 @@ std::string parents_text(const CommittedTrial& committed) {
 
 const objective::Failure* failure(const CommittedTrial& committed) {
   return std::get_if<objective::Failure>(&committed.outcome);
+}
+
+std::int64_t inherited_from(const CommittedTrial& committed) {
+  const auto& inherits = committed.trial.inherits;
+  return inherits ? static_cast<std::int64_t>(inherits->from) : -1;
+}
+
+double inherited_share(const CommittedTrial& committed) {
+  const auto& inherits = committed.trial.inherits;
+  return inherits ? inherits->share : std::numeric_limits<double>::quiet_NaN();
 }
 
 double measured(const CommittedTrial& committed, std::size_t metric) {
@@ -162,6 +172,8 @@ void write_run_tables(const std::filesystem::path& path, const std::vector<Commi
   }
   trials.add("on_front", on_front);
   trials.add("parents", parents_text);
+  trials.add("inherited_from", inherited_from);
+  trials.add("inherited_share", inherited_share);
   add_timing(trials);
 
   Hdf5Image image(path);

@@ -62,6 +62,9 @@ class Formats(unittest.TestCase):
             self.assertEqual(row["seed"], int(entry["seed"]))
             self.assertEqual(row["reason"], entry.get("reason", ""))
             self.assertEqual(row["parents"], " ".join(map(str, entry["parents"])))
+            inherits = entry.get("inherits", {"from": -1, "share": math.nan})
+            self.assertEqual(row["inherited_from"], inherits["from"])
+            numpy.testing.assert_equal(row["inherited_share"], inherits["share"])
             for name, value in entry["where"].items():
                 self.assertEqual(row[name], value)
             for name in self.journal[0]["metrics"]:
@@ -115,6 +118,7 @@ class Formats(unittest.TestCase):
         self.assertEqual(file["tensors/linear_0/weight"].dtype, numpy.float32)
         self.assertEqual(list(file["parents"]), [3, 40])
         self.assertEqual(file.attrs["seed"], 0xFEDCBA9876543210)
+        self.assertEqual(file.attrs["inherits_from"], 3)
         self.assertEqual(file.attrs["genotype"], "depth=3 größe=5")
 
     def test_seal_holds_the_sum_of_the_file(self):

@@ -272,6 +272,37 @@ TEST_F(Journal, RefusesMembersThatAreMissingOrWrong) {
   EXPECT_EQ(read_error(), at_line(3, "expected a JSON object"));
 }
 
+TEST_F(Journal, RefusesAnInheritanceThatCannotBe) {
+  write(sample_trials(space, 3));
+  const auto original = json_of(4);
+  ASSERT_EQ(original["inherits"].dump(), R"({"from":1,"share":0.5})");
+  const auto error_with = [&](const char* inherits) {
+    auto json = original;
+    json["inherits"] = nlohmann::ordered_json::parse(inherits);
+    replace_line(4, json.dump());
+    return read_error();
+  };
+  EXPECT_EQ(error_with(R"({"from":2,"share":0.5})"),
+            at_line(4, R"(inherits.from: expected an earlier trial, got {"from":2,"share":0.5})"));
+  EXPECT_EQ(error_with(R"({"from":1,"share":1.5})"),
+            at_line(4, R"(inherits.share: expected a number from 0 to 1, got {"from":1,"share":1.5})"));
+  EXPECT_EQ(error_with(R"({"from":1,"share":"nan"})"),
+            at_line(4, R"(inherits.share: expected a number from 0 to 1, got {"from":1,"share":"nan"})"));
+  EXPECT_EQ(error_with(R"({"share":1})"), at_line(4, "missing member `from`"));
+  EXPECT_EQ(error_with("3"), at_line(4, "missing member `from`"));
+}
+
+TEST_F(Journal, TellsInItsCanonicalFormWhatWasInherited) {
+  std::vector<CommittedTrial> trials = sample_trials(space, 3);
+  write(trials);
+  EXPECT_THAT(canonical_journal(path),
+              HasSubstr(R"("parents":[1,1],"inherits":{"from":1,"share":0.5},"epochs")"));
+  std::filesystem::remove(path);
+  trials[2].trial.inherits = nullptr;
+  write(trials);
+  EXPECT_THAT(canonical_journal(path), Not(HasSubstr("inherits")));
+}
+
 TEST_F(Journal, RefusesAnotherFormatAndALaterVersion) {
   write({});
   auto json = json_of(1);

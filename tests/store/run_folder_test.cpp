@@ -68,6 +68,7 @@ TEST_F(Claim, MakesTheFoldersAndIsGivenBack) {
     const auto claim = RunClaim::take(paths);
     EXPECT_TRUE(std::filesystem::is_directory(paths.root / "weights"));
     EXPECT_TRUE(std::filesystem::is_directory(paths.root / "logs"));
+    EXPECT_TRUE(std::filesystem::is_directory(paths.checkpoints()));
     EXPECT_EQ(nlohmann::json::parse(read_file(paths.owner()))["pid"], ::getpid());
   }
   EXPECT_FALSE(std::filesystem::exists(paths.owner()));
@@ -231,7 +232,7 @@ TEST_F(Claim, IsShownToThoseWhoOnlyLook) {
   owner = read_owner(paths);
   EXPECT_TRUE(owner->active);
   EXPECT_EQ(owner->process, ::getpid());
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(paths.root), {}), 3);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(paths.root), {}), 4);
 }
 
 }  // namespace

@@ -67,6 +67,10 @@ inline std::vector<objective::CommittedTrial> sample_trials(const space::SearchS
         std::make_shared<const space::Architecture>(space.build(space.sample(random)));
     committed.trial.proposal.origin = k == 0 ? objective::Origin::kInitial : objective::Origin::kCrossover;
     if (k > 1) committed.trial.proposal.parents = {k - 1, k / 2};
+    if (k % 3 == 2) {
+      committed.trial.inherits = std::make_shared<const objective::Inheritance>(objective::Inheritance{
+          k / 2, trials[k / 2].trial.proposal.architecture, 1.0 / static_cast<double>(k)});
+    }
     committed.trial.proposal.iteration = static_cast<std::uint32_t>(k / 3);
     committed.trial.epochs = 0.1 + static_cast<double>(k);
     committed.trial.seed = random.next();
@@ -106,6 +110,12 @@ inline bool same_timing(const objective::TrialTiming& s, const objective::TrialT
          same_number(s.validate_s, t.validate_s) && same_number(s.latency_s, t.latency_s);
 }
 
+inline bool same_inheritance(const objective::Trial& left, const objective::Trial& right) {
+  if (!left.inherits || !right.inherits) return left.inherits == right.inherits;
+  return left.inherits->from == right.inherits->from && left.inherits->share == right.inherits->share &&
+         left.inherits->architecture->id == right.inherits->architecture->id;
+}
+
 inline bool same_trial(const objective::CommittedTrial& left, const objective::CommittedTrial& right) {
   const objective::Trial& a = left.trial;
   const objective::Trial& b = right.trial;
@@ -113,7 +123,7 @@ inline bool same_trial(const objective::CommittedTrial& left, const objective::C
          a.proposal.parents == b.proposal.parents && a.proposal.iteration == b.proposal.iteration &&
          a.architecture().id == b.architecture().id &&
          a.architecture().genotype == b.architecture().genotype && same_number(a.epochs, b.epochs) &&
-         a.seed == b.seed && same_outcome(left.outcome, right.outcome) &&
+         a.seed == b.seed && same_inheritance(a, b) && same_outcome(left.outcome, right.outcome) &&
          same_timing(left.timing, right.timing);
 }
 

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace skyline::store {
 
@@ -21,6 +22,10 @@ struct RunPaths {
     return root / "weights" / (id + ".final.h5");
   }
   std::filesystem::path checkpoints() const { return root / "checkpoints"; }
+  /// Those below the root.
+  std::vector<std::filesystem::path> folders() const {
+    return {root / "weights", root / "logs", checkpoints()};
+  }
   std::filesystem::path models_json() const { return root / "models.json"; }
   std::filesystem::path pareto_json() const { return root / "pareto.json"; }
   std::filesystem::path search_state_csv() const { return root / "search_state.csv"; }
@@ -45,7 +50,7 @@ std::optional<RunOwner> read_owner(const RunPaths& paths);
 /// and taken over, if its process is gone (same host) or its heartbeat is older than 60 s (another host).
 class RunClaim {
  public:
-  /// Makes the folder (and weights/, logs/) if need be. @throws UserError: unwritable; another run is active
+  /// Makes the folder and those below it if need be. @throws UserError: unwritable; another run is active
   /// ("...is in use by process 123 on host x, heartbeat 2 s ago")
   static std::unique_ptr<RunClaim> take(const RunPaths& paths);
   virtual ~RunClaim() = default;  // gives the claim back

@@ -1,0 +1,30 @@
+#include "store/checkpoint_name.hpp"
+
+#include <charconv>
+#include <system_error>
+
+namespace skyline::store {
+namespace {
+
+std::string file_name(objective::TrialNumber trial, std::uint64_t turn) {
+  return std::to_string(trial) + "." + std::to_string(turn) + ".h5";
+}
+
+}  // namespace
+
+std::filesystem::path checkpoint_path(const RunPaths& paths, objective::TrialNumber trial,
+                                      std::uint64_t turn) {
+  return paths.checkpoints() / file_name(trial, turn);
+}
+
+std::optional<objective::TrialNumber> trial_of_checkpoint(const std::string& name) {
+  objective::TrialNumber trial = 0;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), trial);
+  if (error != std::errc()) return std::nullopt;
+  for (std::uint64_t turn = 0; turn < kCheckpointNames; ++turn) {
+    if (name == file_name(trial, turn)) return trial;
+  }
+  return std::nullopt;
+}
+
+}  // namespace skyline::store

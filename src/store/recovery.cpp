@@ -1,0 +1,64 @@
+#include "skyline/store/recovery.hpp"
+
+#include "skyline/store/publish.hpp"
+
+#include "store/checkpoint_name.hpp"
+#include "store/file_descriptor.hpp"
+#include "store/temporary_file.hpp"
+
+#include <set>
+#include <string>
+#include <system_error>
+#include <vector>
+
+namespace skyline::store {
+namespace {
+
+std::vector<std::filesystem::path> list(const std::filesystem::path& folder) {
+  std::vector<std::filesystem::path> paths;
+  std::error_code error;
+  std::filesystem::directory_iterator entry(folder, error);
+  for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
+    paths.push_back(entry->path());
+  }
+  if (error) fail_system("read the folder", folder, "", error.value());
+  return paths;
+}
+
+/// Of any process: nobody but the claim's holder writes here.
+std::size_t remove_all_temporaries(const std::filesystem::path& folder) {
+  std::size_t removed = 0;
+  for (const std::filesystem::path& path : list(folder)) {
+    TemporaryName name;
+    if (!parse_temporary_name(path.filename().string(), name)) continue;
+    remove_file(path);
+    ++removed;
+  }
+  return removed;
+}
+
+}  // namespace
+
+RecoveredFolder recover_run_folder(const RunPaths& paths, std::size_t committed) {
+  RecoveredFolder recovered;
+  // At the top other jobs may be trying to claim the folder.
+  recovered.temporaries = remove_temporaries(paths.root);
+  for (const std::filesystem::path& folder : paths.folders()) {
+    recovered.temporaries += remove_all_temporaries(folder);
+  }
+  std::set<objective::TrialNumber> begun;
+  for (const std::filesystem::path& path : list(paths.checkpoints())) {
+    const std::optional<objective::TrialNumber> trial = trial_of_checkpoint(path.filename().string());
+    if (!trial) continue;
+    if (*trial >= committed) {
+      begun.insert(*trial);
+    } else {
+      remove_file(path);
+      ++recovered.checkpoints;
+    }
+  }
+  recovered.begun_trials = begun.size();
+  return recovered;
+}
+
+}  // namespace skyline::store
