@@ -17,9 +17,10 @@ AccountBook::AccountBook(const RankTable& ranks) {
   }
 }
 
-void AccountBook::add(const objective::TrialTiming& timing) {
+void AccountBook::add(const Arrival& arrival) {
+  const objective::TrialTiming& timing = arrival.timing;
   SlotAccount& account = slots_[index_.at({timing.rank, timing.slot})];
-  ++account.trials;
+  if (!arrival.stopped()) ++account.trials;
   account.setup_s += timing.setup_s;
   account.train_s += timing.train_s;
   account.validate_s += timing.validate_s;

@@ -2,6 +2,7 @@
 
 #include "skyline/engine/run.hpp"
 
+#include "engine/dispatcher.hpp"
 #include "engine/rank_table.hpp"
 
 #include <map>
@@ -14,7 +15,8 @@ namespace skyline::engine {
 class AccountBook {
  public:
   explicit AccountBook(const RankTable& ranks);
-  void add(const objective::TrialTiming& timing);
+  /// A trial that was stopped counts with its time alone.
+  void add(const Arrival& arrival);
   /// As it stands after `wall_s` seconds.
   RunAccount close(double wall_s) const;
   const std::vector<SlotAccount>& slots() const { return slots_; }

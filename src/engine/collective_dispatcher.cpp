@@ -129,6 +129,12 @@ void CollectiveDispatcher::receive_gathers(Round& round, std::vector<Arrival>& a
   }
 }
 
+/// The other ranks have been told by the stop channel: their part of the round ends with its waves.
+void CollectiveDispatcher::stop() {
+  waiting_.clear();
+  own_slots_.request_stop();
+}
+
 void CollectiveDispatcher::finish() {
   require(waiting_.empty(), "the run ends with trials that were never sent out");
   while (!idle()) require(poll().empty(), "a result came after the run's end");

@@ -35,6 +35,7 @@ class CollectiveDispatcher final : public Dispatcher {
 
   void submit(std::span<const objective::Trial> trials) override;
   std::vector<Arrival> poll() override;
+  void stop() override;
   bool idle() const override { return waiting_.empty() && round_ == nullptr; }
   /// Sends the other ranks home, which ends their serve_rounds. @pre everything submitted has arrived
   void finish();

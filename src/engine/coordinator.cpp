@@ -15,28 +15,18 @@ namespace {
 
 constexpr std::chrono::milliseconds kTickInterval{100};
 
-/// When the jobs before this one had ended, in seconds of the run: its clock goes on from there.
-double replayed_seconds(const RunInputs& inputs) {
-  double last = 0;
-  if (!inputs.replay) return last;
-  for (const objective::CommittedTrial& entry : inputs.replay->entries) {
-    last = std::max(last, entry.timing.started_s + entry.timing.total_s());
-  }
-  return last;
-}
-
 }  // namespace
 
 Coordinator::Coordinator(const RunInputs& inputs, RunObserver& observer, Dispatcher& dispatcher,
-                         store::StorageThread& storage, AccountBook& accounts)
+                         store::StorageThread& storage, StopChannel& stop, AccountBook& accounts)
     : inputs_(inputs),
       observer_(observer),
       dispatcher_(dispatcher),
       storage_(storage),
+      stop_(stop),
       accounts_(accounts),
       replay_(inputs),
       journal_(inputs, storage),
-      clock_offset_s_(replayed_seconds(inputs)),
       commits_(inputs.options.window),
       front_(inputs.objectives.objectives().size()) {}
 
@@ -44,47 +34,48 @@ RunResult Coordinator::run() {
   const auto searcher =
       search::make_searcher(inputs_.search, inputs_.space, inputs_.objectives, inputs_.options.seed);
   observer_.started(accounts_.slots(), replay_.size(), searcher->expected_trials());
-  drive(*searcher, {objective::Phase::kSearch, inputs_.options.epochs});
-  if (inputs_.options.final_epochs) train_front(*inputs_.options.final_epochs);
-  replay_.check_ended(commits_.next_number());
+  bool done = drive(*searcher, {objective::Phase::kSearch, inputs_.options.epochs});
+  if (done && inputs_.options.final_epochs) done = train_front(*inputs_.options.final_epochs);
+  if (done) replay_.check_ended(commits_.next_number());
   storage_.drain();
 
   RunResult result;
+  result.stopped = !done;
   result.on_front = on_front();
   result.committed = std::move(committed_);
-  result.finish_reason = searcher->finish_reason();
+  result.finish_reason = done ? searcher->finish_reason() : "stopped on request";
   return result;
 }
 
 /// One ask after each commit, never more: the searcher then knows the same at every ask, however fast results
 /// come.
-void Coordinator::drive(search::Searcher& searcher, const Stage& stage) {
+bool Coordinator::drive(search::Searcher& searcher, const Stage& stage) {
+  look_after_run();
   ask(searcher, stage);
   Backoff backoff;
   while (!(searcher.finished() && commits_.empty())) {
-    require(!commits_.empty(), "the searcher waits for results although no trial is under way");
+    require(stopping_ || !commits_.empty(), "the searcher waits for results although no trial is under way");
     bool worked = collect();
     while (auto next = commits_.next()) {
       searcher.tell(commit(std::move(*next)));
       ask(searcher, stage);
       worked = true;
-      // A long replay commits thousands in this loop: the claim on the folder must stay alive meanwhile.
-      storage_.rethrow_failure();
-      tick();
+      look_after_run();  // a long replay commits thousands in this loop
     }
-    storage_.rethrow_failure();
-    tick();
+    look_after_run();
+    if (stopping_ && dispatcher_.idle()) return searcher.finished() && commits_.empty();
     if (worked) {
       backoff.reset();
     } else {
       backoff.pause();
     }
   }
+  return true;
 }
 
 void Coordinator::ask(search::Searcher& searcher, const Stage& stage) {
   const std::size_t room = commits_.room();
-  if (room == 0) return;
+  if (room == 0 || stopping_) return;
   std::vector<objective::Proposal> proposals = searcher.ask(room);
   require(proposals.size() <= room, "the searcher proposed more than it was asked for");
   std::vector<objective::Trial> fresh;
@@ -104,9 +95,9 @@ void Coordinator::ask(search::Searcher& searcher, const Stage& stage) {
 bool Coordinator::collect() {
   std::vector<Arrival> arrivals = dispatcher_.poll();
   for (Arrival& arrival : arrivals) {
-    accounts_.add(arrival.timing);
-    arrival.timing.started_s += clock_offset_s_;
-    commits_.arrived(std::move(arrival));
+    accounts_.add(arrival);
+    require(stopping_ || !arrival.stopped(), "a trial was stopped although nobody had asked for it");
+    if (!arrival.stopped()) commits_.arrived(std::move(arrival));
   }
   return !arrivals.empty();
 }
@@ -136,19 +127,29 @@ bool Coordinator::update_front(const objective::CommittedTrial& committed) {
   return on_front;
 }
 
-void Coordinator::tick() {
+/// Between steps, none of which is long: errors of the storage thread, a request to stop, and the observer,
+/// which also keeps the claim on the folder alive.
+void Coordinator::look_after_run() {
+  storage_.rethrow_failure();
+  if (!stopping_ && stop_.poll()) obey_stop();
   const auto now = std::chrono::steady_clock::now();
   if (now < next_tick_) return;
   next_tick_ = now + kTickInterval;
   observer_.tick();
 }
 
-void Coordinator::train_front(double epochs) {
+void Coordinator::obey_stop() {
+  stopping_ = true;
+  observer_.stopping();
+  dispatcher_.stop();
+}
+
+bool Coordinator::train_front(double epochs) {
   std::vector<objective::Trial> members;
   for (const std::size_t number : front_.keys()) members.push_back(committed_[number].trial);
   FrontTraining training(members);
   observer_.phase_changed(objective::Phase::kFinal, members.size());
-  drive(training, {objective::Phase::kFinal, epochs});
+  return drive(training, {objective::Phase::kFinal, epochs});
 }
 
 std::vector<bool> Coordinator::on_front() const {

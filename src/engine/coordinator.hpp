@@ -9,6 +9,7 @@
 #include "engine/dispatcher.hpp"
 #include "engine/journal_sink.hpp"
 #include "engine/replay.hpp"
+#include "engine/stop_channel.hpp"
 
 #include <chrono>
 #include <vector>
@@ -21,9 +22,10 @@ class Coordinator {
  public:
   /// References outlive the coordinator.
   Coordinator(const RunInputs& inputs, RunObserver& observer, Dispatcher& dispatcher,
-              store::StorageThread& storage, AccountBook& accounts);
+              store::StorageThread& storage, StopChannel& stop, AccountBook& accounts);
 
-  /// The search, then the full training of its front. All but the account is set in the result.
+  /// The search, then the full training of its front; or what was done of them when a stop was asked for.
+  /// All but the account is set in the result.
   RunResult run();
 
  private:
@@ -33,26 +35,29 @@ class Coordinator {
     double epochs;
   };
 
-  void drive(search::Searcher& searcher, const Stage& stage);
+  /// Returns whether the searcher came to its end; if not, the run stops.
+  bool drive(search::Searcher& searcher, const Stage& stage);
   void ask(search::Searcher& searcher, const Stage& stage);
+  void obey_stop();
   bool collect();
   const objective::CommittedTrial& commit(objective::CommittedTrial committed);
   bool update_front(const objective::CommittedTrial& committed);
-  void tick();
-  void train_front(double epochs);
+  void look_after_run();
+  bool train_front(double epochs);
   std::vector<bool> on_front() const;
 
   const RunInputs& inputs_;
   RunObserver& observer_;
   Dispatcher& dispatcher_;
   store::StorageThread& storage_;
+  StopChannel& stop_;
   AccountBook& accounts_;
   Replay replay_;
   JournalSink journal_;
-  const double clock_offset_s_;
   CommitQueue commits_;
   search::ParetoArchive front_;  // keys: numbers of search trials
   std::vector<objective::CommittedTrial> committed_;
+  bool stopping_ = false;
   std::chrono::steady_clock::time_point next_tick_{};
 };
 

@@ -3,6 +3,7 @@
 #include "skyline/objective/trial.hpp"
 
 #include <span>
+#include <variant>
 #include <vector>
 
 namespace skyline::engine {
@@ -12,6 +13,12 @@ struct Arrival {
   objective::TrialNumber number = 0;
   objective::Outcome outcome;
   objective::TrialTiming timing;
+
+  /// No result: the run was asked to stop before there was one.
+  bool stopped() const {
+    const auto* failure = std::get_if<objective::Failure>(&outcome);
+    return failure != nullptr && failure->kind == objective::FailureKind::kStopped;
+  }
 };
 
 /// Brings trials to the slots of all ranks and their results back. Rank 0's side; its main thread alone.
@@ -23,6 +30,8 @@ class Dispatcher {
   /// Results that came since the last call, in any order. Never blocks; drives progress.
   /// @throws what a slot of this rank met that is no trial's fault
   virtual std::vector<Arrival> poll() = 0;
+  /// Drops what waits and has what is under way stopped: it comes back soon, mostly as Failure{kStopped}.
+  virtual void stop() = 0;
   /// Nothing submitted is waiting or under way.
   virtual bool idle() const = 0;
 };

@@ -4,6 +4,7 @@
 #include "skyline/core/hash.hpp"
 #include "skyline/space/value.hpp"
 
+#include <algorithm>
 #include <string>
 
 namespace skyline::engine {
@@ -63,6 +64,15 @@ void Replay::check_ended(objective::TrialNumber next_number) const {
   refuse(line_of(next_number) + ": trial " + std::to_string(next_number) + " is " +
              trial_text(entries_[next_number].trial),
          "asks for nothing more");
+}
+
+double replayed_seconds(const RunInputs& inputs) {
+  double last = 0;
+  if (!inputs.replay) return last;
+  for (const objective::CommittedTrial& entry : inputs.replay->entries) {
+    last = std::max(last, entry.timing.started_s + entry.timing.total_s());
+  }
+  return last;
 }
 
 }  // namespace skyline::engine

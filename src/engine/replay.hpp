@@ -28,4 +28,8 @@ class Replay {
   std::vector<objective::CommittedTrial> entries_;
 };
 
+/// When the jobs before this one had ended, in seconds of the run: its clock goes on from there. 0 for a new
+/// run.
+double replayed_seconds(const RunInputs& inputs);
+
 }  // namespace skyline::engine

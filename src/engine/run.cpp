@@ -1,46 +1,75 @@
 #include "skyline/engine/run.hpp"
 
 #include "skyline/core/random.hpp"
-#include "skyline/store/storage_thread.hpp"
 
 #include "engine/account.hpp"
 #include "engine/collective_dispatcher.hpp"
 #include "engine/collective_worker.hpp"
 #include "engine/coordinator.hpp"
 #include "engine/rank_table.hpp"
+#include "engine/replay.hpp"
 #include "engine/slot_pool.hpp"
+#include "engine/stop_channel.hpp"
 #include "engine/weights_keeper.hpp"
 
 #include <bit>
 #include <chrono>
 #include <exception>
+#include <span>
 
 namespace skyline::engine {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+using Seconds = std::chrono::duration<double>;
+
+/// Collective: where the run's clock stands as this job starts, the same on all ranks.
+Seconds start_clock(const RunInputs& inputs) {
+  comm::Communicator& world = inputs.environment.world();
+  double earlier_jobs_s = world.rank() == 0 ? replayed_seconds(inputs) : 0;
+  comm::wait(*world.broadcast(std::as_writable_bytes(std::span(&earlier_jobs_s, 1)), 0));
+  comm::wait(*world.barrier());  // aligns the ranks' clocks
+  return Seconds(earlier_jobs_s);
+}
 
 SlotPoolOptions slot_options(const RunInputs& inputs, std::size_t slots, std::size_t metrics,
-                             Clock::time_point started) {
+                             Clock::time_point run_started) {
   SlotPoolOptions options;
   options.rank = inputs.environment.world().rank();
   options.slots = slots;
   options.metrics = metrics;
-  options.run_started = started;
+  options.run_started = run_started;
   // A slot of several threads is left to the system: a binding would be inherited by all of them.
   if (inputs.options.threads_per_slot == 1) options.processors = inputs.environment.place().processors;
   return options;
 }
 
 RunResult coordinate(const RunInputs& inputs, RunObserver& observer, const RankTable& ranks,
-                     const RoundFormat& format, SlotPool& slots, store::StorageThread& storage,
-                     Clock::time_point started) {
+                     const RoundFormat& format, SlotPool& slots, Clock::time_point started) {
+  store::StorageThread& storage = inputs.storage;
   AccountBook accounts(ranks);
+  StopChannel stop(inputs.environment.world(), inputs.stop_requested);
   CollectiveDispatcher dispatcher(inputs.environment.world(), format, inputs.evaluator, slots, ranks.slots);
-  RunResult result = Coordinator(inputs, observer, dispatcher, storage, accounts).run();
+  RunResult result = Coordinator(inputs, observer, dispatcher, storage, stop, accounts).run();
   dispatcher.finish();
-  result.account = accounts.close(std::chrono::duration<double>(Clock::now() - started).count());
+  stop.close([&] {
+    storage.rethrow_failure();
+    observer.tick();
+  });
+  result.account = accounts.close(Seconds(Clock::now() - started).count());
   return result;
+}
+
+/// The other ranks' part. A rank leaves the stop channel when its files are written, and rank 0 waits for it.
+void serve(const RunInputs& inputs, const RoundFormat& format, SlotPool& slots) {
+  store::StorageThread& storage = inputs.storage;
+  StopChannel stop(inputs.environment.world(), inputs.stop_requested);
+  serve_rounds(inputs.environment.world(), format, slots, [&] {
+    storage.rethrow_failure();
+    if (stop.poll()) slots.request_stop();
+  });
+  storage.drain();
+  stop.close([] {});
 }
 
 }  // namespace
@@ -49,20 +78,19 @@ RunResult run(const RunInputs& inputs, RunObserver& observer) {
   comm::Communicator& world = inputs.environment.world();
   const std::size_t own = own_slots(inputs);
   const RankTable ranks = exchange_ranks(inputs, own);
-  comm::wait(*world.barrier());  // aligns the ranks' clocks
+  const Seconds earlier = start_clock(inputs);
   const Clock::time_point started = Clock::now();
 
   const std::size_t metrics = inputs.evaluator.metrics().size();
   const RoundFormat format{TrialRecord(inputs.space), ResultRecord(metrics), ranks.most_slots};
-  store::StorageThread& storage = inputs.storage;
-  SlotPool slots(slot_options(inputs, own, metrics, started), inputs.evaluator,
-                 make_weights_sink(inputs, storage));
+  const Clock::time_point run_started = started - std::chrono::duration_cast<Clock::duration>(earlier);
+  SlotPool slots(slot_options(inputs, own, metrics, run_started), inputs.evaluator,
+                 make_weights_sink(inputs, inputs.storage));
   try {
-    if (world.rank() == 0) return coordinate(inputs, observer, ranks, format, slots, storage, started);
-    serve_rounds(world, format, slots, [&storage] { storage.rethrow_failure(); });
-    storage.drain();
+    if (world.rank() == 0) return coordinate(inputs, observer, ranks, format, slots, started);
+    serve(inputs, format, slots);
     RunResult result;
-    result.account.wall_s = std::chrono::duration<double>(Clock::now() - started).count();
+    result.account.wall_s = Seconds(Clock::now() - started).count();
     return result;
   } catch (const std::exception& error) {
     if (inputs.failed) inputs.failed(error);

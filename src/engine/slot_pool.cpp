@@ -77,14 +77,16 @@ struct SlotPool::State : std::enable_shared_from_this<SlotPool::State> {
   /// Stops and joins the threads that were started.
   void end();
   std::optional<objective::Trial> next(std::size_t slot);
+  Arrival stopped_before_it_began(std::size_t slot, objective::TrialNumber number) const;
   void train(std::size_t slot, const objective::Trial& trial);
   void finished(Arrival arrival);
 
   const SlotPoolOptions options;
   objective::Evaluator& evaluator;
   const WeightsSink weights;
-  std::atomic<bool> stop{false};
-  std::mutex mutex;  // of all below
+  std::atomic<bool> stop{false};  // asked of trials
+  std::mutex mutex;               // of all below
+  bool ended = false;             // no more trials begin
   std::condition_variable work_came;
   std::vector<std::deque<objective::Trial>> queues;
   std::vector<Arrival> results;
@@ -94,8 +96,8 @@ struct SlotPool::State : std::enable_shared_from_this<SlotPool::State> {
 
 std::optional<objective::Trial> SlotPool::State::next(std::size_t slot) {
   std::unique_lock lock(mutex);
-  work_came.wait(lock, [&] { return stop || !queues[slot].empty(); });
-  if (stop) return std::nullopt;
+  work_came.wait(lock, [&] { return ended || !queues[slot].empty(); });
+  if (ended) return std::nullopt;
   objective::Trial trial = std::move(queues[slot].front());
   queues[slot].pop_front();
   return trial;
@@ -108,11 +110,24 @@ void SlotPool::State::serve(std::size_t slot) {
       log::warning("slot " + std::to_string(slot) + " could not be bound to processor " +
                    std::to_string(processors[slot % processors.size()]));
     }
-    while (const std::optional<objective::Trial> trial = next(slot)) train(slot, *trial);
+    while (const std::optional<objective::Trial> trial = next(slot)) {
+      if (stop) {
+        finished(stopped_before_it_began(slot, trial->number));
+      } else {
+        train(slot, *trial);
+      }
+    }
   } catch (...) {
     const std::lock_guard lock(mutex);
     if (!failure) failure = std::current_exception();
   }
+}
+
+Arrival SlotPool::State::stopped_before_it_began(std::size_t slot, objective::TrialNumber number) const {
+  Arrival arrival{number, objective::Failure{objective::FailureKind::kStopped, "stopped on request"}, {}};
+  arrival.timing.rank = options.rank;
+  arrival.timing.slot = static_cast<std::int32_t>(slot);
+  return arrival;
 }
 
 void SlotPool::State::train(std::size_t slot, const objective::Trial& trial) {
@@ -129,6 +144,8 @@ void SlotPool::State::train(std::size_t slot, const objective::Trial& trial) {
 
   std::vector<objective::NamedTensor> kept = context.take_weights();
   if (auto* failed = std::get_if<objective::Failure>(&arrival.outcome)) {
+    require(stop || failed->kind != objective::FailureKind::kStopped,
+            "the evaluator stopped a trial that nobody had asked to stop");
     failed->reason = fit_reason(failed->reason);
     kept.clear();
   } else {
@@ -152,6 +169,7 @@ void SlotPool::State::end() {
   {
     const std::lock_guard lock(mutex);
     stop = true;
+    ended = true;
   }
   work_came.notify_all();
   for (std::thread& thread : threads) thread.join();
@@ -186,6 +204,10 @@ void SlotPool::submit(std::size_t slot, objective::Trial trial) {
     state_->queues.at(slot).push_back(std::move(trial));
   }
   state_->work_came.notify_all();
+}
+
+void SlotPool::request_stop() {
+  state_->stop = true;
 }
 
 std::vector<Arrival> SlotPool::take() {

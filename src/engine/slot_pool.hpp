@@ -39,6 +39,9 @@ class SlotPool {
 
   std::size_t slots() const;
   void submit(std::size_t slot, objective::Trial trial);
+  /// Asks running trials to save their state and stop. Those that have not begun, now and later, come back as
+  /// Failure{kStopped} at once.
+  void request_stop();
   /// Results that are there since the last call; of a trial with weights, once these are written.
   /// @throws what a slot met that is no trial's fault
   std::vector<Arrival> take();

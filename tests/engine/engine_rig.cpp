@@ -1,9 +1,13 @@
 #include "engine/engine_rig.hpp"
 
 #include "comm/environments.hpp"
+#include "engine/dispatcher.hpp"
 #include "support/yaml_config.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
+#include <utility>
 
 #include <unistd.h>
 
@@ -50,17 +54,31 @@ const objective::ObjectiveSet& test_objectives() {
   return objectives;
 }
 
-HookedEvaluator::HookedEvaluator(Hook hook)
-    : synthetic_(evaluate::make_synthetic_evaluator({})), hook_(std::move(hook)) {}
+HookedEvaluator::HookedEvaluator(Hook hook, Held held)
+    : synthetic_(evaluate::make_synthetic_evaluator({})), hook_(std::move(hook)), held_(std::move(held)) {}
 
 objective::Outcome HookedEvaluator::evaluate(const objective::Trial& trial,
                                              objective::EvaluationContext& context) {
   ++calls_;
   if (hook_) hook_(trial);
+  if (held_ && held_(trial)) {
+    while (!context.stop_requested()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return objective::Failure{objective::FailureKind::kStopped, "held"};
+  }
   if (context.wants_weights()) {
     context.keep_weights({{"linear_0.bias", {1}, {static_cast<float>(trial.number)}}});
   }
-  return synthetic_->evaluate(trial, context);
+  objective::Outcome outcome = synthetic_->evaluate(trial, context);
+  if (Arrival{trial.number, outcome, {}}.stopped()) return outcome;
+  const std::lock_guard lock(mutex_);
+  completed_.push_back(trial.number);
+  return outcome;
+}
+
+std::vector<objective::TrialNumber> HookedEvaluator::completed() const {
+  std::vector<objective::TrialNumber> sorted = completed_;
+  std::ranges::sort(sorted);
+  return sorted;
 }
 
 void CountingObserver::started(const std::vector<SlotAccount>& the_slots, std::size_t the_replayed,
@@ -97,7 +115,7 @@ RigRun run_in(comm::Environment& environment, const std::filesystem::path& root,
               bool resume) {
   RigRun run;
   const store::RunPaths paths{root};
-  HookedEvaluator evaluator(spec.hook);
+  HookedEvaluator evaluator(spec.hook, spec.held);
   store::JournalHeader header;
   header.skyline_version = "0";
   header.config_hash = "0";
@@ -106,13 +124,17 @@ RigRun run_in(comm::Environment& environment, const std::filesystem::path& root,
   store::StorageThread storage;
   RunInputs inputs{environment,  test_space(), test_objectives(), evaluator, spec.search,
                    spec.options, paths,        std::nullopt,      header,    storage};
+  inputs.options.resume = resume;
+  inputs.stop_requested = spec.stop_requested;
   if (environment.world().rank() == 0) {
     std::filesystem::create_directories(root / "weights");
+    std::filesystem::create_directories(root / "checkpoints");
     if (resume) inputs.replay = store::read_journal(paths.journal(), test_space());
   }
   comm::wait(*environment.world().barrier());
   run.result = engine::run(inputs, run.observer);
   run.evaluations = evaluator.calls();
+  run.completed = evaluator.completed();
   return run;
 }
 

@@ -4,14 +4,12 @@
 #include "skyline/store/publish.hpp"
 #include "skyline/store/weights.hpp"
 
-#include "engine/engine_rig.hpp"
-#include "support/mpi_test.hpp"
+#include "engine/shared_run_test.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <fstream>
 #include <map>
-#include <memory>
 #include <new>
 #include <set>
 #include <stdexcept>
@@ -29,36 +27,7 @@ using objective::Failure;
 using objective::FailureKind;
 using objective::Phase;
 
-/// A folder that all ranks see; every rank takes part in every run.
-class RunTest : public testing::MpiTest {
- protected:
-  void SetUp() override {
-    if (rank() == 0) folder_ = std::make_unique<TemporaryFolder>();
-    root_ = comm::broadcast_text(world(), folder_ ? folder_->path().string() : "", 0);
-  }
-  void TearDown() override {
-    MpiTest::TearDown();
-    folder_.reset();
-  }
-  RigRun run(const std::string& name, const RunSpec& spec, bool resume = false) {
-    return run_in(testing::environment(), root_ / name, spec, resume);
-  }
-  std::string canonical(const std::string& name) { return store::canonical_journal(journal(name)); }
-  std::filesystem::path journal(const std::string& name) { return store::RunPaths{root_ / name}.journal(); }
-  const std::filesystem::path& root() { return root_; }
-
-  /// Delays that differ from rank to rank, so that results come in another order on every layout.
-  HookedEvaluator::Hook shuffling_delay() {
-    return [salt = static_cast<std::uint64_t>(rank()) + 7](const objective::Trial& trial) {
-      const std::uint64_t delay = derive_seed(salt, "delay", {trial.number}) % 4;
-      std::this_thread::sleep_for(std::chrono::milliseconds(delay));
-    };
-  }
-
- private:
-  std::unique_ptr<TemporaryFolder> folder_;
-  std::filesystem::path root_;
-};
+using RunTest = SharedRunTest;
 
 struct Variant {
   std::string name;
