@@ -16,6 +16,7 @@ class Registry {
   Registry() {
     add(make_batch_norm());
     add(make_conv2d());
+    add(make_dropout());
     add(make_flatten());
     add(make_global_average_pool());
     add(make_linear());

@@ -27,11 +27,14 @@ bool fits(const Array& array, const char* name, std::span<const float> target) {
 class FusedStep final : public ResumableStep {
  public:
   FusedStep(const space::Network& network, const OptimizerOptions& options, std::uint64_t seed)
-      : parameters_(network, seed), graph_(network, parameters_), optimizer_(options, parameters_) {}
+      : seed_(seed),
+        parameters_(network, seed),
+        graph_(network, parameters_),
+        optimizer_(options, parameters_) {}
 
   double step(const at::Tensor& images, std::span<const std::int32_t> labels) override {
     const c10::InferenceMode no_autograd;
-    const at::Tensor logits = graph_.forward(images).contiguous();
+    const at::Tensor logits = graph_.forward(images, step_seed(seed_, optimizer_.steps_done())).contiguous();
     at::Tensor gradient = at::empty_like(logits);
     const kernels::BatchScore score =
         kernels::cross_entropy(logits.const_data_ptr<float>(), labels.data(), labels.size(),
@@ -82,6 +85,7 @@ class FusedStep final : public ResumableStep {
   static constexpr const char* kParameters = "parameters";
   static constexpr const char* kOptimizer = "optimizer";
 
+  std::uint64_t seed_;
   ParameterStore parameters_;
   LayerGraph graph_;
   Optimizer optimizer_;

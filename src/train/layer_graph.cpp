@@ -72,8 +72,11 @@ at::Tensor LayerGraph::run(const at::Tensor& images, const Run& op_run) {
   return outputs.back();
 }
 
-at::Tensor LayerGraph::forward(const at::Tensor& images) {
-  return run(images, [](LayerOp& op, const Activations& inputs) { return op.forward(inputs); });
+at::Tensor LayerGraph::forward(const at::Tensor& images, std::uint64_t step_seed) {
+  return run(images, [step_seed](LayerOp& op, const Activations& inputs) {
+    op.begin_step(step_seed);
+    return op.forward(inputs);
+  });
 }
 
 at::Tensor LayerGraph::infer(const at::Tensor& images) {

@@ -5,6 +5,7 @@
 
 #include "train/parameter_store.hpp"
 
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -18,8 +19,8 @@ class LayerGraph {
   /// `network` and `parameters` outlive the graph.
   LayerGraph(const space::Network& network, ParameterStore& parameters);
 
-  /// Training mode: the output of the last layer.
-  at::Tensor forward(const at::Tensor& images);
+  /// Training mode: the output of the last layer. @param step_seed  of the ops' random numbers
+  at::Tensor forward(const at::Tensor& images, std::uint64_t step_seed);
   /// Gradients of all parameters. @param gradient  of the loss by the output
   void backward(at::Tensor gradient);
   /// Evaluation mode; call prepare_inference after the parameters have changed.

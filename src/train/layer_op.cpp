@@ -16,7 +16,7 @@ Registry& registry() {
       {"conv2d", make_conv2d_op},   {"batch_norm", make_batch_norm_op},
       {"relu", make_relu_op},       {"max_pool", make_max_pool_op},
       {"flatten", make_flatten_op}, {"global_average_pool", make_global_average_pool_op},
-      {"linear", make_linear_op},
+      {"linear", make_linear_op},   {"dropout", make_dropout_op},
   };
   return kinds;
 }

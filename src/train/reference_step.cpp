@@ -19,7 +19,7 @@ namespace {
 class ReferenceStep final : public TrainingStep {
  public:
   ReferenceStep(const space::Network& network, const OptimizerOptions& options, std::uint64_t seed)
-      : network_(network), options_(options), parameters_(network, seed) {
+      : network_(network), options_(options), seed_(seed), parameters_(network, seed) {
     for (std::size_t i = 0; i < network.layers.size(); ++i) {
       ops_.push_back(make_layer_op(network.layers[i], parameters_.layer(i)));
       for (StoredTensor& tensor : parameters_.layer(i).tensors()) {
@@ -35,6 +35,9 @@ class ReferenceStep final : public TrainingStep {
   }
 
   double step(const at::Tensor& images, std::span<const std::int32_t> labels) override {
+    for (const std::unique_ptr<LayerOp>& op : ops_) {
+      op->begin_step(step_seed(seed_, steps_done_));
+    }
     const std::vector<std::int64_t> wide(labels.begin(), labels.end());
     const at::Tensor loss = at::cross_entropy_loss(forward(images, true), at::tensor(wide));
     loss.backward();
@@ -81,9 +84,9 @@ class ReferenceStep final : public TrainingStep {
       const at::TensorList velocities =
           options_.momentum > 0 ? at::TensorList(first_moments_) : at::TensorList();
       at::_fused_sgd_(values_, gradients, velocities, options_.weight_decay, options_.momentum,
-                      options_.learning_rate, 0, options_.nesterov, false, is_first_);
+                      options_.learning_rate, 0, options_.nesterov, false, steps_done_ == 0);
     }
-    is_first_ = false;
+    ++steps_done_;
     for (at::Tensor& value : values_) {
       value.mutable_grad() = at::Tensor();
     }
@@ -91,13 +94,14 @@ class ReferenceStep final : public TrainingStep {
 
   const space::Network& network_;
   OptimizerOptions options_;
+  std::uint64_t seed_;
   ParameterStore parameters_;
   std::vector<std::unique_ptr<LayerOp>> ops_;
   std::vector<at::Tensor> values_;
   std::vector<at::Tensor> first_moments_;
   std::vector<at::Tensor> second_moments_;
   std::vector<at::Tensor> counts_;
-  bool is_first_ = true;
+  std::int64_t steps_done_ = 0;
 };
 
 }  // namespace

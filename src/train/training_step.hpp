@@ -1,5 +1,6 @@
 #pragma once
 
+#include "skyline/core/random.hpp"
 #include "skyline/objective/evaluator.hpp"
 #include "skyline/space/network.hpp"
 #include "skyline/train/training_evaluator.hpp"
@@ -14,6 +15,11 @@
 #include <ATen/core/Tensor.h>
 
 namespace skyline::train {
+
+/// Seed of the random numbers of step `step`, from 0, of a trial.
+inline std::uint64_t step_seed(std::uint64_t trial_seed, std::int64_t step) {
+  return derive_seed(trial_seed, "step", {static_cast<std::uint64_t>(step)});
+}
 
 /// A network in training: parameters, optimizer state, and the step that changes them. Used by one thread.
 class TrainingStep {

@@ -18,6 +18,7 @@ TEST(Cost, CountsEachKindByItsConvention) {
   EXPECT_EQ(cost_of("[{conv2d: {channels: 4, kernel: 3, stride: 2}}]").macs, 9 * 3 * 4 * 16);
   EXPECT_EQ(cost_of("[batch_norm]").flops, 2 * 192);
   EXPECT_EQ(cost_of("[relu]").flops, 192);
+  EXPECT_EQ(cost_of("[dropout]").flops, 0);
   EXPECT_EQ(cost_of("[{max_pool: {kernel: 2}}]").flops, 192);
   EXPECT_EQ(cost_of("[global_average_pool]").flops, 192);
   EXPECT_EQ(cost_of("[flatten]").flops, 0);

@@ -24,8 +24,8 @@ std::string error_of(const std::string& list) {
 }
 
 TEST(LayerKind, AllKindsAreRegistered) {
-  EXPECT_THAT(layer_kind_names(), ElementsAre("batch_norm", "conv2d", "flatten", "global_average_pool",
-                                              "linear", "max_pool", "relu"));
+  EXPECT_THAT(layer_kind_names(), ElementsAre("batch_norm", "conv2d", "dropout", "flatten",
+                                              "global_average_pool", "linear", "max_pool", "relu"));
   EXPECT_EQ(find_layer_kind("conv3d"), nullptr);
   EXPECT_EQ(find_layer_kind("conv2d")->name(), "conv2d");
 }
@@ -136,6 +136,21 @@ TEST(BatchNorm, RefusesImpossibleConstants) {
             "1, got 1.5");
   EXPECT_EQ(error_of("- batch_norm: {momentum: high}"),
             "a.yaml:2: space.network[0].batch_norm.momentum: layer batch_norm: expected a number, got high");
+}
+
+TEST(Dropout, HasAProbabilityAndNothingElse) {
+  const Layer layer = network_from_yaml("[{dropout: {probability: 0.25}}]", kImages).layers[0];
+  EXPECT_EQ(layer.output, layer.input);
+  EXPECT_TRUE(layer.tensors.empty());
+  EXPECT_DOUBLE_EQ(attribute_number(layer, "probability"), 0.25);
+  EXPECT_DOUBLE_EQ(
+      attribute_number(network_from_yaml("[dropout]", kImages).layers[0], "probability"), 0.5);
+  EXPECT_EQ(error_of("- dropout: {probability: 1}"),
+            "a.yaml:2: space.network[0].dropout.probability: layer dropout: expected a number from 0 to "
+            "below 1, got 1.0");
+  EXPECT_EQ(error_of("- dropout: {probability: -0.1}"),
+            "a.yaml:2: space.network[0].dropout.probability: layer dropout: expected a number from 0 to "
+            "below 1, got -0.1");
 }
 
 TEST(MaxPool, StrideIsTheKernelUnlessGiven) {

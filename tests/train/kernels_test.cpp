@@ -2,9 +2,11 @@
 
 #include "train/kernels/batch_norm_kernels.hpp"
 #include "train/kernels/cross_entropy.hpp"
+#include "train/kernels/dropout.hpp"
 #include "train/kernels/optimizer_kernels.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -125,6 +127,61 @@ TEST(OptimizerKernels, FollowTheFormulasInAnyLength) {
       EXPECT_NEAR(moved[i], start[i] - 0.1F * (0.5F + gradient[i]), 1e-6);
     }
   }
+}
+
+TEST(Dropout, AgreesWithItsDefinitionForAnyCountAndInPlace) {
+  for (const double probability : {0.0, 0.1, 0.5, 0.99}) {
+    const DropoutMask mask = dropout_mask(77, probability);
+    for (const std::size_t count : {1U, 31U, 32U, 33U, 100U, 257U}) {
+      const std::vector<float> input = random_values(count, count);
+      std::vector<float> output(count);
+      dropout(mask, count, input.data(), output.data());
+      for (std::size_t i = 0; i < count; ++i) {
+        EXPECT_EQ(output[i], is_kept(mask, i) ? input[i] * mask.scale : 0.0F) << i << " of " << count;
+      }
+      std::vector<float> in_place = input;
+      dropout(mask, count, in_place.data(), in_place.data());
+      EXPECT_EQ(in_place, output);
+    }
+  }
+}
+
+TEST(Dropout, DropsItsShareAndKeepsTheMean) {
+  const std::size_t count = 1U << 20U;
+  const std::vector<float> ones(count, 1.0F);
+  std::vector<float> output(count);
+  for (const double probability : {0.1, 0.5, 0.9}) {
+    dropout(dropout_mask(3, probability), count, ones.data(), output.data());
+    const auto dropped = static_cast<double>(std::count(output.begin(), output.end(), 0.0F));
+    const double deviation = std::sqrt(probability * (1 - probability) / count);
+    EXPECT_NEAR(dropped / count, probability, 4 * deviation);
+    EXPECT_NEAR(*std::max_element(output.begin(), output.end()), 1 / (1 - probability), 1e-5);
+  }
+}
+
+TEST(Dropout, DrawsElementsIndependently) {
+  // Of the four cases of two neighbours, and of two seeds at one place, each has its share.
+  const std::size_t count = 1U << 18U;
+  const DropoutMask mask = dropout_mask(3, 0.5);
+  const DropoutMask next_seed = dropout_mask(4, 0.5);
+  std::array<double, 4> neighbours{};
+  std::array<double, 4> seeds{};
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t kept = is_kept(mask, i) ? 1 : 0;
+    neighbours[2 * kept + (is_kept(mask, i + 1) ? 1 : 0)] += 1.0 / count;
+    seeds[2 * kept + (is_kept(next_seed, i) ? 1 : 0)] += 1.0 / count;
+  }
+  for (std::size_t c = 0; c < 4; ++c) {
+    EXPECT_NEAR(neighbours[c], 0.25, 0.005);
+    EXPECT_NEAR(seeds[c], 0.25, 0.005);
+  }
+}
+
+TEST(Dropout, NumbersTheSequenceOfSplitMix64) {
+  // Of seed 1234567, as published with the generator's reference implementation.
+  EXPECT_EQ(split_mix_at(1234567, 0), 6457827717110365317U);
+  EXPECT_EQ(split_mix_at(1234567, 1), 3203168211198807973U);
+  EXPECT_EQ(split_mix_at(1234567, 2), 9817491932198370423U);
 }
 
 }  // namespace

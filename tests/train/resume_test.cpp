@@ -43,12 +43,14 @@ space::Network every_layer() {
       .batch_norm()
       .relu()
       .max_pool(2)
+      .dropout(0.2)
       .conv2d(8, 3)
       .relu()
       .batch_norm()
       .flatten()
       .linear(24)
       .relu()
+      .dropout(0.5)
       .linear(6)
       .build();
 }

@@ -69,6 +69,12 @@ NetworkBuilder& NetworkBuilder::relu() {
   return plain("relu");
 }
 
+NetworkBuilder& NetworkBuilder::dropout(double probability) {
+  plain("dropout");
+  network_.layers.back().attributes = {{"probability", probability}};
+  return *this;
+}
+
 NetworkBuilder& NetworkBuilder::max_pool(std::int64_t kernel) {
   const space::Shape input = network_.layers.back().output;
   add("max_pool",

@@ -25,6 +25,7 @@ class NetworkBuilder {
                          bool bias = true);
   NetworkBuilder& batch_norm();
   NetworkBuilder& relu();
+  NetworkBuilder& dropout(double probability);
   NetworkBuilder& max_pool(std::int64_t kernel);
   NetworkBuilder& global_average_pool();
   NetworkBuilder& flatten();

@@ -300,8 +300,8 @@ TEST(TrainingEvaluator, PredictsHigherCostForMoreWork) {
 }
 
 TEST(LayerOps, KnowAllBuiltInKinds) {
-  EXPECT_THAT(layer_op_kinds(), testing::IsSupersetOf({"batch_norm", "conv2d", "flatten",
-                                                       "global_average_pool", "linear", "max_pool", "relu"}));
+  EXPECT_THAT(layer_op_kinds(), testing::IsSupersetOf({"batch_norm", "conv2d", "dropout", "flatten", "global_average_pool",
+                                                       "linear", "max_pool", "relu"}));
 }
 
 TEST(LayerOps, RefuseASecondOpOfAKind) {

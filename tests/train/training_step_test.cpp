@@ -10,6 +10,7 @@
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/ones.h>
 #include <gtest/gtest.h>
 
 namespace skyline::train {
@@ -134,6 +135,63 @@ TEST(TrainingStep, AgreesWithAutogradForOtherLayers) {
                        .linear(6)
                        .build(),
                    sgd(0.1, 0.9), 5, 2e-3);
+}
+
+TEST(TrainingStep, AgreesWithAutogradWithDropoutAnywhere) {
+  expect_agreement(NetworkBuilder({3, 8, 8})
+                       .dropout(0.1)
+                       .conv2d(8, 3)
+                       .dropout(0.25)
+                       .batch_norm()
+                       .relu()
+                       .max_pool(2)
+                       .dropout(0.3)
+                       .conv2d(6, 3)
+                       .relu()
+                       .flatten()
+                       .linear(33)
+                       .relu()
+                       .dropout(0.5)
+                       .linear(4)
+                       .dropout(0.05)
+                       .build(),
+                   sgd(0.1, 0.9), 5, 2e-3);
+}
+
+TEST(TrainingStep, DrawsAnotherDropoutForEachStepLayerAndSeed) {
+  // The logits are the mean over 400 pixels of what two dropouts in a row leave of ones.
+  const auto network_of = [](double first, double second) {
+    return NetworkBuilder({1, 20, 20}).dropout(first).dropout(second).global_average_pool().linear(2).build();
+  };
+  const auto losses = [](const space::Network& network, std::uint64_t seed) {
+    const auto step = make_fused_step(network, sgd(1e-30, 0), seed);
+    for (float& value : step->parameters().memory()) {
+      value = 0;
+    }
+    step->parameters().layer(3).value("weight").mutable_data_ptr<float>()[0] = 1;
+    std::vector<double> kept;
+    for (int i = 0; i < 3; ++i) {
+      const at::Tensor ones = at::ones({1, 1, 20, 20}).contiguous(at::MemoryFormat::ChannelsLast);
+      const std::vector<std::int32_t> labels = {0};
+      kept.push_back(step->step(ones, labels));
+    }
+    return kept;
+  };
+  const std::vector<double> one = losses(network_of(0.5, 0), 1);
+  EXPECT_NE(one[0], one[1]);
+  EXPECT_NE(one[1], one[2]);
+  EXPECT_EQ(one, losses(network_of(0.5, 0), 1));
+  EXPECT_NE(one, losses(network_of(0.5, 0), 2));
+  EXPECT_NE(one, losses(network_of(0, 0.5), 1));
+}
+
+TEST(TrainingStep, DropsNothingInEvaluationMode) {
+  const space::Network with = NetworkBuilder({1, 6, 6}).dropout(0.9).flatten().linear(3).build();
+  const space::Network without = NetworkBuilder({1, 6, 6}).flatten().linear(3).build();
+  const Samples samples = random_samples(with.input, 4, 3, 1);
+  EXPECT_TRUE(make_fused_step(with, {}, 5)
+                  ->infer(samples.images)
+                  .equal(make_fused_step(without, {}, 5)->infer(samples.images)));
 }
 
 TEST(TrainingStep, AgreesWithAutogradWhereALayerHasTwoReaders) {

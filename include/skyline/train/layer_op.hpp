@@ -2,6 +2,7 @@
 
 #include "skyline/space/network.hpp"
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -39,6 +40,9 @@ class LayerOp {
   /// The layer's definition in plain, differentiable ATen calls: the oracle of the other functions.
   virtual at::Tensor reference(const Activations& inputs, bool training) = 0;
 
+  /// A training step begins: for ops that draw. @param seed  of the step, their only source of random
+  /// numbers, so that a trial that goes on from a saved state draws what it would have drawn
+  virtual void begin_step(std::uint64_t /*seed*/) {}
   /// Training mode. @param inputs  one for each of Layer::inputs
   virtual at::Tensor forward(const Activations& inputs) = 0;
   /// Writes the gradients of the layer's parameters.

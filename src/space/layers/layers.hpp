@@ -9,6 +9,7 @@ namespace skyline::space {
 
 std::unique_ptr<LayerKind> make_batch_norm();
 std::unique_ptr<LayerKind> make_conv2d();
+std::unique_ptr<LayerKind> make_dropout();
 std::unique_ptr<LayerKind> make_flatten();
 std::unique_ptr<LayerKind> make_global_average_pool();
 std::unique_ptr<LayerKind> make_linear();

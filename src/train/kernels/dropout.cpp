@@ -1,0 +1,38 @@
+#include "train/kernels/dropout.hpp"
+
+#include "train/kernels/lanes.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace skyline::train::kernels {
+
+DropoutMask dropout_mask(std::uint64_t seed, double probability) {
+  const double threshold = std::min(std::round(std::ldexp(probability, 32)), std::ldexp(1.0, 32) - 1);
+  return {seed, static_cast<std::uint32_t>(threshold), static_cast<float>(1 / (1 - probability))};
+}
+
+SKYLINE_MULTI_TARGET void dropout(const DropoutMask& mask, std::size_t count, const float* source,
+                                  float* target) {
+  constexpr std::size_t kPairs = 16;
+  constexpr std::size_t kBlock = 2 * kPairs;
+  const DropoutMask m = mask;
+  std::size_t start = 0;
+  for (; start + kBlock <= count; start += kBlock) {
+    float values[kBlock];  // a copy: the compiler need not care whether source and target overlap
+    std::memcpy(values, source + start, sizeof(values));
+    for (std::size_t pair = 0; pair < kPairs; ++pair) {
+      const std::uint64_t bits = split_mix_at(m.seed, start / 2 + pair);
+      const bool first = static_cast<std::uint32_t>(bits) >= m.threshold;
+      const bool second = static_cast<std::uint32_t>(bits >> 32) >= m.threshold;
+      values[2 * pair] = first ? values[2 * pair] * m.scale : 0.0F;
+      values[2 * pair + 1] = second ? values[2 * pair + 1] * m.scale : 0.0F;
+    }
+    std::memcpy(target + start, values, sizeof(values));
+  }
+  for (; start < count; ++start) {
+    target[start] = is_kept(m, start) ? source[start] * m.scale : 0.0F;
+  }
+}
+
+}  // namespace skyline::train::kernels

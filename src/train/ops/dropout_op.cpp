@@ -1,0 +1,71 @@
+#include "skyline/core/random.hpp"
+
+#include "train/kernels/dropout.hpp"
+#include "train/ops/activation_layout.hpp"
+#include "train/ops/built_in_ops.hpp"
+
+#include <string>
+#include <utility>
+
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/empty_like.h>
+
+namespace skyline::train {
+namespace {
+
+/// Zeroes elements with a probability while training, and scales the others up so that the mean stays.
+class DropoutOp final : public LayerOp {
+ public:
+  explicit DropoutOp(const space::Layer& layer)
+      : layer_name_(layer.name), probability_(space::attribute_number(layer, "probability")) {}
+
+  void begin_step(std::uint64_t seed) override {
+    mask_ = kernels::dropout_mask(derive_seed(seed, layer_name_), probability_);
+  }
+
+  at::Tensor reference(const Activations& inputs, bool training) override {
+    if (!training) {
+      return inputs.front();
+    }
+    at::Tensor noise = at::empty_like(inputs.front(), at::MemoryFormat::ChannelsLast);
+    float* values = noise.mutable_data_ptr<float>();
+    for (std::size_t i = 0; i < static_cast<std::size_t>(noise.numel()); ++i) {
+      values[i] = kernels::is_kept(mask_, i) ? mask_.scale : 0.0F;
+    }
+    return inputs.front().mul(noise);
+  }
+
+  at::Tensor forward(const Activations& inputs) override {
+    const at::Tensor input = channels_last(inputs.front());
+    at::Tensor output = at::empty_like(input);
+    apply(input, output);
+    return output;
+  }
+
+  Activations backward(at::Tensor gradient, bool /*wants_input_gradient*/) override {
+    at::Tensor input_gradient = channels_last(gradient);
+    apply(input_gradient, input_gradient);
+    return {std::move(input_gradient)};
+  }
+
+  at::Tensor infer(const Activations& inputs) override { return inputs.front(); }
+
+ private:
+  /// Both dense, in channels_last order.
+  void apply(const at::Tensor& source, at::Tensor& target) const {
+    kernels::dropout(mask_, static_cast<std::size_t>(source.numel()), source.const_data_ptr<float>(),
+                     target.mutable_data_ptr<float>());
+  }
+
+  std::string layer_name_;
+  double probability_;
+  kernels::DropoutMask mask_{};
+};
+
+}  // namespace
+
+std::unique_ptr<LayerOp> make_dropout_op(const space::Layer& layer, LayerTensors& /*tensors*/) {
+  return std::make_unique<DropoutOp>(layer);
+}
+
+}  // namespace skyline::train

@@ -1,0 +1,124 @@
+"""Starts searches that are to be killed or to meet faulty storage, and compares what they leave."""
+
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import uuid
+
+TIMEOUT_S = 180
+MARK = "SKYLINE_FAULT_TEST"  # in the environment of every process of a job, so that orphans are found
+
+
+class Job:
+    """A search under mpirun (or alone, with 0 ranks), all of whose processes are known."""
+
+    def __init__(self, bench, arguments, ranks, environment):
+        self.mark = uuid.uuid4().hex
+        mpirun = [os.environ.get("MPIEXEC", "mpirun"), "--oversubscribe", "-np", str(ranks)] if ranks else []
+        self.output = bench.folder / f"output.{self.mark}"
+        with open(self.output, "wb") as output:
+            self.process = subprocess.Popen([str(part) for part in [*mpirun, bench.program, *arguments]], cwd=bench.folder,
+                                            env={**bench.environment, **environment, MARK: self.mark},
+                                            stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT)
+        self.ranks = ranks
+
+    def processes(self):
+        """Live processes of the job: {process: its rank, or None for mpirun}."""
+        found = {}
+        for folder in pathlib.Path("/proc").glob("[0-9]*"):
+            try:
+                variables = (folder / "environ").read_bytes().split(b"\0")
+                state = (folder / "stat").read_text().rpartition(")")[2].split()[0]
+            except OSError:
+                continue
+            if f"{MARK}={self.mark}".encode() not in variables or state in "ZX":
+                continue
+            rank = [int(text.partition(b"=")[2]) for text in variables if text.startswith(b"OMPI_COMM_WORLD_RANK=")]
+            found[int(folder.name)] = rank[0] if rank else None if self.ranks else 0
+        return found
+
+    def kill(self, victim):
+        """SIGKILL to `victim`: a rank's number, "mpirun" or "all". Whoever is gone already stays so."""
+        for process, rank in self.processes().items():
+            if victim == "all" or rank == (None if victim == "mpirun" else victim):
+                try:
+                    os.kill(process, signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+
+    def wait(self, timeout_s=TIMEOUT_S):
+        """Exit code of the job's first process."""
+        return self.process.wait(timeout=timeout_s)
+
+    def wait_until_all_are_gone(self, timeout_s=60):
+        """Survivors of a killed rank or mpirun end by themselves within moments."""
+        self.wait()
+        deadline = time.monotonic() + timeout_s
+        while self.processes():
+            if time.monotonic() > deadline:
+                raise AssertionError(f"still there after {timeout_s} s: {self.processes()}")
+            time.sleep(0.02)
+
+    def text(self):
+        return self.output.read_text(errors="replace")
+
+
+class Bench:
+    """A folder with a data set, where searches run with the faults of storage_faults.c at hand."""
+
+    def __init__(self, program, faults):
+        self.program = pathlib.Path(program).resolve()
+        self.faults = pathlib.Path(faults).resolve()
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="skyline-faults-")).resolve()
+        # What killed Open MPI jobs leave behind is removed with these folders.
+        self.shared_memory = tempfile.mkdtemp(prefix="skyline-faults-", dir="/dev/shm")
+        (self.folder / "tmp").mkdir()
+        self.environment = {**os.environ, "TMPDIR": str(self.folder / "tmp"),
+                            "OMPI_MCA_btl_vader_backing_directory": self.shared_memory}
+        self.digits = self.folder / "digits.h5"
+        subprocess.run([self.program, "prep", "digits", "--out", self.digits], check=True, stdout=subprocess.DEVNULL)
+
+    def remove(self):
+        shutil.rmtree(self.folder, ignore_errors=True)
+        shutil.rmtree(self.shared_memory, ignore_errors=True)
+
+    def job(self, *arguments, ranks=0, root=None, **faults):
+        """Starts the program; `fault`, `match`, `rank`, `log` as in storage_faults.c, below the folder `root`."""
+        environment = {}
+        if root is not None:
+            environment = {"LD_PRELOAD": self.faults, "SKYLINE_FAULT_ROOT": self.folder / root}
+            for key, value in faults.items():
+                environment["SKYLINE_FAULT" if key == "fault" else f"SKYLINE_FAULT_{key.upper()}"] = value
+        return Job(self, arguments, ranks, {key: str(value) for key, value in environment.items()})
+
+    def canonical(self, run):
+        done = subprocess.run([self.program, "journal", run, "--canonical"], cwd=self.folder, capture_output=True, text=True,
+                              timeout=TIMEOUT_S)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def weights(self, run):
+        """The bytes of every weights file: the same for equal runs."""
+        return {path.name: path.read_bytes() for path in sorted((self.folder / run / "weights").iterdir())}
+
+    def leftovers(self, run):
+        """Files that a finished run must not have."""
+        folder = self.folder / run
+        return sorted(str(path.relative_to(folder)) for path in folder.rglob("*")
+                      if ".tmp." in path.name or path.parent.name == "checkpoints" or path.name == "owner.json")
+
+
+def faults_in(log):
+    """The calls that a log of storage_faults.c lists: (operation, path)."""
+    return [tuple(line.split(" ", 3)[2:]) for line in pathlib.Path(log).read_text().splitlines()]
+
+
+def small_search(bench, source):
+    """A search of real training, about two seconds."""
+    return [pathlib.Path(source).resolve() / "configs/digits.yaml", "--set", f"data.file={bench.digits}",
+            "--set", "search.iterations=2", "--set", "search.initial=4", "--set", "search.max_unseen=4",
+            "--set", "training.epochs=5", "--set", "final.epochs=10", "--set", "space.parameters.width.choice=[8, 16]"]

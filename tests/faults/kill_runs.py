@@ -1,0 +1,188 @@
+"""Searches that are killed again and again, and must end as the undisturbed one did.
+
+Each run starts with a random number of ranks; somebody is killed at a random moment, or at a random system call on its
+files; it is resumed with another number of ranks, perhaps killed again, and at last left alone. Then its journal and its
+weights must be, byte for byte, those of the undisturbed run, and nothing temporary may be left.
+"""
+
+import argparse
+import collections
+import random
+import shutil
+import sys
+import time
+
+from fault_runs import Bench, faults_in, small_search
+
+KINDS = ["rank", "rank 0", "mpirun", "all", "system call", "torn write"]
+IN_USE = "is in use by"
+CLAIM_S = 70  # a claim is stale after 60 s at the latest
+
+
+class Lost(AssertionError):
+    """A run that did not become what it should."""
+
+
+class KillRuns:
+    def __init__(self, program, source, faults, seed, more=()):
+        self.bench = Bench(program, faults)
+        self.search = ["search", *small_search(self.bench, source), *more, "--quiet", "--resume", "--run"]
+        self.random = random.Random(seed)
+        self.counts = collections.Counter()
+        self.longest_refusal_s = 0.0
+        self.measure_undisturbed()
+
+    def measure_undisturbed(self):
+        """What every run must become, how long it takes, and which calls it makes on its files, by rank."""
+        self.calls = {}
+        for rank in (1, 0):  # the second time everything is in the page cache
+            log = self.bench.folder / f"calls.{rank}"
+            shutil.rmtree(self.bench.folder / "whole", ignore_errors=True)
+            started = time.monotonic()
+            job = self.bench.job(*self.search, "whole", ranks=2, root="whole", rank=rank, log=log)
+            if job.wait() != 0:
+                raise Lost(f"undisturbed: {job.text()}")
+            self.whole_s = time.monotonic() - started
+            self.calls[rank] = faults_in(log)
+        self.journal = self.bench.canonical("whole")
+        self.weights = self.bench.weights("whole")
+
+    def run(self, name, kind):
+        """One run, killed by `kind` first and perhaps by others after. Returns what was done to it, in words.
+        @throws Lost"""
+        story, jobs = [], []
+        for next_kind in [kind, *self.random.choices(KINDS, k=self.random.choice((0, 0, 1, 2)))]:
+            jobs.append(self.disturb(name, next_kind, self.random.choice((2, 3, 4)), story))
+        try:
+            self.finish(name, self.random.choice((0, 1, 2, 3, 4)), story)
+            for job in jobs:
+                job.wait_until_all_are_gone()
+            self.compare(name)
+        except Lost as lost:
+            raise Lost(f"{lost}\n  {'; '.join(story)}\n" + "\n".join(job.text() for job in jobs)) from None
+        shutil.rmtree(self.bench.folder / name)
+        return "; ".join(story)
+
+    def disturb(self, name, kind, ranks, story):
+        """Starts or resumes the run and kills; then the next job may start at once."""
+        if kind in ("system call", "torn write"):
+            rank, fault = self.random_fault(kind)
+            story.append(f"{ranks} ranks, rank {rank} {fault}")
+            job = self.bench.job(*self.search, name, ranks=ranks, root=name, rank=rank, fault=fault)
+            job.wait()
+        else:
+            victim = {"rank": self.random.randint(1, ranks - 1), "rank 0": 0}.get(kind, kind)
+            moment_s = self.random.uniform(0, 1.1 * self.whole_s)
+            story.append(f"{ranks} ranks, rank {victim} after {moment_s:.2f} s")
+            job = self.bench.job(*self.search, name, ranks=ranks)
+            time.sleep(moment_s)
+            job.kill(victim)
+        if self.random.random() < 0.5:
+            job.wait_until_all_are_gone()
+        else:
+            story.append("at once")
+        self.counts[kind] += 1
+        return job
+
+    def random_fault(self, kind):
+        rank = self.random.choice((0, 0, 1))
+        calls = self.calls[rank]
+        if kind == "torn write":
+            return rank, f"write:tear:{self.random.randint(1, sum(op == 'write' for op, _ in calls))}"
+        return rank, f"any:{self.random.choice(('kill', 'kill-after'))}:{self.random.randint(1, len(calls))}"
+
+    def finish(self, name, ranks, story):
+        """Resumes until done. While a survivor of the last job holds the folder, the next one is refused."""
+        story.append(f"finished with {ranks} ranks")
+        started = time.monotonic()
+        while True:
+            job = self.bench.job(*self.search, name, ranks=ranks)
+            code = job.wait()
+            waited_s = time.monotonic() - started
+            if code == 0:
+                return
+            if IN_USE not in job.text() or waited_s > CLAIM_S:
+                raise Lost(f"exit code {code}: {job.text()}")
+            self.counts["refused"] += 1
+            self.longest_refusal_s = max(self.longest_refusal_s, waited_s)
+            time.sleep(0.1)
+
+    def compare(self, name):
+        problems = []
+        if self.bench.canonical(name) != self.journal:
+            problems.append("another journal")
+        weights = self.bench.weights(name)
+        if weights != self.weights:
+            other = [file for file in weights.keys() & self.weights.keys() if weights[file] != self.weights[file]]
+            problems.append(f"weights: missing {sorted(self.weights.keys() - weights.keys())}, "
+                            f"too many {sorted(weights.keys() - self.weights.keys())}, different {other}")
+        if leftovers := self.bench.leftovers(name):
+            problems.append(f"left over: {leftovers}")
+        if problems:
+            raise Lost(f"{name}: {'; '.join(problems)}")
+
+    def sweep(self, rank, action):
+        """Kills `rank` at every call of the undisturbed run in turn. Yields the number of each that went well."""
+        for number in range(1, len(self.calls[rank]) + 1):
+            name = f"sweep-{rank}-{action}-{number}"
+            story = [f"2 ranks, rank {rank} any:{action}:{number}"]
+            job = self.bench.job(*self.search, name, ranks=2, root=name, rank=rank, fault=f"any:{action}:{number}")
+            job.wait_until_all_are_gone()
+            try:
+                self.finish(name, self.random.choice((0, 1, 2, 3)), story)
+                self.compare(name)
+            except Lost as lost:
+                raise Lost(f"{lost}\n  {'; '.join(story)}\n{job.text()}") from None
+            shutil.rmtree(self.bench.folder / name)
+            yield number
+
+    def remove(self):
+        self.bench.remove()
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(prog="kill_runs", description=__doc__.splitlines()[0])
+    parser.add_argument("program")
+    parser.add_argument("source")
+    parser.add_argument("faults", help="the library of storage_faults.c")
+    parser.add_argument("--runs", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**31))
+    parser.add_argument("--sweep", action="store_true", help="instead: kill at every system call on the files in turn")
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="more for the configuration")
+    return parser.parse_args()
+
+
+def main():
+    arguments = parse_arguments()
+    started = time.monotonic()
+    more = [part for setting in arguments.set for part in ("--set", setting)]
+    runs = KillRuns(arguments.program, arguments.source, arguments.faults, arguments.seed, more)
+    print(f"seed {arguments.seed}; undisturbed: {runs.whole_s:.1f} s, {runs.journal.count(chr(10)) - 1} trials, "
+          f"{len(runs.calls[0])} and {len(runs.calls[1])} calls on files in ranks 0 and 1", flush=True)
+    lost = done = 0
+    try:
+        if arguments.sweep:
+            for rank in (0, 1):
+                for action in ("kill", "kill-after"):
+                    for number in runs.sweep(rank, action):
+                        done += 1
+                        print(f"rank {rank} {action} {number} of {len(runs.calls[rank])}", flush=True)
+        else:
+            for number in range(arguments.runs):
+                try:
+                    print(f"{number}: {runs.run(f'run{number}', KINDS[number % len(KINDS)])}", flush=True)
+                    done += 1
+                except Lost as problem:
+                    lost += 1
+                    print(f"{number}: LOST: {problem}", flush=True)
+    finally:
+        kills = ", ".join(f"{count} {kind}" for kind, count in sorted(runs.counts.items()))
+        print(f"{done} runs equal, {lost} lost; {kills}; longest refusal {runs.longest_refusal_s:.1f} s; "
+              f"{time.monotonic() - started:.0f} s; seed {arguments.seed}; folder {runs.bench.folder}", flush=True)
+    if lost == 0:
+        runs.remove()
+    return 1 if lost else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
