@@ -143,8 +143,7 @@ TEST(Dropout, HasAProbabilityAndNothingElse) {
   EXPECT_EQ(layer.output, layer.input);
   EXPECT_TRUE(layer.tensors.empty());
   EXPECT_DOUBLE_EQ(attribute_number(layer, "probability"), 0.25);
-  EXPECT_DOUBLE_EQ(
-      attribute_number(network_from_yaml("[dropout]", kImages).layers[0], "probability"), 0.5);
+  EXPECT_DOUBLE_EQ(attribute_number(network_from_yaml("[dropout]", kImages).layers[0], "probability"), 0.5);
   EXPECT_EQ(error_of("- dropout: {probability: 1}"),
             "a.yaml:2: space.network[0].dropout.probability: layer dropout: expected a number from 0 to "
             "below 1, got 1.0");
