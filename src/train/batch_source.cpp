@@ -22,7 +22,7 @@ PixelScaling::PixelScaling(const store::Dataset& dataset, Normalization normaliz
 }
 
 void gather_batch(const store::MappedImages& source, const space::Shape& shape, const PixelScaling& scaling,
-                  std::span<const std::int64_t> indices, Batch& batch) {
+                  std::span<const std::int64_t> indices, Batch& batch, Augmentation* augmentation) {
   const auto samples = static_cast<std::int64_t>(indices.size());
   if (!batch.images.defined() || batch.images.size(0) != samples) {
     batch.images = at::empty({samples, shape.channels, shape.height, shape.width},
@@ -36,6 +36,9 @@ void gather_batch(const store::MappedImages& source, const space::Shape& shape, 
     const auto index = static_cast<std::size_t>(indices[s]);
     batch.labels[s] = source.labels[index];
     const std::uint8_t* image = source.images.data() + index * channels * pixels;
+    if (augmentation != nullptr) {
+      image = augmentation->change(image);
+    }
     for (std::size_t c = 0; c < channels; ++c) {
       const float* table = scaling.table(c);
       float* out = target + s * channels * pixels + c;

@@ -3,6 +3,8 @@
 #include "skyline/store/dataset.hpp"
 #include "skyline/train/training_evaluator.hpp"
 
+#include "train/augmentation.hpp"
+
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -28,9 +30,9 @@ struct Batch {
   std::vector<std::int32_t> labels;
 };
 
-/// Gathers the samples with these indices.
+/// Gathers the samples with these indices, changed by `augmentation` if there is one.
 void gather_batch(const store::MappedImages& source, const space::Shape& shape, const PixelScaling& scaling,
-                  std::span<const std::int64_t> indices, Batch& batch);
+                  std::span<const std::int64_t> indices, Batch& batch, Augmentation* augmentation = nullptr);
 
 /// The order of an epoch: `indices`, shuffled from the trial's seed and the epoch's number alone.
 std::vector<std::int64_t> epoch_order(std::span<const std::int64_t> indices, std::uint64_t trial_seed,

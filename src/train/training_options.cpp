@@ -99,6 +99,16 @@ LatencyOptions parse_latency(const ConfigNode& section) {
   return options;
 }
 
+AugmentOptions parse_augment(const ConfigNode& section) {
+  AugmentOptions options;
+  section.allow_only({"crop", "flip", "cutout"});
+  read_if_there(section, "crop", options.crop, [](const ConfigNode& node) { return whole_number(node, 0); });
+  read_if_there(section, "flip", options.flip, [](const ConfigNode& node) { return node.as_flag(); });
+  read_if_there(section, "cutout", options.cutout,
+                [](const ConfigNode& node) { return whole_number(node, 0); });
+  return options;
+}
+
 ConfigNode word(const char* text) {
   return ConfigNode::make_scalar(text, {});
 }
@@ -124,13 +134,15 @@ ConfigNode optimizer_to_config(const OptimizerOptions& options) {
 TrainingOptions TrainingOptions::parse(const ConfigNode& section) {
   TrainingOptions options;
   if (section.is_null()) return options;
-  section.allow_only({"epochs", "batch", "optimizer", "precision", "threads", "latency"});
+  section.allow_only({"epochs", "batch", "optimizer", "augment", "precision", "threads", "inherit", "latency"});
   read_if_there(section, "epochs", options.epochs, epochs_of);
   read_if_there(section, "batch", options.batch,
                 [](const ConfigNode& node) { return whole_number(node, 1); });
   read_if_there(section, "threads", options.threads,
                 [](const ConfigNode& node) { return whole_number(node, 1, kMostThreads); });
   read_if_there(section, "optimizer", options.optimizer, parse_optimizer);
+  read_if_there(section, "inherit", options.inherit, [](const ConfigNode& node) { return node.as_flag(); });
+  read_if_there(section, "augment", options.augment, parse_augment);
   read_if_there(section, "latency", options.latency, parse_latency);
   const ConfigNode* precision = section.find("precision");
   if (precision != nullptr && precision->as_text() != "fp32") precision->fail_expected("fp32");
@@ -142,8 +154,12 @@ ConfigNode TrainingOptions::to_config() const {
   section.set("epochs", ConfigNode::make_number(epochs));
   section.set("batch", ConfigNode::make_integer(batch));
   section.set("optimizer", optimizer_to_config(optimizer));
+  section.set("augment.crop", ConfigNode::make_integer(augment.crop));
+  section.set("augment.flip", word(augment.flip ? "true" : "false"));
+  section.set("augment.cutout", ConfigNode::make_integer(augment.cutout));
   section.set("precision", word("fp32"));
   section.set("threads", ConfigNode::make_integer(threads));
+  section.set("inherit", word(inherit ? "true" : "false"));
   section.set("latency.batch", ConfigNode::make_integer(latency.batch));
   section.set("latency.warmup", ConfigNode::make_integer(latency.warmup));
   section.set("latency.repeats", ConfigNode::make_integer(latency.repeats));

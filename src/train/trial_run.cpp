@@ -56,7 +56,11 @@ TrialRun::TrialRun(const TrainingSetup& setup, const objective::Trial& trial,
       context_(context),
       network_(make_fused_step(trial.architecture().network, setup.options.optimizer, trial.seed)),
       steps_per_epoch_(steps_per_epoch(setup.split.train.size(), setup.options.batch)),
-      total_steps_(steps_for(trial.epochs, setup.split.train.size(), setup.options.batch)) {}
+      total_steps_(steps_for(trial.epochs, setup.split.train.size(), setup.options.batch)) {
+  if (setup.options.augment.any()) {
+    augmentation_.emplace(setup.options.augment, setup.dataset->shape(), trial.seed);
+  }
+}
 
 objective::Outcome TrialRun::run() {
   resume();
@@ -106,7 +110,7 @@ void TrialRun::train_epoch() {
     recent_steps_ = 0;
   }
   for (; first < order.size() && steps_done_ < total_steps_ && !stop(); first += batch) {
-    train_step(std::span(order).subspan(first, std::min(batch, order.size() - first)));
+    train_step(order, first);
     if (failure_) {
       return;
     }
@@ -116,11 +120,17 @@ void TrialRun::train_epoch() {
   }
 }
 
-void TrialRun::train_step(std::span<const std::int64_t> indices) {
+/// On the batch that begins at place `first` of the epoch's order.
+void TrialRun::train_step(std::span<const std::int64_t> order, std::size_t first) {
   if (steps_done_ % kStepsBetweenReports == 0) {
     context_.progress(static_cast<double>(steps_done_) / static_cast<double>(total_steps_));
   }
-  gather_batch(setup_.dataset->train(), setup_.dataset->shape(), setup_.scaling, indices, batch_);
+  if (augmentation_) {
+    augmentation_->begin_batch(static_cast<std::uint64_t>(steps_done_ / steps_per_epoch_), first);
+  }
+  const std::size_t count = std::min(static_cast<std::size_t>(setup_.options.batch), order.size() - first);
+  gather_batch(setup_.dataset->train(), setup_.dataset->shape(), setup_.scaling, order.subspan(first, count),
+               batch_, augmentation_ ? &*augmentation_ : nullptr);
   const double loss = network_->step(batch_.images, batch_.labels);
   ++steps_done_;
   if (!std::isfinite(loss)) {

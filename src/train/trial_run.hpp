@@ -5,6 +5,7 @@
 #include "skyline/store/dataset.hpp"
 #include "skyline/train/training_evaluator.hpp"
 
+#include "train/augmentation.hpp"
 #include "train/batch_source.hpp"
 #include "train/training_step.hpp"
 
@@ -48,7 +49,7 @@ class TrialRun {
   // Of a trial that may end early these note why in failure_.
   void train();
   void train_epoch();
-  void train_step(std::span<const std::int64_t> indices);
+  void train_step(std::span<const std::int64_t> order, std::size_t first);
   Score score(const store::MappedImages& images, std::span<const std::int64_t> indices);
   double measure_latency_ms();
   void check_held_out(const Score& validation, const Score& test);
@@ -65,6 +66,7 @@ class TrialRun {
   objective::EvaluationContext& context_;
   std::unique_ptr<ResumableStep> network_;
   Batch batch_;
+  std::optional<Augmentation> augmentation_;
   std::int64_t steps_per_epoch_ = 0;
   std::int64_t total_steps_ = 0;
   std::int64_t first_step_ = 0;  // of this job

@@ -177,6 +177,12 @@ TEST(Resume, IsExactWithPlainSgd) {
   expect_exact_resume(with(sgd(0, false)), every_layer_trial());
 }
 
+TEST(Resume, IsExactWithAugmentedImages) {
+  TrainingOptions options = with(adam());
+  options.augment = {2, true, 3};
+  expect_exact_resume(options, every_layer_trial());
+}
+
 TEST(Resume, IsExactInAFullTrainingStoppedWhileItIsTested) {
   const auto evaluator = make_evaluator(with(adam()));
   const Trial trial = every_layer_trial(Phase::kFinal);

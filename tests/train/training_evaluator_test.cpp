@@ -234,6 +234,27 @@ TEST(TrainingEvaluator, ValidatesWithRunningStatistics) {
   EXPECT_NEAR(first + second + third, 3 * loss_of(3), 1e-9);
 }
 
+TEST(TrainingEvaluator, AugmentsTheTrainingImagesOnly) {
+  // A learning rate that moves nothing: validation sees the same network, training other images.
+  TrainingOptions options = fast_options();
+  options.optimizer.learning_rate = 1e-30;
+  const space::Network network =
+      test::NetworkBuilder({1, 8, 8}).conv2d(8, 3).relu().flatten().linear(6).build();
+  const auto values_with = [&](AugmentOptions augment, objective::Phase phase) {
+    options.augment = augment;
+    RecordingContext context;
+    return values_of(make_evaluator(options)->evaluate(make_trial(network, 1, 1, phase), context));
+  };
+  const auto plain = values_with({}, objective::Phase::kFinal);
+  for (const AugmentOptions augment :
+       {AugmentOptions{2, false, 0}, AugmentOptions{0, true, 0}, AugmentOptions{0, false, 3}}) {
+    const auto changed = values_with(augment, objective::Phase::kFinal);
+    EXPECT_NE(changed[kTrainLoss], plain[kTrainLoss]);
+    EXPECT_EQ(changed[kValidationLoss], plain[kValidationLoss]);
+    EXPECT_EQ(changed[kTestAccuracy], plain[kTestAccuracy]);
+  }
+}
+
 TEST(TrainingEvaluator, HandsOverWeightsByLayerNameWhenAsked) {
   const auto evaluator = make_evaluator(fast_options());
   RecordingContext context;

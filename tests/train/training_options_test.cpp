@@ -37,8 +37,12 @@ TEST(TrainingOptions, AreReadFromTheirSection) {
                                          {"batch", "16"},
                                          {"optimizer.adam.learning_rate", "1.0e-4"},
                                          {"optimizer.adam.beta1", "0.8"},
+                                         {"augment.crop", "2"},
+                                         {"augment.flip", "true"},
+                                         {"augment.cutout", "4"},
                                          {"precision", "fp32"},
                                          {"threads", "2"},
+                                         {"inherit", "true"},
                                          {"latency.batch", "8"},
                                          {"latency.repeats", "11"},
                                          {"latency.warmup", "0"}});
@@ -47,7 +51,11 @@ TEST(TrainingOptions, AreReadFromTheirSection) {
   EXPECT_EQ(options.optimizer.kind, OptimizerOptions::Kind::kAdam);
   EXPECT_EQ(options.optimizer.learning_rate, 1e-4);
   EXPECT_EQ(options.optimizer.beta1, 0.8);
+  EXPECT_EQ(options.augment.crop, 2);
+  EXPECT_TRUE(options.augment.flip);
+  EXPECT_EQ(options.augment.cutout, 4);
   EXPECT_EQ(options.threads, 2);
+  EXPECT_TRUE(options.inherit);
   EXPECT_EQ(options.latency.batch, 8);
   EXPECT_EQ(options.latency.repeats, 11);
   EXPECT_EQ(options.latency.warmup, 0);
@@ -60,6 +68,9 @@ TEST(TrainingOptions, TakeAnOptimizerByItsNameAlone) {
 
 TEST(TrainingOptions, ComeBackFromTheirOwnConfig) {
   const TrainingOptions options = parse({{"epochs", "2.5"},
+                                         {"augment.crop", "3"},
+                                         {"augment.flip", "true"},
+                                         {"inherit", "true"},
                                          {"optimizer.sgd.momentum", "0.8"},
                                          {"optimizer.sgd.nesterov", "true"},
                                          {"optimizer.sgd.weight_decay", "0.0001"}});
@@ -67,6 +78,10 @@ TEST(TrainingOptions, ComeBackFromTheirOwnConfig) {
   EXPECT_EQ(first_difference(TrainingOptions::parse(config).to_config(), config), "");
   EXPECT_EQ(config.at("optimizer").at("sgd").at("momentum").as_number(), 0.8);
   EXPECT_TRUE(TrainingOptions::parse(config).optimizer.nesterov);
+  EXPECT_EQ(TrainingOptions::parse(config).augment.crop, 3);
+  EXPECT_TRUE(TrainingOptions::parse(config).augment.flip);
+  EXPECT_TRUE(TrainingOptions::parse(config).inherit);
+  EXPECT_FALSE(TrainingOptions().inherit);
 }
 
 TEST(TrainingOptions, NameWhatIsWrong) {
@@ -74,6 +89,7 @@ TEST(TrainingOptions, NameWhatIsWrong) {
   EXPECT_EQ(error_of({{"batch", "0"}}),
             "a.yaml:3: training.batch: expected a whole number of at least 1, got 0");
   EXPECT_EQ(error_of({{"threads", "two"}}), "a.yaml:3: training.threads: expected a whole number, got two");
+  EXPECT_EQ(error_of({{"inherit", "all"}}), "a.yaml:3: training.inherit: expected true or false, got all");
   EXPECT_EQ(error_of({{"precision", "bf16"}}), "a.yaml:3: training.precision: expected fp32, got bf16");
   EXPECT_EQ(error_of({{"optimizer", "lion"}}),
             "a.yaml:3: training.optimizer: expected adam or sgd, with or without options, got lion");
@@ -83,6 +99,11 @@ TEST(TrainingOptions, NameWhatIsWrong) {
             "a.yaml:3: training.optimizer.sgd.nesterov: nesterov needs a momentum above 0");
   EXPECT_EQ(error_of({{"latency.warmup", "-1"}}),
             "a.yaml:3: training.latency.warmup: expected a whole number of at least 0, got -1");
+  EXPECT_EQ(error_of({{"augment.crop", "-2"}}),
+            "a.yaml:3: training.augment.crop: expected a whole number of at least 0, got -2");
+  EXPECT_EQ(error_of({{"augment.flip", "both"}}),
+            "a.yaml:3: training.augment.flip: expected true or false, got both");
+  EXPECT_THAT(error_of({{"augment.cut_out", "2"}}), testing::HasSubstr("did you mean `cutout`"));
   EXPECT_THAT(error_of({{"epoch", "1"}}), testing::HasSubstr("did you mean"));
   EXPECT_THAT(error_of({{"optimizer.adam.learning_rte", "1"}}), testing::HasSubstr("learning_rate"));
 }

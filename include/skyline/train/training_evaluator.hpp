@@ -28,6 +28,14 @@ struct OptimizerOptions {
 /// channel.
 enum class Normalization { kUnit, kStandard };
 
+/// Random changes of the training images, drawn anew in each epoch; off as they stand here.
+struct AugmentOptions {
+  std::int64_t crop = 0;    // pixels of border, all 0, of which a window of the image's size is cut out again
+  bool flip = false;        // left to right, with probability 1/2
+  std::int64_t cutout = 0;  // side of a square that becomes 0, its centre anywhere in the image
+  bool any() const { return crop > 0 || flip || cutout > 0; }
+};
+
 struct LatencyOptions {
   std::int64_t batch = 1;  // samples a forward pass
   int warmup = 5;
@@ -42,6 +50,7 @@ struct TrainingOptions {
   double epochs = 1;  // a fraction is honoured to the step: steps = max(1, round(epochs * steps an epoch))
   std::int64_t batch = 32;
   OptimizerOptions optimizer;
+  AugmentOptions augment;
   int threads = 1;       // a slot
   bool inherit = false;  // start from a parent's weights where layers match
   LatencyOptions latency;

@@ -1,0 +1,42 @@
+#pragma once
+
+#include "skyline/space/network.hpp"
+#include "skyline/train/training_evaluator.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace skyline::train {
+
+/// Changes training images at random, as stored: what is cut off or away is pixel 0. What becomes of an image
+/// depends on trial seed, epoch and the image's place in the epoch's order alone. Used by one thread.
+class Augmentation {
+ public:
+  Augmentation(const AugmentOptions& options, const space::Shape& shape, std::uint64_t trial_seed);
+
+  /// The next images are those from place `first` of the epoch's order on.
+  void begin_batch(std::uint64_t epoch, std::size_t first);
+  /// @param image  [channels, height, width]
+  /// @return       the changed copy, until the next call
+  const std::uint8_t* change(const std::uint8_t* image);
+
+ private:
+  /// What happens to one image.
+  struct Draw {
+    std::int64_t down = 0;  // the window's place in the image, from -crop to crop
+    std::int64_t right = 0;
+    bool mirrored = false;
+    std::int64_t hole_top = 0;  // of the cutout; may lie outside
+    std::int64_t hole_left = 0;
+  };
+  Draw draw();
+  void change_row(const Draw& draw, std::int64_t row, const std::uint8_t* plane, std::uint8_t* target) const;
+
+  AugmentOptions options_;
+  space::Shape shape_;
+  std::uint64_t trial_seed_;
+  std::uint64_t next_seed_ = 0;
+  std::vector<std::uint8_t> changed_;
+};
+
+}  // namespace skyline::train
