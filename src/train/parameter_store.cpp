@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include <ATen/ops/from_blob.h>
 #include <ATen/ops/zeros.h>
+#include <c10/core/InferenceMode.h>
 
 namespace skyline::train {
 namespace {
@@ -149,6 +151,21 @@ std::vector<objective::NamedTensor> ParameterStore::export_tensors() const {
     }
   }
   return exported;
+}
+
+void ParameterStore::import_tensors(const std::vector<objective::NamedTensor>& tensors) {
+  const c10::InferenceMode no_autograd;
+  auto source = tensors.begin();
+  for (StoredLayer& layer : layers_) {
+    for (StoredTensor& tensor : layer.tensors()) {
+      require(source != tensors.end() && tensor.value.sizes() == source->dims,
+              "tensors that are not those of the network");
+      auto* const values = const_cast<float*>(source->values.data());  // only read
+      tensor.value.copy_(at::from_blob(values, source->dims, at::kFloat));
+      ++source;
+    }
+  }
+  require(source == tensors.end(), "more tensors than the network has");
 }
 
 }  // namespace skyline::train

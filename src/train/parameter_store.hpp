@@ -49,6 +49,8 @@ class ParameterStore {
   std::span<const float> memory() const;
   /// Copies of all tensors, "<layer>.<tensor>", row-major.
   std::vector<objective::NamedTensor> export_tensors() const;
+  /// Takes values in the order and the shapes that export_tensors gives.
+  void import_tensors(const std::vector<objective::NamedTensor>& tensors);
 
  private:
   at::Tensor memory_;

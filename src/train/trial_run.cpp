@@ -3,6 +3,7 @@
 #include "skyline/core/error.hpp"
 #include "skyline/core/log.hpp"
 
+#include "train/inheritance.hpp"
 #include "train/kernels/cross_entropy.hpp"
 
 #include <algorithm>
@@ -63,7 +64,7 @@ TrialRun::TrialRun(const TrainingSetup& setup, const objective::Trial& trial,
 }
 
 objective::Outcome TrialRun::run() {
-  resume();
+  start();
   train();
   Score validation;
   Score test;
@@ -202,12 +203,26 @@ double TrialRun::measure_latency_ms() {
   return times_ms.size() % 2 == 1 ? times_ms[middle] : (times_ms[middle - 1] + times_ms[middle]) / 2;
 }
 
-void TrialRun::resume() {
+void TrialRun::start() {
   const objective::TrainingState* state = context_.saved_state();
-  if (state != nullptr && !load(*state)) {
+  if (state != nullptr && load(*state)) {
+    return;
+  }
+  if (state != nullptr) {
     log::warning("the saved state of trial " + std::to_string(trial_.number) +
                  " does not fit it: the trial starts from the beginning");
   }
+  if (trial_.inherits != nullptr) {
+    inherit();
+  }
+}
+
+void TrialRun::inherit() {
+  const auto trained = context_.inherited_weights();
+  require(trained != nullptr, "a trial that inherits was not given its parent's weights");
+  network_->parameters().import_tensors(inherit_weights(trial_.inherits->architecture->network, *trained,
+                                                        trial_.architecture().network,
+                                                        network_->export_tensors()));
 }
 
 bool TrialRun::load(const objective::TrainingState& state) {

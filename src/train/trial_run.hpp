@@ -54,8 +54,10 @@ class TrialRun {
   double measure_latency_ms();
   void check_held_out(const Score& validation, const Score& test);
 
-  /// Takes up a state of an earlier job, if there is one that fits.
-  void resume();
+  /// From the state of an earlier job, if there is one that fits, else from the parent's weights, if the
+  /// trial inherits, else from the values drawn.
+  void start();
+  void inherit();
   bool load(const objective::TrainingState& state);
   void save();
   /// Whether the slot wants the trial to end; then the state is saved and failure_ set.

@@ -79,6 +79,9 @@ class RecordingContext final : public objective::EvaluationContext {
     fill(saved);
     ++saves;
   }
+  std::shared_ptr<const std::vector<objective::NamedTensor>> inherited_weights() const override {
+    return inherited;
+  }
   void progress(double fraction) override { reported.push_back(fraction); }
   bool wants_weights() const override { return wants; }
   void keep_weights(std::vector<objective::NamedTensor> tensors) override { weights = std::move(tensors); }
@@ -92,6 +95,7 @@ class RecordingContext final : public objective::EvaluationContext {
   std::optional<objective::TrainingState> start_from;
   objective::TrainingState saved;  // the last one
   int saves = 0;
+  std::shared_ptr<const std::vector<objective::NamedTensor>> inherited;
   bool wants = false;
   std::vector<double> reported;
   std::vector<objective::NamedTensor> weights;
