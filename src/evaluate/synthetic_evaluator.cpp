@@ -1,5 +1,6 @@
 #include "skyline/evaluate/synthetic_evaluator.hpp"
 
+#include "skyline/core/log.hpp"
 #include "skyline/core/random.hpp"
 #include "skyline/objective/objective_set.hpp"
 
@@ -7,6 +8,7 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <string>
 #include <thread>
 
 namespace skyline::evaluate {
@@ -43,6 +45,10 @@ double synthetic_latency_ms(const space::Network& network) {
   return 0.002 * static_cast<double>(network.layers.size()) + static_cast<double>(network.cost.flops) / 5e7;
 }
 
+double step_count(const objective::Trial& trial) {
+  return std::max(1.0, std::round(trial.epochs * kStepsPerEpoch));
+}
+
 objective::Measurements measure(const objective::Trial& trial) {
   const double accuracy = synthetic_accuracy(trial, "evaluate.synthetic.validation");
   const double error = 1 - accuracy;
@@ -50,15 +56,34 @@ objective::Measurements measure(const objective::Trial& trial) {
                                    ? synthetic_accuracy(trial, "evaluate.synthetic.test")
                                    : std::numeric_limits<double>::quiet_NaN();
   return {{accuracy, 3 * error, 2.5 * error, synthetic_latency_ms(trial.architecture().network),
-           test_accuracy, std::max(1.0, std::round(trial.epochs * kStepsPerEpoch))}};
+           test_accuracy, step_count(trial)}};
+}
+
+/// Share of the work that an earlier job did.
+double saved_share(const objective::Trial& trial, const objective::EvaluationContext& context) {
+  const objective::TrainingState* saved = context.saved_state();
+  if (saved == nullptr) return 0;
+  const double share = static_cast<double>(saved->step) / step_count(trial);
+  if (share >= 0 && share <= 1) return share;
+  log::warning("trial " + std::to_string(trial.number) + ": its checkpoint is of step " +
+               std::to_string(saved->step) + ", which it does not have; it starts anew");
+  return 0;
 }
 
 /// Returns whether the whole time passed without a stop request.
-bool sleep_through(Seconds duration, objective::EvaluationContext& context) {
+bool sleep_through(Seconds duration, const objective::Trial& trial, objective::EvaluationContext& context) {
+  const Seconds before = duration * saved_share(trial, context);
   const Clock::time_point start = Clock::now();
-  for (Seconds passed{0}; passed < duration; passed = Clock::now() - start) {
-    if (context.stop_requested()) return false;
-    context.progress(passed / duration);
+  for (Seconds passed = before; passed < duration; passed = before + (Clock::now() - start)) {
+    const double share = passed / duration;
+    const bool stop = context.stop_requested();
+    if (stop || context.save_due(share * trial.epochs)) {
+      context.save([&](objective::TrainingState& state) {
+        state.step = static_cast<std::int64_t>(share * step_count(trial));
+      });
+    }
+    if (stop) return false;
+    context.progress(share);
     std::this_thread::sleep_for(std::min(kLongestNap, duration - passed));
   }
   return !context.stop_requested();
@@ -81,7 +106,7 @@ class SyntheticEvaluator final : public objective::Evaluator {
     const Clock::time_point start = Clock::now();
     const auto flops = static_cast<double>(trial.architecture().network.cost.flops);
     const Seconds duration(options_.seconds_per_gflop * flops / 1e9 * trial.epochs);
-    const bool completed = sleep_through(duration, context);
+    const bool completed = sleep_through(duration, trial, context);
     const Clock::time_point trained = Clock::now();
     context.timing().train_s = Seconds(trained - start).count();
     if (!completed) return objective::Failure{objective::FailureKind::kStopped, "stopped on request"};

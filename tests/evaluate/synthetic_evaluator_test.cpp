@@ -35,12 +35,25 @@ class RecordingContext final : public objective::EvaluationContext {
   bool wants_weights() const override { return true; }
   void keep_weights(std::vector<objective::NamedTensor>) override { ADD_FAILURE() << "there are no weights"; }
   objective::TrialTiming& timing() override { return timing_; }
+  const objective::TrainingState* saved_state() const override { return saved_; }
+  bool save_due(double epochs_done) override {
+    EXPECT_GE(epochs_done, epochs_done_);
+    epochs_done_ = epochs_done;
+    return false;
+  }
+  void save(const std::function<void(objective::TrainingState&)>& fill) override { fill(state_); }
+
+  void go_on_from(const objective::TrainingState& saved) { saved_ = &saved; }
+  const objective::TrainingState& state() const { return state_; }
   double latest() const { return latest_; }
 
  private:
   int progress_before_stop_;
   int progress_calls_ = 0;
   double latest_ = 0;
+  double epochs_done_ = 0;
+  const objective::TrainingState* saved_ = nullptr;
+  objective::TrainingState state_;
   objective::TrialTiming timing_;
 };
 
@@ -185,6 +198,39 @@ TEST(SyntheticOptions, RefuseUnknownKeysAndNumbersOutOfRange) {
             "run.yaml:1: synthetic.failure_rate: expected a share from 0 to 1, got 1.5");
   EXPECT_EQ(error_of("seconds_per_gflop: -1"),
             "run.yaml:1: synthetic.seconds_per_gflop: expected a number of seconds of at least 0, got -1");
+}
+
+TEST(SyntheticEvaluator, GoesOnWhereAStopSavedItAndGivesTheSameResult) {
+  const Trial trial = trial_of(7, 1000, 1'000'000'000, 2);
+  SyntheticOptions options;
+  options.seconds_per_gflop = 0.1;  // 0.2 s in all
+  const auto evaluator = make_synthetic_evaluator(options);
+  RecordingContext stopped(10);
+  const Outcome outcome = evaluator->evaluate(trial, stopped);
+  EXPECT_EQ(std::get<objective::Failure>(outcome).kind, objective::FailureKind::kStopped);
+  EXPECT_GT(stopped.state().step, 0);
+  EXPECT_LE(stopped.state().step, 2000);
+
+  objective::TrainingState almost_done;
+  almost_done.step = 1990;
+  RecordingContext resumed;
+  resumed.go_on_from(almost_done);
+  const Outcome again = evaluator->evaluate(trial, resumed);
+  EXPECT_LT(resumed.timing().train_s, 0.1) << "most of the time was slept by the job before";
+  EXPECT_EQ(std::get<Measurements>(again).values[0], values_of(trial)[0]);
+}
+
+TEST(SyntheticEvaluator, StartsAnewIfTheSavedStateDoesNotFit) {
+  const Trial trial = trial_of(7, 1000, 1'000'000'000, 2);
+  objective::TrainingState strange;
+  strange.step = 1'000'000;
+  RecordingContext resumed;
+  resumed.go_on_from(strange);
+  SyntheticOptions options;
+  options.seconds_per_gflop = 0.02;
+  const Outcome outcome = make_synthetic_evaluator(options)->evaluate(trial, resumed);
+  EXPECT_GE(resumed.timing().train_s, 0.04);
+  EXPECT_TRUE(std::holds_alternative<Measurements>(outcome));
 }
 
 }  // namespace
