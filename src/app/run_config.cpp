@@ -4,8 +4,12 @@
 #include "skyline/core/error.hpp"
 #include "skyline/core/hash.hpp"
 #include "skyline/core/random.hpp"
+#include "skyline/core/scalar_text.hpp"
+
+#include "app/engine_sections.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 #include <vector>
 
@@ -18,8 +22,8 @@ ConfigNode word(const std::string& text) {
 
 void check_sections(const ConfigNode& root) {
   if (!root.is_map()) root.fail_expected("a map with the sections data, space, objectives, search, ...");
-  root.allow_only(
-      {"data", "space", "training", "synthetic", "objectives", "constraints", "search", "final", "run"});
+  root.allow_only({"data", "space", "training", "synthetic", "objectives", "constraints", "search", "final",
+                   "run", "checkpoint"});
 }
 
 space::DataShape read_shape(const ConfigNode& section) {
@@ -81,55 +85,6 @@ void read_data(const ConfigNode& root, bool verify_data, RunConfig& config) {
   data.shape = read_shape(section);
 }
 
-engine::KeepWeights read_keep_weights(const ConfigNode& node) {
-  const std::string& text = node.as_text();
-  if (text == "front") return engine::KeepWeights::kFront;
-  if (text == "all") return engine::KeepWeights::kAll;
-  if (text == "none") return engine::KeepWeights::kNone;
-  node.fail_expected("`front`, `all` or `none`");
-}
-
-const char* to_text(engine::KeepWeights keep) {
-  switch (keep) {
-    case engine::KeepWeights::kFront:
-      return "front";
-    case engine::KeepWeights::kAll:
-      return "all";
-    case engine::KeepWeights::kNone:
-      break;
-  }
-  return "none";
-}
-
-double read_epochs(const ConfigNode& node) {
-  const double epochs = node.as_number();
-  if (!(epochs > 0 && epochs <= train::kMostEpochs)) {
-    node.fail_expected("a number of epochs above 0, at most a million");
-  }
-  return epochs;
-}
-
-void read_run(const ConfigNode& root, engine::EngineOptions& options) {
-  if (const ConfigNode* section = root.find("final")) {
-    section->allow_only({"epochs"});
-    options.final_epochs = read_epochs(section->at("epochs"));
-  }
-  const ConfigNode* section = root.find("run");
-  if (section == nullptr) return;
-  section->allow_only({"seed", "window", "keep_weights"});
-  if (const ConfigNode* node = section->find("seed")) {
-    const std::int64_t seed = node->as_integer();
-    if (seed < 0) node->fail_expected("a whole number of at least 0");
-    options.seed = static_cast<std::uint64_t>(seed);
-  }
-  if (const ConfigNode* node = section->find("keep_weights")) options.keep_weights = read_keep_weights(*node);
-  const ConfigNode* window = section->find("window");
-  if (window == nullptr || (window->is_scalar() && window->as_text() == "generation")) return;
-  const std::int64_t trials = window->as_integer();
-  if (trials < 1) window->fail_expected("`generation` or a number of trials of at least 1");
-  options.window = static_cast<std::size_t>(trials);
-}
-
 void read_trainer(const ConfigNode& root, RunConfig& config) {
   const ConfigNode* training = root.find("training");
   const ConfigNode* synthetic = root.find("synthetic");
@@ -143,6 +98,7 @@ void read_trainer(const ConfigNode& root, RunConfig& config) {
   config.training = train::TrainingOptions::parse(root.at("training"));
   config.engine.epochs = config.training->epochs;
   config.engine.threads_per_slot = config.training->threads;
+  config.engine.inherit = config.training->inherit;
 }
 
 ConfigNode resolve(const ConfigNode& root, const RunConfig& config) {
@@ -156,23 +112,53 @@ ConfigNode resolve(const ConfigNode& root, const RunConfig& config) {
   if (config.training) tree.set("training", config.training->to_config());
   if (config.synthetic) tree.set("synthetic", config.synthetic->to_config());
   tree.set("search", config.search.to_config());
-  if (config.engine.final_epochs)
-    tree.set("final.epochs", ConfigNode::make_number(*config.engine.final_epochs));
-  tree.set("run.seed", ConfigNode::make_integer(static_cast<std::int64_t>(config.engine.seed)));
-  tree.set("run.window", config.engine.window
-                             ? ConfigNode::make_integer(static_cast<std::int64_t>(*config.engine.window))
-                             : word("generation"));
-  tree.set("run.keep_weights", word(to_text(config.engine.keep_weights)));
+  write_engine_sections(config, tree);
   tree.assign_paths();
   return tree;
 }
 
-// Where the data lies and which weights stay on disk do not change a run's results.
-ConfigNode identity_tree(ConfigNode resolved) {
-  const ConfigNode same = word("any");
-  if (resolved.at("data").find("file") != nullptr) resolved.set("data.file", same);
-  resolved.set("run.keep_weights", same);
-  return resolved;
+/// Settings that only bound a run, or say what is kept and where: another value goes on with the same run.
+bool counts_for_identity(const std::string& path, bool inherits) {
+  if (path == "run.keep_weights") return inherits;  // which parents still have weights
+  constexpr std::array kFree{"data.file", "search.iterations", "search.trials",
+                             "final",     "checkpoint",        "run.time_limit"};
+  return std::find(kFree.begin(), kFree.end(), path) == kFree.end();
+}
+
+/// Equal numbers as equal text.
+ConfigNode canonical_scalar(const ConfigNode& node) {
+  if (node.quoted()) return node;
+  if (const auto integer = integer_in(node.as_text())) return ConfigNode::make_integer(*integer);
+  if (const auto number = number_in(node.as_text())) return word(objective::number_text(*number));
+  return node;
+}
+
+/// What of a resolved tree makes a run, the same text for equal trees.
+ConfigNode identity_tree(const ConfigNode& node, bool inherits) {
+  if (node.is_scalar()) return canonical_scalar(node);
+  if (node.is_list()) {
+    std::vector<ConfigNode> items;
+    for (const ConfigNode& item : node.items()) items.push_back(identity_tree(item, inherits));
+    return ConfigNode::make_list(std::move(items), {});
+  }
+  if (!node.is_map()) return node;
+  std::vector<ConfigNode::Entry> entries;
+  for (const ConfigNode::Entry& entry : node.entries()) {
+    if (!counts_for_identity(entry.value.path(), inherits)) continue;
+    entries.push_back({entry.key, identity_tree(entry.value, inherits), {}});
+  }
+  // The order of parameters is that of the genotype; no other order of keys matters.
+  if (node.path() != "space.parameters") {
+    std::sort(entries.begin(), entries.end(),
+              [](const auto& left, const auto& right) { return left.key < right.key; });
+  }
+  return ConfigNode::make_map(std::move(entries), {});
+}
+
+ConfigNode identity_tree(const ConfigNode& resolved) {
+  const ConfigNode* training = resolved.find("training");
+  const ConfigNode* inherit = training == nullptr ? nullptr : training->find("inherit");
+  return identity_tree(resolved, inherit != nullptr && inherit->as_flag());
 }
 
 }  // namespace
@@ -181,7 +167,7 @@ RunConfig RunConfig::parse(const ConfigNode& root, bool verify_data) {
   check_sections(root);
   RunConfig config;
   read_trainer(root, config);
-  read_run(root, config.engine);
+  read_engine_sections(root, config);
   read_data(root, verify_data, config);
   config.search = search::SearchOptions::parse(root.at("search"));
   config.space =

@@ -2,7 +2,6 @@
 
 #include "skyline/core/error.hpp"
 #include "skyline/core/log.hpp"
-#include "skyline/store/journal.hpp"
 #include "skyline/store/publish.hpp"
 
 #include "report/number_text.hpp"
@@ -11,7 +10,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <exception>
 #include <set>
 #include <utility>
 
@@ -89,23 +87,28 @@ void StatusFile::submit(const RunStatus& status) {
 
 Progress::Progress(const store::RunPaths& paths, const objective::ObjectiveSet& objectives,
                    const space::SearchSpace& space, const std::vector<std::string>& metrics,
-                   ProgressConsole console)
-    : paths_(paths),
-      objectives_(objectives),
+                   std::span<const objective::CommittedTrial> replayed, ProgressConsole console)
+    : objectives_(objectives),
       space_(space),
       metrics_(metrics),
+      replayed_(replayed),
       console_(std::move(console)),
-      exceptions_at_start_(std::uncaught_exceptions()),
       front_(objectives.objectives().size()),
       status_file_(paths.status_json()) {}
 
 Progress::~Progress() {
-  if (!started_) return;
-  const bool unwinding = std::uncaught_exceptions() > exceptions_at_start_;
-  status_.state = unwinding ? "stopped" : "finished";
+  if (under_way_) end_with("failed");
+}
+
+void Progress::ended(RunEnd end) {
+  end_with(end == RunEnd::kStopped ? "stopped" : "finished");
+}
+
+void Progress::end_with(const std::string& state) {
+  under_way_ = false;
+  status_.state = state;
   status_.in_flight = 0;
   update_times();
-  status_.eta_s.reset();
   if (on_terminal()) {
     draw();
     console_.write("\n");
@@ -121,28 +124,17 @@ void Progress::started(const std::vector<engine::SlotAccount>& slots, std::size_
     ranks.insert(slot.rank);
     nodes.insert(slot.host);
   }
-  started_ = true;
+  under_way_ = true;
   status_.slots = slots.size();
   status_.ranks = ranks.size();
   status_.nodes = nodes.size();
   status_.expected = expected;
   start_s_ = console_.now_s();
-  count_replayed(replayed);
+  status_.replayed = replayed;
+  for (const objective::CommittedTrial& committed : replayed_) count(committed);
   begin_phase();
   log::info(fmt::format("search of at most {} trials in {} slot{} on {} node{}", expected, slots.size(),
                         slots.size() == 1 ? "" : "s", nodes.size(), nodes.size() == 1 ? "" : "s"));
-}
-
-void Progress::count_replayed(std::size_t replayed) {
-  status_.replayed = replayed;
-  if (replayed == 0) return;
-  try {
-    const store::JournalContents journal = store::read_journal(paths_.journal(), space_);
-    for (std::size_t i = 0; i < std::min(replayed, journal.entries.size()); ++i) count(journal.entries[i]);
-  } catch (const UserError& problem) {
-    log::warning(fmt::format("progress counts this job's trials alone: {}", problem.what()));
-    status_.done = status_.committed = replayed;
-  }
 }
 
 void Progress::count(const objective::CommittedTrial& committed) {
@@ -218,12 +210,20 @@ void Progress::phase_changed(objective::Phase phase, std::size_t expected) {
   begin_phase();
 }
 
+void Progress::stopping() {
+  status_.state = "stopping";
+  last_status_s_ = console_.now_s() - kStatusEvery_s;  // the next tick writes status.json
+  clear_line();
+  log::info("stopping: running trials save their state");
+}
+
 void Progress::update_times() {
   const double now = console_.now_s();
   status_.elapsed_s = now - start_s_;
   status_.updated = console_.unix_s();
   status_.eta_s.reset();
-  if (done_here_ == 0 || status_.done > status_.expected) return;
+  const bool going_on = status_.state == "running";
+  if (!going_on || done_here_ == 0 || status_.done > status_.expected) return;
   // The pace as of the last commit, so that the time left runs down between commits.
   const double pace_s = (last_commit_s_ - phase_start_s_) / static_cast<double>(done_here_);
   const double left_s = pace_s * static_cast<double>(status_.expected - status_.done);
@@ -234,7 +234,7 @@ void Progress::tick() {
   const double now = console_.now_s();
   const bool due = now - last_draw_s_ >= (on_terminal() ? kDrawEvery_s : kLogEvery_s);
   const bool status_due = now - last_status_s_ >= kStatusEvery_s;
-  if (!started_ || !(due || status_due)) return;
+  if (!under_way_ || !(due || status_due)) return;
   update_times();
   if (due && on_terminal()) draw();
   if (due && !on_terminal()) log::info(progress_line(status_));
@@ -257,11 +257,13 @@ void Progress::clear_line() {
   drawn_.clear();
 }
 
-std::unique_ptr<engine::RunObserver> make_progress(const store::RunPaths& paths,
-                                                   const objective::ObjectiveSet& objectives,
-                                                   const space::SearchSpace& space,
-                                                   const std::vector<std::string>& metrics, bool terminal) {
-  return std::make_unique<Progress>(paths, objectives, space, metrics, system_console(terminal));
+std::unique_ptr<RunProgress> make_progress(const store::RunPaths& paths,
+                                           const objective::ObjectiveSet& objectives,
+                                           const space::SearchSpace& space,
+                                           const std::vector<std::string>& metrics,
+                                           std::span<const objective::CommittedTrial> replayed,
+                                           bool terminal) {
+  return std::make_unique<Progress>(paths, objectives, space, metrics, replayed, system_console(terminal));
 }
 
 }  // namespace skyline::report

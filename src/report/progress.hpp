@@ -9,7 +9,7 @@
 
 #include <atomic>
 #include <functional>
-#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,40 +45,41 @@ class StatusFile {
   store::StorageThread thread_;  // last: ends before what its jobs use
 };
 
-/// Progress on a terminal or in the log, and status.json. Used by rank 0's main thread alone. Its end is the
-/// end of the run: `finished`, or `stopped` while an exception is on its way.
-class Progress final : public engine::RunObserver {
+/// Progress on a terminal or in the log, and status.json. Used by rank 0's main thread alone.
+class Progress final : public RunProgress {
  public:
   Progress(const store::RunPaths& paths, const objective::ObjectiveSet& objectives,
-           const space::SearchSpace& space, const std::vector<std::string>& metrics, ProgressConsole console);
+           const space::SearchSpace& space, const std::vector<std::string>& metrics,
+           std::span<const objective::CommittedTrial> replayed, ProgressConsole console);
   ~Progress() override;
 
   void started(const std::vector<engine::SlotAccount>& slots, std::size_t replayed,
                std::size_t expected) override;
   void committed(const objective::CommittedTrial& committed, bool on_front, std::size_t in_flight) override;
   void phase_changed(objective::Phase phase, std::size_t expected) override;
+  void stopping() override;
   void tick() override;
+  void ended(RunEnd end) override;
 
  private:
   bool on_terminal() const { return static_cast<bool>(console_.write); }
-  void count_replayed(std::size_t replayed);
   void count(const objective::CommittedTrial& committed);
   void keep_best(const objective::CommittedTrial& committed);
   void begin_phase();
   void update_times();
   void draw();
   void clear_line();
+  void end_with(const std::string& state);
 
-  const store::RunPaths paths_;
   const objective::ObjectiveSet objectives_;
   const space::SearchSpace space_;
   const std::vector<std::string> metrics_;
+  const std::span<const objective::CommittedTrial> replayed_;
   const ProgressConsole console_;
-  const int exceptions_at_start_;
 
   RunStatus status_;
   search::ParetoArchive front_;
-  bool started_ = false;
+  bool under_way_ = false;  // started and not ended
   double start_s_ = 0;
   double phase_start_s_ = 0;
   std::size_t done_here_ = 0;  // of this phase, by this job

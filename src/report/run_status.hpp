@@ -16,7 +16,7 @@ struct BestValue {
 
 /// Where a run stands: what the progress line shows and status.json holds (docs/results.md).
 struct RunStatus {
-  std::string state = "running";  // running | finished | stopped
+  std::string state = "running";  // running | stopping | stopped | finished | failed
   std::string phase = "search";
   std::size_t done = 0;       // trials of this phase that are committed, replayed ones too
   std::size_t expected = 0;   // upper bound of this phase's trials

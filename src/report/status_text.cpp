@@ -39,10 +39,13 @@ std::string counted(std::size_t count, const std::string& word) {
 
 std::string state_text(const std::optional<RunStatus>& status, const std::optional<store::RunOwner>& owner) {
   if (is_active(owner)) {
-    return fmt::format("running, process {} on host {}, heartbeat {:.0f} s ago", owner->process, owner->host,
-                       owner->heartbeat_age_s);
+    const bool stopping = status && status->state == "stopping";
+    return fmt::format("{}, process {} on host {}, heartbeat {:.0f} s ago",
+                       stopping ? "stopping, running trials save their state" : "running", owner->process,
+                       owner->host, owner->heartbeat_age_s);
   }
   if (status && status->state == "finished") return "finished";
+  if (status && status->state == "stopped") return "stopped; go on with --resume";
   return "not running; go on with --resume";
 }
 

@@ -50,6 +50,23 @@ class RunConfigTest : public testing::Test {
     return root;
   }
 
+  /// configs/digits.yaml with settings replaced.
+  static RunConfig with(const std::vector<std::string>& settings) {
+    ConfigNode root = load(kSource / "configs/digits.yaml");
+    for (const std::string& setting : settings) apply_override(root, setting);
+    return RunConfig::parse(root, false);
+  }
+  static void expect_resolves_to_itself(const RunConfig& config) {
+    const std::string text = to_yaml(config.resolved);
+    const RunConfig again = RunConfig::parse(load_yaml_text(text, "config.yaml"), false);
+    EXPECT_EQ(to_yaml(again.resolved), text);
+    EXPECT_EQ(again.identity_hash(), config.identity_hash());
+  }
+  static void expect_same_run(const RunConfig& left, const RunConfig& right) {
+    EXPECT_EQ(first_identity_difference(left.resolved, right.resolved), "");
+    EXPECT_EQ(left.identity_hash(), right.identity_hash());
+  }
+
   static fs::path folder_;
 };
 fs::path RunConfigTest::folder_;
@@ -68,27 +85,73 @@ TEST_F(RunConfigTest, EveryShippedConfigurationIsValid) {
 
 TEST_F(RunConfigTest, AResolvedConfigurationResolvesToItself) {
   for (const char* name : {"digits.yaml", "mnist_cnn.yaml", "synthetic.yaml"}) {
-    const RunConfig config = RunConfig::parse(load(kSource / "configs" / name), false);
-    const std::string text = to_yaml(config.resolved);
-    const RunConfig again = RunConfig::parse(load_yaml_text(text, "config.yaml"), false);
-    EXPECT_EQ(to_yaml(again.resolved), text);
-    EXPECT_EQ(again.identity_hash(), config.identity_hash());
+    expect_resolves_to_itself(RunConfig::parse(load(kSource / "configs" / name), false));
   }
 }
 
 TEST_F(RunConfigTest, TheSameSettingWrittenOtherwiseIsTheSameRun) {
-  const RunConfig plain = RunConfig::parse(load(kSource / "configs/digits.yaml"), false);
-  ConfigNode root = load(kSource / "configs/digits.yaml");
-  apply_override(root, "training.optimizer.adam.learning_rate=0.005");
-  apply_override(root, "run.keep_weights=all");
-  const RunConfig other = RunConfig::parse(root, false);
-  EXPECT_EQ(first_identity_difference(plain.resolved, other.resolved), "");
-  EXPECT_EQ(plain.identity_hash(), other.identity_hash());
+  expect_same_run(with({}), with({"training.optimizer.adam.learning_rate=0.005",
+                                  "constraints=[{parameters: [0, 100000]}]",
+                                  "run={keep_weights: front, window: generation, seed: 1}"}));
+}
+
+TEST_F(RunConfigTest, ARunMayGoOnWithOtherBoundsAndKeepOtherThings) {
+  for (const std::string setting : {"search.iterations=20", "final.epochs=3", "run.keep_weights=none",
+                                    "run.time_limit=2 h", "checkpoint=none", "checkpoint.interval=1 epoch"}) {
+    SCOPED_TRACE(setting);
+    expect_same_run(with({}), with({setting}));
+  }
+  for (const std::string algorithm : {"random", "exhaustive"}) {
+    expect_same_run(with({"search={algorithm: " + algorithm + ", trials: 5}"}),
+                    with({"search={algorithm: " + algorithm + ", trials: 9}"}));
+  }
+}
+
+TEST_F(RunConfigTest, TheOrderOfParametersIsPartOfARun) {
+  const RunConfig plain = with({});
+  const RunConfig other =
+      with({"space.parameters={width: {choice: [8, 16, 32]}, kernel: {choice: [1, 3, 5]}, "
+            "depth: {range: [1, 6]}}"});
+  EXPECT_NE(plain.identity_hash(), other.identity_hash());
+}
+
+TEST_F(RunConfigTest, CheckpointsAreResolvedWithTheirUnit) {
+  struct Case {
+    std::string setting;
+    std::string interval;
+    double overhead;
+  };
+  for (const Case& given :
+       {Case{"run.seed=1", "60 s", 0.005}, Case{"checkpoint.interval=90", "90 s", 0.005},
+        Case{"checkpoint={interval: 2 min, overhead: 0.1}", "120 s", 0.1},
+        Case{"checkpoint={overhead: 1}", "60 s", 1}, Case{"checkpoint.interval=1 epoch", "1 epochs", 0.005},
+        Case{"checkpoint.interval=0.5epochs", "0.5 epochs", 0.005}}) {
+    SCOPED_TRACE(given.setting);
+    const RunConfig config = with({given.setting});
+    const ConfigNode& section = config.resolved.at("checkpoint");
+    EXPECT_EQ(section.at("interval").as_text(), given.interval);
+    EXPECT_EQ(section.at("overhead").as_number(), given.overhead);
+    EXPECT_NE(config.engine.checkpoints->interval_s.has_value(),
+              config.engine.checkpoints->interval_epochs.has_value());
+    expect_resolves_to_itself(config);
+  }
+  const RunConfig none = with({"checkpoint=none"});
+  EXPECT_EQ(none.resolved.at("checkpoint").as_text(), "none");
+  EXPECT_FALSE(none.engine.checkpoints);
+  expect_resolves_to_itself(none);
+}
+
+TEST_F(RunConfigTest, ATimeLimitIsOptionalAndInSeconds) {
+  EXPECT_FALSE(with({}).time_limit_s);
+  const RunConfig config = with({"run.time_limit=1h30m"});
+  EXPECT_EQ(config.time_limit_s, 5400);
+  EXPECT_EQ(config.resolved.at("run").at("time_limit").as_text(), "5400 s");
+  expect_resolves_to_itself(config);
 }
 
 TEST_F(RunConfigTest, NamesTheSettingInWhichTwoRunsDiffer) {
   const RunConfig plain = RunConfig::parse(load(kSource / "configs/digits.yaml"), false);
-  for (const std::string key : {"search.iterations", "training.batch", "run.seed", "final.epochs"}) {
+  for (const std::string key : {"search.initial", "training.batch", "run.seed", "run.window"}) {
     ConfigNode root = load(kSource / "configs/digits.yaml");
     apply_override(root, key + "=7");
     const RunConfig other = RunConfig::parse(root, false);

@@ -1,11 +1,11 @@
 #include "report/progress.hpp"
 
 #include "skyline/core/log.hpp"
-#include "skyline/store/journal.hpp"
 
 #include "report/sample_run.hpp"
 
 #include <chrono>
+#include <span>
 #include <stdexcept>
 #include <thread>
 
@@ -32,7 +32,8 @@ class ProgressTest : public ::testing::Test {
     console.unix_s = [this] { return 1.7e9 + now_s_; };
     console.columns = [this] { return columns_; };
     if (terminal) console.write = [this](std::string_view text) { writes_.emplace_back(text); };
-    return std::make_unique<Progress>(folder_.paths(), run_.objectives, run_.space, run_.metrics, console);
+    return std::make_unique<Progress>(folder_.paths(), run_.objectives, run_.space, run_.metrics, replayed_,
+                                      console);
   }
   void commit(Progress& progress, std::size_t trial, std::size_t in_flight) {
     progress.committed(run_.committed[trial], run_.on_front[trial], in_flight);
@@ -44,6 +45,7 @@ class ProgressTest : public ::testing::Test {
 
   testing::SampleRun run_;
   testing::SampleFolder folder_;
+  std::span<const objective::CommittedTrial> replayed_;
   double now_s_ = 1000;
   std::size_t columns_ = 200;
   std::vector<std::string> writes_;
@@ -150,6 +152,7 @@ TEST_F(ProgressTest, WritesTheStatusAtTheEndEvenOfAShortRun) {
     progress->started(slots_, 0, 4);
     for (std::size_t i = 0; i < 4; ++i) commit(*progress, i, 3 - i);
     now_s_ += 7;
+    progress->ended(RunEnd::kFinished);
   }
   const RunStatus last = status();
   EXPECT_EQ(last.state, "finished");
@@ -175,14 +178,35 @@ TEST_F(ProgressTest, KeepsTheLastFiveCommitsInTheStatus) {
   EXPECT_THAT(status().recent.back(), HasSubstr("trial 3 failed"));
 }
 
-TEST_F(ProgressTest, SaysThatARunThatEndsByAnExceptionWasStopped) {
+TEST_F(ProgressTest, SaysThatARunThatEndsByAnExceptionHasFailed) {
   const auto fail = [&] {
     const auto progress = make(false);
     progress->started(slots_, 0, 4);
     throw std::runtime_error("a rank died");
   };
   EXPECT_THROW(fail(), std::runtime_error);
+  EXPECT_EQ(status().state, "failed");
+}
+
+TEST_F(ProgressTest, SaysThatARunIsStoppingAndThatItHasStopped) {
+  {
+    const auto progress = make(true);
+    progress->started(slots_, 0, 10);
+    commit(*progress, 0, 4);
+    now_s_ += 1;
+    progress->tick();
+    EXPECT_THAT(writes_.back(), HasSubstr("ETA"));
+    progress->stopping();
+    EXPECT_EQ(writes_.back(), "\r\x1b[K") << "the line makes room for the message";
+    now_s_ += 1;
+    progress->tick();
+    EXPECT_THAT(writes_.back(), AllOf(HasSubstr("search 1/10 trials · stopping: saving running trials · 4"),
+                                      Not(HasSubstr("ETA"))));
+    progress->ended(RunEnd::kStopped);
+  }
+  EXPECT_THAT(log_text(), HasSubstr("info stopping: running trials save their state"));
   EXPECT_EQ(status().state, "stopped");
+  EXPECT_EQ(status().in_flight, 0U);
 }
 
 TEST_F(ProgressTest, WritesTheStatusEveryTwoSecondsAndAtAPhaseChange) {
@@ -227,37 +251,18 @@ TEST_F(ProgressTest, WarnsOnceAndGoesOnIfTheStatusCannotBeWritten) {
   EXPECT_EQ(text.find(mark, first + 1), std::string::npos);
 }
 
-TEST_F(ProgressTest, CountsWhatEarlierJobsCommittedFromTheJournal) {
-  {
-    const auto writer = store::JournalWriter::create(
-        folder_.paths().journal(),
-        {.skyline_version = "0.1.0", .config_hash = "0", .seed = 1, .metrics = run_.metrics});
-    // The journal checks arch ids: these are the space's own.
-    std::vector<objective::CommittedTrial> entries(run_.committed.begin(), run_.committed.begin() + 4);
-    for (auto& entry : entries) {
-      entry.trial.proposal.architecture =
-          std::make_shared<space::Architecture>(run_.space.build(entry.trial.architecture().genotype));
-    }
-    writer->append(entries, run_.space);
-  }
+TEST_F(ProgressTest, CountsWhatEarlierJobsCommitted) {
+  replayed_ = run_.committed;
   {
     const auto progress = make(false);
-    progress->started(slots_, 4, 10);
+    progress->started(slots_, replayed_.size(), 10);
   }
   const RunStatus last = status();
-  EXPECT_EQ(last.replayed, 4U);
-  EXPECT_EQ(last.done, 4U);
-  EXPECT_EQ(last.failed, 1U);
-  EXPECT_EQ(last.best.front(), (BestValue{"validation_accuracy", 0.98125}));
-}
-
-TEST_F(ProgressTest, CountsReplayedTrialsEvenIfTheJournalCannotBeRead) {
-  {
-    const auto progress = make(false);
-    progress->started(slots_, 4, 10);
-  }
-  EXPECT_EQ(status().done, 4U);
-  EXPECT_THAT(log_text(), HasSubstr("progress counts this job's trials alone: "));
+  EXPECT_EQ(last.replayed, 6U);
+  EXPECT_EQ(last.committed, 6U);
+  EXPECT_EQ(last.done, 4U) << "of the search";
+  EXPECT_EQ(last.failed, 2U);
+  EXPECT_EQ(last.best.front(), (BestValue{"test_accuracy", 0.97}));
 }
 
 TEST_F(ProgressTest, LeavesNoTraceIfTheRunNeverStarted) {

@@ -63,9 +63,20 @@ TEST(StatusText, TellsThatARunIsFinished) {
   EXPECT_THAT(status_text(folder.paths()), StartsWith(folder.paths().root.string() + ": finished\n"));
 }
 
+TEST(StatusText, TellsThatARunIsStoppingAndThatItHasStopped) {
+  const testing::SampleFolder folder;
+  const std::string root = folder.paths().root.string();
+  fill(folder, sample_status("stopped"));
+  EXPECT_THAT(status_text(folder.paths()), StartsWith(root + ": stopped; go on with --resume\n"));
+  fill(folder, sample_status("stopping"));
+  const auto claim = store::RunClaim::take(folder.paths());
+  EXPECT_THAT(status_text(folder.paths()),
+              StartsWith(root + ": stopping, running trials save their state, process "));
+}
+
 TEST(StatusText, TellsHowToGoOnWithARunWhoseJobIsGone) {
   const testing::SampleFolder folder;
-  for (const char* state : {"running", "stopped"}) {
+  for (const char* state : {"running", "stopping", "failed"}) {
     fill(folder, sample_status(state));
     const std::string text = status_text(folder.paths());
     EXPECT_THAT(text, StartsWith(folder.paths().root.string() + ": not running; go on with --resume\n"));

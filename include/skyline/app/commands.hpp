@@ -10,6 +10,7 @@ namespace skyline::app {
 constexpr int kExitDone = 0;
 constexpr int kExitBug = 1;
 constexpr int kExitUserError = 2;
+constexpr int kExitStopped = 75;  // early, on request, with everything saved; EX_TEMPFAIL: try again
 
 struct PrepArguments {
   std::string kind;            // digits | mnist | cifar10

@@ -36,6 +36,7 @@ struct RunConfig {
   objective::ObjectiveSet objectives;
   search::SearchOptions search;
   engine::EngineOptions engine;
+  std::optional<double> time_limit_s;  // of a job, from its start; then it stops early
   /// The tree with all defaults filled in and the data's checksum: what the run folder keeps as config.yaml.
   ConfigNode resolved;
 
@@ -44,8 +45,9 @@ struct RunConfig {
   /// @throws UserError with file, line and key
   static RunConfig parse(const ConfigNode& root, bool verify_data);
 
-  /// SHA-256 of what determines a run's results: the resolved tree without the data file's place (its
-  /// checksum counts) and without what is only kept or not kept.
+  /// SHA-256 of what determines a run's trials: the resolved tree without the data file's place (its
+  /// checksum counts), without what only bounds the run (so that a finished one can be extended) and without
+  /// what is only kept or not kept.
   std::string identity_hash() const;
 
   std::unique_ptr<objective::Evaluator> make_evaluator() const;

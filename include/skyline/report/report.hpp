@@ -7,6 +7,7 @@
 
 #include <iosfwd>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -47,14 +48,26 @@ std::string front_table(const ReportInputs& inputs);
 /// utilization. More than 16 slots: per node.
 std::string account_table(const engine::RunAccount& account);
 
+enum class RunEnd { kFinished, kStopped };
+
+/// An observer that shows how a run is doing and how it ended.
+class RunProgress : public engine::RunObserver {
+ public:
+  /// The last thing to tell, before results are printed: ends the line on the terminal and writes the last
+  /// status. A run without it has failed.
+  virtual void ended(RunEnd end) = 0;
+};
+
 /// Progress on a terminal (one line, rewritten, with ETA), one log line a commit, and status.json every 2 s
-/// for `skyline status`. ETA from the time of this job's commits and the trials left. The end of the observer
-/// is the end of the run for status.json (`finished`; `stopped` while an exception unwinds): destroy it
-/// before printing results. Without a terminal commits and, every 30 s, the progress go to log::info.
-std::unique_ptr<engine::RunObserver> make_progress(const store::RunPaths& paths,
-                                                   const objective::ObjectiveSet& objectives,
-                                                   const space::SearchSpace& space,
-                                                   const std::vector<std::string>& metrics, bool terminal);
+/// for `skyline status`. ETA from the time of this job's commits and the trials left. Without a terminal
+/// commits and, every 30 s, the progress go to log::info.
+/// @param replayed  the trials of earlier jobs; read when the run starts
+std::unique_ptr<RunProgress> make_progress(const store::RunPaths& paths,
+                                           const objective::ObjectiveSet& objectives,
+                                           const space::SearchSpace& space,
+                                           const std::vector<std::string>& metrics,
+                                           std::span<const objective::CommittedTrial> replayed,
+                                           bool terminal);
 
 /// What `skyline status RUN` prints, from status.json, the claim and the journal alone; works while the run
 /// goes on.

@@ -1,0 +1,38 @@
+#include "app/job_observer.hpp"
+
+#include <utility>
+
+namespace skyline::app {
+
+JobObserver::JobObserver(std::unique_ptr<report::RunProgress> progress, store::RunClaim& claim)
+    : progress_(std::move(progress)), claim_(claim), renewals_(1) {}
+
+void JobObserver::started(const std::vector<engine::SlotAccount>& slots, std::size_t replayed,
+                          std::size_t expected) {
+  expected_ = expected;
+  progress_->started(slots, replayed, expected);
+}
+
+void JobObserver::committed(const objective::CommittedTrial& trial, bool on_front, std::size_t in_flight) {
+  progress_->committed(trial, on_front, in_flight);
+}
+
+void JobObserver::phase_changed(objective::Phase phase, std::size_t expected) {
+  progress_->phase_changed(phase, expected);
+}
+
+void JobObserver::stopping() {
+  progress_->stopping();
+}
+
+void JobObserver::tick() {
+  progress_->tick();
+  renewals_.rethrow_failure();
+  if (renewing_.exchange(true)) return;  // the file system is slow: the main loop does not wait for it
+  renewals_.submit([this] {
+    claim_.renew();
+    renewing_ = false;
+  });
+}
+
+}  // namespace skyline::app

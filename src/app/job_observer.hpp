@@ -1,0 +1,38 @@
+#pragma once
+
+#include "skyline/engine/run.hpp"
+#include "skyline/report/report.hpp"
+#include "skyline/store/run_folder.hpp"
+#include "skyline/store/storage_thread.hpp"
+
+#include <atomic>
+#include <memory>
+
+namespace skyline::app {
+
+/// Passes on what rank 0's main loop tells, and has a thread keep the claim on the run folder alive.
+/// A claim that is lost is an error of the next tick.
+class JobObserver final : public engine::RunObserver {
+ public:
+  JobObserver(std::unique_ptr<report::RunProgress> progress, store::RunClaim& claim);
+
+  void started(const std::vector<engine::SlotAccount>& slots, std::size_t replayed,
+               std::size_t expected) override;
+  void committed(const objective::CommittedTrial& trial, bool on_front, std::size_t in_flight) override;
+  void phase_changed(objective::Phase phase, std::size_t expected) override;
+  void stopping() override;
+  void tick() override;
+
+  void ended(report::RunEnd end) { progress_->ended(end); }
+  /// Upper bound of the search's trials.
+  std::size_t expected() const { return expected_; }
+
+ private:
+  std::unique_ptr<report::RunProgress> progress_;
+  store::RunClaim& claim_;
+  std::size_t expected_ = 0;
+  std::atomic<bool> renewing_ = false;
+  store::StorageThread renewals_;  // last: ends before what its jobs use
+};
+
+}  // namespace skyline::app

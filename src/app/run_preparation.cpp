@@ -1,0 +1,75 @@
+#include "app/run_preparation.hpp"
+
+#include "skyline/app/config_file.hpp"
+#include "skyline/core/error.hpp"
+#include "skyline/core/log.hpp"
+#include "skyline/store/publish.hpp"
+#include "skyline/store/recovery.hpp"
+
+#include <string>
+
+namespace skyline::app {
+namespace {
+
+void check_not_started(const store::RunPaths& paths, const SearchArguments& arguments) {
+  if (arguments.resume || !store::exists(paths.journal())) return;
+  throw UserError(paths.root.string() +
+                  " holds a run already: add --resume to go on with it, or name another folder");
+}
+
+void check_same_run(const store::RunPaths& paths, const RunConfig& config, const std::string& asked_in) {
+  const std::string key = first_identity_difference(load_yaml_file(paths.config()), config.resolved);
+  if (key.empty()) return;
+  throw UserError("--resume " + paths.root.string() + ": `" + key + "` differs between " +
+                  paths.config().string() + " and " + asked_in +
+                  "; resume with the configuration that the run was started with");
+}
+
+store::JournalContents read_own_journal(const store::RunPaths& paths, const RunConfig& config) {
+  store::JournalContents contents = store::read_journal(paths.journal(), config.space);
+  if (contents.header.config_hash != config.identity_hash()) {
+    throw UserError(paths.journal().string() + ": was not written with " + paths.config().string() +
+                    ", which has been changed since; restore it, or start a run in another folder");
+  }
+  if (contents.header.skyline_version != SKYLINE_VERSION) {
+    log::warning(paths.journal().string() + ": was begun by version " + contents.header.skyline_version +
+                 ", this is " + SKYLINE_VERSION);
+  }
+  if (contents.torn_tail) log::warning(paths.journal().string() + ": dropped a torn last line");
+  log::info("resuming: " + std::to_string(contents.entries.size()) + " trials are in the journal");
+  return contents;
+}
+
+void put_in_order(const store::RunPaths& paths, std::size_t committed) {
+  const store::RecoveredFolder found = store::recover_run_folder(paths, committed);
+  if (found.temporaries + found.checkpoints + found.begun_trials == 0) return;
+  log::info("an earlier job left " + std::to_string(found.begun_trials) + " trials to go on with; removed " +
+            std::to_string(found.temporaries) + " unfinished files and " + std::to_string(found.checkpoints) +
+            " checkpoints of committed trials");
+}
+
+}  // namespace
+
+PreparedRun prepare_run(const SearchArguments& arguments) {
+  ConfigNode root = load_yaml_file(arguments.config);
+  for (const std::string& assignment : arguments.overrides) apply_override(root, assignment);
+  const store::RunPaths paths{arguments.run};
+  PreparedRun prepared{RunConfig::parse(root, true), nullptr, std::nullopt};
+  check_not_started(paths, arguments);  // before the folder is touched
+  prepared.claim = store::RunClaim::take(paths);
+  check_not_started(paths, arguments);  // another job may have come and gone in between
+  log::start({.file = paths.log().string(),
+              .prefix = "",
+              .terminal_level = arguments.quiet ? log::Level::kWarning : log::Level::kInfo});
+  if (store::exists(paths.journal())) {
+    check_same_run(paths, prepared.config, arguments.config.string());
+    prepared.replay = read_own_journal(paths, prepared.config);
+  } else if (arguments.resume) {
+    log::info("nothing to resume in " + paths.root.string() + ": starting from the beginning");
+  }
+  put_in_order(paths, prepared.replay ? prepared.replay->entries.size() : 0);
+  store::publish_file(paths.config(), to_yaml(prepared.config.resolved));
+  return prepared;
+}
+
+}  // namespace skyline::app

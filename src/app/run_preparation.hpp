@@ -1,0 +1,24 @@
+#pragma once
+
+#include "skyline/app/commands.hpp"
+#include "skyline/app/run_config.hpp"
+#include "skyline/store/journal.hpp"
+#include "skyline/store/run_folder.hpp"
+
+#include <memory>
+#include <optional>
+
+namespace skyline::app {
+
+/// What rank 0 finds out before the other ranks are asked to do anything.
+struct PreparedRun {
+  RunConfig config;
+  std::unique_ptr<store::RunClaim> claim;
+  std::optional<store::JournalContents> replay;
+};
+
+/// Rank 0: reads the configuration, claims the run folder, checks what an earlier job left in it.
+/// @throws UserError
+PreparedRun prepare_run(const SearchArguments& arguments);
+
+}  // namespace skyline::app

@@ -1,0 +1,83 @@
+#include "app/job_stop.hpp"
+
+#include "skyline/core/log.hpp"
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+namespace skyline::app {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr double kStart = 1.7e9;
+
+/// What `act` logs.
+template <typename Act>
+std::string logged(const Act& act) {
+  const auto path = std::filesystem::temp_directory_path() / ("skyline-stop-" + std::to_string(getpid()));
+  log::start({.file = path.string(), .prefix = "", .terminal_level = log::Level::kError});
+  act();
+  log::stop();
+  std::ifstream file(path);
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  std::filesystem::remove(path);
+  return text;
+}
+
+TEST(StopTime, IsTheTimeLimitOrAMinuteBeforeTheEndOfTheSlurmJobWhicheverIsFirst) {
+  EXPECT_FALSE(find_stop_time(std::nullopt, nullptr, kStart));
+  const auto limit = find_stop_time(100, nullptr, kStart);
+  EXPECT_EQ(limit->after_s, 100);
+  EXPECT_EQ(limit->cause, "run.time_limit");
+  const auto slurm = find_stop_time(std::nullopt, "1700003600", kStart);
+  EXPECT_EQ(slurm->after_s, 3540);
+  EXPECT_EQ(slurm->cause, "a minute before the end of the Slurm job");
+  EXPECT_EQ(find_stop_time(3539, "1700003600", kStart)->cause, "run.time_limit");
+  EXPECT_EQ(find_stop_time(3541, "1700003600", kStart)->cause, "a minute before the end of the Slurm job");
+}
+
+TEST(StopTime, IsNowInTheLastMinuteOfTheSlurmJob) {
+  EXPECT_EQ(find_stop_time(100, "1700000030", kStart)->after_s, 0);
+}
+
+TEST(StopTime, IsNotBoundByASlurmTimeThatMakesNoSense) {
+  for (const char* text : {"tomorrow", "", "1600000000", "-5"}) {
+    std::optional<StopTime> stop;
+    const std::string log = logged([&] { stop = find_stop_time(100, text, kStart); });
+    EXPECT_THAT(log,
+                HasSubstr("SLURM_JOB_END_TIME: expected a time in the future, in seconds since 1970, got \"" +
+                          std::string(text) + "\"; it does not bound this job"));
+    EXPECT_EQ(stop->cause, "run.time_limit");
+  }
+}
+
+TEST(JobStop, IsRequestedByASignalAndNamesIt) {
+  const JobStop stop;
+  EXPECT_FALSE(stop.requested());
+  ASSERT_EQ(::raise(SIGTERM), 0);
+  EXPECT_TRUE(stop.requested());
+  EXPECT_EQ(stop.cause(), "on SIGTERM");
+}
+
+TEST(JobStop, IsRequestedWhenTheTimeIsUpAndSaysBeforeWhenThatWillBe) {
+  JobStop stop;
+  const std::string log = logged([&] { stop.limit(3600, nullptr); });
+  EXPECT_THAT(log, ::testing::ContainsRegex(
+                       "this job stops early on 2.*:.*:.*run.time_limit. if it is not done before"));
+  EXPECT_FALSE(stop.requested());
+  EXPECT_EQ(stop.cause(), "on a signal to another rank");
+  logged([&] { stop.limit(1e-9, nullptr); });
+  EXPECT_TRUE(stop.requested());
+  EXPECT_EQ(stop.cause(), "at run.time_limit");
+}
+
+}  // namespace
+}  // namespace skyline::app
