@@ -1,6 +1,7 @@
 #include "skyline/core/hash.hpp"
 
 #include "skyline/core/error.hpp"
+#include "skyline/core/unique_handle.hpp"
 
 #include <vector>
 
@@ -11,12 +12,31 @@ namespace {
 
 using Digest = std::vector<unsigned char>;
 
-Digest digest(const EVP_MD* algorithm, const void* data, std::size_t size) {
+struct ContextTraits {
+  using Type = EVP_MD_CTX*;
+  static constexpr Type kNull = nullptr;
+  static void close(Type context) noexcept { EVP_MD_CTX_free(context); }
+};
+
+Digest digest(const EVP_MD* algorithm, std::span<const std::span<const std::byte>> pieces) {
+  const UniqueHandle<ContextTraits> context(EVP_MD_CTX_new());
   Digest result(EVP_MAX_MD_SIZE);
   unsigned int length = 0;
-  require(EVP_Digest(data, size, result.data(), &length, algorithm, nullptr) == 1, "EVP_Digest failed");
+  bool good = context && EVP_DigestInit_ex(context.get(), algorithm, nullptr) == 1;
+  for (const std::span<const std::byte> piece : pieces) {
+    good = good && EVP_DigestUpdate(context.get(), piece.data(), piece.size()) == 1;
+  }
+  require(good && EVP_DigestFinal_ex(context.get(), result.data(), &length) == 1, "EVP_Digest failed");
   result.resize(length);
   return result;
+}
+
+Digest digest(const EVP_MD* algorithm, std::span<const std::byte> bytes) {
+  return digest(algorithm, std::span(&bytes, 1));
+}
+
+Digest digest(const EVP_MD* algorithm, std::string_view text) {
+  return digest(algorithm, std::as_bytes(std::span(text)));
 }
 
 std::string hex(const Digest& bytes) {
@@ -33,22 +53,26 @@ std::string hex(const Digest& bytes) {
 }  // namespace
 
 std::uint64_t stable_hash64(std::string_view text) {
-  const Digest bytes = digest(EVP_sha256(), text.data(), text.size());
+  const Digest bytes = digest(EVP_sha256(), text);
   std::uint64_t value = 0;
   for (std::size_t i = 0; i < sizeof(value); ++i) value = (value << 8) | bytes[i];
   return value;
 }
 
 std::string sha256_hex(std::span<const std::byte> bytes) {
-  return hex(digest(EVP_sha256(), bytes.data(), bytes.size()));
+  return hex(digest(EVP_sha256(), bytes));
 }
 
 std::string sha256_hex(std::string_view text) {
-  return hex(digest(EVP_sha256(), text.data(), text.size()));
+  return hex(digest(EVP_sha256(), text));
+}
+
+std::string sha256_hex(std::span<const std::span<const std::byte>> pieces) {
+  return hex(digest(EVP_sha256(), pieces));
 }
 
 std::string sha1_hex(std::string_view text) {
-  return hex(digest(EVP_sha1(), text.data(), text.size()));
+  return hex(digest(EVP_sha1(), text));
 }
 
 std::string to_hex(std::uint64_t value) {

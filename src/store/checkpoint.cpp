@@ -35,7 +35,9 @@ void write_number(Hdf5Image& image, const char* key, double value) {
 
 void write_numbers(Hdf5Image& image, const char* name, const std::vector<double>& values) {
   const hsize_t dims[] = {values.size()};
-  image.write_array(name, H5T_NATIVE_DOUBLE, dims, values.data());
+  const auto bytes = std::as_bytes(std::span(values));
+  image.write_array(name, H5T_NATIVE_DOUBLE, dims,
+                    std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
 }
 
 void write_owner(Hdf5Image& image, const CheckpointOwner& owner) {
@@ -81,7 +83,8 @@ void write_state(Hdf5Image& image, const objective::TrainingState& state) {
   image.make_group("arrays");
   for (const objective::TrainingState::Array& array : state.arrays) {
     const hsize_t dims[] = {array.values.size()};
-    image.write_array(array_place(array.name), H5T_NATIVE_FLOAT, dims, array.values.data());
+    image.refer_array(array_place(array.name), H5T_NATIVE_FLOAT, dims,
+                      std::as_bytes(std::span(array.values)));
   }
 }
 
@@ -172,7 +175,7 @@ std::string instead(const std::optional<SequencedCheckpoint>& newest, const RunP
 void write_checkpoint(const RunPaths& paths, const TrialCheckpoint& checkpoint, std::uint64_t sequence) {
   const std::filesystem::path path =
       checkpoint_path(paths, checkpoint.owner.trial, sequence % kCheckpointNames);
-  Hdf5Image image(path, kSealBytes);
+  Hdf5Image image(path, {.user_block = kSealBytes, .num_objects = 16 + checkpoint.state.arrays.size()});
   image.write_attribute("/", "format", kFormat);
   write_integer(image, "version", kVersion);
   write_owner(image, checkpoint.owner);
@@ -184,9 +187,7 @@ void write_checkpoint(const RunPaths& paths, const TrialCheckpoint& checkpoint, 
     write_integer(image, "step", checkpoint.state.step);
     write_state(image, checkpoint.state);
   }
-  std::string bytes = image.finish();
-  seal(bytes, kFormat, {});
-  publish_file(path, bytes);
+  publish_sealed(image, kFormat);
 }
 
 std::optional<FoundCheckpoint> find_checkpoint(const RunPaths& paths, const CheckpointOwner& owner) {

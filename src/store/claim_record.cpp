@@ -70,18 +70,25 @@ std::string to_json(const ClaimRecord& record) {
   return json.dump(2) + "\n";
 }
 
-std::optional<ClaimRecord> read_claim_record(const std::filesystem::path& path) {
+Fault look_for_claim(const std::filesystem::path& path, std::optional<ClaimRecord>& found) {
+  found.reset();
   // Opening, and not just asking, makes an NFS client look at the server's times.
   const FileDescriptor file = open_file(path, O_RDONLY);
-  if (!file && errno == ENOENT) return std::nullopt;
+  if (!file && errno == ENOENT) return {};
   struct stat status {};
-  if (!file || ::fstat(file.get(), &status) != 0) fail_system("read", path, "", errno);
+  if (!file || ::fstat(file.get(), &status) != 0) return {"", errno};
   std::array<char, 4096> text{};
   const ssize_t length = ::pread(file.get(), text.data(), text.size(), 0);
-  if (length < 0) fail_system("read", path, "", errno);
-  ClaimRecord record = parse_record({text.data(), static_cast<std::size_t>(length)});
-  record.heartbeat = status.st_mtim;
-  return record;
+  if (length < 0) return {"", errno};
+  found = parse_record({text.data(), static_cast<std::size_t>(length)});
+  found->heartbeat = status.st_mtim;
+  return {};
+}
+
+std::optional<ClaimRecord> read_claim_record(const std::filesystem::path& path) {
+  std::optional<ClaimRecord> found;
+  patiently("read", path, [&] { return look_for_claim(path, found); });
+  return found;
 }
 
 }  // namespace skyline::store

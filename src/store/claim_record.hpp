@@ -1,5 +1,7 @@
 #pragma once
 
+#include "store/patience.hpp"
+
 #include <cstdint>
 #include <ctime>
 #include <filesystem>
@@ -29,7 +31,8 @@ struct ClaimRecord {
 ClaimRecord make_claim_record();
 std::string to_json(const ClaimRecord& record);
 /// Nothing if the file does not exist; a damaged one is a record without a process.
-/// @throws UserError if it cannot be read
+Fault look_for_claim(const std::filesystem::path& path, std::optional<ClaimRecord>& found);
+/// The same. @throws UserError if it cannot be read
 std::optional<ClaimRecord> read_claim_record(const std::filesystem::path& path);
 
 }  // namespace skyline::store

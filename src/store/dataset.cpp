@@ -88,8 +88,8 @@ void write_part(Hdf5Image& image, const std::string& part, const ImageSet& set, 
                           static_cast<hsize_t>(shape.width)};
   const std::string images = part + "/images";
   const std::string labels = part + "/labels";
-  image.write_array(images, H5T_STD_U8LE, dims, set.images.data());
-  image.write_array(labels, H5T_STD_I32LE, std::span(dims).first(1), set.labels.data());
+  image.refer_array(images, H5T_STD_U8LE, dims, std::as_bytes(std::span(set.images)));
+  image.refer_array(labels, H5T_STD_I32LE, std::span(dims).first(1), std::as_bytes(std::span(set.labels)));
   const auto sum = [](const auto& values) { return sha256_hex(std::as_bytes(std::span(values))); };
   image.write_attribute(images, "sha256", sum(set.images));
   image.write_attribute(labels, "sha256", sum(set.labels));
@@ -191,7 +191,7 @@ void write_dataset(const std::filesystem::path& path, const DatasetContents& con
   check_set(contents.train, contents, "train", path);
   check_set(contents.test, contents, "test", path);
 
-  Hdf5Image image(path, kSealBytes);
+  Hdf5Image image(path, {.user_block = kSealBytes});
   image.write_attribute("/", "format", kFormat);
   image.write_attribute("/", "version", H5T_NATIVE_INT64, &kVersion);
   image.write_attribute("/", "source", contents.source);
@@ -199,14 +199,12 @@ void write_dataset(const std::filesystem::path& path, const DatasetContents& con
   image.write_texts("class_names", contents.class_names);
   const ChannelMoments moments = channel_moments(contents);
   const hsize_t channels[] = {static_cast<hsize_t>(contents.shape.channels)};
-  image.write_array("mean", H5T_NATIVE_DOUBLE, channels, moments.mean.data());
-  image.write_array("deviation", H5T_NATIVE_DOUBLE, channels, moments.deviation.data());
+  image.refer_array("mean", H5T_NATIVE_DOUBLE, channels, std::as_bytes(std::span(moments.mean)));
+  image.refer_array("deviation", H5T_NATIVE_DOUBLE, channels, std::as_bytes(std::span(moments.deviation)));
   std::vector<Seal::Array> arrays;
   write_part(image, "train", contents.train, contents.shape, arrays);
   write_part(image, "test", contents.test, contents.shape, arrays);
-  std::string bytes = image.finish();
-  seal(bytes, kFormat, std::move(arrays));
-  publish_file(path, bytes);
+  publish_sealed(image, kFormat, std::move(arrays));
 }
 
 std::shared_ptr<const Dataset> Dataset::open(const std::filesystem::path& path, bool verify) {

@@ -4,11 +4,15 @@
 #include "skyline/core/log.hpp"
 
 #include "store/file_descriptor.hpp"
+#include "store/patience.hpp"
 #include "store/temporary_file.hpp"
 
 #include <cerrno>
 #include <chrono>
 #include <cmath>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -25,6 +29,7 @@ using Clock = std::chrono::steady_clock;
 /// Long enough for another job that judged the same stale claim to have written its own.
 constexpr std::chrono::milliseconds kSettle{100};
 constexpr int kTries = 5;
+constexpr std::string_view kTask = "write";
 
 void make_folder(const std::filesystem::path& folder) {
   std::error_code error;
@@ -43,6 +48,12 @@ std::string describe(const ClaimRecord& record, const timespec& now) {
                   " (end that run first, or choose another --run folder)");
 }
 
+Fault write_record(TemporaryFile& file, const std::string& text) {
+  if (const Fault fault = file.create()) return fault;
+  if (const Fault fault = file.write({std::as_bytes(std::span(text))}, 0)) return fault;
+  return file.sync();
+}
+
 class FileClaim final : public RunClaim {
  public:
   FileClaim(RunPaths paths, ClaimRecord record, Clock::duration renew_after)
@@ -54,12 +65,14 @@ class FileClaim final : public RunClaim {
   void renew() override;
 
  private:
-  void restore();
+  Fault try_to_renew() const;
+  Fault restore() const;
 
   RunPaths paths_;
   ClaimRecord record_;
   Clock::duration renew_after_;
   Clock::time_point renewed_ = Clock::now();
+  Clock::time_point tried_ = renewed_;
 };
 
 FileClaim::~FileClaim() {
@@ -71,27 +84,43 @@ FileClaim::~FileClaim() {
   }
 }
 
+/// Never waits: after a fault that may pass the next heartbeat tries again.
 void FileClaim::renew() {
-  if (Clock::now() - renewed_ < renew_after_) return;
-  renewed_ = Clock::now();
-  const std::optional<ClaimRecord> owner = read_claim_record(paths_.owner());
+  const Clock::time_point now = Clock::now();
+  if (now - tried_ < renew_after_) return;
+  tried_ = now;
+  const Fault fault = try_to_renew();
+  if (!fault) {
+    renewed_ = now;
+    return;
+  }
+  const std::chrono::duration<double> missed = now - renewed_ - renew_after_;
+  if (!may_pass(fault.error) || missed.count() > patience_s()) {
+    fail_system(kTask, paths_.owner(), fault.call, fault.error);
+  }
+  log::warning("cannot write " + paths_.owner().string() + " now: " + system_error_text(fault.error) +
+               "; trying again at the next heartbeat");
+}
+
+Fault FileClaim::try_to_renew() const {
+  std::optional<ClaimRecord> owner;
+  if (const Fault fault = look_for_claim(paths_.owner(), owner)) return fault;
   if (!owner) return restore();
   if (owner->token != record_.token) {
     throw UserError(paths_.root.string() + " was taken over by process " + std::to_string(owner->process) +
                     " on host " + owner->host + " (this job stood still for too long)");
   }
   // No times are given: a file server then uses its own clock, the one that other hosts compare with.
-  if (::utimensat(AT_FDCWD, paths_.owner().c_str(), nullptr, 0) != 0) {
-    fail_system("write", paths_.owner(), "utimensat", errno);
-  }
+  return {"utimensat", ::utimensat(AT_FDCWD, paths_.owner().c_str(), nullptr, 0) == 0 ? 0 : errno};
 }
 
 /// Somebody has removed owner.json: claims the folder again.
-void FileClaim::restore() {
+Fault FileClaim::restore() const {
   TemporaryFile file(paths_.owner());
-  const std::string text = to_json(record_);
-  file.write(std::as_bytes(std::span(text)));
-  if (!file.become_target()) throw UserError(paths_.root.string() + " was taken over by another job");
+  if (const Fault fault = write_record(file, to_json(record_))) return fault;
+  const Fault fault = file.become_target();
+  if (fault.error == EEXIST) throw UserError(paths_.root.string() + " was taken over by another job");
+  return fault;
 }
 
 }  // namespace
@@ -102,15 +131,22 @@ std::unique_ptr<RunClaim> take_file_claim(const RunPaths& paths, Clock::duration
   const ClaimRecord record = make_claim_record();
   const std::string text = to_json(record);
   for (int i = 0; i < kTries; ++i) {
-    TemporaryFile file(paths.owner());
-    file.write(std::as_bytes(std::span(text)));
-    if (file.become_target()) return std::make_unique<FileClaim>(paths, record, renew_after);
+    std::optional<TemporaryFile> file;
+    patiently(kTask, paths.owner(), [&] {
+      file.emplace(paths.owner());
+      return write_record(*file, text);
+    });
+    const Fault fault = file->become_target();
+    // Whether the name is durable does not matter: after a crash there is nothing to claim for.
+    if (file->has_become_target()) return std::make_unique<FileClaim>(paths, record, renew_after);
+    if (fault.error != EEXIST) fail_system(kTask, paths.owner(), fault.call, fault.error);
 
-    const timespec now = file.written_at();
+    const timespec now = file->written_at();
     const std::optional<ClaimRecord> owner = read_claim_record(paths.owner());
     if (!owner) continue;  // given back just now
     if (!owner->is_stale(now)) fail_in_use(paths, *owner, now);
-    file.replace_target();
+    const Fault replaced = file->replace_target();
+    if (!file->has_become_target()) fail_system(kTask, paths.owner(), replaced.call, replaced.error);
     // Another job may have judged the same claim: the last one that wrote owns the folder.
     std::this_thread::sleep_for(kSettle);
     const std::optional<ClaimRecord> settled = read_claim_record(paths.owner());

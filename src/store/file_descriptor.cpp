@@ -27,6 +27,11 @@ std::string_view advice(int error_number) {
     case EACCES:
     case EPERM:
       return " (choose a place that you may write to, or change its permissions)";
+    case EIO:
+      return " (the disk or its server has failed: see the system's log, then run again)";
+    case ESTALE:
+    case ETIMEDOUT:
+      return " (the file server is away or has lost the file: run again when it is back)";
     default:
       return "";
   }

@@ -4,6 +4,7 @@
 
 #include "store/file_descriptor.hpp"
 #include "store/journal_line.hpp"
+#include "store/patience.hpp"
 
 #include <cerrno>
 #include <utility>
@@ -17,39 +18,89 @@ namespace {
 
 constexpr std::string_view kTask = "write";
 
-FileDescriptor open_journal(const std::filesystem::path& path) {
-  FileDescriptor file = open_file(path, O_RDWR);
-  if (!file) fail_system(kTask, path, "", errno);
-  return file;
+Fault open_journal(const std::filesystem::path& path, FileDescriptor& file) {
+  file = open_file(path, O_RDWR);
+  return {"", file ? 0 : errno};
+}
+
+struct Place {
+  ino_t file = 0;
+  std::uint64_t length = 0;
+};
+
+Fault look_at(const FileDescriptor& file, Place& place) {
+  struct stat status {};
+  if (::fstat(file.get(), &status) != 0) return {"fstat", errno};
+  place = {status.st_ino, static_cast<std::uint64_t>(status.st_size)};
+  return {};
+}
+
+/// Cuts off what stands behind the first `length` bytes.
+Fault cut(const FileDescriptor& file, std::uint64_t length) {
+  if (::ftruncate(file.get(), static_cast<off_t>(length)) != 0) return {"truncate", errno};
+  return {"fsync", sync_file(file)};
 }
 
 class OffsetWriter final : public JournalWriter {
  public:
-  OffsetWriter(const std::filesystem::path& path, FileDescriptor file, std::uint64_t length,
-               std::vector<std::string> metrics)
-      : path_(path), file_(std::move(file)), length_(length), metrics_(std::move(metrics)) {}
+  /// @param length  of the part that is good; what stands behind it is cut off
+  OffsetWriter(const std::filesystem::path& path, std::uint64_t length, std::vector<std::string> metrics)
+      : path_(path), length_(length), metrics_(std::move(metrics)) {
+    patiently(kTask, path_, [this]() -> Fault {
+      if (const Fault fault = open_journal(path_, file_)) return fault;
+      if (const Fault fault = look_at(file_, place_)) return fault;
+      check_length(place_);
+      return place_.length == length_ ? Fault{} : cut(file_, length_);
+    });
+  }
 
   void append(const std::vector<objective::CommittedTrial>& committed,
               const space::SearchSpace& space) override {
     std::string lines;
     for (const objective::CommittedTrial& entry : committed) lines += entry_line(entry, metrics_, space);
-    const char* call = "write";
-    int error = write_at(file_, std::as_bytes(std::span(lines)), length_);
-    if (error == 0) {
-      call = "fsync";
-      error = sync_file(file_);
-    }
-    if (error != 0) {
+    try {
+      patiently(kTask, path_, [&] { return write(lines); });
+    } catch (const UserError&) {
       // Best effort: a part that stays behind is a torn tail, which readers drop.
-      if (::ftruncate(file_.get(), static_cast<off_t>(length_)) == 0) sync_file(file_);
-      fail_system(kTask, path_, call, error);
+      if (file_) cut(file_, length_);
+      throw;
     }
     length_ += lines.size();
   }
 
  private:
+  /// All of it, at the same place again after a fault: a system that could not make bytes durable may have
+  /// dropped them.
+  Fault write(const std::string& lines) {
+    if (!file_) {
+      if (const Fault fault = reopen()) return fault;
+    }
+    Fault fault{"write", write_at(file_, std::as_bytes(std::span(lines)), length_)};
+    if (!fault) fault = {"fsync", sync_file(file_)};
+    if (fault.error == ESTALE) file_.reset();
+    return fault;
+  }
+
+  Fault reopen() {
+    FileDescriptor file;
+    if (const Fault fault = open_journal(path_, file)) return fault;
+    Place found;
+    if (const Fault fault = look_at(file, found)) return fault;
+    if (found.file != place_.file) throw UserError(path_.string() + ": another file was put in its place");
+    check_length(found);
+    file_ = std::move(file);
+    return {};
+  }
+
+  void check_length(const Place& found) const {
+    if (found.length >= length_) return;
+    throw UserError(path_.string() + ": shorter than when it was read: expected " + std::to_string(length_) +
+                    " bytes, got " + std::to_string(found.length));
+  }
+
   std::filesystem::path path_;
-  FileDescriptor file_;
+  FileDescriptor file_;   // null after the file server has forgotten it
+  Place place_;           // when it was opened
   std::uint64_t length_;  // of the part that is known to be good
   std::vector<std::string> metrics_;
 };
@@ -64,23 +115,12 @@ std::unique_ptr<JournalWriter> JournalWriter::create(const std::filesystem::path
                     ": there is a journal already (go on with --resume, or choose another --run "
                     "folder)");
   }
-  return std::make_unique<OffsetWriter>(path, open_journal(path), line.size(), header.metrics);
+  return std::make_unique<OffsetWriter>(path, line.size(), header.metrics);
 }
 
 std::unique_ptr<JournalWriter> JournalWriter::resume(const std::filesystem::path& path,
                                                      const JournalContents& contents) {
-  FileDescriptor file = open_journal(path);
-  struct stat status {};
-  if (::fstat(file.get(), &status) != 0) fail_system(kTask, path, "fstat", errno);
-  if (static_cast<std::uint64_t>(status.st_size) < contents.valid_bytes) {
-    throw UserError(path.string() + ": shorter than when it was read: expected " +
-                    std::to_string(contents.valid_bytes) + " bytes, got " + std::to_string(status.st_size));
-  }
-  if (::ftruncate(file.get(), static_cast<off_t>(contents.valid_bytes)) != 0) {
-    fail_system(kTask, path, "truncate", errno);
-  }
-  if (const int error = sync_file(file)) fail_system(kTask, path, "fsync", error);
-  return std::make_unique<OffsetWriter>(path, std::move(file), contents.valid_bytes, contents.header.metrics);
+  return std::make_unique<OffsetWriter>(path, contents.valid_bytes, contents.header.metrics);
 }
 
 }  // namespace skyline::store

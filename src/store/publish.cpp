@@ -3,7 +3,9 @@
 #include "skyline/core/error.hpp"
 
 #include "store/file_descriptor.hpp"
+#include "store/patience.hpp"
 #include "store/process_identity.hpp"
+#include "store/publication.hpp"
 #include "store/temporary_file.hpp"
 
 #include <cerrno>
@@ -18,6 +20,8 @@
 namespace skyline::store {
 namespace {
 
+constexpr std::string_view kTask = "write";
+
 /// A temporary of another host is somebody's unless it has not been touched for this long.
 constexpr std::time_t kForeignAge_s = 60;
 
@@ -29,12 +33,45 @@ bool is_abandoned(const std::filesystem::path& path) {
   return ::stat(path.c_str(), &status) == 0 && std::time(nullptr) - status.st_mtime > kForeignAge_s;
 }
 
+Fault read_whole(const std::filesystem::path& path, std::string& text) {
+  const FileDescriptor file = open_file(path, O_RDONLY);
+  struct stat status {};
+  if (!file || ::fstat(file.get(), &status) != 0) return {"", errno};
+  if (S_ISDIR(status.st_mode)) return {"", EISDIR};
+  text.resize(static_cast<std::size_t>(status.st_size) + 1);
+  std::size_t filled = 0;
+  for (;;) {
+    const ssize_t count = ::read(file.get(), text.data() + filled, text.size() - filled);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return {"", errno};
+    if (count == 0) break;
+    filled += static_cast<std::size_t>(count);
+    if (filled == text.size()) text.resize(2 * text.size());
+  }
+  text.resize(filled);
+  return {};
+}
+
 }  // namespace
 
-void publish_file(const std::filesystem::path& path, std::span<const std::byte> bytes) {
+Fault publish_once(const std::filesystem::path& path, const FillFile& fill) {
   TemporaryFile file(path);
-  file.write(bytes);
-  file.replace_target();
+  if (const Fault fault = file.create()) return fault;
+  if (const Fault fault = fill(file)) return fault;
+  if (const Fault fault = file.sync()) return fault;
+  return file.replace_target();
+}
+
+void publish(const std::filesystem::path& path, const FillFile& fill) {
+  patiently(kTask, path, [&] { return publish_once(path, fill); });
+}
+
+void publish_pieces(const std::filesystem::path& path, const FilePieces& pieces) {
+  publish(path, [&pieces](TemporaryFile& file) { return file.write(pieces, 0); });
+}
+
+void publish_file(const std::filesystem::path& path, std::span<const std::byte> bytes) {
+  publish_pieces(path, {bytes});
 }
 
 void publish_file(const std::filesystem::path& path, std::string_view text) {
@@ -42,13 +79,26 @@ void publish_file(const std::filesystem::path& path, std::string_view text) {
 }
 
 bool publish_new_file(const std::filesystem::path& path, std::string_view text) {
-  TemporaryFile file(path);
-  file.write(std::as_bytes(std::span(text)));
-  return file.become_target();
+  bool ours = false;   // the name, although it may not be durable yet
+  bool taken = false;  // by somebody else
+  patiently(kTask, path, [&]() -> Fault {
+    TemporaryFile file(path);
+    if (const Fault fault = file.create()) return fault;
+    if (const Fault fault = file.write({std::as_bytes(std::span(text))}, 0)) return fault;
+    if (const Fault fault = file.sync()) return fault;
+    if (ours) return file.replace_target();
+    const Fault fault = file.become_target();
+    taken = fault.error == EEXIST;
+    ours = !taken && file.has_become_target();
+    return taken ? Fault{} : fault;
+  });
+  return !taken;
 }
 
 void remove_file(const std::filesystem::path& path) {
-  if (::unlink(path.c_str()) != 0 && errno != ENOENT) fail_system("remove", path, "", errno);
+  patiently("remove", path, [&]() -> Fault {
+    return {"unlink", ::unlink(path.c_str()) == 0 || errno == ENOENT ? 0 : errno};
+  });
 }
 
 std::size_t remove_temporaries(const std::filesystem::path& folder) {
@@ -69,21 +119,8 @@ bool exists(const std::filesystem::path& path) {
 }
 
 std::string read_file(const std::filesystem::path& path) {
-  const FileDescriptor file = open_file(path, O_RDONLY);
-  struct stat status {};
-  if (!file || ::fstat(file.get(), &status) != 0) fail_system("read", path, "", errno);
-  if (S_ISDIR(status.st_mode)) fail_system("read", path, "", EISDIR);
-  std::string text(static_cast<std::size_t>(status.st_size) + 1, '\0');
-  std::size_t filled = 0;
-  for (;;) {
-    const ssize_t count = ::read(file.get(), text.data() + filled, text.size() - filled);
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) fail_system("read", path, "", errno);
-    if (count == 0) break;
-    filled += static_cast<std::size_t>(count);
-    if (filled == text.size()) text.resize(2 * text.size());
-  }
-  text.resize(filled);
+  std::string text;
+  patiently("read", path, [&] { return read_whole(path, text); });
   return text;
 }
 

@@ -1,9 +1,9 @@
 #include "skyline/store/run_tables.hpp"
 
 #include "skyline/core/error.hpp"
-#include "skyline/store/publish.hpp"
 
 #include "store/hdf5_image.hpp"
+#include "store/publication.hpp"
 #include "store/table.hpp"
 
 #include <algorithm>
@@ -176,13 +176,13 @@ void write_run_tables(const std::filesystem::path& path, const std::vector<Commi
   trials.add("inherited_share", inherited_share);
   add_timing(trials);
 
-  Hdf5Image image(path);
+  Hdf5Image image(path, {});
   image.write_attribute("/", "format", kFormat);
   image.write_attribute("/", "version", H5T_NATIVE_INT64, &kVersion);
   image.write_attribute("/", "skyline_version", SKYLINE_VERSION);
   image.write_attribute("/", "config", config_text);
   trials.table().write(image, "trials");
-  publish_file(path, image.finish());
+  publish_pieces(path, image.finish());
 }
 
 }  // namespace skyline::store

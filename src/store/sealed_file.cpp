@@ -3,8 +3,11 @@
 #include "skyline/core/error.hpp"
 #include "skyline/core/hash.hpp"
 
+#include "store/publication.hpp"
+
 #include <algorithm>
 #include <sstream>
+#include <utility>
 
 namespace skyline::store {
 namespace {
@@ -17,15 +20,32 @@ std::string_view as_text(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-/// Everything but the seal and the arrays.
-std::string structure_hash(std::string_view file, const std::vector<Seal::Array>& arrays) {
-  std::string structure;
-  std::size_t place = kSealBytes;
+/// The bytes from `begin` to `end` of a file.
+void add_range(const FilePieces& file, std::uint64_t begin, std::uint64_t end, FilePieces& range) {
+  std::uint64_t place = 0;
+  for (const std::span<const std::byte> piece : file) {
+    const std::uint64_t first = std::max(begin, place);
+    const std::uint64_t last = std::min<std::uint64_t>(end, place + piece.size());
+    if (first < last) range.push_back(piece.subspan(first - place, last - first));
+    place += piece.size();
+  }
+}
+
+std::uint64_t total_size(const FilePieces& file) {
+  std::uint64_t size = 0;
+  for (const std::span<const std::byte> piece : file) size += piece.size();
+  return size;
+}
+
+/// Of everything but the seal and the arrays.
+std::string structure_hash(const FilePieces& file, const std::vector<Seal::Array>& arrays) {
+  FilePieces structure;
+  std::uint64_t place = kSealBytes;
   for (const Seal::Array& array : arrays) {
-    structure += file.substr(place, array.offset - place);
+    add_range(file, place, array.offset, structure);
     place = array.offset + array.bytes;
   }
-  structure += file.substr(place);
+  add_range(file, place, total_size(file), structure);
   return sha256_hex(structure);
 }
 
@@ -85,22 +105,37 @@ void check_kind(std::string_view file, std::string_view kind, const std::filesys
   fail(path, "not an HDF5 file, " + expected);
 }
 
-}  // namespace
-
-Seal seal(std::string& file, std::string_view format, std::vector<Seal::Array> arrays) {
+/// The user block.
+std::string make_seal(const FilePieces& file, std::string_view format, std::vector<Seal::Array> arrays) {
   require(arrays.size() <= kMaxArrays, "too many arrays for a seal");
   std::sort(arrays.begin(), arrays.end(),
             [](const Seal::Array& left, const Seal::Array& right) { return left.offset < right.offset; });
-  Seal made{std::string(format), file.size(), {}, std::move(arrays)};
+  Seal made{std::string(format), total_size(file), {}, std::move(arrays)};
   for (Seal::Array& array : made.arrays) {
-    array.sha256 = sha256_hex(std::string_view(file).substr(array.offset, array.bytes));
+    FilePieces contents;
+    add_range(file, array.offset, array.offset + array.bytes, contents);
+    array.sha256 = sha256_hex(contents);
   }
   made.structure = structure_hash(file, made.arrays);
-  const std::string text = seal_text(made);
-  require(text.size() <= kSealBytes, "the seal is longer than the user block");
-  std::fill_n(file.begin(), kSealBytes, '\n');
-  text.copy(file.data(), text.size());
-  return made;
+  std::string block = seal_text(made);
+  require(block.size() <= kSealBytes, "the seal is longer than the user block");
+  block.resize(kSealBytes, '\n');
+  return block;
+}
+
+}  // namespace
+
+void publish_sealed(Hdf5Image& image, std::string_view format, std::vector<Seal::Array> arrays) {
+  const FilePieces file = image.finish();
+  FilePieces body;
+  add_range(file, kSealBytes, total_size(file), body);
+  std::string block;
+  publish(image.path(), [&](TemporaryFile& temporary) {
+    if (const Fault fault = temporary.write(body, kSealBytes)) return fault;
+    // The disk is at work on the body while the sums are computed.
+    if (block.empty()) block = make_seal(file, format, std::move(arrays));
+    return temporary.write({std::as_bytes(std::span(block))}, 0);
+  });
 }
 
 Seal check_seal(std::span<const std::byte> bytes, std::string_view format, std::string_view kind,
@@ -120,7 +155,7 @@ Seal check_seal(std::span<const std::byte> bytes, std::string_view format, std::
                    std::to_string(seal.bytes) + " bytes, got " + std::to_string(file.size()) +
                    " (copy or make the file again)");
   }
-  if (!are_inside(seal.arrays, file.size()) || structure_hash(file, seal.arrays) != seal.structure) {
+  if (!are_inside(seal.arrays, file.size()) || structure_hash({bytes}, seal.arrays) != seal.structure) {
     fail(path, "damaged: the SHA-256 of its structure does not match (copy or make the file again)");
   }
   return seal;

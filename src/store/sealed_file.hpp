@@ -1,5 +1,7 @@
 #pragma once
 
+#include "store/hdf5_image.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -29,9 +31,11 @@ struct Seal {
 /// Size of the user block.
 inline constexpr std::size_t kSealBytes = 1024;
 
-/// Fills in the user block of `file`.
-/// @param arrays  in any order, disjoint, behind the user block; at most 4; the checksums are computed here
-Seal seal(std::string& file, std::string_view format, std::vector<Seal::Array> arrays);
+/// Publishes an image with a user block of kSealBytes, and the seal in it.
+/// @param arrays  with checksums of their own: in any order, disjoint, behind the user block; at most 4;
+/// their checksums are computed here
+/// @throws UserError
+void publish_sealed(Hdf5Image& image, std::string_view format, std::vector<Seal::Array> arrays = {});
 
 /// Checks everything but the contents of the arrays.
 /// @param kind  what a person calls such a file: "data set"

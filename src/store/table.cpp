@@ -82,7 +82,7 @@ void Table::write(Hdf5Image& image, const std::string& name) const {
     fill(block, row_bytes, offsets[i], columns_[i].values);
   }
   const hsize_t dims[] = {num_rows_};
-  image.write_array(name, row.get(), dims, block.data());
+  image.write_array(name, row.get(), dims, std::move(block));
 }
 
 }  // namespace skyline::store

@@ -9,14 +9,13 @@
 #include <charconv>
 #include <cstdint>
 #include <cstdio>
+#include <utility>
 
 #include <fcntl.h>
 #include <unistd.h>
 
 namespace skyline::store {
 namespace {
-
-constexpr std::string_view kTask = "write";
 
 std::filesystem::path temporary_path(const std::filesystem::path& target) {
   static std::atomic<std::uint64_t> counter{0};
@@ -38,22 +37,24 @@ bool cut_number(std::string_view& text, std::uint64_t& number) {
 
 }  // namespace
 
-TemporaryFile::TemporaryFile(const std::filesystem::path& target) : target_(target) {
+TemporaryFile::~TemporaryFile() {
+  remove();
+}
+
+Fault TemporaryFile::create() {
   // A name may be left over from a process that had our id.
   do {
-    path_ = temporary_path(target);
+    path_ = temporary_path(target_);
     file_ = open_file(path_, O_WRONLY | O_CREAT | O_EXCL, 0666);
   } while (!file_ && errno == EEXIST);
-  if (file_) return;
-  if (errno == ENOENT) {
+  if (file_) return {};
+  const int error = errno;
+  path_.clear();
+  if (error == ENOENT) {
     throw UserError("cannot write " + target_.string() + ": there is no folder " +
                     target_.parent_path().string() + " (make it first)");
   }
-  fail_system(kTask, target_, "", errno);
-}
-
-TemporaryFile::~TemporaryFile() {
-  remove();
+  return {"", error};
 }
 
 void TemporaryFile::remove() noexcept {
@@ -61,11 +62,18 @@ void TemporaryFile::remove() noexcept {
   path_.clear();
 }
 
-void TemporaryFile::write(std::span<const std::byte> bytes) {
-  if (const int error = write_at(file_, bytes, 0)) fail_system(kTask, target_, "write", error);
-  if (const int error = sync_file(file_)) fail_system(kTask, target_, "fsync", error);
-  if (::fstat(file_.get(), &status_) != 0) fail_system(kTask, target_, "fstat", errno);
-  if (const int error = close_file(std::move(file_))) fail_system(kTask, target_, "close", error);
+Fault TemporaryFile::write(const FilePieces& pieces, std::uint64_t offset) {
+  for (const std::span<const std::byte> piece : pieces) {
+    if (const int error = write_at(file_, piece, offset)) return {"write", error};
+    offset += piece.size();
+  }
+  return {};
+}
+
+Fault TemporaryFile::sync() {
+  if (const int error = sync_file(file_)) return {"fsync", error};
+  if (::fstat(file_.get(), &status_) != 0) return {"fstat", errno};
+  return {"close", close_file(std::move(file_))};
 }
 
 bool TemporaryFile::is_this_file(const std::filesystem::path& path) const {
@@ -74,35 +82,30 @@ bool TemporaryFile::is_this_file(const std::filesystem::path& path) const {
          other.st_dev == status_.st_dev;
 }
 
-void TemporaryFile::replace_target() {
+Fault TemporaryFile::replace_target() {
   if (::rename(path_.c_str(), target_.c_str()) != 0) {
     const int error = errno;
     // NFS: a rename that was done, and sent again because the answer got lost, says that there is no such
     // file.
-    if (error != ENOENT || !is_this_file(target_)) fail_system(kTask, target_, "rename", error);
+    if (error != ENOENT || !is_this_file(target_)) return {"rename", error};
   }
   path_.clear();
-  if (const int error = sync_folder(target_.parent_path()))
-    fail_system(kTask, target_, "fsync of the folder", error);
+  return {"fsync of the folder", sync_folder(target_.parent_path())};
 }
 
-bool TemporaryFile::become_target() {
-  if (::link(path_.c_str(), target_.c_str()) != 0) {
-    const int error = errno;
-    if (error == EEXIST && !is_this_file(target_)) return false;
-    if (error != EEXIST) {
-      // No hard links here (FAT, some FUSE and SMB mounts): the kernel may know another exclusive way.
-      if (::renameat2(AT_FDCWD, path_.c_str(), AT_FDCWD, target_.c_str(), RENAME_NOREPLACE) != 0) {
-        if (errno == EEXIST) return false;
-        fail_system(kTask, target_, "link", error);
-      }
-      path_.clear();
+Fault TemporaryFile::become_target() {
+  const int error = ::link(path_.c_str(), target_.c_str()) == 0 ? 0 : errno;
+  // A file server may have done it although its answer got lost.
+  if (error != 0 && !is_this_file(target_)) {
+    if (error == EEXIST) return {"link", error};
+    // No hard links here (FAT, some FUSE and SMB mounts): the kernel may know another exclusive way.
+    if (::renameat2(AT_FDCWD, path_.c_str(), AT_FDCWD, target_.c_str(), RENAME_NOREPLACE) != 0) {
+      return {"link", errno == EEXIST ? EEXIST : error};
     }
+    path_.clear();
   }
   remove();
-  if (const int error = sync_folder(target_.parent_path()))
-    fail_system(kTask, target_, "fsync of the folder", error);
-  return true;
+  return {"fsync of the folder", sync_folder(target_.parent_path())};
 }
 
 bool parse_temporary_name(const std::string& name, TemporaryName& parsed) {

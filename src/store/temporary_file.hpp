@@ -1,9 +1,11 @@
 #pragma once
 
 #include "store/file_descriptor.hpp"
+#include "store/file_pieces.hpp"
+#include "store/patience.hpp"
 
+#include <cstdint>
 #include <filesystem>
-#include <span>
 #include <string>
 
 #include <sys/stat.h>
@@ -11,22 +13,28 @@
 namespace skyline::store {
 
 /// A file under a temporary name in the folder of its target, NAME.tmp.<host>.<pid>.<n>. Removed by the
-/// destructor unless it became the target. The order is: write, then replace_target or become_target.
+/// destructor unless it became the target. The order is: create, write, sync, then replace_target or
+/// become_target. After a fault the only way is to begin anew with another one: a system that could not make
+/// bytes durable may have dropped them.
 class TemporaryFile {
  public:
-  /// @throws UserError
-  explicit TemporaryFile(const std::filesystem::path& target);
+  explicit TemporaryFile(const std::filesystem::path& target) : target_(target) {}
   ~TemporaryFile();
   TemporaryFile(const TemporaryFile&) = delete;
   TemporaryFile& operator=(const TemporaryFile&) = delete;
 
-  /// Writes all of it, makes it durable and closes it. @throws UserError
-  void write(std::span<const std::byte> bytes);
-  /// Takes the target's name, whether the target exists or not. @throws UserError
-  void replace_target();
-  /// Takes the target's name if nothing has it yet; returns false, and changes nothing, otherwise.
-  /// @throws UserError
-  bool become_target();
+  /// @throws UserError if there is no folder for it
+  Fault create();
+  /// Writes the pieces one after the other, from `offset` on.
+  Fault write(const FilePieces& pieces, std::uint64_t offset);
+  /// Makes it durable and closes it.
+  Fault sync();
+  /// Takes the target's name, whether the target exists or not.
+  Fault replace_target();
+  /// Takes the target's name if nothing has it yet; EEXIST, and nothing changes, otherwise.
+  Fault become_target();
+  /// Whether it has the target's name, although that may not be durable.
+  bool has_become_target() const { return path_.empty(); }
   /// When it was written, by the clock of the file system.
   timespec written_at() const { return status_.st_mtim; }
 

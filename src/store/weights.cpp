@@ -8,7 +8,6 @@
 #include "store/sealed_file.hpp"
 #include "store/weights_bytes.hpp"
 
-#include <numeric>
 #include <set>
 
 namespace skyline::store {
@@ -41,9 +40,7 @@ void write_tensors(Hdf5Image& image, const std::vector<objective::NamedTensor>& 
     const TensorPlace place = tensor_place(tensor.name);
     if (groups.insert(place.group).second) image.make_group(place.group);
     const std::vector<hsize_t> dims(tensor.dims.begin(), tensor.dims.end());
-    const hsize_t elements = std::accumulate(dims.begin(), dims.end(), hsize_t{1}, std::multiplies<>());
-    require(elements == tensor.values.size(), "a tensor's values do not fill its dimensions");
-    image.write_array(place.array, H5T_NATIVE_FLOAT, dims, tensor.values.data());
+    image.refer_array(place.array, H5T_NATIVE_FLOAT, dims, std::as_bytes(std::span(tensor.values)));
     names.push_back(tensor.name);
   }
   image.write_texts(kNames, names);
@@ -52,7 +49,8 @@ void write_tensors(Hdf5Image& image, const std::vector<objective::NamedTensor>& 
 }  // namespace
 
 void write_weights(const std::filesystem::path& path, const WeightsFile& weights) {
-  Hdf5Image image(path, kSealBytes);
+  // A layer is a group, often of two tensors.
+  Hdf5Image image(path, {.user_block = kSealBytes, .num_objects = 8 + 2 * weights.tensors.size()});
   image.write_attribute("/", "format", kFormat);
   image.write_attribute("/", "version", H5T_NATIVE_INT64, &kVersion);
   image.write_attribute("/", "arch_id", weights.arch_id);
@@ -65,11 +63,9 @@ void write_weights(const std::filesystem::path& path, const WeightsFile& weights
     image.write_attribute("/", "inherits_from", H5T_NATIVE_UINT64, &*weights.inherits_from);
   }
   const hsize_t num_parents[] = {weights.parents.size()};
-  image.write_array("parents", H5T_NATIVE_UINT64, num_parents, weights.parents.data());
+  image.refer_array("parents", H5T_NATIVE_UINT64, num_parents, std::as_bytes(std::span(weights.parents)));
   write_tensors(image, weights.tensors);
-  std::string bytes = image.finish();
-  seal(bytes, kFormat, {});
-  publish_file(path, bytes);
+  publish_sealed(image, kFormat);
 }
 
 WeightsFile read_weights(const std::filesystem::path& path) {

@@ -7,6 +7,7 @@
 
 #include "store/file_descriptor.hpp"
 #include "store/patience.hpp"
+#include "store/publication.hpp"
 #include "store/sealed_file.hpp"
 #include "store/weights_bytes.hpp"
 
@@ -113,7 +114,10 @@ void WeightsCache::State::keep_copy(std::string_view file) {
   if (folder.empty() || file.size() > most_bytes) return;
   try {
     make_room(file.size());
-    publish_file(copy_path(file.substr(0, kSealBytes)), file);
+    const Fault fault = publish_once(copy_path(file.substr(0, kSealBytes)), [file](TemporaryFile& copy) {
+      return copy.write({std::as_bytes(std::span(file))}, 0);
+    });
+    if (fault) give_up(folder.string() + ": " + system_error_text(fault.error));
   } catch (const UserError& error) {
     give_up(error.what());
   }

@@ -18,6 +18,13 @@ TEST(Hash, BytesAndTextHashAlike) {
   EXPECT_EQ(sha256_hex(std::span<const std::byte>(bytes)), sha256_hex("abc"));
 }
 
+TEST(Hash, PiecesHashAsTheWhole) {
+  const std::array<std::byte, 3> bytes{std::byte{'a'}, std::byte{'b'}, std::byte{'c'}};
+  const auto whole = std::span<const std::byte>(bytes);
+  const std::array pieces{whole.first(1), whole.subspan(1, 0), whole.subspan(1)};
+  EXPECT_EQ(sha256_hex(pieces), sha256_hex("abc"));
+}
+
 TEST(Hash, StableHashIsTheBigEndianStartOfSha256) {
   EXPECT_EQ(stable_hash64("abc"), 0xba7816bf8f01cfeaU);
 }

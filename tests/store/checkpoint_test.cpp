@@ -119,12 +119,10 @@ TEST_F(Checkpoint, OfAnotherTrialOrRunIsNotUsed) {
 
 TEST_F(Checkpoint, OfANewerFormatIsNotUsed) {
   write_checkpoint(paths, sample_checkpoint(100), 0);
-  Hdf5Image image(file("17.1.h5"), kSealBytes);
+  Hdf5Image image(file("17.1.h5"), {.user_block = kSealBytes});
   const std::int64_t version = 2;
   image.write_attribute("/", "version", H5T_NATIVE_INT64, &version);
-  std::string bytes = image.finish();
-  seal(bytes, "skyline-checkpoint", {});
-  publish_file(file("17.1.h5"), bytes);
+  publish_sealed(image, "skyline-checkpoint");
   EXPECT_EQ(find()->checkpoint.state.step, 100);
   EXPECT_THAT(warnings,
               HasSubstr("17.1.h5: checkpoint of version 2, this program reads version 1; going on"));

@@ -6,6 +6,7 @@
 #include "sample_dataset.hpp"
 #include "scratch_folder.hpp"
 #include "store/hdf5_image.hpp"
+#include "store/publication.hpp"
 #include "support/user_error_of.hpp"
 
 #include <cmath>
@@ -143,9 +144,9 @@ TEST_F(DatasetFile, IsNotHdf5) {
 }
 
 TEST_F(DatasetFile, IsHdf5ButNotOurs) {
-  Hdf5Image image(path);
+  Hdf5Image image(path, {});
   image.write_texts("names", {"somebody's"});
-  publish_file(path, image.finish());
+  publish_pieces(path, image.finish());
   EXPECT_EQ(open_error(), path.string() +
                               ": this HDF5 file was not written by Skyline, expected a Skyline data set "
                               "(skyline prep makes one)");

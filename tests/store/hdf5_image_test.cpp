@@ -5,6 +5,7 @@
 #include "scratch_folder.hpp"
 #include "store/hdf5_reader.hpp"
 #include "store/mapped_file.hpp"
+#include "store/publication.hpp"
 #include "support/user_error_of.hpp"
 
 #include <thread>
@@ -19,6 +20,12 @@ using skyline::testing::ScratchFolder;
 using skyline::testing::user_error_of;
 using ::testing::MatchesRegex;
 
+std::string joined(const FilePieces& pieces) {
+  std::string file;
+  for (const auto piece : pieces) file.append(reinterpret_cast<const char*>(piece.data()), piece.size());
+  return file;
+}
+
 std::span<const std::byte> bytes_of(const std::string& text) {
   return std::as_bytes(std::span(text));
 }
@@ -27,11 +34,11 @@ TEST(Hdf5, ArraysStandWhereTheImageSays) {
   const std::vector<double> values = {1, 2.5, -3};
   const hsize_t dims[] = {3};
   for (const std::size_t user_block : {std::size_t{0}, std::size_t{512}, std::size_t{1024}}) {
-    Hdf5Image image("a.h5", user_block);
+    Hdf5Image image("a.h5", {.user_block = user_block});
     image.make_group("group");
-    image.write_array("group/values", H5T_NATIVE_DOUBLE, dims, values.data());
+    image.refer_array("group/values", H5T_NATIVE_DOUBLE, dims, std::as_bytes(std::span(values)));
     const std::uint64_t offset = image.array_offset("group/values");
-    const std::string file = image.finish();
+    const std::string file = joined(image.finish());
     EXPECT_EQ(file.substr(offset, 3 * sizeof(double)),
               std::string(reinterpret_cast<const char*>(values.data()), 3 * sizeof(double)));
     EXPECT_EQ(offset % 64, 0u);
@@ -39,11 +46,51 @@ TEST(Hdf5, ArraysStandWhereTheImageSays) {
   }
 }
 
+TEST(Hdf5, AnImageHoldsNoCopyOfTheArraysThatItRefersTo) {
+  const std::vector<float> values(1 << 18, 1.5f);
+  const auto bytes = std::as_bytes(std::span(values));
+  const hsize_t dims[] = {values.size()};
+  constexpr std::size_t kGroups = 100;
+  Hdf5Image image("a.h5", {.user_block = 1024, .num_objects = 3 * kGroups});
+  for (std::size_t i = 0; i < kGroups; ++i) {
+    const std::string group = "layer_" + std::to_string(i);
+    image.make_group(group);
+    image.refer_array(group + "/weight", H5T_NATIVE_FLOAT, dims, bytes);
+    image.refer_array(group + "/bias", H5T_NATIVE_FLOAT, dims, bytes);
+  }
+  const FilePieces pieces = image.finish();
+  std::size_t referred = 0;
+  std::size_t rest = 0;
+  for (const auto piece : pieces) {
+    if (piece.data() == bytes.data()) {
+      ++referred;
+    } else {
+      rest += piece.size();
+    }
+  }
+  EXPECT_EQ(referred, 2 * kGroups);
+  EXPECT_LT(rest, std::size_t{1} << 19);
+  const std::string file = joined(pieces);
+  EXPECT_EQ(Hdf5Reader(bytes_of(file).subspan(1024), "a.h5").floats("layer_99/bias"), values);
+}
+
+TEST(Hdf5, AnImageOfMoreObjectsThanWereToldOfIsWholeToo) {
+  const std::vector<float> values = {1, 2, 3};
+  const hsize_t dims[] = {values.size()};
+  Hdf5Image image("a.h5", {.user_block = 1024, .num_objects = 0});
+  for (int i = 0; i < 100; ++i) {
+    image.refer_array("x" + std::to_string(i), H5T_NATIVE_FLOAT, dims, std::as_bytes(std::span(values)));
+  }
+  const std::string file = joined(image.finish());
+  const Hdf5Reader reader(bytes_of(file).subspan(1024), "a.h5");
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(reader.floats("x" + std::to_string(i)), values);
+}
+
 TEST(Hdf5, AnErrorNamesTheFileAndTheInnermostReasonAndPrintsNothing) {
   ::testing::internal::CaptureStderr();
   EXPECT_THAT(user_error_of([] { Hdf5Reader(bytes_of("no HDF5 at all"), "a.h5"); }),
               MatchesRegex("cannot read a\\.h5: HDF5: .*signature.*"));
-  const std::string file = Hdf5Image("b.h5").finish();
+  const std::string file = joined(Hdf5Image("b.h5", {}).finish());
   const Hdf5Reader reader(bytes_of(file), "b.h5");
   EXPECT_THAT(user_error_of([&] { reader.numbers("none"); }), MatchesRegex("cannot read b\\.h5: HDF5: .+"));
   EXPECT_THAT(user_error_of([&] { reader.text_attribute("none"); }),
@@ -54,17 +101,17 @@ TEST(Hdf5, AnErrorNamesTheFileAndTheInnermostReasonAndPrintsNothing) {
 }
 
 TEST(Hdf5, AnArrayOfAnotherTypeIsNotMapped) {
-  Hdf5Image image("a.h5");
+  Hdf5Image image("a.h5", {});
   const hsize_t dims[] = {2};
   const float values[] = {1, 2};
-  image.write_array("x", H5T_NATIVE_FLOAT, dims, values);
-  const std::string file = image.finish();
+  image.refer_array("x", H5T_NATIVE_FLOAT, dims, std::as_bytes(std::span(values)));
+  const std::string file = joined(image.finish());
   EXPECT_EQ(user_error_of([&] { Hdf5Reader(bytes_of(file), "a.h5").array_offset("x", H5T_STD_I32LE); }),
             "cannot read a.h5: array `x` is not stored in one piece with the expected type");
 }
 
 TEST(Hdf5, AttributesReadBack) {
-  Hdf5Image image("a.h5");
+  Hdf5Image image("a.h5", {});
   const std::int64_t integer = -5;
   const std::uint64_t large = 0xffffffffffffffff;
   const double number = 0.1;
@@ -74,7 +121,7 @@ TEST(Hdf5, AttributesReadBack) {
   image.write_attribute("/", "integer", H5T_NATIVE_INT64, &integer);
   image.write_attribute("/", "unsigned", H5T_NATIVE_UINT64, &large);
   image.write_attribute("/", "number", H5T_NATIVE_DOUBLE, &number);
-  const std::string file = image.finish();
+  const std::string file = joined(image.finish());
   const Hdf5Reader reader(bytes_of(file), "a.h5");
   EXPECT_EQ(reader.text_attribute("text"), "größer");
   EXPECT_EQ(reader.text_attribute("empty"), "");
@@ -87,18 +134,18 @@ TEST(Hdf5, AttributesReadBack) {
 TEST(Hdf5, TextsOfAFileReadBack) {
   const ScratchFolder folder;
   const std::vector<std::string> names = {"one", "", "größer"};
-  Hdf5Image image(folder / "a.h5");
+  Hdf5Image image(folder / "a.h5", {});
   image.write_texts("names", names);
-  publish_file(folder / "a.h5", image.finish());
+  publish_pieces(folder / "a.h5", image.finish());
   const MappedFile file(folder / "a.h5");
   EXPECT_EQ(Hdf5Reader(folder / "a.h5", file.descriptor()).texts("names"), names);
 }
 
 TEST(Hdf5, AFileThatWasReplacedSinceItWasMappedIsNotReadForIt) {
   const ScratchFolder folder;
-  publish_file(folder / "a.h5", Hdf5Image("a.h5").finish());
+  publish_file(folder / "a.h5", joined(Hdf5Image("a.h5", {}).finish()));
   const MappedFile file(folder / "a.h5");
-  publish_file(folder / "a.h5", Hdf5Image("a.h5").finish());
+  publish_file(folder / "a.h5", joined(Hdf5Image("a.h5", {}).finish()));
   EXPECT_EQ(user_error_of([&] { Hdf5Reader(folder / "a.h5", file.descriptor()); }),
             "cannot read " + (folder / "a.h5").string() +
                 ": another file was published in its place just now (run again)");
@@ -110,9 +157,9 @@ TEST(Hdf5, SeveralThreadsMayBuildImagesAtOnce) {
   threads.reserve(files.size());
   for (std::string& file : files) {
     threads.emplace_back([&file] {
-      Hdf5Image image("same.h5");
+      Hdf5Image image("same.h5", {});
       image.write_texts("names", {"a", "b"});
-      file = image.finish();
+      file = joined(image.finish());
     });
   }
   for (std::thread& thread : threads) thread.join();

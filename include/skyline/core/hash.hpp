@@ -14,6 +14,8 @@ std::uint64_t stable_hash64(std::string_view text);
 /// Lower-case hex digests.
 std::string sha256_hex(std::span<const std::byte> bytes);
 std::string sha256_hex(std::string_view text);
+/// Of the pieces one after the other.
+std::string sha256_hex(std::span<const std::span<const std::byte>> pieces);
 std::string sha1_hex(std::string_view text);
 
 /// 16 lower-case hex digits.
