@@ -39,4 +39,12 @@ std::optional<objective::CommittedTrial> CommitQueue::next() {
                                    entry.arrival->timing};
 }
 
+std::vector<objective::CommittedTrial> CommitQueue::waiting() const {
+  std::vector<objective::CommittedTrial> results;
+  for (const Entry& entry : entries_) {
+    if (entry.arrival) results.push_back({entry.trial, entry.arrival->outcome, entry.arrival->timing});
+  }
+  return results;
+}
+
 }  // namespace skyline::engine

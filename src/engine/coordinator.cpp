@@ -18,15 +18,16 @@ constexpr std::chrono::milliseconds kTickInterval{100};
 }  // namespace
 
 Coordinator::Coordinator(const RunInputs& inputs, RunObserver& observer, Dispatcher& dispatcher,
-                         store::StorageThread& storage, StopChannel& stop, AccountBook& accounts)
+                         CheckpointFolder& checkpoints, StopChannel& stop, AccountBook& accounts)
     : inputs_(inputs),
       observer_(observer),
       dispatcher_(dispatcher),
-      storage_(storage),
+      storage_(inputs.storage),
+      checkpoints_(checkpoints),
       stop_(stop),
       accounts_(accounts),
       replay_(inputs),
-      journal_(inputs, storage),
+      journal_(inputs, inputs.storage),
       commits_(inputs.options.window),
       front_(inputs.objectives.objectives().size()) {}
 
@@ -36,7 +37,11 @@ RunResult Coordinator::run() {
   observer_.started(accounts_.slots(), replay_.size(), searcher->expected_trials());
   bool done = drive(*searcher, {objective::Phase::kSearch, inputs_.options.epochs});
   if (done && inputs_.options.final_epochs) done = train_front(*inputs_.options.final_epochs);
-  if (done) replay_.check_ended(commits_.next_number());
+  if (done) {
+    replay_.check_ended(commits_.next_number());
+  } else {
+    checkpoints_.keep_results(commits_.waiting());
+  }
   storage_.drain();
 
   RunResult result;
@@ -95,7 +100,7 @@ void Coordinator::ask(search::Searcher& searcher, const Stage& stage) {
 bool Coordinator::collect() {
   std::vector<Arrival> arrivals = dispatcher_.poll();
   for (Arrival& arrival : arrivals) {
-    accounts_.add(arrival);
+    if (!arrival.recorded) accounts_.add(arrival);
     require(stopping_ || !arrival.stopped(), "a trial was stopped although nobody had asked for it");
     if (!arrival.stopped()) commits_.arrived(std::move(arrival));
   }
@@ -105,7 +110,10 @@ bool Coordinator::collect() {
 const objective::CommittedTrial& Coordinator::commit(objective::CommittedTrial next) {
   const objective::CommittedTrial& committed = committed_.emplace_back(std::move(next));
   const bool replayed = replay_.covers(committed.trial.number);
-  if (!replayed) journal_.append(committed);
+  if (!replayed) {
+    journal_.append(committed);
+    checkpoints_.remove(committed.trial.number);
+  }
   const bool is_final = committed.trial.phase == objective::Phase::kFinal;
   const bool on_front = is_final || update_front(committed);
   if (!replayed) observer_.committed(committed, on_front, commits_.in_flight());

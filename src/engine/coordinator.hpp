@@ -5,6 +5,7 @@
 #include "skyline/store/storage_thread.hpp"
 
 #include "engine/account.hpp"
+#include "engine/checkpoints.hpp"
 #include "engine/commit_queue.hpp"
 #include "engine/dispatcher.hpp"
 #include "engine/journal_sink.hpp"
@@ -22,7 +23,7 @@ class Coordinator {
  public:
   /// References outlive the coordinator.
   Coordinator(const RunInputs& inputs, RunObserver& observer, Dispatcher& dispatcher,
-              store::StorageThread& storage, StopChannel& stop, AccountBook& accounts);
+              CheckpointFolder& checkpoints, StopChannel& stop, AccountBook& accounts);
 
   /// The search, then the full training of its front; or what was done of them when a stop was asked for.
   /// All but the account is set in the result.
@@ -50,6 +51,7 @@ class Coordinator {
   RunObserver& observer_;
   Dispatcher& dispatcher_;
   store::StorageThread& storage_;
+  CheckpointFolder& checkpoints_;
   StopChannel& stop_;
   AccountBook& accounts_;
   Replay replay_;

@@ -56,7 +56,7 @@ Arrival Replay::result_of(const objective::Trial& asked) const {
     refuse(line_of(asked.number) + ": trial " + std::to_string(asked.number) + " is " + text(found),
            "asks for " + text(asked));
   }
-  return {asked.number, entry.outcome, entry.timing};
+  return {asked.number, entry.outcome, entry.timing, true};
 }
 
 void Replay::check_ended(objective::TrialNumber next_number) const {

@@ -3,6 +3,7 @@
 #include "skyline/core/random.hpp"
 
 #include "engine/account.hpp"
+#include "engine/checkpoints.hpp"
 #include "engine/collective_dispatcher.hpp"
 #include "engine/collective_worker.hpp"
 #include "engine/coordinator.hpp"
@@ -15,6 +16,7 @@
 #include <bit>
 #include <chrono>
 #include <exception>
+#include <memory>
 #include <span>
 
 namespace skyline::engine {
@@ -45,12 +47,13 @@ SlotPoolOptions slot_options(const RunInputs& inputs, std::size_t slots, std::si
 }
 
 RunResult coordinate(const RunInputs& inputs, RunObserver& observer, const RankTable& ranks,
-                     const RoundFormat& format, SlotPool& slots, Clock::time_point started) {
+                     const RoundFormat& format, SlotPool& slots,
+                     const std::shared_ptr<CheckpointFolder>& checkpoints, Clock::time_point started) {
   store::StorageThread& storage = inputs.storage;
   AccountBook accounts(ranks);
   StopChannel stop(inputs.environment.world(), inputs.stop_requested);
   CollectiveDispatcher dispatcher(inputs.environment.world(), format, inputs.evaluator, slots, ranks.slots);
-  RunResult result = Coordinator(inputs, observer, dispatcher, storage, stop, accounts).run();
+  RunResult result = Coordinator(inputs, observer, dispatcher, *checkpoints, stop, accounts).run();
   dispatcher.finish();
   stop.close([&] {
     storage.rethrow_failure();
@@ -84,10 +87,11 @@ RunResult run(const RunInputs& inputs, RunObserver& observer) {
   const std::size_t metrics = inputs.evaluator.metrics().size();
   const RoundFormat format{TrialRecord(inputs.space), ResultRecord(metrics), ranks.most_slots};
   const Clock::time_point run_started = started - std::chrono::duration_cast<Clock::duration>(earlier);
+  const auto checkpoints = std::make_shared<CheckpointFolder>(inputs);
   SlotPool slots(slot_options(inputs, own, metrics, run_started), inputs.evaluator,
-                 make_weights_sink(inputs, inputs.storage));
+                 {make_weights_sink(inputs, inputs.storage), {}, checkpoints});
   try {
-    if (world.rank() == 0) return coordinate(inputs, observer, ranks, format, slots, started);
+    if (world.rank() == 0) return coordinate(inputs, observer, ranks, format, slots, checkpoints, started);
     serve(inputs, format, slots);
     RunResult result;
     result.account.wall_s = Seconds(Clock::now() - started).count();

@@ -5,6 +5,7 @@
 #include "skyline/core/processors.hpp"
 
 #include "engine/records.hpp"
+#include "engine/slot_context.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -28,27 +29,6 @@ double seconds_between(Clock::time_point begin, Clock::time_point end) {
   return std::chrono::duration<double>(end - begin).count();
 }
 
-class SlotContext final : public objective::EvaluationContext {
- public:
-  SlotContext(const std::atomic<bool>& stop, bool wants_weights)
-      : stop_(stop), wants_weights_(wants_weights) {}
-  bool stop_requested() const override { return stop_.load(std::memory_order_relaxed); }
-  void progress(double) override {}  // a run shows its trials, not the share of one
-  bool wants_weights() const override { return wants_weights_; }
-  void keep_weights(std::vector<objective::NamedTensor> weights) override {
-    if (wants_weights_) weights_ = std::move(weights);
-  }
-  objective::TrialTiming& timing() override { return timing_; }
-
-  std::vector<objective::NamedTensor> take_weights() { return std::move(weights_); }
-
- private:
-  const std::atomic<bool>& stop_;
-  bool wants_weights_;
-  std::vector<objective::NamedTensor> weights_;
-  objective::TrialTiming timing_;
-};
-
 objective::Outcome evaluate_safely(objective::Evaluator& evaluator, const objective::Trial& trial,
                                    objective::EvaluationContext& context) {
   using objective::Failure;
@@ -67,23 +47,23 @@ objective::Outcome evaluate_safely(objective::Evaluator& evaluator, const object
 }  // namespace
 
 struct SlotPool::State : std::enable_shared_from_this<SlotPool::State> {
-  State(const SlotPoolOptions& the_options, objective::Evaluator& the_evaluator, WeightsSink the_weights)
-      : options(the_options),
-        evaluator(the_evaluator),
-        weights(std::move(the_weights)),
-        queues(options.slots) {}
+  State(const SlotPoolOptions& the_options, objective::Evaluator& the_evaluator, SlotFiles the_files)
+      : options(the_options), evaluator(the_evaluator), files(std::move(the_files)), queues(options.slots) {}
 
   void serve(std::size_t slot);
   /// Stops and joins the threads that were started.
   void end();
   std::optional<objective::Trial> next(std::size_t slot);
   Arrival stopped_before_it_began(std::size_t slot, objective::TrialNumber number) const;
-  void train(std::size_t slot, const objective::Trial& trial);
+  void train(std::size_t slot, const objective::Trial& trial, SlotCheckpoints* checkpoints);
+  void check(objective::Outcome& outcome) const;
+  void hand_in(const objective::Trial& trial, Arrival arrival, std::vector<objective::NamedTensor> kept,
+               const SlotCheckpoints* checkpoints);
   void finished(Arrival arrival);
 
   const SlotPoolOptions options;
   objective::Evaluator& evaluator;
-  const WeightsSink weights;
+  const SlotFiles files;
   std::atomic<bool> stop{false};  // asked of trials
   std::mutex mutex;               // of all below
   bool ended = false;             // no more trials begin
@@ -110,11 +90,13 @@ void SlotPool::State::serve(std::size_t slot) {
       log::warning("slot " + std::to_string(slot) + " could not be bound to processor " +
                    std::to_string(processors[slot % processors.size()]));
     }
+    std::optional<SlotCheckpoints> checkpoints;
+    if (files.checkpoints) checkpoints.emplace(files.checkpoints, stop);
     while (const std::optional<objective::Trial> trial = next(slot)) {
       if (stop) {
         finished(stopped_before_it_began(slot, trial->number));
       } else {
-        train(slot, *trial);
+        train(slot, *trial, checkpoints ? &*checkpoints : nullptr);
       }
     }
   } catch (...) {
@@ -130,9 +112,16 @@ Arrival SlotPool::State::stopped_before_it_began(std::size_t slot, objective::Tr
   return arrival;
 }
 
-void SlotPool::State::train(std::size_t slot, const objective::Trial& trial) {
-  SlotContext context(stop, static_cast<bool>(weights));
+void SlotPool::State::train(std::size_t slot, const objective::Trial& trial, SlotCheckpoints* checkpoints) {
   const Clock::time_point begin = Clock::now();
+  if (checkpoints != nullptr) {
+    if (auto done = checkpoints->begin(trial)) {
+      finished({trial.number, std::move(done->outcome), done->timing, true});
+      return;
+    }
+  }
+  SlotContext context(stop, checkpoints, static_cast<bool>(files.weights));
+  if (trial.inherits && context.saved_state() == nullptr) context.inherit(files.inherited(*trial.inherits));
   Arrival arrival{trial.number, evaluate_safely(evaluator, trial, context), context.timing()};
   // Set-up is by definition what the evaluator did not account for otherwise, a trial that threw included.
   objective::TrialTiming& timing = arrival.timing;
@@ -141,22 +130,46 @@ void SlotPool::State::train(std::size_t slot, const objective::Trial& trial) {
   timing.started_s = seconds_between(options.run_started, begin);
   timing.setup_s = std::max(
       0.0, seconds_between(begin, Clock::now()) - timing.train_s - timing.validate_s - timing.latency_s);
+  check(arrival.outcome);
+  hand_in(trial, std::move(arrival), context.take_weights(), checkpoints);
+}
 
-  std::vector<objective::NamedTensor> kept = context.take_weights();
-  if (auto* failed = std::get_if<objective::Failure>(&arrival.outcome)) {
+/// Cuts the reason of a failure to what a journal takes.
+void SlotPool::State::check(objective::Outcome& outcome) const {
+  if (auto* failed = std::get_if<objective::Failure>(&outcome)) {
     require(stop || failed->kind != objective::FailureKind::kStopped,
             "the evaluator stopped a trial that nobody had asked to stop");
     failed->reason = fit_reason(failed->reason);
-    kept.clear();
   } else {
-    require(std::get<objective::Measurements>(arrival.outcome).values.size() == options.metrics,
+    require(std::get<objective::Measurements>(outcome).values.size() == options.metrics,
             "the evaluator returned another number of values than it has metrics");
   }
-  if (kept.empty()) {
-    finished(std::move(arrival));
+}
+
+/// After the trial's files: when its result is out, rank 0 may remove its checkpoints, and its journal line
+/// must find the weights.
+void SlotPool::State::hand_in(const objective::Trial& trial, Arrival arrival,
+                              std::vector<objective::NamedTensor> kept, const SlotCheckpoints* checkpoints) {
+  if (!std::holds_alternative<objective::Measurements>(arrival.outcome)) kept.clear();
+  const bool keeps_result =
+      checkpoints != nullptr && !arrival.stopped() && checkpoints->result_worth_keeping();
+  const bool waits = keeps_result || (checkpoints != nullptr && checkpoints->pending());
+  std::function<void()> last_job;
+  if (keeps_result) {
+    last_job = [self = shared_from_this(), result = arrival,
+                write = checkpoints->result_writer({arrival.outcome, arrival.timing})] {
+      write();
+      self->finished(result);
+    };
   } else {
-    weights(trial, std::move(kept),
-            [self = shared_from_this(), result = std::move(arrival)] { self->finished(result); });
+    last_job = [self = shared_from_this(), result = std::move(arrival)] { self->finished(result); };
+  }
+  if (!kept.empty()) {
+    files.weights(trial, std::move(kept), std::move(last_job));
+  } else if (waits) {
+    files.checkpoints->storage().submit(std::move(last_job));
+  } else {
+    last_job();
   }
 }
 
@@ -175,8 +188,8 @@ void SlotPool::State::end() {
   for (std::thread& thread : threads) thread.join();
 }
 
-SlotPool::SlotPool(const SlotPoolOptions& options, objective::Evaluator& evaluator, WeightsSink weights)
-    : state_(std::make_shared<State>(options, evaluator, std::move(weights))) {
+SlotPool::SlotPool(const SlotPoolOptions& options, objective::Evaluator& evaluator, SlotFiles files)
+    : state_(std::make_shared<State>(options, evaluator, std::move(files))) {
   try {
     for (std::size_t slot = 0; slot < options.slots; ++slot) {
       state_->threads.emplace_back([state = state_.get(), slot] { state->serve(slot); });

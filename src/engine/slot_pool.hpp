@@ -2,6 +2,7 @@
 
 #include "skyline/objective/evaluator.hpp"
 
+#include "engine/checkpoints.hpp"
 #include "engine/dispatcher.hpp"
 
 #include <chrono>
@@ -20,18 +21,29 @@ struct SlotPoolOptions {
   std::chrono::steady_clock::time_point run_started;  // zero of TrialTiming::started_s
 };
 
-/// Takes a trial's weights away to be written, and calls `written` when they are safe.
+/// Takes a trial's weights away to be written by the storage thread, which calls `written` when they are
+/// safe.
 using WeightsSink =
     std::function<void(const objective::Trial& trial, std::vector<objective::NamedTensor> weights,
                        std::function<void()> written)>;
+
+/// Waits for the weights that a trial starts from. @throws UserError if they cannot be read
+using WeightsSource = std::function<std::shared_ptr<const std::vector<objective::NamedTensor>>(
+    const objective::Inheritance& inherits)>;
+
+/// Where slots find what a trial needs, and put what is to be kept of it. Used by slot threads.
+struct SlotFiles {
+  WeightsSink weights;                            // empty: weights are not asked for
+  WeightsSource inherited;                        // empty: no trial inherits
+  std::shared_ptr<CheckpointFolder> checkpoints;  // nullptr: none
+};
 
 /// The slots of a rank: a thread each, which trains the trials of its queue one after the other. Whatever a
 /// trial throws is its Failure. Used by the rank's main thread; never blocks it, but for the destructor.
 class SlotPool {
  public:
   /// @param evaluator  outlives the pool
-  /// @param weights    empty: weights are not asked for; called by slot threads
-  SlotPool(const SlotPoolOptions& options, objective::Evaluator& evaluator, WeightsSink weights);
+  SlotPool(const SlotPoolOptions& options, objective::Evaluator& evaluator, SlotFiles files);
   /// Asks running trials to stop and waits for them; queued ones are dropped.
   ~SlotPool();
   SlotPool(const SlotPool&) = delete;
@@ -42,7 +54,7 @@ class SlotPool {
   /// Asks running trials to save their state and stop. Those that have not begun, now and later, come back as
   /// Failure{kStopped} at once.
   void request_stop();
-  /// Results that are there since the last call; of a trial with weights, once these are written.
+  /// Results that are there since the last call; of a trial with files, once these are written.
   /// @throws what a slot met that is no trial's fault
   std::vector<Arrival> take();
 

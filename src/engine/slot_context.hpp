@@ -1,0 +1,54 @@
+#pragma once
+
+#include "skyline/objective/evaluator.hpp"
+
+#include "engine/checkpoints.hpp"
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace skyline::engine {
+
+/// What an evaluator sees of the slot that trains a trial.
+class SlotContext final : public objective::EvaluationContext {
+ public:
+  using Tensors = std::vector<objective::NamedTensor>;
+
+  /// @param checkpoints  of the slot, begun for this trial; nullptr: none
+  SlotContext(const std::atomic<bool>& stop, SlotCheckpoints* checkpoints, bool wants_weights)
+      : stop_(stop), checkpoints_(checkpoints), wants_weights_(wants_weights) {}
+
+  bool stop_requested() const override { return stop_.load(std::memory_order_relaxed); }
+  const objective::TrainingState* saved_state() const override {
+    return checkpoints_ == nullptr ? nullptr : checkpoints_->saved_state();
+  }
+  bool save_due(double epochs_done) override {
+    return checkpoints_ != nullptr && checkpoints_->due(epochs_done);
+  }
+  void save(const std::function<void(objective::TrainingState&)>& fill) override {
+    if (checkpoints_ != nullptr) checkpoints_->save(fill);
+  }
+  std::shared_ptr<const Tensors> inherited_weights() const override { return inherited_; }
+  void progress(double) override {}  // a run shows its trials, not the share of one
+  bool wants_weights() const override { return wants_weights_; }
+  void keep_weights(Tensors weights) override {
+    if (wants_weights_) weights_ = std::move(weights);
+  }
+  objective::TrialTiming& timing() override { return timing_; }
+
+  void inherit(std::shared_ptr<const Tensors> weights) { inherited_ = std::move(weights); }
+  Tensors take_weights() { return std::move(weights_); }
+
+ private:
+  const std::atomic<bool>& stop_;
+  SlotCheckpoints* checkpoints_;
+  bool wants_weights_;
+  std::shared_ptr<const Tensors> inherited_;
+  Tensors weights_;
+  objective::TrialTiming timing_;
+};
+
+}  // namespace skyline::engine
