@@ -93,7 +93,7 @@ class Aligner {
     fill();
     NetworkAlignment alignment(child_.layers.size());
     Place place{parent_.layers.size(), child_.layers.size(), false};
-    while (const auto pair = last_pair(place)) alignment[pair->child] = pair->parent;
+    while (const auto pair = last_pair(place, {0, 0})) alignment[pair->child] = pair->parent;
     return alignment;
   }
 
@@ -184,17 +184,15 @@ class Aligner {
 
   /// Inputs stand shortly before their reader, so the way back to them is short.
   bool holds(Place place, const Pair& wanted) const {
-    while (place.i > wanted.parent && place.j > wanted.child) {
-      const auto pair = last_pair(place);
-      if (!pair) return false;
+    while (const auto pair = last_pair(place, wanted)) {
       if (pair->child == wanted.child) return pair->parent == wanted.parent;
     }
     return false;
   }
 
-  /// The last pair of the alignment meant, and moves before it.
-  std::optional<Pair> last_pair(Place& place) const {
-    while (place.i > 0 && place.j > 0) {
+  /// The last pair of the alignment meant, if both its layers are `earliest` or later, and moves before it.
+  std::optional<Pair> last_pair(Place& place, const Pair& earliest) const {
+    while (place.i > earliest.parent && place.j > earliest.child) {
       const Step& here = step(place.i, place.j);
       if (place.paired || here.skip == Skip::kNothing) {
         --place.i;
