@@ -121,4 +121,5 @@ def small_search(bench, source):
     """A search of real training, about two seconds."""
     return [pathlib.Path(source).resolve() / "configs/digits.yaml", "--set", f"data.file={bench.digits}",
             "--set", "search.iterations=2", "--set", "search.initial=4", "--set", "search.max_unseen=4",
-            "--set", "training.epochs=5", "--set", "final.epochs=10", "--set", "space.parameters.width.choice=[8, 16]"]
+            "--set", "training.epochs=5", "--set", "final.epochs=10", "--set", "space.parameters.width.choice=[8, 16]",
+            "--set", "checkpoint.interval=1 epochs"]

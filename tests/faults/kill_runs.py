@@ -93,7 +93,9 @@ class KillRuns:
 
     def finish(self, name, ranks, story):
         """Resumes until done. While a survivor of the last job holds the folder, the next one is refused."""
-        story.append(f"finished with {ranks} ranks")
+        checkpoints = len(list((self.bench.folder / name / "checkpoints").glob("*.h5")))
+        self.counts["checkpoint found"] += checkpoints
+        story.append(f"finished with {ranks} ranks and {checkpoints} checkpoints")
         started = time.monotonic()
         while True:
             job = self.bench.job(*self.search, name, ranks=ranks)
