@@ -1,0 +1,196 @@
+/// Measures what checkpoints cost a slot, for scripts/bench/checkpoint. Trains a network for the same number
+/// of steps without checkpoints, with asynchronous ones and with ones that the slot waits for, in turns, and
+/// prints a line for each turn: parameters mode train_s slot_cpu_s save_s save_cpu_s storage_cpu_s snapshots.
+#include "skyline/comm/environment.hpp"
+#include "skyline/core/error.hpp"
+#include "skyline/core/processors.hpp"
+#include "skyline/engine/run.hpp"
+
+#include "engine/checkpoints.hpp"
+#include "engine/storage_call.hpp"
+#include "support/yaml_config.hpp"
+#include "train/train_fixtures.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+#include <string>
+#include <vector>
+
+namespace skyline::engine {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::int64_t kBatch = 32;
+
+struct Mode {
+  const char* name;
+  std::optional<CheckpointOptions> options;
+  bool waits;  // for each checkpoint to be on the disk
+};
+
+std::vector<Mode> modes() {
+  const CheckpointOptions each_epoch{.interval_s = std::nullopt, .interval_epochs = 1};
+  const CheckpointOptions each_two_seconds{.interval_s = 2, .interval_epochs = std::nullopt};
+  return {{"none", std::nullopt, false},
+          {"epoch", each_epoch, false},
+          {"2s", each_two_seconds, false},
+          {"epoch-waiting", each_epoch, true},
+          {"2s-waiting", each_two_seconds, true}};
+}
+
+struct Turn {
+  double train_s = 0;
+  double slot_cpu_s = 0;
+  double save_s = 0;  // of the slot: copying, and waiting if it does
+  double save_cpu_s = 0;
+  double storage_cpu_s = 0;
+  int snapshots = 0;
+};
+
+/// What a slot gives its evaluator, with the time of saves measured.
+class MeasuredContext final : public objective::EvaluationContext {
+ public:
+  MeasuredContext(SlotCheckpoints& checkpoints, store::StorageThread& storage, bool waits)
+      : checkpoints_(checkpoints), storage_(storage), waits_(waits) {}
+  bool stop_requested() const override { return false; }
+  bool save_due(double epochs_done) override { return checkpoints_.due(epochs_done); }
+  void save(const std::function<void(objective::TrainingState&)>& fill) override {
+    const Clock::time_point start = Clock::now();
+    const double cpu_before = thread_cpu_seconds();
+    checkpoints_.save(fill);
+    if (waits_) storage_.drain();
+    turn.save_cpu_s += thread_cpu_seconds() - cpu_before;
+    turn.save_s += std::chrono::duration<double>(Clock::now() - start).count();
+    ++turn.snapshots;
+  }
+  void progress(double /*fraction*/) override {}
+  bool wants_weights() const override { return false; }
+  void keep_weights(std::vector<objective::NamedTensor> /*weights*/) override {}
+  objective::TrialTiming& timing() override { return times; }
+
+  Turn turn;
+  objective::TrialTiming times;
+
+ private:
+  SlotCheckpoints& checkpoints_;
+  store::StorageThread& storage_;
+  bool waits_;
+};
+
+/// Linear layers have the most state for the least work: the worst case.
+space::Network network(std::int64_t width) {
+  return train::test::NetworkBuilder({1, 28, 28})
+      .flatten()
+      .linear(width)
+      .relu()
+      .linear(width)
+      .relu()
+      .linear(10)
+      .build();
+}
+
+std::int64_t parameter_count(const space::Network& of) {
+  std::int64_t count = 0;
+  for (const space::Layer& layer : of.layers) {
+    for (const space::TensorSpec& tensor : layer.tensors) count += tensor.elements();
+  }
+  return count;
+}
+
+class Bench {
+ public:
+  Bench(std::filesystem::path folder, std::size_t samples)
+      : paths_{std::move(folder)}, environment_(comm::Environment::start()) {
+    std::filesystem::create_directories(paths_.checkpoints());
+    train::TrainingOptions options;
+    options.batch = kBatch;
+    const auto data = std::make_shared<train::test::BarImages>(space::Shape{1, 28, 28}, 10, samples, 0);
+    evaluator_ = train::make_training_evaluator(options, train::Normalization::kUnit, data,
+                                                train::test::split_in_two(samples, 0), false);
+    // The storage thread, made before, stays free to run on the others.
+    const std::vector<int> processors = allowed_processors();
+    bind_this_thread(processors.back());
+  }
+
+  Turn train(std::int64_t width, double epochs, const Mode& mode) {
+    const objective::Trial trial = train::test::make_trial(network(width), epochs, 1);
+    EngineOptions options;
+    options.checkpoints = mode.options;
+    const RunInputs inputs{*environment_, space_, objectives_,  *evaluator_, search_,
+                           options,       paths_, std::nullopt, {},          storage_};
+    const auto folder = std::make_shared<CheckpointFolder>(inputs);
+    SlotCheckpoints checkpoints(folder, never_);
+    checkpoints.begin(trial);
+    MeasuredContext context(checkpoints, storage_, mode.waits);
+    const double storage_before = storage_cpu_seconds();
+    const double slot_before = thread_cpu_seconds();
+    evaluator_->evaluate(trial, context);
+    context.turn.slot_cpu_s = thread_cpu_seconds() - slot_before;
+    context.turn.storage_cpu_s = storage_cpu_seconds() - storage_before;
+    context.turn.train_s = context.times.train_s;
+    folder->remove(trial.number);
+    storage_.drain();
+    return context.turn;
+  }
+
+ private:
+  /// After all that is queued.
+  double storage_cpu_seconds() {
+    return call_storage<double>(storage_, [] { return thread_cpu_seconds(); });
+  }
+
+  store::RunPaths paths_;
+  std::unique_ptr<comm::Environment> environment_;
+  std::unique_ptr<objective::Evaluator> evaluator_;
+  store::StorageThread storage_;
+  // Not used by checkpoints, but part of what a run is given.
+  space::SearchSpace space_ = space::SearchSpace::parse(
+      testing::config_from_yaml(
+          "parameters: {n: {range: [1, 2]}}\nnetwork: [flatten, {linear: {features: $n}}]", "space.yaml",
+          "space"),
+      {{1, 1, 1}, 0});
+  objective::ObjectiveSet objectives_ =
+      objective::ObjectiveSet::parse(testing::config_from_yaml("[{minimize: flops}]"), nullptr, {});
+  search::SearchOptions search_;
+  std::atomic<bool> never_{false};
+};
+
+void measure(const std::filesystem::path& folder, std::int64_t width, std::size_t samples, double seconds,
+             std::size_t rounds) {
+  Bench bench(folder, samples);
+  const std::vector<Mode> all = modes();
+  // Whole epochs, so that each turn has its snapshots; the first, short one warms up.
+  const double warm_epochs = 20.0 * kBatch / static_cast<double>(samples);
+  const Turn warm = bench.train(width, warm_epochs, all.front());
+  const double epochs = std::max(1.0, std::ceil(seconds / (warm.train_s / warm_epochs)));
+  for (std::size_t round = 0; round < rounds; ++round) {
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const Mode& mode = all[(i + round) % all.size()];
+      const Turn turn = bench.train(width, epochs, mode);
+      std::cout << parameter_count(network(width)) << ' ' << mode.name << ' ' << turn.train_s << ' '
+                << turn.slot_cpu_s << ' ' << turn.save_s << ' ' << turn.save_cpu_s << ' '
+                << turn.storage_cpu_s << ' ' << turn.snapshots << std::endl;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace skyline::engine
+
+int main(int argc, char** argv) {
+  try {
+    if (argc != 6) throw skyline::UserError("usage: checkpoint_bench FOLDER WIDTH SAMPLES SECONDS ROUNDS");
+    skyline::engine::measure(argv[1], std::stol(argv[2]), std::stoul(argv[3]), std::stod(argv[4]),
+                             std::stoul(argv[5]));
+  } catch (const std::exception& error) {
+    std::cerr << error.what() << '\n';
+    return EXIT_FAILURE;
+  }
+  return EXIT_SUCCESS;
+}
