@@ -1,8 +1,8 @@
 #include "skyline/space/network_alignment.hpp"
 
 #include <algorithm>
-#include <compare>
 #include <cstdint>
+#include <tuple>
 #include <utility>
 
 namespace skyline::space {
@@ -70,7 +70,9 @@ std::int64_t shared_parameters(const LayerTensors& parent, const LayerTensors& c
 struct Score {
   std::int64_t parameters = 0;
   std::int64_t likeness = 0;  // layers kept, kept unchanged, and connections between them
-  auto operator<=>(const Score&) const = default;
+  bool operator<(const Score& other) const {
+    return std::tie(parameters, likeness) < std::tie(other.parameters, other.likeness);
+  }
   Score operator+(const Score& other) const {
     return {parameters + other.parameters, likeness + other.likeness};
   }
@@ -138,8 +140,8 @@ class Aligner {
     if (can_pair(i - 1, j - 1)) cell.paired = paired_score(i, j, diagonal);
     // At a tie the pair is left out: pairs then stand as early as they can.
     cell.best = std::max(left, above);
-    step(i, j).skip = left >= above ? Skip::kChild : Skip::kParent;
-    if (cell.paired && *cell.paired > cell.best) {
+    step(i, j).skip = left < above ? Skip::kParent : Skip::kChild;
+    if (cell.paired && cell.best < *cell.paired) {
       cell.best = *cell.paired;
       step(i, j).skip = Skip::kNothing;
     }
@@ -151,7 +153,7 @@ class Aligner {
     Score best = diagonal.best + own + links({i - 1, j - 1, false}, i - 1, j - 1);
     if (diagonal.paired) {
       const Score continued = *diagonal.paired + own + links({i - 1, j - 1, true}, i - 1, j - 1);
-      step(i, j).continues_pair = continued > best;
+      step(i, j).continues_pair = best < continued;
       best = std::max(best, continued);
     }
     return best;

@@ -214,6 +214,7 @@ TEST(NetworkAlignment, TellsBranchesApartByTheirWiring) {
   const auto branches = [](const std::vector<int>& kernels) {
     Network network = network_from_yaml("[{conv2d: {channels: 8, kernel: 3}}]", {{1, 28, 28}, 0});
     std::vector<std::size_t> ends;
+    ends.reserve(kernels.size());
     for (const int kernel : kernels) ends.push_back(add_block(network, 0, 8, kernel));
     add_reader(network, "add", ends);
     return network;
