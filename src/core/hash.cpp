@@ -3,6 +3,8 @@
 #include "skyline/core/error.hpp"
 #include "skyline/core/unique_handle.hpp"
 
+#include <algorithm>
+#include <array>
 #include <vector>
 
 #include <openssl/evp.h>
@@ -12,13 +14,18 @@ namespace {
 
 using Digest = std::vector<unsigned char>;
 
+// Part of the format of files that carry such a checksum.
+constexpr std::array<unsigned char, 16> kChecksumKey{'s', 'k', 'y', 'l', 'i', 'n', 'e', ' ',
+                                                     'c', 'h', 'e', 'c', 'k', 's', 'u', 'm'};
+constexpr std::array<unsigned char, 12> kChecksumNonce{};
+
 struct ContextTraits {
   using Type = EVP_MD_CTX*;
   static constexpr Type kNull = nullptr;
   static void close(Type context) noexcept { EVP_MD_CTX_free(context); }
 };
 
-Digest digest(const EVP_MD* algorithm, std::span<const std::span<const std::byte>> pieces) {
+Digest digest(const EVP_MD* algorithm, HashPieces pieces) {
   const UniqueHandle<ContextTraits> context(EVP_MD_CTX_new());
   Digest result(EVP_MAX_MD_SIZE);
   unsigned int length = 0;
@@ -29,6 +36,27 @@ Digest digest(const EVP_MD* algorithm, std::span<const std::span<const std::byte
   require(good && EVP_DigestFinal_ex(context.get(), result.data(), &length) == 1, "EVP_Digest failed");
   result.resize(length);
   return result;
+}
+
+struct CipherTraits {
+  using Type = EVP_CIPHER_CTX*;
+  static constexpr Type kNull = nullptr;
+  static void close(Type context) noexcept { EVP_CIPHER_CTX_free(context); }
+};
+
+/// Authenticated and not encrypted data alone.
+bool add_to_gmac(EVP_CIPHER_CTX* context, std::span<const std::byte> bytes) {
+  constexpr std::size_t kMost = std::size_t{1} << 30;  // the library counts in int
+  while (!bytes.empty()) {
+    const auto part = bytes.first(std::min(bytes.size(), kMost));
+    int length = 0;
+    if (EVP_EncryptUpdate(context, nullptr, &length, reinterpret_cast<const unsigned char*>(part.data()),
+                          static_cast<int>(part.size())) != 1) {
+      return false;
+    }
+    bytes = bytes.subspan(part.size());
+  }
+  return true;
 }
 
 Digest digest(const EVP_MD* algorithm, std::span<const std::byte> bytes) {
@@ -67,8 +95,22 @@ std::string sha256_hex(std::string_view text) {
   return hex(digest(EVP_sha256(), text));
 }
 
-std::string sha256_hex(std::span<const std::span<const std::byte>> pieces) {
+std::string sha256_hex(HashPieces pieces) {
   return hex(digest(EVP_sha256(), pieces));
+}
+
+std::string checksum128_hex(HashPieces pieces) {
+  const UniqueHandle<CipherTraits> context(EVP_CIPHER_CTX_new());
+  bool good = context && EVP_EncryptInit_ex(context.get(), EVP_aes_128_gcm(), nullptr, kChecksumKey.data(),
+                                            kChecksumNonce.data()) == 1;
+  for (const std::span<const std::byte> piece : pieces) good = good && add_to_gmac(context.get(), piece);
+  Digest tag(16);
+  int length = 0;
+  good =
+      good && EVP_EncryptFinal_ex(context.get(), tag.data(), &length) == 1 &&
+      EVP_CIPHER_CTX_ctrl(context.get(), EVP_CTRL_GCM_GET_TAG, static_cast<int>(tag.size()), tag.data()) == 1;
+  require(good, "the checksum failed");
+  return hex(tag);
 }
 
 std::string sha1_hex(std::string_view text) {

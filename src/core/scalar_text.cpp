@@ -63,11 +63,11 @@ std::optional<double> duration_in(std::string_view text) {
   double last_unit = std::numeric_limits<double>::infinity();
   if (text.empty()) return std::nullopt;
   while (!text.empty()) {
-    const auto count = parsed<double>(take_while(text, "0123456789."));
+    const auto count = parsed<double>(take_while(text, "0123456789.eE+-"));
     const std::string_view name = take_while(text, "dhmins");
     const auto unit = std::find_if(kTimeUnits.begin(), kTimeUnits.end(),
                                    [&](const TimeUnit& known) { return known.name == name; });
-    if (!count || unit == kTimeUnits.end() || unit->seconds >= last_unit) return std::nullopt;
+    if (!count || *count < 0 || unit == kTimeUnits.end() || unit->seconds >= last_unit) return std::nullopt;
     total += *count * unit->seconds;
     last_unit = unit->seconds;
   }

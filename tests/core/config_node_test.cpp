@@ -50,6 +50,7 @@ TEST(ConfigNode, ReadsDurationsInSeconds) {
                                                                    {"1.5e2", 150},
                                                                    {"90s", 90},
                                                                    {"0.5 s", 0.5},
+                                                                   {"1e-06 s", 1e-6},
                                                                    {"15 m", 900},
                                                                    {"15min", 900},
                                                                    {"2 h", 7200},
@@ -61,8 +62,8 @@ TEST(ConfigNode, ReadsDurationsInSeconds) {
 }
 
 TEST(ConfigNode, RefusesWhatIsNoDuration) {
-  for (const std::string text : {"-1", "-1 s", ".inf", "30 sec", "1 week", "h", "1h 2h", "30m1h", "1h30",
-                                 "1..2 s", "s 1", "1 s x", "nan", "three", "1 epoch"}) {
+  for (const std::string text : {"-1", "-1 s", ".inf", "30 sec", "1 week", "h", "1h 2h", "1h-1m", "30m1h",
+                                 "1h30", "1..2 s", "s 1", "1 s x", "nan", "three", "1 epoch"}) {
     EXPECT_EQ(user_error_of([&] { scalar(text).as_duration_s(); }),
               "a.yaml:3: expected a duration, e.g. 90 s, 15 min, 1h30m or 2 d, got " + text);
   }

@@ -25,6 +25,17 @@ TEST(Hash, PiecesHashAsTheWhole) {
   EXPECT_EQ(sha256_hex(pieces), sha256_hex("abc"));
 }
 
+// printf 'The quick brown fox' > f
+// openssl mac -cipher AES-128-GCM -macopt hexkey:736b796c696e6520636865636b73756d
+//   -macopt hexiv:000000000000000000000000 -in f GMAC
+TEST(Hash, ChecksumIsTheGmacThatOpensslPrints) {
+  const std::string_view text = "The quick brown fox";
+  const auto bytes = std::as_bytes(std::span(text));
+  const std::array pieces{bytes.first(5), bytes.subspan(5, 0), bytes.subspan(5)};
+  EXPECT_EQ(checksum128_hex(pieces), "63e0180f149e30bb3e01639658a52198");
+  EXPECT_EQ(checksum128_hex({}), "24a5563ce0ea40e52e6f6fed318955e5");
+}
+
 TEST(Hash, StableHashIsTheBigEndianStartOfSha256) {
   EXPECT_EQ(stable_hash64("abc"), 0xba7816bf8f01cfeaU);
 }
