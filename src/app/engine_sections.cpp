@@ -59,7 +59,7 @@ double read_time(const ConfigNode& node) {
 }
 
 void read_run(const ConfigNode& section, RunConfig& config) {
-  section.allow_only({"seed", "window", "keep_weights", "time_limit"});
+  section.allow_only({"seed", "window", "keep_weights", "time_limit", "storage_patience"});
   engine::EngineOptions& options = config.engine;
   if (const ConfigNode* node = section.find("seed")) {
     const std::int64_t seed = node->as_integer();
@@ -68,6 +68,9 @@ void read_run(const ConfigNode& section, RunConfig& config) {
   }
   if (const ConfigNode* node = section.find("window")) options.window = read_window(*node);
   if (const ConfigNode* node = section.find("time_limit")) config.time_limit_s = read_time(*node);
+  if (const ConfigNode* node = section.find("storage_patience")) {
+    config.storage_patience_s = node->as_duration_s();
+  }
   const ConfigNode* keep = section.find("keep_weights");
   if (keep == nullptr) return;
   options.keep_weights = read_keep_weights(*keep);
@@ -145,6 +148,7 @@ void write_engine_sections(const RunConfig& config, ConfigNode& tree) {
                                         : word("generation"));
   tree.set("run.keep_weights", word(to_text(options.keep_weights)));
   if (config.time_limit_s) tree.set("run.time_limit", with_unit(*config.time_limit_s, "s"));
+  tree.set("run.storage_patience", with_unit(config.storage_patience_s, "s"));
   write_checkpoints(options.checkpoints, tree);
 }
 

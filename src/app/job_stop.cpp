@@ -42,7 +42,7 @@ std::string signal_name(int signal) {
 std::optional<StopTime> find_stop_time(std::optional<double> time_limit_s, const char* slurm_end,
                                        double unix_start_s) {
   std::optional<StopTime> stop;
-  if (time_limit_s) stop = StopTime{*time_limit_s, "run.time_limit"};
+  if (time_limit_s) stop = StopTime{*time_limit_s, "at run.time_limit"};
   const std::optional<double> slurm_s = seconds_to_slurm_end(slurm_end, unix_start_s);
   if (slurm_s && (!stop || *slurm_s - kSlurmMargin_s < stop->after_s)) {
     stop = StopTime{std::max(0.0, *slurm_s - kSlurmMargin_s), "a minute before the end of the Slurm job"};
@@ -60,9 +60,8 @@ void JobStop::limit(std::optional<double> time_limit_s, const char* slurm_end) {
   if (!time) return;
   const std::chrono::duration<double> after(std::min(time->after_s, kLongest_s));
   end_ = started_ + std::chrono::duration_cast<std::chrono::steady_clock::duration>(after);
-  end_cause_ = "at " + time->cause;
-  log::info("this job stops early on " + local_time(unix_start_s_ + after.count()) + " (" + time->cause +
-            ") if it is not done before");
+  end_cause_ = time->cause;
+  log::info("this job stops early on " + local_time(unix_start_s_ + after.count()) + ", " + end_cause_);
 }
 
 bool JobStop::time_is_up() const {

@@ -11,7 +11,7 @@ namespace skyline::app {
 /// When a job begins to stop early.
 struct StopTime {
   double after_s = 0;  // since the start of the job
-  std::string cause;   // "run.time_limit"
+  std::string cause;   // "at run.time_limit"
 };
 
 /// The earlier one of run.time_limit and a minute before the end of a Slurm job; nothing if neither is set.

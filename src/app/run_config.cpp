@@ -120,8 +120,8 @@ ConfigNode resolve(const ConfigNode& root, const RunConfig& config) {
 /// Settings that only bound a run, or say what is kept and where: another value goes on with the same run.
 bool counts_for_identity(const std::string& path, bool inherits) {
   if (path == "run.keep_weights") return inherits;  // which parents still have weights
-  constexpr std::array kFree{"data.file", "search.iterations", "search.trials",
-                             "final",     "checkpoint",        "run.time_limit"};
+  constexpr std::array kFree{"data.file",  "search.iterations", "search.trials",       "final",
+                             "checkpoint", "run.time_limit",    "run.storage_patience"};
   return std::find(kFree.begin(), kFree.end(), path) == kFree.end();
 }
 

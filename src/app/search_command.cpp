@@ -7,6 +7,7 @@
 #include "skyline/engine/run.hpp"
 #include "skyline/report/report.hpp"
 #include "skyline/store/journal.hpp"
+#include "skyline/store/patience.hpp"
 #include "skyline/store/run_folder.hpp"
 
 #include "app/job_observer.hpp"
@@ -163,6 +164,7 @@ int search_on_ranks(comm::Environment& environment, const SearchArguments& argum
     }
   }
   if (!all_ready(environment, problem)) return kExitUserError;
+  store::set_patience(config.storage_patience_s);
   const auto evaluator = config.make_evaluator();
   store::StorageThread storage;
   engine::RunInputs inputs = make_inputs(environment, arguments, config, *evaluator, storage);

@@ -36,11 +36,11 @@ TEST(StopTime, IsTheTimeLimitOrAMinuteBeforeTheEndOfTheSlurmJobWhicheverIsFirst)
   EXPECT_FALSE(find_stop_time(std::nullopt, nullptr, kStart));
   const auto limit = find_stop_time(100, nullptr, kStart);
   EXPECT_EQ(limit->after_s, 100);
-  EXPECT_EQ(limit->cause, "run.time_limit");
+  EXPECT_EQ(limit->cause, "at run.time_limit");
   const auto slurm = find_stop_time(std::nullopt, "1700003600", kStart);
   EXPECT_EQ(slurm->after_s, 3540);
   EXPECT_EQ(slurm->cause, "a minute before the end of the Slurm job");
-  EXPECT_EQ(find_stop_time(3539, "1700003600", kStart)->cause, "run.time_limit");
+  EXPECT_EQ(find_stop_time(3539, "1700003600", kStart)->cause, "at run.time_limit");
   EXPECT_EQ(find_stop_time(3541, "1700003600", kStart)->cause, "a minute before the end of the Slurm job");
 }
 
@@ -55,7 +55,7 @@ TEST(StopTime, IsNotBoundByASlurmTimeThatMakesNoSense) {
     EXPECT_THAT(log,
                 HasSubstr("SLURM_JOB_END_TIME: expected a time in the future, in seconds since 1970, got \"" +
                           std::string(text) + "\"; it does not bound this job"));
-    EXPECT_EQ(stop->cause, "run.time_limit");
+    EXPECT_EQ(stop->cause, "at run.time_limit");
   }
 }
 
@@ -70,8 +70,7 @@ TEST(JobStop, IsRequestedByASignalAndNamesIt) {
 TEST(JobStop, IsRequestedWhenTheTimeIsUpAndSaysBeforeWhenThatWillBe) {
   JobStop stop;
   const std::string log = logged([&] { stop.limit(3600, nullptr); });
-  EXPECT_THAT(log, ::testing::ContainsRegex(
-                       "this job stops early on 2.*:.*:.*run.time_limit. if it is not done before"));
+  EXPECT_THAT(log, ::testing::ContainsRegex("this job stops early on 2.*:.*:.*, at run.time_limit"));
   EXPECT_FALSE(stop.requested());
   EXPECT_EQ(stop.cause(), "on a signal to another rank");
   logged([&] { stop.limit(1e-9, nullptr); });

@@ -96,8 +96,9 @@ TEST_F(RunConfigTest, TheSameSettingWrittenOtherwiseIsTheSameRun) {
 }
 
 TEST_F(RunConfigTest, ARunMayGoOnWithOtherBoundsAndKeepOtherThings) {
-  for (const std::string setting : {"search.iterations=20", "final.epochs=3", "run.keep_weights=none",
-                                    "run.time_limit=2 h", "checkpoint=none", "checkpoint.interval=1 epoch"}) {
+  for (const std::string setting :
+       {"search.iterations=20", "final.epochs=3", "run.keep_weights=none", "run.time_limit=2 h",
+        "run.storage_patience=5 min", "checkpoint=none", "checkpoint.interval=1 epoch"}) {
     SCOPED_TRACE(setting);
     expect_same_run(with({}), with({setting}));
   }
@@ -139,6 +140,19 @@ TEST_F(RunConfigTest, CheckpointsAreResolvedWithTheirUnit) {
   EXPECT_EQ(none.resolved.at("checkpoint").as_text(), "none");
   EXPECT_FALSE(none.engine.checkpoints);
   expect_resolves_to_itself(none);
+}
+
+TEST_F(RunConfigTest, WithInheritanceTheWeightsThatAreKeptArePartOfTheRun) {
+  EXPECT_TRUE(with({"training.inherit=true"}).engine.inherit);
+  EXPECT_NE(with({"training.inherit=true"}).identity_hash(),
+            with({"training.inherit=true", "run.keep_weights=all"}).identity_hash());
+}
+
+TEST_F(RunConfigTest, StorageIsGivenAMinuteUnlessToldOtherwise) {
+  EXPECT_EQ(with({}).resolved.at("run").at("storage_patience").as_text(), "60 s");
+  const RunConfig config = with({"run.storage_patience=2 min"});
+  EXPECT_EQ(config.storage_patience_s, 120);
+  expect_resolves_to_itself(config);
 }
 
 TEST_F(RunConfigTest, ATimeLimitIsOptionalAndInSeconds) {

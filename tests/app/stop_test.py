@@ -1,0 +1,190 @@
+"""A run that is asked to stop: by which signal and in whatever way, everything is saved and the next job goes on."""
+
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import time
+import unittest
+
+from skyline_runs import SOURCE, TIMEOUT_S, RunsCase
+
+# Trials of a second and more, so that a stop finds some half done.
+CONFIG = [SOURCE / "configs/synthetic.yaml", "--set", "synthetic.seconds_per_gflop=4", "--set", "search.iterations=2",
+          "--set", "search.initial=6", "--set", "search.max_unseen=4", "--set", "constraints=[{flops: [0, 4.0e8]}]"]
+STOPPED = 75
+MPIRUNS_OWN = 1  # mpirun 4.1 ends a job that way when it is itself sent SIGTERM or SIGINT
+
+
+def rank_process(job, rank):
+    """The process of a rank of a job that mpirun runs."""
+    children = subprocess.run(["pgrep", "-P", str(job.pid)], capture_output=True, text=True).stdout.split()
+    for process in children:
+        variables = pathlib.Path(f"/proc/{process}/environ").read_bytes().split(b"\0")
+        if b"OMPI_COMM_WORLD_RANK=%d" % rank in variables:
+            return int(process)
+    raise AssertionError(f"no rank {rank} below {job.pid}")
+
+
+class Stop(RunsCase):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls().skyline("search", *CONFIG, "--run", "whole", ranks=2)
+        cls.whole = cls().canonical("whole")
+
+    def start(self, run, ranks, *more):
+        return subprocess.Popen(self.command("search", *CONFIG, "--run", run, *more, ranks=ranks), cwd=self.folder,
+                                start_new_session=True, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    def end_of(self, job, expect):
+        out, err = job.communicate(timeout=TIMEOUT_S)
+        self.assertIn(job.returncode, expect, f"{out}\n{err}")
+        return out
+
+    def check_stopped(self, run):
+        """What a stop leaves: a shorter journal, trials to go on with, and nothing of a writer."""
+        lines = self.canonical(run).splitlines()
+        self.assertEqual(self.whole.splitlines()[:len(lines)], lines)
+        self.assertLess(len(lines), len(self.whole.splitlines()), "stopped too late to show anything")
+        files = [path.name for path in (self.folder / run).rglob("*")]
+        self.assertNotIn("owner.json", files)
+        self.assertEqual([name for name in files if ".tmp." in name], [])
+        self.assertIn("stopped; go on with --resume", self.skyline("status", run).stdout)
+
+    def check_goes_on(self, run, ranks):
+        begun = {path.name.split(".")[0] for path in (self.folder / run / "checkpoints").iterdir()}
+        self.assertTrue(begun, "no trial was half done")
+        done = self.skyline("search", *CONFIG, "--run", run, "--resume", ranks=ranks)
+        self.assertIn(f"an earlier job left {len(begun)} trials to go on with", done.stderr)
+        self.assertEqual(self.canonical(run), self.whole)
+        self.assertEqual(list((self.folder / run / "checkpoints").iterdir()), [])
+
+    def stop_and_go_on(self, run, ranks, sent, target, expect=(STOPPED,), then=2):
+        job = self.start(run, ranks)
+        self.wait_for_lines(run, 2)
+        os.kill(job.pid if target is None else rank_process(job, target), sent)
+        out = self.end_of(job, expect)
+        self.check_stopped(run)
+        self.check_goes_on(run, then)
+        return out
+
+    def test_sigusr1_to_mpirun_stops_all_ranks(self):
+        out = self.stop_and_go_on("mpirun", 3, signal.SIGUSR1, None, then=1)
+        self.assertRegex(out, r"skyline: stopped on SIGUSR1 after \d+ of about \d+ trials, everything is saved: run again "
+                              "with --resume")
+
+    def test_a_signal_to_one_rank_that_is_not_rank_0_stops_all_ranks(self):
+        out = self.stop_and_go_on("one_rank", 3, signal.SIGINT, 2)
+        self.assertIn("stopped on a signal to another rank after", out)
+
+    def test_a_signal_to_rank_0_alone_stops_all_ranks(self):
+        out = self.stop_and_go_on("rank_0", 2, signal.SIGTERM, 0, then=3)
+        self.assertIn("stopped on SIGTERM after", out)
+
+    def test_mpirun_gives_the_ranks_time_to_save_when_it_is_ended_itself(self):
+        for sent in (signal.SIGTERM, signal.SIGINT):
+            self.stop_and_go_on(f"ended{sent}", 2, sent, None, expect=(MPIRUNS_OWN,))
+
+    def test_a_process_without_mpirun_stops_too(self):
+        self.stop_and_go_on("alone", 0, signal.SIGTERM, None)
+
+    def test_a_run_can_be_stopped_again_and_again(self):
+        job = self.start("again", 2)
+        for lines in (1, 3):
+            self.wait_for_lines("again", lines)
+            os.kill(rank_process(job, 1), signal.SIGUSR1)
+            self.end_of(job, (STOPPED,))
+            self.check_stopped("again")
+            job = self.start("again", 3, "--resume")
+        self.end_of(job, (0,))
+        self.assertEqual(self.canonical("again"), self.whole)
+
+    def test_a_second_sigint_ends_at_once_and_what_was_published_is_whole(self):
+        job = self.start("twice", 0)
+        self.wait_for_lines("twice", 2)
+        asked = time.monotonic()
+        while job.poll() is None:
+            job.send_signal(signal.SIGINT)
+            time.sleep(0.001)  # two that come together count as one
+        self.assertLess(time.monotonic() - asked, 5)
+        self.assertIn(job.returncode, (130, STOPPED))
+        job.communicate()
+        self.skyline("search", *CONFIG, "--run", "twice", "--resume", ranks=2)
+        self.assertEqual(self.canonical("twice"), self.whole)
+
+    def test_a_job_that_reaches_its_time_limit_stops(self):
+        done = self.skyline("search", *CONFIG, "--run", "limit", "--set", "run.time_limit=2 s", ranks=2, expect=STOPPED)
+        self.assertIn("stopped at run.time_limit after", done.stdout)
+        self.assertRegex(done.stderr, r"this job stops early on \S+ \S+ \S+, at run.time_limit")
+        self.check_stopped("limit")
+        self.check_goes_on("limit", 1)
+
+    def test_a_limit_that_has_passed_at_the_start_loses_nothing(self):
+        done = self.skyline("search", *CONFIG, "--run", "no_time", "--set", "run.time_limit=1.0e-6", ranks=2, expect=STOPPED)
+        self.assertIn("after 0 of about", done.stdout)
+        self.skyline("search", *CONFIG, "--run", "no_time", "--resume", ranks=2)
+        self.assertEqual(self.canonical("no_time"), self.whole)
+
+    def test_a_slurm_job_stops_a_minute_before_its_end(self):
+        os.environ["SLURM_JOB_END_TIME"] = str(int(time.time()) + 62)
+        try:
+            done = self.skyline("search", *CONFIG, "--run", "slurm", expect=STOPPED)
+        finally:
+            del os.environ["SLURM_JOB_END_TIME"]
+        self.assertIn("stopped a minute before the end of the Slurm job after", done.stdout)
+        self.check_stopped("slurm")
+
+    def test_without_checkpoints_a_stop_says_that_running_trials_are_lost(self):
+        done = self.skyline("search", *CONFIG, "--run", "none", "--set", "checkpoint=none", "--set", "run.time_limit=1 s",
+                            expect=STOPPED)
+        self.assertIn("running trials were not saved (checkpoint: none): run again with --resume", done.stdout)
+        self.assertEqual(list((self.folder / "none").rglob("checkpoints/*")), [])
+        self.skyline("search", *CONFIG, "--run", "none", "--resume", ranks=2)
+        self.assertEqual(self.canonical("none"), self.whole)
+
+
+class Extend(RunsCase):
+    QUICK = [*CONFIG, "--set", "synthetic.seconds_per_gflop=0"]
+
+    def searched(self, run):
+        """The architectures that the search asked for, in order."""
+        return re.findall(r'"phase":"search".*?"arch":"([0-9a-f]{16})"', self.canonical(run))
+
+    def test_a_finished_run_goes_on_with_more_iterations(self):
+        self.skyline("search", *self.QUICK, "--run", "more", ranks=2)
+        before = self.canonical("more")
+        self.skyline("search", *self.QUICK, "--run", "more", "--resume", "--set", "search.iterations=4", ranks=3)
+        self.assertTrue(self.canonical("more").startswith(before))
+        self.skyline("search", *self.QUICK, "--set", "search.iterations=4", "--run", "at_once", ranks=2)
+        self.assertEqual(self.canonical("more"), self.canonical("at_once"))
+        self.assertIn("iterations: 4", (self.folder / "more/config.yaml").read_text())
+
+    def test_a_random_search_goes_on_with_more_trials(self):
+        searching = [*self.QUICK, "--set"]
+        self.skyline("search", *searching, "search={algorithm: random, trials: 5}", "--run", "random", ranks=2)
+        self.skyline("search", *searching, "search={algorithm: random, trials: 12}", "--run", "random", "--resume")
+        self.skyline("search", *searching, "search={algorithm: random, trials: 12}", "--run", "random12", ranks=2)
+        self.assertEqual(self.canonical("random"), self.canonical("random12"))
+
+    def test_the_search_goes_on_behind_the_full_training_of_the_front(self):
+        final = [*self.QUICK, "--set", "final.epochs=3"]
+        self.skyline("search", *final, "--run", "final", ranks=2)
+        before = self.canonical("final")
+        self.assertIn('"phase":"final"', before)
+        self.skyline("search", *final, "--run", "final", "--resume", "--set", "search.iterations=4", ranks=2)
+        self.assertTrue(self.canonical("final").startswith(before))
+        self.skyline("search", *final, "--set", "search.iterations=4", "--run", "final_at_once", ranks=2)
+        self.assertEqual(self.searched("final"), self.searched("final_at_once"))
+
+    def test_a_run_cannot_be_made_shorter(self):
+        self.skyline("search", *self.QUICK, "--run", "shorter")
+        before = (self.folder / "shorter/journal.jsonl").read_bytes()
+        done = self.skyline("search", *self.QUICK, "--run", "shorter", "--resume", "--set", "search.iterations=1", expect=2)
+        self.assertIn("asks for nothing more", done.stderr)
+        self.assertEqual((self.folder / "shorter/journal.jsonl").read_bytes(), before)
+
+
+if __name__ == "__main__":
+    unittest.main()
