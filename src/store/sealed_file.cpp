@@ -12,7 +12,8 @@
 namespace skyline::store {
 namespace {
 
-constexpr std::string_view kFirstLine = "skyline-sealed 1\n";
+constexpr std::string_view kMark = "skyline-sealed ";
+constexpr int kLatestVersion = 2;
 constexpr std::string_view kHdf5Signature = "\x89HDF\r\n\x1a\n";
 constexpr std::size_t kMaxArrays = 4;
 
@@ -38,15 +39,15 @@ std::uint64_t total_size(const FilePieces& file) {
 }
 
 /// Of everything but the seal and the arrays.
-std::string structure_hash(const FilePieces& file, const std::vector<Seal::Array>& arrays) {
+std::string structure_sum(const FilePieces& file, const Seal& seal) {
   FilePieces structure;
   std::uint64_t place = kSealBytes;
-  for (const Seal::Array& array : arrays) {
+  for (const Seal::Array& array : seal.arrays) {
     add_range(file, place, array.offset, structure);
     place = array.offset + array.bytes;
   }
   add_range(file, place, total_size(file), structure);
-  return sha256_hex(structure);
+  return seal.version == 1 ? sha256_hex(structure) : checksum128_hex(structure);
 }
 
 /// Ascending, disjoint, behind the seal and within the file.
@@ -62,7 +63,7 @@ bool are_inside(const std::vector<Seal::Array>& arrays, std::uint64_t file_bytes
 
 std::string seal_text(const Seal& seal) {
   std::ostringstream text;
-  text << kFirstLine << "format " << seal.format << "\nbytes " << seal.bytes << "\nstructure "
+  text << kMark << seal.version << "\nformat " << seal.format << "\nbytes " << seal.bytes << "\nstructure "
        << seal.structure << "\n";
   for (const Seal::Array& array : seal.arrays) {
     text << "array " << array.name << " " << array.offset << " " << array.bytes << " " << array.sha256
@@ -84,8 +85,7 @@ Seal parse_seal(std::string_view block) {
   std::istringstream lines{std::string(block)};
   Seal seal;
   std::string word;
-  std::getline(lines, word);
-  lines >> word >> seal.format >> word >> seal.bytes >> word >> seal.structure;
+  lines >> word >> seal.version >> word >> seal.format >> word >> seal.bytes >> word >> seal.structure;
   while (lines >> word && word == "array" && seal.arrays.size() < kMaxArrays) {
     Seal::Array& array = seal.arrays.emplace_back();
     lines >> array.name >> array.offset >> array.bytes >> array.sha256;
@@ -99,7 +99,7 @@ Seal parse_seal(std::string_view block) {
 
 void check_kind(std::string_view file, std::string_view kind, const std::filesystem::path& path) {
   if (file.empty()) fail(path, "the file is empty");
-  if (file.starts_with(kFirstLine)) return;
+  if (file.starts_with(kMark)) return;
   const std::string expected = "expected a Skyline " + std::string(kind);
   if (is_hdf5(file)) fail(path, "this HDF5 file was not written by Skyline, " + expected);
   fail(path, "not an HDF5 file, " + expected);
@@ -110,13 +110,13 @@ std::string make_seal(const FilePieces& file, std::string_view format, std::vect
   require(arrays.size() <= kMaxArrays, "too many arrays for a seal");
   std::sort(arrays.begin(), arrays.end(),
             [](const Seal::Array& left, const Seal::Array& right) { return left.offset < right.offset; });
-  Seal made{std::string(format), total_size(file), {}, std::move(arrays)};
+  Seal made{arrays.empty() ? 2 : 1, std::string(format), total_size(file), {}, std::move(arrays)};
   for (Seal::Array& array : made.arrays) {
     FilePieces contents;
     add_range(file, array.offset, array.offset + array.bytes, contents);
     array.sha256 = sha256_hex(contents);
   }
-  made.structure = structure_hash(file, made.arrays);
+  made.structure = structure_sum(file, made);
   std::string block = seal_text(made);
   require(block.size() <= kSealBytes, "the seal is longer than the user block");
   block.resize(kSealBytes, '\n');
@@ -144,6 +144,10 @@ Seal check_seal(std::span<const std::byte> bytes, std::string_view format, std::
   check_kind(file, kind, path);
   const std::string_view block = file.substr(0, kSealBytes);
   Seal seal = parse_seal(block);
+  if (seal.version > kLatestVersion) {
+    fail(path, "sealed in version " + std::to_string(seal.version) + ", this program reads up to version " +
+                   std::to_string(kLatestVersion));
+  }
   if (!block.starts_with(seal_text(seal))) {
     fail(path, file.size() < kSealBytes ? "truncated" : "damaged: the seal at its start does not match");
   }
@@ -155,8 +159,8 @@ Seal check_seal(std::span<const std::byte> bytes, std::string_view format, std::
                    std::to_string(seal.bytes) + " bytes, got " + std::to_string(file.size()) +
                    " (copy or make the file again)");
   }
-  if (!are_inside(seal.arrays, file.size()) || structure_hash({bytes}, seal.arrays) != seal.structure) {
-    fail(path, "damaged: the SHA-256 of its structure does not match (copy or make the file again)");
+  if (!are_inside(seal.arrays, file.size()) || structure_sum({bytes}, seal) != seal.structure) {
+    fail(path, "damaged: its checksum does not match (copy or make the file again)");
   }
   return seal;
 }

@@ -4,6 +4,7 @@
 
 #include "store/process_identity.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <charconv>
@@ -16,6 +17,8 @@
 
 namespace skyline::store {
 namespace {
+
+constexpr std::size_t kWriteAheadBytes = std::size_t{1} << 23;
 
 std::filesystem::path temporary_path(const std::filesystem::path& target) {
   static std::atomic<std::uint64_t> counter{0};
@@ -63,11 +66,26 @@ void TemporaryFile::remove() noexcept {
 }
 
 Fault TemporaryFile::write(const FilePieces& pieces, std::uint64_t offset) {
-  for (const std::span<const std::byte> piece : pieces) {
-    if (const int error = write_at(file_, piece, offset)) return {"write", error};
-    offset += piece.size();
+  for (std::span<const std::byte> piece : pieces) {
+    while (!piece.empty()) {
+      const auto part = piece.first(std::min(piece.size(), kWriteAheadBytes));
+      if (const int error = write_at(file_, part, offset)) return {"write", error};
+      offset += part.size();
+      piece = piece.subspan(part.size());
+      start_disk(offset);
+    }
   }
   return {};
+}
+
+/// Lets the disk begin with what stands before `end`; its faults show at the fsync. The system holds whoever
+/// writes to a page that is on its way to the disk, so a page that is not full yet stays out.
+void TemporaryFile::start_disk(std::uint64_t end) {
+  const std::uint64_t full = end / kPageBytes * kPageBytes;
+  if (full < on_disk_ + kWriteAheadBytes) return;
+  ::sync_file_range(file_.get(), static_cast<off_t>(on_disk_), static_cast<off_t>(full - on_disk_),
+                    SYNC_FILE_RANGE_WRITE);
+  on_disk_ = full;
 }
 
 Fault TemporaryFile::sync() {

@@ -39,12 +39,17 @@ class TemporaryFile {
   timespec written_at() const { return status_.st_mtim; }
 
  private:
+  /// At least a page of any system. The first one, with the seal, is written last.
+  static constexpr std::uint64_t kPageBytes = std::uint64_t{1} << 16;
+
   bool is_this_file(const std::filesystem::path& path) const;
+  void start_disk(std::uint64_t end);
   void remove() noexcept;
 
   std::filesystem::path target_;
   std::filesystem::path path_;
   FileDescriptor file_;
+  std::uint64_t on_disk_ = kPageBytes;  // up to here the disk has begun, except with the first page
   struct stat status_ {};
 };
 

@@ -179,7 +179,7 @@ TEST_F(DatasetFile, IsDamagedInItsStructure) {
   bytes[1024 + 9] ^= 1;
   overwrite(path, bytes);
   EXPECT_EQ(open_error(false), path.string() +
-                                   ": damaged: the SHA-256 of its structure does not match (copy or make "
+                                   ": damaged: its checksum does not match (copy or make "
                                    "the file again)");
   write(sample_contents());
   bytes = read_file(path);

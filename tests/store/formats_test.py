@@ -124,15 +124,28 @@ class Formats(unittest.TestCase):
     def test_seal_holds_the_sum_of_the_file(self):
         data = (self.folder / "weights.h5").read_bytes()
         lines = data[:1024].decode().split("\n")
-        self.assertEqual(lines[:3], ["skyline-sealed 1", "format skyline-weights", f"bytes {len(data)}"])
-        self.assertEqual(lines[3], "structure " + hashlib.sha256(data[1024:]).hexdigest())
+        self.assertEqual(lines[:3], ["skyline-sealed 2", "format skyline-weights", f"bytes {len(data)}"])
+        body = self.folder / "body"
+        body.write_bytes(data[1024:])
+        key = b"skyline checksum".hex()
+        gmac = subprocess.run(["openssl", "mac", "-cipher", "AES-128-GCM", "-macopt", f"hexkey:{key}",
+                               "-macopt", f"hexiv:{24 * '0'}", "-in", body, "GMAC"],
+                              check=True, capture_output=True, text=True).stdout
+        self.assertEqual(lines[3], "structure " + gmac.strip().lower())
         self.assertEqual(lines[4], "seal " + hashlib.sha256("".join(f"{x}\n" for x in lines[:4]).encode()).hexdigest())
 
     def test_seal_of_a_data_set_names_its_arrays(self):
         data = (self.folder / "dataset.h5").read_bytes()
-        arrays = [line.split() for line in data[:1024].decode().split("\n") if line.startswith("array ")]
+        lines = data[:1024].decode().split("\n")
+        self.assertEqual(lines[0], "skyline-sealed 1")
+        arrays = [line.split() for line in lines if line.startswith("array ")]
         self.assertEqual({array[1] for array in arrays},
                          {"train/images", "train/labels", "test/images", "test/labels"})
+        rest, place = b"", 1024
+        for _, _, offset, size, _ in arrays:
+            rest += data[place:int(offset)]
+            place = int(offset) + int(size)
+        self.assertEqual(lines[3], "structure " + hashlib.sha256(rest + data[place:]).hexdigest())
         for _, _, offset, size, digest in arrays:
             self.assertEqual(hashlib.sha256(data[int(offset):int(offset) + int(size)]).hexdigest(), digest)
 

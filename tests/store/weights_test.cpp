@@ -69,7 +69,7 @@ TEST_F(Weights, AreMissingTruncatedDamagedOrNotOurs) {
   damaged[damaged.size() - 100] ^= 1;
   overwrite(path, damaged);
   EXPECT_EQ(read_error(), path.string() +
-                              ": damaged: the SHA-256 of its structure does not match (copy or make the "
+                              ": damaged: its checksum does not match (copy or make the "
                               "file again)");
   overwrite(path, "PK\x03\x04 a zip file, say");
   EXPECT_EQ(read_error(), path.string() + ": not an HDF5 file, expected a Skyline weights file");

@@ -1,0 +1,222 @@
+#include "skyline/core/error.hpp"
+#include "skyline/store/checkpoint.hpp"
+#include "skyline/store/journal.hpp"
+#include "skyline/store/publish.hpp"
+
+#include "faulty_calls.hpp"
+#include "sample_checkpoint.hpp"
+#include "sample_run.hpp"
+#include "scratch_folder.hpp"
+#include "short_patience.hpp"
+#include "store/file_claim.hpp"
+#include "support/user_error_of.hpp"
+
+#include <cerrno>
+#include <thread>
+
+#include <gmock/gmock.h>
+
+namespace skyline::store {
+namespace {
+
+using skyline::testing::FaultyCall;
+using skyline::testing::ScratchFolder;
+using skyline::testing::ShortPatience;
+using skyline::testing::user_error_of;
+using ::testing::AllOf;
+
+using ::testing::HasSubstr;
+
+using ::testing::StartsWith;
+
+constexpr int kForEver = 1 << 30;
+
+/// What `action` writes to the log.
+template <typename Action>
+std::string log_of(Action action) {
+  ::testing::internal::CaptureStderr();
+  action();
+  return ::testing::internal::GetCapturedStderr();
+}
+
+TEST(StorageFaults, ThatPassCostAPublicationNothingButTimeAndAreTold) {
+  const ScratchFolder folder;
+  const auto path = folder / "a";
+  for (const char* call : {"pwrite", "fsync", "rename"}) {
+    for (const int error : {ENOSPC, EDQUOT, EIO, ESTALE, ETIMEDOUT}) {
+      publish_file(path, "old");
+      const FaultyCall faulty(call, error, 2);
+      const std::string log = log_of([&] { publish_file(path, "new"); });
+      EXPECT_EQ(read_file(path), "new") << call << " " << error;
+      EXPECT_EQ(folder.num_entries(), 1u);
+      const std::string name = *call == 'p' ? "write" : call;
+      EXPECT_THAT(log, AllOf(HasSubstr("cannot write " + path.string() + " now: " + name + ": " +
+                                       system_error_text(error) + "; trying again for 60 s\n"),
+                             HasSubstr(path.string() + ": it worked after 0 s\n")));
+    }
+  }
+}
+
+TEST(StorageFaults, AFailedFsyncOfTheFileOrItsFolderWritesTheFileAnew) {
+  const ScratchFolder folder;
+  for (const int spared : {0, 1}) {
+    const FaultyCall faulty("fsync", EIO, 1, spared);
+    publish_file(folder / "a", "text");
+    EXPECT_EQ(faulty.calls(), 3 + spared);
+  }
+}
+
+TEST(StorageFaults, ThatLastEndWithOneClearErrorAndTheOldFile) {
+  const ScratchFolder folder;
+  const ShortPatience patience(0.03);
+  const auto path = folder / "a";
+  publish_file(path, "old");
+  const FaultyCall faulty("fsync", ENOSPC, kForEver);
+  EXPECT_EQ(
+      user_error_of([&] { publish_file(path, "new"); }),
+      "cannot write " + path.string() + ": fsync: No space left on device (free some space and run again)");
+  EXPECT_GT(faulty.calls(), 1);
+  EXPECT_EQ(read_file(path), "old");
+  EXPECT_EQ(folder.num_entries(), 1u);
+}
+
+TEST(StorageFaults, ThatWillNotPassEndAtOnce) {
+  const ScratchFolder folder;
+  for (const int error : {EROFS, EACCES, ENOENT, EFBIG}) {
+    const FaultyCall faulty("pwrite", error, kForEver);
+    EXPECT_THAT(user_error_of([&] { publish_file(folder / "a", "new"); }),
+                HasSubstr(": write: " + system_error_text(error)));
+    EXPECT_EQ(faulty.calls(), 1);
+  }
+  EXPECT_EQ(folder.num_entries(), 0u);
+}
+
+TEST(StorageFaults, AWaitEndsWhenThePatienceIsCutShort) {
+  const ScratchFolder folder;
+  const ShortPatience patience(3600);
+  const FaultyCall faulty("pwrite", ENOSPC, kForEver);
+  std::string error;
+  std::thread writer([&] { error = user_error_of([&] { publish_file(folder / "a", "new"); }); });
+  while (faulty.calls() == 0) std::this_thread::yield();
+  set_patience(0);
+  writer.join();
+  EXPECT_THAT(error, HasSubstr("No space left on device"));
+}
+
+TEST(StorageFaults, ANewFileThatWasPublishedButIsNotDurableIsStillOurs) {
+  const ScratchFolder folder;
+  {
+    const FaultyCall faulty("fsync", EIO, 1, 1);  // of the folder, after the link
+    EXPECT_TRUE(publish_new_file(folder / "a", "ours"));
+  }
+  EXPECT_EQ(read_file(folder / "a"), "ours");
+  EXPECT_FALSE(publish_new_file(folder / "a", "theirs"));
+  EXPECT_EQ(read_file(folder / "a"), "ours");
+  EXPECT_EQ(folder.num_entries(), 1u);
+}
+
+TEST(StorageFaults, OfACheckpointThatLastLeaveTheOneBefore) {
+  const ScratchFolder folder;
+  const RunPaths paths{folder.path()};
+  std::filesystem::create_directories(paths.checkpoints());
+  write_checkpoint(paths, skyline::testing::sample_checkpoint(100), 0);
+  {
+    const FaultyCall faulty("fsync", EIO, 2);
+    write_checkpoint(paths, skyline::testing::sample_checkpoint(200), 1);
+  }
+  const ShortPatience patience(0.03);
+  const FaultyCall faulty("rename", EDQUOT, kForEver);
+  EXPECT_THAT(user_error_of([&] { write_checkpoint(paths, skyline::testing::sample_checkpoint(300), 2); }),
+              HasSubstr("17.0.h5: rename: Disk quota exceeded"));
+  EXPECT_EQ(find_checkpoint(paths, skyline::testing::sample_owner())->checkpoint.state.step, 200);
+}
+
+class JournalFaults : public ::testing::Test {
+ protected:
+  void append(std::size_t first, std::size_t last) {
+    writer->append({trials.begin() + static_cast<std::ptrdiff_t>(first),
+                    trials.begin() + static_cast<std::ptrdiff_t>(last)},
+                   space);
+  }
+  std::size_t readable() const { return read_journal(path, space).entries.size(); }
+
+  ScratchFolder folder;
+  std::filesystem::path path = folder / "journal.jsonl";
+  space::SearchSpace space = skyline::testing::sample_space();
+  std::vector<objective::CommittedTrial> trials = skyline::testing::sample_trials(space, 6);
+  std::unique_ptr<JournalWriter> writer = JournalWriter::create(path, skyline::testing::sample_header());
+};
+
+TEST_F(JournalFaults, ThatPassLeaveEveryLineOnce) {
+  std::size_t written = 0;
+  for (const char* call : {"pwrite", "fsync"}) {
+    for (const int error : {ENOSPC, EIO, ESTALE}) {
+      const FaultyCall faulty(call, error, 2);
+      append(written, written + 1);
+      EXPECT_EQ(faulty.calls(), 3);
+      EXPECT_EQ(readable(), ++written);
+    }
+  }
+  EXPECT_FALSE(read_journal(path, space).torn_tail);
+}
+
+TEST_F(JournalFaults, ThatLastCutTheJournalBackToItsLastGoodLine) {
+  append(0, 2);
+  const std::string before = read_file(path);
+  {
+    const ShortPatience patience(0.03);
+    const FaultyCall faulty("fsync", EIO, kForEver);
+    EXPECT_EQ(
+        user_error_of([&] { append(2, 4); }),
+        "cannot write " + path.string() +
+            ": fsync: Input/output error (the disk or its server has failed: see the system's log, then "
+            "run again)");
+  }
+  EXPECT_EQ(read_file(path), before);
+  append(2, 4);
+  EXPECT_EQ(readable(), 4u);
+}
+
+TEST_F(JournalFaults, AfterAStaleHandleAnotherFileOfTheNameIsNotWrittenTo) {
+  append(0, 1);
+  const std::string text = read_file(path);
+  std::filesystem::rename(path, folder / "moved");
+  publish_file(path, text + text);
+  const FaultyCall faulty("pwrite", ESTALE, 1);
+  EXPECT_EQ(user_error_of([&] { append(1, 2); }), path.string() + ": another file was put in its place");
+  EXPECT_EQ(read_file(path), text + text);
+}
+
+TEST_F(JournalFaults, AtItsBeginAreBorneToo) {
+  append(0, 1);
+  const JournalContents contents = read_journal(path, space);
+  writer.reset();
+  skyline::testing::overwrite(folder / "torn", read_file(path) + "{\"k\":1,");
+  std::filesystem::rename(folder / "torn", path);
+  const FaultyCall faulty("ftruncate", EIO, 2);
+  writer = JournalWriter::resume(path, contents);
+  append(1, 2);
+  EXPECT_EQ(readable(), 2u);
+}
+
+TEST(ClaimFaults, AMissedHeartbeatIsToldAndTriedAgainAndEndsTheJobWhenItLasts) {
+  const ScratchFolder folder;
+  const RunPaths paths{folder / "run"};
+  const auto claim = take_file_claim(paths, std::chrono::seconds(0));
+  const FaultyCall faulty("utimensat", ESTALE, kForEver);
+  EXPECT_THAT(log_of([&] { claim->renew(); }), HasSubstr("; trying again at the next heartbeat\n"));
+  const ShortPatience patience(0);
+  EXPECT_THAT(user_error_of([&] { claim->renew(); }),
+              StartsWith("cannot write " + paths.owner().string() + ": utimensat: "));
+}
+
+TEST(RemoveFileFaults, AreBorne) {
+  const ScratchFolder folder;
+  publish_file(folder / "a", "x");
+  const FaultyCall faulty("unlink", EIO, 2);
+  remove_file(folder / "a");
+  EXPECT_EQ(folder.num_entries(), 0u);
+}
+
+}  // namespace
+}  // namespace skyline::store
