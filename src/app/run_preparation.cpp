@@ -3,6 +3,7 @@
 #include "skyline/app/config_file.hpp"
 #include "skyline/core/error.hpp"
 #include "skyline/core/log.hpp"
+#include "skyline/store/patience.hpp"
 #include "skyline/store/publish.hpp"
 #include "skyline/store/recovery.hpp"
 
@@ -55,6 +56,7 @@ PreparedRun prepare_run(const SearchArguments& arguments) {
   for (const std::string& assignment : arguments.overrides) apply_override(root, assignment);
   const store::RunPaths paths{arguments.run};
   PreparedRun prepared{RunConfig::parse(root, true), nullptr, std::nullopt};
+  store::set_patience(prepared.config.storage_patience_s);
   check_not_started(paths, arguments);  // before the folder is touched
   prepared.claim = store::RunClaim::take(paths);
   check_not_started(paths, arguments);  // another job may have come and gone in between

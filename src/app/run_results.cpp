@@ -45,13 +45,16 @@ void print_results(const store::RunPaths& paths, const report::ReportInputs& inp
             << " failed), results in " << paths.root.string() << std::endl;
 }
 
-/// The weights of front members that a later job can no longer find, by name.
 void warn_of_missing_weights(const store::RunPaths& paths, const RunConfig& config,
                              const engine::RunResult& result) {
   if (config.engine.keep_weights == engine::KeepWeights::kNone || config.synthetic) return;
   for (std::size_t i = 0; i < result.committed.size(); ++i) {
     if (!result.on_front[i]) continue;
-    const auto file = paths.weights(space::to_text(result.committed[i].trial.architecture().id));
+    const objective::CommittedTrial& member = result.committed[i];
+    if (std::holds_alternative<objective::Failure>(member.outcome)) continue;  // of a full training
+    const std::string id = space::to_text(member.trial.architecture().id);
+    const bool is_final = member.trial.phase == objective::Phase::kFinal;
+    const auto file = is_final ? paths.final_weights(id) : paths.weights(id);
     if (!store::exists(file)) log::warning("missing weights of a front member: " + file.string());
   }
 }

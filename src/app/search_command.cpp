@@ -159,12 +159,12 @@ int search_on_ranks(comm::Environment& environment, const SearchArguments& argum
     try {
       const std::string name = store::RunPaths{arguments.run}.config().string();
       config = RunConfig::parse(load_yaml_text(resolved, name), environment.place().local_rank == 0);
+      store::set_patience(config.storage_patience_s);
     } catch (const UserError& error) {
       problem = rank_name(environment) + " " + error.what();
     }
   }
   if (!all_ready(environment, problem)) return kExitUserError;
-  store::set_patience(config.storage_patience_s);
   const auto evaluator = config.make_evaluator();
   store::StorageThread storage;
   engine::RunInputs inputs = make_inputs(environment, arguments, config, *evaluator, storage);

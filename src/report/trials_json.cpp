@@ -98,10 +98,20 @@ void add_status(Json& json, const objective::CommittedTrial& committed) {
   json["reason"] = failure == nullptr ? Json(nullptr) : Json(failure->reason);
 }
 
-Json final_json(const objective::CommittedTrial& committed, const std::vector<std::string>& metrics) {
+void add_weights(Json& json, const store::RunPaths& paths, const objective::CommittedTrial& committed) {
+  if (failure_of(committed) != nullptr) return;  // a file of this architecture can only be an earlier one
+  const std::string id = space::to_text(committed.trial.architecture().id);
+  const bool is_final = committed.trial.phase == objective::Phase::kFinal;
+  const std::filesystem::path file = is_final ? paths.final_weights(id) : paths.weights(id);
+  if (store::exists(file)) json["weights"] = file.lexically_relative(paths.root).string();
+}
+
+Json final_json(const store::RunPaths& paths, const objective::CommittedTrial& committed,
+                const std::vector<std::string>& metrics) {
   Json json{{"trial", committed.trial.number}, {"epochs", committed.trial.epochs}};
   add_status(json, committed);
   json.update(measured_json(committed, metrics));
+  add_weights(json, paths, committed);
   return json;
 }
 
@@ -128,12 +138,13 @@ Json trial_json(const store::RunPaths& paths, const ReportInputs& inputs, const 
   json["origin"] = objective::to_text(trial.proposal.origin);
   json["parents"] = trial.proposal.parents;
   json["on_front"] = static_cast<bool>(inputs.on_front[index]);
-  // A file of a failed trial's architecture can only be of another trial.
-  if (failure_of(committed) == nullptr && store::exists(paths.weights(id)))
-    json["weights"] = "weights/" + id + ".h5";
+  if (trial.inherits) {
+    json["inherits"] = {{"from", trial.inherits->from}, {"share", trial.inherits->share}};
+  }
+  add_weights(json, paths, committed);
   const auto full_training = finals.find(architecture.id);
   if (trial.phase == objective::Phase::kSearch && full_training != finals.end()) {
-    json["final"] = final_json(inputs.committed[full_training->second], inputs.metrics);
+    json["final"] = final_json(paths, inputs.committed[full_training->second], inputs.metrics);
   }
   return json;
 }

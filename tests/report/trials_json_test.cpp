@@ -77,13 +77,28 @@ TEST(ParetoJson, HoldsTheFrontBestFirstWithItsFullTraining) {
   EXPECT_EQ(front[1].at("final").at("reason"), "no room for \"conv2d_0\"");
 }
 
-TEST(ParetoJson, NamesTheWeightsFileIfItIsThere) {
+TEST(ParetoJson, NamesTheWeightsFilesThatAreThere) {
   const testing::SampleRun run;
   const testing::SampleFolder folder;
   folder.write(folder.paths().weights("9999999999999999"), "weights");
   const ordered_json front = pareto_of(run, folder).at("front");
   EXPECT_EQ(front[0].at("weights"), "weights/9999999999999999.h5");
+  EXPECT_FALSE(front[0].at("final").contains("weights"));
   EXPECT_FALSE(front[1].contains("weights"));
+  folder.write(folder.paths().final_weights("9999999999999999"), "weights");
+  const ordered_json later = pareto_of(run, folder).at("front");
+  EXPECT_EQ(later[0].at("weights"), "weights/9999999999999999.h5");
+  EXPECT_EQ(later[0].at("final").at("weights"), "weights/9999999999999999.final.h5");
+}
+
+TEST(ModelsJson, SaysWhatATrialInherited) {
+  testing::SampleRun run;
+  const testing::SampleFolder folder;
+  run.committed[2].trial.inherits =
+      std::make_shared<objective::Inheritance>(objective::Inheritance{1, {}, 0.75});
+  const ordered_json trials = models_of(run, folder).at("trials");
+  EXPECT_EQ(trials[2].at("inherits"), ordered_json::parse(R"({"from": 1, "share": 0.75})"));
+  EXPECT_FALSE(trials[1].contains("inherits"));
 }
 
 TEST(ModelsJson, HoldsEveryTrialInOrderFailedOnesToo) {
@@ -108,6 +123,7 @@ TEST(ModelsJson, NamesNoWeightsForAFailedTrialOfAnArchitectureThatHasSome) {
   const testing::SampleFolder folder;
   const ordered_json trials = models_of(run, folder).at("trials");
   folder.write(folder.paths().weights(trials[5].at("arch_id")), "weights of the search trial");
+  folder.write(folder.paths().final_weights(trials[5].at("arch_id")), "weights of an earlier full training");
   const ordered_json again = models_of(run, folder).at("trials");
   EXPECT_EQ(again[0].at("arch_id"), again[5].at("arch_id"));
   EXPECT_TRUE(again[0].contains("weights"));
