@@ -149,14 +149,18 @@ class Formats(unittest.TestCase):
         for _, _, offset, size, digest in arrays:
             self.assertEqual(hashlib.sha256(data[int(offset):int(offset) + int(size)]).hexdigest(), digest)
 
-    def test_examples_of_the_documentation_run(self):
+    def put_files_where_the_documentation_has_them(self):
         places = {"dataset.h5": "data/mnist.h5", "journal.jsonl": "runs/mnist/journal.jsonl",
-                  "run.h5": "runs/mnist/run.h5", "weights.h5": "runs/mnist/weights/a049d69e7615fe30.h5"}
+                  "run.h5": "runs/mnist/run.h5", "weights.h5": "runs/mnist/weights/a049d69e7615fe30.h5",
+                  "checkpoints/17.0.h5": "runs/mnist/checkpoints/17.0.h5"}
         for name, place in places.items():
             (self.folder / place).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(self.folder / name, self.folder / place)
+
+    def test_examples_of_the_documentation_run(self):
+        self.put_files_where_the_documentation_has_them()
         examples = re.findall(r"```python\n(.*?)```", DOCUMENTATION.read_text(encoding="utf-8"), re.DOTALL)
-        self.assertEqual(len(examples), 4)
+        self.assertEqual(len(examples), 5)
         before = os.getcwd()
         os.chdir(self.folder)
         try:
@@ -170,6 +174,30 @@ class Formats(unittest.TestCase):
         self.assertEqual(results["kernel"].shape, (1, 2, 1, 1))
         self.assertEqual(len(results["state"]), 5)
         self.assertEqual(results["entry"]["k"], 11)
+        self.assertEqual(results["step"], 1200)
+        self.assertEqual(list(results["arrays"]), ["parameters", "momentum", "buffers"])
+        self.assertEqual(list(results["numbers"])[:2], ["loss_sum", "best"])
+
+    def test_h5dump_and_openssl_examples_of_the_documentation_run(self):
+        self.put_files_where_the_documentation_has_them()
+        commands = re.findall(r"^\$ ((?:h5dump|tail|openssl) .*)$", DOCUMENTATION.read_text(encoding="utf-8"), re.MULTILINE)
+        self.assertEqual([command.split()[0] for command in commands],
+                         ["tail", "openssl", "h5dump", "h5dump", "h5dump", "h5dump"])
+        for command in commands:
+            done = subprocess.run(command, shell=True, cwd=self.folder, capture_output=True, text=True)
+            self.assertEqual((done.returncode, done.stderr), (0, ""), command)
+
+    def test_checkpoints(self):
+        file = h5py.File(self.folder / "checkpoints/17.0.h5")
+        self.assertEqual(file.attrs["format"], "skyline-checkpoint")
+        self.assertEqual((file.attrs["trial"], file.attrs["sequence"], file.attrs["finished"]), (17, 0, 0))
+        self.assertEqual((file["arrays/parameters"].dtype, file["arrays/parameters"].shape), (numpy.float32, (6,)))
+        self.assertEqual(file["numbers"].dtype, numpy.float64)
+        finished = h5py.File(self.folder / "checkpoints/17.1.h5")
+        self.assertEqual((finished.attrs["finished"], finished.attrs["status"]), (1, "ok"))
+        self.assertEqual(finished["metrics"][0], 1 / 3)
+        self.assertEqual(finished.attrs["train_s"], 12.5)
+        self.assertNotIn("arrays", finished)
 
 
 if __name__ == "__main__":

@@ -2,11 +2,13 @@
 #include "skyline/core/random.hpp"
 #include "skyline/store/publish.hpp"
 
+#include "sample_checkpoint.hpp"
 #include "sample_dataset.hpp"
 #include "sample_run.hpp"
 #include "sample_weights.hpp"
 #include "scratch_folder.hpp"
 
+#include <algorithm>
 #include <optional>
 
 #include <gmock/gmock.h>
@@ -17,11 +19,16 @@ namespace {
 using skyline::testing::overwrite;
 using skyline::testing::ScratchFolder;
 
-constexpr int kMutations = 2000;
+constexpr int kMutations = 2000;  // of a file; 10,000 and more in all
 
-/// Flips one to four bits, cuts the end off, or both.
+/// Flips one to four bits, cuts the end off, both, or puts some bytes in.
 std::string mutate(std::string bytes, RandomStream& random) {
-  const std::uint64_t kind = random.below(4);
+  const std::uint64_t kind = random.below(5);
+  if (kind == 4) {
+    const auto place = static_cast<std::size_t>(random.below(bytes.size() + 1));
+    return bytes.insert(place, static_cast<std::size_t>(1 + random.below(64)),
+                        static_cast<char>(random.below(256)));
+  }
   if (kind != 0) {
     for (std::uint64_t flips = 1 + random.below(4); flips > 0; --flips) {
       char& byte = bytes[static_cast<std::size_t>(random.below(bytes.size()))];
@@ -88,6 +95,39 @@ TEST(Mutations, OfADataSetThatIsNotVerifiedNeverCrash) {
     return Dataset::open(path, false)->shape() == skyline::testing::sample_contents().shape;
   });
   EXPECT_GT(refused, kMutations / 2);
+}
+
+TEST(Mutations, OfACheckpointArePassedOverWithOneLineOrHarmless) {
+  const ScratchFolder folder;
+  const RunPaths paths{folder.path()};
+  std::filesystem::create_directories(paths.checkpoints());
+  for (const TrialCheckpoint& checkpoint :
+       {skyline::testing::sample_checkpoint(), skyline::testing::sample_finished()}) {
+    write_checkpoint(paths, checkpoint, 0);
+    const int refused = refusals(paths.checkpoints() / "17.0.h5", 5, [&] {
+      ::testing::internal::CaptureStderr();
+      const auto found = find_checkpoint(paths, checkpoint.owner);
+      const std::string log = ::testing::internal::GetCapturedStderr();
+      if (found) return log.empty() && skyline::testing::same_checkpoint(found->checkpoint, checkpoint);
+      EXPECT_EQ(std::count(log.begin(), log.end(), '\n'), 1);
+      throw UserError(log.substr(0, log.find('\n')));
+    });
+    EXPECT_GT(refused, kMutations / 2);
+  }
+}
+
+TEST(Mutations, OfAClaimNeverCrashItsReader) {
+  const ScratchFolder folder;
+  const RunPaths paths{folder.path()};
+  const auto claim = RunClaim::take(paths);
+  const std::string text = read_file(paths.owner());
+  RandomStream random(6);
+  for (int i = 0; i < kMutations; ++i) {
+    overwrite(paths.owner(), mutate(text, random));
+    const std::optional<RunOwner> owner = read_owner(paths);
+    ASSERT_TRUE(owner.has_value());
+  }
+  overwrite(paths.owner(), text);
 }
 
 TEST(Mutations, OfWeightsAreRefusedOrHarmless) {

@@ -1,9 +1,11 @@
-// Writes one file of every format into a folder, for formats_test.py: the sample run, data set and weights of
-// the other tests, and the run once more over a space whose parameters have names of the table's own columns.
+// Writes one file of every format into a folder, for formats_test.py: the sample run, data set, weights and
+// checkpoints of the other tests, and the run once more over a space whose parameters have names of the
+// table's own columns.
 
 #include "skyline/store/run_folder.hpp"
 #include "skyline/store/run_tables.hpp"
 
+#include "sample_checkpoint.hpp"
 #include "sample_dataset.hpp"
 #include "sample_run.hpp"
 #include "sample_weights.hpp"
@@ -46,6 +48,9 @@ void write_all(const std::filesystem::path& folder) {
   write_run(folder / "taken_names.h5", space_of_taken_names());
   write_dataset(folder / "dataset.h5", skyline::testing::sample_contents());
   write_weights(folder / "weights.h5", skyline::testing::sample_weights());
+  std::filesystem::create_directories(paths.checkpoints());
+  write_checkpoint(paths, skyline::testing::sample_checkpoint(), 0);
+  write_checkpoint(paths, skyline::testing::sample_finished(), 1);
 }
 
 }  // namespace
