@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <numeric>
 #include <set>
@@ -149,6 +150,21 @@ TEST(Augmentation, DependsOnTrialSeedEpochAndPlaceAlone) {
   EXPECT_EQ(drawn(1, 0, 5, 3), std::vector<Image>(epoch.begin() + 5, epoch.end()));
   EXPECT_NE(drawn(1, 1, 0, 8), epoch);
   EXPECT_NE(drawn(2, 0, 0, 8), epoch);
+}
+
+TEST(Augmentation, CutsTheSameSquareOutWhetherItFlipsOrNot) {
+  const auto blank = [](bool flip) {
+    Augmentation augmentation({0, flip, 3}, kShape, 1);
+    augmentation.begin_batch(0, 0);
+    std::vector<std::vector<bool>> places;
+    for (int i = 0; i < 50; ++i) {
+      const Image image = changed(augmentation);
+      std::ranges::transform(image, std::back_inserter(places.emplace_back()),
+                             [](int pixel) { return pixel == 0; });
+    }
+    return places;
+  };
+  EXPECT_EQ(blank(true), blank(false));
 }
 
 TEST(Augmentation, PadsWithTheNetworksInputForPixelZero) {

@@ -193,6 +193,18 @@ TEST(Resume, IsExactInAFullTrainingStoppedWhileItIsTested) {
   expect_same(expected, resume(*evaluator, trial, state));
 }
 
+TEST(Resume, IsExactInATrialThatEndsWithAnEpoch) {
+  const auto evaluator = make_evaluator(with(adam()));
+  const Trial trial = make_trial(every_layer(), 2, 5);
+  RecordingContext undisturbed;
+  const Result expected = finish(*evaluator, trial, undisturbed);
+  RecordingContext resumed;
+  resumed.start_from = stop_at(*evaluator, trial, 2 * kEpochSteps + 1);
+  EXPECT_EQ(resumed.start_from->step, 2 * kEpochSteps);
+  expect_same(expected, finish(*evaluator, trial, resumed));
+  EXPECT_EQ(resumed.polls(), 2);  // the batches of validation samples alone
+}
+
 TEST(Resume, IsExactAfterManyStops) {
   const auto evaluator = make_evaluator(with(adam()));
   const Trial trial = every_layer_trial();
