@@ -102,8 +102,9 @@ void print_stop(const engine::RunResult& result, std::size_t expected, const std
             << ": run again with --resume" << std::endl;
 }
 
-int search_as_coordinator(engine::RunInputs inputs, PreparedRun prepared, const RunConfig& config, bool quiet,
-                          JobStop& stop) {
+/// Returns whether the run stopped early.
+bool search_as_coordinator(engine::RunInputs inputs, PreparedRun prepared, const RunConfig& config,
+                           bool quiet, JobStop& stop) {
   inputs.replay = std::move(prepared.replay);
   const bool terminal = !quiet && isatty(STDERR_FILENO) == 1;
   const std::vector<std::string> metrics = inputs.header.metrics;
@@ -117,7 +118,7 @@ int search_as_coordinator(engine::RunInputs inputs, PreparedRun prepared, const 
   if (result.stopped) {
     observer.ended(report::RunEnd::kStopped);
     print_stop(result, observer.expected(), stop.cause(), config.engine.checkpoints.has_value());
-    return kExitStopped;
+    return true;
   }
   const report::ReportInputs outputs{config.space, config.objectives, metrics, result.committed,
                                      result.on_front};
@@ -125,7 +126,7 @@ int search_as_coordinator(engine::RunInputs inputs, PreparedRun prepared, const 
   observer.ended(report::RunEnd::kFinished);  // for `skyline status`: the results are on disk
   warn_of_missing_weights(inputs.paths, config, result);
   print_results(inputs.paths, outputs, result);
-  return kExitDone;
+  return false;
 }
 
 /// Rank 0's preparation and its resolved configuration on every rank; an empty text: rank 0 found the input
@@ -145,6 +146,11 @@ std::string share_configuration(comm::Environment& environment, const SearchArgu
     log::start({.file = "", .prefix = rank_name(environment)});
   }
   return comm::broadcast_text(environment.world(), std::move(resolved), kCoordinator);
+}
+
+/// Collective: rank 0's exit code, which knows whether a stop came too late to matter.
+int shared_exit_code(comm::Environment& environment, int code = kExitDone) {
+  return std::stoi(comm::broadcast_text(environment.world(), std::to_string(code), kCoordinator));
 }
 
 int search_on_ranks(comm::Environment& environment, const SearchArguments& arguments, JobStop& stop) {
@@ -170,10 +176,13 @@ int search_on_ranks(comm::Environment& environment, const SearchArguments& argum
   engine::RunInputs inputs = make_inputs(environment, arguments, config, *evaluator, storage);
   inputs.stop_requested = [&stop] { return stop.requested(); };
   if (prepared) {
-    return search_as_coordinator(std::move(inputs), std::move(*prepared), config, arguments.quiet, stop);
+    const bool stopped =
+        search_as_coordinator(std::move(inputs), std::move(*prepared), config, arguments.quiet, stop);
+    return shared_exit_code(environment, stopped ? kExitStopped : kExitDone);
   }
   SilentObserver silent;
-  return engine::run(inputs, silent).stopped ? kExitStopped : kExitDone;
+  engine::run(inputs, silent);
+  return shared_exit_code(environment);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import unittest
+import zlib
 
 from skyline_runs import SOURCE, RunsCase
 
@@ -76,6 +77,16 @@ class Resume(RunsCase):
         done = self.skyline("search", *CONFIG, "--run", "damaged", "--resume", ranks=2, expect=2)
         self.assertRegex(done.stderr, r"journal\.jsonl.*line 5")
         self.assertEqual(journal.read_bytes(), b"".join(lines), "a refused journal is left alone")
+
+    def test_a_journal_of_a_newer_format_is_refused_as_such(self):
+        journal = self.copy_of_whole("newer")
+        header, rest = journal.read_text().split("\n", 1)
+        body = re.sub(r'"version":\d+', '"version":99', header.rpartition(',"crc":"')[0])
+        changed = f'{body},"crc":"{zlib.crc32(body.encode()):08x}"}}\n{rest}'
+        journal.write_text(changed)
+        done = self.skyline("search", *CONFIG, "--run", "newer", "--resume", ranks=2, expect=2)
+        self.assertRegex(done.stderr, r"newer/journal\.jsonl.*version 99")
+        self.assertEqual(journal.read_text(), changed, "a refused journal is left alone")
 
     def test_another_configuration_is_refused_by_the_key_that_differs(self):
         self.copy_of_whole("other")

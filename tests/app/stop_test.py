@@ -8,7 +8,7 @@ import subprocess
 import time
 import unittest
 
-from skyline_runs import SOURCE, TIMEOUT_S, RunsCase
+from skyline_runs import PROGRAM, SOURCE, TIMEOUT_S, RunsCase, mpirun
 
 # Trials of a second and more, so that a stop finds some half done.
 CONFIG = [SOURCE / "configs/synthetic.yaml", "--set", "synthetic.seconds_per_gflop=4", "--set", "search.iterations=2",
@@ -120,6 +120,13 @@ class Stop(RunsCase):
         self.assertRegex(done.stderr, r"this job stops early on \S+ \S+ \S+, at run.time_limit")
         self.check_stopped("limit")
         self.check_goes_on("limit", 1)
+
+    def test_every_rank_has_the_exit_code(self):
+        script = 'PROGRAM "$@"; echo $? > code.$OMPI_COMM_WORLD_RANK'.replace("PROGRAM", str(PROGRAM))
+        subprocess.run([*mpirun(3), "sh", "-c", script, "sh", "search", *map(str, CONFIG), "--run", "codes", "--set",
+                        "run.time_limit=1 s"], cwd=self.folder, capture_output=True, timeout=TIMEOUT_S, check=True)
+        for rank in range(3):
+            self.assertEqual((self.folder / f"code.{rank}").read_text(), f"{STOPPED}\n")
 
     def test_a_limit_that_has_passed_at_the_start_loses_nothing(self):
         done = self.skyline("search", *CONFIG, "--run", "no_time", "--set", "run.time_limit=1.0e-6", ranks=2, expect=STOPPED)
