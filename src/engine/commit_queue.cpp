@@ -12,14 +12,22 @@ CommitQueue::CommitQueue(std::optional<std::size_t> window) : window_(window) {
 }
 
 std::size_t CommitQueue::room() const {
-  if (window_) return *window_ - entries_.size();
-  return entries_.empty() ? std::numeric_limits<std::size_t>::max() : 0;
+  const std::size_t asked = entries_.size() - recorded_;
+  if (window_) return *window_ - asked;
+  return asked == 0 ? std::numeric_limits<std::size_t>::max() : 0;
 }
 
 void CommitQueue::asked(objective::Trial trial) {
   require(trial.number == next_number(), "trials are not numbered in the order of asking");
   require(!window_ || room() > 0, "more trials were asked than the window allows");
-  entries_.push_back({std::move(trial), std::nullopt});
+  entries_.push_back({std::move(trial), std::nullopt, false});
+}
+
+void CommitQueue::recorded(objective::CommittedTrial recorded) {
+  require(recorded.trial.number == next_number(), "a recorded trial is out of its order");
+  Arrival arrival{recorded.trial.number, std::move(recorded.outcome), recorded.timing, true};
+  entries_.push_back({std::move(recorded.trial), std::move(arrival), true});
+  ++recorded_;
 }
 
 void CommitQueue::arrived(Arrival arrival) {
@@ -34,6 +42,7 @@ std::optional<objective::CommittedTrial> CommitQueue::next() {
   if (entries_.empty() || !entries_.front().arrival) return std::nullopt;
   Entry entry = std::move(entries_.front());
   entries_.pop_front();
+  if (entry.recorded) --recorded_;
   ++committed_;
   return objective::CommittedTrial{std::move(entry.trial), std::move(entry.arrival->outcome),
                                    entry.arrival->timing};

@@ -23,6 +23,9 @@ class CommitQueue {
   objective::TrialNumber next_number() const { return committed_ + entries_.size(); }
   /// @pre trial.number == next_number() and room() > 0
   void asked(objective::Trial trial);
+  /// A trial that is not asked for, with its result: it takes its number and no room in the window.
+  /// @pre recorded.trial.number == next_number()
+  void recorded(objective::CommittedTrial recorded);
   /// @throws InternalError for a trial that is not in flight or has its result already
   void arrived(Arrival arrival);
   /// The next in commit order, if it is here.
@@ -39,10 +42,12 @@ class CommitQueue {
   struct Entry {
     objective::Trial trial;
     std::optional<Arrival> arrival;
+    bool recorded = false;  // and takes no room
   };
   std::optional<std::size_t> window_;
   objective::TrialNumber committed_ = 0;  // the number of entries_.front()
   std::deque<Entry> entries_;
+  std::size_t recorded_ = 0;  // of them
 };
 
 }  // namespace skyline::engine

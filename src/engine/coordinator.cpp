@@ -4,7 +4,7 @@
 #include "skyline/core/error.hpp"
 
 #include "engine/front_training.hpp"
-#include "engine/weights_keeper.hpp"
+#include "engine/inheritance.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -29,6 +29,7 @@ Coordinator::Coordinator(const RunInputs& inputs, RunObserver& observer, Dispatc
       replay_(inputs),
       journal_(inputs, inputs.storage),
       commits_(inputs.options.window),
+      weights_(inputs),
       front_(inputs.objectives.objectives().size()) {}
 
 RunResult Coordinator::run() {
@@ -38,7 +39,7 @@ RunResult Coordinator::run() {
   bool done = drive(*searcher, {objective::Phase::kSearch, inputs_.options.epochs});
   if (done && inputs_.options.final_epochs) done = train_front(*inputs_.options.final_epochs);
   if (done) {
-    replay_.check_ended(commits_.next_number());
+    end_replay();
   } else {
     checkpoints_.keep_results(commits_.waiting());
   }
@@ -62,7 +63,8 @@ bool Coordinator::drive(search::Searcher& searcher, const Stage& stage) {
     require(stopping_ || !commits_.empty(), "the searcher waits for results although no trial is under way");
     bool worked = collect();
     while (auto next = commits_.next()) {
-      searcher.tell(commit(std::move(*next)));
+      const objective::CommittedTrial& committed = commit(std::move(*next));
+      if (committed.trial.phase == stage.phase) searcher.tell(committed);
       ask(searcher, stage);
       worked = true;
       look_after_run();  // a long replay commits thousands in this loop
@@ -85,9 +87,13 @@ void Coordinator::ask(search::Searcher& searcher, const Stage& stage) {
   require(proposals.size() <= room, "the searcher proposed more than it was asked for");
   std::vector<objective::Trial> fresh;
   for (objective::Proposal& proposal : proposals) {
-    objective::Trial trial{commits_.next_number(), stage.phase, std::move(proposal), stage.epochs, 0};
-    trial.seed = trial_seed(inputs_.options.seed, trial.architecture().id, trial.epochs);
+    objective::Trial trial = make_trial(std::move(proposal), stage);
+    while (replay_.holds_other_final(trial)) {
+      commits_.recorded(replay_.entry(trial.number));
+      trial.number = commits_.next_number();
+    }
     commits_.asked(trial);
+    weights_.asked(trial);
     if (replay_.covers(trial.number)) {
       commits_.arrived(replay_.result_of(trial));
     } else {
@@ -95,6 +101,21 @@ void Coordinator::ask(search::Searcher& searcher, const Stage& stage) {
     }
   }
   dispatcher_.submit(fresh);
+}
+
+objective::Trial Coordinator::make_trial(objective::Proposal proposal, const Stage& stage) {
+  objective::Trial trial{commits_.next_number(), stage.phase, std::move(proposal), stage.epochs, 0};
+  trial.seed = trial_seed(inputs_.options.seed, trial.architecture().id, trial.epochs);
+  const bool grown = trial.proposal.origin == objective::Origin::kMutation ||
+                     trial.proposal.origin == objective::Origin::kCrossover;
+  if (inputs_.options.inherit && grown) {
+    const bool all_stay = inputs_.options.keep_weights == KeepWeights::kAll;
+    trial.inherits = choose_inheritance(trial.proposal, committed_, [&](objective::TrialNumber number) {
+      return all_stay ? std::holds_alternative<objective::Measurements>(committed_[number].outcome)
+                      : front_.contains(number);
+    });
+  }
+  return trial;
 }
 
 bool Coordinator::collect() {
@@ -116,6 +137,7 @@ const objective::CommittedTrial& Coordinator::commit(objective::CommittedTrial n
   }
   const bool is_final = committed.trial.phase == objective::Phase::kFinal;
   const bool on_front = is_final || update_front(committed);
+  weights_.committed(committed.trial);
   if (!replayed) observer_.committed(committed, on_front, commits_.in_flight());
   return committed;
 }
@@ -128,9 +150,7 @@ bool Coordinator::update_front(const objective::CommittedTrial& committed) {
   const bool on_front = values && front_.insert(key, *values, &dropped);
   if (inputs_.options.keep_weights == KeepWeights::kFront) {
     if (!on_front) dropped.push_back(key);
-    for (const std::size_t number : dropped) {
-      remove_weights(inputs_, storage_, committed_[number].trial.architecture().id);
-    }
+    for (const std::size_t number : dropped) weights_.drop(committed_[number].trial);
   }
   return on_front;
 }
@@ -154,10 +174,32 @@ void Coordinator::obey_stop() {
 
 bool Coordinator::train_front(double epochs) {
   std::vector<objective::Trial> members;
-  for (const std::size_t number : front_.keys()) members.push_back(committed_[number].trial);
+  for (const std::size_t number : front_.keys()) {
+    const objective::Trial& member = committed_[number].trial;
+    if (!is_trained(member, epochs)) members.push_back(member);
+  }
   FrontTraining training(members);
   observer_.phase_changed(objective::Phase::kFinal, members.size());
   return drive(training, {objective::Phase::kFinal, epochs});
+}
+
+/// By a job before the run was extended.
+bool Coordinator::is_trained(const objective::Trial& member, double epochs) const {
+  return std::ranges::any_of(committed_, [&](const objective::CommittedTrial& committed) {
+    const objective::Trial& trial = committed.trial;
+    return trial.phase == objective::Phase::kFinal && trial.architecture().id == member.architecture().id &&
+           trial.epochs == epochs;
+  });
+}
+
+/// Full trainings that nobody asks for any more, e.g. for lack of a `final` section, stay in the journal.
+void Coordinator::end_replay() {
+  for (auto number = commits_.next_number();
+       replay_.covers(number) && replay_.entry(number).trial.phase == objective::Phase::kFinal; ++number) {
+    commits_.recorded(replay_.entry(number));
+    commit(std::move(*commits_.next()));
+  }
+  replay_.check_ended(commits_.next_number());
 }
 
 std::vector<bool> Coordinator::on_front() const {

@@ -11,6 +11,7 @@
 #include "engine/journal_sink.hpp"
 #include "engine/replay.hpp"
 #include "engine/stop_channel.hpp"
+#include "engine/weights_keeper.hpp"
 
 #include <chrono>
 #include <vector>
@@ -39,12 +40,15 @@ class Coordinator {
   /// Returns whether the searcher came to its end; if not, the run stops.
   bool drive(search::Searcher& searcher, const Stage& stage);
   void ask(search::Searcher& searcher, const Stage& stage);
+  objective::Trial make_trial(objective::Proposal proposal, const Stage& stage);
   void obey_stop();
   bool collect();
   const objective::CommittedTrial& commit(objective::CommittedTrial committed);
   bool update_front(const objective::CommittedTrial& committed);
   void look_after_run();
   bool train_front(double epochs);
+  bool is_trained(const objective::Trial& member, double epochs) const;
+  void end_replay();
   std::vector<bool> on_front() const;
 
   const RunInputs& inputs_;
@@ -57,6 +61,7 @@ class Coordinator {
   Replay replay_;
   JournalSink journal_;
   CommitQueue commits_;
+  WeightsRemoval weights_;
   search::ParetoArchive front_;  // keys: numbers of search trials
   std::vector<objective::CommittedTrial> committed_;
   bool stopping_ = false;

@@ -20,7 +20,8 @@ std::string fingerprint(const RunInputs& inputs) {
   }
   for (const std::string& metric : inputs.evaluator.metrics()) text += metric + '\n';
   text += to_hex(inputs.options.seed) + ' ' + std::to_string(static_cast<int>(inputs.options.keep_weights)) +
-          ' ' + std::to_string(inputs.options.threads_per_slot);
+          ' ' + std::to_string(inputs.options.threads_per_slot) + ' ' +
+          std::to_string(static_cast<int>(inputs.options.inherit)) + ' ' + inputs.header.config_hash;
   return to_hex(stable_hash64(text));
 }
 

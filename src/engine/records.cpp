@@ -28,6 +28,10 @@ struct TrialHead {
   objective::Phase phase = objective::Phase::kSearch;
   objective::Origin origin = objective::Origin::kInitial;
   std::uint8_t parent_count = 0;
+  std::uint8_t inherits = 0;
+  objective::TrialNumber inherits_from = 0;
+  std::uint64_t inherits_arch_id = 0;
+  double inherits_share = 0;
 };
 
 /// The part of a result record that does not depend on the number of metrics.
@@ -70,15 +74,18 @@ std::string fit_reason(std::string_view text) {
 
 TrialRecord::TrialRecord(const space::SearchSpace& space) : space_(&space) {}
 
+std::size_t TrialRecord::genotype_bytes() const {
+  return space_->parameters().size() * sizeof(std::uint32_t);
+}
+
+/// The head, the genotype of the trial, and that of the trial it inherits from.
 std::size_t TrialRecord::bytes() const {
-  return sizeof(TrialHead) + space_->parameters().size() * sizeof(std::uint32_t);
+  return sizeof(TrialHead) + 2 * genotype_bytes();
 }
 
 void TrialRecord::write(const objective::Trial& trial, std::span<std::byte> record) const {
   const objective::Proposal& proposal = trial.proposal;
-  const std::vector<std::uint32_t>& choices = trial.architecture().genotype.choices;
   require(record.size() == bytes(), "a trial record of the wrong size");
-  require(choices.size() == space_->parameters().size(), "a genotype of another space");
   require(proposal.parents.size() <= kMostParents, "a trial with more than two parents");
   TrialHead head{.number = trial.number,
                  .epochs = trial.epochs,
@@ -90,8 +97,35 @@ void TrialRecord::write(const objective::Trial& trial, std::span<std::byte> reco
                  .origin = proposal.origin,
                  .parent_count = static_cast<std::uint8_t>(proposal.parents.size())};
   std::ranges::copy(proposal.parents, head.parents.begin());
+  write_genotype(trial.architecture(), record.subspan(sizeof head));
+  if (trial.inherits) {
+    head.inherits = 1;
+    head.inherits_from = trial.inherits->from;
+    head.inherits_arch_id = static_cast<std::uint64_t>(trial.inherits->architecture->id);
+    head.inherits_share = trial.inherits->share;
+    write_genotype(*trial.inherits->architecture, record.subspan(sizeof head + genotype_bytes()));
+  }
   put(head, record);
-  std::ranges::copy(std::as_bytes(std::span(choices)), record.subspan(sizeof head).begin());
+}
+
+void TrialRecord::write_genotype(const space::Architecture& architecture, std::span<std::byte> place) const {
+  const std::vector<std::uint32_t>& choices = architecture.genotype.choices;
+  require(choices.size() == space_->parameters().size(), "a genotype of another space");
+  std::ranges::copy(std::as_bytes(std::span(choices)), place.begin());
+}
+
+std::shared_ptr<const space::Architecture> TrialRecord::build(std::span<const std::byte> place,
+                                                              std::uint64_t arch_id,
+                                                              objective::TrialNumber number) const {
+  space::Genotype genotype;
+  genotype.choices.resize(space_->parameters().size());
+  std::memcpy(genotype.choices.data(), place.data(), genotype_bytes());
+  auto architecture = std::make_shared<const space::Architecture>(space_->build(genotype));
+  if (static_cast<std::uint64_t>(architecture->id) != arch_id) {
+    throw InternalError("trial " + std::to_string(number) + ": this rank builds " +
+                        to_text(architecture->id) + ", rank 0 sent " + to_text(space::ArchId{arch_id}));
+  }
+  return architecture;
 }
 
 std::optional<objective::Trial> TrialRecord::read(std::span<const std::byte> record) const {
@@ -100,24 +134,21 @@ std::optional<objective::Trial> TrialRecord::read(std::span<const std::byte> rec
   if (head.kind == RecordKind::kEmpty) return std::nullopt;
   require(head.kind == RecordKind::kTrial && head.parent_count <= kMostParents, "a damaged trial record");
 
-  space::Genotype genotype;
-  genotype.choices.resize(space_->parameters().size());
-  std::memcpy(genotype.choices.data(), record.data() + sizeof head,
-              genotype.choices.size() * sizeof(std::uint32_t));
-  auto architecture = std::make_shared<const space::Architecture>(space_->build(genotype));
-  if (static_cast<std::uint64_t>(architecture->id) != head.arch_id) {
-    throw InternalError("trial " + std::to_string(head.number) + ": this rank builds " +
-                        to_text(architecture->id) + ", rank 0 sent " + to_text(space::ArchId{head.arch_id}));
-  }
   objective::Trial trial;
   trial.number = head.number;
   trial.phase = head.phase;
   trial.epochs = head.epochs;
   trial.seed = head.seed;
-  trial.proposal = {std::move(architecture),
+  trial.proposal = {build(record.subspan(sizeof head), head.arch_id, head.number),
                     head.origin,
                     {head.parents.begin(), head.parents.begin() + head.parent_count},
                     head.iteration};
+  if (head.inherits != 0) {
+    objective::Inheritance inherits{head.inherits_from, nullptr, head.inherits_share};
+    inherits.architecture =
+        build(record.subspan(sizeof head + genotype_bytes()), head.inherits_arch_id, head.inherits_from);
+    trial.inherits = std::make_shared<const objective::Inheritance>(std::move(inherits));
+  }
   return trial;
 }
 

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -34,11 +35,16 @@ class TrialRecord {
   explicit TrialRecord(const space::SearchSpace& space);
   std::size_t bytes() const;
   void write(const objective::Trial& trial, std::span<std::byte> record) const;
-  /// Rebuilds the architecture; nothing for an empty record.
+  /// Rebuilds the architectures; nothing for an empty record.
   /// @throws InternalError if this rank builds another architecture than the one that was sent
   std::optional<objective::Trial> read(std::span<const std::byte> record) const;
 
  private:
+  std::size_t genotype_bytes() const;
+  void write_genotype(const space::Architecture& architecture, std::span<std::byte> place) const;
+  std::shared_ptr<const space::Architecture> build(std::span<const std::byte> place, std::uint64_t arch_id,
+                                                   objective::TrialNumber number) const;
+
   const space::SearchSpace* space_;
 };
 

@@ -24,8 +24,20 @@ std::string trial_text(const objective::Trial& trial) {
 }
 
 std::string full_text(const objective::Trial& trial) {
-  return trial_text(trial) + " (" + std::string(to_text(trial.phase)) + ", epochs " +
-         space::to_text(space::Value{trial.epochs}) + ", seed " + to_hex(trial.seed) + ")";
+  std::string text = trial_text(trial) + " (" + std::string(to_text(trial.phase)) + ", epochs " +
+                     space::to_text(space::Value{trial.epochs}) + ", seed " + to_hex(trial.seed);
+  if (trial.inherits) text += ", from the weights of trial " + std::to_string(trial.inherits->from);
+  return text + ")";
+}
+
+bool same_inheritance(const objective::Trial& left, const objective::Trial& right) {
+  if (!left.inherits || !right.inherits) return !left.inherits && !right.inherits;
+  return left.inherits->from == right.inherits->from && left.inherits->share == right.inherits->share;
+}
+
+bool same_training(const objective::Trial& left, const objective::Trial& right) {
+  return left.architecture().id == right.architecture().id && left.phase == right.phase &&
+         left.epochs == right.epochs && left.seed == right.seed && same_inheritance(left, right);
 }
 
 std::string joined(const std::vector<std::string>& names) {
@@ -49,14 +61,17 @@ Replay::Replay(const RunInputs& inputs) {
 Arrival Replay::result_of(const objective::Trial& asked) const {
   const objective::CommittedTrial& entry = entries_.at(asked.number);
   const objective::Trial& found = entry.trial;
-  const bool same_architecture = found.architecture().id == asked.architecture().id;
-  if (!same_architecture || found.phase != asked.phase || found.epochs != asked.epochs ||
-      found.seed != asked.seed) {
-    const auto text = same_architecture ? full_text : trial_text;
+  if (!same_training(found, asked)) {
+    const auto text = found.architecture().id == asked.architecture().id ? full_text : trial_text;
     refuse(line_of(asked.number) + ": trial " + std::to_string(asked.number) + " is " + text(found),
            "asks for " + text(asked));
   }
   return {asked.number, entry.outcome, entry.timing, true};
+}
+
+bool Replay::holds_other_final(const objective::Trial& asked) const {
+  return covers(asked.number) && entry(asked.number).trial.phase == objective::Phase::kFinal &&
+         !same_training(entry(asked.number).trial, asked);
 }
 
 void Replay::check_ended(objective::TrialNumber next_number) const {

@@ -21,6 +21,11 @@ class Replay {
   /// The recorded result of a trial that is asked for again. @pre covers(asked.number)
   /// @throws UserError if the journal holds another trial under this number
   Arrival result_of(const objective::Trial& asked) const;
+  /// Whether the journal holds, under the number of `asked`, a full training that is not asked for: one that
+  /// an earlier job made after the search, before the run was extended. It stays where it is.
+  bool holds_other_final(const objective::Trial& asked) const;
+  /// @pre covers(number)
+  const objective::CommittedTrial& entry(objective::TrialNumber number) const { return entries_.at(number); }
   /// @throws UserError if the journal goes on after the run's end
   void check_ended(objective::TrialNumber next_number) const;
 

@@ -47,13 +47,13 @@ SlotPoolOptions slot_options(const RunInputs& inputs, std::size_t slots, std::si
 }
 
 RunResult coordinate(const RunInputs& inputs, RunObserver& observer, const RankTable& ranks,
-                     const RoundFormat& format, SlotPool& slots,
-                     const std::shared_ptr<CheckpointFolder>& checkpoints, Clock::time_point started) {
+                     const RoundFormat& format, SlotPool& slots, CheckpointFolder& checkpoints,
+                     Clock::time_point started) {
   store::StorageThread& storage = inputs.storage;
   AccountBook accounts(ranks);
   StopChannel stop(inputs.environment.world(), inputs.stop_requested);
   CollectiveDispatcher dispatcher(inputs.environment.world(), format, inputs.evaluator, slots, ranks.slots);
-  RunResult result = Coordinator(inputs, observer, dispatcher, *checkpoints, stop, accounts).run();
+  RunResult result = Coordinator(inputs, observer, dispatcher, checkpoints, stop, accounts).run();
   dispatcher.finish();
   stop.close([&] {
     storage.rethrow_failure();
@@ -64,7 +64,8 @@ RunResult coordinate(const RunInputs& inputs, RunObserver& observer, const RankT
 }
 
 /// The other ranks' part. A rank leaves the stop channel when its files are written, and rank 0 waits for it.
-void serve(const RunInputs& inputs, const RoundFormat& format, SlotPool& slots) {
+RunResult serve(const RunInputs& inputs, const RoundFormat& format, SlotPool& slots,
+                Clock::time_point started) {
   store::StorageThread& storage = inputs.storage;
   StopChannel stop(inputs.environment.world(), inputs.stop_requested);
   serve_rounds(inputs.environment.world(), format, slots, [&] {
@@ -73,6 +74,9 @@ void serve(const RunInputs& inputs, const RoundFormat& format, SlotPool& slots) 
   });
   storage.drain();
   stop.close([] {});
+  RunResult result;
+  result.account.wall_s = Seconds(Clock::now() - started).count();
+  return result;
 }
 
 }  // namespace
@@ -89,12 +93,12 @@ RunResult run(const RunInputs& inputs, RunObserver& observer) {
   const Clock::time_point run_started = started - std::chrono::duration_cast<Clock::duration>(earlier);
   const auto checkpoints = std::make_shared<CheckpointFolder>(inputs);
   SlotPool slots(slot_options(inputs, own, metrics, run_started), inputs.evaluator,
-                 {make_weights_sink(inputs, inputs.storage), {}, checkpoints});
+                 {make_weights_sink(inputs), make_weights_source(inputs), checkpoints});
   try {
-    if (world.rank() == 0) return coordinate(inputs, observer, ranks, format, slots, checkpoints, started);
-    serve(inputs, format, slots);
-    RunResult result;
-    result.account.wall_s = Seconds(Clock::now() - started).count();
+    RunResult result = world.rank() == 0
+                           ? coordinate(inputs, observer, ranks, format, slots, *checkpoints, started)
+                           : serve(inputs, format, slots, started);
+    if (inputs.environment.place().local_rank == 0) remove_weights_copies(inputs);
     return result;
   } catch (const std::exception& error) {
     if (inputs.failed) inputs.failed(error);

@@ -31,7 +31,9 @@ class SlotContext final : public objective::EvaluationContext {
   void save(const std::function<void(objective::TrainingState&)>& fill) override {
     if (checkpoints_ != nullptr) checkpoints_->save(fill);
   }
-  std::shared_ptr<const Tensors> inherited_weights() const override { return inherited_; }
+  std::shared_ptr<const Tensors> inherited_weights() const override {
+    return inherited_ ? inherited_() : nullptr;
+  }
   void progress(double) override {}  // a run shows its trials, not the share of one
   bool wants_weights() const override { return wants_weights_; }
   void keep_weights(Tensors weights) override {
@@ -39,14 +41,17 @@ class SlotContext final : public objective::EvaluationContext {
   }
   objective::TrialTiming& timing() override { return timing_; }
 
-  void inherit(std::shared_ptr<const Tensors> weights) { inherited_ = std::move(weights); }
+  /// Read when the evaluator asks: a trial that goes on from a saved state needs none.
+  void inherit(std::function<std::shared_ptr<const Tensors>()> inherited) {
+    inherited_ = std::move(inherited);
+  }
   Tensors take_weights() { return std::move(weights_); }
 
  private:
   const std::atomic<bool>& stop_;
   SlotCheckpoints* checkpoints_;
   bool wants_weights_;
-  std::shared_ptr<const Tensors> inherited_;
+  std::function<std::shared_ptr<const Tensors>()> inherited_;
   Tensors weights_;
   objective::TrialTiming timing_;
 };

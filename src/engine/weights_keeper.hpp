@@ -1,17 +1,43 @@
 #pragma once
 
 #include "skyline/engine/run.hpp"
-#include "skyline/store/storage_thread.hpp"
 
 #include "engine/slot_pool.hpp"
+
+#include <cstddef>
+#include <filesystem>
+#include <map>
+#include <set>
 
 namespace skyline::engine {
 
 /// Writes the weights of this rank's trials through its storage thread. Empty for KeepWeights::kNone.
-/// `inputs` and `storage` outlive the sink and its callbacks.
-WeightsSink make_weights_sink(const RunInputs& inputs, store::StorageThread& storage);
+/// `inputs` outlives the sink.
+WeightsSink make_weights_sink(const RunInputs& inputs);
 
-/// Rank 0: removes the weights of an architecture that is not wanted any more, if there are any.
-void remove_weights(const RunInputs& inputs, store::StorageThread& storage, space::ArchId arch);
+/// Reads the weights that this rank's trials start from through its storage thread, with copies in the node's
+/// folder. Empty if no trial inherits.
+WeightsSource make_weights_source(const RunInputs& inputs);
+
+/// Removes the node's copies; for the node's first rank, when no rank reads any more.
+void remove_weights_copies(const RunInputs& inputs);
+
+/// Rank 0: removes the weights of search trials that are not wanted any more, full trainings of the same
+/// architecture included, as soon as no trial in flight starts from them. A replay comes to the same state.
+class WeightsRemoval {
+ public:
+  /// `inputs` outlives the object.
+  explicit WeightsRemoval(const RunInputs& inputs) : inputs_(inputs) {}
+  void asked(const objective::Trial& trial);
+  void committed(const objective::Trial& trial);
+  void drop(const objective::Trial& trial);
+
+ private:
+  void remove(space::ArchId arch);
+
+  const RunInputs& inputs_;
+  std::map<objective::TrialNumber, std::size_t> heirs_;      // in flight, by whom they inherit from
+  std::map<objective::TrialNumber, space::ArchId> dropped_;  // that wait for their heirs
+};
 
 }  // namespace skyline::engine

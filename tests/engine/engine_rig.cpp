@@ -54,17 +54,14 @@ const objective::ObjectiveSet& test_objectives() {
   return objectives;
 }
 
-HookedEvaluator::HookedEvaluator(Hook hook, Held held)
-    : synthetic_(evaluate::make_synthetic_evaluator({})), hook_(std::move(hook)), held_(std::move(held)) {}
+HookedEvaluator::HookedEvaluator(TrialScript script)
+    : synthetic_(evaluate::make_synthetic_evaluator({})), script_(std::move(script)) {}
 
 objective::Outcome HookedEvaluator::evaluate(const objective::Trial& trial,
                                              objective::EvaluationContext& context) {
   ++calls_;
-  if (hook_) hook_(trial);
-  if (held_ && held_(trial)) {
-    while (!context.stop_requested()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    return objective::Failure{objective::FailureKind::kStopped, "held"};
-  }
+  if (script_.hook) script_.hook(trial);
+  if (!do_steps(trial, context)) return objective::Failure{objective::FailureKind::kStopped, "held"};
   if (context.wants_weights()) {
     context.keep_weights({{"linear_0.bias", {1}, {static_cast<float>(trial.number)}}});
   }
@@ -73,6 +70,34 @@ objective::Outcome HookedEvaluator::evaluate(const objective::Trial& trial,
   const std::lock_guard lock(mutex_);
   completed_.push_back(trial.number);
   return outcome;
+}
+
+/// Returns whether the trial went on to its end.
+bool HookedEvaluator::do_steps(const objective::Trial& trial, objective::EvaluationContext& context) {
+  std::int64_t step = 0;
+  const auto save = [&] { context.save([&](objective::TrainingState& state) { state.step = step; }); };
+  if (context.saved_state() != nullptr) {
+    step = context.saved_state()->step;
+  } else if (const auto weights = context.inherited_weights()) {
+    const std::lock_guard lock(mutex_);
+    heirs_[trial.number] = static_cast<objective::TrialNumber>(weights->at(0).values.at(0));
+  }
+  for (; step < script_.steps;) {
+    const bool held = script_.held && 2 * step == script_.steps && script_.held(trial);
+    while (held && !context.stop_requested()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    if (context.stop_requested()) {
+      if (script_.saves_at_stop) save();
+      return false;
+    }
+    ++step;
+    {
+      const std::lock_guard lock(mutex_);
+      ++steps_[trial.number];
+    }
+    const double share = static_cast<double>(step) / static_cast<double>(script_.steps);
+    if (context.save_due(share * trial.epochs)) save();
+  }
+  return true;
 }
 
 std::vector<objective::TrialNumber> HookedEvaluator::completed() const {
@@ -115,7 +140,7 @@ RigRun run_in(comm::Environment& environment, const std::filesystem::path& root,
               bool resume) {
   RigRun run;
   const store::RunPaths paths{root};
-  HookedEvaluator evaluator(spec.hook, spec.held);
+  HookedEvaluator evaluator({spec.hook, spec.held, spec.steps, spec.saves_at_stop});
   store::JournalHeader header;
   header.skyline_version = "0";
   header.config_hash = "0";
@@ -126,6 +151,7 @@ RigRun run_in(comm::Environment& environment, const std::filesystem::path& root,
                    spec.options, paths,        std::nullopt,      header,    storage};
   inputs.options.resume = resume;
   inputs.stop_requested = spec.stop_requested;
+  inputs.failed = spec.failed;
   if (environment.world().rank() == 0) {
     std::filesystem::create_directories(root / "weights");
     std::filesystem::create_directories(root / "checkpoints");
@@ -135,6 +161,8 @@ RigRun run_in(comm::Environment& environment, const std::filesystem::path& root,
   run.result = engine::run(inputs, run.observer);
   run.evaluations = evaluator.calls();
   run.completed = evaluator.completed();
+  run.steps = evaluator.steps();
+  run.heirs = evaluator.heirs();
   return run;
 }
 

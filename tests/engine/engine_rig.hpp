@@ -4,8 +4,11 @@
 #include "skyline/evaluate/synthetic_evaluator.hpp"
 
 #include <atomic>
+#include <cstdint>
+#include <exception>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -31,13 +34,21 @@ class TemporaryFolder {
 const space::SearchSpace& test_space();
 const objective::ObjectiveSet& test_objectives();
 
-/// The synthetic evaluator, with something done before each trial: a delay, an exception, a wait for a stop.
+/// How a trial of the rig goes: something done before it, e.g. a delay or an exception, then its steps.
+struct TrialScript {
+  std::function<void(const objective::Trial&)> hook;
+  /// Held trials wait for a request to stop after half of their steps.
+  std::function<bool(const objective::Trial&)> held;
+  std::int64_t steps = 4;
+  bool saves_at_stop = true;
+};
+
+/// The synthetic evaluator, behind a script. Its state is the number of steps that are done.
 class HookedEvaluator final : public objective::Evaluator {
  public:
   using Hook = std::function<void(const objective::Trial&)>;
-  /// Trials that are held wait for a request to stop, and stop then.
   using Held = std::function<bool(const objective::Trial&)>;
-  explicit HookedEvaluator(Hook hook = {}, Held held = {});
+  explicit HookedEvaluator(TrialScript script);
   std::vector<std::string> metrics() const override { return synthetic_->metrics(); }
   double predicted_cost(const objective::Trial& trial) const override {
     return synthetic_->predicted_cost(trial);
@@ -45,16 +56,24 @@ class HookedEvaluator final : public objective::Evaluator {
   /// Keeps the trial's number as the only weight.
   objective::Outcome evaluate(const objective::Trial& trial, objective::EvaluationContext& context) override;
   int calls() const { return calls_; }
-  /// Trials that came to their end here, ascending. @pre no slot is at work
+  // All of this rank. @pre no slot is at work
+  /// Trials that came to their end, ascending.
   std::vector<objective::TrialNumber> completed() const;
+  /// Steps done, by trial.
+  const std::map<objective::TrialNumber, std::int64_t>& steps() const { return steps_; }
+  /// The trial whose weights a trial was given, by trial.
+  const std::map<objective::TrialNumber, objective::TrialNumber>& heirs() const { return heirs_; }
 
  private:
   std::unique_ptr<objective::Evaluator> synthetic_;
-  Hook hook_;
-  Held held_;
+  bool do_steps(const objective::Trial& trial, objective::EvaluationContext& context);
+
+  TrialScript script_;
   std::atomic<int> calls_{0};
-  std::mutex mutex_;  // of the list
+  std::mutex mutex_;  // of all below
   std::vector<objective::TrialNumber> completed_;
+  std::map<objective::TrialNumber, std::int64_t> steps_;
+  std::map<objective::TrialNumber, objective::TrialNumber> heirs_;
 };
 
 /// Counts what an observer is told.
@@ -82,7 +101,10 @@ struct RunSpec {
   EngineOptions options;
   HookedEvaluator::Hook hook;
   HookedEvaluator::Held held;
+  std::int64_t steps = 4;
+  bool saves_at_stop = true;
   std::function<bool()> stop_requested;
+  std::function<void(const std::exception&)> failed;
 };
 /// Evolution over three generations, one slot a rank.
 RunSpec evolution_spec();
@@ -92,6 +114,8 @@ struct RigRun {
   CountingObserver observer;
   int evaluations = 0;                            // begun on this rank
   std::vector<objective::TrialNumber> completed;  // of those
+  std::map<objective::TrialNumber, std::int64_t> steps;
+  std::map<objective::TrialNumber, objective::TrialNumber> heirs;
 };
 
 /// Collective over the environment. Rank 0 makes the folders. `resume`: goes on with the journal in `root`.

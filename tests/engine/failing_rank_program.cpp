@@ -1,31 +1,37 @@
-#include "skyline/core/error.hpp"
-
 #include "engine/engine_rig.hpp"
 
+#include <atomic>
 #include <chrono>
+#include <exception>
 #include <filesystem>
 #include <iostream>
 #include <string>
 #include <thread>
 
-/// Rank 1 cannot write its weights: its run ends with an error, and it ends the others as the application
-/// does.
-int main() {
+/// The rank that the first argument names cannot write its weights: it ends the others, as the application
+/// does, although its own second slot is in the middle of a trial.
+int main(int, char** arguments) {
   using namespace skyline;
   const auto environment = comm::Environment::start();
   const int rank = environment->world().rank();
-  try {
+  const bool fails = rank == std::stoi(arguments[1]);
+  std::atomic<int> begun{0};
+  {
     const engine::TemporaryFolder own_folder;
     engine::RunSpec spec = engine::evolution_spec();
     spec.options.keep_weights = engine::KeepWeights::kAll;
-    // Rank 1 alone sees a folder without weights/; trials of the others take far longer than the test may.
-    spec.hook = [rank](const objective::Trial&) {
-      std::this_thread::sleep_for(rank == 1 ? std::chrono::seconds(0) : std::chrono::seconds(300));
+    spec.options.slots = 2;
+    const std::filesystem::path weights = store::RunPaths{own_folder.path()}.weights("").parent_path();
+    // All trials but one take far longer than the test may.
+    spec.hook = [&](const objective::Trial&) {
+      if (!fails || ++begun > 1) std::this_thread::sleep_for(std::chrono::seconds(300));
+      std::filesystem::remove_all(weights);
+    };
+    spec.failed = [&](const std::exception& error) {
+      std::cerr << "[rank " << rank << "] " << error.what() << std::endl;
+      environment->abort(2);
     };
     engine::run_in(*environment, own_folder.path(), spec);
-  } catch (const UserError& error) {
-    std::cerr << "[rank " << rank << "] " << error.what() << std::endl;
-    environment->abort(2);
   }
   return 0;
 }

@@ -49,7 +49,23 @@ TEST(TrialRecord, ReadsBackWhatWasWritten) {
     EXPECT_EQ(read->proposal.iteration, trial.proposal.iteration);
     EXPECT_EQ(read->architecture().id, trial.architecture().id);
     EXPECT_EQ(read->architecture().genotype, trial.architecture().genotype);
+    EXPECT_FALSE(read->inherits);
   }
+}
+
+TEST(TrialRecord, ReadsBackWhatATrialInherits) {
+  const TrialRecord format(test_space());
+  std::vector<std::byte> record(format.bytes());
+  objective::Trial trial = sample_trial(3);
+  trial.inherits = std::make_shared<const objective::Inheritance>(
+      objective::Inheritance{5, sample_trial(9).proposal.architecture, 0.75});
+  format.write(trial, record);
+  const auto read = format.read(record);
+  ASSERT_TRUE(read && read->inherits);
+  EXPECT_EQ(read->inherits->from, 5U);
+  EXPECT_EQ(read->inherits->share, 0.75);
+  EXPECT_EQ(read->inherits->architecture->id, trial.inherits->architecture->id);
+  EXPECT_EQ(read->architecture().id, trial.architecture().id);
 }
 
 TEST(TrialRecord, IsEmptyWhenAllBytesAreZero) {
@@ -90,6 +106,10 @@ TEST(ResultRecord, ReadsBackMeasurementsAndTiming) {
   EXPECT_EQ(read->timing.slot, 1);
   EXPECT_EQ(read->timing.started_s, 3);
   EXPECT_EQ(read->timing.total_s(), 22);
+  EXPECT_FALSE(read->recorded);
+  arrival.recorded = true;
+  format.write(arrival, record);
+  EXPECT_TRUE(format.read(record)->recorded);
 }
 
 TEST(ResultRecord, ReadsBackFailuresOfAnyReasonThatFits) {

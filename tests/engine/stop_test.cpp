@@ -2,8 +2,7 @@
 
 #include <algorithm>
 #include <fstream>
-#include <iterator>
-#include <optional>
+#include <map>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -17,8 +16,8 @@ namespace {
 using objective::Phase;
 using objective::Trial;
 using objective::TrialNumber;
-using ::testing::ElementsAreArray;
 using ::testing::IsEmpty;
+using StepCounts = std::map<TrialNumber, std::int64_t>;
 
 class StopTest : public SharedRunTest {
  protected:
@@ -36,33 +35,55 @@ class StopTest : public SharedRunTest {
     return run(name, spec);
   }
 
-  /// Numbers from all ranks, ascending; on rank 0.
-  std::vector<TrialNumber> gathered(const std::vector<TrialNumber>& numbers) {
+  /// Of all ranks, on rank 0; empty elsewhere.
+  StepCounts all_steps(const RigRun& job) {
     std::string text;
-    for (const TrialNumber number : numbers) text += std::to_string(number) + ' ';
-    std::vector<TrialNumber> all;
+    for (const auto& [number, steps] : job.steps) {
+      text += std::to_string(number) + ' ' + std::to_string(steps) + ' ';
+    }
+    StepCounts all;
     for (const std::string& line : comm::gather_texts(world(), text, 0)) {
       std::istringstream words(line);
-      std::copy(std::istream_iterator<TrialNumber>(words), {}, std::back_inserter(all));
+      TrialNumber number = 0;
+      std::int64_t steps = 0;
+      while (words >> number >> steps) all[number] += steps;
     }
-    std::ranges::sort(all);
     return all;
+  }
+  std::vector<int> all_ranks() {
+    std::vector<int> ranks(static_cast<std::size_t>(size()));
+    for (std::size_t i = 0; i < ranks.size(); ++i) ranks[i] = static_cast<int>(i);
+    return ranks;
+  }
+  std::vector<std::string> checkpoints(const std::string& name) {
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(root() / name / "checkpoints")) {
+      names.push_back(entry.path().filename().string());
+    }
+    return names;
   }
 };
 
-TEST_F(StopTest, EndsInTheMiddleWhicheverRanksAskForIt) {
-  const std::string expected = rank() == 0 ? canonical_of_one_process(evolution_spec()) : "";
-  std::vector<int> all_ranks;
-  for (int i = 0; i < size(); ++i) all_ranks.push_back(i);
-  const std::vector<std::vector<int>> askers = {{0}, {size() - 1}, all_ranks};
+/// Every step of every trial of the run is done once over both jobs.
+void expect_no_step_twice(const StepCounts& first, const StepCounts& second, std::size_t trials,
+                          std::int64_t steps) {
+  StepCounts total = first;
+  for (const auto& [number, count] : second) total[number] += count;
+  EXPECT_EQ(total.size(), trials);
+  for (const auto& [number, count] : total) EXPECT_EQ(count, steps) << "of trial " << number;
+}
+
+TEST_F(StopTest, EndsInTheMiddleWhicheverRanksAskForItAndGoesOnWithoutRepeatingAStep) {
+  RunSpec spec = evolution_spec();
+  const std::string expected = rank() == 0 ? canonical_of_one_process(spec) : "";
+  const std::vector<std::vector<int>> askers = {{0}, {size() - 1}, all_ranks()};
   for (std::size_t i = 0; i < askers.size(); ++i) {
     const std::string name = "asked_" + std::to_string(i);
-    RunSpec spec = evolution_spec();
     spec.options.slots = 2;
     const RigRun first = stopped_run(name, spec, askers[i], [](const Trial& t) { return t.number == 8; });
-    const std::vector<TrialNumber> done = gathered(first.completed);
+    const StepCounts done = all_steps(first);
+    EXPECT_TRUE(rank() != 0 || first.result.stopped);
     if (rank() == 0) {
-      EXPECT_TRUE(first.result.stopped);
       EXPECT_EQ(first.result.finish_reason, "stopped on request");
       EXPECT_LE(first.result.committed.size(), 8U);
       EXPECT_EQ(first.observer.stops, 1);
@@ -70,11 +91,90 @@ TEST_F(StopTest, EndsInTheMiddleWhicheverRanksAskForIt) {
     }
     spec.options.slots = 1;
     const RigRun rest = run(name, spec, true);
+    const StepCounts done_later = all_steps(rest);
     if (rank() != 0) continue;
     EXPECT_FALSE(rest.result.stopped);
     EXPECT_EQ(rest.observer.stops, 0);
     EXPECT_EQ(canonical(name), expected);
+    expect_no_step_twice(done, done_later, rest.result.committed.size(), spec.steps);
+    EXPECT_THAT(checkpoints(name), IsEmpty());
   }
+}
+
+TEST_F(StopTest, GoesOnInAWindow) {
+  RunSpec spec = evolution_spec();
+  spec.options.window = 5;
+  spec.options.slots = 2;
+  const std::string expected = rank() == 0 ? canonical_of_one_process(spec) : "";
+  const RigRun first = stopped_run("window", spec, {0}, [](const Trial& t) { return t.number == 3; });
+  const StepCounts done = all_steps(first);
+  if (rank() == 0) {
+    EXPECT_LE(first.result.committed.size(), 3U);
+  }
+  const RigRun rest = run("window", spec, true);
+  const StepCounts done_later = all_steps(rest);
+  if (rank() != 0) return;
+  EXPECT_EQ(canonical("window"), expected);
+  expect_no_step_twice(done, done_later, rest.result.committed.size(), spec.steps);
+}
+
+TEST_F(StopTest, EndsTheFullTrainingToo) {
+  RunSpec spec = evolution_spec();
+  spec.options.keep_weights = KeepWeights::kFront;
+  const std::string expected = rank() == 0 ? canonical_of_one_process(spec) : "";
+  const RigRun first =
+      stopped_run("final", spec, {size() - 1}, [](const Trial& t) { return t.phase == Phase::kFinal; });
+  const StepCounts done = all_steps(first);
+  if (rank() == 0) {
+    EXPECT_TRUE(first.result.stopped);
+    EXPECT_EQ(first.result.committed.back().trial.phase, Phase::kSearch);
+  }
+  const RigRun rest = run("final", spec, true);
+  const StepCounts done_later = all_steps(rest);
+  if (rank() != 0) return;
+  EXPECT_EQ(canonical("final"), expected);
+  expect_no_step_twice(done, done_later, rest.result.committed.size(), spec.steps);
+}
+
+TEST_F(StopTest, DoesNothingWhenItComesBeforeTheFirstTrial) {
+  RunSpec spec = evolution_spec();
+  spec.stop_requested = [] { return true; };
+  const RigRun first = run("at_once", spec);
+  EXPECT_TRUE(first.completed.empty());
+  if (rank() == 0) {
+    EXPECT_TRUE(first.result.stopped);
+  }
+}
+
+TEST_F(StopTest, LeavesNoCheckpointsWhereNoneAreWanted) {
+  RunSpec spec = evolution_spec();
+  spec.options.checkpoints.reset();
+  const std::string expected = rank() == 0 ? canonical_of_one_process(spec) : "";
+  stopped_run("none", spec, {0}, [](const Trial& t) { return t.number == 4; });
+  if (rank() == 0) {
+    EXPECT_THAT(checkpoints("none"), IsEmpty());
+  }
+  run("none", spec, true);
+  if (rank() == 0) {
+    EXPECT_EQ(canonical("none"), expected);
+  }
+}
+
+TEST_F(StopTest, RepeatsNoMoreThanAnIntervalOfATrialThatWasKilled) {
+  RunSpec spec = evolution_spec();
+  spec.steps = 10;
+  spec.saves_at_stop = false;
+  spec.options.checkpoints =
+      CheckpointOptions{.interval_s = {}, .interval_epochs = 0.25 * 2 / 10, .most_overhead = 1e9};
+  const std::string expected = rank() == 0 ? canonical_of_one_process(spec) : "";
+  const auto held = [](const Trial& t) { return t.number == 0; };
+  const StepCounts done = all_steps(stopped_run("killed", spec, {0}, held));
+  const StepCounts done_later = all_steps(run("killed", spec, true));
+  if (rank() != 0) return;
+  EXPECT_EQ(done.at(0), 5);
+  EXPECT_EQ(done_later.at(0), 6) << "from step 4, the last that was due";
+  EXPECT_EQ(canonical("killed"), expected);
+  EXPECT_THAT(checkpoints("killed"), IsEmpty());
 }
 
 }  // namespace

@@ -1,0 +1,135 @@
+#include "comm/environments.hpp"
+#include "engine/engine_rig.hpp"
+
+#include <fstream>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace skyline::engine {
+namespace {
+
+using objective::CommittedTrial;
+using objective::Phase;
+
+class Extension : public ::testing::Test {
+ protected:
+  RigRun run(const RunSpec& spec, bool resume) { return run_in(*environment_, folder_.path(), spec, resume); }
+  std::string canonical() { return store::canonical_journal(journal()); }
+  std::filesystem::path journal() { return store::RunPaths{folder_.path()}.journal(); }
+
+  /// Keeps the first lines of the journal: header and `trials` trials.
+  void cut_journal(std::size_t trials) {
+    std::ifstream file(journal());
+    std::string kept;
+    std::string line;
+    for (std::size_t i = 0; i < trials + 1 && std::getline(file, line); ++i) kept += line + '\n';
+    file.close();
+    std::ofstream(journal()) << kept;
+  }
+
+ private:
+  std::unique_ptr<comm::Environment> environment_ = comm::make_local_environment();
+  TemporaryFolder folder_;
+};
+
+RunSpec with_iterations(std::size_t iterations, std::optional<std::size_t> window) {
+  RunSpec spec = evolution_spec();
+  spec.search.iterations = iterations;
+  spec.options.window = window;
+  return spec;
+}
+
+std::vector<std::string> trained(const std::vector<CommittedTrial>& committed, Phase phase) {
+  std::vector<std::string> ids;
+  for (const CommittedTrial& entry : committed) {
+    if (entry.trial.phase == phase) ids.push_back(to_text(entry.trial.architecture().id));
+  }
+  return ids;
+}
+
+TEST_F(Extension, GoesOnAfterTheFullTrainingOfAFinishedRun) {
+  for (const std::optional<std::size_t> window :
+       {std::optional<std::size_t>{}, std::optional<std::size_t>{4}}) {
+    std::filesystem::remove(journal());
+    const RigRun first = run(with_iterations(2, window), false);
+    const RigRun longer = run(with_iterations(4, window), true);
+    const auto& all = longer.result.committed;
+    const std::size_t before = first.result.committed.size();
+    ASSERT_GT(all.size(), before);
+    EXPECT_EQ(longer.observer.replayed, before);
+    EXPECT_EQ(longer.observer.numbers.size(), all.size() - before);
+    for (std::size_t i = 0; i < before; ++i) {
+      EXPECT_EQ(all[i].trial.phase, first.result.committed[i].trial.phase);
+      EXPECT_EQ(all[i].trial.architecture().id, first.result.committed[i].trial.architecture().id);
+    }
+    EXPECT_EQ(all[before].trial.phase, Phase::kSearch);
+
+    // The search asks for what it would have asked without the full training in between.
+    std::vector<std::string> searched;
+    {
+      const TemporaryFolder folder;
+      const auto environment = comm::make_local_environment();
+      RunSpec straight = with_iterations(4, window);
+      straight.options.final_epochs.reset();
+      searched = trained(run_in(*environment, folder.path(), straight).result.committed, Phase::kSearch);
+    }
+    EXPECT_EQ(trained(all, Phase::kSearch), searched);
+  }
+}
+
+TEST_F(Extension, TrainsEveryMemberOfTheFrontOnce) {
+  run(with_iterations(2, std::nullopt), false);
+  const RigRun longer = run(with_iterations(4, std::nullopt), true);
+  std::map<std::string, int> full;
+  for (const std::string& id : trained(longer.result.committed, Phase::kFinal)) ++full[id];
+  for (const auto& [id, times] : full) EXPECT_EQ(times, 1) << id;
+  for (const CommittedTrial& entry : longer.result.committed) {
+    const objective::Trial& trial = entry.trial;
+    const bool on_front = longer.result.on_front[trial.number];
+    if (trial.phase == Phase::kSearch && on_front) {
+      EXPECT_EQ(full.count(to_text(trial.architecture().id)), 1U);
+    }
+    if (trial.phase == Phase::kFinal) {
+      EXPECT_EQ(on_front, longer.result.on_front[trial.proposal.parents[0]]);
+    }
+  }
+}
+
+TEST_F(Extension, ReplaysToTheSameWhereverItIsCut) {
+  const std::size_t before = run(with_iterations(2, 4), false).result.committed.size();
+  const RunSpec longer = with_iterations(4, 4);
+  const RigRun whole = run(longer, true);
+  const std::string expected = canonical();
+  for (std::size_t kept = before; kept < whole.result.committed.size(); kept += 3) {
+    cut_journal(kept);
+    const RigRun rest = run(longer, true);
+    EXPECT_EQ(canonical(), expected) << kept;
+    EXPECT_EQ(rest.result.on_front, whole.result.on_front);
+  }
+}
+
+TEST_F(Extension, TakesAnotherBudgetOfTheFullTrainingBesideTheOneBefore) {
+  RunSpec spec = with_iterations(2, std::nullopt);
+  const RigRun first = run(spec, false);
+  const std::size_t members = first.observer.expected_final;
+  spec.options.final_epochs = 4;
+  const RigRun second = run(spec, true);
+  EXPECT_EQ(second.observer.numbers.size(), members);
+  EXPECT_EQ(second.result.committed.size(), first.result.committed.size() + members);
+  EXPECT_EQ(second.result.committed.back().trial.epochs, 4);
+  // Both stay, with the first budget again or without any full training.
+  const std::string journal_of_both = canonical();
+  spec.options.final_epochs = 2;
+  EXPECT_EQ(run(spec, true).evaluations, 0);
+  spec.options.final_epochs.reset();
+  EXPECT_EQ(run(spec, true).evaluations, 0);
+  EXPECT_EQ(canonical(), journal_of_both);
+}
+
+}  // namespace
+}  // namespace skyline::engine

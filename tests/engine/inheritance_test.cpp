@@ -1,0 +1,201 @@
+#include "engine/inheritance.hpp"
+
+#include "skyline/space/network_alignment.hpp"
+
+#include "comm/environments.hpp"
+#include "engine/engine_rig.hpp"
+#include "engine/weights_keeper.hpp"
+#include "support/user_error_of.hpp"
+
+#include <fstream>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace skyline::engine {
+namespace {
+
+using objective::CommittedTrial;
+using objective::Origin;
+using objective::TrialNumber;
+
+using ::testing::HasSubstr;
+
+std::shared_ptr<const space::Architecture> architecture(std::uint32_t depth, std::uint32_t width) {
+  return std::make_shared<const space::Architecture>(test_space().build({{depth, width, 0}}));
+}
+
+CommittedTrial committed(TrialNumber number, std::shared_ptr<const space::Architecture> built) {
+  objective::Trial trial;
+  trial.number = number;
+  trial.proposal.architecture = std::move(built);
+  return {trial, objective::Measurements{}, {}};
+}
+
+double share_of(const CommittedTrial& parent, const objective::Proposal& child) {
+  const space::Network& from = parent.trial.architecture().network;
+  const space::Network& to = child.architecture->network;
+  return space::inherited_share(from, to, space::align(from, to));
+}
+
+TEST(ChooseInheritance, TakesTheParentThatFillsMore) {
+  const std::vector<CommittedTrial> all = {committed(0, architecture(0, 0)),
+                                           committed(1, architecture(2, 3))};
+  const objective::Proposal child{architecture(3, 3), Origin::kCrossover, {0, 1}, 1};
+  const auto inherits = choose_inheritance(child, all, [](TrialNumber) { return true; });
+  ASSERT_TRUE(inherits);
+  EXPECT_GT(share_of(all[1], child), share_of(all[0], child));
+  EXPECT_EQ(inherits->from, 1U);
+  EXPECT_EQ(inherits->share, share_of(all[1], child));
+  EXPECT_EQ(inherits->architecture->id, all[1].trial.architecture().id);
+}
+
+TEST(ChooseInheritance, PassesOverParentsWhoseWeightsAreGone) {
+  const std::vector<CommittedTrial> all = {committed(0, architecture(0, 0)),
+                                           committed(1, architecture(2, 3))};
+  const objective::Proposal child{architecture(3, 3), Origin::kCrossover, {0, 1}, 1};
+  EXPECT_EQ(choose_inheritance(child, all, [](TrialNumber number) { return number == 0; })->from, 0U);
+  EXPECT_FALSE(choose_inheritance(child, all, [](TrialNumber) { return false; }));
+}
+
+TEST(ChooseInheritance, TakesTheFirstOfEqualParents) {
+  const std::vector<CommittedTrial> all = {committed(0, architecture(2, 2)),
+                                           committed(1, architecture(2, 2))};
+  const objective::Proposal child{architecture(3, 2), Origin::kCrossover, {1, 0}, 1};
+  EXPECT_EQ(choose_inheritance(child, all, [](TrialNumber) { return true; })->from, 1U);
+}
+
+RunSpec inheriting_spec(KeepWeights keep) {
+  RunSpec spec = evolution_spec();
+  spec.search.iterations = 4;
+  spec.options.keep_weights = keep;
+  spec.options.inherit = true;
+  spec.options.window = 4;
+  spec.options.slots = 2;
+  return spec;
+}
+
+class InheritingRun : public ::testing::Test {
+ protected:
+  RigRun run(const RunSpec& spec, bool resume = false) {
+    return run_in(*environment_, folder_.path(), spec, resume);
+  }
+  const std::filesystem::path& root() { return folder_.path(); }
+  comm::Environment& environment() { return *environment_; }
+
+ private:
+  std::unique_ptr<comm::Environment> environment_ = comm::make_local_environment();
+  TemporaryFolder folder_;
+};
+
+TEST_F(InheritingRun, GivesChildrenTheWeightsThatTheJournalNames) {
+  for (const KeepWeights keep : {KeepWeights::kFront, KeepWeights::kAll}) {
+    std::filesystem::remove(root() / "journal.jsonl");
+    const RigRun all = run(inheriting_spec(keep));
+    std::map<TrialNumber, TrialNumber> recorded;
+    for (const CommittedTrial& entry : all.result.committed) {
+      const objective::Trial& trial = entry.trial;
+      if (!trial.inherits) continue;
+      recorded[trial.number] = trial.inherits->from;
+      EXPECT_EQ(trial.phase, objective::Phase::kSearch);
+      EXPECT_THAT(trial.proposal.parents, ::testing::Contains(trial.inherits->from));
+      EXPECT_GT(trial.inherits->share, 0);
+    }
+    EXPECT_FALSE(recorded.empty());
+    EXPECT_EQ(all.heirs, recorded);
+  }
+}
+
+TEST_F(InheritingRun, KeepsTheWeightsOfTheFrontAloneInTheEnd) {
+  const RigRun all = run(inheriting_spec(KeepWeights::kFront));
+  std::set<std::string> expected;
+  for (const CommittedTrial& entry : all.result.committed) {
+    if (!all.result.on_front[entry.trial.number]) continue;
+    const std::string kind = entry.trial.phase == objective::Phase::kFinal ? ".final" : "";
+    expected.insert(to_text(entry.trial.architecture().id) + kind);
+  }
+  EXPECT_THAT(weight_ids(root()), ::testing::ElementsAreArray(expected));
+}
+
+TEST_F(InheritingRun, ReplaysToTheSameInheritance) {
+  const RunSpec spec = inheriting_spec(KeepWeights::kFront);
+  run(spec);
+  const std::string expected = store::canonical_journal(root() / "journal.jsonl");
+  const RigRun again = run(spec, true);
+  EXPECT_EQ(again.evaluations, 0);
+  EXPECT_EQ(store::canonical_journal(root() / "journal.jsonl"), expected);
+  RunSpec without = spec;
+  without.options.inherit = false;
+  EXPECT_THAT(testing::user_error_of([&] { run(without, true); }), HasSubstr("from the weights of trial "));
+}
+
+TEST_F(InheritingRun, EndsWithAnErrorThatNamesWeightsThatAreDamaged) {
+  RunSpec spec = inheriting_spec(KeepWeights::kFront);
+  spec.options.window = 1;
+  spec.hook = [this](const objective::Trial& trial) {
+    if (!trial.inherits) return;
+    const store::RunPaths paths{root()};
+    std::ofstream(paths.weights(to_text(trial.inherits->architecture->id)), std::ios::binary) << "broken";
+  };
+  EXPECT_THAT(testing::user_error_of([&] { run(spec); }), HasSubstr((root() / "weights").string()));
+}
+
+class Removal : public InheritingRun {
+ protected:
+  /// The trial whose weights file is written, which `heir` trials are to inherit from.
+  objective::Trial trial(TrialNumber number, std::uint32_t width) {
+    objective::Trial made = committed(number, architecture(1, width)).trial;
+    std::ofstream(paths_.weights(to_text(made.architecture().id))) << "weights";
+    return made;
+  }
+  static objective::Trial heir(TrialNumber number, const objective::Trial& parent) {
+    objective::Trial made = committed(number, architecture(0, 0)).trial;
+    made.inherits = std::make_shared<const objective::Inheritance>(
+        objective::Inheritance{parent.number, parent.proposal.architecture, 0.5});
+    return made;
+  }
+  bool is_there(const objective::Trial& made) {
+    storage_.drain();
+    return std::filesystem::exists(paths_.weights(to_text(made.architecture().id)));
+  }
+  void SetUp() override { std::filesystem::create_directories(root() / "weights"); }
+
+  store::RunPaths paths_{root()};
+  store::StorageThread storage_;
+  HookedEvaluator evaluator_{{}};
+  RunSpec spec_ = inheriting_spec(KeepWeights::kFront);
+  RunInputs inputs_{environment(), test_space(), test_objectives(), evaluator_, spec_.search,
+                    spec_.options, paths_,       std::nullopt,      {},         storage_};
+  WeightsRemoval removal_{inputs_};
+};
+
+TEST_F(Removal, WaitsForTheLastTrialInFlightThatInherits) {
+  const objective::Trial parent = trial(0, 1);
+  removal_.asked(heir(1, parent));
+  removal_.asked(heir(2, parent));
+  removal_.drop(parent);
+  EXPECT_TRUE(is_there(parent));
+  removal_.committed(heir(1, parent));
+  EXPECT_TRUE(is_there(parent));
+  removal_.committed(heir(2, parent));
+  EXPECT_FALSE(is_there(parent));
+}
+
+TEST_F(Removal, HappensAtOnceWhenNobodyInherits) {
+  const objective::Trial parent = trial(0, 1);
+  const objective::Trial other = trial(1, 2);
+  removal_.asked(heir(2, other));
+  removal_.drop(parent);
+  EXPECT_FALSE(is_there(parent));
+  EXPECT_TRUE(is_there(other));
+  removal_.committed(heir(2, other));
+  EXPECT_TRUE(is_there(other)) << "it was not dropped";
+}
+
+}  // namespace
+}  // namespace skyline::engine
