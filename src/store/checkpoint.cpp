@@ -187,7 +187,7 @@ void write_checkpoint(const RunPaths& paths, const TrialCheckpoint& checkpoint, 
     write_integer(image, "step", checkpoint.state.step);
     write_state(image, checkpoint.state);
   }
-  publish_sealed(image, kFormat);
+  publish_sealed(image, kFormat, {}, Effort::kOnce);
 }
 
 std::optional<FoundCheckpoint> find_checkpoint(const RunPaths& paths, const CheckpointOwner& owner) {

@@ -21,7 +21,8 @@ constexpr hsize_t kObjectBytes = std::size_t{1} << 10;
 
 std::string image_name() {
   static std::atomic<std::uint64_t> counter{0};
-  return "skyline-image-" + std::to_string(counter++);
+  // The library looks for a file of the name first: nothing can be there, and no file system is asked.
+  return "/dev/null/image-" + std::to_string(counter++);
 }
 
 Hdf5Type make_text_type(std::size_t length, const std::filesystem::path& path) {
@@ -70,19 +71,27 @@ Hdf5Image::Hdf5Image(const std::filesystem::path& path, const Options& options)
   check(H5Pset_file_image_callbacks(access.get(), &callbacks));
   check(H5Pset_alignment(access.get(), 1, kAlignment));
   check(H5Pset_small_data_block_size(access.get(), 0));  // small arrays would share a block, unaligned
+  // Later versions of the format make structure at the close, when the length of the file is already known.
+  check(H5Pset_libver_bounds(access.get(), H5F_LIBVER_EARLIEST, H5F_LIBVER_V18));
   // All structure stands in one block at the front: the library's memory reaches to the last byte of it.
   check(H5Pset_meta_block_size(access.get(), kOwnBytes + kObjectBytes * options.num_objects));
   const std::string name = image_name();
   file_ = Hdf5File(check(H5Fcreate(name.c_str(), H5F_ACC_TRUNC, creation.get(), access.get())));
+
+  group_creation_ = Hdf5PropertyList(check(H5Pcreate(H5P_GROUP_CREATE)));
+  check(H5Pset_obj_track_times(group_creation_.get(), false));
+  array_creation_ = Hdf5PropertyList(check(H5Pcreate(H5P_DATASET_CREATE)));
+  check(H5Pset_layout(array_creation_.get(), H5D_CONTIGUOUS));
+  check(H5Pset_alloc_time(array_creation_.get(), H5D_ALLOC_TIME_EARLY));  // its place is known at once
+  check(H5Pset_fill_time(array_creation_.get(), H5D_FILL_TIME_NEVER));    // and never written by the library
+  check(H5Pset_obj_track_times(array_creation_.get(), false));
 }
 
 Hdf5Image::~Hdf5Image() = default;
 
 void Hdf5Image::make_group(const std::string& name) {
-  const Hdf5PropertyList creation(check(H5Pcreate(H5P_GROUP_CREATE)));
-  check(H5Pset_obj_track_times(creation.get(), false));
   const Hdf5Group group(
-      check(H5Gcreate2(file_.get(), name.c_str(), H5P_DEFAULT, creation.get(), H5P_DEFAULT)));
+      check(H5Gcreate2(file_.get(), name.c_str(), H5P_DEFAULT, group_creation_.get(), H5P_DEFAULT)));
 }
 
 void Hdf5Image::write_array(const std::string& name, hid_t type, std::span<const hsize_t> dims,
@@ -94,13 +103,8 @@ void Hdf5Image::write_array(const std::string& name, hid_t type, std::span<const
 void Hdf5Image::refer_array(const std::string& name, hid_t type, std::span<const hsize_t> dims,
                             std::span<const std::byte> bytes) {
   const Hdf5Space space(check(H5Screate_simple(static_cast<int>(dims.size()), dims.data(), nullptr)));
-  const Hdf5PropertyList creation(check(H5Pcreate(H5P_DATASET_CREATE)));
-  check(H5Pset_layout(creation.get(), H5D_CONTIGUOUS));
-  check(H5Pset_alloc_time(creation.get(), H5D_ALLOC_TIME_EARLY));  // its place is known at once
-  check(H5Pset_fill_time(creation.get(), H5D_FILL_TIME_NEVER));    // and never written by the library
-  check(H5Pset_obj_track_times(creation.get(), false));
-  const Hdf5Dataset array(check(
-      H5Dcreate2(file_.get(), name.c_str(), type, space.get(), H5P_DEFAULT, creation.get(), H5P_DEFAULT)));
+  const Hdf5Dataset array(check(H5Dcreate2(file_.get(), name.c_str(), type, space.get(), H5P_DEFAULT,
+                                           array_creation_.get(), H5P_DEFAULT)));
   const auto elements = static_cast<std::size_t>(check(H5Sget_simple_extent_npoints(space.get())));
   require(bytes.size() == elements * H5Tget_size(type), "an array's bytes do not fill its dimensions");
   if (!bytes.empty()) arrays_.push_back({H5Dget_offset(array.get()), bytes});

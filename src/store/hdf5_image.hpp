@@ -67,6 +67,8 @@ class Hdf5Image {
   std::filesystem::path path_;
   std::unique_ptr<Memory> memory_;  // the library's part of the file: all but the arrays
   Hdf5File file_;
+  Hdf5PropertyList group_creation_;
+  Hdf5PropertyList array_creation_;
   std::vector<Array> arrays_;
   std::deque<std::string> copies_;
 };

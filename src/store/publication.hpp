@@ -11,8 +11,11 @@ namespace skyline::store {
 /// Writes the contents of a file; called anew, with a new file, after a fault that may pass.
 using FillFile = std::function<Fault(TemporaryFile&)>;
 
+enum class Effort { kPatient, kOnce };
+
 /// Publishes what `fill` writes, as publish_file does. @throws UserError
-void publish(const std::filesystem::path& path, const FillFile& fill);
+/// @param effort  kOnce for a file that the run can do without: a full disk shall not hold the other files up
+void publish(const std::filesystem::path& path, const FillFile& fill, Effort effort = Effort::kPatient);
 
 void publish_pieces(const std::filesystem::path& path, const FilePieces& pieces);
 

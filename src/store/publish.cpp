@@ -62,8 +62,9 @@ Fault publish_once(const std::filesystem::path& path, const FillFile& fill) {
   return file.replace_target();
 }
 
-void publish(const std::filesystem::path& path, const FillFile& fill) {
-  patiently(kTask, path, [&] { return publish_once(path, fill); });
+void publish(const std::filesystem::path& path, const FillFile& fill, Effort effort) {
+  if (effort == Effort::kPatient) return patiently(kTask, path, [&] { return publish_once(path, fill); });
+  if (const Fault fault = publish_once(path, fill)) fail_system(kTask, path, fault.call, fault.error);
 }
 
 void publish_pieces(const std::filesystem::path& path, const FilePieces& pieces) {

@@ -3,8 +3,6 @@
 #include "skyline/core/error.hpp"
 #include "skyline/core/hash.hpp"
 
-#include "store/publication.hpp"
-
 #include <algorithm>
 #include <sstream>
 #include <utility>
@@ -125,17 +123,19 @@ std::string make_seal(const FilePieces& file, std::string_view format, std::vect
 
 }  // namespace
 
-void publish_sealed(Hdf5Image& image, std::string_view format, std::vector<Seal::Array> arrays) {
+void publish_sealed(Hdf5Image& image, std::string_view format, std::vector<Seal::Array> arrays,
+                    Effort effort) {
   const FilePieces file = image.finish();
   FilePieces body;
   add_range(file, kSealBytes, total_size(file), body);
   std::string block;
-  publish(image.path(), [&](TemporaryFile& temporary) {
+  const auto fill = [&](TemporaryFile& temporary) {
     if (const Fault fault = temporary.write(body, kSealBytes)) return fault;
     // The disk is at work on the body while the sums are computed.
     if (block.empty()) block = make_seal(file, format, std::move(arrays));
     return temporary.write({std::as_bytes(std::span(block))}, 0);
-  });
+  };
+  publish(image.path(), fill, effort);
 }
 
 Seal check_seal(std::span<const std::byte> bytes, std::string_view format, std::string_view kind,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "store/hdf5_image.hpp"
+#include "store/publication.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -36,7 +37,8 @@ inline constexpr std::size_t kSealBytes = 1024;
 /// @param arrays  with sums of their own: in any order, disjoint, behind the user block; at most 4; the sums
 /// are computed here
 /// @throws UserError
-void publish_sealed(Hdf5Image& image, std::string_view format, std::vector<Seal::Array> arrays = {});
+void publish_sealed(Hdf5Image& image, std::string_view format, std::vector<Seal::Array> arrays = {},
+                    Effort effort = Effort::kPatient);
 
 /// Checks everything but the contents of the arrays.
 /// @param kind  what a person calls such a file: "data set"

@@ -36,7 +36,7 @@ struct TrialCheckpoint {
 
 /// Publishes checkpoints/<trial>.<0 or 1>.h5, whole: `sequence` counts the trial's checkpoints, and the two
 /// names take turns, so that the one before is still there if the last is damaged. Sealed HDF5, one flat
-/// array for each TrainingState::Array. @throws UserError
+/// array for each TrainingState::Array. Tries once: the run can do without. @throws UserError
 void write_checkpoint(const RunPaths& paths, const TrialCheckpoint& checkpoint, std::uint64_t sequence);
 
 /// The newest usable checkpoint of `owner`, and the sequence number that the next one should have. A file
