@@ -7,7 +7,9 @@
 #include "skyline/store/publish.hpp"
 #include "skyline/store/recovery.hpp"
 
+#include <algorithm>
 #include <string>
+#include <vector>
 
 namespace skyline::app {
 namespace {
@@ -41,6 +43,21 @@ store::JournalContents read_own_journal(const store::RunPaths& paths, const RunC
   return contents;
 }
 
+/// A run may be extended; the trials that it has cannot be taken back.
+void check_not_shortened(const store::RunPaths& paths, const RunConfig& config,
+                         const std::vector<objective::CommittedTrial>& entries) {
+  const auto searched = static_cast<std::size_t>(std::count_if(
+      entries.begin(), entries.end(),
+      [](const objective::CommittedTrial& entry) { return entry.trial.phase == objective::Phase::kSearch; }));
+  const std::size_t expected =
+      search::make_searcher(config.search, config.space, config.objectives, config.engine.seed)
+          ->expected_trials();
+  if (searched <= expected) return;
+  throw UserError("--resume " + paths.root.string() + ": the journal holds " + std::to_string(searched) +
+                  " trials of the search, this configuration asks for at most " + std::to_string(expected) +
+                  "; a run can be extended, not shortened: see `search` in " + paths.config().string());
+}
+
 void put_in_order(const store::RunPaths& paths, std::size_t committed) {
   const store::RecoveredFolder found = store::recover_run_folder(paths, committed);
   if (found.temporaries + found.checkpoints + found.begun_trials == 0) return;
@@ -66,6 +83,7 @@ PreparedRun prepare_run(const SearchArguments& arguments) {
   if (store::exists(paths.journal())) {
     check_same_run(paths, prepared.config, arguments.config.string());
     prepared.replay = read_own_journal(paths, prepared.config);
+    check_not_shortened(paths, prepared.config, prepared.replay->entries);
   } else if (arguments.resume) {
     log::info("nothing to resume in " + paths.root.string() + ": starting from the beginning");
   }

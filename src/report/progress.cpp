@@ -144,6 +144,7 @@ void Progress::count(const objective::CommittedTrial& committed) {
     ++final_done_;
   } else {
     ++status_.done;
+    final_done_ = 0;  // an extended run trains its front once more
     if (const auto values = objectives_.minimized(committed)) front_.insert(committed.trial.number, *values);
     status_.front = front_.size();
   }

@@ -82,8 +82,8 @@ class Progress final : public RunProgress {
   bool under_way_ = false;  // started and not ended
   double start_s_ = 0;
   double phase_start_s_ = 0;
-  std::size_t done_here_ = 0;  // of this phase, by this job
-  std::size_t final_done_ = 0;
+  std::size_t done_here_ = 0;   // of this phase, by this job
+  std::size_t final_done_ = 0;  // full trainings since the last search trial
   double last_commit_s_ = 0;
   double last_draw_s_ = 0;
   double last_status_s_ = 0;

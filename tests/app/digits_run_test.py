@@ -42,9 +42,11 @@ class DigitsRun(RunsCase):
         for member in front:
             self.assertGreater(member["final"]["test_accuracy"], 0.05)
             self.assertIn("flops", member["objectives"])
-            self.assertTrue((run / "weights" / f"{member['arch_id']}.h5").exists())
-        weights = sorted(path.stem for path in (run / "weights").iterdir())
-        self.assertEqual(weights, sorted({member["arch_id"] for member in front}), "only the front's weights are kept")
+            self.assertEqual(member["weights"], f"weights/{member['arch_id']}.h5")
+            self.assertEqual(member["final"]["weights"], f"weights/{member['arch_id']}.final.h5")
+        weights = {f"weights/{path.name}" for path in (run / "weights").iterdir()}
+        kept = {member["weights"] for member in front} | {member["final"]["weights"] for member in front}
+        self.assertEqual(weights, kept, "only the front's weights are kept")
         trials = read_json(run / "models.json")["trials"]
         with open(run / "search_state.csv", newline="") as file:
             rows = list(csv.DictReader(file))

@@ -189,7 +189,8 @@ class Extend(RunsCase):
         self.skyline("search", *self.QUICK, "--run", "shorter")
         before = (self.folder / "shorter/journal.jsonl").read_bytes()
         done = self.skyline("search", *self.QUICK, "--run", "shorter", "--resume", "--set", "search.iterations=1", expect=2)
-        self.assertIn("asks for nothing more", done.stderr)
+        self.assertRegex(done.stderr, r"--resume shorter: the journal holds \d+ trials of the search, this configuration asks "
+                                      r"for at most \d+; a run can be extended, not shortened")
         self.assertEqual((self.folder / "shorter/journal.jsonl").read_bytes(), before)
 
 

@@ -265,6 +265,19 @@ TEST_F(ProgressTest, CountsWhatEarlierJobsCommitted) {
   EXPECT_EQ(last.best.front(), (BestValue{"test_accuracy", 0.97}));
 }
 
+TEST_F(ProgressTest, CountsTheFullTrainingsBehindTheLastSearchTrialAlone) {
+  std::vector<objective::CommittedTrial> extended(run_.committed);
+  extended.push_back(run_.committed[2]);
+  replayed_ = extended;
+  const auto progress = make(true);
+  progress->started(slots_, replayed_.size(), 10);
+  progress->phase_changed(objective::Phase::kFinal, 3);
+  commit(*progress, 4, 1);
+  now_s_ += 1;
+  progress->tick();
+  EXPECT_THAT(writes_.back(), HasSubstr("final 1/3 trials"));
+}
+
 TEST_F(ProgressTest, LeavesNoTraceIfTheRunNeverStarted) {
   make(true).reset();
   EXPECT_THAT(writes_, IsEmpty());
