@@ -50,7 +50,7 @@ class Patience {
 };
 
 /// Runs `attempt`, a function that returns a Fault, until it works.
-/// @throws UserError "cannot <task> <path>: fsync: No space left on device for 60 s (free some space ...)"
+/// @throws UserError "cannot <task> <path>: fsync: No space left on device (free some space ...)"
 template <typename Attempt>
 void patiently(std::string_view task, const std::filesystem::path& path, Attempt attempt) {
   Patience patience(task, path);
