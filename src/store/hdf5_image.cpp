@@ -65,6 +65,7 @@ Hdf5Image::Hdf5Image(const std::filesystem::path& path, const Options& options)
   silence_hdf5();
   const Hdf5PropertyList creation(check(H5Pcreate(H5P_FILE_CREATE)));
   check(H5Pset_userblock(creation.get(), options.user_block));
+  check(H5Pset_obj_track_times(creation.get(), false));  // of the root group, in formats from 1.8 on
   const Hdf5PropertyList access(check(H5Pcreate(H5P_FILE_ACCESS)));
   check(H5Pset_fapl_core(access.get(), kIncrement, false));
   H5FD_file_image_callbacks_t callbacks = memory_->callbacks();

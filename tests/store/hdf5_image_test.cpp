@@ -151,6 +151,22 @@ TEST(Hdf5, AFileThatWasReplacedSinceItWasMappedIsNotReadForIt) {
                 ": another file was published in its place just now (run again)");
 }
 
+TEST(Hdf5, NoObjectOfAnImageHoldsATime) {
+  const ScratchFolder folder;
+  const hsize_t dims[] = {1};
+  const double value = 1;
+  Hdf5Image image("a.h5", {});
+  image.make_group("group");
+  image.write_array("group/value", H5T_NATIVE_DOUBLE, dims, &value);
+  publish_file(folder / "a.h5", joined(image.finish()));
+  const Hdf5File file(H5Fopen((folder / "a.h5").c_str(), H5F_ACC_RDONLY, H5P_DEFAULT));
+  for (const char* object : {"/", "group", "group/value"}) {
+    H5O_info_t info{};
+    ASSERT_GE(H5Oget_info_by_name(file.get(), object, &info, H5P_DEFAULT), 0);
+    EXPECT_EQ(info.ctime, 0) << object;
+  }
+}
+
 TEST(Hdf5, SeveralThreadsMayBuildImagesAtOnce) {
   std::vector<std::thread> threads;
   std::vector<std::string> files(4);
