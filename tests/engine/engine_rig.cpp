@@ -66,7 +66,10 @@ objective::Outcome HookedEvaluator::evaluate(const objective::Trial& trial,
     context.keep_weights({{"linear_0.bias", {1}, {static_cast<float>(trial.number)}}});
   }
   objective::Outcome outcome = synthetic_->evaluate(trial, context);
-  if (Arrival{trial.number, outcome, {}}.stopped()) return outcome;
+  if (Arrival{trial.number, outcome, {}}.stopped()) {  // after its last step
+    if (script_.saves_at_stop) context.save([this](auto& state) { state.step = script_.steps; });
+    return outcome;
+  }
   const std::lock_guard lock(mutex_);
   completed_.push_back(trial.number);
   return outcome;

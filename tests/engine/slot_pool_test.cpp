@@ -209,6 +209,32 @@ TEST(SlotPool, AsksRunningTrialsToStopWhenItGoes) {
   EXPECT_TRUE(stopped);
 }
 
+TEST(SlotPool, GivesBackEveryTrialAfterARequestToStop) {
+  std::atomic<bool> running{false};
+  ScriptedEvaluator evaluator([&](const objective::Trial&, objective::EvaluationContext& context) {
+    running = true;
+    while (!context.stop_requested()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return Failure{FailureKind::kStopped, "stopped"};
+  });
+  SlotPool pool(pool_of(1), evaluator, {});
+  pool.submit(0, trial(0));
+  pool.submit(0, trial(1));
+  while (!running) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  pool.request_stop();
+  pool.submit(0, trial(2));
+  const auto arrivals = collect(pool, 3);
+  ASSERT_EQ(arrivals.size(), 3U);
+  for (const Arrival& arrival : arrivals) EXPECT_TRUE(arrival.stopped());
+  EXPECT_EQ(arrivals[2].timing.rank, 4);
+}
+
+TEST(SlotPool, TakesAStopThatNobodyAskedForAsABug) {
+  ScriptedEvaluator evaluator([](auto&&...) { return Failure{FailureKind::kStopped, "tired"}; });
+  SlotPool pool(pool_of(1), evaluator, {});
+  pool.submit(0, trial(0));
+  EXPECT_THROW(collect(pool, 1), InternalError);
+}
+
 TEST(SlotPool, PassesAnEvaluatorsBugOnToTheMainThread) {
   ScriptedEvaluator evaluator([](auto&&...) { return objective::Measurements{{1, 2, 3}}; });
   SlotPool pool(pool_of(1), evaluator, {});
