@@ -154,10 +154,10 @@ TEST(Hdf5, AFileThatWasReplacedSinceItWasMappedIsNotReadForIt) {
 TEST(Hdf5, NoObjectOfAnImageHoldsATime) {
   const ScratchFolder folder;
   const hsize_t dims[] = {1};
-  const double value = 1;
+  const double values[] = {1};
   Hdf5Image image("a.h5", {});
   image.make_group("group");
-  image.write_array("group/value", H5T_NATIVE_DOUBLE, dims, &value);
+  image.refer_array("group/value", H5T_NATIVE_DOUBLE, dims, std::as_bytes(std::span(values)));
   publish_file(folder / "a.h5", joined(image.finish()));
   const Hdf5File file(H5Fopen((folder / "a.h5").c_str(), H5F_ACC_RDONLY, H5P_DEFAULT));
   for (const char* object : {"/", "group", "group/value"}) {

@@ -1,0 +1,150 @@
+"""Storage that fails at chosen system calls: what passes is ridden out, what stays ends the run with one clear line."""
+
+import itertools
+import json
+import shutil
+import sys
+import time
+import unittest
+
+from fault_runs import Bench, small_search
+
+PROGRAM, SOURCE, FAULTS = (sys.argv.pop(1) for _ in range(3))
+PATIENCE_S = 1
+FOR_EVER = 0
+
+TEXTS = {"ENOSPC": "No space left on device", "EDQUOT": "Disk quota exceeded", "EIO": "Input/output error",
+         "ESTALE": "Stale file handle", "EROFS": "Read-only file system", "EACCES": "Permission denied"}
+
+
+class StorageFaults(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.bench = Bench(PROGRAM, FAULTS)
+        cls.search = ["search", *small_search(cls.bench, SOURCE), "--set", "training.epochs=0.5", "--set", "final.epochs=1",
+                      "--set", "run.keep_weights=all", "--set", f"run.storage_patience={PATIENCE_S} s", "--quiet",
+                      "--resume", "--run"]
+        job = cls.bench.job(*cls.search, "whole", ranks=2)
+        assert job.wait() == 0, job.text()
+        cls.journal = cls.bench.canonical("whole")
+        cls.numbers = itertools.count()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.bench.remove()
+
+    def job(self, run, ranks=2, **faults):
+        return self.bench.job(*self.search, run, ranks=ranks, root=run, **faults)
+
+    def end(self, job, code):
+        self.assertEqual(job.wait(), code, job.text())
+        job.wait_until_all_are_gone()
+
+    def last_words(self, job):
+        """The one line that a person gets."""
+        lines = [line for line in job.text().splitlines() if line.startswith("skyline: ")]
+        self.assertEqual(len(lines), 1, job.text())
+        return lines[0]
+
+    def check_published(self, run):
+        """What is published is the undisturbed run's, and every journalled result has its weights."""
+        folder = self.bench.folder / run
+        if not (folder / "journal.jsonl").exists():
+            return
+        self.assertTrue(self.journal.startswith(self.bench.canonical(run)))
+        whole = self.bench.weights("whole")
+        for name, data in self.bench.weights(run).items():
+            self.assertTrue(".tmp." in name or data == whole[name], f"{name} is not the undisturbed run's")
+        for line in (folder / "journal.jsonl").read_text().splitlines()[1:]:
+            trial = json.loads(line)
+            if trial["status"] == "ok" and trial["phase"] == "search":
+                self.assertTrue((folder / "weights" / f"{trial['arch']}.h5").exists(), line)
+
+    def check_resumed(self, run, ranks=1):
+        job = self.bench.job(*self.search, run, ranks=ranks)
+        self.end(job, 0)
+        self.assertEqual(self.bench.canonical(run), self.journal)
+        self.assertEqual(self.bench.weights(run), self.bench.weights("whole"))
+        self.assertEqual(self.bench.leftovers(run), [])
+        shutil.rmtree(self.bench.folder / run)
+
+    def check_lasting(self, file, op, error, first, rank=0):
+        """The fault stays: one line that names file and error, in time; what is there reads well; and resumes."""
+        run = f"run{next(self.numbers)}"
+        with self.subTest(file=file, op=op, error=error):
+            started = time.monotonic()
+            job = self.job(run, rank=rank, match=f"/{file}", fault=f"{op}:{error}:{first}:{FOR_EVER}")
+            self.end(job, 2)
+            self.assertLess(time.monotonic() - started, 30)
+            line = self.last_words(job)
+            self.assertIn(f"/{file}", line)
+            self.assertIn(TEXTS[error], line)
+            if error in ("ENOSPC", "EDQUOT"):
+                self.assertIn("free some space", line)
+            self.check_published(run)
+            self.check_resumed(run)
+
+    def test_a_journal_that_cannot_be_written_ends_the_run_with_one_line(self):
+        self.check_lasting("journal.jsonl", "open", "EACCES", 1)
+        self.check_lasting("journal.jsonl", "write", "ENOSPC", 3)
+        self.check_lasting("journal.jsonl", "fsync", "EIO", 4)
+
+    def test_weights_that_cannot_be_written_end_the_run_with_one_line(self):
+        self.check_lasting("weights/", "open", "EDQUOT", 2, rank=1)
+        self.check_lasting("weights/", "write", "ENOSPC", 2)
+        self.check_lasting("weights/", "rename", "ESTALE", 1, rank=1)
+
+    def test_a_folder_that_cannot_be_claimed_or_described_is_refused_with_one_line(self):
+        self.check_lasting("owner.json", "open", "EROFS", 1)
+        self.check_lasting("config.yaml", "write", "ENOSPC", 1)
+
+    def test_results_that_cannot_be_written_end_the_run_with_one_line(self):
+        self.check_lasting("run.h5", "write", "ENOSPC", 1)
+
+    def test_faults_that_pass_are_ridden_out(self):
+        for file, op, error, first, rank in (
+                ("journal.jsonl", "write", "ENOSPC", 3, 0), ("journal.jsonl", "fsync", "EIO", 3, 0),
+                ("weights/", "open", "EDQUOT", 1, 1), ("weights/", "rename", "ESTALE", 2, 0), ("owner.json", "write", "EIO", 1, 0)):
+            run = f"run{next(self.numbers)}"
+            with self.subTest(file=file, op=op, error=error):
+                job = self.job(run, rank=rank, match=f"/{file}", fault=f"{op}:{error}:{first}:2")
+                self.end(job, 0)
+                self.assertIn(TEXTS[error], job.text(), "the fault was met")
+                self.check_resumed(run)
+
+    def test_storage_that_stands_still_for_a_while_is_ridden_out(self):
+        job = self.job("stall", rank=0, match="/journal.jsonl", fault="fsync:stall=3:4")
+        self.end(job, 0)
+        self.check_resumed("stall")
+
+    def test_a_checkpoint_that_cannot_be_written_is_left_out_at_once(self):
+        started = time.monotonic()
+        job = self.bench.job(*self.search, "checkpoint", "--set", "run.storage_patience=60 s", "--set",
+                             "checkpoint.interval=0.1 epochs", "--set", "checkpoint.overhead=1", ranks=2, root="checkpoint",
+                             match="/checkpoints/", fault=f"write:ENOSPC:1:{FOR_EVER}")
+        self.end(job, 0)
+        self.assertLess(time.monotonic() - started, 60, "nobody waits for it")
+        self.assertRegex(job.text(), f"a checkpoint is left out: .*{TEXTS['ENOSPC']}")
+        self.assertEqual(self.bench.canonical("checkpoint"), self.journal)
+
+    def test_a_read_only_folder_is_refused_with_one_line(self):
+        job = self.job("read-only", fault=f"any:EROFS:1:{FOR_EVER}")
+        self.end(job, 2)
+        self.assertRegex(self.last_words(job), "read-only.*Read-only file system.*choose a place")
+
+    def test_a_run_folder_that_vanishes_ends_the_run_with_one_line(self):
+        log = self.bench.folder / "vanished.log"
+        job = self.job("vanished", rank=0, log=log, match="/weights/", fault="rename:stall=2:2")
+        self.wait_for(lambda: log.exists() and log.read_text().count(" rename ") == 2, job)
+        shutil.rmtree(self.bench.folder / "vanished")
+        self.end(job, 2)
+        self.assertRegex(self.last_words(job), "vanished.*No such file or directory|vanished.*there is no folder")
+
+    def wait_for(self, condition, job):
+        while not condition():
+            self.assertIsNone(job.process.poll(), job.text())
+            time.sleep(0.01)
+
+
+if __name__ == "__main__":
+    unittest.main()
