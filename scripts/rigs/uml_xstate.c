@@ -1,5 +1,5 @@
-/* For LD_PRELOAD under User Mode Linux on processors with AMX: its kernel keeps 2,696 bytes of floating-point state, the
-   processor has 11 kB, and ptrace refuses a short area. Pads the area with the state as it is. */
+/* For LD_PRELOAD under User Mode Linux on processors with AMX: its kernel keeps 2,696 bytes of floating-point
+   state, the processor has 11 kB, and ptrace refuses a short area. Pads the area with the state as it is. */
 #define _GNU_SOURCE
 #include <stdarg.h>
 #include <string.h>
@@ -15,15 +15,16 @@ long ptrace(enum __ptrace_request request, ...) {
   va_list arguments;
   va_start(arguments, request);
   const pid_t process = va_arg(arguments, pid_t);
-  void *address = va_arg(arguments, void *);
-  void *data = va_arg(arguments, void *);
+  void* address = va_arg(arguments, void*);
+  void* data = va_arg(arguments, void*);
   va_end(arguments);
   const long number = (long)request;
   if (number == PTRACE_SETREGSET && (long)address == kXState) {
     static char area[65536];
-    const struct iovec *given = data;
+    const struct iovec* given = data;
     struct iovec padded = {area, sizeof area};
-    if (given->iov_len < sizeof area && syscall(SYS_ptrace, PTRACE_GETREGSET, process, kXState, &padded) == 0 &&
+    if (given->iov_len < sizeof area &&
+        syscall(SYS_ptrace, PTRACE_GETREGSET, process, kXState, &padded) == 0 &&
         padded.iov_len > given->iov_len) {
       memcpy(area, given->iov_base, given->iov_len);
       return syscall(SYS_ptrace, PTRACE_SETREGSET, process, kXState, &padded);

@@ -5,12 +5,12 @@
    SKYLINE_FAULT_RANK   only in this rank of an Open MPI job (optional)
    SKYLINE_FAULT        OP:ACTION:N[:COUNT]: what happens at the N-th such call, from 1, and at those after it
                         until there were COUNT (default 1; 0: for ever)
-   SKYLINE_FAULT_LOG    a file outside the folder that gets a line "<process> <number> <op> <path>" a call (optional)
+   SKYLINE_FAULT_LOG    a file outside the folder that gets a line "<process> <number> <op> <path>" a call
+   (optional)
 
-   OP: open (for writing) read_open read write fsync close rename link unlink truncate mkdir touch, or any: one that
-   changes something (all but read_open and read).
-   ACTION: an error's name (ENOSPC); kill (SIGKILL before the call), kill-after, tear (half of a write, then SIGKILL);
-   stall=SECONDS.
+   OP: open (for writing) read_open read write fsync close rename link unlink truncate mkdir touch, or any:
+   one that changes something (all but read_open and read). ACTION: an error's name (ENOSPC); kill (SIGKILL
+   before the call), kill-after, tear (half of a write, then SIGKILL); stall=SECONDS.
 
    The calls are made as bare system calls, so nothing of the C library needs to be looked up. */
 #define _GNU_SOURCE
@@ -34,7 +34,7 @@
 enum action { NONE, FAIL, KILL, KILL_AFTER, TEAR, STALL };
 
 static const struct {
-  const char *name;
+  const char* name;
   int number;
 } kErrors[] = {{"ENOSPC", ENOSPC}, {"EDQUOT", EDQUOT}, {"EIO", EIO},       {"ESTALE", ESTALE},
                {"EROFS", EROFS},   {"EACCES", EACCES}, {"ENOENT", ENOENT}, {"ETIMEDOUT", ETIMEDOUT}};
@@ -42,7 +42,7 @@ static const struct {
 static struct {
   bool active;
   char root[PATH_MAX];
-  const char *match;
+  const char* match;
   int log;
   char op[16];
   enum action action;
@@ -56,12 +56,12 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static long calls;    /* that were looked at, for the log */
 static long matching; /* of the plan's operation */
 
-static void refuse(const char *what) {
+static void refuse(const char* what) {
   fprintf(stderr, "storage_faults: %s\n", what);
   _exit(99);
 }
 
-static void parse_action(const char *text) {
+static void parse_action(const char* text) {
   if (strcmp(text, "kill") == 0) {
     plan.action = KILL;
   } else if (strcmp(text, "kill-after") == 0) {
@@ -79,7 +79,7 @@ static void parse_action(const char *text) {
   if (plan.action == NONE) refuse("SKYLINE_FAULT has an unknown action");
 }
 
-static void parse_fault(const char *text) {
+static void parse_fault(const char* text) {
   char action[32];
   plan.count = 1;
   if (sscanf(text, "%15[^:]:%31[^:]:%ld:%ld", plan.op, action, &plan.first, &plan.count) < 3) {
@@ -89,17 +89,18 @@ static void parse_fault(const char *text) {
 }
 
 __attribute__((constructor)) static void start(void) {
-  const char *root = getenv("SKYLINE_FAULT_ROOT");
-  const char *wanted_rank = getenv("SKYLINE_FAULT_RANK");
-  const char *rank = getenv("OMPI_COMM_WORLD_RANK");
+  const char* root = getenv("SKYLINE_FAULT_ROOT");
+  const char* wanted_rank = getenv("SKYLINE_FAULT_RANK");
+  const char* rank = getenv("OMPI_COMM_WORLD_RANK");
   if (root == NULL) return;
   if (wanted_rank != NULL && (rank == NULL || strcmp(rank, wanted_rank) != 0)) return;
-  if (root[0] != '/' || strlen(root) >= sizeof plan.root) refuse("SKYLINE_FAULT_ROOT is not an absolute path");
+  if (root[0] != '/' || strlen(root) >= sizeof plan.root)
+    refuse("SKYLINE_FAULT_ROOT is not an absolute path");
   strcpy(plan.root, root);
   plan.match = getenv("SKYLINE_FAULT_MATCH");
-  const char *fault = getenv("SKYLINE_FAULT");
+  const char* fault = getenv("SKYLINE_FAULT");
   if (fault != NULL) parse_fault(fault);
-  const char *log = getenv("SKYLINE_FAULT_LOG");
+  const char* log = getenv("SKYLINE_FAULT_LOG");
   if (log != NULL) {
     plan.log = (int)syscall(SYS_openat, AT_FDCWD, log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     if (plan.log < 0) refuse("cannot open SKYLINE_FAULT_LOG");
@@ -109,21 +110,21 @@ __attribute__((constructor)) static void start(void) {
 
 /* ---- which calls count ---- */
 
-static bool is_below_root(const char *path) {
+static bool is_below_root(const char* path) {
   const size_t length = strlen(plan.root);
   return strncmp(path, plan.root, length) == 0 && (path[length] == '/' || path[length] == '\0') &&
          (plan.match == NULL || strstr(path, plan.match) != NULL);
 }
 
 /* Relative paths count from the working folder; other folders' descriptors are not followed. */
-static bool absolute_path(const char *path, char *absolute) {
+static bool absolute_path(const char* path, char* absolute) {
   if (path[0] == '/') return snprintf(absolute, PATH_MAX, "%s", path) < PATH_MAX;
   char folder[PATH_MAX];
   if (getcwd(folder, sizeof folder) == NULL) return false;
   return snprintf(absolute, PATH_MAX, "%s/%s", folder, path) < PATH_MAX;
 }
 
-static bool descriptor_path(int descriptor, char *path) {
+static bool descriptor_path(int descriptor, char* path) {
   char link[64];
   snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
   const ssize_t length = readlink(link, path, PATH_MAX - 1);
@@ -143,12 +144,12 @@ static void end_process(void) {
   for (;;) pause();
 }
 
-static bool changes_something(const char *op) {
+static bool changes_something(const char* op) {
   return strcmp(op, "read") != 0 && strcmp(op, "read_open") != 0;
 }
 
 /* Counts a call and says what is to happen at it; a kill before the call and a stall happen here. */
-static enum action meet(const char *op, const char *path) {
+static enum action meet(const char* op, const char* path) {
   if (!is_below_root(path)) return NONE;
   pthread_mutex_lock(&mutex);
   const bool any = strcmp(plan.op, "any") == 0 && changes_something(op);
@@ -166,13 +167,13 @@ static enum action meet(const char *op, const char *path) {
   return plan.action;
 }
 
-static enum action meet_path(const char *op, const char *path) {
+static enum action meet_path(const char* op, const char* path) {
   char absolute[PATH_MAX];
   if (!plan.active || path == NULL || !absolute_path(path, absolute)) return NONE;
   return meet(op, absolute);
 }
 
-static enum action meet_descriptor(const char *op, int descriptor) {
+static enum action meet_descriptor(const char* op, int descriptor) {
   char path[PATH_MAX];
   if (!plan.active || !descriptor_path(descriptor, path)) return NONE;
   return meet(op, path);
@@ -190,75 +191,75 @@ static long done(enum action action, long result) {
 
 /* ---- the calls ---- */
 
-static int open_at(int folder, const char *path, int flags, mode_t mode) {
+static int open_at(int folder, const char* path, int flags, mode_t mode) {
   const bool writes = (flags & O_CREAT) != 0 || (flags & O_ACCMODE) != O_RDONLY;
   const enum action action = meet_path(writes ? "open" : "read_open", path);
   if (fails(action)) return -1;
   return (int)done(action, syscall(SYS_openat, folder, path, flags, mode));
 }
 
-#define OPTIONAL_MODE(flags, mode)                     \
-  mode_t mode = 0;                                     \
-  if (((flags) & (O_CREAT | __O_TMPFILE)) != 0) {      \
-    va_list arguments;                                 \
-    va_start(arguments, flags);                        \
-    mode = va_arg(arguments, mode_t);                  \
-    va_end(arguments);                                 \
+#define OPTIONAL_MODE(flags, mode)                \
+  mode_t mode = 0;                                \
+  if (((flags) & (O_CREAT | __O_TMPFILE)) != 0) { \
+    va_list arguments;                            \
+    va_start(arguments, flags);                   \
+    mode = va_arg(arguments, mode_t);             \
+    va_end(arguments);                            \
   }
 
-int open(const char *path, int flags, ...) {
+int open(const char* path, int flags, ...) {
   OPTIONAL_MODE(flags, mode)
   return open_at(AT_FDCWD, path, flags, mode);
 }
 
-int open64(const char *path, int flags, ...) {
+int open64(const char* path, int flags, ...) {
   OPTIONAL_MODE(flags, mode)
   return open_at(AT_FDCWD, path, flags, mode);
 }
 
-int openat(int folder, const char *path, int flags, ...) {
+int openat(int folder, const char* path, int flags, ...) {
   OPTIONAL_MODE(flags, mode)
   return open_at(folder, path, flags, mode);
 }
 
-int openat64(int folder, const char *path, int flags, ...) {
+int openat64(int folder, const char* path, int flags, ...) {
   OPTIONAL_MODE(flags, mode)
   return open_at(folder, path, flags, mode);
 }
 
-ssize_t read(int descriptor, void *bytes, size_t count) {
+ssize_t read(int descriptor, void* bytes, size_t count) {
   const enum action action = meet_descriptor("read", descriptor);
   if (fails(action)) return -1;
   return done(action, syscall(SYS_read, descriptor, bytes, count));
 }
 
-ssize_t pread(int descriptor, void *bytes, size_t count, off_t offset) {
+ssize_t pread(int descriptor, void* bytes, size_t count, off_t offset) {
   const enum action action = meet_descriptor("read", descriptor);
   if (fails(action)) return -1;
   return done(action, syscall(SYS_pread64, descriptor, bytes, count, offset));
 }
 
-ssize_t pread64(int descriptor, void *bytes, size_t count, off_t offset) {
+ssize_t pread64(int descriptor, void* bytes, size_t count, off_t offset) {
   return pread(descriptor, bytes, count, offset);
 }
 
-ssize_t write(int descriptor, const void *bytes, size_t count) {
+ssize_t write(int descriptor, const void* bytes, size_t count) {
   const enum action action = meet_descriptor("write", descriptor);
   if (fails(action)) return -1;
   return done(action, syscall(SYS_write, descriptor, bytes, action == TEAR ? count / 2 : count));
 }
 
-ssize_t pwrite(int descriptor, const void *bytes, size_t count, off_t offset) {
+ssize_t pwrite(int descriptor, const void* bytes, size_t count, off_t offset) {
   const enum action action = meet_descriptor("write", descriptor);
   if (fails(action)) return -1;
   return done(action, syscall(SYS_pwrite64, descriptor, bytes, action == TEAR ? count / 2 : count, offset));
 }
 
-ssize_t pwrite64(int descriptor, const void *bytes, size_t count, off_t offset) {
+ssize_t pwrite64(int descriptor, const void* bytes, size_t count, off_t offset) {
   return pwrite(descriptor, bytes, count, offset);
 }
 
-ssize_t writev(int descriptor, const struct iovec *pieces, int count) {
+ssize_t writev(int descriptor, const struct iovec* pieces, int count) {
   const enum action action = meet_descriptor("write", descriptor);
   if (fails(action)) return -1;
   return done(action, syscall(SYS_writev, descriptor, pieces, action == TEAR ? count / 2 : count));
@@ -286,39 +287,45 @@ int close(int descriptor) {
   return (int)done(action, result);
 }
 
-static int rename_at(int from_folder, const char *from, int to_folder, const char *to, unsigned flags) {
+static int rename_at(int from_folder, const char* from, int to_folder, const char* to, unsigned flags) {
   const enum action action = meet_path("rename", to);
   if (fails(action)) return -1;
   return (int)done(action, syscall(SYS_renameat2, from_folder, from, to_folder, to, flags));
 }
 
-int rename(const char *from, const char *to) { return rename_at(AT_FDCWD, from, AT_FDCWD, to, 0); }
+int rename(const char* from, const char* to) {
+  return rename_at(AT_FDCWD, from, AT_FDCWD, to, 0);
+}
 
-int renameat(int from_folder, const char *from, int to_folder, const char *to) {
+int renameat(int from_folder, const char* from, int to_folder, const char* to) {
   return rename_at(from_folder, from, to_folder, to, 0);
 }
 
-int renameat2(int from_folder, const char *from, int to_folder, const char *to, unsigned flags) {
+int renameat2(int from_folder, const char* from, int to_folder, const char* to, unsigned flags) {
   return rename_at(from_folder, from, to_folder, to, flags);
 }
 
-int link(const char *from, const char *to) {
+int link(const char* from, const char* to) {
   const enum action action = meet_path("link", to);
   if (fails(action)) return -1;
   return (int)done(action, syscall(SYS_linkat, AT_FDCWD, from, AT_FDCWD, to, 0));
 }
 
-static int unlink_at(int folder, const char *path, int flags) {
+static int unlink_at(int folder, const char* path, int flags) {
   const enum action action = meet_path("unlink", path);
   if (fails(action)) return -1;
   return (int)done(action, syscall(SYS_unlinkat, folder, path, flags));
 }
 
-int unlink(const char *path) { return unlink_at(AT_FDCWD, path, 0); }
+int unlink(const char* path) {
+  return unlink_at(AT_FDCWD, path, 0);
+}
 
-int unlinkat(int folder, const char *path, int flags) { return unlink_at(folder, path, flags); }
+int unlinkat(int folder, const char* path, int flags) {
+  return unlink_at(folder, path, flags);
+}
 
-int remove(const char *path) {
+int remove(const char* path) {
   const int result = unlink_at(AT_FDCWD, path, 0);
   return result != 0 && errno == EISDIR ? unlink_at(AT_FDCWD, path, AT_REMOVEDIR) : result;
 }
@@ -329,15 +336,17 @@ int ftruncate(int descriptor, off_t length) {
   return (int)done(action, syscall(SYS_ftruncate, descriptor, length));
 }
 
-int ftruncate64(int descriptor, off_t length) { return ftruncate(descriptor, length); }
+int ftruncate64(int descriptor, off_t length) {
+  return ftruncate(descriptor, length);
+}
 
-int mkdir(const char *path, mode_t mode) {
+int mkdir(const char* path, mode_t mode) {
   const enum action action = meet_path("mkdir", path);
   if (fails(action)) return -1;
   return (int)done(action, syscall(SYS_mkdirat, AT_FDCWD, path, mode));
 }
 
-int utimensat(int folder, const char *path, const struct timespec times[2], int flags) {
+int utimensat(int folder, const char* path, const struct timespec times[2], int flags) {
   const enum action action = meet_path("touch", path);
   if (fails(action)) return -1;
   return (int)done(action, syscall(SYS_utimensat, folder, path, times, flags));
