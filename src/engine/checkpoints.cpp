@@ -21,12 +21,12 @@ constexpr std::chrono::minutes kWarningInterval{1};
 CheckpointFolder::CheckpointFolder(const RunInputs& inputs)
     : storage_(inputs.storage),
       paths_(inputs.paths),
-      config_hash_(inputs.header.config_hash),
+      run_(stamp_of(inputs)),
       options_(inputs.options.checkpoints),
       resume_(inputs.options.resume) {}
 
 store::CheckpointOwner CheckpointFolder::owner(const objective::Trial& trial) const {
-  return {.config_hash = config_hash_,
+  return {.run = run_,
           .arch_id = to_text(trial.architecture().id),
           .phase = std::string(to_text(trial.phase)),
           .trial = trial.number,

@@ -41,7 +41,7 @@ class CheckpointFolder : public std::enable_shared_from_this<CheckpointFolder> {
   using Clock = std::chrono::steady_clock;
   store::StorageThread& storage_;
   const store::RunPaths paths_;
-  const std::string config_hash_;
+  const store::RunStamp run_;
   const std::optional<CheckpointOptions> options_;
   const bool resume_;
   std::optional<Clock::time_point> warned_;  // storage thread alone

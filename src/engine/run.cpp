@@ -106,6 +106,10 @@ RunResult run(const RunInputs& inputs, RunObserver& observer) {
   }
 }
 
+store::RunStamp stamp_of(const RunInputs& inputs) {
+  return {inputs.header.skyline_version, inputs.header.config_hash};
+}
+
 std::uint64_t trial_seed(std::uint64_t run_seed, space::ArchId arch, double epochs) {
   return derive_seed(run_seed, "trial",
                      {static_cast<std::uint64_t>(arch), std::bit_cast<std::uint64_t>(epochs)});

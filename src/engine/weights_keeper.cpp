@@ -32,15 +32,17 @@ std::filesystem::path copies_folder(const RunInputs& inputs) {
   return node_folder / ("skyline-" + to_hex(stable_hash64(run)));
 }
 
-store::WeightsFile describe(const objective::Trial& trial, const space::SearchSpace& space) {
+store::WeightsFile describe(const objective::Trial& trial, const RunInputs& inputs) {
   store::WeightsFile file;
+  file.run = stamp_of(inputs);
   file.arch_id = to_text(trial.architecture().id);
-  file.genotype = space.describe(trial.architecture().genotype);
+  file.genotype = inputs.space.describe(trial.architecture().genotype);
   file.phase = to_text(trial.phase);
   file.trial = trial.number;
   file.seed = trial.seed;
   file.epochs = trial.epochs;
   file.parents = trial.proposal.parents;
+  if (trial.inherits) file.inherits_from = trial.inherits->from;
   return file;
 }
 
@@ -50,7 +52,7 @@ WeightsSink make_weights_sink(const RunInputs& inputs) {
   if (inputs.options.keep_weights == KeepWeights::kNone) return {};
   return [&inputs](const objective::Trial& trial, std::vector<objective::NamedTensor> tensors,
                    std::function<void()> written) {
-    auto file = std::make_shared<store::WeightsFile>(describe(trial, inputs.space));
+    auto file = std::make_shared<store::WeightsFile>(describe(trial, inputs));
     file->tensors = std::move(tensors);
     const bool is_final = trial.phase == objective::Phase::kFinal;
     const auto path =

@@ -8,6 +8,7 @@
 #include "store/hdf5_image.hpp"
 #include "store/hdf5_reader.hpp"
 #include "store/sealed_file.hpp"
+#include "store/stamp_attributes.hpp"
 
 #include <span>
 #include <utility>
@@ -41,7 +42,7 @@ void write_numbers(Hdf5Image& image, const char* name, const std::vector<double>
 }
 
 void write_owner(Hdf5Image& image, const CheckpointOwner& owner) {
-  image.write_attribute("/", "config_hash", owner.config_hash);
+  write_stamp(image, owner.run);
   image.write_attribute("/", "arch_id", owner.arch_id);
   image.write_attribute("/", "phase", owner.phase);
   image.write_attribute("/", "trial", H5T_NATIVE_UINT64, &owner.trial);
@@ -90,7 +91,7 @@ void write_state(Hdf5Image& image, const objective::TrainingState& state) {
 
 CheckpointOwner read_owner(const Hdf5Reader& reader) {
   CheckpointOwner owner;
-  owner.config_hash = reader.text_attribute("config_hash");
+  owner.run = read_stamp(reader);
   owner.arch_id = reader.text_attribute("arch_id");
   owner.phase = reader.text_attribute("phase");
   owner.trial = reader.unsigned_attribute("trial");
@@ -150,7 +151,8 @@ SequencedCheckpoint read_checkpoint(const std::filesystem::path& path, const Che
   if (found.checkpoint.owner != owner) {
     throw UserError(path.string() + ": the checkpoint of another trial (trial " +
                     std::to_string(found.checkpoint.owner.trial) + ", architecture " +
-                    found.checkpoint.owner.arch_id + ", or of a run with other settings)");
+                    found.checkpoint.owner.arch_id +
+                    ", or of a run with other settings or another version of Skyline)");
   }
   if (reader.integer_attribute("finished") != 0) {
     found.checkpoint.finished = read_finished(reader);

@@ -6,6 +6,7 @@
 #include "store/hdf5_image.hpp"
 #include "store/hdf5_reader.hpp"
 #include "store/sealed_file.hpp"
+#include "store/stamp_attributes.hpp"
 #include "store/weights_bytes.hpp"
 
 #include <set>
@@ -53,6 +54,7 @@ void write_weights(const std::filesystem::path& path, const WeightsFile& weights
   Hdf5Image image(path, {.user_block = kSealBytes, .num_objects = 8 + 2 * weights.tensors.size()});
   image.write_attribute("/", "format", kFormat);
   image.write_attribute("/", "version", H5T_NATIVE_INT64, &kVersion);
+  write_stamp(image, weights.run);
   image.write_attribute("/", "arch_id", weights.arch_id);
   image.write_attribute("/", "genotype", weights.genotype);
   image.write_attribute("/", "phase", weights.phase);
@@ -81,6 +83,7 @@ WeightsFile decode_weights(std::string_view file, const std::filesystem::path& p
                     ", this program reads version " + std::to_string(kVersion));
   }
   WeightsFile weights;
+  weights.run = read_stamp(reader);
   weights.arch_id = reader.text_attribute("arch_id");
   weights.genotype = reader.text_attribute("genotype");
   weights.phase = reader.text_attribute("phase");

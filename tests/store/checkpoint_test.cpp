@@ -101,7 +101,7 @@ TEST_F(Checkpoint, IfAllAreDamagedTheTrialStartsAgain) {
 TEST_F(Checkpoint, OfAnotherTrialOrRunIsNotUsed) {
   write_checkpoint(paths, sample_checkpoint(), 0);
   CheckpointOwner owner = sample_owner();
-  owner.config_hash[0] = 'd';
+  owner.run.config_hash[0] = 'd';
   EXPECT_FALSE(find(owner).has_value());
   EXPECT_THAT(warnings, HasSubstr("the checkpoint of another trial"));
   for (const auto change :

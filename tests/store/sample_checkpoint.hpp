@@ -12,7 +12,7 @@
 namespace skyline::testing {
 
 inline store::CheckpointOwner sample_owner() {
-  return {.config_hash = std::string(64, 'c'),
+  return {.run = {"0.1.0", std::string(64, 'c')},
           .arch_id = "0123456789abcdef",
           .phase = "search",
           .trial = 17,

@@ -10,6 +10,7 @@ namespace skyline::testing {
 /// Layers in an order that is not the alphabet's, a scalar, an empty tensor, odd floats.
 inline store::WeightsFile sample_weights() {
   store::WeightsFile weights;
+  weights.run = {"0.1.0", std::string(64, 'c')};
   weights.arch_id = "0123456789abcdef";
   weights.genotype = "depth=3 größe=5";
   weights.phase = "final";
@@ -33,9 +34,10 @@ inline bool same_weights(const store::WeightsFile& left, const store::WeightsFil
            (a.values.empty() ||
             std::memcmp(a.values.data(), b.values.data(), a.values.size() * sizeof(float)) == 0);
   };
-  return left.arch_id == right.arch_id && left.genotype == right.genotype && left.phase == right.phase &&
-         left.trial == right.trial && left.seed == right.seed && left.epochs == right.epochs &&
-         left.parents == right.parents && left.inherits_from == right.inherits_from &&
+  return left.run == right.run && left.arch_id == right.arch_id && left.genotype == right.genotype &&
+         left.phase == right.phase && left.trial == right.trial && left.seed == right.seed &&
+         left.epochs == right.epochs && left.parents == right.parents &&
+         left.inherits_from == right.inherits_from &&
          std::equal(left.tensors.begin(), left.tensors.end(), right.tensors.begin(), right.tensors.end(),
                     same_tensor);
 }

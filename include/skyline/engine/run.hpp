@@ -6,6 +6,7 @@
 #include "skyline/search/searcher.hpp"
 #include "skyline/store/journal.hpp"
 #include "skyline/store/run_folder.hpp"
+#include "skyline/store/run_stamp.hpp"
 #include "skyline/store/storage_thread.hpp"
 
 #include <cstdint>
@@ -105,6 +106,9 @@ struct RunInputs {
   /// process. Empty: the error is thrown when the slots have stopped.
   std::function<void(const std::exception&)> failed = {};
 };
+
+/// What this run's files are stamped with.
+store::RunStamp stamp_of(const RunInputs& inputs);
 
 /// Collective: the whole run. Rank 0 asks, scatters, commits, tells; every rank trains.
 /// @throws UserError, InternalError; the caller reports and ends all ranks (Environment::abort)

@@ -3,6 +3,7 @@
 #include "skyline/objective/evaluator.hpp"
 #include "skyline/objective/trial.hpp"
 #include "skyline/store/run_folder.hpp"
+#include "skyline/store/run_stamp.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -12,7 +13,7 @@ namespace skyline::store {
 
 /// Which trial of which run a checkpoint belongs to.
 struct CheckpointOwner {
-  std::string config_hash;  // of the run, JournalHeader::config_hash
+  RunStamp run;  // another version may train otherwise: its checkpoints are not gone on from
   std::string arch_id;
   std::string phase;
   objective::TrialNumber trial = 0;

@@ -2,6 +2,7 @@
 
 #include "skyline/objective/evaluator.hpp"
 #include "skyline/objective/trial.hpp"
+#include "skyline/store/run_stamp.hpp"
 
 #include <filesystem>
 #include <optional>
@@ -12,6 +13,7 @@ namespace skyline::store {
 
 /// Trained parameters and buffers with their provenance.
 struct WeightsFile {
+  RunStamp run;
   std::string arch_id;
   std::string genotype;  // SearchSpace::describe
   std::string phase;
