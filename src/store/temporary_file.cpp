@@ -18,7 +18,7 @@
 namespace skyline::store {
 namespace {
 
-constexpr std::size_t kWriteAheadBytes = std::size_t{1} << 23;
+constexpr std::size_t kWriteAheadBytes = std::size_t{1} << 20;
 
 std::filesystem::path temporary_path(const std::filesystem::path& target) {
   static std::atomic<std::uint64_t> counter{0};
