@@ -15,7 +15,7 @@ namespace skyline::store {
 namespace {
 
 constexpr std::string_view kFormat = "skyline-weights";
-constexpr std::int64_t kVersion = 1;
+constexpr std::int64_t kVersion = 2;
 constexpr const char* kNames = "tensor_names";
 
 /// Layer and name within the layer; the last point parts them.

@@ -3,6 +3,9 @@
 #include "skyline/core/error.hpp"
 #include "skyline/store/publish.hpp"
 
+#include "store/hdf5_image.hpp"
+#include "store/sealed_file.hpp"
+
 #include "file_size_limit.hpp"
 #include "sample_weights.hpp"
 #include "scratch_folder.hpp"
@@ -76,6 +79,15 @@ TEST_F(Weights, AreMissingTruncatedDamagedOrNotOurs) {
   overwrite(path, bytes.substr(1024));
   EXPECT_EQ(read_error(),
             path.string() + ": this HDF5 file was not written by Skyline, expected a Skyline weights file");
+}
+
+TEST_F(Weights, OfTheVersionBeforeAreRefusedWithOneLine) {
+  constexpr std::int64_t kBefore = 1;
+  Hdf5Image image(path, {.user_block = kSealBytes, .num_objects = 8});
+  image.write_attribute("/", "format", "skyline-weights");
+  image.write_attribute("/", "version", H5T_NATIVE_INT64, &kBefore);
+  publish_sealed(image, "skyline-weights");
+  EXPECT_EQ(read_error(), path.string() + ": weights file of version 1, this program reads version 2");
 }
 
 TEST_F(Weights, OnAFullDiskKeepTheOldFile) {
