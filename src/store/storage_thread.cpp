@@ -13,16 +13,28 @@
 namespace skyline::store {
 
 struct StorageThread::State {
-  explicit State(std::size_t queue_capacity) : capacity(queue_capacity) {}
+  struct Job {
+    std::function<void()> run;
+    std::size_t bytes = 0;
+  };
+
+  State(std::size_t queue_capacity, std::size_t byte_budget)
+      : capacity(queue_capacity), most_bytes(byte_budget) {}
 
   void work();
   void rethrow(std::unique_lock<std::mutex>& lock);
+  bool has_room(std::size_t job_bytes) const {
+    const bool fits = held_bytes <= most_bytes && job_bytes <= most_bytes - held_bytes;
+    return queue.size() < capacity && (job_bytes == 0 || held_bytes == 0 || fits);
+  }
 
   const std::size_t capacity;
+  const std::size_t most_bytes;
   std::mutex mutex;
   std::condition_variable work_came;  // or the end
   std::condition_variable room_came;  // a job is done
-  std::deque<std::function<void()>> queue;
+  std::deque<Job> queue;
+  std::size_t held_bytes = 0;  // of jobs that wait and of the one at work
   bool working = false;
   bool stopping = false;
   std::exception_ptr failure;
@@ -35,20 +47,21 @@ void StorageThread::State::work() {
   for (;;) {
     work_came.wait(lock, [this] { return stopping || !queue.empty(); });
     if (queue.empty()) return;
-    std::function<void()> job = std::move(queue.front());
+    Job job = std::move(queue.front());
     queue.pop_front();
     working = true;
     const bool dropped = failure != nullptr;
     lock.unlock();
     std::exception_ptr thrown;
     try {
-      if (!dropped) job();
+      if (!dropped) job.run();
     } catch (...) {
       thrown = std::current_exception();
     }
-    job = nullptr;  // what the job holds is freed before anybody is told that it is done
+    job.run = nullptr;  // what the job holds is freed before anybody is told that it is done
     lock.lock();
     working = false;
+    held_bytes -= job.bytes;
     if (thrown) failure = thrown;
     room_came.notify_all();
   }
@@ -62,7 +75,8 @@ void StorageThread::State::rethrow(std::unique_lock<std::mutex>& lock) {
   std::rethrow_exception(thrown);
 }
 
-StorageThread::StorageThread(std::size_t capacity) : state_(std::make_unique<State>(capacity)) {
+StorageThread::StorageThread(std::size_t capacity, std::size_t most_bytes)
+    : state_(std::make_unique<State>(capacity, most_bytes)) {
   require(capacity > 0, "a storage thread needs room for one job");
   state_->thread = std::thread([state = state_.get()] { state->work(); });
 }
@@ -84,11 +98,12 @@ StorageThread::~StorageThread() {
   }
 }
 
-void StorageThread::submit(std::function<void()> job) {
+void StorageThread::submit(std::function<void()> job, std::size_t bytes) {
   std::unique_lock lock(state_->mutex);
-  state_->room_came.wait(lock, [this] { return state_->queue.size() < state_->capacity; });
+  state_->room_came.wait(lock, [&] { return state_->has_room(bytes); });
   if (state_->failure) return;
-  state_->queue.push_back(std::move(job));
+  state_->queue.push_back({std::move(job), bytes});
+  state_->held_bytes += bytes;
   lock.unlock();
   state_->work_came.notify_one();
 }

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <future>
 #include <thread>
 #include <vector>
@@ -50,6 +51,59 @@ TEST(StorageThread, ASubmitWaitsWhileTheQueueIsFull) {
   EXPECT_EQ(fourth.wait_for(std::chrono::milliseconds(50)), std::future_status::timeout);
   gate.set_value();
   fourth.get();
+  storage.drain();
+}
+
+/// A job that holds the thread up until it is let go.
+class HeldJob {
+ public:
+  std::function<void()> job() {
+    return [this] {
+      started_.set_value();
+      gate_.get_future().wait();
+    };
+  }
+  void wait_until_it_runs() { started_.get_future().wait(); }
+  void let_go() { gate_.set_value(); }
+
+ private:
+  std::promise<void> started_;
+  std::promise<void> gate_;
+};
+
+bool waits(const std::future<void>& submission) {
+  return submission.wait_for(std::chrono::milliseconds(50)) == std::future_status::timeout;
+}
+
+TEST(StorageThread, ASubmitWaitsWhileTheJobsHoldTooManyBytes) {
+  StorageThread storage(256, 100);
+  HeldJob running;
+  storage.submit(running.job(), 60);
+  running.wait_until_it_runs();
+  storage.submit([] {}, 40);
+  auto one_more = std::async(std::launch::async, [&] { storage.submit([] {}, 1); });
+  EXPECT_TRUE(waits(one_more)) << "the job at work counts too";
+  storage.submit([] {});  // holds nothing, and need not wait
+  running.let_go();
+  one_more.get();
+  storage.drain();
+}
+
+TEST(StorageThread, AJobLargerThanTheBudgetGoesAlone) {
+  StorageThread storage(256, 100);
+  HeldJob small;
+  storage.submit(small.job(), 1);
+  small.wait_until_it_runs();
+  HeldJob large;
+  auto submission = std::async(std::launch::async, [&] { storage.submit(large.job(), 1000); });
+  EXPECT_TRUE(waits(submission));
+  small.let_go();
+  submission.get();
+  large.wait_until_it_runs();
+  auto after = std::async(std::launch::async, [&] { storage.submit([] {}, 1); });
+  EXPECT_TRUE(waits(after));
+  large.let_go();
+  after.get();
   storage.drain();
 }
 

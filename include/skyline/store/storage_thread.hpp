@@ -11,13 +11,16 @@ namespace skyline::store {
 /// rethrow_failure() or drain().
 class StorageThread {
  public:
-  explicit StorageThread(std::size_t capacity = 256);
+  /// @param capacity    jobs that wait, at most
+  /// @param most_bytes  that all jobs together hold, the one at work included
+  explicit StorageThread(std::size_t capacity = 256, std::size_t most_bytes = std::size_t{1} << 30U);
   ~StorageThread();  // finishes what is queued
   StorageThread(const StorageThread&) = delete;
   StorageThread& operator=(const StorageThread&) = delete;
 
   /// Queues a job; blocks while the queue is full. After a failure jobs are dropped.
-  void submit(std::function<void()> job);
+  /// @param bytes  that the job holds until it is done; one that is larger than `most_bytes` goes alone
+  void submit(std::function<void()> job, std::size_t bytes = 0);
   /// @throws what a job threw
   void rethrow_failure();
   /// Waits until all that was submitted is done. @throws what a job threw
