@@ -57,7 +57,7 @@ struct SlotPool::State : std::enable_shared_from_this<SlotPool::State> {
   Arrival stopped_before_it_began(std::size_t slot, objective::TrialNumber number) const;
   void train(std::size_t slot, const objective::Trial& trial, SlotCheckpoints* checkpoints);
   std::shared_ptr<const std::vector<objective::NamedTensor>> read_inherited(
-      const objective::Inheritance& inherits, std::exception_ptr& failure_to_keep) const;
+      const objective::Trial& trial, std::exception_ptr& failure_to_keep) const;
   void check(objective::Outcome& outcome) const;
   void hand_in(const objective::Trial& trial, Arrival arrival, std::vector<objective::NamedTensor> kept,
                const SlotCheckpoints* checkpoints);
@@ -124,7 +124,7 @@ void SlotPool::State::train(std::size_t slot, const objective::Trial& trial, Slo
   }
   SlotContext context(stop, checkpoints, static_cast<bool>(files.weights));
   std::exception_ptr unreadable;
-  if (trial.inherits) context.inherit([&] { return read_inherited(*trial.inherits, unreadable); });
+  if (trial.inherits) context.inherit([&] { return read_inherited(trial, unreadable); });
   Arrival arrival{trial.number, evaluate_safely(evaluator, trial, context), context.timing()};
   if (unreadable) std::rethrow_exception(unreadable);
   // Set-up is by definition what the evaluator did not account for otherwise, a trial that threw included.
@@ -140,10 +140,10 @@ void SlotPool::State::train(std::size_t slot, const objective::Trial& trial, Slo
 
 /// What goes wrong here is no failure of the trial: it is kept for after the evaluation.
 std::shared_ptr<const std::vector<objective::NamedTensor>> SlotPool::State::read_inherited(
-    const objective::Inheritance& inherits, std::exception_ptr& failure_to_keep) const {
+    const objective::Trial& trial, std::exception_ptr& failure_to_keep) const {
   try {
     require(static_cast<bool>(files.inherited), "a trial inherits in a run without inheritance");
-    return files.inherited(inherits);
+    return files.inherited(trial, stop);
   } catch (...) {
     failure_to_keep = std::current_exception();
     throw;

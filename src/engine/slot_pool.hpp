@@ -5,6 +5,7 @@
 #include "engine/checkpoints.hpp"
 #include "engine/dispatcher.hpp"
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <functional>
@@ -27,9 +28,10 @@ using WeightsSink =
     std::function<void(const objective::Trial& trial, std::vector<objective::NamedTensor> weights,
                        std::function<void()> written)>;
 
-/// Waits for the weights that a trial starts from. @throws UserError if they cannot be read
+/// Waits for the weights that a trial starts from; nullptr if `stop` is set before they are there.
+/// @throws UserError if they cannot be read
 using WeightsSource = std::function<std::shared_ptr<const std::vector<objective::NamedTensor>>(
-    const objective::Inheritance& inherits)>;
+    const objective::Trial& trial, const std::atomic<bool>& stop)>;
 
 /// Where slots find what a trial needs, and put what is to be kept of it. Used by slot threads.
 struct SlotFiles {

@@ -1,15 +1,22 @@
 #include "engine/weights_keeper.hpp"
 
+#include "skyline/core/error.hpp"
 #include "skyline/core/hash.hpp"
+#include "skyline/store/patience.hpp"
 #include "skyline/store/publish.hpp"
 #include "skyline/store/weights.hpp"
 #include "skyline/store/weights_cache.hpp"
 
 #include "engine/storage_call.hpp"
 
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cmath>
 #include <memory>
 #include <string>
 #include <system_error>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -19,6 +26,11 @@ namespace skyline::engine {
 namespace {
 
 constexpr std::size_t kMostCopiedBytes = std::size_t{1} << 30U;
+
+/// A file server's clients see a new name after up to 60 s by their usual settings.
+constexpr double kVisibleAfter = 1.5;  // times the patience, 60 s by default
+
+constexpr std::chrono::milliseconds kLongestPause{1000};
 
 /// Of this run and user, on this node; empty if the node has no folder for temporary files.
 std::filesystem::path copies_folder(const RunInputs& inputs) {
@@ -46,6 +58,56 @@ store::WeightsFile describe(const objective::Trial& trial, const RunInputs& inpu
   return file;
 }
 
+std::size_t bytes_of(const std::vector<objective::NamedTensor>& tensors) {
+  std::size_t bytes = 0;
+  for (const objective::NamedTensor& tensor : tensors) bytes += tensor.values.size() * sizeof(float);
+  return bytes;
+}
+
+[[noreturn]] void fail_to_inherit(const objective::Trial& trial, const std::string& problem) {
+  throw UserError("trial " + std::to_string(trial.number) + " cannot start from the weights of trial " +
+                  std::to_string(trial.inherits->from) + ": " + problem +
+                  " (bring the file back from a backup and go on with --resume, or start a new run with "
+                  "training.inherit: false)");
+}
+
+/// Reads for one slot, in short jobs of the storage thread with pauses between them.
+class InheritedReader {
+ public:
+  using File = std::shared_ptr<const store::WeightsFile>;
+
+  explicit InheritedReader(const RunInputs& inputs)
+      : inputs_(inputs),
+        cache_(std::make_shared<store::WeightsCache>(copies_folder(inputs), kMostCopiedBytes)) {}
+
+  /// nullptr if asked to stop meanwhile. @throws UserError
+  File read(const objective::Trial& trial, const std::atomic<bool>& stop) const {
+    const std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now();
+    for (std::chrono::milliseconds pause{10}; !stop; pause = std::min(2 * pause, kLongestPause)) {
+      store::WeightsReading reading = attempt(*trial.inherits);
+      if (reading.weights) return std::move(reading.weights);
+      if (!reading.may_pass) fail_to_inherit(trial, reading.problem);
+      const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - began;
+      if (waited.count() > kVisibleAfter * store::patience_s()) {
+        fail_to_inherit(trial, reading.problem + " after " + std::to_string(std::lround(waited.count())) +
+                                   " s of waiting");
+      }
+      std::this_thread::sleep_for(pause);
+    }
+    return nullptr;
+  }
+
+ private:
+  store::WeightsReading attempt(const objective::Inheritance& inherits) const {
+    const auto path = inputs_.paths.weights(to_text(inherits.architecture->id));
+    return call_storage<store::WeightsReading>(
+        inputs_.storage, [cache = cache_, path, from = inherits.from] { return cache->read(path, from); });
+  }
+
+  const RunInputs& inputs_;
+  std::shared_ptr<store::WeightsCache> cache_;  // of the storage thread
+};
+
 }  // namespace
 
 WeightsSink make_weights_sink(const RunInputs& inputs) {
@@ -57,30 +119,27 @@ WeightsSink make_weights_sink(const RunInputs& inputs) {
     const bool is_final = trial.phase == objective::Phase::kFinal;
     const auto path =
         is_final ? inputs.paths.final_weights(file->arch_id) : inputs.paths.weights(file->arch_id);
-    inputs.storage.submit([path, file, done = std::move(written)] {
-      store::write_weights(path, *file);
-      done();
-    });
+    const std::size_t bytes = bytes_of(file->tensors);
+    inputs.storage.submit(
+        [path, file, done = std::move(written)] {
+          store::write_weights(path, *file);
+          done();
+        },
+        bytes);
   };
 }
 
 WeightsSource make_weights_source(const RunInputs& inputs) {
   if (!inputs.options.inherit) return {};
-  const auto cache = std::make_shared<store::WeightsCache>(copies_folder(inputs), kMostCopiedBytes);
-  return [&inputs, cache](const objective::Inheritance& inherits) {
-    using File = std::shared_ptr<const store::WeightsFile>;
-    const auto path = inputs.paths.weights(to_text(inherits.architecture->id));
-    const File file = call_storage<File>(
-        inputs.storage, [cache, path, from = inherits.from] { return cache->read(path, from); });
-    return std::shared_ptr<const std::vector<objective::NamedTensor>>(file, &file->tensors);
+  return [reader = InheritedReader(inputs)](const objective::Trial& trial, const std::atomic<bool>& stop) {
+    const InheritedReader::File file = reader.read(trial, stop);
+    using Tensors = std::shared_ptr<const std::vector<objective::NamedTensor>>;
+    return file ? Tensors(file, &file->tensors) : nullptr;
   };
 }
 
 void remove_weights_copies(const RunInputs& inputs) {
-  if (!inputs.options.inherit) return;
-  const std::filesystem::path folder = copies_folder(inputs);
-  std::error_code ignored;  // what stays costs room on the node, and nothing else
-  if (!folder.empty()) std::filesystem::remove_all(folder, ignored);
+  if (inputs.options.inherit) store::WeightsCache::remove(copies_folder(inputs));
 }
 
 void WeightsRemoval::asked(const objective::Trial& trial) {

@@ -5,9 +5,7 @@
 #include "engine/slot_pool.hpp"
 
 #include <cstddef>
-#include <filesystem>
 #include <map>
-#include <set>
 
 namespace skyline::engine {
 
@@ -16,7 +14,8 @@ namespace skyline::engine {
 WeightsSink make_weights_sink(const RunInputs& inputs);
 
 /// Reads the weights that this rank's trials start from through its storage thread, with copies in the node's
-/// folder. Empty if no trial inherits.
+/// folder. Waits in the slot's thread, with growing pauses and a bound, for a file that does not show yet or
+/// cannot be read now. Empty if no trial inherits. `inputs` outlives the source.
 WeightsSource make_weights_source(const RunInputs& inputs);
 
 /// Removes the node's copies; for the node's first rank, when no rank reads any more.

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <string>
 
 namespace skyline::store {
 
@@ -21,5 +22,8 @@ void publish_pieces(const std::filesystem::path& path, const FilePieces& pieces)
 
 /// The same, once: a fault is the caller's to judge.
 Fault publish_once(const std::filesystem::path& path, const FillFile& fill);
+
+/// Reads the whole file, once: a fault is the caller's to judge.
+Fault read_once(const std::filesystem::path& path, std::string& text);
 
 }  // namespace skyline::store

@@ -33,25 +33,6 @@ bool is_abandoned(const std::filesystem::path& path) {
   return ::stat(path.c_str(), &status) == 0 && std::time(nullptr) - status.st_mtime > kForeignAge_s;
 }
 
-Fault read_whole(const std::filesystem::path& path, std::string& text) {
-  const FileDescriptor file = open_file(path, O_RDONLY);
-  struct stat status {};
-  if (!file || ::fstat(file.get(), &status) != 0) return {"", errno};
-  if (S_ISDIR(status.st_mode)) return {"", EISDIR};
-  text.resize(static_cast<std::size_t>(status.st_size) + 1);
-  std::size_t filled = 0;
-  for (;;) {
-    const ssize_t count = ::read(file.get(), text.data() + filled, text.size() - filled);
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return {"", errno};
-    if (count == 0) break;
-    filled += static_cast<std::size_t>(count);
-    if (filled == text.size()) text.resize(2 * text.size());
-  }
-  text.resize(filled);
-  return {};
-}
-
 }  // namespace
 
 Fault publish_once(const std::filesystem::path& path, const FillFile& fill) {
@@ -119,9 +100,28 @@ bool exists(const std::filesystem::path& path) {
   return there;
 }
 
+Fault read_once(const std::filesystem::path& path, std::string& text) {
+  const FileDescriptor file = open_file(path, O_RDONLY);
+  struct stat status {};
+  if (!file || ::fstat(file.get(), &status) != 0) return {"", errno};
+  if (S_ISDIR(status.st_mode)) return {"", EISDIR};
+  text.resize(static_cast<std::size_t>(status.st_size) + 1);
+  std::size_t filled = 0;
+  for (;;) {
+    const ssize_t count = ::read(file.get(), text.data() + filled, text.size() - filled);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return {"", errno};
+    if (count == 0) break;
+    filled += static_cast<std::size_t>(count);
+    if (filled == text.size()) text.resize(2 * text.size());
+  }
+  text.resize(filled);
+  return {};
+}
+
 std::string read_file(const std::filesystem::path& path) {
   std::string text;
-  patiently("read", path, [&] { return read_whole(path, text); });
+  patiently("read", path, [&] { return read_once(path, text); });
   return text;
 }
 

@@ -6,7 +6,6 @@
 #include "skyline/store/publish.hpp"
 
 #include "store/file_descriptor.hpp"
-#include "store/patience.hpp"
 #include "store/publication.hpp"
 #include "store/sealed_file.hpp"
 #include "store/weights_bytes.hpp"
@@ -26,20 +25,32 @@
 namespace skyline::store {
 namespace {
 
-/// A file server's clients see a new name after up to 60 s by their usual settings.
-constexpr double kVisibleAfter = 1.5;  // times the patience, 60 s by default
-
-/// The start of a file, which holds its seal; nothing if the name does not show (yet). @throws UserError
-std::optional<std::string> read_seal_block(const std::filesystem::path& path) {
+/// The start of a file, which holds its seal.
+Fault read_seal_block(const std::filesystem::path& path, std::string& block) {
   const FileDescriptor file = open_file(path, O_RDONLY);
-  if (!file && (errno == ENOENT || errno == ESTALE)) return std::nullopt;
-  if (!file) fail_system("read", path, "", errno);
-  std::string block(kSealBytes, '\0');
+  if (!file) return {"open", errno};
+  block.assign(kSealBytes, '\0');
   const ssize_t count = ::pread(file.get(), block.data(), block.size(), 0);
-  if (count < 0 && errno == ESTALE) return std::nullopt;
-  if (count < 0) fail_system("read", path, "", errno);
+  if (count < 0) return {"read", errno};
   block.resize(static_cast<std::size_t>(count));
-  return block;
+  return {};
+}
+
+/// A name of the shared folder may not show yet.
+WeightsReading not_readable(const std::filesystem::path& path, const Fault& fault) {
+  const bool missing = fault.error == ENOENT;
+  const std::string what = missing ? "there is no such file" : system_error_text(fault.error);
+  return {nullptr, path.string() + ": " + what, missing || may_pass(fault.error)};
+}
+
+/// What is wrong with a folder for copies; nothing if it is a folder of this user that nobody else may use.
+std::optional<std::string> find_objection(const std::filesystem::path& folder) {
+  struct stat status {};
+  if (::lstat(folder.c_str(), &status) != 0) return system_error_text(errno);
+  if (!S_ISDIR(status.st_mode)) return "not a folder";
+  if (status.st_uid != ::geteuid()) return "it belongs to another user";
+  if ((status.st_mode & (S_IRWXG | S_IRWXO)) != 0) return "others may use it";
+  return std::nullopt;
 }
 
 struct Copy {
@@ -70,8 +81,8 @@ struct WeightsCache::State {
   std::filesystem::path folder;  // empty: no copies
   std::uint64_t most_bytes = 0;
 
-  std::optional<WeightsFile> read_shared(const std::filesystem::path& path);
-  std::optional<WeightsFile> read_copy(const std::string& seal_block);
+  WeightsReading read(const std::filesystem::path& path);
+  std::shared_ptr<const WeightsFile> read_copy(const std::string& seal_block);
   void keep_copy(std::string_view file);
   void make_room(std::uint64_t bytes) const;
   void give_up(const std::string& reason);
@@ -81,43 +92,47 @@ struct WeightsCache::State {
   }
 };
 
-/// From a copy if there is one, else from the shared folder; nothing if the name does not show (yet).
-std::optional<WeightsFile> WeightsCache::State::read_shared(const std::filesystem::path& path) {
-  const std::optional<std::string> seal_block = read_seal_block(path);
-  if (!seal_block) return std::nullopt;
-  if (std::optional<WeightsFile> copy = read_copy(*seal_block)) return copy;
-  const std::string file = read_file(path);
-  WeightsFile weights = decode_weights(file, path);
+/// From a copy if there is one, else from the shared folder.
+WeightsReading WeightsCache::State::read(const std::filesystem::path& path) {
+  std::string seal_block;
+  if (const Fault fault = read_seal_block(path, seal_block)) return not_readable(path, fault);
+  if (auto copy = read_copy(seal_block)) return {std::move(copy), "", false};
+  std::string file;
+  if (const Fault fault = read_once(path, file)) return not_readable(path, fault);
+  WeightsReading reading;
+  try {
+    reading.weights = std::make_shared<const WeightsFile>(decode_weights(file, path));
+  } catch (const UserError& error) {
+    return {nullptr, error.what(), false};
+  }
   keep_copy(file);
-  return weights;
+  return reading;
 }
 
-std::optional<WeightsFile> WeightsCache::State::read_copy(const std::string& seal_block) {
-  if (folder.empty()) return std::nullopt;
+std::shared_ptr<const WeightsFile> WeightsCache::State::read_copy(const std::string& seal_block) {
+  if (folder.empty()) return nullptr;
   const std::filesystem::path path = copy_path(seal_block);
-  if (::access(path.c_str(), F_OK) != 0) return std::nullopt;
+  std::string file;
+  if (read_once(path, file)) return nullptr;
   try {
-    const std::string file = read_file(path);
     if (!file.starts_with(seal_block)) throw UserError(path.string() + ": damaged: not what its name says");
-    WeightsFile weights = decode_weights(file, path);
+    auto weights = std::make_shared<const WeightsFile>(decode_weights(file, path));
     ::utimensat(AT_FDCWD, path.c_str(), nullptr, 0);  // used just now; only the order of removal hangs on it
     return weights;
   } catch (const UserError& error) {
-    if (::access(path.c_str(), F_OK) != 0) return std::nullopt;  // another rank has just made room
     log::warning(std::string(error.what()) + "; reading the original of this copy");
     ::unlink(path.c_str());
-    return std::nullopt;
+    return nullptr;
   }
 }
 
+/// With one attempt: a full disk of the node shall not hold the run's files up.
 void WeightsCache::State::keep_copy(std::string_view file) {
   if (folder.empty() || file.size() > most_bytes) return;
+  make_room(file.size());
+  const auto fill = [file](TemporaryFile& copy) { return copy.write({std::as_bytes(std::span(file))}, 0); };
   try {
-    make_room(file.size());
-    const Fault fault = publish_once(copy_path(file.substr(0, kSealBytes)), [file](TemporaryFile& copy) {
-      return copy.write({std::as_bytes(std::span(file))}, 0);
-    });
-    if (fault) give_up(folder.string() + ": " + system_error_text(fault.error));
+    publish(copy_path(file.substr(0, kSealBytes)), fill, Effort::kOnce);
   } catch (const UserError& error) {
     give_up(error.what());
   }
@@ -131,7 +146,7 @@ void WeightsCache::State::make_room(std::uint64_t bytes) const {
   for (const Copy& copy : copies) total += copy.bytes;
   for (const Copy& copy : copies) {
     if (total <= most_bytes) return;
-    remove_file(copy.path);
+    ::unlink(copy.path.c_str());
     total -= copy.bytes;
   }
 }
@@ -146,10 +161,10 @@ WeightsCache::WeightsCache(std::filesystem::path folder, std::size_t most_bytes)
   state_->folder = std::move(folder);
   state_->most_bytes = most_bytes;
   if (state_->folder.empty()) return;
-  std::error_code error;
-  std::filesystem::create_directories(state_->folder, error);
-  if (error) {
-    state_->give_up(state_->folder.string() + ": " + error.message());
+  if (::mkdir(state_->folder.c_str(), S_IRWXU) != 0 && errno != EEXIST) {
+    state_->give_up(state_->folder.string() + ": " + system_error_text(errno));
+  } else if (const auto objection = find_objection(state_->folder)) {
+    state_->give_up(state_->folder.string() + ": " + *objection);
   } else {
     remove_temporaries(state_->folder);
   }
@@ -157,19 +172,18 @@ WeightsCache::WeightsCache(std::filesystem::path folder, std::size_t most_bytes)
 
 WeightsCache::~WeightsCache() = default;
 
-std::shared_ptr<const WeightsFile> WeightsCache::read(const std::filesystem::path& path,
-                                                      objective::TrialNumber trial) {
-  GrowingPause pause;
-  for (;;) {
-    std::optional<WeightsFile> weights = state_->read_shared(path);
-    if (weights && weights->trial == trial) return std::make_shared<const WeightsFile>(*std::move(weights));
-    const double bound_s = kVisibleAfter * patience_s();
-    if (pause.sleep(bound_s)) continue;
-    const std::string waited = " after " + std::to_string(static_cast<int>(bound_s)) + " s of waiting";
-    if (!weights) throw UserError("cannot read " + path.string() + ": there is no such file" + waited);
-    throw UserError(path.string() + ": expected the weights of trial " + std::to_string(trial) +
-                    ", got those of trial " + std::to_string(weights->trial) + waited);
-  }
+WeightsReading WeightsCache::read(const std::filesystem::path& path, objective::TrialNumber trial) {
+  WeightsReading reading = state_->read(path);
+  if (!reading.weights || reading.weights->trial == trial) return reading;
+  return {nullptr,
+          path.string() + ": expected the weights of trial " + std::to_string(trial) +
+              ", got those of trial " + std::to_string(reading.weights->trial),
+          true};
+}
+
+void WeightsCache::remove(const std::filesystem::path& folder) {
+  std::error_code ignored;  // what stays costs room on the node, and nothing else
+  if (!folder.empty() && !find_objection(folder)) std::filesystem::remove_all(folder, ignored);
 }
 
 }  // namespace skyline::store

@@ -219,6 +219,9 @@ void TrialRun::start() {
 
 void TrialRun::inherit() {
   const auto trained = context_.inherited_weights();
+  if (trained == nullptr && stop()) {
+    return;
+  }
   require(trained != nullptr, "a trial that inherits was not given its parent's weights");
   network_->parameters().import_tensors(inherit_weights(trial_.inherits->architecture->network, *trained,
                                                         trial_.architecture().network,

@@ -1,13 +1,19 @@
 #include "engine/inheritance.hpp"
 
 #include "skyline/space/network_alignment.hpp"
+#include "skyline/store/weights.hpp"
 
 #include "comm/environments.hpp"
 #include "engine/engine_rig.hpp"
 #include "engine/weights_keeper.hpp"
+#include "store/short_patience.hpp"
 #include "support/user_error_of.hpp"
 
+#include <atomic>
+#include <chrono>
+#include <filesystem>
 #include <fstream>
+#include <future>
 #include <map>
 #include <memory>
 #include <set>
@@ -134,18 +140,67 @@ TEST_F(InheritingRun, ReplaysToTheSameInheritance) {
   EXPECT_THAT(testing::user_error_of([&] { run(without, true); }), HasSubstr("from the weights of trial "));
 }
 
+/// Of the file whose weights a trial inherits.
+std::filesystem::path inherited_file(const std::filesystem::path& root, const objective::Trial& trial) {
+  return store::RunPaths{root}.weights(to_text(trial.inherits->architecture->id));
+}
+
+constexpr const char* kWayOut =
+    " (bring the file back from a backup and go on with --resume, or start a new run with training.inherit: "
+    "false)";
+
 TEST_F(InheritingRun, EndsWithAnErrorThatNamesWeightsThatAreDamaged) {
   RunSpec spec = inheriting_spec(KeepWeights::kFront);
   spec.options.window = 1;
-  spec.hook = [this](const objective::Trial& trial) {
+  std::string expected;
+  spec.hook = [&](const objective::Trial& trial) {
     if (!trial.inherits) return;
-    const store::RunPaths paths{root()};
-    std::ofstream(paths.weights(to_text(trial.inherits->architecture->id)), std::ios::binary) << "broken";
+    const auto file = inherited_file(root(), trial);
+    std::ofstream(file, std::ios::binary) << "broken";
+    expected = "trial " + std::to_string(trial.number) + " cannot start from the weights of trial " +
+               std::to_string(trial.inherits->from) + ": " + file.string() + ": not an HDF5 file, ";
   };
-  EXPECT_THAT(testing::user_error_of([&] { run(spec); }), HasSubstr((root() / "weights").string()));
+  const std::string error = testing::user_error_of([&] { run(spec); });
+  EXPECT_THAT(error, ::testing::StartsWith(expected));
+  EXPECT_THAT(error, ::testing::EndsWith(kWayOut));
 }
 
-class Removal : public InheritingRun {
+TEST_F(InheritingRun, EndsWithAnErrorThatNamesWeightsThatNeverShow) {
+  const testing::ShortPatience patience(0.05);
+  RunSpec spec = inheriting_spec(KeepWeights::kFront);
+  spec.options.window = 1;
+  std::filesystem::path file;
+  spec.hook = [&](const objective::Trial& trial) {
+    if (!trial.inherits) return;
+    file = inherited_file(root(), trial);
+    std::filesystem::remove(file);
+  };
+  EXPECT_THAT(testing::user_error_of([&] { run(spec); }),
+              HasSubstr(file.string() + ": there is no such file after 0 s of waiting" + kWayOut));
+}
+
+TEST_F(InheritingRun, StopsWhileATrialWaitsForItsParentsWeightsAndGoesOn) {
+  RunSpec spec = inheriting_spec(KeepWeights::kFront);
+  spec.options.window = 1;
+  const std::string expected = canonical_of_one_process(spec);
+  RunSpec stopped = spec;
+  std::filesystem::path file;
+  std::atomic<bool> asked{false};
+  stopped.hook = [&](const objective::Trial& trial) {
+    if (!trial.inherits) return;
+    file = inherited_file(root(), trial);
+    std::filesystem::rename(file, root() / "aside.h5");
+    asked = true;
+  };
+  stopped.stop_requested = [&] { return asked.load(); };
+  EXPECT_TRUE(run(stopped).result.stopped);
+  std::filesystem::rename(root() / "aside.h5", file);
+  EXPECT_FALSE(run(spec, true).result.stopped);
+  EXPECT_EQ(store::canonical_journal(root() / "journal.jsonl"), expected);
+}
+
+/// The engine's parts that handle weights, without a run.
+class WeightsOfARun : public InheritingRun {
  protected:
   /// The trial whose weights file is written, which `heir` trials are to inherit from.
   objective::Trial trial(TrialNumber number, std::uint32_t width) {
@@ -171,6 +226,51 @@ class Removal : public InheritingRun {
   RunSpec spec_ = inheriting_spec(KeepWeights::kFront);
   RunInputs inputs_{environment(), test_space(), test_objectives(), evaluator_, spec_.search,
                     spec_.options, paths_,       std::nullopt,      {},         storage_};
+};
+
+class Source : public WeightsOfARun {
+ protected:
+  using Tensors = std::shared_ptr<const std::vector<objective::NamedTensor>>;
+
+  /// A reading by another thread, of a file that is not there.
+  std::future<Tensors> start_reading() {
+    std::filesystem::remove(inherited_file(root(), heir_));
+    return std::async(std::launch::async, [this] { return source_(heir_, stop_); });
+  }
+  void write_weights(float value) {
+    store::WeightsFile weights;
+    weights.trial = parent_.number;
+    weights.tensors = {{"linear_0.bias", {1}, {value}}};
+    store::write_weights(inherited_file(root(), heir_), weights);
+  }
+  void TearDown() override { remove_weights_copies(inputs_); }
+
+  std::atomic<bool> stop_{false};
+  const objective::Trial parent_ = committed(3, architecture(1, 1)).trial;
+  const objective::Trial heir_ = heir(5, parent_);
+  const WeightsSource source_ = make_weights_source(inputs_);
+};
+
+TEST_F(Source, WaitsForAFileThatDoesNotShowYetAndLeavesTheStorageThreadToOthers) {
+  std::future<Tensors> reading = start_reading();
+  bool journalled = false;
+  storage_.submit([&] { journalled = true; });
+  storage_.drain();
+  EXPECT_TRUE(journalled);
+  EXPECT_NE(reading.wait_for(std::chrono::milliseconds(50)), std::future_status::ready);
+  write_weights(2.5F);
+  EXPECT_EQ(reading.get()->at(0).values.at(0), 2.5F);
+}
+
+TEST_F(Source, GivesNothingToATrialThatIsAskedToStopWhileItWaits) {
+  std::future<Tensors> reading = start_reading();
+  EXPECT_NE(reading.wait_for(std::chrono::milliseconds(50)), std::future_status::ready);
+  stop_ = true;
+  EXPECT_EQ(reading.get(), nullptr);
+}
+
+class Removal : public WeightsOfARun {
+ protected:
   WeightsRemoval removal_{inputs_};
 };
 

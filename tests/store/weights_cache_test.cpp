@@ -1,21 +1,20 @@
 #include "skyline/store/weights_cache.hpp"
 
-#include "skyline/store/patience.hpp"
 #include "skyline/store/publish.hpp"
 
 #include "child_process.hpp"
+#include "faulty_calls.hpp"
 #include "sample_weights.hpp"
 #include "scratch_folder.hpp"
-#include "short_patience.hpp"
-#include "support/user_error_of.hpp"
 
-#include <algorithm>
-#include <thread>
+#include <cerrno>
+#include <string>
 #include <vector>
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 namespace skyline::store {
 namespace {
@@ -24,8 +23,6 @@ using skyline::testing::overwrite;
 using skyline::testing::same_weights;
 using skyline::testing::sample_weights;
 using skyline::testing::ScratchFolder;
-using skyline::testing::ShortPatience;
-using skyline::testing::user_error_of;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
@@ -45,11 +42,15 @@ class Cache : public ::testing::Test {
     for (const auto& entry : std::filesystem::directory_iterator(local)) paths.push_back(entry.path());
     return paths;
   }
+  static bool reads(WeightsCache& cache, const std::filesystem::path& path, objective::TrialNumber trial) {
+    const WeightsReading reading = cache.read(path, trial);
+    return reading.weights && reading.weights->trial == trial;
+  }
   /// What a reading of the file writes to the log.
   std::string log_of_read(WeightsCache& cache, const std::filesystem::path& path,
                           objective::TrialNumber trial) {
     ::testing::internal::CaptureStderr();
-    EXPECT_EQ(cache.read(path, trial)->trial, trial);
+    EXPECT_TRUE(reads(cache, path, trial));
     return ::testing::internal::GetCapturedStderr();
   }
 
@@ -61,9 +62,9 @@ class Cache : public ::testing::Test {
 TEST_F(Cache, ReadsWeightsWithAndWithoutCopies) {
   const auto path = write("a", 41);
   WeightsCache cache(local, kAmple);
-  EXPECT_TRUE(same_weights(*cache.read(path, 41), sample_weights()));
-  EXPECT_TRUE(same_weights(*cache.read(path, 41), sample_weights()));
-  EXPECT_TRUE(same_weights(*WeightsCache({}, kAmple).read(path, 41), sample_weights()));
+  EXPECT_TRUE(same_weights(*cache.read(path, 41).weights, sample_weights()));
+  EXPECT_TRUE(same_weights(*cache.read(path, 41).weights, sample_weights()));
+  EXPECT_TRUE(same_weights(*WeightsCache({}, kAmple).read(path, 41).weights, sample_weights()));
   EXPECT_EQ(copies().size(), 1u);
 }
 
@@ -73,7 +74,7 @@ TEST_F(Cache, TakesTheCopyWhenThereIsOne) {
   // Behind an intact seal the original is gone: only the copy can give these weights.
   const std::string original = read_file(path);
   overwrite(path, original.substr(0, 1024));
-  EXPECT_TRUE(same_weights(*WeightsCache(local, kAmple).read(path, 41), sample_weights()));
+  EXPECT_TRUE(same_weights(*WeightsCache(local, kAmple).read(path, 41).weights, sample_weights()));
 }
 
 TEST_F(Cache, ADamagedCopyIsPassedOverAndMadeAgain) {
@@ -94,7 +95,7 @@ TEST_F(Cache, ANewFileOfTheSameNameIsNotMistakenForItsCopy) {
   WeightsCache cache(local, kAmple);
   cache.read(path, 1);
   write("a", 2);
-  EXPECT_EQ(cache.read(path, 2)->trial, 2u);
+  EXPECT_TRUE(reads(cache, path, 2));
 }
 
 TEST_F(Cache, StaysWithinItsBoundAndDropsTheLeastRecentlyUsed) {
@@ -129,36 +130,86 @@ TEST_F(Cache, ThatCannotBeUsedCostsNoResult) {
   EXPECT_THAT(log_of_read(other, path, 41), IsEmpty());
 }
 
-TEST_F(Cache, WaitsForAFileThatDoesNotShowYet) {
-  const ScratchFolder aside;
-  write_weights(aside / "a.h5", sample_weights());
+TEST_F(Cache, OnAFullNodeIsTriedOnceAndGivenUp) {
+  const auto path = write("a", 41);
   WeightsCache cache(local, kAmple);
-  std::thread late([&] {
-    // The cache is made and the reader may have looked already; whichever comes first, it must find the file.
-    std::filesystem::rename(aside / "a.h5", shared / "a.h5");
-  });
-  EXPECT_EQ(cache.read(shared / "a.h5", 41)->trial, 41u);
-  late.join();
+  const skyline::testing::FaultyCall full("pwrite", ENOSPC, 1000);
+  EXPECT_THAT(log_of_read(cache, path, 41), HasSubstr("no node-local copies of weights: "));
+  EXPECT_EQ(full.calls(), 1);
+  EXPECT_THAT(log_of_read(cache, path, 41), IsEmpty());
+  EXPECT_EQ(full.calls(), 1);
 }
 
-TEST_F(Cache, SaysWhenAFileNeverShows) {
-  const ShortPatience patience(0.05);
+TEST_F(Cache, AFileThatDoesNotShowYetMayShowLater) {
   WeightsCache cache(local, kAmple);
-  EXPECT_EQ(user_error_of([&] { cache.read(shared / "a.h5", 41); }),
-            "cannot read " + (shared / "a.h5").string() + ": there is no such file after 0 s of waiting");
-  const auto path = write("a", 7);
-  EXPECT_EQ(user_error_of([&] { cache.read(path, 41); }),
-            path.string() + ": expected the weights of trial 41, got those of trial 7 after 0 s of waiting");
+  const auto path = shared / "a.h5";
+  const WeightsReading missing = cache.read(path, 41);
+  EXPECT_EQ(missing.weights, nullptr);
+  EXPECT_EQ(missing.problem, path.string() + ": there is no such file");
+  EXPECT_TRUE(missing.may_pass);
+
+  write("a", 7);  // the file that had the name before
+  const WeightsReading older = cache.read(path, 41);
+  EXPECT_EQ(older.weights, nullptr);
+  EXPECT_EQ(older.problem, path.string() + ": expected the weights of trial 41, got those of trial 7");
+  EXPECT_TRUE(older.may_pass);
+
+  write("a", 41);
+  EXPECT_TRUE(reads(cache, path, 41));
 }
 
-TEST_F(Cache, ADamagedOriginalIsAnErrorAtOnce) {
+TEST_F(Cache, ADamagedOriginalDoesNotHealByWaiting) {
   const auto path = write("a", 41);
   std::string bytes = read_file(path);
   bytes[bytes.size() - 100] ^= 1;
   overwrite(path, bytes);
-  EXPECT_THAT(user_error_of([&] { WeightsCache(local, kAmple).read(path, 41); }),
-              HasSubstr(path.string() + ": damaged: "));
+  const WeightsReading reading = WeightsCache(local, kAmple).read(path, 41);
+  EXPECT_EQ(reading.weights, nullptr);
+  EXPECT_THAT(reading.problem, HasSubstr(path.string() + ": damaged: "));
+  EXPECT_FALSE(reading.may_pass);
   EXPECT_THAT(copies(), IsEmpty());
+}
+
+TEST_F(Cache, TheFolderIsForThisUserAlone) {
+  const WeightsCache cache(local, kAmple);
+  struct stat status {};
+  ASSERT_EQ(::lstat(local.c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 07777u, 0700u);
+}
+
+TEST_F(Cache, MakesNoCopiesInAFolderThatSomebodyElseMayUse) {
+  const auto path = write("a", 41);
+  const auto check = [&](const std::string& reason) {
+    ::testing::internal::CaptureStderr();
+    WeightsCache cache(local, kAmple);
+    EXPECT_THAT(::testing::internal::GetCapturedStderr(), HasSubstr(local.string() + ": " + reason));
+    EXPECT_THAT(log_of_read(cache, path, 41), IsEmpty());
+    EXPECT_THAT(copies(), IsEmpty());
+    WeightsCache::remove(local);
+    EXPECT_TRUE(std::filesystem::exists(local)) << "not ours to remove";
+  };
+  std::filesystem::create_directory(local);
+  std::filesystem::permissions(local, std::filesystem::perms{0770});
+  check("others may use it");
+  std::filesystem::remove(local);
+  const ScratchFolder elsewhere;
+  std::filesystem::create_directory_symlink(elsewhere.path(), local);
+  check("not a folder");
+  std::filesystem::remove(local);
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can give a folder away";
+  std::filesystem::create_directory(local);
+  std::filesystem::permissions(local, std::filesystem::perms{0700});
+  ASSERT_EQ(::chown(local.c_str(), 12345, 12345), 0);
+  check("it belongs to another user");
+}
+
+TEST_F(Cache, IsRemovedWithItsCopies) {
+  const auto path = write("a", 41);
+  WeightsCache(local, kAmple).read(path, 41);
+  WeightsCache::remove(local);
+  EXPECT_FALSE(std::filesystem::exists(local));
+  WeightsCache::remove(local);
+  WeightsCache::remove({});
 }
 
 TEST_F(Cache, SeveralProcessesOfANodeShareTheFolder) {
@@ -172,7 +223,7 @@ TEST_F(Cache, SeveralProcessesOfANodeShareTheFolder) {
       WeightsCache cache(local, room);
       for (std::size_t i = 0; i < 200; ++i) {
         const std::size_t trial = (i * (child + 1)) % paths.size();
-        if (cache.read(paths[trial], trial)->trial != trial) ::_exit(1);
+        if (!reads(cache, paths[trial], trial)) ::_exit(1);
       }
     });
   }

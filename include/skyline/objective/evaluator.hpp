@@ -50,7 +50,8 @@ class EvaluationContext {
   /// memory is to be used again), and has the copy published while the trial goes on.
   virtual void save(const std::function<void(TrainingState&)>& /*fill*/) {}
 
-  /// The parent's trained tensors if trial.inherits; else nullptr. Shared, immutable.
+  /// The parent's trained tensors if trial.inherits; else nullptr. Shared, immutable. May wait for them;
+  /// nullptr too if the trial was asked to stop meanwhile.
   virtual std::shared_ptr<const std::vector<NamedTensor>> inherited_weights() const { return nullptr; }
 
   /// Share of the work done, 0 to 1; cheap, called once in a while.

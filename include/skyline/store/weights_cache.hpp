@@ -5,8 +5,16 @@
 #include <cstddef>
 #include <filesystem>
 #include <memory>
+#include <string>
 
 namespace skyline::store {
+
+/// What one attempt to read a weights file gave.
+struct WeightsReading {
+  std::shared_ptr<const WeightsFile> weights;  // nullptr: none
+  std::string problem;                         // then: the file and what is wrong with it
+  bool may_pass = false;                       // then: a later attempt may work (NFS, storage that is away)
+};
 
 /// The node's copies of weights files that were read from the shared folder, so that a front member's file
 /// crosses the network once a node and not once a child. Used by the storage thread. A copy is a sealed file
@@ -14,17 +22,20 @@ namespace skyline::store {
 /// cache that cannot be used (full, read-only, removed) costs time, never a result.
 class WeightsCache {
  public:
-  /// @param folder      node-local, shared by the node's ranks; made if need be; empty: no copies
+  /// @param folder      node-local, shared by the node's ranks; made for this user alone if need be, not used
+  /// if it is anybody else's; empty: no copies
   /// @param most_bytes  of copies in the folder
   WeightsCache(std::filesystem::path folder, std::size_t most_bytes);
   ~WeightsCache();
   WeightsCache(const WeightsCache&) = delete;
   WeightsCache& operator=(const WeightsCache&) = delete;
 
-  /// The weights of a file that is known to be published. Waits, with a growing pause and a bound, for a file
-  /// that does not show yet (NFS). @throws UserError naming the file: still missing, damaged, or not that
-  /// trial's
-  std::shared_ptr<const WeightsFile> read(const std::filesystem::path& path, objective::TrialNumber trial);
+  /// The weights of a file that is known to be published. Tries once and never waits: the storage thread has
+  /// other work.
+  WeightsReading read(const std::filesystem::path& path, objective::TrialNumber trial);
+
+  /// Removes the folder with its copies, if it is one of this user's; nobody uses it any more.
+  static void remove(const std::filesystem::path& folder);
 
  private:
   struct State;
