@@ -4,8 +4,8 @@
 
 namespace skyline::app {
 
-JobObserver::JobObserver(std::unique_ptr<report::RunProgress> progress, store::RunClaim& claim)
-    : progress_(std::move(progress)), claim_(claim), renewals_(1) {}
+JobObserver::JobObserver(std::unique_ptr<report::RunProgress> progress, const store::RunClaim& claim)
+    : progress_(std::move(progress)), claim_(claim) {}
 
 void JobObserver::started(const std::vector<engine::SlotAccount>& slots, std::size_t replayed,
                           std::size_t expected) {
@@ -27,12 +27,7 @@ void JobObserver::stopping() {
 
 void JobObserver::tick() {
   progress_->tick();
-  renewals_.rethrow_failure();
-  if (renewing_.exchange(true)) return;  // the file system is slow: the main loop does not wait for it
-  renewals_.submit([this] {
-    claim_.renew();
-    renewing_ = false;
-  });
+  claim_.check();
 }
 
 }  // namespace skyline::app

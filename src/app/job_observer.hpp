@@ -3,18 +3,16 @@
 #include "skyline/engine/run.hpp"
 #include "skyline/report/report.hpp"
 #include "skyline/store/run_folder.hpp"
-#include "skyline/store/storage_thread.hpp"
 
-#include <atomic>
 #include <memory>
 
 namespace skyline::app {
 
-/// Passes on what rank 0's main loop tells, and has a thread keep the claim on the run folder alive.
-/// A claim that is lost is an error of the next tick.
+/// Passes on what rank 0's main loop tells. A claim on the run folder that is lost is an error of the next
+/// tick.
 class JobObserver final : public engine::RunObserver {
  public:
-  JobObserver(std::unique_ptr<report::RunProgress> progress, store::RunClaim& claim);
+  JobObserver(std::unique_ptr<report::RunProgress> progress, const store::RunClaim& claim);
 
   void started(const std::vector<engine::SlotAccount>& slots, std::size_t replayed,
                std::size_t expected) override;
@@ -29,10 +27,8 @@ class JobObserver final : public engine::RunObserver {
 
  private:
   std::unique_ptr<report::RunProgress> progress_;
-  store::RunClaim& claim_;
+  const store::RunClaim& claim_;
   std::size_t expected_ = 0;
-  std::atomic<bool> renewing_ = false;
-  store::StorageThread renewals_;  // last: ends before what its jobs use
 };
 
 }  // namespace skyline::app

@@ -84,6 +84,7 @@ PreparedRun prepare_run(const SearchArguments& arguments) {
     check_same_run(paths, prepared.config, arguments.config.string());
     prepared.replay = read_own_journal(paths, prepared.config);
     check_not_shortened(paths, prepared.config, prepared.replay->entries);
+    store::settle_journal(paths.journal(), *prepared.replay);
   } else if (arguments.resume) {
     log::info("nothing to resume in " + paths.root.string() + ": starting from the beginning");
   }

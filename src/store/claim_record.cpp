@@ -46,6 +46,10 @@ double ClaimRecord::age_s(const timespec& now) const {
 bool ClaimRecord::is_stale(const timespec& now) const {
   const bool can_look = process != 0 && place == process_place();
   if (can_look) return process_start_ticks(process) != started_ticks;
+  return has_old_heartbeat(now);
+}
+
+bool ClaimRecord::has_old_heartbeat(const timespec& now) const {
   return age_s(now) > kStaleAge_s;
 }
 

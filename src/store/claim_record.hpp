@@ -24,6 +24,8 @@ struct ClaimRecord {
 
   /// Whether its job is gone, at the time `now` of the same clock.
   bool is_stale(const timespec& now) const;
+  /// Whether jobs in other places have a right to take over.
+  bool has_old_heartbeat(const timespec& now) const;
   double age_s(const timespec& now) const;
 };
 

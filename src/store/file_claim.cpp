@@ -24,8 +24,6 @@
 namespace skyline::store {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 /// Long enough for another job that judged the same stale claim to have written its own.
 constexpr std::chrono::milliseconds kSettle{100};
 constexpr int kTries = 5;
@@ -54,26 +52,10 @@ Fault write_record(TemporaryFile& file, const std::string& text) {
   return file.sync();
 }
 
-class FileClaim final : public RunClaim {
- public:
-  FileClaim(RunPaths paths, ClaimRecord record, Clock::duration renew_after)
-      : paths_(std::move(paths)), record_(std::move(record)), renew_after_(renew_after) {}
-  ~FileClaim() override;
-  FileClaim(const FileClaim&) = delete;
-  FileClaim& operator=(const FileClaim&) = delete;
+}  // namespace
 
-  void renew() override;
-
- private:
-  Fault try_to_renew() const;
-  Fault restore() const;
-
-  RunPaths paths_;
-  ClaimRecord record_;
-  Clock::duration renew_after_;
-  Clock::time_point renewed_ = Clock::now();
-  Clock::time_point tried_ = renewed_;
-};
+FileClaim::FileClaim(RunPaths paths, ClaimRecord record, double interval_s)
+    : paths_(std::move(paths)), record_(std::move(record)), interval_s_(interval_s) {}
 
 FileClaim::~FileClaim() {
   try {
@@ -87,22 +69,20 @@ FileClaim::~FileClaim() {
 /// Never waits: after a fault that may pass the next heartbeat tries again.
 void FileClaim::renew() {
   const Clock::time_point now = Clock::now();
-  if (now - tried_ < renew_after_) return;
-  tried_ = now;
   const Fault fault = try_to_renew();
   if (!fault) {
     renewed_ = now;
     return;
   }
-  const std::chrono::duration<double> missed = now - renewed_ - renew_after_;
-  if (!may_pass(fault.error) || missed.count() > patience_s()) {
+  const std::chrono::duration<double> since = now - renewed_;
+  if (!may_pass(fault.error) || since.count() - interval_s_ > patience_s()) {
     fail_system(kTask, paths_.owner(), fault.call, fault.error);
   }
   log::warning("cannot write " + paths_.owner().string() + " now: " + system_error_text(fault.error) +
                "; trying again at the next heartbeat");
 }
 
-Fault FileClaim::try_to_renew() const {
+Fault FileClaim::try_to_renew() {
   std::optional<ClaimRecord> owner;
   if (const Fault fault = look_for_claim(paths_.owner(), owner)) return fault;
   if (!owner) return restore();
@@ -110,25 +90,30 @@ Fault FileClaim::try_to_renew() const {
     throw UserError(paths_.root.string() + " was taken over by process " + std::to_string(owner->process) +
                     " on host " + owner->host + " (this job stood still for too long)");
   }
+  record_.heartbeat = owner->heartbeat;
   // No times are given: a file server then uses its own clock, the one that other hosts compare with.
   return {"utimensat", ::utimensat(AT_FDCWD, paths_.owner().c_str(), nullptr, 0) == 0 ? 0 : errno};
 }
 
-/// Somebody has removed owner.json: claims the folder again.
+/// owner.json is gone. While the heartbeat was young no job had a right to the folder: somebody has removed
+/// the file by hand, and the folder is claimed again.
 Fault FileClaim::restore() const {
   TemporaryFile file(paths_.owner());
   if (const Fault fault = write_record(file, to_json(record_))) return fault;
+  if (record_.has_old_heartbeat(file.written_at())) {
+    throw UserError(paths_.root.string() +
+                    ": owner.json is gone, and this job stood still for so long that another one may have "
+                    "taken the run over and ended; this one ends (go on with --resume)");
+  }
   const Fault fault = file.become_target();
   if (fault.error == EEXIST) throw UserError(paths_.root.string() + " was taken over by another job");
   return fault;
 }
 
-}  // namespace
-
-std::unique_ptr<RunClaim> take_file_claim(const RunPaths& paths, Clock::duration renew_after) {
+std::unique_ptr<FileClaim> take_file_claim(const RunPaths& paths, double interval_s) {
   make_folder(paths.root);
   for (const std::filesystem::path& folder : paths.folders()) make_folder(folder);
-  const ClaimRecord record = make_claim_record();
+  ClaimRecord record = make_claim_record();
   const std::string text = to_json(record);
   for (int i = 0; i < kTries; ++i) {
     std::optional<TemporaryFile> file;
@@ -136,12 +121,13 @@ std::unique_ptr<RunClaim> take_file_claim(const RunPaths& paths, Clock::duration
       file.emplace(paths.owner());
       return write_record(*file, text);
     });
+    record.heartbeat = file->written_at();
     const Fault fault = file->become_target();
     // Whether the name is durable does not matter: after a crash there is nothing to claim for.
-    if (file->has_become_target()) return std::make_unique<FileClaim>(paths, record, renew_after);
+    if (file->has_become_target()) return std::make_unique<FileClaim>(paths, record, interval_s);
     if (fault.error != EEXIST) fail_system(kTask, paths.owner(), fault.call, fault.error);
 
-    const timespec now = file->written_at();
+    const timespec now = record.heartbeat;
     const std::optional<ClaimRecord> owner = read_claim_record(paths.owner());
     if (!owner) continue;  // given back just now
     if (!owner->is_stale(now)) fail_in_use(paths, *owner, now);
@@ -152,7 +138,7 @@ std::unique_ptr<RunClaim> take_file_claim(const RunPaths& paths, Clock::duration
     const std::optional<ClaimRecord> settled = read_claim_record(paths.owner());
     if (!settled || settled->token != record.token) continue;
     log::warning(paths.root.string() + ": taken over from " + describe(*owner, now) + ", which is gone");
-    return std::make_unique<FileClaim>(paths, record, renew_after);
+    return std::make_unique<FileClaim>(paths, record, interval_s);
   }
   throw UserError(paths.root.string() +
                   ": other jobs keep taking this folder over (choose another --run folder)");

@@ -3,9 +3,12 @@
 #include "store/claim_record.hpp"
 #include "store/file_claim.hpp"
 
-#include <chrono>
-
 namespace skyline::store {
+namespace {
+
+constexpr double kHeartbeat_s = 10;
+
+}  // namespace
 
 std::optional<RunOwner> read_owner(const RunPaths& paths) {
   const std::optional<ClaimRecord> record = read_claim_record(paths.owner());
@@ -16,7 +19,7 @@ std::optional<RunOwner> read_owner(const RunPaths& paths) {
 }
 
 std::unique_ptr<RunClaim> RunClaim::take(const RunPaths& paths) {
-  return take_file_claim(paths, std::chrono::seconds(10));
+  return keep_claim(take_file_claim(paths, kHeartbeat_s), kHeartbeat_s);
 }
 
 }  // namespace skyline::store

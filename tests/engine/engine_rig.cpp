@@ -158,7 +158,10 @@ RigRun run_in(comm::Environment& environment, const std::filesystem::path& root,
   if (environment.world().rank() == 0) {
     std::filesystem::create_directories(root / "weights");
     std::filesystem::create_directories(root / "checkpoints");
-    if (resume) inputs.replay = store::read_journal(paths.journal(), test_space());
+    if (resume) {
+      inputs.replay = store::read_journal(paths.journal(), test_space());
+      store::settle_journal(paths.journal(), *inputs.replay);
+    }
   }
   comm::wait(*environment.world().barrier());
   run.result = engine::run(inputs, run.observer);

@@ -156,17 +156,20 @@ TEST_F(Journal, GoesOnAfterATornLastLine) {
   overwrite(path, whole.substr(0, whole.size() / 2));
   const JournalContents contents = read_journal(path, space);
   ASSERT_TRUE(contents.torn_tail);
+  settle_journal(path, contents);
   const auto first = trials.begin() + static_cast<std::ptrdiff_t>(contents.entries.size());
   JournalWriter::resume(path, contents)->append({first, trials.end()}, space);
   EXPECT_EQ(read_file(path), whole);
 }
 
-TEST_F(Journal, ResumingCutsATornTailOffAtOnce) {
+TEST_F(Journal, SettlingMakesAFileOfItsOwnWithoutATornTail) {
   write(sample_trials(space, 2));
   const std::string whole = read_file(path);
   overwrite(path, whole + "{\"k\":2,");
-  JournalWriter::resume(path, read_journal(path, space));
+  std::filesystem::create_hard_link(path, folder / "what an earlier job has open");
+  settle_journal(path, read_journal(path, space));
   EXPECT_EQ(read_file(path), whole);
+  EXPECT_EQ(read_file(folder / "what an earlier job has open"), whole + "{\"k\":2,");
 }
 
 TEST_F(Journal, RefusesDamageBeforeTheEndAndNamesTheLine) {
@@ -347,6 +350,54 @@ TEST_F(Journal, DoesNotResumeAFileThatIsShorterThanItWas) {
   EXPECT_EQ(user_error_of([&] { JournalWriter::resume(path, contents); }),
             path.string() + ": shorter than when it was read: expected " +
                 std::to_string(contents.valid_bytes) + " bytes, got 10");
+}
+
+TEST_F(Journal, DoesNotSettleAFileThatIsShorterThanItWas) {
+  write(sample_trials(space, 3));
+  const JournalContents contents = read_journal(path, space);
+  std::filesystem::resize_file(path, 10);
+  EXPECT_THAT(user_error_of([&] { settle_journal(path, contents); }),
+              HasSubstr(": shorter than when it was read: expected "));
+  EXPECT_EQ(std::filesystem::file_size(path), 10u);
+}
+
+TEST_F(Journal, OfARunThatAnotherJobHasTakenOverIsLeftToThatJob) {
+  const std::vector<CommittedTrial> trials = sample_trials(space, 6);
+  const auto writer = JournalWriter::create(path, sample_header());
+  writer->append({trials[0], trials[1]}, space);
+  const JournalContents contents = read_journal(path, space);
+  settle_journal(path, contents);
+  const auto other = JournalWriter::resume(path, contents);
+  const auto expect_refused = [&](const std::string& expected) {
+    EXPECT_EQ(user_error_of([&] { writer->append({trials[2]}, space); }),
+              path.string() +
+                  ": another job has taken this run over, this one ends (the journal is left to that job)");
+    EXPECT_EQ(read_file(path), expected);
+  };
+  expect_refused(read_file(path));
+  other->append({trials[2], trials[3]}, space);
+  expect_refused(read_file(path));
+  EXPECT_EQ(read_journal(path, space).entries.size(), 4u);
+}
+
+TEST_F(Journal, ThatHasGrownBySomebodyElsesLinesIsNotWrittenOver) {
+  const std::vector<CommittedTrial> trials = sample_trials(space, 4);
+  const auto writer = JournalWriter::create(path, sample_header());
+  writer->append({trials[0]}, space);
+  JournalWriter::resume(path, read_journal(path, space))->append({trials[1], trials[2]}, space);
+  const std::string text = read_file(path);
+  EXPECT_THAT(user_error_of([&] { writer->append({trials[1]}, space); }),
+              HasSubstr("another job has taken this run over"));
+  EXPECT_EQ(read_file(path), text);
+}
+
+TEST_F(Journal, IsNotResumedIfItWasNotSettled) {
+  write(sample_trials(space, 2));
+  const std::string torn = read_file(path) + "{\"k\":2,";
+  overwrite(path, torn);
+  const JournalContents contents = read_journal(path, space);
+  EXPECT_THAT(user_error_of([&] { JournalWriter::resume(path, contents); }), HasSubstr("another job"));
+  EXPECT_EQ(read_file(path), torn);
 }
 
 TEST_F(Journal, TextThatIsNotUtf8IsKeptReadable) {

@@ -35,6 +35,11 @@ struct JournalContents {
 /// @throws UserError "<path>: line 17: checksum does not match (...)"
 JournalContents read_journal(const std::filesystem::path& path, const space::SearchSpace& space);
 
+/// Publishes the valid part of a journal as a new file of the same name. From then on all that was read is
+/// durable, a torn tail is gone, and an earlier job that comes back cannot reach the journal through what it
+/// has open. For the holder of the claim, before it acts on what it read. @throws UserError
+void settle_journal(const std::filesystem::path& path, const JournalContents& contents);
+
 /// The journal as text without times, host, rank and checksums: equal, byte for byte, for equal runs.
 /// Needs no space; checks the checksums. @throws UserError as read_journal
 std::string canonical_journal(const std::filesystem::path& path);
@@ -45,12 +50,12 @@ class JournalWriter {
   /// Starts a journal: fails if it exists. @throws UserError
   static std::unique_ptr<JournalWriter> create(const std::filesystem::path& path,
                                                const JournalHeader& header);
-  /// Goes on after the valid part of an existing journal; cuts a torn tail off. @throws UserError
+  /// Goes on behind the end of a settled journal. @throws UserError
   static std::unique_ptr<JournalWriter> resume(const std::filesystem::path& path,
                                                const JournalContents& contents);
   virtual ~JournalWriter() = default;
   /// Writes the lines and makes them durable with one fsync. @throws UserError naming file and reason (disk
-  /// full)
+  /// full, another job has taken the run over)
   virtual void append(const std::vector<objective::CommittedTrial>& committed,
                       const space::SearchSpace& space) = 0;
 };

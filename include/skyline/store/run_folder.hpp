@@ -46,17 +46,18 @@ struct RunOwner {
 std::optional<RunOwner> read_owner(const RunPaths& paths);
 
 /// The claim of one running job on a run folder, without file locks: owner.json, made exclusively, holds
-/// host, process id and the process' start time; its modification time is the heartbeat. A claim is stale,
-/// and taken over, if its process is gone (same host) or its heartbeat is older than 60 s (another host).
+/// host, process id and the process' start time; its modification time is the heartbeat, which a thread
+/// renews every 10 s. A claim is stale, and taken over, if its process is gone (same host) or its heartbeat
+/// is older than 60 s (another host).
 class RunClaim {
  public:
   /// Makes the folder and those below it if need be. @throws UserError: unwritable; another run is active
   /// ("...is in use by process 123 on host x, heartbeat 2 s ago")
   static std::unique_ptr<RunClaim> take(const RunPaths& paths);
   virtual ~RunClaim() = default;  // gives the claim back
-  /// Renews the heartbeat if it is older than 10 s; cheap. @throws UserError if somebody else took the folder
-  /// over
-  virtual void renew() = 0;
+  /// Whether the claim still holds; looks at memory alone. Any thread. @throws UserError if somebody else
+  /// took the folder over, or heartbeats have failed for too long
+  virtual void check() const = 0;
 };
 
 }  // namespace skyline::store
