@@ -3,7 +3,9 @@
 
 #include "report/trial_results.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <filesystem>
 
 #include <nlohmann/json.hpp>
@@ -98,20 +100,33 @@ void add_status(Json& json, const objective::CommittedTrial& committed) {
   json["reason"] = failure == nullptr ? Json(nullptr) : Json(failure->reason);
 }
 
-void add_weights(Json& json, const store::RunPaths& paths, const objective::CommittedTrial& committed) {
+/// Whether a later full training of the architecture of a full training has written the file anew.
+bool is_outdated(const ReportInputs& inputs, std::size_t index) {
+  const objective::Trial& trial = inputs.committed[index].trial;
+  if (trial.phase != objective::Phase::kFinal) return false;
+  const auto later = inputs.committed.begin() + static_cast<std::ptrdiff_t>(index) + 1;
+  return std::any_of(later, inputs.committed.end(), [&](const objective::CommittedTrial& other) {
+    return other.trial.phase == objective::Phase::kFinal && failure_of(other) == nullptr &&
+           other.trial.architecture().id == trial.architecture().id;
+  });
+}
+
+void add_weights(Json& json, const store::RunPaths& paths, const ReportInputs& inputs, std::size_t index) {
+  const objective::CommittedTrial& committed = inputs.committed[index];
   if (failure_of(committed) != nullptr) return;  // a file of this architecture can only be an earlier one
+  if (is_outdated(inputs, index)) return;
   const std::string id = space::to_text(committed.trial.architecture().id);
   const bool is_final = committed.trial.phase == objective::Phase::kFinal;
   const std::filesystem::path file = is_final ? paths.final_weights(id) : paths.weights(id);
   if (store::exists(file)) json["weights"] = file.lexically_relative(paths.root).string();
 }
 
-Json final_json(const store::RunPaths& paths, const objective::CommittedTrial& committed,
-                const std::vector<std::string>& metrics) {
+Json final_json(const store::RunPaths& paths, const ReportInputs& inputs, std::size_t index) {
+  const objective::CommittedTrial& committed = inputs.committed[index];
   Json json{{"trial", committed.trial.number}, {"epochs", committed.trial.epochs}};
   add_status(json, committed);
-  json.update(measured_json(committed, metrics));
-  add_weights(json, paths, committed);
+  json.update(measured_json(committed, inputs.metrics));
+  add_weights(json, paths, inputs, index);
   return json;
 }
 
@@ -141,10 +156,10 @@ Json trial_json(const store::RunPaths& paths, const ReportInputs& inputs, const 
   if (trial.inherits) {
     json["inherits"] = {{"from", trial.inherits->from}, {"share", trial.inherits->share}};
   }
-  add_weights(json, paths, committed);
+  add_weights(json, paths, inputs, index);
   const auto full_training = finals.find(architecture.id);
   if (trial.phase == objective::Phase::kSearch && full_training != finals.end()) {
-    json["final"] = final_json(paths, inputs.committed[full_training->second], inputs.metrics);
+    json["final"] = final_json(paths, inputs, full_training->second);
   }
   return json;
 }

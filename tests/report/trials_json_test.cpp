@@ -2,6 +2,8 @@
 #include "support/yaml_config.hpp"
 
 #include <limits>
+#include <string>
+#include <utility>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -128,6 +130,27 @@ TEST(ModelsJson, NamesNoWeightsForAFailedTrialOfAnArchitectureThatHasSome) {
   EXPECT_EQ(again[0].at("arch_id"), again[5].at("arch_id"));
   EXPECT_TRUE(again[0].contains("weights"));
   EXPECT_FALSE(again[5].contains("weights"));
+}
+
+TEST(ModelsJson, NamesTheWeightsOfTheLastFullTrainingOfAnArchitectureOnly) {
+  testing::SampleRun run;
+  const testing::SampleFolder folder;
+  const auto add_full_training = [&](double epochs, objective::Outcome outcome) {
+    objective::CommittedTrial more = run.committed[4];
+    more.trial.number = run.committed.size();
+    more.trial.epochs = epochs;
+    more.outcome = std::move(outcome);
+    run.committed.push_back(more);
+    run.on_front.push_back(false);
+  };
+  add_full_training(20, testing::measured(0.99, 4));
+  add_full_training(30, objective::Failure{objective::FailureKind::kException, "it left the file alone"});
+  const std::string id = models_of(run, folder).at("trials")[4].at("arch_id");
+  folder.write(folder.paths().final_weights(id), "weights of trial 6");
+  const ordered_json trials = models_of(run, folder).at("trials");
+  EXPECT_FALSE(trials[4].contains("weights"));
+  EXPECT_EQ(trials[6].at("weights"), "weights/" + id + ".final.h5");
+  EXPECT_FALSE(trials[7].contains("weights"));
 }
 
 TEST(ModelsJson, WritesNullForParametersThatTheNetworkDoesNotUseAndForInfinity) {
