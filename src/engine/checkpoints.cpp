@@ -1,12 +1,14 @@
 #include "engine/checkpoints.hpp"
 
-#include "skyline/core/error.hpp"
 #include "skyline/core/log.hpp"
+#include "skyline/store/patience.hpp"
 
 #include "engine/storage_call.hpp"
 
+#include <algorithm>
 #include <array>
 #include <condition_variable>
+#include <exception>
 #include <mutex>
 #include <utility>
 
@@ -14,7 +16,7 @@ namespace skyline::engine {
 namespace {
 
 constexpr std::size_t kBuffers = 2;
-constexpr std::chrono::minutes kWarningInterval{1};
+constexpr std::chrono::seconds kPatienceAtStop{5};  // a batch system ends us after 30 s or so
 
 }  // namespace
 
@@ -31,39 +33,48 @@ store::CheckpointOwner CheckpointFolder::owner(const objective::Trial& trial) co
           .phase = std::string(to_text(trial.phase)),
           .trial = trial.number,
           .seed = trial.seed,
-          .epochs = trial.epochs};
+          .epochs = trial.epochs,
+          .inherits_from = trial.inherits ? std::optional(trial.inherits->from) : std::nullopt};
+}
+
+void CheckpointFolder::stop() {
+  patient_until_ = Clock::now() + kPatienceAtStop;
+  store::set_patience(std::min(store::patience_s(), std::chrono::duration<double>(kPatienceAtStop).count()));
 }
 
 std::optional<store::FoundCheckpoint> CheckpointFolder::find(const store::CheckpointOwner& owner) const {
   using Found = std::optional<store::FoundCheckpoint>;
   if (!resume_) return std::nullopt;
-  return call_storage<Found>(storage(), [this, owner] { return store::find_checkpoint(paths_, owner); });
+  return call_storage<Found>(storage(), [this, owner]() -> Found {
+    try {
+      return store::find_checkpoint(paths_, owner);
+    } catch (const std::exception& error) {
+      log::warning("trial " + std::to_string(owner.trial) +
+                   ": its checkpoint cannot be read: " + error.what() + "; training from the start");
+      return std::nullopt;
+    }
+  });
 }
 
-bool CheckpointFolder::write(const store::TrialCheckpoint& checkpoint, std::uint64_t sequence) {
+bool CheckpointFolder::write(const store::TrialCheckpoint& checkpoint, std::uint64_t sequence, bool last) {
   try {
-    store::write_checkpoint(paths_, checkpoint, sequence);
+    const bool patient = last && Clock::now() < patient_until_.load();
+    store::write_checkpoint(paths_, checkpoint, sequence,
+                            patient ? store::Effort::kPatient : store::Effort::kOnce);
     return true;
-  } catch (const UserError& error) {
-    const Clock::time_point now = Clock::now();
-    if (warned_ && now < *warned_ + kWarningInterval) return false;
-    warned_ = now;
-    log::warning(std::string("a checkpoint is left out: ") + error.what());
+  } catch (const std::exception& error) {
+    if (last) {
+      log::warning("trial " + std::to_string(checkpoint.owner.trial) +
+                   ": its last state is not saved: " + error.what());
+    } else {
+      warn_of_one_left_out(checkpoint.owner.trial, error.what());
+    }
     return false;
   }
 }
 
-void CheckpointFolder::keep_results(std::vector<objective::CommittedTrial> waiting) {
-  if (!options() || waiting.empty()) return;
-  storage().submit([self = shared_from_this(), results = std::move(waiting)] {
-    for (const objective::CommittedTrial& result : results) {
-      const store::CheckpointOwner its_owner = self->owner(result.trial);
-      const auto found = store::find_checkpoint(self->paths_, its_owner);
-      if (found && found->checkpoint.finished) continue;  // its slot has kept it
-      const store::FinishedTrial finished{result.outcome, result.timing};
-      if (!self->write({its_owner, {}, finished}, found ? found->next_sequence : 0)) return;
-    }
-  });
+void CheckpointFolder::warn_of_one_left_out(objective::TrialNumber trial, const std::string& problem) {
+  warning_.warn("a checkpoint is left out: trial " + std::to_string(trial) + ": " + problem);
 }
 
 void CheckpointFolder::remove(objective::TrialNumber trial) {
@@ -108,21 +119,23 @@ class SlotCheckpoints::Buffers : public std::enable_shared_from_this<Buffers> {
 SlotCheckpoints::SlotCheckpoints(std::shared_ptr<CheckpointFolder> folder, const std::atomic<bool>& stop)
     : folder_(std::move(folder)), stop_(stop), buffers_(std::make_shared<Buffers>()) {}
 
-std::optional<store::FinishedTrial> SlotCheckpoints::begin(const objective::Trial& trial) {
+void SlotCheckpoints::begin(const objective::Trial& trial) {
   owner_ = folder_->owner(trial);
   found_.reset();
   sequence_ = 0;
   saves_ = 0;
   if (auto found = folder_->find(owner_)) {
-    if (found->checkpoint.finished) return found->checkpoint.finished;
     sequence_ = found->next_sequence;
     found_ = std::move(found->checkpoint);
   }
+  resumed_ = found_.has_value();
+  has_stepped_ = false;
+  saved_step_ = found_ ? found_->state.step : 0;
+  written_step_ = std::make_shared<std::int64_t>(saved_step_);
   began_ = last_save_ = Clock::now();
   epochs_at_last_save_.reset();
   if (!found_) epochs_at_last_save_ = 0;
   copy_s_ = last_copy_s_ = 0;
-  return std::nullopt;
 }
 
 const objective::TrainingState* SlotCheckpoints::saved_state() const {
@@ -130,7 +143,9 @@ const objective::TrainingState* SlotCheckpoints::saved_state() const {
 }
 
 bool SlotCheckpoints::due(double epochs_done) {
+  found_.reset();  // the evaluator has taken what it needs; it may be large
   if (!folder_->options()) return false;
+  has_stepped_ = true;
   epochs_done_ = epochs_done;
   if (!epochs_at_last_save_) epochs_at_last_save_ = epochs_done;
   return interval_is_over(epochs_done) && copying_is_cheap() && buffers_->one_is_free();
@@ -148,33 +163,52 @@ bool SlotCheckpoints::copying_is_cheap() const {
   return copy_s_ + last_copy_s_ <= folder_->options()->most_overhead * trained_s;
 }
 
+/// Whatever goes wrong here, memory that runs out included, is no failure of the trial.
 void SlotCheckpoints::save(const std::function<void(objective::TrainingState&)>& fill) {
   if (!folder_->options()) return;
-  const Buffers::Lease buffer = buffers_->take(stop_);
-  if (!buffer) return;
   const Clock::time_point begin = Clock::now();
-  if (buffer->owner != owner_) *buffer = {owner_, {}, {}};
-  fill(buffer->state);
+  try {
+    if (!stage(fill)) return;
+  } catch (const std::exception& error) {
+    folder_->warn_of_one_left_out(owner_.trial, error.what());
+  }
   last_save_ = Clock::now();
   last_copy_s_ = std::chrono::duration<double>(last_save_ - begin).count();
   copy_s_ += last_copy_s_;
   epochs_at_last_save_ = epochs_done_;
-  ++saves_;
+}
+
+/// Returns whether there was a buffer.
+bool SlotCheckpoints::stage(const std::function<void(objective::TrainingState&)>& fill) {
+  const bool last = stop_;
+  const Buffers::Lease buffer = buffers_->take(last);
+  if (!buffer) return false;
+  if (buffer->owner != owner_) *buffer = {owner_, {}};
+  fill(buffer->state);
   folder_->storage().submit(
-      [folder = folder_, buffer, sequence = sequence_++] { folder->write(*buffer, sequence); });
+      [folder = folder_, buffer, sequence = sequence_, last, written_step = written_step_] {
+        if (folder->write(*buffer, sequence, last)) *written_step = buffer->state.step;
+      });
+  ++sequence_;
+  ++saves_;
+  saved_step_ = buffer->state.step;
+  has_stepped_ = false;
+  return true;
 }
 
 bool SlotCheckpoints::result_worth_keeping() const {
   if (!folder_->options()) return false;
-  if (saves_ > 0 || found_) return true;
+  if (has_files()) return true;
   const std::optional<double>& interval_s = folder_->options()->interval_s;
   return interval_s && std::chrono::duration<double>(Clock::now() - began_).count() >= *interval_s;
 }
 
-std::function<void()> SlotCheckpoints::result_writer(const store::FinishedTrial& result) const {
-  return [folder = folder_, checkpoint = store::TrialCheckpoint{owner_, {}, result}, sequence = sequence_] {
-    folder->write(checkpoint, sequence);
-  };
+bool SlotCheckpoints::all_is_saved() const {
+  if (!folder_->options() || (saves_ == 0 && !has_stepped_)) return true;
+  if (has_stepped_) return false;
+  return call_storage<bool>(folder_->storage(), [written_step = written_step_, step = saved_step_] {
+    return *written_step >= step;
+  });
 }
 
 }  // namespace skyline::engine

@@ -35,8 +35,8 @@ struct CollectiveDispatcher::Round {
 
 CollectiveDispatcher::CollectiveDispatcher(comm::Communicator& world, const RoundFormat& format,
                                            const objective::Evaluator& evaluator, SlotPool& own_slots,
-                                           const std::vector<std::size_t>& slots)
-    : world_(world), format_(format), evaluator_(evaluator), own_slots_(own_slots) {
+                                           const ResultKeeper& results, const std::vector<std::size_t>& slots)
+    : world_(world), format_(format), evaluator_(evaluator), own_slots_(own_slots), results_(results) {
   for (std::size_t slot = 0; slot < format.slots; ++slot) {
     for (std::size_t rank = 0; rank < slots.size(); ++rank) {
       if (slot < slots[rank]) places_.push_back({rank, slot});
@@ -80,7 +80,8 @@ void CollectiveDispatcher::start_round() {
 
   round_ = std::make_unique<Round>();
   Round& round = *round_;
-  round.header = {RoundHeader::Command::kRound, static_cast<std::uint32_t>(*std::ranges::max_element(load))};
+  round.header = {RoundHeader::Command::kRound, static_cast<std::uint32_t>(*std::ranges::max_element(load)),
+                  results_.journalled()};
   round.missing = trials.size();
   place(round, trials, slot_of);
   round.broadcast = world_.broadcast(std::as_writable_bytes(std::span(&round.header, 1)), 0);
@@ -138,7 +139,7 @@ void CollectiveDispatcher::stop() {
 void CollectiveDispatcher::finish() {
   require(waiting_.empty(), "the run ends with trials that were never sent out");
   while (!idle()) require(poll().empty(), "a result came after the run's end");
-  RoundHeader end{RoundHeader::Command::kEnd, 0};
+  RoundHeader end{RoundHeader::Command::kEnd, 0, results_.journalled()};
   comm::wait(*world_.broadcast(std::as_writable_bytes(std::span(&end, 1)), 0));
 }
 

@@ -6,6 +6,7 @@
 #include "engine/dispatcher.hpp"
 #include "engine/rank_table.hpp"
 #include "engine/records.hpp"
+#include "engine/result_keeper.hpp"
 #include "engine/slot_pool.hpp"
 
 #include <cstddef>
@@ -30,7 +31,7 @@ class CollectiveDispatcher final : public Dispatcher {
   /// References outlive the dispatcher. @param slots  of each rank, [ranks]
   CollectiveDispatcher(comm::Communicator& world, const RoundFormat& format,
                        const objective::Evaluator& evaluator, SlotPool& own_slots,
-                       const std::vector<std::size_t>& slots);
+                       const ResultKeeper& results, const std::vector<std::size_t>& slots);
   ~CollectiveDispatcher() override;
 
   void submit(std::span<const objective::Trial> trials) override;
@@ -57,6 +58,7 @@ class CollectiveDispatcher final : public Dispatcher {
   const RoundFormat& format_;
   const objective::Evaluator& evaluator_;
   SlotPool& own_slots_;
+  const ResultKeeper& results_;
   std::vector<SlotPlace> places_;  // of all slots: first slots of all ranks, then second ones, ...
   std::deque<objective::Trial> waiting_;
   std::unique_ptr<Round> round_;

@@ -12,9 +12,9 @@ namespace {
 
 class Worker {
  public:
-  Worker(comm::Communicator& world, const RoundFormat& format, SlotPool& own_slots,
+  Worker(comm::Communicator& world, const RoundFormat& format, SlotPool& own_slots, ResultKeeper& results,
          const std::function<void()>& check)
-      : world_(world), format_(format), own_slots_(own_slots), check_(check) {}
+      : world_(world), format_(format), own_slots_(own_slots), results_(results), check_(check) {}
 
   void serve() {
     for (RoundHeader header = receive_header(); header.command == RoundHeader::Command::kRound;
@@ -37,6 +37,7 @@ class Worker {
   RoundHeader receive_header() {
     RoundHeader header;
     await(*world_.broadcast(std::as_writable_bytes(std::span(&header, 1)), 0));
+    results_.journalled(header.journalled);
     return header;
   }
 
@@ -96,14 +97,15 @@ class Worker {
   comm::Communicator& world_;
   const RoundFormat& format_;
   SlotPool& own_slots_;
+  ResultKeeper& results_;
   const std::function<void()>& check_;
 };
 
 }  // namespace
 
 void serve_rounds(comm::Communicator& world, const RoundFormat& format, SlotPool& own_slots,
-                  const std::function<void()>& check) {
-  Worker(world, format, own_slots, check).serve();
+                  ResultKeeper& results, const std::function<void()>& check) {
+  Worker(world, format, own_slots, results, check).serve();
 }
 
 }  // namespace skyline::engine

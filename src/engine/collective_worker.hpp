@@ -8,6 +8,6 @@ namespace skyline::engine {
 /// wait is polled, and between polls `check` looks after the rest of the rank and throws what a thread of it
 /// has met.
 void serve_rounds(comm::Communicator& world, const RoundFormat& format, SlotPool& own_slots,
-                  const std::function<void()>& check);
+                  ResultKeeper& results, const std::function<void()>& check);
 
 }  // namespace skyline::engine

@@ -25,7 +25,7 @@ void CommitQueue::asked(objective::Trial trial) {
 
 void CommitQueue::recorded(objective::CommittedTrial recorded) {
   require(recorded.trial.number == next_number(), "a recorded trial is out of its order");
-  Arrival arrival{recorded.trial.number, std::move(recorded.outcome), recorded.timing, true};
+  Arrival arrival{recorded.trial.number, std::move(recorded.outcome), recorded.timing};
   entries_.push_back({std::move(recorded.trial), std::move(arrival), true});
   ++recorded_;
 }
@@ -46,14 +46,6 @@ std::optional<objective::CommittedTrial> CommitQueue::next() {
   ++committed_;
   return objective::CommittedTrial{std::move(entry.trial), std::move(entry.arrival->outcome),
                                    entry.arrival->timing};
-}
-
-std::vector<objective::CommittedTrial> CommitQueue::waiting() const {
-  std::vector<objective::CommittedTrial> results;
-  for (const Entry& entry : entries_) {
-    if (entry.arrival) results.push_back({entry.trial, entry.arrival->outcome, entry.arrival->timing});
-  }
-  return results;
 }
 
 }  // namespace skyline::engine

@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <deque>
 #include <optional>
-#include <vector>
 
 namespace skyline::engine {
 
@@ -30,9 +29,6 @@ class CommitQueue {
   void arrived(Arrival arrival);
   /// The next in commit order, if it is here.
   std::optional<objective::CommittedTrial> next();
-
-  /// Results that wait for an earlier one.
-  std::vector<objective::CommittedTrial> waiting() const;
 
   /// Asked and not committed.
   std::size_t in_flight() const { return entries_.size(); }

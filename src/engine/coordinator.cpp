@@ -18,16 +18,18 @@ constexpr std::chrono::milliseconds kTickInterval{100};
 }  // namespace
 
 Coordinator::Coordinator(const RunInputs& inputs, RunObserver& observer, Dispatcher& dispatcher,
-                         CheckpointFolder& checkpoints, StopChannel& stop, AccountBook& accounts)
+                         CheckpointFolder& checkpoints, std::shared_ptr<ResultKeeper> results,
+                         StopChannel& stop, AccountBook& accounts)
     : inputs_(inputs),
       observer_(observer),
       dispatcher_(dispatcher),
       storage_(inputs.storage),
       checkpoints_(checkpoints),
+      results_(std::move(results)),
       stop_(stop),
       accounts_(accounts),
       replay_(inputs),
-      journal_(inputs, inputs.storage),
+      journal_(inputs, results_),
       commits_(inputs.options.window),
       weights_(inputs),
       front_(inputs.objectives.objectives().size()) {}
@@ -38,15 +40,12 @@ RunResult Coordinator::run() {
   observer_.started(accounts_.slots(), replay_.size(), searcher->expected_trials());
   bool done = drive(*searcher, {objective::Phase::kSearch, inputs_.options.epochs});
   if (done && inputs_.options.final_epochs) done = train_front(*inputs_.options.final_epochs);
-  if (done) {
-    end_replay();
-  } else {
-    checkpoints_.keep_results(commits_.waiting());
-  }
-  storage_.drain();
+  if (done) end_replay();
+  drain_storage();
 
   RunResult result;
   result.stopped = !done;
+  result.unsaved = unsaved_;
   result.on_front = on_front();
   result.committed = std::move(committed_);
   result.finish_reason = done ? searcher->finish_reason() : "stopped on request";
@@ -96,6 +95,8 @@ void Coordinator::ask(search::Searcher& searcher, const Stage& stage) {
     weights_.asked(trial);
     if (replay_.covers(trial.number)) {
       commits_.arrived(replay_.result_of(trial));
+    } else if (auto earlier = results_->take(trial)) {
+      commits_.arrived({trial.number, std::move(earlier->outcome), earlier->timing});
     } else {
       fresh.push_back(std::move(trial));
     }
@@ -121,7 +122,8 @@ objective::Trial Coordinator::make_trial(objective::Proposal proposal, const Sta
 bool Coordinator::collect() {
   std::vector<Arrival> arrivals = dispatcher_.poll();
   for (Arrival& arrival : arrivals) {
-    if (!arrival.recorded) accounts_.add(arrival);
+    accounts_.add(arrival);
+    if (arrival.unsaved) ++unsaved_;
     require(stopping_ || !arrival.stopped(), "a trial was stopped although nobody had asked for it");
     if (!arrival.stopped()) commits_.arrived(std::move(arrival));
   }
@@ -138,6 +140,7 @@ const objective::CommittedTrial& Coordinator::commit(objective::CommittedTrial n
   const bool is_final = committed.trial.phase == objective::Phase::kFinal;
   const bool on_front = is_final || update_front(committed);
   weights_.committed(committed.trial);
+  if (committed.trial.number + 1 == replay_.size()) weights_.replay_ended();
   if (!replayed) observer_.committed(committed, on_front, commits_.in_flight());
   return committed;
 }
@@ -159,11 +162,19 @@ bool Coordinator::update_front(const objective::CommittedTrial& committed) {
 /// which also keeps the claim on the folder alive.
 void Coordinator::look_after_run() {
   storage_.rethrow_failure();
+  results_->look_after();
   if (!stopping_ && stop_.poll()) obey_stop();
   const auto now = std::chrono::steady_clock::now();
   if (now < next_tick_) return;
   next_tick_ = now + kTickInterval;
   observer_.tick();
+}
+
+/// Until all files are written, results that a stop leaves to a later job included.
+void Coordinator::drain_storage() {
+  Backoff backoff;
+  for (look_after_run(); !storage_.idle(); look_after_run()) backoff.pause();
+  storage_.rethrow_failure();
 }
 
 void Coordinator::obey_stop() {

@@ -10,10 +10,13 @@
 #include "engine/dispatcher.hpp"
 #include "engine/journal_sink.hpp"
 #include "engine/replay.hpp"
+#include "engine/result_keeper.hpp"
 #include "engine/stop_channel.hpp"
 #include "engine/weights_keeper.hpp"
 
 #include <chrono>
+#include <cstddef>
+#include <memory>
 #include <vector>
 
 namespace skyline::engine {
@@ -24,7 +27,8 @@ class Coordinator {
  public:
   /// References outlive the coordinator.
   Coordinator(const RunInputs& inputs, RunObserver& observer, Dispatcher& dispatcher,
-              CheckpointFolder& checkpoints, StopChannel& stop, AccountBook& accounts);
+              CheckpointFolder& checkpoints, std::shared_ptr<ResultKeeper> results, StopChannel& stop,
+              AccountBook& accounts);
 
   /// The search, then the full training of its front; or what was done of them when a stop was asked for.
   /// All but the account is set in the result.
@@ -46,6 +50,7 @@ class Coordinator {
   const objective::CommittedTrial& commit(objective::CommittedTrial committed);
   bool update_front(const objective::CommittedTrial& committed);
   void look_after_run();
+  void drain_storage();
   bool train_front(double epochs);
   bool is_trained(const objective::Trial& member, double epochs) const;
   void end_replay();
@@ -56,6 +61,7 @@ class Coordinator {
   Dispatcher& dispatcher_;
   store::StorageThread& storage_;
   CheckpointFolder& checkpoints_;
+  std::shared_ptr<ResultKeeper> results_;
   StopChannel& stop_;
   AccountBook& accounts_;
   Replay replay_;
@@ -64,6 +70,7 @@ class Coordinator {
   WeightsRemoval weights_;
   search::ParetoArchive front_;  // keys: numbers of search trials
   std::vector<objective::CommittedTrial> committed_;
+  std::size_t unsaved_ = 0;
   bool stopping_ = false;
   std::chrono::steady_clock::time_point next_tick_{};
 };

@@ -13,7 +13,7 @@ struct Arrival {
   objective::TrialNumber number = 0;
   objective::Outcome outcome;
   objective::TrialTiming timing;
-  bool recorded = false;  // by an earlier job, whose time it was
+  bool unsaved = false;  // of a trial that was stopped: steps that it did stand in no checkpoint
 
   /// No result: the run was asked to stop before there was one.
   bool stopped() const {

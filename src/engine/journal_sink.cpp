@@ -8,11 +8,13 @@ namespace skyline::engine {
 
 struct JournalSink::State {
   const space::SearchSpace& space;
+  std::shared_ptr<ResultKeeper> results;
   std::unique_ptr<store::JournalWriter> writer;  // storage thread alone
   std::mutex mutex;
   std::vector<objective::CommittedTrial> waiting;  // not empty: a job that will take them is queued
 
-  explicit State(const space::SearchSpace& the_space) : space(the_space) {}
+  State(const space::SearchSpace& the_space, std::shared_ptr<ResultKeeper> the_results)
+      : space(the_space), results(std::move(the_results)) {}
   void write_waiting() {
     std::vector<objective::CommittedTrial> batch;
     {
@@ -20,11 +22,12 @@ struct JournalSink::State {
       batch.swap(waiting);
     }
     writer->append(batch, space);
+    results->journalled(batch.back().trial.number + 1);
   }
 };
 
-JournalSink::JournalSink(const RunInputs& inputs, store::StorageThread& storage)
-    : state_(std::make_shared<State>(inputs.space)), storage_(storage) {
+JournalSink::JournalSink(const RunInputs& inputs, std::shared_ptr<ResultKeeper> results)
+    : state_(std::make_shared<State>(inputs.space, std::move(results))), storage_(inputs.storage) {
   storage_.submit([state = state_, &inputs] {
     state->writer = inputs.replay ? store::JournalWriter::resume(inputs.paths.journal(), *inputs.replay)
                                   : store::JournalWriter::create(inputs.paths.journal(), inputs.header);

@@ -3,6 +3,8 @@
 #include "skyline/engine/run.hpp"
 #include "skyline/store/storage_thread.hpp"
 
+#include "engine/result_keeper.hpp"
+
 #include <memory>
 
 namespace skyline::engine {
@@ -12,7 +14,8 @@ namespace skyline::engine {
 class JournalSink {
  public:
   /// Creates the journal, or opens the one that is replayed. @throws UserError
-  JournalSink(const RunInputs& inputs, store::StorageThread& storage);
+  /// @param results  told of what has become durable
+  JournalSink(const RunInputs& inputs, std::shared_ptr<ResultKeeper> results);
   void append(objective::CommittedTrial committed);
 
  private:

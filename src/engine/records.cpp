@@ -41,7 +41,7 @@ struct ResultHead {
   RecordKind kind = RecordKind::kEmpty;
   objective::FailureKind failure = objective::FailureKind::kException;
   std::uint8_t reason_bytes = 0;
-  std::uint8_t recorded = 0;
+  std::uint8_t unsaved = 0;
   std::array<char, kReasonBytes> reason{};
 };
 
@@ -159,7 +159,7 @@ std::size_t ResultRecord::bytes() const {
 void ResultRecord::write(const Arrival& arrival, std::span<std::byte> record) const {
   require(record.size() == bytes(), "a result record of the wrong size");
   ResultHead head{.number = arrival.number, .timing = arrival.timing};
-  head.recorded = arrival.recorded ? 1 : 0;
+  head.unsaved = arrival.unsaved ? 1 : 0;
   if (const auto* failure = std::get_if<objective::Failure>(&arrival.outcome)) {
     require(failure->reason.size() <= kReasonBytes, "the reason of a failure is too long for its record");
     head.kind = RecordKind::kFailure;
@@ -179,7 +179,7 @@ std::optional<Arrival> ResultRecord::read(std::span<const std::byte> record) con
   require(record.size() == bytes(), "a result record of the wrong size");
   const auto head = take<ResultHead>(record);
   if (head.kind == RecordKind::kEmpty) return std::nullopt;
-  Arrival arrival{head.number, objective::Measurements{}, head.timing, head.recorded != 0};
+  Arrival arrival{head.number, objective::Measurements{}, head.timing, head.unsaved != 0};
   if (head.kind == RecordKind::kFailure) {
     arrival.outcome = objective::Failure{head.failure, std::string(head.reason.data(), head.reason_bytes)};
   } else {

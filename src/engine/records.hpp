@@ -27,6 +27,7 @@ struct RoundHeader {
   enum class Command : std::uint32_t { kRound = 1, kEnd = 2 };
   Command command = Command::kEnd;
   std::uint32_t waves = 0;  // trials of the fullest slot; results come back in this many gathers
+  objective::TrialNumber journalled = 0;  // trials below are in the journal, durable
 };
 
 /// A trial as bytes of a size that the space fixes. All zeros: no trial.

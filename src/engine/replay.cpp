@@ -35,11 +35,6 @@ bool same_inheritance(const objective::Trial& left, const objective::Trial& righ
   return left.inherits->from == right.inherits->from && left.inherits->share == right.inherits->share;
 }
 
-bool same_training(const objective::Trial& left, const objective::Trial& right) {
-  return left.architecture().id == right.architecture().id && left.phase == right.phase &&
-         left.epochs == right.epochs && left.seed == right.seed && same_inheritance(left, right);
-}
-
 std::string joined(const std::vector<std::string>& names) {
   std::string text;
   for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
@@ -47,6 +42,11 @@ std::string joined(const std::vector<std::string>& names) {
 }
 
 }  // namespace
+
+bool same_training(const objective::Trial& left, const objective::Trial& right) {
+  return left.architecture().id == right.architecture().id && left.phase == right.phase &&
+         left.epochs == right.epochs && left.seed == right.seed && same_inheritance(left, right);
+}
 
 Replay::Replay(const RunInputs& inputs) {
   if (!inputs.replay) return;
@@ -59,14 +59,14 @@ Replay::Replay(const RunInputs& inputs) {
 }
 
 Arrival Replay::result_of(const objective::Trial& asked) const {
-  const objective::CommittedTrial& entry = entries_.at(asked.number);
-  const objective::Trial& found = entry.trial;
+  const objective::CommittedTrial& recorded = entry(asked.number);
+  const objective::Trial& found = recorded.trial;
   if (!same_training(found, asked)) {
     const auto text = found.architecture().id == asked.architecture().id ? full_text : trial_text;
     refuse(line_of(asked.number) + ": trial " + std::to_string(asked.number) + " is " + text(found),
            "asks for " + text(asked));
   }
-  return {asked.number, entry.outcome, entry.timing, true};
+  return {asked.number, recorded.outcome, recorded.timing};
 }
 
 bool Replay::holds_other_final(const objective::Trial& asked) const {

@@ -5,12 +5,15 @@
 #include "engine/dispatcher.hpp"
 
 #include <cstddef>
-#include <vector>
+#include <span>
 
 namespace skyline::engine {
 
+/// Whether two trials come to the same result.
+bool same_training(const objective::Trial& left, const objective::Trial& right);
+
 /// The committed results of an earlier job, fed to a fresh search in the place of training. Empty for a new
-/// run.
+/// run. A view of inputs.replay, which outlives it.
 class Replay {
  public:
   /// @throws UserError if the journal's metrics are not those of the evaluator
@@ -25,12 +28,12 @@ class Replay {
   /// an earlier job made after the search, before the run was extended. It stays where it is.
   bool holds_other_final(const objective::Trial& asked) const;
   /// @pre covers(number)
-  const objective::CommittedTrial& entry(objective::TrialNumber number) const { return entries_.at(number); }
+  const objective::CommittedTrial& entry(objective::TrialNumber number) const { return entries_[number]; }
   /// @throws UserError if the journal goes on after the run's end
   void check_ended(objective::TrialNumber next_number) const;
 
  private:
-  std::vector<objective::CommittedTrial> entries_;
+  std::span<const objective::CommittedTrial> entries_;
 };
 
 /// When the jobs before this one had ended, in seconds of the run: its clock goes on from there. 0 for a new

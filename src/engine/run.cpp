@@ -9,6 +9,7 @@
 #include "engine/coordinator.hpp"
 #include "engine/rank_table.hpp"
 #include "engine/replay.hpp"
+#include "engine/result_keeper.hpp"
 #include "engine/slot_pool.hpp"
 #include "engine/stop_channel.hpp"
 #include "engine/weights_keeper.hpp"
@@ -48,30 +49,35 @@ SlotPoolOptions slot_options(const RunInputs& inputs, std::size_t slots, std::si
 
 RunResult coordinate(const RunInputs& inputs, RunObserver& observer, const RankTable& ranks,
                      const RoundFormat& format, SlotPool& slots, CheckpointFolder& checkpoints,
-                     Clock::time_point started) {
+                     const std::shared_ptr<ResultKeeper>& results, Clock::time_point started) {
   store::StorageThread& storage = inputs.storage;
+  if (inputs.replay) results->take_over(inputs.replay->entries);
   AccountBook accounts(ranks);
   StopChannel stop(inputs.environment.world(), inputs.stop_requested);
-  CollectiveDispatcher dispatcher(inputs.environment.world(), format, inputs.evaluator, slots, ranks.slots);
-  RunResult result = Coordinator(inputs, observer, dispatcher, checkpoints, stop, accounts).run();
+  CollectiveDispatcher dispatcher(inputs.environment.world(), format, inputs.evaluator, slots, *results,
+                                  ranks.slots);
+  RunResult result = Coordinator(inputs, observer, dispatcher, checkpoints, results, stop, accounts).run();
   dispatcher.finish();
   stop.close([&] {
     storage.rethrow_failure();
     observer.tick();
   });
+  if (!result.stopped) results->remove_files();
   result.account = accounts.close(Seconds(Clock::now() - started).count());
   return result;
 }
 
 /// The other ranks' part. A rank leaves the stop channel when its files are written, and rank 0 waits for it.
-RunResult serve(const RunInputs& inputs, const RoundFormat& format, SlotPool& slots,
+RunResult serve(const RunInputs& inputs, const RoundFormat& format, SlotPool& slots, ResultKeeper& results,
                 Clock::time_point started) {
   store::StorageThread& storage = inputs.storage;
   StopChannel stop(inputs.environment.world(), inputs.stop_requested);
-  serve_rounds(inputs.environment.world(), format, slots, [&] {
+  serve_rounds(inputs.environment.world(), format, slots, results, [&] {
     storage.rethrow_failure();
+    results.look_after();
     if (stop.poll()) slots.request_stop();
   });
+  results.look_after();
   storage.drain();
   stop.close([] {});
   RunResult result;
@@ -92,12 +98,13 @@ RunResult run(const RunInputs& inputs, RunObserver& observer) {
   const RoundFormat format{TrialRecord(inputs.space), ResultRecord(metrics), ranks.most_slots};
   const Clock::time_point run_started = started - std::chrono::duration_cast<Clock::duration>(earlier);
   const auto checkpoints = std::make_shared<CheckpointFolder>(inputs);
+  const auto results = std::make_shared<ResultKeeper>(inputs);
   SlotPool slots(slot_options(inputs, own, metrics, run_started), inputs.evaluator,
-                 {make_weights_sink(inputs), make_weights_source(inputs), checkpoints});
+                 {make_weights_sink(inputs), make_weights_source(inputs), checkpoints, results});
   try {
-    RunResult result = world.rank() == 0
-                           ? coordinate(inputs, observer, ranks, format, slots, *checkpoints, started)
-                           : serve(inputs, format, slots, started);
+    RunResult result =
+        world.rank() == 0 ? coordinate(inputs, observer, ranks, format, slots, *checkpoints, results, started)
+                          : serve(inputs, format, slots, *results, started);
     if (inputs.environment.place().local_rank == 0) remove_weights_copies(inputs);
     return result;
   } catch (const std::exception& error) {

@@ -61,6 +61,7 @@ struct SlotPool::State : std::enable_shared_from_this<SlotPool::State> {
   void check(objective::Outcome& outcome) const;
   void hand_in(const objective::Trial& trial, Arrival arrival, std::vector<objective::NamedTensor> kept,
                const SlotCheckpoints* checkpoints);
+  void keep(const objective::CommittedTrial& result, bool at_once, bool has_files) const;
   void finished(Arrival arrival);
 
   const SlotPoolOptions options;
@@ -116,12 +117,7 @@ Arrival SlotPool::State::stopped_before_it_began(std::size_t slot, objective::Tr
 
 void SlotPool::State::train(std::size_t slot, const objective::Trial& trial, SlotCheckpoints* checkpoints) {
   const Clock::time_point begin = Clock::now();
-  if (checkpoints != nullptr) {
-    if (auto done = checkpoints->begin(trial)) {
-      finished({trial.number, std::move(done->outcome), done->timing, true});
-      return;
-    }
-  }
+  if (checkpoints != nullptr) checkpoints->begin(trial);
   SlotContext context(stop, checkpoints, static_cast<bool>(files.weights));
   std::exception_ptr unreadable;
   if (trial.inherits) context.inherit([&] { return read_inherited(trial, unreadable); });
@@ -162,31 +158,35 @@ void SlotPool::State::check(objective::Outcome& outcome) const {
   }
 }
 
-/// After the trial's files: when its result is out, rank 0 may remove its checkpoints, and its journal line
-/// must find the weights.
+/// After the trial's files: its journal line must find the weights, and rank 0 may then remove its
+/// checkpoints.
 void SlotPool::State::hand_in(const objective::Trial& trial, Arrival arrival,
                               std::vector<objective::NamedTensor> kept, const SlotCheckpoints* checkpoints) {
-  if (!std::holds_alternative<objective::Measurements>(arrival.outcome)) kept.clear();
-  const bool keeps_result =
-      checkpoints != nullptr && !arrival.stopped() && checkpoints->result_worth_keeping();
-  const bool waits = keeps_result || (checkpoints != nullptr && checkpoints->pending());
-  std::function<void()> last_job;
-  if (keeps_result) {
-    last_job = [self = shared_from_this(), result = arrival,
-                write = checkpoints->result_writer({arrival.outcome, arrival.timing})] {
-      write();
-      self->finished(result);
-    };
-  } else {
-    last_job = [self = shared_from_this(), result = std::move(arrival)] { self->finished(result); };
+  if (arrival.stopped()) {
+    arrival.unsaved = checkpoints != nullptr && !checkpoints->all_is_saved();
+    return finished(std::move(arrival));
   }
+  if (!std::holds_alternative<objective::Measurements>(arrival.outcome)) kept.clear();
+  const bool at_once = checkpoints != nullptr && checkpoints->result_worth_keeping();
+  const bool has_files = checkpoints != nullptr && checkpoints->has_files();
+  auto last_job = [self = shared_from_this(), trial, result = std::move(arrival), at_once, has_files] {
+    self->keep({trial, result.outcome, result.timing}, at_once, has_files);
+    self->finished(result);
+  };
   if (!kept.empty()) {
     files.weights(trial, std::move(kept), std::move(last_job));
-  } else if (waits) {
+  } else if (at_once) {
     files.checkpoints->storage().submit(std::move(last_job));
   } else {
     last_job();
   }
+}
+
+/// A result that is in a file needs no checkpoints any more.
+void SlotPool::State::keep(const objective::CommittedTrial& result, bool at_once, bool has_files) const {
+  if (!files.results) return;
+  files.results->add(result);
+  if (at_once && files.results->write() && has_files) files.checkpoints->remove_now(result.trial.number);
 }
 
 void SlotPool::State::finished(Arrival arrival) {
@@ -236,7 +236,9 @@ void SlotPool::submit(std::size_t slot, objective::Trial trial) {
 }
 
 void SlotPool::request_stop() {
-  state_->stop = true;
+  if (state_->stop.exchange(true)) return;
+  if (state_->files.checkpoints) state_->files.checkpoints->stop();
+  if (state_->files.results) state_->files.results->stop();
 }
 
 std::vector<Arrival> SlotPool::take() {

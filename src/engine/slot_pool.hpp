@@ -4,6 +4,7 @@
 
 #include "engine/checkpoints.hpp"
 #include "engine/dispatcher.hpp"
+#include "engine/result_keeper.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -38,6 +39,7 @@ struct SlotFiles {
   WeightsSink weights;                            // empty: weights are not asked for
   WeightsSource inherited;                        // empty: no trial inherits
   std::shared_ptr<CheckpointFolder> checkpoints;  // nullptr: none
+  std::shared_ptr<ResultKeeper> results;          // nullptr: none are kept
 };
 
 /// The slots of a rank: a thread each, which trains the trials of its queue one after the other. Whatever a

@@ -142,7 +142,11 @@ void remove_weights_copies(const RunInputs& inputs) {
   if (inputs.options.inherit) store::WeightsCache::remove(copies_folder(inputs));
 }
 
+WeightsRemoval::WeightsRemoval(const RunInputs& inputs)
+    : inputs_(inputs), replaying_(inputs.replay && !inputs.replay->entries.empty()) {}
+
 void WeightsRemoval::asked(const objective::Trial& trial) {
+  unwanted_.erase(to_text(trial.architecture().id));  // it is trained once more
   if (trial.inherits) ++heirs_[trial.inherits->from];
 }
 
@@ -165,7 +169,19 @@ void WeightsRemoval::drop(const objective::Trial& trial) {
   }
 }
 
+void WeightsRemoval::replay_ended() {
+  replaying_ = false;
+  if (unwanted_.empty()) return;
+  inputs_.storage.submit([paths = inputs_.paths, ids = std::exchange(unwanted_, {})] {
+    store::remove_unwanted_weights(paths, ids);
+  });
+}
+
 void WeightsRemoval::remove(space::ArchId arch) {
+  if (replaying_) {
+    unwanted_.insert(to_text(arch));
+    return;
+  }
   inputs_.storage.submit([paths = inputs_.paths, id = to_text(arch)] {
     store::remove_file(paths.weights(id));
     store::remove_file(paths.final_weights(id));

@@ -6,6 +6,8 @@
 
 #include <cstddef>
 #include <map>
+#include <set>
+#include <string>
 
 namespace skyline::engine {
 
@@ -26,15 +28,19 @@ void remove_weights_copies(const RunInputs& inputs);
 class WeightsRemoval {
  public:
   /// `inputs` outlives the object.
-  explicit WeightsRemoval(const RunInputs& inputs) : inputs_(inputs) {}
+  explicit WeightsRemoval(const RunInputs& inputs);
   void asked(const objective::Trial& trial);
   void committed(const objective::Trial& trial);
   void drop(const objective::Trial& trial);
+  /// Until here removals were only noted: most were done by an earlier job. Removes what is still there.
+  void replay_ended();
 
  private:
   void remove(space::ArchId arch);
 
   const RunInputs& inputs_;
+  bool replaying_;
+  std::set<std::string> unwanted_;                           // that the replay dropped
   std::map<objective::TrialNumber, std::size_t> heirs_;      // in flight, by whom they inherit from
   std::map<objective::TrialNumber, space::ArchId> dropped_;  // that wait for their heirs
 };

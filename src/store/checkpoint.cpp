@@ -48,25 +48,9 @@ void write_owner(Hdf5Image& image, const CheckpointOwner& owner) {
   image.write_attribute("/", "trial", H5T_NATIVE_UINT64, &owner.trial);
   image.write_attribute("/", "seed", H5T_NATIVE_UINT64, &owner.seed);
   write_number(image, "epochs", owner.epochs);
-}
-
-void write_finished(Hdf5Image& image, const FinishedTrial& finished) {
-  std::vector<double> metrics;
-  if (const auto* failure = std::get_if<objective::Failure>(&finished.outcome)) {
-    image.write_attribute("/", "status", objective::to_text(failure->kind));
-    image.write_attribute("/", "reason", failure->reason);
-  } else {
-    image.write_attribute("/", "status", "ok");
-    metrics = std::get<objective::Measurements>(finished.outcome).values;
+  if (owner.inherits_from) {
+    image.write_attribute("/", "inherits_from", H5T_NATIVE_UINT64, &*owner.inherits_from);
   }
-  write_integer(image, "rank", finished.timing.rank);
-  write_integer(image, "slot", finished.timing.slot);
-  write_number(image, "started_s", finished.timing.started_s);
-  write_number(image, "setup_s", finished.timing.setup_s);
-  write_number(image, "train_s", finished.timing.train_s);
-  write_number(image, "validate_s", finished.timing.validate_s);
-  write_number(image, "latency_s", finished.timing.latency_s);
-  write_numbers(image, "metrics", metrics);
 }
 
 void write_state(Hdf5Image& image, const objective::TrainingState& state) {
@@ -97,26 +81,8 @@ CheckpointOwner read_owner(const Hdf5Reader& reader) {
   owner.trial = reader.unsigned_attribute("trial");
   owner.seed = reader.unsigned_attribute("seed");
   owner.epochs = reader.number_attribute("epochs");
+  if (reader.has_attribute("inherits_from")) owner.inherits_from = reader.unsigned_attribute("inherits_from");
   return owner;
-}
-
-FinishedTrial read_finished(const Hdf5Reader& reader) {
-  FinishedTrial finished;
-  const std::string status = reader.text_attribute("status");
-  if (status == "ok") {
-    finished.outcome = objective::Measurements{reader.numbers("metrics")};
-  } else {
-    finished.outcome =
-        objective::Failure{objective::parse_failure_kind(status), reader.text_attribute("reason")};
-  }
-  finished.timing.rank = static_cast<std::int32_t>(reader.integer_attribute("rank"));
-  finished.timing.slot = static_cast<std::int32_t>(reader.integer_attribute("slot"));
-  finished.timing.started_s = reader.number_attribute("started_s");
-  finished.timing.setup_s = reader.number_attribute("setup_s");
-  finished.timing.train_s = reader.number_attribute("train_s");
-  finished.timing.validate_s = reader.number_attribute("validate_s");
-  finished.timing.latency_s = reader.number_attribute("latency_s");
-  return finished;
 }
 
 objective::TrainingState read_state(const Hdf5Reader& reader) {
@@ -147,18 +113,14 @@ SequencedCheckpoint read_checkpoint(const std::filesystem::path& path, const Che
     throw UserError(path.string() + ": checkpoint of version " + std::to_string(version) +
                     ", this program reads version " + std::to_string(kVersion));
   }
-  SequencedCheckpoint found{{read_owner(reader), {}, {}}, reader.unsigned_attribute("sequence")};
+  SequencedCheckpoint found{{read_owner(reader), {}}, reader.unsigned_attribute("sequence")};
   if (found.checkpoint.owner != owner) {
     throw UserError(path.string() + ": the checkpoint of another trial (trial " +
                     std::to_string(found.checkpoint.owner.trial) + ", architecture " +
                     found.checkpoint.owner.arch_id +
                     ", or of a run with other settings or another version of Skyline)");
   }
-  if (reader.integer_attribute("finished") != 0) {
-    found.checkpoint.finished = read_finished(reader);
-  } else {
-    found.checkpoint.state = read_state(reader);
-  }
+  found.checkpoint.state = read_state(reader);
   return found;
 }
 
@@ -168,13 +130,13 @@ std::string instead(const std::optional<SequencedCheckpoint>& newest, const RunP
   const TrialCheckpoint& checkpoint = newest->checkpoint;
   const std::string name =
       checkpoint_path(paths, checkpoint.owner.trial, newest->sequence % kCheckpointNames).filename().string();
-  if (checkpoint.finished) return "taking the result from " + name;
   return "going on from step " + std::to_string(checkpoint.state.step) + " of " + name;
 }
 
 }  // namespace
 
-void write_checkpoint(const RunPaths& paths, const TrialCheckpoint& checkpoint, std::uint64_t sequence) {
+void write_checkpoint(const RunPaths& paths, const TrialCheckpoint& checkpoint, std::uint64_t sequence,
+                      Effort effort) {
   const std::filesystem::path path =
       checkpoint_path(paths, checkpoint.owner.trial, sequence % kCheckpointNames);
   Hdf5Image image(path, {.user_block = kSealBytes, .num_objects = 16 + checkpoint.state.arrays.size()});
@@ -182,14 +144,9 @@ void write_checkpoint(const RunPaths& paths, const TrialCheckpoint& checkpoint, 
   write_integer(image, "version", kVersion);
   write_owner(image, checkpoint.owner);
   image.write_attribute("/", "sequence", H5T_NATIVE_UINT64, &sequence);
-  write_integer(image, "finished", checkpoint.finished ? 1 : 0);
-  if (checkpoint.finished) {
-    write_finished(image, *checkpoint.finished);
-  } else {
-    write_integer(image, "step", checkpoint.state.step);
-    write_state(image, checkpoint.state);
-  }
-  publish_sealed(image, kFormat, {}, Effort::kOnce);
+  write_integer(image, "step", checkpoint.state.step);
+  write_state(image, checkpoint.state);
+  publish_sealed(image, kFormat, {}, effort);
 }
 
 std::optional<FoundCheckpoint> find_checkpoint(const RunPaths& paths, const CheckpointOwner& owner) {

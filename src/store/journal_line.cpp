@@ -135,13 +135,15 @@ std::vector<objective::TrialNumber> decode_parents(const Json& line, objective::
 
 /// Nothing if the trial started from fresh values. `architectures` are those of the earlier trials.
 std::shared_ptr<const objective::Inheritance> decode_inheritance(
-    const Json& line, const std::vector<std::shared_ptr<const space::Architecture>>& architectures) {
+    const Json& line,
+    const std::map<objective::TrialNumber, std::shared_ptr<const space::Architecture>>& architectures) {
   const auto found = line.find("inherits");
   if (found == line.end()) return nullptr;
   objective::Inheritance inherits;
   inherits.from = decode_integer<std::uint64_t>(member(*found, "from"), "inherits.from");
-  if (inherits.from >= architectures.size()) fail_expected("inherits.from", "an earlier trial", *found);
-  inherits.architecture = architectures[inherits.from];
+  const auto parent = architectures.find(inherits.from);
+  if (parent == architectures.end()) fail_expected("inherits.from", "an earlier trial", *found);
+  inherits.architecture = parent->second;
   inherits.share = decode_number(member(*found, "share"), "inherits.share");
   if (!(inherits.share >= 0 && inherits.share <= 1)) {
     fail_expected("inherits.share", "a number from 0 to 1", *found);
@@ -305,7 +307,7 @@ objective::CommittedTrial EntryDecoder::decode(const Json& line) {
   trial.seed = decode_seed(line);
   committed.outcome = outcome(line);
   committed.timing = decode_where(line);
-  architectures_.push_back(trial.proposal.architecture);
+  know(trial);
   return committed;
 }
 

@@ -28,14 +28,15 @@ std::optional<nlohmann::ordered_json> parse_line(std::string_view line);
 /// @throws UserError for a member that is missing or wrong
 JournalHeader decode_header(const nlohmann::ordered_json& line);
 
-/// Turns the lines of a journal, from its first trial on, back into trials; equal genotypes share one
-/// architecture.
+/// Turns lines back into trials; equal genotypes share one architecture. A trial that others inherit from
+/// comes before them, or is made known.
 class EntryDecoder {
  public:
   EntryDecoder(const space::SearchSpace& space, const std::vector<std::string>& metrics)
       : space_(space), metrics_(metrics) {}
   /// @throws UserError for a member that is missing, wrong, or not of this space
   objective::CommittedTrial decode(const nlohmann::ordered_json& line);
+  void know(const objective::Trial& trial) { architectures_[trial.number] = trial.proposal.architecture; }
 
  private:
   space::Genotype genotype(const nlohmann::ordered_json& values) const;
@@ -45,7 +46,7 @@ class EntryDecoder {
   const space::SearchSpace& space_;
   const std::vector<std::string>& metrics_;
   std::map<std::vector<std::uint32_t>, std::shared_ptr<const space::Architecture>> built_;
-  std::vector<std::shared_ptr<const space::Architecture>> architectures_;  // of the trials so far
+  std::map<objective::TrialNumber, std::shared_ptr<const space::Architecture>> architectures_;
 };
 
 }  // namespace skyline::store

@@ -12,8 +12,6 @@ namespace skyline::store {
 /// Writes the contents of a file; called anew, with a new file, after a fault that may pass.
 using FillFile = std::function<Fault(TemporaryFile&)>;
 
-enum class Effort { kPatient, kOnce };
-
 /// Publishes what `fill` writes, as publish_file does. @throws UserError
 /// @param effort  kOnce for a file that the run can do without: a full disk shall not hold the other files up
 void publish(const std::filesystem::path& path, const FillFile& fill, Effort effort = Effort::kPatient);

@@ -3,32 +3,20 @@
 #include "skyline/store/publish.hpp"
 
 #include "store/checkpoint_name.hpp"
-#include "store/file_descriptor.hpp"
+#include "store/list_folder.hpp"
 #include "store/temporary_file.hpp"
 
 #include <set>
 #include <string>
-#include <system_error>
 #include <vector>
 
 namespace skyline::store {
 namespace {
 
-std::vector<std::filesystem::path> list(const std::filesystem::path& folder) {
-  std::vector<std::filesystem::path> paths;
-  std::error_code error;
-  std::filesystem::directory_iterator entry(folder, error);
-  for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
-    paths.push_back(entry->path());
-  }
-  if (error) fail_system("read the folder", folder, "", error.value());
-  return paths;
-}
-
 /// Of any process: nobody but the claim's holder writes here.
 std::size_t remove_all_temporaries(const std::filesystem::path& folder) {
   std::size_t removed = 0;
-  for (const std::filesystem::path& path : list(folder)) {
+  for (const std::filesystem::path& path : list_folder(folder)) {
     TemporaryName name;
     if (!parse_temporary_name(path.filename().string(), name)) continue;
     remove_file(path);
@@ -47,7 +35,7 @@ RecoveredFolder recover_run_folder(const RunPaths& paths, std::size_t committed)
     recovered.temporaries += remove_all_temporaries(folder);
   }
   std::set<objective::TrialNumber> begun;
-  for (const std::filesystem::path& path : list(paths.checkpoints())) {
+  for (const std::filesystem::path& path : list_folder(paths.checkpoints())) {
     const std::optional<objective::TrialNumber> trial = trial_of_checkpoint(path.filename().string());
     if (!trial) continue;
     if (*trial >= committed) {

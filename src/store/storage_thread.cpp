@@ -113,6 +113,11 @@ void StorageThread::rethrow_failure() {
   state_->rethrow(lock);
 }
 
+bool StorageThread::idle() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->queue.empty() && !state_->working;
+}
+
 void StorageThread::drain() {
   std::unique_lock lock(state_->mutex);
   state_->room_came.wait(lock, [this] { return state_->queue.empty() && !state_->working; });

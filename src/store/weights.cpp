@@ -5,11 +5,10 @@
 
 #include "store/hdf5_image.hpp"
 #include "store/hdf5_reader.hpp"
+#include "store/list_folder.hpp"
 #include "store/sealed_file.hpp"
 #include "store/stamp_attributes.hpp"
 #include "store/weights_bytes.hpp"
-
-#include <set>
 
 namespace skyline::store {
 namespace {
@@ -99,6 +98,14 @@ WeightsFile decode_weights(std::string_view file, const std::filesystem::path& p
     weights.tensors.push_back({name, reader.array_dims(array), reader.floats(array)});
   }
   return weights;
+}
+
+void remove_unwanted_weights(const RunPaths& paths, const std::set<std::string>& ids) {
+  for (const std::filesystem::path& path : list_folder(paths.weights("").parent_path())) {
+    const std::string name = path.filename().string();
+    const std::string id = name.substr(0, name.find('.'));
+    if (ids.contains(id) && (path == paths.weights(id) || path == paths.final_weights(id))) remove_file(path);
+  }
 }
 
 }  // namespace skyline::store

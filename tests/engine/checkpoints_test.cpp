@@ -126,7 +126,7 @@ TEST_F(SlotCheckpointsTest, WaitForABufferAtAStop) {
   last.get();
   storage_.drain();
   SlotCheckpoints later = slot(every_epoch(), true);
-  EXPECT_FALSE(later.begin(trial_));
+  later.begin(trial_);
   ASSERT_NE(later.saved_state(), nullptr);
   EXPECT_EQ(later.saved_state()->step, 3);
 }
@@ -147,22 +147,6 @@ TEST_F(SlotCheckpointsTest, AreFoundByALaterJobAloneAndOfTheSameTrialAlone) {
   other.seed = 78;
   later.begin(other);
   EXPECT_EQ(later.saved_state(), nullptr);
-}
-
-TEST_F(SlotCheckpointsTest, KeepTheResultOfATrialThatWasSaved) {
-  SlotCheckpoints first = slot(every_epoch());
-  first.begin(trial_);
-  EXPECT_FALSE(first.result_worth_keeping());
-  first.save(at_step(4));
-  EXPECT_TRUE(first.result_worth_keeping());
-  storage_.submit(first.result_writer({objective::Measurements{{0.5, 0.25}}, {.rank = 3, .train_s = 9}}));
-  storage_.drain();
-  SlotCheckpoints later = slot(every_epoch(), true);
-  const auto finished = later.begin(trial_);
-  ASSERT_TRUE(finished);
-  EXPECT_EQ(std::get<objective::Measurements>(finished->outcome).values, (std::vector<double>{0.5, 0.25}));
-  EXPECT_EQ(finished->timing.rank, 3);
-  EXPECT_EQ(finished->timing.train_s, 9);
 }
 
 TEST_F(SlotCheckpointsTest, GoOnCountingWhereTheEarlierJobEnded) {

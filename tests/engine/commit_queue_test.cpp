@@ -22,18 +22,6 @@ Arrival arrival(objective::TrialNumber number) {
   return {number, objective::Measurements{{static_cast<double>(number)}}, {}};
 }
 
-TEST(CommitQueue, ListsTheResultsThatWait) {
-  CommitQueue queue(std::nullopt);
-  for (objective::TrialNumber number = 0; number < 4; ++number) queue.asked(trial(number));
-  queue.arrived(arrival(3));
-  queue.arrived(arrival(1));
-  const auto waiting = queue.waiting();
-  ASSERT_EQ(waiting.size(), 2U);
-  EXPECT_EQ(waiting[0].trial.number, 1U);
-  EXPECT_EQ(waiting[1].trial.number, 3U);
-  EXPECT_EQ(std::get<objective::Measurements>(waiting[1].outcome).values.at(0), 3);
-}
-
 TEST(CommitQueue, TakesRecordedTrialsInTheirOrderAndNoRoomForThem) {
   CommitQueue queue(2);
   queue.asked(trial(0));

@@ -106,10 +106,10 @@ TEST(ResultRecord, ReadsBackMeasurementsAndTiming) {
   EXPECT_EQ(read->timing.slot, 1);
   EXPECT_EQ(read->timing.started_s, 3);
   EXPECT_EQ(read->timing.total_s(), 22);
-  EXPECT_FALSE(read->recorded);
-  arrival.recorded = true;
+  EXPECT_FALSE(read->unsaved);
+  arrival.unsaved = true;
   format.write(arrival, record);
-  EXPECT_TRUE(format.read(record)->recorded);
+  EXPECT_TRUE(format.read(record)->unsaved);
 }
 
 TEST(ResultRecord, ReadsBackFailuresOfAnyReasonThatFits) {

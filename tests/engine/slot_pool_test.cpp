@@ -165,7 +165,7 @@ TEST(SlotPool, HandsAResultOnOnlyWhenItsWeightsAreWritten) {
       EXPECT_EQ(weights.at(0).values.at(0), 2.5F);
       waiting.push_back(std::move(written));
     };
-    SlotPool pool(pool_of(1), evaluator, {sink, {}, nullptr});
+    SlotPool pool(pool_of(1), evaluator, {sink, {}, nullptr, nullptr});
     pool.submit(0, trial(0));
     pool.submit(0, trial(1));
     const auto both_trained = [&] {
@@ -186,7 +186,7 @@ TEST(SlotPool, WritesNoWeightsOfAFailedTrial) {
     return Failure{FailureKind::kDiverged, "loss is NaN"};
   });
   bool written = false;
-  SlotPool pool(pool_of(1), evaluator, {[&](auto&&...) { written = true; }, {}, nullptr});
+  SlotPool pool(pool_of(1), evaluator, {[&](auto&&...) { written = true; }, {}, nullptr, nullptr});
   pool.submit(0, trial(0));
   EXPECT_EQ(collect(pool, 1).size(), 1U);
   EXPECT_FALSE(written);

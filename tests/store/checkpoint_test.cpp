@@ -18,7 +18,6 @@ namespace {
 using skyline::testing::overwrite;
 using skyline::testing::same_checkpoint;
 using skyline::testing::sample_checkpoint;
-using skyline::testing::sample_finished;
 using skyline::testing::sample_owner;
 using skyline::testing::ScratchFolder;
 using skyline::testing::user_error_of;
@@ -56,15 +55,6 @@ TEST_F(Checkpoint, OfAHalfTrainedTrialReadsBackBitByBit) {
   EXPECT_TRUE(same_checkpoint(found->checkpoint, sample_checkpoint()));
   EXPECT_EQ(found->next_sequence, 1u);
   EXPECT_THAT(warnings, IsEmpty());
-}
-
-TEST_F(Checkpoint, OfAFinishedTrialHoldsItsResult) {
-  write_checkpoint(paths, sample_finished(), 3);
-  EXPECT_TRUE(same_checkpoint(find()->checkpoint, sample_finished()));
-  TrialCheckpoint failed = sample_finished();
-  failed.finished->outcome = objective::Failure{objective::FailureKind::kDiverged, "loss is NaN, µ = 2"};
-  write_checkpoint(paths, failed, 4);
-  EXPECT_TRUE(same_checkpoint(find()->checkpoint, failed));
 }
 
 TEST_F(Checkpoint, NamesTakeTurnsAndTheNewestIsFound) {
@@ -106,7 +96,9 @@ TEST_F(Checkpoint, OfAnotherTrialOrRunIsNotUsed) {
   EXPECT_THAT(warnings, HasSubstr("the checkpoint of another trial"));
   for (const auto change :
        {+[](CheckpointOwner& o) { o.arch_id = "f"; }, +[](CheckpointOwner& o) { o.phase = "final"; },
-        +[](CheckpointOwner& o) { ++o.seed; }, +[](CheckpointOwner& o) { o.epochs = 0.2; }}) {
+        +[](CheckpointOwner& o) { ++o.seed; }, +[](CheckpointOwner& o) { o.epochs = 0.2; },
+        +[](CheckpointOwner& o) { o.inherits_from = 5; },
+        +[](CheckpointOwner& o) { o.inherits_from = {}; }}) {
     owner = sample_owner();
     change(owner);
     EXPECT_FALSE(find(owner).has_value());

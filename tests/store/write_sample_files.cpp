@@ -4,6 +4,7 @@
 
 #include "skyline/store/run_folder.hpp"
 #include "skyline/store/run_tables.hpp"
+#include "skyline/store/waiting_results.hpp"
 
 #include "sample_checkpoint.hpp"
 #include "sample_dataset.hpp"
@@ -50,7 +51,9 @@ void write_all(const std::filesystem::path& folder) {
   write_weights(folder / "weights.h5", skyline::testing::sample_weights());
   std::filesystem::create_directories(paths.checkpoints());
   write_checkpoint(paths, skyline::testing::sample_checkpoint(), 0);
-  write_checkpoint(paths, skyline::testing::sample_finished(), 1);
+  const std::vector<objective::CommittedTrial> trials = skyline::testing::sample_trials(space, 12);
+  write_waiting_results(paths, 3, skyline::testing::sample_header(), {{7, trials[7]}, {11, trials[11]}},
+                        space);
 }
 
 }  // namespace

@@ -82,7 +82,8 @@ struct RunResult {
   std::vector<objective::CommittedTrial> committed;  // rank 0: the whole journal; else empty
   std::vector<bool> on_front;  // of the search phase's front; final trials: those of that front
   std::string finish_reason;
-  bool stopped = false;  // on request, with everything saved; a later job with `resume` goes on
+  bool stopped = false;     // on request; a later job with `resume` goes on
+  std::size_t unsaved = 0;  // trials that were stopped, and whose last state could not be saved
   RunAccount account;
 };
 

@@ -42,7 +42,7 @@ class EvaluationContext {
   virtual bool stop_requested() const = 0;
 
   /// The state that an earlier job saved of this trial; nullptr: start from the beginning. A state that does
-  /// not fit the trial is to be ignored with a warning.
+  /// not fit the trial is to be ignored with a warning. It is freed by the first call of save_due.
   virtual const TrainingState* saved_state() const { return nullptr; }
   /// Whether the state should be saved now, by the run's checkpoint interval; cheap, asked after each step.
   virtual bool save_due(double /*epochs_done*/) { return false; }

@@ -2,6 +2,7 @@
 
 #include "skyline/objective/evaluator.hpp"
 #include "skyline/objective/trial.hpp"
+#include "skyline/store/patience.hpp"
 #include "skyline/store/run_folder.hpp"
 #include "skyline/store/run_stamp.hpp"
 
@@ -19,26 +20,21 @@ struct CheckpointOwner {
   objective::TrialNumber trial = 0;
   std::uint64_t seed = 0;
   double epochs = 0;
+  std::optional<objective::TrialNumber> inherits_from;  // whose weights the training began with
   bool operator==(const CheckpointOwner&) const = default;
 };
 
-/// The result of a trial that is done and waits for its commit.
-struct FinishedTrial {
-  objective::Outcome outcome;
-  objective::TrialTiming timing;
-};
-
-/// A trial that has begun and is not committed: its state in training, or its result.
+/// A trial that has begun and is not done.
 struct TrialCheckpoint {
   CheckpointOwner owner;
-  objective::TrainingState state;         // empty with a result
-  std::optional<FinishedTrial> finished;  // then there is nothing left to train
+  objective::TrainingState state;
 };
 
 /// Publishes checkpoints/<trial>.<0 or 1>.h5, whole: `sequence` counts the trial's checkpoints, and the two
 /// names take turns, so that the one before is still there if the last is damaged. Sealed HDF5, one flat
-/// array for each TrainingState::Array. Tries once: the run can do without. @throws UserError
-void write_checkpoint(const RunPaths& paths, const TrialCheckpoint& checkpoint, std::uint64_t sequence);
+/// array for each TrainingState::Array. @throws UserError
+void write_checkpoint(const RunPaths& paths, const TrialCheckpoint& checkpoint, std::uint64_t sequence,
+                      Effort effort = Effort::kOnce);
 
 /// The newest usable checkpoint of `owner`, and the sequence number that the next one should have. A file
 /// that is damaged, of another owner, or of a newer format is passed over with a warning that names it and

@@ -7,4 +7,7 @@ namespace skyline::store {
 void set_patience(double seconds);
 double patience_s();
 
+/// How hard to try to write a file: kOnce is for one that the run can do without.
+enum class Effort { kPatient, kOnce };
+
 }  // namespace skyline::store

@@ -23,6 +23,8 @@ class StorageThread {
   void submit(std::function<void()> job, std::size_t bytes = 0);
   /// @throws what a job threw
   void rethrow_failure();
+  /// Whether all that was submitted is done. Never blocks.
+  bool idle() const;
   /// Waits until all that was submitted is done. @throws what a job threw
   void drain();
 

@@ -2,10 +2,12 @@
 
 #include "skyline/objective/evaluator.hpp"
 #include "skyline/objective/trial.hpp"
+#include "skyline/store/run_folder.hpp"
 #include "skyline/store/run_stamp.hpp"
 
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -30,5 +32,9 @@ struct WeightsFile {
 void write_weights(const std::filesystem::path& path, const WeightsFile& weights);
 /// @throws UserError: missing, not ours, damaged
 WeightsFile read_weights(const std::filesystem::path& path);
+
+/// Removes the weights of the architectures `ids` that are there, of search and full training. @throws
+/// UserError
+void remove_unwanted_weights(const RunPaths& paths, const std::set<std::string>& ids);
 
 }  // namespace skyline::store

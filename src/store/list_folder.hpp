@@ -1,0 +1,11 @@
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+namespace skyline::store {
+
+/// What is in a folder, in no order. @throws UserError
+std::vector<std::filesystem::path> list_folder(const std::filesystem::path& folder);
+
+}  // namespace skyline::store

@@ -1,0 +1,124 @@
+#include "skyline/store/waiting_results.hpp"
+
+#include "skyline/store/publish.hpp"
+
+#include "sample_run.hpp"
+#include "scratch_folder.hpp"
+
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace skyline::store {
+namespace {
+
+using objective::CommittedTrial;
+using objective::TrialNumber;
+using skyline::testing::overwrite;
+using skyline::testing::same_trial;
+using skyline::testing::sample_header;
+using skyline::testing::ScratchFolder;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class WaitingResults : public ::testing::Test {
+ protected:
+  void SetUp() override { std::filesystem::create_directories(paths.checkpoints()); }
+  std::filesystem::path file(int rank) const {
+    return paths.checkpoints() / ("results." + std::to_string(rank) + ".jsonl");
+  }
+  void write(int rank, const std::vector<TrialNumber>& numbers) const {
+    ResultsByNumber results;
+    for (const TrialNumber number : numbers) results[number] = trials[number];
+    write_waiting_results(paths, rank, sample_header(), results, space);
+  }
+  /// Numbers that are read back equal, when the first `committed` trials are.
+  std::vector<TrialNumber> read(std::size_t committed, const JournalHeader& header = sample_header()) {
+    ::testing::internal::CaptureStderr();
+    const ResultsByNumber found =
+        read_waiting_results(paths, header, space, std::span(trials).first(committed));
+    warnings = ::testing::internal::GetCapturedStderr();
+    std::vector<TrialNumber> numbers;
+    for (const auto& [number, result] : found) {
+      EXPECT_TRUE(same_trial(result, trials[number])) << number;
+      numbers.push_back(number);
+    }
+    return numbers;
+  }
+
+  ScratchFolder folder;
+  RunPaths paths{folder / "run"};
+  space::SearchSpace space = skyline::testing::sample_space();
+  std::vector<CommittedTrial> trials = skyline::testing::sample_trials(space, 20);
+  std::string warnings;
+};
+
+TEST_F(WaitingResults, OfAllRanksReadBackBitByBit) {
+  EXPECT_THAT(read(0), IsEmpty());
+  write(0, {9, 12, 14});
+  write(11, {10, 19});
+  EXPECT_EQ(read(9), (std::vector<TrialNumber>{9, 10, 12, 14, 19}));
+  EXPECT_THAT(warnings, IsEmpty());
+}
+
+TEST_F(WaitingResults, OfCommittedTrialsAreLeftOut) {
+  write(0, {9, 12, 14});
+  EXPECT_EQ(read(13), (std::vector<TrialNumber>{14}));
+  EXPECT_THAT(read(15), IsEmpty());
+}
+
+TEST_F(WaitingResults, ThatInheritFromATrialThatNobodyKnowsArePassedOver) {
+  write(0, {14, 15});  // 14 inherits from 7
+  EXPECT_EQ(read(7), (std::vector<TrialNumber>{15}));
+  EXPECT_THAT(warnings,
+              AllOf(HasSubstr(file(0).string() + ": line 2: inherits.from: expected an earlier trial"),
+                    HasSubstr("; the trial is trained again\n")));
+}
+
+TEST_F(WaitingResults, OfADamagedLineAloneAreLost) {
+  write(0, {9, 10, 12});
+  std::string text = read_file(file(0));
+  text[text.find("\"k\":10") + 4] = '2';
+  overwrite(file(0), text);
+  EXPECT_EQ(read(9), (std::vector<TrialNumber>{9, 12}));
+  EXPECT_THAT(warnings, HasSubstr(file(0).string() + ": line 3: checksum does not match; the trial is"));
+}
+
+TEST_F(WaitingResults, OfADamagedFileDoNotHideThoseOfAnother) {
+  write(1, {9});
+  for (const std::string& text : {std::string(), std::string("nonsense\n"), std::string(300, '\0')}) {
+    overwrite(file(0), text);
+    EXPECT_EQ(read(9), (std::vector<TrialNumber>{9}));
+    EXPECT_EQ(warnings.empty(), text.empty());
+  }
+  EXPECT_THAT(warnings, HasSubstr(file(0).string() + ": checksum does not match; its trials are"));
+}
+
+TEST_F(WaitingResults, OfAnotherRunOrVersionAreNotUsed) {
+  write(0, {9});
+  for (const auto change : {+[](JournalHeader& header) { header.skyline_version = "0.2.0"; },
+                            +[](JournalHeader& header) { header.config_hash[0] = 'd'; },
+                            +[](JournalHeader& header) { ++header.seed; }}) {
+    JournalHeader header = sample_header();
+    change(header);
+    EXPECT_THAT(read(9, header), IsEmpty());
+    EXPECT_THAT(warnings, HasSubstr(file(0).string() + ": results of another run"));
+  }
+}
+
+TEST_F(WaitingResults, AreRemovedForAllRanksButOne) {
+  for (const int rank : {0, 1, 10}) write(rank, {9});
+  overwrite(paths.checkpoints() / "9.0.h5", "a checkpoint");
+  remove_waiting_results(paths, 1);
+  EXPECT_FALSE(store::exists(file(0)) || store::exists(file(10)));
+  EXPECT_TRUE(store::exists(file(1)));
+  remove_waiting_results(paths);
+  EXPECT_FALSE(store::exists(file(1)));
+  EXPECT_TRUE(store::exists(paths.checkpoints() / "9.0.h5"));
+}
+
+}  // namespace
+}  // namespace skyline::store
