@@ -4,8 +4,10 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <utility>
 
 #include <spdlog/logger.h>
 #include <spdlog/sinks/basic_file_sink.h>
@@ -16,7 +18,7 @@ namespace {
 
 using Logger = std::unique_ptr<spdlog::logger>;
 
-// Loggers, not bare sinks: they report a full disk on the terminal instead of throwing into the caller.
+// Loggers, not bare sinks: they hand a fault to their error handler instead of throwing into the caller.
 struct State {
   std::mutex mutex;
   std::string prefix;
@@ -30,6 +32,7 @@ Logger make_logger(std::shared_ptr<spdlog::sinks::sink> sink, const char* patter
   logger->set_level(spdlog::level::debug);
   logger->flush_on(spdlog::level::debug);
   logger->set_pattern(pattern);
+  logger->set_error_handler([](const std::string&) {});  // a terminal that went away
   return logger;
 }
 
@@ -73,11 +76,22 @@ void check_writable(const std::string& file) {
   std::fclose(handle);
 }
 
+/// Called while the lock is held, so it writes to the terminal's logger itself.
+std::function<void(const std::string&)> tell_once(const std::string& file) {
+  return [file, told = false](const std::string& problem) mutable {
+    if (std::exchange(told, true)) return;
+    state().terminal->log(spdlog::level::warn, std::string(terminal_word(Level::kWarning)) + file +
+                                                   ": lines of the log are lost: " + problem);
+  };
+}
+
 Logger open_file(const std::string& file) {
   check_writable(file);  // spdlog's own message would lack the system's reason in our form
   try {
-    return make_logger(std::make_shared<spdlog::sinks::basic_file_sink_st>(file),
-                       "%Y-%m-%d %H:%M:%S.%e %l %v");
+    Logger logger =
+        make_logger(std::make_shared<spdlog::sinks::basic_file_sink_st>(file), "%Y-%m-%d %H:%M:%S.%e %l %v");
+    logger->set_error_handler(tell_once(file));
+    return logger;
   } catch (const spdlog::spdlog_ex& problem) {
     throw UserError(file + ": cannot open the log file for writing: " + problem.what());
   }

@@ -76,6 +76,18 @@ TEST_F(Log, AppendsToAFileThatIsThere) {
   EXPECT_EQ(lines().size(), 2U);
 }
 
+TEST_F(Log, AFullDiskIsToldOnceInOurWords) {
+  ::testing::internal::CaptureStderr();
+  log::start({"/dev/full", "", log::Level::kError});
+  log::info("first");
+  log::info("second");
+  log::stop();
+  const std::string text = ::testing::internal::GetCapturedStderr();
+  EXPECT_THAT(text,
+              MatchesRegex("[0-9:]{8} warning: /dev/full: lines of the log are lost: .*No space left on "
+                           "device\n"));
+}
+
 TEST_F(Log, LinesOfSeveralThreadsStayWhole) {
   log::start({file(), "", log::Level::kError});
   std::vector<std::thread> threads;
