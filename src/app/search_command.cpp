@@ -96,10 +96,16 @@ engine::RunInputs make_inputs(comm::Environment& environment, const SearchArgume
 /// The last line of a job that stopped early.
 void print_stop(const engine::RunResult& result, std::size_t expected, const std::string& cause,
                 bool checkpoints) {
+  std::string saved = ", everything is saved";
+  if (!checkpoints) {
+    saved = ", running trials were not saved (checkpoint: none)";
+  } else if (result.unsaved > 0) {
+    saved = "; the state of " + std::to_string(result.unsaved) + " running trial" +
+            (result.unsaved == 1 ? "" : "s") +
+            " could not be saved (see the log), what is not in a checkpoint is done again";
+  }
   std::cout << "skyline: stopped " << cause << " after " << result.committed.size() << " of about "
-            << expected << " trials, "
-            << (checkpoints ? "everything is saved" : "running trials were not saved (checkpoint: none)")
-            << ": run again with --resume" << std::endl;
+            << expected << " trials" << saved << ": run again with --resume" << std::endl;
 }
 
 /// Returns whether the run stopped early.
@@ -113,6 +119,10 @@ bool search_as_coordinator(engine::RunInputs inputs, PreparedRun prepared, const
   JobObserver observer(
       report::make_progress(inputs.paths, config.objectives, config.space, metrics, replayed, terminal),
       *prepared.claim);
+  inputs.failed = [&observer, failed = inputs.failed](const std::exception& error) {
+    observer.ended(report::RunEnd::kFailed);
+    failed(error);
+  };
   stop.limit(config.time_limit_s, std::getenv("SLURM_JOB_END_TIME"));
   const engine::RunResult result = engine::run(inputs, observer);
   if (result.stopped) {

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <memory>
 #include <set>
 #include <utility>
 
@@ -23,6 +24,7 @@ namespace {
 constexpr double kDrawEvery_s = 0.1;
 constexpr double kLogEvery_s = 30;
 constexpr double kStatusEvery_s = 2;
+constexpr std::chrono::seconds kLastStatus{2};  // a dead disk shall not keep a failed job alive
 constexpr std::size_t kRecentCommits = 5;
 constexpr std::size_t kUsualColumns = 80;
 constexpr const char* kTestMetric = "test_accuracy";
@@ -63,17 +65,14 @@ StatusFile::StatusFile(std::filesystem::path path) : path_(std::move(path)), thr
 
 bool StatusFile::offer(const RunStatus& status) {
   if (busy_) return false;
-  submit(status);
+  publish(status);
   return true;
 }
 
-void StatusFile::publish(const RunStatus& status) {
-  submit(status);
-}
-
-void StatusFile::submit(const RunStatus& status) {
+std::future<void> StatusFile::publish(const RunStatus& status) {
   busy_ = true;
-  thread_.submit([this, text = status.to_json()] {
+  const auto done = std::make_shared<std::promise<void>>();
+  thread_.submit([this, done, text = status.to_json()] {
     try {
       store::publish_file(path_, text);
     } catch (const UserError& problem) {
@@ -82,7 +81,9 @@ void StatusFile::submit(const RunStatus& status) {
       }
     }
     busy_ = false;
+    done->set_value();
   });
+  return done->get_future();
 }
 
 Progress::Progress(const store::RunPaths& paths, const objective::ObjectiveSet& objectives,
@@ -101,10 +102,14 @@ Progress::~Progress() {
 }
 
 void Progress::ended(RunEnd end) {
-  end_with(end == RunEnd::kStopped ? "stopped" : "finished");
+  if (end != RunEnd::kFailed) {
+    end_with(end == RunEnd::kStopped ? "stopped" : "finished");
+  } else if (under_way_) {
+    end_with("failed").wait_for(kLastStatus);
+  }
 }
 
-void Progress::end_with(const std::string& state) {
+std::future<void> Progress::end_with(const std::string& state) {
   under_way_ = false;
   status_.state = state;
   status_.in_flight = 0;
@@ -113,7 +118,7 @@ void Progress::end_with(const std::string& state) {
     draw();
     console_.write("\n");
   }
-  status_file_.publish(status_);
+  return status_file_.publish(status_);
 }
 
 void Progress::started(const std::vector<engine::SlotAccount>& slots, std::size_t replayed,

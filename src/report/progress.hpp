@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <functional>
+#include <future>
 #include <span>
 #include <string>
 #include <string_view>
@@ -33,12 +34,10 @@ class StatusFile {
   explicit StatusFile(std::filesystem::path path);
   /// False if it was passed over. A failure is a warning, once.
   bool offer(const RunStatus& status);
-  /// Waits for its turn.
-  void publish(const RunStatus& status);
+  /// Waits for its turn. What is returned is ready when the status is written, or cannot be.
+  std::future<void> publish(const RunStatus& status);
 
  private:
-  void submit(const RunStatus& status);
-
   std::filesystem::path path_;
   std::atomic<bool> busy_ = false;
   bool warned_ = false;          // the storage thread's
@@ -69,7 +68,7 @@ class Progress final : public RunProgress {
   void update_times();
   void draw();
   void clear_line();
-  void end_with(const std::string& state);
+  std::future<void> end_with(const std::string& state);
 
   const objective::ObjectiveSet objectives_;
   const space::SearchSpace space_;

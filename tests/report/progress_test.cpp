@@ -188,6 +188,15 @@ TEST_F(ProgressTest, SaysThatARunThatEndsByAnExceptionHasFailed) {
   EXPECT_EQ(status().state, "failed");
 }
 
+TEST_F(ProgressTest, HasWrittenThatARunFailedBeforeTheProcessMayEnd) {
+  const auto progress = make(false);
+  progress->ended(RunEnd::kFailed);
+  EXPECT_FALSE(std::filesystem::exists(folder_.paths().status_json())) << "it has not begun";
+  progress->started(slots_, 0, 4);
+  progress->ended(RunEnd::kFailed);
+  EXPECT_EQ(status().state, "failed");
+}
+
 TEST_F(ProgressTest, SaysThatARunIsStoppingAndThatItHasStopped) {
   {
     const auto progress = make(true);

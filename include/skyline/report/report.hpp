@@ -48,13 +48,14 @@ std::string front_table(const ReportInputs& inputs);
 /// utilization. More than 16 slots: per node.
 std::string account_table(const engine::RunAccount& account);
 
-enum class RunEnd { kFinished, kStopped };
+enum class RunEnd { kFinished, kStopped, kFailed };
 
 /// An observer that shows how a run is doing and how it ended.
 class RunProgress : public engine::RunObserver {
  public:
   /// The last thing to tell, before results are printed: ends the line on the terminal and writes the last
-  /// status. A run without it has failed.
+  /// status. After a failure the process may end at once: the status is waited for, at most 2 s. A run
+  /// without this call has failed.
   virtual void ended(RunEnd end) = 0;
 };
 
