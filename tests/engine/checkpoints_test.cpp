@@ -6,6 +6,7 @@
 #include <atomic>
 #include <future>
 #include <memory>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -179,6 +180,53 @@ TEST_F(SlotCheckpointsTest, ThatCannotBeWrittenDoNotEndTheRun) {
   const std::size_t first = warnings.find(text);
   ASSERT_NE(first, std::string::npos);
   EXPECT_EQ(warnings.find(text, first + 1), std::string::npos) << "once a minute";
+}
+
+TEST_F(SlotCheckpointsTest, ThatFindNoMemoryAreLeftOutAndGiveTheirBufferBack) {
+  SlotCheckpoints checkpoints = slot(every_epoch());
+  checkpoints.begin(trial_);
+  ::testing::internal::CaptureStderr();
+  for (int epoch = 1; epoch <= 3; ++epoch) {
+    EXPECT_TRUE(checkpoints.due(epoch));
+    EXPECT_NO_THROW(checkpoints.save([](objective::TrainingState&) { throw std::bad_alloc(); }));
+  }
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(),
+              ::testing::HasSubstr("a checkpoint is left out: trial 6: std::bad_alloc"));
+  EXPECT_FALSE(checkpoints.all_is_saved());
+  EXPECT_TRUE(checkpoints.due(4));
+  checkpoints.save(at_step(4));
+  EXPECT_TRUE(checkpoints.all_is_saved());
+  EXPECT_EQ(files(), 1U);
+}
+
+TEST_F(SlotCheckpointsTest, FreeTheStateThatWasFoundAtTheFirstStep) {
+  SlotCheckpoints first = slot(every_epoch());
+  first.begin(trial_);
+  first.save(at_step(4));
+  storage_.drain();
+  SlotCheckpoints later = slot(every_epoch(), true);
+  later.begin(trial_);
+  ASSERT_NE(later.saved_state(), nullptr);
+  later.due(5);
+  EXPECT_EQ(later.saved_state(), nullptr);
+  EXPECT_TRUE(later.has_files());
+}
+
+TEST_F(SlotCheckpointsTest, KnowWhetherTheTrialsLastStateIsSaved) {
+  SlotCheckpoints checkpoints = slot(every_epoch());
+  checkpoints.begin(trial_);
+  EXPECT_TRUE(checkpoints.all_is_saved()) << "it has not begun";
+  checkpoints.due(0.5);
+  EXPECT_FALSE(checkpoints.all_is_saved());
+  checkpoints.save(at_step(4));
+  EXPECT_TRUE(checkpoints.all_is_saved());
+  checkpoints.due(0.6);
+  EXPECT_FALSE(checkpoints.all_is_saved());
+  std::filesystem::remove_all(paths_.checkpoints());
+  checkpoints.save(at_step(4));
+  EXPECT_TRUE(checkpoints.all_is_saved()) << "nothing new since the one that was written";
+  checkpoints.save(at_step(5));
+  EXPECT_FALSE(checkpoints.all_is_saved());
 }
 
 TEST_F(SlotCheckpointsTest, AreNotWrittenWhereNoneAreWanted) {

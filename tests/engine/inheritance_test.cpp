@@ -274,6 +274,25 @@ class Removal : public WeightsOfARun {
   WeightsRemoval removal_{inputs_};
 };
 
+TEST_F(Removal, InAReplayWaitsForItsEnd) {
+  const objective::Trial gone = trial(0, 1);
+  const objective::Trial back = trial(1, 2);
+  const objective::Trial other = trial(2, 3);
+  inputs_.replay = store::JournalContents{};
+  inputs_.replay->entries = {committed(0, gone.proposal.architecture)};
+  WeightsRemoval replayed(inputs_);
+  replayed.drop(gone);
+  replayed.drop(back);
+  EXPECT_TRUE(is_there(gone));
+  replayed.asked(back);
+  replayed.replay_ended();
+  EXPECT_FALSE(is_there(gone));
+  EXPECT_TRUE(is_there(back)) << "it is trained once more";
+  EXPECT_TRUE(is_there(other));
+  replayed.drop(other);
+  EXPECT_FALSE(is_there(other)) << "from now on at once";
+}
+
 TEST_F(Removal, WaitsForTheLastTrialInFlightThatInherits) {
   const objective::Trial parent = trial(0, 1);
   removal_.asked(heir(1, parent));

@@ -202,6 +202,33 @@ TEST_F(RunTest, KeepsTheWeightsThatWereAskedFor) {
   }
 }
 
+TEST_F(RunTest, InheritsTheSameOnAnyNumberOfRanks) {
+  RunSpec spec = evolution_spec();
+  spec.search.iterations = 4;
+  spec.options.inherit = true;
+  spec.options.window = 4;
+  spec.options.keep_weights = KeepWeights::kAll;
+  const std::string expected = rank() == 0 ? canonical_of_one_process(spec) : "";
+  spec.options.slots = 2;
+  spec.hook = shuffling_delay();
+  const RigRun all = run("inherit", spec);
+  if (rank() != 0) return;
+  EXPECT_EQ(canonical("inherit"), expected);
+  std::size_t heirs = 0;
+  for (const auto& committed : all.result.committed) {
+    const objective::Trial& trial = committed.trial;
+    if (trial.phase == Phase::kFinal) continue;
+    const store::RunPaths paths{root() / "inherit"};
+    const auto file = store::read_weights(paths.weights(to_text(trial.architecture().id)));
+    const bool inherits = trial.inherits != nullptr;
+    ASSERT_EQ(file.inherits_from.has_value(), inherits);
+    if (!inherits) continue;
+    EXPECT_EQ(*file.inherits_from, trial.inherits->from);
+    ++heirs;
+  }
+  EXPECT_GT(heirs, 0U);
+}
+
 TEST_F(RunTest, UsesLittleOfACoreWhileItWaits) {
   RunSpec spec = evolution_spec();
   spec.search.algorithm = "exhaustive";

@@ -87,6 +87,7 @@ TEST_F(StopTest, EndsInTheMiddleWhicheverRanksAskForItAndGoesOnWithoutRepeatingA
       EXPECT_EQ(first.result.finish_reason, "stopped on request");
       EXPECT_LE(first.result.committed.size(), 8U);
       EXPECT_EQ(first.observer.stops, 1);
+      EXPECT_EQ(first.result.unsaved, 0U);
       EXPECT_EQ(canonical(name), expected.substr(0, canonical(name).size()));
     }
     spec.options.slots = 1;
@@ -99,6 +100,33 @@ TEST_F(StopTest, EndsInTheMiddleWhicheverRanksAskForItAndGoesOnWithoutRepeatingA
     expect_no_step_twice(done, done_later, rest.result.committed.size(), spec.steps);
     EXPECT_THAT(checkpoints(name), IsEmpty());
   }
+}
+
+TEST_F(StopTest, CountsTheTrialsWhoseLastStateCannotBeSaved) {
+  RunSpec spec = evolution_spec();
+  const std::string expected = rank() == 0 ? canonical_of_one_process(spec) : "";
+  const auto held = [this](const Trial& t) {
+    if (t.number != 4) return false;
+    std::filesystem::remove_all(root() / "unsaved" / "checkpoints");
+    return true;
+  };
+  const RigRun first = stopped_run("unsaved", spec, {0}, held);
+  std::size_t lost = 0;  // of this rank
+  for (const auto& [number, steps] : first.steps) {
+    if (!std::ranges::binary_search(first.completed, number)) ++lost;
+  }
+  std::size_t all_lost = 0;
+  for (const std::string& text : comm::gather_texts(world(), std::to_string(lost), 0)) {
+    all_lost += std::stoul(text);
+  }
+  if (rank() == 0) {
+    EXPECT_GE(all_lost, 1U);
+    EXPECT_EQ(first.result.unsaved, all_lost);
+  }
+  const RigRun rest = run("unsaved", spec, true);
+  if (rank() != 0) return;
+  EXPECT_EQ(rest.result.unsaved, 0U);
+  EXPECT_EQ(canonical("unsaved"), expected);
 }
 
 TEST_F(StopTest, GoesOnInAWindow) {
