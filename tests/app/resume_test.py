@@ -10,7 +10,7 @@ import subprocess
 import unittest
 import zlib
 
-from skyline_runs import SOURCE, RunsCase
+from skyline_runs import SOURCE, TIMEOUT_S, RunsCase
 
 # Slow enough to be killed in the middle, quick enough for a test.
 CONFIG = [SOURCE / "configs/synthetic.yaml", "--set", "synthetic.seconds_per_gflop=0.3", "--set",
@@ -125,6 +125,20 @@ class Resume(RunsCase):
         self.assertIn("--resume", self.skyline("status", "busy").stdout)
         self.skyline("search", *CONFIG, "--run", "busy", "--resume", ranks=2)
         self.assertEqual(self.canonical("busy"), self.canonical("whole"))
+
+    def test_a_job_that_comes_back_after_another_took_its_run_over_leaves_the_journal_alone(self):
+        old = subprocess.Popen(self.command("search", *CONFIG, "--run", "over"), cwd=self.folder, text=True,
+                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        self.wait_for_lines("over", 3)
+        old.send_signal(signal.SIGSTOP)
+        claim = self.folder / "over/owner.json"
+        claim.write_text(re.sub(r'"place": "[^"]*"', '"place": "another host"', claim.read_text()))
+        os.utime(claim, (0, 0))  # as another host sees a job that stands still
+        self.assertIn("taken over from", self.skyline("search", *CONFIG, "--run", "over", "--resume", ranks=2).stderr)
+        old.send_signal(signal.SIGCONT)
+        self.assertIn("another job has taken this run over", old.communicate(timeout=TIMEOUT_S)[1])
+        self.assertEqual(old.returncode, 2)
+        self.assertEqual(self.canonical("over"), self.canonical("whole"))
 
     def test_resume_without_a_run_starts_one(self):
         done = self.skyline("search", *CONFIG, "--run", "fresh", "--resume")

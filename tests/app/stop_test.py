@@ -101,19 +101,6 @@ class Stop(RunsCase):
         self.end_of(job, (0,))
         self.assertEqual(self.canonical("again"), self.whole)
 
-    def test_a_second_sigint_ends_at_once_and_what_was_published_is_whole(self):
-        job = self.start("twice", 0)
-        self.wait_for_lines("twice", 2)
-        asked = time.monotonic()
-        while job.poll() is None:
-            job.send_signal(signal.SIGINT)
-            time.sleep(0.001)  # two that come together count as one
-        self.assertLess(time.monotonic() - asked, 5)
-        self.assertIn(job.returncode, (130, STOPPED))
-        job.communicate()
-        self.skyline("search", *CONFIG, "--run", "twice", "--resume", ranks=2)
-        self.assertEqual(self.canonical("twice"), self.whole)
-
     def test_a_job_that_reaches_its_time_limit_stops(self):
         done = self.skyline("search", *CONFIG, "--run", "limit", "--set", "run.time_limit=2 s", ranks=2, expect=STOPPED)
         self.assertIn("stopped at run.time_limit after", done.stdout)

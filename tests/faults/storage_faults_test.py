@@ -2,12 +2,14 @@
 
 import itertools
 import json
+import os
 import shutil
+import signal
 import sys
 import time
 import unittest
 
-from fault_runs import Bench, small_search
+from fault_runs import TIMEOUT_S, Bench, small_search
 
 PROGRAM, SOURCE, FAULTS = (sys.argv.pop(1) for _ in range(3))
 PATIENCE_S = 1
@@ -139,6 +141,38 @@ class StorageFaults(unittest.TestCase):
         shutil.rmtree(self.bench.folder / "vanished")
         self.end(job, 2)
         self.assertRegex(self.last_words(job), "vanished.*No such file or directory|vanished.*there is no folder")
+
+    def test_a_failed_run_says_so_in_its_status(self):
+        job = self.job("failed", rank=0, match="/journal.jsonl", fault=f"fsync:EIO:4:{FOR_EVER}")
+        self.end(job, 2)
+        self.assertEqual(json.loads((self.bench.folder / "failed/status.json").read_text())["state"], "failed")
+        self.check_resumed("failed")
+
+    def test_a_failed_run_does_not_wait_for_a_status_that_cannot_be_written(self):
+        job = self.job("silent", rank=0, match="/status.json", fault=f"fsync:stall={TIMEOUT_S}:1:{FOR_EVER}")
+        journal = self.bench.folder / "silent/journal.jsonl"
+        self.wait_for(lambda: journal.exists() and journal.read_bytes().count(b"\n") > 1, job)
+        shutil.copy(journal, f"{journal}.copy")
+        os.replace(f"{journal}.copy", journal)  # an error at the next line
+        started = time.monotonic()
+        self.end(job, 2)
+        self.assertLess(time.monotonic() - started, 30)
+        self.assertIn("another job has taken this run over", self.last_words(job))
+
+    def test_a_second_sigint_ends_a_job_that_cannot_save_at_once(self):
+        log = self.bench.folder / "sigint.log"
+        job = self.bench.job(*self.search, "sigint", "--set", "checkpoint.interval=0.1 epochs", "--set",
+                             "checkpoint.overhead=1", root="sigint", log=log, match="/checkpoints/",
+                             fault=f"fsync:stall={TIMEOUT_S}:1")
+        self.wait_for(lambda: log.exists() and " fsync " in log.read_text(), job)
+        job.process.send_signal(signal.SIGINT)
+        said = self.bench.folder / "sigint/logs/skyline.log"
+        self.wait_for(lambda: "stopping" in said.read_text(), job)
+        started = time.monotonic()
+        job.process.send_signal(signal.SIGINT)
+        self.end(job, 130)
+        self.assertLess(time.monotonic() - started, 5)
+        self.check_resumed("sigint")
 
     def wait_for(self, condition, job):
         while not condition():
