@@ -152,7 +152,8 @@ class Formats(unittest.TestCase):
     def put_files_where_the_documentation_has_them(self):
         places = {"dataset.h5": "data/mnist.h5", "journal.jsonl": "runs/mnist/journal.jsonl",
                   "run.h5": "runs/mnist/run.h5", "weights.h5": "runs/mnist/weights/a049d69e7615fe30.h5",
-                  "checkpoints/17.0.h5": "runs/mnist/checkpoints/17.0.h5"}
+                  "checkpoints/17.0.h5": "runs/mnist/checkpoints/17.0.h5",
+                  "checkpoints/results.3.jsonl": "runs/mnist/checkpoints/results.3.jsonl"}
         for name, place in places.items():
             (self.folder / place).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(self.folder / name, self.folder / place)
@@ -182,7 +183,7 @@ class Formats(unittest.TestCase):
         self.put_files_where_the_documentation_has_them()
         commands = re.findall(r"^\$ ((?:h5dump|tail|openssl) .*)$", DOCUMENTATION.read_text(encoding="utf-8"), re.MULTILINE)
         self.assertEqual([command.split()[0] for command in commands],
-                         ["tail", "openssl", "h5dump", "h5dump", "h5dump", "h5dump"])
+                         ["tail", "openssl", "h5dump", "h5dump", "h5dump", "h5dump", "tail"])
         for command in commands:
             done = subprocess.run(command, shell=True, cwd=self.folder, capture_output=True, text=True)
             self.assertEqual((done.returncode, done.stderr), (0, ""), command)
@@ -193,6 +194,11 @@ class Formats(unittest.TestCase):
         self.assertEqual((file.attrs["trial"], file.attrs["sequence"], file.attrs["inherits_from"]), (17, 0, 4))
         self.assertEqual((file["arrays/parameters"].dtype, file["arrays/parameters"].shape), (numpy.float32, (6,)))
         self.assertEqual(file["numbers"].dtype, numpy.float64)
+
+    def test_waiting_results_are_lines_of_the_journal(self):
+        journal = (self.folder / "journal.jsonl").read_text(encoding="utf-8").splitlines()
+        results = (self.folder / "checkpoints/results.3.jsonl").read_text(encoding="utf-8").splitlines()
+        self.assertEqual(results, [journal[0], journal[1 + 7], journal[1 + 11]])
 
 
 if __name__ == "__main__":
