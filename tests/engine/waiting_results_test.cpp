@@ -126,7 +126,10 @@ TEST_F(WaitingResultsRun, OutliveKillsWhileShortTrialsWaitBehindAStraggler) {
 
 TEST_F(WaitingResultsRun, TakeThePlaceOfTheCheckpointsOfTheirTrials) {
   RunSpec job = spec(0);  // all trials are saved after each step
-  job.hook = straggle("saved", "copy");
+  job.hook = [straggler = straggle("saved", "copy")](const Trial& trial) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));  // else the buffers are still under way
+    straggler(trial);
+  };
   const RigRun all = run("saved", job);
   if (rank() != 0) return;
   EXPECT_EQ(files_left("saved"), 0U);
