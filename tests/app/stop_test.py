@@ -10,8 +10,8 @@ import unittest
 
 from skyline_runs import PROGRAM, SOURCE, TIMEOUT_S, RunsCase, mpirun
 
-# Trials of a second and more, so that a stop finds some half done.
-CONFIG = [SOURCE / "configs/synthetic.yaml", "--set", "synthetic.seconds_per_gflop=4", "--set", "search.iterations=2",
+# Trials of most of a second, so that a stop finds some half done.
+CONFIG = [SOURCE / "configs/synthetic.yaml", "--set", "synthetic.seconds_per_gflop=2", "--set", "search.iterations=2",
           "--set", "search.initial=6", "--set", "search.max_unseen=4", "--set", "constraints=[{flops: [0, 4.0e8]}]"]
 STOPPED = 75
 MPIRUNS_OWN = 1  # mpirun 4.1 ends a job that way when it is itself sent SIGTERM or SIGINT
@@ -103,7 +103,7 @@ class Stop(RunsCase):
         self.assertEqual(self.canonical("again"), self.whole)
 
     def test_a_job_that_reaches_its_time_limit_stops(self):
-        done = self.skyline("search", *CONFIG, "--run", "limit", "--set", "run.time_limit=2 s", ranks=2, expect=STOPPED)
+        done = self.skyline("search", *CONFIG, "--run", "limit", "--set", "run.time_limit=1 s", ranks=2, expect=STOPPED)
         self.assertIn("stopped at run.time_limit after", done.stdout)
         self.assertRegex(done.stderr, r"this job stops early on \S+ \S+ \S+, at run.time_limit")
         self.check_stopped("limit")
@@ -123,7 +123,7 @@ class Stop(RunsCase):
         self.assertEqual(self.canonical("no_time"), self.whole)
 
     def test_a_slurm_job_stops_a_minute_before_its_end(self):
-        os.environ["SLURM_JOB_END_TIME"] = str(int(time.time()) + 62)
+        os.environ["SLURM_JOB_END_TIME"] = str(int(time.time()) + 61)
         try:
             done = self.skyline("search", *CONFIG, "--run", "slurm", expect=STOPPED)
         finally:

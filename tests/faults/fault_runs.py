@@ -1,5 +1,6 @@
 """Starts searches that are to be killed or to meet faulty storage, and compares what they leave."""
 
+import atexit
 import os
 import pathlib
 import shutil
@@ -11,6 +12,17 @@ import uuid
 
 TIMEOUT_S = 180
 MARK = "SKYLINE_FAULT_TEST"  # in the environment of every process of a job, so that orphans are found
+
+
+def stop(number, _):
+    raise KeyboardInterrupt(signal.Signals(number).name)  # what unittest lets through
+
+
+def end_tidily(limit_s=0):
+    """From here a signal, or the end of the time limit, ends the program in a way that removes its benches."""
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGALRM):
+        signal.signal(number, stop)
+    signal.alarm(limit_s)
 
 
 class Job:
@@ -79,12 +91,26 @@ class Bench:
         (self.folder / "tmp").mkdir()
         self.environment = {**os.environ, "TMPDIR": str(self.folder / "tmp"),
                             "OMPI_MCA_btl_vader_backing_directory": self.shared_memory}
+        self.jobs = []
+        atexit.register(self.remove)
         self.digits = self.folder / "digits.h5"
         subprocess.run([self.program, "prep", "digits", "--out", self.digits], check=True, stdout=subprocess.DEVNULL)
 
+    def end_jobs(self):
+        for job in self.jobs:
+            if job.process.poll() is None:
+                job.kill("all")
+                job.process.wait()
+
     def remove(self):
+        self.end_jobs()
         shutil.rmtree(self.folder, ignore_errors=True)
         shutil.rmtree(self.shared_memory, ignore_errors=True)
+
+    def keep(self):
+        """The folder stays when the program ends, for somebody to look at."""
+        atexit.unregister(self.remove)
+        atexit.register(self.end_jobs)
 
     def job(self, *arguments, ranks=0, root=None, **faults):
         """Starts the program; `fault`, `match`, `rank`, `log` as in storage_faults.c, below the folder `root`."""
@@ -93,7 +119,9 @@ class Bench:
             environment = {"LD_PRELOAD": self.faults, "SKYLINE_FAULT_ROOT": self.folder / root}
             for key, value in faults.items():
                 environment["SKYLINE_FAULT" if key == "fault" else f"SKYLINE_FAULT_{key.upper()}"] = value
-        return Job(self, arguments, ranks, {key: str(value) for key, value in environment.items()})
+        self.jobs = [job for job in self.jobs if job.process.poll() is None]
+        self.jobs.append(Job(self, arguments, ranks, {key: str(value) for key, value in environment.items()}))
+        return self.jobs[-1]
 
     def canonical(self, run):
         done = subprocess.run([self.program, "journal", run, "--canonical"], cwd=self.folder, capture_output=True, text=True,

@@ -12,7 +12,7 @@ import shutil
 import sys
 import time
 
-from fault_runs import Bench, faults_in, small_search
+from fault_runs import Bench, end_tidily, faults_in, small_search
 
 KINDS = ["rank", "rank 0", "mpirun", "all", "system call", "torn write"]
 IN_USE = "is in use by"
@@ -156,6 +156,7 @@ def parse_arguments():
 
 def main():
     arguments = parse_arguments()
+    end_tidily()
     started = time.monotonic()
     more = [part for setting in arguments.set for part in ("--set", setting)]
     runs = KillRuns(arguments.program, arguments.source, arguments.faults, arguments.seed, more)
@@ -176,13 +177,12 @@ def main():
                     done += 1
                 except Lost as problem:
                     lost += 1
+                    runs.bench.keep()
                     print(f"{number}: LOST: {problem}", flush=True)
     finally:
         kills = ", ".join(f"{count} {kind}" for kind, count in sorted(runs.counts.items()))
         print(f"{done} runs equal, {lost} lost; {kills}; longest refusal {runs.longest_refusal_s:.1f} s; "
               f"{time.monotonic() - started:.0f} s; seed {arguments.seed}; folder {runs.bench.folder}", flush=True)
-    if lost == 0:
-        runs.remove()
     return 1 if lost else 0
 
 

@@ -5,20 +5,38 @@ import random
 import sys
 import unittest
 
+from fault_runs import end_tidily
 from kill_runs import KINDS, KillRuns
 
 PROGRAM, SOURCE, FAULTS = (sys.argv.pop(1) for _ in range(3))
 SEED = int(os.environ.get("SKYLINE_KILL_SEED", random.SystemRandom().randrange(2**31)))
 
 
+# Half of the trials of the search start from the weights of a parent.
+INHERITING = ["--set", "training.inherit=true", "--set", "search.iterations=4", "--set", "training.epochs=3"]
+
+
 class Kill(unittest.TestCase):
-    def test_killed_searches_end_as_the_undisturbed_one(self):
-        runs = KillRuns(PROGRAM, SOURCE, FAULTS, SEED)
+    def kill_runs(self, *more):
+        runs = KillRuns(PROGRAM, SOURCE, FAULTS, SEED, more)
         self.addCleanup(runs.remove)
-        for kind in KINDS:
+        return runs
+
+    def check(self, runs, kinds):
+        for kind in kinds:
             with self.subTest(kind=kind, seed=SEED):
                 print(runs.run(kind.replace(" ", "-"), kind), flush=True)
 
+    def test_killed_searches_end_as_the_undisturbed_one(self):
+        self.check(self.kill_runs(), KINDS)
+
+    def test_killed_searches_whose_trials_inherit_end_as_the_undisturbed_one(self):
+        runs = self.kill_runs(*INHERITING)
+        searched = runs.journal.count('"phase":"search"')
+        self.assertGreaterEqual(runs.journal.count('"inherits":'), searched // 2, "too few trials inherit")
+        self.check(runs, random.Random(SEED).sample(KINDS, 3))
+
 
 if __name__ == "__main__":
+    end_tidily(limit_s=570)  # a little before CTest kills it
     unittest.main()
