@@ -89,7 +89,8 @@ class Bench:
         # What killed Open MPI jobs leave behind is removed with these folders.
         self.shared_memory = tempfile.mkdtemp(prefix="skyline-faults-", dir="/dev/shm")
         (self.folder / "tmp").mkdir()
-        self.environment = {**os.environ, "TMPDIR": str(self.folder / "tmp"),
+        self.environment = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", **os.environ,
+                            "TMPDIR": str(self.folder / "tmp"),
                             "OMPI_MCA_btl_vader_backing_directory": self.shared_memory}
         self.jobs = []
         atexit.register(self.remove)
