@@ -196,11 +196,27 @@ TEST_F(Cache, MakesNoCopiesInAFolderThatSomebodyElseMayUse) {
   std::filesystem::create_directory_symlink(elsewhere.path(), local);
   check("not a folder");
   std::filesystem::remove(local);
-  if (::geteuid() != 0) GTEST_SKIP() << "only root can give a folder away";
-  std::filesystem::create_directory(local);
-  std::filesystem::permissions(local, std::filesystem::perms{0700});
-  ASSERT_EQ(::chown(local.c_str(), 12345, 12345), 0);
-  check("it belongs to another user");
+}
+
+TEST_F(Cache, MakesNoCopiesInAFolderOfAnotherUser) {
+  const auto path = write("a", 41);
+  std::filesystem::path foreign = "/usr";  // root's
+  if (::geteuid() == 0) {                  // and root can give a folder away
+    foreign = local;
+    std::filesystem::create_directory(local);
+    std::filesystem::permissions(local, std::filesystem::perms{0700});
+    ASSERT_EQ(::chown(local.c_str(), 12345, 12345), 0);
+  }
+  ::testing::internal::CaptureStderr();
+  WeightsCache cache(foreign, kAmple);
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(),
+              HasSubstr(foreign.string() + ": it belongs to another user"));
+  EXPECT_THAT(log_of_read(cache, path, 41), IsEmpty());
+  for (const auto& entry : std::filesystem::directory_iterator(foreign)) {
+    EXPECT_NE(entry.path().extension(), ".h5") << entry.path();
+  }
+  WeightsCache::remove(foreign);
+  EXPECT_TRUE(std::filesystem::exists(foreign)) << "not ours to remove";
 }
 
 TEST_F(Cache, IsRemovedWithItsCopies) {
