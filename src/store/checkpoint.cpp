@@ -109,10 +109,7 @@ SequencedCheckpoint read_checkpoint(const std::filesystem::path& path, const Che
   const auto bytes = std::as_bytes(std::span(file));
   check_seal(bytes, kFormat, "checkpoint", path);
   const Hdf5Reader reader(bytes.subspan(kSealBytes), path);
-  if (const std::int64_t version = reader.integer_attribute("version"); version != kVersion) {
-    throw UserError(path.string() + ": checkpoint of version " + std::to_string(version) +
-                    ", this program reads version " + std::to_string(kVersion));
-  }
+  reader.check_version("checkpoint", kVersion);
   SequencedCheckpoint found{{read_owner(reader), {}}, reader.unsigned_attribute("sequence")};
   if (found.checkpoint.owner != owner) {
     throw UserError(path.string() + ": the checkpoint of another trial (trial " +

@@ -134,10 +134,7 @@ MappedDataset::MappedDataset(const std::filesystem::path& path, bool verify) : p
   const Seal seal = check_seal(file_.bytes(), kFormat, "data set (skyline prep makes one)", path);
   if (verify) check_arrays(file_.bytes(), seal, path);
   const Hdf5Reader reader(path, file_.descriptor());
-  if (const std::int64_t version = reader.integer_attribute("version"); version != kVersion) {
-    fail(path, "data set of version " + std::to_string(version) + ", this program reads version " +
-                   std::to_string(kVersion) + " (make it again with skyline prep)");
-  }
+  reader.check_version("data set", kVersion, " (make it again with skyline prep)");
   read_shape(reader);
   class_names_ = reader.texts("class_names");
   mean_ = reader.numbers("mean");

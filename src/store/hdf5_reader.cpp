@@ -88,6 +88,13 @@ std::int64_t Hdf5Reader::integer_attribute(const char* key) const {
   return scalar_attribute<std::int64_t>(key, H5T_NATIVE_INT64);
 }
 
+void Hdf5Reader::check_version(std::string_view kind, std::int64_t expected, std::string_view advice) const {
+  const std::int64_t version = integer_attribute("version");
+  if (version == expected) return;
+  throw UserError(path_.string() + ": " + std::string(kind) + " of version " + std::to_string(version) +
+                  ", this program reads version " + std::to_string(expected) + std::string(advice));
+}
+
 std::uint64_t Hdf5Reader::unsigned_attribute(const char* key) const {
   return scalar_attribute<std::uint64_t>(key, H5T_NATIVE_UINT64);
 }

@@ -25,6 +25,9 @@ class Hdf5Reader {
   std::string text_attribute(const char* key) const;
   std::int64_t integer_attribute(const char* key) const;
   std::uint64_t unsigned_attribute(const char* key) const;
+  /// @param kind  what a person calls such a file: "data set"
+  /// @throws UserError if the attribute `version` is not `expected`
+  void check_version(std::string_view kind, std::int64_t expected, std::string_view advice = {}) const;
   double number_attribute(const char* key) const;
 
   std::vector<std::int64_t> array_dims(const std::string& name) const;

@@ -77,10 +77,7 @@ WeightsFile decode_weights(std::string_view file, const std::filesystem::path& p
   const auto bytes = std::as_bytes(std::span(file));
   check_seal(bytes, kFormat, "weights file", path);
   const Hdf5Reader reader(bytes.subspan(kSealBytes), path);
-  if (const std::int64_t version = reader.integer_attribute("version"); version != kVersion) {
-    throw UserError(path.string() + ": weights file of version " + std::to_string(version) +
-                    ", this program reads version " + std::to_string(kVersion));
-  }
+  reader.check_version("weights file", kVersion);
   WeightsFile weights;
   weights.run = read_stamp(reader);
   weights.arch_id = reader.text_attribute("arch_id");
