@@ -109,6 +109,69 @@ AugmentOptions parse_augment(const ConfigNode& section) {
   return options;
 }
 
+template <typename Choice>
+struct Word {
+  const char* text;
+  Choice choice;
+};
+
+constexpr Word<DeviceChoice> kDevices[] = {
+    {"auto", DeviceChoice::kAuto}, {"cpu", DeviceChoice::kCpu}, {"cuda", DeviceChoice::kCuda}};
+constexpr Word<Precision> kPrecisions[] = {
+    {"fp32", Precision::kFp32}, {"tf32", Precision::kTf32}, {"bf16", Precision::kBf16}};
+constexpr Word<GroupOptions::Statistics> kStatistics[] = {
+    {"local", GroupOptions::Statistics::kLocal}, {"synchronized", GroupOptions::Statistics::kSynchronized}};
+constexpr Word<GroupOptions::Sharding> kShardings[] = {{"none", GroupOptions::Sharding::kNone},
+                                                       {"optimizer", GroupOptions::Sharding::kOptimizer},
+                                                       {"gradients", GroupOptions::Sharding::kGradients}};
+
+template <typename Choice, std::size_t count>
+Choice choice_of(const ConfigNode& node, const Word<Choice> (&words)[count]) {
+  std::string expected;
+  for (const Word<Choice>& word : words) {
+    if (node.as_text() == word.text) return word.choice;
+    expected += (expected.empty() ? "`" : ", `") + std::string(word.text) + "`";
+  }
+  node.fail_expected("one of " + expected);
+}
+
+template <typename Choice, std::size_t count>
+const char* word_of(Choice choice, const Word<Choice> (&words)[count]) {
+  for (const Word<Choice>& word : words) {
+    if (word.choice == choice) return word.text;
+  }
+  throw InternalError("a choice without a word");
+}
+
+GroupOptions parse_group(const ConfigNode& section) {
+  constexpr std::int64_t kMostMembers = 1024;
+  GroupOptions options;
+  section.allow_only({"members", "most", "batch_statistics", "sharding"});
+  if (const ConfigNode* node = section.find("members")) {
+    if (node->is_scalar() && node->as_text() == "auto") {
+      options.members = std::nullopt;
+    } else {
+      options.members = static_cast<std::uint32_t>(whole_number(*node, 1, kMostMembers));
+    }
+  }
+  read_if_there(section, "most", options.most,
+                [](const ConfigNode& node) { return whole_number(node, 1, kMostMembers); });
+  read_if_there(section, "batch_statistics", options.statistics,
+                [](const ConfigNode& node) { return choice_of(node, kStatistics); });
+  read_if_there(section, "sharding", options.sharding,
+                [](const ConfigNode& node) { return choice_of(node, kShardings); });
+  return options;
+}
+
+/// A member without a sample of a batch would have nothing to normalize.
+void check_group(const TrainingOptions& options, const ConfigNode& section) {
+  const std::uint32_t most = options.group.members.value_or(options.group.most);
+  if (static_cast<std::int64_t>(most) <= options.batch) return;
+  const char* key = options.group.members ? "members" : "most";
+  section.fail("`group." + std::string(key) + "` is " + std::to_string(most) +
+               ": expected at most the batch, which is " + std::to_string(options.batch));
+}
+
 ConfigNode word(const char* text) {
   return ConfigNode::make_scalar(text, {});
 }
@@ -134,7 +197,8 @@ ConfigNode optimizer_to_config(const OptimizerOptions& options) {
 TrainingOptions TrainingOptions::parse(const ConfigNode& section) {
   TrainingOptions options;
   if (section.is_null()) return options;
-  section.allow_only({"epochs", "batch", "optimizer", "augment", "precision", "threads", "inherit", "latency"});
+  section.allow_only({"epochs", "batch", "optimizer", "augment", "device", "precision", "group", "threads",
+                      "inherit", "latency"});
   read_if_there(section, "epochs", options.epochs, epochs_of);
   read_if_there(section, "batch", options.batch,
                 [](const ConfigNode& node) { return whole_number(node, 1); });
@@ -144,8 +208,12 @@ TrainingOptions TrainingOptions::parse(const ConfigNode& section) {
   read_if_there(section, "inherit", options.inherit, [](const ConfigNode& node) { return node.as_flag(); });
   read_if_there(section, "augment", options.augment, parse_augment);
   read_if_there(section, "latency", options.latency, parse_latency);
-  const ConfigNode* precision = section.find("precision");
-  if (precision != nullptr && precision->as_text() != "fp32") precision->fail_expected("fp32");
+  read_if_there(section, "device", options.device,
+                [](const ConfigNode& node) { return choice_of(node, kDevices); });
+  read_if_there(section, "precision", options.precision,
+                [](const ConfigNode& node) { return choice_of(node, kPrecisions); });
+  read_if_there(section, "group", options.group, parse_group);
+  check_group(options, section);
   return options;
 }
 
@@ -157,7 +225,12 @@ ConfigNode TrainingOptions::to_config() const {
   section.set("augment.crop", ConfigNode::make_integer(augment.crop));
   section.set("augment.flip", word(augment.flip ? "true" : "false"));
   section.set("augment.cutout", ConfigNode::make_integer(augment.cutout));
-  section.set("precision", word("fp32"));
+  section.set("device", word(word_of(device, kDevices)));
+  section.set("precision", word(word_of(precision, kPrecisions)));
+  section.set("group.members", group.members ? ConfigNode::make_integer(*group.members) : word("auto"));
+  section.set("group.most", ConfigNode::make_integer(group.most));
+  section.set("group.batch_statistics", word(word_of(group.statistics, kStatistics)));
+  section.set("group.sharding", word(word_of(group.sharding, kShardings)));
   section.set("threads", ConfigNode::make_integer(threads));
   section.set("inherit", word(inherit ? "true" : "false"));
   section.set("latency.batch", ConfigNode::make_integer(latency.batch));

@@ -4,10 +4,10 @@
 #include "skyline/core/log.hpp"
 
 #include "train/inheritance.hpp"
-#include "train/kernels/cross_entropy.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace skyline::train {
 namespace {
@@ -15,9 +15,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using objective::FailureKind;
 
-/// Samples of a forward pass in evaluation mode: enough to hide the fixed cost of a pass, few enough for the
-/// caches. Part of the definition of a result: another number could change its last bits.
-constexpr std::size_t kEvaluationBatch = 64;
 constexpr std::int64_t kStepsBetweenReports = 16;
 
 double seconds_since(Clock::time_point start) {
@@ -55,13 +52,9 @@ TrialRun::TrialRun(const TrainingSetup& setup, const objective::Trial& trial,
     : setup_(setup),
       trial_(trial),
       context_(context),
-      network_(make_fused_step(trial.architecture().network, setup.options.optimizer, trial.seed)),
+      learner_(make_host_learner(setup, trial)),
       steps_per_epoch_(steps_per_epoch(setup.split.train.size(), setup.options.batch)),
-      total_steps_(steps_for(trial.epochs, setup.split.train.size(), setup.options.batch)) {
-  if (setup.options.augment.any()) {
-    augmentation_.emplace(setup.options.augment, setup.dataset->shape(), trial.seed);
-  }
-}
+      total_steps_(steps_for(trial.epochs, setup.split.train.size(), setup.options.batch)) {}
 
 objective::Outcome TrialRun::run() {
   start();
@@ -69,10 +62,10 @@ objective::Outcome TrialRun::run() {
   Score validation;
   Score test;
   if (!failure_) {
-    validation = score(setup_.dataset->train(), setup_.split.validation);
+    validation = score(SampleSet::kTrain, setup_.split.validation);
   }
   if (!failure_ && trial_.phase == objective::Phase::kFinal) {
-    test = score(setup_.dataset->test(), setup_.test_indices);
+    test = score(SampleSet::kTest, setup_.test_indices);
   }
   if (!failure_) {
     check_held_out(validation, test);
@@ -85,7 +78,7 @@ objective::Outcome TrialRun::run() {
     return *failure_;
   }
   if (context_.wants_weights()) {
-    context_.keep_weights(network_->export_tensors());
+    context_.keep_weights(learner_->export_tensors());
   }
   context_.progress(1);
   const double train_loss = recent_loss_sum_ / static_cast<double>(recent_steps_);
@@ -104,6 +97,7 @@ void TrialRun::train_epoch() {
   const auto epoch = static_cast<std::uint64_t>(steps_done_ / steps_per_epoch_);
   const std::vector<std::int64_t> order = epoch_order(setup_.split.train, trial_.seed, epoch);
   const ScopeTimer timer(context_.timing().train_s);
+  learner_->begin_epoch(epoch, order);
   const auto batch = static_cast<std::size_t>(setup_.options.batch);
   std::size_t first = static_cast<std::size_t>(steps_done_ % steps_per_epoch_) * batch;
   if (first == 0) {
@@ -111,7 +105,7 @@ void TrialRun::train_epoch() {
     recent_steps_ = 0;
   }
   for (; first < order.size() && steps_done_ < total_steps_ && !stop(); first += batch) {
-    train_step(order, first);
+    train_step(first, std::min(batch, order.size() - first));
     if (failure_) {
       return;
     }
@@ -121,45 +115,49 @@ void TrialRun::train_epoch() {
   }
 }
 
-/// On the batch that begins at place `first` of the epoch's order.
-void TrialRun::train_step(std::span<const std::int64_t> order, std::size_t first) {
+/// On `count` samples from place `first` of the epoch's order on.
+void TrialRun::train_step(std::size_t first, std::size_t count) {
   if (steps_done_ % kStepsBetweenReports == 0) {
     context_.progress(static_cast<double>(steps_done_) / static_cast<double>(total_steps_));
   }
-  if (augmentation_) {
-    augmentation_->begin_batch(static_cast<std::uint64_t>(steps_done_ / steps_per_epoch_), first);
-  }
-  const std::size_t count = std::min(static_cast<std::size_t>(setup_.options.batch), order.size() - first);
-  gather_batch(setup_.dataset->train(), setup_.dataset->shape(), setup_.scaling, order.subspan(first, count),
-               batch_, augmentation_ ? &*augmentation_ : nullptr);
-  const double loss = network_->step(batch_.images, batch_.labels);
+  learner_->step(first, count);
   ++steps_done_;
-  if (!std::isfinite(loss)) {
-    const char* what = std::isnan(loss) ? "NaN" : "infinite";
-    failure_ = {FailureKind::kDiverged,
-                std::string("loss became ") + what + " in step " + std::to_string(steps_done_)};
-    return;
+  ++steps_ahead_;
+  const bool epoch_ends = steps_done_ % steps_per_epoch_ == 0 || steps_done_ == total_steps_;
+  if (steps_ahead_ == learner_->most_steps_ahead() || epoch_ends) {
+    take_losses();
   }
-  recent_loss_sum_ += loss;
-  ++recent_steps_;
 }
 
-Score TrialRun::score(const store::MappedImages& images, std::span<const std::int64_t> indices) {
+/// Of the steps begun since the last call.
+void TrialRun::take_losses() {
+  std::int64_t step = steps_done_ - std::exchange(steps_ahead_, 0);
+  for (const double loss : learner_->losses()) {
+    ++step;
+    if (!std::isfinite(loss)) {
+      const char* what = std::isnan(loss) ? "NaN" : "infinite";
+      failure_ = {FailureKind::kDiverged,
+                  std::string("loss became ") + what + " in step " + std::to_string(step)};
+      return;
+    }
+    recent_loss_sum_ += loss;
+    ++recent_steps_;
+  }
+}
+
+Score TrialRun::score(SampleSet set, std::span<const std::int64_t> indices) {
   const ScopeTimer timer(context_.timing().validate_s);
   if (indices.empty()) {
     return {};
   }
+  const std::size_t batch = learner_->evaluation_batch();
   kernels::BatchScore total;
-  for (std::size_t first = 0; first < indices.size(); first += kEvaluationBatch) {
+  for (std::size_t first = 0; first < indices.size(); first += batch) {
     if (stop()) {
       return {};
     }
-    const std::size_t count = std::min(kEvaluationBatch, indices.size() - first);
-    gather_batch(images, setup_.dataset->shape(), setup_.scaling, indices.subspan(first, count), batch_);
-    const at::Tensor logits = network_->infer(batch_.images);
     const kernels::BatchScore part =
-        kernels::cross_entropy(logits.const_data_ptr<float>(), batch_.labels.data(), count,
-                               static_cast<std::size_t>(logits.size(1)), nullptr);
+        learner_->score(set, indices.subspan(first, std::min(batch, indices.size() - first)));
     total.loss_sum += part.loss_sum;
     total.correct += part.correct;
   }
@@ -185,14 +183,14 @@ double TrialRun::measure_latency_ms() {
   for (std::size_t i = 0; i < indices.size(); ++i) {
     indices[i] = setup_.split.train[i % setup_.split.train.size()];
   }
-  gather_batch(setup_.dataset->train(), setup_.dataset->shape(), setup_.scaling, indices, batch_);
+  learner_->hold(indices);
   for (int i = 0; i < options.warmup && !stop(); ++i) {
-    network_->infer(batch_.images);
+    learner_->infer_held();
   }
   std::vector<double> times_ms;
   for (int i = 0; i < options.repeats && !failure_ && !stop(); ++i) {
     const Clock::time_point start = Clock::now();
-    network_->infer(batch_.images);
+    learner_->infer_held();
     times_ms.push_back(1e3 * seconds_since(start));
   }
   if (failure_) {
@@ -223,14 +221,13 @@ void TrialRun::inherit() {
     return;
   }
   require(trained != nullptr, "a trial that inherits was not given its parent's weights");
-  network_->parameters().import_tensors(inherit_weights(trial_.inherits->architecture->network, *trained,
-                                                        trial_.architecture().network,
-                                                        network_->export_tensors()));
+  learner_->import_tensors(inherit_weights(trial_.inherits->architecture->network, *trained,
+                                           trial_.architecture().network, learner_->export_tensors()));
 }
 
 bool TrialRun::load(const objective::TrainingState& state) {
   const bool has_sum = state.numbers.size() == 1 && state.numbers.front().name == kLossSum;
-  if (!has_sum || state.step < 1 || state.step > total_steps_ || !network_->load_state(state)) {
+  if (!has_sum || state.step < 1 || state.step > total_steps_ || !learner_->load_state(state)) {
     return false;
   }
   first_step_ = steps_done_ = state.step;
@@ -240,8 +237,11 @@ bool TrialRun::load(const objective::TrainingState& state) {
 }
 
 void TrialRun::save() {
+  if (steps_ahead_ > 0) {
+    take_losses();
+  }
   context_.save([this](objective::TrainingState& state) {
-    network_->save_state(state);
+    learner_->save_state(state);
     state.numbers = {{kLossSum, recent_loss_sum_}};
   });
 }

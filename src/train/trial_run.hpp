@@ -2,12 +2,9 @@
 
 #include "skyline/objective/evaluator.hpp"
 #include "skyline/objective/trial.hpp"
-#include "skyline/store/dataset.hpp"
-#include "skyline/train/training_evaluator.hpp"
 
-#include "train/augmentation.hpp"
-#include "train/batch_source.hpp"
-#include "train/training_step.hpp"
+#include "train/learner.hpp"
+#include "train/training_setup.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -18,16 +15,6 @@
 #include <vector>
 
 namespace skyline::train {
-
-/// What all trials of an evaluator share; constant.
-struct TrainingSetup {
-  TrainingOptions options;
-  std::shared_ptr<const store::Dataset> dataset;
-  store::SplitIndices split;
-  PixelScaling scaling;
-  bool measure_latency = false;
-  std::vector<std::int64_t> test_indices;  // all of the test set
-};
 
 /// Steps of an epoch (the last, smaller batch counts) and of a budget: at least one.
 std::int64_t steps_per_epoch(std::size_t samples, std::int64_t batch);
@@ -49,8 +36,9 @@ class TrialRun {
   // Of a trial that may end early these note why in failure_.
   void train();
   void train_epoch();
-  void train_step(std::span<const std::int64_t> order, std::size_t first);
-  Score score(const store::MappedImages& images, std::span<const std::int64_t> indices);
+  void train_step(std::size_t first, std::size_t count);
+  void take_losses();
+  Score score(SampleSet set, std::span<const std::int64_t> indices);
   double measure_latency_ms();
   void check_held_out(const Score& validation, const Score& test);
 
@@ -66,14 +54,13 @@ class TrialRun {
   const TrainingSetup& setup_;
   const objective::Trial& trial_;
   objective::EvaluationContext& context_;
-  std::unique_ptr<ResumableStep> network_;
-  Batch batch_;
-  std::optional<Augmentation> augmentation_;
+  std::unique_ptr<Learner> learner_;
   std::int64_t steps_per_epoch_ = 0;
   std::int64_t total_steps_ = 0;
   std::int64_t first_step_ = 0;  // of this job
   std::int64_t steps_done_ = 0;
-  double recent_loss_sum_ = 0;  // of the current epoch
+  std::int64_t steps_ahead_ = 0;  // begun, their losses not looked at
+  double recent_loss_sum_ = 0;    // of the current epoch
   std::int64_t recent_steps_ = 0;
   std::optional<objective::Failure> failure_;
 };

@@ -90,7 +90,7 @@ TEST(TrainingOptions, NameWhatIsWrong) {
             "a.yaml:3: training.batch: expected a whole number of at least 1, got 0");
   EXPECT_EQ(error_of({{"threads", "two"}}), "a.yaml:3: training.threads: expected a whole number, got two");
   EXPECT_EQ(error_of({{"inherit", "all"}}), "a.yaml:3: training.inherit: expected true or false, got all");
-  EXPECT_EQ(error_of({{"precision", "bf16"}}), "a.yaml:3: training.precision: expected fp32, got bf16");
+  EXPECT_EQ(error_of({{"precision", "fp8"}}), "a.yaml:3: training.precision: expected one of `fp32`, `tf32`, `bf16`, got fp8");
   EXPECT_EQ(error_of({{"optimizer", "lion"}}),
             "a.yaml:3: training.optimizer: expected adam or sgd, with or without options, got lion");
   EXPECT_EQ(error_of({{"optimizer.adam.beta1", "1"}}),

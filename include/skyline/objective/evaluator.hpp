@@ -1,6 +1,7 @@
 #pragma once
 
 #include "skyline/objective/trial.hpp"
+#include "skyline/objective/trial_group.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -54,6 +55,10 @@ class EvaluationContext {
   /// nullptr too if the trial was asked to stop meanwhile.
   virtual std::shared_ptr<const std::vector<NamedTensor>> inherited_weights() const { return nullptr; }
 
+  /// The group if trial.members > 1: evaluate is then called once for each member, at the same time, and only
+  /// member 0's context saves, inherits and keeps; else nullptr.
+  virtual TrialGroup* group() { return nullptr; }
+
   /// Share of the work done, 0 to 1; cheap, called once in a while.
   virtual void progress(double fraction) = 0;
   /// Whether keep_weights should be called after training.
@@ -72,6 +77,9 @@ class Evaluator {
   /// Expected work of a trial, in units that are comparable within a run; > 0. A function of network and
   /// budget.
   virtual double predicted_cost(const Trial& trial) const = 0;
+  /// How many members are to train the trial together. A function of network and budget, like its cost: it
+  /// changes the trial's result and never depends on the ranks that are there.
+  virtual std::uint32_t members_for(const Trial& /*trial*/) const { return 1; }
   /// Evaluates; called by several slot threads at once. Depends on the trial alone, never on rank, slot or
   /// time. Every error of the trial itself is a Failure, not an exception.
   virtual Outcome evaluate(const Trial& trial, EvaluationContext& context) = 0;

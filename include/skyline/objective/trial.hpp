@@ -49,6 +49,7 @@ struct Trial {
   double epochs = 0;                                 // budget; may be a fraction
   std::uint64_t seed = 0;                            // of run seed, arch id and budget alone
   std::shared_ptr<const Inheritance> inherits = {};  // nullptr: fresh initial values
+  std::uint32_t members = 1;                         // of the group that trains it; part of its definition
   const space::Architecture& architecture() const { return *proposal.architecture; }
 };
 

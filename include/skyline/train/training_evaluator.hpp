@@ -42,6 +42,23 @@ struct LatencyOptions {
   int repeats = 30;  // the median is reported
 };
 
+/// kAuto: a GPU where the rank has one that can be used, else the CPU.
+enum class DeviceChoice { kAuto, kCpu, kCuda };
+
+/// Of the arithmetic. Weights and optimizer state are float32 in any case. kTf32: products of matrices with
+/// 10 bits of mantissa, on GPUs that have it; kBf16: convolutions and products in bfloat16.
+enum class Precision { kFp32, kTf32, kBf16 };
+
+/// How trials are trained by several members together, data-parallel.
+struct GroupOptions {
+  enum class Statistics { kLocal, kSynchronized };  // of batch normalization: of a member's part, or of all
+  enum class Sharding { kNone, kOptimizer, kGradients };  // what each member holds its part of only
+  std::optional<std::uint32_t> members = 1;  // of every trial's group; nothing: by predicted cost
+  std::uint32_t most = 8;                    // if by predicted cost
+  Statistics statistics = Statistics::kLocal;
+  Sharding sharding = Sharding::kNone;
+};
+
 /// More is a typing error, and would overflow counters of steps.
 constexpr double kMostEpochs = 1e6;
 
@@ -51,6 +68,9 @@ struct TrainingOptions {
   std::int64_t batch = 32;
   OptimizerOptions optimizer;
   AugmentOptions augment;
+  DeviceChoice device = DeviceChoice::kAuto;
+  Precision precision = Precision::kFp32;
+  GroupOptions group;
   int threads = 1;       // a slot
   bool inherit = false;  // start from a parent's weights where layers match
   LatencyOptions latency;

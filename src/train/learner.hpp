@@ -1,0 +1,60 @@
+#pragma once
+
+#include "skyline/objective/evaluator.hpp"
+#include "skyline/objective/trial.hpp"
+
+#include "train/kernels/cross_entropy.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace skyline::train {
+
+struct TrainingSetup;
+
+/// The samples of a data set that are held together: labelled images for training and validation, or for the
+/// final test.
+enum class SampleSet { kTrain, kTest };
+
+/// A network in training together with the samples that it learns from: the seam between the course of a
+/// trial (TrialRun) and what computes it. Used by one thread.
+class Learner {
+ public:
+  virtual ~Learner() = default;
+
+  /// The order of an epoch's samples, from which the steps to come take theirs; outlives those steps.
+  virtual void begin_epoch(std::uint64_t epoch, std::span<const std::int64_t> order) = 0;
+  /// Begins a training step on order[first, first + count). It may go on after the call.
+  virtual void step(std::size_t first, std::size_t count) = 0;
+  /// Waits for the steps that were begun. Their losses since the last call (mean cross-entropy of the batch,
+  /// before the update), in the order of the steps; valid until the next call of the learner.
+  virtual std::span<const double> losses() = 0;
+  /// How many steps may be begun before losses() is asked for.
+  virtual std::int64_t most_steps_ahead() const = 0;
+
+  /// Evaluation mode, running statistics. @param indices  at most evaluation_batch() of them
+  virtual kernels::BatchScore score(SampleSet set, std::span<const std::int64_t> indices) = 0;
+  virtual std::size_t evaluation_batch() const = 0;
+  /// Makes a batch of these training samples, as stored, for infer_held.
+  virtual void hold(std::span<const std::int64_t> indices) = 0;
+  /// One forward pass in evaluation mode, from the call to the result.
+  virtual void infer_held() = 0;
+
+  /// Copies of all parameters and buffers, "<layer>.<tensor>", row-major.
+  virtual std::vector<objective::NamedTensor> export_tensors() const = 0;
+  /// Takes initial values other than the drawn ones, in the order of export_tensors. Before the first step.
+  virtual void import_tensors(const std::vector<objective::NamedTensor>& tensors) = 0;
+  /// Copies all that later steps depend on into `step` and `arrays`, whose memory it uses again. Leaves
+  /// `numbers` alone.
+  virtual void save_state(objective::TrainingState& state) const = 0;
+  /// Returns false, and changes nothing, if the state does not fit.
+  virtual bool load_state(const objective::TrainingState& state) = 0;
+};
+
+/// On the CPU: kernels of our own, every step complete when the call returns. `setup` and `trial` outlive it.
+std::unique_ptr<Learner> make_host_learner(const TrainingSetup& setup, const objective::Trial& trial);
+
+}  // namespace skyline::train
