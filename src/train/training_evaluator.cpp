@@ -122,15 +122,16 @@ std::vector<std::string> training_metrics() {
 std::unique_ptr<objective::Evaluator> make_training_evaluator(const TrainingOptions& options,
                                                               Normalization normalization,
                                                               std::shared_ptr<const store::Dataset> dataset,
-                                                              store::SplitIndices split,
-                                                              bool measure_latency) {
+                                                              store::SplitIndices split, bool measure_latency,
+                                                              DeviceUse device) {
   require(!split.train.empty(), "no training samples");
   install_memory_pool();
   const PixelScaling scaling(*dataset, normalization);
   std::vector<std::int64_t> test_indices(dataset->test().count());
   std::iota(test_indices.begin(), test_indices.end(), 0);
-  return std::make_unique<TrainingEvaluator>(TrainingSetup{
-      options, std::move(dataset), std::move(split), scaling, measure_latency, std::move(test_indices)});
+  return std::make_unique<TrainingEvaluator>(TrainingSetup{options, std::move(dataset), std::move(split),
+                                                           scaling, measure_latency, std::move(test_indices),
+                                                           std::move(device)});
 }
 
 }  // namespace skyline::train

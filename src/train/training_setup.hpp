@@ -19,6 +19,7 @@ struct TrainingSetup {
   PixelScaling scaling;
   bool measure_latency = false;
   std::vector<std::int64_t> test_indices;  // all of the test set
+  DeviceUse device;
 };
 
 }  // namespace skyline::train

@@ -84,13 +84,21 @@ struct TrainingOptions {
 /// validation_accuracy [0,1], validation_loss, train_loss, latency_ms, test_accuracy, steps.
 std::vector<std::string> training_metrics();
 
-/// Trains networks with LibTorch on the CPU. Results depend on trial, data and options alone.
+class Accelerator;
+
+/// Which device an evaluator trains on.
+struct DeviceUse {
+  std::shared_ptr<Accelerator> accelerator;  // nullptr: the CPU
+  int device = 0;                            // of it
+};
+
+/// Trains networks with LibTorch. Results depend on trial, data and options alone.
 /// @param measure_latency  whether latency_ms is needed; NaN else
 /// The test set is used for trials of Phase::kFinal only.
 std::unique_ptr<objective::Evaluator> make_training_evaluator(const TrainingOptions& options,
                                                               Normalization normalization,
                                                               std::shared_ptr<const store::Dataset> dataset,
-                                                              store::SplitIndices split,
-                                                              bool measure_latency);
+                                                              store::SplitIndices split, bool measure_latency,
+                                                              DeviceUse device = {});
 
 }  // namespace skyline::train
