@@ -3,6 +3,8 @@
 #include "comm/environments.hpp"
 #include "comm/node_place.hpp"
 
+#include <utility>
+
 #include <unistd.h>
 
 namespace skyline::comm {
@@ -12,10 +14,13 @@ class LocalEnvironment final : public Environment {
  public:
   LocalEnvironment() : world_(make_local_communicator()) {
     place_.host = host_name();
-    place_.processors = allowed_processors();
+    place_.allowed = allowed_processors();
+    place_.processors = place_.allowed;
   }
   Communicator& world() override { return *world_; }
   const NodePlace& place() const override { return place_; }
+  void use_processors(std::vector<int> processors) override { place_.processors = std::move(processors); }
+  bool threads_may_communicate() const override { return true; }
   std::string describe() const override { return "one process, no MPI"; }
   [[noreturn]] void abort(int exit_code) override {
     flush_streams();

@@ -11,6 +11,7 @@
 #include <chrono>
 #include <exception>
 #include <thread>
+#include <utility>
 
 #include <mpi.h>
 #include <unistd.h>
@@ -47,8 +48,11 @@ NodePlace find_place(MPI_Comm world) {
   place.host = host_name();
   check_mpi(MPI_Comm_rank(node.get(), &place.local_rank), "MPI_Comm_rank");
   check_mpi(MPI_Comm_size(node.get(), &place.local_size), "MPI_Comm_size");
+  check_mpi(MPI_Comm_rank(world, &place.node), "MPI_Comm_rank");
+  check_mpi(MPI_Bcast(&place.node, 1, MPI_INT, 0, node.get()), "MPI_Bcast");
   const int first_of_node = place.local_rank == 0 ? 1 : 0;
   check_mpi(MPI_Allreduce(&first_of_node, &place.node_count, 1, MPI_INT, MPI_SUM, world), "MPI_Allreduce");
+  place.allowed = allowed_processors();
   place.processors = share_processors(
       gather_masks(node.get(), place.local_size))[static_cast<std::size_t>(place.local_rank)];
   return place;
@@ -72,11 +76,10 @@ std::string counted(int count, const std::string& thing) {
 class MpiEnvironment final : public Environment {
  public:
   explicit MpiEnvironment(std::string launcher) : launcher_(std::move(launcher)) {
-    int provided = MPI_THREAD_SINGLE;
-    check_mpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");
+    check_mpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &threads_), "MPI_Init_thread");
     // Before the first duplicate, which inherits it: else MPI ends the program itself and checks are idle.
     check_mpi(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
-    require(provided >= MPI_THREAD_FUNNELED, "this MPI library does not support threads (FUNNELED)");
+    require(threads_ >= MPI_THREAD_FUNNELED, "this MPI library does not support threads (FUNNELED)");
     world_ = MpiCommunicator::duplicate(MPI_COMM_WORLD);
     place_ = find_place(MPI_COMM_WORLD);
   }
@@ -101,6 +104,8 @@ class MpiEnvironment final : public Environment {
 
   Communicator& world() override { return *world_; }
   const NodePlace& place() const override { return place_; }
+  void use_processors(std::vector<int> processors) override { place_.processors = std::move(processors); }
+  bool threads_may_communicate() const override { return threads_ >= MPI_THREAD_MULTIPLE; }
   std::string describe() const override {
     return launcher_ + " (" + library_name() + "), " + counted(world_->size(), "rank") + " on " +
            counted(place_.node_count, "node");
@@ -119,6 +124,7 @@ class MpiEnvironment final : public Environment {
 
  private:
   std::string launcher_;
+  int threads_ = MPI_THREAD_SINGLE;
   std::unique_ptr<MpiCommunicator> world_;
   NodePlace place_;
 };

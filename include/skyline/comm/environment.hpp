@@ -14,20 +14,28 @@ struct NodePlace {
   int local_rank = 0;
   int local_size = 1;
   int node_count = 1;
+  int node = 0;  // world rank of the node's first rank: tells nodes apart, whatever their names
+  /// Affinity mask of this rank, ascending.
+  std::vector<int> allowed;
   /// Processors of this rank alone: its affinity mask, shared out evenly among the ranks of the node whose
   /// masks overlap. At least one.
   std::vector<int> processors;
 };
 
 /// MPI, started and stopped; or one process without it, when no launcher started us. One object in main();
-/// destroyed last. MPI_Init_thread with FUNNELED, errors returned (not fatal) on the world before it is
-/// duplicated.
+/// destroyed last. MPI_Init_thread with MULTIPLE, and FUNNELED as the least; errors returned (not fatal) on
+/// the world before it is duplicated.
 class Environment {
  public:
   static std::unique_ptr<Environment> start();
   virtual ~Environment() = default;
   virtual Communicator& world() = 0;
   virtual const NodePlace& place() const = 0;
+  /// Replaces place().processors, for a rank whose work turns out to belong near a device. @param processors
+  /// ascending, not empty
+  virtual void use_processors(std::vector<int> processors) = 0;
+  /// Whether threads other than the main one may communicate too, each on a communicator of its own.
+  virtual bool threads_may_communicate() const = 0;
   /// "mpirun (Open MPI 4.1.4), 3 ranks on 1 node" or "one process, no MPI".
   virtual std::string describe() const = 0;
   /// Ends all ranks now: for an error on one rank while others wait. Flushes, then MPI_Abort(exit_code), or
