@@ -4,52 +4,18 @@
 #include "skyline/core/hash.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <numeric>
 #include <string>
 
 namespace skyline {
-namespace {
-
-__extension__ using Wide = unsigned __int128;
-
-// Steele, Lea and Flood, OOPSLA 2014.
-std::uint64_t split_mix(std::uint64_t& state) {
-  state += 0x9e3779b97f4a7c15U;
-  std::uint64_t mixed = state;
-  mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9U;
-  mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111ebU;
-  return mixed ^ (mixed >> 31);
-}
-
-}  // namespace
-
-RandomStream::RandomStream(std::uint64_t seed) {
-  for (std::uint64_t& word : state_) word = split_mix(seed);
-}
 
 std::uint64_t RandomStream::next() {
-  const std::uint64_t result = std::rotl(state_[1] * 5, 7) * 9;
-  const std::uint64_t shifted = state_[1] << 17;
-  state_[2] ^= state_[0];
-  state_[3] ^= state_[1];
-  state_[1] ^= state_[2];
-  state_[0] ^= state_[3];
-  state_[2] ^= shifted;
-  state_[3] = std::rotl(state_[3], 45);
-  return result;
+  return engine_.next();
 }
 
-// Lemire, ACM TOMACS 29(1), 2019: a multiplication instead of a division, and a redraw of the few low
-// products that would favour some results.
 std::uint64_t RandomStream::below(std::uint64_t bound) {
   require(bound > 0, "RandomStream::below needs a positive bound");
-  Wide product = Wide{next()} * bound;
-  if (static_cast<std::uint64_t>(product) < bound) {
-    const std::uint64_t threshold = (0 - bound) % bound;
-    while (static_cast<std::uint64_t>(product) < threshold) product = Wide{next()} * bound;
-  }
-  return static_cast<std::uint64_t>(product >> 64);
+  return engine_.below(bound);
 }
 
 double RandomStream::uniform() {

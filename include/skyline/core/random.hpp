@@ -1,5 +1,7 @@
 #pragma once
 
+#include "skyline/core/random_engine.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -9,13 +11,11 @@
 
 namespace skyline {
 
-/// A stream of random numbers, the same on every machine and compiler for one seed (xoshiro256**, seeded by
-/// SplitMix64). The standard library's distributions are not used: their results differ between
-/// implementations.
-/// @see Blackman and Vigna, ACM TOMS 47(4), 2021
+/// A stream of random numbers, the same on every machine and compiler for one seed (RandomEngine). The
+/// standard library's distributions are not used: their results differ between implementations.
 class RandomStream {
  public:
-  explicit RandomStream(std::uint64_t seed);
+  explicit RandomStream(std::uint64_t seed) : engine_(seed) {}
 
   std::uint64_t next();
   /// Uniform in [0, bound), without bias. @pre bound > 0
@@ -34,7 +34,7 @@ class RandomStream {
   }
 
  private:
-  std::uint64_t state_[4];
+  RandomEngine engine_;
 };
 
 /// A seed for the part of the program that `purpose` names, made of a parent seed and further numbers.
