@@ -116,6 +116,8 @@ objective::Trial Coordinator::make_trial(objective::Proposal proposal, const Sta
                       : front_.contains(number);
     });
   }
+  trial.members = inputs_.evaluator.members_for(trial);
+  require(trial.members > 0, "the evaluator wants a trial to be trained by nobody");
   return trial;
 }
 

@@ -26,6 +26,7 @@ std::string trial_text(const objective::Trial& trial) {
 std::string full_text(const objective::Trial& trial) {
   std::string text = trial_text(trial) + " (" + std::string(to_text(trial.phase)) + ", epochs " +
                      space::to_text(space::Value{trial.epochs}) + ", seed " + to_hex(trial.seed);
+  if (trial.members > 1) text += ", " + std::to_string(trial.members) + " members";
   if (trial.inherits) text += ", from the weights of trial " + std::to_string(trial.inherits->from);
   return text + ")";
 }
@@ -45,7 +46,8 @@ std::string joined(const std::vector<std::string>& names) {
 
 bool same_training(const objective::Trial& left, const objective::Trial& right) {
   return left.architecture().id == right.architecture().id && left.phase == right.phase &&
-         left.epochs == right.epochs && left.seed == right.seed && same_inheritance(left, right);
+         left.epochs == right.epochs && left.seed == right.seed && left.members == right.members &&
+         same_inheritance(left, right);
 }
 
 Replay::Replay(const RunInputs& inputs) {

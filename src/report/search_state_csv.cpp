@@ -15,9 +15,9 @@ namespace skyline::report {
 namespace {
 
 constexpr double kSecondsAnHour = 3600;
-constexpr std::array<std::string_view, 12> kFixedColumns{
+constexpr std::array<std::string_view, 13> kFixedColumns{
     "archid",    "arch_id", "trial",  "parent", "parents", "origin", "iteration_num", "search_walltime_hours",
-    "is_pareto", "status",  "epochs", "seed"};
+    "is_pareto", "status",  "epochs", "seed",   "members"};
 
 /// A field as RFC 4180 asks for: in quotes, with quotes doubled, if it holds a separator, a quote or a line
 /// end.
@@ -125,6 +125,7 @@ std::vector<std::string> trial_fields(const ReportInputs& inputs, const std::vec
   fields.push_back(status_of(committed));
   fields.push_back(fmt::format("{}", trial.epochs));
   fields.push_back(std::to_string(trial.seed));
+  fields.push_back(std::to_string(trial.members));
   return fields;
 }
 

@@ -156,6 +156,7 @@ Json trial_json(const store::RunPaths& paths, const ReportInputs& inputs, const 
   if (trial.inherits) {
     json["inherits"] = {{"from", trial.inherits->from}, {"share", trial.inherits->share}};
   }
+  if (trial.members > 1) json["members"] = trial.members;
   add_weights(json, paths, inputs, index);
   const auto full_training = finals.find(architecture.id);
   if (trial.phase == objective::Phase::kSearch && full_training != finals.end()) {

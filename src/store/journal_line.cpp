@@ -151,6 +151,15 @@ std::shared_ptr<const objective::Inheritance> decode_inheritance(
   return std::make_shared<const objective::Inheritance>(std::move(inherits));
 }
 
+/// Of the trial's group; 1 is not written.
+std::uint32_t decode_members(const Json& line) {
+  const auto found = line.find("members");
+  if (found == line.end()) return 1;
+  const auto members = decode_integer<std::uint32_t>(*found, "members");
+  if (members < 2) fail_expected("members", "2 or more", *found);
+  return members;
+}
+
 objective::TrialTiming decode_where(const Json& line) {
   const Json& where = member(line, "where");
   objective::TrialTiming timing;
@@ -197,6 +206,7 @@ std::string entry_line(const objective::CommittedTrial& committed, const std::ve
     line["inherits"] = {{"from", trial.inherits->from}, {"share", encode_number(trial.inherits->share)}};
   }
   line["epochs"] = encode_number(trial.epochs);
+  if (trial.members > 1) line["members"] = trial.members;
   line["seed"] = std::to_string(trial.seed);
   encode_outcome(committed.outcome, metrics, line);
   line["where"] = encode_where(committed.timing);
@@ -304,6 +314,7 @@ objective::CommittedTrial EntryDecoder::decode(const Json& line) {
   trial.proposal.parents = decode_parents(line, trial.number);
   trial.inherits = decode_inheritance(line, architectures_);
   trial.epochs = decode_number(member(line, "epochs"), "epochs");
+  trial.members = decode_members(line);
   trial.seed = decode_seed(line);
   committed.outcome = outcome(line);
   committed.timing = decode_where(line);

@@ -21,10 +21,10 @@ constexpr std::string_view kFormat = "skyline-run";
 constexpr std::int64_t kVersion = 1;
 
 /// Columns that every run has; a parameter or metric of such a name gets a prefix.
-constexpr std::array<std::string_view, 20> kOwnColumns{
-    "number", "phase",     "origin",   "iteration", "arch_id",        "epochs",          "seed",
-    "status", "reason",    "on_front", "parents",   "inherited_from", "inherited_share", "rank",
-    "slot",   "started_s", "setup_s",  "train_s",   "validate_s",     "latency_s"};
+constexpr std::array<std::string_view, 21> kOwnColumns{
+    "number", "phase",  "origin",    "iteration", "arch_id",        "epochs",          "seed",
+    "status", "reason", "on_front",  "parents",   "inherited_from", "inherited_share", "members",
+    "rank",   "slot",   "started_s", "setup_s",   "train_s",        "validate_s",      "latency_s"};
 
 std::string parents_text(const CommittedTrial& committed) {
   std::string text;
@@ -174,6 +174,7 @@ void write_run_tables(const std::filesystem::path& path, const std::vector<Commi
   trials.add("parents", parents_text);
   trials.add("inherited_from", inherited_from);
   trials.add("inherited_share", inherited_share);
+  trials.add("members", [](const CommittedTrial& entry) { return std::int64_t{entry.trial.members}; });
   add_timing(trials);
 
   Hdf5Image image(path, {});

@@ -33,11 +33,11 @@ class SearchStateCsv : public ::testing::Test {
 };
 
 TEST_F(SearchStateCsv, ReadsBackInPandasWithArchaisColumns) {
-  EXPECT_THAT(
-      seen_.at("columns").get<std::vector<std::string>>(),
-      ElementsAre("archid", "arch_id", "trial", "depth", "kernel", "width", "validation_accuracy", "flops",
-                  "parameters", "latency_ms", "macs", "peak_activation_bytes", "parent", "parents", "origin",
-                  "iteration_num", "search_walltime_hours", "is_pareto", "status", "epochs", "seed"));
+  EXPECT_THAT(seen_.at("columns").get<std::vector<std::string>>(),
+              ElementsAre("archid", "arch_id", "trial", "depth", "kernel", "width", "validation_accuracy",
+                          "flops", "parameters", "latency_ms", "macs", "peak_activation_bytes", "parent",
+                          "parents", "origin", "iteration_num", "search_walltime_hours", "is_pareto",
+                          "status", "epochs", "seed", "members"));
   const nlohmann::json& types = seen_.at("types");
   EXPECT_EQ(types.at("is_pareto"), "bool");
   EXPECT_EQ(types.at("iteration_num"), "int64");

@@ -103,6 +103,15 @@ TEST(ModelsJson, SaysWhatATrialInherited) {
   EXPECT_FALSE(trials[1].contains("inherits"));
 }
 
+TEST(ModelsJson, SaysHowManyMembersTrainedAGroupsTrial) {
+  testing::SampleRun run;
+  const testing::SampleFolder folder;
+  run.committed[2].trial.members = 4;
+  const ordered_json trials = models_of(run, folder).at("trials");
+  EXPECT_EQ(trials[2].at("members"), 4);
+  EXPECT_FALSE(trials[1].contains("members"));
+}
+
 TEST(ModelsJson, HoldsEveryTrialInOrderFailedOnesToo) {
   const testing::SampleRun run;
   const testing::SampleFolder folder;

@@ -65,6 +65,7 @@ class Formats(unittest.TestCase):
             inherits = entry.get("inherits", {"from": -1, "share": math.nan})
             self.assertEqual(row["inherited_from"], inherits["from"])
             numpy.testing.assert_equal(row["inherited_share"], inherits["share"])
+            self.assertEqual(row["members"], entry.get("members", 1))
             for name, value in entry["where"].items():
                 self.assertEqual(row[name], value)
             for name in self.journal[0]["metrics"]:

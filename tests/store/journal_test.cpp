@@ -306,6 +306,23 @@ TEST_F(Journal, TellsInItsCanonicalFormWhatWasInherited) {
   EXPECT_THAT(canonical_journal(path), Not(HasSubstr("inherits")));
 }
 
+TEST_F(Journal, TellsInItsCanonicalFormTheMembersOfAGroupAndNoSingleOne) {
+  write(sample_trials(space, 4));
+  const std::string canonical = canonical_journal(path);
+  EXPECT_THAT(canonical, HasSubstr(R"("epochs":2.1,"members":3,"seed")"));
+  EXPECT_EQ(canonical.find("members"), canonical.rfind("members")) << "of a trial with one member too";
+}
+
+TEST_F(Journal, RefusesAGroupThatIsNone) {
+  write(sample_trials(space, 3));
+  auto json = json_of(4);
+  for (const char* members : {"1", "0", "-2", "4294967296", R"("2")"}) {
+    json["members"] = nlohmann::ordered_json::parse(members);
+    replace_line(4, json.dump());
+    EXPECT_THAT(read_error(), HasSubstr("line 4: members: expected ")) << members;
+  }
+}
+
 TEST_F(Journal, RefusesAnotherFormatAndALaterVersion) {
   write({});
   auto json = json_of(1);

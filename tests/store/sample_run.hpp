@@ -74,6 +74,7 @@ inline std::vector<objective::CommittedTrial> sample_trials(const space::SearchS
     committed.trial.proposal.iteration = static_cast<std::uint32_t>(k / 3);
     committed.trial.epochs = 0.1 + static_cast<double>(k);
     committed.trial.seed = random.next();
+    committed.trial.members = k % 4 == 2 ? 3 : 1;
     if (k % 4 == 3) {
       committed.outcome =
           objective::Failure{objective::FailureKind::kDiverged, "loss \"NaN\"\nat step 3, µ = 2"};
@@ -123,8 +124,8 @@ inline bool same_trial(const objective::CommittedTrial& left, const objective::C
          a.proposal.parents == b.proposal.parents && a.proposal.iteration == b.proposal.iteration &&
          a.architecture().id == b.architecture().id &&
          a.architecture().genotype == b.architecture().genotype && same_number(a.epochs, b.epochs) &&
-         a.seed == b.seed && same_inheritance(a, b) && same_outcome(left.outcome, right.outcome) &&
-         same_timing(left.timing, right.timing);
+         a.seed == b.seed && a.members == b.members && same_inheritance(a, b) &&
+         same_outcome(left.outcome, right.outcome) && same_timing(left.timing, right.timing);
 }
 
 }  // namespace skyline::testing
