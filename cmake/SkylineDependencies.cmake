@@ -29,13 +29,16 @@ if(NOT EXISTS "${SKYLINE_TORCH_ROOT}/lib/libtorch_cpu.so")
 endif()
 # Not find_package(Torch): it enables CUDA, edits global flags and puts torch's own fmt before the system's.
 # -idirafter keeps torch's bundled fmt behind the distribution's and its headers free of our warnings.
-foreach(library c10 torch_cpu)
-  add_library(skyline_torch::${library} SHARED IMPORTED)
-  set_target_properties(skyline_torch::${library} PROPERTIES
-    IMPORTED_LOCATION "${SKYLINE_TORCH_ROOT}/lib/lib${library}.so"
-    INTERFACE_COMPILE_OPTIONS
-      "SHELL:-idirafter ${SKYLINE_TORCH_ROOT}/include;SHELL:-idirafter ${SKYLINE_TORCH_ROOT}/include/torch/csrc/api/include")
-endforeach()
+function(skyline_import_torch library)
+  add_library(skyline_torch::${library} SHARED IMPORTED GLOBAL)
+  set_target_properties(skyline_torch::${library} PROPERTIES IMPORTED_LOCATION "${SKYLINE_TORCH_ROOT}/lib/lib${library}.so")
+  foreach(folder include include/torch/csrc/api/include)
+    target_compile_options(skyline_torch::${library} INTERFACE
+      "$<$<COMPILE_LANGUAGE:CXX>:SHELL:-idirafter ${SKYLINE_TORCH_ROOT}/${folder}>")
+  endforeach()
+endfunction()
+skyline_import_torch(c10)
+skyline_import_torch(torch_cpu)
 # libtorch_cpu needs libcupti and libcudart (no driver): beside the wheel, or wherever the loader finds them.
 set(skyline_torch_companions "${SKYLINE_TORCH_ROOT}/../nvidia/cu13/lib")
 if(IS_DIRECTORY "${skyline_torch_companions}")
@@ -55,3 +58,5 @@ if(SKYLINE_MOLD)
     add_link_options(-fuse-ld=mold)
   endif()
 endif()
+
+include(SkylineCuda)

@@ -1,6 +1,10 @@
 # skyline_add_test(MODULE SOURCES ... LIBRARIES ...): a GoogleTest program, one CTest entry a test case.
 # Labels are unit.MODULE and mpi.MODULE (one word: gtest_discover_tests drops all of a list but its first).
 # skyline_add_mpi_test(MODULE NAME SOURCES ... LIBRARIES ... RANKS 1 2 3): the same program under mpirun; NAME.npR.
+# skyline_add_gpu_test(NAME SOURCES ... LIBRARIES ...): a GoogleTest program that needs a GPU, one CTest entry gpu.NAME
+# with the label gpu: built in CI, run on machines with a GPU (scripts/gpu_check). It fails where there is none.
+# skyline_add_gpu_benchmark(NAME SOURCES ... LIBRARIES ...): a program that scripts/gpu_check runs and whose standard
+# output is one JSON document; libraries include its main.
 
 find_package(GTest REQUIRED)
 include(GoogleTest)
@@ -32,4 +36,22 @@ function(skyline_add_mpi_test module name)
     set_tests_properties(${module}.${name}.np${ranks} PROPERTIES
       TIMEOUT 120 PROCESSORS 2 LABELS mpi.${module} ENVIRONMENT "${skyline_mpi_environment}")
   endforeach()
+endfunction()
+
+# Programs for a GPU are linked like those for CPUs and go into bin/gpu, from where scripts/bundle takes them.
+function(skyline_gpu_program target)
+  skyline_test_program(${target} ${ARGN})
+  set_target_properties(${target} PROPERTIES
+    LINKER_LANGUAGE CXX RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin/gpu)
+  set_property(GLOBAL APPEND PROPERTY SKYLINE_GPU_PROGRAMS ${target})
+endfunction()
+
+function(skyline_add_gpu_test name)
+  skyline_gpu_program(gpu_${name}_test ${ARGN} GTest::gmock GTest::gtest_main)
+  add_test(NAME gpu.${name} COMMAND gpu_${name}_test)
+  set_tests_properties(gpu.${name} PROPERTIES LABELS gpu RESOURCE_LOCK gpu TIMEOUT 300)
+endfunction()
+
+function(skyline_add_gpu_benchmark name)
+  skyline_gpu_program(gpu_${name}_bench ${ARGN})
 endfunction()

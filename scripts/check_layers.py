@@ -21,6 +21,7 @@ TABLE = {
     "comm": (["core"], ["mpi"]),
     "store": (["core", "space", "objective"], ["hdf5", "json", "zlib", "openssl"]),
     "train": (["core", "space", "objective", "comm", "store"], ["torch"]),
+    "cuda": (["core", "space", "objective", "comm", "train"], ["torch", "cuda", "nccl"]),
     "evaluate": (["core", "space", "objective", "comm"], []),
     "engine": (["core", "space", "objective", "search", "comm", "store"], []),
     "report": (["core", "space", "objective", "search", "store", "engine"], ["fmt", "json"]),
@@ -36,12 +37,17 @@ THIRD_PARTY = [
     (re.compile(r"^nlohmann/"), "json"),
     (re.compile(r"^zlib\.h$"), "zlib"),
     (re.compile(r"^(torch|ATen|c10)/"), "torch"),
+    (re.compile(r"^(cuda|cuda_[a-z0-9_]+|driver_types|vector_types)\.h$"), "cuda"),
+    (re.compile(r"^nccl\.h$"), "nccl"),
     (re.compile(r"^yaml-cpp/"), "yaml"),
     (re.compile(r"^CLI/"), "cli11"),
 ]
 
+# Costly to read: no public header passes them on.
+HIDDEN = {"torch", "cuda", "nccl"}
+
 # Headers of the C++ library have no slash and no ending; those of C and POSIX that we use are named.
-SYSTEM = re.compile(r"^([a-z_0-9]+|(sys/[a-z_]+|fcntl|unistd|sched|time|signal|errno|pthread|omp|immintrin)\.h)$")
+SYSTEM = re.compile(r"^([a-z_0-9]+|(sys/[a-z_]+|fcntl|unistd|sched|time|signal|errno|pthread|omp|immintrin|dlfcn)\.h)$")
 INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^>"]+)[>"]')
 
 
@@ -68,8 +74,10 @@ def check_file(path, root):
         if library is not None:
             if library not in libraries:
                 yield f"{where}: {module} must not include <{name}>"
-            elif library == "torch" and path.suffix == ".hpp" and path.parts[-4:-1].count("include"):
-                yield f"{where}: public headers must not show torch"
+            elif library in HIDDEN and path.relative_to(root).parts[0] == "include":
+                yield f"{where}: public headers must not show {library}"
+            elif library == "torch" and path.suffix == ".cu":
+                yield f"{where}: nvcc must not read torch's headers"
         elif match.group(1) == "<" and not SYSTEM.match(name):
             yield f"{where}: <{name}> is in no module's list"
 

@@ -36,6 +36,16 @@ class CheckLayers(unittest.TestCase):
         result = check({"include/skyline/train/a.hpp": "#include <ATen/core/Tensor.h>\n"})
         self.assertIn("public headers must not show torch", result.stdout)
 
+    def test_finds_cuda_outside_its_module(self):
+        result = check({"src/train/a.cpp": "#include <cuda_runtime_api.h>\n#include <nccl.h>\n"})
+        self.assertIn("train must not include <cuda_runtime_api.h>", result.stdout)
+        self.assertIn("train must not include <nccl.h>", result.stdout)
+
+    def test_finds_torch_in_a_kernel_file(self):
+        result = check({"src/cuda/a.cu": "#include <cuda_runtime.h>\n#include <ATen/core/Tensor.h>\n"})
+        self.assertIn("src/cuda/a.cu:2: nvcc must not read torch's headers", result.stdout)
+        self.assertNotIn("a.cu:1", result.stdout)
+
     def test_finds_an_unknown_library(self):
         result = check({"src/core/a.cpp": "#include <boost/any.hpp>\n"})
         self.assertIn("<boost/any.hpp> is in no module's list", result.stdout)

@@ -15,8 +15,9 @@ class Tensor;
 
 namespace skyline::train {
 
-/// The tensors of one layer at run time: parameters, buffers and gradients, float32 on the CPU. Parameters
-/// are views of memory that belongs to the ParameterStore; 4-D ones are in channels_last order.
+/// The tensors of one layer at run time: parameters, buffers and gradients, float32, on the CPU or on the
+/// device that trains. Parameters are views of memory that belongs to the ParameterStore; 4-D ones are in
+/// channels_last order.
 class LayerTensors {
  public:
   virtual ~LayerTensors() = default;
@@ -37,10 +38,14 @@ class LayerOp {
  public:
   virtual ~LayerOp() = default;
 
-  /// The layer's definition in plain, differentiable ATen calls: the oracle of the other functions.
+  /// The layer's definition in plain, differentiable ATen calls: the oracle of the other functions, and what
+  /// runs on a device, where parameters and activations are then.
   virtual at::Tensor reference(const Activations& inputs, bool training) = 0;
 
   /// A training step begins: for ops that draw. @param seed  of the step, their only source of random
+  /// Whether the device work of `reference` may be recorded and done again without calling it: it reads
+  /// nothing of the host that changes from step to step, and waits for nothing.
+  virtual bool may_be_recorded() const { return false; }
   /// numbers, so that a trial that goes on from a saved state draws what it would have drawn
   virtual void begin_step(std::uint64_t /*seed*/) {}
   /// Training mode. @param inputs  one for each of Layer::inputs

@@ -60,10 +60,14 @@ class BatchNormOp final : public LayerOp {
   at::Tensor reference(const Activations& inputs, bool training) override {
     return at::batch_norm(inputs.front(), tensors_.value("weight"), tensors_.value("bias"),
                           tensors_.value("running_mean"), tensors_.value("running_var"), training, momentum_,
-                          epsilon_, false);
+                          epsilon_, true);
   }
 
   at::Tensor forward(const Activations& inputs) override {
+  bool may_be_recorded() const override { return true; }
+
+  void synchronize(objective::TrialGroup& group) override { group_ = &group; }
+
     input_ = channels_last(inputs.front());
     kernels::batch_statistics(input_.const_data_ptr<float>(), row_count(input_), channels_, mean_.data(),
                               variance_.data());

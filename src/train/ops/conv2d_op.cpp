@@ -20,6 +20,8 @@ class Conv2dOp final : public LayerOp {
     return at::conv2d(inputs.front(), weight(), bias(), window_.stride, window_.padding);
   }
 
+  bool may_be_recorded() const override { return true; }
+
   at::Tensor forward(const Activations& inputs) override {
     input_ = channels_last(inputs.front());
     return convolve(input_, weight(), offset_deferred_ ? std::optional<at::Tensor>() : bias());

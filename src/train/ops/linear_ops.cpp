@@ -26,6 +26,8 @@ class FlattenOp final : public LayerOp {
   }
 
   at::Tensor forward(const Activations& inputs) override {
+  bool may_be_recorded() const override { return true; }
+
     shape_ = inputs.front().sizes().vec();
     return as_activation(as_matrix(inputs.front()));
   }
@@ -51,6 +53,8 @@ class LinearOp final : public LayerOp {
   }
 
   at::Tensor forward(const Activations& inputs) override {
+  bool may_be_recorded() const override { return true; }
+
     shape_ = inputs.front().sizes().vec();
     input_ = as_matrix(inputs.front());
     return as_activation(multiply(input_));

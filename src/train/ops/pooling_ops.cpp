@@ -20,6 +20,8 @@ class MaxPoolOp final : public LayerOp {
     return std::get<0>(pool(inputs.front()));
   }
 
+  bool may_be_recorded() const override { return true; }
+
   at::Tensor forward(const Activations& inputs) override {
     input_ = inputs.front();
     auto [output, indices] = pool(input_);
@@ -52,6 +54,8 @@ class GlobalAveragePoolOp final : public LayerOp {
   at::Tensor reference(const Activations& inputs, bool /*training*/) override {
     return at::mean(inputs.front(), {2, 3}, true);
   }
+
+  bool may_be_recorded() const override { return true; }
 
   at::Tensor forward(const Activations& inputs) override {
     shape_ = inputs.front().sizes().vec();

@@ -14,6 +14,8 @@ class ReluOp final : public LayerOp {
     return at::relu(inputs.front());
   }
 
+  bool may_be_recorded() const override { return true; }
+
   at::Tensor forward(const Activations& inputs) override {
     output_ = at::relu(inputs.front());
     return output_;

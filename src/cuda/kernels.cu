@@ -1,0 +1,72 @@
+#include "cuda/kernels.hpp"
+
+#include <algorithm>
+
+namespace skyline::cuda {
+namespace {
+
+using train::kernels::DropoutMask;
+using train::kernels::GatheredImage;
+using train::kernels::GatherPlan;
+
+constexpr int kWarp = 32;
+constexpr int kMostThreads = 128;
+/// Of an image that a block makes: few, so that small batches fill the device too. Each thread draws for
+/// itself what happens to the image; what a warp computes alike costs it no more than once.
+constexpr int kElementsOfBlock = 4 * kMostThreads;
+
+__global__ void gather_kernel(const GatherPlan plan) {
+  const std::int64_t row = blockIdx.x;
+  const GatheredImage image = find_image(plan, row);
+  const std::int32_t elements = elements_of_image(plan);
+  const auto begin = static_cast<std::int32_t>(blockIdx.y) * kElementsOfBlock;
+  const std::int32_t end = min(elements, begin + kElementsOfBlock);
+  float* const target = plan.images + row * elements;
+  for (std::int32_t element = begin + static_cast<std::int32_t>(threadIdx.x); element < end;
+       element += static_cast<std::int32_t>(blockDim.x)) {
+    target[element] = gathered_value(plan, image, element);
+  }
+  if (blockIdx.y == 0 && threadIdx.x == 0) {
+    plan.targets[row] = image.label;
+  }
+}
+
+/// A thread takes the two elements that share a random number.
+__global__ void dropout_kernel(DropoutMask mask, const std::int64_t* seed, std::size_t count, float* values) {
+  mask.seed = static_cast<std::uint64_t>(*seed);
+  const std::size_t step = std::size_t{2} * gridDim.x * blockDim.x;
+  std::size_t first = 2 * (static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x);
+  for (; first < count; first += step) {
+    for (std::size_t i = first; i < first + 2 && i < count; ++i) {
+      values[i] = is_kept(mask, i) ? values[i] * mask.scale : 0.0F;
+    }
+  }
+}
+
+}  // namespace
+
+cudaError_t launch_gather(const GatherPlan& plan, cudaStream_t stream) {
+  const int elements = elements_of_image(plan);
+  if (plan.rows == 0 || elements == 0) {
+    return cudaSuccess;
+  }
+  const int threads = std::min(kMostThreads, (elements + kWarp - 1) / kWarp * kWarp);
+  const int parts = (elements + kElementsOfBlock - 1) / kElementsOfBlock;
+  const dim3 grid(static_cast<unsigned>(plan.rows), static_cast<unsigned>(parts));
+  gather_kernel<<<grid, threads, 0, stream>>>(plan);
+  return cudaGetLastError();
+}
+
+cudaError_t launch_dropout(DropoutMask mask, const std::int64_t* seed, std::size_t count, float* values,
+                           cudaStream_t stream) {
+  if (count == 0) {
+    return cudaSuccess;
+  }
+  constexpr std::size_t kMostBlocks = 4096;
+  constexpr std::size_t kOfBlock = std::size_t{2} * kMostThreads;
+  const std::size_t blocks = std::min(kMostBlocks, (count + kOfBlock - 1) / kOfBlock);
+  dropout_kernel<<<static_cast<unsigned>(blocks), kMostThreads, 0, stream>>>(mask, seed, count, values);
+  return cudaGetLastError();
+}
+
+}  // namespace skyline::cuda

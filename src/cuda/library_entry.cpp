@@ -1,0 +1,39 @@
+#include "skyline/core/log.hpp"
+
+#include "train/accelerator_library.hpp"
+
+#include <atomic>
+
+#include <cuda_runtime_api.h>
+
+namespace skyline {
+namespace {
+
+std::atomic<decltype(train::AcceleratorHost::write_log)> host_log = nullptr;
+
+std::shared_ptr<train::Accelerator> open_library(const train::AcceleratorHost& host, std::string& reason) {
+  host_log = host.write_log;
+  int devices = 0;
+  if (const cudaError_t status = cudaGetDeviceCount(&devices); status != cudaSuccess) {
+    reason = std::string("CUDA: ") + cudaGetErrorString(status);
+    return nullptr;
+  }
+  reason = "the accelerator is not implemented";
+  return nullptr;
+}
+
+constexpr train::AcceleratorLibrary kLibrary = {SKYLINE_ACCELERATOR_INTERFACE, &open_library};
+
+}  // namespace
+
+/// In place of core's: the log file, its lock and the rank's prefix are the program's.
+void log::write(Level level, std::string_view message) {
+  if (const auto write_line = host_log.load())
+    write_line(static_cast<int>(level), message.data(), message.size());
+}
+
+extern "C" const train::AcceleratorLibrary* skyline_accelerator_library() {
+  return &kLibrary;
+}
+
+}  // namespace skyline
