@@ -13,7 +13,11 @@ Augmentation::Augmentation(const AugmentOptions& options, const space::Shape& sh
       changed_(static_cast<std::size_t>(shape.elements())) {}
 
 void Augmentation::begin_batch(std::uint64_t epoch, std::size_t first) {
-  next_seed_ = derive_seed(trial_seed_, "augment", {epoch}) + first;
+  begin_at(first_seed(trial_seed_, epoch) + first);
+}
+
+std::uint64_t Augmentation::first_seed(std::uint64_t trial_seed, std::uint64_t epoch) {
+  return derive_seed(trial_seed, "augment", {epoch});
 }
 
 const std::uint8_t* Augmentation::change(const std::uint8_t* image) {

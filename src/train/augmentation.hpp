@@ -16,6 +16,10 @@ class Augmentation {
 
   /// The next images are those from place `first` of the epoch's order on.
   void begin_batch(std::uint64_t epoch, std::size_t first);
+  /// The next image has this seed, the one after it the next one: what begin_batch computes.
+  void begin_at(std::uint64_t seed) { next_seed_ = seed; }
+  /// The seed of the image at place 0 of the epoch's order.
+  static std::uint64_t first_seed(std::uint64_t trial_seed, std::uint64_t epoch);
   /// @param image  [channels, height, width]
   /// @return       the changed copy, until the next call
   const std::uint8_t* change(const std::uint8_t* image);

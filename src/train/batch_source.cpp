@@ -21,6 +21,19 @@ PixelScaling::PixelScaling(const store::Dataset& dataset, Normalization normaliz
   }
 }
 
+void scale_image(const std::uint8_t* image, const space::Shape& shape, std::span<const float> tables,
+                 float* input) {
+  const auto channels = static_cast<std::size_t>(shape.channels);
+  const auto pixels = static_cast<std::size_t>(shape.height * shape.width);
+  const std::size_t table_size = tables.size() / channels;
+  for (std::size_t c = 0; c < channels; ++c) {
+    const float* table = tables.data() + c * table_size;
+    for (std::size_t p = 0; p < pixels; ++p) {
+      input[p * channels + c] = table[image[c * pixels + p]];
+    }
+  }
+}
+
 void gather_batch(const store::MappedImages& source, const space::Shape& shape, const PixelScaling& scaling,
                   std::span<const std::int64_t> indices, Batch& batch, Augmentation* augmentation) {
   const auto samples = static_cast<std::int64_t>(indices.size());
@@ -29,23 +42,16 @@ void gather_batch(const store::MappedImages& source, const space::Shape& shape, 
                              at::TensorOptions(at::kFloat).memory_format(at::MemoryFormat::ChannelsLast));
   }
   batch.labels.resize(indices.size());
-  const auto channels = static_cast<std::size_t>(shape.channels);
-  const auto pixels = static_cast<std::size_t>(shape.height * shape.width);
+  const auto elements = static_cast<std::size_t>(shape.elements());
   float* target = batch.images.mutable_data_ptr<float>();
   for (std::size_t s = 0; s < indices.size(); ++s) {
     const auto index = static_cast<std::size_t>(indices[s]);
     batch.labels[s] = source.labels[index];
-    const std::uint8_t* image = source.images.data() + index * channels * pixels;
+    const std::uint8_t* image = source.images.data() + index * elements;
     if (augmentation != nullptr) {
       image = augmentation->change(image);
     }
-    for (std::size_t c = 0; c < channels; ++c) {
-      const float* table = scaling.table(c);
-      float* out = target + s * channels * pixels + c;
-      for (std::size_t p = 0; p < pixels; ++p) {
-        out[p * channels] = table[image[c * pixels + p]];
-      }
-    }
+    scale_image(image, shape, scaling.tables(), target + s * elements);
   }
 }
 

@@ -19,6 +19,8 @@ class PixelScaling {
   PixelScaling(const store::Dataset& dataset, Normalization normalization);
   /// 256 values for the 256 pixels of a channel.
   const float* table(std::size_t channel) const { return values_.data() + channel * kPixels; }
+  /// All of them, [channels, 256].
+  std::span<const float> tables() const { return values_; }
 
  private:
   static constexpr std::size_t kPixels = 256;
@@ -29,6 +31,11 @@ struct Batch {
   at::Tensor images;  // float32 [samples, channels, height, width], channels_last
   std::vector<std::int32_t> labels;
 };
+
+/// Makes the network's input of a stored image, [channels, height, width]. @param tables  [channels, 256]
+/// @param input  out: [height, width, channels]
+void scale_image(const std::uint8_t* image, const space::Shape& shape, std::span<const float> tables,
+                 float* input);
 
 /// Gathers the samples with these indices, changed by `augmentation` if there is one.
 void gather_batch(const store::MappedImages& source, const space::Shape& shape, const PixelScaling& scaling,

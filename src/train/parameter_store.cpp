@@ -95,6 +95,11 @@ void initialize(const space::TensorSpec& spec, RandomStream& random, float* valu
 
 }  // namespace
 
+void order_like_parameter(at::Tensor& gradient) {
+  gradient = gradient.contiguous(gradient.dim() == 4 ? at::MemoryFormat::ChannelsLast
+                                                     : at::MemoryFormat::Contiguous);
+}
+
 StoredTensor& StoredLayer::at(std::string_view name) {
   for (StoredTensor& tensor : tensors_) {
     if (tensor.name == name) {
@@ -132,6 +137,17 @@ ParameterStore::ParameterStore(const space::Network& network, std::uint64_t seed
   }
 }
 
+void ParameterStore::move_to(const c10::Device& device) {
+  const at::Tensor there = memory_.to(device);
+  for (StoredLayer& layer : layers_) {
+    for (StoredTensor& tensor : layer.tensors()) {
+      tensor.value =
+          there.as_strided(tensor.value.sizes(), tensor.value.strides(), tensor.value.storage_offset());
+    }
+  }
+  memory_ = there;
+}
+
 std::span<float> ParameterStore::memory() {
   return {memory_.mutable_data_ptr<float>(), static_cast<std::size_t>(memory_.numel())};
 }
@@ -140,11 +156,15 @@ std::span<const float> ParameterStore::memory() const {
   return {memory_.const_data_ptr<float>(), static_cast<std::size_t>(memory_.numel())};
 }
 
+std::size_t ParameterStore::offset_of(const StoredTensor& tensor) const {
+  return static_cast<std::size_t>(tensor.value.const_data_ptr<float>() - memory_.const_data_ptr<float>());
+}
+
 std::vector<objective::NamedTensor> ParameterStore::export_tensors() const {
   std::vector<objective::NamedTensor> exported;
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     for (const StoredTensor& tensor : layers_[i].tensors()) {
-      const at::Tensor dense = tensor.value.detach().contiguous();
+      const at::Tensor dense = tensor.value.detach().cpu().contiguous();
       const float* data = dense.const_data_ptr<float>();
       exported.push_back(
           {layer_names_[i] + "." + tensor.name, dense.sizes().vec(), {data, data + dense.numel()}});

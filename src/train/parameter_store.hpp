@@ -4,6 +4,7 @@
 #include "skyline/space/network.hpp"
 #include "skyline/train/layer_op.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <span>
@@ -21,6 +22,9 @@ struct StoredTensor {
   at::Tensor value;     // 4-D: channels_last order
   at::Tensor gradient;  // set by the op
 };
+
+/// Puts the elements of a gradient in memory in the order of its parameter's.
+void order_like_parameter(at::Tensor& gradient);
 
 class StoredLayer final : public LayerTensors {
  public:
@@ -43,10 +47,15 @@ class ParameterStore {
 
   StoredLayer& layer(std::size_t index) { return layers_[index]; }
   std::deque<StoredLayer>& layers() { return layers_; }
+  /// Moves all tensors to a device. Afterwards they are only to be used there; memory() is for the CPU.
+  void move_to(const c10::Device& device);
   /// All tensors as they stand in memory, one after the other in the order of the network, each padded with
   /// zeros to a cache line.
+  const at::Tensor& block() const { return memory_; }
   std::span<float> memory();
   std::span<const float> memory() const;
+  /// Where a tensor of this store begins in memory(), a multiple of a cache line.
+  std::size_t offset_of(const StoredTensor& tensor) const;
   /// Copies of all tensors, "<layer>.<tensor>", row-major.
   std::vector<objective::NamedTensor> export_tensors() const;
   /// Takes values in the order and the shapes that export_tensors gives.

@@ -41,11 +41,11 @@ class LayerOp {
   /// The layer's definition in plain, differentiable ATen calls: the oracle of the other functions, and what
   /// runs on a device, where parameters and activations are then.
   virtual at::Tensor reference(const Activations& inputs, bool training) = 0;
-
-  /// A training step begins: for ops that draw. @param seed  of the step, their only source of random
   /// Whether the device work of `reference` may be recorded and done again without calling it: it reads
   /// nothing of the host that changes from step to step, and waits for nothing.
   virtual bool may_be_recorded() const { return false; }
+
+  /// A training step begins: for ops that draw. @param seed  of the step, their only source of random
   /// numbers, so that a trial that goes on from a saved state draws what it would have drawn
   virtual void begin_step(std::uint64_t /*seed*/) {}
   /// Training mode. @param inputs  one for each of Layer::inputs

@@ -63,11 +63,9 @@ class BatchNormOp final : public LayerOp {
                           epsilon_, true);
   }
 
-  at::Tensor forward(const Activations& inputs) override {
   bool may_be_recorded() const override { return true; }
 
-  void synchronize(objective::TrialGroup& group) override { group_ = &group; }
-
+  at::Tensor forward(const Activations& inputs) override {
     input_ = channels_last(inputs.front());
     kernels::batch_statistics(input_.const_data_ptr<float>(), row_count(input_), channels_, mean_.data(),
                               variance_.data());

@@ -25,9 +25,9 @@ class FlattenOp final : public LayerOp {
     return as_activation(as_matrix(inputs.front()));
   }
 
-  at::Tensor forward(const Activations& inputs) override {
   bool may_be_recorded() const override { return true; }
 
+  at::Tensor forward(const Activations& inputs) override {
     shape_ = inputs.front().sizes().vec();
     return as_activation(as_matrix(inputs.front()));
   }
@@ -52,9 +52,9 @@ class LinearOp final : public LayerOp {
                    has_bias_ ? std::optional<at::Tensor>(tensors_.value("bias")) : std::nullopt));
   }
 
-  at::Tensor forward(const Activations& inputs) override {
   bool may_be_recorded() const override { return true; }
 
+  at::Tensor forward(const Activations& inputs) override {
     shape_ = inputs.front().sizes().vec();
     input_ = as_matrix(inputs.front());
     return as_activation(multiply(input_));

@@ -1,0 +1,103 @@
+// The CPU behind the seam of accelerators does what the CPU's own training does, to the bit.
+#include "skyline/train/accelerator.hpp"
+
+#include "train/batch_source.hpp"
+#include "train/kernels/dropout.hpp"
+#include "train/train_fixtures.hpp"
+
+#include <algorithm>
+
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/from_blob.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/ones.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace skyline::train {
+namespace {
+
+using test::BarImages;
+
+/// A view of the values; only read.
+template <typename T>
+at::Tensor view_of(std::span<const T> values, at::IntArrayRef sizes, at::ScalarType type) {
+  return at::from_blob(const_cast<T*>(values.data()), sizes, type);
+}
+
+TEST(HostAccelerator, HasOneDevice) {
+  const auto accelerator = make_host_accelerator();
+  ASSERT_EQ(accelerator->devices().size(), 1U);
+  EXPECT_EQ(accelerator->devices().front().target, "cpu");
+  const AcceleratorMemory memory = accelerator->memory(0);
+  EXPECT_GT(memory.free_bytes, 0U);
+  EXPECT_GE(memory.total_bytes, memory.free_bytes);
+}
+
+TEST(HostAccelerator, DoesRecordedWorkWhenItIsReplayedAndNotBefore) {
+  const auto accelerator = make_host_accelerator();
+  const auto stream = accelerator->make_stream(0);
+  int runs = 0;
+  stream->run([&] { ++runs; });
+  EXPECT_EQ(runs, 1);
+  const auto graph = stream->capture([&] { ++runs; });
+  EXPECT_EQ(runs, 1);
+  graph->replay();
+  graph->replay();
+  stream->wait();
+  EXPECT_EQ(runs, 3);
+}
+
+void expect_same_batch(const AugmentOptions& augment) {
+  const BarImages data({3, 8, 6}, 4, 40, 4);
+  const PixelScaling scaling(data, Normalization::kStandard);
+  const std::vector<std::int64_t> order = {7, 39, 0, 3, 21, 11, 30};
+  const std::int64_t first = 2;
+  const std::int64_t rows = 4;
+  Augmentation augmentation(augment, data.shape(), 5);
+  augmentation.begin_batch(3, static_cast<std::size_t>(first));
+  Batch expected;
+  gather_batch(data.train(), data.shape(), scaling, std::span(order).subspan(first, rows), expected,
+               augment.any() ? &augmentation : nullptr);
+
+  const at::Tensor pixels = view_of(data.train().images, {40, 3, 8, 6}, at::kByte);
+  const at::Tensor labels = view_of(data.train().labels, {40}, at::kInt);
+  const at::Tensor places = view_of(std::span<const std::int64_t>(order), {7}, at::kLong);
+  const at::Tensor tables = view_of(scaling.tables(), {3, 256}, at::kFloat);
+  const at::Tensor position = at::full({}, first, at::kLong);
+  const at::Tensor seed = at::full({}, static_cast<std::int64_t>(Augmentation::first_seed(5, 3)), at::kLong);
+  at::Tensor images =
+      at::empty({rows, 3, 8, 6}, at::TensorOptions(at::kFloat).memory_format(at::MemoryFormat::ChannelsLast));
+  at::Tensor targets = at::empty({rows}, at::kLong);
+  make_host_accelerator()->gather({.pixels = &pixels,
+                                   .labels = &labels,
+                                   .order = &places,
+                                   .position = &position,
+                                   .scaling = &tables,
+                                   .seed = &seed,
+                                   .augment = augment,
+                                   .images = &images,
+                                   .targets = &targets});
+  EXPECT_TRUE(images.equal(expected.images));
+  const std::int64_t* made = targets.const_data_ptr<std::int64_t>();
+  EXPECT_TRUE(std::ranges::equal(expected.labels, std::span(made, rows)));
+}
+
+TEST(HostAccelerator, GathersTheBatchOfTheCpu) {
+  expect_same_batch({});
+  expect_same_batch({.crop = 2, .flip = true, .cutout = 3});
+}
+
+TEST(HostAccelerator, DropsWhatTheCpuDrops) {
+  const std::uint64_t seed = 0xfedcba9876543210U;
+  at::Tensor values = at::ones({5, 7, 3, 1}, at::kFloat);
+  std::vector<float> expected(static_cast<std::size_t>(values.numel()), 1.0F);
+  kernels::dropout(kernels::dropout_mask(seed, 0.3), expected.size(), expected.data(), expected.data());
+  make_host_accelerator()->dropout(values, at::full({}, static_cast<std::int64_t>(seed), at::kLong), 0.3);
+  EXPECT_TRUE(std::ranges::equal(expected, std::span(values.const_data_ptr<float>(), expected.size())));
+  EXPECT_THAT(expected, testing::Contains(0.0F));
+}
+
+}  // namespace
+}  // namespace skyline::train
