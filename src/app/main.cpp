@@ -1,5 +1,6 @@
 #include "skyline/app/commands.hpp"
 #include "skyline/core/error.hpp"
+#include "skyline/core/scalar_text.hpp"
 
 #include <exception>
 #include <iostream>
@@ -18,6 +19,13 @@ struct Arguments {
   bool watch = false;
   bool canonical = false;
 };
+
+double read_wait(const std::string& text) {
+  const auto seconds = skyline::duration_in(text);
+  if (!seconds || *seconds < 0)
+    throw CLI::ValidationError("--wait: expected a duration, e.g. 90s or 3m, got " + text);
+  return *seconds;
+}
 
 void add_overrides(CLI::App& command, Arguments& arguments) {
   command.add_option("config", arguments.search.config, "configuration, YAML")->required();
@@ -42,6 +50,9 @@ void describe(CLI::App& app, Arguments& arguments) {
   add_overrides(*search, arguments);
   search->add_option("--run", arguments.search.run, "run folder, made if it is not there")->required();
   search->add_flag("--resume", arguments.search.resume, "go on with the run in the folder");
+  search->add_option_function<std::string>(
+      "--wait", [&arguments](const std::string& text) { arguments.search.wait_s = read_wait(text); },
+      "wait for so long, e.g. 3m, for a job that has the run folder, or a lost one's claim on it");
   search->add_flag("--coordinator-only", arguments.search.coordinator_only, "rank 0 does not train");
   search->add_option("--slots", arguments.search.slots, "trials at a time on a rank (default: its cores)")
       ->check(CLI::PositiveNumber);

@@ -8,7 +8,12 @@
 #include "skyline/store/recovery.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <iostream>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 namespace skyline::app {
@@ -18,6 +23,22 @@ void check_not_started(const store::RunPaths& paths, const SearchArguments& argu
   if (arguments.resume || !store::exists(paths.journal())) return;
   throw UserError(paths.root.string() +
                   " holds a run already: add --resume to go on with it, or name another folder");
+}
+
+/// A job that was requeued after the loss of a node comes back before the claim of the lost one is stale.
+void wait_for_folder(const store::RunPaths& paths, double wait_s) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::duration<double>(wait_s);
+  bool told = false;
+  while (std::chrono::steady_clock::now() < deadline) {
+    const auto owner = store::read_owner(paths);
+    if (!owner || !owner->active) return;
+    if (!std::exchange(told, true)) {
+      std::cerr << "skyline: " << paths.root.string() << " is in use by process " << owner->process
+                << " on host " << owner->host << ": waiting up to " << std::lround(wait_s) << " s"
+                << std::endl;
+    }
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+  }
 }
 
 void check_same_run(const store::RunPaths& paths, const RunConfig& config, const std::string& asked_in) {
@@ -75,6 +96,7 @@ PreparedRun prepare_run(const SearchArguments& arguments) {
   PreparedRun prepared{RunConfig::parse(root, true), nullptr, std::nullopt};
   store::set_patience(prepared.config.storage_patience_s);
   check_not_started(paths, arguments);  // before the folder is touched
+  wait_for_folder(paths, arguments.wait_s);
   prepared.claim = store::RunClaim::take(paths);
   check_not_started(paths, arguments);  // another job may have come and gone in between
   log::start({.file = paths.log().string(),

@@ -24,6 +24,7 @@ struct SearchArguments {
   bool resume = false;
   bool coordinator_only = false;
   bool quiet = false;
+  double wait_s = 0;  // for a job that has the run folder, at most
   std::optional<std::size_t> slots;
   std::vector<std::string> overrides;  // key=value
 };

@@ -1,0 +1,144 @@
+"""Searches as jobs of a real Slurm on three hosts: started, stopped, requeued, on nodes that die, as arrays."""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+from hosts import Hosts
+from slurm_rig import Slurm
+
+PROGRAM = pathlib.Path(sys.argv.pop(1)).resolve()
+SOURCE = pathlib.Path(sys.argv.pop(1)).resolve()
+
+# 20 trials, 1.4 GFLOP in all.
+SEARCH = ["--set", "search.iterations=3", "--set", "search.initial=8", "--set", "search.max_unseen=6",
+          "--set", "constraints=[{flops: [0, 8.0e8]}]"]
+NODES = ["-N", "3", "-n", "3"]
+
+
+class SlurmJobs(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.hosts = Hosts(3)
+        cls.addClassCleanup(cls.hosts.close)
+        cls.slurm = Slurm(cls.hosts)
+        cls.addClassCleanup(cls.slurm.close)
+        cls.folder = pathlib.Path(tempfile.mkdtemp(prefix="skyline-slurm-"))
+        cls.addClassCleanup(shutil.rmtree, cls.folder)
+        os.chdir(cls.folder)
+        shutil.copy(SOURCE / "configs/synthetic.yaml", "search.yaml")
+        cls.whole = cls.direct("whole")
+
+    @classmethod
+    def direct(cls, run, *more):
+        """The canonical journal of the search by one process, without Slurm and without waiting."""
+        subprocess.run([PROGRAM, "search", "search.yaml", "--run", run, "--quiet", "--slots", "1", *SEARCH,
+                        "--set", "synthetic.seconds_per_gflop=0", *more],
+                       check=True, capture_output=True, text=True, timeout=100)
+        return cls.canonical(run)
+
+    @staticmethod
+    def canonical(run):
+        """Without the first line, which names the configuration."""
+        done = subprocess.run([PROGRAM, "journal", run, "--canonical"], check=True, capture_output=True, text=True, timeout=60)
+        return done.stdout.splitlines()[1:]
+
+    def submit(self, run, seconds_per_gflop=1, nodes=NODES, variables=None, sbatch=()):
+        settings = {"SKYLINE": PROGRAM, **(variables or {})}
+        out = self.slurm.run(SOURCE / "slurm/submit", "search.yaml", run, *SEARCH,
+                             "--set", f"synthetic.seconds_per_gflop={seconds_per_gflop}", "--", *nodes, *sbatch,
+                             variables=settings)
+        return re.search(r"Submitted batch job (\d+)", out).group(1)
+
+    def log(self, run, job):
+        return (self.folder / run / f"slurm-{job}.log").read_text()
+
+    def wait_for_trials(self, run, count):
+        journal = self.folder / run / "journal.jsonl"
+        self.slurm.wait_until(lambda: journal.exists() and journal.read_bytes().count(b"\n") > count, 60,
+                              f"{run}: no {count} trials")
+
+    def check_done(self, run, job, restarts, limit_s=150):
+        state = self.slurm.wait(job, limit_s)
+        self.assertEqual(state, "COMPLETED", self.log(run, job))
+        self.assertEqual(self.canonical(run), self.whole)
+        self.assertGreaterEqual(int(self.slurm.field(job, "Restarts")), restarts)
+        self.assertIn("skyline: done: ", self.log(run, job))
+
+    def test_runs_over_three_nodes_under_mpirun_and_under_srun(self):
+        for launcher in ("mpirun", "srun"):
+            with self.subTest(launcher):
+                job = self.submit(launcher, variables={"SKYLINE_LAUNCHER": launcher})
+                self.check_done(launcher, job, 0)
+                self.assertIn("3 ranks on 3 nodes", self.log(launcher, job))
+
+    def test_goes_on_after_the_signal_before_the_time_limit(self):
+        # Slurm rounds the limit up to a minute, and sends the signal 50 s before its end, give or take some seconds.
+        job = self.submit("limit", 200, sbatch=["-t", "1", "--signal=B:USR1@50"])
+        self.check_done("limit", job, 1, 300)
+        self.assertIn("SIGUSR1: asking the ranks to save and stop", self.log("limit", job))
+
+    def test_goes_on_under_srun_when_it_is_asked_to_stop(self):
+        job = self.submit("asked", 20, variables={"SKYLINE_LAUNCHER": "srun"})
+        self.wait_for_trials("asked", 3)
+        self.slurm.run("scancel", "-b", "-s", "USR1", job)
+        self.check_done("asked", job, 1)
+        self.assertIn("everything is saved", self.log("asked", job))
+        # 75, or srun's own code if the first rank to end with it had the others terminated.
+        self.assertRegex(self.log("asked", job), "stopped early (with everything saved|on request): requeued to go on")
+
+    def test_goes_on_when_a_node_has_lost_power(self):
+        job = self.submit("power", 20)
+        self.wait_for_trials("power", 3)
+        self.slurm.kill_node(3)
+        self.slurm.wait_until(lambda: self.slurm.field(job, "Restarts") != "0", 90, "the job was not requeued")
+        self.slurm.start_node(3)
+        self.check_done("power", job, 1, 240)
+
+    def test_a_cancelled_job_is_not_requeued(self):
+        job = self.submit("cancelled", 20)
+        self.wait_for_trials("cancelled", 2)
+        self.slurm.run("scancel", job)
+        self.assertEqual(self.slurm.wait(job), "CANCELLED")
+        time.sleep(2)
+        self.assertEqual(self.slurm.field(job, "Restarts"), "0")
+
+    def test_an_array_searches_with_a_seed_a_task(self):
+        job = self.submit("seeds", nodes=["-n", "1"], sbatch=["--array=1-3"],
+                          variables={"SKYLINE_MPIRUN_OPTIONS": "--mca mpi_yield_when_idle 1"})
+        for seed in (1, 2, 3):
+            self.assertEqual(self.slurm.wait(f"{job}_{seed}"), "COMPLETED", self.log("seeds", f"{job}_{seed}"))
+            self.assertEqual(self.canonical(f"seeds/seed-{seed}"), self.direct(f"alone-{seed}", "--set", f"run.seed={seed}"))
+
+    def test_a_dry_run_prints_everything_and_submits_nothing(self):
+        out = self.slurm.run(SOURCE / "slurm/submit", "--dry-run", "search.yaml", "dry", *SEARCH, "--", *NODES,
+                             variables={"SKYLINE": PROGRAM})
+        self.assertIn(f"submit: sbatch --output dry/slurm-%j.log -N 3 -n 3 {SOURCE}/slurm/search.sbatch search.yaml dry", out)
+        self.assertIn(f"mpirun {PROGRAM} search search.yaml --run dry --resume", out)
+        self.assertFalse((self.folder / "dry").exists())
+
+    def test_mistakes_are_one_line_and_submit_nothing(self):
+        def error_of(*arguments, **variables):
+            done = subprocess.run([SOURCE / "slurm/submit", *arguments], capture_output=True, text=True, timeout=60,
+                                  env={**os.environ, "SKYLINE": str(PROGRAM), **variables})
+            self.assertEqual((done.returncode, done.stdout), (2, ""), arguments)
+            return done.stderr
+
+        missing = "(see slurm/submit --help)\n"
+        self.assertEqual(error_of(), f"submit: CONFIG is missing {missing}")
+        self.assertEqual(error_of("search.yaml"), f"submit: RUN is missing {missing}")
+        self.assertEqual(error_of("none.yaml", "run"),
+                         f"search.sbatch: none.yaml: no such file, or not readable, in {self.folder}\n")
+        self.assertEqual(error_of("search.yaml", "run", SKYLINE_LAUNCHER="mpiexec"),
+                         "search.sbatch: SKYLINE_LAUNCHER: expected one of mpirun srun, got mpiexec\n")
+        self.assertIn("did you mean `iterations`", error_of("search.yaml", "run", "--set", "search.iteration=2"))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
