@@ -61,6 +61,7 @@ TEST(LocalGroups, EndTheTrialForAllMembersWhenOneGivesItUp) {
     } catch (const objective::GroupAborted& aborted) {
       EXPECT_EQ(aborted.failure().reason, "the loss is NaN");
     }
+    EXPECT_THROW(group.check(), objective::GroupAborted);
   });
 }
 

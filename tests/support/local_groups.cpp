@@ -116,6 +116,11 @@ class Board {
     throw_if_aborted();
   }
 
+  void check() {
+    const std::lock_guard lock(mutex_);
+    throw_if_aborted();
+  }
+
   void abort(const Failure& failure) {
     const std::lock_guard lock(mutex_);
     if (!failure_) failure_ = failure;
@@ -173,6 +178,7 @@ class LocalGroup final : public objective::TrialGroup {
   }
   void sum(std::span<double> values) override { post(Kind::kSum, std::as_writable_bytes(values))->wait(); }
   void broadcast(std::span<std::byte> bytes) override { post(Kind::kBroadcast, bytes)->wait(); }
+  void check() override { board_->check(); }
   void abort(const Failure& failure) noexcept override { board_->abort(failure); }
 
  private:

@@ -58,6 +58,9 @@ class TrialGroup {
   /// Member 0's bytes on every member, now.
   virtual void broadcast(std::span<std::byte> bytes) = 0;
 
+  /// For who waits for something else, a device say: may be called between any operations, never waits.
+  /// @throws GroupAborted if a member has given the trial up
+  virtual void check() = 0;
   /// Ends the trial for all members: their operations throw. Never throws, never waits.
   virtual void abort(const Failure& failure) noexcept = 0;
 };
