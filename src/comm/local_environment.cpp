@@ -21,6 +21,7 @@ class LocalEnvironment final : public Environment {
   const NodePlace& place() const override { return place_; }
   void use_processors(std::vector<int> processors) override { place_.processors = std::move(processors); }
   bool threads_may_communicate() const override { return true; }
+  std::unique_ptr<Mailbox> make_mailbox() override { return nullptr; }
   std::string describe() const override { return "one process, no MPI"; }
   [[noreturn]] void abort(int exit_code) override {
     flush_streams();

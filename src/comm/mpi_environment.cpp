@@ -5,6 +5,7 @@
 #include "comm/check_mpi.hpp"
 #include "comm/environments.hpp"
 #include "comm/mpi_communicator.hpp"
+#include "comm/mpi_mailbox.hpp"
 #include "comm/node_place.hpp"
 
 #include <algorithm>
@@ -106,6 +107,10 @@ class MpiEnvironment final : public Environment {
   const NodePlace& place() const override { return place_; }
   void use_processors(std::vector<int> processors) override { place_.processors = std::move(processors); }
   bool threads_may_communicate() const override { return threads_ >= MPI_THREAD_MULTIPLE; }
+  std::unique_ptr<Mailbox> make_mailbox() override {
+    if (world_->size() == 1 || !threads_may_communicate()) return nullptr;
+    return MpiMailbox::duplicate(MPI_COMM_WORLD);
+  }
   std::string describe() const override {
     return launcher_ + " (" + library_name() + "), " + counted(world_->size(), "rank") + " on " +
            counted(place_.node_count, "node");

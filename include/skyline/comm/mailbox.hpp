@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace skyline::comm {
+
+/// The bytes of a message, at a multiple of a cache line; not initialised.
+class Parcel {
+ public:
+  explicit Parcel(std::size_t capacity);
+  std::span<std::byte> bytes() { return {memory_.get(), size_}; }
+  std::span<const std::byte> bytes() const { return {memory_.get(), size_}; }
+  std::size_t capacity() const { return capacity_; }
+  /// @pre size <= capacity()
+  void resize(std::size_t size);
+
+ private:
+  struct Free {
+    void operator()(std::byte* memory) const noexcept;
+  };
+  std::unique_ptr<std::byte, Free> memory_;
+  std::size_t capacity_;
+  std::size_t size_ = 0;
+};
+
+/// Parcels to be used again: large blocks that come fresh from the system cost more than their sending. Any
+/// thread; parcels may outlive the pool.
+class ParcelPool {
+ public:
+  /// A parcel of `size` bytes that goes back to the pool when nobody holds it.
+  std::shared_ptr<Parcel> take(std::size_t size);
+
+ private:
+  struct Shelf {
+    std::mutex mutex;
+    std::vector<std::unique_ptr<Parcel>> parcels;
+    std::size_t bytes = 0;
+  };
+  std::shared_ptr<Shelf> shelf_ = std::make_shared<Shelf>();
+};
+
+struct Letter {
+  int from = 0;
+  std::shared_ptr<const Parcel> parcel;
+};
+
+/// Messages from rank to rank, on a channel of their own, for threads that work beside the main one: nothing
+/// is matched, whoever looks gets what has come. Letters between two ranks come in the order of sending. Any
+/// thread; nothing waits but close().
+class Mailbox {
+ public:
+  virtual ~Mailbox() = default;
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+  /// The mailbox holds the parcel until it is sent; its bytes must not change any more.
+  virtual void send(std::shared_ptr<const Parcel> parcel, int to) = 0;
+  /// A letter that has come, if there is one. Drives the progress of all that is under way.
+  virtual std::optional<Letter> receive() = 0;
+  /// Bytes of letters that are still being sent.
+  virtual std::size_t unsent_bytes() const = 0;
+  /// Collective: throws away what comes until nothing is under way any more. Before the end, unless the
+  /// process ends by an error.
+  virtual void close() = 0;
+};
+
+}  // namespace skyline::comm

@@ -1,0 +1,132 @@
+#include "skyline/comm/mailbox.hpp"
+
+#include "skyline/core/backoff.hpp"
+
+#include "support/mpi_test.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace skyline::comm {
+namespace {
+
+std::shared_ptr<const Parcel> parcel_of(ParcelPool& pool, int number, std::size_t size) {
+  const auto parcel = pool.take(size);
+  std::memset(parcel->bytes().data(), number, size);
+  return parcel;
+}
+
+class MailboxTest : public testing::MpiTest {
+ protected:
+  /// Collective: nothing at one rank.
+  std::unique_ptr<Mailbox> mailbox_ = testing::environment().make_mailbox();
+};
+
+TEST_F(MailboxTest, ExistsWhereThereIsAnotherRank) {
+  EXPECT_EQ(mailbox_ != nullptr, size() > 1);
+  if (!mailbox_) return;
+  EXPECT_EQ(mailbox_->rank(), rank());
+  EXPECT_EQ(mailbox_->size(), size());
+  mailbox_->close();
+}
+
+TEST_F(MailboxTest, BringsLettersOfAnySizeInTheOrderOfSending) {
+  if (!mailbox_) return;
+  const std::vector<std::size_t> sizes{100'000, 1, 0, 4096, 1'000'000, 64};
+  ParcelPool pool;
+  for (int to = 0; to < size(); ++to) {
+    if (to == rank()) continue;
+    for (const std::size_t bytes : sizes) mailbox_->send(parcel_of(pool, rank(), bytes), to);
+  }
+  std::map<int, std::vector<std::size_t>> arrived;
+  Backoff backoff;
+  for (std::size_t left = sizes.size() * static_cast<std::size_t>(size() - 1); left > 0;) {
+    const auto letter = mailbox_->receive();
+    if (!letter) {
+      backoff.pause();
+      continue;
+    }
+    --left;
+    arrived[letter->from].push_back(letter->parcel->bytes().size());
+    for (const std::byte value : letter->parcel->bytes()) {
+      if (value != std::byte{static_cast<unsigned char>(letter->from)}) {
+        ADD_FAILURE() << "a letter was changed on its way";
+        break;
+      }
+    }
+  }
+  EXPECT_EQ(arrived.size(), static_cast<std::size_t>(size() - 1));
+  for (const auto& [from, got] : arrived) EXPECT_EQ(got, sizes) << "from " << from;
+  mailbox_->close();
+  EXPECT_EQ(mailbox_->unsent_bytes(), 0U);
+}
+
+TEST_F(MailboxTest, ClosesOverLettersThatNobodyReads) {
+  if (!mailbox_) return;
+  ParcelPool pool;
+  mailbox_->send(parcel_of(pool, 1, 1'000'000), (rank() + 1) % size());
+  mailbox_->send(parcel_of(pool, 1, 10), (rank() + 1) % size());
+  mailbox_->close();
+  EXPECT_EQ(mailbox_->unsent_bytes(), 0U);
+}
+
+TEST_F(MailboxTest, ServesAThreadWhileTheMainOneUsesTheWorld) {
+  if (!mailbox_) return;
+  constexpr int kRounds = 200;
+  int received = 0;
+  std::thread thread([&] {
+    ParcelPool pool;
+    Backoff backoff;
+    const int next = (rank() + 1) % size();
+    for (int round = 0; round < kRounds; ++round) mailbox_->send(parcel_of(pool, round, 10'000), next);
+    while (received < kRounds) {
+      if (mailbox_->receive()) {
+        ++received;
+        backoff.reset();
+      } else {
+        backoff.pause();
+      }
+    }
+  });
+  for (std::int64_t round = 0; round < kRounds; ++round) {
+    std::int64_t value = rank() == 0 ? round : -1;
+    wait(*world().broadcast(std::as_writable_bytes(std::span(&value, 1)), 0));
+    EXPECT_EQ(value, round);
+  }
+  thread.join();
+  EXPECT_EQ(received, kRounds);
+  mailbox_->close();
+}
+
+TEST(ParcelPool, GivesMemoryAgainOfAboutTheSize) {
+  ParcelPool pool;
+  auto first = pool.take(5000);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(first->bytes().data()) % 64, 0U);
+  const std::byte* memory = first->bytes().data();
+  first.reset();
+  EXPECT_NE(pool.take(100)->bytes().data(), memory);
+  const auto again = pool.take(6000);
+  EXPECT_EQ(again->bytes().data(), memory);
+  EXPECT_EQ(again->bytes().size(), 6000U);
+}
+
+TEST(ParcelPool, IsOutlivedByItsParcels) {
+  std::shared_ptr<Parcel> parcel;
+  {
+    ParcelPool pool;
+    parcel = pool.take(100);
+  }
+  parcel->bytes()[99] = std::byte{1};
+  EXPECT_EQ(parcel->bytes().size(), 100U);
+}
+
+}  // namespace
+}  // namespace skyline::comm
