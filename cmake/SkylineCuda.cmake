@@ -5,7 +5,7 @@
 
 set(SKYLINE_CUDA "AUTO" CACHE STRING "Build the cuda module: AUTO (if everything for it is there), ON, OFF")
 set_property(CACHE SKYLINE_CUDA PROPERTY STRINGS AUTO ON OFF)
-set(SKYLINE_CUDA_ARCHITECTURES "80-real;90" CACHE STRING
+set(SKYLINE_CUDA_ARCHITECTURES "75-real;80-real;90" CACHE STRING
   "As CMAKE_CUDA_ARCHITECTURES; the last one's PTX serves newer devices")
 set(SKYLINE_HAS_CUDA FALSE)
 

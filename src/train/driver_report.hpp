@@ -1,0 +1,48 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace skyline::train {
+
+/// A GPU that this process may use.
+struct DriverDevice {
+  std::string name;
+  int capability = 0;       // 10 * major + minor: 90 for 9.0
+  bool prohibited = false;  // compute mode: nobody may use it
+};
+
+/// A GPU of the node, whether or not this process may use it.
+struct NodeDevice {
+  std::string name;
+  bool mig = false;
+};
+
+/// What the NVIDIA driver says of this node, asked without any CUDA library.
+struct DriverReport {
+  bool kernel_module = false;  // /proc/driver/nvidia/version is there
+  bool loaded = false;         // libcuda.so.1
+  std::string load_error;      // of the dynamic loader, if not loaded
+  int cuda_version = 0;        // 13000 for 13.0
+  int status = 0;              // CUresult of the first call that failed
+  std::string status_text;
+  std::vector<DriverDevice> devices;
+  std::optional<std::string> visible_devices;           // CUDA_VISIBLE_DEVICES
+  std::string driver_version;                           // "580.65.06"; empty: unknown
+  std::optional<std::vector<NodeDevice>> node_devices;  // by NVML; nothing: unknown
+};
+
+struct DriverSources {
+  std::string cuda_library = "libcuda.so.1";
+  std::string nvml_library = "libnvidia-ml.so.1";
+  std::string proc_folder = "/proc/driver/nvidia";
+};
+
+/// Loads the driver's libraries and asks them; nothing is created on a device.
+DriverReport read_driver(const DriverSources& sources = {});
+
+/// Why the node's GPUs cannot be used, in one line with what to do; empty if they can. Pure.
+std::string driver_problem(const DriverReport& report);
+
+}  // namespace skyline::train

@@ -1,0 +1,68 @@
+#include "train/load_accelerator.hpp"
+
+#include "skyline/core/log.hpp"
+
+#include "train/accelerator_library.hpp"
+#include "train/driver_report.hpp"
+#include "train/shared_library.hpp"
+
+#include <cstdlib>
+#include <filesystem>
+
+namespace skyline::train {
+namespace {
+
+constexpr const char* kFileName = "libskyline_cuda.so";
+constexpr const char* kVariable = "SKYLINE_CUDA_LIBRARY";
+
+constexpr AcceleratorHost kHost = {[](int level, const char* text, std::size_t size) {
+  log::write(static_cast<log::Level>(level), {text, size});
+}};
+
+}  // namespace
+
+std::string find_accelerator_library(std::string& reason) {
+  std::error_code ignored;
+  if (const char* file = std::getenv(kVariable)) {
+    if (std::filesystem::exists(file, ignored)) return file;
+    reason = std::string(kVariable) + ": " + file + " is not there";
+    return {};
+  }
+  const auto folder = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
+  for (const auto& file : {folder / kFileName, folder.parent_path() / "lib" / kFileName}) {
+    if (std::filesystem::exists(file, ignored)) return file;
+  }
+  reason = std::string("this build has no cuda module (") + kFileName +
+           " beside the program or in ../lib): build it with " + "SKYLINE_CUDA=on, or name the file in " +
+           kVariable;
+  return {};
+}
+
+std::shared_ptr<Accelerator> open_accelerator_library(const std::string& file, std::string& reason) {
+  SharedLibrary library(file);
+  if (!library) {
+    reason = "the cuda module does not load: " + library.error();
+    return nullptr;
+  }
+  const auto entry = library.function<AcceleratorLibraryEntry>(kAcceleratorLibraryEntry);
+  if (entry == nullptr) {
+    reason = file + " is not Skyline's cuda module";
+    return nullptr;
+  }
+  const AcceleratorLibrary& offered = *entry();
+  if (std::string_view(offered.interface) != SKYLINE_ACCELERATOR_INTERFACE) {
+    reason = file + " was built from other sources than this program: build both together";
+    return nullptr;
+  }
+  library.keep();
+  return offered.open(kHost, reason);
+}
+
+std::shared_ptr<Accelerator> load_accelerator(std::string& reason) {
+  reason = driver_problem(read_driver());
+  if (!reason.empty()) return nullptr;
+  const std::string file = find_accelerator_library(reason);
+  return file.empty() ? nullptr : open_accelerator_library(file, reason);
+}
+
+}  // namespace skyline::train

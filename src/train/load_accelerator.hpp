@@ -1,0 +1,17 @@
+#pragma once
+
+#include "skyline/train/accelerator.hpp"
+
+#include <memory>
+#include <string>
+
+namespace skyline::train {
+
+/// The file of the `cuda` library: SKYLINE_CUDA_LIBRARY, or libskyline_cuda.so beside the program or in its
+/// ../lib; empty, and `reason` says why, if there is none.
+std::string find_accelerator_library(std::string& reason);
+
+/// Opens the devices through the library in `file`; nullptr and the reason if that cannot be.
+std::shared_ptr<Accelerator> open_accelerator_library(const std::string& file, std::string& reason);
+
+}  // namespace skyline::train
