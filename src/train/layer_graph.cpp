@@ -30,6 +30,7 @@ void LayerGraph::add_layer(const space::Network& network, std::size_t index, Par
   }
   Node node;
   node.op = make_layer_op(layer, parameters.layer(index));
+  node.layer = index;
   for (const std::size_t input : layer.inputs) {
     node.inputs.push_back(node_of_layer_[input]);
   }
@@ -72,9 +73,10 @@ at::Tensor LayerGraph::run(const at::Tensor& images, const Run& op_run) {
   return outputs.back();
 }
 
-at::Tensor LayerGraph::forward(const at::Tensor& images, std::uint64_t step_seed) {
-  return run(images, [step_seed](LayerOp& op, const Activations& inputs) {
+at::Tensor LayerGraph::forward(const at::Tensor& images, std::uint64_t step_seed, std::size_t first_sample) {
+  return run(images, [=](LayerOp& op, const Activations& inputs) {
     op.begin_step(step_seed);
+    op.begin_part(first_sample);
     return op.forward(inputs);
   });
 }
@@ -90,27 +92,40 @@ void LayerGraph::prepare_inference() {
   }
 }
 
-void LayerGraph::backward(at::Tensor gradient) {
+void LayerGraph::synchronize(objective::TrialGroup& group) {
+  for (const Node& node : nodes_) {
+    node.op->synchronize(group);
+  }
+}
+
+void LayerGraph::backward(at::Tensor gradient, const std::function<void(std::size_t)>& layer_done) {
   std::vector<at::Tensor> gradients(nodes_.size());
   gradients.back() = std::move(gradient);
   for (std::size_t n = nodes_.size(); n-- > 0;) {
-    if (!gradients[n].defined() || !nodes_[n].has_parameters) {
+    if (gradients[n].defined() && nodes_[n].has_parameters) {
+      backward(nodes_[n], std::move(gradients[n]), gradients);
+    }
+    if (layer_done) {
+      layer_done(nodes_[n].layer);
+    }
+  }
+}
+
+/// @param gradients  by the output of each node; those by this node's inputs are added
+void LayerGraph::backward(const Node& node, at::Tensor gradient, std::vector<at::Tensor>& gradients) {
+  Activations by_input = node.op->backward(std::move(gradient), node.wants_input_gradient);
+  if (!node.wants_input_gradient) {
+    return;
+  }
+  for (std::size_t i = 0; i < by_input.size(); ++i) {
+    const std::size_t input = node.inputs[i];
+    if (input == kImages) {
       continue;
     }
-    Activations by_input = nodes_[n].op->backward(std::move(gradients[n]), nodes_[n].wants_input_gradient);
-    if (!nodes_[n].wants_input_gradient) {
-      continue;
-    }
-    for (std::size_t i = 0; i < by_input.size(); ++i) {
-      const std::size_t input = nodes_[n].inputs[i];
-      if (input == kImages) {
-        continue;
-      }
-      if (gradients[input].defined()) {
-        gradients[input].add_(by_input[i]);
-      } else {
-        gradients[input] = std::move(by_input[i]);
-      }
+    if (gradients[input].defined()) {
+      gradients[input].add_(by_input[i]);
+    } else {
+      gradients[input] = std::move(by_input[i]);
     }
   }
 }

@@ -5,7 +5,9 @@
 
 #include "train/parameter_store.hpp"
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -20,17 +22,22 @@ class LayerGraph {
   LayerGraph(const space::Network& network, ParameterStore& parameters);
 
   /// Training mode: the output of the last layer. @param step_seed  of the ops' random numbers
-  at::Tensor forward(const at::Tensor& images, std::uint64_t step_seed);
-  /// Gradients of all parameters. @param gradient  of the loss by the output
-  void backward(at::Tensor gradient);
+  /// @param first_sample  place in the step's batch of the first image
+  at::Tensor forward(const at::Tensor& images, std::uint64_t step_seed, std::size_t first_sample);
+  /// Gradients of all parameters. @param gradient    of the loss by the output
+  /// @param layer_done  called when the gradients of this layer and of all behind it are there
+  void backward(at::Tensor gradient, const std::function<void(std::size_t layer)>& layer_done = {});
   /// Evaluation mode; call prepare_inference after the parameters have changed.
   at::Tensor infer(const at::Tensor& images);
   void prepare_inference();
+  /// Statistics of a batch are those of all members' parts from now on.
+  void synchronize(objective::TrialGroup& group);
 
  private:
   static constexpr std::size_t kImages = static_cast<std::size_t>(-1);
   struct Node {
     std::unique_ptr<LayerOp> op;
+    std::size_t layer = 0;            // that it was made of: those that it absorbed have no tensors
     std::vector<std::size_t> inputs;  // nodes, or kImages
     std::size_t readers = 0;
     bool wants_input_gradient = false;
@@ -38,6 +45,7 @@ class LayerGraph {
   };
 
   void add_layer(const space::Network& network, std::size_t index, ParameterStore& parameters);
+  void backward(const Node& node, at::Tensor gradient, std::vector<at::Tensor>& gradients);
   template <typename Run>
   at::Tensor run(const at::Tensor& images, const Run& op_run);
 

@@ -5,8 +5,10 @@
 #include "skyline/space/network.hpp"
 #include "skyline/train/training_evaluator.hpp"
 
+#include "train/gradient_exchange.hpp"
 #include "train/parameter_store.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -34,22 +36,37 @@ class TrainingStep {
   virtual std::vector<objective::NamedTensor> export_tensors() const = 0;
 };
 
+/// The samples of a batch that one member of a group trains on.
+struct BatchPart {
+  std::size_t first = 0;  // place in the batch
+  std::size_t count = 0;
+};
+
 /// A step that can be taken up where another one of the same network, options and seed left off.
 class ResumableStep : public TrainingStep {
  public:
+  /// A member's part of a step of its group, which all members take together. @param images  of `part` alone
+  /// @return  its share of the batch's mean loss: the sum over the members is that of the batch
+  virtual double step_part(const at::Tensor& images, std::span<const std::int32_t> labels, BatchPart part,
+                           std::size_t batch) = 0;
   /// For initial values other than the drawn ones: may be written before the first step.
   virtual ParameterStore& parameters() = 0;
+  /// Collective: has the leader collect what save_state needs of the others. Before each save_state of a
+  /// member of a group; nothing else.
+  virtual void collect_state() = 0;
   /// Copies all that later steps depend on: `step`, and the arrays "parameters" (with buffers) and
-  /// "optimizer", whose memory it uses again. Leaves `numbers` alone.
+  /// "optimizer", whose memory it uses again. Leaves `numbers` alone. In a group: the leader's, the same
+  /// however the state is sharded.
   virtual void save_state(objective::TrainingState& state) const = 0;
-  /// Returns false, and changes nothing, if the state does not fit.
+  /// Returns false, and changes nothing, if the state does not fit. Local: each member of a group does.
   virtual bool load_state(const objective::TrainingState& state) = 0;
 };
 
 /// `network` outlives the step. Both start from the same values for a seed.
 /// The one for use: fused ops, backward by hand, one pass of the optimizer.
+/// @param membership  of the group that takes the steps together; its group outlives the step
 std::unique_ptr<ResumableStep> make_fused_step(const space::Network& network, const OptimizerOptions& options,
-                                               std::uint64_t seed);
+                                               std::uint64_t seed, const GroupMembership& membership = {});
 /// The oracle: each layer's definition in plain ATen, autograd, ATen's optimizers.
 std::unique_ptr<TrainingStep> make_reference_step(const space::Network& network,
                                                   const OptimizerOptions& options, std::uint64_t seed);

@@ -1,7 +1,9 @@
 #pragma once
 
+#include "skyline/objective/trial_group.hpp"
 #include "skyline/space/network.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -24,7 +26,8 @@ class LayerTensors {
   /// The parameter or buffer `name` of the layer. @throws InternalError if the layer has none of that name
   virtual at::Tensor& value(std::string_view name) = 0;
   /// Gradient of a parameter, for an op to set: same shape, of its own memory. While it is undefined the
-  /// optimizer leaves the parameter alone.
+  /// optimizer leaves the parameter alone. One of a vector may be kept and written in place; one with more
+  /// dimensions may be taken away once it is used: each backward pass sets it anew.
   virtual at::Tensor& gradient(std::string_view name) = 0;
   virtual bool has(std::string_view name) const = 0;
 };
@@ -48,6 +51,9 @@ class LayerOp {
   /// A training step begins: for ops that draw. @param seed  of the step, their only source of random
   /// numbers, so that a trial that goes on from a saved state draws what it would have drawn
   virtual void begin_step(std::uint64_t /*seed*/) {}
+  /// Follows begin_step where a member of a group trains its part of the batch: the samples from place
+  /// `first_sample` of the batch on. For ops that draw by place. A part may have no samples at all.
+  virtual void begin_part(std::size_t /*first_sample*/) {}
   /// Training mode. @param inputs  one for each of Layer::inputs
   virtual at::Tensor forward(const Activations& inputs) = 0;
   /// Writes the gradients of the layer's parameters.
@@ -73,6 +79,9 @@ class LayerOp {
   /// Asks this op to multiply its output in evaluation mode by scale[c] and to add shift[c]; both are read at
   /// prepare_inference. Returns false if it cannot.
   virtual bool fold_affine(const at::Tensor& scale, const at::Tensor& shift);
+  /// For ops that use statistics of the batch: those of all members' parts from now on. Each training pass
+  /// then makes the same sums on every member. `group` outlives the op.
+  virtual void synchronize(objective::TrialGroup& /*group*/) {}
 };
 
 /// Makes the op of a layer. `tensors` outlives the op.

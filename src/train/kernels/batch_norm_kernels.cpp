@@ -171,8 +171,13 @@ struct PoolBody {
 
 }  // namespace
 
-SKYLINE_MULTI_TARGET void batch_statistics(const float* input, std::size_t rows, std::size_t channels,
-                                           float* mean, float* variance) {
+SKYLINE_MULTI_TARGET void batch_moments(const float* input, std::size_t rows, std::size_t channels,
+                                        double* mean, double* variance) {
+  if (rows == 0) {
+    std::fill(mean, mean + channels, 0.0);
+    std::fill(variance, variance + channels, 0.0);
+    return;
+  }
   std::vector<float> pivot(channels);
   std::vector<double> sums(2 * channels, 0.0);
   choose_pivot(input, rows, channels, pivot.data());
@@ -186,8 +191,18 @@ SKYLINE_MULTI_TARGET void batch_statistics(const float* input, std::size_t rows,
   const auto count = static_cast<double>(rows);
   for (std::size_t c = 0; c < channels; ++c) {
     const double offset = sums[c] / count;
-    mean[c] = static_cast<float>(static_cast<double>(pivot[c]) + offset);
-    variance[c] = static_cast<float>(std::max(0.0, sums[channels + c] / count - offset * offset));
+    mean[c] = static_cast<double>(pivot[c]) + offset;
+    variance[c] = std::max(0.0, sums[channels + c] / count - offset * offset);
+  }
+}
+
+void batch_statistics(const float* input, std::size_t rows, std::size_t channels, float* mean,
+                      float* variance) {
+  std::vector<double> moments(2 * channels);
+  batch_moments(input, rows, channels, moments.data(), moments.data() + channels);
+  for (std::size_t c = 0; c < channels; ++c) {
+    mean[c] = static_cast<float>(moments[c]);
+    variance[c] = static_cast<float>(moments[channels + c]);
   }
 }
 

@@ -7,7 +7,10 @@
 /// on the machine: sums run in fixed lanes, partial sums of a fixed number of rows are added in double.
 namespace skyline::train::kernels {
 
-/// Mean and (biased) variance of every channel.
+/// Mean and (biased) variance of every channel, zeros if there are no rows.
+void batch_moments(const float* input, std::size_t rows, std::size_t channels, double* mean,
+                   double* variance);
+/// The same, rounded.
 void batch_statistics(const float* input, std::size_t rows, std::size_t channels, float* mean,
                       float* variance);
 

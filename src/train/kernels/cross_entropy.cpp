@@ -6,7 +6,7 @@
 namespace skyline::train::kernels {
 
 BatchScore cross_entropy(const float* logits, const std::int32_t* labels, std::size_t samples,
-                         std::size_t classes, float* gradient) {
+                         std::size_t classes, float* gradient, std::size_t batch) {
   BatchScore score;
   for (std::size_t s = 0; s < samples; ++s) {
     const float* row = logits + s * classes;
@@ -25,7 +25,7 @@ BatchScore cross_entropy(const float* logits, const std::int32_t* labels, std::s
       const double probability =
           std::exp(static_cast<double>(row[c]) - static_cast<double>(row[best])) / total;
       gradient[s * classes + c] =
-          static_cast<float>((probability - (c == label ? 1.0 : 0.0)) / static_cast<double>(samples));
+          static_cast<float>((probability - (c == label ? 1.0 : 0.0)) / static_cast<double>(batch));
     }
   }
   return score;

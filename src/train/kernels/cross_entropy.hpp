@@ -10,9 +10,14 @@ struct BatchScore {
   std::int64_t correct = 0;  // largest logit at the label; the first one wins a tie
 };
 
-/// Scores a batch. @param logits    [samples, classes]
+/// Scores samples. @param logits    [samples, classes]
 /// @param gradient  [samples, classes], set to the gradient of the batch's mean loss; nullptr: not wanted
+/// @param batch     samples of the batch that these are a part of
 BatchScore cross_entropy(const float* logits, const std::int32_t* labels, std::size_t samples,
-                         std::size_t classes, float* gradient);
+                         std::size_t classes, float* gradient, std::size_t batch);
+inline BatchScore cross_entropy(const float* logits, const std::int32_t* labels, std::size_t samples,
+                                std::size_t classes, float* gradient) {
+  return cross_entropy(logits, labels, samples, classes, gradient, samples);
+}
 
 }  // namespace skyline::train::kernels

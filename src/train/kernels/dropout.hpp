@@ -1,5 +1,7 @@
 #pragma once
 
+#include "skyline/core/device_code.hpp"
+
 #include <cstddef>
 #include <cstdint>
 
@@ -11,6 +13,7 @@ struct DropoutMask {
   std::uint64_t seed;
   std::uint32_t threshold;  // an element is kept if its 32 random bits are at least this
   float scale;              // of kept elements: 1 / (1 - probability)
+  std::uint64_t first = 0;  // position of the first element, where an activation is a part of a batch's
 };
 
 /// @param probability  of being dropped, 0 to below 1; resolved to 2^-32
@@ -18,7 +21,7 @@ DropoutMask dropout_mask(std::uint64_t seed, double probability);
 
 /// Number `index` of the SplitMix64 sequence of `seed`.
 /// @see Steele, Lea and Flood, OOPSLA 2014
-inline std::uint64_t split_mix_at(std::uint64_t seed, std::uint64_t index) {
+SKYLINE_DEVICE_CODE inline std::uint64_t split_mix_at(std::uint64_t seed, std::uint64_t index) {
   std::uint64_t mixed = seed + (index + 1) * 0x9e3779b97f4a7c15U;
   mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9U;
   mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111ebU;
@@ -26,12 +29,13 @@ inline std::uint64_t split_mix_at(std::uint64_t seed, std::uint64_t index) {
 }
 
 /// The definition: two elements share a number of the sequence, the lower half is the first one's.
-inline bool is_kept(const DropoutMask& mask, std::size_t position) {
+/// @param position  in the batch's activation
+SKYLINE_DEVICE_CODE inline bool is_kept(const DropoutMask& mask, std::size_t position) {
   const std::uint64_t bits = split_mix_at(mask.seed, position / 2) >> (32 * (position % 2));
   return static_cast<std::uint32_t>(bits) >= mask.threshold;
 }
 
-/// target[i] = source[i] * scale where i is kept, else 0. `target` may be `source`.
+/// target[i] = source[i] * scale where position first + i is kept, else 0. `target` may be `source`.
 void dropout(const DropoutMask& mask, std::size_t count, const float* source, float* target);
 
 }  // namespace skyline::train::kernels

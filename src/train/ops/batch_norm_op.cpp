@@ -4,6 +4,7 @@
 #include "train/ops/activation_layout.hpp"
 #include "train/ops/built_in_ops.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -65,11 +66,18 @@ class BatchNormOp final : public LayerOp {
 
   bool may_be_recorded() const override { return true; }
 
+  void synchronize(objective::TrialGroup& group) override { group_ = &group; }
+
   at::Tensor forward(const Activations& inputs) override {
     input_ = channels_last(inputs.front());
-    kernels::batch_statistics(input_.const_data_ptr<float>(), row_count(input_), channels_, mean_.data(),
-                              variance_.data());
-    update_running_statistics(static_cast<double>(row_count(input_)));
+    if (group_ == nullptr) {
+      rows_ = static_cast<double>(row_count(input_));
+      kernels::batch_statistics(input_.const_data_ptr<float>(), row_count(input_), channels_, mean_.data(),
+                                variance_.data());
+    } else {
+      find_statistics_of_all_members();
+    }
+    update_running_statistics();
     set_scale_and_shift(mean_.data(), variance_.data());
     return apply(input_, at::Tensor());
   }
@@ -78,7 +86,11 @@ class BatchNormOp final : public LayerOp {
     const at::Tensor output_gradient = channels_last(gradient);
     const kernels::BatchNormBackward problem = backward_problem(output_gradient);
     kernels::backward_sums(problem, sum_.data(), centered_sum_.data());
-    set_backward_factors(static_cast<double>(problem.rows));
+    set_parameter_gradients();
+    if (group_ != nullptr) {
+      sum_over_members(sum_, centered_sum_);
+    }
+    set_backward_factors();
     // Without pooling every element of the gradient is read before it is replaced.
     at::Tensor input_gradient = pool_ ? at::empty_like(input_) : output_gradient;
     kernels::backward_apply(problem, a_.data(), b_.data(), c_.data(),
@@ -117,7 +129,7 @@ class BatchNormOp final : public LayerOp {
     const float* source = input.const_data_ptr<float>();
     if (pool_) {
       at::Tensor pooled = at::empty({input.size(0), input.size(1), 1, 1}, at::kFloat);
-      kernels::scale_shift_pool(source, samples, row_count(input) / samples, channels_, scale, shift, relu_,
+      kernels::scale_shift_pool(source, samples, pixels_of(input), channels_, scale, shift, relu_,
                                 pooled.mutable_data_ptr<float>());
       return pooled;
     }
@@ -140,12 +152,50 @@ class BatchNormOp final : public LayerOp {
     }
   }
 
+  static std::size_t pixels_of(const at::Tensor& activation) {
+    return static_cast<std::size_t>(activation.size(2) * activation.size(3));
+  }
+
+  /// In double: the squares of members' means may be large beside the variance.
+  void find_statistics_of_all_members() {
+    const auto rows = static_cast<double>(row_count(input_));
+    kernels::batch_moments(input_.const_data_ptr<float>(), row_count(input_), channels_, sum_.data(),
+                           centered_sum_.data());
+    for (std::size_t c = 0; c < channels_; ++c) {
+      centered_sum_[c] = rows * (centered_sum_[c] + sum_[c] * sum_[c]);
+      sum_[c] *= rows;
+    }
+    rows_ = rows;
+    sum_over_members(sum_, centered_sum_, &rows_);
+    for (std::size_t c = 0; c < channels_; ++c) {
+      const double mean = sum_[c] / rows_;
+      mean_[c] = static_cast<float>(mean);
+      variance_[c] = static_cast<float>(std::max(0.0, centered_sum_[c] / rows_ - mean * mean));
+    }
+  }
+
+  /// In one message.
+  void sum_over_members(std::vector<double>& first, std::vector<double>& second, double* count = nullptr) {
+    message_.assign(first.begin(), first.end());
+    message_.insert(message_.end(), second.begin(), second.end());
+    if (count != nullptr) {
+      message_.push_back(*count);
+    }
+    group_->sum(message_);
+    const auto middle = message_.begin() + static_cast<std::ptrdiff_t>(channels_);
+    std::copy(message_.begin(), middle, first.begin());
+    std::copy_n(middle, channels_, second.begin());
+    if (count != nullptr) {
+      *count = message_.back();
+    }
+  }
+
   /// The offset that the producer left out moves the mean, and nothing else.
-  void update_running_statistics(double rows) {
+  void update_running_statistics() {
     float* running_mean = tensors_.value("running_mean").mutable_data_ptr<float>();
     float* running_variance = tensors_.value("running_var").mutable_data_ptr<float>();
     const float* offset = producer_offset_ == nullptr ? nullptr : producer_offset_->const_data_ptr<float>();
-    const double unbiased = rows > 1 ? rows / (rows - 1) : 1;
+    const double unbiased = rows_ > 1 ? rows_ / (rows_ - 1) : 1;
     const auto blend = [&](float old_value, double new_value) {
       return static_cast<float>((1 - momentum_) * static_cast<double>(old_value) + momentum_ * new_value);
     };
@@ -159,7 +209,7 @@ class BatchNormOp final : public LayerOp {
 
   kernels::BatchNormBackward backward_problem(const at::Tensor& output_gradient) const {
     const std::size_t rows = row_count(input_);
-    const std::size_t share = pool_ ? rows / static_cast<std::size_t>(input_.size(0)) : 1;
+    const std::size_t share = pool_ ? pixels_of(input_) : 1;
     return {.input = input_.const_data_ptr<float>(),
             .gradient = output_gradient.const_data_ptr<float>(),
             .rows = rows,
@@ -171,23 +221,34 @@ class BatchNormOp final : public LayerOp {
             .shift = shift_.const_data_ptr<float>()};
   }
 
-  /// The gradient by the input is a * gradient + b * (input - mean) + c; also sets the parameters' gradients.
-  void set_backward_factors(double rows) {
-    const float* weight = tensors_.value("weight").const_data_ptr<float>();
+  /// Each pixel holds 1/pixels of its pooled gradient.
+  double share_of_a_pixel() const { return pool_ ? 1.0 / static_cast<double>(pixels_of(input_)) : 1.0; }
+
+  double inverse_deviation(std::size_t channel) const {
+    return 1.0 / std::sqrt(static_cast<double>(variance_[channel]) + epsilon_);
+  }
+
+  /// Of this member's samples.
+  void set_parameter_gradients() {
     float* weight_gradient = tensors_.gradient("weight").mutable_data_ptr<float>();
     float* bias_gradient = tensors_.gradient("bias").mutable_data_ptr<float>();
-    // Each pixel holds 1/pixels of its pooled gradient.
-    const double share = pool_ ? static_cast<double>(input_.size(0)) / rows : 1.0;
+    const double share = share_of_a_pixel();
     for (std::size_t c = 0; c < channels_; ++c) {
-      const double inverse_deviation = 1.0 / std::sqrt(static_cast<double>(variance_[c]) + epsilon_);
-      const double sum = sum_[c] * share;
-      const double normalized_sum = centered_sum_[c] * share * inverse_deviation;
-      const double factor = static_cast<double>(weight[c]) * inverse_deviation;
-      weight_gradient[c] = static_cast<float>(normalized_sum);
-      bias_gradient[c] = static_cast<float>(sum);
+      weight_gradient[c] = static_cast<float>(centered_sum_[c] * share * inverse_deviation(c));
+      bias_gradient[c] = static_cast<float>(sum_[c] * share);
+    }
+  }
+
+  /// The gradient by the input is a * gradient + b * (input - mean) + c.
+  void set_backward_factors() {
+    const float* weight = tensors_.value("weight").const_data_ptr<float>();
+    const double share = share_of_a_pixel();
+    for (std::size_t c = 0; c < channels_; ++c) {
+      const double inverse = inverse_deviation(c);
+      const double factor = static_cast<double>(weight[c]) * inverse;
       a_[c] = static_cast<float>(factor * share);
-      b_[c] = static_cast<float>(-factor * inverse_deviation * normalized_sum / rows);
-      c_[c] = static_cast<float>(-factor * sum / rows);
+      b_[c] = static_cast<float>(-factor * inverse * (centered_sum_[c] * share * inverse) / rows_);
+      c_[c] = static_cast<float>(-factor * (sum_[c] * share) / rows_);
     }
   }
 
@@ -199,7 +260,9 @@ class BatchNormOp final : public LayerOp {
   bool pool_ = false;
   bool folded_ = false;
   const at::Tensor* producer_offset_ = nullptr;
+  objective::TrialGroup* group_ = nullptr;  // whose samples together are the batch
   at::Tensor input_;
+  double rows_ = 0;  // of the batch
   std::vector<float> mean_;
   std::vector<float> variance_;
   std::vector<float> a_;
@@ -207,6 +270,7 @@ class BatchNormOp final : public LayerOp {
   std::vector<float> c_;
   std::vector<double> sum_;
   std::vector<double> centered_sum_;
+  std::vector<double> message_;
   std::vector<float> one_;  // where the producer has the scale and the shift in it
   std::vector<float> zero_;
   at::Tensor scale_;

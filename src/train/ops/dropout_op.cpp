@@ -17,10 +17,16 @@ namespace {
 class DropoutOp final : public LayerOp {
  public:
   explicit DropoutOp(const space::Layer& layer)
-      : layer_name_(layer.name), probability_(space::attribute_number(layer, "probability")) {}
+      : layer_name_(layer.name),
+        elements_(static_cast<std::uint64_t>(layer.input.elements())),
+        probability_(space::attribute_number(layer, "probability")) {}
 
   void begin_step(std::uint64_t seed) override {
     mask_ = kernels::dropout_mask(derive_seed(seed, layer_name_), probability_);
+  }
+
+  void begin_part(std::size_t first_sample) override {
+    mask_.first = static_cast<std::uint64_t>(first_sample) * elements_;
   }
 
   at::Tensor reference(const Activations& inputs, bool training) override {
@@ -30,7 +36,7 @@ class DropoutOp final : public LayerOp {
     at::Tensor noise = at::empty_like(inputs.front(), at::MemoryFormat::ChannelsLast);
     float* values = noise.mutable_data_ptr<float>();
     for (std::size_t i = 0; i < static_cast<std::size_t>(noise.numel()); ++i) {
-      values[i] = kernels::is_kept(mask_, i) ? mask_.scale : 0.0F;
+      values[i] = kernels::is_kept(mask_, mask_.first + i) ? mask_.scale : 0.0F;
     }
     return inputs.front().mul(noise);
   }
@@ -58,6 +64,7 @@ class DropoutOp final : public LayerOp {
   }
 
   std::string layer_name_;
+  std::uint64_t elements_;  // of a sample
   double probability_;
   kernels::DropoutMask mask_{};
 };

@@ -12,7 +12,8 @@ namespace {
 
 /// [samples, features], features in the order channel, row, column (PyTorch's flatten).
 at::Tensor as_matrix(const at::Tensor& activation) {
-  return activation.contiguous().view({activation.size(0), -1});
+  return activation.contiguous().view(
+      {activation.size(0), activation.size(1) * activation.size(2) * activation.size(3)});
 }
 
 at::Tensor as_activation(const at::Tensor& matrix) {
