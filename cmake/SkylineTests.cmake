@@ -38,20 +38,28 @@ function(skyline_add_mpi_test module name)
   endforeach()
 endfunction()
 
-# Programs for a GPU are linked like those for CPUs and go into bin/gpu, from where scripts/bundle takes them.
-function(skyline_gpu_program target)
+# Beside the program, so that they find the cuda library in ../lib as it does; gpu_programs.txt tells scripts/bundle.
+function(skyline_gpu_program kind name target)
   skyline_test_program(${target} ${ARGN})
-  set_target_properties(${target} PROPERTIES
-    LINKER_LANGUAGE CXX RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin/gpu)
-  set_property(GLOBAL APPEND PROPERTY SKYLINE_GPU_PROGRAMS ${target})
+  set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CXX RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+  add_dependencies(${target} skyline_cuda)
+  set_property(GLOBAL APPEND_STRING PROPERTY SKYLINE_GPU_PROGRAMS "${kind} ${name} ${target}\n")
 endfunction()
 
 function(skyline_add_gpu_test name)
-  skyline_gpu_program(gpu_${name}_test ${ARGN} GTest::gmock GTest::gtest_main)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
+  skyline_gpu_program(test ${name} gpu_${name}_test
+    SOURCES ${ARG_SOURCES} LIBRARIES ${ARG_LIBRARIES} GTest::gmock GTest::gtest_main)
   add_test(NAME gpu.${name} COMMAND gpu_${name}_test)
   set_tests_properties(gpu.${name} PROPERTIES LABELS gpu RESOURCE_LOCK gpu TIMEOUT 300)
 endfunction()
 
 function(skyline_add_gpu_benchmark name)
-  skyline_gpu_program(gpu_${name}_bench ${ARGN})
+  skyline_gpu_program(benchmark ${name} gpu_${name}_bench ${ARGN})
+endfunction()
+
+# Called once, after the last of them.
+function(skyline_write_gpu_programs)
+  get_property(programs GLOBAL PROPERTY SKYLINE_GPU_PROGRAMS)
+  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/gpu_programs.txt CONTENT "${programs}" @ONLY)
 endfunction()
