@@ -31,6 +31,7 @@ class SlurmJobs(unittest.TestCase):
         cls.addClassCleanup(cls.slurm.close)
         cls.folder = pathlib.Path(tempfile.mkdtemp(prefix="skyline-slurm-"))
         cls.addClassCleanup(shutil.rmtree, cls.folder)
+        cls.addClassCleanup(os.chdir, os.getcwd())
         os.chdir(cls.folder)
         shutil.copy(SOURCE / "configs/synthetic.yaml", "search.yaml")
         cls.whole = cls.direct("whole")

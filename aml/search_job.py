@@ -1,0 +1,63 @@
+"""What submit.py and submit_v1.py share: their options, and the command that a job runs."""
+
+import argparse
+import pathlib
+
+PROJECT = pathlib.Path(__file__).resolve().parent.parent
+
+
+def natural(text):
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"expected a whole number of at least 1, got {text}")
+    return number
+
+
+def parser(description, data_help):
+    options = argparse.ArgumentParser(description=description)
+    options.add_argument("config", type=pathlib.Path, help="the YAML file of the search; its folder is uploaded as code")
+    options.add_argument("--run", required=True, help="the run folder: on NFS that all nodes mount, e.g. /mnt/nfs/runs/mnist")
+    options.add_argument("--compute", required=True, help="name of the cluster")
+    options.add_argument("--nodes", type=natural, default=1, help="(default 1)")
+    options.add_argument("--processes-per-node", type=natural, default=1, help="one for each GPU (default 1)")
+    options.add_argument("--data", help=data_help)
+    options.add_argument("--environment", help="a registered environment (default: built from aml/Dockerfile)")
+    options.add_argument("--experiment", default="skyline", help="(default skyline)")
+    options.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="replace a setting of the search")
+    options.add_argument("--subscription", help="Azure subscription")
+    options.add_argument("--resource-group")
+    options.add_argument("--workspace")
+    options.add_argument("--dry-run", action="store_true", help="print the job; needs no workspace")
+    return options
+
+
+def parse(description, data_help, arguments=None):
+    options = parser(description, data_help)
+    parsed = options.parse_args(arguments)
+    if not parsed.config.is_file():
+        options.error(f"{parsed.config}: no such file")
+    for setting in parsed.set:
+        if "=" not in setting:
+            options.error(f"--set: expected KEY=VALUE, got {setting}")
+    missing = [name for name in ("subscription", "resource_group", "workspace") if not getattr(parsed, name)]
+    if missing and not parsed.dry_run:
+        options.error("missing: " + ", ".join("--" + name.replace("_", "-") for name in missing) + "; or add --dry-run")
+    return parsed
+
+
+def program(options, data):
+    """The command of every process, [arguments]. `data` is where the job finds the data set, or nothing."""
+    command = ["skyline-aml", options.config.name, "--run", options.run]
+    if data:
+        command += ["--data", data]
+    if options.set:
+        command.append("--")
+        for setting in options.set:
+            command += ["--set", setting]
+    return command
+
+
+def environment_variables():
+    """The launcher's line is the service's own: what Open MPI is to be told goes by its environment. Values are
+    texts, as the service wants them."""
+    return {"OMPI_MCA_orte_enable_recovery": "1", "CUDA_DEVICE_ORDER": "PCI_BUS_ID"}

@@ -1,0 +1,54 @@
+#!/usr/bin/env python3
+"""Submits a search to Azure ML as an MPI job (SDK v2, package azure-ai-ml)."""
+
+import logging
+import shlex
+import sys
+
+import search_job
+
+SHARED_MEMORY = "16g"  # of a container: ranks of a node exchange messages through it
+
+
+def build(options):
+    """The job, [azure.ai.ml.entities.Command]; needs no workspace."""
+    from azure.ai.ml import Input, MpiDistribution, command
+    from azure.ai.ml.entities import BuildContext, Environment
+
+    environment = options.environment or Environment(
+        name="skyline", build=BuildContext(path=str(search_job.PROJECT), dockerfile_path="aml/Dockerfile"))
+    inputs = {"data": Input(type="uri_file", path=options.data, mode="download")} if options.data else {}
+    words = [shlex.quote(word) for word in search_job.program(options, None)]
+    if options.data:
+        words[2:2] = ["--data", "${{inputs.data}}"]  # the service replaces it: not to be quoted
+    return command(
+        command=" ".join(words),
+        code=str(options.config.resolve().parent),
+        inputs=inputs,
+        environment=environment,
+        compute=options.compute,
+        instance_count=options.nodes,
+        distribution=MpiDistribution(process_count_per_instance=options.processes_per_node),
+        shm_size=SHARED_MEMORY,
+        environment_variables=search_job.environment_variables(),
+        experiment_name=options.experiment,
+        display_name=options.config.stem)
+
+
+def main(arguments=None):
+    options = search_job.parse(__doc__, "the data set: a registered asset (azureml:NAME:VERSION) or a datastore's path", arguments)
+    logging.disable(logging.WARNING)  # the SDK's, of its own classes being experimental
+    job = build(options)
+    if options.dry_run:
+        print(job)
+        return 0
+    from azure.ai.ml import MLClient
+    from azure.identity import DefaultAzureCredential
+
+    client = MLClient(DefaultAzureCredential(), options.subscription, options.resource_group, options.workspace)
+    print(client.jobs.create_or_update(job).studio_url)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,160 @@
+"""Searches as Azure ML would run them: jobs by both SDKs and by job.yml, whose command runs on two hosts as the service
+runs it, by a wrapper process for each slot with the service's variables."""
+
+import contextlib
+import io
+import logging
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from hosts import Hosts
+
+PROGRAM = pathlib.Path(sys.argv.pop(1)).resolve()
+SOURCE = pathlib.Path(sys.argv.pop(1)).resolve()
+sys.path.insert(0, str(SOURCE / "aml"))
+logging.disable(logging.WARNING)
+
+import search_job  # noqa: E402
+import submit  # noqa: E402
+import submit_v1  # noqa: E402
+
+OPTIONS = ["--run", "/mnt/nfs/runs/a", "--compute", "gpu", "--nodes", "2", "--processes-per-node", "4"]
+CONFIG = str(SOURCE / "configs/synthetic.yaml")
+
+
+def options_of(*more):
+    return search_job.parse("", "", [CONFIG, *OPTIONS, *more, "--dry-run"])
+
+
+class Jobs(unittest.TestCase):
+    def test_sdk_v2_carries_distribution_counts_variables_and_command(self):
+        job = submit.build(options_of("--data", "azureml:digits:1", "--set", "search.iterations=2", "--set", "run.seed=7"))
+        self.assertEqual(job.command, "skyline-aml synthetic.yaml --data ${{inputs.data}} --run /mnt/nfs/runs/a"
+                                      " -- --set search.iterations=2 --set run.seed=7")
+        self.assertEqual((job.distribution.type.lower(), job.distribution.process_count_per_instance), ("mpi", 4))
+        self.assertEqual((job.resources["instance_count"], job.resources["shm_size"]), (2, "16g"))
+        self.assertEqual(job.environment_variables, {"OMPI_MCA_orte_enable_recovery": "1", "CUDA_DEVICE_ORDER": "PCI_BUS_ID"})
+        self.assertEqual((job.compute, str(job.code)), ("gpu", str(SOURCE / "configs")))
+        self.assertTrue((pathlib.Path(job.environment.build.path) / job.environment.build.dockerfile_path).is_file())
+
+    def test_sdk_v1_carries_the_same(self):
+        job = submit_v1.build(options_of("--data", "/mnt/nfs/digits.h5"))
+        self.assertEqual(job.command, ["skyline-aml", "synthetic.yaml", "--run", "/mnt/nfs/runs/a", "--data", "/mnt/nfs/digits.h5"])
+        config = job.run_config
+        self.assertEqual((config.mpi.process_count_per_node, config.node_count), (4, 2))
+        self.assertEqual(config.communicator, "IntelMpi")
+        self.assertEqual(dict(config.environment_variables), search_job.environment_variables())
+        self.assertEqual(config.target, "gpu")
+
+    def test_job_yml_meets_the_schema_and_the_example_it_is(self):
+        from azure.ai.ml import load_job
+
+        job = load_job(SOURCE / "aml/job.yml")
+        self.assertEqual((job.distribution.type.lower(), job.distribution.process_count_per_instance), ("mpi", 8))
+        self.assertRegex(job.resources["shm_size"], r"^\d+[bkmg]$")  # the schema does not look
+        self.assertTrue(all(isinstance(value, str) for value in job.environment_variables.values()))
+        self.assertIn("skyline-aml mnist_cnn.yaml", job.command)
+        code = (SOURCE / "aml" / str(job.code)).resolve()
+        self.assertTrue((code / "mnist_cnn.yaml").is_file(), code)
+
+    def test_the_schema_refuses_a_wrong_distribution(self):
+        from azure.ai.ml import load_job
+
+        with tempfile.TemporaryDirectory() as folder:
+            wrong = pathlib.Path(folder) / "job.yml"
+            wrong.write_text((SOURCE / "aml/job.yml").read_text().replace("type: mpi", "type: mpj"))
+            with self.assertRaises(Exception) as caught:
+                load_job(wrong)
+            self.assertIn("Validation for Command", str(caught.exception))
+
+    def test_mistakes_are_one_line(self):
+        def error_of(*arguments):
+            text = io.StringIO()
+            with contextlib.redirect_stderr(text), self.assertRaises(SystemExit) as end:
+                search_job.parse("", "", list(arguments))
+            self.assertEqual(end.exception.code, 2)
+            return text.getvalue().splitlines()[-1]
+
+        self.assertIn("none.yaml: no such file", error_of("none.yaml", *OPTIONS, "--dry-run"))
+        self.assertIn("--set: expected KEY=VALUE, got seed", error_of(CONFIG, *OPTIONS, "--set", "seed", "--dry-run"))
+        self.assertIn("missing: --subscription, --resource-group, --workspace", error_of(CONFIG, *OPTIONS))
+        self.assertIn("expected a whole number of at least 1, got 0", error_of(CONFIG, *OPTIONS, "--nodes", "0"))
+
+
+class AsTheServiceRunsIt(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.hosts = Hosts(2)
+        cls.addClassCleanup(cls.hosts.close)
+        # Not on tmpfs: the hosts' /dev/shm differ, and a job's folders are on disks.
+        cls.folder = pathlib.Path(tempfile.mkdtemp(prefix="skyline-azure-"))
+        cls.addClassCleanup(shutil.rmtree, cls.folder)
+        (cls.folder / "bin").mkdir()
+        (cls.folder / "bin/skyline").symlink_to(PROGRAM)
+        (cls.folder / "bin/skyline-aml").symlink_to(SOURCE / "aml/run")
+        cls.work = cls.folder / "code"  # what the service unpacks and starts the command in
+        shutil.copytree(SOURCE / "configs", cls.work)
+        cls.addClassCleanup(os.chdir, os.getcwd())
+        os.chdir(cls.work)
+
+    def run_job(self, command, ranks, expect=0):
+        """The launcher starts a wrapper for each slot, whose only child is the job's command."""
+        variables = {"PATH": f"{self.folder}/bin:{os.environ['PATH']}", "AZ_BATCH_MASTER_NODE": "10.77.0.1:6000",
+                     "AZ_BATCHAI_MPI_MASTER_NODE": "10.77.0.1", "AZ_BATCHAI_JOB_MASTER_NODE_IP": "10.77.0.1",
+                     "AZ_BATCHAI_JOB_WORK_DIR": self.work, "AZUREML_RUN_ID": "skyline_1",
+                     "OMPI_ARGV": "-task runTaskLet", "OMPI_MCA_orte_enable_recovery": "1",
+                     "OMPI_MCA_mpi_yield_when_idle": "1", "OMP_NUM_THREADS": "1"}
+        exports = [part for name in variables for part in ("-x", name)]
+        wrapper = ["bash", "-c", f"{command}; exit $?"]
+        half = ranks // 2
+        line = self.hosts.on(1, *(f"{name}={value}" for name, value in variables.items()), "mpirun", "--allow-run-as-root",
+                             *self.hosts.mpirun_options(), "--host", f"h1:{half},h2:{half}", *exports, *wrapper)
+        done = subprocess.run(line, capture_output=True, text=True, timeout=180, cwd=self.work)
+        self.assertEqual(done.returncode, expect, f"{done.stdout}\n{done.stderr}")
+        return done
+
+    def command_of(self, run, *settings):
+        more = [part for setting in settings for part in ("--set", setting)]
+        options = search_job.parse("", "", [CONFIG, "--run", str(run), "--compute", "c", "--dry-run", *more])
+        return submit.build(options).command
+
+    def test_two_hosts_search_together_and_leave_their_results_in_outputs(self):
+        run = self.folder / "runs/two"
+        settings = ["search.iterations=2", "search.initial=6", "search.max_unseen=4"]
+        done = self.run_job(self.command_of(run, *settings), 4)
+        self.assertIn("4 ranks on 2 nodes", done.stdout + done.stderr)
+        self.assertEqual(done.stdout.count("results of"), 1)
+        self.assertTrue((self.work / "outputs/pareto.json").is_file())
+        self.assertTrue((self.work / "logs/skyline.log").is_file())
+        alone = self.folder / "runs/alone"
+        overrides = [part for setting in settings for part in ("--set", setting)]
+        subprocess.run([PROGRAM, "search", "synthetic.yaml", "--run", alone, "--quiet", *overrides], check=True,
+                       capture_output=True, timeout=100)
+        journals = [subprocess.run([PROGRAM, "journal", folder, "--canonical"], check=True, capture_output=True).stdout
+                    for folder in (run, alone)]
+        self.assertEqual(journals[0], journals[1])
+
+    def test_a_wrong_setting_is_one_line_and_exit_code_2(self):
+        done = subprocess.run([SOURCE / "aml/run", "synthetic.yaml", "--run", self.folder / "runs/wrong", "--", "--set",
+                               "search.iteration=2"], capture_output=True, text=True, timeout=60,
+                              env={**os.environ, "SKYLINE": str(PROGRAM)})
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("did you mean `iterations`", done.stderr)
+
+    def test_missing_arguments_are_one_line(self):
+        for arguments, text in (([], "CONFIG is missing"), (["synthetic.yaml"], "--run is missing"),
+                                (["none.yaml", "--run", "r"], "none.yaml: no such file"),
+                                (["synthetic.yaml", "--rum", "r"], "unknown option --rum")):
+            done = subprocess.run([SOURCE / "aml/run", *arguments], capture_output=True, text=True, timeout=60)
+            self.assertEqual((done.returncode, done.stdout), (2, ""), arguments)
+            self.assertIn(text, done.stderr)
+            self.assertEqual(done.stderr.count("\n"), 1)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2, warnings="ignore")
