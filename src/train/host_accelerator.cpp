@@ -35,40 +35,6 @@ class HostStream final : public AcceleratorStream {
   void wait() override {}
 };
 
-std::span<float> values_of(at::Tensor& tensor) {
-  return {tensor.mutable_data_ptr<float>(), static_cast<std::size_t>(tensor.numel())};
-}
-
-/// Sums through the group itself: its memory is the device's.
-class HostReducer final : public DeviceReducer {
- public:
-  explicit HostReducer(objective::TrialGroup& group) : group_(group) {}
-
-  void all_reduce(at::Tensor& values) override { group_.all_reduce(values_of(values))->wait(); }
-
-  void reduce_scatter(const at::Tensor& values, at::Tensor& part) override {
-    at::Tensor sums = values.clone();
-    group_.reduce_scatter(values_of(sums))->wait();
-    part.copy_(own_part(sums));
-  }
-
-  void all_gather(const at::Tensor& part, at::Tensor& values) override {
-    own_part(values).copy_(part);
-    group_.all_gather(values_of(values))->wait();
-  }
-
-  void check() override {}  // every operation is complete, or has thrown
-
- private:
-  at::Tensor own_part(const at::Tensor& values) const {
-    const objective::Part part =
-        objective::part_of(static_cast<std::size_t>(values.numel()), group_.members(), group_.member());
-    return values.slice(0, static_cast<std::int64_t>(part.begin), static_cast<std::int64_t>(part.end));
-  }
-
-  objective::TrialGroup& group_;
-};
-
 class HostAccelerator final : public Accelerator {
  public:
   HostAccelerator() {
@@ -99,7 +65,7 @@ class HostAccelerator final : public Accelerator {
   void dropout(at::Tensor& values, const at::Tensor& seed, double probability) override;
 
   std::unique_ptr<DeviceReducer> make_reducer(objective::TrialGroup& group, int /*device*/) override {
-    return std::make_unique<HostReducer>(group);
+    return make_staged_reducer(group, true);
   }
 
  private:

@@ -48,6 +48,7 @@ class AcceleratorStream {
   virtual void run(const std::function<void()>& work) = 0;
   /// Calls `work` once, which is recorded, not executed. `work` must have been run before, so that handles
   /// exist and algorithms are chosen; it makes no host decision by device values and no synchronization.
+  /// What it allocates is scratch memory of all graphs of the stream: results go to tensors made before.
   /// Captures of a process take turns. @throws UserError if the device refuses
   virtual std::unique_ptr<AcceleratorGraph> capture(const std::function<void()>& work) = 0;
   /// Waits, sleeping, until all queued work is done. @throws InternalError naming the device's error
@@ -68,14 +69,19 @@ struct DeviceBatch {
   at::Tensor* targets = nullptr;         // out: int64 [rows]
 };
 
-/// Sums gradients over the members of a group on their devices.
+/// Sums gradients over the members of a group on their devices. Tensors are float32, one-dimensional and
+/// contiguous; every member calls in the same order, from the thread that made the reducer. The operations
+/// are queued on the current stream, whose wait() throws what check() throws. Graphs that hold operations are
+/// destroyed before the reducer.
 class DeviceReducer {
  public:
   virtual ~DeviceReducer() = default;
-  /// Queues the sum on the current stream; every member calls in the same order. May be captured.
   virtual void all_reduce(at::Tensor& values) = 0;
+  /// @param part  out: the member's objective::part_of() of the sum
   virtual void reduce_scatter(const at::Tensor& values, at::Tensor& part) = 0;
   virtual void all_gather(const at::Tensor& part, at::Tensor& values) = 0;
+  /// Whether AcceleratorStream::capture may record the operations: else the host takes part in each.
+  virtual bool may_be_recorded() const = 0;
   /// @throws GroupAborted if a member is lost or an operation overdue; names the operation
   virtual void check() = 0;
 };
@@ -96,9 +102,14 @@ class Accelerator {
   /// Multiplies by 0 with `probability`, else by 1 / (1 - probability), on the current stream, in place;
   /// element i (in memory order) of a step draws what the CPU draws. @param seed  int64 [], on the device
   virtual void dropout(at::Tensor& values, const at::Tensor& seed, double probability) = 0;
-  /// Collective over the group.
+  /// Collective over the group, which outlives the reducer. @throws UserError on all members if their devices
+  /// cannot reach each other: make_staged_reducer can do it then
   virtual std::unique_ptr<DeviceReducer> make_reducer(objective::TrialGroup& group, int device) = 0;
 };
+
+/// Sums through memory of the host and the group itself, along its fixed tree: for any devices.
+/// @param on_host  whether the tensors are in memory of the host already
+std::unique_ptr<DeviceReducer> make_staged_reducer(objective::TrialGroup& group, bool on_host);
 
 /// The CPU behind the same interface: work is done at once, a graph calls its work again.
 std::unique_ptr<Accelerator> make_host_accelerator();

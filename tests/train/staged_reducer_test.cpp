@@ -1,0 +1,114 @@
+// Groups whose devices cannot reach each other: the tensors go through memory of the host.
+#include "skyline/core/error.hpp"
+#include "skyline/train/accelerator.hpp"
+
+#include "support/local_groups.hpp"
+
+#include <thread>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/zeros.h>
+#include <gtest/gtest.h>
+
+namespace skyline::train {
+namespace {
+
+constexpr std::int64_t kValues = 100;
+
+/// Calls `course` once a member, each on a thread of its own, with its reducer.
+template <typename Course>
+void run_members(std::size_t members, bool on_host, const Course& course) {
+  const auto groups = testing::make_local_groups(members);
+  std::vector<std::thread> threads;
+  for (const auto& group : groups) {
+    threads.emplace_back([&course, &group, on_host] {
+      const auto reducer = make_staged_reducer(*group, on_host);
+      course(*group, *reducer);
+    });
+  }
+  for (auto& thread : threads) thread.join();
+}
+
+std::vector<float> values_of(const at::Tensor& tensor) {
+  const float* values = tensor.const_data_ptr<float>();
+  return {values, values + tensor.numel()};
+}
+
+objective::Part part_of_member(const objective::TrialGroup& group) {
+  return objective::part_of(static_cast<std::size_t>(kValues), group.members(), group.member());
+}
+
+class StagedReducer : public ::testing::TestWithParam<bool> {
+};  // whether the tensors are on the host already
+
+TEST_P(StagedReducer, SumsForAllMembersAgainAndAgain) {
+  run_members(3, GetParam(), [](objective::TrialGroup& group, DeviceReducer& reducer) {
+    for (const std::int64_t count : {kValues, std::int64_t{7}, 2 * kValues}) {
+      at::Tensor values = at::arange(count, at::kFloat).mul_(static_cast<double>(group.member() + 1));
+      reducer.all_reduce(values);
+      EXPECT_EQ(values_of(values), values_of(at::arange(count, at::kFloat).mul_(6.0)));
+    }
+  });
+}
+
+TEST_P(StagedReducer, GivesEachMemberItsPartOfTheSumAndLeavesTheValues) {
+  run_members(3, GetParam(), [](objective::TrialGroup& group, DeviceReducer& reducer) {
+    const at::Tensor values = at::arange(kValues, at::kFloat);
+    const objective::Part mine = part_of_member(group);
+    at::Tensor part = at::empty({static_cast<std::int64_t>(mine.end - mine.begin)}, at::kFloat);
+    reducer.reduce_scatter(values, part);
+    for (std::size_t i = mine.begin; i < mine.end; ++i) {
+      EXPECT_EQ(values_of(part)[i - mine.begin], 3 * static_cast<float>(i));
+    }
+    EXPECT_EQ(values_of(values), values_of(at::arange(kValues, at::kFloat)));
+  });
+}
+
+TEST_P(StagedReducer, GathersThePartsOfAllMembers) {
+  run_members(3, GetParam(), [](objective::TrialGroup& group, DeviceReducer& reducer) {
+    const objective::Part mine = part_of_member(group);
+    const at::Tensor part = at::full({static_cast<std::int64_t>(mine.end - mine.begin)},
+                                     static_cast<double>(group.member()), at::kFloat);
+    at::Tensor values = at::full({kValues}, -1.0, at::kFloat);
+    reducer.all_gather(part, values);
+    for (std::size_t member = 0; member < 3; ++member) {
+      const objective::Part theirs = objective::part_of(static_cast<std::size_t>(kValues), 3, member);
+      for (std::size_t i = theirs.begin; i < theirs.end; ++i) {
+        EXPECT_EQ(values_of(values)[i], static_cast<float>(member));
+      }
+    }
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Memory, StagedReducer, ::testing::Bool(),
+                         [](const auto& test) { return test.param ? "OfTheHost" : "OfADevice"; });
+
+TEST(StagedReducers, CanBeRecordedOnlyWhereTheHostDoesTheWorkAnyway) {
+  const auto groups = testing::make_local_groups(1);
+  EXPECT_TRUE(make_staged_reducer(*groups[0], true)->may_be_recorded());
+  EXPECT_FALSE(make_staged_reducer(*groups[0], false)->may_be_recorded());
+}
+
+TEST(StagedReducers, SayThatTheGroupWasGivenUp) {
+  const auto groups = testing::make_local_groups(2);
+  const auto reducer = make_staged_reducer(*groups[0], false);
+  reducer->check();
+  groups[1]->abort({objective::FailureKind::kOutOfMemory, "not enough memory"});
+  EXPECT_THROW(reducer->check(), objective::GroupAborted);
+}
+
+TEST(StagedReducers, RefuseValuesThatAreNoPlainFloats) {
+  const auto groups = testing::make_local_groups(1);
+  const auto reducer = make_staged_reducer(*groups[0], false);
+  at::Tensor integers = at::zeros({4}, at::kLong);
+  EXPECT_THROW(reducer->all_reduce(integers), InternalError);
+  at::Tensor strided = at::zeros({4, 4}, at::kFloat).select(1, 0);
+  EXPECT_THROW(reducer->all_reduce(strided), InternalError);
+}
+
+}  // namespace
+}  // namespace skyline::train
