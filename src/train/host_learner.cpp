@@ -16,9 +16,12 @@ constexpr std::size_t kEvaluationBatch = 64;
 
 class HostLearner final : public Learner {
  public:
-  HostLearner(const TrainingSetup& setup, const objective::Trial& trial)
+  HostLearner(const TrainingSetup& setup, const objective::Trial& trial, objective::TrialGroup* group)
       : setup_(setup),
-        network_(make_fused_step(trial.architecture().network, setup.options.optimizer, trial.seed)) {
+        members_(group == nullptr ? 1 : group->members()),
+        member_(group == nullptr ? 0 : group->member()),
+        network_(make_fused_step(trial.architecture().network, setup.options.optimizer, trial.seed,
+                                 {group, setup.options.group})) {
     if (setup.options.augment.any()) {
       augmentation_.emplace(setup.options.augment, setup.dataset->shape(), trial.seed);
     }
@@ -30,11 +33,13 @@ class HostLearner final : public Learner {
   }
 
   void step(std::size_t first, std::size_t count) override {
+    const BatchPart part = part_of_batch(count, members_, member_);
     if (augmentation_) {
-      augmentation_->begin_batch(epoch_, first);
+      augmentation_->begin_batch(epoch_, first + part.first);
     }
-    gather(setup_.dataset->train(), order_.subspan(first, count), augmentation_ ? &*augmentation_ : nullptr);
-    loss_ = network_->step(batch_.images, batch_.labels);
+    gather(setup_.dataset->train(), order_.subspan(first + part.first, part.count),
+           augmentation_ ? &*augmentation_ : nullptr);
+    loss_ = network_->step_part(batch_.images, batch_.labels, part, count);
     has_loss_ = true;
   }
 
@@ -67,6 +72,8 @@ class HostLearner final : public Learner {
     network_->parameters().import_tensors(tensors);
   }
 
+  void collect_state() override { network_->collect_state(); }
+
   void save_state(objective::TrainingState& state) const override { network_->save_state(state); }
 
   bool load_state(const objective::TrainingState& state) override { return network_->load_state(state); }
@@ -78,6 +85,8 @@ class HostLearner final : public Learner {
   }
 
   const TrainingSetup& setup_;
+  std::size_t members_;
+  std::size_t member_;
   std::unique_ptr<ResumableStep> network_;
   std::optional<Augmentation> augmentation_;
   Batch batch_;
@@ -89,8 +98,9 @@ class HostLearner final : public Learner {
 
 }  // namespace
 
-std::unique_ptr<Learner> make_host_learner(const TrainingSetup& setup, const objective::Trial& trial) {
-  return std::make_unique<HostLearner>(setup, trial);
+std::unique_ptr<Learner> make_host_learner(const TrainingSetup& setup, const objective::Trial& trial,
+                                           objective::TrialGroup* group) {
+  return std::make_unique<HostLearner>(setup, trial, group);
 }
 
 }  // namespace skyline::train

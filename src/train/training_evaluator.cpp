@@ -3,12 +3,12 @@
 #include "skyline/core/error.hpp"
 
 #include "train/memory_pool.hpp"
+#include "train/trial_failure.hpp"
 #include "train/trial_run.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <mutex>
-#include <new>
 #include <numeric>
 
 #include <ATen/Parallel.h>
@@ -18,31 +18,11 @@ namespace skyline::train {
 namespace {
 
 using objective::Failure;
-using objective::FailureKind;
 using objective::Outcome;
 
 /// What a slot keeps of a trial's memory for the next one: enough for parameters and a small network's
 /// activations, little beside what a trial itself takes.
 constexpr std::size_t kPooledBetweenTrials = std::size_t{64} << 20;
-
-/// The first line of an error's text; LibTorch's go on with a stack.
-std::string first_line(const std::string& text) {
-  const std::string line = text.substr(0, text.find('\n'));
-  return line.empty() ? "an error without a text" : line;
-}
-
-/// LibTorch's CPU allocator says so in words only.
-bool speaks_of_memory(const std::string& text) {
-  return text.find("not enough memory") != std::string::npos ||
-         text.find("can't allocate memory") != std::string::npos ||
-         text.find("out of memory") != std::string::npos;
-}
-
-Failure failure_of(const c10::Error& error) {
-  const std::string text = error.what_without_backtrace();
-  const bool memory = dynamic_cast<const c10::OutOfMemoryError*>(&error) != nullptr || speaks_of_memory(text);
-  return {memory ? FailureKind::kOutOfMemory : FailureKind::kException, first_line(text)};
-}
 
 /// The number of threads is a setting of the calling thread, the other one of the process.
 void set_threads(int threads) {
@@ -97,17 +77,26 @@ class TrainingEvaluator final : public objective::Evaluator {
  private:
   /// Every error of the trial itself becomes a failure with its reason.
   Outcome attempt(const objective::Trial& trial, objective::EvaluationContext& context) const {
+    std::unique_ptr<TrialRun> run;  // other members of a group use its memory until they know of an error
     try {
       set_threads(setup_.options.threads);
-      return TrialRun(setup_, trial, context).run();
-    } catch (const std::bad_alloc&) {
-      return Failure{FailureKind::kOutOfMemory, "not enough memory for the network"};
-    } catch (const c10::Error& error) {
-      return failure_of(error);
-    } catch (const std::exception& error) {
-      const std::string reason = first_line(error.what());
-      return Failure{speaks_of_memory(reason) ? FailureKind::kOutOfMemory : FailureKind::kException, reason};
+      run = std::make_unique<TrialRun>(setup_, trial, context);
+      return run->run();
+    } catch (...) {
+      const Failure failure = current_failure();
+      return context.group() == nullptr ? failure : end_group(*context.group(), failure);
     }
+  }
+
+  /// @return  what all members return: the first failure, of whatever member
+  static Failure end_group(objective::TrialGroup& group, const Failure& failure) {
+    group.abort(failure);
+    try {
+      group.check();
+    } catch (const objective::GroupAborted& aborted) {
+      return aborted.failure();
+    }
+    return failure;
   }
 
   TrainingSetup setup_;

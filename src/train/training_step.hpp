@@ -6,6 +6,7 @@
 #include "skyline/train/training_evaluator.hpp"
 
 #include "train/gradient_exchange.hpp"
+#include "train/learner.hpp"
 #include "train/parameter_store.hpp"
 
 #include <cstddef>
@@ -34,12 +35,6 @@ class TrainingStep {
   virtual at::Tensor infer(const at::Tensor& images) = 0;
   /// Copies of all parameters and buffers, "<layer>.<tensor>", row-major.
   virtual std::vector<objective::NamedTensor> export_tensors() const = 0;
-};
-
-/// The samples of a batch that one member of a group trains on.
-struct BatchPart {
-  std::size_t first = 0;  // place in the batch
-  std::size_t count = 0;
 };
 
 /// A step that can be taken up where another one of the same network, options and seed left off.

@@ -6,6 +6,7 @@
 #include "train/inheritance.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 
@@ -16,6 +17,8 @@ using Clock = std::chrono::steady_clock;
 using objective::FailureKind;
 
 constexpr std::int64_t kStepsBetweenReports = 16;
+/// Batches that a member of a group scores in a row: so long may a stop take.
+constexpr std::size_t kBatchesBetweenAgreements = 8;
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -52,9 +55,13 @@ TrialRun::TrialRun(const TrainingSetup& setup, const objective::Trial& trial,
     : setup_(setup),
       trial_(trial),
       context_(context),
-      learner_(make_host_learner(setup, trial)),
+      group_(context.group()),
+      learner_(make_host_learner(setup, trial, group_)),
       steps_per_epoch_(steps_per_epoch(setup.split.train.size(), setup.options.batch)),
-      total_steps_(steps_for(trial.epochs, setup.split.train.size(), setup.options.batch)) {}
+      total_steps_(steps_for(trial.epochs, setup.split.train.size(), setup.options.batch)) {
+  require(trial.members == (group_ == nullptr ? 1 : group_->members()),
+          "a trial with another group than it asks for");
+}
 
 objective::Outcome TrialRun::run() {
   start();
@@ -77,7 +84,7 @@ objective::Outcome TrialRun::run() {
   if (failure_) {
     return *failure_;
   }
-  if (context_.wants_weights()) {
+  if (leads() && context_.wants_weights()) {
     context_.keep_weights(learner_->export_tensors());
   }
   context_.progress(1);
@@ -109,7 +116,7 @@ void TrialRun::train_epoch() {
     if (failure_) {
       return;
     }
-    if (context_.save_due(static_cast<double>(steps_done_) / static_cast<double>(steps_per_epoch_))) {
+    if (save_due()) {
       save();
     }
   }
@@ -132,7 +139,13 @@ void TrialRun::train_step(std::size_t first, std::size_t count) {
 /// Of the steps begun since the last call.
 void TrialRun::take_losses() {
   std::int64_t step = steps_done_ - std::exchange(steps_ahead_, 0);
-  for (const double loss : learner_->losses()) {
+  std::span<const double> losses = learner_->losses();
+  if (group_ != nullptr) {
+    batch_losses_.assign(losses.begin(), losses.end());
+    agree(batch_losses_, true);
+    losses = batch_losses_;
+  }
+  for (const double loss : losses) {
     ++step;
     if (!std::isfinite(loss)) {
       const char* what = std::isnan(loss) ? "NaN" : "infinite";
@@ -151,15 +164,32 @@ Score TrialRun::score(SampleSet set, std::span<const std::int64_t> indices) {
     return {};
   }
   const std::size_t batch = learner_->evaluation_batch();
+  const std::size_t batches = (indices.size() + batch - 1) / batch;
+  const std::size_t members = group_ == nullptr ? 1 : group_->members();
+  const std::size_t member = group_ == nullptr ? 0 : group_->member();
+  const std::size_t most_at_once = group_ == nullptr ? 1 : members * kBatchesBetweenAgreements;
   kernels::BatchScore total;
-  for (std::size_t first = 0; first < indices.size(); first += batch) {
+  for (std::size_t done = 0; done < batches; done += most_at_once) {
     if (stop()) {
       return {};
     }
-    const kernels::BatchScore part =
-        learner_->score(set, indices.subspan(first, std::min(batch, indices.size() - first)));
-    total.loss_sum += part.loss_sum;
-    total.correct += part.correct;
+    // Loss and hits of each batch, from the one member that scores it: added up in the order of the batches,
+    // they are the same bits whatever the members.
+    std::vector<double> scores(2 * std::min(most_at_once, batches - done), 0.0);
+    for (std::size_t i = member; 2 * i < scores.size(); i += members) {
+      const std::size_t first = (done + i) * batch;
+      const kernels::BatchScore part =
+          learner_->score(set, indices.subspan(first, std::min(batch, indices.size() - first)));
+      scores[2 * i] = part.loss_sum;
+      scores[2 * i + 1] = static_cast<double>(part.correct);
+    }
+    if (group_ != nullptr) {
+      agree(scores, false);
+    }
+    for (std::size_t i = 0; i < scores.size(); i += 2) {
+      total.loss_sum += scores[i];
+      total.correct += static_cast<std::int64_t>(scores[i + 1]);
+    }
   }
   const auto samples = static_cast<double>(indices.size());
   return {static_cast<double>(total.correct) / samples, total.loss_sum / samples};
@@ -178,22 +208,42 @@ void TrialRun::check_held_out(const Score& validation, const Score& test) {
 /// NaN if the slot stops it.
 double TrialRun::measure_latency_ms() {
   const ScopeTimer timer(context_.timing().latency_s);
+  bool stopped = false;
+  double latency_ms = leads() ? time_inference(stopped) : 0;
+  if (group_ != nullptr) {
+    std::array<double, 2> told = {latency_ms, stopped ? 1.0 : 0.0};
+    broadcast_numbers(*group_, told);
+    latency_ms = told[0];
+    stopped = told[1] > 0;
+  }
+  if (stopped) {
+    end_early();
+  }
+  return latency_ms;
+}
+
+/// @param stopped  set if the slot stops it; then NaN
+double TrialRun::time_inference(bool& stopped) {
   const LatencyOptions& options = setup_.options.latency;
   std::vector<std::int64_t> indices(static_cast<std::size_t>(options.batch));
   for (std::size_t i = 0; i < indices.size(); ++i) {
     indices[i] = setup_.split.train[i % setup_.split.train.size()];
   }
   learner_->hold(indices);
-  for (int i = 0; i < options.warmup && !stop(); ++i) {
+  const auto goes_on = [&] {
+    stopped = stopped || context_.stop_requested();
+    return !stopped;
+  };
+  for (int i = 0; i < options.warmup && goes_on(); ++i) {
     learner_->infer_held();
   }
   std::vector<double> times_ms;
-  for (int i = 0; i < options.repeats && !failure_ && !stop(); ++i) {
+  for (int i = 0; i < options.repeats && goes_on(); ++i) {
     const Clock::time_point start = Clock::now();
     learner_->infer_held();
     times_ms.push_back(1e3 * seconds_since(start));
   }
-  if (failure_) {
+  if (stopped) {
     return std::numeric_limits<double>::quiet_NaN();
   }
   std::sort(times_ms.begin(), times_ms.end());
@@ -202,27 +252,57 @@ double TrialRun::measure_latency_ms() {
 }
 
 void TrialRun::start() {
+  const Source source = leads() ? start_alone() : Source::kFresh;
+  if (group_ != nullptr) {
+    start_like_leader(source);
+  }
+}
+
+TrialRun::Source TrialRun::start_alone() {
   const objective::TrainingState* state = context_.saved_state();
   if (state != nullptr && load(*state)) {
-    return;
+    return Source::kSaved;
   }
   if (state != nullptr) {
     log::warning("the saved state of trial " + std::to_string(trial_.number) +
                  " does not fit it: the trial starts from the beginning");
   }
-  if (trial_.inherits != nullptr) {
-    inherit();
-  }
+  return trial_.inherits != nullptr ? inherit() : Source::kFresh;
 }
 
-void TrialRun::inherit() {
+TrialRun::Source TrialRun::inherit() {
   const auto trained = context_.inherited_weights();
-  if (trained == nullptr && stop()) {
-    return;
+  if (trained == nullptr && context_.stop_requested()) {
+    return Source::kFresh;  // it is stopped before the first step
   }
   require(trained != nullptr, "a trial that inherits was not given its parent's weights");
   learner_->import_tensors(inherit_weights(trial_.inherits->architecture->network, *trained,
                                            trial_.architecture().network, learner_->export_tensors()));
+  return Source::kInherited;
+}
+
+/// Collective: where the leader stands. A stop that was asked for by now is agreed on.
+void TrialRun::start_like_leader(Source source) {
+  std::array<double, 1> told = {static_cast<double>(source)};
+  broadcast_numbers(*group_, told);
+  const auto leaders = static_cast<Source>(told[0]);
+  if (leaders == Source::kSaved) {
+    objective::TrainingState state = leads() ? *context_.saved_state() : objective::TrainingState();
+    broadcast_state(*group_, state);
+    require(leads() || load(state), "the leader's state does not fit another member of its group");
+  } else if (leaders == Source::kInherited) {
+    std::vector<objective::NamedTensor> tensors = learner_->export_tensors();
+    broadcast_tensors(*group_, tensors);
+    if (!leads()) {
+      learner_->import_tensors(tensors);
+    }
+  }
+  agree({}, false);
+}
+
+void TrialRun::agree(std::span<double> values, bool may_save) {
+  const bool save = may_save && leads() && context_.save_due(epochs_done());
+  agreed_ = train::agree(*group_, values, {context_.stop_requested(), save});
 }
 
 bool TrialRun::load(const objective::TrainingState& state) {
@@ -236,9 +316,17 @@ bool TrialRun::load(const objective::TrainingState& state) {
   return true;
 }
 
+bool TrialRun::save_due() {
+  return group_ == nullptr ? context_.save_due(epochs_done()) : std::exchange(agreed_.save, false);
+}
+
 void TrialRun::save() {
   if (steps_ahead_ > 0) {
     take_losses();
+  }
+  learner_->collect_state();
+  if (!leads()) {
+    return;
   }
   context_.save([this](objective::TrainingState& state) {
     learner_->save_state(state);
@@ -247,15 +335,19 @@ void TrialRun::save() {
 }
 
 bool TrialRun::stop() {
-  if (!context_.stop_requested()) {
-    return false;
+  const bool wanted = group_ == nullptr ? context_.stop_requested() : agreed_.stop;
+  if (wanted) {
+    end_early();
   }
+  return wanted;
+}
+
+void TrialRun::end_early() {
   if (steps_done_ > first_step_) {  // else there is nothing new
     save();
   }
   failure_ = {FailureKind::kStopped, "stopped on request in step " + std::to_string(steps_done_) + " of " +
                                          std::to_string(total_steps_)};
-  return true;
 }
 
 }  // namespace skyline::train

@@ -2,7 +2,9 @@
 
 #include "skyline/objective/evaluator.hpp"
 #include "skyline/objective/trial.hpp"
+#include "skyline/objective/trial_group.hpp"
 
+#include "train/group_agreement.hpp"
 #include "train/learner.hpp"
 #include "train/training_setup.hpp"
 
@@ -26,7 +28,8 @@ struct Score {
 };
 
 /// One trial from the first step, or the one after the saved state, to the last measurement. Used by one
-/// thread, once.
+/// thread, once. In a group each member has one, and all take the same course: they agree after each step on
+/// what comes next. The leader alone reads and writes states and weights and measures the latency.
 class TrialRun {
  public:
   TrialRun(const TrainingSetup& setup, const objective::Trial& trial, objective::EvaluationContext& context);
@@ -40,27 +43,44 @@ class TrialRun {
   void take_losses();
   Score score(SampleSet set, std::span<const std::int64_t> indices);
   double measure_latency_ms();
+  double time_inference(bool& stopped);
   void check_held_out(const Score& validation, const Score& test);
 
   /// From the state of an earlier job, if there is one that fits, else from the parent's weights, if the
   /// trial inherits, else from the values drawn.
+  enum class Source { kFresh, kSaved, kInherited };
   void start();
-  void inherit();
+  Source start_alone();
+  void start_like_leader(Source source);
+  Source inherit();
   bool load(const objective::TrainingState& state);
+  bool save_due();
   void save();
-  /// Whether the slot wants the trial to end; then the state is saved and failure_ set.
+  /// Whether the slot wants the trial to end; then it ends early.
   bool stop();
+  /// The state is saved and failure_ set.
+  void end_early();
+
+  bool leads() const { return group_ == nullptr || group_->member() == 0; }
+  /// In a group: adds `values` up over the members, and settles what comes before the next step.
+  void agree(std::span<double> values, bool may_save);
+  double epochs_done() const {
+    return static_cast<double>(steps_done_) / static_cast<double>(steps_per_epoch_);
+  }
 
   const TrainingSetup& setup_;
   const objective::Trial& trial_;
   objective::EvaluationContext& context_;
+  objective::TrialGroup* group_;  // nullptr: of one
+  Wishes agreed_;                 // of the group
   std::unique_ptr<Learner> learner_;
   std::int64_t steps_per_epoch_ = 0;
   std::int64_t total_steps_ = 0;
   std::int64_t first_step_ = 0;  // of this job
   std::int64_t steps_done_ = 0;
-  std::int64_t steps_ahead_ = 0;  // begun, their losses not looked at
-  double recent_loss_sum_ = 0;    // of the current epoch
+  std::int64_t steps_ahead_ = 0;      // begun, their losses not looked at
+  std::vector<double> batch_losses_;  // of the last call of take_losses in a group
+  double recent_loss_sum_ = 0;        // of the current epoch
   std::int64_t recent_steps_ = 0;
   std::optional<objective::Failure> failure_;
 };
