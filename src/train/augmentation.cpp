@@ -7,7 +7,11 @@
 namespace skyline::train {
 
 Augmentation::Augmentation(const AugmentOptions& options, const space::Shape& shape, std::uint64_t trial_seed)
-    : options_(options),
+    : plan_{.crop = static_cast<std::int32_t>(options.crop),
+            .cutout = static_cast<std::int32_t>(options.cutout),
+            .flip = options.flip,
+            .height = static_cast<std::int32_t>(shape.height),
+            .width = static_cast<std::int32_t>(shape.width)},
       shape_(shape),
       trial_seed_(trial_seed),
       changed_(static_cast<std::size_t>(shape.elements())) {}
@@ -21,7 +25,7 @@ std::uint64_t Augmentation::first_seed(std::uint64_t trial_seed, std::uint64_t e
 }
 
 const std::uint8_t* Augmentation::change(const std::uint8_t* image) {
-  const Draw drawn = draw();
+  const kernels::ImageDraw drawn = kernels::draw_image(plan_, next_seed_++);
   for (std::int64_t c = 0; c < shape_.channels; ++c) {
     const std::int64_t plane = c * shape_.height * shape_.width;
     for (std::int64_t y = 0; y < shape_.height; ++y) {
@@ -31,22 +35,7 @@ const std::uint8_t* Augmentation::change(const std::uint8_t* image) {
   return changed_.data();
 }
 
-/// Draws the same numbers whatever the options, so that one option doesn't change what another does.
-Augmentation::Draw Augmentation::draw() {
-  RandomStream random(next_seed_++);
-  const auto below = [&](std::int64_t bound) {
-    return static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(bound)));
-  };
-  Draw drawn;
-  drawn.down = below(2 * options_.crop + 1) - options_.crop;
-  drawn.right = below(2 * options_.crop + 1) - options_.crop;
-  drawn.mirrored = below(2) == 1 && options_.flip;
-  drawn.hole_top = below(shape_.height) - options_.cutout / 2;
-  drawn.hole_left = below(shape_.width) - options_.cutout / 2;
-  return drawn;
-}
-
-void Augmentation::change_row(const Draw& draw, std::int64_t row, const std::uint8_t* plane,
+void Augmentation::change_row(const kernels::ImageDraw& draw, std::int64_t row, const std::uint8_t* plane,
                               std::uint8_t* target) const {
   const std::int64_t width = shape_.width;
   std::fill(target, target + width, std::uint8_t{0});
@@ -60,9 +49,9 @@ void Augmentation::change_row(const Draw& draw, std::int64_t row, const std::uin
   if (draw.mirrored) {
     std::reverse(target, target + width);
   }
-  if (row >= draw.hole_top && row < draw.hole_top + options_.cutout) {
+  if (row >= draw.hole_top && row < draw.hole_top + plan_.cutout) {
     std::fill(target + std::clamp<std::int64_t>(draw.hole_left, 0, width),
-              target + std::clamp<std::int64_t>(draw.hole_left + options_.cutout, 0, width), std::uint8_t{0});
+              target + std::clamp<std::int64_t>(draw.hole_left + plan_.cutout, 0, width), std::uint8_t{0});
   }
 }
 

@@ -3,6 +3,8 @@
 #include "skyline/space/network.hpp"
 #include "skyline/train/training_evaluator.hpp"
 
+#include "train/kernels/augment.hpp"
+
 #include <cstdint>
 #include <vector>
 
@@ -25,18 +27,10 @@ class Augmentation {
   const std::uint8_t* change(const std::uint8_t* image);
 
  private:
-  /// What happens to one image.
-  struct Draw {
-    std::int64_t down = 0;  // the window's place in the image, from -crop to crop
-    std::int64_t right = 0;
-    bool mirrored = false;
-    std::int64_t hole_top = 0;  // of the cutout; may lie outside
-    std::int64_t hole_left = 0;
-  };
-  Draw draw();
-  void change_row(const Draw& draw, std::int64_t row, const std::uint8_t* plane, std::uint8_t* target) const;
+  void change_row(const kernels::ImageDraw& draw, std::int64_t row, const std::uint8_t* plane,
+                  std::uint8_t* target) const;
 
-  AugmentOptions options_;
+  kernels::AugmentPlan plan_;
   space::Shape shape_;
   std::uint64_t trial_seed_;
   std::uint64_t next_seed_ = 0;

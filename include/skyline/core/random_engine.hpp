@@ -45,7 +45,7 @@ class RandomEngine {
   }
 
  private:
-  __extension__ using Wide = unsigned __int128;
+  __extension__ typedef unsigned __int128 Wide;  // nvcc does not take `using` here
 
   SKYLINE_DEVICE_CODE static std::uint64_t rotated(std::uint64_t value, int bits) {
     return (value << bits) | (value >> (64 - bits));
