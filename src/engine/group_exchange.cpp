@@ -1,0 +1,216 @@
+#include "engine/group_exchange.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+namespace skyline::engine {
+namespace {
+
+using namespace std::chrono_literals;
+using objective::Failure;
+using objective::FailureKind;
+
+constexpr auto kSpin = 100us;
+constexpr auto kShortestPause = 50us;
+constexpr auto kLongestPause = 500us;
+constexpr auto kLongestPauseUntilJoined = 5ms;
+constexpr auto kLongestPauseOfThreads = 50ms;  // they wake each other
+
+std::string seconds_text(std::chrono::milliseconds length) {
+  if (length % 1s == 0ms) return std::to_string(length / 1s) + " s";
+  return std::to_string(length.count()) + " ms";
+}
+
+}  // namespace
+
+GroupExchange::GroupExchange(const GroupPlace& place, std::size_t rank_index, GroupPort& port,
+                             std::chrono::milliseconds silence)
+    : place_(place),
+      rank_index_(rank_index),
+      members_(place.members_of(rank_index)),
+      port_(port),
+      silence_(silence),
+      next_(members_),
+      joined_(static_cast<std::size_t>(place.ranks)) {
+  joined_[rank_index_] = true;
+  GroupHeader header;
+  header.sequence = place_.sequence;
+  header.from = static_cast<std::uint32_t>(rank_index_);
+  header.step = GroupStep::kJoined;
+  send_to_others(make_letter(pool_, header, 0));
+}
+
+std::uint64_t GroupExchange::post(std::size_t local, GroupCall call, std::span<std::byte> values) {
+  std::unique_lock lock(mutex_);
+  throw_if_aborted(lock);
+  const std::uint64_t number = next_[local]++;
+  try {
+    Operation& operation = operation_of(number, call, values.size());
+    operation.values[local] = values;
+    operation.has[local] = true;
+    last_event_ = Clock::now();
+    if (++operation.posted == members_) start(number, operation);
+  } catch (const std::exception& error) {
+    lock.unlock();
+    abort({FailureKind::kException, error.what()}, true);
+    lock.lock();
+    throw_if_aborted(lock);
+  }
+  return number;
+}
+
+bool GroupExchange::test(std::uint64_t number) {
+  progress();
+  std::unique_lock lock(mutex_);
+  if (is_complete(number)) return true;
+  throw_if_aborted(lock);
+  return false;
+}
+
+void GroupExchange::wait(std::uint64_t number) {
+  Clock::time_point worked = Clock::now();
+  std::chrono::microseconds length = kShortestPause;
+  while (true) {
+    const bool has_worked = progress();
+    {
+      std::unique_lock lock(mutex_);
+      if (is_complete(number)) return;
+      throw_if_aborted(lock);
+    }
+    if (has_worked) {
+      worked = Clock::now();
+      length = kShortestPause;
+    } else if (Clock::now() - worked < kSpin) {
+      std::this_thread::yield();
+    } else {
+      pause(number, length);
+      length = std::min<std::chrono::microseconds>(2 * length, kLongestPauseOfThreads);
+      give_up_if_silent(number);
+    }
+  }
+}
+
+void GroupExchange::leave(std::uint64_t number) noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    if (is_complete(number)) return;
+  }
+  abort({FailureKind::kException, "a member of the group has left an operation"});
+}
+
+void GroupExchange::check() {
+  port_.poll();
+  std::unique_lock lock(mutex_);
+  throw_if_aborted(lock);
+}
+
+void GroupExchange::abort(const Failure& failure, bool fault) noexcept {
+  try {
+    if (set_aborted(failure)) {
+      if (fault) port_.report_fault(failure.reason);
+      tell_of_abort(failure, fault);
+    }
+  } catch (const std::exception&) {  // the others will find this member silent
+  }
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return at_work_ == 0; });
+}
+
+bool GroupExchange::aborted() const {
+  const std::lock_guard lock(mutex_);
+  return failure_.has_value();
+}
+
+bool GroupExchange::set_aborted(const Failure& failure) {
+  const std::lock_guard lock(mutex_);
+  if (failure_) return false;
+  failure_ = failure;
+  contributions_.clear();
+  last_tasks_.clear();
+  changed_.notify_all();
+  return true;
+}
+
+void GroupExchange::tell_of_abort(const Failure& failure, bool fault) {
+  if (place_.ranks == 1) return;
+  GroupHeader header;
+  header.sequence = place_.sequence;
+  header.from = static_cast<std::uint32_t>(rank_index_);
+  header.step = GroupStep::kAborted;
+  header.failure = failure.kind;
+  header.fault = fault;
+  const auto letter = make_letter(pool_, header, failure.reason.size());
+  std::ranges::copy(std::as_bytes(std::span(failure.reason)), payload_of(*letter).begin());
+  send_to_others(letter);
+}
+
+void GroupExchange::throw_if_aborted(std::unique_lock<std::mutex>& lock) {
+  if (!failure_) return;
+  // Once a member knows, its values may go.
+  changed_.wait(lock, [this] { return at_work_ == 0; });
+  throw objective::GroupAborted(*failure_);
+}
+
+bool GroupExchange::all_joined() const {
+  return std::ranges::find(joined_, false) == joined_.end();
+}
+
+void GroupExchange::pause(std::uint64_t number, std::chrono::microseconds length) {
+  std::unique_lock lock(mutex_);
+  std::chrono::microseconds longest = kLongestPause;
+  if (place_.ranks == 1) {
+    longest = kLongestPauseOfThreads;
+  } else if (!all_joined()) {
+    longest = kLongestPauseUntilJoined;
+  }
+  changed_.wait_for(lock, std::min(length, longest),
+                    [&] { return is_complete(number) || failure_ || has_task(); });
+}
+
+void GroupExchange::give_up_if_silent(std::uint64_t number) {
+  std::string reason;
+  {
+    const std::lock_guard lock(mutex_);
+    // A rank that is busy with other trials joins when it can.
+    if (is_complete(number) || failure_ || !all_joined()) return;
+    if (Clock::now() - last_event_ < silence_) return;
+    reason = missing_members(number) + " silent for " + seconds_text(silence_) + " in " +
+             std::string(name_of(operations_.at(number).call)) + " " + std::to_string(number);
+  }
+  abort({FailureKind::kException, reason}, true);
+}
+
+std::string GroupExchange::missing_members(std::uint64_t number) const {
+  const Operation& operation = operations_.at(number);
+  const auto local = std::ranges::find(operation.has, false);
+  if (local != operation.has.end()) {
+    const auto index = static_cast<std::size_t>(local - operation.has.begin());
+    return "member " + std::to_string(place_.first_member(rank_index_) + index) + " (" +
+           port_.name_of(place_.first_rank + static_cast<int>(rank_index_)) + ") has been";
+  }
+  for (std::size_t piece = 0; piece < operation.pieces.size(); ++piece) {
+    const PieceState& state = operation.states[piece];
+    if (state.scheduled) continue;
+    if (!owns(operation.pieces[piece])) return members_of_rank(operation.pieces[piece].owner);
+    for (std::size_t index = 0; index < state.terms.size(); ++index) {
+      if (index != rank_index_ && !state.terms[index]) return members_of_rank(index);
+    }
+  }
+  return members_of_rank(rank_index_);
+}
+
+std::string GroupExchange::members_of_rank(std::size_t index) const {
+  const std::size_t first = place_.first_member(index);
+  const std::size_t count = place_.members_of(index);
+  const std::string place = " (" + port_.name_of(place_.first_rank + static_cast<int>(index)) + ") ";
+  if (count == 1) return "member " + std::to_string(first) + place + "has been";
+  return "members " + std::to_string(first) + " to " + std::to_string(first + count - 1) + place +
+         "have been";
+}
+
+}  // namespace skyline::engine

@@ -1,0 +1,39 @@
+#pragma once
+
+#include "skyline/comm/mailbox.hpp"
+#include "skyline/objective/trial_group.hpp"
+
+#include "engine/group_pieces.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+namespace skyline::engine {
+
+enum class GroupStep : std::uint8_t { kJoined, kContribution, kResult, kAborted };
+
+/// The first cache line of each letter between the ranks of a group.
+struct alignas(64) GroupHeader {
+  std::uint64_t sequence = 0;  // of the group
+  std::uint64_t number = 0;    // of the operation in the group
+  std::uint64_t bytes = 0;     // of the operation's values
+  std::uint32_t piece = 0;
+  std::uint32_t from = 0;  // index of the sender's rank in the group
+  GroupCall call = GroupCall::kAllReduce;
+  GroupStep step = GroupStep::kJoined;
+  objective::FailureKind failure =
+      objective::FailureKind::kException;  // of an abort; the payload is the reason
+  bool fault = false;                      // of an abort: see GroupHub::fault
+};
+static_assert(sizeof(GroupHeader) == 64);
+
+std::shared_ptr<comm::Parcel> make_letter(comm::ParcelPool& pool, const GroupHeader& header,
+                                          std::size_t payload);
+/// @throws InternalError if it has none
+GroupHeader header_of(const comm::Parcel& letter);
+std::span<std::byte> payload_of(comm::Parcel& letter);
+std::span<const std::byte> payload_of(const comm::Parcel& letter);
+
+}  // namespace skyline::engine

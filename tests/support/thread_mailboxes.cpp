@@ -1,0 +1,62 @@
+#include "support/thread_mailboxes.hpp"
+
+#include <deque>
+#include <mutex>
+#include <utility>
+
+namespace skyline::testing {
+namespace {
+
+/// What lies in the mailboxes of all ranks.
+struct Office {
+  struct Box {
+    std::deque<comm::Letter> letters;
+    int looks = 0;
+  };
+  explicit Office(std::size_t ranks) : boxes(ranks), unsent(ranks) {}
+  std::mutex mutex;
+  std::vector<Box> boxes;
+  std::vector<std::size_t> unsent;  // bytes, by sender
+};
+
+class ThreadMailbox final : public comm::Mailbox {
+ public:
+  ThreadMailbox(std::shared_ptr<Office> office, int rank) : office_(std::move(office)), rank_(rank) {}
+  int rank() const override { return rank_; }
+  int size() const override { return static_cast<int>(office_->boxes.size()); }
+  void send(std::shared_ptr<const comm::Parcel> parcel, int to) override {
+    const std::lock_guard lock(office_->mutex);
+    office_->unsent[index(rank_)] += parcel->bytes().size();
+    office_->boxes[index(to)].letters.push_back({rank_, std::move(parcel)});
+  }
+  std::optional<comm::Letter> receive() override {
+    const std::lock_guard lock(office_->mutex);
+    Office::Box& box = office_->boxes[index(rank_)];
+    if (box.letters.empty() || ++box.looks % 2 != 0) return std::nullopt;
+    comm::Letter letter = std::move(box.letters.front());
+    box.letters.pop_front();
+    office_->unsent[index(letter.from)] -= letter.parcel->bytes().size();
+    return letter;
+  }
+  std::size_t unsent_bytes() const override {
+    const std::lock_guard lock(office_->mutex);
+    return office_->unsent[index(rank_)];
+  }
+  void close() override {}
+
+ private:
+  static std::size_t index(int rank) { return static_cast<std::size_t>(rank); }
+  std::shared_ptr<Office> office_;
+  int rank_;
+};
+
+}  // namespace
+
+std::vector<std::unique_ptr<comm::Mailbox>> make_thread_mailboxes(int ranks) {
+  const auto office = std::make_shared<Office>(static_cast<std::size_t>(ranks));
+  std::vector<std::unique_ptr<comm::Mailbox>> boxes;
+  for (int rank = 0; rank < ranks; ++rank) boxes.push_back(std::make_unique<ThreadMailbox>(office, rank));
+  return boxes;
+}
+
+}  // namespace skyline::testing

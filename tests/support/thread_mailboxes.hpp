@@ -1,0 +1,15 @@
+#pragma once
+
+#include "skyline/comm/mailbox.hpp"
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+namespace skyline::testing {
+
+/// Mailboxes of `ranks` ranks that are threads of this process: [ranks]. Letters lie with the sender for a
+/// few looks, as under MPI. Nothing is collective, close() included.
+std::vector<std::unique_ptr<comm::Mailbox>> make_thread_mailboxes(int ranks);
+
+}  // namespace skyline::testing
