@@ -79,6 +79,7 @@ struct TrialTiming {
   double train_s = 0;
   double validate_s = 0;
   double latency_s = 0;  // spent in measuring latency
+  double wait_s = 0;     // before it could begin, for a turn on its device: idle, not recorded
   double total_s() const { return setup_s + train_s + validate_s + latency_s; }
 };
 

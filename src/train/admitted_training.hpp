@@ -1,0 +1,31 @@
+#pragma once
+
+#include "skyline/objective/evaluator.hpp"
+#include "skyline/train/training_evaluator.hpp"
+
+#include "train/admission_gate.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+namespace skyline::train {
+
+/// A trial, as a shared device sees it.
+struct AdmittedTrial {
+  const objective::Trial& trial;
+  const TrainingOptions& options;
+  std::int64_t steps_per_epoch = 1;
+  const AcceleratorDevice& device;
+};
+
+/// Trains the trial from its start, or its saved state; its memory is free when it returns.
+using TrainingAttempt = std::function<objective::Outcome(objective::EvaluationContext&)>;
+
+/// Waits at the gate, then trains. A trial that runs out of memory trains once more with the device to
+/// itself, while its neighbours go on to their end; only that one's failure counts. Members of a group are
+/// not held back and not tried again. What was waited, and a lost attempt, is no training time.
+objective::Outcome train_when_admitted(AdmissionGate& gate, const AdmittedTrial& trial,
+                                       objective::EvaluationContext& context, const TrainingAttempt& attempt);
+
+}  // namespace skyline::train

@@ -1,0 +1,80 @@
+#include "train/memory_forecast.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+namespace skyline::train {
+namespace {
+
+constexpr double kSafety = 1.25;  // blocks are rounded up, and kernels take temporaries
+
+/// Of the libraries for convolutions and products, a stream.
+constexpr std::size_t kWorkspaceBytes = std::size_t{64} << 20;
+
+/// A kernel's launch takes some microseconds, in which a device that computes 10 TFLOP/s does this much.
+constexpr double kLaunchFlops = 5e7;
+
+constexpr std::size_t kRemembered = 32;  // ratios
+constexpr double kQuantile = 0.9;
+constexpr double kRaise = 1.5;  // after a candidate ran out of memory
+constexpr double kLeastRatio = 0.1;
+constexpr double kMostRatio = 10;
+
+double moments(const OptimizerOptions& optimizer) {
+  if (optimizer.kind == OptimizerOptions::Kind::kAdam) return 2;
+  return optimizer.momentum > 0 ? 1 : 0;
+}
+
+}  // namespace
+
+std::size_t predict_device_bytes(const space::Network& network, const TrainingOptions& options) {
+  double tensors = 0;
+  double kept = static_cast<double>(network.input.elements());  // for the backward pass, a sample
+  for (const space::Layer& layer : network.layers) {
+    for (const space::TensorSpec& spec : layer.tensors) tensors += static_cast<double>(spec.elements());
+    kept += static_cast<double>(layer.output.elements());
+  }
+  const auto batch = static_cast<double>(options.batch);
+  const double copies = 2 + moments(options.optimizer);  // of each parameter: its value, its gradient
+  const double floats = copies * tensors + batch * kept;
+  // The backward pass holds gradients of activations around one layer at a time.
+  const double passing = 2 * batch * static_cast<double>(network.cost.peak_activation_bytes);
+  return static_cast<std::size_t>(kSafety * (sizeof(float) * floats + passing)) + kWorkspaceBytes;
+}
+
+double predict_step_work(const space::Network& network, const TrainingOptions& options) {
+  const auto samples = static_cast<double>(options.batch);
+  return 3 * samples * static_cast<double>(network.cost.flops) +
+         kLaunchFlops * static_cast<double>(network.layers.size());
+}
+
+double MemoryForecast::correction() const {
+  if (ratios_.empty()) return 1;
+  std::vector<double> sorted(ratios_.begin(), ratios_.end());
+  std::sort(sorted.begin(), sorted.end());
+  const double place = std::ceil(kQuantile * static_cast<double>(sorted.size())) - 1;
+  return sorted[static_cast<std::size_t>(place)];
+}
+
+std::size_t MemoryForecast::corrected(std::size_t predicted) const {
+  return static_cast<std::size_t>(correction() * static_cast<double>(predicted));
+}
+
+void MemoryForecast::add(double ratio) {
+  ratios_.push_back(std::clamp(ratio, kLeastRatio, kMostRatio));
+  if (ratios_.size() > kRemembered) ratios_.pop_front();
+}
+
+void MemoryForecast::measured(std::size_t predicted, std::size_t measured) {
+  if (predicted == 0) return;
+  ++measurements_;
+  add(static_cast<double>(measured) / static_cast<double>(predicted));
+}
+
+void MemoryForecast::was_too_low() {
+  add(kRaise * correction());
+}
+
+}  // namespace skyline::train

@@ -1,0 +1,227 @@
+#include "train/admission_gate.hpp"
+
+#include "train/fake_device.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace skyline::train {
+namespace {
+
+using test::FakeDevice;
+using Manner = Candidate::Manner;
+
+bool never() {
+  return false;
+}
+
+/// Waits for what other threads bring about; fails the test if it does not come.
+void await(const std::function<bool()>& condition) {
+  for (int i = 0; i < 5000 && !condition(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  ASSERT_TRUE(condition());
+}
+
+/// A slot that asks for a candidate's permit and keeps it until told to leave.
+class Slot {
+ public:
+  Slot(AdmissionGate& gate, const Candidate& candidate)
+      : thread_([this, &gate, candidate] {
+          AdmissionGate::Permit permit = gate.enter(candidate, [this] { return stop_.load(); });
+          began_ = static_cast<bool>(permit);
+          ended_ = !began_;
+          while (began_ && !leave_) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }) {}
+  ~Slot() {
+    stop();
+    leave();
+  }
+  bool began() const { return began_; }
+  bool was_stopped() const { return ended_; }
+  void stop() { stop_ = true; }
+  void leave() {
+    leave_ = true;
+    if (thread_.joinable()) thread_.join();
+  }
+
+ private:
+  std::atomic<bool> began_{false};
+  std::atomic<bool> ended_{false};
+  std::atomic<bool> stop_{false};
+  std::atomic<bool> leave_{false};
+  std::thread thread_;
+};
+
+/// A gate on a device of 1000 units, whose clock stands still: throughput decides nothing, 4 may train.
+class AdmissionGateTest : public testing::Test {
+ protected:
+  std::unique_ptr<Slot> ask(std::size_t bytes, Manner manner = Manner::kShared) {
+    const std::size_t before = gate_.running() + gate_.waiting();
+    auto slot = std::make_unique<Slot>(gate_, Candidate{bytes, 1, manner});
+    await([&] { return gate_.running() + gate_.waiting() == before + 1; });
+    return slot;
+  }
+
+  FakeDevice device_{1000};
+  int freed_ = 0;
+  AdmissionGate gate_{device_, 0, {16, [] { return 0.0; }, [this] { ++freed_; }}};
+};
+
+TEST_F(AdmissionGateTest, LetsCandidatesInWhileTheirPredictionsFit) {
+  const auto first = ask(400);
+  const auto second = ask(400);
+  const auto third = ask(400);
+  await([&] { return first->began() && second->began(); });
+  EXPECT_FALSE(third->began());
+  first->leave();
+  await([&] { return third->began(); });
+}
+
+TEST_F(AdmissionGateTest, LetsOneInHoweverLargeItIs) {
+  const auto first = ask(5000);
+  await([&] { return first->began(); });
+  const auto second = ask(10);
+  EXPECT_EQ(gate_.waiting(), 1U);
+  first->leave();
+  await([&] { return second->began(); });
+}
+
+TEST_F(AdmissionGateTest, DoesNotLetSmallOnesOvertakeALargeOne) {
+  const auto first = ask(300);
+  const auto large = ask(900);
+  const auto small = ask(10);
+  EXPECT_EQ(gate_.running(), 1U);
+  EXPECT_EQ(gate_.waiting(), 2U);
+  first->leave();
+  await([&] { return large->began() && small->began(); });
+}
+
+TEST_F(AdmissionGateTest, CountsWhatOtherProcessesUse) {
+  const auto first = ask(100);
+  device_.set_others(700);
+  const auto second = ask(200);
+  EXPECT_FALSE(second->began());
+  device_.set_others(500);
+  await([&] { return second->began(); });
+}
+
+TEST_F(AdmissionGateTest, FreesCachedMemoryBeforeACandidateWaits) {
+  device_.take(800);
+  device_.free(800);  // stays with the allocator
+  const auto first = ask(100);
+  const auto second = ask(500);
+  await([&] { return second->began(); });
+  EXPECT_EQ(freed_, 1);
+}
+
+TEST_F(AdmissionGateTest, LetsNoMoreInThanTheThroughputAllows) {
+  std::vector<std::unique_ptr<Slot>> slots;
+  for (int i = 0; i < 6; ++i) slots.push_back(ask(1));
+  EXPECT_EQ(gate_.limit(), 4U);
+  EXPECT_EQ(gate_.running(), 4U);
+  slots.front()->leave();
+  await([&] { return slots[4]->began(); });
+  EXPECT_FALSE(slots[5]->began());
+}
+
+TEST_F(AdmissionGateTest, LetsACandidateTrainAlone) {
+  const auto first = ask(10);
+  const auto second = ask(10);
+  const auto alone = ask(10, Manner::kAlone);
+  const auto later = ask(10);
+  first->leave();
+  EXPECT_FALSE(alone->began());
+  second->leave();
+  await([&] { return alone->began(); });
+  EXPECT_EQ(gate_.waiting(), 1U);
+  alone->leave();
+  await([&] { return later->began(); });
+}
+
+TEST_F(AdmissionGateTest, HoldsNoMemberOfAGroupBack) {
+  const auto alone = ask(2000, Manner::kAlone);
+  const auto waiting = ask(10);
+  const auto member = ask(2000, Manner::kAtOnce);
+  await([&] { return member->began(); });
+  EXPECT_FALSE(waiting->began());
+}
+
+TEST_F(AdmissionGateTest, LetsAWaitingSlotStop) {
+  const auto first = ask(900);
+  const auto second = ask(900);
+  const auto third = ask(50);
+  second->stop();
+  await([&] { return second->was_stopped(); });
+  await([&] { return third->began(); });  // its turn has come
+}
+
+TEST_F(AdmissionGateTest, LetsTheNextOneInAfterADeviceFailedToAnswer) {
+  AdmissionGate gate(device_, 0, {16, [] { return 0.0; }, [] { throw InternalError("lost the device"); }});
+  auto first = std::make_unique<Slot>(gate, Candidate{900, 1});
+  await([&] { return first->began(); });
+  EXPECT_THROW(gate.enter({900, 1}, never), InternalError);
+  EXPECT_EQ(gate.waiting(), 0U);
+}
+
+TEST_F(AdmissionGateTest, CorrectsPredictionsByWhatCandidatesTake) {
+  {
+    AdmissionGate::Permit permit = gate_.enter({100, 1}, never);
+    device_.take(300);
+    permit.worked(100);
+    device_.free(300);
+  }
+  const auto first = ask(200);  // 600 by now
+  const auto second = ask(200);
+  EXPECT_EQ(gate_.running(), 1U);
+  EXPECT_FALSE(second->began());
+}
+
+TEST_F(AdmissionGateTest, CountsTheMemoryOfSettledCandidatesOnce) {
+  AdmissionGate::Permit settled = gate_.enter({450, 1}, never);
+  device_.take(450);
+  const auto second = ask(400);  // 450 are taken, 450 are expected, 400 more asked for
+  EXPECT_FALSE(second->began());
+  settled.worked(100);
+  await([&] { return second->began(); });
+  device_.free(450);
+}
+
+/// Each candidate at the same speed, however many there are.
+TEST(AdmissionGate, RaisesItsLimitWhenMoreCandidatesDoMoreWork) {
+  FakeDevice device(1000);
+  std::atomic<double> now_s{0};
+  AdmissionGate gate(device, 0, {8, [&] { return now_s.load(); }, {}});
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> slots;
+  for (int i = 0; i < 8; ++i) {
+    slots.emplace_back([&] {
+      AdmissionGate::Permit permit = gate.enter({1, 1}, [&] { return stop.load(); });
+      while (permit && !stop) {
+        permit.worked(1);
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      }
+    });
+  }
+  std::thread clock([&] {
+    while (!stop) {
+      now_s = now_s + 0.005;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  });
+  await([&] { return gate.running() == 8; });
+  EXPECT_EQ(gate.limit(), 8U);
+  stop = true;
+  clock.join();
+  for (std::thread& slot : slots) slot.join();
+}
+
+}  // namespace
+}  // namespace skyline::train

@@ -1,0 +1,133 @@
+#include "train/admitted_training.hpp"
+
+#include "train/fake_device.hpp"
+#include "train/train_fixtures.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace skyline::train {
+namespace {
+
+using objective::Failure;
+using objective::FailureKind;
+using objective::Measurements;
+using objective::Outcome;
+using test::FakeDevice;
+using test::RecordingContext;
+
+/// Trials that take memory of a fake device in the middle of their training.
+class AdmittedTrainingTest : public testing::Test {
+ protected:
+  /// An attempt as the evaluator makes it: out of memory is a failure, all memory is free in the end.
+  Outcome attempt(objective::EvaluationContext& context, std::size_t bytes) {
+    ++attempts_;
+    try {
+      for (int step = 1; step <= 10; ++step) {
+        context.save_due(static_cast<double>(step) / 10);
+        if (step == 5) device_.take(bytes);
+      }
+    } catch (const c10::OutOfMemoryError&) {
+      return Failure{FailureKind::kOutOfMemory, "the fake device is full"};
+    }
+    while (hold_) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    device_.free(bytes);
+    return Measurements{{static_cast<double>(bytes)}};
+  }
+
+  Outcome train(const objective::Trial& trial, RecordingContext& context, std::size_t bytes) {
+    return train_when_admitted(gate_, {trial, options_, 10, device_.devices().front()}, context,
+                               [&](objective::EvaluationContext& inner) { return attempt(inner, bytes); });
+  }
+
+  objective::Trial trial_ = test::make_trial(test::conv_network({1, 8, 8}, 1, 3, 4, 10), 1, 1);
+  TrainingOptions options_;
+  FakeDevice device_{std::size_t{1} << 30};
+  AdmissionGate gate_{device_, 0, {16, [] { return 0.0; }}};
+  std::atomic<bool> hold_{false};
+  std::atomic<int> attempts_{0};
+};
+
+TEST_F(AdmittedTrainingTest, ReturnsWhatTheAttemptDoes) {
+  RecordingContext context;
+  const Outcome outcome = train(trial_, context, 1000);
+  ASSERT_TRUE(std::holds_alternative<Measurements>(outcome));
+  EXPECT_EQ(attempts_, 1);
+  EXPECT_EQ(gate_.running(), 0U);
+}
+
+TEST_F(AdmittedTrainingTest, TrainsATrialThatRanOutOfMemoryOnceMoreAlone) {
+  const std::size_t most = std::size_t{1} << 30;
+  hold_ = true;
+  RecordingContext neighbours_context;
+  Outcome neighbours;
+  std::thread neighbour([&] { neighbours = train(trial_, neighbours_context, most / 2); });
+  while (device_.allocated() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  RecordingContext context;
+  Outcome outcome;
+  std::thread slot([&] { outcome = train(trial_, context, most / 2 + 1); });
+  while (gate_.waiting() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_EQ(attempts_, 2);  // the second one has failed, the third one waits for the first one's end
+  EXPECT_EQ(gate_.running(), 1U);
+  hold_ = false;
+  neighbour.join();
+  slot.join();
+  EXPECT_EQ(attempts_, 3);
+  EXPECT_TRUE(std::holds_alternative<Measurements>(neighbours));
+  EXPECT_TRUE(std::holds_alternative<Measurements>(outcome));
+  EXPECT_GT(context.times.wait_s, 0);
+  EXPECT_EQ(device_.allocated(), 0U);
+}
+
+TEST_F(AdmittedTrainingTest, FailsATrialThatRunsOutOfMemoryAlone) {
+  RecordingContext context;
+  const Outcome outcome = train(trial_, context, std::size_t{2} << 30);
+  ASSERT_TRUE(std::holds_alternative<Failure>(outcome));
+  const Failure& failure = std::get<Failure>(outcome);
+  EXPECT_EQ(failure.kind, FailureKind::kOutOfMemory);
+  EXPECT_THAT(failure.reason, testing::HasSubstr("with the device to itself: 0.1 GiB expected"));
+  EXPECT_THAT(failure.reason, testing::EndsWith("Fake has 1.0 GiB"));
+  EXPECT_EQ(attempts_, 2);
+  RecordingContext next;
+  EXPECT_TRUE(std::holds_alternative<Measurements>(train(trial_, next, 1000)));
+}
+
+TEST_F(AdmittedTrainingTest, DoesNotTryAMemberOfAGroupAgain) {
+  trial_.members = 2;
+  RecordingContext context;
+  const Outcome outcome = train(trial_, context, std::size_t{2} << 30);
+  ASSERT_TRUE(std::holds_alternative<Failure>(outcome));
+  EXPECT_EQ(std::get<Failure>(outcome).reason, "the fake device is full");
+  EXPECT_EQ(attempts_, 1);
+}
+
+TEST_F(AdmittedTrainingTest, DoesNotCountALostAttemptAsTraining) {
+  RecordingContext context;
+  int attempts = 0;
+  train_when_admitted(gate_, {trial_, options_, 10, device_.devices().front()}, context,
+                      [&](objective::EvaluationContext& inner) -> Outcome {
+                        inner.timing().train_s += 1;
+                        if (++attempts == 1) return Failure{FailureKind::kOutOfMemory, "full"};
+                        return Measurements{};
+                      });
+  EXPECT_EQ(context.times.train_s, 1);
+}
+
+TEST_F(AdmittedTrainingTest, StopsATrialThatWaits) {
+  const AdmissionGate::Permit neighbour = gate_.enter({std::size_t{1} << 30, 1}, [] { return false; });
+  RecordingContext context;
+  context.stop_after_polls = 3;
+  const Outcome outcome = train(trial_, context, 1);
+  ASSERT_TRUE(std::holds_alternative<Failure>(outcome));
+  EXPECT_EQ(std::get<Failure>(outcome).kind, FailureKind::kStopped);
+  EXPECT_EQ(attempts_, 0);
+}
+
+}  // namespace
+}  // namespace skyline::train

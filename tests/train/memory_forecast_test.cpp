@@ -1,0 +1,81 @@
+#include "train/memory_forecast.hpp"
+
+#include "train/train_fixtures.hpp"
+
+#include <gtest/gtest.h>
+
+namespace skyline::train {
+namespace {
+
+using test::conv_network;
+
+TrainingOptions with_batch(std::int64_t batch) {
+  TrainingOptions options;
+  options.batch = batch;
+  return options;
+}
+
+TEST(MemoryForecast, PredictsMoreForLargerNetworksBatchesAndOptimizers) {
+  const space::Network narrow = conv_network({1, 28, 28}, 4, 3, 16, 10);
+  const space::Network wide = conv_network({1, 28, 28}, 4, 3, 64, 10);
+  const space::Network deep = conv_network({1, 28, 28}, 8, 3, 16, 10);
+  const std::size_t least = predict_device_bytes(narrow, with_batch(64));
+  EXPECT_GT(predict_device_bytes(wide, with_batch(64)), least);
+  EXPECT_GT(predict_device_bytes(deep, with_batch(64)), least);
+  EXPECT_GT(predict_device_bytes(narrow, with_batch(128)), least);
+  TrainingOptions sgd = with_batch(64);
+  sgd.optimizer.kind = OptimizerOptions::Kind::kSgd;
+  EXPECT_LT(predict_device_bytes(narrow, sgd), least);
+}
+
+TEST(MemoryForecast, CoversWhatTheForwardPassMustKeep) {
+  // 4 layers of conv, batch norm and ReLU: 12 outputs of 16x28x28 floats a sample.
+  const space::Network network = conv_network({1, 28, 28}, 4, 3, 16, 10);
+  const std::size_t kept = std::size_t{64} * 12 * 16 * 28 * 28 * 4;
+  const std::size_t predicted = predict_device_bytes(network, with_batch(64));
+  EXPECT_GT(predicted, kept);
+  EXPECT_LT(predicted, 2 * kept + (std::size_t{64} << 20));
+}
+
+TEST(MemoryForecast, CountsWorkByLayersForSmallNetworksAndByArithmeticForLargeOnes) {
+  const space::Network small = conv_network({1, 8, 8}, 2, 3, 4, 10);
+  const space::Network deeper = conv_network({1, 8, 8}, 4, 3, 4, 10);
+  const double ratio = predict_step_work(deeper, with_batch(32)) / predict_step_work(small, with_batch(32));
+  const auto layers = [](const space::Network& network) {
+    return static_cast<double>(network.layers.size());
+  };
+  EXPECT_NEAR(ratio, layers(deeper) / layers(small), 0.1);
+  space::Network large = small;
+  large.cost.flops = 1'000'000'000;
+  EXPECT_NEAR(predict_step_work(large, with_batch(64)) / predict_step_work(large, with_batch(32)), 2, 0.1);
+}
+
+TEST(MemoryForecast, IsNotCorrectedBeforeAMeasurement) {
+  EXPECT_EQ(MemoryForecast().corrected(12345), 12345U);
+}
+
+TEST(MemoryForecast, CorrectsByTheRatioThatNineOfTenStayBelow) {
+  MemoryForecast forecast;
+  for (std::size_t i = 1; i <= 10; ++i) forecast.measured(100, 10 * i);
+  EXPECT_EQ(forecast.corrected(1000), 900U);
+}
+
+TEST(MemoryForecast, ForgetsMeasurementsOfLongAgo) {
+  MemoryForecast forecast;
+  for (int i = 0; i < 40; ++i) forecast.measured(100, 300);
+  EXPECT_EQ(forecast.corrected(1000), 3000U);
+  for (int i = 0; i < 40; ++i) forecast.measured(100, 50);
+  EXPECT_EQ(forecast.corrected(1000), 500U);
+}
+
+TEST(MemoryForecast, AsksForMoreAfterACandidateRanOut) {
+  MemoryForecast forecast;
+  forecast.measured(100, 100);
+  forecast.was_too_low();
+  EXPECT_EQ(forecast.corrected(1000), 1500U);
+  for (int i = 0; i < 100; ++i) forecast.was_too_low();
+  EXPECT_LE(forecast.corrected(1000), 10000U);  // a search of failures does not lock the device up
+}
+
+}  // namespace
+}  // namespace skyline::train
