@@ -42,8 +42,10 @@ SlotPoolOptions slot_options(const RunInputs& inputs, std::size_t slots, std::si
   options.slots = slots;
   options.metrics = metrics;
   options.run_started = run_started;
-  // A slot of several threads is left to the system: a binding would be inherited by all of them.
-  if (inputs.options.threads_per_slot == 1) options.processors = inputs.environment.place().processors;
+  // A slot of several threads is left to the system: a binding would be inherited by all of them. So are slots
+  // that wait for a device most of the time.
+  const bool binds = inputs.options.threads_per_slot == 1 && inputs.evaluator.slots() == 0;
+  if (binds) options.processors = inputs.environment.place().processors;
   return options;
 }
 

@@ -123,13 +123,14 @@ void SlotPool::State::train(std::size_t slot, const objective::Trial& trial, Slo
   if (trial.inherits) context.inherit([&] { return read_inherited(trial, unreadable); });
   Arrival arrival{trial.number, evaluate_safely(evaluator, trial, context), context.timing()};
   if (unreadable) std::rethrow_exception(unreadable);
-  // Set-up is by definition what the evaluator did not account for otherwise, a trial that threw included.
+  // Set-up is by definition what the evaluator did not account for otherwise, a trial that threw included. A
+  // slot that waited for its turn was idle.
   objective::TrialTiming& timing = arrival.timing;
   timing.rank = options.rank;
   timing.slot = static_cast<std::int32_t>(slot);
-  timing.started_s = seconds_between(options.run_started, begin);
-  timing.setup_s = std::max(
-      0.0, seconds_between(begin, Clock::now()) - timing.train_s - timing.validate_s - timing.latency_s);
+  timing.started_s = seconds_between(options.run_started, begin) + timing.wait_s;
+  timing.setup_s = std::max(0.0, seconds_between(begin, Clock::now()) - timing.wait_s - timing.train_s -
+                                     timing.validate_s - timing.latency_s);
   check(arrival.outcome);
   hand_in(trial, std::move(arrival), context.take_weights(), checkpoints);
 }
