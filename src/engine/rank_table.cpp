@@ -39,9 +39,11 @@ std::size_t own_slots(const RunInputs& inputs) {
     }
     if (inputs.environment.world().rank() == 0) return 0;
   }
+  if (options.slots) return *options.slots;
+  if (const std::size_t slots = inputs.evaluator.slots(); slots > 0) return slots;
   const std::size_t processors = inputs.environment.place().processors.size();
   const auto threads = static_cast<std::size_t>(options.threads_per_slot);
-  return options.slots.value_or(std::max<std::size_t>(1, processors / threads));
+  return std::max<std::size_t>(1, processors / threads);
 }
 
 RankTable exchange_ranks(const RunInputs& inputs, std::size_t slots) {

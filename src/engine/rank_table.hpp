@@ -8,8 +8,8 @@
 
 namespace skyline::engine {
 
-/// The slots of this rank: as asked for, else one for each threads_per_slot of its processors, at least one;
-/// none on a rank 0 that coordinates only. Local.
+/// The slots of this rank: as asked for, else as many as the evaluator wants, else one for each
+/// threads_per_slot of its processors, at least one; none on a rank 0 that coordinates only. Local.
 /// @throws UserError if nobody would train, or for 0 slots or 0 threads a slot
 std::size_t own_slots(const RunInputs& inputs);
 

@@ -39,7 +39,8 @@ struct EngineOptions {
   bool inherit = false;              // children start from the weights of a parent; needs keep_weights
   bool resume = false;               // an earlier job may have left checkpoints
   bool coordinator_only = false;     // rank 0 does not train; needs 2 ranks
-  std::optional<std::size_t> slots;  // a rank; nothing: its processors / threads_per_slot, at least 1
+  /// Of a rank; nothing: as many as the evaluator wants, else its processors / threads_per_slot, at least 1.
+  std::optional<std::size_t> slots;
   int threads_per_slot = 1;
 };
 

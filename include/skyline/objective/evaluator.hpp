@@ -3,6 +3,7 @@
 #include "skyline/objective/trial.hpp"
 #include "skyline/objective/trial_group.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -80,6 +81,9 @@ class Evaluator {
   /// How many members are to train the trial together. A function of network and budget, like its cost: it
   /// changes the trial's result and never depends on the ranks that are there.
   virtual std::uint32_t members_for(const Trial& /*trial*/) const { return 1; }
+  /// How many trials a rank is to have at hand at once, where its processors do not say: one that shares a
+  /// device decides itself how many of them it lets train. 0: as many as the processors allow.
+  virtual std::size_t slots() const { return 0; }
   /// Evaluates; called by several slot threads at once. Depends on the trial alone, never on rank, slot or
   /// time. Every error of the trial itself is a Failure, not an exception.
   virtual Outcome evaluate(const Trial& trial, EvaluationContext& context) = 0;

@@ -1,0 +1,74 @@
+#include "skyline/core/error.hpp"
+
+#include "comm/environments.hpp"
+#include "engine/engine_rig.hpp"
+#include "engine/rank_table.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include <gtest/gtest.h>
+
+namespace skyline::engine {
+namespace {
+
+class EvaluatorOfSlots final : public objective::Evaluator {
+ public:
+  explicit EvaluatorOfSlots(std::size_t slots) : slots_(slots) {}
+  std::vector<std::string> metrics() const override { return {"accuracy"}; }
+  double predicted_cost(const objective::Trial& /*trial*/) const override { return 1; }
+  std::size_t slots() const override { return slots_; }
+  objective::Outcome evaluate(const objective::Trial& /*trial*/,
+                              objective::EvaluationContext& /*context*/) override {
+    return objective::Measurements{{0}};
+  }
+
+ private:
+  std::size_t slots_;
+};
+
+class OwnSlots : public ::testing::Test {
+ protected:
+  std::size_t slots(std::size_t wanted, std::optional<std::size_t> asked_for, int threads = 1) {
+    EvaluatorOfSlots evaluator(wanted);
+    EngineOptions options;
+    options.slots = asked_for;
+    options.threads_per_slot = threads;
+    const search::SearchOptions search;
+    store::StorageThread storage;
+    const TemporaryFolder folder;
+    return own_slots({*environment_,
+                      test_space(),
+                      test_objectives(),
+                      evaluator,
+                      search,
+                      options,
+                      {folder.path()},
+                      std::nullopt,
+                      {},
+                      storage});
+  }
+
+  std::unique_ptr<comm::Environment> environment_ = comm::make_local_environment();
+};
+
+TEST_F(OwnSlots, AreAsManyAsTheProcessorsAllow) {
+  const std::size_t processors = environment_->place().processors.size();
+  EXPECT_EQ(slots(0, std::nullopt), processors);
+  EXPECT_EQ(slots(0, std::nullopt, 2), std::max<std::size_t>(1, processors / 2));
+  EXPECT_EQ(slots(0, std::nullopt, 1000), 1U);
+}
+
+TEST_F(OwnSlots, AreAsManyAsAnEvaluatorWantsThatSharesADevice) {
+  EXPECT_EQ(slots(16, std::nullopt), 16U);
+  EXPECT_EQ(slots(16, std::nullopt, 1000), 16U);
+}
+
+TEST_F(OwnSlots, AreAsManyAsAskedForInAnyCase) {
+  EXPECT_EQ(slots(0, 3), 3U);
+  EXPECT_EQ(slots(16, 3), 3U);
+  EXPECT_THROW(slots(16, 0), UserError);
+}
+
+}  // namespace
+}  // namespace skyline::engine
