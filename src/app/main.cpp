@@ -56,7 +56,7 @@ void describe(CLI::App& app, Arguments& arguments) {
   search->add_flag("--coordinator-only", arguments.search.coordinator_only, "rank 0 does not train");
   search
       ->add_option("--slots", arguments.search.slots,
-                   "trials at a time on a rank (default: its cores; on a GPU 16, of which those train that pay)")
+                   "trials at a time on a rank (default: its cores; 16 on a GPU, which trains those that pay)")
       ->check(CLI::PositiveNumber);
   search->add_flag("--quiet", arguments.search.quiet, "warnings and the result alone on the terminal");
 
