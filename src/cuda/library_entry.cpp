@@ -1,10 +1,9 @@
 #include "skyline/core/log.hpp"
 
+#include "cuda/cuda_accelerator.hpp"
 #include "train/accelerator_library.hpp"
 
 #include <atomic>
-
-#include <cuda_runtime_api.h>
 
 namespace skyline {
 namespace {
@@ -13,13 +12,7 @@ std::atomic<decltype(train::AcceleratorHost::write_log)> host_log = nullptr;
 
 std::shared_ptr<train::Accelerator> open_library(const train::AcceleratorHost& host, std::string& reason) {
   host_log = host.write_log;
-  int devices = 0;
-  if (const cudaError_t status = cudaGetDeviceCount(&devices); status != cudaSuccess) {
-    reason = std::string("CUDA: ") + cudaGetErrorString(status);
-    return nullptr;
-  }
-  reason = "the accelerator is not implemented";
-  return nullptr;
+  return cuda::make_cuda_accelerator(reason);
 }
 
 constexpr train::AcceleratorLibrary kLibrary = {SKYLINE_ACCELERATOR_INTERFACE, &open_library};

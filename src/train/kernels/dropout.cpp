@@ -2,15 +2,7 @@
 
 #include "train/kernels/lanes.hpp"
 
-#include <algorithm>
-#include <cmath>
-
 namespace skyline::train::kernels {
-
-DropoutMask dropout_mask(std::uint64_t seed, double probability) {
-  const double threshold = std::min(std::round(std::ldexp(probability, 32)), std::ldexp(1.0, 32) - 1);
-  return {seed, static_cast<std::uint32_t>(threshold), static_cast<float>(1 / (1 - probability))};
-}
 
 SKYLINE_MULTI_TARGET void dropout(const DropoutMask& mask, std::size_t count, const float* source,
                                   float* target) {

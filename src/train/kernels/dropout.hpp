@@ -2,6 +2,8 @@
 
 #include "skyline/core/device_code.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 
@@ -17,7 +19,10 @@ struct DropoutMask {
 };
 
 /// @param probability  of being dropped, 0 to below 1; resolved to 2^-32
-DropoutMask dropout_mask(std::uint64_t seed, double probability);
+inline DropoutMask dropout_mask(std::uint64_t seed, double probability) {
+  const double threshold = std::min(std::round(std::ldexp(probability, 32)), std::ldexp(1.0, 32) - 1);
+  return {seed, static_cast<std::uint32_t>(threshold), static_cast<float>(1 / (1 - probability))};
+}
 
 /// Number `index` of the SplitMix64 sequence of `seed`.
 /// @see Steele, Lea and Flood, OOPSLA 2014

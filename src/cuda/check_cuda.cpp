@@ -1,0 +1,27 @@
+#include "cuda/check_cuda.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include <string>
+
+#include <c10/util/Exception.h>
+
+namespace skyline::cuda {
+
+void check_cuda(cudaError_t status, const char* call) {
+  if (status == cudaSuccess) {
+    return;
+  }
+  const std::string text = std::string(call) + ": " + cudaGetErrorString(status);
+  drop_cuda_error(status);
+  TORCH_CHECK_WITH(OutOfMemoryError, status != cudaErrorMemoryAllocation, text);
+  throw InternalError(text);
+}
+
+void drop_cuda_error(cudaError_t status) noexcept {
+  if (status != cudaSuccess) {
+    static_cast<void>(cudaGetLastError());
+  }
+}
+
+}  // namespace skyline::cuda

@@ -1,0 +1,177 @@
+#include "cuda/cuda_accelerator.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include "cuda/check_cuda.hpp"
+#include "cuda/cuda_stream.hpp"
+#include "cuda/graph_memory.hpp"
+#include "cuda/kernels.hpp"
+#include "cuda/nccl_reducer.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <exception>
+#include <mutex>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include <ATen/Context.h>
+#include <ATen/core/Tensor.h>
+#include <c10/cuda/CUDACachingAllocator.h>
+#include <c10/cuda/CUDAGuard.h>
+#include <cuda_runtime_api.h>
+
+namespace skyline::cuda {
+namespace {
+
+namespace allocator = c10::cuda::CUDACachingAllocator;
+
+std::string bus_id_of(int index) {
+  std::array<char, 32> text{};
+  check_cuda(cudaDeviceGetPCIBusId(text.data(), static_cast<int>(text.size()), index),
+             "cudaDeviceGetPCIBusId");
+  std::string bus_id(text.data());
+  std::ranges::transform(bus_id, bus_id.begin(),
+                         [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+  return bus_id;
+}
+
+train::AcceleratorDevice describe(int index) {
+  cudaDeviceProp properties{};
+  check_cuda(cudaGetDeviceProperties(&properties, index), "cudaGetDeviceProperties");
+  train::AcceleratorDevice device;
+  device.index = index;
+  device.name = properties.name;
+  device.bus_id = bus_id_of(index);
+  device.memory_bytes = properties.totalGlobalMem;
+  device.target = "cuda:" + std::to_string(index);
+  return device;
+}
+
+c10::DeviceIndex index_of(int device) {
+  return static_cast<c10::DeviceIndex>(device);
+}
+
+std::size_t bytes_of(const c10::CachingAllocator::StatArray& amounts) {
+  constexpr auto kAll = static_cast<std::size_t>(c10::CachingAllocator::StatType::AGGREGATE);
+  return static_cast<std::size_t>(amounts.at(kAll).current);
+}
+
+train::kernels::AugmentPlan augment_plan(const train::DeviceBatch& batch) {
+  train::kernels::AugmentPlan plan;
+  plan.height = static_cast<std::int32_t>(batch.pixels->size(2));
+  plan.width = static_cast<std::int32_t>(batch.pixels->size(3));
+  plan.crop = static_cast<std::int32_t>(batch.augment.crop);
+  plan.cutout = static_cast<std::int32_t>(batch.augment.cutout);
+  plan.flip = batch.augment.flip;
+  return plan;
+}
+
+train::kernels::GatherPlan gather_plan(const train::DeviceBatch& batch) {
+  require(batch.images->is_contiguous(at::MemoryFormat::ChannelsLast) && batch.pixels->is_contiguous(),
+          "a batch must be channels_last, and the set that it is made from contiguous");
+  train::kernels::GatherPlan plan;
+  plan.pixels = batch.pixels->const_data_ptr<std::uint8_t>();
+  plan.labels = batch.labels->const_data_ptr<std::int32_t>();
+  plan.order = batch.order->const_data_ptr<std::int64_t>();
+  plan.position = batch.position->const_data_ptr<std::int64_t>();
+  plan.scaling = batch.scaling->const_data_ptr<float>();
+  plan.seed = batch.augment.any() ? batch.seed->const_data_ptr<std::int64_t>() : nullptr;
+  plan.augment = augment_plan(batch);
+  plan.channels = static_cast<std::int32_t>(batch.pixels->size(1));
+  plan.rows = batch.targets->size(0);
+  plan.images = batch.images->mutable_data_ptr<float>();
+  plan.targets = batch.targets->mutable_data_ptr<std::int64_t>();
+  return plan;
+}
+
+class CudaAccelerator final : public train::Accelerator {
+ public:
+  explicit CudaAccelerator(std::vector<train::AcceleratorDevice> devices) : devices_(std::move(devices)) {
+    at::globalContext().lazyInitDevice(at::kCUDA);
+  }
+
+  const std::vector<train::AcceleratorDevice>& devices() const override { return devices_; }
+
+  train::AcceleratorMemory memory(int device) const override {
+    const c10::cuda::CUDAGuard guard(index_of(device));
+    train::AcceleratorMemory memory;
+    check_cuda(cudaMemGetInfo(&memory.free_bytes, &memory.total_bytes), "cudaMemGetInfo");
+    const auto amounts = allocator::getDeviceStats(index_of(device));
+    memory.allocated_bytes = bytes_of(amounts.allocated_bytes);
+    memory.reserved_bytes = bytes_of(amounts.reserved_bytes);
+    return memory;
+  }
+
+  /// Of all devices: the allocator knows no other way.
+  void release_cached_memory(int /*device*/) override {
+    const auto turn = take_recording_turn();
+    allocator::emptyCache();
+  }
+
+  std::unique_ptr<train::AcceleratorStream> make_stream(int device) override {
+    prepare(device);
+    return std::make_unique<CudaStream>(device);
+  }
+
+  void gather(const train::DeviceBatch& batch) override {
+    const c10::cuda::CUDAGuard guard(batch.pixels->device());
+    check_cuda(launch_gather(gather_plan(batch), c10::cuda::getCurrentCUDAStream()), "the gather kernel");
+  }
+
+  void dropout(at::Tensor& values, const at::Tensor& seed, double probability) override {
+    require(values.is_non_overlapping_and_dense(), "dropout of a tensor with gaps");
+    const c10::cuda::CUDAGuard guard(values.device());
+    check_cuda(launch_dropout(train::kernels::dropout_mask(0, probability),
+                              seed.const_data_ptr<std::int64_t>(), static_cast<std::size_t>(values.numel()),
+                              values.mutable_data_ptr<float>(), c10::cuda::getCurrentCUDAStream()),
+               "the dropout kernel");
+  }
+
+  std::unique_ptr<train::DeviceReducer> make_reducer(objective::TrialGroup& group, int device) override {
+    return make_nccl_reducer(group, devices_.at(static_cast<std::size_t>(device)), transports_);
+  }
+
+ private:
+  /// A device that is used: the others of the node get no context, which would cost memory there.
+  void prepare(int device) {
+    const std::lock_guard lock(prepared_mutex_);
+    if (prepared_.insert(device).second) {
+      // LibTorch's own waits sleep, too: the cores are for other slots. No matter if someone was here before.
+      drop_cuda_error(cudaInitDevice(device, cudaDeviceScheduleBlockingSync, cudaInitDeviceFlagsAreValid));
+    }
+  }
+
+  std::vector<train::AcceleratorDevice> devices_;
+  std::mutex prepared_mutex_;
+  std::set<int> prepared_;
+  TransportReport transports_;
+};
+
+}  // namespace
+
+std::shared_ptr<train::Accelerator> make_cuda_accelerator(std::string& reason) {
+  int count = 0;  // stays as it is if the call fails
+  const cudaError_t status = cudaGetDeviceCount(&count);
+  if (status != cudaSuccess || count == 0) {
+    reason =
+        status == cudaSuccess ? "CUDA finds no device" : std::string("CUDA: ") + cudaGetErrorString(status);
+    drop_cuda_error(status);
+    return nullptr;
+  }
+  try {
+    std::vector<train::AcceleratorDevice> devices;
+    for (int index = 0; index < count; ++index) {
+      devices.push_back(describe(index));
+    }
+    return std::make_shared<CudaAccelerator>(std::move(devices));
+  } catch (const std::exception& error) {
+    const std::string text = error.what();
+    reason = text.substr(0, text.find('\n'));
+    return nullptr;
+  }
+}
+
+}  // namespace skyline::cuda

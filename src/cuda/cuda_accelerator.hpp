@@ -1,0 +1,13 @@
+#pragma once
+
+#include "skyline/train/accelerator.hpp"
+
+#include <memory>
+#include <string>
+
+namespace skyline::cuda {
+
+/// @return nullptr if CUDA finds no device, and `reason` says why in one line
+std::shared_ptr<train::Accelerator> make_cuda_accelerator(std::string& reason);
+
+}  // namespace skyline::cuda

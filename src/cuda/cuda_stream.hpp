@@ -1,0 +1,32 @@
+#pragma once
+
+#include "skyline/train/accelerator.hpp"
+
+#include "cuda/cuda_handles.hpp"
+#include "cuda/graph_memory.hpp"
+
+#include <functional>
+#include <memory>
+
+#include <c10/cuda/CUDAStream.h>
+
+namespace skyline::cuda {
+
+/// A stream of its own. LibTorch's streams come from a pool of 32, which two slots might share.
+class CudaStream final : public train::AcceleratorStream {
+ public:
+  explicit CudaStream(int device);
+
+  void run(const std::function<void()>& work) override;
+  std::unique_ptr<train::AcceleratorGraph> capture(const std::function<void()>& work) override;
+  void wait() override;
+
+ private:
+  c10::DeviceIndex device_;
+  StreamHandle handle_;
+  EventHandle done_;
+  c10::cuda::CUDAStream stream_;
+  GraphMemory graph_memory_;
+};
+
+}  // namespace skyline::cuda

@@ -1,0 +1,62 @@
+#include "cuda/nccl_connection.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include <span>
+#include <thread>
+
+namespace skyline::cuda {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::seconds kLongestStart{120};
+constexpr std::chrono::seconds kLongestEnd{10};
+constexpr std::chrono::milliseconds kPause{1};
+
+}  // namespace
+
+ncclResult_t settle(ncclComm_t communicator, Clock::duration limit, const std::function<void()>& meanwhile) {
+  const auto begin = Clock::now();
+  for (;;) {
+    ncclResult_t state = ncclSuccess;
+    const ncclResult_t status = ncclCommGetAsyncError(communicator, &state);
+    if (status != ncclSuccess) return status;
+    if (state != ncclInProgress || Clock::now() - begin > limit) return state;
+    meanwhile();
+    std::this_thread::sleep_for(kPause);
+  }
+}
+
+CommunicatorHandle connect(objective::TrialGroup& group) {
+  ncclUniqueId id{};
+  if (group.member() == 0) {
+    check_nccl(ncclGetUniqueId(&id), "ncclGetUniqueId");
+  }
+  group.broadcast(std::as_writable_bytes(std::span(&id, 1)));
+  ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+  config.blocking = 0;
+  ncclComm_t communicator = nullptr;
+  ncclResult_t status = ncclCommInitRankConfig(&communicator, static_cast<int>(group.members()), id,
+                                               static_cast<int>(group.member()), &config);
+  CommunicatorHandle handle(communicator);
+  if (status == ncclInProgress) {
+    status = settle(communicator, kLongestStart, [&] { group.check(); });
+  }
+  if (status != ncclSuccess) {
+    throw InternalError(nccl_error_text(status, "ncclCommInitRankConfig", communicator));
+  }
+  return handle;
+}
+
+void disconnect(CommunicatorHandle communicator) noexcept {
+  ncclResult_t status = ncclCommFinalize(communicator.get());
+  if (status == ncclInProgress) {
+    status = settle(communicator.get(), kLongestEnd, [] {});
+  }
+  if (status == ncclSuccess) {
+    static_cast<void>(ncclCommDestroy(communicator.release()));
+  }
+}
+
+}  // namespace skyline::cuda

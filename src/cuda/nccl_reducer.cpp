@@ -1,0 +1,238 @@
+#include "cuda/nccl_reducer.hpp"
+
+#include "skyline/core/error.hpp"
+#include "skyline/core/log.hpp"
+
+#include "cuda/cuda_handles.hpp"
+#include "cuda/distinct_devices.hpp"
+#include "cuda/nccl_connection.hpp"
+#include "cuda/nccl_log.hpp"
+#include "cuda/operation_watch.hpp"
+#include "cuda/wait_watch.hpp"
+
+#include <array>
+#include <chrono>
+#include <cstdlib>
+#include <deque>
+#include <exception>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <utility>
+
+#include <ATen/core/Tensor.h>
+#include <c10/cuda/CUDAGuard.h>
+#include <c10/cuda/CUDAStream.h>
+#include <unistd.h>
+
+namespace skyline::cuda {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using objective::Failure;
+using objective::GroupAborted;
+using objective::Part;
+
+/// Members may be apart by an evaluation, or by the search for fast algorithms on a busy device; more is a
+/// fault.
+constexpr std::chrono::seconds kLongestOperation{300};
+
+std::size_t elements_of(const at::Tensor& tensor) {
+  return static_cast<std::size_t>(tensor.numel());
+}
+
+std::string name_of(const char* operation, std::size_t values) {
+  return std::string(operation) + " of " + std::to_string(values) + " values";
+}
+
+class NcclReducer final : public train::DeviceReducer, private WaitWatch {
+ public:
+  NcclReducer(objective::TrialGroup& group, c10::DeviceIndex device, TransportReport& transports)
+      : group_(group), device_(device), transports_(transports), communicator_(connect_on(group, device)) {}
+
+  ~NcclReducer() override {
+    if (communicator_ && std::uncaught_exceptions() == exceptions_) {
+      disconnect(std::move(communicator_));
+    }  // else the other members may be anywhere: the handle aborts
+  }
+  NcclReducer(const NcclReducer&) = delete;
+  NcclReducer& operator=(const NcclReducer&) = delete;
+
+  void all_reduce(at::Tensor& values) override {
+    auto* data = values.mutable_data_ptr<float>();
+    const std::size_t count = elements_of(values);
+    queue("all_reduce", values, [&](ncclComm_t communicator, cudaStream_t stream) {
+      return ncclAllReduce(data, data, count, ncclFloat32, ncclSum, communicator, stream);
+    });
+  }
+
+  void reduce_scatter(const at::Tensor& values, at::Tensor& part) override {
+    const auto* source = values.const_data_ptr<float>();
+    auto* target = part.mutable_data_ptr<float>();
+    queue("reduce_scatter", values, [&](ncclComm_t communicator, cudaStream_t stream) {
+      return for_each_part(values, [&](const Part& of_root, int root) {
+        return ncclReduce(source + of_root.begin, target, of_root.end - of_root.begin, ncclFloat32, ncclSum,
+                          root, communicator, stream);
+      });
+    });
+  }
+
+  void all_gather(const at::Tensor& part, at::Tensor& values) override {
+    const auto* source = part.const_data_ptr<float>();
+    auto* target = values.mutable_data_ptr<float>();
+    queue("all_gather", values, [&](ncclComm_t communicator, cudaStream_t stream) {
+      return for_each_part(values, [&](const Part& of_root, int root) {
+        return ncclBroadcast(source, target + of_root.begin, of_root.end - of_root.begin, ncclFloat32, root,
+                             communicator, stream);
+      });
+    });
+  }
+
+  bool may_be_recorded() const override { return true; }
+
+  void check() override { look_after(std::nullopt); }
+
+ private:
+  static CommunicatorHandle connect_on(objective::TrialGroup& group, c10::DeviceIndex device) {
+    const c10::cuda::CUDAGuard guard(device);
+    return connect(group);
+  }
+
+  void look(Clock::time_point waiting_since) override { look_after(waiting_since); }
+
+  /// Parts differ in size, so what NCCL has for equal ones does not fit: one operation a part, all at once.
+  template <typename Operation>
+  ncclResult_t for_each_part(const at::Tensor& values, const Operation& operation) const {
+    ncclResult_t first_error = ncclGroupStart();
+    for (std::size_t m = 0; m < group_.members() && first_error == ncclSuccess; ++m) {
+      const Part part = objective::part_of(elements_of(values), group_.members(), m);
+      if (part.end > part.begin) {
+        first_error = operation(part, static_cast<int>(m));
+      }
+    }
+    const ncclResult_t end = ncclGroupEnd();
+    return first_error == ncclSuccess || first_error == ncclInProgress ? end : first_error;
+  }
+
+  template <typename Call>
+  void queue(const char* operation, const at::Tensor& values, const Call& call) {
+    require(values.is_contiguous() && values.dim() == 1,
+            "values of a group must be contiguous, in one dimension");
+    require(static_cast<bool>(communicator_), "an operation of a group that was given up");
+    const c10::cuda::CUDAGuard guard(device_);
+    const cudaStream_t stream = c10::cuda::getCurrentCUDAStream(device_);
+    ncclResult_t status = call(communicator_.get(), stream);
+    if (status == ncclInProgress) {
+      status = settle(communicator_.get(), kLongestOperation, [&] { look_at_group(); });
+    }
+    const std::string name = name_of(operation, elements_of(values));
+    if (status != ncclSuccess) {
+      give_up(nccl_error_text(status, name.c_str(), communicator_.get()));
+    }
+    note(name, stream);
+  }
+
+  /// Knows of the operation until it has ended, or for ever if it was recorded.
+  void note(const std::string& name, cudaStream_t stream) {
+    cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
+    check_cuda(cudaStreamIsCapturing(stream, &capture), "cudaStreamIsCapturing");
+    if (capture != cudaStreamCaptureStatusNone) {
+      watch_.record(name);
+      return;
+    }
+    ends_.push_back(make_event());
+    check_cuda(cudaEventRecord(ends_.back().get(), stream), "cudaEventRecord");
+    watch_.queue(name, Clock::now());
+  }
+
+  void look_after(std::optional<Clock::time_point> waiting_since) {
+    if (!communicator_) {
+      return;
+    }
+    look_at_group();
+    ncclResult_t state = ncclSuccess;
+    const ncclResult_t status = ncclCommGetAsyncError(communicator_.get(), &state);
+    if (status != ncclSuccess || (state != ncclSuccess && state != ncclInProgress)) {
+      give_up(nccl_error_text(status != ncclSuccess ? status : state, "NCCL", communicator_.get()));
+    }
+    drop_ended();
+    if (const auto overdue = watch_.overdue(Clock::now(), waiting_since)) {
+      give_up(*overdue);
+    }
+  }
+
+  /// The device may wait for a member that has given the trial up.
+  void look_at_group() {
+    try {
+      group_.check();
+    } catch (const GroupAborted&) {
+      communicator_.reset();
+      throw;
+    }
+  }
+
+  [[noreturn]] void give_up(const std::string& reason) {
+    communicator_.reset();  // so that the device ends its operation
+    const Failure failure{objective::FailureKind::kException, reason};
+    group_.abort(failure);
+    throw GroupAborted(failure);
+  }
+
+  void drop_ended() {
+    const std::size_t before = ends_.size();
+    while (!ends_.empty()) {
+      const cudaError_t status = cudaEventQuery(ends_.front().get());
+      if (status == cudaErrorNotReady) {
+        drop_cuda_error(status);
+        break;
+      }
+      check_cuda(status, "cudaEventQuery");
+      ends_.pop_front();
+      watch_.end_oldest();
+    }
+    if (!is_reported_ && ends_.size() < before && group_.member() == 0) {
+      is_reported_ = true;
+      transports_.report();
+    }
+  }
+
+  objective::TrialGroup& group_;
+  c10::DeviceIndex device_;
+  TransportReport& transports_;
+  int exceptions_ = std::uncaught_exceptions();
+  CommunicatorHandle communicator_;
+  OperationWatch watch_{kLongestOperation};
+  bool is_reported_ = false;
+  std::deque<EventHandle> ends_;  // of the operations that are queued in the watch
+};
+
+/// What NCCL wrote of this process so far.
+std::string nccl_log_text() {
+  const char* pattern = std::getenv("NCCL_DEBUG_FILE");
+  if (pattern == nullptr) {
+    return {};
+  }
+  std::array<char, 256> host{};
+  static_cast<void>(gethostname(host.data(), host.size() - 1));
+  std::ifstream file(nccl_log_path(pattern, host.data(), getpid()));
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+}  // namespace
+
+void TransportReport::report() {
+  const std::lock_guard lock(mutex_);
+  const NcclTransport transport = parse_nccl_log(nccl_log_text());
+  if (transport.is_known() && told_.insert(transport.describe()).second) {
+    log::info("NCCL connects the members of groups over " + transport.describe());
+  }
+}
+
+std::unique_ptr<train::DeviceReducer> make_nccl_reducer(objective::TrialGroup& group,
+                                                        const train::AcceleratorDevice& device,
+                                                        TransportReport& transports) {
+  check_distinct_devices(group, machine_name(), device.bus_id);
+  return std::make_unique<NcclReducer>(group, static_cast<c10::DeviceIndex>(device.index), transports);
+}
+
+}  // namespace skyline::cuda

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace skyline::cuda {
+
+/// Knows which operations of a group a device may be at, to name the one that does not end.
+class OperationWatch {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  explicit OperationWatch(Clock::duration limit) : limit_(limit) {}
+
+  /// An operation was queued: "all_reduce of 1200 values".
+  void queue(std::string name, Clock::time_point now);
+  /// The oldest of those that are queued has ended.
+  void end_oldest() { queued_.pop_front(); }
+  std::size_t queued() const { return queued_.size(); }
+  /// An operation was recorded: a graph that is replayed may be at it at any time.
+  void record(std::string name) { recorded_.push_back(std::move(name)); }
+  bool has_recorded() const { return !recorded_.empty(); }
+
+  /// @param waiting_since  when the thread began to wait for the device; nothing: it does not
+  /// @return               one line that names the operation that takes too long, if one does
+  std::optional<std::string> overdue(Clock::time_point now,
+                                     std::optional<Clock::time_point> waiting_since) const;
+
+ private:
+  struct Queued {
+    std::string name;
+    std::uint64_t number = 0;
+    Clock::time_point since;
+  };
+  std::string takes_too_long(const std::string& what) const;
+
+  Clock::duration limit_;
+  std::deque<Queued> queued_;
+  std::vector<std::string> recorded_;
+  std::uint64_t last_number_ = 0;
+};
+
+}  // namespace skyline::cuda

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <chrono>
+
+namespace skyline::cuda {
+
+/// Is called by every wait of its thread for a device, and may throw there: work that waits for another
+/// process never ends by itself when that one is lost. Made, used and destroyed on one thread.
+class WaitWatch {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  WaitWatch();
+  virtual ~WaitWatch();
+  WaitWatch(const WaitWatch&) = delete;
+  WaitWatch& operator=(const WaitWatch&) = delete;
+
+  /// Calls all watches of this thread. @param since  when its wait began
+  static void call_all(Clock::time_point since);
+
+ private:
+  virtual void look(Clock::time_point waiting_since) = 0;
+};
+
+}  // namespace skyline::cuda
