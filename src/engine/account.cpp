@@ -20,7 +20,7 @@ AccountBook::AccountBook(const RankTable& ranks) {
 void AccountBook::add(const Arrival& arrival) {
   const objective::TrialTiming& timing = arrival.timing;
   SlotAccount& account = slots_[index_.at({timing.rank, timing.slot})];
-  if (!arrival.stopped()) ++account.trials;
+  if (!arrival.stopped() && !arrival.helper) ++account.trials;
   account.setup_s += timing.setup_s;
   account.train_s += timing.train_s;
   account.validate_s += timing.validate_s;

@@ -15,7 +15,7 @@ namespace skyline::engine {
 class AccountBook {
  public:
   explicit AccountBook(const RankTable& ranks);
-  /// A trial that was stopped counts with its time alone.
+  /// A trial that was stopped, and what a rank did for one that another led, count with their time alone.
   void add(const Arrival& arrival);
   /// As it stands after `wall_s` seconds.
   RunAccount close(double wall_s) const;

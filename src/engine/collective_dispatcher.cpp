@@ -2,10 +2,9 @@
 
 #include "skyline/core/error.hpp"
 
-#include "engine/packing.hpp"
-
 #include <algorithm>
 #include <iterator>
+#include <numeric>
 #include <utility>
 
 namespace skyline::engine {
@@ -13,6 +12,17 @@ namespace {
 
 constexpr std::size_t kMostWaves = 256;  // trials of a slot in one round; bounds its buffers
 constexpr std::size_t kOpenGathers = 8;  // posted and not complete, at most
+
+/// Trials of the slot that has most of them.
+std::uint32_t fullest_slot(const RoundPlan& plan, std::size_t slots, std::size_t ranks) {
+  std::vector<std::uint32_t> count(ranks * slots, 0);
+  for (const Placement& place : plan.places) {
+    for (std::size_t rank = place.rank; rank < place.rank + place.ranks; ++rank) {
+      ++count[rank * slots + place.slot];
+    }
+  }
+  return *std::ranges::max_element(count);
+}
 
 }  // namespace
 
@@ -30,20 +40,18 @@ struct CollectiveDispatcher::Round {
   std::unique_ptr<comm::Request> scatter;
   std::deque<Wave> waves;  // posted, not complete
   std::size_t posted = 0;
-  std::size_t missing = 0;  // results
+  std::size_t missing = 0;  // results, and what helpers have to say
 };
 
 CollectiveDispatcher::CollectiveDispatcher(comm::Communicator& world, const RoundFormat& format,
                                            const objective::Evaluator& evaluator, SlotPool& own_slots,
-                                           const ResultKeeper& results, const std::vector<std::size_t>& slots)
-    : world_(world), format_(format), evaluator_(evaluator), own_slots_(own_slots), results_(results) {
-  for (std::size_t slot = 0; slot < format.slots; ++slot) {
-    for (std::size_t rank = 0; rank < slots.size(); ++rank) {
-      if (slot < slots[rank]) places_.push_back({rank, slot});
-    }
-  }
-  require(!places_.empty(), "a run without slots");
-}
+                                           const ResultKeeper& results, const RankTable& ranks)
+    : world_(world),
+      format_(format),
+      evaluator_(evaluator),
+      own_slots_(own_slots),
+      results_(results),
+      ranks_{ranks.slots, ranks.hosts} {}
 
 CollectiveDispatcher::~CollectiveDispatcher() = default;
 
@@ -65,44 +73,67 @@ std::vector<Arrival> CollectiveDispatcher::poll() {
   return arrivals;
 }
 
+/// The oldest that fit: a group's trial takes a place in the first slot of each of its ranks, so kMostWaves
+/// of them fit in any case.
+std::vector<objective::Trial> CollectiveDispatcher::take_for_round() {
+  const std::size_t slots = std::accumulate(ranks_.slots.begin(), ranks_.slots.end(), std::size_t{0});
+  const auto training = static_cast<std::size_t>(
+      std::ranges::count_if(ranks_.slots, [](std::size_t count) { return count > 0; }));
+  std::size_t room = slots * kMostWaves;
+  std::size_t groups = 0;
+  std::vector<objective::Trial> trials;
+  while (!waiting_.empty()) {
+    const std::uint32_t members = waiting_.front().members;
+    const std::size_t needed = ranks_of_group(members, training);
+    if (needed > room || (members > 1 && groups == kMostWaves)) break;
+    room -= needed;
+    if (members > 1) ++groups;
+    trials.push_back(std::move(waiting_.front()));
+    waiting_.pop_front();
+  }
+  return trials;
+}
+
 void CollectiveDispatcher::start_round() {
-  const std::size_t count = std::min(waiting_.size(), places_.size() * kMostWaves);
-  const auto end = waiting_.begin() + static_cast<std::ptrdiff_t>(count);
-  const std::vector<objective::Trial> trials(std::make_move_iterator(waiting_.begin()),
-                                             std::make_move_iterator(end));
-  waiting_.erase(waiting_.begin(), end);
-
-  std::vector<double> costs;
-  for (const objective::Trial& trial : trials) costs.push_back(evaluator_.predicted_cost(trial));
-  const std::vector<std::size_t> slot_of = pack(costs, places_.size(), kMostWaves);
-  std::vector<std::size_t> load(places_.size(), 0);
-  for (const std::size_t slot : slot_of) ++load[slot];
-
+  const std::vector<objective::Trial> trials = take_for_round();
+  std::vector<TrialWork> work;
+  for (const objective::Trial& trial : trials) {
+    work.push_back({evaluator_.predicted_cost(trial), trial.members});
+  }
+  const RoundPlan plan = plan_round(work, ranks_, kMostWaves);
   round_ = std::make_unique<Round>();
   Round& round = *round_;
-  round.header = {RoundHeader::Command::kRound, static_cast<std::uint32_t>(*std::ranges::max_element(load)),
+  round.header = {RoundHeader::Command::kRound, fullest_slot(plan, format_.slots, ranks_.slots.size()),
                   results_.journalled()};
-  round.missing = trials.size();
-  place(round, trials, slot_of);
+  place(round, trials, plan);
   round.broadcast = world_.broadcast(std::as_writable_bytes(std::span(&round.header, 1)), 0);
   round.scatter = world_.scatter(round.all_trials, round.my_trials, 0);
 }
 
-/// Trials are in the order of their numbers, and so is each slot's queue.
+/// All ranks of a group get the trial.
 void CollectiveDispatcher::place(Round& round, const std::vector<objective::Trial>& trials,
-                                 const std::vector<std::size_t>& slot_of) {
+                                 const RoundPlan& plan) {
   const std::size_t record_bytes = format_.trial.bytes();
   const std::size_t waves = round.header.waves;
   round.my_trials.resize(format_.slots * waves * record_bytes);
   round.all_trials.resize(round.my_trials.size() * static_cast<std::size_t>(world_.size()));
-  std::vector<std::size_t> next(places_.size(), 0);
-  for (std::size_t i = 0; i < trials.size(); ++i) {
-    const SlotPlace& target = places_[slot_of[i]];
-    const std::size_t row = (target.rank * format_.slots + target.slot) * waves + next[slot_of[i]]++;
-    if (target.rank == 0) {
-      own_slots_.submit(target.slot, trials[i]);
-    } else {
-      format_.trial.write(trials[i], std::span(round.all_trials).subspan(row * record_bytes, record_bytes));
+  std::vector<std::size_t> next(ranks_.slots.size() * format_.slots, 0);
+  for (const std::size_t i : plan.order) {
+    const Placement& target = plan.places[i];
+    Assignment assignment{trials[i], std::nullopt};
+    if (trials[i].members > 1) {
+      assignment.group = {++groups_, trials[i].members, static_cast<int>(target.rank),
+                          static_cast<int>(target.ranks)};
+    }
+    for (std::size_t rank = target.rank; rank < target.rank + target.ranks; ++rank) {
+      ++round.missing;
+      if (rank == 0) {
+        own_slots_.submit(target.slot, assignment);
+        continue;
+      }
+      const std::size_t slot = rank * format_.slots + target.slot;
+      const std::size_t row = slot * waves + next[slot]++;
+      format_.trial.write(assignment, std::span(round.all_trials).subspan(row * record_bytes, record_bytes));
     }
   }
 }

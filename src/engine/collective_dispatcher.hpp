@@ -4,12 +4,14 @@
 #include "skyline/objective/evaluator.hpp"
 
 #include "engine/dispatcher.hpp"
+#include "engine/packing.hpp"
 #include "engine/rank_table.hpp"
 #include "engine/records.hpp"
 #include "engine/result_keeper.hpp"
 #include "engine/slot_pool.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <memory>
 #include <vector>
@@ -28,10 +30,10 @@ struct RoundFormat {
 /// the one before was under way. Results of rank 0's own slots take no part in the gathers.
 class CollectiveDispatcher final : public Dispatcher {
  public:
-  /// References outlive the dispatcher. @param slots  of each rank, [ranks]
+  /// References outlive the dispatcher. @param ranks  where trials are trained
   CollectiveDispatcher(comm::Communicator& world, const RoundFormat& format,
                        const objective::Evaluator& evaluator, SlotPool& own_slots,
-                       const ResultKeeper& results, const std::vector<std::size_t>& slots);
+                       const ResultKeeper& results, const RankTable& ranks);
   ~CollectiveDispatcher() override;
 
   void submit(std::span<const objective::Trial> trials) override;
@@ -42,15 +44,11 @@ class CollectiveDispatcher final : public Dispatcher {
   void finish();
 
  private:
-  struct SlotPlace {
-    std::size_t rank = 0;
-    std::size_t slot = 0;
-  };
   struct Round;
 
+  std::vector<objective::Trial> take_for_round();
   void start_round();
-  void place(Round& round, const std::vector<objective::Trial>& trials,
-             const std::vector<std::size_t>& slot_of);
+  void place(Round& round, const std::vector<objective::Trial>& trials, const RoundPlan& plan);
   void post_gathers(Round& round);
   void receive_gathers(Round& round, std::vector<Arrival>& arrivals);
 
@@ -59,7 +57,8 @@ class CollectiveDispatcher final : public Dispatcher {
   const objective::Evaluator& evaluator_;
   SlotPool& own_slots_;
   const ResultKeeper& results_;
-  std::vector<SlotPlace> places_;  // of all slots: first slots of all ranks, then second ones, ...
+  const RankSlots ranks_;
+  std::uint64_t groups_ = 0;  // so far
   std::deque<objective::Trial> waiting_;
   std::unique_ptr<Round> round_;
 };

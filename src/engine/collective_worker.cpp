@@ -48,9 +48,9 @@ class Worker {
     await(*world_.scatter({}, records, 0));
     std::size_t count = 0;
     for (std::size_t row = 0; row < format_.slots * waves; ++row) {
-      auto trial = format_.trial.read(std::span(records).subspan(row * record_bytes, record_bytes));
-      if (!trial) continue;
-      own_slots_.submit(row / waves, std::move(*trial));
+      auto assignment = format_.trial.read(std::span(records).subspan(row * record_bytes, record_bytes));
+      if (!assignment) continue;
+      own_slots_.submit(row / waves, std::move(*assignment));
       ++count;
     }
     return count;

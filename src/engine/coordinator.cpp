@@ -41,6 +41,7 @@ RunResult Coordinator::run() {
   bool done = drive(*searcher, {objective::Phase::kSearch, inputs_.options.epochs});
   if (done && inputs_.options.final_epochs) done = train_front(*inputs_.options.final_epochs);
   if (done) end_replay();
+  await_helpers();
   drain_storage();
 
   RunResult result;
@@ -125,6 +126,7 @@ bool Coordinator::collect() {
   std::vector<Arrival> arrivals = dispatcher_.poll();
   for (Arrival& arrival : arrivals) {
     accounts_.add(arrival);
+    if (arrival.helper) continue;
     if (arrival.unsaved) ++unsaved_;
     require(stopping_ || !arrival.stopped(), "a trial was stopped although nobody had asked for it");
     if (!arrival.stopped()) commits_.arrived(std::move(arrival));
@@ -170,6 +172,15 @@ void Coordinator::look_after_run() {
   if (now < next_tick_) return;
   next_tick_ = now + kTickInterval;
   observer_.tick();
+}
+
+/// Ranks that did not lead the last trials' groups may be done later than those that did.
+void Coordinator::await_helpers() {
+  Backoff backoff;
+  for (look_after_run(); !dispatcher_.idle(); look_after_run()) {
+    collect();
+    backoff.pause();
+  }
 }
 
 /// Until all files are written, results that a stop leaves to a later job included.

@@ -50,6 +50,7 @@ class Coordinator {
   const objective::CommittedTrial& commit(objective::CommittedTrial committed);
   bool update_front(const objective::CommittedTrial& committed);
   void look_after_run();
+  void await_helpers();
   void drain_storage();
   bool train_front(double epochs);
   bool is_trained(const objective::Trial& member, double epochs) const;

@@ -8,12 +8,13 @@
 
 namespace skyline::engine {
 
-/// The result of a dispatched trial.
+/// The result of a dispatched trial, or what a rank that did not lead did for it.
 struct Arrival {
   objective::TrialNumber number = 0;
   objective::Outcome outcome;
   objective::TrialTiming timing;
   bool unsaved = false;  // of a trial that was stopped: steps that it did stand in no checkpoint
+  bool helper = false;   // of a rank whose members did not lead the trial's group: its time alone, no outcome
 
   /// No result: the run was asked to stop before there was one.
   bool stopped() const {

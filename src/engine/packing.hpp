@@ -1,18 +1,69 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace skyline::engine {
 
+/// What a slot has to do already.
+struct SlotLoad {
+  double work = 0;
+  std::size_t trials = 0;
+};
+
 /// Spreads trials over slots so that all slots end about together: longest first onto the least loaded slot.
 /// Deterministic: of equal costs the earlier trial goes first, of equal loads the slot with the lower index.
 /// @param costs     predicted work of each trial, positive and finite
-/// @param slots     number of slots, at least 1
-/// @param capacity  most trials of a slot; slots * capacity >= number of trials
+/// @param loads     of the slots, at least one
+/// @param capacity  most trials of a slot; there is room for all
 /// @return          slot of each trial, [number of trials]
 /// @see Graham, SIAM J. Appl. Math. 17(2), 1969: at most 4/3 - 1/(3 slots) times the best makespan
-std::vector<std::size_t> pack(std::span<const double> costs, std::size_t slots, std::size_t capacity);
+std::vector<std::size_t> pack(std::span<const double> costs, std::span<const SlotLoad> loads,
+                              std::size_t capacity);
+
+/// The ranks of a run as packing sees them. Those that train are consecutive: a rank 0 that coordinates only
+/// has no slot.
+struct RankSlots {
+  std::vector<std::size_t> slots;  // [ranks]
+  std::vector<std::string> hosts;  // [ranks]
+};
+
+/// How many ranks train a trial of so many members together: each holds the same power of two of consecutive
+/// members (the last may hold fewer), the fewest for which there are ranks enough.
+/// @param members, available  at least 1
+std::size_t ranks_of_group(std::uint32_t members, std::size_t available);
+
+/// First ranks of the blocks of consecutive ranks that may train a trial together: they don't overlap, and
+/// lie within a host each where there is a host with so many.
+/// @param ranks  of a block; no more than train
+std::vector<std::size_t> blocks_of(const RankSlots& table, std::size_t ranks);
+
+struct TrialWork {
+  double cost = 0;  // predicted, positive and finite
+  std::uint32_t members = 1;
+};
+
+/// Who trains a trial: a slot of a rank, or, if it has several members, the first slots of a block of ranks.
+struct Placement {
+  std::size_t rank = 0;  // the first
+  std::size_t slot = 0;
+  std::size_t ranks = 1;
+};
+
+struct RoundPlan {
+  std::vector<Placement> places;   // [trials]
+  std::vector<std::size_t> order;  // every slot trains its trials in this order of all
+};
+
+/// Spreads the trials of a round. Those of groups come first, the widest and then the longest first, each
+/// onto the block of ranks that can begin with it first; then the others onto all slots, which train them in
+/// the order of numbers. A group waits for all its ranks: one order for all slots is what keeps two groups
+/// from waiting for each other. Deterministic.
+/// @param trials    by number
+/// @param capacity  most trials of a slot; there is room for all, and no more groups than that
+RoundPlan plan_round(std::span<const TrialWork> trials, const RankSlots& table, std::size_t capacity);
 
 }  // namespace skyline::engine

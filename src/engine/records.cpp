@@ -14,7 +14,7 @@ namespace skyline::engine {
 namespace {
 
 constexpr std::size_t kMostParents = 2;
-enum class RecordKind : std::uint8_t { kEmpty = 0, kTrial = 1, kMeasurements = 2, kFailure = 3 };
+enum class RecordKind : std::uint8_t { kEmpty = 0, kTrial, kMeasurements, kFailure, kHelper };
 
 /// The part of a trial record that every space has.
 struct TrialHead {
@@ -32,6 +32,10 @@ struct TrialHead {
   objective::TrialNumber inherits_from = 0;
   std::uint64_t inherits_arch_id = 0;
   double inherits_share = 0;
+  std::uint32_t members = 1;
+  std::int32_t group_first_rank = 0;
+  std::int32_t group_ranks = 0;  // 0: no group
+  std::uint64_t group_sequence = 0;
 };
 
 /// The part of a result record that does not depend on the number of metrics.
@@ -83,7 +87,8 @@ std::size_t TrialRecord::bytes() const {
   return sizeof(TrialHead) + 2 * genotype_bytes();
 }
 
-void TrialRecord::write(const objective::Trial& trial, std::span<std::byte> record) const {
+void TrialRecord::write(const Assignment& assignment, std::span<std::byte> record) const {
+  const objective::Trial& trial = assignment.trial;
   const objective::Proposal& proposal = trial.proposal;
   require(record.size() == bytes(), "a trial record of the wrong size");
   require(proposal.parents.size() <= kMostParents, "a trial with more than two parents");
@@ -95,7 +100,8 @@ void TrialRecord::write(const objective::Trial& trial, std::span<std::byte> reco
                  .kind = RecordKind::kTrial,
                  .phase = trial.phase,
                  .origin = proposal.origin,
-                 .parent_count = static_cast<std::uint8_t>(proposal.parents.size())};
+                 .parent_count = static_cast<std::uint8_t>(proposal.parents.size()),
+                 .members = trial.members};
   std::ranges::copy(proposal.parents, head.parents.begin());
   write_genotype(trial.architecture(), record.subspan(sizeof head));
   if (trial.inherits) {
@@ -104,6 +110,11 @@ void TrialRecord::write(const objective::Trial& trial, std::span<std::byte> reco
     head.inherits_arch_id = static_cast<std::uint64_t>(trial.inherits->architecture->id);
     head.inherits_share = trial.inherits->share;
     write_genotype(*trial.inherits->architecture, record.subspan(sizeof head + genotype_bytes()));
+  }
+  if (assignment.group) {
+    head.group_first_rank = assignment.group->first_rank;
+    head.group_ranks = assignment.group->ranks;
+    head.group_sequence = assignment.group->sequence;
   }
   put(head, record);
 }
@@ -128,17 +139,19 @@ std::shared_ptr<const space::Architecture> TrialRecord::build(std::span<const st
   return architecture;
 }
 
-std::optional<objective::Trial> TrialRecord::read(std::span<const std::byte> record) const {
+std::optional<Assignment> TrialRecord::read(std::span<const std::byte> record) const {
   require(record.size() == bytes(), "a trial record of the wrong size");
   const auto head = take<TrialHead>(record);
   if (head.kind == RecordKind::kEmpty) return std::nullopt;
   require(head.kind == RecordKind::kTrial && head.parent_count <= kMostParents, "a damaged trial record");
 
-  objective::Trial trial;
+  Assignment assignment;
+  objective::Trial& trial = assignment.trial;
   trial.number = head.number;
   trial.phase = head.phase;
   trial.epochs = head.epochs;
   trial.seed = head.seed;
+  trial.members = head.members;
   trial.proposal = {build(record.subspan(sizeof head), head.arch_id, head.number),
                     head.origin,
                     {head.parents.begin(), head.parents.begin() + head.parent_count},
@@ -149,7 +162,10 @@ std::optional<objective::Trial> TrialRecord::read(std::span<const std::byte> rec
         build(record.subspan(sizeof head + genotype_bytes()), head.inherits_arch_id, head.inherits_from);
     trial.inherits = std::make_shared<const objective::Inheritance>(std::move(inherits));
   }
-  return trial;
+  if (head.group_ranks > 0) {
+    assignment.group = {head.group_sequence, head.members, head.group_first_rank, head.group_ranks};
+  }
+  return assignment;
 }
 
 std::size_t ResultRecord::bytes() const {
@@ -160,7 +176,9 @@ void ResultRecord::write(const Arrival& arrival, std::span<std::byte> record) co
   require(record.size() == bytes(), "a result record of the wrong size");
   ResultHead head{.number = arrival.number, .timing = arrival.timing};
   head.unsaved = arrival.unsaved ? 1 : 0;
-  if (const auto* failure = std::get_if<objective::Failure>(&arrival.outcome)) {
+  if (arrival.helper) {
+    head.kind = RecordKind::kHelper;
+  } else if (const auto* failure = std::get_if<objective::Failure>(&arrival.outcome)) {
     require(failure->reason.size() <= kReasonBytes, "the reason of a failure is too long for its record");
     head.kind = RecordKind::kFailure;
     head.failure = failure->kind;
@@ -180,7 +198,9 @@ std::optional<Arrival> ResultRecord::read(std::span<const std::byte> record) con
   const auto head = take<ResultHead>(record);
   if (head.kind == RecordKind::kEmpty) return std::nullopt;
   Arrival arrival{head.number, objective::Measurements{}, head.timing, head.unsaved != 0};
-  if (head.kind == RecordKind::kFailure) {
+  if (head.kind == RecordKind::kHelper) {
+    arrival.helper = true;
+  } else if (head.kind == RecordKind::kFailure) {
     arrival.outcome = objective::Failure{head.failure, std::string(head.reason.data(), head.reason_bytes)};
   } else {
     require(head.kind == RecordKind::kMeasurements, "a damaged result record");

@@ -3,6 +3,7 @@
 #include "skyline/objective/trial.hpp"
 #include "skyline/space/search_space.hpp"
 
+#include "engine/assignment.hpp"
 #include "engine/dispatcher.hpp"
 
 #include <cstddef>
@@ -30,15 +31,15 @@ struct RoundHeader {
   objective::TrialNumber journalled = 0;  // trials below are in the journal, durable
 };
 
-/// A trial as bytes of a size that the space fixes. All zeros: no trial.
+/// A trial and its group as bytes of a size that the space fixes. All zeros: no trial.
 class TrialRecord {
  public:
   explicit TrialRecord(const space::SearchSpace& space);
   std::size_t bytes() const;
-  void write(const objective::Trial& trial, std::span<std::byte> record) const;
+  void write(const Assignment& assignment, std::span<std::byte> record) const;
   /// Rebuilds the architectures; nothing for an empty record.
   /// @throws InternalError if this rank builds another architecture than the one that was sent
-  std::optional<objective::Trial> read(std::span<const std::byte> record) const;
+  std::optional<Assignment> read(std::span<const std::byte> record) const;
 
  private:
   std::size_t genotype_bytes() const;

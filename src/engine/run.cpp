@@ -7,6 +7,7 @@
 #include "engine/collective_dispatcher.hpp"
 #include "engine/collective_worker.hpp"
 #include "engine/coordinator.hpp"
+#include "engine/group_hub.hpp"
 #include "engine/rank_table.hpp"
 #include "engine/replay.hpp"
 #include "engine/result_keeper.hpp"
@@ -36,11 +37,12 @@ Seconds start_clock(const RunInputs& inputs) {
 }
 
 SlotPoolOptions slot_options(const RunInputs& inputs, std::size_t slots, std::size_t metrics,
-                             Clock::time_point run_started) {
+                             GroupHub& groups, Clock::time_point run_started) {
   SlotPoolOptions options;
   options.rank = inputs.environment.world().rank();
   options.slots = slots;
   options.metrics = metrics;
+  options.groups = &groups;
   options.run_started = run_started;
   // A slot of several threads is left to the system: a binding would be inherited by all of them. So are slots
   // that wait for a device most of the time.
@@ -57,7 +59,7 @@ RunResult coordinate(const RunInputs& inputs, RunObserver& observer, const RankT
   AccountBook accounts(ranks);
   StopChannel stop(inputs.environment.world(), inputs.stop_requested);
   CollectiveDispatcher dispatcher(inputs.environment.world(), format, inputs.evaluator, slots, *results,
-                                  ranks.slots);
+                                  ranks);
   RunResult result = Coordinator(inputs, observer, dispatcher, checkpoints, results, stop, accounts).run();
   dispatcher.finish();
   stop.close([&] {
@@ -101,12 +103,14 @@ RunResult run(const RunInputs& inputs, RunObserver& observer) {
   const Clock::time_point run_started = started - std::chrono::duration_cast<Clock::duration>(earlier);
   const auto checkpoints = std::make_shared<CheckpointFolder>(inputs);
   const auto results = std::make_shared<ResultKeeper>(inputs);
-  SlotPool slots(slot_options(inputs, own, metrics, run_started), inputs.evaluator,
+  const std::unique_ptr<GroupHub> groups = GroupHub::make(inputs.environment);
+  SlotPool slots(slot_options(inputs, own, metrics, *groups, run_started), inputs.evaluator,
                  {make_weights_sink(inputs), make_weights_source(inputs), checkpoints, results});
   try {
     RunResult result =
         world.rank() == 0 ? coordinate(inputs, observer, ranks, format, slots, *checkpoints, results, started)
                           : serve(inputs, format, slots, *results, started);
+    groups->close();
     if (inputs.environment.place().local_rank == 0) remove_weights_copies(inputs);
     return result;
   } catch (const std::exception& error) {

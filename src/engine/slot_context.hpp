@@ -34,6 +34,7 @@ class SlotContext final : public objective::EvaluationContext {
   std::shared_ptr<const Tensors> inherited_weights() const override {
     return inherited_ ? inherited_() : nullptr;
   }
+  objective::TrialGroup* group() override { return group_; }
   void progress(double) override {}  // a run shows its trials, not the share of one
   bool wants_weights() const override { return wants_weights_; }
   void keep_weights(Tensors weights) override {
@@ -45,6 +46,8 @@ class SlotContext final : public objective::EvaluationContext {
   void inherit(std::function<std::shared_ptr<const Tensors>()> inherited) {
     inherited_ = std::move(inherited);
   }
+  /// This context is of member 0.
+  void lead(objective::TrialGroup& group) { group_ = &group; }
   Tensors take_weights() { return std::move(weights_); }
 
  private:
@@ -53,6 +56,7 @@ class SlotContext final : public objective::EvaluationContext {
   bool wants_weights_;
   std::function<std::shared_ptr<const Tensors>()> inherited_;
   Tensors weights_;
+  objective::TrialGroup* group_ = nullptr;
   objective::TrialTiming timing_;
 };
 

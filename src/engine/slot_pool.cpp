@@ -4,6 +4,7 @@
 #include "skyline/core/log.hpp"
 #include "skyline/core/processors.hpp"
 
+#include "engine/evaluation.hpp"
 #include "engine/records.hpp"
 #include "engine/slot_context.hpp"
 
@@ -13,7 +14,6 @@
 #include <deque>
 #include <exception>
 #include <mutex>
-#include <new>
 #include <optional>
 #include <string>
 #include <system_error>
@@ -29,21 +29,6 @@ double seconds_between(Clock::time_point begin, Clock::time_point end) {
   return std::chrono::duration<double>(end - begin).count();
 }
 
-objective::Outcome evaluate_safely(objective::Evaluator& evaluator, const objective::Trial& trial,
-                                   objective::EvaluationContext& context) {
-  using objective::Failure;
-  using objective::FailureKind;
-  try {
-    return evaluator.evaluate(trial, context);
-  } catch (const std::bad_alloc&) {
-    return Failure{FailureKind::kOutOfMemory, "out of memory"};
-  } catch (const std::exception& error) {
-    return Failure{FailureKind::kException, error.what()};
-  } catch (...) {
-    return Failure{FailureKind::kException, "an exception of unknown type"};
-  }
-}
-
 }  // namespace
 
 struct SlotPool::State : std::enable_shared_from_this<SlotPool::State> {
@@ -53,9 +38,17 @@ struct SlotPool::State : std::enable_shared_from_this<SlotPool::State> {
   void serve(std::size_t slot);
   /// Stops and joins the threads that were started.
   void end();
-  std::optional<objective::Trial> next(std::size_t slot);
+  using Evaluation = std::function<objective::Outcome(SlotContext&)>;
+
+  std::optional<Assignment> next(std::size_t slot);
   Arrival stopped_before_it_began(std::size_t slot, objective::TrialNumber number) const;
-  void train(std::size_t slot, const objective::Trial& trial, SlotCheckpoints* checkpoints);
+  void train(std::size_t slot, const objective::Trial& trial, SlotCheckpoints* checkpoints,
+             const Evaluation& evaluate);
+  void train_members(std::size_t slot, const Assignment& assignment, SlotCheckpoints* checkpoints,
+                     MemberThreads& helpers);
+  void help(std::size_t slot, const objective::Trial& trial, LocalMembers members, MemberThreads& helpers);
+  void check_groups() const;
+  void account(objective::TrialTiming& timing, std::size_t slot, Clock::time_point begin) const;
   std::shared_ptr<const std::vector<objective::NamedTensor>> read_inherited(
       const objective::Trial& trial, std::exception_ptr& failure_to_keep) const;
   void check(objective::Outcome& outcome) const;
@@ -71,19 +64,19 @@ struct SlotPool::State : std::enable_shared_from_this<SlotPool::State> {
   std::mutex mutex;               // of all below
   bool ended = false;             // no more trials begin
   std::condition_variable work_came;
-  std::vector<std::deque<objective::Trial>> queues;
+  std::vector<std::deque<Assignment>> queues;
   std::vector<Arrival> results;
   std::exception_ptr failure;
   std::vector<std::thread> threads;  // used by the main thread alone
 };
 
-std::optional<objective::Trial> SlotPool::State::next(std::size_t slot) {
+std::optional<Assignment> SlotPool::State::next(std::size_t slot) {
   std::unique_lock lock(mutex);
   work_came.wait(lock, [&] { return ended || !queues[slot].empty(); });
   if (ended) return std::nullopt;
-  objective::Trial trial = std::move(queues[slot].front());
+  Assignment assignment = std::move(queues[slot].front());
   queues[slot].pop_front();
-  return trial;
+  return assignment;
 }
 
 void SlotPool::State::serve(std::size_t slot) {
@@ -95,11 +88,17 @@ void SlotPool::State::serve(std::size_t slot) {
     }
     std::optional<SlotCheckpoints> checkpoints;
     if (files.checkpoints) checkpoints.emplace(files.checkpoints, stop);
-    while (const std::optional<objective::Trial> trial = next(slot)) {
-      if (stop) {
-        finished(stopped_before_it_began(slot, trial->number));
+    SlotCheckpoints* const own_checkpoints = checkpoints ? &*checkpoints : nullptr;
+    MemberThreads helpers(processors);
+    while (const std::optional<Assignment> assignment = next(slot)) {
+      const objective::Trial& trial = assignment->trial;
+      if (assignment->group) {
+        train_members(slot, *assignment, own_checkpoints, helpers);
+      } else if (stop) {
+        finished(stopped_before_it_began(slot, trial.number));
       } else {
-        train(slot, *trial, checkpoints ? &*checkpoints : nullptr);
+        train(slot, trial, own_checkpoints,
+              [&](SlotContext& context) { return evaluate_safely(evaluator, trial, context); });
       }
     }
   } catch (...) {
@@ -115,24 +114,62 @@ Arrival SlotPool::State::stopped_before_it_began(std::size_t slot, objective::Tr
   return arrival;
 }
 
-void SlotPool::State::train(std::size_t slot, const objective::Trial& trial, SlotCheckpoints* checkpoints) {
+void SlotPool::State::train(std::size_t slot, const objective::Trial& trial, SlotCheckpoints* checkpoints,
+                            const Evaluation& evaluate) {
   const Clock::time_point begin = Clock::now();
   if (checkpoints != nullptr) checkpoints->begin(trial);
   SlotContext context(stop, checkpoints, static_cast<bool>(files.weights));
   std::exception_ptr unreadable;
   if (trial.inherits) context.inherit([&] { return read_inherited(trial, unreadable); });
-  Arrival arrival{trial.number, evaluate_safely(evaluator, trial, context), context.timing()};
+  Arrival arrival{trial.number, evaluate(context), context.timing()};
   if (unreadable) std::rethrow_exception(unreadable);
-  // Set-up is by definition what the evaluator did not account for otherwise, a trial that threw included. A
-  // slot that waited for its turn was idle.
-  objective::TrialTiming& timing = arrival.timing;
+  account(arrival.timing, slot, begin);
+  check(arrival.outcome);
+  hand_in(trial, std::move(arrival), context.take_weights(), checkpoints);
+}
+
+/// Members of other ranks may wait for these already: also at a stop, all must come and hear of it.
+void SlotPool::State::train_members(std::size_t slot, const Assignment& assignment,
+                                    SlotCheckpoints* checkpoints, MemberThreads& helpers) {
+  require(options.groups != nullptr, "a trial has several members in a run without groups");
+  const objective::Trial& trial = assignment.trial;
+  const auto members = options.groups->join(*assignment.group);
+  if (members.front()->member() != 0) return help(slot, trial, members, helpers);
+  const bool begins = !stop;
+  train(slot, trial, begins ? checkpoints : nullptr, [&](SlotContext& context) {
+    context.lead(*members.front());
+    objective::Outcome outcome = evaluate_together(evaluator, trial, members, context, begins, helpers);
+    check_groups();
+    return outcome;
+  });
+}
+
+void SlotPool::State::help(std::size_t slot, const objective::Trial& trial, LocalMembers members,
+                           MemberThreads& helpers) {
+  const Clock::time_point begin = Clock::now();
+  MemberContext context(*members.front());
+  evaluate_together(evaluator, trial, members, context, true, helpers);
+  check_groups();
+  Arrival arrival{trial.number, objective::Measurements{}, context.timing()};
+  arrival.helper = true;
+  account(arrival.timing, slot, begin);
+  finished(std::move(arrival));
+}
+
+/// A member that fell silent is no failure of the trial: the run must end.
+void SlotPool::State::check_groups() const {
+  if (const std::optional<std::string> fault = options.groups->fault()) throw InternalError(*fault);
+}
+
+/// Set-up is by definition what the evaluator did not account for otherwise, a trial that threw included. A
+/// slot that waited for its turn was idle.
+void SlotPool::State::account(objective::TrialTiming& timing, std::size_t slot,
+                              Clock::time_point begin) const {
   timing.rank = options.rank;
   timing.slot = static_cast<std::int32_t>(slot);
   timing.started_s = seconds_between(options.run_started, begin) + timing.wait_s;
   timing.setup_s = std::max(0.0, seconds_between(begin, Clock::now()) - timing.wait_s - timing.train_s -
                                      timing.validate_s - timing.latency_s);
-  check(arrival.outcome);
-  hand_in(trial, std::move(arrival), context.take_weights(), checkpoints);
 }
 
 /// What goes wrong here is no failure of the trial: it is kept for after the evaluation.
@@ -228,10 +265,10 @@ std::size_t SlotPool::slots() const {
   return state_->options.slots;
 }
 
-void SlotPool::submit(std::size_t slot, objective::Trial trial) {
+void SlotPool::submit(std::size_t slot, Assignment assignment) {
   {
     const std::lock_guard lock(state_->mutex);
-    state_->queues.at(slot).push_back(std::move(trial));
+    state_->queues.at(slot).push_back(std::move(assignment));
   }
   state_->work_came.notify_all();
 }

@@ -2,8 +2,10 @@
 
 #include "skyline/objective/evaluator.hpp"
 
+#include "engine/assignment.hpp"
 #include "engine/checkpoints.hpp"
 #include "engine/dispatcher.hpp"
+#include "engine/group_hub.hpp"
 #include "engine/result_keeper.hpp"
 
 #include <atomic>
@@ -20,6 +22,7 @@ struct SlotPoolOptions {
   std::size_t slots = 1;
   std::vector<int> processors;  // slot i is bound to processors[i mod size]; empty: free
   std::size_t metrics = 0;      // Evaluator::metrics().size()
+  GroupHub* groups = nullptr;   // outlives the pool; nullptr: no trial has several members
   std::chrono::steady_clock::time_point run_started;  // zero of TrialTiming::started_s
 };
 
@@ -43,7 +46,8 @@ struct SlotFiles {
 };
 
 /// The slots of a rank: a thread each, which trains the trials of its queue one after the other. Whatever a
-/// trial throws is its Failure. Used by the rank's main thread; never blocks it, but for the destructor.
+/// trial throws is its Failure. This rank's members of a group's trial are trained by one slot, with threads
+/// of its own for all but the first. Used by the rank's main thread; never blocks it, but for the destructor.
 class SlotPool {
  public:
   /// @param evaluator  outlives the pool
@@ -54,11 +58,12 @@ class SlotPool {
   SlotPool& operator=(const SlotPool&) = delete;
 
   std::size_t slots() const;
-  void submit(std::size_t slot, objective::Trial trial);
+  void submit(std::size_t slot, Assignment assignment);
   /// Asks running trials to save their state and stop. Those that have not begun, now and later, come back as
-  /// Failure{kStopped} at once.
+  /// Failure{kStopped} at once, or of groups as soon as their other members have heard of it.
   void request_stop();
-  /// Results that are there since the last call; of a trial with files, once these are written.
+  /// Results that are there since the last call; of a trial with files, once these are written. What this
+  /// rank did for a trial that another rank leads comes as Arrival::helper.
   /// @throws what a slot met that is no trial's fault
   std::vector<Arrival> take();
 

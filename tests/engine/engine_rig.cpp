@@ -1,11 +1,15 @@
 #include "engine/engine_rig.hpp"
 
+#include "skyline/core/error.hpp"
+#include "skyline/core/random.hpp"
+
 #include "comm/environments.hpp"
 #include "engine/dispatcher.hpp"
 #include "support/yaml_config.hpp"
 
 #include <algorithm>
 #include <chrono>
+#include <span>
 #include <thread>
 #include <utility>
 
@@ -27,6 +31,22 @@ network:
   - global_average_pool
   - linear: {features: $classes}
 )";
+
+bool leads(objective::EvaluationContext& context) {
+  return context.group() == nullptr || context.group()->member() == 0;
+}
+
+/// A sum over the members whose last bits depend on the order of adding.
+double group_sum(const objective::Trial& trial, objective::TrialGroup& group) {
+  constexpr std::size_t kValues = 100;
+  RandomStream random(derive_seed(trial.seed, "member", {group.member()}));
+  std::vector<float> values(kValues);
+  for (float& value : values) value = static_cast<float>(random.uniform());
+  group.all_reduce(values)->wait();
+  double total = 0;
+  for (const float value : values) total += static_cast<double>(value);
+  return total;
+}
 
 }  // namespace
 
@@ -60,40 +80,64 @@ HookedEvaluator::HookedEvaluator(TrialScript script)
 objective::Outcome HookedEvaluator::evaluate(const objective::Trial& trial,
                                              objective::EvaluationContext& context) {
   ++calls_;
+  const std::size_t members = context.group() == nullptr ? 1 : context.group()->members();
+  require(members == trial.members, "a trial was given another group than it is to have");
   if (script_.hook) script_.hook(trial);
   if (!do_steps(trial, context)) return objective::Failure{objective::FailureKind::kStopped, "held"};
   if (context.wants_weights()) {
     context.keep_weights({{"linear_0.bias", {1}, {static_cast<float>(trial.number)}}});
   }
+  const double sum = context.group() == nullptr ? 0 : group_sum(trial, *context.group());
   objective::Outcome outcome = synthetic_->evaluate(trial, context);
+  if (auto* measured = std::get_if<objective::Measurements>(&outcome)) measured->values[1] += sum;
   if (Arrival{trial.number, outcome, {}}.stopped()) {  // after its last step
     if (script_.saves_at_stop) context.save([this](auto& state) { state.step = script_.steps; });
     return outcome;
   }
+  if (!leads(context)) return outcome;
   const std::lock_guard lock(mutex_);
   completed_.push_back(trial.number);
   return outcome;
 }
 
-/// Returns whether the trial went on to its end.
-bool HookedEvaluator::do_steps(const objective::Trial& trial, objective::EvaluationContext& context) {
+/// Where the trial begins or goes on: the same for all members of a group.
+std::int64_t HookedEvaluator::first_step(const objective::Trial& trial,
+                                         objective::EvaluationContext& context) {
   std::int64_t step = 0;
-  const auto save = [&] { context.save([&](objective::TrainingState& state) { state.step = step; }); };
   if (context.saved_state() != nullptr) {
     step = context.saved_state()->step;
   } else if (const auto weights = context.inherited_weights()) {
     const std::lock_guard lock(mutex_);
     heirs_[trial.number] = static_cast<objective::TrialNumber>(weights->at(0).values.at(0));
   }
-  for (; step < script_.steps;) {
-    const bool held = script_.held && 2 * step == script_.steps && script_.held(trial);
-    while (held && !context.stop_requested()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    if (context.stop_requested()) {
+  if (context.group() != nullptr) context.group()->broadcast(std::as_writable_bytes(std::span(&step, 1)));
+  return step;
+}
+
+/// Any member's request stops all.
+bool HookedEvaluator::must_stop(const objective::Trial& trial, objective::EvaluationContext& context,
+                                std::int64_t step) const {
+  const bool held = script_.held && leads(context) && 2 * step == script_.steps && script_.held(trial);
+  while (held && !context.stop_requested()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  double requests = context.stop_requested() ? 1 : 0;
+  if (context.group() != nullptr) context.group()->sum(std::span(&requests, 1));
+  return requests > 0;
+}
+
+/// Returns whether the trial went on to its end.
+bool HookedEvaluator::do_steps(const objective::Trial& trial, objective::EvaluationContext& context) {
+  std::int64_t step = first_step(trial, context);
+  const auto save = [&] { context.save([&](objective::TrainingState& state) { state.step = step; }); };
+  while (step < script_.steps) {
+    if (must_stop(trial, context, step)) {
       if (script_.saves_at_stop) save();
       return false;
     }
     ++step;
-    {
+    if (script_.member_hook && context.group() != nullptr) {
+      script_.member_hook(trial, context.group()->member());
+    }
+    if (leads(context)) {
       const std::lock_guard lock(mutex_);
       ++steps_[trial.number];
     }
@@ -143,7 +187,8 @@ RigRun run_in(comm::Environment& environment, const std::filesystem::path& root,
               bool resume) {
   RigRun run;
   const store::RunPaths paths{root};
-  HookedEvaluator evaluator({spec.hook, spec.held, spec.steps, spec.saves_at_stop});
+  HookedEvaluator evaluator(
+      {spec.hook, spec.held, spec.steps, spec.saves_at_stop, spec.members, spec.member_hook});
   store::JournalHeader header;
   header.skyline_version = "0";
   header.config_hash = "0";

@@ -41,9 +41,15 @@ struct TrialScript {
   std::function<bool(const objective::Trial&)> held;
   std::int64_t steps = 4;
   bool saves_at_stop = true;
+  /// Of a trial's group; empty: one.
+  std::function<std::uint32_t(const objective::Trial&)> members;
+  /// Called by each member of a group after the first step.
+  std::function<void(const objective::Trial&, std::size_t member)> member_hook;
 };
 
-/// The synthetic evaluator, behind a script. Its state is the number of steps that are done.
+/// The synthetic evaluator, behind a script. Its state is the number of steps that are done. Members of a
+/// group agree on every step, and their sum goes into the result: in the wrong order it would have other
+/// bits.
 class HookedEvaluator final : public objective::Evaluator {
  public:
   using Hook = std::function<void(const objective::Trial&)>;
@@ -53,13 +59,16 @@ class HookedEvaluator final : public objective::Evaluator {
   double predicted_cost(const objective::Trial& trial) const override {
     return synthetic_->predicted_cost(trial);
   }
+  std::uint32_t members_for(const objective::Trial& trial) const override {
+    return script_.members ? script_.members(trial) : 1;
+  }
   /// Keeps the trial's number as the only weight.
   objective::Outcome evaluate(const objective::Trial& trial, objective::EvaluationContext& context) override;
   int calls() const { return calls_; }
   // All of this rank. @pre no slot is at work
-  /// Trials that came to their end, ascending.
+  /// Trials that came to their end, with their group's member 0 here; ascending.
   std::vector<objective::TrialNumber> completed() const;
-  /// Steps done, by trial.
+  /// Steps done, by trial; of groups by member 0.
   const std::map<objective::TrialNumber, std::int64_t>& steps() const { return steps_; }
   /// The trial whose weights a trial was given, by trial.
   const std::map<objective::TrialNumber, objective::TrialNumber>& heirs() const { return heirs_; }
@@ -67,6 +76,9 @@ class HookedEvaluator final : public objective::Evaluator {
  private:
   std::unique_ptr<objective::Evaluator> synthetic_;
   bool do_steps(const objective::Trial& trial, objective::EvaluationContext& context);
+  std::int64_t first_step(const objective::Trial& trial, objective::EvaluationContext& context);
+  bool must_stop(const objective::Trial& trial, objective::EvaluationContext& context,
+                 std::int64_t step) const;
 
   TrialScript script_;
   std::atomic<int> calls_{0};
@@ -103,6 +115,8 @@ struct RunSpec {
   HookedEvaluator::Held held;
   std::int64_t steps = 4;
   bool saves_at_stop = true;
+  std::function<std::uint32_t(const objective::Trial&)> members;
+  std::function<void(const objective::Trial&, std::size_t member)> member_hook;
   std::function<bool()> stop_requested;
   std::function<void(const std::exception&)> failed;
 };

@@ -103,6 +103,17 @@ TEST_F(LocalRun, RefusesAJournalOfAnotherBudgetAndNamesBoth) {
                   "this configuration asks for [0-9a-f]{16} \\(search, epochs 0.5, seed"));
 }
 
+TEST_F(LocalRun, RefusesAJournalOfAnotherGroupAndNamesBoth) {
+  run(evolution_spec());
+  RunSpec other = evolution_spec();
+  other.members = [](const objective::Trial&) { return 2U; };
+  EXPECT_THAT(
+      resume_error(other),
+      ContainsRegex("^journal line 2: trial 0 is [0-9a-f]{16} \\(search, epochs 0.25, seed [0-9a-f]{16}\\) "
+                    "but this configuration asks for [0-9a-f]{16} \\(search, epochs 0.25, seed "
+                    "[0-9a-f]{16}, 2 members\\);"));
+}
+
 TEST_F(LocalRun, RefusesAJournalThatGoesOnAfterTheEndOfTheRun) {
   run(evolution_spec());
   RunSpec other = evolution_spec();

@@ -32,24 +32,30 @@ objective::Trial sample_trial(std::int64_t genotype) {
   return trial;
 }
 
+void expect_same(const objective::Trial& read, const objective::Trial& trial) {
+  EXPECT_EQ(read.number, trial.number);
+  EXPECT_EQ(read.phase, trial.phase);
+  EXPECT_EQ(read.epochs, trial.epochs);
+  EXPECT_EQ(read.seed, trial.seed);
+  EXPECT_EQ(read.members, trial.members);
+  EXPECT_EQ(read.proposal.origin, trial.proposal.origin);
+  EXPECT_EQ(read.proposal.parents, trial.proposal.parents);
+  EXPECT_EQ(read.proposal.iteration, trial.proposal.iteration);
+  EXPECT_EQ(read.architecture().id, trial.architecture().id);
+  EXPECT_EQ(read.architecture().genotype, trial.architecture().genotype);
+  EXPECT_FALSE(read.inherits);
+}
+
 TEST(TrialRecord, ReadsBackWhatWasWritten) {
   const TrialRecord format(test_space());
   std::vector<std::byte> record(format.bytes());
   for (std::int64_t genotype = 0; genotype < test_space().genotype_count(); ++genotype) {
     const objective::Trial trial = sample_trial(genotype);
-    format.write(trial, record);
+    format.write({trial, {}}, record);
     const auto read = format.read(record);
     ASSERT_TRUE(read);
-    EXPECT_EQ(read->number, trial.number);
-    EXPECT_EQ(read->phase, trial.phase);
-    EXPECT_EQ(read->epochs, trial.epochs);
-    EXPECT_EQ(read->seed, trial.seed);
-    EXPECT_EQ(read->proposal.origin, trial.proposal.origin);
-    EXPECT_EQ(read->proposal.parents, trial.proposal.parents);
-    EXPECT_EQ(read->proposal.iteration, trial.proposal.iteration);
-    EXPECT_EQ(read->architecture().id, trial.architecture().id);
-    EXPECT_EQ(read->architecture().genotype, trial.architecture().genotype);
-    EXPECT_FALSE(read->inherits);
+    expect_same(read->trial, trial);
+    EXPECT_FALSE(read->group);
   }
 }
 
@@ -59,13 +65,30 @@ TEST(TrialRecord, ReadsBackWhatATrialInherits) {
   objective::Trial trial = sample_trial(3);
   trial.inherits = std::make_shared<const objective::Inheritance>(
       objective::Inheritance{5, sample_trial(9).proposal.architecture, 0.75});
-  format.write(trial, record);
+  format.write({trial, {}}, record);
   const auto read = format.read(record);
-  ASSERT_TRUE(read && read->inherits);
-  EXPECT_EQ(read->inherits->from, 5U);
-  EXPECT_EQ(read->inherits->share, 0.75);
-  EXPECT_EQ(read->inherits->architecture->id, trial.inherits->architecture->id);
-  EXPECT_EQ(read->architecture().id, trial.architecture().id);
+  ASSERT_TRUE(read && read->trial.inherits);
+  const objective::Inheritance& inherits = *read->trial.inherits;
+  EXPECT_EQ(inherits.from, 5U);
+  EXPECT_EQ(inherits.share, 0.75);
+  EXPECT_EQ(inherits.architecture->id, trial.inherits->architecture->id);
+  EXPECT_EQ(read->trial.architecture().id, trial.architecture().id);
+}
+
+TEST(TrialRecord, ReadsBackWhereTheMembersOfAGroupAre) {
+  const TrialRecord format(test_space());
+  std::vector<std::byte> record(format.bytes());
+  objective::Trial trial = sample_trial(3);
+  trial.members = 5;
+  const GroupPlace place{.sequence = 1ULL << 40U, .members = 5, .first_rank = 70'000, .ranks = 3};
+  format.write({trial, place}, record);
+  const auto read = format.read(record);
+  ASSERT_TRUE(read && read->group);
+  expect_same(read->trial, trial);
+  EXPECT_EQ(read->group->sequence, place.sequence);
+  EXPECT_EQ(read->group->members, 5U);
+  EXPECT_EQ(read->group->first_rank, 70'000);
+  EXPECT_EQ(read->group->ranks, 3);
 }
 
 TEST(TrialRecord, IsEmptyWhenAllBytesAreZero) {
@@ -80,7 +103,7 @@ TEST(TrialRecord, RefusesAnArchitectureThatThisRankBuildsDifferently) {
   other->id = space::ArchId{1};
   objective::Trial trial = sample_trial(0);
   trial.proposal.architecture = other;
-  format.write(trial, record);
+  format.write({trial, {}}, record);
   try {
     format.read(record);
     FAIL() << "the record was accepted";
@@ -125,6 +148,23 @@ TEST(ResultRecord, ReadsBackFailuresOfAnyReasonThatFits) {
   }
   EXPECT_THROW(format.write({9, objective::Failure{{}, std::string(kReasonBytes + 1, 'r')}, {}}, record),
                InternalError);
+}
+
+TEST(ResultRecord, ReadsBackTheTimeOfAHelper) {
+  const ResultRecord format(3);
+  std::vector<std::byte> record(format.bytes());
+  Arrival arrival{8, objective::Measurements{}, {}};
+  arrival.helper = true;
+  arrival.timing.rank = 2;
+  arrival.timing.train_s = 0.5;
+  format.write(arrival, record);
+  const auto read = format.read(record);
+  ASSERT_TRUE(read);
+  EXPECT_TRUE(read->helper);
+  EXPECT_FALSE(read->stopped());
+  EXPECT_EQ(read->number, 8U);
+  EXPECT_EQ(read->timing.rank, 2);
+  EXPECT_EQ(read->timing.train_s, 0.5);
 }
 
 TEST(FitReason, KeepsTheFirstLine) {

@@ -68,7 +68,7 @@ std::vector<Arrival> collect(SlotPool& pool, std::size_t count) {
 Failure failure_of(ScriptedEvaluator::Script script) {
   ScriptedEvaluator evaluator(std::move(script));
   SlotPool pool(pool_of(1), evaluator, {});
-  pool.submit(0, trial(0));
+  pool.submit(0, {trial(0), {}});
   return std::get<Failure>(collect(pool, 1).at(0).outcome);
 }
 
@@ -77,7 +77,7 @@ TEST(SlotPool, TrainsTheTrialsOfASlotInOrder) {
     return objective::Measurements{{static_cast<double>(t.number)}};
   });
   SlotPool pool(pool_of(1), evaluator, {});
-  for (objective::TrialNumber number = 0; number < 5; ++number) pool.submit(0, trial(number));
+  for (objective::TrialNumber number = 0; number < 5; ++number) pool.submit(0, {trial(number), {}});
   const auto arrivals = collect(pool, 5);
   ASSERT_EQ(arrivals.size(), 5U);
   for (std::size_t i = 0; i < 5; ++i) {
@@ -99,8 +99,8 @@ TEST(SlotPool, TrainsOnAllSlotsAtOnce) {
     return objective::Measurements{{met ? 1.0 : 0.0}};
   });
   SlotPool pool(pool_of(2), evaluator, {});
-  pool.submit(0, trial(0));
-  pool.submit(1, trial(1));
+  pool.submit(0, {trial(0), {}});
+  pool.submit(1, {trial(1), {}});
   for (const Arrival& arrival : collect(pool, 2)) {
     EXPECT_EQ(std::get<objective::Measurements>(arrival.outcome).values.at(0), 1.0);
   }
@@ -141,7 +141,7 @@ TEST(SlotPool, CountsWhatIsNotAccountedForAsSetUp) {
     return objective::Measurements{{0}};
   });
   SlotPool pool(pool_of(2), evaluator, {});
-  pool.submit(1, trial(0));
+  pool.submit(1, {trial(0), {}});
   const objective::TrialTiming timing = collect(pool, 1).at(0).timing;
   EXPECT_EQ(timing.rank, 4);
   EXPECT_EQ(timing.slot, 1);
@@ -166,8 +166,8 @@ TEST(SlotPool, HandsAResultOnOnlyWhenItsWeightsAreWritten) {
       waiting.push_back(std::move(written));
     };
     SlotPool pool(pool_of(1), evaluator, {sink, {}, nullptr, nullptr});
-    pool.submit(0, trial(0));
-    pool.submit(0, trial(1));
+    pool.submit(0, {trial(0), {}});
+    pool.submit(0, {trial(1), {}});
     const auto both_trained = [&] {
       const std::lock_guard lock(mutex);
       return waiting.size() == 2;
@@ -187,7 +187,7 @@ TEST(SlotPool, WritesNoWeightsOfAFailedTrial) {
   });
   bool written = false;
   SlotPool pool(pool_of(1), evaluator, {[&](auto&&...) { written = true; }, {}, nullptr, nullptr});
-  pool.submit(0, trial(0));
+  pool.submit(0, {trial(0), {}});
   EXPECT_EQ(collect(pool, 1).size(), 1U);
   EXPECT_FALSE(written);
 }
@@ -203,7 +203,7 @@ TEST(SlotPool, AsksRunningTrialsToStopWhenItGoes) {
   });
   {
     SlotPool pool(pool_of(1), evaluator, {});
-    pool.submit(0, trial(0));
+    pool.submit(0, {trial(0), {}});
     while (!running) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   EXPECT_TRUE(stopped);
@@ -217,11 +217,11 @@ TEST(SlotPool, GivesBackEveryTrialAfterARequestToStop) {
     return Failure{FailureKind::kStopped, "stopped"};
   });
   SlotPool pool(pool_of(1), evaluator, {});
-  pool.submit(0, trial(0));
-  pool.submit(0, trial(1));
+  pool.submit(0, {trial(0), {}});
+  pool.submit(0, {trial(1), {}});
   while (!running) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   pool.request_stop();
-  pool.submit(0, trial(2));
+  pool.submit(0, {trial(2), {}});
   const auto arrivals = collect(pool, 3);
   ASSERT_EQ(arrivals.size(), 3U);
   for (const Arrival& arrival : arrivals) EXPECT_TRUE(arrival.stopped());
@@ -231,15 +231,153 @@ TEST(SlotPool, GivesBackEveryTrialAfterARequestToStop) {
 TEST(SlotPool, TakesAStopThatNobodyAskedForAsABug) {
   ScriptedEvaluator evaluator([](auto&&...) { return Failure{FailureKind::kStopped, "tired"}; });
   SlotPool pool(pool_of(1), evaluator, {});
-  pool.submit(0, trial(0));
+  pool.submit(0, {trial(0), {}});
   EXPECT_THROW(collect(pool, 1), InternalError);
 }
 
 TEST(SlotPool, PassesAnEvaluatorsBugOnToTheMainThread) {
   ScriptedEvaluator evaluator([](auto&&...) { return objective::Measurements{{1, 2, 3}}; });
   SlotPool pool(pool_of(1), evaluator, {});
-  pool.submit(0, trial(0));
+  pool.submit(0, {trial(0), {}});
   EXPECT_THROW(collect(pool, 1), InternalError);
+}
+
+/// A pool for groups of this rank alone, which is rank 0.
+struct GroupPool {
+  GroupPool(ScriptedEvaluator::Script script, SlotFiles files = {})
+      : evaluator(std::move(script)), pool(options(), evaluator, std::move(files)) {}
+
+  SlotPoolOptions options() {
+    SlotPoolOptions options = pool_of(1);
+    options.rank = 0;
+    options.groups = &hub;
+    return options;
+  }
+  void submit(objective::TrialNumber number, std::uint32_t members) {
+    Assignment assignment{trial(number), GroupPlace{.sequence = number + 1, .members = members}};
+    assignment.trial.members = members;
+    pool.submit(0, assignment);
+  }
+
+  GroupHub hub{nullptr, {"here"}, std::chrono::seconds(20)};
+  ScriptedEvaluator evaluator;
+  SlotPool pool;
+};
+
+objective::Measurements sum_over(objective::EvaluationContext& context, double value) {
+  context.group()->sum(std::span(&value, 1));
+  return {{value}};
+}
+
+TEST(SlotPool, TrainsAllMembersOfAGroupAtOnce) {
+  GroupPool rig([](const objective::Trial& t, objective::EvaluationContext& context) {
+    EXPECT_EQ(context.group()->members(), t.members);
+    return sum_over(context, 1 + static_cast<double>(context.group()->member()));
+  });
+  rig.submit(0, 3);
+  rig.submit(1, 5);
+  rig.submit(2, 2);
+  const auto arrivals = collect(rig.pool, 3);
+  ASSERT_EQ(arrivals.size(), 3U);
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_FALSE(arrivals[i].helper);
+    EXPECT_EQ(std::get<objective::Measurements>(arrivals[i].outcome).values.at(0),
+              std::vector<double>({6, 15, 3})[i]);
+  }
+}
+
+TEST(SlotPool, LetsMemberZeroAloneKeepWeights) {
+  std::atomic<int> asked{0};
+  std::atomic<int> written{0};
+  const auto sink = [&](const objective::Trial&, auto weights, const std::function<void()>& done) {
+    EXPECT_EQ(weights.at(0).values.at(0), 0);
+    ++written;
+    done();
+  };
+  GroupPool rig(
+      [&](const objective::Trial&, objective::EvaluationContext& context) {
+        const auto member = static_cast<float>(context.group()->member());
+        if (context.wants_weights()) ++asked;
+        context.keep_weights({{"w", {1}, {member}}});
+        return sum_over(context, 1);
+      },
+      {sink, {}, nullptr, nullptr});
+  rig.submit(0, 4);
+  EXPECT_EQ(collect(rig.pool, 1).size(), 1U);
+  EXPECT_EQ(asked, 1);
+  EXPECT_EQ(written, 1);
+}
+
+TEST(SlotPool, EndsAGroupsTrialWithTheExceptionOfAnyMember) {
+  for (const std::size_t thrower : {0U, 1U, 2U}) {
+    GroupPool rig([thrower](const objective::Trial&, objective::EvaluationContext& context) {
+      if (context.group()->member() == thrower) throw std::runtime_error("bad shape\nat line 3");
+      return sum_over(context, 1);
+    });
+    rig.submit(0, 3);
+    const auto arrivals = collect(rig.pool, 1);
+    ASSERT_EQ(arrivals.size(), 1U);
+    const auto& failure = std::get<Failure>(arrivals[0].outcome);
+    EXPECT_EQ(failure.kind, FailureKind::kException);
+    EXPECT_EQ(failure.reason, "bad shape");
+  }
+}
+
+TEST(SlotPool, EndsAGroupsTrialWithTheFailureThatOneMemberReturns) {
+  GroupPool rig([](const objective::Trial&, objective::EvaluationContext& context) -> objective::Outcome {
+    if (context.group()->member() == 1) return Failure{FailureKind::kDiverged, "loss is NaN"};
+    return sum_over(context, 1);
+  });
+  rig.submit(0, 2);
+  const auto& failure = std::get<Failure>(collect(rig.pool, 1).at(0).outcome);
+  EXPECT_EQ(failure.kind, FailureKind::kDiverged);
+  EXPECT_EQ(failure.reason, "loss is NaN");
+}
+
+TEST(SlotPool, AsksMemberZeroAloneToStop) {
+  std::atomic<bool> running{false};
+  std::atomic<int> told{0};
+  GroupPool rig([&](const objective::Trial&, objective::EvaluationContext& context) {
+    for (double stop = 0; stop == 0;) {
+      running = true;
+      if (context.stop_requested()) {
+        EXPECT_EQ(context.group()->member(), 0U);
+        ++told;
+        stop = 1;
+      }
+      context.group()->sum(std::span(&stop, 1));
+      if (stop > 0) break;
+    }
+    return Failure{FailureKind::kStopped, "stopped"};
+  });
+  rig.submit(0, 3);
+  while (!running) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  rig.pool.request_stop();
+  EXPECT_TRUE(collect(rig.pool, 1).at(0).stopped());
+  EXPECT_EQ(told, 1);
+}
+
+TEST(SlotPool, BeginsNoGroupsTrialAfterARequestToStop) {
+  std::atomic<int> begun{0};
+  GroupPool rig([&](const objective::Trial&, objective::EvaluationContext&) {
+    ++begun;
+    return objective::Measurements{{0}};
+  });
+  rig.pool.request_stop();
+  rig.submit(0, 2);
+  EXPECT_TRUE(collect(rig.pool, 1).at(0).stopped());
+  EXPECT_EQ(begun, 0);
+}
+
+TEST(SlotPool, TakesAFaultOfAGroupForNoFailureOfItsTrial) {
+  GroupPool rig([](const objective::Trial&, objective::EvaluationContext& context) -> objective::Outcome {
+    if (context.group()->member() == 0) return sum_over(context, 1);
+    std::byte other{};
+    context.group()->broadcast(std::span(&other, 1));
+    return Failure{FailureKind::kException, "not reached"};
+  });
+  rig.submit(0, 2);
+  EXPECT_THROW(collect(rig.pool, 1), InternalError);
 }
 
 }  // namespace

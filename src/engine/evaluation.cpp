@@ -1,0 +1,72 @@
+#include "engine/evaluation.hpp"
+
+#include "engine/records.hpp"
+
+#include <cstddef>
+#include <exception>
+#include <new>
+
+namespace skyline::engine {
+namespace {
+
+using objective::Failure;
+using objective::FailureKind;
+using objective::Outcome;
+
+/// Whether member 0 wants the trial to begin.
+bool begins_together(objective::TrialGroup& group, bool begins) {
+  std::byte answer{begins};
+  group.broadcast(std::span(&answer, 1));
+  return answer != std::byte{0};
+}
+
+Outcome evaluate_member(objective::Evaluator& evaluator, const objective::Trial& trial,
+                        objective::EvaluationContext& context, objective::TrialGroup& group, bool begins) {
+  try {
+    if (!begins_together(group, begins)) return Failure{FailureKind::kStopped, "stopped on request"};
+  } catch (const objective::GroupAborted& aborted) {
+    return aborted.failure();
+  }
+  Outcome outcome = evaluate_safely(evaluator, trial, context);
+  if (auto* failure = std::get_if<Failure>(&outcome)) {
+    failure->reason = fit_reason(failure->reason);
+    // All stop in the same step; who comes back first must not disturb one that still gathers its state.
+    if (failure->kind != FailureKind::kStopped) group.abort(*failure);
+  }
+  return outcome;
+}
+
+}  // namespace
+
+Outcome evaluate_safely(objective::Evaluator& evaluator, const objective::Trial& trial,
+                        objective::EvaluationContext& context) {
+  try {
+    return evaluator.evaluate(trial, context);
+  } catch (const objective::GroupAborted& aborted) {
+    return aborted.failure();
+  } catch (const std::bad_alloc&) {
+    return Failure{FailureKind::kOutOfMemory, "out of memory"};
+  } catch (const std::exception& error) {
+    return Failure{FailureKind::kException, error.what()};
+  } catch (...) {
+    return Failure{FailureKind::kException, "an exception of unknown type"};
+  }
+}
+
+Outcome evaluate_together(objective::Evaluator& evaluator, const objective::Trial& trial,
+                          LocalMembers members, objective::EvaluationContext& first, bool begins,
+                          MemberThreads& threads) {
+  Outcome outcome;
+  threads.run(members.size(), [&](std::size_t i) {
+    objective::TrialGroup& group = *members[i];
+    if (i == 0) {
+      outcome = evaluate_member(evaluator, trial, first, group, begins);
+    } else {
+      MemberContext context(group);
+      evaluate_member(evaluator, trial, context, group, begins);
+    }
+  });
+  return outcome;
+}
+
+}  // namespace skyline::engine
