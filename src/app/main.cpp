@@ -15,6 +15,7 @@ using namespace skyline::app;
 struct Arguments {
   PrepArguments prep;
   SearchArguments search;
+  DoctorArguments doctor;
   std::filesystem::path run;
   bool watch = false;
   bool canonical = false;
@@ -60,6 +61,16 @@ void describe(CLI::App& app, Arguments& arguments) {
       ->check(CLI::PositiveNumber);
   search->add_flag("--quiet", arguments.search.quiet, "warnings and the result alone on the terminal");
 
+  auto* doctor = app.add_subcommand(
+      "doctor",
+      "try what a search needs here: launcher, cores, GPU, run folder; start it as the search will be");
+  doctor->add_option("config", arguments.doctor.config, "configuration to check as well, YAML");
+  doctor->add_option("--run", arguments.doctor.run, "run folder to try, made if it is not there");
+  doctor
+      ->add_option("--threads", arguments.doctor.threads, "threads of a slot (default: the configuration's)")
+      ->check(CLI::PositiveNumber);
+  doctor->add_option("--set", arguments.doctor.overrides, "replace a setting")->allow_extra_args(false);
+
   auto* status = app.add_subcommand("status", "show how a run is doing; works while it runs");
   status->add_option("run", arguments.run, "run folder")->required();
   status->add_flag("--watch", arguments.watch, "show again every 2 s until the run ends");
@@ -74,6 +85,7 @@ int dispatch(const CLI::App& app, const Arguments& arguments) {
   if (app.got_subcommand("validate"))
     return run_validate(arguments.search.config, arguments.search.overrides);
   if (app.got_subcommand("search")) return run_search(arguments.search);
+  if (app.got_subcommand("doctor")) return run_doctor(arguments.doctor);
   if (app.got_subcommand("status")) return run_status(arguments.run, arguments.watch);
   return run_journal(arguments.run, arguments.canonical);
 }

@@ -14,6 +14,7 @@
 #include "app/job_stop.hpp"
 #include "app/run_preparation.hpp"
 #include "app/run_results.hpp"
+#include "app/version_agreement.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -164,6 +165,13 @@ int shared_exit_code(comm::Environment& environment, int code = kExitDone) {
 }
 
 int search_on_ranks(comm::Environment& environment, const SearchArguments& arguments, JobStop& stop) {
+  if (const auto difference = version_difference(environment)) {
+    if (environment.world().rank() == kCoordinator) {
+      std::cerr << "skyline: the hosts run different versions: " << *difference
+                << "; install one on all of them" << std::endl;
+    }
+    return kExitUserError;
+  }
   std::optional<PreparedRun> prepared;
   const std::string resolved = share_configuration(environment, arguments, prepared);
   if (resolved.empty()) return kExitUserError;

@@ -16,6 +16,7 @@ from hosts import Hosts
 
 PROGRAM = pathlib.Path(sys.argv.pop(1)).resolve()
 SOURCE = pathlib.Path(sys.argv.pop(1)).resolve()
+del sys.argv[1:2]  # a program of another version
 sys.path.insert(0, str(SOURCE / "aml"))
 logging.disable(logging.WARNING)
 

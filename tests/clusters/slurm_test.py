@@ -15,6 +15,7 @@ from slurm_rig import Slurm
 
 PROGRAM = pathlib.Path(sys.argv.pop(1)).resolve()
 SOURCE = pathlib.Path(sys.argv.pop(1)).resolve()
+del sys.argv[1:2]  # a program of another version
 
 # 20 trials, 1.4 GFLOP in all.
 SEARCH = ["--set", "search.iterations=3", "--set", "search.initial=8", "--set", "search.max_unseen=6",

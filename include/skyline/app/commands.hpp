@@ -29,11 +29,20 @@ struct SearchArguments {
   std::vector<std::string> overrides;  // key=value
 };
 
+struct DoctorArguments {
+  std::filesystem::path config;  // empty: none is checked
+  std::filesystem::path run;     // empty: no folder is tried
+  std::optional<int> threads;    // of a slot; nothing: the configuration's, or 1
+  std::vector<std::string> overrides;
+};
+
 /// Each command prints to standard output and returns the exit code. @throws UserError, InternalError
 int run_prep(const PrepArguments& arguments);
 int run_validate(const std::filesystem::path& config, const std::vector<std::string>& overrides);
 int run_status(const std::filesystem::path& run, bool watch);
 int run_journal(const std::filesystem::path& run, bool canonical);
+/// Collective over the ranks that the launcher started. Exit code 2 if a search could not run.
+int run_doctor(const DoctorArguments& arguments);
 /// Collective over the ranks that the launcher started. Reports its own errors, so that one message is
 /// printed and all ranks end.
 int run_search(const SearchArguments& arguments);

@@ -1,0 +1,108 @@
+#include "app/doctor_findings.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include <algorithm>
+
+namespace skyline::app {
+namespace {
+
+constexpr char kField = '\x1f';  // no text of ours holds these
+constexpr char kRecord = '\x1e';
+
+constexpr std::size_t kMostHostsNamed = 4;
+
+std::vector<std::string> split(std::string_view text, char separator) {
+  std::vector<std::string> parts;
+  while (true) {
+    const std::size_t end = text.find(separator);
+    parts.emplace_back(text.substr(0, end));
+    if (end == std::string_view::npos) return parts;
+    text.remove_prefix(end + 1);
+  }
+}
+
+bool is_same(const Finding& left, const Finding& right) {
+  return left.verdict == right.verdict && left.subject == right.subject && left.text == right.text;
+}
+
+std::string names(const std::vector<std::string>& hosts) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(hosts.size(), kMostHostsNamed); ++i) {
+    text += (i == 0 ? "" : ", ") + hosts[i];
+  }
+  if (hosts.size() > kMostHostsNamed) {
+    text += " and " + std::to_string(hosts.size() - kMostHostsNamed) + " more";
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string_view to_text(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kGood:
+      return "ok";
+    case Verdict::kNote:
+      return "note";
+    case Verdict::kWarning:
+      return "warning";
+    case Verdict::kProblem:
+      return "PROBLEM";
+  }
+  throw InternalError("an unknown verdict");
+}
+
+std::string to_message(std::span<const Finding> findings) {
+  std::string message;
+  for (const Finding& finding : findings) {
+    message += std::to_string(static_cast<int>(finding.verdict)) + kField + finding.subject + kField +
+               finding.text + kField + finding.advice + kRecord;
+  }
+  return message;
+}
+
+std::vector<Finding> from_message(std::string_view message) {
+  std::vector<Finding> findings;
+  for (const std::string& record : split(message, kRecord)) {
+    if (record.empty()) continue;
+    std::vector<std::string> fields = split(record, kField);
+    require(fields.size() == 4, "a damaged message of findings");
+    findings.push_back({static_cast<Verdict>(std::stoi(fields[0])), std::move(fields[1]),
+                        std::move(fields[2]), std::move(fields[3])});
+  }
+  return findings;
+}
+
+std::vector<SharedFinding> merge_findings(std::span<const std::vector<Finding>> by_rank,
+                                          std::span<const std::string> hosts) {
+  require(by_rank.size() == hosts.size(), "findings without a host");
+  std::vector<SharedFinding> merged;
+  for (std::size_t rank = 0; rank < by_rank.size(); ++rank) {
+    for (const Finding& finding : by_rank[rank]) {
+      auto known = std::ranges::find_if(
+          merged, [&](const SharedFinding& shared) { return is_same(shared.finding, finding); });
+      if (known == merged.end()) known = merged.insert(known, {finding, {}});
+      if (std::ranges::find(known->hosts, hosts[rank]) == known->hosts.end()) {
+        known->hosts.push_back(hosts[rank]);
+      }
+    }
+  }
+  return merged;
+}
+
+std::string findings_text(std::span<const SharedFinding> findings, std::size_t host_count) {
+  std::string text;
+  for (const SharedFinding& shared : findings) {
+    const Finding& finding = shared.finding;
+    std::string verdict(to_text(finding.verdict));
+    verdict.resize(9, ' ');
+    text += verdict + finding.subject + ": " + finding.text;
+    if (shared.hosts.size() < host_count) text += " (" + names(shared.hosts) + ")";
+    text += '\n';
+    if (!finding.advice.empty()) text += "         -> " + finding.advice + '\n';
+  }
+  return text;
+}
+
+}  // namespace skyline::app

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace skyline::app {
+
+enum class Verdict { kGood, kNote, kWarning, kProblem };
+std::string_view to_text(Verdict verdict);
+
+/// What a rank has found about one subject.
+struct Finding {
+  Verdict verdict = Verdict::kGood;
+  std::string subject;  // "run folder"
+  std::string text;     // "/scratch/runs: nfs4, 1.2 TB free"
+  std::string advice;   // what to change; empty: nothing
+};
+
+/// The findings as one text, for another rank, and back.
+std::string to_message(std::span<const Finding> findings);
+std::vector<Finding> from_message(std::string_view message);
+
+/// A finding with the hosts where it was made.
+struct SharedFinding {
+  Finding finding;
+  std::vector<std::string> hosts;  // each once, in the order of ranks
+};
+
+/// Findings of all ranks; what several ranks found is there once, in the order in which it was first found.
+/// @param by_rank  findings of each rank @param hosts  of each rank
+std::vector<SharedFinding> merge_findings(std::span<const std::vector<Finding>> by_rank,
+                                          std::span<const std::string> hosts);
+
+/// One line a finding, and another one for advice: "warning  cores: ... (h1, h2)". Hosts are named where not
+/// all of them found it.
+std::string findings_text(std::span<const SharedFinding> findings, std::size_t host_count);
+
+}  // namespace skyline::app
