@@ -43,6 +43,7 @@ function(skyline_gpu_program kind name target)
   skyline_test_program(${target} ${ARGN})
   set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CXX RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
   add_dependencies(${target} skyline_cuda)
+  set_property(GLOBAL APPEND PROPERTY SKYLINE_GPU_TARGETS ${target})
   set_property(GLOBAL APPEND_STRING PROPERTY SKYLINE_GPU_PROGRAMS "${kind} ${name} ${target}\n")
 endfunction()
 

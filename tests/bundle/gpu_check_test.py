@@ -1,0 +1,115 @@
+"""scripts/gpu_check: without a GPU one line; with a planted driver and a planted bundle every kind of outcome."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SOURCE, FAKE_DRIVER = (pathlib.Path(word).resolve() for word in sys.argv[1:3])
+del sys.argv[1:3]
+
+REPORT = '{"tests": 1, "testsuites": [{"testsuite": [{"name": "works", "time": "0.25s"}]}]}'
+TEST = f"""#!/bin/bash
+for word in "$@"; do
+  if [[ $word == --gtest_output=json:* ]]; then echo '{REPORT}' > "${{word#--gtest_output=json:}}"; fi
+done
+"""
+SKYLINE = """#!/bin/bash
+if [[ $1 == search ]]; then
+  while [[ $1 != --run ]]; do shift; done
+  mkdir -p "$2"; echo '[{"trial": 3}]' > "$2/pareto.json"; echo "utilization 88.3 %: of much"
+fi
+"""
+
+
+class GpuCheck(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.root = pathlib.Path(self.folder.name)
+        (self.root / "driver").mkdir()
+        (self.root / "driver/libcuda.so.1").symlink_to(FAKE_DRIVER)
+        self.bundle = self.root / "bundle"
+        (self.bundle / "bin").mkdir(parents=True)
+        self.program("../run", '#!/bin/bash\nexec "$(dirname "$0")/bin/$1" "${@:2}"\n')
+        self.program("../skyline", SKYLINE)
+
+    def tearDown(self):
+        self.folder.cleanup()
+
+    def program(self, name, text):
+        file = self.bundle / "bin" / name
+        file.write_text(text)
+        file.chmod(0o755)
+
+    def check(self, programs, driver=True, **environment):
+        (self.bundle / "bundle.json").write_text(json.dumps({"torch": "2.11.0", "programs": programs}))
+        base = {"PATH": "/usr/bin:/bin"} | environment
+        if driver:
+            base["LD_LIBRARY_PATH"] = str(self.root / "driver")
+        out = self.root / "figures.json"
+        result = subprocess.run([sys.executable, SOURCE / "scripts/gpu_check", self.bundle, "--out", out], env=base, cwd=self.root,
+                                capture_output=True, text=True, timeout=120)
+        return result, json.loads(out.read_text()) if out.exists() else None
+
+    def test_a_machine_without_a_gpu_gets_one_line_and_2(self):
+        result, figures = self.check([], FAKE_DEVICES="0", CUDA_VISIBLE_DEVICES="")
+        self.assertEqual(result.returncode, 2)
+        self.assertRegex(result.stderr, r"^gpu_check: no GPU: .*CUDA_VISIBLE_DEVICES=''.*\n$")
+        self.assertIsNone(figures)
+
+    def test_everything_passes(self):
+        self.program("gpu_good_test", TEST)
+        self.program("gpu_fast_bench", '#!/bin/bash\necho \'{"steps_per_s": 1234.5}\'\n')
+        result, figures = self.check([{"kind": "test", "name": "good", "program": "gpu_good_test"},
+                                      {"kind": "benchmark", "name": "fast", "program": "gpu_fast_bench"}])
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        items = {item["name"]: item for item in figures["items"]}
+        self.assertEqual(items["good"]["figures"], {"works": 0.25})
+        self.assertEqual(items["fast"]["figures"], {"steps_per_s": 1234.5})
+        self.assertEqual(items["digits"]["figures"], {"front": [{"trial": 3}], "utilization_percent": 88.3})
+        self.assertEqual(figures["devices"], ["Fake GPU 0"])
+        self.assertIn("gpu_check: passed: 4 of 4 items on Fake GPU 0", result.stdout.splitlines()[-1])
+
+    def test_a_failed_item_does_not_stop_the_others(self):
+        self.program("gpu_bad_test", "#!/bin/bash\necho broken >&2\nexit 3\n")
+        self.program("gpu_good_test", TEST)
+        self.program("gpu_mute_bench", "#!/bin/bash\necho no figures\n")
+        result, figures = self.check([{"kind": "test", "name": "bad", "program": "gpu_bad_test"},
+                                      {"kind": "test", "name": "good", "program": "gpu_good_test"},
+                                      {"kind": "benchmark", "name": "mute", "program": "gpu_mute_bench"}])
+        self.assertEqual(result.returncode, 1)
+        items = {item["name"]: item for item in figures["items"]}
+        self.assertEqual((items["bad"]["status"], items["bad"]["reason"], items["bad"]["errors"]), ("failed", "exit code 3", "broken\n"))
+        self.assertEqual(items["good"]["status"], "passed")
+        self.assertIn("figures cannot be read", items["mute"]["reason"])
+        self.assertEqual(figures["result"], "failed")
+
+    def test_a_test_program_that_runs_nothing_has_not_passed(self):
+        self.program("gpu_empty_test", TEST.replace('"tests": 1', '"tests": 0'))
+        result, figures = self.check([{"kind": "test", "name": "empty", "program": "gpu_empty_test"}])
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("no test was run", figures["items"][0]["reason"])
+
+    def test_an_item_that_hangs_is_ended_with_its_children(self):
+        self.program("gpu_slow_test", '#!/bin/bash\nsleep 600 & echo $! > "$(dirname "$0")/pid"; wait\n')
+        result, figures = self.check([{"kind": "test", "name": "slow", "program": "gpu_slow_test"}],
+                                     SKYLINE_GPU_CHECK_BUDGET_S="9")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("took more than", figures["items"][0]["reason"])
+        state = pathlib.Path("/proc", (self.bundle / "bin/pid").read_text().strip(), "stat")
+        self.assertTrue(not state.exists() or state.read_text().split()[2] == "Z")
+        self.assertIn("not run", figures["items"][-1]["reason"])
+
+    def test_a_bundle_that_is_not_there_is_named(self):
+        self.bundle = self.root / "nothing.tar.gz"
+        base = {"PATH": "/usr/bin:/bin", "LD_LIBRARY_PATH": str(self.root / "driver")}
+        result = subprocess.run([sys.executable, SOURCE / "scripts/gpu_check", self.bundle], env=base, capture_output=True, text=True)
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("no such bundle", result.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
