@@ -16,6 +16,8 @@ namespace skyline::train {
 /// What turns a stored pixel into the network's input. Immutable; shared by all threads.
 class PixelScaling {
  public:
+  static constexpr std::size_t kPixels = 256;  // values of one
+
   PixelScaling(const store::Dataset& dataset, Normalization normalization);
   /// 256 values for the 256 pixels of a channel.
   const float* table(std::size_t channel) const { return values_.data() + channel * kPixels; }
@@ -23,7 +25,6 @@ class PixelScaling {
   std::span<const float> tables() const { return values_; }
 
  private:
-  static constexpr std::size_t kPixels = 256;
   std::vector<float> values_;  // [channels, 256]
 };
 

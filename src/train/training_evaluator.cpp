@@ -1,7 +1,9 @@
 #include "skyline/train/training_evaluator.hpp"
 
 #include "skyline/core/error.hpp"
+#include "skyline/train/accelerator.hpp"
 
+#include "train/device_context.hpp"
 #include "train/memory_pool.hpp"
 #include "train/trial_failure.hpp"
 #include "train/trial_run.hpp"
@@ -39,6 +41,26 @@ void set_threads(int threads) {
     at::set_num_threads(threads);
     current = threads;
   }
+}
+
+/// Of the calling process; nullptr: the CPU with our own kernels.
+std::shared_ptr<DeviceContext> make_device_context(DeviceUse use, Precision precision,
+                                                   std::shared_ptr<const store::Dataset> dataset,
+                                                   const PixelScaling& scaling) {
+  if (use.accelerator == nullptr) {
+    if (precision == Precision::kTf32) {
+      throw UserError(
+          "`training.precision` is tf32, which needs a GPU, and networks are trained on the CPU: expected "
+          "fp32 or bf16");
+    }
+    if (precision == Precision::kFp32) {
+      return nullptr;
+    }
+    use = {make_host_accelerator(), 0};  // our own kernels know float32 alone
+  }
+  auto context = std::make_shared<DeviceContext>(std::move(use), std::move(dataset), scaling);
+  context->set_precision(precision);
+  return context;
 }
 
 class TrainingEvaluator final : public objective::Evaluator {
@@ -116,11 +138,12 @@ std::unique_ptr<objective::Evaluator> make_training_evaluator(const TrainingOpti
   require(!split.train.empty(), "no training samples");
   install_memory_pool();
   const PixelScaling scaling(*dataset, normalization);
+  auto on_device = make_device_context(device, options.precision, dataset, scaling);
   std::vector<std::int64_t> test_indices(dataset->test().count());
   std::iota(test_indices.begin(), test_indices.end(), 0);
   return std::make_unique<TrainingEvaluator>(TrainingSetup{options, std::move(dataset), std::move(split),
                                                            scaling, measure_latency, std::move(test_indices),
-                                                           std::move(device)});
+                                                           std::move(device), std::move(on_device)});
 }
 
 }  // namespace skyline::train

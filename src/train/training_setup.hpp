@@ -11,6 +11,8 @@
 
 namespace skyline::train {
 
+class DeviceContext;
+
 /// What all trials of an evaluator share; constant.
 struct TrainingSetup {
   TrainingOptions options;
@@ -20,6 +22,7 @@ struct TrainingSetup {
   bool measure_latency = false;
   std::vector<std::int64_t> test_indices;  // all of the test set
   DeviceUse device;
+  std::shared_ptr<DeviceContext> on_device;  // nullptr: networks train on the CPU
 };
 
 }  // namespace skyline::train

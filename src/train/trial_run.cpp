@@ -3,6 +3,7 @@
 #include "skyline/core/error.hpp"
 #include "skyline/core/log.hpp"
 
+#include "train/device_learner.hpp"
 #include "train/inheritance.hpp"
 
 #include <algorithm>
@@ -25,6 +26,17 @@ double seconds_since(Clock::time_point start) {
 }
 
 constexpr const char* kLossSum = "loss_sum";  // of the last step's epoch
+
+std::unique_ptr<Learner> make_learner(const TrainingSetup& setup, const objective::Trial& trial,
+                                      objective::TrialGroup* group) {
+  if (setup.on_device == nullptr) {
+    return make_host_learner(setup, trial, group);
+  }
+  if (group != nullptr) {
+    throw UserError("groups train on CPUs only: expected `training.device: cpu`");
+  }
+  return make_device_learner(setup, trial);
+}
 
 /// Adds the time of a scope to a number.
 class ScopeTimer {
@@ -56,7 +68,7 @@ TrialRun::TrialRun(const TrainingSetup& setup, const objective::Trial& trial,
       trial_(trial),
       context_(context),
       group_(context.group()),
-      learner_(make_host_learner(setup, trial, group_)),
+      learner_(make_learner(setup, trial, group_)),
       steps_per_epoch_(steps_per_epoch(setup.split.train.size(), setup.options.batch)),
       total_steps_(steps_for(trial.epochs, setup.split.train.size(), setup.options.batch)) {
   require(trial.members == (group_ == nullptr ? 1 : group_->members()),

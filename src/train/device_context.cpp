@@ -1,0 +1,87 @@
+#include "train/device_context.hpp"
+
+#include "skyline/core/error.hpp"
+#include "skyline/core/log.hpp"
+
+#include <cstdint>
+#include <span>
+#include <utility>
+
+#include <ATen/Context.h>
+#include <ATen/ops/from_blob.h>
+
+namespace skyline::train {
+namespace {
+
+/// A copy on the device, in memory of its own even where that is the CPU.
+template <typename T>
+at::Tensor copy_to(c10::Device device, std::span<const T> values, at::IntArrayRef sizes,
+                   at::ScalarType type) {
+  const at::Tensor host = at::from_blob(const_cast<T*>(values.data()), sizes, type);  // only read
+  return host.to(device, type, false, true);
+}
+
+DeviceSamples copy_samples(c10::Device device, const store::MappedImages& images, const space::Shape& shape) {
+  const auto count = static_cast<std::int64_t>(images.count());
+  return {copy_to(device, images.images, {count, shape.channels, shape.height, shape.width}, at::kByte),
+          copy_to(device, images.labels, {count}, at::kInt)};
+}
+
+}  // namespace
+
+DeviceContext::DeviceContext(DeviceUse use, std::shared_ptr<const store::Dataset> dataset,
+                             const PixelScaling& scaling)
+    : use_(std::move(use)),
+      dataset_(std::move(dataset)),
+      host_scaling_(scaling),
+      device_(use_.accelerator->devices().at(static_cast<std::size_t>(use_.device)).target) {}
+
+void DeviceContext::set_precision(Precision precision) {
+  if (!device_.is_cuda()) {
+    return;
+  }
+  at::Context& settings = at::globalContext();
+  settings.setAllowTF32CuDNN(precision == Precision::kTf32);
+  settings.setAllowTF32CuBLAS(precision == Precision::kTf32);
+  settings.setBenchmarkCuDNN(true);
+}
+
+const DeviceSamples& DeviceContext::samples(SampleSet set) {
+  const bool training = set == SampleSet::kTrain;
+  DeviceSamples& samples = training ? train_ : test_;
+  std::call_once(training ? train_once_ : test_once_, [&] {
+    samples = copy_samples(device_, training ? dataset_->train() : dataset_->test(), dataset_->shape());
+  });
+  return samples;
+}
+
+const at::Tensor& DeviceContext::scaling() {
+  std::call_once(scaling_once_, [&] {
+    scaling_ = copy_to(device_, host_scaling_.tables(), {dataset_->shape().channels, PixelScaling::kPixels},
+                       at::kFloat);
+  });
+  return scaling_;
+}
+
+std::unique_ptr<AcceleratorStream> DeviceContext::take_stream() {
+  const std::lock_guard lock(streams_mutex_);
+  if (free_streams_.empty()) {
+    return use_.accelerator->make_stream(use_.device);
+  }
+  auto stream = std::move(free_streams_.back());
+  free_streams_.pop_back();
+  return stream;
+}
+
+void DeviceContext::give_back(std::unique_ptr<AcceleratorStream> stream) {
+  const std::lock_guard lock(streams_mutex_);
+  free_streams_.push_back(std::move(stream));
+}
+
+void DeviceContext::stop_recording(const std::string& reason) {
+  if (may_record_.exchange(false)) {
+    log::warning("the device does not record training steps, so they are slower: " + reason);
+  }
+}
+
+}  // namespace skyline::train

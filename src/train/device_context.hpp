@@ -1,0 +1,84 @@
+#pragma once
+
+#include "skyline/store/dataset.hpp"
+#include "skyline/train/accelerator.hpp"
+#include "skyline/train/training_evaluator.hpp"
+
+#include "train/batch_source.hpp"
+#include "train/learner.hpp"
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+namespace skyline::train {
+
+/// Samples on a device; constant.
+struct DeviceSamples {
+  at::Tensor pixels;  // uint8 [samples, channels, height, width]
+  at::Tensor labels;  // int32 [samples]
+};
+
+/// What the trials of an evaluator share on a device: the data set, which is copied there once, and the
+/// streams, which are kept for the trials to come. Used by all threads.
+class DeviceContext {
+ public:
+  DeviceContext(DeviceUse use, std::shared_ptr<const store::Dataset> dataset, const PixelScaling& scaling);
+
+  Accelerator& accelerator() const { return *use_.accelerator; }
+  int index() const { return use_.device; }
+  c10::Device device() const { return device_; }
+
+  /// Of float32 products of all trainings of the process on such a device.
+  void set_precision(Precision precision);
+
+  /// Copied when they are first asked for, on the current stream, and complete when the call returns.
+  const DeviceSamples& samples(SampleSet set);
+  /// float32 [channels, 256]: the network's input for each pixel value.
+  const at::Tensor& scaling();
+
+  std::unique_ptr<AcceleratorStream> take_stream();
+  /// Keeps the stream for another trial; its work is done.
+  void give_back(std::unique_ptr<AcceleratorStream> stream);
+
+  bool may_record() const { return may_record_; }
+  /// The device has refused to record work: all goes on without, after one warning.
+  void stop_recording(const std::string& reason);
+
+ private:
+  DeviceUse use_;
+  std::shared_ptr<const store::Dataset> dataset_;
+  PixelScaling host_scaling_;
+  c10::Device device_;
+  std::once_flag scaling_once_;
+  std::once_flag train_once_;
+  std::once_flag test_once_;
+  at::Tensor scaling_;
+  DeviceSamples train_;
+  DeviceSamples test_;
+  std::mutex streams_mutex_;
+  std::vector<std::unique_ptr<AcceleratorStream>> free_streams_;
+  std::atomic<bool> may_record_ = true;
+};
+
+/// A stream of a context, for the time of a trial.
+class StreamLease {
+ public:
+  explicit StreamLease(DeviceContext& context) : context_(context), stream_(context.take_stream()) {}
+  ~StreamLease() { context_.give_back(std::move(stream_)); }
+  StreamLease(const StreamLease&) = delete;
+  StreamLease& operator=(const StreamLease&) = delete;
+
+  AcceleratorStream* operator->() const { return stream_.get(); }
+  AcceleratorStream& operator*() const { return *stream_; }
+
+ private:
+  DeviceContext& context_;
+  std::unique_ptr<AcceleratorStream> stream_;
+};
+
+}  // namespace skyline::train

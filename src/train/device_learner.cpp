@@ -1,0 +1,405 @@
+#include "train/device_learner.hpp"
+
+#include "skyline/core/error.hpp"
+#include "skyline/core/log.hpp"
+
+#include "train/autocast_scope.hpp"
+#include "train/device_context.hpp"
+#include "train/device_epoch.hpp"
+#include "train/device_network.hpp"
+#include "train/device_optimizer.hpp"
+#include "train/repeated_work.hpp"
+#include "train/training_setup.hpp"
+#include "train/training_step.hpp"
+#include "train/trial_run.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/argmax.h>
+#include <ATen/ops/cross_entropy_loss.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/from_blob.h>
+#include <ATen/ops/stack.h>
+#include <ATen/ops/zeros.h>
+
+namespace skyline::train {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// Samples of a forward pass in evaluation mode: enough to fill a device.
+constexpr std::int64_t kEvaluationBatch = 256;
+/// What may be queued up: long enough to hide the host's look at the losses, short enough for a stop.
+constexpr double kQueued_s = 0.05;
+constexpr std::int64_t kFirstStepsAhead = 16;
+constexpr std::int64_t kMostStepsAhead = 512;
+
+constexpr const char* kParameters = "parameters";  // as the host's learner calls them
+constexpr const char* kOptimizer = "optimizer";
+
+/// Images and labels of one batch, always at the same address.
+struct BatchBuffers {
+  at::Tensor images;   // float32 [rows, channels, height, width], channels_last
+  at::Tensor targets;  // int64 [rows]
+
+  static BatchBuffers make(std::int64_t rows, const space::Shape& shape, const c10::Device& device) {
+    const auto options = at::TensorOptions(at::kFloat).device(device);
+    return {at::empty({rows, shape.channels, shape.height, shape.width},
+                      options.memory_format(at::MemoryFormat::ChannelsLast)),
+            at::empty({rows}, options.dtype(at::kLong))};
+  }
+  BatchBuffers first(std::int64_t rows) const {
+    return {images.narrow(0, 0, rows), targets.narrow(0, 0, rows)};
+  }
+};
+
+class DeviceLearner final : public Learner {
+ public:
+  DeviceLearner(const TrainingSetup& setup, const objective::Trial& trial, const RecordingPolicy& policy);
+  ~DeviceLearner() override;
+  DeviceLearner(const DeviceLearner&) = delete;
+  DeviceLearner& operator=(const DeviceLearner&) = delete;
+
+  void begin_epoch(std::uint64_t epoch, std::span<const std::int64_t> order) override;
+  void step(std::size_t first, std::size_t count) override;
+  std::span<const double> losses() override;
+  std::int64_t most_steps_ahead() const override { return steps_ahead_; }
+
+  kernels::BatchScore score(SampleSet set, std::span<const std::int64_t> indices) override;
+  std::size_t evaluation_batch() const override { return static_cast<std::size_t>(kEvaluationBatch); }
+  void hold(std::span<const std::int64_t> indices) override;
+  void infer_held() override;
+
+  std::vector<objective::NamedTensor> export_tensors() const override;
+  void import_tensors(const std::vector<objective::NamedTensor>& tensors) override;
+  void save_state(objective::TrainingState& state) const override;
+  bool load_state(const objective::TrainingState& state) override;
+
+ private:
+  void make_tensors();
+  void make_work();
+  std::unique_ptr<RepeatedWork> repeated(bool recorded, std::int64_t runs_before, std::function<void()> work);
+  void train(const BatchBuffers& batch);
+  void gather(SampleSet set, const at::Tensor& order, const at::Tensor& position, const at::Tensor* seed,
+              const BatchBuffers& batch);
+  void evaluate(SampleSet set, const BatchBuffers& batch);
+  at::Tensor infer(const at::Tensor& images);
+  void flush();
+  void adapt_steps_ahead(std::int64_t steps);
+  void require_settled() const { require(queued_ == 0, "steps were begun whose losses were not asked for"); }
+
+  const TrainingSetup& setup_;
+  const objective::Trial& trial_;
+  DeviceContext& context_;
+  const std::int64_t batch_;
+  const std::int64_t steps_per_epoch_;
+  const std::int64_t total_steps_;
+  const RecordingPolicy policy_;
+  StreamLease stream_;  // what follows is destroyed before it
+  std::unique_ptr<DeviceNetwork> network_;
+  std::unique_ptr<DeviceOptimizer> optimizer_;
+  std::unique_ptr<DeviceEpoch> epoch_;
+  BatchBuffers training_batch_;
+  BatchBuffers evaluation_batch_;
+  BatchBuffers held_batch_;
+  at::Tensor evaluation_order_;     // int64 [kEvaluationBatch]
+  at::Tensor evaluation_position_;  // int64 []: 0
+  at::Tensor evaluation_result_;    // float64 [2]: sum of losses, number of correct ones
+  at::Tensor held_logits_;
+  std::unique_ptr<RepeatedWork> step_work_;
+  std::unique_ptr<RepeatedWork> burst_work_;       // several steps; nullptr: one at a time
+  std::unique_ptr<RepeatedWork> evaluation_work_;  // of a full batch of the training set
+  std::unique_ptr<RepeatedWork> held_work_;
+
+  std::int64_t steps_done_ = 0;    // begun ones too
+  std::int64_t queued_ = 0;        // begun full batches that the device has not been given
+  std::int64_t first_unread_ = 0;  // steps of the epoch
+  std::int64_t next_step_ = 0;
+  std::optional<std::size_t> next_first_;  // place of the batch that the device takes next
+  std::vector<double> losses_;
+  std::int64_t steps_ahead_ = kFirstStepsAhead;
+  Clock::time_point last_look_ = Clock::now();
+};
+
+DeviceLearner::DeviceLearner(const TrainingSetup& setup, const objective::Trial& trial,
+                             const RecordingPolicy& policy)
+    : setup_(setup),
+      trial_(trial),
+      context_(*setup.on_device),
+      batch_(std::min(setup.options.batch, static_cast<std::int64_t>(setup.split.train.size()))),
+      steps_per_epoch_(steps_per_epoch(setup.split.train.size(), setup.options.batch)),
+      total_steps_(steps_for(trial.epochs, setup.split.train.size(), setup.options.batch)),
+      policy_(policy),
+      stream_(context_) {
+  stream_->run([this] { make_tensors(); });
+  make_work();
+}
+
+/// Queued work uses the tensors that go.
+DeviceLearner::~DeviceLearner() {
+  try {
+    stream_->wait();
+  } catch (const std::exception& error) {
+    log::warning(std::string("a device failed while a trial ended: ") + error.what());
+  }
+}
+
+void DeviceLearner::make_tensors() {
+  const space::Network& network = trial_.architecture().network;
+  const c10::Device device = context_.device();
+  network_ = std::make_unique<DeviceNetwork>(network, trial_.seed, context_.accelerator(), device);
+  optimizer_ = std::make_unique<DeviceOptimizer>(setup_.options.optimizer, network_->parameters());
+  epoch_ = std::make_unique<DeviceEpoch>(
+      context_, setup_.options,
+      DeviceEpoch::Plan{steps_per_epoch_, static_cast<std::int64_t>(setup_.split.train.size()), total_steps_,
+                        trial_.seed, network_->drawing_layers()});
+  const space::Shape& shape = setup_.dataset->shape();
+  training_batch_ = BatchBuffers::make(batch_, shape, device);
+  evaluation_batch_ = BatchBuffers::make(kEvaluationBatch, shape, device);
+  const auto whole = at::TensorOptions(at::kLong).device(device);
+  evaluation_order_ = at::zeros({kEvaluationBatch}, whole);
+  evaluation_position_ = at::zeros({}, whole);
+  evaluation_result_ = at::zeros({2}, whole.dtype(at::kDouble));
+  context_.samples(SampleSet::kTrain);
+  context_.scaling();
+}
+
+std::unique_ptr<RepeatedWork> DeviceLearner::repeated(bool recorded, std::int64_t runs_before,
+                                                      std::function<void()> work) {
+  const bool may = recorded && network_->may_be_recorded();
+  return std::make_unique<RepeatedWork>(context_, *stream_, std::move(work),
+                                        may ? std::optional(runs_before) : std::nullopt);
+}
+
+void DeviceLearner::make_work() {
+  const auto flops = 3.0 * static_cast<double>(trial_.architecture().network.cost.flops * batch_);
+  const bool recorded = total_steps_ >= policy_.least_steps;
+  const bool bursts = total_steps_ >= policy_.least_burst_steps && flops <= policy_.most_burst_flops;
+  const auto batches = static_cast<std::int64_t>(setup_.split.validation.size()) / kEvaluationBatch;
+  step_work_ = repeated(recorded, policy_.runs_before, [this] { train(training_batch_); });
+  if (recorded && bursts && network_->may_be_recorded()) {
+    burst_work_ = repeated(true, 0, [this] {
+      for (std::int64_t i = 0; i < policy_.burst; ++i) {
+        train(training_batch_);
+      }
+    });
+  }
+  evaluation_work_ = repeated(batches >= policy_.least_batches, policy_.runs_before,
+                              [this] { evaluate(SampleSet::kTrain, evaluation_batch_); });
+}
+
+void DeviceLearner::begin_epoch(std::uint64_t epoch, std::span<const std::int64_t> order) {
+  require_settled();
+  stream_->run([&] { epoch_->begin(epoch, order); });
+  next_first_.reset();
+}
+
+/// Part of recorded work: reads nothing on the host but what stays, and waits for nothing.
+void DeviceLearner::train(const BatchBuffers& batch) {
+  optimizer_->clear_gradients();
+  const at::Tensor* seed = setup_.options.augment.any() ? &epoch_->augment_seed() : nullptr;
+  gather(SampleSet::kTrain, epoch_->order(), epoch_->position(), seed, batch);
+  at::Tensor logits;
+  {
+    const AutocastScope autocast(context_.device().type(), setup_.options.precision == Precision::kBf16);
+    logits = network_->train(batch.images, epoch_->seeds());
+  }
+  const at::Tensor loss = at::cross_entropy_loss(logits.to(at::kFloat), batch.targets);
+  loss.backward();
+  const at::NoGradGuard no_gradients;
+  optimizer_->step(epoch_->rate(), nullptr);
+  epoch_->finish_step(loss.detach());
+}
+
+void DeviceLearner::gather(SampleSet set, const at::Tensor& order, const at::Tensor& position,
+                           const at::Tensor* seed, const BatchBuffers& batch) {
+  const DeviceSamples& samples = context_.samples(set);
+  at::Tensor images = batch.images;
+  at::Tensor targets = batch.targets;
+  context_.accelerator().gather({.pixels = &samples.pixels,
+                                 .labels = &samples.labels,
+                                 .order = &order,
+                                 .position = &position,
+                                 .scaling = &context_.scaling(),
+                                 .seed = seed,
+                                 .augment = seed == nullptr ? AugmentOptions() : setup_.options.augment,
+                                 .images = &images,
+                                 .targets = &targets});
+}
+
+void DeviceLearner::step(std::size_t first, std::size_t count) {
+  if (next_first_ != first) {
+    flush();
+    next_step_ = steps_done_ % steps_per_epoch_;
+    first_unread_ = next_step_;
+    stream_->run([&] { epoch_->seek(next_step_, static_cast<std::int64_t>(first)); });
+  }
+  if (next_step_ == first_unread_) {
+    last_look_ = Clock::now();
+  }
+  next_first_ = first + static_cast<std::size_t>(setup_.options.batch);
+  ++steps_done_;
+  ++next_step_;
+  if (!network_->may_be_recorded()) {
+    network_->begin_step(step_seed(trial_.seed, steps_done_ - 1));
+  }
+  if (static_cast<std::int64_t>(count) == batch_) {
+    ++queued_;
+    if (queued_ == policy_.burst || !network_->may_be_recorded()) {
+      flush();
+    }
+  } else {
+    flush();
+    stream_->run([&] { train(training_batch_.first(static_cast<std::int64_t>(count))); });
+  }
+}
+
+/// Gives the device what has been begun.
+void DeviceLearner::flush() {
+  if (queued_ == policy_.burst && burst_work_ != nullptr && step_work_->is_recorded()) {
+    burst_work_->run();
+    queued_ = 0;
+  }
+  for (; queued_ > 0; --queued_) {
+    step_work_->run();
+  }
+}
+
+std::span<const double> DeviceLearner::losses() {
+  flush();
+  const std::int64_t count = next_step_ - first_unread_;
+  losses_.clear();
+  if (count > 0) {
+    stream_->wait();
+    stream_->run([&] {
+      const std::vector<float> values = epoch_->losses(first_unread_, count);
+      losses_.assign(values.begin(), values.end());
+    });
+    adapt_steps_ahead(count);
+  }
+  first_unread_ = next_step_;
+  return losses_;
+}
+
+/// The choice changes when the host looks, not what it sees.
+void DeviceLearner::adapt_steps_ahead(std::int64_t steps) {
+  const std::chrono::duration<double> elapsed = Clock::now() - last_look_;
+  const double step_s = elapsed.count() / static_cast<double>(steps);
+  const double affordable =
+      std::min(kQueued_s / std::max(step_s, 1e-9), static_cast<double>(kMostStepsAhead));
+  const auto bursts = static_cast<std::int64_t>(affordable) / policy_.burst;
+  steps_ahead_ = std::max<std::int64_t>(bursts * policy_.burst, 1);
+}
+
+at::Tensor DeviceLearner::infer(const at::Tensor& images) {
+  const at::NoGradGuard no_gradients;
+  const AutocastScope autocast(context_.device().type(), setup_.options.precision == Precision::kBf16);
+  return network_->infer(images).to(at::kFloat);
+}
+
+/// Part of recorded work.
+void DeviceLearner::evaluate(SampleSet set, const BatchBuffers& batch) {
+  const at::NoGradGuard no_gradients;
+  gather(set, evaluation_order_, evaluation_position_, nullptr, batch);
+  const at::Tensor logits = infer(batch.images);
+  const at::Tensor loss =
+      at::cross_entropy_loss(logits.to(at::kDouble), batch.targets, {}, at::Reduction::Sum);
+  const at::Tensor correct = at::argmax(logits, 1).eq(batch.targets).sum();
+  evaluation_result_.copy_(at::stack({loss, correct.to(at::kDouble)}));
+}
+
+kernels::BatchScore DeviceLearner::score(SampleSet set, std::span<const std::int64_t> indices) {
+  require_settled();
+  const auto rows = static_cast<std::int64_t>(indices.size());
+  auto* const values = const_cast<std::int64_t*>(indices.data());  // only read
+  stream_->run([&] { evaluation_order_.narrow(0, 0, rows).copy_(at::from_blob(values, {rows}, at::kLong)); });
+  if (rows == kEvaluationBatch && set == SampleSet::kTrain) {
+    evaluation_work_->run();
+  } else {
+    stream_->run([&] { evaluate(set, evaluation_batch_.first(rows)); });
+  }
+  kernels::BatchScore score;
+  stream_->run([&] {
+    const at::Tensor result = evaluation_result_.cpu();
+    score.loss_sum = result.const_data_ptr<double>()[0];
+    score.correct = static_cast<std::int64_t>(result.const_data_ptr<double>()[1]);
+  });
+  return score;
+}
+
+void DeviceLearner::hold(std::span<const std::int64_t> indices) {
+  require_settled();
+  const auto rows = static_cast<std::int64_t>(indices.size());
+  auto* const values = const_cast<std::int64_t*>(indices.data());  // only read
+  stream_->run([&] {
+    const at::Tensor order = at::from_blob(values, {rows}, at::kLong).to(context_.device());
+    held_batch_ = BatchBuffers::make(rows, setup_.dataset->shape(), context_.device());
+    gather(SampleSet::kTrain, order, evaluation_position_, nullptr, held_batch_);
+    held_logits_ = infer(held_batch_.images);
+  });
+  stream_->wait();
+  held_work_ = repeated(true, policy_.runs_before, [this] { held_logits_.copy_(infer(held_batch_.images)); });
+}
+
+void DeviceLearner::infer_held() {
+  held_work_->run();
+  stream_->run([this] { held_logits_.cpu(); });
+}
+
+std::vector<objective::NamedTensor> DeviceLearner::export_tensors() const {
+  require_settled();
+  std::vector<objective::NamedTensor> tensors;
+  stream_->run([&] { tensors = network_->parameters().export_tensors(); });
+  return tensors;
+}
+
+void DeviceLearner::import_tensors(const std::vector<objective::NamedTensor>& tensors) {
+  stream_->run([&] { network_->parameters().import_tensors(tensors); });
+}
+
+void DeviceLearner::save_state(objective::TrainingState& state) const {
+  require_settled();
+  const at::Tensor& block = network_->parameters().block();
+  state.step = steps_done_;
+  state.arrays.resize(2);
+  state.arrays[0].name = kParameters;
+  state.arrays[0].values.resize(static_cast<std::size_t>(block.numel()));
+  state.arrays[1].name = kOptimizer;
+  state.arrays[1].values.resize(optimizer_->state_size());
+  stream_->run([&] {
+    at::from_blob(state.arrays[0].values.data(), block.sizes(), at::kFloat).copy_(block);
+    optimizer_->write_state(state.arrays[1].values);
+  });
+}
+
+bool DeviceLearner::load_state(const objective::TrainingState& state) {
+  const at::Tensor& block = network_->parameters().block();
+  if (state.arrays.size() != 2 || state.arrays[0].name != kParameters ||
+      state.arrays[0].values.size() != static_cast<std::size_t>(block.numel()) ||
+      state.arrays[1].name != kOptimizer || state.arrays[1].values.size() != optimizer_->state_size()) {
+    return false;
+  }
+  stream_->run([&] {
+    auto* const values = const_cast<float*>(state.arrays[0].values.data());  // only read
+    block.copy_(at::from_blob(values, block.sizes(), at::kFloat));
+    optimizer_->read_state(state.arrays[1].values, state.step);
+  });
+  steps_done_ = state.step;
+  next_first_.reset();
+  return true;
+}
+
+}  // namespace
+
+std::unique_ptr<Learner> make_device_learner(const TrainingSetup& setup, const objective::Trial& trial,
+                                             const RecordingPolicy& policy) {
+  return std::make_unique<DeviceLearner>(setup, trial, policy);
+}
+
+}  // namespace skyline::train

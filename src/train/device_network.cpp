@@ -1,0 +1,128 @@
+#include "train/device_network.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include <utility>
+
+#include <ATen/ops/empty.h>
+
+namespace skyline::train {
+namespace {
+
+/// Its own definition draws on the host.
+constexpr const char* kDropout = "dropout";
+/// Subtracts each channel's mean.
+constexpr const char* kBatchNorm = "batch_norm";
+
+}  // namespace
+
+DeviceNetwork::DeviceNetwork(const space::Network& network, std::uint64_t seed, Accelerator& accelerator,
+                             const c10::Device& device)
+    : network_(network), accelerator_(accelerator), parameters_(network, seed) {
+  require(!network.layers.empty(), "a network without layers");
+  parameters_.move_to(device);
+  for (StoredLayer& layer : parameters_.layers()) {
+    for (StoredTensor& tensor : layer.tensors()) {
+      tensor.value.set_requires_grad(tensor.trainable);
+    }
+  }
+  find_last_readers();
+  for (std::size_t i = 0; i < network.layers.size(); ++i) {
+    add_layer(i);
+  }
+}
+
+void DeviceNetwork::find_last_readers() {
+  last_reader_.assign(network_.layers.size(), network_.layers.size());
+  readers_.assign(network_.layers.size(), 0);
+  for (std::size_t i = 0; i < network_.layers.size(); ++i) {
+    for (const std::size_t input : network_.layers[i].inputs) {
+      last_reader_[input] = i;
+      ++readers_[input];
+    }
+  }
+}
+
+void DeviceNetwork::add_layer(std::size_t index) {
+  const space::Layer& layer = network_.layers[index];
+  if (layer.kind == kDropout) {
+    drawing_layers_.push_back(layer.name);
+    ops_.push_back(nullptr);
+    return;
+  }
+  ops_.push_back(make_layer_op(layer, parameters_.layer(index)));
+  may_be_recorded_ = may_be_recorded_ && ops_.back()->may_be_recorded();
+  if (layer.kind == kBatchNorm) {
+    leave_out_removed_offset(index);
+  }
+}
+
+/// What a batch norm takes away from the layer before it has the gradient zero; computed, it would be
+/// rounding noise, which Adam scales up (docs/training.md).
+void DeviceNetwork::leave_out_removed_offset(std::size_t index) {
+  const std::vector<std::size_t>& inputs = network_.layers[index].inputs;
+  if (inputs.size() != 1 || readers_[inputs.front()] != 1 || ops_[inputs.front()] == nullptr) {
+    return;
+  }
+  const at::Tensor* offset = ops_[inputs.front()]->defer_offset();
+  for (StoredTensor& tensor : parameters_.layer(inputs.front()).tensors()) {
+    if (&tensor.value == offset) {
+      tensor.value.set_requires_grad(false);
+    }
+  }
+}
+
+void DeviceNetwork::begin_step(std::uint64_t seed) {
+  for (const std::unique_ptr<LayerOp>& op : ops_) {
+    if (op != nullptr) {
+      op->begin_step(seed);
+    }
+  }
+}
+
+template <typename Run>
+at::Tensor DeviceNetwork::run(const at::Tensor& images, const Run& run_layer) {
+  std::vector<at::Tensor> outputs(network_.layers.size());
+  for (std::size_t i = 0; i < network_.layers.size(); ++i) {
+    const std::vector<std::size_t>& sources = network_.layers[i].inputs;
+    Activations inputs;
+    for (const std::size_t source : sources) {
+      inputs.push_back(outputs[source]);
+    }
+    if (inputs.empty()) {
+      inputs.push_back(images);
+    }
+    outputs[i] = run_layer(i, inputs);
+    for (const std::size_t source : sources) {
+      if (last_reader_[source] == i) {
+        outputs[source].reset();
+      }
+    }
+  }
+  return outputs.back().flatten(1);
+}
+
+at::Tensor DeviceNetwork::train(const at::Tensor& images, const at::Tensor& seeds) {
+  std::int64_t drawn = 0;
+  return run(images, [&](std::size_t i, const Activations& inputs) {
+    if (ops_[i] == nullptr) {
+      return drop(inputs.front(), network_.layers[i], seeds.select(0, drawn++));
+    }
+    return ops_[i]->reference(inputs, true);
+  });
+}
+
+at::Tensor DeviceNetwork::infer(const at::Tensor& images) {
+  return run(images, [&](std::size_t i, const Activations& inputs) {
+    return ops_[i] == nullptr ? inputs.front() : ops_[i]->reference(inputs, false);
+  });
+}
+
+at::Tensor DeviceNetwork::drop(const at::Tensor& input, const space::Layer& layer, const at::Tensor& seed) {
+  const at::TensorOptions options = input.options().dtype(at::kFloat);
+  at::Tensor mask = at::empty(input.sizes(), options.memory_format(at::MemoryFormat::ChannelsLast)).fill_(1);
+  accelerator_.dropout(mask, seed, space::attribute_number(layer, "probability"));
+  return input.mul(mask.to(input.scalar_type()));
+}
+
+}  // namespace skyline::train

@@ -1,0 +1,387 @@
+// Training on a device, on the CPU behind the seam of accelerators, against the host's own training.
+#include "train/device_learner.hpp"
+
+#include "skyline/core/error.hpp"
+#include "skyline/train/layer_op.hpp"
+
+#include "train/device_context.hpp"
+#include "train/train_fixtures.hpp"
+#include "train/training_setup.hpp"
+#include "train/trial_run.hpp"
+#include "train/watched_accelerator.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <numeric>
+
+#include <ATen/Parallel.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace skyline::train {
+namespace {
+
+using test::BarImages;
+using test::conv_network;
+using test::make_trial;
+using test::NetworkBuilder;
+using test::RecordingContext;
+using test::WatchedAccelerator;
+
+constexpr std::size_t kSamples = 203;  // in batches of 16: 13 steps an epoch, the last one smaller
+
+/// Everything is recorded, and soon, so that short trials show it.
+RecordingPolicy soon() {
+  RecordingPolicy policy;
+  policy.runs_before = 2;
+  policy.least_steps = 1;
+  policy.least_burst_steps = 1;
+  policy.least_batches = 1;
+  return policy;
+}
+
+const std::shared_ptr<const store::Dataset>& bars() {
+  static const std::shared_ptr<const store::Dataset> data =
+      std::make_shared<BarImages>(space::Shape{2, 8, 8}, 6, 800, 60);
+  return data;
+}
+
+space::Network every_layer() {
+  return NetworkBuilder({2, 8, 8})
+      .conv2d(16, 3)
+      .batch_norm()
+      .relu()
+      .max_pool(2)
+      .dropout(0.2)
+      .conv2d(8, 1)
+      .relu()
+      .batch_norm()
+      .flatten()
+      .linear(24)
+      .relu()
+      .dropout(0.5)
+      .linear(6)
+      .build();
+}
+
+TrainingOptions options_with(OptimizerOptions::Kind kind) {
+  TrainingOptions options;
+  options.batch = 16;
+  options.optimizer.kind = kind;
+  options.optimizer.learning_rate = kind == OptimizerOptions::Kind::kAdam ? 0.005 : 0.05;
+  options.latency = {1, 2, 3};
+  return options;
+}
+
+TrainingOptions adam() {
+  return options_with(OptimizerOptions::Kind::kAdam);
+}
+
+TrainingOptions sgd() {
+  return options_with(OptimizerOptions::Kind::kSgd);
+}
+
+/// @param accelerator  nullptr: the host's own training
+TrainingSetup make_setup(const TrainingOptions& options, std::shared_ptr<Accelerator> accelerator) {
+  const PixelScaling scaling(*bars(), Normalization::kStandard);
+  TrainingSetup setup{options, bars(), test::split_in_two(kSamples, 590), scaling, false, {}, {}, nullptr};
+  setup.test_indices.resize(60);
+  std::iota(setup.test_indices.begin(), setup.test_indices.end(), 0);
+  if (accelerator != nullptr) {
+    setup.on_device = std::make_shared<DeviceContext>(DeviceUse{std::move(accelerator), 0}, bars(), scaling);
+  }
+  return setup;
+}
+
+/// Does the first steps of a trial, looking at the losses as often as the learner wants it.
+std::vector<double> train(Learner& learner, const TrainingSetup& setup, const objective::Trial& trial,
+                          std::int64_t first_step, std::int64_t steps) {
+  at::set_num_threads(1);
+  const std::int64_t epoch_steps = steps_per_epoch(kSamples, setup.options.batch);
+  const auto batch = static_cast<std::size_t>(setup.options.batch);
+  std::vector<double> losses;
+  std::vector<std::int64_t> order;
+  std::int64_t ahead = 0;
+  for (std::int64_t step = first_step; step < first_step + steps; ++step) {
+    const std::int64_t place = step % epoch_steps;
+    if (place == 0 || step == first_step) {
+      const auto epoch = static_cast<std::uint64_t>(step / epoch_steps);
+      order = epoch_order(setup.split.train, trial.seed, epoch);
+      learner.begin_epoch(epoch, order);
+    }
+    const std::size_t first = static_cast<std::size_t>(place) * batch;
+    learner.step(first, std::min(batch, order.size() - first));
+    const bool last = place + 1 == epoch_steps || step + 1 == first_step + steps;
+    if (++ahead == learner.most_steps_ahead() || last) {
+      ahead = 0;
+      const auto part = learner.losses();
+      losses.insert(losses.end(), part.begin(), part.end());
+    }
+  }
+  return losses;
+}
+
+double largest_difference(const std::vector<objective::NamedTensor>& left,
+                          const std::vector<objective::NamedTensor>& right) {
+  EXPECT_EQ(left.size(), right.size());
+  double largest = 0;
+  for (std::size_t t = 0; t < std::min(left.size(), right.size()); ++t) {
+    EXPECT_EQ(left[t].name, right[t].name);
+    EXPECT_EQ(left[t].dims, right[t].dims);
+    for (std::size_t i = 0; i < left[t].values.size(); ++i) {
+      largest = std::max(largest, static_cast<double>(std::abs(left[t].values[i] - right[t].values[i])));
+    }
+  }
+  return largest;
+}
+
+bool same_values(const std::vector<objective::NamedTensor>& left,
+                 const std::vector<objective::NamedTensor>& right) {
+  return std::ranges::equal(left, right, [](const auto& a, const auto& b) { return a.values == b.values; });
+}
+
+struct Trained {
+  std::vector<double> losses;
+  std::vector<objective::NamedTensor> tensors;
+};
+
+Trained train_on_device(const TrainingOptions& options, const objective::Trial& trial, std::int64_t steps,
+                        const RecordingPolicy& policy,
+                        std::shared_ptr<Accelerator> accelerator = make_host_accelerator()) {
+  const TrainingSetup setup = make_setup(options, std::move(accelerator));
+  const auto learner = make_device_learner(setup, trial, policy);
+  Trained trained;
+  trained.losses = train(*learner, setup, trial, 0, steps);
+  trained.tensors = learner->export_tensors();
+  return trained;
+}
+
+/// Losses, tensors and scores of both after some steps.
+void expect_agreement(const space::Network& network, const TrainingOptions& options, std::int64_t steps,
+                      double tolerance) {
+  const objective::Trial trial = make_trial(network, 3, 11);
+  const TrainingSetup host_setup = make_setup(options, nullptr);
+  const TrainingSetup device_setup = make_setup(options, make_host_accelerator());
+  const auto host = make_host_learner(host_setup, trial);
+  const auto device = make_device_learner(device_setup, trial, soon());
+  EXPECT_TRUE(same_values(host->export_tensors(), device->export_tensors()));
+  EXPECT_THAT(train(*device, device_setup, trial, 0, steps),
+              testing::Pointwise(testing::DoubleNear(tolerance), train(*host, host_setup, trial, 0, steps)));
+  EXPECT_LT(largest_difference(device->export_tensors(), host->export_tensors()), tolerance);
+  const std::span<const std::int64_t> unseen = std::span(device_setup.split.validation).first(60);
+  for (const SampleSet set : {SampleSet::kTrain, SampleSet::kTest}) {
+    const auto indices = set == SampleSet::kTrain ? unseen : std::span(device_setup.test_indices);
+    const kernels::BatchScore expected = host->score(set, indices);
+    const kernels::BatchScore score = device->score(set, indices);
+    EXPECT_NEAR(score.loss_sum, expected.loss_sum, 60 * 20 * tolerance);
+    EXPECT_NEAR(static_cast<double>(score.correct), static_cast<double>(expected.correct), 1);
+  }
+}
+
+TEST(DeviceLearner, AgreesWithTheHostsLearnerOverAnEpoch) {
+  expect_agreement(conv_network({2, 8, 8}, 2, 3, 12, 6), sgd(), 15, 2e-3);
+  expect_agreement(every_layer(), sgd(), 15, 2e-3);
+  expect_agreement(every_layer(), adam(), 5, 2e-3);
+}
+
+TEST(DeviceLearner, AgreesWithTheHostsLearnerForEveryOptionOfTheOptimizers) {
+  TrainingOptions plain = sgd();
+  plain.optimizer.momentum = 0;
+  plain.optimizer.weight_decay = 1e-2;
+  expect_agreement(every_layer(), plain, 15, 2e-3);
+  TrainingOptions nesterov = sgd();
+  nesterov.optimizer.nesterov = true;
+  expect_agreement(every_layer(), nesterov, 15, 3e-3);
+  TrainingOptions decayed = adam();
+  decayed.optimizer.weight_decay = 1e-2;
+  expect_agreement(every_layer(), decayed, 5, 2e-3);
+}
+
+TEST(DeviceLearner, AgreesWithTheHostsLearnerOnAugmentedImages) {
+  TrainingOptions options = sgd();
+  options.augment = {.crop = 2, .flip = true, .cutout = 3};
+  expect_agreement(every_layer(), options, 15, 2e-3);
+}
+
+TEST(DeviceLearner, LeavesABiasInFrontOfABatchNormAlone) {
+  const objective::Trial trial = make_trial(conv_network({2, 8, 8}, 1, 3, 8, 6), 1, 3);
+  const auto before = train_on_device(adam(), trial, 0, soon()).tensors;
+  const auto after = train_on_device(adam(), trial, 10, soon()).tensors;
+  ASSERT_EQ(before[1].name, "conv2d_0.bias");
+  EXPECT_EQ(before[1].values, after[1].values);
+  EXPECT_NE(before[0].values, after[0].values);
+}
+
+TEST(DeviceLearner, HasTheSameBitsWhetherStepsAreRecordedOrNot) {
+  const objective::Trial trial = make_trial(every_layer(), 3, 5);
+  TrainingOptions options = adam();
+  options.augment = {.crop = 1, .flip = true, .cutout = 2};
+  const Trained plain = train_on_device(options, trial, 30, {});
+  EXPECT_EQ(plain.losses.size(), 30U);
+  for (const std::int64_t burst : {1, 3, 4, 16}) {
+    RecordingPolicy policy = soon();
+    policy.burst = burst;
+    const auto accelerator = std::make_shared<WatchedAccelerator>();
+    const Trained recorded = train_on_device(options, trial, 30, policy, accelerator);
+    EXPECT_EQ(recorded.losses, plain.losses) << burst;
+    EXPECT_TRUE(same_values(recorded.tensors, plain.tensors)) << burst;
+    EXPECT_EQ(accelerator->counts.gathers, 30);
+    EXPECT_GT(accelerator->counts.replays, 0);
+  }
+}
+
+TEST(DeviceLearner, ReplaysSeveralStepsAtOnce) {
+  const auto accelerator = std::make_shared<WatchedAccelerator>();
+  train_on_device(adam(), make_trial(every_layer(), 1, 5), 12, soon(), accelerator);
+  // The first four as they are (two) and recorded, one by one (two); then two bursts of four.
+  EXPECT_EQ(accelerator->counts.captures, 2);
+  EXPECT_EQ(accelerator->counts.replays, 4);
+}
+
+TEST(DeviceLearner, DoesNotRecordAShortTrial) {
+  const auto accelerator = std::make_shared<WatchedAccelerator>();
+  train_on_device(adam(), make_trial(every_layer(), 3, 5), 39, {}, accelerator);
+  EXPECT_EQ(accelerator->counts.captures, 0);
+  EXPECT_EQ(accelerator->counts.gathers, 39);
+}
+
+TEST(DeviceLearner, GoesOnWhereTheDeviceDoesNotRecord) {
+  const objective::Trial trial = make_trial(every_layer(), 3, 5);
+  const auto accelerator = std::make_shared<WatchedAccelerator>(true);
+  const Trained refused = train_on_device(adam(), trial, 30, soon(), accelerator);
+  const Trained plain = train_on_device(adam(), trial, 30, {});
+  EXPECT_EQ(accelerator->counts.captures, 1);
+  EXPECT_EQ(refused.losses, plain.losses);
+  EXPECT_TRUE(same_values(refused.tensors, plain.tensors));
+}
+
+TEST(DeviceLearner, GoesOnFromASavedStateToTheSameBits) {
+  const objective::Trial trial = make_trial(every_layer(), 3, 5);
+  for (const TrainingOptions& options : {adam(), sgd()}) {
+    const Trained whole = train_on_device(options, trial, 30, soon());
+    const TrainingSetup setup = make_setup(options, make_host_accelerator());
+    for (const std::int64_t stop : {5, 13, 20}) {
+      objective::TrainingState state;
+      const auto first = make_device_learner(setup, trial, soon());
+      train(*first, setup, trial, 0, stop);
+      first->save_state(state);
+      EXPECT_EQ(state.step, stop);
+      const auto second = make_device_learner(setup, trial, soon());
+      ASSERT_TRUE(second->load_state(state));
+      const std::vector<double> losses = train(*second, setup, trial, stop, 30 - stop);
+      EXPECT_TRUE(
+          std::ranges::equal(losses, std::span(whole.losses).subspan(static_cast<std::size_t>(stop))));
+      EXPECT_TRUE(same_values(second->export_tensors(), whole.tensors)) << "stopped in step " << stop;
+    }
+  }
+}
+
+TEST(DeviceLearner, TakesUpAStateOfTheHostsLearner) {
+  const objective::Trial trial = make_trial(every_layer(), 3, 5);
+  const TrainingSetup host_setup = make_setup(adam(), nullptr);
+  const TrainingSetup device_setup = make_setup(adam(), make_host_accelerator());
+  const auto host = make_host_learner(host_setup, trial);
+  const auto device = make_device_learner(device_setup, trial, soon());
+  train(*host, host_setup, trial, 0, 7);
+  objective::TrainingState state;
+  host->save_state(state);
+  ASSERT_TRUE(device->load_state(state));
+  EXPECT_THAT(train(*device, device_setup, trial, 7, 3),
+              testing::Pointwise(testing::DoubleNear(2e-3), train(*host, host_setup, trial, 7, 3)));
+}
+
+TEST(DeviceLearner, IgnoresAStateThatDoesNotFit) {
+  const TrainingSetup setup = make_setup(adam(), make_host_accelerator());
+  const objective::Trial other = make_trial(conv_network({2, 8, 8}, 1, 3, 8, 6), 1, 3);
+  objective::TrainingState state;
+  make_device_learner(setup, other)->save_state(state);
+  const objective::Trial trial = make_trial(every_layer(), 1, 3);
+  const auto learner = make_device_learner(setup, trial);
+  const auto before = learner->export_tensors();
+  EXPECT_FALSE(learner->load_state(state));
+  EXPECT_FALSE(learner->load_state({}));
+  EXPECT_TRUE(same_values(before, learner->export_tensors()));
+}
+
+TEST(DeviceLearner, ScoresFullAndPartialBatchesAlike) {
+  const objective::Trial trial = make_trial(every_layer(), 1, 3);
+  const auto accelerator = std::make_shared<WatchedAccelerator>();
+  const TrainingSetup setup = make_setup(adam(), accelerator);
+  RecordingPolicy policy = soon();
+  policy.runs_before = 1;
+  const auto learner = make_device_learner(setup, trial, policy);
+  const std::span<const std::int64_t> indices = setup.split.validation;
+  const std::size_t full = learner->evaluation_batch();
+  ASSERT_GE(indices.size(), 2 * full);
+  const kernels::BatchScore plain = learner->score(SampleSet::kTrain, indices.first(full));
+  const kernels::BatchScore replayed = learner->score(SampleSet::kTrain, indices.first(full));
+  EXPECT_EQ(accelerator->counts.replays, 1);
+  EXPECT_EQ(plain.loss_sum, replayed.loss_sum);
+  EXPECT_EQ(plain.correct, replayed.correct);
+  double loss_sum = 0;
+  std::int64_t correct = 0;
+  for (std::size_t first = 0; first < full; first += 100) {
+    const auto part =
+        learner->score(SampleSet::kTrain, indices.subspan(first, std::min<std::size_t>(100, full - first)));
+    loss_sum += part.loss_sum;
+    correct += part.correct;
+  }
+  EXPECT_NEAR(loss_sum, plain.loss_sum, 1e-3);
+  EXPECT_EQ(correct, plain.correct);
+}
+
+TEST(DeviceLearner, MeasuresTheHeldBatch) {
+  const auto accelerator = std::make_shared<WatchedAccelerator>();
+  const TrainingSetup setup = make_setup(adam(), accelerator);
+  const objective::Trial trial = make_trial(every_layer(), 1, 3);
+  const auto learner = make_device_learner(setup, trial, soon());
+  for (const int repeats : {5, 3}) {  // the second batch is another one, and is recorded anew
+    learner->hold(std::vector<std::int64_t>{1, 2, 3});
+    for (int i = 0; i < repeats; ++i) {
+      learner->infer_held();
+    }
+  }
+  EXPECT_EQ(accelerator->counts.captures, 2);
+  EXPECT_EQ(accelerator->counts.replays, 3 + 1);
+}
+
+TEST(DeviceLearner, StartsFromImportedValues) {
+  const TrainingSetup setup = make_setup(adam(), make_host_accelerator());
+  const objective::Trial trial = make_trial(every_layer(), 1, 3);
+  const objective::Trial other = make_trial(every_layer(), 1, 4);
+  const auto learner = make_device_learner(setup, trial);
+  const auto values = make_device_learner(setup, other)->export_tensors();
+  learner->import_tensors(values);
+  EXPECT_TRUE(same_values(learner->export_tensors(), values));
+}
+
+TEST(DeviceLearner, KeepsOneStreamForTrialsInTurn) {
+  const auto accelerator = std::make_shared<WatchedAccelerator>();
+  const TrainingSetup setup = make_setup(adam(), accelerator);
+  const objective::Trial trial = make_trial(every_layer(), 1, 3);
+  make_device_learner(setup, trial);
+  make_device_learner(setup, trial);
+  EXPECT_EQ(accelerator->counts.streams, 1);
+  const auto first = make_device_learner(setup, trial);
+  const auto second = make_device_learner(setup, trial);
+  EXPECT_EQ(accelerator->counts.streams, 2);
+}
+
+TEST(DeviceLearner, LearnsInBfloat16WithWeightsInFloat32) {
+  TrainingOptions options = adam();
+  options.precision = Precision::kBf16;
+  const objective::Trial trial = make_trial(every_layer(), 3, 5);
+  const Trained half = train_on_device(options, trial, 39, soon());
+  const Trained plain = train_on_device(options, trial, 39, {});
+  const Trained full = train_on_device(adam(), trial, 39, {});
+  EXPECT_EQ(half.losses, plain.losses);
+  EXPECT_NE(half.losses.front(), full.losses.front());
+  EXPECT_NEAR(half.losses.front(), full.losses.front(), 0.05);
+  EXPECT_LT(half.losses.back(), 0.8 * half.losses.front());
+  const auto has_more_bits = [](float value) { return (std::bit_cast<std::uint32_t>(value) & 0xffffU) != 0; };
+  EXPECT_TRUE(std::ranges::any_of(half.tensors.front().values, has_more_bits));
+}
+
+}  // namespace
+}  // namespace skyline::train

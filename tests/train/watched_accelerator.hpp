@@ -1,0 +1,85 @@
+#pragma once
+
+#include "skyline/core/error.hpp"
+#include "skyline/train/accelerator.hpp"
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace skyline::train::test {
+
+/// What a WatchedAccelerator has been asked for.
+struct AcceleratorCounts {
+  std::atomic<int> streams = 0;
+  std::atomic<int> captures = 0;
+  std::atomic<int> replays = 0;
+  std::atomic<int> gathers = 0;
+};
+
+/// The CPU behind the seam of accelerators; counts, and refuses to record on request.
+class WatchedAccelerator final : public Accelerator {
+ public:
+  explicit WatchedAccelerator(bool refuses_capture = false) : refuses_capture_(refuses_capture) {}
+
+  AcceleratorCounts counts;
+
+  const std::vector<AcceleratorDevice>& devices() const override { return host_->devices(); }
+  AcceleratorMemory memory(int device) const override { return host_->memory(device); }
+  void release_cached_memory(int device) override { host_->release_cached_memory(device); }
+  std::unique_ptr<AcceleratorStream> make_stream(int device) override {
+    ++counts.streams;
+    return std::make_unique<Stream>(*this, host_->make_stream(device));
+  }
+  void gather(const DeviceBatch& batch) override {
+    ++counts.gathers;
+    host_->gather(batch);
+  }
+  void dropout(at::Tensor& values, const at::Tensor& seed, double probability) override {
+    host_->dropout(values, seed, probability);
+  }
+  std::unique_ptr<DeviceReducer> make_reducer(objective::TrialGroup& group, int device) override {
+    return host_->make_reducer(group, device);
+  }
+
+ private:
+  class Graph final : public AcceleratorGraph {
+   public:
+    Graph(WatchedAccelerator& owner, std::unique_ptr<AcceleratorGraph> graph)
+        : owner_(owner), graph_(std::move(graph)) {}
+    void replay() override {
+      ++owner_.counts.replays;
+      graph_->replay();
+    }
+
+   private:
+    WatchedAccelerator& owner_;
+    std::unique_ptr<AcceleratorGraph> graph_;
+  };
+
+  class Stream final : public AcceleratorStream {
+   public:
+    Stream(WatchedAccelerator& owner, std::unique_ptr<AcceleratorStream> stream)
+        : owner_(owner), stream_(std::move(stream)) {}
+    void run(const std::function<void()>& work) override { stream_->run(work); }
+    std::unique_ptr<AcceleratorGraph> capture(const std::function<void()>& work) override {
+      ++owner_.counts.captures;
+      if (owner_.refuses_capture_) {
+        throw UserError("the device records nothing today");
+      }
+      return std::make_unique<Graph>(owner_, stream_->capture(work));
+    }
+    void wait() override { stream_->wait(); }
+
+   private:
+    WatchedAccelerator& owner_;
+    std::unique_ptr<AcceleratorStream> stream_;
+  };
+
+  bool refuses_capture_;
+  std::unique_ptr<Accelerator> host_ = make_host_accelerator();
+};
+
+}  // namespace skyline::train::test
