@@ -17,10 +17,6 @@ namespace {
 
 using Array = objective::TrainingState::Array;
 
-/// Gradients are summed in pieces of about this size: large enough that the bandwidth counts and not the
-/// number of messages, small enough that the first are under way long before backward ends.
-constexpr std::size_t kBucketBytes = std::size_t{1} << 20;
-
 bool fits(const Array& array, const char* name, std::size_t size) {
   return array.name == name && array.values.size() == size;
 }
@@ -34,7 +30,7 @@ class FusedStep final : public ResumableStep {
         parameters_(network, seed),
         graph_(network, parameters_),
         buckets_(membership.group == nullptr ? std::vector<GradientBucket>()
-                                             : gradient_buckets(parameters_, kBucketBytes)),
+                                             : gradient_buckets(parameters_, membership.bucket_bytes)),
         optimizer_(options, parameters_, owned_ranges(buckets_, membership, parameters_)) {
     if (membership.group == nullptr) {
       return;

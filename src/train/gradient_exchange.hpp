@@ -18,6 +18,9 @@ namespace skyline::train {
 struct GroupMembership {
   objective::TrialGroup* group = nullptr;  // nullptr: it trains alone
   GroupOptions options;
+  /// Gradients are summed in pieces of at least this size: large enough that the bandwidth counts and not the
+  /// number of messages, small enough that the first are under way long before backward ends.
+  std::size_t bucket_bytes = std::size_t{1} << 20;
   bool is_sharded() const { return group != nullptr && options.sharding != GroupOptions::Sharding::kNone; }
 };
 

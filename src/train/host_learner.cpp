@@ -21,7 +21,7 @@ class HostLearner final : public Learner {
         members_(group == nullptr ? 1 : group->members()),
         member_(group == nullptr ? 0 : group->member()),
         network_(make_fused_step(trial.architecture().network, setup.options.optimizer, trial.seed,
-                                 {group, setup.options.group})) {
+                                 {.group = group, .options = setup.options.group})) {
     if (setup.options.augment.any()) {
       augmentation_.emplace(setup.options.augment, setup.dataset->shape(), trial.seed);
     }

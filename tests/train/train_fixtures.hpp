@@ -78,7 +78,11 @@ class RecordingContext final : public objective::EvaluationContext {
   void save(const std::function<void(objective::TrainingState&)>& fill) override {
     fill(saved);
     ++saves;
+    if (!saved.numbers.empty()) {
+      loss_sums.push_back(saved.numbers.front().value);
+    }
   }
+  objective::TrialGroup* group() override { return in_group; }
   std::shared_ptr<const std::vector<objective::NamedTensor>> inherited_weights() const override {
     return inherited;
   }
@@ -95,6 +99,8 @@ class RecordingContext final : public objective::EvaluationContext {
   std::optional<objective::TrainingState> start_from;
   objective::TrainingState saved;  // the last one
   int saves = 0;
+  std::vector<double> loss_sums;  // of each state that was saved
+  objective::TrialGroup* in_group = nullptr;
   std::shared_ptr<const std::vector<objective::NamedTensor>> inherited;
   bool wants = false;
   std::vector<double> reported;

@@ -1,0 +1,63 @@
+#pragma once
+
+#include "skyline/objective/evaluator.hpp"
+
+#include "support/local_groups.hpp"
+#include "train/train_fixtures.hpp"
+
+#include <cstddef>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <thread>
+#include <vector>
+
+namespace skyline::train::test {
+
+/// Calls `work` for each member of a group, each on a thread of its own.
+inline void run_members(std::size_t members,
+                        const std::function<void(std::size_t, objective::TrialGroup&)>& work) {
+  const auto groups = skyline::testing::make_local_groups(members);
+  std::vector<std::thread> threads;
+  std::vector<std::exception_ptr> errors(members);
+  for (std::size_t member = 0; member < members; ++member) {
+    threads.emplace_back([&, member] {
+      try {
+        work(member, *groups[member]);
+      } catch (...) {
+        errors[member] = std::current_exception();
+        groups[member]->abort({objective::FailureKind::kException, "a member of the test has thrown"});
+      }
+    });
+  }
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  for (const std::exception_ptr& error : errors) {
+    if (error != nullptr) {
+      std::rethrow_exception(error);
+    }
+  }
+}
+
+/// A trial that a group trains: the contexts of its members, and what each made of it.
+struct GroupRun {
+  explicit GroupRun(std::size_t members) : contexts(members), outcomes(members) { leader().wants = true; }
+  RecordingContext& leader() { return contexts.front(); }
+  /// @param before  called on each member's thread
+  void evaluate(
+      objective::Evaluator& evaluator, objective::Trial trial,
+      const std::function<void(std::size_t)>& before = [](std::size_t) {}) {
+    trial.members = static_cast<std::uint32_t>(contexts.size());
+    run_members(contexts.size(), [&](std::size_t member, objective::TrialGroup& group) {
+      contexts[member].in_group = &group;
+      before(member);
+      outcomes[member] = evaluator.evaluate(trial, contexts[member]);
+    });
+  }
+
+  std::deque<RecordingContext> contexts;
+  std::vector<objective::Outcome> outcomes;
+};
+
+}  // namespace skyline::train::test
