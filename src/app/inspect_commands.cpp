@@ -7,6 +7,9 @@
 #include "skyline/store/journal.hpp"
 #include "skyline/store/publish.hpp"
 #include "skyline/store/run_folder.hpp"
+#include "skyline/train/accelerator.hpp"
+
+#include "app/device_choice.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -69,6 +72,13 @@ void print_data(const RunConfig& config) {
             << ", " << config.data.shape.classes << " classes\n";
 }
 
+void print_device(const RunConfig& config) {
+  if (!config.training) return;
+  for (const std::string& line : describe_device(*config.training, train::load_accelerator)) {
+    std::cout << "# device: " << line << "\n";
+  }
+}
+
 }  // namespace
 
 int run_validate(const std::filesystem::path& path, const std::vector<std::string>& overrides) {
@@ -80,6 +90,7 @@ int run_validate(const std::filesystem::path& path, const std::vector<std::strin
   std::cout << "# " << path.string() << " is valid\n";
   print_data(config);
   print_space(config);
+  print_device(config);
   std::cout << "# search: at most " << searcher->expected_trials() << " trials\n" << to_yaml(config.resolved);
   return kExitDone;
 }

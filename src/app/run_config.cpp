@@ -182,11 +182,12 @@ std::string RunConfig::identity_hash() const {
   return sha256_hex(to_yaml(identity_tree(resolved)));
 }
 
-std::unique_ptr<objective::Evaluator> RunConfig::make_evaluator() const {
+std::unique_ptr<objective::Evaluator> RunConfig::make_evaluator(train::DeviceUse device) const {
   if (synthetic) return evaluate::make_synthetic_evaluator(*synthetic);
   const auto needed = objectives.measured_needed();
   const bool latency = std::find(needed.begin(), needed.end(), "latency_ms") != needed.end();
-  return train::make_training_evaluator(*training, data.normalization, dataset, split, latency);
+  return train::make_training_evaluator(*training, data.normalization, dataset, split, latency,
+                                        std::move(device));
 }
 
 std::string first_identity_difference(const ConfigNode& left, const ConfigNode& right) {

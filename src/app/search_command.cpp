@@ -9,7 +9,9 @@
 #include "skyline/store/journal.hpp"
 #include "skyline/store/patience.hpp"
 #include "skyline/store/run_folder.hpp"
+#include "skyline/train/accelerator.hpp"
 
+#include "app/device_choice.hpp"
 #include "app/job_observer.hpp"
 #include "app/job_stop.hpp"
 #include "app/run_preparation.hpp"
@@ -164,6 +166,30 @@ int shared_exit_code(comm::Environment& environment, int code = kExitDone) {
   return std::stoi(comm::broadcast_text(environment.world(), std::to_string(code), kCoordinator));
 }
 
+/// What this rank trains with, or why it cannot. The device outlives the evaluator.
+struct Trainer {
+  ChosenDevice device;
+  std::unique_ptr<objective::Evaluator> evaluator;
+  std::string problem;
+};
+
+/// Collective. @param trains  whether this rank trains; else it only predicts costs
+Trainer make_trainer(comm::Environment& environment, RunConfig config, bool trains) {
+  Trainer trainer;
+  if (config.training) {
+    trainer.device = choose_device(environment, *config.training, trains, train::load_accelerator);
+    trainer.problem = trainer.device.problem;
+    if (!trainer.problem.empty()) return trainer;
+    if (!trains) config.training->precision = train::Precision::kFp32;  // it needs no device that can do more
+  }
+  try {
+    trainer.evaluator = config.make_evaluator(trainer.device.use);
+  } catch (const UserError& error) {
+    trainer.problem = error.what();
+  }
+  return trainer;
+}
+
 int search_on_ranks(comm::Environment& environment, const SearchArguments& arguments, JobStop& stop) {
   if (const auto difference = version_difference(environment)) {
     if (environment.world().rank() == kCoordinator) {
@@ -189,9 +215,11 @@ int search_on_ranks(comm::Environment& environment, const SearchArguments& argum
     }
   }
   if (!all_ready(environment, problem)) return kExitUserError;
-  const auto evaluator = config.make_evaluator();
+  const bool trains = !arguments.coordinator_only || environment.world().rank() != kCoordinator;
+  const Trainer trainer = make_trainer(environment, config, trains);
+  if (!all_ready(environment, trainer.problem)) return kExitUserError;
   store::StorageThread storage;
-  engine::RunInputs inputs = make_inputs(environment, arguments, config, *evaluator, storage);
+  engine::RunInputs inputs = make_inputs(environment, arguments, config, *trainer.evaluator, storage);
   inputs.stop_requested = [&stop] { return stop.requested(); };
   if (prepared) {
     const bool stopped =

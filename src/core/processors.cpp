@@ -2,6 +2,7 @@
 
 #include "skyline/core/error.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <memory>
 
@@ -61,9 +62,13 @@ std::vector<int> allowed_processors() {
 }
 
 bool bind_this_thread(int processor) {
-  if (processor < 0) return false;
-  ProcessorSet set(processor + 1);
-  set.add(processor);
+  return bind_this_thread(std::vector<int>{processor});
+}
+
+bool bind_this_thread(const std::vector<int>& processors) {
+  if (processors.empty() || std::ranges::min(processors) < 0) return false;
+  ProcessorSet set(std::ranges::max(processors) + 1);
+  for (const int processor : processors) set.add(processor);
   return sched_setaffinity(0, set.bytes(), set.get()) == 0;
 }
 

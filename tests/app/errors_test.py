@@ -1,9 +1,11 @@
 """What the user does wrong: one clear line, exit code 2, nothing lost; one rank's error ends all."""
 
 import gzip
+import os
 import subprocess
 import time
 import unittest
+from unittest import mock
 
 from skyline_runs import MPIEXEC, PROGRAM, SOURCE, RunsCase, read_json, small_digits
 
@@ -76,6 +78,17 @@ class Errors(RunsCase):
 
     def test_coordinator_only_needs_a_second_rank(self):
         self.assertIn("2 ranks", self.refused("search", *small_digits(self.digits), "--run", "d", "--coordinator-only"))
+
+    def test_a_gpu_that_is_not_there_is_refused_once_and_done_without_by_default(self):
+        with mock.patch.dict(os.environ, CUDA_VISIBLE_DEVICES=""):
+            message = self.refused("search", *small_digits(self.digits), "--set", "training.device=cuda", "--run", "gpu", ranks=3)
+            self.assertIn("`training.device` is cuda, and not every rank has a GPU: ", message)
+            self.assertIn("needs a GPU", self.refused("search", *small_digits(self.digits), "--set", "training.precision=tf32",
+                                                      "--run", "tf32", ranks=3))
+            done = self.skyline("search", *small_digits(self.digits), "--run", "cpu", ranks=3)
+            self.assertEqual(done.stderr.count("training on the CPU: "), 1, done.stderr)
+            done = self.skyline("validate", *small_digits(self.digits))
+            self.assertIn("# device: training on the CPU: ", done.stdout)
 
     def test_an_error_on_one_rank_ends_all_with_its_message_once(self):
         here, there = self.folder / "here", self.folder / "there"

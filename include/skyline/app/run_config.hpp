@@ -51,7 +51,9 @@ struct RunConfig {
   /// what is only kept or not kept.
   std::string identity_hash() const;
 
-  std::unique_ptr<objective::Evaluator> make_evaluator() const;
+  /// @param device  that networks are trained on; the CPU unless told otherwise
+  /// @throws UserError if the device cannot do what the configuration asks for
+  std::unique_ptr<objective::Evaluator> make_evaluator(train::DeviceUse device = {}) const;
 };
 
 /// Dotted path of the first setting in which two resolved configurations would give different runs; empty if

@@ -1,0 +1,136 @@
+#include "app/device_choice.hpp"
+
+#include "skyline/comm/device_binding.hpp"
+#include "skyline/comm/nccl_settings.hpp"
+#include "skyline/comm/node_report.hpp"
+#include "skyline/core/log.hpp"
+#include "skyline/core/processors.hpp"
+
+#include "app/device_plan.hpp"
+
+#include <cstddef>
+#include <cstdlib>
+#include <system_error>
+#include <utility>
+
+#include <unistd.h>
+
+namespace skyline::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kCoordinator = 0;
+
+comm::DeviceView view_of(const train::AcceleratorDevice& device, const fs::path& root) {
+  const std::string address =
+      device.bus_id.empty() ? "device " + std::to_string(device.index) : device.bus_id;
+  return {.identity = comm::device_identity(address, std::getenv("CUDA_VISIBLE_DEVICES")),
+          .name = device.name,
+          .place = comm::read_pci_place(root, device.bus_id)};
+}
+
+comm::RankView view_of(const comm::NodePlace& place, const train::Accelerator* accelerator,
+                       std::string reason, const fs::path& root) {
+  comm::RankView view{
+      .host = place.host, .node = place.node, .processors = place.allowed, .reason = std::move(reason)};
+  if (accelerator != nullptr) {
+    for (const train::AcceleratorDevice& device : accelerator->devices()) {
+      view.devices.push_back(view_of(device, root));
+    }
+  }
+  if (view.devices.empty() && view.reason.empty()) view.reason = "the cuda module finds no device";
+  if (place.local_rank == 0) {
+    view.ports = comm::read_fabric_ports(root);
+    view.nv_switches = comm::count_pci_devices(root, "0x10de", "0x0680");
+  }
+  return view;
+}
+
+bool trains_in_groups(const train::TrainingOptions& options) {
+  return options.group.members != 1;
+}
+
+/// What NCCL is told on this node, and what it was told before; without the settings of its log.
+std::string nccl_text(const std::vector<comm::NcclSetting>& settings, const comm::NcclSurroundings& found) {
+  std::string text = comm::to_text(settings);
+  std::string before;
+  for (const auto& [name, value] : found.set) before += (before.empty() ? "set before: " : ", ") + name;
+  if (!text.empty() && !before.empty()) text += "; ";
+  return text + before;
+}
+
+/// Collective: prepares this process' environment for NCCL; rank 0 logs what each node's ranks are told.
+std::shared_ptr<ScratchLog> prepare_nccl(comm::Environment& environment, const std::string& gpu,
+                                         const fs::path& root) {
+  comm::NcclSurroundings found = comm::read_nccl_surroundings(root);
+  found.gpu_name = gpu;
+  const std::vector<comm::NcclSetting> settings = comm::choose_nccl_settings(found);
+  comm::apply(settings);
+  const fs::path file = fs::temp_directory_path() / ("skyline-nccl-" + std::to_string(getpid()) + ".log");
+  const std::vector<comm::NcclSetting> log_settings = comm::choose_nccl_log(found, file.string());
+  comm::apply(log_settings);
+
+  comm::Communicator& world = environment.world();
+  const std::vector<std::string> hosts = comm::gather_texts(world, environment.place().host, kCoordinator);
+  const std::vector<std::string> texts = comm::gather_texts(world, nccl_text(settings, found), kCoordinator);
+  std::vector<comm::HostText> by_host;
+  for (std::size_t rank = 0; rank < hosts.size(); ++rank) by_host.push_back({hosts[rank], texts[rank]});
+  for (const std::string& line : comm::lines_by_host(by_host)) log::info("NCCL on " + line);
+  return log_settings.empty() ? nullptr : std::make_shared<ScratchLog>(file);
+}
+
+}  // namespace
+
+ScratchLog::~ScratchLog() {
+  std::error_code ignored;
+  fs::remove(path_, ignored);
+}
+
+ChosenDevice choose_device(comm::Environment& environment, const train::TrainingOptions& options, bool trains,
+                           const AcceleratorLoader& load, const fs::path& root) {
+  ChosenDevice chosen;
+  if (options.device == train::DeviceChoice::kCpu) return chosen;
+  comm::Communicator& world = environment.world();
+  std::string reason;
+  std::shared_ptr<train::Accelerator> accelerator;
+  if (trains) accelerator = load(reason);
+  comm::RankView mine = view_of(environment.place(), accelerator.get(), reason, root);
+  mine.trains = trains;
+  const std::vector<comm::RankView> ranks = comm::gather_views(world, mine);
+  DevicePlan plan;
+  if (world.rank() == kCoordinator) plan = plan_devices(options.device, trains_in_groups(options), ranks);
+  for (const std::string& line : plan.lines) log::info(line);
+  for (const std::string& warning : plan.warnings) log::warning(warning);
+  chosen.problem = comm::broadcast_text(world, plan.problem, kCoordinator);
+  if (!chosen.problem.empty()) return chosen;
+
+  const bool on_gpus = comm::broadcast_text(world, plan.on_gpus ? "gpu" : "cpu", kCoordinator) == "gpu";
+  const comm::RankBinding binding = comm::share_bindings(world, plan.bindings);
+  if (!on_gpus) return chosen;
+  environment.use_processors(binding.processors);
+  bind_this_thread(binding.processors);  // and with it the threads that libraries start
+  std::string gpu;
+  if (binding.device >= 0) {
+    gpu = mine.devices[static_cast<std::size_t>(binding.device)].name;
+    chosen.use = {std::move(accelerator), binding.device};
+  }
+  if (trains_in_groups(options) && world.size() > 1) chosen.nccl_log = prepare_nccl(environment, gpu, root);
+  return chosen;
+}
+
+std::vector<std::string> describe_device(const train::TrainingOptions& options, const AcceleratorLoader& load,
+                                         const fs::path& root) {
+  if (options.device == train::DeviceChoice::kCpu) return {"training on the CPU, as the configuration says"};
+  std::string reason;
+  const std::shared_ptr<train::Accelerator> accelerator = load(reason);
+  comm::NodePlace place;
+  place.host = "this machine";
+  place.allowed = allowed_processors();
+  const comm::RankView view = view_of(place, accelerator.get(), reason, root);
+  DevicePlan plan = plan_devices(options.device, trains_in_groups(options), {view});
+  if (!plan.problem.empty()) return {std::move(plan.problem)};
+  return plan.lines;
+}
+
+}  // namespace skyline::app

@@ -1,0 +1,48 @@
+#pragma once
+
+#include "skyline/comm/environment.hpp"
+#include "skyline/train/accelerator.hpp"
+#include "skyline/train/training_evaluator.hpp"
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace skyline::app {
+
+/// train::load_accelerator, but for tests.
+using AcceleratorLoader = std::function<std::shared_ptr<train::Accelerator>(std::string& reason)>;
+
+/// A file of a library's, removed when the job ends.
+class ScratchLog {
+ public:
+  explicit ScratchLog(std::filesystem::path path) : path_(std::move(path)) {}
+  ~ScratchLog();
+  ScratchLog(const ScratchLog&) = delete;
+  ScratchLog& operator=(const ScratchLog&) = delete;
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// What this rank trains on.
+struct ChosenDevice {
+  std::string problem;                   // why the job cannot start, the same on all ranks; empty: it can
+  train::DeviceUse use;                  // no accelerator: the CPU
+  std::shared_ptr<ScratchLog> nccl_log;  // lives as long as NCCL may write to it
+};
+
+/// Collective: decides what all ranks train on, moves this rank's processors near its device and prepares
+/// NCCL. Rank 0 logs what was found. Call it while the process has one thread.
+/// @param trains  whether this rank trains
+/// @param root    of the file system that tells the topology; "/" but for tests
+ChosenDevice choose_device(comm::Environment& environment, const train::TrainingOptions& options, bool trains,
+                           const AcceleratorLoader& load, const std::filesystem::path& root = "/");
+
+/// What this machine would train on, without starting anything: lines for a person.
+std::vector<std::string> describe_device(const train::TrainingOptions& options, const AcceleratorLoader& load,
+                                         const std::filesystem::path& root = "/");
+
+}  // namespace skyline::app

@@ -1,0 +1,26 @@
+#pragma once
+
+#include "skyline/comm/device_binding.hpp"
+#include "skyline/train/training_evaluator.hpp"
+
+#include <string>
+#include <vector>
+
+namespace skyline::app {
+
+/// What each rank of a job trains on.
+struct DevicePlan {
+  std::string problem;                      // why the job cannot start, one line; empty: it can
+  bool on_gpus = false;                     // else all train on the CPU
+  std::vector<comm::RankBinding> bindings;  // of each rank, if there is no problem
+  std::vector<std::string> lines;           // for the log
+  std::vector<std::string> warnings;
+};
+
+/// All ranks that train do so on GPUs, or all on the CPU: a trial's result must not depend on where it runs.
+/// @param choice  kCuda refuses a rank without a GPU, kAuto a job of which some ranks have one
+/// @param groups  whether ranks train trials together
+/// @param ranks   by world rank
+DevicePlan plan_devices(train::DeviceChoice choice, bool groups, const std::vector<comm::RankView>& ranks);
+
+}  // namespace skyline::app

@@ -1,0 +1,172 @@
+#include "app/device_choice.hpp"
+
+#include "skyline/core/error.hpp"
+#include "skyline/core/processors.hpp"
+
+#include "comm/fake_system.hpp"
+#include "support/mpi_test.hpp"
+
+#include <cstdlib>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace skyline::app {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+/// Devices and nothing else.
+class ListedDevices final : public train::Accelerator {
+ public:
+  explicit ListedDevices(std::vector<train::AcceleratorDevice> devices) : devices_(std::move(devices)) {}
+  const std::vector<train::AcceleratorDevice>& devices() const override { return devices_; }
+  train::AcceleratorMemory memory(int) const override { return {}; }
+  void release_cached_memory(int) override {}
+  std::unique_ptr<train::AcceleratorStream> make_stream(int) override { refuse(); }
+  void gather(const train::DeviceBatch&) override { refuse(); }
+  void dropout(at::Tensor&, const at::Tensor&, double) override { refuse(); }
+  std::unique_ptr<train::DeviceReducer> make_reducer(objective::TrialGroup&, int) override { refuse(); }
+
+ private:
+  [[noreturn]] static void refuse() { throw InternalError("a device that is only listed"); }
+
+  std::vector<train::AcceleratorDevice> devices_;
+};
+
+AcceleratorLoader gpus(int count) {
+  std::vector<train::AcceleratorDevice> devices;
+  for (int i = 0; i < count; ++i) {
+    devices.push_back({.index = i,
+                       .name = "NVIDIA Test",
+                       .bus_id = "0000:1" + std::to_string(i) + ":00.0",
+                       .target = "cuda:" + std::to_string(i)});
+  }
+  return [devices](std::string&) { return std::make_shared<ListedDevices>(devices); };
+}
+
+AcceleratorLoader no_gpu() {
+  return [](std::string& reason) {
+    reason = "no driver";
+    return nullptr;
+  };
+}
+
+class DeviceChoiceTest : public testing::MpiTest {
+ protected:
+  ChosenDevice choose(const AcceleratorLoader& load, bool trains = true) {
+    return choose_device(testing::environment(), options_, trains, load, system_.root());
+  }
+
+  comm::testing::FakeSystem system_;
+  train::TrainingOptions options_;
+};
+
+TEST_F(DeviceChoiceTest, GivesEveryRankADeviceOfItsOwn) {
+  const ChosenDevice chosen = choose(gpus(size()));
+  EXPECT_EQ(chosen.problem, "");
+  EXPECT_NE(chosen.use.accelerator, nullptr);
+  EXPECT_EQ(chosen.use.device, rank());
+}
+
+TEST_F(DeviceChoiceTest, TrainsOnTheCpuWhereNoRankHasADevice) {
+  const ChosenDevice chosen = choose(no_gpu());
+  EXPECT_EQ(chosen.problem, "");
+  EXPECT_EQ(chosen.use.accelerator, nullptr);
+  options_.device = train::DeviceChoice::kCuda;
+  EXPECT_THAT(choose(no_gpu()).problem,
+              HasSubstr("`training.device` is cuda, and not every rank has a GPU: "));
+}
+
+TEST_F(DeviceChoiceTest, NeverLooksForADeviceThatIsNotWanted) {
+  options_.device = train::DeviceChoice::kCpu;
+  bool looked = false;
+  const ChosenDevice chosen = choose([&](std::string&) {
+    looked = true;
+    return nullptr;
+  });
+  EXPECT_FALSE(looked);
+  EXPECT_EQ(chosen.use.accelerator, nullptr);
+}
+
+TEST_F(DeviceChoiceTest, TellsAllRanksTheProblemOfOne) {
+  const ChosenDevice chosen = choose(rank() == 0 ? no_gpu() : gpus(1));
+  if (size() == 1) {
+    EXPECT_EQ(chosen.problem, "");
+  } else {
+    EXPECT_THAT(chosen.problem, HasSubstr("without: rank 0 of"));
+    EXPECT_EQ(chosen.use.accelerator, nullptr);
+  }
+}
+
+TEST_F(DeviceChoiceTest, LeavesARankThatDoesNotTrainWithoutADevice) {
+  if (size() == 1) return;  // somebody must train
+  const ChosenDevice chosen = choose(gpus(size() - 1), rank() != 0);
+  EXPECT_EQ(chosen.problem, "");
+  EXPECT_EQ(chosen.use.accelerator == nullptr, rank() == 0);
+  EXPECT_EQ(chosen.use.device, rank() == 0 ? 0 : rank() - 1);
+}
+
+TEST_F(DeviceChoiceTest, NarrowsTheProcessorsToThoseNearTheDevice) {
+  const std::vector<int> allowed = allowed_processors();
+  std::string near;  // the first of every rank's mask
+  for (const std::string& first : comm::gather_texts(world(), std::to_string(allowed.front()), 0)) {
+    if (near.find(first) == std::string::npos) near += (near.empty() ? "" : ",") + first;
+  }
+  near = comm::broadcast_text(world(), near, 0);
+  for (int i = 0; i < size(); ++i) {
+    system_.add(comm::testing::FakePciDevice{
+        .path = "pci0000:00/0000:1" + std::to_string(i) + ":00.0", .numa_node = 0, .processors = near});
+  }
+  const comm::NodePlace before = testing::environment().place();
+  choose(gpus(size()));
+  EXPECT_THAT(testing::environment().place().processors, ElementsAre(allowed.front()));
+  EXPECT_THAT(allowed_processors(), ElementsAre(allowed.front()));
+  testing::environment().use_processors(before.processors);
+  EXPECT_TRUE(bind_this_thread(before.allowed));
+}
+
+TEST_F(DeviceChoiceTest, TellsNcclOfTheFabricForGroupsOfRanksAlone) {
+  unsetenv("NCCL_DEBUG");
+  unsetenv("NCCL_DEBUG_FILE");
+  unsetenv("NCCL_DEBUG_SUBSYS");
+  unsetenv("NCCL_IB_HCA");
+  setenv("HOME", system_.root().c_str(), 1);
+  system_.add(comm::testing::FakePort{.device = "mlx5_7", .verbs = "uverbs7"});
+  EXPECT_EQ(choose(gpus(size())).nccl_log, nullptr);
+  EXPECT_EQ(std::getenv("NCCL_IB_HCA"), nullptr);
+  options_.group.members = std::nullopt;
+  ChosenDevice chosen = choose(gpus(size()));
+  if (size() == 1) {
+    EXPECT_EQ(chosen.nccl_log, nullptr);
+    return;
+  }
+  EXPECT_STREQ(std::getenv("NCCL_IB_HCA"), "=mlx5_7:1");
+  const std::string file = std::getenv("NCCL_DEBUG_FILE");
+  std::ofstream(file) << "NCCL INFO";
+  chosen.nccl_log.reset();
+  EXPECT_FALSE(std::filesystem::exists(file)) << "the log is gone with the job";
+}
+
+TEST(DescribeDevice, SaysWhatThisMachineWouldUse) {
+  const comm::testing::FakeSystem system;
+  train::TrainingOptions options;
+  EXPECT_THAT(describe_device(options, gpus(2), system.root()),
+              ElementsAre("this machine: 2 x NVIDIA Test, its rank 0 on GPU 0"));
+  EXPECT_THAT(describe_device(options, no_gpu(), system.root()),
+              ElementsAre("training on the CPU: no driver"));
+  options.device = train::DeviceChoice::kCuda;
+  EXPECT_THAT(
+      describe_device(options, no_gpu(), system.root()),
+      ElementsAre("`training.device` is cuda, and not every rank has a GPU: this machine: no driver"));
+  options.device = train::DeviceChoice::kCpu;
+  EXPECT_THAT(describe_device(options, gpus(1), system.root()),
+              ElementsAre("training on the CPU, as the configuration says"));
+}
+
+}  // namespace
+}  // namespace skyline::app
