@@ -1,10 +1,12 @@
 #include "engine/collective_dispatcher.hpp"
 
 #include "skyline/core/error.hpp"
+#include "skyline/core/log.hpp"
 
 #include <algorithm>
 #include <iterator>
 #include <numeric>
+#include <string>
 #include <utility>
 
 namespace skyline::engine {
@@ -51,7 +53,8 @@ CollectiveDispatcher::CollectiveDispatcher(comm::Communicator& world, const Roun
       evaluator_(evaluator),
       own_slots_(own_slots),
       results_(results),
-      ranks_{ranks.slots, ranks.hosts} {}
+      ranks_{ranks.slots, ranks.hosts},
+      processors_(ranks.processors) {}
 
 CollectiveDispatcher::~CollectiveDispatcher() = default;
 
@@ -110,6 +113,16 @@ void CollectiveDispatcher::start_round() {
   round.scatter = world_.scatter(round.all_trials, round.my_trials, 0);
 }
 
+void CollectiveDispatcher::warn_of_crowd(const GroupPlace& group) {
+  const std::size_t processors = processors_[static_cast<std::size_t>(group.first_rank)];
+  if (warned_of_crowd_ || group.members_of(0) <= processors) return;
+  warned_of_crowd_ = true;
+  log::warning("a group of " + std::to_string(group.members) + " members has " +
+               std::to_string(group.members_of(0)) + " on a rank with " + std::to_string(processors) +
+               (processors == 1 ? " processor" : " processors") +
+               ": right, but slower than alone; start more ranks, or set training.group.members lower");
+}
+
 /// All ranks of a group get the trial.
 void CollectiveDispatcher::place(Round& round, const std::vector<objective::Trial>& trials,
                                  const RoundPlan& plan) {
@@ -124,6 +137,7 @@ void CollectiveDispatcher::place(Round& round, const std::vector<objective::Tria
     if (trials[i].members > 1) {
       assignment.group = {++groups_, trials[i].members, static_cast<int>(target.rank),
                           static_cast<int>(target.ranks)};
+      warn_of_crowd(*assignment.group);
     }
     for (std::size_t rank = target.rank; rank < target.rank + target.ranks; ++rank) {
       ++round.missing;

@@ -48,6 +48,7 @@ class CollectiveDispatcher final : public Dispatcher {
 
   std::vector<objective::Trial> take_for_round();
   void start_round();
+  void warn_of_crowd(const GroupPlace& group);
   void place(Round& round, const std::vector<objective::Trial>& trials, const RoundPlan& plan);
   void post_gathers(Round& round);
   void receive_gathers(Round& round, std::vector<Arrival>& arrivals);
@@ -58,7 +59,9 @@ class CollectiveDispatcher final : public Dispatcher {
   SlotPool& own_slots_;
   const ResultKeeper& results_;
   const RankSlots ranks_;
-  std::uint64_t groups_ = 0;  // so far
+  const std::vector<std::size_t> processors_;  // [ranks]
+  std::uint64_t groups_ = 0;                   // so far
+  bool warned_of_crowd_ = false;
   std::deque<objective::Trial> waiting_;
   std::unique_ptr<Round> round_;
 };

@@ -48,16 +48,18 @@ std::size_t own_slots(const RunInputs& inputs) {
 
 RankTable exchange_ranks(const RunInputs& inputs, std::size_t slots) {
   comm::Communicator& world = inputs.environment.world();
-  const std::string mine =
-      std::to_string(slots) + ' ' + fingerprint(inputs) + ' ' + inputs.environment.place().host;
+  const comm::NodePlace& place = inputs.environment.place();
+  const std::string mine = std::to_string(slots) + ' ' + std::to_string(place.processors.size()) + ' ' +
+                           fingerprint(inputs) + ' ' + place.host;
   RankTable table;
   std::string first_fingerprint;
   for (const std::string& line : comm::gather_texts(world, mine, 0)) {
     std::istringstream words(line);
     std::size_t count = 0;
+    std::size_t processors = 0;
     std::string print;
     std::string host;
-    words >> count >> print >> host;
+    words >> count >> processors >> print >> host;
     if (table.slots.empty()) first_fingerprint = print;
     if (print != first_fingerprint) {
       throw InternalError("rank " + std::to_string(table.slots.size()) + " on " + host +
@@ -65,6 +67,7 @@ RankTable exchange_ranks(const RunInputs& inputs, std::size_t slots) {
     }
     table.slots.push_back(count);
     table.hosts.push_back(host);
+    table.processors.push_back(processors);
     table.most_slots = std::max(table.most_slots, count);
   }
   table.most_slots = std::stoul(comm::broadcast_text(world, std::to_string(table.most_slots), 0));

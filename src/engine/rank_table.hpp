@@ -15,9 +15,10 @@ std::size_t own_slots(const RunInputs& inputs);
 
 /// What all ranks know of each other.
 struct RankTable {
-  std::size_t most_slots = 0;      // of any rank
-  std::vector<std::size_t> slots;  // [ranks], on rank 0; else empty
-  std::vector<std::string> hosts;  // [ranks], on rank 0; else empty
+  std::size_t most_slots = 0;           // of any rank
+  std::vector<std::size_t> slots;       // [ranks], on rank 0; else empty
+  std::vector<std::string> hosts;       // [ranks], on rank 0; else empty
+  std::vector<std::size_t> processors;  // [ranks] of each rank's own, on rank 0; else empty
 };
 
 /// Collective, at the start of a run.

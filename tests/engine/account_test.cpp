@@ -6,7 +6,7 @@ namespace skyline::engine {
 namespace {
 
 TEST(AccountBook, SumsUpBySlotAndCallsTheRestIdle) {
-  AccountBook book(RankTable{2, {1, 2}, {"left", "right"}});
+  AccountBook book(RankTable{2, {1, 2}, {"left", "right"}, {1, 2}});
   ASSERT_EQ(book.slots().size(), 3U);
   const objective::Measurements done;
   const objective::Failure stopped{objective::FailureKind::kStopped, "stopped on request"};

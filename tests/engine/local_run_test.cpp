@@ -1,4 +1,5 @@
 #include "skyline/core/error.hpp"
+#include "skyline/core/log.hpp"
 
 #include "comm/environments.hpp"
 #include "engine/engine_rig.hpp"
@@ -6,6 +7,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <string>
 
@@ -30,6 +32,19 @@ class LocalRun : public ::testing::Test {
   }
   std::string resume_error(const RunSpec& spec) {
     return user_error_of([&] { run(spec, true); });
+  }
+  /// Lines of the run's log, on one processor, that say `text`.
+  long lines_with(const std::string& text, const RunSpec& spec) {
+    const TemporaryFolder folder;
+    const std::string file = folder.path() / "log";
+    environment_->use_processors({environment_->place().processors.front()});
+    log::start({.file = file, .prefix = "", .terminal_level = log::Level::kError});
+    run(spec);
+    log::stop();
+    std::ifstream log(file);
+    long count = 0;
+    for (std::string line; std::getline(log, line);) count += line.find(text) == std::string::npos ? 0 : 1;
+    return count;
   }
   const std::filesystem::path& root() { return folder_.path(); }
 
@@ -112,6 +127,12 @@ TEST_F(LocalRun, RefusesAJournalOfAnotherGroupAndNamesBoth) {
       ContainsRegex("^journal line 2: trial 0 is [0-9a-f]{16} \\(search, epochs 0.25, seed [0-9a-f]{16}\\) "
                     "but this configuration asks for [0-9a-f]{16} \\(search, epochs 0.25, seed "
                     "[0-9a-f]{16}, 2 members\\);"));
+}
+
+TEST_F(LocalRun, WarnsOnceOfMoreMembersThanARankHasProcessors) {
+  RunSpec spec = evolution_spec();
+  spec.members = [](const objective::Trial&) { return 3U; };
+  EXPECT_EQ(lines_with("a group of 3 members has 3 on a rank with 1 processor: right, but slower", spec), 1);
 }
 
 TEST_F(LocalRun, RefusesAJournalThatGoesOnAfterTheEndOfTheRun) {
