@@ -4,6 +4,7 @@
 #include "skyline/train/accelerator.hpp"
 
 #include "train/device_context.hpp"
+#include "train/group_size.hpp"
 #include "train/memory_pool.hpp"
 #include "train/trial_failure.hpp"
 #include "train/trial_run.hpp"
@@ -81,6 +82,10 @@ class TrainingEvaluator final : public objective::Evaluator {
     const bool is_final = trial.phase == objective::Phase::kFinal;
     const std::size_t scored = setup_.split.validation.size() + (is_final ? setup_.test_indices.size() : 0);
     return std::max(1.0, static_cast<double>(steps) * step + static_cast<double>(scored) * flops);
+  }
+
+  std::uint32_t members_for(const objective::Trial& trial) const override {
+    return choose_members(trial.architecture().network, setup_.options.batch, setup_.options.group);
   }
 
   Outcome evaluate(const objective::Trial& trial, objective::EvaluationContext& context) override {
