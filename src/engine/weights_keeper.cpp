@@ -54,6 +54,7 @@ store::WeightsFile describe(const objective::Trial& trial, const RunInputs& inpu
   file.seed = trial.seed;
   file.epochs = trial.epochs;
   file.parents = trial.proposal.parents;
+  file.members = trial.members;
   if (trial.inherits) file.inherits_from = trial.inherits->from;
   return file;
 }

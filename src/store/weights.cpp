@@ -60,6 +60,7 @@ void write_weights(const std::filesystem::path& path, const WeightsFile& weights
   image.write_attribute("/", "trial", H5T_NATIVE_UINT64, &weights.trial);
   image.write_attribute("/", "seed", H5T_NATIVE_UINT64, &weights.seed);
   image.write_attribute("/", "epochs", H5T_NATIVE_DOUBLE, &weights.epochs);
+  if (weights.members > 1) image.write_attribute("/", "members", H5T_NATIVE_UINT64, &weights.members);
   if (weights.inherits_from) {
     image.write_attribute("/", "inherits_from", H5T_NATIVE_UINT64, &*weights.inherits_from);
   }
@@ -86,6 +87,7 @@ WeightsFile decode_weights(std::string_view file, const std::filesystem::path& p
   weights.trial = reader.unsigned_attribute("trial");
   weights.seed = reader.unsigned_attribute("seed");
   weights.epochs = reader.number_attribute("epochs");
+  if (reader.has_attribute("members")) weights.members = reader.unsigned_attribute("members");
   weights.parents = reader.unsigned_integers("parents");
   if (reader.has_attribute("inherits_from")) {
     weights.inherits_from = reader.unsigned_attribute("inherits_from");

@@ -119,7 +119,7 @@ class Formats(unittest.TestCase):
         self.assertEqual(file["tensors/linear_0/weight"].dtype, numpy.float32)
         self.assertEqual(list(file["parents"]), [3, 40])
         self.assertEqual(file.attrs["seed"], 0xFEDCBA9876543210)
-        self.assertEqual(file.attrs["inherits_from"], 3)
+        self.assertEqual((file.attrs["members"], file.attrs["inherits_from"]), (4, 3))
         self.assertEqual(file.attrs["genotype"], "depth=3 größe=5")
 
     def test_seal_holds_the_sum_of_the_file(self):

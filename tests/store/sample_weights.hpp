@@ -18,6 +18,7 @@ inline store::WeightsFile sample_weights() {
   weights.seed = 0xfedcba9876543210u;
   weights.epochs = 0.1;
   weights.parents = {3, 40};
+  weights.members = 4;
   weights.inherits_from = 3;
   weights.tensors = {{"linear_0.weight", {2, 3}, {1, -2, 0.5f, 1e-45f, 3e38f, -0.0f}},
                      {"conv2d_0.weight", {1, 2, 1, 1}, {1.5f, std::numeric_limits<float>::quiet_NaN()}},
@@ -36,7 +37,7 @@ inline bool same_weights(const store::WeightsFile& left, const store::WeightsFil
   };
   return left.run == right.run && left.arch_id == right.arch_id && left.genotype == right.genotype &&
          left.phase == right.phase && left.trial == right.trial && left.seed == right.seed &&
-         left.epochs == right.epochs && left.parents == right.parents &&
+         left.epochs == right.epochs && left.parents == right.parents && left.members == right.members &&
          left.inherits_from == right.inherits_from &&
          std::equal(left.tensors.begin(), left.tensors.end(), right.tensors.begin(), right.tensors.end(),
                     same_tensor);
