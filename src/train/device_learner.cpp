@@ -6,6 +6,7 @@
 #include "train/autocast_scope.hpp"
 #include "train/device_context.hpp"
 #include "train/device_epoch.hpp"
+#include "train/device_gradient_sum.hpp"
 #include "train/device_network.hpp"
 #include "train/device_optimizer.hpp"
 #include "train/repeated_work.hpp"
@@ -27,6 +28,7 @@
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/stack.h>
 #include <ATen/ops/zeros.h>
+#include <ATen/ops/zeros_like.h>
 
 namespace skyline::train {
 namespace {
@@ -59,9 +61,14 @@ struct BatchBuffers {
   }
 };
 
+double share(BatchPart part, std::int64_t batch) {
+  return static_cast<double>(part.count) / static_cast<double>(batch);
+}
+
 class DeviceLearner final : public Learner {
  public:
-  DeviceLearner(const TrainingSetup& setup, const objective::Trial& trial, const RecordingPolicy& policy);
+  DeviceLearner(const TrainingSetup& setup, const objective::Trial& trial, objective::TrialGroup* group,
+                const RecordingPolicy& policy);
   ~DeviceLearner() override;
   DeviceLearner(const DeviceLearner&) = delete;
   DeviceLearner& operator=(const DeviceLearner&) = delete;
@@ -82,14 +89,18 @@ class DeviceLearner final : public Learner {
   bool load_state(const objective::TrainingState& state) override;
 
  private:
+  void join(objective::TrialGroup& group);
   void make_tensors();
   void make_work();
   std::unique_ptr<RepeatedWork> repeated(bool recorded, std::int64_t runs_before, std::function<void()> work);
-  void train(const BatchBuffers& batch);
+  void train(BatchPart part, std::int64_t batch);
+  at::Tensor differentiate(BatchPart part, std::int64_t batch);
+  void update(BatchPart part, std::int64_t batch);
   void gather(SampleSet set, const at::Tensor& order, const at::Tensor& position, const at::Tensor* seed,
               const BatchBuffers& batch);
   void evaluate(SampleSet set, const BatchBuffers& batch);
   at::Tensor infer(const at::Tensor& images);
+  void seek(std::size_t place);
   void flush();
   void adapt_steps_ahead(std::int64_t steps);
   void require_settled() const { require(queued_ == 0, "steps were begun whose losses were not asked for"); }
@@ -97,13 +108,17 @@ class DeviceLearner final : public Learner {
   const TrainingSetup& setup_;
   const objective::Trial& trial_;
   DeviceContext& context_;
-  const std::int64_t batch_;
+  const std::size_t members_;
+  const std::size_t member_;
+  const std::int64_t batch_;  // of all members
   const std::int64_t steps_per_epoch_;
   const std::int64_t total_steps_;
   const RecordingPolicy policy_;
-  StreamLease stream_;  // what follows is destroyed before it
+  StreamLease stream_;                      // what follows is destroyed before it
+  std::unique_ptr<DeviceReducer> reducer_;  // nullptr: there is no group
   std::unique_ptr<DeviceNetwork> network_;
   std::unique_ptr<DeviceOptimizer> optimizer_;
+  std::unique_ptr<DeviceGradientSum> gradient_sum_;
   std::unique_ptr<DeviceEpoch> epoch_;
   BatchBuffers training_batch_;
   BatchBuffers evaluation_batch_;
@@ -121,22 +136,27 @@ class DeviceLearner final : public Learner {
   std::int64_t queued_ = 0;        // begun full batches that the device has not been given
   std::int64_t first_unread_ = 0;  // steps of the epoch
   std::int64_t next_step_ = 0;
-  std::optional<std::size_t> next_first_;  // place of the batch that the device takes next
+  std::optional<std::size_t> next_place_;  // of the first sample that the device takes next
   std::vector<double> losses_;
   std::int64_t steps_ahead_ = kFirstStepsAhead;
   Clock::time_point last_look_ = Clock::now();
 };
 
 DeviceLearner::DeviceLearner(const TrainingSetup& setup, const objective::Trial& trial,
-                             const RecordingPolicy& policy)
+                             objective::TrialGroup* group, const RecordingPolicy& policy)
     : setup_(setup),
       trial_(trial),
       context_(*setup.on_device),
+      members_(group == nullptr ? 1 : group->members()),
+      member_(group == nullptr ? 0 : group->member()),
       batch_(std::min(setup.options.batch, static_cast<std::int64_t>(setup.split.train.size()))),
       steps_per_epoch_(steps_per_epoch(setup.split.train.size(), setup.options.batch)),
       total_steps_(steps_for(trial.epochs, setup.split.train.size(), setup.options.batch)),
       policy_(policy),
       stream_(context_) {
+  if (group != nullptr) {
+    join(*group);
+  }
   stream_->run([this] { make_tensors(); });
   make_work();
 }
@@ -145,8 +165,19 @@ DeviceLearner::DeviceLearner(const TrainingSetup& setup, const objective::Trial&
 DeviceLearner::~DeviceLearner() {
   try {
     stream_->wait();
+  } catch (const objective::GroupAborted&) {
+    // The trial has ended for that reason.
   } catch (const std::exception& error) {
     log::warning(std::string("a device failed while a trial ended: ") + error.what());
+  }
+}
+
+void DeviceLearner::join(objective::TrialGroup& group) {
+  try {
+    reducer_ = context_.accelerator().make_reducer(group, context_.index());
+  } catch (const UserError& reason) {
+    log::info(std::string("gradients are summed through memory of the hosts: ") + reason.what());
+    reducer_ = make_staged_reducer(group, context_.device().is_cpu());
   }
 }
 
@@ -155,12 +186,16 @@ void DeviceLearner::make_tensors() {
   const c10::Device device = context_.device();
   network_ = std::make_unique<DeviceNetwork>(network, trial_.seed, context_.accelerator(), device);
   optimizer_ = std::make_unique<DeviceOptimizer>(setup_.options.optimizer, network_->parameters());
+  if (reducer_ != nullptr) {
+    gradient_sum_ = std::make_unique<DeviceGradientSum>(*reducer_, network_->parameters());
+  }
   epoch_ = std::make_unique<DeviceEpoch>(
       context_, setup_.options,
       DeviceEpoch::Plan{steps_per_epoch_, static_cast<std::int64_t>(setup_.split.train.size()), total_steps_,
                         trial_.seed, network_->drawing_layers()});
   const space::Shape& shape = setup_.dataset->shape();
-  training_batch_ = BatchBuffers::make(batch_, shape, device);
+  const auto members = static_cast<std::int64_t>(members_);
+  training_batch_ = BatchBuffers::make((batch_ + members - 1) / members, shape, device);
   evaluation_batch_ = BatchBuffers::make(kEvaluationBatch, shape, device);
   const auto whole = at::TensorOptions(at::kLong).device(device);
   evaluation_order_ = at::zeros({kEvaluationBatch}, whole);
@@ -179,14 +214,16 @@ std::unique_ptr<RepeatedWork> DeviceLearner::repeated(bool recorded, std::int64_
 
 void DeviceLearner::make_work() {
   const auto flops = 3.0 * static_cast<double>(trial_.architecture().network.cost.flops * batch_);
-  const bool recorded = total_steps_ >= policy_.least_steps;
+  const bool recorded =
+      total_steps_ >= policy_.least_steps && (reducer_ == nullptr || reducer_->may_be_recorded());
+  const BatchPart part = part_of_batch(static_cast<std::size_t>(batch_), members_, member_);
   const bool bursts = total_steps_ >= policy_.least_burst_steps && flops <= policy_.most_burst_flops;
   const auto batches = static_cast<std::int64_t>(setup_.split.validation.size()) / kEvaluationBatch;
-  step_work_ = repeated(recorded, policy_.runs_before, [this] { train(training_batch_); });
+  step_work_ = repeated(recorded, policy_.runs_before, [this, part] { train(part, batch_); });
   if (recorded && bursts && network_->may_be_recorded()) {
-    burst_work_ = repeated(true, 0, [this] {
+    burst_work_ = repeated(true, 0, [this, part] {
       for (std::int64_t i = 0; i < policy_.burst; ++i) {
-        train(training_batch_);
+        train(part, batch_);
       }
     });
   }
@@ -197,24 +234,45 @@ void DeviceLearner::make_work() {
 void DeviceLearner::begin_epoch(std::uint64_t epoch, std::span<const std::int64_t> order) {
   require_settled();
   stream_->run([&] { epoch_->begin(epoch, order); });
-  next_first_.reset();
+  next_place_.reset();
 }
 
-/// Part of recorded work: reads nothing on the host but what stays, and waits for nothing.
-void DeviceLearner::train(const BatchBuffers& batch) {
+/// A step on a part of the batch. Part of recorded work: reads nothing on the host but what stays, and waits
+/// for nothing.
+void DeviceLearner::train(BatchPart part, std::int64_t batch) {
   optimizer_->clear_gradients();
+  const at::Tensor loss = part.count > 0 ? differentiate(part, batch) : at::Tensor();
+  const at::NoGradGuard no_gradients;
+  update(part, batch);
+  epoch_->finish_step(loss.defined() ? loss : at::zeros_like(epoch_->rate()));
+}
+
+/// Leaves the gradients of the part's share of the batch's mean loss, and returns it.
+at::Tensor DeviceLearner::differentiate(BatchPart part, std::int64_t batch) {
+  const BatchBuffers buffers = training_batch_.first(static_cast<std::int64_t>(part.count));
   const at::Tensor* seed = setup_.options.augment.any() ? &epoch_->augment_seed() : nullptr;
-  gather(SampleSet::kTrain, epoch_->order(), epoch_->position(), seed, batch);
+  gather(SampleSet::kTrain, epoch_->order(), epoch_->position(), seed, buffers);
   at::Tensor logits;
   {
     const AutocastScope autocast(context_.device().type(), setup_.options.precision == Precision::kBf16);
-    logits = network_->train(batch.images, epoch_->seeds());
+    logits = network_->train(buffers.images, epoch_->seeds(), static_cast<std::int64_t>(part.first));
   }
-  const at::Tensor loss = at::cross_entropy_loss(logits.to(at::kFloat), batch.targets);
+  at::Tensor loss = at::cross_entropy_loss(logits.to(at::kFloat), buffers.targets);
+  if (gradient_sum_ != nullptr) {
+    loss = loss.mul(share(part, batch));
+  }
   loss.backward();
-  const at::NoGradGuard no_gradients;
-  optimizer_->step(epoch_->rate(), nullptr);
-  epoch_->finish_step(loss.detach());
+  return loss.detach();
+}
+
+void DeviceLearner::update(BatchPart part, std::int64_t batch) {
+  if (gradient_sum_ == nullptr) {
+    optimizer_->step(epoch_->rate());
+    return;
+  }
+  std::vector<at::Tensor> gradients = part.count > 0 ? optimizer_->gradients() : optimizer_->zero_gradients();
+  gradient_sum_->sum(gradients, share(part, batch));
+  optimizer_->update(epoch_->rate(), gradients);
 }
 
 void DeviceLearner::gather(SampleSet set, const at::Tensor& order, const at::Tensor& position,
@@ -234,30 +292,40 @@ void DeviceLearner::gather(SampleSet set, const at::Tensor& order, const at::Ten
 }
 
 void DeviceLearner::step(std::size_t first, std::size_t count) {
-  if (next_first_ != first) {
-    flush();
-    next_step_ = steps_done_ % steps_per_epoch_;
-    first_unread_ = next_step_;
-    stream_->run([&] { epoch_->seek(next_step_, static_cast<std::int64_t>(first)); });
+  const BatchPart part = part_of_batch(count, members_, member_);
+  if (next_place_ != first + part.first) {
+    seek(first + part.first);
   }
   if (next_step_ == first_unread_) {
     last_look_ = Clock::now();
   }
-  next_first_ = first + static_cast<std::size_t>(setup_.options.batch);
+  *next_place_ += static_cast<std::size_t>(setup_.options.batch);
   ++steps_done_;
   ++next_step_;
   if (!network_->may_be_recorded()) {
     network_->begin_step(step_seed(trial_.seed, steps_done_ - 1));
   }
-  if (static_cast<std::int64_t>(count) == batch_) {
+  const auto batch = static_cast<std::int64_t>(count);
+  if (batch == batch_) {
     ++queued_;
     if (queued_ == policy_.burst || !network_->may_be_recorded()) {
       flush();
     }
   } else {
     flush();
-    stream_->run([&] { train(training_batch_.first(static_cast<std::int64_t>(count))); });
+    stream_->run([&] { train(part, batch); });
   }
+}
+
+/// The next step's part of the batch begins at this place of the epoch's order.
+void DeviceLearner::seek(std::size_t place) {
+  flush();
+  const std::int64_t step = steps_done_ % steps_per_epoch_;
+  if (step != next_step_) {
+    first_unread_ = next_step_ = step;
+  }
+  stream_->run([&] { epoch_->seek(step, static_cast<std::int64_t>(place)); });
+  next_place_ = place;
 }
 
 /// Gives the device what has been begun.
@@ -289,6 +357,9 @@ std::span<const double> DeviceLearner::losses() {
 
 /// The choice changes when the host looks, not what it sees.
 void DeviceLearner::adapt_steps_ahead(std::int64_t steps) {
+  if (reducer_ != nullptr) {
+    return;  // all members look at the same time
+  }
   const std::chrono::duration<double> elapsed = Clock::now() - last_look_;
   const double step_s = elapsed.count() / static_cast<double>(steps);
   const double affordable =
@@ -391,15 +462,15 @@ bool DeviceLearner::load_state(const objective::TrainingState& state) {
     optimizer_->read_state(state.arrays[1].values, state.step);
   });
   steps_done_ = state.step;
-  next_first_.reset();
+  next_place_.reset();
   return true;
 }
 
 }  // namespace
 
 std::unique_ptr<Learner> make_device_learner(const TrainingSetup& setup, const objective::Trial& trial,
-                                             const RecordingPolicy& policy) {
-  return std::make_unique<DeviceLearner>(setup, trial, policy);
+                                             objective::TrialGroup* group, const RecordingPolicy& policy) {
+  return std::make_unique<DeviceLearner>(setup, trial, group, policy);
 }
 
 }  // namespace skyline::train

@@ -2,9 +2,11 @@
 
 #include "skyline/core/error.hpp"
 
+#include "train/kernels/dropout.hpp"
+
 #include <utility>
 
-#include <ATen/ops/empty.h>
+#include <ATen/ops/ones.h>
 
 namespace skyline::train {
 namespace {
@@ -102,11 +104,12 @@ at::Tensor DeviceNetwork::run(const at::Tensor& images, const Run& run_layer) {
   return outputs.back().flatten(1);
 }
 
-at::Tensor DeviceNetwork::train(const at::Tensor& images, const at::Tensor& seeds) {
+at::Tensor DeviceNetwork::train(const at::Tensor& images, const at::Tensor& seeds,
+                                std::int64_t first_sample) {
   std::int64_t drawn = 0;
   return run(images, [&](std::size_t i, const Activations& inputs) {
     if (ops_[i] == nullptr) {
-      return drop(inputs.front(), network_.layers[i], seeds.select(0, drawn++));
+      return drop(inputs.front(), network_.layers[i], seeds.select(0, drawn++), first_sample);
     }
     return ops_[i]->reference(inputs, true);
   });
@@ -118,11 +121,19 @@ at::Tensor DeviceNetwork::infer(const at::Tensor& images) {
   });
 }
 
-at::Tensor DeviceNetwork::drop(const at::Tensor& input, const space::Layer& layer, const at::Tensor& seed) {
-  const at::TensorOptions options = input.options().dtype(at::kFloat);
-  at::Tensor mask = at::empty(input.sizes(), options.memory_format(at::MemoryFormat::ChannelsLast)).fill_(1);
-  accelerator_.dropout(mask, seed, space::attribute_number(layer, "probability"));
-  return input.mul(mask.to(input.scalar_type()));
+/// Draws what the CPU draws for elements from `first_sample`'s first one on, in channels_last order.
+at::Tensor DeviceNetwork::drop(const at::Tensor& input, const space::Layer& layer, const at::Tensor& seed,
+                               std::int64_t first_sample) {
+  // Two elements share a draw, and a draw is one step of the seed from the next (kernels/dropout.hpp): so the
+  // mask may begin at any even element.
+  const std::int64_t first = first_sample * layer.input.elements();
+  const auto step = static_cast<std::int64_t>(kernels::kSplitMixStep * static_cast<std::uint64_t>(first / 2));
+  at::Tensor mask = at::ones({first % 2 + input.numel()}, input.options().dtype(at::kFloat));
+  accelerator_.dropout(mask, seed.add(step), space::attribute_number(layer, "probability"));
+  const at::Tensor kept = mask.narrow(0, first % 2, input.numel())
+                              .view({input.size(0), input.size(2), input.size(3), input.size(1)})
+                              .permute({0, 3, 1, 2});
+  return input.mul(kept.to(input.scalar_type()));
 }
 
 }  // namespace skyline::train

@@ -25,9 +25,10 @@ class DeviceNetwork {
                 const c10::Device& device);
 
   /// Training mode. @param images  float32 [samples, channels, height, width], channels_last
+  /// @param first_sample  place of the first one in the batch of all members of a group
   /// @param seeds  int64 [drawing_layers().size()], on the device: of this step's draws
   /// @return  logits [samples, classes]
-  at::Tensor train(const at::Tensor& images, const at::Tensor& seeds);
+  at::Tensor train(const at::Tensor& images, const at::Tensor& seeds, std::int64_t first_sample = 0);
   /// Evaluation mode: logits [samples, classes].
   at::Tensor infer(const at::Tensor& images);
 
@@ -43,7 +44,8 @@ class DeviceNetwork {
   void add_layer(std::size_t index);
   void find_last_readers();
   void leave_out_removed_offset(std::size_t index);
-  at::Tensor drop(const at::Tensor& input, const space::Layer& layer, const at::Tensor& seed);
+  at::Tensor drop(const at::Tensor& input, const space::Layer& layer, const at::Tensor& seed,
+                  std::int64_t first_sample);
   template <typename Run>
   at::Tensor run(const at::Tensor& images, const Run& run_layer);
 

@@ -3,8 +3,8 @@
 #include "skyline/core/error.hpp"
 
 #include <algorithm>
+#include <iterator>
 
-#include <ATen/core/grad_mode.h>
 #include <ATen/ops/_fused_adam.h>
 #include <ATen/ops/_fused_sgd.h>
 #include <ATen/ops/cat.h>
@@ -64,57 +64,45 @@ at::Tensor DeviceOptimizer::gradient_of(const Item& item) {
   return gradient.defined() ? in_memory_order(gradient) : at::Tensor();
 }
 
-void DeviceOptimizer::step(const at::Tensor& rate, DeviceReducer* sums) {
-  const at::NoGradGuard no_gradients;
-  std::vector<const Item*> items;
+std::vector<at::Tensor> DeviceOptimizer::gradients() const {
   std::vector<at::Tensor> gradients;
-  for (const Item& item : items_) {
-    at::Tensor gradient = gradient_of(item);
-    if (gradient.defined()) {
-      items.push_back(&item);
-      gradients.push_back(std::move(gradient));
-    }
-  }
-  if (sums != nullptr) {
-    sum_over_members(*sums, gradients);
-  }
-  steps_.add_(1);  // first: the update wants the number of this step
-  update(rate, items, gradients);
-  clear_gradients();
+  std::ranges::transform(items_, std::back_inserter(gradients), gradient_of);
+  return gradients;
 }
 
-void DeviceOptimizer::sum_over_members(DeviceReducer& sums, std::vector<at::Tensor>& gradients) {
-  at::Tensor all = at::cat(gradients);
-  sums.all_reduce(all);
-  std::int64_t first = 0;
-  for (at::Tensor& gradient : gradients) {
-    const std::int64_t count = gradient.numel();
-    gradient = all.narrow(0, first, count);
-    first += count;
-  }
+std::vector<at::Tensor> DeviceOptimizer::zero_gradients() const {
+  std::vector<at::Tensor> gradients;
+  std::ranges::transform(items_, std::back_inserter(gradients),
+                         [](const Item& item) { return at::zeros_like(item.value); });
+  return gradients;
 }
 
-void DeviceOptimizer::update(const at::Tensor& rate, const std::vector<const Item*>& items,
-                             const std::vector<at::Tensor>& gradients) {
+void DeviceOptimizer::update(const at::Tensor& rate, const std::vector<at::Tensor>& gradients) {
   std::vector<at::Tensor> values;
+  std::vector<at::Tensor> used;
   std::vector<at::Tensor> first_moments;
   std::vector<at::Tensor> second_moments;
-  for (const Item* item : items) {
-    values.push_back(item->value);
-    first_moments.push_back(item->moments[0]);
-    second_moments.push_back(item->moments[1]);
+  for (std::size_t i = 0; i < items_.size(); ++i) {
+    if (gradients[i].defined()) {
+      values.push_back(items_[i].value);
+      used.push_back(gradients[i]);
+      first_moments.push_back(items_[i].moments[0]);
+      second_moments.push_back(items_[i].moments[1]);
+    }
   }
+  steps_.add_(1);  // first: the update wants the number of this step
   if (options_.kind == OptimizerOptions::Kind::kAdam) {
-    const std::vector<at::Tensor> steps(items.size(), steps_);
-    at::_fused_adam_(values, gradients, first_moments, second_moments, {}, steps, rate, options_.beta1,
+    const std::vector<at::Tensor> steps(values.size(), steps_);
+    at::_fused_adam_(values, used, first_moments, second_moments, {}, steps, rate, options_.beta1,
                      options_.beta2, options_.weight_decay, options_.epsilon, false, false);
   } else {
     // Velocities start as zeros, so that the first step needs no other treatment.
     const at::TensorList velocities =
         options_.momentum > 0 ? at::TensorList(first_moments) : at::TensorList();
-    at::_fused_sgd_(values, gradients, velocities, options_.weight_decay, options_.momentum, rate, 0,
+    at::_fused_sgd_(values, used, velocities, options_.weight_decay, options_.momentum, rate, 0,
                     options_.nesterov, false, false);
   }
+  clear_gradients();
 }
 
 void DeviceOptimizer::write_state(std::span<float> state) const {

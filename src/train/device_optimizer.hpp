@@ -25,8 +25,13 @@ class DeviceOptimizer {
   void clear_gradients();
   /// Updates every parameter by the gradient that backward has left; one without a gradient is left alone.
   /// @param rate  float32 [], on the device: the learning rate of this step
-  /// @param sums  where gradients are summed over the members of a group; nullptr: there is no group
-  void step(const at::Tensor& rate, DeviceReducer* sums);
+  void step(const at::Tensor& rate) { update(rate, gradients()); }
+  /// The same in pieces, for gradients that are changed in between: one for each parameter, in the order of
+  /// the store, [elements] in the order of its memory; undefined if backward has left none.
+  std::vector<at::Tensor> gradients() const;
+  void update(const at::Tensor& rate, const std::vector<at::Tensor>& gradients);
+  /// As if the loss depended on no parameter: zeros.
+  std::vector<at::Tensor> zero_gradients() const;
 
   /// The state as the CPU's optimizer writes it: first moments (or velocities) of all parameters, one after
   /// the other, then Adam's second moments.
@@ -43,9 +48,6 @@ class DeviceOptimizer {
     at::Tensor fixed_gradient;  // of one that backward leaves out; undefined else
   };
   static at::Tensor gradient_of(const Item& item);
-  static void sum_over_members(DeviceReducer& sums, std::vector<at::Tensor>& gradients);
-  void update(const at::Tensor& rate, const std::vector<const Item*>& items,
-              const std::vector<at::Tensor>& gradients);
 
   OptimizerOptions options_;
   std::size_t kinds_;

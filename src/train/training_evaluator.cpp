@@ -44,23 +44,36 @@ void set_threads(int threads) {
   }
 }
 
+void check_groups_on_device(const GroupOptions& group) {
+  const bool alone = group.members == 1U;
+  if (!alone && group.statistics == GroupOptions::Statistics::kSynchronized) {
+    throw UserError(
+        "`training.group.batch_statistics` is synchronized: expected local where groups train on a GPU or in "
+        "bf16");
+  }
+  if (!alone && group.sharding != GroupOptions::Sharding::kNone) {
+    throw UserError("`training.group.sharding`: expected none where groups train on a GPU or in bf16");
+  }
+}
+
 /// Of the calling process; nullptr: the CPU with our own kernels.
-std::shared_ptr<DeviceContext> make_device_context(DeviceUse use, Precision precision,
+std::shared_ptr<DeviceContext> make_device_context(DeviceUse use, const TrainingOptions& options,
                                                    std::shared_ptr<const store::Dataset> dataset,
                                                    const PixelScaling& scaling) {
   if (use.accelerator == nullptr) {
-    if (precision == Precision::kTf32) {
+    if (options.precision == Precision::kTf32) {
       throw UserError(
           "`training.precision` is tf32, which needs a GPU, and networks are trained on the CPU: expected "
           "fp32 or bf16");
     }
-    if (precision == Precision::kFp32) {
+    if (options.precision == Precision::kFp32) {
       return nullptr;
     }
     use = {make_host_accelerator(), 0};  // our own kernels know float32 alone
   }
+  check_groups_on_device(options.group);
   auto context = std::make_shared<DeviceContext>(std::move(use), std::move(dataset), scaling);
-  context->set_precision(precision);
+  context->set_precision(options.precision);
   return context;
 }
 
@@ -143,7 +156,7 @@ std::unique_ptr<objective::Evaluator> make_training_evaluator(const TrainingOpti
   require(!split.train.empty(), "no training samples");
   install_memory_pool();
   const PixelScaling scaling(*dataset, normalization);
-  auto on_device = make_device_context(device, options.precision, dataset, scaling);
+  auto on_device = make_device_context(device, options, dataset, scaling);
   std::vector<std::int64_t> test_indices(dataset->test().count());
   std::iota(test_indices.begin(), test_indices.end(), 0);
   return std::make_unique<TrainingEvaluator>(TrainingSetup{options, std::move(dataset), std::move(split),

@@ -29,13 +29,8 @@ constexpr const char* kLossSum = "loss_sum";  // of the last step's epoch
 
 std::unique_ptr<Learner> make_learner(const TrainingSetup& setup, const objective::Trial& trial,
                                       objective::TrialGroup* group) {
-  if (setup.on_device == nullptr) {
-    return make_host_learner(setup, trial, group);
-  }
-  if (group != nullptr) {
-    throw UserError("groups train on CPUs only: expected `training.device: cpu`");
-  }
-  return make_device_learner(setup, trial);
+  return setup.on_device == nullptr ? make_host_learner(setup, trial, group)
+                                    : make_device_learner(setup, trial, group);
 }
 
 /// Adds the time of a scope to a number.

@@ -150,7 +150,7 @@ Trained train_on_device(const TrainingOptions& options, const objective::Trial& 
                         const RecordingPolicy& policy,
                         std::shared_ptr<Accelerator> accelerator = make_host_accelerator()) {
   const TrainingSetup setup = make_setup(options, std::move(accelerator));
-  const auto learner = make_device_learner(setup, trial, policy);
+  const auto learner = make_device_learner(setup, trial, nullptr, policy);
   Trained trained;
   trained.losses = train(*learner, setup, trial, 0, steps);
   trained.tensors = learner->export_tensors();
@@ -164,7 +164,7 @@ void expect_agreement(const space::Network& network, const TrainingOptions& opti
   const TrainingSetup host_setup = make_setup(options, nullptr);
   const TrainingSetup device_setup = make_setup(options, make_host_accelerator());
   const auto host = make_host_learner(host_setup, trial);
-  const auto device = make_device_learner(device_setup, trial, soon());
+  const auto device = make_device_learner(device_setup, trial, nullptr, soon());
   EXPECT_TRUE(same_values(host->export_tensors(), device->export_tensors()));
   EXPECT_THAT(train(*device, device_setup, trial, 0, steps),
               testing::Pointwise(testing::DoubleNear(tolerance), train(*host, host_setup, trial, 0, steps)));
@@ -263,11 +263,11 @@ TEST(DeviceLearner, GoesOnFromASavedStateToTheSameBits) {
     const TrainingSetup setup = make_setup(options, make_host_accelerator());
     for (const std::int64_t stop : {5, 13, 20}) {
       objective::TrainingState state;
-      const auto first = make_device_learner(setup, trial, soon());
+      const auto first = make_device_learner(setup, trial, nullptr, soon());
       train(*first, setup, trial, 0, stop);
       first->save_state(state);
       EXPECT_EQ(state.step, stop);
-      const auto second = make_device_learner(setup, trial, soon());
+      const auto second = make_device_learner(setup, trial, nullptr, soon());
       ASSERT_TRUE(second->load_state(state));
       const std::vector<double> losses = train(*second, setup, trial, stop, 30 - stop);
       EXPECT_TRUE(
@@ -282,7 +282,7 @@ TEST(DeviceLearner, TakesUpAStateOfTheHostsLearner) {
   const TrainingSetup host_setup = make_setup(adam(), nullptr);
   const TrainingSetup device_setup = make_setup(adam(), make_host_accelerator());
   const auto host = make_host_learner(host_setup, trial);
-  const auto device = make_device_learner(device_setup, trial, soon());
+  const auto device = make_device_learner(device_setup, trial, nullptr, soon());
   train(*host, host_setup, trial, 0, 7);
   objective::TrainingState state;
   host->save_state(state);
@@ -310,7 +310,7 @@ TEST(DeviceLearner, ScoresFullAndPartialBatchesAlike) {
   const TrainingSetup setup = make_setup(adam(), accelerator);
   RecordingPolicy policy = soon();
   policy.runs_before = 1;
-  const auto learner = make_device_learner(setup, trial, policy);
+  const auto learner = make_device_learner(setup, trial, nullptr, policy);
   const std::span<const std::int64_t> indices = setup.split.validation;
   const std::size_t full = learner->evaluation_batch();
   ASSERT_GE(indices.size(), 2 * full);
@@ -335,7 +335,7 @@ TEST(DeviceLearner, MeasuresTheHeldBatch) {
   const auto accelerator = std::make_shared<WatchedAccelerator>();
   const TrainingSetup setup = make_setup(adam(), accelerator);
   const objective::Trial trial = make_trial(every_layer(), 1, 3);
-  const auto learner = make_device_learner(setup, trial, soon());
+  const auto learner = make_device_learner(setup, trial, nullptr, soon());
   for (const int repeats : {5, 3}) {  // the second batch is another one, and is recorded anew
     learner->hold(std::vector<std::int64_t>{1, 2, 3});
     for (int i = 0; i < repeats; ++i) {

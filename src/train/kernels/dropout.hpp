@@ -24,10 +24,13 @@ inline DropoutMask dropout_mask(std::uint64_t seed, double probability) {
   return {seed, static_cast<std::uint32_t>(threshold), static_cast<float>(1 / (1 - probability))};
 }
 
+/// Between the seeds of two sequences of which the second one is the first one without its first number.
+constexpr std::uint64_t kSplitMixStep = 0x9e3779b97f4a7c15U;
+
 /// Number `index` of the SplitMix64 sequence of `seed`.
 /// @see Steele, Lea and Flood, OOPSLA 2014
 SKYLINE_DEVICE_CODE inline std::uint64_t split_mix_at(std::uint64_t seed, std::uint64_t index) {
-  std::uint64_t mixed = seed + (index + 1) * 0x9e3779b97f4a7c15U;
+  std::uint64_t mixed = seed + (index + 1) * kSplitMixStep;
   mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9U;
   mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111ebU;
   return mixed ^ (mixed >> 31);
