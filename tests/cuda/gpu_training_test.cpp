@@ -1,0 +1,90 @@
+// A trial gives on a GPU what it gives on the CPU, within the rounding of its sums.
+#include "cuda/gpu_fixture.hpp"
+#include "train/train_fixtures.hpp"
+
+#include <thread>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+namespace skyline::train {
+namespace {
+
+using ::testing::DoubleNear;
+
+constexpr space::Shape kShape{3, 12, 12};
+enum Metric : std::size_t { kAccuracy, kValidationLoss, kTrainLoss };
+
+class GpuTraining : public test::OnTheGpu {
+ protected:
+  std::unique_ptr<objective::Evaluator> make_evaluator(const TrainingOptions& options, bool on_gpu) {
+    std::string reason;
+    const DeviceUse use = on_gpu ? DeviceUse{load_accelerator(reason), 0} : DeviceUse{};
+    return make_training_evaluator(options, Normalization::kStandard, data_, test::split_in_two(400, 100),
+                                   false, use);
+  }
+
+  static std::vector<double> measure(objective::Evaluator& evaluator, double epochs, std::uint64_t seed) {
+    test::RecordingContext context;
+    const auto trial = test::make_trial(test::conv_network(kShape, 2, 3, 16, 6), epochs, seed);
+    const objective::Outcome outcome = evaluator.evaluate(trial, context);
+    const auto* failure = std::get_if<objective::Failure>(&outcome);
+    EXPECT_EQ(failure, nullptr) << failure->reason;
+    return failure == nullptr ? std::get<objective::Measurements>(outcome).values
+                              : std::vector<double>(6, -1);
+  }
+
+  static TrainingOptions options() {
+    TrainingOptions options;
+    options.batch = 16;
+    options.optimizer.learning_rate = 3e-3;
+    return options;
+  }
+
+ private:
+  std::shared_ptr<const store::Dataset> data_ = std::make_shared<test::BarImages>(kShape, 6, 500, 60);
+};
+
+TEST_F(GpuTraining, OfAFewStepsGivesTheCpusLosses) {
+  for (const OptimizerOptions::Kind kind : {OptimizerOptions::Kind::kAdam, OptimizerOptions::Kind::kSgd}) {
+    TrainingOptions few = options();
+    few.optimizer.kind = kind;
+    few.augment = {.crop = 1, .flip = true, .cutout = 2};
+    const auto expected = measure(*make_evaluator(few, false), 0.2, 1);
+    const auto values = measure(*make_evaluator(few, true), 0.2, 1);
+    EXPECT_THAT(values[kTrainLoss], DoubleNear(expected[kTrainLoss], 5e-3));
+    EXPECT_THAT(values[kValidationLoss], DoubleNear(expected[kValidationLoss], 2e-2));
+  }
+}
+
+TEST_F(GpuTraining, ThatIsRecordedLearnsAsWellAsOnTheCpu) {
+  const auto expected = measure(*make_evaluator(options(), false), 20, 1);
+  const auto values = measure(*make_evaluator(options(), true), 20, 1);
+  EXPECT_GT(values[kAccuracy], 0.9);
+  EXPECT_THAT(values[kAccuracy], DoubleNear(expected[kAccuracy], 0.05));
+}
+
+TEST_F(GpuTraining, OfSeveralTrialsAtOnceLeavesEachItsResult) {
+  const auto evaluator = make_evaluator(options(), true);
+  std::vector<double> losses(4);
+  std::vector<std::thread> slots;
+  for (std::size_t slot = 0; slot < losses.size(); ++slot) {
+    slots.emplace_back([&, slot] { losses[slot] = measure(*evaluator, 12, slot)[kTrainLoss]; });
+  }
+  for (std::thread& slot : slots) slot.join();
+  for (std::size_t slot = 0; slot < losses.size(); ++slot) {
+    EXPECT_THAT(losses[slot], DoubleNear(measure(*evaluator, 12, slot)[kTrainLoss], 0.02));
+  }
+}
+
+TEST_F(GpuTraining, LeavesNoMemoryBehindTrialAfterTrial) {
+  const auto evaluator = make_evaluator(options(), true);
+  measure(*evaluator, 12, 0);
+  measure(*evaluator, 12, 1);
+  const std::size_t before = reserved_bytes();
+  for (std::uint64_t seed = 2; seed < 20; ++seed) measure(*evaluator, 12, seed);
+  EXPECT_LE(reserved_bytes(), before);
+}
+
+}  // namespace
+}  // namespace skyline::train
