@@ -83,7 +83,7 @@ AdmissionGate::Permit AdmissionGate::enter(const Candidate& candidate, const std
 
 bool AdmissionGate::may_begin(const Candidate& candidate) {
   if (running_.empty()) {
-    if (candidate.manner == Candidate::Manner::kAlone) make_room();
+    if (candidate.manner == Candidate::Manner::kAlone) accelerator_.release_cached_memory(device_);
     return true;
   }
   const bool one_is_alone = std::any_of(running_.begin(), running_.end(), [](const auto& other) {
@@ -97,13 +97,8 @@ bool AdmissionGate::may_begin(const Candidate& candidate) {
 bool AdmissionGate::fits(const Candidate& candidate) {
   if (has_room(candidate)) return true;
   if (std::exchange(cache_released_, true)) return false;
-  make_room();
-  return has_room(candidate);
-}
-
-void AdmissionGate::make_room() {
-  if (options_.free_some) options_.free_some();
   accelerator_.release_cached_memory(device_);
+  return has_room(candidate);
 }
 
 /// Those that began lately have yet to take what was predicted for them.

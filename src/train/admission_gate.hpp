@@ -52,9 +52,8 @@ class AdmissionGate {
   };
 
   struct Options {
-    std::size_t most = 16;                 // candidates at once
-    std::function<double()> now_s;         // a clock that never falls
-    std::function<void()> free_some = {};  // gives memory on the device back that is kept for convenience
+    std::size_t most = 16;          // candidates at once
+    std::function<double()> now_s;  // a clock that never falls
   };
 
   /// Make it when all that candidates share is on the device. `accelerator` outlives it.
@@ -79,7 +78,6 @@ class AdmissionGate {
 
   bool may_begin(const Candidate& candidate);
   bool fits(const Candidate& candidate);
-  void make_room();
   bool has_room(const Candidate& candidate) const;
   void worked(std::uint64_t ticket, std::int64_t steps);
   void measure_memory();

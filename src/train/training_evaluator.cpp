@@ -3,6 +3,7 @@
 #include "skyline/core/error.hpp"
 #include "skyline/train/accelerator.hpp"
 
+#include "train/admitted_training.hpp"
 #include "train/device_context.hpp"
 #include "train/group_size.hpp"
 #include "train/memory_pool.hpp"
@@ -26,6 +27,10 @@ using objective::Outcome;
 /// What a slot keeps of a trial's memory for the next one: enough for parameters and a small network's
 /// activations, little beside what a trial itself takes.
 constexpr std::size_t kPooledBetweenTrials = std::size_t{64} << 20;
+
+/// Of a rank that trains on a device: enough to fill it with small candidates. How many of them train at a
+/// time is the gate's choice.
+constexpr std::size_t kSlotsOfDevice = 16;
 
 /// The number of threads is a setting of the calling thread, the other one of the process.
 void set_threads(int threads) {
@@ -97,6 +102,8 @@ class TrainingEvaluator final : public objective::Evaluator {
     return std::max(1.0, static_cast<double>(steps) * step + static_cast<double>(scored) * flops);
   }
 
+  std::size_t slots() const override { return setup_.device.accelerator == nullptr ? 0 : kSlotsOfDevice; }
+
   std::uint32_t members_for(const objective::Trial& trial) const override {
     return choose_members(trial.architecture().network, setup_.options.batch, setup_.options.group);
   }
@@ -107,14 +114,45 @@ class TrainingEvaluator final : public objective::Evaluator {
     timing.train_s = 0;
     timing.validate_s = 0;
     timing.latency_s = 0;
-    Outcome outcome = attempt(trial, context);
+    timing.wait_s = 0;
+    Outcome outcome =
+        setup_.device.accelerator == nullptr ? attempt(trial, context) : attempt_in_turn(trial, context);
     trim_memory_pool(kPooledBetweenTrials);
     const std::chrono::duration<double> total = std::chrono::steady_clock::now() - start;
-    timing.setup_s = std::max(0.0, total.count() - timing.train_s - timing.validate_s - timing.latency_s);
+    timing.setup_s =
+        std::max(0.0, total.count() - timing.wait_s - timing.train_s - timing.validate_s - timing.latency_s);
     return outcome;
   }
 
  private:
+  /// When the device has room for it beside the other slots' trials.
+  Outcome attempt_in_turn(const objective::Trial& trial, objective::EvaluationContext& context) {
+    const auto& device =
+        setup_.device.accelerator->devices().at(static_cast<std::size_t>(setup_.device.device));
+    const std::int64_t an_epoch = steps_per_epoch(setup_.split.train.size(), setup_.options.batch);
+    const auto in_turn = [&](objective::EvaluationContext& its_own) { return attempt(trial, its_own); };
+    try {
+      return train_when_admitted(gate(), {trial, setup_.options, an_epoch, device}, context, in_turn);
+    } catch (...) {  // the device does not answer
+      const Failure failure = current_failure();
+      return context.group() == nullptr ? failure : end_group(*context.group(), failure);
+    }
+  }
+
+  /// Made by the first trial, when what all trials share is on the device.
+  AdmissionGate& gate() {
+    std::call_once(gate_once_, [this] {
+      setup_.on_device->samples(SampleSet::kTrain);
+      setup_.on_device->scaling();
+      const auto now_s = [] {
+        return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+      };
+      gate_ = std::make_unique<AdmissionGate>(*setup_.device.accelerator, setup_.device.device,
+                                              AdmissionGate::Options{kSlotsOfDevice, now_s});
+    });
+    return *gate_;
+  }
+
   /// Every error of the trial itself becomes a failure with its reason.
   Outcome attempt(const objective::Trial& trial, objective::EvaluationContext& context) const {
     std::unique_ptr<TrialRun> run;  // other members of a group use its memory until they know of an error
@@ -140,6 +178,8 @@ class TrainingEvaluator final : public objective::Evaluator {
   }
 
   TrainingSetup setup_;
+  std::once_flag gate_once_;
+  std::unique_ptr<AdmissionGate> gate_;  // to the device that trials share; nullptr: to the CPU
 };
 
 }  // namespace

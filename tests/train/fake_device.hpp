@@ -27,7 +27,6 @@ class FakeDevice final : public Accelerator {
       TORCH_CHECK_WITH(OutOfMemoryError, false, "the fake device is full");
     allocated_ += bytes;
     reserved_ = std::max(reserved_, allocated_);
-    most_allocated_ = std::max(most_allocated_, allocated_);
   }
   void free(std::size_t bytes) {
     const std::lock_guard lock(mutex_);
@@ -38,9 +37,9 @@ class FakeDevice final : public Accelerator {
     const std::lock_guard lock(mutex_);
     others_ = bytes;
   }
-  std::size_t most_allocated() const {
+  void fail_from_now_on() {
     const std::lock_guard lock(mutex_);
-    return most_allocated_;
+    failed_ = true;
   }
   std::size_t allocated() const {
     const std::lock_guard lock(mutex_);
@@ -50,6 +49,7 @@ class FakeDevice final : public Accelerator {
   const std::vector<AcceleratorDevice>& devices() const override { return devices_; }
   AcceleratorMemory memory(int /*device*/) const override {
     const std::lock_guard lock(mutex_);
+    if (failed_) throw InternalError("the fake device is lost");
     return {total_ - others_ - reserved_, total_, allocated_, reserved_};
   }
   void release_cached_memory(int /*device*/) override {
@@ -74,7 +74,7 @@ class FakeDevice final : public Accelerator {
   std::size_t allocated_ = 0;
   std::size_t reserved_ = 0;
   std::size_t others_ = 0;
-  std::size_t most_allocated_ = 0;
+  bool failed_ = false;
 };
 
 }  // namespace skyline::train::test

@@ -25,6 +25,7 @@ class WatchedAccelerator final : public Accelerator {
   explicit WatchedAccelerator(bool refuses_capture = false) : refuses_capture_(refuses_capture) {}
 
   AcceleratorCounts counts;
+  std::function<void()> before_gather;  // called by all threads; empty: nothing to do
 
   const std::vector<AcceleratorDevice>& devices() const override { return host_->devices(); }
   AcceleratorMemory memory(int device) const override { return host_->memory(device); }
@@ -35,6 +36,9 @@ class WatchedAccelerator final : public Accelerator {
   }
   void gather(const DeviceBatch& batch) override {
     ++counts.gathers;
+    if (before_gather) {
+      before_gather();
+    }
     host_->gather(batch);
   }
   void dropout(at::Tensor& values, const at::Tensor& seed, double probability) override {
