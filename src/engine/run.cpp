@@ -44,8 +44,8 @@ SlotPoolOptions slot_options(const RunInputs& inputs, std::size_t slots, std::si
   options.metrics = metrics;
   options.groups = &groups;
   options.run_started = run_started;
-  // A slot of several threads is left to the system: a binding would be inherited by all of them. So are slots
-  // that wait for a device most of the time.
+  // A slot of several threads is left to the system: a binding would be inherited by all of them. So are
+  // slots that wait for a device most of the time.
   const bool binds = inputs.options.threads_per_slot == 1 && inputs.evaluator.slots() == 0;
   if (binds) options.processors = inputs.environment.place().processors;
   return options;
@@ -104,8 +104,10 @@ RunResult run(const RunInputs& inputs, RunObserver& observer) {
   const auto checkpoints = std::make_shared<CheckpointFolder>(inputs);
   const auto results = std::make_shared<ResultKeeper>(inputs);
   const std::unique_ptr<GroupHub> groups = GroupHub::make(inputs.environment);
-  SlotPool slots(slot_options(inputs, own, metrics, *groups, run_started), inputs.evaluator,
-                 {make_weights_sink(inputs), make_weights_source(inputs), checkpoints, results});
+  const std::shared_ptr<RecentWeights> recent = make_recent_weights(inputs);
+  SlotPool slots(
+      slot_options(inputs, own, metrics, *groups, run_started), inputs.evaluator,
+      {make_weights_sink(inputs, recent), make_weights_source(inputs, recent), checkpoints, results});
   try {
     RunResult result =
         world.rank() == 0 ? coordinate(inputs, observer, ranks, format, slots, *checkpoints, results, started)

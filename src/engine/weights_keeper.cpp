@@ -59,12 +59,6 @@ store::WeightsFile describe(const objective::Trial& trial, const RunInputs& inpu
   return file;
 }
 
-std::size_t bytes_of(const std::vector<objective::NamedTensor>& tensors) {
-  std::size_t bytes = 0;
-  for (const objective::NamedTensor& tensor : tensors) bytes += tensor.values.size() * sizeof(float);
-  return bytes;
-}
-
 [[noreturn]] void fail_to_inherit(const objective::Trial& trial, const std::string& problem) {
   throw UserError("trial " + std::to_string(trial.number) + " cannot start from the weights of trial " +
                   std::to_string(trial.inherits->from) + ": " + problem +
@@ -111,16 +105,18 @@ class InheritedReader {
 
 }  // namespace
 
-WeightsSink make_weights_sink(const RunInputs& inputs) {
+WeightsSink make_weights_sink(const RunInputs& inputs, std::shared_ptr<RecentWeights> recent) {
   if (inputs.options.keep_weights == KeepWeights::kNone) return {};
-  return [&inputs](const objective::Trial& trial, std::vector<objective::NamedTensor> tensors,
-                   std::function<void()> written) {
+  return [&inputs, recent = std::move(recent)](const objective::Trial& trial,
+                                               std::vector<objective::NamedTensor> tensors,
+                                               std::function<void()> written) {
     auto file = std::make_shared<store::WeightsFile>(describe(trial, inputs));
     file->tensors = std::move(tensors);
     const bool is_final = trial.phase == objective::Phase::kFinal;
     const auto path =
         is_final ? inputs.paths.final_weights(file->arch_id) : inputs.paths.weights(file->arch_id);
-    const std::size_t bytes = bytes_of(file->tensors);
+    if (recent && !is_final) recent->keep(file);
+    const std::size_t bytes = tensor_bytes(*file);
     inputs.storage.submit(
         [path, file, done = std::move(written)] {
           store::write_weights(path, *file);
@@ -130,13 +126,20 @@ WeightsSink make_weights_sink(const RunInputs& inputs) {
   };
 }
 
-WeightsSource make_weights_source(const RunInputs& inputs) {
+WeightsSource make_weights_source(const RunInputs& inputs, std::shared_ptr<RecentWeights> recent) {
   if (!inputs.options.inherit) return {};
-  return [reader = InheritedReader(inputs)](const objective::Trial& trial, const std::atomic<bool>& stop) {
-    const InheritedReader::File file = reader.read(trial, stop);
+  return [reader = InheritedReader(inputs), recent = std::move(recent)](const objective::Trial& trial,
+                                                                        const std::atomic<bool>& stop) {
+    InheritedReader::File file = recent ? recent->find(trial.inherits->from) : nullptr;
+    if (!file) file = reader.read(trial, stop);
     using Tensors = std::shared_ptr<const std::vector<objective::NamedTensor>>;
     return file ? Tensors(file, &file->tensors) : nullptr;
   };
+}
+
+std::shared_ptr<RecentWeights> make_recent_weights(const RunInputs& inputs) {
+  if (!inputs.options.inherit) return nullptr;
+  return std::make_shared<RecentWeights>(inputs.options.recent_weights_bytes);
 }
 
 void remove_weights_copies(const RunInputs& inputs) {

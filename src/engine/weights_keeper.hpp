@@ -2,23 +2,30 @@
 
 #include "skyline/engine/run.hpp"
 
+#include "engine/recent_weights.hpp"
 #include "engine/slot_pool.hpp"
 
 #include <cstddef>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 
 namespace skyline::engine {
 
+/// What children of this rank's trials start from without reading a file; nullptr if no trial inherits.
+std::shared_ptr<RecentWeights> make_recent_weights(const RunInputs& inputs);
+
 /// Writes the weights of this rank's trials through its storage thread. Empty for KeepWeights::kNone.
 /// `inputs` outlives the sink.
-WeightsSink make_weights_sink(const RunInputs& inputs);
+/// @param recent  keeps those of search trials too; nullptr: nobody does
+WeightsSink make_weights_sink(const RunInputs& inputs, std::shared_ptr<RecentWeights> recent);
 
-/// Reads the weights that this rank's trials start from through its storage thread, with copies in the node's
-/// folder. Waits in the slot's thread, with growing pauses and a bound, for a file that does not show yet or
-/// cannot be read now. Empty if no trial inherits. `inputs` outlives the source.
-WeightsSource make_weights_source(const RunInputs& inputs);
+/// The weights that this rank's trials start from: from `recent` if they are there, else read through the
+/// storage thread, with copies in the node's folder. Waits in the slot's thread, with growing pauses and a
+/// bound, for a file that does not show yet or cannot be read now. Empty if no trial inherits. `inputs`
+/// outlives the source.
+WeightsSource make_weights_source(const RunInputs& inputs, std::shared_ptr<RecentWeights> recent);
 
 /// Removes the node's copies; for the node's first rank, when no rank reads any more.
 void remove_weights_copies(const RunInputs& inputs);

@@ -145,6 +145,17 @@ std::filesystem::path inherited_file(const std::filesystem::path& root, const ob
   return store::RunPaths{root}.weights(to_text(trial.inherits->architecture->id));
 }
 
+TEST_F(InheritingRun, StartsChildrenOfItsOwnTrialsWithoutTheFile) {
+  RunSpec spec = inheriting_spec(KeepWeights::kAll);
+  spec.options.window = 1;
+  const std::string expected = canonical_of_one_process(spec);
+  spec.hook = [&](const objective::Trial& trial) {
+    if (trial.inherits) std::filesystem::remove(inherited_file(root(), trial));
+  };
+  EXPECT_FALSE(run(spec).heirs.empty());
+  EXPECT_EQ(store::canonical_journal(root() / "journal.jsonl"), expected);
+}
+
 constexpr const char* kWayOut =
     " (bring the file back from a backup and go on with --resume, or start a new run with training.inherit: "
     "false)";
@@ -152,6 +163,7 @@ constexpr const char* kWayOut =
 TEST_F(InheritingRun, EndsWithAnErrorThatNamesWeightsThatAreDamaged) {
   RunSpec spec = inheriting_spec(KeepWeights::kFront);
   spec.options.window = 1;
+  spec.options.recent_weights_bytes = 0;
   std::string expected;
   spec.hook = [&](const objective::Trial& trial) {
     if (!trial.inherits) return;
@@ -169,6 +181,7 @@ TEST_F(InheritingRun, EndsWithAnErrorThatNamesWeightsThatNeverShow) {
   const testing::ShortPatience patience(0.05);
   RunSpec spec = inheriting_spec(KeepWeights::kFront);
   spec.options.window = 1;
+  spec.options.recent_weights_bytes = 0;
   std::filesystem::path file;
   spec.hook = [&](const objective::Trial& trial) {
     if (!trial.inherits) return;
@@ -182,6 +195,7 @@ TEST_F(InheritingRun, EndsWithAnErrorThatNamesWeightsThatNeverShow) {
 TEST_F(InheritingRun, StopsWhileATrialWaitsForItsParentsWeightsAndGoesOn) {
   RunSpec spec = inheriting_spec(KeepWeights::kFront);
   spec.options.window = 1;
+  spec.options.recent_weights_bytes = 0;
   const std::string expected = canonical_of_one_process(spec);
   RunSpec stopped = spec;
   std::filesystem::path file;
@@ -248,7 +262,7 @@ class Source : public WeightsOfARun {
   std::atomic<bool> stop_{false};
   const objective::Trial parent_ = committed(3, architecture(1, 1)).trial;
   const objective::Trial heir_ = heir(5, parent_);
-  const WeightsSource source_ = make_weights_source(inputs_);
+  const WeightsSource source_ = make_weights_source(inputs_, nullptr);
 };
 
 TEST_F(Source, WaitsForAFileThatDoesNotShowYetAndLeavesTheStorageThreadToOthers) {

@@ -151,6 +151,21 @@ TEST(SlotPool, CountsWhatIsNotAccountedForAsSetUp) {
   EXPECT_LT(timing.setup_s, 10);
 }
 
+TEST(SlotPool, CountsWaitingForADeviceAsNeitherSetUpNorPartOfTheTrial) {
+  ScriptedEvaluator evaluator([](const objective::Trial&, objective::EvaluationContext& context) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    context.timing().wait_s = 0.03;
+    return objective::Measurements{{0}};
+  });
+  const SlotPoolOptions options = pool_of(1);
+  SlotPool pool(options, evaluator, {});
+  pool.submit(0, {trial(0), {}});
+  const objective::TrialTiming timing = collect(pool, 1).at(0).timing;
+  const std::chrono::duration<double> now = std::chrono::steady_clock::now() - options.run_started;
+  EXPECT_GE(timing.started_s, 0.03);
+  EXPECT_LE(timing.started_s + timing.setup_s, now.count());
+}
+
 TEST(SlotPool, HandsAResultOnOnlyWhenItsWeightsAreWritten) {
   ScriptedEvaluator evaluator([](const objective::Trial&, objective::EvaluationContext& context) {
     EXPECT_TRUE(context.wants_weights());

@@ -36,9 +36,11 @@ struct EngineOptions {
       window;  // trials asked and not committed, at most; nothing: a generation at a time
   KeepWeights keep_weights = KeepWeights::kFront;
   std::optional<CheckpointOptions> checkpoints = CheckpointOptions{};  // nothing: none, not even at a stop
-  bool inherit = false;              // children start from the weights of a parent; needs keep_weights
-  bool resume = false;               // an earlier job may have left checkpoints
-  bool coordinator_only = false;     // rank 0 does not train; needs 2 ranks
+  bool inherit = false;  // children start from the weights of a parent; needs keep_weights
+  /// Of weights that a rank keeps in memory for the children of its own trials, if they inherit.
+  std::size_t recent_weights_bytes = std::size_t{256} << 20;
+  bool resume = false;            // an earlier job may have left checkpoints
+  bool coordinator_only = false;  // rank 0 does not train; needs 2 ranks
   /// Of a rank; nothing: as many as the evaluator wants, else its processors / threads_per_slot, at least 1.
   std::optional<std::size_t> slots;
   int threads_per_slot = 1;
