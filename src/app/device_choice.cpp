@@ -27,7 +27,8 @@ comm::DeviceView view_of(const train::AcceleratorDevice& device, const fs::path&
       device.bus_id.empty() ? "device " + std::to_string(device.index) : device.bus_id;
   return {.identity = comm::device_identity(address, std::getenv("CUDA_VISIBLE_DEVICES")),
           .name = device.name,
-          .place = comm::read_pci_place(root, device.bus_id)};
+          .place = comm::read_pci_place(root, device.bus_id),
+          .exclusive = device.exclusive};
 }
 
 comm::RankView view_of(const comm::NodePlace& place, const train::Accelerator* accelerator,

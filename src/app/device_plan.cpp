@@ -102,6 +102,23 @@ void warn_of_kinds(const std::vector<RankView>& ranks, std::vector<std::string>&
                      joined(lines, "; ") + ")");
 }
 
+/// Two ranks that were given a device which only one process can use.
+std::string find_shared_exclusive(const std::vector<Node>& nodes) {
+  for (const Node& node : nodes) {
+    std::set<std::string> taken;
+    for (std::size_t i = 0; i < node.ranks.size(); ++i) {
+      if (node.bindings[i].device < 0) continue;
+      const comm::DeviceView& device =
+          node.ranks[i].devices[static_cast<std::size_t>(node.bindings[i].device)];
+      if (taken.insert(device.identity).second || !device.exclusive) continue;
+      return node.ranks[i].host + ": GPU " + device.identity + " (" + device.name +
+             ") is in compute mode Exclusive_Process and would have several ranks: start one rank a GPU, or "
+             "nvidia-smi -c DEFAULT";
+    }
+  }
+  return {};
+}
+
 void append(std::vector<std::string>& lines, std::vector<std::string> more) {
   std::ranges::move(more, std::back_inserter(lines));
 }
@@ -121,7 +138,10 @@ DevicePlan plan_devices(train::DeviceChoice choice, bool groups, const std::vect
   std::vector<HostText> gpus;
   std::vector<HostText> fabric;
   std::vector<HostText> warnings;
-  for (const Node& node : nodes_of(ranks, plan.bindings)) {
+  const std::vector<Node> nodes = nodes_of(ranks, plan.bindings);
+  plan.problem = find_shared_exclusive(nodes);
+  if (!plan.problem.empty()) return plan;
+  for (const Node& node : nodes) {
     const std::string& host = node.ranks.front().host;
     gpus.push_back({host, comm::describe_gpus(node.ranks, node.bindings)});
     fabric.push_back({host, comm::describe_fabric(node.ranks)});

@@ -70,6 +70,7 @@ std::string to_record(const RankView& view) {
     writer.text(device.identity);
     writer.text(device.name);
     write(writer, device.place);
+    writer.number(device.exclusive ? 1 : 0);
   }
   writer.text(view.reason);
   writer.count(view.ports.size());
@@ -90,6 +91,7 @@ RankView read_view(const std::string& record) {
     device.identity = reader.text();
     device.name = reader.text();
     device.place = read_place(reader);
+    device.exclusive = reader.number() == 1;
   }
   view.reason = reader.text();
   view.ports.resize(reader.count());

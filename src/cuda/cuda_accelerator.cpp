@@ -47,6 +47,9 @@ train::AcceleratorDevice describe(int index) {
   device.bus_id = bus_id_of(index);
   device.memory_bytes = properties.totalGlobalMem;
   device.target = "cuda:" + std::to_string(index);
+  int mode = 0;
+  check_cuda(cudaDeviceGetAttribute(&mode, cudaDevAttrComputeMode, index), "cudaDeviceGetAttribute");
+  device.exclusive = mode == cudaComputeModeExclusiveProcess;
   return device;
 }
 

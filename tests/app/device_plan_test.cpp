@@ -68,6 +68,15 @@ TEST(DevicePlan, RefusesCudaWhereARankHasNoGpu) {
   EXPECT_THAT(plan.bindings, IsEmpty());
 }
 
+TEST(DevicePlan, RefusesSeveralRanksOnAGpuForOneProcess) {
+  RankView rank = with_gpus(0, 2);
+  for (comm::DeviceView& device : rank.devices) device.exclusive = true;
+  EXPECT_EQ(plan_devices(DeviceChoice::kAuto, false, {rank, rank}).problem, "");
+  const DevicePlan plan = plan_devices(DeviceChoice::kAuto, false, {rank, rank, rank});
+  EXPECT_THAT(plan.problem,
+              HasSubstr("node01: GPU 0000:10:00.0 (NVIDIA H100) is in compute mode Exclusive_Process"));
+}
+
 TEST(DevicePlan, RefusesAJobThatWouldTrainOnBothKinds) {
   const DevicePlan plan =
       plan_devices(DeviceChoice::kAuto, false, {with_gpus(0, 1), without_gpu(1, "no driver")});

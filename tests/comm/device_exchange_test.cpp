@@ -27,7 +27,7 @@ TEST_F(DeviceExchangeTest, BringsEveryRanksViewToTheFirst) {
                          .numa_node = 1,
                          .near_processors = {1, 5},
                          .link = "32.0 GT/s x16"};
-    mine.devices = {{.identity = "id", .name = "GPU", .place = place}};
+    mine.devices = {{.identity = "id", .name = "GPU", .place = place, .exclusive = true}};
     mine.ports = {{.device = "mlx5_1",
                    .port = 2,
                    .link_layer = "InfiniBand",
@@ -57,6 +57,7 @@ TEST_F(DeviceExchangeTest, BringsEveryRanksViewToTheFirst) {
   EXPECT_THAT(views[1].devices.at(0).place.bridges, ElementsAre("pci0000:17", "0000:17:01.0"));
   EXPECT_THAT(views[1].devices.at(0).place.near_processors, ElementsAre(1, 5));
   EXPECT_EQ(views[1].devices.at(0).place.link, "32.0 GT/s x16");
+  EXPECT_TRUE(views[1].devices.at(0).exclusive);
   EXPECT_EQ(views[1].ports.at(0).name(), "mlx5_1:2");
   EXPECT_EQ(views[1].ports.at(0).rate, "400 Gb/s");
   EXPECT_EQ(views[1].ports.at(0).firmware, "28");

@@ -16,6 +16,7 @@ struct DeviceView {
   std::string identity = {};  // the same for all ranks of a node that see the device, and for no other device
   std::string name = {};      // "NVIDIA H100 80GB HBM3"
   PciPlace place = {};
+  bool exclusive = false;  // no two ranks can use it
 };
 
 /// What the other ranks are to know of a rank.

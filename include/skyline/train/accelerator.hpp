@@ -22,7 +22,8 @@ struct AcceleratorDevice {
   std::string name;    // "NVIDIA H100 80GB HBM3"
   std::string bus_id;  // "0000:1b:00.0", lower case; empty: unknown
   std::size_t memory_bytes = 0;
-  std::string target;  // how LibTorch calls it: "cuda:0"
+  std::string target;      // how LibTorch calls it: "cuda:0"
+  bool exclusive = false;  // compute mode Exclusive_Process: no second process can use it
 };
 
 struct AcceleratorMemory {
