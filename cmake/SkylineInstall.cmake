@@ -4,6 +4,7 @@
 set(skyline_installed skyline)
 if(TARGET skyline_cuda)
   list(APPEND skyline_installed skyline_cuda)
+  add_dependencies(skyline skyline_cuda)  # who builds the program alone wants GPUs used, too
 endif()
 get_property(skyline_gpu_targets GLOBAL PROPERTY SKYLINE_GPU_TARGETS)
 list(APPEND skyline_installed ${skyline_gpu_targets})

@@ -1,5 +1,6 @@
 #include "train/load_accelerator.hpp"
 
+#include <ATen/Context.h>
 #include <gmock/gmock.h>
 
 namespace skyline::train {
@@ -13,6 +14,12 @@ TEST(CudaLibrary, loads_far_enough_to_say_that_there_is_no_driver_or_device) {
   EXPECT_EQ(open_accelerator_library(CUDA_LIBRARY, reason), nullptr);
   EXPECT_THAT(reason,
               AnyOf(HasSubstr("CUDA driver version is insufficient"), HasSubstr("no CUDA-capable device")));
+}
+
+TEST(CudaLibrary, brings_the_cuda_part_of_libtorch) {
+  std::string reason;
+  open_accelerator_library(CUDA_LIBRARY, reason);
+  EXPECT_TRUE(at::globalContext().hasCuDNN());  // false for good if LibTorch looked before it was loaded
 }
 
 }  // namespace

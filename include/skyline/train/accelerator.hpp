@@ -116,7 +116,8 @@ std::unique_ptr<DeviceReducer> make_staged_reducer(objective::TrialGroup& group,
 std::unique_ptr<Accelerator> make_host_accelerator();
 
 /// The devices of the node through the `cuda` library; nullptr if there are none that can be used, and
-/// `reason` says why in one line. Loads the library at the first call.
+/// `reason` says why in one line. Loads the library at the first call, which comes before the process' first
+/// tensor: LibTorch looks for its CUDA part once.
 std::shared_ptr<Accelerator> load_accelerator(std::string& reason);
 
 }  // namespace skyline::train
