@@ -13,6 +13,7 @@
 #include <cctype>
 #include <exception>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -114,6 +115,20 @@ class CudaAccelerator final : public train::Accelerator {
     allocator::emptyCache();
   }
 
+  std::optional<std::string> fault(int device) override {
+    if (const std::optional<std::string> lost = nccl_.fault()) {
+      return lost;
+    }
+    const c10::cuda::CUDAGuard guard(index_of(device));
+    const cudaError_t status = cudaFree(nullptr);  // does nothing, but a broken context refuses that, too
+    if (status == cudaSuccess) {
+      return std::nullopt;
+    }
+    drop_cuda_error(status);
+    return "GPU " + std::to_string(device) + " (" + devices_.at(static_cast<std::size_t>(device)).bus_id +
+           ") has failed: " + cudaGetErrorString(status);
+  }
+
   std::unique_ptr<train::AcceleratorStream> make_stream(int device) override {
     prepare(device);
     return std::make_unique<CudaStream>(device);
@@ -134,7 +149,7 @@ class CudaAccelerator final : public train::Accelerator {
   }
 
   std::unique_ptr<train::DeviceReducer> make_reducer(objective::TrialGroup& group, int device) override {
-    return make_nccl_reducer(group, devices_.at(static_cast<std::size_t>(device)), transports_);
+    return make_nccl_reducer(group, devices_.at(static_cast<std::size_t>(device)), nccl_);
   }
 
  private:
@@ -150,7 +165,7 @@ class CudaAccelerator final : public train::Accelerator {
   std::vector<train::AcceleratorDevice> devices_;
   std::mutex prepared_mutex_;
   std::set<int> prepared_;
-  TransportReport transports_;
+  NcclReport nccl_;
 };
 
 }  // namespace

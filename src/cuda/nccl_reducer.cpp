@@ -47,8 +47,8 @@ std::string name_of(const char* operation, std::size_t values) {
 
 class NcclReducer final : public train::DeviceReducer, private WaitWatch {
  public:
-  NcclReducer(objective::TrialGroup& group, c10::DeviceIndex device, TransportReport& transports)
-      : group_(group), device_(device), transports_(transports), communicator_(connect_on(group, device)) {}
+  NcclReducer(objective::TrialGroup& group, c10::DeviceIndex device, NcclReport& report)
+      : group_(group), device_(device), report_(report), communicator_(connect_on(group, device)) {}
 
   ~NcclReducer() override {
     if (communicator_ && std::uncaught_exceptions() == exceptions_) {
@@ -173,6 +173,7 @@ class NcclReducer final : public train::DeviceReducer, private WaitWatch {
 
   [[noreturn]] void give_up(const std::string& reason) {
     communicator_.reset();  // so that the device ends its operation
+    report_.set_fault(reason);
     const Failure failure{objective::FailureKind::kException, reason};
     group_.abort(failure);
     throw GroupAborted(failure);
@@ -192,13 +193,13 @@ class NcclReducer final : public train::DeviceReducer, private WaitWatch {
     }
     if (!is_reported_ && ends_.size() < before && group_.member() == 0) {
       is_reported_ = true;
-      transports_.report();
+      report_.tell_transport();
     }
   }
 
   objective::TrialGroup& group_;
   c10::DeviceIndex device_;
-  TransportReport& transports_;
+  NcclReport& report_;
   int exceptions_ = std::uncaught_exceptions();
   CommunicatorHandle communicator_;
   OperationWatch watch_{kLongestOperation};
@@ -220,7 +221,7 @@ std::string nccl_log_text() {
 
 }  // namespace
 
-void TransportReport::report() {
+void NcclReport::tell_transport() {
   const std::lock_guard lock(mutex_);
   const NcclTransport transport = parse_nccl_log(nccl_log_text());
   if (transport.is_known() && told_.insert(transport.describe()).second) {
@@ -228,11 +229,23 @@ void TransportReport::report() {
   }
 }
 
+void NcclReport::set_fault(const std::string& reason) {
+  const std::lock_guard lock(mutex_);
+  if (!fault_) {
+    fault_ = reason;
+  }
+}
+
+std::optional<std::string> NcclReport::fault() {
+  const std::lock_guard lock(mutex_);
+  return fault_;
+}
+
 std::unique_ptr<train::DeviceReducer> make_nccl_reducer(objective::TrialGroup& group,
                                                         const train::AcceleratorDevice& device,
-                                                        TransportReport& transports) {
+                                                        NcclReport& report) {
   check_distinct_devices(group, machine_name(), device.bus_id);
-  return std::make_unique<NcclReducer>(group, static_cast<c10::DeviceIndex>(device.index), transports);
+  return std::make_unique<NcclReducer>(group, static_cast<c10::DeviceIndex>(device.index), report);
 }
 
 }  // namespace skyline::cuda

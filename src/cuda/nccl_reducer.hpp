@@ -4,26 +4,33 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 
 namespace skyline::cuda {
 
-/// Logs how NCCL connects the members of groups, each answer once. Used by all threads.
-class TransportReport {
+/// What the reducers of a process have in common. Used by all threads.
+class NcclReport {
  public:
-  /// NCCL's log says it once the first operation is done.
-  void report();
+  /// Logs how NCCL connects the members of groups, each answer once. Its own log says it once the first
+  /// operation is done.
+  void tell_transport();
+  /// A member is lost, or its device or link.
+  void set_fault(const std::string& reason);
+  /// The first one. No trial is to be blamed for it.
+  std::optional<std::string> fault();
 
  private:
   std::mutex mutex_;
   std::set<std::string> told_;
+  std::optional<std::string> fault_;
 };
 
 /// Collective over the group: a communicator of its own. @throws UserError on all members if two of them use
 /// one device, InternalError with NCCL's text if it fails otherwise
 std::unique_ptr<train::DeviceReducer> make_nccl_reducer(objective::TrialGroup& group,
                                                         const train::AcceleratorDevice& device,
-                                                        TransportReport& transports);
+                                                        NcclReport& report);
 
 }  // namespace skyline::cuda

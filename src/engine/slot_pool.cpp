@@ -48,6 +48,7 @@ struct SlotPool::State : std::enable_shared_from_this<SlotPool::State> {
                      MemberThreads& helpers);
   void help(std::size_t slot, const objective::Trial& trial, LocalMembers members, MemberThreads& helpers);
   void check_groups() const;
+  void check_evaluator() const;
   void account(objective::TrialTiming& timing, std::size_t slot, Clock::time_point begin) const;
   std::shared_ptr<const std::vector<objective::NamedTensor>> read_inherited(
       const objective::Trial& trial, std::exception_ptr& failure_to_keep) const;
@@ -123,6 +124,7 @@ void SlotPool::State::train(std::size_t slot, const objective::Trial& trial, Slo
   if (trial.inherits) context.inherit([&] { return read_inherited(trial, unreadable); });
   Arrival arrival{trial.number, evaluate(context), context.timing()};
   if (unreadable) std::rethrow_exception(unreadable);
+  if (std::holds_alternative<objective::Failure>(arrival.outcome)) check_evaluator();
   account(arrival.timing, slot, begin);
   check(arrival.outcome);
   hand_in(trial, std::move(arrival), context.take_weights(), checkpoints);
@@ -150,6 +152,7 @@ void SlotPool::State::help(std::size_t slot, const objective::Trial& trial, Loca
   MemberContext context(*members.front());
   evaluate_together(evaluator, trial, members, context, true, helpers);
   check_groups();
+  check_evaluator();
   Arrival arrival{trial.number, objective::Measurements{}, context.timing()};
   arrival.helper = true;
   account(arrival.timing, slot, begin);
@@ -159,6 +162,11 @@ void SlotPool::State::help(std::size_t slot, const objective::Trial& trial, Loca
 /// A member that fell silent is no failure of the trial: the run must end.
 void SlotPool::State::check_groups() const {
   if (const std::optional<std::string> fault = options.groups->fault()) throw InternalError(*fault);
+}
+
+/// A device that fails every trial is no trial's fault: the run must end.
+void SlotPool::State::check_evaluator() const {
+  if (const std::optional<std::string> fault = evaluator.fault()) throw InternalError(*fault);
 }
 
 /// Set-up is by definition what the evaluator did not account for otherwise, a trial that threw included. A

@@ -108,6 +108,11 @@ class TrainingEvaluator final : public objective::Evaluator {
     return choose_members(trial.architecture().network, setup_.options.batch, setup_.options.group);
   }
 
+  std::optional<std::string> fault() override {
+    const DeviceUse& use = setup_.device;
+    return use.accelerator == nullptr ? std::nullopt : use.accelerator->fault(use.device);
+  }
+
   Outcome evaluate(const objective::Trial& trial, objective::EvaluationContext& context) override {
     const auto start = std::chrono::steady_clock::now();
     objective::TrialTiming& timing = context.timing();

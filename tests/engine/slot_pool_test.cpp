@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <stdexcept>
 #include <thread>
 #include <utility>
@@ -29,6 +30,9 @@ class ScriptedEvaluator final : public objective::Evaluator {
  public:
   using Script = std::function<objective::Outcome(const objective::Trial&, objective::EvaluationContext&)>;
   explicit ScriptedEvaluator(Script script) : script_(std::move(script)) {}
+  /// The device fails with the next trial.
+  void break_device(std::string reason) { fault_ = std::move(reason); }
+  std::optional<std::string> fault() override { return fault_; }
   std::vector<std::string> metrics() const override { return {"accuracy"}; }
   double predicted_cost(const objective::Trial&) const override { return 1; }
   objective::Outcome evaluate(const objective::Trial& trial, objective::EvaluationContext& context) override {
@@ -37,6 +41,7 @@ class ScriptedEvaluator final : public objective::Evaluator {
 
  private:
   Script script_;
+  std::optional<std::string> fault_;
 };
 
 objective::Trial trial(objective::TrialNumber number) {
@@ -70,6 +75,21 @@ Failure failure_of(ScriptedEvaluator::Script script) {
   SlotPool pool(pool_of(1), evaluator, {});
   pool.submit(0, {trial(0), {}});
   return std::get<Failure>(collect(pool, 1).at(0).outcome);
+}
+
+TEST(SlotPool, EndsTheRunRatherThanFailTheTrialsOfABrokenDevice) {
+  ScriptedEvaluator evaluator([](const objective::Trial&, objective::EvaluationContext&) {
+    return Failure{FailureKind::kException, "an illegal memory access was encountered"};
+  });
+  evaluator.break_device("GPU 0 has failed: an illegal memory access was encountered");
+  SlotPool pool(pool_of(1), evaluator, {});
+  pool.submit(0, {trial(0), {}});
+  try {
+    EXPECT_THAT(collect(pool, 1), ::testing::IsEmpty());
+    FAIL() << "the run goes on";
+  } catch (const InternalError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("GPU 0 has failed"));
+  }
 }
 
 TEST(SlotPool, TrainsTheTrialsOfASlotInOrder) {

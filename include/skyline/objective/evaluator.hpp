@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -87,6 +88,9 @@ class Evaluator {
   /// Evaluates; called by several slot threads at once. Depends on the trial alone, never on rank, slot or
   /// time. Every error of the trial itself is a Failure, not an exception.
   virtual Outcome evaluate(const Trial& trial, EvaluationContext& context) = 0;
+  /// Why nothing can be evaluated here any more, in one line: a device that has failed for good fails every
+  /// trial. Asked after a Failure, which is then no result of its trial: the job ends, to be resumed.
+  virtual std::optional<std::string> fault() { return std::nullopt; }
 };
 
 }  // namespace skyline::objective

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -97,6 +98,8 @@ class Accelerator {
   virtual AcceleratorMemory memory(int device) const = 0;
   /// Gives cached memory that no tensor uses back to the device.
   virtual void release_cached_memory(int device) = 0;
+  /// Why the device can do nothing any more until the process is started again, in one line.
+  virtual std::optional<std::string> fault(int /*device*/) { return std::nullopt; }
   virtual std::unique_ptr<AcceleratorStream> make_stream(int device) = 0;
   /// Gathers, augments and scales a batch in one pass, on the current stream.
   virtual void gather(const DeviceBatch& batch) = 0;
