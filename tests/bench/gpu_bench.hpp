@@ -1,0 +1,74 @@
+#pragma once
+
+#include "skyline/objective/evaluator.hpp"
+#include "skyline/store/dataset.hpp"
+#include "skyline/train/accelerator.hpp"
+#include "skyline/train/training_evaluator.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+namespace skyline::train::bench {
+
+/// What a benchmark of a device runs on. `--host` stands the CPU in for the device and makes everything tiny,
+/// to see that the program works; its figures say nothing.
+struct GpuBench {
+  std::shared_ptr<Accelerator> accelerator;
+  bool host = false;
+  std::shared_ptr<const store::Dataset> data;  // 28x28 grey images in ten classes
+  bool real_data = false;                      // --data FILE, as `skyline prep mnist` writes it; else made up
+  std::filesystem::path data_file;
+
+  const AcceleratorDevice& device() const { return accelerator->devices().front(); }
+  /// @param held_out  samples of the training set that measure the accuracy
+  std::unique_ptr<objective::Evaluator> evaluator(const TrainingOptions& options,
+                                                  std::shared_ptr<Accelerator> on) const;
+  std::size_t held_out() const { return data->train().count() / 12; }
+  std::size_t trained_on() const { return data->train().count() - held_out(); }
+};
+
+/// A slot's context in a benchmark: never stops, saves each so many steps, or never.
+class BenchContext final : public objective::EvaluationContext {
+ public:
+  explicit BenchContext(std::optional<std::int64_t> steps_between_saves = std::nullopt)
+      : steps_between_saves_(steps_between_saves) {}
+  bool stop_requested() const override { return false; }
+  bool save_due(double epochs_done) override;
+  void save(const std::function<void(objective::TrainingState&)>& fill) override;
+  void progress(double /*fraction*/) override {}
+  bool wants_weights() const override { return false; }
+  void keep_weights(std::vector<objective::NamedTensor> /*weights*/) override {}
+  objective::TrialTiming& timing() override { return times; }
+
+  objective::TrialTiming times;
+  std::int64_t saves = 0;
+
+ private:
+  std::optional<std::int64_t> steps_between_saves_;
+  std::int64_t steps_ = 0;
+  objective::TrainingState state_;
+};
+
+/// What a benchmark needs of a trial's measurements. @throws InternalError if the trial failed
+struct TrialFigures {
+  double accuracy = 0;
+  std::int64_t steps = 0;
+  double train_s = 0;
+  double steps_per_s() const { return static_cast<double>(steps) / train_s; }
+};
+TrialFigures train(objective::Evaluator& evaluator, const objective::Trial& trial, BenchContext& context);
+
+/// The same device, which records nothing: every step is launched kernel by kernel.
+std::shared_ptr<Accelerator> without_recording(std::shared_ptr<Accelerator> accelerator);
+
+/// Prints one JSON document: the device and what `measure` found. 0, or 2 if there is no GPU to measure.
+int run_gpu_bench(int argc, char** argv, const std::function<nlohmann::json(const GpuBench&)>& measure);
+
+}  // namespace skyline::train::bench

@@ -1,0 +1,94 @@
+/// Measures what a device gains from training several candidates at once: 16 different networks one by one,
+/// then all at once, both with recorded steps; and whether memory stays flat over many candidates.
+#include "bench/gpu_bench.hpp"
+#include "train/train_fixtures.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <exception>
+#include <mutex>
+#include <thread>
+
+namespace skyline::train::bench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int kCandidates = 16;
+
+/// 1 to 4 layers, widths 8 to 32: no two alike.
+objective::Trial candidate(int index, double epochs) {
+  const int layers = 1 + index % 4;
+  const std::int64_t width = 8 * (1 + index / 4 % 4);
+  objective::Trial trial = test::make_trial(test::conv_network({1, 28, 28}, layers, 3, width, 10), epochs,
+                                            static_cast<std::uint64_t>(index));
+  trial.number = static_cast<objective::TrialNumber>(index);
+  return trial;
+}
+
+struct Throughput {
+  std::int64_t steps = 0;
+  double wall_s = 0;
+  double steps_per_s() const { return static_cast<double>(steps) / wall_s; }
+};
+
+/// `count` candidates on so many slots.
+Throughput train_all(objective::Evaluator& evaluator, int count, std::size_t slots, double epochs) {
+  std::atomic<int> next = 0;
+  std::atomic<std::int64_t> steps = 0;
+  std::mutex mutex;
+  std::exception_ptr failure;
+  const Clock::time_point start = Clock::now();
+  std::vector<std::thread> threads;
+  for (std::size_t slot = 0; slot < slots; ++slot) {
+    threads.emplace_back([&] {
+      try {
+        for (int index = next++; index < count; index = next++) {
+          BenchContext context;
+          steps += train(evaluator, candidate(index, epochs), context).steps;
+        }
+      } catch (...) {
+        const std::lock_guard lock(mutex);
+        failure = std::current_exception();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  if (failure) std::rethrow_exception(failure);
+  return {steps, std::chrono::duration<double>(Clock::now() - start).count()};
+}
+
+nlohmann::json measure(const GpuBench& bench) {
+  TrainingOptions options;
+  options.batch = 64;
+  const auto evaluator = bench.evaluator(options, bench.accelerator);
+  const double epochs = bench.host ? 0.1 : 4;
+  const double epochs_of_many = bench.host ? 0.05 : 0.3;  // long enough to be recorded
+  const int many = bench.host ? 20 : 1000;
+  train_all(*evaluator, kCandidates, 1, bench.host ? 0.05 : 0.5);  // chooses algorithms
+  const Throughput in_turn = train_all(*evaluator, kCandidates, 1, epochs);
+  const Throughput at_once = train_all(*evaluator, kCandidates, kCandidates, epochs);
+  train_all(*evaluator, many / 10, kCandidates, epochs_of_many);
+  const AcceleratorMemory before = bench.accelerator->memory(0);
+  const Throughput all = train_all(*evaluator, many, kCandidates, epochs_of_many);
+  const AcceleratorMemory after = bench.accelerator->memory(0);
+  return {{"benchmark", "packing"},
+          {"candidates", kCandidates},
+          {"in_turn_steps_per_s", in_turn.steps_per_s()},
+          {"at_once_steps_per_s", at_once.steps_per_s()},
+          {"at_once_over_in_turn", at_once.steps_per_s() / in_turn.steps_per_s()},
+          {"candidates_for_memory", many},
+          {"candidates_per_s", many / all.wall_s},
+          {"reserved_bytes_before", before.reserved_bytes},
+          {"reserved_bytes_after", after.reserved_bytes},
+          {"allocated_bytes_before", before.allocated_bytes},
+          {"allocated_bytes_after", after.allocated_bytes}};
+}
+
+}  // namespace
+}  // namespace skyline::train::bench
+
+int main(int argc, char** argv) {
+  return skyline::train::bench::run_gpu_bench(argc, argv, skyline::train::bench::measure);
+}
