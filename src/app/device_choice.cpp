@@ -131,7 +131,10 @@ std::vector<std::string> describe_device(const train::TrainingOptions& options, 
   const comm::RankView view = view_of(place, accelerator.get(), reason, root);
   DevicePlan plan = plan_devices(options.device, trains_in_groups(options), {view});
   if (!plan.problem.empty()) return {std::move(plan.problem)};
-  return plan.lines;
+  if (!plan.on_gpus) return plan.lines;
+  std::vector<std::string> lines{"training on the GPUs of this machine: " + comm::describe_gpus({view}, {})};
+  if (!view.ports.empty()) lines.push_back(comm::describe_fabric({view}));
+  return lines;
 }
 
 }  // namespace skyline::app

@@ -35,7 +35,7 @@ struct ChosenDevice {
 };
 
 /// Collective: decides what all ranks train on, moves this rank's processors near its device and prepares
-/// NCCL. Rank 0 logs what was found. Call it while the process has one thread.
+/// NCCL. Rank 0 logs what was found. Call it before slots start: it changes the environment.
 /// @param trains  whether this rank trains
 /// @param root    of the file system that tells the topology; "/" but for tests
 ChosenDevice choose_device(comm::Environment& environment, const train::TrainingOptions& options, bool trains,

@@ -18,6 +18,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::string_view kInfiniBandType = "32";  // ARPHRD_INFINIBAND
+
 /// "4: ACTIVE" -> "active"
 std::string state_word(const std::string& line) {
   const auto colon = line.find(": ");
@@ -108,7 +110,9 @@ std::vector<NetworkInterface> read_network_interfaces(const fs::path& root) {
     if (name.empty() || is_of_this_node_alone(name)) continue;
     const auto known = std::ranges::find(interfaces, name, &NetworkInterface::name);
     if (known == interfaces.end()) {
-      interfaces.push_back({name, destination == "00000000"});
+      const bool over_infiniband =
+          read_system_line(root / "sys/class/net" / name / "type") == kInfiniBandType;
+      interfaces.push_back({name, destination == "00000000", over_infiniband});
     } else if (destination == "00000000") {
       known->default_route = true;
     }

@@ -76,11 +76,19 @@ void choose_ports(const NcclSurroundings& surroundings, std::vector<NcclSetting>
 void choose_interface(const NcclSurroundings& surroundings, std::vector<NcclSetting>& settings) {
   if (any_set(surroundings, {"NCCL_SOCKET_IFNAME", "NCCL_COMM_ID"})) return;
   const std::vector<NetworkInterface>& interfaces = surroundings.interfaces;
-  if (std::ranges::count(interfaces, surroundings.mpi_interface, &NetworkInterface::name) == 1) {
-    settings.push_back({"NCCL_SOCKET_IFNAME", "=" + surroundings.mpi_interface, "MPI uses it"});
-  } else if (!interfaces.empty() && (interfaces[0].default_route || interfaces.size() == 1)) {
-    settings.push_back({"NCCL_SOCKET_IFNAME", "=" + interfaces[0].name,
-                        interfaces[0].default_route ? "the default route" : "the only one"});
+  const auto set = [&](const NetworkInterface& chosen, const char* reason) {
+    settings.push_back({"NCCL_SOCKET_IFNAME", "=" + chosen.name, reason});
+  };
+  const auto of_mpi = std::ranges::find(interfaces, surroundings.mpi_interface, &NetworkInterface::name);
+  const auto infiniband = std::ranges::find_if(interfaces, &NetworkInterface::over_infiniband);
+  if (of_mpi != interfaces.end()) {
+    set(*of_mpi, "MPI uses it");
+  } else if (infiniband != interfaces.end()) {
+    set(*infiniband, "IP over InfiniBand");
+  } else if (!interfaces.empty() && interfaces[0].default_route) {
+    set(interfaces[0], "the default route");
+  } else if (interfaces.size() == 1) {
+    set(interfaces[0], "the only one");
   }
 }
 

@@ -127,8 +127,8 @@ std::string firmware_text(const std::vector<FabricPort>& ports) {
 std::string describe_gpus(const std::vector<RankView>& ranks, const std::vector<RankBinding>& bindings) {
   const std::vector<DeviceView> devices = devices_of_node(ranks);
   if (devices.empty()) return {};
-  return device_names(devices) + device_places(devices, ranks.front().nv_switches) +
-         use_text(bound_devices(ranks, bindings, devices), devices.size());
+  const std::string text = device_names(devices) + device_places(devices, ranks.front().nv_switches);
+  return bindings.empty() ? text : text + use_text(bound_devices(ranks, bindings, devices), devices.size());
 }
 
 std::string describe_fabric(const std::vector<RankView>& ranks) {

@@ -153,12 +153,15 @@ TEST_F(DeviceChoiceTest, TellsNcclOfTheFabricForGroupsOfRanksAlone) {
 }
 
 TEST(DescribeDevice, SaysWhatThisMachineWouldUse) {
-  const comm::testing::FakeSystem system;
+  comm::testing::FakeSystem system;
   train::TrainingOptions options;
   EXPECT_THAT(describe_device(options, gpus(2), system.root()),
-              ElementsAre("this machine: 2 x NVIDIA Test, its rank 0 on GPU 0"));
-  EXPECT_THAT(describe_device(options, no_gpu(), system.root()),
-              ElementsAre("training on the CPU: no driver"));
+              ElementsAre("training on the GPUs of this machine: 2 x NVIDIA Test"));
+  system.add(comm::testing::FakePort{.device = "mlx5_0", .state = "1: DOWN"});
+  EXPECT_THAT(describe_device(options, gpus(1), system.root()),
+              ElementsAre("training on the GPUs of this machine: 1 x NVIDIA Test",
+                          "InfiniBand mlx5_0 down; firmware 28.39.2048"));
+  EXPECT_EQ(describe_device(options, no_gpu(), system.root()).front(), "training on the CPU: no driver");
   options.device = train::DeviceChoice::kCuda;
   EXPECT_THAT(
       describe_device(options, no_gpu(), system.root()),

@@ -71,11 +71,15 @@ TEST(NetworkInterfaces, PutTheDefaultRouteFirst) {
                                      "ib0\t0000010A\t00000000\t0001\t0\t0\t0\t0000FFFF\n"
                                      "eth0\t0000000A\t00000000\t0001\t0\t0\t0\t0000FFFF\n"
                                      "eth0\t00000000\t0100000A\t0003\t0\t0\t0\t00000000\n");
+  system.write("sys/class/net/ib0/type", "32");
+  system.write("sys/class/net/eth0/type", "1");
   const auto interfaces = read_network_interfaces(system.root());
   EXPECT_THAT(interfaces,
               ElementsAre(Field(&NetworkInterface::name, "eth0"), Field(&NetworkInterface::name, "ib0")));
   EXPECT_TRUE(interfaces[0].default_route);
   EXPECT_FALSE(interfaces[1].default_route);
+  EXPECT_FALSE(interfaces[0].over_infiniband);
+  EXPECT_TRUE(interfaces[1].over_infiniband);
 }
 
 TEST(NetworkInterfaces, LeaveOutThoseThatNoOtherNodeIsBehind) {

@@ -69,16 +69,19 @@ TEST(NcclSettings, LeaveAListThatNcclWouldNotReadToTheEndToNccl) {
   EXPECT_THAT(choose_nccl_settings(surroundings), IsEmpty());
 }
 
-TEST(NcclSettings, TakeTheInterfaceOfMpiElseTheDefaultRouteElseTheOnlyOne) {
-  NcclSurroundings surroundings{.interfaces = {{"eth0", true}, {"ib0", false}},
+TEST(NcclSettings, TakeTheInterfaceOfMpiElseInfiniBandElseTheDefaultRouteElseTheOnlyOne) {
+  NcclSurroundings surroundings{.interfaces = {{.name = "eth0", .default_route = true}, {.name = "ib0"}},
                                 .mpi_interface = "ib0",
                                 .set = {{"NCCL_NET", "Socket"}}};
   EXPECT_EQ(chosen(surroundings), "NCCL_SOCKET_IFNAME==ib0 (MPI uses it)");
   surroundings.mpi_interface = "10.0.0.0/8";
+  surroundings.interfaces[1].over_infiniband = true;
+  EXPECT_EQ(chosen(surroundings), "NCCL_SOCKET_IFNAME==ib0 (IP over InfiniBand)");
+  surroundings.interfaces[1].over_infiniband = false;
   EXPECT_EQ(chosen(surroundings), "NCCL_SOCKET_IFNAME==eth0 (the default route)");
-  surroundings.interfaces = {{"ib0", false}};
+  surroundings.interfaces = {{.name = "ib0"}};
   EXPECT_EQ(chosen(surroundings), "NCCL_SOCKET_IFNAME==ib0 (the only one)");
-  surroundings.interfaces = {{"ib0", false}, {"eth0", false}};
+  surroundings.interfaces = {{.name = "ib0"}, {.name = "eth0"}};
   EXPECT_EQ(chosen(surroundings), "") << "which of them other nodes are behind is not known";
 }
 
@@ -110,7 +113,8 @@ TEST(NcclSettings, NameAzuresTopologyOfTheGpuWhereItsFileIsThere) {
 }
 
 TEST(NcclSettings, NeverReplaceWhatIsSet) {
-  const NcclSurroundings all{.ports = {good_port("mlx5_0")}, .interfaces = {{"eth0", true}}};
+  const NcclSurroundings all{.ports = {good_port("mlx5_0")},
+                             .interfaces = {{.name = "eth0", .default_route = true}}};
   ASSERT_THAT(choose_nccl_settings(all), SizeIs(2));
   for (const std::string name : {"NCCL_IB_HCA", "NCCL_IB_DISABLE", "NCCL_NET"}) {
     NcclSurroundings surroundings = all;

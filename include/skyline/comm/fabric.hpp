@@ -35,6 +35,7 @@ std::vector<FabricPort> read_fabric_ports(const std::filesystem::path& root);
 struct NetworkInterface {
   std::string name = {};
   bool default_route = false;
+  bool over_infiniband = false;
 };
 
 /// Those that other nodes can be behind, the one of the default route first: not the loopback, and none of
