@@ -3,6 +3,7 @@
 #include "skyline/app/config_file.hpp"
 #include "skyline/app/run_config.hpp"
 #include "skyline/core/error.hpp"
+#include "skyline/core/random.hpp"
 #include "skyline/report/report.hpp"
 #include "skyline/store/journal.hpp"
 #include "skyline/store/publish.hpp"
@@ -15,6 +16,8 @@
 #include <chrono>
 #include <iostream>
 #include <limits>
+#include <map>
+#include <memory>
 #include <thread>
 
 namespace skyline::app {
@@ -64,6 +67,31 @@ void print_space(const RunConfig& config) {
   std::cout << "\n";
 }
 
+/// How the sizes of groups are distributed over architectures of the search.
+void print_groups(const RunConfig& config) {
+  constexpr int kSampled = 200;
+  if (!config.training || config.training->group.members == 1U) return;
+  const auto evaluator = config.make_evaluator();
+  RandomStream random(config.engine.seed);
+  std::map<std::uint32_t, int> trials;  // by members
+  for (int i = 0; i < kSampled; ++i) {
+    try {
+      objective::Trial trial;
+      trial.proposal.architecture =
+          std::make_shared<const space::Architecture>(config.space.build(config.space.sample(random)));
+      trial.epochs = config.engine.epochs;
+      if (config.objectives.feasible(trial.architecture().network)) ++trials[evaluator->members_for(trial)];
+    } catch (const UserError&) {  // a genotype without a network
+    }
+  }
+  std::cout << "# groups: of " << kSampled << " random architectures";
+  for (const auto& [members, count] : trials) {
+    std::cout << (members == trials.begin()->first ? " " : ", ") << count << " are trained by " << members
+              << (members == 1 ? " member" : " members");
+  }
+  std::cout << "\n";
+}
+
 void print_data(const RunConfig& config) {
   if (config.dataset == nullptr) return;
   std::cout << "# data: " << config.data.file << ": " << config.dataset->train().count()
@@ -91,6 +119,7 @@ int run_validate(const std::filesystem::path& path, const std::vector<std::strin
   print_data(config);
   print_space(config);
   print_device(config);
+  print_groups(config);
   std::cout << "# search: at most " << searcher->expected_trials() << " trials\n" << to_yaml(config.resolved);
   return kExitDone;
 }
