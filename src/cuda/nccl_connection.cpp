@@ -3,6 +3,7 @@
 #include "skyline/core/error.hpp"
 
 #include <span>
+#include <string>
 #include <thread>
 
 namespace skyline::cuda {
@@ -42,6 +43,10 @@ CommunicatorHandle connect(objective::TrialGroup& group) {
   CommunicatorHandle handle(communicator);
   if (status == ncclInProgress) {
     status = settle(communicator, kLongestStart, [&] { group.check(); });
+  }
+  if (status == ncclInProgress) {
+    throw InternalError("ncclCommInitRankConfig has not ended for " + std::to_string(kLongestStart.count()) +
+                        " s: a member of the group is lost or stuck");
   }
   if (status != ncclSuccess) {
     throw InternalError(nccl_error_text(status, "ncclCommInitRankConfig", communicator));

@@ -245,7 +245,12 @@ std::unique_ptr<train::DeviceReducer> make_nccl_reducer(objective::TrialGroup& g
                                                         const train::AcceleratorDevice& device,
                                                         NcclReport& report) {
   check_distinct_devices(group, machine_name(), device.bus_id);
-  return std::make_unique<NcclReducer>(group, static_cast<c10::DeviceIndex>(device.index), report);
+  try {
+    return std::make_unique<NcclReducer>(group, static_cast<c10::DeviceIndex>(device.index), report);
+  } catch (const InternalError& error) {
+    report.set_fault(error.what());
+    throw;
+  }
 }
 
 }  // namespace skyline::cuda
