@@ -27,7 +27,7 @@ void fill(const at::Tensor& tensor, std::span<const T> values) {
 }  // namespace
 
 DeviceEpoch::DeviceEpoch(DeviceContext& context, const TrainingOptions& options, Plan plan)
-    : options_(options), plan_(std::move(plan)) {
+    : options_(options), rate_(options, plan.steps, plan.total_steps), plan_(std::move(plan)) {
   const at::TensorOptions whole = at::TensorOptions(at::kLong).device(context.device());
   const at::TensorOptions real = at::TensorOptions(at::kFloat).device(context.device());
   order_ = at::zeros({plan_.samples}, whole);
@@ -47,7 +47,7 @@ void DeviceEpoch::begin(std::uint64_t epoch, std::span<const std::int64_t> order
   std::vector<std::int64_t> seeds;
   for (std::int64_t i = 0; i < plan_.steps; ++i) {
     const std::int64_t step = static_cast<std::int64_t>(epoch) * plan_.steps + i;
-    rates.push_back(static_cast<float>(options_.optimizer.learning_rate));
+    rates.push_back(static_cast<float>(rate_.at(step)));
     for (const std::string& layer : plan_.drawing_layers) {
       seeds.push_back(static_cast<std::int64_t>(derive_seed(step_seed(plan_.trial_seed, step), layer)));
     }

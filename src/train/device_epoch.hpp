@@ -3,6 +3,7 @@
 #include "skyline/train/training_evaluator.hpp"
 
 #include "train/device_context.hpp"
+#include "train/learning_rate.hpp"
 
 #include <cstdint>
 #include <span>
@@ -49,6 +50,7 @@ class DeviceEpoch {
 
  private:
   const TrainingOptions& options_;
+  LearningRate rate_;
   Plan plan_;
   at::Tensor order_;         // int64 [samples]
   at::Tensor rates_;         // float32 [steps]

@@ -66,6 +66,8 @@ class FusedStep final : public ResumableStep {
     return score.loss_sum / static_cast<double>(batch);
   }
 
+  void set_learning_rate(double rate) override { optimizer_.set_learning_rate(rate); }
+
   at::Tensor infer(const at::Tensor& images) override {
     const c10::InferenceMode no_autograd;
     if (!inference_ready_) {

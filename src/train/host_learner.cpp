@@ -2,8 +2,10 @@
 #include "train/batch_source.hpp"
 #include "train/kernels/cross_entropy.hpp"
 #include "train/learner.hpp"
+#include "train/learning_rate.hpp"
 #include "train/training_setup.hpp"
 #include "train/training_step.hpp"
+#include "train/trial_run.hpp"
 
 #include <optional>
 
@@ -20,6 +22,9 @@ class HostLearner final : public Learner {
       : setup_(setup),
         members_(group == nullptr ? 1 : group->members()),
         member_(group == nullptr ? 0 : group->member()),
+        steps_per_epoch_(steps_per_epoch(setup.split.train.size(), setup.options.batch)),
+        rate_(setup.options, steps_per_epoch_,
+              steps_for(trial.epochs, setup.split.train.size(), setup.options.batch)),
         network_(make_fused_step(trial.architecture().network, setup.options.optimizer, trial.seed,
                                  {.group = group, .options = setup.options.group})) {
     if (setup.options.augment.any()) {
@@ -39,6 +44,8 @@ class HostLearner final : public Learner {
     }
     gather(setup_.dataset->train(), order_.subspan(first + part.first, part.count),
            augmentation_ ? &*augmentation_ : nullptr);
+    const auto place = static_cast<std::int64_t>(first) / setup_.options.batch;
+    network_->set_learning_rate(rate_.at(static_cast<std::int64_t>(epoch_) * steps_per_epoch_ + place));
     loss_ = network_->step_part(batch_.images, batch_.labels, part, count);
     has_loss_ = true;
   }
@@ -87,6 +94,8 @@ class HostLearner final : public Learner {
   const TrainingSetup& setup_;
   std::size_t members_;
   std::size_t member_;
+  std::int64_t steps_per_epoch_;
+  LearningRate rate_;
   std::unique_ptr<ResumableStep> network_;
   std::optional<Augmentation> augmentation_;
   Batch batch_;

@@ -49,6 +49,8 @@ class Optimizer {
   /// Numbers of one kind as they stand in the memory in `range`, into the whole state.
   void place_moments(std::size_t kind, MemoryRange range, const float* values, std::span<float> state) const;
 
+  /// Of the steps to come.
+  void set_learning_rate(double rate) { options_.learning_rate = rate; }
   std::int64_t steps_done() const { return steps_; }
   void set_steps_done(std::int64_t steps) { steps_ = steps; }
 

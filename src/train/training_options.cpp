@@ -34,6 +34,12 @@ double epochs_of(const ConfigNode& node) {
   return value;
 }
 
+double warmup_epochs(const ConfigNode& node) {
+  const double value = not_negative(node);
+  if (value > kMostEpochs) node.fail_expected("at most a million epochs");
+  return value;
+}
+
 std::int64_t whole_number(const ConfigNode& node, std::int64_t minimum,
                           std::int64_t maximum = std::numeric_limits<int>::max()) {
   const std::int64_t value = node.as_integer();
@@ -115,6 +121,9 @@ struct Word {
   Choice choice;
 };
 
+constexpr Word<ScheduleOptions::Decay> kDecays[] = {{"none", ScheduleOptions::Decay::kNone},
+                                                    {"linear", ScheduleOptions::Decay::kLinear},
+                                                    {"cosine", ScheduleOptions::Decay::kCosine}};
 constexpr Word<DeviceChoice> kDevices[] = {
     {"auto", DeviceChoice::kAuto}, {"cpu", DeviceChoice::kCpu}, {"cuda", DeviceChoice::kCuda}};
 constexpr Word<Precision> kPrecisions[] = {
@@ -141,6 +150,15 @@ const char* word_of(Choice choice, const Word<Choice> (&words)[count]) {
     if (word.choice == choice) return word.text;
   }
   throw InternalError("a choice without a word");
+}
+
+ScheduleOptions parse_schedule(const ConfigNode& section) {
+  ScheduleOptions options;
+  section.allow_only({"warmup", "decay"});
+  read_if_there(section, "warmup", options.warmup, warmup_epochs);
+  read_if_there(section, "decay", options.decay,
+                [](const ConfigNode& node) { return choice_of(node, kDecays); });
+  return options;
 }
 
 GroupOptions parse_group(const ConfigNode& section) {
@@ -197,14 +215,15 @@ ConfigNode optimizer_to_config(const OptimizerOptions& options) {
 TrainingOptions TrainingOptions::parse(const ConfigNode& section) {
   TrainingOptions options;
   if (section.is_null()) return options;
-  section.allow_only({"epochs", "batch", "optimizer", "augment", "device", "precision", "group", "threads",
-                      "inherit", "latency"});
+  section.allow_only({"epochs", "batch", "optimizer", "schedule", "augment", "device", "precision", "group",
+                      "threads", "inherit", "latency"});
   read_if_there(section, "epochs", options.epochs, epochs_of);
   read_if_there(section, "batch", options.batch,
                 [](const ConfigNode& node) { return whole_number(node, 1); });
   read_if_there(section, "threads", options.threads,
                 [](const ConfigNode& node) { return whole_number(node, 1, kMostThreads); });
   read_if_there(section, "optimizer", options.optimizer, parse_optimizer);
+  read_if_there(section, "schedule", options.schedule, parse_schedule);
   read_if_there(section, "inherit", options.inherit, [](const ConfigNode& node) { return node.as_flag(); });
   read_if_there(section, "augment", options.augment, parse_augment);
   read_if_there(section, "latency", options.latency, parse_latency);
@@ -222,6 +241,8 @@ ConfigNode TrainingOptions::to_config() const {
   section.set("epochs", ConfigNode::make_number(epochs));
   section.set("batch", ConfigNode::make_integer(batch));
   section.set("optimizer", optimizer_to_config(optimizer));
+  section.set("schedule.warmup", ConfigNode::make_number(schedule.warmup));
+  section.set("schedule.decay", word(word_of(schedule.decay, kDecays)));
   section.set("augment.crop", ConfigNode::make_integer(augment.crop));
   section.set("augment.flip", word(augment.flip ? "true" : "false"));
   section.set("augment.cutout", ConfigNode::make_integer(augment.cutout));

@@ -44,6 +44,8 @@ class ResumableStep : public TrainingStep {
   /// @return  its share of the batch's mean loss: the sum over the members is that of the batch
   virtual double step_part(const at::Tensor& images, std::span<const std::int32_t> labels, BatchPart part,
                            std::size_t batch) = 0;
+  /// Of the steps to come; the optimizer options' until then.
+  virtual void set_learning_rate(double rate) = 0;
   /// For initial values other than the drawn ones: may be written before the first step.
   virtual ParameterStore& parameters() = 0;
   /// Collective: has the leader collect what save_state needs of the others. Before each save_state of a

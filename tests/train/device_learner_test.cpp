@@ -204,6 +204,17 @@ TEST(DeviceLearner, AgreesWithTheHostsLearnerOnAugmentedImages) {
   expect_agreement(every_layer(), options, 15, 2e-3);
 }
 
+TEST(DeviceLearner, AgreesWithTheHostsLearnerOnScheduledRates) {
+  TrainingOptions options = sgd();
+  options.schedule = {0.5, ScheduleOptions::Decay::kCosine};
+  const objective::Trial trial = make_trial(every_layer(), 1.2, 11);
+  expect_agreement(every_layer(), options, 15, 2e-3);
+  const Trained scheduled = train_on_device(options, trial, 15, soon());
+  const Trained constant = train_on_device(sgd(), trial, 15, soon());
+  EXPECT_EQ(scheduled.losses.front(), constant.losses.front());
+  EXPECT_GT(largest_difference(scheduled.tensors, constant.tensors), 0.01);
+}
+
 TEST(DeviceLearner, LeavesABiasInFrontOfABatchNormAlone) {
   const objective::Trial trial = make_trial(conv_network({2, 8, 8}, 1, 3, 8, 6), 1, 3);
   const auto before = train_on_device(adam(), trial, 0, soon()).tensors;

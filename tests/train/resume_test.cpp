@@ -183,6 +183,12 @@ TEST(Resume, IsExactWithAugmentedImages) {
   expect_exact_resume(options, every_layer_trial());
 }
 
+TEST(Resume, IsExactWithAScheduledLearningRate) {
+  TrainingOptions options = with(adam());
+  options.schedule = {0.7, ScheduleOptions::Decay::kCosine};
+  expect_exact_resume(options, every_layer_trial());
+}
+
 TEST(Resume, IsExactInAFullTrainingStoppedWhileItIsTested) {
   const auto evaluator = make_evaluator(with(adam()));
   const Trial trial = every_layer_trial(Phase::kFinal);

@@ -41,6 +41,8 @@ TEST(TrainingOptions, AreReadFromTheirSection) {
                                          {"augment.flip", "true"},
                                          {"augment.cutout", "4"},
                                          {"precision", "fp32"},
+                                         {"schedule.warmup", "0.5"},
+                                         {"schedule.decay", "cosine"},
                                          {"threads", "2"},
                                          {"inherit", "true"},
                                          {"latency.batch", "8"},
@@ -54,6 +56,8 @@ TEST(TrainingOptions, AreReadFromTheirSection) {
   EXPECT_EQ(options.augment.crop, 2);
   EXPECT_TRUE(options.augment.flip);
   EXPECT_EQ(options.augment.cutout, 4);
+  EXPECT_EQ(options.schedule.warmup, 0.5);
+  EXPECT_EQ(options.schedule.decay, ScheduleOptions::Decay::kCosine);
   EXPECT_EQ(options.threads, 2);
   EXPECT_TRUE(options.inherit);
   EXPECT_EQ(options.latency.batch, 8);
@@ -71,6 +75,8 @@ TEST(TrainingOptions, ComeBackFromTheirOwnConfig) {
                                          {"augment.crop", "3"},
                                          {"augment.flip", "true"},
                                          {"inherit", "true"},
+                                         {"schedule.warmup", "0.25"},
+                                         {"schedule.decay", "linear"},
                                          {"optimizer.sgd.momentum", "0.8"},
                                          {"optimizer.sgd.nesterov", "true"},
                                          {"optimizer.sgd.weight_decay", "0.0001"}});
@@ -82,6 +88,8 @@ TEST(TrainingOptions, ComeBackFromTheirOwnConfig) {
   EXPECT_TRUE(TrainingOptions::parse(config).augment.flip);
   EXPECT_TRUE(TrainingOptions::parse(config).inherit);
   EXPECT_FALSE(TrainingOptions().inherit);
+  EXPECT_EQ(TrainingOptions::parse(config).schedule.warmup, 0.25);
+  EXPECT_EQ(TrainingOptions::parse(config).schedule.decay, ScheduleOptions::Decay::kLinear);
 }
 
 TEST(TrainingOptions, NameWhatIsWrong) {
@@ -91,6 +99,10 @@ TEST(TrainingOptions, NameWhatIsWrong) {
   EXPECT_EQ(error_of({{"threads", "two"}}), "a.yaml:3: training.threads: expected a whole number, got two");
   EXPECT_EQ(error_of({{"inherit", "all"}}), "a.yaml:3: training.inherit: expected true or false, got all");
   EXPECT_EQ(error_of({{"precision", "fp8"}}), "a.yaml:3: training.precision: expected one of `fp32`, `tf32`, `bf16`, got fp8");
+  EXPECT_EQ(error_of({{"schedule.decay", "step"}}),
+            "a.yaml:3: training.schedule.decay: expected one of `none`, `linear`, `cosine`, got step");
+  EXPECT_EQ(error_of({{"schedule.warmup", "-1"}}),
+            "a.yaml:3: training.schedule.warmup: expected a number of at least 0, got -1");
   EXPECT_EQ(error_of({{"optimizer", "lion"}}),
             "a.yaml:3: training.optimizer: expected adam or sgd, with or without options, got lion");
   EXPECT_EQ(error_of({{"optimizer.adam.beta1", "1"}}),

@@ -24,6 +24,14 @@ struct OptimizerOptions {
   double weight_decay = 0;  // L2, added to the gradient
 };
 
+/// How the learning rate changes in the course of a trial.
+struct ScheduleOptions {
+  /// kLinear, kCosine: to zero, over the steps that the budget has after the warm-up.
+  enum class Decay { kNone, kLinear, kCosine };
+  double warmup = 0;  // epochs over which it rises to the optimizer's learning rate
+  Decay decay = Decay::kNone;
+};
+
 /// How inputs are scaled: kUnit: pixels / value_scale; kStandard: then minus mean, over deviation, per
 /// channel.
 enum class Normalization { kUnit, kStandard };
@@ -67,6 +75,7 @@ struct TrainingOptions {
   double epochs = 1;  // a fraction is honoured to the step: steps = max(1, round(epochs * steps an epoch))
   std::int64_t batch = 32;
   OptimizerOptions optimizer;
+  ScheduleOptions schedule;
   AugmentOptions augment;
   DeviceChoice device = DeviceChoice::kAuto;
   Precision precision = Precision::kFp32;
