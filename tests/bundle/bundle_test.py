@@ -15,13 +15,17 @@ del sys.argv[1:4]
 SYSTEM = re.compile(r"^(ld-linux-x86-64|lib(c|m|dl|rt|pthread|resolv|tinfo|util|anl|mvec))\.so")
 
 
+def pack(*words):
+    return subprocess.run([SOURCE / "scripts/bundle", *words], capture_output=True, text=True)
+
+
 class Bundle(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
         cls.root = pathlib.Path(cls.folder.name)
         made = cls.root / "made/bundle.tar.gz"
-        result = subprocess.run([SOURCE / "scripts/bundle", "--build", BUILD, made], capture_output=True, text=True)
+        result = pack("--build", BUILD, made)
         assert result.returncode == 0, result.stderr
         cls.bytes = made.stat().st_size
         with tarfile.open(made) as tar:
@@ -37,8 +41,8 @@ class Bundle(unittest.TestCase):
         base = {"PATH": "/usr/bin:/bin", "HOME": str(self.root), "OMP_NUM_THREADS": "1"}
         if torch is not None:
             base["SKYLINE_TORCH_ROOT"] = str(torch)
-        return subprocess.run([self.bundle / words[0], *words[1:]], env=base | environment, cwd=self.root, capture_output=True,
-                              text=True, timeout=200)
+        return subprocess.run([self.bundle / words[0], *words[1:]], env=base | environment, cwd=self.root,
+                              capture_output=True, text=True, timeout=200)
 
     def fake_torch(self, version):
         torch = self.root / f"packages-{version}/torch"
@@ -55,8 +59,9 @@ class Bundle(unittest.TestCase):
         data = self.run_bundled("skyline", "prep", "digits", "--from", str(self.bundle / "data/digits.csv.gz"),
                                 "--out", "data/digits.h5")
         self.assertEqual(data.returncode, 0, data.stderr)
-        search = self.run_bundled("skyline", "search", str(self.bundle / "configs/digits.yaml"), "--run", "runs/digits", "--set",
-                                  "search.iterations=1", "--set", "training.epochs=1", "--set", "final.epochs=1", "--quiet")
+        search = self.run_bundled("skyline", "search", str(self.bundle / "configs/digits.yaml"), "--run", "runs/digits",
+                                  "--set", "search.iterations=1", "--set", "training.epochs=1", "--set",
+                                  "final.epochs=1", "--quiet")
         self.assertEqual(search.returncode, 0, search.stderr)
         self.assertIn("(0 failed)", search.stdout + search.stderr)
         self.assertTrue((self.root / "runs/digits/pareto.json").exists())
@@ -76,9 +81,9 @@ class Bundle(unittest.TestCase):
         path = f"{self.bundle}/lib:{self.bundle}/lib/mpi:{TORCH}/lib"
         for binary in [*(self.bundle / "bin").iterdir(), *(self.bundle / "lib").rglob("lib*.so*")]:
             if not binary.is_file() or binary.name == "libskyline_cuda.so":
-                continue  # the cuda module needs CUDA's libraries too: the next test
-            listed = subprocess.run(["ldd", binary], env={"PATH": "/usr/bin:/bin", "LD_LIBRARY_PATH": path}, capture_output=True,
-                                    text=True, check=True).stdout
+                continue  # it needs CUDA's libraries, which LibTorch brings
+            listed = subprocess.run(["ldd", binary], env={"PATH": "/usr/bin:/bin", "LD_LIBRARY_PATH": path},
+                                    capture_output=True, text=True, check=True).stdout
             for name, file in re.findall(r"^\s*(\S+) => (.+?)(?: \(0x.*)?$", listed, re.MULTILINE):
                 inside = pathlib.Path(file).resolve().is_relative_to(self.bundle)
                 of_torch = re.match(r"lib(torch|c10|gomp|cud|cupti)", name) is not None
@@ -119,7 +124,7 @@ class Bundle(unittest.TestCase):
         self.assertEqual(description["torch"], "2.11.0")
 
     def test_refuses_a_build_folder_without_the_program(self):
-        result = subprocess.run([SOURCE / "scripts/bundle", "--build", self.root, self.root / "x.tar.gz"], capture_output=True, text=True)
+        result = pack("--build", self.root, self.root / "x.tar.gz")
         self.assertEqual(result.returncode, 2)
         self.assertIn("holds no bin/skyline: build it first", result.stderr)
 

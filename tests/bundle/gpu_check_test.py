@@ -50,8 +50,8 @@ class GpuCheck(unittest.TestCase):
         if driver:
             base["LD_LIBRARY_PATH"] = str(self.root / "driver")
         out = self.root / "figures.json"
-        result = subprocess.run([sys.executable, SOURCE / "scripts/gpu_check", self.bundle, "--out", out], env=base, cwd=self.root,
-                                capture_output=True, text=True, timeout=120)
+        result = subprocess.run([sys.executable, SOURCE / "scripts/gpu_check", self.bundle, "--out", out], env=base,
+                                cwd=self.root, capture_output=True, text=True, timeout=120)
         return result, json.loads(out.read_text()) if out.exists() else None
 
     def test_a_machine_without_a_gpu_gets_one_line_and_2(self):
@@ -82,7 +82,8 @@ class GpuCheck(unittest.TestCase):
                                       {"kind": "benchmark", "name": "mute", "program": "gpu_mute_bench"}])
         self.assertEqual(result.returncode, 1)
         items = {item["name"]: item for item in figures["items"]}
-        self.assertEqual((items["bad"]["status"], items["bad"]["reason"], items["bad"]["errors"]), ("failed", "exit code 3", "broken\n"))
+        bad = items["bad"]
+        self.assertEqual((bad["status"], bad["reason"], bad["errors"]), ("failed", "exit code 3", "broken\n"))
         self.assertEqual(items["good"]["status"], "passed")
         self.assertIn("figures cannot be read", items["mute"]["reason"])
         self.assertEqual(figures["result"], "failed")
@@ -106,7 +107,8 @@ class GpuCheck(unittest.TestCase):
     def test_a_bundle_that_is_not_there_is_named(self):
         self.bundle = self.root / "nothing.tar.gz"
         base = {"PATH": "/usr/bin:/bin", "LD_LIBRARY_PATH": str(self.root / "driver")}
-        result = subprocess.run([sys.executable, SOURCE / "scripts/gpu_check", self.bundle], env=base, capture_output=True, text=True)
+        result = subprocess.run([sys.executable, SOURCE / "scripts/gpu_check", self.bundle], env=base,
+                                capture_output=True, text=True)
         self.assertEqual(result.returncode, 2)
         self.assertIn("no such bundle", result.stderr)
 
