@@ -3,6 +3,7 @@
 #include "skyline/comm/mailbox.hpp"
 
 #include "comm/mpi_communicator.hpp"
+#include "comm/shared_slots.hpp"
 
 #include <atomic>
 #include <list>
@@ -26,26 +27,30 @@ class MpiMailbox final : public Mailbox {
 
   int rank() const override { return rank_; }
   int size() const override { return size_; }
+  std::shared_ptr<Parcel> take(std::size_t size) override;
   void send(std::shared_ptr<const Parcel> parcel, int to) override;
   std::optional<Letter> receive() override;
-  std::size_t unsent_bytes() const override { return unsent_bytes_.load(std::memory_order_relaxed); }
+  std::size_t unsent_bytes() const override;
   void close() override;
 
  private:
   struct Outgoing {
     MPI_Request request = MPI_REQUEST_NULL;
-    std::shared_ptr<const Parcel> parcel;
+    std::shared_ptr<const Parcel> parcel;  // or
+    SlotNotice notice;                     // of what is in shared memory
   };
   struct Incoming {
     MPI_Request request = MPI_REQUEST_NULL;
     std::shared_ptr<Parcel> parcel;
     int from = 0;
+    bool is_notice = false;
   };
   void test_outgoing();
   void accept_incoming();
   std::optional<Letter> next_arrived();
 
   CommunicatorHandle handle_;
+  SharedSlots slots_;
   int rank_ = 0;
   int size_ = 1;
   bool closed_ = false;

@@ -15,10 +15,13 @@ constexpr std::size_t kMostKeptBytes = std::size_t{32} << 20U;
 }  // namespace
 
 Parcel::Parcel(std::size_t capacity)
-    : memory_(static_cast<std::byte*>(::operator new(capacity, kLine))), capacity_(capacity) {}
+    : memory_(static_cast<std::byte*>(::operator new(capacity, kLine)), Free{true}), capacity_(capacity) {}
+
+Parcel::Parcel(std::span<std::byte> memory)
+    : memory_(memory.data(), Free{false}), capacity_(memory.size()), size_(memory.size()) {}
 
 void Parcel::Free::operator()(std::byte* memory) const noexcept {
-  ::operator delete(memory, kLine);
+  if (owns) ::operator delete(memory, kLine);
 }
 
 void Parcel::resize(std::size_t size) {

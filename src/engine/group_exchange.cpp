@@ -15,6 +15,7 @@ using namespace std::chrono_literals;
 using objective::Failure;
 using objective::FailureKind;
 
+constexpr auto kSpinAlone = 10us;  // then it lets others run
 constexpr auto kSpin = 100us;
 constexpr auto kShortestPause = 50us;
 constexpr auto kLongestPause = 500us;
@@ -35,14 +36,11 @@ GroupExchange::GroupExchange(const GroupPlace& place, std::size_t rank_index, Gr
       members_(place.members_of(rank_index)),
       port_(port),
       silence_(silence),
+      unsent_before_(port.unsent_bytes()),
       next_(members_),
       joined_(static_cast<std::size_t>(place.ranks)) {
   joined_[rank_index_] = true;
-  GroupHeader header;
-  header.sequence = place_.sequence;
-  header.from = static_cast<std::uint32_t>(rank_index_);
-  header.step = GroupStep::kJoined;
-  send_to_others(make_letter(pool_, header, 0));
+  if (place_.ranks > 1) send_to_others(make_letter({.step = GroupStep::kJoined}, 0));
 }
 
 std::uint64_t GroupExchange::post(std::size_t local, GroupCall call, std::span<std::byte> values) {
@@ -73,7 +71,8 @@ bool GroupExchange::test(std::uint64_t number) {
 }
 
 void GroupExchange::wait(std::uint64_t number) {
-  Clock::time_point worked = Clock::now();
+  Clock::time_point alone_until = Clock::now() + kSpinAlone;
+  Clock::time_point spin_until = Clock::now() + kSpin;
   std::chrono::microseconds length = kShortestPause;
   while (true) {
     const bool has_worked = progress();
@@ -82,15 +81,18 @@ void GroupExchange::wait(std::uint64_t number) {
       if (is_complete(number)) return;
       throw_if_aborted(lock);
     }
+    const Clock::time_point now = Clock::now();
     if (has_worked) {
-      worked = Clock::now();
+      alone_until = now + kSpinAlone;
+      spin_until = now + kSpin;
       length = kShortestPause;
-    } else if (Clock::now() - worked < kSpin) {
-      std::this_thread::yield();
-    } else {
+    } else if (now > spin_until && now > alone_until) {
       pause(number, length);
       length = std::min<std::chrono::microseconds>(2 * length, kLongestPauseOfThreads);
       give_up_if_silent(number);
+      alone_until = Clock::now() + kSpinAlone;  // one look may not be enough to see what has come
+    } else if (now > alone_until) {
+      std::this_thread::yield();
     }
   }
 }
@@ -121,9 +123,9 @@ void GroupExchange::abort(const Failure& failure, bool fault) noexcept {
   changed_.wait(lock, [this] { return at_work_ == 0; });
 }
 
-bool GroupExchange::aborted() const {
+bool GroupExchange::is_settled() const {
   const std::lock_guard lock(mutex_);
-  return failure_.has_value();
+  return failure_ || port_.unsent_bytes() <= unsent_before_;
 }
 
 bool GroupExchange::set_aborted(const Failure& failure) {
@@ -138,13 +140,8 @@ bool GroupExchange::set_aborted(const Failure& failure) {
 
 void GroupExchange::tell_of_abort(const Failure& failure, bool fault) {
   if (place_.ranks == 1) return;
-  GroupHeader header;
-  header.sequence = place_.sequence;
-  header.from = static_cast<std::uint32_t>(rank_index_);
-  header.step = GroupStep::kAborted;
-  header.failure = failure.kind;
-  header.fault = fault;
-  const auto letter = make_letter(pool_, header, failure.reason.size());
+  const auto letter = make_letter({.step = GroupStep::kAborted, .failure = failure.kind, .fault = fault},
+                                  failure.reason.size());
   std::ranges::copy(std::as_bytes(std::span(failure.reason)), payload_of(*letter).begin());
   send_to_others(letter);
 }

@@ -28,6 +28,8 @@ class GroupPort {
   virtual ~GroupPort() = default;
   /// Looks for letters and hands those of this group to it; whether there was one. Never waits.
   virtual bool poll() = 0;
+  /// A letter to fill.
+  virtual std::shared_ptr<comm::Parcel> take(std::size_t size) = 0;
   virtual void send(int rank, std::shared_ptr<const comm::Parcel> letter) = 0;
   virtual std::size_t unsent_bytes() const = 0;
   /// "rank 1, node07"
@@ -62,7 +64,8 @@ class GroupExchange {
   void check();
   /// @param fault  nobody's decision: see GroupHub::fault
   void abort(const objective::Failure& failure, bool fault = false) noexcept;
-  bool aborted() const;
+  /// Whether others have all that they need of this rank, or need nothing any more.
+  bool is_settled() const;
 
   /// A letter of this group has come.
   void deliver(const comm::Letter& letter);
@@ -122,6 +125,7 @@ class GroupExchange {
   /// @param own  this rank's term, if it isn't a letter
   static std::vector<const std::byte*> terms_of_ranks(const Task& task, const std::byte* own);
   std::shared_ptr<comm::Parcel> letter_for(const Task& task, GroupStep step);
+  std::shared_ptr<comm::Parcel> make_letter(const GroupHeader& content, std::size_t payload);
   void send_to_others(const std::shared_ptr<const comm::Parcel>& letter);
   void pause(std::uint64_t number, std::chrono::microseconds length);
   void give_up_if_silent(std::uint64_t number);
@@ -133,6 +137,7 @@ class GroupExchange {
   const std::size_t members_;  // of this rank
   GroupPort& port_;
   const std::chrono::milliseconds silence_;
+  const std::size_t unsent_before_;  // bytes of earlier groups, which some rank may read late
   comm::ParcelPool pool_;
 
   mutable std::mutex mutex_;  // of all that follows

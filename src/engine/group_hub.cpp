@@ -140,7 +140,7 @@ void GroupHub::leave() {
   try {
     // Others may need the end of a letter to come as far as this rank is.
     const auto deadline = std::chrono::steady_clock::now() + kPatienceForLetters;
-    while (!last->aborted() && unsent_bytes() > 0 && std::chrono::steady_clock::now() < deadline) {
+    while (!last->is_settled() && std::chrono::steady_clock::now() < deadline) {
       if (!poll()) std::this_thread::sleep_for(50us);
     }
   } catch (const std::exception&) {  // they will find this rank silent
@@ -155,6 +155,10 @@ std::optional<std::string> GroupHub::fault() const {
 }
 
 void GroupHub::close() {
+  {
+    const std::lock_guard lock(mutex_);
+    early_.clear();
+  }
   if (mailbox_) mailbox_->close();
 }
 
@@ -186,6 +190,10 @@ void GroupHub::deliver(comm::Letter letter) {
     exchange = active_;
   }
   exchange->deliver(letter);
+}
+
+std::shared_ptr<comm::Parcel> GroupHub::take(std::size_t size) {
+  return mailbox_->take(size);
 }
 
 void GroupHub::send(int rank, std::shared_ptr<const comm::Parcel> parcel) {

@@ -51,6 +51,7 @@ class GroupHub final : private GroupPort {
  private:
   class View;
   bool poll() override;
+  std::shared_ptr<comm::Parcel> take(std::size_t size) override;
   void send(int rank, std::shared_ptr<const comm::Parcel> parcel) override;
   std::size_t unsent_bytes() const override;
   std::string name_of(int rank) const override;

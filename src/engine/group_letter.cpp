@@ -6,11 +6,8 @@
 
 namespace skyline::engine {
 
-std::shared_ptr<comm::Parcel> make_letter(comm::ParcelPool& pool, const GroupHeader& header,
-                                          std::size_t payload) {
-  auto letter = pool.take(sizeof(GroupHeader) + payload);
-  std::memcpy(letter->bytes().data(), &header, sizeof(header));
-  return letter;
+void write_header(const GroupHeader& header, comm::Parcel& letter) {
+  std::memcpy(letter.bytes().data(), &header, sizeof(header));
 }
 
 GroupHeader header_of(const comm::Parcel& letter) {

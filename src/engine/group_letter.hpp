@@ -7,7 +7,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 
 namespace skyline::engine {
@@ -29,8 +28,8 @@ struct alignas(64) GroupHeader {
 };
 static_assert(sizeof(GroupHeader) == 64);
 
-std::shared_ptr<comm::Parcel> make_letter(comm::ParcelPool& pool, const GroupHeader& header,
-                                          std::size_t payload);
+/// Where the header of a letter goes.
+void write_header(const GroupHeader& header, comm::Parcel& letter);
 /// @throws InternalError if it has none
 GroupHeader header_of(const comm::Parcel& letter);
 std::span<std::byte> payload_of(comm::Parcel& letter);

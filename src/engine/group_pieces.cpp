@@ -8,8 +8,10 @@
 namespace skyline::engine {
 namespace {
 
-/// Below it the way to the owner and back costs more than sending everything to everyone.
-constexpr std::size_t kMostBytesForEveryone = 8192;
+/// Up to it the way to the owner and back costs more than sending everything to everyone.
+std::size_t most_bytes_for_everyone(std::size_t ranks) {
+  return ranks == 2 ? 32'768 : 8192;
+}
 
 /// Parts of bytes, cut as TrialGroup cuts floats.
 GroupPiece part_piece(std::size_t bytes, std::size_t parts, std::size_t part) {
@@ -36,8 +38,7 @@ std::vector<GroupPiece> cut_by_owner(GroupCall call, std::size_t bytes, const Gr
     case GroupCall::kSum:
       break;
   }
-  // Of two ranks each would send as many bytes, but in two steps.
-  if (ranks == 2 || (ranks > 2 && bytes <= kMostBytesForEveryone)) {
+  if (ranks > 1 && bytes <= most_bytes_for_everyone(ranks)) {
     return {{0, bytes, GroupPiece::kEveryone, 0}};
   }
   for (std::size_t rank = 0; rank < ranks; ++rank) {

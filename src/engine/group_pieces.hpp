@@ -32,6 +32,6 @@ struct GroupPiece {
 std::vector<GroupPiece> cut_into_pieces(GroupCall call, std::size_t bytes, const GroupPlace& place);
 
 /// With the header of a letter it is a power of two.
-constexpr std::size_t kMostPieceBytes = (std::size_t{1} << 17U) - 64;
+constexpr std::size_t kMostPieceBytes = (std::size_t{1} << 18U) - 64;
 
 }  // namespace skyline::engine

@@ -154,7 +154,8 @@ bool GroupExchange::progress() {
 }
 
 bool GroupExchange::has_task() const {
-  return !last_tasks_.empty() || (!contributions_.empty() && port_.unsent_bytes() <= kMostUnsent);
+  return !last_tasks_.empty() ||
+         (!contributions_.empty() && port_.unsent_bytes() <= unsent_before_ + kMostUnsent);
 }
 
 std::optional<GroupExchange::Task> GroupExchange::take_task() {
@@ -198,6 +199,11 @@ void GroupExchange::finish_task(const Task& task) {
     return;
   }
   last_event_ = Clock::now();
+  if (!task.contribute) {
+    PieceState& state = operation.states[task.piece];
+    state.terms.assign(state.terms.size(), nullptr);  // to be used for the next
+    state.result.reset();
+  }
   // Nothing comes back of what is added for one member of another rank.
   if (!task.contribute || operation.call == GroupCall::kReduceScatter) ++operation.pieces_done;
   erase_if_done(task.number, operation);
@@ -296,15 +302,21 @@ void GroupExchange::accept_result(const Task& task) {
 
 std::shared_ptr<comm::Parcel> GroupExchange::letter_for(const Task& task, GroupStep step) {
   const GroupPiece& piece = task.operation->pieces[task.piece];
-  GroupHeader header;
+  return make_letter({.number = task.number,
+                      .bytes = task.operation->bytes,
+                      .piece = static_cast<std::uint32_t>(task.piece),
+                      .call = task.operation->call,
+                      .step = step},
+                     piece.end - piece.begin);
+}
+
+std::shared_ptr<comm::Parcel> GroupExchange::make_letter(const GroupHeader& content, std::size_t payload) {
+  GroupHeader header = content;
   header.sequence = place_.sequence;
-  header.number = task.number;
-  header.bytes = task.operation->bytes;
-  header.piece = static_cast<std::uint32_t>(task.piece);
   header.from = static_cast<std::uint32_t>(rank_index_);
-  header.call = task.operation->call;
-  header.step = step;
-  return make_letter(pool_, header, piece.end - piece.begin);
+  auto letter = port_.take(sizeof(GroupHeader) + payload);
+  write_header(header, *letter);
+  return letter;
 }
 
 void GroupExchange::send_to_others(const std::shared_ptr<const comm::Parcel>& letter) {

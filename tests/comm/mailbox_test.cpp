@@ -78,6 +78,37 @@ TEST_F(MailboxTest, ClosesOverLettersThatNobodyReads) {
   EXPECT_EQ(mailbox_->unsent_bytes(), 0U);
 }
 
+TEST_F(MailboxTest, LetsTheNodesRanksReadParcelsWhereTheyAre) {
+  if (!mailbox_) return;
+  constexpr std::size_t kParcels = 100;  // more than there is shared memory for
+  constexpr std::size_t kBytes = 200'000;
+  const int next = (rank() + 1) % size();
+  for (std::size_t number = 0; number < kParcels; ++number) {
+    const auto parcel = mailbox_->take(kBytes);
+    std::memset(parcel->bytes().data(), static_cast<int>(number), kBytes);
+    mailbox_->send(parcel, next);
+  }
+  EXPECT_GT(mailbox_->unsent_bytes(), 0U);
+  std::vector<std::shared_ptr<const Parcel>> parcels;
+  Backoff backoff;
+  while (parcels.size() < kParcels) {
+    if (const auto letter = mailbox_->receive()) {
+      parcels.push_back(letter->parcel);
+    } else {
+      backoff.pause();
+    }
+  }
+  for (std::size_t number = 0; number < kParcels; ++number) {
+    const std::byte expected{static_cast<unsigned char>(number)};
+    EXPECT_EQ(parcels[number]->bytes().size(), kBytes);
+    EXPECT_EQ(parcels[number]->bytes().front(), expected);
+    EXPECT_EQ(parcels[number]->bytes().back(), expected);
+  }
+  parcels.clear();
+  mailbox_->close();
+  EXPECT_EQ(mailbox_->unsent_bytes(), 0U);
+}
+
 TEST_F(MailboxTest, ServesAThreadWhileTheMainOneUsesTheWorld) {
   if (!mailbox_) return;
   constexpr int kRounds = 200;

@@ -24,6 +24,7 @@ class ThreadMailbox final : public comm::Mailbox {
   ThreadMailbox(std::shared_ptr<Office> office, int rank) : office_(std::move(office)), rank_(rank) {}
   int rank() const override { return rank_; }
   int size() const override { return static_cast<int>(office_->boxes.size()); }
+  std::shared_ptr<comm::Parcel> take(std::size_t size) override { return pool_.take(size); }
   void send(std::shared_ptr<const comm::Parcel> parcel, int to) override {
     const std::lock_guard lock(office_->mutex);
     office_->unsent[index(rank_)] += parcel->bytes().size();
@@ -48,6 +49,7 @@ class ThreadMailbox final : public comm::Mailbox {
   static std::size_t index(int rank) { return static_cast<std::size_t>(rank); }
   std::shared_ptr<Office> office_;
   int rank_;
+  comm::ParcelPool pool_;
 };
 
 }  // namespace

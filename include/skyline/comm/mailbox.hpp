@@ -13,6 +13,8 @@ namespace skyline::comm {
 class Parcel {
  public:
   explicit Parcel(std::size_t capacity);
+  /// In memory of someone else's that lives longer.
+  explicit Parcel(std::span<std::byte> memory);
   std::span<std::byte> bytes() { return {memory_.get(), size_}; }
   std::span<const std::byte> bytes() const { return {memory_.get(), size_}; }
   std::size_t capacity() const { return capacity_; }
@@ -21,6 +23,7 @@ class Parcel {
 
  private:
   struct Free {
+    bool owns;
     void operator()(std::byte* memory) const noexcept;
   };
   std::unique_ptr<std::byte, Free> memory_;
@@ -57,14 +60,17 @@ class Mailbox {
   virtual ~Mailbox() = default;
   virtual int rank() const = 0;
   virtual int size() const = 0;
+  /// A parcel to fill and send, in memory that the node's ranks share, if it can be: they read it without a
+  /// copy.
+  virtual std::shared_ptr<Parcel> take(std::size_t size) = 0;
   /// The mailbox holds the parcel until it is sent; its bytes must not change any more.
   virtual void send(std::shared_ptr<const Parcel> parcel, int to) = 0;
   /// A letter that has come, if there is one. Drives the progress of all that is under way.
   virtual std::optional<Letter> receive() = 0;
-  /// Bytes of letters that are still being sent.
+  /// Bytes of letters that are still being sent, or read where they are.
   virtual std::size_t unsent_bytes() const = 0;
   /// Collective: throws away what comes until nothing is under way any more. Before the end, unless the
-  /// process ends by an error.
+  /// process ends by an error; no parcel may be left.
   virtual void close() = 0;
 };
 
