@@ -23,6 +23,12 @@ if [[ $1 == search ]]; then
   mkdir -p "$2"; echo '[{"trial": 3}]' > "$2/pareto.json"; echo "utilization 88.3 %: of much"
 fi
 """
+SAMPLES = """#!/bin/bash
+if [[ $* != *--loop-ms* ]]; then exit 0; fi
+printf '0, 3\\n1, 50\\n0, 5\\n1, 70\\n'
+touch "$OUT"
+exec sleep 60
+"""
 
 
 class GpuCheck(unittest.TestCase):
@@ -69,9 +75,17 @@ class GpuCheck(unittest.TestCase):
         items = {item["name"]: item for item in figures["items"]}
         self.assertEqual(items["good"]["figures"], {"works": 0.25})
         self.assertEqual(items["fast"]["figures"], {"steps_per_s": 1234.5})
-        self.assertEqual(items["digits"]["figures"], {"front": [{"trial": 3}], "utilization_percent": 88.3})
+        self.assertEqual(items["digits"]["figures"],
+                         {"front": [{"trial": 3}], "utilization_percent": 88.3, "gpu_busy_percent": None})
         self.assertEqual(figures["devices"], ["Fake GPU 0"])
         self.assertIn("gpu_check: passed: 4 of 4 items on Fake GPU 0", result.stdout.splitlines()[-1])
+
+    def test_says_how_busy_the_busiest_gpu_was(self):
+        self.program("nvidia-smi", SAMPLES)
+        self.program("../skyline", SKYLINE.replace("mkdir", "until [[ -e $OUT ]]; do sleep 0.05; done; mkdir"))
+        result, figures = self.check([], PATH=f"{self.bundle}/bin:/usr/bin:/bin", OUT=str(self.root / "sampled"))
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        self.assertEqual(figures["items"][-1]["figures"]["gpu_busy_percent"], 60.0)
 
     def test_a_failed_item_does_not_stop_the_others(self):
         self.program("gpu_bad_test", "#!/bin/bash\necho broken >&2\nexit 3\n")
