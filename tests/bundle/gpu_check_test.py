@@ -50,14 +50,12 @@ class GpuCheck(unittest.TestCase):
         file.write_text(text)
         file.chmod(0o755)
 
-    def check(self, programs, driver=True, **environment):
+    def check(self, programs, *options, **environment):
         (self.bundle / "bundle.json").write_text(json.dumps({"torch": "2.11.0", "programs": programs}))
-        base = {"PATH": "/usr/bin:/bin"} | environment
-        if driver:
-            base["LD_LIBRARY_PATH"] = str(self.root / "driver")
+        base = {"PATH": "/usr/bin:/bin", "LD_LIBRARY_PATH": str(self.root / "driver")} | environment
         out = self.root / "figures.json"
-        result = subprocess.run([sys.executable, SOURCE / "scripts/gpu_check", self.bundle, "--out", out], env=base,
-                                cwd=self.root, capture_output=True, text=True, timeout=120)
+        command = [sys.executable, SOURCE / "scripts/gpu_check", self.bundle, "--out", out, *options]
+        result = subprocess.run(command, env=base, cwd=self.root, capture_output=True, text=True, timeout=120)
         return result, json.loads(out.read_text()) if out.exists() else None
 
     def test_a_machine_without_a_gpu_gets_one_line_and_2(self):
@@ -86,6 +84,15 @@ class GpuCheck(unittest.TestCase):
         result, figures = self.check([], PATH=f"{self.bundle}/bin:/usr/bin:/bin", OUT=str(self.root / "sampled"))
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
         self.assertEqual(figures["items"][-1]["figures"]["gpu_busy_percent"], 60.0)
+
+    def test_uses_mnist_where_it_is_given(self):
+        self.program("gpu_data_bench", '#!/bin/bash\necho "{\\"words\\": \\"$*\\"}"\n')
+        mnist = self.root / "mnist.h5"
+        program = {"kind": "benchmark", "name": "data", "program": "gpu_data_bench"}
+        result, figures = self.check([program], "--mnist", mnist)
+        items = {item["name"]: item for item in figures["items"]}
+        self.assertEqual(items["data"]["figures"], {"words": f"--data {mnist}"})
+        self.assertEqual(items["mnist_cnn"]["status"], "passed", result.stdout)
 
     def test_a_failed_item_does_not_stop_the_others(self):
         self.program("gpu_bad_test", "#!/bin/bash\necho broken >&2\nexit 3\n")
