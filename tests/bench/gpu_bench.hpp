@@ -46,9 +46,11 @@ class BenchContext final : public objective::EvaluationContext {
   bool wants_weights() const override { return false; }
   void keep_weights(std::vector<objective::NamedTensor> /*weights*/) override {}
   objective::TrialTiming& timing() override { return times; }
+  objective::TrialGroup* group() override { return together; }
 
   objective::TrialTiming times;
   std::int64_t saves = 0;
+  objective::TrialGroup* together = nullptr;
 
  private:
   std::optional<std::int64_t> steps_between_saves_;

@@ -1,0 +1,50 @@
+/// Measures what it costs to train as a group before there is anybody to add up with: a group of one member,
+/// whose gradients go through the device's reducer, against none.
+#include "bench/gpu_bench.hpp"
+#include "support/local_groups.hpp"
+#include "train/train_fixtures.hpp"
+
+#include <algorithm>
+#include <vector>
+
+namespace skyline::train::bench {
+namespace {
+
+constexpr int kRounds = 3;
+
+nlohmann::json measure_width(const GpuBench& bench, objective::Evaluator& evaluator, std::int64_t width) {
+  const objective::Trial trial =
+      test::make_trial(test::conv_network({1, 28, 28}, 2, 3, width, 10), bench.host ? 0.1 : 2, 1);
+  const auto alone = testing::make_local_groups(1);
+  double plain = 0;  // steps a second, the best of the rounds
+  double reduced = 0;
+  for (int round = 0; round < kRounds; ++round) {
+    BenchContext without;
+    plain = std::max(plain, train(evaluator, trial, without).steps_per_s());
+    BenchContext with;
+    with.together = alone.front().get();
+    reduced = std::max(reduced, train(evaluator, trial, with).steps_per_s());
+  }
+  return {{"width", width},
+          {"steps_per_s", plain},
+          {"reduced_steps_per_s", reduced},
+          {"reduced_over_plain", reduced / plain}};
+}
+
+nlohmann::json measure(const GpuBench& bench) {
+  TrainingOptions options;
+  options.batch = 64;
+  const auto evaluator = bench.evaluator(options, bench.accelerator);
+  nlohmann::json networks = nlohmann::json::array();
+  const std::vector<std::int64_t> widths =
+      bench.host ? std::vector<std::int64_t>{4} : std::vector<std::int64_t>{16, 64};
+  for (const std::int64_t width : widths) networks.push_back(measure_width(bench, *evaluator, width));
+  return {{"benchmark", "reducer"}, {"networks", networks}};
+}
+
+}  // namespace
+}  // namespace skyline::train::bench
+
+int main(int argc, char** argv) {
+  return skyline::train::bench::run_gpu_bench(argc, argv, skyline::train::bench::measure);
+}
