@@ -184,5 +184,24 @@ TEST(Dropout, NumbersTheSequenceOfSplitMix64) {
   EXPECT_EQ(split_mix_at(1234567, 2), 9817491932198370423U);
 }
 
+TEST(Dropout, DrawsInAPartOfABatchWhatTheBatchDraws) {
+  const std::vector<float> ones(200, 1.0F);
+  std::vector<float> whole(200);
+  dropout(dropout_mask(5, 0.4), 200, ones.data(), whole.data());
+  for (const std::size_t first : {1U, 2U, 33U, 75U, 199U}) {
+    DropoutMask mask = dropout_mask(5, 0.4);
+    mask.first = first;
+    std::vector<float> part(200 - first);
+    dropout(mask, part.size(), ones.data(), part.data());
+    EXPECT_TRUE(std::equal(part.begin(), part.end(), whole.begin() + static_cast<std::ptrdiff_t>(first)));
+  }
+}
+
+TEST(BatchStatistics, FindZerosWhereThereAreNoRows) {
+  std::vector<double> moments(6, 7.0);
+  batch_moments(nullptr, 0, 3, moments.data(), moments.data() + 3);
+  EXPECT_EQ(moments, std::vector<double>(6, 0.0));
+}
+
 }  // namespace
 }  // namespace skyline::train::kernels
