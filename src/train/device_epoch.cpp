@@ -27,7 +27,7 @@ void fill(const at::Tensor& tensor, std::span<const T> values) {
 }  // namespace
 
 DeviceEpoch::DeviceEpoch(DeviceContext& context, const TrainingOptions& options, Plan plan)
-    : options_(options), rate_(options, plan.steps, plan.total_steps), plan_(std::move(plan)) {
+    : rate_(options, plan.steps, plan.total_steps), plan_(std::move(plan)) {
   const at::TensorOptions whole = at::TensorOptions(at::kLong).device(context.device());
   const at::TensorOptions real = at::TensorOptions(at::kFloat).device(context.device());
   order_ = at::zeros({plan_.samples}, whole);
@@ -35,8 +35,12 @@ DeviceEpoch::DeviceEpoch(DeviceContext& context, const TrainingOptions& options,
   seeds_ = at::zeros({plan_.steps, static_cast<std::int64_t>(plan_.drawing_layers.size())}, whole);
   losses_ = at::zeros({plan_.steps}, real);
   augment_seed_ = at::zeros({}, whole);
-  position_ = at::zeros({}, whole);
-  step_ = at::zeros({1}, whole);
+  counters_ = at::zeros({2}, whole);
+  step_ = counters_.narrow(0, 0, 1);
+  position_ = counters_.select(0, 1);
+  const std::int64_t advance[] = {1, options.batch};
+  advance_ = at::zeros({2}, whole);
+  fill(advance_, std::span<const std::int64_t>(advance));
 }
 
 void DeviceEpoch::begin(std::uint64_t epoch, std::span<const std::int64_t> order) {
@@ -71,8 +75,7 @@ at::Tensor DeviceEpoch::seeds() const {
 
 void DeviceEpoch::finish_step(const at::Tensor& loss) {
   losses_.index_copy_(0, step_, loss.view({1}));
-  step_.add_(1);
-  position_.add_(options_.batch);
+  counters_.add_(advance_);
 }
 
 std::vector<float> DeviceEpoch::losses(std::int64_t first_step, std::int64_t count) const {

@@ -49,7 +49,6 @@ class DeviceEpoch {
   std::vector<float> losses(std::int64_t first_step, std::int64_t count) const;
 
  private:
-  const TrainingOptions& options_;
   LearningRate rate_;
   Plan plan_;
   at::Tensor order_;         // int64 [samples]
@@ -57,8 +56,10 @@ class DeviceEpoch {
   at::Tensor seeds_;         // int64 [steps, drawing layers]
   at::Tensor losses_;        // float32 [steps]
   at::Tensor augment_seed_;  // int64 []
-  at::Tensor position_;      // int64 []
-  at::Tensor step_;          // int64 [1]
+  at::Tensor counters_;      // int64 [2]: step, position
+  at::Tensor step_;          // int64 [1], a view
+  at::Tensor position_;      // int64 [], a view
+  at::Tensor advance_;       // int64 [2]: of the counters, in a step
 };
 
 }  // namespace skyline::train
