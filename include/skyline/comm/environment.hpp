@@ -37,8 +37,8 @@ class Environment {
   virtual void use_processors(std::vector<int> processors) = 0;
   /// Whether threads other than the main one may communicate too, each on a communicator of its own.
   virtual bool threads_may_communicate() const = 0;
-  /// Collective: messages between ranks for threads beside the main one. Nothing if there is no other rank, or
-  /// if threads may not communicate.
+  /// Collective: messages between ranks for threads beside the main one. Nothing if there is no other rank,
+  /// or if threads may not communicate.
   virtual std::unique_ptr<Mailbox> make_mailbox() = 0;
   /// "mpirun (Open MPI 4.1.4), 3 ranks on 1 node" or "one process, no MPI".
   virtual std::string describe() const = 0;
