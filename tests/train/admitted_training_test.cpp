@@ -5,6 +5,8 @@
 
 #include <atomic>
 #include <chrono>
+#include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -127,6 +129,20 @@ TEST_F(AdmittedTrainingTest, StopsATrialThatWaits) {
   ASSERT_TRUE(std::holds_alternative<Failure>(outcome));
   EXPECT_EQ(std::get<Failure>(outcome).kind, FailureKind::kStopped);
   EXPECT_EQ(attempts_, 0);
+}
+
+TEST(TrainingOnADevice, SaysThatItsDeviceIsLostAfterATrialHasFailed) {
+  const auto device = std::make_shared<FakeDevice>(1000);
+  const auto evaluator =
+      make_training_evaluator(TrainingOptions{}, Normalization::kStandard,
+                              std::make_shared<test::BarImages>(space::Shape{1, 8, 8}, 3, 40, 4),
+                              test::split_in_two(32, 8), false, {device, 0});
+  EXPECT_EQ(evaluator->fault(), std::nullopt);
+  device->fail_from_now_on();
+  RecordingContext context;
+  const auto trial = test::make_trial(test::conv_network({1, 8, 8}, 1, 3, 4, 3), 1, 1);
+  EXPECT_TRUE(std::holds_alternative<Failure>(evaluator->evaluate(trial, context)));
+  EXPECT_EQ(evaluator->fault(), "the fake device is lost");
 }
 
 }  // namespace

@@ -8,6 +8,8 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include <c10/util/Exception.h>
@@ -55,6 +57,10 @@ class FakeDevice final : public Accelerator {
   void release_cached_memory(int /*device*/) override {
     const std::lock_guard lock(mutex_);
     reserved_ = allocated_;
+  }
+  std::optional<std::string> fault(int /*device*/) override {
+    const std::lock_guard lock(mutex_);
+    return failed_ ? std::optional<std::string>("the fake device is lost") : std::nullopt;
   }
   std::unique_ptr<AcceleratorStream> make_stream(int /*device*/) override { throw no_such_work(); }
   void gather(const DeviceBatch& /*batch*/) override { throw no_such_work(); }
