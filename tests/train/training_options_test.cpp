@@ -120,5 +120,31 @@ TEST(TrainingOptions, NameWhatIsWrong) {
   EXPECT_THAT(error_of({{"optimizer.adam.learning_rte", "1"}}), testing::HasSubstr("learning_rate"));
 }
 
+TEST(TrainingOptions, SayHowGroupsTrain) {
+  EXPECT_EQ(parse({{"epochs", "1"}}).group.members, 1U);
+  const TrainingOptions options = parse({{"group.members", "auto"},
+                                         {"group.most", "16"},
+                                         {"group.batch_statistics", "synchronized"},
+                                         {"group.sharding", "gradients"}});
+  const TrainingOptions again = TrainingOptions::parse(options.to_config());
+  EXPECT_EQ(again.group.members, std::nullopt);
+  EXPECT_EQ(again.group.most, 16U);
+  EXPECT_EQ(again.group.statistics, GroupOptions::Statistics::kSynchronized);
+  EXPECT_EQ(again.group.sharding, GroupOptions::Sharding::kGradients);
+  EXPECT_EQ(TrainingOptions::parse(parse({{"group.members", "3"}}).to_config()).group.members, 3U);
+}
+
+TEST(TrainingOptions, NameWhatIsWrongWithGroups) {
+  EXPECT_THAT(error_of({{"group.members", "33"}}),
+              testing::HasSubstr("`group.members` is 33: expected at most the batch, which is 32"));
+  EXPECT_THAT(error_of({{"group.members", "auto"}, {"group.most", "64"}}),
+              testing::HasSubstr("`group.most` is 64: expected at most the batch, which is 32"));
+  EXPECT_THAT(error_of({{"group.members", "0"}}),
+              testing::HasSubstr("training.group.members: expected a whole number"));
+  EXPECT_EQ(error_of({{"group.sharding", "weights"}}),
+            "a.yaml:3: training.group.sharding: expected one of `none`, `optimizer`, `gradients`, got weights");
+  EXPECT_THAT(error_of({{"group.size", "2"}}), testing::HasSubstr("size"));
+}
+
 }  // namespace
 }  // namespace skyline::train
