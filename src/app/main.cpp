@@ -56,8 +56,9 @@ void describe(CLI::App& app, Arguments& arguments) {
       "wait for so long, e.g. 3m, for a job that has the run folder, or a lost one's claim on it");
   search->add_flag("--coordinator-only", arguments.search.coordinator_only, "rank 0 does not train");
   search
-      ->add_option("--slots", arguments.search.slots,
-                   "trials at a time on a rank (default: its cores; 16 on a GPU, which trains those that pay)")
+      ->add_option(
+          "--slots", arguments.search.slots,
+          "trials at a time on a rank (default: its cores; 16 on a GPU, which trains those that pay)")
       ->check(CLI::PositiveNumber);
   search->add_flag("--quiet", arguments.search.quiet, "warnings and the result alone on the terminal");
 
