@@ -63,7 +63,7 @@ std::uint64_t GroupExchange::post(std::size_t local, GroupCall call, std::span<s
 }
 
 bool GroupExchange::test(std::uint64_t number) {
-  progress();
+  progress(number);
   std::unique_lock lock(mutex_);
   if (is_complete(number)) return true;
   throw_if_aborted(lock);
@@ -75,7 +75,7 @@ void GroupExchange::wait(std::uint64_t number) {
   Clock::time_point spin_until = Clock::now() + kSpin;
   std::chrono::microseconds length = kShortestPause;
   while (true) {
-    const bool has_worked = progress();
+    const bool has_worked = progress(number);
     {
       std::unique_lock lock(mutex_);
       if (is_complete(number)) return;

@@ -26,7 +26,7 @@ namespace skyline::engine {
 class GroupPort {
  public:
   virtual ~GroupPort() = default;
-  /// Looks for letters and hands those of this group to it; whether there was one. Never waits.
+  /// Looks for a letter and hands it to its group; whether there was one. Never waits.
   virtual bool poll() = 0;
   /// A letter to fill.
   virtual std::shared_ptr<comm::Parcel> take(std::size_t size) = 0;
@@ -112,7 +112,8 @@ class GroupExchange {
   void throw_if_aborted(std::unique_lock<std::mutex>& lock);
 
   // Without it.
-  bool progress();
+  /// Does what can be done now, until that operation is complete; whether there was something.
+  bool progress(std::uint64_t number);
   std::optional<Task> take_task();
   void perform(const Task& task);
   void finish_task(const Task& task);

@@ -15,7 +15,6 @@ using objective::Failure;
 
 constexpr auto kSilence = 300s;
 constexpr auto kPatienceForLetters = 1s;
-constexpr int kLettersAtOnce = 16;
 
 /// Collective: on every rank.
 std::vector<std::string> hosts_of_ranks(comm::Environment& environment) {
@@ -166,14 +165,10 @@ bool GroupHub::poll() {
   if (!mailbox_) return false;
   const std::unique_lock polling(polling_, std::try_to_lock);
   if (!polling) return false;
-  bool found = false;
-  for (int count = 0; count < kLettersAtOnce; ++count) {
-    auto letter = mailbox_->receive();
-    if (!letter) break;
-    deliver(*std::move(letter));
-    found = true;
-  }
-  return found;
+  auto letter = mailbox_->receive();
+  if (!letter) return false;
+  deliver(*std::move(letter));
+  return true;
 }
 
 void GroupHub::deliver(comm::Letter letter) {

@@ -141,13 +141,19 @@ void GroupExchange::take_in(const comm::Letter& letter, const GroupHeader& heade
   schedule_if_ready(header.number, operation, header.piece);
 }
 
-bool GroupExchange::progress() {
+bool GroupExchange::progress(std::uint64_t number) {
   bool has_worked = false;
   for (int done = 0; done < kTasksAtOnce; ++done) {
-    has_worked |= port_.poll();
-    const std::optional<Task> task = take_task();
-    if (!task) break;
-    perform(*task);
+    if (const std::optional<Task> task = take_task()) {
+      perform(*task);
+    } else {
+      {
+        const std::lock_guard lock(mutex_);
+        if (is_complete(number)) return true;
+      }
+      // Only when there is nothing else: on a busy machine a look may give the processor away.
+      if (!port_.poll()) break;
+    }
     has_worked = true;
   }
   return has_worked;
