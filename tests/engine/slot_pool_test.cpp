@@ -364,7 +364,7 @@ TEST(SlotPool, EndsAGroupsTrialWithTheFailureThatOneMemberReturns) {
     return sum_over(context, 1);
   });
   rig.submit(0, 2);
-  const auto& failure = std::get<Failure>(collect(rig.pool, 1).at(0).outcome);
+  const auto failure = std::get<Failure>(collect(rig.pool, 1).at(0).outcome);
   EXPECT_EQ(failure.kind, FailureKind::kDiverged);
   EXPECT_EQ(failure.reason, "loss is NaN");
 }
