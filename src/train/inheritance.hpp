@@ -3,7 +3,13 @@
 #include "skyline/objective/evaluator.hpp"
 #include "skyline/space/network.hpp"
 
+#include "train/inheritance_plan.hpp"
+
 #include <vector>
+
+namespace at {
+class Tensor;
+}
 
 namespace skyline::train {
 
@@ -23,5 +29,12 @@ std::vector<objective::NamedTensor> inherit_weights(const space::Network& parent
                                                     const std::vector<objective::NamedTensor>& trained,
                                                     const space::Network& child,
                                                     std::vector<objective::NamedTensor> fresh);
+
+/// The same on tensors of one device, in any order of memory: the same bits on every device. Queued on the
+/// current stream, so that `trained` lives until that has been waited for.
+/// @param trained  float32, every tensor of the parent, in the order of its layers and their tensors
+/// @param child    the same of the child: as drawn; out: its initial values
+void inherit_tensors(const std::vector<InheritanceStep>& plan, const std::vector<at::Tensor>& trained,
+                     const std::vector<at::Tensor>& child);
 
 }  // namespace skyline::train
