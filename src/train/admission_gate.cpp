@@ -1,5 +1,7 @@
 #include "train/admission_gate.hpp"
 
+#include "train/recent_parents.hpp"
+
 #include <algorithm>
 #include <chrono>
 #include <utility>
@@ -69,7 +71,9 @@ AdmissionGate::AdmissionGate(Accelerator& accelerator, int device, Options optio
 AdmissionGate::Permit AdmissionGate::enter(const Candidate& candidate, const std::function<bool()>& stop) {
   std::unique_lock lock(mutex_);
   const std::uint64_t ticket = next_ticket_++;
-  if (candidate.manner != Candidate::Manner::kAtOnce) {
+  if (candidate.manner == Candidate::Manner::kAtOnce) {
+    fits(candidate);  // whether or not: what is cached makes room for it
+  } else {
     const QueuePlace place(*this, ticket);
     while (queue_.front() != ticket || !may_begin(candidate)) {
       if (stop()) return {};
@@ -83,7 +87,10 @@ AdmissionGate::Permit AdmissionGate::enter(const Candidate& candidate, const std
 
 bool AdmissionGate::may_begin(const Candidate& candidate) {
   if (running_.empty()) {
-    if (candidate.manner == Candidate::Manner::kAlone) accelerator_.release_cached_memory(device_);
+    if (candidate.manner == Candidate::Manner::kAlone) {
+      clear_parents();
+      accelerator_.release_cached_memory(device_);
+    }
     return true;
   }
   const bool one_is_alone = std::any_of(running_.begin(), running_.end(), [](const auto& other) {
@@ -93,12 +100,22 @@ bool AdmissionGate::may_begin(const Candidate& candidate) {
   return running_.size() < controller_.limit() && fits(candidate);
 }
 
-/// What is cached for later is freed before a candidate has to wait.
+/// What is cached for later is freed before a candidate has to wait, what children need last.
 bool AdmissionGate::fits(const Candidate& candidate) {
   if (has_room(candidate)) return true;
   if (std::exchange(cache_released_, true)) return false;
   accelerator_.release_cached_memory(device_);
+  if (has_room(candidate)) return true;
+  if (!clear_parents()) return false;
+  accelerator_.release_cached_memory(device_);
   return has_room(candidate);
+}
+
+/// Children read their parents' weights from the host then. Returns false if there are none.
+bool AdmissionGate::clear_parents() {
+  if (options_.parents == nullptr || options_.parents->bytes() == 0) return false;
+  options_.parents->clear();
+  return true;
 }
 
 /// Those that began lately have yet to take what was predicted for them.
@@ -134,7 +151,8 @@ void AdmissionGate::measure_memory() {
   if (forecast_.measurements() >= kFirstMeasurements && next_ticket_ % kMeasureEach != 0) return;
   accelerator_.release_cached_memory(device_);
   const std::size_t reserved = accelerator_.memory(device_).reserved_bytes;
-  forecast_.measured(predicted, reserved - std::min(reserved, resident_bytes_));
+  const std::size_t parents = options_.parents == nullptr ? 0 : options_.parents->bytes();
+  forecast_.measured(predicted, reserved - std::min(reserved, resident_bytes_ + parents));
 }
 
 void AdmissionGate::ran_out_of_memory() {

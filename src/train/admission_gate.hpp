@@ -15,6 +15,8 @@
 
 namespace skyline::train {
 
+class RecentParents;
+
 /// What a candidate asks the gate for.
 struct Candidate {
   /// kShared: beside others, when there is room. kAlone: when no other trains, and none begins meanwhile.
@@ -54,9 +56,12 @@ class AdmissionGate {
   struct Options {
     std::size_t most = 16;          // candidates at once
     std::function<double()> now_s;  // a clock that never falls
+    RecentParents* parents =
+        nullptr;  // on the device; cleared before a candidate has to do without the memory
   };
 
-  /// Make it when all that candidates share is on the device. `accelerator` outlives it.
+  /// Make it when all that candidates share is on the device. `accelerator` and what options
+  /// point to outlive it.
   AdmissionGate(Accelerator& accelerator, int device, Options options);
 
   /// Waits until the candidate may train, or `stop` (polled; quick) says so.
@@ -78,6 +83,7 @@ class AdmissionGate {
 
   bool may_begin(const Candidate& candidate);
   bool fits(const Candidate& candidate);
+  bool clear_parents();
   bool has_room(const Candidate& candidate) const;
   void worked(std::uint64_t ticket, std::int64_t steps);
   void measure_memory();

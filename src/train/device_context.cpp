@@ -3,15 +3,21 @@
 #include "skyline/core/error.hpp"
 #include "skyline/core/log.hpp"
 
+#include "train/parameter_store.hpp"
+
 #include <cstdint>
 #include <span>
 #include <utility>
 
 #include <ATen/Context.h>
 #include <ATen/ops/from_blob.h>
+#include <c10/util/Exception.h>
 
 namespace skyline::train {
 namespace {
+
+/// Some hundred parents of the size that searches of small networks have; little beside any device's memory.
+constexpr std::size_t kParentsBytes = std::size_t{256} << 20;
 
 /// A copy on the device, in memory of its own even where that is the CPU.
 template <typename T>
@@ -34,7 +40,8 @@ DeviceContext::DeviceContext(DeviceUse use, std::shared_ptr<const store::Dataset
     : use_(std::move(use)),
       dataset_(std::move(dataset)),
       host_scaling_(scaling),
-      device_(use_.accelerator->devices().at(static_cast<std::size_t>(use_.device)).target) {}
+      device_(use_.accelerator->devices().at(static_cast<std::size_t>(use_.device)).target),
+      parents_(kParentsBytes) {}
 
 void DeviceContext::set_precision(Precision precision) {
   if (!device_.is_cuda()) {
@@ -76,6 +83,25 @@ std::unique_ptr<AcceleratorStream> DeviceContext::take_stream() {
 void DeviceContext::give_back(std::unique_ptr<AcceleratorStream> stream) {
   const std::lock_guard lock(streams_mutex_);
   free_streams_.push_back(std::move(stream));
+}
+
+void DeviceContext::keep_parent(const objective::Trial& trial, const ParameterStore& parameters) {
+  TrainedTensors left{trial.number, trial.proposal.architecture, {}, parameters.block().nbytes()};
+  if (left.bytes > parents_.most_bytes()) {
+    return;
+  }
+  const std::lock_guard lock(parents_mutex_);
+  if (parents_stream_ == nullptr) {
+    parents_stream_ = use_.accelerator->make_stream(use_.device);
+  }
+  try {
+    parents_stream_->run([&] { left.tensors = parameters.copy_tensors(); });
+  } catch (const c10::OutOfMemoryError&) {
+    parents_.clear();  // trials need the memory more
+    return;
+  }
+  parents_stream_->wait();
+  parents_.keep(std::make_shared<const TrainedTensors>(std::move(left)));
 }
 
 void DeviceContext::stop_recording(const std::string& reason) {

@@ -6,6 +6,7 @@
 
 #include "train/batch_source.hpp"
 #include "train/learner.hpp"
+#include "train/recent_parents.hpp"
 
 #include <atomic>
 #include <memory>
@@ -17,14 +18,16 @@
 
 namespace skyline::train {
 
+class ParameterStore;
+
 /// Samples on a device; constant.
 struct DeviceSamples {
   at::Tensor pixels;  // uint8 [samples, channels, height, width]
   at::Tensor labels;  // int32 [samples]
 };
 
-/// What the trials of an evaluator share on a device: the data set, which is copied there once, and the
-/// streams, which are kept for the trials to come. Used by all threads.
+/// What the trials of an evaluator share on a device: the data set, which is copied there once, the streams,
+/// which are kept for the trials to come, and what trials left for their children. Used by all threads.
 class DeviceContext {
  public:
   DeviceContext(DeviceUse use, std::shared_ptr<const store::Dataset> dataset, const PixelScaling& scaling);
@@ -45,6 +48,11 @@ class DeviceContext {
   /// Keeps the stream for another trial; its work is done.
   void give_back(std::unique_ptr<AcceleratorStream> stream);
 
+  /// Copies what the trial has learned, for its children; its stream has been waited for. Where there is no
+  /// memory for that, nothing is kept.
+  void keep_parent(const objective::Trial& trial, const ParameterStore& parameters);
+  RecentParents& parents() { return parents_; }
+
   bool may_record() const { return may_record_; }
   /// The device has refused to record work: all goes on without, after one warning.
   void stop_recording(const std::string& reason);
@@ -62,6 +70,9 @@ class DeviceContext {
   DeviceSamples test_;
   std::mutex streams_mutex_;
   std::vector<std::unique_ptr<AcceleratorStream>> free_streams_;
+  std::mutex parents_mutex_;                           // of parents_stream_
+  std::unique_ptr<AcceleratorStream> parents_stream_;  // their memory is in one place, not among trials'
+  RecentParents parents_;
   std::atomic<bool> may_record_ = true;
 };
 

@@ -9,6 +9,8 @@
 #include "train/device_gradient_sum.hpp"
 #include "train/device_network.hpp"
 #include "train/device_optimizer.hpp"
+#include "train/inheritance.hpp"
+#include "train/recent_parents.hpp"
 #include "train/repeated_work.hpp"
 #include "train/training_setup.hpp"
 #include "train/training_step.hpp"
@@ -85,6 +87,8 @@ class DeviceLearner final : public Learner {
 
   std::vector<objective::NamedTensor> export_tensors() const override;
   void import_tensors(const std::vector<objective::NamedTensor>& tensors) override;
+  void keep_for_children() override;
+  bool start_from_kept(const objective::Inheritance& inheritance) override;
   void save_state(objective::TrainingState& state) const override;
   bool load_state(const objective::TrainingState& state) override;
 
@@ -117,6 +121,7 @@ class DeviceLearner final : public Learner {
   StreamLease stream_;                      // what follows is destroyed before it
   std::unique_ptr<DeviceReducer> reducer_;  // nullptr: there is no group
   std::unique_ptr<DeviceNetwork> network_;
+  RecentParents::Entry parent_;  // while the device copies from it
   std::unique_ptr<DeviceOptimizer> optimizer_;
   std::unique_ptr<DeviceGradientSum> gradient_sum_;
   std::unique_ptr<DeviceEpoch> epoch_;
@@ -432,6 +437,24 @@ std::vector<objective::NamedTensor> DeviceLearner::export_tensors() const {
 
 void DeviceLearner::import_tensors(const std::vector<objective::NamedTensor>& tensors) {
   stream_->run([&] { network_->parameters().import_tensors(tensors); });
+}
+
+void DeviceLearner::keep_for_children() {
+  require_settled();
+  stream_->wait();
+  context_.keep_parent(trial_, network_->parameters());
+}
+
+bool DeviceLearner::start_from_kept(const objective::Inheritance& inheritance) {
+  parent_ = context_.parents().find(inheritance);
+  if (parent_ == nullptr) {
+    return false;
+  }
+  const auto plan = plan_inheritance(parent_->architecture->network, trial_.architecture().network);
+  stream_->run([&] { inherit_tensors(plan, parent_->tensors, network_->parameters().tensors()); });
+  stream_->wait();
+  parent_.reset();
+  return true;
 }
 
 void DeviceLearner::save_state(objective::TrainingState& state) const {

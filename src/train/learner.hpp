@@ -63,6 +63,11 @@ class Learner {
   virtual std::vector<objective::NamedTensor> export_tensors() const = 0;
   /// Takes initial values other than the drawn ones, in the order of export_tensors. Before the first step.
   virtual void import_tensors(const std::vector<objective::NamedTensor>& tensors) = 0;
+  /// Keeps the tensors where the learner has them, for the learners of children. After the last step; local.
+  virtual void keep_for_children() {}
+  /// Takes initial values from what the parent's learner kept, the same as from its exported tensors. Returns
+  /// false, and changes nothing, if that is not there. Before the first step; local.
+  virtual bool start_from_kept(const objective::Inheritance& /*inheritance*/) { return false; }
   /// Has the leader collect what save_state needs of the others; before each save_state in a group.
   virtual void collect_state() {}
   /// Copies all that later steps depend on into `step` and `arrays`, whose memory it uses again. Leaves

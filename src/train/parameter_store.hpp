@@ -56,6 +56,10 @@ class ParameterStore {
   std::span<const float> memory() const;
   /// Where a tensor of this store begins in memory(), a multiple of a cache line.
   std::size_t offset_of(const StoredTensor& tensor) const;
+  /// All tensors, in the order of the network, without autograd.
+  std::vector<at::Tensor> tensors() const;
+  /// Copies in one block of their own, on the device, as tensors() gives them; queued on the current stream.
+  std::vector<at::Tensor> copy_tensors() const;
   /// Copies of all tensors, "<layer>.<tensor>", row-major.
   std::vector<objective::NamedTensor> export_tensors() const;
   /// Takes values in the order and the shapes that export_tensors gives.

@@ -152,8 +152,9 @@ class TrainingEvaluator final : public objective::Evaluator {
       const auto now_s = [] {
         return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
       };
-      gate_ = std::make_unique<AdmissionGate>(*setup_.device.accelerator, setup_.device.device,
-                                              AdmissionGate::Options{kSlotsOfDevice, now_s});
+      gate_ = std::make_unique<AdmissionGate>(
+          *setup_.device.accelerator, setup_.device.device,
+          AdmissionGate::Options{kSlotsOfDevice, now_s, &setup_.on_device->parents()});
     });
     return *gate_;
   }

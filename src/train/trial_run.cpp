@@ -92,12 +92,20 @@ objective::Outcome TrialRun::run() {
     return *failure_;
   }
   if (leads() && context_.wants_weights()) {
-    context_.keep_weights(learner_->export_tensors());
+    keep_weights();
   }
   context_.progress(1);
   const double train_loss = recent_loss_sum_ / static_cast<double>(recent_steps_);
   return objective::Measurements{{validation.accuracy, validation.loss, train_loss, latency_ms, test.accuracy,
                                   static_cast<double>(steps_done_)}};
+}
+
+/// Children of the search start from them.
+void TrialRun::keep_weights() {
+  context_.keep_weights(learner_->export_tensors());
+  if (setup_.options.inherit && trial_.phase == objective::Phase::kSearch) {
+    learner_->keep_for_children();
+  }
 }
 
 void TrialRun::train() {
@@ -278,6 +286,9 @@ TrialRun::Source TrialRun::start_alone() {
 }
 
 TrialRun::Source TrialRun::inherit() {
+  if (learner_->start_from_kept(*trial_.inherits)) {
+    return Source::kInherited;
+  }
   const auto trained = context_.inherited_weights();
   if (trained == nullptr && context_.stop_requested()) {
     return Source::kFresh;  // it is stopped before the first step

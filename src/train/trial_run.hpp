@@ -46,6 +46,8 @@ class TrialRun {
   double time_inference(bool& stopped);
   void check_held_out(const Score& validation, const Score& test);
 
+  void keep_weights();
+
   /// From the state of an earlier job, if there is one that fits, else from the parent's weights, if the
   /// trial inherits, else from the values drawn.
   enum class Source { kFresh, kSaved, kInherited };

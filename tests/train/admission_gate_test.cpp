@@ -1,6 +1,7 @@
 #include "train/admission_gate.hpp"
 
 #include "train/fake_device.hpp"
+#include "train/recent_parents.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -190,6 +191,70 @@ TEST_F(AdmissionGateTest, CountsTheMemoryOfSettledCandidatesOnce) {
   settled.worked(100);
   await([&] { return second->began(); });
   device_.free(450);
+}
+
+/// With what parents left on the device.
+class AdmissionGateWithParents : public AdmissionGateTest {
+ protected:
+  /// Takes memory until it is let go.
+  void keep_parent(std::size_t bytes) {
+    device_.take(bytes);
+    parents_.keep(std::shared_ptr<const TrainedTensors>(new TrainedTensors{bytes, nullptr, {}, bytes},
+                                                        [this](const TrainedTensors* left) {
+                                                          device_.free(left->bytes);
+                                                          delete left;
+                                                        }));
+  }
+  bool let_in_beside(std::size_t running_bytes, const Candidate& candidate) {
+    const AdmissionGate::Permit first = with_parents_.enter({running_bytes, 1}, never);
+    int polls = 0;
+    return static_cast<bool>(with_parents_.enter(candidate, [&] { return ++polls > 2; }));
+  }
+
+  RecentParents parents_{1000};
+  AdmissionGate with_parents_{device_, 0, {16, [] { return 0.0; }, &parents_}};
+};
+
+TEST_F(AdmissionGateWithParents, LetsThemGoBeforeACandidateWaits) {
+  keep_parent(300);
+  EXPECT_TRUE(let_in_beside(300, {500, 1}));
+  EXPECT_EQ(parents_.bytes(), 0U);
+  EXPECT_EQ(device_.memory(0).reserved_bytes, 0U);
+}
+
+TEST_F(AdmissionGateWithParents, KeepsThemWhereOtherCachedMemoryIsEnough) {
+  keep_parent(300);
+  device_.take(500);
+  device_.free(500);  // stays with the allocator
+  EXPECT_TRUE(let_in_beside(200, {300, 1}));
+  EXPECT_EQ(parents_.bytes(), 300U);
+}
+
+TEST_F(AdmissionGateWithParents, LetsThemGoForACandidateThatTrainsAlone) {
+  keep_parent(300);
+  const AdmissionGate::Permit alone = with_parents_.enter({10, 1, Manner::kAlone}, never);
+  EXPECT_EQ(device_.memory(0).reserved_bytes, 0U);
+}
+
+TEST_F(AdmissionGateWithParents, LetsThemGoForAMemberOfAGroupThatNeedsTheRoom) {
+  keep_parent(300);
+  EXPECT_TRUE(let_in_beside(100, {200, 1, Manner::kAtOnce}));
+  EXPECT_EQ(parents_.bytes(), 300U);
+  EXPECT_TRUE(let_in_beside(100, {700, 1, Manner::kAtOnce}));
+  EXPECT_EQ(parents_.bytes(), 0U);
+}
+
+TEST_F(AdmissionGateWithParents, DoesNotTakeThemForMemoryOfCandidates) {
+  keep_parent(400);
+  {
+    AdmissionGate::Permit permit = with_parents_.enter({100, 1}, never);
+    device_.take(100);
+    permit.worked(100);
+    device_.free(100);
+  }
+  device_.release_cached_memory(0);
+  EXPECT_TRUE(let_in_beside(100, {400, 1}));  // corrected to 500 and 2000, the two would not fit
+  EXPECT_EQ(parents_.bytes(), 400U);
 }
 
 /// Each candidate at the same speed, however many there are.

@@ -26,6 +26,7 @@ class WatchedAccelerator final : public Accelerator {
 
   AcceleratorCounts counts;
   std::function<void()> before_gather;  // called by all threads; empty: nothing to do
+  std::function<void()> before_run;     // the same, of any stream
 
   const std::vector<AcceleratorDevice>& devices() const override { return host_->devices(); }
   AcceleratorMemory memory(int device) const override { return host_->memory(device); }
@@ -67,7 +68,12 @@ class WatchedAccelerator final : public Accelerator {
    public:
     Stream(WatchedAccelerator& owner, std::unique_ptr<AcceleratorStream> stream)
         : owner_(owner), stream_(std::move(stream)) {}
-    void run(const std::function<void()>& work) override { stream_->run(work); }
+    void run(const std::function<void()>& work) override {
+      if (owner_.before_run) {
+        owner_.before_run();
+      }
+      stream_->run(work);
+    }
     std::unique_ptr<AcceleratorGraph> capture(const std::function<void()>& work) override {
       ++owner_.counts.captures;
       if (owner_.refuses_capture_) {
