@@ -1,8 +1,13 @@
 // A trial gives on a GPU what it gives on the CPU, within the rounding of its sums.
 #include "cuda/gpu_fixture.hpp"
+#include "train/inheritance.hpp"
+#include "train/parameter_store.hpp"
 #include "train/train_fixtures.hpp"
 
+#include <algorithm>
+#include <memory>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -26,7 +31,12 @@ class GpuTraining : public test::OnTheGpu {
 
   static std::vector<double> measure(objective::Evaluator& evaluator, double epochs, std::uint64_t seed) {
     test::RecordingContext context;
-    const auto trial = test::make_trial(test::conv_network(kShape, 2, 3, 16, 6), epochs, seed);
+    return measure(evaluator, test::make_trial(test::conv_network(kShape, 2, 3, 16, 6), epochs, seed),
+                   context);
+  }
+
+  static std::vector<double> measure(objective::Evaluator& evaluator, const objective::Trial& trial,
+                                     test::RecordingContext& context) {
     const objective::Outcome outcome = evaluator.evaluate(trial, context);
     const auto* failure = std::get_if<objective::Failure>(&outcome);
     EXPECT_EQ(failure, nullptr) << failure->reason;
@@ -75,6 +85,50 @@ TEST_F(GpuTraining, OfSeveralTrialsAtOnceLeavesEachItsResult) {
   for (std::size_t slot = 0; slot < losses.size(); ++slot) {
     EXPECT_THAT(losses[slot], DoubleNear(measure(*evaluator, 12, slot)[kTrainLoss], 0.02));
   }
+}
+
+TEST_F(GpuTraining, InheritsToTheBitsOfTheHost) {
+  const space::Network parent = test::conv_network(kShape, 2, 3, 16, 6);
+  for (const space::Network& child :
+       {test::conv_network(kShape, 4, 5, 24, 6), test::conv_network(kShape, 1, 1, 8, 6)}) {
+    ParameterStore old(parent, 1);
+    ParameterStore young(child, 2);
+    const auto expected = inherit_weights(parent, old.export_tensors(), child, young.export_tensors());
+    std::vector<at::Tensor> trained;
+    std::vector<objective::NamedTensor> got;
+    stream().run([&] {
+      old.move_to(device());
+      young.move_to(device());
+      trained = old.copy_tensors();
+      inherit_tensors(plan_inheritance(parent, child), trained, young.tensors());
+      got = young.export_tensors();
+    });
+    stream().wait();
+    EXPECT_TRUE(
+        std::ranges::equal(expected, got, [](const auto& a, const auto& b) { return a.values == b.values; }));
+  }
+}
+
+TEST_F(GpuTraining, StartsAChildFromItsParentOnTheDevice) {
+  TrainingOptions inheriting = options();
+  inheriting.inherit = true;
+  const auto evaluator = make_evaluator(inheriting, true);
+  const objective::Trial parent = test::make_trial(test::conv_network(kShape, 2, 3, 16, 6), 20, 1);
+  test::RecordingContext parents_context;
+  parents_context.wants = true;
+  const auto before = measure(*evaluator, parent, parents_context);
+  objective::Trial child = test::make_trial(test::conv_network(kShape, 3, 3, 24, 6), 0.01, 2);  // one step
+  child.inherits = std::make_shared<const objective::Inheritance>(
+      objective::Inheritance{parent.number, parent.proposal.architecture, 1});
+  test::RecordingContext without_weights;
+  const auto from_device = measure(*evaluator, child, without_weights);
+  test::RecordingContext with_weights;
+  with_weights.inherited =
+      std::make_shared<const std::vector<objective::NamedTensor>>(std::move(parents_context.weights));
+  const auto from_host = measure(*make_evaluator(inheriting, true), child, with_weights);
+  EXPECT_GT(before[kAccuracy], 0.9);
+  EXPECT_THAT(from_device[kTrainLoss], DoubleNear(from_host[kTrainLoss], 1e-3));
+  EXPECT_THAT(from_device[kValidationLoss], DoubleNear(from_host[kValidationLoss], 2e-2));
 }
 
 TEST_F(GpuTraining, LeavesNoMemoryBehindTrialAfterTrial) {
