@@ -85,6 +85,12 @@ class GpuCheck(unittest.TestCase):
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
         self.assertEqual(figures["items"][-1]["figures"]["gpu_busy_percent"], 60.0)
 
+    def test_a_tool_that_does_not_answer_has_no_version(self):
+        self.program("nvidia-smi", SAMPLES.replace("exit 0", "sleep 60"))
+        result, figures = self.check([], PATH=f"{self.bundle}/bin:/usr/bin:/bin", OUT=str(self.root / "sampled"))
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        self.assertIsNone(figures["versions"]["driver"])
+
     def test_uses_mnist_where_it_is_given(self):
         self.program("gpu_data_bench", '#!/bin/bash\necho "{\\"words\\": \\"$*\\"}"\n')
         mnist = self.root / "mnist.h5"
