@@ -14,6 +14,6 @@ install(TARGETS ${skyline_installed} RUNTIME DESTINATION bin LIBRARY DESTINATION
 if(skyline_gpu_targets)
   install(TARGETS ${skyline_gpu_targets} RUNTIME DESTINATION bin COMPONENT gpu)
 endif()
-install(PROGRAMS aml/run DESTINATION bin RENAME skyline-aml COMPONENT skyline)
+install(PROGRAMS aml/run DESTINATION share/skyline/aml COMPONENT skyline)
 install(PROGRAMS slurm/submit slurm/search.sbatch DESTINATION share/skyline/slurm COMPONENT skyline)
 install(DIRECTORY configs DESTINATION share/skyline COMPONENT skyline)
