@@ -53,7 +53,7 @@ CollectiveDispatcher::CollectiveDispatcher(comm::Communicator& world, const Roun
       evaluator_(evaluator),
       own_slots_(own_slots),
       results_(results),
-      ranks_{ranks.slots, ranks.hosts},
+      ranks_{ranks.slots, ranks.hosts, ranks.groups_span},
       processors_(ranks.processors) {}
 
 CollectiveDispatcher::~CollectiveDispatcher() = default;
@@ -80,14 +80,12 @@ std::vector<Arrival> CollectiveDispatcher::poll() {
 /// of them fit in any case.
 std::vector<objective::Trial> CollectiveDispatcher::take_for_round() {
   const std::size_t slots = std::accumulate(ranks_.slots.begin(), ranks_.slots.end(), std::size_t{0});
-  const auto training = static_cast<std::size_t>(
-      std::ranges::count_if(ranks_.slots, [](std::size_t count) { return count > 0; }));
   std::size_t room = slots * kMostWaves;
   std::size_t groups = 0;
   std::vector<objective::Trial> trials;
   while (!waiting_.empty()) {
     const std::uint32_t members = waiting_.front().members;
-    const std::size_t needed = ranks_of_group(members, training);
+    const std::size_t needed = ranks_of_group(members, ranks_for_groups(ranks_));
     if (needed > room || (members > 1 && groups == kMostWaves)) break;
     room -= needed;
     if (members > 1) ++groups;

@@ -43,7 +43,7 @@ std::vector<RankRange> ranks_by_host(const RankSlots& table) {
 class GroupPacking {
  public:
   explicit GroupPacking(const RankSlots& table)
-      : table_(table), available_(training_ranks(table).size()), loads_(table.slots.size()) {}
+      : table_(table), available_(ranks_for_groups(table)), loads_(table.slots.size()) {}
 
   std::size_t ranks_of(const TrialWork& trial) const { return ranks_of_group(trial.members, available_); }
   const SlotLoad& load(std::size_t rank) const { return loads_[rank]; }
@@ -146,6 +146,10 @@ std::vector<std::size_t> pack(std::span<const double> costs, std::span<const Slo
     if (++count[slot] < capacity) open.emplace(work + costs[trial], slot);
   }
   return slot_of;
+}
+
+std::size_t ranks_for_groups(const RankSlots& table) {
+  return table.groups_span ? training_ranks(table).size() : 1;
 }
 
 std::size_t ranks_of_group(std::uint32_t members, std::size_t available) {

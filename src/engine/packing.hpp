@@ -29,7 +29,11 @@ std::vector<std::size_t> pack(std::span<const double> costs, std::span<const Slo
 struct RankSlots {
   std::vector<std::size_t> slots;  // [ranks]
   std::vector<std::string> hosts;  // [ranks]
+  bool groups_span = true;         // whether several ranks may train a trial together
 };
+
+/// How many ranks may train a trial together, at most.
+std::size_t ranks_for_groups(const RankSlots& table);
 
 /// How many ranks train a trial of so many members together: each holds the same power of two of consecutive
 /// members (the last may hold fewer), the fewest for which there are ranks enough.

@@ -52,6 +52,7 @@ RankTable exchange_ranks(const RunInputs& inputs, std::size_t slots) {
   const std::string mine = std::to_string(slots) + ' ' + std::to_string(place.processors.size()) + ' ' +
                            fingerprint(inputs) + ' ' + place.host;
   RankTable table;
+  table.groups_span = inputs.environment.threads_may_communicate();
   std::string first_fingerprint;
   for (const std::string& line : comm::gather_texts(world, mine, 0)) {
     std::istringstream words(line);

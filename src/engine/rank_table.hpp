@@ -19,6 +19,7 @@ struct RankTable {
   std::vector<std::size_t> slots;       // [ranks], on rank 0; else empty
   std::vector<std::string> hosts;       // [ranks], on rank 0; else empty
   std::vector<std::size_t> processors;  // [ranks] of each rank's own, on rank 0; else empty
+  bool groups_span = true;              // whether several ranks may train a trial together
 };
 
 /// Collective, at the start of a run.

@@ -118,6 +118,15 @@ TEST(RanksOfGroup, HoldPowersOfTwoOfMembersWhereThereAreNot) {
   EXPECT_EQ(ranks_of_group(9, 1), 1U);
 }
 
+TEST(RanksForGroups, IsOneWhereGroupsCannotSpanRanks) {
+  RankSlots table = ranks_on({2, 2});
+  EXPECT_EQ(ranks_for_groups(table), 4U);
+  table.groups_span = false;
+  EXPECT_EQ(ranks_for_groups(table), 1U);
+  const std::vector<TrialWork> trials{{1.0, 4}, {1.0, 4}};
+  for (const Placement& place : plan_round(trials, table, 8).places) EXPECT_EQ(place.ranks, 1U);
+}
+
 TEST(BlocksOf, LieWithinHosts) {
   EXPECT_THAT(blocks_on({4, 4}, 2), ElementsAre(0, 2, 4, 6));
   EXPECT_THAT(blocks_on({3, 3}, 2), ElementsAre(0, 3)) << "not ranks 2 and 3";
