@@ -120,9 +120,27 @@ ConfigNode resolve(const ConfigNode& root, const RunConfig& config) {
 /// Settings that only bound a run, or say what is kept and where: another value goes on with the same run.
 bool counts_for_identity(const std::string& path, bool inherits) {
   if (path == "run.keep_weights") return inherits;  // which parents still have weights
-  constexpr std::array kFree{"data.file",  "search.iterations", "search.trials",       "final",
-                             "checkpoint", "run.time_limit",    "run.storage_patience"};
+  // The bits of a trial don't depend on how its optimizer's state is spread.
+  constexpr std::array kFree{
+      "data.file",  "search.iterations", "search.trials",        "final",
+      "checkpoint", "run.time_limit",    "run.storage_patience", "training.group.sharding"};
   return std::find(kFree.begin(), kFree.end(), path) == kFree.end();
+}
+
+/// Settings that came after the first release: at these values a run is what it was without them, so that
+/// older runs can be resumed. Such a default is never changed.
+bool is_at_first_default(const ConfigNode& node) {
+  struct Default {
+    std::string_view path;
+    std::string_view text;
+  };
+  constexpr std::array kDefaults{
+      Default{"training.device", "auto"},         Default{"training.schedule.warmup", "0"},
+      Default{"training.schedule.decay", "none"}, Default{"training.group.members", "1"},
+      Default{"training.group.most", "8"},        Default{"training.group.batch_statistics", "local"}};
+  return node.is_scalar() && std::ranges::any_of(kDefaults, [&](const Default& known) {
+           return node.path() == known.path && node.as_text() == known.text;
+         });
 }
 
 /// Equal numbers as equal text.
@@ -145,7 +163,10 @@ ConfigNode identity_tree(const ConfigNode& node, bool inherits) {
   std::vector<ConfigNode::Entry> entries;
   for (const ConfigNode::Entry& entry : node.entries()) {
     if (!counts_for_identity(entry.value.path(), inherits)) continue;
-    entries.push_back({entry.key, identity_tree(entry.value, inherits), {}});
+    if (is_at_first_default(entry.value)) continue;
+    ConfigNode value = identity_tree(entry.value, inherits);
+    const bool emptied = value.is_map() && value.entries().empty() && !entry.value.entries().empty();
+    if (!emptied) entries.push_back({entry.key, std::move(value), {}});
   }
   // The order of parameters is that of the genotype; no other order of keys matters.
   if (node.path() != "space.parameters") {

@@ -163,6 +163,41 @@ TEST_F(RunConfigTest, ATimeLimitIsOptionalAndInSeconds) {
   expect_resolves_to_itself(config);
 }
 
+/// A resolved tree as the first release wrote it.
+ConfigNode of_first_release(const ConfigNode& resolved) {
+  std::vector<ConfigNode::Entry> sections;
+  for (const ConfigNode::Entry& section : resolved.entries()) {
+    if (section.key != "training") {
+      sections.push_back(section);
+      continue;
+    }
+    std::vector<ConfigNode::Entry> entries;
+    for (const ConfigNode::Entry& entry : section.value.entries()) {
+      if (entry.key != "device" && entry.key != "schedule" && entry.key != "group") entries.push_back(entry);
+    }
+    sections.push_back({section.key, ConfigNode::make_map(std::move(entries), {}), {}});
+  }
+  ConfigNode tree = ConfigNode::make_map(std::move(sections), {});
+  tree.assign_paths();
+  return tree;
+}
+
+TEST_F(RunConfigTest, ARunOfTheFirstReleaseGoesOnAsItWas) {
+  const RunConfig now = with({});
+  EXPECT_EQ(first_identity_difference(of_first_release(now.resolved), now.resolved), "");
+  for (const std::string setting :
+       {"training.group.members=2", "training.device=cpu", "training.schedule.decay=cosine",
+        "training.group.batch_statistics=synchronized"}) {
+    EXPECT_NE(first_identity_difference(of_first_release(now.resolved), with({setting}).resolved), "")
+        << setting;
+  }
+}
+
+TEST_F(RunConfigTest, HowTheOptimizersStateIsSpreadIsNoPartOfARun) {
+  expect_same_run(with({"training.group.members=2"}),
+                  with({"training.group.members=2", "training.group.sharding=gradients"}));
+}
+
 TEST_F(RunConfigTest, NamesTheSettingInWhichTwoRunsDiffer) {
   const RunConfig plain = RunConfig::parse(load(kSource / "configs/digits.yaml"), false);
   for (const std::string key : {"search.initial", "training.batch", "run.seed", "run.window"}) {
