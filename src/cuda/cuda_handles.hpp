@@ -36,6 +36,13 @@ struct GraphExecTraits {
 };
 using GraphExecHandle = UniqueHandle<GraphExecTraits>;
 
+/// Whether the stream is in a recording that has been broken, by its own work or by another thread's.
+inline bool is_invalidated(cudaStream_t stream) {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  drop_cuda_error(cudaStreamIsCapturing(stream, &status));
+  return status == cudaStreamCaptureStatusInvalidated;
+}
+
 /// An event without a time stamp, of the current device.
 inline EventHandle make_event() {
   cudaEvent_t event = nullptr;

@@ -2,6 +2,7 @@
 
 #include "skyline/core/error.hpp"
 
+#include "cuda/group_use.hpp"
 #include "cuda/wait_watch.hpp"
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include <thread>
 #include <utility>
 
+#include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAGuard.h>
 #include <c10/util/Exception.h>
 
@@ -68,6 +70,17 @@ class Recording {
   Recording(const Recording&) = delete;
   Recording& operator=(const Recording&) = delete;
 
+  /// A recording that another thread has broken is no reason to give the trial up.
+  void call(const std::function<void()>& work) const {
+    try {
+      work();
+    } catch (const InternalError& error) {
+      if (!is_invalidated(stream_)) {
+        throw;
+      }
+      refuse(error.what());
+    }
+  }
   void finish() { check_recording(close(), "cudaStreamEndCapture"); }
   GraphHandle take_graph() { return std::move(graph_); }
   GraphShare take_share() { return std::move(share_); }
@@ -144,8 +157,21 @@ std::unique_ptr<train::AcceleratorGraph> CudaStream::capture(const std::function
   const auto turn = take_recording_turn();
   const c10::cuda::CUDAStreamGuard guard(stream_);
   try {
+    return record(work);
+  } catch (const c10::OutOfMemoryError&) {
+    if (GroupUse::any()) {
+      throw;
+    }
+  }
+  // While it records the allocator takes new memory only, and lets go of none that it has cached.
+  c10::cuda::CUDACachingAllocator::emptyCache();
+  return record(work);
+}
+
+std::unique_ptr<train::AcceleratorGraph> CudaStream::record(const std::function<void()>& work) {
+  try {
     Recording recording(stream_, graph_memory_);
-    work();
+    recording.call(work);
     recording.finish();
     const GraphHandle graph = recording.take_graph();
     GraphExecHandle executable = instantiate(graph, stream_);

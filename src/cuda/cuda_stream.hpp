@@ -22,6 +22,8 @@ class CudaStream final : public train::AcceleratorStream {
   void wait() override;
 
  private:
+  std::unique_ptr<train::AcceleratorGraph> record(const std::function<void()>& work);
+
   c10::DeviceIndex device_;
   StreamHandle handle_;
   EventHandle done_;

@@ -1,5 +1,7 @@
 #include "cuda/graph_memory.hpp"
 
+#include "cuda/group_use.hpp"
+
 #include <exception>
 
 #include <ATen/cuda/CUDAGraph.h>
@@ -14,6 +16,7 @@ std::unique_lock<std::mutex> take_recording_turn() {
 }
 
 GraphMemory::~GraphMemory() {
+  const auto turn = take_recording_turn();
   give_back();
 }
 
@@ -50,6 +53,9 @@ void GraphMemory::leave() noexcept {
 void GraphMemory::give_back() noexcept {
   if (pool_ == c10::MempoolId_t{0, 0}) {
     return;  // would empty the cache of all streams
+  }
+  if (GroupUse::any()) {
+    return;  // the allocator gives it back when its memory is out, or with its cache
   }
   try {
     allocator::emptyCache(pool_);

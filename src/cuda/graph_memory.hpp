@@ -24,8 +24,8 @@ struct GraphShareTraits {
 using GraphShare = UniqueHandle<GraphShareTraits>;
 
 /// The device memory of the graphs of one stream. They never run at the same time, so they share it; with the
-/// last one it goes back to the device, else each candidate would leave its graphs' memory behind.
-/// Used in a turn.
+/// last one it goes back to the device (GroupUse: to the allocator), else each candidate would leave its
+/// graphs' memory behind. Used in a turn; destroyed outside of one.
 class GraphMemory {
  public:
   explicit GraphMemory(c10::DeviceIndex device) : device_(device) {}

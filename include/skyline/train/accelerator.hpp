@@ -51,7 +51,8 @@ class AcceleratorStream {
   /// Calls `work` once, which is recorded, not executed. `work` must have been run before, so that handles
   /// exist and algorithms are chosen; it makes no host decision by device values and no synchronization.
   /// What it allocates is scratch memory of all graphs of the stream: results go to tensors made before.
-  /// Captures of a process take turns. @throws UserError if the device refuses
+  /// Captures of a process take turns. @throws UserError if the device refuses, c10::OutOfMemoryError if it
+  /// lacks the memory; the stream can be used as before then
   virtual std::unique_ptr<AcceleratorGraph> capture(const std::function<void()>& work) = 0;
   /// Waits, sleeping, until all queued work is done. @throws InternalError naming the device's error
   virtual void wait() = 0;
@@ -96,7 +97,8 @@ class Accelerator {
   virtual ~Accelerator() = default;
   virtual const std::vector<AcceleratorDevice>& devices() const = 0;
   virtual AcceleratorMemory memory(int device) const = 0;
-  /// Gives cached memory that no tensor uses back to the device.
+  /// Gives cached memory that no tensor uses back to the device; does nothing while that could wait for other
+  /// processes, as members of groups use the device.
   virtual void release_cached_memory(int device) = 0;
   /// Why the device can do nothing any more until the process is started again, in one line.
   virtual std::optional<std::string> fault(int /*device*/) { return std::nullopt; }
