@@ -5,6 +5,7 @@
 #include "cuda/check_cuda.hpp"
 #include "cuda/cuda_stream.hpp"
 #include "cuda/graph_memory.hpp"
+#include "cuda/group_use.hpp"
 #include "cuda/kernels.hpp"
 #include "cuda/nccl_reducer.hpp"
 
@@ -22,6 +23,7 @@
 #include <ATen/core/Tensor.h>
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAGuard.h>
+#include <c10/util/Exception.h>
 #include <cuda_runtime_api.h>
 
 namespace skyline::cuda {
@@ -112,21 +114,21 @@ class CudaAccelerator final : public train::Accelerator {
   /// Of all devices: the allocator knows no other way.
   void release_cached_memory(int /*device*/) override {
     const auto turn = take_recording_turn();
-    allocator::emptyCache();
+    if (!GroupUse::any()) {
+      allocator::emptyCache();
+    }
   }
 
   std::optional<std::string> fault(int device) override {
     if (const std::optional<std::string> lost = nccl_.fault()) {
       return lost;
     }
-    const c10::cuda::CUDAGuard guard(index_of(device));
-    const cudaError_t status = cudaFree(nullptr);  // does nothing, but a broken context refuses that, too
-    if (status == cudaSuccess) {
+    const std::string problem = problem_of(device);
+    if (problem.empty()) {
       return std::nullopt;
     }
-    drop_cuda_error(status);
     return "GPU " + std::to_string(device) + " (" + devices_.at(static_cast<std::size_t>(device)).bus_id +
-           ") has failed: " + cudaGetErrorString(status);
+           ") has failed: " + problem;
   }
 
   std::unique_ptr<train::AcceleratorStream> make_stream(int device) override {
@@ -153,6 +155,19 @@ class CudaAccelerator final : public train::Accelerator {
   }
 
  private:
+  /// In one line; empty: none.
+  static std::string problem_of(int device) {
+    try {
+      const c10::cuda::CUDAGuard guard(index_of(device));
+      const cudaError_t status = cudaFree(nullptr);  // does nothing, but a broken context refuses that, too
+      drop_cuda_error(status);
+      return status == cudaSuccess ? std::string() : cudaGetErrorString(status);
+    } catch (const c10::Error& error) {  // nor can such a device be made current
+      const std::string text = error.what_without_backtrace();
+      return text.substr(0, text.find('\n'));
+    }
+  }
+
   /// A device that is used: the others of the node get no context, which would cost memory there.
   void prepare(int device) {
     const std::lock_guard lock(prepared_mutex_);
