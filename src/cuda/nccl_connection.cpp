@@ -2,6 +2,7 @@
 
 #include "skyline/core/error.hpp"
 
+#include <algorithm>
 #include <span>
 #include <string>
 #include <thread>
@@ -13,19 +14,20 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kLongestStart{120};
 constexpr std::chrono::seconds kLongestEnd{10};
-constexpr std::chrono::milliseconds kPause{1};
+constexpr std::chrono::microseconds kShortestPause{10};  // most operations are queued by then
+constexpr std::chrono::microseconds kLongestPause{1000};
 
 }  // namespace
 
 ncclResult_t settle(ncclComm_t communicator, Clock::duration limit, const std::function<void()>& meanwhile) {
   const auto begin = Clock::now();
-  for (;;) {
+  for (std::chrono::microseconds pause = kShortestPause;; pause = std::min(2 * pause, kLongestPause)) {
     ncclResult_t state = ncclSuccess;
     const ncclResult_t status = ncclCommGetAsyncError(communicator, &state);
     if (status != ncclSuccess) return status;
     if (state != ncclInProgress || Clock::now() - begin > limit) return state;
     meanwhile();
-    std::this_thread::sleep_for(kPause);
+    std::this_thread::sleep_for(pause);
   }
 }
 
