@@ -1,6 +1,7 @@
 #include "cuda/nccl_log.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace skyline::cuda {
 namespace {
@@ -58,8 +59,8 @@ std::string NcclTransport::describe() const {
   return joined(ways, " and ");
 }
 
-NcclTransport parse_nccl_log(std::string_view text) {
-  NcclTransport transport;
+NcclTransport parse_nccl_log(std::string_view text, NcclTransport known) {
+  NcclTransport transport = std::move(known);
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     const std::string_view line = text.substr(0, end);

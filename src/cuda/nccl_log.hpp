@@ -20,8 +20,9 @@ struct NcclTransport {
   std::string describe() const;
 };
 
-/// @param text  what NCCL wrote with NCCL_DEBUG=INFO, of one process; other lines may be in between
-NcclTransport parse_nccl_log(std::string_view text);
+/// @param text   what NCCL wrote with NCCL_DEBUG=INFO, of one process; other lines may be in between
+/// @param known  from what came before
+NcclTransport parse_nccl_log(std::string_view text, NcclTransport known = {});
 
 /// The file that NCCL writes to. @param pattern  NCCL_DEBUG_FILE, with %h for the host, %p for the process
 std::string nccl_log_path(std::string_view pattern, std::string_view host, long process);

@@ -5,6 +5,7 @@
 
 #include "cuda/cuda_handles.hpp"
 #include "cuda/distinct_devices.hpp"
+#include "cuda/group_use.hpp"
 #include "cuda/nccl_connection.hpp"
 #include "cuda/nccl_log.hpp"
 #include "cuda/operation_watch.hpp"
@@ -18,6 +19,7 @@
 #include <fstream>
 #include <iterator>
 #include <optional>
+#include <thread>
 #include <utility>
 
 #include <ATen/core/Tensor.h>
@@ -33,8 +35,7 @@ using objective::Failure;
 using objective::GroupAborted;
 using objective::Part;
 
-/// Members may be apart by an evaluation, or by the search for fast algorithms on a busy device; more is a
-/// fault.
+/// Members may be apart by an evaluation, or by a recording that waits for its turn; more is a fault.
 constexpr std::chrono::seconds kLongestOperation{300};
 
 std::size_t elements_of(const at::Tensor& tensor) {
@@ -51,7 +52,7 @@ class NcclReducer final : public train::DeviceReducer, private WaitWatch {
       : group_(group), device_(device), report_(report), communicator_(connect_on(group, device)) {}
 
   ~NcclReducer() override {
-    if (communicator_ && std::uncaught_exceptions() == exceptions_) {
+    if (communicator_ && std::uncaught_exceptions() == exceptions_ && group_goes_on()) {
       disconnect(std::move(communicator_));
     }  // else the other members may be anywhere: the handle aborts
   }
@@ -127,7 +128,11 @@ class NcclReducer final : public train::DeviceReducer, private WaitWatch {
     }
     const std::string name = name_of(operation, elements_of(values));
     if (status != ncclSuccess) {
-      give_up(nccl_error_text(status, name.c_str(), communicator_.get()));
+      const std::string reason = nccl_error_text(status, name.c_str(), communicator_.get());
+      if (is_invalidated(stream)) {
+        end_trial(reason);  // another thread broke the recording, and NCCL does not go on after that
+      }
+      give_up(reason);
     }
     note(name, stream);
   }
@@ -161,22 +166,44 @@ class NcclReducer final : public train::DeviceReducer, private WaitWatch {
     }
   }
 
+  bool group_goes_on() const noexcept {
+    try {
+      group_.check();
+      return true;
+    } catch (const std::exception&) {
+      return false;
+    }
+  }
+
   /// The device may wait for a member that has given the trial up.
   void look_at_group() {
     try {
       group_.check();
     } catch (const GroupAborted&) {
-      communicator_.reset();
+      leave();
       throw;
     }
   }
 
+  /// A member, a device or a link is lost: no trial is to blame.
   [[noreturn]] void give_up(const std::string& reason) {
-    communicator_.reset();  // so that the device ends its operation
     report_.set_fault(reason);
+    end_trial(reason);
+  }
+
+  [[noreturn]] void end_trial(const std::string& reason) {
     const Failure failure{objective::FailureKind::kException, reason};
     group_.abort(failure);
+    leave();
     throw GroupAborted(failure);
+  }
+
+  /// Aborts, so that the device ends its operation. NCCL does that at once, but returns only when the graphs
+  /// that hold its operations are gone, and it is this thread that destroys them.
+  void leave() {
+    if (communicator_) {
+      aborting_ = std::jthread([communicator = std::move(communicator_)]() mutable { communicator.reset(); });
+    }
   }
 
   void drop_ended() {
@@ -205,10 +232,12 @@ class NcclReducer final : public train::DeviceReducer, private WaitWatch {
   OperationWatch watch_{kLongestOperation};
   bool is_reported_ = false;
   std::deque<EventHandle> ends_;  // of the operations that are queued in the watch
+  GroupUse use_;
+  std::jthread aborting_;  // is waited for
 };
 
-/// What NCCL wrote of this process so far.
-std::string nccl_log_text() {
+/// Whole lines that NCCL wrote of this process. @param first  of the bytes to read
+std::string nccl_log_text(std::size_t first) {
   const char* pattern = std::getenv("NCCL_DEBUG_FILE");
   if (pattern == nullptr) {
     return {};
@@ -216,16 +245,21 @@ std::string nccl_log_text() {
   std::array<char, 256> host{};
   static_cast<void>(gethostname(host.data(), host.size() - 1));
   std::ifstream file(nccl_log_path(pattern, host.data(), getpid()));
-  return {std::istreambuf_iterator<char>(file), {}};
+  file.seekg(static_cast<std::streamoff>(first));
+  std::string text(std::istreambuf_iterator<char>(file), {});
+  text.resize(text.rfind('\n') + 1);  // of a text without lines: to nothing
+  return text;
 }
 
 }  // namespace
 
 void NcclReport::tell_transport() {
   const std::lock_guard lock(mutex_);
-  const NcclTransport transport = parse_nccl_log(nccl_log_text());
-  if (transport.is_known() && told_.insert(transport.describe()).second) {
-    log::info("NCCL connects the members of groups over " + transport.describe());
+  const std::string text = nccl_log_text(read_);  // it grows with every group
+  read_ += text.size();
+  transport_ = parse_nccl_log(text, std::move(transport_));
+  if (transport_.is_known() && told_.insert(transport_.describe()).second) {
+    log::info("NCCL connects the members of groups over " + transport_.describe());
   }
 }
 

@@ -2,6 +2,9 @@
 
 #include "skyline/train/accelerator.hpp"
 
+#include "cuda/nccl_log.hpp"
+
+#include <cstddef>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -23,6 +26,8 @@ class NcclReport {
 
  private:
   std::mutex mutex_;
+  std::size_t read_ = 0;     // bytes of NCCL's log
+  NcclTransport transport_;  // from these
   std::set<std::string> told_;
   std::optional<std::string> fault_;
 };

@@ -61,6 +61,19 @@ TEST_F(GpuReducer, SaysThatTheGroupWasGivenUp) {
   EXPECT_THROW(reducer->check(), objective::GroupAborted);
 }
 
+TEST_F(GpuReducer, LeavesAGroupWhoseOperationsAreInAGraph) {
+  const auto groups = testing::make_local_groups(1);
+  const auto reducer = accelerator().make_reducer(*groups[0], 0);
+  at::Tensor values = made([&] { return at::ones({1000}, floats()); });
+  const auto work = [&] { reducer->all_reduce(values); };
+  stream().run(work);
+  stream().wait();
+  const auto graph = stream().capture(work);
+  groups[0]->abort({objective::FailureKind::kOutOfMemory, "not enough memory"});
+  EXPECT_THROW(reducer->check(), objective::GroupAborted);
+  EXPECT_THROW(stream().run(work), InternalError);
+}
+
 TEST_F(GpuReducer, RefusesTwoMembersOfADeviceWhichAreStagedThen) {
   const auto groups = testing::make_local_groups(2);
   const auto train = [&](objective::TrialGroup& group) {

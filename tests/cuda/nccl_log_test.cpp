@@ -52,6 +52,17 @@ TEST(NcclLog, TellsAllWaysOfAGroupOverNodes) {
   EXPECT_EQ(transport.describe(), "InfiniBand and NVLink or PCIe");
 }
 
+TEST(NcclLog, AddsWhatIsNewToWhatIsKnown) {
+  const NcclTransport first = parse_nccl_log(
+      "n:1:2 [0] NCCL INFO NET/IB : Using [0]mlx5_0:1/IB [RO]; OOB eth0:10.0.0.7<0>\n"
+      "n:1:2 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/IPC\n");
+  EXPECT_EQ(first.describe(), "NVLink or PCIe");
+  const NcclTransport second =
+      parse_nccl_log("n:1:2 [0] NCCL INFO Channel 00/0 : 7[7] -> 8[0] [send] via NET/IB/3\n", first);
+  EXPECT_EQ(second.describe(), "InfiniBand (mlx5_0:1) and NVLink or PCIe");
+  EXPECT_EQ(parse_nccl_log("", second).describe(), second.describe());
+}
+
 TEST(NcclLog, KnowsNothingBeforeMembersAreConnected) {
   EXPECT_FALSE(parse_nccl_log("").is_known());
   EXPECT_FALSE(parse_nccl_log("epoch 3 via P2P training\nn:1:2 [0] NCCL INFO Using network IB\n").is_known());
