@@ -120,6 +120,11 @@ std::optional<Letter> MpiMailbox::next_arrived() {
   return letter;
 }
 
+bool MpiMailbox::is_receiving() {
+  const std::lock_guard lock(mutex_);
+  return !incoming_.empty();
+}
+
 void MpiMailbox::close() {
   Backoff backoff;
   const auto receive_all = [&] {
@@ -131,7 +136,7 @@ void MpiMailbox::close() {
   check_mpi(MPI_Ibarrier(handle_.get(), &barrier), "MPI_Ibarrier");
   while (!is_complete(barrier)) receive_all();
   // All is sent, and what was small may still lie unread.
-  while (receive() || !incoming_.empty()) backoff.reset();
+  while (receive() || is_receiving()) backoff.reset();
   slots_.free();
   closed_ = true;
 }

@@ -48,6 +48,7 @@ class MpiMailbox final : public Mailbox {
   void test_outgoing();
   void accept_incoming();
   std::optional<Letter> next_arrived();
+  bool is_receiving();
 
   CommunicatorHandle handle_;
   SharedSlots slots_;

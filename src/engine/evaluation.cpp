@@ -26,12 +26,16 @@ Outcome evaluate_member(objective::Evaluator& evaluator, const objective::Trial&
     if (!begins_together(group, begins)) return Failure{FailureKind::kStopped, "stopped on request"};
   } catch (const objective::GroupAborted& aborted) {
     return aborted.failure();
+  } catch (const std::exception& error) {  // nothing of the trial has begun: it is not the trial's
+    const Failure failure{FailureKind::kException, fit_reason(error.what())};
+    group.abort(failure, true);
+    return failure;
   }
   Outcome outcome = evaluate_safely(evaluator, trial, context);
   if (auto* failure = std::get_if<Failure>(&outcome)) {
     failure->reason = fit_reason(failure->reason);
     // All stop in the same step; who comes back first must not disturb one that still gathers its state.
-    if (failure->kind != FailureKind::kStopped) group.abort(*failure);
+    if (failure->kind != FailureKind::kStopped) group.abort(*failure, evaluator.fault().has_value());
   }
   return outcome;
 }

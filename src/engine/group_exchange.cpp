@@ -15,6 +15,7 @@ using namespace std::chrono_literals;
 using objective::Failure;
 using objective::FailureKind;
 
+constexpr const char* kHasLeft = "a member of the group has left an operation";
 constexpr auto kSpinAlone = 10us;  // then it lets others run
 constexpr auto kSpin = 100us;
 constexpr auto kShortestPause = 50us;
@@ -38,20 +39,19 @@ GroupExchange::GroupExchange(const GroupPlace& place, std::size_t rank_index, Gr
       silence_(silence),
       unsent_before_(port.unsent_bytes()),
       next_(members_),
-      joined_(static_cast<std::size_t>(place.ranks)) {
-  joined_[rank_index_] = true;
-  if (place_.ranks > 1) send_to_others(make_letter({.step = GroupStep::kJoined}, 0));
-}
+      joined_(static_cast<std::size_t>(place.ranks)),
+      left_(members_) {}
 
 std::uint64_t GroupExchange::post(std::size_t local, GroupCall call, std::span<std::byte> values) {
   std::unique_lock lock(mutex_);
   throw_if_aborted(lock);
   const std::uint64_t number = next_[local]++;
   try {
+    require(!left_[local], kHasLeft);
     Operation& operation = operation_of(number, call, values.size());
     operation.values[local] = values;
     operation.has[local] = true;
-    last_event_ = Clock::now();
+    silence_watch_.hear(Clock::now());
     if (++operation.posted == members_) start(number, operation);
   } catch (const std::exception& error) {
     lock.unlock();
@@ -74,6 +74,7 @@ void GroupExchange::wait(std::uint64_t number) {
   Clock::time_point alone_until = Clock::now() + kSpinAlone;
   Clock::time_point spin_until = Clock::now() + kSpin;
   std::chrono::microseconds length = kShortestPause;
+  bool has_paused = false;
   while (true) {
     const bool has_worked = progress(number);
     {
@@ -81,6 +82,8 @@ void GroupExchange::wait(std::uint64_t number) {
       if (is_complete(number)) return;
       throw_if_aborted(lock);
     }
+    if (has_paused && !has_worked) give_up_if_silent(number);
+    has_paused = false;
     const Clock::time_point now = Clock::now();
     if (has_worked) {
       alone_until = now + kSpinAlone;
@@ -89,7 +92,7 @@ void GroupExchange::wait(std::uint64_t number) {
     } else if (now > spin_until && now > alone_until) {
       pause(number, length);
       length = std::min<std::chrono::microseconds>(2 * length, kLongestPauseOfThreads);
-      give_up_if_silent(number);
+      has_paused = true;
       alone_until = Clock::now() + kSpinAlone;  // one look may not be enough to see what has come
     } else if (now > alone_until) {
       std::this_thread::yield();
@@ -97,26 +100,28 @@ void GroupExchange::wait(std::uint64_t number) {
   }
 }
 
-void GroupExchange::leave(std::uint64_t number) noexcept {
+void GroupExchange::leave(std::size_t local, std::uint64_t number, bool by_an_error) noexcept {
   {
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
     if (is_complete(number)) return;
+    if (by_an_error) {
+      left_[local] = true;
+      changed_.wait(lock, [this] { return at_work_ == 0; });
+      return;
+    }
   }
-  abort({FailureKind::kException, "a member of the group has left an operation"});
+  abort({FailureKind::kException, kHasLeft});
 }
 
 void GroupExchange::check() {
-  port_.poll();
+  poll();
   std::unique_lock lock(mutex_);
   throw_if_aborted(lock);
 }
 
 void GroupExchange::abort(const Failure& failure, bool fault) noexcept {
   try {
-    if (set_aborted(failure)) {
-      if (fault) port_.report_fault(failure.reason);
-      tell_of_abort(failure, fault);
-    }
+    if (set_aborted(failure, fault)) tell_of_abort(failure, fault);
   } catch (const std::exception&) {  // the others will find this member silent
   }
   std::unique_lock lock(mutex_);
@@ -128,8 +133,10 @@ bool GroupExchange::is_settled() const {
   return failure_ || port_.unsent_bytes() <= unsent_before_;
 }
 
-bool GroupExchange::set_aborted(const Failure& failure) {
+bool GroupExchange::set_aborted(const Failure& failure, bool fault) {
   const std::lock_guard lock(mutex_);
+  // Before any member can throw: who hears of the abort asks next whether it was a fault.
+  if (fault) port_.report_fault(failure.reason);
   if (failure_) return false;
   failure_ = failure;
   contributions_.clear();
@@ -173,9 +180,9 @@ void GroupExchange::give_up_if_silent(std::uint64_t number) {
   std::string reason;
   {
     const std::lock_guard lock(mutex_);
-    // A rank that is busy with other trials joins when it can.
+    // A rank that is busy with other trials, or waits for storage, joins when it can.
     if (is_complete(number) || failure_ || !all_joined()) return;
-    if (Clock::now() - last_event_ < silence_) return;
+    if (silence_watch_.look(Clock::now()) < silence_) return;
     reason = missing_members(number) + " silent for " + seconds_text(silence_) + " in " +
              std::string(name_of(operations_.at(number).call)) + " " + std::to_string(number);
   }

@@ -6,6 +6,7 @@
 #include "engine/group_letter.hpp"
 #include "engine/group_pieces.hpp"
 #include "engine/group_place.hpp"
+#include "engine/silence_watch.hpp"
 
 #include <chrono>
 #include <condition_variable>
@@ -45,7 +46,7 @@ class GroupPort {
 /// member's values are its own again as soon as its operation has thrown or gone.
 class GroupExchange {
  public:
-  using Clock = std::chrono::steady_clock;
+  using Clock = SilenceWatch::Clock;
 
   /// @param rank_index  of this rank among the group's
   GroupExchange(const GroupPlace& place, std::size_t rank_index, GroupPort& port,
@@ -59,8 +60,9 @@ class GroupExchange {
   std::uint64_t post(std::size_t local, GroupCall call, std::span<std::byte> values);
   bool test(std::uint64_t number);
   void wait(std::uint64_t number);
-  /// The values of an operation are about to go: gives the trial up if it is not complete.
-  void leave(std::uint64_t number) noexcept;
+  /// The values of a member's operation are about to go. If it is not complete, the trial is given up.
+  /// @param by_an_error  an exception takes them: whoever catches it gives the trial up, and says why
+  void leave(std::size_t local, std::uint64_t number, bool by_an_error) noexcept;
   void check();
   /// @param fault  nobody's decision: see GroupHub::fault
   void abort(const objective::Failure& failure, bool fault = false) noexcept;
@@ -100,6 +102,7 @@ class GroupExchange {
   bool is_complete(std::uint64_t number) const { return !operations_.contains(number); }
   bool all_joined() const;
   bool has_task() const;
+  bool one_has_left() const;
   bool owns(const GroupPiece& piece) const;
   bool must_contribute(GroupCall call, const GroupPiece& piece) const;
   bool is_ready(const Operation& operation, std::size_t piece) const;
@@ -112,6 +115,8 @@ class GroupExchange {
   void throw_if_aborted(std::unique_lock<std::mutex>& lock);
 
   // Without it.
+  /// Looks for a letter; whether there was one. What goes wrong ends the trial.
+  bool poll();
   /// Does what can be done now, until that operation is complete; whether there was something.
   bool progress(std::uint64_t number);
   std::optional<Task> take_task();
@@ -130,7 +135,7 @@ class GroupExchange {
   void send_to_others(const std::shared_ptr<const comm::Parcel>& letter);
   void pause(std::uint64_t number, std::chrono::microseconds length);
   void give_up_if_silent(std::uint64_t number);
-  bool set_aborted(const objective::Failure& failure);
+  bool set_aborted(const objective::Failure& failure, bool fault);
   void tell_of_abort(const objective::Failure& failure, bool fault);
 
   const GroupPlace place_;
@@ -147,9 +152,13 @@ class GroupExchange {
   std::map<std::uint64_t, Operation> operations_;  // posted here or heard of, and not complete
   std::deque<Task> contributions_;
   std::deque<Task> last_tasks_;
-  std::size_t at_work_ = 0;   // tasks of all operations
-  std::vector<bool> joined_;  // [ranks]
-  Clock::time_point last_event_ = Clock::now();
+  std::size_t at_work_ = 0;  // tasks of all operations
+  /// [ranks] All its members have begun an operation that is no broadcast: those are heard of a leader that
+  /// may have to wait for others, for storage say. Until then silence is no fault.
+  std::vector<bool> joined_;
+  SilenceWatch silence_watch_{Clock::now()};
+  std::uint64_t newest_result_ = 0;  // of the operations whose pieces this rank has finished
+  std::vector<bool> left_;           // [members of this rank] by an error: no value is touched any more
   std::optional<objective::Failure> failure_;
 };
 

@@ -3,6 +3,7 @@
 #include "skyline/core/error.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <sstream>
 #include <thread>
 #include <utility>
@@ -36,7 +37,10 @@ class GroupHub::View final : public objective::TrialGroup {
       : hub_(hub), exchange_(std::move(exchange)), local_(local), member_(member) {}
   View(const View&) = delete;
   View& operator=(const View&) = delete;
-  ~View() override { hub_.leave(); }
+  ~View() override {
+    exchange_.reset();  // its letters must be gone when the hub closes
+    hub_.leave();
+  }
 
   std::size_t members() const override { return exchange_->place().members; }
   std::size_t member() const override { return member_; }
@@ -55,26 +59,28 @@ class GroupHub::View final : public objective::TrialGroup {
   }
   void broadcast(std::span<std::byte> bytes) override { post(GroupCall::kBroadcast, bytes)->wait(); }
   void check() override { exchange_->check(); }
-  void abort(const Failure& failure) noexcept override { exchange_->abort(failure); }
+  void abort(const Failure& failure, bool fault) noexcept override { exchange_->abort(failure, fault); }
 
  private:
   class Posted final : public Operation {
    public:
-    Posted(std::shared_ptr<GroupExchange> exchange, std::uint64_t number)
-        : exchange_(std::move(exchange)), number_(number) {}
+    Posted(std::shared_ptr<GroupExchange> exchange, std::size_t local, std::uint64_t number)
+        : exchange_(std::move(exchange)), local_(local), number_(number) {}
     Posted(const Posted&) = delete;
     Posted& operator=(const Posted&) = delete;
-    ~Posted() override { exchange_->leave(number_); }
+    ~Posted() override { exchange_->leave(local_, number_, std::uncaught_exceptions() > exceptions_); }
     bool test() override { return exchange_->test(number_); }
     void wait() override { exchange_->wait(number_); }
 
    private:
     std::shared_ptr<GroupExchange> exchange_;
+    std::size_t local_;
     std::uint64_t number_;
+    int exceptions_ = std::uncaught_exceptions();
   };
 
   std::unique_ptr<Operation> post(GroupCall call, std::span<std::byte> values) {
-    return std::make_unique<Posted>(exchange_, exchange_->post(local_, call, values));
+    return std::make_unique<Posted>(exchange_, local_, exchange_->post(local_, call, values));
   }
 
   GroupHub& hub_;
@@ -144,8 +150,12 @@ void GroupHub::leave() {
     }
   } catch (const std::exception&) {  // they will find this rank silent
   }
-  const std::lock_guard lock(mutex_);
-  active_.reset();
+  {
+    const std::lock_guard lock(mutex_);
+    last.reset();
+    active_.reset();
+  }
+  left_.notify_all();
 }
 
 std::optional<std::string> GroupHub::fault() const {
@@ -155,7 +165,8 @@ std::optional<std::string> GroupHub::fault() const {
 
 void GroupHub::close() {
   {
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
+    left_.wait(lock, [this] { return active_ == nullptr; });
     early_.clear();
   }
   if (mailbox_) mailbox_->close();

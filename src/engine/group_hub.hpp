@@ -8,6 +8,7 @@
 #include "engine/group_place.hpp"
 
 #include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -45,7 +46,8 @@ class GroupHub final : private GroupPort {
   /// called different operations. Its trial has no result then: the run must end.
   std::optional<std::string> fault() const;
 
-  /// Collective: when no group is left, before the end; not if the process ends by an error.
+  /// Collective: before the end, after the last group; waits until the members of this rank have left it. Not
+  /// if the process ends by an error.
   void close();
 
  private:
@@ -64,7 +66,8 @@ class GroupHub final : private GroupPort {
   std::chrono::milliseconds silence_;
 
   std::mutex polling_;
-  mutable std::mutex mutex_;  // of what follows
+  mutable std::mutex mutex_;      // of what follows
+  std::condition_variable left_;  // nothing is active
   std::shared_ptr<GroupExchange> active_;
   std::size_t views_ = 0;  // of the active one
   std::optional<std::uint64_t> last_sequence_;

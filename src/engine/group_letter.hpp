@@ -11,7 +11,7 @@
 
 namespace skyline::engine {
 
-enum class GroupStep : std::uint8_t { kJoined, kContribution, kResult, kAborted };
+enum class GroupStep : std::uint8_t { kContribution, kResult, kAborted };
 
 /// The first cache line of each letter between the ranks of a group.
 struct alignas(64) GroupHeader {
@@ -21,7 +21,7 @@ struct alignas(64) GroupHeader {
   std::uint32_t piece = 0;
   std::uint32_t from = 0;  // index of the sender's rank in the group
   GroupCall call = GroupCall::kAllReduce;
-  GroupStep step = GroupStep::kJoined;
+  GroupStep step = GroupStep::kContribution;
   objective::FailureKind failure =
       objective::FailureKind::kException;  // of an abort; the payload is the reason
   bool fault = false;                      // of an abort: see GroupHub::fault

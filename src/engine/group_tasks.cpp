@@ -69,6 +69,7 @@ bool GroupExchange::must_contribute(GroupCall call, const GroupPiece& piece) con
 }
 
 void GroupExchange::start(std::uint64_t number, Operation& operation) {
+  if (operation.call != GroupCall::kBroadcast) joined_[rank_index_] = true;
   for (std::size_t piece = 0; piece < operation.pieces.size(); ++piece) {
     if (must_contribute(operation.call, operation.pieces[piece])) {
       contributions_.push_back({number, &operation, piece, true});
@@ -109,7 +110,7 @@ void GroupExchange::deliver(const comm::Letter& letter) {
     const auto text = payload_of(*letter.parcel);
     const objective::Failure failure{header.failure,
                                      std::string(reinterpret_cast<const char*>(text.data()), text.size())};
-    if (set_aborted(failure) && header.fault) port_.report_fault(failure.reason);  // its sender tells all
+    set_aborted(failure, header.fault);  // its sender tells all
     return;
   }
   try {
@@ -122,10 +123,8 @@ void GroupExchange::deliver(const comm::Letter& letter) {
 
 void GroupExchange::take_in(const comm::Letter& letter, const GroupHeader& header) {
   require(header.from < joined_.size(), "a letter of a group comes from outside of it");
-  last_event_ = Clock::now();
-  joined_[header.from] = true;
-  if (header.step == GroupStep::kJoined) return;
-
+  silence_watch_.hear(Clock::now());
+  if (header.call != GroupCall::kBroadcast) joined_[header.from] = true;
   Operation& operation = operation_of(header.number, header.call, header.bytes);
   require(header.piece < operation.pieces.size(), "a letter of a group names a piece that is not there");
   const GroupPiece& range = operation.pieces[header.piece];
@@ -152,16 +151,33 @@ bool GroupExchange::progress(std::uint64_t number) {
         if (is_complete(number)) return true;
       }
       // Only when there is nothing else: on a busy machine a look may give the processor away.
-      if (!port_.poll()) break;
+      if (!poll()) break;
     }
     has_worked = true;
   }
   return has_worked;
 }
 
+bool GroupExchange::poll() {
+  try {
+    return port_.poll();
+  } catch (const std::exception& error) {
+    abort({objective::FailureKind::kException, error.what()}, true);
+    return false;
+  }
+}
+
+bool GroupExchange::one_has_left() const {
+  return std::ranges::find(left_, true) != left_.end();
+}
+
 bool GroupExchange::has_task() const {
-  return !last_tasks_.empty() ||
-         (!contributions_.empty() && port_.unsent_bytes() <= unsent_before_ + kMostUnsent);
+  if (one_has_left()) return false;
+  if (!last_tasks_.empty()) return true;
+  if (contributions_.empty()) return false;
+  // What lies unread may be results of a later operation, for members that wait for this one first.
+  return contributions_.front().number < newest_result_ ||
+         port_.unsent_bytes() <= unsent_before_ + kMostUnsent;
 }
 
 std::optional<GroupExchange::Task> GroupExchange::take_task() {
@@ -170,6 +186,7 @@ std::optional<GroupExchange::Task> GroupExchange::take_task() {
   auto& tasks = last_tasks_.empty() ? contributions_ : last_tasks_;
   const Task task = tasks.front();
   tasks.pop_front();
+  if (!task.contribute) newest_result_ = std::max(newest_result_, task.number);
   ++task.operation->at_work;
   ++at_work_;
   return task;
@@ -200,11 +217,9 @@ void GroupExchange::finish_task(const Task& task) {
   Operation& operation = *task.operation;
   --at_work_;
   --operation.at_work;
-  if (failure_) {
-    changed_.notify_all();
-    return;
-  }
-  last_event_ = Clock::now();
+  if (failure_ || one_has_left()) changed_.notify_all();  // some wait until no value is in use
+  if (failure_) return;
+  silence_watch_.hear(Clock::now());
   if (!task.contribute) {
     PieceState& state = operation.states[task.piece];
     state.terms.assign(state.terms.size(), nullptr);  // to be used for the next

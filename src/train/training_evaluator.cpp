@@ -108,10 +108,7 @@ class TrainingEvaluator final : public objective::Evaluator {
     return choose_members(trial.architecture().network, setup_.options.batch, setup_.options.group);
   }
 
-  std::optional<std::string> fault() override {
-    const DeviceUse& use = setup_.device;
-    return use.accelerator == nullptr ? std::nullopt : use.accelerator->fault(use.device);
-  }
+  std::optional<std::string> fault() override { return device_fault(); }
 
   Outcome evaluate(const objective::Trial& trial, objective::EvaluationContext& context) override {
     const auto start = std::chrono::steady_clock::now();
@@ -130,6 +127,11 @@ class TrainingEvaluator final : public objective::Evaluator {
   }
 
  private:
+  std::optional<std::string> device_fault() const {
+    const DeviceUse& use = setup_.device;
+    return use.accelerator == nullptr ? std::nullopt : use.accelerator->fault(use.device);
+  }
+
   /// When the device has room for it beside the other slots' trials.
   Outcome attempt_in_turn(const objective::Trial& trial, objective::EvaluationContext& context) {
     const auto& device =
@@ -173,8 +175,8 @@ class TrainingEvaluator final : public objective::Evaluator {
   }
 
   /// @return  what all members return: the first failure, of whatever member
-  static Failure end_group(objective::TrialGroup& group, const Failure& failure) {
-    group.abort(failure);
+  Failure end_group(objective::TrialGroup& group, const Failure& failure) const {
+    group.abort(failure, device_fault().has_value());
     try {
       group.check();
     } catch (const objective::GroupAborted& aborted) {

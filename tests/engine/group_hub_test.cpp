@@ -8,11 +8,14 @@
 #include "support/user_error_of.hpp"
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -59,6 +62,24 @@ class Ranks {
  private:
   std::vector<std::unique_ptr<GroupHub>> hubs_;
   std::uint64_t sequence_ = 0;
+};
+
+/// Sends, and fails to receive.
+class BrokenMailbox final : public comm::Mailbox {
+ public:
+  explicit BrokenMailbox(std::unique_ptr<comm::Mailbox> mailbox) : mailbox_(std::move(mailbox)) {}
+  int rank() const override { return mailbox_->rank(); }
+  int size() const override { return mailbox_->size(); }
+  std::shared_ptr<comm::Parcel> take(std::size_t size) override { return mailbox_->take(size); }
+  void send(std::shared_ptr<const comm::Parcel> parcel, int to) override {
+    mailbox_->send(std::move(parcel), to);
+  }
+  std::optional<comm::Letter> receive() override { throw InternalError("the network is down"); }
+  std::size_t unsent_bytes() const override { return mailbox_->unsent_bytes(); }
+  void close() override {}
+
+ private:
+  std::unique_ptr<comm::Mailbox> mailbox_;
 };
 
 TEST(GroupPlace, GivesEveryRankABlockOfMembers) {
@@ -165,14 +186,88 @@ TEST(GroupHub, NamesTheMemberThatIsSilent) {
 
 TEST(GroupHub, NamesASilentThreadOfTheSameRank) {
   Ranks ranks(1, 50ms);
-  auto views = ranks.hub(0).join({1, 2, 0, 1});
-  std::array<double, 1> value{};
-  try {
-    views[0]->sum(value);
-    ADD_FAILURE() << "the sum lacks a member";
-  } catch (const GroupAborted& aborted) {
-    EXPECT_EQ(aborted.failure().reason, "member 1 (rank 0, node0) has been silent for 50 ms in sum 0");
+  ranks.run({0, 2, 0, 1}, [](TrialGroup& group) {
+    std::array<double, 1> value{};
+    group.sum(value);
+    if (group.member() == 1) return;
+    try {
+      group.sum(value);
+      ADD_FAILURE() << "the sum lacks a member";
+    } catch (const GroupAborted& aborted) {
+      EXPECT_EQ(aborted.failure().reason, "member 1 (rank 0, node0) has been silent for 50 ms in sum 1");
+    }
+  });
+}
+
+TEST(GroupHub, WaitsForALeaderThatPreparesItselfAsLongAsItTakes) {
+  constexpr auto kSilence = 100ms;
+  for (const int spread : {1, 2}) {
+    Ranks ranks(spread, kSilence);
+    ranks.run({0, 2, 0, spread}, [&](TrialGroup& group) {
+      std::array<std::byte, 1> begins{};
+      group.broadcast(begins);
+      if (group.member() == 0) std::this_thread::sleep_for(3 * kSilence);  // for storage
+      group.broadcast(begins);
+      std::array<double, 1> value{1};
+      group.sum(value);
+      EXPECT_EQ(value[0], 2);
+    });
+    for (int rank = 0; rank < spread; ++rank) EXPECT_EQ(ranks.hub(rank).fault(), std::nullopt);
   }
+}
+
+TEST(GroupHub, TellsAllRanksOfAFaultBeforeTheirMembersHearOfIt) {
+  for (const std::size_t who : {0U, 2U}) {
+    Ranks ranks(2);
+    ranks.run({0, 3, 0, 2}, [&](TrialGroup& group) {
+      const std::size_t rank = group.member() / 2;
+      std::array<double, 1> value{};
+      group.sum(value);
+      if (group.member() == who) {
+        group.abort({objective::FailureKind::kException, "GPU 0 has failed"}, true);
+      } else {
+        EXPECT_THROW(group.sum(value), GroupAborted);
+      }
+      EXPECT_EQ(ranks.hub(static_cast<int>(rank)).fault(), "GPU 0 has failed");
+    });
+  }
+}
+
+TEST(GroupHub, EndsTheTrialIfLettersCannotBeReceived) {
+  auto mailboxes = testing::make_thread_mailboxes(2);
+  GroupHub hub(std::make_unique<BrokenMailbox>(std::move(mailboxes[0])), {"node0", "node1"}, 60s);
+  const auto views = hub.join({1, 2, 0, 2});
+  std::array<double, 1> value{};
+  EXPECT_THROW(views[0]->sum(value), GroupAborted);
+  EXPECT_THAT(hub.fault().value_or(""), HasSubstr("the network is down"));
+}
+
+TEST(GroupHub, FinishesAnOperationWhileResultsOfALaterOneLieUnread) {
+  Ranks ranks(2, 2s);
+  ranks.run({0, 2, 0, 2}, [](TrialGroup& group) {
+    std::vector<float> early(100'000, 1);
+    std::vector<float> late(4'000'000, 1);  // parts of more bytes than are sent ahead
+    const auto first = group.all_reduce(early);
+    if (group.member() == 1) first->wait();
+    group.all_gather(late)->wait();
+    first->wait();
+    EXPECT_EQ(early.back(), 2);
+  });
+  for (int rank = 0; rank < 2; ++rank) EXPECT_EQ(ranks.hub(rank).fault(), std::nullopt);
+}
+
+TEST(GroupHub, ClosesWhenItsMembersHaveLeft) {
+  Ranks ranks(1);
+  auto views = ranks.hub(0).join({1, 2, 0, 1});
+  std::atomic<bool> closed{false};
+  std::thread closing([&] {
+    ranks.hub(0).close();
+    closed = true;
+  });
+  std::this_thread::sleep_for(50ms);
+  EXPECT_FALSE(closed);
+  views.clear();
+  closing.join();
 }
 
 TEST(GroupHub, WaitsForRanksThatJoinLateAsLongAsItTakes) {

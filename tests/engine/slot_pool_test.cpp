@@ -3,6 +3,7 @@
 #include "skyline/core/error.hpp"
 
 #include "engine/engine_rig.hpp"
+#include "support/thread_mailboxes.hpp"
 
 #include <chrono>
 #include <condition_variable>
@@ -356,6 +357,45 @@ TEST(SlotPool, EndsAGroupsTrialWithTheExceptionOfAnyMember) {
     EXPECT_EQ(failure.kind, FailureKind::kException);
     EXPECT_EQ(failure.reason, "bad shape");
   }
+}
+
+TEST(SlotPool, EndsAGroupsTrialWithTheExceptionOfAMemberThatHasAnOperationOpen) {
+  GroupPool rig([](const objective::Trial&, objective::EvaluationContext& context) -> objective::Outcome {
+    std::vector<float> values(100, 1);
+    const auto operation = context.group()->all_reduce(values);
+    if (context.group()->member() == 1) throw std::runtime_error("bad shape");
+    for (;;) sum_over(context, 1);
+  });
+  rig.submit(0, 3);
+  EXPECT_EQ(std::get<Failure>(collect(rig.pool, 1).at(0).outcome).reason, "bad shape");
+}
+
+TEST(SlotPool, EndsTheRunIfTheDeviceOfAMemberFailsThatDoesNotLead) {
+  auto mailboxes = testing::make_thread_mailboxes(2);
+  ScriptedEvaluator leading([](const objective::Trial&, objective::EvaluationContext& context) {
+    for (;;) sum_over(context, 1);
+    return objective::Outcome{};
+  });
+  ScriptedEvaluator helping([](auto&&...) {
+    return Failure{FailureKind::kException, "an illegal memory access was encountered"};
+  });
+  helping.break_device("GPU 0 has failed");
+  std::vector<std::unique_ptr<GroupHub>> hubs;
+  std::vector<std::unique_ptr<SlotPool>> pools;
+  for (int rank = 0; rank < 2; ++rank) {
+    const auto index = static_cast<std::size_t>(rank);
+    hubs.push_back(std::make_unique<GroupHub>(
+        std::move(mailboxes[index]), std::vector<std::string>{"node0", "node1"}, std::chrono::seconds(20)));
+    SlotPoolOptions options = pool_of(1);
+    options.rank = rank;
+    options.groups = hubs.back().get();
+    pools.push_back(std::make_unique<SlotPool>(options, rank == 0 ? leading : helping, SlotFiles{}));
+    Assignment assignment{trial(0), GroupPlace{1, 2, 0, 2}};
+    assignment.trial.members = 2;
+    pools.back()->submit(0, assignment);
+  }
+  EXPECT_THROW(collect(*pools[0], 1), InternalError);
+  EXPECT_THROW(collect(*pools[1], 1), InternalError);
 }
 
 TEST(SlotPool, EndsAGroupsTrialWithTheFailureThatOneMemberReturns) {

@@ -179,7 +179,7 @@ class LocalGroup final : public objective::TrialGroup {
   void sum(std::span<double> values) override { post(Kind::kSum, std::as_writable_bytes(values))->wait(); }
   void broadcast(std::span<std::byte> bytes) override { post(Kind::kBroadcast, bytes)->wait(); }
   void check() override { board_->check(); }
-  void abort(const Failure& failure) noexcept override { board_->abort(failure); }
+  void abort(const Failure& failure, bool) noexcept override { board_->abort(failure); }
 
  private:
   class Posted final : public Operation {

@@ -34,10 +34,9 @@ class ThreadMailbox final : public comm::Mailbox {
     const std::lock_guard lock(office_->mutex);
     Office::Box& box = office_->boxes[index(rank_)];
     if (box.letters.empty() || ++box.looks % 2 != 0) return std::nullopt;
-    comm::Letter letter = std::move(box.letters.front());
+    const comm::Letter letter = std::move(box.letters.front());
     box.letters.pop_front();
-    office_->unsent[index(letter.from)] -= letter.parcel->bytes().size();
-    return letter;
+    return comm::Letter{letter.from, lent(letter)};
   }
   std::size_t unsent_bytes() const override {
     const std::lock_guard lock(office_->mutex);
@@ -46,6 +45,13 @@ class ThreadMailbox final : public comm::Mailbox {
   void close() override {}
 
  private:
+  std::shared_ptr<const comm::Parcel> lent(const comm::Letter& letter) const {
+    const auto give_back = [office = office_, parcel = letter.parcel, from = letter.from](const auto*) {
+      const std::lock_guard lock(office->mutex);
+      office->unsent[index(from)] -= parcel->bytes().size();
+    };
+    return {letter.parcel.get(), give_back};
+  }
   static std::size_t index(int rank) { return static_cast<std::size_t>(rank); }
   std::shared_ptr<Office> office_;
   int rank_;

@@ -62,7 +62,8 @@ class TrialGroup {
   /// @throws GroupAborted if a member has given the trial up
   virtual void check() = 0;
   /// Ends the trial for all members: their operations throw. Never throws, never waits.
-  virtual void abort(const Failure& failure) noexcept = 0;
+  /// @param fault  of a device or of what connects the members: the trial has no result, the run must end
+  virtual void abort(const Failure& failure, bool fault = false) noexcept = 0;
 };
 
 /// The values [begin, end) that belong to a member: parts begin at multiples of a cache line (16 floats).

@@ -1,0 +1,67 @@
+#include "engine/evaluation.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace skyline::engine {
+namespace {
+
+using objective::Failure;
+
+struct Abort {
+  Failure failure;
+  bool fault = false;
+};
+
+/// A group that cannot talk.
+class BrokenGroup final : public objective::TrialGroup {
+ public:
+  explicit BrokenGroup(std::optional<Abort>& told) : told_(told) {}
+  std::size_t members() const override { return 1; }
+  std::size_t member() const override { return 0; }
+  std::unique_ptr<Operation> all_reduce(std::span<float>) override { fail(); }
+  std::unique_ptr<Operation> reduce_scatter(std::span<float>) override { fail(); }
+  std::unique_ptr<Operation> all_gather(std::span<float>) override { fail(); }
+  void sum(std::span<double>) override { fail(); }
+  void broadcast(std::span<std::byte>) override { fail(); }
+  void check() override {}
+  void abort(const Failure& failure, bool fault) noexcept override { told_ = {failure, fault}; }
+
+ private:
+  [[noreturn]] static void fail() { throw InternalError("MPI_Isend: the network is down"); }
+  std::optional<Abort>& told_;
+};
+
+class UnusedEvaluator final : public objective::Evaluator {
+ public:
+  std::vector<std::string> metrics() const override { return {}; }
+  double predicted_cost(const objective::Trial&) const override { return 1; }
+  objective::Outcome evaluate(const objective::Trial&, objective::EvaluationContext&) override {
+    throw std::logic_error("it must not begin");
+  }
+};
+
+TEST(EvaluateTogether, TellsOfAFaultIfTheMembersCannotMeet) {
+  std::optional<Abort> told;
+  std::vector<std::unique_ptr<objective::TrialGroup>> members;
+  members.push_back(std::make_unique<BrokenGroup>(told));
+  MemberContext context(*members.front());
+  UnusedEvaluator evaluator;
+  MemberThreads threads({});
+  const objective::Outcome outcome = evaluate_together(evaluator, {}, members, context, true, threads);
+  ASSERT_TRUE(told);
+  EXPECT_TRUE(told->fault);
+  EXPECT_NE(told->failure.reason.find("the network is down"), std::string::npos);
+  EXPECT_EQ(std::get<Failure>(outcome).reason, told->failure.reason);
+}
+
+}  // namespace
+}  // namespace skyline::engine
