@@ -34,6 +34,7 @@ store::CheckpointOwner CheckpointFolder::owner(const objective::Trial& trial) co
           .trial = trial.number,
           .seed = trial.seed,
           .epochs = trial.epochs,
+          .members = trial.members,
           .inherits_from = trial.inherits ? std::optional(trial.inherits->from) : std::nullopt};
 }
 

@@ -48,6 +48,7 @@ void write_owner(Hdf5Image& image, const CheckpointOwner& owner) {
   image.write_attribute("/", "trial", H5T_NATIVE_UINT64, &owner.trial);
   image.write_attribute("/", "seed", H5T_NATIVE_UINT64, &owner.seed);
   write_number(image, "epochs", owner.epochs);
+  if (owner.members > 1) image.write_attribute("/", "members", H5T_NATIVE_UINT64, &owner.members);
   if (owner.inherits_from) {
     image.write_attribute("/", "inherits_from", H5T_NATIVE_UINT64, &*owner.inherits_from);
   }
@@ -81,6 +82,7 @@ CheckpointOwner read_owner(const Hdf5Reader& reader) {
   owner.trial = reader.unsigned_attribute("trial");
   owner.seed = reader.unsigned_attribute("seed");
   owner.epochs = reader.number_attribute("epochs");
+  if (reader.has_attribute("members")) owner.members = reader.unsigned_attribute("members");
   if (reader.has_attribute("inherits_from")) owner.inherits_from = reader.unsigned_attribute("inherits_from");
   return owner;
 }

@@ -148,6 +148,10 @@ TEST_F(SlotCheckpointsTest, AreFoundByALaterJobAloneAndOfTheSameTrialAlone) {
   other.seed = 78;
   later.begin(other);
   EXPECT_EQ(later.saved_state(), nullptr);
+  other = trial_;
+  other.members = 2;
+  later.begin(other);
+  EXPECT_EQ(later.saved_state(), nullptr);
 }
 
 TEST_F(SlotCheckpointsTest, GoOnCountingWhereTheEarlierJobEnded) {

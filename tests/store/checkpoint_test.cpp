@@ -97,7 +97,7 @@ TEST_F(Checkpoint, OfAnotherTrialOrRunIsNotUsed) {
   for (const auto change :
        {+[](CheckpointOwner& o) { o.arch_id = "f"; }, +[](CheckpointOwner& o) { o.phase = "final"; },
         +[](CheckpointOwner& o) { ++o.seed; }, +[](CheckpointOwner& o) { o.epochs = 0.2; },
-        +[](CheckpointOwner& o) { o.inherits_from = 5; },
+        +[](CheckpointOwner& o) { o.members = 1; }, +[](CheckpointOwner& o) { o.inherits_from = 5; },
         +[](CheckpointOwner& o) { o.inherits_from = {}; }}) {
     owner = sample_owner();
     change(owner);

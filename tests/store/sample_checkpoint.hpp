@@ -18,6 +18,7 @@ inline store::CheckpointOwner sample_owner() {
           .trial = 17,
           .seed = 0xfedcba9876543210u,
           .epochs = 0.1,
+          .members = 4,
           .inherits_from = 4};
 }
 

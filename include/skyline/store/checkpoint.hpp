@@ -20,6 +20,7 @@ struct CheckpointOwner {
   objective::TrialNumber trial = 0;
   std::uint64_t seed = 0;
   double epochs = 0;
+  std::uint64_t members = 1;                            // of the group that trains it
   std::optional<objective::TrialNumber> inherits_from;  // whose weights the training began with
   bool operator==(const CheckpointOwner&) const = default;
 };
