@@ -28,10 +28,14 @@ void DeviceGradientSum::sum(std::vector<at::Tensor>& gradients, double share) {
     if (gradients[i].defined()) {
       targets.push_back(gradient_sums_[i]);
       sources.push_back(gradients[i]);
-      gradients[i] = gradient_sums_[i];
+    } else {
+      gradient_sums_[i].zero_();
     }
+    gradients[i] = gradient_sums_[i];
   }
-  at::_foreach_copy_(targets, sources);
+  if (!targets.empty()) {
+    at::_foreach_copy_(targets, sources);
+  }
   reducer_.all_reduce(sums_);
   if (!buffers_.empty()) {
     at::_foreach_copy_(buffers_, buffer_sums_);

@@ -19,8 +19,8 @@ class DeviceGradientSum {
   DeviceGradientSum(DeviceReducer& reducer, ParameterStore& parameters);
 
   /// @param gradients  of all trainable parameters in the order of the store, [elements] each, of the mean
-  ///                   loss of the members' whole batch; undefined ones are the same for all members, and
-  ///                   stay so. Become views of the sums, until the next call.
+  ///                   loss of the members' whole batch; undefined ones count as zeros, as one member may
+  ///                   have no samples. Become views of the sums, until the next call.
   /// @param share      of the batch's samples that the member has
   void sum(std::vector<at::Tensor>& gradients, double share);
 

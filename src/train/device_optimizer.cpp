@@ -70,13 +70,6 @@ std::vector<at::Tensor> DeviceOptimizer::gradients() const {
   return gradients;
 }
 
-std::vector<at::Tensor> DeviceOptimizer::zero_gradients() const {
-  std::vector<at::Tensor> gradients;
-  std::ranges::transform(items_, std::back_inserter(gradients),
-                         [](const Item& item) { return at::zeros_like(item.value); });
-  return gradients;
-}
-
 void DeviceOptimizer::update(const at::Tensor& rate, const std::vector<at::Tensor>& gradients) {
   std::vector<at::Tensor> values;
   std::vector<at::Tensor> used;

@@ -30,8 +30,6 @@ class DeviceOptimizer {
   /// the store, [elements] in the order of its memory; undefined if backward has left none.
   std::vector<at::Tensor> gradients() const;
   void update(const at::Tensor& rate, const std::vector<at::Tensor>& gradients);
-  /// As if the loss depended on no parameter: zeros.
-  std::vector<at::Tensor> zero_gradients() const;
 
   /// The state as the CPU's optimizer writes it: first moments (or velocities) of all parameters, one after
   /// the other, then Adam's second moments.
