@@ -5,6 +5,7 @@
 
 #include "train/parameter_store.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <utility>
@@ -50,7 +51,10 @@ void DeviceContext::set_precision(Precision precision) {
   at::Context& settings = at::globalContext();
   settings.setAllowTF32CuDNN(precision == Precision::kTf32);
   settings.setAllowTF32CuBLAS(precision == Precision::kTf32);
-  settings.setBenchmarkCuDNN(true);
+  // Its trials of algorithms wait for the whole device, which breaks recordings of other slots; the choice
+  // would depend on who else uses the device, and so would the bits of results.
+  settings.setBenchmarkCuDNN(false);
+  settings.setDeterministicCuDNN(true);
 }
 
 const DeviceSamples& DeviceContext::samples(SampleSet set) {
@@ -72,17 +76,18 @@ const at::Tensor& DeviceContext::scaling() {
 
 std::unique_ptr<AcceleratorStream> DeviceContext::take_stream() {
   const std::lock_guard lock(streams_mutex_);
-  if (free_streams_.empty()) {
+  const auto own = std::ranges::find(free_streams_, std::this_thread::get_id(), &FreeStream::user);
+  if (own == free_streams_.end()) {
     return use_.accelerator->make_stream(use_.device);
   }
-  auto stream = std::move(free_streams_.back());
-  free_streams_.pop_back();
+  auto stream = std::move(own->stream);
+  free_streams_.erase(own);
   return stream;
 }
 
 void DeviceContext::give_back(std::unique_ptr<AcceleratorStream> stream) {
   const std::lock_guard lock(streams_mutex_);
-  free_streams_.push_back(std::move(stream));
+  free_streams_.push_back({std::this_thread::get_id(), std::move(stream)});
 }
 
 void DeviceContext::keep_parent(const objective::Trial& trial, const ParameterStore& parameters) {
@@ -91,10 +96,10 @@ void DeviceContext::keep_parent(const objective::Trial& trial, const ParameterSt
     return;
   }
   const std::lock_guard lock(parents_mutex_);
-  if (parents_stream_ == nullptr) {
-    parents_stream_ = use_.accelerator->make_stream(use_.device);
-  }
   try {
+    if (parents_stream_ == nullptr) {
+      parents_stream_ = use_.accelerator->make_stream(use_.device);
+    }
     parents_stream_->run([&] { left.tensors = parameters.copy_tensors(); });
   } catch (const c10::OutOfMemoryError&) {
     parents_.clear();  // trials need the memory more
@@ -104,9 +109,10 @@ void DeviceContext::keep_parent(const objective::Trial& trial, const ParameterSt
   parents_.keep(std::make_shared<const TrainedTensors>(std::move(left)));
 }
 
-void DeviceContext::stop_recording(const std::string& reason) {
-  if (may_record_.exchange(false)) {
-    log::warning("the device does not record training steps, so they are slower: " + reason);
+void DeviceContext::note_refusal(const std::string& reason) {
+  ++refusals_;
+  if (!refusal_is_told_.exchange(true)) {
+    log::warning("the device did not record a trial's steps, so they are slower: " + reason);
   }
 }
 

@@ -12,6 +12,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
@@ -44,8 +45,10 @@ class DeviceContext {
   /// float32 [channels, 256]: the network's input for each pixel value.
   const at::Tensor& scaling();
 
+  /// The one that this thread gave back last, else a new one: LibTorch keeps work space for each pair of a
+  /// thread and a stream, for ever. The threads of slots are few, and live as long as the process.
   std::unique_ptr<AcceleratorStream> take_stream();
-  /// Keeps the stream for another trial; its work is done.
+  /// Keeps the stream for this thread's next trial; its work is done.
   void give_back(std::unique_ptr<AcceleratorStream> stream);
 
   /// Copies what the trial has learned, for its children; its stream has been waited for. Where there is no
@@ -53,11 +56,21 @@ class DeviceContext {
   void keep_parent(const objective::Trial& trial, const ParameterStore& parameters);
   RecentParents& parents() { return parents_; }
 
-  bool may_record() const { return may_record_; }
-  /// The device has refused to record work: all goes on without, after one warning.
-  void stop_recording(const std::string& reason);
+  /// Whether it is worth trying: not after several refusals in a row, to trials one after the other.
+  bool may_record() const { return refusals_ < kMostRefusals; }
+  void note_recording() { refusals_ = 0; }
+  /// The device has refused to record work: that trial goes on without, after one warning a process.
+  void note_refusal(const std::string& reason);
 
  private:
+  static constexpr int kMostRefusals = 3;
+
+  /// A stream that waits for the next trial of the thread that used it last.
+  struct FreeStream {
+    std::thread::id user;
+    std::unique_ptr<AcceleratorStream> stream;
+  };
+
   DeviceUse use_;
   std::shared_ptr<const store::Dataset> dataset_;
   PixelScaling host_scaling_;
@@ -69,11 +82,12 @@ class DeviceContext {
   DeviceSamples train_;
   DeviceSamples test_;
   std::mutex streams_mutex_;
-  std::vector<std::unique_ptr<AcceleratorStream>> free_streams_;
+  std::vector<FreeStream> free_streams_;
   std::mutex parents_mutex_;                           // of parents_stream_
   std::unique_ptr<AcceleratorStream> parents_stream_;  // their memory is in one place, not among trials'
   RecentParents parents_;
-  std::atomic<bool> may_record_ = true;
+  std::atomic<int> refusals_ = 0;  // in a row
+  std::atomic<bool> refusal_is_told_ = false;
 };
 
 /// A stream of a context, for the time of a trial.

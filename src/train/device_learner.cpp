@@ -96,7 +96,8 @@ class DeviceLearner final : public Learner {
   void join(objective::TrialGroup& group);
   void make_tensors();
   void make_work();
-  std::unique_ptr<RepeatedWork> repeated(bool recorded, std::int64_t runs_before, std::function<void()> work);
+  std::unique_ptr<RepeatedWork> repeated(bool recorded, std::int64_t runs_before, std::function<void()> work,
+                                         objective::TrialGroup* group = nullptr);
   void train(BatchPart part, std::int64_t batch);
   at::Tensor differentiate(BatchPart part, std::int64_t batch);
   void update(BatchPart part, std::int64_t batch);
@@ -112,6 +113,7 @@ class DeviceLearner final : public Learner {
   const TrainingSetup& setup_;
   const objective::Trial& trial_;
   DeviceContext& context_;
+  objective::TrialGroup* const group_;  // nullptr: the trial is trained by one
   const std::size_t members_;
   const std::size_t member_;
   const std::int64_t batch_;  // of all members
@@ -152,6 +154,7 @@ DeviceLearner::DeviceLearner(const TrainingSetup& setup, const objective::Trial&
     : setup_(setup),
       trial_(trial),
       context_(*setup.on_device),
+      group_(group),
       members_(group == nullptr ? 1 : group->members()),
       member_(group == nullptr ? 0 : group->member()),
       batch_(std::min(setup.options.batch, static_cast<std::int64_t>(setup.split.train.size()))),
@@ -210,11 +213,13 @@ void DeviceLearner::make_tensors() {
   context_.scaling();
 }
 
+/// @param group  whose members all do this work
 std::unique_ptr<RepeatedWork> DeviceLearner::repeated(bool recorded, std::int64_t runs_before,
-                                                      std::function<void()> work) {
+                                                      std::function<void()> work,
+                                                      objective::TrialGroup* group) {
   const bool may = recorded && network_->may_be_recorded();
   return std::make_unique<RepeatedWork>(context_, *stream_, std::move(work),
-                                        may ? std::optional(runs_before) : std::nullopt);
+                                        may ? std::optional(runs_before) : std::nullopt, group);
 }
 
 void DeviceLearner::make_work() {
@@ -224,13 +229,15 @@ void DeviceLearner::make_work() {
   const BatchPart part = part_of_batch(static_cast<std::size_t>(batch_), members_, member_);
   const bool bursts = total_steps_ >= policy_.least_burst_steps && flops <= policy_.most_burst_flops;
   const auto batches = static_cast<std::int64_t>(setup_.split.validation.size()) / kEvaluationBatch;
-  step_work_ = repeated(recorded, policy_.runs_before, [this, part] { train(part, batch_); });
+  step_work_ = repeated(
+      recorded, policy_.runs_before, [this, part] { train(part, batch_); }, group_);
   if (recorded && bursts && network_->may_be_recorded()) {
-    burst_work_ = repeated(true, 0, [this, part] {
+    const auto burst = [this, part] {
       for (std::int64_t i = 0; i < policy_.burst; ++i) {
         train(part, batch_);
       }
-    });
+    };
+    burst_work_ = repeated(true, 0, burst, group_);
   }
   evaluation_work_ = repeated(batches >= policy_.least_batches, policy_.runs_before,
                               [this] { evaluate(SampleSet::kTrain, evaluation_batch_); });
@@ -275,7 +282,7 @@ void DeviceLearner::update(BatchPart part, std::int64_t batch) {
     optimizer_->step(epoch_->rate());
     return;
   }
-  std::vector<at::Tensor> gradients = part.count > 0 ? optimizer_->gradients() : optimizer_->zero_gradients();
+  std::vector<at::Tensor> gradients = optimizer_->gradients();  // of a part without samples: undefined
   gradient_sum_->sum(gradients, share(part, batch));
   optimizer_->update(epoch_->rate(), gradients);
 }
@@ -338,6 +345,9 @@ void DeviceLearner::flush() {
   if (queued_ == policy_.burst && burst_work_ != nullptr && step_work_->is_recorded()) {
     burst_work_->run();
     queued_ = 0;
+    if (!burst_work_->is_recorded()) {
+      burst_work_.reset();  // refused: replaying single steps is the better way
+    }
   }
   for (; queued_ > 0; --queued_) {
     step_work_->run();

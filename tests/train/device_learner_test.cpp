@@ -5,17 +5,26 @@
 #include "skyline/train/layer_op.hpp"
 
 #include "train/device_context.hpp"
+#include "train/device_gradient_sum.hpp"
+#include "train/group_fixtures.hpp"
 #include "train/train_fixtures.hpp"
 #include "train/training_setup.hpp"
 #include "train/trial_run.hpp"
 #include "train/watched_accelerator.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
+#include <functional>
 #include <numeric>
+#include <thread>
 
 #include <ATen/Parallel.h>
+#include <ATen/ops/equal.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/zeros.h>
+#include <c10/util/Exception.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -28,6 +37,8 @@ using test::make_trial;
 using test::NetworkBuilder;
 using test::RecordingContext;
 using test::WatchedAccelerator;
+using ::testing::DoubleNear;
+using ::testing::Pointwise;
 
 constexpr std::size_t kSamples = 203;  // in batches of 16: 13 steps an epoch, the last one smaller
 
@@ -167,7 +178,7 @@ void expect_agreement(const space::Network& network, const TrainingOptions& opti
   const auto device = make_device_learner(device_setup, trial, nullptr, soon());
   EXPECT_TRUE(same_values(host->export_tensors(), device->export_tensors()));
   EXPECT_THAT(train(*device, device_setup, trial, 0, steps),
-              testing::Pointwise(testing::DoubleNear(tolerance), train(*host, host_setup, trial, 0, steps)));
+              Pointwise(DoubleNear(tolerance), train(*host, host_setup, trial, 0, steps)));
   EXPECT_LT(largest_difference(device->export_tensors(), host->export_tensors()), tolerance);
   const std::span<const std::int64_t> unseen = std::span(device_setup.split.validation).first(60);
   for (const SampleSet set : {SampleSet::kTrain, SampleSet::kTest}) {
@@ -267,6 +278,129 @@ TEST(DeviceLearner, GoesOnWhereTheDeviceDoesNotRecord) {
   EXPECT_TRUE(same_values(refused.tensors, plain.tensors));
 }
 
+/// Trials in turn on one device. @return  the parameters of the last one
+std::vector<objective::NamedTensor> train_in_turn(std::shared_ptr<Accelerator> accelerator, int trials,
+                                                  const objective::Trial& trial) {
+  const TrainingSetup setup = make_setup(adam(), std::move(accelerator));
+  std::vector<objective::NamedTensor> tensors;
+  for (int i = 0; i < trials; ++i) {
+    const auto learner = make_device_learner(setup, trial, nullptr, soon());
+    train(*learner, setup, trial, 0, 12);
+    tensors = learner->export_tensors();
+  }
+  return tensors;
+}
+
+TEST(DeviceLearner, RecordsTheNextTrialAfterOneWasRefused) {
+  const objective::Trial trial = make_trial(every_layer(), 1, 5);
+  const auto accelerator = std::make_shared<WatchedAccelerator>();
+  accelerator->before_capture = [](int number) {
+    if (number == 1) throw UserError("another thread waited for the device");
+  };
+  const auto tensors = train_in_turn(accelerator, 1, trial);
+  EXPECT_EQ(accelerator->counts.captures, 1);
+  EXPECT_EQ(accelerator->counts.replays, 0);
+  accelerator->counts.captures = 0;
+  EXPECT_TRUE(same_values(train_in_turn(accelerator, 2, trial), tensors));
+  EXPECT_EQ(accelerator->counts.captures, 1 + 2);
+  EXPECT_EQ(accelerator->counts.replays, 4);
+}
+
+TEST(DeviceLearner, DoesNotTryToRecordAfterThreeRefusalsInARow) {
+  const objective::Trial trial = make_trial(every_layer(), 1, 5);
+  const auto refusing = std::make_shared<WatchedAccelerator>(true);
+  train_in_turn(refusing, 5, trial);
+  EXPECT_EQ(refusing->counts.captures, 3);
+  const auto moody = std::make_shared<WatchedAccelerator>();
+  moody->before_capture = [](int number) {
+    if (number % 3 != 0) throw UserError("the device records every third work");
+  };
+  train_in_turn(moody, 9, trial);
+  EXPECT_GT(moody->counts.captures, 6);
+}
+
+TEST(DeviceLearner, GoesOnWhereARecordingHasNoMemory) {
+  const objective::Trial trial = make_trial(every_layer(), 1, 5);
+  const auto accelerator = std::make_shared<WatchedAccelerator>();
+  accelerator->before_capture = [](int number) {
+    TORCH_CHECK_WITH(OutOfMemoryError, number > 4, "no memory for a recording");
+  };
+  const auto tensors = train_in_turn(accelerator, 4, trial);
+  EXPECT_EQ(accelerator->counts.captures, 4);
+  EXPECT_EQ(accelerator->counts.replays, 0);
+  EXPECT_TRUE(same_values(train_in_turn(accelerator, 1, trial), tensors));
+  EXPECT_EQ(accelerator->counts.replays, 4);
+}
+
+TEST(DeviceLearner, ReplaysSingleStepsWhereSeveralAreNotRecorded) {
+  const auto accelerator = std::make_shared<WatchedAccelerator>();
+  accelerator->before_capture = [](int number) {
+    TORCH_CHECK_WITH(OutOfMemoryError, number == 1, "no memory for four steps");
+  };
+  train_in_turn(accelerator, 1, make_trial(every_layer(), 1, 5));
+  EXPECT_EQ(accelerator->counts.captures, 2);
+  EXPECT_EQ(accelerator->counts.replays, 2 + 4);
+}
+
+/// Of each member.
+struct GroupRecording {
+  std::array<std::shared_ptr<WatchedAccelerator>, 2> devices;
+  std::array<Trained, 2> trained;
+};
+
+/// @param refuse  called before each capture of member 1
+GroupRecording train_in_a_group(const std::function<void(int)>& refuse, const RecordingPolicy& policy) {
+  GroupRecording result;
+  objective::Trial trial = make_trial(every_layer(), 3, 5);
+  trial.members = 2;
+  for (std::size_t member = 0; member < 2; ++member) {
+    result.devices[member] = std::make_shared<WatchedAccelerator>();
+  }
+  result.devices[1]->before_capture = refuse;
+  test::run_members(2, [&](std::size_t member, objective::TrialGroup& group) {
+    const TrainingSetup setup = make_setup(adam(), result.devices[member]);
+    const auto learner = make_device_learner(setup, trial, &group, policy);
+    result.trained[member].losses = train(*learner, setup, trial, 0, 30);
+    result.trained[member].tensors = learner->export_tensors();
+  });
+  return result;
+}
+
+TEST(DeviceLearner, OfAGroupReplaysOnAllMembersOrOnNone) {
+  const auto never = train_in_a_group({}, {});
+  const auto all = train_in_a_group({}, soon());
+  const auto none = train_in_a_group([](int) { throw UserError("not today"); }, soon());
+  const auto single = train_in_a_group(
+      [](int number) { TORCH_CHECK_WITH(OutOfMemoryError, number == 1, "no memory for four steps"); },
+      soon());
+  for (std::size_t member = 0; member < 2; ++member) {
+    EXPECT_GT(all.devices[member]->counts.replays, 0);
+    EXPECT_EQ(none.devices[member]->counts.captures, 1);
+    EXPECT_EQ(none.devices[member]->counts.replays, 0);
+    EXPECT_EQ(single.devices[member]->counts.captures, 2);
+    EXPECT_EQ(single.devices[member]->counts.replays, single.devices[0]->counts.replays);
+    EXPECT_GT(single.devices[member]->counts.replays, 0);
+    for (const auto* run : {&all, &none, &single}) {
+      EXPECT_EQ(run->trained[member].losses, never.trained[member].losses);
+      EXPECT_TRUE(same_values(run->trained[member].tensors, never.trained[0].tensors));
+    }
+  }
+}
+
+TEST(DeviceLearner, OfAGroupTriesToRecordWhateverItsProcessHasSeen) {
+  const auto accelerator = std::make_shared<WatchedAccelerator>(true);
+  const TrainingSetup setup = make_setup(adam(), accelerator);
+  objective::Trial trial = make_trial(every_layer(), 1, 5);
+  for (int i = 0; i < 3; ++i) {
+    train(*make_device_learner(setup, trial, nullptr, soon()), setup, trial, 0, 8);
+  }
+  trial.members = 2;
+  test::run_members(2, [&](std::size_t, objective::TrialGroup& group) {
+    train(*make_device_learner(setup, trial, &group, soon()), setup, trial, 0, 8);
+  });
+  EXPECT_EQ(accelerator->counts.captures, 3 + 2);
+}
+
 TEST(DeviceLearner, GoesOnFromASavedStateToTheSameBits) {
   const objective::Trial trial = make_trial(every_layer(), 3, 5);
   for (const TrainingOptions& options : {adam(), sgd()}) {
@@ -299,7 +433,7 @@ TEST(DeviceLearner, TakesUpAStateOfTheHostsLearner) {
   host->save_state(state);
   ASSERT_TRUE(device->load_state(state));
   EXPECT_THAT(train(*device, device_setup, trial, 7, 3),
-              testing::Pointwise(testing::DoubleNear(2e-3), train(*host, host_setup, trial, 7, 3)));
+              Pointwise(DoubleNear(2e-3), train(*host, host_setup, trial, 7, 3)));
 }
 
 TEST(DeviceLearner, IgnoresAStateThatDoesNotFit) {
@@ -377,6 +511,49 @@ TEST(DeviceLearner, KeepsOneStreamForTrialsInTurn) {
   const auto first = make_device_learner(setup, trial);
   const auto second = make_device_learner(setup, trial);
   EXPECT_EQ(accelerator->counts.streams, 2);
+}
+
+TEST(DeviceLearner, UsesTheStreamThatItsThreadHadLast) {
+  const auto accelerator = std::make_shared<WatchedAccelerator>();
+  const TrainingSetup setup = make_setup(adam(), accelerator);
+  DeviceContext& context = *setup.on_device;
+  const auto lease = [&] {
+    const StreamLease stream(context);
+    return &*stream;
+  };
+  const AcceleratorStream* const own = lease();
+  const AcceleratorStream* others = nullptr;
+  std::thread([&] { others = lease(); }).join();
+  EXPECT_NE(others, own);
+  EXPECT_EQ(lease(), own);
+  EXPECT_EQ(accelerator->counts.streams, 2);
+}
+
+TEST(DeviceLearner, KeepsNothingForChildrenWhereThereIsNoMemoryForAStream) {
+  const auto accelerator = std::make_shared<WatchedAccelerator>();
+  const TrainingSetup setup = make_setup(adam(), accelerator);
+  const objective::Trial trial = make_trial(every_layer(), 1, 3);
+  const auto learner = make_device_learner(setup, trial);
+  accelerator->before_stream = [] { TORCH_CHECK_WITH(OutOfMemoryError, false, "no memory for a stream"); };
+  EXPECT_NO_THROW(learner->keep_for_children());
+  accelerator->before_stream = {};
+  EXPECT_NO_THROW(learner->keep_for_children());
+  EXPECT_EQ(accelerator->counts.streams, 2);
+}
+
+TEST(DeviceGradientSum, TakesGradientsThatAMemberLacksAsZeros) {
+  test::run_members(2, [](std::size_t member, objective::TrialGroup& group) {
+    ParameterStore parameters(NetworkBuilder({1, 2, 2}).flatten().linear(3).build(), 7);
+    const auto reducer = make_staged_reducer(group, true);
+    DeviceGradientSum sum(*reducer, parameters);
+    for (int step = 0; step < 2; ++step) {  // the second one finds the first one's sums
+      std::vector<at::Tensor> gradients(2);
+      if (member == 0) gradients[0] = at::full({12}, 5.0, at::kFloat);
+      sum.sum(gradients, 0.5);
+      EXPECT_TRUE(at::equal(gradients[0], at::full({12}, 5.0, at::kFloat)));
+      EXPECT_TRUE(at::equal(gradients[1], at::zeros({3}, at::kFloat)));
+    }
+  });
 }
 
 TEST(DeviceLearner, LearnsInBfloat16WithWeightsInFloat32) {

@@ -25,13 +25,18 @@ class WatchedAccelerator final : public Accelerator {
   explicit WatchedAccelerator(bool refuses_capture = false) : refuses_capture_(refuses_capture) {}
 
   AcceleratorCounts counts;
-  std::function<void()> before_gather;  // called by all threads; empty: nothing to do
-  std::function<void()> before_run;     // the same, of any stream
+  std::function<void()> before_gather;      // called by all threads; empty: nothing to do
+  std::function<void()> before_run;         // the same, of any stream
+  std::function<void(int)> before_capture;  // the same; is given the number of the capture, from 1 on
+  std::function<void()> before_stream;      // the same, before one is made
 
   const std::vector<AcceleratorDevice>& devices() const override { return host_->devices(); }
   AcceleratorMemory memory(int device) const override { return host_->memory(device); }
   void release_cached_memory(int device) override { host_->release_cached_memory(device); }
   std::unique_ptr<AcceleratorStream> make_stream(int device) override {
+    if (before_stream) {
+      before_stream();
+    }
     ++counts.streams;
     return std::make_unique<Stream>(*this, host_->make_stream(device));
   }
@@ -75,7 +80,10 @@ class WatchedAccelerator final : public Accelerator {
       stream_->run(work);
     }
     std::unique_ptr<AcceleratorGraph> capture(const std::function<void()>& work) override {
-      ++owner_.counts.captures;
+      const int number = ++owner_.counts.captures;
+      if (owner_.before_capture) {
+        owner_.before_capture(number);
+      }
       if (owner_.refuses_capture_) {
         throw UserError("the device records nothing today");
       }
