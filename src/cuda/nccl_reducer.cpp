@@ -130,7 +130,7 @@ class NcclReducer final : public train::DeviceReducer, private WaitWatch {
     if (status != ncclSuccess) {
       const std::string reason = nccl_error_text(status, name.c_str(), communicator_.get());
       if (is_invalidated(stream)) {
-        end_trial(reason);  // another thread broke the recording, and NCCL does not go on after that
+        end_trial(reason, false);  // another thread broke the recording, and NCCL does not go on after that
       }
       give_up(reason);
     }
@@ -188,12 +188,12 @@ class NcclReducer final : public train::DeviceReducer, private WaitWatch {
   /// A member, a device or a link is lost: no trial is to blame.
   [[noreturn]] void give_up(const std::string& reason) {
     report_.set_fault(reason);
-    end_trial(reason);
+    end_trial(reason, true);
   }
 
-  [[noreturn]] void end_trial(const std::string& reason) {
+  [[noreturn]] void end_trial(const std::string& reason, bool fault) {
     const Failure failure{objective::FailureKind::kException, reason};
-    group_.abort(failure);
+    group_.abort(failure, fault);
     leave();
     throw GroupAborted(failure);
   }
