@@ -45,6 +45,7 @@ std::shared_ptr<Accelerator> open_accelerator_library(const std::string& file, s
     return nullptr;
   }
   const auto entry = library.function<AcceleratorLibraryEntry>(kAcceleratorLibraryEntry);
+  library.keep();  // also a wrong one: it may have brought LibTorch's CUDA part, whose registration stays
   if (entry == nullptr) {
     reason = file + " is not Skyline's cuda module";
     return nullptr;
@@ -54,7 +55,6 @@ std::shared_ptr<Accelerator> open_accelerator_library(const std::string& file, s
     reason = file + " was built from other sources than this program: build both together";
     return nullptr;
   }
-  library.keep();
   return offered.open(kHost, reason);
 }
 

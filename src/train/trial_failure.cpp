@@ -2,6 +2,8 @@
 
 #include "skyline/objective/trial_group.hpp"
 
+#include <algorithm>
+#include <array>
 #include <exception>
 #include <new>
 #include <string>
@@ -20,11 +22,12 @@ std::string first_line(const std::string& text) {
   return line.empty() ? "an error without a text" : line;
 }
 
-/// LibTorch's CPU allocator says so in words only.
+/// LibTorch's CPU allocator says so in words only, cuBLAS, cuDNN and cuSPARSE by the name of a status.
 bool speaks_of_memory(const std::string& text) {
-  return text.find("not enough memory") != std::string::npos ||
-         text.find("can't allocate memory") != std::string::npos ||
-         text.find("out of memory") != std::string::npos;
+  constexpr std::array kPhrases = {"not enough memory", "can't allocate memory", "out of memory",
+                                   "ALLOC_FAILED", "ALLOCATION_FAILED"};
+  return std::ranges::any_of(kPhrases,
+                             [&](const char* phrase) { return text.find(phrase) != std::string::npos; });
 }
 
 Failure failure_of(const c10::Error& error) {

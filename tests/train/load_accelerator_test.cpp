@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 
+#include <dlfcn.h>
 #include <gmock/gmock.h>
 
 namespace skyline::train {
@@ -22,6 +23,12 @@ TEST(LoadAccelerator, refuses_a_library_of_another_build) {
   std::string reason;
   EXPECT_EQ(open_accelerator_library(OTHER_LIBRARY, reason), nullptr);
   EXPECT_THAT(reason, HasSubstr("was built from other sources than this program"));
+}
+
+TEST(LoadAccelerator, keeps_a_library_that_it_refuses) {
+  std::string reason;
+  open_accelerator_library(OTHER_LIBRARY, reason);
+  EXPECT_NE(dlopen(OTHER_LIBRARY, RTLD_NOW | RTLD_NOLOAD), nullptr);  // what it registered can be called
 }
 
 TEST(LoadAccelerator, refuses_a_library_of_someone_else) {
