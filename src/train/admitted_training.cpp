@@ -3,8 +3,10 @@
 #include "skyline/core/log.hpp"
 
 #include "train/forwarding_context.hpp"
+#include "train/group_agreement.hpp"
 #include "train/memory_forecast.hpp"
 
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -48,19 +50,62 @@ class CountedContext final : public ForwardingContext {
   Clock::time_point told_at_ = Clock::now();
 };
 
-Outcome train_once(AdmissionGate& gate, const Candidate& candidate, const AdmittedTrial& trial,
-                   objective::EvaluationContext& context, const TrainingAttempt& attempt) {
-  const Clock::time_point begin = Clock::now();
-  AdmissionGate::Permit permit = gate.enter(candidate, [&] { return context.stop_requested(); });
-  context.timing().wait_s += std::chrono::duration<double>(Clock::now() - begin).count();
-  if (!permit) return Failure{FailureKind::kStopped, "stopped on request while it waited for the device"};
-  CountedContext counted(context, permit, trial.steps_per_epoch);
-  return attempt(counted);
-}
-
 bool ran_out_of_memory(const Outcome& outcome) {
   const auto* failure = std::get_if<Failure>(&outcome);
   return failure != nullptr && failure->kind == FailureKind::kOutOfMemory;
+}
+
+/// Adds the time of a scope to what the trial waited.
+class WaitTimer {
+ public:
+  explicit WaitTimer(objective::EvaluationContext& context) : context_(context) {}
+  ~WaitTimer() { context_.timing().wait_s += std::chrono::duration<double>(Clock::now() - begin_).count(); }
+  WaitTimer(const WaitTimer&) = delete;
+  WaitTimer& operator=(const WaitTimer&) = delete;
+
+ private:
+  objective::EvaluationContext& context_;
+  Clock::time_point begin_ = Clock::now();
+};
+
+Failure stopped() {
+  return {FailureKind::kStopped, "stopped on request while it waited for the device"};
+}
+
+Outcome train_once(AdmissionGate& gate, const Candidate& candidate, const AdmittedTrial& trial,
+                   objective::EvaluationContext& context, const TrainingAttempt& attempt) {
+  AdmissionGate::Permit permit;
+  {
+    const WaitTimer timer(context);
+    permit = gate.enter(candidate, [&] { return context.stop_requested(); });
+  }
+  if (!permit) return stopped();
+  CountedContext counted(context, permit, trial.steps_per_epoch);
+  Outcome outcome = attempt(counted, permit);
+  if (ran_out_of_memory(outcome)) permit.ran_out_of_memory();
+  return outcome;
+}
+
+/// The members begin when all may, so that no time limit of theirs runs while one of them waits for a
+/// device. Collective.
+/// @return  false if the slot stops the trial
+bool begin_together(objective::TrialGroup& group, AdmissionGate::Permit& permit,
+                    const objective::EvaluationContext& context) {
+  while (true) {
+    std::array<double, 1> waiting = {permit.may_begin_with_group() ? 0.0 : 1.0};
+    if (agree(group, waiting, {context.stop_requested(), false}).stop) return false;
+    if (waiting[0] == 0) return true;
+  }
+}
+
+Outcome train_member(AdmissionGate& gate, const Candidate& candidate, objective::EvaluationContext& context,
+                     const TrainingAttempt& attempt) {
+  AdmissionGate::Permit permit = gate.enter(candidate, [] { return false; });
+  {
+    const WaitTimer timer(context);
+    if (!begin_together(*context.group(), permit, context)) return stopped();
+  }
+  return attempt(context, permit);
 }
 
 std::string gibibytes(std::size_t bytes) {
@@ -85,15 +130,14 @@ Outcome train_when_admitted(AdmissionGate& gate, const AdmittedTrial& trial,
   const space::Network& network = trial.trial.architecture().network;
   Candidate candidate{predict_device_bytes(network, trial.options),
                       predict_step_work(network, trial.options)};
-  if (trial.trial.members > 1) {
-    candidate.manner = Candidate::Manner::kAtOnce;
-    return train_once(gate, candidate, trial, context, attempt);
+  if (context.group() != nullptr) {
+    candidate.manner = Candidate::Manner::kGroup;
+    return train_member(gate, candidate, context, attempt);
   }
   Outcome outcome = train_once(gate, candidate, trial, context, attempt);
   if (!ran_out_of_memory(outcome)) return outcome;
-  gate.ran_out_of_memory();
   log::info("trial " + std::to_string(trial.trial.number) +
-            " ran out of memory beside others on its device: it trains again alone");
+            " ran out of memory on its device: it trains again alone");
   objective::TrialTiming& timing = context.timing();
   timing.train_s = timing.validate_s = timing.latency_s = 0;
   candidate.manner = Candidate::Manner::kAlone;

@@ -20,11 +20,13 @@ struct AdmittedTrial {
 };
 
 /// Trains the trial from its start, or its saved state; its memory is free when it returns.
-using TrainingAttempt = std::function<objective::Outcome(objective::EvaluationContext&)>;
+using TrainingAttempt =
+    std::function<objective::Outcome(objective::EvaluationContext&, AdmissionGate::Permit&)>;
 
 /// Waits at the gate, then trains. A trial that runs out of memory trains once more with the device to
-/// itself, while its neighbours go on to their end; only that one's failure counts. Members of a group are
-/// not held back and not tried again. What was waited, and a lost attempt, is no training time.
+/// itself, while its neighbours go on to their end; only that one's failure counts. Members of a group begin
+/// together when each has its device to itself, and are not tried again. What was waited, and a lost attempt,
+/// is no training time.
 objective::Outcome train_when_admitted(AdmissionGate& gate, const AdmittedTrial& trial,
                                        objective::EvaluationContext& context, const TrainingAttempt& attempt);
 

@@ -13,6 +13,8 @@ constexpr double kSafety = 1.25;  // blocks are rounded up, and kernels take tem
 /// Of the libraries for convolutions and products, a stream.
 constexpr std::size_t kWorkspaceBytes = std::size_t{64} << 20;
 
+constexpr double kEvaluationBatch = 256;  // Learner::evaluation_batch() on devices
+
 /// A kernel's launch takes some microseconds, in which a device that computes 10 TFLOP/s does this much.
 constexpr double kLaunchFlops = 5e7;
 
@@ -38,10 +40,10 @@ std::size_t predict_device_bytes(const space::Network& network, const TrainingOp
   }
   const auto batch = static_cast<double>(options.batch);
   const double copies = 2 + moments(options.optimizer);  // of each parameter: its value, its gradient
-  const double floats = copies * tensors + batch * kept;
   // The backward pass holds gradients of activations around one layer at a time.
-  const double passing = 2 * batch * static_cast<double>(network.cost.peak_activation_bytes);
-  return static_cast<std::size_t>(kSafety * (sizeof(float) * floats + passing)) + kWorkspaceBytes;
+  const auto peak = static_cast<double>(network.cost.peak_activation_bytes);
+  const double passing = std::max(sizeof(float) * batch * kept + 2 * batch * peak, kEvaluationBatch * peak);
+  return static_cast<std::size_t>(kSafety * (sizeof(float) * copies * tensors + passing)) + kWorkspaceBytes;
 }
 
 double predict_step_work(const space::Network& network, const TrainingOptions& options) {

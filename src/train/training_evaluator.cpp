@@ -117,8 +117,8 @@ class TrainingEvaluator final : public objective::Evaluator {
     timing.validate_s = 0;
     timing.latency_s = 0;
     timing.wait_s = 0;
-    Outcome outcome =
-        setup_.device.accelerator == nullptr ? attempt(trial, context) : attempt_in_turn(trial, context);
+    Outcome outcome = setup_.device.accelerator == nullptr ? attempt(trial, context, nullptr)
+                                                           : attempt_in_turn(trial, context);
     trim_memory_pool(kPooledBetweenTrials);
     const std::chrono::duration<double> total = std::chrono::steady_clock::now() - start;
     timing.setup_s =
@@ -137,7 +137,9 @@ class TrainingEvaluator final : public objective::Evaluator {
     const auto& device =
         setup_.device.accelerator->devices().at(static_cast<std::size_t>(setup_.device.device));
     const std::int64_t an_epoch = steps_per_epoch(setup_.split.train.size(), setup_.options.batch);
-    const auto in_turn = [&](objective::EvaluationContext& its_own) { return attempt(trial, its_own); };
+    const auto in_turn = [&](objective::EvaluationContext& its_own, AdmissionGate::Permit& permit) {
+      return attempt(trial, its_own, &permit);
+    };
     try {
       return train_when_admitted(gate(), {trial, setup_.options, an_epoch, device}, context, in_turn);
     } catch (...) {  // the device does not answer
@@ -162,11 +164,12 @@ class TrainingEvaluator final : public objective::Evaluator {
   }
 
   /// Every error of the trial itself becomes a failure with its reason.
-  Outcome attempt(const objective::Trial& trial, objective::EvaluationContext& context) const {
+  Outcome attempt(const objective::Trial& trial, objective::EvaluationContext& context,
+                  AdmissionGate::Permit* permit) const {
     std::unique_ptr<TrialRun> run;  // other members of a group use its memory until they know of an error
     try {
       set_threads(setup_.options.threads);
-      run = std::make_unique<TrialRun>(setup_, trial, context);
+      run = std::make_unique<TrialRun>(setup_, trial, context, permit);
       return run->run();
     } catch (...) {
       const Failure failure = current_failure();

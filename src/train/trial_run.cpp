@@ -58,10 +58,11 @@ std::int64_t steps_for(double epochs, std::size_t samples, std::int64_t batch) {
 }
 
 TrialRun::TrialRun(const TrainingSetup& setup, const objective::Trial& trial,
-                   objective::EvaluationContext& context)
+                   objective::EvaluationContext& context, AdmissionGate::Permit* permit)
     : setup_(setup),
       trial_(trial),
       context_(context),
+      permit_(permit),
       group_(context.group()),
       learner_(make_learner(setup, trial, group_)),
       steps_per_epoch_(steps_per_epoch(setup.split.train.size(), setup.options.batch)),
@@ -220,11 +221,14 @@ void TrialRun::check_held_out(const Score& validation, const Score& test) {
   }
 }
 
-/// NaN if the slot stops it.
+/// Of no use if the slot stops it.
 double TrialRun::measure_latency_ms() {
+  bool stopped = leads() && !wait_for_quiet();
   const ScopeTimer timer(context_.timing().latency_s);
-  bool stopped = false;
-  double latency_ms = leads() ? time_inference(stopped) : 0;
+  double latency_ms = leads() && !stopped ? time_inference(stopped) : 0;
+  if (permit_ != nullptr) {
+    permit_->resume();
+  }
   if (group_ != nullptr) {
     std::array<double, 2> told = {latency_ms, stopped ? 1.0 : 0.0};
     broadcast_numbers(*group_, told);
@@ -235,6 +239,15 @@ double TrialRun::measure_latency_ms() {
     end_early();
   }
   return latency_ms;
+}
+
+/// Other trials on the device would be measured with it. Returns false if the slot stops the trial.
+bool TrialRun::wait_for_quiet() {
+  if (permit_ == nullptr) {
+    return true;
+  }
+  const ScopeTimer timer(context_.timing().wait_s);
+  return permit_->wait_for_quiet([this] { return context_.stop_requested(); });
 }
 
 /// @param stopped  set if the slot stops it; then NaN

@@ -4,6 +4,7 @@
 #include "skyline/objective/trial.hpp"
 #include "skyline/objective/trial_group.hpp"
 
+#include "train/admission_gate.hpp"
 #include "train/group_agreement.hpp"
 #include "train/learner.hpp"
 #include "train/training_setup.hpp"
@@ -32,7 +33,9 @@ struct Score {
 /// what comes next. The leader alone reads and writes states and weights and measures the latency.
 class TrialRun {
  public:
-  TrialRun(const TrainingSetup& setup, const objective::Trial& trial, objective::EvaluationContext& context);
+  /// @param permit  of the device that other trials share; nullptr: the trial has a processor of its own
+  TrialRun(const TrainingSetup& setup, const objective::Trial& trial, objective::EvaluationContext& context,
+           AdmissionGate::Permit* permit);
   objective::Outcome run();
 
  private:
@@ -44,6 +47,7 @@ class TrialRun {
   Score score(SampleSet set, std::span<const std::int64_t> indices);
   double measure_latency_ms();
   double time_inference(bool& stopped);
+  bool wait_for_quiet();
   void check_held_out(const Score& validation, const Score& test);
 
   void keep_weights();
@@ -73,8 +77,9 @@ class TrialRun {
   const TrainingSetup& setup_;
   const objective::Trial& trial_;
   objective::EvaluationContext& context_;
-  objective::TrialGroup* group_;  // nullptr: of one
-  Wishes agreed_;                 // of the group
+  AdmissionGate::Permit* permit_;  // nullptr: the trial shares no device
+  objective::TrialGroup* group_;   // nullptr: of one
+  Wishes agreed_;                  // of the group
   std::unique_ptr<Learner> learner_;
   std::int64_t steps_per_epoch_ = 0;
   std::int64_t total_steps_ = 0;

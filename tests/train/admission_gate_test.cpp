@@ -146,12 +146,130 @@ TEST_F(AdmissionGateTest, LetsACandidateTrainAlone) {
   await([&] { return later->began(); });
 }
 
-TEST_F(AdmissionGateTest, HoldsNoMemberOfAGroupBack) {
-  const auto alone = ask(2000, Manner::kAlone);
-  const auto waiting = ask(10);
-  const auto member = ask(2000, Manner::kAtOnce);
-  await([&] { return member->began(); });
-  EXPECT_FALSE(waiting->began());
+TEST_F(AdmissionGateTest, LetsAGroupBeginWhenThoseThatTrainHaveEnded) {
+  for (const Manner manner : {Manner::kShared, Manner::kAlone}) {
+    const auto first = ask(10, manner);
+    const auto later = ask(10, Manner::kAlone);
+    {
+      AdmissionGate::Permit member = gate_.enter({2000, 1, Manner::kGroup}, never);
+      AdmissionGate::Permit another = gate_.enter({2000, 1, Manner::kGroup}, never);
+      EXPECT_FALSE(member.may_begin_with_group());
+      first->leave();
+      await([&] { return member.may_begin_with_group(); });
+      EXPECT_TRUE(another.may_begin_with_group());
+      EXPECT_FALSE(later->began());
+      EXPECT_TRUE(member.wait_for_quiet([] { return true; }));  // it has the device
+    }
+    await([&] { return later->began(); });
+  }
+}
+
+TEST_F(AdmissionGateTest, FreesCachedMemoryBeforeAGroupBeginsAndNotWhileItTrains) {
+  device_.take(100);
+  device_.free(100);
+  AdmissionGate::Permit member = gate_.enter({10, 1, Manner::kGroup}, never);
+  EXPECT_TRUE(member.may_begin_with_group());
+  EXPECT_EQ(device_.memory(0).reserved_bytes, 0U);
+  device_.before_release = [] { ADD_FAILURE() << "a group trains"; };
+  AdmissionGate::Permit another = gate_.enter({10, 1, Manner::kGroup}, never);
+  EXPECT_TRUE(another.may_begin_with_group());
+  member.worked(100);
+  another.worked(100);
+  for (const Manner manner : {Manner::kShared, Manner::kAlone}) {
+    int polls = 0;
+    EXPECT_FALSE(gate_.enter({2000, 1, manner}, [&] { return ++polls > 2; }));
+  }
+}
+
+TEST_F(AdmissionGateTest, FreesMemoryWithItsMutexReleased) {
+  std::vector<std::size_t> running;
+  device_.before_release = [&] { running.push_back(gate_.running()); };
+  {
+    AdmissionGate::Permit alone = gate_.enter({10, 1, Manner::kAlone}, never);
+    alone.worked(100);  // is measured
+    int polls = 0;
+    EXPECT_FALSE(gate_.enter({10, 1}, [&] { return ++polls > 2; }));
+  }
+  AdmissionGate::Permit first = gate_.enter({10, 1}, never);
+  int polls = 0;
+  EXPECT_FALSE(gate_.enter({50000, 1}, [&] { return ++polls > 2; }));
+  EXPECT_EQ(running, (std::vector<std::size_t>{0, 1, 1}));
+}
+
+TEST_F(AdmissionGateTest, LetsNoGroupBeginWhileMemoryIsFreed) {
+  AdmissionGate::Permit group;
+  device_.before_release = [&] {
+    if (group) return;
+    group = gate_.enter({10, 1, Manner::kGroup}, never);
+    EXPECT_FALSE(group.may_begin_with_group());
+  };
+  int polls = 0;
+  EXPECT_FALSE(gate_.enter({10, 1, Manner::kAlone}, [&] { return ++polls > 2; }));
+  EXPECT_TRUE(group.may_begin_with_group());
+}
+
+TEST_F(AdmissionGateTest, KeepsOthersOutWhileACandidateWantsQuiet) {
+  AdmissionGate::Permit measured = gate_.enter({10, 1}, never);
+  const auto other = ask(10);
+  std::atomic<int> polls = 0;
+  EXPECT_FALSE(measured.wait_for_quiet([&] { return ++polls > 2; }));
+  const auto next = ask(10);
+  await([&] { return next->began(); });  // it has given up
+  polls = 0;
+  std::thread measurement([&] {
+    EXPECT_TRUE(measured.wait_for_quiet([&] {
+      ++polls;
+      return false;
+    }));
+  });
+  await([&] { return polls > 0; });
+  const auto later = ask(10);
+  EXPECT_EQ(gate_.waiting(), 1U);
+  other->leave();
+  next->leave();
+  measurement.join();
+  EXPECT_EQ(gate_.running(), 1U);
+  EXPECT_FALSE(later->began());
+  measured.resume();
+  await([&] { return later->began(); });
+}
+
+TEST_F(AdmissionGateTest, GivesQuietToOneAfterTheOther) {
+  AdmissionGate::Permit first = gate_.enter({10, 1}, never);
+  std::atomic<int> polls = 0;
+  std::atomic<bool> measures = false;
+  std::thread second([&] {
+    AdmissionGate::Permit permit = gate_.enter({10, 1}, never);
+    EXPECT_TRUE(permit.wait_for_quiet([&] {
+      ++polls;
+      return false;
+    }));
+    measures = true;
+  });
+  await([&] { return polls > 0; });
+  EXPECT_TRUE(first.wait_for_quiet(never));  // the other one waits, too
+  const int before = polls;
+  await([&] { return polls > before + 2; });
+  first.resume();  // it works again
+  await([&] { return polls > before + 4; });
+  EXPECT_FALSE(measures);
+  first = {};
+  second.join();
+  EXPECT_TRUE(measures);
+}
+
+TEST_F(AdmissionGateTest, ExpectsMoreAfterACandidateRanOutOfMemoryBesideOthersOnly) {
+  gate_.enter({300, 1}, never).ran_out_of_memory();
+  const auto fits = [&] {
+    const AdmissionGate::Permit first = gate_.enter({400, 1}, never);
+    int polls = 0;
+    return static_cast<bool>(gate_.enter({400, 1}, [&] { return ++polls > 2; }));
+  };
+  EXPECT_TRUE(fits());
+  AdmissionGate::Permit first = gate_.enter({300, 1}, never);
+  gate_.enter({300, 1}, never).ran_out_of_memory();
+  first = {};
+  EXPECT_FALSE(fits());  // 600 each
 }
 
 TEST_F(AdmissionGateTest, LetsAWaitingSlotStop) {
@@ -236,12 +354,12 @@ TEST_F(AdmissionGateWithParents, LetsThemGoForACandidateThatTrainsAlone) {
   EXPECT_EQ(device_.memory(0).reserved_bytes, 0U);
 }
 
-TEST_F(AdmissionGateWithParents, LetsThemGoForAMemberOfAGroupThatNeedsTheRoom) {
+TEST_F(AdmissionGateWithParents, LetsThemGoForAGroup) {
   keep_parent(300);
-  EXPECT_TRUE(let_in_beside(100, {200, 1, Manner::kAtOnce}));
+  AdmissionGate::Permit member = with_parents_.enter({10, 1, Manner::kGroup}, never);
   EXPECT_EQ(parents_.bytes(), 300U);
-  EXPECT_TRUE(let_in_beside(100, {700, 1, Manner::kAtOnce}));
-  EXPECT_EQ(parents_.bytes(), 0U);
+  EXPECT_TRUE(member.may_begin_with_group());
+  EXPECT_EQ(device_.memory(0).reserved_bytes, 0U);
 }
 
 TEST_F(AdmissionGateWithParents, DoesNotTakeThemForMemoryOfCandidates) {

@@ -1,10 +1,12 @@
 #include "train/admitted_training.hpp"
 
 #include "train/fake_device.hpp"
+#include "train/group_fixtures.hpp"
 #include "train/train_fixtures.hpp"
 
 #include <atomic>
 #include <chrono>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -25,7 +27,7 @@ using test::FakeDevice;
 using test::RecordingContext;
 
 /// Trials that take memory of a fake device in the middle of their training.
-class AdmittedTrainingTest : public testing::Test {
+class AdmittedTrainingTest : public ::testing::Test {
  protected:
   /// An attempt as the evaluator makes it: out of memory is a failure, all memory is free in the end.
   Outcome attempt(objective::EvaluationContext& context, std::size_t bytes) {
@@ -44,14 +46,36 @@ class AdmittedTrainingTest : public testing::Test {
   }
 
   Outcome train(const objective::Trial& trial, RecordingContext& context, std::size_t bytes) {
-    return train_when_admitted(gate_, {trial, options_, 10, device_.devices().front()}, context,
-                               [&](objective::EvaluationContext& inner) { return attempt(inner, bytes); });
+    return train_when_admitted(
+        gate_, {trial, options_, 10, device_.devices().front()}, context,
+        [&](objective::EvaluationContext& inner, AdmissionGate::Permit&) { return attempt(inner, bytes); });
+  }
+
+  /// Of two members, each with a device: the leader's is that of the other trials.
+  std::vector<Outcome> train_group(const objective::Trial& trial, std::size_t bytes,
+                                   int leaders_polls = std::numeric_limits<int>::max()) {
+    std::vector<Outcome> outcomes(2);
+    test::run_members(2, [&](std::size_t member, objective::TrialGroup& group) {
+      RecordingContext context;
+      context.in_group = &group;
+      if (member == 0) context.stop_after_polls = leaders_polls;
+      AdmissionGate& gate = member == 0 ? gate_ : other_gate_;
+      outcomes[member] =
+          train_when_admitted(gate, {trial, options_, 10, device_.devices().front()}, context,
+                              [&](objective::EvaluationContext& inner, AdmissionGate::Permit&) {
+                                began_beside_others_ = began_beside_others_ || gate.running() > 1;
+                                return attempt(inner, bytes);
+                              });
+    });
+    return outcomes;
   }
 
   objective::Trial trial_ = test::make_trial(test::conv_network({1, 8, 8}, 1, 3, 4, 10), 1, 1);
   TrainingOptions options_;
   FakeDevice device_{std::size_t{1} << 30};
   AdmissionGate gate_{device_, 0, {16, [] { return 0.0; }}};
+  AdmissionGate other_gate_{device_, 0, {16, [] { return 0.0; }}};
+  std::atomic<bool> began_beside_others_{false};
   std::atomic<bool> hold_{false};
   std::atomic<int> attempts_{0};
 };
@@ -93,27 +117,51 @@ TEST_F(AdmittedTrainingTest, FailsATrialThatRunsOutOfMemoryAlone) {
   ASSERT_TRUE(std::holds_alternative<Failure>(outcome));
   const Failure& failure = std::get<Failure>(outcome);
   EXPECT_EQ(failure.kind, FailureKind::kOutOfMemory);
-  EXPECT_THAT(failure.reason, testing::HasSubstr("with the device to itself: 0.1 GiB expected"));
-  EXPECT_THAT(failure.reason, testing::EndsWith("Fake has 1.0 GiB"));
+  EXPECT_THAT(failure.reason, ::testing::HasSubstr("with the device to itself: 0.1 GiB expected"));
+  EXPECT_THAT(failure.reason, ::testing::EndsWith("Fake has 1.0 GiB"));
   EXPECT_EQ(attempts_, 2);
   RecordingContext next;
   EXPECT_TRUE(std::holds_alternative<Measurements>(train(trial_, next, 1000)));
 }
 
 TEST_F(AdmittedTrainingTest, DoesNotTryAMemberOfAGroupAgain) {
-  trial_.members = 2;
-  RecordingContext context;
-  const Outcome outcome = train(trial_, context, std::size_t{2} << 30);
-  ASSERT_TRUE(std::holds_alternative<Failure>(outcome));
-  EXPECT_EQ(std::get<Failure>(outcome).reason, "the fake device is full");
+  std::vector<Outcome> outcomes = train_group(trial_, std::size_t{2} << 30);
+  for (const Outcome& outcome : outcomes) {
+    ASSERT_TRUE(std::holds_alternative<Failure>(outcome));
+    EXPECT_EQ(std::get<Failure>(outcome).reason, "the fake device is full");
+  }
+  EXPECT_EQ(attempts_, 2);
+}
+
+TEST_F(AdmittedTrainingTest, BeginsAGroupWhenAllItsMembersHaveTheirDevices) {
+  hold_ = true;
+  RecordingContext neighbours_context;
+  std::thread neighbour([&] { train(trial_, neighbours_context, 1000); });
+  while (device_.allocated() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  std::thread group([&] { train_group(trial_, 1000); });
+  while (gate_.running() < 2 || other_gate_.running() < 1) std::this_thread::yield();
   EXPECT_EQ(attempts_, 1);
+  hold_ = false;
+  group.join();
+  neighbour.join();
+  EXPECT_EQ(attempts_, 3);
+  EXPECT_FALSE(began_beside_others_);
+}
+
+TEST_F(AdmittedTrainingTest, StopsAGroupThatWaits) {
+  const AdmissionGate::Permit neighbour = gate_.enter({1000, 1}, [] { return false; });
+  for (const Outcome& outcome : train_group(trial_, 1000, 3)) {
+    ASSERT_TRUE(std::holds_alternative<Failure>(outcome));
+    EXPECT_EQ(std::get<Failure>(outcome).kind, FailureKind::kStopped);
+  }
+  EXPECT_EQ(attempts_, 0);
 }
 
 TEST_F(AdmittedTrainingTest, DoesNotCountALostAttemptAsTraining) {
   RecordingContext context;
   int attempts = 0;
   train_when_admitted(gate_, {trial_, options_, 10, device_.devices().front()}, context,
-                      [&](objective::EvaluationContext& inner) -> Outcome {
+                      [&](objective::EvaluationContext& inner, AdmissionGate::Permit&) -> Outcome {
                         inner.timing().train_s += 1;
                         if (++attempts == 1) return Failure{FailureKind::kOutOfMemory, "full"};
                         return Measurements{};

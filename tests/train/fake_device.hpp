@@ -39,6 +39,8 @@ class FakeDevice final : public Accelerator {
     const std::lock_guard lock(mutex_);
     others_ = bytes;
   }
+  std::function<void()> before_release;  // called by all threads; empty: nothing to do
+
   void fail_from_now_on() {
     const std::lock_guard lock(mutex_);
     failed_ = true;
@@ -55,6 +57,7 @@ class FakeDevice final : public Accelerator {
     return {total_ - others_ - reserved_, total_, allocated_, reserved_};
   }
   void release_cached_memory(int /*device*/) override {
+    if (before_release) before_release();
     const std::lock_guard lock(mutex_);
     reserved_ = allocated_;
   }

@@ -37,6 +37,13 @@ TEST(MemoryForecast, CoversWhatTheForwardPassMustKeep) {
   EXPECT_LT(predicted, 2 * kept + (std::size_t{64} << 20));
 }
 
+TEST(MemoryForecast, CoversTheScoringOfLargerBatchesThanThoseOfTraining) {
+  space::Network network = conv_network({1, 28, 28}, 1, 3, 16, 10);
+  network.cost.peak_activation_bytes = 2 * 16 * 28 * 28 * 4;  // batch norm's input and output
+  const auto scored = static_cast<std::size_t>(256 * network.cost.peak_activation_bytes);
+  EXPECT_GT(predict_device_bytes(network, with_batch(1)), scored + (std::size_t{64} << 20));
+}
+
 TEST(MemoryForecast, CountsWorkByLayersForSmallNetworksAndByArithmeticForLargeOnes) {
   const space::Network small = conv_network({1, 8, 8}, 2, 3, 4, 10);
   const space::Network deeper = conv_network({1, 8, 8}, 4, 3, 4, 10);

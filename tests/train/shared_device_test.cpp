@@ -1,9 +1,11 @@
 // Slots of a rank that train on one device, which is the CPU behind the seam of accelerators.
+#include "train/forwarding_context.hpp"
 #include "train/train_fixtures.hpp"
 #include "train/watched_accelerator.hpp"
 
 #include <atomic>
 #include <bit>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -27,14 +29,34 @@ using test::WatchedAccelerator;
 constexpr std::size_t kSamples = 160;
 constexpr std::size_t kHeldOut = 64;
 
+/// Counts how often it was asked whether to stop; its trial can be held at its first step.
+class WatchedContext final : public ForwardingContext {
+ public:
+  explicit WatchedContext(RecordingContext& next) : ForwardingContext(next) {}
+  bool stop_requested() const override {
+    ++polls;
+    return ForwardingContext::stop_requested();
+  }
+  void progress(double fraction) override {
+    came = true;
+    while (hold) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    ForwardingContext::progress(fraction);
+  }
+
+  mutable std::atomic<int> polls = 0;
+  std::atomic<bool> came = false;
+  std::atomic<bool> hold = false;
+};
+
 class SharedDevice : public testing::Test {
  protected:
-  std::unique_ptr<objective::Evaluator> evaluator(DeviceUse device) {
+  std::unique_ptr<objective::Evaluator> evaluator(DeviceUse device, bool measure_latency = false) {
     TrainingOptions options;
     options.batch = 16;
     const auto data = std::make_shared<test::BarImages>(space::Shape{1, 8, 8}, 4, kSamples + kHeldOut, 0);
     return make_training_evaluator(options, Normalization::kUnit, data,
-                                   test::split_in_two(kSamples, kHeldOut), false, std::move(device));
+                                   test::split_in_two(kSamples, kHeldOut), measure_latency,
+                                   std::move(device));
   }
 
   static objective::Trial trial(int layers) {
@@ -92,6 +114,33 @@ TEST_F(SharedDevice, TrainsATrialAgainThatRanOutOfMemoryBesideOthers) {
   RecordingContext context;
   EXPECT_EQ(bits(evaluator({device_, 0})->evaluate(trial(2), context)), expected);
   EXPECT_GT(gathers, 5);
+}
+
+TEST_F(SharedDevice, MeasuresLatencyWhenNoOtherTrialUsesIt) {
+  RecordingContext undisturbed;
+  evaluator({device_, 0}, true)->evaluate(trial(1), undisturbed);
+  const auto shared = evaluator({device_, 0}, true);
+  RecordingContext first;
+  RecordingContext second;
+  WatchedContext held(first);
+  WatchedContext measured(second);
+  held.hold = true;
+  std::thread neighbour([&] { shared->evaluate(trial(2), held); });
+  while (!held.came) std::this_thread::yield();
+  Outcome outcome;
+  std::atomic<bool> ended = false;
+  std::thread slot([&] {
+    outcome = shared->evaluate(trial(1), measured);
+    ended = true;
+  });
+  while (!ended && measured.polls <= undisturbed.polls()) std::this_thread::yield();
+  EXPECT_FALSE(ended);  // it asks whether to stop while it waits
+  held.hold = false;
+  neighbour.join();
+  slot.join();
+  ASSERT_TRUE(std::holds_alternative<Measurements>(outcome));
+  EXPECT_GT(second.times.wait_s, 0);
+  EXPECT_GT(second.times.latency_s, 0);
 }
 
 TEST_F(SharedDevice, FailsATrialThatDoesNotFitOnIt) {
