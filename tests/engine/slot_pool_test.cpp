@@ -360,11 +360,17 @@ TEST(SlotPool, EndsAGroupsTrialWithTheExceptionOfAnyMember) {
 }
 
 TEST(SlotPool, EndsAGroupsTrialWithTheExceptionOfAMemberThatHasAnOperationOpen) {
-  GroupPool rig([](const objective::Trial&, objective::EvaluationContext& context) -> objective::Outcome {
+  std::atomic<bool> has_left{false};
+  GroupPool rig([&](const objective::Trial&, objective::EvaluationContext& context) -> objective::Outcome {
     std::vector<float> values(100, 1);
-    const auto operation = context.group()->all_reduce(values);
-    if (context.group()->member() == 1) throw std::runtime_error("bad shape");
-    for (;;) sum_over(context, 1);
+    if (context.group()->member() == 1) {
+      const std::shared_ptr<void> last(nullptr, [&](void*) { has_left = true; });
+      const auto operation = context.group()->all_reduce(values);
+      throw std::runtime_error("bad shape");
+    }
+    while (!has_left) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    context.group()->all_reduce(values)->wait();
+    return objective::Measurements{{0}};
   });
   rig.submit(0, 3);
   EXPECT_EQ(std::get<Failure>(collect(rig.pool, 1).at(0).outcome).reason, "bad shape");
