@@ -20,6 +20,8 @@ using objective::FailureKind;
 constexpr std::int64_t kStepsBetweenReports = 16;
 /// Batches that a member of a group scores in a row: so long may a stop take.
 constexpr std::size_t kBatchesBetweenAgreements = 8;
+/// Of life, from a leader that measures to the members that wait for it.
+constexpr double kSecondsBetweenSigns = 1;
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -230,8 +232,10 @@ double TrialRun::measure_latency_ms() {
     permit_->resume();
   }
   if (group_ != nullptr) {
-    std::array<double, 2> told = {latency_ms, stopped ? 1.0 : 0.0};
-    broadcast_numbers(*group_, told);
+    std::array<double, 3> told = {latency_ms, stopped ? 1.0 : 0.0, 0.0};
+    do {
+      broadcast_numbers(*group_, told);
+    } while (told[2] > 0);  // the leader still measures
     latency_ms = told[0];
     stopped = told[1] > 0;
   }
@@ -258,8 +262,14 @@ double TrialRun::time_inference(bool& stopped) {
     indices[i] = setup_.split.train[i % setup_.split.train.size()];
   }
   learner_->hold(indices);
+  Clock::time_point sign_given = Clock::now();
   const auto goes_on = [&] {
     stopped = stopped || context_.stop_requested();
+    if (!stopped && group_ != nullptr && seconds_since(sign_given) >= kSecondsBetweenSigns) {
+      std::array<double, 3> still_measuring = {0.0, 0.0, 1.0};
+      broadcast_numbers(*group_, still_measuring);
+      sign_given = Clock::now();
+    }
     return !stopped;
   };
   for (int i = 0; i < options.warmup && goes_on(); ++i) {

@@ -5,6 +5,7 @@
 #include "support/local_groups.hpp"
 #include "train/train_fixtures.hpp"
 
+#include <chrono>
 #include <cstddef>
 #include <deque>
 #include <exception>
@@ -16,8 +17,9 @@ namespace skyline::train::test {
 
 /// Calls `work` for each member of a group, each on a thread of its own.
 inline void run_members(std::size_t members,
-                        const std::function<void(std::size_t, objective::TrialGroup&)>& work) {
-  const auto groups = skyline::testing::make_local_groups(members);
+                        const std::function<void(std::size_t, objective::TrialGroup&)>& work,
+                        std::chrono::milliseconds silence = std::chrono::minutes(1)) {
+  const auto groups = skyline::testing::make_local_groups(members, silence);
   std::vector<std::thread> threads;
   std::vector<std::exception_ptr> errors(members);
   for (std::size_t member = 0; member < members; ++member) {

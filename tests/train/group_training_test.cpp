@@ -2,15 +2,19 @@
 #include "skyline/train/layer_op.hpp"
 #include "skyline/train/training_evaluator.hpp"
 
+#include "train/forwarding_context.hpp"
 #include "train/group_fixtures.hpp"
 #include "train/train_fixtures.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <new>
 #include <stdexcept>
 #include <string>
+#include <thread>
 
 #include <ATen/core/Tensor.h>
 #include <c10/util/Exception.h>
@@ -370,6 +374,38 @@ TEST(GroupTraining, LetsTheLeaderAloneMeasureTheLatency) {
   // Five steps, one agreement each and one before, two for two rounds of scoring; the leader's passes are
   // more.
   EXPECT_GT(run.leader().polls(), run.contexts[1].polls());
+}
+
+/// Takes its time from the poll after `polls` on.
+class SlowContext final : public ForwardingContext {
+ public:
+  SlowContext(objective::EvaluationContext& context, int polls) : ForwardingContext(context), polls_(polls) {}
+  bool stop_requested() const override {
+    if (--polls_ < 0) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(700));
+    }
+    return ForwardingContext::stop_requested();
+  }
+
+ private:
+  mutable int polls_;
+};
+
+TEST(GroupTraining, WaitsForALeaderThatMeasuresAsLongAsItTakes) {
+  const auto evaluator = make_evaluator(adam(Statistics::kLocal), true);
+  Trial trial = every_layer_trial(0.2);
+  GroupRun undisturbed(2);
+  undisturbed.evaluate(*evaluator, trial);
+  const int before_latency = undisturbed.leader().polls() - 5;
+  trial.members = 2;
+  const auto evaluate = [&](std::size_t member, objective::TrialGroup& group) {
+    RecordingContext context;
+    context.in_group = &group;
+    SlowContext slow(context, member == 0 ? before_latency : std::numeric_limits<int>::max());
+    const Outcome outcome = evaluator->evaluate(trial, slow);
+    EXPECT_TRUE(std::holds_alternative<Measurements>(outcome)) << std::get<Failure>(outcome).reason;
+  };
+  test::run_members(2, evaluate, std::chrono::milliseconds(2500));
 }
 
 TEST(GroupTraining, StopsWhileTheLeaderMeasuresTheLatency) {
