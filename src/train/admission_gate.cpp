@@ -191,10 +191,13 @@ bool AdmissionGate::may_begin_with_group(std::uint64_t ticket) {
   const auto others_ended = [this] { return singles() == 0 && device_calls_ == 0; };
   if (!changed_.wait_for(lock, kPoll, others_ended)) return false;
   const bool is_first = std::ranges::none_of(running_, [](const auto& one) { return one.second.began; });
-  running_.at(ticket).began = true;
+  Running& one = running_.at(ticket);
+  one.began = true;
   if (is_first) {  // no group works on the device
+    const std::size_t needed = forecast_.corrected(one.candidate.bytes);
     const DeviceCall call(*this, lock);
-    clear_device();
+    accelerator_.release_cached_memory(device_);
+    if (!has_room(needed)) clear_device();
   }
   return true;
 }

@@ -354,11 +354,13 @@ TEST_F(AdmissionGateWithParents, LetsThemGoForACandidateThatTrainsAlone) {
   EXPECT_EQ(device_.memory(0).reserved_bytes, 0U);
 }
 
-TEST_F(AdmissionGateWithParents, LetsThemGoForAGroup) {
+TEST_F(AdmissionGateWithParents, LetsThemGoForAGroupThatNeedsTheRoom) {
   keep_parent(300);
-  AdmissionGate::Permit member = with_parents_.enter({10, 1, Manner::kGroup}, never);
-  EXPECT_EQ(parents_.bytes(), 300U);
-  EXPECT_TRUE(member.may_begin_with_group());
+  for (const std::size_t bytes : {600U, 700U}) {
+    EXPECT_EQ(parents_.bytes(), 300U);
+    AdmissionGate::Permit member = with_parents_.enter({bytes, 1, Manner::kGroup}, never);
+    EXPECT_TRUE(member.may_begin_with_group());
+  }
   EXPECT_EQ(device_.memory(0).reserved_bytes, 0U);
 }
 
