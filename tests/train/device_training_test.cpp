@@ -24,6 +24,8 @@ using objective::Outcome;
 using objective::Phase;
 using objective::Trial;
 using test::BarImages;
+using test::bars;
+using test::every_layer;
 using test::GroupRun;
 using test::make_trial;
 using test::NetworkBuilder;
@@ -34,31 +36,6 @@ enum Metric : std::size_t { kAccuracy, kValidationLoss, kTrainLoss, kLatency, kT
 
 // 202 samples in batches of 8: 26 steps an epoch, the last one with 2 samples, so that of four members two
 // have none. Two epochs stay below what is recorded.
-const std::shared_ptr<const store::Dataset>& bars() {
-  static const std::shared_ptr<const store::Dataset> data =
-      std::make_shared<BarImages>(space::Shape{2, 8, 8}, 6, 300, 60);
-  return data;
-}
-
-/// Nine elements a sample and channel in front of the second dropout: masks begin at odd places too.
-space::Network every_layer() {
-  return NetworkBuilder({2, 8, 8})
-      .conv2d(16, 3)
-      .batch_norm()
-      .relu()
-      .max_pool(2)
-      .dropout(0.2)
-      .conv2d(7, 2)
-      .relu()
-      .batch_norm()
-      .dropout(0.1)
-      .flatten()
-      .linear(24)
-      .relu()
-      .linear(6)
-      .build();
-}
-
 TrainingOptions sgd() {
   TrainingOptions options;
   options.batch = 8;

@@ -15,6 +15,32 @@
 
 namespace skyline::train::test {
 
+/// 300 images of 6 classes.
+inline const std::shared_ptr<const store::Dataset>& bars() {
+  static const std::shared_ptr<const store::Dataset> data =
+      std::make_shared<BarImages>(space::Shape{2, 8, 8}, 6, 300, 60);
+  return data;
+}
+
+/// Nine elements a sample and channel in front of the second dropout: masks begin at odd places too.
+inline space::Network every_layer() {
+  return NetworkBuilder({2, 8, 8})
+      .conv2d(16, 3)
+      .batch_norm()
+      .relu()
+      .max_pool(2)
+      .dropout(0.2)
+      .conv2d(7, 2)
+      .relu()
+      .batch_norm()
+      .dropout(0.1)
+      .flatten()
+      .linear(24)
+      .relu()
+      .linear(6)
+      .build();
+}
+
 /// Calls `work` for each member of a group, each on a thread of its own.
 inline void run_members(std::size_t members,
                         const std::function<void(std::size_t, objective::TrialGroup&)>& work,
