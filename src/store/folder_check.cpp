@@ -4,6 +4,7 @@
 #include "skyline/store/publish.hpp"
 
 #include "store/file_descriptor.hpp"
+#include "store/process_identity.hpp"
 #include "store/temporary_file.hpp"
 
 #include <algorithm>
@@ -68,7 +69,9 @@ bool is_below(const std::filesystem::path& path, const std::filesystem::path& mo
 
 class Trial {
  public:
-  explicit Trial(const std::filesystem::path& folder) : file_(folder / ".skyline-doctor") {}
+  /// All nodes of a job try the folder at once.
+  explicit Trial(const std::filesystem::path& folder)
+      : file_(folder / (".skyline-doctor." + host_name() + "." + std::to_string(::getpid()))) {}
   ~Trial() {
     std::error_code ignored;
     std::filesystem::remove(file_, ignored);
