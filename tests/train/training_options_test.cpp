@@ -93,12 +93,14 @@ TEST(TrainingOptions, ComeBackFromTheirOwnConfig) {
 }
 
 TEST(TrainingOptions, NameWhatIsWrong) {
-  EXPECT_EQ(error_of({{"epochs", "0"}}), "a.yaml:3: training.epochs: expected a number above 0, at most a million epochs, got 0");
+  EXPECT_EQ(error_of({{"epochs", "0"}}),
+            "a.yaml:3: training.epochs: expected a number above 0, at most a million epochs, got 0");
   EXPECT_EQ(error_of({{"batch", "0"}}),
             "a.yaml:3: training.batch: expected a whole number of at least 1, got 0");
   EXPECT_EQ(error_of({{"threads", "two"}}), "a.yaml:3: training.threads: expected a whole number, got two");
   EXPECT_EQ(error_of({{"inherit", "all"}}), "a.yaml:3: training.inherit: expected true or false, got all");
-  EXPECT_EQ(error_of({{"precision", "fp8"}}), "a.yaml:3: training.precision: expected one of `fp32`, `tf32`, `bf16`, got fp8");
+  EXPECT_EQ(error_of({{"precision", "fp8"}}),
+            "a.yaml:3: training.precision: expected one of `fp32`, `tf32`, `bf16`, got fp8");
   EXPECT_EQ(error_of({{"schedule.decay", "step"}}),
             "a.yaml:3: training.schedule.decay: expected one of `none`, `linear`, `cosine`, got step");
   EXPECT_EQ(error_of({{"schedule.warmup", "-1"}}),
@@ -141,8 +143,9 @@ TEST(TrainingOptions, NameWhatIsWrongWithGroups) {
               testing::HasSubstr("`group.most` is 64: expected at most the batch, which is 32"));
   EXPECT_THAT(error_of({{"group.members", "0"}}),
               testing::HasSubstr("training.group.members: expected a whole number"));
-  EXPECT_EQ(error_of({{"group.sharding", "weights"}}),
-            "a.yaml:3: training.group.sharding: expected one of `none`, `optimizer`, `gradients`, got weights");
+  EXPECT_EQ(
+      error_of({{"group.sharding", "weights"}}),
+      "a.yaml:3: training.group.sharding: expected one of `none`, `optimizer`, `gradients`, got weights");
   EXPECT_THAT(error_of({{"group.size", "2"}}), testing::HasSubstr("size"));
 }
 

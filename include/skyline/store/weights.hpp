@@ -22,7 +22,7 @@ struct WeightsFile {
   objective::TrialNumber trial = 0;
   std::uint64_t seed = 0;
   double epochs = 0;
-  std::uint64_t members = 1;  // of the group that trained them
+  std::uint64_t members = 1;                            // of the group that trained them
   std::vector<std::uint64_t> parents;                   // trial numbers
   std::optional<objective::TrialNumber> inherits_from;  // whose weights the training began with
   std::vector<objective::NamedTensor> tensors;
