@@ -93,6 +93,18 @@ std::shared_ptr<Accelerator> without_recording(std::shared_ptr<Accelerator> acce
   return std::make_shared<UnrecordedAccelerator>(std::move(accelerator));
 }
 
+nlohmann::json measure_widths(
+    const GpuBench& bench, const char* name, std::vector<std::int64_t> widths, std::int64_t host_width,
+    const std::function<nlohmann::json(const GpuBench&, objective::Evaluator&, std::int64_t)>& measure) {
+  TrainingOptions options;
+  options.batch = 64;
+  const auto evaluator = bench.evaluator(options, bench.accelerator);
+  if (bench.host) widths = {host_width};
+  nlohmann::json networks = nlohmann::json::array();
+  for (const std::int64_t width : widths) networks.push_back(measure(bench, *evaluator, width));
+  return {{"benchmark", name}, {"networks", networks}};
+}
+
 int run_gpu_bench(int argc, char** argv, const std::function<nlohmann::json(const GpuBench&)>& measure) {
   try {
     GpuBench bench = parse(argc, argv);

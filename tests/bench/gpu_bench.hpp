@@ -70,6 +70,12 @@ TrialFigures train(objective::Evaluator& evaluator, const objective::Trial& tria
 /// The same device, which records nothing: every step is launched kernel by kernel.
 std::shared_ptr<Accelerator> without_recording(std::shared_ptr<Accelerator> accelerator);
 
+/// What `measure` finds of networks of these widths, or of `host_width` alone with `--host`, as {"benchmark":
+/// name, "networks": [...]}; all trained in batches of 64.
+nlohmann::json measure_widths(
+    const GpuBench& bench, const char* name, std::vector<std::int64_t> widths, std::int64_t host_width,
+    const std::function<nlohmann::json(const GpuBench&, objective::Evaluator&, std::int64_t)>& measure);
+
 /// Prints one JSON document: the device and what `measure` found. 0, or 2 if there is no GPU to measure.
 int run_gpu_bench(int argc, char** argv, const std::function<nlohmann::json(const GpuBench&)>& measure);
 

@@ -52,14 +52,7 @@ nlohmann::json measure_width(const GpuBench& bench, objective::Evaluator& evalua
 }
 
 nlohmann::json measure(const GpuBench& bench) {
-  TrainingOptions options;
-  options.batch = 64;
-  const auto evaluator = bench.evaluator(options, bench.accelerator);
-  nlohmann::json networks = nlohmann::json::array();
-  const std::vector<std::int64_t> widths =
-      bench.host ? std::vector<std::int64_t>{12} : std::vector<std::int64_t>{12, 110, 680, 2790};
-  for (const std::int64_t width : widths) networks.push_back(measure_width(bench, *evaluator, width));
-  return {{"benchmark", "checkpoint"}, {"networks", networks}};
+  return measure_widths(bench, "checkpoint", {12, 110, 680, 2790}, 12, measure_width);
 }
 
 }  // namespace

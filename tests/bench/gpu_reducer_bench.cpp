@@ -32,14 +32,7 @@ nlohmann::json measure_width(const GpuBench& bench, objective::Evaluator& evalua
 }
 
 nlohmann::json measure(const GpuBench& bench) {
-  TrainingOptions options;
-  options.batch = 64;
-  const auto evaluator = bench.evaluator(options, bench.accelerator);
-  nlohmann::json networks = nlohmann::json::array();
-  const std::vector<std::int64_t> widths =
-      bench.host ? std::vector<std::int64_t>{4} : std::vector<std::int64_t>{16, 64};
-  for (const std::int64_t width : widths) networks.push_back(measure_width(bench, *evaluator, width));
-  return {{"benchmark", "reducer"}, {"networks", networks}};
+  return measure_widths(bench, "reducer", {16, 64}, 4, measure_width);
 }
 
 }  // namespace
