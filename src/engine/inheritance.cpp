@@ -14,7 +14,7 @@ std::shared_ptr<const objective::Inheritance> choose_inheritance(
     const auto& architecture = committed[number].trial.proposal.architecture;
     const space::Network& parent = architecture->network;
     const double share = space::inherited_share(parent, child, space::align(parent, child));
-    if (share > best.share) best = {number, architecture, share};
+    if (share > best.share) best = {number, architecture, share, committed[number].timing.rank};
   }
   if (best.share == 0) return nullptr;
   return std::make_shared<const objective::Inheritance>(std::move(best));

@@ -15,6 +15,9 @@ void RecentWeights::keep(File file) {
   const std::size_t bytes = tensor_bytes(*file);
   if (bytes > most_bytes_) return;
   const std::lock_guard lock(mutex_);
+  const bool is_here =
+      std::ranges::any_of(files_, [&](const File& known) { return known->trial == file->trial; });
+  if (is_here) return;  // two slots may have fetched them at once
   files_.push_front(std::move(file));
   bytes_ += bytes;
   while (bytes_ > most_bytes_) {

@@ -32,6 +32,7 @@ struct TrialHead {
   objective::TrialNumber inherits_from = 0;
   std::uint64_t inherits_arch_id = 0;
   double inherits_share = 0;
+  std::int32_t inherits_holder = -1;
   std::uint32_t members = 1;
   std::int32_t group_first_rank = 0;
   std::int32_t group_ranks = 0;  // 0: no group
@@ -109,6 +110,7 @@ void TrialRecord::write(const Assignment& assignment, std::span<std::byte> recor
     head.inherits_from = trial.inherits->from;
     head.inherits_arch_id = static_cast<std::uint64_t>(trial.inherits->architecture->id);
     head.inherits_share = trial.inherits->share;
+    head.inherits_holder = trial.inherits->holder;
     write_genotype(*trial.inherits->architecture, record.subspan(sizeof head + genotype_bytes()));
   }
   if (assignment.group) {
@@ -157,7 +159,7 @@ std::optional<Assignment> TrialRecord::read(std::span<const std::byte> record) c
                     {head.parents.begin(), head.parents.begin() + head.parent_count},
                     head.iteration};
   if (head.inherits != 0) {
-    objective::Inheritance inherits{head.inherits_from, nullptr, head.inherits_share};
+    objective::Inheritance inherits{head.inherits_from, nullptr, head.inherits_share, head.inherits_holder};
     inherits.architecture =
         build(record.subspan(sizeof head + genotype_bytes()), head.inherits_arch_id, head.inherits_from);
     trial.inherits = std::make_shared<const objective::Inheritance>(std::move(inherits));

@@ -8,6 +8,7 @@
 #include "engine/collective_worker.hpp"
 #include "engine/coordinator.hpp"
 #include "engine/group_hub.hpp"
+#include "engine/parent_exchange.hpp"
 #include "engine/rank_table.hpp"
 #include "engine/replay.hpp"
 #include "engine/result_keeper.hpp"
@@ -105,14 +106,17 @@ RunResult run(const RunInputs& inputs, RunObserver& observer) {
   const auto results = std::make_shared<ResultKeeper>(inputs);
   const std::unique_ptr<GroupHub> groups = GroupHub::make(inputs.environment);
   const std::shared_ptr<RecentWeights> recent = make_recent_weights(inputs);
-  SlotPool slots(
-      slot_options(inputs, own, metrics, *groups, run_started), inputs.evaluator,
-      {make_weights_sink(inputs, recent), make_weights_source(inputs, recent), checkpoints, results});
+  const std::shared_ptr<ParentExchange> parents =
+      recent ? ParentExchange::make(inputs.environment, recent) : nullptr;
+  SlotPool slots(slot_options(inputs, own, metrics, *groups, run_started), inputs.evaluator,
+                 {make_weights_sink(inputs, recent), make_weights_source(inputs, recent, parents),
+                  checkpoints, results});
   try {
     RunResult result =
         world.rank() == 0 ? coordinate(inputs, observer, ranks, format, slots, *checkpoints, results, started)
                           : serve(inputs, format, slots, *results, started);
     groups->close();
+    if (parents) parents->close();
     if (inputs.environment.place().local_rank == 0) remove_weights_copies(inputs);
     return result;
   } catch (const std::exception& error) {

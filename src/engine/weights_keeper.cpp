@@ -126,11 +126,13 @@ WeightsSink make_weights_sink(const RunInputs& inputs, std::shared_ptr<RecentWei
   };
 }
 
-WeightsSource make_weights_source(const RunInputs& inputs, std::shared_ptr<RecentWeights> recent) {
+WeightsSource make_weights_source(const RunInputs& inputs, std::shared_ptr<RecentWeights> recent,
+                                  std::shared_ptr<ParentExchange> exchange) {
   if (!inputs.options.inherit) return {};
-  return [reader = InheritedReader(inputs), recent = std::move(recent)](const objective::Trial& trial,
-                                                                        const std::atomic<bool>& stop) {
+  return [reader = InheritedReader(inputs), recent = std::move(recent), exchange = std::move(exchange)](
+             const objective::Trial& trial, const std::atomic<bool>& stop) {
     InheritedReader::File file = recent ? recent->find(trial.inherits->from) : nullptr;
+    if (!file && exchange) file = exchange->ask(*trial.inherits, stop);
     if (!file) file = reader.read(trial, stop);
     using Tensors = std::shared_ptr<const std::vector<objective::NamedTensor>>;
     return file ? Tensors(file, &file->tensors) : nullptr;

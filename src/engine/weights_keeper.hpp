@@ -2,6 +2,7 @@
 
 #include "skyline/engine/run.hpp"
 
+#include "engine/parent_exchange.hpp"
 #include "engine/recent_weights.hpp"
 #include "engine/slot_pool.hpp"
 
@@ -21,11 +22,13 @@ std::shared_ptr<RecentWeights> make_recent_weights(const RunInputs& inputs);
 /// @param recent  keeps those of search trials too; nullptr: nobody does
 WeightsSink make_weights_sink(const RunInputs& inputs, std::shared_ptr<RecentWeights> recent);
 
-/// The weights that this rank's trials start from: from `recent` if they are there, else read through the
-/// storage thread, with copies in the node's folder. Waits in the slot's thread, with growing pauses and a
-/// bound, for a file that does not show yet or cannot be read now. Empty if no trial inherits. `inputs`
-/// outlives the source.
-WeightsSource make_weights_source(const RunInputs& inputs, std::shared_ptr<RecentWeights> recent);
+/// The weights that this rank's trials start from: from `recent` if they are there, else from the memory of
+/// the rank that trained them, else read through the storage thread, with copies in the node's folder. Waits
+/// in the slot's thread, with growing pauses and a bound, for a file that does not show yet or cannot be read
+/// now. Empty if no trial inherits. `inputs` outlives the source.
+/// @param exchange  nullptr: other ranks' weights are read from files
+WeightsSource make_weights_source(const RunInputs& inputs, std::shared_ptr<RecentWeights> recent,
+                                  std::shared_ptr<ParentExchange> exchange);
 
 /// Removes the node's copies; for the node's first rank, when no rank reads any more.
 void remove_weights_copies(const RunInputs& inputs);

@@ -50,8 +50,8 @@ double share_of(const CommittedTrial& parent, const objective::Proposal& child) 
 }
 
 TEST(ChooseInheritance, TakesTheParentThatFillsMore) {
-  const std::vector<CommittedTrial> all = {committed(0, architecture(0, 0)),
-                                           committed(1, architecture(2, 3))};
+  std::vector<CommittedTrial> all = {committed(0, architecture(0, 0)), committed(1, architecture(2, 3))};
+  all[1].timing.rank = 17;
   const objective::Proposal child{architecture(3, 3), Origin::kCrossover, {0, 1}, 1};
   const auto inherits = choose_inheritance(child, all, [](TrialNumber) { return true; });
   ASSERT_TRUE(inherits);
@@ -59,6 +59,7 @@ TEST(ChooseInheritance, TakesTheParentThatFillsMore) {
   EXPECT_EQ(inherits->from, 1U);
   EXPECT_EQ(inherits->share, share_of(all[1], child));
   EXPECT_EQ(inherits->architecture->id, all[1].trial.architecture().id);
+  EXPECT_EQ(inherits->holder, 17);
 }
 
 TEST(ChooseInheritance, PassesOverParentsWhoseWeightsAreGone) {
@@ -262,7 +263,7 @@ class Source : public WeightsOfARun {
   std::atomic<bool> stop_{false};
   const objective::Trial parent_ = committed(3, architecture(1, 1)).trial;
   const objective::Trial heir_ = heir(5, parent_);
-  const WeightsSource source_ = make_weights_source(inputs_, nullptr);
+  const WeightsSource source_ = make_weights_source(inputs_, nullptr, nullptr);
 };
 
 TEST_F(Source, WaitsForAFileThatDoesNotShowYetAndLeavesTheStorageThreadToOthers) {

@@ -64,13 +64,14 @@ TEST(TrialRecord, ReadsBackWhatATrialInherits) {
   std::vector<std::byte> record(format.bytes());
   objective::Trial trial = sample_trial(3);
   trial.inherits = std::make_shared<const objective::Inheritance>(
-      objective::Inheritance{5, sample_trial(9).proposal.architecture, 0.75});
+      objective::Inheritance{5, sample_trial(9).proposal.architecture, 0.75, 511});
   format.write({trial, {}}, record);
   const auto read = format.read(record);
   ASSERT_TRUE(read && read->trial.inherits);
   const objective::Inheritance& inherits = *read->trial.inherits;
   EXPECT_EQ(inherits.from, 5U);
   EXPECT_EQ(inherits.share, 0.75);
+  EXPECT_EQ(inherits.holder, 511);
   EXPECT_EQ(inherits.architecture->id, trial.inherits->architecture->id);
   EXPECT_EQ(read->trial.architecture().id, trial.architecture().id);
 }

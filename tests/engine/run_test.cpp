@@ -88,6 +88,28 @@ TEST_F(RunTest, LetsRankZeroCoordinateOnly) {
   for (const SlotAccount& slot : all.result.account.slots) EXPECT_GT(slot.rank, 0);
 }
 
+TEST_F(RunTest, StartsChildrenOfAnyRanksTrialsWithoutTheFile) {
+  RunSpec spec = evolution_spec();
+  spec.search.iterations = 4;
+  spec.options.inherit = true;
+  spec.options.keep_weights = KeepWeights::kAll;
+  const std::string expected = rank() == 0 ? canonical_of_one_process(spec) : "";
+  std::size_t strangers = 0;  // children of other ranks' trials
+  spec.hook = [&](const objective::Trial& trial) {
+    if (!trial.inherits) return;
+    if (trial.inherits->holder != rank()) ++strangers;
+    const store::RunPaths paths{root() / "memory"};
+    std::filesystem::remove(paths.weights(to_text(trial.inherits->architecture->id)));
+  };
+  const RigRun all = run("memory", spec);
+  const auto counts = comm::gather_texts(world(), std::to_string(strangers), 0);
+  if (rank() != 0) return;
+  EXPECT_EQ(canonical("memory"), expected);
+  std::size_t total = 0;
+  for (const std::string& count : counts) total += std::stoul(count);
+  EXPECT_EQ(total > 0, size() > 1);
+}
+
 TEST_F(RunTest, GoesOnAfterACutAtAnyLine) {
   for (const std::optional<std::size_t> window :
        {std::optional<std::size_t>{}, std::optional<std::size_t>{4}}) {

@@ -1,0 +1,125 @@
+#include "engine/parent_exchange.hpp"
+
+#include "skyline/core/backoff.hpp"
+#include "skyline/core/log.hpp"
+
+#include "engine/weights_letter.hpp"
+
+#include <exception>
+#include <span>
+#include <string>
+#include <utility>
+
+namespace skyline::engine {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// The other rank's thread looks every 10 ms; more is a fault, and the file is there.
+constexpr auto kPatience = 5s;
+constexpr auto kLookForStop = 20ms;
+/// Of answers under way: those who ask meanwhile read the file.
+constexpr std::size_t kMostUnsent = std::size_t{256} << 20U;
+
+}  // namespace
+
+ParentExchange::ParentExchange(std::unique_ptr<comm::Mailbox> mailbox, std::shared_ptr<RecentWeights> recent,
+                               std::chrono::milliseconds patience)
+    : mailbox_(std::move(mailbox)),
+      recent_(std::move(recent)),
+      patience_(patience),
+      server_([this](const std::stop_token& end) { serve(end); }) {}
+
+std::shared_ptr<ParentExchange> ParentExchange::make(comm::Environment& environment,
+                                                     std::shared_ptr<RecentWeights> recent) {
+  auto mailbox = environment.make_mailbox();
+  if (mailbox == nullptr) return nullptr;
+  return std::make_shared<ParentExchange>(std::move(mailbox), std::move(recent), kPatience);
+}
+
+ParentExchange::File ParentExchange::ask(const objective::Inheritance& parent,
+                                         const std::atomic<bool>& stop) {
+  const int rank = parent.holder;
+  if (rank < 0 || rank >= mailbox_->size() || rank == mailbox_->rank()) return nullptr;
+  std::unique_lock lock(mutex_);
+  if (broken_) return nullptr;
+  const Question question = ++last_question_;
+  const auto place = answers_.emplace(question, nullptr).first;
+  lock.unlock();
+
+  const auto letter = mailbox_->take(letter_bytes({}));
+  write_letter({.step = WeightsStep::kQuestion, .question = question, .trial = parent.from}, {}, *letter);
+  mailbox_->send(letter, rank);
+
+  const auto deadline = std::chrono::steady_clock::now() + patience_;
+  const auto is_over = [&] { return broken_ || place->second != nullptr; };
+  lock.lock();
+  while (!is_over() && !stop && std::chrono::steady_clock::now() < deadline) {
+    answered_.wait_for(lock, kLookForStop, is_over);
+  }
+  const std::shared_ptr<const comm::Parcel> answer = std::move(place->second);
+  answers_.erase(place);
+  lock.unlock();
+  if (answer == nullptr || weights_header_of(*answer).step != WeightsStep::kWeights) return nullptr;
+  auto file = std::make_shared<store::WeightsFile>();
+  file->trial = parent.from;
+  file->tensors = tensors_of(*answer);
+  recent_->keep(file);
+  return file;
+}
+
+void ParentExchange::serve(const std::stop_token& end) {
+  try {
+    for (Backoff backoff; !end.stop_requested();) {
+      if (const auto letter = mailbox_->receive()) {
+        take_in(*letter);
+        backoff.reset();
+      } else {
+        if (is_waited_for()) backoff.reset();
+        backoff.pause();
+      }
+    }
+  } catch (const std::exception& error) {
+    log::warning(std::string("parents' weights are read from files from now on: ") + error.what());
+    const std::lock_guard lock(mutex_);
+    broken_ = true;
+    answered_.notify_all();
+  }
+}
+
+bool ParentExchange::is_waited_for() {
+  const std::lock_guard lock(mutex_);
+  return !answers_.empty();
+}
+
+void ParentExchange::take_in(const comm::Letter& letter) {
+  const WeightsHeader header = weights_header_of(*letter.parcel);
+  if (header.step == WeightsStep::kQuestion) {
+    answer(letter.from, header.question, header.trial);
+    return;
+  }
+  const std::lock_guard lock(mutex_);
+  const auto place = answers_.find(header.question);
+  if (place == answers_.end()) return;  // too late
+  place->second = letter.parcel;
+  answered_.notify_all();
+}
+
+void ParentExchange::answer(int rank, Question question, objective::TrialNumber trial) {
+  File file = recent_->find(trial);
+  if (file != nullptr && mailbox_->unsent_bytes() + letter_bytes(file->tensors) > kMostUnsent) file = nullptr;
+  std::span<const objective::NamedTensor> tensors;
+  if (file != nullptr) tensors = file->tensors;
+  const auto parcel = mailbox_->take(letter_bytes(tensors));
+  const auto step = file != nullptr ? WeightsStep::kWeights : WeightsStep::kRefusal;
+  write_letter({.step = step, .question = question, .trial = trial}, tensors, *parcel);
+  mailbox_->send(parcel, rank);
+}
+
+void ParentExchange::close() {
+  server_.request_stop();
+  server_.join();
+  mailbox_->close();
+}
+
+}  // namespace skyline::engine

@@ -1,0 +1,171 @@
+#include "engine/parent_exchange.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include "engine/weights_letter.hpp"
+#include "support/thread_mailboxes.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <memory>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace skyline::engine {
+namespace {
+
+using namespace std::chrono_literals;
+using objective::NamedTensor;
+
+constexpr std::size_t kEnough = 1'000'000;
+
+RecentWeights::File weights(objective::TrialNumber trial, std::size_t floats) {
+  auto file = std::make_shared<store::WeightsFile>();
+  file->trial = trial;
+  file->tensors = {{"conv2d_0.weight", {static_cast<std::int64_t>(floats), 1}, std::vector<float>(floats)},
+                   {"batch_norm_1.batches", {}, {3.5F}},
+                   {"linear_2.bias", {0}, {}}};
+  for (std::size_t i = 0; i < floats; ++i) file->tensors[0].values[i] = static_cast<float>(i) / 3;
+  return file;
+}
+
+void expect_same(const std::vector<NamedTensor>& left, const std::vector<NamedTensor>& right) {
+  ASSERT_EQ(left.size(), right.size());
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    EXPECT_EQ(left[i].name, right[i].name);
+    EXPECT_EQ(left[i].dims, right[i].dims);
+    EXPECT_EQ(left[i].values, right[i].values);
+  }
+}
+
+TEST(WeightsLetter, CarriesTensorsOfAnyShape) {
+  const auto tensors = weights(1, 7)->tensors;
+  comm::Parcel letter(letter_bytes(tensors));
+  letter.resize(letter_bytes(tensors));
+  write_letter({.step = WeightsStep::kWeights, .question = 1ULL << 40U, .trial = 9}, tensors, letter);
+  const WeightsHeader header = weights_header_of(letter);
+  EXPECT_EQ(header.step, WeightsStep::kWeights);
+  EXPECT_EQ(header.question, 1ULL << 40U);
+  EXPECT_EQ(header.trial, 9U);
+  expect_same(tensors_of(letter), tensors);
+}
+
+TEST(WeightsLetter, IsRefusedIfItIsCutOff) {
+  const auto tensors = weights(1, 7)->tensors;
+  comm::Parcel letter(letter_bytes(tensors));
+  letter.resize(letter_bytes(tensors));
+  write_letter({}, tensors, letter);
+  for (const std::size_t bytes : {letter.bytes().size() - 1, sizeof(WeightsHeader) + 3, std::size_t{5}}) {
+    letter.resize(bytes);
+    EXPECT_THROW(tensors_of(letter), InternalError) << bytes;
+  }
+}
+
+/// Two ranks that are threads of this process.
+class ParentExchangeTest : public ::testing::Test {
+ protected:
+  static objective::Inheritance parent(objective::TrialNumber trial, int holder) {
+    return {trial, nullptr, 1, holder};
+  }
+  std::unique_ptr<ParentExchange> make(std::size_t rank, std::chrono::milliseconds patience = 60s) {
+    return std::make_unique<ParentExchange>(std::move(boxes_[rank]), recent_[rank], patience);
+  }
+
+  std::vector<std::unique_ptr<comm::Mailbox>> boxes_ = testing::make_thread_mailboxes(2);
+  std::vector<std::shared_ptr<RecentWeights>> recent_ = {std::make_shared<RecentWeights>(kEnough),
+                                                         std::make_shared<RecentWeights>(kEnough)};
+  std::atomic<bool> stop_{false};
+};
+
+TEST_F(ParentExchangeTest, BringsWhatTheHolderHasAndKeepsIt) {
+  const auto file = weights(4, 1000);
+  recent_[1]->keep(file);
+  const auto asking = make(0);
+  const auto holding = make(1);
+  const auto brought = asking->ask(parent(4, 1), stop_);
+  ASSERT_NE(brought, nullptr);
+  EXPECT_EQ(brought->trial, 4U);
+  expect_same(brought->tensors, file->tensors);
+  EXPECT_EQ(recent_[0]->find(4), brought) << "the next child need not ask";
+}
+
+TEST_F(ParentExchangeTest, SaysAtOnceWhatItLacks) {
+  const auto asking = make(0);
+  const auto holding = make(1);
+  EXPECT_EQ(asking->ask(parent(4, 1), stop_), nullptr) << "forgotten";
+  EXPECT_EQ(asking->ask(parent(4, 0), stop_), nullptr) << "this rank's own";
+  EXPECT_EQ(asking->ask(parent(4, 2), stop_), nullptr) << "of a job with more ranks";
+  EXPECT_EQ(asking->ask(parent(4, -1), stop_), nullptr);
+}
+
+TEST_F(ParentExchangeTest, AnswersManySlotsOfBothRanks) {
+  for (objective::TrialNumber trial = 0; trial < 8; ++trial) recent_[trial % 2]->keep(weights(trial, trial));
+  const std::vector<std::unique_ptr<ParentExchange>> ranks = [&] {
+    std::vector<std::unique_ptr<ParentExchange>> made;
+    made.push_back(make(0));
+    made.push_back(make(1));
+    return made;
+  }();
+  std::vector<std::future<RecentWeights::File>> slots;
+  for (objective::TrialNumber trial = 0; trial < 8; ++trial) {
+    slots.push_back(std::async(std::launch::async, [&, trial] {
+      const auto holder = static_cast<int>(trial % 2);
+      return ranks[1 - trial % 2]->ask(parent(trial, holder), stop_);
+    }));
+  }
+  for (std::size_t trial = 0; trial < slots.size(); ++trial) {
+    const auto file = slots[trial].get();
+    ASSERT_NE(file, nullptr);
+    EXPECT_EQ(file->tensors[0].values.size(), trial);
+  }
+}
+
+TEST_F(ParentExchangeTest, LeavesAHolderThatDoesNotAnswerToTheFile) {
+  const auto asking = make(0, 30ms);
+  EXPECT_EQ(asking->ask(parent(4, 1), stop_), nullptr);
+  recent_[1]->keep(weights(4, 10));
+  recent_[1]->keep(weights(5, 10));
+  const auto late = make(1);  // answers the first question now, which nobody asks any more
+  const auto patient = [&] {
+    for (int i = 0; i < 1000; ++i) {
+      if (auto file = asking->ask(parent(5, 1), stop_)) return file;
+    }
+    return RecentWeights::File();
+  }();
+  ASSERT_NE(patient, nullptr);
+  EXPECT_EQ(patient->trial, 5U);
+}
+
+TEST_F(ParentExchangeTest, StopsWaitingWhenTheTrialIsToStop) {
+  const auto asking = make(0);
+  auto slot = std::async(std::launch::async, [&] { return asking->ask(parent(4, 1), stop_); });
+  stop_ = true;
+  EXPECT_EQ(slot.get(), nullptr);
+}
+
+/// Fails at the first look.
+class BrokenMailbox final : public comm::Mailbox {
+ public:
+  int rank() const override { return 0; }
+  int size() const override { return 2; }
+  std::shared_ptr<comm::Parcel> take(std::size_t size) override { return pool_.take(size); }
+  void send(std::shared_ptr<const comm::Parcel>, int) override {}
+  std::optional<comm::Letter> receive() override { throw InternalError("MPI_Improbe: link down"); }
+  std::size_t unsent_bytes() const override { return 0; }
+  void close() override {}
+
+ private:
+  comm::ParcelPool pool_;
+};
+
+TEST_F(ParentExchangeTest, LeavesEverythingToFilesWhenTheChannelBreaks) {
+  ParentExchange asking(std::make_unique<BrokenMailbox>(), recent_[0], 60s);
+  EXPECT_EQ(asking.ask(parent(4, 1), stop_), nullptr);
+}
+
+}  // namespace
+}  // namespace skyline::engine
