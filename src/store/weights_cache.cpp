@@ -6,6 +6,7 @@
 #include "skyline/store/publish.hpp"
 
 #include "store/file_descriptor.hpp"
+#include "store/private_folder.hpp"
 #include "store/publication.hpp"
 #include "store/sealed_file.hpp"
 #include "store/weights_bytes.hpp"
@@ -41,16 +42,6 @@ WeightsReading not_readable(const std::filesystem::path& path, const Fault& faul
   const bool missing = fault.error == ENOENT;
   const std::string what = missing ? "there is no such file" : system_error_text(fault.error);
   return {nullptr, path.string() + ": " + what, missing || may_pass(fault.error)};
-}
-
-/// What is wrong with a folder for copies; nothing if it is a folder of this user that nobody else may use.
-std::optional<std::string> find_objection(const std::filesystem::path& folder) {
-  struct stat status {};
-  if (::lstat(folder.c_str(), &status) != 0) return system_error_text(errno);
-  if (!S_ISDIR(status.st_mode)) return "not a folder";
-  if (status.st_uid != ::geteuid()) return "it belongs to another user";
-  if ((status.st_mode & (S_IRWXG | S_IRWXO)) != 0) return "others may use it";
-  return std::nullopt;
 }
 
 struct Copy {
@@ -161,9 +152,7 @@ WeightsCache::WeightsCache(std::filesystem::path folder, std::size_t most_bytes)
   state_->folder = std::move(folder);
   state_->most_bytes = most_bytes;
   if (state_->folder.empty()) return;
-  if (::mkdir(state_->folder.c_str(), S_IRWXU) != 0 && errno != EEXIST) {
-    state_->give_up(state_->folder.string() + ": " + system_error_text(errno));
-  } else if (const auto objection = find_objection(state_->folder)) {
+  if (const auto objection = make_private_folder(state_->folder)) {
     state_->give_up(state_->folder.string() + ": " + *objection);
   } else {
     remove_temporaries(state_->folder);

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+namespace skyline::store {
+
+/// Copies of data sets on a disk of the node, so that a file crosses the network once a node and not once a
+/// rank and epoch. They lie in FOLDER/skyline-UID, which is for this user alone, under a name made of their
+/// content: jobs of one node share a copy, and the next job finds it.
+
+/// Makes the user's folder in `folder` if it is not there, and returns its path.
+/// @throws UserError if `folder` is missing, or the user's folder is a link, somebody else's or open to
+/// others
+std::filesystem::path make_stage(const std::filesystem::path& folder);
+
+/// Where the copy of a data set is kept. @param content_hash  of the data set
+std::filesystem::path staged_path(const std::filesystem::path& folder, const std::string& content_hash);
+
+/// Free space that staging a file asks for: its size, and what is left to others. @throws UserError
+std::uint64_t staging_bytes(const std::filesystem::path& source);
+
+struct StagedDataset {
+  std::filesystem::path path;
+  std::uint64_t bytes = 0;
+  std::optional<double> copy_s;  // none: a copy was there
+};
+
+/// Makes sure that `folder` holds a sound copy of a data set: its checksums are computed here, whether it was
+/// there or is new. Copies that no job has used for a week are removed. One process of a node calls it; of
+/// several jobs one copies at a time. Tells the log how far it is, in growing intervals.
+/// @param report_after_s  when to begin with that
+/// @throws UserError naming host, source and folder: not enough space, not readable, not writable, damaged;
+/// nothing is left behind then
+StagedDataset stage_dataset(const std::filesystem::path& source, const std::filesystem::path& folder,
+                            double report_after_s);
+
+}  // namespace skyline::store

@@ -1,0 +1,241 @@
+#include "skyline/store/staged_dataset.hpp"
+
+#include "skyline/core/error.hpp"
+#include "skyline/core/log.hpp"
+#include "skyline/store/dataset.hpp"
+#include "skyline/store/publish.hpp"
+
+#include "store/list_folder.hpp"
+#include "store/private_folder.hpp"
+#include "store/process_identity.hpp"
+#include "store/publication.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <ctime>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+namespace skyline::store {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t kPieceBytes = std::size_t{8} << 20;       // large reads are what file servers like
+constexpr std::uint64_t kSpareBytes = std::uint64_t{64} << 20;  // the disk is not ours alone
+constexpr std::time_t kUnusedAge_s = 7 * 24 * 3600;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+/// "55.2 MB", "150.0 GB"
+std::string size_text(double bytes) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), bytes < 1e10 ? "%.1f MB" : "%.1f GB",
+                bytes / (bytes < 1e10 ? 1e6 : 1e9));
+  return text.data();
+}
+std::string size_text(std::uint64_t bytes) {
+  return size_text(static_cast<double>(bytes));
+}
+
+[[noreturn]] void fail_staging(const fs::path& source, const fs::path& stage, const std::string& reason) {
+  throw UserError("cannot keep a copy of " + source.string() + " in " + stage.string() + " on " +
+                  host_name() + ": " + reason);
+}
+
+/// Tells the log of something that takes long: after a while, then in intervals that double.
+class SlowReport {
+ public:
+  explicit SlowReport(double after_s) : next_s_(after_s) {}
+  bool is_due() {
+    if (elapsed_s() < next_s_) return false;
+    next_s_ = 2 * elapsed_s();
+    return true;
+  }
+  double elapsed_s() const { return seconds_since(started_); }
+
+ private:
+  Clock::time_point started_ = Clock::now();
+  double next_s_;
+};
+
+/// Keeps other jobs from copying the same file meanwhile; the system ends the turn with the process. Where
+/// locks don't work there are no turns: two jobs that copy at once cost time, and each publishes whole.
+FileDescriptor take_turn(const fs::path& stage, SlowReport report) {
+  FileDescriptor turn = open_file(stage, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+  while (turn && ::flock(turn.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno == EINTR) continue;
+    if (errno != EWOULDBLOCK) break;
+    if (report.is_due()) log::info("waiting for another job of this node that copies to " + stage.string());
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  return turn;
+}
+
+/// What is wrong with a copy; empty: nothing.
+std::string find_fault(const fs::path& copy, const std::string& content_hash) {
+  struct stat status {};
+  if (::lstat(copy.c_str(), &status) != 0) return system_error_text(errno);
+  if (!S_ISREG(status.st_mode) || status.st_uid != ::geteuid()) return "not a file of this user";
+  try {
+    return Dataset::open(copy, true)->content_hash() == content_hash ? "" : "not the data of its name";
+  } catch (const UserError& error) {
+    return error.what();
+  }
+}
+
+bool has_sound_copy(const fs::path& copy, const std::string& content_hash) {
+  struct stat status {};
+  if (::lstat(copy.c_str(), &status) != 0) return false;
+  const std::string fault = find_fault(copy, content_hash);
+  if (fault.empty()) {
+    ::utimensat(AT_FDCWD, copy.c_str(), nullptr, 0);  // used just now
+    return true;
+  }
+  log::warning("making the copy " + copy.string() + " anew: " + fault);
+  ::unlink(copy.c_str());
+  return false;
+}
+
+/// A job that still reads a copy has it mapped, and so keeps it.
+void remove_unused_copies(const fs::path& stage) {
+  for (const fs::path& path : list_folder(stage)) {
+    struct stat status {};
+    if (path.extension() != ".h5" || ::lstat(path.c_str(), &status) != 0) continue;
+    if (std::time(nullptr) - status.st_mtime > kUnusedAge_s) ::unlink(path.c_str());
+  }
+}
+
+void check_room(const fs::path& source, std::uint64_t bytes, const fs::path& stage) {
+  struct statvfs space {};
+  if (::statvfs(stage.c_str(), &space) != 0) fail_staging(source, stage, system_error_text(errno));
+  const std::uint64_t free_bytes = std::uint64_t{space.f_bavail} * space.f_frsize;
+  if (free_bytes >= bytes + kSpareBytes) return;
+  fail_staging(source, stage,
+               "it needs " + size_text(bytes) + " and " + size_text(kSpareBytes) + " to spare, and " +
+                   size_text(free_bytes) +
+                   " are free (free some space, name another folder by data.stage, or leave that out)");
+}
+
+/// The original, read from its start to its end.
+class Original {
+ public:
+  explicit Original(const fs::path& path)
+      : path_(path), file_(open_file(path, O_RDONLY)), piece_(kPieceBytes) {
+    struct stat status {};
+    if (!file_ || ::fstat(file_.get(), &status) != 0) fail_system("read", path, "", errno);
+    bytes_ = static_cast<std::uint64_t>(status.st_size);
+    ::posix_fadvise(file_.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
+  }
+  std::uint64_t bytes() const { return bytes_; }
+
+  /// The piece that begins at `offset`; valid until the next call.
+  std::span<const std::byte> read(std::uint64_t offset) {
+    ssize_t count = 0;
+    patiently("read", path_, [&]() -> Fault {
+      count = ::pread(file_.get(), piece_.data(), piece_.size(), static_cast<off_t>(offset));
+      return {"read", count < 0 ? errno : 0};
+    });
+    if (count == 0) throw UserError(path_.string() + ": became shorter while it was copied");
+    // The node's memory is for the copy, which is what will be read again.
+    ::posix_fadvise(file_.get(), static_cast<off_t>(offset), count, POSIX_FADV_DONTNEED);
+    return std::span(piece_).first(static_cast<std::size_t>(count));
+  }
+
+ private:
+  const fs::path& path_;
+  FileDescriptor file_;
+  std::vector<std::byte> piece_;
+  std::uint64_t bytes_ = 0;
+};
+
+Fault write_copy(Original& original, TemporaryFile& copy, const std::string& task, SlowReport report) {
+  for (std::uint64_t done = 0; done < original.bytes();) {
+    const std::span<const std::byte> piece = original.read(done);
+    if (const Fault fault = copy.write({piece}, done)) return fault;
+    done += piece.size();
+    if (report.is_due()) {
+      log::info(task + ": " + size_text(done) + " of " + size_text(original.bytes()) + ", " +
+                size_text(static_cast<double>(done) / report.elapsed_s()) + "/s");
+    }
+  }
+  return {};
+}
+
+/// Once: a full disk of the node will not pass by waiting, and all other nodes would wait with it.
+void make_copy(const fs::path& source, const fs::path& copy, SlowReport report) {
+  Original original(source);
+  const std::string task = "copying " + source.string() + " to " + copy.parent_path().string();
+  const Fault fault =
+      publish_once(copy, [&](TemporaryFile& file) { return write_copy(original, file, task, report); });
+  if (!fault) return;
+  fail_staging(source, copy.parent_path(),
+               std::string(fault.call) + (fault.call.empty() ? "" : ": ") + system_error_text(fault.error));
+}
+
+fs::path stage_in(const fs::path& folder) {
+  return folder / ("skyline-" + std::to_string(::geteuid()));
+}
+
+std::uint64_t size_of(const fs::path& file) {
+  std::error_code error;
+  const std::uint64_t bytes = fs::file_size(file, error);
+  if (error) fail_system("read", file, "", error.value());
+  return bytes;
+}
+
+}  // namespace
+
+fs::path make_stage(const fs::path& folder) {
+  const fs::path stage = stage_in(folder);
+  if (const auto objection = make_private_folder(stage)) {
+    throw UserError("cannot keep copies of data in " + stage.string() + " on " + host_name() + ": " +
+                    *objection + " (name another folder by data.stage, or leave that out)");
+  }
+  return stage;
+}
+
+fs::path staged_path(const fs::path& folder, const std::string& content_hash) {
+  return stage_in(folder) / (content_hash + ".h5");
+}
+
+std::uint64_t staging_bytes(const fs::path& source) {
+  return size_of(source) + kSpareBytes;
+}
+
+StagedDataset stage_dataset(const fs::path& source, const fs::path& folder, double report_after_s) {
+  const std::string content_hash = Dataset::open(source, false)->content_hash();
+  const fs::path stage = make_stage(folder);
+  StagedDataset staged{staged_path(folder, content_hash), size_of(source), std::nullopt};
+  const SlowReport report(report_after_s);
+  const FileDescriptor turn = take_turn(stage, report);
+  const bool found = has_sound_copy(staged.path, content_hash);
+  remove_temporaries(stage);
+  remove_unused_copies(stage);
+  if (found) return staged;
+  check_room(source, staged.bytes, stage);
+  const Clock::time_point start = Clock::now();
+  make_copy(source, staged.path, report);
+  staged.copy_s = seconds_since(start);
+  if (const std::string fault = find_fault(staged.path, content_hash); !fault.empty()) {
+    ::unlink(staged.path.c_str());
+    fail_staging(source, stage, fault + "; see with `skyline validate` whether the original is sound");
+  }
+  return staged;
+}
+
+}  // namespace skyline::store
