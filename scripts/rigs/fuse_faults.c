@@ -28,8 +28,8 @@ static int error_number(const char* name) {
   static const struct {
     const char* name;
     int number;
-  } kErrors[] = {{"ENOSPC", ENOSPC}, {"EDQUOT", EDQUOT}, {"EIO", EIO},
-                 {"ESTALE", ESTALE}, {"EROFS", EROFS},   {"EACCES", EACCES}};
+  } kErrors[] = {{"ENOSPC", ENOSPC}, {"EDQUOT", EDQUOT}, {"EIO", EIO},      {"ESTALE", ESTALE},
+                 {"EROFS", EROFS},   {"EACCES", EACCES}, {"ENOSYS", ENOSYS}};
   for (size_t i = 0; i < sizeof kErrors / sizeof *kErrors; ++i) {
     if (strcmp(name, kErrors[i].name) == 0) return kErrors[i].number;
   }

@@ -33,14 +33,10 @@ double seconds_since(Clock::time_point start) {
 }
 
 /// Not retried: what a run would wait for is what the check is to show.
-Fault publish_once(const std::filesystem::path& path, std::span<const std::byte> bytes,
-                   timespec* written_at = nullptr) {
-  TemporaryFile file(path);
+Fault write_once(TemporaryFile& file, std::span<const std::byte> bytes) {
   if (const Fault fault = file.create()) return fault;
   if (const Fault fault = file.write({bytes}, 0)) return fault;
-  if (const Fault fault = file.sync()) return fault;
-  if (written_at != nullptr) *written_at = file.written_at();
-  return file.replace_target();
+  return file.sync();
 }
 
 double difference_s(const timespec& later, const timespec& earlier) {
@@ -84,12 +80,13 @@ class Trial {
     std::vector<double> times;
     for (int i = 0; i < kSmallFiles; ++i) {
       const Clock::time_point start = Clock::now();
-      timespec written{};
-      if (const Fault fault = publish_once(file_, bytes, &written)) return refuse(check, fault);
-      times.push_back(seconds_since(start));
+      TemporaryFile file(file_);
+      if (const Fault fault = write_once(file, bytes)) return refuse(check, fault);
       timespec now{};
       ::clock_gettime(CLOCK_REALTIME, &now);
-      check.clock_ahead_s = difference_s(written, now);
+      check.clock_ahead_s = difference_s(file.written_at(), now);
+      if (const Fault fault = file.replace_target()) return refuse(check, fault);
+      times.push_back(seconds_since(start));
     }
     std::ranges::nth_element(times, times.begin() + kSmallFiles / 2);
     check.publish_s = times[kSmallFiles / 2];
@@ -100,9 +97,26 @@ class Trial {
 
   void publish_large_file(FolderCheck& check) {
     const std::vector<std::byte> bytes(kLargeBytes, std::byte{9});
+    TemporaryFile file(file_);
     const Clock::time_point start = Clock::now();
-    if (const Fault fault = publish_once(file_, bytes)) return refuse(check, fault);
+    if (const Fault fault = write_once(file, bytes)) return refuse(check, fault);
+    const Clock::time_point written = Clock::now();
     check.write_bytes_per_s = static_cast<double>(kLargeBytes) / seconds_since(start);
+    if (const Fault fault = file.replace_target()) return refuse(check, fault);
+    check.rename_s = seconds_since(written);
+  }
+
+  /// As a job claims the folder: of several that try, one gets the name.
+  void claim_once(FolderCheck& check) {
+    std::filesystem::path name = file_;
+    name += ".claim";
+    TemporaryFile file(name);
+    const std::vector<std::byte> bytes(kSmallBytes, std::byte{7});
+    Fault fault = write_once(file, bytes);
+    if (!fault) fault = file.become_target();
+    std::error_code ignored;
+    std::filesystem::remove(name, ignored);
+    if (fault) refuse(check, fault);
   }
 
   void try_lock(FolderCheck& check) {
@@ -131,6 +145,7 @@ FolderCheck try_folder(const std::filesystem::path& folder) {
   try {
     trial.publish_small_files(check);
     if (check.refused.empty()) trial.publish_large_file(check);
+    if (check.refused.empty()) trial.claim_once(check);
     if (check.refused.empty()) trial.try_lock(check);
   } catch (const UserError& error) {  // e.g. no permission to make a file
     check.refused.push_back({"open", error.what()});

@@ -22,6 +22,7 @@ struct FolderCheck {
   bool has_locks = false;            // flock; a run needs none
   double publish_s = 0;              // a small file, published whole; median
   double write_bytes_per_s = 0;      // of a large file, with fsync
+  double rename_s = 0;               // of the large file
   double clock_ahead_s = 0;          // the file system's clock against this host's
 };
 
