@@ -47,7 +47,8 @@ THIRD_PARTY = [
 HIDDEN = {"torch", "cuda", "nccl"}
 
 # Headers of the C++ library have no slash and no ending; those of C and POSIX that we use are named.
-SYSTEM = re.compile(r"^([a-z_0-9]+|(sys/[a-z_]+|fcntl|unistd|sched|time|signal|errno|pthread|omp|immintrin|dlfcn)\.h)$")
+SYSTEM = re.compile(r"^([a-z_0-9]+|(sys/[a-z_]+|fcntl|unistd|sched|time|signal|errno|pthread|omp|immintrin|dlfcn|elf|"
+                    r"link)\.h)$")
 INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^>"]+)[>"]')
 
 

@@ -1,31 +1,43 @@
 #include "app/version_agreement.hpp"
 
-#include <map>
-#include <set>
+#include "skyline/comm/mpi_library.hpp"
+#include "skyline/train/torch_version.hpp"
+
+#include "app/build_id.hpp"
+#include "app/host_difference.hpp"
+
+#include <sstream>
 #include <vector>
 
 namespace skyline::app {
 namespace {
 
-constexpr int kCoordinator = 0;
+std::string describe_program() {
+  return std::string(SKYLINE_VERSION) + "\nLibTorch " + train::torch_version() + "\n" +
+         comm::mpi_library_name() + "\nbuild " + build_id();
+}
 
 }  // namespace
 
 std::optional<std::string> version_difference(comm::Environment& environment) {
-  comm::Communicator& world = environment.world();
-  const std::vector<std::string> versions = comm::gather_texts(world, SKYLINE_VERSION, kCoordinator);
-  const std::vector<std::string> hosts = comm::gather_texts(world, environment.place().host, kCoordinator);
-  std::map<std::string, std::set<std::string>> hosts_of;
-  for (std::size_t rank = 0; rank < versions.size(); ++rank) hosts_of[versions[rank]].insert(hosts[rank]);
-  std::string text;
-  if (hosts_of.size() > 1) {
-    for (const auto& [version, its_hosts] : hosts_of) {
-      text += (text.empty() ? "" : "; ") + version + " on ";
-      for (const std::string& host : its_hosts) text += (host == *its_hosts.begin() ? "" : ", ") + host;
+  return host_difference(environment, describe_program(), program_difference);
+}
+
+std::string program_difference(std::span<const std::string> programs, std::span<const std::string> hosts) {
+  std::vector<std::istringstream> lines(programs.begin(), programs.end());
+  for (bool more = true; more;) {
+    more = false;
+    std::vector<std::string> parts;
+    for (std::istringstream& program : lines) {
+      std::string& part = parts.emplace_back();
+      if (std::getline(program, part))
+        more = true;
+      else
+        part = "an unknown build";  // of a release that did not say more
     }
+    if (std::string difference = text_difference(parts, hosts); !difference.empty()) return difference;
   }
-  text = comm::broadcast_text(world, std::move(text), kCoordinator);
-  return text.empty() ? std::nullopt : std::optional(text);
+  return {};
 }
 
 }  // namespace skyline::app
