@@ -6,6 +6,7 @@
 #include "skyline/core/random.hpp"
 #include "skyline/core/scalar_text.hpp"
 
+#include "app/config_sections.hpp"
 #include "app/engine_sections.hpp"
 
 #include <algorithm>
@@ -22,8 +23,13 @@ ConfigNode word(const std::string& text) {
 
 void check_sections(const ConfigNode& root) {
   if (!root.is_map()) root.fail_expected("a map with the sections data, space, objectives, search, ...");
-  root.allow_only({"data", "space", "training", "synthetic", "objectives", "constraints", "search", "final",
-                   "run", "checkpoint"});
+  std::vector<std::string> known(kConfigSections.begin(), kConfigSections.end());
+  for (std::string& name : evaluator_names()) known.push_back(std::move(name));
+  for (const ConfigNode::Entry& entry : root.entries()) {
+    if (std::ranges::find(known, entry.key) != known.end()) continue;
+    ConfigNode::make_null(entry.key_position)
+        .fail("unknown key `" + entry.key + "`, " + suggestion(entry.key, known));
+  }
 }
 
 space::DataShape read_shape(const ConfigNode& section) {
@@ -81,20 +87,21 @@ void read_data(const ConfigNode& root, bool verify_data, RunConfig& config) {
     data.shape = {config.dataset->shape(), static_cast<std::int64_t>(config.dataset->class_names().size())};
     return;
   }
-  if (!config.synthetic) section.fail("missing key `file`");
+  if (config.training) section.fail("missing key `file`");
   data.shape = read_shape(section);
 }
 
 void read_trainer(const ConfigNode& root, RunConfig& config) {
-  const ConfigNode* training = root.find("training");
-  const ConfigNode* synthetic = root.find("synthetic");
-  if (synthetic != nullptr && training != nullptr) {
-    synthetic->fail("stands beside `training`: a run either trains or is synthetic");
+  std::string_view chosen;
+  for (const ConfigNode::Entry& entry : root.entries()) {
+    const EvaluatorKind* kind = find_evaluator(entry.key);
+    if (kind == nullptr && entry.key != "training") continue;
+    if (!chosen.empty())
+      entry.value.fail("stands beside `" + std::string(chosen) + "`: a run has one of them");
+    chosen = entry.key;
+    if (kind != nullptr) config.evaluator = ChosenEvaluator{kind, kind->complete(entry.value)};
   }
-  if (synthetic != nullptr) {
-    config.synthetic = evaluate::SyntheticOptions::parse(*synthetic);
-    return;
-  }
+  if (config.evaluator) return;
   config.training = train::TrainingOptions::parse(root.at("training"));
   config.engine.epochs = config.training->epochs;
   config.engine.threads_per_slot = config.training->threads;
@@ -110,7 +117,7 @@ ConfigNode resolve(const ConfigNode& root, const RunConfig& config) {
     tree.set("data.sha256", word(config.dataset->content_hash()));
   }
   if (config.training) tree.set("training", config.training->to_config());
-  if (config.synthetic) tree.set("synthetic", config.synthetic->to_config());
+  if (config.evaluator) tree.set(config.evaluator->kind->name(), config.evaluator->section);
   tree.set("search", config.search.to_config());
   write_engine_sections(config, tree);
   tree.assign_paths();
@@ -193,8 +200,9 @@ RunConfig RunConfig::parse(const ConfigNode& root, bool verify_data) {
   config.search = search::SearchOptions::parse(root.at("search"));
   config.space =
       space::SearchSpace::parse(root.at("space"), config.data.shape, config.search.mutation_probability);
-  config.objectives = objective::ObjectiveSet::parse(root.at("objectives"), root.find("constraints"),
-                                                     train::training_metrics());
+  config.objectives = objective::ObjectiveSet::parse(
+      root.at("objectives"), root.find("constraints"),
+      config.evaluator ? config.evaluator->kind->metrics() : train::training_metrics());
   config.resolved = resolve(root, config);
   return config;
 }
@@ -204,7 +212,7 @@ std::string RunConfig::identity_hash() const {
 }
 
 std::unique_ptr<objective::Evaluator> RunConfig::make_evaluator(train::DeviceUse device) const {
-  if (synthetic) return evaluate::make_synthetic_evaluator(*synthetic);
+  if (evaluator) return evaluator->kind->make(evaluator->section, {dataset, split});
   const auto needed = objectives.measured_needed();
   const bool latency = std::find(needed.begin(), needed.end(), "latency_ms") != needed.end();
   return train::make_training_evaluator(*training, data.normalization, dataset, split, latency,

@@ -1,8 +1,8 @@
 #pragma once
 
+#include "skyline/app/evaluator_kind.hpp"
 #include "skyline/core/config_node.hpp"
 #include "skyline/engine/run.hpp"
-#include "skyline/evaluate/synthetic_evaluator.hpp"
 #include "skyline/objective/objective_set.hpp"
 #include "skyline/search/searcher.hpp"
 #include "skyline/space/search_space.hpp"
@@ -17,12 +17,18 @@
 
 namespace skyline::app {
 
-/// The `data` section: a data set file, or (with a synthetic evaluator) just the shape of one.
+/// The `data` section: a data set file, or (without training) just the shape of one.
 struct DataOptions {
   std::string file;         // empty: no data, shape given
   double validation = 0.1;  // share of the training set
   train::Normalization normalization = train::Normalization::kStandard;
   space::DataShape shape;  // from the file, or given
+};
+
+/// What evaluates the trials in place of training: a section of its own.
+struct ChosenEvaluator {
+  const EvaluatorKind* kind = nullptr;
+  ConfigNode section;  // complete
 };
 
 /// A run's configuration, checked as far as possible without training anything.
@@ -31,8 +37,8 @@ struct RunConfig {
   std::shared_ptr<const store::Dataset> dataset;  // null without a file
   store::SplitIndices split;                      // of its training set; empty without a file
   space::SearchSpace space;
-  std::optional<train::TrainingOptions> training;       // either this
-  std::optional<evaluate::SyntheticOptions> synthetic;  // or that
+  std::optional<train::TrainingOptions> training;  // either this
+  std::optional<ChosenEvaluator> evaluator;        // or that
   objective::ObjectiveSet objectives;
   search::SearchOptions search;
   engine::EngineOptions engine;

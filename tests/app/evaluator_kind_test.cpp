@@ -1,0 +1,101 @@
+#include "skyline/app/config_file.hpp"
+#include "skyline/app/run_config.hpp"
+#include "skyline/core/error.hpp"
+
+#include <string>
+
+#include <gmock/gmock.h>
+
+namespace skyline::app {
+namespace {
+
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+/// Its only metric is its setting.
+class Constant final : public objective::Evaluator {
+ public:
+  explicit Constant(double value) : value_(value) {}
+  std::vector<std::string> metrics() const override { return {"score"}; }
+  double predicted_cost(const objective::Trial& /*trial*/) const override { return 1; }
+  objective::Outcome evaluate(const objective::Trial& /*trial*/,
+                              objective::EvaluationContext& /*context*/) override {
+    return objective::Measurements{{value_}};
+  }
+
+ private:
+  double value_;
+};
+
+class ConstantKind final : public EvaluatorKind {
+ public:
+  explicit ConstantKind(std::string name) : name_(std::move(name)) {}
+  std::string_view name() const override { return name_; }
+  std::vector<std::string> metrics() const override { return {"score"}; }
+  ConfigNode complete(const ConfigNode& section) const override {
+    const ConfigNode* value = section.is_null() ? nullptr : section.find("value");
+    return ConfigNode::make_map(
+        {{"value", ConfigNode::make_number(value == nullptr ? 0.5 : value->as_number()), {}}}, {});
+  }
+  std::unique_ptr<objective::Evaluator> make(const ConfigNode& section,
+                                             const EvaluatorInputs& /*inputs*/) const override {
+    return std::make_unique<Constant>(section.at("value").as_number());
+  }
+
+ private:
+  std::string name_;
+};
+
+/// A configuration with the section of an evaluator.
+ConfigNode with_evaluator(const std::string& section, const std::string& metric = "score") {
+  if (find_evaluator("constant") == nullptr) register_evaluator(std::make_unique<ConstantKind>("constant"));
+  return load_yaml_text("data: {shape: [1, 8, 8], classes: 10}\n" + section +
+                            "\n"
+                            "space:\n"
+                            "  parameters: {width: {choice: [8, 16]}}\n"
+                            "  network: [flatten, linear: {features: $width}, linear: {features: $classes}]\n"
+                            "objectives: [maximize: " +
+                            metric + "]\nsearch: {algorithm: random}\n",
+                        "a.yaml");
+}
+
+TEST(EvaluatorKind, IsChosenByItsSectionAndKeptWithAllDefaults) {
+  const RunConfig config = RunConfig::parse(with_evaluator("constant: {}"), true);
+  EXPECT_FALSE(config.training);
+  EXPECT_EQ(config.make_evaluator()->metrics(), std::vector<std::string>{"score"});
+  EXPECT_EQ(config.resolved.at("constant").at("value").as_number(), 0.5);
+}
+
+TEST(EvaluatorKind, TellsRunsWithOtherSettingsApart) {
+  const RunConfig implied = RunConfig::parse(with_evaluator("constant:"), true);
+  const RunConfig given = RunConfig::parse(with_evaluator("constant: {value: 0.5}"), true);
+  const RunConfig other = RunConfig::parse(with_evaluator("constant: {value: 0.6}"), true);
+  EXPECT_EQ(implied.identity_hash(), given.identity_hash());
+  EXPECT_EQ(first_identity_difference(given.resolved, other.resolved), "constant.value");
+}
+
+TEST(EvaluatorKind, NamesTheMetricsThatObjectivesMayUse) {
+  EXPECT_THAT([] { RunConfig::parse(with_evaluator("constant: {}", "validation_accuracy"), true); },
+              ThrowsMessage<UserError>(HasSubstr("validation_accuracy")));
+}
+
+TEST(EvaluatorKind, IsOneOfARun) {
+  EXPECT_THAT(
+      [] { RunConfig::parse(with_evaluator("synthetic: {}\nconstant: {}"), true); },
+      ThrowsMessage<UserError>("a.yaml:3: constant: stands beside `synthetic`: a run has one of them"));
+}
+
+TEST(EvaluatorKind, IsNamedToWhoeverMisspellsIt) {
+  EXPECT_THAT([] { RunConfig::parse(with_evaluator("constent: {}"), true); },
+              ThrowsMessage<UserError>("a.yaml:2: unknown key `constent`, did you mean `constant`?"));
+}
+
+TEST(EvaluatorKind, CannotTakeTheNameOfAnotherSection) {
+  for (const char* taken : {"synthetic", "training", "search"}) {
+    EXPECT_THAT([&] { register_evaluator(std::make_unique<ConstantKind>(taken)); },
+                ThrowsMessage<InternalError>(HasSubstr("there is a section of that name")));
+  }
+}
+
+}  // namespace
+}  // namespace skyline::app
