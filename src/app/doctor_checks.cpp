@@ -1,10 +1,8 @@
 #include "app/doctor_checks.hpp"
 
-#include "skyline/core/scalar_text.hpp"
 #include "skyline/store/publish.hpp"
 
 #include <array>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <sstream>
@@ -82,15 +80,18 @@ Finding check_memory(const comm::NodePlace& place) {
   return {Verdict::kGood, "memory", text, ""};
 }
 
-std::optional<Finding> check_time_left(const char* end) {
-  if (end == nullptr) return std::nullopt;
-  const auto seconds = number_in(end);
-  if (!seconds) return std::nullopt;
-  const std::chrono::duration<double> now = std::chrono::system_clock::now().time_since_epoch();
-  const double left_s = *seconds - now.count();
-  const std::string text = with_unit(left_s / 60, "minutes") + " left of the job";
-  return Finding{left_s < kShortTime_s ? Verdict::kWarning : Verdict::kGood, "time", text,
-                 left_s < kShortTime_s ? "ask for more: a search stops a minute before the end" : ""};
+std::optional<Finding> check_time_left(const comm::Launch& launch, double unix_now_s) {
+  const std::optional<double> left_s = comm::seconds_left(launch, unix_now_s);
+  if (!left_s) {
+    if (launch.batch == comm::BatchSystem::kNone && !launch.job_end) return std::nullopt;
+    return Finding{Verdict::kNote, "time",
+                   launch.job_end ? "SLURM_JOB_END_TIME is no time in the future: " + *launch.job_end
+                                  : "the batch system does not tell when the job ends",
+                   "set run.time_limit, so that a search saves its state before the end"};
+  }
+  const std::string text = with_unit(*left_s / 60, "minutes") + " left of the job";
+  return Finding{*left_s < kShortTime_s ? Verdict::kWarning : Verdict::kGood, "time", text,
+                 *left_s < kShortTime_s ? "ask for more: a search stops a minute before the end" : ""};
 }
 
 std::vector<Finding> judge_folder(const std::filesystem::path& folder, const store::FolderCheck& check) {

@@ -17,8 +17,8 @@ Finding check_mpi(comm::Environment& environment);
 Finding check_cores(const comm::NodePlace& place, int threads);
 /// Memory of the node for each of its ranks.
 Finding check_memory(const comm::NodePlace& place);
-/// Time that the batch system gives, if there is one. @param end  value of SLURM_JOB_END_TIME, or nullptr
-std::optional<Finding> check_time_left(const char* end);
+/// Time that the batch system gives; nothing without one.
+std::optional<Finding> check_time_left(const comm::Launch& launch, double unix_now_s);
 /// What a trial of the run folder has shown.
 std::vector<Finding> judge_folder(const std::filesystem::path& folder, const store::FolderCheck& check);
 

@@ -13,7 +13,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <iostream>
 #include <memory>
 #include <set>
@@ -136,7 +135,8 @@ int print_findings(std::span<const SharedFinding> findings, std::size_t host_cou
 }  // namespace
 
 int run_doctor(const DoctorArguments& arguments) {
-  const auto environment = comm::Environment::start();
+  const auto environment =
+      comm::Environment::start({.timeout_s = arguments.start_timeout_s, .timeout_code = kExitStopped});
   log::start({.file = "", .prefix = "", .terminal_level = log::Level::kError});
   std::vector<Finding> findings{check_mpi(*environment)};
   if (const auto version = version_difference(*environment)) {
@@ -149,7 +149,8 @@ int run_doctor(const DoctorArguments& arguments) {
   if (first_of_node) {
     findings.push_back(check_memory(environment->place()));
     findings.push_back(check_gpu());
-    if (const auto time = check_time_left(std::getenv("SLURM_JOB_END_TIME"))) findings.push_back(*time);
+    const std::chrono::duration<double> now = std::chrono::system_clock::now().time_since_epoch();
+    if (const auto time = check_time_left(environment->launch(), now.count())) findings.push_back(*time);
   }
   if (!arguments.run.empty()) check_folder(*environment, arguments.run, findings);
   std::size_t host_count = 0;

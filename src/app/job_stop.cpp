@@ -1,7 +1,6 @@
 #include "app/job_stop.hpp"
 
 #include "skyline/core/log.hpp"
-#include "skyline/core/scalar_text.hpp"
 
 #include <algorithm>
 #include <array>
@@ -14,13 +13,13 @@ namespace {
 constexpr double kSlurmMargin_s = 60;
 constexpr double kLongest_s = 10 * 365 * 86400.0;  // more would overflow clocks
 
-std::optional<double> seconds_to_slurm_end(const char* slurm_end, double unix_start_s) {
-  if (slurm_end == nullptr) return std::nullopt;
-  const std::optional<double> end = number_in(slurm_end);
-  if (end && *end > unix_start_s) return *end - unix_start_s;
-  log::warning("SLURM_JOB_END_TIME: expected a time in the future, in seconds since 1970, got \"" +
-               std::string(slurm_end) + "\"; it does not bound this job");
-  return std::nullopt;
+std::optional<double> seconds_to_job_end(const comm::Launch& launch, double unix_start_s) {
+  const std::optional<double> left_s = comm::seconds_left(launch, unix_start_s);
+  if (launch.job_end && !left_s) {
+    log::warning("SLURM_JOB_END_TIME: expected a time in the future, in seconds since 1970, got \"" +
+                 *launch.job_end + "\"; it does not bound this job");
+  }
+  return left_s;
 }
 
 /// "2026-11-21 14:05:10 CET"
@@ -39,11 +38,11 @@ std::string signal_name(int signal) {
 
 }  // namespace
 
-std::optional<StopTime> find_stop_time(std::optional<double> time_limit_s, const char* slurm_end,
+std::optional<StopTime> find_stop_time(std::optional<double> time_limit_s, const comm::Launch& launch,
                                        double unix_start_s) {
   std::optional<StopTime> stop;
   if (time_limit_s) stop = StopTime{*time_limit_s, "at run.time_limit"};
-  const std::optional<double> slurm_s = seconds_to_slurm_end(slurm_end, unix_start_s);
+  const std::optional<double> slurm_s = seconds_to_job_end(launch, unix_start_s);
   if (slurm_s && (!stop || *slurm_s - kSlurmMargin_s < stop->after_s)) {
     stop = StopTime{std::max(0.0, *slurm_s - kSlurmMargin_s), "a minute before the end of the Slurm job"};
   }
@@ -55,8 +54,8 @@ JobStop::JobStop()
       unix_start_s_(
           std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count()) {}
 
-void JobStop::limit(std::optional<double> time_limit_s, const char* slurm_end) {
-  const std::optional<StopTime> time = find_stop_time(time_limit_s, slurm_end, unix_start_s_);
+void JobStop::limit(std::optional<double> time_limit_s, const comm::Launch& launch) {
+  const std::optional<StopTime> time = find_stop_time(time_limit_s, launch, unix_start_s_);
   if (!time) return;
   const std::chrono::duration<double> after(std::min(time->after_s, kLongest_s));
   end_ = started_ + std::chrono::duration_cast<std::chrono::steady_clock::duration>(after);

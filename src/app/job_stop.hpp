@@ -1,5 +1,6 @@
 #pragma once
 
+#include "skyline/comm/launcher.hpp"
 #include "skyline/engine/stop_signals.hpp"
 
 #include <chrono>
@@ -15,10 +16,9 @@ struct StopTime {
 };
 
 /// The earlier one of run.time_limit and a minute before the end of a Slurm job; nothing if neither is set.
-/// Warns of a `slurm_end` that is no time after the start of the job.
-/// @param slurm_end     SLURM_JOB_END_TIME, seconds since 1970; nullptr: not set
+/// Warns of an end of the job that is no time after its start.
 /// @param unix_start_s  start of the job, seconds since 1970
-std::optional<StopTime> find_stop_time(std::optional<double> time_limit_s, const char* slurm_end,
+std::optional<StopTime> find_stop_time(std::optional<double> time_limit_s, const comm::Launch& launch,
                                        double unix_start_s);
 
 /// Why and when this rank's job should stop early: a signal, or its time. Used by the main thread.
@@ -27,7 +27,7 @@ class JobStop {
   /// The start of the job. From now on signals are requests.
   JobStop();
   /// From now on the time counts as well (find_stop_time); says so in the log.
-  void limit(std::optional<double> time_limit_s, const char* slurm_end);
+  void limit(std::optional<double> time_limit_s, const comm::Launch& launch);
   bool requested() const;
   /// "on SIGUSR1", "at run.time_limit", or "on a signal to another rank" if nothing was requested here.
   std::string cause() const;

@@ -6,6 +6,7 @@
 
 #include <exception>
 #include <iostream>
+#include <optional>
 #include <string>
 
 #include <CLI/CLI.hpp>
@@ -27,6 +28,22 @@ double read_wait(const std::string& text) {
   if (!seconds || *seconds < 0)
     throw CLI::ValidationError("--wait: expected a duration, e.g. 90s or 3m, got " + text);
   return *seconds;
+}
+
+/// Nothing: for ever.
+std::optional<double> read_start_timeout(const std::string& text) {
+  if (text == "none") return std::nullopt;
+  const auto seconds = duration_in(text);
+  if (!seconds || *seconds <= 0)
+    throw CLI::ValidationError("--start-timeout: expected a duration, e.g. 90s or 10m, or none, got " + text);
+  return seconds;
+}
+
+void add_start_timeout(CLI::App& command, std::optional<double>& timeout_s) {
+  command.add_option_function<std::string>(
+      "--start-timeout", [&timeout_s](const std::string& text) { timeout_s = read_start_timeout(text); },
+      "end with exit code 75 if the ranks have not found each other by then (default: 10m; none: wait for "
+      "ever)");
 }
 
 void add_overrides(CLI::App& command, Arguments& arguments) {
@@ -55,6 +72,7 @@ void describe(CLI::App& app, Arguments& arguments) {
   search->add_option_function<std::string>(
       "--wait", [&arguments](const std::string& text) { arguments.search.wait_s = read_wait(text); },
       "wait for so long, e.g. 3m, for a job that has the run folder, or a lost one's claim on it");
+  add_start_timeout(*search, arguments.search.start_timeout_s);
   search->add_flag("--coordinator-only", arguments.search.coordinator_only, "rank 0 does not train");
   search
       ->add_option(
@@ -71,6 +89,7 @@ void describe(CLI::App& app, Arguments& arguments) {
   doctor
       ->add_option("--threads", arguments.doctor.threads, "threads of a slot (default: the configuration's)")
       ->check(CLI::PositiveNumber);
+  add_start_timeout(*doctor, arguments.doctor.start_timeout_s);
   doctor->add_option("--set", arguments.doctor.overrides, "replace a setting")->allow_extra_args(false);
 
   auto* status = app.add_subcommand("status", "show how a run is doing; works while it runs");

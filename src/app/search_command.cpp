@@ -19,7 +19,6 @@
 #include "app/version_agreement.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -126,7 +125,7 @@ bool search_as_coordinator(engine::RunInputs inputs, PreparedRun prepared, const
     observer.ended(report::RunEnd::kFailed);
     failed(error);
   };
-  stop.limit(config.time_limit_s, std::getenv("SLURM_JOB_END_TIME"));
+  stop.limit(config.time_limit_s, inputs.environment.launch());
   const engine::RunResult result = engine::run(inputs, observer);
   if (result.stopped) {
     observer.ended(report::RunEnd::kStopped);
@@ -234,7 +233,8 @@ int search_on_ranks(comm::Environment& environment, const SearchArguments& argum
 }  // namespace
 
 int run_search(const SearchArguments& arguments) {
-  const auto environment = comm::Environment::start();
+  const auto environment =
+      comm::Environment::start({.timeout_s = arguments.start_timeout_s, .timeout_code = kExitStopped});
   JobStop stop;  // behind MPI, which may bring handlers of its own
   try {
     const int code = search_on_ranks(*environment, arguments, stop);

@@ -2,26 +2,20 @@
 
 #include "comm/environments.hpp"
 
+#include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <iostream>
 
 namespace skyline::comm {
-namespace {
 
-/// What started this process as a rank of an MPI job; empty: nothing did.
-std::string find_launcher() {
-  const auto has = [](const char* name) { return std::getenv(name) != nullptr; };
-  if (has("OMPI_COMM_WORLD_SIZE")) return "mpirun";
-  if (!has("PMIX_RANK") && !has("PMI_RANK") && !has("PMI_SIZE")) return {};
-  return has("SLURM_PROCID") ? "srun" : "an MPI launcher";
+std::unique_ptr<Environment> Environment::start(const StartOptions& options) {
+  const Launch launch = read_launch(process_variable);
+  return launch.launcher == Launcher::kNone ? make_local_environment(launch)
+                                            : start_mpi_environment(launch, options);
 }
 
-}  // namespace
-
-std::unique_ptr<Environment> Environment::start() {
-  const std::string launcher = find_launcher();
-  return launcher.empty() ? make_local_environment() : start_mpi_environment(launcher);
+double unix_now_s() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
 void flush_streams() {

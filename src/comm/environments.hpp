@@ -3,15 +3,17 @@
 #include "skyline/comm/environment.hpp"
 
 #include <memory>
-#include <string>
 
 namespace skyline::comm {
 
-/// Starts MPI. `launcher` is what started us, for describe().
-std::unique_ptr<Environment> start_mpi_environment(const std::string& launcher);
+/// Starts MPI. @throws UserError if MPI does not connect the processes that the launcher started
+std::unique_ptr<Environment> start_mpi_environment(const Launch& launch, const StartOptions& options);
 
 /// One process, no MPI.
-std::unique_ptr<Environment> make_local_environment();
+std::unique_ptr<Environment> make_local_environment(const Launch& launch = {});
+
+/// Seconds since 1970.
+double unix_now_s();
 
 /// Writes out what is buffered, before a process ends without its destructors.
 void flush_streams();

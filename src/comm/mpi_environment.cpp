@@ -1,3 +1,5 @@
+#include "skyline/comm/mpi_library.hpp"
+#include "skyline/comm/node_report.hpp"
 #include "skyline/core/error.hpp"
 #include "skyline/core/log.hpp"
 #include "skyline/core/processors.hpp"
@@ -7,10 +9,14 @@
 #include "comm/mpi_communicator.hpp"
 #include "comm/mpi_mailbox.hpp"
 #include "comm/node_place.hpp"
+#include "comm/roll_call.hpp"
+#include "comm/start_watch.hpp"
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <exception>
+#include <map>
 #include <thread>
 #include <utility>
 
@@ -59,30 +65,57 @@ NodePlace find_place(MPI_Comm world) {
   return place;
 }
 
-/// "Open MPI v4.1.4, package: ..." -> "Open MPI 4.1.4"
-std::string library_name() {
-  char text[MPI_MAX_LIBRARY_VERSION_STRING + 1] = {};
-  int length = 0;
-  check_mpi(MPI_Get_library_version(text, &length), "MPI_Get_library_version");
-  std::string name(text, static_cast<std::size_t>(length));
-  name = name.substr(0, name.find_first_of(",\n"));
-  if (const auto version = name.find(" v"); version != std::string::npos) name.erase(version + 1, 1);
-  return name;
+/// What a process waits for inside MPI_Init.
+std::string describe_init(const Launch& launch) {
+  const std::string all = launch.ranks ? "all " + std::to_string(*launch.ranks) + " ranks" : "all ranks";
+  const std::string hosts = launch.hosts.empty() ? "" : " on " + host_list(launch.hosts);
+  return "in MPI_Init, which waits for " + all + hosts +
+         ": a process or a host has not come, or its launcher is cut off (every host that has come says "
+         "this)";
 }
 
-std::string counted(int count, const std::string& thing) {
-  return std::to_string(count) + " " + thing + (count == 1 ? "" : "s");
+/// A library that was not built for the launcher takes each of its processes for a job of one.
+void check_connected(const Launch& launch) {
+  int size = 1;
+  check_mpi(MPI_Comm_size(MPI_COMM_WORLD, &size), "MPI_Comm_size");
+  if (size > 1 || launch.ranks.value_or(1) == 1) return;
+  throw UserError("the launcher started " + std::to_string(*launch.ranks) + " processes, but " +
+                  mpi_library_name() +
+                  " takes each of them for a job of one: start with the mpirun of this "
+                  "library, or with srun --mpi=pmix");
+}
+
+/// Collective: describe_start of this job.
+std::string share_description(Communicator& world, const Launch& launch, const NodePlace& place) {
+  std::vector<NodeRanks> nodes;
+  std::map<std::string, std::size_t> index;  // of nodes, which may share a name
+  for (const std::string& text : gather_texts(world, std::to_string(place.node) + ' ' + place.host, 0)) {
+    const std::size_t at = index.try_emplace(text, nodes.size()).first->second;
+    if (at == nodes.size()) nodes.push_back({.host = text.substr(text.find(' ') + 1)});
+    ++nodes[at].ranks;
+  }
+  std::string text;
+  if (world.rank() == 0) text = describe_start(launch, mpi_library_name(), nodes, unix_now_s());
+  return broadcast_text(world, std::move(text), 0);
 }
 
 class MpiEnvironment final : public Environment {
  public:
-  explicit MpiEnvironment(std::string launcher) : launcher_(std::move(launcher)) {
+  MpiEnvironment(const Launch& launch, const StartOptions& options) : launch_(launch) {
+    StartWatch watch(options, launch, host_name());
+    watch.waits_for(describe_init(launch));
     check_mpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &threads_), "MPI_Init_thread");
     // Before the first duplicate, which inherits it: else MPI ends the program itself and checks are idle.
     check_mpi(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
     require(threads_ >= MPI_THREAD_FUNNELED, "this MPI library does not support threads (FUNNELED)");
+    check_connected(launch);
+    call_roll(MPI_COMM_WORLD, host_name(), launch.hosts, watch);
+    watch.waits_for(
+        "in the first exchange among all ranks, which have all answered rank 0: MPI's connections between "
+        "other hosts may be blocked");
     world_ = MpiCommunicator::duplicate(MPI_COMM_WORLD);
     place_ = find_place(MPI_COMM_WORLD);
+    description_ = share_description(*world_, launch, place_);
   }
   MpiEnvironment(const MpiEnvironment&) = delete;
   MpiEnvironment& operator=(const MpiEnvironment&) = delete;
@@ -111,10 +144,8 @@ class MpiEnvironment final : public Environment {
     if (world_->size() == 1 || !threads_may_communicate()) return nullptr;
     return MpiMailbox::duplicate(MPI_COMM_WORLD);
   }
-  std::string describe() const override {
-    return launcher_ + " (" + library_name() + "), " + counted(world_->size(), "rank") + " on " +
-           counted(place_.node_count, "node");
-  }
+  const Launch& launch() const override { return launch_; }
+  std::string describe() const override { return description_; }
 
   [[noreturn]] void abort(int exit_code) override {
     flush_streams();
@@ -128,7 +159,8 @@ class MpiEnvironment final : public Environment {
   }
 
  private:
-  std::string launcher_;
+  Launch launch_;
+  std::string description_;
   int threads_ = MPI_THREAD_SINGLE;
   std::unique_ptr<MpiCommunicator> world_;
   NodePlace place_;
@@ -136,8 +168,8 @@ class MpiEnvironment final : public Environment {
 
 }  // namespace
 
-std::unique_ptr<Environment> start_mpi_environment(const std::string& launcher) {
-  return std::make_unique<MpiEnvironment>(launcher);
+std::unique_ptr<Environment> start_mpi_environment(const Launch& launch, const StartOptions& options) {
+  return std::make_unique<MpiEnvironment>(launch, options);
 }
 
 }  // namespace skyline::comm

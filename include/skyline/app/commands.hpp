@@ -10,7 +10,10 @@ namespace skyline::app {
 constexpr int kExitDone = 0;
 constexpr int kExitBug = 1;
 constexpr int kExitUserError = 2;
-constexpr int kExitStopped = 75;  // early, on request, with everything saved; EX_TEMPFAIL: try again
+// Early, with everything saved: on request, or before the ranks had found each other; EX_TEMPFAIL: try again.
+constexpr int kExitStopped = 75;
+// For the ranks of a job to find each other, if not told otherwise.
+constexpr double kStartTimeout_s = 600;
 
 struct PrepArguments {
   std::string kind;            // digits | mnist | cifar10
@@ -24,15 +27,17 @@ struct SearchArguments {
   bool resume = false;
   bool coordinator_only = false;
   bool quiet = false;
-  double wait_s = 0;  // for a job that has the run folder, at most
+  double wait_s = 0;                                        // for a job that has the run folder, at most
+  std::optional<double> start_timeout_s = kStartTimeout_s;  // nothing: for ever
   std::optional<std::size_t> slots;
   std::vector<std::string> overrides;  // key=value
 };
 
 struct DoctorArguments {
-  std::filesystem::path config;  // empty: none is checked
-  std::filesystem::path run;     // empty: no folder is tried
-  std::optional<int> threads;    // of a slot; nothing: the configuration's, or 1
+  std::filesystem::path config;                             // empty: none is checked
+  std::filesystem::path run;                                // empty: no folder is tried
+  std::optional<int> threads;                               // of a slot; nothing: the configuration's, or 1
+  std::optional<double> start_timeout_s = kStartTimeout_s;  // nothing: for ever
   std::vector<std::string> overrides;
 };
 

@@ -1,9 +1,11 @@
 #pragma once
 
 #include "skyline/comm/communicator.hpp"
+#include "skyline/comm/launcher.hpp"
 #include "skyline/comm/mailbox.hpp"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,12 +25,20 @@ struct NodePlace {
   std::vector<int> processors;
 };
 
+/// How long the processes of a job wait for each other at its start.
+struct StartOptions {
+  std::optional<double> timeout_s = 600;  // nothing: for ever
+  int timeout_code = 75;                  // what the process then ends with
+};
+
 /// MPI, started and stopped; or one process without it, when no launcher started us. One object in main();
 /// destroyed last. MPI_Init_thread with MULTIPLE, and FUNNELED as the least; errors returned (not fatal) on
 /// the world before it is duplicated.
 class Environment {
  public:
-  static std::unique_ptr<Environment> start();
+  /// Returns when all ranks are there and in touch. Says on standard error what it waits for, and ends this
+  /// process when that takes too long. @throws UserError if the launcher's processes would not be one job
+  static std::unique_ptr<Environment> start(const StartOptions& options = {});
   virtual ~Environment() = default;
   virtual Communicator& world() = 0;
   virtual const NodePlace& place() const = 0;
@@ -40,7 +50,9 @@ class Environment {
   /// Collective: messages between ranks for threads beside the main one. Nothing if there is no other rank,
   /// or if threads may not communicate.
   virtual std::unique_ptr<Mailbox> make_mailbox() = 0;
-  /// "mpirun (Open MPI 4.1.4), 3 ranks on 1 node" or "one process, no MPI".
+  /// What started this process.
+  virtual const Launch& launch() const = 0;
+  /// How the job started, in one line, the same on all ranks (describe_start).
   virtual std::string describe() const = 0;
   /// Ends all ranks now: for an error on one rank while others wait. Flushes, then MPI_Abort(exit_code), or
   /// _exit.

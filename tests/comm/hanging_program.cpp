@@ -1,0 +1,20 @@
+#include "skyline/comm/environment.hpp"
+
+#include <csignal>
+#include <cstdlib>
+#include <string>
+
+#include <mpi.h>
+
+/// The last rank stops for good: "init" before MPI_Init, "roll" behind it.
+int main(int argc, char** argv) {
+  const std::string where = argc > 1 ? argv[1] : "";
+  const std::string rank = std::getenv("OMPI_COMM_WORLD_RANK");
+  if (rank == "2") {
+    if (where == "roll") MPI_Init(nullptr, nullptr);
+    std::raise(SIGSTOP);
+    return 1;  // when the launcher ends the job
+  }
+  const auto environment = skyline::comm::Environment::start({.timeout_s = 2, .timeout_code = 75});
+  return 0;
+}

@@ -1,0 +1,21 @@
+# Runs PROGRAM on three ranks of which the last one hangs: the others must say what they wait for, and end the job.
+foreach(where init roll)
+  execute_process(COMMAND ${MPIEXEC} --oversubscribe ${NUMPROC_FLAG} 3 ${PROGRAM} ${where}
+    RESULT_VARIABLE exit_code OUTPUT_VARIABLE output ERROR_VARIABLE output TIMEOUT 30)
+  if(where STREQUAL "init")
+    set(expected "in MPI_Init, which waits for all 3 ranks")
+  else()
+    set(expected "no word over MPI from rank 2, heard from [^ ]+: a process hangs, or ")
+  endif()
+  if(NOT exit_code EQUAL 75)
+    message(FATAL_ERROR "${where}: expected exit code 75, got ${exit_code}:\n${output}")
+  endif()
+  string(REPLACE ";" "," output "${output}")  # which separates the matches below
+  foreach(start "after 1 s: " "gave up after [0-9]+ s [(]--start-timeout[)]: ")
+    string(REGEX MATCHALL "skyline: [[]rank [01] [^ ]+[]] ${start}${expected}" lines "${output}")
+    list(LENGTH lines count)
+    if(NOT count EQUAL 1)
+      message(FATAL_ERROR "${where}: expected one line of the host with \"${start}${expected}\":\n${output}")
+    endif()
+  endforeach()
+endforeach()

@@ -1,0 +1,54 @@
+#include "comm/start_watch.hpp"
+
+#include <chrono>
+#include <iostream>
+#include <thread>
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+namespace skyline::comm {
+namespace {
+
+Launch third_rank(const std::string& group) {
+  return {.rank = 3, .group = group + std::to_string(getpid())};
+}
+
+/// Waits for what never comes, as the main thread of a rank would.
+void wait_for_ever(const StartOptions& options, const Launch& launch) {
+  StartWatch watch(options, launch, "node07");
+  watch.waits_for("MPI_Init");
+  std::this_thread::sleep_for(std::chrono::seconds(60));
+}
+
+TEST(StartWatchDeathTest, SaysWhatIsWaitedForAndEndsTheProcessWithTheCode) {
+  ::testing::GTEST_FLAG(death_test_style) = "threadsafe";
+  EXPECT_EXIT(wait_for_ever({.timeout_s = 0.1, .timeout_code = 9}, third_rank("a")),
+              ::testing::ExitedWithCode(9),
+              "skyline: \\[rank 3 node07\\] after 0 s: MPI_Init\n"
+              "(.*\n)*skyline: \\[rank 3 node07\\] gave up after 3 s \\(--start-timeout\\): MPI_Init. "
+              "Nothing is lost");
+}
+
+TEST(StartWatchDeathTest, LetsOneProcessOfANodeSpeak) {
+  ::testing::GTEST_FLAG(death_test_style) = "threadsafe";
+  const auto others_speak_first = [] {
+    const Launch launch = third_rank("b");
+    StartWatch other({.timeout_s = 600}, launch, "node07");
+    wait_for_ever({.timeout_s = 0.1, .timeout_code = 9}, launch);
+  };
+  EXPECT_EXIT(others_speak_first(), ::testing::ExitedWithCode(9), "after 0 s: MPI_Init");
+}
+
+TEST(StartWatch, EndsInSilenceWhenTheJobIsTogether) {
+  ::testing::internal::CaptureStderr();
+  {
+    StartWatch watch({.timeout_s = std::nullopt}, third_rank("c"), "node07");
+    watch.waits_for("MPI_Init");
+    watch.knows("rank 8");
+  }
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+}
+
+}  // namespace
+}  // namespace skyline::comm
