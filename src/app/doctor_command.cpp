@@ -8,6 +8,7 @@
 #include "skyline/store/publish.hpp"
 #include "skyline/train/accelerator.hpp"
 
+#include "app/data_stage.hpp"
 #include "app/doctor_checks.hpp"
 #include "app/version_agreement.hpp"
 
@@ -144,6 +145,9 @@ int run_doctor(const DoctorArguments& arguments) {
   }
   const bool first_of_node = is_first_of_node(*environment);
   const auto config = read_config(arguments, first_of_node, findings);
+  if (const auto data = data_difference(*environment, config ? config->data.file : "")) {
+    findings.push_back({Verdict::kProblem, "data", *data, "copy one file to all of them"});
+  }
   const int threads = arguments.threads.value_or(config ? config->engine.threads_per_slot : 1);
   findings.push_back(check_cores(environment->place(), threads));
   if (first_of_node) {
@@ -151,6 +155,7 @@ int run_doctor(const DoctorArguments& arguments) {
     findings.push_back(check_gpu());
     const std::chrono::duration<double> now = std::chrono::system_clock::now().time_since_epoch();
     if (const auto time = check_time_left(environment->launch(), now.count())) findings.push_back(*time);
+    if (const auto stage = config ? check_stage(*config) : std::nullopt) findings.push_back(*stage);
   }
   if (!arguments.run.empty()) check_folder(*environment, arguments.run, findings);
   std::size_t host_count = 0;

@@ -98,6 +98,9 @@ void print_data(const RunConfig& config) {
             << " training images (" << config.split.validation.size() << " of them held out for validation), "
             << config.dataset->test().count() << " test images, " << space::to_text(config.data.shape.input)
             << ", " << config.data.shape.classes << " classes\n";
+  if (config.data.stage.empty()) return;
+  std::cout << "# data: each node reads it from a copy in " << config.data.stage.string()
+            << ", made at the start unless it is there\n";
 }
 
 void print_device(const RunConfig& config) {

@@ -32,6 +32,16 @@ void check_sections(const ConfigNode& root) {
   }
 }
 
+std::filesystem::path read_stage(const ConfigNode& section) {
+  const ConfigNode* node = section.find("stage");
+  if (node == nullptr) return {};
+  const std::string& folder = node->as_text();
+  if (folder.empty()) node->fail_expected("a folder, e.g. /tmp, or `none`");
+  if (folder == "none") return {};
+  if (section.find("file") == nullptr) node->fail("stands without `file`: there is nothing to copy");
+  return folder;
+}
+
 space::DataShape read_shape(const ConfigNode& section) {
   const ConfigNode& dims = section.at("shape");
   if (!dims.is_list() || dims.items().size() != 3) dims.fail_expected("[channels, height, width]");
@@ -70,8 +80,9 @@ store::SplitIndices split_data(const ConfigNode& section, const RunConfig& confi
 
 void read_data(const ConfigNode& root, bool verify_data, RunConfig& config) {
   const ConfigNode& section = root.at("data");
-  section.allow_only({"file", "validation", "normalization", "sha256", "shape", "classes"});
+  section.allow_only({"file", "validation", "normalization", "sha256", "shape", "classes", "stage"});
   DataOptions& data = config.data;
+  data.stage = read_stage(section);
   if (const ConfigNode* node = section.find("normalization")) data.normalization = read_normalization(*node);
   if (const ConfigNode* node = section.find("validation")) {
     data.validation = node->as_number();
@@ -129,8 +140,8 @@ bool counts_for_identity(const std::string& path, bool inherits) {
   if (path == "run.keep_weights") return inherits;  // which parents still have weights
   // The bits of a trial don't depend on how its optimizer's state is spread.
   constexpr std::array kFree{
-      "data.file",  "search.iterations", "search.trials",        "final",
-      "checkpoint", "run.time_limit",    "run.storage_patience", "training.group.sharding"};
+      "data.file",  "data.stage",     "search.iterations",    "search.trials",          "final",
+      "checkpoint", "run.time_limit", "run.storage_patience", "training.group.sharding"};
   return std::find(kFree.begin(), kFree.end(), path) == kFree.end();
 }
 
@@ -205,6 +216,11 @@ RunConfig RunConfig::parse(const ConfigNode& root, bool verify_data) {
       config.evaluator ? config.evaluator->kind->metrics() : train::training_metrics());
   config.resolved = resolve(root, config);
   return config;
+}
+
+bool is_staged(const ConfigNode& root) {
+  const ConfigNode* data = root.is_map() ? root.find("data") : nullptr;
+  return data != nullptr && data->is_map() && !read_stage(*data).empty();
 }
 
 std::string RunConfig::identity_hash() const {

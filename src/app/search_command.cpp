@@ -11,6 +11,7 @@
 #include "skyline/store/run_folder.hpp"
 #include "skyline/train/accelerator.hpp"
 
+#include "app/data_stage.hpp"
 #include "app/device_choice.hpp"
 #include "app/job_observer.hpp"
 #include "app/job_stop.hpp"
@@ -152,7 +153,8 @@ std::string share_configuration(comm::Environment& environment, const SearchArgu
       resolved = to_yaml(prepared->config.resolved);
       log::info(environment.describe());
     } catch (const UserError& error) {
-      std::cerr << "skyline: " << error.what() << std::endl;
+      const bool alone = environment.place().node_count == 1;
+      std::cerr << "skyline: " << (alone ? "" : rank_name(environment) + " ") << error.what() << std::endl;
     }
   } else {
     log::start({.file = "", .prefix = rank_name(environment)});
@@ -189,6 +191,48 @@ Trainer make_trainer(comm::Environment& environment, RunConfig config, bool trai
   return trainer;
 }
 
+/// What a rank makes of rank 0's configuration.
+struct ParsedConfig {
+  RunConfig config;
+  std::string problem;
+};
+
+ParsedConfig parse_shared(const comm::Environment& environment, const ConfigNode& tree) {
+  ParsedConfig parsed;
+  try {
+    const bool verifies_data = environment.place().local_rank == 0 && !is_staged(tree);
+    parsed.config = RunConfig::parse(tree, verifies_data);
+    store::set_patience(parsed.config.storage_patience_s);
+    const std::string key = first_identity_difference(tree, parsed.config.resolved);
+    if (!key.empty()) parsed.problem = "`" + key + "` is not here what it is on rank 0";
+  } catch (const UserError& error) {
+    parsed.problem = error.what();
+  }
+  return parsed;
+}
+
+/// Collective: one configuration and the same data on every rank; nothing if the input is wrong, which has
+/// been said.
+std::optional<RunConfig> share_run(comm::Environment& environment, const SearchArguments& arguments,
+                                   std::optional<PreparedRun>& prepared) {
+  const std::string resolved = share_configuration(environment, arguments, prepared);
+  if (resolved.empty()) return std::nullopt;
+  const ConfigNode tree = load_yaml_text(resolved, store::RunPaths{arguments.run}.config().string());
+  const ConfigNode* file = tree.at("data").find("file");
+  const auto difference = data_difference(environment, file == nullptr ? "" : file->as_text());
+  if (!all_ready(environment, difference.value_or(""))) return std::nullopt;
+  ParsedConfig parsed;
+  if (prepared) {
+    parsed.config = prepared->config;
+  } else {
+    parsed = parse_shared(environment, tree);
+    if (!parsed.problem.empty()) parsed.problem = rank_name(environment) + " " + parsed.problem;
+  }
+  if (!all_ready(environment, parsed.problem)) return std::nullopt;
+  if (!all_ready(environment, stage_data(environment, parsed.config))) return std::nullopt;
+  return parsed.config;
+}
+
 int search_on_ranks(comm::Environment& environment, const SearchArguments& arguments, JobStop& stop) {
   if (const auto difference = version_difference(environment)) {
     if (environment.world().rank() == kCoordinator) {
@@ -198,22 +242,9 @@ int search_on_ranks(comm::Environment& environment, const SearchArguments& argum
     return kExitUserError;
   }
   std::optional<PreparedRun> prepared;
-  const std::string resolved = share_configuration(environment, arguments, prepared);
-  if (resolved.empty()) return kExitUserError;
-  RunConfig config;
-  std::string problem;
-  if (prepared) {
-    config = prepared->config;
-  } else {
-    try {
-      const std::string name = store::RunPaths{arguments.run}.config().string();
-      config = RunConfig::parse(load_yaml_text(resolved, name), environment.place().local_rank == 0);
-      store::set_patience(config.storage_patience_s);
-    } catch (const UserError& error) {
-      problem = rank_name(environment) + " " + error.what();
-    }
-  }
-  if (!all_ready(environment, problem)) return kExitUserError;
+  const std::optional<RunConfig> shared = share_run(environment, arguments, prepared);
+  if (!shared) return kExitUserError;
+  const RunConfig& config = *shared;
   const bool trains = !arguments.coordinator_only || environment.world().rank() != kCoordinator;
   const Trainer trainer = make_trainer(environment, config, trains);
   if (!all_ready(environment, trainer.problem)) return kExitUserError;

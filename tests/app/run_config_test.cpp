@@ -98,7 +98,7 @@ TEST_F(RunConfigTest, TheSameSettingWrittenOtherwiseIsTheSameRun) {
 TEST_F(RunConfigTest, ARunMayGoOnWithOtherBoundsAndKeepOtherThings) {
   for (const std::string setting :
        {"search.iterations=20", "final.epochs=3", "run.keep_weights=none", "run.time_limit=2 h",
-        "run.storage_patience=5 min", "checkpoint=none", "checkpoint.interval=1 epoch"}) {
+        "run.storage_patience=5 min", "checkpoint=none", "checkpoint.interval=1 epoch", "data.stage=/tmp"}) {
     SCOPED_TRACE(setting);
     expect_same_run(with({}), with({setting}));
   }
@@ -152,6 +152,17 @@ TEST_F(RunConfigTest, StorageIsGivenAMinuteUnlessToldOtherwise) {
   EXPECT_EQ(with({}).resolved.at("run").at("storage_patience").as_text(), "60 s");
   const RunConfig config = with({"run.storage_patience=2 min"});
   EXPECT_EQ(config.storage_patience_s, 120);
+  expect_resolves_to_itself(config);
+}
+
+TEST_F(RunConfigTest, DataAreReadWhereTheyLieUnlessAFolderForCopiesIsNamed) {
+  for (const std::vector<std::string>& settings : {std::vector<std::string>{}, {"data.stage=none"}}) {
+    EXPECT_TRUE(with(settings).data.stage.empty());
+    EXPECT_FALSE(is_staged(with(settings).resolved));
+  }
+  const RunConfig config = with({"data.stage=/local/scratch"});  // need not be there where this is read
+  EXPECT_EQ(config.data.stage, "/local/scratch");
+  EXPECT_TRUE(is_staged(config.resolved));
   expect_resolves_to_itself(config);
 }
 

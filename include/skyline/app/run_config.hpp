@@ -23,6 +23,8 @@ struct DataOptions {
   double validation = 0.1;  // share of the training set
   train::Normalization normalization = train::Normalization::kStandard;
   space::DataShape shape;  // from the file, or given
+  /// Folder of each node for a copy of the file, from which it is then read; empty: none is made.
+  std::filesystem::path stage;
 };
 
 /// What evaluates the trials in place of training: a section of its own.
@@ -61,6 +63,9 @@ struct RunConfig {
   /// @throws UserError if the device cannot do what the configuration asks for
   std::unique_ptr<objective::Evaluator> make_evaluator(train::DeviceUse device = {}) const;
 };
+
+/// Whether the data set is to be read from a copy on each node: its checksums are then computed there.
+bool is_staged(const ConfigNode& root);
 
 /// Dotted path of the first setting in which two resolved configurations would give different runs; empty if
 /// none.

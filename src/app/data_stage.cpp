@@ -1,0 +1,162 @@
+#include "app/data_stage.hpp"
+
+#include "skyline/core/error.hpp"
+#include "skyline/core/log.hpp"
+#include "skyline/store/folder_check.hpp"
+#include "skyline/store/publish.hpp"
+#include "skyline/store/staged_dataset.hpp"
+
+#include "app/host_difference.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace skyline::app {
+namespace {
+
+constexpr int kCoordinator = 0;
+constexpr std::size_t kHashDigits = 16;  // as many as tell data sets apart for a person
+// One node speaks for all, unless another one takes remarkably long.
+constexpr double kReportAfter_s = 5;
+constexpr double kOthersReportAfter_s = 60;
+
+bool is_first_of_node(const comm::Environment& environment) {
+  return environment.place().local_rank == 0;
+}
+
+/// How staging went on one node, as a text for rank 0: a mark, then what it is about. Empty: not looked.
+constexpr char kFailed = 'E';  // the error
+constexpr char kCopied = 'C';  // seconds
+constexpr char kFound = 'F';
+
+std::string stage_on_node(const DataOptions& data, double report_after_s) {
+  try {
+    const store::StagedDataset staged = store::stage_dataset(data.file, data.stage, report_after_s);
+    return staged.copy_s ? kCopied + std::to_string(*staged.copy_s) : std::string(1, kFound);
+  } catch (const UserError& error) {
+    return kFailed + std::string(error.what());
+  }
+}
+
+std::string nodes(std::ptrdiff_t count) {
+  return std::to_string(count) + (count == 1 ? " node" : " nodes");
+}
+
+/// "made on 3 nodes, the slowest in 2.1 s, found on 1 node"
+std::string describe(const std::vector<std::string>& outcomes, std::ptrdiff_t copied, std::ptrdiff_t found) {
+  if (copied == 0) return "found on " + nodes(found);
+  double slowest_s = 0;
+  for (const std::string& outcome : outcomes) {
+    if (outcome.starts_with(kCopied)) slowest_s = std::max(slowest_s, std::stod(outcome.substr(1)));
+  }
+  std::array<char, 32> seconds{};
+  std::snprintf(seconds.data(), seconds.size(), "%.1f s", slowest_s);
+  return "made on " + nodes(copied) + ", the slowest in " + seconds.data() +
+         (found > 0 ? ", found on " + nodes(found) : "");
+}
+
+/// Rank 0: tells the log how staging went. @return  the first error; empty: none
+std::string sum_up(const std::vector<std::string>& outcomes, const DataOptions& data) {
+  const auto count = [&](char mark) {
+    return std::ranges::count_if(outcomes, [=](const std::string& text) { return text.starts_with(mark); });
+  };
+  if (const auto failed = count(kFailed); failed > 0) {
+    const auto first =
+        std::ranges::find_if(outcomes, [](const std::string& text) { return text.starts_with(kFailed); });
+    return first->substr(1) + (failed > 1 ? "; " + nodes(failed - 1) + " more with such a problem" : "");
+  }
+  log::info(data.file + " is read from copies in " + data.stage.string() + ": " +
+            describe(outcomes, count(kCopied), count(kFound)));
+  return {};
+}
+
+std::string gigabytes(double bytes) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.1f GB", bytes / 1e9);
+  return text.data();
+}
+
+/// File systems that nodes share, so that nothing is gained by a copy there.
+bool is_shared(std::string_view kind) {
+  constexpr std::array kShared{"nfs", "nfs4", "lustre", "gpfs", "beegfs", "ceph", "cifs"};
+  return std::ranges::find(kShared, kind) != kShared.end();
+}
+
+Finding judge_stage(const RunConfig& config, const std::filesystem::path& stage) {
+  const store::FolderCheck check = store::try_folder(stage);
+  const std::string name =
+      stage.string() + ": " + (check.kind.empty() ? "an unknown file system" : check.kind);
+  const std::string advice = "name another folder by data.stage, free some space, or leave data.stage out";
+  if (!check.refused.empty()) {
+    const store::RefusedCall& refused = check.refused.front();
+    return {Verdict::kProblem, "data stage", name + " refused " + refused.call + ": " + refused.reason,
+            advice};
+  }
+  const std::string free = name + ", " + gigabytes(static_cast<double>(check.free_bytes)) + " free";
+  const bool has_copy = store::exists(store::staged_path(config.data.stage, config.dataset->content_hash()));
+  const std::uint64_t needed = has_copy ? 0 : store::staging_bytes(config.data.file);
+  if (check.free_bytes < needed) {
+    return {Verdict::kProblem, "data stage",
+            free + ", a copy of " + config.data.file + " needs " + gigabytes(static_cast<double>(needed)),
+            advice};
+  }
+  if (is_shared(check.kind)) {
+    return {Verdict::kWarning, "data stage", free + ", and no disk of the node",
+            "name a folder on a disk of the node by data.stage"};
+  }
+  return {Verdict::kGood, "data stage", free + (has_copy ? ", the copy is there" : ""), ""};
+}
+
+}  // namespace
+
+std::optional<std::string> data_difference(comm::Environment& environment, const std::string& file) {
+  std::string found;
+  if (!file.empty() && is_first_of_node(environment)) {
+    try {
+      found = store::Dataset::open(file, false)->content_hash().substr(0, kHashDigits);
+    } catch (const UserError& error) {
+      found = "not usable (" + std::string(error.what()) + ")";
+    }
+  }
+  const auto difference = host_difference(environment, found);
+  if (!difference) return std::nullopt;
+  return "the hosts have different data: " + file + " is " + *difference;
+}
+
+std::string stage_data(comm::Environment& environment, RunConfig& config) {
+  if (config.data.stage.empty()) return {};
+  comm::Communicator& world = environment.world();
+  const bool speaks = world.rank() == kCoordinator;
+  std::string outcome;
+  if (is_first_of_node(environment)) {
+    outcome = stage_on_node(config.data, speaks ? kReportAfter_s : kOthersReportAfter_s);
+  }
+  const std::vector<std::string> outcomes = comm::gather_texts(world, outcome, kCoordinator);
+  std::string problem = speaks ? sum_up(outcomes, config.data) : "";
+  problem = comm::broadcast_text(world, std::move(problem), kCoordinator);
+  if (!problem.empty()) return problem;
+  try {
+    config.dataset =
+        store::Dataset::open(store::staged_path(config.data.stage, config.dataset->content_hash()), false);
+    return {};
+  } catch (const UserError& error) {
+    return environment.place().host + ": " + error.what();
+  }
+}
+
+std::optional<Finding> check_stage(const RunConfig& config) {
+  if (config.data.stage.empty()) return std::nullopt;
+  try {
+    return judge_stage(config, store::make_stage(config.data.stage));
+  } catch (const UserError& error) {
+    return Finding{Verdict::kProblem, "data stage", error.what(), ""};
+  }
+}
+
+}  // namespace skyline::app

@@ -1,0 +1,26 @@
+#pragma once
+
+#include "skyline/app/run_config.hpp"
+#include "skyline/comm/environment.hpp"
+
+#include "app/doctor_findings.hpp"
+
+#include <optional>
+#include <string>
+
+namespace skyline::app {
+
+/// Collective: what the hosts' data differ in, in one line, the same on every rank; nothing if all have the
+/// same. The first rank of each node looks, at the seal alone. @param file  data set; empty: none is used
+std::optional<std::string> data_difference(comm::Environment& environment, const std::string& file);
+
+/// Collective: where `data.stage` asks for it, the first rank of each node makes or finds the node's copy of
+/// the data set, and every rank reads that one from now on.
+/// @param config  its data set is replaced
+/// @return        what went wrong, empty: nothing
+std::string stage_data(comm::Environment& environment, RunConfig& config);
+
+/// What a trial of this node's folder for copies has shown; nothing if the configuration has none.
+std::optional<Finding> check_stage(const RunConfig& config);
+
+}  // namespace skyline::app
