@@ -68,8 +68,9 @@ void let_go(MPI_Comm world, int ranks) {
 
 void answer(MPI_Comm world, const std::string& host, StartWatch& watch) {
   watch.waits_for(
-      "rank 0 has not called, which waits for all ranks over MPI and knows for whom; or MPI's "
-      "connections to its host are blocked");
+      "no word over MPI from rank 0: it waits for other ranks and names them, or MPI's connections to its "
+      "host "
+      "are blocked");
   NameText text{};
   host.copy(text.data(), text.size() - 1);
   char go = 0;

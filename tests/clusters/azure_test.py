@@ -128,7 +128,7 @@ class AsTheServiceRunsIt(unittest.TestCase):
         run = self.folder / "runs/two"
         settings = ["search.iterations=2", "search.initial=6", "search.max_unseen=4"]
         done = self.run_job(self.command_of(run, *settings), 4)
-        self.assertIn("4 ranks on 2 nodes", done.stdout + done.stderr)
+        self.assertRegex(done.stderr, r"Azure ML run skyline_1 by mpirun, Open MPI \S+: 4 ranks on 2 nodes \(h1, h2\), 2 a node")
         self.assertEqual(done.stdout.count("results of"), 1)
         self.assertTrue((self.work / "outputs/pareto.json").is_file())
         self.assertTrue((self.work / "logs/skyline.log").is_file())

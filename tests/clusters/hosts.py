@@ -9,6 +9,7 @@ import tempfile
 import time
 
 SUBNET = "10.77.0"
+DEAD_SUBNET = "10.78.0"
 
 
 def checked(*command, **more):
@@ -66,6 +67,18 @@ class Hosts:
             checked("ip", "-n", name, "addr", "add", f"{SUBNET}.{host}/24", "dev", "eth0")
             checked("ip", "-n", name, "link", "set", "eth0", "up")
 
+    def add_dead_network(self):
+        """A second network on every host, eth1, that swallows what is sent: as behind a firewall that drops packets."""
+        for host in range(1, self.count + 1):
+            bridge, name = self._namespace("br"), self._namespace(host)
+            checked("ip", "-n", bridge, "link", "add", f"w{host}", "type", "veth", "peer", "name", "eth1", "netns", name)
+            checked("ip", "-n", bridge, "link", "set", f"w{host}", "up")
+            checked("ip", "-n", name, "addr", "add", f"{DEAD_SUBNET}.{host}/24", "dev", "eth1")
+            checked("ip", "-n", name, "link", "set", "eth1", "up")
+            for other in range(1, self.count + 1):  # nobody has this address, and nobody is asked who has it
+                checked("ip", "-n", name, "neigh", "replace", f"{DEAD_SUBNET}.{other}", "lladdr", "02:00:00:00:00:09",
+                        "dev", "eth1", "nud", "permanent")
+
     def _start(self, host):
         """An sshd that keeps the host's namespaces; not by `ip netns exec`, which hides /sys/fs/cgroup."""
         pathlib.Path("/run/sshd").mkdir(exist_ok=True)
@@ -92,10 +105,10 @@ class Hosts:
         return ["nsenter", "-t", pid, "-n", "-u", "-m", f"--wd={os.getcwd()}", "--", "env", "OMPI_ALLOW_RUN_AS_ROOT=1",
                 "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1", *(str(part) for part in command)]
 
-    def mpirun_options(self):
-        """For Open MPI without a batch system."""
+    def mpirun_options(self, ranks_over="eth0"):
+        """For Open MPI without a batch system. ranks_over: the network by which ranks reach each other."""
         return ["--mca", "plm_rsh_agent", "ssh", "--mca", "plm_rsh_args", f"-F{self.folder}/ssh_config",
-                "--mca", "btl_tcp_if_include", "eth0", "--mca", "oob_tcp_if_include", "eth0"]
+                "--mca", "btl_tcp_if_include", ranks_over, "--mca", "oob_tcp_if_include", "eth0"]
 
     def processes(self, host):
         """Of everything on a host."""

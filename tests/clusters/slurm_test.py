@@ -78,7 +78,8 @@ class SlurmJobs(unittest.TestCase):
             with self.subTest(launcher):
                 job = self.submit(launcher, variables={"SKYLINE_LAUNCHER": launcher})
                 self.check_done(launcher, job, 0)
-                self.assertIn("3 ranks on 3 nodes", self.log(launcher, job))
+                self.assertRegex(self.log(launcher, job), rf"Slurm job {job} by {launcher}, Open MPI \S+: 3 ranks on 3 nodes "
+                                                          r"\(h1, h2, h3\), 1 a node; ")
 
     def test_goes_on_after_the_signal_before_the_time_limit(self):
         # Slurm rounds the limit up to a minute, and sends the signal 50 s before its end, give or take some seconds.
@@ -116,6 +117,7 @@ class SlurmJobs(unittest.TestCase):
                           variables={"SKYLINE_MPIRUN_OPTIONS": "--mca mpi_yield_when_idle 1"})
         for seed in (1, 2, 3):
             self.assertEqual(self.slurm.wait(f"{job}_{seed}"), "COMPLETED", self.log("seeds", f"{job}_{seed}"))
+            self.assertIn(f"Slurm job {job} (task {seed}) by mpirun", self.log("seeds", f"{job}_{seed}"))
             self.assertEqual(self.canonical(f"seeds/seed-{seed}"), self.direct(f"alone-{seed}", "--set", f"run.seed={seed}"))
 
     def test_a_dry_run_prints_everything_and_submits_nothing(self):

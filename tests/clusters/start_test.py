@@ -1,0 +1,54 @@
+"""How a job starts on two hosts, and what it says and does when a host never comes."""
+
+import pathlib
+import subprocess
+import sys
+import unittest
+
+from hosts import Hosts
+
+PROGRAM = pathlib.Path(sys.argv.pop(1)).resolve()
+SOURCE = pathlib.Path(sys.argv.pop(1)).resolve()
+del sys.argv[1:2]  # a program of another version
+
+NOT_STARTED = 75
+
+
+class Start(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.hosts = Hosts(2)
+        cls.addClassCleanup(cls.hosts.close)
+        cls.hosts.add_dead_network()
+
+    def doctor(self, *command, expect=0, **more):
+        """Two ranks on the first host and one on the other."""
+        line = self.hosts.on(1, "mpirun", *self.hosts.mpirun_options(**more), "--mca", "mpi_yield_when_idle", "1",
+                             "--host", "h1:2,h2:1", *command, PROGRAM, "doctor", "--start-timeout", "4s")
+        done = subprocess.run(line, capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, expect, f"{done.stdout}\n{done.stderr}")
+        return done
+
+    def check_said(self, done, line):
+        self.assertRegex(done.stderr, rf"(?m)^skyline: {line}")
+
+    def test_one_line_says_how_a_job_started(self):
+        done = self.doctor()
+        self.assertRegex(done.stdout, r"launcher: mpirun, Open MPI \S+: 3 ranks on 2 nodes \(h1, h2\), 1 a node, but 2 on h1")
+
+    def test_ranks_behind_a_firewall_are_named_by_rank_0_and_the_job_ends(self):
+        done = self.doctor(ranks_over="eth1", expect=NOT_STARTED)
+        missing = "no word over MPI from rank 2; heard from h1: "
+        self.check_said(done, rf"\[rank 0 h1\] after \d s: {missing}")
+        self.check_said(done, rf"\[rank 0 h1\] gave up after \d s \(--start-timeout\): {missing}")
+        self.check_said(done, r"\[rank 2 h2\] after \d s: no word over MPI from rank 0")
+
+    def test_a_process_that_never_starts_mpi_is_waited_for_in_words_by_each_host_that_came(self):
+        hangs = ["bash", "-c", '[ "$(hostname)" = h1 ] || kill -STOP $$; exec "$@"', "start"]
+        done = self.doctor(*hangs, expect=NOT_STARTED)
+        self.check_said(done, r"\[rank [01] h1\] gave up after \d s \(--start-timeout\): in MPI_Init, which waits for all 3 ranks")
+        self.assertNotIn("h2]", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
