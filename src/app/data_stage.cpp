@@ -2,7 +2,6 @@
 
 #include "skyline/core/error.hpp"
 #include "skyline/core/log.hpp"
-#include "skyline/store/folder_check.hpp"
 #include "skyline/store/publish.hpp"
 #include "skyline/store/staged_dataset.hpp"
 
@@ -76,9 +75,9 @@ std::string sum_up(const std::vector<std::string>& outcomes, const DataOptions& 
   return {};
 }
 
-std::string gigabytes(double bytes) {
+std::string gigabytes(std::uint64_t bytes) {
   std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.1f GB", bytes / 1e9);
+  std::snprintf(text.data(), text.size(), "%.2f GB", static_cast<double>(bytes) / 1e9);
   return text.data();
 }
 
@@ -86,31 +85,6 @@ std::string gigabytes(double bytes) {
 bool is_shared(std::string_view kind) {
   constexpr std::array kShared{"nfs", "nfs4", "lustre", "gpfs", "beegfs", "ceph", "cifs"};
   return std::ranges::find(kShared, kind) != kShared.end();
-}
-
-Finding judge_stage(const RunConfig& config, const std::filesystem::path& stage) {
-  const store::FolderCheck check = store::try_folder(stage);
-  const std::string name =
-      stage.string() + ": " + (check.kind.empty() ? "an unknown file system" : check.kind);
-  const std::string advice = "name another folder by data.stage, free some space, or leave data.stage out";
-  if (!check.refused.empty()) {
-    const store::RefusedCall& refused = check.refused.front();
-    return {Verdict::kProblem, "data stage", name + " refused " + refused.call + ": " + refused.reason,
-            advice};
-  }
-  const std::string free = name + ", " + gigabytes(static_cast<double>(check.free_bytes)) + " free";
-  const bool has_copy = store::exists(store::staged_path(config.data.stage, config.dataset->content_hash()));
-  const std::uint64_t needed = has_copy ? 0 : store::staging_bytes(config.data.file);
-  if (check.free_bytes < needed) {
-    return {Verdict::kProblem, "data stage",
-            free + ", a copy of " + config.data.file + " needs " + gigabytes(static_cast<double>(needed)),
-            advice};
-  }
-  if (is_shared(check.kind)) {
-    return {Verdict::kWarning, "data stage", free + ", and no disk of the node",
-            "name a folder on a disk of the node by data.stage"};
-  }
-  return {Verdict::kGood, "data stage", free + (has_copy ? ", the copy is there" : ""), ""};
 }
 
 }  // namespace
@@ -151,12 +125,39 @@ std::string stage_data(comm::Environment& environment, RunConfig& config) {
 }
 
 std::optional<Finding> check_stage(const RunConfig& config) {
-  if (config.data.stage.empty()) return std::nullopt;
+  const DataOptions& data = config.data;
+  if (data.stage.empty()) return std::nullopt;
   try {
-    return judge_stage(config, store::make_stage(config.data.stage));
+    const std::filesystem::path stage = store::make_stage(data.stage);
+    std::optional<std::uint64_t> needed_bytes;
+    if (!store::exists(store::staged_path(data.stage, config.dataset->content_hash()))) {
+      needed_bytes = store::staging_bytes(data.file);
+    }
+    return judge_stage(stage, store::try_folder(stage), needed_bytes);
   } catch (const UserError& error) {
     return Finding{Verdict::kProblem, "data stage", error.what(), ""};
   }
+}
+
+Finding judge_stage(const std::filesystem::path& stage, const store::FolderCheck& check,
+                    std::optional<std::uint64_t> needed_bytes) {
+  const std::string kind = check.kind.empty() ? "an unknown file system" : check.kind;
+  const std::string name = stage.string() + ": " + kind;
+  const std::string advice = "free some space, name another folder by data.stage, or leave that out";
+  if (!check.refused.empty()) {
+    const store::RefusedCall& refused = check.refused.front();
+    return {Verdict::kProblem, "data stage", name + " refused " + refused.call + ": " + refused.reason,
+            advice};
+  }
+  const std::string free = name + ", " + gigabytes(check.free_bytes) + " free";
+  if (needed_bytes && check.free_bytes < *needed_bytes) {
+    return {Verdict::kProblem, "data stage", free + ", a copy needs " + gigabytes(*needed_bytes), advice};
+  }
+  if (is_shared(check.kind)) {
+    return {Verdict::kWarning, "data stage", free + ": is no disk of the node",
+            "a copy there saves the file server nothing: name a folder on a disk of the node"};
+  }
+  return {Verdict::kGood, "data stage", free + (needed_bytes ? "" : ", the copy is there"), ""};
 }
 
 }  // namespace skyline::app

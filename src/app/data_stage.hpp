@@ -2,9 +2,12 @@
 
 #include "skyline/app/run_config.hpp"
 #include "skyline/comm/environment.hpp"
+#include "skyline/store/folder_check.hpp"
 
 #include "app/doctor_findings.hpp"
 
+#include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 
@@ -20,7 +23,12 @@ std::optional<std::string> data_difference(comm::Environment& environment, const
 /// @return        what went wrong, empty: nothing
 std::string stage_data(comm::Environment& environment, RunConfig& config);
 
-/// What a trial of this node's folder for copies has shown; nothing if the configuration has none.
+/// Tries this node's folder for copies; nothing if the configuration has none.
 std::optional<Finding> check_stage(const RunConfig& config);
+
+/// What a trial of a folder for copies has shown. Local. @param stage  the user's folder
+/// @param needed_bytes  for a copy; nothing: it is there
+Finding judge_stage(const std::filesystem::path& stage, const store::FolderCheck& check,
+                    std::optional<std::uint64_t> needed_bytes);
 
 }  // namespace skyline::app
