@@ -33,11 +33,13 @@ bool is_first_of_node(const comm::Environment& environment) {
 constexpr char kFailed = 'E';  // the error
 constexpr char kCopied = 'C';  // seconds
 constexpr char kFound = 'F';
+constexpr char kStopped = 'S';
 
-std::string stage_on_node(const DataOptions& data, double report_after_s) {
+std::string stage_on_node(const DataOptions& data, const store::StagingWatch& watch) {
   try {
-    const store::StagedDataset staged = store::stage_dataset(data.file, data.stage, report_after_s);
-    return staged.copy_s ? kCopied + std::to_string(*staged.copy_s) : std::string(1, kFound);
+    const auto staged = store::stage_dataset(data.file, data.stage, watch);
+    if (!staged) return {kStopped};
+    return staged->copy_s ? kCopied + std::to_string(*staged->copy_s) : std::string{kFound};
   } catch (const UserError& error) {
     return kFailed + std::string(error.what());
   }
@@ -60,7 +62,7 @@ std::string describe(const std::vector<std::string>& outcomes, std::ptrdiff_t co
          (found > 0 ? ", found on " + nodes(found) : "");
 }
 
-/// Rank 0: tells the log how staging went. @return  the first error; empty: none
+/// Rank 0: tells the log how staging went. @return  an outcome that keeps the ranks from the copies; or empty
 std::string sum_up(const std::vector<std::string>& outcomes, const DataOptions& data) {
   const auto count = [&](char mark) {
     return std::ranges::count_if(outcomes, [=](const std::string& text) { return text.starts_with(mark); });
@@ -68,7 +70,11 @@ std::string sum_up(const std::vector<std::string>& outcomes, const DataOptions& 
   if (const auto failed = count(kFailed); failed > 0) {
     const auto first =
         std::ranges::find_if(outcomes, [](const std::string& text) { return text.starts_with(kFailed); });
-    return first->substr(1) + (failed > 1 ? "; " + nodes(failed - 1) + " more with such a problem" : "");
+    return *first + (failed > 1 ? "; " + nodes(failed - 1) + " more with such a problem" : "");
+  }
+  if (count(kStopped) > 0) {
+    log::info("no longer copying " + data.file + " to " + data.stage.string() + ": this job is to stop");
+    return {kStopped};
   }
   log::info(data.file + " is read from copies in " + data.stage.string() + ": " +
             describe(outcomes, count(kCopied), count(kFound)));
@@ -103,21 +109,24 @@ std::optional<std::string> data_difference(comm::Environment& environment, const
   return "the hosts have different data: " + file + " is " + *difference;
 }
 
-std::string stage_data(comm::Environment& environment, RunConfig& config) {
+std::string stage_data(comm::Environment& environment, RunConfig& config,
+                       const std::function<bool()>& stop_requested) {
   if (config.data.stage.empty()) return {};
   comm::Communicator& world = environment.world();
   const bool speaks = world.rank() == kCoordinator;
   std::string outcome;
   if (is_first_of_node(environment)) {
-    outcome = stage_on_node(config.data, speaks ? kReportAfter_s : kOthersReportAfter_s);
+    outcome = stage_on_node(config.data, {.report_after_s = speaks ? kReportAfter_s : kOthersReportAfter_s,
+                                          .stop_requested = stop_requested});
   }
   const std::vector<std::string> outcomes = comm::gather_texts(world, outcome, kCoordinator);
-  std::string problem = speaks ? sum_up(outcomes, config.data) : "";
-  problem = comm::broadcast_text(world, std::move(problem), kCoordinator);
-  if (!problem.empty()) return problem;
+  std::string verdict = speaks ? sum_up(outcomes, config.data) : "";
+  verdict = comm::broadcast_text(world, std::move(verdict), kCoordinator);
+  if (verdict.starts_with(kStopped)) return {};
+  if (!verdict.empty()) return verdict.substr(1);
   try {
-    config.dataset =
-        store::Dataset::open(store::staged_path(config.data.stage, config.dataset->content_hash()), false);
+    const auto copy = store::staged_path(config.data.stage, config.dataset->content_hash());
+    config.dataset = store::Dataset::open(copy, false);
     return {};
   } catch (const UserError& error) {
     return environment.place().host + ": " + error.what();

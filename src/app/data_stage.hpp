@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -19,9 +20,11 @@ std::optional<std::string> data_difference(comm::Environment& environment, const
 
 /// Collective: where `data.stage` asks for it, the first rank of each node makes or finds the node's copy of
 /// the data set, and every rank reads that one from now on.
-/// @param config  its data set is replaced
-/// @return        what went wrong, empty: nothing
-std::string stage_data(comm::Environment& environment, RunConfig& config);
+/// @param config          its data set is replaced; not if a rank's job is to stop, which ends all copying
+/// @param stop_requested  of this rank's job
+/// @return                what went wrong, empty: nothing
+std::string stage_data(comm::Environment& environment, RunConfig& config,
+                       const std::function<bool()>& stop_requested);
 
 /// Tries this node's folder for copies; nothing if the configuration has none.
 std::optional<Finding> check_stage(const RunConfig& config);

@@ -214,7 +214,7 @@ ParsedConfig parse_shared(const comm::Environment& environment, const ConfigNode
 /// Collective: one configuration and the same data on every rank; nothing if the input is wrong, which has
 /// been said.
 std::optional<RunConfig> share_run(comm::Environment& environment, const SearchArguments& arguments,
-                                   std::optional<PreparedRun>& prepared) {
+                                   const JobStop& stop, std::optional<PreparedRun>& prepared) {
   const std::string resolved = share_configuration(environment, arguments, prepared);
   if (resolved.empty()) return std::nullopt;
   const ConfigNode tree = load_yaml_text(resolved, store::RunPaths{arguments.run}.config().string());
@@ -229,7 +229,8 @@ std::optional<RunConfig> share_run(comm::Environment& environment, const SearchA
     if (!parsed.problem.empty()) parsed.problem = rank_name(environment) + " " + parsed.problem;
   }
   if (!all_ready(environment, parsed.problem)) return std::nullopt;
-  if (!all_ready(environment, stage_data(environment, parsed.config))) return std::nullopt;
+  const auto stop_requested = [&stop] { return stop.requested(); };
+  if (!all_ready(environment, stage_data(environment, parsed.config, stop_requested))) return std::nullopt;
   return parsed.config;
 }
 
@@ -242,7 +243,7 @@ int search_on_ranks(comm::Environment& environment, const SearchArguments& argum
     return kExitUserError;
   }
   std::optional<PreparedRun> prepared;
-  const std::optional<RunConfig> shared = share_run(environment, arguments, prepared);
+  const std::optional<RunConfig> shared = share_run(environment, arguments, stop, prepared);
   if (!shared) return kExitUserError;
   const RunConfig& config = *shared;
   const bool trains = !arguments.coordinator_only || environment.world().rank() != kCoordinator;

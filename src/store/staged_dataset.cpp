@@ -75,9 +75,10 @@ class SlowReport {
 
 /// Keeps other jobs from copying the same file meanwhile; the system ends the turn with the process. Where
 /// locks don't work there are no turns: two jobs that copy at once cost time, and each publishes whole.
-FileDescriptor take_turn(const fs::path& stage, SlowReport report) {
+FileDescriptor take_turn(const fs::path& stage, const StagingWatch& watch) {
+  SlowReport report(watch.report_after_s);
   FileDescriptor turn = open_file(stage, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
-  while (turn && ::flock(turn.get(), LOCK_EX | LOCK_NB) != 0) {
+  while (turn && !watch.stop_requested() && ::flock(turn.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno == EINTR) continue;
     if (errno != EWOULDBLOCK) break;
     if (report.is_due()) log::info("waiting for another job of this node that copies to " + stage.string());
@@ -163,8 +164,13 @@ class Original {
   std::uint64_t bytes_ = 0;
 };
 
-Fault write_copy(Original& original, TemporaryFile& copy, const std::string& task, SlowReport report) {
+constexpr Fault kStopped{"", ECANCELED};  // no call of ours fails so
+
+Fault write_copy(Original& original, TemporaryFile& copy, const std::string& task,
+                 const StagingWatch& watch) {
+  SlowReport report(watch.report_after_s);
   for (std::uint64_t done = 0; done < original.bytes();) {
+    if (watch.stop_requested()) return kStopped;
     const std::span<const std::byte> piece = original.read(done);
     if (const Fault fault = copy.write({piece}, done)) return fault;
     done += piece.size();
@@ -177,13 +183,16 @@ Fault write_copy(Original& original, TemporaryFile& copy, const std::string& tas
 }
 
 /// Once: a full disk of the node will not pass by waiting, and all other nodes would wait with it.
-void make_copy(const fs::path& source, const fs::path& copy, SlowReport report) {
+/// Returns false if it was stopped.
+bool make_copy(const fs::path& source, const fs::path& copy, const StagingWatch& watch) {
   Original original(source);
-  const std::string task = "copying " + source.string() + " to " + copy.parent_path().string();
+  const fs::path stage = copy.parent_path();
+  const std::string task = "copying " + source.string() + " to " + stage.string();
   const Fault fault =
-      publish_once(copy, [&](TemporaryFile& file) { return write_copy(original, file, task, report); });
-  if (!fault) return;
-  fail_staging(source, copy.parent_path(),
+      publish_once(copy, [&](TemporaryFile& file) { return write_copy(original, file, task, watch); });
+  if (fault.error == kStopped.error) return false;
+  if (!fault) return true;
+  fail_staging(source, stage,
                std::string(fault.call) + (fault.call.empty() ? "" : ": ") + system_error_text(fault.error));
 }
 
@@ -217,19 +226,20 @@ std::uint64_t staging_bytes(const fs::path& source) {
   return size_of(source) + kSpareBytes;
 }
 
-StagedDataset stage_dataset(const fs::path& source, const fs::path& folder, double report_after_s) {
+std::optional<StagedDataset> stage_dataset(const fs::path& source, const fs::path& folder,
+                                           const StagingWatch& watch) {
   const std::string content_hash = Dataset::open(source, false)->content_hash();
   const fs::path stage = make_stage(folder);
   StagedDataset staged{staged_path(folder, content_hash), size_of(source), std::nullopt};
-  const SlowReport report(report_after_s);
-  const FileDescriptor turn = take_turn(stage, report);
+  const FileDescriptor turn = take_turn(stage, watch);
+  if (watch.stop_requested()) return std::nullopt;
   const bool found = has_sound_copy(staged.path, content_hash);
   remove_temporaries(stage);
   remove_unused_copies(stage);
   if (found) return staged;
   check_room(source, staged.bytes, stage);
   const Clock::time_point start = Clock::now();
-  make_copy(source, staged.path, report);
+  if (!make_copy(source, staged.path, watch)) return std::nullopt;
   staged.copy_s = seconds_since(start);
   if (const std::string fault = find_fault(staged.path, content_hash); !fault.empty()) {
     ::unlink(staged.path.c_str());

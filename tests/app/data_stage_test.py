@@ -1,8 +1,13 @@
 """data.stage: a search reads its data set from a copy on the node, and is the same search."""
 
+import fcntl
+import os
+import signal
+import subprocess
+import time
 import unittest
 
-from skyline_runs import RunsCase, small_digits
+from skyline_runs import TIMEOUT_S, RunsCase, small_digits
 
 
 class DataStage(RunsCase):
@@ -25,6 +30,12 @@ class DataStage(RunsCase):
         size = len(self.intact)
         self.digits.write_bytes(self.intact[:size // 2] + bytes(size // 4) + self.intact[size * 3 // 4:])
 
+    def wait_until(self, condition):
+        end = time.monotonic() + TIMEOUT_S
+        while not condition():
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.05)
+
     def copies(self, stage):
         return [path for path in (self.folder / stage).rglob("*") if path.is_file()]
 
@@ -42,6 +53,30 @@ class DataStage(RunsCase):
         self.search("staged1", "--resume", stage="elsewhere")
         self.search("staged2", "--resume")
         self.assertEqual(self.canonical("staged1"), self.canonical("plain"))
+
+    def test_a_job_that_is_told_to_stop_while_it_waits_for_its_copy_goes_on_later(self):
+        self.search("whole")
+        (self.folder / "busy").mkdir()
+        stage = self.folder / f"busy/skyline-{os.geteuid()}"
+        stage.mkdir(mode=0o700)
+        log = self.folder / "log"
+        turn = os.open(stage, os.O_RDONLY)
+        self.addCleanup(os.close, turn)
+        fcntl.flock(turn, fcntl.LOCK_EX)  # as another job that copies
+        with log.open("w") as terminal:
+            process = subprocess.Popen(self.command("search", *self.arguments("--set", "data.stage=busy"), "--run", "later",
+                                                    ranks=2), cwd=self.folder, stdout=terminal, stderr=terminal)
+            try:
+                self.wait_until(lambda: "2 ranks on 1 node" in log.read_text())
+                process.send_signal(signal.SIGUSR1)
+                self.assertEqual(process.wait(timeout=TIMEOUT_S), 75, log.read_text())
+            finally:
+                process.kill()
+        fcntl.flock(turn, fcntl.LOCK_UN)
+        self.assertIn("this job is to stop", log.read_text())
+        self.assertEqual(self.copies("busy"), [])
+        self.search("later", "--resume", stage="busy", ranks=2)
+        self.assertEqual(self.canonical("later"), self.canonical("whole"))
 
     def test_a_damaged_original_is_refused_with_and_without_a_copy_to_make(self):
         self.damage_the_original()

@@ -38,7 +38,7 @@ class Staging : public ::testing::Test {
     write_dataset(source, contents);
     copy = staged_path(node.path(), Dataset::open(source, true)->content_hash());
   }
-  StagedDataset stage() const { return stage_dataset(source, node.path(), 1000); }
+  StagedDataset stage() const { return stage_dataset(source, node.path()).value(); }
   std::string stage_error() const {
     return user_error_of([&] { stage(); });
   }
@@ -75,7 +75,7 @@ TEST_F(Staging, CopiesOnceUnderANameOfTheContent) {
   EXPECT_TRUE(same_dataset(*Dataset::open(copy, true), contents));
   EXPECT_FALSE(stage().copy_s) << "the copy is there";
   fs::rename(source, shared / "other.h5");
-  EXPECT_FALSE(stage_dataset(shared / "other.h5", node.path(), 1000).copy_s) << "whatever the file's name";
+  EXPECT_FALSE(stage_dataset(shared / "other.h5", node.path())->copy_s) << "whatever the file's name";
   EXPECT_EQ(copies().size(), 1U);
 }
 
@@ -142,9 +142,9 @@ TEST_F(Staging, ADamagedOriginalIsAnErrorAndLeavesNoCopy) {
 }
 
 TEST_F(Staging, AMissingOriginalOrFolderIsNamed) {
-  EXPECT_THAT(user_error_of([&] { stage_dataset(shared / "no.h5", node.path(), 1000); }),
+  EXPECT_THAT(user_error_of([&] { stage_dataset(shared / "no.h5", node.path()); }),
               HasSubstr("no.h5: No such file"));
-  EXPECT_THAT(user_error_of([&] { stage_dataset(source, node / "none", 1000); }),
+  EXPECT_THAT(user_error_of([&] { stage_dataset(source, node / "none"); }),
               AllOf(HasSubstr((node / "none").string()), HasSubstr("No such file"), HasSubstr("data.stage")));
 }
 
@@ -163,7 +163,7 @@ TEST_F(Staging, CopiesThatNobodyUsedForAWeekGoButNotFromWhoReadsThem) {
   DatasetContents others = contents;
   others.train.images[0] ^= 1;
   write_dataset(shared / "others.h5", others);
-  const auto stage_others = [&] { return stage_dataset(shared / "others.h5", node.path(), 1000); };
+  const auto stage_others = [&] { return stage_dataset(shared / "others.h5", node.path()).value(); };
   const fs::path other_copy = stage_others().path;
   EXPECT_TRUE(fs::exists(copy));
   age(copy, 8);
@@ -223,9 +223,19 @@ TEST_F(Staging, OfSeveralJobsOfANodeOneCopies) {
   EXPECT_EQ(copies().size(), 1U);
 }
 
+TEST_F(Staging, StopsWhenAskedToAndLeavesNothing) {
+  for (const int spared : {0, 1, 2}) {  // before its turn, after it, and with the copy begun
+    SCOPED_TRACE(spared);
+    int calls = 0;
+    const auto asked = [&] { return calls++ >= spared; };
+    EXPECT_FALSE(stage_dataset(source, node.path(), {.stop_requested = asked}));
+    EXPECT_THAT(copies(), IsEmpty());
+  }
+}
+
 TEST_F(Staging, TellsHowFarItIs) {
   ::testing::internal::CaptureStderr();
-  stage_dataset(source, node.path(), 0);
+  stage_dataset(source, node.path(), {.report_after_s = 0});
   EXPECT_THAT(
       ::testing::internal::GetCapturedStderr(),
       HasSubstr("copying " + source.string() + " to " + copy.parent_path().string() + ": 0.0 MB of 0.0 MB"));

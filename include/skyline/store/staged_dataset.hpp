@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -22,6 +23,12 @@ std::filesystem::path staged_path(const std::filesystem::path& folder, const std
 /// Free space that staging a file asks for: its size, and what is left to others. @throws UserError
 std::uint64_t staging_bytes(const std::filesystem::path& source);
 
+/// What is to happen while a copy is made.
+struct StagingWatch {
+  double report_after_s = 5;  // the log is told how far it is, then and in growing intervals
+  std::function<bool()> stop_requested = [] { return false; };
+};
+
 struct StagedDataset {
   std::filesystem::path path;
   std::uint64_t bytes = 0;
@@ -30,11 +37,11 @@ struct StagedDataset {
 
 /// Makes sure that `folder` holds a sound copy of a data set: its checksums are computed here, whether it was
 /// there or is new. Copies that no job has used for a week are removed. One process of a node calls it; of
-/// several jobs one copies at a time. Tells the log how far it is, in growing intervals.
-/// @param report_after_s  when to begin with that
+/// several jobs one copies at a time. @return  nothing if it was stopped
 /// @throws UserError naming host, source and folder: not enough space, not readable, not writable, damaged;
 /// nothing is left behind then
-StagedDataset stage_dataset(const std::filesystem::path& source, const std::filesystem::path& folder,
-                            double report_after_s);
+std::optional<StagedDataset> stage_dataset(const std::filesystem::path& source,
+                                           const std::filesystem::path& folder,
+                                           const StagingWatch& watch = {});
 
 }  // namespace skyline::store
