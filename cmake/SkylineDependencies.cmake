@@ -27,24 +27,8 @@ endif()
 if(NOT EXISTS "${SKYLINE_TORCH_ROOT}/lib/libtorch_cpu.so")
   message(FATAL_ERROR "No lib/libtorch_cpu.so in SKYLINE_TORCH_ROOT=${SKYLINE_TORCH_ROOT}: run scripts/setup, or set SKYLINE_TORCH_ROOT")
 endif()
-# Not find_package(Torch): it enables CUDA, edits global flags and puts torch's own fmt before the system's.
-# -idirafter keeps torch's bundled fmt behind the distribution's and its headers free of our warnings.
-function(skyline_import_torch library)
-  add_library(skyline_torch::${library} SHARED IMPORTED GLOBAL)
-  set_target_properties(skyline_torch::${library} PROPERTIES IMPORTED_LOCATION "${SKYLINE_TORCH_ROOT}/lib/lib${library}.so")
-  foreach(folder include include/torch/csrc/api/include)
-    target_compile_options(skyline_torch::${library} INTERFACE
-      "$<$<COMPILE_LANGUAGE:CXX>:SHELL:-idirafter ${SKYLINE_TORCH_ROOT}/${folder}>")
-  endforeach()
-endfunction()
-skyline_import_torch(c10)
-skyline_import_torch(torch_cpu)
-# libtorch_cpu needs libcupti and libcudart (no driver): beside the wheel, or wherever the loader finds them.
-set(skyline_torch_companions "${SKYLINE_TORCH_ROOT}/../nvidia/cu13/lib")
-if(IS_DIRECTORY "${skyline_torch_companions}")
-  set_property(TARGET skyline_torch::torch_cpu APPEND PROPERTY
-    INTERFACE_LINK_OPTIONS "-Wl,-rpath-link,${skyline_torch_companions}")
-endif()
+include(SkylineTorch)
+skyline_torch_version("${SKYLINE_TORCH_ROOT}" SKYLINE_TORCH_VERSION)
 
 find_program(SKYLINE_CCACHE ccache)
 if(SKYLINE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)

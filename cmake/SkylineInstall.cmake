@@ -1,5 +1,6 @@
-# cmake --install: the program, the cuda module, its scripts and examples (component skyline), and the programs for GPUs
-# that scripts/bundle takes too (component gpu). Paths are relative to the program's.
+# cmake --install: the program, the cuda module, its scripts and examples (component skyline), what programs with layer
+# kinds or evaluators of their own are built from (component development: find_package(Skyline)), and the programs for
+# GPUs that scripts/bundle takes too (component gpu). Paths are relative: the tree can be moved.
 # Included last: every target exists.
 
 set(skyline_installed skyline)
@@ -9,11 +10,34 @@ if(TARGET skyline_cuda)
 endif()
 get_property(skyline_gpu_targets GLOBAL PROPERTY SKYLINE_GPU_TARGETS)
 
-set_target_properties(${skyline_installed} ${skyline_gpu_targets} PROPERTIES INSTALL_RPATH "$ORIGIN/../lib")
-install(TARGETS ${skyline_installed} RUNTIME DESTINATION bin LIBRARY DESTINATION lib COMPONENT skyline)
+# LibTorch and NVIDIA's libraries: a folder `wheels` of the tree (the images have one), else where the build found them.
+set(skyline_places "$ORIGIN/../lib")
+foreach(place torch/lib nvidia/nccl/lib nvidia/cu13/lib)
+  list(APPEND skyline_places "$ORIGIN/../wheels/${place}")
+endforeach()
+list(APPEND skyline_places "${SKYLINE_TORCH_ROOT}/lib")  # CMake itself adds no folder of the project
+set_target_properties(${skyline_installed} ${skyline_gpu_targets} PROPERTIES
+  INSTALL_RPATH "${skyline_places}" INSTALL_RPATH_USE_LINK_PATH TRUE)
+install(TARGETS ${skyline_installed}
+  RUNTIME DESTINATION bin COMPONENT skyline LIBRARY DESTINATION lib COMPONENT skyline)
 if(skyline_gpu_targets)
   install(TARGETS ${skyline_gpu_targets} RUNTIME DESTINATION bin COMPONENT gpu)
 endif()
 install(PROGRAMS aml/run DESTINATION share/skyline/aml COMPONENT skyline)
 install(PROGRAMS slurm/submit slurm/search.sbatch DESTINATION share/skyline/slurm COMPONENT skyline)
 install(DIRECTORY configs DESTINATION share/skyline COMPONENT skyline)
+install(FILES data/digits.csv.gz DESTINATION share/skyline/data COMPONENT skyline)
+
+include(CMakePackageConfigHelpers)
+set(skyline_modules core space objective search comm store train evaluate engine report app)
+list(TRANSFORM skyline_modules PREPEND skyline_)
+set(skyline_package_folder lib/cmake/Skyline)
+install(TARGETS ${skyline_modules} EXPORT SkylineTargets ARCHIVE DESTINATION lib COMPONENT development)
+install(DIRECTORY include/skyline DESTINATION include COMPONENT development)
+install(EXPORT SkylineTargets NAMESPACE skyline:: DESTINATION ${skyline_package_folder} COMPONENT development)
+configure_package_config_file(cmake/SkylineConfig.cmake.in ${PROJECT_BINARY_DIR}/SkylineConfig.cmake
+  INSTALL_DESTINATION ${skyline_package_folder} NO_CHECK_REQUIRED_COMPONENTS_MACRO)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/SkylineConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES cmake/SkylineTorch.cmake ${PROJECT_BINARY_DIR}/SkylineConfig.cmake
+    ${PROJECT_BINARY_DIR}/SkylineConfigVersion.cmake
+  DESTINATION ${skyline_package_folder} COMPONENT development)

@@ -1,4 +1,5 @@
-# skyline_add_module(NAME SOURCES ... PUBLIC ... PRIVATE ...): one static library a module, with house flags.
+# skyline_add_module(NAME SOURCES ... PUBLIC ... PRIVATE ...): one static library a module, with house flags. Libraries of
+# headers alone that no public header shows are given as $<BUILD_INTERFACE:...>: users of the package need none.
 
 add_library(skyline_flags INTERFACE)
 target_compile_options(skyline_flags INTERFACE
@@ -21,7 +22,10 @@ function(skyline_add_module name)
   add_library(skyline_${name} STATIC ${ARG_SOURCES})
   add_library(skyline::${name} ALIAS skyline_${name})
   target_include_directories(skyline_${name}
-    PUBLIC ${PROJECT_SOURCE_DIR}/include
+    PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>
     PRIVATE ${PROJECT_SOURCE_DIR}/src)
-  target_link_libraries(skyline_${name} PUBLIC ${ARG_PUBLIC} PRIVATE skyline_flags ${ARG_PRIVATE})
+  target_link_libraries(skyline_${name}
+    PUBLIC ${ARG_PUBLIC} PRIVATE $<BUILD_INTERFACE:skyline_flags> ${ARG_PRIVATE})
+  target_compile_features(skyline_${name} PUBLIC cxx_std_20)
+  set_target_properties(skyline_${name} PROPERTIES EXPORT_NAME ${name})
 endfunction()

@@ -9,9 +9,17 @@
 namespace skyline::app {
 namespace {
 
+/// The digits that ship: of the installed tree, else of the source tree.
+std::filesystem::path shipped_digits() {
+  std::error_code failure;
+  const auto program = std::filesystem::read_symlink("/proc/self/exe", failure);
+  auto installed = program.parent_path().parent_path() / "share/skyline/data/digits.csv.gz";
+  return std::filesystem::exists(installed, failure) ? installed : SKYLINE_DIGITS_FILE;
+}
+
 store::DatasetContents import(const PrepArguments& arguments) {
   if (arguments.kind == "digits") {
-    return store::import_digits(arguments.from.empty() ? SKYLINE_DIGITS_FILE : arguments.from);
+    return store::import_digits(arguments.from.empty() ? shipped_digits() : arguments.from);
   }
   const bool mnist = arguments.kind == "mnist";
   if (!mnist && arguments.kind != "cifar10") {

@@ -6,8 +6,14 @@
 #include "train/driver_report.hpp"
 #include "train/shared_library.hpp"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdlib>
 #include <filesystem>
+#include <iterator>
+#include <vector>
+
+#include <dlfcn.h>
 
 namespace skyline::train {
 namespace {
@@ -19,6 +25,22 @@ constexpr AcceleratorHost kHost = {[](int level, const char* text, std::size_t s
   log::write(static_cast<log::Level>(level), {text, size});
 }};
 
+/// Where the loader looks for the program's libraries: LD_LIBRARY_PATH, then what the program was linked
+/// with. So programs that were built on an installed Skyline find its module.
+std::vector<std::filesystem::path> loader_folders() {
+  Dl_serinfo count{};
+  void* const program = dlopen(nullptr, RTLD_LAZY);
+  if (program == nullptr || dlinfo(program, RTLD_DI_SERINFOSIZE, &count) != 0) return {};
+  std::vector<std::max_align_t> memory(count.dls_size / sizeof(std::max_align_t) + 1);
+  auto* const found = reinterpret_cast<Dl_serinfo*>(memory.data());
+  found->dls_size = count.dls_size;
+  found->dls_cnt = count.dls_cnt;
+  if (dlinfo(program, RTLD_DI_SERINFO, found) != 0) return {};
+  std::vector<std::filesystem::path> folders;
+  for (unsigned i = 0; i < found->dls_cnt; ++i) folders.emplace_back(found->dls_serpath[i].dls_name);
+  return folders;
+}
+
 }  // namespace
 
 std::string find_accelerator_library(std::string& reason) {
@@ -29,12 +51,14 @@ std::string find_accelerator_library(std::string& reason) {
     return {};
   }
   const auto folder = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
-  for (const auto& file : {folder / kFileName, folder.parent_path() / "lib" / kFileName}) {
-    if (std::filesystem::exists(file, ignored)) return file;
+  std::vector<std::filesystem::path> folders{folder, folder.parent_path() / "lib"};
+  std::ranges::copy(loader_folders(), std::back_inserter(folders));
+  for (const auto& place : folders) {
+    if (std::filesystem::exists(place / kFileName, ignored)) return place / kFileName;
   }
   reason = std::string("this build has no cuda module (") + kFileName +
-           " beside the program or in ../lib): build it with " + "SKYLINE_CUDA=on, or name the file in " +
-           kVariable;
+           " beside the program, in ../lib or by the loader): build it with " +
+           "SKYLINE_CUDA=on, or name the file in " + kVariable;
   return {};
 }
 

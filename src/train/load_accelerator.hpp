@@ -7,8 +7,9 @@
 
 namespace skyline::train {
 
-/// The file of the `cuda` library: SKYLINE_CUDA_LIBRARY, or libskyline_cuda.so beside the program or in its
-/// ../lib; empty, and `reason` says why, if there is none.
+/// The file of the `cuda` library: SKYLINE_CUDA_LIBRARY, or libskyline_cuda.so beside the program, in its
+/// ../lib or where the loader looks for the program's libraries; empty, and `reason` says why, if there is
+/// none.
 std::string find_accelerator_library(std::string& reason);
 
 /// Opens the devices through the library in `file`; nullptr and the reason if that cannot be.

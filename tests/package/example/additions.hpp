@@ -1,0 +1,17 @@
+#pragma once
+
+#include <memory>
+
+#include <skyline/app/evaluator_kind.hpp>
+#include <skyline/space/layer_kind.hpp>
+#include <skyline/train/layer_op.hpp>
+
+/// `leaky_relu: {slope: 0.01}`: attributes, shapes and costs.
+std::unique_ptr<skyline::space::LayerKind> make_leaky_relu_kind();
+/// The same layer in training.
+std::unique_ptr<skyline::train::LayerOp> make_leaky_relu_op(const skyline::space::Layer& layer,
+                                                            skyline::train::LayerTensors& tensors);
+
+/// `balance: {target: 20000}`: scores a network without training it, by how near it comes to a number of
+/// parameters.
+std::unique_ptr<skyline::app::EvaluatorKind> make_balance_evaluator_kind();

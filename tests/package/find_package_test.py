@@ -1,0 +1,107 @@
+"""cmake --install, the tree moved, find_package(Skyline) by a program with a layer kind and an evaluator of its own."""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SOURCE, BUILD, TORCH = (pathlib.Path(word).resolve() for word in sys.argv[1:4])
+CMAKE, MPIEXEC, FAKE_DRIVER = sys.argv[4:7]
+del sys.argv[1:7]
+EXAMPLE = SOURCE / "tests/package/example"
+
+
+def run(*words, folder, **environment):
+    return subprocess.run([str(word) for word in words], capture_output=True, text=True, cwd=folder, timeout=500,
+                          env=os.environ | environment)
+
+
+class FindPackage(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.root = pathlib.Path(cls.folder.name)
+        for component in ("skyline", "development"):
+            done = run(CMAKE, "--install", BUILD, "--prefix", cls.root / "first", "--component", component, folder=cls.root)
+            assert done.returncode == 0, done.stderr
+        cls.prefix = cls.root / "another place"
+        shutil.move(cls.root / "first", cls.prefix)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def configure(self, name, *options, source=EXAMPLE, **environment):
+        return run(CMAKE, "-S", source, "-B", self.root / name, f"-DCMAKE_PREFIX_PATH={self.prefix}", *options,
+                   folder=self.root, **environment)
+
+    def succeed(self, *words, **environment):
+        done = run(*words, folder=self.root, **environment)
+        self.assertEqual(done.returncode, 0, f"{words}\n{done.stdout}\n{done.stderr}")
+        return done.stdout + done.stderr
+
+    def search(self, program, config, *settings):
+        overrides = [word for setting in settings for word in ("--set", setting)]
+        return self.succeed(MPIEXEC, "--oversubscribe", "-np", "2", program, "search", EXAMPLE / f"{config}.yaml", "--run",
+                            config, "--quiet", *overrides)
+
+    def test_a_program_with_its_own_layer_and_evaluator_searches(self):
+        configured = self.configure("program", f"-DSKYLINE_TORCH_ROOT={TORCH}", "-DCMAKE_BUILD_TYPE=Release",
+                                    "-DCMAKE_CXX_COMPILER_LAUNCHER=" + (shutil.which("ccache") or ""))
+        self.assertEqual(configured.returncode, 0, configured.stdout + configured.stderr)
+        self.succeed(CMAKE, "--build", self.root / "program", "--parallel", "2")
+        program = self.root / "program/my_skyline"
+        self.assertIn("(0 failed)", self.search(program, "balance"))
+        front = json.loads((self.root / "balance/pareto.json").read_text())
+        self.assertIn("balance", json.dumps(front))
+        self.assertIn("leaky_relu", (self.root / "balance/config.yaml").read_text())
+        self.succeed(self.prefix / "bin/skyline", "prep", "digits", "--out", "digits.h5")
+        self.assertIn("(0 failed)", self.search(program, "training", "training.epochs=0.5"))
+        self.check_cuda_module(program)
+        refused = run(program, "validate", EXAMPLE / "balance.yaml", "--set", "balance.target=-1", folder=self.root)
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("balance.target: expected a number of parameters above 0, got -1", refused.stderr)
+
+    def check_cuda_module(self, program):
+        """With a driver, the module of the package is found, if it has one."""
+        (self.root / "driver").mkdir()
+        (self.root / "driver/libcuda.so.1").symlink_to(FAKE_DRIVER)
+        text = self.succeed(program, "validate", EXAMPLE / "training.yaml", LD_LIBRARY_PATH=str(self.root / "driver"))
+        missing = "this build has no cuda module" in text
+        self.assertNotEqual(missing, (self.prefix / "lib/libskyline_cuda.so").exists(), text)
+
+    def test_nothing_names_the_place_of_the_build(self):
+        for file in (self.prefix / "lib/cmake/Skyline").iterdir():
+            text = file.read_text()
+            for place in (SOURCE, BUILD, TORCH, self.root):
+                self.assertNotIn(str(place), text, file.name)
+
+    def test_a_version_that_it_is_not_is_refused(self):
+        (self.root / "other").mkdir()
+        (self.root / "other/CMakeLists.txt").write_text(
+            "cmake_minimum_required(VERSION 3.25)\nproject(other LANGUAGES C CXX)\nfind_package(Skyline 99 REQUIRED)\n")
+        refused = self.configure("newer", source=self.root / "other")
+        self.assertNotEqual(refused.returncode, 0)
+        self.assertIn('compatible with requested version "99"', " ".join(refused.stderr.split()))
+
+    def test_a_folder_without_torch_is_named(self):
+        refused = self.configure("bare", "-DSKYLINE_TORCH_ROOT=/none")
+        self.assertNotEqual(refused.returncode, 0)
+        self.assertIn("no lib/libtorch_cpu.so in SKYLINE_TORCH_ROOT=/none", " ".join(refused.stderr.split()))
+
+    def test_another_torch_is_refused(self):
+        torch = self.root / "torch"
+        (torch / "lib").mkdir(parents=True)
+        (torch / "lib/libtorch_cpu.so").touch()
+        (torch / "version.py").write_text("__version__ = '1.13.0'\n")
+        refused = self.configure("old", SKYLINE_TORCH_ROOT=str(torch))
+        self.assertNotEqual(refused.returncode, 0)
+        self.assertIn("holds LibTorch 1.13.0", " ".join(refused.stderr.split()))
+
+
+if __name__ == "__main__":
+    unittest.main()
