@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Checks that every module includes only what the module table allows, third-party headers too.
 
-usage: scripts/check_layers.py [ROOT]
 Prints one line a violation (file:line: what) and exits 1, or "ok: ..." and exits 0.
 """
 
+import argparse
 import pathlib
 import re
 import sys
@@ -84,7 +84,9 @@ def check_file(path, root):
 
 
 def main():
-    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent.parent).resolve()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("root", nargs="?", type=pathlib.Path, default=pathlib.Path(__file__).parent.parent)
+    root = parser.parse_args().root.resolve()
     files = [path for folder in ("src", "include/skyline") for path in sorted((root / folder).rglob("*"))
              if path.suffix in (".hpp", ".cpp", ".cu")]
     violations = [line for path in files for line in check_file(path, root)]
