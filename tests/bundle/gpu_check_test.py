@@ -1,7 +1,6 @@
 """scripts/gpu_check: without a GPU one line; with a planted driver and a planted bundle every kind of outcome."""
 
 import json
-import os
 import pathlib
 import subprocess
 import sys

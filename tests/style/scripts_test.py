@@ -1,0 +1,188 @@
+"""Every script says how it is used, refuses what it does not know in one line, and is clean to its linters."""
+
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SOURCE = pathlib.Path(sys.argv[1]).resolve()
+SHELLCHECK, PYFLAKES, HADOLINT = sys.argv[2:5]
+del sys.argv[1:5]
+TIMEOUT_S = 60
+
+FOLDERS = ("scripts", "slurm", "aml")
+# Passes every word on to the program of its bundle, --help too.
+WITHOUT_OPTIONS = {"scripts/bundled/skyline"}
+
+
+def first_line(file):
+    with open(file, "rb") as stream:
+        return stream.readline().decode(errors="replace")
+
+
+def files(*folders):
+    return sorted(file for folder in folders for file in (SOURCE / folder).rglob("*")
+                  if file.is_file() and "__pycache__" not in file.parts)
+
+
+def commands():
+    """What is started by name: files with an interpreter's line."""
+    return [file for file in files(*FOLDERS) if first_line(file).startswith("#!")]
+
+
+def name_of(file):
+    return str(file.relative_to(SOURCE))
+
+
+def shell_scripts():
+    in_shell = re.compile(r"^#!.*\b(ba)?sh\b|^# shellcheck shell=")
+    return [file for file in files(*FOLDERS, ".ci") if in_shell.search(first_line(file))]
+
+
+def python_scripts():
+    return [file for file in files(*FOLDERS, "tests") if file.suffix == ".py" or "python" in first_line(file)
+            and first_line(file).startswith("#!")]
+
+
+class Scripts(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+
+    def tearDown(self):
+        self.folder.cleanup()
+
+    def start(self, file, *words):
+        """In an empty folder, in which nothing may be left."""
+        done = subprocess.run([file, *words], capture_output=True, text=True, cwd=self.folder.name, timeout=TIMEOUT_S,
+                              stdin=subprocess.DEVNULL)
+        self.assertEqual(list(pathlib.Path(self.folder.name).iterdir()), [], f"{name_of(file)} {words} made files")
+        return done
+
+    def documented(self):
+        found = [file for file in commands() if name_of(file) not in WITHOUT_OPTIONS]
+        self.assertGreater(len(found), 10)
+        return found
+
+    def test_each_says_how_it_is_used(self):
+        for file in self.documented():
+            with self.subTest(name_of(file)):
+                done = self.start(file, "--help")
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+                self.assertIn("usage:", done.stdout)
+
+    def test_each_refuses_an_unknown_option_in_one_line(self):
+        for file in self.documented():
+            with self.subTest(name_of(file)):
+                # Python's argparse names missing arguments first; its usage stands before the line.
+                done = self.start(file, "--no-such-option")
+                lines = [line for line in done.stderr.splitlines() if not re.match(r"usage: |  ", line)]
+                self.assertEqual((done.returncode, len(lines)), (2, 1), done.stderr)
+                self.assertRegex(lines[0], "--no-such-option|missing|required|usage: none")
+
+    def test_each_can_be_started(self):
+        for file in commands():
+            self.assertTrue(file.stat().st_mode & 0o100, f"{name_of(file)} is not executable")
+
+
+class Linters(unittest.TestCase):
+    def setUp(self):
+        for linter in (SHELLCHECK, PYFLAKES, HADOLINT):
+            self.assertFalse(linter.endswith("-NOTFOUND"), f"{linter}: install it with SKYLINE_LINTERS=1 scripts/setup")
+
+    def clean(self, *words):
+        done = subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=TIMEOUT_S)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def test_shellcheck_finds_nothing_in_the_shell_scripts(self):
+        self.assertGreater(len(shell_scripts()), 10)
+        self.clean(SHELLCHECK, *shell_scripts())
+
+    def test_pyflakes_finds_nothing_in_the_python_scripts(self):
+        self.assertGreater(len(python_scripts()), 20)
+        self.clean(PYFLAKES, *python_scripts())
+
+    def test_hadolint_finds_nothing_in_the_dockerfile(self):
+        self.clean(HADOLINT, SOURCE / "aml/Dockerfile")
+
+    def test_the_linters_find_what_is_wrong(self):
+        wrong = {SHELLCHECK: ("x.sh", "#!/bin/sh\nrm $1\n"), PYFLAKES: ("x.py", "import os\n"),
+                 HADOLINT: ("Dockerfile", "FROM debian:latest\nRUN cd /tmp\n")}
+        with tempfile.TemporaryDirectory() as folder:
+            for linter, (name, text) in wrong.items():
+                (pathlib.Path(folder) / name).write_text(text)
+                done = subprocess.run([linter, pathlib.Path(folder) / name], capture_output=True, text=True)
+                self.assertEqual(done.returncode, 1, linter)
+
+
+def stages_of(text):
+    """An Apptainer definition: a list of (header as a dictionary, sections as name -> lines), one for each stage."""
+    stages, section = [], None
+    for line in text.splitlines():
+        if re.match(r"Bootstrap:", line):
+            stages.append(({}, {}))
+            section = None
+        if re.match(r"\s*#|\s*$", line):
+            continue
+        if line.startswith("%"):
+            section = line[1:].strip()
+            if section in stages[-1][1]:
+                raise ValueError(f"two sections %{section} in a stage")
+            stages[-1][1][section] = []
+        elif section is None:
+            key, value = line.split(":", 1)
+            stages[-1][0][key] = value.strip()
+        else:
+            stages[-1][1][section].append(line.strip())
+    return stages
+
+
+class Images(unittest.TestCase):
+    """No container engine is at hand: what can be said of the two image files without one."""
+
+    def setUp(self):
+        self.docker = (SOURCE / "aml/Dockerfile").read_text()
+        self.definition = (SOURCE / "slurm/skyline.def").read_text()
+        self.stages = stages_of(self.definition)
+
+    def test_the_definition_has_the_keys_and_sections_that_apptainer_knows(self):
+        self.assertEqual([header["Stage"] for header, _ in self.stages], ["build", "final"])
+        known = {"arguments", "setup", "files", "environment", "post", "runscript", "startscript", "test", "labels", "help"}
+        for header, sections in self.stages:
+            self.assertEqual(set(header), {"Bootstrap", "From", "Stage"})
+            self.assertLessEqual({name.split()[0] for name in sections}, known)
+        self.assertIn("files from build", self.stages[1][1])
+
+    def test_the_scripts_of_the_definition_are_clean_shell(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for number, (_, sections) in enumerate(self.stages):
+                for name in set(sections) & {"post", "environment", "runscript", "test"}:
+                    script = pathlib.Path(folder) / f"{number}-{name}"
+                    script.write_text("#!/bin/sh\n" + "\n".join(sections[name]) + "\n")
+                    # SC2164: Apptainer runs them with `sh -e`.
+                    done = subprocess.run([SHELLCHECK, "--exclude=SC2164", script], capture_output=True, text=True)
+                    self.assertEqual(done.returncode, 0, done.stdout)
+
+    def test_both_start_from_one_base_and_install_the_same_libraries(self):
+        base = re.search(r"^FROM (\S+) AS build", self.docker, re.MULTILINE).group(1)
+        base = base.replace("${CUDA}", re.search(r"^ARG CUDA=(\S+)", self.docker, re.MULTILINE).group(1))
+        self.assertEqual({header["From"] for header, _ in self.stages}, {base})
+        libraries = re.compile(r"\b(lib[a-z][\w.+-]*|openmpi-bin|rdma-core|ibverbs-providers|zlib1g)(?=\s)")
+        packages = set(libraries.findall(self.docker.split("apt-get install", 1)[1].split("rm -rf", 1)[0]))
+        of_definition = set(libraries.findall("\n".join(self.stages[1][1]["post"]) + "\n"))
+        self.assertEqual(packages, of_definition)
+
+    def test_both_install_a_runtime_library_for_each_that_the_program_is_built_with(self):
+        developed = re.search(r"^packages=\((.*?)\)", (SOURCE / "scripts/setup").read_text(), re.DOTALL | re.MULTILINE).group(1)
+        # Headers alone, or of tests; each of the others has a library at run time.
+        without = {"libcli11", "libgtest", "libgmock", "libbenchmark"}
+        for name in re.findall(r"\b(lib[\w+]+?(?:-[a-z]+)?)-dev\b", developed):
+            if name in without:
+                continue
+            stem = {"libcurl4-openssl": "libcurl4"}.get(name, name)
+            self.assertRegex(self.docker, rf" {re.escape(stem)}[\d.-]", f"aml/Dockerfile lacks the library of {name}-dev")
+
+
+if __name__ == "__main__":
+    unittest.main()
