@@ -1,5 +1,8 @@
 #include "app/host_difference.hpp"
 
+#include "skyline/comm/mpi_library.hpp"
+#include "skyline/train/torch_version.hpp"
+
 #include "app/build_id.hpp"
 #include "app/version_agreement.hpp"
 
@@ -50,6 +53,11 @@ TEST(ProgramDifference, IsTheMostTellingPartAlone) {
 TEST(ProgramDifference, AReleaseThatSaysItsVersionAloneIsAnotherBuild) {
   EXPECT_EQ(program_difference(Texts{"0.1.0\nLibTorch 2.11.0", "0.1.0"}, Texts{"h1", "h2"}),
             "LibTorch 2.11.0 on h1; an unknown build on h2");
+}
+
+TEST(Libraries, TellTheirVersions) {
+  EXPECT_THAT(train::torch_version(), testing::MatchesRegex("[0-9]+\\.[0-9]+\\.[0-9]+[^ ]*"));
+  EXPECT_THAT(comm::mpi_library_name(), testing::MatchesRegex("[A-Z].* [0-9]+\\.[0-9][^,]*"));
 }
 
 TEST(BuildId, IsThatOfThisProgram) {
