@@ -35,6 +35,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kPieceBytes = std::size_t{8} << 20;       // large reads are what file servers like
 constexpr std::uint64_t kSpareBytes = std::uint64_t{64} << 20;  // the disk is not ours alone
+constexpr const char* kAdvice = " (free some space, name another folder by data.stage, or leave that out)";
 constexpr std::time_t kUnusedAge_s = 7 * 24 * 3600;
 
 double seconds_since(Clock::time_point start) {
@@ -128,8 +129,7 @@ void check_room(const fs::path& source, std::uint64_t bytes, const fs::path& sta
   if (free_bytes >= bytes + kSpareBytes) return;
   fail_staging(source, stage,
                "it needs " + size_text(bytes) + " and " + size_text(kSpareBytes) + " to spare, and " +
-                   size_text(free_bytes) +
-                   " are free (free some space, name another folder by data.stage, or leave that out)");
+                   size_text(free_bytes) + " are free" + kAdvice);
 }
 
 /// The original, read from its start to its end.
@@ -192,8 +192,9 @@ bool make_copy(const fs::path& source, const fs::path& copy, const StagingWatch&
       publish_once(copy, [&](TemporaryFile& file) { return write_copy(original, file, task, watch); });
   if (fault.error == kStopped.error) return false;
   if (!fault) return true;
-  fail_staging(source, stage,
-               std::string(fault.call) + (fault.call.empty() ? "" : ": ") + system_error_text(fault.error));
+  fail_staging(
+      source, stage,
+      std::string(fault.call) + (fault.call.empty() ? "" : ": ") + system_error_text(fault.error) + kAdvice);
 }
 
 fs::path stage_in(const fs::path& folder) {
@@ -231,20 +232,23 @@ std::optional<StagedDataset> stage_dataset(const fs::path& source, const fs::pat
   const std::string content_hash = Dataset::open(source, false)->content_hash();
   const fs::path stage = make_stage(folder);
   StagedDataset staged{staged_path(folder, content_hash), size_of(source), std::nullopt};
-  const FileDescriptor turn = take_turn(stage, watch);
-  if (watch.stop_requested()) return std::nullopt;
-  const bool found = has_sound_copy(staged.path, content_hash);
-  remove_temporaries(stage);
-  remove_unused_copies(stage);
-  if (found) return staged;
-  check_room(source, staged.bytes, stage);
-  const Clock::time_point start = Clock::now();
-  if (!make_copy(source, staged.path, watch)) return std::nullopt;
-  staged.copy_s = seconds_since(start);
-  if (const std::string fault = find_fault(staged.path, content_hash); !fault.empty()) {
+  // Copies are checked out of turn: jobs that start at once do it at once.
+  while (!has_sound_copy(staged.path, content_hash)) {
+    const FileDescriptor turn = take_turn(stage, watch);
+    if (watch.stop_requested()) return std::nullopt;
+    if (store::exists(staged.path)) continue;  // another job has made it
+    remove_temporaries(stage);
+    remove_unused_copies(stage);
+    check_room(source, staged.bytes, stage);
+    const Clock::time_point start = Clock::now();
+    if (!make_copy(source, staged.path, watch)) return std::nullopt;
+    staged.copy_s = seconds_since(start);
+    const std::string fault = find_fault(staged.path, content_hash);
+    if (fault.empty()) return staged;
     ::unlink(staged.path.c_str());
     fail_staging(source, stage, fault + "; see with `skyline validate` whether the original is sound");
   }
+  remove_unused_copies(stage);
   return staged;
 }
 

@@ -180,7 +180,7 @@ TEST_F(Staging, CopiesThatNobodyUsedForAWeekGoButNotFromWhoReadsThem) {
 }
 
 TEST_F(Staging, WhatAKilledJobLeftIsRemoved) {
-  stage();
+  make_stage(node.path());
   const pid_t gone = skyline::testing::start_child([] {});
   skyline::testing::wait_for_child(gone);
   char host[256] = {};
