@@ -9,6 +9,7 @@
 #include "cuda/nccl_connection.hpp"
 #include "cuda/nccl_log.hpp"
 #include "cuda/operation_watch.hpp"
+#include "cuda/stream_branch.hpp"
 #include "cuda/wait_watch.hpp"
 
 #include <array>
@@ -33,7 +34,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using objective::Failure;
 using objective::GroupAborted;
-using objective::Part;
 
 /// Members may be apart by an evaluation, or by a recording that waits for its turn; more is a fault.
 constexpr std::chrono::seconds kLongestOperation{300};
@@ -49,7 +49,11 @@ std::string name_of(const char* operation, std::size_t values) {
 class NcclReducer final : public train::DeviceReducer, private WaitWatch {
  public:
   NcclReducer(objective::TrialGroup& group, c10::DeviceIndex device, NcclReport& report)
-      : group_(group), device_(device), report_(report), communicator_(connect_on(group, device)) {}
+      : group_(group),
+        device_(device),
+        report_(report),
+        branch_(device),
+        communicator_(connect_on(group, device)) {}
 
   ~NcclReducer() override {
     if (communicator_ && std::uncaught_exceptions() == exceptions_ && group_goes_on()) {
@@ -67,26 +71,30 @@ class NcclReducer final : public train::DeviceReducer, private WaitWatch {
     });
   }
 
-  void reduce_scatter(const at::Tensor& values, at::Tensor& part) override {
+  void reduce_scatter(at::Tensor& values, at::Tensor& part) override {
+    check_part(values, part);
     const auto* source = values.const_data_ptr<float>();
     auto* target = part.mutable_data_ptr<float>();
     queue("reduce_scatter", values, [&](ncclComm_t communicator, cudaStream_t stream) {
-      return for_each_part(values, [&](const Part& of_root, int root) {
-        return ncclReduce(source + of_root.begin, target, of_root.end - of_root.begin, ncclFloat32, ncclSum,
-                          root, communicator, stream);
-      });
+      return ncclReduceScatter(source, target, elements_of(part), ncclFloat32, ncclSum, communicator, stream);
     });
   }
 
   void all_gather(const at::Tensor& part, at::Tensor& values) override {
+    check_part(values, part);
     const auto* source = part.const_data_ptr<float>();
     auto* target = values.mutable_data_ptr<float>();
     queue("all_gather", values, [&](ncclComm_t communicator, cudaStream_t stream) {
-      return for_each_part(values, [&](const Part& of_root, int root) {
-        return ncclBroadcast(source, target + of_root.begin, of_root.end - of_root.begin, ncclFloat32, root,
-                             communicator, stream);
-      });
+      return ncclAllGather(source, target, elements_of(part), ncclFloat32, communicator, stream);
     });
+  }
+
+  void join(std::size_t but_last) override {
+    if (!communicator_) {
+      return;
+    }
+    const c10::cuda::CUDAGuard guard(device_);
+    branch_.join(c10::cuda::getCurrentCUDAStream(device_), but_last);
   }
 
   bool may_be_recorded() const override { return true; }
@@ -101,18 +109,9 @@ class NcclReducer final : public train::DeviceReducer, private WaitWatch {
 
   void look(Clock::time_point waiting_since) override { look_after(waiting_since); }
 
-  /// Parts differ in size, so what NCCL has for equal ones does not fit: one operation a part, all at once.
-  template <typename Operation>
-  ncclResult_t for_each_part(const at::Tensor& values, const Operation& operation) const {
-    ncclResult_t first_error = ncclGroupStart();
-    for (std::size_t m = 0; m < group_.members() && first_error == ncclSuccess; ++m) {
-      const Part part = objective::part_of(elements_of(values), group_.members(), m);
-      if (part.end > part.begin) {
-        first_error = operation(part, static_cast<int>(m));
-      }
-    }
-    const ncclResult_t end = ncclGroupEnd();
-    return first_error == ncclSuccess || first_error == ncclInProgress ? end : first_error;
+  void check_part(const at::Tensor& values, const at::Tensor& part) const {
+    require(part.is_contiguous() && elements_of(part) * group_.members() == elements_of(values),
+            "values that the members of a group share out must be equal parts");
   }
 
   template <typename Call>
@@ -121,32 +120,32 @@ class NcclReducer final : public train::DeviceReducer, private WaitWatch {
             "values of a group must be contiguous, in one dimension");
     require(static_cast<bool>(communicator_), "an operation of a group that was given up");
     const c10::cuda::CUDAGuard guard(device_);
-    const cudaStream_t stream = c10::cuda::getCurrentCUDAStream(device_);
-    ncclResult_t status = call(communicator_.get(), stream);
+    const cudaStream_t current = c10::cuda::getCurrentCUDAStream(device_);
+    const bool is_recorded = branch_.fork(current);
+    ncclResult_t status = call(communicator_.get(), branch_.stream());
     if (status == ncclInProgress) {
       status = settle(communicator_.get(), kLongestOperation, [&] { look_at_group(); });
     }
     const std::string name = name_of(operation, elements_of(values));
     if (status != ncclSuccess) {
       const std::string reason = nccl_error_text(status, name.c_str(), communicator_.get());
-      if (is_invalidated(stream)) {
+      if (is_invalidated(current)) {
         end_trial(reason, false);  // another thread broke the recording, and NCCL does not go on after that
       }
       give_up(reason);
     }
-    note(name, stream);
+    branch_.note_operation();
+    note(name, is_recorded);
   }
 
   /// Knows of the operation until it has ended, or for ever if it was recorded.
-  void note(const std::string& name, cudaStream_t stream) {
-    cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
-    check_cuda(cudaStreamIsCapturing(stream, &capture), "cudaStreamIsCapturing");
-    if (capture != cudaStreamCaptureStatusNone) {
+  void note(const std::string& name, bool is_recorded) {
+    if (is_recorded) {
       watch_.record(name);
       return;
     }
     ends_.push_back(make_event());
-    check_cuda(cudaEventRecord(ends_.back().get(), stream), "cudaEventRecord");
+    check_cuda(cudaEventRecord(ends_.back().get(), branch_.stream()), "cudaEventRecord");
     watch_.queue(name, Clock::now());
   }
 
@@ -228,6 +227,7 @@ class NcclReducer final : public train::DeviceReducer, private WaitWatch {
   c10::DeviceIndex device_;
   NcclReport& report_;
   int exceptions_ = std::uncaught_exceptions();
+  StreamBranch branch_;
   CommunicatorHandle communicator_;
   OperationWatch watch_{kLongestOperation};
   bool is_reported_ = false;

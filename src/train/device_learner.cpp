@@ -4,9 +4,11 @@
 #include "skyline/core/log.hpp"
 
 #include "train/autocast_scope.hpp"
+#include "train/device_batch.hpp"
 #include "train/device_context.hpp"
 #include "train/device_epoch.hpp"
-#include "train/device_gradient_sum.hpp"
+#include "train/device_evaluation.hpp"
+#include "train/device_exchange.hpp"
 #include "train/device_network.hpp"
 #include "train/device_optimizer.hpp"
 #include "train/inheritance.hpp"
@@ -24,12 +26,8 @@
 #include <vector>
 
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/argmax.h>
 #include <ATen/ops/cross_entropy_loss.h>
-#include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>
-#include <ATen/ops/stack.h>
-#include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
 
 namespace skyline::train {
@@ -37,8 +35,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Samples of a forward pass in evaluation mode: enough to fill a device.
-constexpr std::int64_t kEvaluationBatch = 256;
 /// What may be queued up: long enough to hide the host's look at the losses, short enough for a stop.
 constexpr double kQueued_s = 0.05;
 constexpr std::int64_t kFirstStepsAhead = 16;
@@ -47,22 +43,6 @@ constexpr std::int64_t kMostStepsAhead = 512;
 constexpr const char* kParameters = "parameters";  // as the host's learner calls them
 constexpr const char* kOptimizer = "optimizer";
 
-/// Images and labels of one batch, always at the same address.
-struct BatchBuffers {
-  at::Tensor images;   // float32 [rows, channels, height, width], channels_last
-  at::Tensor targets;  // int64 [rows]
-
-  static BatchBuffers make(std::int64_t rows, const space::Shape& shape, const c10::Device& device) {
-    const auto options = at::TensorOptions(at::kFloat).device(device);
-    return {at::empty({rows, shape.channels, shape.height, shape.width},
-                      options.memory_format(at::MemoryFormat::ChannelsLast)),
-            at::empty({rows}, options.dtype(at::kLong))};
-  }
-  BatchBuffers first(std::int64_t rows) const {
-    return {images.narrow(0, 0, rows), targets.narrow(0, 0, rows)};
-  }
-};
-
 double share(BatchPart part, std::int64_t batch) {
   return static_cast<double>(part.count) / static_cast<double>(batch);
 }
@@ -70,7 +50,7 @@ double share(BatchPart part, std::int64_t batch) {
 class DeviceLearner final : public Learner {
  public:
   DeviceLearner(const TrainingSetup& setup, const objective::Trial& trial, objective::TrialGroup* group,
-                const RecordingPolicy& policy);
+                const RecordingPolicy& policy, const BucketSizes& buckets);
   ~DeviceLearner() override;
   DeviceLearner(const DeviceLearner&) = delete;
   DeviceLearner& operator=(const DeviceLearner&) = delete;
@@ -81,7 +61,7 @@ class DeviceLearner final : public Learner {
   std::int64_t most_steps_ahead() const override { return steps_ahead_; }
 
   kernels::BatchScore score(SampleSet set, std::span<const std::int64_t> indices) override;
-  std::size_t evaluation_batch() const override { return static_cast<std::size_t>(kEvaluationBatch); }
+  std::size_t evaluation_batch() const override { return static_cast<std::size_t>(DeviceEvaluation::kBatch); }
   void hold(std::span<const std::int64_t> indices) override;
   void infer_held() override;
 
@@ -89,22 +69,18 @@ class DeviceLearner final : public Learner {
   void import_tensors(const std::vector<objective::NamedTensor>& tensors) override;
   void keep_for_children() override;
   bool start_from_kept(const objective::Inheritance& inheritance) override;
+  void collect_state() override;
   void save_state(objective::TrainingState& state) const override;
   bool load_state(const objective::TrainingState& state) override;
 
  private:
   void join(objective::TrialGroup& group);
-  void make_tensors();
+  void make_network(const BucketSizes& buckets);
+  void make_batches();
   void make_work();
-  std::unique_ptr<RepeatedWork> repeated(bool recorded, std::int64_t runs_before, std::function<void()> work,
-                                         objective::TrialGroup* group = nullptr);
+  std::unique_ptr<RepeatedWork> repeated(bool recorded, std::int64_t runs_before, std::function<void()> work);
   void train(BatchPart part, std::int64_t batch);
-  at::Tensor differentiate(BatchPart part, std::int64_t batch);
-  void update(BatchPart part, std::int64_t batch);
-  void gather(SampleSet set, const at::Tensor& order, const at::Tensor& position, const at::Tensor* seed,
-              const BatchBuffers& batch);
-  void evaluate(SampleSet set, const BatchBuffers& batch);
-  at::Tensor infer(const at::Tensor& images);
+  at::Tensor find_loss(BatchPart part, std::int64_t batch);
   void seek(std::size_t place);
   void flush();
   void adapt_steps_ahead(std::int64_t steps);
@@ -125,19 +101,13 @@ class DeviceLearner final : public Learner {
   std::unique_ptr<DeviceNetwork> network_;
   RecentParents::Entry parent_;  // while the device copies from it
   std::unique_ptr<DeviceOptimizer> optimizer_;
-  std::unique_ptr<DeviceGradientSum> gradient_sum_;
+  std::unique_ptr<DeviceExchange> exchange_;  // nullptr: there is no group
   std::unique_ptr<DeviceEpoch> epoch_;
+  std::unique_ptr<DeviceEvaluation> evaluation_;
   BatchBuffers training_batch_;
-  BatchBuffers evaluation_batch_;
-  BatchBuffers held_batch_;
-  at::Tensor evaluation_order_;     // int64 [kEvaluationBatch]
-  at::Tensor evaluation_position_;  // int64 []: 0
-  at::Tensor evaluation_result_;    // float64 [2]: sum of losses, number of correct ones
-  at::Tensor held_logits_;
+  std::vector<float> collected_;  // the whole state of a sharded optimizer, where it was collected
   std::unique_ptr<RepeatedWork> step_work_;
-  std::unique_ptr<RepeatedWork> burst_work_;       // several steps; nullptr: one at a time
-  std::unique_ptr<RepeatedWork> evaluation_work_;  // of a full batch of the training set
-  std::unique_ptr<RepeatedWork> held_work_;
+  std::unique_ptr<RepeatedWork> burst_work_;  // several steps; nullptr: one at a time
 
   std::int64_t steps_done_ = 0;    // begun ones too
   std::int64_t queued_ = 0;        // begun full batches that the device has not been given
@@ -150,7 +120,8 @@ class DeviceLearner final : public Learner {
 };
 
 DeviceLearner::DeviceLearner(const TrainingSetup& setup, const objective::Trial& trial,
-                             objective::TrialGroup* group, const RecordingPolicy& policy)
+                             objective::TrialGroup* group, const RecordingPolicy& policy,
+                             const BucketSizes& buckets)
     : setup_(setup),
       trial_(trial),
       context_(*setup.on_device),
@@ -165,7 +136,10 @@ DeviceLearner::DeviceLearner(const TrainingSetup& setup, const objective::Trial&
   if (group != nullptr) {
     join(*group);
   }
-  stream_->run([this] { make_tensors(); });
+  stream_->run([&] {
+    make_network(buckets);
+    make_batches();
+  });
   make_work();
 }
 
@@ -189,37 +163,45 @@ void DeviceLearner::join(objective::TrialGroup& group) {
   }
 }
 
-void DeviceLearner::make_tensors() {
-  const space::Network& network = trial_.architecture().network;
-  const c10::Device device = context_.device();
-  network_ = std::make_unique<DeviceNetwork>(network, trial_.seed, context_.accelerator(), device);
-  optimizer_ = std::make_unique<DeviceOptimizer>(setup_.options.optimizer, network_->parameters());
-  if (reducer_ != nullptr) {
-    gradient_sum_ = std::make_unique<DeviceGradientSum>(*reducer_, network_->parameters());
+void DeviceLearner::make_network(const BucketSizes& sizes) {
+  network_ = std::make_unique<DeviceNetwork>(trial_.architecture().network, trial_.seed,
+                                             context_.accelerator(), context_.device());
+  ParameterStore& parameters = network_->parameters();
+  if (reducer_ == nullptr) {
+    optimizer_ = std::make_unique<DeviceOptimizer>(setup_.options.optimizer, parameters);
+    return;
   }
+  const DeviceMembership membership{reducer_.get(), members_, member_, setup_.options.group};
+  const auto buckets = gradient_buckets(parameters, sizes.other_bytes, sizes.first_bytes);
+  for (const GradientBucket& bucket : buckets) {
+    network_->cut_backward(bucket.first_layer);
+  }
+  if (setup_.options.group.statistics == GroupOptions::Statistics::kSynchronized) {
+    network_->synchronize(membership);
+  }
+  optimizer_ = std::make_unique<DeviceOptimizer>(setup_.options.optimizer, parameters,
+                                                 owned_ranges(buckets, membership, parameters));
+  exchange_ = std::make_unique<DeviceExchange>(membership, buckets, parameters, *optimizer_);
+}
+
+void DeviceLearner::make_batches() {
   epoch_ = std::make_unique<DeviceEpoch>(
       context_, setup_.options,
       DeviceEpoch::Plan{steps_per_epoch_, static_cast<std::int64_t>(setup_.split.train.size()), total_steps_,
                         trial_.seed, network_->drawing_layers()});
-  const space::Shape& shape = setup_.dataset->shape();
   const auto members = static_cast<std::int64_t>(members_);
-  training_batch_ = BatchBuffers::make((batch_ + members - 1) / members, shape, device);
-  evaluation_batch_ = BatchBuffers::make(kEvaluationBatch, shape, device);
-  const auto whole = at::TensorOptions(at::kLong).device(device);
-  evaluation_order_ = at::zeros({kEvaluationBatch}, whole);
-  evaluation_position_ = at::zeros({}, whole);
-  evaluation_result_ = at::zeros({2}, whole.dtype(at::kDouble));
+  training_batch_ =
+      BatchBuffers::make((batch_ + members - 1) / members, setup_.dataset->shape(), context_.device());
+  evaluation_ = std::make_unique<DeviceEvaluation>(setup_, *network_, *stream_, policy_);
   context_.samples(SampleSet::kTrain);
   context_.scaling();
 }
 
-/// @param group  whose members all do this work
 std::unique_ptr<RepeatedWork> DeviceLearner::repeated(bool recorded, std::int64_t runs_before,
-                                                      std::function<void()> work,
-                                                      objective::TrialGroup* group) {
+                                                      std::function<void()> work) {
   const bool may = recorded && network_->may_be_recorded();
   return std::make_unique<RepeatedWork>(context_, *stream_, std::move(work),
-                                        may ? std::optional(runs_before) : std::nullopt, group);
+                                        may ? std::optional(runs_before) : std::nullopt, group_);
 }
 
 void DeviceLearner::make_work() {
@@ -228,19 +210,15 @@ void DeviceLearner::make_work() {
       total_steps_ >= policy_.least_steps && (reducer_ == nullptr || reducer_->may_be_recorded());
   const BatchPart part = part_of_batch(static_cast<std::size_t>(batch_), members_, member_);
   const bool bursts = total_steps_ >= policy_.least_burst_steps && flops <= policy_.most_burst_flops;
-  const auto batches = static_cast<std::int64_t>(setup_.split.validation.size()) / kEvaluationBatch;
-  step_work_ = repeated(
-      recorded, policy_.runs_before, [this, part] { train(part, batch_); }, group_);
+  step_work_ = repeated(recorded, policy_.runs_before, [this, part] { train(part, batch_); });
   if (recorded && bursts && network_->may_be_recorded()) {
     const auto burst = [this, part] {
       for (std::int64_t i = 0; i < policy_.burst; ++i) {
         train(part, batch_);
       }
     };
-    burst_work_ = repeated(true, 0, burst, group_);
+    burst_work_ = repeated(true, 0, burst);
   }
-  evaluation_work_ = repeated(batches >= policy_.least_batches, policy_.runs_before,
-                              [this] { evaluate(SampleSet::kTrain, evaluation_batch_); });
 }
 
 void DeviceLearner::begin_epoch(std::uint64_t epoch, std::span<const std::int64_t> order) {
@@ -253,54 +231,41 @@ void DeviceLearner::begin_epoch(std::uint64_t epoch, std::span<const std::int64_
 /// for nothing.
 void DeviceLearner::train(BatchPart part, std::int64_t batch) {
   optimizer_->clear_gradients();
-  const at::Tensor loss = part.count > 0 ? differentiate(part, batch) : at::Tensor();
+  const at::Tensor loss = find_loss(part, batch);
+  if (exchange_ == nullptr) {
+    network_->backward(loss, {});
+  } else {
+    exchange_->begin_step(share(part, batch));
+    network_->backward(loss, [this](std::size_t layer) { exchange_->layer_done(layer); });
+  }
   const at::NoGradGuard no_gradients;
-  update(part, batch);
-  epoch_->finish_step(loss.defined() ? loss : at::zeros_like(epoch_->rate()));
+  if (exchange_ == nullptr) {
+    optimizer_->step(epoch_->rate());
+  } else {
+    exchange_->finish_step(epoch_->rate());
+  }
+  epoch_->finish_step(loss.defined() ? loss.detach() : at::zeros_like(epoch_->rate()));
 }
 
-/// Leaves the gradients of the part's share of the batch's mean loss, and returns it.
-at::Tensor DeviceLearner::differentiate(BatchPart part, std::int64_t batch) {
+/// The part's share of the batch's mean loss; undefined for a part without samples.
+at::Tensor DeviceLearner::find_loss(BatchPart part, std::int64_t batch) {
+  DeviceNetwork::Part data{{}, epoch_->seeds(), static_cast<std::int64_t>(part.first), batch};
+  if (part.count == 0) {
+    network_->train(data);
+    return {};
+  }
   const BatchBuffers buffers = training_batch_.first(static_cast<std::int64_t>(part.count));
   const at::Tensor* seed = setup_.options.augment.any() ? &epoch_->augment_seed() : nullptr;
-  gather(SampleSet::kTrain, epoch_->order(), epoch_->position(), seed, buffers);
+  gather_on_device(context_, SampleSet::kTrain, epoch_->order(), epoch_->position(), buffers, seed,
+                   setup_.options.augment);
+  data.images = buffers.images;
   at::Tensor logits;
   {
     const AutocastScope autocast(context_.device().type(), setup_.options.precision == Precision::kBf16);
-    logits = network_->train(buffers.images, epoch_->seeds(), static_cast<std::int64_t>(part.first));
+    logits = network_->train(data);
   }
-  at::Tensor loss = at::cross_entropy_loss(logits.to(at::kFloat), buffers.targets);
-  if (gradient_sum_ != nullptr) {
-    loss = loss.mul(share(part, batch));
-  }
-  loss.backward();
-  return loss.detach();
-}
-
-void DeviceLearner::update(BatchPart part, std::int64_t batch) {
-  if (gradient_sum_ == nullptr) {
-    optimizer_->step(epoch_->rate());
-    return;
-  }
-  std::vector<at::Tensor> gradients = optimizer_->gradients();  // of a part without samples: undefined
-  gradient_sum_->sum(gradients, share(part, batch));
-  optimizer_->update(epoch_->rate(), gradients);
-}
-
-void DeviceLearner::gather(SampleSet set, const at::Tensor& order, const at::Tensor& position,
-                           const at::Tensor* seed, const BatchBuffers& batch) {
-  const DeviceSamples& samples = context_.samples(set);
-  at::Tensor images = batch.images;
-  at::Tensor targets = batch.targets;
-  context_.accelerator().gather({.pixels = &samples.pixels,
-                                 .labels = &samples.labels,
-                                 .order = &order,
-                                 .position = &position,
-                                 .scaling = &context_.scaling(),
-                                 .seed = seed,
-                                 .augment = seed == nullptr ? AugmentOptions() : setup_.options.augment,
-                                 .images = &images,
-                                 .targets = &targets});
+  const at::Tensor loss = at::cross_entropy_loss(logits.to(at::kFloat), buffers.targets);
+  return exchange_ == nullptr ? loss : loss.mul(share(part, batch));
 }
 
 void DeviceLearner::step(std::size_t first, std::size_t count) {
@@ -383,59 +348,18 @@ void DeviceLearner::adapt_steps_ahead(std::int64_t steps) {
   steps_ahead_ = std::max<std::int64_t>(bursts * policy_.burst, 1);
 }
 
-at::Tensor DeviceLearner::infer(const at::Tensor& images) {
-  const at::NoGradGuard no_gradients;
-  const AutocastScope autocast(context_.device().type(), setup_.options.precision == Precision::kBf16);
-  return network_->infer(images).to(at::kFloat);
-}
-
-/// Part of recorded work.
-void DeviceLearner::evaluate(SampleSet set, const BatchBuffers& batch) {
-  const at::NoGradGuard no_gradients;
-  gather(set, evaluation_order_, evaluation_position_, nullptr, batch);
-  const at::Tensor logits = infer(batch.images);
-  const at::Tensor loss =
-      at::cross_entropy_loss(logits.to(at::kDouble), batch.targets, {}, at::Reduction::Sum);
-  const at::Tensor correct = at::argmax(logits, 1).eq(batch.targets).sum();
-  evaluation_result_.copy_(at::stack({loss, correct.to(at::kDouble)}));
-}
-
 kernels::BatchScore DeviceLearner::score(SampleSet set, std::span<const std::int64_t> indices) {
   require_settled();
-  const auto rows = static_cast<std::int64_t>(indices.size());
-  auto* const values = const_cast<std::int64_t*>(indices.data());  // only read
-  stream_->run([&] { evaluation_order_.narrow(0, 0, rows).copy_(at::from_blob(values, {rows}, at::kLong)); });
-  if (rows == kEvaluationBatch && set == SampleSet::kTrain) {
-    evaluation_work_->run();
-  } else {
-    stream_->run([&] { evaluate(set, evaluation_batch_.first(rows)); });
-  }
-  kernels::BatchScore score;
-  stream_->run([&] {
-    const at::Tensor result = evaluation_result_.cpu();
-    score.loss_sum = result.const_data_ptr<double>()[0];
-    score.correct = static_cast<std::int64_t>(result.const_data_ptr<double>()[1]);
-  });
-  return score;
+  return evaluation_->score(set, indices);
 }
 
 void DeviceLearner::hold(std::span<const std::int64_t> indices) {
   require_settled();
-  const auto rows = static_cast<std::int64_t>(indices.size());
-  auto* const values = const_cast<std::int64_t*>(indices.data());  // only read
-  stream_->run([&] {
-    const at::Tensor order = at::from_blob(values, {rows}, at::kLong).to(context_.device());
-    held_batch_ = BatchBuffers::make(rows, setup_.dataset->shape(), context_.device());
-    gather(SampleSet::kTrain, order, evaluation_position_, nullptr, held_batch_);
-    held_logits_ = infer(held_batch_.images);
-  });
-  stream_->wait();
-  held_work_ = repeated(true, policy_.runs_before, [this] { held_logits_.copy_(infer(held_batch_.images)); });
+  evaluation_->hold(indices);
 }
 
 void DeviceLearner::infer_held() {
-  held_work_->run();
-  stream_->run([this] { held_logits_.cpu(); });
+  evaluation_->infer_held();
 }
 
 std::vector<objective::NamedTensor> DeviceLearner::export_tensors() const {
@@ -467,6 +391,13 @@ bool DeviceLearner::start_from_kept(const objective::Inheritance& inheritance) {
   return true;
 }
 
+void DeviceLearner::collect_state() {
+  require_settled();
+  if (setup_.options.group.sharding != GroupOptions::Sharding::kNone && exchange_ != nullptr) {
+    stream_->run([this] { exchange_->collect_state(collected_); });
+  }
+}
+
 void DeviceLearner::save_state(objective::TrainingState& state) const {
   require_settled();
   const at::Tensor& block = network_->parameters().block();
@@ -475,10 +406,13 @@ void DeviceLearner::save_state(objective::TrainingState& state) const {
   state.arrays[0].name = kParameters;
   state.arrays[0].values.resize(static_cast<std::size_t>(block.numel()));
   state.arrays[1].name = kOptimizer;
-  state.arrays[1].values.resize(optimizer_->state_size());
+  state.arrays[1].values = collected_;
   stream_->run([&] {
     at::from_blob(state.arrays[0].values.data(), block.sizes(), at::kFloat).copy_(block);
-    optimizer_->write_state(state.arrays[1].values);
+    if (collected_.empty()) {
+      state.arrays[1].values.resize(optimizer_->state_size());
+      optimizer_->write_state(state.arrays[1].values);
+    }
   });
 }
 
@@ -502,8 +436,9 @@ bool DeviceLearner::load_state(const objective::TrainingState& state) {
 }  // namespace
 
 std::unique_ptr<Learner> make_device_learner(const TrainingSetup& setup, const objective::Trial& trial,
-                                             objective::TrialGroup* group, const RecordingPolicy& policy) {
-  return std::make_unique<DeviceLearner>(setup, trial, group, policy);
+                                             objective::TrialGroup* group, const RecordingPolicy& policy,
+                                             const BucketSizes& buckets) {
+  return std::make_unique<DeviceLearner>(setup, trial, group, policy, buckets);
 }
 
 }  // namespace skyline::train

@@ -20,7 +20,11 @@ constexpr const char* kBatchNorm = "batch_norm";
 
 DeviceNetwork::DeviceNetwork(const space::Network& network, std::uint64_t seed, Accelerator& accelerator,
                              const c10::Device& device)
-    : network_(network), accelerator_(accelerator), parameters_(network, seed) {
+    : network_(network),
+      accelerator_(accelerator),
+      parameters_(network, seed),
+      pieces_(network.layers.size()),
+      norms_(network.layers.size()) {
   require(!network.layers.empty(), "a network without layers");
   parameters_.move_to(device);
   for (StoredLayer& layer : parameters_.layers()) {
@@ -82,14 +86,24 @@ void DeviceNetwork::begin_step(std::uint64_t seed) {
   }
 }
 
-template <typename Run>
-at::Tensor DeviceNetwork::run(const at::Tensor& images, const Run& run_layer) {
+void DeviceNetwork::synchronize(const DeviceMembership& membership) {
+  for (std::size_t i = 0; i < network_.layers.size(); ++i) {
+    if (network_.layers[i].kind == kBatchNorm) {
+      norms_[i] = std::make_unique<SynchronizedNorm>(network_.layers[i], parameters_.layer(i), membership);
+      pieces_.cut_before(i);
+      pieces_.cut_before(i + 1);
+    }
+  }
+}
+
+template <typename Read, typename Run>
+at::Tensor DeviceNetwork::run(const at::Tensor& images, const Read& read, const Run& run_layer) {
   std::vector<at::Tensor> outputs(network_.layers.size());
   for (std::size_t i = 0; i < network_.layers.size(); ++i) {
     const std::vector<std::size_t>& sources = network_.layers[i].inputs;
     Activations inputs;
     for (const std::size_t source : sources) {
-      inputs.push_back(outputs[source]);
+      inputs.push_back(read(i, source, outputs[source]));
     }
     if (inputs.empty()) {
       inputs.push_back(images);
@@ -101,24 +115,63 @@ at::Tensor DeviceNetwork::run(const at::Tensor& images, const Run& run_layer) {
       }
     }
   }
-  return outputs.back().flatten(1);
+  return read(outputs.size(), outputs.size() - 1, outputs.back()).flatten(1);
 }
 
-at::Tensor DeviceNetwork::train(const at::Tensor& images, const at::Tensor& seeds,
-                                std::int64_t first_sample) {
-  std::int64_t drawn = 0;
-  return run(images, [&](std::size_t i, const Activations& inputs) {
-    if (ops_[i] == nullptr) {
-      return drop(inputs.front(), network_.layers[i], seeds.select(0, drawn++), first_sample);
+at::Tensor DeviceNetwork::train(const Part& part) {
+  pieces_.begin();
+  if (!part.images.defined()) {
+    for (const std::unique_ptr<SynchronizedNorm>& norm : norms_) {
+      if (norm != nullptr) {
+        norm->forward(at::Tensor(), part.batch);
+      }
     }
-    return ops_[i]->reference(inputs, true);
-  });
+    return {};
+  }
+  std::int64_t drawn = 0;
+  return run(
+      part.images,
+      [this](std::size_t reader, std::size_t source, const at::Tensor& output) {
+        return read_output(reader, source, output);
+      },
+      [&](std::size_t i, const Activations& inputs) { return train_layer(i, inputs, part, drawn); });
+}
+
+at::Tensor DeviceNetwork::read_output(std::size_t reader, std::size_t source, const at::Tensor& output) {
+  return pieces_.enter(reader, source, output, output.requires_grad() || norms_[source] != nullptr);
+}
+
+at::Tensor DeviceNetwork::train_layer(std::size_t index, const Activations& inputs, const Part& part,
+                                      std::int64_t& drawn) {
+  if (ops_[index] == nullptr) {
+    return drop(inputs.front(), network_.layers[index], part.seeds.select(0, drawn++), part.first_sample);
+  }
+  if (norms_[index] != nullptr) {
+    return norms_[index]->forward(inputs.front(), part.batch);
+  }
+  return ops_[index]->reference(inputs, true);
+}
+
+void DeviceNetwork::backward(const at::Tensor& loss, const std::function<void(std::size_t)>& layer_done) {
+  for (std::size_t piece = pieces_.count(); piece-- > 0;) {
+    const std::size_t first = pieces_.first_layer(piece);
+    if (first < norms_.size() && norms_[first] != nullptr) {
+      pieces_.pass_on(piece, norms_[first]->backward(pieces_.gradient_of(first), pieces_.is_entered(piece)));
+    } else if (loss.defined()) {
+      pieces_.differentiate(piece, loss);
+    }
+    if (layer_done) {
+      layer_done(first);
+    }
+  }
 }
 
 at::Tensor DeviceNetwork::infer(const at::Tensor& images) {
-  return run(images, [&](std::size_t i, const Activations& inputs) {
-    return ops_[i] == nullptr ? inputs.front() : ops_[i]->reference(inputs, false);
-  });
+  return run(
+      images, [](std::size_t, std::size_t, const at::Tensor& output) { return output; },
+      [&](std::size_t i, const Activations& inputs) {
+        return ops_[i] == nullptr ? inputs.front() : ops_[i]->reference(inputs, false);
+      });
 }
 
 /// Draws what the CPU draws for elements from `first_sample`'s first one on, in channels_last order.

@@ -4,10 +4,13 @@
 #include "skyline/train/accelerator.hpp"
 #include "skyline/train/layer_op.hpp"
 
+#include "train/backward_pieces.hpp"
 #include "train/parameter_store.hpp"
+#include "train/synchronized_norm.hpp"
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -24,11 +27,26 @@ class DeviceNetwork {
   DeviceNetwork(const space::Network& network, std::uint64_t seed, Accelerator& accelerator,
                 const c10::Device& device);
 
-  /// Training mode. @param images  float32 [samples, channels, height, width], channels_last
-  /// @param first_sample  place of the first one in the batch of all members of a group
-  /// @param seeds  int64 [drawing_layers().size()], on the device: of this step's draws
-  /// @return  logits [samples, classes]
-  at::Tensor train(const at::Tensor& images, const at::Tensor& seeds, std::int64_t first_sample = 0);
+  /// Backward is to stop when it is done with this layer and all behind it; before the first pass.
+  void cut_backward(std::size_t layer) { pieces_.cut_before(layer); }
+  /// Batch norms use the statistics of all members' parts from now on; before the first pass. The reducer
+  /// outlives the network's passes.
+  void synchronize(const DeviceMembership& membership);
+
+  /// What the network trains on: the part of a batch that a member of a group has, or all of it.
+  struct Part {
+    at::Tensor images;  // float32 [samples, channels, height, width], channels_last; undefined: none
+    at::Tensor seeds;   // int64 [drawing_layers().size()], on the device: of this step's draws
+    std::int64_t first_sample = 0;  // place of the first one in the batch
+    std::int64_t batch = 0;         // samples of all members
+  };
+  /// Training mode. Collective over the group if the network is synchronized.
+  /// @return  logits [samples, classes]; undefined without samples
+  at::Tensor train(const Part& part);
+  /// Differentiates the last pass; collective in the same way. Leaves gradients at the parameters.
+  /// @param loss        of the logits; undefined without samples
+  /// @param layer_done  called where backward stops: it is done with this layer and all behind it
+  void backward(const at::Tensor& loss, const std::function<void(std::size_t)>& layer_done);
   /// Evaluation mode: logits [samples, classes].
   at::Tensor infer(const at::Tensor& images);
 
@@ -46,8 +64,10 @@ class DeviceNetwork {
   void leave_out_removed_offset(std::size_t index);
   at::Tensor drop(const at::Tensor& input, const space::Layer& layer, const at::Tensor& seed,
                   std::int64_t first_sample);
-  template <typename Run>
-  at::Tensor run(const at::Tensor& images, const Run& run_layer);
+  template <typename Read, typename Run>
+  at::Tensor run(const at::Tensor& images, const Read& read, const Run& run_layer);
+  at::Tensor train_layer(std::size_t index, const Activations& inputs, const Part& part, std::int64_t& drawn);
+  at::Tensor read_output(std::size_t reader, std::size_t source, const at::Tensor& output);
 
   const space::Network& network_;
   Accelerator& accelerator_;
@@ -56,6 +76,8 @@ class DeviceNetwork {
   std::vector<std::size_t> last_reader_;       // of each layer's output
   std::vector<std::size_t> readers_;
   std::vector<std::string> drawing_layers_;
+  BackwardPieces pieces_;
+  std::vector<std::unique_ptr<SynchronizedNorm>> norms_;  // of each layer; nullptr: it is autograd's
   bool may_be_recorded_ = true;
 };
 

@@ -29,16 +29,18 @@ std::span<float> values_of(at::Tensor& tensor) {
 
 }  // namespace
 
-std::vector<GradientBucket> gradient_buckets(ParameterStore& parameters, std::size_t bytes) {
+std::vector<GradientBucket> gradient_buckets(ParameterStore& parameters, std::size_t bytes,
+                                             std::optional<std::size_t> first_bytes) {
   std::vector<GradientBucket> buckets;
-  std::size_t end = parameters.memory().size();
+  auto end = static_cast<std::size_t>(parameters.block().numel());
   for (std::size_t layer = parameters.layers().size(); layer-- > 0;) {
     const std::vector<StoredTensor>& tensors = parameters.layer(layer).tensors();
     if (tensors.empty()) {
       continue;
     }
     const std::size_t begin = parameters.offset_of(tensors.front());
-    if ((end - begin) * sizeof(float) >= bytes || begin == 0) {
+    const std::size_t least = buckets.empty() ? first_bytes.value_or(bytes) : bytes;
+    if ((end - begin) * sizeof(float) >= least || begin == 0) {
       buckets.push_back({{begin, end}, layer});
       end = begin;
     }

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
@@ -33,7 +34,9 @@ struct GradientBucket {
 };
 
 /// Buckets of at least `bytes` (the last one may be smaller), last layers first, as backward comes to them.
-std::vector<GradientBucket> gradient_buckets(ParameterStore& parameters, std::size_t bytes);
+/// @param first_bytes  least size of the first one; nothing: it is like the others
+std::vector<GradientBucket> gradient_buckets(ParameterStore& parameters, std::size_t bytes,
+                                             std::optional<std::size_t> first_bytes = std::nullopt);
 
 /// What a member updates: its part of each bucket, or everything if nothing is sharded.
 std::vector<MemoryRange> owned_ranges(const std::vector<GradientBucket>& buckets,

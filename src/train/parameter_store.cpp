@@ -109,6 +109,10 @@ StoredTensor& StoredLayer::at(std::string_view name) {
   throw InternalError("a layer has no tensor `" + std::string(name) + "`");
 }
 
+at::Tensor in_memory_order(const at::Tensor& tensor) {
+  return (tensor.dim() == 4 ? tensor.permute({0, 2, 3, 1}) : tensor).reshape({-1});
+}
+
 at::Tensor& StoredLayer::value(std::string_view name) {
   return at(name).value;
 }

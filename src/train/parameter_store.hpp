@@ -25,6 +25,8 @@ struct StoredTensor {
 
 /// Puts the elements of a gradient in memory in the order of its parameter's.
 void order_like_parameter(at::Tensor& gradient);
+/// The elements of a parameter's value or gradient in the order of the parameter's memory, [elements].
+at::Tensor in_memory_order(const at::Tensor& tensor);
 
 class StoredLayer final : public LayerTensors {
  public:

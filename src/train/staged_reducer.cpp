@@ -1,7 +1,10 @@
 #include "skyline/core/error.hpp"
 #include "skyline/train/accelerator.hpp"
 
+#include <deque>
+#include <memory>
 #include <span>
+#include <utility>
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty.h>
@@ -13,29 +16,45 @@ std::span<float> values_of(at::Tensor& host_tensor) {
   return {host_tensor.mutable_data_ptr<float>(), static_cast<std::size_t>(host_tensor.numel())};
 }
 
+void check_plain(const at::Tensor& values) {
+  require(values.is_contiguous() && values.scalar_type() == at::kFloat, "values to sum must be plain floats");
+}
+
 class StagedReducer final : public DeviceReducer {
  public:
   StagedReducer(objective::TrialGroup& group, bool on_host) : group_(group), on_host_(on_host) {}
 
   void all_reduce(at::Tensor& values) override {
-    at::Tensor host = host_values(values);
-    fill(host, values);
-    group_.all_reduce(values_of(host))->wait();
-    fill(values, host);
+    Begun begun = stage(values, values);
+    begun.host.copy_(values);  // nothing, if they are the same
+    begun.operation = group_.all_reduce(values_of(begun.host));
+    begun_.push_back(std::move(begun));
   }
 
-  void reduce_scatter(const at::Tensor& values, at::Tensor& part) override {
-    at::Tensor host = staging(values);  // the group spoils the other parts
-    host.copy_(values);
-    group_.reduce_scatter(values_of(host))->wait();
-    part.copy_(own_part(host));
+  void reduce_scatter(at::Tensor& values, at::Tensor& part) override {
+    check_part(values, part);
+    Begun begun = stage(values, part);
+    begun.host.copy_(values);
+    begun.result = own_part(begun.host);
+    begun.operation = group_.reduce_scatter(values_of(begun.host));
+    begun_.push_back(std::move(begun));
   }
 
   void all_gather(const at::Tensor& part, at::Tensor& values) override {
-    at::Tensor host = host_values(values);
-    own_part(host).copy_(part);
-    group_.all_gather(values_of(host))->wait();
-    fill(values, host);
+    check_part(values, part);
+    Begun begun = stage(values, values);
+    own_part(begun.host).copy_(part);
+    begun.operation = group_.all_gather(values_of(begun.host));
+    begun_.push_back(std::move(begun));
+  }
+
+  void join(std::size_t but_last) override {
+    while (begun_.size() > but_last) {
+      Begun& oldest = begun_.front();
+      oldest.operation->wait();
+      oldest.target.copy_(oldest.result);  // nothing, if they are the same
+      begun_.pop_front();
+    }
   }
 
   bool may_be_recorded() const override { return on_host_; }
@@ -43,25 +62,31 @@ class StagedReducer final : public DeviceReducer {
   void check() override { group_.check(); }
 
  private:
-  /// Where the group works: the values themselves, or the staging area.
-  at::Tensor host_values(const at::Tensor& values) {
-    require(values.is_contiguous() && values.scalar_type() == at::kFloat,
-            "values to sum must be plain floats");
-    return on_host_ ? values : staging(values);
+  /// An operation that is under way. The group uses `host` until it is done, or given up.
+  struct Begun {
+    at::Tensor host;    // the values themselves, or where they are staged
+    at::Tensor result;  // of the operation, in `host`
+    at::Tensor target;  // where it goes
+    std::unique_ptr<objective::TrialGroup::Operation> operation;
+  };
+
+  Begun stage(const at::Tensor& values, const at::Tensor& target) {
+    check_plain(values);
+    for (const Begun& earlier : begun_) {
+      earlier.operation->test();  // drives its progress
+    }
+    // Pinned where there is a device, which then copies at full speed.
+    const at::Tensor host =
+        on_host_ ? values
+                 : at::empty(values.sizes(), at::TensorOptions(at::kFloat).pinned_memory(values.is_cuda()));
+    return {host, host, target, nullptr};
   }
 
-  /// Pinned where there is a device, which then copies at full speed. Grows only.
-  at::Tensor staging(const at::Tensor& values) {
-    if (!staging_.defined() || staging_.numel() < values.numel()) {
-      staging_ = at::empty(values.sizes(), at::TensorOptions(at::kFloat).pinned_memory(values.is_cuda()));
-    }
-    return staging_.narrow(0, 0, values.numel());
-  }
-
-  static void fill(at::Tensor& target, const at::Tensor& source) {
-    if (!target.is_same(source)) {
-      target.copy_(source);
-    }
+  void check_part(const at::Tensor& values, const at::Tensor& part) const {
+    check_plain(part);
+    require(part.numel() * static_cast<std::int64_t>(group_.members()) == values.numel() &&
+                own_part(values).numel() == part.numel(),
+            "values that the members of a group share out must be equal parts");
   }
 
   at::Tensor own_part(const at::Tensor& values) const {
@@ -72,7 +97,7 @@ class StagedReducer final : public DeviceReducer {
 
   objective::TrialGroup& group_;
   bool on_host_;
-  at::Tensor staging_;
+  std::deque<Begun> begun_;
 };
 
 }  // namespace

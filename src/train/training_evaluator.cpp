@@ -49,18 +49,6 @@ void set_threads(int threads) {
   }
 }
 
-void check_groups_on_device(const GroupOptions& group) {
-  const bool alone = group.members == 1U;
-  if (!alone && group.statistics == GroupOptions::Statistics::kSynchronized) {
-    throw UserError(
-        "`training.group.batch_statistics` is synchronized: expected local where groups train on a GPU or in "
-        "bf16");
-  }
-  if (!alone && group.sharding != GroupOptions::Sharding::kNone) {
-    throw UserError("`training.group.sharding`: expected none where groups train on a GPU or in bf16");
-  }
-}
-
 /// Of the calling process; nullptr: the CPU with our own kernels.
 std::shared_ptr<DeviceContext> make_device_context(DeviceUse use, const TrainingOptions& options,
                                                    std::shared_ptr<const store::Dataset> dataset,
@@ -76,7 +64,6 @@ std::shared_ptr<DeviceContext> make_device_context(DeviceUse use, const Training
     }
     use = {make_host_accelerator(), 0};  // our own kernels know float32 alone
   }
-  check_groups_on_device(options.group);
   auto context = std::make_shared<DeviceContext>(std::move(use), std::move(dataset), scaling);
   context->set_precision(options.precision);
   return context;

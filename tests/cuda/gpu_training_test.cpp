@@ -1,5 +1,6 @@
 // A trial gives on a GPU what it gives on the CPU, within the rounding of its sums.
 #include "cuda/gpu_fixture.hpp"
+#include "train/group_fixtures.hpp"
 #include "train/inheritance.hpp"
 #include "train/parameter_store.hpp"
 #include "train/train_fixtures.hpp"
@@ -44,6 +45,19 @@ class GpuTraining : public test::OnTheGpu {
                               : std::vector<double>(6, -1);
   }
 
+  /// What the leader of a group measures, all of whose members have this device: they are staged, but for one
+  /// that is alone, which has NCCL.
+  std::vector<double> measure_together(const TrainingOptions& options, std::size_t members,
+                                       bool on_gpu = true) {
+    test::GroupRun run(members);
+    run.evaluate(*make_evaluator(options, on_gpu),
+                 test::make_trial(test::conv_network(kShape, 2, 3, 16, 6), 10, 1));
+    const auto* failure = std::get_if<objective::Failure>(&run.outcomes[0]);
+    EXPECT_EQ(failure, nullptr) << failure->reason;
+    return failure == nullptr ? std::get<objective::Measurements>(run.outcomes[0]).values
+                              : std::vector<double>(6, -1);
+  }
+
   static TrainingOptions options() {
     TrainingOptions options;
     options.batch = 16;
@@ -84,6 +98,29 @@ TEST_F(GpuTraining, OfSeveralTrialsAtOnceLeavesEachItsResult) {
   for (std::thread& slot : slots) slot.join();
   for (std::size_t slot = 0; slot < losses.size(); ++slot) {
     EXPECT_THAT(losses[slot], DoubleNear(measure(*evaluator, 12, slot)[kTrainLoss], 0.02));
+  }
+}
+
+TEST_F(GpuTraining, OfAGroupIsTheSameHoweverItsStateIsSharded) {
+  for (const std::size_t members : {1U, 2U}) {  // recorded with NCCL; staged
+    TrainingOptions sharded = options();
+    const auto whole = measure_together(sharded, members);
+    EXPECT_GT(whole[kAccuracy], 0.8);
+    for (const auto sharding : {GroupOptions::Sharding::kOptimizer, GroupOptions::Sharding::kGradients}) {
+      sharded.group.sharding = sharding;
+      EXPECT_THAT(measure_together(sharded, members)[kTrainLoss], DoubleNear(whole[kTrainLoss], 1e-3));
+    }
+  }
+}
+
+TEST_F(GpuTraining, OfAGroupWithSynchronizedStatisticsIsThatOfTheCpu) {
+  TrainingOptions synchronized = options();
+  synchronized.group.statistics = GroupOptions::Statistics::kSynchronized;
+  for (const std::size_t members : {1U, 2U}) {
+    const auto expected = measure_together(synchronized, members, false);
+    const auto values = measure_together(synchronized, members);
+    EXPECT_THAT(values[kTrainLoss], DoubleNear(expected[kTrainLoss], 0.05));
+    EXPECT_THAT(values[kAccuracy], DoubleNear(expected[kAccuracy], 0.1));
   }
 }
 

@@ -5,7 +5,6 @@
 #include "skyline/train/layer_op.hpp"
 
 #include "train/device_context.hpp"
-#include "train/device_gradient_sum.hpp"
 #include "train/group_fixtures.hpp"
 #include "train/train_fixtures.hpp"
 #include "train/training_setup.hpp"
@@ -541,19 +540,114 @@ TEST(DeviceLearner, KeepsNothingForChildrenWhereThereIsNoMemoryForAStream) {
   EXPECT_EQ(accelerator->counts.streams, 2);
 }
 
-TEST(DeviceGradientSum, TakesGradientsThatAMemberLacksAsZeros) {
-  test::run_members(2, [](std::size_t member, objective::TrialGroup& group) {
-    ParameterStore parameters(NetworkBuilder({1, 2, 2}).flatten().linear(3).build(), 7);
-    const auto reducer = make_staged_reducer(group, true);
-    DeviceGradientSum sum(*reducer, parameters);
-    for (int step = 0; step < 2; ++step) {  // the second one finds the first one's sums
-      std::vector<at::Tensor> gradients(2);
-      if (member == 0) gradients[0] = at::full({12}, 5.0, at::kFloat);
-      sum.sum(gradients, 0.5);
-      EXPECT_TRUE(at::equal(gradients[0], at::full({12}, 5.0, at::kFloat)));
-      EXPECT_TRUE(at::equal(gradients[1], at::zeros({3}, at::kFloat)));
+/// What each member of a group ends with after some steps; the leader's with the whole state.
+struct GroupEnd {
+  std::vector<double> losses;  // sums over the members
+  std::vector<objective::TrainingState> states;
+};
+
+/// Steps of a trial from a state, or from the beginning.
+struct GroupCourse {
+  std::int64_t first_step = 0;
+  std::int64_t steps = 15;
+  const objective::TrainingState* start = nullptr;
+};
+
+constexpr BucketSizes kSmallBuckets{64, 1024};
+
+GroupEnd train_group(const TrainingOptions& options, std::size_t members, const BucketSizes& buckets,
+                     const RecordingPolicy& policy = soon(), const GroupCourse& course = {}) {
+  GroupEnd end;
+  end.states.resize(members);
+  objective::Trial trial = make_trial(every_layer(), 3, 5);
+  trial.members = static_cast<std::uint32_t>(members);
+  std::vector<std::vector<double>> losses(members);
+  test::run_members(members, [&](std::size_t member, objective::TrialGroup& group) {
+    const TrainingSetup setup = make_setup(options, make_host_accelerator());
+    const auto learner = make_device_learner(setup, trial, &group, policy, buckets);
+    if (course.start != nullptr) {
+      EXPECT_TRUE(learner->load_state(*course.start));
+    }
+    losses[member] = train(*learner, setup, trial, course.first_step, course.steps);
+    learner->collect_state();
+    if (member == 0) learner->save_state(end.states[member]);
+    end.states[member].arrays.resize(2);
+    for (const auto& tensor : learner->export_tensors()) {
+      auto& values = end.states[member].arrays.emplace_back().values;
+      values = tensor.values;
     }
   });
+  end.losses = losses[0];
+  for (std::size_t member = 1; member < members; ++member) {
+    std::ranges::transform(end.losses, losses[member], end.losses.begin(), std::plus<>());
+  }
+  return end;
+}
+
+bool same_arrays(const objective::TrainingState& left, const objective::TrainingState& right) {
+  return std::ranges::equal(left.arrays, right.arrays,
+                            [](const auto& a, const auto& b) { return a.values == b.values; });
+}
+
+TEST(DeviceLearner, OfAGroupHasTheSameBitsHoweverItsStateIsSharded) {
+  using Statistics = GroupOptions::Statistics;
+  using Sharding = GroupOptions::Sharding;
+  for (const std::size_t members : {2U, 3U, 18U}) {  // of 18 that share 16 samples two have none
+    for (TrainingOptions options : {adam(), sgd()}) {
+      options.group.statistics = options.optimizer.kind == OptimizerOptions::Kind::kAdam
+                                     ? Statistics::kSynchronized
+                                     : Statistics::kLocal;
+      const GroupEnd expected = train_group(options, members, {}, {});
+      for (const Sharding sharding : {Sharding::kNone, Sharding::kOptimizer, Sharding::kGradients}) {
+        SCOPED_TRACE(std::to_string(members) + " members, sharding " +
+                     std::to_string(static_cast<int>(sharding)));
+        options.group.sharding = sharding;
+        const GroupEnd end = train_group(options, members, kSmallBuckets);
+        EXPECT_EQ(end.losses, expected.losses);
+        EXPECT_TRUE(same_arrays(end.states[0], expected.states[0]));
+        for (std::size_t member = 1; member < members; ++member) {
+          EXPECT_TRUE(same_arrays(end.states[member], expected.states[member]));
+        }
+      }
+    }
+  }
+}
+
+TEST(DeviceLearner, OfAGroupGoesOnFromAStateWithAnotherSharding) {
+  using Sharding = GroupOptions::Sharding;
+  TrainingOptions options = adam();
+  const GroupEnd whole = train_group(options, 3, {});
+  const std::array<Sharding, 4> turns = {Sharding::kGradients, Sharding::kNone, Sharding::kOptimizer,
+                                         Sharding::kGradients};
+  for (std::size_t turn = 0; turn + 1 < turns.size(); ++turn) {
+    options.group.sharding = turns[turn];
+    const GroupEnd first = train_group(options, 3, kSmallBuckets, soon(), {0, 6, nullptr});
+    objective::TrainingState state = first.states[0];
+    state.arrays.resize(2);
+    options.group.sharding = turns[turn + 1];
+    const GroupEnd second = train_group(options, 3, kSmallBuckets, soon(), {6, 9, &state});
+    EXPECT_TRUE(same_arrays(second.states[0], whole.states[0]));
+  }
+}
+
+TEST(DeviceLearner, OfAGroupWithSynchronizedStatisticsIsThatOfOneMember) {
+  for (const Precision precision : {Precision::kFp32, Precision::kBf16}) {
+    TrainingOptions options = sgd();
+    options.optimizer.learning_rate = 0.02;
+    options.precision = precision;
+    options.group.statistics = GroupOptions::Statistics::kSynchronized;
+    const double tolerance = precision == Precision::kFp32 ? 1e-4 : 0.05;
+    const Trained alone = train_on_device(options, make_trial(every_layer(), 3, 5), 15, {});
+    for (const std::size_t members : {2U, 3U, 4U}) {
+      const GroupEnd end = train_group(options, members, kSmallBuckets);
+      EXPECT_THAT(end.losses, Pointwise(DoubleNear(tolerance), alone.losses)) << members;
+      for (std::size_t t = 0; t < alone.tensors.size(); ++t) {
+        EXPECT_THAT(end.states[0].arrays[2 + t].values,
+                    Pointwise(::testing::FloatNear(static_cast<float>(tolerance)), alone.tensors[t].values))
+            << alone.tensors[t].name;
+      }
+    }
+  }
 }
 
 TEST(DeviceLearner, LearnsInBfloat16WithWeightsInFloat32) {

@@ -236,6 +236,41 @@ TEST(DeviceTraining, OfAGroupIsThatOfTheHostsGroup) {
   }
 }
 
+TEST(DeviceTraining, OfASynchronizedGroupIsThatOfTheHostsAndOfOneMember) {
+  const Trial trial = make_trial(every_layer(), 1.5, 5);
+  TrainingOptions options = sgd();
+  options.group.statistics = GroupOptions::Statistics::kSynchronized;
+  const Result alone = evaluate(options, trial, watched());
+  for (const std::size_t members : {2U, 3U, 4U}) {
+    SCOPED_TRACE(std::to_string(members) + " members");
+    const Result device = evaluate_together(options, trial, members, watched());
+    expect_close(device, alone, 5e-3);
+    expect_close(device, evaluate_together(options, trial, members, nullptr), 5e-3);
+  }
+}
+
+TEST(DeviceTraining, OfAGroupHasTheSameBitsHoweverItsStateIsSharded) {
+  const Trial trial = make_trial(every_layer(), 1.5, 5);
+  TrainingOptions options = sgd();
+  options.optimizer.kind = OptimizerOptions::Kind::kAdam;
+  const Result whole = evaluate_together(options, trial, 3, watched());
+  for (const auto sharding : {GroupOptions::Sharding::kOptimizer, GroupOptions::Sharding::kGradients}) {
+    options.group.sharding = sharding;
+    expect_same(evaluate_together(options, trial, 3, watched()), whole);
+  }
+}
+
+TEST(DeviceTraining, OfAGroupInBfloat16ShardsAndSynchronizesOnTheCpu) {
+  const Trial trial = make_trial(every_layer(), 1.5, 5);
+  TrainingOptions options = sgd();
+  options.precision = Precision::kBf16;
+  options.group.statistics = GroupOptions::Statistics::kSynchronized;
+  const Result whole = evaluate_together(options, trial, 2, nullptr);
+  options.group.sharding = GroupOptions::Sharding::kGradients;
+  expect_same(evaluate_together(options, trial, 2, nullptr), whole);
+  EXPECT_NEAR(whole.values[kTrainLoss], evaluate(options, trial, nullptr).values[kTrainLoss], 0.1);
+}
+
 TEST(DeviceTraining, TrainsInBfloat16OnTheCpuToo) {
   TrainingOptions options = sgd();
   options.precision = Precision::kBf16;
@@ -256,13 +291,6 @@ TEST(DeviceTraining, SaysWhatAMachineCannotDo) {
   TrainingOptions options = sgd();
   options.precision = Precision::kTf32;
   expect_error(options, nullptr, "`training.precision` is tf32, which needs a GPU");
-  options.precision = Precision::kFp32;
-  options.group.members = 2;
-  options.group.statistics = GroupOptions::Statistics::kSynchronized;
-  expect_error(options, watched(), "`training.group.batch_statistics` is synchronized: expected local");
-  options.group.statistics = GroupOptions::Statistics::kLocal;
-  options.group.sharding = GroupOptions::Sharding::kOptimizer;
-  expect_error(options, watched(), "`training.group.sharding`: expected none");
 }
 
 }  // namespace

@@ -17,7 +17,7 @@
 namespace skyline::train {
 namespace {
 
-constexpr std::int64_t kValues = 100;
+constexpr std::int64_t kValues = 3 * 48;  // equal parts for three members
 
 /// Calls `course` once a member, each on a thread of its own, with its reducer.
 template <typename Course>
@@ -50,21 +50,22 @@ TEST_P(StagedReducer, SumsForAllMembersAgainAndAgain) {
     for (const std::int64_t count : {kValues, std::int64_t{7}, 2 * kValues}) {
       at::Tensor values = at::arange(count, at::kFloat).mul_(static_cast<double>(group.member() + 1));
       reducer.all_reduce(values);
+      reducer.join();
       EXPECT_EQ(values_of(values), values_of(at::arange(count, at::kFloat).mul_(6.0)));
     }
   });
 }
 
-TEST_P(StagedReducer, GivesEachMemberItsPartOfTheSumAndLeavesTheValues) {
+TEST_P(StagedReducer, GivesEachMemberItsPartOfTheSum) {
   run_members(3, GetParam(), [](objective::TrialGroup& group, DeviceReducer& reducer) {
-    const at::Tensor values = at::arange(kValues, at::kFloat);
+    at::Tensor values = at::arange(kValues, at::kFloat);
     const objective::Part mine = part_of_member(group);
     at::Tensor part = at::empty({static_cast<std::int64_t>(mine.end - mine.begin)}, at::kFloat);
     reducer.reduce_scatter(values, part);
+    reducer.join();
     for (std::size_t i = mine.begin; i < mine.end; ++i) {
       EXPECT_EQ(values_of(part)[i - mine.begin], 3 * static_cast<float>(i));
     }
-    EXPECT_EQ(values_of(values), values_of(at::arange(kValues, at::kFloat)));
   });
 }
 
@@ -75,6 +76,7 @@ TEST_P(StagedReducer, GathersThePartsOfAllMembers) {
                                      static_cast<double>(group.member()), at::kFloat);
     at::Tensor values = at::full({kValues}, -1.0, at::kFloat);
     reducer.all_gather(part, values);
+    reducer.join();
     for (std::size_t member = 0; member < 3; ++member) {
       const objective::Part theirs = objective::part_of(static_cast<std::size_t>(kValues), 3, member);
       for (std::size_t i = theirs.begin; i < theirs.end; ++i) {
@@ -82,6 +84,34 @@ TEST_P(StagedReducer, GathersThePartsOfAllMembers) {
       }
     }
   });
+}
+
+TEST_P(StagedReducer, BeginsOperationsWithoutWaitingAndJoinsTheOldestFirst) {
+  const auto groups = testing::make_local_groups(2);
+  const auto mine = make_staged_reducer(*groups[0], GetParam());
+  const auto others = make_staged_reducer(*groups[1], GetParam());
+  at::Tensor first = at::full({kValues}, 1.0, at::kFloat);
+  at::Tensor second = at::full({kValues}, 2.0, at::kFloat);
+  at::Tensor other = at::full({kValues}, 10.0, at::kFloat);
+  mine->all_reduce(first);
+  mine->all_reduce(second);  // nobody else has come yet
+  others->all_reduce(other);
+  mine->join(1);  // the second one would never end
+  EXPECT_EQ(values_of(first), values_of(at::full({kValues}, 11.0, at::kFloat)));
+  others->join();
+  others->all_reduce(other);
+  mine->join();
+  EXPECT_EQ(values_of(second), values_of(at::full({kValues}, 13.0, at::kFloat)));
+  mine->join();  // of nothing
+}
+
+TEST_P(StagedReducer, RefusesPartsThatAreNotEqual) {
+  const auto groups = testing::make_local_groups(3);
+  const auto reducer = make_staged_reducer(*groups[0], GetParam());
+  at::Tensor values = at::zeros({100}, at::kFloat);
+  at::Tensor part = at::zeros({32}, at::kFloat);
+  EXPECT_THROW(reducer->reduce_scatter(values, part), InternalError);
+  EXPECT_THROW(reducer->all_gather(part, values), InternalError);
 }
 
 INSTANTIATE_TEST_SUITE_P(Memory, StagedReducer, ::testing::Bool(),

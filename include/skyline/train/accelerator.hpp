@@ -72,17 +72,22 @@ struct DeviceBatch {
   at::Tensor* targets = nullptr;         // out: int64 [rows]
 };
 
-/// Sums gradients over the members of a group on their devices. Tensors are float32, one-dimensional and
-/// contiguous; every member calls in the same order, from the thread that made the reducer. The operations
-/// are queued on the current stream, whose wait() throws what check() throws. Graphs that hold operations are
-/// destroyed before the reducer.
+/// Sums and gathers values over the members of a group on their devices. Tensors are float32, one-dimensional
+/// and contiguous; every member calls in the same order, from the thread that made the reducer. An operation
+/// is queued behind what the current stream holds, and goes on beside it: until join() its tensors are
+/// neither touched nor let go. Waits for the current stream throw what check() throws. A recording joins what
+/// it has queued; graphs that hold operations are destroyed before the reducer.
 class DeviceReducer {
  public:
   virtual ~DeviceReducer() = default;
   virtual void all_reduce(at::Tensor& values) = 0;
-  /// @param part  out: the member's objective::part_of() of the sum
-  virtual void reduce_scatter(const at::Tensor& values, at::Tensor& part) = 0;
+  /// `values` are as many equal parts as there are members, as objective::part_of() has them.
+  /// @param values  become undefined
+  /// @param part    out: the member's own part of the sum
+  virtual void reduce_scatter(at::Tensor& values, at::Tensor& part) = 0;
   virtual void all_gather(const at::Tensor& part, at::Tensor& values) = 0;
+  /// The current stream goes on when all operations but the last `but_last` ones are done.
+  virtual void join(std::size_t but_last = 0) = 0;
   /// Whether AcceleratorStream::capture may record the operations: else the host takes part in each.
   virtual bool may_be_recorded() const = 0;
   /// @throws GroupAborted if a member is lost or an operation overdue; names the operation
@@ -113,7 +118,8 @@ class Accelerator {
   virtual std::unique_ptr<DeviceReducer> make_reducer(objective::TrialGroup& group, int device) = 0;
 };
 
-/// Sums through memory of the host and the group itself, along its fixed tree: for any devices.
+/// Sums through memory of the host and the group itself, along its fixed tree: for any devices. join() waits
+/// for the operations.
 /// @param on_host  whether the tensors are in memory of the host already
 std::unique_ptr<DeviceReducer> make_staged_reducer(objective::TrialGroup& group, bool on_host);
 
