@@ -20,15 +20,11 @@ find_package(MPI REQUIRED COMPONENTS C)
 set(HDF5_PREFER_PARALLEL OFF)
 find_package(HDF5 REQUIRED COMPONENTS C)
 
-set(SKYLINE_TORCH_ROOT "$ENV{SKYLINE_TORCH_ROOT}" CACHE PATH "Folder of LibTorch: has lib/ and include/")
-if(NOT SKYLINE_TORCH_ROOT)
-  set(SKYLINE_TORCH_ROOT "${PROJECT_SOURCE_DIR}/.deps/wheels/torch" CACHE PATH "" FORCE)
-endif()
-if(NOT EXISTS "${SKYLINE_TORCH_ROOT}/lib/libtorch_cpu.so")
+set(SKYLINE_TORCH_FALLBACK "${PROJECT_SOURCE_DIR}/.deps/wheels/torch")  # of scripts/setup
+include(SkylineTorch)
+if(NOT TARGET skyline_torch::torch_cpu)
   message(FATAL_ERROR "No lib/libtorch_cpu.so in SKYLINE_TORCH_ROOT=${SKYLINE_TORCH_ROOT}: run scripts/setup, or set SKYLINE_TORCH_ROOT")
 endif()
-include(SkylineTorch)
-skyline_torch_version("${SKYLINE_TORCH_ROOT}" SKYLINE_TORCH_VERSION)
 
 find_program(SKYLINE_CCACHE ccache)
 if(SKYLINE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)

@@ -1,8 +1,26 @@
-# LibTorch in SKYLINE_TORCH_ROOT as imported targets: skyline_torch::c10, skyline_torch::torch_cpu. Part of the
-# installed package too.
+# LibTorch as imported targets: skyline_torch::c10, skyline_torch::torch_cpu. Its folder is SKYLINE_TORCH_ROOT, as a
+# variable of CMake or of the environment, or in CMAKE_PREFIX_PATH, or SKYLINE_TORCH_FALLBACK. Where it is not there,
+# no target is made: who includes this says so. Part of the installed package too.
+
+set(SKYLINE_TORCH_ROOT "$ENV{SKYLINE_TORCH_ROOT}" CACHE PATH "Folder of LibTorch: has lib/ and include/")
+if(NOT SKYLINE_TORCH_ROOT)
+  find_path(SKYLINE_TORCH_IN_PREFIX lib/libtorch_cpu.so PATH_SUFFIXES torch libtorch NO_CACHE)
+  if(SKYLINE_TORCH_IN_PREFIX)
+    set(SKYLINE_TORCH_ROOT "${SKYLINE_TORCH_IN_PREFIX}" CACHE PATH "" FORCE)
+  elseif(SKYLINE_TORCH_FALLBACK)
+    set(SKYLINE_TORCH_ROOT "${SKYLINE_TORCH_FALLBACK}" CACHE PATH "" FORCE)
+  endif()
+endif()
+if(NOT EXISTS "${SKYLINE_TORCH_ROOT}/lib/libtorch_cpu.so")
+  return()
+endif()
+
 # Not find_package(Torch): it enables CUDA, edits global flags and puts torch's own fmt before the system's.
 # -idirafter keeps torch's bundled fmt behind the distribution's and its headers free of our warnings.
 function(skyline_import_torch library)
+  if(TARGET skyline_torch::${library})  # a second find_package
+    return()
+  endif()
   add_library(skyline_torch::${library} SHARED IMPORTED GLOBAL)
   set_target_properties(skyline_torch::${library} PROPERTIES IMPORTED_LOCATION "${SKYLINE_TORCH_ROOT}/lib/lib${library}.so")
   foreach(folder include include/torch/csrc/api/include)
@@ -19,14 +37,11 @@ if(IS_DIRECTORY "${skyline_torch_companions}")
     INTERFACE_LINK_OPTIONS "-Wl,-rpath-link,${skyline_torch_companions}")
 endif()
 
-# Sets `result` to the version of the LibTorch in a folder; empty if it does not say.
-function(skyline_torch_version root result)
-  set(version "")
-  if(EXISTS "${root}/version.py")
-    file(STRINGS "${root}/version.py" line REGEX "^__version__ = ")
-    string(REGEX REPLACE "^__version__ = '(.*)'.*" "\\1" version "${line}")
-  elseif(EXISTS "${root}/build-version")
-    file(STRINGS "${root}/build-version" version LIMIT_COUNT 1)
-  endif()
-  set(${result} "${version}" PARENT_SCOPE)
-endfunction()
+# What it says of its version; empty if nothing.
+set(SKYLINE_TORCH_VERSION "")
+if(EXISTS "${SKYLINE_TORCH_ROOT}/version.py")
+  file(STRINGS "${SKYLINE_TORCH_ROOT}/version.py" SKYLINE_TORCH_VERSION REGEX "^__version__ = ")
+  string(REGEX REPLACE "^__version__ = '(.*)'.*" "\\1" SKYLINE_TORCH_VERSION "${SKYLINE_TORCH_VERSION}")
+elseif(EXISTS "${SKYLINE_TORCH_ROOT}/build-version")
+  file(STRINGS "${SKYLINE_TORCH_ROOT}/build-version" SKYLINE_TORCH_VERSION LIMIT_COUNT 1)
+endif()

@@ -10,8 +10,8 @@ import tempfile
 import unittest
 
 SOURCE, BUILD, TORCH = (pathlib.Path(word).resolve() for word in sys.argv[1:4])
-CMAKE, MPIEXEC, FAKE_DRIVER = sys.argv[4:7]
-del sys.argv[1:7]
+CMAKE, MPIEXEC, FAKE_DRIVER, MODULECMD = sys.argv[4:8]
+del sys.argv[1:8]
 EXAMPLE = SOURCE / "tests/package/example"
 
 
@@ -73,6 +73,28 @@ class FindPackage(unittest.TestCase):
         text = self.succeed(program, "validate", EXAMPLE / "training.yaml", LD_LIBRARY_PATH=str(self.root / "driver"))
         missing = "this build has no cuda module" in text
         self.assertNotEqual(missing, (self.prefix / "lib/libskyline_cuda.so").exists(), text)
+
+    def test_the_module_file_leads_to_the_tree_it_lies_in(self):
+        self.assertFalse(MODULECMD.endswith("-NOTFOUND"), "no modulecmd: SKYLINE_LINTERS=1 scripts/setup")
+        files = self.prefix / "share/skyline/modulefiles"
+        loaded = run(MODULECMD, "python", "load", "skyline", folder=self.root, MODULEPATH=str(files))
+        self.assertEqual(loaded.returncode, 0, loaded.stderr)
+        for variable in ("SKYLINE_ROOT", "PATH", "CMAKE_PREFIX_PATH"):
+            self.assertRegex(loaded.stdout, rf"environ\['{variable}'\] = ['\"]{self.prefix}")
+
+    def test_the_slurm_scripts_find_the_program_that_they_were_installed_with(self):
+        config = self.prefix / "share/skyline/configs/synthetic.yaml"
+        printed = self.succeed(self.prefix / "share/skyline/slurm/submit", "--dry-run", config, "runs/a", "--", "-n", "2")
+        self.assertIn(str(self.prefix / "bin/skyline").replace(" ", "\\ "), printed)
+        self.assertIn("nothing was submitted", printed)
+
+    def test_the_installed_program_finds_its_libraries(self):
+        for file in (self.prefix / "bin/skyline", *(self.prefix / "lib").glob("libskyline_cuda.so")):
+            listed = subprocess.run(["ldd", file], env={"PATH": "/usr/bin:/bin"}, capture_output=True, text=True).stdout
+            self.assertNotIn("libtorch_cpu.so => not found", listed)
+            self.assertNotIn("libmpi.so.40 => not found", listed)
+        text = self.succeed(self.prefix / "bin/skyline", "validate", self.prefix / "share/skyline/configs/synthetic.yaml")
+        self.assertIn("is valid", text)
 
     def test_nothing_names_the_place_of_the_build(self):
         for file in (self.prefix / "lib/cmake/Skyline").iterdir():
