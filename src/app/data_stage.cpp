@@ -166,7 +166,12 @@ Finding judge_stage(const std::filesystem::path& stage, const store::FolderCheck
     return {Verdict::kWarning, "data stage", free + ": is no disk of the node",
             "a copy there saves the file server nothing: name a folder on a disk of the node"};
   }
-  return {Verdict::kGood, "data stage", free + (needed_bytes ? "" : ", the copy is there"), ""};
+  const std::string copy = needed_bytes ? "" : ", the copy is there";
+  if (check.kind == "tmpfs") {
+    return {Verdict::kNote, "data stage", free + " in memory" + copy,
+            "the copy takes its size of the node's memory, and of the job's if that is limited"};
+  }
+  return {Verdict::kGood, "data stage", free + copy, ""};
 }
 
 }  // namespace skyline::app

@@ -39,6 +39,14 @@ TEST(DataStage, AFolderThatRefusesIsAProblem) {
   EXPECT_EQ(finding.text, "/tmp/skyline-7: ext4 refused write: No space left on device");
 }
 
+TEST(DataStage, AFolderInMemoryIsNoted) {
+  store::FolderCheck check = sound_folder();
+  check.kind = "tmpfs";
+  const Finding finding = judge_stage("/dev/shm/skyline-7", check, kCopy);
+  EXPECT_EQ(finding.verdict, Verdict::kNote);
+  EXPECT_EQ(finding.text, "/dev/shm/skyline-7: tmpfs, 10.00 GB free in memory");
+}
+
 TEST(DataStage, AFolderThatNodesShareIsWarnedOf) {
   for (const char* kind : {"nfs4", "lustre"}) {
     store::FolderCheck check = sound_folder();
