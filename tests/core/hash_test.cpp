@@ -13,6 +13,13 @@ TEST(Hash, AgreesWithThePublishedDigests) {  // FIPS 180-4 examples
   EXPECT_EQ(sha1_hex("abc"), "a9993e364706816aba3e25717850c26c9cd0d89d");
 }
 
+TEST(Hash, Crc32cHasTheValuesOfRfc3720) {
+  EXPECT_EQ(crc32c(""), 0U);
+  EXPECT_EQ(crc32c("123456789"), 0xE3069283U);
+  EXPECT_EQ(crc32c(std::string(32, '\0')), 0x8A9136AAU);
+  EXPECT_EQ(crc32c(std::string(32, '\xFF')), 0x62A8AB43U);
+}
+
 TEST(Hash, BytesAndTextHashAlike) {
   const std::array<std::byte, 3> bytes{std::byte{'a'}, std::byte{'b'}, std::byte{'c'}};
   EXPECT_EQ(sha256_hex(std::span<const std::byte>(bytes)), sha256_hex("abc"));

@@ -22,6 +22,9 @@ std::string sha256_hex(HashPieces pieces);
 std::string checksum128_hex(HashPieces pieces);
 std::string sha1_hex(std::string_view text);
 
+/// CRC-32C (Castagnoli), as in TensorFlow's records and iSCSI (RFC 3720, appendix B.4).
+std::uint32_t crc32c(std::string_view bytes);
+
 /// 16 lower-case hex digits.
 std::string to_hex(std::uint64_t value);
 
