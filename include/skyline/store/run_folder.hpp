@@ -22,14 +22,16 @@ struct RunPaths {
     return root / "weights" / (id + ".final.h5");
   }
   std::filesystem::path checkpoints() const { return root / "checkpoints"; }
+  std::filesystem::path events() const { return root / "events"; }
   /// Those below the root.
   std::vector<std::filesystem::path> folders() const {
-    return {root / "weights", root / "logs", checkpoints()};
+    return {root / "weights", root / "logs", checkpoints(), events()};
   }
   std::filesystem::path models_json() const { return root / "models.json"; }
   std::filesystem::path pareto_json() const { return root / "pareto.json"; }
   std::filesystem::path search_state_csv() const { return root / "search_state.csv"; }
   std::filesystem::path status_json() const { return root / "status.json"; }
+  std::filesystem::path mlflow_json() const { return root / "mlflow.json"; }
   std::filesystem::path log() const { return root / "logs" / "skyline.log"; }
   std::filesystem::path owner() const { return root / "owner.json"; }
 };
