@@ -24,7 +24,7 @@ TABLE = {
     "cuda": (["core", "space", "objective", "comm", "train"], ["torch", "cuda", "nccl"]),
     "evaluate": (["core", "space", "objective", "comm"], []),
     "engine": (["core", "space", "objective", "search", "comm", "store"], []),
-    "report": (["core", "space", "objective", "search", "store", "engine"], ["fmt", "json"]),
+    "report": (["core", "space", "objective", "search", "store", "engine"], ["fmt", "json", "curl"]),
     "app": (ALL, ["yaml", "cli11"]),
 }
 
@@ -36,6 +36,7 @@ THIRD_PARTY = [
     (re.compile(r"^(hdf5|H5[A-Za-z]*)(_hl)?\.h$"), "hdf5"),
     (re.compile(r"^nlohmann/"), "json"),
     (re.compile(r"^zlib\.h$"), "zlib"),
+    (re.compile(r"^curl/"), "curl"),
     (re.compile(r"^(torch|ATen|c10)/"), "torch"),
     (re.compile(r"^(cuda|cuda_[a-z0-9_]+|driver_types|vector_types)\.h$"), "cuda"),
     (re.compile(r"^nccl\.h$"), "nccl"),

@@ -59,7 +59,7 @@ double read_time(const ConfigNode& node) {
 }
 
 void read_run(const ConfigNode& section, RunConfig& config) {
-  section.allow_only({"seed", "window", "keep_weights", "time_limit", "storage_patience"});
+  section.allow_only({"seed", "window", "keep_weights", "time_limit", "storage_patience", "events"});
   engine::EngineOptions& options = config.engine;
   if (const ConfigNode* node = section.find("seed")) {
     const std::int64_t seed = node->as_integer();
@@ -71,6 +71,7 @@ void read_run(const ConfigNode& section, RunConfig& config) {
   if (const ConfigNode* node = section.find("storage_patience")) {
     config.storage_patience_s = node->as_duration_s();
   }
+  if (const ConfigNode* node = section.find("events")) config.events = node->as_flag();
   const ConfigNode* keep = section.find("keep_weights");
   if (keep == nullptr) return;
   options.keep_weights = read_keep_weights(*keep);
@@ -149,6 +150,7 @@ void write_engine_sections(const RunConfig& config, ConfigNode& tree) {
   tree.set("run.keep_weights", word(to_text(options.keep_weights)));
   if (config.time_limit_s) tree.set("run.time_limit", with_unit(*config.time_limit_s, "s"));
   tree.set("run.storage_patience", with_unit(config.storage_patience_s, "s"));
+  tree.set("run.events", word(config.events ? "true" : "false"));
   write_checkpoints(options.checkpoints, tree);
 }
 

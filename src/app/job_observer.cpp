@@ -4,8 +4,9 @@
 
 namespace skyline::app {
 
-JobObserver::JobObserver(std::unique_ptr<report::RunProgress> progress, const store::RunClaim& claim)
-    : progress_(std::move(progress)), claim_(claim) {}
+JobObserver::JobObserver(std::unique_ptr<report::RunProgress> progress, report::RunTracking& tracking,
+                         const store::RunClaim& claim)
+    : progress_(std::move(progress)), tracking_(tracking), claim_(claim) {}
 
 void JobObserver::started(const std::vector<engine::SlotAccount>& slots, std::size_t replayed,
                           std::size_t expected) {
@@ -15,6 +16,7 @@ void JobObserver::started(const std::vector<engine::SlotAccount>& slots, std::si
 
 void JobObserver::committed(const objective::CommittedTrial& trial, bool on_front, std::size_t in_flight) {
   progress_->committed(trial, on_front, in_flight);
+  tracking_.committed(trial);
 }
 
 void JobObserver::phase_changed(objective::Phase phase, std::size_t expected) {

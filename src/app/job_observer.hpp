@@ -2,6 +2,7 @@
 
 #include "skyline/engine/run.hpp"
 #include "skyline/report/report.hpp"
+#include "skyline/report/tracking.hpp"
 #include "skyline/store/run_folder.hpp"
 
 #include <memory>
@@ -12,7 +13,8 @@ namespace skyline::app {
 /// tick.
 class JobObserver final : public engine::RunObserver {
  public:
-  JobObserver(std::unique_ptr<report::RunProgress> progress, const store::RunClaim& claim);
+  JobObserver(std::unique_ptr<report::RunProgress> progress, report::RunTracking& tracking,
+              const store::RunClaim& claim);
 
   void started(const std::vector<engine::SlotAccount>& slots, std::size_t replayed,
                std::size_t expected) override;
@@ -27,6 +29,7 @@ class JobObserver final : public engine::RunObserver {
 
  private:
   std::unique_ptr<report::RunProgress> progress_;
+  report::RunTracking& tracking_;
   const store::RunClaim& claim_;
   std::size_t expected_ = 0;
 };

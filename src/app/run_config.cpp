@@ -140,8 +140,8 @@ bool counts_for_identity(const std::string& path, bool inherits) {
   if (path == "run.keep_weights") return inherits;  // which parents still have weights
   // The bits of a trial don't depend on how its optimizer's state is spread.
   constexpr std::array kFree{
-      "data.file",  "data.stage",     "search.iterations",    "search.trials",          "final",
-      "checkpoint", "run.time_limit", "run.storage_patience", "training.group.sharding"};
+      "data.file", "data.stage", "run.events",     "search.iterations",    "search.trials",
+      "final",     "checkpoint", "run.time_limit", "run.storage_patience", "training.group.sharding"};
   return std::find(kFree.begin(), kFree.end(), path) == kFree.end();
 }
 

@@ -6,6 +6,7 @@
 #include "skyline/core/log.hpp"
 #include "skyline/engine/run.hpp"
 #include "skyline/report/report.hpp"
+#include "skyline/report/tracking.hpp"
 #include "skyline/store/journal.hpp"
 #include "skyline/store/patience.hpp"
 #include "skyline/store/run_folder.hpp"
@@ -119,11 +120,21 @@ bool search_as_coordinator(engine::RunInputs inputs, PreparedRun prepared, const
   const std::vector<std::string> metrics = inputs.header.metrics;
   std::span<const objective::CommittedTrial> replayed;
   if (inputs.replay) replayed = inputs.replay->entries;
+  const auto tracking =
+      report::start_tracking({.paths = inputs.paths,
+                              .objectives = config.objectives,
+                              .metrics = metrics,
+                              .replayed = replayed,
+                              .config = config.resolved,
+                              .events = config.events,
+                              .version = SKYLINE_VERSION,
+                              .variable = [](const char* name) { return std::getenv(name); }});
   JobObserver observer(
       report::make_progress(inputs.paths, config.objectives, config.space, metrics, replayed, terminal),
-      *prepared.claim);
-  inputs.failed = [&observer, failed = inputs.failed](const std::exception& error) {
+      *tracking, *prepared.claim);
+  inputs.failed = [&observer, &tracking, failed = inputs.failed](const std::exception& error) {
     observer.ended(report::RunEnd::kFailed);
+    tracking->ended(report::RunEnd::kFailed);
     failed(error);
   };
   stop.limit(config.time_limit_s, inputs.environment.launch());
@@ -131,6 +142,7 @@ bool search_as_coordinator(engine::RunInputs inputs, PreparedRun prepared, const
   if (result.stopped) {
     observer.ended(report::RunEnd::kStopped);
     print_stop(result, observer.expected(), stop.cause(), config.engine.checkpoints.has_value());
+    tracking->ended(report::RunEnd::kStopped);
     return true;
   }
   const report::ReportInputs outputs{config.space, config.objectives, metrics, result.committed,
@@ -139,6 +151,7 @@ bool search_as_coordinator(engine::RunInputs inputs, PreparedRun prepared, const
   observer.ended(report::RunEnd::kFinished);  // for `skyline status`: the results are on disk
   warn_of_missing_weights(inputs.paths, config, result);
   print_results(inputs.paths, outputs, result);
+  tracking->ended(report::RunEnd::kFinished);
   return false;
 }
 

@@ -1,3 +1,5 @@
+#include "report/front_volume.hpp"
+
 #include "skyline/report/report.hpp"
 #include "skyline/search/pareto.hpp"
 
@@ -17,18 +19,17 @@ double reference_of(objective::Sense sense, double worst) {
   return worst >= 0 ? 0 : worst - margin;
 }
 
+bool is_minimized(const objective::Objective& objective) {
+  return objective.sense == objective::Sense::kMinimize;
+}
+
 /// Worst value of each objective over the successful search trials, in the user's senses; empty if none.
 std::vector<double> worst_values(const ReportInputs& inputs) {
-  const auto& objectives = inputs.objectives.objectives();
   std::vector<double> worst;
   for (const auto& committed : inputs.committed) {
     if (committed.trial.phase != objective::Phase::kSearch) continue;
-    const auto values = inputs.objectives.values(committed);
-    if (!values) continue;
-    if (worst.empty()) worst = *values;
-    for (std::size_t i = 0; i < objectives.size(); ++i) {
-      const bool minimized = objectives[i].sense == objective::Sense::kMinimize;
-      worst[i] = minimized ? std::max(worst[i], (*values)[i]) : std::min(worst[i], (*values)[i]);
+    if (const auto values = inputs.objectives.values(committed)) {
+      keep_worst(inputs.objectives.objectives(), *values, worst);
     }
   }
   return worst;
@@ -36,24 +37,44 @@ std::vector<double> worst_values(const ReportInputs& inputs) {
 
 }  // namespace
 
+void keep_worst(std::span<const objective::Objective> objectives, std::span<const double> values,
+                std::vector<double>& worst) {
+  if (worst.empty()) worst.assign(values.begin(), values.end());
+  for (std::size_t i = 0; i < objectives.size(); ++i) {
+    worst[i] = is_minimized(objectives[i]) ? std::max(worst[i], values[i]) : std::min(worst[i], values[i]);
+  }
+}
+
+std::vector<double> volume_reference(std::span<const objective::Objective> objectives,
+                                     std::span<const double> worst) {
+  std::vector<double> reference;
+  for (std::size_t i = 0; i < worst.size(); ++i) {
+    reference.push_back(reference_of(objectives[i].sense, worst[i]));
+  }
+  return reference;
+}
+
+double dominated_volume(std::span<const objective::Objective> objectives, std::span<const double> minimized,
+                        std::span<const double> reference) {
+  std::vector<double> minimized_reference;
+  for (std::size_t i = 0; i < reference.size(); ++i) {
+    minimized_reference.push_back(is_minimized(objectives[i]) ? reference[i] : -reference[i]);
+  }
+  return search::hypervolume(minimized, minimized_reference);
+}
+
 FrontVolume front_volume(const ReportInputs& inputs) {
-  const auto& objectives = inputs.objectives.objectives();
   const std::vector<double> worst = worst_values(inputs);
   if (worst.empty()) return {};
 
   FrontVolume result;
-  std::vector<double> minimized_reference;
-  for (std::size_t i = 0; i < objectives.size(); ++i) {
-    result.reference.push_back(reference_of(objectives[i].sense, worst[i]));
-    const bool minimized = objectives[i].sense == objective::Sense::kMinimize;
-    minimized_reference.push_back(minimized ? result.reference[i] : -result.reference[i]);
-  }
+  result.reference = volume_reference(inputs.objectives.objectives(), worst);
   std::vector<double> points;
   for (const std::size_t index : front_order(inputs)) {
     const auto values = inputs.objectives.minimized(inputs.committed[index]);
     points.insert(points.end(), values->begin(), values->end());
   }
-  result.volume = search::hypervolume(points, minimized_reference);
+  result.volume = dominated_volume(inputs.objectives.objectives(), points, result.reference);
   return result;
 }
 

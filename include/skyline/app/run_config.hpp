@@ -45,6 +45,7 @@ struct RunConfig {
   search::SearchOptions search;
   engine::EngineOptions engine;
   std::optional<double> time_limit_s;  // of a job, from its start; then it stops early
+  bool events = true;                  // event files for TensorBoard
   double storage_patience_s = 60;      // for how long faults of storage that may pass are borne
   /// The tree with all defaults filled in and the data's checksum: what the run folder keeps as config.yaml.
   ConfigNode resolved;

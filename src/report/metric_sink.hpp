@@ -1,0 +1,46 @@
+#pragma once
+
+#include "skyline/core/error.hpp"
+#include "skyline/report/report.hpp"
+#include "skyline/store/event_file.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace skyline::report {
+
+/// Something that a sink needs is away for now; the same records will be given again.
+class SinkAway final : public UserError {
+ public:
+  using UserError::UserError;
+};
+
+/// Until when a sink may still try at the end of a run. Any thread.
+class LastMoment {
+ public:
+  using Clock = std::chrono::steady_clock;
+  void set(Clock::time_point moment) { ticks_ = moment.time_since_epoch().count(); }
+  bool passed() const { return Clock::now().time_since_epoch().count() >= ticks_; }
+
+ private:
+  std::atomic<Clock::rep> ticks_ = Clock::time_point::max().time_since_epoch().count();
+};
+
+/// Where the metrics of a run go. Used by one thread of its own, which may wait for files and servers.
+class MetricSink {
+ public:
+  virtual ~MetricSink() = default;
+  /// How messages call it, e.g. "event files in runs/a/events".
+  virtual std::string name() const = 0;
+  /// Values that one call of `add` is given, about.
+  virtual std::size_t batch_values() const = 0;
+  /// The next trials, in order, none left out. @throws SinkAway: again later; UserError: never again
+  virtual void add(std::span<const store::MetricRecord> records) = 0;
+  /// All records of this job were taken. @param front  arch ids  @throws as add
+  virtual void end(RunEnd end, const std::vector<std::string>& front) = 0;
+};
+
+}  // namespace skyline::report

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace skyline::report {
+
+/// Looks up an environment variable; nullptr if it is not set.
+using Variables = std::function<const char*(const char* name)>;
+
+/// What MLflow's own variables say (docs/clusters.md).
+struct MlflowSettings {
+  std::string address = {};           // of a server, without a slash at the end; empty: files
+  std::filesystem::path folder = {};  // of a file store
+  std::string shown = {};             // address or folder for messages, without credentials
+  std::string token = {};
+  std::string user = {};
+  std::string password = {};
+  bool insecure_tls = false;
+  std::string certificates = {};  // file of authorities to trust; empty: the system's
+  std::string run_id = {};        // empty: a run of ours is made
+  std::string run_name = {};
+  std::string experiment_id = {};
+  std::string experiment_name = {};
+};
+
+/// Nothing if MLFLOW_TRACKING_URI is not set or empty.
+/// @throws UserError naming the variable that has no meaning
+std::optional<MlflowSettings> mlflow_settings(const Variables& variables);
+
+}  // namespace skyline::report

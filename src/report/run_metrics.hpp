@@ -1,0 +1,42 @@
+#pragma once
+
+#include "skyline/objective/objective_set.hpp"
+#include "skyline/objective/trial.hpp"
+#include "skyline/search/pareto.hpp"
+#include "skyline/store/event_file.hpp"
+
+#include <string>
+#include <vector>
+
+namespace skyline::report {
+
+/// Turns the trials of a run, in the order of their numbers, into what is tracked of each: its own values
+/// (`trial/...`, of a full training `final/...`) and how the run stands behind it (`front/size`,
+/// `front/hypervolume`, `best/OBJECTIVE`, `run/failed_trials`). What is not finite or was not measured is
+/// left out.
+class RunMetrics {
+ public:
+  /// @param metrics  Evaluator::metrics()
+  RunMetrics(objective::ObjectiveSet objectives, std::vector<std::string> metrics);
+
+  store::MetricRecord next(const objective::CommittedTrial& committed, double unix_s);
+  /// Arch ids of the front so far, oldest first.
+  std::vector<std::string> front() const;
+
+ private:
+  void add_own(const objective::CommittedTrial& committed, store::MetricRecord& record) const;
+  void keep(const objective::CommittedTrial& committed);
+  void measure_volume();
+
+  objective::ObjectiveSet objectives_;
+  std::vector<std::string> metrics_;
+  std::vector<std::string> shown_;  // metrics of a trial that are tracked
+  search::ParetoArchive front_;
+  std::vector<space::ArchId> architectures_;  // by trial number
+  std::vector<double> worst_;                 // value of each objective, in the user's senses; empty: none
+  std::vector<double> best_;
+  double volume_ = 0;
+  std::size_t failed_ = 0;
+};
+
+}  // namespace skyline::report

@@ -1,0 +1,101 @@
+#include "report/mlflow_settings.hpp"
+
+#include "report/mlflow_store.hpp"
+#include "support/user_error_of.hpp"
+
+#include <map>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace skyline::report {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::optional<MlflowSettings> settings_of(const std::map<std::string, std::string>& variables) {
+  return mlflow_settings([&](const char* name) {
+    const auto found = variables.find(name);
+    return found == variables.end() ? nullptr : found->second.c_str();
+  });
+}
+
+MlflowSettings with_uri(const std::string& uri) {
+  return settings_of({{"MLFLOW_TRACKING_URI", uri}}).value();
+}
+
+TEST(MlflowSettings, WithoutAnAddressThereIsNothingToTrack) {
+  EXPECT_FALSE(settings_of({}));
+  EXPECT_FALSE(settings_of({{"MLFLOW_TRACKING_URI", ""}, {"MLFLOW_RUN_ID", "1"}}));
+}
+
+TEST(MlflowSettings, ReadsServers) {
+  EXPECT_EQ(with_uri("http://127.0.0.1:5000/").address, "http://127.0.0.1:5000");
+  EXPECT_EQ(with_uri("HTTPS://host/prefix").address, "HTTPS://host/prefix");
+  EXPECT_TRUE(with_uri("http://host").folder.empty());
+}
+
+TEST(MlflowSettings, AzuresSchemeStandsForHttpsAndTheSecondInterface) {
+  EXPECT_EQ(with_uri("azureml://eastus.api.azureml.ms/mlflow/v1.0/subscriptions/s/workspaces/w?").address,
+            "https://eastus.api.azureml.ms/mlflow/v2.0/subscriptions/s/workspaces/w");
+  EXPECT_EQ(with_uri("azureml://h/mlflow/v2.0/x?a=b").address, "https://h/mlflow/v2.0/x");
+}
+
+TEST(MlflowSettings, ReadsFoldersWithAndWithoutAScheme) {
+  EXPECT_EQ(with_uri("mlruns").folder, "mlruns");
+  EXPECT_EQ(with_uri("/data/ml runs").folder, "/data/ml runs");
+  EXPECT_EQ(with_uri("file:///data/ml%20runs").folder, "/data/ml runs");
+  EXPECT_EQ(with_uri("file:/data").folder, "/data");
+  EXPECT_EQ(with_uri("file://localhost/data").folder, "/data");
+  EXPECT_TRUE(with_uri("mlruns").address.empty());
+}
+
+TEST(MlflowSettings, RefusesOtherSchemesAndShowsNoMoreThanTheScheme) {
+  const std::string error = testing::user_error_of([] { with_uri("postgresql://me:secret@host/db"); });
+  EXPECT_EQ(error, "MLFLOW_TRACKING_URI: expected http, https, azureml, file or a folder, got postgresql:");
+  EXPECT_THAT(testing::user_error_of([] { with_uri("file://"); }), HasSubstr("expected a folder"));
+  EXPECT_THAT(testing::user_error_of([] { with_uri("http:/x"); }), HasSubstr("MLFLOW_TRACKING_URI"));
+}
+
+TEST(MlflowSettings, CredentialsInTheAddressAreNotShown) {
+  const MlflowSettings settings = with_uri("https://me:secret@host:1/p@q");
+  EXPECT_EQ(settings.shown, "https://host:1/p@q");
+  EXPECT_THAT(settings.address, HasSubstr("me:secret@"));
+}
+
+TEST(MlflowSettings, ReadsTheOtherVariables) {
+  const MlflowSettings settings = settings_of({{"MLFLOW_TRACKING_URI", "http://h"},
+                                               {"MLFLOW_TRACKING_TOKEN", "t"},
+                                               {"MLFLOW_TRACKING_USERNAME", "u"},
+                                               {"MLFLOW_TRACKING_PASSWORD", "p"},
+                                               {"MLFLOW_TRACKING_INSECURE_TLS", "True"},
+                                               {"MLFLOW_TRACKING_SERVER_CERT_PATH", "/c.pem"},
+                                               {"MLFLOW_RUN_ID", "r"},
+                                               {"MLFLOW_RUN_NAME", "n"},
+                                               {"MLFLOW_EXPERIMENT_ID", "7"},
+                                               {"MLFLOW_EXPERIMENT_NAME", "e"}})
+                                      .value();
+  EXPECT_EQ(settings.token + settings.user + settings.password, "tup");
+  EXPECT_TRUE(settings.insecure_tls);
+  EXPECT_EQ(settings.certificates, "/c.pem");
+  EXPECT_EQ(settings.run_id + settings.run_name + settings.experiment_id + settings.experiment_name, "rn7e");
+}
+
+TEST(MlflowSettings, AFlagIsTrueOrFalse) {
+  EXPECT_FALSE(
+      settings_of({{"MLFLOW_TRACKING_URI", "a"}, {"MLFLOW_TRACKING_INSECURE_TLS", "0"}})->insecure_tls);
+  EXPECT_EQ(testing::user_error_of([] {
+              settings_of({{"MLFLOW_TRACKING_URI", "a"}, {"MLFLOW_TRACKING_INSECURE_TLS", "maybe"}});
+            }),
+            "MLFLOW_TRACKING_INSECURE_TLS: expected true or false, got maybe");
+}
+
+TEST(MlflowKey, KeepsWhatMlflowAllows) {
+  EXPECT_EQ(mlflow_key("front/hyper-volume_1.x y"), "front/hyper-volume_1.x y");
+  EXPECT_EQ(mlflow_key("a:b$\xc3\xa9"), "a_b___");
+  EXPECT_EQ(mlflow_key(std::string(300, 'x')).size(), 250U);
+}
+
+}  // namespace
+}  // namespace skyline::report

@@ -1,0 +1,85 @@
+#include "report/run_metrics.hpp"
+
+#include "report/sample_run.hpp"
+
+#include <map>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace skyline::report {
+namespace {
+
+using ::testing::ElementsAre;
+
+std::vector<std::map<std::string, double>> metrics_of(const testing::SampleRun& run) {
+  RunMetrics metrics(run.objectives, run.metrics);
+  std::vector<std::map<std::string, double>> records;
+  for (const auto& committed : run.committed) {
+    const store::MetricRecord record = metrics.next(committed, 1.5);
+    EXPECT_EQ(record.step, committed.trial.number);
+    EXPECT_EQ(record.unix_s, 1.5);
+    auto& values = records.emplace_back();
+    for (const auto& named : record.values) {
+      EXPECT_TRUE(values.emplace(named.name, named.value).second) << named.name << " is there twice";
+    }
+  }
+  return records;
+}
+
+TEST(RunMetrics, HasTheTrialsOwnValuesAndHowTheRunStands) {
+  const testing::SampleRun run;
+  const auto records = metrics_of(run);
+  EXPECT_EQ(records[0].at("trial/flops"), 88138);
+  EXPECT_EQ(records[0].at("trial/validation_accuracy"), 0.5);
+  EXPECT_EQ(records[0].at("trial/epochs"), 0.5);
+  EXPECT_EQ(records[1].at("front/size"), 2);
+  EXPECT_EQ(records[1].at("best/validation_accuracy"), 0.98125);
+  EXPECT_EQ(records[1].at("best/flops"), 88138);
+  EXPECT_EQ(records[1].at("run/failed_trials"), 0);
+}
+
+TEST(RunMetrics, EndsWithTheHypervolumeOfTheResults) {
+  const testing::SampleRun run;
+  const double volume = front_volume(run.inputs()).volume;
+  EXPECT_NEAR(metrics_of(run).back().at("front/hypervolume"), volume, 1e-9 * volume);
+}
+
+TEST(RunMetrics, AFailedTrialHasNoValuesButCounts) {
+  const testing::SampleRun run;
+  const auto records = metrics_of(run);
+  EXPECT_FALSE(records[3].contains("trial/flops"));
+  EXPECT_TRUE(records[3].contains("trial/seconds"));
+  EXPECT_EQ(records[3].at("run/failed_trials"), 1);
+  EXPECT_EQ(records[5].at("run/failed_trials"), 2);
+}
+
+TEST(RunMetrics, FullTrainingIsAGroupOfItsOwnAndChangesNoFront) {
+  const testing::SampleRun run;
+  const auto records = metrics_of(run);
+  EXPECT_TRUE(records[4].contains("final/test_accuracy"));
+  EXPECT_FALSE(records[4].contains("trial/flops"));
+  EXPECT_EQ(records[4].at("front/size"), records[2].at("front/size"));
+  EXPECT_EQ(records[4].at("best/validation_accuracy"), records[2].at("best/validation_accuracy"));
+}
+
+TEST(RunMetrics, LeavesOutWhatWasNotMeasuredOrIsInfinite) {
+  testing::SampleRun run;
+  run.committed[0].outcome = objective::Measurements{
+      {0.5, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(), 3}};
+  const auto records = metrics_of(run);
+  EXPECT_FALSE(records[0].contains("trial/latency_ms"));
+  EXPECT_FALSE(records[0].contains("trial/test_accuracy"));
+  EXPECT_EQ(records[0].at("trial/steps"), 3);
+}
+
+TEST(RunMetrics, KnowsTheArchitecturesOfTheFront) {
+  const testing::SampleRun run;
+  RunMetrics metrics(run.objectives, run.metrics);
+  for (const auto& committed : run.committed) metrics.next(committed, 0);
+  EXPECT_THAT(metrics.front(), ElementsAre(space::to_text(run.committed[0].trial.architecture().id),
+                                           space::to_text(run.committed[1].trial.architecture().id)));
+}
+
+}  // namespace
+}  // namespace skyline::report
