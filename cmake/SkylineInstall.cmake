@@ -1,6 +1,6 @@
 # cmake --install: the program, the cuda module, its scripts and examples (component skyline), what programs with layer
 # kinds or evaluators of their own are built from (component development: find_package(Skyline)), and the programs for
-# GPUs that scripts/bundle takes too (component gpu). Paths are relative: the tree can be moved.
+# GPUs that scripts/bundle takes too (component gpu, only if it is named). Paths are relative: the tree can be moved.
 # Included last: every target exists.
 
 set(skyline_installed skyline)
@@ -21,7 +21,7 @@ set_target_properties(${skyline_installed} ${skyline_gpu_targets} PROPERTIES
 install(TARGETS ${skyline_installed}
   RUNTIME DESTINATION bin COMPONENT skyline LIBRARY DESTINATION lib COMPONENT skyline)
 if(skyline_gpu_targets)
-  install(TARGETS ${skyline_gpu_targets} RUNTIME DESTINATION bin COMPONENT gpu)
+  install(TARGETS ${skyline_gpu_targets} RUNTIME DESTINATION bin COMPONENT gpu EXCLUDE_FROM_ALL)
 endif()
 install(PROGRAMS aml/run DESTINATION share/skyline/aml COMPONENT skyline)
 install(PROGRAMS slurm/submit slurm/search.sbatch DESTINATION share/skyline/slurm COMPONENT skyline)

@@ -25,9 +25,8 @@ class FindPackage(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
         cls.root = pathlib.Path(cls.folder.name)
-        for component in ("skyline", "development"):
-            done = run(CMAKE, "--install", BUILD, "--prefix", cls.root / "first", "--component", component, folder=cls.root)
-            assert done.returncode == 0, done.stderr
+        done = run(CMAKE, "--install", BUILD, "--prefix", cls.root / "first", folder=cls.root)
+        assert done.returncode == 0, done.stderr
         cls.prefix = cls.root / "another place"
         shutil.move(cls.root / "first", cls.prefix)
 
@@ -88,6 +87,9 @@ class FindPackage(unittest.TestCase):
         self.assertIn(str(self.prefix / "bin/skyline").replace(" ", "\\ "), printed)
         self.assertIn("nothing was submitted", printed)
 
+    def test_the_tests_for_gpus_are_not_installed_unless_named(self):
+        self.assertEqual([file.name for file in (self.prefix / "bin").iterdir()], ["skyline"])
+
     def test_the_installed_program_finds_its_libraries(self):
         for file in (self.prefix / "bin/skyline", *(self.prefix / "lib").glob("libskyline_cuda.so")):
             listed = subprocess.run(["ldd", file], env={"PATH": "/usr/bin:/bin"}, capture_output=True, text=True).stdout
@@ -102,27 +104,33 @@ class FindPackage(unittest.TestCase):
             for place in (SOURCE, BUILD, TORCH, self.root):
                 self.assertNotIn(str(place), text, file.name)
 
-    def test_a_version_that_it_is_not_is_refused(self):
-        (self.root / "other").mkdir()
-        (self.root / "other/CMakeLists.txt").write_text(
-            "cmake_minimum_required(VERSION 3.25)\nproject(other LANGUAGES C CXX)\nfind_package(Skyline 99 REQUIRED)\n")
-        refused = self.configure("newer", source=self.root / "other")
+    def refuse(self, reason, *words, **options):
+        refused = self.configure(*words, **options)
         self.assertNotEqual(refused.returncode, 0)
-        self.assertIn('compatible with requested version "99"', " ".join(refused.stderr.split()))
+        self.assertIn(reason, " ".join(refused.stderr.split()))
+
+    def project(self, name, languages, version):
+        folder = self.root / f"{name}-source"
+        folder.mkdir()
+        (folder / "CMakeLists.txt").write_text(f"cmake_minimum_required(VERSION 3.25)\nproject({name} LANGUAGES {languages})\n"
+                                               f"find_package(Skyline {version} REQUIRED)\n")
+        return folder
+
+    def test_a_version_that_it_is_not_is_refused(self):
+        self.refuse('compatible with requested version "99"', "newer", source=self.project("newer", "C CXX", 99))
+
+    def test_a_project_without_c_is_told(self):
+        self.refuse("Skyline needs the languages C and CXX", "bare", source=self.project("bare", "CXX", "0.1"))
 
     def test_a_folder_without_torch_is_named(self):
-        refused = self.configure("bare", "-DSKYLINE_TORCH_ROOT=/none")
-        self.assertNotEqual(refused.returncode, 0)
-        self.assertIn("no lib/libtorch_cpu.so in SKYLINE_TORCH_ROOT=/none", " ".join(refused.stderr.split()))
+        self.refuse("no lib/libtorch_cpu.so in SKYLINE_TORCH_ROOT=/none", "torchless", "-DSKYLINE_TORCH_ROOT=/none")
 
     def test_another_torch_is_refused(self):
         torch = self.root / "torch"
         (torch / "lib").mkdir(parents=True)
         (torch / "lib/libtorch_cpu.so").touch()
         (torch / "version.py").write_text("__version__ = '1.13.0'\n")
-        refused = self.configure("old", SKYLINE_TORCH_ROOT=str(torch))
-        self.assertNotEqual(refused.returncode, 0)
-        self.assertIn("holds LibTorch 1.13.0", " ".join(refused.stderr.split()))
+        self.refuse("holds LibTorch 1.13.0", "old", SKYLINE_TORCH_ROOT=str(torch))
 
 
 if __name__ == "__main__":

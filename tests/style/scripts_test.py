@@ -81,6 +81,14 @@ class Scripts(unittest.TestCase):
                 self.assertEqual((done.returncode, len(lines)), (2, 1), done.stderr)
                 self.assertRegex(lines[0], "--no-such-option|missing|required|usage: none")
 
+    def test_those_that_need_an_argument_say_which_is_missing(self):
+        for name in ("aml/run", "aml/submit.py", "aml/submit_v1.py", "scripts/rigs/nfs", "slurm/search.sbatch", "slurm/submit"):
+            with self.subTest(name):
+                done = self.start(SOURCE / name)
+                lines = [line for line in done.stderr.splitlines() if not re.match(r"usage: |  ", line)]
+                self.assertEqual((done.returncode, len(lines)), (2, 1), done.stderr)
+                self.assertRegex(lines[0], "missing|required")
+
     def test_each_can_be_started(self):
         for file in commands():
             self.assertTrue(file.stat().st_mode & 0o100, f"{name_of(file)} is not executable")
