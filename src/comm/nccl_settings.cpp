@@ -103,6 +103,13 @@ void choose_topology(const NcclSurroundings& surroundings, std::vector<NcclSetti
   }
 }
 
+/// To register the memory of recorded operations NCCL would wait inside the recording for all members, and
+/// one of them may have refused to record.
+void choose_registration(const NcclSurroundings& surroundings, std::vector<NcclSetting>& settings) {
+  if (any_set(surroundings, {"NCCL_GRAPH_REGISTER"})) return;
+  settings.push_back({"NCCL_GRAPH_REGISTER", "0", "a rank may refuse to record"});
+}
+
 /// "NAME=value" -> the map, where the name is not there and is one of NCCL's.
 void add_assignment(std::string_view line, std::map<std::string, std::string>& settings) {
   const auto equals = line.find('=');
@@ -149,6 +156,7 @@ std::vector<NcclSetting> choose_nccl_settings(const NcclSurroundings& surroundin
   choose_ports(surroundings, settings);
   choose_interface(surroundings, settings);
   choose_topology(surroundings, settings);
+  choose_registration(surroundings, settings);
   return settings;
 }
 

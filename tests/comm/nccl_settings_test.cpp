@@ -28,7 +28,9 @@ FabricPort good_port(const std::string& device, const std::string& layer = "Infi
           .reachable = true};
 }
 
-std::string chosen(const NcclSurroundings& surroundings) {
+/// Of what depends on the surroundings.
+std::string chosen(NcclSurroundings surroundings) {
+  surroundings.set.emplace("NCCL_GRAPH_REGISTER", "0");
   return to_text(choose_nccl_settings(surroundings));
 }
 
@@ -66,7 +68,7 @@ TEST(NcclSettings, SwitchInfiniBandOffWhereNoPortCanBeUsedAndSayWhy) {
 TEST(NcclSettings, LeaveAListThatNcclWouldNotReadToTheEndToNccl) {
   NcclSurroundings surroundings;
   for (int i = 0; i < 33; ++i) surroundings.ports.push_back(good_port("mlx5_" + std::to_string(i)));
-  EXPECT_THAT(choose_nccl_settings(surroundings), IsEmpty());
+  EXPECT_EQ(chosen(surroundings), "");
 }
 
 TEST(NcclSettings, TakeTheInterfaceOfMpiElseInfiniBandElseTheDefaultRouteElseTheOnlyOne) {
@@ -94,7 +96,7 @@ TEST(NcclSettings, NameAzuresTopologyOfTheGpuWhereItsFileIsThere) {
                                 .gpus = 8,
                                 .gpu_name = "NVIDIA H100 80GB HBM3",
                                 .topology_folder = folder,
-                                .set = {{"NCCL_NET", "IB"}}};
+                                .set = {{"NCCL_NET", "IB"}, {"NCCL_GRAPH_REGISTER", "0"}}};
   const auto file_of = [&] {
     const auto settings = choose_nccl_settings(surroundings);
     return settings.empty() ? "" : settings[0].name + "=" + settings[0].value;
@@ -115,7 +117,7 @@ TEST(NcclSettings, NameAzuresTopologyOfTheGpuWhereItsFileIsThere) {
 TEST(NcclSettings, NeverReplaceWhatIsSet) {
   const NcclSurroundings all{.ports = {good_port("mlx5_0")},
                              .interfaces = {{.name = "eth0", .default_route = true}}};
-  ASSERT_THAT(choose_nccl_settings(all), SizeIs(2));
+  ASSERT_THAT(choose_nccl_settings(all), SizeIs(3));
   for (const std::string name : {"NCCL_IB_HCA", "NCCL_IB_DISABLE", "NCCL_NET"}) {
     NcclSurroundings surroundings = all;
     surroundings.set[name] = "x";
@@ -123,6 +125,14 @@ TEST(NcclSettings, NeverReplaceWhatIsSet) {
     surroundings.set["NCCL_SOCKET_IFNAME"] = "eth";
     EXPECT_EQ(chosen(surroundings), "");
   }
+}
+
+TEST(NcclSettings, LetRecordedOperationsWaitForNobody) {
+  NcclSurroundings surroundings{.set = {{"NCCL_NET", "Socket"}}};
+  EXPECT_EQ(to_text(choose_nccl_settings(surroundings)),
+            "NCCL_GRAPH_REGISTER=0 (a rank may refuse to record)");
+  surroundings.set["NCCL_GRAPH_REGISTER"] = "1";
+  EXPECT_THAT(choose_nccl_settings(surroundings), IsEmpty());
 }
 
 TEST(NcclLog, IsLeftAloneWhereTheUserHasSetIt) {

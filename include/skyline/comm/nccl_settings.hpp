@@ -39,7 +39,8 @@ std::map<std::string, std::string> read_nccl_settings(const std::filesystem::pat
 NcclSurroundings read_nccl_surroundings(const std::filesystem::path& root);
 
 /// What NCCL does not find out by itself, or finds out wrong: the active ports alone, the interface of the
-/// node's address, Azure's topology. Nothing that is set already, and nothing that goes with it.
+/// node's address, Azure's topology; and that recorded operations wait for nobody. Nothing that is set
+/// already, and nothing that goes with it.
 std::vector<NcclSetting> choose_nccl_settings(const NcclSurroundings& surroundings);
 
 /// Has NCCL write into `file` which transport it picks; nothing where its log is set already.
