@@ -128,7 +128,7 @@ Failure too_large(const AdmittedTrial& trial, const Candidate& candidate) {
 Outcome train_when_admitted(AdmissionGate& gate, const AdmittedTrial& trial,
                             objective::EvaluationContext& context, const TrainingAttempt& attempt) {
   const space::Network& network = trial.trial.architecture().network;
-  Candidate candidate{predict_device_bytes(network, trial.options),
+  Candidate candidate{predict_device_bytes(network, trial.options, trial.trial.members),
                       predict_step_work(network, trial.options)};
   if (context.group() != nullptr) {
     candidate.manner = Candidate::Manner::kGroup;

@@ -1,5 +1,9 @@
 #include "train/memory_forecast.hpp"
 
+#include "skyline/core/error.hpp"
+
+#include "train/device_membership.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -29,21 +33,41 @@ double moments(const OptimizerOptions& optimizer) {
   return optimizer.momentum > 0 ? 1 : 0;
 }
 
+/// Of all parameters: values, gradients, the optimizer's numbers, and in a group the sums.
+double parameter_floats(double parameters, const TrainingOptions& options, std::uint32_t members) {
+  const double numbers = moments(options.optimizer);
+  if (members == 1) {
+    return (2 + numbers) * parameters;
+  }
+  const double own = (numbers + 1) * parameters / members;  // where they are sharded
+  const double bucket = std::min(parameters, static_cast<double>(BucketSizes().other_bytes / sizeof(float)));
+  switch (options.group.sharding) {
+    case GroupOptions::Sharding::kNone:
+      return (3 + numbers) * parameters;
+    case GroupOptions::Sharding::kOptimizer:
+      return 3 * parameters + own;
+    case GroupOptions::Sharding::kGradients:
+      return parameters + own + 3 * bucket;  // two on their way, one that backward is at
+  }
+  throw InternalError("unknown sharding");
+}
+
 }  // namespace
 
-std::size_t predict_device_bytes(const space::Network& network, const TrainingOptions& options) {
+std::size_t predict_device_bytes(const space::Network& network, const TrainingOptions& options,
+                                 std::uint32_t members) {
   double tensors = 0;
   double kept = static_cast<double>(network.input.elements());  // for the backward pass, a sample
   for (const space::Layer& layer : network.layers) {
     for (const space::TensorSpec& spec : layer.tensors) tensors += static_cast<double>(spec.elements());
     kept += static_cast<double>(layer.output.elements());
   }
-  const auto batch = static_cast<double>(options.batch);
-  const double copies = 2 + moments(options.optimizer);  // of each parameter: its value, its gradient
+  const double batch = std::ceil(static_cast<double>(options.batch) / members);
   // The backward pass holds gradients of activations around one layer at a time.
   const auto peak = static_cast<double>(network.cost.peak_activation_bytes);
   const double passing = std::max(sizeof(float) * batch * kept + 2 * batch * peak, kEvaluationBatch * peak);
-  return static_cast<std::size_t>(kSafety * (sizeof(float) * copies * tensors + passing)) + kWorkspaceBytes;
+  const double parameters = parameter_floats(tensors, options, members);
+  return static_cast<std::size_t>(kSafety * (sizeof(float) * parameters + passing)) + kWorkspaceBytes;
 }
 
 double predict_step_work(const space::Network& network, const TrainingOptions& options) {

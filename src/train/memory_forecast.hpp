@@ -11,8 +11,9 @@ namespace skyline::train {
 /// Bytes that training a network takes on a device, by its shapes: weights, gradients and the optimizer's
 /// moments, what the forward pass leaves for the backward pass (or what scoring a batch takes, if that is
 /// more: its batch is larger), a library's work space. A function of its arguments; meant to be some tens of
-/// percent too much rather than too little.
-std::size_t predict_device_bytes(const space::Network& network, const TrainingOptions& options);
+/// percent too much rather than too little. @param members  of the trial's group, of which this is for one
+std::size_t predict_device_bytes(const space::Network& network, const TrainingOptions& options,
+                                 std::uint32_t members = 1);
 
 /// How long a step takes, in units that are comparable between networks on one device: many kernels of small
 /// networks take the time of their launch, whatever they compute.

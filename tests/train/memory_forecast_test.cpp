@@ -28,6 +28,26 @@ TEST(MemoryForecast, PredictsMoreForLargerNetworksBatchesAndOptimizers) {
   EXPECT_LT(predict_device_bytes(narrow, sgd), least);
 }
 
+TEST(MemoryForecast, PredictsLessForAMemberTheMoreIsSharded) {
+  const space::Network network =
+      test::NetworkBuilder({1, 64, 64}).flatten().linear(4096).linear(4096).build();
+  TrainingOptions options = with_batch(64);
+  const std::size_t whole = predict_device_bytes(network, options, 4);
+  options.group.sharding = GroupOptions::Sharding::kOptimizer;
+  const std::size_t optimizer = predict_device_bytes(network, options, 4);
+  options.group.sharding = GroupOptions::Sharding::kGradients;
+  const std::size_t gradients = predict_device_bytes(network, options, 4);
+  EXPECT_LT(optimizer, whole);
+  EXPECT_LT(gradients, optimizer);
+  EXPECT_LT(predict_device_bytes(network, options, 8), gradients);
+}
+
+TEST(MemoryForecast, PredictsForAMemberItsPartOfTheBatch) {
+  const space::Network network = conv_network({1, 28, 28}, 4, 3, 16, 10);
+  EXPECT_LT(predict_device_bytes(network, with_batch(1024), 4),
+            predict_device_bytes(network, with_batch(1024)) / 3);
+}
+
 TEST(MemoryForecast, CoversWhatTheForwardPassMustKeep) {
   // 4 layers of conv, batch norm and ReLU: 12 outputs of 16x28x28 floats a sample.
   const space::Network network = conv_network({1, 28, 28}, 4, 3, 16, 10);
