@@ -228,7 +228,12 @@ std::string RunConfig::identity_hash() const {
 }
 
 std::unique_ptr<objective::Evaluator> RunConfig::make_evaluator(train::DeviceUse device) const {
-  if (evaluator) return evaluator->kind->make(evaluator->section, {dataset, split});
+  if (evaluator) {
+    auto made = evaluator->kind->make(evaluator->section, {dataset, split});
+    require(made->metrics() == evaluator->kind->metrics(),
+            "an evaluator measures other metrics than its kind names");
+    return made;
+  }
   const auto needed = objectives.measured_needed();
   const bool latency = std::find(needed.begin(), needed.end(), "latency_ms") != needed.end();
   return train::make_training_evaluator(*training, data.normalization, dataset, split, latency,

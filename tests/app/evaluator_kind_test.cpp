@@ -31,7 +31,7 @@ class ConstantKind final : public EvaluatorKind {
  public:
   explicit ConstantKind(std::string name) : name_(std::move(name)) {}
   std::string_view name() const override { return name_; }
-  std::vector<std::string> metrics() const override { return {"score"}; }
+  std::vector<std::string> metrics() const override { return {name_ == "misnamed" ? "points" : "score"}; }
   ConfigNode complete(const ConfigNode& section) const override {
     const ConfigNode* value = section.is_null() ? nullptr : section.find("value");
     return ConfigNode::make_map(
@@ -48,7 +48,9 @@ class ConstantKind final : public EvaluatorKind {
 
 /// A configuration with the section of an evaluator.
 ConfigNode with_evaluator(const std::string& section, const std::string& metric = "score") {
-  if (find_evaluator("constant") == nullptr) register_evaluator(std::make_unique<ConstantKind>("constant"));
+  for (const char* name : {"constant", "misnamed"}) {
+    if (find_evaluator(name) == nullptr) register_evaluator(std::make_unique<ConstantKind>(name));
+  }
   return load_yaml_text("data: {shape: [1, 8, 8], classes: 10}\n" + section +
                             "\n"
                             "space:\n"
@@ -77,6 +79,11 @@ TEST(EvaluatorKind, TellsRunsWithOtherSettingsApart) {
 TEST(EvaluatorKind, NamesTheMetricsThatObjectivesMayUse) {
   EXPECT_THAT([] { RunConfig::parse(with_evaluator("constant: {}", "validation_accuracy"), true); },
               ThrowsMessage<UserError>(HasSubstr("validation_accuracy")));
+}
+
+TEST(EvaluatorKind, MustNameTheMetricsThatItsEvaluatorsMeasure) {
+  const RunConfig config = RunConfig::parse(with_evaluator("misnamed: {}", "points"), true);
+  EXPECT_THAT([&] { config.make_evaluator(); }, ThrowsMessage<InternalError>(HasSubstr("other metrics")));
 }
 
 TEST(EvaluatorKind, IsOneOfARun) {
