@@ -20,6 +20,7 @@ class LocalEnvironment final : public Environment {
     place_.host = host_name();
     place_.allowed = allowed_processors();
     place_.processors = place_.allowed;
+    place_.node_allowed = place_.allowed;
   }
   Communicator& world() override { return *world_; }
   const NodePlace& place() const override { return place_; }

@@ -60,8 +60,11 @@ NodePlace find_place(MPI_Comm world) {
   const int first_of_node = place.local_rank == 0 ? 1 : 0;
   check_mpi(MPI_Allreduce(&first_of_node, &place.node_count, 1, MPI_INT, MPI_SUM, world), "MPI_Allreduce");
   place.allowed = allowed_processors();
-  place.processors = share_processors(
-      gather_masks(node.get(), place.local_size))[static_cast<std::size_t>(place.local_rank)];
+  const std::vector<std::vector<int>> masks = gather_masks(node.get(), place.local_size);
+  const std::vector<std::vector<int>> shares = share_processors(masks);
+  place.processors = shares[static_cast<std::size_t>(place.local_rank)];
+  place.node_allowed = all_processors(masks);
+  place.sharing_ranks = count_sharing_ranks(shares);
   return place;
 }
 

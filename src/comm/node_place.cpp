@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <map>
+#include <set>
 
 #include <unistd.h>
 
@@ -97,6 +98,22 @@ std::vector<std::vector<int>> share_processors(const std::vector<std::vector<int
     }
   }
   return shares;
+}
+
+std::vector<int> all_processors(const std::vector<std::vector<int>>& masks) {
+  std::set<int> processors;
+  for (const auto& mask : masks) processors.insert(mask.begin(), mask.end());
+  return {processors.begin(), processors.end()};
+}
+
+int count_sharing_ranks(const std::vector<std::vector<int>>& shares) {
+  std::map<int, int> users;
+  for (const auto& share : shares) {
+    for (const int processor : share) ++users[processor];
+  }
+  return static_cast<int>(std::ranges::count_if(shares, [&](const std::vector<int>& share) {
+    return std::ranges::none_of(share, [&](int processor) { return users.at(processor) == 1; });
+  }));
 }
 
 std::string host_name() {

@@ -12,6 +12,12 @@ namespace skyline::comm {
 /// @return       [ranks of the node], ascending
 std::vector<std::vector<int>> share_processors(const std::vector<std::vector<int>>& masks);
 
+/// Those of all masks, each once, ascending.
+std::vector<int> all_processors(const std::vector<std::vector<int>>& masks);
+
+/// How many ranks have no processor that is theirs alone. @param shares  of share_processors
+int count_sharing_ranks(const std::vector<std::vector<int>>& shares);
+
 /// This machine's name.
 std::string host_name();
 

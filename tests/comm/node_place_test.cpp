@@ -41,6 +41,13 @@ TEST(ShareProcessors, TreatsPairsOfRanksOnTwoSocketsApart) {
               ElementsAre(ElementsAre(0), ElementsAre(2), ElementsAre(1), ElementsAre(3)));
 }
 
+TEST(ShareProcessors, CountsTheRanksWithoutAProcessorOfTheirOwn) {
+  EXPECT_EQ(count_sharing_ranks(share_processors({{0, 1}, {2}, {3, 7}})), 0);
+  EXPECT_EQ(count_sharing_ranks(share_processors(Masks(5, {2, 9}))), 5);
+  EXPECT_EQ(count_sharing_ranks(share_processors({{0}, {0}, {1, 2}})), 2);
+  EXPECT_THAT(all_processors({{3, 7}, {0, 3}}), ElementsAre(0, 3, 7));
+}
+
 TEST(ShareProcessors, RefusesARankWithoutAnyProcessor) {
   EXPECT_THROW(share_processors({{0}, {}}), InternalError);
 }

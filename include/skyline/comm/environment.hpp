@@ -23,6 +23,8 @@ struct NodePlace {
   /// Processors of this rank alone: its affinity mask, shared out evenly among the ranks of the node whose
   /// masks overlap. At least one.
   std::vector<int> processors;
+  std::vector<int> node_allowed;  // affinity masks of all ranks of the node, together; ascending
+  int sharing_ranks = 0;          // of the node: those that have no processor to themselves
 };
 
 /// How long the processes of a job wait for each other at its start.
