@@ -20,4 +20,11 @@ void check_nccl(ncclResult_t status, const char* call) {
   }
 }
 
+std::string nccl_version() {
+  int version = 0;  // 22809 for 2.28.9
+  check_nccl(ncclGetVersion(&version), "ncclGetVersion");
+  return std::to_string(version / 10000) + "." + std::to_string(version % 10000 / 100) + "." +
+         std::to_string(version % 100);
+}
+
 }  // namespace skyline::cuda

@@ -14,6 +14,9 @@ std::string nccl_error_text(ncclResult_t status, const char* call, ncclComm_t co
 /// @throws InternalError
 void check_nccl(ncclResult_t status, const char* call);
 
+/// "2.28.9"
+std::string nccl_version();
+
 /// A communicator is closed by aborting it: no other member need take part in that.
 struct CommunicatorTraits {
   using Type = ncclComm_t;

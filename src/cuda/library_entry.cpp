@@ -1,9 +1,12 @@
 #include "skyline/core/log.hpp"
 
+#include "cuda/check_cuda.hpp"
+#include "cuda/check_nccl.hpp"
 #include "cuda/cuda_accelerator.hpp"
 #include "train/accelerator_library.hpp"
 
 #include <atomic>
+#include <string>
 
 namespace skyline {
 namespace {
@@ -15,7 +18,15 @@ std::shared_ptr<train::Accelerator> open_library(const train::AcceleratorHost& h
   return cuda::make_cuda_accelerator(reason);
 }
 
-constexpr train::AcceleratorLibrary kLibrary = {SKYLINE_ACCELERATOR_INTERFACE, &open_library};
+/// Of the runtime library, not of the driver, which may be newer.
+std::string versions() {
+  int cuda = 0;  // 13000 for 13.0
+  cuda::check_cuda(cudaRuntimeGetVersion(&cuda), "cudaRuntimeGetVersion");
+  return "CUDA " + std::to_string(cuda / 1000) + "." + std::to_string(cuda % 1000 / 10) + ", NCCL " +
+         cuda::nccl_version();
+}
+
+constexpr train::AcceleratorLibrary kLibrary = {SKYLINE_ACCELERATOR_INTERFACE, &open_library, &versions};
 
 }  // namespace
 

@@ -20,6 +20,8 @@ struct AcceleratorLibrary {
   const char* interface;  // SKYLINE_ACCELERATOR_INTERFACE of its build
   /// The node's devices; nullptr if there are none that can be used, and `reason` says why in one line.
   std::shared_ptr<Accelerator> (*open)(const AcceleratorHost& host, std::string& reason);
+  /// Of what it is linked to, for a person: "CUDA 13.0, NCCL 2.28.9".
+  std::string (*versions)();
 };
 
 /// The name and type of the exported function.

@@ -1,5 +1,6 @@
 #include "train/load_accelerator.hpp"
 
+#include "skyline/core/error.hpp"
 #include "skyline/core/log.hpp"
 
 #include "train/accelerator_library.hpp"
@@ -80,6 +81,16 @@ std::shared_ptr<Accelerator> open_accelerator_library(const std::string& file, s
     return nullptr;
   }
   return offered.open(kHost, reason);
+}
+
+std::string accelerator_versions() {
+  std::string reason;
+  const std::string file = find_accelerator_library(reason);
+  require(!file.empty(), "no accelerator was loaded");
+  const SharedLibrary library(file);  // once more the one that is loaded
+  const auto entry = library.function<AcceleratorLibraryEntry>(kAcceleratorLibraryEntry);
+  require(entry != nullptr, "the cuda module is another one now");
+  return entry()->versions();
 }
 
 std::shared_ptr<Accelerator> load_accelerator(std::string& reason) {

@@ -15,4 +15,7 @@ std::string find_accelerator_library(std::string& reason);
 /// Opens the devices through the library in `file`; nullptr and the reason if that cannot be.
 std::shared_ptr<Accelerator> open_accelerator_library(const std::string& file, std::string& reason);
 
+/// Of what stands behind the accelerator that load_accelerator() has given: "CUDA 13.0, NCCL 2.28.9".
+std::string accelerator_versions();
+
 }  // namespace skyline::train

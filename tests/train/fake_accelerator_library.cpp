@@ -9,7 +9,11 @@ std::shared_ptr<Accelerator> refuse(const AcceleratorHost& /*host*/, std::string
   return nullptr;
 }
 
-constexpr AcceleratorLibrary kLibrary = {"another interface", &refuse};
+std::string versions() {
+  return "nothing";
+}
+
+constexpr AcceleratorLibrary kLibrary = {"another interface", &refuse, &versions};
 
 }  // namespace
 
