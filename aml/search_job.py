@@ -13,8 +13,15 @@ def natural(text):
     return number
 
 
+class OneLineParser(argparse.ArgumentParser):
+    """Says of a mistake what is wrong, without the whole usage before it."""
+
+    def error(self, message):
+        self.exit(2, f"{self.prog}: {message} (see --help)\n")
+
+
 def parser(description, data_help):
-    options = argparse.ArgumentParser(description=description)
+    options = OneLineParser(description=description)
     options.add_argument("config", type=pathlib.Path, help="the YAML file of the search; its folder is uploaded as code")
     options.add_argument("--run", required=True, help="the run folder: on NFS that all nodes mount, e.g. /mnt/nfs/runs/mnist")
     options.add_argument("--compute", required=True, help="name of the cluster")

@@ -6,6 +6,7 @@ import io
 import logging
 import os
 import pathlib
+import shlex
 import shutil
 import subprocess
 import sys
@@ -58,7 +59,8 @@ class Jobs(unittest.TestCase):
         job = load_job(SOURCE / "aml/job.yml")
         self.assertEqual((job.distribution.type.lower(), job.distribution.process_count_per_instance), ("mpi", 8))
         self.assertRegex(job.resources["shm_size"], r"^\d+[bkmg]$")  # the schema does not look
-        self.assertTrue(all(isinstance(value, str) for value in job.environment_variables.values()))
+        self.assertEqual(job.resources["instance_count"], 2)
+        self.assertEqual(job.environment_variables, search_job.environment_variables())
         self.assertIn("skyline-aml mnist_cnn.yaml", job.command)
         code = (SOURCE / "aml" / str(job.code)).resolve()
         self.assertTrue((code / "mnist_cnn.yaml").is_file(), code)
@@ -79,8 +81,12 @@ class Jobs(unittest.TestCase):
             with contextlib.redirect_stderr(text), self.assertRaises(SystemExit) as end:
                 search_job.parse("", "", list(arguments))
             self.assertEqual(end.exception.code, 2)
-            return text.getvalue().splitlines()[-1]
+            self.assertEqual(text.getvalue().count("\n"), 1, text.getvalue())
+            return text.getvalue()
 
+        self.assertIn("the following arguments are required: config, --run, --compute", error_of())
+        self.assertIn("the following arguments are required: --run", error_of(CONFIG, "--compute", "gpu"))
+        self.assertIn("unrecognized arguments: --node", error_of(CONFIG, *OPTIONS, "--node-count", "2"))
         self.assertIn("none.yaml: no such file", error_of("none.yaml", *OPTIONS, "--dry-run"))
         self.assertIn("--set: expected KEY=VALUE, got seed", error_of(CONFIG, *OPTIONS, "--set", "seed", "--dry-run"))
         self.assertIn("missing: --subscription, --resource-group, --workspace", error_of(CONFIG, *OPTIONS))
@@ -139,6 +145,28 @@ class AsTheServiceRunsIt(unittest.TestCase):
         journals = [subprocess.run([PROGRAM, "journal", folder, "--canonical"], check=True, capture_output=True).stdout
                     for folder in (run, alone)]
         self.assertEqual(journals[0], journals[1])
+
+    def test_the_jobs_of_all_three_ways_run_the_same_search(self):
+        """The words that reach the search, from each job's command as the service would fill it in."""
+        from azure.ai.ml import load_job
+
+        settings = ["--set", "search.iterations=2"]
+        v2 = submit.build(search_job.parse("", "", [CONFIG, "--run", "/nfs/a", "--compute", "c", "--dry-run", *settings,
+                                                    "--data", "azureml:digits:1"]))
+        v1 = submit_v1.build(search_job.parse("", "", [CONFIG, "--run", "/nfs/a", "--compute", "c", "--dry-run", *settings,
+                                                       "--data", "/data/d.h5"]))
+        line = ["search", "synthetic.yaml", "--run", "/nfs/a", "--resume", "--wait", "3m", "--set", "data.file=/data/d.h5"]
+        yml = load_job(SOURCE / "aml/job.yml").command.replace("${{inputs.runs}}", "/nfs")
+        for command, expected in ((v2.command, [*line, *settings]), (shlex.join(v1.command), [*line, *settings]),
+                                  (yml, [word.replace("/nfs/a", "/nfs/mnist_cnn").replace("synthetic", "mnist_cnn")
+                                         for word in line])):
+            command = command.replace("${{inputs.data}}", "/data/d.h5")
+            with tempfile.TemporaryDirectory() as folder:  # of its ./outputs and ./logs
+                shutil.copytree(SOURCE / "configs", folder, dirs_exist_ok=True)
+                done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60, cwd=folder,
+                                      env={**os.environ, "PATH": f"{self.folder}/bin:{os.environ['PATH']}", "SKYLINE": "echo"})
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(done.stdout.splitlines()[0].split(), expected)
 
     def test_a_wrong_setting_is_one_line_and_exit_code_2(self):
         done = subprocess.run([SOURCE / "aml/run", "synthetic.yaml", "--run", self.folder / "runs/wrong", "--", "--set",
