@@ -31,27 +31,6 @@ comm::DeviceView view_of(const train::AcceleratorDevice& device, const fs::path&
           .exclusive = device.exclusive};
 }
 
-comm::RankView view_of(const comm::NodePlace& place, const train::Accelerator* accelerator,
-                       std::string reason, const fs::path& root) {
-  comm::RankView view{
-      .host = place.host, .node = place.node, .processors = place.allowed, .reason = std::move(reason)};
-  if (accelerator != nullptr) {
-    for (const train::AcceleratorDevice& device : accelerator->devices()) {
-      view.devices.push_back(view_of(device, root));
-    }
-  }
-  if (view.devices.empty() && view.reason.empty()) view.reason = "the cuda module finds no device";
-  if (place.local_rank == 0) {
-    view.ports = comm::read_fabric_ports(root);
-    view.nv_switches = comm::count_pci_devices(root, "0x10de", "0x0680");
-  }
-  return view;
-}
-
-bool trains_in_groups(const train::TrainingOptions& options) {
-  return options.group.members != 1;
-}
-
 /// What NCCL is told on this node, and what it was told before; without the settings of its log.
 std::string nccl_text(const std::vector<comm::NcclSetting>& settings, const comm::NcclSurroundings& found) {
   std::string text = comm::to_text(settings);
@@ -83,6 +62,33 @@ std::shared_ptr<ScratchLog> prepare_nccl(comm::Environment& environment, const s
 
 }  // namespace
 
+comm::RankView look_at_devices(const comm::NodePlace& place, const train::Accelerator* accelerator,
+                               std::string reason, const fs::path& root) {
+  comm::RankView view{
+      .host = place.host, .node = place.node, .processors = place.allowed, .reason = std::move(reason)};
+  if (accelerator != nullptr) {
+    for (const train::AcceleratorDevice& device : accelerator->devices()) {
+      view.devices.push_back(view_of(device, root));
+    }
+  }
+  if (view.devices.empty() && view.reason.empty()) view.reason = "the cuda module finds no device";
+  if (place.local_rank == 0) {
+    view.ports = comm::read_fabric_ports(root);
+    view.nv_switches = comm::count_pci_devices(root, "0x10de", "0x0680");
+  }
+  return view;
+}
+
+bool trains_in_groups(const train::TrainingOptions& options) {
+  return options.group.members != 1;
+}
+
+std::string describe_nccl(const std::string& gpu, const fs::path& root) {
+  comm::NcclSurroundings found = comm::read_nccl_surroundings(root);
+  found.gpu_name = gpu;
+  return nccl_text(comm::choose_nccl_settings(found), found);
+}
+
 ScratchLog::~ScratchLog() {
   std::error_code ignored;
   fs::remove(path_, ignored);
@@ -96,12 +102,13 @@ ChosenDevice choose_device(comm::Environment& environment, const train::Training
   std::string reason;
   std::shared_ptr<train::Accelerator> accelerator;
   if (trains) accelerator = load(reason);
-  comm::RankView mine = view_of(environment.place(), accelerator.get(), reason, root);
+  comm::RankView mine = look_at_devices(environment.place(), accelerator.get(), reason, root);
   mine.trains = trains;
   const std::vector<comm::RankView> ranks = comm::gather_views(world, mine);
   DevicePlan plan;
   if (world.rank() == kCoordinator) plan = plan_devices(options.device, trains_in_groups(options), ranks);
   for (const std::string& line : plan.lines) log::info(line);
+  for (const std::string& line : plan.fabric) log::info(line);
   for (const std::string& warning : plan.warnings) log::warning(warning);
   chosen.problem = comm::broadcast_text(world, plan.problem, kCoordinator);
   if (!chosen.problem.empty()) return chosen;
@@ -128,7 +135,7 @@ std::vector<std::string> describe_device(const train::TrainingOptions& options, 
   comm::NodePlace place;
   place.host = "this machine";
   place.allowed = allowed_processors();
-  const comm::RankView view = view_of(place, accelerator.get(), reason, root);
+  const comm::RankView view = look_at_devices(place, accelerator.get(), reason, root);
   DevicePlan plan = plan_devices(options.device, trains_in_groups(options), {view});
   if (!plan.problem.empty()) return {std::move(plan.problem)};
   if (!plan.on_gpus) return plan.lines;

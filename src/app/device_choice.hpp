@@ -1,5 +1,6 @@
 #pragma once
 
+#include "skyline/comm/device_binding.hpp"
 #include "skyline/comm/environment.hpp"
 #include "skyline/train/accelerator.hpp"
 #include "skyline/train/training_evaluator.hpp"
@@ -33,6 +34,18 @@ struct ChosenDevice {
   train::DeviceUse use;                  // no accelerator: the CPU
   std::shared_ptr<ScratchLog> nccl_log;  // lives as long as NCCL may write to it
 };
+
+/// What this rank and its node have, without starting anything.
+/// @param accelerator  nullptr: no device can be used, for this `reason`
+/// @param root         of the file system that tells the topology; "/" but for tests
+comm::RankView look_at_devices(const comm::NodePlace& place, const train::Accelerator* accelerator,
+                               std::string reason, const std::filesystem::path& root);
+
+/// Whether ranks train trials together.
+bool trains_in_groups(const train::TrainingOptions& options);
+
+/// What NCCL would be told on this node, and what it was told before. @param gpu  name of this rank's
+std::string describe_nccl(const std::string& gpu, const std::filesystem::path& root);
 
 /// Collective: decides what all ranks train on, moves this rank's processors near its device and prepares
 /// NCCL. Rank 0 logs what was found. Call it before slots start: it changes the environment.

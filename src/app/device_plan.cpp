@@ -150,7 +150,7 @@ DevicePlan plan_devices(train::DeviceChoice choice, bool groups, const std::vect
     }
   }
   append(plan.lines, comm::lines_by_host(gpus));
-  append(plan.lines, comm::lines_by_host(fabric));
+  append(plan.fabric, comm::lines_by_host(fabric));
   append(plan.warnings, comm::lines_by_host(warnings));
   warn_of_kinds(ranks, plan.warnings);
   return plan;

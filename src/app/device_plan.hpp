@@ -13,7 +13,8 @@ struct DevicePlan {
   std::string problem;                      // why the job cannot start, one line; empty: it can
   bool on_gpus = false;                     // else all train on the CPU
   std::vector<comm::RankBinding> bindings;  // of each rank, if there is no problem
-  std::vector<std::string> lines;           // for the log
+  std::vector<std::string> lines;           // for the log: what is trained on
+  std::vector<std::string> fabric;          // for the log: the adapters between nodes
   std::vector<std::string> warnings;
 };
 

@@ -3,28 +3,29 @@
 #include "skyline/app/config_file.hpp"
 #include "skyline/app/run_config.hpp"
 #include "skyline/comm/environment.hpp"
+#include "skyline/comm/node_limits.hpp"
 #include "skyline/core/error.hpp"
 #include "skyline/core/log.hpp"
-#include "skyline/store/publish.hpp"
 #include "skyline/train/accelerator.hpp"
 
 #include "app/data_stage.hpp"
-#include "app/doctor_checks.hpp"
+#include "app/doctor_cores.hpp"
+#include "app/doctor_devices.hpp"
+#include "app/doctor_fabric.hpp"
+#include "app/doctor_folder.hpp"
+#include "app/doctor_launch.hpp"
+#include "app/doctor_memory.hpp"
 #include "app/version_agreement.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <iostream>
-#include <memory>
 #include <set>
-#include <thread>
 
 namespace skyline::app {
 namespace {
 
 constexpr int kCoordinator = 0;
-// An NFS client may look again at a folder only after its attribute cache has expired.
-constexpr std::chrono::seconds kMostCacheAge{35};
 
 bool is_first_of_node(comm::Environment& environment) {
   return environment.place().local_rank == 0;
@@ -46,66 +47,30 @@ std::optional<RunConfig> read_config(const DoctorArguments& arguments, bool veri
   }
 }
 
-Finding check_gpu() {
-  std::string reason;
-  const std::shared_ptr<train::Accelerator> accelerator = train::load_accelerator(reason);
-  if (accelerator == nullptr) return {Verdict::kNote, "GPU", "none will be used: " + reason, ""};
-  std::string text;
-  for (const train::AcceleratorDevice& device : accelerator->devices()) {
-    text += (text.empty() ? "" : ", ") + device.name;
+/// What the node of this rank grants; its first rank looks.
+void check_node(comm::Environment& environment, const comm::NodeLimits& limits,
+                std::vector<Finding>& findings) {
+  const comm::NodePlace& place = environment.place();
+  const std::vector<Finding> cores = judge_node_cores(place, limits, environment.launch().launcher);
+  findings.insert(findings.end(), cores.begin(), cores.end());
+  findings.push_back(judge_memory(place.local_size, limits));
+  for (auto& finding : {judge_shared_memory(place.local_size, limits),
+                        judge_open_files(environment.world().size(), limits)}) {
+    if (finding) findings.push_back(*finding);
   }
-  return {Verdict::kGood, "GPU", text, ""};
 }
 
-/// Collective: whether every node sees what rank 0 writes.
-void check_shared(comm::Environment& environment, const std::filesystem::path& folder,
-                  std::vector<Finding>& findings) {
-  comm::Communicator& world = environment.world();
-  if (environment.place().node_count == 1) return;
-  const std::filesystem::path marker = folder / ".skyline-doctor-shared";
-  std::string written;
-  if (world.rank() == kCoordinator) {
-    try {
-      store::publish_file(marker, "seen");
-      written = "yes";
-    } catch (const UserError&) {  // the trial of the folder has said why
-    }
-  }
-  if (comm::broadcast_text(world, written, kCoordinator).empty()) return;
-  const auto deadline = std::chrono::steady_clock::now() + kMostCacheAge;
-  bool seen = store::exists(marker);
-  while (is_first_of_node(environment) && !seen && std::chrono::steady_clock::now() < deadline) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(200));
-    seen = store::exists(marker);
-  }
-  if (is_first_of_node(environment)) {
-    findings.push_back(
-        seen ? Finding{Verdict::kGood, "run folder", folder.string() + ": seen by all nodes", ""}
-             : Finding{Verdict::kProblem, "run folder",
-                       folder.string() + ": does not show what rank 0 wrote there",
-                       "all nodes must see the same folder: use one on NFS or the like"});
-  }
-  comm::wait(*world.barrier());
-  if (world.rank() == kCoordinator) store::remove_file(marker);
-}
-
-/// Collective.
-void check_folder(comm::Environment& environment, const std::filesystem::path& folder,
-                  std::vector<Finding>& findings) {
-  if (is_first_of_node(environment)) {
-    std::error_code error;
-    std::filesystem::create_directories(folder, error);
-    if (error) {
-      findings.push_back({Verdict::kProblem, "run folder",
-                          folder.string() + ": cannot be made: " + error.message(),
-                          "choose a folder that you may write to"});
-    } else {
-      const std::vector<Finding> judged = judge_folder(folder, store::try_folder(folder));
-      findings.insert(findings.end(), judged.begin(), judged.end());
-    }
-  }
-  comm::wait(*environment.world().barrier());
-  check_shared(environment, folder, findings);
+/// Collective: GPUs and what connects the nodes.
+void check_machine(comm::Environment& environment, const std::optional<RunConfig>& config,
+                   const comm::NodeLimits& limits, std::vector<Finding>& findings) {
+  std::optional<train::TrainingOptions> training;
+  if (config) training = config->training;
+  const comm::RankView mine =
+      check_devices(environment, training, !config || training, train::load_accelerator, "/", findings);
+  if (!is_first_of_node(environment)) return;
+  const std::vector<Finding> fabric =
+      judge_fabric(read_fabric_facts(mine, environment.place().node_count, limits, "/"));
+  findings.insert(findings.end(), fabric.begin(), fabric.end());
 }
 
 /// Collective: all findings on rank 0.
@@ -149,14 +114,15 @@ int run_doctor(const DoctorArguments& arguments) {
     findings.push_back({Verdict::kProblem, "data", *data, "copy one file to all of them"});
   }
   const int threads = arguments.threads.value_or(config ? config->engine.threads_per_slot : 1);
-  findings.push_back(check_cores(environment->place(), threads));
+  findings.push_back(judge_cores(environment->place(), threads, environment->launch().launcher));
+  const comm::NodeLimits limits = comm::read_node_limits("/");
   if (first_of_node) {
-    findings.push_back(check_memory(environment->place()));
-    findings.push_back(check_gpu());
+    check_node(*environment, limits, findings);
     const std::chrono::duration<double> now = std::chrono::system_clock::now().time_since_epoch();
     if (const auto time = check_time_left(environment->launch(), now.count())) findings.push_back(*time);
     if (const auto stage = config ? check_stage(*config) : std::nullopt) findings.push_back(*stage);
   }
+  check_machine(*environment, config, limits, findings);
   if (!arguments.run.empty()) check_folder(*environment, arguments.run, findings);
   std::size_t host_count = 0;
   const std::vector<SharedFinding> shared = gather_findings(*environment, findings, host_count);

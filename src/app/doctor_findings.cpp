@@ -1,16 +1,18 @@
 #include "app/doctor_findings.hpp"
 
+#include "skyline/comm/node_report.hpp"
 #include "skyline/core/error.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
 
 namespace skyline::app {
 namespace {
 
 constexpr char kField = '\x1f';  // no text of ours holds these
 constexpr char kRecord = '\x1e';
-
-constexpr std::size_t kMostHostsNamed = 4;
 
 std::vector<std::string> split(std::string_view text, char separator) {
   std::vector<std::string> parts;
@@ -24,17 +26,6 @@ std::vector<std::string> split(std::string_view text, char separator) {
 
 bool is_same(const Finding& left, const Finding& right) {
   return left.verdict == right.verdict && left.subject == right.subject && left.text == right.text;
-}
-
-std::string names(const std::vector<std::string>& hosts) {
-  std::string text;
-  for (std::size_t i = 0; i < std::min(hosts.size(), kMostHostsNamed); ++i) {
-    text += (i == 0 ? "" : ", ") + hosts[i];
-  }
-  if (hosts.size() > kMostHostsNamed) {
-    text += " and " + std::to_string(hosts.size() - kMostHostsNamed) + " more";
-  }
-  return text;
 }
 
 }  // namespace
@@ -51,6 +42,25 @@ std::string_view to_text(Verdict verdict) {
       return "PROBLEM";
   }
   throw InternalError("an unknown verdict");
+}
+
+std::string counted(std::size_t count, const std::string& thing) {
+  return std::to_string(count) + " " + thing + (count == 1 ? "" : "s");
+}
+
+std::string with_unit(double value, const char* unit) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), value < 10 ? "%.2g %s" : "%.0f %s", value, unit);
+  return text.data();
+}
+
+std::string with_coarse_unit(double value, const char* unit) {
+  if (!(value > 0)) return with_unit(0, unit);
+  const double power = std::pow(10, std::floor(std::log10(value)));
+  for (const double step : {5, 2}) {
+    if (value >= step * power) return with_unit(step * power, unit);
+  }
+  return with_unit(power, unit);
 }
 
 std::string to_message(std::span<const Finding> findings) {
@@ -98,7 +108,7 @@ std::string findings_text(std::span<const SharedFinding> findings, std::size_t h
     std::string verdict(to_text(finding.verdict));
     verdict.resize(9, ' ');
     text += verdict + finding.subject + ": " + finding.text;
-    if (shared.hosts.size() < host_count) text += " (" + names(shared.hosts) + ")";
+    if (shared.hosts.size() < host_count) text += " (" + comm::host_list(shared.hosts) + ")";
     text += '\n';
     if (!finding.advice.empty()) text += "         -> " + finding.advice + '\n';
   }

@@ -126,7 +126,8 @@ class Trial {
 
  private:
   static void refuse(FolderCheck& check, const Fault& fault) {
-    check.refused.push_back({std::string(fault.call), system_error_text(fault.error)});
+    const std::string call = fault.call.empty() ? "making a file" : std::string(fault.call);
+    check.refused.push_back({call, system_error_text(fault.error)});
   }
 
   std::filesystem::path file_;

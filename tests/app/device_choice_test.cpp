@@ -4,6 +4,7 @@
 #include "skyline/core/processors.hpp"
 
 #include "comm/fake_system.hpp"
+#include "support/listed_devices.hpp"
 #include "support/mpi_test.hpp"
 
 #include <cstdlib>
@@ -20,33 +21,10 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-/// Devices and nothing else.
-class ListedDevices final : public train::Accelerator {
- public:
-  explicit ListedDevices(std::vector<train::AcceleratorDevice> devices) : devices_(std::move(devices)) {}
-  const std::vector<train::AcceleratorDevice>& devices() const override { return devices_; }
-  train::AcceleratorMemory memory(int) const override { return {}; }
-  void release_cached_memory(int) override {}
-  std::unique_ptr<train::AcceleratorStream> make_stream(int) override { refuse(); }
-  void gather(const train::DeviceBatch&) override { refuse(); }
-  void dropout(at::Tensor&, const at::Tensor&, double) override { refuse(); }
-  std::unique_ptr<train::DeviceReducer> make_reducer(objective::TrialGroup&, int) override { refuse(); }
-
- private:
-  [[noreturn]] static void refuse() { throw InternalError("a device that is only listed"); }
-
-  std::vector<train::AcceleratorDevice> devices_;
-};
-
 AcceleratorLoader gpus(int count) {
   std::vector<train::AcceleratorDevice> devices;
-  for (int i = 0; i < count; ++i) {
-    devices.push_back({.index = i,
-                       .name = "NVIDIA Test",
-                       .bus_id = "0000:1" + std::to_string(i) + ":00.0",
-                       .target = "cuda:" + std::to_string(i)});
-  }
-  return [devices](std::string&) { return std::make_shared<ListedDevices>(devices); };
+  for (int i = 0; i < count; ++i) devices.push_back(testing::listed_device(i, i));
+  return [devices](std::string&) { return std::make_shared<testing::ListedDevices>(devices); };
 }
 
 AcceleratorLoader no_gpu() {

@@ -123,7 +123,8 @@ TEST(DevicePlan, TellsOfInfiniBandOnCpuNodesToo) {
   RankView rank = without_gpu(0, "no driver");
   rank.ports = {{.device = "mlx5_0", .link_layer = "InfiniBand", .state = "down"}};
   const DevicePlan plan = plan_devices(DeviceChoice::kAuto, false, {rank});
-  EXPECT_THAT(plan.lines, ElementsAre("training on the CPU: no driver", "node01: InfiniBand mlx5_0 down"));
+  EXPECT_THAT(plan.lines, ElementsAre("training on the CPU: no driver"));
+  EXPECT_THAT(plan.fabric, ElementsAre("node01: InfiniBand mlx5_0 down"));
 }
 
 }  // namespace

@@ -1,0 +1,22 @@
+#pragma once
+
+#include "skyline/comm/environment.hpp"
+#include "skyline/comm/node_limits.hpp"
+
+#include "app/doctor_findings.hpp"
+
+#include <vector>
+
+namespace skyline::app {
+
+/// The cores of a rank against the threads that it is to run.
+/// @param threads   of a slot
+/// @param launcher  whose options are named
+Finding judge_cores(const comm::NodePlace& place, int threads, comm::Launcher launcher);
+
+/// The cores of a node's ranks against each other and against what the node has: what is amiss.
+/// @param place  of the node's first rank
+std::vector<Finding> judge_node_cores(const comm::NodePlace& place, const comm::NodeLimits& limits,
+                                      comm::Launcher launcher);
+
+}  // namespace skyline::app

@@ -1,0 +1,66 @@
+#include "app/doctor_memory.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace skyline::app {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr std::uint64_t kGigabyte = 1'000'000'000;
+
+comm::NodeLimits free_memory(std::uint64_t bytes) {
+  comm::NodeLimits limits;
+  limits.memory_free_bytes = bytes;
+  return limits;
+}
+
+TEST(DoctorMemory, SaysTheSameOnNodesThatDifferALittle) {
+  const Finding left = judge_memory(8, free_memory(243 * kGigabyte));
+  EXPECT_EQ(left.verdict, Verdict::kGood);
+  EXPECT_EQ(left.text, "more than 200 GB free for 8 ranks");
+  EXPECT_EQ(judge_memory(8, free_memory(251 * kGigabyte)).text, left.text);
+}
+
+TEST(DoctorMemory, WarnsOfLessThanAGigabyteForARank) {
+  EXPECT_EQ(judge_memory(16, free_memory(15 * kGigabyte)).verdict, Verdict::kWarning);
+  EXPECT_EQ(judge_memory(15, free_memory(15 * kGigabyte)).verdict, Verdict::kGood);
+  EXPECT_EQ(judge_memory(1, comm::NodeLimits{}).verdict, Verdict::kNote);
+}
+
+TEST(DoctorMemory, TakesTheControlGroupsLimitWhereItIsTighter) {
+  comm::NodeLimits limits = free_memory(500 * kGigabyte);
+  limits.memory_bytes = 4 * kGigabyte;
+  const Finding finding = judge_memory(8, limits);
+  EXPECT_EQ(finding.verdict, Verdict::kWarning);
+  EXPECT_EQ(finding.text, "the control group grants 4 GB to 8 ranks");
+  EXPECT_THAT(finding.advice, HasSubstr("sbatch --mem"));
+}
+
+TEST(DoctorMemory, WarnsOfAContainersSharedMemoryForSeveralRanks) {
+  comm::NodeLimits limits;
+  limits.shared_memory_bytes = 64 << 20;
+  ASSERT_TRUE(judge_shared_memory(8, limits));
+  EXPECT_EQ(judge_shared_memory(8, limits)->text, "/dev/shm has 67 MB for 8 ranks");
+  EXPECT_THAT(judge_shared_memory(8, limits)->advice, HasSubstr("--shm-size"));
+  EXPECT_FALSE(judge_shared_memory(1, limits));
+  limits.shared_memory_bytes = kGigabyte;
+  EXPECT_FALSE(judge_shared_memory(8, limits));
+  EXPECT_TRUE(judge_shared_memory(128, limits));
+  limits.shared_memory_bytes.reset();
+  EXPECT_EQ(judge_shared_memory(2, limits)->text, "there is no /dev/shm");
+}
+
+TEST(DoctorMemory, WarnsOfTooFewOpenFilesForManyRanks) {
+  comm::NodeLimits limits;
+  limits.open_files = 1024;
+  EXPECT_FALSE(judge_open_files(256, limits));
+  ASSERT_TRUE(judge_open_files(512, limits));
+  EXPECT_EQ(judge_open_files(512, limits)->text, "a process may have 1024, with 512 ranks it may need 1224");
+  limits.open_files.reset();
+  EXPECT_FALSE(judge_open_files(512, limits));
+}
+
+}  // namespace
+}  // namespace skyline::app
