@@ -4,6 +4,7 @@ import os
 import pathlib
 import re
 import signal
+import stat
 import subprocess
 import time
 
@@ -49,15 +50,20 @@ OVER = ("COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL", "DEADLINE", 
 
 
 class Slurm:
-    def __init__(self, hosts, processors=4):
+    def __init__(self, hosts, processors=4, gpus=2):
+        """GPUs are other names of /dev/null: Slurm counts them and tells a job's processes their numbers, as it does with real ones."""
         self.hosts = hosts
         self.folder = hosts.folder / "slurm"
         for name in ("state", "spool", "munge", "tmp"):
             (self.folder / name).mkdir(parents=True, mode=0o755)
         self._start_munge()
-        lines = []
+        for gpu in range(gpus):
+            os.mknod(self.folder / f"gpu{gpu}", stat.S_IFCHR | 0o600, os.makedev(1, 3))
+        (self.folder / "gres.conf").write_text(f"AutoDetect=off\nName=gpu File={self.folder}/gpu[0-{gpus - 1}]\n")
+        lines = ["GresTypes=gpu\n"]
         for host in range(1, hosts.count + 1):
-            lines.append(f"NodeName=h{host} NodeAddr=10.77.0.{host} CPUs={processors} RealMemory=4000 State=UNKNOWN\n")
+            lines.append(f"NodeName=h{host} NodeAddr=10.77.0.{host} CPUs={processors} RealMemory=4000 "
+                         f"Gres=gpu:{gpus} State=UNKNOWN\n")
             for name in ("spool", "tmp"):
                 (self.folder / name / f"h{host}").mkdir()
         lines.append("PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP\n")

@@ -16,6 +16,7 @@ from slurm_rig import Slurm
 PROGRAM = pathlib.Path(sys.argv.pop(1)).resolve()
 SOURCE = pathlib.Path(sys.argv.pop(1)).resolve()
 del sys.argv[1:2]  # a program of another version
+FAKE_GPUS = os.environ["SKYLINE_FAKE_GPUS"]  # a driver and a cuda module with planted answers
 
 # 20 trials, 1.4 GFLOP in all.
 SEARCH = ["--set", "search.iterations=3", "--set", "search.initial=8", "--set", "search.max_unseen=6",
@@ -71,6 +72,8 @@ class SlurmJobs(unittest.TestCase):
         self.assertEqual(state, "COMPLETED", self.log(run, job))
         self.assertEqual(self.canonical(run), self.whole)
         self.assertGreaterEqual(int(self.slurm.field(job, "Restarts")), restarts)
+        for restart in range(restarts + 1):  # in one log, which every start appends to
+            self.assertIn(f"] restart {restart} on ", self.log(run, job))
         self.assertIn("skyline: done: ", self.log(run, job))
 
     def test_runs_over_three_nodes_under_mpirun_and_under_srun(self):
@@ -82,10 +85,12 @@ class SlurmJobs(unittest.TestCase):
                                                           r"\(h1, h2, h3\), 1 a node; ")
 
     def test_goes_on_after_the_signal_before_the_time_limit(self):
-        # Slurm rounds the limit up to a minute, and sends the signal 50 s before its end, give or take some seconds.
-        job = self.submit("limit", 200, sbatch=["-t", "1", "--signal=B:USR1@50"])
+        # Slurm rounds the limit up to a minute, and sends the signal 50 s before its end or up to 20 s later: within
+        # 30 s of a start, and the search takes some 40 s.
+        job = self.submit("limit", 80, sbatch=["-t", "1", "--signal=B:USR1@50"])
         self.check_done("limit", job, 1, 300)
         self.assertIn("SIGUSR1: asking the ranks to save and stop", self.log("limit", job))
+        self.assertIn("stopped early with everything saved: requeued to go on", self.log("limit", job))  # exit code 75
 
     def test_goes_on_under_srun_when_it_is_asked_to_stop(self):
         job = self.submit("asked", 20, variables={"SKYLINE_LAUNCHER": "srun"})
@@ -103,6 +108,33 @@ class SlurmJobs(unittest.TestCase):
         self.slurm.wait_until(lambda: self.slurm.field(job, "Restarts") != "0", 90, "the job was not requeued")
         self.slurm.start_node(3)
         self.check_done("power", job, 1, 240)
+
+    def devices_of_ranks(self, name, *options, **variables):
+        """What each rank says of its CUDA_VISIBLE_DEVICES in a job of two nodes, and what the doctor says of all."""
+        program = self.folder / "gpu_doctor"  # in place of the search, with GPUs in place of none
+        program.write_text(f"#!/bin/sh\nexport LD_LIBRARY_PATH={FAKE_GPUS} FAKE_DEVICES=2"
+                           f" SKYLINE_CUDA_LIBRARY={FAKE_GPUS}/libskyline_cuda.so\n"
+                           f'echo "$(hostname) sees $CUDA_VISIBLE_DEVICES"\nexec {PROGRAM} doctor\n')
+        program.chmod(0o755)
+        log = self.folder / f"{name}.log"
+        job = self.slurm.run("sbatch", "--parsable", "-N", "2", "--ntasks-per-node=2", "-o", log, *options,
+                             SOURCE / "slurm/search.sbatch", "search.yaml", name,
+                             variables={"SKYLINE": program, **variables}).strip()
+        self.assertEqual(self.slurm.wait(job), "COMPLETED", log.read_text())
+        return sorted(re.findall(r"(\S+ sees .*)", log.read_text())), log.read_text()
+
+    def test_each_rank_gets_a_gpu_of_its_own_under_mpirun_and_both_ways_of_srun(self):
+        bound = r"GPU: h\d, h\d: 2 x NVIDIA Test.*, a rank on each\n"
+        all_see_all = [f"h{host} sees 0,1" for host in (1, 1, 2, 2)]
+        nodes = ["-w", "h1,h2"]
+        for launcher in ("mpirun", "srun"):
+            with self.subTest(launcher):
+                seen, text = self.devices_of_ranks(f"node-{launcher}", *nodes, "--gpus-per-node=2", SKYLINE_LAUNCHER=launcher)
+                self.assertEqual(seen, all_see_all)
+                self.assertRegex(text, bound)
+        seen, text = self.devices_of_ranks("task-srun", *nodes, "--gpus-per-task=1", SKYLINE_LAUNCHER="srun")
+        self.assertEqual(seen, [f"h{host} sees {gpu}" for host in (1, 2) for gpu in (0, 1)])
+        self.assertRegex(text, bound)
 
     def test_a_cancelled_job_is_not_requeued(self):
         job = self.submit("cancelled", 20)
@@ -142,6 +174,8 @@ class SlurmJobs(unittest.TestCase):
         self.assertEqual(error_of("search.yaml", "run", SKYLINE_LAUNCHER="mpiexec"),
                          "search.sbatch: SKYLINE_LAUNCHER: expected one of mpirun srun, got mpiexec\n")
         self.assertIn("did you mean `iterations`", error_of("search.yaml", "run", "--set", "search.iteration=2"))
+        self.assertEqual(error_of("search.yaml", "run", "--", "--gpus-per-task=1"),
+                         "submit: --gpus-per-task needs SKYLINE_LAUNCHER=srun; mpirun takes --gpus-per-node\n")
 
 
 if __name__ == "__main__":
