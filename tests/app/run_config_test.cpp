@@ -96,9 +96,9 @@ TEST_F(RunConfigTest, TheSameSettingWrittenOtherwiseIsTheSameRun) {
 }
 
 TEST_F(RunConfigTest, ARunMayGoOnWithOtherBoundsAndKeepOtherThings) {
-  for (const std::string setting :
-       {"search.iterations=20", "final.epochs=3", "run.keep_weights=none", "run.time_limit=2 h",
-        "run.storage_patience=5 min", "checkpoint=none", "checkpoint.interval=1 epoch", "data.stage=/tmp"}) {
+  for (const std::string setting : {"search.iterations=20", "final.epochs=3", "run.keep_weights=none",
+                                    "run.time_limit=2 h", "run.storage_patience=5 min", "checkpoint=none",
+                                    "checkpoint.interval=1 epoch", "data.stage=/tmp", "run.events=false"}) {
     SCOPED_TRACE(setting);
     expect_same_run(with({}), with({setting}));
   }
@@ -152,6 +152,14 @@ TEST_F(RunConfigTest, StorageIsGivenAMinuteUnlessToldOtherwise) {
   EXPECT_EQ(with({}).resolved.at("run").at("storage_patience").as_text(), "60 s");
   const RunConfig config = with({"run.storage_patience=2 min"});
   EXPECT_EQ(config.storage_patience_s, 120);
+  expect_resolves_to_itself(config);
+}
+
+TEST_F(RunConfigTest, EventFilesAreWrittenUnlessToldOtherwise) {
+  EXPECT_TRUE(with({}).events);
+  EXPECT_EQ(with({}).resolved.at("run").at("events").as_text(), "true");
+  const RunConfig config = with({"run.events=false"});
+  EXPECT_FALSE(config.events);
   expect_resolves_to_itself(config);
 }
 

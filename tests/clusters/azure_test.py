@@ -138,6 +138,7 @@ class AsTheServiceRunsIt(unittest.TestCase):
         self.assertEqual(done.stdout.count("results of"), 1)
         self.assertTrue((self.work / "outputs/pareto.json").is_file())
         self.assertTrue((self.work / "logs/skyline.log").is_file())
+        self.assertEqual(len(list((self.work / "logs").glob("events.out.tfevents.*.skyline"))), 1)
         alone = self.folder / "runs/alone"
         overrides = [part for setting in settings for part in ("--set", setting)]
         subprocess.run([PROGRAM, "search", "synthetic.yaml", "--run", alone, "--quiet", *overrides], check=True,
