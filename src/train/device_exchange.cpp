@@ -225,23 +225,21 @@ void DeviceExchange::gather(const ForBucket& own, const TakeValues& take) {
   }
 }
 
-void DeviceExchange::collect_state(std::vector<float>& state) {
-  const bool leads = membership_.member == 0;
+std::vector<at::Tensor> DeviceExchange::gather_moments() {
   std::vector<at::Tensor> moments;
+  for (std::size_t kind = 0; membership_.member == 0 && kind < optimizer_.moment_kinds(); ++kind) {
+    moments.push_back(
+        at::zeros(block_.sizes(), at::TensorOptions(at::kFloat).pinned_memory(block_.is_cuda())));
+  }
   for (std::size_t kind = 0; kind < optimizer_.moment_kinds(); ++kind) {
-    const at::Tensor all = leads ? at::zeros(block_.sizes(), at::kFloat) : at::Tensor();
     gather([&](std::size_t bucket) { return optimizer_.moments(kind, bucket); },
            [&](const MemoryRange& range, const at::Tensor& values) {
-             if (leads) {
-               narrow(all, range.begin, size_of(range)).copy_(values);
+             if (!moments.empty()) {
+               narrow(moments[kind], range.begin, size_of(range)).copy_(values, true);
              }
            });
-    moments.push_back(all);
   }
-  if (leads) {
-    state.resize(optimizer_.state_size());
-    optimizer_.write_state(moments, state);
-  }
+  return moments;
 }
 
 }  // namespace skyline::train

@@ -38,8 +38,9 @@ class DeviceExchange {
   /// After backward: brings the parameters up to date. @param rate  float32 [], on the device
   void finish_step(const at::Tensor& rate);
 
-  /// Collective: the whole state of a sharded optimizer, on the leader; elsewhere `state` is left alone.
-  void collect_state(std::vector<float>& state);
+  /// Collective: the moments of a sharded optimizer, of each kind as they would stand in all memory: on the
+  /// leader, in memory of the host, when the stream has come to its end; nothing on the others.
+  std::vector<at::Tensor> gather_moments();
   /// Floats on the device that it needs.
   std::size_t held_values() const { return held_values_; }
 

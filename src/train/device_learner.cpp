@@ -3,14 +3,9 @@
 #include "skyline/core/error.hpp"
 #include "skyline/core/log.hpp"
 
-#include "train/autocast_scope.hpp"
-#include "train/device_batch.hpp"
 #include "train/device_context.hpp"
-#include "train/device_epoch.hpp"
 #include "train/device_evaluation.hpp"
-#include "train/device_exchange.hpp"
-#include "train/device_network.hpp"
-#include "train/device_optimizer.hpp"
+#include "train/device_step.hpp"
 #include "train/inheritance.hpp"
 #include "train/recent_parents.hpp"
 #include "train/repeated_work.hpp"
@@ -25,11 +20,6 @@
 #include <utility>
 #include <vector>
 
-#include <ATen/core/grad_mode.h>
-#include <ATen/ops/cross_entropy_loss.h>
-#include <ATen/ops/from_blob.h>
-#include <ATen/ops/zeros_like.h>
-
 namespace skyline::train {
 namespace {
 
@@ -39,13 +29,6 @@ using Clock = std::chrono::steady_clock;
 constexpr double kQueued_s = 0.05;
 constexpr std::int64_t kFirstStepsAhead = 16;
 constexpr std::int64_t kMostStepsAhead = 512;
-
-constexpr const char* kParameters = "parameters";  // as the host's learner calls them
-constexpr const char* kOptimizer = "optimizer";
-
-double share(BatchPart part, std::int64_t batch) {
-  return static_cast<double>(part.count) / static_cast<double>(batch);
-}
 
 class DeviceLearner final : public Learner {
  public:
@@ -75,12 +58,9 @@ class DeviceLearner final : public Learner {
 
  private:
   void join(objective::TrialGroup& group);
-  void make_network(const BucketSizes& buckets);
-  void make_batches();
+  void make_step(const BucketSizes& buckets);
   void make_work();
   std::unique_ptr<RepeatedWork> repeated(bool recorded, std::int64_t runs_before, std::function<void()> work);
-  void train(BatchPart part, std::int64_t batch);
-  at::Tensor find_loss(BatchPart part, std::int64_t batch);
   void seek(std::size_t place);
   void flush();
   void adapt_steps_ahead(std::int64_t steps);
@@ -98,14 +78,9 @@ class DeviceLearner final : public Learner {
   const RecordingPolicy policy_;
   StreamLease stream_;                      // what follows is destroyed before it
   std::unique_ptr<DeviceReducer> reducer_;  // nullptr: there is no group
-  std::unique_ptr<DeviceNetwork> network_;
-  RecentParents::Entry parent_;  // while the device copies from it
-  std::unique_ptr<DeviceOptimizer> optimizer_;
-  std::unique_ptr<DeviceExchange> exchange_;  // nullptr: there is no group
-  std::unique_ptr<DeviceEpoch> epoch_;
+  RecentParents::Entry parent_;             // while the device copies from it
+  std::unique_ptr<DeviceStep> step_;
   std::unique_ptr<DeviceEvaluation> evaluation_;
-  BatchBuffers training_batch_;
-  std::vector<float> collected_;  // the whole state of a sharded optimizer, where it was collected
   std::unique_ptr<RepeatedWork> step_work_;
   std::unique_ptr<RepeatedWork> burst_work_;  // several steps; nullptr: one at a time
 
@@ -136,10 +111,7 @@ DeviceLearner::DeviceLearner(const TrainingSetup& setup, const objective::Trial&
   if (group != nullptr) {
     join(*group);
   }
-  stream_->run([&] {
-    make_network(buckets);
-    make_batches();
-  });
+  stream_->run([&] { make_step(buckets); });
   make_work();
 }
 
@@ -163,43 +135,20 @@ void DeviceLearner::join(objective::TrialGroup& group) {
   }
 }
 
-void DeviceLearner::make_network(const BucketSizes& sizes) {
-  network_ = std::make_unique<DeviceNetwork>(trial_.architecture().network, trial_.seed,
-                                             context_.accelerator(), context_.device());
-  ParameterStore& parameters = network_->parameters();
-  if (reducer_ == nullptr) {
-    optimizer_ = std::make_unique<DeviceOptimizer>(setup_.options.optimizer, parameters);
-    return;
+void DeviceLearner::make_step(const BucketSizes& buckets) {
+  std::optional<DeviceMembership> membership;
+  if (reducer_ != nullptr) {
+    membership = {reducer_.get(), members_, member_, setup_.options.group};
   }
-  const DeviceMembership membership{reducer_.get(), members_, member_, setup_.options.group};
-  const auto buckets = gradient_buckets(parameters, sizes.other_bytes, sizes.first_bytes);
-  for (const GradientBucket& bucket : buckets) {
-    network_->cut_backward(bucket.first_layer);
-  }
-  if (setup_.options.group.statistics == GroupOptions::Statistics::kSynchronized) {
-    network_->synchronize(membership);
-  }
-  optimizer_ = std::make_unique<DeviceOptimizer>(setup_.options.optimizer, parameters,
-                                                 owned_ranges(buckets, membership, parameters));
-  exchange_ = std::make_unique<DeviceExchange>(membership, buckets, parameters, *optimizer_);
-}
-
-void DeviceLearner::make_batches() {
-  epoch_ = std::make_unique<DeviceEpoch>(
-      context_, setup_.options,
-      DeviceEpoch::Plan{steps_per_epoch_, static_cast<std::int64_t>(setup_.split.train.size()), total_steps_,
-                        trial_.seed, network_->drawing_layers()});
-  const auto members = static_cast<std::int64_t>(members_);
-  training_batch_ =
-      BatchBuffers::make((batch_ + members - 1) / members, setup_.dataset->shape(), context_.device());
-  evaluation_ = std::make_unique<DeviceEvaluation>(setup_, *network_, *stream_, policy_);
+  step_ = std::make_unique<DeviceStep>(setup_, trial_, *stream_, membership, buckets);
+  evaluation_ = std::make_unique<DeviceEvaluation>(setup_, step_->network(), *stream_, policy_);
   context_.samples(SampleSet::kTrain);
   context_.scaling();
 }
 
 std::unique_ptr<RepeatedWork> DeviceLearner::repeated(bool recorded, std::int64_t runs_before,
                                                       std::function<void()> work) {
-  const bool may = recorded && network_->may_be_recorded();
+  const bool may = recorded && step_->network().may_be_recorded();
   return std::make_unique<RepeatedWork>(context_, *stream_, std::move(work),
                                         may ? std::optional(runs_before) : std::nullopt, group_);
 }
@@ -210,11 +159,11 @@ void DeviceLearner::make_work() {
       total_steps_ >= policy_.least_steps && (reducer_ == nullptr || reducer_->may_be_recorded());
   const BatchPart part = part_of_batch(static_cast<std::size_t>(batch_), members_, member_);
   const bool bursts = total_steps_ >= policy_.least_burst_steps && flops <= policy_.most_burst_flops;
-  step_work_ = repeated(recorded, policy_.runs_before, [this, part] { train(part, batch_); });
-  if (recorded && bursts && network_->may_be_recorded()) {
+  step_work_ = repeated(recorded, policy_.runs_before, [this, part] { step_->run(part, batch_); });
+  if (recorded && bursts && step_->network().may_be_recorded()) {
     const auto burst = [this, part] {
       for (std::int64_t i = 0; i < policy_.burst; ++i) {
-        train(part, batch_);
+        step_->run(part, batch_);
       }
     };
     burst_work_ = repeated(true, 0, burst);
@@ -223,49 +172,8 @@ void DeviceLearner::make_work() {
 
 void DeviceLearner::begin_epoch(std::uint64_t epoch, std::span<const std::int64_t> order) {
   require_settled();
-  stream_->run([&] { epoch_->begin(epoch, order); });
+  stream_->run([&] { step_->epoch().begin(epoch, order); });
   next_place_.reset();
-}
-
-/// A step on a part of the batch. Part of recorded work: reads nothing on the host but what stays, and waits
-/// for nothing.
-void DeviceLearner::train(BatchPart part, std::int64_t batch) {
-  optimizer_->clear_gradients();
-  const at::Tensor loss = find_loss(part, batch);
-  if (exchange_ == nullptr) {
-    network_->backward(loss, {});
-  } else {
-    exchange_->begin_step(share(part, batch));
-    network_->backward(loss, [this](std::size_t layer) { exchange_->layer_done(layer); });
-  }
-  const at::NoGradGuard no_gradients;
-  if (exchange_ == nullptr) {
-    optimizer_->step(epoch_->rate());
-  } else {
-    exchange_->finish_step(epoch_->rate());
-  }
-  epoch_->finish_step(loss.defined() ? loss.detach() : at::zeros_like(epoch_->rate()));
-}
-
-/// The part's share of the batch's mean loss; undefined for a part without samples.
-at::Tensor DeviceLearner::find_loss(BatchPart part, std::int64_t batch) {
-  DeviceNetwork::Part data{{}, epoch_->seeds(), static_cast<std::int64_t>(part.first), batch};
-  if (part.count == 0) {
-    network_->train(data);
-    return {};
-  }
-  const BatchBuffers buffers = training_batch_.first(static_cast<std::int64_t>(part.count));
-  const at::Tensor* seed = setup_.options.augment.any() ? &epoch_->augment_seed() : nullptr;
-  gather_on_device(context_, SampleSet::kTrain, epoch_->order(), epoch_->position(), buffers, seed,
-                   setup_.options.augment);
-  data.images = buffers.images;
-  at::Tensor logits;
-  {
-    const AutocastScope autocast(context_.device().type(), setup_.options.precision == Precision::kBf16);
-    logits = network_->train(data);
-  }
-  const at::Tensor loss = at::cross_entropy_loss(logits.to(at::kFloat), buffers.targets);
-  return exchange_ == nullptr ? loss : loss.mul(share(part, batch));
 }
 
 void DeviceLearner::step(std::size_t first, std::size_t count) {
@@ -279,18 +187,18 @@ void DeviceLearner::step(std::size_t first, std::size_t count) {
   *next_place_ += static_cast<std::size_t>(setup_.options.batch);
   ++steps_done_;
   ++next_step_;
-  if (!network_->may_be_recorded()) {
-    network_->begin_step(step_seed(trial_.seed, steps_done_ - 1));
+  if (!step_->network().may_be_recorded()) {
+    step_->network().begin_step(step_seed(trial_.seed, steps_done_ - 1));
   }
   const auto batch = static_cast<std::int64_t>(count);
   if (batch == batch_) {
     ++queued_;
-    if (queued_ == policy_.burst || !network_->may_be_recorded()) {
+    if (queued_ == policy_.burst || !step_->network().may_be_recorded()) {
       flush();
     }
   } else {
     flush();
-    stream_->run([&] { train(part, batch); });
+    stream_->run([&] { step_->run(part, batch); });
   }
 }
 
@@ -301,7 +209,7 @@ void DeviceLearner::seek(std::size_t place) {
   if (step != next_step_) {
     first_unread_ = next_step_ = step;
   }
-  stream_->run([&] { epoch_->seek(step, static_cast<std::int64_t>(place)); });
+  stream_->run([&] { step_->epoch().seek(step, static_cast<std::int64_t>(place)); });
   next_place_ = place;
 }
 
@@ -326,7 +234,7 @@ std::span<const double> DeviceLearner::losses() {
   if (count > 0) {
     stream_->wait();
     stream_->run([&] {
-      const std::vector<float> values = epoch_->losses(first_unread_, count);
+      const std::vector<float> values = step_->epoch().losses(first_unread_, count);
       losses_.assign(values.begin(), values.end());
     });
     adapt_steps_ahead(count);
@@ -365,18 +273,18 @@ void DeviceLearner::infer_held() {
 std::vector<objective::NamedTensor> DeviceLearner::export_tensors() const {
   require_settled();
   std::vector<objective::NamedTensor> tensors;
-  stream_->run([&] { tensors = network_->parameters().export_tensors(); });
+  stream_->run([&] { tensors = step_->network().parameters().export_tensors(); });
   return tensors;
 }
 
 void DeviceLearner::import_tensors(const std::vector<objective::NamedTensor>& tensors) {
-  stream_->run([&] { network_->parameters().import_tensors(tensors); });
+  stream_->run([&] { step_->network().parameters().import_tensors(tensors); });
 }
 
 void DeviceLearner::keep_for_children() {
   require_settled();
   stream_->wait();
-  context_.keep_parent(trial_, network_->parameters());
+  context_.keep_parent(trial_, step_->network().parameters());
 }
 
 bool DeviceLearner::start_from_kept(const objective::Inheritance& inheritance) {
@@ -385,7 +293,7 @@ bool DeviceLearner::start_from_kept(const objective::Inheritance& inheritance) {
     return false;
   }
   const auto plan = plan_inheritance(parent_->architecture->network, trial_.architecture().network);
-  stream_->run([&] { inherit_tensors(plan, parent_->tensors, network_->parameters().tensors()); });
+  stream_->run([&] { inherit_tensors(plan, parent_->tensors, step_->network().parameters().tensors()); });
   stream_->wait();
   parent_.reset();
   return true;
@@ -393,41 +301,19 @@ bool DeviceLearner::start_from_kept(const objective::Inheritance& inheritance) {
 
 void DeviceLearner::collect_state() {
   require_settled();
-  if (setup_.options.group.sharding != GroupOptions::Sharding::kNone && exchange_ != nullptr) {
-    stream_->run([this] { exchange_->collect_state(collected_); });
-  }
+  step_->collect_state();
 }
 
 void DeviceLearner::save_state(objective::TrainingState& state) const {
   require_settled();
-  const at::Tensor& block = network_->parameters().block();
   state.step = steps_done_;
-  state.arrays.resize(2);
-  state.arrays[0].name = kParameters;
-  state.arrays[0].values.resize(static_cast<std::size_t>(block.numel()));
-  state.arrays[1].name = kOptimizer;
-  state.arrays[1].values = collected_;
-  stream_->run([&] {
-    at::from_blob(state.arrays[0].values.data(), block.sizes(), at::kFloat).copy_(block);
-    if (collected_.empty()) {
-      state.arrays[1].values.resize(optimizer_->state_size());
-      optimizer_->write_state(state.arrays[1].values);
-    }
-  });
+  step_->save_state(state);
 }
 
 bool DeviceLearner::load_state(const objective::TrainingState& state) {
-  const at::Tensor& block = network_->parameters().block();
-  if (state.arrays.size() != 2 || state.arrays[0].name != kParameters ||
-      state.arrays[0].values.size() != static_cast<std::size_t>(block.numel()) ||
-      state.arrays[1].name != kOptimizer || state.arrays[1].values.size() != optimizer_->state_size()) {
+  if (!step_->load_state(state)) {
     return false;
   }
-  stream_->run([&] {
-    auto* const values = const_cast<float*>(state.arrays[0].values.data());  // only read
-    block.copy_(at::from_blob(values, block.sizes(), at::kFloat));
-    optimizer_->read_state(state.arrays[1].values, state.step);
-  });
   steps_done_ = state.step;
   next_place_.reset();
   return true;

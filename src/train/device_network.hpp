@@ -57,6 +57,7 @@ class DeviceNetwork {
   void begin_step(std::uint64_t seed);
 
   ParameterStore& parameters() { return parameters_; }
+  const ParameterStore& parameters() const { return parameters_; }
 
  private:
   void add_layer(std::size_t index);

@@ -12,6 +12,7 @@
 #include <string>
 
 #include <ATen/core/Tensor.h>
+#include <c10/util/Exception.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -257,6 +258,28 @@ TEST(DeviceTraining, OfAGroupHasTheSameBitsHoweverItsStateIsSharded) {
   for (const auto sharding : {GroupOptions::Sharding::kOptimizer, GroupOptions::Sharding::kGradients}) {
     options.group.sharding = sharding;
     expect_same(evaluate_together(options, trial, 3, watched()), whole);
+  }
+}
+
+TEST(DeviceTraining, OfAGroupEndsForAllWithTheFailureOfOneMemberInTheMiddleOfAStep) {
+  const Trial trial = make_trial(every_layer(), 1, 5);
+  TrainingOptions options = sgd();
+  options.group.statistics = GroupOptions::Statistics::kSynchronized;
+  options.group.sharding = GroupOptions::Sharding::kGradients;
+  for (std::size_t faulty = 0; faulty < 3; ++faulty) {
+    thread_local int gathers_left = 0;
+    const auto accelerator = watched();
+    accelerator->before_gather = [] {
+      TORCH_CHECK_WITH(OutOfMemoryError, --gathers_left != 0, "no memory for a batch");
+    };
+    GroupRun run(3);
+    run.evaluate(*make_evaluator(options, accelerator), trial,
+                 [&](std::size_t member) { gathers_left = member == faulty ? 7 : -1; });
+    for (const Outcome& outcome : run.outcomes) {
+      ASSERT_TRUE(std::holds_alternative<Failure>(outcome));
+      EXPECT_EQ(std::get<Failure>(outcome).kind, objective::FailureKind::kOutOfMemory);
+      EXPECT_EQ(reason_of(outcome), reason_of(run.outcomes[faulty]));
+    }
   }
 }
 
