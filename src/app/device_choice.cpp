@@ -94,6 +94,15 @@ ScratchLog::~ScratchLog() {
   fs::remove(path_, ignored);
 }
 
+std::string device_kind(const ChosenDevice& chosen) {
+  return chosen.on_gpus ? "gpu" : "cpu";
+}
+
+train::DeviceChoice choice_of_resumed(train::DeviceChoice choice, std::string_view begun) {
+  if (choice != train::DeviceChoice::kAuto || begun.empty()) return choice;
+  return begun == "gpu" ? train::DeviceChoice::kCuda : train::DeviceChoice::kCpu;
+}
+
 ChosenDevice choose_device(comm::Environment& environment, const train::TrainingOptions& options, bool trains,
                            const AcceleratorLoader& load, const fs::path& root) {
   ChosenDevice chosen;
@@ -115,6 +124,7 @@ ChosenDevice choose_device(comm::Environment& environment, const train::Training
 
   const bool on_gpus = comm::broadcast_text(world, plan.on_gpus ? "gpu" : "cpu", kCoordinator) == "gpu";
   const comm::RankBinding binding = comm::share_bindings(world, plan.bindings);
+  chosen.on_gpus = on_gpus;
   if (!on_gpus) return chosen;
   environment.use_processors(binding.processors);
   bind_this_thread(binding.processors);  // and with it the threads that libraries start

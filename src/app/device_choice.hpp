@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace skyline::app {
@@ -32,6 +33,7 @@ class ScratchLog {
 struct ChosenDevice {
   std::string problem;                   // why the job cannot start, the same on all ranks; empty: it can
   train::DeviceUse use;                  // no accelerator: the CPU
+  bool on_gpus = false;                  // all that train do so on GPUs
   std::shared_ptr<ScratchLog> nccl_log;  // lives as long as NCCL may write to it
 };
 
@@ -46,6 +48,14 @@ bool trains_in_groups(const train::TrainingOptions& options);
 
 /// What NCCL would be told on this node, and what it was told before. @param gpu  name of this rank's
 std::string describe_nccl(const std::string& gpu, const std::filesystem::path& root);
+
+/// Kind of a device as journals record it.
+std::string device_kind(const ChosenDevice& chosen);
+
+/// A run that was left the choice goes on with the kind of device that it began on: another kind adds up in
+/// another order, and gives the same trials other results.
+/// @param begun  device_kind of the run's first job; empty: not recorded, or no run to go on with
+train::DeviceChoice choice_of_resumed(train::DeviceChoice choice, std::string_view begun);
 
 /// Collective: decides what all ranks train on, moves this rank's processors near its device and prepares
 /// NCCL. Rank 0 logs what was found. Call it before slots start: it changes the environment.

@@ -89,7 +89,7 @@ void put_in_order(const store::RunPaths& paths, std::size_t committed) {
 
 }  // namespace
 
-PreparedRun prepare_run(const SearchArguments& arguments) {
+PreparedRun prepare_run(const SearchArguments& arguments, const std::string& signature) {
   ConfigNode root = load_yaml_file(arguments.config);
   for (const std::string& assignment : arguments.overrides) apply_override(root, assignment);
   const store::RunPaths paths{arguments.run};
@@ -100,7 +100,7 @@ PreparedRun prepare_run(const SearchArguments& arguments) {
   prepared.claim = store::RunClaim::take(paths);
   check_not_started(paths, arguments);  // another job may have come and gone in between
   log::start({.file = paths.log().string(),
-              .prefix = "",
+              .prefix = signature,
               .terminal_level = arguments.quiet ? log::Level::kWarning : log::Level::kInfo});
   if (store::exists(paths.journal())) {
     check_same_run(paths, prepared.config, arguments.config.string());

@@ -7,6 +7,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 
 namespace skyline::app {
 
@@ -18,7 +19,8 @@ struct PreparedRun {
 };
 
 /// Rank 0: reads the configuration, claims the run folder, checks what an earlier job left in it.
+/// @param signature  in front of its lines in the log
 /// @throws UserError
-PreparedRun prepare_run(const SearchArguments& arguments);
+PreparedRun prepare_run(const SearchArguments& arguments, const std::string& signature);
 
 }  // namespace skyline::app

@@ -48,6 +48,11 @@ std::string rank_name(comm::Environment& environment) {
   return "[rank " + std::to_string(environment.world().rank()) + " " + environment.place().host + "]";
 }
 
+/// In front of rank 0's lines: its name, unless everything is on its node.
+std::string coordinator_signature(comm::Environment& environment) {
+  return environment.place().node_count > 1 ? rank_name(environment) : "";
+}
+
 int end_all_ranks(comm::Environment& environment, const std::string& message, int exit_code) {
   std::cerr << "skyline: " << (environment.world().size() > 1 ? rank_name(environment) + " " : "") << message
             << std::endl;
@@ -73,8 +78,15 @@ bool all_ready(comm::Environment& environment, const std::string& problem) {
   return comm::broadcast_text(world, first == problems.end() ? "go" : "stop", kCoordinator) == "go";
 }
 
+/// What this rank trains with, or why it cannot. The device outlives the evaluator.
+struct Trainer {
+  ChosenDevice device;
+  std::unique_ptr<objective::Evaluator> evaluator;
+  std::string problem;
+};
+
 engine::RunInputs make_inputs(comm::Environment& environment, const SearchArguments& arguments,
-                              const RunConfig& config, objective::Evaluator& evaluator,
+                              const RunConfig& config, const Trainer& trainer,
                               store::StorageThread& storage) {
   engine::EngineOptions options = config.engine;
   options.coordinator_only = arguments.coordinator_only;
@@ -83,11 +95,12 @@ engine::RunInputs make_inputs(comm::Environment& environment, const SearchArgume
   const store::JournalHeader header{.skyline_version = SKYLINE_VERSION,
                                     .config_hash = config.identity_hash(),
                                     .seed = options.seed,
-                                    .metrics = evaluator.metrics()};
+                                    .metrics = trainer.evaluator->metrics(),
+                                    .device = config.training ? device_kind(trainer.device) : ""};
   return {.environment = environment,
           .space = config.space,
           .objectives = config.objectives,
-          .evaluator = evaluator,
+          .evaluator = *trainer.evaluator,
           .search = config.search,
           .options = options,
           .paths = store::RunPaths{arguments.run},
@@ -162,12 +175,12 @@ std::string share_configuration(comm::Environment& environment, const SearchArgu
   std::string resolved;
   if (environment.world().rank() == kCoordinator) {
     try {
-      prepared = prepare_run(arguments);
+      prepared = prepare_run(arguments, coordinator_signature(environment));
       resolved = to_yaml(prepared->config.resolved);
       log::info(environment.describe());
     } catch (const UserError& error) {
-      const bool alone = environment.place().node_count == 1;
-      std::cerr << "skyline: " << (alone ? "" : rank_name(environment) + " ") << error.what() << std::endl;
+      const std::string signature = coordinator_signature(environment);
+      std::cerr << "skyline: " << signature << (signature.empty() ? "" : " ") << error.what() << std::endl;
     }
   } else {
     log::start({.file = "", .prefix = rank_name(environment)});
@@ -180,26 +193,39 @@ int shared_exit_code(comm::Environment& environment, int code = kExitDone) {
   return std::stoi(comm::broadcast_text(environment.world(), std::to_string(code), kCoordinator));
 }
 
-/// What this rank trains with, or why it cannot. The device outlives the evaluator.
-struct Trainer {
-  ChosenDevice device;
-  std::unique_ptr<objective::Evaluator> evaluator;
-  std::string problem;
-};
+/// Collective: the kind of device that the run began on; empty: not known, or it begins now.
+std::string share_begun_device(comm::Environment& environment, const std::optional<PreparedRun>& prepared) {
+  std::string begun;
+  if (prepared && prepared->replay) begun = prepared->replay->header.device;
+  return comm::broadcast_text(environment.world(), std::move(begun), kCoordinator);
+}
 
 /// Collective. @param trains  whether this rank trains; else it only predicts costs
-Trainer make_trainer(comm::Environment& environment, RunConfig config, bool trains) {
+/// @param begun  the kind of device that the run began on
+Trainer make_trainer(comm::Environment& environment, RunConfig config, bool trains,
+                     const std::string& begun) {
   Trainer trainer;
   if (config.training) {
+    const train::DeviceChoice asked = config.training->device;
+    config.training->device = choice_of_resumed(asked, begun);
+    const bool kept = config.training->device != asked;
+    if (kept && environment.world().rank() == kCoordinator) {
+      log::info("the run began on " + std::string(begun == "gpu" ? "GPUs" : "the CPU") +
+                " and goes on there: results on another kind of device differ");
+    }
     trainer.device = choose_device(environment, *config.training, trains, train::load_accelerator);
     trainer.problem = trainer.device.problem;
-    if (!trainer.problem.empty()) return trainer;
+    if (!trainer.problem.empty()) {
+      if (kept) trainer.problem = "the run began on GPUs and goes on there alone: " + trainer.problem;
+      return trainer;
+    }
     if (!trains) config.training->precision = train::Precision::kFp32;  // it needs no device that can do more
   }
   try {
     trainer.evaluator = config.make_evaluator(trainer.device.use);
   } catch (const UserError& error) {
-    trainer.problem = error.what();
+    const bool alone = environment.world().size() == 1;
+    trainer.problem = (alone ? "" : rank_name(environment) + " ") + error.what();
   }
   return trainer;
 }
@@ -260,10 +286,11 @@ int search_on_ranks(comm::Environment& environment, const SearchArguments& argum
   if (!shared) return kExitUserError;
   const RunConfig& config = *shared;
   const bool trains = !arguments.coordinator_only || environment.world().rank() != kCoordinator;
-  const Trainer trainer = make_trainer(environment, config, trains);
+  const Trainer trainer =
+      make_trainer(environment, config, trains, share_begun_device(environment, prepared));
   if (!all_ready(environment, trainer.problem)) return kExitUserError;
   store::StorageThread storage;
-  engine::RunInputs inputs = make_inputs(environment, arguments, config, *trainer.evaluator, storage);
+  engine::RunInputs inputs = make_inputs(environment, arguments, config, trainer, storage);
   inputs.stop_requested = [&stop] { return stop.requested(); };
   if (prepared) {
     const bool stopped =

@@ -95,8 +95,8 @@ GroupHub::GroupHub(std::unique_ptr<comm::Mailbox> mailbox, std::vector<std::stri
 
 GroupHub::~GroupHub() = default;
 
-std::unique_ptr<GroupHub> GroupHub::make(comm::Environment& environment) {
-  auto mailbox = environment.make_mailbox();
+std::unique_ptr<GroupHub> GroupHub::make(comm::Environment& environment, bool forms_groups) {
+  auto mailbox = forms_groups ? environment.make_mailbox() : nullptr;
   return std::make_unique<GroupHub>(std::move(mailbox), hosts_of_ranks(environment), kSilence);
 }
 

@@ -29,7 +29,9 @@ class GroupHub final : private GroupPort {
   GroupHub(std::unique_ptr<comm::Mailbox> mailbox, std::vector<std::string> hosts,
            std::chrono::milliseconds silence);
   /// Collective. With the silence of 300 s.
-  static std::unique_ptr<GroupHub> make(comm::Environment& environment);
+  /// @param forms_groups  whether there will be groups of several members; else ranks get no way to each
+  /// other
+  static std::unique_ptr<GroupHub> make(comm::Environment& environment, bool forms_groups);
   ~GroupHub() override;
 
   /// Whether a group may have members on several ranks.

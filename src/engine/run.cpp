@@ -104,7 +104,8 @@ RunResult run(const RunInputs& inputs, RunObserver& observer) {
   const Clock::time_point run_started = started - std::chrono::duration_cast<Clock::duration>(earlier);
   const auto checkpoints = std::make_shared<CheckpointFolder>(inputs);
   const auto results = std::make_shared<ResultKeeper>(inputs);
-  const std::unique_ptr<GroupHub> groups = GroupHub::make(inputs.environment);
+  const std::unique_ptr<GroupHub> groups =
+      GroupHub::make(inputs.environment, inputs.evaluator.forms_groups());
   const std::shared_ptr<RecentWeights> recent = make_recent_weights(inputs);
   const std::shared_ptr<ParentExchange> parents =
       recent ? ParentExchange::make(inputs.environment, recent) : nullptr;

@@ -133,6 +133,9 @@ void Progress::started(const std::vector<engine::SlotAccount>& slots, std::size_
   status_.slots = slots.size();
   status_.ranks = ranks.size();
   status_.nodes = nodes.size();
+  for (const engine::SlotAccount& slot : slots) {
+    if (nodes.size() > 1) hosts_[slot.rank] = slot.host;
+  }
   status_.expected = expected;
   start_s_ = console_.now_s();
   status_.replayed = replayed;
@@ -191,7 +194,9 @@ void Progress::committed(const objective::CommittedTrial& committed, bool on_fro
   ++done_here_;
   last_commit_s_ = console_.now_s();
   status_.in_flight = in_flight;
-  std::string line = commit_line(committed, on_front, objectives_, space_, metrics_);
+  const auto host = hosts_.find(committed.timing.rank);
+  std::string line = commit_line(committed, on_front, objectives_, space_, metrics_,
+                                 host == hosts_.end() ? "" : host->second);
   // The terminal shows the progress line alone; the log file gets debug lines as well.
   log::write(on_terminal() ? log::Level::kDebug : log::Level::kInfo, line);
   status_.recent.push_back(std::move(line));

@@ -10,6 +10,7 @@
 #include <atomic>
 #include <functional>
 #include <future>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -77,6 +78,7 @@ class Progress final : public RunProgress {
   const ProgressConsole console_;
 
   RunStatus status_;
+  std::map<int, std::string> hosts_;  // of ranks, if the run has several nodes
   search::ParetoArchive front_;
   bool under_way_ = false;  // started and not ended
   double start_s_ = 0;

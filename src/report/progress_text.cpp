@@ -58,12 +58,12 @@ std::string cut_to_columns(std::string_view text, std::size_t columns) {
 
 std::string commit_line(const objective::CommittedTrial& committed, bool on_front,
                         const objective::ObjectiveSet& objectives, const space::SearchSpace& space,
-                        const std::vector<std::string>& metrics) {
+                        const std::vector<std::string>& metrics, const std::string& host) {
   const objective::Trial& trial = committed.trial;
   const objective::TrialTiming& timing = committed.timing;
   const std::string what = space.describe(trial.architecture().genotype);
-  const std::string where =
-      fmt::format("rank {} slot {} {:.2f} s", timing.rank, timing.slot, timing.total_s());
+  const std::string where = fmt::format("rank {}{} slot {} {:.2f} s", timing.rank,
+                                        host.empty() ? "" : " " + host, timing.slot, timing.total_s());
   const std::string name = trial.phase == objective::Phase::kFinal ? "final trial" : "trial";
   if (const objective::Failure* failure = failure_of(committed)) {
     return fmt::format("{} {} failed: {} {}: {} {}", name, trial.number, what,

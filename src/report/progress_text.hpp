@@ -21,8 +21,9 @@ std::string cut_to_columns(std::string_view text, std::size_t columns);
 
 /// `trial 17 committed: depth=3 width=16 validation_accuracy=0.9712 flops=1.2M front=yes rank 1 slot 0 4.31
 /// s`; of a failed trial kind and reason instead of the values.
+/// @param host  that trained it, as `rank 1 node07 slot 0`; empty: the run has one node
 std::string commit_line(const objective::CommittedTrial& committed, bool on_front,
                         const objective::ObjectiveSet& objectives, const space::SearchSpace& space,
-                        const std::vector<std::string>& metrics);
+                        const std::vector<std::string>& metrics, const std::string& host);
 
 }  // namespace skyline::report

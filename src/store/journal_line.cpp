@@ -183,6 +183,7 @@ std::string header_line(const JournalHeader& header) {
   line["config_hash"] = header.config_hash;
   line["seed"] = std::to_string(header.seed);
   line["metrics"] = header.metrics;
+  if (!header.device.empty()) line["device"] = header.device;
   return seal_line(line);
 }
 
@@ -242,6 +243,7 @@ JournalHeader decode_header(const Json& line) {
     if (!name.is_string()) fail_expected("metrics", "names", metrics);
     header.metrics.push_back(name.get<std::string>());
   }
+  if (line.contains("device")) header.device = decode_text(line, "device");
   return header;
 }
 

@@ -95,6 +95,8 @@ class TrainingEvaluator final : public objective::Evaluator {
     return choose_members(trial.architecture().network, setup_.options.batch, setup_.options.group);
   }
 
+  bool forms_groups() const override { return setup_.options.group.members != 1U; }
+
   std::optional<std::string> fault() override { return device_fault(); }
 
   Outcome evaluate(const objective::Trial& trial, objective::EvaluationContext& context) override {

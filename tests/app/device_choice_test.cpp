@@ -44,8 +44,18 @@ class DeviceChoiceTest : public testing::MpiTest {
   train::TrainingOptions options_;
 };
 
+TEST(ChoiceOfResumed, KeepsARunThatWasLeftTheChoiceOnTheKindThatItBeganOn) {
+  using train::DeviceChoice;
+  EXPECT_EQ(choice_of_resumed(DeviceChoice::kAuto, "cpu"), DeviceChoice::kCpu);
+  EXPECT_EQ(choice_of_resumed(DeviceChoice::kAuto, "gpu"), DeviceChoice::kCuda);
+  EXPECT_EQ(choice_of_resumed(DeviceChoice::kAuto, ""), DeviceChoice::kAuto) << "not recorded";
+  EXPECT_EQ(choice_of_resumed(DeviceChoice::kCpu, "cpu"), DeviceChoice::kCpu);
+  EXPECT_EQ(choice_of_resumed(DeviceChoice::kCuda, "gpu"), DeviceChoice::kCuda);
+}
+
 TEST_F(DeviceChoiceTest, GivesEveryRankADeviceOfItsOwn) {
   const ChosenDevice chosen = choose(gpus(size()));
+  EXPECT_EQ(device_kind(chosen), "gpu");
   EXPECT_EQ(chosen.problem, "");
   EXPECT_NE(chosen.use.accelerator, nullptr);
   EXPECT_EQ(chosen.use.device, rank());
@@ -54,6 +64,7 @@ TEST_F(DeviceChoiceTest, GivesEveryRankADeviceOfItsOwn) {
 TEST_F(DeviceChoiceTest, TrainsOnTheCpuWhereNoRankHasADevice) {
   const ChosenDevice chosen = choose(no_gpu());
   EXPECT_EQ(chosen.problem, "");
+  EXPECT_EQ(device_kind(chosen), "cpu");
   EXPECT_EQ(chosen.use.accelerator, nullptr);
   options_.device = train::DeviceChoice::kCuda;
   EXPECT_THAT(choose(no_gpu()).problem,
@@ -85,6 +96,7 @@ TEST_F(DeviceChoiceTest, LeavesARankThatDoesNotTrainWithoutADevice) {
   if (size() == 1) return;  // somebody must train
   const ChosenDevice chosen = choose(gpus(size() - 1), rank() != 0);
   EXPECT_EQ(chosen.problem, "");
+  EXPECT_EQ(device_kind(chosen), "gpu") << "of the run, also where a rank trains on nothing";
   EXPECT_EQ(chosen.use.accelerator == nullptr, rank() == 0);
   EXPECT_EQ(chosen.use.device, rank() == 0 ? 0 : rank() - 1);
 }

@@ -27,6 +27,11 @@ class Errors(RunsCase):
         self.skyline("serach", expect=2)
         self.skyline("search", "--rnu", "x", expect=2)
 
+    def test_a_start_timeout_that_is_no_time_is_refused(self):
+        for text in ("soon", "0", "-3s"):
+            done = self.skyline("search", *SYNTHETIC, "--run", "a", f"--start-timeout={text}", expect=2)
+            self.assertIn(f"--start-timeout: expected a duration, e.g. 90s or 10m, or none, got {text}", done.stderr)
+
     def test_a_misspelt_key_is_refused_once_whatever_the_ranks(self):
         message = self.refused("search", *small_digits(self.digits), "--set", "search.itertions=3", "--run", "b", ranks=3)
         self.assertIn("did you mean `iterations`?", message)

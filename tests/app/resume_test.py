@@ -9,8 +9,9 @@ import signal
 import subprocess
 import unittest
 import zlib
+from unittest import mock
 
-from skyline_runs import SOURCE, TIMEOUT_S, RunsCase
+from skyline_runs import SOURCE, TIMEOUT_S, RunsCase, small_digits
 
 # Slow enough to be killed in the middle, quick enough for a test.
 CONFIG = [SOURCE / "configs/synthetic.yaml", "--set", "synthetic.seconds_per_gflop=0.3", "--set",
@@ -99,6 +100,21 @@ class Resume(RunsCase):
         config.write_text(config.read_text().replace("failure_rate: 0.1", "failure_rate: 0.2"))
         done = self.skyline("search", *CONFIG, "--set", "synthetic.failure_rate=0.2", "--run", "edited", "--resume", expect=2)
         self.assertRegex(done.stderr, r"was not written with .*config\.yaml")
+
+    def test_a_run_goes_on_with_the_kind_of_device_that_it_began_on(self):
+        with mock.patch.dict(os.environ, CUDA_VISIBLE_DEVICES=""):
+            self.skyline("search", *small_digits(self.digits), "--run", "device", ranks=2)
+            journal = self.folder / "device/journal.jsonl"
+            first, rest = journal.read_text().split("\n", 1)
+            self.assertIn('"device":"cpu"', first)
+            done = self.skyline("search", *small_digits(self.digits), "--run", "device", "--resume", ranks=2)
+            self.assertIn("the run began on the CPU and goes on there", done.stderr)
+            body = first[:first.index(',"crc":')].replace('"device":"cpu"', '"device":"gpu"')
+            begun_on_gpus = f'{body},"crc":"{zlib.crc32(body.encode()):08x}"}}\n{rest}'
+            journal.write_text(begun_on_gpus)
+            done = self.skyline("search", *small_digits(self.digits), "--run", "device", "--resume", ranks=2, expect=2)
+            self.assertIn("skyline: the run began on GPUs and goes on there alone: ", done.stderr)
+            self.assertEqual(journal.read_text(), begun_on_gpus)
 
     def test_the_clock_of_a_resumed_run_goes_on(self):
         journal = self.copy_of_whole("clock")

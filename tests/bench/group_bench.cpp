@@ -56,7 +56,7 @@ void compare(objective::TrialGroup& group, std::size_t bytes, int repeats, bool 
 int run() {
   const auto environment = comm::Environment::start();
   const int ranks = environment->world().size();
-  const auto hub = engine::GroupHub::make(*environment);
+  const auto hub = engine::GroupHub::make(*environment, true);
   if (!hub->spans_ranks()) {
     std::fputs("group_bench: start it with mpirun on 2 ranks or more\n", stderr);
     return 2;

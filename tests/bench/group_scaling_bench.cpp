@@ -134,7 +134,7 @@ void measure(const Settings& settings, engine::GroupHub& hub, int rank, int rank
 int run(int argc, char** argv) {
   const Settings settings = parse(argc, argv);
   const auto environment = comm::Environment::start();
-  const auto hub = engine::GroupHub::make(*environment);
+  const auto hub = engine::GroupHub::make(*environment, true);
   const int ranks = environment->world().size();
   if (!hub->spans_ranks()) {
     throw UserError("group_scaling_bench: start it with mpirun on 2 ranks or more");

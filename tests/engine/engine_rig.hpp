@@ -62,6 +62,7 @@ class HookedEvaluator final : public objective::Evaluator {
   std::uint32_t members_for(const objective::Trial& trial) const override {
     return script_.members ? script_.members(trial) : 1;
   }
+  bool forms_groups() const override { return script_.members != nullptr; }
   /// Keeps the trial's number as the only weight.
   objective::Outcome evaluate(const objective::Trial& trial, objective::EvaluationContext& context) override;
   int calls() const { return calls_; }

@@ -18,7 +18,7 @@ using objective::TrialGroup;
 /// Groups over real ranks: their threads talk while the main thread uses the world.
 class GroupMpiTest : public testing::MpiTest {
  protected:
-  GroupMpiTest() : hub_(GroupHub::make(testing::environment())) {}
+  GroupMpiTest() : hub_(GroupHub::make(testing::environment(), true)) {}
   void TearDown() override {
     EXPECT_EQ(hub_->fault(), std::nullopt);
     hub_->close();
@@ -46,6 +46,12 @@ class GroupMpiTest : public testing::MpiTest {
   std::unique_ptr<GroupHub> hub_;
   std::uint64_t sequence_ = 0;
 };
+
+TEST_F(GroupMpiTest, MakesNoWaysBetweenRanksWhereNobodyFormsGroups) {
+  const auto idle = GroupHub::make(testing::environment(), false);
+  EXPECT_FALSE(idle->spans_ranks());
+  idle->close();
+}
 
 TEST_F(GroupMpiTest, GivesTheBitsOfThePlainSumHoweverTheMembersAreSpread) {
   for (std::size_t members = 1; members <= 9; ++members) {

@@ -7,8 +7,8 @@
 namespace skyline::report {
 namespace {
 
-std::string line_of(const testing::SampleRun& run, std::size_t trial) {
-  return commit_line(run.committed[trial], run.on_front[trial], run.objectives, run.space, run.metrics);
+std::string line_of(const testing::SampleRun& run, std::size_t trial, const std::string& host = "") {
+  return commit_line(run.committed[trial], run.on_front[trial], run.objectives, run.space, run.metrics, host);
 }
 
 TEST(ProgressLine, ShowsCountsFrontBestAndTimes) {
@@ -51,6 +51,14 @@ TEST(CommitLine, GivesTheReasonOfAFailure) {
   EXPECT_EQ(
       line_of(run, 3),
       "trial 3 failed: depth=3 kernel=3 width=16 diverged: the loss is NaN at step 12 rank 1 slot 0 4.31 s");
+}
+
+TEST(CommitLine, NamesTheHostWhereThereAreSeveral) {
+  const testing::SampleRun run;
+  EXPECT_EQ(
+      line_of(run, 3, "node07"),
+      "trial 3 failed: depth=3 kernel=3 width=16 diverged: the loss is NaN at step 12 rank 1 node07 slot "
+      "0 4.31 s");
 }
 
 TEST(CommitLine, AddsWhatElseAFullTrainingMeasured) {

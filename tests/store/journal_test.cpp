@@ -306,6 +306,14 @@ TEST_F(Journal, TellsInItsCanonicalFormWhatWasInherited) {
   EXPECT_THAT(canonical_journal(path), Not(HasSubstr("inherits")));
 }
 
+TEST_F(Journal, RecordsTheKindOfDeviceOfARunThatTrains) {
+  JournalHeader header = sample_header();
+  EXPECT_EQ(header.device, "");
+  header.device = "gpu";
+  JournalWriter::create(path, header);
+  EXPECT_EQ(read_journal(path, space).header, header);
+}
+
 TEST_F(Journal, TellsInItsCanonicalFormTheMembersOfAGroupAndNoSingleOne) {
   write(sample_trials(space, 4));
   const std::string canonical = canonical_journal(path);

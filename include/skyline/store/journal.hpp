@@ -18,6 +18,7 @@ struct JournalHeader {
   std::string config_hash;  // SHA-256 of the resolved configuration's canonical text
   std::uint64_t seed = 0;
   std::vector<std::string> metrics;  // names of Measurements::values
+  std::string device = {};           // that its trials are trained on: cpu, gpu; empty: none, or not recorded
   bool operator==(const JournalHeader&) const = default;
 };
 
