@@ -2,9 +2,12 @@
 #include "skyline/core/config_node.hpp"
 #include "skyline/core/error.hpp"
 #include "skyline/store/dataset.hpp"
+#include "skyline/store/import_images.hpp"
 
+#include <algorithm>
 #include <array>
 #include <iostream>
+#include <string_view>
 
 namespace skyline::app {
 namespace {
@@ -17,19 +20,30 @@ std::filesystem::path shipped_digits() {
   return std::filesystem::exists(installed, failure) ? installed : SKYLINE_DIGITS_FILE;
 }
 
+/// Of a folder.
+struct Importer {
+  std::string_view kind;
+  const char* files;
+  store::DatasetContents (*import)(const std::filesystem::path&);
+};
+constexpr std::array kImporters{Importer{"mnist", "of the published files", store::import_mnist},
+                                Importer{"cifar10", "of the published files", store::import_cifar10},
+                                Importer{"images", "with a folder a class", store::import_images}};
+
 store::DatasetContents import(const PrepArguments& arguments) {
   if (arguments.kind == "digits") {
     return store::import_digits(arguments.from.empty() ? shipped_digits() : arguments.from);
   }
-  const bool mnist = arguments.kind == "mnist";
-  if (!mnist && arguments.kind != "cifar10") {
-    const std::string near = nearest_word(arguments.kind, {"digits", "mnist", "cifar10"});
-    throw UserError("prep: unknown data set `" + arguments.kind + "`: expected digits, mnist or cifar10" +
+  const auto importer = std::ranges::find(kImporters, arguments.kind, &Importer::kind);
+  if (importer == kImporters.end()) {
+    const std::string near = nearest_word(arguments.kind, {"digits", "mnist", "cifar10", "images"});
+    throw UserError("prep: unknown data set `" + arguments.kind +
+                    "`: expected digits, mnist, cifar10 or images" +
                     (near.empty() ? "" : "; did you mean `" + near + "`?"));
   }
   if (arguments.from.empty())
-    throw UserError("prep " + arguments.kind + ": missing --from FOLDER of the published files");
-  return mnist ? store::import_mnist(arguments.from) : store::import_cifar10(arguments.from);
+    throw UserError("prep " + arguments.kind + ": missing --from FOLDER " + importer->files);
+  return importer->import(arguments.from);
 }
 
 }  // namespace

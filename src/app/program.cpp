@@ -58,7 +58,7 @@ void describe(CLI::App& app, Arguments& arguments) {
   app.set_version_flag("--version", std::string(SKYLINE_VERSION));
 
   auto* prep = app.add_subcommand("prep", "make a data set file from the files that a set is published as");
-  prep->add_option("kind", arguments.prep.kind, "digits | mnist | cifar10")->required();
+  prep->add_option("kind", arguments.prep.kind, "digits | mnist | cifar10 | images")->required();
   prep->add_option("--from", arguments.prep.from, "folder of the published files (digits: the CSV file)");
   prep->add_option("--out", arguments.prep.out, "data set file to write, e.g. data/mnist.h5")->required();
 

@@ -16,7 +16,7 @@ constexpr int kExitStopped = 75;
 constexpr double kStartTimeout_s = 600;
 
 struct PrepArguments {
-  std::string kind;            // digits | mnist | cifar10
+  std::string kind;            // digits | mnist | cifar10 | images
   std::filesystem::path from;  // empty: the data set that ships (digits)
   std::filesystem::path out;
 };
