@@ -56,7 +56,7 @@ class Tracking final : public RunTracking {
     try {
       const auto settings = inputs.variable ? mlflow_settings(inputs.variable) : std::nullopt;
       if (settings) add_mlflow(inputs, *settings);
-    } catch (const UserError& problem) {
+    } catch (const std::exception& problem) {  // whatever it is: it must not cost the run
       log::warning(fmt::format("{}; the run goes on without MLflow", problem.what()));
     }
     replayed_ = {};
