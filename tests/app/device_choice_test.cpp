@@ -3,6 +3,7 @@
 #include "skyline/core/error.hpp"
 #include "skyline/core/processors.hpp"
 
+#include "app/doctor_devices.hpp"
 #include "comm/fake_system.hpp"
 #include "support/listed_devices.hpp"
 #include "support/mpi_test.hpp"
@@ -99,6 +100,23 @@ TEST_F(DeviceChoiceTest, LeavesARankThatDoesNotTrainWithoutADevice) {
   EXPECT_EQ(device_kind(chosen), "gpu") << "of the run, also where a rank trains on nothing";
   EXPECT_EQ(chosen.use.accelerator == nullptr, rank() == 0);
   EXPECT_EQ(chosen.use.device, rank() == 0 ? 0 : rank() - 1);
+}
+
+TEST_F(DeviceChoiceTest, LetsTheDoctorSayWhatWouldBeChosen) {
+  const auto findings_for = [&](bool needed) {
+    std::vector<Finding> findings;
+    check_devices(testing::environment(), options_, needed, no_gpu(), system_.root(), findings);
+    return findings.size() == 1 ? findings.front() : Finding{Verdict::kGood, "", "not one finding", ""};
+  };
+  EXPECT_EQ(findings_for(true).text, "training on the CPU: no driver");
+  EXPECT_EQ(findings_for(true).verdict, Verdict::kNote);
+  options_.device = train::DeviceChoice::kCuda;
+  EXPECT_THAT(findings_for(true).text, HasSubstr("not every rank has a GPU"));
+  EXPECT_EQ(findings_for(true).verdict, Verdict::kProblem);
+  EXPECT_EQ(findings_for(false).verdict, Verdict::kNote);
+  // Ranks that read other configurations wait for nobody: rank 0's counts.
+  options_.device = rank() == 0 ? train::DeviceChoice::kCpu : train::DeviceChoice::kAuto;
+  EXPECT_EQ(findings_for(true).text, "not looked for: training.device is cpu");
 }
 
 TEST_F(DeviceChoiceTest, NarrowsTheProcessorsToThoseNearTheDevice) {
