@@ -1,5 +1,7 @@
 #include "train/load_accelerator.hpp"
 
+#include <cstdlib>
+
 #include <ATen/Context.h>
 #include <gmock/gmock.h>
 
@@ -20,6 +22,11 @@ TEST(CudaLibrary, brings_the_cuda_part_of_libtorch) {
   std::string reason;
   open_accelerator_library(CUDA_LIBRARY, reason);
   EXPECT_TRUE(at::globalContext().hasCuDNN());  // false for good if LibTorch looked before it was loaded
+}
+
+TEST(CudaLibrary, tells_the_versions_of_what_it_is_linked_to) {
+  setenv("SKYLINE_CUDA_LIBRARY", CUDA_LIBRARY, 1);
+  EXPECT_THAT(accelerator_versions(), testing::MatchesRegex("CUDA 13\\.[0-9]+, NCCL 2\\.[0-9]+\\.[0-9]+"));
 }
 
 }  // namespace
