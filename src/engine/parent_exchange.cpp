@@ -37,35 +37,62 @@ std::shared_ptr<ParentExchange> ParentExchange::make(comm::Environment& environm
   return std::make_shared<ParentExchange>(std::move(mailbox), std::move(recent), kPatience);
 }
 
+/// What goes wrong with the channel is no reason to end anything: there is the file.
 ParentExchange::File ParentExchange::ask(const objective::Inheritance& parent,
                                          const std::atomic<bool>& stop) {
   const int rank = parent.holder;
   if (rank < 0 || rank >= mailbox_->size() || rank == mailbox_->rank()) return nullptr;
-  std::unique_lock lock(mutex_);
-  if (broken_) return nullptr;
-  const Question question = ++last_question_;
-  const auto place = answers_.emplace(question, nullptr).first;
-  lock.unlock();
-
-  const auto letter = mailbox_->take(letter_bytes({}));
-  write_letter({.step = WeightsStep::kQuestion, .question = question, .trial = parent.from}, {}, *letter);
-  mailbox_->send(letter, rank);
-
-  const auto deadline = std::chrono::steady_clock::now() + patience_;
-  const auto is_over = [&] { return broken_ || place->second != nullptr; };
-  lock.lock();
-  while (!is_over() && !stop && std::chrono::steady_clock::now() < deadline) {
-    answered_.wait_for(lock, kLookForStop, is_over);
+  Question question = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    if (broken_ || silent_.contains(rank)) return nullptr;
+    question = ++last_question_;
+    answers_.emplace(question, nullptr);
   }
-  const std::shared_ptr<const comm::Parcel> answer = std::move(place->second);
-  answers_.erase(place);
-  lock.unlock();
+  File file;
+  try {
+    file = fetch(rank, question, parent.from, stop);
+  } catch (const std::exception& error) {
+    log::warning("the weights of trial " + std::to_string(parent.from) +
+                 " are read from their file: " + error.what());
+  }
+  const std::lock_guard lock(mutex_);
+  answers_.erase(question);
+  return file;
+}
+
+ParentExchange::File ParentExchange::fetch(int rank, Question question, objective::TrialNumber trial,
+                                           const std::atomic<bool>& stop) {
+  const auto letter = mailbox_->take(letter_bytes({}));
+  write_letter({.step = WeightsStep::kQuestion, .question = question, .trial = trial}, {}, *letter);
+  mailbox_->send(letter, rank);
+  const auto answer = await(rank, question, stop);
   if (answer == nullptr || weights_header_of(*answer).step != WeightsStep::kWeights) return nullptr;
   auto file = std::make_shared<store::WeightsFile>();
-  file->trial = parent.from;
+  file->trial = trial;
   file->tensors = tensors_of(*answer);
   recent_->keep(file);
   return file;
+}
+
+/// nullptr: none came.
+std::shared_ptr<const comm::Parcel> ParentExchange::await(int rank, Question question,
+                                                          const std::atomic<bool>& stop) {
+  const auto deadline = std::chrono::steady_clock::now() + patience_;
+  std::unique_lock lock(mutex_);
+  auto& answer = answers_.at(question);
+  const auto is_over = [&] { return broken_ || answer != nullptr; };
+  while (!is_over() && !stop) {
+    if (std::chrono::steady_clock::now() >= deadline) {
+      if (silent_.insert(rank).second) {
+        log::warning("rank " + std::to_string(rank) +
+                     " does not answer: weights of its trials are read from files from now on");
+      }
+      break;
+    }
+    answered_.wait_for(lock, kLookForStop, is_over);
+  }
+  return std::move(answer);
 }
 
 void ParentExchange::serve(const std::stop_token& end) {

@@ -13,7 +13,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <optional>
+#include <set>
 #include <thread>
 
 namespace skyline::engine {
@@ -34,8 +34,8 @@ class ParentExchange {
                                               std::shared_ptr<RecentWeights> recent);
 
   /// Any slot's thread; waits for the answer. A file with trial number and tensors, nothing else.
-  /// @return  nullptr: the rank does not have them, is this one, or was of an earlier job; no answer in time;
-  ///          or a request to stop
+  /// @return  nullptr: the rank does not have them, is this one, or was of an earlier job; no answer in time,
+  ///          after which that rank is not asked again; an error of the channel; or a request to stop
   File ask(const objective::Inheritance& parent, const std::atomic<bool>& stop);
 
   /// Collective: before the end, when no slot asks any more. Not if the process ends by an error.
@@ -44,6 +44,8 @@ class ParentExchange {
  private:
   using Question = std::uint64_t;
 
+  File fetch(int rank, Question question, objective::TrialNumber trial, const std::atomic<bool>& stop);
+  std::shared_ptr<const comm::Parcel> await(int rank, Question question, const std::atomic<bool>& stop);
   void serve(const std::stop_token& end);
   void take_in(const comm::Letter& letter);
   void answer(int rank, Question question, objective::TrialNumber trial);
@@ -56,8 +58,9 @@ class ParentExchange {
   std::condition_variable answered_;                                 // or broken
   std::map<Question, std::shared_ptr<const comm::Parcel>> answers_;  // nullptr: still to come
   Question last_question_ = 0;
-  bool broken_ = false;  // the channel failed: files serve
-  std::jthread server_;  // ends before the rest goes
+  std::set<int> silent_;  // ranks that did not answer in time
+  bool broken_ = false;   // the channel failed: files serve
+  std::jthread server_;   // ends before the rest goes
 };
 
 }  // namespace skyline::engine
