@@ -65,7 +65,10 @@ class ResultsReader {
   }
 
   void check_header(std::string_view line) const {
-    if (decode_header(parse(line)) != header_) {
+    JournalHeader found = decode_header(parse(line));
+    // A job of a version that did not record it may have written the file, or begun the run.
+    if (found.device.empty() || header_.device.empty()) found.device = header_.device;
+    if (found != header_) {
       throw UserError("results of another run (other settings or another version of Skyline)");
     }
   }

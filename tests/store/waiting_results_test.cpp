@@ -109,6 +109,20 @@ TEST_F(WaitingResults, OfAnotherRunOrVersionAreNotUsed) {
   }
 }
 
+TEST_F(WaitingResults, OfAnotherKindOfDeviceAreNotUsedUnlessItIsNotKnown) {
+  const auto read_as = [&](const char* written, const char* asked) {
+    JournalHeader header = sample_header();
+    header.device = written;
+    write_waiting_results(paths, 0, header, {{9, trials[9]}}, space);
+    header.device = asked;
+    return read(9, header).size();
+  };
+  EXPECT_EQ(read_as("gpu", "gpu"), 1U);
+  EXPECT_EQ(read_as("", "cpu"), 1U) << "of a version that did not record it";
+  EXPECT_EQ(read_as("cpu", ""), 1U);
+  EXPECT_EQ(read_as("gpu", "cpu"), 0U);
+}
+
 TEST_F(WaitingResults, AreRemovedForAllRanksButOne) {
   for (const int rank : {0, 1, 10}) write(rank, {9});
   overwrite(paths.checkpoints() / "9.0.h5", "a checkpoint");
