@@ -50,9 +50,14 @@ std::string describe_missing(const std::vector<std::string>& hosts,
   std::vector<std::string> silent;
   std::ranges::copy_if(job_hosts, std::back_inserter(silent),
                        [&](const std::string& host) { return !known.contains(short_name(host)); });
+  std::string about_silent;
+  if (!silent.empty() && silent.size() <= missing.size()) {
+    about_silent = " (none at all from " + host_list(silent) + ")";
+  } else if (!silent.empty()) {
+    about_silent = " (no rank heard on " + host_list(silent) + ", if any were started there)";
+  }
   return "no word over MPI from rank" + std::string(missing.size() == 1 ? " " : "s ") + ranges_text(missing) +
-         (silent.empty() ? "" : " (none at all from " + host_list(silent) + ")") + "; heard from " +
-         host_list(heard) + ": " + kAdvice;
+         about_silent + "; heard from " + host_list(heard) + ": " + kAdvice;
 }
 
 }  // namespace skyline::comm

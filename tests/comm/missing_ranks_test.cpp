@@ -22,6 +22,13 @@ TEST(DescribeMissing, KnowsAHostByItsNameWithAndWithoutADomain) {
               HasSubstr("from rank 1 (none at all from node08); heard from node07.site.org: "));
 }
 
+TEST(DescribeMissing, BlamesNoneOfMoreHostsThanRanksAreMissing) {
+  const std::string text =
+      describe_missing({"node01", "node01", "node02", ""}, {"node01", "node02", "node03", "node04"});
+  EXPECT_THAT(text, HasSubstr("from rank 3 (no rank heard on node03, node04, if any were started there);"));
+  EXPECT_THAT(text, Not(HasSubstr("none at all")));
+}
+
 TEST(DescribeMissing, BlamesNoHostThatHasBeenHeardNorOneThatNobodyNamed) {
   EXPECT_THAT(describe_missing({"node07", ""}, {"node07"}), Not(HasSubstr("none at all")));
   EXPECT_THAT(describe_missing({"node07", ""}, {}), Not(HasSubstr("none at all")));
