@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 from hosts import Hosts
@@ -168,6 +169,43 @@ class AsTheServiceRunsIt(unittest.TestCase):
                                       env={**os.environ, "PATH": f"{self.folder}/bin:{os.environ['PATH']}", "SKYLINE": "echo"})
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertEqual(done.stdout.splitlines()[0].split(), expected)
+
+    def run_fake(self, program, results=(), **variables):
+        """aml/run with a script in place of the program."""
+        work = pathlib.Path(tempfile.mkdtemp(dir=self.folder))
+        (work / "run/logs").mkdir(parents=True)
+        for name in results:
+            (work / "run" / name).write_text(name)
+        (work / "c.yaml").touch()
+        (work / "fake").write_text(f"#!/usr/bin/env bash\n{program}\n")
+        (work / "fake").chmod(0o755)
+        return work, subprocess.Popen([SOURCE / "aml/run", "c.yaml", "--run", "run"], cwd=work, stdout=subprocess.PIPE,
+                                      stderr=subprocess.PIPE, text=True, env={**os.environ, "SKYLINE": str(work / "fake"), **variables})
+
+    def test_a_result_that_cannot_be_copied_is_named_and_hides_no_exit_code(self):
+        for code, expected in ((0, 1), (75, 75), (2, 2)):
+            # A folder in the place of a file is what no user, root included, can copy over.
+            work, job = self.run_fake(f"mkdir -p outputs/journal.jsonl; exit {code}", ("config.yaml", "journal.jsonl", "run.h5"))
+            output, errors = job.communicate(timeout=60)
+            self.assertEqual(job.returncode, expected, errors)
+            self.assertIn(f"exit code {code}; results of run are in outputs", output)
+            self.assertRegex(errors, r"skyline-aml: cannot copy run/journal.jsonl to outputs/: .*cannot overwrite directory")
+            self.assertIn("skyline-aml: not copied: journal.jsonl; run has them", errors)
+            self.assertEqual(sorted(path.name for path in (work / "outputs").iterdir()),
+                             ["config.yaml", "journal.jsonl", "run.h5"])
+
+    def test_a_program_that_ends_while_it_is_told_to_stop_keeps_its_exit_code(self):
+        """The signal's handler outlasts the program: what it calls comes back when that is gone."""
+        slow_kill = ('() { builtin kill "$@" || return; while [[ $1 == -USR1 ]] && builtin kill -0 "$2"; do sleep 0.05; done; }')
+        work, job = self.run_fake("trap 'exit 75' USR1; touch ready; while true; do sleep 0.05; done",
+                                  **{"BASH_FUNC_kill%%": slow_kill})
+        while not (work / "ready").exists():
+            self.assertIsNone(job.poll())
+            time.sleep(0.05)
+        job.terminate()
+        output, errors = job.communicate(timeout=60)
+        self.assertEqual(job.returncode, 75, errors)
+        self.assertIn("exit code 75", output)
 
     def test_a_wrong_setting_is_one_line_and_exit_code_2(self):
         done = subprocess.run([SOURCE / "aml/run", "synthetic.yaml", "--run", self.folder / "runs/wrong", "--", "--set",
