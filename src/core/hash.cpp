@@ -25,17 +25,32 @@ struct ContextTraits {
   static void close(Type context) noexcept { EVP_MD_CTX_free(context); }
 };
 
-Digest digest(const EVP_MD* algorithm, HashPieces pieces) {
-  const UniqueHandle<ContextTraits> context(EVP_MD_CTX_new());
-  Digest result(EVP_MAX_MD_SIZE);
-  unsigned int length = 0;
-  bool good = context && EVP_DigestInit_ex(context.get(), algorithm, nullptr) == 1;
-  for (const std::span<const std::byte> piece : pieces) {
-    good = good && EVP_DigestUpdate(context.get(), piece.data(), piece.size()) == 1;
+/// A digest of bytes that come in pieces.
+class Digester {
+ public:
+  explicit Digester(const EVP_MD* algorithm) : context_(EVP_MD_CTX_new()) {
+    require(context_ && EVP_DigestInit_ex(context_.get(), algorithm, nullptr) == 1, kFailed);
   }
-  require(good && EVP_DigestFinal_ex(context.get(), result.data(), &length) == 1, "EVP_Digest failed");
-  result.resize(length);
-  return result;
+  void add(std::span<const std::byte> piece) {
+    require(EVP_DigestUpdate(context_.get(), piece.data(), piece.size()) == 1, kFailed);
+  }
+  Digest finish() {
+    Digest result(EVP_MAX_MD_SIZE);
+    unsigned int length = 0;
+    require(EVP_DigestFinal_ex(context_.get(), result.data(), &length) == 1, kFailed);
+    result.resize(length);
+    return result;
+  }
+
+ private:
+  static constexpr const char* kFailed = "EVP_Digest failed";
+  UniqueHandle<ContextTraits> context_;
+};
+
+Digest digest(const EVP_MD* algorithm, HashPieces pieces) {
+  Digester digester(algorithm);
+  for (const std::span<const std::byte> piece : pieces) digester.add(piece);
+  return digester.finish();
 }
 
 struct CipherTraits {
@@ -97,6 +112,20 @@ std::string sha256_hex(std::string_view text) {
 
 std::string sha256_hex(HashPieces pieces) {
   return hex(digest(EVP_sha256(), pieces));
+}
+
+std::optional<std::string> sha256_hex(std::span<const std::byte> bytes,
+                                      const std::function<bool()>& stop_requested) {
+  constexpr std::size_t kPieceBytes = std::size_t{16}
+                                      << 20;  // a blink from a disk, less than a second from NFS
+  Digester digester(EVP_sha256());
+  while (!bytes.empty()) {
+    if (stop_requested()) return std::nullopt;
+    const auto piece = bytes.first(std::min(bytes.size(), kPieceBytes));
+    digester.add(piece);
+    bytes = bytes.subspan(piece.size());
+  }
+  return hex(digester.finish());
 }
 
 std::string checksum128_hex(HashPieces pieces) {

@@ -100,7 +100,13 @@ void write_part(Hdf5Image& image, const std::string& part, const ImageSet& set, 
 
 class MappedDataset final : public Dataset {
  public:
-  MappedDataset(const std::filesystem::path& path, bool verify);
+  /// Maps the file and checks its seal.
+  explicit MappedDataset(const std::filesystem::path& path);
+  /// @return  false if it was stopped
+  bool check_contents(const std::function<bool()>& stop_requested) const {
+    return check_arrays(file_.bytes(), seal_, path_, stop_requested);
+  }
+  void read();
 
   const space::Shape& shape() const override { return shape_; }
   const std::vector<std::string>& class_names() const override { return class_names_; }
@@ -120,6 +126,7 @@ class MappedDataset final : public Dataset {
 
   std::filesystem::path path_;
   MappedFile file_;
+  Seal seal_;
   space::Shape shape_;
   std::vector<std::string> class_names_;
   std::vector<double> mean_;
@@ -130,10 +137,13 @@ class MappedDataset final : public Dataset {
   std::string content_hash_;
 };
 
-MappedDataset::MappedDataset(const std::filesystem::path& path, bool verify) : path_(path), file_(path) {
-  const Seal seal = check_seal(file_.bytes(), kFormat, "data set (skyline prep makes one)", path);
-  if (verify) check_arrays(file_.bytes(), seal, path);
-  const Hdf5Reader reader(path, file_.descriptor());
+MappedDataset::MappedDataset(const std::filesystem::path& path)
+    : path_(path),
+      file_(path),
+      seal_(check_seal(file_.bytes(), kFormat, "data set (skyline prep makes one)", path)) {}
+
+void MappedDataset::read() {
+  const Hdf5Reader reader(path_, file_.descriptor());
   reader.check_version("data set", kVersion, " (make it again with skyline prep)");
   read_shape(reader);
   class_names_ = reader.texts("class_names");
@@ -142,8 +152,8 @@ MappedDataset::MappedDataset(const std::filesystem::path& path, bool verify) : p
   value_scale_ = reader.number_attribute("value_scale");
   train_ = map_part(reader, "train");
   test_ = map_part(reader, "test");
-  std::string checksums = seal.structure;
-  for (const Seal::Array& array : seal.arrays) checksums += "\n" + array.name + " " + array.sha256;
+  std::string checksums = seal_.structure;
+  for (const Seal::Array& array : seal_.arrays) checksums += "\n" + array.name + " " + array.sha256;
   content_hash_ = sha256_hex(checksums);
 }
 
@@ -204,8 +214,12 @@ void write_dataset(const std::filesystem::path& path, const DatasetContents& con
   publish_sealed(image, kFormat, std::move(arrays));
 }
 
-std::shared_ptr<const Dataset> Dataset::open(const std::filesystem::path& path, bool verify) {
-  return std::make_shared<MappedDataset>(path, verify);
+std::shared_ptr<const Dataset> Dataset::open(const std::filesystem::path& path, bool verify,
+                                             const std::function<bool()>& stop_requested) {
+  const auto dataset = std::make_shared<MappedDataset>(path);
+  if (verify && !dataset->check_contents(stop_requested)) return nullptr;
+  dataset->read();
+  return dataset;
 }
 
 }  // namespace skyline::store

@@ -165,11 +165,15 @@ Seal check_seal(std::span<const std::byte> bytes, std::string_view format, std::
   return seal;
 }
 
-void check_arrays(std::span<const std::byte> file, const Seal& seal, const std::filesystem::path& path) {
+bool check_arrays(std::span<const std::byte> file, const Seal& seal, const std::filesystem::path& path,
+                  const std::function<bool()>& stop_requested) {
   for (const Seal::Array& array : seal.arrays) {
-    if (sha256_hex(file.subspan(array.offset, array.bytes)) == array.sha256) continue;
+    const auto sum = sha256_hex(file.subspan(array.offset, array.bytes), stop_requested);
+    if (!sum) return false;
+    if (*sum == array.sha256) continue;
     fail(path, "damaged: the SHA-256 of " + array.name + " does not match (copy or make the file again)");
   }
+  return true;
 }
 
 }  // namespace skyline::store

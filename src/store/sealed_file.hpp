@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -47,7 +48,9 @@ void publish_sealed(Hdf5Image& image, std::string_view format, std::vector<Seal:
 Seal check_seal(std::span<const std::byte> file, std::string_view format, std::string_view kind,
                 const std::filesystem::path& path);
 
-/// Checks the contents of the arrays. @throws UserError
-void check_arrays(std::span<const std::byte> file, const Seal& seal, const std::filesystem::path& path);
+/// Checks the contents of the arrays. @return  false if it was stopped; @throws UserError
+/// @param stop_requested  asked now and then
+bool check_arrays(std::span<const std::byte> file, const Seal& seal, const std::filesystem::path& path,
+                  const std::function<bool()>& stop_requested);
 
 }  // namespace skyline::store

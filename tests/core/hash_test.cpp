@@ -1,6 +1,7 @@
 #include "skyline/core/hash.hpp"
 
 #include <array>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -30,6 +31,16 @@ TEST(Hash, PiecesHashAsTheWhole) {
   const auto whole = std::span<const std::byte>(bytes);
   const std::array pieces{whole.first(1), whole.subspan(1, 0), whole.subspan(1)};
   EXPECT_EQ(sha256_hex(pieces), sha256_hex("abc"));
+}
+
+TEST(Hash, LongBytesHashAsTheWholeUnlessAStopIsAskedFor) {
+  std::vector<std::byte> bytes((std::size_t{40} << 20) + 1);
+  for (std::size_t i = 0; i < bytes.size(); i += 4096) bytes[i] = static_cast<std::byte>(i >> 12);
+  int asked = 0;
+  const auto never = [&] { return ++asked < 0; };
+  EXPECT_EQ(sha256_hex(bytes, never), sha256_hex(std::span<const std::byte>(bytes)));
+  EXPECT_EQ(asked, 3) << "once a piece";
+  EXPECT_EQ(sha256_hex(bytes, [&] { return --asked == 0; }), std::nullopt) << "in its middle";
 }
 
 // printf 'The quick brown fox' > f

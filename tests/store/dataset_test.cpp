@@ -202,5 +202,12 @@ TEST_F(DatasetFile, RefusesContentsThatDoNotFit) {
   EXPECT_FALSE(std::filesystem::exists(path));
 }
 
+TEST_F(DatasetFile, ACheckStopsWhenAskedToAndOpeningWithoutOneDoesNotAsk) {
+  write(sample_contents());
+  const auto stop = [] { return true; };
+  EXPECT_EQ(Dataset::open(path, true, stop), nullptr);
+  EXPECT_NE(Dataset::open(path, false, stop), nullptr);
+}
+
 }  // namespace
 }  // namespace skyline::store

@@ -2,6 +2,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,6 +19,10 @@ std::string sha256_hex(std::string_view text);
 using HashPieces = std::span<const std::span<const std::byte>>;
 /// Of the pieces one after the other.
 std::string sha256_hex(HashPieces pieces);
+/// The same of bytes that take long: `stop_requested` is asked before every 16 MiB. @return  nothing if it
+/// said yes
+std::optional<std::string> sha256_hex(std::span<const std::byte> bytes,
+                                      const std::function<bool()>& stop_requested);
 /// A checksum of 128 bits of the pieces one after the other, several times faster than SHA-256: GMAC with
 /// AES-128 under a key that everybody knows. It finds damage, not forgery.
 std::string checksum128_hex(HashPieces pieces);

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -41,9 +42,12 @@ struct MappedImages {
 /// A data set file, open and mapped. Immutable, shared by all threads.
 class Dataset {
  public:
-  /// `verify` recomputes the checksums (one rank a node does). @throws UserError: missing, truncated, not
-  /// HDF5, not ours, damaged
-  static std::shared_ptr<const Dataset> open(const std::filesystem::path& path, bool verify);
+  /// @param verify          recompute the checksums, which reads the whole file (one rank a node does)
+  /// @param stop_requested  asked now and then while it does. @return  null if it said yes
+  /// @throws UserError: missing, truncated, not HDF5, not ours, damaged
+  static std::shared_ptr<const Dataset> open(
+      const std::filesystem::path& path, bool verify,
+      const std::function<bool()>& stop_requested = [] { return false; });
   virtual ~Dataset() = default;
 
   virtual const space::Shape& shape() const = 0;
