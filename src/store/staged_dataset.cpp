@@ -37,6 +37,7 @@ constexpr std::size_t kPieceBytes = std::size_t{8} << 20;       // large reads a
 constexpr std::uint64_t kSpareBytes = std::uint64_t{64} << 20;  // the disk is not ours alone
 constexpr const char* kAdvice = " (free some space, name another folder by data.stage, or leave that out)";
 constexpr std::time_t kUnusedAge_s = 7 * 24 * 3600;
+constexpr int kMostRounds = 100;  // each but the last is lost to another job
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -74,46 +75,76 @@ class SlowReport {
   double next_s_;
 };
 
-/// Keeps other jobs from copying the same file meanwhile; the system ends the turn with the process. Where
-/// locks don't work there are no turns: two jobs that copy at once cost time, and each publishes whole.
+/// The right to change what lies in the folder, of one job at a time; the system ends it with the process.
+/// Where locks don't work every job has it: two that copy at once cost time, and each publishes whole.
+/// @return  null: another job has it now
+FileDescriptor try_turn(const fs::path& stage) {
+  FileDescriptor turn = open_file(stage, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+  if (!turn) fail_system("read the folder", stage, "", errno);
+  int refused = 0;
+  do {
+    refused = ::flock(turn.get(), LOCK_EX | LOCK_NB);
+  } while (refused != 0 && errno == EINTR);
+  return refused != 0 && errno == EWOULDBLOCK ? FileDescriptor() : std::move(turn);
+}
+
+/// Null if it was stopped.
 FileDescriptor take_turn(const fs::path& stage, const StagingWatch& watch) {
   SlowReport report(watch.report_after_s);
-  FileDescriptor turn = open_file(stage, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
-  while (turn && !watch.stop_requested() && ::flock(turn.get(), LOCK_EX | LOCK_NB) != 0) {
-    if (errno == EINTR) continue;
-    if (errno != EWOULDBLOCK) break;
+  while (!watch.stop_requested()) {
+    if (FileDescriptor turn = try_turn(stage)) return turn;
     if (report.is_due()) log::info("waiting for another job of this node that copies to " + stage.string());
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
-  return turn;
+  return {};
 }
 
-/// What is wrong with a copy; empty: nothing.
-std::string find_fault(const fs::path& copy, const std::string& content_hash) {
-  struct stat status {};
-  if (::lstat(copy.c_str(), &status) != 0) return system_error_text(errno);
-  if (!S_ISREG(status.st_mode) || status.st_uid != ::geteuid()) return "not a file of this user";
+/// What lay under the name of a copy when it was looked at. While this lives, no other file can be taken for
+/// it: a file that is open keeps its number.
+class FoundFile {
+ public:
+  explicit FoundFile(const fs::path& path) : path_(path), file_(open_file(path, O_PATH | O_NOFOLLOW)) {
+    if (!file_ && errno != ENOENT) fail_system("read", path, "", errno);
+    if (file_ && ::fstat(file_.get(), &status_) != 0) fail_system("read", path, "", errno);
+  }
+  bool is_something() const { return static_cast<bool>(file_); }
+  bool is_own_file() const { return S_ISREG(status_.st_mode) && status_.st_uid == ::geteuid(); }
+  /// Whether the name leads to the same now.
+  bool is_still_there() const {
+    struct stat now {};
+    if (::lstat(path_.c_str(), &now) != 0) return !file_ && errno == ENOENT;
+    return file_ && now.st_dev == status_.st_dev && now.st_ino == status_.st_ino;
+  }
+
+ private:
+  fs::path path_;
+  FileDescriptor file_;
+  struct stat status_ {};
+};
+
+enum class Soundness { kSound, kFaulty, kStopped };
+struct CopyCheck {
+  Soundness soundness = Soundness::kSound;
+  std::string fault;
+};
+
+/// Says first that the copy is used, or it could be removed meanwhile.
+CopyCheck check_copy(const FoundFile& found, const fs::path& copy, const std::string& content_hash,
+                     const StagingWatch& watch) {
+  if (!found.is_something()) return {Soundness::kFaulty, "is gone"};
+  if (!found.is_own_file()) return {Soundness::kFaulty, "not a file of this user"};
+  ::utimensat(AT_FDCWD, copy.c_str(), nullptr, AT_SYMLINK_NOFOLLOW);
   try {
-    return Dataset::open(copy, true)->content_hash() == content_hash ? "" : "not the data of its name";
+    const auto dataset = Dataset::open(copy, true, watch.stop_requested);
+    if (dataset == nullptr) return {Soundness::kStopped, {}};
+    if (dataset->content_hash() != content_hash) return {Soundness::kFaulty, "not the data of its name"};
+    return {};
   } catch (const UserError& error) {
-    return error.what();
+    return {Soundness::kFaulty, error.what()};
   }
 }
 
-bool has_sound_copy(const fs::path& copy, const std::string& content_hash) {
-  struct stat status {};
-  if (::lstat(copy.c_str(), &status) != 0) return false;
-  const std::string fault = find_fault(copy, content_hash);
-  if (fault.empty()) {
-    ::utimensat(AT_FDCWD, copy.c_str(), nullptr, 0);  // used just now
-    return true;
-  }
-  log::warning("making the copy " + copy.string() + " anew: " + fault);
-  ::unlink(copy.c_str());
-  return false;
-}
-
-/// A job that still reads a copy has it mapped, and so keeps it.
+/// In this job's turn. A job that still reads a copy has it mapped, and so keeps it.
 void remove_unused_copies(const fs::path& stage) {
   for (const fs::path& path : list_folder(stage)) {
     struct stat status {};
@@ -197,6 +228,31 @@ bool make_copy(const fs::path& source, const fs::path& copy, const StagingWatch&
       std::string(fault.call) + (fault.call.empty() ? "" : ": ") + system_error_text(fault.error) + kAdvice);
 }
 
+/// In this job's turn.
+void remove_faulty(const fs::path& source, const fs::path& copy, const std::string& fault) {
+  log::warning("making the copy " + copy.string() + " anew: " + fault);
+  if (::unlink(copy.c_str()) == 0 || errno == ENOENT) return;
+  fail_staging(source, copy.parent_path(),
+               "what lies at " + copy.string() + " cannot be used (" + fault +
+                   ") and not be removed: " + system_error_text(errno));
+}
+
+/// In this job's turn, with nothing under the copy's name.
+std::optional<StagedDataset> copy_in_turn(const fs::path& source, const std::string& content_hash,
+                                          StagedDataset staged, const StagingWatch& watch) {
+  const fs::path stage = staged.path.parent_path();
+  remove_temporaries(stage);
+  check_room(source, staged.bytes, stage);
+  const Clock::time_point start = Clock::now();
+  if (!make_copy(source, staged.path, watch)) return std::nullopt;
+  staged.copy_s = seconds_since(start);
+  const CopyCheck check = check_copy(FoundFile(staged.path), staged.path, content_hash, watch);
+  if (check.soundness == Soundness::kStopped) return std::nullopt;  // the next job checks what is there
+  if (check.soundness == Soundness::kSound) return staged;
+  ::unlink(staged.path.c_str());
+  fail_staging(source, stage, check.fault + "; see with `skyline validate` whether the original is sound");
+}
+
 fs::path stage_in(const fs::path& folder) {
   return folder / ("skyline-" + std::to_string(::geteuid()));
 }
@@ -232,24 +288,21 @@ std::optional<StagedDataset> stage_dataset(const fs::path& source, const fs::pat
   const std::string content_hash = Dataset::open(source, false)->content_hash();
   const fs::path stage = make_stage(folder);
   StagedDataset staged{staged_path(folder, content_hash), size_of(source), std::nullopt};
-  // Copies are checked out of turn: jobs that start at once do it at once.
-  while (!has_sound_copy(staged.path, content_hash)) {
-    const FileDescriptor turn = take_turn(stage, watch);
-    if (watch.stop_requested()) return std::nullopt;
-    if (store::exists(staged.path)) continue;  // another job has made it
-    remove_temporaries(stage);
-    remove_unused_copies(stage);
-    check_room(source, staged.bytes, stage);
-    const Clock::time_point start = Clock::now();
-    if (!make_copy(source, staged.path, watch)) return std::nullopt;
-    staged.copy_s = seconds_since(start);
-    const std::string fault = find_fault(staged.path, content_hash);
-    if (fault.empty()) return staged;
-    ::unlink(staged.path.c_str());
-    fail_staging(source, stage, fault + "; see with `skyline validate` whether the original is sound");
+  for (int round = 0; round < kMostRounds; ++round) {
+    // Copies are checked out of turn: jobs that start at once do it at once.
+    const FoundFile found(staged.path);
+    const CopyCheck check = check_copy(found, staged.path, content_hash, watch);
+    if (check.soundness == Soundness::kStopped) return std::nullopt;
+    const bool sound = check.soundness == Soundness::kSound;
+    const FileDescriptor turn = sound ? try_turn(stage) : take_turn(stage, watch);
+    if (!sound && !turn) return std::nullopt;
+    if (!found.is_still_there()) continue;  // another job has made, removed or replaced it
+    if (turn) remove_unused_copies(stage);
+    if (sound) return staged;
+    if (found.is_something()) remove_faulty(source, staged.path, check.fault);
+    return copy_in_turn(source, content_hash, std::move(staged), watch);
   }
-  remove_unused_copies(stage);
-  return staged;
+  fail_staging(source, stage, "other jobs replace it again and again");
 }
 
 }  // namespace skyline::store

@@ -7,6 +7,7 @@
 #include "faulty_calls.hpp"
 #include "sample_dataset.hpp"
 #include "scratch_folder.hpp"
+#include "store/file_descriptor.hpp"
 #include "support/user_error_of.hpp"
 
 #include <cerrno>
@@ -16,6 +17,7 @@
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -223,14 +225,71 @@ TEST_F(Staging, OfSeveralJobsOfANodeOneCopies) {
   EXPECT_EQ(copies().size(), 1U);
 }
 
-TEST_F(Staging, StopsWhenAskedToAndLeavesNothing) {
-  for (const int spared : {0, 1, 2}) {  // before its turn, after it, and with the copy begun
-    SCOPED_TRACE(spared);
-    int calls = 0;
-    const auto asked = [&] { return calls++ >= spared; };
-    EXPECT_FALSE(stage_dataset(source, node.path(), {.stop_requested = asked}));
+TEST_F(Staging, StopsWhenAskedToAndLeavesNothingUnfinished) {
+  int left = 0;
+  const auto asked = [&] { return left-- <= 0; };
+  const auto stops_after = [&](int questions) {
+    left = questions;
+    return !stage_dataset(source, node.path(), {.stop_requested = asked});
+  };
+  for (const int questions : {0, 1}) {  // before its turn, and with the copy begun
+    EXPECT_TRUE(stops_after(questions)) << questions;
     EXPECT_THAT(copies(), IsEmpty());
   }
+  EXPECT_TRUE(stops_after(2)) << "when the new copy is checked";
+  EXPECT_TRUE(stops_after(0)) << "when the copy that is there is checked";
+  EXPECT_FALSE(stage().copy_s) << "whole, and for the next job";
+}
+
+TEST_F(Staging, WhatCannotBeRemovedFromACopysPlaceIsAnErrorAtOnce) {
+  stage();
+  overwrite(copy, "damaged");
+  {
+    const skyline::testing::FaultyCall kept("unlink", EROFS, 1000);
+    EXPECT_THAT(stage_error(), AllOf(HasSubstr("cannot keep a copy of " + source.string()),
+                                     HasSubstr(copy.string() + " cannot be used ("),
+                                     HasSubstr("and not be removed: Read-only file system")));
+    EXPECT_EQ(kept.calls(), 1);
+  }
+  fs::remove(copy);
+  fs::create_directory(copy);
+  EXPECT_THAT(stage_error(), HasSubstr("not a file of this user) and not be removed: Is a directory"));
+}
+
+TEST_F(Staging, ACopyThatAnotherJobReplacedMeanwhileIsNotRemoved) {
+  stage();
+  const std::string intact = read_file(copy);
+  overwrite(copy, intact.substr(0, intact.size() / 2));
+  int asked = 0;
+  const auto replace = [&] {  // asked first when the damage has been found, before the turn
+    if (asked++ == 0) publish_file(copy, intact);
+    return false;
+  };
+  EXPECT_FALSE(stage_dataset(source, node.path(), {.stop_requested = replace})->copy_s);
+}
+
+TEST_F(Staging, ACopyThatIsCheckedIsNotUnused) {
+  stage();
+  age(copy, 8);
+  bool seen = false;
+  const auto look = [&] {
+    struct stat status {};
+    seen = ::stat(copy.c_str(), &status) == 0 && std::time(nullptr) - status.st_mtime < 3600;
+    return true;
+  };
+  EXPECT_FALSE(stage_dataset(source, node.path(), {.stop_requested = look}));
+  EXPECT_TRUE(seen) << "marked as used before it is read";
+}
+
+TEST_F(Staging, UnusedCopiesStayWhileAnotherJobHasItsTurn) {
+  stage();
+  const fs::path other = copy.parent_path() / "other.h5";
+  overwrite(other, "");
+  age(other, 8);
+  const FileDescriptor turn = open_file(copy.parent_path(), O_RDONLY | O_DIRECTORY);
+  ASSERT_EQ(::flock(turn.get(), LOCK_EX | LOCK_NB), 0);
+  EXPECT_FALSE(stage().copy_s);
+  EXPECT_TRUE(fs::exists(other));
 }
 
 TEST_F(Staging, TellsHowFarItIs) {

@@ -23,10 +23,10 @@ std::filesystem::path staged_path(const std::filesystem::path& folder, const std
 /// Free space that staging a file asks for: its size, and what is left to others. @throws UserError
 std::uint64_t staging_bytes(const std::filesystem::path& source);
 
-/// What is to happen while a copy is made.
+/// What is to happen while a copy is made or checked.
 struct StagingWatch {
   double report_after_s = 5;  // the log is told how far it is, then and in growing intervals
-  std::function<bool()> stop_requested = [] { return false; };
+  std::function<bool()> stop_requested = [] { return false; };  // asked now and then
 };
 
 struct StagedDataset {
