@@ -205,6 +205,20 @@ TEST_F(Staging, ALinkOrAnOpenFolderInItsPlaceIsRefused) {
   EXPECT_THAT(copies(), IsEmpty());
 }
 
+TEST_F(Staging, AFolderThatOthersCouldReplaceIsRefused) {
+  fs::permissions(node.path(), fs::perms{0777});
+  EXPECT_THAT(stage_error(), HasSubstr("others may put another folder in its place: " + node.path().string() +
+                                       " is writable"));
+  for (const unsigned mode : {01777U, 0755U, 0775U, 0700U}) {  // as /tmp, and as users make folders
+    fs::permissions(node.path(), fs::perms{mode});
+    EXPECT_NO_THROW(stage()) << std::oct << mode;
+  }
+  if (::geteuid() != 0) return;  // who else can give a folder away?
+  fs::permissions(node.path(), fs::perms{0775});
+  ASSERT_EQ(::chown(node.path().c_str(), 1, 1), 0);
+  EXPECT_THAT(stage_error(), HasSubstr("others may put another folder in its place"));
+}
+
 TEST_F(Staging, OfSeveralJobsOfANodeOneCopies) {
   std::vector<pid_t> children(6);
   for (pid_t& child : children) {

@@ -196,6 +196,8 @@ TEST_F(Cache, MakesNoCopiesInAFolderThatSomebodyElseMayUse) {
   std::filesystem::create_directory_symlink(elsewhere.path(), local);
   check("not a folder");
   std::filesystem::remove(local);
+  std::filesystem::permissions(local.parent_path(), std::filesystem::perms{0777});
+  check("others may put another folder in its place");
 }
 
 TEST_F(Cache, MakesNoCopiesInAFolderOfAnotherUser) {
