@@ -109,6 +109,17 @@ std::optional<std::string> data_difference(comm::Environment& environment, const
   return "the hosts have different data: " + file + " is " + *difference;
 }
 
+std::string verify_data(const comm::Environment& environment, const RunConfig& config,
+                        const std::function<bool()>& stop_requested) {
+  if (config.dataset == nullptr || !config.data.stage.empty() || !is_first_of_node(environment)) return {};
+  try {
+    store::Dataset::open(config.data.file, true, stop_requested);
+    return {};
+  } catch (const UserError& error) {
+    return (environment.place().node_count > 1 ? environment.place().host + ": " : "") + error.what();
+  }
+}
+
 std::string stage_data(comm::Environment& environment, RunConfig& config,
                        const std::function<bool()>& stop_requested) {
   if (config.data.stage.empty()) return {};

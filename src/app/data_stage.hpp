@@ -18,6 +18,13 @@ namespace skyline::app {
 /// same. The first rank of each node looks, at the seal alone. @param file  data set; empty: none is used
 std::optional<std::string> data_difference(comm::Environment& environment, const std::string& file);
 
+/// The first rank of each node computes the checksums of a data set that is not staged, whose copies are
+/// checked. Local.
+/// @param stop_requested  of this rank's job: the check is left out or ended then
+/// @return                what is wrong, empty: nothing
+std::string verify_data(const comm::Environment& environment, const RunConfig& config,
+                        const std::function<bool()>& stop_requested);
+
 /// Collective: where `data.stage` asks for it, the first rank of each node makes or finds the node's copy of
 /// the data set, and every rank reads that one from now on.
 /// @param config          its data set is replaced; not if a rank's job is to stop, which ends all copying

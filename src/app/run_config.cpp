@@ -218,11 +218,6 @@ RunConfig RunConfig::parse(const ConfigNode& root, bool verify_data) {
   return config;
 }
 
-bool is_staged(const ConfigNode& root) {
-  const ConfigNode* data = root.is_map() ? root.find("data") : nullptr;
-  return data != nullptr && data->is_map() && !read_stage(*data).empty();
-}
-
 std::string RunConfig::identity_hash() const {
   return sha256_hex(to_yaml(identity_tree(resolved)));
 }

@@ -93,7 +93,7 @@ PreparedRun prepare_run(const SearchArguments& arguments, const std::string& sig
   ConfigNode root = load_yaml_file(arguments.config);
   for (const std::string& assignment : arguments.overrides) apply_override(root, assignment);
   const store::RunPaths paths{arguments.run};
-  PreparedRun prepared{RunConfig::parse(root, !is_staged(root)), nullptr, std::nullopt};
+  PreparedRun prepared{RunConfig::parse(root, false), nullptr, std::nullopt};
   store::set_patience(prepared.config.storage_patience_s);
   check_not_started(paths, arguments);  // before the folder is touched
   wait_for_folder(paths, arguments.wait_s);

@@ -236,11 +236,10 @@ struct ParsedConfig {
   std::string problem;
 };
 
-ParsedConfig parse_shared(const comm::Environment& environment, const ConfigNode& tree) {
+ParsedConfig parse_shared(const ConfigNode& tree) {
   ParsedConfig parsed;
   try {
-    const bool verifies_data = environment.place().local_rank == 0 && !is_staged(tree);
-    parsed.config = RunConfig::parse(tree, verifies_data);
+    parsed.config = RunConfig::parse(tree, false);
     store::set_patience(parsed.config.storage_patience_s);
     const std::string key = first_identity_difference(tree, parsed.config.resolved);
     if (!key.empty()) parsed.problem = "`" + key + "` is not here what it is on rank 0";
@@ -264,11 +263,12 @@ std::optional<RunConfig> share_run(comm::Environment& environment, const SearchA
   if (prepared) {
     parsed.config = prepared->config;
   } else {
-    parsed = parse_shared(environment, tree);
+    parsed = parse_shared(tree);
     if (!parsed.problem.empty()) parsed.problem = rank_name(environment) + " " + parsed.problem;
   }
   if (!all_ready(environment, parsed.problem)) return std::nullopt;
   const auto stop_requested = [&stop] { return stop.requested(); };
+  if (!all_ready(environment, verify_data(environment, parsed.config, stop_requested))) return std::nullopt;
   if (!all_ready(environment, stage_data(environment, parsed.config, stop_requested))) return std::nullopt;
   return parsed.config;
 }

@@ -65,9 +65,6 @@ struct RunConfig {
   std::unique_ptr<objective::Evaluator> make_evaluator(train::DeviceUse device = {}) const;
 };
 
-/// Whether the data set is to be read from a copy on each node: its checksums are then computed there.
-bool is_staged(const ConfigNode& root);
-
 /// Dotted path of the first setting in which two resolved configurations would give different runs; empty if
 /// none.
 std::string first_identity_difference(const ConfigNode& left, const ConfigNode& right);
