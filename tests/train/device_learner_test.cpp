@@ -4,22 +4,15 @@
 #include "skyline/core/error.hpp"
 #include "skyline/train/layer_op.hpp"
 
-#include "train/device_context.hpp"
-#include "train/group_fixtures.hpp"
-#include "train/train_fixtures.hpp"
-#include "train/training_setup.hpp"
-#include "train/trial_run.hpp"
+#include "train/learner_fixtures.hpp"
 #include "train/watched_accelerator.hpp"
 
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
-#include <functional>
-#include <numeric>
 #include <thread>
 
-#include <ATen/Parallel.h>
 #include <ATen/ops/equal.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/zeros.h>
@@ -30,32 +23,21 @@
 namespace skyline::train {
 namespace {
 
-using test::BarImages;
 using test::conv_network;
+using test::GroupEnd;
+using test::kSmallBuckets;
+using test::make_setup;
 using test::make_trial;
 using test::NetworkBuilder;
-using test::RecordingContext;
+using test::same_arrays;
+using test::soon;
+using test::train;
+using test::train_group;
 using test::WatchedAccelerator;
 using ::testing::DoubleNear;
+using ::testing::Each;
+using ::testing::FloatNear;
 using ::testing::Pointwise;
-
-constexpr std::size_t kSamples = 203;  // in batches of 16: 13 steps an epoch, the last one smaller
-
-/// Everything is recorded, and soon, so that short trials show it.
-RecordingPolicy soon() {
-  RecordingPolicy policy;
-  policy.runs_before = 2;
-  policy.least_steps = 1;
-  policy.least_burst_steps = 1;
-  policy.least_batches = 1;
-  return policy;
-}
-
-const std::shared_ptr<const store::Dataset>& bars() {
-  static const std::shared_ptr<const store::Dataset> data =
-      std::make_shared<BarImages>(space::Shape{2, 8, 8}, 6, 800, 60);
-  return data;
-}
 
 space::Network every_layer() {
   return NetworkBuilder({2, 8, 8})
@@ -90,46 +72,6 @@ TrainingOptions adam() {
 
 TrainingOptions sgd() {
   return options_with(OptimizerOptions::Kind::kSgd);
-}
-
-/// @param accelerator  nullptr: the host's own training
-TrainingSetup make_setup(const TrainingOptions& options, std::shared_ptr<Accelerator> accelerator) {
-  const PixelScaling scaling(*bars(), Normalization::kStandard);
-  TrainingSetup setup{options, bars(), test::split_in_two(kSamples, 590), scaling, false, {}, {}, nullptr};
-  setup.test_indices.resize(60);
-  std::iota(setup.test_indices.begin(), setup.test_indices.end(), 0);
-  if (accelerator != nullptr) {
-    setup.on_device = std::make_shared<DeviceContext>(DeviceUse{std::move(accelerator), 0}, bars(), scaling);
-  }
-  return setup;
-}
-
-/// Does the first steps of a trial, looking at the losses as often as the learner wants it.
-std::vector<double> train(Learner& learner, const TrainingSetup& setup, const objective::Trial& trial,
-                          std::int64_t first_step, std::int64_t steps) {
-  at::set_num_threads(1);
-  const std::int64_t epoch_steps = steps_per_epoch(kSamples, setup.options.batch);
-  const auto batch = static_cast<std::size_t>(setup.options.batch);
-  std::vector<double> losses;
-  std::vector<std::int64_t> order;
-  std::int64_t ahead = 0;
-  for (std::int64_t step = first_step; step < first_step + steps; ++step) {
-    const std::int64_t place = step % epoch_steps;
-    if (place == 0 || step == first_step) {
-      const auto epoch = static_cast<std::uint64_t>(step / epoch_steps);
-      order = epoch_order(setup.split.train, trial.seed, epoch);
-      learner.begin_epoch(epoch, order);
-    }
-    const std::size_t first = static_cast<std::size_t>(place) * batch;
-    learner.step(first, std::min(batch, order.size() - first));
-    const bool last = place + 1 == epoch_steps || step + 1 == first_step + steps;
-    if (++ahead == learner.most_steps_ahead() || last) {
-      ahead = 0;
-      const auto part = learner.losses();
-      losses.insert(losses.end(), part.begin(), part.end());
-    }
-  }
-  return losses;
 }
 
 double largest_difference(const std::vector<objective::NamedTensor>& left,
@@ -223,6 +165,30 @@ TEST(DeviceLearner, AgreesWithTheHostsLearnerOnScheduledRates) {
   const Trained constant = train_on_device(sgd(), trial, 15, soon());
   EXPECT_EQ(scheduled.losses.front(), constant.losses.front());
   EXPECT_GT(largest_difference(scheduled.tensors, constant.tensors), 0.01);
+}
+
+space::Network norm_of_vectors() {
+  return NetworkBuilder({2, 8, 8}).flatten().linear(8).batch_norm().relu().linear(6).build();
+}
+
+TEST(DeviceLearner, AgreesWithTheHostsLearnerWhereABatchNormSeesOneRow) {
+  TrainingOptions options = sgd();
+  options.batch = 101;  // of 203 samples: the third batch is one
+  expect_agreement(norm_of_vectors(), options, 3, 2e-3);
+}
+
+TEST(DeviceLearner, OfAGroupKeepsStatisticsWhereEachMemberHasOneRow) {
+  TrainingOptions options = sgd();
+  options.batch = 3;
+  const GroupEnd end = train_group(options, 3, kSmallBuckets, soon(), {.network = norm_of_vectors()});
+  for (const auto& state : end.states) {
+    for (const auto& array : state.arrays) {
+      EXPECT_THAT(array.values, Each(::testing::Truly([](float value) { return std::isfinite(value); })));
+    }
+    EXPECT_THAT(state.arrays[2 + 4].values, ::testing::Contains(::testing::Not(FloatNear(0, 1e-3F))));
+    // One row has no variance: what there was fades in the 15 steps.
+    EXPECT_THAT(state.arrays[2 + 5].values, Each(FloatNear(std::pow(0.9F, 15.0F), 1e-5F)));
+  }
 }
 
 TEST(DeviceLearner, LeavesABiasInFrontOfABatchNormAlone) {
@@ -540,55 +506,6 @@ TEST(DeviceLearner, KeepsNothingForChildrenWhereThereIsNoMemoryForAStream) {
   EXPECT_EQ(accelerator->counts.streams, 2);
 }
 
-/// What each member of a group ends with after some steps; the leader's with the whole state.
-struct GroupEnd {
-  std::vector<double> losses;  // sums over the members
-  std::vector<objective::TrainingState> states;
-};
-
-/// Steps of a trial from a state, or from the beginning.
-struct GroupCourse {
-  std::int64_t first_step = 0;
-  std::int64_t steps = 15;
-  const objective::TrainingState* start = nullptr;
-};
-
-constexpr BucketSizes kSmallBuckets{64, 1024};
-
-GroupEnd train_group(const TrainingOptions& options, std::size_t members, const BucketSizes& buckets,
-                     const RecordingPolicy& policy = soon(), const GroupCourse& course = {}) {
-  GroupEnd end;
-  end.states.resize(members);
-  objective::Trial trial = make_trial(every_layer(), 3, 5);
-  trial.members = static_cast<std::uint32_t>(members);
-  std::vector<std::vector<double>> losses(members);
-  test::run_members(members, [&](std::size_t member, objective::TrialGroup& group) {
-    const TrainingSetup setup = make_setup(options, make_host_accelerator());
-    const auto learner = make_device_learner(setup, trial, &group, policy, buckets);
-    if (course.start != nullptr) {
-      EXPECT_TRUE(learner->load_state(*course.start));
-    }
-    losses[member] = train(*learner, setup, trial, course.first_step, course.steps);
-    learner->collect_state();
-    if (member == 0) learner->save_state(end.states[member]);
-    end.states[member].arrays.resize(2);
-    for (const auto& tensor : learner->export_tensors()) {
-      auto& values = end.states[member].arrays.emplace_back().values;
-      values = tensor.values;
-    }
-  });
-  end.losses = losses[0];
-  for (std::size_t member = 1; member < members; ++member) {
-    std::ranges::transform(end.losses, losses[member], end.losses.begin(), std::plus<>());
-  }
-  return end;
-}
-
-bool same_arrays(const objective::TrainingState& left, const objective::TrainingState& right) {
-  return std::ranges::equal(left.arrays, right.arrays,
-                            [](const auto& a, const auto& b) { return a.values == b.values; });
-}
-
 TEST(DeviceLearner, OfAGroupHasTheSameBitsHoweverItsStateIsSharded) {
   using Statistics = GroupOptions::Statistics;
   using Sharding = GroupOptions::Sharding;
@@ -637,13 +554,13 @@ TEST(DeviceLearner, OfAGroupWithSynchronizedStatisticsIsThatOfOneMember) {
     options.precision = precision;
     options.group.statistics = GroupOptions::Statistics::kSynchronized;
     const double tolerance = precision == Precision::kFp32 ? 1e-4 : 0.05;
-    const Trained alone = train_on_device(options, make_trial(every_layer(), 3, 5), 15, {});
+    const Trained alone = train_on_device(options, make_trial(test::every_layer(), 3, 5), 15, {});
     for (const std::size_t members : {2U, 3U, 4U}) {
       const GroupEnd end = train_group(options, members, kSmallBuckets);
       EXPECT_THAT(end.losses, Pointwise(DoubleNear(tolerance), alone.losses)) << members;
       for (std::size_t t = 0; t < alone.tensors.size(); ++t) {
         EXPECT_THAT(end.states[0].arrays[2 + t].values,
-                    Pointwise(::testing::FloatNear(static_cast<float>(tolerance)), alone.tensors[t].values))
+                    Pointwise(FloatNear(static_cast<float>(tolerance)), alone.tensors[t].values))
             << alone.tensors[t].name;
       }
     }

@@ -6,9 +6,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
+#include <ATen/core/grad_mode.h>
 #include <ATen/ops/batch_norm.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
@@ -59,9 +61,15 @@ class BatchNormOp final : public LayerOp {
   }
 
   at::Tensor reference(const Activations& inputs, bool training) override {
-    return at::batch_norm(inputs.front(), tensors_.value("weight"), tensors_.value("bias"),
-                          tensors_.value("running_mean"), tensors_.value("running_var"), training, momentum_,
-                          epsilon_, true);
+    const at::Tensor& input = inputs.front();
+    at::Tensor mean = tensors_.value("running_mean");
+    at::Tensor variance = tensors_.value("running_var");
+    if (training && input.numel() == static_cast<std::int64_t>(channels_)) {
+      blend_single_row(input);
+      mean = variance = at::Tensor();
+    }
+    return at::batch_norm(input, tensors_.value("weight"), tensors_.value("bias"), mean, variance, training,
+                          momentum_, epsilon_, true);
   }
 
   bool may_be_recorded() const override { return true; }
@@ -188,6 +196,15 @@ class BatchNormOp final : public LayerOp {
     if (count != nullptr) {
       *count = message_.back();
     }
+  }
+
+  /// What update_running_statistics() makes of one row, where ATen's unbiased variance is not a number.
+  /// Running statistics share memory with parameters, which autograd would take for changed.
+  void blend_single_row(const at::Tensor& input) {
+    const at::NoGradGuard no_gradients;
+    const at::Tensor row = input.reshape({-1}).to(at::kFloat);
+    tensors_.value("running_mean").variable_data().mul_(1 - momentum_).add_(row, momentum_);
+    tensors_.value("running_var").variable_data().mul_(1 - momentum_);
   }
 
   /// The offset that the producer left out moves the mean, and nothing else.
