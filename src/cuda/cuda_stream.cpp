@@ -102,9 +102,11 @@ class Recording {
   bool is_open_ = true;
 };
 
+/// Operations of a group keep the priority of their branch, and do not take that of the stream of the graph.
 GraphExecHandle instantiate(const GraphHandle& graph, cudaStream_t stream) {
   cudaGraphExec_t executable = nullptr;
-  check_recording(cudaGraphInstantiate(&executable, graph.get(), 0), "cudaGraphInstantiate");
+  check_recording(cudaGraphInstantiate(&executable, graph.get(), cudaGraphInstantiateFlagUseNodePriority),
+                  "cudaGraphInstantiate");
   GraphExecHandle handle(executable);
   check_recording(cudaGraphUpload(executable, stream), "cudaGraphUpload");
   return handle;
