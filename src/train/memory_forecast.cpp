@@ -33,21 +33,29 @@ double moments(const OptimizerOptions& optimizer) {
   return optimizer.momentum > 0 ? 1 : 0;
 }
 
+/// A bucket of gradients is whole layers: at least the bytes that it should have.
+double bucket_floats(double parameters, double largest_layer) {
+  const auto least = static_cast<double>(BucketSizes().other_bytes / sizeof(float));
+  return std::min(parameters, std::max(least, largest_layer));
+}
+
 /// Of all parameters: values, gradients, the optimizer's numbers, and in a group the sums.
-double parameter_floats(double parameters, const TrainingOptions& options, std::uint32_t members) {
+double parameter_floats(double parameters, double largest_layer, const TrainingOptions& options,
+                        std::uint32_t members) {
   const double numbers = moments(options.optimizer);
   if (members == 1) {
     return (2 + numbers) * parameters;
   }
   const double own = (numbers + 1) * parameters / members;  // where they are sharded
-  const double bucket = std::min(parameters, static_cast<double>(BucketSizes().other_bytes / sizeof(float)));
+  const double bucket = bucket_floats(parameters, largest_layer);
   switch (options.group.sharding) {
     case GroupOptions::Sharding::kNone:
       return (3 + numbers) * parameters;
     case GroupOptions::Sharding::kOptimizer:
       return 3 * parameters + own;
     case GroupOptions::Sharding::kGradients:
-      return parameters + own + 3 * bucket;  // two on their way, one that backward is at
+      // Two on their way, which are different ones, and one that backward is at.
+      return parameters + own + std::min(parameters, 2 * bucket) + bucket;
   }
   throw InternalError("unknown sharding");
 }
@@ -57,16 +65,20 @@ double parameter_floats(double parameters, const TrainingOptions& options, std::
 std::size_t predict_device_bytes(const space::Network& network, const TrainingOptions& options,
                                  std::uint32_t members) {
   double tensors = 0;
+  double largest_layer = 0;
   double kept = static_cast<double>(network.input.elements());  // for the backward pass, a sample
   for (const space::Layer& layer : network.layers) {
-    for (const space::TensorSpec& spec : layer.tensors) tensors += static_cast<double>(spec.elements());
+    double own = 0;
+    for (const space::TensorSpec& spec : layer.tensors) own += static_cast<double>(spec.elements());
+    tensors += own;
+    largest_layer = std::max(largest_layer, own);
     kept += static_cast<double>(layer.output.elements());
   }
   const double batch = std::ceil(static_cast<double>(options.batch) / members);
   // The backward pass holds gradients of activations around one layer at a time.
   const auto peak = static_cast<double>(network.cost.peak_activation_bytes);
   const double passing = std::max(sizeof(float) * batch * kept + 2 * batch * peak, kEvaluationBatch * peak);
-  const double parameters = parameter_floats(tensors, options, members);
+  const double parameters = parameter_floats(tensors, largest_layer, options, members);
   return static_cast<std::size_t>(kSafety * (sizeof(float) * parameters + passing)) + kWorkspaceBytes;
 }
 

@@ -42,6 +42,16 @@ TEST(MemoryForecast, PredictsLessForAMemberTheMoreIsSharded) {
   EXPECT_LT(predict_device_bytes(network, options, 8), gradients);
 }
 
+TEST(MemoryForecast, CountsABucketOfGradientsAsItsLargestLayer) {
+  const space::Network network = test::NetworkBuilder({1, 64, 64}).flatten().linear(8192).linear(8).build();
+  TrainingOptions options = with_batch(64);
+  options.group.sharding = GroupOptions::Sharding::kGradients;
+  constexpr std::size_t kLargest = std::size_t{4096} * 8192 * 4;  // bytes: nearly all
+  // The values, the sums on their way, the gradients: of so many members each owns next to nothing.
+  EXPECT_GT(predict_device_bytes(network, options, 1024), 3 * kLargest);
+  EXPECT_LT(predict_device_bytes(network, options, 1024), 5 * kLargest);
+}
+
 TEST(MemoryForecast, PredictsForAMemberItsPartOfTheBatch) {
   const space::Network network = conv_network({1, 28, 28}, 4, 3, 16, 10);
   EXPECT_LT(predict_device_bytes(network, with_batch(1024), 4),
