@@ -3,12 +3,14 @@
 #include "skyline/core/error.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <iterator>
 #include <numeric>
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/_foreach_copy.h>
 #include <ATen/ops/_foreach_mul.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
 
 namespace skyline::train {
@@ -225,21 +227,36 @@ void DeviceExchange::gather(const ForBucket& own, const TakeValues& take) {
   }
 }
 
-std::vector<at::Tensor> DeviceExchange::gather_moments() {
+std::vector<at::Tensor> DeviceExchange::gather_moments(const std::function<void()>& wait) {
   std::vector<at::Tensor> moments;
-  for (std::size_t kind = 0; membership_.member == 0 && kind < optimizer_.moment_kinds(); ++kind) {
-    moments.push_back(
-        at::zeros(block_.sizes(), at::TensorOptions(at::kFloat).pinned_memory(block_.is_cuda())));
+  at::Tensor staged;
+  if (membership_.member == 0) {
+    moments.resize(optimizer_.moment_kinds());
+    std::ranges::generate(moments, [&] { return at::zeros(block_.sizes(), at::kFloat); });
+    staged = make_staging();
   }
   for (std::size_t kind = 0; kind < optimizer_.moment_kinds(); ++kind) {
     gather([&](std::size_t bucket) { return optimizer_.moments(kind, bucket); },
            [&](const MemoryRange& range, const at::Tensor& values) {
-             if (!moments.empty()) {
-               narrow(moments[kind], range.begin, size_of(range)).copy_(values, true);
+             if (staged.defined()) {
+               const at::Tensor arrived = narrow(staged, 0, size_of(range));
+               arrived.copy_(values, true);
+               wait();
+               narrow(moments[kind], range.begin, size_of(range)).copy_(arrived);
              }
            });
   }
   return moments;
+}
+
+/// Memory of all parameters would be much to pin, and a copy to memory that is not pinned waits by itself.
+at::Tensor DeviceExchange::make_staging() const {
+  std::size_t largest = 0;
+  for (const Bucket& bucket : buckets_) {
+    largest = std::max(largest, size_of(bucket.range));
+  }
+  return at::empty({static_cast<std::int64_t>(largest)},
+                   at::TensorOptions(at::kFloat).pinned_memory(block_.is_cuda()));
 }
 
 }  // namespace skyline::train

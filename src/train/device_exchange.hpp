@@ -39,8 +39,10 @@ class DeviceExchange {
   void finish_step(const at::Tensor& rate);
 
   /// Collective: the moments of a sharded optimizer, of each kind as they would stand in all memory: on the
-  /// leader, in memory of the host, when the stream has come to its end; nothing on the others.
-  std::vector<at::Tensor> gather_moments();
+  /// leader, in memory of the host; nothing on the others.
+  /// @param wait  until the stream has come to its end, seeing whether members are lost: the leader calls it
+  ///              for each bucket
+  std::vector<at::Tensor> gather_moments(const std::function<void()>& wait);
   /// Floats on the device that it needs.
   std::size_t held_values() const { return held_values_; }
 
@@ -72,6 +74,8 @@ class DeviceExchange {
   void start(Bucket& bucket);
   /// All members' parts of what each has of every bucket.
   void gather(const ForBucket& own, const TakeValues& take);
+  /// In memory of the host, for the largest bucket.
+  at::Tensor make_staging() const;
 
   DeviceMembership membership_;
   at::Tensor block_;

@@ -112,7 +112,7 @@ void DeviceStep::collect_state() {
     return;
   }
   std::vector<at::Tensor> moments;
-  stream_.run([&] { moments = exchange_->gather_moments(); });
+  stream_.run([&] { moments = exchange_->gather_moments([&] { stream_.wait(); }); });
   stream_.wait();
   if (!moments.empty()) {
     collected_.resize(optimizer_->state_size());
