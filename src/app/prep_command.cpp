@@ -12,12 +12,14 @@
 namespace skyline::app {
 namespace {
 
-/// The digits that ship: of the installed tree, else of the source tree.
+/// The digits that ship, of the tree that the program lies in: an installed one, or that of the build.
 std::filesystem::path shipped_digits() {
   std::error_code failure;
   const auto program = std::filesystem::read_symlink("/proc/self/exe", failure);
-  auto installed = program.parent_path().parent_path() / "share/skyline/data/digits.csv.gz";
-  return std::filesystem::exists(installed, failure) ? installed : SKYLINE_DIGITS_FILE;
+  auto digits = program.parent_path().parent_path() / "share/skyline/data/digits.csv.gz";
+  if (std::filesystem::exists(digits, failure)) return digits;
+  throw UserError("prep digits: no " + digits.string() +
+                  ", where an installed program has the digits that ship: name the file by --from");
 }
 
 /// Of a folder.

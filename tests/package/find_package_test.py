@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -59,6 +60,9 @@ class FindPackage(unittest.TestCase):
         self.assertIn("balance", json.dumps(front))
         self.assertIn("leaky_relu", (self.root / "balance/config.yaml").read_text())
         self.succeed(self.prefix / "bin/skyline", "prep", "digits", "--out", "digits.h5")
+        lost = run(program, "prep", "digits", "--out", "lost.h5", folder=self.root)  # in no tree that has them
+        self.assertEqual(lost.returncode, 2, lost.stdout)
+        self.assertRegex(lost.stderr, r"prep digits: no \S+/share/skyline/data/digits.csv.gz, .* name the file by --from")
         self.assertIn("(0 failed)", self.search(program, "training", "training.epochs=0.5"))
         self.check_cuda_module(program)
         refused = run(program, "validate", EXAMPLE / "balance.yaml", "--set", "balance.target=-1", folder=self.root)
@@ -103,6 +107,14 @@ class FindPackage(unittest.TestCase):
             text = file.read_text()
             for place in (SOURCE, BUILD, TORCH, self.root):
                 self.assertNotIn(str(place), text, file.name)
+
+    def test_no_binary_names_a_file_of_the_sources(self):
+        files = [self.prefix / "bin/skyline", *(self.prefix / "lib").glob("*.a")]
+        self.assertGreater(len(files), 10)
+        wheels = re.escape(str(TORCH.relative_to(SOURCE))) if TORCH.is_relative_to(SOURCE) else "(?!)"  # its own headers
+        named = re.compile(rf"{re.escape(str(SOURCE))}/(?!{wheels}/)[\w./-]*".encode())
+        for file in files:
+            self.assertEqual(named.findall(file.read_bytes()), [], file.name)
 
     def refuse(self, reason, *words, **options):
         refused = self.configure(*words, **options)
