@@ -119,7 +119,8 @@ objective::Trial Coordinator::make_trial(objective::Proposal proposal, const Sta
   }
   trial.members = inputs_.evaluator.members_for(trial);
   require(trial.members > 0, "the evaluator wants a trial to be trained by nobody");
-  require(trial.members == 1 || inputs_.evaluator.forms_groups(), "an evaluator without groups wants one");
+  require(trial.members == 1 || inputs_.evaluator.forms_groups(),
+          "the evaluator's members_for() asks for a group, but its forms_groups() says that it forms none");
   return trial;
 }
 

@@ -187,8 +187,8 @@ RigRun run_in(comm::Environment& environment, const std::filesystem::path& root,
               bool resume) {
   RigRun run;
   const store::RunPaths paths{root};
-  HookedEvaluator evaluator(
-      {spec.hook, spec.held, spec.steps, spec.saves_at_stop, spec.members, spec.member_hook});
+  HookedEvaluator evaluator({spec.hook, spec.held, spec.steps, spec.saves_at_stop, spec.members,
+                             spec.member_hook, spec.admits_groups});
   store::JournalHeader header;
   header.skyline_version = "0";
   header.config_hash = "0";

@@ -45,6 +45,7 @@ struct TrialScript {
   std::function<std::uint32_t(const objective::Trial&)> members;
   /// Called by each member of a group after the first step.
   std::function<void(const objective::Trial&, std::size_t member)> member_hook;
+  bool admits_groups = true;  // if there are members
 };
 
 /// The synthetic evaluator, behind a script. Its state is the number of steps that are done. Members of a
@@ -62,7 +63,7 @@ class HookedEvaluator final : public objective::Evaluator {
   std::uint32_t members_for(const objective::Trial& trial) const override {
     return script_.members ? script_.members(trial) : 1;
   }
-  bool forms_groups() const override { return script_.members != nullptr; }
+  bool forms_groups() const override { return script_.members != nullptr && script_.admits_groups; }
   /// Keeps the trial's number as the only weight.
   objective::Outcome evaluate(const objective::Trial& trial, objective::EvaluationContext& context) override;
   int calls() const { return calls_; }
@@ -118,6 +119,7 @@ struct RunSpec {
   bool saves_at_stop = true;
   std::function<std::uint32_t(const objective::Trial&)> members;
   std::function<void(const objective::Trial&, std::size_t member)> member_hook;
+  bool admits_groups = true;
   std::function<bool()> stop_requested;
   std::function<void(const std::exception&)> failed;
 };

@@ -135,6 +135,16 @@ TEST_F(LocalRun, WarnsOnceOfMoreMembersThanARankHasProcessors) {
   EXPECT_EQ(lines_with("a group of 3 members has 3 on a rank with 1 processor: right, but slower", spec), 1);
 }
 
+TEST_F(LocalRun, RefusesAGroupOfAnEvaluatorThatSaysItFormsNoneAndNamesBothFunctions) {
+  RunSpec spec = evolution_spec();
+  spec.members = [](const objective::Trial&) { return 2U; };
+  spec.admits_groups = false;
+  std::string said;
+  spec.failed = [&said](const std::exception& error) { said = error.what(); };
+  EXPECT_THROW(run(spec), InternalError);
+  EXPECT_THAT(said, ContainsRegex("members_for.* asks for a group, but .*forms_groups.* forms none"));
+}
+
 TEST_F(LocalRun, RefusesAJournalThatGoesOnAfterTheEndOfTheRun) {
   run(evolution_spec());
   RunSpec other = evolution_spec();

@@ -83,6 +83,7 @@ class Evaluator {
   /// changes the trial's result and never depends on the ranks that are there.
   virtual std::uint32_t members_for(const Trial& /*trial*/) const { return 1; }
   /// Whether a trial may have several members at all: ranks that train together need ways to each other.
+  /// Without it members_for returning more than 1 is an error.
   virtual bool forms_groups() const { return false; }
   /// How many trials a rank is to have at hand at once, where its processors do not say: one that shares a
   /// device decides itself how many of them it lets train. 0: as many as the processors allow.
