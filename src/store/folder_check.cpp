@@ -137,7 +137,13 @@ class Trial {
 
 FolderCheck try_folder(const std::filesystem::path& folder) {
   FolderCheck check;
-  check.kind = file_system_of(std::filesystem::canonical(folder), read_file("/proc/self/mountinfo"));
+  std::error_code failure;
+  const std::filesystem::path absolute = std::filesystem::canonical(folder, failure);
+  if (failure) {
+    check.refused.push_back({"finding its way", failure.message()});
+    return check;
+  }
+  check.kind = file_system_of(absolute, read_file("/proc/self/mountinfo"));
   struct statvfs space {};
   if (::statvfs(folder.c_str(), &space) == 0) {
     check.free_bytes = std::uint64_t{space.f_bavail} * space.f_frsize;

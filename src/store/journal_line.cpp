@@ -243,7 +243,12 @@ JournalHeader decode_header(const Json& line) {
     if (!name.is_string()) fail_expected("metrics", "names", metrics);
     header.metrics.push_back(name.get<std::string>());
   }
-  if (line.contains("device")) header.device = decode_text(line, "device");
+  if (line.contains("device")) {
+    header.device = decode_text(line, "device");
+    if (header.device != "cpu" && header.device != "gpu") {
+      fail_expected("device", "\"cpu\" or \"gpu\"", line["device"]);
+    }
+  }
   return header;
 }
 

@@ -8,6 +8,7 @@
 #include "store/list_folder.hpp"
 #include "store/publication.hpp"
 
+#include <algorithm>
 #include <exception>
 #include <string>
 #include <string_view>
@@ -111,6 +112,14 @@ ResultsByNumber read_waiting_results(const RunPaths& paths, const JournalHeader&
   ResultsReader reader(header, decoder, committed.size(), results);
   for (const std::filesystem::path& path : files) reader.read(path);
   return results;
+}
+
+bool has_waiting_results(const RunPaths& paths) {
+  return std::ranges::any_of(all_results_paths(paths), [](const std::filesystem::path& path) {
+    const std::string text = read_file(path);
+    const std::size_t header_end = text.find('\n');
+    return header_end != std::string::npos && header_end + 1 < text.size();
+  });
 }
 
 void remove_waiting_results(const RunPaths& paths, std::optional<int> kept) {

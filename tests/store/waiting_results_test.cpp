@@ -123,6 +123,14 @@ TEST_F(WaitingResults, OfAnotherKindOfDeviceAreNotUsedUnlessItIsNotKnown) {
   EXPECT_EQ(read_as("gpu", "cpu"), 0U);
 }
 
+TEST_F(WaitingResults, AreThereOnceAFileHoldsMoreThanItsHeader) {
+  EXPECT_FALSE(has_waiting_results(paths));
+  write(0, {});
+  EXPECT_FALSE(has_waiting_results(paths));
+  write(3, {9});
+  EXPECT_TRUE(has_waiting_results(paths));
+}
+
 TEST_F(WaitingResults, AreRemovedForAllRanksButOne) {
   for (const int rank : {0, 1, 10}) write(rank, {9});
   overwrite(paths.checkpoints() / "9.0.h5", "a checkpoint");

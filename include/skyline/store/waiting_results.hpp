@@ -28,6 +28,9 @@ ResultsByNumber read_waiting_results(const RunPaths& paths, const JournalHeader&
                                      const space::SearchSpace& space,
                                      std::span<const objective::CommittedTrial> committed);
 
+/// Whether there are any, usable or not. @throws UserError
+bool has_waiting_results(const RunPaths& paths);
+
 /// Removes all ranks' files but that of rank `kept`. @throws UserError
 void remove_waiting_results(const RunPaths& paths, std::optional<int> kept = {});
 
