@@ -74,6 +74,26 @@ std::chrono::seconds cache_age(const std::string& kind) {
   return std::ranges::find(kOfThisNode, kind) == kOfThisNode.end() ? kMostCacheAge : std::chrono::seconds{0};
 }
 
+/// Whether the file appears here in time. What this node cannot even look at is a finding of its own.
+Finding look_for(const std::filesystem::path& marker, const std::filesystem::path& folder,
+                 std::chrono::seconds patience) {
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  for (;;) {
+    std::string problem = folder.string() + ": does not show what rank 0 wrote there";
+    try {
+      if (store::exists(marker))
+        return {Verdict::kGood, kSubject, folder.string() + ": seen by all nodes", ""};
+    } catch (const UserError& error) {
+      problem = folder.string() + ": is not as on rank 0's node: " + error.what();
+    }
+    if (std::chrono::steady_clock::now() >= deadline) {
+      return {Verdict::kProblem, kSubject, problem,
+              "all nodes must see the same folder: use one on NFS or the like"};
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  }
+}
+
 /// Collective: whether every node sees what rank 0 writes, so long after it.
 void check_shared(comm::Environment& environment, const std::filesystem::path& folder,
                   std::chrono::seconds patience, std::vector<Finding>& findings) {
@@ -90,20 +110,14 @@ void check_shared(comm::Environment& environment, const std::filesystem::path& f
     }
   }
   if (comm::broadcast_text(world, written, kCoordinator).empty()) return;
-  const auto deadline = std::chrono::steady_clock::now() + patience;
-  bool seen = store::exists(marker);
-  while (first_of_node && !seen && std::chrono::steady_clock::now() < deadline) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(200));
-    seen = store::exists(marker);
-  }
-  if (first_of_node) {
-    findings.push_back(seen ? Finding{Verdict::kGood, kSubject, folder.string() + ": seen by all nodes", ""}
-                            : Finding{Verdict::kProblem, kSubject,
-                                      folder.string() + ": does not show what rank 0 wrote there",
-                                      "all nodes must see the same folder: use one on NFS or the like"});
-  }
+  if (first_of_node) findings.push_back(look_for(marker, folder, patience));
   comm::wait(*world.barrier());
-  if (world.rank() == kCoordinator) store::remove_file(marker);
+  if (world.rank() != kCoordinator) return;
+  try {
+    store::remove_file(marker);
+  } catch (const UserError& error) {
+    findings.push_back({Verdict::kWarning, kSubject, error.what(), ""});
+  }
 }
 
 }  // namespace

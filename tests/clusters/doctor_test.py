@@ -158,6 +158,19 @@ class Doctor(unittest.TestCase):
         text = self.on_two_hosts("--run", "/dev/shm/run", expect=2)  # each host has its own
         self.assertIn("PROBLEM  run folder: /dev/shm/run: does not show what rank 0 wrote there (h2)", text)
 
+    def test_a_folder_that_a_host_cannot_look_at_is_a_problem_and_not_the_end(self):
+        folder = self.folder / "looped"
+        folder.mkdir()
+        program = self.folder / "on_a_broken_mount"  # on this host alone the marker is a link to itself
+        marker = folder / ".skyline-doctor-shared"
+        program.write_text(f"""#!/bin/bash
+exec unshare -m bash -ec 'mount -t tmpfs none {folder}; ln -s {marker.name} {marker}; exec "$@"' broken {PROGRAM} "$@"
+""")
+        program.chmod(0o755)
+        text = self.on_two_hosts("--run", folder, programs=(PROGRAM, program), expect=2)
+        self.assertRegex(text, f"PROBLEM  run folder: {folder}: is not as on rank 0's node: cannot look at .*: Too many levels")
+        self.assertIn("ok       cores: ", text)
+
     def test_hosts_with_different_versions_are_a_problem_and_cannot_search(self):
         version = subprocess.run([PROGRAM, "--version"], capture_output=True, text=True, check=True).stdout.strip()
         difference = f"{version} on h1; 9.9.9 on h2"
