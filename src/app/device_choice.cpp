@@ -98,13 +98,9 @@ std::string device_kind(const ChosenDevice& chosen) {
   return chosen.on_gpus ? "gpu" : "cpu";
 }
 
-train::DeviceChoice choice_of_resumed(train::DeviceChoice choice, std::string_view begun) {
-  if (choice != train::DeviceChoice::kAuto || begun.empty()) return choice;
-  return begun == "gpu" ? train::DeviceChoice::kCuda : train::DeviceChoice::kCpu;
-}
-
-ChosenDevice choose_device(comm::Environment& environment, const train::TrainingOptions& options, bool trains,
-                           const AcceleratorLoader& load, const fs::path& root) {
+ChosenDevice choose_device(comm::Environment& environment, const train::TrainingOptions& options,
+                           std::string_view begun, bool trains, const AcceleratorLoader& load,
+                           const fs::path& root) {
   ChosenDevice chosen;
   if (options.device == train::DeviceChoice::kCpu) return chosen;
   comm::Communicator& world = environment.world();
@@ -115,7 +111,8 @@ ChosenDevice choose_device(comm::Environment& environment, const train::Training
   mine.trains = trains;
   const std::vector<comm::RankView> ranks = comm::gather_views(world, mine);
   DevicePlan plan;
-  if (world.rank() == kCoordinator) plan = plan_devices(options.device, trains_in_groups(options), ranks);
+  if (world.rank() == kCoordinator)
+    plan = plan_devices(options.device, begun, trains_in_groups(options), ranks);
   for (const std::string& line : plan.lines) log::info(line);
   for (const std::string& line : plan.fabric) log::info(line);
   for (const std::string& warning : plan.warnings) log::warning(warning);
@@ -146,7 +143,7 @@ std::vector<std::string> describe_device(const train::TrainingOptions& options, 
   place.host = "this machine";
   place.allowed = allowed_processors();
   const comm::RankView view = look_at_devices(place, accelerator.get(), reason, root);
-  DevicePlan plan = plan_devices(options.device, trains_in_groups(options), {view});
+  DevicePlan plan = plan_devices(options.device, "", trains_in_groups(options), {view});
   if (!plan.problem.empty()) return {std::move(plan.problem)};
   if (!plan.on_gpus) return plan.lines;
   std::vector<std::string> lines{"training on the GPUs of this machine: " + comm::describe_gpus({view}, {})};

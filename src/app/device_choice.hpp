@@ -52,17 +52,14 @@ std::string describe_nccl(const std::string& gpu, const std::filesystem::path& r
 /// Kind of a device as journals record it.
 std::string device_kind(const ChosenDevice& chosen);
 
-/// A run that was left the choice goes on with the kind of device that it began on: another kind adds up in
-/// another order, and gives the same trials other results.
-/// @param begun  device_kind of the run's first job; empty: not recorded, or no run to go on with
-train::DeviceChoice choice_of_resumed(train::DeviceChoice choice, std::string_view begun);
-
 /// Collective: decides what all ranks train on, moves this rank's processors near its device and prepares
 /// NCCL. Rank 0 logs what was found. Call it before slots start: it changes the environment.
+/// @param begun   rank 0's: device_kind of the run's first job; empty: not recorded, or no run to go on with
 /// @param trains  whether this rank trains
 /// @param root    of the file system that tells the topology; "/" but for tests
-ChosenDevice choose_device(comm::Environment& environment, const train::TrainingOptions& options, bool trains,
-                           const AcceleratorLoader& load, const std::filesystem::path& root = "/");
+ChosenDevice choose_device(comm::Environment& environment, const train::TrainingOptions& options,
+                           std::string_view begun, bool trains, const AcceleratorLoader& load,
+                           const std::filesystem::path& root = "/");
 
 /// What this machine would train on, without starting anything: lines for a person.
 std::vector<std::string> describe_device(const train::TrainingOptions& options, const AcceleratorLoader& load,

@@ -65,9 +65,13 @@ std::string names(const std::vector<HostText>& ranks) {
   return comm::host_list(hosts);
 }
 
-std::string find_problem(train::DeviceChoice choice, const std::vector<HostText>& with,
-                         const std::vector<HostText>& without) {
+std::string find_problem(train::DeviceChoice choice, std::string_view begun,
+                         const std::vector<HostText>& with, const std::vector<HostText>& without) {
   if (without.empty()) return {};
+  if (choice == train::DeviceChoice::kAuto && begun == "gpu") {
+    return "the run began on GPUs and goes on there alone, and not every rank has one: " +
+           with_reasons(without) + "; start ranks where there are GPUs, or begin a run in another folder";
+  }
   if (choice == train::DeviceChoice::kCuda) {
     return "`training.device` is cuda, and not every rank has a GPU: " + with_reasons(without);
   }
@@ -119,17 +123,35 @@ std::string find_shared_exclusive(const std::vector<Node>& nodes) {
   return {};
 }
 
+/// As if the ranks had no devices, for a run that began without.
+std::vector<RankView> without_devices(std::vector<RankView> ranks) {
+  for (RankView& rank : ranks) {
+    if (rank.devices.empty()) continue;
+    rank.devices.clear();
+    rank.reason = "the run began there";
+  }
+  return ranks;
+}
+
 void append(std::vector<std::string>& lines, std::vector<std::string> more) {
   std::ranges::move(more, std::back_inserter(lines));
 }
 
 }  // namespace
 
-DevicePlan plan_devices(train::DeviceChoice choice, bool groups, const std::vector<RankView>& ranks) {
+DevicePlan plan_devices(train::DeviceChoice choice, std::string_view begun, bool groups,
+                        const std::vector<RankView>& ranks) {
   const std::vector<HostText> with = trainers(ranks, true);
   const std::vector<HostText> without = trainers(ranks, false);
+  if (choice == train::DeviceChoice::kAuto && begun == "cpu" && !with.empty()) {
+    DevicePlan plan = plan_devices(choice, begun, groups, without_devices(ranks));
+    plan.warnings.push_back("the GPUs of " + names(with) +
+                            " stay idle: the run began on the CPU, and another kind of device gives other "
+                            "results; a run in another folder would use them");
+    return plan;
+  }
   DevicePlan plan;
-  plan.problem = find_problem(choice, with, without);
+  plan.problem = find_problem(choice, begun, with, without);
   if (!plan.problem.empty()) return plan;
   plan.on_gpus = !with.empty();
   plan.bindings = comm::bind_all_nodes(ranks);

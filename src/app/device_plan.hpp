@@ -4,6 +4,7 @@
 #include "skyline/train/training_evaluator.hpp"
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace skyline::app {
@@ -19,9 +20,13 @@ struct DevicePlan {
 };
 
 /// All ranks that train do so on GPUs, or all on the CPU: a trial's result must not depend on where it runs.
+/// A run that was left the choice goes on with the kind of device that it began on: another kind adds up in
+/// another order, and gives the same trials other results.
 /// @param choice  kCuda refuses a rank without a GPU, kAuto a job of which some ranks have one
+/// @param begun   "cpu" or "gpu", what kAuto chose when the run began; empty: not known, or it begins now
 /// @param groups  whether ranks train trials together
 /// @param ranks   by world rank
-DevicePlan plan_devices(train::DeviceChoice choice, bool groups, const std::vector<comm::RankView>& ranks);
+DevicePlan plan_devices(train::DeviceChoice choice, std::string_view begun, bool groups,
+                        const std::vector<comm::RankView>& ranks);
 
 }  // namespace skyline::app

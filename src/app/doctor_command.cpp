@@ -15,6 +15,7 @@
 #include "app/doctor_folder.hpp"
 #include "app/doctor_launch.hpp"
 #include "app/doctor_memory.hpp"
+#include "app/job_abort.hpp"
 #include "app/version_agreement.hpp"
 
 #include <algorithm>
@@ -98,37 +99,46 @@ int print_findings(std::span<const SharedFinding> findings, std::size_t host_cou
   return problems == 0 ? kExitDone : kExitUserError;
 }
 
+/// Collective.
+int diagnose(comm::Environment& environment, const DoctorArguments& arguments) {
+  std::vector<Finding> findings{check_mpi(environment)};
+  if (const auto version = version_difference(environment)) {
+    findings.push_back({Verdict::kProblem, "version", *version, "install one version on all hosts"});
+  }
+  const bool first_of_node = is_first_of_node(environment);
+  const auto config = read_config(arguments, first_of_node, findings);
+  if (const auto data = data_difference(environment, config ? config->data.file : "")) {
+    findings.push_back({Verdict::kProblem, "data", *data, "copy one file to all of them"});
+  }
+  const int threads = arguments.threads.value_or(config ? config->engine.threads_per_slot : 1);
+  findings.push_back(judge_cores(environment.place(), threads, environment.launch().launcher));
+  const comm::NodeLimits limits = comm::read_node_limits("/");
+  if (first_of_node) {
+    check_node(environment, limits, findings);
+    const std::chrono::duration<double> now = std::chrono::system_clock::now().time_since_epoch();
+    if (const auto time = check_time_left(environment.launch(), now.count())) findings.push_back(*time);
+    if (const auto stage = config ? check_stage(*config) : std::nullopt) findings.push_back(*stage);
+  }
+  check_machine(environment, config, limits, findings);
+  if (!arguments.run.empty()) check_folder(environment, arguments.run, findings);
+  std::size_t host_count = 0;
+  const std::vector<SharedFinding> shared = gather_findings(environment, findings, host_count);
+  std::string code;
+  if (environment.world().rank() == kCoordinator) code = std::to_string(print_findings(shared, host_count));
+  return std::stoi(comm::broadcast_text(environment.world(), code, kCoordinator));
+}
+
 }  // namespace
 
 int run_doctor(const DoctorArguments& arguments) {
   const auto environment =
       comm::Environment::start({.timeout_s = arguments.start_timeout_s, .timeout_code = kExitStopped});
   log::start({.file = "", .prefix = "", .terminal_level = log::Level::kError});
-  std::vector<Finding> findings{check_mpi(*environment)};
-  if (const auto version = version_difference(*environment)) {
-    findings.push_back({Verdict::kProblem, "version", *version, "install one version on all hosts"});
+  try {
+    return diagnose(*environment, arguments);
+  } catch (const std::exception& error) {
+    return end_all_ranks(*environment, error);
   }
-  const bool first_of_node = is_first_of_node(*environment);
-  const auto config = read_config(arguments, first_of_node, findings);
-  if (const auto data = data_difference(*environment, config ? config->data.file : "")) {
-    findings.push_back({Verdict::kProblem, "data", *data, "copy one file to all of them"});
-  }
-  const int threads = arguments.threads.value_or(config ? config->engine.threads_per_slot : 1);
-  findings.push_back(judge_cores(environment->place(), threads, environment->launch().launcher));
-  const comm::NodeLimits limits = comm::read_node_limits("/");
-  if (first_of_node) {
-    check_node(*environment, limits, findings);
-    const std::chrono::duration<double> now = std::chrono::system_clock::now().time_since_epoch();
-    if (const auto time = check_time_left(environment->launch(), now.count())) findings.push_back(*time);
-    if (const auto stage = config ? check_stage(*config) : std::nullopt) findings.push_back(*stage);
-  }
-  check_machine(*environment, config, limits, findings);
-  if (!arguments.run.empty()) check_folder(*environment, arguments.run, findings);
-  std::size_t host_count = 0;
-  const std::vector<SharedFinding> shared = gather_findings(*environment, findings, host_count);
-  std::string code;
-  if (environment->world().rank() == kCoordinator) code = std::to_string(print_findings(shared, host_count));
-  return std::stoi(comm::broadcast_text(environment->world(), code, kCoordinator));
 }
 
 }  // namespace skyline::app

@@ -5,6 +5,7 @@
 #include "app/device_plan.hpp"
 #include "train/load_accelerator.hpp"
 
+#include <exception>
 #include <memory>
 #include <string>
 
@@ -29,6 +30,21 @@ std::vector<Finding> judge_plan(const DevicePlan& plan, bool needed) {
   return findings;
 }
 
+/// A module that throws ends a search; the doctor goes on and says so.
+comm::RankView look(const comm::NodePlace& place, const AcceleratorLoader& load, bool needed,
+                    const std::filesystem::path& root, std::vector<Finding>& findings) {
+  try {
+    std::string reason;
+    const std::shared_ptr<train::Accelerator> accelerator = load(reason);
+    return look_at_devices(place, accelerator.get(), reason, root);
+  } catch (const std::exception& error) {
+    const std::string text = std::string("the cuda module fails: ") + error.what();
+    findings.push_back({needed ? Verdict::kProblem : Verdict::kNote, kSubject, text,
+                        "training.device: cpu does without it, and without GPUs"});
+    return look_at_devices(place, nullptr, text, root);
+  }
+}
+
 }  // namespace
 
 comm::RankView check_devices(comm::Environment& environment,
@@ -43,13 +59,12 @@ comm::RankView check_devices(comm::Environment& environment,
     findings.push_back({Verdict::kGood, kSubject, "not looked for: training.device is cpu", ""});
     return look_at_devices(environment.place(), nullptr, "", root);
   }
-  std::string reason;
-  const std::shared_ptr<train::Accelerator> accelerator = load(reason);
-  const comm::RankView mine = look_at_devices(environment.place(), accelerator.get(), reason, root);
+  const comm::RankView mine = look(environment.place(), load, needed, root, findings);
   const std::vector<comm::RankView> ranks = comm::gather_views(world, mine);
   std::string message;
   if (world.rank() == kCoordinator) {
-    message = to_message(judge_plan(plan_devices(wanted.device, trains_in_groups(wanted), ranks), needed));
+    message =
+        to_message(judge_plan(plan_devices(wanted.device, "", trains_in_groups(wanted), ranks), needed));
   }
   // On all ranks, so that it is no matter of some hosts alone: the lines name theirs.
   const std::vector<Finding> judged = from_message(comm::broadcast_text(world, message, kCoordinator));

@@ -60,7 +60,18 @@ void JobStop::limit(std::optional<double> time_limit_s, const comm::Launch& laun
   const std::chrono::duration<double> after(std::min(time->after_s, kLongest_s));
   end_ = started_ + std::chrono::duration_cast<std::chrono::steady_clock::duration>(after);
   end_cause_ = time->cause;
+}
+
+void JobStop::announce() const {
+  if (!end_) return;
+  const std::chrono::duration<double> after = *end_ - started_;
   log::info("this job stops early on " + local_time(unix_start_s_ + after.count()) + ", " + end_cause_);
+}
+
+std::optional<double> JobStop::seconds_left() const {
+  if (!end_) return std::nullopt;
+  const std::chrono::duration<double> left = *end_ - std::chrono::steady_clock::now();
+  return std::max(0.0, left.count());
 }
 
 bool JobStop::time_is_up() const {

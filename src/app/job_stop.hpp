@@ -26,8 +26,12 @@ class JobStop {
  public:
   /// The start of the job. From now on signals are requests.
   JobStop();
-  /// From now on the time counts as well (find_stop_time); says so in the log.
+  /// From now on the time counts as well (find_stop_time).
   void limit(std::optional<double> time_limit_s, const comm::Launch& launch);
+  /// Says in the log when the time will be up.
+  void announce() const;
+  /// Until the time is up, 0 at least; nothing: it does not count.
+  std::optional<double> seconds_left() const;
   bool requested() const;
   /// "on SIGUSR1", "at run.time_limit", or "on a signal to another rank" if nothing was requested here.
   std::string cause() const;

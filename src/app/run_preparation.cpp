@@ -6,6 +6,7 @@
 #include "skyline/store/patience.hpp"
 #include "skyline/store/publish.hpp"
 #include "skyline/store/recovery.hpp"
+#include "skyline/store/waiting_results.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -26,12 +27,14 @@ void check_not_started(const store::RunPaths& paths, const SearchArguments& argu
 }
 
 /// A job that was requeued after the loss of a node comes back before the claim of the lost one is stale.
-void wait_for_folder(const store::RunPaths& paths, double wait_s) {
+/// Returns false if this job is to stop before.
+bool wait_for_folder(const store::RunPaths& paths, double wait_s, const JobStop& stop) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::duration<double>(wait_s);
   bool told = false;
   while (std::chrono::steady_clock::now() < deadline) {
     const auto owner = store::read_owner(paths);
-    if (!owner || !owner->active) return;
+    if (!owner || !owner->active) return true;
+    if (stop.requested()) return false;
     if (!std::exchange(told, true)) {
       std::cerr << "skyline: " << paths.root.string() << " is in use by process " << owner->process
                 << " on host " << owner->host << ": waiting up to " << std::lround(wait_s) << " s"
@@ -39,6 +42,7 @@ void wait_for_folder(const store::RunPaths& paths, double wait_s) {
     }
     std::this_thread::sleep_for(std::chrono::seconds(1));
   }
+  return true;  // whether it is free or not: the claim will say
 }
 
 void check_same_run(const store::RunPaths& paths, const RunConfig& config, const std::string& asked_in) {
@@ -79,24 +83,29 @@ void check_not_shortened(const store::RunPaths& paths, const RunConfig& config,
                   "; a run can be extended, not shortened: see `search` in " + paths.config().string());
 }
 
-void put_in_order(const store::RunPaths& paths, std::size_t committed) {
+/// Returns whether trials were begun that the journal does not have.
+bool put_in_order(const store::RunPaths& paths, std::size_t committed) {
   const store::RecoveredFolder found = store::recover_run_folder(paths, committed);
-  if (found.temporaries + found.checkpoints + found.begun_trials == 0) return;
+  const bool begun = found.begun_trials > 0 || store::has_waiting_results(paths);
+  if (found.temporaries + found.checkpoints + found.begun_trials == 0) return begun;
   log::info("an earlier job left " + std::to_string(found.begun_trials) + " trials to go on with; removed " +
             std::to_string(found.temporaries) + " unfinished files and " + std::to_string(found.checkpoints) +
             " checkpoints of committed trials");
+  return begun;
 }
 
 }  // namespace
 
-PreparedRun prepare_run(const SearchArguments& arguments, const std::string& signature) {
+std::optional<PreparedRun> prepare_run(const SearchArguments& arguments, const std::string& signature,
+                                       JobStop& stop, const comm::Launch& launch) {
   ConfigNode root = load_yaml_file(arguments.config);
   for (const std::string& assignment : arguments.overrides) apply_override(root, assignment);
   const store::RunPaths paths{arguments.run};
   PreparedRun prepared{RunConfig::parse(root, false), nullptr, std::nullopt};
   store::set_patience(prepared.config.storage_patience_s);
+  stop.limit(prepared.config.time_limit_s, launch);
   check_not_started(paths, arguments);  // before the folder is touched
-  wait_for_folder(paths, arguments.wait_s);
+  if (!wait_for_folder(paths, arguments.wait_s, stop)) return std::nullopt;
   prepared.claim = store::RunClaim::take(paths);
   check_not_started(paths, arguments);  // another job may have come and gone in between
   log::start({.file = paths.log().string(),
@@ -110,7 +119,12 @@ PreparedRun prepare_run(const SearchArguments& arguments, const std::string& sig
   } else if (arguments.resume) {
     log::info("nothing to resume in " + paths.root.string() + ": starting from the beginning");
   }
-  put_in_order(paths, prepared.replay ? prepared.replay->entries.size() : 0);
+  const bool begun = put_in_order(paths, prepared.replay ? prepared.replay->entries.size() : 0);
+  if (prepared.replay && prepared.replay->entries.empty() && !begun) {
+    // Nothing was trained: the new journal says by which version and on what that is done now.
+    prepared.replay.reset();
+    store::remove_file(paths.journal());
+  }
   store::publish_file(paths.config(), to_yaml(prepared.config.resolved));
   return prepared;
 }

@@ -14,6 +14,7 @@
 
 #include "app/data_stage.hpp"
 #include "app/device_choice.hpp"
+#include "app/job_abort.hpp"
 #include "app/job_observer.hpp"
 #include "app/job_stop.hpp"
 #include "app/run_preparation.hpp"
@@ -21,6 +22,8 @@
 #include "app/version_agreement.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <functional>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -43,29 +46,9 @@ class SilentObserver final : public engine::RunObserver {
   void tick() override {}
 };
 
-/// How a rank signs what it writes, e.g. "[rank 3 node07]".
-std::string rank_name(comm::Environment& environment) {
-  return "[rank " + std::to_string(environment.world().rank()) + " " + environment.place().host + "]";
-}
-
 /// In front of rank 0's lines: its name, unless everything is on its node.
 std::string coordinator_signature(comm::Environment& environment) {
   return environment.place().node_count > 1 ? rank_name(environment) : "";
-}
-
-int end_all_ranks(comm::Environment& environment, const std::string& message, int exit_code) {
-  std::cerr << "skyline: " << (environment.world().size() > 1 ? rank_name(environment) + " " : "") << message
-            << std::endl;
-  log::stop();
-  environment.abort(exit_code);
-  return exit_code;
-}
-
-int end_all_ranks(comm::Environment& environment, const std::exception& error) {
-  if (dynamic_cast<const UserError*>(&error) != nullptr) {
-    return end_all_ranks(environment, error.what(), kExitUserError);
-  }
-  return end_all_ranks(environment, std::string("internal error: ") + error.what(), kExitBug);
 }
 
 /// Collective: whether all ranks can go on. The first rank's problem, if any, is printed once.
@@ -150,7 +133,6 @@ bool search_as_coordinator(engine::RunInputs inputs, PreparedRun prepared, const
     tracking->ended(report::RunEnd::kFailed);
     failed(error);
   };
-  stop.limit(config.time_limit_s, inputs.environment.launch());
   const engine::RunResult result = engine::run(inputs, observer);
   if (result.stopped) {
     observer.ended(report::RunEnd::kStopped);
@@ -168,24 +150,20 @@ bool search_as_coordinator(engine::RunInputs inputs, PreparedRun prepared, const
   return false;
 }
 
-/// Rank 0's preparation and its resolved configuration on every rank; an empty text: rank 0 found the input
-/// wrong.
-std::string share_configuration(comm::Environment& environment, const SearchArguments& arguments,
-                                std::optional<PreparedRun>& prepared) {
-  std::string resolved;
-  if (environment.world().rank() == kCoordinator) {
-    try {
-      prepared = prepare_run(arguments, coordinator_signature(environment));
-      resolved = to_yaml(prepared->config.resolved);
-      log::info(environment.describe());
-    } catch (const UserError& error) {
-      const std::string signature = coordinator_signature(environment);
-      std::cerr << "skyline: " << signature << (signature.empty() ? "" : " ") << error.what() << std::endl;
-    }
-  } else {
-    log::start({.file = "", .prefix = rank_name(environment)});
+/// Rank 0. @return  the job's exit code if it is not kExitDone
+int prepare(comm::Environment& environment, const SearchArguments& arguments, JobStop& stop,
+            std::optional<PreparedRun>& prepared) {
+  const std::string signature = coordinator_signature(environment);
+  try {
+    prepared = prepare_run(arguments, signature, stop, environment.launch());
+    if (!prepared) return kExitStopped;
+    log::info(environment.describe());
+    stop.announce();
+    return kExitDone;
+  } catch (const UserError& error) {
+    std::cerr << "skyline: " << signature << (signature.empty() ? "" : " ") << error.what() << std::endl;
+    return kExitUserError;
   }
-  return comm::broadcast_text(environment.world(), std::move(resolved), kCoordinator);
 }
 
 /// Collective: rank 0's exit code, which knows whether a stop came too late to matter.
@@ -193,32 +171,36 @@ int shared_exit_code(comm::Environment& environment, int code = kExitDone) {
   return std::stoi(comm::broadcast_text(environment.world(), std::to_string(code), kCoordinator));
 }
 
-/// Collective: the kind of device that the run began on; empty: not known, or it begins now.
-std::string share_begun_device(comm::Environment& environment, const std::optional<PreparedRun>& prepared) {
-  std::string begun;
-  if (prepared && prepared->replay) begun = prepared->replay->header.device;
-  return comm::broadcast_text(environment.world(), std::move(begun), kCoordinator);
+/// Collective: what asks this rank to end the start: a signal, or the job's time, which rank 0 knows.
+std::function<bool()> share_stop(comm::Environment& environment, const JobStop& stop) {
+  using Clock = std::chrono::steady_clock;
+  const std::optional<double> own_s = stop.seconds_left();
+  const std::string left_s =
+      comm::broadcast_text(environment.world(), own_s ? std::to_string(*own_s) : "", kCoordinator);
+  std::optional<Clock::time_point> end;
+  if (!left_s.empty()) {
+    end = Clock::now() + std::chrono::ceil<Clock::duration>(std::chrono::duration<double>(std::stod(left_s)));
+  }
+  return [&stop, end] { return stop.requested() || (end && Clock::now() >= *end); };
+}
+
+/// Collective: whether it is so on any rank.
+bool on_any_rank(comm::Environment& environment, bool here) {
+  comm::Communicator& world = environment.world();
+  const std::vector<std::string> ranks = comm::gather_texts(world, here ? "yes" : "", kCoordinator);
+  const bool any = std::ranges::any_of(ranks, [](const std::string& rank) { return !rank.empty(); });
+  return !comm::broadcast_text(world, any ? "yes" : "", kCoordinator).empty();
 }
 
 /// Collective. @param trains  whether this rank trains; else it only predicts costs
-/// @param begun  the kind of device that the run began on
+/// @param begun  rank 0's: the kind of device that the run began on; empty: not known, or it begins now
 Trainer make_trainer(comm::Environment& environment, RunConfig config, bool trains,
                      const std::string& begun) {
   Trainer trainer;
   if (config.training) {
-    const train::DeviceChoice asked = config.training->device;
-    config.training->device = choice_of_resumed(asked, begun);
-    const bool kept = config.training->device != asked;
-    if (kept && environment.world().rank() == kCoordinator) {
-      log::info("the run began on " + std::string(begun == "gpu" ? "GPUs" : "the CPU") +
-                " and goes on there: results on another kind of device differ");
-    }
-    trainer.device = choose_device(environment, *config.training, trains, train::load_accelerator);
+    trainer.device = choose_device(environment, *config.training, begun, trains, train::load_accelerator);
     trainer.problem = trainer.device.problem;
-    if (!trainer.problem.empty()) {
-      if (kept) trainer.problem = "the run began on GPUs and goes on there alone: " + trainer.problem;
-      return trainer;
-    }
+    if (!trainer.problem.empty()) return trainer;
     if (!trains) config.training->precision = train::Precision::kFp32;  // it needs no device that can do more
   }
   try {
@@ -249,16 +231,28 @@ ParsedConfig parse_shared(const ConfigNode& tree) {
   return parsed;
 }
 
-/// Collective: one configuration and the same data on every rank; nothing if the input is wrong, which has
-/// been said.
-std::optional<RunConfig> share_run(comm::Environment& environment, const SearchArguments& arguments,
-                                   const JobStop& stop, std::optional<PreparedRun>& prepared) {
-  const std::string resolved = share_configuration(environment, arguments, prepared);
-  if (resolved.empty()) return std::nullopt;
+/// What all ranks go on with, unless the exit code is another one than kExitDone.
+struct SharedRun {
+  int exit_code = kExitUserError;
+  RunConfig config;
+};
+
+/// Collective: one configuration and the same data on every rank. A problem has been said.
+SharedRun share_run(comm::Environment& environment, const SearchArguments& arguments, JobStop& stop,
+                    std::optional<PreparedRun>& prepared) {
+  const bool coordinates = environment.world().rank() == kCoordinator;
+  if (!coordinates) log::start({.file = "", .prefix = rank_name(environment)});
+  SharedRun shared;
+  const int code = shared_exit_code(
+      environment, coordinates ? prepare(environment, arguments, stop, prepared) : kExitDone);
+  if (code != kExitDone) return {code, {}};
+  const std::string resolved = comm::broadcast_text(
+      environment.world(), prepared ? to_yaml(prepared->config.resolved) : "", kCoordinator);
+  const auto stop_requested = share_stop(environment, stop);
   const ConfigNode tree = load_yaml_text(resolved, store::RunPaths{arguments.run}.config().string());
   const ConfigNode* file = tree.at("data").find("file");
   const auto difference = data_difference(environment, file == nullptr ? "" : file->as_text());
-  if (!all_ready(environment, difference.value_or(""))) return std::nullopt;
+  if (!all_ready(environment, difference.value_or(""))) return shared;
   ParsedConfig parsed;
   if (prepared) {
     parsed.config = prepared->config;
@@ -266,11 +260,10 @@ std::optional<RunConfig> share_run(comm::Environment& environment, const SearchA
     parsed = parse_shared(tree);
     if (!parsed.problem.empty()) parsed.problem = rank_name(environment) + " " + parsed.problem;
   }
-  if (!all_ready(environment, parsed.problem)) return std::nullopt;
-  const auto stop_requested = [&stop] { return stop.requested(); };
-  if (!all_ready(environment, verify_data(environment, parsed.config, stop_requested))) return std::nullopt;
-  if (!all_ready(environment, stage_data(environment, parsed.config, stop_requested))) return std::nullopt;
-  return parsed.config;
+  if (!all_ready(environment, parsed.problem)) return shared;
+  if (!all_ready(environment, verify_data(environment, parsed.config, stop_requested))) return shared;
+  if (!all_ready(environment, stage_data(environment, parsed.config, stop_requested))) return shared;
+  return {on_any_rank(environment, stop_requested()) ? kExitStopped : kExitDone, parsed.config};
 }
 
 int search_on_ranks(comm::Environment& environment, const SearchArguments& arguments, JobStop& stop) {
@@ -282,12 +275,17 @@ int search_on_ranks(comm::Environment& environment, const SearchArguments& argum
     return kExitUserError;
   }
   std::optional<PreparedRun> prepared;
-  const std::optional<RunConfig> shared = share_run(environment, arguments, stop, prepared);
-  if (!shared) return kExitUserError;
-  const RunConfig& config = *shared;
+  const SharedRun shared = share_run(environment, arguments, stop, prepared);
+  if (shared.exit_code == kExitStopped && environment.world().rank() == kCoordinator) {
+    std::cout << "skyline: stopped " << stop.cause() << " before the search began: run again with --resume"
+              << std::endl;
+  }
+  if (shared.exit_code != kExitDone) return shared.exit_code;
+  const RunConfig& config = shared.config;
   const bool trains = !arguments.coordinator_only || environment.world().rank() != kCoordinator;
+  const bool goes_on = prepared && prepared->replay;
   const Trainer trainer =
-      make_trainer(environment, config, trains, share_begun_device(environment, prepared));
+      make_trainer(environment, config, trains, goes_on ? prepared->replay->header.device : "");
   if (!all_ready(environment, trainer.problem)) return kExitUserError;
   store::StorageThread storage;
   engine::RunInputs inputs = make_inputs(environment, arguments, config, trainer, storage);

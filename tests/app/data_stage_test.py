@@ -72,8 +72,13 @@ class DataStage(RunsCase):
                 self.assertEqual(process.wait(timeout=TIMEOUT_S), 75, log.read_text())
             finally:
                 process.kill()
+        limit = ["--set", "data.stage=busy", "--set", "run.time_limit=1 s"]
+        done = self.skyline("search", *self.arguments(*limit), "--run", "later", "--resume", ranks=2, expect=75)
+        self.assertIn("skyline: stopped at run.time_limit before the search began", done.stdout)
         fcntl.flock(turn, fcntl.LOCK_UN)
         self.assertIn("this job is to stop", log.read_text())
+        self.assertIn("skyline: stopped on SIGUSR1 before the search began", log.read_text())
+        self.assertFalse((self.folder / "later/journal.jsonl").exists())
         self.assertEqual(self.copies("busy"), [])
         self.search("later", "--resume", stage="busy", ranks=2)
         self.assertEqual(self.canonical("later"), self.canonical("whole"))

@@ -38,21 +38,13 @@ AcceleratorLoader no_gpu() {
 class DeviceChoiceTest : public testing::MpiTest {
  protected:
   ChosenDevice choose(const AcceleratorLoader& load, bool trains = true) {
-    return choose_device(testing::environment(), options_, trains, load, system_.root());
+    return choose_device(testing::environment(), options_, begun_, trains, load, system_.root());
   }
 
   comm::testing::FakeSystem system_;
   train::TrainingOptions options_;
+  std::string begun_;
 };
-
-TEST(ChoiceOfResumed, KeepsARunThatWasLeftTheChoiceOnTheKindThatItBeganOn) {
-  using train::DeviceChoice;
-  EXPECT_EQ(choice_of_resumed(DeviceChoice::kAuto, "cpu"), DeviceChoice::kCpu);
-  EXPECT_EQ(choice_of_resumed(DeviceChoice::kAuto, "gpu"), DeviceChoice::kCuda);
-  EXPECT_EQ(choice_of_resumed(DeviceChoice::kAuto, ""), DeviceChoice::kAuto) << "not recorded";
-  EXPECT_EQ(choice_of_resumed(DeviceChoice::kCpu, "cpu"), DeviceChoice::kCpu);
-  EXPECT_EQ(choice_of_resumed(DeviceChoice::kCuda, "gpu"), DeviceChoice::kCuda);
-}
 
 TEST_F(DeviceChoiceTest, GivesEveryRankADeviceOfItsOwn) {
   const ChosenDevice chosen = choose(gpus(size()));
@@ -70,6 +62,17 @@ TEST_F(DeviceChoiceTest, TrainsOnTheCpuWhereNoRankHasADevice) {
   options_.device = train::DeviceChoice::kCuda;
   EXPECT_THAT(choose(no_gpu()).problem,
               HasSubstr("`training.device` is cuda, and not every rank has a GPU: "));
+}
+
+TEST_F(DeviceChoiceTest, GoesOnWithTheKindOfDeviceThatTheRunBeganOn) {
+  begun_ = "cpu";
+  ChosenDevice chosen = choose(gpus(size()));
+  EXPECT_EQ(chosen.problem, "");
+  EXPECT_EQ(device_kind(chosen), "cpu");
+  EXPECT_EQ(chosen.use.accelerator, nullptr);
+  begun_ = rank() == 0 ? "gpu" : "";  // rank 0's counts
+  EXPECT_EQ(device_kind(choose(gpus(size()))), "gpu");
+  EXPECT_THAT(choose(no_gpu()).problem, HasSubstr("the run began on GPUs and goes on there alone"));
 }
 
 TEST_F(DeviceChoiceTest, NeverLooksForADeviceThatIsNotWanted) {
@@ -117,6 +120,19 @@ TEST_F(DeviceChoiceTest, LetsTheDoctorSayWhatWouldBeChosen) {
   // Ranks that read other configurations wait for nobody: rank 0's counts.
   options_.device = rank() == 0 ? train::DeviceChoice::kCpu : train::DeviceChoice::kAuto;
   EXPECT_EQ(findings_for(true).text, "not looked for: training.device is cpu");
+}
+
+TEST_F(DeviceChoiceTest, LetsTheDoctorGoOnWhereTheCudaModuleThrows) {
+  const AcceleratorLoader throwing = [](std::string&) -> std::shared_ptr<train::Accelerator> {
+    throw InternalError("cudaGetDeviceCount: unknown error");
+  };
+  std::vector<Finding> findings;
+  check_devices(testing::environment(), options_, true, rank() == 0 ? throwing : no_gpu(), system_.root(),
+                findings);
+  EXPECT_THAT(findings.back().text, HasSubstr("training on the CPU: ")) << "what the search would choose";
+  if (rank() != 0) return;
+  EXPECT_EQ(findings.front().verdict, Verdict::kProblem);
+  EXPECT_EQ(findings.front().text, "the cuda module fails: cudaGetDeviceCount: unknown error");
 }
 
 TEST_F(DeviceChoiceTest, NarrowsTheProcessorsToThoseNearTheDevice) {

@@ -68,6 +68,7 @@ TEST(StopTime, IsNotBoundByASlurmTimeThatMakesNoSense) {
 TEST(JobStop, IsRequestedByASignalAndNamesIt) {
   const JobStop stop;
   EXPECT_FALSE(stop.requested());
+  EXPECT_FALSE(stop.seconds_left());
   ASSERT_EQ(::raise(SIGTERM), 0);
   EXPECT_TRUE(stop.requested());
   EXPECT_EQ(stop.cause(), "on SIGTERM");
@@ -75,12 +76,17 @@ TEST(JobStop, IsRequestedByASignalAndNamesIt) {
 
 TEST(JobStop, IsRequestedWhenTheTimeIsUpAndSaysBeforeWhenThatWillBe) {
   JobStop stop;
-  const std::string log = logged([&] { stop.limit(3600, {}); });
+  const std::string log = logged([&] {
+    stop.limit(3600, {});
+    stop.announce();
+  });
   EXPECT_THAT(log, ::testing::ContainsRegex("this job stops early on 2.*:.*:.*, at run.time_limit"));
   EXPECT_FALSE(stop.requested());
   EXPECT_EQ(stop.cause(), "on a signal to another rank");
-  logged([&] { stop.limit(1e-9, {}); });
+  EXPECT_NEAR(stop.seconds_left().value(), 3600, 60);
+  stop.limit(1e-9, {});
   EXPECT_TRUE(stop.requested());
+  EXPECT_EQ(stop.seconds_left(), 0);
   EXPECT_EQ(stop.cause(), "at run.time_limit");
 }
 

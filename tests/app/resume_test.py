@@ -102,20 +102,26 @@ class Resume(RunsCase):
         done = self.skyline("search", *CONFIG, "--set", "synthetic.failure_rate=0.2", "--run", "edited", "--resume", expect=2)
         self.assertRegex(done.stderr, r"was not written with .*config\.yaml")
 
+    def resume_as_begun_on(self, run, device, lines, expect):
+        """Goes on with so many lines of the journal, in which the run began on such a device."""
+        journal = self.folder / run / "journal.jsonl"
+        first, *rest = journal.read_text().splitlines(keepends=True)
+        body = re.sub(r'"device":"\w+"', f'"device":"{device}"', first[:first.index(',"crc":')])
+        journal.write_text("".join([f'{body},"crc":"{zlib.crc32(body.encode()):08x}"}}\n', *rest[:lines - 1]]))
+        return self.skyline("search", *small_digits(self.digits), "--run", run, "--resume", ranks=2, expect=expect).stderr
+
     def test_a_run_goes_on_with_the_kind_of_device_that_it_began_on(self):
         with mock.patch.dict(os.environ, CUDA_VISIBLE_DEVICES=""):
             self.skyline("search", *small_digits(self.digits), "--run", "device", ranks=2)
-            journal = self.folder / "device/journal.jsonl"
-            first, rest = journal.read_text().split("\n", 1)
-            self.assertIn('"device":"cpu"', first)
-            done = self.skyline("search", *small_digits(self.digits), "--run", "device", "--resume", ranks=2)
-            self.assertIn("the run began on the CPU and goes on there", done.stderr)
-            body = first[:first.index(',"crc":')].replace('"device":"cpu"', '"device":"gpu"')
-            begun_on_gpus = f'{body},"crc":"{zlib.crc32(body.encode()):08x}"}}\n{rest}'
-            journal.write_text(begun_on_gpus)
-            done = self.skyline("search", *small_digits(self.digits), "--run", "device", "--resume", ranks=2, expect=2)
-            self.assertIn("skyline: the run began on GPUs and goes on there alone: ", done.stderr)
-            self.assertEqual(journal.read_text(), begun_on_gpus)
+            whole = self.canonical("device")
+            self.assertIn('"device":"cpu"', whole.splitlines()[0])
+            self.assertIn("journal.jsonl: line 1: device: expected \"cpu\" or \"gpu\", got \"tpu\"",
+                          self.resume_as_begun_on("device", "tpu", 3, expect=2))
+            self.assertIn("skyline: the run began on GPUs and goes on there alone, and not every rank has one: ",
+                          self.resume_as_begun_on("device", "gpu", 3, expect=2))
+            self.assertIn('"device":"gpu"', self.canonical("device"), "a refused journal is left alone")
+            self.resume_as_begun_on("device", "gpu", 1, expect=0)  # nothing was trained there
+            self.assertEqual(self.canonical("device"), whole)
 
     def test_the_clock_of_a_resumed_run_goes_on(self):
         journal = self.copy_of_whole("clock")

@@ -38,6 +38,13 @@ class Stop(RunsCase):
         return subprocess.Popen(self.command("search", *CONFIG, "--run", run, *more, ranks=ranks), cwd=self.folder,
                                 start_new_session=True, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
+    def wait_for_file(self, path):
+        for _ in range(TIMEOUT_S * 20):
+            if path.exists():
+                return
+            time.sleep(0.05)
+        self.fail(f"no {path} within {TIMEOUT_S} s")
+
     def end_of(self, job, expect):
         out, err = job.communicate(timeout=TIMEOUT_S)
         self.assertIn(job.returncode, expect, f"{out}\n{err}")
@@ -118,9 +125,25 @@ class Stop(RunsCase):
 
     def test_a_limit_that_has_passed_at_the_start_loses_nothing(self):
         done = self.skyline("search", *CONFIG, "--run", "no_time", "--set", "run.time_limit=1.0e-6", ranks=2, expect=STOPPED)
-        self.assertIn("after 0 of about", done.stdout)
+        self.assertEqual(done.stdout, "skyline: stopped at run.time_limit before the search began: run again with --resume\n")
         self.skyline("search", *CONFIG, "--run", "no_time", "--resume", ranks=2)
         self.assertEqual(self.canonical("no_time"), self.whole)
+
+    def test_a_job_that_waits_for_the_folder_can_be_stopped(self):
+        holder = self.start("taken", 0, "--set", "synthetic.seconds_per_gflop=100")
+        try:
+            self.wait_for_file(self.folder / "taken/owner.json")
+            waits = ["--resume", "--wait", "3m", "--set"]
+            for ranks, target in ((2, 0), (3, None)):
+                job = self.start("taken", ranks, *waits, "synthetic.seconds_per_gflop=100")
+                self.assertIn("waiting up to 180 s", job.stderr.readline())
+                os.kill(job.pid if target is None else rank_process(job, target), signal.SIGUSR1)
+                self.assertIn("stopped on SIGUSR1 before the search began", self.end_of(job, (STOPPED,)))
+            done = self.skyline("search", *CONFIG, "--run", "taken", *waits, "run.time_limit=1 s", ranks=2, expect=STOPPED)
+            self.assertIn("stopped at run.time_limit before the search began", done.stdout)
+        finally:
+            holder.send_signal(signal.SIGTERM)
+            self.end_of(holder, (STOPPED,))
 
     def test_a_slurm_job_stops_a_minute_before_its_end(self):
         os.environ["SLURM_JOB_END_TIME"] = str(int(time.time()) + 61)
