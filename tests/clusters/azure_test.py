@@ -179,13 +179,15 @@ class AsTheServiceRunsIt(unittest.TestCase):
         (work / "c.yaml").touch()
         (work / "fake").write_text(f"#!/usr/bin/env bash\n{program}\n")
         (work / "fake").chmod(0o755)
-        return work, subprocess.Popen([SOURCE / "aml/run", "c.yaml", "--run", "run"], cwd=work, stdout=subprocess.PIPE,
-                                      stderr=subprocess.PIPE, text=True, env={**os.environ, "SKYLINE": str(work / "fake"), **variables})
+        environment = {**os.environ, "SKYLINE": str(work / "fake"), **variables}
+        return work, subprocess.Popen([SOURCE / "aml/run", "c.yaml", "--run", "run"], cwd=work, env=environment, text=True,
+                                      stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
     def test_a_result_that_cannot_be_copied_is_named_and_hides_no_exit_code(self):
         for code, expected in ((0, 1), (75, 75), (2, 2)):
             # A folder in the place of a file is what no user, root included, can copy over.
-            work, job = self.run_fake(f"mkdir -p outputs/journal.jsonl; exit {code}", ("config.yaml", "journal.jsonl", "run.h5"))
+            work, job = self.run_fake(f"mkdir -p outputs/journal.jsonl; exit {code}",
+                                      ("config.yaml", "journal.jsonl", "run.h5"))
             output, errors = job.communicate(timeout=60)
             self.assertEqual(job.returncode, expected, errors)
             self.assertIn(f"exit code {code}; results of run are in outputs", output)
@@ -196,7 +198,7 @@ class AsTheServiceRunsIt(unittest.TestCase):
 
     def test_a_program_that_ends_while_it_is_told_to_stop_keeps_its_exit_code(self):
         """The signal's handler outlasts the program: what it calls comes back when that is gone."""
-        slow_kill = ('() { builtin kill "$@" || return; while [[ $1 == -USR1 ]] && builtin kill -0 "$2"; do sleep 0.05; done; }')
+        slow_kill = '() { builtin kill "$@" || return; while [[ $1 == -USR1 ]] && builtin kill -0 "$2"; do sleep 0.05; done; }'
         work, job = self.run_fake("trap 'exit 75' USR1; touch ready; while true; do sleep 0.05; done",
                                   **{"BASH_FUNC_kill%%": slow_kill})
         while not (work / "ready").exists():

@@ -79,7 +79,7 @@ class Data(unittest.TestCase):
         damaged = self.folder / "damaged.h5"
         damaged.write_bytes(intact[:-len(intact) // 2] + bytes(len(intact) // 4) + intact[-len(intact) // 4:])
         self.show_on_second_host(["--bind", damaged], self.digits)
-        self.assertRegex(self.refused(), "rank 1 h2. .*digits.h5: damaged")
+        self.assertRegex(self.refused(), "skyline: h2: .*digits.h5: damaged")
         self.assertRegex(self.refused("data.stage=/dev/shm"), "on h2: .*damaged")
 
     def test_another_build_of_the_same_version_is_refused(self):
