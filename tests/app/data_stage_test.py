@@ -89,6 +89,11 @@ class DataStage(RunsCase):
         self.assertIn("damaged", self.search("new", stage="other", ranks=2, expect=2))
         self.assertEqual(self.copies("other"), [])
 
+    def test_a_job_that_is_to_stop_does_not_check_the_data_first(self):
+        self.damage_the_original()
+        done = self.skyline("search", *self.arguments("--set", "run.time_limit=0.001 s"), "--run", "late", ranks=2, expect=75)
+        self.assertNotIn("damaged", done.stdout + done.stderr)
+
     def test_a_folder_that_is_not_there_is_refused_in_one_line(self):
         arguments = self.arguments("--set", "data.stage=nowhere")
         for command in (["search", *arguments, "--run", "refused"], ["doctor", *arguments]):
