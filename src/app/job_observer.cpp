@@ -1,5 +1,7 @@
 #include "app/job_observer.hpp"
 
+#include "skyline/core/error.hpp"
+
 #include <utility>
 
 namespace skyline::app {
@@ -29,7 +31,12 @@ void JobObserver::stopping() {
 
 void JobObserver::tick() {
   progress_->tick();
-  claim_.check();
+  try {
+    claim_.check();
+  } catch (const UserError&) {
+    tracking_.abandon();  // whoever has the folder goes on with what is tracked, too
+    throw;
+  }
 }
 
 }  // namespace skyline::app

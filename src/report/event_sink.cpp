@@ -11,9 +11,13 @@ std::string EventSink::name() const {
 
 void EventSink::add(std::span<const store::MetricRecord> records) {
   try {
+    if (records.back().step + 1 < replayed_) {
+      file_.hold(records);
+      return;
+    }
     if (!added_) file_.add(records);
     added_ = true;
-    if (!alone_ && records.back().step + 1 >= replayed_) {
+    if (!alone_) {
       file_.remove_others();
       alone_ = true;
     }

@@ -7,8 +7,8 @@
 
 namespace skyline::report {
 
-/// Metrics as TensorBoard's event files: one of this job, which begins with the trials of earlier ones and
-/// replaces their files.
+/// Metrics as TensorBoard's event files: one of this job, which begins with the trials of earlier ones. Once
+/// these are all there it is published and replaces their files.
 class EventSink final : public MetricSink {
  public:
   /// @param replayed  trials of earlier jobs
@@ -16,6 +16,7 @@ class EventSink final : public MetricSink {
 
   std::string name() const override;
   std::size_t batch_values() const override { return 100'000; }
+  std::uint64_t connect() override { return 0; }
   void add(std::span<const store::MetricRecord> records) override;
   void end(RunEnd, const std::vector<std::string>&) override {}
 

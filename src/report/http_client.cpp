@@ -26,6 +26,13 @@ void set(CURL* easy, CURLoption option, Value value) {
   require(curl_easy_setopt(easy, option, value) == CURLE_OK, "curl_easy_setopt failed");
 }
 
+/// What older versions of libcurl do without.
+template <typename Value>
+void set_if_known(CURL* easy, CURLoption option, Value value) {
+  const CURLcode code = curl_easy_setopt(easy, option, value);
+  require(code == CURLE_OK || code == CURLE_UNKNOWN_OPTION, "curl_easy_setopt failed");
+}
+
 }  // namespace
 
 HttpClient::HttpClient(HttpSettings settings, std::shared_ptr<const LastMoment> last_moment)
@@ -42,9 +49,9 @@ HttpClient::HttpClient(HttpSettings settings, std::shared_ptr<const LastMoment> 
     headers_ = UniqueHandle<ListTraits>(curl_slist_append(headers_.release(), headers[i].c_str()));
   }
   set(easy, CURLOPT_HTTPHEADER, headers_.get());
-  set(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+  set_if_known(easy, CURLOPT_PROTOCOLS_STR, "http,https");
   set(easy, CURLOPT_NOSIGNAL, 1L);
-  set(easy, CURLOPT_QUICK_EXIT, 1L);  // a name server that hangs does not hold up the end
+  set_if_known(easy, CURLOPT_QUICK_EXIT, 1L);  // a name server that hangs does not hold up the end
   set(easy, CURLOPT_CONNECTTIMEOUT, settings_.connect_s);
   set(easy, CURLOPT_TIMEOUT, settings_.request_s);
   set(easy, CURLOPT_NOPROGRESS, 0L);

@@ -15,7 +15,14 @@ namespace skyline::report {
 /// Something that a sink needs is away for now; the same records will be given again.
 class SinkAway final : public UserError {
  public:
-  using UserError::UserError;
+  /// How long it is away, as far as one can tell.
+  enum class Span { kShort, kLong };
+  explicit SinkAway(const std::string& problem, Span span = Span::kShort)
+      : UserError(problem), is_long_(span == Span::kLong) {}
+  bool is_long() const { return is_long_; }
+
+ private:
+  bool is_long_;
 };
 
 /// Until when a sink may still try at the end of a run. Any thread.
@@ -37,9 +44,12 @@ class MetricSink {
   virtual std::string name() const = 0;
   /// Values that one call of `add` is given, about.
   virtual std::size_t batch_values() const = 0;
-  /// The next trials, in order, none left out. @throws SinkAway: again later; UserError: never again
+  /// Called before the first records. Returns the first step that it wants: those before it were taken from
+  /// an earlier job. @throws as add
+  virtual std::uint64_t connect() = 0;
+  /// The next trials, in order, none left out. @throws SinkAway: the same again later; UserError: never again
   virtual void add(std::span<const store::MetricRecord> records) = 0;
-  /// All records of this job were taken. @param front  arch ids  @throws as add
+  /// Nothing more comes, maybe because something was thrown. @param front  arch ids  @throws as add
   virtual void end(RunEnd end, const std::vector<std::string>& front) = 0;
 };
 

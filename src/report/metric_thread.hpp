@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 
 namespace skyline::report {
 
@@ -14,6 +15,7 @@ namespace skyline::report {
 struct TrackedTrial {
   std::shared_ptr<const objective::CommittedTrial> committed;
   double unix_s = 0;
+  std::optional<double> volume = {};  // as for RunMetrics::next
 };
 
 /// How patient a MetricThread is.
@@ -37,6 +39,8 @@ class MetricThread {
 
   /// Never blocks. Main thread, in order.
   void add(TrackedTrial trial);
+  /// Has the sink stop where it is and tell nobody how the run ended: the run is another process' now.
+  void abandon();
   /// Has the sink finish, without waiting for it.
   void begin_end(RunEnd end, std::chrono::milliseconds bound);
   /// Waits until it has, at most about the bound. A thread that hangs in the file system is left behind.

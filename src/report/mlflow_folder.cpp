@@ -11,6 +11,7 @@
 #include <fstream>
 #include <map>
 #include <random>
+#include <set>
 #include <sstream>
 #include <system_error>
 
@@ -118,6 +119,81 @@ std::vector<fs::path> described_folders(const fs::path& folder) {
   return found;
 }
 
+/// A value of a metric.
+struct Sample {
+  double unix_s = 0;
+  double value = 0;
+  std::uint64_t step = 0;
+};
+
+/// The file of a metric: a line a value. MLflow refuses a run with a line that is torn.
+class History {
+ public:
+  explicit History(fs::path path) : path_(std::move(path)) {}
+
+  /// Values whose steps are there, from a try or a job that failed behind it, are left out. @throws SinkAway
+  void add(const std::vector<Sample>& samples) {
+    make_folder(path_.parent_path());
+    read_if_changed();
+    std::string text;
+    for (const Sample& sample : samples) {
+      if (steps_.contains(sample.step)) continue;
+      text += fmt::format("{} {} {}\n", mlflow_time_ms(sample.unix_s), objective::number_text(sample.value),
+                          sample.step);
+    }
+    if (text.empty()) return;
+    try {
+      write(path_, text, std::ios::app);
+    } catch (const SinkAway&) {
+      cut();
+      throw;
+    }
+    length_ += text.size();
+    for (const Sample& sample : samples) steps_.insert(sample.step);
+  }
+
+ private:
+  /// Takes in what others have written, and cuts off a line that has no end.
+  void read_if_changed() {
+    std::error_code error;
+    const std::uintmax_t size = fs::file_size(path_, error);
+    if (error == std::errc::no_such_file_or_directory) {
+      length_ = 0;
+      steps_.clear();
+      return;
+    }
+    if (error) fail("read", path_, error.value());
+    if (size == length_) return;
+    const std::string text = read_text();
+    length_ = text.rfind('\n') + 1;  // none: 0
+    steps_.clear();
+    std::istringstream lines(text.substr(0, length_));
+    for (std::string line; std::getline(lines, line);) {
+      std::istringstream words(line.substr(line.rfind(' ') + 1));
+      if (std::uint64_t step = 0; words >> step) steps_.insert(step);
+    }
+    if (text.size() != length_ && !cut()) fail("cut", path_, EIO);
+  }
+
+  std::string read_text() const {
+    try {
+      return store::read_file(path_);
+    } catch (const UserError& problem) {
+      throw SinkAway(problem.what());
+    }
+  }
+
+  bool cut() const {
+    std::error_code error;
+    fs::resize_file(path_, length_, error);
+    return !error;
+  }
+
+  fs::path path_;
+  std::uintmax_t length_ = 0;
+  std::set<std::uint64_t> steps_;
+};
+
 class MlflowFolder final : public MlflowStore {
  public:
   explicit MlflowFolder(const fs::path& folder) : folder_(fs::absolute(folder)) {}
@@ -139,20 +215,22 @@ class MlflowFolder final : public MlflowStore {
     return id;
   }
 
-  bool has_run(const std::string& id) override { return !find_run(id).empty(); }
+  bool has_run(const std::string& id) override {
+    const fs::path home = find_run(id);
+    return !home.empty() && value_of(store::read_file(home / kMeta), "lifecycle_stage") == "active";
+  }
 
   void log(const std::string& id, const MlflowEntries& entries) override {
     const fs::path home = home_of(id);
-    std::map<std::string, std::string> lines;
+    std::map<std::string, std::vector<Sample>> samples;
     for (const store::MetricRecord& record : entries.metrics) {
       for (const store::NamedValue& named : record.values) {
-        lines[named.name] += fmt::format("{} {} {}\n", mlflow_time_ms(record.unix_s),
-                                         objective::number_text(named.value), record.step);
+        samples[named.name].push_back({record.unix_s, named.value, record.step});
       }
     }
-    for (const auto& [key, text] : lines) {
-      make_folder((home / "metrics" / key).parent_path());
-      write(home / "metrics" / key, text, std::ios::app);
+    for (const auto& [key, of_key] : samples) {
+      const fs::path path = home / "metrics" / key;
+      histories_.try_emplace(path.string(), path).first->second.add(of_key);
     }
     log_texts(home / "params", entries.params);
     log_texts(home / "tags", entries.tags);
@@ -175,7 +253,16 @@ class MlflowFolder final : public MlflowStore {
   /// @throws SinkAway
   static void publish(const fs::path& path, const std::string& text) {
     try {
-      store::publish_file(path, text);
+      store::publish_file(path, text, store::Effort::kOnce);
+    } catch (const UserError& problem) {
+      throw SinkAway(problem.what());
+    }
+  }
+
+  /// Leaves one that is there as it is. @throws SinkAway
+  static void publish_new(const fs::path& path, const std::string& text) {
+    try {
+      store::publish_new_file(path, text, store::Effort::kOnce);
     } catch (const UserError& problem) {
       throw SinkAway(problem.what());
     }
@@ -203,18 +290,19 @@ class MlflowFolder final : public MlflowStore {
     for (const fs::path& experiment : described_folders(folder_)) {
       if (value_of(store::read_file(experiment / kMeta), "name") == name) return experiment;
     }
+    // The same one for jobs that make it at the same time.
     constexpr std::uint64_t kMostDigits = 1'000'000'000'000'000'000;  // 18, as MLflow's own
-    return make_experiment(std::to_string(stable_hash64(name + random_hex(16)) % kMostDigits), name);
+    return make_experiment(std::to_string(stable_hash64(name) % kMostDigits), name);
   }
 
   fs::path make_experiment(const std::string& id, const std::string& name) {
     const fs::path home = folder_ / id;
     make_folder(home);
     const std::int64_t now_ms = mlflow_time_ms(static_cast<double>(std::time(nullptr)));
-    publish(home / kMeta,
-            fmt::format("artifact_location: {}\ncreation_time: {}\nexperiment_id: {}\n"
-                        "last_update_time: {}\nlifecycle_stage: active\nname: {}\n",
-                        yaml_text(file_uri(home)), now_ms, yaml_text(id), now_ms, yaml_text(name)));
+    publish_new(home / kMeta,
+                fmt::format("artifact_location: {}\ncreation_time: {}\nexperiment_id: {}\n"
+                            "last_update_time: {}\nlifecycle_stage: active\nname: {}\n",
+                            yaml_text(file_uri(home)), now_ms, yaml_text(id), now_ms, yaml_text(name)));
     return home;
   }
 
@@ -236,6 +324,7 @@ class MlflowFolder final : public MlflowStore {
   }
 
   fs::path folder_;
+  std::map<std::string, History> histories_;  // by path
   std::string found_id_;
   fs::path found_;
 };

@@ -16,12 +16,15 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr long kOk = 200;
+constexpr long kBadRequest = 400;
 constexpr long kUnauthorized = 401;
 constexpr long kForbidden = 403;
 constexpr long kNotFound = 404;
 constexpr long kRequestTimeout = 408;
+constexpr long kTooLarge = 413;
 constexpr long kTooManyRequests = 429;
 constexpr long kServerError = 500;
+constexpr std::size_t kMostMetrics = 200;  // of a request: Azure ML's limit, MLflow's own is 1000
 constexpr std::size_t kMostQuoted = 200;
 constexpr const char* kKeyTag = "skyline.key";
 
@@ -109,11 +112,16 @@ class MlflowServer final : public MlflowStore {
   }
 
   void log(const std::string& id, const MlflowEntries& entries) override {
-    const Json body{{"run_id", id},
-                    {"metrics", to_json(entries.metrics)},
-                    {"params", to_json(entries.params)},
-                    {"tags", to_json(entries.tags)}};
-    change_run("runs/log-batch", id, body);
+    const Json metrics = to_json(entries.metrics);
+    while (num_logged_ < metrics.size()) log_some_metrics(id, metrics);
+    if (!entries.params.empty() || !entries.tags.empty()) {
+      change_run("runs/log-batch", id,
+                 {{"run_id", id},
+                  {"metrics", Json::array()},
+                  {"params", to_json(entries.params)},
+                  {"tags", to_json(entries.tags)}});
+    }
+    num_logged_ = 0;
   }
 
   void set_status(const std::string& id, MlflowStatus status, std::int64_t end_ms) override {
@@ -131,10 +139,38 @@ class MlflowServer final : public MlflowStore {
 
   std::string place() const { return "MLflow at " + settings_.shown; }
 
+  /// The next ones that have not been taken; fewer at a time from then on if the server finds them too many.
+  void log_some_metrics(const std::string& id, const Json& metrics) {
+    const std::size_t count = std::min(most_metrics_, metrics.size() - num_logged_);
+    const auto first = metrics.begin() + static_cast<std::ptrdiff_t>(num_logged_);
+    Json some = Json::array();
+    some.insert(some.end(), first, first + static_cast<std::ptrdiff_t>(count));
+    const HttpReply reply = post(
+        "runs/log-batch",
+        {{"run_id", id}, {"metrics", std::move(some)}, {"params", Json::array()}, {"tags", Json::array()}});
+    if ((reply.status == kBadRequest || reply.status == kTooLarge) && count > 1) {
+      most_metrics_ = count / 2;
+      return;
+    }
+    changed_run(reply, id);
+    num_logged_ += count;
+  }
+
   void change_run(const std::string& call, const std::string& id, const Json& body) {
-    const HttpReply reply = post(call, body);
+    changed_run(post(call, body), id);
+  }
+
+  void changed_run(const HttpReply& reply, const std::string& id) {
     if (reply.status == kNotFound) fail_not_found(reply, "run " + id, "MLFLOW_RUN_ID");
     accepted(reply);
+  }
+
+  /// What is refused after it has worked may work again: a proxy that restarts, credentials that are renewed.
+  [[noreturn]] void refuse(long status, const std::string& problem) const {
+    const bool may_pass =
+        status < kBadRequest || status == kUnauthorized || status == kForbidden || status == kNotFound;
+    if (worked_ && may_pass) throw SinkAway(problem, SinkAway::Span::kLong);
+    throw UserError(problem);
   }
 
   /// @throws SinkAway if there is none, or it asks for patience
@@ -147,27 +183,32 @@ class MlflowServer final : public MlflowStore {
     return reply;
   }
 
-  Json accepted(const HttpReply& reply) const {
+  Json accepted(const HttpReply& reply) {
     if (reply.status == kUnauthorized || reply.status == kForbidden) {
-      throw UserError(
-          fmt::format("{}: HTTP {}: check MLFLOW_TRACKING_TOKEN, or MLFLOW_TRACKING_USERNAME and "
-                      "MLFLOW_TRACKING_PASSWORD",
-                      place(), reply.status));
+      refuse(reply.status,
+             fmt::format("{}: HTTP {}: check MLFLOW_TRACKING_TOKEN, or MLFLOW_TRACKING_USERNAME and "
+                         "MLFLOW_TRACKING_PASSWORD",
+                         place(), reply.status));
     }
     if (reply.status == kNotFound) {
-      throw UserError(place() + ": HTTP 404: is no tracking server, check MLFLOW_TRACKING_URI");
+      refuse(reply.status, place() + ": HTTP 404: is no tracking server, check MLFLOW_TRACKING_URI");
     }
-    if (reply.status != kOk)
-      throw UserError(fmt::format("{}: HTTP {}{}", place(), reply.status, quoted(reply)));
+    if (reply.status != kOk) {
+      refuse(reply.status, fmt::format("{}: HTTP {}{}", place(), reply.status, quoted(reply)));
+    }
     Json body = Json::parse(reply.body.empty() ? "{}" : reply.body, nullptr, false);
-    if (body.is_object()) return body;
-    throw UserError(place() + ": answers with no JSON: is no tracking server, check MLFLOW_TRACKING_URI");
+    if (body.is_object()) {
+      worked_ = true;
+      return body;
+    }
+    refuse(reply.status,
+           place() + ": answers with no JSON: is no tracking server, check MLFLOW_TRACKING_URI");
   }
 
   [[noreturn]] void fail_not_found(const HttpReply& reply, const std::string& what,
                                    const char* variable) const {
-    throw UserError(fmt::format("{}: HTTP 404 for {}: check {} and MLFLOW_TRACKING_URI{}", place(), what,
-                                variable, quoted(reply)));
+    refuse(kNotFound, fmt::format("{}: HTTP 404 for {}: check {} and MLFLOW_TRACKING_URI{}", place(), what,
+                                  variable, quoted(reply)));
   }
 
   std::string text_at(const Json& body, const char* pointer) const {
@@ -180,11 +221,16 @@ class MlflowServer final : public MlflowStore {
   std::string experiment_of(const NewMlflowRun& run) {
     if (!run.experiment_id.empty()) return run.experiment_id;
     if (run.experiment_name.empty()) return "0";
-    const HttpReply reply =
-        get("experiments/get-by-name?experiment_name=" + client_.escaped(run.experiment_name));
-    if (reply.status != kNotFound) return text_at(accepted(reply), "/experiment/experiment_id");
-    const HttpReply created = post("experiments/create", {{"name", run.experiment_name}});
-    return text_at(accepted(created), "/experiment_id");
+    const std::string by_name =
+        "experiments/get-by-name?experiment_name=" + client_.escaped(run.experiment_name);
+    HttpReply reply = get(by_name);
+    if (reply.status == kNotFound) {
+      const HttpReply created = post("experiments/create", {{"name", run.experiment_name}});
+      if (created.status != kBadRequest) return text_at(accepted(created), "/experiment_id");
+      reply = get(by_name);  // another job of an array may have been faster
+      if (reply.status == kNotFound) accepted(created);
+    }
+    return text_at(accepted(reply), "/experiment/experiment_id");
   }
 
   std::string find_created(const std::string& experiment) {
@@ -199,23 +245,15 @@ class MlflowServer final : public MlflowStore {
   HttpClient client_;
   std::string key_;
   bool tried_to_create_ = false;
+  bool worked_ = false;         // some request has
+  std::size_t num_logged_ = 0;  // metrics of these entries that were taken
+  std::size_t most_metrics_ = kMostMetrics;
 };
 
 }  // namespace
 
 std::int64_t mlflow_time_ms(double unix_s) {
   return std::llround(unix_s * 1000);
-}
-
-std::string mlflow_key(std::string text) {
-  constexpr std::size_t kMost = 250;
-  constexpr std::string_view kOthers = "_-. /";
-  for (char& c : text) {
-    const auto code = static_cast<unsigned char>(c);
-    const bool plain = code < 0x80 && std::isalnum(code) != 0;
-    if (!plain && kOthers.find(c) == std::string_view::npos) c = '_';
-  }
-  return text.substr(0, kMost);
 }
 
 std::unique_ptr<MlflowStore> make_mlflow_server(const MlflowSettings& settings,

@@ -29,12 +29,16 @@ bool flag_of(const Variables& variables, const char* name) {
   throw UserError(std::string(name) + ": expected true or false, got " + text);
 }
 
-/// What stands for user and password in http://user:password@host does not belong in a log.
-std::string without_credentials(std::string address) {
+/// What stands for user and password in http://user:password@host does not belong in a log, nor does a query,
+/// which may be a signature. A password may hold what ends a host: what may be a part of one is left out.
+std::string without_credentials(const std::string& address) {
   const std::size_t host = address.find("://") + 3;
-  const std::size_t at = address.find('@', host);
-  if (at != std::string::npos && at < address.find('/', host)) address.erase(host, at + 1 - host);
-  return address;
+  const std::size_t query = address.find_first_of("?#", host);
+  const std::size_t at = address.rfind('@');
+  if (at == std::string::npos) return address.substr(0, query);
+  if (query < at) return address.substr(0, host) + "(not shown)";
+  return address.substr(0, host) +
+         address.substr(at + 1, query == std::string::npos ? query : query - at - 1);
 }
 
 int hex_digit(char digit) {
@@ -73,6 +77,11 @@ void read_address(const std::string& uri, MlflowSettings& settings) {
   const std::size_t colon = uri.find(':');
   const std::string scheme = lower(uri.substr(0, colon == std::string::npos ? 0 : colon));
   const bool has_authority = colon != std::string::npos && uri.compare(colon, 3, "://") == 0;
+  const std::string word = lower(uri);
+  if (word == "databricks" || word == "databricks-uc" ||
+      word == "uc") {  // MLflow's words for its own service
+    throw UserError(std::string(kAddress) + ": expected http, https, azureml, file or a folder, got " + uri);
+  }
   if (scheme.empty() || scheme == "file") {
     std::string path = scheme.empty() ? uri : percent_decoded(uri.substr(colon + 1));
     if (path.starts_with("//")) path.erase(0, std::min(path.find('/', 2), path.size()));

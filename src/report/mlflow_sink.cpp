@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kMostValues = 500;      // of a request; MLflow takes 1000 entries
+constexpr std::size_t kBatchValues = 160;     // with those of one more trial still one request
 constexpr std::size_t kMostParams = 100;      // of a request
 constexpr std::size_t kMostParamBytes = 250;  // what every version of MLflow takes
 constexpr std::size_t kMostTagBytes = 1000;
@@ -85,20 +85,20 @@ MlflowSink::MlflowSink(MlflowSettings settings, std::unique_ptr<MlflowStore> sto
     : settings_(std::move(settings)), store_(std::move(store)), job_(std::move(job)) {}
 
 std::size_t MlflowSink::batch_values() const {
-  return kMostValues;
+  return kBatchValues;
 }
 
 void MlflowSink::add(std::span<const store::MetricRecord> records) {
-  if (!connected_) connect();
-  const auto first = std::find_if(records.begin(), records.end(),
-                                  [this](const store::MetricRecord& record) { return record.step >= next_; });
-  if (first == records.end()) return;
-  store_->log(run_id_, {.metrics = records.subspan(static_cast<std::size_t>(first - records.begin()))});
+  std::vector<store::MetricRecord> keyed(records.begin(), records.end());
+  for (store::MetricRecord& record : keyed) {
+    for (store::NamedValue& named : record.values) named.name = keys_.of(named.name);
+  }
+  store_->log(run_id_, {.metrics = keyed});
   next_ = records.back().step + 1;
   save_state();
 }
 
-void MlflowSink::connect() {
+std::uint64_t MlflowSink::connect() {
   read_state();
   if (!settings_.run_id.empty()) {
     if (run_id_ != settings_.run_id) {
@@ -120,6 +120,7 @@ void MlflowSink::connect() {
   if (!described_) describe();
   connected_ = true;
   log::info(fmt::format("{}: run {}", name(), run_id_));
+  return next_;
 }
 
 bool MlflowSink::go_on_with_earlier_run() {
@@ -143,7 +144,12 @@ void MlflowSink::describe() {
 
 void MlflowSink::end(RunEnd end, const std::vector<std::string>& front) {
   if (!connected_) return;  // there was nothing to tell
-  store_->log(run_id_, {.tags = {{"skyline.front", joined(front, kMostTagBytes)}}});
+  try {
+    store_->log(run_id_, {.tags = {{"skyline.front", joined(front, kMostTagBytes)}}});
+  } catch (const UserError& problem) {
+    if (!ours_) throw;
+    log::warning(fmt::format("{}; the run is ended without its front", problem.what()));
+  }
   if (ours_) store_->set_status(run_id_, status_of(end), mlflow_time_ms(now_s()));
 }
 
@@ -169,7 +175,7 @@ void MlflowSink::save_state() {
                    {"described", described_},
                    {"next_trial", next_}};
   try {
-    store::publish_file(job_.state, state.dump(2) + "\n");
+    store::publish_file(job_.state, state.dump(2) + "\n", store::Effort::kOnce);
   } catch (const UserError& problem) {
     if (!std::exchange(warned_, true)) {
       log::warning(fmt::format("{}; a job with --resume may tell MLflow some trials again", problem.what()));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "report/mlflow_keys.hpp"
 #include "report/mlflow_store.hpp"
 
 #include <cstdint>
@@ -28,11 +29,11 @@ class MlflowSink final : public MetricSink {
 
   std::string name() const override { return "MLflow at " + settings_.shown; }
   std::size_t batch_values() const override;
+  std::uint64_t connect() override;
   void add(std::span<const store::MetricRecord> records) override;
   void end(RunEnd end, const std::vector<std::string>& front) override;
 
  private:
-  void connect();
   bool go_on_with_earlier_run();
   void describe();
   void read_state();
@@ -41,6 +42,7 @@ class MlflowSink final : public MetricSink {
   MlflowSettings settings_;
   std::unique_ptr<MlflowStore> store_;
   MlflowJob job_;
+  MlflowKeys keys_;
   bool connected_ = false;
   std::string run_id_;
   bool ours_ = false;       // made by us: its status is ours to tell

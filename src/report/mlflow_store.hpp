@@ -46,7 +46,8 @@ class MlflowStore {
   virtual std::string create_run(const NewMlflowRun& run) = 0;
   /// Whether there is a run with this id, and it can be gone on with.
   virtual bool has_run(const std::string& id) = 0;
-  /// At most 1000 entries, 100 of them parameters and 100 tags.
+  /// At most 100 parameters and 100 tags, any number of metrics. After SinkAway the same entries are given
+  /// again.
   virtual void log(const std::string& id, const MlflowEntries& entries) = 0;
   /// @param end_ms  not for kRunning
   virtual void set_status(const std::string& id, MlflowStatus status, std::int64_t end_ms) = 0;
@@ -61,7 +62,5 @@ std::unique_ptr<MlflowStore> make_mlflow_folder(const std::filesystem::path& fol
 
 /// Milliseconds since 1970, MLflow's unit.
 std::int64_t mlflow_time_ms(double unix_s);
-/// The text as a key: what MLflow does not allow in one becomes `_`.
-std::string mlflow_key(std::string text);
 
 }  // namespace skyline::report

@@ -11,9 +11,12 @@
 namespace skyline::report {
 namespace {
 
-// Beyond both the exact volume costs more than a look at it is worth; pareto.json has it at the end.
-constexpr std::size_t kCheapObjectives = 3;
-constexpr std::size_t kCheapFront = 100;
+/// The largest front whose exact volume is worth its time, measured at each change: 10 ms of rank 0's cores
+/// for 3 objectives. pareto.json has it at the end.
+std::size_t largest_front(std::size_t num_objectives) {
+  if (num_objectives < 3) return std::numeric_limits<std::size_t>::max();
+  return num_objectives == 3 ? 300 : 100;
+}
 
 void add(store::MetricRecord& record, std::string name, double value) {
   if (std::isfinite(value)) record.values.push_back({std::move(name), value});
@@ -38,12 +41,15 @@ RunMetrics::RunMetrics(objective::ObjectiveSet objectives, std::vector<std::stri
       shown_(metrics_shown(objectives_, metrics_)),
       front_(objectives_.objectives().size()) {}
 
-store::MetricRecord RunMetrics::next(const objective::CommittedTrial& committed, double unix_s) {
+store::MetricRecord RunMetrics::next(const objective::CommittedTrial& committed, double unix_s,
+                                     std::optional<double> volume) {
   keep(committed);
+  if (volume || !volume_holds_) volume_ = volume ? *volume : measured_volume();
+  volume_holds_ = true;
   store::MetricRecord record{committed.trial.number, unix_s, {}};
   add_own(committed, record);
   add(record, "front/size", static_cast<double>(front_.size()));
-  if (front_.size() > 0) add(record, "front/hypervolume", volume_);
+  if (front_.size() > 0) add(record, kVolumeName, volume_);
   for (std::size_t i = 0; i < best_.size(); ++i) {
     add(record, "best/" + objectives_.objectives()[i].metric, best_[i]);
   }
@@ -77,21 +83,18 @@ void RunMetrics::keep(const objective::CommittedTrial& committed) {
     best_[i] = minimized ? std::min(best_[i], (*values)[i]) : std::max(best_[i], (*values)[i]);
   }
   const bool grew = front_.insert(committed.trial.number, objectives_.minimized(committed).value());
-  if (grew || worst_ != worst_before) measure_volume();
+  if (grew || worst_ != worst_before) volume_holds_ = false;
 }
 
-void RunMetrics::measure_volume() {
+double RunMetrics::measured_volume() const {
   const auto& objectives = objectives_.objectives();
-  if (objectives.size() > kCheapObjectives && front_.size() > kCheapFront) {
-    volume_ = std::numeric_limits<double>::quiet_NaN();
-    return;
-  }
+  if (front_.size() > largest_front(objectives.size())) return std::numeric_limits<double>::quiet_NaN();
   std::vector<double> points;
   for (std::size_t i = 0; i < front_.size(); ++i) {
     const auto values = front_.values_of(i);
     points.insert(points.end(), values.begin(), values.end());
   }
-  volume_ = dominated_volume(objectives, points, volume_reference(objectives, worst_));
+  return dominated_volume(objectives, points, volume_reference(objectives, worst_));
 }
 
 std::vector<std::string> RunMetrics::front() const {

@@ -7,7 +7,10 @@
 #include "report/mlflow_sink.hpp"
 
 #include <chrono>
+#include <functional>
+#include <limits>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -31,34 +34,45 @@ std::chrono::milliseconds bound_of(RunEnd end) {
   return std::chrono::seconds(2);
 }
 
-/// The trials of earlier jobs with their times, as far as event files know them; the others as of the trial
-/// before, or of now.
-std::vector<TrackedTrial> with_times(std::span<const objective::CommittedTrial> replayed,
-                                     const std::map<std::uint64_t, double>& times, double begun_s) {
-  double last_s = times.empty() ? begun_s : times.begin()->second;
+/// The trials of earlier jobs with their times and volumes, as far as event files know them; the times of the
+/// others as of the trial before, or of now.
+std::vector<TrackedTrial> as_tracked(std::span<const objective::CommittedTrial> replayed,
+                                     const std::map<std::uint64_t, store::RecordedStep>& steps,
+                                     double begun_s) {
+  double last_s = steps.empty() ? begun_s : steps.begin()->second.unix_s;
   std::vector<TrackedTrial> trials;
   for (const objective::CommittedTrial& committed : replayed) {
-    if (const auto time = times.find(committed.trial.number); time != times.end()) last_s = time->second;
-    trials.push_back({std::make_shared<const objective::CommittedTrial>(committed), last_s});
+    std::optional<double> volume;
+    if (const auto step = steps.find(committed.trial.number); step != steps.end()) {
+      last_s = step->second.unix_s;
+      volume = step->second.value.value_or(std::numeric_limits<double>::quiet_NaN());
+    }
+    trials.push_back({std::make_shared<const objective::CommittedTrial>(committed), last_s, volume});
   }
   return trials;
 }
 
+/// Whatever goes wrong there must not cost the run.
+void try_to_start(const char* what, const std::function<void()>& start) {
+  try {
+    start();
+  } catch (const std::exception& problem) {
+    log::warning(fmt::format("{}; the run goes on without {}", problem.what(), what));
+  }
+}
+
 class Tracking final : public RunTracking {
  public:
-  explicit Tracking(const TrackingInputs& inputs)
-      : begun_s_(now_s()),
-        replayed_(with_times(inputs.replayed, store::event_times(inputs.paths.events()), begun_s_)) {
-    if (inputs.events) {
-      add_thread(inputs, std::make_unique<EventSink>(inputs.paths.events(), begun_s_, replayed_.size()),
-                 std::make_shared<LastMoment>());
-    }
-    try {
-      const auto settings = inputs.variable ? mlflow_settings(inputs.variable) : std::nullopt;
-      if (settings) add_mlflow(inputs, *settings);
-    } catch (const std::exception& problem) {  // whatever it is: it must not cost the run
-      log::warning(fmt::format("{}; the run goes on without MLflow", problem.what()));
-    }
+  explicit Tracking(const TrackingInputs& inputs) : begun_s_(now_s()) {
+    try_to_start("tracking", [&] {
+      replayed_ =
+          as_tracked(inputs.replayed, store::recorded_steps(inputs.paths.events(), kVolumeName), begun_s_);
+      if (inputs.events) try_to_start("event files", [&] { add_events(inputs); });
+      try_to_start("MLflow", [&] {
+        const auto settings = inputs.variable ? mlflow_settings(inputs.variable) : std::nullopt;
+        if (settings) add_mlflow(inputs, *settings);
+      });
+    });
     replayed_ = {};
   }
 
@@ -73,11 +87,20 @@ class Tracking final : public RunTracking {
     for (const auto& thread : threads_) thread->wait_for_end();
   }
 
+  void abandon() override {
+    for (const auto& thread : threads_) thread->abandon();
+  }
+
  private:
   void add_thread(const TrackingInputs& inputs, std::unique_ptr<MetricSink> sink,
                   std::shared_ptr<LastMoment> last_moment) {
     threads_.push_back(std::make_unique<MetricThread>(
         std::move(sink), std::move(last_moment), RunMetrics(inputs.objectives, inputs.metrics), replayed_));
+  }
+
+  void add_events(const TrackingInputs& inputs) {
+    add_thread(inputs, std::make_unique<EventSink>(inputs.paths.events(), begun_s_, replayed_.size()),
+               std::make_shared<LastMoment>());
   }
 
   void add_mlflow(const TrackingInputs& inputs, const MlflowSettings& settings) {

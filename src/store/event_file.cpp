@@ -47,9 +47,12 @@ std::vector<std::filesystem::path> event_files(const std::filesystem::path& fold
 EventFile::EventFile(const std::filesystem::path& folder, double begun_s)
     : path_(folder / file_name(begun_s)), begun_s_(begun_s) {}
 
+void EventFile::hold(std::span<const MetricRecord> records) {
+  for (const MetricRecord& record : records) held_ += event_record(record);
+}
+
 void EventFile::add(std::span<const MetricRecord> records) {
-  std::string bytes;
-  if (length_ == 0) bytes = event_file_start(begun_s_);
+  std::string bytes = (length_ == 0 ? event_file_start(begun_s_) : "") + held_;
   for (const MetricRecord& record : records) bytes += event_record(record);
   const auto pieces = std::as_bytes(std::span(bytes));
   if (length_ == 0) {
@@ -62,6 +65,7 @@ void EventFile::add(std::span<const MetricRecord> records) {
     if (const int error = close_file(std::move(file))) fail_system("write", path_, "close", error);
   }
   length_ += bytes.size();
+  held_ = {};
 }
 
 void EventFile::remove_others() const {
@@ -72,21 +76,23 @@ void EventFile::remove_others() const {
   }
 }
 
-std::map<std::uint64_t, double> event_times(const std::filesystem::path& folder) {
-  std::map<std::uint64_t, double> times;
+std::map<std::uint64_t, RecordedStep> recorded_steps(const std::filesystem::path& folder,
+                                                     std::string_view name) {
+  std::map<std::uint64_t, RecordedStep> steps;
   try {
     for (const std::filesystem::path& file : event_files(folder)) {
       std::string text;
       if (read_once(file, text)) continue;
       std::string_view rest = text;
       while (const auto mark = take_event(rest)) {
-        if (mark->step) times.try_emplace(*mark->step, mark->unix_s);
+        if (mark->step)
+          steps.insert_or_assign(*mark->step, RecordedStep{mark->unix_s, recorded_value(*mark, name)});
       }
     }
   } catch (const UserError&) {
-    return times;  // no such folder: an older run
+    return steps;  // no such folder: an older run
   }
-  return times;
+  return steps;
 }
 
 }  // namespace skyline::store

@@ -59,7 +59,19 @@ std::uint64_t take_varint(std::string_view& bytes) {
   return value;
 }
 
-/// Reads an event that event_record or event_file_start wrote: wall time, then, of a step, its number.
+/// A field that has a length; nothing if the next one is not of this number.
+std::optional<std::string_view> take_field(std::string_view& bytes, std::uint32_t number) {
+  if (bytes.empty() || bytes[0] != static_cast<char>(number << 3U | 2U)) return std::nullopt;
+  bytes.remove_prefix(1);
+  const std::uint64_t length = take_varint(bytes);
+  if (length > bytes.size()) return std::nullopt;
+  const std::string_view field = bytes.substr(0, length);
+  bytes.remove_prefix(length);
+  return field;
+}
+
+/// Reads an event that event_record or event_file_start wrote: wall time, then, of a step, its number and
+/// its values.
 EventMark parse_event(std::string_view event) {
   EventMark mark;
   constexpr char kWallTimeTag = kWallTime << 3U | 1U;
@@ -70,6 +82,7 @@ EventMark parse_event(std::string_view event) {
   if (event.empty() || event[0] != kStepTag) return mark;
   event.remove_prefix(1);
   mark.step = take_varint(event);
+  mark.summary = take_field(event, kSummary).value_or(std::string_view());
   return mark;
 }
 
@@ -112,6 +125,16 @@ std::optional<EventMark> take_event(std::string_view& bytes) {
     return std::nullopt;
   bytes.remove_prefix(kHeaderBytes + length + kSumBytes);
   return parse_event(event);
+}
+
+std::optional<double> recorded_value(const EventMark& mark, std::string_view name) {
+  constexpr char kNumberTag = kSimpleValue << 3U | 5U;
+  std::string_view rest = mark.summary;
+  while (auto value = take_field(rest, kSummaryValue)) {
+    if (take_field(*value, kTag) != name || value->size() != 5 || value->front() != kNumberTag) continue;
+    return std::bit_cast<float>(little_endian<std::uint32_t>(value->substr(1)));
+  }
+  return std::nullopt;
 }
 
 }  // namespace skyline::store

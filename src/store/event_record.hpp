@@ -20,8 +20,11 @@ std::string event_record(const MetricRecord& record);
 struct EventMark {
   double unix_s = 0;
   std::optional<std::uint64_t> step;  // of a record with values
+  std::string_view summary;           // its values, within the bytes
 };
 /// The next record; `bytes` then begins behind it. Nothing at the end and at damage.
 std::optional<EventMark> take_event(std::string_view& bytes);
+/// The value that the record has under this name.
+std::optional<double> recorded_value(const EventMark& mark, std::string_view name);
 
 }  // namespace skyline::store

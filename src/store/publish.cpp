@@ -56,14 +56,15 @@ void publish_file(const std::filesystem::path& path, std::span<const std::byte> 
   publish_pieces(path, {bytes});
 }
 
-void publish_file(const std::filesystem::path& path, std::string_view text) {
-  publish_file(path, std::as_bytes(std::span(text)));
+void publish_file(const std::filesystem::path& path, std::string_view text, Effort effort) {
+  publish(
+      path, [text](TemporaryFile& file) { return file.write({std::as_bytes(std::span(text))}, 0); }, effort);
 }
 
-bool publish_new_file(const std::filesystem::path& path, std::string_view text) {
+bool publish_new_file(const std::filesystem::path& path, std::string_view text, Effort effort) {
   bool ours = false;   // the name, although it may not be durable yet
   bool taken = false;  // by somebody else
-  patiently(kTask, path, [&]() -> Fault {
+  const auto attempt = [&]() -> Fault {
     TemporaryFile file(path);
     if (const Fault fault = file.create()) return fault;
     if (const Fault fault = file.write({std::as_bytes(std::span(text))}, 0)) return fault;
@@ -73,7 +74,12 @@ bool publish_new_file(const std::filesystem::path& path, std::string_view text) 
     taken = fault.error == EEXIST;
     ours = !taken && file.has_become_target();
     return taken ? Fault{} : fault;
-  });
+  };
+  if (effort == Effort::kPatient) {
+    patiently(kTask, path, attempt);
+  } else if (const Fault fault = attempt()) {
+    fail_system(kTask, path, fault.call, fault.error);
+  }
   return !taken;
 }
 

@@ -20,6 +20,8 @@ class Server:
         self.prefix = prefix
         self.plan = collections.deque()
         self.always = None
+        self.most_metrics = 200  # of a request, as Azure ML
+        self.largest = 0         # request that was taken
         self.requests = []       # (method and call, headers)
         self.complaints = []     # what no server would accept
         self.runs = {}
@@ -87,6 +89,8 @@ class Server:
             number = self.experiments.get(body["experiment_name"])
             return (200, {"experiment": {"experiment_id": number}}) if number else (404, {})
         if call == "POST experiments/create":
+            if body["name"] in self.experiments:
+                return 400, {"error_code": "RESOURCE_ALREADY_EXISTS", "message": f"{body['name']} already exists"}
             self.experiments[body["name"]] = str(len(self.experiments))
             return 200, {"experiment_id": self.experiments[body["name"]]}
         if call == "POST runs/create":
@@ -122,6 +126,9 @@ class Server:
         return self.runs[number]
 
     def log(self, run, body):
+        if len(body["metrics"]) > self.most_metrics:
+            return 400, {"error_code": "BAD_REQUEST", "message": f"more than {self.most_metrics} metrics"}
+        self.largest = max(self.largest, len(body["metrics"]))
         counts = [len(body.get(part, [])) for part in ("metrics", "params", "tags")]
         if sum(counts) > 1000 or counts[1] > 100 or counts[2] > 100:
             self.complaints.append(f"too many entries: {counts}")

@@ -165,6 +165,45 @@ class Mlflow(TrackingCase):
         self.search("lost")
         self.check_run("lost", self.only_run())
 
+    def test_a_backlog_goes_in_requests_of_the_size_that_the_server_takes(self):
+        self.search("backlog", MLFLOW_TRACKING_URI="")
+        self.search("backlog", "--resume")
+        self.check_run("backlog", self.only_run())
+        self.assertEqual(self.server.complaints, [])
+        self.assertGreater(self.server.largest, 100)
+        self.server.runs.clear()
+        self.server.most_metrics = 7
+        self.search("small", MLFLOW_EXPERIMENT_NAME="small")
+        self.check_run("small", self.only_run())
+
+    def test_a_proxy_that_is_wrong_for_a_while_costs_nothing(self):
+        answer = self.server.answer
+
+        wrong = iter([(404, {})])
+
+        def wrong_at_first(call, body):
+            planned = next(wrong, None) if body.get("metrics") else None
+            return planned or answer(call, body)
+
+        self.server.answer = wrong_at_first
+        done = self.search("blip")
+        self.check_run("blip", self.only_run())
+        self.assertIn("the run goes on, this is tried again", done.stderr)
+        self.assertEqual(self.only_run()["statuses"], ["FINISHED"])
+
+    def test_an_experiment_that_another_job_makes_at_the_same_time_is_taken(self):
+        answer = self.server.answer
+
+        def other_is_faster(call, body):
+            if call == "POST experiments/create":
+                self.server.experiments.setdefault(body["name"], "7")
+            return answer(call, body)
+
+        self.server.answer = other_is_faster
+        self.search("array", MLFLOW_EXPERIMENT_NAME="nas")
+        self.check_run("array", self.only_run())
+        self.assertEqual(self.only_run()["experiment"], "7")
+
     def test_a_server_that_hangs_holds_up_neither_the_run_nor_its_stop(self):
         self.server.always = "hang"
         done = self.search("hangs", "--set", "run.time_limit=1 s", config=LONG, ranks=2, expect=STOPPED)

@@ -9,7 +9,12 @@ namespace skyline::report {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::Field;
 using ::testing::Pair;
+
+auto step_at(std::uint64_t step, double unix_s) {
+  return Pair(step, Field(&store::RecordedStep::unix_s, unix_s));
+}
 
 store::MetricRecord record(std::uint64_t step, double unix_s) {
   return {step, unix_s, {{"trial/flops", 1e6}}};
@@ -31,10 +36,12 @@ TEST_F(EventSinkTest, TheNextJobsFileReplacesTheFirstOnesOnceItHasAllItsTrials) 
   EventSink(events_, 1000, 0).add(std::vector{record(0, 10), record(1, 11)});
   EventSink next(events_, 2000, 2);
   next.add(std::vector{record(0, 10)});
-  EXPECT_EQ(num_files(), 2U);
+  EXPECT_EQ(num_files(), 1U);
+  EXPECT_THAT(store::recorded_steps(events_, ""), ElementsAre(step_at(0, 10), step_at(1, 11)));
   next.add(std::vector{record(1, 11), record(2, 12)});
   EXPECT_EQ(num_files(), 1U);
-  EXPECT_THAT(store::event_times(events_), ElementsAre(Pair(0, 10), Pair(1, 11), Pair(2, 12)));
+  EXPECT_THAT(store::recorded_steps(events_, ""),
+              ElementsAre(step_at(0, 10), step_at(1, 11), step_at(2, 12)));
 }
 
 TEST_F(EventSinkTest, AFolderThatIsGoneMayComeBack) {
@@ -43,7 +50,7 @@ TEST_F(EventSinkTest, AFolderThatIsGoneMayComeBack) {
   EXPECT_THROW(sink.add(std::vector{record(0, 10)}), SinkAway);
   std::filesystem::create_directories(events_);
   sink.add(std::vector{record(0, 10)});
-  EXPECT_THAT(store::event_times(events_), ElementsAre(Pair(0, 10)));
+  EXPECT_THAT(store::recorded_steps(events_, ""), ElementsAre(step_at(0, 10)));
 }
 
 }  // namespace

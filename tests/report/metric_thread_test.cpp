@@ -23,18 +23,22 @@ using ::testing::Not;
 struct Told {
   std::mutex mutex;
   std::condition_variable changed;
+  std::uint64_t first_wanted = 0;
+  std::size_t connects = 0;
   std::vector<std::uint64_t> steps;
   std::vector<RunEnd> ends;
+  std::vector<std::string> front;
   std::size_t away = 0;  // so many calls fail, and may work later
+  SinkAway::Span away_for = SinkAway::Span::kShort;
   bool refuses = false;  // every call fails for good
   bool hangs = false;    // until released
   bool released = false;
   std::size_t calls = 0;
 
   template <typename Condition>
-  bool wait_for(Condition condition) {
+  bool wait_for(Condition condition, std::chrono::milliseconds bound = std::chrono::seconds(60)) {
     std::unique_lock lock(mutex);
-    return changed.wait_for(lock, std::chrono::seconds(60), condition);
+    return changed.wait_for(lock, bound, condition);
   }
   void release() {
     const std::lock_guard lock(mutex);
@@ -48,6 +52,11 @@ class ToldSink final : public MetricSink {
   explicit ToldSink(std::shared_ptr<Told> told) : told_(std::move(told)) {}
   std::string name() const override { return "the sink"; }
   std::size_t batch_values() const override { return 30; }
+  std::uint64_t connect() override {
+    const std::lock_guard lock(told_->mutex);
+    ++told_->connects;
+    return told_->first_wanted;
+  }
   void add(std::span<const store::MetricRecord> records) override {
     std::unique_lock lock(told_->mutex);
     ++told_->calls;
@@ -56,14 +65,14 @@ class ToldSink final : public MetricSink {
     if (told_->refuses) throw UserError("the sink wants a password");
     if (told_->away > 0) {
       --told_->away;
-      throw SinkAway("the sink is away");
+      throw SinkAway("the sink is away", told_->away_for);
     }
     for (const auto& record : records) told_->steps.push_back(record.step);
     told_->changed.notify_all();
   }
   void end(RunEnd end, const std::vector<std::string>& front) override {
     const std::lock_guard lock(told_->mutex);
-    EXPECT_EQ(front.empty(), told_->steps.empty());
+    told_->front = front;
     told_->ends.push_back(end);
   }
 
@@ -119,6 +128,54 @@ TEST_F(MetricThreadTest, PassesOnEveryTrialOnceInOrderTheReplayedOnesFirst) {
   EXPECT_THAT(told_->ends, ElementsAre(RunEnd::kFinished));
 }
 
+TEST_F(MetricThreadTest, LeavesOutWhatAnEarlierJobPassedOnButCountsIt) {
+  told_->first_wanted = 2;
+  const auto thread = make({trial(0), trial(1), trial(2)});
+  end(*thread);
+  EXPECT_THAT(told_->steps, ElementsAre(2));
+  EXPECT_EQ(told_->connects, 1U);
+  EXPECT_EQ(told_->front.size(), 3U);
+}
+
+TEST_F(MetricThreadTest, AnAbandonedRunsSinkIsToldNothingMore) {
+  told_->hangs = true;
+  const auto thread = make();
+  thread->add(trial(0));
+  EXPECT_TRUE(told_->wait_for([&] { return told_->calls == 1; }));
+  for (std::uint64_t number = 1; number < 50; ++number) thread->add(trial(number));
+  thread->abandon();
+  told_->release();
+  end(*thread);
+  EXPECT_THAT(told_->steps, ElementsAre(0));
+  EXPECT_THAT(told_->ends, IsEmpty());
+  EXPECT_THAT(log_text(), Not(HasSubstr("the sink")));
+}
+
+TEST_F(MetricThreadTest, StopsWhereItIsWhenNoTimeIsLeftAndSaysWhatIsMissing) {
+  told_->hangs = true;
+  const auto thread = make();
+  thread->add(trial(0));
+  EXPECT_TRUE(told_->wait_for([&] { return told_->calls == 1; }));
+  for (std::uint64_t number = 1; number < 50; ++number) thread->add(trial(number));
+  thread->begin_end(RunEnd::kStopped, std::chrono::milliseconds(0));
+  told_->release();
+  thread->wait_for_end();
+  EXPECT_THAT(told_->steps, ElementsAre(0));
+  EXPECT_THAT(told_->ends, ElementsAre(RunEnd::kStopped));
+  EXPECT_THAT(log_text(), HasSubstr("the sink: no time is left; 49 trials or more were not taken"));
+}
+
+TEST_F(MetricThreadTest, WaitsLongForWhatIsAwayForLong) {
+  told_->away = 1;
+  told_->away_for = SinkAway::Span::kLong;
+  pace_.last_retry = std::chrono::hours(1);
+  const auto thread = make({trial(0)});
+  EXPECT_TRUE(told_->wait_for([&] { return told_->calls == 1; }));
+  EXPECT_FALSE(told_->wait_for([&] { return told_->calls == 2; }, std::chrono::milliseconds(50)));
+  end(*thread);
+  EXPECT_THAT(told_->steps, ElementsAre(0));
+}
+
 TEST_F(MetricThreadTest, TrialsGoOnTheirWayBeforeTheEnd) {
   const auto thread = make();
   thread->add(trial(0));
@@ -155,7 +212,7 @@ TEST_F(MetricThreadTest, ARefusalIsToldOnceAndNothingMoreIsTried) {
   for (std::uint64_t number = 1; number < 50; ++number) thread->add(trial(number));
   end(*thread);
   EXPECT_EQ(told_->calls, 1U);
-  EXPECT_THAT(told_->ends, IsEmpty());
+  EXPECT_THAT(told_->ends, ElementsAre(RunEnd::kFinished));
   EXPECT_EQ(lines_with("the sink wants a password; the run goes on without the sink"), 1U);
 }
 

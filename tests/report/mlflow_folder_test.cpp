@@ -2,6 +2,7 @@
 
 #include "report/mlflow_store.hpp"
 #include "report/sample_run.hpp"
+#include "store/file_size_limit.hpp"
 #include "support/user_error_of.hpp"
 
 #include <gmock/gmock.h>
@@ -83,6 +84,48 @@ TEST_F(MlflowFolderTest, KnowsWhichRunsItHas) {
               HasSubstr("has no run 0123: check MLFLOW_RUN_ID"));
   EXPECT_THAT(testing::user_error_of([&] { other->create_run({.experiment_id = "12", .name = "r"}); }),
               HasSubstr("has no experiment 12: check MLFLOW_EXPERIMENT_ID"));
+}
+
+TEST_F(MlflowFolderTest, ARunThatWasDeletedIsNotGoneOnWith) {
+  const std::string id = store_->create_run({.name = "r"});
+  std::string text = meta(home("0", id));
+  text.replace(text.find("lifecycle_stage: active"), 23, "lifecycle_stage: deleted");
+  scratch_.write(home("0", id) / "meta.yaml", text);
+  EXPECT_FALSE(store_->has_run(id));
+}
+
+TEST_F(MlflowFolderTest, ANewJobCutsATornLineOffAndLeavesTheStepsThatAreThere) {
+  const std::string id = store_->create_run({.name = "r"});
+  const std::vector<store::MetricRecord> records{{0, 1, {{"a", 5}}}, {1, 2, {{"a", 6}}}, {2, 3, {{"a", 7}}}};
+  store_->log(id, {.metrics = std::span(records).first(2)});
+  const auto file = home("0", id) / "metrics/a";
+  std::filesystem::resize_file(file, std::filesystem::file_size(file) - 3);
+  make_mlflow_folder(folder_)->log(id, {.metrics = records});
+  EXPECT_EQ(testing::text_of(file), "1000 5 0\n2000 6 1\n3000 7 2\n");
+}
+
+TEST_F(MlflowFolderTest, WhatIsGivenAgainAfterAFailureIsWrittenOnce) {
+  const std::string id = store_->create_run({.name = "r"});
+  const std::vector<store::MetricRecord> records{{0, 1, {{"a", 5}, {"b/c", 6}}}};
+  scratch_.write(home("0", id) / "metrics/b", "a file");
+  EXPECT_THROW(store_->log(id, {.metrics = records}), SinkAway);
+  std::filesystem::remove(home("0", id) / "metrics/b");
+  store_->log(id, {.metrics = records});
+  EXPECT_EQ(testing::text_of(home("0", id) / "metrics/a"), "1000 5 0\n");
+  EXPECT_EQ(testing::text_of(home("0", id) / "metrics/b/c"), "1000 6 0\n");
+}
+
+TEST_F(MlflowFolderTest, AFullDiskLeavesNoTornLine) {
+  const std::string id = store_->create_run({.name = "r"});
+  const std::vector<store::MetricRecord> records{{0, 1, {{"a", 5}}}, {1, 2, {{"a", 6}}}};
+  store_->log(id, {.metrics = std::span(records).first(1)});
+  {
+    const testing::FileSizeLimit limit(12);
+    EXPECT_THROW(store_->log(id, {.metrics = records}), SinkAway);
+    EXPECT_EQ(testing::text_of(home("0", id) / "metrics/a"), "1000 5 0\n");
+  }
+  store_->log(id, {.metrics = records});
+  EXPECT_EQ(testing::text_of(home("0", id) / "metrics/a"), "1000 5 0\n2000 6 1\n");
 }
 
 TEST_F(MlflowFolderTest, AFolderThatCannotBeWrittenMayComeBack) {

@@ -1,6 +1,6 @@
 #include "report/mlflow_settings.hpp"
 
-#include "report/mlflow_store.hpp"
+#include "report/mlflow_keys.hpp"
 #include "support/user_error_of.hpp"
 
 #include <map>
@@ -54,14 +54,25 @@ TEST(MlflowSettings, ReadsFoldersWithAndWithoutAScheme) {
 TEST(MlflowSettings, RefusesOtherSchemesAndShowsNoMoreThanTheScheme) {
   const std::string error = testing::user_error_of([] { with_uri("postgresql://me:secret@host/db"); });
   EXPECT_EQ(error, "MLFLOW_TRACKING_URI: expected http, https, azureml, file or a folder, got postgresql:");
+  for (const char* word : {"databricks", "Databricks-UC", "uc", "databricks://profile"}) {
+    EXPECT_THAT(testing::user_error_of([&] { with_uri(word); }), HasSubstr("or a folder, got")) << word;
+  }
   EXPECT_THAT(testing::user_error_of([] { with_uri("file://"); }), HasSubstr("expected a folder"));
   EXPECT_THAT(testing::user_error_of([] { with_uri("http:/x"); }), HasSubstr("MLFLOW_TRACKING_URI"));
 }
 
 TEST(MlflowSettings, CredentialsInTheAddressAreNotShown) {
   const MlflowSettings settings = with_uri("https://me:secret@host:1/p@q");
-  EXPECT_EQ(settings.shown, "https://host:1/p@q");
+  EXPECT_EQ(settings.shown, "https://q");  // rather less than a part of a password
   EXPECT_THAT(settings.address, HasSubstr("me:secret@"));
+  EXPECT_EQ(with_uri("https://me:secret@host:1/p").shown, "https://host:1/p");
+  EXPECT_EQ(with_uri("http://me:p/ss@host/x").shown, "http://host/x");
+  EXPECT_EQ(with_uri("http://me:p@ss@host").shown, "http://host");
+  EXPECT_EQ(with_uri("http://me:p@s/s@host").shown, "http://host");
+  EXPECT_EQ(with_uri("http://me:p?s#s@host").shown, "http://(not shown)");
+  EXPECT_EQ(with_uri("https://me:p@host/x?sig=s").shown, "https://host/x");
+  EXPECT_EQ(with_uri("https://host/x?sig=a@b").shown, "https://(not shown)");
+  EXPECT_EQ(with_uri("https://host/x#s").shown, "https://host/x");
 }
 
 TEST(MlflowSettings, ReadsTheOtherVariables) {
@@ -95,6 +106,24 @@ TEST(MlflowKey, KeepsWhatMlflowAllows) {
   EXPECT_EQ(mlflow_key("front/hyper-volume_1.x y"), "front/hyper-volume_1.x y");
   EXPECT_EQ(mlflow_key("a:b$\xc3\xa9"), "a_b___");
   EXPECT_EQ(mlflow_key(std::string(300, 'x')).size(), 250U);
+}
+
+TEST(MlflowKey, IsAPathThatStaysWhereItIs) {
+  EXPECT_EQ(mlflow_key("trial/../../x"), "trial/__/__/x");
+  EXPECT_EQ(mlflow_key("a//./b/"), "a/_/_/b/_");
+  EXPECT_EQ(mlflow_key("..."), "...");
+  EXPECT_EQ(mlflow_key(""), "_");
+  EXPECT_EQ(mlflow_key(std::string(248, 'x') + "//y").back(), '_');
+  EXPECT_EQ(mlflow_key(std::string(248, 'x') + "//y").size(), 250U);
+}
+
+TEST(MlflowKeys, GivesEachNameAKeyOfItsOwn) {
+  MlflowKeys keys;
+  EXPECT_EQ(keys.of("trial/a:b"), "trial/a_b");
+  EXPECT_EQ(keys.of("trial/a$b"), "trial/a_b_2");
+  EXPECT_EQ(keys.of("trial/a_b"), "trial/a_b_3");
+  EXPECT_EQ(keys.of("trial/a:b"), "trial/a_b");
+  EXPECT_EQ(keys.of("trial/a_b/c"), "trial_a_b_c") << "a_b is a file";
 }
 
 }  // namespace

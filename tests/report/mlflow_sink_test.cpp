@@ -20,9 +20,11 @@ using ::testing::StartsWith;
 struct Asked {
   std::vector<std::string> calls;
   std::vector<std::uint64_t> steps;
+  std::vector<std::string> keys;
   std::vector<MlflowText> params;
   std::vector<MlflowText> tags;
   bool refuses_params = false;
+  bool refuses_tags = false;
   bool knows_run = true;
 };
 
@@ -40,7 +42,11 @@ class AskedStore final : public MlflowStore {
   void log(const std::string& id, const MlflowEntries& entries) override {
     asked_.calls.push_back("log " + id);
     if (asked_.refuses_params && !entries.params.empty()) throw UserError("a parameter has changed");
-    for (const auto& record : entries.metrics) asked_.steps.push_back(record.step);
+    for (const auto& record : entries.metrics) {
+      asked_.steps.push_back(record.step);
+      for (const auto& named : record.values) asked_.keys.push_back(named.name);
+    }
+    if (asked_.refuses_tags && !entries.tags.empty()) throw UserError("no more tags");
     asked_.params.insert(asked_.params.end(), entries.params.begin(), entries.params.end());
     asked_.tags.insert(asked_.tags.end(), entries.tags.begin(), entries.tags.end());
   }
@@ -69,6 +75,13 @@ class MlflowSinkTest : public ::testing::Test {
     return list;
   }
 
+  /// The records as a MetricThread would give them to a new sink.
+  static void begin(MlflowSink& sink, std::uint64_t end) { sink.add(records(sink.connect(), end)); }
+  void begin(Asked& asked, std::uint64_t end) {
+    MlflowSink sink = make(asked);
+    begin(sink, end);
+  }
+
   testing::SampleFolder folder_;
   MlflowSettings settings_{.address = "http://h", .shown = "http://h", .experiment_name = "nas"};
 };
@@ -76,7 +89,7 @@ class MlflowSinkTest : public ::testing::Test {
 TEST_F(MlflowSinkTest, MakesARunDescribesItAndTellsHowItEnded) {
   Asked asked;
   MlflowSink sink = make(asked);
-  sink.add(records(0, 3));
+  begin(sink, 3);
   sink.add(records(3, 5));
   sink.end(RunEnd::kFinished, {"a1", "b2"});
   EXPECT_THAT(asked.calls, ElementsAre("create mnist in nas", "log made", "log made", "log made", "log made",
@@ -90,12 +103,12 @@ TEST_F(MlflowSinkTest, MakesARunDescribesItAndTellsHowItEnded) {
 TEST_F(MlflowSinkTest, TheNextJobGoesOnWithTheSameRunAndTellsNothingTwice) {
   Asked first;
   MlflowSink stopped = make(first);
-  stopped.add(records(0, 3));
+  begin(stopped, 3);
   stopped.end(RunEnd::kStopped, {});
   EXPECT_THAT(first.calls, Contains("status made 3"));
   Asked second;
   MlflowSink sink = make(second);
-  sink.add(records(0, 5));
+  begin(sink, 5);
   sink.end(RunEnd::kFailed, {});
   EXPECT_THAT(second.calls,
               ElementsAre("has made", "status made 0", "log made", "log made", "status made 2"));
@@ -105,20 +118,20 @@ TEST_F(MlflowSinkTest, TheNextJobGoesOnWithTheSameRunAndTellsNothingTwice) {
 
 TEST_F(MlflowSinkTest, ARunThatSomebodyDeletedIsMadeAnewWithAllTrials) {
   Asked first;
-  make(first).add(records(0, 3));
+  begin(first, 3);
   Asked second;
   second.knows_run = false;
-  make(second).add(records(0, 4));
+  begin(second, 4);
   EXPECT_THAT(second.calls, Contains("create mnist in nas"));
   EXPECT_THAT(second.steps, ElementsAre(0, 1, 2, 3));
 }
 
 TEST_F(MlflowSinkTest, AnotherServerIsToldEverything) {
   Asked first;
-  make(first).add(records(0, 3));
+  begin(first, 3);
   settings_.shown = settings_.address = "http://other";
   Asked second;
-  make(second).add(records(0, 3));
+  begin(second, 3);
   EXPECT_THAT(second.steps, ElementsAre(0, 1, 2));
 }
 
@@ -126,25 +139,42 @@ TEST_F(MlflowSinkTest, ARunOfSomebodyElseKeepsItsStatus) {
   settings_.run_id = "theirs";
   Asked asked;
   MlflowSink sink = make(asked);
-  sink.add(records(0, 2));
+  begin(sink, 2);
   sink.end(RunEnd::kFinished, {});
   EXPECT_THAT(asked.calls, ElementsAre("log theirs", "log theirs", "log theirs", "log theirs"));
   Asked again;
-  make(again).add(records(0, 3));
+  begin(again, 3);
   EXPECT_THAT(again.steps, ElementsAre(2));
 }
 
 TEST_F(MlflowSinkTest, AStoreThatTakesNoParametersIsStillToldTheMetrics) {
   Asked asked;
   asked.refuses_params = true;
-  make(asked).add(records(0, 2));
+  begin(asked, 2);
   EXPECT_THAT(asked.steps, ElementsAre(0, 1));
+}
+
+TEST_F(MlflowSinkTest, NamesBecomeKeysThatMlflowTakes) {
+  Asked asked;
+  MlflowSink sink = make(asked);
+  sink.connect();
+  sink.add(std::vector<store::MetricRecord>{{0, 1, {{"trial/a:b", 1}, {"trial/a$b", 2}, {"../x", 3}}}});
+  EXPECT_THAT(asked.keys, ElementsAre("trial/a_b", "trial/a_b_2", "__/x"));
+}
+
+TEST_F(MlflowSinkTest, ARunWhoseFrontIsRefusedIsEndedAllTheSame) {
+  Asked asked;
+  MlflowSink sink = make(asked);
+  begin(sink, 1);
+  asked.refuses_tags = true;
+  sink.end(RunEnd::kFinished, {"a1"});
+  EXPECT_THAT(asked.calls, Contains("status made 1"));
 }
 
 TEST_F(MlflowSinkTest, AStateThatIsBrokenMeansANewRun) {
   folder_.write(folder_.paths().mlflow_json(), "{\"address\": \"http://h\", ");
   Asked asked;
-  make(asked).add(records(0, 2));
+  begin(asked, 2);
   EXPECT_THAT(asked.calls, Contains("create mnist in nas"));
   EXPECT_THAT(asked.steps, ElementsAre(0, 1));
 }
@@ -152,7 +182,7 @@ TEST_F(MlflowSinkTest, AStateThatIsBrokenMeansANewRun) {
 TEST_F(MlflowSinkTest, ALongFrontIsCutBetweenItsIds) {
   Asked asked;
   MlflowSink sink = make(asked);
-  sink.add(records(0, 1));
+  begin(sink, 1);
   sink.end(RunEnd::kFinished, std::vector<std::string>(100, "0123456789abcdef"));
   const std::string front = asked.tags.back().value;
   EXPECT_LE(front.size(), 1000U);

@@ -1,6 +1,7 @@
 #include "report/run_metrics.hpp"
 
 #include "report/sample_run.hpp"
+#include "support/yaml_config.hpp"
 
 #include <map>
 
@@ -43,6 +44,42 @@ TEST(RunMetrics, EndsWithTheHypervolumeOfTheResults) {
   const testing::SampleRun run;
   const double volume = front_volume(run.inputs()).volume;
   EXPECT_NEAR(metrics_of(run).back().at("front/hypervolume"), volume, 1e-9 * volume);
+}
+
+std::optional<double> volume_of(const store::MetricRecord& record) {
+  for (const auto& named : record.values) {
+    if (named.name == kVolumeName) return named.value;
+  }
+  return std::nullopt;
+}
+
+TEST(RunMetrics, TakesAVolumeThatAnEarlierJobMeasuredUntilTheFrontChanges) {
+  const testing::SampleRun run;
+  RunMetrics metrics(run.objectives, run.metrics);
+  EXPECT_EQ(volume_of(metrics.next(run.committed[0], 0, 42)), 42);
+  EXPECT_EQ(volume_of(metrics.next(run.committed[3], 0)), 42);
+  EXPECT_EQ(volume_of(metrics.next(run.committed[1], 0, std::nan(""))), std::nullopt);
+  metrics.skip(run.committed[2]);
+  const double volume = front_volume(run.inputs()).volume;
+  EXPECT_NEAR(volume_of(metrics.next(run.committed[3], 0)).value(), volume, 1e-9 * volume);
+}
+
+TEST(RunMetrics, LeavesTheVolumeOfALargeFrontOfThreeObjectivesOut) {
+  const testing::SampleRun run;
+  const ConfigNode three = testing::config_from_yaml(
+      "[{maximize: validation_accuracy}, {minimize: latency_ms}, {minimize: steps}]");
+  RunMetrics metrics(objective::ObjectiveSet::parse(three, nullptr, run.metrics), run.metrics);
+  const auto on_front = [&](std::uint64_t number) {
+    objective::CommittedTrial committed = run.committed[0];
+    committed.trial.number = number;
+    const auto x = static_cast<double>(number);
+    committed.outcome = objective::Measurements{{x / 1000, x, 0.5, 1}};
+    return committed;
+  };
+  for (std::uint64_t number = 0; number < 299; ++number) metrics.skip(on_front(number));
+  EXPECT_TRUE(volume_of(metrics.next(on_front(299), 0)));
+  EXPECT_FALSE(volume_of(metrics.next(on_front(300), 0)));
+  EXPECT_EQ(metrics.front().size(), 301U);
 }
 
 TEST(RunMetrics, AFailedTrialHasNoValuesButCounts) {

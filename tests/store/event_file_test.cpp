@@ -17,6 +17,12 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Pair;
 
+std::map<std::uint64_t, double> times_in(const std::filesystem::path& folder) {
+  std::map<std::uint64_t, double> times;
+  for (const auto& [step, recorded] : recorded_steps(folder, "")) times[step] = recorded.unix_s;
+  return times;
+}
+
 MetricRecord record(std::uint64_t step, double unix_s) {
   return {step, unix_s, {{"trial/flops", 1e6}, {"front/size", 2}}};
 }
@@ -59,8 +65,35 @@ TEST(EventFile, KnowsWhenEachStepWas) {
   EventFile file(folder.path(), 1000);
   file.add(std::vector{record(0, 10.5), record(1, 11)});
   file.add(std::vector{record(2, 12)});
-  EXPECT_THAT(event_times(folder.path()), ElementsAre(Pair(0, 10.5), Pair(1, 11), Pair(2, 12)));
+  EXPECT_THAT(times_in(folder.path()), ElementsAre(Pair(0, 10.5), Pair(1, 11), Pair(2, 12)));
   EXPECT_EQ(file.path().filename().string().rfind("events.out.tfevents.0000001000.", 0), 0U);
+}
+
+TEST(EventFile, KnowsOneValueOfEachStepByItsName) {
+  const testing::ScratchFolder folder;
+  EventFile file(folder.path(), 1000);
+  file.add(std::vector<MetricRecord>{{0, 1, {{"a", 0.5}, {"front", 3}}}, {300, 2, {{"front/size", -4.25}}}});
+  EXPECT_EQ(recorded_steps(folder.path(), "front").at(0).value, 3);
+  EXPECT_EQ(recorded_steps(folder.path(), "front").at(300).value, std::nullopt);
+  EXPECT_EQ(recorded_steps(folder.path(), "front/size").at(300).value, -4.25);
+}
+
+TEST(EventFile, OfTwoFilesTheNewerCounts) {
+  const testing::ScratchFolder folder;
+  EventFile(folder.path(), 2000).add(std::vector{record(0, 20)});
+  EventFile(folder.path(), 1000).add(std::vector{record(0, 10), record(1, 11)});
+  EXPECT_THAT(times_in(folder.path()), ElementsAre(Pair(0, 20), Pair(1, 11)));
+}
+
+TEST(EventFile, WritesWhatItHoldsFirst) {
+  const testing::ScratchFolder folder;
+  EventFile file(folder.path(), 1000);
+  file.hold(std::vector{record(0, 10)});
+  EXPECT_FALSE(std::filesystem::exists(file.path()));
+  file.add(std::vector{record(1, 11)});
+  file.add(std::vector{record(2, 12)});
+  EXPECT_EQ(read_file(file.path()), event_file_start(1000) + event_record(record(0, 10)) +
+                                        event_record(record(1, 11)) + event_record(record(2, 12)));
 }
 
 TEST(EventFile, ATornRecordIsNoStep) {
@@ -68,11 +101,11 @@ TEST(EventFile, ATornRecordIsNoStep) {
   EventFile file(folder.path(), 1000);
   file.add(std::vector{record(0, 10), record(1, 11)});
   std::filesystem::resize_file(file.path(), std::filesystem::file_size(file.path()) - 1);
-  EXPECT_THAT(event_times(folder.path()), ElementsAre(Pair(0, 10)));
+  EXPECT_THAT(times_in(folder.path()), ElementsAre(Pair(0, 10)));
 }
 
 TEST(EventFile, NoFolderHasNoTimes) {
-  EXPECT_THAT(event_times("/nowhere/at/all"), IsEmpty());
+  EXPECT_THAT(times_in("/nowhere/at/all"), IsEmpty());
 }
 
 TEST(EventFile, RemovesEarlierJobsFilesAndNoOthers) {

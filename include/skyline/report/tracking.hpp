@@ -35,6 +35,8 @@ class RunTracking {
   /// Waits until what is left has been passed on: at most about 10 s if the run is finished, 3 s if it was
   /// stopped, 2 s if it failed.
   virtual void ended(RunEnd end) = 0;
+  /// The run is another process' now: nothing more is passed on, not even how it ended.
+  virtual void abandon() = 0;
 };
 
 /// Event files go to events/ of the run folder; MLflow is told of the run where its variables say so

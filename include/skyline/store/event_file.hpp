@@ -3,8 +3,10 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace skyline::store {
@@ -34,6 +36,8 @@ class EventFile {
   EventFile(const std::filesystem::path& folder, double begun_s);
   const std::filesystem::path& path() const { return path_; }
 
+  /// Keeps records for the next `add`, which writes them first.
+  void hold(std::span<const MetricRecord> records);
   /// The first call publishes a whole file, later ones append. Values are rounded to 32 bits. After an error
   /// the same records can be given again: they go to the same place.
   /// @throws UserError naming the file and the system's reason, at once
@@ -45,11 +49,18 @@ class EventFile {
  private:
   std::filesystem::path path_;
   double begun_s_;
+  std::string held_;          // records, as bytes
   std::uint64_t length_ = 0;  // 0: not published yet
 };
 
-/// When each step was recorded by the event files of this program in `folder`, seconds since 1970. What
-/// stands behind damage in a file, and a file or folder that cannot be read, count as nothing.
-std::map<std::uint64_t, double> event_times(const std::filesystem::path& folder);
+/// What event files say of a step.
+struct RecordedStep {
+  double unix_s = 0;            // seconds since 1970
+  std::optional<double> value;  // of the name that was asked for
+};
+/// The steps that the event files of this program in `folder` hold; of several that hold one, the newest
+/// counts. What stands behind damage in a file, and a file or folder that cannot be read, count as nothing.
+std::map<std::uint64_t, RecordedStep> recorded_steps(const std::filesystem::path& folder,
+                                                     std::string_view name);
 
 }  // namespace skyline::store

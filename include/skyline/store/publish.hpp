@@ -1,5 +1,7 @@
 #pragma once
 
+#include "skyline/store/patience.hpp"
+
 #include <cstddef>
 #include <filesystem>
 #include <span>
@@ -12,11 +14,12 @@ namespace skyline::store {
 /// Readers see the old file or the new one, never a part. @throws UserError naming the file and the system's
 /// reason; the temporary is removed
 void publish_file(const std::filesystem::path& path, std::span<const std::byte> bytes);
-void publish_file(const std::filesystem::path& path, std::string_view text);
+void publish_file(const std::filesystem::path& path, std::string_view text, Effort effort = Effort::kPatient);
 
 /// The same, but only if nothing has that name yet: of several that try, one wins. Returns whether it was
 /// published. @throws UserError as publish_file
-bool publish_new_file(const std::filesystem::path& path, std::string_view text);
+bool publish_new_file(const std::filesystem::path& path, std::string_view text,
+                      Effort effort = Effort::kPatient);
 
 /// Removes a file; nothing happens if there is none of that name. @throws UserError
 void remove_file(const std::filesystem::path& path);
