@@ -38,7 +38,7 @@ struct Proposal {
 struct Inheritance {
   TrialNumber from = 0;                                     // a committed search trial
   std::shared_ptr<const space::Architecture> architecture;  // of that trial
-  double share = 0;  // of the trial's trainable parameters that the parent's weights fill, 0 to 1
+  double share = 0;          // of the trial's trainable parameters that the parent's weights fill, 0 to 1
   std::int32_t holder = -1;  // the rank that may still have them in memory; no part of the definition
 };
 
