@@ -72,21 +72,24 @@ double saved_share(const objective::Trial& trial, const objective::EvaluationCon
 
 /// Returns whether the whole time passed without a stop request.
 bool sleep_through(Seconds duration, const objective::Trial& trial, objective::EvaluationContext& context) {
+  const auto save = [&](double share) {
+    context.save([&](objective::TrainingState& state) {
+      state.step = static_cast<std::int64_t>(share * step_count(trial));
+    });
+  };
   const Seconds before = duration * saved_share(trial, context);
   const Clock::time_point start = Clock::now();
   for (Seconds passed = before; passed < duration; passed = before + (Clock::now() - start)) {
     const double share = passed / duration;
     const bool stop = context.stop_requested();
-    if (stop || context.save_due(share * trial.epochs)) {
-      context.save([&](objective::TrainingState& state) {
-        state.step = static_cast<std::int64_t>(share * step_count(trial));
-      });
-    }
+    if (stop || context.save_due(share * trial.epochs)) save(share);
     if (stop) return false;
     context.progress(share);
     std::this_thread::sleep_for(std::min(kLongestNap, duration - passed));
   }
-  return !context.stop_requested();
+  if (!context.stop_requested()) return true;
+  if (duration > Seconds::zero()) save(1);  // it came in the last nap
+  return false;
 }
 
 class SyntheticEvaluator final : public objective::Evaluator {

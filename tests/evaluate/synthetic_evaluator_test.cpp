@@ -220,6 +220,21 @@ TEST(SyntheticEvaluator, GoesOnWhereAStopSavedItAndGivesTheSameResult) {
   EXPECT_EQ(std::get<Measurements>(again).values[0], values_of(trial)[0]);
 }
 
+TEST(SyntheticEvaluator, SavesWhenAStopComesInItsLastMoment) {
+  const Trial trial = trial_of(7, 1000, 1'000'000'000, 2);
+  SyntheticOptions options;
+  options.seconds_per_gflop = 0.0005;  // 1 ms in all: one nap
+  const auto evaluator = make_synthetic_evaluator(options);
+  RecordingContext stopped(1);
+  const Outcome outcome = evaluator->evaluate(trial, stopped);
+  EXPECT_EQ(std::get<objective::Failure>(outcome).kind, objective::FailureKind::kStopped);
+  EXPECT_EQ(stopped.state().step, 2000);
+
+  RecordingContext resumed;
+  resumed.go_on_from(stopped.state());
+  EXPECT_EQ(std::get<Measurements>(evaluator->evaluate(trial, resumed)).values[0], values_of(trial)[0]);
+}
+
 TEST(SyntheticEvaluator, StartsAnewIfTheSavedStateDoesNotFit) {
   const Trial trial = trial_of(7, 1000, 1'000'000'000, 2);
   objective::TrainingState strange;
