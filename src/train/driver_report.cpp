@@ -67,8 +67,8 @@ std::string status_problem(const DriverReport& report) {
     case kNoDevice:
       return absence(report);
     case kStubLibrary:
-      return "the libcuda.so.1 found is the CUDA toolkit's placeholder for linking, not a driver: take its "
-             "folder out of LD_LIBRARY_PATH";
+      return "the libcuda.so.1 found is the CUDA toolkit's, which serves for linking alone, not a driver: "
+             "take its folder out of LD_LIBRARY_PATH";
     case kSystemNotReady:
       return "the GPUs are not ready yet (" + report.status_text + "): is the NVIDIA fabric manager running?";
     case kDriverMismatch:

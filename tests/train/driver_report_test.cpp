@@ -109,7 +109,7 @@ TEST(DriverReport, names_the_gpu_that_is_too_old) {
 }
 
 TEST(DriverReport, gives_the_drivers_own_words_for_other_errors) {
-  EXPECT_THAT(problem({{"FAKE_INIT", "34"}}), HasSubstr("placeholder for linking, not a driver"));
+  EXPECT_THAT(problem({{"FAKE_INIT", "34"}}), HasSubstr("serves for linking alone, not a driver"));
   EXPECT_THAT(problem({{"FAKE_INIT", "802"}}), HasSubstr("system not yet initialized"));
   EXPECT_THAT(problem({{"FAKE_INIT", "802"}}), HasSubstr("fabric manager"));
   EXPECT_THAT(problem({{"FAKE_INIT", "999"}}), HasSubstr("error 999 (cuInit: planted error)"));
