@@ -105,11 +105,12 @@ if(SKYLINE_HAS_CUDA)
 endif()
 
 # Program and cuda library exchange C++ objects: each carries a hash of the headers that describe them.
-set(skyline_interface_headers train/accelerator.hpp train/training_evaluator.hpp objective/trial_group.hpp objective/trial.hpp)
+set(skyline_interface_headers src/train/device/accelerator.hpp src/train/course/training_evaluator.hpp
+  include/skyline/trial/trial_group.hpp include/skyline/trial/trial.hpp)
 set(SKYLINE_ACCELERATOR_INTERFACE "torch 2.11.0")
 foreach(header ${skyline_interface_headers})
-  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/include/skyline/${header}")
-  file(SHA256 "${PROJECT_SOURCE_DIR}/include/skyline/${header}" hash)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${header}")
+  file(SHA256 "${PROJECT_SOURCE_DIR}/${header}" hash)
   string(APPEND SKYLINE_ACCELERATOR_INTERFACE " ${hash}")
 endforeach()
 string(SHA256 SKYLINE_ACCELERATOR_INTERFACE "${SKYLINE_ACCELERATOR_INTERFACE}")

@@ -29,7 +29,8 @@ endif()
 
 find_program(SKYLINE_CCACHE ccache)
 if(SKYLINE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER "${SKYLINE_CCACHE}")
+  set(CMAKE_CXX_COMPILER_LAUNCHER  # what precompiled headers need of it
+    ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${SKYLINE_CCACHE})
 endif()
 find_program(SKYLINE_MOLD mold)
 if(SKYLINE_MOLD)

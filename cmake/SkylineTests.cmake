@@ -15,6 +15,7 @@ function(skyline_test_program target)
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/tests ${PROJECT_SOURCE_DIR}/src)
   target_compile_definitions(${target} PRIVATE SKYLINE_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   target_link_libraries(${target} PRIVATE ${ARG_LIBRARIES} skyline_flags)
+  skyline_precompile(${target})
 endfunction()
 
 # Tests run for seconds and are compiled for minutes: half of that goes into optimizing them beyond -O1.
@@ -26,6 +27,7 @@ function(skyline_add_test module)
   cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
   skyline_test_program(${module}_tests SOURCES ${ARG_SOURCES} LIBRARIES ${ARG_LIBRARIES} GTest::gmock GTest::gtest_main)
   skyline_compile_quickly(${module}_tests)
+  target_precompile_headers(${module}_tests PRIVATE <gmock/gmock.h> <gtest/gtest.h>)
   gtest_discover_tests(${module}_tests TEST_PREFIX "${module}." DISCOVERY_TIMEOUT 60
     PROPERTIES TIMEOUT 300 LABELS unit.${module})
 endfunction()

@@ -9,23 +9,46 @@ import pathlib
 import re
 import sys
 
-ALL = ["core", "space", "objective", "search", "comm", "store", "train", "cuda", "evaluate", "model_export", "engine",
-       "report"]
+ALL = ["core", "machine", "space", "trial", "objective", "search", "comm", "store", "train", "cuda", "evaluate",
+       "model_export", "run", "engine", "report"]
+TRIALS = ["core", "space", "trial", "objective"]
 
 # module: (modules it may include, third-party libraries it may include)
 TABLE = {
-    "core": ([], ["spdlog", "openssl"]),
+    "core": ([], ["spdlog", "openssl", "yaml"]),
+    "machine": (["core"], []),
     "space": (["core"], []),
-    "objective": (["core", "space"], []),
-    "search": (["core", "space", "objective"], []),
-    "comm": (["core"], ["mpi"]),
-    "store": (["core", "space", "objective"], ["hdf5", "json", "zlib", "openssl"]),
-    "train": (["core", "space", "objective", "comm", "store"], ["torch"]),
-    "cuda": (["core", "space", "objective", "comm", "train"], ["torch", "cuda", "nccl"]),
-    "evaluate": (["core", "space", "objective", "comm"], []),
-    "engine": (["core", "space", "objective", "search", "comm", "store"], []),
-    "report": (["core", "space", "objective", "search", "store", "engine"], ["fmt", "json", "curl"]),
-    "app": (ALL, ["yaml", "cli11"]),
+    "trial": (["core", "space"], []),
+    "objective": (["core", "space", "trial"], []),
+    "search": (TRIALS, ["eigen"]),
+    "comm": (["core", "machine"], ["mpi"]),
+    "store": (TRIALS, ["hdf5", "json", "zlib"]),
+    "train": ([*TRIALS, "machine", "comm", "store", "evaluate"], ["torch"]),
+    "cuda": (["core", "machine", "space", "trial", "comm", "train"], ["torch", "cuda", "nccl"]),
+    "evaluate": ([*TRIALS, "machine", "comm", "store"], ["json"]),
+    "model_export": (["core", "space", "store"], []),
+    "run": ([*TRIALS, "search", "store"], []),
+    "engine": ([*TRIALS, "search", "comm", "store", "run"], []),
+    "report": ([*TRIALS, "search", "store", "run", "engine"], ["fmt", "json", "curl"]),
+    "app": (ALL, ["cli11", "yaml"]),
+}
+
+# A module's face: what other modules may include of it besides include/skyline/MODULE, which is installed for users.
+FACES = {
+    "core": ["backoff", "config/scalar_text", "log", "processors", "text/hash", "text/protobuf_writer", "unique_handle"],
+    "machine": ["device_binding", "nccl_settings", "node_limits", "node_place", "node_report"],
+    "space": ["network/network_alignment"],
+    "search": ["pareto/pareto"],
+    "comm": ["binding_exchange", "communicator", "environment", "launch/launcher", "mailbox", "mpi/mpi_library"],
+    "store": ["data/import_images", "data/staged_dataset", "events/event_file", "publish/folder_check",
+              "publish/patience", "publish/publish", "publish/storage_thread", "run_folder/journal",
+              "run_folder/recovery", "run_folder/run_folder", "run_folder/run_stamp", "run_folder/run_tables",
+              "run_folder/waiting_results", "weights/checkpoint", "weights/weights", "weights/weights_cache"],
+    "train": ["course/torch_version", "course/training_evaluator", "device/accelerator", "kernels/dropout",
+              "kernels/gather", "loading/accelerator_library", "loading/load_accelerator"],
+    "evaluate": ["synthetic_evaluator"],
+    "engine": ["loop/run", "slots/stop_signals"],
+    "report": ["report", "tracking/tracking"],
 }
 
 THIRD_PARTY = [
@@ -42,6 +65,7 @@ THIRD_PARTY = [
     (re.compile(r"^nccl\.h$"), "nccl"),
     (re.compile(r"^yaml-cpp/"), "yaml"),
     (re.compile(r"^CLI/"), "cli11"),
+    (re.compile(r"^Eigen/"), "eigen"),
 ]
 
 # Costly to read: no public header passes them on.
@@ -58,29 +82,51 @@ def module_of(path, root):
     return parts[2] if parts[0] == "include" else parts[1]
 
 
+def check_own(name, module, public):
+    """Returns whether the include is one of ours, and what is wrong with it (or None)."""
+    parts = name.split("/")
+    installed = parts[0] == "skyline"
+    if installed:
+        parts = parts[1:]
+    if len(parts) < 2 or parts[0] not in TABLE:
+        return installed, f"<{name}> is in no module's list" if installed else None
+    other = parts[0]
+    if other != module and other not in TABLE[module][0]:
+        return True, f"{module} must not include {other}"
+    if not installed and public:
+        return True, f"public headers must not show {name}, which is not installed"
+    face = "/".join(parts[1:]).removesuffix(".hpp")
+    if not installed and other != module and face not in FACES.get(other, []):
+        return True, f"{name} is not of the face of {other}"
+    return True, None
+
+
 def check_file(path, root):
     module = module_of(path, root)
-    modules, libraries = TABLE[module]
+    libraries = TABLE[module][1]
+    public = path.relative_to(root).parts[0] == "include"
     for number, line in enumerate(path.read_text().splitlines(), start=1):
         match = INCLUDE.match(line)
         if not match:
             continue
         name = match.group(2)
         where = f"{path.relative_to(root)}:{number}"
-        if name.startswith("skyline/"):
-            other = name.split("/")[1]
-            if other != module and other not in modules:
-                yield f"{where}: {module} must not include {other}"
+        ours, problem = check_own(name, module, public)
+        if problem:
+            yield f"{where}: {problem}"
+        if ours:
             continue
         library = next((known for pattern, known in THIRD_PARTY if pattern.match(name)), None)
         if library is not None:
             if library not in libraries:
                 yield f"{where}: {module} must not include <{name}>"
-            elif library in HIDDEN and path.relative_to(root).parts[0] == "include":
+            elif library in HIDDEN and public:
                 yield f"{where}: public headers must not show {library}"
             elif library == "torch" and path.suffix == ".cu":
                 yield f"{where}: nvcc must not read torch's headers"
-        elif match.group(1) == "<" and not SYSTEM.match(name):
+        elif match.group(1) == '"':
+            yield f"{where}: \"{name}\": headers of ours are named by their path in src or include"
+        elif not SYSTEM.match(name):
             yield f"{where}: <{name}> is in no module's list"
 
 

@@ -1,8 +1,9 @@
 #include "skyline/app/program.hpp"
 
-#include "skyline/app/commands.hpp"
 #include "skyline/core/error.hpp"
-#include "skyline/core/scalar_text.hpp"
+
+#include "app/commands/commands.hpp"
+#include "core/config/scalar_text.hpp"
 
 #include <exception>
 #include <iostream>

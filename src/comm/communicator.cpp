@@ -1,6 +1,6 @@
-#include "skyline/comm/communicator.hpp"
+#include "comm/communicator.hpp"
 
-#include "skyline/core/backoff.hpp"
+#include "core/backoff.hpp"
 
 #include <algorithm>
 #include <cstdint>

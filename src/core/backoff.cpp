@@ -1,4 +1,4 @@
-#include "skyline/core/backoff.hpp"
+#include "core/backoff.hpp"
 
 #include <algorithm>
 #include <thread>

@@ -1,4 +1,4 @@
-#include "skyline/core/log.hpp"
+#include "core/log.hpp"
 
 #include "skyline/core/error.hpp"
 

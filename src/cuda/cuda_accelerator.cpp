@@ -3,11 +3,11 @@
 #include "skyline/core/error.hpp"
 
 #include "cuda/check_cuda.hpp"
-#include "cuda/cuda_stream.hpp"
-#include "cuda/graph_memory.hpp"
-#include "cuda/group_use.hpp"
 #include "cuda/kernels.hpp"
-#include "cuda/nccl_reducer.hpp"
+#include "cuda/nccl/group_use.hpp"
+#include "cuda/nccl/nccl_reducer.hpp"
+#include "cuda/streams/cuda_stream.hpp"
+#include "cuda/streams/graph_memory.hpp"
 
 #include <algorithm>
 #include <array>
@@ -150,7 +150,7 @@ class CudaAccelerator final : public train::Accelerator {
                "the dropout kernel");
   }
 
-  std::unique_ptr<train::DeviceReducer> make_reducer(objective::TrialGroup& group, int device) override {
+  std::unique_ptr<train::DeviceReducer> make_reducer(trial::TrialGroup& group, int device) override {
     return make_nccl_reducer(group, devices_.at(static_cast<std::size_t>(device)), nccl_);
   }
 

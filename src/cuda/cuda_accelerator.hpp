@@ -1,6 +1,6 @@
 #pragma once
 
-#include "skyline/train/accelerator.hpp"
+#include "train/device/accelerator.hpp"
 
 #include <memory>
 #include <string>

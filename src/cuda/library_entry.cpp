@@ -1,9 +1,8 @@
-#include "skyline/core/log.hpp"
-
+#include "core/log.hpp"
 #include "cuda/check_cuda.hpp"
-#include "cuda/check_nccl.hpp"
 #include "cuda/cuda_accelerator.hpp"
-#include "train/accelerator_library.hpp"
+#include "cuda/nccl/check_nccl.hpp"
+#include "train/loading/accelerator_library.hpp"
 
 #include <atomic>
 #include <string>

@@ -1,8 +1,9 @@
-#include "skyline/evaluate/synthetic_evaluator.hpp"
+#include "evaluate/synthetic_evaluator.hpp"
 
-#include "skyline/core/log.hpp"
 #include "skyline/core/random.hpp"
 #include "skyline/objective/objective_set.hpp"
+
+#include "core/log.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -35,7 +36,7 @@ double accuracy_without_noise(const space::Network& network, double epochs) {
   return chance + (0.995 - chance) * capacity * training;
 }
 
-double synthetic_accuracy(const objective::Trial& trial, std::string_view purpose) {
+double synthetic_accuracy(const trial::Trial& trial, std::string_view purpose) {
   const auto id = static_cast<std::uint64_t>(trial.architecture().id);
   const double noise = 0.01 * (2 * hashed_share(purpose, trial.seed, id) - 1);
   return std::clamp(accuracy_without_noise(trial.architecture().network, trial.epochs) + noise, 0.0, 1.0);
@@ -45,14 +46,14 @@ double synthetic_latency_ms(const space::Network& network) {
   return 0.002 * static_cast<double>(network.layers.size()) + static_cast<double>(network.cost.flops) / 5e7;
 }
 
-double step_count(const objective::Trial& trial) {
+double step_count(const trial::Trial& trial) {
   return std::max(1.0, std::round(trial.epochs * kStepsPerEpoch));
 }
 
-objective::Measurements measure(const objective::Trial& trial) {
+trial::Measurements measure(const trial::Trial& trial) {
   const double accuracy = synthetic_accuracy(trial, "evaluate.synthetic.validation");
   const double error = 1 - accuracy;
-  const double test_accuracy = trial.phase == objective::Phase::kFinal
+  const double test_accuracy = trial.phase == trial::Phase::kFinal
                                    ? synthetic_accuracy(trial, "evaluate.synthetic.test")
                                    : std::numeric_limits<double>::quiet_NaN();
   return {{accuracy, 3 * error, 2.5 * error, synthetic_latency_ms(trial.architecture().network),
@@ -60,8 +61,8 @@ objective::Measurements measure(const objective::Trial& trial) {
 }
 
 /// Share of the work that an earlier job did.
-double saved_share(const objective::Trial& trial, const objective::EvaluationContext& context) {
-  const objective::TrainingState* saved = context.saved_state();
+double saved_share(const trial::Trial& trial, const trial::EvaluationContext& context) {
+  const trial::TrainingState* saved = context.saved_state();
   if (saved == nullptr) return 0;
   const double share = static_cast<double>(saved->step) / step_count(trial);
   if (share >= 0 && share <= 1) return share;
@@ -71,9 +72,9 @@ double saved_share(const objective::Trial& trial, const objective::EvaluationCon
 }
 
 /// Returns whether the whole time passed without a stop request.
-bool sleep_through(Seconds duration, const objective::Trial& trial, objective::EvaluationContext& context) {
+bool sleep_through(Seconds duration, const trial::Trial& trial, trial::EvaluationContext& context) {
   const auto save = [&](double share) {
-    context.save([&](objective::TrainingState& state) {
+    context.save([&](trial::TrainingState& state) {
       state.step = static_cast<std::int64_t>(share * step_count(trial));
     });
   };
@@ -92,7 +93,7 @@ bool sleep_through(Seconds duration, const objective::Trial& trial, objective::E
   return false;
 }
 
-class SyntheticEvaluator final : public objective::Evaluator {
+class SyntheticEvaluator final : public trial::Evaluator {
  public:
   explicit SyntheticEvaluator(const SyntheticOptions& options) : options_(options) {}
 
@@ -100,26 +101,26 @@ class SyntheticEvaluator final : public objective::Evaluator {
     return {"validation_accuracy", "validation_loss", "train_loss", "latency_ms", "test_accuracy", "steps"};
   }
 
-  double predicted_cost(const objective::Trial& trial) const override {
+  double predicted_cost(const trial::Trial& trial) const override {
     const auto flops = static_cast<double>(trial.architecture().network.cost.flops);
     return std::max(1.0, flops * trial.epochs);
   }
 
-  objective::Outcome evaluate(const objective::Trial& trial, objective::EvaluationContext& context) override {
+  trial::Outcome evaluate(const trial::Trial& trial, trial::EvaluationContext& context) override {
     const Clock::time_point start = Clock::now();
     const auto flops = static_cast<double>(trial.architecture().network.cost.flops);
     const Seconds duration(options_.seconds_per_gflop * flops / 1e9 * trial.epochs);
     const bool completed = sleep_through(duration, trial, context);
     const Clock::time_point trained = Clock::now();
     context.timing().train_s = Seconds(trained - start).count();
-    if (!completed) return objective::Failure{objective::FailureKind::kStopped, "stopped on request"};
+    if (!completed) return trial::Failure{trial::FailureKind::kStopped, "stopped on request"};
 
     const auto id = static_cast<std::uint64_t>(trial.architecture().id);
     if (hashed_share("evaluate.synthetic.failure", id) < options_.failure_rate) {
-      return objective::Failure{objective::FailureKind::kDiverged,
-                                "this architecture is of the synthetic share that fails"};
+      return trial::Failure{trial::FailureKind::kDiverged,
+                            "this architecture is of the synthetic share that fails"};
     }
-    objective::Measurements measurements = measure(trial);
+    trial::Measurements measurements = measure(trial);
     context.progress(1);
     context.timing().validate_s = Seconds(Clock::now() - trained).count();
     return measurements;
@@ -158,7 +159,7 @@ ConfigNode SyntheticOptions::to_config() const {
                               {});
 }
 
-std::unique_ptr<objective::Evaluator> make_synthetic_evaluator(const SyntheticOptions& options) {
+std::unique_ptr<trial::Evaluator> make_synthetic_evaluator(const SyntheticOptions& options) {
   return std::make_unique<SyntheticEvaluator>(options);
 }
 

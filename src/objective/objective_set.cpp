@@ -59,7 +59,7 @@ Constraint read_constraint(const ConfigNode& item, const std::vector<std::string
 
 /// The value of an objective or a constraint of a trial that succeeded.
 template <typename Spec>
-double value_of(const Spec& spec, const space::Network& network, const Measurements& measurements) {
+double value_of(const Spec& spec, const space::Network& network, const trial::Measurements& measurements) {
   if (spec.computed) return computed_metric(network, spec.metric);
   require(spec.measured_index < measurements.values.size(), "a result has fewer values than metrics");
   return measurements.values[spec.measured_index];
@@ -131,8 +131,8 @@ bool ObjectiveSet::feasible(const space::Network& network) const {
   });
 }
 
-std::optional<std::vector<double>> ObjectiveSet::values(const CommittedTrial& committed) const {
-  const auto* measurements = std::get_if<Measurements>(&committed.outcome);
+std::optional<std::vector<double>> ObjectiveSet::values(const trial::CommittedTrial& committed) const {
+  const auto* measurements = std::get_if<trial::Measurements>(&committed.outcome);
   if (measurements == nullptr) return std::nullopt;
   const space::Network& network = committed.trial.architecture().network;
   for (const Constraint& constraint : constraints_) {
@@ -146,7 +146,7 @@ std::optional<std::vector<double>> ObjectiveSet::values(const CommittedTrial& co
   return values;
 }
 
-std::optional<std::vector<double>> ObjectiveSet::minimized(const CommittedTrial& committed) const {
+std::optional<std::vector<double>> ObjectiveSet::minimized(const trial::CommittedTrial& committed) const {
   std::optional<std::vector<double>> result = values(committed);
   if (!result) return result;
   for (std::size_t i = 0; i < objectives_.size(); ++i) {

@@ -2,7 +2,7 @@
 
 #include "skyline/core/error.hpp"
 
-#include "search/algorithm.hpp"
+#include "search/algorithms/algorithm.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "skyline/app/config_file.hpp"
+#include "app/config/config_file.hpp"
 
 #include "skyline/core/error.hpp"
 

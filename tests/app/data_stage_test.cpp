@@ -1,4 +1,4 @@
-#include "app/data_stage.hpp"
+#include "app/job/data_stage.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
-#include "app/device_choice.hpp"
+#include "app/job/device_choice.hpp"
 
 #include "skyline/core/error.hpp"
-#include "skyline/core/processors.hpp"
 
-#include "app/doctor_devices.hpp"
-#include "comm/fake_system.hpp"
+#include "app/doctor/doctor_devices.hpp"
+#include "core/processors.hpp"
+#include "machine/fake_system.hpp"
 #include "support/listed_devices.hpp"
 #include "support/mpi_test.hpp"
 

@@ -1,4 +1,4 @@
-#include "app/device_plan.hpp"
+#include "app/job/device_plan.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 namespace skyline::app {
 namespace {
 
-using comm::RankView;
+using machine::RankView;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -28,7 +28,7 @@ RankView without_gpu(int node, const std::string& reason) {
 
 std::vector<int> devices_of(const DevicePlan& plan) {
   std::vector<int> devices;
-  for (const comm::RankBinding& binding : plan.bindings) devices.push_back(binding.device);
+  for (const machine::RankBinding& binding : plan.bindings) devices.push_back(binding.device);
   return devices;
 }
 
@@ -94,7 +94,7 @@ TEST(DevicePlan, RefusesCudaWhereARankHasNoGpu) {
 
 TEST(DevicePlan, RefusesSeveralRanksOnAGpuForOneProcess) {
   RankView rank = with_gpus(0, 2);
-  for (comm::DeviceView& device : rank.devices) device.exclusive = true;
+  for (machine::DeviceView& device : rank.devices) device.exclusive = true;
   EXPECT_EQ(plan_devices(DeviceChoice::kAuto, "", false, {rank, rank}).problem, "");
   const DevicePlan plan = plan_devices(DeviceChoice::kAuto, "", false, {rank, rank, rank});
   EXPECT_THAT(plan.problem,

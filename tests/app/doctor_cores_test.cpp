@@ -1,4 +1,4 @@
-#include "app/doctor_cores.hpp"
+#include "app/doctor/doctor_cores.hpp"
 
 #include <numeric>
 #include <string>
@@ -32,8 +32,8 @@ comm::NodePlace place_with(int cores, int ranks) {
   return place;
 }
 
-comm::NodeLimits node_with(int cores) {
-  comm::NodeLimits limits;
+machine::NodeLimits node_with(int cores) {
+  machine::NodeLimits limits;
   limits.processors = first(cores);
   return limits;
 }
@@ -57,7 +57,7 @@ TEST(DoctorCores, SaysHowOneCoreBecomesEight) {
 
 TEST(DoctorCores, FindsNothingAmissWhereRanksShareAllCoresOfTheNode) {
   EXPECT_THAT(judge_node_cores(place_with(16, 2), node_with(16), Launcher::kMpirun), IsEmpty());
-  EXPECT_THAT(judge_node_cores(place_with(16, 2), comm::NodeLimits{}, Launcher::kMpirun), IsEmpty());
+  EXPECT_THAT(judge_node_cores(place_with(16, 2), machine::NodeLimits{}, Launcher::kMpirun), IsEmpty());
 }
 
 TEST(DoctorCores, WarnsOfRanksThatShareCores) {
@@ -79,7 +79,7 @@ TEST(DoctorCores, NotesCoresThatNoRankMayUse) {
 }
 
 TEST(DoctorCores, WarnsOfAQuotaOfTime) {
-  comm::NodeLimits limits = node_with(8);
+  machine::NodeLimits limits = node_with(8);
   limits.processor_quota = 2.5;
   const std::vector<Finding> findings = judge_node_cores(place_with(8, 2), limits, Launcher::kMpirun);
   ASSERT_THAT(findings, SizeIs(1));
@@ -90,7 +90,7 @@ TEST(DoctorCores, WarnsOfAQuotaOfTime) {
 }
 
 TEST(DoctorCores, NotesARankThatSpansNumaNodesBesideOthers) {
-  comm::NodeLimits limits = node_with(8);
+  machine::NodeLimits limits = node_with(8);
   limits.numa_nodes = {{0, 1}, {2, 3}, {4, 5, 6, 7}};
   const std::vector<Finding> findings = judge_node_cores(place_with(8, 2), limits, Launcher::kMpirun);
   ASSERT_THAT(findings, SizeIs(1));

@@ -1,6 +1,6 @@
-#include "app/doctor_fabric.hpp"
+#include "app/doctor/doctor_fabric.hpp"
 
-#include "comm/fake_system.hpp"
+#include "machine/fake_system.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,9 +17,9 @@ using ::testing::SizeIs;
 
 /// Facts of a system with ports, without a limit on locked memory.
 FabricFacts facts_of(const FakeSystem& system, int node_count) {
-  comm::RankView node;
-  node.ports = comm::read_fabric_ports(system.root());
-  FabricFacts facts = read_fabric_facts(node, node_count, comm::NodeLimits{}, system.root());
+  machine::RankView node;
+  node.ports = machine::read_fabric_ports(system.root());
+  FabricFacts facts = read_fabric_facts(node, node_count, machine::NodeLimits{}, system.root());
   facts.mpi_components.clear();  // those of this test are its build's
   return facts;
 }

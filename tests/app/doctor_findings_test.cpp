@@ -1,4 +1,4 @@
-#include "app/doctor_findings.hpp"
+#include "app/doctor/doctor_findings.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "app/doctor_memory.hpp"
+#include "app/doctor/doctor_memory.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,8 +10,8 @@ using ::testing::HasSubstr;
 
 constexpr std::uint64_t kGigabyte = 1'000'000'000;
 
-comm::NodeLimits free_memory(std::uint64_t bytes) {
-  comm::NodeLimits limits;
+machine::NodeLimits free_memory(std::uint64_t bytes) {
+  machine::NodeLimits limits;
   limits.memory_free_bytes = bytes;
   return limits;
 }
@@ -26,11 +26,11 @@ TEST(DoctorMemory, SaysTheSameOnNodesThatDifferALittle) {
 TEST(DoctorMemory, WarnsOfLessThanAGigabyteForARank) {
   EXPECT_EQ(judge_memory(16, free_memory(15 * kGigabyte)).verdict, Verdict::kWarning);
   EXPECT_EQ(judge_memory(15, free_memory(15 * kGigabyte)).verdict, Verdict::kGood);
-  EXPECT_EQ(judge_memory(1, comm::NodeLimits{}).verdict, Verdict::kNote);
+  EXPECT_EQ(judge_memory(1, machine::NodeLimits{}).verdict, Verdict::kNote);
 }
 
 TEST(DoctorMemory, TakesTheControlGroupsLimitWhereItIsTighter) {
-  comm::NodeLimits limits = free_memory(500 * kGigabyte);
+  machine::NodeLimits limits = free_memory(500 * kGigabyte);
   limits.memory_bytes = 4 * kGigabyte;
   const Finding finding = judge_memory(8, limits);
   EXPECT_EQ(finding.verdict, Verdict::kWarning);
@@ -39,7 +39,7 @@ TEST(DoctorMemory, TakesTheControlGroupsLimitWhereItIsTighter) {
 }
 
 TEST(DoctorMemory, WarnsOfAContainersSharedMemoryForSeveralRanks) {
-  comm::NodeLimits limits;
+  machine::NodeLimits limits;
   limits.shared_memory_bytes = 64 << 20;
   ASSERT_TRUE(judge_shared_memory(8, limits));
   EXPECT_EQ(judge_shared_memory(8, limits)->text, "/dev/shm has 67 MB for 8 ranks");
@@ -53,7 +53,7 @@ TEST(DoctorMemory, WarnsOfAContainersSharedMemoryForSeveralRanks) {
 }
 
 TEST(DoctorMemory, WarnsOfTooFewOpenFilesForManyRanks) {
-  comm::NodeLimits limits;
+  machine::NodeLimits limits;
   limits.open_files = 1024;
   EXPECT_FALSE(judge_open_files(256, limits));
   ASSERT_TRUE(judge_open_files(512, limits));

@@ -1,6 +1,7 @@
-#include "skyline/app/config_file.hpp"
-#include "skyline/app/run_config.hpp"
 #include "skyline/core/error.hpp"
+
+#include "app/config/config_file.hpp"
+#include "app/config/run_config.hpp"
 
 #include <string>
 
@@ -13,14 +14,13 @@ using testing::HasSubstr;
 using testing::ThrowsMessage;
 
 /// Its only metric is its setting.
-class Constant final : public objective::Evaluator {
+class Constant final : public trial::Evaluator {
  public:
   explicit Constant(double value) : value_(value) {}
   std::vector<std::string> metrics() const override { return {"score"}; }
-  double predicted_cost(const objective::Trial& /*trial*/) const override { return 1; }
-  objective::Outcome evaluate(const objective::Trial& /*trial*/,
-                              objective::EvaluationContext& /*context*/) override {
-    return objective::Measurements{{value_}};
+  double predicted_cost(const trial::Trial& /*trial*/) const override { return 1; }
+  trial::Outcome evaluate(const trial::Trial& /*trial*/, trial::EvaluationContext& /*context*/) override {
+    return trial::Measurements{{value_}};
   }
 
  private:
@@ -37,8 +37,8 @@ class ConstantKind final : public EvaluatorKind {
     return ConfigNode::make_map(
         {{"value", ConfigNode::make_number(value == nullptr ? 0.5 : value->as_number()), {}}}, {});
   }
-  std::unique_ptr<objective::Evaluator> make(const ConfigNode& section,
-                                             const EvaluatorInputs& /*inputs*/) const override {
+  std::unique_ptr<trial::Evaluator> make(const ConfigNode& section,
+                                         const EvaluatorInputs& /*inputs*/) const override {
     return std::make_unique<Constant>(section.at("value").as_number());
   }
 

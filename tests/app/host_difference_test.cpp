@@ -1,10 +1,9 @@
-#include "app/host_difference.hpp"
+#include "app/job/host_difference.hpp"
 
-#include "skyline/comm/mpi_library.hpp"
-#include "skyline/train/torch_version.hpp"
-
-#include "app/build_id.hpp"
-#include "app/version_agreement.hpp"
+#include "app/job/build_id.hpp"
+#include "app/job/version_agreement.hpp"
+#include "comm/mpi/mpi_library.hpp"
+#include "train/course/torch_version.hpp"
 
 #include <string>
 #include <vector>

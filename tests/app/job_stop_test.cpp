@@ -1,6 +1,6 @@
-#include "app/job_stop.hpp"
+#include "app/job/job_stop.hpp"
 
-#include "skyline/core/log.hpp"
+#include "core/log.hpp"
 
 #include <csignal>
 #include <filesystem>

@@ -1,7 +1,8 @@
-#include "skyline/app/run_config.hpp"
+#include "app/config/run_config.hpp"
 
-#include "skyline/app/config_file.hpp"
 #include "skyline/core/error.hpp"
+
+#include "app/config/config_file.hpp"
 
 #include <algorithm>
 #include <filesystem>

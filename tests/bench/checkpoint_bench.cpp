@@ -1,13 +1,13 @@
 /// Measures what checkpoints cost a slot, for scripts/bench/checkpoint. Trains a network for the same number
 /// of steps without checkpoints, with asynchronous ones and with ones that the slot waits for, in turns, and
 /// prints a line for each turn: parameters mode train_s slot_cpu_s save_s save_cpu_s storage_cpu_s snapshots.
-#include "skyline/comm/environment.hpp"
 #include "skyline/core/error.hpp"
-#include "skyline/core/processors.hpp"
-#include "skyline/engine/run.hpp"
 
-#include "engine/checkpoints.hpp"
-#include "engine/storage_call.hpp"
+#include "comm/environment.hpp"
+#include "core/processors.hpp"
+#include "engine/loop/run.hpp"
+#include "engine/slots/checkpoints.hpp"
+#include "engine/slots/timed_storage_call.hpp"
 #include "support/yaml_config.hpp"
 #include "train/train_fixtures.hpp"
 
@@ -54,13 +54,13 @@ struct Turn {
 };
 
 /// What a slot gives its evaluator, with the time of saves measured.
-class MeasuredContext final : public objective::EvaluationContext {
+class MeasuredContext final : public trial::EvaluationContext {
  public:
   MeasuredContext(SlotCheckpoints& checkpoints, store::StorageThread& storage, bool waits)
       : checkpoints_(checkpoints), storage_(storage), waits_(waits) {}
   bool stop_requested() const override { return false; }
   bool save_due(double epochs_done) override { return checkpoints_.due(epochs_done); }
-  void save(const std::function<void(objective::TrainingState&)>& fill) override {
+  void save(const std::function<void(trial::TrainingState&)>& fill) override {
     const Clock::time_point start = Clock::now();
     const double cpu_before = thread_cpu_seconds();
     checkpoints_.save(fill);
@@ -71,11 +71,11 @@ class MeasuredContext final : public objective::EvaluationContext {
   }
   void progress(double /*fraction*/) override {}
   bool wants_weights() const override { return false; }
-  void keep_weights(std::vector<objective::NamedTensor> /*weights*/) override {}
-  objective::TrialTiming& timing() override { return times; }
+  void keep_weights(std::vector<trial::NamedTensor> /*weights*/) override {}
+  trial::TrialTiming& timing() override { return times; }
 
   Turn turn;
-  objective::TrialTiming times;
+  trial::TrialTiming times;
 
  private:
   SlotCheckpoints& checkpoints_;
@@ -119,7 +119,7 @@ class Bench {
   }
 
   Turn train(std::int64_t width, double epochs, const Mode& mode) {
-    const objective::Trial trial = train::test::make_trial(network(width), epochs, 1);
+    const trial::Trial trial = train::test::make_trial(network(width), epochs, 1);
     EngineOptions options;
     options.checkpoints = mode.options;
     const RunInputs inputs{*environment_, space_, objectives_,  *evaluator_, search_,
@@ -147,7 +147,7 @@ class Bench {
 
   store::RunPaths paths_;
   std::unique_ptr<comm::Environment> environment_;
-  std::unique_ptr<objective::Evaluator> evaluator_;
+  std::unique_ptr<trial::Evaluator> evaluator_;
   store::StorageThread storage_;
   // Not used by checkpoints, but part of what a run is given.
   space::SearchSpace space_ = space::SearchSpace::parse(

@@ -42,7 +42,7 @@ class UnrecordedAccelerator final : public Accelerator {
   void dropout(at::Tensor& values, const at::Tensor& seed, double probability) override {
     on_->dropout(values, seed, probability);
   }
-  std::unique_ptr<DeviceReducer> make_reducer(objective::TrialGroup& group, int device) override {
+  std::unique_ptr<DeviceReducer> make_reducer(trial::TrialGroup& group, int device) override {
     return on_->make_reducer(group, device);
   }
 
@@ -67,8 +67,8 @@ GpuBench parse(int argc, char** argv) {
 
 }  // namespace
 
-std::unique_ptr<objective::Evaluator> GpuBench::evaluator(const TrainingOptions& options,
-                                                          std::shared_ptr<Accelerator> on) const {
+std::unique_ptr<trial::Evaluator> GpuBench::evaluator(const TrainingOptions& options,
+                                                      std::shared_ptr<Accelerator> on) const {
   return make_training_evaluator(options, Normalization::kStandard, data,
                                  test::split_in_two(trained_on(), held_out()), false, {std::move(on), 0});
 }
@@ -77,15 +77,15 @@ bool BenchContext::save_due(double /*epochs_done*/) {
   return steps_between_saves_ && ++steps_ % *steps_between_saves_ == 0;
 }
 
-void BenchContext::save(const std::function<void(objective::TrainingState&)>& fill) {
+void BenchContext::save(const std::function<void(trial::TrainingState&)>& fill) {
   fill(state_);
   ++saves;
 }
 
-TrialFigures train(objective::Evaluator& evaluator, const objective::Trial& trial, BenchContext& context) {
-  const objective::Outcome outcome = evaluator.evaluate(trial, context);
-  if (const auto* failure = std::get_if<objective::Failure>(&outcome)) throw InternalError(failure->reason);
-  const std::vector<double>& values = std::get<objective::Measurements>(outcome).values;
+TrialFigures train(trial::Evaluator& evaluator, const trial::Trial& trial, BenchContext& context) {
+  const trial::Outcome outcome = evaluator.evaluate(trial, context);
+  if (const auto* failure = std::get_if<trial::Failure>(&outcome)) throw InternalError(failure->reason);
+  const std::vector<double>& values = std::get<trial::Measurements>(outcome).values;
   return {values.front(), static_cast<std::int64_t>(values.back()), context.times.train_s};
 }
 
@@ -95,7 +95,7 @@ std::shared_ptr<Accelerator> without_recording(std::shared_ptr<Accelerator> acce
 
 nlohmann::json measure_widths(
     const GpuBench& bench, const char* name, std::vector<std::int64_t> widths, std::int64_t host_width,
-    const std::function<nlohmann::json(const GpuBench&, objective::Evaluator&, std::int64_t)>& measure) {
+    const std::function<nlohmann::json(const GpuBench&, trial::Evaluator&, std::int64_t)>& measure) {
   TrainingOptions options;
   options.batch = 64;
   const auto evaluator = bench.evaluator(options, bench.accelerator);

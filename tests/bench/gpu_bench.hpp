@@ -1,9 +1,10 @@
 #pragma once
 
-#include "skyline/objective/evaluator.hpp"
 #include "skyline/store/dataset.hpp"
-#include "skyline/train/accelerator.hpp"
-#include "skyline/train/training_evaluator.hpp"
+#include "skyline/trial/evaluator.hpp"
+
+#include "train/course/training_evaluator.hpp"
+#include "train/device/accelerator.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -28,34 +29,34 @@ struct GpuBench {
 
   const AcceleratorDevice& device() const { return accelerator->devices().front(); }
   /// @param held_out  samples of the training set that measure the accuracy
-  std::unique_ptr<objective::Evaluator> evaluator(const TrainingOptions& options,
-                                                  std::shared_ptr<Accelerator> on) const;
+  std::unique_ptr<trial::Evaluator> evaluator(const TrainingOptions& options,
+                                              std::shared_ptr<Accelerator> on) const;
   std::size_t held_out() const { return data->train().count() / 12; }
   std::size_t trained_on() const { return data->train().count() - held_out(); }
 };
 
 /// A slot's context in a benchmark: never stops, saves each so many steps, or never.
-class BenchContext final : public objective::EvaluationContext {
+class BenchContext final : public trial::EvaluationContext {
  public:
   explicit BenchContext(std::optional<std::int64_t> steps_between_saves = std::nullopt)
       : steps_between_saves_(steps_between_saves) {}
   bool stop_requested() const override { return false; }
   bool save_due(double epochs_done) override;
-  void save(const std::function<void(objective::TrainingState&)>& fill) override;
+  void save(const std::function<void(trial::TrainingState&)>& fill) override;
   void progress(double /*fraction*/) override {}
   bool wants_weights() const override { return false; }
-  void keep_weights(std::vector<objective::NamedTensor> /*weights*/) override {}
-  objective::TrialTiming& timing() override { return times; }
-  objective::TrialGroup* group() override { return together; }
+  void keep_weights(std::vector<trial::NamedTensor> /*weights*/) override {}
+  trial::TrialTiming& timing() override { return times; }
+  trial::TrialGroup* group() override { return together; }
 
-  objective::TrialTiming times;
+  trial::TrialTiming times;
   std::int64_t saves = 0;
-  objective::TrialGroup* together = nullptr;
+  trial::TrialGroup* together = nullptr;
 
  private:
   std::optional<std::int64_t> steps_between_saves_;
   std::int64_t steps_ = 0;
-  objective::TrainingState state_;
+  trial::TrainingState state_;
 };
 
 /// What a benchmark needs of a trial's measurements. @throws InternalError if the trial failed
@@ -65,7 +66,7 @@ struct TrialFigures {
   double train_s = 0;
   double steps_per_s() const { return static_cast<double>(steps) / train_s; }
 };
-TrialFigures train(objective::Evaluator& evaluator, const objective::Trial& trial, BenchContext& context);
+TrialFigures train(trial::Evaluator& evaluator, const trial::Trial& trial, BenchContext& context);
 
 /// The same device, which records nothing: every step is launched kernel by kernel.
 std::shared_ptr<Accelerator> without_recording(std::shared_ptr<Accelerator> accelerator);
@@ -74,7 +75,7 @@ std::shared_ptr<Accelerator> without_recording(std::shared_ptr<Accelerator> acce
 /// name, "networks": [...]}; all trained in batches of 64.
 nlohmann::json measure_widths(
     const GpuBench& bench, const char* name, std::vector<std::int64_t> widths, std::int64_t host_width,
-    const std::function<nlohmann::json(const GpuBench&, objective::Evaluator&, std::int64_t)>& measure);
+    const std::function<nlohmann::json(const GpuBench&, trial::Evaluator&, std::int64_t)>& measure);
 
 /// Prints one JSON document: the device and what `measure` found. 0, or 2 if there is no GPU to measure.
 int run_gpu_bench(int argc, char** argv, const std::function<nlohmann::json(const GpuBench&)>& measure);

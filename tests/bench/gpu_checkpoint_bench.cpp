@@ -28,8 +28,8 @@ space::Network network(std::int64_t width) {
       .build();
 }
 
-nlohmann::json measure_width(const GpuBench& bench, objective::Evaluator& evaluator, std::int64_t width) {
-  const objective::Trial trial = test::make_trial(network(width), bench.host ? 1 : 4, 1);
+nlohmann::json measure_width(const GpuBench& bench, trial::Evaluator& evaluator, std::int64_t width) {
+  const trial::Trial trial = test::make_trial(network(width), bench.host ? 1 : 4, 1);
   BenchContext warm_up;
   train(evaluator, trial, warm_up);
   std::vector<double> plain_s;

@@ -18,12 +18,12 @@ using Clock = std::chrono::steady_clock;
 constexpr int kCandidates = 16;
 
 /// 1 to 4 layers, widths 8 to 32: no two alike.
-objective::Trial candidate(int index, double epochs) {
+trial::Trial candidate(int index, double epochs) {
   const int layers = 1 + index % 4;
   const std::int64_t width = 8 * (1 + index / 4 % 4);
-  objective::Trial trial = test::make_trial(test::conv_network({1, 28, 28}, layers, 3, width, 10), epochs,
-                                            static_cast<std::uint64_t>(index));
-  trial.number = static_cast<objective::TrialNumber>(index);
+  trial::Trial trial = test::make_trial(test::conv_network({1, 28, 28}, layers, 3, width, 10), epochs,
+                                        static_cast<std::uint64_t>(index));
+  trial.number = static_cast<trial::TrialNumber>(index);
   return trial;
 }
 
@@ -34,7 +34,7 @@ struct Throughput {
 };
 
 /// `count` candidates on so many slots.
-Throughput train_all(objective::Evaluator& evaluator, int count, std::size_t slots, double epochs) {
+Throughput train_all(trial::Evaluator& evaluator, int count, std::size_t slots, double epochs) {
   std::atomic<int> next = 0;
   std::atomic<std::int64_t> steps = 0;
   std::mutex mutex;

@@ -12,8 +12,8 @@ namespace {
 
 constexpr int kRounds = 3;
 
-nlohmann::json measure_width(const GpuBench& bench, objective::Evaluator& evaluator, std::int64_t width) {
-  const objective::Trial trial =
+nlohmann::json measure_width(const GpuBench& bench, trial::Evaluator& evaluator, std::int64_t width) {
+  const trial::Trial trial =
       test::make_trial(test::conv_network({1, 28, 28}, 2, 3, width, 10), bench.host ? 0.1 : 2, 1);
   const auto alone = testing::make_local_groups(1);
   double plain = 0;  // steps a second, the best of the rounds

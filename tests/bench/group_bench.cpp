@@ -2,9 +2,8 @@
 //   mpirun -np 2 group_bench
 // Prints, on rank 0, the median time of one sum of each size and their ratio. One member a rank.
 
-#include "skyline/comm/environment.hpp"
-
-#include "engine/group_hub.hpp"
+#include "comm/environment.hpp"
+#include "engine/group/group_hub.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -34,7 +33,7 @@ double median(std::vector<double> times) {
   return times[times.size() / 2];
 }
 
-void compare(objective::TrialGroup& group, std::size_t bytes, int repeats, bool prints) {
+void compare(trial::TrialGroup& group, std::size_t bytes, int repeats, bool prints) {
   std::vector<float> values(bytes / sizeof(float), 1e-30F);
   std::vector<double> ours;
   std::vector<double> theirs;

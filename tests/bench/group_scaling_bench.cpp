@@ -5,12 +5,12 @@
 // rounds of the group's speed as a share of `ranks` times that of rank 0 alone, and of that of all ranks
 // apart. scripts/bench/group_scaling runs it.
 
-#include "skyline/comm/environment.hpp"
 #include "skyline/core/error.hpp"
-#include "skyline/core/processors.hpp"
-#include "skyline/train/training_evaluator.hpp"
 
-#include "engine/group_hub.hpp"
+#include "comm/environment.hpp"
+#include "core/processors.hpp"
+#include "engine/group/group_hub.hpp"
+#include "train/course/training_evaluator.hpp"
 #include "train/train_fixtures.hpp"
 
 #include <algorithm>
@@ -62,7 +62,7 @@ struct Speed {
 };
 
 /// Trains for an epoch of `steps` steps. @param group  nullptr: alone
-Speed train_epoch(const Settings& settings, objective::TrialGroup* group) {
+Speed train_epoch(const Settings& settings, trial::TrialGroup* group) {
   const std::size_t members = group == nullptr ? 1 : group->members();
   const std::size_t samples = settings.steps * kSamplesOfMember * members;
   train::TrainingOptions options;
@@ -71,15 +71,15 @@ Speed train_epoch(const Settings& settings, objective::TrialGroup* group) {
   const auto evaluator = train::make_training_evaluator(
       options, train::Normalization::kUnit, std::make_shared<train::test::BarImages>(kShape, 10, samples, 1),
       train::test::split_in_two(samples, 0), false);
-  objective::Trial trial =
+  trial::Trial trial =
       train::test::make_trial(train::test::conv_network(kShape, kLayers, 3, kWidth, 10), 1, 1);
   trial.members = static_cast<std::uint32_t>(members);
   train::test::RecordingContext context;
   context.in_group = group;
   const double cpu_before_s = process_cpu_seconds();
-  const objective::Outcome outcome = evaluator->evaluate(trial, context);
+  const trial::Outcome outcome = evaluator->evaluate(trial, context);
   const double cpu_s = process_cpu_seconds() - cpu_before_s;
-  if (const auto* failure = std::get_if<objective::Failure>(&outcome)) {
+  if (const auto* failure = std::get_if<trial::Failure>(&outcome)) {
     throw UserError("group_scaling_bench: " + failure->reason);
   }
   const double member_samples = static_cast<double>(samples) / static_cast<double>(members);

@@ -1,7 +1,6 @@
 // Fronts, ranks, hypervolume and the archive on two kinds of points: `uniform` in the cube, where fronts are
 // small, and `trade_off` around a plane, where most points are on the front.
-#include "skyline/search/pareto.hpp"
-
+#include "search/pareto/pareto.hpp"
 #include "search/random_points.hpp"
 
 #include <benchmark/benchmark.h>

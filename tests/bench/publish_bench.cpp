@@ -2,8 +2,8 @@
 // renamed, without and with the sync of the folder that makes the name durable. A checkpoint is flat, with
 // one array for each class of tensors; weights are 20 datasets in 20 groups. In turns, in a folder below the
 // working folder; times are medians in ms, ratios are those to raw.
-#include "skyline/store/checkpoint.hpp"
-#include "skyline/store/weights.hpp"
+#include "store/weights/checkpoint.hpp"
+#include "store/weights/weights.hpp"
 
 #include <algorithm>
 #include <chrono>

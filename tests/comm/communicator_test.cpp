@@ -1,8 +1,8 @@
-#include "skyline/comm/communicator.hpp"
+#include "comm/communicator.hpp"
 
 #include "skyline/core/error.hpp"
-#include "skyline/core/processors.hpp"
 
+#include "core/processors.hpp"
 #include "support/mpi_test.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-#include "skyline/comm/device_binding.hpp"
-
+#include "comm/binding_exchange.hpp"
+#include "machine/device_binding.hpp"
 #include "support/mpi_test.hpp"
 
 #include <string>
@@ -16,17 +16,17 @@ using ::testing::ElementsAre;
 class DeviceExchangeTest : public testing::MpiTest {};
 
 TEST_F(DeviceExchangeTest, BringsEveryRanksViewToTheFirst) {
-  RankView mine{.host = "node " + std::to_string(rank()),
-                .node = rank() / 2,
-                .trains = rank() != 0,
-                .processors = {rank(), rank() + 4},
-                .reason = std::string(static_cast<std::size_t>(rank()), 'r')};
+  machine::RankView mine{.host = "node " + std::to_string(rank()),
+                         .node = rank() / 2,
+                         .trains = rank() != 0,
+                         .processors = {rank(), rank() + 4},
+                         .reason = std::string(static_cast<std::size_t>(rank()), 'r')};
   if (rank() == 1) {
-    const PciPlace place{.address = "0000:1b:00.0",
-                         .bridges = {"pci0000:17", "0000:17:01.0"},
-                         .numa_node = 1,
-                         .near_processors = {1, 5},
-                         .link = "32.0 GT/s x16"};
+    const machine::PciPlace place{.address = "0000:1b:00.0",
+                                  .bridges = {"pci0000:17", "0000:17:01.0"},
+                                  .numa_node = 1,
+                                  .near_processors = {1, 5},
+                                  .link = "32.0 GT/s x16"};
     mine.devices = {{.identity = "id", .name = "GPU", .place = place, .exclusive = true}};
     mine.ports = {{.device = "mlx5_1",
                    .port = 2,
@@ -41,7 +41,7 @@ TEST_F(DeviceExchangeTest, BringsEveryRanksViewToTheFirst) {
                    .place = place}};
     mine.nv_switches = 4;
   }
-  const std::vector<RankView> views = gather_views(world(), mine);
+  const std::vector<machine::RankView> views = gather_views(world(), mine);
   EXPECT_EQ(views.size(), rank() == 0 ? static_cast<std::size_t>(size()) : 0);
   for (std::size_t i = 0; i < views.size(); ++i) {
     const auto number = static_cast<int>(i);
@@ -67,9 +67,9 @@ TEST_F(DeviceExchangeTest, BringsEveryRanksViewToTheFirst) {
 }
 
 TEST_F(DeviceExchangeTest, BringsEveryRankItsBinding) {
-  std::vector<RankBinding> all;
+  std::vector<machine::RankBinding> all;
   for (int i = 0; rank() == 0 && i < size(); ++i) all.push_back({i - 1, {i, i + 10}});
-  const RankBinding mine = share_bindings(world(), all);
+  const machine::RankBinding mine = share_bindings(world(), all);
   EXPECT_EQ(mine.device, rank() - 1);
   EXPECT_THAT(mine.processors, ElementsAre(rank(), rank() + 10));
 }

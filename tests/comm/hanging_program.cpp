@@ -1,4 +1,4 @@
-#include "skyline/comm/environment.hpp"
+#include "comm/environment.hpp"
 
 #include <csignal>
 #include <cstdlib>

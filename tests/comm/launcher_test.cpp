@@ -1,4 +1,4 @@
-#include "skyline/comm/launcher.hpp"
+#include "comm/launch/launcher.hpp"
 
 #include "support/user_error_of.hpp"
 

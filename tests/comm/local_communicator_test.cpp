@@ -1,6 +1,7 @@
-#include "skyline/comm/environment.hpp"
 #include "skyline/core/error.hpp"
-#include "skyline/core/processors.hpp"
+
+#include "comm/environment.hpp"
+#include "core/processors.hpp"
 
 #include <array>
 #include <cstdlib>

@@ -1,7 +1,6 @@
-#include "skyline/comm/mailbox.hpp"
+#include "comm/mailbox.hpp"
 
-#include "skyline/core/backoff.hpp"
-
+#include "core/backoff.hpp"
 #include "support/mpi_test.hpp"
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-#include "comm/missing_ranks.hpp"
+#include "comm/launch/missing_ranks.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

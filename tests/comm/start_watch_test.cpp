@@ -1,4 +1,4 @@
-#include "comm/start_watch.hpp"
+#include "comm/launch/start_watch.hpp"
 
 #include <chrono>
 #include <iostream>

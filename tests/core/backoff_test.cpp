@@ -1,6 +1,6 @@
-#include "skyline/core/backoff.hpp"
+#include "core/backoff.hpp"
 
-#include "skyline/core/processors.hpp"
+#include "core/processors.hpp"
 
 #include <gtest/gtest.h>
 

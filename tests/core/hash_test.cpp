@@ -1,4 +1,4 @@
-#include "skyline/core/hash.hpp"
+#include "core/text/hash.hpp"
 
 #include <array>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "skyline/core/processors.hpp"
+#include "core/processors.hpp"
 
 #include <algorithm>
 #include <chrono>

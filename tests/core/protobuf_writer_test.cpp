@@ -1,4 +1,4 @@
-#include "skyline/core/protobuf_writer.hpp"
+#include "core/text/protobuf_writer.hpp"
 
 #include <gtest/gtest.h>
 

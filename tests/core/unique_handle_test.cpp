@@ -1,4 +1,4 @@
-#include "skyline/core/unique_handle.hpp"
+#include "core/unique_handle.hpp"
 
 #include <vector>
 

@@ -164,8 +164,8 @@ TEST_F(GpuReducer, TakesUpAnotherStepAfterARecordingThatWasGivenUp) {
 TEST_F(GpuReducer, SaysThatTheGroupWasGivenUp) {
   const auto groups = testing::make_local_groups(1);
   const auto reducer = accelerator().make_reducer(*groups[0], 0);
-  groups[0]->abort({objective::FailureKind::kOutOfMemory, "not enough memory"});
-  EXPECT_THROW(reducer->check(), objective::GroupAborted);
+  groups[0]->abort({trial::FailureKind::kOutOfMemory, "not enough memory"});
+  EXPECT_THROW(reducer->check(), trial::GroupAborted);
 }
 
 TEST_F(GpuReducer, LeavesAGroupWhoseOperationsAreInAGraph) {
@@ -178,14 +178,14 @@ TEST_F(GpuReducer, LeavesAGroupWhoseOperationsAreInAGraph) {
   const auto graph = stream().capture(work);
   graph->replay();
   expect_done(step, 2);
-  groups[0]->abort({objective::FailureKind::kOutOfMemory, "not enough memory"});
-  EXPECT_THROW(reducer->check(), objective::GroupAborted);
+  groups[0]->abort({trial::FailureKind::kOutOfMemory, "not enough memory"});
+  EXPECT_THROW(reducer->check(), trial::GroupAborted);
   EXPECT_THROW(stream().run(work), InternalError);
 }
 
 TEST_F(GpuReducer, RefusesTwoMembersOfADeviceWhichAreStagedThen) {
   const auto groups = testing::make_local_groups(2);
-  const auto train = [&](objective::TrialGroup& group) {
+  const auto train = [&](trial::TrialGroup& group) {
     EXPECT_THROW(accelerator().make_reducer(group, 0), UserError);
     const auto reducer = make_staged_reducer(group, false);
     const auto own = accelerator().make_stream(0);

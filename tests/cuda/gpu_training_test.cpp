@@ -1,9 +1,9 @@
 // A trial gives on a GPU what it gives on the CPU, within the rounding of its sums.
 #include "cuda/gpu_fixture.hpp"
+#include "train/graph/parameter_store.hpp"
 #include "train/group_fixtures.hpp"
-#include "train/inheritance.hpp"
+#include "train/inherit/transplant.hpp"
 #include "train/learner_fixtures.hpp"
-#include "train/parameter_store.hpp"
 #include "train/train_fixtures.hpp"
 
 #include <algorithm>
@@ -28,25 +28,24 @@ enum Metric : std::size_t { kAccuracy, kValidationLoss, kTrainLoss };
 
 class GpuTraining : public test::OnTheGpu {
  protected:
-  std::unique_ptr<objective::Evaluator> make_evaluator(const TrainingOptions& options, bool on_gpu) {
+  std::unique_ptr<trial::Evaluator> make_evaluator(const TrainingOptions& options, bool on_gpu) {
     const DeviceUse use = on_gpu ? DeviceUse{gpu(), 0} : DeviceUse{};
     return make_training_evaluator(options, Normalization::kStandard, data_, test::split_in_two(400, 100),
                                    false, use);
   }
 
-  static std::vector<double> measure(objective::Evaluator& evaluator, double epochs, std::uint64_t seed) {
+  static std::vector<double> measure(trial::Evaluator& evaluator, double epochs, std::uint64_t seed) {
     test::RecordingContext context;
     return measure(evaluator, test::make_trial(test::conv_network(kShape, 2, 3, 16, 6), epochs, seed),
                    context);
   }
 
-  static std::vector<double> measure(objective::Evaluator& evaluator, const objective::Trial& trial,
+  static std::vector<double> measure(trial::Evaluator& evaluator, const trial::Trial& trial,
                                      test::RecordingContext& context) {
-    const objective::Outcome outcome = evaluator.evaluate(trial, context);
-    const auto* failure = std::get_if<objective::Failure>(&outcome);
+    const trial::Outcome outcome = evaluator.evaluate(trial, context);
+    const auto* failure = std::get_if<trial::Failure>(&outcome);
     EXPECT_EQ(failure, nullptr) << failure->reason;
-    return failure == nullptr ? std::get<objective::Measurements>(outcome).values
-                              : std::vector<double>(6, -1);
+    return failure == nullptr ? std::get<trial::Measurements>(outcome).values : std::vector<double>(6, -1);
   }
 
   /// What the leader of a group measures, all of whose members have this device: they are staged, but for one
@@ -56,9 +55,9 @@ class GpuTraining : public test::OnTheGpu {
     test::GroupRun run(members);
     run.evaluate(*make_evaluator(options, on_gpu),
                  test::make_trial(test::conv_network(kShape, 2, 3, 16, 6), 10, 1));
-    const auto* failure = std::get_if<objective::Failure>(&run.outcomes[0]);
+    const auto* failure = std::get_if<trial::Failure>(&run.outcomes[0]);
     EXPECT_EQ(failure, nullptr) << failure->reason;
-    return failure == nullptr ? std::get<objective::Measurements>(run.outcomes[0]).values
+    return failure == nullptr ? std::get<trial::Measurements>(run.outcomes[0]).values
                               : std::vector<double>(6, -1);
   }
 
@@ -144,7 +143,7 @@ TEST_F(GpuTraining, OfAGroupWithManyBucketsGoesOnFromAStateWithAnotherSharding) 
       options.group.sharding = std::exchange(before, after);
       const test::GroupEnd first = test::train_group(options, members, test::kSmallBuckets, test::soon(),
                                                      {.steps = 10, .accelerator = gpu()});
-      objective::TrainingState state = first.states[0];
+      trial::TrainingState state = first.states[0];
       state.arrays.resize(2);
       options.group.sharding = after;
       const test::GroupEnd second =
@@ -189,7 +188,7 @@ TEST_F(GpuTraining, InheritsToTheBitsOfTheHost) {
     ParameterStore young(child, 2);
     const auto expected = inherit_weights(parent, old.export_tensors(), child, young.export_tensors());
     std::vector<at::Tensor> trained;
-    std::vector<objective::NamedTensor> got;
+    std::vector<trial::NamedTensor> got;
     stream().run([&] {
       old.move_to(device());
       young.move_to(device());
@@ -207,18 +206,18 @@ TEST_F(GpuTraining, StartsAChildFromItsParentOnTheDevice) {
   TrainingOptions inheriting = options();
   inheriting.inherit = true;
   const auto evaluator = make_evaluator(inheriting, true);
-  const objective::Trial parent = test::make_trial(test::conv_network(kShape, 2, 3, 16, 6), 20, 1);
+  const trial::Trial parent = test::make_trial(test::conv_network(kShape, 2, 3, 16, 6), 20, 1);
   test::RecordingContext parents_context;
   parents_context.wants = true;
   const auto before = measure(*evaluator, parent, parents_context);
-  objective::Trial child = test::make_trial(test::conv_network(kShape, 3, 3, 24, 6), 0.01, 2);  // one step
-  child.inherits = std::make_shared<const objective::Inheritance>(
-      objective::Inheritance{parent.number, parent.proposal.architecture, 1});
+  trial::Trial child = test::make_trial(test::conv_network(kShape, 3, 3, 24, 6), 0.01, 2);  // one step
+  child.inherits = std::make_shared<const trial::Inheritance>(
+      trial::Inheritance{parent.number, parent.proposal.architecture, 1});
   test::RecordingContext without_weights;
   const auto from_device = measure(*evaluator, child, without_weights);
   test::RecordingContext with_weights;
   with_weights.inherited =
-      std::make_shared<const std::vector<objective::NamedTensor>>(std::move(parents_context.weights));
+      std::make_shared<const std::vector<trial::NamedTensor>>(std::move(parents_context.weights));
   const auto from_host = measure(*make_evaluator(inheriting, true), child, with_weights);
   EXPECT_GT(before[kAccuracy], 0.9);
   EXPECT_THAT(from_device[kTrainLoss], DoubleNear(from_host[kTrainLoss], 1e-3));

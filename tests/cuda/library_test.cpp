@@ -1,4 +1,4 @@
-#include "train/load_accelerator.hpp"
+#include "train/loading/load_accelerator.hpp"
 
 #include <cstdlib>
 

@@ -1,4 +1,4 @@
-#include "cuda/nccl_log.hpp"
+#include "cuda/nccl/nccl_log.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

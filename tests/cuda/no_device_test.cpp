@@ -3,8 +3,8 @@
 
 #include "cuda/check_cuda.hpp"
 #include "cuda/cuda_accelerator.hpp"
-#include "cuda/distinct_devices.hpp"
-#include "cuda/nccl_connection.hpp"
+#include "cuda/nccl/distinct_devices.hpp"
+#include "cuda/nccl/nccl_connection.hpp"
 #include "support/local_groups.hpp"
 
 #include <functional>
@@ -57,7 +57,7 @@ TEST(CheckCuda, KeepsLibTorchsTypeForMemoryThatIsOut) {
 }
 
 /// Calls `course` once a member, each on a thread of its own.
-void run_members(std::size_t members, const std::function<void(objective::TrialGroup&)>& course) {
+void run_members(std::size_t members, const std::function<void(trial::TrialGroup&)>& course) {
   const auto groups = testing::make_local_groups(members);
   std::vector<std::thread> threads;
   for (const auto& group : groups) threads.emplace_back([&] { course(*group); });
@@ -65,7 +65,7 @@ void run_members(std::size_t members, const std::function<void(objective::TrialG
 }
 
 TEST(DistinctDevices, AreWantedOfAllMembersAndAllSayWhoSharesOne) {
-  run_members(3, [](objective::TrialGroup& group) {
+  run_members(3, [](trial::TrialGroup& group) {
     const std::string bus_id = group.member() == 1 ? "0000:1b:00.0" : "0000:3d:00.0";
     try {
       check_distinct_devices(group, "machine", bus_id);
@@ -77,7 +77,7 @@ TEST(DistinctDevices, AreWantedOfAllMembersAndAllSayWhoSharesOne) {
 }
 
 TEST(DistinctDevices, MayHaveTheSamePlaceInDifferentMachines) {
-  run_members(4, [](objective::TrialGroup& group) {
+  run_members(4, [](trial::TrialGroup& group) {
     const std::string machine = group.member() < 2 ? "one" : "two";
     const std::string bus_id = group.member() % 2 == 0 ? "0000:1b:00.0" : "0000:3d:00.0";
     EXPECT_NO_THROW(check_distinct_devices(group, machine, bus_id));

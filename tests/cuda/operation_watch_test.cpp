@@ -1,6 +1,6 @@
-#include "cuda/operation_watch.hpp"
+#include "cuda/nccl/operation_watch.hpp"
 
-#include "cuda/wait_watch.hpp"
+#include "cuda/nccl/wait_watch.hpp"
 
 #include <stdexcept>
 #include <thread>

@@ -1,4 +1,4 @@
-#include "engine/account.hpp"
+#include "engine/slots/account.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,8 @@ namespace {
 TEST(AccountBook, SumsUpBySlotAndCallsTheRestIdle) {
   AccountBook book(RankTable{2, {1, 2}, {"left", "right"}, {1, 2}});
   ASSERT_EQ(book.slots().size(), 3U);
-  const objective::Measurements done;
-  const objective::Failure stopped{objective::FailureKind::kStopped, "stopped on request"};
+  const trial::Measurements done;
+  const trial::Failure stopped{trial::FailureKind::kStopped, "stopped on request"};
   book.add({0, done, {.rank = 1, .slot = 1, .setup_s = 1, .train_s = 2, .validate_s = 3, .latency_s = 0.5}});
   book.add({1, stopped, {.rank = 1, .slot = 1, .setup_s = 0, .train_s = 1, .validate_s = 0, .latency_s = 0}});
   Arrival helper{

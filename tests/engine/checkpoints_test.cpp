@@ -1,4 +1,4 @@
-#include "engine/checkpoints.hpp"
+#include "engine/slots/checkpoints.hpp"
 
 #include "comm/environments.hpp"
 #include "engine/engine_rig.hpp"
@@ -43,8 +43,8 @@ class SlotCheckpointsTest : public ::testing::Test {
   static CheckpointOptions every_epoch() {
     return {.interval_s = {}, .interval_epochs = 1, .most_overhead = kAnyOverhead};
   }
-  static std::function<void(objective::TrainingState&)> at_step(std::int64_t step) {
-    return [step](objective::TrainingState& state) { state.step = step; };
+  static std::function<void(trial::TrainingState&)> at_step(std::int64_t step) {
+    return [step](trial::TrainingState& state) { state.step = step; };
   }
   std::size_t files() {
     storage_.drain();
@@ -64,7 +64,7 @@ class SlotCheckpointsTest : public ::testing::Test {
   HookedEvaluator evaluator_{{}};
   store::StorageThread storage_;
   std::atomic<bool> stop_{false};
-  objective::Trial trial_;
+  trial::Trial trial_;
 };
 
 TEST_F(SlotCheckpointsTest, AreDueOncePerInterval) {
@@ -108,7 +108,7 @@ TEST_F(SlotCheckpointsTest, AreLeftOutWhileBothBuffersAreUnderWay) {
   }
   EXPECT_FALSE(checkpoints.due(3));
   bool filled = false;
-  checkpoints.save([&](objective::TrainingState&) { filled = true; });
+  checkpoints.save([&](trial::TrainingState&) { filled = true; });
   EXPECT_FALSE(filled);
   free.set_value();
   storage_.drain();
@@ -144,7 +144,7 @@ TEST_F(SlotCheckpointsTest, AreFoundByALaterJobAloneAndOfTheSameTrialAlone) {
   later.begin(trial_);
   ASSERT_NE(later.saved_state(), nullptr);
   EXPECT_EQ(later.saved_state()->step, 4);
-  objective::Trial other = trial_;
+  trial::Trial other = trial_;
   other.seed = 78;
   later.begin(other);
   EXPECT_EQ(later.saved_state(), nullptr);
@@ -192,7 +192,7 @@ TEST_F(SlotCheckpointsTest, ThatFindNoMemoryAreLeftOutAndGiveTheirBufferBack) {
   ::testing::internal::CaptureStderr();
   for (int epoch = 1; epoch <= 3; ++epoch) {
     EXPECT_TRUE(checkpoints.due(epoch));
-    EXPECT_NO_THROW(checkpoints.save([](objective::TrainingState&) { throw std::bad_alloc(); }));
+    EXPECT_NO_THROW(checkpoints.save([](trial::TrainingState&) { throw std::bad_alloc(); }));
   }
   EXPECT_THAT(::testing::internal::GetCapturedStderr(),
               ::testing::HasSubstr("a checkpoint is left out: trial 6: std::bad_alloc"));

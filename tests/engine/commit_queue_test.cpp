@@ -1,4 +1,4 @@
-#include "engine/commit_queue.hpp"
+#include "engine/loop/commit_queue.hpp"
 
 #include "skyline/core/error.hpp"
 #include "skyline/core/random.hpp"
@@ -12,37 +12,37 @@
 namespace skyline::engine {
 namespace {
 
-objective::Trial trial(objective::TrialNumber number) {
-  objective::Trial result;
+trial::Trial trial(trial::TrialNumber number) {
+  trial::Trial result;
   result.number = number;
   return result;
 }
 
-Arrival arrival(objective::TrialNumber number) {
-  return {number, objective::Measurements{{static_cast<double>(number)}}, {}};
+Arrival arrival(trial::TrialNumber number) {
+  return {number, trial::Measurements{{static_cast<double>(number)}}, {}};
 }
 
 TEST(CommitQueue, TakesRecordedTrialsInTheirOrderAndNoRoomForThem) {
   CommitQueue queue(2);
   queue.asked(trial(0));
-  queue.recorded({trial(1), objective::Measurements{{7}}, {}});
-  queue.recorded({trial(2), objective::Measurements{{8}}, {}});
+  queue.recorded({trial(1), trial::Measurements{{7}}, {}});
+  queue.recorded({trial(2), trial::Measurements{{8}}, {}});
   EXPECT_EQ(queue.room(), 1U);
-  EXPECT_THROW(queue.recorded({trial(2), objective::Measurements{{8}}, {}}), InternalError);
+  EXPECT_THROW(queue.recorded({trial(2), trial::Measurements{{8}}, {}}), InternalError);
   EXPECT_FALSE(queue.next());
   queue.arrived(arrival(0));
-  for (objective::TrialNumber number = 0; number < 3; ++number) EXPECT_EQ(queue.next()->trial.number, number);
+  for (trial::TrialNumber number = 0; number < 3; ++number) EXPECT_EQ(queue.next()->trial.number, number);
   EXPECT_EQ(queue.room(), 2U);
 }
 
 TEST(CommitQueue, HoldsResultsBackUntilAllEarlierOnesAreHere) {
   CommitQueue queue(std::nullopt);
-  for (objective::TrialNumber number = 0; number < 3; ++number) queue.asked(trial(number));
+  for (trial::TrialNumber number = 0; number < 3; ++number) queue.asked(trial(number));
   queue.arrived(arrival(2));
   queue.arrived(arrival(1));
   EXPECT_FALSE(queue.next());
   queue.arrived(arrival(0));
-  for (objective::TrialNumber number = 0; number < 3; ++number) {
+  for (trial::TrialNumber number = 0; number < 3; ++number) {
     const auto committed = queue.next();
     ASSERT_TRUE(committed);
     EXPECT_EQ(committed->trial.number, number);
@@ -53,12 +53,12 @@ TEST(CommitQueue, HoldsResultsBackUntilAllEarlierOnesAreHere) {
 TEST(CommitQueue, CarriesOutcomeAndTimingWithTheTrial) {
   CommitQueue queue(1);
   queue.asked(trial(0));
-  Arrival failed{0, objective::Failure{objective::FailureKind::kDiverged, "loss is NaN"}, {}};
+  Arrival failed{0, trial::Failure{trial::FailureKind::kDiverged, "loss is NaN"}, {}};
   failed.timing.train_s = 4;
   queue.arrived(failed);
   const auto committed = queue.next();
   ASSERT_TRUE(committed);
-  EXPECT_EQ(std::get<objective::Failure>(committed->outcome).reason, "loss is NaN");
+  EXPECT_EQ(std::get<trial::Failure>(committed->outcome).reason, "loss is NaN");
   EXPECT_EQ(committed->timing.train_s, 4);
 }
 
@@ -97,8 +97,8 @@ TEST(CommitQueue, CommitsByNumberWithinTheWindowForAnyOrderOfArrivals) {
     const std::size_t window = 1 + random.below(12);
     const std::size_t total = 1 + random.below(60);
     CommitQueue queue(window);
-    std::vector<objective::TrialNumber> under_way;
-    objective::TrialNumber expected = 0;
+    std::vector<trial::TrialNumber> under_way;
+    trial::TrialNumber expected = 0;
     while (expected < total) {
       while (queue.room() > 0 && queue.next_number() < total) {
         under_way.push_back(queue.next_number());
@@ -112,7 +112,7 @@ TEST(CommitQueue, CommitsByNumberWithinTheWindowForAnyOrderOfArrivals) {
       under_way.erase(under_way.begin() + static_cast<std::ptrdiff_t>(pick));
       while (const auto committed = queue.next()) {
         ASSERT_EQ(committed->trial.number, expected);
-        ASSERT_EQ(std::get<objective::Measurements>(committed->outcome).values.at(0),
+        ASSERT_EQ(std::get<trial::Measurements>(committed->outcome).values.at(0),
                   static_cast<double>(expected));
         ++expected;
       }

@@ -4,7 +4,7 @@
 #include "skyline/core/random.hpp"
 
 #include "comm/environments.hpp"
-#include "engine/dispatcher.hpp"
+#include "engine/dispatch/dispatcher.hpp"
 #include "support/yaml_config.hpp"
 
 #include <algorithm>
@@ -32,12 +32,12 @@ network:
   - linear: {features: $classes}
 )";
 
-bool leads(objective::EvaluationContext& context) {
+bool leads(trial::EvaluationContext& context) {
   return context.group() == nullptr || context.group()->member() == 0;
 }
 
 /// A sum over the members whose last bits depend on the order of adding.
-double group_sum(const objective::Trial& trial, objective::TrialGroup& group) {
+double group_sum(const trial::Trial& trial, trial::TrialGroup& group) {
   constexpr std::size_t kValues = 100;
   RandomStream random(derive_seed(trial.seed, "member", {group.member()}));
   std::vector<float> values(kValues);
@@ -77,19 +77,18 @@ const objective::ObjectiveSet& test_objectives() {
 HookedEvaluator::HookedEvaluator(TrialScript script)
     : synthetic_(evaluate::make_synthetic_evaluator({})), script_(std::move(script)) {}
 
-objective::Outcome HookedEvaluator::evaluate(const objective::Trial& trial,
-                                             objective::EvaluationContext& context) {
+trial::Outcome HookedEvaluator::evaluate(const trial::Trial& trial, trial::EvaluationContext& context) {
   ++calls_;
   const std::size_t members = context.group() == nullptr ? 1 : context.group()->members();
   require(members == trial.members, "a trial was given another group than it is to have");
   if (script_.hook) script_.hook(trial);
-  if (!do_steps(trial, context)) return objective::Failure{objective::FailureKind::kStopped, "held"};
+  if (!do_steps(trial, context)) return trial::Failure{trial::FailureKind::kStopped, "held"};
   if (context.wants_weights()) {
     context.keep_weights({{"linear_0.bias", {1}, {static_cast<float>(trial.number)}}});
   }
   const double sum = context.group() == nullptr ? 0 : group_sum(trial, *context.group());
-  objective::Outcome outcome = synthetic_->evaluate(trial, context);
-  if (auto* measured = std::get_if<objective::Measurements>(&outcome)) measured->values[1] += sum;
+  trial::Outcome outcome = synthetic_->evaluate(trial, context);
+  if (auto* measured = std::get_if<trial::Measurements>(&outcome)) measured->values[1] += sum;
   if (Arrival{trial.number, outcome, {}}.stopped()) {  // after its last step
     if (script_.saves_at_stop) context.save([this](auto& state) { state.step = script_.steps; });
     return outcome;
@@ -101,21 +100,20 @@ objective::Outcome HookedEvaluator::evaluate(const objective::Trial& trial,
 }
 
 /// Where the trial begins or goes on: the same for all members of a group.
-std::int64_t HookedEvaluator::first_step(const objective::Trial& trial,
-                                         objective::EvaluationContext& context) {
+std::int64_t HookedEvaluator::first_step(const trial::Trial& trial, trial::EvaluationContext& context) {
   std::int64_t step = 0;
   if (context.saved_state() != nullptr) {
     step = context.saved_state()->step;
   } else if (const auto weights = context.inherited_weights()) {
     const std::lock_guard lock(mutex_);
-    heirs_[trial.number] = static_cast<objective::TrialNumber>(weights->at(0).values.at(0));
+    heirs_[trial.number] = static_cast<trial::TrialNumber>(weights->at(0).values.at(0));
   }
   if (context.group() != nullptr) context.group()->broadcast(std::as_writable_bytes(std::span(&step, 1)));
   return step;
 }
 
 /// Any member's request stops all.
-bool HookedEvaluator::must_stop(const objective::Trial& trial, objective::EvaluationContext& context,
+bool HookedEvaluator::must_stop(const trial::Trial& trial, trial::EvaluationContext& context,
                                 std::int64_t step) const {
   const bool held = script_.held && leads(context) && 2 * step == script_.steps && script_.held(trial);
   while (held && !context.stop_requested()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -125,9 +123,9 @@ bool HookedEvaluator::must_stop(const objective::Trial& trial, objective::Evalua
 }
 
 /// Returns whether the trial went on to its end.
-bool HookedEvaluator::do_steps(const objective::Trial& trial, objective::EvaluationContext& context) {
+bool HookedEvaluator::do_steps(const trial::Trial& trial, trial::EvaluationContext& context) {
   std::int64_t step = first_step(trial, context);
-  const auto save = [&] { context.save([&](objective::TrainingState& state) { state.step = step; }); };
+  const auto save = [&] { context.save([&](trial::TrainingState& state) { state.step = step; }); };
   while (step < script_.steps) {
     if (must_stop(trial, context, step)) {
       if (script_.saves_at_stop) save();
@@ -147,8 +145,8 @@ bool HookedEvaluator::do_steps(const objective::Trial& trial, objective::Evaluat
   return true;
 }
 
-std::vector<objective::TrialNumber> HookedEvaluator::completed() const {
-  std::vector<objective::TrialNumber> sorted = completed_;
+std::vector<trial::TrialNumber> HookedEvaluator::completed() const {
+  std::vector<trial::TrialNumber> sorted = completed_;
   std::ranges::sort(sorted);
   return sorted;
 }
@@ -160,13 +158,13 @@ void CountingObserver::started(const std::vector<SlotAccount>& the_slots, std::s
   expected = the_expected;
 }
 
-void CountingObserver::committed(const objective::CommittedTrial& trial, bool, std::size_t in_flight) {
+void CountingObserver::committed(const trial::CommittedTrial& trial, bool, std::size_t in_flight) {
   numbers.push_back(trial.trial.number);
   most_in_flight = std::max(most_in_flight, in_flight);
 }
 
-void CountingObserver::phase_changed(objective::Phase phase, std::size_t the_expected) {
-  if (phase == objective::Phase::kFinal) expected_final = the_expected;
+void CountingObserver::phase_changed(trial::Phase phase, std::size_t the_expected) {
+  if (phase == trial::Phase::kFinal) expected_final = the_expected;
 }
 
 RunSpec evolution_spec() {

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "skyline/engine/run.hpp"
-#include "skyline/evaluate/synthetic_evaluator.hpp"
+#include "engine/loop/run.hpp"
+#include "evaluate/synthetic_evaluator.hpp"
 
 #include <atomic>
 #include <cstdint>
@@ -36,66 +36,65 @@ const objective::ObjectiveSet& test_objectives();
 
 /// How a trial of the rig goes: something done before it, e.g. a delay or an exception, then its steps.
 struct TrialScript {
-  std::function<void(const objective::Trial&)> hook;
+  std::function<void(const trial::Trial&)> hook;
   /// Held trials wait for a request to stop after half of their steps.
-  std::function<bool(const objective::Trial&)> held;
+  std::function<bool(const trial::Trial&)> held;
   std::int64_t steps = 4;
   bool saves_at_stop = true;
   /// Of a trial's group; empty: one.
-  std::function<std::uint32_t(const objective::Trial&)> members;
+  std::function<std::uint32_t(const trial::Trial&)> members;
   /// Called by each member of a group after the first step.
-  std::function<void(const objective::Trial&, std::size_t member)> member_hook;
+  std::function<void(const trial::Trial&, std::size_t member)> member_hook;
   bool admits_groups = true;  // if there are members
 };
 
 /// The synthetic evaluator, behind a script. Its state is the number of steps that are done. Members of a
 /// group agree on every step, and their sum goes into the result: in the wrong order it would have other
 /// bits.
-class HookedEvaluator final : public objective::Evaluator {
+class HookedEvaluator final : public trial::Evaluator {
  public:
-  using Hook = std::function<void(const objective::Trial&)>;
-  using Held = std::function<bool(const objective::Trial&)>;
+  using Hook = std::function<void(const trial::Trial&)>;
+  using Held = std::function<bool(const trial::Trial&)>;
   explicit HookedEvaluator(TrialScript script);
   std::vector<std::string> metrics() const override { return synthetic_->metrics(); }
-  double predicted_cost(const objective::Trial& trial) const override {
+  double predicted_cost(const trial::Trial& trial) const override {
     return synthetic_->predicted_cost(trial);
   }
-  std::uint32_t members_for(const objective::Trial& trial) const override {
+  std::uint32_t members_for(const trial::Trial& trial) const override {
     return script_.members ? script_.members(trial) : 1;
   }
   bool forms_groups() const override { return script_.members != nullptr && script_.admits_groups; }
   /// Keeps the trial's number as the only weight.
-  objective::Outcome evaluate(const objective::Trial& trial, objective::EvaluationContext& context) override;
+  trial::Outcome evaluate(const trial::Trial& trial, trial::EvaluationContext& context) override;
   int calls() const { return calls_; }
   // All of this rank. @pre no slot is at work
   /// Trials that came to their end, with their group's member 0 here; ascending.
-  std::vector<objective::TrialNumber> completed() const;
+  std::vector<trial::TrialNumber> completed() const;
   /// Steps done, by trial; of groups by member 0.
-  const std::map<objective::TrialNumber, std::int64_t>& steps() const { return steps_; }
+  const std::map<trial::TrialNumber, std::int64_t>& steps() const { return steps_; }
   /// The trial whose weights a trial was given, by trial.
-  const std::map<objective::TrialNumber, objective::TrialNumber>& heirs() const { return heirs_; }
+  const std::map<trial::TrialNumber, trial::TrialNumber>& heirs() const { return heirs_; }
 
  private:
-  std::unique_ptr<objective::Evaluator> synthetic_;
-  bool do_steps(const objective::Trial& trial, objective::EvaluationContext& context);
-  std::int64_t first_step(const objective::Trial& trial, objective::EvaluationContext& context);
-  bool must_stop(const objective::Trial& trial, objective::EvaluationContext& context,
-                 std::int64_t step) const;
+  std::unique_ptr<trial::Evaluator> synthetic_;
+  bool do_steps(const trial::Trial& trial, trial::EvaluationContext& context);
+  std::int64_t first_step(const trial::Trial& trial, trial::EvaluationContext& context);
+  bool must_stop(const trial::Trial& trial, trial::EvaluationContext& context, std::int64_t step) const;
 
   TrialScript script_;
   std::atomic<int> calls_{0};
   std::mutex mutex_;  // of all below
-  std::vector<objective::TrialNumber> completed_;
-  std::map<objective::TrialNumber, std::int64_t> steps_;
-  std::map<objective::TrialNumber, objective::TrialNumber> heirs_;
+  std::vector<trial::TrialNumber> completed_;
+  std::map<trial::TrialNumber, std::int64_t> steps_;
+  std::map<trial::TrialNumber, trial::TrialNumber> heirs_;
 };
 
 /// Counts what an observer is told.
 class CountingObserver final : public RunObserver {
  public:
   void started(const std::vector<SlotAccount>& slots, std::size_t replayed, std::size_t expected) override;
-  void committed(const objective::CommittedTrial& trial, bool on_front, std::size_t in_flight) override;
-  void phase_changed(objective::Phase phase, std::size_t expected) override;
+  void committed(const trial::CommittedTrial& trial, bool on_front, std::size_t in_flight) override;
+  void phase_changed(trial::Phase phase, std::size_t expected) override;
   void stopping() override { ++stops; }
   void tick() override { ++ticks; }
 
@@ -106,7 +105,7 @@ class CountingObserver final : public RunObserver {
   std::size_t most_in_flight = 0;
   int stops = 0;
   int ticks = 0;
-  std::vector<objective::TrialNumber> numbers;
+  std::vector<trial::TrialNumber> numbers;
 };
 
 /// Everything of a run but its environment and folder.
@@ -117,8 +116,8 @@ struct RunSpec {
   HookedEvaluator::Held held;
   std::int64_t steps = 4;
   bool saves_at_stop = true;
-  std::function<std::uint32_t(const objective::Trial&)> members;
-  std::function<void(const objective::Trial&, std::size_t member)> member_hook;
+  std::function<std::uint32_t(const trial::Trial&)> members;
+  std::function<void(const trial::Trial&, std::size_t member)> member_hook;
   bool admits_groups = true;
   std::function<bool()> stop_requested;
   std::function<void(const std::exception&)> failed;
@@ -129,10 +128,10 @@ RunSpec evolution_spec();
 struct RigRun {
   RunResult result;
   CountingObserver observer;
-  int evaluations = 0;                            // begun on this rank
-  std::vector<objective::TrialNumber> completed;  // of those
-  std::map<objective::TrialNumber, std::int64_t> steps;
-  std::map<objective::TrialNumber, objective::TrialNumber> heirs;
+  int evaluations = 0;                        // begun on this rank
+  std::vector<trial::TrialNumber> completed;  // of those
+  std::map<trial::TrialNumber, std::int64_t> steps;
+  std::map<trial::TrialNumber, trial::TrialNumber> heirs;
 };
 
 /// Collective over the environment. Rank 0 makes the folders. `resume`: goes on with the journal in `root`.

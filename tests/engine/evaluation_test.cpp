@@ -1,4 +1,4 @@
-#include "engine/evaluation.hpp"
+#include "engine/slots/evaluation.hpp"
 
 #include "skyline/core/error.hpp"
 
@@ -14,7 +14,7 @@
 namespace skyline::engine {
 namespace {
 
-using objective::Failure;
+using trial::Failure;
 
 struct Abort {
   Failure failure;
@@ -22,7 +22,7 @@ struct Abort {
 };
 
 /// A group that cannot talk.
-class BrokenGroup final : public objective::TrialGroup {
+class BrokenGroup final : public trial::TrialGroup {
  public:
   explicit BrokenGroup(std::optional<Abort>& told) : told_(told) {}
   std::size_t members() const override { return 1; }
@@ -40,23 +40,23 @@ class BrokenGroup final : public objective::TrialGroup {
   std::optional<Abort>& told_;
 };
 
-class UnusedEvaluator final : public objective::Evaluator {
+class UnusedEvaluator final : public trial::Evaluator {
  public:
   std::vector<std::string> metrics() const override { return {}; }
-  double predicted_cost(const objective::Trial&) const override { return 1; }
-  objective::Outcome evaluate(const objective::Trial&, objective::EvaluationContext&) override {
+  double predicted_cost(const trial::Trial&) const override { return 1; }
+  trial::Outcome evaluate(const trial::Trial&, trial::EvaluationContext&) override {
     throw std::logic_error("it must not begin");
   }
 };
 
 TEST(EvaluateTogether, TellsOfAFaultIfTheMembersCannotMeet) {
   std::optional<Abort> told;
-  std::vector<std::unique_ptr<objective::TrialGroup>> members;
+  std::vector<std::unique_ptr<trial::TrialGroup>> members;
   members.push_back(std::make_unique<BrokenGroup>(told));
   MemberContext context(*members.front());
   UnusedEvaluator evaluator;
   MemberThreads threads({});
-  const objective::Outcome outcome = evaluate_together(evaluator, {}, members, context, true, threads);
+  const trial::Outcome outcome = evaluate_together(evaluator, {}, members, context, true, threads);
   ASSERT_TRUE(told);
   EXPECT_TRUE(told->fault);
   EXPECT_NE(told->failure.reason.find("the network is down"), std::string::npos);

@@ -13,8 +13,8 @@
 namespace skyline::engine {
 namespace {
 
-using objective::CommittedTrial;
-using objective::Phase;
+using trial::CommittedTrial;
+using trial::Phase;
 
 class Extension : public ::testing::Test {
  protected:
@@ -89,7 +89,7 @@ TEST_F(Extension, TrainsEveryMemberOfTheFrontOnce) {
   for (const std::string& id : trained(longer.result.committed, Phase::kFinal)) ++full[id];
   for (const auto& [id, times] : full) EXPECT_EQ(times, 1) << id;
   for (const CommittedTrial& entry : longer.result.committed) {
-    const objective::Trial& trial = entry.trial;
+    const trial::Trial& trial = entry.trial;
     const bool on_front = longer.result.on_front[trial.number];
     if (trial.phase == Phase::kSearch && on_front) {
       EXPECT_EQ(full.count(to_text(trial.architecture().id)), 1U);

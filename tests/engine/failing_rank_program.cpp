@@ -23,7 +23,7 @@ int main(int, char** arguments) {
     spec.options.slots = 2;
     const std::filesystem::path weights = store::RunPaths{own_folder.path()}.weights("").parent_path();
     // All trials but one take far longer than the test may.
-    spec.hook = [&](const objective::Trial&) {
+    spec.hook = [&](const trial::Trial&) {
       if (!fails || ++begun > 1) std::this_thread::sleep_for(std::chrono::seconds(300));
       std::filesystem::remove_all(weights);
     };

@@ -12,9 +12,9 @@
 namespace skyline::testing {
 namespace {
 
-using objective::GroupAborted;
-using objective::part_of;
-using objective::TrialGroup;
+using trial::part_of;
+using trial::GroupAborted;
+using trial::TrialGroup;
 
 std::vector<float> expected_sum(std::uint64_t operation, std::size_t members, std::size_t count) {
   std::vector<std::vector<float>> terms;
@@ -88,7 +88,7 @@ void run_abort_phases(TrialGroup& group, std::size_t who, int phase) {
   std::vector<std::unique_ptr<TrialGroup::Operation>> open;
   const auto reaches = [&](int here) {
     if (group.member() == who && phase == here) {
-      group.abort({objective::FailureKind::kOutOfMemory,
+      group.abort({trial::FailureKind::kOutOfMemory,
                    "member " + std::to_string(who) + " gives up in phase " + std::to_string(here)});
     }
     return group.member() == who && phase == here;
@@ -148,7 +148,7 @@ void expect_told_of_abort(TrialGroup& group, std::size_t who, int phase) {
     EXPECT_EQ(group.member(), who);
   } catch (const GroupAborted& aborted) {
     EXPECT_NE(group.member(), who);
-    EXPECT_EQ(aborted.failure().kind, objective::FailureKind::kOutOfMemory);
+    EXPECT_EQ(aborted.failure().kind, trial::FailureKind::kOutOfMemory);
     EXPECT_EQ(aborted.failure().reason,
               "member " + std::to_string(who) + " gives up in phase " + std::to_string(phase));
   }

@@ -1,9 +1,9 @@
 #pragma once
 
 #include "skyline/core/random.hpp"
-#include "skyline/objective/trial_group.hpp"
+#include "skyline/trial/trial_group.hpp"
 
-#include "engine/group_place.hpp"
+#include "engine/group/group_place.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -30,11 +30,11 @@ std::vector<T> sum_of(std::vector<std::vector<T>> terms) {
 
 /// All members: every operation, small and large ones, several open at once; what comes is what the plain sum
 /// says, to the bit.
-void expect_right_results(objective::TrialGroup& group, std::uint64_t seed);
+void expect_right_results(trial::TrialGroup& group, std::uint64_t seed);
 
 /// All members: a few operations of each kind, and somewhere a member gives the trial up. `phase` counts the
 /// places where it may, kAbortPhases of them. Every other member must be told the reason.
-void expect_told_of_abort(objective::TrialGroup& group, std::size_t who, int phase);
+void expect_told_of_abort(trial::TrialGroup& group, std::size_t who, int phase);
 constexpr int kAbortPhases = 5;
 
 }  // namespace skyline::testing

@@ -1,4 +1,4 @@
-#include "engine/group_hub.hpp"
+#include "engine/group/group_hub.hpp"
 
 #include "skyline/core/error.hpp"
 
@@ -25,9 +25,9 @@ namespace skyline::engine {
 namespace {
 
 using namespace std::chrono_literals;
-using objective::GroupAborted;
-using objective::TrialGroup;
 using ::testing::HasSubstr;
+using trial::GroupAborted;
+using trial::TrialGroup;
 using Course = std::function<void(TrialGroup&)>;
 
 /// Gives each view to a thread of its own.
@@ -224,7 +224,7 @@ TEST(GroupHub, TellsAllRanksOfAFaultBeforeTheirMembersHearOfIt) {
       std::array<double, 1> value{};
       group.sum(value);
       if (group.member() == who) {
-        group.abort({objective::FailureKind::kException, "GPU 0 has failed"}, true);
+        group.abort({trial::FailureKind::kException, "GPU 0 has failed"}, true);
       } else {
         EXPECT_THROW(group.sum(value), GroupAborted);
       }

@@ -1,5 +1,5 @@
+#include "engine/group/group_hub.hpp"
 #include "engine/group_courses.hpp"
-#include "engine/group_hub.hpp"
 #include "support/mpi_test.hpp"
 
 #include <functional>
@@ -13,7 +13,7 @@
 namespace skyline::engine {
 namespace {
 
-using objective::TrialGroup;
+using trial::TrialGroup;
 
 /// Groups over real ranks: their threads talk while the main thread uses the world.
 class GroupMpiTest : public testing::MpiTest {
@@ -95,8 +95,8 @@ TEST_F(GroupMpiTest, ClosesOverWhatAGivenUpTrialHasLeft) {
     try {
       const auto operation = group.all_reduce(values);
       operation->test();
-      group.abort({objective::FailureKind::kDiverged, "the loss is NaN"});
-    } catch (const objective::GroupAborted& aborted) {  // another was quicker
+      group.abort({trial::FailureKind::kDiverged, "the loss is NaN"});
+    } catch (const trial::GroupAborted& aborted) {  // another was quicker
       EXPECT_EQ(aborted.failure().reason, "the loss is NaN");
     }
   });

@@ -1,7 +1,7 @@
 #include "skyline/core/random.hpp"
-#include "skyline/store/weights.hpp"
 
 #include "engine/shared_run_test.hpp"
+#include "store/weights/weights.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -20,12 +20,12 @@
 namespace skyline::engine {
 namespace {
 
-using objective::Failure;
-using objective::FailureKind;
-using objective::Phase;
-using objective::Trial;
-using objective::TrialNumber;
 using ::testing::HasSubstr;
+using trial::Failure;
+using trial::FailureKind;
+using trial::Phase;
+using trial::Trial;
+using trial::TrialNumber;
 using Members = std::function<std::uint32_t(const Trial&)>;
 
 Members always(std::uint32_t members) {

@@ -1,12 +1,11 @@
-#include "engine/inheritance.hpp"
-
-#include "skyline/space/network_alignment.hpp"
-#include "skyline/store/weights.hpp"
+#include "engine/weights/inheritance.hpp"
 
 #include "comm/environments.hpp"
 #include "engine/engine_rig.hpp"
-#include "engine/weights_keeper.hpp"
+#include "engine/weights/weights_keeper.hpp"
+#include "space/network/network_alignment.hpp"
 #include "store/short_patience.hpp"
+#include "store/weights/weights.hpp"
 #include "support/user_error_of.hpp"
 
 #include <atomic>
@@ -26,9 +25,9 @@
 namespace skyline::engine {
 namespace {
 
-using objective::CommittedTrial;
-using objective::Origin;
-using objective::TrialNumber;
+using trial::CommittedTrial;
+using trial::Origin;
+using trial::TrialNumber;
 
 using ::testing::HasSubstr;
 
@@ -37,13 +36,13 @@ std::shared_ptr<const space::Architecture> architecture(std::uint32_t depth, std
 }
 
 CommittedTrial committed(TrialNumber number, std::shared_ptr<const space::Architecture> built) {
-  objective::Trial trial;
+  trial::Trial trial;
   trial.number = number;
   trial.proposal.architecture = std::move(built);
-  return {trial, objective::Measurements{}, {}};
+  return {trial, trial::Measurements{}, {}};
 }
 
-double share_of(const CommittedTrial& parent, const objective::Proposal& child) {
+double share_of(const CommittedTrial& parent, const trial::Proposal& child) {
   const space::Network& from = parent.trial.architecture().network;
   const space::Network& to = child.architecture->network;
   return space::inherited_share(from, to, space::align(from, to));
@@ -52,7 +51,7 @@ double share_of(const CommittedTrial& parent, const objective::Proposal& child) 
 TEST(ChooseInheritance, TakesTheParentThatFillsMore) {
   std::vector<CommittedTrial> all = {committed(0, architecture(0, 0)), committed(1, architecture(2, 3))};
   all[1].timing.rank = 17;
-  const objective::Proposal child{architecture(3, 3), Origin::kCrossover, {0, 1}, 1};
+  const trial::Proposal child{architecture(3, 3), Origin::kCrossover, {0, 1}, 1};
   const auto inherits = choose_inheritance(child, all, [](TrialNumber) { return true; });
   ASSERT_TRUE(inherits);
   EXPECT_GT(share_of(all[1], child), share_of(all[0], child));
@@ -65,7 +64,7 @@ TEST(ChooseInheritance, TakesTheParentThatFillsMore) {
 TEST(ChooseInheritance, PassesOverParentsWhoseWeightsAreGone) {
   const std::vector<CommittedTrial> all = {committed(0, architecture(0, 0)),
                                            committed(1, architecture(2, 3))};
-  const objective::Proposal child{architecture(3, 3), Origin::kCrossover, {0, 1}, 1};
+  const trial::Proposal child{architecture(3, 3), Origin::kCrossover, {0, 1}, 1};
   EXPECT_EQ(choose_inheritance(child, all, [](TrialNumber number) { return number == 0; })->from, 0U);
   EXPECT_FALSE(choose_inheritance(child, all, [](TrialNumber) { return false; }));
 }
@@ -73,7 +72,7 @@ TEST(ChooseInheritance, PassesOverParentsWhoseWeightsAreGone) {
 TEST(ChooseInheritance, TakesTheFirstOfEqualParents) {
   const std::vector<CommittedTrial> all = {committed(0, architecture(2, 2)),
                                            committed(1, architecture(2, 2))};
-  const objective::Proposal child{architecture(3, 2), Origin::kCrossover, {1, 0}, 1};
+  const trial::Proposal child{architecture(3, 2), Origin::kCrossover, {1, 0}, 1};
   EXPECT_EQ(choose_inheritance(child, all, [](TrialNumber) { return true; })->from, 1U);
 }
 
@@ -106,10 +105,10 @@ TEST_F(InheritingRun, GivesChildrenTheWeightsThatTheJournalNames) {
     const RigRun all = run(inheriting_spec(keep));
     std::map<TrialNumber, TrialNumber> recorded;
     for (const CommittedTrial& entry : all.result.committed) {
-      const objective::Trial& trial = entry.trial;
+      const trial::Trial& trial = entry.trial;
       if (!trial.inherits) continue;
       recorded[trial.number] = trial.inherits->from;
-      EXPECT_EQ(trial.phase, objective::Phase::kSearch);
+      EXPECT_EQ(trial.phase, trial::Phase::kSearch);
       EXPECT_THAT(trial.proposal.parents, ::testing::Contains(trial.inherits->from));
       EXPECT_GT(trial.inherits->share, 0);
     }
@@ -123,7 +122,7 @@ TEST_F(InheritingRun, KeepsTheWeightsOfTheFrontAloneInTheEnd) {
   std::set<std::string> expected;
   for (const CommittedTrial& entry : all.result.committed) {
     if (!all.result.on_front[entry.trial.number]) continue;
-    const std::string kind = entry.trial.phase == objective::Phase::kFinal ? ".final" : "";
+    const std::string kind = entry.trial.phase == trial::Phase::kFinal ? ".final" : "";
     expected.insert(to_text(entry.trial.architecture().id) + kind);
   }
   EXPECT_THAT(weight_ids(root()), ::testing::ElementsAreArray(expected));
@@ -142,7 +141,7 @@ TEST_F(InheritingRun, ReplaysToTheSameInheritance) {
 }
 
 /// Of the file whose weights a trial inherits.
-std::filesystem::path inherited_file(const std::filesystem::path& root, const objective::Trial& trial) {
+std::filesystem::path inherited_file(const std::filesystem::path& root, const trial::Trial& trial) {
   return store::RunPaths{root}.weights(to_text(trial.inherits->architecture->id));
 }
 
@@ -150,7 +149,7 @@ TEST_F(InheritingRun, StartsChildrenOfItsOwnTrialsWithoutTheFile) {
   RunSpec spec = inheriting_spec(KeepWeights::kAll);
   spec.options.window = 1;
   const std::string expected = canonical_of_one_process(spec);
-  spec.hook = [&](const objective::Trial& trial) {
+  spec.hook = [&](const trial::Trial& trial) {
     if (trial.inherits) std::filesystem::remove(inherited_file(root(), trial));
   };
   EXPECT_FALSE(run(spec).heirs.empty());
@@ -166,7 +165,7 @@ TEST_F(InheritingRun, EndsWithAnErrorThatNamesWeightsThatAreDamaged) {
   spec.options.window = 1;
   spec.options.recent_weights_bytes = 0;
   std::string expected;
-  spec.hook = [&](const objective::Trial& trial) {
+  spec.hook = [&](const trial::Trial& trial) {
     if (!trial.inherits) return;
     const auto file = inherited_file(root(), trial);
     std::ofstream(file, std::ios::binary) << "broken";
@@ -184,7 +183,7 @@ TEST_F(InheritingRun, EndsWithAnErrorThatNamesWeightsThatNeverShow) {
   spec.options.window = 1;
   spec.options.recent_weights_bytes = 0;
   std::filesystem::path file;
-  spec.hook = [&](const objective::Trial& trial) {
+  spec.hook = [&](const trial::Trial& trial) {
     if (!trial.inherits) return;
     file = inherited_file(root(), trial);
     std::filesystem::remove(file);
@@ -201,7 +200,7 @@ TEST_F(InheritingRun, StopsWhileATrialWaitsForItsParentsWeightsAndGoesOn) {
   RunSpec stopped = spec;
   std::filesystem::path file;
   std::atomic<bool> asked{false};
-  stopped.hook = [&](const objective::Trial& trial) {
+  stopped.hook = [&](const trial::Trial& trial) {
     if (!trial.inherits) return;
     file = inherited_file(root(), trial);
     std::filesystem::rename(file, root() / "aside.h5");
@@ -218,18 +217,18 @@ TEST_F(InheritingRun, StopsWhileATrialWaitsForItsParentsWeightsAndGoesOn) {
 class WeightsOfARun : public InheritingRun {
  protected:
   /// The trial whose weights file is written, which `heir` trials are to inherit from.
-  objective::Trial trial(TrialNumber number, std::uint32_t width) {
-    objective::Trial made = committed(number, architecture(1, width)).trial;
+  trial::Trial trial(TrialNumber number, std::uint32_t width) {
+    trial::Trial made = committed(number, architecture(1, width)).trial;
     std::ofstream(paths_.weights(to_text(made.architecture().id))) << "weights";
     return made;
   }
-  static objective::Trial heir(TrialNumber number, const objective::Trial& parent) {
-    objective::Trial made = committed(number, architecture(0, 0)).trial;
-    made.inherits = std::make_shared<const objective::Inheritance>(
-        objective::Inheritance{parent.number, parent.proposal.architecture, 0.5});
+  static trial::Trial heir(TrialNumber number, const trial::Trial& parent) {
+    trial::Trial made = committed(number, architecture(0, 0)).trial;
+    made.inherits = std::make_shared<const trial::Inheritance>(
+        trial::Inheritance{parent.number, parent.proposal.architecture, 0.5});
     return made;
   }
-  bool is_there(const objective::Trial& made) {
+  bool is_there(const trial::Trial& made) {
     storage_.drain();
     return std::filesystem::exists(paths_.weights(to_text(made.architecture().id)));
   }
@@ -245,7 +244,7 @@ class WeightsOfARun : public InheritingRun {
 
 class Source : public WeightsOfARun {
  protected:
-  using Tensors = std::shared_ptr<const std::vector<objective::NamedTensor>>;
+  using Tensors = std::shared_ptr<const std::vector<trial::NamedTensor>>;
 
   /// A reading by another thread, of a file that is not there.
   std::future<Tensors> start_reading() {
@@ -261,8 +260,8 @@ class Source : public WeightsOfARun {
   void TearDown() override { remove_weights_copies(inputs_); }
 
   std::atomic<bool> stop_{false};
-  const objective::Trial parent_ = committed(3, architecture(1, 1)).trial;
-  const objective::Trial heir_ = heir(5, parent_);
+  const trial::Trial parent_ = committed(3, architecture(1, 1)).trial;
+  const trial::Trial heir_ = heir(5, parent_);
   const WeightsSource source_ = make_weights_source(inputs_, nullptr, nullptr);
 };
 
@@ -290,9 +289,9 @@ class Removal : public WeightsOfARun {
 };
 
 TEST_F(Removal, InAReplayWaitsForItsEnd) {
-  const objective::Trial gone = trial(0, 1);
-  const objective::Trial back = trial(1, 2);
-  const objective::Trial other = trial(2, 3);
+  const trial::Trial gone = trial(0, 1);
+  const trial::Trial back = trial(1, 2);
+  const trial::Trial other = trial(2, 3);
   inputs_.replay = store::JournalContents{};
   inputs_.replay->entries = {committed(0, gone.proposal.architecture)};
   WeightsRemoval replayed(inputs_);
@@ -309,7 +308,7 @@ TEST_F(Removal, InAReplayWaitsForItsEnd) {
 }
 
 TEST_F(Removal, WaitsForTheLastTrialInFlightThatInherits) {
-  const objective::Trial parent = trial(0, 1);
+  const trial::Trial parent = trial(0, 1);
   removal_.asked(heir(1, parent));
   removal_.asked(heir(2, parent));
   removal_.drop(parent);
@@ -321,8 +320,8 @@ TEST_F(Removal, WaitsForTheLastTrialInFlightThatInherits) {
 }
 
 TEST_F(Removal, HappensAtOnceWhenNobodyInherits) {
-  const objective::Trial parent = trial(0, 1);
-  const objective::Trial other = trial(1, 2);
+  const trial::Trial parent = trial(0, 1);
+  const trial::Trial other = trial(1, 2);
   removal_.asked(heir(2, other));
   removal_.drop(parent);
   EXPECT_FALSE(is_there(parent));

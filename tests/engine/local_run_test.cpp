@@ -1,7 +1,7 @@
 #include "skyline/core/error.hpp"
-#include "skyline/core/log.hpp"
 
 #include "comm/environments.hpp"
+#include "core/log.hpp"
 #include "engine/engine_rig.hpp"
 #include "support/user_error_of.hpp"
 
@@ -60,7 +60,7 @@ TEST_F(LocalRun, TellsItsObserverWhatHappens) {
   EXPECT_EQ(all.observer.replayed, 0U);
   EXPECT_EQ(all.observer.expected_final,
             static_cast<std::size_t>(std::ranges::count_if(all.result.committed, [](const auto& committed) {
-              return committed.trial.phase == objective::Phase::kFinal;
+              return committed.trial.phase == trial::Phase::kFinal;
             })));
   EXPECT_GE(all.observer.ticks, 1);
   ASSERT_EQ(all.observer.numbers.size(), all.result.committed.size());
@@ -121,7 +121,7 @@ TEST_F(LocalRun, RefusesAJournalOfAnotherBudgetAndNamesBoth) {
 TEST_F(LocalRun, RefusesAJournalOfAnotherGroupAndNamesBoth) {
   run(evolution_spec());
   RunSpec other = evolution_spec();
-  other.members = [](const objective::Trial&) { return 2U; };
+  other.members = [](const trial::Trial&) { return 2U; };
   EXPECT_THAT(
       resume_error(other),
       ContainsRegex("^journal line 2: trial 0 is [0-9a-f]{16} \\(search, epochs 0.25, seed [0-9a-f]{16}\\) "
@@ -131,13 +131,13 @@ TEST_F(LocalRun, RefusesAJournalOfAnotherGroupAndNamesBoth) {
 
 TEST_F(LocalRun, WarnsOnceOfMoreMembersThanARankHasProcessors) {
   RunSpec spec = evolution_spec();
-  spec.members = [](const objective::Trial&) { return 3U; };
+  spec.members = [](const trial::Trial&) { return 3U; };
   EXPECT_EQ(lines_with("a group of 3 members has 3 on a rank with 1 processor: right, but slower", spec), 1);
 }
 
 TEST_F(LocalRun, RefusesAGroupOfAnEvaluatorThatSaysItFormsNoneAndNamesBothFunctions) {
   RunSpec spec = evolution_spec();
-  spec.members = [](const objective::Trial&) { return 2U; };
+  spec.members = [](const trial::Trial&) { return 2U; };
   spec.admits_groups = false;
   std::string said;
   spec.failed = [&said](const std::exception& error) { said = error.what(); };
@@ -166,7 +166,7 @@ TEST_F(LocalRun, RefusesToStartOverAnExistingJournal) {
 TEST_F(LocalRun, EndsWithAMessageWhenWeightsCannotBeWritten) {
   RunSpec spec = evolution_spec();
   spec.options.keep_weights = KeepWeights::kAll;
-  spec.hook = [this](const objective::Trial& trial) {
+  spec.hook = [this](const trial::Trial& trial) {
     if (trial.number == 3) std::filesystem::remove_all(root() / "weights");
   };
   EXPECT_THAT(user_error_of([&] { run(spec); }), HasSubstr((root() / "weights").string()));

@@ -1,8 +1,8 @@
 #include "skyline/core/error.hpp"
 
 #include "comm/environments.hpp"
+#include "engine/dispatch/rank_table.hpp"
 #include "engine/engine_rig.hpp"
-#include "engine/rank_table.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -12,15 +12,14 @@
 namespace skyline::engine {
 namespace {
 
-class EvaluatorOfSlots final : public objective::Evaluator {
+class EvaluatorOfSlots final : public trial::Evaluator {
  public:
   explicit EvaluatorOfSlots(std::size_t slots) : slots_(slots) {}
   std::vector<std::string> metrics() const override { return {"accuracy"}; }
-  double predicted_cost(const objective::Trial& /*trial*/) const override { return 1; }
+  double predicted_cost(const trial::Trial& /*trial*/) const override { return 1; }
   std::size_t slots() const override { return slots_; }
-  objective::Outcome evaluate(const objective::Trial& /*trial*/,
-                              objective::EvaluationContext& /*context*/) override {
-    return objective::Measurements{{0}};
+  trial::Outcome evaluate(const trial::Trial& /*trial*/, trial::EvaluationContext& /*context*/) override {
+    return trial::Measurements{{0}};
   }
 
  private:

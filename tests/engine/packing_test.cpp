@@ -1,4 +1,4 @@
-#include "engine/packing.hpp"
+#include "engine/dispatch/packing.hpp"
 
 #include "skyline/core/error.hpp"
 #include "skyline/core/random.hpp"

@@ -1,8 +1,8 @@
-#include "engine/parent_exchange.hpp"
+#include "engine/weights/parent_exchange.hpp"
 
 #include "skyline/core/error.hpp"
 
-#include "engine/weights_letter.hpp"
+#include "engine/weights/weights_letter.hpp"
 #include "support/thread_mailboxes.hpp"
 
 #include <atomic>
@@ -19,12 +19,12 @@ namespace skyline::engine {
 namespace {
 
 using namespace std::chrono_literals;
-using objective::NamedTensor;
+using trial::NamedTensor;
 
 constexpr std::size_t kEnough = 1'000'000;
 constexpr auto kForEver = 24h;
 
-RecentWeights::File weights(objective::TrialNumber trial, std::size_t floats) {
+RecentWeights::File weights(trial::TrialNumber trial, std::size_t floats) {
   auto file = std::make_shared<store::WeightsFile>();
   file->trial = trial;
   file->tensors = {{"conv2d_0.weight", {static_cast<std::int64_t>(floats), 1}, std::vector<float>(floats)},
@@ -70,7 +70,7 @@ TEST(WeightsLetter, IsRefusedIfItIsCutOff) {
 /// waits for an answer that does not come fails.
 class ParentExchangeTest : public ::testing::Test {
  protected:
-  static objective::Inheritance parent(objective::TrialNumber trial, int holder) {
+  static trial::Inheritance parent(trial::TrialNumber trial, int holder) {
     return {trial, nullptr, 1, holder};
   }
   std::unique_ptr<ParentExchange> make(std::size_t rank, std::chrono::milliseconds patience = kForEver) {
@@ -105,7 +105,7 @@ TEST_F(ParentExchangeTest, SaysAtOnceWhatItLacks) {
 }
 
 TEST_F(ParentExchangeTest, AnswersManySlotsOfBothRanks) {
-  for (objective::TrialNumber trial = 0; trial < 8; ++trial) recent_[trial % 2]->keep(weights(trial, trial));
+  for (trial::TrialNumber trial = 0; trial < 8; ++trial) recent_[trial % 2]->keep(weights(trial, trial));
   const std::vector<std::unique_ptr<ParentExchange>> ranks = [&] {
     std::vector<std::unique_ptr<ParentExchange>> made;
     made.push_back(make(0));
@@ -113,7 +113,7 @@ TEST_F(ParentExchangeTest, AnswersManySlotsOfBothRanks) {
     return made;
   }();
   std::vector<std::future<RecentWeights::File>> slots;
-  for (objective::TrialNumber trial = 0; trial < 8; ++trial) {
+  for (trial::TrialNumber trial = 0; trial < 8; ++trial) {
     slots.push_back(std::async(std::launch::async, [&, trial] {
       const auto holder = static_cast<int>(trial % 2);
       return ranks[1 - trial % 2]->ask(parent(trial, holder), stop_);

@@ -1,4 +1,4 @@
-#include "engine/recent_weights.hpp"
+#include "engine/weights/recent_weights.hpp"
 
 #include <memory>
 
@@ -8,7 +8,7 @@ namespace skyline::engine {
 namespace {
 
 /// One tensor of so many bytes.
-RecentWeights::File weights(objective::TrialNumber trial, std::size_t bytes) {
+RecentWeights::File weights(trial::TrialNumber trial, std::size_t bytes) {
   auto file = std::make_shared<store::WeightsFile>();
   file->trial = trial;
   const std::size_t floats = bytes / sizeof(float);

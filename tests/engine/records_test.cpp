@@ -1,4 +1,4 @@
-#include "engine/records.hpp"
+#include "engine/dispatch/records.hpp"
 
 #include "skyline/core/error.hpp"
 
@@ -18,13 +18,13 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-objective::Trial sample_trial(std::int64_t genotype) {
-  objective::Trial trial;
+trial::Trial sample_trial(std::int64_t genotype) {
+  trial::Trial trial;
   trial.number = 17;
-  trial.phase = objective::Phase::kFinal;
+  trial.phase = trial::Phase::kFinal;
   trial.proposal.architecture =
       std::make_shared<const space::Architecture>(test_space().build(test_space().genotype_at(genotype)));
-  trial.proposal.origin = objective::Origin::kCrossover;
+  trial.proposal.origin = trial::Origin::kCrossover;
   trial.proposal.parents = {3, 4'000'000'000'000};
   trial.proposal.iteration = 6;
   trial.epochs = 0.1;
@@ -32,7 +32,7 @@ objective::Trial sample_trial(std::int64_t genotype) {
   return trial;
 }
 
-void expect_same(const objective::Trial& read, const objective::Trial& trial) {
+void expect_same(const trial::Trial& read, const trial::Trial& trial) {
   EXPECT_EQ(read.number, trial.number);
   EXPECT_EQ(read.phase, trial.phase);
   EXPECT_EQ(read.epochs, trial.epochs);
@@ -50,7 +50,7 @@ TEST(TrialRecord, ReadsBackWhatWasWritten) {
   const TrialRecord format(test_space());
   std::vector<std::byte> record(format.bytes());
   for (std::int64_t genotype = 0; genotype < test_space().genotype_count(); ++genotype) {
-    const objective::Trial trial = sample_trial(genotype);
+    const trial::Trial trial = sample_trial(genotype);
     format.write({trial, {}}, record);
     const auto read = format.read(record);
     ASSERT_TRUE(read);
@@ -62,13 +62,13 @@ TEST(TrialRecord, ReadsBackWhatWasWritten) {
 TEST(TrialRecord, ReadsBackWhatATrialInherits) {
   const TrialRecord format(test_space());
   std::vector<std::byte> record(format.bytes());
-  objective::Trial trial = sample_trial(3);
-  trial.inherits = std::make_shared<const objective::Inheritance>(
-      objective::Inheritance{5, sample_trial(9).proposal.architecture, 0.75, 511});
+  trial::Trial trial = sample_trial(3);
+  trial.inherits = std::make_shared<const trial::Inheritance>(
+      trial::Inheritance{5, sample_trial(9).proposal.architecture, 0.75, 511});
   format.write({trial, {}}, record);
   const auto read = format.read(record);
   ASSERT_TRUE(read && read->trial.inherits);
-  const objective::Inheritance& inherits = *read->trial.inherits;
+  const trial::Inheritance& inherits = *read->trial.inherits;
   EXPECT_EQ(inherits.from, 5U);
   EXPECT_EQ(inherits.share, 0.75);
   EXPECT_EQ(inherits.holder, 511);
@@ -79,7 +79,7 @@ TEST(TrialRecord, ReadsBackWhatATrialInherits) {
 TEST(TrialRecord, ReadsBackWhereTheMembersOfAGroupAre) {
   const TrialRecord format(test_space());
   std::vector<std::byte> record(format.bytes());
-  objective::Trial trial = sample_trial(3);
+  trial::Trial trial = sample_trial(3);
   trial.members = 5;
   const GroupPlace place{.sequence = 1ULL << 40U, .members = 5, .first_rank = 70'000, .ranks = 3};
   format.write({trial, place}, record);
@@ -102,7 +102,7 @@ TEST(TrialRecord, RefusesAnArchitectureThatThisRankBuildsDifferently) {
   std::vector<std::byte> record(format.bytes());
   auto other = std::make_shared<space::Architecture>(sample_trial(0).architecture());
   other->id = space::ArchId{1};
-  objective::Trial trial = sample_trial(0);
+  trial::Trial trial = sample_trial(0);
   trial.proposal.architecture = other;
   format.write({trial, {}}, record);
   try {
@@ -117,14 +117,14 @@ TEST(TrialRecord, RefusesAnArchitectureThatThisRankBuildsDifferently) {
 TEST(ResultRecord, ReadsBackMeasurementsAndTiming) {
   const ResultRecord format(3);
   std::vector<std::byte> record(format.bytes());
-  Arrival arrival{8, objective::Measurements{{0.5, std::nan(""), -1e300}}, {}};
+  Arrival arrival{8, trial::Measurements{{0.5, std::nan(""), -1e300}}, {}};
   arrival.timing = {
       .rank = 2, .slot = 1, .started_s = 3, .setup_s = 4, .train_s = 5, .validate_s = 6, .latency_s = 7};
   format.write(arrival, record);
   const auto read = format.read(record);
   ASSERT_TRUE(read);
   EXPECT_EQ(read->number, 8U);
-  EXPECT_THAT(std::get<objective::Measurements>(read->outcome).values,
+  EXPECT_THAT(std::get<trial::Measurements>(read->outcome).values,
               ElementsAre(0.5, ::testing::IsNan(), -1e300));
   EXPECT_EQ(read->timing.rank, 2);
   EXPECT_EQ(read->timing.slot, 1);
@@ -140,21 +140,21 @@ TEST(ResultRecord, ReadsBackFailuresOfAnyReasonThatFits) {
   const ResultRecord format(3);
   std::vector<std::byte> record(format.bytes());
   for (const std::size_t length : {std::size_t{0}, std::size_t{1}, kReasonBytes}) {
-    const objective::Failure failure{objective::FailureKind::kOutOfMemory, std::string(length, 'r')};
+    const trial::Failure failure{trial::FailureKind::kOutOfMemory, std::string(length, 'r')};
     format.write({9, failure, {}}, record);
     const auto read = format.read(record);
     ASSERT_TRUE(read);
-    EXPECT_EQ(std::get<objective::Failure>(read->outcome).kind, failure.kind);
-    EXPECT_EQ(std::get<objective::Failure>(read->outcome).reason, failure.reason);
+    EXPECT_EQ(std::get<trial::Failure>(read->outcome).kind, failure.kind);
+    EXPECT_EQ(std::get<trial::Failure>(read->outcome).reason, failure.reason);
   }
-  EXPECT_THROW(format.write({9, objective::Failure{{}, std::string(kReasonBytes + 1, 'r')}, {}}, record),
+  EXPECT_THROW(format.write({9, trial::Failure{{}, std::string(kReasonBytes + 1, 'r')}, {}}, record),
                InternalError);
 }
 
 TEST(ResultRecord, ReadsBackTheTimeOfAHelper) {
   const ResultRecord format(3);
   std::vector<std::byte> record(format.bytes());
-  Arrival arrival{8, objective::Measurements{}, {}};
+  Arrival arrival{8, trial::Measurements{}, {}};
   arrival.helper = true;
   arrival.timing.rank = 2;
   arrival.timing.train_s = 0.5;

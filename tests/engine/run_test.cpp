@@ -1,10 +1,10 @@
-#include "skyline/core/processors.hpp"
 #include "skyline/core/random.hpp"
-#include "skyline/search/pareto.hpp"
-#include "skyline/store/publish.hpp"
-#include "skyline/store/weights.hpp"
 
+#include "core/processors.hpp"
 #include "engine/shared_run_test.hpp"
+#include "search/pareto/pareto.hpp"
+#include "store/publish/publish.hpp"
+#include "store/weights/weights.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -22,9 +22,9 @@
 namespace skyline::engine {
 namespace {
 
-using objective::Failure;
-using objective::FailureKind;
-using objective::Phase;
+using trial::Failure;
+using trial::FailureKind;
+using trial::Phase;
 
 using RunTest = SharedRunTest;
 
@@ -95,7 +95,7 @@ TEST_F(RunTest, StartsChildrenOfAnyRanksTrialsWithoutTheFile) {
   spec.options.keep_weights = KeepWeights::kAll;
   const std::string expected = rank() == 0 ? canonical_of_one_process(spec) : "";
   std::size_t strangers = 0;  // children of other ranks' trials
-  spec.hook = [&](const objective::Trial& trial) {
+  spec.hook = [&](const trial::Trial& trial) {
     if (!trial.inherits) return;
     if (trial.inherits->holder != rank()) ++strangers;
     const store::RunPaths paths{root() / "memory"};
@@ -143,7 +143,7 @@ TEST_F(RunTest, GoesOnAfterACutAtAnyLine) {
 TEST_F(RunTest, RecordsFailuresAsValuesAndGoesOn) {
   RunSpec spec = evolution_spec();
   spec.search.algorithm = "exhaustive";
-  spec.hook = [](const objective::Trial& trial) {
+  spec.hook = [](const trial::Trial& trial) {
     if (trial.number % 4 == 1) throw std::runtime_error("no kernel for this shape\nand a second line");
     if (trial.number % 8 == 2) throw std::bad_alloc();
   };
@@ -166,10 +166,10 @@ TEST_F(RunTest, RecordsFailuresAsValuesAndGoesOn) {
 TEST_F(RunTest, TrainsTheFrontFullyAfterTheSearch) {
   const RigRun all = run("final", evolution_spec());
   if (rank() != 0) return;
-  std::vector<objective::TrialNumber> front;
-  std::vector<objective::TrialNumber> trained;
+  std::vector<trial::TrialNumber> front;
+  std::vector<trial::TrialNumber> trained;
   for (const auto& committed : all.result.committed) {
-    const objective::Trial& trial = committed.trial;
+    const trial::Trial& trial = committed.trial;
     if (trial.phase == Phase::kSearch) {
       EXPECT_TRUE(trained.empty()) << "a search trial after the first of the full training";
       EXPECT_EQ(trial.epochs, 0.25);
@@ -177,7 +177,7 @@ TEST_F(RunTest, TrainsTheFrontFullyAfterTheSearch) {
       continue;
     }
     EXPECT_EQ(trial.epochs, 2);
-    EXPECT_EQ(trial.proposal.origin, objective::Origin::kFront);
+    EXPECT_EQ(trial.proposal.origin, trial::Origin::kFront);
     EXPECT_TRUE(all.result.on_front[trial.number]);
     ASSERT_EQ(trial.proposal.parents.size(), 1U);
     trained.push_back(trial.proposal.parents[0]);
@@ -209,7 +209,7 @@ TEST_F(RunTest, KeepsTheWeightsThatWereAskedFor) {
     if (rank() != 0) continue;
     std::map<std::string, float> expected;  // name to trial
     for (const auto& committed : all.result.committed) {
-      const objective::Trial& trial = committed.trial;
+      const trial::Trial& trial = committed.trial;
       const bool wanted =
           keep == KeepWeights::kAll || (keep == KeepWeights::kFront && all.result.on_front[trial.number]);
       const std::string kind = trial.phase == Phase::kFinal ? ".final" : "";
@@ -238,7 +238,7 @@ TEST_F(RunTest, InheritsTheSameOnAnyNumberOfRanks) {
   EXPECT_EQ(canonical("inherit"), expected);
   std::size_t heirs = 0;
   for (const auto& committed : all.result.committed) {
-    const objective::Trial& trial = committed.trial;
+    const trial::Trial& trial = committed.trial;
     if (trial.phase == Phase::kFinal) continue;
     const store::RunPaths paths{root() / "inherit"};
     const auto file = store::read_weights(paths.weights(to_text(trial.architecture().id)));
@@ -256,7 +256,7 @@ TEST_F(RunTest, UsesLittleOfACoreWhileItWaits) {
   spec.search.algorithm = "exhaustive";
   spec.search.trials = 1;
   spec.options.final_epochs.reset();
-  spec.hook = [](const objective::Trial&) { std::this_thread::sleep_for(std::chrono::seconds(2)); };
+  spec.hook = [](const trial::Trial&) { std::this_thread::sleep_for(std::chrono::seconds(2)); };
   const double before = process_cpu_seconds();
   run("waiting", spec);
   EXPECT_LT(process_cpu_seconds() - before, 0.02 * 2);

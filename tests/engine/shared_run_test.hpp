@@ -33,7 +33,7 @@ class SharedRunTest : public testing::MpiTest {
 
   /// Delays that differ from rank to rank, so that results come in another order on every layout.
   HookedEvaluator::Hook shuffling_delay() {
-    return [salt = static_cast<std::uint64_t>(rank()) + 7](const objective::Trial& trial) {
+    return [salt = static_cast<std::uint64_t>(rank()) + 7](const trial::Trial& trial) {
       const std::uint64_t delay = derive_seed(salt, "delay", {trial.number}) % 4;
       std::this_thread::sleep_for(std::chrono::milliseconds(delay));
     };

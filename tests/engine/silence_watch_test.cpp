@@ -1,4 +1,4 @@
-#include "engine/silence_watch.hpp"
+#include "engine/group/silence_watch.hpp"
 
 #include <chrono>
 

@@ -1,4 +1,4 @@
-#include "engine/slot_pool.hpp"
+#include "engine/slots/slot_pool.hpp"
 
 #include "skyline/core/error.hpp"
 
@@ -21,22 +21,22 @@
 namespace skyline::engine {
 namespace {
 
-using objective::Failure;
-using objective::FailureKind;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using trial::Failure;
+using trial::FailureKind;
 
 /// Evaluates as it is told.
-class ScriptedEvaluator final : public objective::Evaluator {
+class ScriptedEvaluator final : public trial::Evaluator {
  public:
-  using Script = std::function<objective::Outcome(const objective::Trial&, objective::EvaluationContext&)>;
+  using Script = std::function<trial::Outcome(const trial::Trial&, trial::EvaluationContext&)>;
   explicit ScriptedEvaluator(Script script) : script_(std::move(script)) {}
   /// The device fails with the next trial.
   void break_device(std::string reason) { fault_ = std::move(reason); }
   std::optional<std::string> fault() override { return fault_; }
   std::vector<std::string> metrics() const override { return {"accuracy"}; }
-  double predicted_cost(const objective::Trial&) const override { return 1; }
-  objective::Outcome evaluate(const objective::Trial& trial, objective::EvaluationContext& context) override {
+  double predicted_cost(const trial::Trial&) const override { return 1; }
+  trial::Outcome evaluate(const trial::Trial& trial, trial::EvaluationContext& context) override {
     return script_(trial, context);
   }
 
@@ -45,8 +45,8 @@ class ScriptedEvaluator final : public objective::Evaluator {
   std::optional<std::string> fault_;
 };
 
-objective::Trial trial(objective::TrialNumber number) {
-  objective::Trial result;
+trial::Trial trial(trial::TrialNumber number) {
+  trial::Trial result;
   result.number = number;
   return result;
 }
@@ -79,7 +79,7 @@ Failure failure_of(ScriptedEvaluator::Script script) {
 }
 
 TEST(SlotPool, EndsTheRunRatherThanFailTheTrialsOfABrokenDevice) {
-  ScriptedEvaluator evaluator([](const objective::Trial&, objective::EvaluationContext&) {
+  ScriptedEvaluator evaluator([](const trial::Trial&, trial::EvaluationContext&) {
     return Failure{FailureKind::kException, "an illegal memory access was encountered"};
   });
   evaluator.break_device("GPU 0 has failed: an illegal memory access was encountered");
@@ -94,16 +94,16 @@ TEST(SlotPool, EndsTheRunRatherThanFailTheTrialsOfABrokenDevice) {
 }
 
 TEST(SlotPool, TrainsTheTrialsOfASlotInOrder) {
-  ScriptedEvaluator evaluator([](const objective::Trial& t, objective::EvaluationContext&) {
-    return objective::Measurements{{static_cast<double>(t.number)}};
+  ScriptedEvaluator evaluator([](const trial::Trial& t, trial::EvaluationContext&) {
+    return trial::Measurements{{static_cast<double>(t.number)}};
   });
   SlotPool pool(pool_of(1), evaluator, {});
-  for (objective::TrialNumber number = 0; number < 5; ++number) pool.submit(0, {trial(number), {}});
+  for (trial::TrialNumber number = 0; number < 5; ++number) pool.submit(0, {trial(number), {}});
   const auto arrivals = collect(pool, 5);
   ASSERT_EQ(arrivals.size(), 5U);
   for (std::size_t i = 0; i < 5; ++i) {
     EXPECT_EQ(arrivals[i].number, i);
-    EXPECT_THAT(std::get<objective::Measurements>(arrivals[i].outcome).values,
+    EXPECT_THAT(std::get<trial::Measurements>(arrivals[i].outcome).values,
                 ElementsAre(static_cast<double>(i)));
   }
 }
@@ -112,23 +112,23 @@ TEST(SlotPool, TrainsOnAllSlotsAtOnce) {
   std::mutex mutex;
   std::condition_variable both_here;
   int here = 0;
-  ScriptedEvaluator evaluator([&](const objective::Trial&, objective::EvaluationContext&) {
+  ScriptedEvaluator evaluator([&](const trial::Trial&, trial::EvaluationContext&) {
     std::unique_lock lock(mutex);
     ++here;
     both_here.notify_all();
     const bool met = both_here.wait_for(lock, std::chrono::seconds(10), [&] { return here == 2; });
-    return objective::Measurements{{met ? 1.0 : 0.0}};
+    return trial::Measurements{{met ? 1.0 : 0.0}};
   });
   SlotPool pool(pool_of(2), evaluator, {});
   pool.submit(0, {trial(0), {}});
   pool.submit(1, {trial(1), {}});
   for (const Arrival& arrival : collect(pool, 2)) {
-    EXPECT_EQ(std::get<objective::Measurements>(arrival.outcome).values.at(0), 1.0);
+    EXPECT_EQ(std::get<trial::Measurements>(arrival.outcome).values.at(0), 1.0);
   }
 }
 
 TEST(SlotPool, TurnsAnExceptionIntoAFailureWithItsFirstLine) {
-  const Failure failure = failure_of([](auto&&...) -> objective::Outcome {
+  const Failure failure = failure_of([](auto&&...) -> trial::Outcome {
     throw std::runtime_error("bad shape " + std::string(300, 'x') + "\nat line 3");
   });
   EXPECT_EQ(failure.kind, FailureKind::kException);
@@ -136,18 +136,17 @@ TEST(SlotPool, TurnsAnExceptionIntoAFailureWithItsFirstLine) {
 }
 
 TEST(SlotPool, CallsBadAllocOutOfMemory) {
-  const Failure failure = failure_of([](auto&&...) -> objective::Outcome { throw std::bad_alloc(); });
+  const Failure failure = failure_of([](auto&&...) -> trial::Outcome { throw std::bad_alloc(); });
   EXPECT_EQ(failure.kind, FailureKind::kOutOfMemory);
   EXPECT_EQ(failure.reason, "out of memory");
 }
 
 TEST(SlotPool, SurvivesAnExceptionThatIsNone) {
-  EXPECT_EQ(failure_of([](auto&&...) -> objective::Outcome { throw 3; }).reason,
-            "an exception of unknown type");
+  EXPECT_EQ(failure_of([](auto&&...) -> trial::Outcome { throw 3; }).reason, "an exception of unknown type");
 }
 
 TEST(SlotPool, CutsTheReasonThatAnEvaluatorGives) {
-  const Failure failure = failure_of([](auto&&...) -> objective::Outcome {
+  const Failure failure = failure_of([](auto&&...) -> trial::Outcome {
     return Failure{FailureKind::kDiverged, "loss is NaN\nsince step 3"};
   });
   EXPECT_EQ(failure.kind, FailureKind::kDiverged);
@@ -155,15 +154,15 @@ TEST(SlotPool, CutsTheReasonThatAnEvaluatorGives) {
 }
 
 TEST(SlotPool, CountsWhatIsNotAccountedForAsSetUp) {
-  ScriptedEvaluator evaluator([](const objective::Trial&, objective::EvaluationContext& context) {
+  ScriptedEvaluator evaluator([](const trial::Trial&, trial::EvaluationContext& context) {
     std::this_thread::sleep_for(std::chrono::milliseconds(30));
     context.timing().train_s = 0.01;
     context.timing().setup_s = 99;
-    return objective::Measurements{{0}};
+    return trial::Measurements{{0}};
   });
   SlotPool pool(pool_of(2), evaluator, {});
   pool.submit(1, {trial(0), {}});
-  const objective::TrialTiming timing = collect(pool, 1).at(0).timing;
+  const trial::TrialTiming timing = collect(pool, 1).at(0).timing;
   EXPECT_EQ(timing.rank, 4);
   EXPECT_EQ(timing.slot, 1);
   EXPECT_GE(timing.started_s, 0);
@@ -173,30 +172,30 @@ TEST(SlotPool, CountsWhatIsNotAccountedForAsSetUp) {
 }
 
 TEST(SlotPool, CountsWaitingForADeviceAsNeitherSetUpNorPartOfTheTrial) {
-  ScriptedEvaluator evaluator([](const objective::Trial&, objective::EvaluationContext& context) {
+  ScriptedEvaluator evaluator([](const trial::Trial&, trial::EvaluationContext& context) {
     std::this_thread::sleep_for(std::chrono::milliseconds(30));
     context.timing().wait_s = 0.03;
-    return objective::Measurements{{0}};
+    return trial::Measurements{{0}};
   });
   const SlotPoolOptions options = pool_of(1);
   SlotPool pool(options, evaluator, {});
   pool.submit(0, {trial(0), {}});
-  const objective::TrialTiming timing = collect(pool, 1).at(0).timing;
+  const trial::TrialTiming timing = collect(pool, 1).at(0).timing;
   const std::chrono::duration<double> now = std::chrono::steady_clock::now() - options.run_started;
   EXPECT_GE(timing.started_s, 0.03);
   EXPECT_LE(timing.started_s + timing.setup_s, now.count());
 }
 
 TEST(SlotPool, HandsAResultOnOnlyWhenItsWeightsAreWritten) {
-  ScriptedEvaluator evaluator([](const objective::Trial&, objective::EvaluationContext& context) {
+  ScriptedEvaluator evaluator([](const trial::Trial&, trial::EvaluationContext& context) {
     EXPECT_TRUE(context.wants_weights());
     context.keep_weights({{"w", {1}, {2.5F}}});
-    return objective::Measurements{{0}};
+    return trial::Measurements{{0}};
   });
   std::mutex mutex;
   std::vector<std::function<void()>> waiting;
   {
-    const auto sink = [&](const objective::Trial&, auto weights, std::function<void()> written) {
+    const auto sink = [&](const trial::Trial&, auto weights, std::function<void()> written) {
       const std::lock_guard lock(mutex);
       EXPECT_EQ(weights.at(0).values.at(0), 2.5F);
       waiting.push_back(std::move(written));
@@ -217,7 +216,7 @@ TEST(SlotPool, HandsAResultOnOnlyWhenItsWeightsAreWritten) {
 }
 
 TEST(SlotPool, WritesNoWeightsOfAFailedTrial) {
-  ScriptedEvaluator evaluator([](const objective::Trial&, objective::EvaluationContext& context) {
+  ScriptedEvaluator evaluator([](const trial::Trial&, trial::EvaluationContext& context) {
     context.keep_weights({{"w", {1}, {2.5F}}});
     return Failure{FailureKind::kDiverged, "loss is NaN"};
   });
@@ -231,7 +230,7 @@ TEST(SlotPool, WritesNoWeightsOfAFailedTrial) {
 TEST(SlotPool, AsksRunningTrialsToStopWhenItGoes) {
   std::atomic<bool> running{false};
   std::atomic<bool> stopped{false};
-  ScriptedEvaluator evaluator([&](const objective::Trial&, objective::EvaluationContext& context) {
+  ScriptedEvaluator evaluator([&](const trial::Trial&, trial::EvaluationContext& context) {
     running = true;
     while (!context.stop_requested()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     stopped = true;
@@ -247,7 +246,7 @@ TEST(SlotPool, AsksRunningTrialsToStopWhenItGoes) {
 
 TEST(SlotPool, GivesBackEveryTrialAfterARequestToStop) {
   std::atomic<bool> running{false};
-  ScriptedEvaluator evaluator([&](const objective::Trial&, objective::EvaluationContext& context) {
+  ScriptedEvaluator evaluator([&](const trial::Trial&, trial::EvaluationContext& context) {
     running = true;
     while (!context.stop_requested()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     return Failure{FailureKind::kStopped, "stopped"};
@@ -272,7 +271,7 @@ TEST(SlotPool, TakesAStopThatNobodyAskedForAsABug) {
 }
 
 TEST(SlotPool, PassesAnEvaluatorsBugOnToTheMainThread) {
-  ScriptedEvaluator evaluator([](auto&&...) { return objective::Measurements{{1, 2, 3}}; });
+  ScriptedEvaluator evaluator([](auto&&...) { return trial::Measurements{{1, 2, 3}}; });
   SlotPool pool(pool_of(1), evaluator, {});
   pool.submit(0, {trial(0), {}});
   EXPECT_THROW(collect(pool, 1), InternalError);
@@ -289,7 +288,7 @@ struct GroupPool {
     options.groups = &hub;
     return options;
   }
-  void submit(objective::TrialNumber number, std::uint32_t members) {
+  void submit(trial::TrialNumber number, std::uint32_t members) {
     Assignment assignment{trial(number), GroupPlace{.sequence = number + 1, .members = members}};
     assignment.trial.members = members;
     pool.submit(0, assignment);
@@ -300,13 +299,13 @@ struct GroupPool {
   SlotPool pool;
 };
 
-objective::Measurements sum_over(objective::EvaluationContext& context, double value) {
+trial::Measurements sum_over(trial::EvaluationContext& context, double value) {
   context.group()->sum(std::span(&value, 1));
   return {{value}};
 }
 
 TEST(SlotPool, TrainsAllMembersOfAGroupAtOnce) {
-  GroupPool rig([](const objective::Trial& t, objective::EvaluationContext& context) {
+  GroupPool rig([](const trial::Trial& t, trial::EvaluationContext& context) {
     EXPECT_EQ(context.group()->members(), t.members);
     return sum_over(context, 1 + static_cast<double>(context.group()->member()));
   });
@@ -317,7 +316,7 @@ TEST(SlotPool, TrainsAllMembersOfAGroupAtOnce) {
   ASSERT_EQ(arrivals.size(), 3U);
   for (std::size_t i = 0; i < 3; ++i) {
     EXPECT_FALSE(arrivals[i].helper);
-    EXPECT_EQ(std::get<objective::Measurements>(arrivals[i].outcome).values.at(0),
+    EXPECT_EQ(std::get<trial::Measurements>(arrivals[i].outcome).values.at(0),
               std::vector<double>({6, 15, 3})[i]);
   }
 }
@@ -325,13 +324,13 @@ TEST(SlotPool, TrainsAllMembersOfAGroupAtOnce) {
 TEST(SlotPool, LetsMemberZeroAloneKeepWeights) {
   std::atomic<int> asked{0};
   std::atomic<int> written{0};
-  const auto sink = [&](const objective::Trial&, auto weights, const std::function<void()>& done) {
+  const auto sink = [&](const trial::Trial&, auto weights, const std::function<void()>& done) {
     EXPECT_EQ(weights.at(0).values.at(0), 0);
     ++written;
     done();
   };
   GroupPool rig(
-      [&](const objective::Trial&, objective::EvaluationContext& context) {
+      [&](const trial::Trial&, trial::EvaluationContext& context) {
         const auto member = static_cast<float>(context.group()->member());
         if (context.wants_weights()) ++asked;
         context.keep_weights({{"w", {1}, {member}}});
@@ -346,7 +345,7 @@ TEST(SlotPool, LetsMemberZeroAloneKeepWeights) {
 
 TEST(SlotPool, EndsAGroupsTrialWithTheExceptionOfAnyMember) {
   for (const std::size_t thrower : {0U, 1U, 2U}) {
-    GroupPool rig([thrower](const objective::Trial&, objective::EvaluationContext& context) {
+    GroupPool rig([thrower](const trial::Trial&, trial::EvaluationContext& context) {
       if (context.group()->member() == thrower) throw std::runtime_error("bad shape\nat line 3");
       return sum_over(context, 1);
     });
@@ -361,7 +360,7 @@ TEST(SlotPool, EndsAGroupsTrialWithTheExceptionOfAnyMember) {
 
 TEST(SlotPool, EndsAGroupsTrialWithTheExceptionOfAMemberThatHasAnOperationOpen) {
   std::atomic<bool> has_left{false};
-  GroupPool rig([&](const objective::Trial&, objective::EvaluationContext& context) -> objective::Outcome {
+  GroupPool rig([&](const trial::Trial&, trial::EvaluationContext& context) -> trial::Outcome {
     std::vector<float> values(100, 1);
     if (context.group()->member() == 1) {
       const std::shared_ptr<void> last(nullptr, [&](void*) { has_left = true; });
@@ -370,7 +369,7 @@ TEST(SlotPool, EndsAGroupsTrialWithTheExceptionOfAMemberThatHasAnOperationOpen) 
     }
     while (!has_left) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     context.group()->all_reduce(values)->wait();
-    return objective::Measurements{{0}};
+    return trial::Measurements{{0}};
   });
   rig.submit(0, 3);
   EXPECT_EQ(std::get<Failure>(collect(rig.pool, 1).at(0).outcome).reason, "bad shape");
@@ -378,9 +377,9 @@ TEST(SlotPool, EndsAGroupsTrialWithTheExceptionOfAMemberThatHasAnOperationOpen) 
 
 TEST(SlotPool, EndsTheRunIfTheDeviceOfAMemberFailsThatDoesNotLead) {
   auto mailboxes = testing::make_thread_mailboxes(2);
-  ScriptedEvaluator leading([](const objective::Trial&, objective::EvaluationContext& context) {
+  ScriptedEvaluator leading([](const trial::Trial&, trial::EvaluationContext& context) {
     for (;;) sum_over(context, 1);
-    return objective::Outcome{};
+    return trial::Outcome{};
   });
   ScriptedEvaluator helping([](auto&&...) {
     return Failure{FailureKind::kException, "an illegal memory access was encountered"};
@@ -405,7 +404,7 @@ TEST(SlotPool, EndsTheRunIfTheDeviceOfAMemberFailsThatDoesNotLead) {
 }
 
 TEST(SlotPool, EndsAGroupsTrialWithTheFailureThatOneMemberReturns) {
-  GroupPool rig([](const objective::Trial&, objective::EvaluationContext& context) -> objective::Outcome {
+  GroupPool rig([](const trial::Trial&, trial::EvaluationContext& context) -> trial::Outcome {
     if (context.group()->member() == 1) return Failure{FailureKind::kDiverged, "loss is NaN"};
     return sum_over(context, 1);
   });
@@ -418,7 +417,7 @@ TEST(SlotPool, EndsAGroupsTrialWithTheFailureThatOneMemberReturns) {
 TEST(SlotPool, AsksMemberZeroAloneToStop) {
   std::atomic<bool> running{false};
   std::atomic<int> told{0};
-  GroupPool rig([&](const objective::Trial&, objective::EvaluationContext& context) {
+  GroupPool rig([&](const trial::Trial&, trial::EvaluationContext& context) {
     for (double stop = 0; stop == 0;) {
       running = true;
       if (context.stop_requested()) {
@@ -440,9 +439,9 @@ TEST(SlotPool, AsksMemberZeroAloneToStop) {
 
 TEST(SlotPool, BeginsNoGroupsTrialAfterARequestToStop) {
   std::atomic<int> begun{0};
-  GroupPool rig([&](const objective::Trial&, objective::EvaluationContext&) {
+  GroupPool rig([&](const trial::Trial&, trial::EvaluationContext&) {
     ++begun;
-    return objective::Measurements{{0}};
+    return trial::Measurements{{0}};
   });
   rig.pool.request_stop();
   rig.submit(0, 2);
@@ -451,7 +450,7 @@ TEST(SlotPool, BeginsNoGroupsTrialAfterARequestToStop) {
 }
 
 TEST(SlotPool, TakesAFaultOfAGroupForNoFailureOfItsTrial) {
-  GroupPool rig([](const objective::Trial&, objective::EvaluationContext& context) -> objective::Outcome {
+  GroupPool rig([](const trial::Trial&, trial::EvaluationContext& context) -> trial::Outcome {
     if (context.group()->member() == 0) return sum_over(context, 1);
     std::byte other{};
     context.group()->broadcast(std::span(&other, 1));

@@ -1,4 +1,4 @@
-#include "skyline/engine/stop_signals.hpp"
+#include "engine/slots/stop_signals.hpp"
 
 #include <csignal>
 

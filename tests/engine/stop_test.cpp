@@ -13,10 +13,10 @@
 namespace skyline::engine {
 namespace {
 
-using objective::Phase;
-using objective::Trial;
-using objective::TrialNumber;
 using ::testing::IsEmpty;
+using trial::Phase;
+using trial::Trial;
+using trial::TrialNumber;
 using StepCounts = std::map<TrialNumber, std::int64_t>;
 
 class StopTest : public SharedRunTest {

@@ -1,4 +1,4 @@
-#include "skyline/store/waiting_results.hpp"
+#include "store/run_folder/waiting_results.hpp"
 
 #include "engine/shared_run_test.hpp"
 
@@ -16,8 +16,8 @@
 namespace skyline::engine {
 namespace {
 
-using objective::Trial;
-using objective::TrialNumber;
+using trial::Trial;
+using trial::TrialNumber;
 using Numbers = std::set<TrialNumber>;
 using ::testing::IsEmpty;
 

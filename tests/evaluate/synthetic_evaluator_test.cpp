@@ -1,4 +1,4 @@
-#include "skyline/evaluate/synthetic_evaluator.hpp"
+#include "evaluate/synthetic_evaluator.hpp"
 
 #include "support/user_error_of.hpp"
 #include "support/yaml_config.hpp"
@@ -12,17 +12,17 @@
 namespace skyline::evaluate {
 namespace {
 
-using objective::Failure;
-using objective::FailureKind;
-using objective::Measurements;
-using objective::Outcome;
-using objective::Trial;
 using testing::config_from_yaml;
 using ::testing::ElementsAre;
 using testing::user_error_of;
+using trial::Failure;
+using trial::FailureKind;
+using trial::Measurements;
+using trial::Outcome;
+using trial::Trial;
 
 /// A slot that asks for a stop once `progress` was called `progress_before_stop` times.
-class RecordingContext final : public objective::EvaluationContext {
+class RecordingContext final : public trial::EvaluationContext {
  public:
   explicit RecordingContext(int progress_before_stop = 1'000'000)
       : progress_before_stop_(progress_before_stop) {}
@@ -33,18 +33,18 @@ class RecordingContext final : public objective::EvaluationContext {
     latest_ = fraction;
   }
   bool wants_weights() const override { return true; }
-  void keep_weights(std::vector<objective::NamedTensor>) override { ADD_FAILURE() << "there are no weights"; }
-  objective::TrialTiming& timing() override { return timing_; }
-  const objective::TrainingState* saved_state() const override { return saved_; }
+  void keep_weights(std::vector<trial::NamedTensor>) override { ADD_FAILURE() << "there are no weights"; }
+  trial::TrialTiming& timing() override { return timing_; }
+  const trial::TrainingState* saved_state() const override { return saved_; }
   bool save_due(double epochs_done) override {
     EXPECT_GE(epochs_done, epochs_done_);
     epochs_done_ = epochs_done;
     return false;
   }
-  void save(const std::function<void(objective::TrainingState&)>& fill) override { fill(state_); }
+  void save(const std::function<void(trial::TrainingState&)>& fill) override { fill(state_); }
 
-  void go_on_from(const objective::TrainingState& saved) { saved_ = &saved; }
-  const objective::TrainingState& state() const { return state_; }
+  void go_on_from(const trial::TrainingState& saved) { saved_ = &saved; }
+  const trial::TrainingState& state() const { return state_; }
   double latest() const { return latest_; }
 
  private:
@@ -52,9 +52,9 @@ class RecordingContext final : public objective::EvaluationContext {
   int progress_calls_ = 0;
   double latest_ = 0;
   double epochs_done_ = 0;
-  const objective::TrainingState* saved_ = nullptr;
-  objective::TrainingState state_;
-  objective::TrialTiming timing_;
+  const trial::TrainingState* saved_ = nullptr;
+  trial::TrainingState state_;
+  trial::TrialTiming timing_;
 };
 
 Trial trial_of(std::uint64_t id, std::int64_t parameters, std::int64_t flops, double epochs = 1) {
@@ -117,7 +117,7 @@ TEST(SyntheticEvaluator, HasAnAccuracyThatGrowsWithParametersAndEpochsAndSaturat
 TEST(SyntheticEvaluator, UsesTheTestSetForFullTrainingAlone) {
   Trial trial = trial_of(5, 3000, 1000);
   EXPECT_TRUE(std::isnan(values_of(trial)[4]));
-  trial.phase = objective::Phase::kFinal;
+  trial.phase = trial::Phase::kFinal;
   EXPECT_NEAR(values_of(trial)[4], values_of(trial)[0], 0.02);
 }
 
@@ -207,11 +207,11 @@ TEST(SyntheticEvaluator, GoesOnWhereAStopSavedItAndGivesTheSameResult) {
   const auto evaluator = make_synthetic_evaluator(options);
   RecordingContext stopped(10);
   const Outcome outcome = evaluator->evaluate(trial, stopped);
-  EXPECT_EQ(std::get<objective::Failure>(outcome).kind, objective::FailureKind::kStopped);
+  EXPECT_EQ(std::get<trial::Failure>(outcome).kind, trial::FailureKind::kStopped);
   EXPECT_GT(stopped.state().step, 0);
   EXPECT_LE(stopped.state().step, 2000);
 
-  objective::TrainingState almost_done;
+  trial::TrainingState almost_done;
   almost_done.step = 1990;
   RecordingContext resumed;
   resumed.go_on_from(almost_done);
@@ -227,7 +227,7 @@ TEST(SyntheticEvaluator, SavesWhenAStopComesInItsLastMoment) {
   const auto evaluator = make_synthetic_evaluator(options);
   RecordingContext stopped(1);
   const Outcome outcome = evaluator->evaluate(trial, stopped);
-  EXPECT_EQ(std::get<objective::Failure>(outcome).kind, objective::FailureKind::kStopped);
+  EXPECT_EQ(std::get<trial::Failure>(outcome).kind, trial::FailureKind::kStopped);
   EXPECT_EQ(stopped.state().step, 2000);
 
   RecordingContext resumed;
@@ -237,7 +237,7 @@ TEST(SyntheticEvaluator, SavesWhenAStopComesInItsLastMoment) {
 
 TEST(SyntheticEvaluator, StartsAnewIfTheSavedStateDoesNotFit) {
   const Trial trial = trial_of(7, 1000, 1'000'000'000, 2);
-  objective::TrainingState strange;
+  trial::TrainingState strange;
   strange.step = 1'000'000;
   RecordingContext resumed;
   resumed.go_on_from(strange);

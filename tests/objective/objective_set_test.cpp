@@ -40,10 +40,10 @@ space::Network network_of(std::int64_t parameters, std::int64_t flops) {
 }
 
 /// A trial of a network of 100 parameters and 2000 FLOPs.
-CommittedTrial trial_with(Outcome outcome) {
+trial::CommittedTrial trial_with(trial::Outcome outcome) {
   space::Architecture architecture;
   architecture.network = network_of(100, 2000);
-  CommittedTrial committed;
+  trial::CommittedTrial committed;
   committed.trial.proposal.architecture = std::make_shared<const space::Architecture>(architecture);
   committed.outcome = std::move(outcome);
   return committed;
@@ -108,35 +108,35 @@ TEST(ObjectiveSet, ChecksComputedConstraintsWithTheirBoundsIncluded) {
 TEST(ObjectiveSet, GivesValuesInTheUsersSenseAndMinimized) {
   const ObjectiveSet set =
       parse("[{maximize: validation_accuracy}, {minimize: flops}, {minimize: latency_ms}]");
-  const CommittedTrial trial = trial_with(Measurements{{0.75, 3.5}});
+  const trial::CommittedTrial trial = trial_with(trial::Measurements{{0.75, 3.5}});
   EXPECT_THAT(set.values(trial).value(), ElementsAre(0.75, 2000, 3.5));
   EXPECT_THAT(set.minimized(trial).value(), ElementsAre(-0.75, 2000, 3.5));
 }
 
 TEST(ObjectiveSet, GivesNoValuesForAFailure) {
   const ObjectiveSet set = parse("[{minimize: flops}]");
-  EXPECT_FALSE(set.values(trial_with(Failure{FailureKind::kDiverged, "loss is nan"})));
-  EXPECT_FALSE(set.minimized(trial_with(Failure{FailureKind::kDiverged, "loss is nan"})));
+  EXPECT_FALSE(set.values(trial_with(trial::Failure{trial::FailureKind::kDiverged, "loss is nan"})));
+  EXPECT_FALSE(set.minimized(trial_with(trial::Failure{trial::FailureKind::kDiverged, "loss is nan"})));
 }
 
 TEST(ObjectiveSet, GivesNoValuesForANanThatItNeedsAndIgnoresOthers) {
   const ObjectiveSet set = parse("[{maximize: validation_accuracy}, {minimize: flops}]");
-  EXPECT_FALSE(set.values(trial_with(Measurements{{kNan, 1}})));
-  EXPECT_TRUE(set.values(trial_with(Measurements{{0.5, kNan}})));
+  EXPECT_FALSE(set.values(trial_with(trial::Measurements{{kNan, 1}})));
+  EXPECT_TRUE(set.values(trial_with(trial::Measurements{{0.5, kNan}})));
 }
 
 TEST(ObjectiveSet, ChecksMeasuredConstraintsAfterTheTrial) {
   const ObjectiveSet set = parse("[{maximize: validation_accuracy}]", "[{latency_ms: [1, 2]}]");
-  EXPECT_TRUE(set.values(trial_with(Measurements{{0.5, 1}})));
-  EXPECT_TRUE(set.values(trial_with(Measurements{{0.5, 2}})));
-  EXPECT_FALSE(set.values(trial_with(Measurements{{0.5, 2.5}})));
-  EXPECT_FALSE(set.values(trial_with(Measurements{{0.5, 0.5}})));
-  EXPECT_FALSE(set.values(trial_with(Measurements{{0.5, kNan}})));
+  EXPECT_TRUE(set.values(trial_with(trial::Measurements{{0.5, 1}})));
+  EXPECT_TRUE(set.values(trial_with(trial::Measurements{{0.5, 2}})));
+  EXPECT_FALSE(set.values(trial_with(trial::Measurements{{0.5, 2.5}})));
+  EXPECT_FALSE(set.values(trial_with(trial::Measurements{{0.5, 0.5}})));
+  EXPECT_FALSE(set.values(trial_with(trial::Measurements{{0.5, kNan}})));
 }
 
 TEST(ObjectiveSet, RefusesAResultWithFewerValuesThanMetrics) {
   const ObjectiveSet set = parse("[{minimize: latency_ms}]");
-  EXPECT_THROW(set.values(trial_with(Measurements{{0.5}})), InternalError);
+  EXPECT_THROW(set.values(trial_with(trial::Measurements{{0.5}})), InternalError);
 }
 
 TEST(ObjectiveSet, RefusesUnknownMetricsWithASuggestion) {

@@ -1,4 +1,4 @@
-#include "skyline/report/report.hpp"
+#include "report/report.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

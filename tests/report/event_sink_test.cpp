@@ -1,4 +1,4 @@
-#include "report/event_sink.hpp"
+#include "report/tracking/event_sink.hpp"
 
 #include "report/sample_run.hpp"
 

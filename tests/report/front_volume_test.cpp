@@ -32,20 +32,20 @@ TEST(FrontVolume, TakesTheWorstSuccessfulSearchTrialAndNoFailedOne) {
   run.on_front.push_back(false);
   EXPECT_DOUBLE_EQ(front_volume(run.inputs()).reference[1], 1.1e9);
 
-  run.committed.back().outcome = objective::Failure{objective::FailureKind::kDiverged, "x"};
+  run.committed.back().outcome = trial::Failure{trial::FailureKind::kDiverged, "x"};
   EXPECT_DOUBLE_EQ(front_volume(run.inputs()).reference[1], 465200000 * 1.1);
 }
 
 TEST(FrontVolume, PutsTheReferenceBelowNegativeValuesThatAreMaximized) {
   testing::SampleRun run;
-  std::get<objective::Measurements>(run.committed[2].outcome).values[0] = -0.5;
+  std::get<trial::Measurements>(run.committed[2].outcome).values[0] = -0.5;
   EXPECT_DOUBLE_EQ(front_volume(run.inputs()).reference[0], -0.55);
 }
 
 TEST(FrontVolume, IsZeroWithoutAReferenceIfNoTrialSucceeded) {
   testing::SampleRun run;
   for (auto& committed : run.committed) {
-    committed.outcome = objective::Failure{objective::FailureKind::kException, "x"};
+    committed.outcome = trial::Failure{trial::FailureKind::kException, "x"};
   }
   std::fill(run.on_front.begin(), run.on_front.end(), false);
   const FrontVolume volume = front_volume(run.inputs());

@@ -1,4 +1,4 @@
-#include "report/http_client.hpp"
+#include "report/tracking/http_client.hpp"
 
 #include <cstdarg>
 #include <set>

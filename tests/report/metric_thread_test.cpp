@@ -1,7 +1,6 @@
-#include "report/metric_thread.hpp"
+#include "report/tracking/metric_thread.hpp"
 
-#include "skyline/core/log.hpp"
-
+#include "core/log.hpp"
 #include "report/sample_run.hpp"
 
 #include <condition_variable>
@@ -86,9 +85,9 @@ class MetricThreadTest : public ::testing::Test {
   ~MetricThreadTest() override { log::stop(); }
 
   TrackedTrial trial(std::uint64_t number) const {
-    objective::CommittedTrial committed = run_.committed[0];
+    trial::CommittedTrial committed = run_.committed[0];
     committed.trial.number = number;
-    return {std::make_shared<const objective::CommittedTrial>(committed), 0};
+    return {std::make_shared<const trial::CommittedTrial>(committed), 0};
   }
   std::unique_ptr<MetricThread> make(std::vector<TrackedTrial> replayed = {}) {
     return std::make_unique<MetricThread>(std::make_unique<ToldSink>(told_), std::make_shared<LastMoment>(),

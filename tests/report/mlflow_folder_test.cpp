@@ -1,8 +1,7 @@
-#include "skyline/store/publish.hpp"
-
-#include "report/mlflow_store.hpp"
 #include "report/sample_run.hpp"
+#include "report/tracking/mlflow_store.hpp"
 #include "store/file_size_limit.hpp"
+#include "store/publish/publish.hpp"
 #include "support/user_error_of.hpp"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-#include "report/mlflow_sink.hpp"
+#include "report/tracking/mlflow_sink.hpp"
 
 #include "report/sample_run.hpp"
 #include "support/user_error_of.hpp"

@@ -1,6 +1,6 @@
-#include "report/number_text.hpp"
+#include "report/text/number_text.hpp"
 
-#include "skyline/report/report.hpp"
+#include "report/report.hpp"
 
 #include <cmath>
 #include <limits>

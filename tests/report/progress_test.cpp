@@ -1,7 +1,6 @@
-#include "report/progress.hpp"
+#include "report/text/progress.hpp"
 
-#include "skyline/core/log.hpp"
-
+#include "core/log.hpp"
 #include "report/sample_run.hpp"
 
 #include <chrono>
@@ -45,7 +44,7 @@ class ProgressTest : public ::testing::Test {
 
   testing::SampleRun run_;
   testing::SampleFolder folder_;
-  std::span<const objective::CommittedTrial> replayed_;
+  std::span<const trial::CommittedTrial> replayed_;
   double now_s_ = 1000;
   std::size_t columns_ = 200;
   std::vector<std::string> writes_;
@@ -118,7 +117,7 @@ TEST_F(ProgressTest, ClearsTheLineBeforeItSaysThatThePhaseChanges) {
   now_s_ += 1;
   progress->tick();
   commit(*progress, 1, 0);
-  progress->phase_changed(objective::Phase::kFinal, 3);
+  progress->phase_changed(trial::Phase::kFinal, 3);
   EXPECT_EQ(writes_.back(), "\r\x1b[K");
   EXPECT_THAT(log_text(), AllOf(HasSubstr("info search 2/2 trials"), HasSubstr("info final: 3 trials")));
 
@@ -238,7 +237,7 @@ TEST_F(ProgressTest, WritesTheStatusEveryTwoSecondsAndAtAPhaseChange) {
   EXPECT_FALSE(std::filesystem::exists(folder_.paths().status_json()));
   now_s_ += 0.2;
   EXPECT_TRUE(wait_for("search"));
-  progress->phase_changed(objective::Phase::kFinal, 2);
+  progress->phase_changed(trial::Phase::kFinal, 2);
   EXPECT_TRUE(wait_for("final"));
 }
 
@@ -275,12 +274,12 @@ TEST_F(ProgressTest, CountsWhatEarlierJobsCommitted) {
 }
 
 TEST_F(ProgressTest, CountsTheFullTrainingsBehindTheLastSearchTrialAlone) {
-  std::vector<objective::CommittedTrial> extended(run_.committed);
+  std::vector<trial::CommittedTrial> extended(run_.committed);
   extended.push_back(run_.committed[2]);
   replayed_ = extended;
   const auto progress = make(true);
   progress->started(slots_, replayed_.size(), 10);
-  progress->phase_changed(objective::Phase::kFinal, 3);
+  progress->phase_changed(trial::Phase::kFinal, 3);
   commit(*progress, 4, 1);
   now_s_ += 1;
   progress->tick();

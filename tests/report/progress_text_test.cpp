@@ -1,4 +1,4 @@
-#include "report/progress_text.hpp"
+#include "report/text/progress_text.hpp"
 
 #include "report/sample_run.hpp"
 

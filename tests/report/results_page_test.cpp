@@ -1,7 +1,6 @@
-#include "skyline/store/run_tables.hpp"
-
 #include "report/python_output.hpp"
 #include "report/sample_run.hpp"
+#include "store/run_folder/run_tables.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

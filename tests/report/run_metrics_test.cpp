@@ -1,4 +1,4 @@
-#include "report/run_metrics.hpp"
+#include "report/tracking/run_metrics.hpp"
 
 #include "report/sample_run.hpp"
 #include "support/yaml_config.hpp"
@@ -70,10 +70,10 @@ TEST(RunMetrics, LeavesTheVolumeOfALargeFrontOfThreeObjectivesOut) {
       "[{maximize: validation_accuracy}, {minimize: latency_ms}, {minimize: steps}]");
   RunMetrics metrics(objective::ObjectiveSet::parse(three, nullptr, run.metrics), run.metrics);
   const auto on_front = [&](std::uint64_t number) {
-    objective::CommittedTrial committed = run.committed[0];
+    trial::CommittedTrial committed = run.committed[0];
     committed.trial.number = number;
     const auto x = static_cast<double>(number);
-    committed.outcome = objective::Measurements{{x / 1000, x, 0.5, 1}};
+    committed.outcome = trial::Measurements{{x / 1000, x, 0.5, 1}};
     return committed;
   };
   for (std::uint64_t number = 0; number < 299; ++number) metrics.skip(on_front(number));
@@ -102,7 +102,7 @@ TEST(RunMetrics, FullTrainingIsAGroupOfItsOwnAndChangesNoFront) {
 
 TEST(RunMetrics, LeavesOutWhatWasNotMeasuredOrIsInfinite) {
   testing::SampleRun run;
-  run.committed[0].outcome = objective::Measurements{
+  run.committed[0].outcome = trial::Measurements{
       {0.5, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(), 3}};
   const auto records = metrics_of(run);
   EXPECT_FALSE(records[0].contains("trial/latency_ms"));

@@ -1,4 +1,4 @@
-#include "report/run_status.hpp"
+#include "report/text/run_status.hpp"
 
 #include "support/user_error_of.hpp"
 

@@ -30,18 +30,18 @@ objective::ObjectiveSet sample_objectives() {
   return objective::ObjectiveSet::parse(objectives, &constraints, sample_metrics());
 }
 
-objective::Measurements measured(double validation_accuracy, double latency_ms) {
+trial::Measurements measured(double validation_accuracy, double latency_ms) {
   return {{validation_accuracy, latency_ms, std::nan(""), 42}};
 }
 
-objective::CommittedTrial make_trial(const space::SearchSpace& space, const SampleTrial& sample) {
+trial::CommittedTrial make_trial(const space::SearchSpace& space, const SampleTrial& sample) {
   auto architecture = std::make_shared<space::Architecture>(space.build({sample.choices}));
   // Readable ids, e.g. 2111... for choices that start with 1: equal genotypes have equal ids.
   const std::uint64_t first = sample.choices.front() + 1;
   architecture->id = space::ArchId{kIdDigits * first};
   architecture->network.cost = {sample.parameters, sample.flops, sample.flops / 2, 2048};
 
-  objective::CommittedTrial committed;
+  trial::CommittedTrial committed;
   committed.trial.number = sample.number;
   committed.trial.phase = sample.phase;
   committed.trial.proposal = {architecture, sample.origin, sample.parents, sample.iteration};
@@ -59,10 +59,10 @@ objective::CommittedTrial make_trial(const space::SearchSpace& space, const Samp
 }
 
 SampleRun::SampleRun() {
-  using objective::Failure;
-  using objective::FailureKind;
-  using objective::Origin;
-  using objective::Phase;
+  using trial::Failure;
+  using trial::FailureKind;
+  using trial::Origin;
+  using trial::Phase;
   const SampleTrial samples[] = {
       {.number = 0, .choices = {0, 0, 0}, .parameters = 234, .flops = 88138, .outcome = measured(0.5, 0.123)},
       {.number = 1,
@@ -90,7 +90,7 @@ SampleRun::SampleRun() {
        .choices = {8, 1, 2},
        .parameters = 298442,
        .flops = 465200000,
-       .outcome = objective::Measurements{{0.99, 4.5, 0.97, 840}},
+       .outcome = trial::Measurements{{0.99, 4.5, 0.97, 840}},
        .origin = Origin::kFront,
        .parents = {1},
        .phase = Phase::kFinal,

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "skyline/report/report.hpp"
+#include "report/report.hpp"
 
 #include <filesystem>
 #include <string>
@@ -20,17 +20,17 @@ struct SampleTrial {
   std::vector<std::uint32_t> choices = {};  // of depth, kernel, width
   std::int64_t parameters = 0;
   std::int64_t flops = 0;
-  objective::Outcome outcome = {};
-  objective::Origin origin = objective::Origin::kInitial;
-  std::vector<objective::TrialNumber> parents = {};
+  trial::Outcome outcome = {};
+  trial::Origin origin = trial::Origin::kInitial;
+  std::vector<trial::TrialNumber> parents = {};
   std::uint32_t iteration = 0;
-  objective::Phase phase = objective::Phase::kSearch;
+  trial::Phase phase = trial::Phase::kSearch;
   double epochs = 0.5;
 };
-objective::CommittedTrial make_trial(const space::SearchSpace& space, const SampleTrial& sample);
+trial::CommittedTrial make_trial(const space::SearchSpace& space, const SampleTrial& sample);
 /// validation_accuracy, latency_ms, test_accuracy, steps.
 std::vector<std::string> sample_metrics();
-objective::Measurements measured(double validation_accuracy, double latency_ms);
+trial::Measurements measured(double validation_accuracy, double latency_ms);
 
 /// Six committed trials: 0 and 1 are the front, 2 is dominated, 3 failed; 4 and 5 are the full trainings of
 /// 1, which succeeded, and of 0, which failed.
@@ -38,7 +38,7 @@ struct SampleRun {
   space::SearchSpace space = sample_space();
   objective::ObjectiveSet objectives = sample_objectives();
   std::vector<std::string> metrics = sample_metrics();
-  std::vector<objective::CommittedTrial> committed;
+  std::vector<trial::CommittedTrial> committed;
   std::vector<bool> on_front;
 
   SampleRun();

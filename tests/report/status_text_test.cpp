@@ -1,5 +1,5 @@
-#include "report/run_status.hpp"
 #include "report/sample_run.hpp"
+#include "report/text/run_status.hpp"
 #include "support/user_error_of.hpp"
 
 #include <gmock/gmock.h>

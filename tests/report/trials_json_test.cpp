@@ -96,8 +96,7 @@ TEST(ParetoJson, NamesTheWeightsFilesThatAreThere) {
 TEST(ModelsJson, SaysWhatATrialInherited) {
   testing::SampleRun run;
   const testing::SampleFolder folder;
-  run.committed[2].trial.inherits =
-      std::make_shared<objective::Inheritance>(objective::Inheritance{1, {}, 0.75});
+  run.committed[2].trial.inherits = std::make_shared<trial::Inheritance>(trial::Inheritance{1, {}, 0.75});
   const ordered_json trials = models_of(run, folder).at("trials");
   EXPECT_EQ(trials[2].at("inherits"), ordered_json::parse(R"({"from": 1, "share": 0.75})"));
   EXPECT_FALSE(trials[1].contains("inherits"));
@@ -144,8 +143,8 @@ TEST(ModelsJson, NamesNoWeightsForAFailedTrialOfAnArchitectureThatHasSome) {
 TEST(ModelsJson, NamesTheWeightsOfTheLastFullTrainingOfAnArchitectureOnly) {
   testing::SampleRun run;
   const testing::SampleFolder folder;
-  const auto add_full_training = [&](double epochs, objective::Outcome outcome) {
-    objective::CommittedTrial more = run.committed[4];
+  const auto add_full_training = [&](double epochs, trial::Outcome outcome) {
+    trial::CommittedTrial more = run.committed[4];
     more.trial.number = run.committed.size();
     more.trial.epochs = epochs;
     more.outcome = std::move(outcome);
@@ -153,7 +152,7 @@ TEST(ModelsJson, NamesTheWeightsOfTheLastFullTrainingOfAnArchitectureOnly) {
     run.on_front.push_back(false);
   };
   add_full_training(20, testing::measured(0.99, 4));
-  add_full_training(30, objective::Failure{objective::FailureKind::kException, "it left the file alone"});
+  add_full_training(30, trial::Failure{trial::FailureKind::kException, "it left the file alone"});
   const std::string id = models_of(run, folder).at("trials")[4].at("arch_id");
   folder.write(folder.paths().final_weights(id), "weights of trial 6");
   const ordered_json trials = models_of(run, folder).at("trials");
@@ -177,7 +176,7 @@ TEST(ModelsJson, WritesNullForParametersThatTheNetworkDoesNotUseAndForInfinity) 
 
 TEST(ModelsJson, ReplacesBytesOfAReasonThatAreNoUtf8) {
   testing::SampleRun run;
-  run.committed[3].outcome = objective::Failure{objective::FailureKind::kException, "bad \xff byte"};
+  run.committed[3].outcome = trial::Failure{trial::FailureKind::kException, "bad \xff byte"};
   const testing::SampleFolder folder;
   EXPECT_EQ(models_of(run, folder).at("trials")[3].at("reason"), "bad \xEF\xBF\xBD byte");
 }

@@ -1,7 +1,7 @@
 #include "skyline/core/error.hpp"
-#include "skyline/core/hash.hpp"
-#include "skyline/search/pareto.hpp"
 
+#include "core/text/hash.hpp"
+#include "search/pareto/pareto.hpp"
 #include "search/search_run.hpp"
 
 #include <map>
@@ -12,13 +12,13 @@
 namespace skyline::search {
 namespace {
 
-using objective::CommittedTrial;
-using objective::Origin;
 using testing::archai_objectives;
 using testing::archai_space;
 using testing::ids_of;
 using testing::objective_set;
 using testing::run_search;
+using trial::CommittedTrial;
+using trial::Origin;
 
 /// The reference run: 5 generations, 10 first, 16 at most.
 SearchOptions reference_options() {
@@ -41,8 +41,7 @@ std::string signature(const std::vector<CommittedTrial>& committed) {
     text += space::to_text(trial.trial.architecture().id);
     text += ' ' + std::string(to_text(trial.trial.proposal.origin)) + ' ' +
             std::to_string(trial.trial.proposal.iteration);
-    for (const objective::TrialNumber parent : trial.trial.proposal.parents)
-      text += ' ' + std::to_string(parent);
+    for (const trial::TrialNumber parent : trial.trial.proposal.parents) text += ' ' + std::to_string(parent);
     text += '\n';
   }
   return to_hex(stable_hash64(text));
@@ -56,12 +55,12 @@ bool mixes(const space::Genotype& child, const space::Genotype& first, const spa
   return true;
 }
 
-bool fails(const objective::Trial& trial) {
+bool fails(const trial::Trial& trial) {
   return static_cast<std::uint64_t>(trial.architecture().id) % 3 == 0;
 }
 
-objective::Outcome failing_for_a_third(const objective::Trial& trial) {
-  if (fails(trial)) return objective::Failure{objective::FailureKind::kDiverged, "loss is nan"};
+trial::Outcome failing_for_a_third(const trial::Trial& trial) {
+  if (fails(trial)) return trial::Failure{trial::FailureKind::kDiverged, "loss is nan"};
   return testing::closed_formula(trial);
 }
 
@@ -92,7 +91,7 @@ TEST(EvolutionPareto, MakesAnInitialGenerationThenGenerationsOfAtMostMaxUnseen) 
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     std::map<std::uint32_t, std::size_t> sizes;
     for (const CommittedTrial& trial : reference_run(seed, testing::closed_formula)) {
-      const objective::Proposal& proposal = trial.trial.proposal;
+      const trial::Proposal& proposal = trial.trial.proposal;
       ++sizes[proposal.iteration];
       EXPECT_EQ(proposal.iteration == 0, proposal.origin == Origin::kInitial);
     }
@@ -111,12 +110,12 @@ TEST(EvolutionPareto, TakesParentsFromTheFrontOfAllResultsSoFarAndNeverAmongFail
   for (std::uint64_t seed = 0; seed < 10; ++seed) {
     const std::vector<CommittedTrial> committed = reference_run(seed, failing_for_a_third);
     for (const CommittedTrial& child : committed) {
-      const objective::Proposal& proposal = child.trial.proposal;
+      const trial::Proposal& proposal = child.trial.proposal;
       ++counts[proposal.origin];
       const std::size_t expected_parents =
           proposal.origin == Origin::kMutation ? 1 : (proposal.origin == Origin::kCrossover ? 2 : 0);
       ASSERT_EQ(proposal.parents.size(), expected_parents);
-      for (const objective::TrialNumber parent : proposal.parents) {
+      for (const trial::TrialNumber parent : proposal.parents) {
         const auto parent_values = objectives.minimized(committed[parent]);
         ASSERT_TRUE(parent_values) << "trial " << parent << " failed and is a parent";
         EXPECT_LT(committed[parent].trial.proposal.iteration, proposal.iteration);
@@ -153,12 +152,12 @@ TEST(EvolutionPareto, ProposesTheSameWhateverTheRoomAndThePaceOfResults) {
 
 TEST(EvolutionPareto, WaitsForAllResultsOfAGenerationBeforeItBreedsTheNext) {
   const auto searcher = make_searcher(reference_options(), archai_space(), archai_objectives(), 1);
-  const std::vector<objective::Proposal> first = searcher->ask(100);
+  const std::vector<trial::Proposal> first = searcher->ask(100);
   ASSERT_EQ(first.size(), 10U);
   for (std::size_t number = 0; number < first.size(); ++number) {
     EXPECT_TRUE(searcher->ask(100).empty());
     EXPECT_FALSE(searcher->finished());
-    objective::Trial trial;
+    trial::Trial trial;
     trial.number = number;
     trial.proposal = first[number];
     searcher->tell({trial, testing::closed_formula(trial), {}});
@@ -199,8 +198,8 @@ TEST(EvolutionPareto, StartsAnewFromRandomSamplesWhenAllTrialsFail) {
   options.random_mix = 0;
   options.max_unseen = 4;
   const auto searcher = make_searcher(options, archai_space(), archai_objectives(), 3);
-  const std::vector<CommittedTrial> committed = run_search(*searcher, [](const objective::Trial&) {
-    return objective::Failure{objective::FailureKind::kException, "broken"};
+  const std::vector<CommittedTrial> committed = run_search(*searcher, [](const trial::Trial&) {
+    return trial::Failure{trial::FailureKind::kException, "broken"};
   });
   EXPECT_EQ(committed.size(), 10U + 4 * 4U);
   for (const CommittedTrial& trial : committed) EXPECT_EQ(trial.trial.proposal.origin, Origin::kInitial);
@@ -210,17 +209,17 @@ TEST(EvolutionPareto, TreatsNanAndViolatedMeasuredConstraintsAsFailures) {
   const objective::ObjectiveSet objectives =
       objective_set("[{maximize: accuracy}, {minimize: flops}]", "[{latency: [0, 100]}]");
   const auto searcher = make_searcher(reference_options(), archai_space(), objectives, 3);
-  const std::vector<CommittedTrial> committed = run_search(*searcher, [](const objective::Trial& trial) {
-    auto measurements = std::get<objective::Measurements>(testing::closed_formula(trial));
+  const std::vector<CommittedTrial> committed = run_search(*searcher, [](const trial::Trial& trial) {
+    auto measurements = std::get<trial::Measurements>(testing::closed_formula(trial));
     if (fails(trial)) measurements.values[0] = std::numeric_limits<double>::quiet_NaN();
     return measurements;
   });
   std::size_t children = 0;
   for (const CommittedTrial& trial : committed) {
-    for (const objective::TrialNumber parent : trial.trial.proposal.parents) {
+    for (const trial::TrialNumber parent : trial.trial.proposal.parents) {
       ++children;
       EXPECT_FALSE(fails(committed[parent].trial));
-      EXPECT_LE(std::get<objective::Measurements>(committed[parent].outcome).values[1], 100);
+      EXPECT_LE(std::get<trial::Measurements>(committed[parent].outcome).values[1], 100);
     }
   }
   EXPECT_GT(children, 20U);
@@ -230,7 +229,7 @@ TEST(EvolutionPareto, IgnoresFullTrainingOfTheFront) {
   const auto searcher = make_searcher(reference_options(), archai_space(), archai_objectives(), 1);
   std::vector<CommittedTrial> committed = run_search(*searcher);
   CommittedTrial final_training = committed.front();
-  final_training.trial.phase = objective::Phase::kFinal;
+  final_training.trial.phase = trial::Phase::kFinal;
   searcher->tell(final_training);
   EXPECT_THROW(searcher->tell(committed.front()), InternalError);
 }

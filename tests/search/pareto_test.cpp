@@ -1,4 +1,4 @@
-#include "skyline/search/pareto.hpp"
+#include "search/pareto/pareto.hpp"
 
 #include "skyline/core/error.hpp"
 

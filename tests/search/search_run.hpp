@@ -53,15 +53,15 @@ inline objective::ObjectiveSet archai_objectives() {
 }
 
 /// An accuracy that saturates with parameters and depth, by exact arithmetic alone, and a latency.
-inline objective::Outcome closed_formula(const objective::Trial& trial) {
+inline trial::Outcome closed_formula(const trial::Trial& trial) {
   const space::Network& network = trial.architecture().network;
   const auto parameters = static_cast<double>(network.cost.parameters);
   const auto layers = static_cast<double>(network.layers.size());
   const double accuracy = parameters / (parameters + 5000) * layers / (layers + 3);
-  return objective::Measurements{{accuracy, static_cast<double>(network.cost.flops) / 1e6 + layers}};
+  return trial::Measurements{{accuracy, static_cast<double>(network.cost.flops) / 1e6 + layers}};
 }
 
-using Evaluate = std::function<objective::Outcome(const objective::Trial&)>;
+using Evaluate = std::function<trial::Outcome(const trial::Trial&)>;
 
 /// How an engine goes about it: how much it asks for, and how many results it tells after that.
 struct Pace {
@@ -71,15 +71,15 @@ struct Pace {
 
 /// Runs a search to its end, with room for at least one at a time: asks, tells the results in the order of
 /// trials, and so on. Never tells nothing where nothing more is asked.
-inline std::vector<objective::CommittedTrial> run_search(search::Searcher& searcher,
-                                                         const Evaluate& evaluate = closed_formula,
-                                                         const Pace& pace = {}) {
-  std::vector<objective::CommittedTrial> committed;
+inline std::vector<trial::CommittedTrial> run_search(search::Searcher& searcher,
+                                                     const Evaluate& evaluate = closed_formula,
+                                                     const Pace& pace = {}) {
+  std::vector<trial::CommittedTrial> committed;
   std::size_t told = 0;
   while (true) {
-    const std::vector<objective::Proposal> proposals = searcher.ask(pace.room());
-    for (const objective::Proposal& proposal : proposals) {
-      objective::Trial trial;
+    const std::vector<trial::Proposal> proposals = searcher.ask(pace.room());
+    for (const trial::Proposal& proposal : proposals) {
+      trial::Trial trial;
       trial.number = committed.size();
       trial.proposal = proposal;
       trial.epochs = 0.1;
@@ -93,9 +93,9 @@ inline std::vector<objective::CommittedTrial> run_search(search::Searcher& searc
   return committed;
 }
 
-inline std::vector<space::ArchId> ids_of(const std::vector<objective::CommittedTrial>& committed) {
+inline std::vector<space::ArchId> ids_of(const std::vector<trial::CommittedTrial>& committed) {
   std::vector<space::ArchId> ids;
-  for (const objective::CommittedTrial& trial : committed) ids.push_back(trial.trial.architecture().id);
+  for (const trial::CommittedTrial& trial : committed) ids.push_back(trial.trial.architecture().id);
   return ids;
 }
 

@@ -10,8 +10,6 @@
 namespace skyline::search {
 namespace {
 
-using objective::CommittedTrial;
-using objective::Origin;
 using testing::archai_objectives;
 using testing::archai_space;
 using testing::config_from_yaml;
@@ -21,6 +19,8 @@ using testing::objective_set;
 using testing::run_search;
 using testing::uneven_space;
 using testing::user_error_of;
+using trial::CommittedTrial;
+using trial::Origin;
 
 SearchOptions options_of(const std::string& algorithm, std::optional<std::size_t> trials = {}) {
   SearchOptions options;

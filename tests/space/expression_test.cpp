@@ -1,4 +1,4 @@
-#include "space/expression.hpp"
+#include "space/language/expression.hpp"
 
 #include "support/user_error_of.hpp"
 #include "support/yaml_config.hpp"

@@ -1,4 +1,4 @@
-#include "skyline/space/network_alignment.hpp"
+#include "space/network/network_alignment.hpp"
 
 #include "space/space_from_yaml.hpp"
 

@@ -1,13 +1,13 @@
-#include "skyline/store/checkpoint.hpp"
+#include "store/weights/checkpoint.hpp"
 
 #include "skyline/core/error.hpp"
-#include "skyline/store/publish.hpp"
 
 #include "file_size_limit.hpp"
 #include "sample_checkpoint.hpp"
 #include "scratch_folder.hpp"
-#include "store/hdf5_image.hpp"
-#include "store/sealed_file.hpp"
+#include "store/hdf5/hdf5_image.hpp"
+#include "store/publish/publish.hpp"
+#include "store/publish/sealed_file.hpp"
 #include "support/user_error_of.hpp"
 
 #include <gmock/gmock.h>

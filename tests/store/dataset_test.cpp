@@ -1,12 +1,11 @@
 #include "skyline/store/dataset.hpp"
 
-#include "skyline/store/publish.hpp"
-#include "skyline/store/weights.hpp"
-
 #include "sample_dataset.hpp"
 #include "scratch_folder.hpp"
-#include "store/hdf5_image.hpp"
-#include "store/publication.hpp"
+#include "store/hdf5/hdf5_image.hpp"
+#include "store/publish/publication.hpp"
+#include "store/publish/publish.hpp"
+#include "store/weights/weights.hpp"
 #include "support/user_error_of.hpp"
 
 #include <cmath>

@@ -1,8 +1,7 @@
-#include "skyline/store/event_file.hpp"
+#include "store/events/event_file.hpp"
 
-#include "skyline/store/publish.hpp"
-
-#include "store/event_record.hpp"
+#include "store/events/event_record.hpp"
+#include "store/publish/publish.hpp"
 #include "store/scratch_folder.hpp"
 #include "support/user_error_of.hpp"
 

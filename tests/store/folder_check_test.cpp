@@ -1,4 +1,4 @@
-#include "skyline/store/folder_check.hpp"
+#include "store/publish/folder_check.hpp"
 
 #include "store/file_size_limit.hpp"
 #include "store/scratch_folder.hpp"

@@ -1,11 +1,10 @@
-#include "store/hdf5_image.hpp"
-
-#include "skyline/store/publish.hpp"
+#include "store/hdf5/hdf5_image.hpp"
 
 #include "scratch_folder.hpp"
-#include "store/hdf5_reader.hpp"
-#include "store/mapped_file.hpp"
-#include "store/publication.hpp"
+#include "store/data/mapped_file.hpp"
+#include "store/hdf5/hdf5_reader.hpp"
+#include "store/publish/publication.hpp"
+#include "store/publish/publish.hpp"
 #include "support/user_error_of.hpp"
 
 #include <thread>

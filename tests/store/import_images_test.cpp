@@ -1,4 +1,4 @@
-#include "skyline/store/import_images.hpp"
+#include "store/data/import_images.hpp"
 
 #include "scratch_folder.hpp"
 #include "support/user_error_of.hpp"

@@ -1,10 +1,9 @@
-#include "skyline/store/journal.hpp"
-
-#include "skyline/store/publish.hpp"
+#include "store/run_folder/journal.hpp"
 
 #include "file_size_limit.hpp"
 #include "sample_run.hpp"
 #include "scratch_folder.hpp"
+#include "store/publish/publish.hpp"
 #include "support/user_error_of.hpp"
 
 #include <cstdio>
@@ -17,7 +16,6 @@
 namespace skyline::store {
 namespace {
 
-using objective::CommittedTrial;
 using skyline::testing::FileSizeLimit;
 using skyline::testing::overwrite;
 using skyline::testing::same_trial;
@@ -29,6 +27,7 @@ using skyline::testing::user_error_of;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using trial::CommittedTrial;
 
 class Journal : public ::testing::Test {
  protected:
@@ -126,7 +125,7 @@ TEST_F(Journal, CanonicalTextShowsAnotherResult) {
   write(trials);
   const std::string canonical = canonical_journal(path);
   std::filesystem::remove(path);
-  double& value = std::get<objective::Measurements>(trials[1].outcome).values[1];
+  double& value = std::get<trial::Measurements>(trials[1].outcome).values[1];
   value = std::nextafter(value, 1);
   write(trials);
   EXPECT_NE(canonical_journal(path), canonical);
@@ -427,10 +426,10 @@ TEST_F(Journal, IsNotResumedIfItWasNotSettled) {
 
 TEST_F(Journal, TextThatIsNotUtf8IsKeptReadable) {
   std::vector<CommittedTrial> trials = sample_trials(space, 1);
-  trials[0].outcome = objective::Failure{objective::FailureKind::kException, "bad \xff byte"};
+  trials[0].outcome = trial::Failure{trial::FailureKind::kException, "bad \xff byte"};
   write(trials);
   const JournalContents contents = read_journal(path, space);
-  EXPECT_THAT(std::get<objective::Failure>(contents.entries[0].outcome).reason, EndsWith(" byte"));
+  EXPECT_THAT(std::get<trial::Failure>(contents.entries[0].outcome).reason, EndsWith(" byte"));
 }
 
 }  // namespace

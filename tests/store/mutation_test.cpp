@@ -1,12 +1,12 @@
 #include "skyline/core/error.hpp"
 #include "skyline/core/random.hpp"
-#include "skyline/store/publish.hpp"
 
 #include "sample_checkpoint.hpp"
 #include "sample_dataset.hpp"
 #include "sample_run.hpp"
 #include "sample_weights.hpp"
 #include "scratch_folder.hpp"
+#include "store/publish/publish.hpp"
 
 #include <algorithm>
 #include <optional>

@@ -1,4 +1,4 @@
-#include "skyline/store/publish.hpp"
+#include "store/publish/publish.hpp"
 
 #include "child_process.hpp"
 #include "file_size_limit.hpp"

@@ -1,10 +1,9 @@
-#include "skyline/store/recovery.hpp"
-
-#include "skyline/store/checkpoint.hpp"
+#include "store/run_folder/recovery.hpp"
 
 #include "child_process.hpp"
 #include "sample_checkpoint.hpp"
 #include "scratch_folder.hpp"
+#include "store/weights/checkpoint.hpp"
 #include "support/user_error_of.hpp"
 
 #include <gmock/gmock.h>
@@ -45,7 +44,7 @@ TEST_F(Recovery, LeavesAJobAloneThatTriesToClaimTheFolder) {
 }
 
 TEST_F(Recovery, RemovesTheCheckpointsOfCommittedTrialsAndKeepsTheOthers) {
-  for (const objective::TrialNumber trial : {3u, 4u, 5u, 12u}) {
+  for (const trial::TrialNumber trial : {3u, 4u, 5u, 12u}) {
     TrialCheckpoint checkpoint = skyline::testing::sample_checkpoint();
     checkpoint.owner.trial = trial;
     write_checkpoint(paths, checkpoint, 0);
@@ -58,7 +57,7 @@ TEST_F(Recovery, RemovesTheCheckpointsOfCommittedTrialsAndKeepsTheOthers) {
   EXPECT_EQ(recovered.checkpoints, 4u);
   EXPECT_EQ(recovered.begun_trials, 2u);
   CheckpointOwner owner = skyline::testing::sample_owner();
-  for (const objective::TrialNumber trial : {3u, 4u, 5u, 12u}) {
+  for (const trial::TrialNumber trial : {3u, 4u, 5u, 12u}) {
     owner.trial = trial;
     EXPECT_EQ(find_checkpoint(paths, owner).has_value(), trial >= 5);
   }

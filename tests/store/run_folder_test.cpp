@@ -1,10 +1,9 @@
-#include "skyline/store/run_folder.hpp"
-
-#include "skyline/store/publish.hpp"
+#include "store/run_folder/run_folder.hpp"
 
 #include "child_process.hpp"
 #include "scratch_folder.hpp"
-#include "store/file_claim.hpp"
+#include "store/publish/publish.hpp"
+#include "store/run_folder/file_claim.hpp"
 #include "support/user_error_of.hpp"
 
 #include <fstream>

@@ -1,11 +1,11 @@
-#include "skyline/store/run_tables.hpp"
+#include "store/run_folder/run_tables.hpp"
 
 #include "skyline/core/error.hpp"
-#include "skyline/store/publish.hpp"
 
 #include "sample_run.hpp"
 #include "scratch_folder.hpp"
-#include "store/hdf5_reader.hpp"
+#include "store/hdf5/hdf5_reader.hpp"
+#include "store/publish/publish.hpp"
 #include "support/user_error_of.hpp"
 
 #include <gmock/gmock.h>

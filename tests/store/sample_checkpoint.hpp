@@ -1,8 +1,7 @@
 #pragma once
 
-#include "skyline/store/checkpoint.hpp"
-
 #include "sample_run.hpp"
+#include "store/weights/checkpoint.hpp"
 
 #include <bit>
 #include <cmath>
@@ -40,7 +39,7 @@ inline store::TrialCheckpoint sample_checkpoint(std::int64_t step = 1200) {
 }
 
 /// Equal in every bit.
-inline bool same_state(const objective::TrainingState& left, const objective::TrainingState& right) {
+inline bool same_state(const trial::TrainingState& left, const trial::TrainingState& right) {
   const auto same_array = [](const auto& a, const auto& b) {
     return a.name == b.name &&
            std::equal(a.values.begin(), a.values.end(), b.values.begin(), b.values.end(),

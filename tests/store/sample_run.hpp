@@ -1,9 +1,9 @@
 #pragma once
 
-#include "skyline/objective/trial.hpp"
 #include "skyline/space/search_space.hpp"
-#include "skyline/store/journal.hpp"
+#include "skyline/trial/trial.hpp"
 
+#include "store/run_folder/journal.hpp"
 #include "support/yaml_config.hpp"
 
 #include <cmath>
@@ -46,8 +46,7 @@ inline store::JournalHeader sample_header() {
 
 /// Trials with values that are hard to write: denormal, huge, negative zero, NaN, infinite; control
 /// characters.
-inline std::vector<objective::CommittedTrial> sample_trials(const space::SearchSpace& space,
-                                                            std::size_t count) {
+inline std::vector<trial::CommittedTrial> sample_trials(const space::SearchSpace& space, std::size_t count) {
   const std::vector<double> values = {0.1,
                                       1.0 / 3,
                                       5e-324,
@@ -58,28 +57,27 @@ inline std::vector<objective::CommittedTrial> sample_trials(const space::SearchS
                                       1e22,
                                       std::numeric_limits<double>::infinity()};
   RandomStream random(7);
-  std::vector<objective::CommittedTrial> trials;
+  std::vector<trial::CommittedTrial> trials;
   for (std::size_t k = 0; k < count; ++k) {
-    objective::CommittedTrial committed;
+    trial::CommittedTrial committed;
     committed.trial.number = k;
-    committed.trial.phase = k % 5 == 4 ? objective::Phase::kFinal : objective::Phase::kSearch;
+    committed.trial.phase = k % 5 == 4 ? trial::Phase::kFinal : trial::Phase::kSearch;
     committed.trial.proposal.architecture =
         std::make_shared<const space::Architecture>(space.build(space.sample(random)));
-    committed.trial.proposal.origin = k == 0 ? objective::Origin::kInitial : objective::Origin::kCrossover;
+    committed.trial.proposal.origin = k == 0 ? trial::Origin::kInitial : trial::Origin::kCrossover;
     if (k > 1) committed.trial.proposal.parents = {k - 1, k / 2};
     if (k % 3 == 2) {
-      committed.trial.inherits = std::make_shared<const objective::Inheritance>(objective::Inheritance{
-          k / 2, trials[k / 2].trial.proposal.architecture, 1.0 / static_cast<double>(k)});
+      committed.trial.inherits = std::make_shared<const trial::Inheritance>(
+          trial::Inheritance{k / 2, trials[k / 2].trial.proposal.architecture, 1.0 / static_cast<double>(k)});
     }
     committed.trial.proposal.iteration = static_cast<std::uint32_t>(k / 3);
     committed.trial.epochs = 0.1 + static_cast<double>(k);
     committed.trial.seed = random.next();
     committed.trial.members = k % 4 == 2 ? 3 : 1;
     if (k % 4 == 3) {
-      committed.outcome =
-          objective::Failure{objective::FailureKind::kDiverged, "loss \"NaN\"\nat step 3, µ = 2"};
+      committed.outcome = trial::Failure{trial::FailureKind::kDiverged, "loss \"NaN\"\nat step 3, µ = 2"};
     } else {
-      committed.outcome = objective::Measurements{{values[k % values.size()], random.uniform()}};
+      committed.outcome = trial::Measurements{{values[k % values.size()], random.uniform()}};
     }
     committed.timing = {
         static_cast<std::int32_t>(k % 3), 1, random.uniform(), 0.001, random.uniform(), 0.5, 0};
@@ -94,32 +92,32 @@ inline bool same_number(double left, double right) {
          (left == right && std::signbit(left) == std::signbit(right));
 }
 
-inline bool same_outcome(const objective::Outcome& left, const objective::Outcome& right) {
+inline bool same_outcome(const trial::Outcome& left, const trial::Outcome& right) {
   if (left.index() != right.index()) return false;
-  if (const auto* failure = std::get_if<objective::Failure>(&left)) {
-    const auto& other = std::get<objective::Failure>(right);
+  if (const auto* failure = std::get_if<trial::Failure>(&left)) {
+    const auto& other = std::get<trial::Failure>(right);
     return failure->kind == other.kind && failure->reason == other.reason;
   }
-  const auto& a = std::get<objective::Measurements>(left).values;
-  const auto& b = std::get<objective::Measurements>(right).values;
+  const auto& a = std::get<trial::Measurements>(left).values;
+  const auto& b = std::get<trial::Measurements>(right).values;
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), same_number);
 }
 
-inline bool same_timing(const objective::TrialTiming& s, const objective::TrialTiming& t) {
+inline bool same_timing(const trial::TrialTiming& s, const trial::TrialTiming& t) {
   return s.rank == t.rank && s.slot == t.slot && same_number(s.started_s, t.started_s) &&
          same_number(s.setup_s, t.setup_s) && same_number(s.train_s, t.train_s) &&
          same_number(s.validate_s, t.validate_s) && same_number(s.latency_s, t.latency_s);
 }
 
-inline bool same_inheritance(const objective::Trial& left, const objective::Trial& right) {
+inline bool same_inheritance(const trial::Trial& left, const trial::Trial& right) {
   if (!left.inherits || !right.inherits) return left.inherits == right.inherits;
   return left.inherits->from == right.inherits->from && left.inherits->share == right.inherits->share &&
          left.inherits->architecture->id == right.inherits->architecture->id;
 }
 
-inline bool same_trial(const objective::CommittedTrial& left, const objective::CommittedTrial& right) {
-  const objective::Trial& a = left.trial;
-  const objective::Trial& b = right.trial;
+inline bool same_trial(const trial::CommittedTrial& left, const trial::CommittedTrial& right) {
+  const trial::Trial& a = left.trial;
+  const trial::Trial& b = right.trial;
   return a.number == b.number && a.phase == b.phase && a.proposal.origin == b.proposal.origin &&
          a.proposal.parents == b.proposal.parents && a.proposal.iteration == b.proposal.iteration &&
          a.architecture().id == b.architecture().id &&

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "skyline/store/weights.hpp"
+#include "store/weights/weights.hpp"
 
 #include <cstring>
 #include <limits>
@@ -30,7 +30,7 @@ inline store::WeightsFile sample_weights() {
 
 /// Equal in every bit.
 inline bool same_weights(const store::WeightsFile& left, const store::WeightsFile& right) {
-  const auto same_tensor = [](const objective::NamedTensor& a, const objective::NamedTensor& b) {
+  const auto same_tensor = [](const trial::NamedTensor& a, const trial::NamedTensor& b) {
     return a.name == b.name && a.dims == b.dims && a.values.size() == b.values.size() &&
            (a.values.empty() ||
             std::memcmp(a.values.data(), b.values.data(), a.values.size() * sizeof(float)) == 0);

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "skyline/store/patience.hpp"
+#include "store/publish/patience.hpp"
 
 namespace skyline::testing {
 

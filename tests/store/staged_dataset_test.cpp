@@ -1,13 +1,13 @@
-#include "skyline/store/staged_dataset.hpp"
+#include "store/data/staged_dataset.hpp"
 
 #include "skyline/store/dataset.hpp"
-#include "skyline/store/publish.hpp"
 
 #include "child_process.hpp"
 #include "faulty_calls.hpp"
 #include "sample_dataset.hpp"
 #include "scratch_folder.hpp"
-#include "store/file_descriptor.hpp"
+#include "store/publish/file_descriptor.hpp"
+#include "store/publish/publish.hpp"
 #include "support/user_error_of.hpp"
 
 #include <cerrno>

@@ -1,14 +1,14 @@
 #include "skyline/core/error.hpp"
-#include "skyline/store/checkpoint.hpp"
-#include "skyline/store/journal.hpp"
-#include "skyline/store/publish.hpp"
 
 #include "faulty_calls.hpp"
 #include "sample_checkpoint.hpp"
 #include "sample_run.hpp"
 #include "scratch_folder.hpp"
 #include "short_patience.hpp"
-#include "store/file_claim.hpp"
+#include "store/publish/publish.hpp"
+#include "store/run_folder/file_claim.hpp"
+#include "store/run_folder/journal.hpp"
+#include "store/weights/checkpoint.hpp"
 #include "support/user_error_of.hpp"
 
 #include <cerrno>
@@ -141,7 +141,7 @@ class JournalFaults : public ::testing::Test {
   ScratchFolder folder;
   std::filesystem::path path = folder / "journal.jsonl";
   space::SearchSpace space = skyline::testing::sample_space();
-  std::vector<objective::CommittedTrial> trials = skyline::testing::sample_trials(space, 6);
+  std::vector<trial::CommittedTrial> trials = skyline::testing::sample_trials(space, 6);
   std::unique_ptr<JournalWriter> writer = JournalWriter::create(path, skyline::testing::sample_header());
 };
 

@@ -1,4 +1,4 @@
-#include "skyline/store/storage_thread.hpp"
+#include "store/publish/storage_thread.hpp"
 
 #include "skyline/core/error.hpp"
 

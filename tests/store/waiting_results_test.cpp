@@ -1,9 +1,8 @@
-#include "skyline/store/waiting_results.hpp"
-
-#include "skyline/store/publish.hpp"
+#include "store/run_folder/waiting_results.hpp"
 
 #include "sample_run.hpp"
 #include "scratch_folder.hpp"
+#include "store/publish/publish.hpp"
 
 #include <string>
 #include <vector>
@@ -14,8 +13,6 @@
 namespace skyline::store {
 namespace {
 
-using objective::CommittedTrial;
-using objective::TrialNumber;
 using skyline::testing::overwrite;
 using skyline::testing::same_trial;
 using skyline::testing::sample_header;
@@ -23,6 +20,8 @@ using skyline::testing::ScratchFolder;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using trial::CommittedTrial;
+using trial::TrialNumber;
 
 class WaitingResults : public ::testing::Test {
  protected:

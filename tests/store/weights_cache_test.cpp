@@ -1,11 +1,10 @@
-#include "skyline/store/weights_cache.hpp"
-
-#include "skyline/store/publish.hpp"
+#include "store/weights/weights_cache.hpp"
 
 #include "child_process.hpp"
 #include "faulty_calls.hpp"
 #include "sample_weights.hpp"
 #include "scratch_folder.hpp"
+#include "store/publish/publish.hpp"
 
 #include <cerrno>
 #include <string>
@@ -31,7 +30,7 @@ constexpr std::size_t kAmple = std::size_t{1} << 30;
 class Cache : public ::testing::Test {
  protected:
   /// Publishes weights/<id>.h5 of that trial.
-  std::filesystem::path write(const std::string& id, objective::TrialNumber trial) const {
+  std::filesystem::path write(const std::string& id, trial::TrialNumber trial) const {
     WeightsFile weights = sample_weights();
     weights.trial = trial;
     write_weights(shared / (id + ".h5"), weights);
@@ -42,13 +41,12 @@ class Cache : public ::testing::Test {
     for (const auto& entry : std::filesystem::directory_iterator(local)) paths.push_back(entry.path());
     return paths;
   }
-  static bool reads(WeightsCache& cache, const std::filesystem::path& path, objective::TrialNumber trial) {
+  static bool reads(WeightsCache& cache, const std::filesystem::path& path, trial::TrialNumber trial) {
     const WeightsReading reading = cache.read(path, trial);
     return reading.weights && reading.weights->trial == trial;
   }
   /// What a reading of the file writes to the log.
-  std::string log_of_read(WeightsCache& cache, const std::filesystem::path& path,
-                          objective::TrialNumber trial) {
+  std::string log_of_read(WeightsCache& cache, const std::filesystem::path& path, trial::TrialNumber trial) {
     ::testing::internal::CaptureStderr();
     EXPECT_TRUE(reads(cache, path, trial));
     return ::testing::internal::GetCapturedStderr();
@@ -232,8 +230,7 @@ TEST_F(Cache, IsRemovedWithItsCopies) {
 
 TEST_F(Cache, SeveralProcessesOfANodeShareTheFolder) {
   std::vector<std::filesystem::path> paths;
-  for (objective::TrialNumber trial = 0; trial < 8; ++trial)
-    paths.push_back(write(std::to_string(trial), trial));
+  for (trial::TrialNumber trial = 0; trial < 8; ++trial) paths.push_back(write(std::to_string(trial), trial));
   const std::size_t room = 3 * std::filesystem::file_size(paths[0]);
   std::vector<pid_t> children(4);
   for (std::size_t child = 0; child < children.size(); ++child) {

@@ -2,14 +2,13 @@
 // checkpoints of the other tests, and the run once more over a space whose parameters have names of the
 // table's own columns.
 
-#include "skyline/store/run_folder.hpp"
-#include "skyline/store/run_tables.hpp"
-#include "skyline/store/waiting_results.hpp"
-
 #include "sample_checkpoint.hpp"
 #include "sample_dataset.hpp"
 #include "sample_run.hpp"
 #include "sample_weights.hpp"
+#include "store/run_folder/run_folder.hpp"
+#include "store/run_folder/run_tables.hpp"
+#include "store/run_folder/waiting_results.hpp"
 
 #include <exception>
 #include <iostream>
@@ -51,7 +50,7 @@ void write_all(const std::filesystem::path& folder) {
   write_weights(folder / "weights.h5", skyline::testing::sample_weights());
   std::filesystem::create_directories(paths.checkpoints());
   write_checkpoint(paths, skyline::testing::sample_checkpoint(), 0);
-  const std::vector<objective::CommittedTrial> trials = skyline::testing::sample_trials(space, 12);
+  const std::vector<trial::CommittedTrial> trials = skyline::testing::sample_trials(space, 12);
   write_waiting_results(paths, 3, skyline::testing::sample_header(), {{7, trials[7]}, {11, trials[11]}},
                         space);
 }

@@ -20,13 +20,28 @@ def check(files):
 
 class CheckLayers(unittest.TestCase):
     def test_accepts_what_the_table_allows(self):
-        result = check({"src/engine/run.cpp": '#include <vector>\n#include "skyline/comm/communicator.hpp"\n'})
+        result = check({"src/engine/loop/run.cpp": '#include <vector>\n#include "comm/communicator.hpp"\n'
+                                                   '#include "skyline/space/value.hpp"\n#include "engine/loop/a.hpp"\n'})
         self.assertEqual(result.returncode, 0, result.stdout)
 
-    def test_finds_a_higher_module(self):
-        result = check({"src/core/a.cpp": '#include "skyline/space/value.hpp"\n'})
-        self.assertEqual(result.returncode, 1)
-        self.assertIn("src/core/a.cpp:1: core must not include space", result.stdout)
+    def test_finds_a_higher_module_in_each_spelling(self):
+        for line in ('#include "skyline/space/value.hpp"', '#include <skyline/space/value.hpp>',
+                     '#include "space/language/expression.hpp"', '  #  include <space/language/expression.hpp>'):
+            result = check({"src/core/a.cpp": line + "\n"})
+            self.assertEqual(result.returncode, 1, line)
+            self.assertIn("src/core/a.cpp:1: core must not include space", result.stdout)
+
+    def test_finds_a_relative_include(self):
+        for line in ('#include "../engine/loop/run.hpp"', '#include "run.hpp"'):
+            self.assertIn("headers of ours are named by their path", check({"src/core/a.cpp": line + "\n"}).stdout)
+
+    def test_finds_a_header_of_another_module_that_is_not_its_face(self):
+        result = check({"src/app/a.cpp": '#include "engine/loop/coordinator.hpp"\n'})
+        self.assertIn("src/app/a.cpp:1: engine/loop/coordinator.hpp is not of the face of engine", result.stdout)
+
+    def test_finds_a_public_header_that_shows_a_private_one(self):
+        result = check({"include/skyline/space/a.hpp": '#include "space/language/expression.hpp"\n'})
+        self.assertIn("public headers must not show space/language/expression.hpp", result.stdout)
 
     def test_finds_a_third_party_header(self):
         result = check({"src/search/a.cpp": "\n#include <mpi.h>\n"})

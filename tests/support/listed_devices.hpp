@@ -1,7 +1,8 @@
 #pragma once
 
 #include "skyline/core/error.hpp"
-#include "skyline/train/accelerator.hpp"
+
+#include "train/device/accelerator.hpp"
 
 #include <memory>
 #include <string>
@@ -20,7 +21,7 @@ class ListedDevices final : public train::Accelerator {
   std::unique_ptr<train::AcceleratorStream> make_stream(int) override { refuse(); }
   void gather(const train::DeviceBatch&) override { refuse(); }
   void dropout(at::Tensor&, const at::Tensor&, double) override { refuse(); }
-  std::unique_ptr<train::DeviceReducer> make_reducer(objective::TrialGroup&, int) override { refuse(); }
+  std::unique_ptr<train::DeviceReducer> make_reducer(trial::TrialGroup&, int) override { refuse(); }
 
  private:
   [[noreturn]] static void refuse() { throw InternalError("a device that is only listed"); }

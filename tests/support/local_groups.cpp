@@ -15,9 +15,9 @@
 namespace skyline::testing {
 namespace {
 
-using objective::Failure;
-using objective::GroupAborted;
-using objective::part_of;
+using trial::part_of;
+using trial::Failure;
+using trial::GroupAborted;
 
 enum class Kind : std::uint8_t { kAllReduce, kReduceScatter, kAllGather, kSum, kBroadcast };
 
@@ -109,7 +109,7 @@ class Board {
         changed_.wait_for(lock, silence_, [&] { return number < completed_ || failure_.has_value(); });
     if (number < completed_) return;
     if (!ended) {
-      failure_ = Failure{objective::FailureKind::kException,
+      failure_ = Failure{trial::FailureKind::kException,
                          "a member has been silent in operation " + std::to_string(number)};
       changed_.notify_all();
     }
@@ -160,7 +160,7 @@ class Board {
   std::optional<Failure> failure_;
 };
 
-class LocalGroup final : public objective::TrialGroup {
+class LocalGroup final : public trial::TrialGroup {
  public:
   LocalGroup(std::shared_ptr<Board> board, std::size_t member) : board_(std::move(board)), member_(member) {}
 
@@ -206,10 +206,10 @@ class LocalGroup final : public objective::TrialGroup {
 
 }  // namespace
 
-std::vector<std::unique_ptr<objective::TrialGroup>> make_local_groups(std::size_t members,
-                                                                      std::chrono::milliseconds silence) {
+std::vector<std::unique_ptr<trial::TrialGroup>> make_local_groups(std::size_t members,
+                                                                  std::chrono::milliseconds silence) {
   const auto board = std::make_shared<Board>(members, silence);
-  std::vector<std::unique_ptr<objective::TrialGroup>> views;
+  std::vector<std::unique_ptr<trial::TrialGroup>> views;
   for (std::size_t member = 0; member < members; ++member) {
     views.push_back(std::make_unique<LocalGroup>(board, member));
   }

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "skyline/comm/environment.hpp"
+#include "comm/environment.hpp"
 
 #include <gtest/gtest.h>
 

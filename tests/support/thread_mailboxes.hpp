@@ -1,6 +1,6 @@
 #pragma once
 
-#include "skyline/comm/mailbox.hpp"
+#include "comm/mailbox.hpp"
 
 #include <cstddef>
 #include <memory>

@@ -1,7 +1,7 @@
-#include "train/admission_gate.hpp"
+#include "train/sharing/admission_gate.hpp"
 
 #include "train/fake_device.hpp"
-#include "train/recent_parents.hpp"
+#include "train/inherit/recent_parents.hpp"
 
 #include <atomic>
 #include <chrono>

@@ -1,4 +1,4 @@
-#include "train/admitted_training.hpp"
+#include "train/sharing/admitted_training.hpp"
 
 #include "train/fake_device.hpp"
 #include "train/group_fixtures.hpp"
@@ -19,18 +19,18 @@
 namespace skyline::train {
 namespace {
 
-using objective::Failure;
-using objective::FailureKind;
-using objective::Measurements;
-using objective::Outcome;
 using test::FakeDevice;
 using test::RecordingContext;
+using trial::Failure;
+using trial::FailureKind;
+using trial::Measurements;
+using trial::Outcome;
 
 /// Trials that take memory of a fake device in the middle of their training.
 class AdmittedTrainingTest : public ::testing::Test {
  protected:
   /// An attempt as the evaluator makes it: out of memory is a failure, all memory is free in the end.
-  Outcome attempt(objective::EvaluationContext& context, std::size_t bytes) {
+  Outcome attempt(trial::EvaluationContext& context, std::size_t bytes) {
     ++attempts_;
     try {
       for (int step = 1; step <= 10; ++step) {
@@ -45,32 +45,32 @@ class AdmittedTrainingTest : public ::testing::Test {
     return Measurements{{static_cast<double>(bytes)}};
   }
 
-  Outcome train(const objective::Trial& trial, RecordingContext& context, std::size_t bytes) {
+  Outcome train(const trial::Trial& trial, RecordingContext& context, std::size_t bytes) {
     return train_when_admitted(
         gate_, {trial, options_, 10, device_.devices().front()}, context,
-        [&](objective::EvaluationContext& inner, AdmissionGate::Permit&) { return attempt(inner, bytes); });
+        [&](trial::EvaluationContext& inner, AdmissionGate::Permit&) { return attempt(inner, bytes); });
   }
 
   /// Of two members, each with a device: the leader's is that of the other trials.
-  std::vector<Outcome> train_group(const objective::Trial& trial, std::size_t bytes,
+  std::vector<Outcome> train_group(const trial::Trial& trial, std::size_t bytes,
                                    int leaders_polls = std::numeric_limits<int>::max()) {
     std::vector<Outcome> outcomes(2);
-    test::run_members(2, [&](std::size_t member, objective::TrialGroup& group) {
+    test::run_members(2, [&](std::size_t member, trial::TrialGroup& group) {
       RecordingContext context;
       context.in_group = &group;
       if (member == 0) context.stop_after_polls = leaders_polls;
       AdmissionGate& gate = member == 0 ? gate_ : other_gate_;
-      outcomes[member] =
-          train_when_admitted(gate, {trial, options_, 10, device_.devices().front()}, context,
-                              [&](objective::EvaluationContext& inner, AdmissionGate::Permit&) {
-                                began_beside_others_ = began_beside_others_ || gate.running() > 1;
-                                return attempt(inner, bytes);
-                              });
+      outcomes[member] = train_when_admitted(gate, {trial, options_, 10, device_.devices().front()}, context,
+                                             [&](trial::EvaluationContext& inner, AdmissionGate::Permit&) {
+                                               began_beside_others_ =
+                                                   began_beside_others_ || gate.running() > 1;
+                                               return attempt(inner, bytes);
+                                             });
     });
     return outcomes;
   }
 
-  objective::Trial trial_ = test::make_trial(test::conv_network({1, 8, 8}, 1, 3, 4, 10), 1, 1);
+  trial::Trial trial_ = test::make_trial(test::conv_network({1, 8, 8}, 1, 3, 4, 10), 1, 1);
   TrainingOptions options_;
   FakeDevice device_{std::size_t{1} << 30};
   AdmissionGate gate_{device_, 0, {16, [] { return 0.0; }}};
@@ -161,7 +161,7 @@ TEST_F(AdmittedTrainingTest, DoesNotCountALostAttemptAsTraining) {
   RecordingContext context;
   int attempts = 0;
   train_when_admitted(gate_, {trial_, options_, 10, device_.devices().front()}, context,
-                      [&](objective::EvaluationContext& inner, AdmissionGate::Permit&) -> Outcome {
+                      [&](trial::EvaluationContext& inner, AdmissionGate::Permit&) -> Outcome {
                         inner.timing().train_s += 1;
                         if (++attempts == 1) return Failure{FailureKind::kOutOfMemory, "full"};
                         return Measurements{};

@@ -1,6 +1,6 @@
-#include "train/augmentation.hpp"
+#include "train/course/augmentation.hpp"
 
-#include "train/batch_source.hpp"
+#include "train/course/batch_source.hpp"
 #include "train/train_fixtures.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#include "train/concurrency_controller.hpp"
+#include "train/sharing/concurrency_controller.hpp"
 
 #include "skyline/core/random.hpp"
 

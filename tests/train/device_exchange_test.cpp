@@ -1,10 +1,9 @@
 // What the members of a group exchange on their devices in a step, on the CPU behind the seam of
 // accelerators.
-#include "train/device_exchange.hpp"
+#include "train/group/device_exchange.hpp"
 
-#include "skyline/train/accelerator.hpp"
-
-#include "train/device_network.hpp"
+#include "train/device/accelerator.hpp"
+#include "train/device/device_network.hpp"
 #include "train/group_fixtures.hpp"
 
 #include <algorithm>
@@ -24,8 +23,8 @@
 namespace skyline::train {
 namespace {
 
-using objective::TrialGroup;
 using test::NetworkBuilder;
+using trial::TrialGroup;
 using Sharding = GroupOptions::Sharding;
 using Log = std::vector<std::string>;
 using ::testing::ElementsAre;
@@ -51,9 +50,7 @@ class LoggedGroup final : public TrialGroup {
   void sum(std::span<double> values) override { group_.sum(values); }
   void broadcast(std::span<std::byte> bytes) override { group_.broadcast(bytes); }
   void check() override { group_.check(); }
-  void abort(const objective::Failure& failure, bool fault) noexcept override {
-    group_.abort(failure, fault);
-  }
+  void abort(const trial::Failure& failure, bool fault) noexcept override { group_.abort(failure, fault); }
 
  private:
   TrialGroup& group_;

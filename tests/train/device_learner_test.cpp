@@ -1,5 +1,5 @@
 // Training on a device, on the CPU behind the seam of accelerators, against the host's own training.
-#include "train/device_learner.hpp"
+#include "train/device/device_learner.hpp"
 
 #include "skyline/core/error.hpp"
 #include "skyline/train/layer_op.hpp"
@@ -74,8 +74,8 @@ TrainingOptions sgd() {
   return options_with(OptimizerOptions::Kind::kSgd);
 }
 
-double largest_difference(const std::vector<objective::NamedTensor>& left,
-                          const std::vector<objective::NamedTensor>& right) {
+double largest_difference(const std::vector<trial::NamedTensor>& left,
+                          const std::vector<trial::NamedTensor>& right) {
   EXPECT_EQ(left.size(), right.size());
   double largest = 0;
   for (std::size_t t = 0; t < std::min(left.size(), right.size()); ++t) {
@@ -88,17 +88,16 @@ double largest_difference(const std::vector<objective::NamedTensor>& left,
   return largest;
 }
 
-bool same_values(const std::vector<objective::NamedTensor>& left,
-                 const std::vector<objective::NamedTensor>& right) {
+bool same_values(const std::vector<trial::NamedTensor>& left, const std::vector<trial::NamedTensor>& right) {
   return std::ranges::equal(left, right, [](const auto& a, const auto& b) { return a.values == b.values; });
 }
 
 struct Trained {
   std::vector<double> losses;
-  std::vector<objective::NamedTensor> tensors;
+  std::vector<trial::NamedTensor> tensors;
 };
 
-Trained train_on_device(const TrainingOptions& options, const objective::Trial& trial, std::int64_t steps,
+Trained train_on_device(const TrainingOptions& options, const trial::Trial& trial, std::int64_t steps,
                         const RecordingPolicy& policy,
                         std::shared_ptr<Accelerator> accelerator = make_host_accelerator()) {
   const TrainingSetup setup = make_setup(options, std::move(accelerator));
@@ -112,7 +111,7 @@ Trained train_on_device(const TrainingOptions& options, const objective::Trial& 
 /// Losses, tensors and scores of both after some steps.
 void expect_agreement(const space::Network& network, const TrainingOptions& options, std::int64_t steps,
                       double tolerance) {
-  const objective::Trial trial = make_trial(network, 3, 11);
+  const trial::Trial trial = make_trial(network, 3, 11);
   const TrainingSetup host_setup = make_setup(options, nullptr);
   const TrainingSetup device_setup = make_setup(options, make_host_accelerator());
   const auto host = make_host_learner(host_setup, trial);
@@ -159,7 +158,7 @@ TEST(DeviceLearner, AgreesWithTheHostsLearnerOnAugmentedImages) {
 TEST(DeviceLearner, AgreesWithTheHostsLearnerOnScheduledRates) {
   TrainingOptions options = sgd();
   options.schedule = {0.5, ScheduleOptions::Decay::kCosine};
-  const objective::Trial trial = make_trial(every_layer(), 1.2, 11);
+  const trial::Trial trial = make_trial(every_layer(), 1.2, 11);
   expect_agreement(every_layer(), options, 15, 2e-3);
   const Trained scheduled = train_on_device(options, trial, 15, soon());
   const Trained constant = train_on_device(sgd(), trial, 15, soon());
@@ -192,7 +191,7 @@ TEST(DeviceLearner, OfAGroupKeepsStatisticsWhereEachMemberHasOneRow) {
 }
 
 TEST(DeviceLearner, LeavesABiasInFrontOfABatchNormAlone) {
-  const objective::Trial trial = make_trial(conv_network({2, 8, 8}, 1, 3, 8, 6), 1, 3);
+  const trial::Trial trial = make_trial(conv_network({2, 8, 8}, 1, 3, 8, 6), 1, 3);
   const auto before = train_on_device(adam(), trial, 0, soon()).tensors;
   const auto after = train_on_device(adam(), trial, 10, soon()).tensors;
   ASSERT_EQ(before[1].name, "conv2d_0.bias");
@@ -201,7 +200,7 @@ TEST(DeviceLearner, LeavesABiasInFrontOfABatchNormAlone) {
 }
 
 TEST(DeviceLearner, HasTheSameBitsWhetherStepsAreRecordedOrNot) {
-  const objective::Trial trial = make_trial(every_layer(), 3, 5);
+  const trial::Trial trial = make_trial(every_layer(), 3, 5);
   TrainingOptions options = adam();
   options.augment = {.crop = 1, .flip = true, .cutout = 2};
   const Trained plain = train_on_device(options, trial, 30, {});
@@ -234,7 +233,7 @@ TEST(DeviceLearner, DoesNotRecordAShortTrial) {
 }
 
 TEST(DeviceLearner, GoesOnWhereTheDeviceDoesNotRecord) {
-  const objective::Trial trial = make_trial(every_layer(), 3, 5);
+  const trial::Trial trial = make_trial(every_layer(), 3, 5);
   const auto accelerator = std::make_shared<WatchedAccelerator>(true);
   const Trained refused = train_on_device(adam(), trial, 30, soon(), accelerator);
   const Trained plain = train_on_device(adam(), trial, 30, {});
@@ -244,10 +243,10 @@ TEST(DeviceLearner, GoesOnWhereTheDeviceDoesNotRecord) {
 }
 
 /// Trials in turn on one device. @return  the parameters of the last one
-std::vector<objective::NamedTensor> train_in_turn(std::shared_ptr<Accelerator> accelerator, int trials,
-                                                  const objective::Trial& trial) {
+std::vector<trial::NamedTensor> train_in_turn(std::shared_ptr<Accelerator> accelerator, int trials,
+                                              const trial::Trial& trial) {
   const TrainingSetup setup = make_setup(adam(), std::move(accelerator));
-  std::vector<objective::NamedTensor> tensors;
+  std::vector<trial::NamedTensor> tensors;
   for (int i = 0; i < trials; ++i) {
     const auto learner = make_device_learner(setup, trial, nullptr, soon());
     train(*learner, setup, trial, 0, 12);
@@ -257,7 +256,7 @@ std::vector<objective::NamedTensor> train_in_turn(std::shared_ptr<Accelerator> a
 }
 
 TEST(DeviceLearner, RecordsTheNextTrialAfterOneWasRefused) {
-  const objective::Trial trial = make_trial(every_layer(), 1, 5);
+  const trial::Trial trial = make_trial(every_layer(), 1, 5);
   const auto accelerator = std::make_shared<WatchedAccelerator>();
   accelerator->before_capture = [](int number) {
     if (number == 1) throw UserError("another thread waited for the device");
@@ -272,7 +271,7 @@ TEST(DeviceLearner, RecordsTheNextTrialAfterOneWasRefused) {
 }
 
 TEST(DeviceLearner, DoesNotTryToRecordAfterThreeRefusalsInARow) {
-  const objective::Trial trial = make_trial(every_layer(), 1, 5);
+  const trial::Trial trial = make_trial(every_layer(), 1, 5);
   const auto refusing = std::make_shared<WatchedAccelerator>(true);
   train_in_turn(refusing, 5, trial);
   EXPECT_EQ(refusing->counts.captures, 3);
@@ -285,7 +284,7 @@ TEST(DeviceLearner, DoesNotTryToRecordAfterThreeRefusalsInARow) {
 }
 
 TEST(DeviceLearner, GoesOnWhereARecordingHasNoMemory) {
-  const objective::Trial trial = make_trial(every_layer(), 1, 5);
+  const trial::Trial trial = make_trial(every_layer(), 1, 5);
   const auto accelerator = std::make_shared<WatchedAccelerator>();
   accelerator->before_capture = [](int number) {
     TORCH_CHECK_WITH(OutOfMemoryError, number > 4, "no memory for a recording");
@@ -316,13 +315,13 @@ struct GroupRecording {
 /// @param refuse  called before each capture of member 1
 GroupRecording train_in_a_group(const std::function<void(int)>& refuse, const RecordingPolicy& policy) {
   GroupRecording result;
-  objective::Trial trial = make_trial(every_layer(), 3, 5);
+  trial::Trial trial = make_trial(every_layer(), 3, 5);
   trial.members = 2;
   for (std::size_t member = 0; member < 2; ++member) {
     result.devices[member] = std::make_shared<WatchedAccelerator>();
   }
   result.devices[1]->before_capture = refuse;
-  test::run_members(2, [&](std::size_t member, objective::TrialGroup& group) {
+  test::run_members(2, [&](std::size_t member, trial::TrialGroup& group) {
     const TrainingSetup setup = make_setup(adam(), result.devices[member]);
     const auto learner = make_device_learner(setup, trial, &group, policy);
     result.trained[member].losses = train(*learner, setup, trial, 0, 30);
@@ -355,24 +354,24 @@ TEST(DeviceLearner, OfAGroupReplaysOnAllMembersOrOnNone) {
 TEST(DeviceLearner, OfAGroupTriesToRecordWhateverItsProcessHasSeen) {
   const auto accelerator = std::make_shared<WatchedAccelerator>(true);
   const TrainingSetup setup = make_setup(adam(), accelerator);
-  objective::Trial trial = make_trial(every_layer(), 1, 5);
+  trial::Trial trial = make_trial(every_layer(), 1, 5);
   for (int i = 0; i < 3; ++i) {
     train(*make_device_learner(setup, trial, nullptr, soon()), setup, trial, 0, 8);
   }
   trial.members = 2;
-  test::run_members(2, [&](std::size_t, objective::TrialGroup& group) {
+  test::run_members(2, [&](std::size_t, trial::TrialGroup& group) {
     train(*make_device_learner(setup, trial, &group, soon()), setup, trial, 0, 8);
   });
   EXPECT_EQ(accelerator->counts.captures, 3 + 2);
 }
 
 TEST(DeviceLearner, GoesOnFromASavedStateToTheSameBits) {
-  const objective::Trial trial = make_trial(every_layer(), 3, 5);
+  const trial::Trial trial = make_trial(every_layer(), 3, 5);
   for (const TrainingOptions& options : {adam(), sgd()}) {
     const Trained whole = train_on_device(options, trial, 30, soon());
     const TrainingSetup setup = make_setup(options, make_host_accelerator());
     for (const std::int64_t stop : {5, 13, 20}) {
-      objective::TrainingState state;
+      trial::TrainingState state;
       const auto first = make_device_learner(setup, trial, nullptr, soon());
       train(*first, setup, trial, 0, stop);
       first->save_state(state);
@@ -388,13 +387,13 @@ TEST(DeviceLearner, GoesOnFromASavedStateToTheSameBits) {
 }
 
 TEST(DeviceLearner, TakesUpAStateOfTheHostsLearner) {
-  const objective::Trial trial = make_trial(every_layer(), 3, 5);
+  const trial::Trial trial = make_trial(every_layer(), 3, 5);
   const TrainingSetup host_setup = make_setup(adam(), nullptr);
   const TrainingSetup device_setup = make_setup(adam(), make_host_accelerator());
   const auto host = make_host_learner(host_setup, trial);
   const auto device = make_device_learner(device_setup, trial, nullptr, soon());
   train(*host, host_setup, trial, 0, 7);
-  objective::TrainingState state;
+  trial::TrainingState state;
   host->save_state(state);
   ASSERT_TRUE(device->load_state(state));
   EXPECT_THAT(train(*device, device_setup, trial, 7, 3),
@@ -403,10 +402,10 @@ TEST(DeviceLearner, TakesUpAStateOfTheHostsLearner) {
 
 TEST(DeviceLearner, IgnoresAStateThatDoesNotFit) {
   const TrainingSetup setup = make_setup(adam(), make_host_accelerator());
-  const objective::Trial other = make_trial(conv_network({2, 8, 8}, 1, 3, 8, 6), 1, 3);
-  objective::TrainingState state;
+  const trial::Trial other = make_trial(conv_network({2, 8, 8}, 1, 3, 8, 6), 1, 3);
+  trial::TrainingState state;
   make_device_learner(setup, other)->save_state(state);
-  const objective::Trial trial = make_trial(every_layer(), 1, 3);
+  const trial::Trial trial = make_trial(every_layer(), 1, 3);
   const auto learner = make_device_learner(setup, trial);
   const auto before = learner->export_tensors();
   EXPECT_FALSE(learner->load_state(state));
@@ -415,7 +414,7 @@ TEST(DeviceLearner, IgnoresAStateThatDoesNotFit) {
 }
 
 TEST(DeviceLearner, ScoresFullAndPartialBatchesAlike) {
-  const objective::Trial trial = make_trial(every_layer(), 1, 3);
+  const trial::Trial trial = make_trial(every_layer(), 1, 3);
   const auto accelerator = std::make_shared<WatchedAccelerator>();
   const TrainingSetup setup = make_setup(adam(), accelerator);
   RecordingPolicy policy = soon();
@@ -444,7 +443,7 @@ TEST(DeviceLearner, ScoresFullAndPartialBatchesAlike) {
 TEST(DeviceLearner, MeasuresTheHeldBatch) {
   const auto accelerator = std::make_shared<WatchedAccelerator>();
   const TrainingSetup setup = make_setup(adam(), accelerator);
-  const objective::Trial trial = make_trial(every_layer(), 1, 3);
+  const trial::Trial trial = make_trial(every_layer(), 1, 3);
   const auto learner = make_device_learner(setup, trial, nullptr, soon());
   for (const int repeats : {5, 3}) {  // the second batch is another one, and is recorded anew
     learner->hold(std::vector<std::int64_t>{1, 2, 3});
@@ -458,8 +457,8 @@ TEST(DeviceLearner, MeasuresTheHeldBatch) {
 
 TEST(DeviceLearner, StartsFromImportedValues) {
   const TrainingSetup setup = make_setup(adam(), make_host_accelerator());
-  const objective::Trial trial = make_trial(every_layer(), 1, 3);
-  const objective::Trial other = make_trial(every_layer(), 1, 4);
+  const trial::Trial trial = make_trial(every_layer(), 1, 3);
+  const trial::Trial other = make_trial(every_layer(), 1, 4);
   const auto learner = make_device_learner(setup, trial);
   const auto values = make_device_learner(setup, other)->export_tensors();
   learner->import_tensors(values);
@@ -469,7 +468,7 @@ TEST(DeviceLearner, StartsFromImportedValues) {
 TEST(DeviceLearner, KeepsOneStreamForTrialsInTurn) {
   const auto accelerator = std::make_shared<WatchedAccelerator>();
   const TrainingSetup setup = make_setup(adam(), accelerator);
-  const objective::Trial trial = make_trial(every_layer(), 1, 3);
+  const trial::Trial trial = make_trial(every_layer(), 1, 3);
   make_device_learner(setup, trial);
   make_device_learner(setup, trial);
   EXPECT_EQ(accelerator->counts.streams, 1);
@@ -497,7 +496,7 @@ TEST(DeviceLearner, UsesTheStreamThatItsThreadHadLast) {
 TEST(DeviceLearner, KeepsNothingForChildrenWhereThereIsNoMemoryForAStream) {
   const auto accelerator = std::make_shared<WatchedAccelerator>();
   const TrainingSetup setup = make_setup(adam(), accelerator);
-  const objective::Trial trial = make_trial(every_layer(), 1, 3);
+  const trial::Trial trial = make_trial(every_layer(), 1, 3);
   const auto learner = make_device_learner(setup, trial);
   accelerator->before_stream = [] { TORCH_CHECK_WITH(OutOfMemoryError, false, "no memory for a stream"); };
   EXPECT_NO_THROW(learner->keep_for_children());
@@ -539,7 +538,7 @@ TEST(DeviceLearner, OfAGroupGoesOnFromAStateWithAnotherSharding) {
   for (std::size_t turn = 0; turn + 1 < turns.size(); ++turn) {
     options.group.sharding = turns[turn];
     const GroupEnd first = train_group(options, 3, kSmallBuckets, soon(), {0, 6, nullptr});
-    objective::TrainingState state = first.states[0];
+    trial::TrainingState state = first.states[0];
     state.arrays.resize(2);
     options.group.sharding = turns[turn + 1];
     const GroupEnd second = train_group(options, 3, kSmallBuckets, soon(), {6, 9, &state});
@@ -570,7 +569,7 @@ TEST(DeviceLearner, OfAGroupWithSynchronizedStatisticsIsThatOfOneMember) {
 TEST(DeviceLearner, LearnsInBfloat16WithWeightsInFloat32) {
   TrainingOptions options = adam();
   options.precision = Precision::kBf16;
-  const objective::Trial trial = make_trial(every_layer(), 3, 5);
+  const trial::Trial trial = make_trial(every_layer(), 3, 5);
   const Trained half = train_on_device(options, trial, 39, soon());
   const Trained plain = train_on_device(options, trial, 39, {});
   const Trained full = train_on_device(adam(), trial, 39, {});

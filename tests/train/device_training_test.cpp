@@ -1,9 +1,9 @@
 // Whole trials on a device, on the CPU behind the seam of accelerators: as on the host, alone and in groups.
 #include "skyline/core/error.hpp"
-#include "skyline/train/accelerator.hpp"
 #include "skyline/train/layer_op.hpp"
-#include "skyline/train/training_evaluator.hpp"
 
+#include "train/course/training_evaluator.hpp"
+#include "train/device/accelerator.hpp"
 #include "train/group_fixtures.hpp"
 #include "train/train_fixtures.hpp"
 #include "train/watched_accelerator.hpp"
@@ -19,11 +19,6 @@
 namespace skyline::train {
 namespace {
 
-using objective::Failure;
-using objective::Measurements;
-using objective::Outcome;
-using objective::Phase;
-using objective::Trial;
 using test::BarImages;
 using test::bars;
 using test::every_layer;
@@ -32,6 +27,11 @@ using test::make_trial;
 using test::NetworkBuilder;
 using test::RecordingContext;
 using test::WatchedAccelerator;
+using trial::Failure;
+using trial::Measurements;
+using trial::Outcome;
+using trial::Phase;
+using trial::Trial;
 
 enum Metric : std::size_t { kAccuracy, kValidationLoss, kTrainLoss, kLatency, kTestAccuracy, kSteps };
 
@@ -46,9 +46,9 @@ TrainingOptions sgd() {
   return options;
 }
 
-std::unique_ptr<objective::Evaluator> make_evaluator(const TrainingOptions& options,
-                                                     std::shared_ptr<Accelerator> accelerator,
-                                                     bool latency = false) {
+std::unique_ptr<trial::Evaluator> make_evaluator(const TrainingOptions& options,
+                                                 std::shared_ptr<Accelerator> accelerator,
+                                                 bool latency = false) {
   return make_training_evaluator(options, Normalization::kStandard, bars(), test::split_in_two(202, 90),
                                  latency, {std::move(accelerator), 0});
 }
@@ -70,7 +70,7 @@ std::string reason_of(const Outcome& outcome) {
 
 struct Result {
   std::vector<double> values;
-  std::vector<objective::NamedTensor> weights;
+  std::vector<trial::NamedTensor> weights;
 };
 
 Result evaluate(const TrainingOptions& options, const Trial& trial, std::shared_ptr<Accelerator> accelerator,
@@ -186,8 +186,8 @@ TEST(DeviceTraining, InheritsAsTheHostDoes) {
   RecordingContext trained;
   evaluate(sgd(), parent, watched(), trained);
   child.inherits =
-      std::make_shared<objective::Inheritance>(objective::Inheritance{0, parent.proposal.architecture, 1.0});
-  const auto weights = std::make_shared<const std::vector<objective::NamedTensor>>(trained.weights);
+      std::make_shared<trial::Inheritance>(trial::Inheritance{0, parent.proposal.architecture, 1.0});
+  const auto weights = std::make_shared<const std::vector<trial::NamedTensor>>(trained.weights);
   RecordingContext on_device;
   on_device.inherited = weights;
   RecordingContext on_host;
@@ -277,7 +277,7 @@ TEST(DeviceTraining, OfAGroupEndsForAllWithTheFailureOfOneMemberInTheMiddleOfASt
                  [&](std::size_t member) { gathers_left = member == faulty ? 7 : -1; });
     for (const Outcome& outcome : run.outcomes) {
       ASSERT_TRUE(std::holds_alternative<Failure>(outcome));
-      EXPECT_EQ(std::get<Failure>(outcome).kind, objective::FailureKind::kOutOfMemory);
+      EXPECT_EQ(std::get<Failure>(outcome).kind, trial::FailureKind::kOutOfMemory);
       EXPECT_EQ(reason_of(outcome), reason_of(run.outcomes[faulty]));
     }
   }

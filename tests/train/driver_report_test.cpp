@@ -1,4 +1,4 @@
-#include "train/driver_report.hpp"
+#include "train/loading/driver_report.hpp"
 
 #include <cstdlib>
 #include <filesystem>

@@ -1,6 +1,6 @@
 // A cuda module of another build.
 
-#include "train/accelerator_library.hpp"
+#include "train/loading/accelerator_library.hpp"
 
 namespace skyline::train {
 namespace {

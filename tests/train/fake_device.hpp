@@ -1,7 +1,8 @@
 #pragma once
 
 #include "skyline/core/error.hpp"
-#include "skyline/train/accelerator.hpp"
+
+#include "train/device/accelerator.hpp"
 
 #include <atomic>
 #include <cstddef>
@@ -70,7 +71,7 @@ class FakeDevice final : public Accelerator {
   void dropout(at::Tensor& /*values*/, const at::Tensor& /*seed*/, double /*probability*/) override {
     throw no_such_work();
   }
-  std::unique_ptr<DeviceReducer> make_reducer(objective::TrialGroup& /*group*/, int /*device*/) override {
+  std::unique_ptr<DeviceReducer> make_reducer(trial::TrialGroup& /*group*/, int /*device*/) override {
     throw no_such_work();
   }
 

@@ -2,7 +2,7 @@
 
 #include "skyline/core/random.hpp"
 
-#include "train/batch_source.hpp"
+#include "train/course/batch_source.hpp"
 #include "train/train_fixtures.hpp"
 
 #include <cstring>

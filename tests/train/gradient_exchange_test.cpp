@@ -1,10 +1,10 @@
-#include "train/gradient_exchange.hpp"
+#include "train/group/gradient_exchange.hpp"
 
 #include "skyline/core/random.hpp"
 
+#include "train/course/training_step.hpp"
 #include "train/group_fixtures.hpp"
 #include "train/train_fixtures.hpp"
-#include "train/training_step.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -18,8 +18,8 @@
 namespace skyline::train {
 namespace {
 
-using objective::TrainingState;
 using test::NetworkBuilder;
+using trial::TrainingState;
 
 constexpr std::size_t kBatch = 7;
 
@@ -66,7 +66,7 @@ std::vector<std::int32_t> labels_of(BatchPart part) {
 std::vector<TrainingState> train(std::size_t members, GroupOptions options, std::size_t bucket_bytes) {
   const space::Network network = some_network();
   std::vector<TrainingState> states(members);
-  test::run_members(members, [&](std::size_t member, objective::TrialGroup& group) {
+  test::run_members(members, [&](std::size_t member, trial::TrialGroup& group) {
     const auto step = make_fused_step(network, {}, 3, {&group, options, bucket_bytes});
     for (int i = 0; i < 4; ++i) {
       const BatchPart part = part_of_batch(kBatch, members, member);

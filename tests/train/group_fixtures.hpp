@@ -1,6 +1,6 @@
 #pragma once
 
-#include "skyline/objective/evaluator.hpp"
+#include "skyline/trial/evaluator.hpp"
 
 #include "support/local_groups.hpp"
 #include "train/train_fixtures.hpp"
@@ -42,8 +42,7 @@ inline space::Network every_layer() {
 }
 
 /// Calls `work` for each member of a group, each on a thread of its own.
-inline void run_members(std::size_t members,
-                        const std::function<void(std::size_t, objective::TrialGroup&)>& work,
+inline void run_members(std::size_t members, const std::function<void(std::size_t, trial::TrialGroup&)>& work,
                         std::chrono::milliseconds silence = std::chrono::minutes(1)) {
   const auto groups = skyline::testing::make_local_groups(members, silence);
   std::vector<std::thread> threads;
@@ -54,7 +53,7 @@ inline void run_members(std::size_t members,
         work(member, *groups[member]);
       } catch (...) {
         errors[member] = std::current_exception();
-        groups[member]->abort({objective::FailureKind::kException, "a member of the test has thrown"});
+        groups[member]->abort({trial::FailureKind::kException, "a member of the test has thrown"});
       }
     });
   }
@@ -74,10 +73,10 @@ struct GroupRun {
   RecordingContext& leader() { return contexts.front(); }
   /// @param before  called on each member's thread
   void evaluate(
-      objective::Evaluator& evaluator, objective::Trial trial,
+      trial::Evaluator& evaluator, trial::Trial trial,
       const std::function<void(std::size_t)>& before = [](std::size_t) {}) {
     trial.members = static_cast<std::uint32_t>(contexts.size());
-    run_members(contexts.size(), [&](std::size_t member, objective::TrialGroup& group) {
+    run_members(contexts.size(), [&](std::size_t member, trial::TrialGroup& group) {
       contexts[member].in_group = &group;
       before(member);
       outcomes[member] = evaluator.evaluate(trial, contexts[member]);
@@ -85,7 +84,7 @@ struct GroupRun {
   }
 
   std::deque<RecordingContext> contexts;
-  std::vector<objective::Outcome> outcomes;
+  std::vector<trial::Outcome> outcomes;
 };
 
 }  // namespace skyline::train::test

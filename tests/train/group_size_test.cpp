@@ -1,4 +1,4 @@
-#include "train/group_size.hpp"
+#include "train/course/group_size.hpp"
 
 #include "train/train_fixtures.hpp"
 

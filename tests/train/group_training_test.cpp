@@ -1,9 +1,9 @@
 // Several members train a trial as one would, with the same outcome on each of them.
 #include "skyline/train/layer_op.hpp"
-#include "skyline/train/training_evaluator.hpp"
 
-#include "train/forwarding_context.hpp"
+#include "train/course/training_evaluator.hpp"
 #include "train/group_fixtures.hpp"
+#include "train/sharing/forwarding_context.hpp"
 #include "train/train_fixtures.hpp"
 
 #include <algorithm>
@@ -24,12 +24,6 @@
 namespace skyline::train {
 namespace {
 
-using objective::Failure;
-using objective::FailureKind;
-using objective::Measurements;
-using objective::Outcome;
-using objective::TrainingState;
-using objective::Trial;
 using test::BarImages;
 using test::bars;
 using test::every_layer;
@@ -37,6 +31,12 @@ using test::GroupRun;
 using test::make_trial;
 using test::NetworkBuilder;
 using test::RecordingContext;
+using trial::Failure;
+using trial::FailureKind;
+using trial::Measurements;
+using trial::Outcome;
+using trial::TrainingState;
+using trial::Trial;
 
 using Statistics = GroupOptions::Statistics;
 using Sharding = GroupOptions::Sharding;
@@ -69,7 +69,7 @@ TrainingOptions adam(Statistics statistics, Sharding sharding = Sharding::kNone)
   return options;
 }
 
-std::unique_ptr<objective::Evaluator> make_evaluator(const TrainingOptions& options, bool latency = false) {
+std::unique_ptr<trial::Evaluator> make_evaluator(const TrainingOptions& options, bool latency = false) {
   return make_training_evaluator(options, Normalization::kStandard, bars(),
                                  test::split_in_two(kSamples, kHeldOut), latency);
 }
@@ -81,7 +81,7 @@ Trial every_layer_trial(double epochs) {
 /// What a trial came to: measurements without the latency, weights, and the sum of losses after each step.
 struct Result {
   std::vector<double> values;
-  std::vector<objective::NamedTensor> weights;
+  std::vector<trial::NamedTensor> weights;
   std::vector<double> loss_sums;
   TrainingState last;
 };
@@ -274,7 +274,7 @@ TEST(GroupTraining, SavesWhatAnyShardingGoesOnFrom) {
 TEST(GroupTraining, ScoresWithTheBitsOfOneMember) {
   const TrainingOptions options = adam(Statistics::kLocal);
   Trial trial = every_layer_trial(1);
-  trial.phase = objective::Phase::kFinal;
+  trial.phase = trial::Phase::kFinal;
   RecordingContext alone;
   alone.wants = true;
   alone.save_from_epoch = 1;
@@ -312,9 +312,9 @@ TEST(GroupTraining, InheritsWhatTheLeaderWasGiven) {
   RecordingContext parent;
   parent.wants = true;
   make_evaluator(options)->evaluate(every_layer_trial(2), parent);
-  const auto weights = std::make_shared<const std::vector<objective::NamedTensor>>(parent.weights);
+  const auto weights = std::make_shared<const std::vector<trial::NamedTensor>>(parent.weights);
   trial.inherits =
-      std::make_shared<objective::Inheritance>(objective::Inheritance{0, trial.proposal.architecture, 1.0});
+      std::make_shared<trial::Inheritance>(trial::Inheritance{0, trial.proposal.architecture, 1.0});
   RecordingContext alone;
   alone.wants = true;
   alone.save_from_epoch = 0;
@@ -330,7 +330,7 @@ TEST(GroupTraining, InheritsWhatTheLeaderWasGiven) {
 TEST(GroupTraining, StopsWhileTheLeaderWaitsForTheParentsWeights) {
   Trial trial = every_layer_trial(1);
   trial.inherits =
-      std::make_shared<objective::Inheritance>(objective::Inheritance{0, trial.proposal.architecture, 1.0});
+      std::make_shared<trial::Inheritance>(trial::Inheritance{0, trial.proposal.architecture, 1.0});
   GroupRun run(2);
   run.leader().stop_after_polls = 0;
   run.evaluate(*make_evaluator(adam(Statistics::kLocal)), trial);
@@ -356,7 +356,7 @@ TEST(GroupTraining, LetsTheLeaderAloneMeasureTheLatency) {
 /// Takes its time from the poll after `polls` on.
 class SlowContext final : public ForwardingContext {
  public:
-  SlowContext(objective::EvaluationContext& context, int polls) : ForwardingContext(context), polls_(polls) {}
+  SlowContext(trial::EvaluationContext& context, int polls) : ForwardingContext(context), polls_(polls) {}
   bool stop_requested() const override {
     if (--polls_ < 0) {
       std::this_thread::sleep_for(std::chrono::milliseconds(700));
@@ -375,7 +375,7 @@ TEST(GroupTraining, WaitsForALeaderThatMeasuresAsLongAsItTakes) {
   undisturbed.evaluate(*evaluator, trial);
   const int before_latency = undisturbed.leader().polls() - 5;
   trial.members = 2;
-  const auto evaluate = [&](std::size_t member, objective::TrialGroup& group) {
+  const auto evaluate = [&](std::size_t member, trial::TrialGroup& group) {
     RecordingContext context;
     context.in_group = &group;
     SlowContext slow(context, member == 0 ? before_latency : std::numeric_limits<int>::max());

@@ -1,7 +1,6 @@
 // The CPU behind the seam of accelerators does what the CPU's own training does, to the bit.
-#include "skyline/train/accelerator.hpp"
-
-#include "train/batch_source.hpp"
+#include "train/course/batch_source.hpp"
+#include "train/device/accelerator.hpp"
 #include "train/kernels/dropout.hpp"
 #include "train/train_fixtures.hpp"
 

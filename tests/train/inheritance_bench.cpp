@@ -3,15 +3,15 @@
 // The parent is trained with the configuration's budget; the child twice, from fresh values and from the
 // parent's. One line a pair; then a summary.
 #include "skyline/core/error.hpp"
-#include "skyline/space/network_alignment.hpp"
 #include "skyline/space/search_space.hpp"
 #include "skyline/store/dataset.hpp"
 
+#include "space/network/network_alignment.hpp"
 #include "support/yaml_config.hpp"
-#include "train/batch_source.hpp"
-#include "train/inheritance.hpp"
-#include "train/training_step.hpp"
-#include "train/trial_run.hpp"
+#include "train/course/batch_source.hpp"
+#include "train/course/training_step.hpp"
+#include "train/course/trial_run.hpp"
+#include "train/inherit/transplant.hpp"
 
 #include <algorithm>
 #include <cstdio>

@@ -1,10 +1,9 @@
 // A child that starts from its parent's weights computes what the parent does, unless it is smaller.
-#include "train/inheritance.hpp"
-
 #include "skyline/core/error.hpp"
 
+#include "train/course/training_step.hpp"
+#include "train/inherit/transplant.hpp"
 #include "train/train_fixtures.hpp"
-#include "train/training_step.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -19,13 +18,13 @@
 namespace skyline::train {
 namespace {
 
-using objective::Measurements;
-using objective::NamedTensor;
 using space::Network;
 using space::Shape;
 using test::BarImages;
 using test::conv_network;
 using test::NetworkBuilder;
+using trial::Measurements;
+using trial::NamedTensor;
 
 using Tensors = std::vector<NamedTensor>;
 
@@ -273,7 +272,7 @@ const std::shared_ptr<const store::Dataset>& bars() {
   return data;
 }
 
-objective::Outcome run(const objective::Trial& trial, test::RecordingContext& context, double learning_rate) {
+trial::Outcome run(const trial::Trial& trial, test::RecordingContext& context, double learning_rate) {
   TrainingOptions options;
   options.batch = 16;
   options.optimizer.learning_rate = learning_rate;
@@ -282,9 +281,9 @@ objective::Outcome run(const objective::Trial& trial, test::RecordingContext& co
       ->evaluate(trial, context);
 }
 
-objective::Trial heir(const Network& parent, const Network& child) {
-  objective::Trial trial = test::make_trial(child, 0.01, 2);
-  const auto inheritance = std::make_shared<objective::Inheritance>();
+trial::Trial heir(const Network& parent, const Network& child) {
+  trial::Trial trial = test::make_trial(child, 0.01, 2);
+  const auto inheritance = std::make_shared<trial::Inheritance>();
   inheritance->architecture = test::make_trial(parent, 1, 1).proposal.architecture;
   trial.inherits = inheritance;
   return trial;
@@ -309,7 +308,7 @@ TEST(Inheritance, DoesNotTouchATrialThatGoesOnFromItsOwnState) {
   const Network network = blocks(2, 3, 8);
   test::RecordingContext first;
   first.save_from_epoch = 0;
-  const objective::Trial trial = heir(network, network);
+  const trial::Trial trial = heir(network, network);
   first.inherited = std::make_shared<const Tensors>(trained(network)->export_tensors());
   const auto whole = std::get<Measurements>(run(trial, first, 0.01)).values;
   test::RecordingContext second;  // without the parent's weights
@@ -320,7 +319,7 @@ TEST(Inheritance, DoesNotTouchATrialThatGoesOnFromItsOwnState) {
 TEST(Inheritance, IsNeverLeftOutInSilence) {
   const Network network = blocks(2, 3, 8);
   test::RecordingContext context;  // without the parent's weights
-  EXPECT_TRUE(std::holds_alternative<objective::Failure>(run(heir(network, network), context, 0.01)));
+  EXPECT_TRUE(std::holds_alternative<trial::Failure>(run(heir(network, network), context, 0.01)));
 }
 
 }  // namespace

@@ -1,13 +1,12 @@
 #pragma once
 
-#include "skyline/train/accelerator.hpp"
-
-#include "train/device_context.hpp"
-#include "train/device_learner.hpp"
+#include "train/course/training_setup.hpp"
+#include "train/course/trial_run.hpp"
+#include "train/device/accelerator.hpp"
+#include "train/device/device_context.hpp"
+#include "train/device/device_learner.hpp"
 #include "train/group_fixtures.hpp"
 #include "train/train_fixtures.hpp"
-#include "train/training_setup.hpp"
-#include "train/trial_run.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -57,7 +56,7 @@ inline TrainingSetup make_setup(const TrainingOptions& options, std::shared_ptr<
 }
 
 /// Does the first steps of a trial, looking at the losses as often as the learner wants it.
-inline std::vector<double> train(Learner& learner, const TrainingSetup& setup, const objective::Trial& trial,
+inline std::vector<double> train(Learner& learner, const TrainingSetup& setup, const trial::Trial& trial,
                                  std::int64_t first_step, std::int64_t steps) {
   at::set_num_threads(1);
   const std::int64_t epoch_steps = steps_per_epoch(kSamples, setup.options.batch);
@@ -87,14 +86,14 @@ inline std::vector<double> train(Learner& learner, const TrainingSetup& setup, c
 /// What each member of a group ends with after some steps; the leader's with the whole state.
 struct GroupEnd {
   std::vector<double> losses;  // sums over the members
-  std::vector<objective::TrainingState> states;
+  std::vector<trial::TrainingState> states;
 };
 
 /// Steps of a trial from a state, or from the beginning; members share a device, or each has the host's.
 struct GroupCourse {
   std::int64_t first_step = 0;
   std::int64_t steps = 15;
-  const objective::TrainingState* start = nullptr;
+  const trial::TrainingState* start = nullptr;
   std::shared_ptr<Accelerator> accelerator = nullptr;
   space::Network network = every_layer();
 };
@@ -105,10 +104,10 @@ inline GroupEnd train_group(const TrainingOptions& options, std::size_t members,
                             const RecordingPolicy& policy = soon(), const GroupCourse& course = {}) {
   GroupEnd end;
   end.states.resize(members);
-  objective::Trial trial = make_trial(course.network, 3, 5);
+  trial::Trial trial = make_trial(course.network, 3, 5);
   trial.members = static_cast<std::uint32_t>(members);
   std::vector<std::vector<double>> losses(members);
-  run_members(members, [&](std::size_t member, objective::TrialGroup& group) {
+  run_members(members, [&](std::size_t member, trial::TrialGroup& group) {
     const TrainingSetup setup =
         make_setup(options, course.accelerator ? course.accelerator : make_host_accelerator());
     const auto learner = make_device_learner(setup, trial, &group, policy, buckets);
@@ -131,7 +130,7 @@ inline GroupEnd train_group(const TrainingOptions& options, std::size_t members,
   return end;
 }
 
-inline bool same_arrays(const objective::TrainingState& left, const objective::TrainingState& right) {
+inline bool same_arrays(const trial::TrainingState& left, const trial::TrainingState& right) {
   return std::ranges::equal(left.arrays, right.arrays,
                             [](const auto& a, const auto& b) { return a.values == b.values; });
 }

@@ -1,4 +1,4 @@
-#include "train/learning_rate.hpp"
+#include "train/course/learning_rate.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "train/memory_forecast.hpp"
+#include "train/sharing/memory_forecast.hpp"
 
 #include "train/train_fixtures.hpp"
 

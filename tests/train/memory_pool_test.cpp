@@ -1,4 +1,4 @@
-#include "train/memory_pool.hpp"
+#include "train/graph/memory_pool.hpp"
 
 #include <cstdint>
 #include <new>

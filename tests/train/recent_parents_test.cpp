@@ -1,14 +1,14 @@
 // Children that start from what their parents left on the device, which is the CPU behind the seam of
 // accelerators.
-#include "train/recent_parents.hpp"
+#include "train/inherit/recent_parents.hpp"
 
 #include "skyline/space/search_space.hpp"
 
 #include "support/yaml_config.hpp"
-#include "train/device_context.hpp"
+#include "train/device/device_context.hpp"
+#include "train/graph/parameter_store.hpp"
 #include "train/group_fixtures.hpp"
-#include "train/inheritance.hpp"
-#include "train/parameter_store.hpp"
+#include "train/inherit/transplant.hpp"
 #include "train/train_fixtures.hpp"
 #include "train/watched_accelerator.hpp"
 
@@ -28,15 +28,15 @@
 namespace skyline::train {
 namespace {
 
-using objective::Failure;
-using objective::Measurements;
-using objective::NamedTensor;
-using objective::Outcome;
-using objective::Trial;
-using objective::TrialNumber;
 using space::Network;
 using test::RecordingContext;
 using test::WatchedAccelerator;
+using trial::Failure;
+using trial::Measurements;
+using trial::NamedTensor;
+using trial::Outcome;
+using trial::Trial;
+using trial::TrialNumber;
 
 constexpr space::Shape kShape{2, 8, 8};
 
@@ -50,9 +50,9 @@ Trial numbered(const Network& network, TrialNumber number, double epochs = 1) {
   return trial;
 }
 
-std::shared_ptr<const objective::Inheritance> inherits_from(const Trial& parent) {
-  return std::make_shared<const objective::Inheritance>(
-      objective::Inheritance{parent.number, parent.proposal.architecture, 1});
+std::shared_ptr<const trial::Inheritance> inherits_from(const Trial& parent) {
+  return std::make_shared<const trial::Inheritance>(
+      trial::Inheritance{parent.number, parent.proposal.architecture, 1});
 }
 
 // The cache.
@@ -196,7 +196,7 @@ class ParentsOnADevice : public ::testing::Test {
     return data;
   }
 
-  std::unique_ptr<objective::Evaluator> evaluator(bool inherit = true) const {
+  std::unique_ptr<trial::Evaluator> evaluator(bool inherit = true) const {
     TrainingOptions options;
     options.batch = 16;
     options.inherit = inherit;
@@ -205,8 +205,7 @@ class ParentsOnADevice : public ::testing::Test {
   }
 
   /// The weights that it leaves.
-  static std::vector<NamedTensor> train(objective::Evaluator& evaluator, const Trial& trial,
-                                        bool wanted = true) {
+  static std::vector<NamedTensor> train(trial::Evaluator& evaluator, const Trial& trial, bool wanted = true) {
     RecordingContext context;
     context.wants = wanted;
     values(evaluator.evaluate(trial, context));
@@ -227,7 +226,7 @@ class ParentsOnADevice : public ::testing::Test {
   }
 
   /// Whether a child finds the parent on the device; its context has no weights of the host's.
-  bool finds_parent(objective::Evaluator& evaluator) const {
+  bool finds_parent(trial::Evaluator& evaluator) const {
     RecordingContext context;
     return std::holds_alternative<Measurements>(evaluator.evaluate(heir(blocks(2, 3, 12), 9), context));
   }
@@ -298,7 +297,7 @@ TEST_F(ParentsOnADevice, AreKeptOfSearchesThatInheritAlone) {
   train(*inheriting, parent_, false);
   EXPECT_FALSE(finds_parent(*inheriting));
   Trial last = parent_;
-  last.phase = objective::Phase::kFinal;
+  last.phase = trial::Phase::kFinal;
   train(*inheriting, last);
   EXPECT_FALSE(finds_parent(*inheriting));
   train(*inheriting, parent_);

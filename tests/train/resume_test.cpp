@@ -1,6 +1,5 @@
 // A trial that was stopped anywhere and goes on from its saved state ends as the one that never stopped.
-#include "skyline/train/training_evaluator.hpp"
-
+#include "train/course/training_evaluator.hpp"
 #include "train/train_fixtures.hpp"
 
 #include <cmath>
@@ -12,17 +11,17 @@
 namespace skyline::train {
 namespace {
 
-using objective::Failure;
-using objective::FailureKind;
-using objective::Measurements;
-using objective::Outcome;
-using objective::Phase;
-using objective::TrainingState;
-using objective::Trial;
 using test::BarImages;
 using test::make_trial;
 using test::NetworkBuilder;
 using test::RecordingContext;
+using trial::Failure;
+using trial::FailureKind;
+using trial::Measurements;
+using trial::Outcome;
+using trial::Phase;
+using trial::TrainingState;
+using trial::Trial;
 
 // 203 samples in batches of 16: 13 steps an epoch, the last one smaller. 2.5 epochs are 33 steps (32.5
 // rounded), then come 2 batches of validation samples and, in a final trial, one of test samples.
@@ -79,7 +78,7 @@ OptimizerOptions sgd(double momentum, bool nesterov) {
   return options;
 }
 
-std::unique_ptr<objective::Evaluator> make_evaluator(const TrainingOptions& options, bool latency = false) {
+std::unique_ptr<trial::Evaluator> make_evaluator(const TrainingOptions& options, bool latency = false) {
   return make_training_evaluator(options, Normalization::kStandard, bars(), test::split_in_two(203, 90),
                                  latency);
 }
@@ -91,10 +90,10 @@ Trial every_layer_trial(Phase phase = Phase::kSearch) {
 /// Measurements without the latency, and weights: all that has to be the same.
 struct Result {
   std::vector<double> values;
-  std::vector<objective::NamedTensor> weights;
+  std::vector<trial::NamedTensor> weights;
 };
 
-Result finish(objective::Evaluator& evaluator, const Trial& trial, RecordingContext& context) {
+Result finish(trial::Evaluator& evaluator, const Trial& trial, RecordingContext& context) {
   context.wants = true;
   const Outcome outcome = evaluator.evaluate(trial, context);
   const auto* measured = std::get_if<Measurements>(&outcome);
@@ -122,7 +121,7 @@ void expect_same(const Result& expected, const Result& result) {
 }
 
 /// Stops at a poll and returns the state that was saved then.
-TrainingState stop_at(objective::Evaluator& evaluator, const Trial& trial, int poll,
+TrainingState stop_at(trial::Evaluator& evaluator, const Trial& trial, int poll,
                       std::optional<TrainingState> start = {}) {
   RecordingContext context;
   context.stop_after_polls = poll;
@@ -137,7 +136,7 @@ TrainingState stop_at(objective::Evaluator& evaluator, const Trial& trial, int p
 }
 
 /// Goes on from `state`, and checks that only the steps that were missing are done.
-Result resume(objective::Evaluator& evaluator, const Trial& trial, const TrainingState& state) {
+Result resume(trial::Evaluator& evaluator, const Trial& trial, const TrainingState& state) {
   RecordingContext context;
   context.start_from = state;
   const Result result = finish(evaluator, trial, context);

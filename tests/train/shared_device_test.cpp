@@ -1,5 +1,5 @@
 // Slots of a rank that train on one device, which is the CPU behind the seam of accelerators.
-#include "train/forwarding_context.hpp"
+#include "train/sharing/forwarding_context.hpp"
 #include "train/train_fixtures.hpp"
 #include "train/watched_accelerator.hpp"
 
@@ -19,12 +19,12 @@
 namespace skyline::train {
 namespace {
 
-using objective::Failure;
-using objective::FailureKind;
-using objective::Measurements;
-using objective::Outcome;
 using test::RecordingContext;
 using test::WatchedAccelerator;
+using trial::Failure;
+using trial::FailureKind;
+using trial::Measurements;
+using trial::Outcome;
 
 constexpr std::size_t kSamples = 160;
 constexpr std::size_t kHeldOut = 64;
@@ -50,7 +50,7 @@ class WatchedContext final : public ForwardingContext {
 
 class SharedDevice : public testing::Test {
  protected:
-  std::unique_ptr<objective::Evaluator> evaluator(DeviceUse device, bool measure_latency = false) {
+  std::unique_ptr<trial::Evaluator> evaluator(DeviceUse device, bool measure_latency = false) {
     TrainingOptions options;
     options.batch = 16;
     const auto data = std::make_shared<test::BarImages>(space::Shape{1, 8, 8}, 4, kSamples + kHeldOut, 0);
@@ -59,9 +59,9 @@ class SharedDevice : public testing::Test {
                                    std::move(device));
   }
 
-  static objective::Trial trial(int layers) {
-    objective::Trial made = test::make_trial(test::conv_network({1, 8, 8}, layers, 3, 4, 4), 2, 1);
-    made.number = static_cast<objective::TrialNumber>(layers);
+  static trial::Trial trial(int layers) {
+    trial::Trial made = test::make_trial(test::conv_network({1, 8, 8}, layers, 3, 4, 4), 2, 1);
+    made.number = static_cast<trial::TrialNumber>(layers);
     return made;
   }
 

@@ -1,8 +1,8 @@
 // Groups whose devices cannot reach each other: the tensors go through memory of the host.
 #include "skyline/core/error.hpp"
-#include "skyline/train/accelerator.hpp"
 
 #include "support/local_groups.hpp"
+#include "train/device/accelerator.hpp"
 
 #include <thread>
 #include <vector>
@@ -38,15 +38,15 @@ std::vector<float> values_of(const at::Tensor& tensor) {
   return {values, values + tensor.numel()};
 }
 
-objective::Part part_of_member(const objective::TrialGroup& group) {
-  return objective::part_of(static_cast<std::size_t>(kValues), group.members(), group.member());
+trial::Part part_of_member(const trial::TrialGroup& group) {
+  return trial::part_of(static_cast<std::size_t>(kValues), group.members(), group.member());
 }
 
 class StagedReducer : public ::testing::TestWithParam<bool> {
 };  // whether the tensors are on the host already
 
 TEST_P(StagedReducer, SumsForAllMembersAgainAndAgain) {
-  run_members(3, GetParam(), [](objective::TrialGroup& group, DeviceReducer& reducer) {
+  run_members(3, GetParam(), [](trial::TrialGroup& group, DeviceReducer& reducer) {
     for (const std::int64_t count : {kValues, std::int64_t{7}, 2 * kValues}) {
       at::Tensor values = at::arange(count, at::kFloat).mul_(static_cast<double>(group.member() + 1));
       reducer.all_reduce(values);
@@ -57,9 +57,9 @@ TEST_P(StagedReducer, SumsForAllMembersAgainAndAgain) {
 }
 
 TEST_P(StagedReducer, GivesEachMemberItsPartOfTheSum) {
-  run_members(3, GetParam(), [](objective::TrialGroup& group, DeviceReducer& reducer) {
+  run_members(3, GetParam(), [](trial::TrialGroup& group, DeviceReducer& reducer) {
     at::Tensor values = at::arange(kValues, at::kFloat);
-    const objective::Part mine = part_of_member(group);
+    const trial::Part mine = part_of_member(group);
     at::Tensor part = at::empty({static_cast<std::int64_t>(mine.end - mine.begin)}, at::kFloat);
     reducer.reduce_scatter(values, part);
     reducer.join();
@@ -70,15 +70,15 @@ TEST_P(StagedReducer, GivesEachMemberItsPartOfTheSum) {
 }
 
 TEST_P(StagedReducer, GathersThePartsOfAllMembers) {
-  run_members(3, GetParam(), [](objective::TrialGroup& group, DeviceReducer& reducer) {
-    const objective::Part mine = part_of_member(group);
+  run_members(3, GetParam(), [](trial::TrialGroup& group, DeviceReducer& reducer) {
+    const trial::Part mine = part_of_member(group);
     const at::Tensor part = at::full({static_cast<std::int64_t>(mine.end - mine.begin)},
                                      static_cast<double>(group.member()), at::kFloat);
     at::Tensor values = at::full({kValues}, -1.0, at::kFloat);
     reducer.all_gather(part, values);
     reducer.join();
     for (std::size_t member = 0; member < 3; ++member) {
-      const objective::Part theirs = objective::part_of(static_cast<std::size_t>(kValues), 3, member);
+      const trial::Part theirs = trial::part_of(static_cast<std::size_t>(kValues), 3, member);
       for (std::size_t i = theirs.begin; i < theirs.end; ++i) {
         EXPECT_EQ(values_of(values)[i], static_cast<float>(member));
       }
@@ -127,8 +127,8 @@ TEST(StagedReducers, SayThatTheGroupWasGivenUp) {
   const auto groups = testing::make_local_groups(2);
   const auto reducer = make_staged_reducer(*groups[0], false);
   reducer->check();
-  groups[1]->abort({objective::FailureKind::kOutOfMemory, "not enough memory"});
-  EXPECT_THROW(reducer->check(), objective::GroupAborted);
+  groups[1]->abort({trial::FailureKind::kOutOfMemory, "not enough memory"});
+  EXPECT_THROW(reducer->check(), trial::GroupAborted);
 }
 
 TEST(StagedReducers, RefuseValuesThatAreNoPlainFloats) {

@@ -141,11 +141,10 @@ void BarImages::fill(store::ImageSet& set, std::size_t count, RandomStream& rand
   }
 }
 
-objective::Trial make_trial(space::Network network, double epochs, std::uint64_t seed,
-                            objective::Phase phase) {
+trial::Trial make_trial(space::Network network, double epochs, std::uint64_t seed, trial::Phase phase) {
   auto architecture = std::make_shared<space::Architecture>();
   architecture->network = std::move(network);
-  objective::Trial trial;
+  trial::Trial trial;
   trial.proposal.architecture = architecture;
   trial.epochs = epochs;
   trial.seed = seed;

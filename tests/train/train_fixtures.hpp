@@ -1,10 +1,11 @@
 #pragma once
 
 #include "skyline/core/random.hpp"
-#include "skyline/objective/evaluator.hpp"
 #include "skyline/space/network.hpp"
 #include "skyline/store/dataset.hpp"
-#include "skyline/train/training_evaluator.hpp"
+#include "skyline/trial/evaluator.hpp"
+
+#include "train/course/training_evaluator.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -70,49 +71,49 @@ class BarImages final : public store::Dataset {
 };
 
 /// Keeps what an evaluator hands over, and stops and saves by a script.
-class RecordingContext final : public objective::EvaluationContext {
+class RecordingContext final : public trial::EvaluationContext {
  public:
   bool stop_requested() const override { return polls_++ >= stop_after_polls; }
-  const objective::TrainingState* saved_state() const override { return start_from ? &*start_from : nullptr; }
+  const trial::TrainingState* saved_state() const override { return start_from ? &*start_from : nullptr; }
   bool save_due(double epochs_done) override { return epochs_done >= save_from_epoch; }
-  void save(const std::function<void(objective::TrainingState&)>& fill) override {
+  void save(const std::function<void(trial::TrainingState&)>& fill) override {
     fill(saved);
     ++saves;
     if (!saved.numbers.empty()) {
       loss_sums.push_back(saved.numbers.front().value);
     }
   }
-  objective::TrialGroup* group() override { return in_group; }
-  std::shared_ptr<const std::vector<objective::NamedTensor>> inherited_weights() const override {
+  trial::TrialGroup* group() override { return in_group; }
+  std::shared_ptr<const std::vector<trial::NamedTensor>> inherited_weights() const override {
     return inherited;
   }
   void progress(double fraction) override { reported.push_back(fraction); }
   bool wants_weights() const override { return wants; }
-  void keep_weights(std::vector<objective::NamedTensor> tensors) override { weights = std::move(tensors); }
-  objective::TrialTiming& timing() override { return times; }
+  void keep_weights(std::vector<trial::NamedTensor> tensors) override { weights = std::move(tensors); }
+  trial::TrialTiming& timing() override { return times; }
 
   /// The evaluator asks once before each step, each batch of scoring and each pass of a latency measurement.
   int polls() const { return polls_; }
 
   int stop_after_polls = std::numeric_limits<int>::max();
   double save_from_epoch = std::numeric_limits<double>::infinity();
-  std::optional<objective::TrainingState> start_from;
-  objective::TrainingState saved;  // the last one
+  std::optional<trial::TrainingState> start_from;
+  trial::TrainingState saved;  // the last one
   int saves = 0;
   std::vector<double> loss_sums;  // of each state that was saved
-  objective::TrialGroup* in_group = nullptr;
-  std::shared_ptr<const std::vector<objective::NamedTensor>> inherited;
+  trial::TrialGroup* in_group = nullptr;
+  std::shared_ptr<const std::vector<trial::NamedTensor>> inherited;
   bool wants = false;
   std::vector<double> reported;
-  std::vector<objective::NamedTensor> weights;
-  objective::TrialTiming times;
+  std::vector<trial::NamedTensor> weights;
+  trial::TrialTiming times;
 
  private:
   mutable int polls_ = 0;
 };
 
-objective::Trial make_trial(space::Network network, double epochs, std::uint64_t seed,
-                            objective::Phase phase = objective::Phase::kSearch);
+trial::Trial make_trial(space::Network network, double epochs, std::uint64_t seed,
+                        trial::Phase phase = trial::Phase::kSearch);
 
 /// The first `train` samples for training, the next `validation` ones for validation.
 store::SplitIndices split_in_two(std::size_t train, std::size_t validation);

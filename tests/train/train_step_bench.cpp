@@ -1,13 +1,13 @@
 /// Measures training steps for scripts/bench/train_step. Reads lines `layers kernel width steps` and answers
 /// each with `median_ms min_ms` of the step: gathering the batch, forward, backward, Adam. One thread.
 #include "skyline/core/error.hpp"
-#include "skyline/core/processors.hpp"
 #include "skyline/core/random.hpp"
 #include "skyline/store/dataset.hpp"
 
-#include "train/batch_source.hpp"
+#include "core/processors.hpp"
+#include "train/course/batch_source.hpp"
+#include "train/course/training_step.hpp"
 #include "train/train_fixtures.hpp"
-#include "train/training_step.hpp"
 
 #include <algorithm>
 #include <cstdlib>

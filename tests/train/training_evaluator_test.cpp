@@ -1,4 +1,4 @@
-#include "skyline/train/training_evaluator.hpp"
+#include "train/course/training_evaluator.hpp"
 
 #include "skyline/train/layer_op.hpp"
 
@@ -15,15 +15,15 @@
 namespace skyline::train {
 namespace {
 
-using objective::Failure;
-using objective::FailureKind;
-using objective::Measurements;
-using objective::Outcome;
 using test::BarImages;
 using test::conv_network;
 using test::make_trial;
 using test::RecordingContext;
 using test::split_in_two;
+using trial::Failure;
+using trial::FailureKind;
+using trial::Measurements;
+using trial::Outcome;
 
 enum Metric : std::size_t { kAccuracy, kValidationLoss, kTrainLoss, kLatency, kTestAccuracy, kSteps };
 
@@ -41,7 +41,7 @@ TrainingOptions fast_options() {
   return options;
 }
 
-std::unique_ptr<objective::Evaluator> make_evaluator(const TrainingOptions& options, bool latency = false) {
+std::unique_ptr<trial::Evaluator> make_evaluator(const TrainingOptions& options, bool latency = false) {
   return make_training_evaluator(options, Normalization::kStandard, bars(), split_in_two(203, 90), latency);
 }
 
@@ -61,8 +61,7 @@ bool same_bits(const std::vector<double>& left, const std::vector<double>& right
          std::memcmp(left.data(), right.data(), left.size() * sizeof(double)) == 0;
 }
 
-bool same_bits(const std::vector<objective::NamedTensor>& left,
-               const std::vector<objective::NamedTensor>& right) {
+bool same_bits(const std::vector<trial::NamedTensor>& left, const std::vector<trial::NamedTensor>& right) {
   return std::equal(left.begin(), left.end(), right.begin(), right.end(), [](const auto& a, const auto& b) {
     return a.name == b.name && a.dims == b.dims && a.values.size() == b.values.size() &&
            std::memcmp(a.values.data(), b.values.data(), a.values.size() * sizeof(float)) == 0;
@@ -202,8 +201,7 @@ TEST(TrainingEvaluator, TouchesTheTestSetInFinalTrialsOnly) {
   RecordingContext context;
   auto values = values_of(evaluator->evaluate(make_trial(small_network(), 8, 1), context));
   EXPECT_TRUE(std::isnan(values[kTestAccuracy]));
-  values =
-      values_of(evaluator->evaluate(make_trial(small_network(), 8, 1, objective::Phase::kFinal), context));
+  values = values_of(evaluator->evaluate(make_trial(small_network(), 8, 1, trial::Phase::kFinal), context));
   EXPECT_GT(values[kTestAccuracy], 0.9);
 }
 
@@ -240,15 +238,15 @@ TEST(TrainingEvaluator, AugmentsTheTrainingImagesOnly) {
   options.optimizer.learning_rate = 1e-30;
   const space::Network network =
       test::NetworkBuilder({1, 8, 8}).conv2d(8, 3).relu().flatten().linear(6).build();
-  const auto values_with = [&](AugmentOptions augment, objective::Phase phase) {
+  const auto values_with = [&](AugmentOptions augment, trial::Phase phase) {
     options.augment = augment;
     RecordingContext context;
     return values_of(make_evaluator(options)->evaluate(make_trial(network, 1, 1, phase), context));
   };
-  const auto plain = values_with({}, objective::Phase::kFinal);
+  const auto plain = values_with({}, trial::Phase::kFinal);
   for (const AugmentOptions augment :
        {AugmentOptions{2, false, 0}, AugmentOptions{0, true, 0}, AugmentOptions{0, false, 3}}) {
-    const auto changed = values_with(augment, objective::Phase::kFinal);
+    const auto changed = values_with(augment, trial::Phase::kFinal);
     EXPECT_NE(changed[kTrainLoss], plain[kTrainLoss]);
     EXPECT_EQ(changed[kValidationLoss], plain[kValidationLoss]);
     EXPECT_EQ(changed[kTestAccuracy], plain[kTestAccuracy]);
@@ -321,8 +319,8 @@ TEST(TrainingEvaluator, PredictsHigherCostForMoreWork) {
 }
 
 TEST(LayerOps, KnowAllBuiltInKinds) {
-  EXPECT_THAT(layer_op_kinds(), testing::IsSupersetOf({"batch_norm", "conv2d", "dropout", "flatten", "global_average_pool",
-                                                       "linear", "max_pool", "relu"}));
+  EXPECT_THAT(layer_op_kinds(), testing::IsSupersetOf({"batch_norm", "conv2d", "dropout", "flatten",
+                                                       "global_average_pool", "linear", "max_pool", "relu"}));
 }
 
 TEST(LayerOps, RefuseASecondOpOfAKind) {

@@ -1,5 +1,6 @@
 #include "skyline/core/error.hpp"
-#include "skyline/train/training_evaluator.hpp"
+
+#include "train/course/training_evaluator.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

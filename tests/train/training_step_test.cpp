@@ -1,4 +1,4 @@
-#include "train/training_step.hpp"
+#include "train/course/training_step.hpp"
 
 #include "skyline/train/layer_op.hpp"
 

@@ -1,4 +1,4 @@
-#include "train/trial_failure.hpp"
+#include "train/course/trial_failure.hpp"
 
 #include "skyline/core/error.hpp"
 
@@ -10,7 +10,7 @@
 namespace skyline::train {
 namespace {
 
-using objective::FailureKind;
+using trial::FailureKind;
 
 FailureKind kind_of(const std::string& text) {
   try {

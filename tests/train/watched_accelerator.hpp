@@ -1,7 +1,8 @@
 #pragma once
 
 #include "skyline/core/error.hpp"
-#include "skyline/train/accelerator.hpp"
+
+#include "train/device/accelerator.hpp"
 
 #include <atomic>
 #include <functional>
@@ -50,7 +51,7 @@ class WatchedAccelerator final : public Accelerator {
   void dropout(at::Tensor& values, const at::Tensor& seed, double probability) override {
     host_->dropout(values, seed, probability);
   }
-  std::unique_ptr<DeviceReducer> make_reducer(objective::TrialGroup& group, int device) override {
+  std::unique_ptr<DeviceReducer> make_reducer(trial::TrialGroup& group, int device) override {
     return host_->make_reducer(group, device);
   }
 

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "skyline/core/config_node.hpp"
-#include "skyline/objective/evaluator.hpp"
 #include "skyline/store/dataset.hpp"
+#include "skyline/trial/evaluator.hpp"
 
 #include <memory>
 #include <string>
@@ -24,7 +24,7 @@ class EvaluatorKind {
   virtual ~EvaluatorKind() = default;
   /// Of the section, e.g. "synthetic".
   virtual std::string_view name() const = 0;
-  /// What objectives and constraints may name: objective::Evaluator::metrics() of what `make` returns.
+  /// What objectives and constraints may name: trial::Evaluator::metrics() of what `make` returns.
   virtual std::vector<std::string> metrics() const = 0;
   /// Checks the section, which may be empty, and returns it with all defaults: the run folder keeps that, and
   /// a run is resumed with equal ones only. complete(complete(section)) equals complete(section).
@@ -32,8 +32,8 @@ class EvaluatorKind {
   virtual ConfigNode complete(const ConfigNode& section) const = 0;
   /// Local; called on every rank.
   /// @param section  as `complete` returned it
-  virtual std::unique_ptr<objective::Evaluator> make(const ConfigNode& section,
-                                                     const EvaluatorInputs& inputs) const = 0;
+  virtual std::unique_ptr<trial::Evaluator> make(const ConfigNode& section,
+                                                 const EvaluatorInputs& inputs) const = 0;
 };
 
 /// Adds a kind, before run_program; a second one of the same name, or one of the name of another section, is

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "skyline/core/config_node.hpp"
-#include "skyline/objective/trial.hpp"
 #include "skyline/space/network.hpp"
+#include "skyline/trial/trial.hpp"
 
 #include <optional>
 #include <string>
@@ -58,9 +58,9 @@ class ObjectiveSet {
   bool feasible(const space::Network& network) const;
   /// Objective values in the user's sense, [num_objectives]; nothing if the trial failed, a needed metric is
   /// NaN, or a measured constraint is not met: such trials are never on the front and never parents.
-  std::optional<std::vector<double>> values(const CommittedTrial& committed) const;
+  std::optional<std::vector<double>> values(const trial::CommittedTrial& committed) const;
   /// The same with maximized columns negated, so that every column is minimized.
-  std::optional<std::vector<double>> minimized(const CommittedTrial& committed) const;
+  std::optional<std::vector<double>> minimized(const trial::CommittedTrial& committed) const;
 
  private:
   std::vector<Objective> objectives_;

@@ -2,8 +2,8 @@
 
 #include "skyline/core/config_node.hpp"
 #include "skyline/objective/objective_set.hpp"
-#include "skyline/objective/trial.hpp"
 #include "skyline/space/search_space.hpp"
+#include "skyline/trial/trial.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -21,9 +21,9 @@ class Searcher {
   virtual ~Searcher() = default;
   /// Up to `room` new proposals; fewer, or none, when it must be told results first or is finished.
   /// No architecture is proposed twice; every proposal meets the computed constraints.
-  virtual std::vector<objective::Proposal> ask(std::size_t room) = 0;
+  virtual std::vector<trial::Proposal> ask(std::size_t room) = 0;
   /// A result, in the order of trial numbers; failures too.
-  virtual void tell(const objective::CommittedTrial& committed) = 0;
+  virtual void tell(const trial::CommittedTrial& committed) = 0;
   /// Nothing more will ever be asked (all asked trials may not have been told yet).
   virtual bool finished() const = 0;
   /// Why it finished, one clause for the log ("5 iterations done", "all 151 valid architectures were

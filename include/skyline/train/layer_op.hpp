@@ -1,7 +1,7 @@
 #pragma once
 
-#include "skyline/objective/trial_group.hpp"
 #include "skyline/space/network.hpp"
+#include "skyline/trial/trial_group.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -81,7 +81,7 @@ class LayerOp {
   virtual bool fold_affine(const at::Tensor& scale, const at::Tensor& shift);
   /// For ops that use statistics of the batch: those of all members' parts from now on. Each training pass
   /// then makes the same sums on every member. `group` outlives the op.
-  virtual void synchronize(objective::TrialGroup& /*group*/) {}
+  virtual void synchronize(trial::TrialGroup& /*group*/) {}
 };
 
 /// Makes the op of a layer. `tensors` outlives the op.

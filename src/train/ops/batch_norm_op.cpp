@@ -74,7 +74,7 @@ class BatchNormOp final : public LayerOp {
 
   bool may_be_recorded() const override { return true; }
 
-  void synchronize(objective::TrialGroup& group) override { group_ = &group; }
+  void synchronize(trial::TrialGroup& group) override { group_ = &group; }
 
   at::Tensor forward(const Activations& inputs) override {
     input_ = channels_last(inputs.front());
@@ -277,7 +277,7 @@ class BatchNormOp final : public LayerOp {
   bool pool_ = false;
   bool folded_ = false;
   const at::Tensor* producer_offset_ = nullptr;
-  objective::TrialGroup* group_ = nullptr;  // whose samples together are the batch
+  trial::TrialGroup* group_ = nullptr;  // whose samples together are the batch
   at::Tensor input_;
   double rows_ = 0;  // of the batch
   std::vector<float> mean_;

@@ -6,17 +6,17 @@ using namespace skyline;
 
 namespace {
 
-class BalanceEvaluator final : public objective::Evaluator {
+class BalanceEvaluator final : public trial::Evaluator {
  public:
   explicit BalanceEvaluator(double target) : target_(target) {}
 
   std::vector<std::string> metrics() const override { return {"balance"}; }
-  double predicted_cost(const objective::Trial& /*trial*/) const override { return 1; }
+  double predicted_cost(const trial::Trial& /*trial*/) const override { return 1; }
 
-  objective::Outcome evaluate(const objective::Trial& trial, objective::EvaluationContext& context) override {
+  trial::Outcome evaluate(const trial::Trial& trial, trial::EvaluationContext& context) override {
     const auto parameters = static_cast<double>(trial.architecture().network.cost.parameters);
     context.progress(1);
-    return objective::Measurements{{std::min(parameters, target_) / std::max(parameters, target_)}};
+    return trial::Measurements{{std::min(parameters, target_) / std::max(parameters, target_)}};
   }
 
  private:
@@ -40,8 +40,8 @@ class BalanceEvaluatorKind final : public app::EvaluatorKind {
     return ConfigNode::make_map({{"target", ConfigNode::make_number(target), {}}}, {});
   }
 
-  std::unique_ptr<objective::Evaluator> make(const ConfigNode& section,
-                                             const app::EvaluatorInputs& /*inputs*/) const override {
+  std::unique_ptr<trial::Evaluator> make(const ConfigNode& section,
+                                         const app::EvaluatorInputs& /*inputs*/) const override {
     return std::make_unique<BalanceEvaluator>(section.at("target").as_number());
   }
 };

@@ -1,0 +1,99 @@
+#pragma once
+
+#include "skyline/trial/trial.hpp"
+#include "skyline/trial/trial_group.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace skyline::trial {
+
+/// A tensor by layer name ("conv2d_0.weight"), float32, row-major (convolution weights [out, in, kernel,
+/// kernel]).
+struct NamedTensor {
+  std::string name;
+  std::vector<std::int64_t> dims;
+  std::vector<float> values;
+};
+
+/// The state of a trial in training, from which it goes on to the bit. The evaluator chooses what it means.
+struct TrainingState {
+  struct Array {
+    std::string name;  // "parameters"
+    std::vector<float> values;
+  };
+  struct Number {
+    std::string name;  // "loss_sum"
+    double value = 0;
+  };
+  std::int64_t step = 0;        // training steps done
+  std::vector<Array> arrays;    // flat: one for each class of tensors, not one for each tensor
+  std::vector<Number> numbers;  // counters and sums
+};
+
+/// What an evaluator may use of the slot that it runs in. One a running trial; used by that slot's thread
+/// alone.
+class EvaluationContext {
+ public:
+  virtual ~EvaluationContext() = default;
+  /// The slot should end the trial soon; the evaluator saves its state and returns Failure{kStopped}.
+  virtual bool stop_requested() const = 0;
+
+  /// The state that an earlier job saved of this trial; nullptr: start from the beginning. A state that does
+  /// not fit the trial is to be ignored with a warning. It is freed by the first call of save_due.
+  virtual const TrainingState* saved_state() const { return nullptr; }
+  /// Whether the state should be saved now, by the run's checkpoint interval; cheap, asked after each step.
+  virtual bool save_due(double /*epochs_done*/) { return false; }
+  /// Has `fill` copy the state into a staging buffer, which may hold an older state of this trial (whose
+  /// memory is to be used again), and has the copy published while the trial goes on.
+  virtual void save(const std::function<void(TrainingState&)>& /*fill*/) {}
+
+  /// The parent's trained tensors if trial.inherits; else nullptr. Shared, immutable. May wait for them;
+  /// nullptr too if the trial was asked to stop meanwhile.
+  virtual std::shared_ptr<const std::vector<NamedTensor>> inherited_weights() const { return nullptr; }
+
+  /// The group if trial.members > 1: evaluate is then called once for each member, at the same time, and only
+  /// member 0's context saves, inherits and keeps; else nullptr.
+  virtual TrialGroup* group() { return nullptr; }
+
+  /// Share of the work done, 0 to 1; cheap, called once in a while.
+  virtual void progress(double fraction) = 0;
+  /// Whether keep_weights should be called after training.
+  virtual bool wants_weights() const = 0;
+  virtual void keep_weights(std::vector<NamedTensor> weights) = 0;
+  /// The evaluator fills in setup_s, train_s, validate_s, latency_s.
+  virtual TrialTiming& timing() = 0;
+};
+
+/// Turns a trial into a result: LibTorch training, a table, a synthetic cost. One object a rank.
+class Evaluator {
+ public:
+  virtual ~Evaluator() = default;
+  /// Names of what it measures, fixed for the object's life, the same on all ranks.
+  virtual std::vector<std::string> metrics() const = 0;
+  /// Expected work of a trial, in units that are comparable within a run; > 0. A function of network and
+  /// budget.
+  virtual double predicted_cost(const Trial& trial) const = 0;
+  /// How many members are to train the trial together. A function of network and budget, like its cost: it
+  /// changes the trial's result and never depends on the ranks that are there.
+  virtual std::uint32_t members_for(const Trial& /*trial*/) const { return 1; }
+  /// Whether a trial may have several members at all: ranks that train together need ways to each other.
+  /// Without it members_for returning more than 1 is an error.
+  virtual bool forms_groups() const { return false; }
+  /// How many trials a rank is to have at hand at once, where its processors do not say: one that shares a
+  /// device decides itself how many of them it lets train. 0: as many as the processors allow.
+  virtual std::size_t slots() const { return 0; }
+  /// Evaluates; called by several slot threads at once. Depends on the trial alone, never on rank, slot or
+  /// time. Every error of the trial itself is a Failure, not an exception.
+  virtual Outcome evaluate(const Trial& trial, EvaluationContext& context) = 0;
+  /// Why nothing can be evaluated here any more, in one line: a device that has failed for good fails every
+  /// trial. Asked after a Failure, which is then no result of its trial: the job ends, to be resumed.
+  virtual std::optional<std::string> fault() { return std::nullopt; }
+};
+
+}  // namespace skyline::trial

@@ -1,0 +1,76 @@
+#pragma once
+
+#include "skyline/trial/trial.hpp"
+
+#include <cstddef>
+#include <exception>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+
+namespace skyline::trial {
+
+/// A member of the group has given the trial up; every operation of the others throws this. It carries the
+/// reason, so that all members end with the same outcome.
+class GroupAborted : public std::exception {
+ public:
+  explicit GroupAborted(Failure failure) : failure_(std::move(failure)) {}
+  const Failure& failure() const { return failure_; }
+  const char* what() const noexcept override { return failure_.reason.c_str(); }
+
+ private:
+  Failure failure_;
+};
+
+/// The members that train one trial together, data-parallel, as one of them sees it. A member trains its part
+/// (shard) of every batch on a thread of its own; a rank may have several members, a group several ranks.
+/// How many members a group has belongs to the trial, how they are spread over ranks does not: sums are made
+/// along a fixed tree, so that results are the same bits wherever the members are.
+///
+/// All members call the same operations in the same order, each from its own thread. Every wait sleeps or
+/// polls with a bounded pause, and throws GroupAborted when a member has aborted or has been silent for too
+/// long.
+class TrialGroup {
+ public:
+  /// A nonblocking operation; its values must live until it is complete, or the group is aborted.
+  class Operation {
+   public:
+    virtual ~Operation() = default;
+    /// Whether it is complete; never blocks; drives progress.
+    virtual bool test() = 0;
+    virtual void wait() = 0;
+  };
+
+  virtual ~TrialGroup() = default;
+  virtual std::size_t members() const = 0;
+  virtual std::size_t member() const = 0;  // of this thread; member 0 leads: it saves, reports and measures
+
+  /// Every member gets the sum of all members' values. `values` has the same size everywhere.
+  virtual std::unique_ptr<Operation> all_reduce(std::span<float> values) = 0;
+  /// Each member gets its own part_of() of that sum, the same bits as all_reduce; the rest becomes undefined.
+  virtual std::unique_ptr<Operation> reduce_scatter(std::span<float> values) = 0;
+  /// Each member gives its own part_of() of the values and gets all others'.
+  virtual std::unique_ptr<Operation> all_gather(std::span<float> values) = 0;
+
+  /// A few numbers, now: losses, counts, flags. The sum on every member.
+  virtual void sum(std::span<double> values) = 0;
+  /// Member 0's bytes on every member, now.
+  virtual void broadcast(std::span<std::byte> bytes) = 0;
+
+  /// For who waits for something else, a device say: may be called between any operations, never waits.
+  /// @throws GroupAborted if a member has given the trial up
+  virtual void check() = 0;
+  /// Ends the trial for all members: their operations throw. Never throws, never waits.
+  /// @param fault  of a device or of what connects the members: the trial has no result, the run must end
+  virtual void abort(const Failure& failure, bool fault = false) noexcept = 0;
+};
+
+/// The values [begin, end) that belong to a member: parts begin at multiples of a cache line (16 floats).
+struct Part {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+};
+Part part_of(std::size_t values, std::size_t members, std::size_t member);
+
+}  // namespace skyline::trial

@@ -1,0 +1,144 @@
+// `skyline doctor`: tries everything that a search will need on this machine or job, and says what to change.
+#include "skyline/core/error.hpp"
+
+#include "app/commands/commands.hpp"
+#include "app/config/config_file.hpp"
+#include "app/config/run_config.hpp"
+#include "app/doctor/doctor_cores.hpp"
+#include "app/doctor/doctor_devices.hpp"
+#include "app/doctor/doctor_fabric.hpp"
+#include "app/doctor/doctor_folder.hpp"
+#include "app/doctor/doctor_launch.hpp"
+#include "app/doctor/doctor_memory.hpp"
+#include "app/job/data_stage.hpp"
+#include "app/job/job_abort.hpp"
+#include "app/job/version_agreement.hpp"
+#include "comm/environment.hpp"
+#include "core/log.hpp"
+#include "machine/node_limits.hpp"
+#include "train/device/accelerator.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <iostream>
+#include <set>
+
+namespace skyline::app {
+namespace {
+
+constexpr int kCoordinator = 0;
+
+bool is_first_of_node(comm::Environment& environment) {
+  return environment.place().local_rank == 0;
+}
+
+/// The configuration, if one is named; what is wrong with it is a finding.
+std::optional<RunConfig> read_config(const DoctorArguments& arguments, bool verify_data,
+                                     std::vector<Finding>& findings) {
+  if (arguments.config.empty()) return std::nullopt;
+  try {
+    ConfigNode root = load_yaml_file(arguments.config);
+    for (const std::string& assignment : arguments.overrides) apply_override(root, assignment);
+    RunConfig config = RunConfig::parse(root, verify_data);
+    findings.push_back({Verdict::kGood, "configuration", arguments.config.string() + " is valid", ""});
+    return config;
+  } catch (const UserError& error) {
+    findings.push_back({Verdict::kProblem, "configuration", error.what(), ""});
+    return std::nullopt;
+  }
+}
+
+/// What the node of this rank grants; its first rank looks.
+void check_node(comm::Environment& environment, const machine::NodeLimits& limits,
+                std::vector<Finding>& findings) {
+  const comm::NodePlace& place = environment.place();
+  const std::vector<Finding> cores = judge_node_cores(place, limits, environment.launch().launcher);
+  findings.insert(findings.end(), cores.begin(), cores.end());
+  findings.push_back(judge_memory(place.local_size, limits));
+  for (auto& finding : {judge_shared_memory(place.local_size, limits),
+                        judge_open_files(environment.world().size(), limits)}) {
+    if (finding) findings.push_back(*finding);
+  }
+}
+
+/// Collective: GPUs and what connects the nodes.
+void check_machine(comm::Environment& environment, const std::optional<RunConfig>& config,
+                   const machine::NodeLimits& limits, std::vector<Finding>& findings) {
+  std::optional<train::TrainingOptions> training;
+  if (config) training = config->training;
+  const machine::RankView mine =
+      check_devices(environment, training, !config || training, train::load_accelerator, "/", findings);
+  if (!is_first_of_node(environment)) return;
+  const std::vector<Finding> fabric =
+      judge_fabric(read_fabric_facts(mine, environment.place().node_count, limits, "/"));
+  findings.insert(findings.end(), fabric.begin(), fabric.end());
+}
+
+/// Collective: all findings on rank 0.
+std::vector<SharedFinding> gather_findings(comm::Environment& environment, std::span<const Finding> findings,
+                                           std::size_t& host_count) {
+  comm::Communicator& world = environment.world();
+  const std::vector<std::string> messages = comm::gather_texts(world, to_message(findings), kCoordinator);
+  const std::vector<std::string> hosts = comm::gather_texts(world, environment.place().host, kCoordinator);
+  std::vector<std::vector<Finding>> by_rank;
+  for (const std::string& message : messages) by_rank.push_back(from_message(message));
+  host_count = std::set<std::string>(hosts.begin(), hosts.end()).size();
+  return merge_findings(by_rank, hosts);
+}
+
+int print_findings(std::span<const SharedFinding> findings, std::size_t host_count) {
+  std::cout << findings_text(findings, host_count);
+  const auto count = [&](Verdict verdict) {
+    return std::ranges::count_if(
+        findings, [&](const SharedFinding& shared) { return shared.finding.verdict == verdict; });
+  };
+  const auto problems = count(Verdict::kProblem);
+  std::cout << "doctor: " << problems << (problems == 1 ? " problem, " : " problems, ")
+            << count(Verdict::kWarning) << " to look at" << (problems == 0 ? ": a search can start" : "")
+            << std::endl;
+  return problems == 0 ? kExitDone : kExitUserError;
+}
+
+/// Collective.
+int diagnose(comm::Environment& environment, const DoctorArguments& arguments) {
+  std::vector<Finding> findings{check_mpi(environment)};
+  if (const auto version = version_difference(environment)) {
+    findings.push_back({Verdict::kProblem, "version", *version, "install one version on all hosts"});
+  }
+  const bool first_of_node = is_first_of_node(environment);
+  const auto config = read_config(arguments, first_of_node, findings);
+  if (const auto data = data_difference(environment, config ? config->data.file : "")) {
+    findings.push_back({Verdict::kProblem, "data", *data, "copy one file to all of them"});
+  }
+  const int threads = arguments.threads.value_or(config ? config->engine.threads_per_slot : 1);
+  findings.push_back(judge_cores(environment.place(), threads, environment.launch().launcher));
+  const machine::NodeLimits limits = machine::read_node_limits("/");
+  if (first_of_node) {
+    check_node(environment, limits, findings);
+    const std::chrono::duration<double> now = std::chrono::system_clock::now().time_since_epoch();
+    if (const auto time = check_time_left(environment.launch(), now.count())) findings.push_back(*time);
+    if (const auto stage = config ? check_stage(*config) : std::nullopt) findings.push_back(*stage);
+  }
+  check_machine(environment, config, limits, findings);
+  if (!arguments.run.empty()) check_folder(environment, arguments.run, findings);
+  std::size_t host_count = 0;
+  const std::vector<SharedFinding> shared = gather_findings(environment, findings, host_count);
+  std::string code;
+  if (environment.world().rank() == kCoordinator) code = std::to_string(print_findings(shared, host_count));
+  return std::stoi(comm::broadcast_text(environment.world(), code, kCoordinator));
+}
+
+}  // namespace
+
+int run_doctor(const DoctorArguments& arguments) {
+  const auto environment =
+      comm::Environment::start({.timeout_s = arguments.start_timeout_s, .timeout_code = kExitStopped});
+  log::start({.file = "", .prefix = "", .terminal_level = log::Level::kError});
+  try {
+    return diagnose(*environment, arguments);
+  } catch (const std::exception& error) {
+    return end_all_ranks(*environment, error);
+  }
+}
+
+}  // namespace skyline::app

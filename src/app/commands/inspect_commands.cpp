@@ -1,0 +1,155 @@
+// The commands that look and change nothing: validate, status, journal.
+#include "skyline/core/error.hpp"
+#include "skyline/core/random.hpp"
+
+#include "app/commands/commands.hpp"
+#include "app/config/config_file.hpp"
+#include "app/config/run_config.hpp"
+#include "app/job/device_choice.hpp"
+#include "report/report.hpp"
+#include "store/publish/publish.hpp"
+#include "store/run_folder/journal.hpp"
+#include "store/run_folder/run_folder.hpp"
+#include "train/device/accelerator.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <iostream>
+#include <limits>
+#include <map>
+#include <memory>
+#include <thread>
+
+namespace skyline::app {
+namespace {
+
+constexpr std::int64_t kMostEnumerated = 100'000;
+
+struct SpaceSummary {
+  std::size_t valid = 0;
+  std::int64_t fewest_parameters = std::numeric_limits<std::int64_t>::max();
+  std::int64_t most_parameters = 0;
+  std::int64_t fewest_flops = std::numeric_limits<std::int64_t>::max();
+  std::int64_t most_flops = 0;
+};
+
+// Genotypes whose network cannot be built (shapes that do not fit) are invalid, not errors of the user.
+bool add(SpaceSummary& summary, const RunConfig& config, std::int64_t number) {
+  try {
+    const space::Architecture architecture = config.space.build(config.space.genotype_at(number));
+    if (!config.objectives.feasible(architecture.network)) return false;
+    const space::Cost& cost = architecture.network.cost;
+    ++summary.valid;
+    summary.fewest_parameters = std::min(summary.fewest_parameters, cost.parameters);
+    summary.most_parameters = std::max(summary.most_parameters, cost.parameters);
+    summary.fewest_flops = std::min(summary.fewest_flops, cost.flops);
+    summary.most_flops = std::max(summary.most_flops, cost.flops);
+    return true;
+  } catch (const UserError&) {
+    return false;
+  }
+}
+
+void print_space(const RunConfig& config) {
+  const std::int64_t genotypes = config.space.genotype_count();
+  std::cout << "# space: " << genotypes << " genotypes";
+  if (genotypes > kMostEnumerated) {
+    std::cout << " (too many to count the valid ones)\n";
+    return;
+  }
+  SpaceSummary summary;
+  for (std::int64_t number = 0; number < genotypes; ++number) add(summary, config, number);
+  std::cout << ", " << summary.valid << " valid";
+  if (summary.valid > 0) {
+    std::cout << "; parameters " << summary.fewest_parameters << " to " << summary.most_parameters
+              << ", FLOPs " << summary.fewest_flops << " to " << summary.most_flops;
+  }
+  std::cout << "\n";
+}
+
+/// How the sizes of groups are distributed over architectures of the search.
+void print_groups(const RunConfig& config) {
+  constexpr int kSampled = 200;
+  if (!config.training || config.training->group.members == 1U) return;
+  const auto evaluator = config.make_evaluator();
+  RandomStream random(config.engine.seed);
+  std::map<std::uint32_t, int> trials;  // by members
+  for (int i = 0; i < kSampled; ++i) {
+    try {
+      trial::Trial trial;
+      trial.proposal.architecture =
+          std::make_shared<const space::Architecture>(config.space.build(config.space.sample(random)));
+      trial.epochs = config.engine.epochs;
+      if (config.objectives.feasible(trial.architecture().network)) ++trials[evaluator->members_for(trial)];
+    } catch (const UserError&) {  // a genotype without a network
+    }
+  }
+  std::cout << "# groups: of " << kSampled << " random architectures";
+  for (const auto& [members, count] : trials) {
+    std::cout << (members == trials.begin()->first ? " " : ", ") << count << " are trained by " << members
+              << (members == 1 ? " member" : " members");
+  }
+  std::cout << "\n";
+}
+
+void print_data(const RunConfig& config) {
+  if (config.dataset == nullptr) return;
+  std::cout << "# data: " << config.data.file << ": " << config.dataset->train().count()
+            << " training images (" << config.split.validation.size() << " of them held out for validation), "
+            << config.dataset->test().count() << " test images, " << space::to_text(config.data.shape.input)
+            << ", " << config.data.shape.classes << " classes\n";
+  if (config.data.stage.empty()) return;
+  std::cout << "# data: each node reads it from a copy in " << config.data.stage.string()
+            << ", made at the start unless it is there\n";
+}
+
+void print_device(const RunConfig& config) {
+  if (!config.training) return;
+  for (const std::string& line : describe_device(*config.training, train::load_accelerator)) {
+    std::cout << "# device: " << line << "\n";
+  }
+}
+
+}  // namespace
+
+int run_validate(const std::filesystem::path& path, const std::vector<std::string>& overrides) {
+  ConfigNode root = load_yaml_file(path);
+  for (const std::string& assignment : overrides) apply_override(root, assignment);
+  const RunConfig config = RunConfig::parse(root, true);
+  const auto searcher =
+      search::make_searcher(config.search, config.space, config.objectives, config.engine.seed);
+  std::cout << "# " << path.string() << " is valid\n";
+  print_data(config);
+  print_space(config);
+  print_device(config);
+  print_groups(config);
+  std::cout << "# search: at most " << searcher->expected_trials() << " trials\n" << to_yaml(config.resolved);
+  return kExitDone;
+}
+
+int run_status(const std::filesystem::path& run, bool watch) {
+  const store::RunPaths paths{run};
+  std::cout << report::status_text(paths) << std::flush;
+  const auto running = [&] {
+    const auto owner = store::read_owner(paths);
+    return owner && owner->active;
+  };
+  while (watch && running()) {
+    std::this_thread::sleep_for(std::chrono::seconds(2));
+    std::cout << "\n" << report::status_text(paths) << std::flush;
+  }
+  return kExitDone;
+}
+
+int run_journal(const std::filesystem::path& run, bool canonical) {
+  const store::RunPaths paths{run};
+  if (canonical) {
+    std::cout << store::canonical_journal(paths.journal());
+    return kExitDone;
+  }
+  (void)store::canonical_journal(paths.journal());  // checks every line
+  std::cout << store::read_file(paths.journal());
+  return kExitDone;
+}
+
+}  // namespace skyline::app

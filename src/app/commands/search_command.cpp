@@ -1,0 +1,318 @@
+#include "skyline/core/error.hpp"
+
+#include "app/commands/commands.hpp"
+#include "app/config/config_file.hpp"
+#include "app/config/run_config.hpp"
+#include "app/job/data_stage.hpp"
+#include "app/job/device_choice.hpp"
+#include "app/job/job_abort.hpp"
+#include "app/job/job_observer.hpp"
+#include "app/job/job_stop.hpp"
+#include "app/job/run_preparation.hpp"
+#include "app/job/run_results.hpp"
+#include "app/job/version_agreement.hpp"
+#include "comm/environment.hpp"
+#include "core/log.hpp"
+#include "engine/loop/run.hpp"
+#include "report/report.hpp"
+#include "report/tracking/tracking.hpp"
+#include "store/publish/patience.hpp"
+#include "store/run_folder/journal.hpp"
+#include "store/run_folder/run_folder.hpp"
+#include "train/device/accelerator.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include <unistd.h>
+
+namespace skyline::app {
+namespace {
+
+constexpr int kCoordinator = 0;
+
+/// Rank 0 alone reports.
+class SilentObserver final : public engine::RunObserver {
+ public:
+  void started(const std::vector<engine::SlotAccount>&, std::size_t, std::size_t) override {}
+  void committed(const trial::CommittedTrial&, bool, std::size_t) override {}
+  void phase_changed(trial::Phase, std::size_t) override {}
+  void tick() override {}
+};
+
+/// In front of rank 0's lines: its name, unless everything is on its node.
+std::string coordinator_signature(comm::Environment& environment) {
+  return environment.place().node_count > 1 ? rank_name(environment) : "";
+}
+
+/// Collective: whether all ranks can go on. The first rank's problem, if any, is printed once.
+bool all_ready(comm::Environment& environment, const std::string& problem) {
+  comm::Communicator& world = environment.world();
+  const std::vector<std::string> problems = comm::gather_texts(world, problem, kCoordinator);
+  const auto first =
+      std::find_if(problems.begin(), problems.end(), [](const auto& text) { return !text.empty(); });
+  if (first != problems.end()) std::cerr << "skyline: " << *first << std::endl;
+  return comm::broadcast_text(world, first == problems.end() ? "go" : "stop", kCoordinator) == "go";
+}
+
+/// What this rank trains with, or why it cannot. The device outlives the evaluator.
+struct Trainer {
+  ChosenDevice device;
+  std::unique_ptr<trial::Evaluator> evaluator;
+  std::string problem;
+};
+
+engine::RunInputs make_inputs(comm::Environment& environment, const SearchArguments& arguments,
+                              const RunConfig& config, const Trainer& trainer,
+                              store::StorageThread& storage) {
+  engine::EngineOptions options = config.engine;
+  options.coordinator_only = arguments.coordinator_only;
+  options.slots = arguments.slots;
+  options.resume = arguments.resume;
+  const store::JournalHeader header{.skyline_version = SKYLINE_VERSION,
+                                    .config_hash = config.identity_hash(),
+                                    .seed = options.seed,
+                                    .metrics = trainer.evaluator->metrics(),
+                                    .device = config.training ? device_kind(trainer.device) : ""};
+  return {.environment = environment,
+          .space = config.space,
+          .objectives = config.objectives,
+          .evaluator = *trainer.evaluator,
+          .search = config.search,
+          .options = options,
+          .paths = store::RunPaths{arguments.run},
+          .replay = std::nullopt,
+          .header = header,
+          .storage = storage,
+          .failed = [&environment](const std::exception& error) { end_all_ranks(environment, error); }};
+}
+
+/// The last line of a job that stopped early.
+void print_stop(const engine::RunResult& result, std::size_t expected, const std::string& cause,
+                bool checkpoints) {
+  std::string saved = ", everything is saved";
+  if (!checkpoints) {
+    saved = ", running trials were not saved (checkpoint: none)";
+  } else if (result.unsaved > 0) {
+    saved = "; the state of " + std::to_string(result.unsaved) + " running trial" +
+            (result.unsaved == 1 ? "" : "s") +
+            " could not be saved (see the log), what is not in a checkpoint is done again";
+  }
+  std::cout << "skyline: stopped " << cause << " after " << result.committed.size() << " of about "
+            << expected << " trials" << saved << ": run again with --resume" << std::endl;
+}
+
+/// Returns whether the run stopped early.
+bool search_as_coordinator(engine::RunInputs inputs, PreparedRun prepared, const RunConfig& config,
+                           bool quiet, JobStop& stop) {
+  inputs.replay = std::move(prepared.replay);
+  const bool terminal = !quiet && isatty(STDERR_FILENO) == 1;
+  const std::vector<std::string> metrics = inputs.header.metrics;
+  std::span<const trial::CommittedTrial> replayed;
+  if (inputs.replay) replayed = inputs.replay->entries;
+  const auto tracking =
+      report::start_tracking({.paths = inputs.paths,
+                              .objectives = config.objectives,
+                              .metrics = metrics,
+                              .replayed = replayed,
+                              .config = config.resolved,
+                              .events = config.events,
+                              .version = SKYLINE_VERSION,
+                              .variable = [](const char* name) { return std::getenv(name); }});
+  JobObserver observer(
+      report::make_progress(inputs.paths, config.objectives, config.space, metrics, replayed, terminal),
+      *tracking, *prepared.claim);
+  inputs.failed = [&observer, &tracking, failed = inputs.failed](const std::exception& error) {
+    observer.ended(report::RunEnd::kFailed);
+    tracking->ended(report::RunEnd::kFailed);
+    failed(error);
+  };
+  const engine::RunResult result = engine::run(inputs, observer);
+  if (result.stopped) {
+    observer.ended(report::RunEnd::kStopped);
+    print_stop(result, observer.expected(), stop.cause(), config.engine.checkpoints.has_value());
+    tracking->ended(report::RunEnd::kStopped);
+    return true;
+  }
+  const report::ReportInputs outputs{config.space, config.objectives, metrics, result.committed,
+                                     result.on_front};
+  write_results(inputs.paths, config, outputs);
+  observer.ended(report::RunEnd::kFinished);  // for `skyline status`: the results are on disk
+  warn_of_missing_weights(inputs.paths, config, result);
+  print_results(inputs.paths, outputs, result);
+  tracking->ended(report::RunEnd::kFinished);
+  return false;
+}
+
+/// Rank 0. @return  the job's exit code if it is not kExitDone
+int prepare(comm::Environment& environment, const SearchArguments& arguments, JobStop& stop,
+            std::optional<PreparedRun>& prepared) {
+  const std::string signature = coordinator_signature(environment);
+  try {
+    prepared = prepare_run(arguments, signature, stop, environment.launch());
+    if (!prepared) return kExitStopped;
+    log::info(environment.describe());
+    stop.announce();
+    return kExitDone;
+  } catch (const UserError& error) {
+    std::cerr << "skyline: " << signature << (signature.empty() ? "" : " ") << error.what() << std::endl;
+    return kExitUserError;
+  }
+}
+
+/// Collective: rank 0's exit code, which knows whether a stop came too late to matter.
+int shared_exit_code(comm::Environment& environment, int code = kExitDone) {
+  return std::stoi(comm::broadcast_text(environment.world(), std::to_string(code), kCoordinator));
+}
+
+/// Collective: what asks this rank to end the start: a signal, or the job's time, which rank 0 knows.
+std::function<bool()> share_stop(comm::Environment& environment, const JobStop& stop) {
+  using Clock = std::chrono::steady_clock;
+  const std::optional<double> own_s = stop.seconds_left();
+  const std::string left_s =
+      comm::broadcast_text(environment.world(), own_s ? std::to_string(*own_s) : "", kCoordinator);
+  std::optional<Clock::time_point> end;
+  if (!left_s.empty()) {
+    end = Clock::now() + std::chrono::ceil<Clock::duration>(std::chrono::duration<double>(std::stod(left_s)));
+  }
+  return [&stop, end] { return stop.requested() || (end && Clock::now() >= *end); };
+}
+
+/// Collective: whether it is so on any rank.
+bool on_any_rank(comm::Environment& environment, bool here) {
+  comm::Communicator& world = environment.world();
+  const std::vector<std::string> ranks = comm::gather_texts(world, here ? "yes" : "", kCoordinator);
+  const bool any = std::ranges::any_of(ranks, [](const std::string& rank) { return !rank.empty(); });
+  return !comm::broadcast_text(world, any ? "yes" : "", kCoordinator).empty();
+}
+
+/// Collective. @param trains  whether this rank trains; else it only predicts costs
+/// @param begun  rank 0's: the kind of device that the run began on; empty: not known, or it begins now
+Trainer make_trainer(comm::Environment& environment, RunConfig config, bool trains,
+                     const std::string& begun) {
+  Trainer trainer;
+  if (config.training) {
+    trainer.device = choose_device(environment, *config.training, begun, trains, train::load_accelerator);
+    trainer.problem = trainer.device.problem;
+    if (!trainer.problem.empty()) return trainer;
+    if (!trains) config.training->precision = train::Precision::kFp32;  // it needs no device that can do more
+  }
+  try {
+    trainer.evaluator = config.make_evaluator(trainer.device.use);
+  } catch (const UserError& error) {
+    const bool alone = environment.world().size() == 1;
+    trainer.problem = (alone ? "" : rank_name(environment) + " ") + error.what();
+  }
+  return trainer;
+}
+
+/// What a rank makes of rank 0's configuration.
+struct ParsedConfig {
+  RunConfig config;
+  std::string problem;
+};
+
+ParsedConfig parse_shared(const ConfigNode& tree) {
+  ParsedConfig parsed;
+  try {
+    parsed.config = RunConfig::parse(tree, false);
+    store::set_patience(parsed.config.storage_patience_s);
+    const std::string key = first_identity_difference(tree, parsed.config.resolved);
+    if (!key.empty()) parsed.problem = "`" + key + "` is not here what it is on rank 0";
+  } catch (const UserError& error) {
+    parsed.problem = error.what();
+  }
+  return parsed;
+}
+
+/// What all ranks go on with, unless the exit code is another one than kExitDone.
+struct SharedRun {
+  int exit_code = kExitUserError;
+  RunConfig config;
+};
+
+/// Collective: one configuration and the same data on every rank. A problem has been said.
+SharedRun share_run(comm::Environment& environment, const SearchArguments& arguments, JobStop& stop,
+                    std::optional<PreparedRun>& prepared) {
+  const bool coordinates = environment.world().rank() == kCoordinator;
+  if (!coordinates) log::start({.file = "", .prefix = rank_name(environment)});
+  SharedRun shared;
+  const int code = shared_exit_code(
+      environment, coordinates ? prepare(environment, arguments, stop, prepared) : kExitDone);
+  if (code != kExitDone) return {code, {}};
+  const std::string resolved = comm::broadcast_text(
+      environment.world(), prepared ? to_yaml(prepared->config.resolved) : "", kCoordinator);
+  const auto stop_requested = share_stop(environment, stop);
+  const ConfigNode tree = load_yaml_text(resolved, store::RunPaths{arguments.run}.config().string());
+  const ConfigNode* file = tree.at("data").find("file");
+  const auto difference = data_difference(environment, file == nullptr ? "" : file->as_text());
+  if (!all_ready(environment, difference.value_or(""))) return shared;
+  ParsedConfig parsed;
+  if (prepared) {
+    parsed.config = prepared->config;
+  } else {
+    parsed = parse_shared(tree);
+    if (!parsed.problem.empty()) parsed.problem = rank_name(environment) + " " + parsed.problem;
+  }
+  if (!all_ready(environment, parsed.problem)) return shared;
+  if (!all_ready(environment, verify_data(environment, parsed.config, stop_requested))) return shared;
+  if (!all_ready(environment, stage_data(environment, parsed.config, stop_requested))) return shared;
+  return {on_any_rank(environment, stop_requested()) ? kExitStopped : kExitDone, parsed.config};
+}
+
+int search_on_ranks(comm::Environment& environment, const SearchArguments& arguments, JobStop& stop) {
+  if (const auto difference = version_difference(environment)) {
+    if (environment.world().rank() == kCoordinator) {
+      std::cerr << "skyline: the hosts run different versions: " << *difference
+                << "; install one on all of them" << std::endl;
+    }
+    return kExitUserError;
+  }
+  std::optional<PreparedRun> prepared;
+  const SharedRun shared = share_run(environment, arguments, stop, prepared);
+  if (shared.exit_code == kExitStopped && environment.world().rank() == kCoordinator) {
+    std::cout << "skyline: stopped " << stop.cause() << " before the search began: run again with --resume"
+              << std::endl;
+  }
+  if (shared.exit_code != kExitDone) return shared.exit_code;
+  const RunConfig& config = shared.config;
+  const bool trains = !arguments.coordinator_only || environment.world().rank() != kCoordinator;
+  const bool goes_on = prepared && prepared->replay;
+  const Trainer trainer =
+      make_trainer(environment, config, trains, goes_on ? prepared->replay->header.device : "");
+  if (!all_ready(environment, trainer.problem)) return kExitUserError;
+  store::StorageThread storage;
+  engine::RunInputs inputs = make_inputs(environment, arguments, config, trainer, storage);
+  inputs.stop_requested = [&stop] { return stop.requested(); };
+  if (prepared) {
+    const bool stopped =
+        search_as_coordinator(std::move(inputs), std::move(*prepared), config, arguments.quiet, stop);
+    return shared_exit_code(environment, stopped ? kExitStopped : kExitDone);
+  }
+  SilentObserver silent;
+  engine::run(inputs, silent);
+  return shared_exit_code(environment);
+}
+
+}  // namespace
+
+int run_search(const SearchArguments& arguments) {
+  const auto environment =
+      comm::Environment::start({.timeout_s = arguments.start_timeout_s, .timeout_code = kExitStopped});
+  JobStop stop;  // behind MPI, which may bring handlers of its own
+  try {
+    const int code = search_on_ranks(*environment, arguments, stop);
+    log::stop();
+    return code;
+  } catch (const std::exception& error) {
+    return end_all_ranks(*environment, error);
+  }
+}
+
+}  // namespace skyline::app

@@ -1,0 +1,127 @@
+#include "app/config/config_file.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include "store/publish/publish.hpp"
+
+#include <set>
+#include <sstream>
+#include <utility>
+#include <vector>
+
+#include <yaml-cpp/yaml.h>
+
+namespace skyline::app {
+namespace {
+
+constexpr int kDeepestNesting = 100;
+
+SourcePosition position_of(const YAML::Node& node, const std::string& file) {
+  const YAML::Mark mark = node.Mark();
+  return mark.is_null() ? SourcePosition{file, 0, 0} : SourcePosition{file, mark.line + 1, mark.column + 1};
+}
+
+ConfigNode convert(const YAML::Node& node, const std::string& file, int depth);
+
+ConfigNode convert_map(const YAML::Node& node, const std::string& file, int depth) {
+  std::vector<ConfigNode::Entry> entries;
+  std::set<std::string> seen;
+  for (const auto& item : node) {
+    const SourcePosition where = position_of(item.first, file);
+    if (!item.first.IsScalar()) {
+      throw UserError(file + ":" + std::to_string(where.line) + ": expected a word as key");
+    }
+    const std::string key = item.first.Scalar();
+    if (!seen.insert(key).second) {
+      throw UserError(file + ":" + std::to_string(where.line) + ": key `" + key +
+                      "` stands here a second time");
+    }
+    entries.push_back({key, convert(item.second, file, depth + 1), where});
+  }
+  return ConfigNode::make_map(std::move(entries), position_of(node, file));
+}
+
+ConfigNode convert(const YAML::Node& node, const std::string& file, int depth) {
+  const SourcePosition where = position_of(node, file);
+  if (depth > kDeepestNesting) {
+    throw UserError(file + ":" + std::to_string(where.line) + ": nested more than 100 levels deep");
+  }
+  switch (node.Type()) {
+    case YAML::NodeType::Scalar:
+      return ConfigNode::make_scalar(node.Scalar(), where, node.Tag() == "!");
+    case YAML::NodeType::Sequence: {
+      std::vector<ConfigNode> items;
+      for (const YAML::Node& item : node) items.push_back(convert(item, file, depth + 1));
+      return ConfigNode::make_list(std::move(items), where);
+    }
+    case YAML::NodeType::Map:
+      return convert_map(node, file, depth);
+    case YAML::NodeType::Null:
+    case YAML::NodeType::Undefined:
+      break;
+  }
+  return ConfigNode::make_null(where);
+}
+
+void emit(YAML::Emitter& out, const ConfigNode& node) {
+  switch (node.kind()) {
+    case ConfigNode::Kind::kNull:
+      out << YAML::Null;
+      return;
+    case ConfigNode::Kind::kScalar:
+      if (node.quoted()) out << YAML::DoubleQuoted;
+      out << node.as_text();
+      return;
+    case ConfigNode::Kind::kList: {
+      bool plain = true;
+      for (const ConfigNode& item : node.items()) plain = plain && item.is_scalar();
+      out << (plain ? YAML::Flow : YAML::Block) << YAML::BeginSeq;
+      for (const ConfigNode& item : node.items()) emit(out, item);
+      out << YAML::EndSeq;
+      return;
+    }
+    case ConfigNode::Kind::kMap:
+      out << (node.entries().empty() ? YAML::Flow : YAML::Block) << YAML::BeginMap;
+      for (const ConfigNode::Entry& entry : node.entries()) {
+        out << YAML::Key << entry.key << YAML::Value;
+        emit(out, entry.value);
+      }
+      out << YAML::EndMap;
+      return;
+  }
+}
+
+}  // namespace
+
+ConfigNode load_yaml_text(const std::string& text, const std::string& file) {
+  try {
+    ConfigNode root = convert(YAML::Load(text), file, 0);
+    root.assign_paths();
+    return root;
+  } catch (const YAML::Exception& error) {
+    const int line = error.mark.is_null() ? 0 : error.mark.line + 1;
+    throw UserError(file + ":" + std::to_string(line) + ": not valid YAML: " + error.msg);
+  }
+}
+
+ConfigNode load_yaml_file(const std::filesystem::path& path) {
+  return load_yaml_text(store::read_file(path), path.string());
+}
+
+void apply_override(ConfigNode& root, const std::string& assignment) {
+  const std::size_t equals = assignment.find('=');
+  if (equals == std::string::npos || equals == 0) {
+    throw UserError("--set " + assignment + ": expected key=value, e.g. search.iterations=3");
+  }
+  const std::string key = assignment.substr(0, equals);
+  root.set(key, load_yaml_text(assignment.substr(equals + 1), "--set " + key));
+  root.assign_paths();
+}
+
+std::string to_yaml(const ConfigNode& root) {
+  YAML::Emitter out;
+  emit(out, root);
+  return std::string(out.c_str()) + "\n";
+}
+
+}  // namespace skyline::app

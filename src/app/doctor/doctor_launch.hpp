@@ -1,0 +1,15 @@
+#pragma once
+
+#include "app/doctor/doctor_findings.hpp"
+#include "comm/environment.hpp"
+
+#include <optional>
+
+namespace skyline::app {
+
+/// Launcher, library, and whether threads may communicate.
+Finding check_mpi(comm::Environment& environment);
+/// Time that the batch system gives; nothing without one.
+std::optional<Finding> check_time_left(const comm::Launch& launch, double unix_now_s);
+
+}  // namespace skyline::app

@@ -1,0 +1,188 @@
+#include "app/job/data_stage.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include "app/job/host_difference.hpp"
+#include "core/log.hpp"
+#include "store/data/staged_dataset.hpp"
+#include "store/publish/publish.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace skyline::app {
+namespace {
+
+constexpr int kCoordinator = 0;
+constexpr std::size_t kHashDigits = 16;  // as many as tell data sets apart for a person
+// One node speaks for all, unless another one takes remarkably long.
+constexpr double kReportAfter_s = 5;
+constexpr double kOthersReportAfter_s = 60;
+
+bool is_first_of_node(const comm::Environment& environment) {
+  return environment.place().local_rank == 0;
+}
+
+/// How staging went on one node, as a text for rank 0: a mark, then what it is about. Empty: not looked.
+constexpr char kFailed = 'E';  // the error
+constexpr char kCopied = 'C';  // seconds
+constexpr char kFound = 'F';
+constexpr char kStopped = 'S';
+
+std::string stage_on_node(const DataOptions& data, const store::StagingWatch& watch) {
+  try {
+    const auto staged = store::stage_dataset(data.file, data.stage, watch);
+    if (!staged) return {kStopped};
+    return staged->copy_s ? kCopied + std::to_string(*staged->copy_s) : std::string{kFound};
+  } catch (const UserError& error) {
+    return kFailed + std::string(error.what());
+  }
+}
+
+std::string nodes(std::ptrdiff_t count) {
+  return std::to_string(count) + (count == 1 ? " node" : " nodes");
+}
+
+/// "made on 3 nodes, the slowest in 2.1 s, found on 1 node"
+std::string describe(const std::vector<std::string>& outcomes, std::ptrdiff_t copied, std::ptrdiff_t found) {
+  if (copied == 0) return "found on " + nodes(found);
+  double slowest_s = 0;
+  for (const std::string& outcome : outcomes) {
+    if (outcome.starts_with(kCopied)) slowest_s = std::max(slowest_s, std::stod(outcome.substr(1)));
+  }
+  std::array<char, 32> seconds{};
+  std::snprintf(seconds.data(), seconds.size(), "%.1f s", slowest_s);
+  return "made on " + nodes(copied) + ", the slowest in " + seconds.data() +
+         (found > 0 ? ", found on " + nodes(found) : "");
+}
+
+/// Rank 0: tells the log how staging went. @return  an outcome that keeps the ranks from the copies; or empty
+std::string sum_up(const std::vector<std::string>& outcomes, const DataOptions& data) {
+  const auto count = [&](char mark) {
+    return std::ranges::count_if(outcomes, [=](const std::string& text) { return text.starts_with(mark); });
+  };
+  if (const auto failed = count(kFailed); failed > 0) {
+    const auto first =
+        std::ranges::find_if(outcomes, [](const std::string& text) { return text.starts_with(kFailed); });
+    return *first + (failed > 1 ? "; " + nodes(failed - 1) + " more with such a problem" : "");
+  }
+  if (count(kStopped) > 0) {
+    log::info("no longer copying " + data.file + " to " + data.stage.string() + ": this job is to stop");
+    return {kStopped};
+  }
+  log::info(data.file + " is read from copies in " + data.stage.string() + ": " +
+            describe(outcomes, count(kCopied), count(kFound)));
+  return {};
+}
+
+std::string gigabytes(std::uint64_t bytes) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.2f GB", static_cast<double>(bytes) / 1e9);
+  return text.data();
+}
+
+/// File systems that nodes share, so that nothing is gained by a copy there.
+bool is_shared(std::string_view kind) {
+  constexpr std::array kShared{"nfs", "nfs4", "lustre", "gpfs", "beegfs", "ceph", "cifs"};
+  return std::ranges::find(kShared, kind) != kShared.end();
+}
+
+}  // namespace
+
+std::optional<std::string> data_difference(comm::Environment& environment, const std::string& file) {
+  std::string found;
+  if (!file.empty() && is_first_of_node(environment)) {
+    try {
+      found = store::Dataset::open(file, false)->content_hash().substr(0, kHashDigits);
+    } catch (const UserError& error) {
+      found = "not usable (" + std::string(error.what()) + ")";
+    }
+  }
+  const auto difference = host_difference(environment, found);
+  if (!difference) return std::nullopt;
+  return "the hosts have different data: " + file + " is " + *difference;
+}
+
+std::string verify_data(const comm::Environment& environment, const RunConfig& config,
+                        const std::function<bool()>& stop_requested) {
+  if (config.dataset == nullptr || !config.data.stage.empty() || !is_first_of_node(environment)) return {};
+  try {
+    store::Dataset::open(config.data.file, true, stop_requested);
+    return {};
+  } catch (const UserError& error) {
+    return (environment.place().node_count > 1 ? environment.place().host + ": " : "") + error.what();
+  }
+}
+
+std::string stage_data(comm::Environment& environment, RunConfig& config,
+                       const std::function<bool()>& stop_requested) {
+  if (config.data.stage.empty()) return {};
+  comm::Communicator& world = environment.world();
+  const bool speaks = world.rank() == kCoordinator;
+  std::string outcome;
+  if (is_first_of_node(environment)) {
+    outcome = stage_on_node(config.data, {.report_after_s = speaks ? kReportAfter_s : kOthersReportAfter_s,
+                                          .stop_requested = stop_requested});
+  }
+  const std::vector<std::string> outcomes = comm::gather_texts(world, outcome, kCoordinator);
+  std::string verdict = speaks ? sum_up(outcomes, config.data) : "";
+  verdict = comm::broadcast_text(world, std::move(verdict), kCoordinator);
+  if (verdict.starts_with(kStopped)) return {};
+  if (!verdict.empty()) return verdict.substr(1);
+  try {
+    const auto copy = store::staged_path(config.data.stage, config.dataset->content_hash());
+    config.dataset = store::Dataset::open(copy, false);
+    return {};
+  } catch (const UserError& error) {
+    return environment.place().host + ": " + error.what();
+  }
+}
+
+std::optional<Finding> check_stage(const RunConfig& config) {
+  const DataOptions& data = config.data;
+  if (data.stage.empty()) return std::nullopt;
+  try {
+    const std::filesystem::path stage = store::make_stage(data.stage);
+    std::optional<std::uint64_t> needed_bytes;
+    if (!store::exists(store::staged_path(data.stage, config.dataset->content_hash()))) {
+      needed_bytes = store::staging_bytes(data.file);
+    }
+    return judge_stage(stage, store::try_folder(stage), needed_bytes);
+  } catch (const UserError& error) {
+    return Finding{Verdict::kProblem, "data stage", error.what(), ""};
+  }
+}
+
+Finding judge_stage(const std::filesystem::path& stage, const store::FolderCheck& check,
+                    std::optional<std::uint64_t> needed_bytes) {
+  const std::string kind = check.kind.empty() ? "an unknown file system" : check.kind;
+  const std::string name = stage.string() + ": " + kind;
+  const std::string advice = "free some space, name another folder by data.stage, or leave that out";
+  if (!check.refused.empty()) {
+    const store::RefusedCall& refused = check.refused.front();
+    return {Verdict::kProblem, "data stage", name + " refused " + refused.call + ": " + refused.reason,
+            advice};
+  }
+  const std::string free = name + ", " + gigabytes(check.free_bytes) + " free";
+  if (needed_bytes && check.free_bytes < *needed_bytes) {
+    return {Verdict::kProblem, "data stage", free + ", a copy needs " + gigabytes(*needed_bytes), advice};
+  }
+  if (is_shared(check.kind)) {
+    return {Verdict::kWarning, "data stage", free + ": is no disk of the node",
+            "a copy there saves the file server nothing: name a folder on a disk of the node"};
+  }
+  const std::string copy = needed_bytes ? "" : ", the copy is there";
+  if (check.kind == "tmpfs") {
+    return {Verdict::kNote, "data stage", free + " in memory" + copy,
+            "the copy takes its size of the node's memory, and of the job's if that is limited"};
+  }
+  return {Verdict::kGood, "data stage", free + copy, ""};
+}
+
+}  // namespace skyline::app

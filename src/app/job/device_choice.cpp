@@ -1,0 +1,156 @@
+#include "app/job/device_choice.hpp"
+
+#include "app/job/device_plan.hpp"
+#include "comm/binding_exchange.hpp"
+#include "core/log.hpp"
+#include "core/processors.hpp"
+#include "machine/device_binding.hpp"
+#include "machine/nccl_settings.hpp"
+#include "machine/node_report.hpp"
+
+#include <cstddef>
+#include <cstdlib>
+#include <system_error>
+#include <utility>
+
+#include <unistd.h>
+
+namespace skyline::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kCoordinator = 0;
+
+machine::DeviceView view_of(const train::AcceleratorDevice& device, const fs::path& root) {
+  const std::string address =
+      device.bus_id.empty() ? "device " + std::to_string(device.index) : device.bus_id;
+  return {.identity = machine::device_identity(address, std::getenv("CUDA_VISIBLE_DEVICES")),
+          .name = device.name,
+          .place = machine::read_pci_place(root, device.bus_id),
+          .exclusive = device.exclusive};
+}
+
+/// What NCCL is told on this node, and what it was told before; without the settings of its log.
+std::string nccl_text(const std::vector<machine::NcclSetting>& settings,
+                      const machine::NcclSurroundings& found) {
+  std::string text = machine::to_text(settings);
+  std::string before;
+  for (const auto& [name, value] : found.set) before += (before.empty() ? "set before: " : ", ") + name;
+  if (!text.empty() && !before.empty()) text += "; ";
+  return text + before;
+}
+
+/// Collective: prepares this process' environment for NCCL; rank 0 logs what each node's ranks are told.
+std::shared_ptr<ScratchLog> prepare_nccl(comm::Environment& environment, const std::string& gpu,
+                                         const fs::path& root) {
+  machine::NcclSurroundings found = machine::read_nccl_surroundings(root);
+  found.gpu_name = gpu;
+  const std::vector<machine::NcclSetting> settings = machine::choose_nccl_settings(found);
+  machine::apply(settings);
+  const fs::path file = fs::temp_directory_path() / ("skyline-nccl-" + std::to_string(getpid()) + ".log");
+  const std::vector<machine::NcclSetting> log_settings = machine::choose_nccl_log(found, file.string());
+  machine::apply(log_settings);
+
+  comm::Communicator& world = environment.world();
+  const std::vector<std::string> hosts = comm::gather_texts(world, environment.place().host, kCoordinator);
+  const std::vector<std::string> texts = comm::gather_texts(world, nccl_text(settings, found), kCoordinator);
+  std::vector<machine::HostText> by_host;
+  for (std::size_t rank = 0; rank < hosts.size(); ++rank) by_host.push_back({hosts[rank], texts[rank]});
+  for (const std::string& line : machine::lines_by_host(by_host)) log::info("NCCL on " + line);
+  return log_settings.empty() ? nullptr : std::make_shared<ScratchLog>(file);
+}
+
+}  // namespace
+
+machine::RankView look_at_devices(const comm::NodePlace& place, const train::Accelerator* accelerator,
+                                  std::string reason, const fs::path& root) {
+  machine::RankView view{
+      .host = place.host, .node = place.node, .processors = place.allowed, .reason = std::move(reason)};
+  if (accelerator != nullptr) {
+    for (const train::AcceleratorDevice& device : accelerator->devices()) {
+      view.devices.push_back(view_of(device, root));
+    }
+  }
+  if (view.devices.empty() && view.reason.empty()) view.reason = "the cuda module finds no device";
+  if (place.local_rank == 0) {
+    view.ports = machine::read_fabric_ports(root);
+    view.nv_switches = machine::count_pci_devices(root, "0x10de", "0x0680");
+  }
+  return view;
+}
+
+bool trains_in_groups(const train::TrainingOptions& options) {
+  return options.group.members != 1;
+}
+
+std::string describe_nccl(const std::string& gpu, const fs::path& root) {
+  machine::NcclSurroundings found = machine::read_nccl_surroundings(root);
+  found.gpu_name = gpu;
+  return nccl_text(machine::choose_nccl_settings(found), found);
+}
+
+ScratchLog::~ScratchLog() {
+  std::error_code ignored;
+  fs::remove(path_, ignored);
+}
+
+std::string device_kind(const ChosenDevice& chosen) {
+  return chosen.on_gpus ? "gpu" : "cpu";
+}
+
+ChosenDevice choose_device(comm::Environment& environment, const train::TrainingOptions& options,
+                           std::string_view begun, bool trains, const AcceleratorLoader& load,
+                           const fs::path& root) {
+  ChosenDevice chosen;
+  if (options.device == train::DeviceChoice::kCpu) return chosen;
+  comm::Communicator& world = environment.world();
+  std::string reason;
+  std::shared_ptr<train::Accelerator> accelerator;
+  if (trains) accelerator = load(reason);
+  machine::RankView mine = look_at_devices(environment.place(), accelerator.get(), reason, root);
+  mine.trains = trains;
+  const std::vector<machine::RankView> ranks = comm::gather_views(world, mine);
+  DevicePlan plan;
+  if (world.rank() == kCoordinator)
+    plan = plan_devices(options.device, begun, trains_in_groups(options), ranks);
+  for (const std::string& line : plan.lines) log::info(line);
+  for (const std::string& line : plan.fabric) log::info(line);
+  for (const std::string& warning : plan.warnings) log::warning(warning);
+  chosen.problem = comm::broadcast_text(world, plan.problem, kCoordinator);
+  if (!chosen.problem.empty()) return chosen;
+
+  const bool on_gpus = comm::broadcast_text(world, plan.on_gpus ? "gpu" : "cpu", kCoordinator) == "gpu";
+  const machine::RankBinding binding = comm::share_bindings(world, plan.bindings);
+  chosen.on_gpus = on_gpus;
+  if (!on_gpus) return chosen;
+  environment.use_processors(binding.processors);
+  bind_this_thread(binding.processors);  // and with it the threads that libraries start
+  std::string gpu;
+  if (binding.device >= 0) {
+    gpu = mine.devices[static_cast<std::size_t>(binding.device)].name;
+    chosen.use = {std::move(accelerator), binding.device};
+  }
+  if (trains_in_groups(options) && world.size() > 1) chosen.nccl_log = prepare_nccl(environment, gpu, root);
+  return chosen;
+}
+
+std::vector<std::string> describe_device(const train::TrainingOptions& options, const AcceleratorLoader& load,
+                                         const fs::path& root) {
+  if (options.device == train::DeviceChoice::kCpu) return {"training on the CPU, as the configuration says"};
+  std::string reason;
+  const std::shared_ptr<train::Accelerator> accelerator = load(reason);
+  comm::NodePlace place;
+  place.host = "this machine";
+  place.allowed = allowed_processors();
+  const machine::RankView view = look_at_devices(place, accelerator.get(), reason, root);
+  DevicePlan plan = plan_devices(options.device, "", trains_in_groups(options), {view});
+  if (!plan.problem.empty()) return {std::move(plan.problem)};
+  if (!plan.on_gpus) return plan.lines;
+  std::vector<std::string> lines{"training on the GPUs of this machine: " +
+                                 machine::describe_gpus({view}, {})};
+  if (!view.ports.empty()) lines.push_back(machine::describe_fabric({view}));
+  return lines;
+}
+
+}  // namespace skyline::app

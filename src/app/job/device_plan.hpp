@@ -1,0 +1,32 @@
+#pragma once
+
+#include "machine/device_binding.hpp"
+#include "train/course/training_evaluator.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace skyline::app {
+
+/// What each rank of a job trains on.
+struct DevicePlan {
+  std::string problem;                         // why the job cannot start, one line; empty: it can
+  bool on_gpus = false;                        // else all train on the CPU
+  std::vector<machine::RankBinding> bindings;  // of each rank, if there is no problem
+  std::vector<std::string> lines;              // for the log: what is trained on
+  std::vector<std::string> fabric;             // for the log: the adapters between nodes
+  std::vector<std::string> warnings;
+};
+
+/// All ranks that train do so on GPUs, or all on the CPU: a trial's result must not depend on where it runs.
+/// A run that was left the choice goes on with the kind of device that it began on: another kind adds up in
+/// another order, and gives the same trials other results.
+/// @param choice  kCuda refuses a rank without a GPU, kAuto a job of which some ranks have one
+/// @param begun   "cpu" or "gpu", what kAuto chose when the run began; empty: not known, or it begins now
+/// @param groups  whether ranks train trials together
+/// @param ranks   by world rank
+DevicePlan plan_devices(train::DeviceChoice choice, std::string_view begun, bool groups,
+                        const std::vector<machine::RankView>& ranks);
+
+}  // namespace skyline::app

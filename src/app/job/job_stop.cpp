@@ -1,0 +1,90 @@
+#include "app/job/job_stop.hpp"
+
+#include "core/log.hpp"
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <ctime>
+
+namespace skyline::app {
+namespace {
+
+constexpr double kSlurmMargin_s = 60;
+constexpr double kLongest_s = 10 * 365 * 86400.0;  // more would overflow clocks
+
+std::optional<double> seconds_to_job_end(const comm::Launch& launch, double unix_start_s) {
+  const std::optional<double> left_s = comm::seconds_left(launch, unix_start_s);
+  if (launch.job_end && !left_s) {
+    log::warning("SLURM_JOB_END_TIME: expected a time in the future, in seconds since 1970, got \"" +
+                 *launch.job_end + "\"; it does not bound this job");
+  }
+  return left_s;
+}
+
+/// "2026-11-21 14:05:10 CET"
+std::string local_time(double unix_s) {
+  const auto time = static_cast<std::time_t>(unix_s);
+  std::tm local{};
+  ::localtime_r(&time, &local);
+  std::array<char, 64> text{};
+  return {text.data(), std::strftime(text.data(), text.size(), "%F %T %Z", &local)};
+}
+
+std::string signal_name(int signal) {
+  if (signal == SIGUSR1) return "SIGUSR1";
+  return signal == SIGTERM ? "SIGTERM" : "SIGINT";
+}
+
+}  // namespace
+
+std::optional<StopTime> find_stop_time(std::optional<double> time_limit_s, const comm::Launch& launch,
+                                       double unix_start_s) {
+  std::optional<StopTime> stop;
+  if (time_limit_s) stop = StopTime{*time_limit_s, "at run.time_limit"};
+  const std::optional<double> slurm_s = seconds_to_job_end(launch, unix_start_s);
+  if (slurm_s && (!stop || *slurm_s - kSlurmMargin_s < stop->after_s)) {
+    stop = StopTime{std::max(0.0, *slurm_s - kSlurmMargin_s), "a minute before the end of the Slurm job"};
+  }
+  return stop;
+}
+
+JobStop::JobStop()
+    : started_(std::chrono::steady_clock::now()),
+      unix_start_s_(
+          std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count()) {}
+
+void JobStop::limit(std::optional<double> time_limit_s, const comm::Launch& launch) {
+  const std::optional<StopTime> time = find_stop_time(time_limit_s, launch, unix_start_s_);
+  if (!time) return;
+  const std::chrono::duration<double> after(std::min(time->after_s, kLongest_s));
+  end_ = started_ + std::chrono::duration_cast<std::chrono::steady_clock::duration>(after);
+  end_cause_ = time->cause;
+}
+
+void JobStop::announce() const {
+  if (!end_) return;
+  const std::chrono::duration<double> after = *end_ - started_;
+  log::info("this job stops early on " + local_time(unix_start_s_ + after.count()) + ", " + end_cause_);
+}
+
+std::optional<double> JobStop::seconds_left() const {
+  if (!end_) return std::nullopt;
+  const std::chrono::duration<double> left = *end_ - std::chrono::steady_clock::now();
+  return std::max(0.0, left.count());
+}
+
+bool JobStop::time_is_up() const {
+  return end_ && std::chrono::steady_clock::now() >= *end_;
+}
+
+bool JobStop::requested() const {
+  return signals_.stop_requested() || time_is_up();
+}
+
+std::string JobStop::cause() const {
+  if (signals_.stop_requested()) return "on " + signal_name(signals_.signal());
+  return time_is_up() ? end_cause_ : "on a signal to another rank";
+}
+
+}  // namespace skyline::app

@@ -1,0 +1,49 @@
+#pragma once
+
+#include "comm/launch/launcher.hpp"
+#include "engine/slots/stop_signals.hpp"
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+namespace skyline::app {
+
+/// When a job begins to stop early.
+struct StopTime {
+  double after_s = 0;  // since the start of the job
+  std::string cause;   // "at run.time_limit"
+};
+
+/// The earlier one of run.time_limit and a minute before the end of a Slurm job; nothing if neither is set.
+/// Warns of an end of the job that is no time after its start.
+/// @param unix_start_s  start of the job, seconds since 1970
+std::optional<StopTime> find_stop_time(std::optional<double> time_limit_s, const comm::Launch& launch,
+                                       double unix_start_s);
+
+/// Why and when this rank's job should stop early: a signal, or its time. Used by the main thread.
+class JobStop {
+ public:
+  /// The start of the job. From now on signals are requests.
+  JobStop();
+  /// From now on the time counts as well (find_stop_time).
+  void limit(std::optional<double> time_limit_s, const comm::Launch& launch);
+  /// Says in the log when the time will be up.
+  void announce() const;
+  /// Until the time is up, 0 at least; nothing: it does not count.
+  std::optional<double> seconds_left() const;
+  bool requested() const;
+  /// "on SIGUSR1", "at run.time_limit", or "on a signal to another rank" if nothing was requested here.
+  std::string cause() const;
+
+ private:
+  bool time_is_up() const;
+
+  engine::StopSignals signals_;
+  std::chrono::steady_clock::time_point started_;
+  double unix_start_s_;
+  std::optional<std::chrono::steady_clock::time_point> end_;
+  std::string end_cause_;
+};
+
+}  // namespace skyline::app

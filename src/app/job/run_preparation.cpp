@@ -1,0 +1,133 @@
+#include "app/job/run_preparation.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include "app/config/config_file.hpp"
+#include "core/log.hpp"
+#include "store/publish/patience.hpp"
+#include "store/publish/publish.hpp"
+#include "store/run_folder/recovery.hpp"
+#include "store/run_folder/waiting_results.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <iostream>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace skyline::app {
+namespace {
+
+void check_not_started(const store::RunPaths& paths, const SearchArguments& arguments) {
+  if (arguments.resume || !store::exists(paths.journal())) return;
+  throw UserError(paths.root.string() +
+                  " holds a run already: add --resume to go on with it, or name another folder");
+}
+
+/// A job that was requeued after the loss of a node comes back before the claim of the lost one is stale.
+/// Returns false if this job is to stop before.
+bool wait_for_folder(const store::RunPaths& paths, double wait_s, const JobStop& stop) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::duration<double>(wait_s);
+  bool told = false;
+  while (std::chrono::steady_clock::now() < deadline) {
+    const auto owner = store::read_owner(paths);
+    if (!owner || !owner->active) return true;
+    if (stop.requested()) return false;
+    if (!std::exchange(told, true)) {
+      std::cerr << "skyline: " << paths.root.string() << " is in use by process " << owner->process
+                << " on host " << owner->host << ": waiting up to " << std::lround(wait_s) << " s"
+                << std::endl;
+    }
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+  }
+  return true;  // whether it is free or not: the claim will say
+}
+
+void check_same_run(const store::RunPaths& paths, const RunConfig& config, const std::string& asked_in) {
+  const std::string key = first_identity_difference(load_yaml_file(paths.config()), config.resolved);
+  if (key.empty()) return;
+  throw UserError("--resume " + paths.root.string() + ": `" + key + "` differs between " +
+                  paths.config().string() + " and " + asked_in +
+                  "; resume with the configuration that the run was started with");
+}
+
+store::JournalContents read_own_journal(const store::RunPaths& paths, const RunConfig& config) {
+  store::JournalContents contents = store::read_journal(paths.journal(), config.space);
+  if (contents.header.config_hash != config.identity_hash()) {
+    throw UserError(paths.journal().string() + ": was not written with " + paths.config().string() +
+                    ", which has been changed since; restore it, or start a run in another folder");
+  }
+  if (contents.header.skyline_version != SKYLINE_VERSION) {
+    log::warning(paths.journal().string() + ": was begun by version " + contents.header.skyline_version +
+                 ", this is " + SKYLINE_VERSION);
+  }
+  if (contents.torn_tail) log::warning(paths.journal().string() + ": dropped a torn last line");
+  log::info("resuming: " + std::to_string(contents.entries.size()) + " trials are in the journal");
+  return contents;
+}
+
+/// A run may be extended; the trials that it has cannot be taken back.
+void check_not_shortened(const store::RunPaths& paths, const RunConfig& config,
+                         const std::vector<trial::CommittedTrial>& entries) {
+  const auto searched = static_cast<std::size_t>(std::count_if(
+      entries.begin(), entries.end(),
+      [](const trial::CommittedTrial& entry) { return entry.trial.phase == trial::Phase::kSearch; }));
+  const std::size_t expected =
+      search::make_searcher(config.search, config.space, config.objectives, config.engine.seed)
+          ->expected_trials();
+  if (searched <= expected) return;
+  throw UserError("--resume " + paths.root.string() + ": the journal holds " + std::to_string(searched) +
+                  " trials of the search, this configuration asks for at most " + std::to_string(expected) +
+                  "; a run can be extended, not shortened: see `search` in " + paths.config().string());
+}
+
+/// Returns whether trials were begun that the journal does not have.
+bool put_in_order(const store::RunPaths& paths, std::size_t committed) {
+  const store::RecoveredFolder found = store::recover_run_folder(paths, committed);
+  const bool begun = found.begun_trials > 0 || store::has_waiting_results(paths);
+  if (found.temporaries + found.checkpoints + found.begun_trials == 0) return begun;
+  log::info("an earlier job left " + std::to_string(found.begun_trials) + " trials to go on with; removed " +
+            std::to_string(found.temporaries) + " unfinished files and " + std::to_string(found.checkpoints) +
+            " checkpoints of committed trials");
+  return begun;
+}
+
+}  // namespace
+
+std::optional<PreparedRun> prepare_run(const SearchArguments& arguments, const std::string& signature,
+                                       JobStop& stop, const comm::Launch& launch) {
+  ConfigNode root = load_yaml_file(arguments.config);
+  for (const std::string& assignment : arguments.overrides) apply_override(root, assignment);
+  const store::RunPaths paths{arguments.run};
+  PreparedRun prepared{RunConfig::parse(root, false), nullptr, std::nullopt};
+  store::set_patience(prepared.config.storage_patience_s);
+  stop.limit(prepared.config.time_limit_s, launch);
+  check_not_started(paths, arguments);  // before the folder is touched
+  if (!wait_for_folder(paths, arguments.wait_s, stop)) return std::nullopt;
+  prepared.claim = store::RunClaim::take(paths);
+  check_not_started(paths, arguments);  // another job may have come and gone in between
+  log::start({.file = paths.log().string(),
+              .prefix = signature,
+              .terminal_level = arguments.quiet ? log::Level::kWarning : log::Level::kInfo});
+  if (store::exists(paths.journal())) {
+    check_same_run(paths, prepared.config, arguments.config.string());
+    prepared.replay = read_own_journal(paths, prepared.config);
+    check_not_shortened(paths, prepared.config, prepared.replay->entries);
+    store::settle_journal(paths.journal(), *prepared.replay);
+  } else if (arguments.resume) {
+    log::info("nothing to resume in " + paths.root.string() + ": starting from the beginning");
+  }
+  const bool begun = put_in_order(paths, prepared.replay ? prepared.replay->entries.size() : 0);
+  if (prepared.replay && prepared.replay->entries.empty() && !begun) {
+    // Nothing was trained: the new journal says by which version and on what that is done now.
+    prepared.replay.reset();
+    store::remove_file(paths.journal());
+  }
+  store::publish_file(paths.config(), to_yaml(prepared.config.resolved));
+  return prepared;
+}
+
+}  // namespace skyline::app

@@ -1,0 +1,22 @@
+#pragma once
+
+#include "app/config/run_config.hpp"
+#include "engine/loop/run.hpp"
+#include "report/report.hpp"
+#include "store/run_folder/run_folder.hpp"
+
+namespace skyline::app {
+
+/// Publishes what a finished run leaves beside its journal: run.h5, models.json, search_state.csv,
+/// pareto.json. @throws UserError
+void write_results(const store::RunPaths& paths, const RunConfig& config, const report::ReportInputs& inputs);
+
+/// To standard output: the front, the account of time, a line on the run.
+void print_results(const store::RunPaths& paths, const report::ReportInputs& inputs,
+                   const engine::RunResult& result);
+
+/// Names the weights of front members that are not there although they should be kept.
+void warn_of_missing_weights(const store::RunPaths& paths, const RunConfig& config,
+                             const engine::RunResult& result);
+
+}  // namespace skyline::app

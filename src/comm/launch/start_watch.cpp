@@ -1,0 +1,121 @@
+#include "comm/launch/start_watch.hpp"
+
+#include "comm/environments.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstring>
+#include <iostream>
+#include <utility>
+
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+namespace skyline::comm {
+namespace {
+
+constexpr double kFirstNotice_s = 60;
+// Those who only wait let those speak first who know for whom.
+constexpr std::chrono::seconds kGrace{3};
+constexpr double kLongest_s = 10 * 365 * 86400.0;  // more would overflow clocks
+
+std::string seconds_text(double seconds) {
+  return std::to_string(std::lround(seconds)) + " s";
+}
+
+/// A socket with a name that nobody else of this network namespace has, and that goes with the process; -1:
+/// somebody has it.
+int take_name(const std::string& name) {
+  const int socket = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (socket < 0) return -1;
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  // A zero in front: a name that is no file.
+  const std::size_t length = std::min(name.size(), sizeof address.sun_path - 1);
+  std::memcpy(address.sun_path + 1, name.data(), length);
+  const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + length);
+  if (::bind(socket, reinterpret_cast<const sockaddr*>(&address), size) == 0) return socket;
+  ::close(socket);
+  return -1;
+}
+
+}  // namespace
+
+StartWatch::StartWatch(const StartOptions& options, const Launch& launch, std::string host)
+    : options_(options),
+      name_("[rank " + (launch.rank ? std::to_string(*launch.rank) : "?") + " " + std::move(host) + "] "),
+      voice_name_("skyline-start-" + std::to_string(::getuid()) + "-" + launch.group),
+      thread_([this](const std::stop_token& stop) { watch(stop); }) {}
+
+StartWatch::~StartWatch() {
+  thread_.request_stop();
+  thread_.join();
+  if (voice_ >= 0) ::close(voice_);
+}
+
+void StartWatch::waits_for(std::string what) {
+  set(std::move(what), false);
+}
+
+void StartWatch::knows(std::string what) {
+  set(std::move(what), true);
+}
+
+void StartWatch::set(std::string what, bool knows) {
+  const std::lock_guard lock(mutex_);
+  what_ = std::move(what);
+  knows_ = knows;
+  changed_.notify_all();  // the end may have moved
+}
+
+double StartWatch::waited_s() const {
+  return std::chrono::duration<double>(Clock::now() - started_).count();
+}
+
+std::optional<StartWatch::Clock::time_point> StartWatch::end() const {
+  if (!options_.timeout_s) return std::nullopt;
+  const std::chrono::duration<double> limit(std::min(*options_.timeout_s, kLongest_s));
+  return started_ + std::chrono::duration_cast<Clock::duration>(limit) +
+         (knows_ ? Clock::duration() : kGrace);
+}
+
+void StartWatch::watch(const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  std::chrono::duration<double> notice(options_.timeout_s ? std::min(kFirstNotice_s, *options_.timeout_s / 2)
+                                                          : kFirstNotice_s);
+  while (!stop.stop_requested()) {
+    const auto now = Clock::now();
+    const auto due = started_ + std::chrono::duration_cast<Clock::duration>(notice);
+    const auto last = end();
+    if (last && now >= *last) give_up();
+    if (now >= due) {
+      if (may_speak()) say("after " + seconds_text(waited_s()) + ": " + what_);
+      notice *= 2;
+      continue;
+    }
+    changed_.wait_until(lock, stop, last ? std::min(due, *last) : due, [] { return false; });
+  }
+}
+
+/// One line a host is enough, of hundreds of ranks.
+bool StartWatch::may_speak() {
+  if (voice_ < 0) voice_ = take_name(voice_name_);
+  return knows_ || voice_ >= 0;
+}
+
+void StartWatch::say(const std::string& text) {
+  std::cerr << "skyline: " + name_ + text + "\n" << std::flush;
+}
+
+void StartWatch::give_up() {
+  if (knows_ || voice_ >= 0) {  // the voice of one that has just ended is not taken over
+    say("gave up after " + seconds_text(waited_s()) + " (--start-timeout): " + what_ +
+        ". Nothing is lost: start the job again");
+  }
+  flush_streams();
+  _exit(options_.timeout_code);
+}
+
+}  // namespace skyline::comm

@@ -1,0 +1,54 @@
+#pragma once
+
+#include "comm/environment.hpp"
+#include "comm/launch/launcher.hpp"
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+namespace skyline::comm {
+
+/// A thread that says what this process waits for while a job comes together, and ends the process when it
+/// has waited too long: the main thread may be inside MPI, in a call that never returns. From its making to
+/// its destruction; one at a time.
+class StartWatch {
+ public:
+  StartWatch(const StartOptions& options, const Launch& launch, std::string host);
+  StartWatch(const StartWatch&) = delete;
+  StartWatch& operator=(const StartWatch&) = delete;
+  /// The job is together.
+  ~StartWatch();
+
+  /// What the main thread waits for from now on: a text behind "after 60 s: ".
+  void waits_for(std::string what);
+  /// The same, where this rank knows more than others: it speaks in any case, and first.
+  void knows(std::string what);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  void set(std::string what, bool knows);
+  void watch(const std::stop_token& stop);
+  bool may_speak();
+  void say(const std::string& text);
+  [[noreturn]] void give_up();
+  double waited_s() const;
+  std::optional<Clock::time_point> end() const;
+
+  const StartOptions options_;
+  const std::string name_;        // "[rank 3 node07] "
+  const std::string voice_name_;  // of the node's voice in this job
+  const Clock::time_point started_ = Clock::now();
+  int voice_ = -1;  // a socket: the first process of the node to hold it speaks for the others
+
+  std::mutex mutex_;  // of what follows
+  std::condition_variable_any changed_;
+  std::string what_;
+  bool knows_ = false;
+  std::jthread thread_;  // last: it uses all the others
+};
+
+}  // namespace skyline::comm

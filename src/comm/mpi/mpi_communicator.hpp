@@ -1,0 +1,46 @@
+#pragma once
+
+#include "comm/communicator.hpp"
+#include "core/unique_handle.hpp"
+
+#include <mpi.h>
+
+namespace skyline::comm {
+
+struct CommunicatorTraits {
+  using Type = MPI_Comm;
+  inline static const Type kNull = MPI_COMM_NULL;
+  static void close(Type handle) noexcept { MPI_Comm_free(&handle); }
+};
+using CommunicatorHandle = UniqueHandle<CommunicatorTraits>;
+
+/// Ranks of an MPI communicator that this object owns. Its error handler must be MPI_ERRORS_RETURN.
+class MpiCommunicator final : public Communicator {
+ public:
+  /// Collective: a duplicate of `original`, with its error handler.
+  static std::unique_ptr<MpiCommunicator> duplicate(MPI_Comm original);
+  explicit MpiCommunicator(CommunicatorHandle handle);
+
+  int rank() const override { return rank_; }
+  int size() const override { return size_; }
+  std::unique_ptr<Request> broadcast(std::span<std::byte> bytes, int root) override;
+  std::unique_ptr<Request> scatter(std::span<const std::byte> all, std::span<std::byte> mine,
+                                   int root) override;
+  std::unique_ptr<Request> gather(std::span<const std::byte> mine, std::span<std::byte> all,
+                                  int root) override;
+  std::unique_ptr<Request> barrier() override;
+  std::unique_ptr<Request> send(std::span<const std::byte> bytes, int to) override;
+  std::unique_ptr<Request> receive(std::span<std::byte> bytes, int from) override;
+
+  /// Forgets the handle instead of freeing it: for a process that ends without MPI_Finalize.
+  void abandon() { handle_.release(); }
+
+ private:
+  void check_buffer(std::size_t all_bytes, std::size_t rank_bytes, int root) const;
+
+  CommunicatorHandle handle_;
+  int rank_ = 0;
+  int size_ = 1;
+};
+
+}  // namespace skyline::comm

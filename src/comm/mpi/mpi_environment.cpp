@@ -1,0 +1,178 @@
+#include "skyline/core/error.hpp"
+
+#include "comm/environments.hpp"
+#include "comm/launch/roll_call.hpp"
+#include "comm/launch/start_watch.hpp"
+#include "comm/mpi/check_mpi.hpp"
+#include "comm/mpi/mpi_communicator.hpp"
+#include "comm/mpi/mpi_library.hpp"
+#include "comm/mpi/mpi_mailbox.hpp"
+#include "core/log.hpp"
+#include "core/processors.hpp"
+#include "machine/node_place.hpp"
+#include "machine/node_report.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <exception>
+#include <map>
+#include <thread>
+#include <utility>
+
+#include <mpi.h>
+#include <unistd.h>
+
+namespace skyline::comm {
+namespace {
+
+constexpr std::chrono::seconds kAbortPatience{5};
+
+/// Collective on `node`: the affinity mask of each of its ranks.
+std::vector<std::vector<int>> gather_masks(MPI_Comm node, int ranks) {
+  std::vector<int> mine = allowed_processors();
+  const int count = static_cast<int>(mine.size());
+  int longest = 0;
+  check_mpi(MPI_Allreduce(&count, &longest, 1, MPI_INT, MPI_MAX, node), "MPI_Allreduce");
+  mine.resize(static_cast<std::size_t>(longest), -1);
+  std::vector<int> all(static_cast<std::size_t>(longest) * static_cast<std::size_t>(ranks));
+  check_mpi(MPI_Allgather(mine.data(), longest, MPI_INT, all.data(), longest, MPI_INT, node),
+            "MPI_Allgather");
+
+  std::vector<std::vector<int>> masks(static_cast<std::size_t>(ranks));
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (all[i] >= 0) masks[i / static_cast<std::size_t>(longest)].push_back(all[i]);
+  }
+  return masks;
+}
+
+/// Collective on `world`.
+NodePlace find_place(MPI_Comm world) {
+  MPI_Comm raw = MPI_COMM_NULL;
+  check_mpi(MPI_Comm_split_type(world, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &raw), "MPI_Comm_split_type");
+  const CommunicatorHandle node(raw);
+  NodePlace place;
+  place.host = machine::host_name();
+  check_mpi(MPI_Comm_rank(node.get(), &place.local_rank), "MPI_Comm_rank");
+  check_mpi(MPI_Comm_size(node.get(), &place.local_size), "MPI_Comm_size");
+  check_mpi(MPI_Comm_rank(world, &place.node), "MPI_Comm_rank");
+  check_mpi(MPI_Bcast(&place.node, 1, MPI_INT, 0, node.get()), "MPI_Bcast");
+  const int first_of_node = place.local_rank == 0 ? 1 : 0;
+  check_mpi(MPI_Allreduce(&first_of_node, &place.node_count, 1, MPI_INT, MPI_SUM, world), "MPI_Allreduce");
+  place.allowed = allowed_processors();
+  const std::vector<std::vector<int>> masks = gather_masks(node.get(), place.local_size);
+  const std::vector<std::vector<int>> shares = machine::share_processors(masks);
+  place.processors = shares[static_cast<std::size_t>(place.local_rank)];
+  place.node_allowed = machine::all_processors(masks);
+  place.sharing_ranks = machine::count_sharing_ranks(shares);
+  return place;
+}
+
+/// What a process waits for inside MPI_Init.
+std::string describe_init(const Launch& launch) {
+  const std::string all = launch.ranks ? "all " + std::to_string(*launch.ranks) + " ranks" : "all ranks";
+  const std::string hosts = launch.hosts.empty() ? "" : " on " + machine::host_list(launch.hosts);
+  return "in MPI_Init, which waits for " + all + hosts +
+         ": a process or a host has not come, or its launcher is cut off (every host that has come says "
+         "this)";
+}
+
+/// A library that was not built for the launcher takes each of its processes for a job of one.
+void check_connected(const Launch& launch) {
+  int size = 1;
+  check_mpi(MPI_Comm_size(MPI_COMM_WORLD, &size), "MPI_Comm_size");
+  if (size > 1 || launch.ranks.value_or(1) == 1) return;
+  throw UserError("the launcher started " + std::to_string(*launch.ranks) + " processes, but " +
+                  mpi_library_name() +
+                  " takes each of them for a job of one: start with the mpirun of this "
+                  "library, or with srun --mpi=pmix");
+}
+
+/// Collective: describe_start of this job.
+std::string share_description(Communicator& world, const Launch& launch, const NodePlace& place) {
+  std::vector<NodeRanks> nodes;
+  std::map<std::string, std::size_t> index;  // of nodes, which may share a name
+  for (const std::string& text : gather_texts(world, std::to_string(place.node) + ' ' + place.host, 0)) {
+    const std::size_t at = index.try_emplace(text, nodes.size()).first->second;
+    if (at == nodes.size()) nodes.push_back({.host = text.substr(text.find(' ') + 1)});
+    ++nodes[at].ranks;
+  }
+  std::string text;
+  if (world.rank() == 0) text = describe_start(launch, mpi_library_name(), nodes, unix_now_s());
+  return broadcast_text(world, std::move(text), 0);
+}
+
+class MpiEnvironment final : public Environment {
+ public:
+  MpiEnvironment(const Launch& launch, const StartOptions& options) : launch_(launch) {
+    StartWatch watch(options, launch, machine::host_name());
+    watch.waits_for(describe_init(launch));
+    check_mpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &threads_), "MPI_Init_thread");
+    // Before the first duplicate, which inherits it: else MPI ends the program itself and checks are idle.
+    check_mpi(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+    require(threads_ >= MPI_THREAD_FUNNELED, "this MPI library does not support threads (FUNNELED)");
+    check_connected(launch);
+    call_roll(MPI_COMM_WORLD, machine::host_name(), launch.hosts, watch);
+    watch.waits_for(
+        "in the first exchange among all ranks, which have all answered rank 0: MPI's connections between "
+        "other hosts may be blocked");
+    world_ = MpiCommunicator::duplicate(MPI_COMM_WORLD);
+    place_ = find_place(MPI_COMM_WORLD);
+    description_ = share_description(*world_, launch, place_);
+  }
+  MpiEnvironment(const MpiEnvironment&) = delete;
+  MpiEnvironment& operator=(const MpiEnvironment&) = delete;
+
+  ~MpiEnvironment() override {
+    // Others may wait for this rank in a collective: MPI_Finalize would then hang. Without it the launcher
+    // sees an improper end and stops the job.
+    if (std::uncaught_exceptions() > 0) {
+      world_->abandon();
+      return;
+    }
+    try {
+      wait(*world_->barrier());  // polled, while MPI_Finalize burns a core until the last rank is there
+    } catch (const std::exception& error) {
+      log::error(error.what());
+    }
+    world_.reset();
+    MPI_Finalize();
+  }
+
+  Communicator& world() override { return *world_; }
+  const NodePlace& place() const override { return place_; }
+  void use_processors(std::vector<int> processors) override { place_.processors = std::move(processors); }
+  bool threads_may_communicate() const override { return threads_ >= MPI_THREAD_MULTIPLE; }
+  std::unique_ptr<Mailbox> make_mailbox() override {
+    if (world_->size() == 1 || !threads_may_communicate()) return nullptr;
+    return MpiMailbox::duplicate(MPI_COMM_WORLD);
+  }
+  const Launch& launch() const override { return launch_; }
+  std::string describe() const override { return description_; }
+
+  [[noreturn]] void abort(int exit_code) override {
+    flush_streams();
+    // MPI_Abort was seen to hang under a launcher that lets survivors live.
+    std::thread([exit_code] {
+      std::this_thread::sleep_for(kAbortPatience);
+      _exit(exit_code);
+    }).detach();
+    MPI_Abort(MPI_COMM_WORLD, exit_code);
+    _exit(exit_code);
+  }
+
+ private:
+  Launch launch_;
+  std::string description_;
+  int threads_ = MPI_THREAD_SINGLE;
+  std::unique_ptr<MpiCommunicator> world_;
+  NodePlace place_;
+};
+
+}  // namespace
+
+std::unique_ptr<Environment> start_mpi_environment(const Launch& launch, const StartOptions& options) {
+  return std::make_unique<MpiEnvironment>(launch, options);
+}
+
+}  // namespace skyline::comm

@@ -1,0 +1,144 @@
+#include "comm/mpi/mpi_mailbox.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include "comm/mpi/check_mpi.hpp"
+#include "core/backoff.hpp"
+
+#include <limits>
+#include <utility>
+
+namespace skyline::comm {
+namespace {
+
+constexpr int kLetterTag = 0;
+constexpr int kNoticeTag = 1;
+
+bool is_complete(MPI_Request& request) {
+  int done = 0;
+  check_mpi(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
+  return done != 0;
+}
+
+}  // namespace
+
+std::unique_ptr<MpiMailbox> MpiMailbox::duplicate(MPI_Comm original) {
+  MPI_Comm copy = MPI_COMM_NULL;
+  check_mpi(MPI_Comm_dup(original, &copy), "MPI_Comm_dup");
+  return std::make_unique<MpiMailbox>(CommunicatorHandle(copy));
+}
+
+MpiMailbox::MpiMailbox(CommunicatorHandle handle) : handle_(std::move(handle)), slots_(handle_.get()) {
+  check_mpi(MPI_Comm_rank(handle_.get(), &rank_), "MPI_Comm_rank");
+  check_mpi(MPI_Comm_size(handle_.get(), &size_), "MPI_Comm_size");
+}
+
+MpiMailbox::~MpiMailbox() {
+  // Without close() others may be in the middle of a message to or from this rank: the process is about to
+  // end, and MPI keeps what it works on until then.
+  if (closed_) return;
+  handle_.release();
+  slots_.abandon();
+  new std::list<Outgoing>(std::move(outgoing_));
+  new std::list<Incoming>(std::move(incoming_));
+}
+
+std::shared_ptr<Parcel> MpiMailbox::take(std::size_t size) {
+  auto shared = slots_.take(size);
+  return shared ? shared : pool_.take(size);
+}
+
+void MpiMailbox::send(std::shared_ptr<const Parcel> parcel, int to) {
+  const auto notice = slots_.lend(*parcel, to);
+  const std::size_t bytes = notice ? 0 : parcel->bytes().size();
+  require(bytes <= static_cast<std::size_t>(std::numeric_limits<int>::max()),
+          "a letter is too large for MPI");
+  const std::lock_guard lock(mutex_);
+  Outgoing& letter = outgoing_.emplace_back();
+  if (notice) {
+    letter.notice = *notice;
+    check_mpi(MPI_Isend(&letter.notice, sizeof(SlotNotice), MPI_BYTE, to, kNoticeTag, handle_.get(),
+                        &letter.request),
+              "MPI_Isend");
+    return;
+  }
+  letter.parcel = std::move(parcel);
+  unsent_bytes_ += bytes;
+  check_mpi(MPI_Isend(letter.parcel->bytes().data(), static_cast<int>(bytes), MPI_BYTE, to, kLetterTag,
+                      handle_.get(), &letter.request),
+            "MPI_Isend");
+}
+
+std::size_t MpiMailbox::unsent_bytes() const {
+  return unsent_bytes_.load(std::memory_order_relaxed) + slots_.used_bytes();
+}
+
+std::optional<Letter> MpiMailbox::receive() {
+  const std::lock_guard lock(mutex_);
+  test_outgoing();
+  accept_incoming();
+  return next_arrived();
+}
+
+void MpiMailbox::test_outgoing() {
+  for (auto letter = outgoing_.begin(); letter != outgoing_.end();) {
+    if (!is_complete(letter->request)) {
+      ++letter;
+      continue;
+    }
+    if (letter->parcel) unsent_bytes_ -= letter->parcel->bytes().size();
+    letter = outgoing_.erase(letter);
+  }
+}
+
+void MpiMailbox::accept_incoming() {
+  int found = 0;
+  MPI_Message message = MPI_MESSAGE_NULL;
+  MPI_Status status;
+  // Open MPI looks first and makes progress then: what has come is seen by the second look.
+  for (int look = 0; look < 2 && found == 0; ++look) {
+    check_mpi(MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, handle_.get(), &found, &message, &status),
+              "MPI_Improbe");
+  }
+  if (found == 0) return;
+  int bytes = 0;
+  check_mpi(MPI_Get_count(&status, MPI_BYTE, &bytes), "MPI_Get_count");
+  Incoming& letter =
+      incoming_.emplace_back(Incoming{MPI_REQUEST_NULL, pool_.take(static_cast<std::size_t>(bytes)),
+                                      status.MPI_SOURCE, status.MPI_TAG == kNoticeTag});
+  check_mpi(MPI_Imrecv(letter.parcel->bytes().data(), bytes, MPI_BYTE, &message, &letter.request),
+            "MPI_Imrecv");
+}
+
+std::optional<Letter> MpiMailbox::next_arrived() {
+  // From one rank in the order of sending: a small one may be here before a large one ahead of it.
+  if (incoming_.empty() || !is_complete(incoming_.front().request)) return std::nullopt;
+  const Incoming& first = incoming_.front();
+  Letter letter{first.from, first.parcel};
+  if (first.is_notice) letter.parcel = slots_.open(*first.parcel, first.from);
+  incoming_.pop_front();
+  return letter;
+}
+
+bool MpiMailbox::is_receiving() {
+  const std::lock_guard lock(mutex_);
+  return !incoming_.empty();
+}
+
+void MpiMailbox::close() {
+  Backoff backoff;
+  const auto receive_all = [&] {
+    while (receive()) backoff.reset();
+    backoff.pause();
+  };
+  while (unsent_bytes() > 0) receive_all();
+  MPI_Request barrier = MPI_REQUEST_NULL;
+  check_mpi(MPI_Ibarrier(handle_.get(), &barrier), "MPI_Ibarrier");
+  while (!is_complete(barrier)) receive_all();
+  // All is sent, and what was small may still lie unread.
+  while (receive() || is_receiving()) backoff.reset();
+  slots_.free();
+  closed_ = true;
+}
+
+}  // namespace skyline::comm

@@ -1,0 +1,64 @@
+#pragma once
+
+#include "comm/mailbox.hpp"
+#include "comm/mpi/mpi_communicator.hpp"
+#include "comm/mpi/shared_parcels.hpp"
+
+#include <atomic>
+#include <list>
+#include <memory>
+#include <mutex>
+
+#include <mpi.h>
+
+namespace skyline::comm {
+
+/// A mailbox on an MPI communicator that it owns; needs MPI_THREAD_MULTIPLE, as the main thread goes on with
+/// its own.
+class MpiMailbox final : public Mailbox {
+ public:
+  /// Collective: on a duplicate of `original`, with its error handler.
+  static std::unique_ptr<MpiMailbox> duplicate(MPI_Comm original);
+  explicit MpiMailbox(CommunicatorHandle handle);
+  MpiMailbox(const MpiMailbox&) = delete;
+  MpiMailbox& operator=(const MpiMailbox&) = delete;
+  ~MpiMailbox() override;
+
+  int rank() const override { return rank_; }
+  int size() const override { return size_; }
+  std::shared_ptr<Parcel> take(std::size_t size) override;
+  void send(std::shared_ptr<const Parcel> parcel, int to) override;
+  std::optional<Letter> receive() override;
+  std::size_t unsent_bytes() const override;
+  void close() override;
+
+ private:
+  struct Outgoing {
+    MPI_Request request = MPI_REQUEST_NULL;
+    std::shared_ptr<const Parcel> parcel;  // or
+    SlotNotice notice;                     // of what is in shared memory
+  };
+  struct Incoming {
+    MPI_Request request = MPI_REQUEST_NULL;
+    std::shared_ptr<Parcel> parcel;
+    int from = 0;
+    bool is_notice = false;
+  };
+  void test_outgoing();
+  void accept_incoming();
+  std::optional<Letter> next_arrived();
+  bool is_receiving();
+
+  CommunicatorHandle handle_;
+  SharedSlots slots_;
+  int rank_ = 0;
+  int size_ = 1;
+  bool closed_ = false;
+  ParcelPool pool_;
+  std::mutex mutex_;
+  std::list<Outgoing> outgoing_;
+  std::list<Incoming> incoming_;  // in the order of coming
+  std::atomic<std::size_t> unsent_bytes_ = 0;
+};
+
+}  // namespace skyline::comm

@@ -1,0 +1,210 @@
+#include "comm/mpi/shared_parcels.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include "comm/mpi/check_mpi.hpp"
+#include "comm/mpi/mpi_communicator.hpp"
+#include "core/unique_handle.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <functional>
+#include <numeric>
+#include <random>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+namespace skyline::comm {
+namespace {
+
+constexpr std::size_t kSlots = 24;
+constexpr std::size_t kSlotBytes = std::size_t{1} << 18U;
+constexpr std::size_t kHeaderBytes = 64;
+constexpr std::size_t kSegmentBytes = kHeaderBytes + kSlots * (64 + kSlotBytes);
+constexpr std::string_view kMemoryName = "/memfd:skyline-letters";  // as the system shows it
+constexpr std::size_t kLeastBytes = 1024;  // a smaller one is sent as quickly as a notice
+
+/// The ranks of `communicator` that are `ranks` of `part`.
+std::vector<int> ranks_in(MPI_Comm communicator, MPI_Comm part, int ranks) {
+  MPI_Group all = MPI_GROUP_NULL;
+  MPI_Group some = MPI_GROUP_NULL;
+  check_mpi(MPI_Comm_group(communicator, &all), "MPI_Comm_group");
+  check_mpi(MPI_Comm_group(part, &some), "MPI_Comm_group");
+  std::vector<int> inner(static_cast<std::size_t>(ranks));
+  std::iota(inner.begin(), inner.end(), 0);
+  std::vector<int> outer(inner.size());
+  check_mpi(MPI_Group_translate_ranks(some, ranks, inner.data(), all, outer.data()),
+            "MPI_Group_translate_ranks");
+  MPI_Group_free(&all);
+  MPI_Group_free(&some);
+  return outer;
+}
+
+struct DescriptorTraits {
+  using Type = int;
+  static constexpr int kNull = -1;
+  static void close(int descriptor) noexcept { ::close(descriptor); }
+};
+using Descriptor = UniqueHandle<DescriptorTraits>;
+
+/// Of another process's memory. The token stands at its start: a process number may mean another process in
+/// another container.
+struct Address {
+  int process = 0;
+  int descriptor = -1;  // -1: it has none
+  std::uint64_t token = 0;
+};
+
+std::uint64_t random_token() {
+  std::random_device random;
+  return (std::uint64_t{random()} << 32U) | random();
+}
+
+/// Nothing if it cannot be reached, or is something else.
+Descriptor open_memory(const Address& address) {
+  if (address.descriptor < 0) return {};
+  const std::string path =
+      "/proc/" + std::to_string(address.process) + "/fd/" + std::to_string(address.descriptor);
+  std::array<char, 64> target{};
+  const ssize_t length = readlink(path.c_str(), target.data(), target.size());
+  if (length < 0 ||
+      !std::string_view(target.data(), static_cast<std::size_t>(length)).starts_with(kMemoryName)) {
+    return {};
+  }
+  return Descriptor(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+}
+
+}  // namespace
+
+SharedSlots::SharedSlots(MPI_Comm communicator) {
+  MPI_Comm raw = MPI_COMM_NULL;
+  check_mpi(MPI_Comm_split_type(communicator, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &raw),
+            "MPI_Comm_split_type");
+  const CommunicatorHandle node(raw);
+  int ranks = 0;
+  int neighbours = 0;
+  check_mpi(MPI_Comm_size(communicator, &ranks), "MPI_Comm_size");
+  check_mpi(MPI_Comm_size(node.get(), &neighbours), "MPI_Comm_size");
+  of_ranks_.resize(static_cast<std::size_t>(ranks));
+  if (neighbours == 1) return;
+
+  segments_ = map_all(node.get(), neighbours);
+  if (segments_.empty()) return;
+  int own_index = 0;
+  check_mpi(MPI_Comm_rank(node.get(), &own_index), "MPI_Comm_rank");
+  own_ = slots_at(segments_[static_cast<std::size_t>(own_index)]);
+  const std::vector<int> outer = ranks_in(communicator, node.get(), neighbours);
+  for (std::size_t neighbour = 0; neighbour < segments_.size(); ++neighbour) {
+    of_ranks_[static_cast<std::size_t>(outer[neighbour])] = slots_at(segments_[neighbour]);
+  }
+}
+
+std::vector<SharedSlots::Segment> SharedSlots::map_all(MPI_Comm node, int ranks) {
+  // Memory without a name: nothing stays behind, whatever ends the ranks. Only what is used is ever
+  // allocated.
+  const Descriptor descriptor(memfd_create("skyline-letters", MFD_CLOEXEC));
+  const bool created = descriptor && ftruncate(descriptor.get(), kSegmentBytes) == 0;
+  const Segment mine = created ? map(descriptor.get()) : nullptr;
+  const Address own{getpid(), mine ? descriptor.get() : -1, random_token()};
+  if (mine) std::memcpy(mine.get(), &own.token, sizeof(own.token));
+  std::vector<Address> addresses(static_cast<std::size_t>(ranks));
+  check_mpi(MPI_Allgather(&own, sizeof(Address), MPI_BYTE, addresses.data(), sizeof(Address), MPI_BYTE, node),
+            "MPI_Allgather");
+  std::vector<Segment> segments;
+  for (const Address& address : addresses) {
+    const Descriptor opened = open_memory(address);
+    Segment segment = opened ? map(opened.get()) : nullptr;
+    if (segment && std::memcmp(segment.get(), &address.token, sizeof(address.token)) != 0) segment.reset();
+    segments.push_back(std::move(segment));
+  }
+  // After this nobody needs the descriptors any more.
+  const int mapped = std::ranges::all_of(segments, [](const Segment& segment) { return segment != nullptr; });
+  int all_mapped = 0;
+  check_mpi(MPI_Allreduce(&mapped, &all_mapped, 1, MPI_INT, MPI_MIN, node), "MPI_Allreduce");
+  if (all_mapped == 0) segments.clear();
+  return segments;
+}
+
+void SharedSlots::Unmap::operator()(std::byte* memory) const noexcept {
+  munmap(memory, kSegmentBytes);
+}
+
+SharedSlots::Segment SharedSlots::map(int descriptor) {
+  void* const memory = mmap(nullptr, kSegmentBytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+  return Segment(memory == MAP_FAILED ? nullptr : static_cast<std::byte*>(memory));
+}
+
+void SharedSlots::free() {
+  own_ = {};
+  of_ranks_.assign(of_ranks_.size(), {});
+  segments_.clear();
+}
+
+void SharedSlots::abandon() {
+  for (Segment& segment : segments_) segment.release();
+}
+
+SharedSlots::Slots SharedSlots::slots_at(const Segment& segment) {
+  std::byte* const counts = segment.get() + kHeaderBytes;
+  return {reinterpret_cast<Count*>(counts), counts + kSlots * sizeof(Count)};
+}
+
+std::shared_ptr<Parcel> SharedSlots::parcel_in(const Slots& slots, std::size_t slot, std::size_t size) {
+  const auto give_back = [count = &slots.counts[slot]](Parcel* parcel) {
+    delete parcel;
+    count->users.fetch_sub(1, std::memory_order_release);
+  };
+  return {new Parcel(std::span(slots.memory + slot * kSlotBytes, size)), give_back};
+}
+
+std::shared_ptr<Parcel> SharedSlots::take(std::size_t size) {
+  if (own_.counts == nullptr || size < kLeastBytes || size > kSlotBytes) return nullptr;
+  for (std::size_t slot = 0; slot < kSlots;
+       ++slot) {  // the first ones again and again: they are in the cache
+    std::uint32_t users = 0;
+    if (own_.counts[slot].users.load(std::memory_order_relaxed) != 0) continue;
+    if (!own_.counts[slot].users.compare_exchange_strong(users, 1, std::memory_order_acquire)) continue;
+    return parcel_in(own_, slot, size);
+  }
+  return nullptr;
+}
+
+std::optional<SlotNotice> SharedSlots::lend(const Parcel& parcel, int to) {
+  const std::byte* const begin = parcel.bytes().data();
+  if (own_.counts == nullptr || of_ranks_[static_cast<std::size_t>(to)].counts == nullptr)
+    return std::nullopt;
+  if (std::less<>()(begin, own_.memory) || !std::less<>()(begin, own_.memory + kSlots * kSlotBytes)) {
+    return std::nullopt;
+  }
+  const auto slot = static_cast<std::size_t>(begin - own_.memory) / kSlotBytes;
+  own_.counts[slot].users.fetch_add(1, std::memory_order_release);
+  return SlotNotice{slot, parcel.bytes().size()};
+}
+
+std::shared_ptr<const Parcel> SharedSlots::open(const Parcel& notice, int from) {
+  SlotNotice where;
+  require(notice.bytes().size() == sizeof(where), "a notice of a slot has a wrong size");
+  std::memcpy(&where, notice.bytes().data(), sizeof(where));
+  const Slots& slots = of_ranks_[static_cast<std::size_t>(from)];
+  require(slots.counts != nullptr && where.slot < kSlots && where.size <= kSlotBytes,
+          "a notice names a slot that is not there");
+  slots.counts[where.slot].users.load(std::memory_order_acquire);
+  return parcel_in(slots, where.slot, where.size);
+}
+
+std::size_t SharedSlots::used_bytes() const {
+  if (own_.counts == nullptr) return 0;
+  std::size_t used = 0;
+  for (std::size_t slot = 0; slot < kSlots; ++slot) {
+    if (own_.counts[slot].users.load(std::memory_order_relaxed) > 0) used += kSlotBytes;
+  }
+  return used;
+}
+
+}  // namespace skyline::comm

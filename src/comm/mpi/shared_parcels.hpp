@@ -1,0 +1,69 @@
+#pragma once
+
+#include "comm/mailbox.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include <mpi.h>
+
+namespace skyline::comm {
+
+/// Says where a parcel lies in the sender's slots.
+struct SlotNotice {
+  std::uint64_t slot = 0;
+  std::uint64_t size = 0;
+};
+
+/// Parcels in memory that the ranks of a node share: what one writes the others read where it is. Each rank
+/// has slots of its own, and a count of who uses each. Any thread.
+class SharedSlots {
+ public:
+  /// Collective. Without slots for ranks that are alone on their node, or cannot open each other's memory
+  /// (other containers, say).
+  explicit SharedSlots(MPI_Comm communicator);
+
+  /// A parcel in a free slot; nothing if there is none, or if it pays to send the bytes.
+  std::shared_ptr<Parcel> take(std::size_t size);
+  /// Lends a parcel that lies in a slot of ours; nothing if it lies elsewhere, or the rank is of another
+  /// node.
+  std::optional<SlotNotice> lend(const Parcel& parcel, int to);
+  /// What `from` has lent us. @param notice  the bytes of a SlotNotice
+  std::shared_ptr<const Parcel> open(const Parcel& notice, int from);
+  /// Of slots in use, here or there.
+  std::size_t used_bytes() const;
+
+  /// When no parcel is left.
+  void free();
+  /// For a process that ends while parcels are left.
+  void abandon();
+
+ private:
+  struct alignas(64) Count {
+    std::atomic<std::uint32_t> users;
+  };
+  struct Slots {
+    Count* counts = nullptr;  // nothing: on another node
+    std::byte* memory = nullptr;
+  };
+  struct Unmap {
+    void operator()(std::byte* memory) const noexcept;
+  };
+  using Segment = std::unique_ptr<std::byte, Unmap>;  // token, counts, memory
+  /// Collective: one of each rank; none at all if a rank cannot open another's.
+  static std::vector<Segment> map_all(MPI_Comm node, int ranks);
+  static Segment map(int descriptor);
+  static Slots slots_at(const Segment& segment);
+  static std::shared_ptr<Parcel> parcel_in(const Slots& slots, std::size_t slot, std::size_t size);
+
+  std::vector<Segment> segments_;  // of the node's ranks
+  std::vector<Slots> of_ranks_;    // of the communicator
+  Slots own_;
+};
+
+}  // namespace skyline::comm

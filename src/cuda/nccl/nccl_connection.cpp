@@ -1,0 +1,69 @@
+#include "cuda/nccl/nccl_connection.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include <algorithm>
+#include <span>
+#include <string>
+#include <thread>
+
+namespace skyline::cuda {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::seconds kLongestStart{120};
+constexpr std::chrono::seconds kLongestEnd{10};
+constexpr std::chrono::microseconds kShortestPause{10};  // most operations are queued by then
+constexpr std::chrono::microseconds kLongestPause{1000};
+
+}  // namespace
+
+ncclResult_t settle(ncclComm_t communicator, Clock::duration limit, const std::function<void()>& meanwhile) {
+  const auto begin = Clock::now();
+  for (std::chrono::microseconds pause = kShortestPause;; pause = std::min(2 * pause, kLongestPause)) {
+    ncclResult_t state = ncclSuccess;
+    const ncclResult_t status = ncclCommGetAsyncError(communicator, &state);
+    if (status != ncclSuccess) return status;
+    if (state != ncclInProgress || Clock::now() - begin > limit) return state;
+    meanwhile();
+    std::this_thread::sleep_for(pause);
+  }
+}
+
+CommunicatorHandle connect(trial::TrialGroup& group) {
+  ncclUniqueId id{};
+  if (group.member() == 0) {
+    check_nccl(ncclGetUniqueId(&id), "ncclGetUniqueId");
+  }
+  group.broadcast(std::as_writable_bytes(std::span(&id, 1)));
+  ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+  config.blocking = 0;
+  ncclComm_t communicator = nullptr;
+  ncclResult_t status = ncclCommInitRankConfig(&communicator, static_cast<int>(group.members()), id,
+                                               static_cast<int>(group.member()), &config);
+  CommunicatorHandle handle(communicator);
+  if (status == ncclInProgress) {
+    status = settle(communicator, kLongestStart, [&] { group.check(); });
+  }
+  if (status == ncclInProgress) {
+    throw InternalError("ncclCommInitRankConfig has not ended for " + std::to_string(kLongestStart.count()) +
+                        " s: a member of the group is lost or stuck");
+  }
+  if (status != ncclSuccess) {
+    throw InternalError(nccl_error_text(status, "ncclCommInitRankConfig", communicator));
+  }
+  return handle;
+}
+
+void disconnect(CommunicatorHandle communicator) noexcept {
+  ncclResult_t status = ncclCommFinalize(communicator.get());
+  if (status == ncclInProgress) {
+    status = settle(communicator.get(), kLongestEnd, [] {});
+  }
+  if (status == ncclSuccess) {
+    static_cast<void>(ncclCommDestroy(communicator.release()));
+  }
+}
+
+}  // namespace skyline::cuda

@@ -1,0 +1,290 @@
+#include "cuda/nccl/nccl_reducer.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include "core/log.hpp"
+#include "cuda/nccl/distinct_devices.hpp"
+#include "cuda/nccl/group_use.hpp"
+#include "cuda/nccl/nccl_connection.hpp"
+#include "cuda/nccl/nccl_log.hpp"
+#include "cuda/nccl/operation_watch.hpp"
+#include "cuda/nccl/wait_watch.hpp"
+#include "cuda/streams/cuda_handles.hpp"
+#include "cuda/streams/stream_branch.hpp"
+
+#include <array>
+#include <chrono>
+#include <cstdlib>
+#include <deque>
+#include <exception>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include <ATen/core/Tensor.h>
+#include <c10/cuda/CUDAGuard.h>
+#include <c10/cuda/CUDAStream.h>
+#include <unistd.h>
+
+namespace skyline::cuda {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using trial::Failure;
+using trial::GroupAborted;
+
+/// Members may be apart by an evaluation, or by a recording that waits for its turn; more is a fault.
+constexpr std::chrono::seconds kLongestOperation{300};
+
+std::size_t elements_of(const at::Tensor& tensor) {
+  return static_cast<std::size_t>(tensor.numel());
+}
+
+std::string name_of(const char* operation, std::size_t values) {
+  return std::string(operation) + " of " + std::to_string(values) + " values";
+}
+
+class NcclReducer final : public train::DeviceReducer, private WaitWatch {
+ public:
+  NcclReducer(trial::TrialGroup& group, c10::DeviceIndex device, NcclReport& report)
+      : group_(group),
+        device_(device),
+        report_(report),
+        branch_(device),
+        communicator_(connect_on(group, device)) {}
+
+  ~NcclReducer() override {
+    if (communicator_ && std::uncaught_exceptions() == exceptions_ && group_goes_on()) {
+      disconnect(std::move(communicator_));
+    }  // else the other members may be anywhere: the handle aborts
+  }
+  NcclReducer(const NcclReducer&) = delete;
+  NcclReducer& operator=(const NcclReducer&) = delete;
+
+  void all_reduce(at::Tensor& values) override {
+    auto* data = values.mutable_data_ptr<float>();
+    const std::size_t count = elements_of(values);
+    queue("all_reduce", values, [&](ncclComm_t communicator, cudaStream_t stream) {
+      return ncclAllReduce(data, data, count, ncclFloat32, ncclSum, communicator, stream);
+    });
+  }
+
+  void reduce_scatter(at::Tensor& values, at::Tensor& part) override {
+    check_part(values, part);
+    const auto* source = values.const_data_ptr<float>();
+    auto* target = part.mutable_data_ptr<float>();
+    queue("reduce_scatter", values, [&](ncclComm_t communicator, cudaStream_t stream) {
+      return ncclReduceScatter(source, target, elements_of(part), ncclFloat32, ncclSum, communicator, stream);
+    });
+  }
+
+  void all_gather(const at::Tensor& part, at::Tensor& values) override {
+    check_part(values, part);
+    const auto* source = part.const_data_ptr<float>();
+    auto* target = values.mutable_data_ptr<float>();
+    queue("all_gather", values, [&](ncclComm_t communicator, cudaStream_t stream) {
+      return ncclAllGather(source, target, elements_of(part), ncclFloat32, communicator, stream);
+    });
+  }
+
+  void join(std::size_t but_last) override {
+    if (!communicator_) {
+      return;
+    }
+    const c10::cuda::CUDAGuard guard(device_);
+    branch_.join(c10::cuda::getCurrentCUDAStream(device_), but_last);
+  }
+
+  bool may_be_recorded() const override { return true; }
+
+  void check() override { look_after(std::nullopt); }
+
+ private:
+  static CommunicatorHandle connect_on(trial::TrialGroup& group, c10::DeviceIndex device) {
+    const c10::cuda::CUDAGuard guard(device);
+    return connect(group);
+  }
+
+  void look(Clock::time_point waiting_since) override { look_after(waiting_since); }
+
+  void check_part(const at::Tensor& values, const at::Tensor& part) const {
+    require(part.is_contiguous() && elements_of(part) * group_.members() == elements_of(values),
+            "values that the members of a group share out must be equal parts");
+  }
+
+  template <typename Call>
+  void queue(const char* operation, const at::Tensor& values, const Call& call) {
+    require(values.is_contiguous() && values.dim() == 1,
+            "values of a group must be contiguous, in one dimension");
+    require(static_cast<bool>(communicator_), "an operation of a group that was given up");
+    const c10::cuda::CUDAGuard guard(device_);
+    const cudaStream_t current = c10::cuda::getCurrentCUDAStream(device_);
+    const bool is_recorded = branch_.fork(current);
+    ncclResult_t status = call(communicator_.get(), branch_.stream());
+    if (status == ncclInProgress) {
+      status = settle(communicator_.get(), kLongestOperation, [&] { look_at_group(); });
+    }
+    const std::string name = name_of(operation, elements_of(values));
+    if (status != ncclSuccess) {
+      const std::string reason = nccl_error_text(status, name.c_str(), communicator_.get());
+      if (is_invalidated(current)) {
+        end_trial(reason, false);  // another thread broke the recording, and NCCL does not go on after that
+      }
+      give_up(reason);
+    }
+    branch_.note_operation();
+    note(name, is_recorded);
+  }
+
+  /// Knows of the operation until it has ended, or for ever if it was recorded.
+  void note(const std::string& name, bool is_recorded) {
+    if (is_recorded) {
+      watch_.record(name);
+      return;
+    }
+    ends_.push_back(make_event());
+    check_cuda(cudaEventRecord(ends_.back().get(), branch_.stream()), "cudaEventRecord");
+    watch_.queue(name, Clock::now());
+  }
+
+  void look_after(std::optional<Clock::time_point> waiting_since) {
+    if (!communicator_) {
+      return;
+    }
+    look_at_group();
+    ncclResult_t state = ncclSuccess;
+    const ncclResult_t status = ncclCommGetAsyncError(communicator_.get(), &state);
+    if (status != ncclSuccess || (state != ncclSuccess && state != ncclInProgress)) {
+      give_up(nccl_error_text(status != ncclSuccess ? status : state, "NCCL", communicator_.get()));
+    }
+    drop_ended();
+    if (const auto overdue = watch_.overdue(Clock::now(), waiting_since)) {
+      give_up(*overdue);
+    }
+  }
+
+  bool group_goes_on() const noexcept {
+    try {
+      group_.check();
+      return true;
+    } catch (const std::exception&) {
+      return false;
+    }
+  }
+
+  /// The device may wait for a member that has given the trial up.
+  void look_at_group() {
+    try {
+      group_.check();
+    } catch (const GroupAborted&) {
+      leave();
+      throw;
+    }
+  }
+
+  /// A member, a device or a link is lost: no trial is to blame.
+  [[noreturn]] void give_up(const std::string& reason) {
+    report_.set_fault(reason);
+    end_trial(reason, true);
+  }
+
+  [[noreturn]] void end_trial(const std::string& reason, bool fault) {
+    const Failure failure{trial::FailureKind::kException, reason};
+    group_.abort(failure, fault);
+    leave();
+    throw GroupAborted(failure);
+  }
+
+  /// Aborts, so that the device ends its operation. NCCL does that at once, but returns only when the graphs
+  /// that hold its operations are gone, and it is this thread that destroys them.
+  void leave() {
+    if (communicator_) {
+      aborting_ = std::jthread([communicator = std::move(communicator_)]() mutable { communicator.reset(); });
+    }
+  }
+
+  void drop_ended() {
+    const std::size_t before = ends_.size();
+    while (!ends_.empty()) {
+      const cudaError_t status = cudaEventQuery(ends_.front().get());
+      if (status == cudaErrorNotReady) {
+        drop_cuda_error(status);
+        break;
+      }
+      check_cuda(status, "cudaEventQuery");
+      ends_.pop_front();
+      watch_.end_oldest();
+    }
+    if (!is_reported_ && ends_.size() < before && group_.member() == 0) {
+      is_reported_ = true;
+      report_.tell_transport();
+    }
+  }
+
+  trial::TrialGroup& group_;
+  c10::DeviceIndex device_;
+  NcclReport& report_;
+  int exceptions_ = std::uncaught_exceptions();
+  StreamBranch branch_;
+  CommunicatorHandle communicator_;
+  OperationWatch watch_{kLongestOperation};
+  bool is_reported_ = false;
+  std::deque<EventHandle> ends_;  // of the operations that are queued in the watch
+  GroupUse use_;
+  std::jthread aborting_;  // is waited for
+};
+
+/// Whole lines that NCCL wrote of this process. @param first  of the bytes to read
+std::string nccl_log_text(std::size_t first) {
+  const char* pattern = std::getenv("NCCL_DEBUG_FILE");
+  if (pattern == nullptr) {
+    return {};
+  }
+  std::array<char, 256> host{};
+  static_cast<void>(gethostname(host.data(), host.size() - 1));
+  std::ifstream file(nccl_log_path(pattern, host.data(), getpid()));
+  file.seekg(static_cast<std::streamoff>(first));
+  std::string text(std::istreambuf_iterator<char>(file), {});
+  text.resize(text.rfind('\n') + 1);  // of a text without lines: to nothing
+  return text;
+}
+
+}  // namespace
+
+void NcclReport::tell_transport() {
+  const std::lock_guard lock(mutex_);
+  const std::string text = nccl_log_text(read_);  // it grows with every group
+  read_ += text.size();
+  transport_ = parse_nccl_log(text, std::move(transport_));
+  if (transport_.is_known() && told_.insert(transport_.describe()).second) {
+    log::info("NCCL connects the members of groups over " + transport_.describe());
+  }
+}
+
+void NcclReport::set_fault(const std::string& reason) {
+  const std::lock_guard lock(mutex_);
+  if (!fault_) {
+    fault_ = reason;
+  }
+}
+
+std::optional<std::string> NcclReport::fault() {
+  const std::lock_guard lock(mutex_);
+  return fault_;
+}
+
+std::unique_ptr<train::DeviceReducer> make_nccl_reducer(trial::TrialGroup& group,
+                                                        const train::AcceleratorDevice& device,
+                                                        NcclReport& report) {
+  check_distinct_devices(group, machine_name(), device.bus_id);
+  try {
+    return std::make_unique<NcclReducer>(group, static_cast<c10::DeviceIndex>(device.index), report);
+  } catch (const InternalError& error) {
+    report.set_fault(error.what());
+    throw;
+  }
+}
+
+}  // namespace skyline::cuda

@@ -1,0 +1,27 @@
+#include "cuda/nccl/wait_watch.hpp"
+
+#include <algorithm>
+#include <vector>
+
+namespace skyline::cuda {
+namespace {
+
+thread_local std::vector<WaitWatch*> watches;
+
+}  // namespace
+
+WaitWatch::WaitWatch() {
+  watches.push_back(this);
+}
+
+WaitWatch::~WaitWatch() {
+  std::erase(watches, this);
+}
+
+void WaitWatch::call_all(Clock::time_point since) {
+  for (WaitWatch* watch : watches) {
+    watch->look(since);
+  }
+}
+
+}  // namespace skyline::cuda

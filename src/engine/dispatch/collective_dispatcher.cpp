@@ -1,0 +1,190 @@
+#include "engine/dispatch/collective_dispatcher.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include "core/log.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <numeric>
+#include <string>
+#include <utility>
+
+namespace skyline::engine {
+namespace {
+
+constexpr std::size_t kMostWaves = 256;  // trials of a slot in one round; bounds its buffers
+constexpr std::size_t kOpenGathers = 8;  // posted and not complete, at most
+
+/// Trials of the slot that has most of them.
+std::uint32_t fullest_slot(const RoundPlan& plan, std::size_t slots, std::size_t ranks) {
+  std::vector<std::uint32_t> count(ranks * slots, 0);
+  for (const Placement& place : plan.places) {
+    for (std::size_t rank = place.rank; rank < place.rank + place.ranks; ++rank) {
+      ++count[rank * slots + place.slot];
+    }
+  }
+  return *std::ranges::max_element(count);
+}
+
+}  // namespace
+
+/// A round under way; the requests are destroyed before their buffers.
+struct CollectiveDispatcher::Round {
+  struct Wave {
+    std::vector<std::byte> mine;  // empty records: rank 0's results are here already
+    std::vector<std::byte> all;
+    std::unique_ptr<comm::Request> request;
+  };
+  RoundHeader header;
+  std::vector<std::byte> all_trials;
+  std::vector<std::byte> my_trials;  // of no use: rank 0 has the trials themselves
+  std::unique_ptr<comm::Request> broadcast;
+  std::unique_ptr<comm::Request> scatter;
+  std::deque<Wave> waves;  // posted, not complete
+  std::size_t posted = 0;
+  std::size_t missing = 0;  // results, and what helpers have to say
+};
+
+CollectiveDispatcher::CollectiveDispatcher(comm::Communicator& world, const RoundFormat& format,
+                                           const trial::Evaluator& evaluator, SlotPool& own_slots,
+                                           const ResultKeeper& results, const RankTable& ranks)
+    : world_(world),
+      format_(format),
+      evaluator_(evaluator),
+      own_slots_(own_slots),
+      results_(results),
+      ranks_{ranks.slots, ranks.hosts, ranks.groups_span},
+      processors_(ranks.processors) {}
+
+CollectiveDispatcher::~CollectiveDispatcher() = default;
+
+void CollectiveDispatcher::submit(std::span<const trial::Trial> trials) {
+  waiting_.insert(waiting_.end(), trials.begin(), trials.end());
+}
+
+std::vector<Arrival> CollectiveDispatcher::poll() {
+  if (round_ == nullptr && !waiting_.empty()) start_round();
+  std::vector<Arrival> arrivals = own_slots_.take();
+  if (round_ == nullptr) return arrivals;
+  Round& round = *round_;
+  const bool sent = round.broadcast->test() && round.scatter->test();
+  receive_gathers(round, arrivals);
+  post_gathers(round);
+  require(arrivals.size() <= round.missing, "more results than trials in a round");
+  round.missing -= arrivals.size();
+  if (sent && round.posted == round.header.waves && round.waves.empty() && round.missing == 0) round_.reset();
+  return arrivals;
+}
+
+/// The oldest that fit: a group's trial takes a place in the first slot of each of its ranks, so kMostWaves
+/// of them fit in any case.
+std::vector<trial::Trial> CollectiveDispatcher::take_for_round() {
+  const std::size_t slots = std::accumulate(ranks_.slots.begin(), ranks_.slots.end(), std::size_t{0});
+  std::size_t room = slots * kMostWaves;
+  std::size_t groups = 0;
+  std::vector<trial::Trial> trials;
+  while (!waiting_.empty()) {
+    const std::uint32_t members = waiting_.front().members;
+    const std::size_t needed = ranks_of_group(members, ranks_for_groups(ranks_));
+    if (needed > room || (members > 1 && groups == kMostWaves)) break;
+    room -= needed;
+    if (members > 1) ++groups;
+    trials.push_back(std::move(waiting_.front()));
+    waiting_.pop_front();
+  }
+  return trials;
+}
+
+void CollectiveDispatcher::start_round() {
+  const std::vector<trial::Trial> trials = take_for_round();
+  std::vector<TrialWork> work;
+  for (const trial::Trial& trial : trials) {
+    work.push_back({evaluator_.predicted_cost(trial), trial.members});
+  }
+  const RoundPlan plan = plan_round(work, ranks_, kMostWaves);
+  round_ = std::make_unique<Round>();
+  Round& round = *round_;
+  round.header = {RoundHeader::Command::kRound, fullest_slot(plan, format_.slots, ranks_.slots.size()),
+                  results_.journalled()};
+  place(round, trials, plan);
+  round.broadcast = world_.broadcast(std::as_writable_bytes(std::span(&round.header, 1)), 0);
+  round.scatter = world_.scatter(round.all_trials, round.my_trials, 0);
+}
+
+void CollectiveDispatcher::warn_of_crowd(const GroupPlace& group) {
+  const std::size_t processors = processors_[static_cast<std::size_t>(group.first_rank)];
+  if (warned_of_crowd_ || group.members_of(0) <= processors) return;
+  warned_of_crowd_ = true;
+  log::warning("a group of " + std::to_string(group.members) + " members has " +
+               std::to_string(group.members_of(0)) + " on a rank with " + std::to_string(processors) +
+               (processors == 1 ? " processor" : " processors") +
+               ": right, but slower than alone; start more ranks, or set training.group.members lower");
+}
+
+/// All ranks of a group get the trial.
+void CollectiveDispatcher::place(Round& round, const std::vector<trial::Trial>& trials,
+                                 const RoundPlan& plan) {
+  const std::size_t record_bytes = format_.trial.bytes();
+  const std::size_t waves = round.header.waves;
+  round.my_trials.resize(format_.slots * waves * record_bytes);
+  round.all_trials.resize(round.my_trials.size() * static_cast<std::size_t>(world_.size()));
+  std::vector<std::size_t> next(ranks_.slots.size() * format_.slots, 0);
+  for (const std::size_t i : plan.order) {
+    const Placement& target = plan.places[i];
+    Assignment assignment{trials[i], std::nullopt};
+    if (trials[i].members > 1) {
+      assignment.group = {++groups_, trials[i].members, static_cast<int>(target.rank),
+                          static_cast<int>(target.ranks)};
+      warn_of_crowd(*assignment.group);
+    }
+    for (std::size_t rank = target.rank; rank < target.rank + target.ranks; ++rank) {
+      ++round.missing;
+      if (rank == 0) {
+        own_slots_.submit(target.slot, assignment);
+        continue;
+      }
+      const std::size_t slot = rank * format_.slots + target.slot;
+      const std::size_t row = slot * waves + next[slot]++;
+      format_.trial.write(assignment, std::span(round.all_trials).subspan(row * record_bytes, record_bytes));
+    }
+  }
+}
+
+void CollectiveDispatcher::post_gathers(Round& round) {
+  const std::size_t wave_bytes = format_.slots * format_.result.bytes();
+  while (round.posted < round.header.waves && round.waves.size() < kOpenGathers) {
+    Round::Wave& wave = round.waves.emplace_back();
+    wave.mine.resize(wave_bytes);
+    wave.all.resize(wave_bytes * static_cast<std::size_t>(world_.size()));
+    wave.request = world_.gather(wave.mine, wave.all, 0);
+    ++round.posted;
+  }
+}
+
+void CollectiveDispatcher::receive_gathers(Round& round, std::vector<Arrival>& arrivals) {
+  const std::size_t record_bytes = format_.result.bytes();
+  while (!round.waves.empty() && round.waves.front().request->test()) {
+    const std::span<const std::byte> all = round.waves.front().all;
+    for (std::size_t offset = 0; offset < all.size(); offset += record_bytes) {
+      auto arrival = format_.result.read(all.subspan(offset, record_bytes));
+      if (arrival) arrivals.push_back(std::move(*arrival));
+    }
+    round.waves.pop_front();
+  }
+}
+
+/// The other ranks have been told by the stop channel: their part of the round ends with its waves.
+void CollectiveDispatcher::stop() {
+  waiting_.clear();
+  own_slots_.request_stop();
+}
+
+void CollectiveDispatcher::finish() {
+  require(waiting_.empty(), "the run ends with trials that were never sent out");
+  while (!idle()) require(poll().empty(), "a result came after the run's end");
+  RoundHeader end{RoundHeader::Command::kEnd, 0, results_.journalled()};
+  comm::wait(*world_.broadcast(std::as_writable_bytes(std::span(&end, 1)), 0));
+}
+
+}  // namespace skyline::engine

@@ -1,0 +1,69 @@
+#pragma once
+
+#include "skyline/trial/evaluator.hpp"
+
+#include "comm/communicator.hpp"
+#include "engine/dispatch/dispatcher.hpp"
+#include "engine/dispatch/packing.hpp"
+#include "engine/dispatch/rank_table.hpp"
+#include "engine/dispatch/records.hpp"
+#include "engine/slots/result_keeper.hpp"
+#include "engine/slots/slot_pool.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <vector>
+
+namespace skyline::engine {
+
+/// The sizes that both sides of the collective protocol agree on.
+struct RoundFormat {
+  TrialRecord trial;
+  ResultRecord result;
+  std::size_t slots = 0;  // most slots of any rank: every rank sends and receives as if it had so many
+};
+
+/// Rank 0's side of rounds: a header is broadcast, fixed-size trial records are scattered, and results come
+/// back in waves, one gather each; docs/engine.md has the protocol. A round takes what was submitted while
+/// the one before was under way. Results of rank 0's own slots take no part in the gathers.
+class CollectiveDispatcher final : public Dispatcher {
+ public:
+  /// References outlive the dispatcher. @param ranks  where trials are trained
+  CollectiveDispatcher(comm::Communicator& world, const RoundFormat& format,
+                       const trial::Evaluator& evaluator, SlotPool& own_slots, const ResultKeeper& results,
+                       const RankTable& ranks);
+  ~CollectiveDispatcher() override;
+
+  void submit(std::span<const trial::Trial> trials) override;
+  std::vector<Arrival> poll() override;
+  void stop() override;
+  bool idle() const override { return waiting_.empty() && round_ == nullptr; }
+  /// Sends the other ranks home, which ends their serve_rounds. @pre everything submitted has arrived
+  void finish();
+
+ private:
+  struct Round;
+
+  std::vector<trial::Trial> take_for_round();
+  void start_round();
+  void warn_of_crowd(const GroupPlace& group);
+  void place(Round& round, const std::vector<trial::Trial>& trials, const RoundPlan& plan);
+  void post_gathers(Round& round);
+  void receive_gathers(Round& round, std::vector<Arrival>& arrivals);
+
+  comm::Communicator& world_;
+  const RoundFormat& format_;
+  const trial::Evaluator& evaluator_;
+  SlotPool& own_slots_;
+  const ResultKeeper& results_;
+  const RankSlots ranks_;
+  const std::vector<std::size_t> processors_;  // [ranks]
+  std::uint64_t groups_ = 0;                   // so far
+  bool warned_of_crowd_ = false;
+  std::deque<trial::Trial> waiting_;
+  std::unique_ptr<Round> round_;
+};
+
+}  // namespace skyline::engine

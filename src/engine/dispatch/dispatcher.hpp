@@ -1,0 +1,41 @@
+#pragma once
+
+#include "skyline/trial/trial.hpp"
+
+#include <span>
+#include <variant>
+#include <vector>
+
+namespace skyline::engine {
+
+/// The result of a dispatched trial, or what a rank that did not lead did for it.
+struct Arrival {
+  trial::TrialNumber number = 0;
+  trial::Outcome outcome;
+  trial::TrialTiming timing;
+  bool unsaved = false;  // of a trial that was stopped: steps that it did stand in no checkpoint
+  bool helper = false;   // of a rank whose members did not lead the trial's group: its time alone, no outcome
+
+  /// No result: the run was asked to stop before there was one.
+  bool stopped() const {
+    const auto* failure = std::get_if<trial::Failure>(&outcome);
+    return failure != nullptr && failure->kind == trial::FailureKind::kStopped;
+  }
+};
+
+/// Brings trials to the slots of all ranks and their results back. Rank 0's side; its main thread alone.
+class Dispatcher {
+ public:
+  virtual ~Dispatcher() = default;
+  /// Takes the trials over; they start when there is room for them.
+  virtual void submit(std::span<const trial::Trial> trials) = 0;
+  /// Results that came since the last call, in any order. Never blocks; drives progress.
+  /// @throws what a slot of this rank met that is no trial's fault
+  virtual std::vector<Arrival> poll() = 0;
+  /// Drops what waits and has what is under way stopped: it comes back soon, mostly as Failure{kStopped}.
+  virtual void stop() = 0;
+  /// Nothing submitted is waiting or under way.
+  virtual bool idle() const = 0;
+};
+
+}  // namespace skyline::engine

@@ -1,0 +1,220 @@
+#include "engine/group/group_exchange.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+namespace skyline::engine {
+namespace {
+
+using namespace std::chrono_literals;
+using trial::Failure;
+using trial::FailureKind;
+
+constexpr const char* kHasLeft = "a member of the group has left an operation";
+constexpr auto kSpinAlone = 10us;  // then it lets others run
+constexpr auto kSpin = 100us;
+constexpr auto kShortestPause = 50us;
+constexpr auto kLongestPause = 500us;
+constexpr auto kLongestPauseUntilJoined = 5ms;
+constexpr auto kLongestPauseOfThreads = 50ms;  // they wake each other
+
+std::string seconds_text(std::chrono::milliseconds length) {
+  if (length % 1s == 0ms) return std::to_string(length / 1s) + " s";
+  return std::to_string(length.count()) + " ms";
+}
+
+}  // namespace
+
+GroupExchange::GroupExchange(const GroupPlace& place, std::size_t rank_index, GroupPort& port,
+                             std::chrono::milliseconds silence)
+    : place_(place),
+      rank_index_(rank_index),
+      members_(place.members_of(rank_index)),
+      port_(port),
+      silence_(silence),
+      unsent_before_(port.unsent_bytes()),
+      next_(members_),
+      joined_(static_cast<std::size_t>(place.ranks)),
+      left_(members_) {}
+
+std::uint64_t GroupExchange::post(std::size_t local, GroupCall call, std::span<std::byte> values) {
+  std::unique_lock lock(mutex_);
+  throw_if_aborted(lock);
+  const std::uint64_t number = next_[local]++;
+  try {
+    require(!left_[local], kHasLeft);
+    Operation& operation = operation_of(number, call, values.size());
+    operation.values[local] = values;
+    operation.has[local] = true;
+    silence_watch_.hear(Clock::now());
+    if (++operation.posted == members_) start(number, operation);
+  } catch (const std::exception& error) {
+    lock.unlock();
+    abort({FailureKind::kException, error.what()}, true);
+    lock.lock();
+    throw_if_aborted(lock);
+  }
+  return number;
+}
+
+bool GroupExchange::test(std::uint64_t number) {
+  progress(number);
+  std::unique_lock lock(mutex_);
+  if (is_complete(number)) return true;
+  throw_if_aborted(lock);
+  return false;
+}
+
+void GroupExchange::wait(std::uint64_t number) {
+  Clock::time_point alone_until = Clock::now() + kSpinAlone;
+  Clock::time_point spin_until = Clock::now() + kSpin;
+  std::chrono::microseconds length = kShortestPause;
+  bool has_paused = false;
+  while (true) {
+    const bool has_worked = progress(number);
+    {
+      std::unique_lock lock(mutex_);
+      if (is_complete(number)) return;
+      throw_if_aborted(lock);
+    }
+    if (has_paused && !has_worked) give_up_if_silent(number);
+    has_paused = false;
+    const Clock::time_point now = Clock::now();
+    if (has_worked) {
+      alone_until = now + kSpinAlone;
+      spin_until = now + kSpin;
+      length = kShortestPause;
+    } else if (now > spin_until && now > alone_until) {
+      pause(number, length);
+      length = std::min<std::chrono::microseconds>(2 * length, kLongestPauseOfThreads);
+      has_paused = true;
+      alone_until = Clock::now() + kSpinAlone;  // one look may not be enough to see what has come
+    } else if (now > alone_until) {
+      std::this_thread::yield();
+    }
+  }
+}
+
+void GroupExchange::leave(std::size_t local, std::uint64_t number, bool by_an_error) noexcept {
+  {
+    std::unique_lock lock(mutex_);
+    if (is_complete(number)) return;
+    if (by_an_error) {
+      left_[local] = true;
+      changed_.wait(lock, [this] { return at_work_ == 0; });
+      return;
+    }
+  }
+  abort({FailureKind::kException, kHasLeft});
+}
+
+void GroupExchange::check() {
+  poll();
+  std::unique_lock lock(mutex_);
+  throw_if_aborted(lock);
+}
+
+void GroupExchange::abort(const Failure& failure, bool fault) noexcept {
+  try {
+    if (set_aborted(failure, fault)) tell_of_abort(failure, fault);
+  } catch (const std::exception&) {  // the others will find this member silent
+  }
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return at_work_ == 0; });
+}
+
+bool GroupExchange::is_settled() const {
+  const std::lock_guard lock(mutex_);
+  return failure_ || port_.unsent_bytes() <= unsent_before_;
+}
+
+bool GroupExchange::set_aborted(const Failure& failure, bool fault) {
+  const std::lock_guard lock(mutex_);
+  // Before any member can throw: who hears of the abort asks next whether it was a fault.
+  if (fault) port_.report_fault(failure.reason);
+  if (failure_) return false;
+  failure_ = failure;
+  contributions_.clear();
+  last_tasks_.clear();
+  changed_.notify_all();
+  return true;
+}
+
+void GroupExchange::tell_of_abort(const Failure& failure, bool fault) {
+  if (place_.ranks == 1) return;
+  const auto letter = make_letter({.step = GroupStep::kAborted, .failure = failure.kind, .fault = fault},
+                                  failure.reason.size());
+  std::ranges::copy(std::as_bytes(std::span(failure.reason)), payload_of(*letter).begin());
+  send_to_others(letter);
+}
+
+void GroupExchange::throw_if_aborted(std::unique_lock<std::mutex>& lock) {
+  if (!failure_) return;
+  // Once a member knows, its values may go.
+  changed_.wait(lock, [this] { return at_work_ == 0; });
+  throw trial::GroupAborted(*failure_);
+}
+
+bool GroupExchange::all_joined() const {
+  return std::ranges::find(joined_, false) == joined_.end();
+}
+
+void GroupExchange::pause(std::uint64_t number, std::chrono::microseconds length) {
+  std::unique_lock lock(mutex_);
+  std::chrono::microseconds longest = kLongestPause;
+  if (place_.ranks == 1) {
+    longest = kLongestPauseOfThreads;
+  } else if (!all_joined()) {
+    longest = kLongestPauseUntilJoined;
+  }
+  changed_.wait_for(lock, std::min(length, longest),
+                    [&] { return is_complete(number) || failure_ || has_task(); });
+}
+
+void GroupExchange::give_up_if_silent(std::uint64_t number) {
+  std::string reason;
+  {
+    const std::lock_guard lock(mutex_);
+    // A rank that is busy with other trials, or waits for storage, joins when it can.
+    if (is_complete(number) || failure_ || !all_joined()) return;
+    if (silence_watch_.look(Clock::now()) < silence_) return;
+    reason = missing_members(number) + " silent for " + seconds_text(silence_) + " in " +
+             std::string(name_of(operations_.at(number).call)) + " " + std::to_string(number);
+  }
+  abort({FailureKind::kException, reason}, true);
+}
+
+std::string GroupExchange::missing_members(std::uint64_t number) const {
+  const Operation& operation = operations_.at(number);
+  const auto local = std::ranges::find(operation.has, false);
+  if (local != operation.has.end()) {
+    const auto index = static_cast<std::size_t>(local - operation.has.begin());
+    return "member " + std::to_string(place_.first_member(rank_index_) + index) + " (" +
+           port_.name_of(place_.first_rank + static_cast<int>(rank_index_)) + ") has been";
+  }
+  for (std::size_t piece = 0; piece < operation.pieces.size(); ++piece) {
+    const PieceState& state = operation.states[piece];
+    if (state.scheduled) continue;
+    if (!owns(operation.pieces[piece])) return members_of_rank(operation.pieces[piece].owner);
+    for (std::size_t index = 0; index < state.terms.size(); ++index) {
+      if (index != rank_index_ && !state.terms[index]) return members_of_rank(index);
+    }
+  }
+  return members_of_rank(rank_index_);
+}
+
+std::string GroupExchange::members_of_rank(std::size_t index) const {
+  const std::size_t first = place_.first_member(index);
+  const std::size_t count = place_.members_of(index);
+  const std::string place = " (" + port_.name_of(place_.first_rank + static_cast<int>(index)) + ") ";
+  if (count == 1) return "member " + std::to_string(first) + place + "has been";
+  return "members " + std::to_string(first) + " to " + std::to_string(first + count - 1) + place +
+         "have been";
+}
+
+}  // namespace skyline::engine

@@ -1,0 +1,224 @@
+#include "engine/group/group_hub.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <sstream>
+#include <thread>
+#include <utility>
+
+namespace skyline::engine {
+namespace {
+
+using namespace std::chrono_literals;
+using trial::Failure;
+
+constexpr auto kSilence = 300s;
+constexpr auto kPatienceForLetters = 1s;
+
+/// Collective: on every rank.
+std::vector<std::string> hosts_of_ranks(comm::Environment& environment) {
+  comm::Communicator& world = environment.world();
+  std::string lines;
+  for (const std::string& host : comm::gather_texts(world, environment.place().host, 0)) lines += host + "\n";
+  std::istringstream text(comm::broadcast_text(world, lines, 0));
+  std::vector<std::string> hosts(static_cast<std::size_t>(world.size()));
+  for (std::string& host : hosts) std::getline(text, host);
+  return hosts;
+}
+
+}  // namespace
+
+/// A member's view of the active group.
+class GroupHub::View final : public trial::TrialGroup {
+ public:
+  View(GroupHub& hub, std::shared_ptr<GroupExchange> exchange, std::size_t local, std::size_t member)
+      : hub_(hub), exchange_(std::move(exchange)), local_(local), member_(member) {}
+  View(const View&) = delete;
+  View& operator=(const View&) = delete;
+  ~View() override {
+    exchange_.reset();  // its letters must be gone when the hub closes
+    hub_.leave();
+  }
+
+  std::size_t members() const override { return exchange_->place().members; }
+  std::size_t member() const override { return member_; }
+
+  std::unique_ptr<Operation> all_reduce(std::span<float> values) override {
+    return post(GroupCall::kAllReduce, std::as_writable_bytes(values));
+  }
+  std::unique_ptr<Operation> reduce_scatter(std::span<float> values) override {
+    return post(GroupCall::kReduceScatter, std::as_writable_bytes(values));
+  }
+  std::unique_ptr<Operation> all_gather(std::span<float> values) override {
+    return post(GroupCall::kAllGather, std::as_writable_bytes(values));
+  }
+  void sum(std::span<double> values) override {
+    post(GroupCall::kSum, std::as_writable_bytes(values))->wait();
+  }
+  void broadcast(std::span<std::byte> bytes) override { post(GroupCall::kBroadcast, bytes)->wait(); }
+  void check() override { exchange_->check(); }
+  void abort(const Failure& failure, bool fault) noexcept override { exchange_->abort(failure, fault); }
+
+ private:
+  class Posted final : public Operation {
+   public:
+    Posted(std::shared_ptr<GroupExchange> exchange, std::size_t local, std::uint64_t number)
+        : exchange_(std::move(exchange)), local_(local), number_(number) {}
+    Posted(const Posted&) = delete;
+    Posted& operator=(const Posted&) = delete;
+    ~Posted() override { exchange_->leave(local_, number_, std::uncaught_exceptions() > exceptions_); }
+    bool test() override { return exchange_->test(number_); }
+    void wait() override { exchange_->wait(number_); }
+
+   private:
+    std::shared_ptr<GroupExchange> exchange_;
+    std::size_t local_;
+    std::uint64_t number_;
+    int exceptions_ = std::uncaught_exceptions();
+  };
+
+  std::unique_ptr<Operation> post(GroupCall call, std::span<std::byte> values) {
+    return std::make_unique<Posted>(exchange_, local_, exchange_->post(local_, call, values));
+  }
+
+  GroupHub& hub_;
+  std::shared_ptr<GroupExchange> exchange_;
+  std::size_t local_;
+  std::size_t member_;
+};
+
+GroupHub::GroupHub(std::unique_ptr<comm::Mailbox> mailbox, std::vector<std::string> hosts,
+                   std::chrono::milliseconds silence)
+    : mailbox_(std::move(mailbox)), hosts_(std::move(hosts)), silence_(silence) {}
+
+GroupHub::~GroupHub() = default;
+
+std::unique_ptr<GroupHub> GroupHub::make(comm::Environment& environment, bool forms_groups) {
+  auto mailbox = forms_groups ? environment.make_mailbox() : nullptr;
+  return std::make_unique<GroupHub>(std::move(mailbox), hosts_of_ranks(environment), kSilence);
+}
+
+std::vector<std::unique_ptr<trial::TrialGroup>> GroupHub::join(const GroupPlace& place) {
+  if (place.ranks > 1 && !spans_ranks()) {
+    throw UserError("a group of " + std::to_string(place.ranks) +
+                    " ranks needs an MPI library that lets all threads communicate (MPI_THREAD_MULTIPLE); "
+                    "this one does not: keep groups on one rank");
+  }
+  const int index = mailbox_ ? mailbox_->rank() - place.first_rank : 0;
+  require(index >= 0 && index < place.ranks, "this rank is not of the group that it joins");
+  const auto rank_index = static_cast<std::size_t>(index);
+  require(place.rank_of(place.members - 1) + 1 == static_cast<std::size_t>(place.ranks),
+          "the members of a group are not spread over its ranks in blocks of a power of two");
+
+  std::vector<comm::Letter> early;
+  std::shared_ptr<GroupExchange> exchange;
+  {
+    const std::lock_guard lock(mutex_);
+    require(!active_, "a rank has members in one group at a time");
+    require(!last_sequence_ || *last_sequence_ < place.sequence, "groups are joined in their order");
+    exchange = std::make_shared<GroupExchange>(place, rank_index, static_cast<GroupPort&>(*this), silence_);
+    active_ = exchange;
+    views_ = place.members_of(rank_index);
+    last_sequence_ = place.sequence;
+    const auto [first, end] = early_.equal_range(place.sequence);
+    for (auto letter = first; letter != end; ++letter) early.push_back(std::move(letter->second));
+    early_.erase(early_.begin(), end);  // with those of groups that will never be
+  }
+  for (const comm::Letter& letter : early) exchange->deliver(letter);
+
+  std::vector<std::unique_ptr<trial::TrialGroup>> views;
+  for (std::size_t local = 0; local < place.members_of(rank_index); ++local) {
+    views.push_back(std::make_unique<View>(*this, exchange, local, place.first_member(rank_index) + local));
+  }
+  return views;
+}
+
+void GroupHub::leave() {
+  std::shared_ptr<GroupExchange> last;
+  {
+    const std::lock_guard lock(mutex_);
+    if (--views_ > 0) return;
+    last = active_;
+  }
+  try {
+    // Others may need the end of a letter to come as far as this rank is.
+    const auto deadline = std::chrono::steady_clock::now() + kPatienceForLetters;
+    while (!last->is_settled() && std::chrono::steady_clock::now() < deadline) {
+      if (!poll()) std::this_thread::sleep_for(50us);
+    }
+  } catch (const std::exception&) {  // they will find this rank silent
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    last.reset();
+    active_.reset();
+  }
+  left_.notify_all();
+}
+
+std::optional<std::string> GroupHub::fault() const {
+  const std::lock_guard lock(mutex_);
+  return fault_;
+}
+
+void GroupHub::close() {
+  {
+    std::unique_lock lock(mutex_);
+    left_.wait(lock, [this] { return active_ == nullptr; });
+    early_.clear();
+  }
+  if (mailbox_) mailbox_->close();
+}
+
+bool GroupHub::poll() {
+  if (!mailbox_) return false;
+  const std::unique_lock polling(polling_, std::try_to_lock);
+  if (!polling) return false;
+  auto letter = mailbox_->receive();
+  if (!letter) return false;
+  deliver(*std::move(letter));
+  return true;
+}
+
+void GroupHub::deliver(comm::Letter letter) {
+  const std::uint64_t sequence = header_of(*letter.parcel).sequence;
+  std::shared_ptr<GroupExchange> exchange;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!last_sequence_ || sequence > *last_sequence_) {
+      early_.emplace(sequence, std::move(letter));
+      return;
+    }
+    // Of a trial that was given up: nobody waits for it any more.
+    if (!active_ || sequence < *last_sequence_) return;
+    exchange = active_;
+  }
+  exchange->deliver(letter);
+}
+
+std::shared_ptr<comm::Parcel> GroupHub::take(std::size_t size) {
+  return mailbox_->take(size);
+}
+
+void GroupHub::send(int rank, std::shared_ptr<const comm::Parcel> parcel) {
+  mailbox_->send(std::move(parcel), rank);
+}
+
+std::size_t GroupHub::unsent_bytes() const {
+  return mailbox_ ? mailbox_->unsent_bytes() : 0;
+}
+
+std::string GroupHub::name_of(int rank) const {
+  const int named = mailbox_ ? rank : 0;
+  const auto index = static_cast<std::size_t>(named);
+  return "rank " + std::to_string(named) + (index < hosts_.size() ? ", " + hosts_[index] : "");
+}
+
+void GroupHub::report_fault(const std::string& what) {
+  const std::lock_guard lock(mutex_);
+  if (!fault_) fault_ = what;
+}
+
+}  // namespace skyline::engine

@@ -1,0 +1,350 @@
+// The tasks of GroupExchange: how pieces go their way.
+
+#include "skyline/core/error.hpp"
+
+#include "engine/group/group_exchange.hpp"
+#include "engine/group/group_sums.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <string>
+#include <utility>
+
+namespace skyline::engine {
+namespace {
+
+constexpr int kTasksAtOnce = 8;                 // a test is short
+constexpr std::size_t kMostUnsent = 4U << 20U;  // bytes; keeps what is under way in the cache
+
+template <typename T>
+void add_typed(const std::vector<const std::byte*>& terms, std::size_t bytes,
+               const std::vector<std::byte*>& results) {
+  std::vector<const T*> from(terms.size());
+  std::vector<T*> to(results.size());
+  std::ranges::transform(terms, from.begin(), [](auto* term) { return reinterpret_cast<const T*>(term); });
+  std::ranges::transform(results, to.begin(), [](auto* result) { return reinterpret_cast<T*>(result); });
+  add_along_tree(std::span<const T* const>(from), bytes / sizeof(T), std::span<T* const>(to));
+}
+
+void add(GroupCall call, const std::vector<const std::byte*>& terms, std::size_t bytes,
+         const std::vector<std::byte*>& results) {
+  if (call == GroupCall::kSum) {
+    add_typed<double>(terms, bytes, results);
+  } else {
+    add_typed<float>(terms, bytes, results);
+  }
+}
+
+std::string text_of(GroupCall call, std::size_t bytes) {
+  return std::string(name_of(call)) + " of " + std::to_string(bytes) + " bytes";
+}
+
+}  // namespace
+
+GroupExchange::Operation& GroupExchange::operation_of(std::uint64_t number, GroupCall call,
+                                                      std::size_t bytes) {
+  const auto [found, is_new] = operations_.try_emplace(number);
+  Operation& operation = found->second;
+  if (is_new) {
+    operation.call = call;
+    operation.bytes = bytes;
+    operation.pieces = cut_into_pieces(call, bytes, place_);
+    operation.states.resize(operation.pieces.size());
+    for (PieceState& state : operation.states) state.terms.resize(joined_.size());
+    operation.values.resize(members_);
+    operation.has.resize(members_);
+  } else if (operation.call != call || operation.bytes != bytes) {
+    throw InternalError("operation " + std::to_string(number) + " of a group is " + text_of(call, bytes) +
+                        " for one member, " + text_of(operation.call, operation.bytes) + " for another");
+  }
+  return operation;
+}
+
+bool GroupExchange::owns(const GroupPiece& piece) const {
+  return piece.owner == rank_index_ || piece.owner == GroupPiece::kEveryone;
+}
+
+bool GroupExchange::must_contribute(GroupCall call, const GroupPiece& piece) const {
+  return adds(call) && place_.ranks > 1 && piece.owner != rank_index_;
+}
+
+void GroupExchange::start(std::uint64_t number, Operation& operation) {
+  if (operation.call != GroupCall::kBroadcast) joined_[rank_index_] = true;
+  for (std::size_t piece = 0; piece < operation.pieces.size(); ++piece) {
+    if (must_contribute(operation.call, operation.pieces[piece])) {
+      contributions_.push_back({number, &operation, piece, true});
+    }
+    schedule_if_ready(number, operation, piece);
+  }
+  changed_.notify_all();
+  erase_if_done(number, operation);
+}
+
+bool GroupExchange::is_ready(const Operation& operation, std::size_t piece) const {
+  const PieceState& state = operation.states[piece];
+  const GroupPiece& range = operation.pieces[piece];
+  if (!owns(range)) return state.result != nullptr;
+  if (!adds(operation.call)) return true;
+  const std::size_t own = range.owner == GroupPiece::kEveryone ? 0 : 1;
+  return state.arrived + own == joined_.size();
+}
+
+void GroupExchange::schedule_if_ready(std::uint64_t number, Operation& operation, std::size_t piece) {
+  PieceState& state = operation.states[piece];
+  if (failure_ || state.scheduled || operation.posted < members_ || !is_ready(operation, piece)) return;
+  state.scheduled = true;
+  last_tasks_.push_back({number, &operation, piece, false});
+  changed_.notify_all();
+}
+
+void GroupExchange::erase_if_done(std::uint64_t number, const Operation& operation) {
+  if (operation.posted < members_ || operation.at_work > 0) return;
+  if (operation.pieces_done < operation.pieces.size()) return;
+  operations_.erase(number);
+  changed_.notify_all();
+}
+
+void GroupExchange::deliver(const comm::Letter& letter) {
+  const GroupHeader header = header_of(*letter.parcel);
+  if (header.step == GroupStep::kAborted) {
+    const auto text = payload_of(*letter.parcel);
+    const trial::Failure failure{header.failure,
+                                 std::string(reinterpret_cast<const char*>(text.data()), text.size())};
+    set_aborted(failure, header.fault);  // its sender tells all
+    return;
+  }
+  try {
+    const std::lock_guard lock(mutex_);
+    if (!failure_) take_in(letter, header);
+  } catch (const std::exception& error) {
+    abort({trial::FailureKind::kException, error.what()}, true);
+  }
+}
+
+void GroupExchange::take_in(const comm::Letter& letter, const GroupHeader& header) {
+  require(header.from < joined_.size(), "a letter of a group comes from outside of it");
+  silence_watch_.hear(Clock::now());
+  if (header.call != GroupCall::kBroadcast) joined_[header.from] = true;
+  Operation& operation = operation_of(header.number, header.call, header.bytes);
+  require(header.piece < operation.pieces.size(), "a letter of a group names a piece that is not there");
+  const GroupPiece& range = operation.pieces[header.piece];
+  require(payload_of(*letter.parcel).size() == range.end - range.begin,
+          "a letter of a group has a wrong size");
+  PieceState& state = operation.states[header.piece];
+  if (header.step == GroupStep::kResult) {
+    state.result = letter.parcel;
+  } else {
+    state.terms[header.from] = letter.parcel;
+    ++state.arrived;
+  }
+  schedule_if_ready(header.number, operation, header.piece);
+}
+
+bool GroupExchange::progress(std::uint64_t number) {
+  bool has_worked = false;
+  for (int done = 0; done < kTasksAtOnce; ++done) {
+    if (const std::optional<Task> task = take_task()) {
+      perform(*task);
+    } else {
+      {
+        const std::lock_guard lock(mutex_);
+        if (is_complete(number)) return true;
+      }
+      // Only when there is nothing else: on a busy machine a look may give the processor away.
+      if (!poll()) break;
+    }
+    has_worked = true;
+  }
+  return has_worked;
+}
+
+bool GroupExchange::poll() {
+  try {
+    return port_.poll();
+  } catch (const std::exception& error) {
+    abort({trial::FailureKind::kException, error.what()}, true);
+    return false;
+  }
+}
+
+bool GroupExchange::one_has_left() const {
+  return std::ranges::find(left_, true) != left_.end();
+}
+
+bool GroupExchange::has_task() const {
+  if (one_has_left()) return false;
+  if (!last_tasks_.empty()) return true;
+  if (contributions_.empty()) return false;
+  // What lies unread may be results of a later operation, for members that wait for this one first.
+  return contributions_.front().number < newest_result_ ||
+         port_.unsent_bytes() <= unsent_before_ + kMostUnsent;
+}
+
+std::optional<GroupExchange::Task> GroupExchange::take_task() {
+  const std::lock_guard lock(mutex_);
+  if (!has_task()) return std::nullopt;
+  auto& tasks = last_tasks_.empty() ? contributions_ : last_tasks_;
+  const Task task = tasks.front();
+  tasks.pop_front();
+  if (!task.contribute) newest_result_ = std::max(newest_result_, task.number);
+  ++task.operation->at_work;
+  ++at_work_;
+  return task;
+}
+
+void GroupExchange::perform(const Task& task) {
+  std::optional<std::string> problem;
+  try {
+    const GroupPiece& piece = task.operation->pieces[task.piece];
+    if (task.contribute) {
+      contribute(task);
+    } else if (!owns(piece)) {
+      accept_result(task);
+    } else if (adds(task.operation->call)) {
+      add_up(task);
+    } else {
+      copy_from_member(task);
+    }
+  } catch (const std::exception& error) {
+    problem = error.what();
+  }
+  finish_task(task);
+  if (problem) abort({trial::FailureKind::kException, *problem}, true);
+}
+
+void GroupExchange::finish_task(const Task& task) {
+  const std::lock_guard lock(mutex_);
+  Operation& operation = *task.operation;
+  --at_work_;
+  --operation.at_work;
+  if (failure_ || one_has_left()) changed_.notify_all();  // some wait until no value is in use
+  if (failure_) return;
+  silence_watch_.hear(Clock::now());
+  if (!task.contribute) {
+    PieceState& state = operation.states[task.piece];
+    state.terms.assign(state.terms.size(), nullptr);  // to be used for the next
+    state.result.reset();
+  }
+  // Nothing comes back of what is added for one member of another rank.
+  if (!task.contribute || operation.call == GroupCall::kReduceScatter) ++operation.pieces_done;
+  erase_if_done(task.number, operation);
+}
+
+void GroupExchange::contribute(const Task& task) {
+  const auto letter = letter_for(task, GroupStep::kContribution);
+  add_members(task, payload_of(*letter).data());
+  const std::size_t owner = task.operation->pieces[task.piece].owner;
+  if (owner != GroupPiece::kEveryone) {
+    port_.send(place_.first_rank + static_cast<int>(owner), letter);
+    return;
+  }
+  send_to_others(letter);
+  const std::lock_guard lock(mutex_);
+  PieceState& state = task.operation->states[task.piece];
+  state.terms[rank_index_] = letter;
+  ++state.arrived;
+  schedule_if_ready(task.number, *task.operation, task.piece);
+}
+
+void GroupExchange::add_members(const Task& task, std::byte* sum) {
+  const GroupPiece& piece = task.operation->pieces[task.piece];
+  add(task.operation->call, terms_of_members(task), piece.end - piece.begin, {sum});
+}
+
+std::vector<const std::byte*> GroupExchange::terms_of_members(const Task& task) {
+  const GroupPiece& piece = task.operation->pieces[task.piece];
+  std::vector<const std::byte*> terms;
+  for (const auto& member : task.operation->values) terms.push_back(member.data() + piece.begin);
+  return terms;
+}
+
+void GroupExchange::add_up(const Task& task) {
+  const Operation& operation = *task.operation;
+  const GroupPiece& piece = operation.pieces[task.piece];
+  const std::size_t bytes = piece.end - piece.begin;
+
+  std::vector<std::byte*> results;
+  for (std::size_t local = 0; local < members_; ++local) {
+    const bool gets = operation.call != GroupCall::kReduceScatter ||
+                      piece.member == place_.first_member(rank_index_) + local;
+    if (gets) results.push_back(operation.values[local].data() + piece.begin);
+  }
+  std::shared_ptr<comm::Parcel> letter;  // for the others
+  if (place_.ranks > 1 && piece.owner == rank_index_ && operation.call != GroupCall::kReduceScatter) {
+    letter = letter_for(task, GroupStep::kResult);
+    results.push_back(payload_of(*letter).data());
+  }
+  std::vector<const std::byte*> terms = terms_of_members(task);
+  std::shared_ptr<comm::Parcel> own;
+  if (place_.ranks > 1) {
+    if (members_ > 1 && piece.owner == rank_index_) {
+      own = pool_.take(bytes);
+      add_members(task, own->bytes().data());
+      terms = {own->bytes().data()};
+    }
+    terms = terms_of_ranks(task, terms.front());
+  }
+  add(operation.call, terms, bytes, results);
+  if (letter) send_to_others(letter);
+}
+
+std::vector<const std::byte*> GroupExchange::terms_of_ranks(const Task& task, const std::byte* own) {
+  std::vector<const std::byte*> terms;
+  for (const auto& term : task.operation->states[task.piece].terms) {
+    terms.push_back(term ? payload_of(*term).data() : own);
+  }
+  return terms;
+}
+
+void GroupExchange::copy_from_member(const Task& task) {
+  const Operation& operation = *task.operation;
+  const GroupPiece& piece = operation.pieces[task.piece];
+  const std::size_t source = piece.member - place_.first_member(rank_index_);
+  const auto range = [&](std::size_t local) {
+    return operation.values[local].subspan(piece.begin, piece.end - piece.begin);
+  };
+  if (place_.ranks > 1) {
+    const auto letter = letter_for(task, GroupStep::kResult);
+    std::ranges::copy(range(source), payload_of(*letter).begin());
+    send_to_others(letter);
+  }
+  for (std::size_t local = 0; local < members_; ++local) {
+    if (local != source) std::ranges::copy(range(source), range(local).begin());
+  }
+}
+
+void GroupExchange::accept_result(const Task& task) {
+  const GroupPiece& piece = task.operation->pieces[task.piece];
+  const auto result = payload_of(*task.operation->states[task.piece].result);
+  for (const auto& member : task.operation->values) {
+    std::ranges::copy(result, member.subspan(piece.begin).begin());
+  }
+}
+
+std::shared_ptr<comm::Parcel> GroupExchange::letter_for(const Task& task, GroupStep step) {
+  const GroupPiece& piece = task.operation->pieces[task.piece];
+  return make_letter({.number = task.number,
+                      .bytes = task.operation->bytes,
+                      .piece = static_cast<std::uint32_t>(task.piece),
+                      .call = task.operation->call,
+                      .step = step},
+                     piece.end - piece.begin);
+}
+
+std::shared_ptr<comm::Parcel> GroupExchange::make_letter(const GroupHeader& content, std::size_t payload) {
+  GroupHeader header = content;
+  header.sequence = place_.sequence;
+  header.from = static_cast<std::uint32_t>(rank_index_);
+  auto letter = port_.take(sizeof(GroupHeader) + payload);
+  write_header(header, *letter);
+  return letter;
+}
+
+void GroupExchange::send_to_others(const std::shared_ptr<const comm::Parcel>& letter) {
+  const auto ranks = static_cast<std::size_t>(place_.ranks);
+  for (std::size_t step = 1; step < ranks; ++step) {
+    port_.send(place_.first_rank + static_cast<int>((rank_index_ + step) % ranks), letter);
+  }
+}
+
+}  // namespace skyline::engine

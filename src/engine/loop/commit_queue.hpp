@@ -1,0 +1,49 @@
+#pragma once
+
+#include "skyline/trial/trial.hpp"
+
+#include "engine/dispatch/dispatcher.hpp"
+
+#include <cstddef>
+#include <deque>
+#include <optional>
+
+namespace skyline::engine {
+
+/// The reorder buffer: trials go in by number, results in any order, commits come out by number. This is what
+/// makes a run's journal independent of ranks, slots and times.
+class CommitQueue {
+ public:
+  /// @param window  trials asked and not committed, at most; nothing: no bound (a generation at a time)
+  explicit CommitQueue(std::optional<std::size_t> window);
+
+  /// How many more trials may be asked now.
+  std::size_t room() const;
+  trial::TrialNumber next_number() const { return committed_ + entries_.size(); }
+  /// @pre trial.number == next_number() and room() > 0
+  void asked(trial::Trial trial);
+  /// A trial that is not asked for, with its result: it takes its number and no room in the window.
+  /// @pre recorded.trial.number == next_number()
+  void recorded(trial::CommittedTrial recorded);
+  /// @throws InternalError for a trial that is not in flight or has its result already
+  void arrived(Arrival arrival);
+  /// The next in commit order, if it is here.
+  std::optional<trial::CommittedTrial> next();
+
+  /// Asked and not committed.
+  std::size_t in_flight() const { return entries_.size(); }
+  bool empty() const { return entries_.empty(); }
+
+ private:
+  struct Entry {
+    trial::Trial trial;
+    std::optional<Arrival> arrival;
+    bool recorded = false;  // and takes no room
+  };
+  std::optional<std::size_t> window_;
+  trial::TrialNumber committed_ = 0;  // the number of entries_.front()
+  std::deque<Entry> entries_;
+  std::size_t recorded_ = 0;  // of them
+};
+
+}  // namespace skyline::engine

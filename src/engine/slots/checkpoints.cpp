@@ -1,0 +1,214 @@
+#include "engine/slots/checkpoints.hpp"
+
+#include "core/log.hpp"
+#include "engine/slots/timed_storage_call.hpp"
+#include "store/publish/patience.hpp"
+
+#include <algorithm>
+#include <array>
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <utility>
+
+namespace skyline::engine {
+namespace {
+
+constexpr std::size_t kBuffers = 2;
+constexpr std::chrono::seconds kPatienceAtStop{5};  // a batch system ends us after 30 s or so
+
+}  // namespace
+
+CheckpointFolder::CheckpointFolder(const RunInputs& inputs)
+    : storage_(inputs.storage),
+      paths_(inputs.paths),
+      run_(stamp_of(inputs)),
+      options_(inputs.options.checkpoints),
+      resume_(inputs.options.resume) {}
+
+store::CheckpointOwner CheckpointFolder::owner(const trial::Trial& trial) const {
+  return {.run = run_,
+          .arch_id = to_text(trial.architecture().id),
+          .phase = std::string(to_text(trial.phase)),
+          .trial = trial.number,
+          .seed = trial.seed,
+          .epochs = trial.epochs,
+          .members = trial.members,
+          .inherits_from = trial.inherits ? std::optional(trial.inherits->from) : std::nullopt};
+}
+
+void CheckpointFolder::stop() {
+  patient_until_ = Clock::now() + kPatienceAtStop;
+  store::set_patience(std::min(store::patience_s(), std::chrono::duration<double>(kPatienceAtStop).count()));
+}
+
+std::optional<store::FoundCheckpoint> CheckpointFolder::find(const store::CheckpointOwner& owner) const {
+  using Found = std::optional<store::FoundCheckpoint>;
+  if (!resume_) return std::nullopt;
+  return call_storage<Found>(storage(), [this, owner]() -> Found {
+    try {
+      return store::find_checkpoint(paths_, owner);
+    } catch (const std::exception& error) {
+      log::warning("trial " + std::to_string(owner.trial) +
+                   ": its checkpoint cannot be read: " + error.what() + "; training from the start");
+      return std::nullopt;
+    }
+  });
+}
+
+bool CheckpointFolder::write(const store::TrialCheckpoint& checkpoint, std::uint64_t sequence, bool last) {
+  try {
+    const bool patient = last && Clock::now() < patient_until_.load();
+    store::write_checkpoint(paths_, checkpoint, sequence,
+                            patient ? store::Effort::kPatient : store::Effort::kOnce);
+    return true;
+  } catch (const std::exception& error) {
+    if (last) {
+      log::warning("trial " + std::to_string(checkpoint.owner.trial) +
+                   ": its last state is not saved: " + error.what());
+    } else {
+      warn_of_one_left_out(checkpoint.owner.trial, error.what());
+    }
+    return false;
+  }
+}
+
+void CheckpointFolder::warn_of_one_left_out(trial::TrialNumber trial, const std::string& problem) {
+  warning_.warn("a checkpoint is left out: trial " + std::to_string(trial) + ": " + problem);
+}
+
+void CheckpointFolder::remove(trial::TrialNumber trial) {
+  if (!options() && !resume_) return;
+  storage().submit([self = shared_from_this(), trial] { store::remove_checkpoints(self->paths_, trial); });
+}
+
+/// Lends buffers out; one comes back when the last copy of its lease goes, also when a queued job is dropped.
+class SlotCheckpoints::Buffers : public std::enable_shared_from_this<Buffers> {
+ public:
+  using Lease = std::shared_ptr<store::TrialCheckpoint>;
+
+  bool one_is_free() const {
+    const std::lock_guard lock(mutex_);
+    return free_.size() > 0;
+  }
+  /// An empty lease if none is free and `wait` is false.
+  Lease take(bool wait) {
+    std::unique_lock lock(mutex_);
+    if (wait) came_back_.wait(lock, [this] { return !free_.empty(); });
+    if (free_.empty()) return {};
+    store::TrialCheckpoint* buffer = free_.back();
+    free_.pop_back();
+    return {buffer, [self = shared_from_this()](store::TrialCheckpoint* given) { self->give_back(given); }};
+  }
+
+ private:
+  void give_back(store::TrialCheckpoint* buffer) {
+    {
+      const std::lock_guard lock(mutex_);
+      free_.push_back(buffer);
+    }
+    came_back_.notify_one();
+  }
+
+  std::array<store::TrialCheckpoint, kBuffers> all_;
+  mutable std::mutex mutex_;
+  std::condition_variable came_back_;
+  std::vector<store::TrialCheckpoint*> free_{&all_[0], &all_[1]};
+};
+
+SlotCheckpoints::SlotCheckpoints(std::shared_ptr<CheckpointFolder> folder, const std::atomic<bool>& stop)
+    : folder_(std::move(folder)), stop_(stop), buffers_(std::make_shared<Buffers>()) {}
+
+void SlotCheckpoints::begin(const trial::Trial& trial) {
+  owner_ = folder_->owner(trial);
+  found_.reset();
+  sequence_ = 0;
+  saves_ = 0;
+  if (auto found = folder_->find(owner_)) {
+    sequence_ = found->next_sequence;
+    found_ = std::move(found->checkpoint);
+  }
+  resumed_ = found_.has_value();
+  has_stepped_ = false;
+  saved_step_ = found_ ? found_->state.step : 0;
+  written_step_ = std::make_shared<std::int64_t>(saved_step_);
+  began_ = last_save_ = Clock::now();
+  epochs_at_last_save_.reset();
+  if (!found_) epochs_at_last_save_ = 0;
+  copy_s_ = last_copy_s_ = 0;
+}
+
+const trial::TrainingState* SlotCheckpoints::saved_state() const {
+  return found_ ? &found_->state : nullptr;
+}
+
+bool SlotCheckpoints::due(double epochs_done) {
+  found_.reset();  // the evaluator has taken what it needs; it may be large
+  if (!folder_->options()) return false;
+  has_stepped_ = true;
+  epochs_done_ = epochs_done;
+  if (!epochs_at_last_save_) epochs_at_last_save_ = epochs_done;
+  return interval_is_over(epochs_done) && copying_is_cheap() && buffers_->one_is_free();
+}
+
+bool SlotCheckpoints::interval_is_over(double epochs_done) const {
+  const CheckpointOptions& options = *folder_->options();
+  if (options.interval_epochs && epochs_done - *epochs_at_last_save_ >= *options.interval_epochs) return true;
+  return options.interval_s &&
+         std::chrono::duration<double>(Clock::now() - last_save_).count() >= *options.interval_s;
+}
+
+bool SlotCheckpoints::copying_is_cheap() const {
+  const double trained_s = std::chrono::duration<double>(Clock::now() - began_).count();
+  return copy_s_ + last_copy_s_ <= folder_->options()->most_overhead * trained_s;
+}
+
+/// Whatever goes wrong here, memory that runs out included, is no failure of the trial.
+void SlotCheckpoints::save(const std::function<void(trial::TrainingState&)>& fill) {
+  if (!folder_->options()) return;
+  const Clock::time_point begin = Clock::now();
+  try {
+    if (!stage(fill)) return;
+  } catch (const std::exception& error) {
+    folder_->warn_of_one_left_out(owner_.trial, error.what());
+  }
+  last_save_ = Clock::now();
+  last_copy_s_ = std::chrono::duration<double>(last_save_ - begin).count();
+  copy_s_ += last_copy_s_;
+  epochs_at_last_save_ = epochs_done_;
+}
+
+/// Returns whether there was a buffer.
+bool SlotCheckpoints::stage(const std::function<void(trial::TrainingState&)>& fill) {
+  const bool last = stop_;
+  const Buffers::Lease buffer = buffers_->take(last);
+  if (!buffer) return false;
+  if (buffer->owner != owner_) *buffer = {owner_, {}};
+  fill(buffer->state);
+  folder_->storage().submit(
+      [folder = folder_, buffer, sequence = sequence_, last, written_step = written_step_] {
+        if (folder->write(*buffer, sequence, last)) *written_step = buffer->state.step;
+      });
+  ++sequence_;
+  ++saves_;
+  saved_step_ = buffer->state.step;
+  has_stepped_ = false;
+  return true;
+}
+
+bool SlotCheckpoints::result_worth_keeping() const {
+  if (!folder_->options()) return false;
+  if (has_files()) return true;
+  const std::optional<double>& interval_s = folder_->options()->interval_s;
+  return interval_s && std::chrono::duration<double>(Clock::now() - began_).count() >= *interval_s;
+}
+
+bool SlotCheckpoints::all_is_saved() const {
+  if (!folder_->options() || (saves_ == 0 && !has_stepped_)) return true;
+  if (has_stepped_) return false;
+  return call_storage<bool>(folder_->storage(), [written_step = written_step_, step = saved_step_] {
+    return *written_step >= step;
+  });
+}
+
+}  // namespace skyline::engine

@@ -1,0 +1,75 @@
+#include "engine/slots/evaluation.hpp"
+
+#include "engine/dispatch/records.hpp"
+
+#include <cstddef>
+#include <exception>
+#include <new>
+
+namespace skyline::engine {
+namespace {
+
+using trial::Failure;
+using trial::FailureKind;
+using trial::Outcome;
+
+/// Whether member 0 wants the trial to begin.
+bool begins_together(trial::TrialGroup& group, bool begins) {
+  std::byte answer{begins};
+  group.broadcast(std::span(&answer, 1));
+  return answer != std::byte{0};
+}
+
+Outcome evaluate_member(trial::Evaluator& evaluator, const trial::Trial& trial,
+                        trial::EvaluationContext& context, trial::TrialGroup& group, bool begins) {
+  try {
+    if (!begins_together(group, begins)) return Failure{FailureKind::kStopped, "stopped on request"};
+  } catch (const trial::GroupAborted& aborted) {
+    return aborted.failure();
+  } catch (const std::exception& error) {  // nothing of the trial has begun: it is not the trial's
+    const Failure failure{FailureKind::kException, fit_reason(error.what())};
+    group.abort(failure, true);
+    return failure;
+  }
+  Outcome outcome = evaluate_safely(evaluator, trial, context);
+  if (auto* failure = std::get_if<Failure>(&outcome)) {
+    failure->reason = fit_reason(failure->reason);
+    // All stop in the same step; who comes back first must not disturb one that still gathers its state.
+    if (failure->kind != FailureKind::kStopped) group.abort(*failure, evaluator.fault().has_value());
+  }
+  return outcome;
+}
+
+}  // namespace
+
+Outcome evaluate_safely(trial::Evaluator& evaluator, const trial::Trial& trial,
+                        trial::EvaluationContext& context) {
+  try {
+    return evaluator.evaluate(trial, context);
+  } catch (const trial::GroupAborted& aborted) {
+    return aborted.failure();
+  } catch (const std::bad_alloc&) {
+    return Failure{FailureKind::kOutOfMemory, "out of memory"};
+  } catch (const std::exception& error) {
+    return Failure{FailureKind::kException, error.what()};
+  } catch (...) {
+    return Failure{FailureKind::kException, "an exception of unknown type"};
+  }
+}
+
+Outcome evaluate_together(trial::Evaluator& evaluator, const trial::Trial& trial, LocalMembers members,
+                          trial::EvaluationContext& first, bool begins, MemberThreads& threads) {
+  Outcome outcome;
+  threads.run(members.size(), [&](std::size_t i) {
+    trial::TrialGroup& group = *members[i];
+    if (i == 0) {
+      outcome = evaluate_member(evaluator, trial, first, group, begins);
+    } else {
+      MemberContext context(group);
+      evaluate_member(evaluator, trial, context, group, begins);
+    }
+  });
+  return outcome;
+}
+
+}  // namespace skyline::engine

@@ -1,0 +1,71 @@
+#pragma once
+
+#include "engine/loop/run.hpp"
+#include "engine/slots/rare_warning.hpp"
+#include "store/run_folder/waiting_results.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+
+namespace skyline::engine {
+
+/// Keeps this rank's results that are not known to be in the journal: a commit may have to wait behind a
+/// straggler for hours, and a result shall not wait in memory alone for longer than a checkpoint's interval.
+/// All of them stand in one small file of the rank, written anew by the storage thread when there is a result
+/// to add. One that cannot be written costs training after a kill, and no result: it is a warning. Without
+/// checkpoints nothing is kept. Any thread, where nothing else is said.
+class ResultKeeper : public std::enable_shared_from_this<ResultKeeper> {
+ public:
+  /// inputs.space and inputs.storage outlive the keeper.
+  explicit ResultKeeper(const RunInputs& inputs);
+
+  /// Takes a result before it is handed in.
+  void add(const trial::CommittedTrial& result);
+  /// On the storage thread: writes all results now. Returns whether they are in the file.
+  bool write();
+  /// Main thread, polled: has the results written that are older than the interval; at a stop all.
+  void look_after();
+  /// From now on results are written at once, and with patience.
+  void stop() { stopping_ = true; }
+
+  /// Trials below this number are in the journal, durable; their results are dropped.
+  void journalled(trial::TrialNumber below);
+  trial::TrialNumber journalled() const { return journalled_; }
+
+  /// Rank 0, in a run that is resumed, before any rank trains: takes over what all ranks of the earlier job
+  /// left, and has it in its own file before those of the others go. @param committed  by then
+  void take_over(std::span<const trial::CommittedTrial> committed);
+  /// Rank 0's main thread: the result that an earlier job left of a trial; each once. One that is not this
+  /// trial's is passed over with a warning.
+  std::optional<trial::CommittedTrial> take(const trial::Trial& trial);
+  /// Rank 0, when all is in the journal and no rank writes any more: removes the files of all ranks.
+  void remove_files();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  std::chrono::duration<double> interval() const;
+  store::ResultsByNumber not_journalled();
+
+  store::StorageThread& storage_;
+  const space::SearchSpace& space_;
+  const store::RunPaths paths_;
+  const store::JournalHeader header_;
+  const int rank_;
+  const std::optional<CheckpointOptions> options_;  // nothing: no results are kept
+  const bool resume_;
+  std::atomic<bool> stopping_{false};
+  std::atomic<trial::TrialNumber> journalled_;
+  RareWarning warning_;
+  store::ResultsByNumber earlier_;  // main thread of rank 0
+  std::mutex mutex_;                // of all below
+  store::ResultsByNumber results_;
+  std::optional<Clock::time_point> unsaved_since_;  // of the oldest result that is not in the file
+  bool write_queued_ = false;
+};
+
+}  // namespace skyline::engine

@@ -1,0 +1,295 @@
+#include "engine/slots/slot_pool.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include "core/log.hpp"
+#include "core/processors.hpp"
+#include "engine/dispatch/records.hpp"
+#include "engine/slots/evaluation.hpp"
+#include "engine/slots/slot_context.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+namespace skyline::engine {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_between(Clock::time_point begin, Clock::time_point end) {
+  return std::chrono::duration<double>(end - begin).count();
+}
+
+}  // namespace
+
+struct SlotPool::State : std::enable_shared_from_this<SlotPool::State> {
+  State(const SlotPoolOptions& the_options, trial::Evaluator& the_evaluator, SlotFiles the_files)
+      : options(the_options), evaluator(the_evaluator), files(std::move(the_files)), queues(options.slots) {}
+
+  void serve(std::size_t slot);
+  /// Stops and joins the threads that were started.
+  void end();
+  using Evaluation = std::function<trial::Outcome(SlotContext&)>;
+
+  std::optional<Assignment> next(std::size_t slot);
+  Arrival stopped_before_it_began(std::size_t slot, trial::TrialNumber number) const;
+  void train(std::size_t slot, const trial::Trial& trial, SlotCheckpoints* checkpoints,
+             const Evaluation& evaluate);
+  void train_members(std::size_t slot, const Assignment& assignment, SlotCheckpoints* checkpoints,
+                     MemberThreads& helpers);
+  void help(std::size_t slot, const trial::Trial& trial, LocalMembers members, MemberThreads& helpers);
+  void check_groups() const;
+  void check_evaluator() const;
+  void account(trial::TrialTiming& timing, std::size_t slot, Clock::time_point begin) const;
+  std::shared_ptr<const std::vector<trial::NamedTensor>> read_inherited(
+      const trial::Trial& trial, std::exception_ptr& failure_to_keep) const;
+  void check(trial::Outcome& outcome) const;
+  void hand_in(const trial::Trial& trial, Arrival arrival, std::vector<trial::NamedTensor> kept,
+               const SlotCheckpoints* checkpoints);
+  void keep(const trial::CommittedTrial& result, bool at_once, bool has_files) const;
+  void finished(Arrival arrival);
+
+  const SlotPoolOptions options;
+  trial::Evaluator& evaluator;
+  const SlotFiles files;
+  std::atomic<bool> stop{false};  // asked of trials
+  std::mutex mutex;               // of all below
+  bool ended = false;             // no more trials begin
+  std::condition_variable work_came;
+  std::vector<std::deque<Assignment>> queues;
+  std::vector<Arrival> results;
+  std::exception_ptr failure;
+  std::vector<std::thread> threads;  // used by the main thread alone
+};
+
+std::optional<Assignment> SlotPool::State::next(std::size_t slot) {
+  std::unique_lock lock(mutex);
+  work_came.wait(lock, [&] { return ended || !queues[slot].empty(); });
+  if (ended) return std::nullopt;
+  Assignment assignment = std::move(queues[slot].front());
+  queues[slot].pop_front();
+  return assignment;
+}
+
+void SlotPool::State::serve(std::size_t slot) {
+  try {
+    const std::vector<int>& processors = options.processors;
+    if (!processors.empty() && !bind_this_thread(processors[slot % processors.size()])) {
+      log::warning("slot " + std::to_string(slot) + " could not be bound to processor " +
+                   std::to_string(processors[slot % processors.size()]));
+    }
+    std::optional<SlotCheckpoints> checkpoints;
+    if (files.checkpoints) checkpoints.emplace(files.checkpoints, stop);
+    SlotCheckpoints* const own_checkpoints = checkpoints ? &*checkpoints : nullptr;
+    MemberThreads helpers(processors);
+    while (const std::optional<Assignment> assignment = next(slot)) {
+      const trial::Trial& trial = assignment->trial;
+      if (assignment->group) {
+        train_members(slot, *assignment, own_checkpoints, helpers);
+      } else if (stop) {
+        finished(stopped_before_it_began(slot, trial.number));
+      } else {
+        train(slot, trial, own_checkpoints,
+              [&](SlotContext& context) { return evaluate_safely(evaluator, trial, context); });
+      }
+    }
+  } catch (...) {
+    const std::lock_guard lock(mutex);
+    if (!failure) failure = std::current_exception();
+  }
+}
+
+Arrival SlotPool::State::stopped_before_it_began(std::size_t slot, trial::TrialNumber number) const {
+  Arrival arrival{number, trial::Failure{trial::FailureKind::kStopped, "stopped on request"}, {}};
+  arrival.timing.rank = options.rank;
+  arrival.timing.slot = static_cast<std::int32_t>(slot);
+  return arrival;
+}
+
+void SlotPool::State::train(std::size_t slot, const trial::Trial& trial, SlotCheckpoints* checkpoints,
+                            const Evaluation& evaluate) {
+  const Clock::time_point begin = Clock::now();
+  if (checkpoints != nullptr) checkpoints->begin(trial);
+  SlotContext context(stop, checkpoints, static_cast<bool>(files.weights));
+  std::exception_ptr unreadable;
+  if (trial.inherits) context.inherit([&] { return read_inherited(trial, unreadable); });
+  Arrival arrival{trial.number, evaluate(context), context.timing()};
+  if (unreadable) std::rethrow_exception(unreadable);
+  if (std::holds_alternative<trial::Failure>(arrival.outcome)) check_evaluator();
+  account(arrival.timing, slot, begin);
+  check(arrival.outcome);
+  hand_in(trial, std::move(arrival), context.take_weights(), checkpoints);
+}
+
+/// Members of other ranks may wait for these already: also at a stop, all must come and hear of it.
+void SlotPool::State::train_members(std::size_t slot, const Assignment& assignment,
+                                    SlotCheckpoints* checkpoints, MemberThreads& helpers) {
+  require(options.groups != nullptr, "a trial has several members in a run without groups");
+  const trial::Trial& trial = assignment.trial;
+  const auto members = options.groups->join(*assignment.group);
+  if (members.front()->member() != 0) return help(slot, trial, members, helpers);
+  const bool begins = !stop;
+  train(slot, trial, begins ? checkpoints : nullptr, [&](SlotContext& context) {
+    context.lead(*members.front());
+    trial::Outcome outcome = evaluate_together(evaluator, trial, members, context, begins, helpers);
+    check_groups();
+    return outcome;
+  });
+}
+
+void SlotPool::State::help(std::size_t slot, const trial::Trial& trial, LocalMembers members,
+                           MemberThreads& helpers) {
+  const Clock::time_point begin = Clock::now();
+  MemberContext context(*members.front());
+  evaluate_together(evaluator, trial, members, context, true, helpers);
+  check_groups();
+  check_evaluator();
+  Arrival arrival{trial.number, trial::Measurements{}, context.timing()};
+  arrival.helper = true;
+  account(arrival.timing, slot, begin);
+  finished(std::move(arrival));
+}
+
+/// A member that fell silent is no failure of the trial: the run must end.
+void SlotPool::State::check_groups() const {
+  if (const std::optional<std::string> fault = options.groups->fault()) throw InternalError(*fault);
+}
+
+/// A device that fails every trial is no trial's fault: the run must end.
+void SlotPool::State::check_evaluator() const {
+  if (const std::optional<std::string> fault = evaluator.fault()) throw InternalError(*fault);
+}
+
+/// Set-up is by definition what the evaluator did not account for otherwise, a trial that threw included. A
+/// slot that waited for its turn was idle.
+void SlotPool::State::account(trial::TrialTiming& timing, std::size_t slot, Clock::time_point begin) const {
+  timing.rank = options.rank;
+  timing.slot = static_cast<std::int32_t>(slot);
+  timing.started_s = seconds_between(options.run_started, begin) + timing.wait_s;
+  timing.setup_s = std::max(0.0, seconds_between(begin, Clock::now()) - timing.wait_s - timing.train_s -
+                                     timing.validate_s - timing.latency_s);
+}
+
+/// What goes wrong here is no failure of the trial: it is kept for after the evaluation.
+std::shared_ptr<const std::vector<trial::NamedTensor>> SlotPool::State::read_inherited(
+    const trial::Trial& trial, std::exception_ptr& failure_to_keep) const {
+  try {
+    require(static_cast<bool>(files.inherited), "a trial inherits in a run without inheritance");
+    return files.inherited(trial, stop);
+  } catch (...) {
+    failure_to_keep = std::current_exception();
+    throw;
+  }
+}
+
+/// Cuts the reason of a failure to what a journal takes.
+void SlotPool::State::check(trial::Outcome& outcome) const {
+  if (auto* failed = std::get_if<trial::Failure>(&outcome)) {
+    require(stop || failed->kind != trial::FailureKind::kStopped,
+            "the evaluator stopped a trial that nobody had asked to stop");
+    failed->reason = fit_reason(failed->reason);
+  } else {
+    require(std::get<trial::Measurements>(outcome).values.size() == options.metrics,
+            "the evaluator returned another number of values than it has metrics");
+  }
+}
+
+/// After the trial's files: its journal line must find the weights, and rank 0 may then remove its
+/// checkpoints.
+void SlotPool::State::hand_in(const trial::Trial& trial, Arrival arrival,
+                              std::vector<trial::NamedTensor> kept, const SlotCheckpoints* checkpoints) {
+  if (arrival.stopped()) {
+    arrival.unsaved = checkpoints != nullptr && !checkpoints->all_is_saved();
+    return finished(std::move(arrival));
+  }
+  if (!std::holds_alternative<trial::Measurements>(arrival.outcome)) kept.clear();
+  const bool at_once = checkpoints != nullptr && checkpoints->result_worth_keeping();
+  const bool has_files = checkpoints != nullptr && checkpoints->has_files();
+  auto last_job = [self = shared_from_this(), trial, result = std::move(arrival), at_once, has_files] {
+    self->keep({trial, result.outcome, result.timing}, at_once, has_files);
+    self->finished(result);
+  };
+  if (!kept.empty()) {
+    files.weights(trial, std::move(kept), std::move(last_job));
+  } else if (at_once) {
+    files.checkpoints->storage().submit(std::move(last_job));
+  } else {
+    last_job();
+  }
+}
+
+/// A result that is in a file needs no checkpoints any more.
+void SlotPool::State::keep(const trial::CommittedTrial& result, bool at_once, bool has_files) const {
+  if (!files.results) return;
+  files.results->add(result);
+  if (at_once && files.results->write() && has_files) files.checkpoints->remove_now(result.trial.number);
+}
+
+void SlotPool::State::finished(Arrival arrival) {
+  const std::lock_guard lock(mutex);
+  results.push_back(std::move(arrival));
+}
+
+void SlotPool::State::end() {
+  {
+    const std::lock_guard lock(mutex);
+    stop = true;
+    ended = true;
+  }
+  work_came.notify_all();
+  for (std::thread& thread : threads) thread.join();
+}
+
+SlotPool::SlotPool(const SlotPoolOptions& options, trial::Evaluator& evaluator, SlotFiles files)
+    : state_(std::make_shared<State>(options, evaluator, std::move(files))) {
+  try {
+    for (std::size_t slot = 0; slot < options.slots; ++slot) {
+      state_->threads.emplace_back([state = state_.get(), slot] { state->serve(slot); });
+    }
+  } catch (const std::system_error& error) {
+    const std::size_t started = state_->threads.size();
+    state_->end();
+    throw UserError("cannot start " + std::to_string(options.slots) +
+                    " slots: the system refused a thread after " + std::to_string(started) + " (" +
+                    error.what() + "); ask for fewer with --slots");
+  }
+}
+
+SlotPool::~SlotPool() {
+  state_->end();
+}
+
+std::size_t SlotPool::slots() const {
+  return state_->options.slots;
+}
+
+void SlotPool::submit(std::size_t slot, Assignment assignment) {
+  {
+    const std::lock_guard lock(state_->mutex);
+    state_->queues.at(slot).push_back(std::move(assignment));
+  }
+  state_->work_came.notify_all();
+}
+
+void SlotPool::request_stop() {
+  if (state_->stop.exchange(true)) return;
+  if (state_->files.checkpoints) state_->files.checkpoints->stop();
+  if (state_->files.results) state_->files.results->stop();
+}
+
+std::vector<Arrival> SlotPool::take() {
+  const std::lock_guard lock(state_->mutex);
+  if (state_->failure) std::rethrow_exception(state_->failure);
+  return std::exchange(state_->results, {});
+}
+
+}  // namespace skyline::engine

@@ -1,0 +1,150 @@
+#include "engine/weights/parent_exchange.hpp"
+
+#include "core/backoff.hpp"
+#include "core/log.hpp"
+#include "engine/weights/weights_letter.hpp"
+
+#include <exception>
+#include <span>
+#include <string>
+#include <utility>
+
+namespace skyline::engine {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// The other rank's thread looks every 10 ms; more is a fault, and the file is there.
+constexpr auto kPatience = 5s;
+constexpr auto kLookForStop = 20ms;
+/// Of answers under way: those who ask meanwhile read the file.
+constexpr std::size_t kMostUnsent = std::size_t{256} << 20U;
+
+}  // namespace
+
+ParentExchange::ParentExchange(std::unique_ptr<comm::Mailbox> mailbox, std::shared_ptr<RecentWeights> recent,
+                               std::chrono::milliseconds patience)
+    : mailbox_(std::move(mailbox)),
+      recent_(std::move(recent)),
+      patience_(patience),
+      server_([this](const std::stop_token& end) { serve(end); }) {}
+
+std::shared_ptr<ParentExchange> ParentExchange::make(comm::Environment& environment,
+                                                     std::shared_ptr<RecentWeights> recent) {
+  auto mailbox = environment.make_mailbox();
+  if (mailbox == nullptr) return nullptr;
+  return std::make_shared<ParentExchange>(std::move(mailbox), std::move(recent), kPatience);
+}
+
+/// What goes wrong with the channel is no reason to end anything: there is the file.
+ParentExchange::File ParentExchange::ask(const trial::Inheritance& parent, const std::atomic<bool>& stop) {
+  const int rank = parent.holder;
+  if (rank < 0 || rank >= mailbox_->size() || rank == mailbox_->rank()) return nullptr;
+  Question question = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    if (broken_ || silent_.contains(rank)) return nullptr;
+    question = ++last_question_;
+    answers_.emplace(question, nullptr);
+  }
+  File file;
+  try {
+    file = fetch(rank, question, parent.from, stop);
+  } catch (const std::exception& error) {
+    log::warning("the weights of trial " + std::to_string(parent.from) +
+                 " are read from their file: " + error.what());
+  }
+  const std::lock_guard lock(mutex_);
+  answers_.erase(question);
+  return file;
+}
+
+ParentExchange::File ParentExchange::fetch(int rank, Question question, trial::TrialNumber trial,
+                                           const std::atomic<bool>& stop) {
+  const auto letter = mailbox_->take(letter_bytes({}));
+  write_letter({.step = WeightsStep::kQuestion, .question = question, .trial = trial}, {}, *letter);
+  mailbox_->send(letter, rank);
+  const auto answer = await(rank, question, stop);
+  if (answer == nullptr || weights_header_of(*answer).step != WeightsStep::kWeights) return nullptr;
+  auto file = std::make_shared<store::WeightsFile>();
+  file->trial = trial;
+  file->tensors = tensors_of(*answer);
+  recent_->keep(file);
+  return file;
+}
+
+/// nullptr: none came.
+std::shared_ptr<const comm::Parcel> ParentExchange::await(int rank, Question question,
+                                                          const std::atomic<bool>& stop) {
+  const auto deadline = std::chrono::steady_clock::now() + patience_;
+  std::unique_lock lock(mutex_);
+  auto& answer = answers_.at(question);
+  const auto is_over = [&] { return broken_ || answer != nullptr; };
+  while (!is_over() && !stop) {
+    if (std::chrono::steady_clock::now() >= deadline) {
+      if (silent_.insert(rank).second) {
+        log::warning("rank " + std::to_string(rank) +
+                     " does not answer: weights of its trials are read from files from now on");
+      }
+      break;
+    }
+    answered_.wait_for(lock, kLookForStop, is_over);
+  }
+  return std::move(answer);
+}
+
+void ParentExchange::serve(const std::stop_token& end) {
+  try {
+    for (Backoff backoff; !end.stop_requested();) {
+      if (const auto letter = mailbox_->receive()) {
+        take_in(*letter);
+        backoff.reset();
+      } else {
+        if (is_waited_for()) backoff.reset();
+        backoff.pause();
+      }
+    }
+  } catch (const std::exception& error) {
+    log::warning(std::string("parents' weights are read from files from now on: ") + error.what());
+    const std::lock_guard lock(mutex_);
+    broken_ = true;
+    answered_.notify_all();
+  }
+}
+
+bool ParentExchange::is_waited_for() {
+  const std::lock_guard lock(mutex_);
+  return !answers_.empty();
+}
+
+void ParentExchange::take_in(const comm::Letter& letter) {
+  const WeightsHeader header = weights_header_of(*letter.parcel);
+  if (header.step == WeightsStep::kQuestion) {
+    answer(letter.from, header.question, header.trial);
+    return;
+  }
+  const std::lock_guard lock(mutex_);
+  const auto place = answers_.find(header.question);
+  if (place == answers_.end()) return;  // too late
+  place->second = letter.parcel;
+  answered_.notify_all();
+}
+
+void ParentExchange::answer(int rank, Question question, trial::TrialNumber trial) {
+  File file = recent_->find(trial);
+  if (file != nullptr && mailbox_->unsent_bytes() + letter_bytes(file->tensors) > kMostUnsent) file = nullptr;
+  std::span<const trial::NamedTensor> tensors;
+  if (file != nullptr) tensors = file->tensors;
+  const auto parcel = mailbox_->take(letter_bytes(tensors));
+  const auto step = file != nullptr ? WeightsStep::kWeights : WeightsStep::kRefusal;
+  write_letter({.step = step, .question = question, .trial = trial}, tensors, *parcel);
+  mailbox_->send(parcel, rank);
+}
+
+void ParentExchange::close() {
+  server_.request_stop();
+  server_.join();
+  mailbox_->close();
+}
+
+}  // namespace skyline::engine

@@ -1,0 +1,197 @@
+#include "engine/weights/weights_keeper.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include "core/text/hash.hpp"
+#include "engine/slots/timed_storage_call.hpp"
+#include "store/publish/patience.hpp"
+#include "store/publish/publish.hpp"
+#include "store/weights/weights.hpp"
+#include "store/weights/weights_cache.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <memory>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <unistd.h>
+
+namespace skyline::engine {
+namespace {
+
+constexpr std::size_t kMostCopiedBytes = std::size_t{1} << 30U;
+
+/// A file server's clients see a new name after up to 60 s by their usual settings.
+constexpr double kVisibleAfter = 1.5;  // times the patience, 60 s by default
+
+constexpr std::chrono::milliseconds kLongestPause{1000};
+
+/// Of this run and user, on this node; empty if the node has no folder for temporary files.
+std::filesystem::path copies_folder(const RunInputs& inputs) {
+  std::error_code error;
+  const std::filesystem::path node_folder = std::filesystem::temp_directory_path(error);
+  if (error) return {};
+  std::filesystem::path root = std::filesystem::absolute(inputs.paths.root, error);
+  if (error) root = inputs.paths.root;
+  const std::string run =
+      root.string() + '\n' + std::to_string(::getuid()) + '\n' + inputs.header.config_hash;
+  return node_folder / ("skyline-" + to_hex(stable_hash64(run)));
+}
+
+store::WeightsFile describe(const trial::Trial& trial, const RunInputs& inputs) {
+  store::WeightsFile file;
+  file.run = stamp_of(inputs);
+  file.arch_id = to_text(trial.architecture().id);
+  file.genotype = inputs.space.describe(trial.architecture().genotype);
+  file.phase = to_text(trial.phase);
+  file.trial = trial.number;
+  file.seed = trial.seed;
+  file.epochs = trial.epochs;
+  file.parents = trial.proposal.parents;
+  file.members = trial.members;
+  if (trial.inherits) file.inherits_from = trial.inherits->from;
+  return file;
+}
+
+[[noreturn]] void fail_to_inherit(const trial::Trial& trial, const std::string& problem) {
+  throw UserError("trial " + std::to_string(trial.number) + " cannot start from the weights of trial " +
+                  std::to_string(trial.inherits->from) + ": " + problem +
+                  " (bring the file back from a backup and go on with --resume, or start a new run with "
+                  "training.inherit: false)");
+}
+
+/// Reads for one slot, in short jobs of the storage thread with pauses between them.
+class InheritedReader {
+ public:
+  using File = std::shared_ptr<const store::WeightsFile>;
+
+  explicit InheritedReader(const RunInputs& inputs)
+      : inputs_(inputs),
+        cache_(std::make_shared<store::WeightsCache>(copies_folder(inputs), kMostCopiedBytes)) {}
+
+  /// nullptr if asked to stop meanwhile. @throws UserError
+  File read(const trial::Trial& trial, const std::atomic<bool>& stop) const {
+    const std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now();
+    for (std::chrono::milliseconds pause{10}; !stop; pause = std::min(2 * pause, kLongestPause)) {
+      store::WeightsReading reading = attempt(*trial.inherits);
+      if (reading.weights) return std::move(reading.weights);
+      if (!reading.may_pass) fail_to_inherit(trial, reading.problem);
+      const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - began;
+      if (waited.count() > kVisibleAfter * store::patience_s()) {
+        fail_to_inherit(trial, reading.problem + " after " + std::to_string(std::lround(waited.count())) +
+                                   " s of waiting");
+      }
+      std::this_thread::sleep_for(pause);
+    }
+    return nullptr;
+  }
+
+ private:
+  store::WeightsReading attempt(const trial::Inheritance& inherits) const {
+    const auto path = inputs_.paths.weights(to_text(inherits.architecture->id));
+    return call_storage<store::WeightsReading>(
+        inputs_.storage, [cache = cache_, path, from = inherits.from] { return cache->read(path, from); });
+  }
+
+  const RunInputs& inputs_;
+  std::shared_ptr<store::WeightsCache> cache_;  // of the storage thread
+};
+
+}  // namespace
+
+WeightsSink make_weights_sink(const RunInputs& inputs, std::shared_ptr<RecentWeights> recent) {
+  if (inputs.options.keep_weights == KeepWeights::kNone) return {};
+  return
+      [&inputs, recent = std::move(recent)](
+          const trial::Trial& trial, std::vector<trial::NamedTensor> tensors, std::function<void()> written) {
+        auto file = std::make_shared<store::WeightsFile>(describe(trial, inputs));
+        file->tensors = std::move(tensors);
+        const bool is_final = trial.phase == trial::Phase::kFinal;
+        const auto path =
+            is_final ? inputs.paths.final_weights(file->arch_id) : inputs.paths.weights(file->arch_id);
+        if (recent && !is_final) recent->keep(file);
+        const std::size_t bytes = tensor_bytes(*file);
+        inputs.storage.submit(
+            [path, file, done = std::move(written)] {
+              store::write_weights(path, *file);
+              done();
+            },
+            bytes);
+      };
+}
+
+WeightsSource make_weights_source(const RunInputs& inputs, std::shared_ptr<RecentWeights> recent,
+                                  std::shared_ptr<ParentExchange> exchange) {
+  if (!inputs.options.inherit) return {};
+  return [reader = InheritedReader(inputs), recent = std::move(recent), exchange = std::move(exchange)](
+             const trial::Trial& trial, const std::atomic<bool>& stop) {
+    InheritedReader::File file = recent ? recent->find(trial.inherits->from) : nullptr;
+    if (!file && exchange) file = exchange->ask(*trial.inherits, stop);
+    if (!file) file = reader.read(trial, stop);
+    using Tensors = std::shared_ptr<const std::vector<trial::NamedTensor>>;
+    return file ? Tensors(file, &file->tensors) : nullptr;
+  };
+}
+
+std::shared_ptr<RecentWeights> make_recent_weights(const RunInputs& inputs) {
+  if (!inputs.options.inherit) return nullptr;
+  return std::make_shared<RecentWeights>(inputs.options.recent_weights_bytes);
+}
+
+void remove_weights_copies(const RunInputs& inputs) {
+  if (inputs.options.inherit) store::WeightsCache::remove(copies_folder(inputs));
+}
+
+WeightsRemoval::WeightsRemoval(const RunInputs& inputs)
+    : inputs_(inputs), replaying_(inputs.replay && !inputs.replay->entries.empty()) {}
+
+void WeightsRemoval::asked(const trial::Trial& trial) {
+  unwanted_.erase(to_text(trial.architecture().id));  // it is trained once more
+  if (trial.inherits) ++heirs_[trial.inherits->from];
+}
+
+void WeightsRemoval::committed(const trial::Trial& trial) {
+  if (!trial.inherits) return;
+  const auto heirs = heirs_.find(trial.inherits->from);
+  if (--heirs->second > 0) return;
+  heirs_.erase(heirs);
+  const auto waiting = dropped_.find(trial.inherits->from);
+  if (waiting == dropped_.end()) return;
+  remove(waiting->second);
+  dropped_.erase(waiting);
+}
+
+void WeightsRemoval::drop(const trial::Trial& trial) {
+  if (heirs_.contains(trial.number)) {
+    dropped_[trial.number] = trial.architecture().id;
+  } else {
+    remove(trial.architecture().id);
+  }
+}
+
+void WeightsRemoval::replay_ended() {
+  replaying_ = false;
+  if (unwanted_.empty()) return;
+  inputs_.storage.submit([paths = inputs_.paths, ids = std::exchange(unwanted_, {})] {
+    store::remove_unwanted_weights(paths, ids);
+  });
+}
+
+void WeightsRemoval::remove(space::ArchId arch) {
+  if (replaying_) {
+    unwanted_.insert(to_text(arch));
+    return;
+  }
+  inputs_.storage.submit([paths = inputs_.paths, id = to_text(arch)] {
+    store::remove_file(paths.weights(id));
+    store::remove_file(paths.final_weights(id));
+  });
+}
+
+}  // namespace skyline::engine

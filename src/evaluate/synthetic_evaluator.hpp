@@ -1,0 +1,27 @@
+#pragma once
+
+#include "skyline/core/config_node.hpp"
+#include "skyline/trial/evaluator.hpp"
+
+#include <memory>
+
+namespace skyline::evaluate {
+
+/// Synthetic results from a closed formula of the network: for trying out a configuration or a cluster, and
+/// for tests.
+struct SyntheticOptions {
+  /// A trial sleeps this long per 1e9 FLOPs of its network and epoch; 0: not at all.
+  double seconds_per_gflop = 0;
+  /// Share of architectures (by hash of the arch id) whose trials fail, 0 to 1.
+  double failure_rate = 0;
+  /// Reads `synthetic: {...}`; an empty section means the defaults. @throws UserError
+  static SyntheticOptions parse(const ConfigNode& section);
+  /// The same options as a configuration section, complete: parse(to_config()) gives them back.
+  ConfigNode to_config() const;
+};
+
+/// Metrics: those of the training evaluator (same names and order). validation_accuracy grows and saturates
+/// with the network's parameters, plus noise that is a hash of arch id and seed. Deterministic.
+std::unique_ptr<trial::Evaluator> make_synthetic_evaluator(const SyntheticOptions& options);
+
+}  // namespace skyline::evaluate

@@ -1,0 +1,148 @@
+#include "machine/node_limits.hpp"
+
+#include "core/config/scalar_text.hpp"
+#include "machine/system_file.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <string_view>
+
+#include <sys/resource.h>
+#include <sys/statvfs.h>
+
+namespace skyline::machine {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Version 1 of control groups says "no limit" by the largest number of pages.
+constexpr double kNoLimit = 1e18;
+
+/// "cpu,cpuacct" has "cpu".
+bool has_word(const std::string& list, std::string_view word) {
+  std::istringstream words(list);
+  for (std::string part; std::getline(words, part, ',');) {
+    if (part == word) return true;
+  }
+  return false;
+}
+
+/// Folders of the control groups that this process is in, its own first and the topmost last. A container may
+/// see its group as the topmost one, whatever the path says.
+std::vector<fs::path> control_groups(const fs::path& root, std::string_view controller) {
+  std::vector<fs::path> folders;
+  std::ifstream lines(root / "proc/self/cgroup");
+  for (std::string line; std::getline(lines, line);) {  // "0::/job" of version 2, "4:cpu,cpuacct:/job" of 1
+    const auto first = line.find(':');
+    const auto second = line.find(':', first + 1);
+    if (first == std::string::npos || second == std::string::npos) continue;
+    const std::string controllers = line.substr(first + 1, second - first - 1);
+    if (!controllers.empty() && !has_word(controllers, controller)) continue;
+    const fs::path mount =
+        controllers.empty() ? root / "sys/fs/cgroup" : root / "sys/fs/cgroup" / std::string(controller);
+    for (fs::path group = fs::path(line.substr(second + 1)).relative_path();; group = group.parent_path()) {
+      folders.push_back(mount / group);
+      if (group.empty()) break;
+    }
+  }
+  return folders;
+}
+
+/// The smaller of both; what is no limit counts as none.
+void lower(std::optional<double>& least, std::optional<double> value) {
+  if (value && *value > 0 && *value < kNoLimit) least = std::min(*value, least.value_or(*value));
+}
+
+std::optional<double> number_of(const fs::path& file) {
+  return number_in(read_system_line(file));
+}
+
+/// "200000 100000" of cpu.max: microseconds of each period. 0: none.
+double quota_of(const fs::path& group) {
+  const std::string line = read_system_line(group / "cpu.max");
+  const auto blank = line.find(' ');
+  if (blank != std::string::npos) {
+    return number_in(line.substr(0, blank)).value_or(0) / number_in(line.substr(blank + 1)).value_or(1);
+  }
+  return number_of(group / "cpu.cfs_quota_us").value_or(0) /
+         number_of(group / "cpu.cfs_period_us").value_or(1);
+}
+
+std::optional<double> processor_quota(const fs::path& root) {
+  std::optional<double> least;
+  for (const fs::path& group : control_groups(root, "cpu")) lower(least, quota_of(group));
+  return least;
+}
+
+std::optional<std::uint64_t> memory_limit(const fs::path& root) {
+  std::optional<double> least;
+  for (const fs::path& group : control_groups(root, "memory")) {
+    lower(least, number_of(group / "memory.max"));
+    lower(least, number_of(group / "memory.limit_in_bytes"));
+  }
+  if (!least) return std::nullopt;
+  return static_cast<std::uint64_t>(*least);
+}
+
+/// Of the job's set if there is one, else those that are switched on.
+std::vector<int> processors_of_job(const fs::path& root) {
+  for (const fs::path& group : control_groups(root, "cpuset")) {
+    for (const char* file : {"cpuset.cpus.effective", "cpuset.effective_cpus"}) {
+      std::vector<int> processors = parse_processor_list(read_system_line(group / file));
+      if (!processors.empty()) return processors;
+    }
+  }
+  return parse_processor_list(read_system_line(root / "sys/devices/system/cpu/online"));
+}
+
+std::vector<std::vector<int>> read_numa_nodes(const fs::path& root) {
+  std::vector<std::vector<int>> nodes;
+  const fs::path folder = root / "sys/devices/system/node";
+  for (const std::string& name : list_system_folder(folder)) {
+    if (!name.starts_with("node")) continue;
+    std::vector<int> processors = parse_processor_list(read_system_line(folder / name / "cpulist"));
+    if (!processors.empty()) nodes.push_back(std::move(processors));
+  }
+  return nodes;
+}
+
+/// "MemAvailable:   1234 kB"
+std::optional<std::uint64_t> free_memory(const fs::path& root) {
+  std::ifstream lines(root / "proc/meminfo");
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string key;
+    std::uint64_t kilobytes = 0;
+    if (words >> key >> kilobytes && key == "MemAvailable:") return 1024 * kilobytes;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::uint64_t> shared_memory(const fs::path& root) {
+  struct statvfs space {};
+  if (::statvfs((root / "dev/shm").c_str(), &space) != 0) return std::nullopt;
+  return std::uint64_t{space.f_blocks} * space.f_frsize;
+}
+
+std::optional<std::uint64_t> process_limit(decltype(RLIMIT_NOFILE) resource) {
+  struct rlimit limit {};
+  if (::getrlimit(resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return std::nullopt;
+  return std::uint64_t{limit.rlim_cur};
+}
+
+}  // namespace
+
+NodeLimits read_node_limits(const fs::path& root) {
+  return {.processors = processors_of_job(root),
+          .numa_nodes = read_numa_nodes(root),
+          .processor_quota = processor_quota(root),
+          .memory_bytes = memory_limit(root),
+          .memory_free_bytes = free_memory(root),
+          .shared_memory_bytes = shared_memory(root),
+          .locked_memory_bytes = process_limit(RLIMIT_MEMLOCK),
+          .open_files = process_limit(RLIMIT_NOFILE)};
+}
+
+}  // namespace skyline::machine

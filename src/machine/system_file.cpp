@@ -1,0 +1,63 @@
+#include "machine/system_file.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <optional>
+#include <sstream>
+#include <string_view>
+#include <system_error>
+
+namespace skyline::machine {
+namespace {
+
+constexpr int kMostProcessors = 1 << 20;  // a wrong file must not fill the memory
+
+std::optional<int> number_in(std::string_view text) {
+  int number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size() || number < 0 || number >= kMostProcessors) {
+    return std::nullopt;
+  }
+  return number;
+}
+
+}  // namespace
+
+std::string read_system_line(const std::filesystem::path& file) {
+  std::ifstream stream(file);
+  std::string line;
+  std::getline(stream, line);
+  const auto first = line.find_first_not_of(" \t\r");
+  if (first == std::string::npos) return {};
+  return line.substr(first, line.find_last_not_of(" \t\r") + 1 - first);
+}
+
+std::vector<std::string> list_system_folder(const std::filesystem::path& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    names.push_back(entry->path().filename().string());
+  }
+  std::ranges::sort(names, [](const std::string& left, const std::string& right) {
+    return left.size() != right.size() ? left.size() < right.size() : left < right;
+  });
+  return names;
+}
+
+std::vector<int> parse_processor_list(const std::string& text) {
+  std::vector<int> processors;
+  std::istringstream parts(text);
+  for (std::string part; std::getline(parts, part, ',');) {
+    const auto dash = part.find('-');
+    const std::optional<int> first = number_in(std::string_view(part).substr(0, dash));
+    const std::optional<int> last =
+        dash == std::string::npos ? first : number_in(std::string_view(part).substr(dash + 1));
+    if (!first || !last) continue;
+    for (int processor = *first; processor <= *last; ++processor) processors.push_back(processor);
+  }
+  return processors;
+}
+
+}  // namespace skyline::machine

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace skyline::machine {
+
+/// First line of one of the system's small files, without blanks at its ends; empty if it cannot be read.
+std::string read_system_line(const std::filesystem::path& file);
+
+/// Names in a folder, shorter ones first (mlx5_9 before mlx5_10); empty if it cannot be read.
+std::vector<std::string> list_system_folder(const std::filesystem::path& folder);
+
+/// "0-3,8" -> {0, 1, 2, 3, 8}; what is no such list is left out.
+std::vector<int> parse_processor_list(const std::string& text);
+
+}  // namespace skyline::machine

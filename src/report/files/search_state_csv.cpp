@@ -1,0 +1,145 @@
+#include "report/files/trial_results.hpp"
+#include "report/report.hpp"
+#include "store/publish/publish.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <string_view>
+
+#include <fmt/format.h>
+
+namespace skyline::report {
+namespace {
+
+constexpr double kSecondsAnHour = 3600;
+constexpr std::array<std::string_view, 13> kFixedColumns{
+    "archid",    "arch_id", "trial",  "parent", "parents", "origin", "iteration_num", "search_walltime_hours",
+    "is_pareto", "status",  "epochs", "seed",   "members"};
+
+/// A field as RFC 4180 asks for: in quotes, with quotes doubled, if it holds a separator, a quote or a line
+/// end.
+std::string csv_field(std::string_view text) {
+  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
+  std::string quoted = "\"";
+  for (const char character : text) {
+    if (character == '"') quoted += '"';
+    quoted += character;
+  }
+  return quoted + '"';
+}
+
+std::string csv_line(const std::vector<std::string>& fields) {
+  std::string line;
+  for (const std::string& field : fields) {
+    if (&field != &fields.front()) line += ',';
+    line += csv_field(field);
+  }
+  return line + '\n';
+}
+
+/// The metrics that have a column, in order: objectives, constraint-only metrics, the other computed costs.
+std::vector<std::string> metric_columns(const objective::ObjectiveSet& objectives) {
+  std::vector<std::string> names;
+  for (const auto& objective : objectives.objectives()) names.push_back(objective.metric);
+  for (std::string& name : constraint_only_metrics(objectives)) names.push_back(std::move(name));
+  for (std::string& name : other_computed_metrics(objectives)) names.push_back(std::move(name));
+  return names;
+}
+
+/// A parameter that has the name of another column is called `parameter_NAME`.
+std::string parameter_column(const std::string& name, const std::vector<std::string>& metrics) {
+  const bool taken = std::find(kFixedColumns.begin(), kFixedColumns.end(), name) != kFixedColumns.end() ||
+                     std::find(metrics.begin(), metrics.end(), name) != metrics.end();
+  return taken ? "parameter_" + name : name;
+}
+
+/// Hours since the start of the run at which each iteration had all its results.
+std::map<std::uint32_t, double> walltime_hours(const ReportInputs& inputs) {
+  std::map<std::uint32_t, double> hours;
+  for (const auto& committed : inputs.committed) {
+    if (committed.trial.phase != trial::Phase::kSearch) continue;
+    const double end_s = committed.timing.started_s + committed.timing.total_s();
+    double& latest = hours[committed.trial.proposal.iteration];
+    latest = std::max(latest, end_s / kSecondsAnHour);
+  }
+  double so_far = 0;
+  for (auto& [iteration, latest] : hours) latest = so_far = std::max(so_far, latest);
+  return hours;
+}
+
+std::string parameter_text(const space::Parameter& parameter, const space::Architecture& architecture,
+                           std::size_t index) {
+  if (!architecture.used[index]) return "";
+  return space::to_text(parameter.values[architecture.genotype.choices[index]]);
+}
+
+std::string metric_field(const ReportInputs& inputs, const trial::CommittedTrial& committed,
+                         const std::string& metric) {
+  const auto value = metric_value(committed, metric, inputs.metrics);
+  if (!value || !std::isfinite(*value)) return "";
+  return is_computed_metric(metric) ? fmt::format("{:.0f}", *value) : fmt::format("{}", *value);
+}
+
+/// Archai's ids of the parents, with commas between them.
+std::string parent_ids(const ReportInputs& inputs, const trial::Proposal& proposal) {
+  std::string ids;
+  for (const trial::TrialNumber number : proposal.parents) {
+    if (!ids.empty()) ids += ',';
+    ids += inputs.space.archai_id(inputs.committed.at(number).trial.architecture());
+  }
+  return ids;
+}
+
+std::vector<std::string> header_fields(const ReportInputs& inputs, const std::vector<std::string>& metrics) {
+  std::vector<std::string> fields{"archid", "arch_id", "trial"};
+  for (const auto& parameter : inputs.space.parameters()) {
+    fields.push_back(parameter_column(parameter.name, metrics));
+  }
+  fields.insert(fields.end(), metrics.begin(), metrics.end());
+  fields.insert(fields.end(), kFixedColumns.begin() + 3, kFixedColumns.end());
+  return fields;
+}
+
+std::vector<std::string> trial_fields(const ReportInputs& inputs, const std::vector<std::string>& metrics,
+                                      std::size_t index, double hours) {
+  const trial::CommittedTrial& committed = inputs.committed[index];
+  const trial::Trial& trial = committed.trial;
+  const space::Architecture& architecture = trial.architecture();
+  std::vector<std::string> fields{inputs.space.archai_id(architecture), space::to_text(architecture.id),
+                                  std::to_string(trial.number)};
+  for (std::size_t p = 0; p < inputs.space.parameters().size(); ++p) {
+    fields.push_back(parameter_text(inputs.space.parameters()[p], architecture, p));
+  }
+  for (const std::string& metric : metrics) fields.push_back(metric_field(inputs, committed, metric));
+  const std::string parents = parent_ids(inputs, trial.proposal);
+  const bool one_parent = trial.proposal.parents.size() == 1;
+  fields.push_back(one_parent ? parents : "");
+  fields.push_back(one_parent ? "" : parents);
+  fields.emplace_back(trial::to_text(trial.proposal.origin));
+  fields.push_back(std::to_string(trial.proposal.iteration));
+  fields.push_back(fmt::format("{:.6f}", hours));
+  fields.emplace_back(inputs.on_front[index] ? "True" : "False");  // as pandas writes and reads flags
+  fields.push_back(status_of(committed));
+  fields.push_back(fmt::format("{}", trial.epochs));
+  fields.push_back(std::to_string(trial.seed));
+  fields.push_back(std::to_string(trial.members));
+  return fields;
+}
+
+}  // namespace
+
+void write_search_state_csv(const store::RunPaths& paths, const ReportInputs& inputs) {
+  const std::vector<std::string> metrics = metric_columns(inputs.objectives);
+  const std::map<std::uint32_t, double> hours = walltime_hours(inputs);
+  std::string text = csv_line(header_fields(inputs, metrics));
+  for (std::size_t i = 0; i < inputs.committed.size(); ++i) {
+    const trial::Trial& trial = inputs.committed[i].trial;
+    if (trial.phase != trial::Phase::kSearch) continue;
+    text += csv_line(trial_fields(inputs, metrics, i, hours.at(trial.proposal.iteration)));
+  }
+  store::publish_file(paths.search_state_csv(), text);
+}
+
+}  // namespace skyline::report

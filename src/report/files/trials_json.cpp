@@ -1,0 +1,205 @@
+#include "report/files/trial_results.hpp"
+#include "report/report.hpp"
+#include "store/publish/publish.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <filesystem>
+
+#include <nlohmann/json.hpp>
+
+namespace skyline::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using FinalTrials = std::unordered_map<space::ArchId, std::size_t>;
+
+constexpr int kFormat = 1;
+
+std::string run_name(const store::RunPaths& paths) {
+  std::filesystem::path root = paths.root.lexically_normal();
+  if (!root.has_filename()) root = root.parent_path();  // "runs/mnist/"
+  return root.filename().string();
+}
+
+/// Computed metrics are exact integers and are written as such; NaN and infinity have no JSON: null.
+Json metric_json(std::string_view metric, std::optional<double> value) {
+  if (!value || !std::isfinite(*value)) return nullptr;
+  if (is_computed_metric(metric)) return static_cast<std::int64_t>(*value);
+  return *value;
+}
+
+Json objectives_json(const objective::ObjectiveSet& objectives) {
+  Json list = Json::array();
+  for (const auto& objective : objectives.objectives()) {
+    const bool minimized = objective.sense == objective::Sense::kMinimize;
+    list.push_back({{"metric", objective.metric}, {"sense", minimized ? "minimize" : "maximize"}});
+  }
+  return list;
+}
+
+Json constraints_json(const objective::ObjectiveSet& objectives) {
+  Json list = Json::array();
+  for (const auto& constraint : objectives.constraints()) {
+    list.push_back({{"metric", constraint.metric}, {"low", constraint.low}, {"high", constraint.high}});
+  }
+  return list;
+}
+
+Json header_json(const store::RunPaths& paths, const ReportInputs& inputs) {
+  return {{"format", kFormat},
+          {"run", run_name(paths)},
+          {"objectives", objectives_json(inputs.objectives)},
+          {"constraints", constraints_json(inputs.objectives)}};
+}
+
+Json parameters_json(const space::SearchSpace& space, const space::Architecture& architecture) {
+  Json values = Json::object();
+  for (std::size_t p = 0; p < space.parameters().size(); ++p) {
+    const space::Parameter& parameter = space.parameters()[p];
+    if (!architecture.used[p]) {
+      values[parameter.name] = nullptr;
+      continue;
+    }
+    std::visit([&](const auto& value) { values[parameter.name] = value; },
+               parameter.values[architecture.genotype.choices[p]]);
+  }
+  return values;
+}
+
+template <typename Specs>  // objectives or constraints
+Json values_json(const Specs& specs, const trial::CommittedTrial& committed,
+                 const std::vector<std::string>& metrics) {
+  Json values = Json::object();
+  for (const auto& spec : specs) {
+    values[spec.metric] = metric_json(spec.metric, metric_value(committed, spec.metric, metrics));
+  }
+  return values;
+}
+
+Json costs_json(const space::Cost& cost) {
+  return {{"parameters", cost.parameters},
+          {"flops", cost.flops},
+          {"macs", cost.macs},
+          {"peak_activation_bytes", cost.peak_activation_bytes}};
+}
+
+Json measured_json(const trial::CommittedTrial& committed, const std::vector<std::string>& metrics) {
+  Json values = Json::object();
+  for (const std::string& metric : metrics) {
+    values[metric] = metric_json(metric, metric_value(committed, metric, metrics));
+  }
+  return values;
+}
+
+void add_status(Json& json, const trial::CommittedTrial& committed) {
+  const trial::Failure* failure = failure_of(committed);
+  json["status"] = status_of(committed);
+  json["reason"] = failure == nullptr ? Json(nullptr) : Json(failure->reason);
+}
+
+/// Whether a later full training of the architecture of a full training has written the file anew.
+bool is_outdated(const ReportInputs& inputs, std::size_t index) {
+  const trial::Trial& trial = inputs.committed[index].trial;
+  if (trial.phase != trial::Phase::kFinal) return false;
+  const auto later = inputs.committed.begin() + static_cast<std::ptrdiff_t>(index) + 1;
+  return std::any_of(later, inputs.committed.end(), [&](const trial::CommittedTrial& other) {
+    return other.trial.phase == trial::Phase::kFinal && failure_of(other) == nullptr &&
+           other.trial.architecture().id == trial.architecture().id;
+  });
+}
+
+void add_weights(Json& json, const store::RunPaths& paths, const ReportInputs& inputs, std::size_t index) {
+  const trial::CommittedTrial& committed = inputs.committed[index];
+  if (failure_of(committed) != nullptr) return;  // a file of this architecture can only be an earlier one
+  if (is_outdated(inputs, index)) return;
+  const std::string id = space::to_text(committed.trial.architecture().id);
+  const bool is_final = committed.trial.phase == trial::Phase::kFinal;
+  const std::filesystem::path file = is_final ? paths.final_weights(id) : paths.weights(id);
+  if (store::exists(file)) json["weights"] = file.lexically_relative(paths.root).string();
+}
+
+Json final_json(const store::RunPaths& paths, const ReportInputs& inputs, std::size_t index) {
+  const trial::CommittedTrial& committed = inputs.committed[index];
+  Json json{{"trial", committed.trial.number}, {"epochs", committed.trial.epochs}};
+  add_status(json, committed);
+  json.update(measured_json(committed, inputs.metrics));
+  add_weights(json, paths, inputs, index);
+  return json;
+}
+
+Json trial_json(const store::RunPaths& paths, const ReportInputs& inputs, const FinalTrials& finals,
+                std::size_t index) {
+  const trial::CommittedTrial& committed = inputs.committed[index];
+  const trial::Trial& trial = committed.trial;
+  const space::Architecture& architecture = trial.architecture();
+  const std::string id = space::to_text(architecture.id);
+
+  Json json{{"trial", trial.number},
+            {"arch_id", id},
+            {"archai_id", inputs.space.archai_id(architecture)},
+            {"parameters", parameters_json(inputs.space, architecture)},
+            {"objectives", values_json(inputs.objectives.objectives(), committed, inputs.metrics)},
+            {"constraints", values_json(inputs.objectives.constraints(), committed, inputs.metrics)},
+            {"costs", costs_json(architecture.network.cost)},
+            {"metrics", measured_json(committed, inputs.metrics)},
+            {"epochs", trial.epochs},
+            {"seed", trial.seed},
+            {"phase", trial::to_text(trial.phase)}};
+  add_status(json, committed);
+  json["iteration"] = trial.proposal.iteration;
+  json["origin"] = trial::to_text(trial.proposal.origin);
+  json["parents"] = trial.proposal.parents;
+  json["on_front"] = static_cast<bool>(inputs.on_front[index]);
+  if (trial.inherits) {
+    json["inherits"] = {{"from", trial.inherits->from}, {"share", trial.inherits->share}};
+  }
+  if (trial.members > 1) json["members"] = trial.members;
+  add_weights(json, paths, inputs, index);
+  const auto full_training = finals.find(architecture.id);
+  if (trial.phase == trial::Phase::kSearch && full_training != finals.end()) {
+    json["final"] = final_json(paths, inputs, full_training->second);
+  }
+  return json;
+}
+
+Json hypervolume_json(const ReportInputs& inputs) {
+  const FrontVolume volume = front_volume(inputs);
+  Json reference = Json::object();
+  const auto& objectives = inputs.objectives.objectives();
+  for (std::size_t i = 0; i < volume.reference.size(); ++i) {
+    reference[objectives[i].metric] = volume.reference[i];
+  }
+  return {{"volume", volume.volume}, {"reference", reference}};
+}
+
+void publish_json(const std::filesystem::path& path, const Json& json) {
+  // A failure's reason may quote any bytes; what is no UTF-8 is replaced.
+  store::publish_file(path, json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+}
+
+}  // namespace
+
+void write_pareto_json(const store::RunPaths& paths, const ReportInputs& inputs) {
+  const FinalTrials finals = final_trials(inputs);
+  Json json = header_json(paths, inputs);
+  json["hypervolume"] = hypervolume_json(inputs);
+  json["front"] = Json::array();
+  for (const std::size_t index : front_order(inputs)) {
+    json["front"].push_back(trial_json(paths, inputs, finals, index));
+  }
+  publish_json(paths.pareto_json(), json);
+}
+
+void write_models_json(const store::RunPaths& paths, const ReportInputs& inputs) {
+  const FinalTrials finals = final_trials(inputs);
+  Json json = header_json(paths, inputs);
+  json["trials"] = Json::array();
+  for (std::size_t i = 0; i < inputs.committed.size(); ++i) {
+    json["trials"].push_back(trial_json(paths, inputs, finals, i));
+  }
+  publish_json(paths.models_json(), json);
+}
+
+}  // namespace skyline::report

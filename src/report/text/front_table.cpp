@@ -1,0 +1,87 @@
+#include "report/files/trial_results.hpp"
+#include "report/report.hpp"
+#include "report/text/number_text.hpp"
+#include "report/text/text_table.hpp"
+
+#include <algorithm>
+
+namespace skyline::report {
+namespace {
+
+constexpr const char* kTestMetric = "test_accuracy";
+
+using FinalTrials = std::unordered_map<space::ArchId, std::size_t>;
+
+/// The full training of a front member, or nullptr.
+const trial::CommittedTrial* final_of(const ReportInputs& inputs, const FinalTrials& finals,
+                                      const trial::CommittedTrial& member) {
+  const auto found = finals.find(member.trial.architecture().id);
+  return found == finals.end() ? nullptr : &inputs.committed[found->second];
+}
+
+bool shows_test_accuracy(const ReportInputs& inputs, const FinalTrials& finals,
+                         const std::vector<std::size_t>& order) {
+  const auto& metrics = inputs.metrics;
+  if (std::find(metrics.begin(), metrics.end(), kTestMetric) == metrics.end()) return false;
+  return std::any_of(order.begin(), order.end(), [&](std::size_t index) {
+    return final_of(inputs, finals, inputs.committed[index]) != nullptr;
+  });
+}
+
+std::string test_accuracy_text(const ReportInputs& inputs, const trial::CommittedTrial* final_trial) {
+  if (final_trial == nullptr) return "-";
+  if (failure_of(*final_trial) != nullptr) return status_of(*final_trial);
+  const auto value = metric_value(*final_trial, kTestMetric, inputs.metrics);
+  return value ? metric_text(kTestMetric, *value) : "-";
+}
+
+std::string parameter_text(const ReportInputs& inputs, const space::Architecture& architecture,
+                           std::size_t parameter) {
+  if (!architecture.used[parameter]) return "-";
+  const std::uint32_t choice = architecture.genotype.choices[parameter];
+  return space::to_text(inputs.space.parameters()[parameter].values[choice]);
+}
+
+std::vector<std::string> front_row(const ReportInputs& inputs, const trial::CommittedTrial& member) {
+  const space::Architecture& architecture = member.trial.architecture();
+  std::vector<std::string> row{std::to_string(member.trial.number), space::to_text(architecture.id)};
+  for (std::size_t p = 0; p < inputs.space.parameters().size(); ++p) {
+    row.push_back(parameter_text(inputs, architecture, p));
+  }
+  const auto values = inputs.objectives.values(member);
+  const auto& objectives = inputs.objectives.objectives();
+  for (std::size_t i = 0; i < objectives.size(); ++i) {
+    row.push_back(metric_text(objectives[i].metric, (*values)[i]));
+  }
+  for (const std::string& metric : constraint_only_metrics(inputs.objectives)) {
+    const auto value = metric_value(member, metric, inputs.metrics);
+    row.push_back(value ? metric_text(metric, *value) : "-");
+  }
+  return row;
+}
+
+}  // namespace
+
+std::string front_table(const ReportInputs& inputs) {
+  const std::vector<std::size_t> order = front_order(inputs);
+  if (order.empty()) return "the front is empty: no trial succeeded\n";
+
+  const FinalTrials finals = final_trials(inputs);
+  const bool with_test = shows_test_accuracy(inputs, finals, order);
+  TextTable table;
+  table.add_column("trial");
+  table.add_column("arch id", TextTable::Align::kLeft);
+  for (const auto& parameter : inputs.space.parameters()) table.add_column(parameter.name);
+  for (const auto& objective : inputs.objectives.objectives()) table.add_column(objective.metric);
+  for (const std::string& metric : constraint_only_metrics(inputs.objectives)) table.add_column(metric);
+  if (with_test) table.add_column(kTestMetric);
+  for (const std::size_t index : order) {
+    const trial::CommittedTrial& member = inputs.committed[index];
+    std::vector<std::string> row = front_row(inputs, member);
+    if (with_test) row.push_back(test_accuracy_text(inputs, final_of(inputs, finals, member)));
+    table.add_row(std::move(row));
+  }
+  return table.text();
+}
+
+}  // namespace skyline::report

@@ -1,0 +1,279 @@
+#include "report/text/progress.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include "core/log.hpp"
+#include "report/files/trial_results.hpp"
+#include "report/text/number_text.hpp"
+#include "report/text/progress_text.hpp"
+#include "store/publish/publish.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+namespace skyline::report {
+namespace {
+
+constexpr double kDrawEvery_s = 0.1;
+constexpr double kLogEvery_s = 30;
+constexpr double kStatusEvery_s = 2;
+constexpr std::chrono::seconds kLastStatus{2};  // a dead disk shall not keep a failed job alive
+constexpr std::size_t kRecentCommits = 5;
+constexpr std::size_t kUsualColumns = 80;
+constexpr const char* kTestMetric = "test_accuracy";
+constexpr std::string_view kEraseToEnd = "\x1b[K";
+
+std::size_t terminal_columns() {
+  winsize size{};
+  if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return kUsualColumns;
+  return size.ws_col;
+}
+
+void write_to_terminal(std::string_view text) {
+  // A terminal that went away (a closed session) is no reason to end the run.
+  while (!text.empty()) {
+    const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
+    if (written <= 0) return;
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+template <typename Clock>
+double seconds_of() {
+  return std::chrono::duration<double>(Clock::now().time_since_epoch()).count();
+}
+
+}  // namespace
+
+ProgressConsole system_console(bool terminal) {
+  ProgressConsole console;
+  console.now_s = seconds_of<std::chrono::steady_clock>;
+  console.unix_s = seconds_of<std::chrono::system_clock>;
+  console.columns = terminal_columns;
+  if (terminal) console.write = write_to_terminal;
+  return console;
+}
+
+StatusFile::StatusFile(std::filesystem::path path) : path_(std::move(path)), thread_(2) {}
+
+bool StatusFile::offer(const RunStatus& status) {
+  if (busy_) return false;
+  publish(status);
+  return true;
+}
+
+std::future<void> StatusFile::publish(const RunStatus& status) {
+  busy_ = true;
+  const auto done = std::make_shared<std::promise<void>>();
+  thread_.submit([this, done, text = status.to_json()] {
+    try {
+      store::publish_file(path_, text);
+    } catch (const UserError& problem) {
+      if (!std::exchange(warned_, true)) {
+        log::warning(fmt::format("{}; the run goes on, its status is out of date", problem.what()));
+      }
+    }
+    busy_ = false;
+    done->set_value();
+  });
+  return done->get_future();
+}
+
+Progress::Progress(const store::RunPaths& paths, const objective::ObjectiveSet& objectives,
+                   const space::SearchSpace& space, const std::vector<std::string>& metrics,
+                   std::span<const trial::CommittedTrial> replayed, ProgressConsole console)
+    : objectives_(objectives),
+      space_(space),
+      metrics_(metrics),
+      replayed_(replayed),
+      console_(std::move(console)),
+      front_(objectives.objectives().size()),
+      status_file_(paths.status_json()) {}
+
+Progress::~Progress() {
+  if (under_way_) end_with("failed");
+}
+
+void Progress::ended(RunEnd end) {
+  if (end != RunEnd::kFailed) {
+    end_with(end == RunEnd::kStopped ? "stopped" : "finished");
+  } else if (under_way_) {
+    end_with("failed").wait_for(kLastStatus);
+  }
+}
+
+std::future<void> Progress::end_with(const std::string& state) {
+  under_way_ = false;
+  status_.state = state;
+  status_.in_flight = 0;
+  update_times();
+  if (on_terminal()) {
+    draw();
+    console_.write("\n");
+  }
+  return status_file_.publish(status_);
+}
+
+void Progress::started(const std::vector<engine::SlotAccount>& slots, std::size_t replayed,
+                       std::size_t expected) {
+  std::set<int> ranks;
+  std::set<std::string> nodes;
+  for (const engine::SlotAccount& slot : slots) {
+    ranks.insert(slot.rank);
+    nodes.insert(slot.host);
+  }
+  under_way_ = true;
+  status_.slots = slots.size();
+  status_.ranks = ranks.size();
+  status_.nodes = nodes.size();
+  for (const engine::SlotAccount& slot : slots) {
+    if (nodes.size() > 1) hosts_[slot.rank] = slot.host;
+  }
+  status_.expected = expected;
+  start_s_ = console_.now_s();
+  status_.replayed = replayed;
+  for (const trial::CommittedTrial& committed : replayed_) count(committed);
+  begin_phase();
+  log::info(fmt::format("search of at most {} trials in {} slot{} on {} node{}", expected, slots.size(),
+                        slots.size() == 1 ? "" : "s", nodes.size(), nodes.size() == 1 ? "" : "s"));
+}
+
+void Progress::count(const trial::CommittedTrial& committed) {
+  ++status_.committed;
+  if (failure_of(committed) != nullptr) ++status_.failed;
+  if (committed.trial.phase == trial::Phase::kFinal) {
+    ++final_done_;
+  } else {
+    ++status_.done;
+    final_done_ = 0;  // an extended run trains its front once more
+    if (const auto values = objectives_.minimized(committed)) front_.insert(committed.trial.number, *values);
+    status_.front = front_.size();
+  }
+  keep_best(committed);
+}
+
+void Progress::keep_best(const trial::CommittedTrial& committed) {
+  const auto keep = [&](const std::string& metric, double value, bool minimized, bool first) {
+    const auto known = std::find_if(status_.best.begin(), status_.best.end(),
+                                    [&](const BestValue& best) { return best.metric == metric; });
+    if (known == status_.best.end()) {
+      status_.best.insert(first ? status_.best.begin() : status_.best.end(), {metric, value});
+    } else {
+      known->value = minimized ? std::min(known->value, value) : std::max(known->value, value);
+    }
+  };
+  if (committed.trial.phase == trial::Phase::kFinal) {
+    if (const auto value = metric_value(committed, kTestMetric, metrics_))
+      keep(kTestMetric, *value, false, true);
+    return;
+  }
+  const auto values = objectives_.values(committed);
+  if (!values) return;
+  for (std::size_t i = 0; i < values->size(); ++i) {
+    const objective::Objective& objective = objectives_.objectives()[i];
+    keep(objective.metric, (*values)[i], objective.sense == objective::Sense::kMinimize, false);
+  }
+}
+
+void Progress::begin_phase() {
+  phase_start_s_ = last_commit_s_ = last_draw_s_ = console_.now_s();
+  last_status_s_ = phase_start_s_ - kStatusEvery_s;  // the next tick writes status.json
+  done_here_ = 0;
+}
+
+void Progress::committed(const trial::CommittedTrial& committed, bool on_front, std::size_t in_flight) {
+  count(committed);
+  if (status_.phase == trial::to_text(trial::Phase::kFinal)) status_.done = final_done_;
+  ++done_here_;
+  last_commit_s_ = console_.now_s();
+  status_.in_flight = in_flight;
+  const auto host = hosts_.find(committed.timing.rank);
+  std::string line = commit_line(committed, on_front, objectives_, space_, metrics_,
+                                 host == hosts_.end() ? "" : host->second);
+  // The terminal shows the progress line alone; the log file gets debug lines as well.
+  log::write(on_terminal() ? log::Level::kDebug : log::Level::kInfo, line);
+  status_.recent.push_back(std::move(line));
+  if (status_.recent.size() > kRecentCommits) status_.recent.erase(status_.recent.begin());
+}
+
+void Progress::phase_changed(trial::Phase phase, std::size_t expected) {
+  const std::string name(trial::to_text(phase));
+  if (name == status_.phase) {
+    status_.expected = expected;
+    return;
+  }
+  update_times();
+  status_.in_flight = 0;
+  status_.eta_s.reset();
+  clear_line();
+  log::info(progress_line(status_));  // how the phase before ended
+  status_.phase = name;
+  status_.expected = expected;
+  status_.done = final_done_;
+  log::info(fmt::format("{}: {} trials", name, expected));
+  begin_phase();
+}
+
+void Progress::stopping() {
+  status_.state = "stopping";
+  last_status_s_ = console_.now_s() - kStatusEvery_s;  // the next tick writes status.json
+  clear_line();
+  log::info("stopping: running trials save their state");
+}
+
+void Progress::update_times() {
+  const double now = console_.now_s();
+  status_.elapsed_s = now - start_s_;
+  status_.updated = console_.unix_s();
+  status_.eta_s.reset();
+  const bool going_on = status_.state == "running";
+  if (!going_on || done_here_ == 0 || status_.done > status_.expected) return;
+  // The pace as of the last commit, so that the time left runs down between commits.
+  const double pace_s = (last_commit_s_ - phase_start_s_) / static_cast<double>(done_here_);
+  const double left_s = pace_s * static_cast<double>(status_.expected - status_.done);
+  status_.eta_s = std::max(0.0, left_s - (now - last_commit_s_));
+}
+
+void Progress::tick() {
+  const double now = console_.now_s();
+  const bool due = now - last_draw_s_ >= (on_terminal() ? kDrawEvery_s : kLogEvery_s);
+  const bool status_due = now - last_status_s_ >= kStatusEvery_s;
+  if (!under_way_ || !(due || status_due)) return;
+  update_times();
+  if (due && on_terminal()) draw();
+  if (due && !on_terminal()) log::info(progress_line(status_));
+  if (due) last_draw_s_ = now;
+  if (status_due && status_file_.offer(status_)) last_status_s_ = now;
+}
+
+void Progress::draw() {
+  const std::size_t columns = console_.columns();
+  // One column is left free: many terminals wrap when the last one is written.
+  std::string line = cut_to_columns(progress_line(status_), columns - std::min<std::size_t>(columns, 1));
+  if (line == drawn_) return;
+  console_.write(fmt::format("\r{}{}", line, kEraseToEnd));
+  drawn_ = std::move(line);
+}
+
+void Progress::clear_line() {
+  if (drawn_.empty()) return;
+  console_.write(fmt::format("\r{}", kEraseToEnd));
+  drawn_.clear();
+}
+
+std::unique_ptr<RunProgress> make_progress(const store::RunPaths& paths,
+                                           const objective::ObjectiveSet& objectives,
+                                           const space::SearchSpace& space,
+                                           const std::vector<std::string>& metrics,
+                                           std::span<const trial::CommittedTrial> replayed, bool terminal) {
+  return std::make_unique<Progress>(paths, objectives, space, metrics, replayed, system_console(terminal));
+}
+
+}  // namespace skyline::report

@@ -1,0 +1,106 @@
+#include "skyline/core/error.hpp"
+
+#include "report/report.hpp"
+#include "report/text/number_text.hpp"
+#include "report/text/run_status.hpp"
+#include "store/publish/publish.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+
+#include <fmt/format.h>
+
+namespace skyline::report {
+namespace {
+
+constexpr std::size_t kHeaderLines = 1;
+
+/// Trials in the journal: its complete lines without the header. Read while it is written, a torn last line
+/// does not count.
+std::size_t journal_trials(const std::filesystem::path& path) {
+  const std::string text = store::read_file(path);
+  const auto lines = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+  return lines - std::min(lines, kHeaderLines);
+}
+
+std::optional<RunStatus> read_status(const store::RunPaths& paths) {
+  if (!store::exists(paths.status_json())) return std::nullopt;
+  return RunStatus::parse(store::read_file(paths.status_json()), paths.status_json().string());
+}
+
+bool is_active(const std::optional<store::RunOwner>& owner) {
+  return owner && owner->active;
+}
+
+std::string counted(std::size_t count, const std::string& word) {
+  return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s");
+}
+
+std::string state_text(const std::optional<RunStatus>& status, const std::optional<store::RunOwner>& owner) {
+  if (is_active(owner)) {
+    const bool stopping = status && status->state == "stopping";
+    return fmt::format("{}, process {} on host {}, heartbeat {:.0f} s ago",
+                       stopping ? "stopping, running trials save their state" : "running", owner->process,
+                       owner->host, owner->heartbeat_age_s);
+  }
+  if (status && status->state == "finished") return "finished";
+  if (status && status->state == "stopped") return "stopped; go on with --resume";
+  return "not running; go on with --resume";
+}
+
+std::string row(const std::string& name, const std::string& text) {
+  return fmt::format("  {:<10}{}\n", name, text);
+}
+
+std::string trials_text(const RunStatus& status, std::size_t in_journal, bool active) {
+  std::string text = fmt::format("{}: {} of at most {}", status.phase, status.done, status.expected);
+  if (active && status.in_flight > 0) text += fmt::format(" · {} in flight", status.in_flight);
+  if (status.failed > 0) text += fmt::format(" · {} failed", status.failed);
+  text += fmt::format(" · {} in the journal", std::max(in_journal, status.committed));
+  if (status.replayed > 0) text += fmt::format(" ({} of earlier jobs)", status.replayed);
+  return text;
+}
+
+std::string best_text(const std::vector<BestValue>& best) {
+  std::string text;
+  for (const BestValue& each : best) {
+    if (!text.empty()) text += " · ";
+    text += each.metric + " " + metric_text(each.metric, each.value);
+  }
+  return text;
+}
+
+std::string time_text(const RunStatus& status, bool active) {
+  std::string text = duration_text(status.elapsed_s) + " elapsed";
+  if (active && status.eta_s) text += " · ETA " + duration_text(*status.eta_s);
+  return text;
+}
+
+std::string details(const RunStatus& status, std::size_t in_journal, bool active) {
+  std::string text = row("trials", trials_text(status, in_journal, active));
+  text += row("front", counted(status.front, "trial"));
+  if (!status.best.empty()) text += row("best", best_text(status.best));
+  text += row("time", time_text(status, active));
+  text += row("slots", fmt::format("{} in {} on {}", status.slots, counted(status.ranks, "rank"),
+                                   counted(status.nodes, "node")));
+  for (const std::string& line : status.recent)
+    text += row(&line == &status.recent.front() ? "last" : "", line);
+  return text;
+}
+
+}  // namespace
+
+std::string status_text(const store::RunPaths& paths) {
+  if (!store::exists(paths.journal())) {
+    throw UserError(paths.root.string() + ": not a run folder (no journal.jsonl)");
+  }
+  const std::size_t in_journal = journal_trials(paths.journal());
+  const std::optional<RunStatus> status = read_status(paths);
+  const std::optional<store::RunOwner> owner = store::read_owner(paths);
+  std::string text = fmt::format("{}: {}\n", paths.root.string(), state_text(status, owner));
+  if (!status) return text + row("trials", fmt::format("{} in the journal", in_journal));
+  return text + details(*status, in_journal, is_active(owner));
+}
+
+}  // namespace skyline::report

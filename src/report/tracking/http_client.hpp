@@ -1,0 +1,63 @@
+#pragma once
+
+#include "core/unique_handle.hpp"
+#include "report/tracking/metric_sink.hpp"
+
+#include <memory>
+#include <string>
+
+#include <curl/curl.h>
+
+namespace skyline::report {
+
+/// How a server is spoken to.
+struct HttpSettings {
+  std::string token;  // for `Authorization: Bearer`, if there is no user
+  std::string user;
+  std::string password;
+  bool insecure_tls = false;
+  std::string certificates;  // file of authorities to trust; empty: the system's
+  long connect_s = 10;
+  long request_s = 30;
+};
+
+/// What came of a request.
+struct HttpReply {
+  long status = 0;  // of HTTP
+  std::string body;
+  std::string problem;  // why there was no answer; else empty
+};
+
+/// Requests to one server, one at a time, over one connection. One thread at a time. No request lasts longer
+/// than the settings say, or much beyond the last moment.
+class HttpClient {
+ public:
+  HttpClient(HttpSettings settings, std::shared_ptr<const LastMoment> last_moment);
+
+  HttpReply get(const std::string& url);
+  HttpReply post(const std::string& url, const std::string& json);
+  /// For a part of a URL.
+  std::string escaped(const std::string& text) const;
+
+ private:
+  struct EasyTraits {
+    using Type = CURL*;
+    static constexpr Type kNull = nullptr;
+    static void close(Type handle) noexcept { curl_easy_cleanup(handle); }
+  };
+  struct ListTraits {
+    using Type = curl_slist*;
+    static constexpr Type kNull = nullptr;
+    static void close(Type list) noexcept { curl_slist_free_all(list); }
+  };
+  void set_credentials();
+  void set_trust();
+  HttpReply perform(const std::string& url);
+
+  HttpSettings settings_;
+  std::shared_ptr<const LastMoment> last_moment_;
+  UniqueHandle<ListTraits> headers_;
+  UniqueHandle<EasyTraits> easy_;
+};
+
+}  // namespace skyline::report

@@ -1,0 +1,57 @@
+#pragma once
+
+#include "skyline/core/error.hpp"
+
+#include "report/report.hpp"
+#include "store/events/event_file.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace skyline::report {
+
+/// Something that a sink needs is away for now; the same records will be given again.
+class SinkAway final : public UserError {
+ public:
+  /// How long it is away, as far as one can tell.
+  enum class Span { kShort, kLong };
+  explicit SinkAway(const std::string& problem, Span span = Span::kShort)
+      : UserError(problem), is_long_(span == Span::kLong) {}
+  bool is_long() const { return is_long_; }
+
+ private:
+  bool is_long_;
+};
+
+/// Until when a sink may still try at the end of a run. Any thread.
+class LastMoment {
+ public:
+  using Clock = std::chrono::steady_clock;
+  void set(Clock::time_point moment) { ticks_ = moment.time_since_epoch().count(); }
+  bool passed() const { return Clock::now().time_since_epoch().count() >= ticks_; }
+
+ private:
+  std::atomic<Clock::rep> ticks_ = Clock::time_point::max().time_since_epoch().count();
+};
+
+/// Where the metrics of a run go. Used by one thread of its own, which may wait for files and servers.
+class MetricSink {
+ public:
+  virtual ~MetricSink() = default;
+  /// How messages call it, e.g. "event files in runs/a/events".
+  virtual std::string name() const = 0;
+  /// Values that one call of `add` is given, about.
+  virtual std::size_t batch_values() const = 0;
+  /// Called before the first records. Returns the first step that it wants: those before it were taken from
+  /// an earlier job. @throws as add
+  virtual std::uint64_t connect() = 0;
+  /// The next trials, in order, none left out. @throws SinkAway: the same again later; UserError: never again
+  virtual void add(std::span<const store::MetricRecord> records) = 0;
+  /// Nothing more comes, maybe because something was thrown. @param front  arch ids  @throws as add
+  virtual void end(RunEnd end, const std::vector<std::string>& front) = 0;
+};
+
+}  // namespace skyline::report

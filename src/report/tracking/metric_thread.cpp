@@ -1,0 +1,259 @@
+#include "report/tracking/metric_thread.hpp"
+
+#include "core/log.hpp"
+
+#include <algorithm>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace skyline::report {
+namespace {
+
+using Clock = LastMoment::Clock;
+
+constexpr std::chrono::milliseconds kFailedBound{2000};
+constexpr std::size_t kTriesAtEnd = 3;
+/// A request that is under way notices that the last moment has passed within this time.
+constexpr std::chrono::milliseconds kNotice{1500};
+
+}  // namespace
+
+struct MetricThread::State {
+  State(std::unique_ptr<MetricSink> its_sink, std::shared_ptr<LastMoment> moment, RunMetrics its_metrics,
+        std::vector<TrackedTrial> replayed, MetricPace its_pace)
+      : pace(its_pace),
+        sink(std::move(its_sink)),
+        last_moment(std::move(moment)),
+        metrics(std::move(its_metrics)),
+        queue(replayed.begin(), replayed.end()),
+        most_waiting(replayed.size() + its_pace.most_waiting) {}
+
+  void work();
+  void serve();
+  void tell_end();
+  bool wait_for_batch();
+  bool fill_batch();
+  bool attempt(const std::function<void()>& task);
+  void pause_after(const SinkAway& problem);
+  bool is_too_late();
+  void drop_rest();
+
+  // With the mutex.
+  bool ending() const { return how.has_value(); }
+  bool out_of_time() const { return ending() && last_moment->passed(); }
+  void warn_of_rest(const std::string& problem) const;
+
+  const MetricPace pace;
+
+  // The thread's own.
+  const std::unique_ptr<MetricSink> sink;
+  const std::shared_ptr<LastMoment> last_moment;
+  RunMetrics metrics;
+  std::vector<store::MetricRecord> batch;
+  std::uint64_t first_wanted = 0;
+  std::size_t failures = 0;  // in a row
+  std::size_t tries_at_end = 0;
+
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::deque<TrackedTrial> queue;
+  const std::size_t most_waiting;
+  bool full = false;  // what comes is dropped: what was taken has no gaps
+  std::optional<RunEnd> how;
+  bool abandoned = false;
+  bool done = false;
+  std::thread thread;
+};
+
+void MetricThread::State::work() {
+  try {
+    serve();
+  } catch (const std::exception& problem) {
+    log::warning(fmt::format("{}; the run goes on without {}", problem.what(), sink->name()));
+  }
+  drop_rest();
+  tell_end();
+  const std::lock_guard lock(mutex);
+  done = true;
+  changed.notify_all();
+}
+
+void MetricThread::State::drop_rest() {
+  const std::lock_guard lock(mutex);
+  full = true;
+  queue.clear();
+}
+
+/// Also where records were refused: whoever looks at them shall know that the run is over.
+void MetricThread::State::tell_end() {
+  {
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [this] { return ending(); });
+    if (abandoned) return;
+  }
+  try {
+    sink->end(how.value(), metrics.front());
+  } catch (const std::exception& problem) {
+    log::warning(fmt::format("{}; {} does not know how the run ended", problem.what(), sink->name()));
+  }
+}
+
+void MetricThread::State::serve() {
+  bool connected = false;
+  while (wait_for_batch()) {
+    if (!connected && !attempt([this] { first_wanted = sink->connect(); })) return;
+    connected = true;
+    bool more_wait = true;
+    while (more_wait) {
+      more_wait = fill_batch();
+      if (!batch.empty() && !attempt([this] { sink->add(batch); })) return;
+      batch.clear();
+    }
+    if (is_too_late()) return;
+  }
+}
+
+/// Until there is something to deliver and it is time; false at the end.
+bool MetricThread::State::wait_for_batch() {
+  std::unique_lock lock(mutex);
+  changed.wait(lock, [this] { return ending() || !queue.empty(); });
+  changed.wait_for(lock, pace.flush, [this] { return ending(); });
+  return !queue.empty();
+}
+
+/// Returns whether it is full.
+bool MetricThread::State::fill_batch() {
+  std::size_t batch_values = 0;
+  std::unique_lock lock(mutex);
+  while (batch_values < sink->batch_values() && !queue.empty() && !out_of_time()) {
+    const TrackedTrial trial = std::move(queue.front());
+    queue.pop_front();
+    lock.unlock();
+    if (trial.committed->trial.number < first_wanted) {
+      metrics.skip(*trial.committed);
+    } else {
+      batch.push_back(metrics.next(*trial.committed, trial.unix_s, trial.volume));
+      batch_values += batch.back().values.size();
+    }
+    lock.lock();
+  }
+  return batch_values >= sink->batch_values();
+}
+
+bool MetricThread::State::is_too_late() {
+  const std::lock_guard lock(mutex);
+  if (!out_of_time() || queue.empty()) return false;
+  warn_of_rest(sink->name() + ": no time is left");
+  return true;
+}
+
+void MetricThread::State::warn_of_rest(const std::string& problem) const {
+  if (abandoned) return;
+  log::warning(fmt::format("{}; {} trials or more were not taken, a job with --resume adds them", problem,
+                           batch.size() + queue.size()));
+}
+
+/// Does the task, again and again while the sink is away; false if the end came first.
+bool MetricThread::State::attempt(const std::function<void()>& task) {
+  for (;;) {
+    std::optional<SinkAway> problem;
+    try {
+      task();
+      if (std::exchange(failures, 0) > 0) log::info(sink->name() + ": works again");
+      return true;
+    } catch (const SinkAway& away) {
+      problem = away;
+    }
+    pause_after(*problem);
+    const std::lock_guard lock(mutex);
+    if (ending() && (++tries_at_end >= kTriesAtEnd || last_moment->passed())) {
+      warn_of_rest(problem->what());
+      return false;
+    }
+  }
+}
+
+void MetricThread::State::pause_after(const SinkAway& problem) {
+  if (failures == 0 && !last_moment->passed()) {
+    log::warning(fmt::format("{}; the run goes on, this is tried again", problem.what()));
+  }
+  const auto doubled = pace.first_retry * (std::int64_t{1} << std::min<std::size_t>(failures, 16));
+  ++failures;
+  std::unique_lock lock(mutex);
+  if (!ending()) {
+    const auto pause = problem.is_long() ? pace.last_retry : std::min(doubled, pace.last_retry);
+    changed.wait_for(lock, pause, [this] { return ending(); });
+  } else if (!last_moment->passed()) {
+    lock.unlock();
+    std::this_thread::sleep_for(pace.first_retry);
+  }
+}
+
+MetricThread::MetricThread(std::unique_ptr<MetricSink> sink, std::shared_ptr<LastMoment> last_moment,
+                           RunMetrics metrics, std::vector<TrackedTrial> replayed, MetricPace pace)
+    : state_(std::make_shared<State>(std::move(sink), std::move(last_moment), std::move(metrics),
+                                     std::move(replayed), pace)) {
+  state_->thread = std::thread([state = state_] { state->work(); });
+}
+
+MetricThread::~MetricThread() {
+  begin_end(RunEnd::kFailed, kFailedBound);
+  wait_for_end();
+}
+
+void MetricThread::add(TrackedTrial trial) {
+  bool filled = false;
+  {
+    const std::lock_guard lock(state_->mutex);
+    if (state_->full) return;
+    state_->queue.push_back(std::move(trial));
+    filled = state_->full = state_->queue.size() >= state_->most_waiting;
+  }
+  state_->changed.notify_all();
+  if (filled) {
+    log::warning(state_->sink->name() + ": too many trials wait, later ones are left to a job with --resume");
+  }
+}
+
+void MetricThread::abandon() {
+  const std::lock_guard lock(state_->mutex);
+  state_->abandoned = state_->full = true;
+  state_->queue.clear();
+  state_->last_moment->set(Clock::now());
+  if (!state_->ending()) state_->how = RunEnd::kFailed;
+  state_->changed.notify_all();
+}
+
+void MetricThread::begin_end(RunEnd end, std::chrono::milliseconds bound) {
+  const std::lock_guard lock(state_->mutex);
+  if (state_->ending()) return;
+  state_->last_moment->set(Clock::now() + bound);
+  state_->how = end;
+  state_->changed.notify_all();
+}
+
+void MetricThread::wait_for_end() {
+  if (!state_->thread.joinable()) return;
+  std::unique_lock lock(state_->mutex);
+  while (!state_->done) {
+    if (state_->last_moment->passed() &&
+        !state_->changed.wait_for(lock, kNotice, [this] { return state_->done; })) {
+      lock.unlock();
+      log::warning(state_->sink->name() + ": hangs, and is left behind");
+      state_->thread.detach();  // it shares what it uses
+      return;
+    }
+    state_->changed.wait_for(lock, std::chrono::milliseconds(50), [this] { return state_->done; });
+  }
+  lock.unlock();
+  state_->thread.join();
+}
+
+}  // namespace skyline::report

@@ -1,0 +1,124 @@
+#include "report/tracking/mlflow_settings.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <string_view>
+
+namespace skyline::report {
+namespace {
+
+constexpr const char* kAddress = "MLFLOW_TRACKING_URI";
+
+std::string text_of(const Variables& variables, const char* name) {
+  const char* value = variables(name);
+  return value == nullptr ? "" : value;
+}
+
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
+bool flag_of(const Variables& variables, const char* name) {
+  const std::string text = lower(text_of(variables, name));
+  if (text.empty() || text == "false" || text == "0") return false;
+  if (text == "true" || text == "1") return true;
+  throw UserError(std::string(name) + ": expected true or false, got " + text);
+}
+
+/// What stands for user and password in http://user:password@host does not belong in a log, nor does a query,
+/// which may be a signature. A password may hold what ends a host: what may be a part of one is left out.
+std::string without_credentials(const std::string& address) {
+  const std::size_t host = address.find("://") + 3;
+  const std::size_t query = address.find_first_of("?#", host);
+  const std::size_t at = address.rfind('@');
+  if (at == std::string::npos) return address.substr(0, query);
+  if (query < at) return address.substr(0, host) + "(not shown)";
+  return address.substr(0, host) +
+         address.substr(at + 1, query == std::string::npos ? query : query - at - 1);
+}
+
+int hex_digit(char digit) {
+  const int code = std::tolower(static_cast<unsigned char>(digit));
+  if (code >= '0' && code <= '9') return code - '0';
+  return code >= 'a' && code <= 'f' ? code - 'a' + 10 : -1;
+}
+
+std::string percent_decoded(std::string_view text) {
+  std::string decoded;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool coded =
+        text[i] == '%' && i + 2 < text.size() && hex_digit(text[i + 1]) >= 0 && hex_digit(text[i + 2]) >= 0;
+    if (coded) {
+      decoded += static_cast<char>(hex_digit(text[i + 1]) * 16 + hex_digit(text[i + 2]));
+      i += 2;
+    } else {
+      decoded += text[i];
+    }
+  }
+  return decoded;
+}
+
+/// Azure ML's scheme stands for https. Its own client asks the second version of the interface, although the
+/// workspace names the first.
+std::string azure_address(const std::string& rest) {
+  std::string address = "https://" + rest.substr(0, rest.find('?'));
+  constexpr std::string_view kFirst = "/mlflow/v1.0/";
+  if (const std::size_t at = address.find(kFirst); at != std::string::npos) {
+    address.replace(at, kFirst.size(), "/mlflow/v2.0/");
+  }
+  return address;
+}
+
+void read_address(const std::string& uri, MlflowSettings& settings) {
+  const std::size_t colon = uri.find(':');
+  const std::string scheme = lower(uri.substr(0, colon == std::string::npos ? 0 : colon));
+  const bool has_authority = colon != std::string::npos && uri.compare(colon, 3, "://") == 0;
+  const std::string word = lower(uri);
+  if (word == "databricks" || word == "databricks-uc" ||
+      word == "uc") {  // MLflow's words for its own service
+    throw UserError(std::string(kAddress) + ": expected http, https, azureml, file or a folder, got " + uri);
+  }
+  if (scheme.empty() || scheme == "file") {
+    std::string path = scheme.empty() ? uri : percent_decoded(uri.substr(colon + 1));
+    if (path.starts_with("//")) path.erase(0, std::min(path.find('/', 2), path.size()));
+    if (path.empty()) throw UserError(std::string(kAddress) + ": expected a folder, got " + uri);
+    settings.folder = path;
+    settings.shown = path;
+    return;
+  }
+  if (has_authority && (scheme == "http" || scheme == "https")) {
+    settings.address = uri;
+  } else if (has_authority && scheme == "azureml") {
+    settings.address = azure_address(uri.substr(colon + 3));
+  } else {
+    throw UserError(std::string(kAddress) + ": expected http, https, azureml, file or a folder, got " +
+                    (scheme.empty() ? uri : scheme + ":"));
+  }
+  while (settings.address.ends_with('/')) settings.address.pop_back();
+  settings.shown = without_credentials(settings.address);
+}
+
+}  // namespace
+
+std::optional<MlflowSettings> mlflow_settings(const Variables& variables) {
+  const std::string uri = text_of(variables, kAddress);
+  if (uri.empty()) return std::nullopt;
+  MlflowSettings settings;
+  read_address(uri, settings);
+  settings.token = text_of(variables, "MLFLOW_TRACKING_TOKEN");
+  settings.user = text_of(variables, "MLFLOW_TRACKING_USERNAME");
+  settings.password = text_of(variables, "MLFLOW_TRACKING_PASSWORD");
+  settings.insecure_tls = flag_of(variables, "MLFLOW_TRACKING_INSECURE_TLS");
+  settings.certificates = text_of(variables, "MLFLOW_TRACKING_SERVER_CERT_PATH");
+  settings.run_id = text_of(variables, "MLFLOW_RUN_ID");
+  settings.run_name = text_of(variables, "MLFLOW_RUN_NAME");
+  settings.experiment_id = text_of(variables, "MLFLOW_EXPERIMENT_ID");
+  settings.experiment_name = text_of(variables, "MLFLOW_EXPERIMENT_NAME");
+  return settings;
+}
+
+}  // namespace skyline::report

@@ -1,0 +1,186 @@
+#include "report/tracking/mlflow_sink.hpp"
+
+#include "core/log.hpp"
+#include "store/publish/publish.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace skyline::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kBatchValues = 160;     // with those of one more trial still one request
+constexpr std::size_t kMostParams = 100;      // of a request
+constexpr std::size_t kMostParamBytes = 250;  // what every version of MLflow takes
+constexpr std::size_t kMostTagBytes = 1000;
+constexpr const char* kNetwork = "space.network";
+
+MlflowStatus status_of(RunEnd end) {
+  switch (end) {
+    case RunEnd::kFinished:
+      return MlflowStatus::kFinished;
+    case RunEnd::kStopped:
+      return MlflowStatus::kKilled;
+    case RunEnd::kFailed:
+      break;
+  }
+  return MlflowStatus::kFailed;
+}
+
+std::string flow_text(const ConfigNode& node) {
+  if (node.is_scalar()) return node.as_text();
+  std::string text;
+  const auto add = [&text](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
+  if (node.is_list()) {
+    for (const ConfigNode& item : node.items()) add(flow_text(item));
+    return "[" + text + "]";
+  }
+  if (!node.is_map()) return "";
+  for (const ConfigNode::Entry& entry : node.entries()) add(entry.key + ": " + flow_text(entry.value));
+  return "{" + text + "}";
+}
+
+void add_params(const ConfigNode& node, const std::string& path, std::vector<MlflowText>& params) {
+  if (path == kNetwork || params.size() == kMostParams) return;
+  if (node.is_map()) {
+    for (const ConfigNode::Entry& entry : node.entries()) {
+      add_params(entry.value, path.empty() ? entry.key : path + "." + entry.key, params);
+    }
+    return;
+  }
+  std::string key = mlflow_key(path);
+  std::replace(key.begin(), key.end(), '/', '_');  // only groups of metrics have one
+  params.push_back({key, flow_text(node).substr(0, kMostParamBytes)});
+}
+
+/// Whole words only.
+std::string joined(const std::vector<std::string>& words, std::size_t most_bytes) {
+  std::string text;
+  for (const std::string& word : words) {
+    if (text.size() + word.size() + 4 > most_bytes) return text + " ...";
+    text += (text.empty() ? "" : " ") + word;
+  }
+  return text;
+}
+
+double now_s() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace
+
+std::vector<MlflowText> mlflow_params(const ConfigNode& config) {
+  std::vector<MlflowText> params;
+  add_params(config, "", params);
+  return params;
+}
+
+MlflowSink::MlflowSink(MlflowSettings settings, std::unique_ptr<MlflowStore> store, MlflowJob job)
+    : settings_(std::move(settings)), store_(std::move(store)), job_(std::move(job)) {}
+
+std::size_t MlflowSink::batch_values() const {
+  return kBatchValues;
+}
+
+void MlflowSink::add(std::span<const store::MetricRecord> records) {
+  std::vector<store::MetricRecord> keyed(records.begin(), records.end());
+  for (store::MetricRecord& record : keyed) {
+    for (store::NamedValue& named : record.values) named.name = keys_.of(named.name);
+  }
+  store_->log(run_id_, {.metrics = keyed});
+  next_ = records.back().step + 1;
+  save_state();
+}
+
+std::uint64_t MlflowSink::connect() {
+  read_state();
+  if (!settings_.run_id.empty()) {
+    if (run_id_ != settings_.run_id) {
+      run_id_ = settings_.run_id;
+      described_ = ours_ = false;
+      next_ = 0;
+    }
+  } else if (!go_on_with_earlier_run()) {
+    run_id_ = store_->create_run({.experiment_id = settings_.experiment_id,
+                                  .experiment_name = settings_.experiment_name,
+                                  .name = settings_.run_name.empty() ? job_.run_name : settings_.run_name,
+                                  .user = job_.user,
+                                  .start_ms = mlflow_time_ms(job_.begun_s)});
+    ours_ = true;
+    described_ = false;
+    next_ = 0;
+  }
+  save_state();
+  if (!described_) describe();
+  connected_ = true;
+  log::info(fmt::format("{}: run {}", name(), run_id_));
+  return next_;
+}
+
+bool MlflowSink::go_on_with_earlier_run() {
+  if (run_id_.empty() || !store_->has_run(run_id_)) return false;
+  if (ours_) store_->set_status(run_id_, MlflowStatus::kRunning, 0);
+  return true;
+}
+
+void MlflowSink::describe() {
+  store_->log(run_id_, {.tags = job_.tags});
+  try {
+    store_->log(run_id_, {.params = job_.params});
+  } catch (const SinkAway&) {
+    throw;
+  } catch (const UserError& problem) {
+    log::warning(fmt::format("{}; the run is tracked without its settings", problem.what()));
+  }
+  described_ = true;
+  save_state();
+}
+
+void MlflowSink::end(RunEnd end, const std::vector<std::string>& front) {
+  if (!connected_) return;  // there was nothing to tell
+  try {
+    store_->log(run_id_, {.tags = {{"skyline.front", joined(front, kMostTagBytes)}}});
+  } catch (const UserError& problem) {
+    if (!ours_) throw;
+    log::warning(fmt::format("{}; the run is ended without its front", problem.what()));
+  }
+  if (ours_) store_->set_status(run_id_, status_of(end), mlflow_time_ms(now_s()));
+}
+
+/// A state that cannot be read, or is of another server, is none.
+void MlflowSink::read_state() {
+  try {
+    if (!store::exists(job_.state)) return;
+    const Json state = Json::parse(store::read_file(job_.state));
+    if (state.at("address") != settings_.shown) return;
+    run_id_ = state.at("run_id").get<std::string>();
+    ours_ = state.at("ours").get<bool>();
+    described_ = state.at("described").get<bool>();
+    next_ = state.at("next_trial").get<std::uint64_t>();
+  } catch (const std::exception& problem) {
+    log::warning(fmt::format("{}: {}; MLflow gets a new run", job_.state.string(), problem.what()));
+  }
+}
+
+void MlflowSink::save_state() {
+  const Json state{{"address", settings_.shown},
+                   {"run_id", run_id_},
+                   {"ours", ours_},
+                   {"described", described_},
+                   {"next_trial", next_}};
+  try {
+    store::publish_file(job_.state, state.dump(2) + "\n", store::Effort::kOnce);
+  } catch (const UserError& problem) {
+    if (!std::exchange(warned_, true)) {
+      log::warning(fmt::format("{}; a job with --resume may tell MLflow some trials again", problem.what()));
+    }
+  }
+}
+
+}  // namespace skyline::report

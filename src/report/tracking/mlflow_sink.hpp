@@ -1,0 +1,58 @@
+#pragma once
+
+#include "report/tracking/mlflow_keys.hpp"
+#include "report/tracking/mlflow_store.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace skyline::report {
+
+/// What the run tells MLflow besides its metrics.
+struct MlflowJob {
+  std::filesystem::path state;  // mlflow.json of the run folder
+  std::string run_name;         // unless the variables name it
+  std::string user;
+  double begun_s = 0;  // seconds since 1970
+  std::vector<MlflowText> params;
+  std::vector<MlflowText> tags;
+};
+
+/// Metrics as an MLflow run: the one that MLFLOW_RUN_ID names, the one of the run's earlier jobs, or a new
+/// one. mlflow.json remembers it and up to which trial it has been told.
+class MlflowSink final : public MetricSink {
+ public:
+  MlflowSink(MlflowSettings settings, std::unique_ptr<MlflowStore> store, MlflowJob job);
+
+  std::string name() const override { return "MLflow at " + settings_.shown; }
+  std::size_t batch_values() const override;
+  std::uint64_t connect() override;
+  void add(std::span<const store::MetricRecord> records) override;
+  void end(RunEnd end, const std::vector<std::string>& front) override;
+
+ private:
+  bool go_on_with_earlier_run();
+  void describe();
+  void read_state();
+  void save_state();
+
+  MlflowSettings settings_;
+  std::unique_ptr<MlflowStore> store_;
+  MlflowJob job_;
+  MlflowKeys keys_;
+  bool connected_ = false;
+  std::string run_id_;
+  bool ours_ = false;       // made by us: its status is ours to tell
+  bool described_ = false;  // it has parameters and tags
+  std::uint64_t next_ = 0;  // the first trial that it has not been told of
+  bool warned_ = false;
+};
+
+/// The settings of a resolved configuration as parameters, at most 100, by dotted path; not the network,
+/// which is long.
+std::vector<MlflowText> mlflow_params(const ConfigNode& config);
+
+}  // namespace skyline::report

@@ -1,0 +1,96 @@
+#include "search/pareto/pareto.hpp"
+#include "search/pareto/point_table.hpp"
+
+#include <algorithm>
+#include <vector>
+
+namespace skyline::search {
+
+namespace {
+
+using Point = std::vector<double>;
+using Reference = std::span<const double>;
+
+double volume_of(std::vector<Point> points, Reference reference);
+
+/// Drops the points that others dominate, and all but one of equal ones: neither adds volume.
+std::vector<Point> without_dominated(std::vector<Point> points) {
+  std::sort(points.begin(), points.end());
+  std::vector<Point> front;
+  for (Point& point : points) {
+    const bool covered = std::any_of(front.rbegin(), front.rend(), [&](const Point& member) {
+      return dominates(member, point) || member == point;
+    });
+    if (!covered) front.push_back(std::move(point));
+  }
+  return front;
+}
+
+double box_volume(const Point& point, Reference reference) {
+  double volume = 1;
+  for (std::size_t column = 0; column < reference.size(); ++column)
+    volume *= reference[column] - point[column];
+  return volume;
+}
+
+/// Sweeps from left to right; each step of the staircase adds the strip below the last one.
+double area_of(std::vector<Point> points, Reference reference) {
+  std::sort(points.begin(), points.end());
+  double area = 0;
+  double ceiling = reference[1];
+  for (const Point& point : points) {
+    if (point[1] >= ceiling) continue;
+    area += (reference[0] - point[0]) * (ceiling - point[1]);
+    ceiling = point[1];
+  }
+  return area;
+}
+
+/// WFG: the sum of what each point adds to those after it. With the worst last column first, the part of a
+/// later point's box that lies inside this point's box reaches as far in the last column as this point does,
+/// so the overlap is a volume of one column less, times that reach.
+double sum_of_exclusive_volumes(std::vector<Point> points, Reference reference) {
+  std::sort(points.begin(), points.end(), [](const Point& left, const Point& right) {
+    return left.back() != right.back() ? left.back() > right.back() : left < right;
+  });
+  const Reference base = reference.first(reference.size() - 1);
+  double volume = 0;
+  for (std::size_t k = 0; k < points.size(); ++k) {
+    const double reach = reference.back() - points[k].back();
+    std::vector<Point> overlaps;
+    for (std::size_t later = k + 1; later < points.size(); ++later) {
+      Point overlap(base.size());
+      for (std::size_t column = 0; column < base.size(); ++column) {
+        overlap[column] = std::max(points[k][column], points[later][column]);
+      }
+      overlaps.push_back(std::move(overlap));
+    }
+    volume += reach * (box_volume(points[k], base) - volume_of(std::move(overlaps), base));
+  }
+  return volume;
+}
+
+double volume_of(std::vector<Point> points, Reference reference) {
+  if (points.empty()) return 0;
+  if (points.size() == 1) return box_volume(points.front(), reference);
+  if (reference.size() == 1) return reference[0] - std::min_element(points.begin(), points.end())->front();
+  if (reference.size() == 2) return area_of(std::move(points), reference);
+  return sum_of_exclusive_volumes(without_dominated(std::move(points)), reference);
+}
+
+}  // namespace
+
+double hypervolume(std::span<const double> values, std::span<const double> reference) {
+  const PointTable points(values, reference.size());
+  const PointTable checked(reference, reference.size());
+  std::vector<Point> inside;
+  for (std::size_t index = 0; index < points.size(); ++index) {
+    const std::span<const double> point = points[index];
+    const bool adds_volume = std::equal(point.begin(), point.end(), reference.begin(),
+                                        [](double value, double bound) { return value < bound; });
+    if (adds_volume) inside.emplace_back(point.begin(), point.end());
+  }
+  return volume_of(std::move(inside), reference);
+}
+
+}  // namespace skyline::search

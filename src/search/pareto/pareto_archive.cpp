@@ -1,0 +1,49 @@
+#include "search/pareto/pareto.hpp"
+#include "search/pareto/point_table.hpp"
+
+#include <algorithm>
+
+namespace skyline::search {
+
+ParetoArchive::ParetoArchive(std::size_t num_objectives) : num_objectives_(num_objectives) {
+  require(num_objectives > 0, "an archive needs at least one objective");
+}
+
+bool ParetoArchive::insert(std::size_t key, std::span<const double> values,
+                           std::vector<std::size_t>* removed) {
+  require(values.size() == num_objectives_, "a point of another number of objectives than the archive's");
+  const PointTable checked(values, num_objectives_);
+  if (removed != nullptr) removed->clear();
+
+  std::size_t kept = 0;
+  for (std::size_t position = 0; position < keys_.size(); ++position) {
+    const std::span<const double> member = values_of(position);
+    // Nothing was removed before this: what the new point dominates cannot live beside what dominates it.
+    if (dominates(member, values)) return false;
+    if (dominates(values, member)) {
+      if (removed != nullptr) removed->push_back(keys_[position]);
+      continue;
+    }
+    if (kept != position) {
+      keys_[kept] = keys_[position];
+      std::copy(member.begin(), member.end(),
+                values_.begin() + static_cast<std::ptrdiff_t>(kept * num_objectives_));
+    }
+    ++kept;
+  }
+  keys_.resize(kept);
+  values_.resize(kept * num_objectives_);
+  keys_.push_back(key);
+  values_.insert(values_.end(), values.begin(), values.end());
+  return true;
+}
+
+bool ParetoArchive::contains(std::size_t key) const {
+  return std::find(keys_.begin(), keys_.end(), key) != keys_.end();
+}
+
+std::span<const double> ParetoArchive::values_of(std::size_t position) const {
+  return std::span<const double>(values_).subspan(position * num_objectives_, num_objectives_);
+}
+
+}  // namespace skyline::search

@@ -1,0 +1,70 @@
+#pragma once
+
+#include "skyline/core/config_node.hpp"
+#include "skyline/space/layer_kind.hpp"
+
+#include "space/language/expression.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace skyline::space {
+
+/// A layer as the user wrote it: its kind, and its attributes as expressions.
+class LayerTemplate {
+ public:
+  struct Attribute {
+    std::string name;
+    Expression expression;
+  };
+
+  /// `item` is the scalar `relu` or the map `conv2d: {...}`.
+  /// @throws UserError for an unknown kind, a misspelt attribute, or one that fits with no parameter value
+  static LayerTemplate parse(const ConfigNode& item, const std::vector<Parameter>& parameters,
+                             std::int64_t classes);
+
+  const LayerKind& kind() const { return *kind_; }
+  const ConfigNode& source() const { return source_; }
+  const Attribute* find(std::string_view name) const;
+  /// The parameters that its attributes name, ascending.
+  std::vector<std::size_t> parameter_indices() const;
+
+ private:
+  void read_source(const ConfigNode& item);
+  void read_expressions(const std::vector<Parameter>& parameters);
+  void check_attributes(const std::vector<Parameter>& parameters, std::int64_t classes) const;
+
+  const LayerKind* kind_ = nullptr;
+  ConfigNode source_;
+  std::vector<Attribute> attributes_;
+};
+
+/// Reads a template's attributes for one genotype.
+class TemplateReader final : public AttributeReader {
+ public:
+  /// `layer_name` starts the messages, e.g. "conv2d_3"; all three outlive the reader.
+  TemplateReader(const LayerTemplate& layer, const Bindings& bindings, const std::string& layer_name)
+      : layer_(layer), bindings_(bindings), layer_name_(layer_name) {}
+
+  std::int64_t integer(std::string_view name, std::int64_t minimum) override;
+  std::int64_t integer_or(std::string_view name, std::int64_t minimum, std::int64_t fallback) override;
+  double number_or(std::string_view name, double fallback) override;
+  bool flag_or(std::string_view name, bool fallback) override;
+  std::string text_or(std::string_view name, std::string_view fallback) override;
+  bool is_number(std::string_view name) override;
+  [[noreturn]] void fail(std::string_view message) override;
+  [[noreturn]] void fail_at(std::string_view name, std::string_view message) override;
+
+ private:
+  [[noreturn]] void fail_expected(const LayerTemplate::Attribute& attribute, const std::string& expected,
+                                  const Value& value);
+
+  const LayerTemplate& layer_;
+  const Bindings& bindings_;
+  const std::string& layer_name_;
+};
+
+}  // namespace skyline::space

@@ -1,0 +1,28 @@
+#pragma once
+
+#include "skyline/core/config_node.hpp"
+
+#include "space/network/network_builder.hpp"
+
+#include <memory>
+#include <set>
+#include <vector>
+
+namespace skyline::space {
+
+/// One item of a `network:` or `body:` list. Immutable.
+class NetworkItem {
+ public:
+  virtual ~NetworkItem() = default;
+  virtual void build(NetworkBuilder& builder, const Bindings& bindings) const = 0;
+  /// Adds the indices of all parameters that it names.
+  virtual void collect_parameters(std::set<std::size_t>& indices) const = 0;
+};
+using NetworkItems = std::vector<std::unique_ptr<const NetworkItem>>;
+
+/// Reads a list of layers and repeats.
+/// @throws UserError for whatever is wrong before any parameter has a value
+NetworkItems parse_network(const ConfigNode& list, const std::vector<Parameter>& parameters,
+                           std::int64_t classes);
+
+}  // namespace skyline::space

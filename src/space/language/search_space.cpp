@@ -1,0 +1,177 @@
+#include "skyline/space/search_space.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include "core/text/hash.hpp"
+#include "space/language/parameter_section.hpp"
+#include "space/language/search_space_state.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <set>
+
+namespace skyline::space {
+namespace {
+
+constexpr std::int64_t kMostGenotypesTried = 1000;
+
+void check_all_used(const ConfigNode& section, const std::vector<Parameter>& parameters,
+                    const NetworkItems& network) {
+  std::set<std::size_t> named;
+  for (const auto& item : network) item->collect_parameters(named);
+  for (std::size_t index = 0; index < parameters.size(); ++index) {
+    if (named.contains(index)) continue;
+    const std::string& name = parameters[index].name;
+    section.at("parameters")
+        .at(name)
+        .fail("the network never uses this parameter; write $" + name + " in it, or leave the parameter out");
+  }
+}
+
+// Python's repr of a float, which Archai's ids are made of.
+std::string python_text(double number) {
+  const double size = std::abs(number);
+  const bool plain = size == 0 || (size >= 1e-4 && size < 1e16);
+  std::array<char, 64> buffer{};
+  const auto result = std::to_chars(buffer.data(), buffer.data() + buffer.size(), number,
+                                    plain ? std::chars_format::fixed : std::chars_format::scientific);
+  std::string text(buffer.data(), result.ptr);
+  if (plain && text.find('.') == std::string::npos) text += ".0";
+  return text;
+}
+
+bool all_numeric(const Parameter& parameter) {
+  return std::none_of(parameter.values.begin(), parameter.values.end(),
+                      [](const Value& value) { return std::holds_alternative<std::string>(value); });
+}
+
+}  // namespace
+
+SearchSpace SearchSpace::parse(const ConfigNode& section, const DataShape& data,
+                               double mutation_probability) {
+  section.allow_only({"parameters", "network"});
+  auto state = std::make_shared<State>();
+  const ConfigNode* parameters = section.find("parameters");
+  if (parameters != nullptr && !parameters->is_null()) state->parameters = read_parameters(*parameters);
+  state->data = data;
+  state->mutation_probability = mutation_probability;
+  state->network_source = section.at("network");
+  state->network = parse_network(state->network_source, state->parameters, data.classes);
+  check_all_used(section, state->parameters, state->network);
+  SearchSpace space;
+  space.state_ = std::move(state);
+  space.check_some_network_builds();
+  return space;
+}
+
+// The first architecture that builds ends the search, so this costs next to nothing for a sound space.
+void SearchSpace::check_some_network_builds() const {
+  const std::int64_t count = genotype_count();
+  RandomStream random(0);
+  std::set<std::string> problems;
+  std::string first_problem;
+  for (std::int64_t i = 0; i < std::min(count, kMostGenotypesTried); ++i) {
+    try {
+      build(count <= kMostGenotypesTried ? genotype_at(i) : sample(random));
+      return;
+    } catch (const UserError& problem) {
+      if (problems.empty()) first_problem = problem.what();
+      problems.insert(problem.what());
+    }
+  }
+  if (problems.size() == 1) throw UserError(first_problem);
+  const std::string tried =
+      count <= kMostGenotypesTried
+          ? "none of the " + std::to_string(count) + " combinations of parameters"
+          : "none of " + std::to_string(kMostGenotypesTried) + " random combinations of parameters";
+  state_->network_source.fail(tried + " builds a network; the first problem: " + first_problem);
+}
+
+const std::vector<Parameter>& SearchSpace::parameters() const {
+  return state_->parameters;
+}
+
+const DataShape& SearchSpace::data() const {
+  return state_->data;
+}
+
+std::int64_t SearchSpace::genotype_count() const {
+  std::int64_t count = 1;
+  for (const Parameter& parameter : state_->parameters) {
+    const auto values = static_cast<std::int64_t>(parameter.values.size());
+    if (__builtin_mul_overflow(count, values, &count)) return std::numeric_limits<std::int64_t>::max();
+  }
+  return count;
+}
+
+Genotype SearchSpace::genotype_at(std::int64_t number) const {
+  require(number >= 0 && number < genotype_count(), "genotype_at: no such genotype");
+  Genotype genotype;
+  genotype.choices.resize(state_->parameters.size());
+  for (std::size_t i = state_->parameters.size(); i > 0; --i) {
+    const auto values = static_cast<std::int64_t>(state_->parameters[i - 1].values.size());
+    genotype.choices[i - 1] = static_cast<std::uint32_t>(number % values);
+    number /= values;
+  }
+  return genotype;
+}
+
+Genotype SearchSpace::sample(RandomStream& random) const {
+  Genotype genotype;
+  for (const Parameter& parameter : state_->parameters) {
+    genotype.choices.push_back(static_cast<std::uint32_t>(random.weighted(parameter.weights)));
+  }
+  return genotype;
+}
+
+Architecture SearchSpace::build(const Genotype& genotype) const {
+  const std::vector<Parameter>& parameters = state_->parameters;
+  require(genotype.choices.size() == parameters.size(), "build: a genotype of another space");
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    require(genotype.choices[i] < parameters[i].values.size(), "build: a genotype of another space");
+  }
+  Architecture architecture;
+  architecture.genotype = genotype;
+  architecture.used.assign(parameters.size(), false);
+  const Bindings bindings{parameters, genotype, state_->data.classes, architecture.used};
+  NetworkBuilder builder(state_->data);
+  for (const auto& item : state_->network) item->build(builder, bindings);
+  architecture.network = builder.finish(state_->network_source);
+  architecture.id = ArchId{stable_hash64(architecture.network.canonical_text())};
+  return architecture;
+}
+
+std::string SearchSpace::describe(const Genotype& genotype) const {
+  std::string text;
+  for (std::size_t i = 0; i < state_->parameters.size(); ++i) {
+    const Parameter& parameter = state_->parameters[i];
+    if (!text.empty()) text += ' ';
+    text += parameter.name + '=' + to_text(parameter.values.at(genotype.choices.at(i)));
+  }
+  return text;
+}
+
+std::string SearchSpace::archai_id(const Architecture& architecture) const {
+  std::vector<std::string> parts;
+  for (std::size_t i = 0; i < state_->parameters.size(); ++i) {
+    const Parameter& parameter = state_->parameters[i];
+    const std::uint32_t choice = architecture.genotype.choices.at(i);
+    const bool used = architecture.used.at(i);
+    if (all_numeric(parameter)) {
+      parts.push_back(used ? python_text(as_number(parameter.values[choice])) : "nan");
+      continue;
+    }
+    for (std::size_t value = 0; value < parameter.values.size(); ++value) {
+      parts.push_back(!used ? "nan" : value == choice ? "1.0" : "0.0");
+    }
+  }
+  std::string text = "(";
+  for (std::size_t i = 0; i < parts.size(); ++i) text += (i == 0 ? "" : ", ") + parts[i];
+  if (parts.size() == 1) text += ',';
+  return sha1_hex(text + ')');
+}
+
+}  // namespace skyline::space

@@ -1,0 +1,21 @@
+#pragma once
+
+#include "skyline/core/config_node.hpp"
+#include "skyline/space/search_space.hpp"
+
+#include "space/language/network_template.hpp"
+
+#include <vector>
+
+namespace skyline::space {
+
+/// What a parsed space consists of.
+struct SearchSpace::State {
+  std::vector<Parameter> parameters;
+  DataShape data;
+  double mutation_probability = 0;
+  ConfigNode network_source;
+  NetworkItems network;
+};
+
+}  // namespace skyline::space

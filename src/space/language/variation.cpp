@@ -1,0 +1,98 @@
+// Mutation and crossover of genotypes.
+#include "skyline/core/error.hpp"
+
+#include "space/language/search_space_state.hpp"
+
+#include <span>
+
+namespace skyline::space {
+namespace {
+
+constexpr int kMostTries = 32;
+
+// The id of what a genotype builds, or nothing if it builds nothing.
+std::optional<ArchId> id_of(const SearchSpace& space, const Genotype& genotype) {
+  try {
+    return space.build(genotype).id;
+  } catch (const UserError&) {
+    return std::nullopt;
+  }
+}
+
+// A draw among the other values.
+std::uint32_t other_choice(const Parameter& parameter, std::uint32_t current, RandomStream& random) {
+  const auto drawn = static_cast<std::uint32_t>(random.below(parameter.values.size() - 1));
+  return drawn < current ? drawn : drawn + 1;
+}
+
+// Parameters whose change can change the architecture: used, and with more than one value.
+std::vector<std::size_t> open_parameters(const SearchSpace& space, const Architecture& parent) {
+  std::vector<std::size_t> open;
+  for (std::size_t i = 0; i < parent.used.size(); ++i) {
+    if (parent.used[i] && space.parameters()[i].values.size() > 1) open.push_back(i);
+  }
+  return open;
+}
+
+// Every single change of an open parameter, in random order: the first that builds another architecture.
+std::optional<Genotype> any_single_change(const SearchSpace& space, const Architecture& parent,
+                                          const std::vector<std::size_t>& open, RandomStream& random) {
+  struct Change {
+    std::size_t parameter;
+    std::uint32_t choice;
+  };
+  std::vector<Change> changes;
+  for (const std::size_t index : open) {
+    for (std::uint32_t choice = 0; choice < space.parameters()[index].values.size(); ++choice) {
+      if (choice != parent.genotype.choices[index]) changes.push_back({index, choice});
+    }
+  }
+  random.shuffle(std::span<Change>(changes));
+  for (const Change& change : changes) {
+    Genotype child = parent.genotype;
+    child.choices[change.parameter] = change.choice;
+    const auto id = id_of(space, child);
+    if (id && *id != parent.id) return child;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Genotype> SearchSpace::mutate(const Genotype& parent, RandomStream& random) const {
+  const Architecture built = build(parent);
+  const std::vector<std::size_t> open = open_parameters(*this, built);
+  if (open.empty()) return std::nullopt;
+  for (int i = 0; i < kMostTries; ++i) {
+    Genotype child = parent;
+    for (const std::size_t index : open) {
+      if (random.uniform() >= state_->mutation_probability) continue;
+      child.choices[index] = other_choice(state_->parameters[index], parent.choices[index], random);
+    }
+    if (child == parent) {
+      const std::size_t index = open[static_cast<std::size_t>(random.below(open.size()))];
+      child.choices[index] = other_choice(state_->parameters[index], parent.choices[index], random);
+    }
+    const auto id = id_of(*this, child);
+    if (id && *id != built.id) return child;
+  }
+  return any_single_change(*this, built, open, random);
+}
+
+std::optional<Genotype> SearchSpace::cross(const Genotype& first, const Genotype& second,
+                                           RandomStream& random) const {
+  const ArchId first_id = build(first).id;
+  const ArchId second_id = build(second).id;
+  for (int i = 0; i < kMostTries; ++i) {
+    Genotype child = first;
+    for (std::size_t index = 0; index < child.choices.size(); ++index) {
+      if (random.below(2) == 1) child.choices[index] = second.choices[index];
+    }
+    if (child == first || child == second) continue;
+    const auto id = id_of(*this, child);
+    if (id && *id != first_id && *id != second_id) return child;
+  }
+  return std::nullopt;
+}
+
+}  // namespace skyline::space

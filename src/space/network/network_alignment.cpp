@@ -1,0 +1,254 @@
+#include "space/network/network_alignment.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <tuple>
+#include <utility>
+
+namespace skyline::space {
+namespace {
+
+/// A layer that hands its input's features on, one for one: an activation, a normalization.
+bool keeps_features(const Layer& layer) {
+  return layer.inputs.size() == 1 && layer.input == layer.output &&
+         std::all_of(layer.tensors.begin(), layer.tensors.end(),
+                     [](const TensorSpec& tensor) { return tensor.dims.size() == 1; });
+}
+
+/// The features that a layer gives, as tensor_axes describes them.
+Shape output_features(const Network& network, std::size_t index) {
+  const Layer* layer = &network.layers[index];
+  while (keeps_features(*layer)) layer = &network.layers[layer->inputs.front()];
+  const bool flattens = layer->kind == "flatten" && layer->input.elements() != layer->input.channels;
+  return flattens ? layer->input : Shape{layer->output.channels, 1, 1};
+}
+
+Shape input_features(const Network& network, const Layer& layer) {
+  if (layer.inputs.empty()) return {layer.input.channels, 1, 1};
+  return output_features(network, layer.inputs.front());
+}
+
+struct AlignedTensor {
+  const TensorSpec* spec;
+  std::vector<Shape> axes;
+};
+
+using LayerTensors = std::vector<AlignedTensor>;
+
+std::vector<LayerTensors> tensors_of(const Network& network) {
+  std::vector<LayerTensors> layers(network.layers.size());
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    for (const TensorSpec& spec : network.layers[i].tensors) {
+      if (spec.trainable) layers[i].push_back({&spec, tensor_axes(network, i, spec)});
+    }
+  }
+  return layers;
+}
+
+std::int64_t common_elements(const std::vector<Shape>& left, const std::vector<Shape>& right) {
+  if (left.size() != right.size()) return 0;
+  std::int64_t product = 1;
+  for (std::size_t axis = 0; axis < left.size(); ++axis) {
+    product *= std::min(left[axis].channels, right[axis].channels) *
+               std::min(left[axis].height, right[axis].height) *
+               std::min(left[axis].width, right[axis].width);
+  }
+  return product;
+}
+
+std::int64_t shared_parameters(const LayerTensors& parent, const LayerTensors& child) {
+  std::int64_t sum = 0;
+  for (const AlignedTensor& mine : child) {
+    for (const AlignedTensor& theirs : parent) {
+      if (theirs.spec->name == mine.spec->name) sum += common_elements(theirs.axes, mine.axes);
+    }
+  }
+  return sum;
+}
+
+/// Compared in the order of its members.
+struct Score {
+  std::int64_t parameters = 0;
+  std::int64_t likeness = 0;  // layers kept, kept unchanged, and connections between them
+  bool operator<(const Score& other) const {
+    return std::tie(parameters, likeness) < std::tie(other.parameters, other.likeness);
+  }
+  Score operator+(const Score& other) const {
+    return {parameters + other.parameters, likeness + other.likeness};
+  }
+};
+
+/// Sequence alignment over the layers in topological order. Cell (i, j) speaks of the first i layers of the
+/// parent and the first j of the child. Two scores a cell, as for affine gaps: of any alignment, and of one
+/// that ends in the pair (i - 1, j - 1), so that a run of layers that follow one another stays together.
+class Aligner {
+ public:
+  Aligner(const Network& parent, const Network& child)
+      : parent_(parent),
+        child_(child),
+        parent_tensors_(tensors_of(parent)),
+        child_tensors_(tensors_of(child)),
+        columns_(child.layers.size() + 1),
+        steps_((parent.layers.size() + 1) * columns_) {}
+
+  NetworkAlignment run() {
+    fill();
+    NetworkAlignment alignment(child_.layers.size());
+    Place place{parent_.layers.size(), child_.layers.size(), false};
+    while (const auto pair = last_pair(place, {0, 0})) alignment[pair->child] = pair->parent;
+    return alignment;
+  }
+
+ private:
+  enum class Skip : std::uint8_t { kNothing, kParent, kChild };
+  struct Step {
+    Skip skip = Skip::kChild;     // how the best alignment of the cell ends
+    bool continues_pair = false;  // the pair of the cell follows that of (i - 1, j - 1)
+  };
+  struct Scores {
+    Score best;
+    std::optional<Score> paired;  // nothing: the two layers cannot be a pair
+  };
+  struct Pair {
+    std::size_t parent;
+    std::size_t child;
+  };
+  /// A cell on the way back, and whether the alignment meant is the one that ends in the cell's pair.
+  struct Place {
+    std::size_t i;
+    std::size_t j;
+    bool paired;
+  };
+
+  Step& step(std::size_t i, std::size_t j) { return steps_[i * columns_ + j]; }
+  const Step& step(std::size_t i, std::size_t j) const { return steps_[i * columns_ + j]; }
+
+  void fill() {
+    std::vector<Scores> above(columns_);
+    std::vector<Scores> row(columns_);
+    for (std::size_t i = 1; i <= parent_.layers.size(); ++i) {
+      for (std::size_t j = 1; j < columns_; ++j) {
+        row[j] = scores(i, j, above[j - 1], above[j].best, row[j - 1].best);
+      }
+      std::swap(above, row);
+      row.front() = {};
+    }
+  }
+
+  Scores scores(std::size_t i, std::size_t j, const Scores& diagonal, const Score& above, const Score& left) {
+    Scores cell;
+    if (can_pair(i - 1, j - 1)) cell.paired = paired_score(i, j, diagonal);
+    // At a tie the pair is left out: pairs then stand as early as they can.
+    cell.best = std::max(left, above);
+    step(i, j).skip = left < above ? Skip::kParent : Skip::kChild;
+    if (cell.paired && cell.best < *cell.paired) {
+      cell.best = *cell.paired;
+      step(i, j).skip = Skip::kNothing;
+    }
+    return cell;
+  }
+
+  Score paired_score(std::size_t i, std::size_t j, const Scores& diagonal) {
+    const Score own = own_score(i - 1, j - 1);
+    Score best = diagonal.best + own + links({i - 1, j - 1, false}, i - 1, j - 1);
+    if (diagonal.paired) {
+      const Score continued = *diagonal.paired + own + links({i - 1, j - 1, true}, i - 1, j - 1);
+      step(i, j).continues_pair = best < continued;
+      best = std::max(best, continued);
+    }
+    return best;
+  }
+
+  bool can_pair(std::size_t p, std::size_t c) const {
+    const bool ends_parent = p + 1 == parent_.layers.size();
+    const bool ends_child = c + 1 == child_.layers.size();
+    return ends_parent == ends_child && parent_.layers[p].kind == child_.layers[c].kind;
+  }
+
+  Score own_score(std::size_t p, std::size_t c) const {
+    const Layer& theirs = parent_.layers[p];
+    const Layer& mine = child_.layers[c];
+    const bool unchanged = theirs.input == mine.input && theirs.attributes == mine.attributes;
+    return {shared_parameters(parent_tensors_[p], child_tensors_[c]), unchanged ? 2 : 1};
+  }
+
+  /// Inputs of the two layers that continue one another in the alignment before them.
+  Score links(Place before, std::size_t p, std::size_t c) const {
+    const std::vector<std::size_t>& theirs = parent_.layers[p].inputs;
+    const std::vector<std::size_t>& mine = child_.layers[c].inputs;
+    if (theirs.empty() && mine.empty()) return {0, 1};
+    std::int64_t count = 0;
+    for (std::size_t k = 0; k < std::min(theirs.size(), mine.size()); ++k) {
+      if (holds(before, {theirs[k], mine[k]})) ++count;
+    }
+    return {0, count};
+  }
+
+  /// Inputs stand shortly before their reader, so the way back to them is short.
+  bool holds(Place place, const Pair& wanted) const {
+    while (const auto pair = last_pair(place, wanted)) {
+      if (pair->child == wanted.child) return pair->parent == wanted.parent;
+    }
+    return false;
+  }
+
+  /// The last pair of the alignment meant, if both its layers are `earliest` or later, and moves before it.
+  std::optional<Pair> last_pair(Place& place, const Pair& earliest) const {
+    while (place.i > earliest.parent && place.j > earliest.child) {
+      const Step& here = step(place.i, place.j);
+      if (place.paired || here.skip == Skip::kNothing) {
+        --place.i;
+        --place.j;
+        place.paired = here.continues_pair;
+        return Pair{place.i, place.j};
+      }
+      --(here.skip == Skip::kChild ? place.j : place.i);
+    }
+    return std::nullopt;
+  }
+
+  const Network& parent_;
+  const Network& child_;
+  std::vector<LayerTensors> parent_tensors_;
+  std::vector<LayerTensors> child_tensors_;
+  std::size_t columns_;
+  std::vector<Step> steps_;
+};
+
+}  // namespace
+
+NetworkAlignment align(const Network& parent, const Network& child) {
+  return Aligner(parent, child).run();
+}
+
+double inherited_share(const Network& parent, const Network& child, const NetworkAlignment& alignment) {
+  const std::vector<LayerTensors> parent_tensors = tensors_of(parent);
+  const std::vector<LayerTensors> child_tensors = tensors_of(child);
+  std::int64_t shared = 0;
+  std::int64_t all = 0;
+  for (std::size_t c = 0; c < child_tensors.size(); ++c) {
+    for (const AlignedTensor& tensor : child_tensors[c]) all += tensor.spec->elements();
+    if (alignment[c]) shared += shared_parameters(parent_tensors[*alignment[c]], child_tensors[c]);
+  }
+  return all == 0 ? 0.0 : static_cast<double>(shared) / static_cast<double>(all);
+}
+
+std::vector<Shape> tensor_axes(const Network& network, std::size_t layer, const TensorSpec& tensor) {
+  std::vector<Shape> axes;
+  for (std::size_t axis = 0; axis < tensor.dims.size(); ++axis) {
+    const std::int64_t extent = tensor.dims[axis];
+    Shape shape{1, extent, 1};
+    if (axis == 0) shape = output_features(network, layer);
+    if (axis == 1) shape = input_features(network, network.layers[layer]);
+    axes.push_back(shape.elements() == extent ? shape : Shape{extent, 1, 1});
+  }
+  return axes;
+}
+
+const TensorSpec* find_tensor(const Layer& layer, const std::string& name) {
+  const auto found = std::find_if(layer.tensors.begin(), layer.tensors.end(),
+                                  [&](const TensorSpec& tensor) { return tensor.name == name; });
+  return found == layer.tensors.end() ? nullptr : &*found;
+}
+
+}  // namespace skyline::space

@@ -1,0 +1,98 @@
+#include "space/network/network_builder.hpp"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+#include <vector>
+
+namespace skyline::space {
+namespace {
+
+constexpr std::size_t kMostLayers = 10'000;
+constexpr std::int64_t kBytesPerElement = 4;
+
+void complete_cost(Layer& layer) {
+  for (const TensorSpec& tensor : layer.tensors) {
+    if (tensor.trainable) layer.cost.parameters += tensor.elements();
+  }
+  layer.cost.peak_activation_bytes = kBytesPerElement * (layer.input.elements() + layer.output.elements());
+}
+
+// Index 0 is the network's input, i + 1 the output of layer i.
+std::vector<std::size_t> tensors_read_by(const Layer& layer) {
+  if (layer.inputs.empty()) return {0};
+  std::set<std::size_t> tensors;  // a layer may read one tensor twice
+  for (const std::size_t input : layer.inputs) tensors.insert(input + 1);
+  return {tensors.begin(), tensors.end()};
+}
+
+}  // namespace
+
+NetworkBuilder::NetworkBuilder(const DataShape& data) {
+  network_.input = data.input;
+  network_.classes = data.classes;
+}
+
+void NetworkBuilder::add(const LayerTemplate& source, const Bindings& bindings) {
+  if (network_.layers.size() >= kMostLayers) {
+    source.source().fail("the network has more than " + std::to_string(kMostLayers) + " layers");
+  }
+  Layer layer;
+  layer.kind = source.kind().name();
+  layer.name = next_name(source.kind().name());
+  layer.input = network_.input;
+  if (!network_.layers.empty()) {
+    layer.inputs = {network_.layers.size() - 1};
+    layer.input = network_.layers.back().output;
+  }
+  TemplateReader reader(source, bindings, layer.name);
+  source.kind().read_attributes(layer, reader);
+  source.kind().infer(layer, reader);
+  complete_cost(layer);
+  network_.layers.push_back(std::move(layer));
+}
+
+std::string NetworkBuilder::next_name(std::string_view kind) {
+  return std::string(kind) + '_' + std::to_string(kind_counts_[kind]++);
+}
+
+Network NetworkBuilder::finish(const ConfigNode& source) {
+  if (network_.layers.empty()) source.fail("the network has no layers");
+  const Shape& output = network_.layers.back().output;
+  const Shape wanted{network_.classes, 1, 1};
+  if (network_.classes > 0 && output != wanted) {
+    source.fail("the network's output " + to_text(output) + " of layer " + network_.layers.back().name +
+                " does not fit the data's " + std::to_string(network_.classes) +
+                " classes; end it with linear: {features: $classes}");
+  }
+  for (const Layer& layer : network_.layers) {
+    network_.cost.parameters += layer.cost.parameters;
+    network_.cost.flops += layer.cost.flops;
+    network_.cost.macs += layer.cost.macs;
+  }
+  network_.cost.peak_activation_bytes = peak_activation_bytes(network_);
+  return std::move(network_);
+}
+
+std::int64_t peak_activation_bytes(const Network& network) {
+  const std::size_t count = network.layers.size();
+  std::vector<std::size_t> last_reader(count + 1);
+  for (std::size_t i = 0; i < count; ++i) {
+    last_reader[i + 1] = i;  // an output that nobody reads dies at once
+    for (const std::size_t tensor : tensors_read_by(network.layers[i])) last_reader[tensor] = i;
+  }
+  std::int64_t living = network.input.elements();
+  std::int64_t peak = living;
+  for (std::size_t i = 0; i < count; ++i) {
+    living += network.layers[i].output.elements();
+    peak = std::max(peak, living);
+    for (const std::size_t tensor : tensors_read_by(network.layers[i])) {
+      if (last_reader[tensor] != i) continue;
+      living -= tensor == 0 ? network.input.elements() : network.layers[tensor - 1].output.elements();
+    }
+    if (last_reader[i + 1] == i) living -= network.layers[i].output.elements();
+  }
+  return kBytesPerElement * peak;
+}
+
+}  // namespace skyline::space

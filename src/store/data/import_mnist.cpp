@@ -1,0 +1,122 @@
+#include "skyline/core/error.hpp"
+#include "skyline/store/dataset.hpp"
+
+#include "store/data/plain_or_gzip.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+namespace skyline::store {
+namespace {
+
+constexpr std::uint32_t kImagesMagic = 0x00000803;
+constexpr std::uint32_t kLabelsMagic = 0x00000801;
+constexpr int kClasses = 10;
+/// More values than any real file has; its product with another 32-bit size still fits.
+constexpr std::size_t kLargestCount = std::size_t{1} << 31;
+
+std::string hex(std::uint32_t value) {
+  std::array<char, 16> text{};
+  std::snprintf(text.data(), text.size(), "0x%08x", value);
+  return text.data();
+}
+
+/// An IDX file of bytes: magic, then each dimension as a big-endian 32-bit number, then the values.
+class IdxFile {
+ public:
+  IdxFile(const std::filesystem::path& path, std::uint32_t magic)
+      : path_(path), content_(read_plain_or_gzip(path)) {
+    const std::size_t num_dims = magic & 0xff;
+    if (content_.size() < kWordBytes)
+      fail("truncated: expected an IDX header, got " + bytes_text(content_.size()));
+    if (word(0) != magic) fail("wrong IDX magic: expected " + hex(magic) + ", got " + hex(word(0)));
+    header_bytes_ = kWordBytes * (1 + num_dims);
+    if (content_.size() < header_bytes_) {
+      fail("truncated: expected a header of " + bytes_text(header_bytes_) + ", got " +
+           bytes_text(content_.size()));
+    }
+    std::size_t values = 1;
+    for (std::size_t i = 1; i <= num_dims; ++i) {
+      const std::size_t size = word(i);
+      if (size == 0) fail("a dimension of size 0");
+      dims_.push_back(static_cast<std::int64_t>(size));
+      values = std::min(values, kLargestCount) * size;
+    }
+    const std::size_t expected = header_bytes_ + values;
+    if (content_.size() != expected) {
+      fail(std::string(content_.size() < expected ? "truncated" : "too long") + ": expected " +
+           bytes_text(expected) + ", got " + bytes_text(content_.size()));
+    }
+  }
+
+  const std::vector<std::int64_t>& dims() const { return dims_; }
+  const std::filesystem::path& path() const { return path_; }
+  std::string_view values() const { return std::string_view(content_).substr(header_bytes_); }
+  [[noreturn]] void fail(const std::string& message) const {
+    throw UserError(path_.string() + ": " + message);
+  }
+
+ private:
+  static constexpr std::size_t kWordBytes = 4;
+
+  static std::string bytes_text(std::size_t count) { return std::to_string(count) + " bytes"; }
+  std::uint32_t word(std::size_t index) const {
+    std::uint32_t value = 0;
+    for (std::size_t i = 0; i < kWordBytes; ++i) {
+      value = value << 8 | static_cast<std::uint8_t>(content_[kWordBytes * index + i]);
+    }
+    return value;
+  }
+
+  std::filesystem::path path_;
+  std::string content_;
+  std::size_t header_bytes_ = 0;
+  std::vector<std::int64_t> dims_;
+};
+
+/// Published with a hyphen or with a dot before "idx".
+IdxFile find_idx(const std::filesystem::path& folder, const std::string& what, const std::string& kind,
+                 std::uint32_t magic) {
+  return {find_plain_or_gzip(folder, {what + "-" + kind, what + "." + kind}), magic};
+}
+
+ImageSet import_part(const std::filesystem::path& folder, const std::string& part, space::Shape& shape) {
+  const IdxFile images = find_idx(folder, part + "-images", "idx3-ubyte", kImagesMagic);
+  const IdxFile labels = find_idx(folder, part + "-labels", "idx1-ubyte", kLabelsMagic);
+  if (images.dims()[0] != labels.dims()[0]) {
+    labels.fail("expected " + std::to_string(images.dims()[0]) + " labels, as many as images in " +
+                images.path().filename().string() + ", got " + std::to_string(labels.dims()[0]));
+  }
+  shape = {1, images.dims()[1], images.dims()[2]};
+  ImageSet set;
+  set.images.assign(images.values().begin(), images.values().end());
+  for (const char value : labels.values()) {
+    const auto label = static_cast<std::uint8_t>(value);
+    if (label >= kClasses) {
+      labels.fail("label number " + std::to_string(set.labels.size()) + ": expected 0 to 9, got " +
+                  std::to_string(label));
+    }
+    set.labels.push_back(label);
+  }
+  return set;
+}
+
+}  // namespace
+
+DatasetContents import_mnist(const std::filesystem::path& folder) {
+  check_folder(folder);
+  DatasetContents contents;
+  contents.source = "MNIST handwritten digits (Y. LeCun, C. Cortes, C. J. C. Burges), IDX files";
+  for (int i = 0; i < kClasses; ++i) contents.class_names.push_back(std::to_string(i));
+  contents.train = import_part(folder, "train", contents.shape);
+  space::Shape test_shape;
+  contents.test = import_part(folder, "t10k", test_shape);
+  if (test_shape != contents.shape) {
+    throw UserError(folder.string() + ": test images are " + space::to_text(test_shape) +
+                    ", training images " + space::to_text(contents.shape));
+  }
+  return contents;
+}
+
+}  // namespace skyline::store

@@ -1,0 +1,88 @@
+#include "store/data/plain_or_gzip.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include "store/publish/publish.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <system_error>
+
+#include <zlib.h>
+
+namespace skyline::store {
+namespace {
+
+constexpr std::string_view kGzipMagic = "\x1f\x8b";
+
+/// Ends the stream however the function that made it is left.
+struct InflateStream {
+  z_stream stream{};
+  InflateStream() {
+    constexpr int kGzipFormat = 16;
+    require(inflateInit2(&stream, MAX_WBITS + kGzipFormat) == Z_OK, "zlib cannot start");
+  }
+  ~InflateStream() { inflateEnd(&stream); }
+  InflateStream(const InflateStream&) = delete;
+  InflateStream& operator=(const InflateStream&) = delete;
+};
+
+std::string unpack(const std::string& packed, const std::filesystem::path& path) {
+  InflateStream owner;
+  z_stream& stream = owner.stream;
+  std::string text(std::max<std::size_t>(4 * packed.size(), 4096), '\0');
+  std::size_t filled = 0;
+  std::size_t taken = 0;
+  constexpr std::size_t kMost = std::numeric_limits<uInt>::max();
+  for (;;) {
+    if (filled == text.size()) text.resize(2 * text.size());
+    stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data() + taken));
+    stream.avail_in = static_cast<uInt>(std::min(packed.size() - taken, kMost));
+    stream.next_out = reinterpret_cast<Bytef*>(text.data() + filled);
+    stream.avail_out = static_cast<uInt>(std::min(text.size() - filled, kMost));
+    const uInt room = stream.avail_out;
+    const uInt offered = stream.avail_in;
+    const int status = inflate(&stream, Z_NO_FLUSH);
+    filled += room - stream.avail_out;
+    taken += offered - stream.avail_in;
+    if (status == Z_STREAM_END) {
+      if (taken == packed.size()) break;
+      inflateReset(&stream);  // gzip files may be joined end to end
+    } else if (status == Z_BUF_ERROR && taken == packed.size()) {
+      throw UserError(path.string() + ": truncated gzip file (copy or download it again)");
+    } else if (status != Z_OK && status != Z_BUF_ERROR) {
+      throw UserError(path.string() + ": damaged gzip file: " + (stream.msg != nullptr ? stream.msg : "") +
+                      " (copy or download it again)");
+    }
+  }
+  text.resize(filled);
+  return text;
+}
+
+}  // namespace
+
+std::string read_plain_or_gzip(const std::filesystem::path& path) {
+  std::string content = read_file(path);
+  return content.starts_with(kGzipMagic) ? unpack(content, path) : content;
+}
+
+void check_folder(const std::filesystem::path& folder) {
+  std::error_code error;
+  if (!std::filesystem::is_directory(folder, error))
+    throw UserError(folder.string() + ": there is no such folder");
+}
+
+std::filesystem::path find_plain_or_gzip(const std::filesystem::path& folder,
+                                         const std::vector<std::string>& names) {
+  std::error_code error;
+  for (const std::string& name : names) {
+    for (const char* ending : {"", ".gz"}) {
+      std::filesystem::path path = folder / (name + ending);
+      if (std::filesystem::exists(path, error)) return path;
+    }
+  }
+  throw UserError(folder.string() + ": expected " + names.front() + " or " + names.front() +
+                  ".gz, found neither");
+}
+
+}  // namespace skyline::store

@@ -1,0 +1,308 @@
+#include "store/data/staged_dataset.hpp"
+
+#include "skyline/core/error.hpp"
+#include "skyline/store/dataset.hpp"
+
+#include "core/log.hpp"
+#include "store/data/private_folder.hpp"
+#include "store/publish/list_folder.hpp"
+#include "store/publish/publication.hpp"
+#include "store/publish/publish.hpp"
+#include "store/run_folder/process_identity.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <ctime>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+namespace skyline::store {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t kPieceBytes = std::size_t{8} << 20;       // large reads are what file servers like
+constexpr std::uint64_t kSpareBytes = std::uint64_t{64} << 20;  // the disk is not ours alone
+constexpr const char* kAdvice = " (free some space, name another folder by data.stage, or leave that out)";
+constexpr std::time_t kUnusedAge_s = 7 * 24 * 3600;
+constexpr int kMostRounds = 100;  // each but the last is lost to another job
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+/// "55.2 MB", "150.0 GB"
+std::string size_text(double bytes) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), bytes < 1e10 ? "%.1f MB" : "%.1f GB",
+                bytes / (bytes < 1e10 ? 1e6 : 1e9));
+  return text.data();
+}
+std::string size_text(std::uint64_t bytes) {
+  return size_text(static_cast<double>(bytes));
+}
+
+[[noreturn]] void fail_staging(const fs::path& source, const fs::path& stage, const std::string& reason) {
+  throw UserError("cannot keep a copy of " + source.string() + " in " + stage.string() + " on " +
+                  host_name() + ": " + reason);
+}
+
+/// Tells the log of something that takes long: after a while, then in intervals that double.
+class SlowReport {
+ public:
+  explicit SlowReport(double after_s) : next_s_(after_s) {}
+  bool is_due() {
+    if (elapsed_s() < next_s_) return false;
+    next_s_ = 2 * elapsed_s();
+    return true;
+  }
+  double elapsed_s() const { return seconds_since(started_); }
+
+ private:
+  Clock::time_point started_ = Clock::now();
+  double next_s_;
+};
+
+/// The right to change what lies in the folder, of one job at a time; the system ends it with the process.
+/// Where locks don't work every job has it: two that copy at once cost time, and each publishes whole.
+/// @return  null: another job has it now
+FileDescriptor try_turn(const fs::path& stage) {
+  FileDescriptor turn = open_file(stage, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+  if (!turn) fail_system("read the folder", stage, "", errno);
+  int refused = 0;
+  do {
+    refused = ::flock(turn.get(), LOCK_EX | LOCK_NB);
+  } while (refused != 0 && errno == EINTR);
+  return refused != 0 && errno == EWOULDBLOCK ? FileDescriptor() : std::move(turn);
+}
+
+/// Null if it was stopped.
+FileDescriptor take_turn(const fs::path& stage, const StagingWatch& watch) {
+  SlowReport report(watch.report_after_s);
+  while (!watch.stop_requested()) {
+    if (FileDescriptor turn = try_turn(stage)) return turn;
+    if (report.is_due()) log::info("waiting for another job of this node that copies to " + stage.string());
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  return {};
+}
+
+/// What lay under the name of a copy when it was looked at. While this lives, no other file can be taken for
+/// it: a file that is open keeps its number.
+class FoundFile {
+ public:
+  explicit FoundFile(const fs::path& path) : path_(path), file_(open_file(path, O_PATH | O_NOFOLLOW)) {
+    if (!file_ && errno != ENOENT) fail_system("read", path, "", errno);
+    if (file_ && ::fstat(file_.get(), &status_) != 0) fail_system("read", path, "", errno);
+  }
+  bool is_something() const { return static_cast<bool>(file_); }
+  bool is_own_file() const { return S_ISREG(status_.st_mode) && status_.st_uid == ::geteuid(); }
+  /// Whether the name leads to the same now.
+  bool is_still_there() const {
+    struct stat now {};
+    if (::lstat(path_.c_str(), &now) != 0) return !file_ && errno == ENOENT;
+    return file_ && now.st_dev == status_.st_dev && now.st_ino == status_.st_ino;
+  }
+
+ private:
+  fs::path path_;
+  FileDescriptor file_;
+  struct stat status_ {};
+};
+
+enum class Soundness { kSound, kFaulty, kStopped };
+struct CopyCheck {
+  Soundness soundness = Soundness::kSound;
+  std::string fault;
+};
+
+/// Says first that the copy is used, or it could be removed meanwhile.
+CopyCheck check_copy(const FoundFile& found, const fs::path& copy, const std::string& content_hash,
+                     const StagingWatch& watch) {
+  if (!found.is_something()) return {Soundness::kFaulty, "is gone"};
+  if (!found.is_own_file()) return {Soundness::kFaulty, "not a file of this user"};
+  ::utimensat(AT_FDCWD, copy.c_str(), nullptr, AT_SYMLINK_NOFOLLOW);
+  try {
+    const auto dataset = Dataset::open(copy, true, watch.stop_requested);
+    if (dataset == nullptr) return {Soundness::kStopped, {}};
+    if (dataset->content_hash() != content_hash) return {Soundness::kFaulty, "not the data of its name"};
+    return {};
+  } catch (const UserError& error) {
+    return {Soundness::kFaulty, error.what()};
+  }
+}
+
+/// In this job's turn. A job that still reads a copy has it mapped, and so keeps it.
+void remove_unused_copies(const fs::path& stage) {
+  for (const fs::path& path : list_folder(stage)) {
+    struct stat status {};
+    if (path.extension() != ".h5" || ::lstat(path.c_str(), &status) != 0) continue;
+    if (std::time(nullptr) - status.st_mtime > kUnusedAge_s) ::unlink(path.c_str());
+  }
+}
+
+void check_room(const fs::path& source, std::uint64_t bytes, const fs::path& stage) {
+  struct statvfs space {};
+  if (::statvfs(stage.c_str(), &space) != 0) fail_staging(source, stage, system_error_text(errno));
+  const std::uint64_t free_bytes = std::uint64_t{space.f_bavail} * space.f_frsize;
+  if (free_bytes >= bytes + kSpareBytes) return;
+  fail_staging(source, stage,
+               "it needs " + size_text(bytes) + " and " + size_text(kSpareBytes) + " to spare, and " +
+                   size_text(free_bytes) + " are free" + kAdvice);
+}
+
+/// The original, read from its start to its end.
+class Original {
+ public:
+  explicit Original(const fs::path& path)
+      : path_(path), file_(open_file(path, O_RDONLY)), piece_(kPieceBytes) {
+    struct stat status {};
+    if (!file_ || ::fstat(file_.get(), &status) != 0) fail_system("read", path, "", errno);
+    bytes_ = static_cast<std::uint64_t>(status.st_size);
+    ::posix_fadvise(file_.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
+  }
+  std::uint64_t bytes() const { return bytes_; }
+
+  /// The piece that begins at `offset`; valid until the next call.
+  std::span<const std::byte> read(std::uint64_t offset) {
+    ssize_t count = 0;
+    patiently("read", path_, [&]() -> Fault {
+      count = ::pread(file_.get(), piece_.data(), piece_.size(), static_cast<off_t>(offset));
+      return {"read", count < 0 ? errno : 0};
+    });
+    if (count == 0) throw UserError(path_.string() + ": became shorter while it was copied");
+    // The node's memory is for the copy, which is what will be read again.
+    ::posix_fadvise(file_.get(), static_cast<off_t>(offset), count, POSIX_FADV_DONTNEED);
+    return std::span(piece_).first(static_cast<std::size_t>(count));
+  }
+
+ private:
+  const fs::path& path_;
+  FileDescriptor file_;
+  std::vector<std::byte> piece_;
+  std::uint64_t bytes_ = 0;
+};
+
+constexpr Fault kStopped{"", ECANCELED};  // no call of ours fails so
+
+Fault write_copy(Original& original, TemporaryFile& copy, const std::string& task,
+                 const StagingWatch& watch) {
+  SlowReport report(watch.report_after_s);
+  for (std::uint64_t done = 0; done < original.bytes();) {
+    if (watch.stop_requested()) return kStopped;
+    const std::span<const std::byte> piece = original.read(done);
+    if (const Fault fault = copy.write({piece}, done)) return fault;
+    done += piece.size();
+    if (report.is_due()) {
+      log::info(task + ": " + size_text(done) + " of " + size_text(original.bytes()) + ", " +
+                size_text(static_cast<double>(done) / report.elapsed_s()) + "/s");
+    }
+  }
+  return {};
+}
+
+/// Once: a full disk of the node will not pass by waiting, and all other nodes would wait with it.
+/// Returns false if it was stopped.
+bool make_copy(const fs::path& source, const fs::path& copy, const StagingWatch& watch) {
+  Original original(source);
+  const fs::path stage = copy.parent_path();
+  const std::string task = "copying " + source.string() + " to " + stage.string();
+  const Fault fault =
+      publish_once(copy, [&](TemporaryFile& file) { return write_copy(original, file, task, watch); });
+  if (fault.error == kStopped.error) return false;
+  if (!fault) return true;
+  fail_staging(
+      source, stage,
+      std::string(fault.call) + (fault.call.empty() ? "" : ": ") + system_error_text(fault.error) + kAdvice);
+}
+
+/// In this job's turn.
+void remove_faulty(const fs::path& source, const fs::path& copy, const std::string& fault) {
+  log::warning("making the copy " + copy.string() + " anew: " + fault);
+  if (::unlink(copy.c_str()) == 0 || errno == ENOENT) return;
+  fail_staging(source, copy.parent_path(),
+               "what lies at " + copy.string() + " cannot be used (" + fault +
+                   ") and not be removed: " + system_error_text(errno));
+}
+
+/// In this job's turn, with nothing under the copy's name.
+std::optional<StagedDataset> copy_in_turn(const fs::path& source, const std::string& content_hash,
+                                          StagedDataset staged, const StagingWatch& watch) {
+  const fs::path stage = staged.path.parent_path();
+  remove_temporaries(stage);
+  check_room(source, staged.bytes, stage);
+  const Clock::time_point start = Clock::now();
+  if (!make_copy(source, staged.path, watch)) return std::nullopt;
+  staged.copy_s = seconds_since(start);
+  const CopyCheck check = check_copy(FoundFile(staged.path), staged.path, content_hash, watch);
+  if (check.soundness == Soundness::kStopped) return std::nullopt;  // the next job checks what is there
+  if (check.soundness == Soundness::kSound) return staged;
+  ::unlink(staged.path.c_str());
+  fail_staging(source, stage, check.fault + "; see with `skyline validate` whether the original is sound");
+}
+
+fs::path stage_in(const fs::path& folder) {
+  return folder / ("skyline-" + std::to_string(::geteuid()));
+}
+
+std::uint64_t size_of(const fs::path& file) {
+  std::error_code error;
+  const std::uint64_t bytes = fs::file_size(file, error);
+  if (error) fail_system("read", file, "", error.value());
+  return bytes;
+}
+
+}  // namespace
+
+fs::path make_stage(const fs::path& folder) {
+  const fs::path stage = stage_in(folder);
+  if (const auto objection = make_private_folder(stage)) {
+    throw UserError("cannot keep copies of data in " + stage.string() + " on " + host_name() + ": " +
+                    *objection + " (name another folder by data.stage, or leave that out)");
+  }
+  return stage;
+}
+
+fs::path staged_path(const fs::path& folder, const std::string& content_hash) {
+  return stage_in(folder) / (content_hash + ".h5");
+}
+
+std::uint64_t staging_bytes(const fs::path& source) {
+  return size_of(source) + kSpareBytes;
+}
+
+std::optional<StagedDataset> stage_dataset(const fs::path& source, const fs::path& folder,
+                                           const StagingWatch& watch) {
+  const std::string content_hash = Dataset::open(source, false)->content_hash();
+  const fs::path stage = make_stage(folder);
+  StagedDataset staged{staged_path(folder, content_hash), size_of(source), std::nullopt};
+  for (int round = 0; round < kMostRounds; ++round) {
+    // Copies are checked out of turn: jobs that start at once do it at once.
+    const FoundFile found(staged.path);
+    const CopyCheck check = check_copy(found, staged.path, content_hash, watch);
+    if (check.soundness == Soundness::kStopped) return std::nullopt;
+    const bool sound = check.soundness == Soundness::kSound;
+    const FileDescriptor turn = sound ? try_turn(stage) : take_turn(stage, watch);
+    if (!sound && !turn) return std::nullopt;
+    if (!found.is_still_there()) continue;  // another job has made, removed or replaced it
+    if (turn) remove_unused_copies(stage);
+    if (sound) return staged;
+    if (found.is_something()) remove_faulty(source, staged.path, check.fault);
+    return copy_in_turn(source, content_hash, std::move(staged), watch);
+  }
+  fail_staging(source, stage, "other jobs replace it again and again");
+}
+
+}  // namespace skyline::store

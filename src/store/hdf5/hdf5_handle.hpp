@@ -1,0 +1,41 @@
+#pragma once
+
+#include "core/unique_handle.hpp"
+
+#include <concepts>
+#include <filesystem>
+
+#include <hdf5.h>
+
+namespace skyline::store {
+
+template <herr_t (*Close)(hid_t)>
+struct Hdf5Traits {
+  using Type = hid_t;
+  static constexpr Type kNull = -1;
+  static void close(Type id) noexcept { Close(id); }
+};
+
+using Hdf5File = UniqueHandle<Hdf5Traits<&H5Fclose>>;
+using Hdf5Group = UniqueHandle<Hdf5Traits<&H5Gclose>>;
+using Hdf5Dataset = UniqueHandle<Hdf5Traits<&H5Dclose>>;
+using Hdf5Attribute = UniqueHandle<Hdf5Traits<&H5Aclose>>;
+using Hdf5Space = UniqueHandle<Hdf5Traits<&H5Sclose>>;
+using Hdf5Type = UniqueHandle<Hdf5Traits<&H5Tclose>>;
+using Hdf5PropertyList = UniqueHandle<Hdf5Traits<&H5Pclose>>;
+
+/// @throws UserError "cannot <task> <path>: HDF5: <innermost message of the library>"
+[[noreturn]] void fail_hdf5(const char* task, const std::filesystem::path& path);
+
+/// Passes the result of an HDF5 call through if it is no error. `task`: "read", "write".
+template <std::signed_integral T>
+T check_hdf5(T result, const char* task, const std::filesystem::path& path) {
+  if (result < 0) fail_hdf5(task, path);
+  return result;
+}
+
+/// Keeps the library from printing its error stack to the terminal. The library has one such switch a thread,
+/// so every entry point of this module that uses HDF5 calls this first.
+void silence_hdf5();
+
+}  // namespace skyline::store

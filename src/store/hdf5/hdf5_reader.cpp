@@ -1,0 +1,161 @@
+#include "store/hdf5/hdf5_reader.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include "store/hdf5/hdf5_image.hpp"
+
+#include <sys/stat.h>
+
+namespace skyline::store {
+namespace {
+
+constexpr std::size_t kIncrement = std::size_t{1} << 16;
+
+std::size_t element_count(const Hdf5Dataset& array, const std::filesystem::path& path) {
+  const Hdf5Space space(check_hdf5(H5Dget_space(array.get()), "read", path));
+  return static_cast<std::size_t>(check_hdf5(H5Sget_simple_extent_npoints(space.get()), "read", path));
+}
+
+}  // namespace
+
+Hdf5Reader::Hdf5Reader(const std::filesystem::path& path, int descriptor) : path_(path) {
+  silence_hdf5();
+  const Hdf5PropertyList access(check(H5Pcreate(H5P_FILE_ACCESS)));
+#if H5_VERSION_GE(1, 12, 1) || (H5_VERSION_GE(1, 10, 7) && !H5_VERSION_GE(1, 11, 0))
+  // A published file never changes, and file systems without locks would refuse the open.
+  check(H5Pset_file_locking(access.get(), false, true));
+#endif
+  file_ = Hdf5File(check(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get())));
+  void* opened = nullptr;
+  check(H5Fget_vfd_handle(file_.get(), H5P_DEFAULT, &opened));
+  struct stat ours {};
+  struct stat theirs {};
+  const bool known = ::fstat(descriptor, &ours) == 0 && ::fstat(*static_cast<int*>(opened), &theirs) == 0;
+  if (!known || ours.st_ino != theirs.st_ino || ours.st_dev != theirs.st_dev) {
+    fail("another file was published in its place just now (run again)");
+  }
+}
+
+Hdf5Reader::Hdf5Reader(std::span<const std::byte> bytes, const std::filesystem::path& path) : path_(path) {
+  silence_hdf5();
+  const Hdf5PropertyList access(check(H5Pcreate(H5P_FILE_ACCESS)));
+  check(H5Pset_fapl_core(access.get(), kIncrement, false));
+  // The library copies the image; it takes a pointer to non-const all the same.
+  check(H5Pset_file_image(access.get(), const_cast<std::byte*>(bytes.data()), bytes.size()));
+  file_ = Hdf5File(check(H5Fopen(image_name().c_str(), H5F_ACC_RDONLY, access.get())));
+}
+
+void Hdf5Reader::fail(const std::string& message) const {
+  throw UserError("cannot read " + path_.string() + ": " + message);
+}
+
+Hdf5Dataset Hdf5Reader::open_array(const std::string& name) const {
+  return Hdf5Dataset(check(H5Dopen2(file_.get(), name.c_str(), H5P_DEFAULT)));
+}
+
+Hdf5Attribute Hdf5Reader::open_attribute(const char* key) const {
+  return Hdf5Attribute(check(H5Aopen(file_.get(), key, H5P_DEFAULT)));
+}
+
+template <typename T>
+T Hdf5Reader::scalar_attribute(const char* key, hid_t type) const {
+  const Hdf5Attribute attribute = open_attribute(key);
+  const Hdf5Space space(check(H5Aget_space(attribute.get())));
+  if (check(H5Sget_simple_extent_npoints(space.get())) != 1) {
+    fail(std::string("attribute `") + key + "`: expected one value");
+  }
+  T value{};
+  check(H5Aread(attribute.get(), type, &value));
+  return value;
+}
+
+bool Hdf5Reader::has_attribute(const char* key) const {
+  return check(H5Aexists(file_.get(), key)) > 0;
+}
+
+std::string Hdf5Reader::text_attribute(const char* key) const {
+  const Hdf5Type type(check(H5Tcopy(H5T_C_S1)));
+  check(H5Tset_size(type.get(), H5T_VARIABLE));
+  check(H5Tset_cset(type.get(), H5T_CSET_UTF8));
+  char* text = scalar_attribute<char*>(key, type.get());
+  if (text == nullptr) return {};
+  std::string value(text);
+  H5free_memory(text);
+  return value;
+}
+
+std::int64_t Hdf5Reader::integer_attribute(const char* key) const {
+  return scalar_attribute<std::int64_t>(key, H5T_NATIVE_INT64);
+}
+
+void Hdf5Reader::check_version(std::string_view kind, std::int64_t expected, std::string_view advice) const {
+  const std::int64_t version = integer_attribute("version");
+  if (version == expected) return;
+  throw UserError(path_.string() + ": " + std::string(kind) + " of version " + std::to_string(version) +
+                  ", this program reads version " + std::to_string(expected) + std::string(advice));
+}
+
+std::uint64_t Hdf5Reader::unsigned_attribute(const char* key) const {
+  return scalar_attribute<std::uint64_t>(key, H5T_NATIVE_UINT64);
+}
+
+double Hdf5Reader::number_attribute(const char* key) const {
+  return scalar_attribute<double>(key, H5T_NATIVE_DOUBLE);
+}
+
+std::vector<std::int64_t> Hdf5Reader::array_dims(const std::string& name) const {
+  const Hdf5Dataset array = open_array(name);
+  const Hdf5Space space(check(H5Dget_space(array.get())));
+  std::vector<hsize_t> dims(static_cast<std::size_t>(check(H5Sget_simple_extent_ndims(space.get()))));
+  check(H5Sget_simple_extent_dims(space.get(), dims.data(), nullptr));
+  return {dims.begin(), dims.end()};
+}
+
+std::uint64_t Hdf5Reader::array_offset(const std::string& name, hid_t type) const {
+  const Hdf5Dataset array = open_array(name);
+  const Hdf5Type stored(check(H5Dget_type(array.get())));
+  const haddr_t offset = H5Dget_offset(array.get());
+  if (check(H5Tequal(stored.get(), type)) == 0 || offset == HADDR_UNDEF) {
+    fail("array `" + name + "` is not stored in one piece with the expected type");
+  }
+  return offset;
+}
+
+template <typename T>
+std::vector<T> Hdf5Reader::read_array(const std::string& name, hid_t type) const {
+  const Hdf5Dataset array = open_array(name);
+  std::vector<T> values(element_count(array, path_));
+  if (!values.empty()) {
+    check(H5Dread(array.get(), type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()));
+  }
+  return values;
+}
+
+std::vector<double> Hdf5Reader::numbers(const std::string& name) const {
+  return read_array<double>(name, H5T_NATIVE_DOUBLE);
+}
+
+std::vector<float> Hdf5Reader::floats(const std::string& name) const {
+  return read_array<float>(name, H5T_NATIVE_FLOAT);
+}
+
+std::vector<std::uint64_t> Hdf5Reader::unsigned_integers(const std::string& name) const {
+  return read_array<std::uint64_t>(name, H5T_NATIVE_UINT64);
+}
+
+std::vector<std::string> Hdf5Reader::texts(const std::string& name) const {
+  const Hdf5Dataset array = open_array(name);
+  const Hdf5Type stored(check(H5Dget_type(array.get())));
+  const std::size_t length = H5Tget_size(stored.get());
+  const Hdf5Type type = make_text_type(length, path_);
+  std::vector<std::string> texts(element_count(array, path_));
+  std::string block(length * texts.size(), '\0');
+  if (!texts.empty()) check(H5Dread(array.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, block.data()));
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    const std::string padded = block.substr(i * length, length);
+    texts[i] = padded.substr(0, padded.find('\0'));
+  }
+  return texts;
+}
+
+}  // namespace skyline::store

@@ -1,0 +1,59 @@
+#pragma once
+
+#include "store/hdf5/hdf5_handle.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace skyline::store {
+
+/// Reads from an HDF5 file. Every error names the path. @throws UserError
+class Hdf5Reader {
+ public:
+  /// Opens a file read-only, without file locks. @throws UserError if the name no longer means the file that
+  /// `descriptor` is open on (and whose checksums the caller knows)
+  Hdf5Reader(const std::filesystem::path& path, int descriptor);
+  /// Opens the bytes of an HDF5 file (a copy is kept).
+  Hdf5Reader(std::span<const std::byte> bytes, const std::filesystem::path& path);
+
+  /// Attributes of the root.
+  bool has_attribute(const char* key) const;
+  std::string text_attribute(const char* key) const;
+  std::int64_t integer_attribute(const char* key) const;
+  std::uint64_t unsigned_attribute(const char* key) const;
+  /// @param kind  what a person calls such a file: "data set"
+  /// @throws UserError if the attribute `version` is not `expected`
+  void check_version(std::string_view kind, std::int64_t expected, std::string_view advice = {}) const;
+  double number_attribute(const char* key) const;
+
+  std::vector<std::int64_t> array_dims(const std::string& name) const;
+  /// Offset of the array's bytes in the file. @throws UserError unless it is stored in one piece as `type`
+  std::uint64_t array_offset(const std::string& name, hid_t type) const;
+  /// All of an array, whatever its shape.
+  std::vector<double> numbers(const std::string& name) const;
+  std::vector<float> floats(const std::string& name) const;
+  std::vector<std::uint64_t> unsigned_integers(const std::string& name) const;
+  std::vector<std::string> texts(const std::string& name) const;
+
+ private:
+  template <typename T>
+  T check(T result) const {
+    return check_hdf5(result, "read", path_);
+  }
+  [[noreturn]] void fail(const std::string& message) const;
+  Hdf5Dataset open_array(const std::string& name) const;
+  Hdf5Attribute open_attribute(const char* key) const;
+  template <typename T>
+  T scalar_attribute(const char* key, hid_t type) const;
+  template <typename T>
+  std::vector<T> read_array(const std::string& name, hid_t type) const;
+
+  std::filesystem::path path_;
+  Hdf5File file_;
+};
+
+}  // namespace skyline::store

@@ -1,0 +1,102 @@
+#include "store/publish/file_descriptor.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <string>
+#include <thread>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace skyline::store {
+namespace {
+
+constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
+constexpr int kStaleRetries = 5;
+
+std::string_view advice(int error_number) {
+  switch (error_number) {
+    case ENOSPC:
+      return " (free some space and run again)";
+    case EDQUOT:
+      return " (the quota is used up: free some space and run again)";
+    case EROFS:
+    case EACCES:
+    case EPERM:
+      return " (choose a place that you may write to, or change its permissions)";
+    case EIO:
+      return " (the disk or its server has failed: see the system's log, then run again)";
+    case ESTALE:
+    case ETIMEDOUT:
+      return " (the file server is away or has lost the file: run again when it is back)";
+    default:
+      return "";
+  }
+}
+
+}  // namespace
+
+void FileDescriptorTraits::close(Type descriptor) noexcept {
+  ::close(descriptor);
+}
+
+FileDescriptor open_file(const std::filesystem::path& path, int flags, unsigned mode) {
+  for (int stale = 0;;) {
+    const int descriptor = ::open(path.c_str(), flags | O_CLOEXEC, mode);
+    if (descriptor >= 0) return FileDescriptor(descriptor);
+    if (errno == EINTR) continue;
+    // An NFS client may know a name whose file another host has just replaced; opening again looks it up
+    // anew.
+    if (errno != ESTALE || ++stale > kStaleRetries) return FileDescriptor();
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+}
+
+int write_at(const FileDescriptor& file, std::span<const std::byte> bytes, std::uint64_t offset) {
+  while (!bytes.empty()) {
+    const std::size_t piece = std::min(bytes.size(), kPieceBytes);
+    const ssize_t written = ::pwrite(file.get(), bytes.data(), piece, static_cast<off_t>(offset));
+    if (written < 0) {
+      if (errno == EINTR) continue;
+      return errno;
+    }
+    if (written == 0) return EIO;
+    bytes = bytes.subspan(static_cast<std::size_t>(written));
+    offset += static_cast<std::uint64_t>(written);
+  }
+  return 0;
+}
+
+int sync_file(const FileDescriptor& file) {
+  while (::fsync(file.get()) != 0) {
+    if (errno != EINTR) return errno;
+  }
+  return 0;
+}
+
+int close_file(FileDescriptor file) {
+  // Linux has closed the descriptor even where it reports an interruption.
+  return ::close(file.release()) == 0 || errno == EINTR ? 0 : errno;
+}
+
+int sync_folder(const std::filesystem::path& folder) {
+  const FileDescriptor descriptor =
+      open_file(folder.empty() ? std::filesystem::path(".") : folder, O_RDONLY | O_DIRECTORY);
+  if (!descriptor) return errno;
+  const int error_number = sync_file(descriptor);
+  return error_number == EINVAL || error_number == ENOTSUP ? 0 : error_number;
+}
+
+void fail_system(std::string_view task, const std::filesystem::path& path, std::string_view call,
+                 int error_number) {
+  std::string message = "cannot ";
+  message.append(task).append(" ").append(path.string()).append(": ");
+  if (!call.empty()) message.append(call).append(": ");
+  message.append(system_error_text(error_number)).append(advice(error_number));
+  throw UserError(message);
+}
+
+}  // namespace skyline::store

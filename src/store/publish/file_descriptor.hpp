@@ -1,0 +1,44 @@
+#pragma once
+
+#include "core/unique_handle.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string_view>
+
+namespace skyline::store {
+
+struct FileDescriptorTraits {
+  using Type = int;
+  static constexpr Type kNull = -1;
+  static void close(Type descriptor) noexcept;
+};
+using FileDescriptor = UniqueHandle<FileDescriptorTraits>;
+
+/// Opens a file, close-on-exec; again after an interruption or a stale NFS handle. Null with errno set if it
+/// fails.
+FileDescriptor open_file(const std::filesystem::path& path, int flags, unsigned mode = 0);
+
+/// Writes all bytes at `offset`, in pieces of 1 MB (one write of 4 MB and more is several times slower on
+/// some machines). Returns 0 or the errno value.
+int write_at(const FileDescriptor& file, std::span<const std::byte> bytes, std::uint64_t offset);
+
+/// fsync. Returns 0 or the errno value.
+int sync_file(const FileDescriptor& file);
+
+/// Closes and reports what the close said: on NFS a full disk may show here only. Returns 0 or the errno
+/// value.
+int close_file(FileDescriptor file);
+
+/// Makes names in the folder durable. Returns 0 or the errno value; file systems that cannot do it count as
+/// done.
+int sync_folder(const std::filesystem::path& folder);
+
+/// @throws UserError "cannot write runs/a/journal.jsonl: fsync: No space left on device (free some space and
+/// run again)"
+[[noreturn]] void fail_system(std::string_view task, const std::filesystem::path& path, std::string_view call,
+                              int error_number);
+
+}  // namespace skyline::store

@@ -1,0 +1,183 @@
+#include "store/publish/folder_check.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include "store/publish/file_descriptor.hpp"
+#include "store/publish/publish.hpp"
+#include "store/publish/temporary_file.hpp"
+#include "store/run_folder/process_identity.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <sstream>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+namespace skyline::store {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int kSmallFiles = 9;
+constexpr std::size_t kSmallBytes = 4096;
+constexpr std::size_t kLargeBytes = std::size_t{32} << 20;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+/// Not retried: what a run would wait for is what the check is to show.
+Fault write_once(TemporaryFile& file, std::span<const std::byte> bytes) {
+  if (const Fault fault = file.create()) return fault;
+  if (const Fault fault = file.write({bytes}, 0)) return fault;
+  return file.sync();
+}
+
+double difference_s(const timespec& later, const timespec& earlier) {
+  return static_cast<double>(later.tv_sec - earlier.tv_sec) +
+         1e-9 * static_cast<double>(later.tv_nsec - earlier.tv_nsec);
+}
+
+/// \040 and the like stand for blanks in mountinfo.
+std::string unescaped(const std::string& text) {
+  std::string plain;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\\' && i + 3 < text.size()) {
+      plain += static_cast<char>(std::stoi(text.substr(i + 1, 3), nullptr, 8));
+      i += 3;
+    } else {
+      plain += text[i];
+    }
+  }
+  return plain;
+}
+
+bool is_below(const std::filesystem::path& path, const std::filesystem::path& mount) {
+  const auto [end, rest] = std::mismatch(mount.begin(), mount.end(), path.begin(), path.end());
+  return end == mount.end() || (std::next(end) == mount.end() && end->empty());
+}
+
+class Trial {
+ public:
+  /// All nodes of a job try the folder at once.
+  explicit Trial(const std::filesystem::path& folder)
+      : file_(folder / (".skyline-doctor." + host_name() + "." + std::to_string(::getpid()))) {}
+  ~Trial() {
+    std::error_code ignored;
+    std::filesystem::remove(file_, ignored);
+  }
+  Trial(const Trial&) = delete;
+  Trial& operator=(const Trial&) = delete;
+
+  void publish_small_files(FolderCheck& check) {
+    const std::vector<std::byte> bytes(kSmallBytes, std::byte{7});
+    std::vector<double> times;
+    for (int i = 0; i < kSmallFiles; ++i) {
+      const Clock::time_point start = Clock::now();
+      TemporaryFile file(file_);
+      if (const Fault fault = write_once(file, bytes)) return refuse(check, fault);
+      timespec now{};
+      ::clock_gettime(CLOCK_REALTIME, &now);
+      check.clock_ahead_s = difference_s(file.written_at(), now);
+      if (const Fault fault = file.replace_target()) return refuse(check, fault);
+      times.push_back(seconds_since(start));
+    }
+    std::ranges::nth_element(times, times.begin() + kSmallFiles / 2);
+    check.publish_s = times[kSmallFiles / 2];
+    if (read_file(file_) != std::string(kSmallBytes, '\7')) {
+      check.refused.push_back({"read", "other bytes than were written"});
+    }
+  }
+
+  void publish_large_file(FolderCheck& check) {
+    const std::vector<std::byte> bytes(kLargeBytes, std::byte{9});
+    TemporaryFile file(file_);
+    const Clock::time_point start = Clock::now();
+    if (const Fault fault = write_once(file, bytes)) return refuse(check, fault);
+    const Clock::time_point written = Clock::now();
+    check.write_bytes_per_s = static_cast<double>(kLargeBytes) / seconds_since(start);
+    if (const Fault fault = file.replace_target()) return refuse(check, fault);
+    check.rename_s = seconds_since(written);
+  }
+
+  /// As a job claims the folder: of several that try, one gets the name.
+  void claim_once(FolderCheck& check) {
+    std::filesystem::path name = file_;
+    name += ".claim";
+    TemporaryFile file(name);
+    const std::vector<std::byte> bytes(kSmallBytes, std::byte{7});
+    Fault fault = write_once(file, bytes);
+    if (!fault) fault = file.become_target();
+    std::error_code ignored;
+    std::filesystem::remove(name, ignored);
+    if (fault) refuse(check, fault);
+  }
+
+  void try_lock(FolderCheck& check) {
+    const FileDescriptor file = open_file(file_, O_RDONLY);
+    check.has_locks = file.get() >= 0 && ::flock(file.get(), LOCK_EX | LOCK_NB) == 0;
+  }
+
+ private:
+  static void refuse(FolderCheck& check, const Fault& fault) {
+    const std::string call = fault.call.empty() ? "making a file" : std::string(fault.call);
+    check.refused.push_back({call, system_error_text(fault.error)});
+  }
+
+  std::filesystem::path file_;
+};
+
+}  // namespace
+
+FolderCheck try_folder(const std::filesystem::path& folder) {
+  FolderCheck check;
+  std::error_code failure;
+  const std::filesystem::path absolute = std::filesystem::canonical(folder, failure);
+  if (failure) {
+    check.refused.push_back({"finding its way", failure.message()});
+    return check;
+  }
+  check.kind = file_system_of(absolute, read_file("/proc/self/mountinfo"));
+  struct statvfs space {};
+  if (::statvfs(folder.c_str(), &space) == 0) {
+    check.free_bytes = std::uint64_t{space.f_bavail} * space.f_frsize;
+  }
+  Trial trial(folder);
+  try {
+    trial.publish_small_files(check);
+    if (check.refused.empty()) trial.publish_large_file(check);
+    if (check.refused.empty()) trial.claim_once(check);
+    if (check.refused.empty()) trial.try_lock(check);
+  } catch (const UserError& error) {  // e.g. no permission to make a file
+    check.refused.push_back({"open", error.what()});
+  }
+  return check;
+}
+
+std::string file_system_of(const std::filesystem::path& absolute, std::string_view mounts) {
+  std::istringstream lines{std::string(mounts)};
+  std::string kind;
+  std::filesystem::path deepest;
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string skipped;
+    std::string mount;
+    words >> skipped >> skipped >> skipped >> skipped >> mount;
+    const std::size_t dash = line.find(" - ");
+    if (dash == std::string::npos) continue;
+    const std::filesystem::path point = unescaped(mount);
+    // The last of equal ones is on top.
+    if (!is_below(absolute, point) || point.native().size() < deepest.native().size()) continue;
+    deepest = point;
+    kind = line.substr(dash + 3, line.find(' ', dash + 3) - dash - 3);
+  }
+  return kind;
+}
+
+}  // namespace skyline::store

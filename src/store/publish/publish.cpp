@@ -1,0 +1,134 @@
+#include "store/publish/publish.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include "store/publish/file_descriptor.hpp"
+#include "store/publish/publication.hpp"
+#include "store/publish/storage_call.hpp"
+#include "store/publish/temporary_file.hpp"
+#include "store/run_folder/process_identity.hpp"
+
+#include <cerrno>
+#include <chrono>
+#include <ctime>
+#include <system_error>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace skyline::store {
+namespace {
+
+constexpr std::string_view kTask = "write";
+
+/// A temporary of another host is somebody's unless it has not been touched for this long.
+constexpr std::time_t kForeignAge_s = 60;
+
+bool is_abandoned(const std::filesystem::path& path) {
+  TemporaryName name;
+  if (!parse_temporary_name(path.filename().string(), name)) return false;
+  if (name.host == host_name()) return process_start_ticks(name.process) == 0;
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 && std::time(nullptr) - status.st_mtime > kForeignAge_s;
+}
+
+}  // namespace
+
+Fault publish_once(const std::filesystem::path& path, const FillFile& fill) {
+  TemporaryFile file(path);
+  if (const Fault fault = file.create()) return fault;
+  if (const Fault fault = fill(file)) return fault;
+  if (const Fault fault = file.sync()) return fault;
+  return file.replace_target();
+}
+
+void publish(const std::filesystem::path& path, const FillFile& fill, Effort effort) {
+  if (effort == Effort::kPatient) return patiently(kTask, path, [&] { return publish_once(path, fill); });
+  if (const Fault fault = publish_once(path, fill)) fail_system(kTask, path, fault.call, fault.error);
+}
+
+void publish_pieces(const std::filesystem::path& path, const FilePieces& pieces) {
+  publish(path, [&pieces](TemporaryFile& file) { return file.write(pieces, 0); });
+}
+
+void publish_file(const std::filesystem::path& path, std::span<const std::byte> bytes) {
+  publish_pieces(path, {bytes});
+}
+
+void publish_file(const std::filesystem::path& path, std::string_view text, Effort effort) {
+  publish(
+      path, [text](TemporaryFile& file) { return file.write({std::as_bytes(std::span(text))}, 0); }, effort);
+}
+
+bool publish_new_file(const std::filesystem::path& path, std::string_view text, Effort effort) {
+  bool ours = false;   // the name, although it may not be durable yet
+  bool taken = false;  // by somebody else
+  const auto attempt = [&]() -> Fault {
+    TemporaryFile file(path);
+    if (const Fault fault = file.create()) return fault;
+    if (const Fault fault = file.write({std::as_bytes(std::span(text))}, 0)) return fault;
+    if (const Fault fault = file.sync()) return fault;
+    if (ours) return file.replace_target();
+    const Fault fault = file.become_target();
+    taken = fault.error == EEXIST;
+    ours = !taken && file.has_become_target();
+    return taken ? Fault{} : fault;
+  };
+  if (effort == Effort::kPatient) {
+    patiently(kTask, path, attempt);
+  } else if (const Fault fault = attempt()) {
+    fail_system(kTask, path, fault.call, fault.error);
+  }
+  return !taken;
+}
+
+void remove_file(const std::filesystem::path& path) {
+  patiently("remove", path, [&]() -> Fault {
+    return {"unlink", ::unlink(path.c_str()) == 0 || errno == ENOENT ? 0 : errno};
+  });
+}
+
+std::size_t remove_temporaries(const std::filesystem::path& folder) {
+  std::size_t removed = 0;
+  std::error_code error;
+  std::filesystem::directory_iterator entry(folder, error);
+  for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
+    if (is_abandoned(entry->path()) && ::unlink(entry->path().c_str()) == 0) ++removed;
+  }
+  return removed;
+}
+
+bool exists(const std::filesystem::path& path) {
+  std::error_code failure;
+  const bool there = std::filesystem::exists(path, failure);
+  if (failure) throw UserError("cannot look at " + path.string() + ": " + failure.message());
+  return there;
+}
+
+Fault read_once(const std::filesystem::path& path, std::string& text) {
+  const FileDescriptor file = open_file(path, O_RDONLY);
+  struct stat status {};
+  if (!file || ::fstat(file.get(), &status) != 0) return {"", errno};
+  if (S_ISDIR(status.st_mode)) return {"", EISDIR};
+  text.resize(static_cast<std::size_t>(status.st_size) + 1);
+  std::size_t filled = 0;
+  for (;;) {
+    const ssize_t count = ::read(file.get(), text.data() + filled, text.size() - filled);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return {"", errno};
+    if (count == 0) break;
+    filled += static_cast<std::size_t>(count);
+    if (filled == text.size()) text.resize(2 * text.size());
+  }
+  text.resize(filled);
+  return {};
+}
+
+std::string read_file(const std::filesystem::path& path) {
+  std::string text;
+  patiently("read", path, [&] { return read_once(path, text); });
+  return text;
+}
+
+}  // namespace skyline::store

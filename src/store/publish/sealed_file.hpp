@@ -1,0 +1,56 @@
+#pragma once
+
+#include "store/hdf5/hdf5_image.hpp"
+#include "store/publish/publication.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace skyline::store {
+
+/// Our HDF5 files begin with a user block of text, the seal, that says what the file is, how long, and with
+/// which sum. It is checked before the HDF5 library sees a byte, because the library may crash on damaged
+/// structure. Large arrays may have sums of their own, so that a file can be opened without reading them.
+struct Seal {
+  int version = 0;  // 1: all sums are SHA-256; 2: a faster checksum, and no arrays
+  struct Array {
+    std::string name;          // without spaces
+    std::uint64_t offset = 0;  // in the file
+    std::uint64_t bytes = 0;
+    std::string sha256;
+  };
+  std::string format;         // "skyline-dataset"
+  std::uint64_t bytes = 0;    // of the whole file
+  std::string structure;      // sum of everything but the seal and the arrays
+  std::vector<Array> arrays;  // ascending, disjoint
+};
+
+/// Size of the user block.
+inline constexpr std::size_t kSealBytes = 1024;
+
+/// Publishes an image with a user block of kSealBytes, and the seal in it.
+/// @param arrays  with sums of their own: in any order, disjoint, behind the user block; at most 4; the sums
+/// are computed here
+/// @throws UserError
+void publish_sealed(Hdf5Image& image, std::string_view format, std::vector<Seal::Array> arrays = {},
+                    Effort effort = Effort::kPatient);
+
+/// Checks everything but the contents of the arrays.
+/// @param kind  what a person calls such a file: "data set"
+/// @throws UserError "<path>: ..." : empty, not HDF5, HDF5 but not ours, of another format, truncated,
+/// damaged
+Seal check_seal(std::span<const std::byte> file, std::string_view format, std::string_view kind,
+                const std::filesystem::path& path);
+
+/// Checks the contents of the arrays. @return  false if it was stopped; @throws UserError
+/// @param stop_requested  asked now and then
+bool check_arrays(std::span<const std::byte> file, const Seal& seal, const std::filesystem::path& path,
+                  const std::function<bool()>& stop_requested);
+
+}  // namespace skyline::store

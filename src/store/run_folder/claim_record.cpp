@@ -1,0 +1,97 @@
+#include "store/run_folder/claim_record.hpp"
+
+#include "core/text/hash.hpp"
+#include "store/publish/file_descriptor.hpp"
+#include "store/run_folder/process_identity.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <random>
+
+#include <fcntl.h>
+#include <nlohmann/json.hpp>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace skyline::store {
+namespace {
+
+constexpr double kStaleAge_s = 60;
+
+ClaimRecord parse_record(std::string_view text) {
+  ClaimRecord record;
+  const auto json = nlohmann::json::parse(text, nullptr, false);
+  try {
+    record.token = json.at("token").get<std::string>();
+    record.host = json.at("host").get<std::string>();
+    record.place = json.at("place").get<std::string>();
+    record.process = json.at("pid").get<pid_t>();
+    record.started_ticks = json.at("started_ticks").get<std::uint64_t>();
+  } catch (const nlohmann::json::exception&) {
+    return {};
+  }
+  return record;
+}
+
+}  // namespace
+
+double ClaimRecord::age_s(const timespec& now) const {
+  const double seconds = static_cast<double>(now.tv_sec - heartbeat.tv_sec) +
+                         1e-9 * static_cast<double>(now.tv_nsec - heartbeat.tv_nsec);
+  return std::max(seconds, 0.0);
+}
+
+bool ClaimRecord::is_stale(const timespec& now) const {
+  const bool can_look = process != 0 && place == process_place();
+  if (can_look) return process_start_ticks(process) != started_ticks;
+  return has_old_heartbeat(now);
+}
+
+bool ClaimRecord::has_old_heartbeat(const timespec& now) const {
+  return age_s(now) > kStaleAge_s;
+}
+
+ClaimRecord make_claim_record() {
+  ClaimRecord record;
+  std::random_device random;
+  record.token = to_hex(std::uint64_t{random()} << 32 | random());
+  record.host = host_name();
+  record.place = process_place();
+  record.process = ::getpid();
+  record.started_ticks = process_start_ticks(record.process);
+  return record;
+}
+
+std::string to_json(const ClaimRecord& record) {
+  nlohmann::ordered_json json;
+  json["host"] = record.host;
+  json["pid"] = record.process;
+  json["started_ticks"] = record.started_ticks;
+  json["place"] = record.place;
+  json["token"] = record.token;
+  return json.dump(2) + "\n";
+}
+
+Fault look_for_claim(const std::filesystem::path& path, std::optional<ClaimRecord>& found) {
+  found.reset();
+  // Opening, and not just asking, makes an NFS client look at the server's times.
+  const FileDescriptor file = open_file(path, O_RDONLY);
+  if (!file && errno == ENOENT) return {};
+  struct stat status {};
+  if (!file || ::fstat(file.get(), &status) != 0) return {"", errno};
+  std::array<char, 4096> text{};
+  const ssize_t length = ::pread(file.get(), text.data(), text.size(), 0);
+  if (length < 0) return {"", errno};
+  found = parse_record({text.data(), static_cast<std::size_t>(length)});
+  found->heartbeat = status.st_mtim;
+  return {};
+}
+
+std::optional<ClaimRecord> read_claim_record(const std::filesystem::path& path) {
+  std::optional<ClaimRecord> found;
+  patiently("read", path, [&] { return look_for_claim(path, found); });
+  return found;
+}
+
+}  // namespace skyline::store

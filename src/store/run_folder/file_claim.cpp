@@ -1,0 +1,147 @@
+#include "store/run_folder/file_claim.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include "core/log.hpp"
+#include "store/publish/file_descriptor.hpp"
+#include "store/publish/storage_call.hpp"
+#include "store/publish/temporary_file.hpp"
+
+#include <cerrno>
+#include <chrono>
+#include <cmath>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace skyline::store {
+namespace {
+
+/// Long enough for another job that judged the same stale claim to have written its own.
+constexpr std::chrono::milliseconds kSettle{100};
+constexpr int kTries = 5;
+constexpr std::string_view kTask = "write";
+
+void make_folder(const std::filesystem::path& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) fail_system("make the folder", folder, "", error.value());
+}
+
+std::string describe(const ClaimRecord& record, const timespec& now) {
+  const std::string age = "heartbeat " + std::to_string(std::lround(record.age_s(now))) + " s ago";
+  if (record.process == 0) return "an unknown process (its owner.json is damaged), " + age;
+  return "process " + std::to_string(record.process) + " on host " + record.host + ", " + age;
+}
+
+[[noreturn]] void fail_in_use(const RunPaths& paths, const ClaimRecord& owner, const timespec& now) {
+  throw UserError(paths.root.string() + " is in use by " + describe(owner, now) +
+                  " (end that run first, or choose another --run folder)");
+}
+
+Fault write_record(TemporaryFile& file, const std::string& text) {
+  if (const Fault fault = file.create()) return fault;
+  if (const Fault fault = file.write({std::as_bytes(std::span(text))}, 0)) return fault;
+  return file.sync();
+}
+
+}  // namespace
+
+FileClaim::FileClaim(RunPaths paths, ClaimRecord record, double interval_s)
+    : paths_(std::move(paths)), record_(std::move(record)), interval_s_(interval_s) {}
+
+FileClaim::~FileClaim() {
+  try {
+    const std::optional<ClaimRecord> owner = read_claim_record(paths_.owner());
+    if (owner && owner->token == record_.token) ::unlink(paths_.owner().c_str());
+  } catch (const UserError& error) {
+    log::warning(error.what());  // the next run finds this process gone
+  }
+}
+
+/// Never waits: after a fault that may pass the next heartbeat tries again.
+void FileClaim::renew() {
+  const Clock::time_point now = Clock::now();
+  const Fault fault = try_to_renew();
+  if (!fault) {
+    renewed_ = now;
+    return;
+  }
+  const std::chrono::duration<double> since = now - renewed_;
+  if (!may_pass(fault.error) || since.count() - interval_s_ > patience_s()) {
+    fail_system(kTask, paths_.owner(), fault.call, fault.error);
+  }
+  log::warning("cannot write " + paths_.owner().string() + " now: " + system_error_text(fault.error) +
+               "; trying again at the next heartbeat");
+}
+
+Fault FileClaim::try_to_renew() {
+  std::optional<ClaimRecord> owner;
+  if (const Fault fault = look_for_claim(paths_.owner(), owner)) return fault;
+  if (!owner) return restore();
+  if (owner->token != record_.token) {
+    throw UserError(paths_.root.string() + " was taken over by process " + std::to_string(owner->process) +
+                    " on host " + owner->host + " (this job stood still for too long)");
+  }
+  record_.heartbeat = owner->heartbeat;
+  // No times are given: a file server then uses its own clock, the one that other hosts compare with.
+  return {"utimensat", ::utimensat(AT_FDCWD, paths_.owner().c_str(), nullptr, 0) == 0 ? 0 : errno};
+}
+
+/// owner.json is gone. While the heartbeat was young no job had a right to the folder: somebody has removed
+/// the file by hand, and the folder is claimed again.
+Fault FileClaim::restore() const {
+  TemporaryFile file(paths_.owner());
+  if (const Fault fault = write_record(file, to_json(record_))) return fault;
+  if (record_.has_old_heartbeat(file.written_at())) {
+    throw UserError(paths_.root.string() +
+                    ": owner.json is gone, and this job stood still for so long that another one may have "
+                    "taken the run over and ended; this one ends (go on with --resume)");
+  }
+  const Fault fault = file.become_target();
+  if (fault.error == EEXIST) throw UserError(paths_.root.string() + " was taken over by another job");
+  return fault;
+}
+
+std::unique_ptr<FileClaim> take_file_claim(const RunPaths& paths, double interval_s) {
+  make_folder(paths.root);
+  for (const std::filesystem::path& folder : paths.folders()) make_folder(folder);
+  ClaimRecord record = make_claim_record();
+  const std::string text = to_json(record);
+  for (int i = 0; i < kTries; ++i) {
+    std::optional<TemporaryFile> file;
+    patiently(kTask, paths.owner(), [&] {
+      file.emplace(paths.owner());
+      return write_record(*file, text);
+    });
+    record.heartbeat = file->written_at();
+    const Fault fault = file->become_target();
+    // Whether the name is durable does not matter: after a crash there is nothing to claim for.
+    if (file->has_become_target()) return std::make_unique<FileClaim>(paths, record, interval_s);
+    if (fault.error != EEXIST) fail_system(kTask, paths.owner(), fault.call, fault.error);
+
+    const timespec now = record.heartbeat;
+    const std::optional<ClaimRecord> owner = read_claim_record(paths.owner());
+    if (!owner) continue;  // given back just now
+    if (!owner->is_stale(now)) fail_in_use(paths, *owner, now);
+    const Fault replaced = file->replace_target();
+    if (!file->has_become_target()) fail_system(kTask, paths.owner(), replaced.call, replaced.error);
+    // Another job may have judged the same claim: the last one that wrote owns the folder.
+    std::this_thread::sleep_for(kSettle);
+    const std::optional<ClaimRecord> settled = read_claim_record(paths.owner());
+    if (!settled || settled->token != record.token) continue;
+    log::warning(paths.root.string() + ": taken over from " + describe(*owner, now) + ", which is gone");
+    return std::make_unique<FileClaim>(paths, record, interval_s);
+  }
+  throw UserError(paths.root.string() +
+                  ": other jobs keep taking this folder over (choose another --run folder)");
+}
+
+}  // namespace skyline::store

@@ -1,0 +1,331 @@
+#include "store/run_folder/journal_line.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+#include <utility>
+
+#include <zlib.h>
+
+namespace skyline::store {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view kFormat = "skyline-journal";
+constexpr int kVersion = 1;
+constexpr std::string_view kSumStart = R"(,"crc":")";
+constexpr std::string_view kSumEnd = R"("})";
+constexpr std::size_t kSumDigits = 8;
+
+std::string checksum(std::string_view text) {
+  const uLong sum = crc32_z(0, reinterpret_cast<const Bytef*>(text.data()), text.size());
+  std::array<char, 16> digits{};
+  std::snprintf(digits.data(), digits.size(), "%08lx", sum);
+  return digits.data();
+}
+
+std::string seal_line(const Json& line) {
+  // Text that is not UTF-8 (a system's message, say) must not cost a result.
+  std::string text = line.dump(-1, ' ', false, Json::error_handler_t::replace);
+  text.pop_back();
+  return text + std::string(kSumStart) + checksum(text) + std::string(kSumEnd) + "\n";
+}
+
+/// JSON has no infinities; they are written as text.
+Json encode_number(double value) {
+  if (std::isfinite(value)) return value;
+  if (std::isnan(value)) return "nan";
+  return value > 0 ? "inf" : "-inf";
+}
+
+Json encode_value(const space::Value& value) {
+  if (const auto* number = std::get_if<double>(&value)) return encode_number(*number);
+  return std::visit([](const auto& content) { return Json(content); }, value);
+}
+
+Json encode_where(const trial::TrialTiming& timing) {
+  Json where;
+  where["rank"] = timing.rank;
+  where["slot"] = timing.slot;
+  where["started_s"] = encode_number(timing.started_s);
+  where["setup_s"] = encode_number(timing.setup_s);
+  where["train_s"] = encode_number(timing.train_s);
+  where["validate_s"] = encode_number(timing.validate_s);
+  where["latency_s"] = encode_number(timing.latency_s);
+  return where;
+}
+
+void encode_outcome(const trial::Outcome& outcome, const std::vector<std::string>& metrics, Json& line) {
+  if (const auto* failure = std::get_if<trial::Failure>(&outcome)) {
+    line["status"] = trial::to_text(failure->kind);
+    line["reason"] = failure->reason;
+    return;
+  }
+  const std::vector<double>& values = std::get<trial::Measurements>(outcome).values;
+  require(values.size() == metrics.size(), "a result does not have the metrics that its journal names");
+  line["status"] = "ok";
+  Json& measured = line["metrics"] = Json::object();
+  for (std::size_t i = 0; i < metrics.size(); ++i) {
+    if (!std::isnan(values[i])) measured[metrics[i]] = encode_number(values[i]);
+  }
+}
+
+const Json& member(const Json& object, const char* name) {
+  const auto found = object.find(name);
+  if (found == object.end()) throw UserError(std::string("missing member `") + name + "`");
+  return *found;
+}
+
+[[noreturn]] void fail_expected(const char* name, const char* expected, const Json& found) {
+  throw UserError(std::string(name) + ": expected " + expected + ", got " + found.dump());
+}
+
+const std::string& decode_text(const Json& object, const char* name) {
+  const Json& value = member(object, name);
+  if (!value.is_string()) fail_expected(name, "text", value);
+  return value.get_ref<const std::string&>();
+}
+
+double decode_number(const Json& value, const char* name) {
+  if (value.is_number()) return value.get<double>();
+  if (value == "nan") return std::numeric_limits<double>::quiet_NaN();
+  if (value == "inf") return std::numeric_limits<double>::infinity();
+  if (value == "-inf") return -std::numeric_limits<double>::infinity();
+  fail_expected(name, "a number", value);
+}
+
+double decode_number(const Json& object, const char* parent_member, const char* name) {
+  return decode_number(member(member(object, parent_member), name), name);
+}
+
+template <typename T>
+T decode_integer(const Json& value, const char* name) {
+  const bool fits = value.is_number_unsigned() && value.get<std::uint64_t>() <= std::numeric_limits<T>::max();
+  if (!fits) fail_expected(name, "a whole number", value);
+  return static_cast<T>(value.get<std::uint64_t>());
+}
+
+/// Seeds are text: readers in other languages would round such large numbers.
+std::uint64_t decode_seed(const Json& object) {
+  const std::string& text = decode_text(object, "seed");
+  std::uint64_t seed = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
+  if (error != std::errc() || end != text.data() + text.size()) {
+    fail_expected("seed", "a whole number as text", object["seed"]);
+  }
+  return seed;
+}
+
+std::vector<trial::TrialNumber> decode_parents(const Json& line, trial::TrialNumber number) {
+  const Json& list = member(line, "parents");
+  if (!list.is_array()) fail_expected("parents", "a list", list);
+  std::vector<trial::TrialNumber> parents;
+  for (const Json& parent : list) {
+    parents.push_back(decode_integer<std::uint64_t>(parent, "parents"));
+    if (parents.back() >= number) fail_expected("parents", "earlier trials", list);
+  }
+  return parents;
+}
+
+/// Nothing if the trial started from fresh values. `architectures` are those of the earlier trials.
+std::shared_ptr<const trial::Inheritance> decode_inheritance(
+    const Json& line,
+    const std::map<trial::TrialNumber, std::shared_ptr<const space::Architecture>>& architectures) {
+  const auto found = line.find("inherits");
+  if (found == line.end()) return nullptr;
+  trial::Inheritance inherits;
+  inherits.from = decode_integer<std::uint64_t>(member(*found, "from"), "inherits.from");
+  const auto parent = architectures.find(inherits.from);
+  if (parent == architectures.end()) fail_expected("inherits.from", "an earlier trial", *found);
+  inherits.architecture = parent->second;
+  inherits.share = decode_number(member(*found, "share"), "inherits.share");
+  if (!(inherits.share >= 0 && inherits.share <= 1)) {
+    fail_expected("inherits.share", "a number from 0 to 1", *found);
+  }
+  return std::make_shared<const trial::Inheritance>(std::move(inherits));
+}
+
+/// Of the trial's group; 1 is not written.
+std::uint32_t decode_members(const Json& line) {
+  const auto found = line.find("members");
+  if (found == line.end()) return 1;
+  const auto members = decode_integer<std::uint32_t>(*found, "members");
+  if (members < 2) fail_expected("members", "2 or more", *found);
+  return members;
+}
+
+trial::TrialTiming decode_where(const Json& line) {
+  const Json& where = member(line, "where");
+  trial::TrialTiming timing;
+  timing.rank = decode_integer<std::int32_t>(member(where, "rank"), "rank");
+  timing.slot = decode_integer<std::int32_t>(member(where, "slot"), "slot");
+  timing.started_s = decode_number(line, "where", "started_s");
+  timing.setup_s = decode_number(line, "where", "setup_s");
+  timing.train_s = decode_number(line, "where", "train_s");
+  timing.validate_s = decode_number(line, "where", "validate_s");
+  timing.latency_s = decode_number(line, "where", "latency_s");
+  return timing;
+}
+
+}  // namespace
+
+std::string header_line(const JournalHeader& header) {
+  Json line;
+  line["format"] = kFormat;
+  line["version"] = header.format;
+  line["skyline_version"] = header.skyline_version;
+  line["config_hash"] = header.config_hash;
+  line["seed"] = std::to_string(header.seed);
+  line["metrics"] = header.metrics;
+  if (!header.device.empty()) line["device"] = header.device;
+  return seal_line(line);
+}
+
+std::string entry_line(const trial::CommittedTrial& committed, const std::vector<std::string>& metrics,
+                       const space::SearchSpace& space) {
+  const trial::Trial& trial = committed.trial;
+  const space::Architecture& architecture = trial.architecture();
+  Json line;
+  line["k"] = trial.number;
+  line["phase"] = trial::to_text(trial.phase);
+  line["origin"] = trial::to_text(trial.proposal.origin);
+  line["iteration"] = trial.proposal.iteration;
+  line["arch"] = space::to_text(architecture.id);
+  Json& genotype = line["genotype"] = Json::object();
+  for (std::size_t i = 0; i < space.parameters().size(); ++i) {
+    const space::Parameter& parameter = space.parameters()[i];
+    genotype[parameter.name] = encode_value(parameter.values.at(architecture.genotype.choices.at(i)));
+  }
+  line["parents"] = trial.proposal.parents;
+  if (trial.inherits) {
+    line["inherits"] = {{"from", trial.inherits->from}, {"share", encode_number(trial.inherits->share)}};
+  }
+  line["epochs"] = encode_number(trial.epochs);
+  if (trial.members > 1) line["members"] = trial.members;
+  line["seed"] = std::to_string(trial.seed);
+  encode_outcome(committed.outcome, metrics, line);
+  line["where"] = encode_where(committed.timing);
+  return seal_line(line);
+}
+
+std::optional<Json> parse_line(std::string_view line) {
+  constexpr std::size_t kSumBytes = kSumStart.size() + kSumDigits + kSumEnd.size();
+  if (line.size() < kSumBytes) return std::nullopt;
+  const std::string_view body = line.substr(0, line.size() - kSumBytes);
+  const std::string expected = std::string(kSumStart) + checksum(body) + std::string(kSumEnd);
+  if (line.substr(body.size()) != expected) return std::nullopt;
+  Json parsed = Json::parse(line, nullptr, false);
+  if (!parsed.is_object()) throw UserError("expected a JSON object");
+  return parsed;
+}
+
+JournalHeader decode_header(const Json& line) {
+  const Json& format = member(line, "format");
+  if (format != kFormat) fail_expected("format", "\"skyline-journal\"", format);
+  JournalHeader header;
+  header.format = decode_integer<int>(member(line, "version"), "version");
+  if (header.format != kVersion) {
+    throw UserError("journal of version " + std::to_string(header.format) + ", this program reads version " +
+                    std::to_string(kVersion));
+  }
+  header.skyline_version = decode_text(line, "skyline_version");
+  header.config_hash = decode_text(line, "config_hash");
+  header.seed = decode_seed(line);
+  const Json& metrics = member(line, "metrics");
+  if (!metrics.is_array()) fail_expected("metrics", "a list", metrics);
+  for (const Json& name : metrics) {
+    if (!name.is_string()) fail_expected("metrics", "names", metrics);
+    header.metrics.push_back(name.get<std::string>());
+  }
+  if (line.contains("device")) {
+    header.device = decode_text(line, "device");
+    if (header.device != "cpu" && header.device != "gpu") {
+      fail_expected("device", "\"cpu\" or \"gpu\"", line["device"]);
+    }
+  }
+  return header;
+}
+
+space::Genotype EntryDecoder::genotype(const Json& values) const {
+  const std::vector<space::Parameter>& parameters = space_.parameters();
+  if (!values.is_object()) fail_expected("genotype", "a map", values);
+  for (const auto& entry : values.items()) {
+    const bool known =
+        std::any_of(parameters.begin(), parameters.end(),
+                    [&](const space::Parameter& parameter) { return parameter.name == entry.key(); });
+    if (!known) throw UserError("genotype: the space has no parameter `" + entry.key() + "`");
+  }
+  space::Genotype genotype;
+  for (const space::Parameter& parameter : parameters) {
+    const auto found = values.find(parameter.name);
+    if (found == values.end()) throw UserError("genotype: no value of parameter `" + parameter.name + "`");
+    const auto place =
+        std::find_if(parameter.values.begin(), parameter.values.end(), [&](const space::Value& value) {
+          const Json encoded = encode_value(value);
+          return encoded == *found && encoded.is_number_float() == found->is_number_float();
+        });
+    if (place == parameter.values.end()) {
+      throw UserError("genotype: " + found->dump() + " is not a value of parameter `" + parameter.name +
+                      "` in this space");
+    }
+    genotype.choices.push_back(static_cast<std::uint32_t>(place - parameter.values.begin()));
+  }
+  return genotype;
+}
+
+std::shared_ptr<const space::Architecture> EntryDecoder::architecture(const Json& line) {
+  const space::Genotype choices = genotype(member(line, "genotype"));
+  auto& built = built_[choices.choices];
+  if (!built) built = std::make_shared<const space::Architecture>(space_.build(choices));
+  const std::string id = space::to_text(built->id);
+  if (const std::string& recorded = decode_text(line, "arch"); recorded != id) {
+    throw UserError("arch: the journal says " + recorded + ", but this space builds " + id +
+                    " from the genotype (the space has changed since)");
+  }
+  return built;
+}
+
+trial::Outcome EntryDecoder::outcome(const Json& line) const {
+  const std::string& status = decode_text(line, "status");
+  if (status != "ok") return trial::Failure{trial::parse_failure_kind(status), decode_text(line, "reason")};
+  const Json& measured = member(line, "metrics");
+  if (!measured.is_object()) fail_expected("metrics", "a map", measured);
+  trial::Measurements measurements;
+  std::size_t known = 0;
+  for (const std::string& name : metrics_) {
+    const auto found = measured.find(name);
+    const bool there = found != measured.end();
+    if (there) ++known;
+    measurements.values.push_back(there ? decode_number(*found, name.c_str())
+                                        : std::numeric_limits<double>::quiet_NaN());
+  }
+  if (known != measured.size()) fail_expected("metrics", "only those that the header names", measured);
+  return measurements;
+}
+
+trial::CommittedTrial EntryDecoder::decode(const Json& line) {
+  trial::CommittedTrial committed;
+  trial::Trial& trial = committed.trial;
+  trial.number = decode_integer<std::uint64_t>(member(line, "k"), "k");
+  trial.phase = trial::parse_phase(decode_text(line, "phase"));
+  trial.proposal.origin = trial::parse_origin(decode_text(line, "origin"));
+  trial.proposal.iteration = decode_integer<std::uint32_t>(member(line, "iteration"), "iteration");
+  trial.proposal.architecture = architecture(line);
+  trial.proposal.parents = decode_parents(line, trial.number);
+  trial.inherits = decode_inheritance(line, architectures_);
+  trial.epochs = decode_number(member(line, "epochs"), "epochs");
+  trial.members = decode_members(line);
+  trial.seed = decode_seed(line);
+  committed.outcome = outcome(line);
+  committed.timing = decode_where(line);
+  know(trial);
+  return committed;
+}
+
+}  // namespace skyline::store

@@ -1,0 +1,53 @@
+#pragma once
+
+#include "skyline/trial/trial.hpp"
+
+#include "store/run_folder/journal.hpp"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+namespace skyline::store {
+
+/// A line of a journal is a JSON object whose last member, "crc", is the CRC-32 of the line's text before it.
+/// The functions here know a line; which line it is, and of which file, is the caller's to add to an error.
+std::string header_line(const JournalHeader& header);
+std::string entry_line(const trial::CommittedTrial& committed, const std::vector<std::string>& metrics,
+                       const space::SearchSpace& space);
+
+/// Checks the sum of a line (without its newline) and reads it; nothing if the sum does not match.
+/// @throws UserError if the sum matches but the text is no JSON object
+std::optional<nlohmann::ordered_json> parse_line(std::string_view line);
+
+/// @throws UserError for a member that is missing or wrong
+JournalHeader decode_header(const nlohmann::ordered_json& line);
+
+/// Turns lines back into trials; equal genotypes share one architecture. A trial that others inherit from
+/// comes before them, or is made known.
+class EntryDecoder {
+ public:
+  EntryDecoder(const space::SearchSpace& space, const std::vector<std::string>& metrics)
+      : space_(space), metrics_(metrics) {}
+  /// @throws UserError for a member that is missing, wrong, or not of this space
+  trial::CommittedTrial decode(const nlohmann::ordered_json& line);
+  void know(const trial::Trial& trial) { architectures_[trial.number] = trial.proposal.architecture; }
+
+ private:
+  space::Genotype genotype(const nlohmann::ordered_json& values) const;
+  std::shared_ptr<const space::Architecture> architecture(const nlohmann::ordered_json& line);
+  trial::Outcome outcome(const nlohmann::ordered_json& line) const;
+
+  const space::SearchSpace& space_;
+  const std::vector<std::string>& metrics_;
+  std::map<std::vector<std::uint32_t>, std::shared_ptr<const space::Architecture>> built_;
+  std::map<trial::TrialNumber, std::shared_ptr<const space::Architecture>> architectures_;
+};
+
+}  // namespace skyline::store

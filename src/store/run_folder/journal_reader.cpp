@@ -1,0 +1,125 @@
+#include "skyline/core/error.hpp"
+
+#include "store/publish/publish.hpp"
+#include "store/run_folder/journal.hpp"
+#include "store/run_folder/journal_line.hpp"
+
+#include <optional>
+#include <string_view>
+#include <utility>
+
+namespace skyline::store {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Runs `work` and puts file and line in front of what it throws.
+template <typename Work>
+auto at_line(const std::filesystem::path& path, std::size_t number, Work work) {
+  const std::string place = path.string() + ": line " + std::to_string(number) + ": ";
+  try {
+    return work();
+  } catch (const UserError& error) {
+    throw UserError(place + error.what());
+  } catch (const Json::exception& error) {
+    throw UserError(place + error.what());
+  }
+}
+
+/// Hands out the lines of a journal one by one, with their sums checked.
+class LineReader {
+ public:
+  explicit LineReader(const std::filesystem::path& path) : path_(path), text_(read_file(path)) {}
+
+  /// Nothing at the end, and before a torn last line.
+  std::optional<Json> next() {
+    if (place_ == text_.size()) return std::nullopt;
+    ++number_;
+    const std::string_view rest = std::string_view(text_).substr(place_);
+    const std::size_t end = rest.find('\n');
+    const bool last = end == std::string_view::npos || end + 1 == rest.size();
+    std::optional<Json> line;
+    if (end != std::string_view::npos) {
+      line = at_line(path_, number_, [&] { return parse_line(rest.substr(0, end)); });
+    }
+    if (line) {
+      place_ += end + 1;
+      return line;
+    }
+    if (!last || number_ == 1) fail_damaged();
+    torn_ = true;
+    return std::nullopt;
+  }
+
+  std::size_t number() const { return number_; }  // of the line that was read last, from 1
+  std::uint64_t valid_bytes() const { return place_; }
+  bool torn() const { return torn_; }
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  [[noreturn]] void fail_damaged() const {
+    throw UserError(
+        path_.string() + ": line " + std::to_string(number_) +
+        ": checksum does not match (the journal is damaged before its end: restore the file, or cut it off "
+        "before this line to lose this trial and all later ones)");
+  }
+
+  std::filesystem::path path_;
+  std::string text_;
+  std::size_t place_ = 0;
+  std::size_t number_ = 0;
+  bool torn_ = false;
+};
+
+/// The first line. @throws UserError
+Json read_header(LineReader& lines) {
+  std::optional<Json> line = lines.next();
+  if (!line) throw UserError(lines.path().string() + ": the file is empty, expected a journal");
+  return *std::move(line);
+}
+
+void check_number(const Json& line, std::size_t expected) {
+  const auto found = line.find("k");
+  if (found != line.end() && *found == expected) return;
+  throw UserError("expected trial " + std::to_string(expected) + ", got " +
+                  (found != line.end() ? found->dump() : "none"));
+}
+
+}  // namespace
+
+JournalContents read_journal(const std::filesystem::path& path, const space::SearchSpace& space) {
+  LineReader lines(path);
+  const Json first = read_header(lines);
+  JournalContents contents;
+  contents.header = at_line(path, 1, [&] { return decode_header(first); });
+  EntryDecoder decoder(space, contents.header.metrics);
+  while (const std::optional<Json> line = lines.next()) {
+    contents.entries.push_back(at_line(path, lines.number(), [&] {
+      check_number(*line, contents.entries.size());
+      return decoder.decode(*line);
+    }));
+  }
+  contents.torn_tail = lines.torn();
+  contents.valid_bytes = lines.valid_bytes();
+  return contents;
+}
+
+std::string canonical_journal(const std::filesystem::path& path) {
+  LineReader lines(path);
+  Json header = read_header(lines);
+  at_line(path, 1, [&] { return decode_header(header); });
+  std::string text;
+  const auto append = [&text](Json& line) {
+    line.erase("where");
+    line.erase("crc");
+    text += line.dump() + "\n";
+  };
+  append(header);
+  for (std::size_t number = 0; std::optional<Json> line = lines.next(); ++number) {
+    at_line(path, lines.number(), [&] { check_number(*line, number); });
+    append(*line);
+  }
+  return text;
+}
+
+}  // namespace skyline::store

@@ -1,0 +1,142 @@
+#include "skyline/core/error.hpp"
+
+#include "store/publish/file_descriptor.hpp"
+#include "store/publish/publish.hpp"
+#include "store/publish/storage_call.hpp"
+#include "store/run_folder/journal.hpp"
+#include "store/run_folder/journal_line.hpp"
+
+#include <cerrno>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace skyline::store {
+namespace {
+
+constexpr std::string_view kTask = "write";
+
+/// What a name stands for at a moment.
+struct Place {
+  FileDescriptor file;
+  ino_t number = 0;
+  std::uint64_t length = 0;
+};
+
+/// Opens, rather than asks: that makes an NFS client look at the server.
+Fault look_at(const std::filesystem::path& path, Place& place) {
+  place.file = open_file(path, O_RDWR);
+  if (!place.file) return {"", errno};
+  struct stat status {};
+  if (::fstat(place.file.get(), &status) != 0) return {"fstat", errno};
+  place.number = status.st_ino;
+  place.length = static_cast<std::uint64_t>(status.st_size);
+  return {};
+}
+
+[[noreturn]] void fail_shorter(const std::filesystem::path& path, std::uint64_t expected,
+                               std::uint64_t found) {
+  throw UserError(path.string() + ": shorter than when it was read: expected " + std::to_string(expected) +
+                  " bytes, got " + std::to_string(found));
+}
+
+[[noreturn]] void fail_taken_over(const std::filesystem::path& path) {
+  throw UserError(path.string() +
+                  ": another job has taken this run over, this one ends (the journal is left to that job)");
+}
+
+/// Looks before and after each write whether the journal is still this job's. One that stood still, with its
+/// file server out of reach say, may have been replaced by another, which begins with a file of its own.
+class OffsetWriter final : public JournalWriter {
+ public:
+  OffsetWriter(const std::filesystem::path& path, std::uint64_t length, std::vector<std::string> metrics)
+      : path_(path), length_(length), reached_(length), metrics_(std::move(metrics)) {
+    patiently(kTask, path_, [this] { return look_at(path_, opened_); });
+    check_length(opened_.length);
+  }
+
+  void append(const std::vector<trial::CommittedTrial>& committed, const space::SearchSpace& space) override {
+    std::string lines;
+    for (const trial::CommittedTrial& entry : committed) lines += entry_line(entry, metrics_, space);
+    try {
+      patiently(kTask, path_, [&] { return write(lines); });
+    } catch (const UserError&) {
+      cut_back();
+      throw;
+    }
+    length_ = reached_;
+  }
+
+ private:
+  /// All of it, at the same place again after a fault: a system that could not make bytes durable may have
+  /// dropped them.
+  Fault write(const std::string& lines) {
+    if (const Fault fault = check_ours()) return fault;
+    reached_ = length_ + lines.size();
+    Fault fault{"write", write_at(opened_.file, std::as_bytes(std::span(lines)), length_)};
+    if (!fault) fault = {"fsync", sync_file(opened_.file)};
+    if (fault.error == ESTALE) opened_.file.reset();
+    return fault ? fault : check_ours();
+  }
+
+  /// @throws UserError if the name stands for a file that this job did not write
+  Fault check_ours() {
+    Place found;
+    if (const Fault fault = look_at(path_, found)) return fault;
+    if (found.number != opened_.number) fail_taken_over(path_);
+    check_length(found.length);
+    if (!opened_.file) opened_.file = std::move(found.file);
+    return {};
+  }
+
+  void check_length(std::uint64_t found) const {
+    if (found < length_) fail_shorter(path_, length_, found);
+    if (found > reached_) fail_taken_over(path_);
+  }
+
+  /// Best effort: a part that stays behind is a torn tail, which readers drop.
+  void cut_back() noexcept {
+    try {
+      if (check_ours() || ::ftruncate(opened_.file.get(), static_cast<off_t>(length_)) != 0) return;
+    } catch (const UserError&) {
+      return;  // not ours to cut
+    }
+    if (sync_file(opened_.file) == 0) reached_ = length_;
+  }
+
+  std::filesystem::path path_;
+  Place opened_;           // its file is null after the file server has forgotten it
+  std::uint64_t length_;   // of the part that is known to be good
+  std::uint64_t reached_;  // what this job has written, or tried to, ends here
+  std::vector<std::string> metrics_;
+};
+
+}  // namespace
+
+std::unique_ptr<JournalWriter> JournalWriter::create(const std::filesystem::path& path,
+                                                     const JournalHeader& header) {
+  const std::string line = header_line(header);
+  if (!publish_new_file(path, line)) {
+    throw UserError(path.string() +
+                    ": there is a journal already (go on with --resume, or choose another --run "
+                    "folder)");
+  }
+  return std::make_unique<OffsetWriter>(path, line.size(), header.metrics);
+}
+
+void settle_journal(const std::filesystem::path& path, const JournalContents& contents) {
+  const std::string text = read_file(path);
+  if (text.size() < contents.valid_bytes) fail_shorter(path, contents.valid_bytes, text.size());
+  publish_file(path, std::string_view(text).substr(0, contents.valid_bytes));
+}
+
+std::unique_ptr<JournalWriter> JournalWriter::resume(const std::filesystem::path& path,
+                                                     const JournalContents& contents) {
+  return std::make_unique<OffsetWriter>(path, contents.valid_bytes, contents.header.metrics);
+}
+
+}  // namespace skyline::store

@@ -1,0 +1,21 @@
+#pragma once
+
+#include "store/run_folder/run_folder.hpp"
+
+#include <cstddef>
+
+namespace skyline::store {
+
+/// What was found in a run folder that an earlier job left.
+struct RecoveredFolder {
+  std::size_t temporaries = 0;   // unfinished files, removed
+  std::size_t checkpoints = 0;   // of committed trials, removed
+  std::size_t begun_trials = 0;  // have a checkpoint to go on from
+};
+
+/// Puts a run folder in order: removes unfinished files, and the checkpoints of the `committed` trials, those
+/// whose number is below that. Only for the holder of the claim, while no rank writes: before the run begins,
+/// and again after its end. @throws UserError
+RecoveredFolder recover_run_folder(const RunPaths& paths, std::size_t committed);
+
+}  // namespace skyline::store

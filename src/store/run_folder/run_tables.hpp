@@ -1,0 +1,23 @@
+#pragma once
+
+#include "skyline/objective/objective_set.hpp"
+#include "skyline/space/search_space.hpp"
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace skyline::store {
+
+/// run.h5: the journal as a table. Dataset "trials" is a compound, one row a trial, that pandas reads as
+/// `pandas.DataFrame(h5py.File("run.h5")["trials"][:])`: number, phase, origin, iteration, arch_id, one
+/// column a parameter, epochs, seed, status, reason, one column a metric and a computed cost, on_front,
+/// parents, inherited_from (-1: from nobody), inherited_share (NaN then), rank, slot, started_s, setup_s,
+/// train_s, validate_s, latency_s. Root attributes: format, skyline_version, config (YAML text). Published
+/// whole. @throws UserError
+/// @param on_front  [committed.size()]
+void write_run_tables(const std::filesystem::path& path, const std::vector<trial::CommittedTrial>& committed,
+                      const std::vector<bool>& on_front, const std::vector<std::string>& metrics,
+                      const space::SearchSpace& space, const std::string& config_text);
+
+}  // namespace skyline::store

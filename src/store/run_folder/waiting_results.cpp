@@ -1,0 +1,131 @@
+#include "store/run_folder/waiting_results.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include "core/log.hpp"
+#include "store/publish/list_folder.hpp"
+#include "store/publish/publication.hpp"
+#include "store/publish/publish.hpp"
+#include "store/run_folder/journal_line.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <string>
+#include <string_view>
+
+namespace skyline::store {
+namespace {
+
+constexpr std::string_view kStart = "results.";
+constexpr std::string_view kEnd = ".jsonl";
+
+std::filesystem::path results_path(const RunPaths& paths, int rank) {
+  return paths.checkpoints() / (std::string(kStart) + std::to_string(rank) + std::string(kEnd));
+}
+
+std::vector<std::filesystem::path> all_results_paths(const RunPaths& paths) {
+  std::vector<std::filesystem::path> found;
+  for (const std::filesystem::path& path : list_folder(paths.checkpoints())) {
+    const std::string name = path.filename().string();
+    if (name.starts_with(kStart) && name.ends_with(kEnd)) found.push_back(path);
+  }
+  return found;
+}
+
+/// Adds what is usable of a file to the results.
+class ResultsReader {
+ public:
+  ResultsReader(const JournalHeader& header, EntryDecoder& decoder, std::size_t committed,
+                ResultsByNumber& results)
+      : header_(header), decoder_(decoder), committed_(committed), results_(results) {}
+
+  void read(const std::filesystem::path& path) {
+    try {
+      const std::string text = read_file(path);
+      std::size_t number = 0;
+      for (std::string_view rest = text; !rest.empty();) {
+        const std::size_t end = rest.find('\n');
+        const std::string_view line = rest.substr(0, end);
+        rest = end == std::string_view::npos ? "" : rest.substr(end + 1);
+        if (++number == 1) {
+          check_header(line);
+        } else {
+          read_line(path, number, line);
+        }
+      }
+    } catch (const std::exception& error) {
+      log::warning(path.string() + ": " + error.what() + "; its trials are trained again");
+    }
+  }
+
+ private:
+  static nlohmann::ordered_json parse(std::string_view line) {
+    auto parsed = parse_line(line);
+    if (!parsed) throw UserError("checksum does not match");
+    return *std::move(parsed);
+  }
+
+  void check_header(std::string_view line) const {
+    JournalHeader found = decode_header(parse(line));
+    // A job of a version that did not record it may have written the file, or begun the run.
+    if (found.device.empty() || header_.device.empty()) found.device = header_.device;
+    if (found != header_) {
+      throw UserError("results of another run (other settings or another version of Skyline)");
+    }
+  }
+
+  void read_line(const std::filesystem::path& path, std::size_t number, std::string_view line) {
+    try {
+      trial::CommittedTrial result = decoder_.decode(parse(line));
+      if (result.trial.number >= committed_) results_.emplace(result.trial.number, std::move(result));
+    } catch (const std::exception& error) {
+      log::warning(path.string() + ": line " + std::to_string(number) + ": " + error.what() +
+                   "; the trial is trained again");
+    }
+  }
+
+  const JournalHeader& header_;
+  EntryDecoder& decoder_;
+  const std::size_t committed_;
+  ResultsByNumber& results_;
+};
+
+}  // namespace
+
+void write_waiting_results(const RunPaths& paths, int rank, const JournalHeader& header,
+                           const ResultsByNumber& results, const space::SearchSpace& space, Effort effort) {
+  std::string text = header_line(header);
+  for (const auto& [number, result] : results) text += entry_line(result, header.metrics, space);
+  const FilePieces pieces{std::as_bytes(std::span(text))};
+  publish(
+      results_path(paths, rank), [&pieces](TemporaryFile& file) { return file.write(pieces, 0); }, effort);
+}
+
+ResultsByNumber read_waiting_results(const RunPaths& paths, const JournalHeader& header,
+                                     const space::SearchSpace& space,
+                                     std::span<const trial::CommittedTrial> committed) {
+  ResultsByNumber results;
+  const std::vector<std::filesystem::path> files = all_results_paths(paths);
+  if (files.empty()) return results;
+  EntryDecoder decoder(space, header.metrics);
+  for (const trial::CommittedTrial& entry : committed) decoder.know(entry.trial);
+  ResultsReader reader(header, decoder, committed.size(), results);
+  for (const std::filesystem::path& path : files) reader.read(path);
+  return results;
+}
+
+bool has_waiting_results(const RunPaths& paths) {
+  return std::ranges::any_of(all_results_paths(paths), [](const std::filesystem::path& path) {
+    const std::string text = read_file(path);
+    const std::size_t header_end = text.find('\n');
+    return header_end != std::string::npos && header_end + 1 < text.size();
+  });
+}
+
+void remove_waiting_results(const RunPaths& paths, std::optional<int> kept) {
+  for (const std::filesystem::path& path : all_results_paths(paths)) {
+    if (!kept || path != results_path(paths, *kept)) remove_file(path);
+  }
+}
+
+}  // namespace skyline::store

@@ -1,0 +1,110 @@
+#include "store/weights/weights.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include "store/hdf5/hdf5_image.hpp"
+#include "store/hdf5/hdf5_reader.hpp"
+#include "store/hdf5/stamp_attributes.hpp"
+#include "store/publish/list_folder.hpp"
+#include "store/publish/publish.hpp"
+#include "store/publish/sealed_file.hpp"
+#include "store/weights/weights_bytes.hpp"
+
+namespace skyline::store {
+namespace {
+
+constexpr std::string_view kFormat = "skyline-weights";
+constexpr std::int64_t kVersion = 2;
+constexpr const char* kNames = "tensor_names";
+
+/// Layer and name within the layer; the last point parts them.
+struct TensorPlace {
+  std::string group;
+  std::string array;
+};
+
+TensorPlace tensor_place(const std::string& name) {
+  const std::size_t point = name.rfind('.');
+  const bool usable = point != std::string::npos && point > 0 && point + 1 < name.size() &&
+                      name.find('/') == std::string::npos;
+  require(usable, "a tensor's name is not <layer>.<name>");
+  const std::string group = "tensors/" + name.substr(0, point);
+  return {group, group + "/" + name.substr(point + 1)};
+}
+
+void write_tensors(Hdf5Image& image, const std::vector<trial::NamedTensor>& tensors) {
+  image.make_group("tensors");
+  std::vector<std::string> names;
+  std::set<std::string> groups;
+  for (const trial::NamedTensor& tensor : tensors) {
+    const TensorPlace place = tensor_place(tensor.name);
+    if (groups.insert(place.group).second) image.make_group(place.group);
+    const std::vector<hsize_t> dims(tensor.dims.begin(), tensor.dims.end());
+    image.refer_array(place.array, H5T_NATIVE_FLOAT, dims, std::as_bytes(std::span(tensor.values)));
+    names.push_back(tensor.name);
+  }
+  image.write_texts(kNames, names);
+}
+
+}  // namespace
+
+void write_weights(const std::filesystem::path& path, const WeightsFile& weights) {
+  // A layer is a group, often of two tensors.
+  Hdf5Image image(path, {.user_block = kSealBytes, .num_objects = 8 + 2 * weights.tensors.size()});
+  image.write_attribute("/", "format", kFormat);
+  image.write_attribute("/", "version", H5T_NATIVE_INT64, &kVersion);
+  write_stamp(image, weights.run);
+  image.write_attribute("/", "arch_id", weights.arch_id);
+  image.write_attribute("/", "genotype", weights.genotype);
+  image.write_attribute("/", "phase", weights.phase);
+  image.write_attribute("/", "trial", H5T_NATIVE_UINT64, &weights.trial);
+  image.write_attribute("/", "seed", H5T_NATIVE_UINT64, &weights.seed);
+  image.write_attribute("/", "epochs", H5T_NATIVE_DOUBLE, &weights.epochs);
+  if (weights.members > 1) image.write_attribute("/", "members", H5T_NATIVE_UINT64, &weights.members);
+  if (weights.inherits_from) {
+    image.write_attribute("/", "inherits_from", H5T_NATIVE_UINT64, &*weights.inherits_from);
+  }
+  const hsize_t num_parents[] = {weights.parents.size()};
+  image.refer_array("parents", H5T_NATIVE_UINT64, num_parents, std::as_bytes(std::span(weights.parents)));
+  write_tensors(image, weights.tensors);
+  publish_sealed(image, kFormat);
+}
+
+WeightsFile read_weights(const std::filesystem::path& path) {
+  return decode_weights(read_file(path), path);
+}
+
+WeightsFile decode_weights(std::string_view file, const std::filesystem::path& path) {
+  const auto bytes = std::as_bytes(std::span(file));
+  check_seal(bytes, kFormat, "weights file", path);
+  const Hdf5Reader reader(bytes.subspan(kSealBytes), path);
+  reader.check_version("weights file", kVersion);
+  WeightsFile weights;
+  weights.run = read_stamp(reader);
+  weights.arch_id = reader.text_attribute("arch_id");
+  weights.genotype = reader.text_attribute("genotype");
+  weights.phase = reader.text_attribute("phase");
+  weights.trial = reader.unsigned_attribute("trial");
+  weights.seed = reader.unsigned_attribute("seed");
+  weights.epochs = reader.number_attribute("epochs");
+  if (reader.has_attribute("members")) weights.members = reader.unsigned_attribute("members");
+  weights.parents = reader.unsigned_integers("parents");
+  if (reader.has_attribute("inherits_from")) {
+    weights.inherits_from = reader.unsigned_attribute("inherits_from");
+  }
+  for (const std::string& name : reader.texts(kNames)) {
+    const std::string array = tensor_place(name).array;
+    weights.tensors.push_back({name, reader.array_dims(array), reader.floats(array)});
+  }
+  return weights;
+}
+
+void remove_unwanted_weights(const RunPaths& paths, const std::set<std::string>& ids) {
+  for (const std::filesystem::path& path : list_folder(paths.weights("").parent_path())) {
+    const std::string name = path.filename().string();
+    const std::string id = name.substr(0, name.find('.'));
+    if (ids.contains(id) && (path == paths.weights(id) || path == paths.final_weights(id))) remove_file(path);
+  }
+}
+
+}  // namespace skyline::store

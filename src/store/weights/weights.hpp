@@ -1,0 +1,42 @@
+#pragma once
+
+#include "skyline/trial/evaluator.hpp"
+#include "skyline/trial/trial.hpp"
+
+#include "store/run_folder/run_folder.hpp"
+#include "store/run_folder/run_stamp.hpp"
+
+#include <filesystem>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace skyline::store {
+
+/// Trained parameters and buffers with their provenance.
+struct WeightsFile {
+  RunStamp run;
+  std::string arch_id;
+  std::string genotype;  // SearchSpace::describe
+  std::string phase;
+  trial::TrialNumber trial = 0;
+  std::uint64_t seed = 0;
+  double epochs = 0;
+  std::uint64_t members = 1;                        // of the group that trained them
+  std::vector<std::uint64_t> parents;               // trial numbers
+  std::optional<trial::TrialNumber> inherits_from;  // whose weights the training began with
+  std::vector<trial::NamedTensor> tensors;
+};
+
+/// HDF5: one float32 dataset a tensor under /tensors/<layer>/<name>, provenance as attributes of the root;
+/// made in memory, published whole. @throws UserError
+void write_weights(const std::filesystem::path& path, const WeightsFile& weights);
+/// @throws UserError: missing, not ours, damaged
+WeightsFile read_weights(const std::filesystem::path& path);
+
+/// Removes the weights of the architectures `ids` that are there, of search and full training. @throws
+/// UserError
+void remove_unwanted_weights(const RunPaths& paths, const std::set<std::string>& ids);
+
+}  // namespace skyline::store

@@ -1,0 +1,49 @@
+#pragma once
+
+#include "skyline/store/dataset.hpp"
+
+#include "train/course/augmentation.hpp"
+#include "train/course/training_evaluator.hpp"
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+namespace skyline::train {
+
+/// What turns a stored pixel into the network's input. Immutable; shared by all threads.
+class PixelScaling {
+ public:
+  static constexpr std::size_t kPixels = 256;  // values of one
+
+  PixelScaling(const store::Dataset& dataset, Normalization normalization);
+  /// 256 values for the 256 pixels of a channel.
+  const float* table(std::size_t channel) const { return values_.data() + channel * kPixels; }
+  /// All of them, [channels, 256].
+  std::span<const float> tables() const { return values_; }
+
+ private:
+  std::vector<float> values_;  // [channels, 256]
+};
+
+struct Batch {
+  at::Tensor images;  // float32 [samples, channels, height, width], channels_last
+  std::vector<std::int32_t> labels;
+};
+
+/// Makes the network's input of a stored image, [channels, height, width]. @param tables  [channels, 256]
+/// @param input  out: [height, width, channels]
+void scale_image(const std::uint8_t* image, const space::Shape& shape, std::span<const float> tables,
+                 float* input);
+
+/// Gathers the samples with these indices, changed by `augmentation` if there is one.
+void gather_batch(const store::MappedImages& source, const space::Shape& shape, const PixelScaling& scaling,
+                  std::span<const std::int64_t> indices, Batch& batch, Augmentation* augmentation = nullptr);
+
+/// The order of an epoch: `indices`, shuffled from the trial's seed and the epoch's number alone.
+std::vector<std::int64_t> epoch_order(std::span<const std::int64_t> indices, std::uint64_t trial_seed,
+                                      std::uint64_t epoch);
+
+}  // namespace skyline::train

@@ -1,0 +1,115 @@
+#include "train/course/training_step.hpp"
+#include "train/graph/memory_pool.hpp"
+#include "train/graph/parameter_store.hpp"
+
+#include <algorithm>
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/_fused_adam.h>
+#include <ATen/ops/_fused_sgd.h>
+#include <ATen/ops/cross_entropy_loss.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros_like.h>
+
+namespace skyline::train {
+namespace {
+
+class ReferenceStep final : public TrainingStep {
+ public:
+  ReferenceStep(const space::Network& network, const OptimizerOptions& options, std::uint64_t seed)
+      : network_(network), options_(options), seed_(seed), parameters_(network, seed) {
+    for (std::size_t i = 0; i < network.layers.size(); ++i) {
+      ops_.push_back(make_layer_op(network.layers[i], parameters_.layer(i)));
+      for (StoredTensor& tensor : parameters_.layer(i).tensors()) {
+        if (tensor.trainable) {
+          tensor.value.set_requires_grad(true);
+          values_.push_back(tensor.value);
+          first_moments_.push_back(at::zeros_like(tensor.value));
+          second_moments_.push_back(at::zeros_like(tensor.value));
+          counts_.push_back(at::full({}, 0, at::kFloat));
+        }
+      }
+    }
+  }
+
+  double step(const at::Tensor& images, std::span<const std::int32_t> labels) override {
+    for (const std::unique_ptr<LayerOp>& op : ops_) {
+      op->begin_step(step_seed(seed_, steps_done_));
+    }
+    const std::vector<std::int64_t> wide(labels.begin(), labels.end());
+    const at::Tensor loss = at::cross_entropy_loss(forward(images, true), at::tensor(wide));
+    loss.backward();
+    const at::NoGradGuard no_gradients;
+    update();
+    return loss.item<double>();
+  }
+
+  at::Tensor infer(const at::Tensor& images) override {
+    const at::NoGradGuard no_gradients;
+    return forward(images, false);
+  }
+
+  std::vector<trial::NamedTensor> export_tensors() const override { return parameters_.export_tensors(); }
+
+ private:
+  at::Tensor forward(const at::Tensor& images, bool training) {
+    std::vector<at::Tensor> outputs;
+    for (std::size_t i = 0; i < ops_.size(); ++i) {
+      Activations inputs;
+      for (const std::size_t input : network_.layers[i].inputs) {
+        inputs.push_back(outputs[input]);
+      }
+      if (inputs.empty()) {
+        inputs.push_back(images);
+      }
+      outputs.push_back(ops_[i]->reference(inputs, training));
+    }
+    return outputs.back().flatten(1);
+  }
+
+  void update() {
+    std::vector<at::Tensor> gradients;
+    for (at::Tensor& value : values_) {
+      gradients.push_back(value.grad().defined() ? value.grad() : at::zeros_like(value));
+    }
+    if (options_.kind == OptimizerOptions::Kind::kAdam) {
+      // The op does not count steps itself, and wants the number of this one.
+      std::for_each(counts_.begin(), counts_.end(), [](at::Tensor& count) { count.add_(1); });
+      at::_fused_adam_(values_, gradients, first_moments_, second_moments_, {}, counts_,
+                       options_.learning_rate, options_.beta1, options_.beta2, options_.weight_decay,
+                       options_.epsilon, false, false);
+    } else {
+      const at::TensorList velocities =
+          options_.momentum > 0 ? at::TensorList(first_moments_) : at::TensorList();
+      at::_fused_sgd_(values_, gradients, velocities, options_.weight_decay, options_.momentum,
+                      options_.learning_rate, 0, options_.nesterov, false, steps_done_ == 0);
+    }
+    ++steps_done_;
+    for (at::Tensor& value : values_) {
+      value.mutable_grad() = at::Tensor();
+    }
+  }
+
+  const space::Network& network_;
+  OptimizerOptions options_;
+  std::uint64_t seed_;
+  ParameterStore parameters_;
+  std::vector<std::unique_ptr<LayerOp>> ops_;
+  std::vector<at::Tensor> values_;
+  std::vector<at::Tensor> first_moments_;
+  std::vector<at::Tensor> second_moments_;
+  std::vector<at::Tensor> counts_;
+  std::int64_t steps_done_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<TrainingStep> make_reference_step(const space::Network& network,
+                                                  const OptimizerOptions& options, std::uint64_t seed) {
+  install_memory_pool();
+  return std::make_unique<ReferenceStep>(network, options, seed);
+}
+
+}  // namespace skyline::train

@@ -1,0 +1,207 @@
+#include "train/course/training_evaluator.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include "train/course/group_size.hpp"
+#include "train/course/trial_failure.hpp"
+#include "train/course/trial_run.hpp"
+#include "train/device/accelerator.hpp"
+#include "train/device/device_context.hpp"
+#include "train/graph/memory_pool.hpp"
+#include "train/sharing/admitted_training.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <mutex>
+#include <numeric>
+
+#include <ATen/Parallel.h>
+#include <c10/util/Exception.h>
+
+namespace skyline::train {
+namespace {
+
+using trial::Failure;
+using trial::Outcome;
+
+/// What a slot keeps of a trial's memory for the next one: enough for parameters and a small network's
+/// activations, little beside what a trial itself takes.
+constexpr std::size_t kPooledBetweenTrials = std::size_t{64} << 20;
+
+/// Of a rank that trains on a device: enough to fill it with small candidates. How many of them train at a
+/// time is the gate's choice.
+constexpr std::size_t kSlotsOfDevice = 16;
+
+/// The number of threads is a setting of the calling thread, the other one of the process.
+void set_threads(int threads) {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    try {
+      at::set_num_interop_threads(1);
+    } catch (const c10::Error&) {
+      // LibTorch takes one call a process, and someone else has made it.
+    }
+  });
+  thread_local int current = 0;
+  if (current != threads) {
+    at::set_num_threads(threads);
+    current = threads;
+  }
+}
+
+/// Of the calling process; nullptr: the CPU with our own kernels.
+std::shared_ptr<DeviceContext> make_device_context(DeviceUse use, const TrainingOptions& options,
+                                                   std::shared_ptr<const store::Dataset> dataset,
+                                                   const PixelScaling& scaling) {
+  if (use.accelerator == nullptr) {
+    if (options.precision == Precision::kTf32) {
+      throw UserError(
+          "`training.precision` is tf32, which needs a GPU, and networks are trained on the CPU: expected "
+          "fp32 or bf16");
+    }
+    if (options.precision == Precision::kFp32) {
+      return nullptr;
+    }
+    use = {make_host_accelerator(), 0};  // our own kernels know float32 alone
+  }
+  auto context = std::make_shared<DeviceContext>(std::move(use), std::move(dataset), scaling);
+  context->set_precision(options.precision);
+  return context;
+}
+
+class TrainingEvaluator final : public trial::Evaluator {
+ public:
+  explicit TrainingEvaluator(TrainingSetup setup) : setup_(std::move(setup)) {}
+
+  std::vector<std::string> metrics() const override { return training_metrics(); }
+
+  double predicted_cost(const trial::Trial& trial) const override {
+    const space::Network& network = trial.architecture().network;
+    const std::int64_t steps = steps_for(trial.epochs, setup_.split.train.size(), setup_.options.batch);
+    // Floating-point operations; the backward pass costs two forward passes. A layer's fixed cost a step,
+    // some microseconds, counts as the operations that fit into it.
+    constexpr double kFixedFlops = 5e5;
+    const auto samples = static_cast<double>(setup_.options.batch);
+    const auto flops = static_cast<double>(network.cost.flops);
+    const double step = 3 * flops * samples + kFixedFlops * static_cast<double>(network.layers.size());
+    const bool is_final = trial.phase == trial::Phase::kFinal;
+    const std::size_t scored = setup_.split.validation.size() + (is_final ? setup_.test_indices.size() : 0);
+    return std::max(1.0, static_cast<double>(steps) * step + static_cast<double>(scored) * flops);
+  }
+
+  std::size_t slots() const override { return setup_.device.accelerator == nullptr ? 0 : kSlotsOfDevice; }
+
+  std::uint32_t members_for(const trial::Trial& trial) const override {
+    return choose_members(trial.architecture().network, setup_.options.batch, setup_.options.group);
+  }
+
+  bool forms_groups() const override { return setup_.options.group.members != 1U; }
+
+  std::optional<std::string> fault() override { return device_fault(); }
+
+  Outcome evaluate(const trial::Trial& trial, trial::EvaluationContext& context) override {
+    const auto start = std::chrono::steady_clock::now();
+    trial::TrialTiming& timing = context.timing();
+    timing.train_s = 0;
+    timing.validate_s = 0;
+    timing.latency_s = 0;
+    timing.wait_s = 0;
+    Outcome outcome = setup_.device.accelerator == nullptr ? attempt(trial, context, nullptr)
+                                                           : attempt_in_turn(trial, context);
+    trim_memory_pool(kPooledBetweenTrials);
+    const std::chrono::duration<double> total = std::chrono::steady_clock::now() - start;
+    timing.setup_s =
+        std::max(0.0, total.count() - timing.wait_s - timing.train_s - timing.validate_s - timing.latency_s);
+    return outcome;
+  }
+
+ private:
+  std::optional<std::string> device_fault() const {
+    const DeviceUse& use = setup_.device;
+    return use.accelerator == nullptr ? std::nullopt : use.accelerator->fault(use.device);
+  }
+
+  /// When the device has room for it beside the other slots' trials.
+  Outcome attempt_in_turn(const trial::Trial& trial, trial::EvaluationContext& context) {
+    const auto& device =
+        setup_.device.accelerator->devices().at(static_cast<std::size_t>(setup_.device.device));
+    const std::int64_t an_epoch = steps_per_epoch(setup_.split.train.size(), setup_.options.batch);
+    const auto in_turn = [&](trial::EvaluationContext& its_own, AdmissionGate::Permit& permit) {
+      return attempt(trial, its_own, &permit);
+    };
+    try {
+      return train_when_admitted(gate(), {trial, setup_.options, an_epoch, device}, context, in_turn);
+    } catch (...) {  // the device does not answer
+      const Failure failure = current_failure();
+      return context.group() == nullptr ? failure : end_group(*context.group(), failure);
+    }
+  }
+
+  /// Made by the first trial, when what all trials share is on the device.
+  AdmissionGate& gate() {
+    std::call_once(gate_once_, [this] {
+      setup_.on_device->samples(SampleSet::kTrain);
+      setup_.on_device->scaling();
+      const auto now_s = [] {
+        return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+      };
+      gate_ = std::make_unique<AdmissionGate>(
+          *setup_.device.accelerator, setup_.device.device,
+          AdmissionGate::Options{kSlotsOfDevice, now_s, &setup_.on_device->parents()});
+    });
+    return *gate_;
+  }
+
+  /// Every error of the trial itself becomes a failure with its reason.
+  Outcome attempt(const trial::Trial& trial, trial::EvaluationContext& context,
+                  AdmissionGate::Permit* permit) const {
+    std::unique_ptr<TrialRun> run;  // other members of a group use its memory until they know of an error
+    try {
+      set_threads(setup_.options.threads);
+      run = std::make_unique<TrialRun>(setup_, trial, context, permit);
+      return run->run();
+    } catch (...) {
+      const Failure failure = current_failure();
+      return context.group() == nullptr ? failure : end_group(*context.group(), failure);
+    }
+  }
+
+  /// @return  what all members return: the first failure, of whatever member
+  Failure end_group(trial::TrialGroup& group, const Failure& failure) const {
+    group.abort(failure, device_fault().has_value());
+    try {
+      group.check();
+    } catch (const trial::GroupAborted& aborted) {
+      return aborted.failure();
+    }
+    return failure;
+  }
+
+  TrainingSetup setup_;
+  std::once_flag gate_once_;
+  std::unique_ptr<AdmissionGate> gate_;  // to the device that trials share; nullptr: to the CPU
+};
+
+}  // namespace
+
+std::vector<std::string> training_metrics() {
+  return {"validation_accuracy", "validation_loss", "train_loss", "latency_ms", "test_accuracy", "steps"};
+}
+
+std::unique_ptr<trial::Evaluator> make_training_evaluator(const TrainingOptions& options,
+                                                          Normalization normalization,
+                                                          std::shared_ptr<const store::Dataset> dataset,
+                                                          store::SplitIndices split, bool measure_latency,
+                                                          DeviceUse device) {
+  require(!split.train.empty(), "no training samples");
+  install_memory_pool();
+  const PixelScaling scaling(*dataset, normalization);
+  auto on_device = make_device_context(device, options, dataset, scaling);
+  std::vector<std::int64_t> test_indices(dataset->test().count());
+  std::iota(test_indices.begin(), test_indices.end(), 0);
+  return std::make_unique<TrainingEvaluator>(TrainingSetup{options, std::move(dataset), std::move(split),
+                                                           scaling, measure_latency, std::move(test_indices),
+                                                           std::move(device), std::move(on_device)});
+}
+
+}  // namespace skyline::train

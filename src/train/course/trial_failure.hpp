@@ -1,0 +1,10 @@
+#pragma once
+
+#include "skyline/trial/trial.hpp"
+
+namespace skyline::train {
+
+/// The exception being handled, as a failure of the trial with a reason of one line.
+trial::Failure current_failure();
+
+}  // namespace skyline::train

@@ -1,0 +1,394 @@
+#include "train/course/trial_run.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include "core/log.hpp"
+#include "train/device/device_learner.hpp"
+#include "train/inherit/transplant.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+namespace skyline::train {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using trial::FailureKind;
+
+constexpr std::int64_t kStepsBetweenReports = 16;
+/// Batches that a member of a group scores in a row: so long may a stop take.
+constexpr std::size_t kBatchesBetweenAgreements = 8;
+/// Of life, from a leader that measures to the members that wait for it.
+constexpr double kSecondsBetweenSigns = 1;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+constexpr const char* kLossSum = "loss_sum";  // of the last step's epoch
+
+std::unique_ptr<Learner> make_learner(const TrainingSetup& setup, const trial::Trial& trial,
+                                      trial::TrialGroup* group) {
+  return setup.on_device == nullptr ? make_host_learner(setup, trial, group)
+                                    : make_device_learner(setup, trial, group);
+}
+
+/// Adds the time of a scope to a number.
+class ScopeTimer {
+ public:
+  explicit ScopeTimer(double& total_s) : total_s_(total_s) {}
+  ~ScopeTimer() { total_s_ += seconds_since(start_); }
+  ScopeTimer(const ScopeTimer&) = delete;
+  ScopeTimer& operator=(const ScopeTimer&) = delete;
+
+ private:
+  double& total_s_;
+  Clock::time_point start_ = Clock::now();
+};
+
+}  // namespace
+
+std::int64_t steps_per_epoch(std::size_t samples, std::int64_t batch) {
+  return (static_cast<std::int64_t>(samples) + batch - 1) / batch;
+}
+
+std::int64_t steps_for(double epochs, std::size_t samples, std::int64_t batch) {
+  const auto whole = static_cast<double>(steps_per_epoch(samples, batch));
+  return std::max<std::int64_t>(1, std::llround(epochs * whole));
+}
+
+TrialRun::TrialRun(const TrainingSetup& setup, const trial::Trial& trial, trial::EvaluationContext& context,
+                   AdmissionGate::Permit* permit)
+    : setup_(setup),
+      trial_(trial),
+      context_(context),
+      permit_(permit),
+      group_(context.group()),
+      learner_(make_learner(setup, trial, group_)),
+      steps_per_epoch_(steps_per_epoch(setup.split.train.size(), setup.options.batch)),
+      total_steps_(steps_for(trial.epochs, setup.split.train.size(), setup.options.batch)) {
+  require(trial.members == (group_ == nullptr ? 1 : group_->members()),
+          "a trial with another group than it asks for");
+}
+
+trial::Outcome TrialRun::run() {
+  start();
+  train();
+  Score validation;
+  Score test;
+  if (!failure_) {
+    validation = score(SampleSet::kTrain, setup_.split.validation);
+  }
+  if (!failure_ && trial_.phase == trial::Phase::kFinal) {
+    test = score(SampleSet::kTest, setup_.test_indices);
+  }
+  if (!failure_) {
+    check_held_out(validation, test);
+  }
+  double latency_ms = std::numeric_limits<double>::quiet_NaN();
+  if (!failure_ && setup_.measure_latency) {
+    latency_ms = measure_latency_ms();
+  }
+  if (failure_) {
+    return *failure_;
+  }
+  if (leads() && context_.wants_weights()) {
+    keep_weights();
+  }
+  context_.progress(1);
+  const double train_loss = recent_loss_sum_ / static_cast<double>(recent_steps_);
+  return trial::Measurements{{validation.accuracy, validation.loss, train_loss, latency_ms, test.accuracy,
+                              static_cast<double>(steps_done_)}};
+}
+
+/// Children of the search start from them.
+void TrialRun::keep_weights() {
+  context_.keep_weights(learner_->export_tensors());
+  if (setup_.options.inherit && trial_.phase == trial::Phase::kSearch) {
+    learner_->keep_for_children();
+  }
+}
+
+void TrialRun::train() {
+  while (!failure_ && steps_done_ < total_steps_) {
+    train_epoch();
+  }
+}
+
+/// The rest of the epoch that the next step is in.
+void TrialRun::train_epoch() {
+  const auto epoch = static_cast<std::uint64_t>(steps_done_ / steps_per_epoch_);
+  const std::vector<std::int64_t> order = epoch_order(setup_.split.train, trial_.seed, epoch);
+  const ScopeTimer timer(context_.timing().train_s);
+  learner_->begin_epoch(epoch, order);
+  const auto batch = static_cast<std::size_t>(setup_.options.batch);
+  std::size_t first = static_cast<std::size_t>(steps_done_ % steps_per_epoch_) * batch;
+  if (first == 0) {
+    recent_loss_sum_ = 0;
+    recent_steps_ = 0;
+  }
+  for (; first < order.size() && steps_done_ < total_steps_ && !stop(); first += batch) {
+    train_step(first, std::min(batch, order.size() - first));
+    if (failure_) {
+      return;
+    }
+    if (save_due()) {
+      save();
+    }
+  }
+}
+
+/// On `count` samples from place `first` of the epoch's order on.
+void TrialRun::train_step(std::size_t first, std::size_t count) {
+  if (steps_done_ % kStepsBetweenReports == 0) {
+    context_.progress(static_cast<double>(steps_done_) / static_cast<double>(total_steps_));
+  }
+  learner_->step(first, count);
+  ++steps_done_;
+  ++steps_ahead_;
+  const bool epoch_ends = steps_done_ % steps_per_epoch_ == 0 || steps_done_ == total_steps_;
+  if (steps_ahead_ == learner_->most_steps_ahead() || epoch_ends) {
+    take_losses();
+  }
+}
+
+/// Of the steps begun since the last call.
+void TrialRun::take_losses() {
+  std::int64_t step = steps_done_ - std::exchange(steps_ahead_, 0);
+  std::span<const double> losses = learner_->losses();
+  if (group_ != nullptr) {
+    batch_losses_.assign(losses.begin(), losses.end());
+    agree(batch_losses_, true);
+    losses = batch_losses_;
+  }
+  for (const double loss : losses) {
+    ++step;
+    if (!std::isfinite(loss)) {
+      const char* what = std::isnan(loss) ? "NaN" : "infinite";
+      failure_ = {FailureKind::kDiverged,
+                  std::string("loss became ") + what + " in step " + std::to_string(step)};
+      return;
+    }
+    recent_loss_sum_ += loss;
+    ++recent_steps_;
+  }
+}
+
+Score TrialRun::score(SampleSet set, std::span<const std::int64_t> indices) {
+  const ScopeTimer timer(context_.timing().validate_s);
+  if (indices.empty()) {
+    return {};
+  }
+  const std::size_t batch = learner_->evaluation_batch();
+  const std::size_t batches = (indices.size() + batch - 1) / batch;
+  const std::size_t members = group_ == nullptr ? 1 : group_->members();
+  const std::size_t member = group_ == nullptr ? 0 : group_->member();
+  const std::size_t most_at_once = group_ == nullptr ? 1 : members * kBatchesBetweenAgreements;
+  kernels::BatchScore total;
+  for (std::size_t done = 0; done < batches; done += most_at_once) {
+    if (stop()) {
+      return {};
+    }
+    // Loss and hits of each batch, from the one member that scores it: added up in the order of the batches,
+    // they are the same bits whatever the members.
+    std::vector<double> scores(2 * std::min(most_at_once, batches - done), 0.0);
+    for (std::size_t i = member; 2 * i < scores.size(); i += members) {
+      const std::size_t first = (done + i) * batch;
+      const kernels::BatchScore part =
+          learner_->score(set, indices.subspan(first, std::min(batch, indices.size() - first)));
+      scores[2 * i] = part.loss_sum;
+      scores[2 * i + 1] = static_cast<double>(part.correct);
+    }
+    if (group_ != nullptr) {
+      agree(scores, false);
+    }
+    for (std::size_t i = 0; i < scores.size(); i += 2) {
+      total.loss_sum += scores[i];
+      total.correct += static_cast<std::int64_t>(scores[i + 1]);
+    }
+  }
+  const auto samples = static_cast<double>(indices.size());
+  return {static_cast<double>(total.correct) / samples, total.loss_sum / samples};
+}
+
+/// The last update may have been the one that diverged: no training loss was computed after it.
+void TrialRun::check_held_out(const Score& validation, const Score& test) {
+  const bool validated = !setup_.split.validation.empty();
+  const bool tested = trial_.phase == trial::Phase::kFinal && !setup_.test_indices.empty();
+  if ((validated && !std::isfinite(validation.loss)) || (tested && !std::isfinite(test.loss))) {
+    failure_ = {FailureKind::kDiverged,
+                "the loss on held-out data is not finite after step " + std::to_string(steps_done_)};
+  }
+}
+
+/// Of no use if the slot stops it.
+double TrialRun::measure_latency_ms() {
+  bool stopped = leads() && !wait_for_quiet();
+  const ScopeTimer timer(context_.timing().latency_s);
+  double latency_ms = leads() && !stopped ? time_inference(stopped) : 0;
+  if (permit_ != nullptr) {
+    permit_->resume();
+  }
+  if (group_ != nullptr) {
+    std::array<double, 3> told = {latency_ms, stopped ? 1.0 : 0.0, 0.0};
+    do {
+      broadcast_numbers(*group_, told);
+    } while (told[2] > 0);  // the leader still measures
+    latency_ms = told[0];
+    stopped = told[1] > 0;
+  }
+  if (stopped) {
+    end_early();
+  }
+  return latency_ms;
+}
+
+/// Other trials on the device would be measured with it. Returns false if the slot stops the trial.
+bool TrialRun::wait_for_quiet() {
+  if (permit_ == nullptr) {
+    return true;
+  }
+  const ScopeTimer timer(context_.timing().wait_s);
+  return permit_->wait_for_quiet([this] { return context_.stop_requested(); });
+}
+
+/// @param stopped  set if the slot stops it; then NaN
+double TrialRun::time_inference(bool& stopped) {
+  const LatencyOptions& options = setup_.options.latency;
+  std::vector<std::int64_t> indices(static_cast<std::size_t>(options.batch));
+  for (std::size_t i = 0; i < indices.size(); ++i) {
+    indices[i] = setup_.split.train[i % setup_.split.train.size()];
+  }
+  learner_->hold(indices);
+  Clock::time_point sign_given = Clock::now();
+  const auto goes_on = [&] {
+    stopped = stopped || context_.stop_requested();
+    if (!stopped && group_ != nullptr && seconds_since(sign_given) >= kSecondsBetweenSigns) {
+      std::array<double, 3> still_measuring = {0.0, 0.0, 1.0};
+      broadcast_numbers(*group_, still_measuring);
+      sign_given = Clock::now();
+    }
+    return !stopped;
+  };
+  for (int i = 0; i < options.warmup && goes_on(); ++i) {
+    learner_->infer_held();
+  }
+  std::vector<double> times_ms;
+  for (int i = 0; i < options.repeats && goes_on(); ++i) {
+    const Clock::time_point start = Clock::now();
+    learner_->infer_held();
+    times_ms.push_back(1e3 * seconds_since(start));
+  }
+  if (stopped) {
+    return std::numeric_limits<double>::quiet_NaN();
+  }
+  std::sort(times_ms.begin(), times_ms.end());
+  const std::size_t middle = times_ms.size() / 2;
+  return times_ms.size() % 2 == 1 ? times_ms[middle] : (times_ms[middle - 1] + times_ms[middle]) / 2;
+}
+
+void TrialRun::start() {
+  const Source source = leads() ? start_alone() : Source::kFresh;
+  if (group_ != nullptr) {
+    start_like_leader(source);
+  }
+}
+
+TrialRun::Source TrialRun::start_alone() {
+  const trial::TrainingState* state = context_.saved_state();
+  if (state != nullptr && load(*state)) {
+    return Source::kSaved;
+  }
+  if (state != nullptr) {
+    log::warning("the saved state of trial " + std::to_string(trial_.number) +
+                 " does not fit it: the trial starts from the beginning");
+  }
+  return trial_.inherits != nullptr ? inherit() : Source::kFresh;
+}
+
+TrialRun::Source TrialRun::inherit() {
+  if (learner_->start_from_kept(*trial_.inherits)) {
+    return Source::kInherited;
+  }
+  const auto trained = context_.inherited_weights();
+  if (trained == nullptr && context_.stop_requested()) {
+    return Source::kFresh;  // it is stopped before the first step
+  }
+  require(trained != nullptr, "a trial that inherits was not given its parent's weights");
+  learner_->import_tensors(inherit_weights(trial_.inherits->architecture->network, *trained,
+                                           trial_.architecture().network, learner_->export_tensors()));
+  return Source::kInherited;
+}
+
+/// Collective: where the leader stands. A stop that was asked for by now is agreed on.
+void TrialRun::start_like_leader(Source source) {
+  std::array<double, 1> told = {static_cast<double>(source)};
+  broadcast_numbers(*group_, told);
+  const auto leaders = static_cast<Source>(told[0]);
+  if (leaders == Source::kSaved) {
+    trial::TrainingState state = leads() ? *context_.saved_state() : trial::TrainingState();
+    broadcast_state(*group_, state);
+    require(leads() || load(state), "the leader's state does not fit another member of its group");
+  } else if (leaders == Source::kInherited) {
+    std::vector<trial::NamedTensor> tensors = learner_->export_tensors();
+    broadcast_tensors(*group_, tensors);
+    if (!leads()) {
+      learner_->import_tensors(tensors);
+    }
+  }
+  agree({}, false);
+}
+
+void TrialRun::agree(std::span<double> values, bool may_save) {
+  const bool save = may_save && leads() && context_.save_due(epochs_done());
+  agreed_ = train::agree(*group_, values, {context_.stop_requested(), save});
+}
+
+bool TrialRun::load(const trial::TrainingState& state) {
+  const bool has_sum = state.numbers.size() == 1 && state.numbers.front().name == kLossSum;
+  if (!has_sum || state.step < 1 || state.step > total_steps_ || !learner_->load_state(state)) {
+    return false;
+  }
+  first_step_ = steps_done_ = state.step;
+  recent_loss_sum_ = state.numbers.front().value;
+  recent_steps_ = (steps_done_ - 1) % steps_per_epoch_ + 1;
+  return true;
+}
+
+bool TrialRun::save_due() {
+  return group_ == nullptr ? context_.save_due(epochs_done()) : std::exchange(agreed_.save, false);
+}
+
+void TrialRun::save() {
+  if (steps_ahead_ > 0) {
+    take_losses();
+  }
+  learner_->collect_state();
+  if (!leads()) {
+    return;
+  }
+  context_.save([this](trial::TrainingState& state) {
+    learner_->save_state(state);
+    state.numbers = {{kLossSum, recent_loss_sum_}};
+  });
+}
+
+bool TrialRun::stop() {
+  const bool wanted = group_ == nullptr ? context_.stop_requested() : agreed_.stop;
+  if (wanted) {
+    end_early();
+  }
+  return wanted;
+}
+
+void TrialRun::end_early() {
+  if (steps_done_ > first_step_) {  // else there is nothing new
+    save();
+  }
+  failure_ = {FailureKind::kStopped, "stopped on request in step " + std::to_string(steps_done_) + " of " +
+                                         std::to_string(total_steps_)};
+}
+
+}  // namespace skyline::train

@@ -1,0 +1,95 @@
+#pragma once
+
+#include "skyline/trial/evaluator.hpp"
+#include "skyline/trial/trial.hpp"
+#include "skyline/trial/trial_group.hpp"
+
+#include "train/course/learner.hpp"
+#include "train/course/training_setup.hpp"
+#include "train/group/group_agreement.hpp"
+#include "train/sharing/admission_gate.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace skyline::train {
+
+/// Steps of an epoch (the last, smaller batch counts) and of a budget: at least one.
+std::int64_t steps_per_epoch(std::size_t samples, std::int64_t batch);
+std::int64_t steps_for(double epochs, std::size_t samples, std::int64_t batch);
+
+struct Score {
+  double accuracy = std::numeric_limits<double>::quiet_NaN();
+  double loss = std::numeric_limits<double>::quiet_NaN();
+};
+
+/// One trial from the first step, or the one after the saved state, to the last measurement. Used by one
+/// thread, once. In a group each member has one, and all take the same course: they agree after each step on
+/// what comes next. The leader alone reads and writes states and weights and measures the latency.
+class TrialRun {
+ public:
+  /// @param permit  of the device that other trials share; nullptr: the trial has a processor of its own
+  TrialRun(const TrainingSetup& setup, const trial::Trial& trial, trial::EvaluationContext& context,
+           AdmissionGate::Permit* permit);
+  trial::Outcome run();
+
+ private:
+  // Of a trial that may end early these note why in failure_.
+  void train();
+  void train_epoch();
+  void train_step(std::size_t first, std::size_t count);
+  void take_losses();
+  Score score(SampleSet set, std::span<const std::int64_t> indices);
+  double measure_latency_ms();
+  double time_inference(bool& stopped);
+  bool wait_for_quiet();
+  void check_held_out(const Score& validation, const Score& test);
+
+  void keep_weights();
+
+  /// From the state of an earlier job, if there is one that fits, else from the parent's weights, if the
+  /// trial inherits, else from the values drawn.
+  enum class Source { kFresh, kSaved, kInherited };
+  void start();
+  Source start_alone();
+  void start_like_leader(Source source);
+  Source inherit();
+  bool load(const trial::TrainingState& state);
+  bool save_due();
+  void save();
+  /// Whether the slot wants the trial to end; then it ends early.
+  bool stop();
+  /// The state is saved and failure_ set.
+  void end_early();
+
+  bool leads() const { return group_ == nullptr || group_->member() == 0; }
+  /// In a group: adds `values` up over the members, and settles what comes before the next step.
+  void agree(std::span<double> values, bool may_save);
+  double epochs_done() const {
+    return static_cast<double>(steps_done_) / static_cast<double>(steps_per_epoch_);
+  }
+
+  const TrainingSetup& setup_;
+  const trial::Trial& trial_;
+  trial::EvaluationContext& context_;
+  AdmissionGate::Permit* permit_;  // nullptr: the trial shares no device
+  trial::TrialGroup* group_;       // nullptr: of one
+  Wishes agreed_;                  // of the group
+  std::unique_ptr<Learner> learner_;
+  std::int64_t steps_per_epoch_ = 0;
+  std::int64_t total_steps_ = 0;
+  std::int64_t first_step_ = 0;  // of this job
+  std::int64_t steps_done_ = 0;
+  std::int64_t steps_ahead_ = 0;      // begun, their losses not looked at
+  std::vector<double> batch_losses_;  // of the last call of take_losses in a group
+  double recent_loss_sum_ = 0;        // of the current epoch
+  std::int64_t recent_steps_ = 0;
+  std::optional<trial::Failure> failure_;
+};
+
+}  // namespace skyline::train

@@ -1,0 +1,119 @@
+#include "train/device/device_context.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include "core/log.hpp"
+#include "train/graph/parameter_store.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <utility>
+
+#include <ATen/Context.h>
+#include <ATen/ops/from_blob.h>
+#include <c10/util/Exception.h>
+
+namespace skyline::train {
+namespace {
+
+/// Some hundred parents of the size that searches of small networks have; little beside any device's memory.
+constexpr std::size_t kParentsBytes = std::size_t{256} << 20;
+
+/// A copy on the device, in memory of its own even where that is the CPU.
+template <typename T>
+at::Tensor copy_to(c10::Device device, std::span<const T> values, at::IntArrayRef sizes,
+                   at::ScalarType type) {
+  const at::Tensor host = at::from_blob(const_cast<T*>(values.data()), sizes, type);  // only read
+  return host.to(device, type, false, true);
+}
+
+DeviceSamples copy_samples(c10::Device device, const store::MappedImages& images, const space::Shape& shape) {
+  const auto count = static_cast<std::int64_t>(images.count());
+  return {copy_to(device, images.images, {count, shape.channels, shape.height, shape.width}, at::kByte),
+          copy_to(device, images.labels, {count}, at::kInt)};
+}
+
+}  // namespace
+
+DeviceContext::DeviceContext(DeviceUse use, std::shared_ptr<const store::Dataset> dataset,
+                             const PixelScaling& scaling)
+    : use_(std::move(use)),
+      dataset_(std::move(dataset)),
+      host_scaling_(scaling),
+      device_(use_.accelerator->devices().at(static_cast<std::size_t>(use_.device)).target),
+      parents_(kParentsBytes) {}
+
+void DeviceContext::set_precision(Precision precision) {
+  if (!device_.is_cuda()) {
+    return;
+  }
+  at::Context& settings = at::globalContext();
+  settings.setAllowTF32CuDNN(precision == Precision::kTf32);
+  settings.setAllowTF32CuBLAS(precision == Precision::kTf32);
+  // Its trials of algorithms wait for the whole device, which breaks recordings of other slots; the choice
+  // would depend on who else uses the device, and so would the bits of results.
+  settings.setBenchmarkCuDNN(false);
+  settings.setDeterministicCuDNN(true);
+}
+
+const DeviceSamples& DeviceContext::samples(SampleSet set) {
+  const bool training = set == SampleSet::kTrain;
+  DeviceSamples& samples = training ? train_ : test_;
+  std::call_once(training ? train_once_ : test_once_, [&] {
+    samples = copy_samples(device_, training ? dataset_->train() : dataset_->test(), dataset_->shape());
+  });
+  return samples;
+}
+
+const at::Tensor& DeviceContext::scaling() {
+  std::call_once(scaling_once_, [&] {
+    scaling_ = copy_to(device_, host_scaling_.tables(), {dataset_->shape().channels, PixelScaling::kPixels},
+                       at::kFloat);
+  });
+  return scaling_;
+}
+
+std::unique_ptr<AcceleratorStream> DeviceContext::take_stream() {
+  const std::lock_guard lock(streams_mutex_);
+  const auto own = std::ranges::find(free_streams_, std::this_thread::get_id(), &FreeStream::user);
+  if (own == free_streams_.end()) {
+    return use_.accelerator->make_stream(use_.device);
+  }
+  auto stream = std::move(own->stream);
+  free_streams_.erase(own);
+  return stream;
+}
+
+void DeviceContext::give_back(std::unique_ptr<AcceleratorStream> stream) {
+  const std::lock_guard lock(streams_mutex_);
+  free_streams_.push_back({std::this_thread::get_id(), std::move(stream)});
+}
+
+void DeviceContext::keep_parent(const trial::Trial& trial, const ParameterStore& parameters) {
+  TrainedTensors left{trial.number, trial.proposal.architecture, {}, parameters.block().nbytes()};
+  if (left.bytes > parents_.most_bytes()) {
+    return;
+  }
+  const std::lock_guard lock(parents_mutex_);
+  try {
+    if (parents_stream_ == nullptr) {
+      parents_stream_ = use_.accelerator->make_stream(use_.device);
+    }
+    parents_stream_->run([&] { left.tensors = parameters.copy_tensors(); });
+  } catch (const c10::OutOfMemoryError&) {
+    parents_.clear();  // trials need the memory more
+    return;
+  }
+  parents_stream_->wait();
+  parents_.keep(std::make_shared<const TrainedTensors>(std::move(left)));
+}
+
+void DeviceContext::note_refusal(const std::string& reason) {
+  ++refusals_;
+  if (!refusal_is_told_.exchange(true)) {
+    log::warning("the device did not record a trial's steps, so they are slower: " + reason);
+  }
+}
+
+}  // namespace skyline::train

@@ -1,0 +1,64 @@
+#pragma once
+
+#include "train/course/learning_rate.hpp"
+#include "train/course/training_evaluator.hpp"
+#include "train/device/device_context.hpp"
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+namespace skyline::train {
+
+/// All that changes from step to step of an epoch, in tables on the device that steps look up themselves: so
+/// every step is the same work, and can be recorded. Used by one thread, with its stream current.
+class DeviceEpoch {
+ public:
+  /// @param steps         of an epoch
+  /// @param samples       of an epoch
+  /// @param total_steps   of the trial
+  /// @param drawing       names of the layers that draw
+  struct Plan {
+    std::int64_t steps = 0;
+    std::int64_t samples = 0;
+    std::int64_t total_steps = 0;
+    std::uint64_t trial_seed = 0;
+    std::vector<std::string> drawing_layers;
+  };
+  DeviceEpoch(DeviceContext& context, const TrainingOptions& options, Plan plan);
+
+  /// Copies the epoch's order and tables; no step of an earlier one may still be under way.
+  void begin(std::uint64_t epoch, std::span<const std::int64_t> order);
+  /// The next step of the epoch is number `step`, and its batch begins at place `first` of the order.
+  void seek(std::int64_t step, std::int64_t first);
+
+  // Of the step under way; recorded work looks them up anew.
+  at::Tensor rate() const;   // float32 []
+  at::Tensor seeds() const;  // int64 [drawing layers]
+  const at::Tensor& order() const { return order_; }
+  const at::Tensor& position() const { return position_; }
+  const at::Tensor& augment_seed() const { return augment_seed_; }
+  /// Ends the step. @param loss  float32 []
+  void finish_step(const at::Tensor& loss);
+
+  /// Losses of these steps of the epoch; waits for the current stream.
+  std::vector<float> losses(std::int64_t first_step, std::int64_t count) const;
+
+ private:
+  LearningRate rate_;
+  Plan plan_;
+  at::Tensor order_;         // int64 [samples]
+  at::Tensor rates_;         // float32 [steps]
+  at::Tensor seeds_;         // int64 [steps, drawing layers]
+  at::Tensor losses_;        // float32 [steps]
+  at::Tensor augment_seed_;  // int64 []
+  at::Tensor counters_;      // int64 [2]: step, position
+  at::Tensor step_;          // int64 [1], a view
+  at::Tensor position_;      // int64 [], a view
+  at::Tensor advance_;       // int64 [2]: of the counters, in a step
+};
+
+}  // namespace skyline::train

@@ -1,0 +1,56 @@
+#pragma once
+
+#include "train/course/training_setup.hpp"
+#include "train/device/device_batch.hpp"
+#include "train/device/device_network.hpp"
+#include "train/device/recording_policy.hpp"
+#include "train/device/repeated_work.hpp"
+#include "train/kernels/cross_entropy.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+
+#include <ATen/core/Tensor.h>
+
+namespace skyline::train {
+
+/// Forward passes of a network on a device in evaluation mode: scores, and those whose time is taken. Local,
+/// in groups too. Used by one thread; steps that were begun have been given to the stream.
+class DeviceEvaluation {
+ public:
+  /// Samples of a forward pass: enough to fill a device.
+  static constexpr std::int64_t kBatch = 256;
+
+  /// All outlive it; the stream is current.
+  DeviceEvaluation(const TrainingSetup& setup, DeviceNetwork& network, AcceleratorStream& stream,
+                   const RecordingPolicy& policy);
+
+  /// As the learner's functions of these names.
+  kernels::BatchScore score(SampleSet set, std::span<const std::int64_t> indices);
+  void hold(std::span<const std::int64_t> indices);
+  void infer_held();
+
+ private:
+  void evaluate(SampleSet set, const BatchBuffers& batch);
+  at::Tensor infer(const at::Tensor& images);
+  std::optional<std::int64_t> runs_before_recording(bool wanted) const;
+
+  const TrainingSetup& setup_;
+  DeviceContext& context_;
+  DeviceNetwork& network_;
+  AcceleratorStream& stream_;
+  const RecordingPolicy policy_;
+  BatchBuffers batch_;
+  at::Tensor order_;     // int64 [kBatch]
+  at::Tensor position_;  // int64 []: 0
+  at::Tensor result_;    // float64 [2]: sum of losses, number of correct ones
+  BatchBuffers held_batch_;
+  at::Tensor held_logits_;
+  RepeatedWork full_batch_;  // of the training set
+  std::unique_ptr<RepeatedWork> held_work_;
+};
+
+}  // namespace skyline::train

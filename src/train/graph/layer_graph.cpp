@@ -1,0 +1,133 @@
+#include "train/graph/layer_graph.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include <utility>
+
+namespace skyline::train {
+
+LayerGraph::LayerGraph(const space::Network& network, ParameterStore& parameters)
+    : layer_readers_(network.layers.size(), 0) {
+  for (const space::Layer& layer : network.layers) {
+    for (const std::size_t input : layer.inputs) {
+      ++layer_readers_[input];
+    }
+  }
+  for (std::size_t i = 0; i < network.layers.size(); ++i) {
+    add_layer(network, i, parameters);
+  }
+}
+
+void LayerGraph::add_layer(const space::Network& network, std::size_t index, ParameterStore& parameters) {
+  const space::Layer& layer = network.layers[index];
+  const bool alone = layer.inputs.size() == 1 && layer_readers_[layer.inputs.front()] == 1;
+  if (alone && layer.tensors.empty()) {
+    const std::size_t before = node_of_layer_[layer.inputs.front()];
+    if (nodes_[before].op->absorb(layer)) {
+      node_of_layer_.push_back(before);
+      return;
+    }
+  }
+  Node node;
+  node.op = make_layer_op(layer, parameters.layer(index));
+  node.layer = index;
+  for (const std::size_t input : layer.inputs) {
+    node.inputs.push_back(node_of_layer_[input]);
+  }
+  if (node.inputs.empty()) {
+    node.inputs.push_back(kImages);
+  }
+  for (const std::size_t input : node.inputs) {
+    if (input != kImages) {
+      ++nodes_[input].readers;
+      node.wants_input_gradient = node.wants_input_gradient || nodes_[input].has_parameters;
+    }
+  }
+  node.has_parameters = node.wants_input_gradient || !layer.tensors.empty();
+  if (alone) {
+    node.op->follow(*nodes_[node.inputs.front()].op);
+  }
+  node_of_layer_.push_back(nodes_.size());
+  nodes_.push_back(std::move(node));
+}
+
+template <typename Run>
+at::Tensor LayerGraph::run(const at::Tensor& images, const Run& op_run) {
+  require(!nodes_.empty(), "a network without layers");
+  std::vector<at::Tensor> outputs(nodes_.size());
+  std::vector<std::size_t> readers_left(nodes_.size());
+  for (std::size_t n = 0; n < nodes_.size(); ++n) {
+    Activations inputs;
+    for (const std::size_t input : nodes_[n].inputs) {
+      if (input == kImages) {
+        inputs.push_back(images);
+      } else if (--readers_left[input] == 0) {
+        inputs.push_back(std::move(outputs[input]));  // the last reader owns it
+      } else {
+        inputs.push_back(outputs[input]);
+      }
+    }
+    outputs[n] = op_run(*nodes_[n].op, inputs);
+    readers_left[n] = nodes_[n].readers;
+  }
+  return outputs.back();
+}
+
+at::Tensor LayerGraph::forward(const at::Tensor& images, std::uint64_t step_seed, std::size_t first_sample) {
+  return run(images, [=](LayerOp& op, const Activations& inputs) {
+    op.begin_step(step_seed);
+    op.begin_part(first_sample);
+    return op.forward(inputs);
+  });
+}
+
+at::Tensor LayerGraph::infer(const at::Tensor& images) {
+  return run(images, [](LayerOp& op, const Activations& inputs) { return op.infer(inputs); });
+}
+
+void LayerGraph::prepare_inference() {
+  // From the back: a reader sets what its producer folds in.
+  for (auto node = nodes_.rbegin(); node != nodes_.rend(); ++node) {
+    node->op->prepare_inference();
+  }
+}
+
+void LayerGraph::synchronize(trial::TrialGroup& group) {
+  for (const Node& node : nodes_) {
+    node.op->synchronize(group);
+  }
+}
+
+void LayerGraph::backward(at::Tensor gradient, const std::function<void(std::size_t)>& layer_done) {
+  std::vector<at::Tensor> gradients(nodes_.size());
+  gradients.back() = std::move(gradient);
+  for (std::size_t n = nodes_.size(); n-- > 0;) {
+    if (gradients[n].defined() && nodes_[n].has_parameters) {
+      backward(nodes_[n], std::move(gradients[n]), gradients);
+    }
+    if (layer_done) {
+      layer_done(nodes_[n].layer);
+    }
+  }
+}
+
+/// @param gradients  by the output of each node; those by this node's inputs are added
+void LayerGraph::backward(const Node& node, at::Tensor gradient, std::vector<at::Tensor>& gradients) {
+  Activations by_input = node.op->backward(std::move(gradient), node.wants_input_gradient);
+  if (!node.wants_input_gradient) {
+    return;
+  }
+  for (std::size_t i = 0; i < by_input.size(); ++i) {
+    const std::size_t input = node.inputs[i];
+    if (input == kImages) {
+      continue;
+    }
+    if (gradients[input].defined()) {
+      gradients[input].add_(by_input[i]);
+    } else {
+      gradients[input] = std::move(by_input[i]);
+    }
+  }
+}
+
+}  // namespace skyline::train

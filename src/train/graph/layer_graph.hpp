@@ -1,0 +1,57 @@
+#pragma once
+
+#include "skyline/space/network.hpp"
+#include "skyline/train/layer_op.hpp"
+
+#include "train/graph/parameter_store.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+namespace skyline::train {
+
+/// The ops of a network in order, with neighbours fused where their ops can, run by hand: no autograd.
+class LayerGraph {
+ public:
+  /// `network` and `parameters` outlive the graph.
+  LayerGraph(const space::Network& network, ParameterStore& parameters);
+
+  /// Training mode: the output of the last layer. @param step_seed  of the ops' random numbers
+  /// @param first_sample  place in the step's batch of the first image
+  at::Tensor forward(const at::Tensor& images, std::uint64_t step_seed, std::size_t first_sample);
+  /// Gradients of all parameters. @param gradient    of the loss by the output
+  /// @param layer_done  called when the gradients of this layer and of all behind it are there
+  void backward(at::Tensor gradient, const std::function<void(std::size_t layer)>& layer_done = {});
+  /// Evaluation mode; call prepare_inference after the parameters have changed.
+  at::Tensor infer(const at::Tensor& images);
+  void prepare_inference();
+  /// Statistics of a batch are those of all members' parts from now on.
+  void synchronize(trial::TrialGroup& group);
+
+ private:
+  static constexpr std::size_t kImages = static_cast<std::size_t>(-1);
+  struct Node {
+    std::unique_ptr<LayerOp> op;
+    std::size_t layer = 0;            // that it was made of: those that it absorbed have no tensors
+    std::vector<std::size_t> inputs;  // nodes, or kImages
+    std::size_t readers = 0;
+    bool wants_input_gradient = false;
+    bool has_parameters = false;  // of its own or before it
+  };
+
+  void add_layer(const space::Network& network, std::size_t index, ParameterStore& parameters);
+  void backward(const Node& node, at::Tensor gradient, std::vector<at::Tensor>& gradients);
+  template <typename Run>
+  at::Tensor run(const at::Tensor& images, const Run& op_run);
+
+  std::vector<std::size_t> layer_readers_;
+  std::vector<std::size_t> node_of_layer_;
+  std::vector<Node> nodes_;
+};
+
+}  // namespace skyline::train

@@ -1,0 +1,76 @@
+#pragma once
+
+#include "skyline/space/network.hpp"
+#include "skyline/train/layer_op.hpp"
+#include "skyline/trial/evaluator.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+namespace skyline::train {
+
+/// A parameter or buffer of a layer at run time.
+struct StoredTensor {
+  std::string name;  // within the layer
+  bool trainable = true;
+  at::Tensor value;     // 4-D: channels_last order
+  at::Tensor gradient;  // set by the op
+};
+
+/// Puts the elements of a gradient in memory in the order of its parameter's.
+void order_like_parameter(at::Tensor& gradient);
+/// The elements of a parameter's value or gradient in the order of the parameter's memory, [elements].
+at::Tensor in_memory_order(const at::Tensor& tensor);
+
+class StoredLayer final : public LayerTensors {
+ public:
+  at::Tensor& value(std::string_view name) override;
+  at::Tensor& gradient(std::string_view name) override;
+  bool has(std::string_view name) const override;
+  std::vector<StoredTensor>& tensors() { return tensors_; }
+  const std::vector<StoredTensor>& tensors() const { return tensors_; }
+
+ private:
+  StoredTensor& at(std::string_view name);
+  std::vector<StoredTensor> tensors_;
+};
+
+/// All tensors of a network, initialised, in one block of memory.
+class ParameterStore {
+ public:
+  /// Draws the initial values from `seed` alone: the same bits on every machine.
+  ParameterStore(const space::Network& network, std::uint64_t seed);
+
+  StoredLayer& layer(std::size_t index) { return layers_[index]; }
+  std::deque<StoredLayer>& layers() { return layers_; }
+  /// Moves all tensors to a device. Afterwards they are only to be used there; memory() is for the CPU.
+  void move_to(const c10::Device& device);
+  /// All tensors as they stand in memory, one after the other in the order of the network, each padded with
+  /// zeros to a cache line.
+  const at::Tensor& block() const { return memory_; }
+  std::span<float> memory();
+  std::span<const float> memory() const;
+  /// Where a tensor of this store begins in memory(), a multiple of a cache line.
+  std::size_t offset_of(const StoredTensor& tensor) const;
+  /// All tensors, in the order of the network, without autograd.
+  std::vector<at::Tensor> tensors() const;
+  /// Copies in one block of their own, on the device, as tensors() gives them; queued on the current stream.
+  std::vector<at::Tensor> copy_tensors() const;
+  /// Copies of all tensors, "<layer>.<tensor>", row-major.
+  std::vector<trial::NamedTensor> export_tensors() const;
+  /// Takes values in the order and the shapes that export_tensors gives.
+  void import_tensors(const std::vector<trial::NamedTensor>& tensors);
+
+ private:
+  at::Tensor memory_;
+  std::vector<std::string> layer_names_;
+  std::deque<StoredLayer> layers_;  // addresses stay: ops hold references
+};
+
+}  // namespace skyline::train

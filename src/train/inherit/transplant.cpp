@@ -1,0 +1,179 @@
+#include "train/inherit/transplant.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/from_blob.h>
+
+namespace skyline::train {
+namespace {
+
+using space::Layer;
+using space::Network;
+using trial::NamedTensor;
+
+struct Moments {
+  double mean = 0;
+  double variance = 1;
+};
+
+/// Of max(0, x), where x is normally distributed.
+Moments rectify(const Moments& x) {
+  const double deviation = std::sqrt(x.variance);
+  if (deviation == 0) return {std::max(0.0, x.mean), 0};
+  const double z = x.mean / deviation;
+  const double below = 0.5 * std::erfc(-z / std::numbers::sqrt2);  // share of the values above zero
+  const double density = std::exp(-0.5 * z * z) / std::sqrt(2 * std::numbers::pi);
+  const double mean = x.mean * below + deviation * density;
+  const double square = (x.mean * x.mean + x.variance) * below + x.mean * deviation * density;
+  return {mean, std::max(0.0, square - mean * mean)};
+}
+
+at::Tensor split_axes(const at::Tensor& tensor, const TakeBlock& step, std::int64_t CommonRange::*extent) {
+  std::vector<std::int64_t> sizes;
+  for (const CommonRange& range : step.dims) sizes.push_back(range.*extent);
+  return tensor.view(sizes);
+}
+
+/// Carries a plan out. Device arithmetic would round differently from device to device: there are only copies
+/// and constants, and the statistics of channels, a few numbers, are computed on the host.
+class Execution {
+ public:
+  Execution(const std::vector<at::Tensor>& parent, const std::vector<at::Tensor>& child)
+      : parent_(parent), child_(child) {}
+
+  void operator()(const TakeBlock& step) const;
+  void operator()(const PassOn& step) const;
+  void operator()(const PassOnNorm& step) const;
+
+ private:
+  std::vector<float> read(std::size_t tensor, std::int64_t count) const;
+  void write(std::size_t tensor, const std::vector<float>& values) const;
+
+  const std::vector<at::Tensor>& parent_;
+  const std::vector<at::Tensor>& child_;
+};
+
+void Execution::operator()(const TakeBlock& step) const {
+  at::Tensor to = split_axes(child_.at(step.to), step, &CommonRange::child_extent);
+  for (std::size_t i = 0; i < step.dims.size(); ++i) {
+    if (i == step.output_dims) to.zero_();
+    to = to.narrow(static_cast<std::int64_t>(i), step.dims[i].child_first, step.dims[i].count);
+  }
+  if (!step.from) {
+    to.zero_();
+    return;
+  }
+  at::Tensor from = split_axes(parent_.at(*step.from), step, &CommonRange::parent_extent);
+  for (std::size_t i = 0; i < step.dims.size(); ++i) {
+    from = from.narrow(static_cast<std::int64_t>(i), step.dims[i].parent_first, step.dims[i].count);
+  }
+  to.copy_(from);
+}
+
+void Execution::operator()(const PassOn& step) const {
+  at::Tensor weight = child_.at(step.weight).narrow(0, 0, step.channels);
+  weight.zero_();
+  while (weight.dim() > 2) weight = weight.select(2, weight.size(2) / 2);
+  weight.diagonal().fill_(1);
+  if (step.bias) child_.at(*step.bias).narrow(0, 0, step.channels).zero_();
+}
+
+void Execution::operator()(const PassOnNorm& step) const {
+  const std::vector<float> scale = read(step.source_weight, step.channels);
+  const std::vector<float> shift = read(step.source_bias, step.channels);
+  std::vector<float> mean;
+  std::vector<float> variance;
+  std::vector<float> weight;
+  for (std::size_t i = 0; i < scale.size(); ++i) {
+    const Moments normal{shift[i], static_cast<double>(scale[i]) * scale[i]};
+    const Moments input = step.rectified ? rectify(normal) : normal;
+    mean.push_back(static_cast<float>(input.mean));
+    variance.push_back(static_cast<float>(input.variance));
+    weight.push_back(static_cast<float>(std::sqrt(input.variance + step.epsilon)));
+  }
+  write(step.running_mean, mean);
+  write(step.bias, mean);
+  write(step.running_var, variance);
+  write(step.weight, weight);
+}
+
+/// The first values of a one-dimensional tensor of the child.
+std::vector<float> Execution::read(std::size_t tensor, std::int64_t count) const {
+  const at::Tensor values = child_.at(tensor).narrow(0, 0, count).cpu();
+  return {values.const_data_ptr<float>(), values.const_data_ptr<float>() + count};
+}
+
+void Execution::write(std::size_t tensor, const std::vector<float>& values) const {
+  const auto count = static_cast<std::int64_t>(values.size());
+  auto* const data = const_cast<float*>(values.data());  // only read
+  child_.at(tensor).narrow(0, 0, count).copy_(at::from_blob(data, {count}, at::kFloat));
+}
+
+void check_tensor(const NamedTensor& tensor, const space::TensorSpec& spec) {
+  if (tensor.dims != spec.dims || tensor.values.size() != static_cast<std::size_t>(spec.elements())) {
+    throw InternalError("tensor " + tensor.name + " has not the shape that its network gives it");
+  }
+}
+
+/// A view, which is not written to where the values are constant.
+at::Tensor view_of(const NamedTensor& tensor) {
+  return at::from_blob(const_cast<float*>(tensor.values.data()), tensor.dims, at::kFloat);
+}
+
+std::vector<at::Tensor> parents_tensors(const Network& network, const std::vector<NamedTensor>& trained) {
+  std::unordered_map<std::string_view, const NamedTensor*> by_name;
+  for (const NamedTensor& tensor : trained) by_name[tensor.name] = &tensor;
+  std::vector<at::Tensor> tensors;
+  for (const Layer& layer : network.layers) {
+    for (const space::TensorSpec& spec : layer.tensors) {
+      const std::string name = layer.name + "." + spec.name;
+      const auto found = by_name.find(name);
+      if (found == by_name.end()) throw InternalError("the parent's weights have no tensor " + name);
+      check_tensor(*found->second, spec);
+      tensors.push_back(view_of(*found->second));
+    }
+  }
+  return tensors;
+}
+
+std::vector<at::Tensor> childs_tensors(const Network& network, std::vector<NamedTensor>& fresh) {
+  std::vector<at::Tensor> tensors;
+  for (const Layer& layer : network.layers) {
+    for (const space::TensorSpec& spec : layer.tensors) {
+      require(tensors.size() < fresh.size(), "too few fresh tensors");
+      NamedTensor& tensor = fresh[tensors.size()];
+      check_tensor(tensor, spec);
+      tensors.push_back(view_of(tensor));
+    }
+  }
+  return tensors;
+}
+
+}  // namespace
+
+void inherit_tensors(const std::vector<InheritanceStep>& plan, const std::vector<at::Tensor>& trained,
+                     const std::vector<at::Tensor>& child) {
+  const at::NoGradGuard no_gradients;
+  const Execution execution(trained, child);
+  for (const InheritanceStep& step : plan) std::visit(execution, step);
+}
+
+std::vector<NamedTensor> inherit_weights(const Network& parent, const std::vector<NamedTensor>& trained,
+                                         const Network& child, std::vector<NamedTensor> fresh) {
+  const std::vector<at::Tensor> from = parents_tensors(parent, trained);
+  const std::vector<at::Tensor> to = childs_tensors(child, fresh);
+  inherit_tensors(plan_inheritance(parent, child), from, to);
+  return fresh;
+}
+
+}  // namespace skyline::train

@@ -1,0 +1,111 @@
+#include "train/loading/driver_report.hpp"
+
+#include <algorithm>
+#include <cstddef>
+
+namespace skyline::train {
+namespace {
+
+// Of LibTorch 2.11.0 for CUDA 13.0.
+constexpr int kCudaVersion = 13000;
+constexpr const char* kCudaVersionText = "13.0";
+constexpr const char* kDriverBranch = "580";
+constexpr int kCapability = 75;
+constexpr const char* kCapabilityText = "7.5";
+
+// CUresult
+constexpr int kStubLibrary = 34;
+constexpr int kNoDevice = 100;
+constexpr int kSystemNotReady = 802;
+constexpr int kDriverMismatch = 803;
+
+std::string load_problem(const DriverReport& report) {
+  if (report.kernel_module) {
+    return "the NVIDIA kernel driver is loaded, but its library is not found (" + report.load_error +
+           "): start the container with GPU support (docker --gpus all, apptainer --nv), or install the "
+           "driver's "
+           "libraries";
+  }
+  return "no NVIDIA driver (" + report.load_error + ")";
+}
+
+std::string version_problem(const DriverReport& report) {
+  const int major = report.cuda_version / 1000;
+  const int minor = report.cuda_version % 1000 / 10;
+  std::string driver = "the NVIDIA driver";
+  if (!report.driver_version.empty()) driver += ' ' + report.driver_version;
+  return driver + " supports CUDA " + std::to_string(major) + '.' + std::to_string(minor) + ", needed is " +
+         kCudaVersionText + ": update the driver to version " + kDriverBranch + " or newer";
+}
+
+std::string counted(std::size_t devices) {
+  return devices == 1 ? "the GPU" : "all " + std::to_string(devices) + " GPUs";
+}
+
+/// The driver works and offers nothing: hidden by the environment, by MIG, or not there.
+std::string absence(const DriverReport& report) {
+  const bool known = report.node_devices.has_value();
+  if (known && report.node_devices->empty()) return "the NVIDIA driver finds no GPU on this node";
+  if (report.visible_devices) {
+    return "CUDA_VISIBLE_DEVICES='" + *report.visible_devices + "' hides " +
+           (known ? counted(report.node_devices->size()) + " of this node" : "every GPU");
+  }
+  if (known && std::ranges::all_of(*report.node_devices, &NodeDevice::mig)) {
+    return counted(report.node_devices->size()) + " of this node (" + report.node_devices->front().name +
+           (report.node_devices->size() == 1 ? ") is" : ") are") +
+           " in MIG mode without an instance that this process may use: make one (nvidia-smi mig -cgi ... "
+           "-C) "
+           "or leave MIG mode (nvidia-smi -mig 0)";
+  }
+  if (known)
+    return "the NVIDIA driver lets this process use none of the node's GPUs (container or job limits)";
+  return "the NVIDIA driver finds no GPU on this node";
+}
+
+std::string status_problem(const DriverReport& report) {
+  switch (report.status) {
+    case kNoDevice:
+      return absence(report);
+    case kStubLibrary:
+      return "the libcuda.so.1 found is the CUDA toolkit's, which serves for linking alone, not a driver: "
+             "take its folder out of LD_LIBRARY_PATH";
+    case kSystemNotReady:
+      return "the GPUs are not ready yet (" + report.status_text + "): is the NVIDIA fabric manager running?";
+    case kDriverMismatch:
+      return "the NVIDIA kernel driver and its library are of different versions (" + report.status_text +
+             "): the driver was updated without a restart";
+    default:
+      return "the NVIDIA driver does not start: error " + std::to_string(report.status) + " (" +
+             report.status_text + ')';
+  }
+}
+
+std::string device_problem(const DriverDevice& device, std::size_t index) {
+  const std::string who = "GPU " + std::to_string(index) + " (" + device.name + ") ";
+  if (device.capability < kCapability) {
+    return who + "has compute capability " + std::to_string(device.capability / 10) + '.' +
+           std::to_string(device.capability % 10) + ", needed is " + kCapabilityText +
+           ": leave it out of CUDA_VISIBLE_DEVICES";
+  }
+  if (device.prohibited) {
+    return who +
+           "is in compute mode Prohibited: nvidia-smi -c DEFAULT, or leave it out of CUDA_VISIBLE_DEVICES";
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string driver_problem(const DriverReport& report) {
+  if (!report.loaded) return load_problem(report);
+  // Before the status: an old driver may also fail to start.
+  if (report.cuda_version != 0 && report.cuda_version < kCudaVersion) return version_problem(report);
+  if (report.status != 0) return status_problem(report);
+  if (report.devices.empty()) return absence(report);
+  for (std::size_t index = 0; index < report.devices.size(); ++index) {
+    if (std::string problem = device_problem(report.devices[index], index); !problem.empty()) return problem;
+  }
+  return {};
+}
+
+}  // namespace skyline::train

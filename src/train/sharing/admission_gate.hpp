@@ -1,0 +1,140 @@
+#pragma once
+
+#include "train/device/accelerator.hpp"
+#include "train/sharing/concurrency_controller.hpp"
+#include "train/sharing/memory_forecast.hpp"
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+
+namespace skyline::train {
+
+class RecentParents;
+
+/// What a candidate asks the gate for.
+struct Candidate {
+  /// kShared: beside others, when there is room. kAlone: when no other trains, and none begins meanwhile.
+  /// kGroup: a member of a group, which is not held back, lest two gates wait for each other: it closes the
+  /// gate to candidates of the other kinds, and begins when those that train have ended.
+  enum class Manner { kShared, kAlone, kGroup };
+  std::size_t bytes = 0;  // predict_device_bytes
+  double step_work = 1;   // predict_step_work
+  Manner manner = Manner::kShared;
+};
+
+/// Lets the slots of a rank train on one device as long as their candidates fit its memory together and one
+/// more raises the sum of their work a second. In the order of asking: a large candidate is not overtaken by
+/// small ones that would fit sooner. At least one is let in. Only times depend on it, never results.
+///
+/// The device is asked, and its cache freed, with the mutex released and never while a group trains: freeing
+/// waits for the device, which may wait for another rank's, where a thread may wait for its gate.
+/// Thread-safe.
+class AdmissionGate {
+ public:
+  /// A candidate's leave to train; given back by the destructor. Used by one thread.
+  class Permit {
+   public:
+    Permit() = default;
+    Permit(Permit&& other) noexcept;
+    Permit& operator=(Permit&& other) noexcept;
+    ~Permit();
+    /// False: the slot was asked to stop while it waited.
+    explicit operator bool() const { return gate_ != nullptr; }
+    /// Of a member of a group: waits some milliseconds at most until those that began before it have ended,
+    /// and frees what is cached for others. Returns whether they have: the members begin when all may.
+    bool may_begin_with_group();
+    /// The candidate did `steps` more steps.
+    void worked(std::int64_t steps);
+    /// The candidate ran out of memory. If it had others beside it, more is expected of the next ones.
+    void ran_out_of_memory();
+    /// Waits until no other candidate works on the device, and keeps it so until resume() or the end: the
+    /// others begin no training, and those that train go on to their end, or to this call. A group has it so
+    /// already. Returns false if `stop` (polled; quick) said so. The candidate's own work is done when it
+    /// calls.
+    bool wait_for_quiet(const std::function<bool()>& stop);
+    void resume();
+
+   private:
+    friend class AdmissionGate;
+    Permit(AdmissionGate& gate, std::uint64_t ticket) : gate_(&gate), ticket_(ticket) {}
+    AdmissionGate* gate_ = nullptr;
+    std::uint64_t ticket_ = 0;
+  };
+
+  struct Options {
+    std::size_t most = 16;          // candidates at once
+    std::function<double()> now_s;  // a clock that never falls
+    RecentParents* parents =
+        nullptr;  // on the device; cleared before a candidate has to do without the memory
+  };
+
+  /// Make it when all that candidates share is on the device. `accelerator` and what options
+  /// point to outlive it.
+  AdmissionGate(Accelerator& accelerator, int device, Options options);
+
+  /// Waits until the candidate may train, or `stop` (polled; quick) says so. A member of a group gets its
+  /// permit at once: see may_begin_with_group().
+  Permit enter(const Candidate& candidate, const std::function<bool()>& stop);
+
+  std::size_t running() const;
+  std::size_t waiting() const;
+  std::size_t limit() const;  // by throughput alone
+
+ private:
+  class QueuePlace;
+  class DeviceCall;
+  using Lock = std::unique_lock<std::mutex>;
+  struct Running {
+    Candidate candidate;
+    std::int64_t steps = 0;
+    bool began = false;            // of a member of a group: it may have work on the device
+    bool had_company = false;      // by a candidate of no group
+    bool waits_for_quiet = false;  // or has it
+    bool settled() const;
+    bool in_group() const { return candidate.manner == Candidate::Manner::kGroup; }
+  };
+
+  bool has_turn(std::uint64_t ticket, const Candidate& candidate) const;
+  bool make_room(const Candidate& candidate, Lock& lock);
+  Permit admit(std::uint64_t ticket, const Candidate& candidate);
+  void clear_device();
+  bool clear_parents();
+  bool has_room(std::size_t bytes) const;
+  bool may_begin_with_group(std::uint64_t ticket);
+  bool wait_for_quiet(std::uint64_t ticket, const std::function<bool()>& stop);
+  bool is_quiet(std::uint64_t ticket) const;
+  void resume(std::uint64_t ticket);
+  void set_waits_for_quiet(Running& one, bool waits);
+  void tell_controller();
+  void worked(std::uint64_t ticket, std::int64_t steps);
+  void measure_memory(Lock& lock);
+  void ran_out_of_memory(std::uint64_t ticket);
+  void leave(std::uint64_t ticket);
+  bool a_group_runs() const;
+  std::size_t singles() const;
+
+  Accelerator& accelerator_;
+  const int device_;
+  const Options options_;
+  const std::size_t resident_bytes_;  // of what candidates share
+
+  mutable std::mutex mutex_;  // of all below
+  std::condition_variable changed_;
+  ConcurrencyController controller_;
+  MemoryForecast forecast_;
+  std::uint64_t next_ticket_ = 0;
+  std::deque<std::uint64_t> queue_;
+  std::map<std::uint64_t, Running> running_;
+  std::size_t device_calls_ = 0;              // under way with the mutex released
+  std::uint64_t left_ = 0;                    // candidates
+  std::optional<std::uint64_t> released_at_;  // left_ when the cache was freed last
+  std::optional<std::uint64_t> has_quiet_;    // ticket
+};
+
+}  // namespace skyline::train

@@ -1,0 +1,32 @@
+#pragma once
+
+#include "skyline/trial/evaluator.hpp"
+
+#include "train/course/training_evaluator.hpp"
+#include "train/sharing/admission_gate.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+namespace skyline::train {
+
+/// A trial, as a shared device sees it.
+struct AdmittedTrial {
+  const trial::Trial& trial;
+  const TrainingOptions& options;
+  std::int64_t steps_per_epoch = 1;
+  const AcceleratorDevice& device;
+};
+
+/// Trains the trial from its start, or its saved state; its memory is free when it returns.
+using TrainingAttempt = std::function<trial::Outcome(trial::EvaluationContext&, AdmissionGate::Permit&)>;
+
+/// Waits at the gate, then trains. A trial that runs out of memory trains once more with the device to
+/// itself, while its neighbours go on to their end; only that one's failure counts. Members of a group begin
+/// together when each has its device to itself, and are not tried again. What was waited, and a lost attempt,
+/// is no training time.
+trial::Outcome train_when_admitted(AdmissionGate& gate, const AdmittedTrial& trial,
+                                   trial::EvaluationContext& context, const TrainingAttempt& attempt);
+
+}  // namespace skyline::train

@@ -1,0 +1,118 @@
+#include "train/sharing/memory_forecast.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include "train/group/device_membership.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+namespace skyline::train {
+namespace {
+
+constexpr double kSafety = 1.25;  // blocks are rounded up, and kernels take temporaries
+
+/// Of the libraries for convolutions and products, a stream.
+constexpr std::size_t kWorkspaceBytes = std::size_t{64} << 20;
+
+constexpr double kEvaluationBatch = 256;  // Learner::evaluation_batch() on devices
+
+/// A kernel's launch takes some microseconds, in which a device that computes 10 TFLOP/s does this much.
+constexpr double kLaunchFlops = 5e7;
+
+constexpr std::size_t kRemembered = 32;  // ratios
+constexpr double kQuantile = 0.9;
+constexpr double kRaise = 1.5;  // after a candidate ran out of memory
+constexpr double kLeastRatio = 0.1;
+constexpr double kMostRatio = 10;
+
+double moments(const OptimizerOptions& optimizer) {
+  if (optimizer.kind == OptimizerOptions::Kind::kAdam) return 2;
+  return optimizer.momentum > 0 ? 1 : 0;
+}
+
+/// A bucket of gradients is whole layers: at least the bytes that it should have.
+double bucket_floats(double parameters, double largest_layer) {
+  const auto least = static_cast<double>(BucketSizes().other_bytes / sizeof(float));
+  return std::min(parameters, std::max(least, largest_layer));
+}
+
+/// Of all parameters: values, gradients, the optimizer's numbers, and in a group the sums.
+double parameter_floats(double parameters, double largest_layer, const TrainingOptions& options,
+                        std::uint32_t members) {
+  const double numbers = moments(options.optimizer);
+  if (members == 1) {
+    return (2 + numbers) * parameters;
+  }
+  const double own = (numbers + 1) * parameters / members;  // where they are sharded
+  const double bucket = bucket_floats(parameters, largest_layer);
+  switch (options.group.sharding) {
+    case GroupOptions::Sharding::kNone:
+      return (3 + numbers) * parameters;
+    case GroupOptions::Sharding::kOptimizer:
+      return 3 * parameters + own;
+    case GroupOptions::Sharding::kGradients:
+      // Two on their way, which are different ones, and one that backward is at.
+      return parameters + own + std::min(parameters, 2 * bucket) + bucket;
+  }
+  throw InternalError("unknown sharding");
+}
+
+}  // namespace
+
+std::size_t predict_device_bytes(const space::Network& network, const TrainingOptions& options,
+                                 std::uint32_t members) {
+  double tensors = 0;
+  double largest_layer = 0;
+  double kept = static_cast<double>(network.input.elements());  // for the backward pass, a sample
+  for (const space::Layer& layer : network.layers) {
+    double own = 0;
+    for (const space::TensorSpec& spec : layer.tensors) own += static_cast<double>(spec.elements());
+    tensors += own;
+    largest_layer = std::max(largest_layer, own);
+    kept += static_cast<double>(layer.output.elements());
+  }
+  const double batch = std::ceil(static_cast<double>(options.batch) / members);
+  // The backward pass holds gradients of activations around one layer at a time.
+  const auto peak = static_cast<double>(network.cost.peak_activation_bytes);
+  const double passing = std::max(sizeof(float) * batch * kept + 2 * batch * peak, kEvaluationBatch * peak);
+  const double parameters = parameter_floats(tensors, largest_layer, options, members);
+  return static_cast<std::size_t>(kSafety * (sizeof(float) * parameters + passing)) + kWorkspaceBytes;
+}
+
+double predict_step_work(const space::Network& network, const TrainingOptions& options) {
+  const auto samples = static_cast<double>(options.batch);
+  return 3 * samples * static_cast<double>(network.cost.flops) +
+         kLaunchFlops * static_cast<double>(network.layers.size());
+}
+
+double MemoryForecast::correction() const {
+  if (ratios_.empty()) return 1;
+  std::vector<double> sorted(ratios_.begin(), ratios_.end());
+  std::sort(sorted.begin(), sorted.end());
+  const double place = std::ceil(kQuantile * static_cast<double>(sorted.size())) - 1;
+  return sorted[static_cast<std::size_t>(place)];
+}
+
+std::size_t MemoryForecast::corrected(std::size_t predicted) const {
+  return static_cast<std::size_t>(correction() * static_cast<double>(predicted));
+}
+
+void MemoryForecast::add(double ratio) {
+  ratios_.push_back(std::clamp(ratio, kLeastRatio, kMostRatio));
+  if (ratios_.size() > kRemembered) ratios_.pop_front();
+}
+
+void MemoryForecast::measured(std::size_t predicted, std::size_t measured) {
+  if (predicted == 0) return;
+  ++measurements_;
+  add(static_cast<double>(measured) / static_cast<double>(predicted));
+}
+
+void MemoryForecast::was_too_low() {
+  add(kRaise * correction());
+}
+
+}  // namespace skyline::train

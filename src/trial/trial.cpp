@@ -1,0 +1,78 @@
+#include "skyline/trial/trial.hpp"
+
+#include "skyline/core/config_node.hpp"
+#include "skyline/core/error.hpp"
+
+#include <array>
+#include <cstddef>
+
+namespace skyline::trial {
+
+namespace {
+
+template <typename Enum>
+struct Word {
+  Enum value;
+  std::string_view text;
+};
+
+constexpr std::array<Word<Phase>, 2> kPhases{{{Phase::kSearch, "search"}, {Phase::kFinal, "final"}}};
+
+constexpr std::array<Word<Origin>, 6> kOrigins{{{Origin::kInitial, "initial"},
+                                                {Origin::kMutation, "mutation"},
+                                                {Origin::kCrossover, "crossover"},
+                                                {Origin::kRandom, "random"},
+                                                {Origin::kEnumerated, "enumerated"},
+                                                {Origin::kFront, "front"}}};
+
+constexpr std::array<Word<FailureKind>, 5> kFailureKinds{{{FailureKind::kDiverged, "diverged"},
+                                                          {FailureKind::kOutOfMemory, "out_of_memory"},
+                                                          {FailureKind::kException, "exception"},
+                                                          {FailureKind::kInfeasible, "infeasible"},
+                                                          {FailureKind::kStopped, "stopped"}}};
+
+template <typename Enum, std::size_t count>
+std::string_view text_of(const std::array<Word<Enum>, count>& words, Enum value) {
+  for (const Word<Enum>& word : words) {
+    if (word.value == value) return word.text;
+  }
+  throw InternalError("an enumerator without a text");
+}
+
+template <typename Enum, std::size_t count>
+Enum value_of(const std::array<Word<Enum>, count>& words, std::string_view text, const std::string& noun) {
+  std::vector<std::string> known;
+  for (const Word<Enum>& word : words) {
+    if (word.text == text) return word.value;
+    known.emplace_back(word.text);
+  }
+  throw UserError("unknown " + noun + " `" + std::string(text) + "`, " + suggestion(text, known));
+}
+
+}  // namespace
+
+std::string_view to_text(Phase phase) {
+  return text_of(kPhases, phase);
+}
+
+std::string_view to_text(Origin origin) {
+  return text_of(kOrigins, origin);
+}
+
+std::string_view to_text(FailureKind kind) {
+  return text_of(kFailureKinds, kind);
+}
+
+Phase parse_phase(std::string_view text) {
+  return value_of(kPhases, text, "phase");
+}
+
+Origin parse_origin(std::string_view text) {
+  return value_of(kOrigins, text, "origin");
+}
+
+FailureKind parse_failure_kind(std::string_view text) {
+  return value_of(kFailureKinds, text, "kind of failure");
+}
+
+}  // namespace skyline::trial
