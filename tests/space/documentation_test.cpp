@@ -1,4 +1,4 @@
-// The examples of docs/space.md are read as a user would write them.
+// The examples of docs/spaces.md are read as a user would write them.
 #include "space/space_from_yaml.hpp"
 
 #include <fstream>
@@ -27,7 +27,7 @@ std::vector<std::string> yaml_blocks(const std::string& path) {
 }
 
 TEST(Documentation, EveryExampleSpaceIsReadAndAllItsGenotypesBuild) {
-  const auto blocks = yaml_blocks(SKYLINE_SOURCE_DIR "/docs/space.md");
+  const auto blocks = yaml_blocks(SKYLINE_SOURCE_DIR "/docs/spaces.md");
   ASSERT_EQ(blocks.size(), 2U);
   for (const std::string& block : blocks) {
     const SearchSpace space = space_from_yaml(block);

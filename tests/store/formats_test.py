@@ -1,4 +1,4 @@
-"""Reads our files with tools that we did not write, as docs/files.md tells its readers to."""
+"""Reads our files with tools that we did not write, as docs/internals/files.md tells its readers to."""
 
 import contextlib
 import hashlib

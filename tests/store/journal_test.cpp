@@ -48,7 +48,7 @@ class Journal : public ::testing::Test {
     for (const std::string& line : all) text += line + "\n";
     overwrite(path, text);
   }
-  /// Writes the sum as docs/files.md describes it.
+  /// Writes the sum as docs/internals/files.md describes it.
   static std::string with_sum(const std::string& json) {
     const std::string body = json.substr(0, json.size() - 1);
     char sum[16];

@@ -35,7 +35,7 @@ struct TensorSpec {
   std::int64_t elements() const;
 };
 
-/// Exact costs of one forward pass of one sample, in evaluation mode. Conventions: docs/costs.md.
+/// Exact costs of one forward pass of one sample, in evaluation mode. Conventions: docs/spaces.md.
 struct Cost {
   std::int64_t parameters = 0;             // trainable
   std::int64_t flops = 0;                  // an add and a multiply count one each

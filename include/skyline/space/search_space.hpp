@@ -38,7 +38,7 @@ struct DataShape {
 /// A search space, immutable after parsing; all threads share it.
 class SearchSpace {
  public:
-  /// Reads the `space` section: {parameters: {...}, network: [...]}; see docs/space.md for the language.
+  /// Reads the `space` section: {parameters: {...}, network: [...]}; see docs/spaces.md for the language.
   /// @throws UserError with source positions, e.g. for an empty choice, an unknown layer or a misspelt key
   static SearchSpace parse(const ConfigNode& section, const DataShape& data,
                            double mutation_probability = 0.3);

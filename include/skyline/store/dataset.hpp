@@ -27,7 +27,7 @@ struct DatasetContents {
   double value_scale = 255;  // largest pixel value: 255, or 16 for the UCI digits
 };
 
-/// Writes the HDF5 layout of docs/files.md (contiguous uint8 images and int32 labels for train and test,
+/// Writes the HDF5 layout of docs/internals/files.md (contiguous uint8 images and int32 labels for train and test,
 /// class names, per-channel mean and deviation of train after division by value_scale, source, SHA-256 of
 /// each array), published whole. @throws UserError
 void write_dataset(const std::filesystem::path& path, const DatasetContents& contents);

@@ -26,7 +26,7 @@ struct RoundFormat {
 };
 
 /// Rank 0's side of rounds: a header is broadcast, fixed-size trial records are scattered, and results come
-/// back in waves, one gather each; docs/engine.md has the protocol. A round takes what was submitted while
+/// back in waves, one gather each; docs/internals/engine.md has the protocol. A round takes what was submitted while
 /// the one before was under way. Results of rank 0's own slots take no part in the gathers.
 class CollectiveDispatcher final : public Dispatcher {
  public:
