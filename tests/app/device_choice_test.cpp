@@ -41,7 +41,7 @@ class DeviceChoiceTest : public testing::MpiTest {
     return choose_device(testing::environment(), options_, begun_, trains, load, system_.root());
   }
 
-  comm::testing::FakeSystem system_;
+  machine::testing::FakeSystem system_;
   train::TrainingOptions options_;
   std::string begun_;
 };
@@ -143,7 +143,7 @@ TEST_F(DeviceChoiceTest, NarrowsTheProcessorsToThoseNearTheDevice) {
   }
   near = comm::broadcast_text(world(), near, 0);
   for (int i = 0; i < size(); ++i) {
-    system_.add(comm::testing::FakePciDevice{
+    system_.add(machine::testing::FakePciDevice{
         .path = "pci0000:00/0000:1" + std::to_string(i) + ":00.0", .numa_node = 0, .processors = near});
   }
   const comm::NodePlace before = testing::environment().place();
@@ -160,7 +160,7 @@ TEST_F(DeviceChoiceTest, TellsNcclOfTheFabricForGroupsOfRanksAlone) {
   unsetenv("NCCL_DEBUG_SUBSYS");
   unsetenv("NCCL_IB_HCA");
   setenv("HOME", system_.root().c_str(), 1);
-  system_.add(comm::testing::FakePort{.device = "mlx5_7", .verbs = "uverbs7"});
+  system_.add(machine::testing::FakePort{.device = "mlx5_7", .verbs = "uverbs7"});
   EXPECT_EQ(choose(gpus(size())).nccl_log, nullptr);
   EXPECT_EQ(std::getenv("NCCL_IB_HCA"), nullptr);
   options_.group.members = std::nullopt;
@@ -177,11 +177,11 @@ TEST_F(DeviceChoiceTest, TellsNcclOfTheFabricForGroupsOfRanksAlone) {
 }
 
 TEST(DescribeDevice, SaysWhatThisMachineWouldUse) {
-  comm::testing::FakeSystem system;
+  machine::testing::FakeSystem system;
   train::TrainingOptions options;
   EXPECT_THAT(describe_device(options, gpus(2), system.root()),
               ElementsAre("training on the GPUs of this machine: 2 x NVIDIA Test"));
-  system.add(comm::testing::FakePort{.device = "mlx5_0", .state = "1: DOWN"});
+  system.add(machine::testing::FakePort{.device = "mlx5_0", .state = "1: DOWN"});
   EXPECT_THAT(describe_device(options, gpus(1), system.root()),
               ElementsAre("training on the GPUs of this machine: 1 x NVIDIA Test",
                           "InfiniBand mlx5_0 down; firmware 28.39.2048"));

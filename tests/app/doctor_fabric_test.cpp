@@ -8,8 +8,8 @@
 namespace skyline::app {
 namespace {
 
-using comm::testing::FakePort;
-using comm::testing::FakeSystem;
+using machine::testing::FakePort;
+using machine::testing::FakeSystem;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
