@@ -16,8 +16,16 @@ foreach(place torch/lib nvidia/nccl/lib nvidia/cu13/lib)
   list(APPEND skyline_places "$ORIGIN/../wheels/${place}")
 endforeach()
 list(APPEND skyline_places "${SKYLINE_TORCH_ROOT}/lib")  # CMake itself adds no folder of the project
+# One library path for the build and the installed tree. Were the build's the shorter one, CMake would fill it up with
+# empty elements, and an empty element means the current directory, where other users can put libraries.
 set_target_properties(${skyline_installed} ${skyline_gpu_targets} PROPERTIES
-  INSTALL_RPATH "${skyline_places}" INSTALL_RPATH_USE_LINK_PATH TRUE)
+  INSTALL_RPATH "${skyline_places}" INSTALL_RPATH_USE_LINK_PATH TRUE BUILD_WITH_INSTALL_RPATH TRUE)
+if(SKYLINE_HAS_CUDA)
+  foreach(library ${skyline_cuda_cudart} ${skyline_cuda_nccl})
+    cmake_path(GET library PARENT_PATH folder)
+    set_property(TARGET skyline_cuda ${skyline_gpu_targets} APPEND PROPERTY INSTALL_RPATH "${folder}")
+  endforeach()
+endif()
 install(TARGETS ${skyline_installed}
   RUNTIME DESTINATION bin COMPONENT skyline LIBRARY DESTINATION lib COMPONENT skyline)
 if(skyline_gpu_targets)

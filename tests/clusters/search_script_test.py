@@ -1,0 +1,97 @@
+"""What slurm/search.sbatch does after each exit code, and which program it takes: with stand-ins for Slurm's and MPI's programs."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SOURCE = pathlib.Path(sys.argv.pop(1)).resolve()
+STAND_INS = {"mpirun": 'exit "$STATUS"', "sleep": "exit 0",
+             "scontrol": 'case $1 in show) echo "JobState=$STATE" ;; *) echo "$@" >>requeues ;; esac'}
+
+
+class SearchScript(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="skyline-script-"))
+        self.addCleanup(shutil.rmtree, self.folder)
+        (self.folder / "bin").mkdir()
+        for name, line in STAND_INS.items():
+            self.program(self.folder / "bin" / name, line)
+        (self.folder / "search.yaml").touch()
+        (self.folder / "run").mkdir()
+
+    @staticmethod
+    def program(path, line):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"#!/bin/sh\n{line}\n")
+        path.chmod(0o755)
+
+    def job(self, status=0, restarts=0, state="RUNNING", **variables):
+        settings = {"PATH": f"{self.folder}/bin:/usr/bin:/bin", "STATUS": str(status), "STATE": state, "SLURM_JOB_ID": "7",
+                    "SLURM_RESTART_COUNT": str(restarts), "SKYLINE": "/bin/true", **variables}
+        return subprocess.run([SOURCE / "slurm/search.sbatch", "search.yaml", "run"], cwd=self.folder, env=settings,
+                              capture_output=True, text=True, timeout=60)
+
+    def requeues(self):
+        file = self.folder / "requeues"
+        return file.read_text().splitlines() if file.exists() else []
+
+    def test_it_requeues_75_and_76_and_signals_and_nothing_else(self):
+        for status in (75, 76, 129, 137, 139, 143, 205):
+            with self.subTest(status):
+                done = self.job(status)
+                self.assertEqual((done.returncode, self.requeues()), (75, ["requeue 7"]), done.stdout + done.stderr)
+                (self.folder / "requeues").unlink()
+                (self.folder / "run/slurm-7.faults").unlink(missing_ok=True)
+        for status in (0, 1, 2, 3, 70, 74, 77, 126, 127, 128):
+            with self.subTest(status):
+                done = self.job(status)
+                self.assertEqual((done.returncode, self.requeues()), (status, []), done.stdout + done.stderr)
+
+    def test_faults_are_requeued_five_times_however_often_the_job_stopped_early_in_between(self):
+        for restart in range(10):
+            self.job((76, 75)[restart % 2], restart)
+        self.assertEqual(len(self.requeues()), 10)
+        done = self.job(137, 10)
+        self.assertEqual((done.returncode, len(self.requeues())), (137, 10))
+        self.assertIn("lost a process or a node (exit code 137), for the 6th time: giving up", done.stdout)
+        self.assertEqual(len((self.folder / "run/slurm-7.faults").read_text().splitlines()), 6)
+        self.assertEqual(self.job(75, 11).returncode, 75)
+        self.assertEqual(len(self.requeues()), 11)
+
+    def test_faults_are_bounded_where_the_run_folder_cannot_be_written(self):
+        (self.folder / "run").rmdir()
+        self.assertEqual(self.job(76, 4).returncode, 75)
+        done = self.job(76, 5)
+        self.assertEqual((done.returncode, len(self.requeues())), (76, 1))
+
+    def test_early_stops_are_bounded_too(self):
+        self.assertEqual(self.job(75, 3, SKYLINE_MOST_RESTARTS="3").returncode, 75)
+        self.assertEqual(self.requeues(), [])
+
+    def test_a_cancelled_job_is_not_requeued(self):
+        done = self.job(137, state="CANCELLED")
+        self.assertEqual((done.returncode, self.requeues()), (137, []))
+
+    def test_it_runs_no_program_of_the_current_directory(self):
+        self.program(self.folder / "build/release/bin/skyline", "touch planted")
+        done = self.job(SKYLINE="", SLURM_SUBMIT_DIR=str(self.folder), SKYLINE_DRY_RUN="1")
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertEqual(done.stderr, "search.sbatch: no program: there is no skyline in PATH; set SKYLINE to its path, or "
+                                      "SKYLINE_HOME to the project's folder, as slurm/submit does\n")
+
+    def test_it_takes_the_program_of_the_project_that_submit_names(self):
+        self.program(self.folder / "project/build/release/bin/skyline", "exit 0")
+        done = self.job(SKYLINE="", SKYLINE_HOME=str(self.folder / "project"), SKYLINE_DRY_RUN="1")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn(f"mpirun {self.folder}/project/build/release/bin/skyline search search.yaml", done.stdout)
+        done = self.job(SKYLINE="", SKYLINE_HOME=os.fspath(self.folder), SKYLINE_DRY_RUN="1")
+        self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1))
+        self.assertIn(f"or ../../bin of SKYLINE_HOME={self.folder}", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
