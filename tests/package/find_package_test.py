@@ -91,6 +91,9 @@ class FindPackage(unittest.TestCase):
         self.assertIn(str(self.prefix / "bin/skyline").replace(" ", "\\ "), printed)
         self.assertIn("nothing was submitted", printed)
 
+    def test_the_notices_of_third_parties_are_installed(self):
+        self.assertIn("LibTorch", (self.prefix / "share/skyline/THIRD_PARTY_NOTICES.md").read_text())
+
     def test_the_tests_for_gpus_are_not_installed_unless_named(self):
         self.assertEqual([file.name for file in (self.prefix / "bin").iterdir()], ["skyline"])
 
