@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -99,6 +100,14 @@ class Bundle(unittest.TestCase):
         result = self.run_bundled("skyline", "--version", torch=None, PYTHONPATH=str(wrong.parent))
         self.assertEqual(result.returncode, 2)
         self.assertEqual(result.stderr, f"skyline: {wrong} holds torch 2.9.0+cu128, needed is 2.11.0\n")
+
+    def test_takes_no_torch_from_the_current_directory(self):
+        planted = self.root / "torch"
+        shutil.copytree(self.fake_torch("2.11.0"), planted)
+        self.addCleanup(shutil.rmtree, planted)
+        result = self.run_bundled("skyline", "--version", torch=None)
+        self.assertNotIn(str(planted), result.stderr + result.stdout)
+        self.assertNotIn("error while loading", result.stderr)
 
     def test_says_where_torch_is_missing(self):
         empty = self.root / "empty"

@@ -89,6 +89,11 @@ class Scripts(unittest.TestCase):
                 self.assertEqual((done.returncode, len(lines)), (2, 1), done.stderr)
                 self.assertRegex(lines[0], "missing|required")
 
+    def test_none_writes_a_temporary_file_under_a_name_that_others_can_foresee(self):
+        foreseen = re.compile(r"(/tmp|TMPDIR)\S*\$\$|>+ *\"?/tmp/")
+        for file in shell_scripts():
+            self.assertIsNone(foreseen.search(file.read_text()), name_of(file))
+
     def test_each_can_be_started(self):
         for file in commands():
             self.assertTrue(file.stat().st_mode & 0o100, f"{name_of(file)} is not executable")
@@ -173,8 +178,8 @@ class Images(unittest.TestCase):
                     self.assertEqual(done.returncode, 0, done.stdout)
 
     def test_both_start_from_one_base_and_install_the_same_libraries(self):
-        base = re.search(r"^FROM (\S+) AS build", self.docker, re.MULTILINE).group(1)
-        base = base.replace("${CUDA}", re.search(r"^ARG CUDA=(\S+)", self.docker, re.MULTILINE).group(1))
+        self.assertEqual(set(re.findall(r"^FROM (\S+)", self.docker, re.MULTILINE)), {"${BASE}"})
+        base = re.search(r"^ARG BASE=(\S+)", self.docker, re.MULTILINE).group(1)
         self.assertEqual({header["From"] for header, _ in self.stages}, {base})
         libraries = re.compile(r"\b(lib[a-z][\w.+-]*|openmpi-bin|rdma-core|ibverbs-providers|zlib1g)(?=\s)")
         packages = set(libraries.findall(self.docker.split("apt-get install", 1)[1].split("rm -rf", 1)[0]))
