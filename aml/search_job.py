@@ -1,6 +1,7 @@
 """What submit.py and submit_v1.py share: their options, and the command that a job runs."""
 
 import argparse
+import os
 import pathlib
 
 PROJECT = pathlib.Path(__file__).resolve().parent.parent
@@ -38,11 +39,30 @@ def parser(description, data_help):
     return options
 
 
+def code_folder(options):
+    """The folder that the service gets: all that lies in it, not the configuration alone."""
+    return options.config.resolve().parent
+
+
+def is_private(folder):
+    """Whether the folder holds a home folder, or is one or the root: keys and other secrets would be uploaded."""
+    home = pathlib.Path.home().resolve()
+    return folder == home or folder in home.parents
+
+
+def describe_upload(folder):
+    """How much the service gets at most; it leaves out what .amlignore and .gitignore name."""
+    sizes = [os.lstat(os.path.join(place, name)).st_size for place, _, names in os.walk(folder) for name in names]
+    return f"uploads {folder}: {len(sizes)} files, {sum(sizes) / 1e6:.1f} MB, less what .amlignore or .gitignore names"
+
+
 def parse(description, data_help, arguments=None):
     options = parser(description, data_help)
     parsed = options.parse_args(arguments)
     if not parsed.config.is_file():
         options.error(f"{parsed.config}: no such file")
+    if is_private(code_folder(parsed)):
+        options.error(f"{parsed.config}: its folder {code_folder(parsed)} would be uploaded whole: put it into one of its own")
     for setting in parsed.set:
         if "=" not in setting:
             options.error(f"--set: expected KEY=VALUE, got {setting}")
@@ -67,4 +87,4 @@ def program(options, data):
 def environment_variables():
     """The launcher's line is the service's own: what Open MPI is to be told goes by its environment. Values are
     texts, as the service wants them."""
-    return {"OMPI_MCA_orte_enable_recovery": "1", "CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
+    return {"CUDA_DEVICE_ORDER": "PCI_BUS_ID"}

@@ -23,7 +23,7 @@ def build(options):
         words[2:2] = ["--data", "${{inputs.data}}"]  # the service replaces it: not to be quoted
     return command(
         command=" ".join(words),
-        code=str(options.config.resolve().parent),
+        code=str(search_job.code_folder(options)),
         inputs=inputs,
         environment=environment,
         compute=options.compute,
@@ -41,6 +41,7 @@ def main(arguments=None):
     job = build(options)
     if options.dry_run:
         print(job)
+        print(search_job.describe_upload(search_job.code_folder(options)))
         return 0
     from azure.ai.ml import MLClient
     from azure.identity import DefaultAzureCredential

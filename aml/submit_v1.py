@@ -17,7 +17,7 @@ def build(options):
     else:
         environment = Environment.from_dockerfile("skyline", str(search_job.PROJECT / "aml/Dockerfile"))
     job = ScriptRunConfig(
-        source_directory=str(options.config.resolve().parent),
+        source_directory=str(search_job.code_folder(options)),
         command=search_job.program(options, options.data),
         compute_target=options.compute,
         environment=environment,
@@ -36,6 +36,7 @@ def main(arguments=None):
         print(json.dumps({"command": job.command, "compute": config.target, "node_count": config.node_count,
                           "process_count_per_node": config.mpi.process_count_per_node,
                           "communicator": config.communicator,
+                          "code": search_job.describe_upload(search_job.code_folder(options)),
                           "environment_variables": dict(config.environment_variables)}, indent=2))
         return 0
     from azureml.core import Experiment, Workspace

@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 import unittest
+import unittest.mock
 
 from hosts import Hosts
 
@@ -41,7 +42,7 @@ class Jobs(unittest.TestCase):
                                       " -- --set search.iterations=2 --set run.seed=7")
         self.assertEqual((job.distribution.type.lower(), job.distribution.process_count_per_instance), ("mpi", 4))
         self.assertEqual((job.resources["instance_count"], job.resources["shm_size"]), (2, "16g"))
-        self.assertEqual(job.environment_variables, {"OMPI_MCA_orte_enable_recovery": "1", "CUDA_DEVICE_ORDER": "PCI_BUS_ID"})
+        self.assertEqual(job.environment_variables, {"CUDA_DEVICE_ORDER": "PCI_BUS_ID"})
         self.assertEqual((job.compute, str(job.code)), ("gpu", str(SOURCE / "configs")))
         self.assertTrue((pathlib.Path(job.environment.build.path) / job.environment.build.dockerfile_path).is_file())
 
@@ -75,6 +76,35 @@ class Jobs(unittest.TestCase):
             with self.assertRaises(Exception) as caught:
                 load_job(wrong)
             self.assertIn("Validation for Command", str(caught.exception))
+
+    def test_mpi_recovery_is_off_in_the_image(self):
+        """A collective waits for a rank that is dead, for as long as the others are let live."""
+        self.assertIn("'orte_enable_recovery = 0'", (SOURCE / "aml/Dockerfile").read_text())
+
+    def test_a_folder_that_holds_secrets_is_not_uploaded(self):
+        with tempfile.TemporaryDirectory() as home, unittest.mock.patch.dict(os.environ, {"HOME": home}):
+            config = pathlib.Path(home) / "search.yaml"
+            config.touch()
+            for folder in (home, "/", str(pathlib.Path(home).parent)):
+                self.assertTrue(search_job.is_private(pathlib.Path(folder).resolve()), folder)
+            text = io.StringIO()
+            with contextlib.redirect_stderr(text), self.assertRaises(SystemExit) as end:
+                search_job.parse("", "", [str(config), *OPTIONS, "--dry-run"])
+            self.assertEqual((end.exception.code, text.getvalue().count("\n")), (2, 1))
+            self.assertIn(f"its folder {pathlib.Path(home).resolve()} would be uploaded whole", text.getvalue())
+            (pathlib.Path(home) / "configs").mkdir()
+            self.assertFalse(search_job.is_private(pathlib.Path(home).resolve() / "configs"))
+
+    def test_a_dry_run_names_the_folder_that_is_uploaded_and_its_size(self):
+        with tempfile.TemporaryDirectory() as folder:
+            config = pathlib.Path(folder).resolve() / "search.yaml"
+            config.write_text("x" * 300_000)
+            config.with_name("more").write_text("x" * 900_000)
+            for program in (submit, submit_v1):
+                text = io.StringIO()
+                with contextlib.redirect_stdout(text), contextlib.redirect_stderr(io.StringIO()):
+                    program.main([str(config), *OPTIONS, "--dry-run"])
+                self.assertIn(f"uploads {config.parent}: 2 files, 1.2 MB", text.getvalue())
 
     def test_mistakes_are_one_line(self):
         def error_of(*arguments):
@@ -115,7 +145,7 @@ class AsTheServiceRunsIt(unittest.TestCase):
         variables = {"PATH": f"{self.folder}/bin:{os.environ['PATH']}", "AZ_BATCH_MASTER_NODE": "10.77.0.1:6000",
                      "AZ_BATCHAI_MPI_MASTER_NODE": "10.77.0.1", "AZ_BATCHAI_JOB_MASTER_NODE_IP": "10.77.0.1",
                      "AZ_BATCHAI_JOB_WORK_DIR": self.work, "AZUREML_RUN_ID": "skyline_1",
-                     "OMPI_ARGV": "-task runTaskLet", "OMPI_MCA_orte_enable_recovery": "1",
+                     "OMPI_ARGV": "-task runTaskLet",
                      "OMPI_MCA_mpi_yield_when_idle": "1", "OMP_NUM_THREADS": "1"}
         exports = [part for name in variables for part in ("-x", name)]
         wrapper = ["bash", "-c", f"{command}; exit $?"]
@@ -184,7 +214,7 @@ class AsTheServiceRunsIt(unittest.TestCase):
                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
     def test_a_result_that_cannot_be_copied_is_named_and_hides_no_exit_code(self):
-        for code, expected in ((0, 1), (75, 75), (2, 2)):
+        for code, expected in ((0, 76), (75, 75), (2, 2)):
             # A folder in the place of a file is what no user, root included, can copy over.
             work, job = self.run_fake(f"mkdir -p outputs/journal.jsonl; exit {code}",
                                       ("config.yaml", "journal.jsonl", "run.h5"))
