@@ -90,7 +90,7 @@ class SlurmJobs(unittest.TestCase):
         job = self.submit("limit", 80, sbatch=["-t", "1", "--signal=B:USR1@50"])
         self.check_done("limit", job, 1, 300)
         self.assertIn("SIGUSR1: asking the ranks to save and stop", self.log("limit", job))
-        self.assertIn("stopped early with everything saved: requeued to go on", self.log("limit", job))  # exit code 75
+        self.assertIn("stopped early with everything saved: requeued to resume", self.log("limit", job))  # exit code 75
 
     def test_goes_on_under_srun_when_it_is_asked_to_stop(self):
         job = self.submit("asked", 20, variables={"SKYLINE_LAUNCHER": "srun"})
@@ -99,7 +99,7 @@ class SlurmJobs(unittest.TestCase):
         self.check_done("asked", job, 1)
         self.assertIn("everything is saved", self.log("asked", job))
         # 75, or srun's own code if the first rank to end with it had the others terminated.
-        self.assertRegex(self.log("asked", job), "stopped early (with everything saved|on request): requeued to go on")
+        self.assertRegex(self.log("asked", job), "stopped early (with everything saved|on request): requeued to resume")
 
     def test_goes_on_when_a_node_has_lost_power(self):
         job = self.submit("power", 20)
