@@ -24,11 +24,14 @@ def masked_crc(data):
 
 
 def records(data):
+    """The records, up to one that a killed job left torn."""
     at = 0
-    while at < len(data):
+    while at + 12 <= len(data):
         header, = struct.unpack_from("<Q", data, at)
         crc, = struct.unpack_from("<I", data, at + 8)
         assert crc == masked_crc(data[at:at + 8]), f"checksum of the length at {at}"
+        if at + 16 + header > len(data):
+            return
         body = data[at + 12:at + 12 + header]
         crc, = struct.unpack_from("<I", data, at + 12 + header)
         assert crc == masked_crc(body), f"checksum of the record at {at}"
@@ -65,15 +68,20 @@ def fields(message):
         yield tag >> 3, value
 
 
-def scalars(path):
-    """[(step, wall time, {tag: value})], in the order of the file."""
+def scalars(folder):
+    """[(step, wall time, {tag: value})] as TensorBoard shows a folder: its files in the order of their names, and
+    where a session starts at a step, what was there of that step and later ones is dropped."""
     found = []
-    for number, record in enumerate(records(path.read_bytes())):
-        event = dict(fields(record))
-        if number == 0:
-            assert event[3] == b"brain.Event:2", event
-        if 5 not in event:
-            continue
-        values = [dict(fields(value)) for key, value in fields(event[5]) if key == 1]
-        found.append((event.get(2, 0), event[1], {value[1].decode(): value[2] for value in values}))
+    for path in sorted(folder.iterdir()):
+        for number, record in enumerate(records(path.read_bytes())):
+            event = dict(fields(record))
+            step = event.get(2, 0)
+            if number == 0:
+                assert event[3] == b"brain.Event:2", event
+            elif 7 in event:
+                assert dict(fields(event[7])) == {1: 1}, event
+                found = [earlier for earlier in found if earlier[0] < step]
+            else:
+                values = [dict(fields(value)) for key, value in fields(event[5]) if key == 1]
+                found.append((step, event[1], {value[1].decode(): value[2] for value in values}))
     return found

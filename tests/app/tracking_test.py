@@ -32,13 +32,15 @@ class TrackingCase(RunsCase):
 
 
 class EventFiles(TrackingCase):
-    def event_file(self, run):
-        file, = (self.folder / run / "events").iterdir()
-        return file
+    def events(self, run):
+        return event_files.scalars(self.folder / run / "events")
+
+    def num_files(self, run):
+        return len(list((self.folder / run / "events").iterdir()))
 
     def check_events(self, run):
         """Every trial is there once, in order, with the values of the results; returns the events."""
-        events = event_files.scalars(self.event_file(run))
+        events = self.events(run)
         trials = self.trials(run)
         self.assertEqual([step for step, _, _ in events], [trial["trial"] for trial in trials])
         for (_, _, values), trial in zip(events, trials):
@@ -57,30 +59,40 @@ class EventFiles(TrackingCase):
     def test_every_trial_is_in_one_file(self):
         self.search("plain", ranks=2)
         self.check_events("plain")
+        self.assertEqual(self.num_files("plain"), 1)
 
-    def test_a_run_that_was_stopped_shows_each_trial_once_at_its_own_time(self):
+    def test_the_next_jobs_file_goes_on_where_the_stopped_ones_ends(self):
         self.search("stop", "--set", "run.time_limit=1 s", config=LONG, ranks=2, expect=STOPPED)
-        before = event_files.scalars(self.event_file("stop"))
+        before = self.events("stop")
         self.assertTrue(before)
         self.search("stop", "--resume", config=LONG, ranks=3)
         after = self.check_events("stop")
         self.assertGreater(len(after), len(before))
         self.assertEqual(after[:len(before)], before)
+        self.assertEqual(self.num_files("stop"), 2)
 
-    def test_a_torn_file_and_a_file_too_much_are_put_right_by_the_next_job(self):
-        self.search("torn")
-        file = self.event_file("torn")
-        whole = event_files.scalars(file)
-        (file.parent / "events.out.tfevents.0000000001.other.1.skyline").write_bytes(file.read_bytes())
+    def test_trials_that_were_shown_but_not_committed_are_shown_once(self):
+        self.search("ahead", "--set", "run.time_limit=1 s", config=LONG, ranks=2, expect=STOPPED)
+        shown = len(self.events("ahead"))
+        journal = self.folder / "ahead/journal.jsonl"
+        journal.write_bytes(b"".join(journal.read_bytes().splitlines(keepends=True)[:-1]))
+        self.search("ahead", "--resume", config=LONG, ranks=2)
+        self.assertGreaterEqual(len(self.check_events("ahead")), shown)
+
+    def test_a_torn_file_costs_its_last_trial_and_no_other(self):
+        self.search("torn", "--set", "run.time_limit=1 s", config=LONG, ranks=2, expect=STOPPED)
+        file, = (self.folder / "torn/events").iterdir()
+        whole = self.events("torn")
         with open(file, "r+b") as torn:
             torn.truncate(file.stat().st_size - 5)
-        self.search("torn", "--resume")
-        again = self.check_events("torn")
-        self.assertEqual([event[1] for event in again], [event[1] for event in whole])
+        self.search("torn", "--resume", config=LONG, ranks=2)
+        lost = whole[-1][0]
+        self.assertEqual([step for step, _, _ in self.events("torn")],
+                         [trial["trial"] for trial in self.trials("torn") if trial["trial"] != lost])
 
-    def test_they_can_be_left_out(self):
+    def test_they_can_be_left_out_and_the_next_job_makes_up_for_it(self):
         self.search("none", "--set", "run.events=false")
-        self.assertEqual(list((self.folder / "none/events").iterdir()), [])
+        self.assertEqual(self.num_files("none"), 0)
         self.search("none", "--resume", "--set", "run.events=true")
         self.check_events("none")
 
@@ -235,7 +247,7 @@ class Mlflow(TrackingCase):
         done = self.search("wrong_experiment", MLFLOW_EXPERIMENT_ID="77")
         self.assertEqual(done.stderr.count("HTTP 404 for experiment 77: check MLFLOW_EXPERIMENT_ID"), 1, done.stderr)
         done = self.search("wrong_scheme", MLFLOW_TRACKING_URI="mysql://x")
-        self.assertIn("MLFLOW_TRACKING_URI: expected http, https, azureml, file or a folder, got mysql:", done.stderr)
+        self.assertIn("MLFLOW_TRACKING_URI: expected http, https or azureml, got mysql:", done.stderr)
 
     def test_azures_scheme_is_https_and_certificates_are_checked(self):
         certificate = self.folder / "certificate.pem"
@@ -259,17 +271,14 @@ class Mlflow(TrackingCase):
         self.search("insecure", MLFLOW_TRACKING_INSECURE_TLS="true", **variables)
         self.check_run("insecure", azure.runs["job"], azure)
 
-    def test_a_folder_is_filled_as_mlflow_fills_it(self):
-        uri = (self.folder / "ml runs").as_uri()
-        for more in ([], ["--resume", "--set", "search.iterations=4"]):
-            self.search("folder", *more, MLFLOW_TRACKING_URI=uri)
-        run, = (path.parent for path in (self.folder / "ml runs/0").glob("*/meta.yaml"))
-        lines = [line.split() for line in (run / "metrics/trial/flops").read_text().splitlines()]
-        self.assertEqual([(int(step), float(value)) for _, value, step in lines],
-                         [(trial["trial"], trial["costs"]["flops"]) for trial in self.trials("folder")])
-        self.assertIn("\nstatus: 3\n", (run / "meta.yaml").read_text())
-        self.assertEqual((run / "params/search.initial").read_text(), "6")
-        self.assertEqual(self.server.requests, [])
+    def test_a_folder_is_refused_in_one_line_that_says_what_to_use(self):
+        uri = (self.folder / "mlruns").as_uri()
+        for folder in (uri, "mlruns"):
+            done = self.search(f"folder{len(folder)}", MLFLOW_TRACKING_URI=folder)
+            line = (f"MLFLOW_TRACKING_URI: expected http, https or azureml, got {folder}: MLflow gives folders up; start "
+                    "`mlflow server` for this one and name its address; the run goes on without MLflow")
+            self.assertEqual(done.stderr.count(line), 1, done.stderr)
+            self.assertFalse((self.folder / "mlruns").exists())
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::StartsWith;
 
-/// A store that remembers what it is asked.
+/// A server that remembers what it is asked.
 struct Asked {
   std::vector<std::string> calls;
   std::vector<std::uint64_t> steps;
@@ -28,9 +28,9 @@ struct Asked {
   bool knows_run = true;
 };
 
-class AskedStore final : public MlflowStore {
+class AskedServer final : public MlflowServer {
  public:
-  explicit AskedStore(Asked& asked) : asked_(asked) {}
+  explicit AskedServer(Asked& asked) : asked_(asked) {}
   std::string create_run(const NewMlflowRun& run) override {
     asked_.calls.push_back("create " + run.name + " in " + run.experiment_id + run.experiment_name);
     return "made";
@@ -61,7 +61,7 @@ class AskedStore final : public MlflowStore {
 class MlflowSinkTest : public ::testing::Test {
  protected:
   MlflowSink make(Asked& asked) {
-    return MlflowSink(settings_, std::make_unique<AskedStore>(asked),
+    return MlflowSink(settings_, std::make_unique<AskedServer>(asked),
                       {.state = folder_.paths().mlflow_json(),
                        .run_name = "mnist",
                        .user = "me",
@@ -147,7 +147,7 @@ TEST_F(MlflowSinkTest, ARunOfSomebodyElseKeepsItsStatus) {
   EXPECT_THAT(again.steps, ElementsAre(2));
 }
 
-TEST_F(MlflowSinkTest, AStoreThatTakesNoParametersIsStillToldTheMetrics) {
+TEST_F(MlflowSinkTest, AServerThatTakesNoParametersIsStillToldTheMetrics) {
   Asked asked;
   asked.refuses_params = true;
   begin(asked, 2);

@@ -48,20 +48,9 @@ TEST(RunMetrics, EndsWithTheHypervolumeOfTheResults) {
 
 std::optional<double> volume_of(const store::MetricRecord& record) {
   for (const auto& named : record.values) {
-    if (named.name == kVolumeName) return named.value;
+    if (named.name == "front/hypervolume") return named.value;
   }
   return std::nullopt;
-}
-
-TEST(RunMetrics, TakesAVolumeThatAnEarlierJobMeasuredUntilTheFrontChanges) {
-  const testing::SampleRun run;
-  RunMetrics metrics(run.objectives, run.metrics);
-  EXPECT_EQ(volume_of(metrics.next(run.committed[0], 0, 42)), 42);
-  EXPECT_EQ(volume_of(metrics.next(run.committed[3], 0)), 42);
-  EXPECT_EQ(volume_of(metrics.next(run.committed[1], 0, std::nan(""))), std::nullopt);
-  metrics.skip(run.committed[2]);
-  const double volume = front_volume(run.inputs()).volume;
-  EXPECT_NEAR(volume_of(metrics.next(run.committed[3], 0)).value(), volume, 1e-9 * volume);
 }
 
 TEST(RunMetrics, LeavesTheVolumeOfALargeFrontOfThreeObjectivesOut) {

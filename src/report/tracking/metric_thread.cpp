@@ -139,7 +139,7 @@ bool MetricThread::State::fill_batch() {
     if (trial.committed->trial.number < first_wanted) {
       metrics.skip(*trial.committed);
     } else {
-      batch.push_back(metrics.next(*trial.committed, trial.unix_s, trial.volume));
+      batch.push_back(metrics.next(*trial.committed, trial.unix_s));
       batch_values += batch.back().values.size();
     }
     lock.lock();

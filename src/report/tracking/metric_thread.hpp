@@ -7,7 +7,6 @@
 
 #include <chrono>
 #include <memory>
-#include <optional>
 
 namespace skyline::report {
 
@@ -15,7 +14,6 @@ namespace skyline::report {
 struct TrackedTrial {
   std::shared_ptr<const trial::CommittedTrial> committed;
   double unix_s = 0;
-  std::optional<double> volume = {};  // as for RunMetrics::next
 };
 
 /// How patient a MetricThread is.

@@ -1,7 +1,8 @@
+#include "report/tracking/mlflow_server.hpp"
+
 #include "skyline/core/error.hpp"
 
 #include "core/text/hash.hpp"
-#include "report/tracking/mlflow_store.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -72,9 +73,9 @@ const char* to_text(MlflowStatus status) {
   return "RUNNING";
 }
 
-class MlflowServer final : public MlflowStore {
+class RestServer final : public MlflowServer {
  public:
-  MlflowServer(const MlflowSettings& settings, std::shared_ptr<const LastMoment> last_moment)
+  RestServer(const MlflowSettings& settings, std::shared_ptr<const LastMoment> last_moment)
       : settings_(settings),
         client_({.token = settings.token,
                  .user = settings.user,
@@ -256,9 +257,9 @@ std::int64_t mlflow_time_ms(double unix_s) {
   return std::llround(unix_s * 1000);
 }
 
-std::unique_ptr<MlflowStore> make_mlflow_server(const MlflowSettings& settings,
-                                                std::shared_ptr<const LastMoment> last_moment) {
-  return std::make_unique<MlflowServer>(settings, std::move(last_moment));
+std::unique_ptr<MlflowServer> make_mlflow_server(const MlflowSettings& settings,
+                                                 std::shared_ptr<const LastMoment> last_moment) {
+  return std::make_unique<RestServer>(settings, std::move(last_moment));
 }
 
 }  // namespace skyline::report

@@ -6,6 +6,8 @@
 #include <cctype>
 #include <string_view>
 
+#include <fmt/format.h>
+
 namespace skyline::report {
 namespace {
 
@@ -41,27 +43,6 @@ std::string without_credentials(const std::string& address) {
          address.substr(at + 1, query == std::string::npos ? query : query - at - 1);
 }
 
-int hex_digit(char digit) {
-  const int code = std::tolower(static_cast<unsigned char>(digit));
-  if (code >= '0' && code <= '9') return code - '0';
-  return code >= 'a' && code <= 'f' ? code - 'a' + 10 : -1;
-}
-
-std::string percent_decoded(std::string_view text) {
-  std::string decoded;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const bool coded =
-        text[i] == '%' && i + 2 < text.size() && hex_digit(text[i + 1]) >= 0 && hex_digit(text[i + 2]) >= 0;
-    if (coded) {
-      decoded += static_cast<char>(hex_digit(text[i + 1]) * 16 + hex_digit(text[i + 2]));
-      i += 2;
-    } else {
-      decoded += text[i];
-    }
-  }
-  return decoded;
-}
-
 /// Azure ML's scheme stands for https. Its own client asks the second version of the interface, although the
 /// workspace names the first.
 std::string azure_address(const std::string& rest) {
@@ -77,26 +58,21 @@ void read_address(const std::string& uri, MlflowSettings& settings) {
   const std::size_t colon = uri.find(':');
   const std::string scheme = lower(uri.substr(0, colon == std::string::npos ? 0 : colon));
   const bool has_authority = colon != std::string::npos && uri.compare(colon, 3, "://") == 0;
-  const std::string word = lower(uri);
-  if (word == "databricks" || word == "databricks-uc" ||
-      word == "uc") {  // MLflow's words for its own service
-    throw UserError(std::string(kAddress) + ": expected http, https, azureml, file or a folder, got " + uri);
-  }
   if (scheme.empty() || scheme == "file") {
-    std::string path = scheme.empty() ? uri : percent_decoded(uri.substr(colon + 1));
-    if (path.starts_with("//")) path.erase(0, std::min(path.find('/', 2), path.size()));
-    if (path.empty()) throw UserError(std::string(kAddress) + ": expected a folder, got " + uri);
-    settings.folder = path;
-    settings.shown = path;
-    return;
+    const std::string word = lower(uri);
+    const bool is_folder = word != "databricks" && word != "databricks-uc" && word != "uc";
+    throw UserError(fmt::format("{}: expected http, https or azureml, got {}{}", kAddress, uri,
+                                is_folder
+                                    ? ": MLflow gives folders up; start `mlflow server` for this one and "
+                                      "name its address"
+                                    : ""));
   }
   if (has_authority && (scheme == "http" || scheme == "https")) {
     settings.address = uri;
   } else if (has_authority && scheme == "azureml") {
     settings.address = azure_address(uri.substr(colon + 3));
   } else {
-    throw UserError(std::string(kAddress) + ": expected http, https, azureml, file or a folder, got " +
-                    (scheme.empty() ? uri : scheme + ":"));
+    throw UserError(fmt::format("{}: expected http, https or azureml, got {}:", kAddress, scheme));
   }
   while (settings.address.ends_with('/')) settings.address.pop_back();
   settings.shown = without_credentials(settings.address);

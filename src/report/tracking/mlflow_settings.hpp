@@ -1,6 +1,5 @@
 #pragma once
 
-#include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
@@ -12,9 +11,8 @@ using Variables = std::function<const char*(const char* name)>;
 
 /// What MLflow's own variables say (docs/clusters.md).
 struct MlflowSettings {
-  std::string address = {};           // of a server, without a slash at the end; empty: files
-  std::filesystem::path folder = {};  // of a file store
-  std::string shown = {};             // address or folder for messages, without credentials
+  std::string address = {};  // without a slash at the end
+  std::string shown = {};    // the address for messages, without credentials
   std::string token = {};
   std::string user = {};
   std::string password = {};

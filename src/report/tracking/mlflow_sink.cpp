@@ -81,8 +81,8 @@ std::vector<MlflowText> mlflow_params(const ConfigNode& config) {
   return params;
 }
 
-MlflowSink::MlflowSink(MlflowSettings settings, std::unique_ptr<MlflowStore> store, MlflowJob job)
-    : settings_(std::move(settings)), store_(std::move(store)), job_(std::move(job)) {}
+MlflowSink::MlflowSink(MlflowSettings settings, std::unique_ptr<MlflowServer> server, MlflowJob job)
+    : settings_(std::move(settings)), server_(std::move(server)), job_(std::move(job)) {}
 
 std::size_t MlflowSink::batch_values() const {
   return kBatchValues;
@@ -93,7 +93,7 @@ void MlflowSink::add(std::span<const store::MetricRecord> records) {
   for (store::MetricRecord& record : keyed) {
     for (store::NamedValue& named : record.values) named.name = keys_.of(named.name);
   }
-  store_->log(run_id_, {.metrics = keyed});
+  server_->log(run_id_, {.metrics = keyed});
   next_ = records.back().step + 1;
   save_state();
 }
@@ -107,11 +107,11 @@ std::uint64_t MlflowSink::connect() {
       next_ = 0;
     }
   } else if (!go_on_with_earlier_run()) {
-    run_id_ = store_->create_run({.experiment_id = settings_.experiment_id,
-                                  .experiment_name = settings_.experiment_name,
-                                  .name = settings_.run_name.empty() ? job_.run_name : settings_.run_name,
-                                  .user = job_.user,
-                                  .start_ms = mlflow_time_ms(job_.begun_s)});
+    run_id_ = server_->create_run({.experiment_id = settings_.experiment_id,
+                                   .experiment_name = settings_.experiment_name,
+                                   .name = settings_.run_name.empty() ? job_.run_name : settings_.run_name,
+                                   .user = job_.user,
+                                   .start_ms = mlflow_time_ms(job_.begun_s)});
     ours_ = true;
     described_ = false;
     next_ = 0;
@@ -124,15 +124,15 @@ std::uint64_t MlflowSink::connect() {
 }
 
 bool MlflowSink::go_on_with_earlier_run() {
-  if (run_id_.empty() || !store_->has_run(run_id_)) return false;
-  if (ours_) store_->set_status(run_id_, MlflowStatus::kRunning, 0);
+  if (run_id_.empty() || !server_->has_run(run_id_)) return false;
+  if (ours_) server_->set_status(run_id_, MlflowStatus::kRunning, 0);
   return true;
 }
 
 void MlflowSink::describe() {
-  store_->log(run_id_, {.tags = job_.tags});
+  server_->log(run_id_, {.tags = job_.tags});
   try {
-    store_->log(run_id_, {.params = job_.params});
+    server_->log(run_id_, {.params = job_.params});
   } catch (const SinkAway&) {
     throw;
   } catch (const UserError& problem) {
@@ -145,12 +145,12 @@ void MlflowSink::describe() {
 void MlflowSink::end(RunEnd end, const std::vector<std::string>& front) {
   if (!connected_) return;  // there was nothing to tell
   try {
-    store_->log(run_id_, {.tags = {{"skyline.front", joined(front, kMostTagBytes)}}});
+    server_->log(run_id_, {.tags = {{"skyline.front", joined(front, kMostTagBytes)}}});
   } catch (const UserError& problem) {
     if (!ours_) throw;
     log::warning(fmt::format("{}; the run is ended without its front", problem.what()));
   }
-  if (ours_) store_->set_status(run_id_, status_of(end), mlflow_time_ms(now_s()));
+  if (ours_) server_->set_status(run_id_, status_of(end), mlflow_time_ms(now_s()));
 }
 
 /// A state that cannot be read, or is of another server, is none.

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "report/tracking/mlflow_keys.hpp"
-#include "report/tracking/mlflow_store.hpp"
+#include "report/tracking/mlflow_server.hpp"
 
 #include <cstdint>
 #include <filesystem>
@@ -25,7 +25,7 @@ struct MlflowJob {
 /// one. mlflow.json remembers it and up to which trial it has been told.
 class MlflowSink final : public MetricSink {
  public:
-  MlflowSink(MlflowSettings settings, std::unique_ptr<MlflowStore> store, MlflowJob job);
+  MlflowSink(MlflowSettings settings, std::unique_ptr<MlflowServer> server, MlflowJob job);
 
   std::string name() const override { return "MLflow at " + settings_.shown; }
   std::size_t batch_values() const override;
@@ -40,7 +40,7 @@ class MlflowSink final : public MetricSink {
   void save_state();
 
   MlflowSettings settings_;
-  std::unique_ptr<MlflowStore> store_;
+  std::unique_ptr<MlflowServer> server_;
   MlflowJob job_;
   MlflowKeys keys_;
   bool connected_ = false;

@@ -41,15 +41,14 @@ RunMetrics::RunMetrics(objective::ObjectiveSet objectives, std::vector<std::stri
       shown_(metrics_shown(objectives_, metrics_)),
       front_(objectives_.objectives().size()) {}
 
-store::MetricRecord RunMetrics::next(const trial::CommittedTrial& committed, double unix_s,
-                                     std::optional<double> volume) {
+store::MetricRecord RunMetrics::next(const trial::CommittedTrial& committed, double unix_s) {
   keep(committed);
-  if (volume || !volume_holds_) volume_ = volume ? *volume : measured_volume();
+  if (!volume_holds_) volume_ = measured_volume();
   volume_holds_ = true;
   store::MetricRecord record{committed.trial.number, unix_s, {}};
   add_own(committed, record);
   add(record, "front/size", static_cast<double>(front_.size()));
-  if (front_.size() > 0) add(record, kVolumeName, volume_);
+  if (front_.size() > 0) add(record, "front/hypervolume", volume_);
   for (std::size_t i = 0; i < best_.size(); ++i) {
     add(record, "best/" + objectives_.objectives()[i].metric, best_[i]);
   }

@@ -6,13 +6,10 @@
 #include "search/pareto/pareto.hpp"
 #include "store/events/event_file.hpp"
 
-#include <optional>
 #include <string>
 #include <vector>
 
 namespace skyline::report {
-
-inline constexpr const char* kVolumeName = "front/hypervolume";
 
 /// Turns the trials of a run, in the order of their numbers, into what is tracked of each: its own values
 /// (`trial/...`, of a full training `final/...`) and how the run stands behind it (`front/size`,
@@ -23,9 +20,7 @@ class RunMetrics {
   /// @param metrics  Evaluator::metrics()
   RunMetrics(objective::ObjectiveSet objectives, std::vector<std::string> metrics);
 
-  /// @param volume  of the front behind this trial as an earlier job measured it, NaN where it did not
-  store::MetricRecord next(const trial::CommittedTrial& committed, double unix_s,
-                           std::optional<double> volume = std::nullopt);
+  store::MetricRecord next(const trial::CommittedTrial& committed, double unix_s);
   /// The next trial, of which nothing is to be tracked.
   void skip(const trial::CommittedTrial& committed) { keep(committed); }
   /// Arch ids of the front so far, oldest first.

@@ -1,15 +1,11 @@
 #include "report/tracking/tracking.hpp"
 
 #include "core/log.hpp"
-#include "report/tracking/event_sink.hpp"
 #include "report/tracking/metric_thread.hpp"
 #include "report/tracking/mlflow_sink.hpp"
 
 #include <chrono>
 #include <functional>
-#include <limits>
-#include <map>
-#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -33,23 +29,38 @@ std::chrono::milliseconds bound_of(RunEnd end) {
   return std::chrono::seconds(2);
 }
 
-/// The trials of earlier jobs with their times and volumes, as far as event files know them; the times of the
-/// others as of the trial before, or of now.
-std::vector<TrackedTrial> as_tracked(std::span<const trial::CommittedTrial> replayed,
-                                     const std::map<std::uint64_t, store::RecordedStep>& steps,
-                                     double begun_s) {
-  double last_s = steps.empty() ? begun_s : steps.begin()->second.unix_s;
-  std::vector<TrackedTrial> trials;
-  for (const trial::CommittedTrial& committed : replayed) {
-    std::optional<double> volume;
-    if (const auto step = steps.find(committed.trial.number); step != steps.end()) {
-      last_s = step->second.unix_s;
-      volume = step->second.value.value_or(std::numeric_limits<double>::quiet_NaN());
-    }
-    trials.push_back({std::make_shared<const trial::CommittedTrial>(committed), last_s, volume});
+/// Does what storage may fail now and do later.
+template <typename Task>
+auto with_retry(const Task& task) {
+  try {
+    return task();
+  } catch (const UserError& problem) {
+    throw SinkAway(problem.what());
   }
-  return trials;
 }
+
+/// Metrics as TensorBoard's event files. Each job writes one of its own, which begins behind the trials of
+/// earlier jobs if these have written files.
+class EventSink final : public MetricSink {
+ public:
+  /// @param replayed  number of trials of earlier jobs
+  EventSink(const std::filesystem::path& folder, double begun_s, std::uint64_t replayed)
+      : file_(folder, begun_s), replayed_(replayed) {}
+
+  std::string name() const override { return "event file " + file_.path().string(); }
+  std::size_t batch_values() const override { return 100'000; }
+  std::uint64_t connect() override {
+    return with_retry([&] { return store::has_event_files(file_.path().parent_path()) ? replayed_ : 0; });
+  }
+  void add(std::span<const store::MetricRecord> records) override {
+    with_retry([&] { file_.add(records); });
+  }
+  void end(RunEnd, const std::vector<std::string>&) override {}
+
+ private:
+  store::EventFile file_;
+  std::uint64_t replayed_;
+};
 
 /// Whatever goes wrong there must not cost the run.
 void try_to_start(const char* what, const std::function<void()>& start) {
@@ -64,8 +75,9 @@ class Tracking final : public RunTracking {
  public:
   explicit Tracking(const TrackingInputs& inputs) : begun_s_(now_s()) {
     try_to_start("tracking", [&] {
-      replayed_ =
-          as_tracked(inputs.replayed, store::recorded_steps(inputs.paths.events(), kVolumeName), begun_s_);
+      for (const trial::CommittedTrial& committed : inputs.replayed) {
+        replayed_.push_back({std::make_shared<const trial::CommittedTrial>(committed), begun_s_});
+      }
       if (inputs.events) try_to_start("event files", [&] { add_events(inputs); });
       try_to_start("MLflow", [&] {
         const auto settings = inputs.variable ? mlflow_settings(inputs.variable) : std::nullopt;
@@ -104,8 +116,7 @@ class Tracking final : public RunTracking {
 
   void add_mlflow(const TrackingInputs& inputs, const MlflowSettings& settings) {
     const auto last_moment = std::make_shared<LastMoment>();
-    auto store = settings.address.empty() ? make_mlflow_folder(settings.folder)
-                                          : make_mlflow_server(settings, last_moment);
+    auto server = make_mlflow_server(settings, last_moment);
     const std::filesystem::path run = std::filesystem::absolute(inputs.paths.root).lexically_normal();
     const char* user = inputs.variable("USER");
     MlflowJob job{.state = inputs.paths.mlflow_json(),
@@ -116,7 +127,8 @@ class Tracking final : public RunTracking {
                   .tags = {{"skyline.version", inputs.version},
                            {"skyline.run_folder", run.string()},
                            {"mlflow.source.name", "skyline"}}};
-    add_thread(inputs, std::make_unique<MlflowSink>(settings, std::move(store), std::move(job)), last_moment);
+    add_thread(inputs, std::make_unique<MlflowSink>(settings, std::move(server), std::move(job)),
+               last_moment);
   }
 
   double begun_s_;

@@ -2,7 +2,8 @@
 
 #include "skyline/core/error.hpp"
 
-#include "store/events/event_record.hpp"
+#include "core/text/hash.hpp"
+#include "core/text/protobuf_writer.hpp"
 #include "store/publish/file_descriptor.hpp"
 #include "store/publish/list_folder.hpp"
 #include "store/publish/publication.hpp"
@@ -10,6 +11,7 @@
 #include "store/run_folder/process_identity.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <cinttypes>
 #include <cstdio>
@@ -23,6 +25,33 @@ namespace {
 constexpr std::string_view kPrefix = "events.out.tfevents.";  // readers know them by it
 constexpr std::string_view kSuffix = ".skyline";
 
+// Numbers of fields in event.proto and summary.proto.
+constexpr std::uint32_t kWallTime = 1;
+constexpr std::uint32_t kStep = 2;
+constexpr std::uint32_t kFileVersion = 3;
+constexpr std::uint32_t kSummary = 5;
+constexpr std::uint32_t kSessionLog = 7;
+constexpr std::uint32_t kSummaryValue = 1;
+constexpr std::uint32_t kTag = 1;
+constexpr std::uint32_t kSimpleValue = 2;
+constexpr std::uint32_t kSessionStatus = 1;
+constexpr std::int64_t kSessionStart = 1;
+
+/// TensorFlow stores a checksum turned and moved: that of data that holds checksums is then no trivial one.
+std::uint32_t masked_crc(std::string_view bytes) {
+  constexpr std::uint32_t kMove = 0xA282EAD8;
+  return std::rotr(crc32c(bytes), 15) + kMove;
+}
+
+std::string framed(const ProtobufWriter& event) {
+  std::string record;
+  append_little_endian(record, std::uint64_t{event.bytes().size()});
+  append_little_endian(record, masked_crc(record));
+  record += event.bytes();
+  append_little_endian(record, masked_crc(event.bytes()));
+  return record;
+}
+
 /// Ten digits at least, so that names sort by time.
 std::string file_name(double begun_s) {
   char seconds[24];
@@ -31,28 +60,41 @@ std::string file_name(double begun_s) {
          std::string(kSuffix);
 }
 
-/// The event files of this program in a folder, oldest first. @throws UserError
-std::vector<std::filesystem::path> event_files(const std::filesystem::path& folder) {
-  std::vector<std::filesystem::path> files = list_folder(folder);
-  std::erase_if(files, [](const std::filesystem::path& file) {
-    const std::string name = file.filename().string();
-    return !name.starts_with(kPrefix) || !name.ends_with(kSuffix);
-  });
-  std::sort(files.begin(), files.end());
-  return files;
+}  // namespace
+
+std::string event_file_start(double unix_s, std::uint64_t first_step) {
+  ProtobufWriter version;
+  version.add_double(kWallTime, unix_s);
+  version.add_text(kFileVersion, "brain.Event:2");
+  ProtobufWriter status;
+  status.add_integer(kSessionStatus, kSessionStart);
+  ProtobufWriter session;
+  session.add_double(kWallTime, unix_s);
+  session.add_integer(kStep, static_cast<std::int64_t>(first_step));
+  session.add_message(kSessionLog, status);
+  return framed(version) + framed(session);
 }
 
-}  // namespace
+std::string event_record(const MetricRecord& record) {
+  ProtobufWriter summary;
+  for (const NamedValue& named : record.values) {
+    ProtobufWriter value;
+    value.add_text(kTag, named.name);
+    value.add_float(kSimpleValue, static_cast<float>(named.value));
+    summary.add_message(kSummaryValue, value);
+  }
+  ProtobufWriter event;
+  event.add_double(kWallTime, record.unix_s);
+  event.add_integer(kStep, static_cast<std::int64_t>(record.step));
+  event.add_message(kSummary, summary);
+  return framed(event);
+}
 
 EventFile::EventFile(const std::filesystem::path& folder, double begun_s)
     : path_(folder / file_name(begun_s)), begun_s_(begun_s) {}
 
-void EventFile::hold(std::span<const MetricRecord> records) {
-  for (const MetricRecord& record : records) held_ += event_record(record);
-}
-
 void EventFile::add(std::span<const MetricRecord> records) {
-  std::string bytes = (length_ == 0 ? event_file_start(begun_s_) : "") + held_;
+  std::string bytes = length_ == 0 ? event_file_start(begun_s_, records.front().step) : "";
   for (const MetricRecord& record : records) bytes += event_record(record);
   const auto pieces = std::as_bytes(std::span(bytes));
   if (length_ == 0) {
@@ -65,34 +107,14 @@ void EventFile::add(std::span<const MetricRecord> records) {
     if (const int error = close_file(std::move(file))) fail_system("write", path_, "close", error);
   }
   length_ += bytes.size();
-  held_ = {};
 }
 
-void EventFile::remove_others() const {
-  for (const std::filesystem::path& file : event_files(path_.parent_path())) {
-    if (file != path_ && ::unlink(file.c_str()) != 0 && errno != ENOENT) {
-      fail_system("remove", file, "unlink", errno);
-    }
-  }
-}
-
-std::map<std::uint64_t, RecordedStep> recorded_steps(const std::filesystem::path& folder,
-                                                     std::string_view name) {
-  std::map<std::uint64_t, RecordedStep> steps;
-  try {
-    for (const std::filesystem::path& file : event_files(folder)) {
-      std::string text;
-      if (read_once(file, text)) continue;
-      std::string_view rest = text;
-      while (const auto mark = take_event(rest)) {
-        if (mark->step)
-          steps.insert_or_assign(*mark->step, RecordedStep{mark->unix_s, recorded_value(*mark, name)});
-      }
-    }
-  } catch (const UserError&) {
-    return steps;  // no such folder: an older run
-  }
-  return steps;
+bool has_event_files(const std::filesystem::path& folder) {
+  const std::vector<std::filesystem::path> files = list_folder(folder);
+  return std::any_of(files.begin(), files.end(), [](const std::filesystem::path& file) {
+    const std::string name = file.filename().string();
+    return name.starts_with(kPrefix) && name.ends_with(kSuffix);
+  });
 }
 
 }  // namespace skyline::store

@@ -28,7 +28,7 @@ struct MlflowEntries {
 /// A run that is to be made.
 struct NewMlflowRun {
   std::string experiment_id = {};    // or
-  std::string experiment_name = {};  // or neither: the store's default
+  std::string experiment_name = {};  // or neither: the server's default
   std::string name;
   std::string user = {};
   std::int64_t start_ms = 0;
@@ -37,11 +37,11 @@ struct NewMlflowRun {
 
 enum class MlflowStatus { kRunning, kFinished, kFailed, kKilled };
 
-/// Where MLflow keeps runs. One thread at a time. All calls throw SinkAway for what may pass and UserError
-/// for what will not.
-class MlflowStore {
+/// A server that keeps MLflow's runs. One thread at a time. All calls throw SinkAway for what may pass and
+/// UserError for what will not.
+class MlflowServer {
  public:
-  virtual ~MlflowStore() = default;
+  virtual ~MlflowServer() = default;
   /// Returns the new run's id.
   virtual std::string create_run(const NewMlflowRun& run) = 0;
   /// Whether there is a run with this id, and it can be gone on with.
@@ -53,12 +53,10 @@ class MlflowStore {
   virtual void set_status(const std::string& id, MlflowStatus status, std::int64_t end_ms) = 0;
 };
 
-/// MLflow's REST interface.
+/// One that is spoken to by MLflow's REST interface.
 /// @see https://mlflow.org/docs/latest/rest-api.html
-std::unique_ptr<MlflowStore> make_mlflow_server(const MlflowSettings& settings,
-                                                std::shared_ptr<const LastMoment> last_moment);
-/// MLflow's folder of files, as its FileStore writes it.
-std::unique_ptr<MlflowStore> make_mlflow_folder(const std::filesystem::path& folder);
+std::unique_ptr<MlflowServer> make_mlflow_server(const MlflowSettings& settings,
+                                                 std::shared_ptr<const LastMoment> last_moment);
 
 /// Milliseconds since 1970, MLflow's unit.
 std::int64_t mlflow_time_ms(double unix_s);
