@@ -6,16 +6,13 @@
 #include "app/job/data_stage.hpp"
 #include "app/job/device_choice.hpp"
 #include "app/job/job_abort.hpp"
-#include "app/job/job_observer.hpp"
 #include "app/job/job_stop.hpp"
 #include "app/job/run_preparation.hpp"
-#include "app/job/run_results.hpp"
+#include "app/job/search_job.hpp"
 #include "app/job/version_agreement.hpp"
 #include "comm/environment.hpp"
 #include "core/log.hpp"
 #include "engine/loop/run.hpp"
-#include "report/report.hpp"
-#include "report/tracking/tracking.hpp"
 #include "store/publish/patience.hpp"
 #include "store/run_folder/journal.hpp"
 #include "store/run_folder/run_folder.hpp"
@@ -27,10 +24,7 @@
 #include <iostream>
 #include <memory>
 #include <optional>
-#include <span>
 #include <utility>
-
-#include <unistd.h>
 
 namespace skyline::app {
 namespace {
@@ -91,63 +85,6 @@ engine::RunInputs make_inputs(comm::Environment& environment, const SearchArgume
           .header = header,
           .storage = storage,
           .failed = [&environment](const std::exception& error) { end_all_ranks(environment, error); }};
-}
-
-/// The last line of a job that stopped early.
-void print_stop(const engine::RunResult& result, std::size_t expected, const std::string& cause,
-                bool checkpoints) {
-  std::string saved = ", everything is saved";
-  if (!checkpoints) {
-    saved = ", running trials were not saved (checkpoint: none)";
-  } else if (result.unsaved > 0) {
-    saved = "; the state of " + std::to_string(result.unsaved) + " running trial" +
-            (result.unsaved == 1 ? "" : "s") +
-            " could not be saved (see the log), what is not in a checkpoint is done again";
-  }
-  std::cout << "skyline: stopped " << cause << " after " << result.committed.size() << " of about "
-            << expected << " trials" << saved << ": run again with --resume" << std::endl;
-}
-
-/// Returns whether the run stopped early.
-bool search_as_coordinator(engine::RunInputs inputs, PreparedRun prepared, const RunConfig& config,
-                           bool quiet, JobStop& stop) {
-  inputs.replay = std::move(prepared.replay);
-  const bool terminal = !quiet && isatty(STDERR_FILENO) == 1;
-  const std::vector<std::string> metrics = inputs.header.metrics;
-  std::span<const trial::CommittedTrial> replayed;
-  if (inputs.replay) replayed = inputs.replay->entries;
-  const auto tracking =
-      report::start_tracking({.paths = inputs.paths,
-                              .objectives = config.objectives,
-                              .metrics = metrics,
-                              .replayed = replayed,
-                              .config = config.resolved,
-                              .events = config.events,
-                              .version = SKYLINE_VERSION,
-                              .variable = [](const char* name) { return std::getenv(name); }});
-  JobObserver observer(
-      report::make_progress(inputs.paths, config.objectives, config.space, metrics, replayed, terminal),
-      *tracking, *prepared.claim);
-  inputs.failed = [&observer, &tracking, failed = inputs.failed](const std::exception& error) {
-    observer.ended(report::RunEnd::kFailed);
-    tracking->ended(report::RunEnd::kFailed);
-    failed(error);
-  };
-  const engine::RunResult result = engine::run(inputs, observer);
-  if (result.stopped) {
-    observer.ended(report::RunEnd::kStopped);
-    print_stop(result, observer.expected(), stop.cause(), config.engine.checkpoints.has_value());
-    tracking->ended(report::RunEnd::kStopped);
-    return true;
-  }
-  const report::ReportInputs outputs{config.space, config.objectives, metrics, result.committed,
-                                     result.on_front};
-  write_results(inputs.paths, config, outputs);
-  observer.ended(report::RunEnd::kFinished);  // for `skyline status`: the results are on disk
-  warn_of_missing_weights(inputs.paths, config, result);
-  print_results(inputs.paths, outputs, result);
-  tracking->ended(report::RunEnd::kFinished);
-  return false;
 }
 
 /// Rank 0. @return  the job's exit code if it is not kExitDone

@@ -1,0 +1,15 @@
+#pragma once
+
+#include "app/config/run_config.hpp"
+#include "app/job/job_stop.hpp"
+#include "app/job/run_preparation.hpp"
+#include "engine/loop/run.hpp"
+
+namespace skyline::app {
+
+/// Collective, rank 0's part: searches, shows how it goes and ends with the results.
+/// @return  whether the run stopped early
+bool search_as_coordinator(engine::RunInputs inputs, PreparedRun prepared, const RunConfig& config,
+                           bool quiet, JobStop& stop);
+
+}  // namespace skyline::app
