@@ -13,6 +13,7 @@
 #include "app/job/data_stage.hpp"
 #include "app/job/job_abort.hpp"
 #include "app/job/version_agreement.hpp"
+#include "comm/agreement.hpp"
 #include "comm/environment.hpp"
 #include "core/log.hpp"
 #include "machine/node_limits.hpp"
@@ -123,9 +124,9 @@ int diagnose(comm::Environment& environment, const DoctorArguments& arguments) {
   if (!arguments.run.empty()) check_folder(environment, arguments.run, findings);
   std::size_t host_count = 0;
   const std::vector<SharedFinding> shared = gather_findings(environment, findings, host_count);
-  std::string code;
-  if (environment.world().rank() == kCoordinator) code = std::to_string(print_findings(shared, host_count));
-  return std::stoi(comm::broadcast_text(environment.world(), code, kCoordinator));
+  int code = kExitDone;
+  if (environment.world().rank() == kCoordinator) code = print_findings(shared, host_count);
+  return comm::share(environment.world(), code);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "app/job/run_preparation.hpp"
 #include "app/job/search_job.hpp"
 #include "app/job/version_agreement.hpp"
+#include "comm/agreement.hpp"
 #include "comm/environment.hpp"
 #include "core/log.hpp"
 #include "engine/loop/run.hpp"
@@ -18,7 +19,6 @@
 #include "store/run_folder/run_folder.hpp"
 #include "train/device/accelerator.hpp"
 
-#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <iostream>
@@ -46,13 +46,11 @@ std::string coordinator_signature(comm::Environment& environment) {
 }
 
 /// Collective: whether all ranks can go on. The first rank's problem, if any, is printed once.
-bool all_ready(comm::Environment& environment, const std::string& problem) {
-  comm::Communicator& world = environment.world();
-  const std::vector<std::string> problems = comm::gather_texts(world, problem, kCoordinator);
-  const auto first =
-      std::find_if(problems.begin(), problems.end(), [](const auto& text) { return !text.empty(); });
-  if (first != problems.end()) std::cerr << "skyline: " << *first << std::endl;
-  return comm::broadcast_text(world, first == problems.end() ? "go" : "stop", kCoordinator) == "go";
+bool all_ready(comm::Environment& environment, const std::string& here) {
+  const std::string problem = comm::first_problem(environment.world(), here);
+  if (problem.empty()) return true;
+  if (environment.world().rank() == kCoordinator) std::cerr << "skyline: " << problem << std::endl;
+  return false;
 }
 
 /// What this rank trains with, or why it cannot. The device outlives the evaluator.
@@ -103,30 +101,13 @@ int prepare(comm::Environment& environment, const SearchArguments& arguments, Jo
   }
 }
 
-/// Collective: rank 0's exit code, which knows whether a stop came too late to matter.
-int shared_exit_code(comm::Environment& environment, int code = kExitDone) {
-  return std::stoi(comm::broadcast_text(environment.world(), std::to_string(code), kCoordinator));
-}
-
 /// Collective: what asks this rank to end the start: a signal, or the job's time, which rank 0 knows.
 std::function<bool()> share_stop(comm::Environment& environment, const JobStop& stop) {
   using Clock = std::chrono::steady_clock;
-  const std::optional<double> own_s = stop.seconds_left();
-  const std::string left_s =
-      comm::broadcast_text(environment.world(), own_s ? std::to_string(*own_s) : "", kCoordinator);
+  const std::optional<double> left_s = comm::share(environment.world(), stop.seconds_left());
   std::optional<Clock::time_point> end;
-  if (!left_s.empty()) {
-    end = Clock::now() + std::chrono::ceil<Clock::duration>(std::chrono::duration<double>(std::stod(left_s)));
-  }
+  if (left_s) end = Clock::now() + std::chrono::ceil<Clock::duration>(std::chrono::duration<double>(*left_s));
   return [&stop, end] { return stop.requested() || (end && Clock::now() >= *end); };
-}
-
-/// Collective: whether it is so on any rank.
-bool on_any_rank(comm::Environment& environment, bool here) {
-  comm::Communicator& world = environment.world();
-  const std::vector<std::string> ranks = comm::gather_texts(world, here ? "yes" : "", kCoordinator);
-  const bool any = std::ranges::any_of(ranks, [](const std::string& rank) { return !rank.empty(); });
-  return !comm::broadcast_text(world, any ? "yes" : "", kCoordinator).empty();
 }
 
 /// Collective. @param trains  whether this rank trains; else it only predicts costs
@@ -177,14 +158,15 @@ struct SharedRun {
 /// Collective: one configuration and the same data on every rank. A problem has been said.
 SharedRun share_run(comm::Environment& environment, const SearchArguments& arguments, JobStop& stop,
                     std::optional<PreparedRun>& prepared) {
-  const bool coordinates = environment.world().rank() == kCoordinator;
+  comm::Communicator& world = environment.world();
+  const bool coordinates = world.rank() == kCoordinator;
   if (!coordinates) log::start({.file = "", .prefix = rank_name(environment)});
   SharedRun shared;
-  const int code = shared_exit_code(
-      environment, coordinates ? prepare(environment, arguments, stop, prepared) : kExitDone);
+  const int code =
+      comm::share(world, coordinates ? prepare(environment, arguments, stop, prepared) : kExitDone);
   if (code != kExitDone) return {code, {}};
-  const std::string resolved = comm::broadcast_text(
-      environment.world(), prepared ? to_yaml(prepared->config.resolved) : "", kCoordinator);
+  const std::string resolved =
+      comm::share(world, prepared ? to_yaml(prepared->config.resolved) : std::string());
   const auto stop_requested = share_stop(environment, stop);
   const ConfigNode tree = load_yaml_text(resolved, store::RunPaths{arguments.run}.config().string());
   const ConfigNode* file = tree.at("data").find("file");
@@ -200,7 +182,7 @@ SharedRun share_run(comm::Environment& environment, const SearchArguments& argum
   if (!all_ready(environment, parsed.problem)) return shared;
   if (!all_ready(environment, verify_data(environment, parsed.config, stop_requested))) return shared;
   if (!all_ready(environment, stage_data(environment, parsed.config, stop_requested))) return shared;
-  return {on_any_rank(environment, stop_requested()) ? kExitStopped : kExitDone, parsed.config};
+  return {comm::any(world, stop_requested()) ? kExitStopped : kExitDone, parsed.config};
 }
 
 int search_on_ranks(comm::Environment& environment, const SearchArguments& arguments, JobStop& stop) {
@@ -230,11 +212,11 @@ int search_on_ranks(comm::Environment& environment, const SearchArguments& argum
   if (prepared) {
     const bool stopped =
         search_as_coordinator(std::move(inputs), std::move(*prepared), config, arguments.quiet, stop);
-    return shared_exit_code(environment, stopped ? kExitStopped : kExitDone);
+    return comm::share(environment.world(), stopped ? kExitStopped : kExitDone);
   }
   SilentObserver silent;
   engine::run(inputs, silent);
-  return shared_exit_code(environment);
+  return comm::share(environment.world(), kExitDone);  // rank 0 knows whether a stop came too late
 }
 
 }  // namespace

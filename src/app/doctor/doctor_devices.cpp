@@ -1,6 +1,7 @@
 #include "app/doctor/doctor_devices.hpp"
 
 #include "app/job/device_plan.hpp"
+#include "comm/agreement.hpp"
 #include "comm/binding_exchange.hpp"
 #include "machine/node_report.hpp"
 #include "train/loading/load_accelerator.hpp"
@@ -55,7 +56,7 @@ machine::RankView check_devices(comm::Environment& environment,
   comm::Communicator& world = environment.world();
   // As rank 0 has it: another one's configuration may be unreadable.
   const bool looks = wanted.device != train::DeviceChoice::kCpu;
-  if (comm::broadcast_text(world, looks ? "look" : "", kCoordinator).empty()) {
+  if (!comm::share(world, looks)) {
     findings.push_back({Verdict::kGood, kSubject, "not looked for: training.device is cpu", ""});
     return look_at_devices(environment.place(), nullptr, "", root);
   }
@@ -67,7 +68,7 @@ machine::RankView check_devices(comm::Environment& environment,
         to_message(judge_plan(plan_devices(wanted.device, "", trains_in_groups(wanted), ranks), needed));
   }
   // On all ranks, so that it is no matter of some hosts alone: the lines name theirs.
-  const std::vector<Finding> judged = from_message(comm::broadcast_text(world, message, kCoordinator));
+  const std::vector<Finding> judged = from_message(comm::share(world, message));
   findings.insert(findings.end(), judged.begin(), judged.end());
   if (mine.devices.empty() || environment.place().local_rank != 0) return mine;
   findings.push_back({Verdict::kGood, kSubject, "by " + train::accelerator_versions(), ""});

@@ -2,6 +2,7 @@
 
 #include "skyline/core/error.hpp"
 
+#include "comm/agreement.hpp"
 #include "store/publish/publish.hpp"
 
 #include <algorithm>
@@ -102,15 +103,15 @@ void check_shared(comm::Environment& environment, const std::filesystem::path& f
   if (environment.place().node_count == 1) return;
   const bool first_of_node = environment.place().local_rank == 0;
   const std::filesystem::path marker = folder / ".skyline-doctor-shared";
-  std::string written;
+  bool written = false;
   if (world.rank() == kCoordinator) {
     try {
       store::publish_file(marker, "seen");
-      written = "yes";
+      written = true;
     } catch (const UserError&) {  // the trial of the folder has said why
     }
   }
-  if (comm::broadcast_text(world, written, kCoordinator).empty()) return;
+  if (!comm::share(world, written)) return;
   if (first_of_node) findings.push_back(look_for(marker, folder, patience));
   comm::wait(*world.barrier());
   if (world.rank() != kCoordinator) return;

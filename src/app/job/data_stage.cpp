@@ -3,6 +3,7 @@
 #include "skyline/core/error.hpp"
 
 #include "app/job/host_difference.hpp"
+#include "comm/agreement.hpp"
 #include "core/log.hpp"
 #include "store/data/staged_dataset.hpp"
 #include "store/publish/publish.hpp"
@@ -13,7 +14,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace skyline::app {
@@ -29,19 +29,23 @@ bool is_first_of_node(const comm::Environment& environment) {
   return environment.place().local_rank == 0;
 }
 
-/// How staging went on one node, as a text for rank 0: a mark, then what it is about. Empty: not looked.
-constexpr char kFailed = 'E';  // the error
-constexpr char kCopied = 'C';  // seconds
-constexpr char kFound = 'F';
-constexpr char kStopped = 'S';
+/// How staging went on a node, as its first rank says; the other ranks have not looked.
+struct StageOutcome {
+  enum class Kind { kNotLooked, kFailed, kCopied, kFound, kStopped };
+  Kind kind = Kind::kNotLooked;
+  double copy_s = 0;  // kCopied
+};
+using Kind = StageOutcome::Kind;
 
-std::string stage_on_node(const DataOptions& data, const store::StagingWatch& watch) {
+/// @param problem  set if it fails
+StageOutcome stage_on_node(const DataOptions& data, const store::StagingWatch& watch, std::string& problem) {
   try {
     const auto staged = store::stage_dataset(data.file, data.stage, watch);
-    if (!staged) return {kStopped};
-    return staged->copy_s ? kCopied + std::to_string(*staged->copy_s) : std::string{kFound};
+    if (!staged) return {Kind::kStopped};
+    return staged->copy_s ? StageOutcome{Kind::kCopied, *staged->copy_s} : StageOutcome{Kind::kFound};
   } catch (const UserError& error) {
-    return kFailed + std::string(error.what());
+    problem = error.what();
+    return {Kind::kFailed};
   }
 }
 
@@ -49,36 +53,20 @@ std::string nodes(std::ptrdiff_t count) {
   return std::to_string(count) + (count == 1 ? " node" : " nodes");
 }
 
+std::ptrdiff_t count(const std::vector<StageOutcome>& outcomes, Kind kind) {
+  return std::ranges::count(outcomes, kind, &StageOutcome::kind);
+}
+
 /// "made on 3 nodes, the slowest in 2.1 s, found on 1 node"
-std::string describe(const std::vector<std::string>& outcomes, std::ptrdiff_t copied, std::ptrdiff_t found) {
+std::string describe(const std::vector<StageOutcome>& outcomes) {
+  const std::ptrdiff_t copied = count(outcomes, Kind::kCopied);
+  const std::ptrdiff_t found = count(outcomes, Kind::kFound);
   if (copied == 0) return "found on " + nodes(found);
-  double slowest_s = 0;
-  for (const std::string& outcome : outcomes) {
-    if (outcome.starts_with(kCopied)) slowest_s = std::max(slowest_s, std::stod(outcome.substr(1)));
-  }
+  const double slowest_s = std::ranges::max_element(outcomes, {}, &StageOutcome::copy_s)->copy_s;
   std::array<char, 32> seconds{};
   std::snprintf(seconds.data(), seconds.size(), "%.1f s", slowest_s);
   return "made on " + nodes(copied) + ", the slowest in " + seconds.data() +
          (found > 0 ? ", found on " + nodes(found) : "");
-}
-
-/// Rank 0: tells the log how staging went. @return  an outcome that keeps the ranks from the copies; or empty
-std::string sum_up(const std::vector<std::string>& outcomes, const DataOptions& data) {
-  const auto count = [&](char mark) {
-    return std::ranges::count_if(outcomes, [=](const std::string& text) { return text.starts_with(mark); });
-  };
-  if (const auto failed = count(kFailed); failed > 0) {
-    const auto first =
-        std::ranges::find_if(outcomes, [](const std::string& text) { return text.starts_with(kFailed); });
-    return *first + (failed > 1 ? "; " + nodes(failed - 1) + " more with such a problem" : "");
-  }
-  if (count(kStopped) > 0) {
-    log::info("no longer copying " + data.file + " to " + data.stage.string() + ": this job is to stop");
-    return {kStopped};
-  }
-  log::info(data.file + " is read from copies in " + data.stage.string() + ": " +
-            describe(outcomes, count(kCopied), count(kFound)));
-  return {};
 }
 
 std::string gigabytes(std::uint64_t bytes) {
@@ -125,16 +113,28 @@ std::string stage_data(comm::Environment& environment, RunConfig& config,
   if (config.data.stage.empty()) return {};
   comm::Communicator& world = environment.world();
   const bool speaks = world.rank() == kCoordinator;
-  std::string outcome;
+  StageOutcome outcome;
+  std::string problem;
   if (is_first_of_node(environment)) {
-    outcome = stage_on_node(config.data, {.report_after_s = speaks ? kReportAfter_s : kOthersReportAfter_s,
-                                          .stop_requested = stop_requested});
+    outcome = stage_on_node(
+        config.data,
+        {.report_after_s = speaks ? kReportAfter_s : kOthersReportAfter_s, .stop_requested = stop_requested},
+        problem);
   }
-  const std::vector<std::string> outcomes = comm::gather_texts(world, outcome, kCoordinator);
-  std::string verdict = speaks ? sum_up(outcomes, config.data) : "";
-  verdict = comm::broadcast_text(world, std::move(verdict), kCoordinator);
-  if (verdict.starts_with(kStopped)) return {};
-  if (!verdict.empty()) return verdict.substr(1);
+  const std::vector<StageOutcome> outcomes = comm::gather(world, outcome);
+  problem = comm::first_problem(world, problem);
+  if (!problem.empty()) {
+    const std::ptrdiff_t failed = count(outcomes, Kind::kFailed);
+    return problem + (failed > 1 ? "; " + nodes(failed - 1) + " more with such a problem" : "");
+  }
+  const bool stopped = comm::any(world, outcome.kind == Kind::kStopped);
+  const std::string stage = config.data.stage.string();
+  if (speaks && stopped) {
+    log::info("no longer copying " + config.data.file + " to " + stage + ": this job is to stop");
+  } else if (speaks) {
+    log::info(config.data.file + " is read from copies in " + stage + ": " + describe(outcomes));
+  }
+  if (stopped) return {};
   try {
     const auto copy = store::staged_path(config.data.stage, config.dataset->content_hash());
     config.dataset = store::Dataset::open(copy, false);

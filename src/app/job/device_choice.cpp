@@ -1,6 +1,7 @@
 #include "app/job/device_choice.hpp"
 
 #include "app/job/device_plan.hpp"
+#include "comm/agreement.hpp"
 #include "comm/binding_exchange.hpp"
 #include "core/log.hpp"
 #include "core/processors.hpp"
@@ -117,13 +118,12 @@ ChosenDevice choose_device(comm::Environment& environment, const train::Training
   for (const std::string& line : plan.lines) log::info(line);
   for (const std::string& line : plan.fabric) log::info(line);
   for (const std::string& warning : plan.warnings) log::warning(warning);
-  chosen.problem = comm::broadcast_text(world, plan.problem, kCoordinator);
+  chosen.problem = comm::share(world, plan.problem);
   if (!chosen.problem.empty()) return chosen;
 
-  const bool on_gpus = comm::broadcast_text(world, plan.on_gpus ? "gpu" : "cpu", kCoordinator) == "gpu";
+  chosen.on_gpus = comm::share(world, plan.on_gpus);
   const machine::RankBinding binding = comm::share_bindings(world, plan.bindings);
-  chosen.on_gpus = on_gpus;
-  if (!on_gpus) return chosen;
+  if (!chosen.on_gpus) return chosen;
   environment.use_processors(binding.processors);
   bind_this_thread(binding.processors);  // and with it the threads that libraries start
   std::string gpu;

@@ -1,5 +1,6 @@
 #include "app/job/host_difference.hpp"
 
+#include "comm/agreement.hpp"
 #include "machine/node_report.hpp"
 
 #include <algorithm>
@@ -40,7 +41,7 @@ std::optional<std::string> host_difference(comm::Environment& environment, const
   const std::vector<std::string> hosts = comm::gather_texts(world, environment.place().host, kCoordinator);
   std::string difference;
   if (world.rank() == kCoordinator) difference = compare(texts, hosts);
-  difference = comm::broadcast_text(world, std::move(difference), kCoordinator);
+  difference = comm::share(world, std::move(difference));
   return difference.empty() ? std::nullopt : std::optional(difference);
 }
 
