@@ -157,7 +157,7 @@ class Bench {
       {{1, 1, 1}, 0});
   objective::ObjectiveSet objectives_ =
       objective::ObjectiveSet::parse(testing::config_from_yaml("[{minimize: flops}]"), nullptr, {});
-  search::SearchOptions search_;
+  ConfigNode search_;
   std::atomic<bool> never_{false};
 };
 

@@ -169,10 +169,8 @@ void CountingObserver::phase_changed(trial::Phase phase, std::size_t the_expecte
 
 RunSpec evolution_spec() {
   RunSpec spec;
-  spec.search.algorithm = "evolution_pareto";
-  spec.search.iterations = 3;
-  spec.search.initial = 6;
-  spec.search.max_unseen = 8;
+  spec.search =
+      testing::config_from_yaml("{algorithm: evolution_pareto, iterations: 3, initial: 6, max_unseen: 8}");
   spec.options.seed = 5;
   spec.options.epochs = 0.25;
   spec.options.final_epochs = 2;

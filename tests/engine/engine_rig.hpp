@@ -110,7 +110,7 @@ class CountingObserver final : public RunObserver {
 
 /// Everything of a run but its environment and folder.
 struct RunSpec {
-  search::SearchOptions search;
+  ConfigNode search;  // the section
   EngineOptions options;
   HookedEvaluator::Hook hook;
   HookedEvaluator::Held held;

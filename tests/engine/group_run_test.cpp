@@ -2,6 +2,7 @@
 
 #include "engine/shared_run_test.hpp"
 #include "store/weights/weights.hpp"
+#include "support/yaml_config.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -124,7 +125,7 @@ TEST_F(GroupRunTest, LeavesOutARankZeroThatCoordinatesOnly) {
 
 TEST_F(GroupRunTest, FailsATrialOnceIfAnyMemberFails) {
   RunSpec spec = group_spec(always(3));
-  spec.search.algorithm = "exhaustive";
+  spec.search = testing::config_from_yaml("algorithm: exhaustive");
   spec.member_hook = [](const Trial& trial, std::size_t member) {
     if (trial.number % 4 == member + 1) throw std::runtime_error("no kernel for this shape");
   };
@@ -143,7 +144,7 @@ TEST_F(GroupRunTest, FailsATrialOnceIfAnyMemberFails) {
 
 TEST_F(GroupRunTest, KeepsWeightsOnceAndGivesThemToHeirs) {
   RunSpec spec = group_spec(mixed(3));
-  spec.search.iterations = 4;
+  spec.search.set("iterations", ConfigNode::make_integer(4));
   spec.options.inherit = true;
   spec.options.keep_weights = KeepWeights::kAll;
   const std::string expected = rank() == 0 ? canonical_of_one_process(spec) : "";

@@ -148,7 +148,7 @@ TEST_F(LocalRun, RefusesAGroupOfAnEvaluatorThatSaysItFormsNoneAndNamesBothFuncti
 TEST_F(LocalRun, RefusesAJournalThatGoesOnAfterTheEndOfTheRun) {
   run(evolution_spec());
   RunSpec other = evolution_spec();
-  other.search.iterations = 2;
+  other.search.set("iterations", ConfigNode::make_integer(2));
   const RigRun shorter = run_of_its_own(other);
   const std::size_t searched = shorter.result.committed.size() - shorter.observer.expected_final;
   EXPECT_THAT(resume_error(other), HasSubstr("journal line " + std::to_string(searched + 2) + ": trial " +

@@ -33,7 +33,7 @@ class OwnSlots : public ::testing::Test {
     EngineOptions options;
     options.slots = asked_for;
     options.threads_per_slot = threads;
-    const search::SearchOptions search;
+    const ConfigNode search;
     store::StorageThread storage;
     const TemporaryFolder folder;
     return own_slots({*environment_,

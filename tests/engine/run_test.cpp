@@ -5,6 +5,7 @@
 #include "search/pareto/pareto.hpp"
 #include "store/publish/publish.hpp"
 #include "store/weights/weights.hpp"
+#include "support/yaml_config.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -45,8 +46,9 @@ TEST_F(RunTest, WritesTheSameJournalOnAnyNumberOfRanksAndSlots) {
                                          {"exhaustive", "exhaustive", std::nullopt, 1}};
   for (const Variant& variant : variants) {
     RunSpec spec = evolution_spec();
-    spec.search.algorithm = variant.algorithm;
-    if (variant.algorithm != "evolution_pareto") spec.search.trials = 20;
+    if (variant.algorithm != "evolution_pareto") {
+      spec.search = testing::config_from_yaml("{algorithm: " + variant.algorithm + ", trials: 20}");
+    }
     spec.options.window = variant.window;
     spec.options.slots = 1;
     const std::string expected = rank() == 0 ? canonical_of_one_process(spec) : "";
@@ -90,7 +92,7 @@ TEST_F(RunTest, LetsRankZeroCoordinateOnly) {
 
 TEST_F(RunTest, StartsChildrenOfAnyRanksTrialsWithoutTheFile) {
   RunSpec spec = evolution_spec();
-  spec.search.iterations = 4;
+  spec.search.set("iterations", ConfigNode::make_integer(4));
   spec.options.inherit = true;
   spec.options.keep_weights = KeepWeights::kAll;
   const std::string expected = rank() == 0 ? canonical_of_one_process(spec) : "";
@@ -142,7 +144,7 @@ TEST_F(RunTest, GoesOnAfterACutAtAnyLine) {
 
 TEST_F(RunTest, RecordsFailuresAsValuesAndGoesOn) {
   RunSpec spec = evolution_spec();
-  spec.search.algorithm = "exhaustive";
+  spec.search = testing::config_from_yaml("algorithm: exhaustive");
   spec.hook = [](const trial::Trial& trial) {
     if (trial.number % 4 == 1) throw std::runtime_error("no kernel for this shape\nand a second line");
     if (trial.number % 8 == 2) throw std::bad_alloc();
@@ -226,7 +228,7 @@ TEST_F(RunTest, KeepsTheWeightsThatWereAskedFor) {
 
 TEST_F(RunTest, InheritsTheSameOnAnyNumberOfRanks) {
   RunSpec spec = evolution_spec();
-  spec.search.iterations = 4;
+  spec.search.set("iterations", ConfigNode::make_integer(4));
   spec.options.inherit = true;
   spec.options.window = 4;
   spec.options.keep_weights = KeepWeights::kAll;
@@ -253,8 +255,7 @@ TEST_F(RunTest, InheritsTheSameOnAnyNumberOfRanks) {
 
 TEST_F(RunTest, UsesLittleOfACoreWhileItWaits) {
   RunSpec spec = evolution_spec();
-  spec.search.algorithm = "exhaustive";
-  spec.search.trials = 1;
+  spec.search = testing::config_from_yaml("{algorithm: exhaustive, trials: 1}");
   spec.options.final_epochs.reset();
   spec.hook = [](const trial::Trial&) { std::this_thread::sleep_for(std::chrono::seconds(2)); };
   const double before = process_cpu_seconds();

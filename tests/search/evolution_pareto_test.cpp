@@ -21,12 +21,9 @@ using trial::CommittedTrial;
 using trial::Origin;
 
 /// The reference run: 5 generations, 10 first, 16 at most.
-SearchOptions reference_options() {
-  SearchOptions options;
-  options.iterations = 5;
-  options.initial = 10;
-  options.max_unseen = 16;
-  return options;
+ConfigNode reference_options() {
+  return testing::config_from_yaml(
+      "{algorithm: evolution_pareto, iterations: 5, initial: 10, max_unseen: 16}");
 }
 
 std::vector<CommittedTrial> reference_run(std::uint64_t seed, const testing::Evaluate& evaluate,
@@ -166,8 +163,8 @@ TEST(EvolutionPareto, WaitsForAllResultsOfAGenerationBeforeItBreedsTheNext) {
 }
 
 TEST(EvolutionPareto, IsFinishedWhenItsLastGenerationIsHandedOut) {
-  SearchOptions options = reference_options();
-  options.iterations = 1;
+  ConfigNode options = reference_options();
+  options.set("iterations", ConfigNode::make_integer(1));
   const auto searcher = make_searcher(options, archai_space(), archai_objectives(), 1);
   EXPECT_EQ(searcher->expected_trials(), 10U);
   EXPECT_EQ(searcher->ask(9).size(), 9U);
@@ -178,10 +175,10 @@ TEST(EvolutionPareto, IsFinishedWhenItsLastGenerationIsHandedOut) {
 }
 
 TEST(EvolutionPareto, EndsCleanlyWhenTheSpaceIsExhausted) {
-  for (const std::size_t random_mix : {0U, 5U}) {
-    SearchOptions options = reference_options();
-    options.iterations = 1000;
-    options.random_mix = random_mix;
+  for (const std::int64_t random_mix : {0, 5}) {
+    ConfigNode options = reference_options();
+    options.set("iterations", ConfigNode::make_integer(1000));
+    options.set("random_mix", ConfigNode::make_integer(random_mix));
     const auto searcher = make_searcher(options, archai_space(), archai_objectives(), 3);
     EXPECT_EQ(searcher->expected_trials(), 192U);
     const std::vector<CommittedTrial> committed = run_search(*searcher);
@@ -194,9 +191,9 @@ TEST(EvolutionPareto, EndsCleanlyWhenTheSpaceIsExhausted) {
 }
 
 TEST(EvolutionPareto, StartsAnewFromRandomSamplesWhenAllTrialsFail) {
-  SearchOptions options = reference_options();
-  options.random_mix = 0;
-  options.max_unseen = 4;
+  ConfigNode options = reference_options();
+  options.set("random_mix", ConfigNode::make_integer(0));
+  options.set("max_unseen", ConfigNode::make_integer(4));
   const auto searcher = make_searcher(options, archai_space(), archai_objectives(), 3);
   const std::vector<CommittedTrial> committed = run_search(*searcher, [](const trial::Trial&) {
     return trial::Failure{trial::FailureKind::kException, "broken"};

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "skyline/search/searcher.hpp"
+#include "skyline/search/algorithm.hpp"
 
 #include "support/cnn_space.hpp"
 #include "support/yaml_config.hpp"
@@ -15,9 +15,9 @@
 namespace skyline::testing {
 
 /// The reference system's space: 192 architectures of a small CNN on 1x28x28 images of 10 classes.
-inline space::SearchSpace archai_space(double mutation_probability = 0.3) {
+inline space::SearchSpace archai_space() {
   const ConfigNode section = config_from_yaml(kCnnSpace, "space.yaml", "space");
-  return space::SearchSpace::parse(section, {{1, 28, 28}, 10}, mutation_probability);
+  return space::SearchSpace::parse(section, {{1, 28, 28}, 10});
 }
 
 /// A space with a layer that does not fit for some genotypes, and with genotypes that build the same network.

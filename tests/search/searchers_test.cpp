@@ -1,3 +1,5 @@
+#include "skyline/core/error.hpp"
+
 #include "search/search_run.hpp"
 #include "support/user_error_of.hpp"
 
@@ -22,11 +24,11 @@ using testing::user_error_of;
 using trial::CommittedTrial;
 using trial::Origin;
 
-SearchOptions options_of(const std::string& algorithm, std::optional<std::size_t> trials = {}) {
-  SearchOptions options;
-  options.algorithm = algorithm;
-  options.trials = trials;
-  return options;
+/// A section `search`.
+ConfigNode options_of(const std::string& algorithm, std::optional<std::int64_t> trials = {}) {
+  ConfigNode section = config_from_yaml("algorithm: " + algorithm, "run.yaml", "search");
+  if (trials) section.set("trials", ConfigNode::make_integer(*trials));
+  return section;
 }
 
 objective::ObjectiveSet unconstrained() {
@@ -193,71 +195,89 @@ network:
   EXPECT_THAT(error, HasSubstr("), among random samples"));
 }
 
-SearchOptions parse(const std::string& yaml) {
-  return SearchOptions::parse(config_from_yaml(yaml, "run.yaml", "search"));
+ConfigNode complete(const std::string& yaml) {
+  const ConfigNode section = config_from_yaml(yaml, "run.yaml", "search");
+  return algorithm_of(section).keys->complete(section);
+}
+
+void expect_completed(const std::string& yaml, const std::string& expected) {
+  const ConfigNode completed = complete(yaml);
+  EXPECT_EQ(first_difference(completed, config_from_yaml(expected)), "") << yaml;
+  EXPECT_EQ(first_difference(algorithm_of(completed).keys->complete(completed), completed), "") << yaml;
 }
 
 std::string parse_error(const std::string& yaml) {
-  return user_error_of([&] { parse(yaml); });
+  return user_error_of([&] { complete(yaml); });
 }
 
 TEST(SearchOptions, AreTheReferenceDefaultsWhenTheSectionIsEmpty) {
-  for (const SearchOptions& options : {parse(""), parse("{}")}) {
-    EXPECT_EQ(options.algorithm, "evolution_pareto");
-    EXPECT_EQ(options.iterations, 10U);
-    EXPECT_EQ(options.initial, 10U);
-    EXPECT_EQ(options.max_unseen, 100U);
-    EXPECT_EQ(options.mutations_per_parent, 1U);
-    EXPECT_EQ(options.crossovers, 5U);
-    EXPECT_EQ(options.random_mix, 5U);
-    EXPECT_EQ(options.mutation_probability, 0.3);
-    EXPECT_FALSE(options.trials);
+  for (const std::string section : {"", "{}"}) {
+    expect_completed(section,
+                     "{algorithm: evolution_pareto, iterations: 10, initial: 10, max_unseen: 100, "
+                     "mutations_per_parent: 1, crossovers: 5, random_mix: 5, mutation_probability: 0.3}");
   }
-}
-
-TEST(SearchOptions, ReadEveryKeyOfTheAlgorithm) {
-  const SearchOptions options = parse(
-      "{algorithm: evolution_pareto, iterations: 3, initial: 4, max_unseen: 5, mutations_per_parent: 0, "
-      "crossovers: 6, random_mix: 7, mutation_probability: 0.5}");
-  EXPECT_EQ(options.iterations, 3U);
-  EXPECT_EQ(options.initial, 4U);
-  EXPECT_EQ(options.max_unseen, 5U);
-  EXPECT_EQ(options.mutations_per_parent, 0U);
-  EXPECT_EQ(options.crossovers, 6U);
-  EXPECT_EQ(options.random_mix, 7U);
-  EXPECT_EQ(options.mutation_probability, 0.5);
-  EXPECT_EQ(parse("{algorithm: random, trials: 12}").trials, 12U);
+  expect_completed("algorithm: random", "{algorithm: random, trials: 100}");
+  expect_completed("algorithm: exhaustive", "{algorithm: exhaustive, trials: all}");
 }
 
 TEST(SearchOptions, AreWrittenOutCompletelyAndReadBackTheSame) {
-  ConfigNode written = parse("{iterations: 3, mutation_probability: 0.1}").to_config();
+  for (const std::string whole :
+       {"{algorithm: evolution_pareto, iterations: 3, initial: 4, max_unseen: 5, mutations_per_parent: 0, "
+        "crossovers: 6, random_mix: 7, mutation_probability: 0.5}",
+        "{algorithm: random, trials: 12}", "{algorithm: exhaustive, trials: 12}"}) {
+    expect_completed(whole, whole);
+  }
+}
+
+TEST(SearchOptions, OfABoundAloneAreNotPartOfARun) {
+  const ConfigNode section = complete("{algorithm: random, trials: 12}");
   EXPECT_EQ(
-      first_difference(written, config_from_yaml("{algorithm: evolution_pareto, iterations: 3, initial: 10, "
-                                                 "max_unseen: 100, mutations_per_parent: 1, crossovers: 5, "
-                                                 "random_mix: 5, mutation_probability: 0.1}")),
+      first_difference(algorithm("random").keys->identity(section), config_from_yaml("algorithm: random")),
       "");
-  EXPECT_EQ(first_difference(SearchOptions::parse(written).to_config(), written), "");
-  EXPECT_EQ(first_difference(parse("{algorithm: random, trials: 12}").to_config(),
-                             config_from_yaml("{algorithm: random, trials: 12}")),
-            "");
-  EXPECT_EQ(first_difference(parse("{algorithm: exhaustive}").to_config(),
-                             config_from_yaml("{algorithm: exhaustive}")),
-            "");
+}
+
+/// One that proposes nothing.
+class Idle final : public Searcher {
+ public:
+  struct Options {
+    std::size_t days = 7;
+  };
+  Idle(const Options& options, const SearchProblem& /*problem*/) : days_(options.days) {}
+  std::vector<trial::Proposal> ask(std::size_t /*room*/) override { return {}; }
+  void tell(const CommittedTrial& /*committed*/) override {}
+  bool finished() const override { return true; }
+  std::string finish_reason() const override { return std::to_string(days_) + " days of rest"; }
+  std::size_t expected_trials() const override { return 0; }
+
+ private:
+  std::size_t days_;
+};
+
+TEST(Algorithms, MayBeRegisteredFromOutside) {
+  const OptionTable<Idle::Options> table{{"days", &Idle::Options::days, at_least(1), "Days of rest."}};
+  register_algorithm(make_algorithm<Idle>("idle", "Proposes nothing.", table));
+  const ConfigNode section = config_from_yaml("{algorithm: idle, days: 3}", "run.yaml", "search");
+  EXPECT_EQ(make_searcher(section, archai_space(), unconstrained(), 1)->finish_reason(), "3 days of rest");
+  expect_completed("algorithm: idle", "{algorithm: idle, days: 7}");
+  EXPECT_EQ(parse_error("{algorithm: idle, day: 2}"),
+            "run.yaml:1: search: unknown key `day` beside `algorithm: idle`, did you mean `days`?");
+  EXPECT_THROW(register_algorithm(make_algorithm<Idle>("idle", "Proposes nothing.", table)), InternalError);
 }
 
 TEST(SearchOptions, RefuseUnknownAlgorithmsAndKeysWithASuggestion) {
   EXPECT_EQ(parse_error("algorithm: evolution_parreto"),
             "run.yaml:1: search.algorithm: unknown algorithm `evolution_parreto`, did you mean "
             "`evolution_pareto`?");
-  EXPECT_EQ(parse_error("algorithm: nsga2"),
-            "run.yaml:1: search.algorithm: unknown algorithm `nsga2`, known here: evolution_pareto, random, "
-            "exhaustive");
+  EXPECT_EQ(
+      parse_error("algorithm: nsga2"),
+      "run.yaml:1: search.algorithm: unknown algorithm `nsga2`, known here: evolution_pareto, exhaustive, "
+      "random");
   EXPECT_EQ(parse_error("algorithm: evolution_pareto\niteration: 3"),
-            "run.yaml:2: search: unknown key `iteration` of the algorithm evolution_pareto, did you mean "
-            "`iterations`?");
+            "run.yaml:2: search: unknown key `iteration` beside `algorithm: evolution_pareto`, did you "
+            "mean `iterations`?");
   EXPECT_EQ(
       parse_error("algorithm: random\ninitial: 3"),
-      "run.yaml:2: search: unknown key `initial` of the algorithm random, known here: algorithm, trials");
+      "run.yaml:2: search: unknown key `initial` beside `algorithm: random`, known here: algorithm, trials");
 }
 
 TEST(SearchOptions, RefuseNumbersOutOfRange) {
@@ -265,11 +285,12 @@ TEST(SearchOptions, RefuseNumbersOutOfRange) {
             "run.yaml:1: search.iterations: expected a whole number from 1 to 1000000, got 0");
   EXPECT_EQ(parse_error("crossovers: -1"),
             "run.yaml:1: search.crossovers: expected a whole number from 0 to 1000000, got -1");
-  EXPECT_EQ(parse_error("initial: 2.5"), "run.yaml:1: search.initial: expected a whole number, got 2.5");
+  EXPECT_EQ(parse_error("initial: 2.5"),
+            "run.yaml:1: search.initial: expected a whole number from 1 to 1000000, got 2.5");
   EXPECT_EQ(parse_error("{algorithm: random, trials: 0}"),
             "run.yaml:1: search.trials: expected a whole number from 1 to 1000000, got 0");
   EXPECT_EQ(parse_error("mutation_probability: 1.5"),
-            "run.yaml:1: search.mutation_probability: expected a probability above 0 and at most 1, got 1.5");
+            "run.yaml:1: search.mutation_probability: expected a number above 0 and at most 1, got 1.5");
   EXPECT_EQ(parse_error("[]"), "run.yaml:1: search: expected a map, got an empty list");
 }
 

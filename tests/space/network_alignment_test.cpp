@@ -264,7 +264,7 @@ TEST(NetworkAlignment, IsValidForAllMutationsOfTheReferenceSpace) {
   for (int i = 0; i < 200; ++i) {
     const Genotype genotype = space.sample(random);
     const Network parent = space.build(genotype).network;
-    const Network child = space.build(*space.mutate(genotype, random)).network;
+    const Network child = space.build(*space.mutate(genotype, 0.3, random)).network;
     const NetworkAlignment alignment = align(parent, child);
     expect_valid(parent, child, alignment);
     EXPECT_EQ(alignment.front(), 0U);  // the layer that sees the images

@@ -100,7 +100,7 @@ TEST(SearchSpace, WithoutParametersThereIsOneArchitecture) {
   EXPECT_EQ(space.genotype_count(), 1);
   EXPECT_EQ(space.build(space.genotype_at(0)).network.layers.size(), 2U);
   RandomStream random(1);
-  EXPECT_FALSE(space.mutate(space.genotype_at(0), random));
+  EXPECT_FALSE(space.mutate(space.genotype_at(0), 0.3, random));
 }
 
 TEST(SearchSpace, SamplesByWeight) {

@@ -95,7 +95,7 @@ TEST(Variation, MutationAlwaysBuildsAnotherArchitectureAndTouchesUsedParametersO
     const SearchSpace space = random_space(random);
     for (const auto& [index, id] : all_ids(space)) {
       const Architecture parent = space.build(space.genotype_at(index));
-      const auto child = space.mutate(parent.genotype, random);
+      const auto child = space.mutate(parent.genotype, 0.3, random);
       if (!child) {
         EXPECT_FALSE(has_neighbour(space, parent)) << space.describe(parent.genotype);
         continue;
@@ -116,7 +116,7 @@ TEST(Variation, MutationReachesEveryOtherValueOfAUsedParameter) {
   int changes = 0;
   constexpr int kDraws = 2000;
   for (int i = 0; i < kDraws; ++i) {
-    const Genotype child = *space.mutate(parent, random);
+    const Genotype child = *space.mutate(parent, 0.3, random);
     depths.insert(child.choices[0]);
     kernels.insert(child.choices[1]);
     widths.insert(child.choices[2]);
@@ -136,7 +136,7 @@ TEST(Variation, MutationFindsTheOnlyOtherArchitecture) {
                                             "  - conv2d: {channels: \"min($w, 64)\", kernel: 1}\n"
                                             "  - global_average_pool\n  - linear: {features: $classes}");
   RandomStream random(15);
-  for (int i = 0; i < 5; ++i) EXPECT_EQ(space.mutate({{5}}, random)->choices[0], 0U);
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(space.mutate({{5}}, 0.3, random)->choices[0], 0U);
 }
 
 TEST(Variation, MutationGivesUpWhenNothingElseBuilds) {
@@ -147,7 +147,7 @@ network:
   - global_average_pool
   - linear: {features: $classes})yaml");
   RandomStream random(16);
-  EXPECT_FALSE(space.mutate({{0, 0}}, random));
+  EXPECT_FALSE(space.mutate({{0, 0}}, 0.3, random));
 }
 
 TEST(Variation, CrossoverDiffersFromBothParentsAndMixesTheirValues) {

@@ -175,7 +175,7 @@ void measure_pairs(const Bench& bench, const space::SearchSpace& space, int pair
   Summary summary;
   for (int done = 0; done < pairs;) {
     const space::Genotype genotype = space.sample(random);
-    const auto mutant = space.mutate(genotype, random);
+    const auto mutant = space.mutate(genotype, 0.3, random);
     if (!mutant) throw UserError("the space has no two architectures");
     const space::Network parent = space.build(genotype).network;
     const space::Network child = space.build(*mutant).network;

@@ -149,7 +149,7 @@ void compare_random_pairs(const space::SearchSpace& space, int pairs) {
   const auto large = [](const Network& network) { return network.cost.parameters > 1'000'000; };
   for (int done = 0; done < pairs;) {
     const space::Genotype genotype = space.sample(random);
-    const auto mutant = space.mutate(genotype, random);
+    const auto mutant = space.mutate(genotype, 0.3, random);
     const Network parent = space.build(genotype).network;
     const Network child = space.build(done % 2 == 0 ? *mutant : space.sample(random)).network;
     if (large(parent) || large(child)) continue;

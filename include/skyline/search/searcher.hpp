@@ -1,14 +1,10 @@
 #pragma once
 
-#include "skyline/core/config_node.hpp"
 #include "skyline/objective/objective_set.hpp"
 #include "skyline/space/search_space.hpp"
 #include "skyline/trial/trial.hpp"
 
 #include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,31 +28,5 @@ class Searcher {
   /// Upper bound of the number of trials, for progress and ETA.
   virtual std::size_t expected_trials() const = 0;
 };
-
-/// The `search` section. Which keys an algorithm takes: docs/search.md.
-struct SearchOptions {
-  std::string algorithm = "evolution_pareto";  // evolution_pareto | random | exhaustive
-  std::size_t iterations = 10;                 // evolution_pareto: generations, the initial one counted
-  std::size_t initial = 10;                    // evolution_pareto: architectures of the first generation
-  std::size_t max_unseen = 100;                // evolution_pareto: largest later generation
-  std::size_t mutations_per_parent = 1;
-  std::size_t crossovers = 5;
-  std::size_t random_mix = 5;
-  double mutation_probability = 0.3;
-  std::optional<std::size_t> trials;  // random, exhaustive: at most this many
-
-  /// Reads the `search` section; an empty one means the defaults.
-  /// @throws UserError for an unknown algorithm, a key that the algorithm does not take, or a number out of
-  /// range
-  static SearchOptions parse(const ConfigNode& section);
-  /// The same options as a configuration section, complete: parse(to_config()) gives them back.
-  ConfigNode to_config() const;
-};
-
-/// Makes the searcher that `options.algorithm` names. It keeps copies of what it is given.
-/// @throws UserError if the space holds no valid architecture (constraints too tight), found by bounded
-/// sampling and, for spaces of up to 100,000 genotypes, by enumeration
-std::unique_ptr<Searcher> make_searcher(const SearchOptions& options, const space::SearchSpace& space,
-                                        const objective::ObjectiveSet& objectives, std::uint64_t seed);
 
 }  // namespace skyline::search

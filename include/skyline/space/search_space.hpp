@@ -40,8 +40,7 @@ class SearchSpace {
  public:
   /// Reads the `space` section: {parameters: {...}, network: [...]}; see docs/spaces.md for the language.
   /// @throws UserError with source positions, e.g. for an empty choice, an unknown layer or a misspelt key
-  static SearchSpace parse(const ConfigNode& section, const DataShape& data,
-                           double mutation_probability = 0.3);
+  static SearchSpace parse(const ConfigNode& section, const DataShape& data);
 
   const std::vector<Parameter>& parameters() const;
   const DataShape& data() const;
@@ -51,10 +50,9 @@ class SearchSpace {
   Genotype genotype_at(std::int64_t number) const;
 
   Genotype sample(RandomStream& random) const;
-  /// A genotype that builds another architecture: each used parameter is redrawn with the mutation
-  /// probability, at least one changes. Nothing if the space has a single architecture reachable this way.
-  /// Never a no-op.
-  std::optional<Genotype> mutate(const Genotype& parent, RandomStream& random) const;
+  /// A genotype that builds another architecture: each used parameter is redrawn with this probability, and
+  /// at least one changes. Nothing if the space has a single architecture reachable this way.
+  std::optional<Genotype> mutate(const Genotype& parent, double probability, RandomStream& random) const;
   /// Uniform crossover that differs from both parents as an architecture, or nothing after bounded tries.
   std::optional<Genotype> cross(const Genotype& first, const Genotype& second, RandomStream& random) const;
   /// @throws UserError if the network cannot be built (shapes that do not fit): such genotypes are invalid

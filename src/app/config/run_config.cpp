@@ -129,7 +129,7 @@ ConfigNode resolve(const ConfigNode& root, const RunConfig& config) {
   }
   if (config.training) tree.set("training", config.training->to_config());
   if (config.evaluator) tree.set(config.evaluator->kind->name(), config.evaluator->section);
-  tree.set("search", config.search.to_config());
+  tree.set("search", config.search);
   write_engine_sections(config, tree);
   tree.assign_paths();
   return tree;
@@ -208,9 +208,8 @@ RunConfig RunConfig::parse(const ConfigNode& root, bool verify_data) {
   read_trainer(root, config);
   read_engine_sections(root, config);
   read_data(root, verify_data, config);
-  config.search = search::SearchOptions::parse(root.at("search"));
-  config.space =
-      space::SearchSpace::parse(root.at("space"), config.data.shape, config.search.mutation_probability);
+  config.search = search::algorithm_of(root.at("search")).keys->complete(root.at("search"));
+  config.space = space::SearchSpace::parse(root.at("space"), config.data.shape);
   config.objectives = objective::ObjectiveSet::parse(
       root.at("objectives"), root.find("constraints"),
       config.evaluator ? config.evaluator->kind->metrics() : train::training_metrics());

@@ -3,7 +3,7 @@
 #include "skyline/app/evaluator_kind.hpp"
 #include "skyline/core/config_node.hpp"
 #include "skyline/objective/objective_set.hpp"
-#include "skyline/search/searcher.hpp"
+#include "skyline/search/algorithm.hpp"
 #include "skyline/space/search_space.hpp"
 #include "skyline/store/dataset.hpp"
 
@@ -43,7 +43,7 @@ struct RunConfig {
   std::optional<train::TrainingOptions> training;  // either this
   std::optional<ChosenEvaluator> evaluator;        // or that
   objective::ObjectiveSet objectives;
-  search::SearchOptions search;
+  ConfigNode search;  // the section, complete
   engine::EngineOptions engine;
   std::optional<double> time_limit_s;  // of a job, from its start; then it stops early
   bool events = true;                  // event files for TensorBoard

@@ -1,6 +1,7 @@
 #include "engine/loop/coordinator.hpp"
 
 #include "skyline/core/error.hpp"
+#include "skyline/search/algorithm.hpp"
 
 #include "core/backoff.hpp"
 #include "engine/loop/front_training.hpp"

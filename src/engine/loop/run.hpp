@@ -1,5 +1,6 @@
 #pragma once
 
+#include "skyline/core/config_node.hpp"
 #include "skyline/objective/objective_set.hpp"
 #include "skyline/search/searcher.hpp"
 #include "skyline/trial/evaluator.hpp"
@@ -97,7 +98,7 @@ struct RunInputs {
   const space::SearchSpace& space;
   const objective::ObjectiveSet& objectives;
   trial::Evaluator& evaluator;
-  const search::SearchOptions& search;
+  const ConfigNode& search;  // the section, complete
   EngineOptions options;
   store::RunPaths paths;
   std::optional<store::JournalContents> replay;  // a journal to go on from

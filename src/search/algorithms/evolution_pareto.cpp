@@ -1,20 +1,80 @@
-#include "search/algorithms/evolution_pareto.hpp"
-
 #include "skyline/core/error.hpp"
 
+#include "search/algorithms/algorithms.hpp"
+#include "search/candidate_pool.hpp"
 #include "search/counted.hpp"
+#include "search/pareto/pareto.hpp"
 
 #include <algorithm>
+#include <map>
 #include <span>
 
 namespace skyline::search {
+namespace {
 
 using trial::Origin;
 using trial::TrialNumber;
 
-EvolutionPareto::EvolutionPareto(const SearchOptions& options, const space::SearchSpace& space,
-                                 const objective::ObjectiveSet& objectives, std::uint64_t seed)
-    : options_(options), seed_(seed), pool_(space, objectives), front_(objectives.objectives().size()) {
+struct EvolutionOptions {
+  std::size_t iterations = 10;
+  std::size_t initial = 10;
+  std::size_t max_unseen = 100;
+  std::size_t mutations_per_parent = 1;
+  std::size_t crossovers = 5;
+  std::size_t random_mix = 5;
+  double mutation_probability = 0.3;
+};
+
+/// Evolution of the Pareto front, generation by generation. The parents of a generation are the whole front
+/// of all results so far; each gives mutants, random pairs of them give crossovers, and random samples keep
+/// the search open. A generation is bred when it is asked for and all of the last one was told.
+///
+/// The steps and defaults are those of Archai's EvolutionPareto. Unlike there, nothing is proposed twice,
+/// redraws replace copies, failed trials are never parents, and an exhausted space ends the search.
+/// @see Archai, archai/discrete_search/algos/evolution_pareto.py (v1.0.0)
+class EvolutionPareto final : public Searcher {
+ public:
+  static constexpr int kMutationTries = 20;   // for each wanted mutant
+  static constexpr int kCrossoverTries = 30;  // for each wanted crossover
+
+  EvolutionPareto(const EvolutionOptions& options, const SearchProblem& problem);
+
+  std::vector<trial::Proposal> ask(std::size_t room) override;
+  void tell(const trial::CommittedTrial& committed) override;
+  bool finished() const override;
+  std::string finish_reason() const override;
+  std::size_t expected_trials() const override;
+
+ private:
+  using Generation = std::vector<trial::Proposal>;
+
+  RandomStream stream(std::string_view purpose) const;
+  void breed();
+  Generation later_generation();
+  void add_mutants(Generation& generation);
+  void add_crossovers(Generation& generation);
+  void add_samples(Generation& generation, trial::Origin origin, std::size_t count, std::string_view purpose);
+  bool add(Generation& generation, const space::Genotype& child, trial::Origin origin,
+           std::vector<trial::TrialNumber> parents);
+
+  EvolutionOptions options_;
+  std::uint64_t seed_;
+  CandidatePool pool_;
+  ParetoArchive front_;                                        // of trial numbers
+  std::map<trial::TrialNumber, ArchitecturePointer> parents_;  // those on the front
+  Generation generation_;
+  std::size_t iteration_ = 0;   // of generation_
+  std::size_t handed_out_ = 0;  // of generation_
+  std::size_t untold_ = 0;      // handed out and not told yet
+  std::size_t asked_ = 0;       // in all generations
+  bool exhausted_ = false;
+};
+
+EvolutionPareto::EvolutionPareto(const EvolutionOptions& options, const SearchProblem& problem)
+    : options_(options),
+      seed_(problem.seed),
+      pool_(problem.space, problem.objectives),
+      front_(problem.objectives.objectives().size()) {
   add_samples(generation_, Origin::kInitial, options_.initial, "initial");
 }
 
@@ -93,7 +153,8 @@ void EvolutionPareto::add_mutants(Generation& generation) {
   for (const auto& [number, parent] : parents_) {
     for (std::size_t wanted = 0; wanted < options_.mutations_per_parent; ++wanted) {
       for (int i = 0; i < kMutationTries; ++i) {
-        const std::optional<space::Genotype> child = pool_.space().mutate(parent->genotype, random);
+        const std::optional<space::Genotype> child =
+            pool_.space().mutate(parent->genotype, options_.mutation_probability, random);
         if (child && add(generation, *child, Origin::kMutation, {number})) break;
       }
     }
@@ -135,6 +196,26 @@ bool EvolutionPareto::add(Generation& generation, const space::Genotype& child, 
   generation.push_back(
       {std::move(architecture), origin, std::move(parents), static_cast<std::uint32_t>(iteration_)});
   return true;
+}
+
+}  // namespace
+
+Algorithm evolution_pareto() {
+  using Options = EvolutionOptions;
+  const Range counted = at_least(1).at_most(kMostCounted);
+  const Range may_be_none = at_least(0).at_most(kMostCounted);
+  const OptionTable<Options> options{
+      {"iterations", &Options::iterations, counted, "Generations, the first one counted.",
+       KeyRule::kMayChange},
+      {"initial", &Options::initial, counted, "Architectures of the first generation."},
+      {"max_unseen", &Options::max_unseen, counted, "Most architectures of a later generation."},
+      {"mutations_per_parent", &Options::mutations_per_parent, may_be_none, "Mutants of each parent."},
+      {"crossovers", &Options::crossovers, may_be_none, "Children of two parents in a generation."},
+      {"random_mix", &Options::random_mix, may_be_none, "Random architectures in a generation."},
+      {"mutation_probability", &Options::mutation_probability, above(0).at_most(1),
+       "Probability of each used parameter to change in a mutant."}};
+  return make_algorithm<EvolutionPareto>("evolution_pareto",
+                                         "Evolution of the Pareto front, generation by generation.", options);
 }
 
 }  // namespace skyline::search

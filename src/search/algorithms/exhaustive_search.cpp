@@ -1,44 +1,77 @@
-#include "search/algorithms/exhaustive_search.hpp"
-
+#include "search/algorithms/algorithms.hpp"
+#include "search/candidate_pool.hpp"
 #include "search/counted.hpp"
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 
 namespace skyline::search {
+namespace {
 
-ExhaustiveSearch::ExhaustiveSearch(const SearchOptions& options, const space::SearchSpace& space,
-                                   const objective::ObjectiveSet& objectives, std::uint64_t)
-    : pool_(space, objectives), trials_(options.trials) {}
+struct ExhaustiveOptions {
+  std::optional<std::size_t> trials;
+};
 
-std::vector<trial::Proposal> ExhaustiveSearch::ask(std::size_t room) {
-  const std::size_t left = trials_.value_or(std::numeric_limits<std::size_t>::max()) - asked_;
-  const std::size_t wanted = std::min({room, CandidatePool::kLargestAsk, left});
-  std::vector<trial::Proposal> proposals;
-  for (std::size_t looked_at = 0; proposals.size() < wanted; ++looked_at) {
-    if (next_genotype_ == pool_.space().genotype_count()) break;
-    if (looked_at >= kLargestLook && !proposals.empty()) break;
-    ArchitecturePointer found = pool_.candidate(pool_.space().genotype_at(next_genotype_++));
-    if (found == nullptr) continue;
-    pool_.take(found->id);
-    proposals.push_back({std::move(found), trial::Origin::kEnumerated, {}, 0});
+/// Every valid architecture once, in the order of genotypes, or the first so many of them; needs no results.
+/// The seed plays no part.
+class ExhaustiveSearch final : public Searcher {
+ public:
+  /// An ask that has found something looks at no more genotypes than this.
+  static constexpr std::size_t kLargestLook = 10'000;
+
+  ExhaustiveSearch(const ExhaustiveOptions& options, const SearchProblem& problem)
+      : pool_(problem.space, problem.objectives),
+        trials_(options.trials.value_or(std::numeric_limits<std::size_t>::max())) {}
+
+  std::vector<trial::Proposal> ask(std::size_t room) override {
+    const std::size_t wanted = std::min({room, CandidatePool::kLargestAsk, trials_ - asked_});
+    std::vector<trial::Proposal> proposals;
+    for (std::size_t looked_at = 0; proposals.size() < wanted; ++looked_at) {
+      if (next_genotype_ == pool_.space().genotype_count()) break;
+      if (looked_at >= kLargestLook && !proposals.empty()) break;
+      ArchitecturePointer found = pool_.candidate(pool_.space().genotype_at(next_genotype_++));
+      if (found == nullptr) continue;
+      pool_.take(found->id);
+      proposals.push_back({std::move(found), trial::Origin::kEnumerated, {}, 0});
+    }
+    asked_ += proposals.size();
+    return proposals;
   }
-  asked_ += proposals.size();
-  return proposals;
-}
 
-bool ExhaustiveSearch::finished() const {
-  return asked_ == trials_ || next_genotype_ == pool_.space().genotype_count();
-}
+  void tell(const trial::CommittedTrial&) override {}
 
-std::string ExhaustiveSearch::finish_reason() const {
-  if (asked_ == trials_) return counted(asked_, "trial") + " done";
-  return all_evaluated_text(asked_);
-}
+  bool finished() const override {
+    return asked_ == trials_ || next_genotype_ == pool_.space().genotype_count();
+  }
 
-std::size_t ExhaustiveSearch::expected_trials() const {
-  const auto unseen = static_cast<std::size_t>(pool_.space().genotype_count() - next_genotype_);
-  return std::min(trials_.value_or(std::numeric_limits<std::size_t>::max()), asked_ + unseen);
+  std::string finish_reason() const override {
+    if (asked_ == trials_) return counted(asked_, "trial") + " done";
+    return all_evaluated_text(asked_);
+  }
+
+  std::size_t expected_trials() const override {
+    const auto unseen = static_cast<std::size_t>(pool_.space().genotype_count() - next_genotype_);
+    return std::min(trials_, asked_ + unseen);
+  }
+
+ private:
+  CandidatePool pool_;
+  std::size_t trials_;
+  std::size_t asked_ = 0;
+  std::int64_t next_genotype_ = 0;
+};
+
+}  // namespace
+
+Algorithm exhaustive_search() {
+  const OptionTable<ExhaustiveOptions> options{
+      {"trials", &ExhaustiveOptions::trials,
+       or_word("all", whole<std::size_t>(at_least(1).at_most(kMostCounted))), "Most trials of the search.",
+       KeyRule::kMayChange}};
+  return make_algorithm<ExhaustiveSearch>(
+      "exhaustive", "Every valid architecture once, ordered by the parameters: the last one varies fastest.",
+      options);
 }
 
 }  // namespace skyline::search

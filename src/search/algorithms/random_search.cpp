@@ -1,36 +1,66 @@
-#include "search/algorithms/random_search.hpp"
+#include "skyline/core/random.hpp"
 
+#include "search/algorithms/algorithms.hpp"
+#include "search/candidate_pool.hpp"
 #include "search/counted.hpp"
 
 #include <algorithm>
 
 namespace skyline::search {
+namespace {
 
-RandomSearch::RandomSearch(const SearchOptions& options, const space::SearchSpace& space,
-                           const objective::ObjectiveSet& objectives, std::uint64_t seed)
-    : pool_(space, objectives),
-      random_(derive_seed(seed, "search.random")),
-      trials_(options.trials.value_or(kDefaultTrials)) {}
+struct RandomOptions {
+  std::size_t trials = 100;
+};
 
-std::vector<trial::Proposal> RandomSearch::ask(std::size_t room) {
-  const std::size_t wanted = std::min({room, CandidatePool::kLargestAsk, trials_ - asked_});
-  std::vector<trial::Proposal> proposals;
-  while (proposals.size() < wanted && !exhausted_) {
-    ArchitecturePointer drawn = pool_.draw(random_);
-    exhausted_ = drawn == nullptr;
-    if (drawn != nullptr) proposals.push_back({std::move(drawn), trial::Origin::kRandom, {}, 0});
+/// Random samples of the valid architectures, none twice; needs no results. The control of every comparison.
+class RandomSearch final : public Searcher {
+ public:
+  RandomSearch(const RandomOptions& options, const SearchProblem& problem)
+      : pool_(problem.space, problem.objectives),
+        random_(derive_seed(problem.seed, "search.random")),
+        trials_(options.trials) {}
+
+  std::vector<trial::Proposal> ask(std::size_t room) override {
+    const std::size_t wanted = std::min({room, CandidatePool::kLargestAsk, trials_ - asked_});
+    std::vector<trial::Proposal> proposals;
+    while (proposals.size() < wanted && !exhausted_) {
+      ArchitecturePointer drawn = pool_.draw(random_);
+      exhausted_ = drawn == nullptr;
+      if (drawn != nullptr) proposals.push_back({std::move(drawn), trial::Origin::kRandom, {}, 0});
+    }
+    asked_ += proposals.size();
+    return proposals;
   }
-  asked_ += proposals.size();
-  return proposals;
-}
 
-std::string RandomSearch::finish_reason() const {
-  return exhausted_ ? pool_.exhaustion_reason() : counted(trials_, "trial") + " done";
-}
+  void tell(const trial::CommittedTrial&) override {}
+  bool finished() const override { return exhausted_ || asked_ == trials_; }
 
-std::size_t RandomSearch::expected_trials() const {
-  if (exhausted_) return asked_;
-  return std::min(trials_, static_cast<std::size_t>(pool_.space().genotype_count()));
+  std::string finish_reason() const override {
+    return exhausted_ ? pool_.exhaustion_reason() : counted(trials_, "trial") + " done";
+  }
+
+  std::size_t expected_trials() const override {
+    if (exhausted_) return asked_;
+    return std::min(trials_, static_cast<std::size_t>(pool_.space().genotype_count()));
+  }
+
+ private:
+  CandidatePool pool_;
+  RandomStream random_;
+  std::size_t trials_;
+  std::size_t asked_ = 0;
+  bool exhausted_ = false;
+};
+
+}  // namespace
+
+Algorithm random_search() {
+  const OptionTable<RandomOptions> options{{"trials", &RandomOptions::trials,
+                                            at_least(1).at_most(kMostCounted), "Most trials of the search.",
+                                            KeyRule::kMayChange}};
+  return make_algorithm<RandomSearch>(
+      "random", "Random valid architectures, the control of every comparison.", options);
 }
 
 }  // namespace skyline::search

@@ -50,14 +50,12 @@ bool all_numeric(const Parameter& parameter) {
 
 }  // namespace
 
-SearchSpace SearchSpace::parse(const ConfigNode& section, const DataShape& data,
-                               double mutation_probability) {
+SearchSpace SearchSpace::parse(const ConfigNode& section, const DataShape& data) {
   section.allow_only({"parameters", "network"});
   auto state = std::make_shared<State>();
   const ConfigNode* parameters = section.find("parameters");
   if (parameters != nullptr && !parameters->is_null()) state->parameters = read_parameters(*parameters);
   state->data = data;
-  state->mutation_probability = mutation_probability;
   state->network_source = section.at("network");
   state->network = parse_network(state->network_source, state->parameters, data.classes);
   check_all_used(section, state->parameters, state->network);

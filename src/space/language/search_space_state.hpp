@@ -13,7 +13,6 @@ namespace skyline::space {
 struct SearchSpace::State {
   std::vector<Parameter> parameters;
   DataShape data;
-  double mutation_probability = 0;
   ConfigNode network_source;
   NetworkItems network;
 };

@@ -59,14 +59,15 @@ std::optional<Genotype> any_single_change(const SearchSpace& space, const Archit
 
 }  // namespace
 
-std::optional<Genotype> SearchSpace::mutate(const Genotype& parent, RandomStream& random) const {
+std::optional<Genotype> SearchSpace::mutate(const Genotype& parent, double probability,
+                                            RandomStream& random) const {
   const Architecture built = build(parent);
   const std::vector<std::size_t> open = open_parameters(*this, built);
   if (open.empty()) return std::nullopt;
   for (int i = 0; i < kMostTries; ++i) {
     Genotype child = parent;
     for (const std::size_t index : open) {
-      if (random.uniform() >= state_->mutation_probability) continue;
+      if (random.uniform() >= probability) continue;
       child.choices[index] = other_choice(state_->parameters[index], parent.choices[index], random);
     }
     if (child == parent) {

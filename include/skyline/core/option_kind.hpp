@@ -1,0 +1,121 @@
+#pragma once
+
+#include "skyline/core/config_node.hpp"
+
+#include <concepts>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace skyline {
+
+class KeyTable;
+
+/// Bounds of a number, e.g. `at_least(0).below(1)`. Infinity and NaN are never within them.
+struct Range {
+  double low = -std::numeric_limits<double>::infinity();
+  double high = std::numeric_limits<double>::infinity();
+  bool above_low = false;   // `low` itself is out of bounds
+  bool below_high = false;  // `high` itself is out of bounds
+
+  Range at_most(double most) const { return {low, most, above_low, false}; }
+  Range below(double end) const { return {low, end, above_low, true}; }
+  bool holds(double value) const;
+};
+inline Range at_least(double least) {
+  return {.low = least};
+}
+inline Range above(double bound) {
+  return {.low = bound, .above_low = true};
+}
+
+/// The keys of a section inside another one. `name` is empty if the section has these keys and no others;
+/// several named ones are alternatives: `optimizer: {adam: {...}}`.
+struct SubSection {
+  std::string name;
+  std::shared_ptr<const KeyTable> keys;
+};
+
+/// How values of one type are read from a configuration, written back and described.
+template <typename M>
+struct OptionKind {
+  std::string expected;  // e.g. "a whole number from 1 to 5"; for errors and docs/configuration.md
+  ConfigNode schema;     // JSON schema of a value
+  /// Returns false, with any content of the value, if the node is not as expected.
+  std::function<bool(const ConfigNode& node, M& value)> read;
+  /// Null: the key is not written.
+  std::function<ConfigNode(const M& value)> write;
+  std::vector<SubSection> sections = {};
+};
+
+OptionKind<double> number(const Range& range);
+OptionKind<bool> flag();
+/// @param expected  e.g. "a file"; an empty text is refused
+OptionKind<std::string> text(std::string expected);
+/// In seconds, written with a unit.
+OptionKind<double> duration(const Range& range);
+/// The place of the word in the list.
+OptionKind<std::size_t> word_index(const std::vector<std::string>& words);
+/// Defined for int, std::int64_t, std::uint32_t and std::uint64_t.
+template <std::integral M>
+OptionKind<M> whole(Range range);
+
+/// One of some words, each of which stands for a value of an enumeration.
+template <typename E>
+OptionKind<E> choice(std::vector<std::pair<std::string, E>> words) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : words) names.push_back(name);
+  OptionKind<std::size_t> index = word_index(names);
+  OptionKind<E> kind{index.expected, index.schema, {}, {}};
+  kind.read = [words, read = index.read](const ConfigNode& node, E& value) {
+    std::size_t place = 0;
+    if (!read(node, place)) return false;
+    value = words[place].second;
+    return true;
+  };
+  kind.write = [words, write = index.write](const E& value) {
+    std::size_t place = 0;
+    while (place + 1 < words.size() && words[place].second != value) ++place;
+    return write(place);
+  };
+  return kind;
+}
+
+/// JSON schema of `word`, or of what another schema describes.
+ConfigNode word_or(const std::string& word, const ConfigNode& schema);
+
+/// A value, or a word for none: `window: generation`.
+template <typename M>
+OptionKind<std::optional<M>> or_word(const std::string& word, OptionKind<M> kind) {
+  OptionKind<std::optional<M>> whole{
+      "`" + word + "` or " + kind.expected, word_or(word, kind.schema), {}, {}, kind.sections};
+  whole.read = [word, read = kind.read](const ConfigNode& node, std::optional<M>& value) {
+    value.reset();
+    return (node.is_scalar() && node.as_text() == word) || read(node, value.emplace());
+  };
+  whole.write = [word, write = kind.write](const std::optional<M>& value) {
+    return value ? write(*value) : ConfigNode::make_scalar(word, {});
+  };
+  return whole;
+}
+
+/// A value that may be missing, and is then not written.
+template <typename M>
+OptionKind<std::optional<M>> if_given(OptionKind<M> kind) {
+  OptionKind<std::optional<M>> maybe{kind.expected, kind.schema, {}, {}, kind.sections};
+  maybe.read = [read = kind.read](const ConfigNode& node, std::optional<M>& value) {
+    return read(node, value.emplace());
+  };
+  maybe.write = [write = kind.write](const std::optional<M>& value) {
+    return value ? write(*value) : ConfigNode();
+  };
+  return maybe;
+}
+
+}  // namespace skyline

@@ -1,0 +1,215 @@
+#pragma once
+
+#include "skyline/core/option_kind.hpp"
+
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace skyline {
+
+enum class KeyRule {
+  kPartOfRun,  // another value is another run, which `--resume` refuses
+  kMayChange,  // only bounds a run, or says what is kept and where
+  kRequired,   // part of the run, and has no default
+};
+
+/// One key of a section, whatever its type. `read` and `write` take the address of the section's options.
+struct OptionKey {
+  std::string name;
+  std::string meaning;  // one sentence
+  KeyRule rule = KeyRule::kPartOfRun;
+  std::string expected;
+  ConfigNode schema;
+  std::vector<SubSection> sections;
+  std::function<void(const ConfigNode& node, void* options)> read;
+  std::function<ConfigNode(const void* options)> write;
+};
+
+/// A line of docs/configuration.md.
+struct KeyRow {
+  std::string path;      // dotted, from the table's section on
+  std::string expected;  // "section" for a section without other values
+  std::string fallback;  // the default; empty for sections and keys without one
+  std::string meaning;
+  KeyRule rule = KeyRule::kPartOfRun;
+};
+
+/// The keys of a section: the one place that knows them. Parser, refusals, the complete configuration, the
+/// identity of a run, the JSON schema and docs/configuration.md are all made from it. Immutable.
+class KeyTable {
+ public:
+  virtual ~KeyTable() = default;
+  /// The section with every default filled in; complete(complete(section)) equals complete(section).
+  /// @throws UserError with file, line and key
+  virtual ConfigNode complete(const ConfigNode& section) const = 0;
+  /// The part of a complete section that makes a run: without keys that may change.
+  ConfigNode identity(const ConfigNode& section) const;
+  /// JSON schema (draft 2020-12) of the section.
+  ConfigNode schema() const;
+  /// All keys, those of sections inside behind them. @param path  of this section
+  std::vector<KeyRow> rows(const std::string& path, KeyRule rule = KeyRule::kPartOfRun) const;
+  const std::vector<OptionKey>& keys() const { return keys_; }
+
+ protected:
+  explicit KeyTable(std::vector<OptionKey> keys) : keys_(std::move(keys)) {}
+  KeyTable(const KeyTable&) = default;
+  KeyTable& operator=(const KeyTable&) = default;
+  /// A section that is missing or empty (null) leaves all options as they are.
+  void read(const ConfigNode& section, void* options) const;
+  ConfigNode write(const void* options) const;
+  /// Puts a key in front that is always the same word: what tells this section's variant from others.
+  void put_tag(std::string_view name, const std::string& word, std::string_view meaning);
+
+  ConfigNode defaults_;
+
+ private:
+  const OptionKey* find(std::string_view name) const;
+  [[noreturn]] void refuse(const ConfigNode& section, const ConfigNode::Entry& entry) const;
+
+  std::vector<OptionKey> keys_;
+  std::string variant_;  // "`algorithm: random`"; empty if there is no tag
+};
+
+/// The kind of a member whose type alone says it: a flag, or a section with a table of its own.
+template <typename M>
+OptionKind<M> kind_of_type();
+
+/// One line of a table. The default is the value of a default-constructed T.
+template <typename T>
+struct Key : OptionKey {
+  template <typename M>
+  Key(std::string_view key, M T::*member, OptionKind<M> kind, std::string_view sentence,
+      KeyRule key_rule = KeyRule::kPartOfRun) {
+    name = key;
+    meaning = sentence;
+    rule = key_rule;
+    expected = kind.expected;
+    schema = std::move(kind.schema);
+    sections = std::move(kind.sections);
+    read = [member, expects = kind.expected, take = std::move(kind.read)](const ConfigNode& node,
+                                                                          void* options) {
+      if (!take(node, static_cast<T*>(options)->*member)) node.fail_expected(expects);
+    };
+    write = [member, give = std::move(kind.write)](const void* options) {
+      return give(static_cast<const T*>(options)->*member);
+    };
+  }
+  template <typename M>
+  Key(std::string_view key, M T::*member, const Range& range, std::string_view sentence,
+      KeyRule key_rule = KeyRule::kPartOfRun)
+      : Key(key, member, number_of_type<M>(range), sentence, key_rule) {}
+  template <typename M>
+  Key(std::string_view key, M T::*member, std::string_view sentence, KeyRule key_rule = KeyRule::kPartOfRun)
+      : Key(key, member, kind_of_type<M>(), sentence, key_rule) {}
+
+ private:
+  template <typename M>
+  static OptionKind<M> number_of_type(const Range& range) {
+    if constexpr (std::is_same_v<M, double>) {
+      return number(range);
+    } else {
+      return whole<M>(range);
+    }
+  }
+};
+
+/// The keys of a section that is read into a T. A T that sections hold inside names its table:
+///   static const OptionTable<T>& table();
+template <typename T>
+class OptionTable final : public KeyTable {
+ public:
+  /// What no key can say alone. @throws UserError
+  using Check = void (*)(const T& options, const ConfigNode& section);
+
+  OptionTable(std::initializer_list<Key<T>> keys, Check check = nullptr)
+      : KeyTable(std::vector<OptionKey>(keys.begin(), keys.end())), check_(check) {
+    const T defaults{};
+    defaults_ = write(&defaults);
+  }
+  /// The same table as a variant of a section, which `key: word` names.
+  OptionTable tagged(std::string_view key, const std::string& word, std::string_view meaning) const {
+    OptionTable copy = *this;
+    copy.put_tag(key, word, meaning);
+    return copy;
+  }
+
+  /// @throws UserError with file, line and key
+  T parse(const ConfigNode& section) const {
+    T options{};
+    read(section, &options);
+    if (check_ != nullptr) check_(options, section);
+    return options;
+  }
+  ConfigNode to_config(const T& options) const { return write(&options); }
+  ConfigNode complete(const ConfigNode& section) const override { return to_config(parse(section)); }
+
+ private:
+  Check check_;
+};
+
+/// A section inside another one.
+template <typename T>
+OptionKind<T> section(const OptionTable<T>& table) {
+  OptionKind<T> kind{"a section", table.schema(), {}, {}};
+  kind.read = [table](const ConfigNode& node, T& options) {
+    if (!node.is_map() && !node.is_null()) return false;
+    options = table.parse(node);
+    return true;
+  };
+  kind.write = [table](const T& options) { return table.to_config(options); };
+  kind.sections = {{"", std::make_shared<OptionTable<T>>(table)}};
+  return kind;
+}
+
+template <typename M>
+OptionKind<M> kind_of_type() {
+  if constexpr (std::is_same_v<M, bool>) {
+    return flag();
+  } else {
+    return section(M::table());
+  }
+}
+
+/// A variant of a section: its word, the value of the member that tells it, and its keys.
+template <typename T, typename E>
+struct Variant {
+  std::string word;
+  E value;
+  OptionTable<T> table;
+};
+
+/// JSON schema and text of a section with variants.
+OptionKind<std::size_t> variant_index(const std::vector<SubSection>& variants);
+
+/// One of several sections: `optimizer: {adam: {beta1: 0.8}}`, or just `optimizer: adam`.
+template <typename T, typename E>
+OptionKind<T> one_of(E T::*which, const std::vector<Variant<T, E>>& variants) {
+  std::vector<SubSection> sections;
+  for (const auto& variant : variants) {
+    sections.push_back({variant.word, std::make_shared<OptionTable<T>>(variant.table)});
+  }
+  OptionKind<std::size_t> index = variant_index(sections);
+  OptionKind<T> kind{index.expected, index.schema, {}, {}, sections};
+  kind.read = [which, variants, read = index.read](const ConfigNode& node, T& options) {
+    std::size_t place = 0;
+    if (!read(node, place)) return false;
+    options = variants[place].table.parse(node.is_map() ? node.entries().front().value : ConfigNode());
+    options.*which = variants[place].value;
+    return true;
+  };
+  kind.write = [which, variants](const T& options) {
+    for (const auto& variant : variants) {
+      if (variant.value != options.*which) continue;
+      return ConfigNode::make_map({{variant.word, variant.table.to_config(options), {}}}, {});
+    }
+    return ConfigNode();
+  };
+  return kind;
+}
+
+}  // namespace skyline

@@ -1,0 +1,58 @@
+#pragma once
+
+#include "skyline/core/option_table.hpp"
+#include "skyline/search/searcher.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace skyline::search {
+
+/// What an algorithm searches. The references need not outlive the call that is given them.
+struct SearchProblem {
+  const space::SearchSpace& space;
+  const objective::ObjectiveSet& objectives;
+  std::uint64_t seed = 0;
+};
+
+/// A search algorithm as a configuration names it: `search: {algorithm: NAME, ...}`.
+struct Algorithm {
+  std::string name;
+  std::string meaning;  // one sentence
+  std::shared_ptr<const KeyTable> keys;
+  /// @param section  checked by `keys`
+  std::function<std::unique_ptr<Searcher>(const ConfigNode& section, const SearchProblem& problem)> make;
+};
+
+/// An algorithm whose searcher is constructed from its options and the problem.
+template <typename AnySearcher, typename Options>
+Algorithm make_algorithm(const std::string& name, const std::string& meaning,
+                         const OptionTable<Options>& table) {
+  const auto keys = std::make_shared<const OptionTable<Options>>(table.tagged("algorithm", name, meaning));
+  return {name, meaning, keys, [keys](const ConfigNode& section, const SearchProblem& problem) {
+            return std::make_unique<AnySearcher>(keys->parse(section), problem);
+          }};
+}
+
+/// Adds an algorithm, before run_program; a second one of the same name is an InternalError.
+void register_algorithm(Algorithm algorithm);
+/// In alphabetical order.
+std::vector<std::string> algorithm_names();
+/// @throws InternalError if there is none of this name
+const Algorithm& algorithm(std::string_view name);
+/// The algorithm of a `search` section; evolution_pareto unless it names another one.
+/// @throws UserError for an unknown one, with the nearest as "did you mean"
+const Algorithm& algorithm_of(const ConfigNode& section);
+
+/// Makes the searcher that a `search` section describes. It keeps copies of what it is given.
+/// @throws UserError for a key that the algorithm does not take or a value out of bounds, or if the space
+/// holds no valid architecture (constraints too tight), found by bounded sampling and, for spaces of up to
+/// 100,000 genotypes, by enumeration
+std::unique_ptr<Searcher> make_searcher(const ConfigNode& section, const space::SearchSpace& space,
+                                        const objective::ObjectiveSet& objectives, std::uint64_t seed);
+
+}  // namespace skyline::search

@@ -1,0 +1,142 @@
+#include "skyline/core/option_table.hpp"
+
+#include <algorithm>
+
+namespace skyline {
+namespace {
+
+ConfigNode quoted(const std::string& text) {
+  return ConfigNode::make_scalar(text, {}, true);
+}
+
+ConfigNode object_schema(ConfigNode properties, std::vector<ConfigNode> required) {
+  ConfigNode schema = ConfigNode::make_map({}, {});
+  // A section without anything below it is null in YAML.
+  const bool may_be_null = required.empty();
+  schema.set("type",
+             may_be_null ? ConfigNode::make_list({quoted("object"), quoted("null")}, {}) : quoted("object"));
+  schema.set("properties", std::move(properties));
+  if (!may_be_null) schema.set("required", ConfigNode::make_list(std::move(required), {}));
+  schema.set("additionalProperties", ConfigNode::make_scalar("false", {}));
+  return schema;
+}
+
+}  // namespace
+
+const OptionKey* KeyTable::find(std::string_view name) const {
+  const auto key = std::ranges::find(keys_, name, &OptionKey::name);
+  return key == keys_.end() ? nullptr : &*key;
+}
+
+void KeyTable::refuse(const ConfigNode& section, const ConfigNode::Entry& entry) const {
+  std::vector<std::string> known;
+  for (const OptionKey& key : keys_) known.push_back(key.name);
+  ConfigNode place = ConfigNode::make_null(entry.key_position);
+  place.assign_paths(section.path());
+  place.fail("unknown key `" + entry.key + "`" + (variant_.empty() ? "" : " beside " + variant_) + ", " +
+             suggestion(entry.key, known));
+}
+
+void KeyTable::read(const ConfigNode& section, void* options) const {
+  if (!section.is_null()) {
+    for (const ConfigNode::Entry& entry : section.entries()) {
+      const OptionKey* key = find(entry.key);
+      if (key == nullptr) refuse(section, entry);
+      key->read(entry.value, options);
+    }
+  }
+  for (const OptionKey& key : keys_) {
+    const bool missing = section.is_null() || section.find(key.name) == nullptr;
+    if (missing && key.rule == KeyRule::kRequired) section.fail("missing key `" + key.name + "`");
+  }
+}
+
+ConfigNode KeyTable::write(const void* options) const {
+  std::vector<ConfigNode::Entry> entries;
+  for (const OptionKey& key : keys_) {
+    ConfigNode value = key.write(options);
+    if (!value.is_null()) entries.push_back({key.name, std::move(value), {}});
+  }
+  return ConfigNode::make_map(std::move(entries), {});
+}
+
+void KeyTable::put_tag(std::string_view name, const std::string& word, std::string_view meaning) {
+  const ConfigNode constant = ConfigNode::make_scalar(word, {});
+  const auto known = ConfigNode::make_map({{"const", quoted(word), {}}}, {});
+  OptionKey tag{std::string(name), std::string(meaning), {}, "`" + word + "`", known, {}, {}, {}};
+  tag.read = [](const ConfigNode&, void*) {};  // who chose this variant has read it
+  tag.write = [constant](const void*) { return constant; };
+  variant_ = "`" + tag.name + ": " + word + "`";
+  keys_.insert(keys_.begin(), std::move(tag));
+}
+
+ConfigNode KeyTable::identity(const ConfigNode& section) const {
+  if (!section.is_map()) return section;
+  std::vector<ConfigNode::Entry> entries;
+  for (const ConfigNode::Entry& entry : section.entries()) {
+    const OptionKey* key = find(entry.key);
+    if (key != nullptr && key->rule == KeyRule::kMayChange) continue;
+    const bool plain_section = key != nullptr && key->sections.size() == 1 && key->sections[0].name.empty();
+    entries.push_back(
+        {entry.key, plain_section ? key->sections[0].keys->identity(entry.value) : entry.value, {}});
+  }
+  ConfigNode identity = ConfigNode::make_map(std::move(entries), {});
+  identity.assign_paths(section.path());
+  return identity;
+}
+
+ConfigNode KeyTable::schema() const {
+  ConfigNode properties = ConfigNode::make_map({}, {});
+  std::vector<ConfigNode> required;
+  for (const OptionKey& key : keys_) {
+    ConfigNode value = key.schema;
+    value.set("description", quoted(key.meaning));
+    const ConfigNode* fallback = defaults_.find(key.name);
+    if (key.rule == KeyRule::kRequired) {
+      required.push_back(quoted(key.name));
+    } else if (fallback != nullptr && fallback->is_scalar()) {
+      value.set("default", *fallback);
+    }
+    properties.set(key.name, std::move(value));
+  }
+  return object_schema(std::move(properties), std::move(required));
+}
+
+std::vector<KeyRow> KeyTable::rows(const std::string& path, KeyRule rule) const {
+  std::vector<KeyRow> rows;
+  for (const OptionKey& key : keys_) {
+    KeyRow row{path + "." + key.name, key.expected, "", key.meaning, key.rule};
+    if (rule == KeyRule::kMayChange && row.rule == KeyRule::kPartOfRun) row.rule = rule;
+    const ConfigNode* fallback = defaults_.find(key.name);
+    const bool is_word = fallback != nullptr && fallback->is_scalar();
+    if (is_word && key.rule != KeyRule::kRequired) row.fallback = fallback->as_text();
+    rows.push_back(row);
+    for (const SubSection& inside : key.sections) {
+      const std::string own_path = row.path + (inside.name.empty() ? "" : "." + inside.name);
+      std::ranges::copy(inside.keys->rows(own_path, row.rule), std::back_inserter(rows));
+    }
+  }
+  return rows;
+}
+
+OptionKind<std::size_t> variant_index(const std::vector<SubSection>& variants) {
+  std::vector<std::string> words;
+  std::vector<ConfigNode> schemas;
+  for (const SubSection& variant : variants) words.push_back(variant.name);
+  OptionKind<std::size_t> kind = word_index(words);
+  schemas.push_back(kind.schema);
+  for (const SubSection& variant : variants) {
+    const auto properties = ConfigNode::make_map({{variant.name, variant.keys->schema(), {}}}, {});
+    schemas.push_back(object_schema(properties, {quoted(variant.name)}));
+  }
+  kind.schema = ConfigNode::make_map({{"anyOf", ConfigNode::make_list(std::move(schemas), {}), {}}}, {});
+  kind.expected += ", with or without keys below it";
+  kind.read = [read_word = kind.read, words](const ConfigNode& node, std::size_t& value) {
+    if (!node.is_map()) return read_word(node, value);
+    if (node.entries().size() != 1) return false;
+    return read_word(ConfigNode::make_scalar(node.entries().front().key, {}), value);
+  };
+  return kind;
+}
+
+}  // namespace skyline

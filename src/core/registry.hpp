@@ -1,0 +1,50 @@
+#pragma once
+
+#include "skyline/core/error.hpp"
+
+#include <map>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace skyline {
+
+/// Things that a configuration can name: layer kinds, algorithms, evaluators. Entries stay where they are.
+/// Built-in ones are given to the constructor and not registered by static objects of their own, which a
+/// static library would drop. Thread-safe.
+template <typename Entry>
+class Registry {
+ public:
+  /// @param noun  what an entry is, e.g. "layer kind"; for the errors
+  explicit Registry(std::string noun) : noun_(std::move(noun)) {}
+
+  /// @throws InternalError if the name is taken
+  void add(std::string_view name, Entry entry) {
+    const std::lock_guard lock(mutex_);
+    if (!entries_.emplace(name, std::move(entry)).second) {
+      throw InternalError("there is a " + noun_ + " `" + std::string(name) + "` already");
+    }
+  }
+  /// nullptr if there is none of this name.
+  const Entry* find(std::string_view name) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = entries_.find(name);
+    return found == entries_.end() ? nullptr : &found->second;
+  }
+  /// In alphabetical order.
+  std::vector<std::string> names() const {
+    const std::lock_guard lock(mutex_);
+    std::vector<std::string> names;
+    for (const auto& [name, entry] : entries_) names.push_back(name);
+    return names;
+  }
+
+ private:
+  std::string noun_;
+  mutable std::mutex mutex_;
+  std::map<std::string, Entry, std::less<>> entries_;
+};
+
+}  // namespace skyline

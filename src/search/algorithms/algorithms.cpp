@@ -1,0 +1,54 @@
+#include "search/algorithms/algorithms.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include "core/registry.hpp"
+
+namespace skyline::search {
+namespace {
+
+void add(Registry<Algorithm>& algorithms, Algorithm algorithm) {
+  const std::string name = algorithm.name;
+  algorithms.add(name, std::move(algorithm));
+}
+
+Registry<Algorithm>& registry() {
+  static Registry<Algorithm> algorithms("search algorithm");
+  static const bool filled = [] {
+    for (const auto make : {evolution_pareto, exhaustive_search, random_search}) add(algorithms, make());
+    return true;
+  }();
+  (void)filled;
+  return algorithms;
+}
+
+}  // namespace
+
+void register_algorithm(Algorithm algorithm) {
+  add(registry(), std::move(algorithm));
+}
+
+std::vector<std::string> algorithm_names() {
+  return registry().names();
+}
+
+const Algorithm& algorithm(std::string_view name) {
+  const Algorithm* found = registry().find(name);
+  require(found != nullptr, "a search algorithm of an unknown name");
+  return *found;
+}
+
+const Algorithm& algorithm_of(const ConfigNode& section) {
+  const ConfigNode* name = section.is_null() ? nullptr : section.find("algorithm");
+  if (name == nullptr) return algorithm("evolution_pareto");
+  if (const Algorithm* found = registry().find(name->as_text())) return *found;
+  name->fail("unknown algorithm `" + name->as_text() + "`, " +
+             suggestion(name->as_text(), algorithm_names()));
+}
+
+std::unique_ptr<Searcher> make_searcher(const ConfigNode& section, const space::SearchSpace& space,
+                                        const objective::ObjectiveSet& objectives, std::uint64_t seed) {
+  return algorithm_of(section).make(section, {space, objectives, seed});
+}
+
+}  // namespace skyline::search
