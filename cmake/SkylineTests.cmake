@@ -9,13 +9,23 @@
 find_package(GTest REQUIRED)
 include(GoogleTest)
 
+skyline_add_precompiled(tests OFF
+  HEADERS ${skyline_standard_headers} <gmock/gmock.h> <gtest/gtest.h> LIBRARIES GTest::gmock)
+skyline_add_precompiled(torch_tests OFF
+  HEADERS ${skyline_standard_headers} ${skyline_torch_headers} <gmock/gmock.h> <gtest/gtest.h>
+  LIBRARIES GTest::gmock skyline_torch::torch_cpu skyline_torch::c10)
+
 function(skyline_test_program target)
   cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
   add_executable(${target} ${ARG_SOURCES})
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/tests ${PROJECT_SOURCE_DIR}/src)
   target_compile_definitions(${target} PRIVATE SKYLINE_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   target_link_libraries(${target} PRIVATE ${ARG_LIBRARIES} skyline_flags)
-  skyline_precompile(${target})
+  if(skyline_torch::torch_cpu IN_LIST ARG_LIBRARIES)
+    skyline_precompile(${target} torch_tests)
+  else()
+    skyline_precompile(${target} tests)
+  endif()
 endfunction()
 
 # Tests run for seconds and are compiled for minutes: half of that goes into optimizing them beyond -O1.
@@ -27,7 +37,6 @@ function(skyline_add_test module)
   cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
   skyline_test_program(${module}_tests SOURCES ${ARG_SOURCES} LIBRARIES ${ARG_LIBRARIES} GTest::gmock GTest::gtest_main)
   skyline_compile_quickly(${module}_tests)
-  target_precompile_headers(${module}_tests PRIVATE <gmock/gmock.h> <gtest/gtest.h>)
   gtest_discover_tests(${module}_tests TEST_PREFIX "${module}." DISCOVERY_TIMEOUT 60
     PROPERTIES TIMEOUT 300 LABELS unit.${module})
 endfunction()

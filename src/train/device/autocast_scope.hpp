@@ -1,6 +1,6 @@
 #pragma once
 
-#include <ATen/autocast_mode.h>
+#include <ATen/core/Tensor.h>
 
 namespace skyline::train {
 
@@ -8,20 +8,8 @@ namespace skyline::train {
 /// is cached: recorded work would go on with the parameters of the step that was recorded.
 class AutocastScope {
  public:
-  AutocastScope(at::DeviceType device, bool wanted)
-      : device_(device),
-        was_enabled_(at::autocast::is_autocast_enabled(device)),
-        was_cached_(at::autocast::is_autocast_cache_enabled()) {
-    if (wanted) {
-      at::autocast::set_autocast_dtype(device, at::kBFloat16);
-    }
-    at::autocast::set_autocast_cache_enabled(false);
-    at::autocast::set_autocast_enabled(device, wanted);
-  }
-  ~AutocastScope() {
-    at::autocast::set_autocast_enabled(device_, was_enabled_);
-    at::autocast::set_autocast_cache_enabled(was_cached_);
-  }
+  AutocastScope(at::DeviceType device, bool wanted);
+  ~AutocastScope();
   AutocastScope(const AutocastScope&) = delete;
   AutocastScope& operator=(const AutocastScope&) = delete;
 
