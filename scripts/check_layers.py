@@ -15,7 +15,7 @@ TRIALS = ["core", "space", "trial", "objective"]
 
 # module: (modules it may include, third-party libraries it may include)
 TABLE = {
-    "core": ([], ["spdlog", "openssl", "yaml"]),
+    "core": ([], ["spdlog", "openssl", "xxhash", "yaml"]),
     "machine": (["core"], []),
     "space": (["core"], []),
     "trial": (["core", "space"], []),
@@ -56,6 +56,7 @@ THIRD_PARTY = [
     (re.compile(r"^spdlog/"), "spdlog"),
     (re.compile(r"^fmt/"), "fmt"),
     (re.compile(r"^openssl/"), "openssl"),
+    (re.compile(r"^xxhash\.h$"), "xxhash"),
     (re.compile(r"^mpi(-ext)?\.h$"), "mpi"),
     (re.compile(r"^(hdf5|H5[A-Za-z]*)(_hl)?\.h$"), "hdf5"),
     (re.compile(r"^nlohmann/"), "json"),

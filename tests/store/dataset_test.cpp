@@ -157,6 +157,15 @@ TEST_F(DatasetFile, IsOursButNoDataSet) {
             path.string() + ": this is a skyline-weights file, expected a skyline-dataset file");
 }
 
+TEST_F(DatasetFile, IsSealedInAnotherVersion) {
+  write(sample_contents());
+  std::string bytes = read_file(path);
+  bytes[bytes.find("sealed ") + 7] = '2';
+  overwrite(path, bytes);
+  EXPECT_EQ(open_error(false), path.string() +
+                                   ": sealed in version 2, this program reads version 3 (make the file again)");
+}
+
 TEST_F(DatasetFile, IsDamagedInAnArray) {
   const DatasetContents contents = sample_contents();
   write(contents);
@@ -168,7 +177,7 @@ TEST_F(DatasetFile, IsDamagedInAnArray) {
   overwrite(path, bytes);
   EXPECT_EQ(
       open_error(true),
-      path.string() + ": damaged: the SHA-256 of train/images does not match (copy or make the file again)");
+      path.string() + ": damaged: the checksum of train/images does not match (copy or make the file again)");
   EXPECT_EQ(open_error(false), "(no UserError was thrown)");
 }
 

@@ -18,9 +18,14 @@ from pathlib import Path
 import h5py
 import numpy
 import pandas
+import xxhash
 
 WRITER = sys.argv.pop(1)
 DOCUMENTATION = Path(sys.argv.pop(1))
+
+
+def checksum(data):
+    return xxhash.xxh3_128_hexdigest(data)
 
 
 def table(path):
@@ -125,20 +130,14 @@ class Formats(unittest.TestCase):
     def test_seal_holds_the_sum_of_the_file(self):
         data = (self.folder / "weights.h5").read_bytes()
         lines = data[:1024].decode().split("\n")
-        self.assertEqual(lines[:3], ["skyline-sealed 2", "format skyline-weights", f"bytes {len(data)}"])
-        body = self.folder / "body"
-        body.write_bytes(data[1024:])
-        key = b"skyline checksum".hex()
-        gmac = subprocess.run(["openssl", "mac", "-cipher", "AES-128-GCM", "-macopt", f"hexkey:{key}",
-                               "-macopt", f"hexiv:{24 * '0'}", "-in", body, "GMAC"],
-                              check=True, capture_output=True, text=True).stdout
-        self.assertEqual(lines[3], "structure " + gmac.strip().lower())
-        self.assertEqual(lines[4], "seal " + hashlib.sha256("".join(f"{x}\n" for x in lines[:4]).encode()).hexdigest())
+        self.assertEqual(lines[:3], ["skyline-sealed 3", "format skyline-weights", f"bytes {len(data)}"])
+        self.assertEqual(lines[3], "structure " + checksum(data[1024:]))
+        self.assertEqual(lines[4], "seal " + checksum("".join(f"{x}\n" for x in lines[:4]).encode()))
 
     def test_seal_of_a_data_set_names_its_arrays(self):
         data = (self.folder / "dataset.h5").read_bytes()
         lines = data[:1024].decode().split("\n")
-        self.assertEqual(lines[0], "skyline-sealed 1")
+        self.assertEqual(lines[0], "skyline-sealed 3")
         arrays = [line.split() for line in lines if line.startswith("array ")]
         self.assertEqual({array[1] for array in arrays},
                          {"train/images", "train/labels", "test/images", "test/labels"})
@@ -146,9 +145,9 @@ class Formats(unittest.TestCase):
         for _, _, offset, size, _ in arrays:
             rest += data[place:int(offset)]
             place = int(offset) + int(size)
-        self.assertEqual(lines[3], "structure " + hashlib.sha256(rest + data[place:]).hexdigest())
+        self.assertEqual(lines[3], "structure " + checksum(rest + data[place:]))
         for _, _, offset, size, digest in arrays:
-            self.assertEqual(hashlib.sha256(data[int(offset):int(offset) + int(size)]).hexdigest(), digest)
+            self.assertEqual(checksum(data[int(offset):int(offset) + int(size)]), digest)
 
     def put_files_where_the_documentation_has_them(self):
         places = {"dataset.h5": "data/mnist.h5", "journal.jsonl": "runs/mnist/journal.jsonl",
@@ -180,11 +179,11 @@ class Formats(unittest.TestCase):
         self.assertEqual(list(results["arrays"]), ["parameters", "momentum", "buffers"])
         self.assertEqual(list(results["numbers"])[:2], ["loss_sum", "best"])
 
-    def test_h5dump_and_openssl_examples_of_the_documentation_run(self):
+    def test_shell_examples_of_the_documentation_run(self):
         self.put_files_where_the_documentation_has_them()
-        commands = re.findall(r"^\$ ((?:h5dump|tail|openssl) .*)$", DOCUMENTATION.read_text(encoding="utf-8"), re.MULTILINE)
+        commands = re.findall(r"^\$ ((?:h5dump|tail) .*)$", DOCUMENTATION.read_text(encoding="utf-8"), re.MULTILINE)
         self.assertEqual([command.split()[0] for command in commands],
-                         ["tail", "openssl", "h5dump", "h5dump", "h5dump", "h5dump", "tail"])
+                         ["tail", "h5dump", "h5dump", "h5dump", "h5dump", "tail"])
         for command in commands:
             done = subprocess.run(command, shell=True, cwd=self.folder, capture_output=True, text=True)
             self.assertEqual((done.returncode, done.stderr), (0, ""), command)

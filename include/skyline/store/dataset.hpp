@@ -57,7 +57,7 @@ class Dataset {
   virtual double value_scale() const = 0;
   virtual const MappedImages& train() const = 0;
   virtual const MappedImages& test() const = 0;
-  virtual const std::string& content_hash() const = 0;  // SHA-256 over the stored checksums
+  virtual const std::string& content_hash() const = 0;  // SHA-256: the same for the same contents
 };
 
 /// The training set's indices in two parts, ascending. Stratified: each class gives the same share, rounded

@@ -152,9 +152,7 @@ void MappedDataset::read() {
   value_scale_ = reader.number_attribute("value_scale");
   train_ = map_part(reader, "train");
   test_ = map_part(reader, "test");
-  std::string checksums = seal_.structure;
-  for (const Seal::Array& array : seal_.arrays) checksums += "\n" + array.name + " " + array.sha256;
-  content_hash_ = sha256_hex(checksums);
+  content_hash_ = store::content_hash(file_.bytes(), seal_);
 }
 
 void MappedDataset::read_shape(const Hdf5Reader& reader) {

@@ -12,7 +12,7 @@ namespace skyline::store {
 namespace {
 
 constexpr std::string_view kMark = "skyline-sealed ";
-constexpr int kLatestVersion = 2;
+constexpr int kVersion = 3;
 constexpr std::string_view kHdf5Signature = "\x89HDF\r\n\x1a\n";
 constexpr std::size_t kMaxArrays = 4;
 
@@ -37,8 +37,8 @@ std::uint64_t total_size(const FilePieces& file) {
   return size;
 }
 
-/// Of everything but the seal and the arrays.
-std::string structure_sum(const FilePieces& file, const Seal& seal) {
+/// Everything but the seal and the arrays.
+FilePieces structure_of(const FilePieces& file, const Seal& seal) {
   FilePieces structure;
   std::uint64_t place = kSealBytes;
   for (const Seal::Array& array : seal.arrays) {
@@ -46,7 +46,7 @@ std::string structure_sum(const FilePieces& file, const Seal& seal) {
     place = array.offset + array.bytes;
   }
   add_range(file, place, total_size(file), structure);
-  return seal.version == 1 ? sha256_hex(structure) : checksum128_hex(structure);
+  return structure;
 }
 
 /// Ascending, disjoint, behind the seal and within the file.
@@ -62,14 +62,13 @@ bool are_inside(const std::vector<Seal::Array>& arrays, std::uint64_t file_bytes
 
 std::string seal_text(const Seal& seal) {
   std::ostringstream text;
-  text << kMark << seal.version << "\nformat " << seal.format << "\nbytes " << seal.bytes << "\nstructure "
+  text << kMark << kVersion << "\nformat " << seal.format << "\nbytes " << seal.bytes << "\nstructure "
        << seal.structure << "\n";
   for (const Seal::Array& array : seal.arrays) {
-    text << "array " << array.name << " " << array.offset << " " << array.bytes << " " << array.sha256
-         << "\n";
+    text << "array " << array.name << " " << array.offset << " " << array.bytes << " " << array.sum << "\n";
   }
   const std::string lines = text.str();
-  return lines + "seal " + sha256_hex(lines) + "\n";
+  return lines + "seal " + checksum(lines) + "\n";
 }
 
 bool is_hdf5(std::string_view file) {
@@ -79,15 +78,23 @@ bool is_hdf5(std::string_view file) {
   return false;
 }
 
+/// 0 if there is none.
+int version_of(std::string_view block) {
+  std::istringstream text{std::string(block.substr(kMark.size(), 8))};
+  int version = 0;
+  text >> version;
+  return version;
+}
+
 /// Reads the seal's lines; the caller compares the text of what was read with what is there.
 Seal parse_seal(std::string_view block) {
   std::istringstream lines{std::string(block)};
   Seal seal;
   std::string word;
-  lines >> word >> seal.version >> word >> seal.format >> word >> seal.bytes >> word >> seal.structure;
+  lines >> word >> word >> word >> seal.format >> word >> seal.bytes >> word >> seal.structure;
   while (lines >> word && word == "array" && seal.arrays.size() < kMaxArrays) {
     Seal::Array& array = seal.arrays.emplace_back();
-    lines >> array.name >> array.offset >> array.bytes >> array.sha256;
+    lines >> array.name >> array.offset >> array.bytes >> array.sum;
   }
   return seal;
 }
@@ -109,13 +116,13 @@ std::string make_seal(const FilePieces& file, std::string_view format, std::vect
   require(arrays.size() <= kMaxArrays, "too many arrays for a seal");
   std::sort(arrays.begin(), arrays.end(),
             [](const Seal::Array& left, const Seal::Array& right) { return left.offset < right.offset; });
-  Seal made{arrays.empty() ? 2 : 1, std::string(format), total_size(file), {}, std::move(arrays)};
+  Seal made{std::string(format), total_size(file), {}, std::move(arrays)};
   for (Seal::Array& array : made.arrays) {
     FilePieces contents;
     add_range(file, array.offset, array.offset + array.bytes, contents);
-    array.sha256 = sha256_hex(contents);
+    array.sum = checksum(contents);
   }
-  made.structure = structure_sum(file, made);
+  made.structure = checksum(structure_of(file, made));
   std::string block = seal_text(made);
   require(block.size() <= kSealBytes, "the seal is longer than the user block");
   block.resize(kSealBytes, '\n');
@@ -144,11 +151,11 @@ Seal check_seal(std::span<const std::byte> bytes, std::string_view format, std::
   const std::string_view file = as_text(bytes);
   check_kind(file, kind, path);
   const std::string_view block = file.substr(0, kSealBytes);
-  Seal seal = parse_seal(block);
-  if (seal.version > kLatestVersion) {
-    fail(path, "sealed in version " + std::to_string(seal.version) + ", this program reads up to version " +
-                   std::to_string(kLatestVersion));
+  if (const int version = version_of(block); version != kVersion) {
+    fail(path, "sealed in version " + std::to_string(version) + ", this program reads version " +
+                   std::to_string(kVersion) + " (make the file again)");
   }
+  Seal seal = parse_seal(block);
   if (!block.starts_with(seal_text(seal))) {
     fail(path, file.size() < kSealBytes ? "truncated" : "damaged: the seal at its start does not match");
   }
@@ -160,7 +167,7 @@ Seal check_seal(std::span<const std::byte> bytes, std::string_view format, std::
                    std::to_string(seal.bytes) + " bytes, got " + std::to_string(file.size()) +
                    " (copy or make the file again)");
   }
-  if (!are_inside(seal.arrays, file.size()) || structure_sum({bytes}, seal) != seal.structure) {
+  if (!are_inside(seal.arrays, file.size()) || checksum(structure_of({bytes}, seal)) != seal.structure) {
     fail(path, "damaged: its checksum does not match (copy or make the file again)");
   }
   return seal;
@@ -169,12 +176,16 @@ Seal check_seal(std::span<const std::byte> bytes, std::string_view format, std::
 bool check_arrays(std::span<const std::byte> file, const Seal& seal, const std::filesystem::path& path,
                   const std::function<bool()>& stop_requested) {
   for (const Seal::Array& array : seal.arrays) {
-    const auto sum = sha256_hex(file.subspan(array.offset, array.bytes), stop_requested);
+    const auto sum = checksum(file.subspan(array.offset, array.bytes), stop_requested);
     if (!sum) return false;
-    if (*sum == array.sha256) continue;
-    fail(path, "damaged: the SHA-256 of " + array.name + " does not match (copy or make the file again)");
+    if (*sum == array.sum) continue;
+    fail(path, "damaged: the checksum of " + array.name + " does not match (copy or make the file again)");
   }
   return true;
+}
+
+std::string content_hash(std::span<const std::byte> file, const Seal& seal) {
+  return sha256_hex(structure_of({file}, seal));
 }
 
 }  // namespace skyline::store

@@ -15,19 +15,18 @@
 namespace skyline::store {
 
 /// Our HDF5 files begin with a user block of text, the seal, that says what the file is, how long, and with
-/// which sum. It is checked before the HDF5 library sees a byte, because the library may crash on damaged
-/// structure. Large arrays may have sums of their own, so that a file can be opened without reading them.
+/// which checksum. It is checked before the HDF5 library sees a byte, because the library may crash on damaged
+/// structure. Large arrays may have checksums of their own, so that a file can be opened without reading them.
 struct Seal {
-  int version = 0;  // 1: all sums are SHA-256; 2: a faster checksum, and no arrays
   struct Array {
     std::string name;          // without spaces
     std::uint64_t offset = 0;  // in the file
     std::uint64_t bytes = 0;
-    std::string sha256;
+    std::string sum;
   };
   std::string format;         // "skyline-dataset"
   std::uint64_t bytes = 0;    // of the whole file
-  std::string structure;      // sum of everything but the seal and the arrays
+  std::string structure;      // checksum of everything but the seal and the arrays
   std::vector<Array> arrays;  // ascending, disjoint
 };
 
@@ -35,7 +34,7 @@ struct Seal {
 inline constexpr std::size_t kSealBytes = 1024;
 
 /// Publishes an image with a user block of kSealBytes, and the seal in it.
-/// @param arrays  with sums of their own: in any order, disjoint, behind the user block; at most 4; the sums
+/// @param arrays  with checksums of their own: in any order, disjoint, behind the user block; at most 4; the sums
 /// are computed here
 /// @throws UserError
 void publish_sealed(Hdf5Image& image, std::string_view format, std::vector<Seal::Array> arrays = {},
@@ -52,5 +51,9 @@ Seal check_seal(std::span<const std::byte> file, std::string_view format, std::s
 /// @param stop_requested  asked now and then
 bool check_arrays(std::span<const std::byte> file, const Seal& seal, const std::filesystem::path& path,
                   const std::function<bool()>& stop_requested);
+
+/// SHA-256 of everything but the seal and the arrays. It identifies the content of a file that holds the
+/// arrays' own SHA-256 as attributes.
+std::string content_hash(std::span<const std::byte> file, const Seal& seal);
 
 }  // namespace skyline::store

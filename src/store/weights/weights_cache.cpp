@@ -79,7 +79,7 @@ struct WeightsCache::State {
   void give_up(const std::string& reason);
   /// A copy is named after the seal of the original, and so after its content.
   std::filesystem::path copy_path(std::string_view seal_block) const {
-    return folder / (sha256_hex(seal_block).substr(0, 32) + ".h5");
+    return folder / (checksum(seal_block) + ".h5");
   }
 };
 
