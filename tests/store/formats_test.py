@@ -161,7 +161,7 @@ class Formats(unittest.TestCase):
     def test_examples_of_the_documentation_run(self):
         self.put_files_where_the_documentation_has_them()
         examples = re.findall(r"```python\n(.*?)```", DOCUMENTATION.read_text(encoding="utf-8"), re.DOTALL)
-        self.assertEqual(len(examples), 5)
+        self.assertEqual(len(examples), 4)
         before = os.getcwd()
         os.chdir(self.folder)
         try:
