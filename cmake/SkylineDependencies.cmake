@@ -21,6 +21,7 @@ find_package(MPI REQUIRED COMPONENTS C)
 # The serial library: thread-safe and independent of the MPI in use; one file has one writer here.
 set(HDF5_PREFER_PARALLEL OFF)
 find_package(HDF5 REQUIRED COMPONENTS C)
+target_compile_definitions(hdf5::hdf5 INTERFACE H5_USE_110_API)  # functions of one name change with its version
 
 set(SKYLINE_TORCH_FALLBACK "${PROJECT_SOURCE_DIR}/.deps/wheels/torch")  # of scripts/setup
 include(SkylineTorch)

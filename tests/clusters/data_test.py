@@ -42,8 +42,8 @@ class Data(unittest.TestCase):
         return arguments
 
     def on_two_hosts(self, *command, expect=0, second=PROGRAM):
-        line = self.hosts.on(1, "mpirun", *self.hosts.mpirun_options(), "--mca", "mpi_yield_when_idle", "1", "--host", "h1",
-                             "-np", "1", PROGRAM, *command, ":", "--host", "h2:2", "-np", "2", second, *command)
+        line = self.hosts.on(1, "mpirun", *self.hosts.mpirun_options(), "--mca", "mpi_yield_when_idle", "1", "--host",
+                             "h1,h2:2", "-np", "3", *self.hosts.by_host(PROGRAM, second), *command)
         done = subprocess.run(line, capture_output=True, text=True, timeout=100, cwd=self.folder)
         self.assertEqual(done.returncode, expect, f"{done.stdout}\n{done.stderr}")
         return done

@@ -36,9 +36,8 @@ class Doctor(unittest.TestCase):
 
     def on_two_hosts(self, *arguments, programs=(PROGRAM, PROGRAM), **more):
         line = self.hosts.on(1, "mpirun", *self.hosts.mpirun_options(), "--mca", "mpi_yield_when_idle", "1")
-        first, second = (str(program) for program in programs)
-        line += ["--host", "h1", "-np", "1", first, "doctor", *map(str, arguments), ":", "--host", "h2", "-np", "1"]
-        return self.doctor(*arguments, before=line, program=second, **more)
+        *launch, program = [*line, "--host", "h1,h2", "-np", "2", *self.hosts.by_host(*programs)]
+        return self.doctor(*arguments, before=launch, program=program, **more)
 
     def test_a_sound_machine_can_search(self):
         text = self.doctor(SOURCE / "configs/synthetic.yaml", "--run", "runs/a")
@@ -177,8 +176,8 @@ exec unshare -m bash -ec 'mount -t tmpfs none {folder}; ln -s {marker.name} {mar
         text = self.on_two_hosts(programs=(PROGRAM, OTHER_VERSION), expect=2)
         self.assertIn(f"PROBLEM  version: {difference}", text)
         search = ["search", SOURCE / "configs/synthetic.yaml", "--run", self.folder / "versions"]
-        line = self.hosts.on(1, "mpirun", *self.hosts.mpirun_options(), "--host", "h1", "-np", "1", PROGRAM, *search, ":",
-                             "--host", "h2", "-np", "1", OTHER_VERSION, *search)
+        line = self.hosts.on(1, "mpirun", *self.hosts.mpirun_options(), "--host", "h1,h2", "-np", "2",
+                             *self.hosts.by_host(PROGRAM, OTHER_VERSION), *search)
         done = subprocess.run(line, capture_output=True, text=True, timeout=100)
         self.assertEqual(done.returncode, 2)
         self.assertIn(f"skyline: the hosts run different versions: {difference}; install one on all of them", done.stderr)
