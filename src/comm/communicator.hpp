@@ -8,6 +8,8 @@
 
 namespace skyline::comm {
 
+inline constexpr int kCoordinator = 0;  // the rank that searches, and speaks for all
+
 /// An operation under way. Destroying an unfinished one is an InternalError (the buffers must outlive it).
 class Request {
  public:

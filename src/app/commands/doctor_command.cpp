@@ -27,8 +27,6 @@
 namespace skyline::app {
 namespace {
 
-constexpr int kCoordinator = 0;
-
 bool is_first_of_node(comm::Environment& environment) {
   return environment.place().local_rank == 0;
 }
@@ -79,8 +77,10 @@ void check_machine(comm::Environment& environment, const std::optional<RunConfig
 std::vector<SharedFinding> gather_findings(comm::Environment& environment, std::span<const Finding> findings,
                                            std::size_t& host_count) {
   comm::Communicator& world = environment.world();
-  const std::vector<std::string> messages = comm::gather_texts(world, to_message(findings), kCoordinator);
-  const std::vector<std::string> hosts = comm::gather_texts(world, environment.place().host, kCoordinator);
+  const std::vector<std::string> messages =
+      comm::gather_texts(world, to_message(findings), comm::kCoordinator);
+  const std::vector<std::string> hosts =
+      comm::gather_texts(world, environment.place().host, comm::kCoordinator);
   std::vector<std::vector<Finding>> by_rank;
   for (const std::string& message : messages) by_rank.push_back(from_message(message));
   host_count = std::set<std::string>(hosts.begin(), hosts.end()).size();
@@ -125,7 +125,7 @@ int diagnose(comm::Environment& environment, const DoctorArguments& arguments) {
   std::size_t host_count = 0;
   const std::vector<SharedFinding> shared = gather_findings(environment, findings, host_count);
   int code = kExitDone;
-  if (environment.world().rank() == kCoordinator) code = print_findings(shared, host_count);
+  if (environment.world().rank() == comm::kCoordinator) code = print_findings(shared, host_count);
   return comm::share(environment.world(), code);
 }
 

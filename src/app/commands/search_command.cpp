@@ -29,8 +29,6 @@
 namespace skyline::app {
 namespace {
 
-constexpr int kCoordinator = 0;
-
 /// Rank 0 alone reports.
 class SilentObserver final : public engine::RunObserver {
  public:
@@ -49,7 +47,7 @@ std::string coordinator_signature(comm::Environment& environment) {
 bool all_ready(comm::Environment& environment, const std::string& here) {
   const std::string problem = comm::first_problem(environment.world(), here);
   if (problem.empty()) return true;
-  if (environment.world().rank() == kCoordinator) std::cerr << "skyline: " << problem << std::endl;
+  if (environment.world().rank() == comm::kCoordinator) std::cerr << "skyline: " << problem << std::endl;
   return false;
 }
 
@@ -159,7 +157,7 @@ struct SharedRun {
 SharedRun share_run(comm::Environment& environment, const SearchArguments& arguments, JobStop& stop,
                     std::optional<PreparedRun>& prepared) {
   comm::Communicator& world = environment.world();
-  const bool coordinates = world.rank() == kCoordinator;
+  const bool coordinates = world.rank() == comm::kCoordinator;
   if (!coordinates) log::start({.file = "", .prefix = rank_name(environment)});
   SharedRun shared;
   const int code =
@@ -187,7 +185,7 @@ SharedRun share_run(comm::Environment& environment, const SearchArguments& argum
 
 int search_on_ranks(comm::Environment& environment, const SearchArguments& arguments, JobStop& stop) {
   if (const auto difference = version_difference(environment)) {
-    if (environment.world().rank() == kCoordinator) {
+    if (environment.world().rank() == comm::kCoordinator) {
       std::cerr << "skyline: the hosts run different versions: " << *difference
                 << "; install one on all of them" << std::endl;
     }
@@ -195,13 +193,13 @@ int search_on_ranks(comm::Environment& environment, const SearchArguments& argum
   }
   std::optional<PreparedRun> prepared;
   const SharedRun shared = share_run(environment, arguments, stop, prepared);
-  if (shared.exit_code == kExitStopped && environment.world().rank() == kCoordinator) {
+  if (shared.exit_code == kExitStopped && environment.world().rank() == comm::kCoordinator) {
     std::cout << "skyline: stopped " << stop.cause() << " before the search began: run again with --resume"
               << std::endl;
   }
   if (shared.exit_code != kExitDone) return shared.exit_code;
   const RunConfig& config = shared.config;
-  const bool trains = !arguments.coordinator_only || environment.world().rank() != kCoordinator;
+  const bool trains = !arguments.coordinator_only || environment.world().rank() != comm::kCoordinator;
   const bool goes_on = prepared && prepared->replay;
   const Trainer trainer =
       make_trainer(environment, config, trains, goes_on ? prepared->replay->header.device : "");

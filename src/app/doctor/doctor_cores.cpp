@@ -7,7 +7,7 @@
 namespace skyline::app {
 namespace {
 
-constexpr const char* kSubject = "cores";
+constexpr const char* kCores = "cores";
 
 std::size_t count_common(const std::vector<int>& left, const std::vector<int>& right) {
   return static_cast<std::size_t>(std::ranges::count_if(
@@ -36,7 +36,7 @@ std::string more_cores(std::size_t cores, comm::Launcher launcher) {
 void judge_sharing(const comm::NodePlace& place, std::vector<Finding>& findings) {
   if (place.sharing_ranks == 0) return;
   findings.push_back(
-      {Verdict::kWarning, kSubject,
+      {Verdict::kWarning, kCores,
        counted(static_cast<std::size_t>(place.sharing_ranks), "rank") +
            " of a node have no core to themselves: the node's ranks may use " +
            counted(place.node_allowed.size(), "core"),
@@ -50,7 +50,7 @@ void judge_unused(const comm::NodePlace& place, const machine::NodeLimits& limit
   const std::size_t used = count_common(limits.processors, place.node_allowed);
   if (used == limits.processors.size() || used == 0) return;
   const std::size_t each = limits.processors.size() / static_cast<std::size_t>(place.local_size);
-  findings.push_back({Verdict::kNote, kSubject,
+  findings.push_back({Verdict::kNote, kCores,
                       "the ranks may use " + std::to_string(used) + " of the node's " +
                           counted(limits.processors.size(), "core"),
                       "for all of them: " + more_cores(std::max<std::size_t>(1, each), launcher)});
@@ -60,7 +60,7 @@ void judge_quota(const comm::NodePlace& place, const machine::NodeLimits& limits
                  std::vector<Finding>& findings) {
   if (!limits.processor_quota || *limits.processor_quota >= static_cast<double>(place.node_allowed.size()))
     return;
-  findings.push_back({Verdict::kWarning, kSubject,
+  findings.push_back({Verdict::kWarning, kCores,
                       "the control group grants the time of " + with_unit(*limits.processor_quota, "cores") +
                           ", the ranks run on " + counted(place.node_allowed.size(), "core"),
                       "threads beyond that are held up for a part of each period: fewer --slots, or a larger "
@@ -74,7 +74,7 @@ void judge_numa(const comm::NodePlace& place, const machine::NodeLimits& limits,
     return count_common(place.processors, node) > 0;
   });
   if (touched < 2) return;
-  findings.push_back({Verdict::kNote, kSubject,
+  findings.push_back({Verdict::kNote, kCores,
                       "a rank's " + counted(place.processors.size(), "core") + " lie on " +
                           counted(static_cast<std::size_t>(touched), "NUMA node"),
                       "memory is nearer with mpirun --map-by numa --bind-to numa, or srun --cpu-bind=ldoms"});
@@ -88,10 +88,10 @@ Finding judge_cores(const comm::NodePlace& place, int threads, comm::Launcher la
   const std::string has =
       "a rank has " + counted(cores, "core") + (place.sharing_ranks == 0 ? " to itself" : "");
   if (cores < wanted) {
-    return {Verdict::kWarning, kSubject, has + ", training.threads asks for " + std::to_string(threads),
+    return {Verdict::kWarning, kCores, has + ", training.threads asks for " + std::to_string(threads),
             more_cores(wanted, launcher) + "; or fewer ranks a node"};
   }
-  return {Verdict::kGood, kSubject,
+  return {Verdict::kGood, kCores,
           has + ": " + counted(cores / wanted, "slot") + " of " + counted(wanted, "thread"), ""};
 }
 

@@ -13,20 +13,19 @@
 namespace skyline::app {
 namespace {
 
-constexpr int kCoordinator = 0;
-constexpr const char* kSubject = "GPU";
+constexpr const char* kGpu = "GPU";
 
 /// What the search would say, as findings.
 std::vector<Finding> judge_plan(const DevicePlan& plan, bool needed) {
   if (!plan.problem.empty()) {
-    return {{needed ? Verdict::kProblem : Verdict::kNote, kSubject, plan.problem, ""}};
+    return {{needed ? Verdict::kProblem : Verdict::kNote, kGpu, plan.problem, ""}};
   }
   std::vector<Finding> findings;
   for (const std::string& line : plan.lines) {
-    findings.push_back({plan.on_gpus ? Verdict::kGood : Verdict::kNote, kSubject, line, ""});
+    findings.push_back({plan.on_gpus ? Verdict::kGood : Verdict::kNote, kGpu, line, ""});
   }
   for (const std::string& warning : plan.warnings) {
-    findings.push_back({Verdict::kWarning, kSubject, warning, "docs/gpu.md, \"Binding and topology\""});
+    findings.push_back({Verdict::kWarning, kGpu, warning, "docs/gpu.md, \"Binding and topology\""});
   }
   return findings;
 }
@@ -40,7 +39,7 @@ machine::RankView look(const comm::NodePlace& place, const AcceleratorLoader& lo
     return look_at_devices(place, accelerator.get(), reason, root);
   } catch (const std::exception& error) {
     const std::string text = std::string("the cuda module fails: ") + error.what();
-    findings.push_back({needed ? Verdict::kProblem : Verdict::kNote, kSubject, text,
+    findings.push_back({needed ? Verdict::kProblem : Verdict::kNote, kGpu, text,
                         "training.device: cpu does without it, and without GPUs"});
     return look_at_devices(place, nullptr, text, root);
   }
@@ -57,13 +56,13 @@ machine::RankView check_devices(comm::Environment& environment,
   // As rank 0 has it: another one's configuration may be unreadable.
   const bool looks = wanted.device != train::DeviceChoice::kCpu;
   if (!comm::share(world, looks)) {
-    findings.push_back({Verdict::kGood, kSubject, "not looked for: training.device is cpu", ""});
+    findings.push_back({Verdict::kGood, kGpu, "not looked for: training.device is cpu", ""});
     return look_at_devices(environment.place(), nullptr, "", root);
   }
   const machine::RankView mine = look(environment.place(), load, needed, root, findings);
   const std::vector<machine::RankView> ranks = comm::gather_views(world, mine);
   std::string message;
-  if (world.rank() == kCoordinator) {
+  if (world.rank() == comm::kCoordinator) {
     message =
         to_message(judge_plan(plan_devices(wanted.device, "", trains_in_groups(wanted), ranks), needed));
   }
@@ -71,7 +70,7 @@ machine::RankView check_devices(comm::Environment& environment,
   const std::vector<Finding> judged = from_message(comm::share(world, message));
   findings.insert(findings.end(), judged.begin(), judged.end());
   if (mine.devices.empty() || environment.place().local_rank != 0) return mine;
-  findings.push_back({Verdict::kGood, kSubject, "by " + train::accelerator_versions(), ""});
+  findings.push_back({Verdict::kGood, kGpu, "by " + train::accelerator_versions(), ""});
   if (world.size() > 1) {
     const std::string told = describe_nccl(mine.devices.front().name, root);
     findings.push_back({Verdict::kGood, "NCCL",

@@ -14,8 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kSubject = "adapters";
-constexpr double kMegabyte = 1e6;
+constexpr const char* kAdapters = "adapters";
 constexpr std::uint64_t kLeastLockedMemory = std::uint64_t{1} << 30;  // buffers of MPI and NCCL are locked
 
 bool any_usable(const machine::RankView& node) {
@@ -25,22 +24,22 @@ bool any_usable(const machine::RankView& node) {
 Finding judge_ports(const FabricFacts& facts) {
   const std::vector<machine::FabricPort>& ports = facts.node.ports;
   if (ports.empty()) {
-    return {facts.node_count > 1 ? Verdict::kNote : Verdict::kGood, kSubject,
+    return {facts.node_count > 1 ? Verdict::kNote : Verdict::kGood, kAdapters,
             std::string("no InfiniBand") + (facts.node_count > 1 ? ": nodes communicate by TCP" : ""), ""};
   }
   const std::string text = machine::describe_fabric({facts.node});
   if (std::ranges::any_of(ports,
                           [](const machine::FabricPort& port) { return port.active && !port.reachable; })) {
-    return {Verdict::kWarning, kSubject, text,
+    return {Verdict::kWarning, kAdapters, text,
             "give the container its devices (docker --device=/dev/infiniband, rdma-core in the image), or "
             "this user "
             "the right to open them"};
   }
   if (!any_usable(facts.node)) {
-    return {Verdict::kNote, kSubject, text,
+    return {Verdict::kNote, kAdapters, text,
             "no port is active: ask the cluster's people if this node should have one"};
   }
-  return {Verdict::kGood, kSubject, text, ""};
+  return {Verdict::kGood, kAdapters, text, ""};
 }
 
 /// Loaded, or in the driver itself, whose open kernel modules export memory as dma-buf.
@@ -109,7 +108,7 @@ std::vector<Finding> judge_fabric(const FabricFacts& facts) {
   std::vector<Finding> findings{judge_ports(facts)};
   if (any_usable(facts.node)) {
     if (facts.locked_memory_bytes && *facts.locked_memory_bytes < kLeastLockedMemory) {
-      findings.push_back({Verdict::kWarning, kSubject,
+      findings.push_back({Verdict::kWarning, kAdapters,
                           "a process may lock " +
                               with_unit(static_cast<double>(*facts.locked_memory_bytes) / kMegabyte, "MB") +
                               " of memory, adapters need more",
@@ -119,7 +118,7 @@ std::vector<Finding> judge_fabric(const FabricFacts& facts) {
     }
     if (!facts.node.devices.empty() && !facts.direct_transfers) {
       findings.push_back(
-          {Verdict::kNote, kSubject,
+          {Verdict::kNote, kAdapters,
            "GPUs' memory cannot be read by the adapters directly (GPUDirect): nvidia_peermem is not "
            "loaded",
            "groups over nodes are slower: modprobe nvidia_peermem, or the driver's open kernel modules"});

@@ -7,6 +7,9 @@
 
 namespace skyline::app {
 
+inline constexpr double kMegabyte = 1e6;
+inline constexpr double kGigabyte = 1e9;
+
 enum class Verdict { kGood, kNote, kWarning, kProblem };
 std::string_view to_text(Verdict verdict);
 

@@ -17,9 +17,7 @@
 namespace skyline::app {
 namespace {
 
-constexpr int kCoordinator = 0;
-constexpr const char* kSubject = "run folder";
-constexpr double kGigabyte = 1e9;
+constexpr const char* kRunFolder = "run folder";
 constexpr double kLeastFree = 1.0e9;
 constexpr double kSlowPublish_s = 0.1;
 constexpr double kSlowWrite = 20e6;  // bytes a second
@@ -34,21 +32,21 @@ constexpr std::chrono::seconds kMostCacheAge{35};
 void judge_kind(const std::string& name, const std::string& kind, std::vector<Finding>& findings) {
   if (kind == "tmpfs" || kind == "ramfs") {
     findings.push_back(
-        {Verdict::kWarning, kSubject, name + ": lies in memory (" + kind + ")",
+        {Verdict::kWarning, kRunFolder, name + ": lies in memory (" + kind + ")",
          "a restart of the node loses the run, and other nodes do not see it: use a disk or NFS"});
   } else if (kind.find("blobfuse") != std::string::npos) {
     findings.push_back(
-        {Verdict::kWarning, kSubject, name + ": is an Azure blob mount (" + kind + ")",
+        {Verdict::kWarning, kRunFolder, name + ": is an Azure blob mount (" + kind + ")",
          "files are uploaded when they are closed, and renamed by copying: a job that is killed can "
          "leave half a journal. Use NFS or a local disk, and copy the results at the end"});
   } else if (kind.starts_with("fuse")) {
     findings.push_back(
-        {Verdict::kWarning, kSubject, name + ": is a FUSE mount (" + kind + ")",
+        {Verdict::kWarning, kRunFolder, name + ": is a FUSE mount (" + kind + ")",
          "whether its fsync reaches a disk cannot be seen from here, and mounts of object stores (s3fs, "
          "gcsfuse) rename by copying: use a disk or NFS unless this one is known to be sound"});
   } else if (kind == "overlay" || kind == "aufs") {
     findings.push_back(
-        {Verdict::kWarning, kSubject, name + ": is inside the container (" + kind + ")",
+        {Verdict::kWarning, kRunFolder, name + ": is inside the container (" + kind + ")",
          "it goes with the container: mount a folder of the host or NFS (docker -v, apptainer --bind)"});
   }
 }
@@ -63,7 +61,7 @@ void judge_speed(const std::string& name, const store::FolderCheck& check, std::
                         "wait for the journal"});
   }
   if (check.rename_s > kSlowRename_s && check.rename_s > kRenameToPublish * check.publish_s) {
-    findings.push_back({Verdict::kWarning, kSubject,
+    findings.push_back({Verdict::kWarning, kRunFolder,
                         name + ": renaming a file of 32 MB takes " + with_coarse_unit(check.rename_s, "s") +
                             " and more, as if it were copied",
                         "a job that is killed in between can leave half a file: use a disk, NFS or Lustre"});
@@ -84,12 +82,12 @@ Finding look_for(const std::filesystem::path& marker, const std::filesystem::pat
     std::string problem = folder.string() + ": does not show what rank 0 wrote there";
     try {
       if (store::exists(marker))
-        return {Verdict::kGood, kSubject, folder.string() + ": seen by all nodes", ""};
+        return {Verdict::kGood, kRunFolder, folder.string() + ": seen by all nodes", ""};
     } catch (const UserError& error) {
       problem = folder.string() + ": is not as on rank 0's node: " + error.what();
     }
     if (std::chrono::steady_clock::now() >= deadline) {
-      return {Verdict::kProblem, kSubject, problem,
+      return {Verdict::kProblem, kRunFolder, problem,
               "all nodes must see the same folder: use one on NFS or the like"};
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(200));
@@ -104,7 +102,7 @@ void check_shared(comm::Environment& environment, const std::filesystem::path& f
   const bool first_of_node = environment.place().local_rank == 0;
   const std::filesystem::path marker = folder / ".skyline-doctor-shared";
   bool written = false;
-  if (world.rank() == kCoordinator) {
+  if (world.rank() == comm::kCoordinator) {
     try {
       store::publish_file(marker, "seen");
       written = true;
@@ -114,11 +112,11 @@ void check_shared(comm::Environment& environment, const std::filesystem::path& f
   if (!comm::share(world, written)) return;
   if (first_of_node) findings.push_back(look_for(marker, folder, patience));
   comm::wait(*world.barrier());
-  if (world.rank() != kCoordinator) return;
+  if (world.rank() != comm::kCoordinator) return;
   try {
     store::remove_file(marker);
   } catch (const UserError& error) {
-    findings.push_back({Verdict::kWarning, kSubject, error.what(), ""});
+    findings.push_back({Verdict::kWarning, kRunFolder, error.what(), ""});
   }
 }
 
@@ -129,20 +127,20 @@ std::vector<Finding> judge_folder(const std::filesystem::path& folder, const sto
   const std::string kind = check.kind.empty() ? "an unknown file system" : check.kind;
   std::vector<Finding> findings;
   for (const store::RefusedCall& refused : check.refused) {
-    findings.push_back({Verdict::kProblem, kSubject,
+    findings.push_back({Verdict::kProblem, kRunFolder,
                         name + ": " + kind + " refused " + refused.call + ": " + refused.reason,
                         "a run needs a file system with working rename and fsync and free space: a local "
                         "disk, NFS, Lustre"});
   }
   if (!findings.empty()) return findings;
-  findings.push_back({Verdict::kGood, kSubject,
+  findings.push_back({Verdict::kGood, kRunFolder,
                       name + ": " + kind + ", more than " +
                           with_coarse_unit(static_cast<double>(check.free_bytes) / kGigabyte, "GB") +
                           " free" + (check.has_locks ? "" : ", without file locks (none are needed)"),
                       ""});
   judge_kind(name, check.kind, findings);
   if (static_cast<double>(check.free_bytes) < kLeastFree) {
-    findings.push_back({Verdict::kWarning, kSubject, name + ": less than 1 GB is free", "free some space"});
+    findings.push_back({Verdict::kWarning, kRunFolder, name + ": less than 1 GB is free", "free some space"});
   }
   judge_speed(name, check, findings);
   if (std::abs(check.clock_ahead_s) > kMostClockSkew_s) {
@@ -161,7 +159,7 @@ void check_folder(comm::Environment& environment, const std::filesystem::path& f
     std::error_code error;
     std::filesystem::create_directories(folder, error);
     if (error) {
-      findings.push_back({Verdict::kProblem, kSubject,
+      findings.push_back({Verdict::kProblem, kRunFolder,
                           folder.string() + ": cannot be made: " + error.message(),
                           "choose a folder that you may write to"});
     } else {

@@ -7,8 +7,6 @@
 namespace skyline::app {
 namespace {
 
-constexpr double kGigabyte = 1e9;
-constexpr double kMegabyte = 1e6;
 constexpr double kLeastMemoryOfRank = 1.0e9;  // LibTorch alone takes some 300 MB
 // MPI has a segment of each rank there, NCCL buffers for each pair of GPUs; containers get 64 MB unless told.
 constexpr double kLeastShared = 256e6;

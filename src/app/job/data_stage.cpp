@@ -19,7 +19,6 @@
 namespace skyline::app {
 namespace {
 
-constexpr int kCoordinator = 0;
 constexpr std::size_t kHashDigits = 16;  // as many as tell data sets apart for a person
 // One node speaks for all, unless another one takes remarkably long.
 constexpr double kReportAfter_s = 5;
@@ -112,7 +111,7 @@ std::string stage_data(comm::Environment& environment, RunConfig& config,
                        const std::function<bool()>& stop_requested) {
   if (config.data.stage.empty()) return {};
   comm::Communicator& world = environment.world();
-  const bool speaks = world.rank() == kCoordinator;
+  const bool speaks = world.rank() == comm::kCoordinator;
   StageOutcome outcome;
   std::string problem;
   if (is_first_of_node(environment)) {

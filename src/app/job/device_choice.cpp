@@ -21,8 +21,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kCoordinator = 0;
-
 machine::DeviceView view_of(const train::AcceleratorDevice& device, const fs::path& root) {
   const std::string address =
       device.bus_id.empty() ? "device " + std::to_string(device.index) : device.bus_id;
@@ -54,8 +52,10 @@ std::shared_ptr<ScratchLog> prepare_nccl(comm::Environment& environment, const s
   machine::apply(log_settings);
 
   comm::Communicator& world = environment.world();
-  const std::vector<std::string> hosts = comm::gather_texts(world, environment.place().host, kCoordinator);
-  const std::vector<std::string> texts = comm::gather_texts(world, nccl_text(settings, found), kCoordinator);
+  const std::vector<std::string> hosts =
+      comm::gather_texts(world, environment.place().host, comm::kCoordinator);
+  const std::vector<std::string> texts =
+      comm::gather_texts(world, nccl_text(settings, found), comm::kCoordinator);
   std::vector<machine::HostText> by_host;
   for (std::size_t rank = 0; rank < hosts.size(); ++rank) by_host.push_back({hosts[rank], texts[rank]});
   for (const std::string& line : machine::lines_by_host(by_host)) log::info("NCCL on " + line);
@@ -113,7 +113,7 @@ ChosenDevice choose_device(comm::Environment& environment, const train::Training
   mine.trains = trains;
   const std::vector<machine::RankView> ranks = comm::gather_views(world, mine);
   DevicePlan plan;
-  if (world.rank() == kCoordinator)
+  if (world.rank() == comm::kCoordinator)
     plan = plan_devices(options.device, begun, trains_in_groups(options), ranks);
   for (const std::string& line : plan.lines) log::info(line);
   for (const std::string& line : plan.fabric) log::info(line);

@@ -8,11 +8,6 @@
 #include <vector>
 
 namespace skyline::app {
-namespace {
-
-constexpr int kCoordinator = 0;
-
-}  // namespace
 
 std::string text_difference(std::span<const std::string> texts, std::span<const std::string> hosts) {
   struct Group {
@@ -37,10 +32,11 @@ std::string text_difference(std::span<const std::string> texts, std::span<const 
 std::optional<std::string> host_difference(comm::Environment& environment, const std::string& text,
                                            const CompareTexts& compare) {
   comm::Communicator& world = environment.world();
-  const std::vector<std::string> texts = comm::gather_texts(world, text, kCoordinator);
-  const std::vector<std::string> hosts = comm::gather_texts(world, environment.place().host, kCoordinator);
+  const std::vector<std::string> texts = comm::gather_texts(world, text, comm::kCoordinator);
+  const std::vector<std::string> hosts =
+      comm::gather_texts(world, environment.place().host, comm::kCoordinator);
   std::string difference;
-  if (world.rank() == kCoordinator) difference = compare(texts, hosts);
+  if (world.rank() == comm::kCoordinator) difference = compare(texts, hosts);
   difference = comm::share(world, std::move(difference));
   return difference.empty() ? std::nullopt : std::optional(difference);
 }

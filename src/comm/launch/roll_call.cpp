@@ -12,7 +12,7 @@
 namespace skyline::comm {
 namespace {
 
-constexpr int kTag = 1;
+constexpr int kRollCallTag = 1;
 using NameText = std::array<char, 256>;
 
 void wait_all(std::vector<MPI_Request>& requests) {
@@ -32,7 +32,7 @@ void hear_all(MPI_Comm world, int ranks, std::vector<std::string> hosts,
   std::vector<MPI_Request> requests(others);
   for (std::size_t i = 0; i < others; ++i) {
     check_mpi(MPI_Irecv(texts[i].data(), static_cast<int>(texts[i].size()), MPI_CHAR, static_cast<int>(i) + 1,
-                        kTag, world, &requests[i]),
+                        kRollCallTag, world, &requests[i]),
               "MPI_Irecv");
   }
   std::vector<int> done(others);
@@ -59,8 +59,9 @@ void let_go(MPI_Comm world, int ranks) {
   const char go = 1;
   std::vector<MPI_Request> requests(static_cast<std::size_t>(ranks) - 1);
   for (int rank = 1; rank < ranks; ++rank) {
-    check_mpi(MPI_Isend(&go, 1, MPI_CHAR, rank, kTag, world, &requests[static_cast<std::size_t>(rank) - 1]),
-              "MPI_Isend");
+    check_mpi(
+        MPI_Isend(&go, 1, MPI_CHAR, rank, kRollCallTag, world, &requests[static_cast<std::size_t>(rank) - 1]),
+        "MPI_Isend");
   }
   wait_all(requests);
 }
@@ -74,9 +75,10 @@ void answer(MPI_Comm world, const std::string& host, StartWatch& watch) {
   host.copy(text.data(), text.size() - 1);
   char go = 0;
   std::vector<MPI_Request> requests(2);
-  check_mpi(MPI_Isend(text.data(), static_cast<int>(text.size()), MPI_CHAR, 0, kTag, world, &requests[0]),
-            "MPI_Isend");
-  check_mpi(MPI_Irecv(&go, 1, MPI_CHAR, 0, kTag, world, &requests[1]), "MPI_Irecv");
+  check_mpi(
+      MPI_Isend(text.data(), static_cast<int>(text.size()), MPI_CHAR, 0, kRollCallTag, world, &requests[0]),
+      "MPI_Isend");
+  check_mpi(MPI_Irecv(&go, 1, MPI_CHAR, 0, kRollCallTag, world, &requests[1]), "MPI_Irecv");
   wait_all(requests);
 }
 

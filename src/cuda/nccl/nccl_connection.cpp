@@ -14,14 +14,14 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kLongestStart{120};
 constexpr std::chrono::seconds kLongestEnd{10};
-constexpr std::chrono::microseconds kShortestPause{10};  // most operations are queued by then
-constexpr std::chrono::microseconds kLongestPause{1000};
+constexpr std::chrono::microseconds kShortestPoll{10};  // most operations are queued by then
+constexpr std::chrono::microseconds kLongestPoll{1000};
 
 }  // namespace
 
 ncclResult_t settle(ncclComm_t communicator, Clock::duration limit, const std::function<void()>& meanwhile) {
   const auto begin = Clock::now();
-  for (std::chrono::microseconds pause = kShortestPause;; pause = std::min(2 * pause, kLongestPause)) {
+  for (std::chrono::microseconds pause = kShortestPoll;; pause = std::min(2 * pause, kLongestPoll)) {
     ncclResult_t state = ncclSuccess;
     const ncclResult_t status = ncclCommGetAsyncError(communicator, &state);
     if (status != ncclSuccess) return status;

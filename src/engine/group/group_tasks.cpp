@@ -13,8 +13,8 @@
 namespace skyline::engine {
 namespace {
 
-constexpr int kTasksAtOnce = 8;                 // a test is short
-constexpr std::size_t kMostUnsent = 4U << 20U;  // bytes; keeps what is under way in the cache
+constexpr int kTasksAtOnce = 8;                       // a test is short
+constexpr std::size_t kMostUnsentPieces = 4U << 20U;  // bytes; keeps what is under way in the cache
 
 template <typename T>
 void add_typed(const std::vector<const std::byte*>& terms, std::size_t bytes,
@@ -177,7 +177,7 @@ bool GroupExchange::has_task() const {
   if (contributions_.empty()) return false;
   // What lies unread may be results of a later operation, for members that wait for this one first.
   return contributions_.front().number < newest_result_ ||
-         port_.unsent_bytes() <= unsent_before_ + kMostUnsent;
+         port_.unsent_bytes() <= unsent_before_ + kMostUnsentPieces;
 }
 
 std::optional<GroupExchange::Task> GroupExchange::take_task() {

@@ -18,7 +18,7 @@ using namespace std::chrono_literals;
 constexpr auto kPatience = 5s;
 constexpr auto kLookForStop = 20ms;
 /// Of answers under way: those who ask meanwhile read the file.
-constexpr std::size_t kMostUnsent = std::size_t{256} << 20U;
+constexpr std::size_t kMostUnsentWeights = std::size_t{256} << 20U;
 
 }  // namespace
 
@@ -132,7 +132,8 @@ void ParentExchange::take_in(const comm::Letter& letter) {
 
 void ParentExchange::answer(int rank, Question question, trial::TrialNumber trial) {
   File file = recent_->find(trial);
-  if (file != nullptr && mailbox_->unsent_bytes() + letter_bytes(file->tensors) > kMostUnsent) file = nullptr;
+  if (file != nullptr && mailbox_->unsent_bytes() + letter_bytes(file->tensors) > kMostUnsentWeights)
+    file = nullptr;
   std::span<const trial::NamedTensor> tensors;
   if (file != nullptr) tensors = file->tensors;
   const auto parcel = mailbox_->take(letter_bytes(tensors));

@@ -30,7 +30,7 @@ constexpr std::size_t kMostCopiedBytes = std::size_t{1} << 30U;
 /// A file server's clients see a new name after up to 60 s by their usual settings.
 constexpr double kVisibleAfter = 1.5;  // times the patience, 60 s by default
 
-constexpr std::chrono::milliseconds kLongestPause{1000};
+constexpr std::chrono::milliseconds kLongestRetryPause{1000};
 
 /// Of this run and user, on this node; empty if the node has no folder for temporary files.
 std::filesystem::path copies_folder(const RunInputs& inputs) {
@@ -78,7 +78,7 @@ class InheritedReader {
   /// nullptr if asked to stop meanwhile. @throws UserError
   File read(const trial::Trial& trial, const std::atomic<bool>& stop) const {
     const std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now();
-    for (std::chrono::milliseconds pause{10}; !stop; pause = std::min(2 * pause, kLongestPause)) {
+    for (std::chrono::milliseconds pause{10}; !stop; pause = std::min(2 * pause, kLongestRetryPause)) {
       store::WeightsReading reading = attempt(*trial.inherits);
       if (reading.weights) return std::move(reading.weights);
       if (!reading.may_pass) fail_to_inherit(trial, reading.problem);

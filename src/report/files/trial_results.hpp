@@ -13,6 +13,8 @@
 
 namespace skyline::report {
 
+inline constexpr const char* kTestMetric = "test_accuracy";  // of full trainings
+
 /// Value of a metric of a trial, computed from the network or measured; nothing if it was not measured.
 /// @param metrics  names of Measurements::values
 std::optional<double> metric_value(const trial::CommittedTrial& committed, std::string_view metric,

@@ -15,7 +15,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using FinalTrials = std::unordered_map<space::ArchId, std::size_t>;
 
-constexpr int kFormat = 1;
+constexpr int kModelsFormat = 1;
 
 std::string run_name(const store::RunPaths& paths) {
   std::filesystem::path root = paths.root.lexically_normal();
@@ -48,7 +48,7 @@ Json constraints_json(const objective::ObjectiveSet& objectives) {
 }
 
 Json header_json(const store::RunPaths& paths, const ReportInputs& inputs) {
-  return {{"format", kFormat},
+  return {{"format", kModelsFormat},
           {"run", run_name(paths)},
           {"objectives", objectives_json(inputs.objectives)},
           {"constraints", constraints_json(inputs.objectives)}};

@@ -8,8 +8,6 @@
 namespace skyline::report {
 namespace {
 
-constexpr const char* kTestMetric = "test_accuracy";
-
 using FinalTrials = std::unordered_map<space::ArchId, std::size_t>;
 
 /// The full training of a front member, or nullptr.

@@ -27,7 +27,6 @@ constexpr double kStatusEvery_s = 2;
 constexpr std::chrono::seconds kLastStatus{2};  // a dead disk shall not keep a failed job alive
 constexpr std::size_t kRecentCommits = 5;
 constexpr std::size_t kUsualColumns = 80;
-constexpr const char* kTestMetric = "test_accuracy";
 constexpr std::string_view kEraseToEnd = "\x1b[K";
 
 std::size_t terminal_columns() {

@@ -9,22 +9,22 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kFormat = 1;
+constexpr int kStatusFormat = 1;
 
 }  // namespace
 
 std::string RunStatus::to_json() const {
   Json best_values = Json::object();
   for (const BestValue& each : best) best_values[each.metric] = each.value;
-  const Json json{{"format", kFormat},      {"state", state},
-                  {"phase", phase},         {"done", done},
-                  {"expected", expected},   {"committed", committed},
-                  {"in_flight", in_flight}, {"failed", failed},
-                  {"front", front},         {"best", best_values},
-                  {"replayed", replayed},   {"slots", slots},
-                  {"ranks", ranks},         {"nodes", nodes},
-                  {"elapsed_s", elapsed_s}, {"eta_s", eta_s ? Json(*eta_s) : Json(nullptr)},
-                  {"updated", updated},     {"recent", recent}};
+  const Json json{{"format", kStatusFormat}, {"state", state},
+                  {"phase", phase},          {"done", done},
+                  {"expected", expected},    {"committed", committed},
+                  {"in_flight", in_flight},  {"failed", failed},
+                  {"front", front},          {"best", best_values},
+                  {"replayed", replayed},    {"slots", slots},
+                  {"ranks", ranks},          {"nodes", nodes},
+                  {"elapsed_s", elapsed_s},  {"eta_s", eta_s ? Json(*eta_s) : Json(nullptr)},
+                  {"updated", updated},      {"recent", recent}};
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -14,7 +14,7 @@
 namespace skyline::report {
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 
 constexpr long kOk = 200;
 constexpr long kBadRequest = 400;

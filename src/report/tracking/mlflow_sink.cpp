@@ -69,7 +69,7 @@ std::string joined(const std::vector<std::string>& words, std::size_t most_bytes
   return text;
 }
 
-double now_s() {
+double time_now_s() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
@@ -150,7 +150,7 @@ void MlflowSink::end(RunEnd end, const std::vector<std::string>& front) {
     if (!ours_) throw;
     log::warning(fmt::format("{}; the run is ended without its front", problem.what()));
   }
-  if (ours_) server_->set_status(run_id_, status_of(end), mlflow_time_ms(now_s()));
+  if (ours_) server_->set_status(run_id_, status_of(end), mlflow_time_ms(time_now_s()));
 }
 
 /// A state that cannot be read, or is of another server, is none.

@@ -17,10 +17,10 @@
 namespace skyline::store {
 namespace {
 
-constexpr std::string_view kFormat = "skyline-dataset";
-constexpr std::int64_t kVersion = 1;
+constexpr std::string_view kDatasetFormat = "skyline-dataset";
+constexpr std::int64_t kDatasetVersion = 1;
 
-[[noreturn]] void fail(const std::filesystem::path& path, const std::string& message) {
+[[noreturn]] void fail_on_file(const std::filesystem::path& path, const std::string& message) {
   throw UserError(path.string() + ": " + message);
 }
 
@@ -29,8 +29,8 @@ void check_labels(std::span<const std::int32_t> labels, std::size_t classes, con
                   const std::filesystem::path& path) {
   for (std::size_t i = 0; i < labels.size(); ++i) {
     if (labels[i] >= 0 && static_cast<std::size_t>(labels[i]) < classes) continue;
-    fail(path, part + " label number " + std::to_string(i) + ": expected 0 to " +
-                   std::to_string(classes - 1) + ", got " + std::to_string(labels[i]));
+    fail_on_file(path, part + " label number " + std::to_string(i) + ": expected 0 to " +
+                           std::to_string(classes - 1) + ", got " + std::to_string(labels[i]));
   }
 }
 
@@ -38,9 +38,9 @@ void check_set(const ImageSet& set, const DatasetContents& contents, const std::
                const std::filesystem::path& path) {
   const auto expected = set.labels.size() * static_cast<std::size_t>(contents.shape.elements());
   if (set.images.size() != expected) {
-    fail(path, part + " images: expected " + std::to_string(expected) + " pixels for " +
-                   std::to_string(set.labels.size()) + " labels of shape " + space::to_text(contents.shape) +
-                   ", got " + std::to_string(set.images.size()));
+    fail_on_file(path, part + " images: expected " + std::to_string(expected) + " pixels for " +
+                           std::to_string(set.labels.size()) + " labels of shape " +
+                           space::to_text(contents.shape) + ", got " + std::to_string(set.images.size()));
   }
   check_labels(set.labels, contents.class_names.size(), part, path);
 }
@@ -140,11 +140,11 @@ class MappedDataset final : public Dataset {
 MappedDataset::MappedDataset(const std::filesystem::path& path)
     : path_(path),
       file_(path),
-      seal_(check_seal(file_.bytes(), kFormat, "data set (skyline prep makes one)", path)) {}
+      seal_(check_seal(file_.bytes(), kDatasetFormat, "data set (skyline prep makes one)", path)) {}
 
 void MappedDataset::read() {
   const Hdf5Reader reader(path_, file_.descriptor());
-  reader.check_version("data set", kVersion, " (make it again with skyline prep)");
+  reader.check_version("data set", kDatasetVersion, " (make it again with skyline prep)");
   read_shape(reader);
   class_names_ = reader.texts("class_names");
   mean_ = reader.numbers("mean");
@@ -158,7 +158,7 @@ void MappedDataset::read() {
 void MappedDataset::read_shape(const Hdf5Reader& reader) {
   const std::vector<std::int64_t> dims = reader.array_dims("train/images");
   if (dims.size() != 4)
-    fail(path_, "train/images: expected 4 dimensions, got " + std::to_string(dims.size()));
+    fail_on_file(path_, "train/images: expected 4 dimensions, got " + std::to_string(dims.size()));
   shape_ = {dims[1], dims[2], dims[3]};
 }
 
@@ -166,7 +166,7 @@ MappedImages MappedDataset::map_part(const Hdf5Reader& reader, const std::string
   const std::vector<std::int64_t> dims = reader.array_dims(part + "/images");
   const std::vector<std::int64_t> expected = {dims[0], shape_.channels, shape_.height, shape_.width};
   if (dims != expected || reader.array_dims(part + "/labels") != std::vector{dims[0]}) {
-    fail(path_, part + ": images and labels do not have the expected shapes");
+    fail_on_file(path_, part + ": images and labels do not have the expected shapes");
   }
   const auto count = static_cast<std::size_t>(dims[0]);
   const std::size_t pixels = count * static_cast<std::size_t>(shape_.elements());
@@ -183,7 +183,7 @@ std::span<const T> MappedDataset::map_array(const Hdf5Reader& reader, const std:
   const std::uint64_t offset = reader.array_offset(name, type);
   const std::span<const std::byte> bytes = file_.bytes();
   if (offset % alignof(T) != 0 || offset > bytes.size() || count > (bytes.size() - offset) / sizeof(T)) {
-    fail(path_, name + ": not where the file says that it is");
+    fail_on_file(path_, name + ": not where the file says that it is");
   }
   return {reinterpret_cast<const T*>(bytes.data() + offset), count};
 }
@@ -191,14 +191,14 @@ std::span<const T> MappedDataset::map_array(const Hdf5Reader& reader, const std:
 }  // namespace
 
 void write_dataset(const std::filesystem::path& path, const DatasetContents& contents) {
-  if (contents.train.labels.empty()) fail(path, "the training set is empty");
-  if (contents.shape.elements() <= 0) fail(path, "images of shape " + space::to_text(contents.shape));
+  if (contents.train.labels.empty()) fail_on_file(path, "the training set is empty");
+  if (contents.shape.elements() <= 0) fail_on_file(path, "images of shape " + space::to_text(contents.shape));
   check_set(contents.train, contents, "train", path);
   check_set(contents.test, contents, "test", path);
 
   Hdf5Image image(path, {.user_block = kSealBytes});
-  image.write_attribute("/", "format", kFormat);
-  image.write_attribute("/", "version", H5T_NATIVE_INT64, &kVersion);
+  image.write_attribute("/", "format", kDatasetFormat);
+  image.write_attribute("/", "version", H5T_NATIVE_INT64, &kDatasetVersion);
   image.write_attribute("/", "source", contents.source);
   image.write_attribute("/", "value_scale", H5T_NATIVE_DOUBLE, &contents.value_scale);
   image.write_texts("class_names", contents.class_names);
@@ -209,7 +209,7 @@ void write_dataset(const std::filesystem::path& path, const DatasetContents& con
   std::vector<Seal::Array> arrays;
   write_part(image, "train", contents.train, contents.shape, arrays);
   write_part(image, "test", contents.test, contents.shape, arrays);
-  publish_sealed(image, kFormat, std::move(arrays));
+  publish_sealed(image, kDatasetFormat, std::move(arrays));
 }
 
 std::shared_ptr<const Dataset> Dataset::open(const std::filesystem::path& path, bool verify,

@@ -11,9 +11,9 @@ namespace skyline::store {
 namespace {
 
 constexpr space::Shape kShape{3, 32, 32};
-constexpr std::size_t kPixels = std::size_t{3} * 32 * 32;
-constexpr std::size_t kRecordBytes = 1 + kPixels;
-constexpr std::size_t kClasses = 10;
+constexpr std::size_t kCifarPixels = std::size_t{3} * 32 * 32;
+constexpr std::size_t kRecordBytes = 1 + kCifarPixels;
+constexpr std::size_t kCifarClasses = 10;
 
 std::vector<std::string> read_class_names(const std::filesystem::path& path) {
   std::error_code error;
@@ -23,7 +23,7 @@ std::vector<std::string> read_class_names(const std::filesystem::path& path) {
   std::istringstream lines(read_file(path));
   std::vector<std::string> names;
   for (std::string name; lines >> name;) names.push_back(name);
-  if (names.size() != kClasses) {
+  if (names.size() != kCifarClasses) {
     throw UserError(path.string() + ": expected 10 class names, got " + std::to_string(names.size()));
   }
   return names;
@@ -37,13 +37,13 @@ void append_batch(const std::filesystem::path& path, ImageSet& set) {
   }
   for (std::size_t place = 0; place < content.size(); place += kRecordBytes) {
     const auto label = static_cast<std::uint8_t>(content[place]);
-    if (label >= kClasses) {
+    if (label >= kCifarClasses) {
       throw UserError(path.string() + ": label number " + std::to_string(place / kRecordBytes) +
                       ": expected 0 to 9, got " + std::to_string(label));
     }
     set.labels.push_back(label);
     const char* pixels = content.data() + place + 1;
-    set.images.insert(set.images.end(), pixels, pixels + kPixels);
+    set.images.insert(set.images.end(), pixels, pixels + kCifarPixels);
   }
 }
 

@@ -10,12 +10,12 @@
 namespace skyline::store {
 namespace {
 
-constexpr std::size_t kPixels = 64;
-constexpr std::size_t kClasses = 10;
-constexpr int kLargestPixel = 16;
+constexpr std::size_t kDigitPixels = 64;
+constexpr std::size_t kDigitClasses = 10;
+constexpr int kLargestDigitPixel = 16;
 
 struct Row {
-  std::array<std::uint8_t, kPixels> pixels{};
+  std::array<std::uint8_t, kDigitPixels> pixels{};
   std::int32_t label = 0;
 };
 
@@ -26,8 +26,8 @@ class RowReader {
 
   Row read() {
     Row row;
-    for (std::uint8_t& pixel : row.pixels) pixel = static_cast<std::uint8_t>(value(kLargestPixel));
-    row.label = value(static_cast<int>(kClasses) - 1);
+    for (std::uint8_t& pixel : row.pixels) pixel = static_cast<std::uint8_t>(value(kLargestDigitPixel));
+    row.label = value(static_cast<int>(kDigitClasses) - 1);
     if (!at_end_) fail("expected 65 values, got more");
     return row;
   }
@@ -82,19 +82,19 @@ void append(const Row& row, ImageSet& set) {
 
 DatasetContents import_digits(const std::filesystem::path& file) {
   const std::vector<Row> rows = read_rows(file);
-  std::array<std::size_t, kClasses> remaining{};
+  std::array<std::size_t, kDigitClasses> remaining{};
   for (const Row& row : rows) ++remaining[static_cast<std::size_t>(row.label)];
-  std::array<std::size_t, kClasses> test_size{};
-  for (std::size_t i = 0; i < kClasses; ++i) test_size[i] = remaining[i] / 5;
+  std::array<std::size_t, kDigitClasses> test_size{};
+  for (std::size_t i = 0; i < kDigitClasses; ++i) test_size[i] = remaining[i] / 5;
 
   DatasetContents contents;
   contents.shape = {1, 8, 8};
-  contents.value_scale = kLargestPixel;
+  contents.value_scale = kLargestDigitPixel;
   contents.source =
       "Optical Recognition of Handwritten Digits, test set (E. Alpaydin, C. Kaynak, 1998, UCI Machine "
       "Learning "
       "Repository), CC BY 4.0";
-  for (std::size_t i = 0; i < kClasses; ++i) contents.class_names.push_back(std::to_string(i));
+  for (std::size_t i = 0; i < kDigitClasses; ++i) contents.class_names.push_back(std::to_string(i));
   for (const Row& row : rows) {
     const auto label = static_cast<std::size_t>(row.label);
     const bool is_test = remaining[label]-- <= test_size[label];

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint32_t kImagesMagic = 0x00000803;
 constexpr std::uint32_t kLabelsMagic = 0x00000801;
-constexpr int kClasses = 10;
+constexpr int kMnistClasses = 10;
 /// More values than any real file has; its product with another 32-bit size still fits.
 constexpr std::size_t kLargestCount = std::size_t{1} << 31;
 
@@ -93,7 +93,7 @@ ImageSet import_part(const std::filesystem::path& folder, const std::string& par
   set.images.assign(images.values().begin(), images.values().end());
   for (const char value : labels.values()) {
     const auto label = static_cast<std::uint8_t>(value);
-    if (label >= kClasses) {
+    if (label >= kMnistClasses) {
       labels.fail("label number " + std::to_string(set.labels.size()) + ": expected 0 to 9, got " +
                   std::to_string(label));
     }
@@ -108,7 +108,7 @@ DatasetContents import_mnist(const std::filesystem::path& folder) {
   check_folder(folder);
   DatasetContents contents;
   contents.source = "MNIST handwritten digits (Y. LeCun, C. Cortes, C. J. C. Burges), IDX files";
-  for (int i = 0; i < kClasses; ++i) contents.class_names.push_back(std::to_string(i));
+  for (int i = 0; i < kMnistClasses; ++i) contents.class_names.push_back(std::to_string(i));
   contents.train = import_part(folder, "train", contents.shape);
   space::Shape test_shape;
   contents.test = import_part(folder, "t10k", test_shape);

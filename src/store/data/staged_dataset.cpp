@@ -33,7 +33,7 @@ namespace {
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t kPieceBytes = std::size_t{8} << 20;       // large reads are what file servers like
+constexpr std::size_t kReadBytes = std::size_t{8} << 20;        // large reads are what file servers like
 constexpr std::uint64_t kSpareBytes = std::uint64_t{64} << 20;  // the disk is not ours alone
 constexpr const char* kAdvice = " (free some space, name another folder by data.stage, or leave that out)";
 constexpr std::time_t kUnusedAge_s = 7 * 24 * 3600;
@@ -167,7 +167,7 @@ void check_room(const fs::path& source, std::uint64_t bytes, const fs::path& sta
 class Original {
  public:
   explicit Original(const fs::path& path)
-      : path_(path), file_(open_file(path, O_RDONLY)), piece_(kPieceBytes) {
+      : path_(path), file_(open_file(path, O_RDONLY)), piece_(kReadBytes) {
     struct stat status {};
     if (!file_ || ::fstat(file_.get(), &status) != 0) fail_system("read", path, "", errno);
     bytes_ = static_cast<std::uint64_t>(status.st_size);

@@ -12,7 +12,7 @@ namespace {
 
 // Arrays start at multiples of a cache line.
 constexpr hsize_t kAlignment = 64;
-constexpr std::size_t kIncrement = std::size_t{1} << 14;
+constexpr std::size_t kImageIncrement = std::size_t{1} << 14;
 // The library's share of a file: for itself, and for an object with its name, sizes and types.
 constexpr hsize_t kOwnBytes = std::size_t{1} << 12;
 constexpr hsize_t kObjectBytes = std::size_t{1} << 10;
@@ -67,7 +67,7 @@ Hdf5Image::Hdf5Image(const std::filesystem::path& path, const Options& options)
   check(H5Pset_userblock(creation.get(), options.user_block));
   check(H5Pset_obj_track_times(creation.get(), false));  // of the root group, in formats from 1.8 on
   const Hdf5PropertyList access(check(H5Pcreate(H5P_FILE_ACCESS)));
-  check(H5Pset_fapl_core(access.get(), kIncrement, false));
+  check(H5Pset_fapl_core(access.get(), kImageIncrement, false));
   H5FD_file_image_callbacks_t callbacks = memory_->callbacks();
   check(H5Pset_file_image_callbacks(access.get(), &callbacks));
   check(H5Pset_alignment(access.get(), 1, kAlignment));
@@ -155,7 +155,7 @@ FilePieces Hdf5Image::collect_pieces(std::uint64_t file_bytes) {
             [](const Array& left, const Array& right) { return left.offset < right.offset; });
   FilePieces pieces;
   std::uint64_t place = 0;
-  memory_->zeros.resize(kIncrement);
+  memory_->zeros.resize(kImageIncrement);
   const auto add_structure = [&](std::uint64_t end) {
     while (place < end) {
       const bool written = place < memory_->size;

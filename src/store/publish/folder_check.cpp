@@ -28,7 +28,7 @@ constexpr int kSmallFiles = 9;
 constexpr std::size_t kSmallBytes = 4096;
 constexpr std::size_t kLargeBytes = std::size_t{32} << 20;
 
-double seconds_since(Clock::time_point start) {
+double passed_s(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
@@ -86,7 +86,7 @@ class Trial {
       ::clock_gettime(CLOCK_REALTIME, &now);
       check.clock_ahead_s = difference_s(file.written_at(), now);
       if (const Fault fault = file.replace_target()) return refuse(check, fault);
-      times.push_back(seconds_since(start));
+      times.push_back(passed_s(start));
     }
     std::ranges::nth_element(times, times.begin() + kSmallFiles / 2);
     check.publish_s = times[kSmallFiles / 2];
@@ -101,9 +101,9 @@ class Trial {
     const Clock::time_point start = Clock::now();
     if (const Fault fault = write_once(file, bytes)) return refuse(check, fault);
     const Clock::time_point written = Clock::now();
-    check.write_bytes_per_s = static_cast<double>(kLargeBytes) / seconds_since(start);
+    check.write_bytes_per_s = static_cast<double>(kLargeBytes) / passed_s(start);
     if (const Fault fault = file.replace_target()) return refuse(check, fault);
-    check.rename_s = seconds_since(written);
+    check.rename_s = passed_s(written);
   }
 
   /// As a job claims the folder: of several that try, one gets the name.

@@ -20,7 +20,7 @@
 namespace skyline::store {
 namespace {
 
-constexpr std::string_view kTask = "write";
+constexpr std::string_view kPublishTask = "write";
 
 /// A temporary of another host is somebody's unless it has not been touched for this long.
 constexpr std::time_t kForeignAge_s = 60;
@@ -44,8 +44,9 @@ Fault publish_once(const std::filesystem::path& path, const FillFile& fill) {
 }
 
 void publish(const std::filesystem::path& path, const FillFile& fill, Effort effort) {
-  if (effort == Effort::kPatient) return patiently(kTask, path, [&] { return publish_once(path, fill); });
-  if (const Fault fault = publish_once(path, fill)) fail_system(kTask, path, fault.call, fault.error);
+  if (effort == Effort::kPatient)
+    return patiently(kPublishTask, path, [&] { return publish_once(path, fill); });
+  if (const Fault fault = publish_once(path, fill)) fail_system(kPublishTask, path, fault.call, fault.error);
 }
 
 void publish_pieces(const std::filesystem::path& path, const FilePieces& pieces) {
@@ -76,9 +77,9 @@ bool publish_new_file(const std::filesystem::path& path, std::string_view text, 
     return taken ? Fault{} : fault;
   };
   if (effort == Effort::kPatient) {
-    patiently(kTask, path, attempt);
+    patiently(kPublishTask, path, attempt);
   } else if (const Fault fault = attempt()) {
-    fail_system(kTask, path, fault.call, fault.error);
+    fail_system(kPublishTask, path, fault.call, fault.error);
   }
   return !taken;
 }

@@ -21,14 +21,14 @@ constexpr double kStaleAge_s = 60;
 
 ClaimRecord parse_record(std::string_view text) {
   ClaimRecord record;
-  const auto json = nlohmann::json::parse(text, nullptr, false);
+  const auto json = nlohmann::ordered_json::parse(text, nullptr, false);
   try {
     record.token = json.at("token").get<std::string>();
     record.host = json.at("host").get<std::string>();
     record.place = json.at("place").get<std::string>();
     record.process = json.at("pid").get<pid_t>();
     record.started_ticks = json.at("started_ticks").get<std::uint64_t>();
-  } catch (const nlohmann::json::exception&) {
+  } catch (const nlohmann::ordered_json::exception&) {
     return {};
   }
   return record;

@@ -27,7 +27,7 @@ namespace {
 /// Long enough for another job that judged the same stale claim to have written its own.
 constexpr std::chrono::milliseconds kSettle{100};
 constexpr int kTries = 5;
-constexpr std::string_view kTask = "write";
+constexpr std::string_view kClaimTask = "write";
 
 void make_folder(const std::filesystem::path& folder) {
   std::error_code error;
@@ -76,7 +76,7 @@ void FileClaim::renew() {
   }
   const std::chrono::duration<double> since = now - renewed_;
   if (!may_pass(fault.error) || since.count() - interval_s_ > patience_s()) {
-    fail_system(kTask, paths_.owner(), fault.call, fault.error);
+    fail_system(kClaimTask, paths_.owner(), fault.call, fault.error);
   }
   log::warning("cannot write " + paths_.owner().string() + " now: " + system_error_text(fault.error) +
                "; trying again at the next heartbeat");
@@ -117,7 +117,7 @@ std::unique_ptr<FileClaim> take_file_claim(const RunPaths& paths, double interva
   const std::string text = to_json(record);
   for (int i = 0; i < kTries; ++i) {
     std::optional<TemporaryFile> file;
-    patiently(kTask, paths.owner(), [&] {
+    patiently(kClaimTask, paths.owner(), [&] {
       file.emplace(paths.owner());
       return write_record(*file, text);
     });
@@ -125,14 +125,14 @@ std::unique_ptr<FileClaim> take_file_claim(const RunPaths& paths, double interva
     const Fault fault = file->become_target();
     // Whether the name is durable does not matter: after a crash there is nothing to claim for.
     if (file->has_become_target()) return std::make_unique<FileClaim>(paths, record, interval_s);
-    if (fault.error != EEXIST) fail_system(kTask, paths.owner(), fault.call, fault.error);
+    if (fault.error != EEXIST) fail_system(kClaimTask, paths.owner(), fault.call, fault.error);
 
     const timespec now = record.heartbeat;
     const std::optional<ClaimRecord> owner = read_claim_record(paths.owner());
     if (!owner) continue;  // given back just now
     if (!owner->is_stale(now)) fail_in_use(paths, *owner, now);
     const Fault replaced = file->replace_target();
-    if (!file->has_become_target()) fail_system(kTask, paths.owner(), replaced.call, replaced.error);
+    if (!file->has_become_target()) fail_system(kClaimTask, paths.owner(), replaced.call, replaced.error);
     // Another job may have judged the same claim: the last one that wrote owns the folder.
     std::this_thread::sleep_for(kSettle);
     const std::optional<ClaimRecord> settled = read_claim_record(paths.owner());

@@ -17,8 +17,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::string_view kFormat = "skyline-journal";
-constexpr int kVersion = 1;
+constexpr std::string_view kJournalFormat = "skyline-journal";
+constexpr int kJournalVersion = 1;
 constexpr std::string_view kSumStart = R"(,"crc":")";
 constexpr std::string_view kSumEnd = R"("})";
 constexpr std::size_t kSumDigits = 8;
@@ -177,7 +177,7 @@ trial::TrialTiming decode_where(const Json& line) {
 
 std::string header_line(const JournalHeader& header) {
   Json line;
-  line["format"] = kFormat;
+  line["format"] = kJournalFormat;
   line["version"] = header.format;
   line["skyline_version"] = header.skyline_version;
   line["config_hash"] = header.config_hash;
@@ -227,12 +227,12 @@ std::optional<Json> parse_line(std::string_view line) {
 
 JournalHeader decode_header(const Json& line) {
   const Json& format = member(line, "format");
-  if (format != kFormat) fail_expected("format", "\"skyline-journal\"", format);
+  if (format != kJournalFormat) fail_expected("format", "\"skyline-journal\"", format);
   JournalHeader header;
   header.format = decode_integer<int>(member(line, "version"), "version");
-  if (header.format != kVersion) {
+  if (header.format != kJournalVersion) {
     throw UserError("journal of version " + std::to_string(header.format) + ", this program reads version " +
-                    std::to_string(kVersion));
+                    std::to_string(kJournalVersion));
   }
   header.skyline_version = decode_text(line, "skyline_version");
   header.config_hash = decode_text(line, "config_hash");

@@ -18,7 +18,7 @@
 namespace skyline::store {
 namespace {
 
-constexpr std::string_view kTask = "write";
+constexpr std::string_view kJournalTask = "write";
 
 /// What a name stands for at a moment.
 struct Place {
@@ -55,7 +55,7 @@ class OffsetWriter final : public JournalWriter {
  public:
   OffsetWriter(const std::filesystem::path& path, std::uint64_t length, std::vector<std::string> metrics)
       : path_(path), length_(length), reached_(length), metrics_(std::move(metrics)) {
-    patiently(kTask, path_, [this] { return look_at(path_, opened_); });
+    patiently(kJournalTask, path_, [this] { return look_at(path_, opened_); });
     check_length(opened_.length);
   }
 
@@ -63,7 +63,7 @@ class OffsetWriter final : public JournalWriter {
     std::string lines;
     for (const trial::CommittedTrial& entry : committed) lines += entry_line(entry, metrics_, space);
     try {
-      patiently(kTask, path_, [&] { return write(lines); });
+      patiently(kJournalTask, path_, [&] { return write(lines); });
     } catch (const UserError&) {
       cut_back();
       throw;

@@ -17,8 +17,8 @@ namespace {
 
 using trial::CommittedTrial;
 
-constexpr std::string_view kFormat = "skyline-run";
-constexpr std::int64_t kVersion = 1;
+constexpr std::string_view kTablesFormat = "skyline-run";
+constexpr std::int64_t kTablesVersion = 1;
 
 /// Columns that every run has; a parameter or metric of such a name gets a prefix.
 constexpr std::array<std::string_view, 21> kOwnColumns{
@@ -178,8 +178,8 @@ void write_run_tables(const std::filesystem::path& path, const std::vector<Commi
   add_timing(trials);
 
   Hdf5Image image(path, {});
-  image.write_attribute("/", "format", kFormat);
-  image.write_attribute("/", "version", H5T_NATIVE_INT64, &kVersion);
+  image.write_attribute("/", "format", kTablesFormat);
+  image.write_attribute("/", "version", H5T_NATIVE_INT64, &kTablesVersion);
   image.write_attribute("/", "skyline_version", SKYLINE_VERSION);
   image.write_attribute("/", "config", config_text);
   trials.table().write(image, "trials");

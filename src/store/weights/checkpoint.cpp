@@ -17,8 +17,8 @@
 namespace skyline::store {
 namespace {
 
-constexpr std::string_view kFormat = "skyline-checkpoint";
-constexpr std::int64_t kVersion = 1;
+constexpr std::string_view kCheckpointFormat = "skyline-checkpoint";
+constexpr std::int64_t kCheckpointVersion = 1;
 
 std::string array_place(const std::string& name) {
   require(!name.empty() && name != "." && name.find('/') == std::string::npos,
@@ -109,9 +109,9 @@ struct SequencedCheckpoint {
 SequencedCheckpoint read_checkpoint(const std::filesystem::path& path, const CheckpointOwner& owner) {
   const std::string file = read_file(path);
   const auto bytes = std::as_bytes(std::span(file));
-  check_seal(bytes, kFormat, "checkpoint", path);
+  check_seal(bytes, kCheckpointFormat, "checkpoint", path);
   const Hdf5Reader reader(bytes.subspan(kSealBytes), path);
-  reader.check_version("checkpoint", kVersion);
+  reader.check_version("checkpoint", kCheckpointVersion);
   SequencedCheckpoint found{{read_owner(reader), {}}, reader.unsigned_attribute("sequence")};
   if (found.checkpoint.owner != owner) {
     throw UserError(path.string() + ": the checkpoint of another trial (trial " +
@@ -139,13 +139,13 @@ void write_checkpoint(const RunPaths& paths, const TrialCheckpoint& checkpoint, 
   const std::filesystem::path path =
       checkpoint_path(paths, checkpoint.owner.trial, sequence % kCheckpointNames);
   Hdf5Image image(path, {.user_block = kSealBytes, .num_objects = 16 + checkpoint.state.arrays.size()});
-  image.write_attribute("/", "format", kFormat);
-  write_integer(image, "version", kVersion);
+  image.write_attribute("/", "format", kCheckpointFormat);
+  write_integer(image, "version", kCheckpointVersion);
   write_owner(image, checkpoint.owner);
   image.write_attribute("/", "sequence", H5T_NATIVE_UINT64, &sequence);
   write_integer(image, "step", checkpoint.state.step);
   write_state(image, checkpoint.state);
-  publish_sealed(image, kFormat, {}, effort);
+  publish_sealed(image, kCheckpointFormat, {}, effort);
 }
 
 std::optional<FoundCheckpoint> find_checkpoint(const RunPaths& paths, const CheckpointOwner& owner) {

@@ -13,8 +13,8 @@
 namespace skyline::store {
 namespace {
 
-constexpr std::string_view kFormat = "skyline-weights";
-constexpr std::int64_t kVersion = 2;
+constexpr std::string_view kWeightsFormat = "skyline-weights";
+constexpr std::int64_t kWeightsVersion = 2;
 constexpr const char* kNames = "tensor_names";
 
 /// Layer and name within the layer; the last point parts them.
@@ -51,8 +51,8 @@ void write_tensors(Hdf5Image& image, const std::vector<trial::NamedTensor>& tens
 void write_weights(const std::filesystem::path& path, const WeightsFile& weights) {
   // A layer is a group, often of two tensors.
   Hdf5Image image(path, {.user_block = kSealBytes, .num_objects = 8 + 2 * weights.tensors.size()});
-  image.write_attribute("/", "format", kFormat);
-  image.write_attribute("/", "version", H5T_NATIVE_INT64, &kVersion);
+  image.write_attribute("/", "format", kWeightsFormat);
+  image.write_attribute("/", "version", H5T_NATIVE_INT64, &kWeightsVersion);
   write_stamp(image, weights.run);
   image.write_attribute("/", "arch_id", weights.arch_id);
   image.write_attribute("/", "genotype", weights.genotype);
@@ -67,7 +67,7 @@ void write_weights(const std::filesystem::path& path, const WeightsFile& weights
   const hsize_t num_parents[] = {weights.parents.size()};
   image.refer_array("parents", H5T_NATIVE_UINT64, num_parents, std::as_bytes(std::span(weights.parents)));
   write_tensors(image, weights.tensors);
-  publish_sealed(image, kFormat);
+  publish_sealed(image, kWeightsFormat);
 }
 
 WeightsFile read_weights(const std::filesystem::path& path) {
@@ -76,9 +76,9 @@ WeightsFile read_weights(const std::filesystem::path& path) {
 
 WeightsFile decode_weights(std::string_view file, const std::filesystem::path& path) {
   const auto bytes = std::as_bytes(std::span(file));
-  check_seal(bytes, kFormat, "weights file", path);
+  check_seal(bytes, kWeightsFormat, "weights file", path);
   const Hdf5Reader reader(bytes.subspan(kSealBytes), path);
-  reader.check_version("weights file", kVersion);
+  reader.check_version("weights file", kWeightsVersion);
   WeightsFile weights;
   weights.run = read_stamp(reader);
   weights.arch_id = reader.text_attribute("arch_id");

@@ -14,7 +14,7 @@ namespace {
 
 /// Samples of a forward pass in evaluation mode: enough to hide the fixed cost of a pass, few enough for the
 /// caches. Part of the definition of a result: another number could change its last bits.
-constexpr std::size_t kEvaluationBatch = 64;
+constexpr std::size_t kHostEvaluationBatch = 64;
 
 class HostLearner final : public Learner {
  public:
@@ -65,7 +65,7 @@ class HostLearner final : public Learner {
                                   static_cast<std::size_t>(logits.size(1)), nullptr);
   }
 
-  std::size_t evaluation_batch() const override { return kEvaluationBatch; }
+  std::size_t evaluation_batch() const override { return kHostEvaluationBatch; }
 
   void hold(std::span<const std::int64_t> indices) override {
     gather(setup_.dataset->train(), indices, nullptr);

@@ -15,7 +15,7 @@
 namespace skyline::train {
 namespace {
 
-constexpr std::size_t kAlignment = 64;
+constexpr std::size_t kBlockAlignment = 64;
 constexpr std::size_t kSmallestPooled = std::size_t{1} << 14;  // smaller ones malloc keeps itself
 constexpr std::size_t kLargest = std::size_t{1} << 39;         // a slip in a shape, not a tensor
 constexpr std::size_t kHugePage = std::size_t{1} << 21;
@@ -24,7 +24,7 @@ constexpr std::size_t kClasses = 64 * kClassesPerOctave;
 constexpr std::size_t kNotPooled = kClasses;
 
 /// Stands in front of every block that the pool hands out.
-struct alignas(kAlignment) Header {
+struct alignas(kBlockAlignment) Header {
   std::size_t size_class;
   std::size_t bytes;  // of the whole block, header included
 };
@@ -45,7 +45,7 @@ SizeClass size_class_of(std::size_t bytes) {
 
 Header* fresh_block(std::size_t bytes, std::size_t size_class) {
   const bool huge = bytes >= kHugePage / 2;
-  const std::size_t alignment = huge ? kHugePage : kAlignment;
+  const std::size_t alignment = huge ? kHugePage : kBlockAlignment;
   const std::size_t rounded = (bytes + alignment - 1) / alignment * alignment;
   void* memory = std::aligned_alloc(alignment, rounded);
   if (memory == nullptr) {

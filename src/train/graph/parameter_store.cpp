@@ -14,10 +14,10 @@ namespace skyline::train {
 namespace {
 
 /// Tensors start at multiples of a cache line.
-constexpr std::int64_t kAlignment = 16;
+constexpr std::int64_t kElementsAligned = 16;
 
 std::int64_t padded_elements(const space::TensorSpec& spec) {
-  return (spec.elements() + kAlignment - 1) / kAlignment * kAlignment;
+  return (spec.elements() + kElementsAligned - 1) / kElementsAligned * kElementsAligned;
 }
 
 std::int64_t total_elements(const space::Network& network) {

@@ -13,7 +13,7 @@
 namespace skyline::train {
 namespace {
 
-std::span<float> values_of(at::Tensor& host_tensor) {
+std::span<float> host_values(at::Tensor& host_tensor) {
   return {host_tensor.mutable_data_ptr<float>(), static_cast<std::size_t>(host_tensor.numel())};
 }
 
@@ -28,7 +28,7 @@ class StagedReducer final : public DeviceReducer {
   void all_reduce(at::Tensor& values) override {
     Begun begun = stage(values, values);
     begun.host.copy_(values);  // nothing, if they are the same
-    begun.operation = group_.all_reduce(values_of(begun.host));
+    begun.operation = group_.all_reduce(host_values(begun.host));
     begun_.push_back(std::move(begun));
   }
 
@@ -37,7 +37,7 @@ class StagedReducer final : public DeviceReducer {
     Begun begun = stage(values, part);
     begun.host.copy_(values);
     begun.result = own_part(begun.host);
-    begun.operation = group_.reduce_scatter(values_of(begun.host));
+    begun.operation = group_.reduce_scatter(host_values(begun.host));
     begun_.push_back(std::move(begun));
   }
 
@@ -45,7 +45,7 @@ class StagedReducer final : public DeviceReducer {
     check_part(values, part);
     Begun begun = stage(values, values);
     own_part(begun.host).copy_(part);
-    begun.operation = group_.all_gather(values_of(begun.host));
+    begun.operation = group_.all_gather(host_values(begun.host));
     begun_.push_back(std::move(begun));
   }
 

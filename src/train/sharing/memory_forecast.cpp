@@ -17,7 +17,7 @@ constexpr double kSafety = 1.25;  // blocks are rounded up, and kernels take tem
 /// Of the libraries for convolutions and products, a stream.
 constexpr std::size_t kWorkspaceBytes = std::size_t{64} << 20;
 
-constexpr double kEvaluationBatch = 256;  // Learner::evaluation_batch() on devices
+constexpr double kDeviceEvaluationBatch = 256;  // Learner::evaluation_batch() on devices
 
 /// A kernel's launch takes some microseconds, in which a device that computes 10 TFLOP/s does this much.
 constexpr double kLaunchFlops = 5e7;
@@ -77,7 +77,8 @@ std::size_t predict_device_bytes(const space::Network& network, const TrainingOp
   const double batch = std::ceil(static_cast<double>(options.batch) / members);
   // The backward pass holds gradients of activations around one layer at a time.
   const auto peak = static_cast<double>(network.cost.peak_activation_bytes);
-  const double passing = std::max(sizeof(float) * batch * kept + 2 * batch * peak, kEvaluationBatch * peak);
+  const double passing =
+      std::max(sizeof(float) * batch * kept + 2 * batch * peak, kDeviceEvaluationBatch * peak);
   const double parameters = parameter_floats(tensors, largest_layer, options, members);
   return static_cast<std::size_t>(kSafety * (sizeof(float) * parameters + passing)) + kWorkspaceBytes;
 }
