@@ -12,7 +12,7 @@
 namespace skyline {
 namespace {
 
-// Sized at run time: the fixed cpu_set_t ends at 1024 processors.
+// A set of processors, sized at run time: the fixed cpu_set_t ends at 1024 processors.
 class ProcessorSet {
  public:
   explicit ProcessorSet(int capacity)

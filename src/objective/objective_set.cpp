@@ -9,7 +9,7 @@ namespace skyline::objective {
 
 namespace {
 
-/// Where the values of a metric come from.
+/// The source of a metric's values.
 struct Source {
   bool computed = false;
   std::size_t measured_index = 0;

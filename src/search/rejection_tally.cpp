@@ -35,7 +35,7 @@ std::string RejectionTally::text() const {
   for (const Rejections& rejections : rejections_) {
     if (rejections.count == 0) continue;
     text += ", " + std::to_string(rejections.count) + " fail `" + to_text(rejections.constraint) + "`";
-    // How far off the bounds are; says nothing where other values are within them.
+    // Tells how far off the bounds are, unless other values are within them.
     if (rejections.count + invalid_ == total_) text += " (" + nearest_text(rejections) + ")";
   }
   if (invalid_ > 0)

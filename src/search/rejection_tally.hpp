@@ -9,13 +9,13 @@
 
 namespace skyline::search {
 
-/// Counts what keeps genotypes from being valid: the message for a space without a valid architecture.
+/// Counts the reasons why genotypes are invalid, for the message about a space without a valid architecture.
 class RejectionTally {
  public:
   explicit RejectionTally(const objective::ObjectiveSet& objectives);
 
   void add(const space::Network& network);
-  /// A genotype whose network cannot be built.
+  /// Counts a genotype whose network cannot be built.
   void add_invalid(const std::string& reason);
 
   /// "192, 192 fail `flops: [0, 10]` (smallest found: 88138), 3 cannot be built (REASON)".
@@ -33,7 +33,7 @@ class RejectionTally {
   std::size_t total_ = 0;
   std::size_t invalid_ = 0;
   std::string first_invalid_reason_;
-  std::vector<Rejections> rejections_;  // one a computed constraint
+  std::vector<Rejections> rejections_;  // one per computed constraint
 };
 
 }  // namespace skyline::search

@@ -9,7 +9,7 @@
 
 namespace skyline {
 
-/// Where a piece of the user's input stands; line and column count from 1, 0 = unknown.
+/// Position of a piece of the user's input; line and column count from 1, 0 = unknown.
 struct SourcePosition {
   std::string file;
   int line = 0;
@@ -66,7 +66,7 @@ class ConfigNode {
   [[noreturn]] void fail_expected(std::string_view expected) const;
   /// @throws UserError "<file>:<line>: <path>: <message>"
   [[noreturn]] void fail(std::string_view message) const;
-  /// What is here, shortened for messages: `3`, `a list of 4`, `a map`, `nothing`.
+  /// The content, shortened for messages: `3`, `a list of 4`, `a map`, `nothing`.
   std::string describe() const;
 
   /// Sets path() on this node and all below it. Call once on the root after building or changing a tree.

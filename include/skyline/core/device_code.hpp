@@ -1,6 +1,6 @@
 #pragma once
 
-/// Marks an inline function that devices run too: the same source gives the same bits on both.
+/// Marks an inline function that also runs on devices: one source gives the same bits on hosts and devices.
 #ifdef __CUDACC__
 #define SKYLINE_DEVICE_CODE __host__ __device__
 #else

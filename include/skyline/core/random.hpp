@@ -25,7 +25,7 @@ class RandomStream {
   /// Index drawn with probability weights[i] / sum(weights). @pre some weight > 0, none negative
   std::size_t weighted(std::span<const double> weights);
 
-  /// Fisher-Yates.
+  /// Shuffles the values (Fisher-Yates).
   template <typename T>
   void shuffle(std::span<T> values) {
     for (std::size_t i = values.size(); i > 1; --i) {

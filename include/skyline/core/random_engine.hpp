@@ -6,7 +6,7 @@
 
 namespace skyline {
 
-/// What RandomStream draws from, for devices too: xoshiro256**, seeded by SplitMix64.
+/// The generator behind RandomStream, for hosts and devices: xoshiro256**, seeded by SplitMix64.
 /// @see Blackman and Vigna, ACM TOMS 47(4), 2021; Steele, Lea and Flood, OOPSLA 2014
 class RandomEngine {
  public:

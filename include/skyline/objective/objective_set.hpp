@@ -21,7 +21,7 @@ struct Objective {
   std::size_t measured_index = 0;  // into Measurements::values, if not computed
 };
 
-/// Inclusive bounds of a metric. A computed one is checked before any training.
+/// Inclusive bounds of a metric. A constraint on a computed metric is checked before any training.
 struct Constraint {
   std::string metric;
   double low = 0;
@@ -32,12 +32,12 @@ struct Constraint {
 
 /// "flops: [0, 1000000]", as in the configuration.
 std::string to_text(const Constraint& constraint);
-/// A number for messages and configurations: whole ones with all their digits and without a point, else the
-/// shortest text that reads back.
+/// Writes a number for messages and configurations: whole numbers with all digits and without a point, others
+/// as the shortest text that reads back.
 std::string number_text(double value);
 
 std::vector<std::string> computed_metric_names();
-/// @throws InternalError for a name that is not computed
+/// Computes a metric of the network. @throws InternalError for a metric that is not computed
 double computed_metric(const space::Network& network, std::string_view metric);
 
 /// The objectives and constraints of a run. Immutable.
@@ -59,7 +59,7 @@ class ObjectiveSet {
   /// Objective values in the user's sense, [num_objectives]; nothing if the trial failed, a needed metric is
   /// NaN, or a measured constraint is not met: such trials are never on the front and never parents.
   std::optional<std::vector<double>> values(const trial::CommittedTrial& committed) const;
-  /// The same with maximized columns negated, so that every column is minimized.
+  /// Objective values with maximized columns negated, so that every column is minimized.
   std::optional<std::vector<double>> minimized(const trial::CommittedTrial& committed) const;
 
  private:

@@ -15,14 +15,14 @@ namespace skyline::search {
 class Searcher {
  public:
   virtual ~Searcher() = default;
-  /// Up to `room` new proposals; fewer, or none, when it must be told results first or is finished.
+  /// Returns up to `room` new proposals; fewer, or none, when it must be told results first or is finished.
   /// No architecture is proposed twice; every proposal meets the computed constraints.
   virtual std::vector<trial::Proposal> ask(std::size_t room) = 0;
-  /// A result, in the order of trial numbers; failures too.
+  /// Takes a result, in the order of trial numbers; failures too.
   virtual void tell(const trial::CommittedTrial& committed) = 0;
-  /// Nothing more will ever be asked (all asked trials may not have been told yet).
+  /// Whether nothing more will be asked (some asked trials may not have been told yet).
   virtual bool finished() const = 0;
-  /// Why it finished, one clause for the log ("5 iterations done", "all 151 valid architectures were
+  /// The reason for finishing, one clause for the log ("5 iterations done", "all 151 valid architectures were
   /// evaluated").
   virtual std::string finish_reason() const = 0;
   /// Upper bound of the number of trials, for progress and ETA.

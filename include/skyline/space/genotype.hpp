@@ -13,11 +13,11 @@ struct Genotype {
   bool operator==(const Genotype&) const = default;
 };
 
-/// Stable hash of an architecture's canonical text: equal networks have equal ids, on every machine and for
-/// ever.
+/// Stable hash of an architecture's canonical text: equal networks have equal ids, on every machine and in
+/// every version.
 enum class ArchId : std::uint64_t {};
 
-/// 16 hex digits.
+/// The id as 16 hex digits.
 std::string to_text(ArchId id);
 /// @throws UserError unless `text` is 16 hex digits
 ArchId parse_arch_id(const std::string& text);

@@ -10,8 +10,8 @@
 
 namespace skyline::space {
 
-/// Reads a layer's attributes from the configuration with the genotype's values already in place. Handed to
-/// LayerKind::resolve; wraps the source node so that errors name file, line and key.
+/// Reads the attributes of one layer from the configuration, with the genotype's values already in place.
+/// Passed to LayerKind::read_attributes and infer; its errors name file, line and key.
 class AttributeReader {
  public:
   virtual ~AttributeReader() = default;
@@ -25,19 +25,19 @@ class AttributeReader {
   virtual bool is_number(std::string_view name) = 0;
   /// @throws UserError with file, line, key path of the layer
   [[noreturn]] virtual void fail(std::string_view message) = 0;
-  /// The same at one attribute of the layer; at the layer itself where that attribute is not given.
+  /// Like fail(), at one attribute of the layer; at the layer itself if that attribute is not given.
   [[noreturn]] virtual void fail_at(std::string_view name, std::string_view message) = 0;
 };
 
-/// What the space knows of a kind of layer: attributes, shapes, tensors, costs. Stateless. A new kind is one
+/// A kind of layer as the space knows it: attributes, shapes, tensors, costs. Stateless. A new kind is one
 /// class and one registration (`register_layer_kind`) here, and one op in the trainer (train/layer_op.hpp).
 class LayerKind {
  public:
   virtual ~LayerKind() = default;
   virtual std::string_view name() const = 0;
-  /// The names of attributes that the kind takes; others are refused with "did you mean".
+  /// Names of the attributes that the kind accepts; others are refused with "did you mean".
   virtual std::vector<std::string> attribute_names() const = 0;
-  /// Fills `layer.attributes`, all of them, whatever the shapes. Apart from `infer` so that a space is
+  /// Fills all of `layer.attributes`, independent of shapes. Separate from `infer`, so that a space is
   /// checked as far as possible before any network is built.
   /// @throws UserError through `reader` if an attribute is missing or does not fit
   virtual void read_attributes(Layer& layer, AttributeReader& reader) const = 0;

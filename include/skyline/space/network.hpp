@@ -40,10 +40,10 @@ struct Cost {
   std::int64_t parameters = 0;             // trainable
   std::int64_t flops = 0;                  // an add and a multiply count one each
   std::int64_t macs = 0;                   // convolutions and linear layers only
-  std::int64_t peak_activation_bytes = 0;  // float32: largest sum of what must live at once around one layer
+  std::int64_t peak_activation_bytes = 0;  // float32: largest sum of what must exist at once around one layer
 };
 
-/// One node of the layer graph. Everything that the trainer, the cost model and the exporters need.
+/// One node of the layer graph. Holds everything that the trainer, the cost model and the exporters need.
 struct Layer {
   std::string name;                 // unique in the network: "conv2d_0", "batch_norm_0"
   std::string kind;                 // registered layer kind: "conv2d"
@@ -64,7 +64,7 @@ struct Network {
   std::vector<Layer> layers;
   Cost cost;
 
-  /// Text that is equal exactly for equal networks: kinds, attributes, wiring, input shape; no parameter
+  /// A text that is equal exactly for equal networks: kinds, attributes, wiring, input shape; no parameter
   /// names.
   std::string canonical_text() const;
 };

@@ -14,7 +14,7 @@
 
 namespace skyline::space {
 
-/// A named parameter. Weights count in random sampling only.
+/// A named parameter of the space. Random sampling uses the weights; mutation does not.
 struct Parameter {
   std::string name;
   std::vector<Value> values;    // at least one, all different
@@ -29,7 +29,7 @@ struct Architecture {
   Network network;
 };
 
-/// What the data brings into a space: input shape and number of classes ($classes).
+/// The facts about the data that a space depends on: input shape and number of classes ($classes).
 struct DataShape {
   Shape input;
   std::int64_t classes = 0;
@@ -44,7 +44,7 @@ class SearchSpace {
 
   const std::vector<Parameter>& parameters() const;
   const DataShape& data() const;
-  /// Product of the numbers of values, saturating at 2^63 - 1; genotypes, not architectures.
+  /// Number of genotypes (not architectures): the product of the numbers of values, at most 2^63 - 1.
   std::int64_t genotype_count() const;
   /// The genotype with this number in lexicographic order of choices. @pre number < genotype_count()
   Genotype genotype_at(std::int64_t number) const;
@@ -53,15 +53,15 @@ class SearchSpace {
   /// A genotype that builds another architecture: each used parameter is redrawn with this probability, and
   /// at least one changes. Nothing if the space has a single architecture reachable this way.
   std::optional<Genotype> mutate(const Genotype& parent, double probability, RandomStream& random) const;
-  /// Uniform crossover that differs from both parents as an architecture, or nothing after bounded tries.
+  /// Uniform crossover. The child differs from both parents as an architecture; nothing after bounded tries.
   std::optional<Genotype> cross(const Genotype& first, const Genotype& second, RandomStream& random) const;
   /// @throws UserError if the network cannot be built (shapes that do not fit): such genotypes are invalid
   Architecture build(const Genotype& genotype) const;
 
   /// "depth=3 kernel=5 width=16", in declaration order.
   std::string describe(const Genotype& genotype) const;
-  /// Archai's id of the genotype: SHA-1 of the Python text of the tuple of floats in declaration order,
-  /// unused `nan`.
+  /// Archai's id of the genotype: SHA-1 of the Python text of the tuple of its values as floats, in
+  /// declaration order; `nan` for unused parameters.
   std::string archai_id(const Architecture& architecture) const;
 
  private:

@@ -14,11 +14,10 @@ using Value = std::variant<std::int64_t, double, std::string, bool>;
 /// Shortest text that reads back to the same value; integers without a point.
 std::string to_text(const Value& value);
 
-/// Integer if the scalar reads as one, else number, else flag (true/false), else text. Quoted scalars are
-/// text.
+/// Reads a scalar as an integer, else a number, else a flag (true/false), else text. Quoted scalars are text.
 Value read_value(const ConfigNode& scalar);
 
-/// The value as a number; text throws UserError.
+/// The value as a number. @throws UserError for a text
 double as_number(const Value& value);
 
 }  // namespace skyline::space

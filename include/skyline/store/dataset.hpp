@@ -12,7 +12,7 @@
 
 namespace skyline::store {
 
-/// Images and labels of one part (train or test), as they are before they go into a file.
+/// Images and labels of one part (train or test), before they are written to a file.
 struct ImageSet {
   std::vector<std::uint8_t> images;  // [count, channels, height, width]
   std::vector<std::int32_t> labels;  // [count], 0 to classes - 1
@@ -23,13 +23,13 @@ struct DatasetContents {
   std::vector<std::string> class_names;
   ImageSet train;
   ImageSet test;
-  std::string source;        // where it came from and its terms, for people
+  std::string source;        // origin and terms, for people
   double value_scale = 255;  // largest pixel value: 255, or 16 for the UCI digits
 };
 
-/// Writes the HDF5 layout of docs/internals/files.md (contiguous uint8 images and int32 labels for train and test,
-/// class names, per-channel mean and deviation of train after division by value_scale, source, SHA-256 of
-/// each array), published whole. @throws UserError
+/// Writes the HDF5 layout of docs/internals/files.md (contiguous uint8 images and int32 labels for train and
+/// test, class names, per-channel mean and deviation of train after division by value_scale, source, SHA-256
+/// of each array), published whole. @throws UserError
 void write_dataset(const std::filesystem::path& path, const DatasetContents& contents);
 
 /// A part of a data set, mapped read-only: the ranks of a node share one copy in memory.
@@ -42,8 +42,8 @@ struct MappedImages {
 /// A data set file, open and mapped. Immutable, shared by all threads.
 class Dataset {
  public:
-  /// @param verify          recompute the checksums, which reads the whole file (one rank a node does)
-  /// @param stop_requested  asked now and then while it does. @return  null if it said yes
+  /// @param verify  recompute the checksums, which reads the whole file (one rank per node does)
+  /// @param stop_requested  called now and then meanwhile. @return  null if it returned true
   /// @throws UserError: missing, truncated, not HDF5, not ours, damaged
   static std::shared_ptr<const Dataset> open(
       const std::filesystem::path& path, bool verify,
@@ -60,8 +60,8 @@ class Dataset {
   virtual const std::string& content_hash() const = 0;  // SHA-256: the same for the same contents
 };
 
-/// The training set's indices in two parts, ascending. Stratified: each class gives the same share, rounded
-/// so that the total is round(fraction * n); seeded; disjoint; together complete.
+/// The training set's indices in two disjoint, complete parts, ascending. Stratified: each class gives the
+/// same share, rounded so that the total is round(fraction * n). Seeded.
 struct SplitIndices {
   std::vector<std::int64_t> train;
   std::vector<std::int64_t> validation;

@@ -25,9 +25,9 @@ class LayerTensors {
   virtual ~LayerTensors() = default;
   /// The parameter or buffer `name` of the layer. @throws InternalError if the layer has none of that name
   virtual at::Tensor& value(std::string_view name) = 0;
-  /// Gradient of a parameter, for an op to set: same shape, of its own memory. While it is undefined the
-  /// optimizer leaves the parameter alone. One of a vector may be kept and written in place; one with more
-  /// dimensions may be taken away once it is used: each backward pass sets it anew.
+  /// Gradient of a parameter, for an op to set: same shape, in memory of its own. While it is undefined the
+  /// optimizer leaves the parameter alone. The gradient of a vector may be kept and written in place; one
+  /// with more dimensions may be taken away once it is used, so each backward pass sets it anew.
   virtual at::Tensor& gradient(std::string_view name) = 0;
   virtual bool has(std::string_view name) const = 0;
 };
@@ -41,29 +41,29 @@ class LayerOp {
  public:
   virtual ~LayerOp() = default;
 
-  /// The layer's definition in plain, differentiable ATen calls: the oracle of the other functions, and what
-  /// runs on a device, where parameters and activations are then.
+  /// The layer's definition in plain, differentiable ATen calls. It is the oracle of the other functions and
+  /// runs on devices, where parameters and activations are then.
   virtual at::Tensor reference(const Activations& inputs, bool training) = 0;
   /// Whether the device work of `reference` may be recorded and done again without calling it: it reads
   /// nothing of the host that changes from step to step, and waits for nothing.
   virtual bool may_be_recorded() const { return false; }
 
-  /// A training step begins: for ops that draw. @param seed  of the step, their only source of random
-  /// numbers, so that a trial that goes on from a saved state draws what it would have drawn
+  /// Begins a training step; for ops that draw. @param seed  of the step, their only source of random
+  /// numbers, so that a resumed trial draws what it would have drawn
   virtual void begin_step(std::uint64_t /*seed*/) {}
-  /// Follows begin_step where a member of a group trains its part of the batch: the samples from place
-  /// `first_sample` of the batch on. For ops that draw by place. A part may have no samples at all.
+  /// Follows begin_step if a member of a group trains its part of the batch: the samples from place
+  /// `first_sample` on. For ops that draw by place. A part may have no samples at all.
   virtual void begin_part(std::size_t /*first_sample*/) {}
-  /// Training mode. @param inputs  one for each of Layer::inputs
+  /// Forward pass in training mode. @param inputs  one for each of Layer::inputs
   virtual at::Tensor forward(const Activations& inputs) = 0;
   /// Writes the gradients of the layer's parameters.
   /// @param gradient              of the loss by the output; the op's own, it may be overwritten
   /// @param wants_input_gradient  false: nothing before this layer has parameters; the result is not used
   /// @return                      gradients of the loss by the inputs, no two in the same memory
   virtual Activations backward(at::Tensor gradient, bool wants_input_gradient) = 0;
-  /// Evaluation mode; keeps nothing. An input that nobody else holds may be overwritten.
+  /// Forward pass in evaluation mode; keeps nothing. An input that nobody else holds may be overwritten.
   virtual at::Tensor infer(const Activations& inputs) = 0;
-  /// Parameters have changed since the last infer: prepare what infer derives from them.
+  /// Prepares what infer derives from parameters; called when they have changed since the last infer.
   virtual void prepare_inference() {}
 
   /// Takes over the work of `next`, which alone reads this layer's output. Returns false, and changes
@@ -72,15 +72,15 @@ class LayerOp {
   /// Tells the op that it alone reads the output of `producer`, which outlives it.
   virtual void follow(LayerOp& producer);
 
-  /// Asks this op to leave its constant offset a channel out of its training output, because the reader
+  /// Asks this op to leave its constant offset per channel out of its training output, because the reader
   /// subtracts each channel's mean anyway. Returns the offset (a tensor [channels], alive as long as this
   /// op), or nullptr if there is none.
   virtual const at::Tensor* defer_offset();
   /// Asks this op to multiply its output in evaluation mode by scale[c] and to add shift[c]; both are read at
   /// prepare_inference. Returns false if it cannot.
   virtual bool fold_affine(const at::Tensor& scale, const at::Tensor& shift);
-  /// For ops that use statistics of the batch: those of all members' parts from now on. Each training pass
-  /// then makes the same sums on every member. `group` outlives the op.
+  /// For ops that use statistics of the batch: makes them use those of all members' parts from now on. Each
+  /// training pass then makes the same sums on every member. `group` outlives the op.
   virtual void synchronize(trial::TrialGroup& /*group*/) {}
 };
 

@@ -24,7 +24,7 @@ std::string location(const SourcePosition& position) {
   throw UserError(location(position) + (path.empty() ? path : path + ": ") + std::string(message));
 }
 
-// One line, not too long: the message around it must stay readable.
+// Shortens a text to one line of bounded length, so that the message around it stays readable.
 std::string shortened(std::string text) {
   std::replace(text.begin(), text.end(), '\n', ' ');
   if (text.size() > kLongestShown) text = text.substr(0, kLongestShown - 3) + "...";

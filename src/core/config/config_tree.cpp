@@ -45,7 +45,7 @@ Difference compare_lists(const ConfigNode& left, const ConfigNode& right, const 
   return {};
 }
 
-// The order of keys does not count, as in YAML.
+// Compares maps without regard to the order of keys, as in YAML.
 Difference compare_maps(const ConfigNode& left, const ConfigNode& right, const std::string& path) {
   for (const ConfigNode::Entry& entry : left.entries()) {
     const ConfigNode* other = right.find(entry.key);

@@ -41,7 +41,7 @@ std::string nearest_word(std::string_view word, const std::vector<std::string>& 
   for (const std::string& candidate : candidates) {
     const std::size_t distance = edit_distance(lower(word), lower(candidate));
     const std::size_t longer = std::max(word.size(), candidate.size());
-    // A third of the letters may be wrong, but never all of them.
+    // Up to a third of the letters may be wrong, but never all of them.
     if (distance > (longer + 2) / 3 || distance >= longer || distance >= smallest) continue;
     smallest = distance;
     nearest = candidate;

@@ -17,23 +17,23 @@ std::uint64_t stable_hash64(std::string_view text);
 std::string sha256_hex(std::span<const std::byte> bytes);
 std::string sha256_hex(std::string_view text);
 using HashPieces = std::span<const std::span<const std::byte>>;
-/// Of the pieces one after the other.
+/// The digest of the pieces one after the other.
 std::string sha256_hex(HashPieces pieces);
 std::string sha1_hex(std::string_view text);
 
-/// The checksum of our own files: XXH3 of 128 bits, many times faster than SHA-256. It finds damage, not
-/// forgery. Hex digits as `xxh128sum` prints them.
+/// The checksum of Skyline's own files: XXH3 of 128 bits, many times faster than SHA-256. It finds damage,
+/// not forgery. Hex digits as `xxh128sum` prints them.
 std::string checksum(HashPieces pieces);
 std::string checksum(std::string_view text);
-/// The same of bytes that take long: `stop_requested` is asked before every 16 MiB. @return  nothing if it
-/// said yes
+/// The checksum of many bytes; calls `stop_requested` before every 16 MiB. @return nothing if it returned
+/// true
 std::optional<std::string> checksum(std::span<const std::byte> bytes,
                                     const std::function<bool()>& stop_requested);
 
 /// CRC-32C (Castagnoli), as in TensorFlow's records and iSCSI (RFC 3720, appendix B.4).
 std::uint32_t crc32c(std::string_view bytes);
 
-/// 16 lower-case hex digits.
+/// Writes 16 lower-case hex digits.
 std::string to_hex(std::uint64_t value);
 
 }  // namespace skyline

@@ -17,7 +17,7 @@ class ProtobufWriter {
   /// string or bytes.
   void add_text(std::uint32_t field, std::string_view text);
   void add_message(std::uint32_t field, const ProtobufWriter& message) { add_text(field, message.bytes()); }
-  /// What has been written, the message without its length.
+  /// The message so far, without its length.
   const std::string& bytes() const { return bytes_; }
 
  private:

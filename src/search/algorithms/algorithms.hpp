@@ -4,10 +4,10 @@
 
 namespace skyline::search {
 
-/// Upper bound of the counts in their options.
+/// Upper bound of counts in the options of algorithms.
 inline constexpr double kMostCounted = 1'000'000;
 
-// The algorithms that ship, each in the file of its name.
+// The built-in algorithms, each in the file of its name.
 Algorithm evolution_pareto();
 Algorithm exhaustive_search();
 Algorithm random_search();

@@ -9,8 +9,8 @@ namespace skyline::search {
 
 namespace {
 
-/// The indices of the points in lexicographic order, equal points by index: a point can be dominated by
-/// earlier ones alone.
+/// Indices of the points in lexicographic order, equal points by index: only earlier points can dominate a
+/// point.
 std::vector<std::size_t> lexicographic_order(const PointTable& points) {
   std::vector<std::size_t> order(points.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -59,7 +59,7 @@ std::vector<std::size_t> front_by_scan(const PointTable& points, const std::vect
 std::vector<std::size_t> ranks_of_two_columns(const PointTable& points,
                                               const std::vector<std::size_t>& order) {
   std::vector<std::size_t> ranks(points.size());
-  std::vector<double> lowest;  // of the second column in each front so far; never falls from front to front
+  std::vector<double> lowest;  // lowest second column of each front so far; ascending
   for (std::size_t k = 0; k < order.size(); ++k) {
     const std::size_t index = order[k];
     if (k > 0 && equal(points[index], points[order[k - 1]])) {

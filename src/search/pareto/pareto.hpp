@@ -18,12 +18,12 @@ std::vector<std::size_t> pareto_front(std::span<const double> values, std::size_
 /// Front index of each point, 0 is the best, [num_points]; equal points share a front.
 std::vector<std::size_t> non_dominated_ranks(std::span<const double> values, std::size_t num_objectives);
 
-/// Volume dominated by the points and bounded by `reference`; points that do not dominate it count nothing.
-/// Exact. O(n log n) for two columns, WFG recursion for more.
+/// Volume dominated by the points and bounded by `reference`; points that do not dominate the reference add
+/// nothing. Exact. O(n log n) for two columns, WFG recursion for more.
 /// @see While, Bradstreet, Barone, IEEE TEC 16(1), 2012
 double hypervolume(std::span<const double> values, std::span<const double> reference);
 
-/// The front of everything inserted so far, kept up incrementally. Equal points are all kept.
+/// The front of all inserted points, updated incrementally. Keeps equal points.
 class ParetoArchive {
  public:
   explicit ParetoArchive(std::size_t num_objectives);

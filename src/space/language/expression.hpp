@@ -12,7 +12,7 @@
 
 namespace skyline::space {
 
-/// The names that an expression may read, and what they stand for in one genotype.
+/// The names that an expression may read, with their values in one genotype.
 struct Bindings {
   const std::vector<Parameter>& parameters;
   const Genotype& genotype;
@@ -33,7 +33,7 @@ class Expression {
   Value evaluate(const Bindings& bindings) const;
 
   const ConfigNode& source() const { return source_; }
-  /// The parameters that it names, ascending.
+  /// Indices of the parameters that the expression names, ascending.
   const std::vector<std::size_t>& parameters() const { return parameters_; }
 
   enum class Operation {
@@ -64,7 +64,7 @@ class Expression {
   std::vector<std::size_t> parameters_;
 };
 
-/// True for what may stand after `$`: letters, digits and `_`, no digit first.
+/// Whether the text may follow a `$`: letters, digits and `_`, no digit first.
 bool is_parameter_name(std::string_view text);
 
 }  // namespace skyline::space

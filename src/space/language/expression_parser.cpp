@@ -28,7 +28,7 @@ class ExpressionParser {
     std::vector<std::size_t>& names = result_.parameters_;
     std::sort(names.begin(), names.end());
     names.erase(std::unique(names.begin(), names.end()), names.end());
-    // A single name may stand for any value; what is calculated with must be numbers.
+    // A single name may stand for any value; operands of a calculation must be numbers.
     if (result_.steps_.size() > 1) check_numbers();
     return std::move(result_);
   }
@@ -71,7 +71,7 @@ class ExpressionParser {
   }
 
   void factor() {
-    // Bounds the recursion, whatever the user writes.
+    // Bounds the recursion for any input.
     if (++depth_ > kDeepest) fail("nested too deeply");
     if (take('-')) {
       factor();

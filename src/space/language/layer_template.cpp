@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t kLargestAttribute = 1 << 20;
 
-/// All assignments of a few parameters, one after the other; the others stay at their first value.
+/// Goes through all assignments of a few parameters; the other parameters keep their first value.
 class Combinations {
  public:
   Combinations(const std::vector<Parameter>& parameters, std::vector<std::size_t> varied)

@@ -29,7 +29,7 @@ class LayerTemplate {
   const LayerKind& kind() const { return *kind_; }
   const ConfigNode& source() const { return source_; }
   const Attribute* find(std::string_view name) const;
-  /// The parameters that its attributes name, ascending.
+  /// Indices of the parameters that the attributes name, ascending.
   std::vector<std::size_t> parameter_indices() const;
 
  private:

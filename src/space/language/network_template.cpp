@@ -19,7 +19,7 @@ class SingleLayer final : public NetworkItem {
   LayerTemplate layer_;
 };
 
-// How often a repeat's body is built. @throws UserError unless it is a whole number, not negative
+// Number of times that a repeat's body is built. @throws UserError unless it is a whole number, not negative
 std::int64_t repeat_count(const Expression& expression, const Value& value) {
   const auto* count = std::get_if<std::int64_t>(&value);
   if (count != nullptr && *count >= 0) return *count;
@@ -49,7 +49,7 @@ class Repeat final : public NetworkItem {
   NetworkItems body_;
 };
 
-// A count that names one parameter alone must be right for all of its values, a constant for itself.
+// A count that names a single parameter must be valid for all of its values; a constant must be valid itself.
 void check_count(const Expression& count, const std::vector<Parameter>& parameters, std::int64_t classes) {
   Genotype genotype;
   genotype.choices.assign(parameters.size(), 0);

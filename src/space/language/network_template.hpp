@@ -15,13 +15,13 @@ class NetworkItem {
  public:
   virtual ~NetworkItem() = default;
   virtual void build(NetworkBuilder& builder, const Bindings& bindings) const = 0;
-  /// Adds the indices of all parameters that it names.
+  /// Adds the indices of all parameters that the item names.
   virtual void collect_parameters(std::set<std::size_t>& indices) const = 0;
 };
 using NetworkItems = std::vector<std::unique_ptr<const NetworkItem>>;
 
 /// Reads a list of layers and repeats.
-/// @throws UserError for whatever is wrong before any parameter has a value
+/// @throws UserError for every mistake that shows before any parameter has a value
 NetworkItems parse_network(const ConfigNode& list, const std::vector<Parameter>& parameters,
                            std::int64_t classes);
 

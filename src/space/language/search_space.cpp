@@ -31,7 +31,7 @@ void check_all_used(const ConfigNode& section, const std::vector<Parameter>& par
   }
 }
 
-// Python's repr of a float, which Archai's ids are made of.
+// Python's repr of a float; Archai's ids are made from it.
 std::string python_text(double number) {
   const double size = std::abs(number);
   const bool plain = size == 0 || (size >= 1e-4 && size < 1e16);

@@ -9,7 +9,7 @@
 
 namespace skyline::space {
 
-/// What a parsed space consists of.
+/// The parts of a parsed space.
 struct SearchSpace::State {
   std::vector<Parameter> parameters;
   DataShape data;

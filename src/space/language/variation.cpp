@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kMostTries = 32;
 
-// The id of what a genotype builds, or nothing if it builds nothing.
+// The id of the genotype's architecture; nothing if its network cannot be built.
 std::optional<ArchId> id_of(const SearchSpace& space, const Genotype& genotype) {
   try {
     return space.build(genotype).id;
@@ -19,7 +19,7 @@ std::optional<ArchId> id_of(const SearchSpace& space, const Genotype& genotype) 
   }
 }
 
-// A draw among the other values.
+// Draws another value of the parameter.
 std::uint32_t other_choice(const Parameter& parameter, std::uint32_t current, RandomStream& random) {
   const auto drawn = static_cast<std::uint32_t>(random.below(parameter.values.size() - 1));
   return drawn < current ? drawn : drawn + 1;
@@ -34,7 +34,8 @@ std::vector<std::size_t> open_parameters(const SearchSpace& space, const Archite
   return open;
 }
 
-// Every single change of an open parameter, in random order: the first that builds another architecture.
+// Tries every change of one open parameter in random order; returns the first that builds another
+// architecture.
 std::optional<Genotype> any_single_change(const SearchSpace& space, const Architecture& parent,
                                           const std::vector<std::size_t>& open, RandomStream& random) {
   struct Change {

@@ -20,7 +20,7 @@ std::unique_ptr<LayerKind> make_relu();
 std::int64_t sliding_output(std::int64_t input, std::int64_t kernel, std::int64_t stride,
                             std::int64_t padding);
 
-/// The product, bounded so that sums over a whole network cannot overflow.
+/// Multiplies the factors; bounded, so that sums over a whole network cannot overflow.
 /// @throws UserError through `reader` if it is larger than 2^48
 std::int64_t bounded_product(AttributeReader& reader, std::initializer_list<std::int64_t> factors);
 

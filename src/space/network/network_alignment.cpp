@@ -8,7 +8,7 @@
 namespace skyline::space {
 namespace {
 
-/// A layer that hands its input's features on, one for one: an activation, a normalization.
+/// Whether a layer passes the features of its input on one by one, like an activation or a normalization.
 bool keeps_features(const Layer& layer) {
   return layer.inputs.size() == 1 && layer.input == layer.output &&
          std::all_of(layer.tensors.begin(), layer.tensors.end(),
@@ -66,7 +66,7 @@ std::int64_t shared_parameters(const LayerTensors& parent, const LayerTensors& c
   return sum;
 }
 
-/// Compared in the order of its members.
+/// The score of an alignment; scores are compared in the order of their members.
 struct Score {
   std::int64_t parameters = 0;
   std::int64_t likeness = 0;  // layers kept, kept unchanged, and connections between them
@@ -78,9 +78,9 @@ struct Score {
   }
 };
 
-/// Sequence alignment over the layers in topological order. Cell (i, j) speaks of the first i layers of the
-/// parent and the first j of the child. Two scores a cell, as for affine gaps: of any alignment, and of one
-/// that ends in the pair (i - 1, j - 1), so that a run of layers that follow one another stays together.
+/// Sequence alignment over the layers in topological order. Cell (i, j) is about the first i layers of the
+/// parent and the first j of the child. Each cell has two scores, as for affine gaps: of any alignment, and
+/// of one that ends in the pair (i - 1, j - 1), so that runs of consecutive layers stay together.
 class Aligner {
  public:
   Aligner(const Network& parent, const Network& child)
@@ -138,7 +138,7 @@ class Aligner {
   Scores scores(std::size_t i, std::size_t j, const Scores& diagonal, const Score& above, const Score& left) {
     Scores cell;
     if (can_pair(i - 1, j - 1)) cell.paired = paired_score(i, j, diagonal);
-    // At a tie the pair is left out: pairs then stand as early as they can.
+    // At a tie the pair is left out, so that pairs come as early as possible.
     cell.best = std::max(left, above);
     step(i, j).skip = left < above ? Skip::kParent : Skip::kChild;
     if (cell.paired && cell.best < *cell.paired) {
@@ -172,7 +172,7 @@ class Aligner {
     return {shared_parameters(parent_tensors_[p], child_tensors_[c]), unchanged ? 2 : 1};
   }
 
-  /// Inputs of the two layers that continue one another in the alignment before them.
+  /// Score of the inputs of the two layers that are paired in the alignment before them.
   Score links(Place before, std::size_t p, std::size_t c) const {
     const std::vector<std::size_t>& theirs = parent_.layers[p].inputs;
     const std::vector<std::size_t>& mine = child_.layers[c].inputs;

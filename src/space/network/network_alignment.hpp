@@ -8,12 +8,12 @@
 
 namespace skyline::space {
 
-/// Which layer of a parent network each layer of a child continues: [child layers], each parent layer at most
-/// once, in topological order on both sides; nothing for an added layer. By the graphs and the kinds,
-/// attributes and shapes of layers, not by names: the alignment that shares the most parameters; among
-/// equals the one that keeps more layers and more of their wiring, then the one that starts earliest.
-/// The layers that give the networks' outputs continue one another only.
-/// Deterministic; a function of the two networks. Cost O(parent layers x child layers).
+/// The layer of a parent network that each layer of a child continues: [child layers], nothing for an added
+/// layer. Each parent layer is used at most once, and both sides are in topological order. The alignment
+/// depends on graphs, kinds, attributes and shapes, not on names: it is the one that shares the most
+/// parameters; among equals the one that keeps more layers and more of their wiring, then the one that starts
+/// earliest. The output layers continue one another only. Deterministic; a function of the two networks. Cost
+/// O(parent layers x child layers).
 using NetworkAlignment = std::vector<std::optional<std::size_t>>;
 NetworkAlignment align(const Network& parent, const Network& child);
 
@@ -21,7 +21,7 @@ NetworkAlignment align(const Network& parent, const Network& child);
 /// each pair of tensors), 0 to 1.
 double inherited_share(const Network& parent, const Network& child, const NetworkAlignment& alignment);
 
-/// What the indices of each axis of a layer's tensor stand for: output features, input features, then the
+/// The meaning of the indices of each axis of a layer's tensor: output features, input features, then the
 /// rows and columns of a window, each {1, places, 1}. Features are channels; behind a `flatten` they are
 /// channels, rows and columns, in this order. The common block of two tensors is that of each axis: leading
 /// channels, and rows and columns about their centre.

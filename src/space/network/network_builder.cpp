@@ -78,7 +78,7 @@ std::int64_t peak_activation_bytes(const Network& network) {
   const std::size_t count = network.layers.size();
   std::vector<std::size_t> last_reader(count + 1);
   for (std::size_t i = 0; i < count; ++i) {
-    last_reader[i + 1] = i;  // an output that nobody reads dies at once
+    last_reader[i + 1] = i;  // an output without a reader is freed at once
     for (const std::size_t tensor : tensors_read_by(network.layers[i])) last_reader[tensor] = i;
   }
   std::int64_t living = network.input.elements();

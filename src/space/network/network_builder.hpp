@@ -10,7 +10,7 @@
 
 namespace skyline::space {
 
-/// Grows a network layer by layer, each fed by the one before.
+/// Builds a network layer by layer; each layer reads the one before.
 class NetworkBuilder {
  public:
   explicit NetworkBuilder(const DataShape& data);
@@ -27,8 +27,8 @@ class NetworkBuilder {
   std::map<std::string_view, std::size_t> kind_counts_;
 };
 
-/// Largest number of float32 bytes that live at once while the layers run in order: the output of the running
-/// layer, and everything made before that it or a later one reads.
+/// Largest number of bytes of float32 activations that exist at once while the layers run in order: the
+/// output of the running layer, and every earlier output that it or a later layer reads.
 std::int64_t peak_activation_bytes(const Network& network);
 
 }  // namespace skyline::space
