@@ -10,7 +10,7 @@ namespace skyline::comm {
 
 inline constexpr int kCoordinator = 0;  // the rank that searches, and speaks for all
 
-/// An operation under way. Destroying an unfinished one is an InternalError (the buffers must outlive it).
+/// A nonblocking operation. Destroying an unfinished one is an InternalError (the buffers must outlive it).
 class Request {
  public:
   virtual ~Request() = default;
@@ -36,8 +36,8 @@ class Communicator {
                                           int root) = 0;
   virtual std::unique_ptr<Request> barrier() = 0;
 
-  /// Point to point, on a channel of its own beside the collectives; messages between two ranks arrive in the
-  /// order of sending. Small ones (bytes, not weights): a message may stay under way until it is received.
+  /// Point to point, on a channel separate from the collectives; messages between two ranks arrive in the
+  /// order of sending. For small messages (not weights): one may stay unfinished until it is received.
   virtual std::unique_ptr<Request> send(std::span<const std::byte> bytes, int to) = 0;
   /// @param bytes  as many as were sent
   virtual std::unique_ptr<Request> receive(std::span<std::byte> bytes, int from) = 0;

@@ -17,51 +17,52 @@ struct NodePlace {
   int local_rank = 0;
   int local_size = 1;
   int node_count = 1;
-  int node = 0;  // world rank of the node's first rank: tells nodes apart, whatever their names
+  int node = 0;  // world rank of the node's first rank: identifies the node, whatever its name
   /// Affinity mask of this rank, ascending.
   std::vector<int> allowed;
-  /// Processors of this rank alone: its affinity mask, shared out evenly among the ranks of the node whose
-  /// masks overlap. At least one.
+  /// Processors of this rank alone: its share of its affinity mask, which is divided among the ranks of the
+  /// node whose masks overlap. At least one.
   std::vector<int> processors;
-  std::vector<int> node_allowed;  // affinity masks of all ranks of the node, together; ascending
-  int sharing_ranks = 0;          // of the node: those that have no processor to themselves
+  std::vector<int> node_allowed;  // union of the affinity masks of the node's ranks; ascending
+  int sharing_ranks = 0;          // ranks of the node that have no processor to themselves
 };
 
 /// How long the processes of a job wait for each other at its start.
 struct StartOptions {
-  std::optional<double> timeout_s = 600;  // nothing: for ever
-  int timeout_code = 75;                  // what the process then ends with
+  std::optional<double> timeout_s = 600;  // nothing: no limit
+  int timeout_code = 75;                  // exit code after the time-out
 };
 
-/// MPI, started and stopped; or one process without it, when no launcher started us. One object in main();
+/// Starts and stops MPI; without a launcher it stands for one process without MPI. One object in main();
 /// destroyed last. MPI_Init_thread with MULTIPLE, and FUNNELED as the least; errors returned (not fatal) on
 /// the world before it is duplicated.
 class Environment {
  public:
-  /// Returns when all ranks are there and in touch. Says on standard error what it waits for, and ends this
-  /// process when that takes too long. @throws UserError if the launcher's processes would not be one job
+  /// Returns when all ranks have started and can communicate. Says on standard error what it waits for, and
+  /// ends this process when that takes too long. @throws UserError if the launcher's processes would not be
+  /// one job
   static std::unique_ptr<Environment> start(const StartOptions& options = {});
   virtual ~Environment() = default;
   virtual Communicator& world() = 0;
   virtual const NodePlace& place() const = 0;
-  /// Replaces place().processors, for a rank whose work turns out to belong near a device. @param processors
-  /// ascending, not empty
+  /// Replaces place().processors; for a rank that is bound near a device. @param processors  ascending, not
+  /// empty
   virtual void use_processors(std::vector<int> processors) = 0;
   /// Whether threads other than the main one may communicate too, each on a communicator of its own.
   virtual bool threads_may_communicate() const = 0;
-  /// Collective: messages between ranks for threads beside the main one. Nothing if there is no other rank,
-  /// or if threads may not communicate.
+  /// Collective: a mailbox for threads other than the main one. Nothing if there is no other rank, or if
+  /// threads may not communicate.
   virtual std::unique_ptr<Mailbox> make_mailbox() = 0;
-  /// What started this process.
+  /// How this process was started.
   virtual const Launch& launch() const = 0;
-  /// How the job started, in one line, the same on all ranks (describe_start).
+  /// One line about how the job started (describe_start), the same on all ranks.
   virtual std::string describe() const = 0;
-  /// Ends all ranks now: for an error on one rank while others wait. Flushes, then MPI_Abort(exit_code), or
+  /// Ends all ranks now; for an error on one rank while others wait. Flushes, then MPI_Abort(exit_code), or
   /// _exit.
   [[noreturn]] virtual void abort(int exit_code) = 0;
 };
 
-/// One process, no MPI.
+/// A communicator of one process, without MPI.
 std::unique_ptr<Communicator> make_local_communicator();
 
 }  // namespace skyline::comm

@@ -9,11 +9,11 @@
 
 namespace skyline::comm {
 
-/// The bytes of a message, at a multiple of a cache line; not initialised.
+/// The bytes of a message, aligned to a cache line; not initialised.
 class Parcel {
  public:
   explicit Parcel(std::size_t capacity);
-  /// In memory of someone else's that lives longer.
+  /// A parcel in memory that somebody else owns and that outlives it.
   explicit Parcel(std::span<std::byte> memory);
   std::span<std::byte> bytes() { return {memory_.get(), size_}; }
   std::span<const std::byte> bytes() const { return {memory_.get(), size_}; }
@@ -31,11 +31,11 @@ class Parcel {
   std::size_t size_ = 0;
 };
 
-/// Parcels to be used again: large blocks that come fresh from the system cost more than their sending. Any
-/// thread; parcels may outlive the pool.
+/// A pool of parcels: fresh large blocks from the system cost more than sending them. Any thread; parcels may
+/// outlive the pool.
 class ParcelPool {
  public:
-  /// A parcel of `size` bytes that goes back to the pool when nobody holds it.
+  /// A parcel of `size` bytes that returns to the pool when nobody holds it.
   std::shared_ptr<Parcel> take(std::size_t size);
 
  private:
@@ -52,24 +52,24 @@ struct Letter {
   std::shared_ptr<const Parcel> parcel;
 };
 
-/// Messages from rank to rank, on a channel of their own, for threads that work beside the main one: nothing
-/// is matched, whoever looks gets what has come. Letters between two ranks come in the order of sending. Any
-/// thread; nothing waits but close().
+/// Messages from rank to rank, on a channel of their own, for threads other than the main one. Nothing is
+/// matched: whoever looks gets the next letter. Letters between two ranks arrive in the order of sending. Any
+/// thread; only close() waits.
 class Mailbox {
  public:
   virtual ~Mailbox() = default;
   virtual int rank() const = 0;
   virtual int size() const = 0;
-  /// A parcel to fill and send, in memory that the node's ranks share, if it can be: they read it without a
+  /// A parcel to fill and send, if possible in memory that the node's ranks share, who then read it without a
   /// copy.
   virtual std::shared_ptr<Parcel> take(std::size_t size) = 0;
   /// The mailbox holds the parcel until it is sent; its bytes must not change any more.
   virtual void send(std::shared_ptr<const Parcel> parcel, int to) = 0;
-  /// A letter that has come, if there is one. Drives the progress of all that is under way.
+  /// The next letter that has arrived, if any. Drives the progress of all operations.
   virtual std::optional<Letter> receive() = 0;
-  /// Bytes of letters that are still being sent, or read where they are.
+  /// Bytes of letters that are still being sent, or read in shared memory.
   virtual std::size_t unsent_bytes() const = 0;
-  /// Collective: throws away what comes until nothing is under way any more. Before the end, unless the
+  /// Collective: discards incoming letters until none is on its way. Call before destruction, unless the
   /// process ends by an error; no parcel may be left.
   virtual void close() = 0;
 };

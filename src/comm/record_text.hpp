@@ -8,7 +8,7 @@
 
 namespace skyline::comm {
 
-/// A few values as a text that another rank reads back in the same order.
+/// Writes a few values as a text that another rank reads back in the same order.
 class RecordWriter {
  public:
   void text(std::string_view value);

@@ -13,8 +13,8 @@
 namespace skyline::machine {
 namespace {
 
-/// Ranks to devices, each device to at most `capacity` ranks; grows by augmenting paths, so that with each
-/// capacity as many ranks as possible have a device.
+/// Matches ranks with devices, each device with at most `capacity` ranks. It grows by augmenting paths, so
+/// that with each capacity as many ranks as possible have a device.
 class Matching {
  public:
   explicit Matching(const std::vector<RankView>& ranks)
@@ -71,7 +71,7 @@ class Matching {
     return static_cast<std::size_t>(std::ranges::count(device_, device));
   }
 
-  /// A free device for the rank, else one that another rank can leave for another.
+  /// Gives the rank a free device, else one that its rank can exchange for another.
   bool place(std::size_t rank, std::size_t capacity, bool near_alone, std::vector<bool>& seen) {
     for (const Choice& choice : choices_[rank]) {
       if ((near_alone && !choice.near) || load(choice.device) >= capacity) continue;

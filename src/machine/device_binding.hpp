@@ -17,41 +17,42 @@ struct DeviceView {
   bool exclusive = false;  // no two ranks can use it
 };
 
-/// What the other ranks are to know of a rank.
+/// A rank as the other ranks see it: its node, processors and devices.
 struct RankView {
   std::string host = {};
   int node = 0;                          // NodePlace::node
-  bool trains = true;                    // else it needs no device
+  bool trains = true;                    // false: it needs no device
   std::vector<int> processors = {};      // affinity mask, ascending, not empty
-  std::vector<DeviceView> devices = {};  // that it can use, by its own index
-  std::string reason = {};               // why there are none
-  std::vector<FabricPort> ports = {};    // of the node; its first rank says them
-  int nv_switches = 0;                   // likewise
+  std::vector<DeviceView> devices = {};  // that the rank can use, by its own index
+  std::string reason = {};               // why the rank has no devices
+  std::vector<FabricPort> ports = {};    // of the node; filled by its first rank
+  int nv_switches = 0;                   // of the node; filled by its first rank
 };
 
-/// What a rank gets.
+/// The device and the processors that a rank gets.
 struct RankBinding {
   int device = -1;                   // index in its own devices; -1: none
   std::vector<int> processors = {};  // NodePlace::processors from now on
 };
 
-/// Gives the ranks of a node a device each, all devices as evenly as the ranks' lists allow: whatever
-/// started the ranks and whether each sees one device or all. Of equal choices a rank gets a device near its
+/// Binds each rank of a node to a device, all devices as evenly as the ranks' lists allow, whatever started
+/// the ranks and whether each sees one device or all. Of equal choices a rank gets a device near its
 /// processors, then the first one in bus order, so that rank i of n gets device i of n. Its processors are
-/// narrowed to those near its device where its mask has some, and shared out anew. Deterministic.
+/// narrowed to those near its device if its mask has some, and distributed anew. Deterministic.
 /// @param ranks  of one node, by local rank
 std::vector<RankBinding> bind_devices(const std::vector<RankView>& ranks);
 
-/// The same for the ranks of several nodes. @param ranks  by world rank, as the result
+/// Binds the ranks of several nodes. @param ranks  by world rank, as the result
 std::vector<RankBinding> bind_all_nodes(const std::vector<RankView>& ranks);
 
 /// The world ranks of each node, nodes by their first rank.
 std::vector<std::vector<std::size_t>> ranks_of_nodes(const std::vector<RankView>& ranks);
 
-/// The devices of a node by identity, each once: its GPU 0, 1, ... in texts, whatever a rank calls them.
+/// The devices of a node by identity, each once. Their order gives the numbers in texts (GPU 0, 1, ...),
+/// whatever the ranks call them.
 std::vector<DeviceView> devices_of_node(const std::vector<RankView>& ranks);
 
-/// What tells a device from others: its PCI address, and the MIG instance if it is a part of a GPU.
+/// The identity of a device: its PCI address, and the MIG instance if it is a part of a GPU.
 /// @param visible_devices  CUDA_VISIBLE_DEVICES, nullptr if it is not set
 std::string device_identity(const std::string& bus_id, const char* visible_devices);
 

@@ -29,7 +29,7 @@ std::string state_word(const std::string& line) {
   return word;
 }
 
-/// "down (polling)"; a link that is up says nothing.
+/// The state of the physical link, e.g. "down (polling)"; empty if the link is up.
 std::string state_text(const fs::path& port) {
   const std::string link = state_word(read_system_line(port / "phys_state"));
   const std::string state = state_word(read_system_line(port / "state"));
@@ -42,7 +42,7 @@ std::string rate_text(const std::string& line) {
   return unit == std::string::npos ? "" : line.substr(0, unit) + " Gb/s";
 }
 
-/// Name of the file in /dev/infiniband that stands for the device; empty: none.
+/// Name of the device's file in /dev/infiniband; empty if there is none.
 std::string verbs_file(const fs::path& root, const std::string& device) {
   const fs::path folder = root / "sys/class/infiniband_verbs";
   for (const std::string& name : list_system_folder(folder)) {
@@ -72,7 +72,7 @@ FabricPort read_port(const fs::path& root, const std::string& device, const std:
   return port;
 }
 
-/// Made by containers and virtual machines: no other node is behind them.
+/// Whether an interface was made by containers or virtual machines: it leads to no other node.
 bool is_of_this_node_alone(std::string_view name) {
   constexpr std::array<std::string_view, 9> kPrefixes{"docker", "br-", "veth",   "virbr",  "cni",
                                                       "cali",   "tap", "podman", "flannel"};
@@ -101,7 +101,7 @@ std::vector<NetworkInterface> read_network_interfaces(const fs::path& root) {
   std::vector<NetworkInterface> interfaces;
   std::ifstream routes(root / "proc/net/route");
   std::string line;
-  std::getline(routes, line);  // the head of the table
+  std::getline(routes, line);  // the table's heading
   while (std::getline(routes, line)) {
     std::istringstream words(line);
     std::string name;

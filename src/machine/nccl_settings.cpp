@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMostPorts = 32;  // that NCCL reads of a list
+constexpr std::size_t kMostPorts = 32;  // most entries of a list that NCCL reads
 
 /// @see the table of virtual machines in Azure's topology files: eight GPUs each
 struct TopologyFile {
@@ -103,14 +103,14 @@ void choose_topology(const NcclSurroundings& surroundings, std::vector<NcclSetti
   }
 }
 
-/// To register the memory of recorded operations NCCL would wait inside the recording for all members, and
-/// one of them may have refused to record.
+/// Registering the memory of recorded operations would make NCCL wait inside the recording for all members,
+/// and one of them may have refused to record.
 void choose_registration(const NcclSurroundings& surroundings, std::vector<NcclSetting>& settings) {
   if (any_set(surroundings, {"NCCL_GRAPH_REGISTER"})) return;
   settings.push_back({"NCCL_GRAPH_REGISTER", "0", "a rank may refuse to record"});
 }
 
-/// "NAME=value" -> the map, where the name is not there and is one of NCCL's.
+/// Adds "NAME=value" to the map if the name is one of NCCL's and not there yet.
 void add_assignment(std::string_view line, std::map<std::string, std::string>& settings) {
   const auto equals = line.find('=');
   if (!line.starts_with("NCCL_") || equals == std::string_view::npos) return;
@@ -128,7 +128,7 @@ std::map<std::string, std::string> read_nccl_settings(const fs::path& root, cons
                                                       const char* const* environment) {
   std::map<std::string, std::string> settings;
   for (; *environment != nullptr; ++environment) add_assignment(*environment, settings);
-  // NCCL reads one file of the user, and the machine's.
+  // NCCL reads one file of the user and one of the machine.
   fs::path own;
   if (!home.empty()) own = home / ".nccl.conf";
   if (const auto named = settings.find("NCCL_CONF_FILE"); named != settings.end()) own = named->second;

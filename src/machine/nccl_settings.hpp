@@ -9,16 +9,16 @@
 
 namespace skyline::machine {
 
-/// What decides what NCCL is told.
+/// The facts from which NCCL's settings are chosen.
 struct NcclSurroundings {
   std::vector<FabricPort> ports = {};
   std::vector<NetworkInterface> interfaces = {};
-  std::string mpi_interface = {};  // that the user gave MPI; empty: none
+  std::string mpi_interface = {};  // the interface that the user gave MPI; empty: none
   bool azure = false;
-  int gpus = 0;                                 // of the node, whoever uses them
+  int gpus = 0;                                 // number on the node, whoever uses them
   std::string gpu_name = {};                    // of this rank's
   std::filesystem::path topology_folder = {};   // of Azure's topology files
-  std::map<std::string, std::string> set = {};  // by the user or the machine's owner
+  std::map<std::string, std::string> set = {};  // variables set by the user or the machine's owner
 };
 
 struct NcclSetting {
@@ -34,19 +34,19 @@ std::map<std::string, std::string> read_nccl_settings(const std::filesystem::pat
                                                       const std::filesystem::path& home,
                                                       const char* const* environment);
 
-/// This process' surroundings, but for its GPU and the report file.
+/// Reads the surroundings of this process, except its GPU and the report file.
 /// @param root  of the file system; "/" but for tests
 NcclSurroundings read_nccl_surroundings(const std::filesystem::path& root);
 
-/// What NCCL does not find out by itself, or finds out wrong: the active ports alone, the interface of the
-/// node's address, Azure's topology; and that recorded operations wait for nobody. Nothing that is set
-/// already, and nothing that goes with it.
+/// Chooses settings that NCCL would miss or get wrong by itself: only active ports, the interface of the
+/// node's address, Azure's topology, and recorded operations that wait for no member. Leaves alone whatever
+/// is set already, and the variables that belong to it.
 std::vector<NcclSetting> choose_nccl_settings(const NcclSurroundings& surroundings);
 
 /// Has NCCL write into `file` which transport it picks; nothing where its log is set already.
 std::vector<NcclSetting> choose_nccl_log(const NcclSurroundings& surroundings, const std::string& file);
 
-/// Puts them into this process' environment: before NCCL's first use, while there is one thread.
+/// Sets them in the environment of this process. Call before NCCL's first use, while there is one thread.
 void apply(const std::vector<NcclSetting>& settings);
 
 /// "NCCL_IB_DISABLE=1 (no port is active), ..."; empty if there are none.

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 // Version 1 of control groups says "no limit" by the largest number of pages.
 constexpr double kNoLimit = 1e18;
 
-/// "cpu,cpuacct" has "cpu".
+/// Whether a list of words has the word: "cpu,cpuacct" has "cpu".
 bool has_word(const std::string& list, std::string_view word) {
   std::istringstream words(list);
   for (std::string part; std::getline(words, part, ',');) {
@@ -50,7 +50,7 @@ std::vector<fs::path> control_groups(const fs::path& root, std::string_view cont
   return folders;
 }
 
-/// The smaller of both; what is no limit counts as none.
+/// Lowers `least` to `value` if that is a smaller limit.
 void lower(std::optional<double>& least, std::optional<double> value) {
   if (value && *value > 0 && *value < kNoLimit) least = std::min(*value, least.value_or(*value));
 }
@@ -59,7 +59,7 @@ std::optional<double> number_of(const fs::path& file) {
   return number_in(read_system_line(file));
 }
 
-/// "200000 100000" of cpu.max: microseconds of each period. 0: none.
+/// The quota in processors, from "200000 100000" in cpu.max (microseconds of each period). 0: none.
 double quota_of(const fs::path& group) {
   const std::string line = read_system_line(group / "cpu.max");
   const auto blank = line.find(' ');
@@ -86,7 +86,7 @@ std::optional<std::uint64_t> memory_limit(const fs::path& root) {
   return static_cast<std::uint64_t>(*least);
 }
 
-/// Of the job's set if there is one, else those that are switched on.
+/// Processors of the job's set if there is one, else all that are online.
 std::vector<int> processors_of_job(const fs::path& root) {
   for (const fs::path& group : control_groups(root, "cpuset")) {
     for (const char* file : {"cpuset.cpus.effective", "cpuset.effective_cpus"}) {
@@ -108,7 +108,7 @@ std::vector<std::vector<int>> read_numa_nodes(const fs::path& root) {
   return nodes;
 }
 
-/// "MemAvailable:   1234 kB"
+/// Reads the line "MemAvailable:   1234 kB".
 std::optional<std::uint64_t> free_memory(const fs::path& root) {
   std::ifstream lines(root / "proc/meminfo");
   for (std::string line; std::getline(lines, line);) {

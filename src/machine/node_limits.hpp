@@ -7,14 +7,13 @@
 
 namespace skyline::machine {
 
-/// What the system grants this process, beside processors by affinity. What has no limit, or is not told, is
-/// empty.
+/// The limits that the system sets this process, beside its affinity mask. Empty: no limit, or unknown.
 struct NodeLimits {
-  std::vector<int> processors = {};                // that the node, or the job's part of it, has; ascending
-  std::vector<std::vector<int>> numa_nodes = {};   // processors of each
-  std::optional<double> processor_quota = {};      // processors' worth of time, of the control groups
-  std::optional<std::uint64_t> memory_bytes = {};  // likewise
-  std::optional<std::uint64_t> memory_free_bytes = {};    // of the node, for anyone
+  std::vector<int> processors = {};                     // of the node, or of the job's part of it; ascending
+  std::vector<std::vector<int>> numa_nodes = {};        // processors of each NUMA node
+  std::optional<double> processor_quota = {};           // processors' worth of time, of the control groups
+  std::optional<std::uint64_t> memory_bytes = {};       // from the control groups
+  std::optional<std::uint64_t> memory_free_bytes = {};  // free on the node
   std::optional<std::uint64_t> shared_memory_bytes = {};  // size of /dev/shm
   std::optional<std::uint64_t> locked_memory_bytes = {};
   std::optional<std::uint64_t> open_files = {};

@@ -15,7 +15,7 @@ namespace {
 
 using Masks = std::vector<std::vector<int>>;
 
-/// Ranks with one and the same mask: blocks of neighbours, which share caches.
+/// Shares a mask that all ranks have: each gets a block of neighbours, which share caches.
 void share_equal_mask(const std::vector<int>& mask, const std::vector<std::size_t>& ranks, Masks& shares) {
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     if (mask.size() < ranks.size()) {
@@ -29,7 +29,8 @@ void share_equal_mask(const std::vector<int>& mask, const std::vector<std::size_
   }
 }
 
-/// Masks that overlap in part: the processor with the fewest candidates first, to the one that has least.
+/// Shares masks that overlap in part: the processor with the fewest candidates first, to the candidate that
+/// has least.
 void share_overlapping_masks(const Masks& masks, const std::vector<std::size_t>& ranks, Masks& shares) {
   std::map<int, std::vector<std::size_t>> candidates;
   for (const std::size_t rank : ranks) {

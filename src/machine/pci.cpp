@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// 0 if the text does not begin with a number ("Unknown").
+/// The number at the start of the text; 0 if there is none ("Unknown").
 double leading_number(const std::string& text) {
   double number = 0;
   std::from_chars(text.data(), text.data() + text.size(), number);

@@ -12,7 +12,7 @@ std::string read_system_line(const std::filesystem::path& file);
 /// Names in a folder, shorter ones first (mlx5_9 before mlx5_10); empty if it cannot be read.
 std::vector<std::string> list_system_folder(const std::filesystem::path& folder);
 
-/// "0-3,8" -> {0, 1, 2, 3, 8}; what is no such list is left out.
+/// Parses a list of processors: "0-3,8" -> {0, 1, 2, 3, 8}. Malformed parts are left out.
 std::vector<int> parse_processor_list(const std::string& text);
 
 }  // namespace skyline::machine

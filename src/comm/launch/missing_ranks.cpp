@@ -14,7 +14,7 @@ constexpr auto kAdvice =
     "a process hangs, or MPI's connections between hosts are blocked or take a wrong network "
     "(OMPI_MCA_btl_tcp_if_include=eth0 names the right one)";
 
-/// "8-15, 20"
+/// Writes ranks as ranges: "8-15, 20".
 std::string ranges_text(const std::vector<std::size_t>& ranks) {
   std::string text;
   for (std::size_t i = 0; i < ranks.size();) {
@@ -27,7 +27,7 @@ std::string ranges_text(const std::vector<std::size_t>& ranks) {
   return text;
 }
 
-/// A host may be told with its domain or without.
+/// The name without its domain: sources differ in whether they give it.
 std::string short_name(const std::string& host) {
   return host.substr(0, host.find('.'));
 }

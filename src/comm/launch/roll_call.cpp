@@ -24,7 +24,7 @@ void wait_all(std::vector<MPI_Request>& requests) {
   }
 }
 
-/// Rank 0: until all have answered.
+/// Rank 0's part: returns when all ranks have answered.
 void hear_all(MPI_Comm world, int ranks, std::vector<std::string> hosts,
               const std::vector<std::string>& job_hosts, StartWatch& watch) {
   const auto others = static_cast<std::size_t>(ranks) - 1;

@@ -13,19 +13,19 @@
 namespace skyline::comm {
 
 /// A thread that says what this process waits for while a job comes together, and ends the process when it
-/// has waited too long: the main thread may be inside MPI, in a call that never returns. From its making to
-/// its destruction; one at a time.
+/// has waited too long: the main thread may be inside MPI, in a call that never returns. It works from
+/// construction to destruction; one object at a time.
 class StartWatch {
  public:
   StartWatch(const StartOptions& options, const Launch& launch, std::string host);
   StartWatch(const StartWatch&) = delete;
   StartWatch& operator=(const StartWatch&) = delete;
-  /// The job is together.
+  /// Ends the watch: the job is complete.
   ~StartWatch();
 
-  /// What the main thread waits for from now on: a text behind "after 60 s: ".
+  /// Sets what the main thread waits for from now on: the text after "after 60 s: ".
   void waits_for(std::string what);
-  /// The same, where this rank knows more than others: it speaks in any case, and first.
+  /// Like waits_for, on a rank that knows who is missing: it always speaks, and first.
   void knows(std::string what);
 
  private:
@@ -44,7 +44,7 @@ class StartWatch {
   const Clock::time_point started_ = Clock::now();
   int voice_ = -1;  // a socket: the first process of the node to hold it speaks for the others
 
-  std::mutex mutex_;  // of what follows
+  std::mutex mutex_;  // guards the members below
   std::condition_variable_any changed_;
   std::string what_;
   bool knows_ = false;

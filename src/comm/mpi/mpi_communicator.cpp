@@ -18,8 +18,8 @@ class MpiRequest final : public Request {
   MpiRequest(const MpiRequest&) = delete;
   MpiRequest& operator=(const MpiRequest&) = delete;
   ~MpiRequest() override {
-    // A collective cannot be cancelled and still owns the caller's buffers. While an exception ends the
-    // process that no longer matters; else going on would corrupt memory.
+    // A collective cannot be cancelled and still owns the caller's buffers, so continuing would corrupt
+    // memory. While an exception ends the process that no longer matters.
     if (request_ != MPI_REQUEST_NULL && std::uncaught_exceptions() == 0) {
       log::error("internal error: an unfinished communication was given up");
       std::terminate();

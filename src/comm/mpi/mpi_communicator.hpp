@@ -14,7 +14,7 @@ struct CommunicatorTraits {
 };
 using CommunicatorHandle = UniqueHandle<CommunicatorTraits>;
 
-/// Ranks of an MPI communicator that this object owns. Its error handler must be MPI_ERRORS_RETURN.
+/// A communicator on an MPI communicator that it owns. Its error handler must be MPI_ERRORS_RETURN.
 class MpiCommunicator final : public Communicator {
  public:
   /// Collective: a duplicate of `original`, with its error handler.

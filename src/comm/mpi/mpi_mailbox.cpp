@@ -34,8 +34,8 @@ MpiMailbox::MpiMailbox(CommunicatorHandle handle) : handle_(std::move(handle)), 
 }
 
 MpiMailbox::~MpiMailbox() {
-  // Without close() others may be in the middle of a message to or from this rank: the process is about to
-  // end, and MPI keeps what it works on until then.
+  // Without close() others may be in the middle of a message to or from this rank. The process is about to
+  // end, and MPI keeps its buffers until then.
   if (closed_) return;
   handle_.release();
   slots_.abandon();
@@ -95,7 +95,7 @@ void MpiMailbox::accept_incoming() {
   int found = 0;
   MPI_Message message = MPI_MESSAGE_NULL;
   MPI_Status status;
-  // Open MPI looks first and makes progress then: what has come is seen by the second look.
+  // Open MPI looks before it makes progress, so only the second look sees what has just arrived.
   for (int look = 0; look < 2 && found == 0; ++look) {
     check_mpi(MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, handle_.get(), &found, &message, &status),
               "MPI_Improbe");
@@ -111,7 +111,7 @@ void MpiMailbox::accept_incoming() {
 }
 
 std::optional<Letter> MpiMailbox::next_arrived() {
-  // From one rank in the order of sending: a small one may be here before a large one ahead of it.
+  // Keeps the order of sending: a small letter may arrive before a large one that was sent earlier.
   if (incoming_.empty() || !is_complete(incoming_.front().request)) return std::nullopt;
   const Incoming& first = incoming_.front();
   Letter letter{first.from, first.parcel};
@@ -135,7 +135,7 @@ void MpiMailbox::close() {
   MPI_Request barrier = MPI_REQUEST_NULL;
   check_mpi(MPI_Ibarrier(handle_.get(), &barrier), "MPI_Ibarrier");
   while (!is_complete(barrier)) receive_all();
-  // All is sent, and what was small may still lie unread.
+  // All letters are sent; small ones may still lie unread.
   while (receive() || is_receiving()) backoff.reset();
   slots_.free();
   closed_ = true;

@@ -13,11 +13,11 @@
 
 namespace skyline::comm {
 
-/// A mailbox on an MPI communicator that it owns; needs MPI_THREAD_MULTIPLE, as the main thread goes on with
-/// its own.
+/// A mailbox on an MPI communicator that it owns; needs MPI_THREAD_MULTIPLE, as the main thread uses MPI at
+/// the same time.
 class MpiMailbox final : public Mailbox {
  public:
-  /// Collective: on a duplicate of `original`, with its error handler.
+  /// Collective: makes a mailbox on a duplicate of `original`, with its error handler.
   static std::unique_ptr<MpiMailbox> duplicate(MPI_Comm original);
   explicit MpiMailbox(CommunicatorHandle handle);
   MpiMailbox(const MpiMailbox&) = delete;
@@ -36,7 +36,7 @@ class MpiMailbox final : public Mailbox {
   struct Outgoing {
     MPI_Request request = MPI_REQUEST_NULL;
     std::shared_ptr<const Parcel> parcel;  // or
-    SlotNotice notice;                     // of what is in shared memory
+    SlotNotice notice;                     // of a parcel in shared memory
   };
   struct Incoming {
     MPI_Request request = MPI_REQUEST_NULL;
@@ -57,7 +57,7 @@ class MpiMailbox final : public Mailbox {
   ParcelPool pool_;
   std::mutex mutex_;
   std::list<Outgoing> outgoing_;
-  std::list<Incoming> incoming_;  // in the order of coming
+  std::list<Incoming> incoming_;  // in the order of arrival
   std::atomic<std::size_t> unsent_bytes_ = 0;
 };
 

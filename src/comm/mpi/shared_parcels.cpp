@@ -27,7 +27,7 @@ constexpr std::size_t kSlots = 24;
 constexpr std::size_t kSlotBytes = std::size_t{1} << 18U;
 constexpr std::size_t kHeaderBytes = 64;
 constexpr std::size_t kSegmentBytes = kHeaderBytes + kSlots * (64 + kSlotBytes);
-constexpr std::string_view kMemoryName = "/memfd:skyline-letters";  // as the system shows it
+constexpr std::string_view kMemoryName = "/memfd:skyline-letters";  // as the system lists it
 constexpr std::size_t kLeastBytes = 1024;  // a smaller one is sent as quickly as a notice
 
 /// The ranks of `communicator` that are `ranks` of `part`.
@@ -53,8 +53,8 @@ struct DescriptorTraits {
 };
 using Descriptor = UniqueHandle<DescriptorTraits>;
 
-/// Of another process's memory. The token stands at its start: a process number may mean another process in
-/// another container.
+/// The address of another process's memory. The memory begins with the token, because a process number may
+/// mean another process in another container.
 struct Address {
   int process = 0;
   int descriptor = -1;  // -1: it has none
@@ -66,7 +66,7 @@ std::uint64_t random_token() {
   return (std::uint64_t{random()} << 32U) | random();
 }
 
-/// Nothing if it cannot be reached, or is something else.
+/// Opens the memory; nothing if it cannot be reached, or is something else.
 Descriptor open_memory(const Address& address) {
   if (address.descriptor < 0) return {};
   const std::string path =
@@ -106,8 +106,7 @@ SharedSlots::SharedSlots(MPI_Comm communicator) {
 }
 
 std::vector<SharedSlots::Segment> SharedSlots::map_all(MPI_Comm node, int ranks) {
-  // Memory without a name: nothing stays behind, whatever ends the ranks. Only what is used is ever
-  // allocated.
+  // Memory without a name: nothing stays behind, however the ranks end. Only used pages are allocated.
   const Descriptor descriptor(memfd_create("skyline-letters", MFD_CLOEXEC));
   const bool created = descriptor && ftruncate(descriptor.get(), kSegmentBytes) == 0;
   const Segment mine = created ? map(descriptor.get()) : nullptr;
@@ -123,7 +122,7 @@ std::vector<SharedSlots::Segment> SharedSlots::map_all(MPI_Comm node, int ranks)
     if (segment && std::memcmp(segment.get(), &address.token, sizeof(address.token)) != 0) segment.reset();
     segments.push_back(std::move(segment));
   }
-  // After this nobody needs the descriptors any more.
+  // After this no rank needs the descriptors.
   const int mapped = std::ranges::all_of(segments, [](const Segment& segment) { return segment != nullptr; });
   int all_mapped = 0;
   check_mpi(MPI_Allreduce(&mapped, &all_mapped, 1, MPI_INT, MPI_MIN, node), "MPI_Allreduce");
@@ -165,8 +164,7 @@ std::shared_ptr<Parcel> SharedSlots::parcel_in(const Slots& slots, std::size_t s
 
 std::shared_ptr<Parcel> SharedSlots::take(std::size_t size) {
   if (own_.counts == nullptr || size < kLeastBytes || size > kSlotBytes) return nullptr;
-  for (std::size_t slot = 0; slot < kSlots;
-       ++slot) {  // the first ones again and again: they are in the cache
+  for (std::size_t slot = 0; slot < kSlots; ++slot) {  // reuse the first ones: they are in the cache
     std::uint32_t users = 0;
     if (own_.counts[slot].users.load(std::memory_order_relaxed) != 0) continue;
     if (!own_.counts[slot].users.compare_exchange_strong(users, 1, std::memory_order_acquire)) continue;

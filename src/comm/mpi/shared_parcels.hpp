@@ -20,27 +20,27 @@ struct SlotNotice {
   std::uint64_t size = 0;
 };
 
-/// Parcels in memory that the ranks of a node share: what one writes the others read where it is. Each rank
-/// has slots of its own, and a count of who uses each. Any thread.
+/// Parcels in memory that the ranks of a node share: the others read without a copy what one has written.
+/// Each rank has its own slots, with a count of the users of each. Any thread.
 class SharedSlots {
  public:
-  /// Collective. Without slots for ranks that are alone on their node, or cannot open each other's memory
-  /// (other containers, say).
+  /// Collective. Ranks that are alone on their node, or cannot open each other's memory (in other containers,
+  /// say), get no slots.
   explicit SharedSlots(MPI_Comm communicator);
 
-  /// A parcel in a free slot; nothing if there is none, or if it pays to send the bytes.
+  /// A parcel in a free slot; nothing if there is none, or if sending the bytes is faster.
   std::shared_ptr<Parcel> take(std::size_t size);
   /// Lends a parcel that lies in a slot of ours; nothing if it lies elsewhere, or the rank is of another
   /// node.
   std::optional<SlotNotice> lend(const Parcel& parcel, int to);
-  /// What `from` has lent us. @param notice  the bytes of a SlotNotice
+  /// Opens a parcel that `from` has lent to this rank. @param notice  the bytes of a SlotNotice
   std::shared_ptr<const Parcel> open(const Parcel& notice, int from);
-  /// Of slots in use, here or there.
+  /// Bytes of the slots in use, by this rank or others.
   std::size_t used_bytes() const;
 
-  /// When no parcel is left.
+  /// Frees the memory. @pre no parcel is left
   void free();
-  /// For a process that ends while parcels are left.
+  /// Leaves the memory to the system; for a process that ends while parcels are left.
   void abandon();
 
  private:
@@ -55,7 +55,7 @@ class SharedSlots {
     void operator()(std::byte* memory) const noexcept;
   };
   using Segment = std::unique_ptr<std::byte, Unmap>;  // token, counts, memory
-  /// Collective: one of each rank; none at all if a rank cannot open another's.
+  /// Collective: maps one segment of each rank; none at all if a rank cannot open another's.
   static std::vector<Segment> map_all(MPI_Comm node, int ranks);
   static Segment map(int descriptor);
   static Slots slots_at(const Segment& segment);
