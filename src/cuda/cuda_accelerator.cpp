@@ -111,7 +111,7 @@ class CudaAccelerator final : public train::Accelerator {
     return memory;
   }
 
-  /// Of all devices: the allocator knows no other way.
+  /// Releases the memory of all devices: the allocator has no call for one.
   void release_cached_memory(int /*device*/) override {
     const auto turn = take_recording_turn();
     if (!GroupUse::any()) {
@@ -155,24 +155,24 @@ class CudaAccelerator final : public train::Accelerator {
   }
 
  private:
-  /// In one line; empty: none.
+  /// The device's problem in one line; empty: none.
   static std::string problem_of(int device) {
     try {
       const c10::cuda::CUDAGuard guard(index_of(device));
-      const cudaError_t status = cudaFree(nullptr);  // does nothing, but a broken context refuses that, too
+      const cudaError_t status = cudaFree(nullptr);  // does nothing; a broken context refuses even that
       drop_cuda_error(status);
       return status == cudaSuccess ? std::string() : cudaGetErrorString(status);
-    } catch (const c10::Error& error) {  // nor can such a device be made current
+    } catch (const c10::Error& error) {  // such a device cannot be made current either
       const std::string text = error.what_without_backtrace();
       return text.substr(0, text.find('\n'));
     }
   }
 
-  /// A device that is used: the others of the node get no context, which would cost memory there.
+  /// Prepares a device that is used. The others of the node get no context, which would cost memory there.
   void prepare(int device) {
     const std::lock_guard lock(prepared_mutex_);
     if (prepared_.insert(device).second) {
-      // LibTorch's own waits sleep, too: the cores are for other slots. No matter if someone was here before.
+      // Makes LibTorch's own waits sleep too: the cores are for other slots. An earlier setting does no harm.
       drop_cuda_error(cudaInitDevice(device, cudaDeviceScheduleBlockingSync, cudaInitDeviceFlagsAreValid));
     }
   }
@@ -186,7 +186,7 @@ class CudaAccelerator final : public train::Accelerator {
 }  // namespace
 
 std::shared_ptr<train::Accelerator> make_cuda_accelerator(std::string& reason) {
-  int count = 0;  // stays as it is if the call fails
+  int count = 0;  // unchanged if the call fails
   const cudaError_t status = cudaGetDeviceCount(&count);
   if (status != cudaSuccess || count == 0) {
     reason =

@@ -11,8 +11,8 @@ using train::kernels::GatherPlan;
 
 constexpr int kWarp = 32;
 constexpr int kMostThreads = 128;
-/// Of an image that a block makes: few, so that small batches fill the device too. Each thread draws for
-/// itself what happens to the image; what a warp computes alike costs it no more than once.
+/// Elements of an image that one block makes: few, so that small batches fill the device too. Each thread
+/// draws for itself what happens to the image; equal work of a warp costs no more than that of one thread.
 constexpr int kElementsOfBlock = 4 * kMostThreads;
 
 __global__ void gather_kernel(const GatherPlan plan) {
@@ -31,7 +31,7 @@ __global__ void gather_kernel(const GatherPlan plan) {
   }
 }
 
-/// A thread takes the two elements that share a random number.
+/// Each thread handles the two elements that share a random number.
 __global__ void dropout_kernel(DropoutMask mask, const std::int64_t* seed, std::size_t count, float* values) {
   mask.seed = static_cast<std::uint64_t>(*seed);
   const std::size_t step = std::size_t{2} * gridDim.x * blockDim.x;

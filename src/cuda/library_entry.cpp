@@ -17,7 +17,7 @@ std::shared_ptr<train::Accelerator> open_library(const train::AcceleratorHost& h
   return cuda::make_cuda_accelerator(reason);
 }
 
-/// Of the runtime library, not of the driver, which may be newer.
+/// Versions of the runtime libraries, not of the driver, which may be newer.
 std::string versions() {
   int cuda = 0;  // 13000 for 13.0
   cuda::check_cuda(cudaRuntimeGetVersion(&cuda), "cudaRuntimeGetVersion");
@@ -29,7 +29,7 @@ constexpr train::AcceleratorLibrary kLibrary = {SKYLINE_ACCELERATOR_INTERFACE, &
 
 }  // namespace
 
-/// In place of core's: the log file, its lock and the rank's prefix are the program's.
+/// Replaces core's function: the log file, its lock and the rank's prefix belong to the program.
 void log::write(Level level, std::string_view message) {
   if (const auto write_line = host_log.load())
     write_line(static_cast<int>(level), message.data(), message.size());

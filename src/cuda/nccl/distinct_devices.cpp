@@ -11,7 +11,7 @@
 namespace skyline::cuda {
 
 void check_distinct_devices(trial::TrialGroup& group, const std::string& machine, const std::string& bus_id) {
-  constexpr int kBitsOfDouble = 53;  // that it holds exactly
+  constexpr int kBitsOfDouble = 53;  // bits of a whole number that a double holds exactly
   const std::uint64_t code = stable_hash64(machine + " " + bus_id) >> (64 - kBitsOfDouble);
   std::vector<double> codes(group.members(), 0.0);
   codes[group.member()] = static_cast<double>(code);

@@ -4,9 +4,9 @@
 
 namespace skyline::cuda {
 
-/// Exists while a member of a group uses a device of the process. Then nobody gives memory back to a device:
-/// CUDA waits there for all work that the device has been given, NCCL's operations for other processes, and
-/// those perhaps for one that does the same.
+/// Exists while a member of a group uses a device of the process. Meanwhile no memory is given back to a
+/// device: CUDA would wait there for all queued work, NCCL's operations wait for other processes, and those
+/// may be waiting in the same way.
 class GroupUse {
  public:
   GroupUse() { ++uses_; }

@@ -10,19 +10,19 @@
 
 namespace skyline::cuda {
 
-/// Knows which operations of a group a device may be at, to name the one that does not end.
+/// Knows the operations of a group that a device may be executing, to name one that does not end.
 class OperationWatch {
  public:
   using Clock = std::chrono::steady_clock;
 
   explicit OperationWatch(Clock::duration limit) : limit_(limit) {}
 
-  /// An operation was queued: "all_reduce of 1200 values".
+  /// Notes a queued operation: "all_reduce of 1200 values".
   void queue(std::string name, Clock::time_point now);
-  /// The oldest of those that are queued has ended.
+  /// Removes the oldest queued operation: it has ended.
   void end_oldest() { queued_.pop_front(); }
   std::size_t queued() const { return queued_.size(); }
-  /// An operation was recorded: a graph that is replayed may be at it at any time.
+  /// Notes a recorded operation: a replayed graph may be at it at any time.
   void record(std::string name) { recorded_.push_back(std::move(name)); }
   bool has_recorded() const { return !recorded_.empty(); }
 

@@ -4,8 +4,8 @@
 
 namespace skyline::cuda {
 
-/// Is called by every wait of its thread for a device, and may throw there: work that waits for another
-/// process never ends by itself when that one is lost. Made, used and destroyed on one thread.
+/// A function that every wait of this thread for a device calls, and that may throw there: work that waits
+/// for a lost process would never end. Made, used and destroyed on one thread.
 class WaitWatch {
  public:
   using Clock = std::chrono::steady_clock;

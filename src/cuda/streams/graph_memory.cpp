@@ -43,7 +43,7 @@ void GraphMemory::leave() noexcept {
   try {
     allocator::releasePool(device_, pool_);
   } catch (const std::exception&) {
-    return;  // a device that is lost; its memory is, too
+    return;  // the device is lost, and its memory with it
   }
   if (graphs_ == 0) {
     give_back();
@@ -52,7 +52,7 @@ void GraphMemory::leave() noexcept {
 
 void GraphMemory::give_back() noexcept {
   if (pool_ == c10::MempoolId_t{0, 0}) {
-    return;  // would empty the cache of all streams
+    return;  // giving back would empty the cache of all streams
   }
   if (GroupUse::any()) {
     return;  // the allocator gives it back when its memory is out, or with its cache
@@ -60,7 +60,7 @@ void GraphMemory::give_back() noexcept {
   try {
     allocator::emptyCache(pool_);
   } catch (const std::exception&) {
-    // As above.
+    // As in begin(): the device is lost.
   }
 }
 

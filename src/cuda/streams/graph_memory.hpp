@@ -10,12 +10,13 @@
 
 namespace skyline::cuda {
 
-/// Recordings of a process take turns, and so does what the allocator does not do while one is under way.
+/// Takes the turn to record: recordings of a process exclude each other, and calls that the allocator refuses
+/// during one.
 std::unique_lock<std::mutex> take_recording_turn();
 
 class GraphMemory;
 
-/// A graph's share in the memory of its stream's graphs. Given back in a turn.
+/// A graph's share in the memory of its stream's graphs. Released within a turn.
 struct GraphShareTraits {
   using Type = GraphMemory*;
   static constexpr Type kNull = nullptr;
@@ -24,8 +25,8 @@ struct GraphShareTraits {
 using GraphShare = UniqueHandle<GraphShareTraits>;
 
 /// The device memory of the graphs of one stream. They never run at the same time, so they share it; with the
-/// last one it goes back to the device (GroupUse: to the allocator), else each candidate would leave its
-/// graphs' memory behind. Used in a turn; destroyed outside of one.
+/// last graph it returns to the device (with a GroupUse: to the allocator). Used within a turn; destroyed
+/// outside of one.
 class GraphMemory {
  public:
   explicit GraphMemory(c10::DeviceIndex device) : device_(device) {}
@@ -33,7 +34,7 @@ class GraphMemory {
   GraphMemory(const GraphMemory&) = delete;
   GraphMemory& operator=(const GraphMemory&) = delete;
 
-  /// From here on, until end(), what is allocated for the stream is the graphs' memory.
+  /// Allocations for the stream become memory of the graphs, until end().
   GraphShare begin(cudaStream_t stream);
   void end();
 

@@ -9,7 +9,7 @@
 namespace skyline::cuda {
 namespace {
 
-/// What the members of a group wait for goes before what only this one needs.
+/// Operations that all members wait for get a higher priority than those that only this member needs.
 StreamHandle make_urgent_stream(c10::DeviceIndex device) {
   const c10::cuda::CUDAGuard guard(device);
   int least = 0;

@@ -10,30 +10,32 @@
 
 namespace skyline::cuda {
 
-/// A stream whose operations go on beside those of the streams that they come from: forked from one before
-/// each operation, joined into one later. Forks and joins become a part of what these streams record. Its
-/// device is current in all calls.
+/// A stream whose operations run beside those of other streams: forked from one before each operation, joined
+/// into one later. Forks and joins become part of what these streams record. Its device is current in all
+/// calls.
 class StreamBranch {
  public:
   explicit StreamBranch(c10::DeviceIndex device);
 
   cudaStream_t stream() const { return stream_.get(); }
-  /// What is queued next begins when `from` has come here. @return  whether it is being recorded
+  /// Operations that are queued next begin when `from` has reached this point. @return whether it is being
+  /// recorded
   bool fork(cudaStream_t from);
-  /// An operation has been queued.
+  /// Notes that an operation was queued.
   void note_operation();
-  /// `into` goes on when all operations but the last `but_last` ones are done.
+  /// Lets `into` wait for all operations except the last `but_last`.
   void join(cudaStream_t into, std::size_t but_last);
 
  private:
-  /// Operations of a recording that was given up are nothing to wait for. @return  whether `stream` records
+  /// Drops operations of a recording that was given up: nothing waits for them. @return whether `stream`
+  /// records
   bool forget_other_recordings(cudaStream_t stream);
 
   StreamHandle stream_;
   EventHandle forked_;
-  std::deque<EventHandle> ends_;      // of the operations that have not been joined
-  std::vector<EventHandle> spare_;    // may be recorded anew at any time: a wait is for what they were then
-  unsigned long long recording_ = 0;  // in which ends_ are; 0: none
+  std::deque<EventHandle> ends_;    // of operations that have not been joined
+  std::vector<EventHandle> spare_;  // may be recorded again at any time: a wait refers to the earlier record
+  unsigned long long recording_ = 0;  // the recording that ends_ belong to; 0: none
 };
 
 }  // namespace skyline::cuda

@@ -10,15 +10,15 @@
 
 namespace skyline::train {
 
-/// Changes training images at random, as stored: what is cut off or away is pixel 0. What becomes of an image
-/// depends on trial seed, epoch and the image's place in the epoch's order alone. Used by one thread.
+/// Changes training images at random, as stored: cut parts become pixel 0. The changes of an image depend
+/// only on trial seed, epoch and the image's place in the epoch's order. Used by one thread.
 class Augmentation {
  public:
   Augmentation(const AugmentOptions& options, const space::Shape& shape, std::uint64_t trial_seed);
 
-  /// The next images are those from place `first` of the epoch's order on.
+  /// Makes the image at place `first` of the epoch's order the next one.
   void begin_batch(std::uint64_t epoch, std::size_t first);
-  /// The next image has this seed, the one after it the next one: what begin_batch computes.
+  /// Sets the seed of the next image, as begin_batch computes it; later images have the following seeds.
   void begin_at(std::uint64_t seed) { next_seed_ = seed; }
   /// The seed of the image at place 0 of the epoch's order.
   static std::uint64_t first_seed(std::uint64_t trial_seed, std::uint64_t epoch);

@@ -13,15 +13,15 @@
 
 namespace skyline::train {
 
-/// What turns a stored pixel into the network's input. Immutable; shared by all threads.
+/// Converts stored pixels into the network's input. Immutable; shared by all threads.
 class PixelScaling {
  public:
-  static constexpr std::size_t kPixels = 256;  // values of one
+  static constexpr std::size_t kPixels = 256;  // values of a pixel
 
   PixelScaling(const store::Dataset& dataset, Normalization normalization);
   /// 256 values for the 256 pixels of a channel.
   const float* table(std::size_t channel) const { return values_.data() + channel * kPixels; }
-  /// All of them, [channels, 256].
+  /// The tables of all channels, [channels, 256].
   std::span<const float> tables() const { return values_; }
 
  private:
@@ -33,7 +33,8 @@ struct Batch {
   std::vector<std::int32_t> labels;
 };
 
-/// Makes the network's input of a stored image, [channels, height, width]. @param tables  [channels, 256]
+/// Converts a stored image, [channels, height, width], into the network's input. @param tables  [channels,
+/// 256]
 /// @param input  out: [height, width, channels]
 void scale_image(const std::uint8_t* image, const space::Shape& shape, std::span<const float> tables,
                  float* input);

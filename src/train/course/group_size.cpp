@@ -20,7 +20,7 @@ double compute_seconds(const space::Network& network, std::int64_t samples) {
          kLayerSeconds * static_cast<double>(network.layers.size());
 }
 
-/// As if nothing overlapped with backward.
+/// Time of the sums, without overlap with backward.
 double sum_seconds(const space::Network& network, const GroupOptions& options, std::uint32_t members) {
   const double bytes = static_cast<double>(network.cost.parameters) * sizeof(float);
   double messages = 1 + std::ceil(bytes / kBucketBytes);  // losses and wishes; gradients

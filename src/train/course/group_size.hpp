@@ -8,13 +8,13 @@
 
 namespace skyline::train {
 
-/// How much of the time of `members` together, in a training step of `batch` samples of the network, is spent
-/// on what one alone would do too: 1 for one. A model of CPUs on a fast network, below the truth elsewhere.
+/// Predicted efficiency of `members` in a training step of `batch` samples: the share of their time that one
+/// member alone would spend too; 1 for one member. A model of CPUs on a fast network, too low elsewhere.
 double predicted_efficiency(const space::Network& network, std::int64_t batch, const GroupOptions& options,
                             std::uint32_t members);
 
-/// How many members are to train the network: as many as the options say, else the largest power of two, not
-/// above `options.most` and the batch, of at least 80 % predicted efficiency. A function of its arguments
+/// Chooses the number of members: that of the options, else the largest power of two, not above
+/// `options.most` and the batch, with a predicted efficiency of at least 80 %. A function of its arguments
 /// alone: it defines the trial's result.
 std::uint32_t choose_members(const space::Network& network, std::int64_t batch, const GroupOptions& options);
 

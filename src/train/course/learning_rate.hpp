@@ -7,7 +7,7 @@
 namespace skyline::train {
 
 /// The learning rate of each step of a trial, by its schedule: a function of the step's number alone, so that
-/// a trial that goes on from a saved state goes on with the same rates.
+/// a resumed trial continues with the same rates.
 class LearningRate {
  public:
   /// @param total_steps  of the trial's budget

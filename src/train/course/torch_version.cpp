@@ -5,7 +5,7 @@
 namespace skyline::train {
 
 std::string torch_version() {
-  // The headers' version is that of the build; this text is the library's own.
+  // Reads the library's own text: the version of the headers is that of the build.
   const std::string report = at::show_config();
   const std::string key = "TORCH_VERSION=";
   const std::size_t start = report.find(key);

@@ -13,7 +13,7 @@ namespace skyline::train {
 
 class DeviceContext;
 
-/// What all trials of an evaluator share; constant.
+/// State that all trials of an evaluator share; constant.
 struct TrainingSetup {
   TrainingOptions options;
   std::shared_ptr<const store::Dataset> dataset;

@@ -29,17 +29,17 @@ struct Score {
 };
 
 /// One trial from the first step, or the one after the saved state, to the last measurement. Used by one
-/// thread, once. In a group each member has one, and all take the same course: they agree after each step on
-/// what comes next. The leader alone reads and writes states and weights and measures the latency.
+/// thread, once. In a group each member has one, and all act alike: they agree after each step on what comes
+/// next. The leader alone reads and writes states and weights and measures the latency.
 class TrialRun {
  public:
-  /// @param permit  of the device that other trials share; nullptr: the trial has a processor of its own
+  /// @param permit  for the device that other trials share; nullptr: the trial shares no device
   TrialRun(const TrainingSetup& setup, const trial::Trial& trial, trial::EvaluationContext& context,
            AdmissionGate::Permit* permit);
   trial::Outcome run();
 
  private:
-  // Of a trial that may end early these note why in failure_.
+  // Parts of a trial; if one ends the trial early, it sets failure_.
   void train();
   void train_epoch();
   void train_step(std::size_t first, std::size_t count);
@@ -52,8 +52,8 @@ class TrialRun {
 
   void keep_weights();
 
-  /// From the state of an earlier job, if there is one that fits, else from the parent's weights, if the
-  /// trial inherits, else from the values drawn.
+  /// Chooses the start: the state of an earlier job if one fits, else the parent's weights if the trial
+  /// inherits, else the drawn values.
   enum class Source { kFresh, kSaved, kInherited };
   void start();
   Source start_alone();
@@ -62,13 +62,13 @@ class TrialRun {
   bool load(const trial::TrainingState& state);
   bool save_due();
   void save();
-  /// Whether the slot wants the trial to end; then it ends early.
+  /// Ends the trial early if the slot asks for it; returns whether it did.
   bool stop();
-  /// The state is saved and failure_ set.
+  /// Saves the state and sets failure_.
   void end_early();
 
   bool leads() const { return group_ == nullptr || group_->member() == 0; }
-  /// In a group: adds `values` up over the members, and settles what comes before the next step.
+  /// In a group: sums `values` over the members and agrees on what to do before the next step.
   void agree(std::span<double> values, bool may_save);
   double epochs_done() const {
     return static_cast<double>(steps_done_) / static_cast<double>(steps_per_epoch_);

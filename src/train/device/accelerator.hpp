@@ -20,26 +20,26 @@ namespace skyline::train {
 
 /// A device that trains, as the system describes it.
 struct AcceleratorDevice {
-  int index = 0;       // of the process, after CUDA_VISIBLE_DEVICES
+  int index = 0;       // the process' number for it, after CUDA_VISIBLE_DEVICES
   std::string name;    // "NVIDIA H100 80GB HBM3"
   std::string bus_id;  // "0000:1b:00.0", lower case; empty: unknown
   std::size_t memory_bytes = 0;
-  std::string target;      // how LibTorch calls it: "cuda:0"
+  std::string target;      // LibTorch's name: "cuda:0"
   bool exclusive = false;  // compute mode Exclusive_Process: no second process can use it
 };
 
 struct AcceleratorMemory {
-  std::size_t free_bytes = 0;       // of the device, for anyone
+  std::size_t free_bytes = 0;       // free on the device, for any process
   std::size_t total_bytes = 0;      // of the device
   std::size_t allocated_bytes = 0;  // by tensors of this process
   std::size_t reserved_bytes = 0;   // by this process' allocator, allocated_bytes included
 };
 
-/// Work of a stream, recorded once; destroyed before its stream. Its memory goes back with it.
+/// Recorded work of a stream; destroyed before its stream. Destruction frees its memory.
 class AcceleratorGraph {
  public:
   virtual ~AcceleratorGraph() = default;
-  /// Queues the recorded work, on the same addresses.
+  /// Queues the recorded work once more, on the same addresses.
   virtual void replay() = 0;
 };
 
@@ -49,18 +49,18 @@ class AcceleratorStream {
   virtual ~AcceleratorStream() = default;
   /// Calls `work` with the stream current.
   virtual void run(const std::function<void()>& work) = 0;
-  /// Calls `work` once, which is recorded, not executed. `work` must have been run before, so that handles
-  /// exist and algorithms are chosen; it makes no host decision by device values and no synchronization.
-  /// What it allocates is scratch memory of all graphs of the stream: results go to tensors made before.
-  /// Captures of a process take turns. @throws UserError if the device refuses, c10::OutOfMemoryError if it
-  /// lacks the memory; the stream can be used as before then
+  /// Calls `work` once and records it instead of executing it. `work` must have been run before, so that
+  /// handles exist and algorithms are chosen; it neither decides on the host by device values nor
+  /// synchronizes. Memory that it allocates is scratch memory of all graphs of the stream: results go to
+  /// tensors made before. Captures of a process take turns. @throws UserError if the device refuses,
+  /// c10::OutOfMemoryError if it lacks the memory; the stream can be used as before then
   virtual std::unique_ptr<AcceleratorGraph> capture(const std::function<void()>& work) = 0;
   /// Waits, sleeping, until all queued work is done. @throws InternalError naming the device's error
   virtual void wait() = 0;
 };
 
-/// What a batch is made from; all tensors on the device, contiguous. Nothing here is read on the host, so
-/// that the call can be captured.
+/// The inputs and outputs of making a batch; all tensors on the device, contiguous. Nothing here is read on
+/// the host, so that the call can be captured.
 struct DeviceBatch {
   const at::Tensor* pixels = nullptr;    // uint8 [samples, channels, height, width]: the whole set
   const at::Tensor* labels = nullptr;    // int32 [samples]
@@ -75,38 +75,39 @@ struct DeviceBatch {
 
 /// Sums and gathers values over the members of a group on their devices. Tensors are float32, one-dimensional
 /// and contiguous; every member calls in the same order, from the thread that made the reducer. An operation
-/// is queued behind what the current stream holds, and goes on beside it: until join() its tensors are
-/// neither touched nor let go. Waits for the current stream throw what check() throws. A recording joins what
-/// it has queued; graphs that hold operations are destroyed before the reducer.
+/// is queued behind the current stream's work and runs beside later work: until join() its tensors must be
+/// neither touched nor freed. Waits for the current stream throw what check() throws. A recording joins the
+/// operations that it has queued; graphs that hold operations are destroyed before the reducer.
 class DeviceReducer {
  public:
   virtual ~DeviceReducer() = default;
   virtual void all_reduce(at::Tensor& values) = 0;
-  /// `values` are as many equal parts as there are members, as trial::part_of() has them.
-  /// @param values  become undefined
+  /// Sums over the members; each gets its part. `values` has equal parts, one per member, as trial::part_of()
+  /// has them.
+  /// @param values  undefined afterwards
   /// @param part    out: the member's own part of the sum
   virtual void reduce_scatter(at::Tensor& values, at::Tensor& part) = 0;
   virtual void all_gather(const at::Tensor& part, at::Tensor& values) = 0;
-  /// The current stream goes on when all operations but the last `but_last` ones are done.
+  /// Lets the current stream wait for all operations except the last `but_last`.
   virtual void join(std::size_t but_last = 0) = 0;
-  /// Whether AcceleratorStream::capture may record the operations: else the host takes part in each.
+  /// Whether AcceleratorStream::capture may record the operations; not if the host takes part in them.
   virtual bool may_be_recorded() const = 0;
-  /// @throws GroupAborted if a member is lost or an operation overdue; names the operation
+  /// Checks the group. @throws GroupAborted if a member is lost or an operation overdue; names the operation
   virtual void check() = 0;
 };
 
-/// The devices of a process: the seam between the training on a device, which is plain LibTorch, and what
-/// needs CUDA or NCCL. Implemented by the `cuda` library, and by the CPU as a stand-in, so that all else is
-/// tested without a GPU. Used by all threads; outlives all that it makes.
+/// The devices of a process: the seam between training on a device, which is plain LibTorch, and code that
+/// needs CUDA or NCCL. The `cuda` library implements it, and a stand-in on the CPU, so that everything else
+/// is tested without a GPU. Used by all threads; outlives all objects that it makes.
 class Accelerator {
  public:
   virtual ~Accelerator() = default;
   virtual const std::vector<AcceleratorDevice>& devices() const = 0;
   virtual AcceleratorMemory memory(int device) const = 0;
-  /// Gives cached memory that no tensor uses back to the device; does nothing while that could wait for other
-  /// processes, as members of groups use the device.
+  /// Gives cached memory that no tensor uses back to the device. Does nothing while members of groups use the
+  /// device, since it could wait for other processes then.
   virtual void release_cached_memory(int device) = 0;
-  /// Why the device can do nothing any more until the process is started again, in one line.
+  /// Why the device is unusable until the process is restarted, in one line; nothing if it is usable.
   virtual std::optional<std::string> fault(int /*device*/) { return std::nullopt; }
   virtual std::unique_ptr<AcceleratorStream> make_stream(int device) = 0;
   /// Gathers, augments and scales a batch in one pass, on the current stream.
@@ -115,21 +116,21 @@ class Accelerator {
   /// element i (in memory order) of a step draws what the CPU draws. @param seed  int64 [], on the device
   virtual void dropout(at::Tensor& values, const at::Tensor& seed, double probability) = 0;
   /// Collective over the group, which outlives the reducer. @throws UserError on all members if their devices
-  /// cannot reach each other: make_staged_reducer can do it then
+  /// cannot reach each other: use make_staged_reducer then
   virtual std::unique_ptr<DeviceReducer> make_reducer(trial::TrialGroup& group, int device) = 0;
 };
 
-/// Sums through memory of the host and the group itself, along its fixed tree: for any devices. join() waits
-/// for the operations.
-/// @param on_host  whether the tensors are in memory of the host already
+/// Makes a reducer that sums through the host's memory and the group itself, along its fixed tree; for any
+/// devices. Its join() waits for the operations.
+/// @param on_host  whether the tensors are in the host's memory already
 std::unique_ptr<DeviceReducer> make_staged_reducer(trial::TrialGroup& group, bool on_host);
 
-/// The CPU behind the same interface: work is done at once, a graph calls its work again.
+/// Makes the stand-in on the CPU: work is done at once, and a graph calls its work again.
 std::unique_ptr<Accelerator> make_host_accelerator();
 
-/// The devices of the node through the `cuda` library; nullptr if there are none that can be used, and
-/// `reason` says why in one line. Loads the library at the first call, which comes before the process' first
-/// tensor: LibTorch looks for its CUDA part once.
+/// Opens the devices of the node through the `cuda` library; nullptr if none can be used, with `reason` in
+/// one line. Loads the library at the first call, which comes before the process' first tensor: LibTorch
+/// looks for its CUDA part once.
 std::shared_ptr<Accelerator> load_accelerator(std::string& reason);
 
 }  // namespace skyline::train

@@ -4,8 +4,8 @@
 
 namespace skyline::train {
 
-/// Convolutions and products of the calling thread in bfloat16 for the time of a scope, if `wanted`. Nothing
-/// is cached: recorded work would go on with the parameters of the step that was recorded.
+/// Makes the calling thread compute convolutions and products in bfloat16 during a scope, if `wanted`.
+/// Nothing is cached: recorded work would keep using the parameters of the recorded step.
 class AutocastScope {
  public:
   AutocastScope(at::DeviceType device, bool wanted);

@@ -24,7 +24,7 @@ struct BatchBuffers {
 /// Fills a batch on the current stream; may be part of recorded work.
 /// @param order     int64 [samples]
 /// @param position  int64 []: place of the batch in the order
-/// @param seed      int64 []: of the augmentation; nullptr: images stay as they are
+/// @param seed  int64 []: of the augmentation; nullptr: images stay unchanged
 void gather_on_device(DeviceContext& context, SampleSet set, const at::Tensor& order,
                       const at::Tensor& position, const BatchBuffers& batch, const at::Tensor* seed = nullptr,
                       const AugmentOptions& augment = {});

@@ -17,10 +17,10 @@
 namespace skyline::train {
 namespace {
 
-/// Some hundred parents of the size that searches of small networks have; little beside any device's memory.
+/// Room for some hundred parents in searches of small networks; little beside any device's memory.
 constexpr std::size_t kParentsBytes = std::size_t{256} << 20;
 
-/// A copy on the device, in memory of its own even where that is the CPU.
+/// Copies values to the device, into memory of their own even where that is the CPU.
 template <typename T>
 at::Tensor copy_to(c10::Device device, std::span<const T> values, at::IntArrayRef sizes,
                    at::ScalarType type) {
@@ -51,8 +51,8 @@ void DeviceContext::set_precision(Precision precision) {
   at::Context& settings = at::globalContext();
   settings.setAllowTF32CuDNN(precision == Precision::kTf32);
   settings.setAllowTF32CuBLAS(precision == Precision::kTf32);
-  // Its trials of algorithms wait for the whole device, which breaks recordings of other slots; the choice
-  // would depend on who else uses the device, and so would the bits of results.
+  // cuDNN's measuring of algorithms waits for the whole device, which breaks recordings of other slots. Its
+  // choice, and with it the bits of results, would depend on who else uses the device.
   settings.setBenchmarkCuDNN(false);
   settings.setDeterministicCuDNN(true);
 }
@@ -102,7 +102,7 @@ void DeviceContext::keep_parent(const trial::Trial& trial, const ParameterStore&
     }
     parents_stream_->run([&] { left.tensors = parameters.copy_tensors(); });
   } catch (const c10::OutOfMemoryError&) {
-    parents_.clear();  // trials need the memory more
+    parents_.clear();  // running trials need the memory more
     return;
   }
   parents_stream_->wait();

@@ -21,14 +21,14 @@ namespace skyline::train {
 
 class ParameterStore;
 
-/// Samples on a device; constant.
+/// The samples of a set on a device; constant.
 struct DeviceSamples {
   at::Tensor pixels;  // uint8 [samples, channels, height, width]
   at::Tensor labels;  // int32 [samples]
 };
 
-/// What the trials of an evaluator share on a device: the data set, which is copied there once, the streams,
-/// which are kept for the trials to come, and what trials left for their children. Used by all threads.
+/// State that the trials of an evaluator share on a device: the data set, copied there once; streams, kept
+/// for later trials; and trained tensors, kept for children. Used by all threads.
 class DeviceContext {
  public:
   DeviceContext(DeviceUse use, std::shared_ptr<const store::Dataset> dataset, const PixelScaling& scaling);
@@ -37,29 +37,29 @@ class DeviceContext {
   int index() const { return use_.device; }
   c10::Device device() const { return device_; }
 
-  /// Of float32 products of all trainings of the process on such a device.
+  /// Sets the precision of float32 products for all training of the process on such devices.
   void set_precision(Precision precision);
 
-  /// Copied when they are first asked for, on the current stream, and complete when the call returns.
+  /// The samples of a set. The first call copies them on the current stream; complete when it returns.
   const DeviceSamples& samples(SampleSet set);
   /// float32 [channels, 256]: the network's input for each pixel value.
   const at::Tensor& scaling();
 
-  /// The one that this thread gave back last, else a new one: LibTorch keeps work space for each pair of a
-  /// thread and a stream, for ever. The threads of slots are few, and live as long as the process.
+  /// Takes the stream that this thread gave back last, else a new one: LibTorch keeps work space for each
+  /// pair of a thread and a stream for ever. Slot threads are few, and live as long as the process.
   std::unique_ptr<AcceleratorStream> take_stream();
-  /// Keeps the stream for this thread's next trial; its work is done.
+  /// Keeps the stream for this thread's next trial. @pre its work is done
   void give_back(std::unique_ptr<AcceleratorStream> stream);
 
-  /// Copies what the trial has learned, for its children; its stream has been waited for. Where there is no
-  /// memory for that, nothing is kept.
+  /// Copies the trial's tensors for its children. @pre its stream has been waited for. Keeps nothing if the
+  /// memory is short.
   void keep_parent(const trial::Trial& trial, const ParameterStore& parameters);
   RecentParents& parents() { return parents_; }
 
-  /// Whether it is worth trying: not after several refusals in a row, to trials one after the other.
+  /// Whether to try recording: not after several refusals refusals in a row, by consecutive trials.
   bool may_record() const { return refusals_ < kMostRefusals; }
   void note_recording() { refusals_ = 0; }
-  /// The device has refused to record work: that trial goes on without, after one warning a process.
+  /// Notes that the device refused to record work. The trial continues without; one warning per process.
   void note_refusal(const std::string& reason);
 
  private:
@@ -83,14 +83,14 @@ class DeviceContext {
   DeviceSamples test_;
   std::mutex streams_mutex_;
   std::vector<FreeStream> free_streams_;
-  std::mutex parents_mutex_;                           // of parents_stream_
-  std::unique_ptr<AcceleratorStream> parents_stream_;  // their memory is in one place, not among trials'
+  std::mutex parents_mutex_;                           // guards parents_stream_
+  std::unique_ptr<AcceleratorStream> parents_stream_;  // keeps parents' memory apart from that of trials
   RecentParents parents_;
   std::atomic<int> refusals_ = 0;  // in a row
   std::atomic<bool> refusal_is_told_ = false;
 };
 
-/// A stream of a context, for the time of a trial.
+/// Holds a stream of a context during a trial.
 class StreamLease {
  public:
   explicit StreamLease(DeviceContext& context) : context_(context), stream_(context.take_stream()) {}

@@ -13,8 +13,8 @@
 
 namespace skyline::train {
 
-/// All that changes from step to step of an epoch, in tables on the device that steps look up themselves: so
-/// every step is the same work, and can be recorded. Used by one thread, with its stream current.
+/// The values that change from step to step of an epoch, in tables on the device. Steps look up their own
+/// entries, so every step is the same work and can be recorded. Used by one thread, with its stream current.
 class DeviceEpoch {
  public:
   /// @param steps         of an epoch
@@ -30,12 +30,12 @@ class DeviceEpoch {
   };
   DeviceEpoch(DeviceContext& context, const TrainingOptions& options, Plan plan);
 
-  /// Copies the epoch's order and tables; no step of an earlier one may still be under way.
+  /// Copies the epoch's order and tables. @pre no step of an earlier epoch is unfinished
   void begin(std::uint64_t epoch, std::span<const std::int64_t> order);
-  /// The next step of the epoch is number `step`, and its batch begins at place `first` of the order.
+  /// Makes `step` the epoch's next step, with its batch at place `first` of the order.
   void seek(std::int64_t step, std::int64_t first);
 
-  // Of the step under way; recorded work looks them up anew.
+  // Rate and seeds of the current step; recorded work looks them up anew.
   at::Tensor rate() const;   // float32 []
   at::Tensor seeds() const;  // int64 [drawing layers]
   const at::Tensor& order() const { return order_; }
@@ -44,7 +44,7 @@ class DeviceEpoch {
   /// Ends the step. @param loss  float32 []
   void finish_step(const at::Tensor& loss);
 
-  /// Losses of these steps of the epoch; waits for the current stream.
+  /// Reads the losses of these steps of the epoch; waits for the current stream.
   std::vector<float> losses(std::int64_t first_step, std::int64_t count) const;
 
  private:
@@ -58,7 +58,7 @@ class DeviceEpoch {
   at::Tensor counters_;      // int64 [2]: step, position
   at::Tensor step_;          // int64 [1], a view
   at::Tensor position_;      // int64 [], a view
-  at::Tensor advance_;       // int64 [2]: of the counters, in a step
+  at::Tensor advance_;       // int64 [2]: advance of the counters per step
 };
 
 }  // namespace skyline::train

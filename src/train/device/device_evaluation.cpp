@@ -12,7 +12,7 @@
 namespace skyline::train {
 namespace {
 
-/// On the host, not copied.
+/// Wraps indices on the host without a copy.
 at::Tensor tensor_of(std::span<const std::int64_t> indices) {
   auto* const values = const_cast<std::int64_t*>(indices.data());  // only read
   return at::from_blob(values, {static_cast<std::int64_t>(indices.size())}, at::kLong);
@@ -46,7 +46,7 @@ at::Tensor DeviceEvaluation::infer(const at::Tensor& images) {
   return network_.infer(images).to(at::kFloat);
 }
 
-/// Part of recorded work.
+/// Scores the batch; part of recorded work.
 void DeviceEvaluation::evaluate(SampleSet set, const BatchBuffers& batch) {
   const at::NoGradGuard no_gradients;
   gather_on_device(context_, set, order_, position_, batch);

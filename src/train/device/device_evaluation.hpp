@@ -17,18 +17,18 @@
 
 namespace skyline::train {
 
-/// Forward passes of a network on a device in evaluation mode: scores, and those whose time is taken. Local,
-/// in groups too. Used by one thread; steps that were begun have been given to the stream.
+/// Forward passes of a network on a device in evaluation mode, for scores and for the latency. Local, in
+/// groups too. Used by one thread; @pre begun steps have been given to the stream.
 class DeviceEvaluation {
  public:
-  /// Samples of a forward pass: enough to fill a device.
+  /// Samples per forward pass: enough to fill a device.
   static constexpr std::int64_t kBatch = 256;
 
-  /// All outlive it; the stream is current.
+  /// All arguments outlive the object; the stream is current.
   DeviceEvaluation(const TrainingSetup& setup, DeviceNetwork& network, AcceleratorStream& stream,
                    const RecordingPolicy& policy);
 
-  /// As the learner's functions of these names.
+  /// See the functions of these names in Learner.
   kernels::BatchScore score(SampleSet set, std::span<const std::int64_t> indices);
   void hold(std::span<const std::int64_t> indices);
   void infer_held();

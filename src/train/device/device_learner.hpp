@@ -12,9 +12,9 @@ namespace skyline::train {
 
 struct TrainingSetup;
 
-/// On a device (TrainingSetup::on_device): steps queue up there, and the host looks at their losses now and
-/// then. The same numbers as the host's learner within rounding. `setup`, `trial` and `group`
-/// outlive it. Collective over the group. @param group  nullptr: the trial is trained by one
+/// Makes a learner on a device (TrainingSetup::on_device): steps queue up there, and the host reads their
+/// losses now and then. Same numbers as the host's learner within rounding. `setup`, `trial` and `group`
+/// outlive it. Collective over the group. @param group  nullptr: no group
 std::unique_ptr<Learner> make_device_learner(const TrainingSetup& setup, const trial::Trial& trial,
                                              trial::TrialGroup* group = nullptr,
                                              const RecordingPolicy& policy = {},

@@ -11,9 +11,9 @@
 namespace skyline::train {
 namespace {
 
-/// Its own definition draws on the host.
+/// Dropout's reference draws on the host, so devices have their own version.
 constexpr const char* kDropout = "dropout";
-/// Subtracts each channel's mean.
+/// Batch norm, which subtracts each channel's mean.
 constexpr const char* kBatchNorm = "batch_norm";
 
 }  // namespace
@@ -63,8 +63,8 @@ void DeviceNetwork::add_layer(std::size_t index) {
   }
 }
 
-/// What a batch norm takes away from the layer before it has the gradient zero; computed, it would be
-/// rounding noise, which Adam scales up (docs/training.md).
+/// Leaves out an offset that the next batch norm removes: its true gradient is zero. A computed one would be
+/// rounding noise, which Adam scales up (docs/internals/training.md).
 void DeviceNetwork::leave_out_removed_offset(std::size_t index) {
   const std::vector<std::size_t>& inputs = network_.layers[index].inputs;
   if (inputs.size() != 1 || readers_[inputs.front()] != 1 || ops_[inputs.front()] == nullptr) {
@@ -174,11 +174,12 @@ at::Tensor DeviceNetwork::infer(const at::Tensor& images) {
       });
 }
 
-/// Draws what the CPU draws for elements from `first_sample`'s first one on, in channels_last order.
+/// Draws the same as the CPU for the elements from the first one of `first_sample` on, in channels_last
+/// order.
 at::Tensor DeviceNetwork::drop(const at::Tensor& input, const space::Layer& layer, const at::Tensor& seed,
                                std::int64_t first_sample) {
-  // Two elements share a draw, and a draw is one step of the seed from the next (kernels/dropout.hpp): so the
-  // mask may begin at any even element.
+  // Two elements share a draw, and draws are one step of the seed apart (kernels/dropout.hpp), so the mask
+  // may begin at any even element.
   const std::int64_t first = first_sample * layer.input.elements();
   const auto step = static_cast<std::int64_t>(kernels::kSplitMixStep * static_cast<std::uint64_t>(first / 2));
   at::Tensor mask = at::ones({first % 2 + input.numel()}, input.options().dtype(at::kFloat));

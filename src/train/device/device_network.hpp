@@ -23,31 +23,31 @@ namespace skyline::train {
 /// Parameters that are trained are leaves that want a gradient. Used by one thread, with its stream current.
 class DeviceNetwork {
  public:
-  /// Draws the values that the CPU draws. `network` and `accelerator` outlive it.
+  /// Draws the same initial values as the CPU. `network` and `accelerator` outlive the object.
   DeviceNetwork(const space::Network& network, std::uint64_t seed, Accelerator& accelerator,
                 const c10::Device& device);
 
-  /// Backward is to stop when it is done with this layer and all behind it; before the first pass.
+  /// Lets backward stop when it is done with this layer and all later ones. Call before the first pass.
   void cut_backward(std::size_t layer) { pieces_.cut_before(layer); }
-  /// Batch norms use the statistics of all members' parts from now on; before the first pass. The reducer
+  /// Makes batch norms use the statistics of all members' parts. Call before the first pass. The reducer
   /// outlives the network's passes.
   void synchronize(const DeviceMembership& membership);
 
-  /// What the network trains on: the part of a batch that a member of a group has, or all of it.
+  /// The input of a training pass: a member's part of a batch, or all of it.
   struct Part {
     at::Tensor images;  // float32 [samples, channels, height, width], channels_last; undefined: none
-    at::Tensor seeds;   // int64 [drawing_layers().size()], on the device: of this step's draws
-    std::int64_t first_sample = 0;  // place of the first one in the batch
+    at::Tensor seeds;   // int64 [drawing_layers().size()], on the device: seeds of this step's draws
+    std::int64_t first_sample = 0;  // place of the first sample in the batch
     std::int64_t batch = 0;         // samples of all members
   };
-  /// Training mode. Collective over the group if the network is synchronized.
+  /// Forward pass in training mode. Collective over the group if the network is synchronized.
   /// @return  logits [samples, classes]; undefined without samples
   at::Tensor train(const Part& part);
   /// Differentiates the last pass; collective in the same way. Leaves gradients at the parameters.
   /// @param loss        of the logits; undefined without samples
-  /// @param layer_done  called where backward stops: it is done with this layer and all behind it
+  /// @param layer_done  called where backward stops: it is done with this layer and all later ones
   void backward(const at::Tensor& loss, const std::function<void(std::size_t)>& layer_done);
-  /// Evaluation mode: logits [samples, classes].
+  /// Forward pass in evaluation mode: logits [samples, classes].
   at::Tensor infer(const at::Tensor& images);
 
   /// Names of the layers that draw on the device.
@@ -73,12 +73,13 @@ class DeviceNetwork {
   const space::Network& network_;
   Accelerator& accelerator_;
   ParameterStore parameters_;
-  std::vector<std::unique_ptr<LayerOp>> ops_;  // nullptr: draws on the device
+  std::vector<std::unique_ptr<LayerOp>> ops_;  // nullptr: a dropout that draws on the device
   std::vector<std::size_t> last_reader_;       // of each layer's output
   std::vector<std::size_t> readers_;
   std::vector<std::string> drawing_layers_;
   BackwardPieces pieces_;
-  std::vector<std::unique_ptr<SynchronizedNorm>> norms_;  // of each layer; nullptr: it is autograd's
+  std::vector<std::unique_ptr<SynchronizedNorm>>
+      norms_;  // of each layer; nullptr: differentiated by autograd
   bool may_be_recorded_ = true;
 };
 

@@ -20,23 +20,23 @@
 
 namespace skyline::train {
 
-/// A network in training on a device, with all that a step needs: forward, backward, what a group exchanges,
+/// A network in training on a device, with everything for a step: forward, backward, a group's exchange,
 /// update. Used by one thread.
 class DeviceStep {
  public:
-  /// All outlive it; the stream is current. @param group  nothing: the trial is trained by one
+  /// All arguments outlive the object; the stream is current. @param group  nothing: no group
   DeviceStep(const TrainingSetup& setup, const trial::Trial& trial, AcceleratorStream& stream,
              const std::optional<DeviceMembership>& group, const BucketSizes& buckets);
 
-  /// Trains on a part of the epoch's next batch, with the stream current. Can be recorded: reads nothing on
-  /// the host but what stays, and waits for nothing. Collective over the group.
+  /// Trains on a part of the epoch's next batch, with the stream current. Can be recorded: reads only
+  /// constant values on the host and waits for nothing. Collective over the group.
   /// @param batch  samples of all members
   void run(BatchPart part, std::int64_t batch);
 
   DeviceNetwork& network() { return network_; }
   DeviceEpoch& epoch() { return epoch_; }
 
-  /// As the learner's functions of these names, but for the number of the step.
+  /// See the functions of these names in Learner, except for the number of the step.
   void collect_state();
   void save_state(trial::TrainingState& state) const;
   bool load_state(const trial::TrainingState& state);
@@ -53,8 +53,8 @@ class DeviceStep {
   DeviceEpoch epoch_;
   BatchBuffers batch_;  // as large as a part can be
   std::unique_ptr<DeviceOptimizer> optimizer_;
-  std::unique_ptr<DeviceExchange> exchange_;  // nullptr: there is no group
-  std::vector<float> collected_;              // a sharded optimizer's whole state, where it was collected
+  std::unique_ptr<DeviceExchange> exchange_;  // nullptr: no group
+  std::vector<float> collected_;              // the whole state of a sharded optimizer, after collect_state
 };
 
 }  // namespace skyline::train

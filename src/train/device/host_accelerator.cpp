@@ -16,7 +16,7 @@
 namespace skyline::train {
 namespace {
 
-/// Does its work again when it is replayed.
+/// A graph on the CPU: a replay does the work again.
 class HostGraph final : public AcceleratorGraph {
  public:
   explicit HostGraph(std::function<void()> work) : work_(std::move(work)) {}

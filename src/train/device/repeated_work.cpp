@@ -31,7 +31,7 @@ void RepeatedWork::run() {
   ++runs_;
 }
 
-/// What this process has seen of other trials is nothing that all members of a group know.
+/// In a group the decision must be the same on all members, so other trials of this process do not count.
 bool RepeatedWork::shall_be_recorded() const {
   return graph_ == nullptr && runs_before_recording_ && runs_ >= *runs_before_recording_ &&
          (group_ != nullptr || context_.may_record());
@@ -56,7 +56,7 @@ void RepeatedWork::try_to_record() {
     graph_ = stream_.capture(work_);
     context_.note_recording();
   } catch (const c10::OutOfMemoryError&) {
-    // A recording wants its memory a second time. As it is the work has run already.
+    // A recording needs the memory a second time. Without recording the work has run already.
   } catch (const UserError& refusal) {
     context_.note_refusal(refusal.what());
   }

@@ -10,18 +10,18 @@
 
 namespace skyline::train {
 
-/// Device work that is done again and again with the same addresses: as it is at first, which also makes the
-/// device ready for it, then recorded once and replayed. Where the device refuses, or has no memory for that,
-/// it goes on as at first. The members of a group record it all or none: NCCL wants that.
+/// Device work that is repeated on the same addresses: first run directly, which also prepares the device,
+/// then recorded once and replayed. If the device refuses, or lacks the memory, it keeps running directly.
+/// The members of a group record it all or none, as NCCL requires.
 class RepeatedWork {
  public:
   /// @param runs_before_recording  nothing: it is never recorded
-  /// @param group                  whose members all do this work, in step; nullptr: it is this one's alone
-  /// `context`, `stream` and `group` outlive it.
+  /// @param group  whose members all do this work in step; nullptr: no group `context`, `stream` and `group`
+  /// outlive it.
   RepeatedWork(DeviceContext& context, AcceleratorStream& stream, std::function<void()> work,
                std::optional<std::int64_t> runs_before_recording, trial::TrialGroup* group = nullptr);
 
-  /// Does the work, or queues it. Collective over the group.
+  /// Does or queues the work. Collective over the group.
   void run();
   bool is_recorded() const { return graph_ != nullptr; }
 

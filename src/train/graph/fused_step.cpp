@@ -127,8 +127,8 @@ class FusedStep final : public ResumableStep {
   LayerGraph graph_;
   std::vector<GradientBucket> buckets_;
   Optimizer optimizer_;
-  std::optional<GradientExchange> exchange_;  // in a group
-  std::vector<float> collected_;  // the whole state of a sharded optimizer, where it was collected
+  std::optional<GradientExchange> exchange_;  // only in a group
+  std::vector<float> collected_;              // the whole state of a sharded optimizer, after collect_state
   bool inference_ready_ = false;
 };
 

@@ -86,7 +86,7 @@ at::Tensor LayerGraph::infer(const at::Tensor& images) {
 }
 
 void LayerGraph::prepare_inference() {
-  // From the back: a reader sets what its producer folds in.
+  // Backwards: a reader decides what its producer folds in.
   for (auto node = nodes_.rbegin(); node != nodes_.rend(); ++node) {
     node->op->prepare_inference();
   }

@@ -21,27 +21,28 @@ class LayerGraph {
   /// `network` and `parameters` outlive the graph.
   LayerGraph(const space::Network& network, ParameterStore& parameters);
 
-  /// Training mode: the output of the last layer. @param step_seed  of the ops' random numbers
+  /// Forward pass in training mode; returns the output of the last layer. @param step_seed  of the ops'
+  /// random numbers
   /// @param first_sample  place in the step's batch of the first image
   at::Tensor forward(const at::Tensor& images, std::uint64_t step_seed, std::size_t first_sample);
-  /// Gradients of all parameters. @param gradient    of the loss by the output
-  /// @param layer_done  called when the gradients of this layer and of all behind it are there
+  /// Computes the gradients of all parameters. @param gradient  of the loss by the output
+  /// @param layer_done  called when the gradients of this layer and all later ones are complete
   void backward(at::Tensor gradient, const std::function<void(std::size_t layer)>& layer_done = {});
-  /// Evaluation mode; call prepare_inference after the parameters have changed.
+  /// Forward pass in evaluation mode; call prepare_inference after the parameters have changed.
   at::Tensor infer(const at::Tensor& images);
   void prepare_inference();
-  /// Statistics of a batch are those of all members' parts from now on.
+  /// Makes statistics of a batch cover all members' parts from now on.
   void synchronize(trial::TrialGroup& group);
 
  private:
   static constexpr std::size_t kImages = static_cast<std::size_t>(-1);
   struct Node {
     std::unique_ptr<LayerOp> op;
-    std::size_t layer = 0;            // that it was made of: those that it absorbed have no tensors
+    std::size_t layer = 0;            // the layer it was made from; absorbed layers have no tensors
     std::vector<std::size_t> inputs;  // nodes, or kImages
     std::size_t readers = 0;
     bool wants_input_gradient = false;
-    bool has_parameters = false;  // of its own or before it
+    bool has_parameters = false;  // of this node or an earlier one
   };
 
   void add_layer(const space::Network& network, std::size_t index, ParameterStore& parameters);

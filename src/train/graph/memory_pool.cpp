@@ -16,14 +16,14 @@ namespace skyline::train {
 namespace {
 
 constexpr std::size_t kBlockAlignment = 64;
-constexpr std::size_t kSmallestPooled = std::size_t{1} << 14;  // smaller ones malloc keeps itself
-constexpr std::size_t kLargest = std::size_t{1} << 39;         // a slip in a shape, not a tensor
+constexpr std::size_t kSmallestPooled = std::size_t{1} << 14;  // malloc itself keeps smaller ones
+constexpr std::size_t kLargest = std::size_t{1} << 39;         // a larger size is a mistake in a shape
 constexpr std::size_t kHugePage = std::size_t{1} << 21;
 constexpr std::size_t kClassesPerOctave = 8;
 constexpr std::size_t kClasses = 64 * kClassesPerOctave;
 constexpr std::size_t kNotPooled = kClasses;
 
-/// Stands in front of every block that the pool hands out.
+/// Precedes every block that the pool hands out.
 struct alignas(kBlockAlignment) Header {
   std::size_t size_class;
   std::size_t bytes;  // of the whole block, header included
@@ -34,7 +34,7 @@ struct SizeClass {
   std::size_t bytes;
 };
 
-/// Rounds up to an eighth of a power of two.
+/// The size class: rounds up to an eighth of a power of two.
 SizeClass size_class_of(std::size_t bytes) {
   const auto octave = static_cast<std::size_t>(std::bit_width(bytes - 1)) - 1;
   const std::size_t step = (std::size_t{1} << octave) / kClassesPerOctave;
@@ -52,7 +52,7 @@ Header* fresh_block(std::size_t bytes, std::size_t size_class) {
     throw std::bad_alloc();
   }
   if (huge) {
-    madvise(memory, rounded, MADV_HUGEPAGE);  // only advice: nothing is lost where it is refused
+    madvise(memory, rounded, MADV_HUGEPAGE);  // advice only: a refusal does no harm
   }
   return new (memory) Header{size_class, rounded};
 }
@@ -68,7 +68,7 @@ class FreeLists {
   FreeLists(const FreeLists&) = delete;
   FreeLists& operator=(const FreeLists&) = delete;
 
-  /// nullptr while the thread ends: blocks then go back to the system.
+  /// The lists of this thread; nullptr while it ends: blocks then go back to the system.
   static FreeLists* of_this_thread() {
     thread_local FreeLists lists;
     return alive_ ? &lists : nullptr;

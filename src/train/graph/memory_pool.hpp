@@ -4,13 +4,13 @@
 
 namespace skyline::train {
 
-/// Makes LibTorch keep freed CPU memory for the next tensor of the size, a list for every thread. A training
-/// step frees and asks for the same large blocks again and again; from the system each would come as fresh
-/// pages, whose faults cost more than the arithmetic of small networks. Large blocks lie on huge pages where
-/// the system offers them. Once a process; call before the first tensor.
+/// Makes LibTorch keep freed CPU memory for the next tensor of the same size, in one list per thread. A
+/// training step frees and asks for the same large blocks again and again; from the system each would come as
+/// fresh pages, whose faults cost more than the arithmetic of small networks. Large blocks lie on huge pages
+/// where the system offers them. Once per process; call before the first tensor.
 void install_memory_pool();
 
-/// Bytes that the pool keeps for the calling thread, free at the moment.
+/// Free bytes that the pool keeps for the calling thread.
 std::size_t pooled_bytes();
 
 /// Returns what the pool keeps for the calling thread to the system, the largest blocks first, until at most

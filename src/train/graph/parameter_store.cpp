@@ -39,7 +39,7 @@ at::Tensor view_of(const at::Tensor& memory, std::int64_t offset, const space::T
   return piece.view({d[0], d[2], d[3], d[1]}).permute({0, 3, 1, 2});
 }
 
-/// Uniform in [-bound, bound) on a grid of 2^24, two draws from each number of the stream.
+/// Draws floats uniform in [-bound, bound) on a grid of 2^24, two from each number of the stream.
 class UniformFloats {
  public:
   UniformFloats(RandomStream& random, std::int64_t fan_in)
@@ -82,7 +82,7 @@ void fill_kaiming_uniform(const space::TensorSpec& spec, RandomStream& random, f
 void initialize(const space::TensorSpec& spec, RandomStream& random, float* values) {
   switch (spec.initializer) {
     case space::Initializer::kZeros:
-      return;  // as the memory is
+      return;  // already in the order of memory
     case space::Initializer::kOnes:
       std::fill(values, values + spec.elements(), 1.0F);
       return;

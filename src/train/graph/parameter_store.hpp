@@ -23,9 +23,9 @@ struct StoredTensor {
   at::Tensor gradient;  // set by the op
 };
 
-/// Puts the elements of a gradient in memory in the order of its parameter's.
+/// Reorders a gradient's memory like that of its parameter.
 void order_like_parameter(at::Tensor& gradient);
-/// The elements of a parameter's value or gradient in the order of the parameter's memory, [elements].
+/// A view of a parameter's value or gradient in the order of the parameter's memory, [elements].
 at::Tensor in_memory_order(const at::Tensor& tensor);
 
 class StoredLayer final : public LayerTensors {
@@ -51,26 +51,25 @@ class ParameterStore {
   std::deque<StoredLayer>& layers() { return layers_; }
   /// Moves all tensors to a device. Afterwards they are only to be used there; memory() is for the CPU.
   void move_to(const c10::Device& device);
-  /// All tensors as they stand in memory, one after the other in the order of the network, each padded with
-  /// zeros to a cache line.
+  /// The memory of all tensors, in the order of the network, each padded with zeros to a cache line.
   const at::Tensor& block() const { return memory_; }
   std::span<float> memory();
   std::span<const float> memory() const;
-  /// Where a tensor of this store begins in memory(), a multiple of a cache line.
+  /// Position of a tensor of this store in memory(), a multiple of a cache line.
   std::size_t offset_of(const StoredTensor& tensor) const;
   /// All tensors, in the order of the network, without autograd.
   std::vector<at::Tensor> tensors() const;
-  /// Copies in one block of their own, on the device, as tensors() gives them; queued on the current stream.
+  /// Copies of tensors() in one block of their own, on the device; queued on the current stream.
   std::vector<at::Tensor> copy_tensors() const;
   /// Copies of all tensors, "<layer>.<tensor>", row-major.
   std::vector<trial::NamedTensor> export_tensors() const;
-  /// Takes values in the order and the shapes that export_tensors gives.
+  /// Sets the values, in the order and shapes of export_tensors.
   void import_tensors(const std::vector<trial::NamedTensor>& tensors);
 
  private:
   at::Tensor memory_;
   std::vector<std::string> layer_names_;
-  std::deque<StoredLayer> layers_;  // addresses stay: ops hold references
+  std::deque<StoredLayer> layers_;  // a deque keeps addresses: ops hold references
 };
 
 }  // namespace skyline::train

@@ -20,7 +20,7 @@ std::size_t BackwardPieces::piece_of(std::size_t layer) const {
   return static_cast<std::size_t>(std::ranges::upper_bound(first_layers_, layer) - first_layers_.begin()) - 1;
 }
 
-/// An earlier pass may have been given up.
+/// Clears the state of an earlier pass that may have been given up.
 void BackwardPieces::begin() {
   entrances_.clear();
 }

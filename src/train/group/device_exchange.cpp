@@ -16,7 +16,7 @@
 namespace skyline::train {
 namespace {
 
-/// Of gradients that are dropped when they are summed: one is filled while the other is on its way.
+/// Buffers for gradients that are dropped after summing: one is filled while the other is being sent.
 constexpr std::size_t kSharedValues = 2;
 
 std::size_t size_of(const MemoryRange& range) {
@@ -27,7 +27,7 @@ at::Tensor narrow(const at::Tensor& values, std::size_t begin, std::size_t size)
   return values.narrow(0, static_cast<std::int64_t>(begin), static_cast<std::int64_t>(size));
 }
 
-/// Values of a part of a bucket: parts are equal, and begin where trial::part_of() has them begin.
+/// Size of a part of a bucket: parts are equal, and begin as in trial::part_of().
 std::size_t part_size(const MemoryRange& range, std::size_t members) {
   constexpr std::size_t kLine = 16;
   return (size_of(range) + kLine * members - 1) / (kLine * members) * kLine;
@@ -159,7 +159,7 @@ void DeviceExchange::layer_done(std::size_t layer) {
 void DeviceExchange::start(Bucket& bucket) {
   const at::NoGradGuard no_gradients;
   if (drops_gradients()) {
-    membership_.reducer->join(kSharedValues - 1);  // of the bucket that has been in this memory
+    membership_.reducer->join(kSharedValues - 1);  // waits for the bucket that used this memory before
   }
   std::vector<at::Tensor> targets;
   std::vector<at::Tensor> sources;
@@ -249,7 +249,7 @@ std::vector<at::Tensor> DeviceExchange::gather_moments(const std::function<void(
   return moments;
 }
 
-/// Memory of all parameters would be much to pin, and a copy to memory that is not pinned waits by itself.
+/// Pinning memory for all parameters would be too much, and a copy to unpinned memory waits by itself.
 at::Tensor DeviceExchange::make_staging() const {
   std::size_t largest = 0;
   for (const Bucket& bucket : buckets_) {

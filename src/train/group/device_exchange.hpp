@@ -13,8 +13,8 @@
 
 namespace skyline::train {
 
-/// What a member updates: of each bucket its part, which are equal parts but for the end of the bucket, or
-/// everything if nothing is sharded.
+/// The ranges that a member updates: its part of each bucket (parts are equal except at the bucket's end), or
+/// everything without sharding.
 std::vector<MemoryRange> owned_ranges(const std::vector<GradientBucket>& buckets,
                                       const DeviceMembership& membership, ParameterStore& parameters);
 
@@ -25,29 +25,29 @@ std::vector<MemoryRange> owned_ranges(const std::vector<GradientBucket>& buckets
 /// if the reducer's operations may be. Used by one thread, with its stream current.
 class DeviceExchange {
  public:
-  /// All outlive the exchange. `optimizer` owns owned_ranges of `buckets`; `parameters` are on their device.
+  /// All arguments outlive the exchange. `optimizer` owns owned_ranges of `buckets`; `parameters` are on
+  /// their device.
   DeviceExchange(const DeviceMembership& membership, const std::vector<GradientBucket>& buckets,
                  ParameterStore& parameters, DeviceOptimizer& optimizer);
 
-  /// Backward begins. The gradients to come are by the mean loss of the members' whole batch.
-  /// @param share  of the batch's samples that the member has
+  /// Begins a step. Its gradients are by the mean loss of the members' whole batch.
+  /// @param share  share of the batch's samples that the member has
   void begin_step(double share);
-  /// Backward is done with this layer and all behind it: takes their gradients. Those that are not there
-  /// count as zeros, as a member may have no samples.
+  /// Takes the gradients of this layer and all later ones: backward is done with them. Missing gradients
+  /// count as zeros, since a member may have no samples.
   void layer_done(std::size_t layer);
   /// After backward: brings the parameters up to date. @param rate  float32 [], on the device
   void finish_step(const at::Tensor& rate);
 
-  /// Collective: the moments of a sharded optimizer, of each kind as they would stand in all memory: on the
-  /// leader, in memory of the host; nothing on the others.
-  /// @param wait  until the stream has come to its end, seeing whether members are lost: the leader calls it
-  ///              for each bucket
+  /// Collective: gathers the moments of a sharded optimizer on the leader, in the host's memory, each kind
+  /// laid out like all parameters; returns nothing on the others.
+  /// @param wait  waits for the stream and notices lost members; the leader calls it for each bucket
   std::vector<at::Tensor> gather_moments(const std::function<void()>& wait);
-  /// Floats on the device that it needs.
+  /// Number of floats that the exchange holds on the device.
   std::size_t held_values() const { return held_values_; }
 
  private:
-  /// A parameter, and where its gradient goes in the values of its bucket.
+  /// A parameter, and the place of its gradient in the values of its bucket.
   struct Place {
     at::Tensor tensor;
     at::Tensor values;
@@ -56,8 +56,8 @@ class DeviceExchange {
     MemoryRange range;
     std::size_t first_layer = 0;
     MemoryRange owned;
-    at::Tensor values;  // as the range's memory, then padding up to equal parts
-    at::Tensor part;    // the member's own; undefined if nothing is sharded
+    at::Tensor values;  // laid out like the range's memory, then padding up to equal parts
+    at::Tensor part;    // the member's own part; undefined without sharding
     std::vector<Place> parameters;
     std::vector<at::Tensor> buffers;  // in the order of memory
     std::vector<at::Tensor> buffer_values;
@@ -69,23 +69,23 @@ class DeviceExchange {
   void make_values(const at::TensorOptions& options);
   void find_places(ParameterStore& parameters);
   void find_sums(ParameterStore& parameters);
-  /// The sum that stands for a range of memory in the bucket's result.
+  /// The part of the bucket's result that belongs to a range of memory.
   at::Tensor sum_of(const MemoryRange& range) const;
   void start(Bucket& bucket);
-  /// All members' parts of what each has of every bucket.
+  /// Gathers from all members what each has of every bucket.
   void gather(const ForBucket& own, const TakeValues& take);
-  /// In memory of the host, for the largest bucket.
+  /// Memory of the host for the largest bucket.
   at::Tensor make_staging() const;
 
   DeviceMembership membership_;
   at::Tensor block_;
   DeviceOptimizer& optimizer_;
   std::vector<Bucket> buckets_;          // last layers first
-  std::vector<at::Tensor> gradients_;    // sums, of the optimizer's pieces
-  std::vector<at::Tensor> buffers_;      // the owned pieces of them, in memory
-  std::vector<at::Tensor> buffer_sums_;  // of these
+  std::vector<at::Tensor> gradients_;    // sums for the optimizer's pieces
+  std::vector<at::Tensor> buffers_;      // owned pieces of the buffers, in memory
+  std::vector<at::Tensor> buffer_sums_;  // sums for the pieces above
   std::size_t held_values_ = 0;
-  std::size_t next_ = 0;  // bucket that is filled next
+  std::size_t next_ = 0;  // index of the bucket that is filled next
   double share_ = 0;
 };
 

@@ -7,14 +7,14 @@
 
 namespace skyline::train {
 
-/// Pieces in which the gradients of a device are summed. The first one is small, so that it is under way soon
-/// after backward begins; the others are large enough for the bandwidth to count, and not their number.
+/// Pieces in which the gradients of a device are summed. The first one is small, so that it is sent soon
+/// after backward begins; the others are so large that bandwidth matters and not their number.
 struct BucketSizes {
   std::size_t first_bytes = std::size_t{1} << 20;
   std::size_t other_bytes = std::size_t{8} << 20;
 };
 
-/// What a member needs to know of its group to train with it on a device.
+/// A member's view of its group for training on a device.
 struct DeviceMembership {
   DeviceReducer* reducer = nullptr;
   std::size_t members = 1;

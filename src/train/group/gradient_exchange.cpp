@@ -126,7 +126,7 @@ void GradientExchange::copy_in(Bucket& bucket, const Tensor& tensor) {
   }
   at::Tensor& gradient = tensor.stored->gradient;
   if (!gradient.defined() || gradient.numel() == 0) {
-    return;  // no op has set one
+    return;  // no op has set a gradient
   }
   order_like_parameter(gradient);
   require(static_cast<std::size_t>(gradient.numel()) == tensor.count,

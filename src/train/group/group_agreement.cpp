@@ -14,7 +14,7 @@ void broadcast_values(trial::TrialGroup& group, T* values, std::size_t count) {
   }
 }
 
-/// A text or a vector; the leader's size counts.
+/// Broadcasts a text or a vector; the leader's size is valid.
 template <typename Sequence>
 void broadcast_sequence(trial::TrialGroup& group, Sequence& sequence) {
   std::uint64_t size = sequence.size();
@@ -23,7 +23,7 @@ void broadcast_sequence(trial::TrialGroup& group, Sequence& sequence) {
   broadcast_values(group, sequence.data(), sequence.size());
 }
 
-/// How many there are, then the name of each.
+/// Broadcasts the number of items, then the name of each.
 template <typename Named>
 void broadcast_names(trial::TrialGroup& group, std::vector<Named>& list) {
   std::uint64_t count = list.size();

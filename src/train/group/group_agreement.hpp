@@ -6,24 +6,24 @@
 #include <span>
 #include <vector>
 
-/// What the members of a group tell each other so that all of them go the same way. Collective, all of it.
+/// Messages by which the members of a group act alike. All functions are collective.
 namespace skyline::train {
 
-/// What a member wants to happen, or what happens, before the next step.
+/// The wishes of a member before the next step, or those that all have agreed on.
 struct Wishes {
   bool stop = false;
   bool save = false;
 };
 
-/// Adds `values` up over the members, in place, in one message with the wishes.
-/// @return  what any member wishes
+/// Sums `values` over the members, in place, in one message with the wishes.
+/// @return the wishes of any member
 Wishes agree(trial::TrialGroup& group, std::span<double> values, const Wishes& mine);
 
-/// The leader's numbers on every member.
+/// Copies the leader's numbers to every member.
 void broadcast_numbers(trial::TrialGroup& group, std::span<double> numbers);
-/// The leader's state on every member.
+/// Copies the leader's state to every member.
 void broadcast_state(trial::TrialGroup& group, trial::TrainingState& state);
-/// The leader's values on every member; names and shapes are the same already.
+/// Copies the leader's values to every member; names and shapes are equal already.
 void broadcast_tensors(trial::TrialGroup& group, std::vector<trial::NamedTensor>& tensors);
 
 }  // namespace skyline::train

@@ -63,20 +63,20 @@ class StagedReducer final : public DeviceReducer {
   void check() override { group_.check(); }
 
  private:
-  /// An operation that is under way. The group uses `host` until it is done, or given up.
+  /// An unfinished operation. The group uses `host` until it is complete or given up.
   struct Begun {
     at::Tensor host;    // the values themselves, or where they are staged
-    at::Tensor result;  // of the operation, in `host`
-    at::Tensor target;  // where it goes
+    at::Tensor result;  // result of the operation, in `host`
+    at::Tensor target;  // destination of the result
     std::unique_ptr<trial::TrialGroup::Operation> operation;
   };
 
   Begun stage(const at::Tensor& values, const at::Tensor& target) {
     check_plain(values);
     for (const Begun& earlier : begun_) {
-      earlier.operation->test();  // drives its progress
+      earlier.operation->test();  // drives the progress of earlier operations
     }
-    // Pinned where there is a device, which then copies at full speed.
+    // Pinned if there is a device, which then copies at full speed.
     const at::Tensor host =
         on_host_ ? values
                  : at::empty(values.sizes(), at::TensorOptions(at::kFloat).pinned_memory(values.is_cuda()));

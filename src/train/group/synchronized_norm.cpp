@@ -12,10 +12,10 @@
 namespace skyline::train {
 namespace {
 
-constexpr std::int64_t kLine = 16;  // floats, at which parts of values begin
+constexpr std::int64_t kLine = 16;  // floats; parts of values begin at multiples of it
 constexpr std::array<std::int64_t, 3> kAllButChannels{0, 2, 3};
 
-/// [channels] -> as the channels of a batch.
+/// Reshapes [channels] to the channels of a batch.
 at::Tensor by_channel(const at::Tensor& values) {
   return values.view({1, -1, 1, 1});
 }
@@ -40,8 +40,8 @@ SynchronizedNorm::SynchronizedNorm(const space::Layer& layer, StoredLayer& tenso
   backward_sums_ = at::zeros({2 * channels_}, options);
 }
 
-/// Every member merges the same numbers in the same order: sums of squares would cancel where the mean is
-/// large beside the deviation.
+/// Every member merges the same means and deviations in the same order. Sums of squares would cancel where
+/// the mean is large beside the deviation.
 void SynchronizedNorm::find_statistics(const at::Tensor& input) {
   at::Tensor mean = moments_.narrow(0, 0, channels_);
   at::Tensor squares = moments_.narrow(0, channels_, channels_);
@@ -65,7 +65,8 @@ void SynchronizedNorm::find_statistics(const at::Tensor& input) {
   variance_ = table.narrow(1, channels_, channels_).add(between).sum(0).div(rows_);
 }
 
-/// They share memory with parameters, which autograd would take for changed between forward and backward.
+/// Running statistics share memory with parameters, which autograd would consider changed between forward and
+/// backward.
 void SynchronizedNorm::update_running_statistics() {
   const double unbiased = rows_ > 1 ? rows_ / (rows_ - 1) : 1;
   running_mean_.mul_(1 - momentum_).add_(mean_, momentum_);
@@ -109,7 +110,7 @@ at::Tensor SynchronizedNorm::backward(const at::Tensor& gradient, bool wants_inp
                          .mul_(by_channel(inverse.mul(tensors_.value("weight"))))
                          .to(input_.scalar_type());
   }
-  // In a recording they are scratch memory.
+  // Frees them: in a recording they are scratch memory.
   input_.reset();
   mean_.reset();
   variance_.reset();

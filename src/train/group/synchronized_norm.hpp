@@ -12,24 +12,24 @@
 namespace skyline::train {
 
 /// Batch normalization on a device by the statistics of all members' parts of the batch: two operations of
-/// the group a step, one forward and one backward, the same ones on a member without samples. Statistics are
-/// float32. Autograd sees nothing of it.
+/// the group per step, one forward and one backward, also on a member without samples. Statistics are
+/// float32. Autograd does not see it.
 class SynchronizedNorm {
  public:
-  /// `tensors`, on their device, and the reducer outlive it.
+  /// `tensors`, on their device, and the reducer outlive the object.
   SynchronizedNorm(const space::Layer& layer, StoredLayer& tensors, const DeviceMembership& membership);
 
   /// @param input  [samples, channels, height, width]; undefined: the member has no samples
   /// @param batch  samples of all members
   /// @return       of the input's type; undefined if the input is
   at::Tensor forward(const at::Tensor& input, std::int64_t batch);
-  /// Leaves the gradients of weight and bias, of this member's samples.
+  /// Sets the gradients of weight and bias for this member's samples.
   /// @param gradient  by the output; undefined: zeros
   /// @return          by the input; undefined if `gradient` is
   at::Tensor backward(const at::Tensor& gradient, bool wants_input_gradient);
 
  private:
-  /// Sets mean_ and deviations of all members' samples from those of this one's.
+  /// Sets mean_ and deviations over all members' samples.
   void find_statistics(const at::Tensor& input);
   void update_running_statistics();
 
@@ -38,7 +38,7 @@ class SynchronizedNorm {
   std::int64_t members_;
   std::int64_t channels_;
   std::int64_t pixels_;
-  at::Tensor running_mean_;  // the layer's, of which autograd keeps no count
+  at::Tensor running_mean_;  // the layer's, without autograd's version counter
   at::Tensor running_variance_;
   double momentum_;
   double epsilon_;
@@ -46,7 +46,7 @@ class SynchronizedNorm {
   at::Tensor all_moments_;    // [members x line]
   at::Tensor backward_sums_;  // [2 x channels]: of the gradient, and of its products with the deviations
   double rows_ = 0;           // of all members
-  // From forward to backward:
+  // Kept from forward to backward:
   at::Tensor input_;
   at::Tensor mean_;
   at::Tensor variance_;

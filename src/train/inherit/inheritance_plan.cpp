@@ -15,7 +15,7 @@ using space::Layer;
 using space::Network;
 using space::Shape;
 
-/// The batch norm whose outputs a layer's first channels are distributed like.
+/// The batch norm whose outputs have the distribution of a layer's first channels.
 struct KnownStatistics {
   std::size_t weight = 0;
   std::size_t bias = 0;
@@ -23,7 +23,7 @@ struct KnownStatistics {
   std::int64_t channels = 0;
 };
 
-/// Whether a layer's outputs can be its inputs, one for one, with some left over or not.
+/// Whether a layer can pass its inputs on as its first outputs, one by one.
 bool can_pass_on(const Layer& layer) {
   if (layer.kind == "linear") return layer.output.channels >= layer.input.channels;
   if (layer.kind != "conv2d") return false;
@@ -42,7 +42,7 @@ CommonRange centred(std::int64_t parent, std::int64_t child) {
   return {parent, child, first + shift, first, std::min(child, parent - shift) - first};
 }
 
-/// Dimensions of a single index are left out.
+/// Adds the ranges of one tensor; dimensions with a single index are left out.
 void add_ranges(std::vector<CommonRange>& dims, const Shape& parent, const Shape& child) {
   for (const CommonRange& range :
        {leading(parent.channels, child.channels), centred(parent.height, child.height),
@@ -96,7 +96,7 @@ class Planner {
   std::size_t tensor(std::size_t c, const std::string& name) const;
 
   void continue_layer(std::size_t p, std::size_t c);
-  /// Makes an added layer hand its input on. Returns false, and plans nothing, if it cannot.
+  /// Plans that an added layer passes its input on. Returns false, and plans nothing, if it cannot.
   bool pass_on(std::size_t c);
   bool pass_on_norm(std::size_t c);
 
@@ -106,9 +106,9 @@ class Planner {
   const Network& parent_;
   const Network& child_;
   const space::NetworkAlignment alignment_;
-  const std::vector<std::size_t> parent_first_;  // tensor of each layer
+  const std::vector<std::size_t> parent_first_;  // index of each layer's first tensor
   const std::vector<std::size_t> child_first_;
-  std::vector<Statistics> statistics_;  // of the outputs of the child's layers so far
+  std::vector<Statistics> statistics_;  // statistics of the outputs of the child's layers so far
   std::vector<InheritanceStep> steps_;
 };
 
@@ -132,7 +132,7 @@ void Planner::continue_layer(std::size_t p, std::size_t c) {
     if (const space::TensorSpec* old = find_tensor(theirs, spec.name)) {
       const std::size_t from = parent_first_[p] + index_in(theirs, *old);
       steps_.emplace_back(take_block(from, tensor_axes(parent_, p, *old), to, axes));
-    } else if (spec.name == "bias") {  // the parent computed as with a bias of zero
+    } else if (spec.name == "bias") {  // a missing bias acts as zero
       steps_.emplace_back(take_block(std::nullopt, {{theirs.output.channels, 1, 1}}, to, axes));
     }
   }
@@ -174,7 +174,7 @@ Planner::Statistics Planner::output_statistics(std::size_t c) const {
     return KnownStatistics{tensor(c, "weight"), tensor(c, "bias"), false, layer.output.channels};
   }
   Statistics statistics = input_statistics(c);
-  if (layer.kind == "max_pool") return statistics;  // not quite, but nearer than nothing
+  if (layer.kind == "max_pool") return statistics;  // approximately
   if (layer.kind != "relu") return std::nullopt;
   if (statistics) statistics->rectified = true;
   return statistics;

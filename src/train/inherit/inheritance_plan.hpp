@@ -10,8 +10,8 @@
 
 namespace skyline::train {
 
-// How a child's initial values come from its parent's trained ones, by the two networks alone. Tensors are
-// counted in the order of their network's layers and of the layers' tensors.
+// Plans how a child's initial values follow from its parent's trained ones; depends on the two networks
+// alone. Tensors are numbered in the order of their network's layers and of the layers' tensors.
 
 /// The indices of one dimension that the tensors of parent and child have in common.
 struct CommonRange {
@@ -22,39 +22,39 @@ struct CommonRange {
   std::int64_t count = 1;
 };
 
-/// The common block of two tensors is copied. New outputs keep their values; within the other outputs all
-/// that is new becomes zero.
+/// Copies the common block of two tensors. New outputs keep their values; within the other outputs new
+/// elements become zero.
 struct TakeBlock {
-  std::optional<std::size_t> from;  // of the parent; nothing: it lacks the tensor, as if it were zero
-  std::size_t to = 0;               // of the child
-  std::vector<CommonRange> dims;    // of the tensors, their axes split as in space::tensor_axes
-  std::size_t output_dims = 0;      // the first of them are those of the outputs
+  std::optional<std::size_t> from;  // tensor of the parent; nothing: it has none, as if it were zero
+  std::size_t to = 0;               // tensor of the child
+  std::vector<CommonRange> dims;    // common ranges of the tensors, their axes split as in space::tensor_axes
+  std::size_t output_dims = 0;      // the first ones belong to outputs
 };
 
-/// A convolution or linear layer gives its input as its first outputs.
+/// Makes a convolution or linear layer give its input as its first outputs.
 struct PassOn {
   std::size_t weight = 0;
   std::optional<std::size_t> bias;
-  std::int64_t channels = 0;  // of its input
+  std::int64_t channels = 0;  // channels of its input
 };
 
-/// A batch norm gives its input, which is what another one gives, or what a ReLU leaves of that.
+/// Makes a batch norm give its input, which is the output of another batch norm, or of a ReLU after it.
 struct PassOnNorm {
   std::size_t weight = 0;
   std::size_t bias = 0;
   std::size_t running_mean = 0;
   std::size_t running_var = 0;
   double epsilon = 0;
-  std::size_t source_weight = 0;  // of the other one: its values when all steps before are done
+  std::size_t source_weight = 0;  // weight of the other batch norm: its values after all earlier steps
   std::size_t source_bias = 0;
   bool rectified = false;
-  std::int64_t channels = 0;  // the first ones, of which this is known
+  std::int64_t channels = 0;  // the first channels, whose statistics are known
 };
 
 using InheritanceStep = std::variant<TakeBlock, PassOn, PassOnNorm>;
 
-/// To be done in this order on the child's tensors as they were drawn.
-/// Local; a function of the arguments.
+/// Plans the steps, to be done in this order on the child's tensors as drawn. Local; a function of the
+/// arguments.
 std::vector<InheritanceStep> plan_inheritance(const space::Network& parent, const space::Network& child);
 
 }  // namespace skyline::train

@@ -26,7 +26,7 @@ struct Moments {
   double variance = 1;
 };
 
-/// Of max(0, x), where x is normally distributed.
+/// The moments of max(0, x), where x is normally distributed.
 Moments rectify(const Moments& x) {
   const double deviation = std::sqrt(x.variance);
   if (deviation == 0) return {std::max(0.0, x.mean), 0};
@@ -44,8 +44,8 @@ at::Tensor split_axes(const at::Tensor& tensor, const TakeBlock& step, std::int6
   return tensor.view(sizes);
 }
 
-/// Carries a plan out. Device arithmetic would round differently from device to device: there are only copies
-/// and constants, and the statistics of channels, a few numbers, are computed on the host.
+/// Executes a plan. Arithmetic would round differently from device to device, so devices only copy and set
+/// constants; the statistics of channels, a few numbers, are computed on the host.
 class Execution {
  public:
   Execution(const std::vector<at::Tensor>& parent, const std::vector<at::Tensor>& child)
@@ -107,7 +107,7 @@ void Execution::operator()(const PassOnNorm& step) const {
   write(step.weight, weight);
 }
 
-/// The first values of a one-dimensional tensor of the child.
+/// Reads the first values of a one-dimensional tensor of the child.
 std::vector<float> Execution::read(std::size_t tensor, std::int64_t count) const {
   const at::Tensor values = child_.at(tensor).narrow(0, 0, count).cpu();
   return {values.const_data_ptr<float>(), values.const_data_ptr<float>() + count};
@@ -125,7 +125,7 @@ void check_tensor(const NamedTensor& tensor, const space::TensorSpec& spec) {
   }
 }
 
-/// A view, which is not written to where the values are constant.
+/// A view of a tensor; nobody writes to it where the values are constant.
 at::Tensor view_of(const NamedTensor& tensor) {
   return at::from_blob(const_cast<float*>(tensor.values.data()), tensor.dims, at::kFloat);
 }

@@ -14,13 +14,12 @@ class Tensor;
 namespace skyline::train {
 
 /// Initial values of a child that starts from its parent's trained tensors, chosen such that the child
-/// computes what the parent does, in evaluation mode, wherever it is not smaller:
-/// - A layer that continues one of the parent (space::align) takes the common block of each tensor. What is
-///   new in its inputs and its window starts at zero; what is new in its outputs keeps its fresh values, and
-///   the layers that read it start with zeros there.
-/// - An added convolution or linear layer passes its input on, if it can; an added batch norm whose input's
-///   statistics are known by the batch norm before it passes that on. All other layers keep fresh values.
-/// Local; a function of the arguments.
+/// computes what the parent does, in evaluation mode, wherever it is not smaller: - A layer that continues
+/// one of the parent (space::align) takes the common block of each tensor. New inputs and the new rim of its
+/// window start at zero; new outputs keep their fresh values, and the layers that read them start with zeros
+/// there. - An added convolution or linear layer passes its input on, if it can; an added batch norm whose
+/// input's statistics are known by the batch norm before it passes that on. All other layers keep fresh
+/// values. Local; a function of the arguments.
 /// @param trained  every tensor of the parent, in any order
 /// @param fresh    every tensor of the child as it was drawn, in the order of its layers and their tensors
 /// @throws InternalError if tensors are not those of their network
@@ -30,10 +29,10 @@ std::vector<trial::NamedTensor> inherit_weights(const space::Network& parent,
                                                 const space::Network& child,
                                                 std::vector<trial::NamedTensor> fresh);
 
-/// The same on tensors of one device, in any order of memory: the same bits on every device. Queued on the
-/// current stream, so that `trained` lives until that has been waited for.
+/// Does the same on tensors of one device, in any memory order, with the same bits on every device. Queued on
+/// the current stream: `trained` must live until that has been waited for.
 /// @param trained  float32, every tensor of the parent, in the order of its layers and their tensors
-/// @param child    the same of the child: as drawn; out: its initial values
+/// @param child  the child's tensors as drawn, in the same order; out: its initial values
 void inherit_tensors(const std::vector<InheritanceStep>& plan, const std::vector<at::Tensor>& trained,
                      const std::vector<at::Tensor>& child);
 

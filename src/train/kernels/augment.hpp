@@ -16,16 +16,16 @@ struct AugmentPlan {
   std::int32_t width = 0;
 };
 
-/// What happens to one image; as it stands, nothing.
+/// The changes of one image; by default none.
 struct ImageDraw {
   std::int32_t down = 0;  // the window's place in the image, from -crop to crop
   std::int32_t right = 0;
   bool mirrored = false;
-  std::int32_t hole_top = 0;  // of the cutout; may lie outside
+  std::int32_t hole_top = 0;  // top of the cutout; may lie outside
   std::int32_t hole_left = 0;
 };
 
-/// Draws the same numbers whatever the options, so that one option doesn't change what another does.
+/// Draws the same numbers for any options, so that one option does not change the effect of another.
 SKYLINE_DEVICE_CODE inline ImageDraw draw_image(const AugmentPlan& plan, std::uint64_t seed) {
   RandomEngine random(seed);
   const std::uint64_t places = 2 * static_cast<std::uint64_t>(plan.crop) + 1;
@@ -40,7 +40,7 @@ SKYLINE_DEVICE_CODE inline ImageDraw draw_image(const AugmentPlan& plan, std::ui
   return drawn;
 }
 
-/// Which pixel of a plane as stored becomes the pixel at `row` and `column`. @return -1: none, it becomes 0
+/// The stored pixel of a plane that becomes the pixel at `row` and `column`. @return -1: none, it becomes 0
 SKYLINE_DEVICE_CODE inline std::int32_t source_pixel(const AugmentPlan& plan, const ImageDraw& draw,
                                                      std::int32_t row, std::int32_t column) {
   const bool in_hole = row >= draw.hole_top && row < draw.hole_top + plan.cutout &&

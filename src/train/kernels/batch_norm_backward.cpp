@@ -10,7 +10,7 @@ std::size_t chunk_rows(std::size_t channels) {
   return std::clamp<std::size_t>(2048 / std::max<std::size_t>(channels, 1), 16, 256);
 }
 
-/// Some rows of a problem that share how they find their gradient: a row each, or one row for all.
+/// A range of rows with one layout of gradients: one row each, or one row for all.
 struct RowRange {
   const float* input;
   const float* gradient;
@@ -105,7 +105,7 @@ struct ApplyBody {
 
   template <typename V, std::size_t kBlocks>
   SKYLINE_INLINE void run(std::size_t channel) const {
-    if constexpr (kBlocks > 2) {  // six constants a block: more blocks would not stay in registers
+    if constexpr (kBlocks > 2) {  // six constants per block: more blocks would not stay in registers
       run<V, 2>(channel);
       run<V, 2>(channel + 2 * lanes_of<V>());
     } else if (problem.relu) {

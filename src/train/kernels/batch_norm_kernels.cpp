@@ -8,7 +8,7 @@
 namespace skyline::train::kernels {
 namespace {
 
-/// Rows whose pieces stay in the first-level cache, and whose float sums keep their accuracy.
+/// Number of rows whose pieces stay in the first-level cache and whose float sums stay accurate.
 std::size_t chunk_rows(std::size_t channels) {
   return std::clamp<std::size_t>(4096 / std::max<std::size_t>(channels, 1), 16, 256);
 }
@@ -56,7 +56,8 @@ struct StatisticsBody {
   }
 };
 
-/// A value near the mean of each channel, from a few rows: sums of (input - pivot)^2 then cancel little.
+/// Chooses a value near the mean of each channel from a few rows, so that sums of (input - pivot)^2 cancel
+/// little.
 void choose_pivot(const float* input, std::size_t rows, std::size_t channels, float* pivot) {
   const std::size_t probes = std::min<std::size_t>(rows, 16);
   std::fill(pivot, pivot + channels, 0.0F);
@@ -110,7 +111,7 @@ struct ScaleShiftBody {
   }
 };
 
-/// One sample: the average over its pixels.
+/// Averages one sample over its pixels.
 struct PoolBody {
   const float* input;
   std::size_t pixels;

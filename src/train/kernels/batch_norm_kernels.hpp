@@ -7,10 +7,10 @@
 /// on the machine: sums run in fixed lanes, partial sums of a fixed number of rows are added in double.
 namespace skyline::train::kernels {
 
-/// Mean and (biased) variance of every channel, zeros if there are no rows.
+/// Computes mean and (biased) variance of every channel; zeros if there are no rows.
 void batch_moments(const float* input, std::size_t rows, std::size_t channels, double* mean,
                    double* variance);
-/// The same, rounded.
+/// Computes the same, rounded to float.
 void batch_statistics(const float* input, std::size_t rows, std::size_t channels, float* mean,
                       float* variance);
 
@@ -18,13 +18,13 @@ void batch_statistics(const float* input, std::size_t rows, std::size_t channels
 void scale_shift(const float* input, std::size_t rows, std::size_t channels, const float* scale,
                  const float* shift, bool relu, float* output);
 
-/// The same, averaged over the pixels of each sample. @param output  [samples, channels]
+/// Does the same and averages over the pixels of each sample. @param output  [samples, channels]
 void scale_shift_pool(const float* input, std::size_t samples, std::size_t pixels, std::size_t channels,
                       const float* scale, const float* shift, bool relu, float* output);
 
-/// What the backward pass reads. The gradient by the output of BN + ReLU is `gradient` [rows, channels], or,
-/// where `pixels_a_gradient_row` is above 1, one row for that many rows of the input (broadcast, as global
-/// average pooling leaves it).
+/// The inputs of the backward pass. The gradient by the output of BN + ReLU is `gradient` [rows, channels],
+/// or, where `pixels_a_gradient_row` is above 1, one row for that many rows of the input (broadcast, as
+/// global average pooling leaves it).
 struct BatchNormBackward {
   const float* input;
   const float* gradient;

@@ -17,7 +17,7 @@ SKYLINE_MULTI_TARGET void dropout(const DropoutMask& mask, std::size_t count, co
     element(start++);
   }
   for (; start + kBlock <= count; start += kBlock) {
-    float values[kBlock];  // a copy: the compiler need not care whether source and target overlap
+    float values[kBlock];  // a copy, so that the compiler need not assume that source and target overlap
     std::memcpy(values, source + start, sizeof(values));
     for (std::size_t pair = 0; pair < kPairs; ++pair) {
       const std::uint64_t bits = split_mix_at(m.seed, (m.first + start) / 2 + pair);

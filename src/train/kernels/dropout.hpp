@@ -9,8 +9,8 @@
 
 namespace skyline::train::kernels {
 
-/// Which elements of an activation a dropout keeps: a function of seed and position, so that the backward
-/// pass draws again what the forward pass drew, and nothing need be stored.
+/// The elements of an activation that dropout keeps: a function of seed and position, so that the backward
+/// pass repeats the draws of the forward pass and nothing is stored.
 struct DropoutMask {
   std::uint64_t seed;
   std::uint32_t threshold;  // an element is kept if its 32 random bits are at least this
@@ -24,7 +24,7 @@ inline DropoutMask dropout_mask(std::uint64_t seed, double probability) {
   return {seed, static_cast<std::uint32_t>(threshold), static_cast<float>(1 / (1 - probability))};
 }
 
-/// Between the seeds of two sequences of which the second one is the first one without its first number.
+/// Distance between the seeds of two sequences, the second of which is the first without its first number.
 constexpr std::uint64_t kSplitMixStep = 0x9e3779b97f4a7c15U;
 
 /// Number `index` of the SplitMix64 sequence of `seed`.
@@ -36,7 +36,8 @@ SKYLINE_DEVICE_CODE inline std::uint64_t split_mix_at(std::uint64_t seed, std::u
   return mixed ^ (mixed >> 31);
 }
 
-/// The definition: two elements share a number of the sequence, the lower half is the first one's.
+/// Whether an element is kept. Two elements share a number of the sequence; the lower half belongs to the
+/// first.
 /// @param position  in the batch's activation
 SKYLINE_DEVICE_CODE inline bool is_kept(const DropoutMask& mask, std::size_t position) {
   const std::uint64_t bits = split_mix_at(mask.seed, position / 2) >> (32 * (position % 2));

@@ -8,15 +8,15 @@
 
 namespace skyline::train::kernels {
 
-/// The arrays of a DeviceBatch: what each element of a batch is made from. A kernel gives every element to a
-/// thread of its own; the functions below are all that a thread does.
+/// The arrays of a DeviceBatch. A kernel makes every element of a batch by a thread of its own; the functions
+/// below are all that a thread does.
 struct GatherPlan {
   const std::uint8_t* pixels = nullptr;    // [samples, channels, height, width]
   const std::int32_t* labels = nullptr;    // [samples]
   const std::int64_t* order = nullptr;     // [samples of the epoch]
   const std::int64_t* position = nullptr;  // []
   const float* scaling = nullptr;          // [channels, 256]
-  const std::int64_t* seed = nullptr;      // []; nullptr: images stay as they are
+  const std::int64_t* seed = nullptr;      // []; nullptr: images stay unchanged
   AugmentPlan augment;
   std::int32_t channels = 0;
   std::int64_t rows = 0;

@@ -43,14 +43,14 @@ SKYLINE_INLINE V positive_part(V value) {
   return value > zero ? value : zero;
 }
 
-/// `value` where `gate` is positive, zero elsewhere.
+/// Selects `value` where `gate` is positive, zero elsewhere.
 template <typename V>
 SKYLINE_INLINE V where_positive(V gate, V value) {
   const V zero = V{};
   return gate > zero ? value : zero;
 }
 
-/// Independent sums that hide the latency of the additions: four in all, over `kBlocks` pieces.
+/// Number of independent sums per piece: four in all hide the latency of additions.
 template <std::size_t kBlocks>
 constexpr std::size_t chains_for() {
   return kBlocks >= 4 ? 1 : 4 / kBlocks;

@@ -8,19 +8,19 @@
 
 namespace skyline::train {
 
-/// What the program lends the library, which has a logger of its own otherwise.
+/// Functions of the program for the library, which would otherwise have a logger of its own.
 struct AcceleratorHost {
   /// Writes a line to the program's log. @param level  of log::Level
   void (*write_log)(int level, const char* text, std::size_t size);
 };
 
-/// What the `cuda` library gives the program: the only thing that is exported from it. Program and library
-/// exchange C++ objects, so they must be built from the same headers: `interface` is compared first.
+/// The interface of the `cuda` library, its only export. Program and library exchange C++ objects, so they
+/// must be built from the same headers: `interface` is compared first.
 struct AcceleratorLibrary {
   const char* interface;  // SKYLINE_ACCELERATOR_INTERFACE of its build
-  /// The node's devices; nullptr if there are none that can be used, and `reason` says why in one line.
+  /// Opens the node's devices; nullptr if none can be used, with `reason` in one line.
   std::shared_ptr<Accelerator> (*open)(const AcceleratorHost& host, std::string& reason);
-  /// Of what it is linked to, for a person: "CUDA 13.0, NCCL 2.28.9".
+  /// Versions of the linked libraries, for a person: "CUDA 13.0, NCCL 2.28.9".
   std::string (*versions)();
 };
 

@@ -35,7 +35,7 @@ int call(const SharedLibrary& library, const char* name, Arguments... arguments)
   return function == nullptr ? -1 : function(arguments...);
 }
 
-/// Whether the call succeeded; the first that does not is recorded.
+/// Whether the call succeeded; records the first failure.
 bool succeeds(const SharedLibrary& library, const char* name, int status, DriverReport& report) {
   if (status == 0) return true;
   report.status = status;
@@ -87,7 +87,7 @@ NodeDevice read_node_device(const SharedLibrary& library, unsigned index) {
   if (call<NvmlGetHandle>(library, "nvmlDeviceGetHandleByIndex_v2", index, &device) != 0) return {};
   call<NvmlGetName>(library, "nvmlDeviceGetName", device, name.data(),
                     static_cast<unsigned>(name.size()) - 1);
-  // Not every device knows MIG: its mode stays 0 then.
+  // The mode stays 0 on devices that do not know MIG.
   call<NvmlGetMigMode>(library, "nvmlDeviceGetMigMode", device, &mig, &pending);
   return {name.data(), mig == 1};
 }
@@ -122,8 +122,8 @@ DriverReport read_driver(const DriverSources& sources) {
   }
   report.loaded = true;
   read_cuda(cuda, report);
-  cuda.keep();  // it has started threads
-  // NVML only tells why: it takes a moment, and not every container has it.
+  cuda.keep();  // the driver has started threads
+  // NVML is asked only for the reason: it takes a moment, and not every container has it.
   if (!driver_problem(report).empty()) {
     if (SharedLibrary nvml(sources.nvml_library); nvml) read_nvml(nvml, report);
   }

@@ -6,14 +6,14 @@
 namespace skyline::train {
 namespace {
 
-// Of LibTorch 2.11.0 for CUDA 13.0.
+// Needed by LibTorch 2.11.0 for CUDA 13.0.
 constexpr int kCudaVersion = 13000;
 constexpr const char* kCudaVersionText = "13.0";
 constexpr const char* kDriverBranch = "580";
 constexpr int kCapability = 75;
 constexpr const char* kCapabilityText = "7.5";
 
-// CUresult
+// A value of CUresult.
 constexpr int kStubLibrary = 34;
 constexpr int kNoDevice = 100;
 constexpr int kSystemNotReady = 802;
@@ -42,7 +42,7 @@ std::string counted(std::size_t devices) {
   return devices == 1 ? "the GPU" : "all " + std::to_string(devices) + " GPUs";
 }
 
-/// The driver works and offers nothing: hidden by the environment, by MIG, or not there.
+/// Why a working driver offers no GPU: hidden by the environment, by MIG, or none there.
 std::string absence(const DriverReport& report) {
   const bool known = report.node_devices.has_value();
   if (known && report.node_devices->empty()) return "the NVIDIA driver finds no GPU on this node";
@@ -98,7 +98,7 @@ std::string device_problem(const DriverDevice& device, std::size_t index) {
 
 std::string driver_problem(const DriverReport& report) {
   if (!report.loaded) return load_problem(report);
-  // Before the status: an old driver may also fail to start.
+  // Checked before the status: an old driver may also fail to start.
   if (report.cuda_version != 0 && report.cuda_version < kCudaVersion) return version_problem(report);
   if (report.status != 0) return status_problem(report);
   if (report.devices.empty()) return absence(report);

@@ -10,7 +10,7 @@ namespace skyline::train {
 struct DriverDevice {
   std::string name;
   int capability = 0;       // 10 * major + minor: 90 for 9.0
-  bool prohibited = false;  // compute mode: nobody may use it
+  bool prohibited = false;  // compute mode Prohibited
 };
 
 /// A GPU of the node, whether or not this process may use it.
@@ -19,11 +19,11 @@ struct NodeDevice {
   bool mig = false;
 };
 
-/// What the NVIDIA driver says of this node, asked without any CUDA library.
+/// Answers of the NVIDIA driver about this node, without any CUDA library.
 struct DriverReport {
   bool kernel_module = false;  // /proc/driver/nvidia/version is there
   bool loaded = false;         // libcuda.so.1
-  std::string load_error;      // of the dynamic loader, if not loaded
+  std::string load_error;      // message of the dynamic loader, if not loaded
   int cuda_version = 0;        // 13000 for 13.0
   int status = 0;              // CUresult of the first call that failed
   std::string status_text;
@@ -39,7 +39,7 @@ struct DriverSources {
   std::string proc_folder = "/proc/driver/nvidia";
 };
 
-/// Loads the driver's libraries and asks them; nothing is created on a device.
+/// Loads the driver's libraries and queries them; creates nothing on a device.
 DriverReport read_driver(const DriverSources& sources = {});
 
 /// Why the node's GPUs cannot be used, in one line with what to do; empty if they can. Pure.

@@ -1,8 +1,8 @@
 #include "train/loading/load_accelerator.hpp"
 
 #include "skyline/core/error.hpp"
-#include "core/log.hpp"
 
+#include "core/log.hpp"
 #include "train/loading/accelerator_library.hpp"
 #include "train/loading/driver_report.hpp"
 #include "train/loading/shared_library.hpp"
@@ -26,8 +26,8 @@ constexpr AcceleratorHost kHost = {[](int level, const char* text, std::size_t s
   log::write(static_cast<log::Level>(level), {text, size});
 }};
 
-/// Where the loader looks for the program's libraries: LD_LIBRARY_PATH, then what the program was linked
-/// with. So programs that were built on an installed Skyline find its module.
+/// Folders where the loader looks for the program's libraries: LD_LIBRARY_PATH, then those that it was linked
+/// with. So programs built on an installed Skyline find its module.
 std::vector<std::filesystem::path> loader_folders() {
   Dl_serinfo count{};
   void* const program = dlopen(nullptr, RTLD_LAZY);
@@ -70,7 +70,7 @@ std::shared_ptr<Accelerator> open_accelerator_library(const std::string& file, s
     return nullptr;
   }
   const auto entry = library.function<AcceleratorLibraryEntry>(kAcceleratorLibraryEntry);
-  library.keep();  // also a wrong one: it may have brought LibTorch's CUDA part, whose registration stays
+  library.keep();  // also a wrong one: it may have loaded LibTorch's CUDA part, whose registration stays
   if (entry == nullptr) {
     reason = file + " is not Skyline's cuda module";
     return nullptr;
@@ -87,7 +87,7 @@ std::string accelerator_versions() {
   std::string reason;
   const std::string file = find_accelerator_library(reason);
   require(!file.empty(), "no accelerator was loaded");
-  const SharedLibrary library(file);  // once more the one that is loaded
+  const SharedLibrary library(file);  // the loaded library once more
   const auto entry = library.function<AcceleratorLibraryEntry>(kAcceleratorLibraryEntry);
   require(entry != nullptr, "the cuda module is another one now");
   return entry()->versions();

@@ -16,7 +16,7 @@ inline bool is_only_owner(const at::Tensor& tensor) {
   return tensor.use_count() == 1 && tensor.storage().use_count() == 1;
 }
 
-/// samples * height * width: rows of a channels_last activation seen as a matrix [rows, channels].
+/// Rows of a channels_last activation as a matrix [rows, channels]: samples * height * width.
 inline std::size_t row_count(const at::Tensor& activation) {
   return static_cast<std::size_t>(activation.size(0) * activation.size(2) * activation.size(3));
 }

@@ -164,7 +164,7 @@ class BatchNormOp final : public LayerOp {
     return static_cast<std::size_t>(activation.size(2) * activation.size(3));
   }
 
-  /// In double: the squares of members' means may be large beside the variance.
+  /// Computes in double: the squares of members' means may be large beside the variance.
   void find_statistics_of_all_members() {
     const auto rows = static_cast<double>(row_count(input_));
     kernels::batch_moments(input_.const_data_ptr<float>(), row_count(input_), channels_, sum_.data(),
@@ -182,7 +182,7 @@ class BatchNormOp final : public LayerOp {
     }
   }
 
-  /// In one message.
+  /// Sums both over the members in one message.
   void sum_over_members(std::vector<double>& first, std::vector<double>& second, double* count = nullptr) {
     message_.assign(first.begin(), first.end());
     message_.insert(message_.end(), second.begin(), second.end());
@@ -198,8 +198,8 @@ class BatchNormOp final : public LayerOp {
     }
   }
 
-  /// What update_running_statistics() makes of one row, where ATen's unbiased variance is not a number.
-  /// Running statistics share memory with parameters, which autograd would take for changed.
+  /// Replaces update_running_statistics() for a single row, where ATen's unbiased variance is NaN. Running
+  /// statistics share memory with parameters, which autograd would consider changed.
   void blend_single_row(const at::Tensor& input) {
     const at::NoGradGuard no_gradients;
     const at::Tensor row = input.reshape({-1}).to(at::kFloat);
@@ -207,7 +207,7 @@ class BatchNormOp final : public LayerOp {
     tensors_.value("running_var").variable_data().mul_(1 - momentum_);
   }
 
-  /// The offset that the producer left out moves the mean, and nothing else.
+  /// Adds the offset that the producer left out: it changes only the mean.
   void update_running_statistics() {
     float* running_mean = tensors_.value("running_mean").mutable_data_ptr<float>();
     float* running_variance = tensors_.value("running_var").mutable_data_ptr<float>();
@@ -238,14 +238,14 @@ class BatchNormOp final : public LayerOp {
             .shift = shift_.const_data_ptr<float>()};
   }
 
-  /// Each pixel holds 1/pixels of its pooled gradient.
+  /// Each pixel's share of its pooled gradient: 1/pixels.
   double share_of_a_pixel() const { return pool_ ? 1.0 / static_cast<double>(pixels_of(input_)) : 1.0; }
 
   double inverse_deviation(std::size_t channel) const {
     return 1.0 / std::sqrt(static_cast<double>(variance_[channel]) + epsilon_);
   }
 
-  /// Of this member's samples.
+  /// Sets the gradients of the parameters, for this member's samples.
   void set_parameter_gradients() {
     float* weight_gradient = tensors_.gradient("weight").mutable_data_ptr<float>();
     float* bias_gradient = tensors_.gradient("bias").mutable_data_ptr<float>();
@@ -277,9 +277,9 @@ class BatchNormOp final : public LayerOp {
   bool pool_ = false;
   bool folded_ = false;
   const at::Tensor* producer_offset_ = nullptr;
-  trial::TrialGroup* group_ = nullptr;  // whose samples together are the batch
+  trial::TrialGroup* group_ = nullptr;  // the group whose samples together are the batch
   at::Tensor input_;
-  double rows_ = 0;  // of the batch
+  double rows_ = 0;  // rows of the batch
   std::vector<float> mean_;
   std::vector<float> variance_;
   std::vector<float> a_;
@@ -288,7 +288,7 @@ class BatchNormOp final : public LayerOp {
   std::vector<double> sum_;
   std::vector<double> centered_sum_;
   std::vector<double> message_;
-  std::vector<float> one_;  // where the producer has the scale and the shift in it
+  std::vector<float> one_;  // used when the producer applies scale and shift
   std::vector<float> zero_;
   at::Tensor scale_;
   at::Tensor shift_;

@@ -60,7 +60,7 @@ class Conv2dOp final : public LayerOp {
     }
     offset_deferred_ = true;
     tensors_.gradient("bias") =
-        at::zeros_like(tensors_.value("bias"));  // exactly: the reader removes its effect
+        at::zeros_like(tensors_.value("bias"));  // exact: the reader removes the bias's effect
     return &tensors_.value("bias");
   }
 

@@ -57,14 +57,14 @@ class DropoutOp final : public LayerOp {
   at::Tensor infer(const Activations& inputs) override { return inputs.front(); }
 
  private:
-  /// Both dense, in channels_last order.
+  /// Applies the mask; both tensors are dense, in channels_last order.
   void apply(const at::Tensor& source, at::Tensor& target) const {
     kernels::dropout(mask_, static_cast<std::size_t>(source.numel()), source.const_data_ptr<float>(),
                      target.mutable_data_ptr<float>());
   }
 
   std::string layer_name_;
-  std::uint64_t elements_;  // of a sample
+  std::uint64_t elements_;  // per sample
   double probability_;
   kernels::DropoutMask mask_{};
 };

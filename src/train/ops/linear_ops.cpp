@@ -10,7 +10,7 @@
 namespace skyline::train {
 namespace {
 
-/// [samples, features], features in the order channel, row, column (PyTorch's flatten).
+/// Reshapes to [samples, features], features in the order channel, row, column (PyTorch's flatten).
 at::Tensor as_matrix(const at::Tensor& activation) {
   return activation.contiguous().view(
       {activation.size(0), activation.size(1) * activation.size(2) * activation.size(3)});

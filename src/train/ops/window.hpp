@@ -7,7 +7,7 @@
 
 namespace skyline::train {
 
-/// How a square window slides over an activation: what convolution and pooling share.
+/// How the square window of a convolution or pooling slides over an activation.
 struct Window {
   std::array<std::int64_t, 2> kernel;
   std::array<std::int64_t, 2> stride;

@@ -76,7 +76,7 @@ void DeviceOptimizer::clear_gradients() {
   }
 }
 
-/// Undefined: nothing of the loss depends on the parameter.
+/// The gradient of an item; undefined if the loss does not depend on the parameter.
 at::Tensor DeviceOptimizer::gradient_of(const Item& item) {
   if (item.fixed_gradient.defined()) {
     return item.fixed_gradient;
@@ -112,7 +112,7 @@ void DeviceOptimizer::update(const at::Tensor& rate, const std::vector<at::Tenso
       second_moments.push_back(items_[i].moments[1]);
     }
   }
-  steps_.add_(1);  // first: the update wants the number of this step
+  steps_.add_(1);  // first, since the update needs the number of this step
   if (values.empty()) {
     return;
   }
@@ -121,7 +121,7 @@ void DeviceOptimizer::update(const at::Tensor& rate, const std::vector<at::Tenso
     at::_fused_adam_(values, used, first_moments, second_moments, {}, steps, rate, options_.beta1,
                      options_.beta2, options_.weight_decay, options_.epsilon, false, false);
   } else {
-    // Velocities start as zeros, so that the first step needs no other treatment.
+    // Velocities start at zero, so the first step needs no special case.
     const at::TensorList velocities =
         options_.momentum > 0 ? at::TensorList(first_moments) : at::TensorList();
     at::_fused_sgd_(values, used, velocities, options_.weight_decay, options_.momentum, rate, 0,

@@ -14,23 +14,23 @@
 
 namespace skyline::train {
 
-/// Adam or SGD on a device: ATen's fused updates, with all that changes from step to step in tensors there,
-/// so that a step can be recorded. An optimizer that owns a part of the parameters holds and updates that
-/// part only. Used by one thread, with its stream current.
+/// Adam or SGD on a device: ATen's fused updates, with all changing values in tensors there, so that a step
+/// can be recorded. An optimizer that owns a part of the parameters holds and updates that part only. Used by
+/// one thread, with its stream current.
 class DeviceOptimizer {
  public:
-  /// Owns everything. `parameters`, on their device, outlive it.
+  /// Makes an optimizer that owns everything. `parameters`, on their device, outlive it.
   DeviceOptimizer(const OptimizerOptions& options, ParameterStore& parameters);
-  /// @param owned  of the store's memory, apart from each other
+  /// @param owned  disjoint ranges of the store's memory
   DeviceOptimizer(const OptimizerOptions& options, ParameterStore& parameters,
                   const std::vector<MemoryRange>& owned);
 
-  /// Lets go of the gradients, so that backward makes new ones.
+  /// Drops the gradients, so that backward makes new ones.
   void clear_gradients();
   /// Updates every parameter by the gradient that backward has left; one without a gradient is left alone.
   /// @param rate  float32 [], on the device: the learning rate of this step
   void step(const at::Tensor& rate);
-  /// Where the owned pieces of parameters stand in the store's memory.
+  /// The ranges of the owned pieces of parameters in the store's memory.
   std::vector<MemoryRange> pieces() const;
   /// Updates the pieces by these gradients: [elements] each; one that is undefined is left alone.
   void update(const at::Tensor& rate, const std::vector<at::Tensor>& gradients);
@@ -40,22 +40,22 @@ class DeviceOptimizer {
   std::size_t state_size() const { return kinds_ * elements_; }
   void write_state(std::span<float> state) const;
   void read_state(std::span<const float> state, std::int64_t steps_done);
-  /// How many numbers a parameter has in the state.
+  /// Numbers per parameter in the state.
   std::size_t moment_kinds() const { return kinds_; }
-  /// The numbers of one kind of an owned range, as they would stand in its memory.
+  /// The numbers of one kind for an owned range, in the order of its memory.
   at::Tensor moments(std::size_t kind, std::size_t range) const;
-  /// The whole state from these numbers. @param moments  of each kind, as they would stand in all memory
+  /// Writes the whole state. @param moments  one tensor per kind, in the order of all memory
   void write_state(const std::vector<at::Tensor>& moments, std::span<float> state) const;
 
  private:
-  /// An owned piece of a parameter, with its moments as they stand in memory: [elements].
+  /// An owned piece of a parameter, with its moments in memory order: [elements].
   struct Item {
-    at::Tensor parameter;  // the whole one
+    at::Tensor parameter;  // the whole parameter
     MemoryRange place;
-    std::size_t position;  // among the state's numbers of a kind
+    std::size_t position;  // position among the state's numbers of a kind
     at::Tensor value;
     at::Tensor moments[2];
-    at::Tensor fixed_gradient;  // of one that backward leaves out; undefined else
+    at::Tensor fixed_gradient;  // of a parameter that backward leaves out; else undefined
   };
   void own(ParameterStore& parameters, const MemoryRange& range);
   static at::Tensor gradient_of(const Item& item);
@@ -66,7 +66,7 @@ class DeviceOptimizer {
   std::vector<MemoryRange> places_;  // of all parameters
   std::vector<at::Tensor> leaves_;   // all parameters
   std::vector<at::Tensor> moments_;  // of each owned range: [kinds, size]
-  at::Tensor steps_;                 // float32 []: how many were done
+  at::Tensor steps_;                 // float32 []: steps done
   std::vector<Item> items_;
 };
 

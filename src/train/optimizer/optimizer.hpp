@@ -26,57 +26,57 @@ using MemoryRange = trial::Part;
 class Optimizer {
  public:
   Optimizer(const OptimizerOptions& options, ParameterStore& parameters);
-  /// @param owned  of the store's memory, ascending, apart from each other
+  /// @param owned  ascending disjoint ranges of the store's memory
   Optimizer(const OptimizerOptions& options, ParameterStore& parameters,
             const std::vector<MemoryRange>& owned);
 
   /// Updates every parameter by its gradient.
   void step();
-  /// The same in pieces: begin_step, then every range once. A parameter whose gradient no op has set is left
-  /// alone. @param gradients  of the memory in `range`
+  /// Updates in pieces: begin_step, then update for every range once. A parameter whose gradient no op has
+  /// set is left alone. @param gradients  of the memory in `range`
   void begin_step();
   void update(MemoryRange range, const float* gradients);
 
-  /// Floats of the whole state, whatever part is owned.
+  /// Floats of the whole state, not only of the owned part.
   std::size_t state_size() const { return kinds_ * total_; }
-  /// How many numbers a parameter has in the state.
+  /// Numbers per parameter in the state.
   std::size_t moment_kinds() const { return kinds_; }
-  /// The owned numbers: into, or out of, the whole state.
+  /// Copies the owned numbers into, or out of, the whole state.
   void write_state(std::span<float> state) const;
   void read_state(std::span<const float> state);
-  /// The owned numbers of one kind, as they would stand in the memory in `range`.
+  /// Writes the owned numbers of one kind, in the order of the memory in `range`.
   void write_moments(std::size_t kind, MemoryRange range, float* values) const;
-  /// Numbers of one kind as they stand in the memory in `range`, into the whole state.
+  /// Copies numbers of one kind, in the order of the memory in `range`, into the whole state.
   void place_moments(std::size_t kind, MemoryRange range, const float* values, std::span<float> state) const;
 
-  /// Of the steps to come.
+  /// Sets the learning rate of the next steps.
   void set_learning_rate(double rate) { options_.learning_rate = rate; }
   std::int64_t steps_done() const { return steps_; }
   void set_steps_done(std::int64_t steps) { steps_ = steps; }
 
  private:
-  /// A piece of a parameter: all of it, or what is owned.
+  /// A parameter, or the owned piece of it.
   struct Item {
     StoredTensor* tensor;
-    std::size_t offset;    // in the store's memory
-    std::size_t position;  // among the state's numbers of a kind
+    std::size_t offset;    // offset in the store's memory
+    std::size_t position;  // position among the state's numbers of a kind
     std::size_t count;
     float* value;
     float* moments[2] = {};  // owned items
   };
   static std::vector<Item> items_of(ParameterStore& parameters);
-  /// nullptr: no op has set one.
+  /// The gradient of an item; nullptr if no op has set one.
   static const float* gradient_of(const Item& item);
   void update(const Item& item, const float* gradient);
 
   OptimizerOptions options_;
-  kernels::AdamStep adam_{};  // of the step under way
+  kernels::AdamStep adam_{};  // of the current step
   kernels::SgdStep sgd_{};
   std::size_t kinds_;
   std::vector<Item> all_;    // whole parameters
   std::vector<Item> owned_;  // in the order of memory
   std::size_t total_ = 0;    // elements of all parameters
-  at::Tensor state_;         // of the owned ones
+  at::Tensor state_;         // of the owned items
   std::int64_t steps_ = 0;
 };
 

@@ -9,14 +9,15 @@
 namespace skyline::train {
 namespace {
 
-constexpr std::chrono::milliseconds kPoll{20};  // of stop requests, and of memory that others give back
+constexpr std::chrono::milliseconds kPoll{20};  // interval of looking for stop requests and freed memory
 
-/// By then a candidate has its graph, and so all the memory that it will take.
+/// Steps after which a candidate has its graph, and so all of its memory.
 constexpr std::int64_t kSettledSteps = 64;
 
-constexpr double kReserve = 0.03;  // of the device: for others' fluctuations, and the driver's
+constexpr double kReserve =
+    0.03;  // share of the device kept free for fluctuations of other processes and the driver
 
-/// Measuring makes the device stop for a moment.
+/// Candidates that are measured at first; a measurement stops the device for a moment.
 constexpr std::size_t kFirstMeasurements = 8;
 constexpr std::uint64_t kMeasureEach = 32;
 
@@ -59,7 +60,7 @@ bool AdmissionGate::Running::settled() const {
   return steps >= kSettledSteps;
 }
 
-/// A scope in which the device is asked something, with the mutex released. No group begins meanwhile.
+/// A scope that queries the device with the mutex released. No group begins meanwhile.
 class AdmissionGate::DeviceCall {
  public:
   DeviceCall(AdmissionGate& gate, Lock& lock) : gate_(gate), lock_(lock) {
@@ -79,7 +80,7 @@ class AdmissionGate::DeviceCall {
   Lock& lock_;
 };
 
-/// Of a slot that waits, with the mutex held; the next one's turn comes when it is left.
+/// The place of a waiting slot in the queue; leaving it gives the turn to the next. The mutex is held.
 class AdmissionGate::QueuePlace {
  public:
   QueuePlace(AdmissionGate& gate, std::uint64_t ticket) : gate_(gate), ticket_(ticket) {
@@ -109,7 +110,7 @@ AdmissionGate::Permit AdmissionGate::enter(const Candidate& candidate, const std
   const std::uint64_t ticket = next_ticket_++;
   if (candidate.manner == Candidate::Manner::kGroup) return admit(ticket, candidate);
   const QueuePlace place(*this, ticket);
-  // A group may come while the device makes room.
+  // Checks again: a group may have come while the device made room.
   while (!has_turn(ticket, candidate) || !make_room(candidate, lock) || !has_turn(ticket, candidate)) {
     if (stop()) return {};
     changed_.wait_for(lock, kPoll);
@@ -126,7 +127,7 @@ AdmissionGate::Permit AdmissionGate::admit(std::uint64_t ticket, const Candidate
   return {*this, ticket};
 }
 
-/// By the other candidates, whatever memory there is.
+/// Whether the other candidates leave it the turn, independent of memory.
 bool AdmissionGate::has_turn(std::uint64_t ticket, const Candidate& candidate) const {
   if (queue_.front() != ticket || a_group_runs()) return false;
   if (running_.empty()) return true;
@@ -137,7 +138,7 @@ bool AdmissionGate::has_turn(std::uint64_t ticket, const Candidate& candidate) c
   return !closed && running_.size() < controller_.limit();
 }
 
-/// What is cached for later is freed before a candidate has to wait, what children need last.
+/// Frees cached memory before a candidate has to wait; the weights that children need go last.
 bool AdmissionGate::make_room(const Candidate& candidate, Lock& lock) {
   if (running_.empty()) {
     if (candidate.manner == Candidate::Manner::kAlone) {
@@ -146,7 +147,7 @@ bool AdmissionGate::make_room(const Candidate& candidate, Lock& lock) {
     }
     return true;
   }
-  // Those that began lately have yet to take what was predicted for them.
+  // Candidates that began lately have yet to take their predicted memory.
   std::size_t needed = forecast_.corrected(candidate.bytes);
   for (const auto& [ticket, other] : running_) {
     if (!other.settled()) needed += forecast_.corrected(other.candidate.bytes);
@@ -173,7 +174,8 @@ void AdmissionGate::clear_device() {
   accelerator_.release_cached_memory(device_);
 }
 
-/// Children read their parents' weights from the host then. Returns false if there are none.
+/// Drops parents' weights from the device; children then read them from the host. Returns false if there are
+/// none.
 bool AdmissionGate::clear_parents() {
   if (options_.parents == nullptr || options_.parents->bytes() == 0) return false;
   options_.parents->clear();
@@ -193,7 +195,7 @@ bool AdmissionGate::may_begin_with_group(std::uint64_t ticket) {
   const bool is_first = std::ranges::none_of(running_, [](const auto& one) { return one.second.began; });
   Running& one = running_.at(ticket);
   one.began = true;
-  if (is_first) {  // no group works on the device
+  if (is_first) {  // no group uses the device
     const std::size_t needed = forecast_.corrected(one.candidate.bytes);
     const DeviceCall call(*this, lock);
     accelerator_.release_cached_memory(device_);
@@ -205,7 +207,7 @@ bool AdmissionGate::may_begin_with_group(std::uint64_t ticket) {
 bool AdmissionGate::wait_for_quiet(std::uint64_t ticket, const std::function<bool()>& stop) {
   Lock lock(mutex_);
   Running& one = running_.at(ticket);
-  if (one.in_group()) return true;  // the others of its group wait for it
+  if (one.in_group()) return true;  // the rest of its group waits for it
   set_waits_for_quiet(one, true);
   while (!is_quiet(ticket)) {
     if (stop()) {
@@ -218,7 +220,7 @@ bool AdmissionGate::wait_for_quiet(std::uint64_t ticket, const std::function<boo
   return true;
 }
 
-/// Whether all others that have begun wait for the same; a group has not begun.
+/// Whether all other candidates that have begun wait for the same; a waiting group has not begun.
 bool AdmissionGate::is_quiet(std::uint64_t ticket) const {
   const bool others_work = std::ranges::any_of(running_, [&](const auto& other) {
     return other.first != ticket && !other.second.in_group() && !other.second.waits_for_quiet;
@@ -250,7 +252,8 @@ void AdmissionGate::worked(std::uint64_t ticket, std::int64_t steps) {
   if (settles || controller_.limit() > limit) changed_.notify_all();
 }
 
-/// Of the candidates in sum, which no allocator tells apart, when all of them have taken what they take.
+/// Measures the memory of all candidates together (the allocator cannot tell them apart), once each has taken
+/// all of its memory.
 void AdmissionGate::measure_memory(Lock& lock) {
   std::size_t predicted = 0;
   for (const auto& [ticket, other] : running_) {
@@ -266,7 +269,7 @@ void AdmissionGate::measure_memory(Lock& lock) {
     accelerator_.release_cached_memory(device_);
     reserved = accelerator_.memory(device_).reserved_bytes;
   }
-  if (left_ != left || running_.size() != count) return;  // others than those were measured
+  if (left_ != left || running_.size() != count) return;  // other candidates than those were measured
   const std::size_t parents = options_.parents == nullptr ? 0 : options_.parents->bytes();
   forecast_.measured(predicted, reserved - std::min(reserved, resident_bytes_ + parents));
 }
@@ -285,7 +288,7 @@ void AdmissionGate::leave(std::uint64_t ticket) {
   changed_.notify_all();
 }
 
-/// How many train that might as well be more or fewer.
+/// Tells the controller how many candidates train whose number it may change.
 void AdmissionGate::tell_controller() {
   const auto waiting =
       std::ranges::count_if(running_, [](const auto& one) { return one.second.waits_for_quiet; });
@@ -296,7 +299,7 @@ bool AdmissionGate::a_group_runs() const {
   return singles() < running_.size();
 }
 
-/// Candidates that no group trains.
+/// Number of candidates outside of groups.
 std::size_t AdmissionGate::singles() const {
   return static_cast<std::size_t>(
       std::ranges::count_if(running_, [](const auto& one) { return !one.second.in_group(); }));

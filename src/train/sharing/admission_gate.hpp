@@ -17,27 +17,27 @@ namespace skyline::train {
 
 class RecentParents;
 
-/// What a candidate asks the gate for.
+/// A candidate's request to the gate.
 struct Candidate {
   /// kShared: beside others, when there is room. kAlone: when no other trains, and none begins meanwhile.
-  /// kGroup: a member of a group, which is not held back, lest two gates wait for each other: it closes the
-  /// gate to candidates of the other kinds, and begins when those that train have ended.
+  /// kGroup: a member of a group. It is not held back, so that two gates never wait for each other: it closes
+  /// the gate to the other kinds, and begins when the running candidates have ended.
   enum class Manner { kShared, kAlone, kGroup };
   std::size_t bytes = 0;  // predict_device_bytes
   double step_work = 1;   // predict_step_work
   Manner manner = Manner::kShared;
 };
 
-/// Lets the slots of a rank train on one device as long as their candidates fit its memory together and one
-/// more raises the sum of their work a second. In the order of asking: a large candidate is not overtaken by
-/// small ones that would fit sooner. At least one is let in. Only times depend on it, never results.
+/// Admits the slots of a rank to training on one device, as long as their candidates fit its memory together
+/// and one more raises their total work per second. Admits in the order of asking: small candidates never
+/// overtake a large one. At least one is admitted. Only times depend on the gate, never results.
 ///
 /// The device is asked, and its cache freed, with the mutex released and never while a group trains: freeing
 /// waits for the device, which may wait for another rank's, where a thread may wait for its gate.
 /// Thread-safe.
 class AdmissionGate {
  public:
-  /// A candidate's leave to train; given back by the destructor. Used by one thread.
+  /// A candidate's permission to train; the destructor returns it. Used by one thread.
   class Permit {
    public:
     Permit() = default;
@@ -46,15 +46,15 @@ class AdmissionGate {
     ~Permit();
     /// False: the slot was asked to stop while it waited.
     explicit operator bool() const { return gate_ != nullptr; }
-    /// Of a member of a group: waits some milliseconds at most until those that began before it have ended,
-    /// and frees what is cached for others. Returns whether they have: the members begin when all may.
+    /// For a member of a group: waits some milliseconds for the candidates that began before it to end, and
+    /// frees cached memory. Returns whether they have ended: the members begin when all may.
     bool may_begin_with_group();
-    /// The candidate did `steps` more steps.
+    /// Reports `steps` more steps of the candidate.
     void worked(std::int64_t steps);
-    /// The candidate ran out of memory. If it had others beside it, more is expected of the next ones.
+    /// Reports that the candidate ran out of memory. If others trained beside it, later forecasts are raised.
     void ran_out_of_memory();
-    /// Waits until no other candidate works on the device, and keeps it so until resume() or the end: the
-    /// others begin no training, and those that train go on to their end, or to this call. A group has it so
+    /// Waits until no other candidate works on the device, and keeps it so until resume() or the end: no
+    /// other begins, and running ones continue to their end or to this call. A group has the device to itself
     /// already. Returns false if `stop` (polled; quick) said so. The candidate's own work is done when it
     /// calls.
     bool wait_for_quiet(const std::function<bool()>& stop);
@@ -69,13 +69,13 @@ class AdmissionGate {
 
   struct Options {
     std::size_t most = 16;          // candidates at once
-    std::function<double()> now_s;  // a clock that never falls
+    std::function<double()> now_s;  // a monotonic clock
     RecentParents* parents =
-        nullptr;  // on the device; cleared before a candidate has to do without the memory
+        nullptr;  // kept on the device; cleared before a candidate has to wait for memory
   };
 
-  /// Make it when all that candidates share is on the device. `accelerator` and what options
-  /// point to outlive it.
+  /// @pre everything that candidates share is on the device. `accelerator` and pointers in `options` outlive
+  /// the gate.
   AdmissionGate(Accelerator& accelerator, int device, Options options);
 
   /// Waits until the candidate may train, or `stop` (polled; quick) says so. A member of a group gets its
@@ -84,7 +84,7 @@ class AdmissionGate {
 
   std::size_t running() const;
   std::size_t waiting() const;
-  std::size_t limit() const;  // by throughput alone
+  std::size_t limit() const;  // limit by throughput, without memory
 
  private:
   class QueuePlace;
@@ -93,9 +93,9 @@ class AdmissionGate {
   struct Running {
     Candidate candidate;
     std::int64_t steps = 0;
-    bool began = false;            // of a member of a group: it may have work on the device
-    bool had_company = false;      // by a candidate of no group
-    bool waits_for_quiet = false;  // or has it
+    bool began = false;            // a member of a group that may have work on the device
+    bool had_company = false;      // a candidate outside of groups trained beside it
+    bool waits_for_quiet = false;  // waits for the device, or has it
     bool settled() const;
     bool in_group() const { return candidate.manner == Candidate::Manner::kGroup; }
   };
@@ -122,19 +122,19 @@ class AdmissionGate {
   Accelerator& accelerator_;
   const int device_;
   const Options options_;
-  const std::size_t resident_bytes_;  // of what candidates share
+  const std::size_t resident_bytes_;  // bytes that candidates share
 
-  mutable std::mutex mutex_;  // of all below
+  mutable std::mutex mutex_;  // guards the members below
   std::condition_variable changed_;
   ConcurrencyController controller_;
   MemoryForecast forecast_;
   std::uint64_t next_ticket_ = 0;
   std::deque<std::uint64_t> queue_;
   std::map<std::uint64_t, Running> running_;
-  std::size_t device_calls_ = 0;              // under way with the mutex released
+  std::size_t device_calls_ = 0;              // running with the mutex released
   std::uint64_t left_ = 0;                    // candidates
   std::optional<std::uint64_t> released_at_;  // left_ when the cache was freed last
-  std::optional<std::uint64_t> has_quiet_;    // ticket
+  std::optional<std::uint64_t> has_quiet_;    // ticket of the candidate that has the device to itself
 };
 
 }  // namespace skyline::train

@@ -11,7 +11,7 @@
 
 namespace skyline::train {
 
-/// A trial, as a shared device sees it.
+/// A trial on a shared device.
 struct AdmittedTrial {
   const trial::Trial& trial;
   const TrainingOptions& options;
@@ -19,13 +19,13 @@ struct AdmittedTrial {
   const AcceleratorDevice& device;
 };
 
-/// Trains the trial from its start, or its saved state; its memory is free when it returns.
+/// Trains the trial from its start, or its saved state; its memory is freed when it returns.
 using TrainingAttempt = std::function<trial::Outcome(trial::EvaluationContext&, AdmissionGate::Permit&)>;
 
 /// Waits at the gate, then trains. A trial that runs out of memory trains once more with the device to
-/// itself, while its neighbours go on to their end; only that one's failure counts. Members of a group begin
-/// together when each has its device to itself, and are not tried again. What was waited, and a lost attempt,
-/// is no training time.
+/// itself, after its neighbours have ended; only the second failure counts. Members of a group begin together
+/// when each has its device to itself, and are not tried again. Waiting and a lost attempt are no training
+/// time.
 trial::Outcome train_when_admitted(AdmissionGate& gate, const AdmittedTrial& trial,
                                    trial::EvaluationContext& context, const TrainingAttempt& attempt);
 

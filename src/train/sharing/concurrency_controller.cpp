@@ -8,16 +8,17 @@
 namespace skyline::train {
 namespace {
 
-/// Any device of today gains from the first few small candidates; large ones are found out within seconds.
+/// Every current device gains from the first few small candidates; with large ones the limit falls within
+/// seconds.
 constexpr std::size_t kFirstLimit = 4;
 
 constexpr double kWindow_s = 0.2;
-constexpr std::size_t kReports = 4;    // in a window, a candidate: each tells of many steps at once
-constexpr double kFilled = 0.75;       // of the limit, on average: fewer say nothing about it
-constexpr std::size_t kUnfilled = 10;  // windows in a row, then a probe is given up
-constexpr std::size_t kJudged = 3;     // windows, of which the median counts
-constexpr double kLeastGain = 0.02;    // of the sum, by each candidate more
-constexpr double kFall = 0.1;          // of the sum at an unchanged limit: fewer are tried at once
+constexpr std::size_t kReports = 4;    // per window and candidate: each reports many steps at once
+constexpr double kFilled = 0.75;       // share of the limit that must train on average for a judgement
+constexpr std::size_t kUnfilled = 10;  // unfilled windows in a row after which a probe ends
+constexpr std::size_t kJudged = 3;     // windows per judgement; their median counts
+constexpr double kLeastGain = 0.02;    // gain of total work that each further candidate must bring
+constexpr double kFall = 0.1;  // fall of total work at an unchanged limit after which fewer are tried at once
 constexpr std::size_t kFirstHold = 8;  // judgements between probes, doubled by each that fails
 constexpr std::size_t kMostHold = 128;
 
@@ -64,7 +65,8 @@ void ConcurrencyController::close_window(double now_s) {
   const double rate = work_ / length_s;
   begin_window(now_s);
   const auto limit = static_cast<double>(limit_);
-  const bool too_many = limit_ < most_ && average > limit + (1 - kFilled);  // some began under a higher limit
+  const bool too_many =
+      limit_ < most_ && average > limit + (1 - kFilled);  // some candidates began under a higher limit
   if (too_many) return;
   if (average < kFilled * limit) {
     rates_.clear();
@@ -101,7 +103,7 @@ void ConcurrencyController::judge_base(double rate) {
   try_limit(next_probe());
 }
 
-/// One more or one less, by turns, as far as there is room.
+/// The next limit to try: one more or one less, in turns, within the bounds.
 std::size_t ConcurrencyController::next_probe() {
   if (most_ == 1) return base_;
   if (base_ == most_) upward_ = false;
@@ -111,7 +113,7 @@ std::size_t ConcurrencyController::next_probe() {
 
 void ConcurrencyController::judge_probe(double rate) {
   const double added = static_cast<double>(limit_) - static_cast<double>(base_);
-  // Fewer candidates that do as much are better: each takes memory and makes the others slower.
+  // Of equal totals fewer candidates are better: each takes memory and slows the others.
   const double least = added > 0 ? 1 + kLeastGain * added : 1 - kLeastGain / 2;
   if (rate >= least * base_rate_) {
     base_ = limit_;

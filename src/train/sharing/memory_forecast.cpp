@@ -14,17 +14,17 @@ namespace {
 
 constexpr double kSafety = 1.25;  // blocks are rounded up, and kernels take temporaries
 
-/// Of the libraries for convolutions and products, a stream.
+/// Work space of the libraries for convolutions and products, per stream.
 constexpr std::size_t kWorkspaceBytes = std::size_t{64} << 20;
 
 constexpr double kDeviceEvaluationBatch = 256;  // Learner::evaluation_batch() on devices
 
-/// A kernel's launch takes some microseconds, in which a device that computes 10 TFLOP/s does this much.
+/// The work of a device of 10 TFLOP/s during the launch of a kernel.
 constexpr double kLaunchFlops = 5e7;
 
-constexpr std::size_t kRemembered = 32;  // ratios
+constexpr std::size_t kRemembered = 32;  // ratios that are remembered
 constexpr double kQuantile = 0.9;
-constexpr double kRaise = 1.5;  // after a candidate ran out of memory
+constexpr double kRaise = 1.5;  // factor after a candidate ran out of memory
 constexpr double kLeastRatio = 0.1;
 constexpr double kMostRatio = 10;
 
@@ -33,20 +33,20 @@ double moments(const OptimizerOptions& optimizer) {
   return optimizer.momentum > 0 ? 1 : 0;
 }
 
-/// A bucket of gradients is whole layers: at least the bytes that it should have.
+/// Floats of a bucket of gradients: whole layers of at least the wanted size.
 double bucket_floats(double parameters, double largest_layer) {
   const auto least = static_cast<double>(BucketSizes().other_bytes / sizeof(float));
   return std::min(parameters, std::max(least, largest_layer));
 }
 
-/// Of all parameters: values, gradients, the optimizer's numbers, and in a group the sums.
+/// Floats for all parameters: values, gradients, the optimizer's numbers, and in a group the sums.
 double parameter_floats(double parameters, double largest_layer, const TrainingOptions& options,
                         std::uint32_t members) {
   const double numbers = moments(options.optimizer);
   if (members == 1) {
     return (2 + numbers) * parameters;
   }
-  const double own = (numbers + 1) * parameters / members;  // where they are sharded
+  const double own = (numbers + 1) * parameters / members;  // with sharding
   const double bucket = bucket_floats(parameters, largest_layer);
   switch (options.group.sharding) {
     case GroupOptions::Sharding::kNone:
@@ -54,7 +54,7 @@ double parameter_floats(double parameters, double largest_layer, const TrainingO
     case GroupOptions::Sharding::kOptimizer:
       return 3 * parameters + own;
     case GroupOptions::Sharding::kGradients:
-      // Two on their way, which are different ones, and one that backward is at.
+      // Two buckets are being sent, and backward fills a third.
       return parameters + own + std::min(parameters, 2 * bucket) + bucket;
   }
   throw InternalError("unknown sharding");
@@ -66,7 +66,8 @@ std::size_t predict_device_bytes(const space::Network& network, const TrainingOp
                                  std::uint32_t members) {
   double tensors = 0;
   double largest_layer = 0;
-  double kept = static_cast<double>(network.input.elements());  // for the backward pass, a sample
+  double kept =
+      static_cast<double>(network.input.elements());  // floats kept for the backward pass, per sample
   for (const space::Layer& layer : network.layers) {
     double own = 0;
     for (const space::TensorSpec& spec : layer.tensors) own += static_cast<double>(spec.elements());

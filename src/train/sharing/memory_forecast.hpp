@@ -9,26 +9,26 @@
 
 namespace skyline::train {
 
-/// Bytes that training a network takes on a device, by its shapes: weights, gradients and the optimizer's
-/// moments, what the forward pass leaves for the backward pass (or what scoring a batch takes, if that is
-/// more: its batch is larger), a library's work space. A function of its arguments; meant to be some tens of
-/// percent too much rather than too little. @param members  of the trial's group, of which this is for one
+/// Predicts the bytes that training a network takes on a device from its shapes: weights, gradients and the
+/// optimizer's moments, activations kept for the backward pass (or those of scoring a batch, if that is
+/// more), a library's work space. A function of its arguments; meant to be some tens of percent too high
+/// rather than too low. @param members  of the trial's group; the result is for one of them
 std::size_t predict_device_bytes(const space::Network& network, const TrainingOptions& options,
                                  std::uint32_t members = 1);
 
-/// How long a step takes, in units that are comparable between networks on one device: many kernels of small
-/// networks take the time of their launch, whatever they compute.
+/// Predicts the time of a step, in units that are comparable between networks on one device. Many kernels of
+/// small networks take just the time of their launch.
 double predict_step_work(const space::Network& network, const TrainingOptions& options);
 
-/// Corrects predictions by what candidates were measured to take: with the ratio of measured to predicted
-/// bytes that nine of ten recent measurements stayed below. Not thread-safe.
+/// Corrects predictions by measurements: with the ratio of measured to predicted bytes that nine of ten
+/// recent measurements stayed below. Not thread-safe.
 class MemoryForecast {
  public:
-  /// Predicted bytes as they stand after the measurements so far.
+  /// The prediction, corrected by the measurements so far.
   std::size_t corrected(std::size_t predicted) const;
-  /// Candidates for which `predicted` bytes were predicted in sum took `measured`.
+  /// Reports that candidates with a total prediction of `predicted` bytes took `measured`.
   void measured(std::size_t predicted, std::size_t measured);
-  /// A candidate ran out of memory that had been let in as one that fits.
+  /// Reports that an admitted candidate ran out of memory.
   void was_too_low();
   std::size_t measurements() const { return measurements_; }
 
@@ -36,7 +36,7 @@ class MemoryForecast {
   double correction() const;
   void add(double ratio);
 
-  std::deque<double> ratios_;  // the latest
+  std::deque<double> ratios_;  // the latest ratios
   std::size_t measurements_ = 0;
 };
 
