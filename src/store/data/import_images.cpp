@@ -84,7 +84,7 @@ class PnmReader {
   std::string_view rest_;
 };
 
-/// What is in a folder and not hidden, by name.
+/// Entries of a folder that are not hidden, ordered by name.
 std::vector<fs::path> sorted_entries(const fs::path& folder) {
   std::vector<fs::path> paths = list_folder(folder);
   std::erase_if(paths, [](const fs::path& path) { return path.filename().string().starts_with('.'); });
@@ -93,7 +93,7 @@ std::vector<fs::path> sorted_entries(const fs::path& folder) {
 }
 
 bool is_folder(const fs::path& path) {
-  std::error_code ignored;  // what cannot be looked at is reported by who reads it
+  std::error_code ignored;  // an unreadable entry is reported when it is read
   return fs::is_directory(path, ignored);
 }
 
@@ -105,7 +105,7 @@ std::vector<std::string> class_names(const fs::path& folder) {
   return names;
 }
 
-/// Adds pictures to a data set; the first one says how large all are.
+/// Adds pictures to a data set; the first one fixes the size of all.
 class Collector {
  public:
   explicit Collector(DatasetContents& contents) : contents_(contents) {}
@@ -131,7 +131,7 @@ class Collector {
   fs::path first_;
 };
 
-/// Class folders of training and test set apart.
+/// Imports class folders in `train` and `test`.
 void import_split(const fs::path& folder, DatasetContents& contents) {
   for (const std::string& name : class_names(folder / "test")) {
     if (std::ranges::find(contents.class_names, name) != contents.class_names.end()) continue;
@@ -148,7 +148,7 @@ void import_split(const fs::path& folder, DatasetContents& contents) {
   }
 }
 
-/// The last fifth of every class becomes the test set.
+/// Imports class folders; the last fifth of every class becomes the test set.
 void import_whole(const fs::path& folder, DatasetContents& contents) {
   Collector collector(contents);
   for (std::size_t label = 0; label < contents.class_names.size(); ++label) {

@@ -8,11 +8,11 @@
 
 namespace skyline::store {
 
-/// A whole file, mapped read-only and shared: processes of a node that map it hold it in memory once.
-/// Published files never change, so the mapping stays valid even when the name gets another file.
+/// A whole file, mapped read-only and shared: the processes of a node hold it in memory once. Published files
+/// never change, so the mapping stays valid when the name gets another file.
 class MappedFile {
  public:
-  /// @throws UserError
+  /// Maps the file. @throws UserError
   explicit MappedFile(const std::filesystem::path& path);
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;

@@ -13,11 +13,11 @@ namespace {
 struct ClassShare {
   std::vector<std::int64_t> members;
   std::size_t held_out = 0;
-  std::size_t remainder = 0;  // of the exact share, in units of 1 / number of all labels
+  std::size_t remainder = 0;  // remainder of the exact share, in units of 1 / number of all labels
 };
 
-/// Whole numbers in proportion to the classes' sizes that add up to `total`: the largest remainders are
-/// rounded up, of equal ones the lower label's first.
+/// Shares out whole numbers in proportion to the classes' sizes that add up to `total`. The largest
+/// remainders are rounded up, of equal ones that of the lower label.
 void share_out(std::vector<ClassShare>& classes, std::size_t total, std::size_t all) {
   std::size_t given = 0;
   for (ClassShare& share : classes) {

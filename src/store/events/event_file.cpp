@@ -22,10 +22,10 @@
 namespace skyline::store {
 namespace {
 
-constexpr std::string_view kPrefix = "events.out.tfevents.";  // readers know them by it
+constexpr std::string_view kPrefix = "events.out.tfevents.";  // by which readers recognize event files
 constexpr std::string_view kSuffix = ".skyline";
 
-// Numbers of fields in event.proto and summary.proto.
+// Field numbers of event.proto and summary.proto.
 constexpr std::uint32_t kWallTime = 1;
 constexpr std::uint32_t kStep = 2;
 constexpr std::uint32_t kFileVersion = 3;
@@ -37,7 +37,8 @@ constexpr std::uint32_t kSimpleValue = 2;
 constexpr std::uint32_t kSessionStatus = 1;
 constexpr std::int64_t kSessionStart = 1;
 
-/// TensorFlow stores a checksum turned and moved: that of data that holds checksums is then no trivial one.
+/// Masks a checksum like TensorFlow (rotated, with an offset), so that checksums of data with checksums are
+/// not trivial.
 std::uint32_t masked_crc(std::string_view bytes) {
   constexpr std::uint32_t kMove = 0xA282EAD8;
   return std::rotr(crc32c(bytes), 15) + kMove;
@@ -52,7 +53,7 @@ std::string framed(const ProtobufWriter& event) {
   return record;
 }
 
-/// Ten digits at least, so that names sort by time.
+/// The file's name, with at least ten digits of time, so that names sort by time.
 std::string file_name(double begun_s) {
   char seconds[24];
   std::snprintf(seconds, sizeof seconds, "%010" PRId64, static_cast<std::int64_t>(begun_s));

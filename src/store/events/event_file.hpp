@@ -8,24 +8,24 @@
 
 namespace skyline::store {
 
-/// A number under the name that it is shown by.
+/// A number with the name under which it is shown.
 struct NamedValue {
   std::string name;
   double value = 0;
   bool operator==(const NamedValue&) const = default;
 };
 
-/// What is known after a step of a run. The step is a trial's number.
+/// The values after a step of a run. The step is a trial's number.
 struct MetricRecord {
   std::uint64_t step = 0;
-  double unix_s = 0;  // when it was so, seconds since 1970
+  double unix_s = 0;  // time of the step, seconds since 1970
   std::vector<NamedValue> values;
 };
 
 /// The records that an event file begins with: its version, and the start of a session at `first_step`.
-/// Readers drop what older files of the folder hold of that step and later ones.
+/// Readers drop records of older files for that step and later ones.
 std::string event_file_start(double unix_s, std::uint64_t first_step);
-/// A step's values as one record.
+/// Makes one record of a step's values.
 std::string event_record(const MetricRecord& record);
 
 /// One of TensorBoard's event files: TFRecords (length, masked CRC-32C, an Event message, its CRC), each step
@@ -33,14 +33,14 @@ std::string event_record(const MetricRecord& record);
 /// @see tensorboard/compat/proto/event.proto, summary.proto
 class EventFile {
  public:
-  /// A file of this process that is not there yet.
+  /// Names a new file of this process.
   /// @param folder   must exist
   /// @param begun_s  seconds since 1970, part of the name: readers take the files in the order of their names
   EventFile(const std::filesystem::path& folder, double begun_s);
   const std::filesystem::path& path() const { return path_; }
 
   /// The first call publishes a whole file, later ones append. Values are rounded to 32 bits. After an error
-  /// the same records can be given again: they go to the same place.
+  /// the same records can be added again: they go to the same place.
   /// @throws UserError naming the file and the system's reason, at once
   void add(std::span<const MetricRecord> records);
 

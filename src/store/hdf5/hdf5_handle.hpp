@@ -27,15 +27,15 @@ using Hdf5PropertyList = UniqueHandle<Hdf5Traits<&H5Pclose>>;
 /// @throws UserError "cannot <task> <path>: HDF5: <innermost message of the library>"
 [[noreturn]] void fail_hdf5(const char* task, const std::filesystem::path& path);
 
-/// Passes the result of an HDF5 call through if it is no error. `task`: "read", "write".
+/// Returns the result of an HDF5 call, or throws if it is an error. `task`: "read", "write".
 template <std::signed_integral T>
 T check_hdf5(T result, const char* task, const std::filesystem::path& path) {
   if (result < 0) fail_hdf5(task, path);
   return result;
 }
 
-/// Keeps the library from printing its error stack to the terminal. The library has one such switch a thread,
-/// so every entry point of this module that uses HDF5 calls this first.
+/// Keeps the library from printing its error stack to the terminal. The library has one such switch per
+/// thread, so every function of this module that uses HDF5 calls this first.
 void silence_hdf5();
 
 }  // namespace skyline::store

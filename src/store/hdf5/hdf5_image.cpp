@@ -13,7 +13,7 @@ namespace {
 // Arrays start at multiples of a cache line.
 constexpr hsize_t kAlignment = 64;
 constexpr std::size_t kImageIncrement = std::size_t{1} << 14;
-// The library's share of a file: for itself, and for an object with its name, sizes and types.
+// Bytes that the library needs in a file: for itself, and per object with its name, sizes and types.
 constexpr hsize_t kOwnBytes = std::size_t{1} << 12;
 constexpr hsize_t kObjectBytes = std::size_t{1} << 10;
 
@@ -21,7 +21,8 @@ constexpr hsize_t kObjectBytes = std::size_t{1} << 10;
 
 std::string image_name() {
   static std::atomic<std::uint64_t> counter{0};
-  // The library looks for a file of the name first: nothing can be there, and no file system is asked.
+  // The library first looks for a file of the name: under /dev/null nothing can exist, and no file system is
+  // asked.
   return "/dev/null/image-" + std::to_string(counter++);
 }
 
@@ -33,11 +34,11 @@ Hdf5Type make_text_type(std::size_t length, const std::filesystem::path& path) {
   return type;
 }
 
-/// What the library writes, kept when it closes the file.
+/// The library's output, kept when it closes the file.
 struct Hdf5Image::Memory {
   std::byte* data = nullptr;
   std::size_t size = 0;
-  std::vector<std::byte> zeros;  // between the arrays, where the library has written nothing
+  std::vector<std::byte> zeros;  // gaps between the arrays, which the library does not write
 
   Memory() = default;
   ~Memory() { std::free(data); }
@@ -65,16 +66,16 @@ Hdf5Image::Hdf5Image(const std::filesystem::path& path, const Options& options)
   silence_hdf5();
   const Hdf5PropertyList creation(check(H5Pcreate(H5P_FILE_CREATE)));
   check(H5Pset_userblock(creation.get(), options.user_block));
-  check(H5Pset_obj_track_times(creation.get(), false));  // of the root group, in formats from 1.8 on
+  check(H5Pset_obj_track_times(creation.get(), false));  // times of the root group, in formats from 1.8 on
   const Hdf5PropertyList access(check(H5Pcreate(H5P_FILE_ACCESS)));
   check(H5Pset_fapl_core(access.get(), kImageIncrement, false));
   H5FD_file_image_callbacks_t callbacks = memory_->callbacks();
   check(H5Pset_file_image_callbacks(access.get(), &callbacks));
   check(H5Pset_alignment(access.get(), 1, kAlignment));
-  check(H5Pset_small_data_block_size(access.get(), 0));  // small arrays would share a block, unaligned
-  // Later versions of the format make structure at the close, when the length of the file is already known.
+  check(H5Pset_small_data_block_size(access.get(), 0));  // else small arrays would share a block, unaligned
+  // Earliest format: later ones write structure at the close, when the length of the file is already fixed.
   check(H5Pset_libver_bounds(access.get(), H5F_LIBVER_EARLIEST, H5F_LIBVER_V18));
-  // All structure stands in one block at the front: the library's memory reaches to the last byte of it.
+  // All structure is in one block at the front, since the library's memory reaches to its last byte.
   check(H5Pset_meta_block_size(access.get(), kOwnBytes + kObjectBytes * options.num_objects));
   const std::string name = image_name();
   file_ = Hdf5File(check(H5Fcreate(name.c_str(), H5F_ACC_TRUNC, creation.get(), access.get())));
@@ -83,8 +84,8 @@ Hdf5Image::Hdf5Image(const std::filesystem::path& path, const Options& options)
   check(H5Pset_obj_track_times(group_creation_.get(), false));
   array_creation_ = Hdf5PropertyList(check(H5Pcreate(H5P_DATASET_CREATE)));
   check(H5Pset_layout(array_creation_.get(), H5D_CONTIGUOUS));
-  check(H5Pset_alloc_time(array_creation_.get(), H5D_ALLOC_TIME_EARLY));  // its place is known at once
-  check(H5Pset_fill_time(array_creation_.get(), H5D_FILL_TIME_NEVER));    // and never written by the library
+  check(H5Pset_alloc_time(array_creation_.get(), H5D_ALLOC_TIME_EARLY));  // fixes its place at once
+  check(H5Pset_fill_time(array_creation_.get(), H5D_FILL_TIME_NEVER));    // never written by the library
   check(H5Pset_obj_track_times(array_creation_.get(), false));
 }
 
@@ -145,7 +146,7 @@ std::uint64_t Hdf5Image::array_offset(const std::string& name) const {
 FilePieces Hdf5Image::finish() {
   hsize_t file_bytes = 0;
   check(H5Fget_filesize(file_.get(), &file_bytes));
-  // Without a flush before: that would make the library's memory as large as the file.
+  // No flush before: it would make the library's memory as large as the file.
   check(H5Fclose(file_.release()));
   return collect_pieces(file_bytes);
 }

@@ -15,15 +15,15 @@
 
 namespace skyline::store {
 
-/// Builds an HDF5 file in memory, so that nothing of it shows in the file system before it is whole. The same
-/// calls give the same bytes (no times are recorded). Only the structure is built: the bytes of large arrays
-/// stay where the caller has them.
+/// Builds an HDF5 file in memory, so that the file system shows it only when it is whole. The same calls give
+/// the same bytes (no times are recorded). Only the structure is built: the bytes of large arrays stay where
+/// the caller has them.
 class Hdf5Image {
  public:
   struct Options {
     /// Bytes in front of the HDF5 part of the file: 0, or a power of 2 from 512.
     std::size_t user_block = 0;
-    /// Groups and arrays that will come. If there are many more, the library keeps a second copy in memory.
+    /// Expected number of groups and arrays. With many more the library keeps a second copy in memory.
     std::size_t num_objects = 8;
   };
 
@@ -36,17 +36,17 @@ class Hdf5Image {
   void make_group(const std::string& name);
   /// A contiguous array in the machine's order. Parent groups must exist. `bytes` are copied ...
   void write_array(const std::string& name, hid_t type, std::span<const hsize_t> dims, std::string bytes);
-  /// ... or stay where they are, unchanged, until the pieces have been used.
+  /// ... or must stay where they are, unchanged, until the pieces have been used.
   void refer_array(const std::string& name, hid_t type, std::span<const hsize_t> dims,
                    std::span<const std::byte> bytes);
   void write_texts(const std::string& name, const std::vector<std::string>& texts);
-  /// Attributes of the object `name` ("/" is the root).
+  /// Writes attributes of the object `name` ("/" is the root).
   void write_attribute(const std::string& name, const char* key, std::string_view text);
   void write_attribute(const std::string& name, const char* key, hid_t type, const void* value);
-  /// Where the array's bytes will stand in the file, counted from the start of the user block.
+  /// Position of the array's bytes in the file, from the start of the user block.
   std::uint64_t array_offset(const std::string& name) const;
-  /// The file; the user block is there, filled with zeros. Nothing can be written any more. The pieces are
-  /// good as long as this object and what it refers to.
+  /// Ends the image and returns its bytes, with a user block of zeros. The pieces are valid as long as this
+  /// object and the bytes that it refers to.
   FilePieces finish();
 
   const std::filesystem::path& path() const { return path_; }
@@ -65,7 +65,7 @@ class Hdf5Image {
   FilePieces collect_pieces(std::uint64_t file_bytes);
 
   std::filesystem::path path_;
-  std::unique_ptr<Memory> memory_;  // the library's part of the file: all but the arrays
+  std::unique_ptr<Memory> memory_;  // the library's part of the file: all except the arrays
   Hdf5File file_;
   Hdf5PropertyList group_creation_;
   Hdf5PropertyList array_creation_;
@@ -73,7 +73,7 @@ class Hdf5Image {
   std::deque<std::string> copies_;
 };
 
-/// A name for an image; the library takes two open images of one name for the same file.
+/// Makes a unique name: the library takes two open images of one name for the same file.
 std::string image_name();
 
 /// UTF-8 text of a fixed length in bytes, padded with zeros; at least 1.

@@ -22,7 +22,7 @@ Hdf5Type make_flag_type(const std::filesystem::path& path) {
   return type;
 }
 
-/// Type of an element of a column.
+/// The type of a column's elements.
 struct ElementType {
   const std::filesystem::path& path;
   Hdf5Type operator()(const std::vector<std::int64_t>&) const { return copy_type(H5T_NATIVE_INT64, path); }

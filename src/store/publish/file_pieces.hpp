@@ -6,7 +6,7 @@
 
 namespace skyline::store {
 
-/// The bytes of a file to be, in order, in pieces that stand anywhere in memory.
+/// The bytes of a future file, in order, in pieces anywhere in memory.
 using FilePieces = std::vector<std::span<const std::byte>>;
 
 }  // namespace skyline::store

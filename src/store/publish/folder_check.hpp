@@ -14,23 +14,23 @@ struct RefusedCall {
   std::string reason;  // "No space left on device"
 };
 
-/// What a folder's file system can do, as a trial of it has shown.
+/// Abilities of a folder's file system, found by trying them.
 struct FolderCheck {
   std::string kind;  // "ext4", "nfs4", "fuse.sshfs"; empty: unknown
   std::uint64_t free_bytes = 0;
-  std::vector<RefusedCall> refused;  // of what publishing a file needs
-  bool has_locks = false;            // flock; a run needs none
-  double publish_s = 0;              // a small file, published whole; median
-  double write_bytes_per_s = 0;      // of a large file, with fsync
-  double rename_s = 0;               // of the large file
+  std::vector<RefusedCall> refused;  // calls that publishing a file needs
+  bool has_locks = false;            // whether flock works; runs do not need it
+  double publish_s = 0;              // median time of publishing a small file
+  double write_bytes_per_s = 0;      // speed for a large file, with fsync
+  double rename_s = 0;               // time of renaming the large file
   double clock_ahead_s = 0;          // the file system's clock against this host's
 };
 
-/// Publishes files as a run does, some small and a large one, and removes them. The folder must exist; what
-/// it refuses is in the result, after which nothing more is tried.
+/// Publishes files like a run, some small and a large one, and removes them. The folder must exist. Stops at
+/// the first refused call, which is in the result.
 FolderCheck try_folder(const std::filesystem::path& folder);
 
-/// The type of the file system that a path is on, by the text of /proc/self/mountinfo; empty: unknown.
+/// The type of the file system of a path, from the text of /proc/self/mountinfo; empty: unknown.
 std::string file_system_of(const std::filesystem::path& absolute, std::string_view mounts);
 
 }  // namespace skyline::store

@@ -5,7 +5,7 @@
 
 namespace skyline::store {
 
-/// What is in a folder, in no order. @throws UserError
+/// Lists the entries of a folder, in no order. @throws UserError
 std::vector<std::filesystem::path> list_folder(const std::filesystem::path& folder);
 
 }  // namespace skyline::store

@@ -20,7 +20,7 @@ std::string_view as_text(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-/// The bytes from `begin` to `end` of a file.
+/// Adds the bytes from `begin` to `end` of a file.
 void add_range(const FilePieces& file, std::uint64_t begin, std::uint64_t end, FilePieces& range) {
   std::uint64_t place = 0;
   for (const std::span<const std::byte> piece : file) {
@@ -37,7 +37,7 @@ std::uint64_t total_size(const FilePieces& file) {
   return size;
 }
 
-/// Everything but the seal and the arrays.
+/// The pieces of everything except the seal and the arrays.
 FilePieces structure_of(const FilePieces& file, const Seal& seal) {
   FilePieces structure;
   std::uint64_t place = kSealBytes;
@@ -49,7 +49,7 @@ FilePieces structure_of(const FilePieces& file, const Seal& seal) {
   return structure;
 }
 
-/// Ascending, disjoint, behind the seal and within the file.
+/// Whether the arrays are ascending, disjoint, behind the seal and within the file.
 bool are_inside(const std::vector<Seal::Array>& arrays, std::uint64_t file_bytes) {
   std::uint64_t place = kSealBytes;
   for (const Seal::Array& array : arrays) {
@@ -78,7 +78,7 @@ bool is_hdf5(std::string_view file) {
   return false;
 }
 
-/// 0 if there is none.
+/// The seal's version; 0 if there is none.
 int version_of(std::string_view block) {
   std::istringstream text{std::string(block.substr(kMark.size(), 8))};
   int version = 0;
@@ -86,7 +86,7 @@ int version_of(std::string_view block) {
   return version;
 }
 
-/// Reads the seal's lines; the caller compares the text of what was read with what is there.
+/// Reads the seal's lines; the caller compares the text made from them with the original.
 Seal parse_seal(std::string_view block) {
   std::istringstream lines{std::string(block)};
   Seal seal;
@@ -111,7 +111,7 @@ void check_kind(std::string_view file, std::string_view kind, const std::filesys
   fail(path, "not an HDF5 file, " + expected);
 }
 
-/// The user block.
+/// Makes the user block.
 std::string make_seal(const FilePieces& file, std::string_view format, std::vector<Seal::Array> arrays) {
   require(arrays.size() <= kMaxArrays, "too many arrays for a seal");
   std::sort(arrays.begin(), arrays.end(),
@@ -139,7 +139,7 @@ void publish_sealed(Hdf5Image& image, std::string_view format, std::vector<Seal:
   std::string block;
   const auto fill = [&](TemporaryFile& temporary) {
     if (const Fault fault = temporary.write(body, kSealBytes)) return fault;
-    // The disk is at work on the body while the sums are computed.
+    // The disk already writes the body while the sums are computed.
     if (block.empty()) block = make_seal(file, format, std::move(arrays));
     return temporary.write({std::as_bytes(std::span(block))}, 0);
   };

@@ -14,19 +14,19 @@
 
 namespace skyline::store {
 
-/// Our HDF5 files begin with a user block of text, the seal, that says what the file is, how long, and with
-/// which checksum. It is checked before the HDF5 library sees a byte, because the library may crash on damaged
-/// structure. Large arrays may have checksums of their own, so that a file can be opened without reading them.
+/// Skyline's HDF5 files begin with a user block of text, the seal, with format, length and checksum. It is
+/// checked before the HDF5 library sees a byte, because the library may crash on damaged structure. Large
+/// arrays may have checksums of their own, so that a file can be opened without reading them.
 struct Seal {
   struct Array {
     std::string name;          // without spaces
-    std::uint64_t offset = 0;  // in the file
+    std::uint64_t offset = 0;  // position in the file
     std::uint64_t bytes = 0;
     std::string sum;
   };
   std::string format;         // "skyline-dataset"
-  std::uint64_t bytes = 0;    // of the whole file
-  std::string structure;      // checksum of everything but the seal and the arrays
+  std::uint64_t bytes = 0;    // length of the whole file
+  std::string structure;      // checksum of everything except the seal and the arrays
   std::vector<Array> arrays;  // ascending, disjoint
 };
 
@@ -34,21 +34,21 @@ struct Seal {
 inline constexpr std::size_t kSealBytes = 1024;
 
 /// Publishes an image with a user block of kSealBytes, and the seal in it.
-/// @param arrays  with checksums of their own: in any order, disjoint, behind the user block; at most 4; the sums
-/// are computed here
+/// @param arrays  with checksums of their own: in any order, disjoint, behind the user block; at most 4; the
+/// sums are computed here
 /// @throws UserError
 void publish_sealed(Hdf5Image& image, std::string_view format, std::vector<Seal::Array> arrays = {},
                     Effort effort = Effort::kPatient);
 
 /// Checks everything but the contents of the arrays.
-/// @param kind  what a person calls such a file: "data set"
+/// @param kind  name of such files for people: "data set"
 /// @throws UserError "<path>: ..." : empty, not HDF5, HDF5 but not ours, of another format, truncated,
 /// damaged
 Seal check_seal(std::span<const std::byte> file, std::string_view format, std::string_view kind,
                 const std::filesystem::path& path);
 
 /// Checks the contents of the arrays. @return  false if it was stopped; @throws UserError
-/// @param stop_requested  asked now and then
+/// @param stop_requested  called now and then
 bool check_arrays(std::span<const std::byte> file, const Seal& seal, const std::filesystem::path& path,
                   const std::function<bool()>& stop_requested);
 

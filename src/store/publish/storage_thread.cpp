@@ -32,10 +32,10 @@ struct StorageThread::State {
   const std::size_t capacity;
   const std::size_t most_bytes;
   std::mutex mutex;
-  std::condition_variable work_came;  // or the end
+  std::condition_variable work_came;  // or the thread is to end
   std::condition_variable room_came;  // a job is done
   std::deque<Job> queue;
-  std::size_t held_bytes = 0;  // of jobs that wait and of the one at work
+  std::size_t held_bytes = 0;  // of waiting jobs and the running one
   bool working = false;
   bool stopping = false;
   std::exception_ptr failure;
@@ -59,7 +59,7 @@ void StorageThread::State::work() {
     } catch (...) {
       thrown = std::current_exception();
     }
-    job.run = nullptr;  // what the job holds is freed before anybody is told that it is done
+    job.run = nullptr;  // frees the job's memory before it is reported as done
     lock.lock();
     working = false;
     held_bytes -= job.bytes;

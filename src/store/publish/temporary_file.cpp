@@ -45,7 +45,7 @@ TemporaryFile::~TemporaryFile() {
 }
 
 Fault TemporaryFile::create() {
-  // A name may be left over from a process that had our id.
+  // A name may be left over from a process with the same id.
   do {
     path_ = temporary_path(target_);
     file_ = open_file(path_, O_WRONLY | O_CREAT | O_EXCL, 0666);
@@ -78,8 +78,8 @@ Fault TemporaryFile::write(const FilePieces& pieces, std::uint64_t offset) {
   return {};
 }
 
-/// Lets the disk begin with what stands before `end`; its faults show at the fsync. The system holds whoever
-/// writes to a page that is on its way to the disk, so a page that is not full yet stays out.
+/// Lets the disk begin to write the bytes before `end`; faults show at the fsync. Only full pages: the system
+/// blocks writes to a page that is being written.
 void TemporaryFile::start_disk(std::uint64_t end) {
   const std::uint64_t full = end / kPageBytes * kPageBytes;
   if (full < on_disk_ + kWriteAheadBytes) return;
@@ -103,8 +103,7 @@ bool TemporaryFile::is_this_file(const std::filesystem::path& path) const {
 Fault TemporaryFile::replace_target() {
   if (::rename(path_.c_str(), target_.c_str()) != 0) {
     const int error = errno;
-    // NFS: a rename that was done, and sent again because the answer got lost, says that there is no such
-    // file.
+    // NFS: a rename that was repeated because its answer got lost reports that there is no such file.
     if (error != ENOENT || !is_this_file(target_)) return {"rename", error};
   }
   path_.clear();
@@ -113,10 +112,10 @@ Fault TemporaryFile::replace_target() {
 
 Fault TemporaryFile::become_target() {
   const int error = ::link(path_.c_str(), target_.c_str()) == 0 ? 0 : errno;
-  // A file server may have done it although its answer got lost.
+  // The file server may have done it although its answer got lost.
   if (error != 0 && !is_this_file(target_)) {
     if (error == EEXIST) return {"link", error};
-    // No hard links here (FAT, some FUSE and SMB mounts): the kernel may know another exclusive way.
+    // Without hard links (FAT, some FUSE and SMB mounts) the kernel may know another exclusive way.
     if (::renameat2(AT_FDCWD, path_.c_str(), AT_FDCWD, target_.c_str(), RENAME_NOREPLACE) != 0) {
       return {"link", errno == EEXIST ? EEXIST : error};
     }

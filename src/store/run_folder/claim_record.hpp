@@ -12,19 +12,19 @@
 
 namespace skyline::store {
 
-/// What owner.json holds. `heartbeat` is the file's modification time, which a file server gives by its own
-/// clock.
+/// The contents of owner.json. `heartbeat` is the file's modification time, which a file server gives by its
+/// own clock.
 struct ClaimRecord {
-  std::string token;  // random: tells one claim from every other
+  std::string token;  // random: identifies the claim
   std::string host;
   std::string place;  // process_place()
   pid_t process = 0;
   std::uint64_t started_ticks = 0;
   timespec heartbeat{};
 
-  /// Whether its job is gone, at the time `now` of the same clock.
+  /// Whether the job of the claim is gone, at the time `now` of the same clock.
   bool is_stale(const timespec& now) const;
-  /// Whether jobs in other places have a right to take over.
+  /// Whether the heartbeat is so old that jobs in other places may take over.
   bool has_old_heartbeat(const timespec& now) const;
   double age_s(const timespec& now) const;
 };
@@ -32,9 +32,9 @@ struct ClaimRecord {
 /// The record of this process.
 ClaimRecord make_claim_record();
 std::string to_json(const ClaimRecord& record);
-/// Nothing if the file does not exist; a damaged one is a record without a process.
+/// Looks for a claim: nothing if the file does not exist; a damaged file gives a record without a process.
 Fault look_for_claim(const std::filesystem::path& path, std::optional<ClaimRecord>& found);
-/// The same. @throws UserError if it cannot be read
+/// Reads a claim. @throws UserError if it cannot be read
 std::optional<ClaimRecord> read_claim_record(const std::filesystem::path& path);
 
 }  // namespace skyline::store

@@ -8,17 +8,17 @@
 
 namespace skyline::store {
 
-/// The claim as owner.json; somebody has to call renew(). One thread at a time.
+/// The claim as owner.json; the owner must call renew() regularly. One thread at a time.
 class FileClaim {
  public:
-  /// For take_file_claim, which has written the record.
+  /// Used by take_file_claim, which has written the record.
   FileClaim(RunPaths paths, ClaimRecord record, double interval_s);
   ~FileClaim();  // gives the claim back
   FileClaim(const FileClaim&) = delete;
   FileClaim& operator=(const FileClaim&) = delete;
 
-  /// A heartbeat. @throws UserError if somebody else took the folder over, or may have; if heartbeats have
-  /// failed for longer than the interval and patience_s()
+  /// Writes a heartbeat. @throws UserError if another job took the folder over, or may have; if heartbeats
+  /// have failed for longer than the interval and patience_s()
   void renew();
 
  private:
@@ -34,10 +34,10 @@ class FileClaim {
 };
 
 /// Makes the folders and writes owner.json. @param interval_s  between heartbeats
-/// @throws UserError as RunClaim::take
+/// @throws UserError like RunClaim::take
 std::unique_ptr<FileClaim> take_file_claim(const RunPaths& paths, double interval_s);
 
-/// A claim with a thread that renews it. See RunClaim.
+/// Adds a thread that renews the claim. See RunClaim.
 std::unique_ptr<RunClaim> keep_claim(std::unique_ptr<FileClaim> claim, double interval_s);
 
 }  // namespace skyline::store

@@ -10,12 +10,12 @@ namespace skyline::store {
 /// This machine's name; only letters, digits, `-`, `_` and `.`.
 std::string host_name();
 
-/// Names the set of processes in which a process id means something: the host, its boot and the process
-/// namespace. Two containers of one host, or two boots of it, are different places.
+/// The set of processes in which a process id is unique: the host, its boot and the process namespace. Two
+/// containers of one host, or two boots of it, are different places.
 std::string process_place();
 
-/// Start time of a process in clock ticks since the boot; 0 if there is none with this id, or only what is
-/// left of one (a zombie).
+/// Start time of a process in clock ticks since the boot; 0 if there is no process with this id, or only a
+/// zombie.
 std::uint64_t process_start_ticks(pid_t process);
 
 }  // namespace skyline::store

@@ -9,14 +9,14 @@
 
 namespace skyline::store {
 
-/// Names inside a run folder (DESIGN.md section 6).
+/// Names inside a run folder (docs/results.md).
 struct RunPaths {
   std::filesystem::path root;
   std::filesystem::path config() const { return root / "config.yaml"; }
   std::filesystem::path journal() const { return root / "journal.jsonl"; }
   std::filesystem::path tables() const { return root / "run.h5"; }
-  /// Of a search trial; a full training's stand beside it, so that children can still inherit from the
-  /// former.
+  /// Weights of a search trial; those of its full training are beside it, so that children can still inherit
+  /// from the former.
   std::filesystem::path weights(const std::string& id) const { return root / "weights" / (id + ".h5"); }
   std::filesystem::path final_weights(const std::string& id) const {
     return root / "weights" / (id + ".final.h5");
@@ -36,15 +36,15 @@ struct RunPaths {
   std::filesystem::path owner() const { return root / "owner.json"; }
 };
 
-/// Who holds a run folder, as owner.json says.
+/// The job that holds a run folder, from owner.json.
 struct RunOwner {
   std::string host;
   std::int64_t process = 0;
   double heartbeat_age_s = 0;
   bool active = false;  // false: a job that is gone; its claim is stale
 };
-/// For `skyline status`; nothing if nobody claims the folder. Writes nothing. @throws UserError if owner.json
-/// is there and cannot be read
+/// Reads who holds the folder, for `skyline status`; nothing if nobody does. Writes nothing. @throws
+/// UserError if owner.json is there and cannot be read
 std::optional<RunOwner> read_owner(const RunPaths& paths);
 
 /// The claim of one running job on a run folder, without file locks: owner.json, made exclusively, holds
@@ -57,8 +57,8 @@ class RunClaim {
   /// ("...is in use by process 123 on host x, heartbeat 2 s ago")
   static std::unique_ptr<RunClaim> take(const RunPaths& paths);
   virtual ~RunClaim() = default;  // gives the claim back
-  /// Whether the claim still holds; looks at memory alone. Any thread. @throws UserError if somebody else
-  /// took the folder over, or heartbeats have failed for too long
+  /// Checks in memory whether the claim still holds. Any thread. @throws UserError if another job took the
+  /// folder over, or heartbeats have failed for too long
   virtual void check() const = 0;
 };
 

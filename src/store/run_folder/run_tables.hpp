@@ -9,9 +9,9 @@
 
 namespace skyline::store {
 
-/// run.h5: the journal as a table. Dataset "trials" is a compound, one row a trial, that pandas reads as
-/// `pandas.DataFrame(h5py.File("run.h5")["trials"][:])`: number, phase, origin, iteration, arch_id, one
-/// column a parameter, epochs, seed, status, reason, one column a metric and a computed cost, on_front,
+/// Writes run.h5, the journal as a table. Data set "trials" is a compound, one row per trial, that pandas
+/// reads as `pandas.DataFrame(h5py.File("run.h5")["trials"][:])`: number, phase, origin, iteration, arch_id,
+/// one column per parameter, epochs, seed, status, reason, one column per metric and computed cost, on_front,
 /// parents, inherited_from (-1: from nobody), inherited_share (NaN then), rank, slot, started_s, setup_s,
 /// train_s, validate_s, latency_s. Root attributes: format, skyline_version, config (YAML text). Published
 /// whole. @throws UserError

@@ -17,7 +17,7 @@ constexpr std::string_view kWeightsFormat = "skyline-weights";
 constexpr std::int64_t kWeightsVersion = 2;
 constexpr const char* kNames = "tensor_names";
 
-/// Layer and name within the layer; the last point parts them.
+/// A tensor's layer and its name within the layer, separated by the last point.
 struct TensorPlace {
   std::string group;
   std::string array;
@@ -49,7 +49,7 @@ void write_tensors(Hdf5Image& image, const std::vector<trial::NamedTensor>& tens
 }  // namespace
 
 void write_weights(const std::filesystem::path& path, const WeightsFile& weights) {
-  // A layer is a group, often of two tensors.
+  // Each layer is a group, often with two tensors.
   Hdf5Image image(path, {.user_block = kSealBytes, .num_objects = 8 + 2 * weights.tensors.size()});
   image.write_attribute("/", "format", kWeightsFormat);
   image.write_attribute("/", "version", H5T_NATIVE_INT64, &kWeightsVersion);

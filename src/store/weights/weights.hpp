@@ -23,16 +23,16 @@ struct WeightsFile {
   trial::TrialNumber trial = 0;
   std::uint64_t seed = 0;
   double epochs = 0;
-  std::uint64_t members = 1;                        // of the group that trained them
+  std::uint64_t members = 1;                        // members of the group that trained them
   std::vector<std::uint64_t> parents;               // trial numbers
-  std::optional<trial::TrialNumber> inherits_from;  // whose weights the training began with
+  std::optional<trial::TrialNumber> inherits_from;  // trial whose weights the training began with
   std::vector<trial::NamedTensor> tensors;
 };
 
-/// HDF5: one float32 dataset a tensor under /tensors/<layer>/<name>, provenance as attributes of the root;
-/// made in memory, published whole. @throws UserError
+/// Writes an HDF5 file: one float32 data set per tensor under /tensors/<layer>/<name>, provenance as
+/// attributes of the root; made in memory, published whole. @throws UserError
 void write_weights(const std::filesystem::path& path, const WeightsFile& weights);
-/// @throws UserError: missing, not ours, damaged
+/// Reads a weights file. @throws UserError: missing, not Skyline's, damaged
 WeightsFile read_weights(const std::filesystem::path& path);
 
 /// Removes the weights of the architectures `ids` that are there, of search and full training. @throws
