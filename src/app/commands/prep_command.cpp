@@ -13,7 +13,7 @@
 namespace skyline::app {
 namespace {
 
-/// The digits that ship, of the tree that the program lies in: an installed one, or that of the build.
+/// Path of the shipped digits in the tree of the program: an installed one, or that of the build.
 std::filesystem::path shipped_digits() {
   std::error_code failure;
   const auto program = std::filesystem::read_symlink("/proc/self/exe", failure);
@@ -23,7 +23,7 @@ std::filesystem::path shipped_digits() {
                   ", where an installed program has the digits that ship: name the file by --from");
 }
 
-/// Of a folder.
+/// Imports a folder.
 struct Importer {
   std::string_view kind;
   const char* files;

@@ -11,14 +11,14 @@ namespace skyline::app {
 /// @throws UserError with file and line for a file that is missing or not YAML
 ConfigNode load_yaml_file(const std::filesystem::path& path);
 
-/// Reads YAML text; `file` is the name that error messages give.
+/// Reads YAML text; `file` is the name in error messages.
 ConfigNode load_yaml_text(const std::string& text, const std::string& file);
 
 /// Applies one `--set key.path=value`; the value is YAML. Paths are assigned anew.
 /// @throws UserError for a missing `=`, an empty key or a value that is not YAML
 void apply_override(ConfigNode& root, const std::string& assignment);
 
-/// YAML text of a tree, the same for equal trees; reads back to an equal tree.
+/// Writes a tree as YAML text, the same for equal trees; it reads back to an equal tree.
 std::string to_yaml(const ConfigNode& root);
 
 }  // namespace skyline::app

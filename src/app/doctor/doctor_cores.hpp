@@ -8,12 +8,12 @@
 
 namespace skyline::app {
 
-/// The cores of a rank against the threads that it is to run.
+/// Compares the cores of a rank with the threads that it is to run.
 /// @param threads   of a slot
-/// @param launcher  whose options are named
+/// @param launcher  the launcher whose options are named
 Finding judge_cores(const comm::NodePlace& place, int threads, comm::Launcher launcher);
 
-/// The cores of a node's ranks against each other and against what the node has: what is amiss.
+/// Compares the cores of a node's ranks with each other and with those of the node; returns the problems.
 /// @param place  of the node's first rank
 std::vector<Finding> judge_node_cores(const comm::NodePlace& place, const machine::NodeLimits& limits,
                                       comm::Launcher launcher);

@@ -9,10 +9,10 @@
 
 namespace skyline::app {
 
-/// What a trial of the run folder has shown.
+/// Judges the result of trying the run folder.
 std::vector<Finding> judge_folder(const std::filesystem::path& folder, const store::FolderCheck& check);
 
-/// Collective: tries the folder on each node, and whether all nodes see the same one.
+/// Collective: tries the folder on each node, and checks that all nodes see the same one.
 void check_folder(comm::Environment& environment, const std::filesystem::path& folder,
                   std::vector<Finding>& findings);
 

@@ -7,9 +7,9 @@
 
 namespace skyline::app {
 
-/// Launcher, library, and whether threads may communicate.
+/// Judges launcher and library, and whether threads may communicate.
 Finding check_mpi(comm::Environment& environment);
-/// Time that the batch system gives; nothing without one.
+/// Judges the time that the batch system leaves; nothing without one.
 std::optional<Finding> check_time_left(const comm::Launch& launch, double unix_now_s);
 
 }  // namespace skyline::app

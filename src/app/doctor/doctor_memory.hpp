@@ -7,13 +7,13 @@
 
 namespace skyline::app {
 
-/// Memory of the node for each of its ranks.
+/// Judges the memory of the node for each of its ranks.
 Finding judge_memory(int ranks_of_node, const machine::NodeLimits& limits);
 
-/// /dev/shm, by which ranks of a node exchange messages; nothing if it will do.
+/// Judges /dev/shm, through which ranks of a node exchange messages; nothing if it is large enough.
 std::optional<Finding> judge_shared_memory(int ranks_of_node, const machine::NodeLimits& limits);
 
-/// Connections to all other ranks need open files; nothing if there are enough.
+/// Judges the limit of open files, which connections to all other ranks need; nothing if it is high enough.
 std::optional<Finding> judge_open_files(int ranks, const machine::NodeLimits& limits);
 
 }  // namespace skyline::app

@@ -20,7 +20,7 @@ std::size_t padded(std::size_t bytes) {
   return (bytes + 3) / 4 * 4;
 }
 
-/// The build id among the notes of a segment; empty if it is not there.
+/// Finds the build id among the notes of a segment; empty if it is missing.
 std::string find_build_id(std::span<const std::byte> notes) {
   while (notes.size() >= sizeof(ElfW(Nhdr))) {
     const auto& header = *reinterpret_cast<const ElfW(Nhdr)*>(notes.data());
@@ -47,7 +47,7 @@ int visit(dl_phdr_info* object, std::size_t, void* result) {
     id = find_build_id(
         {reinterpret_cast<const std::byte*>(object->dlpi_addr + segment.p_vaddr), segment.p_memsz});
   }
-  return 1;  // the program itself comes first; its libraries don't count
+  return 1;  // stop: the program itself comes first, before its libraries
 }
 
 }  // namespace

@@ -4,8 +4,8 @@
 
 namespace skyline::app {
 
-/// The linker's mark of this program's build, 16 hex digits: another one for other sources, compilers or
-/// options. "unknown" if the linker left none.
+/// The linker's id of this program's build, 16 hex digits, which differs for other sources, compilers or
+/// options. "unknown" if there is none.
 std::string build_id();
 
 }  // namespace skyline::app

@@ -9,14 +9,14 @@
 
 namespace skyline::app {
 
-/// When a job begins to stop early.
+/// The time at which a job begins to stop early.
 struct StopTime {
   double after_s = 0;  // since the start of the job
   std::string cause;   // "at run.time_limit"
 };
 
 /// The earlier one of run.time_limit and a minute before the end of a Slurm job; nothing if neither is set.
-/// Warns of an end of the job that is no time after its start.
+/// Warns if the end of the job is not after its start.
 /// @param unix_start_s  start of the job, seconds since 1970
 std::optional<StopTime> find_stop_time(std::optional<double> time_limit_s, const comm::Launch& launch,
                                        double unix_start_s);
@@ -24,13 +24,13 @@ std::optional<StopTime> find_stop_time(std::optional<double> time_limit_s, const
 /// Why and when this rank's job should stop early: a signal, or its time. Used by the main thread.
 class JobStop {
  public:
-  /// The start of the job. From now on signals are requests.
+  /// Marks the start of the job. From now on signals are requests to stop.
   JobStop();
-  /// From now on the time counts as well (find_stop_time).
+  /// Adds the time limits (find_stop_time).
   void limit(std::optional<double> time_limit_s, const comm::Launch& launch);
-  /// Says in the log when the time will be up.
+  /// Logs when the time will be up.
   void announce() const;
-  /// Until the time is up, 0 at least; nothing: it does not count.
+  /// Seconds until the time is up, at least 0; nothing: no limit.
   std::optional<double> seconds_left() const;
   bool requested() const;
   /// "on SIGUSR1", "at run.time_limit", or "on a signal to another rank" if nothing was requested here.

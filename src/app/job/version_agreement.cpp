@@ -32,7 +32,7 @@ std::string program_difference(std::span<const std::string> programs, std::span<
       if (std::getline(program, part))
         more = true;
       else
-        part = "an unknown build";  // of a release that did not say more
+        part = "an unknown build";  // the program did not give more
     }
     if (std::string difference = text_difference(parts, hosts); !difference.empty()) return difference;
   }

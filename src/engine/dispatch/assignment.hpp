@@ -8,10 +8,10 @@
 
 namespace skyline::engine {
 
-/// A trial, and who trains it.
+/// A trial and the place where it trains.
 struct Assignment {
   trial::Trial trial;
-  std::optional<GroupPlace> group;  // of a trial with several members; else the slot alone
+  std::optional<GroupPlace> group;  // for a trial with several members; else the slot alone
 };
 
 }  // namespace skyline::engine

@@ -13,7 +13,7 @@
 namespace skyline::engine {
 namespace {
 
-/// Ranks [begin, end).
+/// A range of ranks, [begin, end).
 struct RankRange {
   std::size_t begin = 0;
   std::size_t end = 0;
@@ -28,7 +28,7 @@ RankRange training_ranks(const RankSlots& table) {
   return {static_cast<std::size_t>(begin - table.slots.begin()), table.slots.size()};
 }
 
-/// Neighbours of one host.
+/// Ranges of neighbouring ranks of one host.
 std::vector<RankRange> ranks_by_host(const RankSlots& table) {
   const RankRange all = training_ranks(table);
   std::vector<RankRange> hosts{{all.begin, all.begin}};
@@ -75,10 +75,10 @@ class GroupPacking {
 
   const RankSlots& table_;
   const std::size_t available_;
-  std::vector<SlotLoad> loads_;  // of the first slots
+  std::vector<SlotLoad> loads_;  // loads of the first slots
 };
 
-/// The trials that groups train, in the order of training.
+/// Indices of the groups' trials in the order of training.
 std::vector<std::size_t> group_order(std::span<const TrialWork> trials, const GroupPacking& packing) {
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < trials.size(); ++i) {
@@ -92,7 +92,7 @@ std::vector<std::size_t> group_order(std::span<const TrialWork> trials, const Gr
   return order;
 }
 
-/// Adds the trials that a slot trains alone. First slots of all ranks, then second ones, ...
+/// Places the trials of single slots: on the first slots of all ranks, then the second ones, ...
 void place_singles(std::span<const TrialWork> trials, const RankSlots& table, const GroupPacking& groups,
                    std::size_t capacity, RoundPlan& plan) {
   std::vector<Placement> slots;

@@ -8,14 +8,15 @@
 
 namespace skyline::engine {
 
-/// What a slot has to do already.
+/// The work that a slot has already.
 struct SlotLoad {
   double work = 0;
   std::size_t trials = 0;
 };
 
-/// Spreads trials over slots so that all slots end about together: longest first onto the least loaded slot.
-/// Deterministic: of equal costs the earlier trial goes first, of equal loads the slot with the lower index.
+/// Distributes trials over slots so that all slots end at about the same time: longest first onto the least
+/// loaded slot. Deterministic: of equal costs the earlier trial goes first, of equal loads the slot with the
+/// lower index.
 /// @param costs     predicted work of each trial, positive and finite
 /// @param loads     of the slots, at least one
 /// @param capacity  most trials of a slot; there is room for all
@@ -32,11 +33,11 @@ struct RankSlots {
   bool groups_span = true;         // whether several ranks may train a trial together
 };
 
-/// How many ranks may train a trial together, at most.
+/// Most ranks that may train a trial together.
 std::size_t ranks_for_groups(const RankSlots& table);
 
-/// How many ranks train a trial of so many members together: each holds the same power of two of consecutive
-/// members (the last may hold fewer), the fewest for which there are ranks enough.
+/// Number of ranks that train a trial of so many members together: each holds the same power of two of
+/// consecutive members (the last may hold fewer), the smallest for which there are enough ranks.
 /// @param members, available  at least 1
 std::size_t ranks_of_group(std::uint32_t members, std::size_t available);
 
@@ -50,7 +51,7 @@ struct TrialWork {
   std::uint32_t members = 1;
 };
 
-/// Who trains a trial: a slot of a rank, or, if it has several members, the first slots of a block of ranks.
+/// The place of a trial: a slot of a rank or, with several members, the first rank slots of a block of ranks.
 struct Placement {
   std::size_t rank = 0;  // the first
   std::size_t slot = 0;
@@ -59,13 +60,13 @@ struct Placement {
 
 struct RoundPlan {
   std::vector<Placement> places;   // [trials]
-  std::vector<std::size_t> order;  // every slot trains its trials in this order of all
+  std::vector<std::size_t> order;  // the order in which every slot trains its trials
 };
 
-/// Spreads the trials of a round. Those of groups come first, the widest and then the longest first, each
-/// onto the block of ranks that can begin with it first; then the others onto all slots, which train them in
-/// the order of numbers. A group waits for all its ranks: one order for all slots is what keeps two groups
-/// from waiting for each other. Deterministic.
+/// Distributes the trials of a round. Those of groups come first, the widest and then the longest first, each
+/// onto the block of ranks that can begin it earliest; then the others onto all slots, which train them in
+/// the order of numbers. A group waits for all its ranks, so one order for all slots keeps two groups from
+/// waiting for each other. Deterministic.
 /// @param trials    by number
 /// @param capacity  most trials of a slot; there is room for all, and no more groups than that
 RoundPlan plan_round(std::span<const TrialWork> trials, const RankSlots& table, std::size_t capacity);

@@ -9,12 +9,11 @@
 namespace skyline::engine {
 namespace {
 
-// Sent from here: messages may be under way for as long as the run lasts.
+// Static memory for messages, which may be unfinished until the end of the run.
 constexpr std::byte kStop{1};
 constexpr std::byte kBye{2};
 
-/// Peers that one poll listens to: rank 0 hears any of 512 within a third of a second, and its loop stays
-/// cheap.
+/// Peers per poll: rank 0 hears any of 512 within a third of a second, and its loop stays cheap.
 constexpr std::size_t kPeersAPoll = 16;
 
 }  // namespace

@@ -9,10 +9,10 @@
 
 namespace skyline::engine {
 
-/// How a request to stop spreads: whichever rank sees it tells rank 0, and rank 0 tells all, beside the
-/// collectives, so that nobody waits for a slow rank. One small message a rank and direction at most, and one
-/// at the end, by which all know that there is nothing more to receive.
-/// Made and closed by all ranks together; used by the main thread.
+/// Spreads a request to stop: the rank that sees it tells rank 0, and rank 0 tells all, beside the
+/// collectives, so that nobody waits for a slow rank. At most one small message per rank and direction, and
+/// one at the end, by which all know that no more will come. Made and closed by all ranks together; used by
+/// the main thread.
 class StopChannel {
  public:
   /// @param requested  whether this rank wants to stop; empty: never. `world` outlives the channel.
@@ -21,8 +21,8 @@ class StopChannel {
   /// Whether the run stops: on rank 0 as soon as any rank wants it, on the others once rank 0 has said so.
   /// Never blocks; cheap on any number of ranks.
   bool poll();
-  /// Waits until all other ranks have closed theirs, with `check` between the polls. A request that comes
-  /// from now on is too late.
+  /// Waits until all other ranks have closed theirs, calling `check` between polls. Later requests have no
+  /// effect.
   void close(const std::function<void()>& check);
 
  private:
@@ -39,8 +39,8 @@ class StopChannel {
   const std::function<bool()> requested_;
   const bool coordinator_;
   bool told_ = false;          // this rank passed the request on
-  bool heard_ = false;         // another rank did
-  std::size_t next_peer_ = 0;  // to listen to
+  bool heard_ = false;         // another rank passed a request on
+  std::size_t next_peer_ = 0;  // next peer to listen to
   std::vector<Peer> peers_;    // rank 0: all others; another rank: rank 0
   std::vector<std::unique_ptr<comm::Request>> sends_;
 };

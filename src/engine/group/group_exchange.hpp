@@ -23,32 +23,32 @@
 
 namespace skyline::engine {
 
-/// What a group needs of its rank.
+/// The services of a rank to its group.
 class GroupPort {
  public:
   virtual ~GroupPort() = default;
-  /// Looks for a letter and hands it to its group; whether there was one. Never waits.
+  /// Looks for a letter and hands it to its group; returns whether there was one. Never waits.
   virtual bool poll() = 0;
-  /// A letter to fill.
+  /// An empty letter to fill.
   virtual std::shared_ptr<comm::Parcel> take(std::size_t size) = 0;
   virtual void send(int rank, std::shared_ptr<const comm::Parcel> letter) = 0;
   virtual std::size_t unsent_bytes() const = 0;
-  /// "rank 1, node07"
+  /// The name of a rank for messages, "rank 1, node07".
   virtual std::string name_of(int rank) const = 0;
   /// See GroupHub::fault.
   virtual void report_fault(const std::string& what) = 0;
 };
 
-/// The operations of one group, as the members of one rank share them. An operation is cut into pieces, and
-/// each piece goes its way by small tasks: send what this rank's members have, add what has come, copy a
-/// result to the members. Whichever member tests or waits does the next task, so nothing needs a thread of
-/// its own. Values are read and written in tasks alone, and letters are copies: when the trial is given up, a
-/// member's values are its own again as soon as its operation has thrown or gone.
+/// The operations of one group, shared by its members on one rank. An operation is cut into pieces, and each
+/// piece is handled by small tasks: send the values of this rank's members, add arrived values, copy a result
+/// to the members. Any member that tests or waits does the next task, so no thread of its own is needed. Only
+/// tasks read and write values, and letters are copies: when the trial is given up, a member's values are its
+/// own again as soon as its operation has thrown or been destroyed.
 class GroupExchange {
  public:
   using Clock = SilenceWatch::Clock;
 
-  /// @param rank_index  of this rank among the group's
+  /// @param rank_index  of this rank among the group's ranks
   GroupExchange(const GroupPlace& place, std::size_t rank_index, GroupPort& port,
                 std::chrono::milliseconds silence);
   GroupExchange(const GroupExchange&) = delete;
@@ -56,28 +56,29 @@ class GroupExchange {
 
   const GroupPlace& place() const { return place_; }
 
-  /// A member's next operation. @param local  the member, counted within the rank @return its number
+  /// Posts a member's next operation. @param local  the member, counted within the rank @return its number
   std::uint64_t post(std::size_t local, GroupCall call, std::span<std::byte> values);
   bool test(std::uint64_t number);
   void wait(std::uint64_t number);
-  /// The values of a member's operation are about to go. If it is not complete, the trial is given up.
-  /// @param by_an_error  an exception takes them: whoever catches it gives the trial up, and says why
+  /// Ends the use of the values of a member's operation. If it is not complete, the trial is given up.
+  /// @param by_an_error  an exception destroys them: whoever catches it gives the trial up, with the reason
   void leave(std::size_t local, std::uint64_t number, bool by_an_error) noexcept;
   void check();
-  /// @param fault  nobody's decision: see GroupHub::fault
+  /// @param fault  true: a fault of the run, see GroupHub::fault
   void abort(const trial::Failure& failure, bool fault = false) noexcept;
-  /// Whether others have all that they need of this rank, or need nothing any more.
+  /// Whether the other ranks have everything that they need from this one, or need nothing any more.
   bool is_settled() const;
 
-  /// A letter of this group has come.
+  /// Takes a letter of this group.
   void deliver(const comm::Letter& letter);
 
  private:
   struct PieceState {
-    std::vector<std::shared_ptr<const comm::Parcel>> terms;  // [ranks] what has come; kEveryone: also our own
+    std::vector<std::shared_ptr<const comm::Parcel>>
+        terms;  // [ranks] arrived terms; kEveryone: also that of this rank
     std::size_t arrived = 0;
     std::shared_ptr<const comm::Parcel> result;
-    bool scheduled = false;  // its last task
+    bool scheduled = false;  // whether its last task is scheduled
   };
   struct Operation {
     GroupCall call = GroupCall::kAllReduce;
@@ -88,16 +89,16 @@ class GroupExchange {
     std::vector<bool> has;                     // which of them have posted
     std::size_t posted = 0;
     std::size_t pieces_done = 0;
-    std::size_t at_work = 0;  // tasks that use the values now
+    std::size_t at_work = 0;  // tasks that are using the values
   };
   struct Task {
     std::uint64_t number = 0;
     Operation* operation = nullptr;
     std::size_t piece = 0;
-    bool contribute = false;  // else: the piece's last task
+    bool contribute = false;  // false: the piece's last task
   };
 
-  // With the lock.
+  // Functions that need the lock.
   Operation& operation_of(std::uint64_t number, GroupCall call, std::size_t bytes);
   bool is_complete(std::uint64_t number) const { return !operations_.contains(number); }
   bool all_joined() const;
@@ -114,10 +115,10 @@ class GroupExchange {
   std::string members_of_rank(std::size_t index) const;
   void throw_if_aborted(std::unique_lock<std::mutex>& lock);
 
-  // Without it.
-  /// Looks for a letter; whether there was one. What goes wrong ends the trial.
+  // Functions that are called without the lock.
+  /// Looks for a letter; returns whether there was one. An error ends the trial.
   bool poll();
-  /// Does what can be done now, until that operation is complete; whether there was something.
+  /// Does the tasks that are ready, until that operation is complete; returns whether there were any.
   bool progress(std::uint64_t number);
   std::optional<Task> take_task();
   void perform(const Task& task);
@@ -128,7 +129,7 @@ class GroupExchange {
   void accept_result(const Task& task);
   static void add_members(const Task& task, std::byte* sum);
   static std::vector<const std::byte*> terms_of_members(const Task& task);
-  /// @param own  this rank's term, if it isn't a letter
+  /// @param own  this rank's term, if it is not a letter
   static std::vector<const std::byte*> terms_of_ranks(const Task& task, const std::byte* own);
   std::shared_ptr<comm::Parcel> letter_for(const Task& task, GroupStep step);
   std::shared_ptr<comm::Parcel> make_letter(const GroupHeader& content, std::size_t payload);
@@ -143,22 +144,22 @@ class GroupExchange {
   const std::size_t members_;  // of this rank
   GroupPort& port_;
   const std::chrono::milliseconds silence_;
-  const std::size_t unsent_before_;  // bytes of earlier groups, which some rank may read late
+  const std::size_t unsent_before_;  // bytes of earlier groups that some rank may read late
   comm::ParcelPool pool_;
 
-  mutable std::mutex mutex_;  // of all that follows
+  mutable std::mutex mutex_;  // guards the members below
   std::condition_variable changed_;
   std::vector<std::uint64_t> next_;                // [members of this rank] number of the next operation
-  std::map<std::uint64_t, Operation> operations_;  // posted here or heard of, and not complete
+  std::map<std::uint64_t, Operation> operations_;  // incomplete ones, posted here or known from letters
   std::deque<Task> contributions_;
   std::deque<Task> last_tasks_;
-  std::size_t at_work_ = 0;  // tasks of all operations
-  /// [ranks] All its members have begun an operation that is no broadcast: those are heard of a leader that
-  /// may have to wait for others, for storage say. Until then silence is no fault.
+  std::size_t at_work_ = 0;  // running tasks of all operations
+  /// [ranks] Whether all members of the rank have begun an operation other than a broadcast. Until then
+  /// silence is no fault: the leader may have to wait for others, e.g. for storage.
   std::vector<bool> joined_;
   SilenceWatch silence_watch_{Clock::now()};
-  std::uint64_t newest_result_ = 0;  // of the operations whose pieces this rank has finished
-  std::vector<bool> left_;           // [members of this rank] by an error: no value is touched any more
+  std::uint64_t newest_result_ = 0;  // newest operation of which this rank has finished a piece
+  std::vector<bool> left_;  // [members of this rank] left by an error: its values are not touched any more
   std::optional<trial::Failure> failure_;
 };
 

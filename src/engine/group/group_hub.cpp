@@ -17,7 +17,7 @@ using trial::Failure;
 constexpr auto kSilence = 300s;
 constexpr auto kPatienceForLetters = 1s;
 
-/// Collective: on every rank.
+/// Collective: the host names of all ranks, on every rank.
 std::vector<std::string> hosts_of_ranks(comm::Environment& environment) {
   comm::Communicator& world = environment.world();
   std::string lines;
@@ -38,7 +38,7 @@ class GroupHub::View final : public trial::TrialGroup {
   View(const View&) = delete;
   View& operator=(const View&) = delete;
   ~View() override {
-    exchange_.reset();  // its letters must be gone when the hub closes
+    exchange_.reset();  // its letters must be freed when the hub closes
     hub_.leave();
   }
 
@@ -124,7 +124,7 @@ std::vector<std::unique_ptr<trial::TrialGroup>> GroupHub::join(const GroupPlace&
     last_sequence_ = place.sequence;
     const auto [first, end] = early_.equal_range(place.sequence);
     for (auto letter = first; letter != end; ++letter) early.push_back(std::move(letter->second));
-    early_.erase(early_.begin(), end);  // with those of groups that will never be
+    early_.erase(early_.begin(), end);  // including letters of groups that never begin
   }
   for (const comm::Letter& letter : early) exchange->deliver(letter);
 
@@ -143,12 +143,12 @@ void GroupHub::leave() {
     last = active_;
   }
   try {
-    // Others may need the end of a letter to come as far as this rank is.
+    // Others may need the rest of a letter to get as far as this rank.
     const auto deadline = std::chrono::steady_clock::now() + kPatienceForLetters;
     while (!last->is_settled() && std::chrono::steady_clock::now() < deadline) {
       if (!poll()) std::this_thread::sleep_for(50us);
     }
-  } catch (const std::exception&) {  // they will find this rank silent
+  } catch (const std::exception&) {  // they will notice that this rank is silent
   }
   {
     const std::lock_guard lock(mutex_);
@@ -191,7 +191,7 @@ void GroupHub::deliver(comm::Letter letter) {
       early_.emplace(sequence, std::move(letter));
       return;
     }
-    // Of a trial that was given up: nobody waits for it any more.
+    // Drops letters of a trial that was given up: nobody waits for them.
     if (!active_ || sequence < *last_sequence_) return;
     exchange = active_;
   }

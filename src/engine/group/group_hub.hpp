@@ -19,17 +19,16 @@
 
 namespace skyline::engine {
 
-/// The groups that this rank's members belong to, one after the other. Outlives the groups; any thread.
+/// Makes the groups of this rank's members, one after the other. Outlives the groups; any thread.
 class GroupHub final : private GroupPort {
  public:
   /// @param mailbox  nothing: groups stay on this rank
-  /// @param hosts    of all ranks, for messages
-  /// @param silence  how long members wait for another that is there and does nothing, before they give the
-  ///                 trial up
+  /// @param hosts  host names of all ranks, for messages
+  /// @param silence  how long members wait for an idle member before they give the trial up
   GroupHub(std::unique_ptr<comm::Mailbox> mailbox, std::vector<std::string> hosts,
            std::chrono::milliseconds silence);
-  /// Collective. With the silence of 300 s.
-  /// @param forms_groups  whether there will be groups of several members; else ranks get no way to each
+  /// Collective: makes a hub with a silence of 300 s.
+  /// @param forms_groups  whether there will be groups of several members; if not, ranks cannot reach each
   /// other
   static std::unique_ptr<GroupHub> make(comm::Environment& environment, bool forms_groups);
   ~GroupHub() override;
@@ -37,19 +36,19 @@ class GroupHub final : private GroupPort {
   /// Whether a group may have members on several ranks.
   bool spans_ranks() const { return mailbox_ != nullptr; }
 
-  /// Not collective, never waits: members wait for those of other ranks in their first operation, as long as
-  /// it takes.
+  /// Joins a group. Not collective, never waits: members wait without a limit for those of other ranks in
+  /// their first operation.
   /// @param place  this rank is one of its ranks; groups of one rank come one after the other
   /// @return       the views of this rank's members, in order; give each to a thread of its own
   /// @throws UserError if it has several ranks and may not
   std::vector<std::unique_ptr<trial::TrialGroup>> join(const GroupPlace& place);
 
-  /// What went wrong with a group of this rank that is nobody's decision: a member fell silent, or members
-  /// called different operations. Its trial has no result then: the run must end.
+  /// A fault of a group of this rank that no member decided on: a member fell silent, or members called
+  /// different operations. Its trial then has no result, and the run must end.
   std::optional<std::string> fault() const;
 
-  /// Collective: before the end, after the last group; waits until the members of this rank have left it. Not
-  /// if the process ends by an error.
+  /// Collective: call after the last group, unless the process ends by an error; waits until the members of
+  /// this rank have left it.
   void close();
 
  private:
@@ -68,12 +67,12 @@ class GroupHub final : private GroupPort {
   std::chrono::milliseconds silence_;
 
   std::mutex polling_;
-  mutable std::mutex mutex_;      // of what follows
-  std::condition_variable left_;  // nothing is active
+  mutable std::mutex mutex_;      // guards the members below
+  std::condition_variable left_;  // signals that no group is active
   std::shared_ptr<GroupExchange> active_;
-  std::size_t views_ = 0;  // of the active one
+  std::size_t views_ = 0;  // views of the active group
   std::optional<std::uint64_t> last_sequence_;
-  std::multimap<std::uint64_t, comm::Letter> early_;  // of groups that this rank has yet to join
+  std::multimap<std::uint64_t, comm::Letter> early_;  // letters of groups that this rank has yet to join
   std::optional<std::string> fault_;
 };
 

@@ -27,9 +27,9 @@ struct alignas(64) GroupHeader {
 };
 static_assert(sizeof(GroupHeader) == 64);
 
-/// Where the header of a letter goes.
+/// Writes the header of a letter.
 void write_header(const GroupHeader& header, comm::Parcel& letter);
-/// @throws InternalError if it has none
+/// Reads the header of a letter. @throws InternalError if it has none
 GroupHeader header_of(const comm::Parcel& letter);
 std::span<std::byte> payload_of(comm::Parcel& letter);
 std::span<const std::byte> payload_of(const comm::Parcel& letter);

@@ -8,18 +8,18 @@
 namespace skyline::engine {
 namespace {
 
-/// Up to it the way to the owner and back costs more than sending everything to everyone.
+/// Size up to which sending everything to everyone costs less than the way to the owner and back.
 std::size_t most_bytes_for_everyone(std::size_t ranks) {
   return ranks == 2 ? 32'768 : 8192;
 }
 
-/// Parts of bytes, cut as TrialGroup cuts floats.
+/// Part `part` of bytes, cut like the floats of TrialGroup.
 GroupPiece part_piece(std::size_t bytes, std::size_t parts, std::size_t part) {
   const auto cut = trial::part_of(bytes / sizeof(float), parts, part);
   return {cut.begin * sizeof(float), cut.end * sizeof(float), 0, 0};
 }
 
-/// One for each owner: large, and in order.
+/// Cuts one large piece per owner, in order.
 std::vector<GroupPiece> cut_by_owner(GroupCall call, std::size_t bytes, const GroupPlace& place) {
   const auto ranks = static_cast<std::size_t>(place.ranks);
   std::vector<GroupPiece> pieces;

@@ -6,21 +6,21 @@
 
 namespace skyline::engine {
 
-/// How the members of a group are spread: over consecutive ranks, on each a block of consecutive members.
-/// Blocks are as large as a power of two, the last may be smaller: then a rank's members are a whole branch
-/// of the tree along which TrialGroup adds, and sums are the same bits for every spread.
+/// The place of a group: consecutive ranks, each with a block of consecutive members. The size of blocks is a
+/// power of two, the last may be smaller: so a rank's members are a whole branch of TrialGroup's tree, and
+/// sums have the same bits for every spread.
 struct GroupPlace {
   std::uint64_t sequence = 0;  // greater than that of all groups before, on each of its ranks
   std::size_t members = 1;
   int first_rank = 0;  // of the world; leads: holds member 0
   int ranks = 1;       // members divided by a power of two, rounded up
 
-  /// Members of a rank; the last may have fewer.
+  /// Members per rank; the last rank may have fewer.
   std::size_t block() const {
     const auto count = static_cast<std::size_t>(ranks);
     return std::bit_ceil((members + count - 1) / count);
   }
-  /// Of the rank `first_rank + index`.
+  /// Members of the rank `first_rank + index`.
   std::size_t first_member(std::size_t index) const { return index * block(); }
   std::size_t members_of(std::size_t index) const {
     const std::size_t first = first_member(index);

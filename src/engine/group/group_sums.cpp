@@ -7,9 +7,9 @@
 namespace skyline::engine {
 namespace {
 
-constexpr std::size_t kBlock = 1024;  // all that is under way stays in the first cache
+constexpr std::size_t kBlock = 1024;  // so small that all operands stay in the first-level cache
 
-/// Two of the three may be the same, but then all of it.
+/// Adds two arrays; the sum may be one of them.
 template <typename T>
 void add(const T* left, const T* right, T* sum, std::size_t count) {
 #pragma GCC ivdep

@@ -1,4 +1,4 @@
-// The tasks of GroupExchange: how pieces go their way.
+// The tasks of GroupExchange, by which pieces are sent, added and copied.
 
 #include "skyline/core/error.hpp"
 
@@ -13,8 +13,8 @@
 namespace skyline::engine {
 namespace {
 
-constexpr int kTasksAtOnce = 8;                       // a test is short
-constexpr std::size_t kMostUnsentPieces = 4U << 20U;  // bytes; keeps what is under way in the cache
+constexpr int kTasksAtOnce = 8;                       // so that a test stays short
+constexpr std::size_t kMostUnsentPieces = 4U << 20U;  // bytes; keeps data in the cache
 
 template <typename T>
 void add_typed(const std::vector<const std::byte*>& terms, std::size_t bytes,
@@ -110,7 +110,7 @@ void GroupExchange::deliver(const comm::Letter& letter) {
     const auto text = payload_of(*letter.parcel);
     const trial::Failure failure{header.failure,
                                  std::string(reinterpret_cast<const char*>(text.data()), text.size())};
-    set_aborted(failure, header.fault);  // its sender tells all
+    set_aborted(failure, header.fault);  // its sender informs all ranks
     return;
   }
   try {
@@ -150,7 +150,7 @@ bool GroupExchange::progress(std::uint64_t number) {
         const std::lock_guard lock(mutex_);
         if (is_complete(number)) return true;
       }
-      // Only when there is nothing else: on a busy machine a look may give the processor away.
+      // Polls only when there is nothing else to do: on a busy machine it may give the processor away.
       if (!poll()) break;
     }
     has_worked = true;
@@ -175,7 +175,7 @@ bool GroupExchange::has_task() const {
   if (one_has_left()) return false;
   if (!last_tasks_.empty()) return true;
   if (contributions_.empty()) return false;
-  // What lies unread may be results of a later operation, for members that wait for this one first.
+  // Unread letters may be results of a later operation, for members that wait for this one first.
   return contributions_.front().number < newest_result_ ||
          port_.unsent_bytes() <= unsent_before_ + kMostUnsentPieces;
 }
@@ -217,15 +217,15 @@ void GroupExchange::finish_task(const Task& task) {
   Operation& operation = *task.operation;
   --at_work_;
   --operation.at_work;
-  if (failure_ || one_has_left()) changed_.notify_all();  // some wait until no value is in use
+  if (failure_ || one_has_left()) changed_.notify_all();  // some threads wait until no value is in use
   if (failure_) return;
   silence_watch_.hear(Clock::now());
   if (!task.contribute) {
     PieceState& state = operation.states[task.piece];
-    state.terms.assign(state.terms.size(), nullptr);  // to be used for the next
+    state.terms.assign(state.terms.size(), nullptr);  // frees them for the next operation
     state.result.reset();
   }
-  // Nothing comes back of what is added for one member of another rank.
+  // No result returns of a sum for one member of another rank.
   if (!task.contribute || operation.call == GroupCall::kReduceScatter) ++operation.pieces_done;
   erase_if_done(task.number, operation);
 }
@@ -269,7 +269,7 @@ void GroupExchange::add_up(const Task& task) {
                       piece.member == place_.first_member(rank_index_) + local;
     if (gets) results.push_back(operation.values[local].data() + piece.begin);
   }
-  std::shared_ptr<comm::Parcel> letter;  // for the others
+  std::shared_ptr<comm::Parcel> letter;  // for the other ranks
   if (place_.ranks > 1 && piece.owner == rank_index_ && operation.call != GroupCall::kReduceScatter) {
     letter = letter_for(task, GroupStep::kResult);
     results.push_back(payload_of(*letter).data());

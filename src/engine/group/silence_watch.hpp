@@ -5,15 +5,15 @@
 
 namespace skyline::engine {
 
-/// How long nothing has happened, as one who looks again and again has seen it. A look adds a second at most:
-/// while this process itself was suspended, or its machine, nobody was silent.
+/// Measures how long nothing has happened, by repeated looks. A look adds at most a second, so that the time
+/// in which this process or its machine was suspended does not count.
 class SilenceWatch {
  public:
   using Clock = std::chrono::steady_clock;
 
   explicit SilenceWatch(Clock::time_point now) : last_look_(now) {}
 
-  /// Something has happened.
+  /// Notes that something has happened.
   void hear(Clock::time_point now) {
     last_look_ = now;
     silence_ = {};

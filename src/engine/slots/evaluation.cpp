@@ -26,7 +26,7 @@ Outcome evaluate_member(trial::Evaluator& evaluator, const trial::Trial& trial,
     if (!begins_together(group, begins)) return Failure{FailureKind::kStopped, "stopped on request"};
   } catch (const trial::GroupAborted& aborted) {
     return aborted.failure();
-  } catch (const std::exception& error) {  // nothing of the trial has begun: it is not the trial's
+  } catch (const std::exception& error) {  // the trial has not begun: not its failure
     const Failure failure{FailureKind::kException, fit_reason(error.what())};
     group.abort(failure, true);
     return failure;
@@ -34,7 +34,8 @@ Outcome evaluate_member(trial::Evaluator& evaluator, const trial::Trial& trial,
   Outcome outcome = evaluate_safely(evaluator, trial, context);
   if (auto* failure = std::get_if<Failure>(&outcome)) {
     failure->reason = fit_reason(failure->reason);
-    // All stop in the same step; who comes back first must not disturb one that still gathers its state.
+    // All members stop in the same step; the first to return must not disturb one that still gathers its
+    // state.
     if (failure->kind != FailureKind::kStopped) group.abort(*failure, evaluator.fault().has_value());
   }
   return outcome;

@@ -9,7 +9,7 @@
 
 namespace skyline::engine {
 
-/// Warns of what may happen again and again, at most once a minute. Any thread.
+/// Warns of a repeated problem at most once a minute. Any thread.
 class RareWarning {
  public:
   void warn(const std::string& text) {

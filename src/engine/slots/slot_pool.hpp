@@ -26,27 +26,26 @@ struct SlotPoolOptions {
   std::chrono::steady_clock::time_point run_started;  // zero of TrialTiming::started_s
 };
 
-/// Takes a trial's weights away to be written by the storage thread, which calls `written` when they are
-/// safe.
+/// Hands a trial's weights to the storage thread, which calls `written` when they are durable.
 using WeightsSink = std::function<void(const trial::Trial& trial, std::vector<trial::NamedTensor> weights,
                                        std::function<void()> written)>;
 
-/// Waits for the weights that a trial starts from; nullptr if `stop` is set before they are there.
+/// Waits for the weights that a trial starts from; nullptr if `stop` is set before they arrive.
 /// @throws UserError if they cannot be read
 using WeightsSource = std::function<std::shared_ptr<const std::vector<trial::NamedTensor>>(
     const trial::Trial& trial, const std::atomic<bool>& stop)>;
 
-/// Where slots find what a trial needs, and put what is to be kept of it. Used by slot threads.
+/// Sources and destinations of a trial's files. Used by slot threads.
 struct SlotFiles {
   WeightsSink weights;                            // empty: weights are not asked for
   WeightsSource inherited;                        // empty: no trial inherits
   std::shared_ptr<CheckpointFolder> checkpoints;  // nullptr: none
-  std::shared_ptr<ResultKeeper> results;          // nullptr: none are kept
+  std::shared_ptr<ResultKeeper> results;          // nullptr: not kept
 };
 
-/// The slots of a rank: a thread each, which trains the trials of its queue one after the other. Whatever a
-/// trial throws is its Failure. This rank's members of a group's trial are trained by one slot, with threads
-/// of its own for all but the first. Used by the rank's main thread; never blocks it, but for the destructor.
+/// The slots of a rank: one thread each, which trains the trials of its queue one after the other. An
+/// exception of a trial is its Failure. One slot trains this rank's members of a group's trial, with an extra
+/// thread for each but the first. Used by the rank's main thread; only the destructor blocks it.
 class SlotPool {
  public:
   /// @param evaluator  outlives the pool
@@ -58,8 +57,8 @@ class SlotPool {
 
   std::size_t slots() const;
   void submit(std::size_t slot, Assignment assignment);
-  /// Asks running trials to save their state and stop. Those that have not begun, now and later, come back as
-  /// Failure{kStopped} at once, or of groups as soon as their other members have heard of it.
+  /// Asks running trials to save their state and stop. Trials that have not begun, now or later, return as
+  /// Failure{kStopped} at once; those of groups as soon as their other members have heard of it.
   void request_stop();
   /// Results that are there since the last call; of a trial with files, once these are written. What this
   /// rank did for a trial that another rank leads comes as Arrival::helper.
@@ -68,7 +67,7 @@ class SlotPool {
 
  private:
   struct State;
-  std::shared_ptr<State> state_;  // also held by callbacks of the sink
+  std::shared_ptr<State> state_;  // callbacks of the sink hold it too
 };
 
 }  // namespace skyline::engine

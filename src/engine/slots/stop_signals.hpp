@@ -6,20 +6,20 @@
 namespace skyline::engine {
 
 /// While it lives, SIGUSR1, SIGTERM and SIGINT ask the run to stop instead of ending the process. A second
-/// SIGINT ends the process at once, with exit code 130 and without any clean-up: what was published is whole.
+/// SIGINT ends the process at once, with exit code 130 and without any clean-up: published files are whole.
 /// One object at a time, made by the main thread before others start.
 class StopSignals {
  public:
-  /// Forgets what an earlier object has seen. @throws InternalError if the system refuses a handler
+  /// Forgets signals of an earlier object. @throws InternalError if the system refuses a handler
   StopSignals();
-  /// Gives the earlier handlers back.
+  /// Restores the earlier handlers.
   ~StopSignals();
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;
 
-  /// Whether one of the signals came; any thread.
+  /// Whether a signal came; any thread.
   bool stop_requested() const { return signal() != 0; }
-  /// The signal that came, the last one of several; 0: none. Any thread.
+  /// The last signal that came; 0: none. Any thread.
   int signal() const;
 
  private:

@@ -8,7 +8,7 @@
 namespace skyline::engine {
 namespace {
 
-/// Before a tensor's name, dims and values.
+/// Precedes a tensor's name, dims and values.
 struct TensorHeader {
   std::uint64_t name_bytes = 0;
   std::uint64_t dims = 0;
@@ -41,7 +41,7 @@ class Reader {
     std::memcpy(values.data(), rest_.data(), values.size_bytes());
     rest_ = rest_.subspan(values.size_bytes());
   }
-  /// Before memory is made for them.
+  /// Checks a count before memory is allocated for it.
   void expect(std::uint64_t count, std::size_t each) const {
     require(count <= rest_.size() / each, "a letter of weights is cut off");
   }

@@ -13,15 +13,15 @@
 namespace skyline::report {
 
 /// `search 37/74 trials · 12 in flight · 2 failed · front 9 · best validation_accuracy 0.9812 · 3:05 elapsed
-/// · ETA 4:10`; what is zero or unknown is left out.
+/// · ETA 4:10`; zero or unknown parts are left out.
 std::string progress_line(const RunStatus& status);
 
-/// The text, cut to `columns` characters (UTF-8 code points).
+/// Cuts the text to `columns` characters (UTF-8 code points).
 std::string cut_to_columns(std::string_view text, std::size_t columns);
 
 /// `trial 17 committed: depth=3 width=16 validation_accuracy=0.9712 flops=1.2M front=yes rank 1 slot 0 4.31
-/// s`; of a failed trial kind and reason instead of the values.
-/// @param host  that trained it, as `rank 1 node07 slot 0`; empty: the run has one node
+/// s`; for a failed trial its kind and reason instead of values.
+/// @param host  that trained it, shown as `rank 1 node07 slot 0`; empty: the run has one node
 std::string commit_line(const trial::CommittedTrial& committed, bool on_front,
                         const objective::ObjectiveSet& objectives, const space::SearchSpace& space,
                         const std::vector<std::string>& metrics, const std::string& host);

@@ -7,35 +7,35 @@
 
 namespace skyline::report {
 
-/// A metric and the best value that a trial had.
+/// A metric and its best value so far.
 struct BestValue {
   std::string metric;
   double value = 0;
   bool operator==(const BestValue&) const = default;
 };
 
-/// Where a run stands: what the progress line shows and status.json holds (docs/results.md).
+/// The status of a run: the contents of the progress line and of status.json (docs/results.md).
 struct RunStatus {
   std::string state = "running";  // running | stopping | stopped | finished | failed
   std::string phase = "search";
-  std::size_t done = 0;       // trials of this phase that are committed, replayed ones too
+  std::size_t done = 0;       // committed trials of this phase, including replayed ones
   std::size_t expected = 0;   // upper bound of this phase's trials
   std::size_t committed = 0;  // trials of all phases
   std::size_t in_flight = 0;
   std::size_t failed = 0;  // of all phases
   std::size_t front = 0;
   std::vector<BestValue> best;  // of the front's objectives, in order; in the final phase test_accuracy first
-  std::size_t replayed = 0;     // committed by earlier jobs
+  std::size_t replayed = 0;     // trials committed by earlier jobs
   std::size_t slots = 0;
   std::size_t ranks = 0;
   std::size_t nodes = 0;
-  double elapsed_s = 0;             // of this job
-  std::optional<double> eta_s;      // left of this phase
+  double elapsed_s = 0;             // seconds of this job so far
+  std::optional<double> eta_s;      // seconds left of this phase
   double updated = 0;               // seconds since 1970
   std::vector<std::string> recent;  // the last commits, oldest first
 
   std::string to_json() const;
-  /// @throws UserError naming `file` if the text is no status
+  /// Parses status.json. @throws UserError naming `file` if the text is no status
   static RunStatus parse(const std::string& text, const std::string& file);
   bool operator==(const RunStatus&) const = default;
 };

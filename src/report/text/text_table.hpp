@@ -10,11 +10,12 @@ class TextTable {
  public:
   enum class Align { kLeft, kRight };
   void add_column(std::string title, Align align = Align::kRight);
-  /// @pre one cell a column
+  /// Adds a row. @pre one cell per column
   void add_row(std::vector<std::string> cells);
-  /// A line across the table before the next row.
+  /// Draws a line across the table before the next row.
   void add_rule();
-  /// Titles, a line, the rows; two spaces between columns, no blanks at line ends, a newline after each line.
+  /// The table: titles, a line, the rows; two spaces between columns, no blanks at line ends, a newline after
+  /// each line.
   std::string text() const;
 
  private:

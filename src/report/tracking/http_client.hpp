@@ -10,7 +10,7 @@
 
 namespace skyline::report {
 
-/// How a server is spoken to.
+/// Credentials, certificates and limits for requests to a server.
 struct HttpSettings {
   std::string token;  // for `Authorization: Bearer`, if there is no user
   std::string user;
@@ -21,22 +21,22 @@ struct HttpSettings {
   long request_s = 30;
 };
 
-/// What came of a request.
+/// The result of a request.
 struct HttpReply {
-  long status = 0;  // of HTTP
+  long status = 0;  // HTTP status
   std::string body;
-  std::string problem;  // why there was no answer; else empty
+  std::string problem;  // reason if there was no answer; else empty
 };
 
 /// Requests to one server, one at a time, over one connection. One thread at a time. No request lasts longer
-/// than the settings say, or much beyond the last moment.
+/// than the settings allow, or much beyond the last moment.
 class HttpClient {
  public:
   HttpClient(HttpSettings settings, std::shared_ptr<const LastMoment> last_moment);
 
   HttpReply get(const std::string& url);
   HttpReply post(const std::string& url, const std::string& json);
-  /// For a part of a URL.
+  /// Escapes text for a part of a URL.
   std::string escaped(const std::string& text) const;
 
  private:

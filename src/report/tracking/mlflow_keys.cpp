@@ -35,7 +35,7 @@ std::string mlflow_key(std::string text) {
   }
   if (text.size() > kMostBytes) {
     text.resize(kMostBytes);
-    text.back() = '_';  // whatever it began
+    text.back() = '_';  // replaces a cut character
   }
   return text;
 }

@@ -5,13 +5,12 @@
 
 namespace skyline::report {
 
-/// The text as a key: what MLflow does not allow in one becomes `_`, also a part between slashes that is
-/// empty,
-/// `.` or `..`.
+/// Makes a key of a text: characters that MLflow does not allow become `_`, and so do parts between slashes
+/// that are empty, `.` or `..`.
 std::string mlflow_key(std::string text);
 
-/// Keys of names, each name one of its own: a number is added to a key that another name has, or that would
-/// be a folder of another's file.
+/// Gives each name a key of its own: adds a number to a key that another name has, or that would be a folder
+/// of another's file.
 class MlflowKeys {
  public:
   const std::string& of(const std::string& name);
@@ -19,7 +18,7 @@ class MlflowKeys {
  private:
   bool is_free(const std::string& key) const;
 
-  std::map<std::string, std::string> keys_;  // by name
+  std::map<std::string, std::string> keys_;  // keys by name
 };
 
 }  // namespace skyline::report

@@ -18,17 +18,17 @@ struct MlflowText {
   bool operator==(const MlflowText&) const = default;
 };
 
-/// What is added to a run at once.
+/// Entries that are added to a run at once.
 struct MlflowEntries {
   std::span<const store::MetricRecord> metrics = {};
   std::vector<MlflowText> params = {};
   std::vector<MlflowText> tags = {};
 };
 
-/// A run that is to be made.
+/// The description of a new run.
 struct NewMlflowRun {
   std::string experiment_id = {};    // or
-  std::string experiment_name = {};  // or neither: the server's default
+  std::string experiment_name = {};  // or this; neither: the server's default
   std::string name;
   std::string user = {};
   std::int64_t start_ms = 0;
@@ -37,23 +37,23 @@ struct NewMlflowRun {
 
 enum class MlflowStatus { kRunning, kFinished, kFailed, kKilled };
 
-/// A server that keeps MLflow's runs. One thread at a time. All calls throw SinkAway for what may pass and
-/// UserError for what will not.
+/// A server that keeps MLflow's runs. One thread at a time. All calls throw SinkAway for problems that may
+/// pass and UserError for others.
 class MlflowServer {
  public:
   virtual ~MlflowServer() = default;
-  /// Returns the new run's id.
+  /// Makes a run and returns its id.
   virtual std::string create_run(const NewMlflowRun& run) = 0;
-  /// Whether there is a run with this id, and it can be gone on with.
+  /// Whether a run with this id exists and can be continued.
   virtual bool has_run(const std::string& id) = 0;
-  /// At most 100 parameters and 100 tags, any number of metrics. After SinkAway the same entries are given
-  /// again.
+  /// Logs at most 100 parameters and 100 tags, and any number of metrics. After SinkAway the same entries are
+  /// given again.
   virtual void log(const std::string& id, const MlflowEntries& entries) = 0;
-  /// @param end_ms  not for kRunning
+  /// @param end_ms  ignored for kRunning
   virtual void set_status(const std::string& id, MlflowStatus status, std::int64_t end_ms) = 0;
 };
 
-/// One that is spoken to by MLflow's REST interface.
+/// Makes a server that is reached through MLflow's REST interface.
 /// @see https://mlflow.org/docs/latest/rest-api.html
 std::unique_ptr<MlflowServer> make_mlflow_server(const MlflowSettings& settings,
                                                  std::shared_ptr<const LastMoment> last_moment);

@@ -11,10 +11,10 @@
 
 namespace skyline::report {
 
-/// What the run tells MLflow besides its metrics.
+/// The data of a run for MLflow besides its metrics.
 struct MlflowJob {
-  std::filesystem::path state;  // mlflow.json of the run folder
-  std::string run_name;         // unless the variables name it
+  std::filesystem::path state;  // path of mlflow.json
+  std::string run_name;         // used unless the variables name the run
   std::string user;
   double begun_s = 0;  // seconds since 1970
   std::vector<MlflowText> params;
@@ -22,7 +22,7 @@ struct MlflowJob {
 };
 
 /// Metrics as an MLflow run: the one that MLFLOW_RUN_ID names, the one of the run's earlier jobs, or a new
-/// one. mlflow.json remembers it and up to which trial it has been told.
+/// one. mlflow.json holds its id and the next trial.
 class MlflowSink final : public MetricSink {
  public:
   MlflowSink(MlflowSettings settings, std::unique_ptr<MlflowServer> server, MlflowJob job);
@@ -45,13 +45,13 @@ class MlflowSink final : public MetricSink {
   MlflowKeys keys_;
   bool connected_ = false;
   std::string run_id_;
-  bool ours_ = false;       // made by us: its status is ours to tell
-  bool described_ = false;  // it has parameters and tags
-  std::uint64_t next_ = 0;  // the first trial that it has not been told of
+  bool ours_ = false;       // made by this sink, which then also sets its status
+  bool described_ = false;  // parameters and tags are set
+  std::uint64_t next_ = 0;  // first trial that was not delivered
   bool warned_ = false;
 };
 
-/// The settings of a resolved configuration as parameters, at most 100, by dotted path; not the network,
+/// The settings of a resolved configuration as parameters by dotted path, at most 100, without the network,
 /// which is long.
 std::vector<MlflowText> mlflow_params(const ConfigNode& config);
 
