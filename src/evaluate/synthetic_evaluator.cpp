@@ -61,8 +61,7 @@ trial::Measurements measure(const trial::Trial& trial) {
 }
 
 /// Share of the work that an earlier job did.
-double saved_share(const trial::Trial& trial, const trial::EvaluationContext& context) {
-  const trial::TrainingState* saved = context.saved_state();
+double saved_share(const trial::Trial& trial, const trial::TrainingState* saved) {
   if (saved == nullptr) return 0;
   const double share = static_cast<double>(saved->step) / step_count(trial);
   if (share >= 0 && share <= 1) return share;
@@ -74,21 +73,20 @@ double saved_share(const trial::Trial& trial, const trial::EvaluationContext& co
 /// Returns whether the whole time passed without a stop request.
 bool sleep_through(Seconds duration, const trial::Trial& trial, trial::EvaluationContext& context) {
   const auto save = [&](double share) {
-    context.save([&](trial::TrainingState& state) {
+    context.state().save([&](trial::TrainingState& state) {
       state.step = static_cast<std::int64_t>(share * step_count(trial));
     });
   };
-  const Seconds before = duration * saved_share(trial, context);
+  const Seconds before = duration * saved_share(trial, context.state().saved());
   const Clock::time_point start = Clock::now();
   for (Seconds passed = before; passed < duration; passed = before + (Clock::now() - start)) {
     const double share = passed / duration;
-    const bool stop = context.stop_requested();
-    if (stop || context.save_due(share * trial.epochs)) save(share);
+    const bool stop = context.control().stop_requested();
+    if (stop || context.state().due(share * trial.epochs)) save(share);
     if (stop) return false;
-    context.progress(share);
     std::this_thread::sleep_for(std::min(kLongestNap, duration - passed));
   }
-  if (!context.stop_requested()) return true;
+  if (!context.control().stop_requested()) return true;
   if (duration > Seconds::zero()) save(1);  // it came in the last nap
   return false;
 }
@@ -121,7 +119,6 @@ class SyntheticEvaluator final : public trial::Evaluator {
                             "this architecture is of the synthetic share that fails"};
     }
     trial::Measurements measurements = measure(trial);
-    context.progress(1);
     context.timing().validate_s = Seconds(Clock::now() - trained).count();
     return measurements;
   }

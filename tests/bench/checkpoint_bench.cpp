@@ -54,12 +54,17 @@ struct Turn {
 };
 
 /// What a slot gives its evaluator, with the time of saves measured.
-class MeasuredContext final : public trial::EvaluationContext {
+class MeasuredContext final : public trial::EvaluationContext, trial::TrialControl, trial::TrialState {
  public:
   MeasuredContext(SlotCheckpoints& checkpoints, store::StorageThread& storage, bool waits)
       : checkpoints_(checkpoints), storage_(storage), waits_(waits) {}
+  trial::TrialControl& control() override { return *this; }
+  trial::TrialState& state() override { return *this; }
+  trial::TrialWeights& weights() override { return no_weights_; }
+  trial::TrialGroup* group() override { return nullptr; }
+  trial::TrialTiming& timing() override { return times; }
   bool stop_requested() const override { return false; }
-  bool save_due(double epochs_done) override { return checkpoints_.due(epochs_done); }
+  bool due(double epochs_done) override { return checkpoints_.due(epochs_done); }
   void save(const std::function<void(trial::TrainingState&)>& fill) override {
     const Clock::time_point start = Clock::now();
     const double cpu_before = thread_cpu_seconds();
@@ -69,10 +74,6 @@ class MeasuredContext final : public trial::EvaluationContext {
     turn.save_s += std::chrono::duration<double>(Clock::now() - start).count();
     ++turn.snapshots;
   }
-  void progress(double /*fraction*/) override {}
-  bool wants_weights() const override { return false; }
-  void keep_weights(std::vector<trial::NamedTensor> /*weights*/) override {}
-  trial::TrialTiming& timing() override { return times; }
 
   Turn turn;
   trial::TrialTiming times;
@@ -80,6 +81,7 @@ class MeasuredContext final : public trial::EvaluationContext {
  private:
   SlotCheckpoints& checkpoints_;
   store::StorageThread& storage_;
+  trial::TrialWeights no_weights_;
   bool waits_;
 };
 

@@ -73,7 +73,7 @@ std::unique_ptr<trial::Evaluator> GpuBench::evaluator(const TrainingOptions& opt
                                  test::split_in_two(trained_on(), held_out()), false, {std::move(on), 0});
 }
 
-bool BenchContext::save_due(double /*epochs_done*/) {
+bool BenchContext::due(double /*epochs_done*/) {
   return steps_between_saves_ && ++steps_ % *steps_between_saves_ == 0;
 }
 

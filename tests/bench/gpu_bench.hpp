@@ -36,16 +36,13 @@ struct GpuBench {
 };
 
 /// A slot's context in a benchmark: never stops, saves each so many steps, or never.
-class BenchContext final : public trial::EvaluationContext {
+class BenchContext final : public trial::EvaluationContext, trial::TrialControl, trial::TrialState {
  public:
   explicit BenchContext(std::optional<std::int64_t> steps_between_saves = std::nullopt)
       : steps_between_saves_(steps_between_saves) {}
-  bool stop_requested() const override { return false; }
-  bool save_due(double epochs_done) override;
-  void save(const std::function<void(trial::TrainingState&)>& fill) override;
-  void progress(double /*fraction*/) override {}
-  bool wants_weights() const override { return false; }
-  void keep_weights(std::vector<trial::NamedTensor> /*weights*/) override {}
+  trial::TrialControl& control() override { return *this; }
+  trial::TrialState& state() override { return *this; }
+  trial::TrialWeights& weights() override { return no_weights_; }
   trial::TrialTiming& timing() override { return times; }
   trial::TrialGroup* group() override { return together; }
 
@@ -54,6 +51,11 @@ class BenchContext final : public trial::EvaluationContext {
   trial::TrialGroup* together = nullptr;
 
  private:
+  bool stop_requested() const override { return false; }
+  bool due(double epochs_done) override;
+  void save(const std::function<void(trial::TrainingState&)>& fill) override;
+
+  trial::TrialWeights no_weights_;
   std::optional<std::int64_t> steps_between_saves_;
   std::int64_t steps_ = 0;
   trial::TrainingState state_;

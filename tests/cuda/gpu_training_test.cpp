@@ -216,8 +216,8 @@ TEST_F(GpuTraining, StartsAChildFromItsParentOnTheDevice) {
   test::RecordingContext without_weights;
   const auto from_device = measure(*evaluator, child, without_weights);
   test::RecordingContext with_weights;
-  with_weights.inherited =
-      std::make_shared<const std::vector<trial::NamedTensor>>(std::move(parents_context.weights));
+  with_weights.parents =
+      std::make_shared<const std::vector<trial::NamedTensor>>(std::move(parents_context.kept));
   const auto from_host = measure(*make_evaluator(inheriting, true), child, with_weights);
   EXPECT_GT(before[kAccuracy], 0.9);
   EXPECT_THAT(from_device[kTrainLoss], DoubleNear(from_host[kTrainLoss], 1e-3));

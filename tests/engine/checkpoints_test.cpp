@@ -128,8 +128,8 @@ TEST_F(SlotCheckpointsTest, WaitForABufferAtAStop) {
   storage_.drain();
   SlotCheckpoints later = slot(every_epoch(), true);
   later.begin(trial_);
-  ASSERT_NE(later.saved_state(), nullptr);
-  EXPECT_EQ(later.saved_state()->step, 3);
+  ASSERT_NE(later.saved(), nullptr);
+  EXPECT_EQ(later.saved()->step, 3);
 }
 
 TEST_F(SlotCheckpointsTest, AreFoundByALaterJobAloneAndOfTheSameTrialAlone) {
@@ -139,19 +139,19 @@ TEST_F(SlotCheckpointsTest, AreFoundByALaterJobAloneAndOfTheSameTrialAlone) {
   storage_.drain();
   SlotCheckpoints anew = slot(every_epoch(), false);
   anew.begin(trial_);
-  EXPECT_EQ(anew.saved_state(), nullptr);
+  EXPECT_EQ(anew.saved(), nullptr);
   SlotCheckpoints later = slot(every_epoch(), true);
   later.begin(trial_);
-  ASSERT_NE(later.saved_state(), nullptr);
-  EXPECT_EQ(later.saved_state()->step, 4);
+  ASSERT_NE(later.saved(), nullptr);
+  EXPECT_EQ(later.saved()->step, 4);
   trial::Trial other = trial_;
   other.seed = 78;
   later.begin(other);
-  EXPECT_EQ(later.saved_state(), nullptr);
+  EXPECT_EQ(later.saved(), nullptr);
   other = trial_;
   other.members = 2;
   later.begin(other);
-  EXPECT_EQ(later.saved_state(), nullptr);
+  EXPECT_EQ(later.saved(), nullptr);
 }
 
 TEST_F(SlotCheckpointsTest, GoOnCountingWhereTheEarlierJobEnded) {
@@ -162,8 +162,8 @@ TEST_F(SlotCheckpointsTest, GoOnCountingWhereTheEarlierJobEnded) {
   for (std::int64_t step = 2; step < 5; ++step) {
     SlotCheckpoints later = slot(every_epoch(), true);
     later.begin(trial_);
-    ASSERT_NE(later.saved_state(), nullptr);
-    EXPECT_EQ(later.saved_state()->step, step - 1);
+    ASSERT_NE(later.saved(), nullptr);
+    EXPECT_EQ(later.saved()->step, step - 1);
     later.save(at_step(step));
     storage_.drain();
   }
@@ -210,9 +210,9 @@ TEST_F(SlotCheckpointsTest, FreeTheStateThatWasFoundAtTheFirstStep) {
   storage_.drain();
   SlotCheckpoints later = slot(every_epoch(), true);
   later.begin(trial_);
-  ASSERT_NE(later.saved_state(), nullptr);
+  ASSERT_NE(later.saved(), nullptr);
   later.due(5);
-  EXPECT_EQ(later.saved_state(), nullptr);
+  EXPECT_EQ(later.saved(), nullptr);
   EXPECT_TRUE(later.has_files());
 }
 

@@ -83,14 +83,14 @@ trial::Outcome HookedEvaluator::evaluate(const trial::Trial& trial, trial::Evalu
   require(members == trial.members, "a trial was given another group than it is to have");
   if (script_.hook) script_.hook(trial);
   if (!do_steps(trial, context)) return trial::Failure{trial::FailureKind::kStopped, "held"};
-  if (context.wants_weights()) {
-    context.keep_weights({{"linear_0.bias", {1}, {static_cast<float>(trial.number)}}});
+  if (context.weights().wanted()) {
+    context.weights().keep({{"linear_0.bias", {1}, {static_cast<float>(trial.number)}}});
   }
   const double sum = context.group() == nullptr ? 0 : group_sum(trial, *context.group());
   trial::Outcome outcome = synthetic_->evaluate(trial, context);
   if (auto* measured = std::get_if<trial::Measurements>(&outcome)) measured->values[1] += sum;
   if (Arrival{trial.number, outcome, {}}.stopped()) {  // after its last step
-    if (script_.saves_at_stop) context.save([this](auto& state) { state.step = script_.steps; });
+    if (script_.saves_at_stop) context.state().save([this](auto& state) { state.step = script_.steps; });
     return outcome;
   }
   if (!leads(context)) return outcome;
@@ -102,9 +102,9 @@ trial::Outcome HookedEvaluator::evaluate(const trial::Trial& trial, trial::Evalu
 /// Where the trial begins or goes on: the same for all members of a group.
 std::int64_t HookedEvaluator::first_step(const trial::Trial& trial, trial::EvaluationContext& context) {
   std::int64_t step = 0;
-  if (context.saved_state() != nullptr) {
-    step = context.saved_state()->step;
-  } else if (const auto weights = context.inherited_weights()) {
+  if (context.state().saved() != nullptr) {
+    step = context.state().saved()->step;
+  } else if (const auto weights = context.weights().inherited()) {
     const std::lock_guard lock(mutex_);
     heirs_[trial.number] = static_cast<trial::TrialNumber>(weights->at(0).values.at(0));
   }
@@ -116,8 +116,9 @@ std::int64_t HookedEvaluator::first_step(const trial::Trial& trial, trial::Evalu
 bool HookedEvaluator::must_stop(const trial::Trial& trial, trial::EvaluationContext& context,
                                 std::int64_t step) const {
   const bool held = script_.held && leads(context) && 2 * step == script_.steps && script_.held(trial);
-  while (held && !context.stop_requested()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  double requests = context.stop_requested() ? 1 : 0;
+  while (held && !context.control().stop_requested())
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  double requests = context.control().stop_requested() ? 1 : 0;
   if (context.group() != nullptr) context.group()->sum(std::span(&requests, 1));
   return requests > 0;
 }
@@ -125,7 +126,7 @@ bool HookedEvaluator::must_stop(const trial::Trial& trial, trial::EvaluationCont
 /// Returns whether the trial went on to its end.
 bool HookedEvaluator::do_steps(const trial::Trial& trial, trial::EvaluationContext& context) {
   std::int64_t step = first_step(trial, context);
-  const auto save = [&] { context.save([&](trial::TrainingState& state) { state.step = step; }); };
+  const auto save = [&] { context.state().save([&](trial::TrainingState& state) { state.step = step; }); };
   while (step < script_.steps) {
     if (must_stop(trial, context, step)) {
       if (script_.saves_at_stop) save();
@@ -140,7 +141,7 @@ bool HookedEvaluator::do_steps(const trial::Trial& trial, trial::EvaluationConte
       ++steps_[trial.number];
     }
     const double share = static_cast<double>(step) / static_cast<double>(script_.steps);
-    if (context.save_due(share * trial.epochs)) save();
+    if (context.state().due(share * trial.epochs)) save();
   }
   return true;
 }

@@ -188,8 +188,8 @@ TEST(SlotPool, CountsWaitingForADeviceAsNeitherSetUpNorPartOfTheTrial) {
 
 TEST(SlotPool, HandsAResultOnOnlyWhenItsWeightsAreWritten) {
   ScriptedEvaluator evaluator([](const trial::Trial&, trial::EvaluationContext& context) {
-    EXPECT_TRUE(context.wants_weights());
-    context.keep_weights({{"w", {1}, {2.5F}}});
+    EXPECT_TRUE(context.weights().wanted());
+    context.weights().keep({{"w", {1}, {2.5F}}});
     return trial::Measurements{{0}};
   });
   std::mutex mutex;
@@ -217,7 +217,7 @@ TEST(SlotPool, HandsAResultOnOnlyWhenItsWeightsAreWritten) {
 
 TEST(SlotPool, WritesNoWeightsOfAFailedTrial) {
   ScriptedEvaluator evaluator([](const trial::Trial&, trial::EvaluationContext& context) {
-    context.keep_weights({{"w", {1}, {2.5F}}});
+    context.weights().keep({{"w", {1}, {2.5F}}});
     return Failure{FailureKind::kDiverged, "loss is NaN"};
   });
   bool written = false;
@@ -232,7 +232,7 @@ TEST(SlotPool, AsksRunningTrialsToStopWhenItGoes) {
   std::atomic<bool> stopped{false};
   ScriptedEvaluator evaluator([&](const trial::Trial&, trial::EvaluationContext& context) {
     running = true;
-    while (!context.stop_requested()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    while (!context.control().stop_requested()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     stopped = true;
     return Failure{FailureKind::kStopped, "stopped"};
   });
@@ -248,7 +248,7 @@ TEST(SlotPool, GivesBackEveryTrialAfterARequestToStop) {
   std::atomic<bool> running{false};
   ScriptedEvaluator evaluator([&](const trial::Trial&, trial::EvaluationContext& context) {
     running = true;
-    while (!context.stop_requested()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    while (!context.control().stop_requested()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     return Failure{FailureKind::kStopped, "stopped"};
   });
   SlotPool pool(pool_of(1), evaluator, {});
@@ -332,8 +332,8 @@ TEST(SlotPool, LetsMemberZeroAloneKeepWeights) {
   GroupPool rig(
       [&](const trial::Trial&, trial::EvaluationContext& context) {
         const auto member = static_cast<float>(context.group()->member());
-        if (context.wants_weights()) ++asked;
-        context.keep_weights({{"w", {1}, {member}}});
+        if (context.weights().wanted()) ++asked;
+        context.weights().keep({{"w", {1}, {member}}});
         return sum_over(context, 1);
       },
       {sink, {}, nullptr, nullptr});
@@ -420,7 +420,7 @@ TEST(SlotPool, AsksMemberZeroAloneToStop) {
   GroupPool rig([&](const trial::Trial&, trial::EvaluationContext& context) {
     for (double stop = 0; stop == 0;) {
       running = true;
-      if (context.stop_requested()) {
+      if (context.control().stop_requested()) {
         EXPECT_EQ(context.group()->member(), 0U);
         ++told;
         stop = 1;

@@ -21,22 +21,23 @@ using trial::Measurements;
 using trial::Outcome;
 using trial::Trial;
 
-/// A slot that asks for a stop once `progress` was called `progress_before_stop` times.
-class RecordingContext final : public trial::EvaluationContext {
+/// A slot that asks for a stop once it was asked for it `polls_before_stop` times.
+class RecordingContext final : public trial::EvaluationContext,
+                               trial::TrialControl,
+                               trial::TrialState,
+                               trial::TrialWeights {
  public:
-  explicit RecordingContext(int progress_before_stop = 1'000'000)
-      : progress_before_stop_(progress_before_stop) {}
-  bool stop_requested() const override { return progress_calls_ >= progress_before_stop_; }
-  void progress(double fraction) override {
-    ++progress_calls_;
-    EXPECT_GE(fraction, latest_);
-    latest_ = fraction;
-  }
-  bool wants_weights() const override { return true; }
-  void keep_weights(std::vector<trial::NamedTensor>) override { ADD_FAILURE() << "there are no weights"; }
+  explicit RecordingContext(int polls_before_stop = 1'000'000) : polls_before_stop_(polls_before_stop) {}
+  trial::TrialControl& control() override { return *this; }
+  trial::TrialState& state() override { return *this; }
+  trial::TrialWeights& weights() override { return *this; }
+  trial::TrialGroup* group() override { return nullptr; }
   trial::TrialTiming& timing() override { return timing_; }
-  const trial::TrainingState* saved_state() const override { return saved_; }
-  bool save_due(double epochs_done) override {
+  bool stop_requested() const override { return polls_++ >= polls_before_stop_; }
+  bool wanted() const override { return true; }
+  void keep(Tensors /*weights*/) override { ADD_FAILURE() << "there are no weights"; }
+  const trial::TrainingState* saved() const override { return saved_; }
+  bool due(double epochs_done) override {
     EXPECT_GE(epochs_done, epochs_done_);
     epochs_done_ = epochs_done;
     return false;
@@ -44,13 +45,11 @@ class RecordingContext final : public trial::EvaluationContext {
   void save(const std::function<void(trial::TrainingState&)>& fill) override { fill(state_); }
 
   void go_on_from(const trial::TrainingState& saved) { saved_ = &saved; }
-  const trial::TrainingState& state() const { return state_; }
-  double latest() const { return latest_; }
+  const trial::TrainingState& last_saved() const { return state_; }
 
  private:
-  int progress_before_stop_;
-  int progress_calls_ = 0;
-  double latest_ = 0;
+  int polls_before_stop_;
+  mutable int polls_ = 0;
   double epochs_done_ = 0;
   const trial::TrainingState* saved_ = nullptr;
   trial::TrainingState state_;
@@ -163,7 +162,6 @@ TEST(SyntheticEvaluator, SleepsByFlopsAndEpochsAndFillsInTheTiming) {
   EXPECT_GE(context.timing().train_s, 0.04);
   EXPECT_LT(context.timing().train_s, 2);
   EXPECT_GT(context.timing().validate_s, 0);
-  EXPECT_EQ(context.latest(), 1);
 }
 
 TEST(SyntheticEvaluator, EndsSoonAfterAStopRequest) {
@@ -208,8 +206,8 @@ TEST(SyntheticEvaluator, GoesOnWhereAStopSavedItAndGivesTheSameResult) {
   RecordingContext stopped(10);
   const Outcome outcome = evaluator->evaluate(trial, stopped);
   EXPECT_EQ(std::get<trial::Failure>(outcome).kind, trial::FailureKind::kStopped);
-  EXPECT_GT(stopped.state().step, 0);
-  EXPECT_LE(stopped.state().step, 2000);
+  EXPECT_GT(stopped.last_saved().step, 0);
+  EXPECT_LE(stopped.last_saved().step, 2000);
 
   trial::TrainingState almost_done;
   almost_done.step = 1990;
@@ -228,10 +226,10 @@ TEST(SyntheticEvaluator, SavesWhenAStopComesInItsLastMoment) {
   RecordingContext stopped(1);
   const Outcome outcome = evaluator->evaluate(trial, stopped);
   EXPECT_EQ(std::get<trial::Failure>(outcome).kind, trial::FailureKind::kStopped);
-  EXPECT_EQ(stopped.state().step, 2000);
+  EXPECT_EQ(stopped.last_saved().step, 2000);
 
   RecordingContext resumed;
-  resumed.go_on_from(stopped.state());
+  resumed.go_on_from(stopped.last_saved());
   EXPECT_EQ(std::get<Measurements>(evaluator->evaluate(trial, resumed)).values[0], values_of(trial)[0]);
 }
 

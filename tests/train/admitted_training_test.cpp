@@ -34,7 +34,7 @@ class AdmittedTrainingTest : public ::testing::Test {
     ++attempts_;
     try {
       for (int step = 1; step <= 10; ++step) {
-        context.save_due(static_cast<double>(step) / 10);
+        context.state().due(static_cast<double>(step) / 10);
         if (step == 5) device_.take(bytes);
       }
     } catch (const c10::OutOfMemoryError&) {

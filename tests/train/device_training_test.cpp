@@ -78,7 +78,7 @@ Result evaluate(const TrainingOptions& options, const Trial& trial, std::shared_
   context.wants = true;
   Result result;
   result.values = values_of(make_evaluator(options, std::move(accelerator))->evaluate(trial, context));
-  result.weights = context.weights;
+  result.weights = context.kept;
   return result;
 }
 
@@ -97,7 +97,7 @@ Result evaluate_together(const TrainingOptions& options, Trial trial, std::size_
     EXPECT_EQ(::testing::PrintToString(values_of(run.outcomes[m])),
               ::testing::PrintToString(values_of(run.outcomes[0])));
   }
-  return {values_of(run.outcomes[0]), run.contexts[0].weights};
+  return {values_of(run.outcomes[0]), run.contexts[0].kept};
 }
 
 void expect_close(const Result& result, const Result& expected, double tolerance) {
@@ -153,9 +153,9 @@ TEST(DeviceTraining, GoesOnFromACheckpointToTheSameBits) {
     first.stop_after_polls = stop;
     EXPECT_THAT(reason_of(make_evaluator(sgd(), watched())->evaluate(trial, first)),
                 ::testing::StartsWith("stopped on request"));
-    EXPECT_EQ(first.saved.step, stop);
+    EXPECT_EQ(first.last_saved.step, stop);
     RecordingContext second;
-    second.start_from = first.saved;
+    second.start_from = first.last_saved;
     expect_same(evaluate(sgd(), trial, watched(), second), whole);
   }
 }
@@ -187,11 +187,11 @@ TEST(DeviceTraining, InheritsAsTheHostDoes) {
   evaluate(sgd(), parent, watched(), trained);
   child.inherits =
       std::make_shared<trial::Inheritance>(trial::Inheritance{0, parent.proposal.architecture, 1.0});
-  const auto weights = std::make_shared<const std::vector<trial::NamedTensor>>(trained.weights);
+  const auto weights = std::make_shared<const std::vector<trial::NamedTensor>>(trained.kept);
   RecordingContext on_device;
-  on_device.inherited = weights;
+  on_device.parents = weights;
   RecordingContext on_host;
-  on_host.inherited = weights;
+  on_host.parents = weights;
   expect_close(evaluate(sgd(), child, watched(), on_device), evaluate(sgd(), child, nullptr, on_host), 5e-3);
 }
 

@@ -89,8 +89,8 @@ struct Result {
 Result result_of(const Outcome& outcome, const RecordingContext& context) {
   const auto* measured = std::get_if<Measurements>(&outcome);
   EXPECT_NE(measured, nullptr) << std::get<Failure>(outcome).reason;
-  Result result{measured == nullptr ? std::vector<double>(6, -1) : measured->values, context.weights,
-                context.loss_sums, context.saved};
+  Result result{measured == nullptr ? std::vector<double>(6, -1) : measured->values, context.kept,
+                context.loss_sums, context.last_saved};
   result.values[kLatency] = 0;
   return result;
 }
@@ -113,7 +113,7 @@ Result train_together(const TrainingOptions& options, const Trial& trial, std::s
     EXPECT_EQ(::testing::PrintToString(other.values),
               ::testing::PrintToString(result_of(run.outcomes[0], run.contexts[0]).values));
     EXPECT_EQ(run.contexts[m].saves, 0);
-    EXPECT_TRUE(run.contexts[m].weights.empty());
+    EXPECT_TRUE(run.contexts[m].kept.empty());
   }
   return result_of(run.outcomes[0], run.contexts[0]);
 }
@@ -237,7 +237,7 @@ TrainingState stop_at(const TrainingOptions& options, const Trial& trial, std::s
     }
     EXPECT_EQ(run.contexts[m].saves, m == 0 ? 1 : 0);
   }
-  return run.leader().saved;
+  return run.leader().last_saved;
 }
 
 Result resume(const TrainingOptions& options, const Trial& trial, std::size_t members,
@@ -280,7 +280,7 @@ TEST(GroupTraining, ScoresWithTheBitsOfOneMember) {
   alone.save_from_epoch = 1;
   const Result expected = result_of(make_evaluator(options)->evaluate(trial, alone), alone);
   for (const std::size_t members : {2U, 3U, 5U}) {
-    expect_same(expected, resume(options, trial, members, alone.saved));  // after the last step
+    expect_same(expected, resume(options, trial, members, alone.last_saved));  // after the last step
   }
 }
 
@@ -312,17 +312,17 @@ TEST(GroupTraining, InheritsWhatTheLeaderWasGiven) {
   RecordingContext parent;
   parent.wants = true;
   make_evaluator(options)->evaluate(every_layer_trial(2), parent);
-  const auto weights = std::make_shared<const std::vector<trial::NamedTensor>>(parent.weights);
+  const auto weights = std::make_shared<const std::vector<trial::NamedTensor>>(parent.kept);
   trial.inherits =
       std::make_shared<trial::Inheritance>(trial::Inheritance{0, trial.proposal.architecture, 1.0});
   RecordingContext alone;
   alone.wants = true;
   alone.save_from_epoch = 0;
-  alone.inherited = weights;
+  alone.parents = weights;
   const Result expected = result_of(make_evaluator(options)->evaluate(trial, alone), alone);
   GroupRun run(3);
   run.leader().save_from_epoch = 0;
-  run.leader().inherited = weights;
+  run.leader().parents = weights;
   run.evaluate(*make_evaluator(options), trial);
   expect_close(expected, result_of(run.outcomes[0], run.leader()), 1e-4);
 }
@@ -354,17 +354,20 @@ TEST(GroupTraining, LetsTheLeaderAloneMeasureTheLatency) {
 }
 
 /// Takes its time from the poll after `polls` on.
-class SlowContext final : public ForwardingContext {
+class SlowContext final : public ForwardingContext, public trial::TrialControl {
  public:
-  SlowContext(trial::EvaluationContext& context, int polls) : ForwardingContext(context), polls_(polls) {}
+  SlowContext(trial::EvaluationContext& context, int polls)
+      : ForwardingContext(context), next_(context.control()), polls_(polls) {}
+  trial::TrialControl& control() override { return *this; }
   bool stop_requested() const override {
     if (--polls_ < 0) {
       std::this_thread::sleep_for(std::chrono::milliseconds(700));
     }
-    return ForwardingContext::stop_requested();
+    return next_.stop_requested();
   }
 
  private:
+  trial::TrialControl& next_;
   mutable int polls_;
 };
 
@@ -396,7 +399,7 @@ TEST(GroupTraining, StopsWhileTheLeaderMeasuresTheLatency) {
     ASSERT_TRUE(std::holds_alternative<Failure>(outcome));
     EXPECT_EQ(std::get<Failure>(outcome).reason, "stopped on request in step 5 of 5");
   }
-  EXPECT_EQ(run.leader().saved.step, 5);
+  EXPECT_EQ(run.leader().last_saved.step, 5);
 }
 
 TEST(GroupTraining, DivergesOnAllMembersInTheSameStep) {

@@ -295,7 +295,7 @@ TEST(Inheritance, MakesATrialStartWhereItsParentEnded) {
   context.wants = true;
   const auto before = std::get<Measurements>(run(test::make_trial(parent, 12, 1), context, 0.01)).values;
   EXPECT_GT(before[0], 0.9);  // validation accuracy
-  context.inherited = std::make_shared<const Tensors>(context.weights);
+  context.parents = std::make_shared<const Tensors>(context.kept);
   // One step, with next to no effect on the weights; the batch moves the running statistics a little.
   const auto after = std::get<Measurements>(run(heir(parent, blocks(3, 3, 12)), context, 1e-12)).values;
   EXPECT_NEAR(after[0], before[0], 0.05);
@@ -309,10 +309,10 @@ TEST(Inheritance, DoesNotTouchATrialThatGoesOnFromItsOwnState) {
   test::RecordingContext first;
   first.save_from_epoch = 0;
   const trial::Trial trial = heir(network, network);
-  first.inherited = std::make_shared<const Tensors>(trained(network)->export_tensors());
+  first.parents = std::make_shared<const Tensors>(trained(network)->export_tensors());
   const auto whole = std::get<Measurements>(run(trial, first, 0.01)).values;
   test::RecordingContext second;  // without the parent's weights
-  second.start_from = first.saved;
+  second.start_from = first.last_saved;
   EXPECT_EQ(std::get<Measurements>(run(trial, second, 0.01)).values[1], whole[1]);
 }
 

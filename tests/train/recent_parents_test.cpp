@@ -209,7 +209,7 @@ class ParentsOnADevice : public ::testing::Test {
     RecordingContext context;
     context.wants = wanted;
     values(evaluator.evaluate(trial, context));
-    return context.weights;
+    return context.kept;
   }
 
   static std::vector<double> values(const Outcome& outcome) {
@@ -234,7 +234,7 @@ class ParentsOnADevice : public ::testing::Test {
   /// Of a child that starts from the host's arrays.
   std::vector<double> expected(const Trial& child, const std::vector<NamedTensor>& weights) const {
     RecordingContext context;
-    context.inherited = std::make_shared<const std::vector<NamedTensor>>(weights);
+    context.parents = std::make_shared<const std::vector<NamedTensor>>(weights);
     return values(evaluator()->evaluate(child, context));
   }
 
@@ -280,12 +280,12 @@ TEST_F(ParentsOnADevice, GiveAGroupItsStart) {
   test::GroupRun from_device(2);
   from_device.evaluate(*shared, child);
   test::GroupRun from_host(2);
-  from_host.leader().inherited = std::make_shared<const std::vector<NamedTensor>>(weights);
+  from_host.leader().parents = std::make_shared<const std::vector<NamedTensor>>(weights);
   from_host.evaluate(*evaluator(), child);
   for (std::size_t member = 0; member < 2; ++member) {
     EXPECT_EQ(values(from_device.outcomes[member]), values(from_host.outcomes[member]));
   }
-  EXPECT_TRUE(std::ranges::equal(from_device.leader().weights, from_host.leader().weights,
+  EXPECT_TRUE(std::ranges::equal(from_device.leader().kept, from_host.leader().kept,
                                  [](const auto& a, const auto& b) { return a.values == b.values; }));
 }
 
@@ -323,7 +323,7 @@ TEST_F(ParentsOnADevice, MakeRoomForATrialThatRanOutOfMemory) {
     if (std::exchange(full, false)) TORCH_CHECK_WITH(OutOfMemoryError, false, "the device is full");
   };
   RecordingContext context;  // the second attempt finds the parent in the host's memory
-  context.inherited = std::make_shared<const std::vector<NamedTensor>>(weights);
+  context.parents = std::make_shared<const std::vector<NamedTensor>>(weights);
   EXPECT_EQ(values(shared->evaluate(child, context)), undisturbed);
   EXPECT_FALSE(full);
   EXPECT_FALSE(finds_parent(*shared));

@@ -98,7 +98,7 @@ Result finish(trial::Evaluator& evaluator, const Trial& trial, RecordingContext&
   const Outcome outcome = evaluator.evaluate(trial, context);
   const auto* measured = std::get_if<Measurements>(&outcome);
   EXPECT_NE(measured, nullptr) << std::get<Failure>(outcome).reason;
-  Result result{measured == nullptr ? std::vector<double>() : measured->values, context.weights};
+  Result result{measured == nullptr ? std::vector<double>() : measured->values, context.kept};
   if (!result.values.empty()) {
     result.values[kLatencyMetric] = 0;
   }
@@ -131,8 +131,8 @@ TrainingState stop_at(trial::Evaluator& evaluator, const Trial& trial, int poll,
   EXPECT_NE(failure, nullptr);
   EXPECT_EQ(failure == nullptr ? FailureKind::kException : failure->kind, FailureKind::kStopped);
   EXPECT_EQ(context.saves, 1);
-  EXPECT_TRUE(context.weights.empty());
-  return context.saved;
+  EXPECT_TRUE(context.kept.empty());
+  return context.last_saved;
 }
 
 /// Goes on from `state`, and checks that only the steps that were missing are done.
@@ -232,8 +232,8 @@ TEST(Resume, GoesOnFromASnapshotThatDidNotDisturbTheTraining) {
   saving.save_from_epoch = 1.5;  // from step 20 on, after every step: each takes the memory of the one before
   expect_same(expected, finish(*evaluator, trial, saving));
   EXPECT_EQ(saving.saves, kSteps - 20 + 1);
-  EXPECT_EQ(saving.saved.step, kSteps);
-  expect_same(expected, resume(*evaluator, trial, saving.saved));
+  EXPECT_EQ(saving.last_saved.step, kSteps);
+  expect_same(expected, resume(*evaluator, trial, saving.last_saved));
 }
 
 TEST(Resume, StopsAMeasurementOfLatencyAndTakesItUpAgain) {
@@ -300,14 +300,14 @@ TEST(Resume, StartsFromTheBeginningWhereTheStateDoesNotFit) {
 TEST(Resume, TakesTheMemoryOfTheSnapshotBeforeAgain) {
   const auto evaluator = make_evaluator(with(adam()));
   RecordingContext context;
-  context.saved = stop_at(*evaluator, every_layer_trial(), 5);
-  const float* parameters = context.saved.arrays[0].values.data();
-  const float* moments = context.saved.arrays[1].values.data();
+  context.last_saved = stop_at(*evaluator, every_layer_trial(), 5);
+  const float* parameters = context.last_saved.arrays[0].values.data();
+  const float* moments = context.last_saved.arrays[1].values.data();
   context.stop_after_polls = 9;
   evaluator->evaluate(every_layer_trial(), context);
-  EXPECT_EQ(context.saved.step, 9);
-  EXPECT_EQ(context.saved.arrays[0].values.data(), parameters);
-  EXPECT_EQ(context.saved.arrays[1].values.data(), moments);
+  EXPECT_EQ(context.last_saved.step, 9);
+  EXPECT_EQ(context.last_saved.arrays[0].values.data(), parameters);
+  EXPECT_EQ(context.last_saved.arrays[1].values.data(), moments);
 }
 
 }  // namespace

@@ -30,22 +30,23 @@ constexpr std::size_t kSamples = 160;
 constexpr std::size_t kHeldOut = 64;
 
 /// Counts how often it was asked whether to stop; its trial can be held at its first step.
-class WatchedContext final : public ForwardingContext {
+class WatchedContext final : public ForwardingContext, public trial::TrialControl {
  public:
-  explicit WatchedContext(RecordingContext& next) : ForwardingContext(next) {}
+  explicit WatchedContext(RecordingContext& next) : ForwardingContext(next), next_(next) {}
+  trial::TrialControl& control() override { return *this; }
   bool stop_requested() const override {
     ++polls;
-    return ForwardingContext::stop_requested();
-  }
-  void progress(double fraction) override {
     came = true;
     while (hold) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    ForwardingContext::progress(fraction);
+    return next_.stop_requested();
   }
 
   mutable std::atomic<int> polls = 0;
-  std::atomic<bool> came = false;
+  mutable std::atomic<bool> came = false;
   std::atomic<bool> hold = false;
+
+ private:
+  trial::TrialControl& next_;
 };
 
 class SharedDevice : public testing::Test {

@@ -71,25 +71,28 @@ class BarImages final : public store::Dataset {
 };
 
 /// Keeps what an evaluator hands over, and stops and saves by a script.
-class RecordingContext final : public trial::EvaluationContext {
+class RecordingContext final : public trial::EvaluationContext,
+                               public trial::TrialControl,
+                               public trial::TrialState,
+                               public trial::TrialWeights {
  public:
+  trial::TrialControl& control() override { return *this; }
+  trial::TrialState& state() override { return *this; }
+  trial::TrialWeights& weights() override { return *this; }
   bool stop_requested() const override { return polls_++ >= stop_after_polls; }
-  const trial::TrainingState* saved_state() const override { return start_from ? &*start_from : nullptr; }
-  bool save_due(double epochs_done) override { return epochs_done >= save_from_epoch; }
+  const trial::TrainingState* saved() const override { return start_from ? &*start_from : nullptr; }
+  bool due(double epochs_done) override { return epochs_done >= save_from_epoch; }
   void save(const std::function<void(trial::TrainingState&)>& fill) override {
-    fill(saved);
+    fill(last_saved);
     ++saves;
-    if (!saved.numbers.empty()) {
-      loss_sums.push_back(saved.numbers.front().value);
+    if (!last_saved.numbers.empty()) {
+      loss_sums.push_back(last_saved.numbers.front().value);
     }
   }
   trial::TrialGroup* group() override { return in_group; }
-  std::shared_ptr<const std::vector<trial::NamedTensor>> inherited_weights() const override {
-    return inherited;
-  }
-  void progress(double fraction) override { reported.push_back(fraction); }
-  bool wants_weights() const override { return wants; }
-  void keep_weights(std::vector<trial::NamedTensor> tensors) override { weights = std::move(tensors); }
+  std::shared_ptr<const Tensors> inherited() const override { return parents; }
+  bool wanted() const override { return wants; }
+  void keep(Tensors tensors) override { kept = std::move(tensors); }
   trial::TrialTiming& timing() override { return times; }
 
   /// The evaluator asks once before each step, each batch of scoring and each pass of a latency measurement.
@@ -98,14 +101,13 @@ class RecordingContext final : public trial::EvaluationContext {
   int stop_after_polls = std::numeric_limits<int>::max();
   double save_from_epoch = std::numeric_limits<double>::infinity();
   std::optional<trial::TrainingState> start_from;
-  trial::TrainingState saved;  // the last one
+  trial::TrainingState last_saved;
   int saves = 0;
   std::vector<double> loss_sums;  // of each state that was saved
   trial::TrialGroup* in_group = nullptr;
-  std::shared_ptr<const std::vector<trial::NamedTensor>> inherited;
+  std::shared_ptr<const Tensors> parents;  // the parent's tensors
   bool wants = false;
-  std::vector<double> reported;
-  std::vector<trial::NamedTensor> weights;
+  Tensors kept;
   trial::TrialTiming times;
 
  private:

@@ -36,36 +36,53 @@ struct TrainingState {
   std::vector<Number> numbers;  // counters and sums
 };
 
-/// What an evaluator may use of the slot that it runs in. One a running trial; used by that slot's thread
+/// What the slot asks of a trial.
+class TrialControl {
+ public:
+  virtual ~TrialControl() = default;
+  /// The slot should end the trial soon; the evaluator saves its state and returns Failure{kStopped}.
+  virtual bool stop_requested() const = 0;
+};
+
+/// The state of a trial, saved while it trains. By default nothing is saved.
+class TrialState {
+ public:
+  virtual ~TrialState() = default;
+  /// What an earlier job saved of this trial; nullptr: start from the beginning. A state that does not fit
+  /// the trial is to be ignored with a warning. It is freed by the first call of due().
+  virtual const TrainingState* saved() const { return nullptr; }
+  /// Whether the state should be saved now, by the run's checkpoint interval; cheap, asked after each step.
+  virtual bool due(double /*epochs_done*/) { return false; }
+  /// Has `fill` copy the state into a staging buffer, which may hold an older state of this trial (whose
+  /// memory is to be used again), and has the copy published while the trial goes on.
+  virtual void save(const std::function<void(TrainingState&)>& /*fill*/) {}
+};
+
+/// The trained weights that a trial starts from and leaves. By default there are none, and none are kept.
+class TrialWeights {
+ public:
+  using Tensors = std::vector<NamedTensor>;
+
+  virtual ~TrialWeights() = default;
+  /// The parent's trained tensors if trial.inherits; else nullptr. Shared, immutable. May wait for them;
+  /// nullptr too if the trial was asked to stop meanwhile.
+  virtual std::shared_ptr<const Tensors> inherited() const { return nullptr; }
+  /// Whether keep() should be called after training.
+  virtual bool wanted() const { return false; }
+  virtual void keep(Tensors /*weights*/) {}
+};
+
+/// What an evaluator may use of the slot that it runs in. One per running trial; used by that slot's thread
 /// alone.
 class EvaluationContext {
  public:
   virtual ~EvaluationContext() = default;
-  /// The slot should end the trial soon; the evaluator saves its state and returns Failure{kStopped}.
-  virtual bool stop_requested() const = 0;
-
-  /// The state that an earlier job saved of this trial; nullptr: start from the beginning. A state that does
-  /// not fit the trial is to be ignored with a warning. It is freed by the first call of save_due.
-  virtual const TrainingState* saved_state() const { return nullptr; }
-  /// Whether the state should be saved now, by the run's checkpoint interval; cheap, asked after each step.
-  virtual bool save_due(double /*epochs_done*/) { return false; }
-  /// Has `fill` copy the state into a staging buffer, which may hold an older state of this trial (whose
-  /// memory is to be used again), and has the copy published while the trial goes on.
-  virtual void save(const std::function<void(TrainingState&)>& /*fill*/) {}
-
-  /// The parent's trained tensors if trial.inherits; else nullptr. Shared, immutable. May wait for them;
-  /// nullptr too if the trial was asked to stop meanwhile.
-  virtual std::shared_ptr<const std::vector<NamedTensor>> inherited_weights() const { return nullptr; }
-
+  virtual TrialControl& control() = 0;
+  virtual TrialState& state() = 0;
+  virtual TrialWeights& weights() = 0;
   /// The group if trial.members > 1: evaluate is then called once for each member, at the same time, and only
   /// member 0's context saves, inherits and keeps; else nullptr.
-  virtual TrialGroup* group() { return nullptr; }
-
-  /// Share of the work done, 0 to 1; cheap, called once in a while.
-  virtual void progress(double fraction) = 0;
-  /// Whether keep_weights should be called after training.
-  virtual bool wants_weights() const = 0;
-  virtual void keep_weights(std::vector<NamedTensor> weights) = 0;
+  virtual TrialGroup* group() = 0;
   /// The evaluator fills in setup_s, train_s, validate_s, latency_s.
   virtual TrialTiming& timing() = 0;
 };

@@ -138,7 +138,7 @@ void SlotCheckpoints::begin(const trial::Trial& trial) {
   copy_s_ = last_copy_s_ = 0;
 }
 
-const trial::TrainingState* SlotCheckpoints::saved_state() const {
+const trial::TrainingState* SlotCheckpoints::saved() const {
   return found_ ? &found_->state : nullptr;
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "skyline/trial/evaluator.hpp"
+
 #include "engine/loop/run.hpp"
 #include "engine/slots/rare_warning.hpp"
 #include "store/weights/checkpoint.hpp"
@@ -58,17 +60,16 @@ class CheckpointFolder : public std::enable_shared_from_this<CheckpointFolder> {
 /// The checkpoints of the trial that a slot trains. Two staging buffers: while the storage thread publishes
 /// one, the slot may fill the other, and with both under way a checkpoint is left out. Used by the slot's
 /// thread.
-class SlotCheckpoints {
+class SlotCheckpoints final : public trial::TrialState {
  public:
   /// @param stop  asked of trials: then a checkpoint waits for a buffer
   SlotCheckpoints(std::shared_ptr<CheckpointFolder> folder, const std::atomic<bool>& stop);
 
   /// Begins a trial.
   void begin(const trial::Trial& trial);
-  /// The state that an earlier job saved, until the first `due`; nullptr: none.
-  const trial::TrainingState* saved_state() const;
-  bool due(double epochs_done);
-  void save(const std::function<void(trial::TrainingState&)>& fill);
+  const trial::TrainingState* saved() const override;
+  bool due(double epochs_done) override;
+  void save(const std::function<void(trial::TrainingState&)>& fill) override;
 
   /// Whether this trial may have checkpoints, or some under way.
   bool has_files() const { return saves_ > 0 || resumed_; }

@@ -15,17 +15,20 @@ trial::Outcome evaluate_safely(trial::Evaluator& evaluator, const trial::Trial& 
 
 /// What a member that doesn't lead sees: it saves, inherits and keeps nothing, and stops when its leader
 /// does.
-class MemberContext final : public trial::EvaluationContext {
+class MemberContext final : public trial::EvaluationContext, trial::TrialControl {
  public:
   explicit MemberContext(trial::TrialGroup& group) : group_(group) {}
-  bool stop_requested() const override { return false; }
+  trial::TrialControl& control() override { return *this; }
+  trial::TrialState& state() override { return no_state_; }
+  trial::TrialWeights& weights() override { return no_weights_; }
   trial::TrialGroup* group() override { return &group_; }
-  void progress(double) override {}
-  bool wants_weights() const override { return false; }
-  void keep_weights(std::vector<trial::NamedTensor>) override {}
   trial::TrialTiming& timing() override { return timing_; }
 
  private:
+  bool stop_requested() const override { return false; }
+
+  trial::TrialState no_state_;
+  trial::TrialWeights no_weights_;
   trial::TrialGroup& group_;
   trial::TrialTiming timing_;
 };

@@ -13,7 +13,7 @@
 namespace skyline::engine {
 
 /// What an evaluator sees of the slot that trains a trial.
-class SlotContext final : public trial::EvaluationContext {
+class SlotContext final : public trial::EvaluationContext, trial::TrialControl, trial::TrialWeights {
  public:
   using Tensors = std::vector<trial::NamedTensor>;
 
@@ -21,25 +21,10 @@ class SlotContext final : public trial::EvaluationContext {
   SlotContext(const std::atomic<bool>& stop, SlotCheckpoints* checkpoints, bool wants_weights)
       : stop_(stop), checkpoints_(checkpoints), wants_weights_(wants_weights) {}
 
-  bool stop_requested() const override { return stop_.load(std::memory_order_relaxed); }
-  const trial::TrainingState* saved_state() const override {
-    return checkpoints_ == nullptr ? nullptr : checkpoints_->saved_state();
-  }
-  bool save_due(double epochs_done) override {
-    return checkpoints_ != nullptr && checkpoints_->due(epochs_done);
-  }
-  void save(const std::function<void(trial::TrainingState&)>& fill) override {
-    if (checkpoints_ != nullptr) checkpoints_->save(fill);
-  }
-  std::shared_ptr<const Tensors> inherited_weights() const override {
-    return inherited_ ? inherited_() : nullptr;
-  }
+  trial::TrialControl& control() override { return *this; }
+  trial::TrialState& state() override { return checkpoints_ == nullptr ? no_state_ : *checkpoints_; }
+  trial::TrialWeights& weights() override { return *this; }
   trial::TrialGroup* group() override { return group_; }
-  void progress(double) override {}  // a run shows its trials, not the share of one
-  bool wants_weights() const override { return wants_weights_; }
-  void keep_weights(Tensors weights) override {
-    if (wants_weights_) weights_ = std::move(weights);
-  }
   trial::TrialTiming& timing() override { return timing_; }
 
   /// Read when the evaluator asks: a trial that goes on from a saved state needs none.
@@ -48,14 +33,22 @@ class SlotContext final : public trial::EvaluationContext {
   }
   /// This context is of member 0.
   void lead(trial::TrialGroup& group) { group_ = &group; }
-  Tensors take_weights() { return std::move(weights_); }
+  Tensors take_weights() { return std::move(kept_); }
 
  private:
+  bool stop_requested() const override { return stop_.load(std::memory_order_relaxed); }
+  std::shared_ptr<const Tensors> inherited() const override { return inherited_ ? inherited_() : nullptr; }
+  bool wanted() const override { return wants_weights_; }
+  void keep(Tensors weights) override {
+    if (wants_weights_) kept_ = std::move(weights);
+  }
+
   const std::atomic<bool>& stop_;
   SlotCheckpoints* checkpoints_;
+  trial::TrialState no_state_;
   bool wants_weights_;
   std::function<std::shared_ptr<const Tensors>()> inherited_;
-  Tensors weights_;
+  Tensors kept_;
   trial::TrialGroup* group_ = nullptr;
   trial::TrialTiming timing_;
 };

@@ -17,7 +17,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using trial::FailureKind;
 
-constexpr std::int64_t kStepsBetweenReports = 16;
 /// Batches that a member of a group scores in a row: so long may a stop take.
 constexpr std::size_t kBatchesBetweenAgreements = 8;
 /// Of life, from a leader that measures to the members that wait for it.
@@ -94,10 +93,9 @@ trial::Outcome TrialRun::run() {
   if (failure_) {
     return *failure_;
   }
-  if (leads() && context_.wants_weights()) {
+  if (leads() && context_.weights().wanted()) {
     keep_weights();
   }
-  context_.progress(1);
   const double train_loss = recent_loss_sum_ / static_cast<double>(recent_steps_);
   return trial::Measurements{{validation.accuracy, validation.loss, train_loss, latency_ms, test.accuracy,
                               static_cast<double>(steps_done_)}};
@@ -105,7 +103,7 @@ trial::Outcome TrialRun::run() {
 
 /// Children of the search start from them.
 void TrialRun::keep_weights() {
-  context_.keep_weights(learner_->export_tensors());
+  context_.weights().keep(learner_->export_tensors());
   if (setup_.options.inherit && trial_.phase == trial::Phase::kSearch) {
     learner_->keep_for_children();
   }
@@ -142,9 +140,6 @@ void TrialRun::train_epoch() {
 
 /// On `count` samples from place `first` of the epoch's order on.
 void TrialRun::train_step(std::size_t first, std::size_t count) {
-  if (steps_done_ % kStepsBetweenReports == 0) {
-    context_.progress(static_cast<double>(steps_done_) / static_cast<double>(total_steps_));
-  }
   learner_->step(first, count);
   ++steps_done_;
   ++steps_ahead_;
@@ -251,7 +246,7 @@ bool TrialRun::wait_for_quiet() {
     return true;
   }
   const ScopeTimer timer(context_.timing().wait_s);
-  return permit_->wait_for_quiet([this] { return context_.stop_requested(); });
+  return permit_->wait_for_quiet([this] { return context_.control().stop_requested(); });
 }
 
 /// @param stopped  set if the slot stops it; then NaN
@@ -264,7 +259,7 @@ double TrialRun::time_inference(bool& stopped) {
   learner_->hold(indices);
   Clock::time_point sign_given = Clock::now();
   const auto goes_on = [&] {
-    stopped = stopped || context_.stop_requested();
+    stopped = stopped || context_.control().stop_requested();
     if (!stopped && group_ != nullptr && seconds_since(sign_given) >= kSecondsBetweenSigns) {
       std::array<double, 3> still_measuring = {0.0, 0.0, 1.0};
       broadcast_numbers(*group_, still_measuring);
@@ -297,7 +292,7 @@ void TrialRun::start() {
 }
 
 TrialRun::Source TrialRun::start_alone() {
-  const trial::TrainingState* state = context_.saved_state();
+  const trial::TrainingState* state = context_.state().saved();
   if (state != nullptr && load(*state)) {
     return Source::kSaved;
   }
@@ -312,8 +307,8 @@ TrialRun::Source TrialRun::inherit() {
   if (learner_->start_from_kept(*trial_.inherits)) {
     return Source::kInherited;
   }
-  const auto trained = context_.inherited_weights();
-  if (trained == nullptr && context_.stop_requested()) {
+  const auto trained = context_.weights().inherited();
+  if (trained == nullptr && context_.control().stop_requested()) {
     return Source::kFresh;  // it is stopped before the first step
   }
   require(trained != nullptr, "a trial that inherits was not given its parent's weights");
@@ -328,7 +323,7 @@ void TrialRun::start_like_leader(Source source) {
   broadcast_numbers(*group_, told);
   const auto leaders = static_cast<Source>(told[0]);
   if (leaders == Source::kSaved) {
-    trial::TrainingState state = leads() ? *context_.saved_state() : trial::TrainingState();
+    trial::TrainingState state = leads() ? *context_.state().saved() : trial::TrainingState();
     broadcast_state(*group_, state);
     require(leads() || load(state), "the leader's state does not fit another member of its group");
   } else if (leaders == Source::kInherited) {
@@ -342,8 +337,8 @@ void TrialRun::start_like_leader(Source source) {
 }
 
 void TrialRun::agree(std::span<double> values, bool may_save) {
-  const bool save = may_save && leads() && context_.save_due(epochs_done());
-  agreed_ = train::agree(*group_, values, {context_.stop_requested(), save});
+  const bool save = may_save && leads() && context_.state().due(epochs_done());
+  agreed_ = train::agree(*group_, values, {context_.control().stop_requested(), save});
 }
 
 bool TrialRun::load(const trial::TrainingState& state) {
@@ -358,7 +353,7 @@ bool TrialRun::load(const trial::TrainingState& state) {
 }
 
 bool TrialRun::save_due() {
-  return group_ == nullptr ? context_.save_due(epochs_done()) : std::exchange(agreed_.save, false);
+  return group_ == nullptr ? context_.state().due(epochs_done()) : std::exchange(agreed_.save, false);
 }
 
 void TrialRun::save() {
@@ -369,14 +364,14 @@ void TrialRun::save() {
   if (!leads()) {
     return;
   }
-  context_.save([this](trial::TrainingState& state) {
+  context_.state().save([this](trial::TrainingState& state) {
     learner_->save_state(state);
     state.numbers = {{kLossSum, recent_loss_sum_}};
   });
 }
 
 bool TrialRun::stop() {
-  const bool wanted = group_ == nullptr ? context_.stop_requested() : agreed_.stop;
+  const bool wanted = group_ == nullptr ? context_.control().stop_requested() : agreed_.stop;
   if (wanted) {
     end_early();
   }

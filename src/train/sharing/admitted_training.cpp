@@ -24,13 +24,19 @@ using trial::Outcome;
 constexpr std::chrono::milliseconds kTellEach{10};
 
 /// Tells the gate of the steps that the trial makes.
-class CountedContext final : public ForwardingContext {
+class CountedContext final : public ForwardingContext, public trial::TrialState {
  public:
   CountedContext(trial::EvaluationContext& next, AdmissionGate::Permit& permit, std::int64_t steps_per_epoch)
-      : ForwardingContext(next), permit_(permit), steps_per_epoch_(static_cast<double>(steps_per_epoch)) {}
+      : ForwardingContext(next),
+        next_(next.state()),
+        permit_(permit),
+        steps_per_epoch_(static_cast<double>(steps_per_epoch)) {}
 
-  /// Asked for after each step.
-  bool save_due(double epochs_done) override {
+  trial::TrialState& state() override { return *this; }
+  const trial::TrainingState* saved() const override { return next_.saved(); }
+  void save(const std::function<void(trial::TrainingState&)>& fill) override { next_.save(fill); }
+  /// Asked after each step.
+  bool due(double epochs_done) override {
     const Clock::time_point now = Clock::now();
     const std::int64_t steps = std::llround(epochs_done * steps_per_epoch_);
     if (!told_) told_ = steps - 1;  // a trial that goes on from a saved state
@@ -38,10 +44,11 @@ class CountedContext final : public ForwardingContext {
       permit_.worked(steps - std::exchange(*told_, steps));
       told_at_ = now;
     }
-    return ForwardingContext::save_due(epochs_done);
+    return next_.due(epochs_done);
   }
 
  private:
+  trial::TrialState& next_;
   AdmissionGate::Permit& permit_;
   double steps_per_epoch_;
   std::optional<std::int64_t> told_;  // steps
@@ -75,7 +82,7 @@ Outcome train_once(AdmissionGate& gate, const Candidate& candidate, const Admitt
   AdmissionGate::Permit permit;
   {
     const WaitTimer timer(context);
-    permit = gate.enter(candidate, [&] { return context.stop_requested(); });
+    permit = gate.enter(candidate, [&] { return context.control().stop_requested(); });
   }
   if (!permit) return stopped();
   CountedContext counted(context, permit, trial.steps_per_epoch);
@@ -88,10 +95,10 @@ Outcome train_once(AdmissionGate& gate, const Candidate& candidate, const Admitt
 /// device. Collective.
 /// @return  false if the slot stops the trial
 bool begin_together(trial::TrialGroup& group, AdmissionGate::Permit& permit,
-                    const trial::EvaluationContext& context) {
+                    const trial::TrialControl& control) {
   while (true) {
     std::array<double, 1> waiting = {permit.may_begin_with_group() ? 0.0 : 1.0};
-    if (agree(group, waiting, {context.stop_requested(), false}).stop) return false;
+    if (agree(group, waiting, {control.stop_requested(), false}).stop) return false;
     if (waiting[0] == 0) return true;
   }
 }
@@ -101,7 +108,7 @@ Outcome train_member(AdmissionGate& gate, const Candidate& candidate, trial::Eva
   AdmissionGate::Permit permit = gate.enter(candidate, [] { return false; });
   {
     const WaitTimer timer(context);
-    if (!begin_together(*context.group(), permit, context)) return stopped();
+    if (!begin_together(*context.group(), permit, context.control())) return stopped();
   }
   return attempt(context, permit);
 }
