@@ -37,7 +37,7 @@ if(IS_DIRECTORY "${skyline_torch_companions}")
     INTERFACE_LINK_OPTIONS "-Wl,-rpath-link,${skyline_torch_companions}")
 endif()
 
-# What it says of its version; empty if nothing.
+# Its version text; empty if there is none.
 set(SKYLINE_TORCH_VERSION "")
 if(EXISTS "${SKYLINE_TORCH_ROOT}/version.py")
   file(STRINGS "${SKYLINE_TORCH_ROOT}/version.py" SKYLINE_TORCH_VERSION REGEX "^__version__ = ")

@@ -24,7 +24,7 @@ comm::Launch ends_at(const char* time) {
   return {.job_end = time};
 }
 
-/// What `act` logs.
+/// The log lines of `act`.
 template <typename Act>
 std::string logged(const Act& act) {
   const auto path = std::filesystem::temp_directory_path() / ("skyline-stop-" + std::to_string(getpid()));

@@ -53,7 +53,7 @@ struct Turn {
   int snapshots = 0;
 };
 
-/// What a slot gives its evaluator, with the time of saves measured.
+/// A slot's services to its evaluator, with the time of saves measured.
 class MeasuredContext final : public trial::EvaluationContext, trial::TrialControl, trial::TrialState {
  public:
   MeasuredContext(SlotCheckpoints& checkpoints, store::StorageThread& storage, bool waits)

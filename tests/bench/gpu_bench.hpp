@@ -18,7 +18,7 @@
 
 namespace skyline::train::bench {
 
-/// What a benchmark of a device runs on. `--host` stands the CPU in for the device and makes everything tiny,
+/// The device on which a benchmark runs. `--host` stands the CPU in for the device and makes everything tiny,
 /// to see that the program works; its figures say nothing.
 struct GpuBench {
   std::shared_ptr<Accelerator> accelerator;
@@ -61,7 +61,7 @@ class BenchContext final : public trial::EvaluationContext, trial::TrialControl,
   trial::TrainingState state_;
 };
 
-/// What a benchmark needs of a trial's measurements. @throws InternalError if the trial failed
+/// The part of a trial's measurements that a benchmark needs. @throws InternalError if the trial failed
 struct TrialFigures {
   double accuracy = 0;
   std::int64_t steps = 0;
@@ -73,8 +73,8 @@ TrialFigures train(trial::Evaluator& evaluator, const trial::Trial& trial, Bench
 /// The same device, which records nothing: every step is launched kernel by kernel.
 std::shared_ptr<Accelerator> without_recording(std::shared_ptr<Accelerator> accelerator);
 
-/// What `measure` finds of networks of these widths, or of `host_width` alone with `--host`, as {"benchmark":
-/// name, "networks": [...]}; all trained in batches of 64.
+/// The results of `measure` for networks of these widths, or of `host_width` alone with `--host`, as
+/// {"benchmark": name, "networks": [...]}; all trained in batches of 64.
 nlohmann::json measure_widths(
     const GpuBench& bench, const char* name, std::vector<std::int64_t> widths, std::int64_t host_width,
     const std::function<nlohmann::json(const GpuBench&, trial::Evaluator&, std::int64_t)>& measure);

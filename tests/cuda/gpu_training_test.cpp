@@ -48,8 +48,8 @@ class GpuTraining : public test::OnTheGpu {
     return failure == nullptr ? std::get<trial::Measurements>(outcome).values : std::vector<double>(6, -1);
   }
 
-  /// What the leader of a group measures, all of whose members have this device: they are staged, but for one
-  /// that is alone, which has NCCL.
+  /// The measurements of the leader of a group whose members all have this device: they are staged, but for
+  /// one that is alone, which has NCCL.
   std::vector<double> measure_together(const TrainingOptions& options, std::size_t members,
                                        bool on_gpu = true) {
     test::GroupRun run(members);

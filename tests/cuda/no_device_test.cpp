@@ -1,4 +1,4 @@
-// What the library says where there is no GPU: CTest offers none to this program, on any machine.
+// The library's answers without a GPU: CTest offers none to this program, on any machine.
 #include "skyline/core/error.hpp"
 
 #include "cuda/check_cuda.hpp"

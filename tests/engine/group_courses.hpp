@@ -14,7 +14,7 @@ namespace skyline::testing {
 /// Every spread of the members over at most `most_ranks` ranks.
 std::vector<engine::GroupPlace> spreads_of(std::size_t members, int most_ranks);
 
-/// What a member gives to an operation: numbers of very different sizes, denormal ones too.
+/// The values of a member for an operation: numbers of very different sizes, including denormal ones.
 std::vector<float> values_of(std::uint64_t operation, std::size_t member, std::size_t count);
 
 /// The slow, obvious sum along the tree.

@@ -207,7 +207,7 @@ RandomRound random_round(RandomStream& random) {
   return round;
 }
 
-/// What each rank's first slot trains of groups, in its order.
+/// The groups' trials of each rank's first slot, in its order.
 std::vector<std::vector<std::size_t>> group_queues(const RandomRound& round, const RoundPlan& plan) {
   std::vector<std::vector<std::size_t>> queues(round.table.slots.size());
   for (const std::size_t trial : plan.order) {

@@ -86,7 +86,7 @@ class Bench:
         self.program = pathlib.Path(program).resolve()
         self.faults = pathlib.Path(faults).resolve()
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="skyline-faults-")).resolve()
-        # What killed Open MPI jobs leave behind is removed with these folders.
+        # The remains of killed Open MPI jobs are removed with these folders.
         self.shared_memory = tempfile.mkdtemp(prefix="skyline-faults-", dir="/dev/shm")
         (self.folder / "tmp").mkdir()
         self.environment = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", **os.environ,

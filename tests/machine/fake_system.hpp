@@ -5,7 +5,7 @@
 
 namespace skyline::machine::testing {
 
-/// What a test needs to say of a PCI device; its place is a path below /sys/devices.
+/// A test's description of a PCI device; its place is a path below /sys/devices.
 struct FakePciDevice {
   std::string path = {};  // "pci0000:17/0000:17:01.0/0000:18:00.0"
   int numa_node = -1;

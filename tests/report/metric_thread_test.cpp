@@ -18,7 +18,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-/// What a sink was told; outlives it.
+/// The calls of a sink; outlives it.
 struct Told {
   std::mutex mutex;
   std::condition_variable changed;

@@ -4,7 +4,7 @@
 
 namespace skyline::testing {
 
-/// What a script of tests/report prints on standard output, run by a Python that has pandas and h5py.
+/// The standard output of a script of tests/report, run by a Python with pandas and h5py.
 std::string python_output(const std::string& script, const std::string& arguments);
 
 }  // namespace skyline::testing

@@ -15,7 +15,7 @@ using ::testing::ElementsAre;
 constexpr const char* kArchaiId0 = "e93feda07c620ff5cd6abff6734ce757580f75f5";
 constexpr const char* kArchaiId1 = "00499976e367af150716d050c76b2ce013f77d0b";
 
-/// What Python's readers see in the file.
+/// The file as Python's readers see it.
 nlohmann::json read_by_python(const std::filesystem::path& path) {
   return nlohmann::json::parse(testing::python_output("read_search_state.py", path.string()), nullptr, false);
 }

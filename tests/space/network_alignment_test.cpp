@@ -73,7 +73,7 @@ void expect_valid(const Network& parent, const Network& child, const NetworkAlig
   }
 }
 
-/// What an alignment is worth: parameters shared, then layers kept, unchanged, connected. Slow and plain.
+/// The worth of an alignment: parameters shared, then layers kept, unchanged, connected. Slow and plain.
 std::pair<std::int64_t, std::int64_t> worth(const Network& parent, const Network& child,
                                             const NetworkAlignment& alignment) {
   std::int64_t likeness = 0;

@@ -1,4 +1,4 @@
-// What is wrong with a space is said when it is read, with file, line and key.
+// Mistakes in a space are reported when it is read, with file, line and key.
 #include "space/space_from_yaml.hpp"
 #include "support/user_error_of.hpp"
 

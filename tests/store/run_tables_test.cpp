@@ -17,7 +17,7 @@ using skyline::testing::sample_space;
 using skyline::testing::sample_trials;
 using skyline::testing::ScratchFolder;
 
-// What the table holds is checked by formats_test.py, with h5py and pandas.
+// formats_test.py checks the contents of the table, with h5py and pandas.
 class RunTables : public ::testing::Test {
  protected:
   ScratchFolder folder;

@@ -44,7 +44,7 @@ class Staging : public ::testing::Test {
   std::string stage_error() const {
     return user_error_of([&] { stage(); });
   }
-  /// What a staging that makes the copy again writes to the log.
+  /// The log lines of a staging that makes the copy again.
   std::string log_of_copying() const {
     ::testing::internal::CaptureStderr();
     EXPECT_TRUE(stage().copy_s);

@@ -31,7 +31,7 @@ using ::testing::StartsWith;
 
 constexpr int kForEver = 1 << 30;
 
-/// What `action` writes to the log.
+/// The log lines of `action`.
 template <typename Action>
 std::string log_of(Action action) {
   ::testing::internal::CaptureStderr();

@@ -45,7 +45,7 @@ class Cache : public ::testing::Test {
     const WeightsReading reading = cache.read(path, trial);
     return reading.weights && reading.weights->trial == trial;
   }
-  /// What a reading of the file writes to the log.
+  /// The log lines of reading the file.
   std::string log_of_read(WeightsCache& cache, const std::filesystem::path& path, trial::TrialNumber trial) {
     ::testing::internal::CaptureStderr();
     EXPECT_TRUE(reads(cache, path, trial));

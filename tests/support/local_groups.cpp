@@ -15,13 +15,13 @@
 namespace skyline::testing {
 namespace {
 
-using trial::part_of;
 using trial::Failure;
 using trial::GroupAborted;
+using trial::part_of;
 
 enum class Kind : std::uint8_t { kAllReduce, kReduceScatter, kAllGather, kSum, kBroadcast };
 
-/// What the members gave to one operation.
+/// The values that the members gave to one operation.
 struct Entry {
   std::vector<std::span<std::byte>> values;  // [members]
   std::vector<Kind> kinds;
@@ -71,7 +71,7 @@ void gather_parts(const Entry& entry) {
   }
 }
 
-/// What the members share.
+/// State that the members share.
 class Board {
  public:
   Board(std::size_t members, std::chrono::milliseconds silence) : members_(members), silence_(silence) {}

@@ -7,7 +7,7 @@
 namespace skyline::testing {
 namespace {
 
-/// What lies in the mailboxes of all ranks.
+/// The contents of the mailboxes of all ranks.
 struct Office {
   struct Box {
     std::deque<comm::Letter> letters;

@@ -27,7 +27,7 @@ Image numbered() {
   return image;
 }
 
-/// What `place` gives for (y, x) of each channel: the definition, pixel by pixel.
+/// The image with `place` of (y, x) in each channel: the definition, pixel by pixel.
 template <typename Place>
 Image by_pixel(const Place& place) {
   const Image source = numbered();

@@ -1,5 +1,4 @@
-// What the members of a group exchange on their devices in a step, on the CPU behind the seam of
-// accelerators.
+// The exchange of a group's members on their devices in a step, on the CPU behind the seam of accelerators.
 #include "train/group/device_exchange.hpp"
 
 #include "train/device/accelerator.hpp"
@@ -134,7 +133,7 @@ TEST(DeviceExchange, TakesGradientsThatAMemberLacksAsZeros) {
   });
 }
 
-/// What a member of two does in a step, with the moments at which backward has a layer's gradient.
+/// The actions of one of two members in a step, with the moments at which backward has a layer's gradient.
 Log log_of_step(const GroupOptions& options, std::int64_t samples_of_the_other) {
   const space::Network network = three_layers();
   std::vector<Log> logs(2);

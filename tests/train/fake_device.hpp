@@ -35,7 +35,7 @@ class FakeDevice final : public Accelerator {
     const std::lock_guard lock(mutex_);
     allocated_ -= bytes;
   }
-  /// What other processes use.
+  /// Bytes that other processes use.
   void set_others(std::size_t bytes) {
     const std::lock_guard lock(mutex_);
     others_ = bytes;

@@ -28,7 +28,7 @@ kernels::AugmentPlan augment_plan(const AugmentOptions& options, const space::Sh
           static_cast<std::int32_t>(shape.height), static_cast<std::int32_t>(shape.width)};
 }
 
-/// What the kernel's threads do, one after the other.
+/// Does the work of the kernel's threads, one after the other.
 DeviceBatchOnHost gather_by_element(kernels::GatherPlan plan) {
   const std::int32_t elements = kernels::elements_of_image(plan);
   DeviceBatchOnHost batch{std::vector<float>(static_cast<std::size_t>(plan.rows * elements)), {}};

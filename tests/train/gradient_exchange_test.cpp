@@ -62,7 +62,7 @@ std::vector<std::int32_t> labels_of(BatchPart part) {
   return labels;
 }
 
-/// What each member ends with after some steps; the leader's with the whole state of the optimizer.
+/// The state of each member after some steps; the leader's has the whole state of the optimizer.
 std::vector<TrainingState> train(std::size_t members, GroupOptions options, std::size_t bucket_bytes) {
   const space::Network network = some_network();
   std::vector<TrainingState> states(members);

@@ -78,7 +78,7 @@ Trial every_layer_trial(double epochs) {
   return make_trial(every_layer(), epochs, 5);
 }
 
-/// What a trial came to: measurements without the latency, weights, and the sum of losses after each step.
+/// The result of a trial: measurements without the latency, weights, and the sum of losses after each step.
 struct Result {
   std::vector<double> values;
   std::vector<trial::NamedTensor> weights;

@@ -83,7 +83,7 @@ inline std::vector<double> train(Learner& learner, const TrainingSetup& setup, c
   return losses;
 }
 
-/// What each member of a group ends with after some steps; the leader's with the whole state.
+/// The state of each member of a group after some steps; the leader's is the whole state.
 struct GroupEnd {
   std::vector<double> losses;  // sums over the members
   std::vector<trial::TrainingState> states;

@@ -12,7 +12,7 @@
 
 namespace skyline::train::test {
 
-/// What a WatchedAccelerator has been asked for.
+/// The requests to a WatchedAccelerator.
 struct AcceleratorCounts {
   std::atomic<int> streams = 0;
   std::atomic<int> captures = 0;
