@@ -38,6 +38,7 @@ FACES = {
     "core": ["backoff", "config/scalar_text", "log", "processors", "registry", "text/hash", "text/protobuf_writer", "unique_handle"],
     "machine": ["device_binding", "nccl_settings", "node_limits", "node_place", "node_report"],
     "space": ["network/network_alignment"],
+    "trial": ["commit_log"],
     "search": ["pareto/pareto"],
     "comm": ["agreement", "binding_exchange", "communicator", "environment", "launch/launcher", "mailbox",
              "mpi/mpi_library"],

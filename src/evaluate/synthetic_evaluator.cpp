@@ -39,7 +39,8 @@ double accuracy_without_noise(const space::Network& network, double epochs) {
 double synthetic_accuracy(const trial::Trial& trial, std::string_view purpose) {
   const auto id = static_cast<std::uint64_t>(trial.architecture().id);
   const double noise = 0.01 * (2 * hashed_share(purpose, trial.seed, id) - 1);
-  return std::clamp(accuracy_without_noise(trial.architecture().network, trial.epochs) + noise, 0.0, 1.0);
+  return std::clamp(accuracy_without_noise(trial.architecture().network, trial.budget().epochs) + noise, 0.0,
+                    1.0);
 }
 
 double synthetic_latency_ms(const space::Network& network) {
@@ -47,15 +48,14 @@ double synthetic_latency_ms(const space::Network& network) {
 }
 
 double step_count(const trial::Trial& trial) {
-  return std::max(1.0, std::round(trial.epochs * kStepsPerEpoch));
+  return std::max(1.0, std::round(trial.budget().epochs * kStepsPerEpoch));
 }
 
 trial::Measurements measure(const trial::Trial& trial) {
   const double accuracy = synthetic_accuracy(trial, "evaluate.synthetic.validation");
   const double error = 1 - accuracy;
-  const double test_accuracy = trial.phase == trial::Phase::kFinal
-                                   ? synthetic_accuracy(trial, "evaluate.synthetic.test")
-                                   : std::numeric_limits<double>::quiet_NaN();
+  const double test_accuracy = trial.is_final() ? synthetic_accuracy(trial, "evaluate.synthetic.test")
+                                                : std::numeric_limits<double>::quiet_NaN();
   return {{accuracy, 3 * error, 2.5 * error, synthetic_latency_ms(trial.architecture().network),
            test_accuracy, step_count(trial)}};
 }
@@ -82,7 +82,7 @@ bool sleep_through(Seconds duration, const trial::Trial& trial, trial::Evaluatio
   for (Seconds passed = before; passed < duration; passed = before + (Clock::now() - start)) {
     const double share = passed / duration;
     const bool stop = context.control().stop_requested();
-    if (stop || context.state().due(share * trial.epochs)) save(share);
+    if (stop || context.state().due(share * trial.budget().epochs)) save(share);
     if (stop) return false;
     std::this_thread::sleep_for(std::min(kLongestNap, duration - passed));
   }
@@ -101,13 +101,13 @@ class SyntheticEvaluator final : public trial::Evaluator {
 
   double predicted_cost(const trial::Trial& trial) const override {
     const auto flops = static_cast<double>(trial.architecture().network.cost.flops);
-    return std::max(1.0, flops * trial.epochs);
+    return std::max(1.0, flops * trial.budget().epochs);
   }
 
   trial::Outcome evaluate(const trial::Trial& trial, trial::EvaluationContext& context) override {
     const Clock::time_point start = Clock::now();
     const auto flops = static_cast<double>(trial.architecture().network.cost.flops);
-    const Seconds duration(options_.seconds_per_gflop * flops / 1e9 * trial.epochs);
+    const Seconds duration(options_.seconds_per_gflop * flops / 1e9 * trial.budget().epochs);
     const bool completed = sleep_through(duration, trial, context);
     const Clock::time_point trained = Clock::now();
     context.timing().train_s = Seconds(trained - start).count();

@@ -51,6 +51,10 @@ Enum value_of(const std::array<Word<Enum>, count>& words, std::string_view text,
 
 }  // namespace
 
+std::string to_text(TrialName name) {
+  return std::to_string(name.number) + (name.is_final ? ".final" : "");
+}
+
 std::string_view to_text(Phase phase) {
   return text_of(kPhases, phase);
 }

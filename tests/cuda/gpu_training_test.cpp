@@ -211,8 +211,7 @@ TEST_F(GpuTraining, StartsAChildFromItsParentOnTheDevice) {
   parents_context.wants = true;
   const auto before = measure(*evaluator, parent, parents_context);
   trial::Trial child = test::make_trial(test::conv_network(kShape, 3, 3, 24, 6), 0.01, 2);  // one step
-  child.inherits = std::make_shared<const trial::Inheritance>(
-      trial::Inheritance{parent.number, parent.proposal.architecture, 1});
+  child.proposal.start = trial::Inherit{parent.number, parent.proposal.architecture, 1};
   test::RecordingContext without_weights;
   const auto from_device = measure(*evaluator, child, without_weights);
   test::RecordingContext with_weights;

@@ -10,10 +10,12 @@ TEST(AccountBook, SumsUpBySlotAndCallsTheRestIdle) {
   ASSERT_EQ(book.slots().size(), 3U);
   const trial::Measurements done;
   const trial::Failure stopped{trial::FailureKind::kStopped, "stopped on request"};
-  book.add({0, done, {.rank = 1, .slot = 1, .setup_s = 1, .train_s = 2, .validate_s = 3, .latency_s = 0.5}});
-  book.add({1, stopped, {.rank = 1, .slot = 1, .setup_s = 0, .train_s = 1, .validate_s = 0, .latency_s = 0}});
+  book.add(
+      {{0}, done, {.rank = 1, .slot = 1, .setup_s = 1, .train_s = 2, .validate_s = 3, .latency_s = 0.5}});
+  book.add(
+      {{1}, stopped, {.rank = 1, .slot = 1, .setup_s = 0, .train_s = 1, .validate_s = 0, .latency_s = 0}});
   Arrival helper{
-      0, done, {.rank = 0, .slot = 0, .setup_s = 1, .train_s = 2, .validate_s = 0, .latency_s = 0}};
+      {0}, done, {.rank = 0, .slot = 0, .setup_s = 1, .train_s = 2, .validate_s = 0, .latency_s = 0}};
   helper.helper = true;
   book.add(helper);
   const RunAccount account = book.close(10);

@@ -24,7 +24,7 @@ class SlotCheckpointsTest : public ::testing::Test {
   void SetUp() override {
     std::filesystem::create_directories(paths_.checkpoints());
     trial_.number = 6;
-    trial_.epochs = 10;
+    trial_.proposal.budget.epochs = 10;
     trial_.seed = 77;
     trial_.proposal.architecture =
         std::make_shared<const space::Architecture>(test_space().build(test_space().genotype_at(3)));

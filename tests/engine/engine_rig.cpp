@@ -89,13 +89,13 @@ trial::Outcome HookedEvaluator::evaluate(const trial::Trial& trial, trial::Evalu
   const double sum = context.group() == nullptr ? 0 : group_sum(trial, *context.group());
   trial::Outcome outcome = synthetic_->evaluate(trial, context);
   if (auto* measured = std::get_if<trial::Measurements>(&outcome)) measured->values[1] += sum;
-  if (Arrival{trial.number, outcome, {}}.stopped()) {  // after its last step
+  if (Arrival{trial.name(), outcome, {}}.stopped()) {  // after its last step
     if (script_.saves_at_stop) context.state().save([this](auto& state) { state.step = script_.steps; });
     return outcome;
   }
   if (!leads(context)) return outcome;
   const std::lock_guard lock(mutex_);
-  completed_.push_back(trial.number);
+  completed_.push_back(to_text(trial.name()));
   return outcome;
 }
 
@@ -138,16 +138,16 @@ bool HookedEvaluator::do_steps(const trial::Trial& trial, trial::EvaluationConte
     }
     if (leads(context)) {
       const std::lock_guard lock(mutex_);
-      ++steps_[trial.number];
+      ++steps_[to_text(trial.name())];
     }
     const double share = static_cast<double>(step) / static_cast<double>(script_.steps);
-    if (context.state().due(share * trial.epochs)) save();
+    if (context.state().due(share * trial.budget().epochs)) save();
   }
   return true;
 }
 
-std::vector<trial::TrialNumber> HookedEvaluator::completed() const {
-  std::vector<trial::TrialNumber> sorted = completed_;
+std::vector<std::string> HookedEvaluator::completed() const {
+  std::vector<std::string> sorted = completed_;
   std::ranges::sort(sorted);
   return sorted;
 }
@@ -160,7 +160,7 @@ void CountingObserver::started(const std::vector<SlotAccount>& the_slots, std::s
 }
 
 void CountingObserver::committed(const trial::CommittedTrial& trial, bool, std::size_t in_flight) {
-  numbers.push_back(trial.trial.number);
+  positions.push_back(trial.position);
   most_in_flight = std::max(most_in_flight, in_flight);
 }
 

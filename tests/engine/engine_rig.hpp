@@ -68,10 +68,10 @@ class HookedEvaluator final : public trial::Evaluator {
   trial::Outcome evaluate(const trial::Trial& trial, trial::EvaluationContext& context) override;
   int calls() const { return calls_; }
   // All of this rank. @pre no slot is at work
-  /// Trials that came to their end, with their group's member 0 here; ascending.
-  std::vector<trial::TrialNumber> completed() const;
-  /// Steps done, by trial; of groups by member 0.
-  const std::map<trial::TrialNumber, std::int64_t>& steps() const { return steps_; }
+  /// Names of the trials that came to their end, with their group's member 0 here; sorted.
+  std::vector<std::string> completed() const;
+  /// Steps done, by name of the trial; of groups by member 0.
+  const std::map<std::string, std::int64_t>& steps() const { return steps_; }
   /// The trial whose weights a trial was given, by trial.
   const std::map<trial::TrialNumber, trial::TrialNumber>& heirs() const { return heirs_; }
 
@@ -84,8 +84,8 @@ class HookedEvaluator final : public trial::Evaluator {
   TrialScript script_;
   std::atomic<int> calls_{0};
   std::mutex mutex_;  // of all below
-  std::vector<trial::TrialNumber> completed_;
-  std::map<trial::TrialNumber, std::int64_t> steps_;
+  std::vector<std::string> completed_;
+  std::map<std::string, std::int64_t> steps_;
   std::map<trial::TrialNumber, trial::TrialNumber> heirs_;
 };
 
@@ -105,7 +105,7 @@ class CountingObserver final : public RunObserver {
   std::size_t most_in_flight = 0;
   int stops = 0;
   int ticks = 0;
-  std::vector<trial::TrialNumber> numbers;
+  std::vector<trial::CommitPosition> positions;
 };
 
 /// Everything of a run but its environment and folder.
@@ -128,9 +128,9 @@ RunSpec evolution_spec();
 struct RigRun {
   RunResult result;
   CountingObserver observer;
-  int evaluations = 0;                        // begun on this rank
-  std::vector<trial::TrialNumber> completed;  // of those
-  std::map<trial::TrialNumber, std::int64_t> steps;
+  int evaluations = 0;                 // begun on this rank
+  std::vector<std::string> completed;  // of those
+  std::map<std::string, std::int64_t> steps;
   std::map<trial::TrialNumber, trial::TrialNumber> heirs;
 };
 

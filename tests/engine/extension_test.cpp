@@ -39,7 +39,7 @@ class Extension : public ::testing::Test {
 
 RunSpec with_iterations(std::size_t iterations, std::optional<std::size_t> window) {
   RunSpec spec = evolution_spec();
-  spec.search.iterations = iterations;
+  spec.search.set("iterations", ConfigNode::make_integer(static_cast<std::int64_t>(iterations)));
   spec.options.window = window;
   return spec;
 }
@@ -47,9 +47,17 @@ RunSpec with_iterations(std::size_t iterations, std::optional<std::size_t> windo
 std::vector<std::string> trained(const std::vector<CommittedTrial>& committed, Phase phase) {
   std::vector<std::string> ids;
   for (const CommittedTrial& entry : committed) {
-    if (entry.trial.phase == phase) ids.push_back(to_text(entry.trial.architecture().id));
+    if (entry.trial.phase() == phase) ids.push_back(to_text(entry.trial.architecture().id));
   }
   return ids;
+}
+
+/// Of a search trial.
+trial::CommitPosition position_of(const RigRun& run, trial::TrialNumber number) {
+  const auto found = std::ranges::find_if(run.result.committed, [&](const CommittedTrial& entry) {
+    return entry.trial.name() == trial::TrialName{number};
+  });
+  return found->position;
 }
 
 TEST_F(Extension, GoesOnAfterTheFullTrainingOfAFinishedRun) {
@@ -62,12 +70,12 @@ TEST_F(Extension, GoesOnAfterTheFullTrainingOfAFinishedRun) {
     const std::size_t before = first.result.committed.size();
     ASSERT_GT(all.size(), before);
     EXPECT_EQ(longer.observer.replayed, before);
-    EXPECT_EQ(longer.observer.numbers.size(), all.size() - before);
+    EXPECT_EQ(longer.observer.positions.size(), all.size() - before);
     for (std::size_t i = 0; i < before; ++i) {
-      EXPECT_EQ(all[i].trial.phase, first.result.committed[i].trial.phase);
+      EXPECT_EQ(all[i].trial.phase(), first.result.committed[i].trial.phase());
       EXPECT_EQ(all[i].trial.architecture().id, first.result.committed[i].trial.architecture().id);
     }
-    EXPECT_EQ(all[before].trial.phase, Phase::kSearch);
+    EXPECT_EQ(all[before].trial.phase(), Phase::kSearch);
 
     // The search asks for what it would have asked without the full training in between.
     std::vector<std::string> searched;
@@ -90,12 +98,12 @@ TEST_F(Extension, TrainsEveryMemberOfTheFrontOnce) {
   for (const auto& [id, times] : full) EXPECT_EQ(times, 1) << id;
   for (const CommittedTrial& entry : longer.result.committed) {
     const trial::Trial& trial = entry.trial;
-    const bool on_front = longer.result.on_front[trial.number];
-    if (trial.phase == Phase::kSearch && on_front) {
+    const bool on_front = longer.result.on_front[entry.position];
+    if (!trial.is_final() && on_front) {
       EXPECT_EQ(full.count(to_text(trial.architecture().id)), 1U);
     }
-    if (trial.phase == Phase::kFinal) {
-      EXPECT_EQ(on_front, longer.result.on_front[trial.proposal.parents[0]]);
+    if (trial.is_final()) {
+      EXPECT_EQ(on_front, longer.result.on_front[position_of(longer, trial.number)]);
     }
   }
 }
@@ -119,9 +127,9 @@ TEST_F(Extension, TakesAnotherBudgetOfTheFullTrainingBesideTheOneBefore) {
   const std::size_t members = first.observer.expected_final;
   spec.options.final_epochs = 4;
   const RigRun second = run(spec, true);
-  EXPECT_EQ(second.observer.numbers.size(), members);
+  EXPECT_EQ(second.observer.positions.size(), members);
   EXPECT_EQ(second.result.committed.size(), first.result.committed.size() + members);
-  EXPECT_EQ(second.result.committed.back().trial.epochs, 4);
+  EXPECT_EQ(second.result.committed.back().trial.budget().epochs, 4);
   // Both stay, with the first budget again or without any full training.
   const std::string journal_of_both = canonical();
   spec.options.final_epochs = 2;

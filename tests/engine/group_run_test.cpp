@@ -163,10 +163,10 @@ TEST_F(GroupRunTest, KeepsWeightsOnceAndGivesThemToHeirs) {
   for (const auto& committed : all.result.committed) {
     const Trial& trial = committed.trial;
     const std::string id = to_text(trial.architecture().id);
-    const auto file = trial.phase == Phase::kFinal ? paths.final_weights(id) : paths.weights(id);
+    const auto file = trial.is_final() ? paths.final_weights(id) : paths.weights(id);
     EXPECT_EQ(store::read_weights(file).tensors.at(0).values.at(0), static_cast<float>(trial.number));
-    EXPECT_EQ(heirs.count(trial.number), trial.inherits ? 1U : 0U);
-    if (trial.inherits && trial.members > 1) ++inherited;
+    EXPECT_EQ(heirs.count(trial.number), trial.inherits() ? 1U : 0U);
+    if (trial.inherits() && trial.members > 1) ++inherited;
   }
   EXPECT_GT(inherited, 0U);
 }
@@ -189,20 +189,20 @@ TEST_F(GroupRunTest, StopsInTheMiddleAndGoesOnWithoutRepeatingAStep) {
     const RigRun rest = run(name, spec, true);
     std::string mine;
     for (const RigRun* job : {&first, &rest}) {
-      for (const auto& [number, steps] : job->steps) {
-        mine += std::to_string(number) + ' ' + std::to_string(steps) + ' ';
+      for (const auto& [trial, steps] : job->steps) {
+        mine += trial + ' ' + std::to_string(steps) + ' ';
       }
     }
-    std::map<TrialNumber, std::int64_t> total;
+    std::map<std::string, std::int64_t> total;
     for (const std::string& line : comm::gather_texts(world(), mine, 0)) {
       std::istringstream words(line);
       std::int64_t steps = 0;
-      for (TrialNumber number = 0; words >> number >> steps;) total[number] += steps;
+      for (std::string trial; words >> trial >> steps;) total[trial] += steps;
     }
     if (rank() != 0) continue;
     EXPECT_EQ(canonical(name), expected);
     EXPECT_EQ(total.size(), rest.result.committed.size());
-    for (const auto& [number, steps] : total) EXPECT_EQ(steps, spec.steps) << "of trial " << number;
+    for (const auto& [trial, steps] : total) EXPECT_EQ(steps, spec.steps) << "of trial " << trial;
   }
 }
 

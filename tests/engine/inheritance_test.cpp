@@ -48,12 +48,24 @@ double share_of(const CommittedTrial& parent, const trial::Proposal& child) {
   return space::inherited_share(from, to, space::align(from, to));
 }
 
-TEST(ChooseInheritance, TakesTheParentThatFillsMore) {
+/// All parents' weights are there but those of `gone`.
+trial::Start start_of(const trial::Proposal& child, const std::vector<CommittedTrial>& all,
+                      const std::set<TrialNumber>& gone = {}) {
+  return choose_start(child,
+                      [&](TrialNumber number) { return gone.contains(number) ? nullptr : &all[number]; });
+}
+
+TrialNumber inherited(const trial::Start& start) {
+  return std::get<trial::Inherit>(start).from;
+}
+
+TEST(ChooseStart, TakesTheParentThatFillsMore) {
   std::vector<CommittedTrial> all = {committed(0, architecture(0, 0)), committed(1, architecture(2, 3))};
   all[1].timing.rank = 17;
   const trial::Proposal child{architecture(3, 3), Origin::kCrossover, {0, 1}, 1};
-  const auto inherits = choose_inheritance(child, all, [](TrialNumber) { return true; });
-  ASSERT_TRUE(inherits);
+  const trial::Start start = start_of(child, all);
+  const auto* inherits = std::get_if<trial::Inherit>(&start);
+  ASSERT_NE(inherits, nullptr);
   EXPECT_GT(share_of(all[1], child), share_of(all[0], child));
   EXPECT_EQ(inherits->from, 1U);
   EXPECT_EQ(inherits->share, share_of(all[1], child));
@@ -61,24 +73,24 @@ TEST(ChooseInheritance, TakesTheParentThatFillsMore) {
   EXPECT_EQ(inherits->holder, 17);
 }
 
-TEST(ChooseInheritance, PassesOverParentsWhoseWeightsAreGone) {
+TEST(ChooseStart, PassesOverParentsWhoseWeightsAreGone) {
   const std::vector<CommittedTrial> all = {committed(0, architecture(0, 0)),
                                            committed(1, architecture(2, 3))};
   const trial::Proposal child{architecture(3, 3), Origin::kCrossover, {0, 1}, 1};
-  EXPECT_EQ(choose_inheritance(child, all, [](TrialNumber number) { return number == 0; })->from, 0U);
-  EXPECT_FALSE(choose_inheritance(child, all, [](TrialNumber) { return false; }));
+  EXPECT_EQ(inherited(start_of(child, all, {1})), 0U);
+  EXPECT_TRUE(std::holds_alternative<trial::Fresh>(start_of(child, all, {0, 1})));
 }
 
-TEST(ChooseInheritance, TakesTheFirstOfEqualParents) {
+TEST(ChooseStart, TakesTheFirstOfEqualParents) {
   const std::vector<CommittedTrial> all = {committed(0, architecture(2, 2)),
                                            committed(1, architecture(2, 2))};
   const trial::Proposal child{architecture(3, 2), Origin::kCrossover, {1, 0}, 1};
-  EXPECT_EQ(choose_inheritance(child, all, [](TrialNumber) { return true; })->from, 1U);
+  EXPECT_EQ(inherited(start_of(child, all)), 1U);
 }
 
 RunSpec inheriting_spec(KeepWeights keep) {
   RunSpec spec = evolution_spec();
-  spec.search.iterations = 4;
+  spec.search.set("iterations", ConfigNode::make_integer(4));
   spec.options.keep_weights = keep;
   spec.options.inherit = true;
   spec.options.window = 4;
@@ -106,11 +118,11 @@ TEST_F(InheritingRun, GivesChildrenTheWeightsThatTheJournalNames) {
     std::map<TrialNumber, TrialNumber> recorded;
     for (const CommittedTrial& entry : all.result.committed) {
       const trial::Trial& trial = entry.trial;
-      if (!trial.inherits) continue;
-      recorded[trial.number] = trial.inherits->from;
-      EXPECT_EQ(trial.phase, trial::Phase::kSearch);
-      EXPECT_THAT(trial.proposal.parents, ::testing::Contains(trial.inherits->from));
-      EXPECT_GT(trial.inherits->share, 0);
+      if (!trial.inherits()) continue;
+      recorded[trial.number] = trial.inherits()->from;
+      EXPECT_EQ(trial.phase(), trial::Phase::kSearch);
+      EXPECT_THAT(trial.proposal.parents, ::testing::Contains(trial.inherits()->from));
+      EXPECT_GT(trial.inherits()->share, 0);
     }
     EXPECT_FALSE(recorded.empty());
     EXPECT_EQ(all.heirs, recorded);
@@ -121,8 +133,8 @@ TEST_F(InheritingRun, KeepsTheWeightsOfTheFrontAloneInTheEnd) {
   const RigRun all = run(inheriting_spec(KeepWeights::kFront));
   std::set<std::string> expected;
   for (const CommittedTrial& entry : all.result.committed) {
-    if (!all.result.on_front[entry.trial.number]) continue;
-    const std::string kind = entry.trial.phase == trial::Phase::kFinal ? ".final" : "";
+    if (!all.result.on_front[entry.position]) continue;
+    const std::string kind = entry.trial.is_final() ? ".final" : "";
     expected.insert(to_text(entry.trial.architecture().id) + kind);
   }
   EXPECT_THAT(weight_ids(root()), ::testing::ElementsAreArray(expected));
@@ -142,7 +154,7 @@ TEST_F(InheritingRun, ReplaysToTheSameInheritance) {
 
 /// Of the file whose weights a trial inherits.
 std::filesystem::path inherited_file(const std::filesystem::path& root, const trial::Trial& trial) {
-  return store::RunPaths{root}.weights(to_text(trial.inherits->architecture->id));
+  return store::RunPaths{root}.weights(to_text(trial.inherits()->architecture->id));
 }
 
 TEST_F(InheritingRun, StartsChildrenOfItsOwnTrialsWithoutTheFile) {
@@ -150,7 +162,7 @@ TEST_F(InheritingRun, StartsChildrenOfItsOwnTrialsWithoutTheFile) {
   spec.options.window = 1;
   const std::string expected = canonical_of_one_process(spec);
   spec.hook = [&](const trial::Trial& trial) {
-    if (trial.inherits) std::filesystem::remove(inherited_file(root(), trial));
+    if (trial.inherits()) std::filesystem::remove(inherited_file(root(), trial));
   };
   EXPECT_FALSE(run(spec).heirs.empty());
   EXPECT_EQ(store::canonical_journal(root() / "journal.jsonl"), expected);
@@ -166,11 +178,11 @@ TEST_F(InheritingRun, EndsWithAnErrorThatNamesWeightsThatAreDamaged) {
   spec.options.recent_weights_bytes = 0;
   std::string expected;
   spec.hook = [&](const trial::Trial& trial) {
-    if (!trial.inherits) return;
+    if (!trial.inherits()) return;
     const auto file = inherited_file(root(), trial);
     std::ofstream(file, std::ios::binary) << "broken";
     expected = "trial " + std::to_string(trial.number) + " cannot start from the weights of trial " +
-               std::to_string(trial.inherits->from) + ": " + file.string() + ": not an HDF5 file, ";
+               std::to_string(trial.inherits()->from) + ": " + file.string() + ": not an HDF5 file, ";
   };
   const std::string error = testing::user_error_of([&] { run(spec); });
   EXPECT_THAT(error, ::testing::StartsWith(expected));
@@ -184,7 +196,7 @@ TEST_F(InheritingRun, EndsWithAnErrorThatNamesWeightsThatNeverShow) {
   spec.options.recent_weights_bytes = 0;
   std::filesystem::path file;
   spec.hook = [&](const trial::Trial& trial) {
-    if (!trial.inherits) return;
+    if (!trial.inherits()) return;
     file = inherited_file(root(), trial);
     std::filesystem::remove(file);
   };
@@ -201,7 +213,7 @@ TEST_F(InheritingRun, StopsWhileATrialWaitsForItsParentsWeightsAndGoesOn) {
   std::filesystem::path file;
   std::atomic<bool> asked{false};
   stopped.hook = [&](const trial::Trial& trial) {
-    if (!trial.inherits) return;
+    if (!trial.inherits()) return;
     file = inherited_file(root(), trial);
     std::filesystem::rename(file, root() / "aside.h5");
     asked = true;
@@ -224,8 +236,7 @@ class WeightsOfARun : public InheritingRun {
   }
   static trial::Trial heir(TrialNumber number, const trial::Trial& parent) {
     trial::Trial made = committed(number, architecture(0, 0)).trial;
-    made.inherits = std::make_shared<const trial::Inheritance>(
-        trial::Inheritance{parent.number, parent.proposal.architecture, 0.5});
+    made.proposal.start = trial::Inherit{parent.number, parent.proposal.architecture, 0.5};
     return made;
   }
   bool is_there(const trial::Trial& made) {

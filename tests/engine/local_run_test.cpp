@@ -59,12 +59,11 @@ TEST_F(LocalRun, TellsItsObserverWhatHappens) {
   EXPECT_EQ(all.observer.slots, 1U);
   EXPECT_EQ(all.observer.replayed, 0U);
   EXPECT_EQ(all.observer.expected_final,
-            static_cast<std::size_t>(std::ranges::count_if(all.result.committed, [](const auto& committed) {
-              return committed.trial.phase == trial::Phase::kFinal;
-            })));
+            static_cast<std::size_t>(std::ranges::count_if(
+                all.result.committed, [](const auto& committed) { return committed.trial.is_final(); })));
   EXPECT_GE(all.observer.ticks, 1);
-  ASSERT_EQ(all.observer.numbers.size(), all.result.committed.size());
-  for (std::size_t i = 0; i < all.observer.numbers.size(); ++i) EXPECT_EQ(all.observer.numbers[i], i);
+  ASSERT_EQ(all.observer.positions.size(), all.result.committed.size());
+  for (std::size_t i = 0; i < all.observer.positions.size(); ++i) EXPECT_EQ(all.observer.positions[i], i);
   EXPECT_FALSE(all.result.finish_reason.empty());
 }
 
@@ -74,7 +73,8 @@ TEST_F(LocalRun, SeedsATrialByRunArchitectureAndBudgetAlone) {
   EXPECT_NE(trial_seed(1, space::ArchId{2}, 0.5), trial_seed(1, space::ArchId{3}, 0.5));
   EXPECT_NE(trial_seed(1, space::ArchId{2}, 0.5), trial_seed(1, space::ArchId{2}, 0.25));
   for (const auto& committed : run(evolution_spec()).result.committed) {
-    EXPECT_EQ(committed.trial.seed, trial_seed(5, committed.trial.architecture().id, committed.trial.epochs));
+    EXPECT_EQ(committed.trial.seed,
+              trial_seed(5, committed.trial.architecture().id, committed.trial.budget().epochs));
   }
 }
 
@@ -91,7 +91,7 @@ TEST_F(LocalRun, ReplaysAFinishedRunWithoutTrainingAnything) {
   const RigRun again = run(evolution_spec(), true);
   EXPECT_EQ(again.evaluations, 0);
   EXPECT_EQ(again.observer.replayed, first.result.committed.size());
-  EXPECT_TRUE(again.observer.numbers.empty());
+  EXPECT_TRUE(again.observer.positions.empty());
   EXPECT_EQ(again.result.committed.size(), first.result.committed.size());
   EXPECT_EQ(again.result.on_front, first.result.on_front);
   EXPECT_EQ(again.result.account.slots.at(0).trials, 0U);

@@ -70,9 +70,7 @@ TEST(WeightsLetter, IsRefusedIfItIsCutOff) {
 /// waits for an answer that does not come fails.
 class ParentExchangeTest : public ::testing::Test {
  protected:
-  static trial::Inheritance parent(trial::TrialNumber trial, int holder) {
-    return {trial, nullptr, 1, holder};
-  }
+  static trial::Inherit parent(trial::TrialNumber trial, int holder) { return {trial, nullptr, 1, holder}; }
   std::unique_ptr<ParentExchange> make(std::size_t rank, std::chrono::milliseconds patience = kForEver) {
     return std::make_unique<ParentExchange>(std::move(boxes_[rank]), recent_[rank], patience);
   }

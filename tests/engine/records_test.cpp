@@ -21,21 +21,21 @@ using ::testing::HasSubstr;
 trial::Trial sample_trial(std::int64_t genotype) {
   trial::Trial trial;
   trial.number = 17;
-  trial.phase = trial::Phase::kFinal;
+  trial.proposal.trains = 17;
   trial.proposal.architecture =
       std::make_shared<const space::Architecture>(test_space().build(test_space().genotype_at(genotype)));
   trial.proposal.origin = trial::Origin::kCrossover;
   trial.proposal.parents = {3, 4'000'000'000'000};
   trial.proposal.iteration = 6;
-  trial.epochs = 0.1;
+  trial.proposal.budget.epochs = 0.1;
   trial.seed = 0xFEDCBA9876543210U;
   return trial;
 }
 
 void expect_same(const trial::Trial& read, const trial::Trial& trial) {
   EXPECT_EQ(read.number, trial.number);
-  EXPECT_EQ(read.phase, trial.phase);
-  EXPECT_EQ(read.epochs, trial.epochs);
+  EXPECT_EQ(read.name(), trial.name());
+  EXPECT_EQ(read.budget().epochs, trial.budget().epochs);
   EXPECT_EQ(read.seed, trial.seed);
   EXPECT_EQ(read.members, trial.members);
   EXPECT_EQ(read.proposal.origin, trial.proposal.origin);
@@ -43,7 +43,7 @@ void expect_same(const trial::Trial& read, const trial::Trial& trial) {
   EXPECT_EQ(read.proposal.iteration, trial.proposal.iteration);
   EXPECT_EQ(read.architecture().id, trial.architecture().id);
   EXPECT_EQ(read.architecture().genotype, trial.architecture().genotype);
-  EXPECT_FALSE(read.inherits);
+  EXPECT_FALSE(read.inherits());
 }
 
 TEST(TrialRecord, ReadsBackWhatWasWritten) {
@@ -63,16 +63,15 @@ TEST(TrialRecord, ReadsBackWhatATrialInherits) {
   const TrialRecord format(test_space());
   std::vector<std::byte> record(format.bytes());
   trial::Trial trial = sample_trial(3);
-  trial.inherits = std::make_shared<const trial::Inheritance>(
-      trial::Inheritance{5, sample_trial(9).proposal.architecture, 0.75, 511});
+  trial.proposal.start = trial::Inherit{5, sample_trial(9).proposal.architecture, 0.75, 511};
   format.write({trial, {}}, record);
   const auto read = format.read(record);
-  ASSERT_TRUE(read && read->trial.inherits);
-  const trial::Inheritance& inherits = *read->trial.inherits;
+  ASSERT_TRUE(read && read->trial.inherits());
+  const trial::Inherit& inherits = *read->trial.inherits();
   EXPECT_EQ(inherits.from, 5U);
   EXPECT_EQ(inherits.share, 0.75);
   EXPECT_EQ(inherits.holder, 511);
-  EXPECT_EQ(inherits.architecture->id, trial.inherits->architecture->id);
+  EXPECT_EQ(inherits.architecture->id, trial.inherits()->architecture->id);
   EXPECT_EQ(read->trial.architecture().id, trial.architecture().id);
 }
 
@@ -117,13 +116,13 @@ TEST(TrialRecord, RefusesAnArchitectureThatThisRankBuildsDifferently) {
 TEST(ResultRecord, ReadsBackMeasurementsAndTiming) {
   const ResultRecord format(3);
   std::vector<std::byte> record(format.bytes());
-  Arrival arrival{8, trial::Measurements{{0.5, std::nan(""), -1e300}}, {}};
+  Arrival arrival{{8, true}, trial::Measurements{{0.5, std::nan(""), -1e300}}, {}};
   arrival.timing = {
       .rank = 2, .slot = 1, .started_s = 3, .setup_s = 4, .train_s = 5, .validate_s = 6, .latency_s = 7};
   format.write(arrival, record);
   const auto read = format.read(record);
   ASSERT_TRUE(read);
-  EXPECT_EQ(read->number, 8U);
+  EXPECT_EQ(read->trial, (trial::TrialName{8, true}));
   EXPECT_THAT(std::get<trial::Measurements>(read->outcome).values,
               ElementsAre(0.5, ::testing::IsNan(), -1e300));
   EXPECT_EQ(read->timing.rank, 2);
@@ -141,20 +140,20 @@ TEST(ResultRecord, ReadsBackFailuresOfAnyReasonThatFits) {
   std::vector<std::byte> record(format.bytes());
   for (const std::size_t length : {std::size_t{0}, std::size_t{1}, kReasonBytes}) {
     const trial::Failure failure{trial::FailureKind::kOutOfMemory, std::string(length, 'r')};
-    format.write({9, failure, {}}, record);
+    format.write({{9}, failure, {}}, record);
     const auto read = format.read(record);
     ASSERT_TRUE(read);
     EXPECT_EQ(std::get<trial::Failure>(read->outcome).kind, failure.kind);
     EXPECT_EQ(std::get<trial::Failure>(read->outcome).reason, failure.reason);
   }
-  EXPECT_THROW(format.write({9, trial::Failure{{}, std::string(kReasonBytes + 1, 'r')}, {}}, record),
+  EXPECT_THROW(format.write({{9}, trial::Failure{{}, std::string(kReasonBytes + 1, 'r')}, {}}, record),
                InternalError);
 }
 
 TEST(ResultRecord, ReadsBackTheTimeOfAHelper) {
   const ResultRecord format(3);
   std::vector<std::byte> record(format.bytes());
-  Arrival arrival{8, trial::Measurements{}, {}};
+  Arrival arrival{{8, true}, trial::Measurements{}, {}};
   arrival.helper = true;
   arrival.timing.rank = 2;
   arrival.timing.train_s = 0.5;
@@ -163,7 +162,7 @@ TEST(ResultRecord, ReadsBackTheTimeOfAHelper) {
   ASSERT_TRUE(read);
   EXPECT_TRUE(read->helper);
   EXPECT_FALSE(read->stopped());
-  EXPECT_EQ(read->number, 8U);
+  EXPECT_EQ(read->trial, (trial::TrialName{8, true}));
   EXPECT_EQ(read->timing.rank, 2);
   EXPECT_EQ(read->timing.train_s, 0.5);
 }

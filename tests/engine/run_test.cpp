@@ -98,10 +98,10 @@ TEST_F(RunTest, StartsChildrenOfAnyRanksTrialsWithoutTheFile) {
   const std::string expected = rank() == 0 ? canonical_of_one_process(spec) : "";
   std::size_t strangers = 0;  // children of other ranks' trials
   spec.hook = [&](const trial::Trial& trial) {
-    if (!trial.inherits) return;
-    if (trial.inherits->holder != rank()) ++strangers;
+    if (!trial.inherits()) return;
+    if (trial.inherits()->holder != rank()) ++strangers;
     const store::RunPaths paths{root() / "memory"};
-    std::filesystem::remove(paths.weights(to_text(trial.inherits->architecture->id)));
+    std::filesystem::remove(paths.weights(to_text(trial.inherits()->architecture->id)));
   };
   const RigRun all = run("memory", spec);
   const auto counts = comm::gather_texts(world(), std::to_string(strangers), 0);
@@ -136,8 +136,8 @@ TEST_F(RunTest, GoesOnAfterACutAtAnyLine) {
       const RigRun rest = run(cut_name, spec, true);
       if (rank() != 0) continue;
       EXPECT_EQ(canonical(cut_name), expected) << cut_name;
-      EXPECT_EQ(rest.observer.replayed + rest.observer.numbers.size(), rest.result.committed.size());
-      EXPECT_GT(rest.observer.numbers.size(), 0U);
+      EXPECT_EQ(rest.observer.replayed + rest.observer.positions.size(), rest.result.committed.size());
+      EXPECT_GT(rest.observer.positions.size(), 0U);
     }
   }
 }
@@ -161,7 +161,7 @@ TEST_F(RunTest, RecordsFailuresAsValuesAndGoesOn) {
     const bool memory = number % 8 == 2;
     EXPECT_EQ(failure->kind, memory ? FailureKind::kOutOfMemory : FailureKind::kException);
     EXPECT_EQ(failure->reason, memory ? "out of memory" : "no kernel for this shape");
-    EXPECT_FALSE(committed.trial.phase == Phase::kSearch && all.result.on_front[number]);
+    EXPECT_FALSE(!committed.trial.is_final() && all.result.on_front[committed.position]);
   }
 }
 
@@ -172,17 +172,17 @@ TEST_F(RunTest, TrainsTheFrontFullyAfterTheSearch) {
   std::vector<trial::TrialNumber> trained;
   for (const auto& committed : all.result.committed) {
     const trial::Trial& trial = committed.trial;
-    if (trial.phase == Phase::kSearch) {
+    if (!trial.is_final()) {
       EXPECT_TRUE(trained.empty()) << "a search trial after the first of the full training";
-      EXPECT_EQ(trial.epochs, 0.25);
-      if (all.result.on_front[trial.number]) front.push_back(trial.number);
+      EXPECT_EQ(trial.budget().epochs, 0.25);
+      if (all.result.on_front[committed.position]) front.push_back(trial.number);
       continue;
     }
-    EXPECT_EQ(trial.epochs, 2);
+    EXPECT_EQ(trial.budget().epochs, 2);
     EXPECT_EQ(trial.proposal.origin, trial::Origin::kFront);
-    EXPECT_TRUE(all.result.on_front[trial.number]);
-    ASSERT_EQ(trial.proposal.parents.size(), 1U);
-    trained.push_back(trial.proposal.parents[0]);
+    EXPECT_TRUE(all.result.on_front[committed.position]);
+    EXPECT_TRUE(trial.proposal.parents.empty());
+    trained.push_back(trial.number);
     EXPECT_EQ(trial.architecture().id, all.result.committed[trained.back()].trial.architecture().id);
   }
   EXPECT_FALSE(front.empty());
@@ -193,7 +193,7 @@ TEST_F(RunTest, FindsTheFrontThatASlowCheckFinds) {
   const RigRun all = run("front", evolution_spec());
   std::vector<std::vector<double>> points;
   for (const auto& committed : all.result.committed) {
-    if (committed.trial.phase == Phase::kSearch) points.push_back(*test_objectives().minimized(committed));
+    if (!committed.trial.is_final()) points.push_back(*test_objectives().minimized(committed));
   }
   for (std::size_t i = 0; i < points.size(); ++i) {
     const bool dominated =
@@ -212,9 +212,9 @@ TEST_F(RunTest, KeepsTheWeightsThatWereAskedFor) {
     std::map<std::string, float> expected;  // name to trial
     for (const auto& committed : all.result.committed) {
       const trial::Trial& trial = committed.trial;
-      const bool wanted =
-          keep == KeepWeights::kAll || (keep == KeepWeights::kFront && all.result.on_front[trial.number]);
-      const std::string kind = trial.phase == Phase::kFinal ? ".final" : "";
+      const bool wanted = keep == KeepWeights::kAll ||
+                          (keep == KeepWeights::kFront && all.result.on_front[committed.position]);
+      const std::string kind = trial.is_final() ? ".final" : "";
       if (wanted) expected[to_text(trial.architecture().id) + kind] = static_cast<float>(trial.number);
     }
     std::map<std::string, float> found;
@@ -241,13 +241,13 @@ TEST_F(RunTest, InheritsTheSameOnAnyNumberOfRanks) {
   std::size_t heirs = 0;
   for (const auto& committed : all.result.committed) {
     const trial::Trial& trial = committed.trial;
-    if (trial.phase == Phase::kFinal) continue;
+    if (trial.is_final()) continue;
     const store::RunPaths paths{root() / "inherit"};
     const auto file = store::read_weights(paths.weights(to_text(trial.architecture().id)));
-    const bool inherits = trial.inherits != nullptr;
+    const bool inherits = trial.inherits() != nullptr;
     ASSERT_EQ(file.inherits_from.has_value(), inherits);
     if (!inherits) continue;
-    EXPECT_EQ(*file.inherits_from, trial.inherits->from);
+    EXPECT_EQ(*file.inherits_from, trial.inherits()->from);
     ++heirs;
   }
   EXPECT_GT(heirs, 0U);

@@ -102,7 +102,7 @@ TEST(SlotPool, TrainsTheTrialsOfASlotInOrder) {
   const auto arrivals = collect(pool, 5);
   ASSERT_EQ(arrivals.size(), 5U);
   for (std::size_t i = 0; i < 5; ++i) {
-    EXPECT_EQ(arrivals[i].number, i);
+    EXPECT_EQ(arrivals[i].trial, trial::TrialName{i});
     EXPECT_THAT(std::get<trial::Measurements>(arrivals[i].outcome).values,
                 ElementsAre(static_cast<double>(i)));
   }
@@ -210,7 +210,7 @@ TEST(SlotPool, HandsAResultOnOnlyWhenItsWeightsAreWritten) {
     while (!both_trained()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     EXPECT_TRUE(pool.take().empty());
     waiting[0]();
-    EXPECT_EQ(pool.take().at(0).number, 0U);
+    EXPECT_EQ(pool.take().at(0).trial, trial::TrialName{0});
   }
   waiting[1]();  // a late write finds the pool gone and does no harm
 }

@@ -17,7 +17,7 @@ using ::testing::IsEmpty;
 using trial::Phase;
 using trial::Trial;
 using trial::TrialNumber;
-using StepCounts = std::map<TrialNumber, std::int64_t>;
+using StepCounts = std::map<std::string, std::int64_t>;  // by name of the trial
 
 class StopTest : public SharedRunTest {
  protected:
@@ -38,15 +38,15 @@ class StopTest : public SharedRunTest {
   /// Of all ranks, on rank 0; empty elsewhere.
   StepCounts all_steps(const RigRun& job) {
     std::string text;
-    for (const auto& [number, steps] : job.steps) {
-      text += std::to_string(number) + ' ' + std::to_string(steps) + ' ';
+    for (const auto& [name, steps] : job.steps) {
+      text += name + ' ' + std::to_string(steps) + ' ';
     }
     StepCounts all;
     for (const std::string& line : comm::gather_texts(world(), text, 0)) {
       std::istringstream words(line);
-      TrialNumber number = 0;
+      std::string name;
       std::int64_t steps = 0;
-      while (words >> number >> steps) all[number] += steps;
+      while (words >> name >> steps) all[name] += steps;
     }
     return all;
   }
@@ -68,9 +68,9 @@ class StopTest : public SharedRunTest {
 void expect_no_step_twice(const StepCounts& first, const StepCounts& second, std::size_t trials,
                           std::int64_t steps) {
   StepCounts total = first;
-  for (const auto& [number, count] : second) total[number] += count;
+  for (const auto& [name, count] : second) total[name] += count;
   EXPECT_EQ(total.size(), trials);
-  for (const auto& [number, count] : total) EXPECT_EQ(count, steps) << "of trial " << number;
+  for (const auto& [name, count] : total) EXPECT_EQ(count, steps) << "of trial " << name;
 }
 
 TEST_F(StopTest, EndsInTheMiddleWhicheverRanksAskForItAndGoesOnWithoutRepeatingAStep) {
@@ -112,8 +112,8 @@ TEST_F(StopTest, CountsTheTrialsWhoseLastStateCannotBeSaved) {
   };
   const RigRun first = stopped_run("unsaved", spec, {0}, held);
   std::size_t lost = 0;  // of this rank
-  for (const auto& [number, steps] : first.steps) {
-    if (!std::ranges::binary_search(first.completed, number)) ++lost;
+  for (const auto& [name, steps] : first.steps) {
+    if (!std::ranges::binary_search(first.completed, name)) ++lost;
   }
   std::size_t all_lost = 0;
   for (const std::string& text : comm::gather_texts(world(), std::to_string(lost), 0)) {
@@ -150,12 +150,11 @@ TEST_F(StopTest, EndsTheFullTrainingToo) {
   RunSpec spec = evolution_spec();
   spec.options.keep_weights = KeepWeights::kFront;
   const std::string expected = rank() == 0 ? canonical_of_one_process(spec) : "";
-  const RigRun first =
-      stopped_run("final", spec, {size() - 1}, [](const Trial& t) { return t.phase == Phase::kFinal; });
+  const RigRun first = stopped_run("final", spec, {size() - 1}, [](const Trial& t) { return t.is_final(); });
   const StepCounts done = all_steps(first);
   if (rank() == 0) {
     EXPECT_TRUE(first.result.stopped);
-    EXPECT_EQ(first.result.committed.back().trial.phase, Phase::kSearch);
+    EXPECT_EQ(first.result.committed.back().trial.phase(), Phase::kSearch);
   }
   const RigRun rest = run("final", spec, true);
   const StepCounts done_later = all_steps(rest);
@@ -199,8 +198,8 @@ TEST_F(StopTest, RepeatsNoMoreThanAnIntervalOfATrialThatWasKilled) {
   const StepCounts done = all_steps(stopped_run("killed", spec, {0}, held));
   const StepCounts done_later = all_steps(run("killed", spec, true));
   if (rank() != 0) return;
-  EXPECT_EQ(done.at(0), 5);
-  EXPECT_EQ(done_later.at(0), 6) << "from step 4, the last that was due";
+  EXPECT_EQ(done.at("0"), 5);
+  EXPECT_EQ(done_later.at("0"), 6) << "from step 4, the last that was due";
   EXPECT_EQ(canonical("killed"), expected);
   EXPECT_THAT(checkpoints("killed"), IsEmpty());
 }

@@ -18,7 +18,7 @@ namespace {
 
 using trial::Trial;
 using trial::TrialNumber;
-using Numbers = std::set<TrialNumber>;
+using Names = std::set<std::string>;  // of trials
 using ::testing::IsEmpty;
 
 constexpr TrialNumber kStraggler = 3;
@@ -29,19 +29,19 @@ class WaitingResultsRun : public SharedRunTest {
  protected:
   static RunSpec spec(double interval_s) {
     RunSpec made = evolution_spec();
-    made.search.initial = 16;
+    made.search.set("initial", ConfigNode::make_integer(16));
     made.options.slots = 2;
     made.options.checkpoints =
         CheckpointOptions{.interval_s = interval_s, .interval_epochs = {}, .most_overhead = 1e9};
     return made;
   }
-  store::ResultsByNumber saved(const std::filesystem::path& folder) {
+  store::ResultsByName saved(const std::filesystem::path& folder) {
     const store::RunPaths paths{folder};
     const store::JournalContents journal = store::read_journal(paths.journal(), test_space());
     return store::read_waiting_results(paths, journal.header, test_space(), journal.entries);
   }
-  static bool has_checkpoint(const std::filesystem::path& folder, TrialNumber number) {
-    const auto name = std::to_string(number);
+  static bool has_checkpoint(const std::filesystem::path& folder, trial::TrialName trial) {
+    const std::string name = to_text(trial);
     const std::filesystem::path checkpoints = store::RunPaths{folder}.checkpoints();
     return std::filesystem::exists(checkpoints / (name + ".0.h5")) ||
            std::filesystem::exists(checkpoints / (name + ".1.h5"));
@@ -60,9 +60,9 @@ class WaitingResultsRun : public SharedRunTest {
   /// The straggler of the run `name` waits for three results in files, and leaves the copy `killed`.
   HookedEvaluator::Hook straggle(const std::string& name, const std::string& killed) {
     return [=, this](const Trial& trial) {
-      if (trial.number != kStraggler) return;
+      if (trial.name() != trial::TrialName{kStraggler}) return;
       const auto enough = [&] {
-        const store::ResultsByNumber results = saved(root() / name);
+        const store::ResultsByName results = saved(root() / name);
         return results.size() >= 3 && std::ranges::none_of(results, [&](const auto& result) {
                  return has_checkpoint(root() / name, result.first);
                });
@@ -76,19 +76,19 @@ class WaitingResultsRun : public SharedRunTest {
     };
   }
   /// Trained to the end by any rank, on all ranks.
-  Numbers trained(const RigRun& job) {
+  Names trained(const RigRun& job) {
     std::string text;
-    for (const TrialNumber number : job.completed) text += std::to_string(number) + ' ';
+    for (const std::string& name : job.completed) text += name + ' ';
     std::string all;
     for (const std::string& line : comm::gather_texts(world(), text, 0)) all += line;
     std::istringstream words(comm::broadcast_text(world(), all, 0));
-    return {std::istream_iterator<TrialNumber>(words), {}};
+    return {std::istream_iterator<std::string>(words), {}};
   }
-  Numbers numbers_in(const std::string& name) {
-    Numbers numbers;
-    for (const auto& [number, result] : saved(root() / name)) numbers.insert(number);
+  Names names_in(const std::string& name) {
+    Names names;
+    for (const auto& [trial, result] : saved(root() / name)) names.insert(to_text(trial));
     comm::wait(*world().barrier());  // nobody changes the folder before all have read
-    return numbers;
+    return names;
   }
   std::size_t files_left(const std::string& name) {
     const std::filesystem::directory_iterator all(store::RunPaths{root() / name}.checkpoints());
@@ -96,8 +96,8 @@ class WaitingResultsRun : public SharedRunTest {
   }
 };
 
-void expect_none_of(const Numbers& trained, const Numbers& kept) {
-  Numbers both;
+void expect_none_of(const Names& trained, const Names& kept) {
+  Names both;
   std::ranges::set_intersection(trained, kept, std::inserter(both, both.end()));
   EXPECT_THAT(both, IsEmpty()) << "trained again";
 }
@@ -107,12 +107,12 @@ TEST_F(WaitingResultsRun, OutliveKillsWhileShortTrialsWaitBehindAStraggler) {
   const std::string expected = rank() == 0 ? canonical_of_one_process(job) : "";
   job.hook = straggle("first", "killed");
   run("first", job);
-  const Numbers kept = numbers_in("killed");
+  const Names kept = names_in("killed");
   EXPECT_GE(kept.size(), 3U);
 
   job.hook = straggle("killed", "killed_again");
   expect_none_of(trained(run("killed", job, true)), kept);
-  const Numbers kept_again = numbers_in("killed_again");
+  const Names kept_again = names_in("killed_again");
   EXPECT_TRUE(std::ranges::includes(kept_again, kept)) << "the second kill lost what the first had left";
 
   job.hook = {};
@@ -140,7 +140,7 @@ TEST_F(WaitingResultsRun, OfAnotherTrialAreNotTaken) {
   RunSpec job = spec(0.02);
   job.hook = straggle("seed", "other");
   run("seed", job);
-  const Numbers kept = numbers_in("other");
+  const Names kept = names_in("other");
   job.hook = {};
   job.options.final_epochs = 3;
   job.options.epochs = 0.5;
@@ -151,7 +151,7 @@ TEST_F(WaitingResultsRun, OfAnotherTrialAreNotTaken) {
     store::JournalWriter::create(journal("other"), header);
   }
   comm::wait(*world().barrier());
-  const Numbers done = trained(run("other", job, true));
+  const Names done = trained(run("other", job, true));
   EXPECT_TRUE(std::ranges::includes(done, kept));
   if (rank() != 0) return;
   EXPECT_EQ(canonical("other"), expected);

@@ -64,7 +64,7 @@ Trial trial_of(std::uint64_t id, std::int64_t parameters, std::int64_t flops, do
   architecture.network.cost = {parameters, flops, flops / 2, 64};
   Trial trial;
   trial.proposal.architecture = std::make_shared<const space::Architecture>(architecture);
-  trial.epochs = epochs;
+  trial.proposal.budget.epochs = epochs;
   trial.seed = id + 1;
   return trial;
 }
@@ -116,7 +116,7 @@ TEST(SyntheticEvaluator, HasAnAccuracyThatGrowsWithParametersAndEpochsAndSaturat
 TEST(SyntheticEvaluator, UsesTheTestSetForFullTrainingAlone) {
   Trial trial = trial_of(5, 3000, 1000);
   EXPECT_TRUE(std::isnan(values_of(trial)[4]));
-  trial.phase = trial::Phase::kFinal;
+  trial.proposal.trains = trial.number;
   EXPECT_NEAR(values_of(trial)[4], values_of(trial)[0], 0.02);
 }
 

@@ -86,7 +86,7 @@ class MetricThreadTest : public ::testing::Test {
 
   TrackedTrial trial(std::uint64_t number) const {
     trial::CommittedTrial committed = run_.committed[0];
-    committed.trial.number = number;
+    committed.position = number;
     return {std::make_shared<const trial::CommittedTrial>(committed), 0};
   }
   std::unique_ptr<MetricThread> make(std::vector<TrackedTrial> replayed = {}) {

@@ -64,7 +64,7 @@ TEST(CommitLine, NamesTheHostWhereThereAreSeveral) {
 TEST(CommitLine, AddsWhatElseAFullTrainingMeasured) {
   const testing::SampleRun run;
   EXPECT_EQ(line_of(run, 4),
-            "final trial 4 committed: depth=9 kernel=3 width=64 validation_accuracy=0.9900 flops=465.2M "
+            "final trial 1 committed: depth=9 kernel=3 width=64 validation_accuracy=0.9900 flops=465.2M "
             "latency_ms=4.50 test_accuracy=0.9700 steps=840 front=yes rank 1 slot 0 4.31 s");
 }
 

@@ -18,7 +18,7 @@ std::vector<std::map<std::string, double>> metrics_of(const testing::SampleRun& 
   std::vector<std::map<std::string, double>> records;
   for (const auto& committed : run.committed) {
     const store::MetricRecord record = metrics.next(committed, 1.5);
-    EXPECT_EQ(record.step, committed.trial.number);
+    EXPECT_EQ(record.step, committed.position);
     EXPECT_EQ(record.unix_s, 1.5);
     auto& values = records.emplace_back();
     for (const auto& named : record.values) {
@@ -60,7 +60,7 @@ TEST(RunMetrics, LeavesTheVolumeOfALargeFrontOfThreeObjectivesOut) {
   RunMetrics metrics(objective::ObjectiveSet::parse(three, nullptr, run.metrics), run.metrics);
   const auto on_front = [&](std::uint64_t number) {
     trial::CommittedTrial committed = run.committed[0];
-    committed.trial.number = number;
+    committed.position = number;
     const auto x = static_cast<double>(number);
     committed.outcome = trial::Measurements{{x / 1000, x, 0.5, 1}};
     return committed;

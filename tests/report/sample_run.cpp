@@ -43,14 +43,13 @@ trial::CommittedTrial make_trial(const space::SearchSpace& space, const SampleTr
 
   trial::CommittedTrial committed;
   committed.trial.number = sample.number;
-  committed.trial.phase = sample.phase;
   committed.trial.proposal = {architecture, sample.origin, sample.parents, sample.iteration};
-  committed.trial.epochs = sample.epochs;
-  committed.trial.seed = 18446744073709551615U - sample.number;  // beyond 2^63: must survive every file
+  committed.trial.proposal.budget.epochs = sample.epochs;
+  if (sample.phase == trial::Phase::kFinal) committed.trial.proposal.trains = sample.number;
   committed.outcome = sample.outcome;
   committed.timing = {.rank = 1,
                       .slot = 0,
-                      .started_s = 36.0 * static_cast<double>(sample.number),
+                      .started_s = 0,
                       .setup_s = 0.5,
                       .train_s = 3,
                       .validate_s = 0.75,
@@ -86,25 +85,29 @@ SampleRun::SampleRun() {
        .origin = Origin::kCrossover,
        .parents = {0, 1},
        .iteration = 1},
-      {.number = 4,
+      {.number = 1,
        .choices = {8, 1, 2},
        .parameters = 298442,
        .flops = 465200000,
        .outcome = trial::Measurements{{0.99, 4.5, 0.97, 840}},
        .origin = Origin::kFront,
-       .parents = {1},
        .phase = Phase::kFinal,
        .epochs = 10},
-      {.number = 5,
+      {.number = 0,
        .choices = {0, 0, 0},
        .parameters = 234,
        .flops = 88138,
        .outcome = Failure{FailureKind::kOutOfMemory, "no room for \"conv2d_0\""},
        .origin = Origin::kFront,
-       .parents = {0},
        .phase = Phase::kFinal,
        .epochs = 10}};
-  for (const SampleTrial& sample : samples) committed.push_back(make_trial(space, sample));
+  for (const SampleTrial& sample : samples) {
+    committed.push_back(make_trial(space, sample));
+    trial::CommittedTrial& made = committed.back();
+    made.position = committed.size() - 1;
+    made.trial.seed = 18446744073709551615U - made.position;  // beyond 2^63: must survive every file
+    made.timing.started_s = 36.0 * static_cast<double>(made.position);
+  }
   on_front = {true, true, false, false, true, true};
 }
 

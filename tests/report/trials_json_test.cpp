@@ -72,7 +72,7 @@ TEST(ParetoJson, HoldsTheFrontBestFirstWithItsFullTraining) {
     "metrics": {"validation_accuracy": 0.98125, "latency_ms": 4.5, "test_accuracy": null, "steps": 42.0},
     "epochs": 0.5, "seed": 18446744073709551614, "phase": "search", "status": "ok", "reason": null,
     "iteration": 0, "origin": "initial", "parents": [], "on_front": true,
-    "final": {"trial": 4, "epochs": 10.0, "status": "ok", "reason": null, "validation_accuracy": 0.99,
+    "final": {"epochs": 10.0, "status": "ok", "reason": null, "validation_accuracy": 0.99,
               "latency_ms": 4.5, "test_accuracy": 0.97, "steps": 840.0}})"));
   EXPECT_EQ(front[1].at("trial"), 0);
   EXPECT_EQ(front[1].at("final").at("status"), "out_of_memory");
@@ -96,7 +96,7 @@ TEST(ParetoJson, NamesTheWeightsFilesThatAreThere) {
 TEST(ModelsJson, SaysWhatATrialInherited) {
   testing::SampleRun run;
   const testing::SampleFolder folder;
-  run.committed[2].trial.inherits = std::make_shared<trial::Inheritance>(trial::Inheritance{1, {}, 0.75});
+  run.committed[2].trial.proposal.start = trial::Inherit{1, {}, 0.75};
   const ordered_json trials = models_of(run, folder).at("trials");
   EXPECT_EQ(trials[2].at("inherits"), ordered_json::parse(R"({"from": 1, "share": 0.75})"));
   EXPECT_FALSE(trials[1].contains("inherits"));
@@ -116,7 +116,9 @@ TEST(ModelsJson, HoldsEveryTrialInOrderFailedOnesToo) {
   const testing::SampleFolder folder;
   const ordered_json trials = models_of(run, folder).at("trials");
   ASSERT_EQ(trials.size(), 6U);
-  for (std::size_t i = 0; i < trials.size(); ++i) EXPECT_EQ(trials[i].at("trial"), i);
+  std::vector<std::size_t> numbers;
+  for (const ordered_json& trial : trials) numbers.push_back(trial.at("trial"));
+  EXPECT_EQ(numbers, (std::vector<std::size_t>{0, 1, 2, 3, 1, 0}));
   const ordered_json& failed = trials[3];
   EXPECT_EQ(failed.at("status"), "diverged");
   EXPECT_EQ(failed.at("reason"), "the loss is NaN at step 12");
@@ -145,8 +147,8 @@ TEST(ModelsJson, NamesTheWeightsOfTheLastFullTrainingOfAnArchitectureOnly) {
   const testing::SampleFolder folder;
   const auto add_full_training = [&](double epochs, trial::Outcome outcome) {
     trial::CommittedTrial more = run.committed[4];
-    more.trial.number = run.committed.size();
-    more.trial.epochs = epochs;
+    more.position = run.committed.size();
+    more.trial.proposal.budget.epochs = epochs;
     more.outcome = std::move(outcome);
     run.committed.push_back(more);
     run.on_front.push_back(false);

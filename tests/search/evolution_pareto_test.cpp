@@ -226,7 +226,7 @@ TEST(EvolutionPareto, IgnoresFullTrainingOfTheFront) {
   const auto searcher = make_searcher(reference_options(), archai_space(), archai_objectives(), 1);
   std::vector<CommittedTrial> committed = run_search(*searcher);
   CommittedTrial final_training = committed.front();
-  final_training.trial.phase = trial::Phase::kFinal;
+  final_training.trial.proposal.trains = final_training.trial.number;
   searcher->tell(final_training);
   EXPECT_THROW(searcher->tell(committed.front()), InternalError);
 }

@@ -82,7 +82,7 @@ inline std::vector<trial::CommittedTrial> run_search(search::Searcher& searcher,
       trial::Trial trial;
       trial.number = committed.size();
       trial.proposal = proposal;
-      trial.epochs = 0.1;
+      trial.proposal.budget.epochs = 0.1;
       committed.push_back({trial, evaluate(trial), {}});
     }
     if (proposals.empty() && told == committed.size()) break;

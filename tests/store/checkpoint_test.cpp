@@ -95,7 +95,7 @@ TEST_F(Checkpoint, OfAnotherTrialOrRunIsNotUsed) {
   EXPECT_FALSE(find(owner).has_value());
   EXPECT_THAT(warnings, HasSubstr("the checkpoint of another trial"));
   for (const auto change :
-       {+[](CheckpointOwner& o) { o.arch_id = "f"; }, +[](CheckpointOwner& o) { o.phase = "final"; },
+       {+[](CheckpointOwner& o) { o.arch_id = "f"; }, +[](CheckpointOwner& o) { o.trial.is_final = true; },
         +[](CheckpointOwner& o) { ++o.seed; }, +[](CheckpointOwner& o) { o.epochs = 0.2; },
         +[](CheckpointOwner& o) { o.members = 1; }, +[](CheckpointOwner& o) { o.inherits_from = 5; },
         +[](CheckpointOwner& o) { o.inherits_from = {}; }}) {
@@ -105,7 +105,7 @@ TEST_F(Checkpoint, OfAnotherTrialOrRunIsNotUsed) {
   }
   std::filesystem::rename(file("17.0.h5"), file("18.0.h5"));
   owner = sample_owner();
-  owner.trial = 18;
+  owner.trial.number = 18;
   EXPECT_FALSE(find(owner).has_value());
 }
 
@@ -136,8 +136,8 @@ TEST_F(Checkpoint, IsRemovedWithTheOneBefore) {
   write_checkpoint(paths, sample_checkpoint(), 0);
   write_checkpoint(paths, sample_checkpoint(), 1);
   overwrite(file("171.0.h5"), "of another trial");
-  remove_checkpoints(paths, 17);
-  remove_checkpoints(paths, 17);
+  remove_checkpoints(paths, {17});
+  remove_checkpoints(paths, {17});
   EXPECT_FALSE(find().has_value());
   EXPECT_TRUE(store::exists(file("171.0.h5")));
 }

@@ -174,7 +174,7 @@ class Formats(unittest.TestCase):
         self.assertEqual(list(results["names"]), ["cat", "größte", "x"])
         self.assertEqual(results["kernel"].shape, (1, 2, 1, 1))
         self.assertEqual(len(results["state"]), 5)
-        self.assertEqual(results["entry"]["k"], 11)
+        self.assertEqual(results["entry"]["k"], 9)
         self.assertEqual(results["step"], 1200)
         self.assertEqual(list(results["arrays"]), ["parameters", "momentum", "buffers"])
         self.assertEqual(list(results["numbers"])[:2], ["loss_sum", "best"])
@@ -198,7 +198,13 @@ class Formats(unittest.TestCase):
     def test_waiting_results_are_lines_of_the_journal(self):
         journal = (self.folder / "journal.jsonl").read_text(encoding="utf-8").splitlines()
         results = (self.folder / "checkpoints/results.3.jsonl").read_text(encoding="utf-8").splitlines()
-        self.assertEqual(results, [journal[0], journal[1 + 7], journal[1 + 11]])
+        self.assertEqual(results[0], journal[0])
+        for line, committed in zip(results[1:], [journal[1 + 7], journal[1 + 11]], strict=True):
+            expected = json.loads(committed)
+            del expected["position"], expected["crc"]
+            found = json.loads(line)
+            del found["crc"]
+            self.assertEqual(found, expected)
 
 
 if __name__ == "__main__":

@@ -196,13 +196,55 @@ TEST_F(Journal, NamesAnEmptyAndAMissingFile) {
   EXPECT_EQ(read_error(), path.string() + ": the file is empty, expected a journal");
 }
 
-TEST_F(Journal, RefusesAGapInTheNumbers) {
+TEST_F(Journal, RefusesAGapInThePositions) {
   write(sample_trials(space, 4));
   auto json = json_of(3);
-  json["k"] = 2;
+  json["position"] = 2;
   replace_line(3, json.dump());
-  EXPECT_EQ(read_error(), at_line(3, "expected trial 1, got 2"));
-  EXPECT_EQ(user_error_of([&] { canonical_journal(path); }), at_line(3, "expected trial 1, got 2"));
+  EXPECT_EQ(read_error(), at_line(3, "expected position 1, got 2"));
+  EXPECT_EQ(user_error_of([&] { canonical_journal(path); }), at_line(3, "expected position 1, got 2"));
+}
+
+TEST_F(Journal, ReadsTrialsThatAreNotCommittedInTheOrderOfTheirNumbers) {
+  std::vector<CommittedTrial> trials = sample_trials(space, 2);
+  trials[0].trial.number = 5;
+  write(trials);
+  const JournalContents contents = read_journal(path, space);
+  EXPECT_EQ(contents.log.position_of(5), 0U);
+  EXPECT_EQ(contents.log.position_of(1), 1U);
+  EXPECT_FALSE(contents.log.position_of(0));
+}
+
+TEST_F(Journal, RefusesATrialThatIsThereTwice) {
+  write(sample_trials(space, 6));
+  auto json = json_of(4);
+  json["k"] = 1;
+  replace_line(4, json.dump());
+  EXPECT_EQ(read_error(), at_line(4, "trial 1 is there for the second time"));
+}
+
+TEST_F(Journal, TakesTwoFullTrainingsOfATrialWithDifferentBudgetsAlone) {
+  std::vector<CommittedTrial> trials = sample_trials(space, 5);
+  trials.push_back(trials[4]);
+  trials[5].position = 5;
+  write(trials);
+  EXPECT_EQ(read_error(), at_line(7, "trial 3.final is there for the second time"));
+  std::filesystem::remove(path);
+  trials[5].trial.proposal.budget.epochs = 100;
+  write(trials);
+  EXPECT_EQ(read_journal(path, space).entries.size(), 6U);
+}
+
+TEST_F(Journal, RefusesTheFullTrainingOfATrialThatIsNotThereOrOfAnotherArchitecture) {
+  write(sample_trials(space, 5));
+  const std::string expected =
+      "k: expected the number of an earlier trial of this architecture, which this one trains, got ";
+  for (const int other : {2, 9}) {
+    auto json = json_of(6);
+    json["k"] = other;
+    replace_line(6, json.dump());
+    EXPECT_EQ(read_error(), at_line(6, expected + std::to_string(other)));
+  }
 }
 
 TEST_F(Journal, RefusesAValueThatIsNotInTheSpace) {
@@ -300,7 +342,7 @@ TEST_F(Journal, TellsInItsCanonicalFormWhatWasInherited) {
   EXPECT_THAT(canonical_journal(path),
               HasSubstr(R"("parents":[1,1],"inherits":{"from":1,"share":0.5},"epochs")"));
   std::filesystem::remove(path);
-  trials[2].trial.inherits = nullptr;
+  trials[2].trial.proposal.start = trial::Fresh{};
   write(trials);
   EXPECT_THAT(canonical_journal(path), Not(HasSubstr("inherits")));
 }
@@ -333,9 +375,9 @@ TEST_F(Journal, RefusesAGroupThatIsNone) {
 TEST_F(Journal, RefusesAnotherFormatAndALaterVersion) {
   write({});
   auto json = json_of(1);
-  json["version"] = 2;
+  json["version"] = 1;
   replace_line(1, json.dump());
-  EXPECT_EQ(read_error(), at_line(1, "journal of version 2, this program reads version 1"));
+  EXPECT_EQ(read_error(), at_line(1, "journal of version 1, this program reads version 2"));
   json["format"] = "diary";
   replace_line(1, json.dump());
   EXPECT_EQ(read_error(), at_line(1, "format: expected \"skyline-journal\", got \"diary\""));

@@ -15,6 +15,18 @@ using skyline::testing::overwrite;
 using skyline::testing::ScratchFolder;
 using skyline::testing::user_error_of;
 
+trial::CommitLog committed_trials(const std::vector<trial::TrialName>& names, double epochs) {
+  trial::CommitLog log;
+  for (const trial::TrialName name : names) {
+    trial::Trial trial;
+    trial.number = name.number;
+    trial.proposal.budget.epochs = epochs;
+    if (name.is_final) trial.proposal.trains = name.number;
+    log.add(trial);
+  }
+  return log;
+}
+
 class Recovery : public ::testing::Test {
  protected:
   ScratchFolder folder;
@@ -23,7 +35,7 @@ class Recovery : public ::testing::Test {
 };
 
 TEST_F(Recovery, OfANewFolderFindsNothing) {
-  const RecoveredFolder recovered = recover_run_folder(paths, 0);
+  const RecoveredFolder recovered = recover_run_folder(paths, {}, {});
   EXPECT_EQ(recovered.temporaries + recovered.checkpoints + recovered.begun_trials, 0u);
 }
 
@@ -31,42 +43,56 @@ TEST_F(Recovery, RemovesUnfinishedFilesOfAnyProcessInEveryFolder) {
   const std::string living = ".tmp.other.example." + std::to_string(::getpid()) + ".3";
   for (const std::filesystem::path& below : paths.folders()) overwrite(below / ("a.h5" + living), "");
   overwrite(paths.weights("b"), "");
-  EXPECT_EQ(recover_run_folder(paths, 0).temporaries, paths.folders().size());
-  EXPECT_EQ(recover_run_folder(paths, 0).temporaries, 0u);
+  EXPECT_EQ(recover_run_folder(paths, {}, {}).temporaries, paths.folders().size());
+  EXPECT_EQ(recover_run_folder(paths, {}, {}).temporaries, 0u);
   EXPECT_TRUE(std::filesystem::exists(paths.weights("b")));
 }
 
 TEST_F(Recovery, LeavesAJobAloneThatTriesToClaimTheFolder) {
   const auto attempt = paths.root / ("owner.json.tmp.other.example.12.3");
   overwrite(attempt, "");
-  EXPECT_EQ(recover_run_folder(paths, 0).temporaries, 0u);
+  EXPECT_EQ(recover_run_folder(paths, {}, {}).temporaries, 0u);
   EXPECT_TRUE(std::filesystem::exists(attempt));
 }
 
 TEST_F(Recovery, RemovesTheCheckpointsOfCommittedTrialsAndKeepsTheOthers) {
-  for (const trial::TrialNumber trial : {3u, 4u, 5u, 12u}) {
-    TrialCheckpoint checkpoint = skyline::testing::sample_checkpoint();
-    checkpoint.owner.trial = trial;
-    write_checkpoint(paths, checkpoint, 0);
-    if (trial != 12) write_checkpoint(paths, checkpoint, 1);
+  const trial::CommitLog committed = committed_trials({{3}, {4}, {3, true}, {12}}, 10);
+  const std::vector<trial::TrialName> kept{{5}, {4, true}, {13}};
+  const std::vector<trial::TrialName> removed{{3}, {4}, {3, true}};
+  for (const auto& names : {kept, removed}) {
+    for (const trial::TrialName name : names) {
+      TrialCheckpoint checkpoint = skyline::testing::sample_checkpoint();
+      checkpoint.owner.trial = name;
+      write_checkpoint(paths, checkpoint, 0);
+      if (name.number != 13) write_checkpoint(paths, checkpoint, 1);
+    }
   }
   for (const char* name : {"3.2.h5", "03.0.h5", "3.0.h5.bak", "notes.txt"}) {
     overwrite(paths.checkpoints() / name, "not ours");
   }
-  const RecoveredFolder recovered = recover_run_folder(paths, 5);
-  EXPECT_EQ(recovered.checkpoints, 4u);
-  EXPECT_EQ(recovered.begun_trials, 2u);
+  const RecoveredFolder recovered = recover_run_folder(paths, committed, {10});
+  EXPECT_EQ(recovered.checkpoints, 6u);
+  EXPECT_EQ(recovered.begun_trials, 3u);
   CheckpointOwner owner = skyline::testing::sample_owner();
-  for (const trial::TrialNumber trial : {3u, 4u, 5u, 12u}) {
-    owner.trial = trial;
-    EXPECT_EQ(find_checkpoint(paths, owner).has_value(), trial >= 5);
+  for (const trial::TrialName name : kept) {
+    owner.trial = name;
+    EXPECT_TRUE(find_checkpoint(paths, owner)) << to_text(name);
   }
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(paths.checkpoints()), {}), 3 + 4);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(paths.checkpoints()), {}), 5 + 4);
+}
+
+TEST_F(Recovery, KeepsTheCheckpointOfAFullTrainingWithAnotherBudgetThanTheCommittedOne) {
+  TrialCheckpoint checkpoint = skyline::testing::sample_checkpoint();
+  checkpoint.owner.trial = {3, true};
+  write_checkpoint(paths, checkpoint, 0);
+  const trial::CommitLog committed = committed_trials({{3}, {3, true}}, 10);
+  EXPECT_EQ(recover_run_folder(paths, committed, {20}).begun_trials, 1u);
+  EXPECT_EQ(recover_run_folder(paths, committed, {10}).checkpoints, 1u);
 }
 
 TEST_F(Recovery, NamesAFolderThatHasVanished) {
   std::filesystem::remove(paths.checkpoints());
-  EXPECT_EQ(user_error_of([&] { recover_run_folder(paths, 0); }),
+  EXPECT_EQ(user_error_of([&] { recover_run_folder(paths, {}, {}); }),
             "cannot read the folder " + paths.checkpoints().string() + ": No such file or directory");
 }
 

@@ -13,8 +13,7 @@ namespace skyline::testing {
 inline store::CheckpointOwner sample_owner() {
   return {.run = {"0.1.0", std::string(64, 'c')},
           .arch_id = "0123456789abcdef",
-          .phase = "search",
-          .trial = 17,
+          .trial = {17},
           .seed = 0xfedcba9876543210u,
           .epochs = 0.1,
           .members = 4,

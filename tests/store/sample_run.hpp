@@ -44,8 +44,19 @@ inline store::JournalHeader sample_header() {
           .metrics = {"validation_accuracy", "latency_ms"}};
 }
 
+inline void make_full_training(trial::Trial& trial, const trial::Trial& trained) {
+  trial.number = trained.number;
+  trial.proposal.architecture = trained.proposal.architecture;
+  trial.proposal.origin = trial::Origin::kFront;
+  trial.proposal.trains = trained.number;
+}
+
+inline void make_heir(trial::Trial& trial, const trial::Trial& parent, double share) {
+  trial.proposal.start = trial::Inherit{parent.number, parent.proposal.architecture, share};
+}
+
 /// Trials with values that are hard to write: denormal, huge, negative zero, NaN, infinite; control
-/// characters.
+/// characters. Every fifth is the full training of the trial before it.
 inline std::vector<trial::CommittedTrial> sample_trials(const space::SearchSpace& space, std::size_t count) {
   const std::vector<double> values = {0.1,
                                       1.0 / 3,
@@ -60,18 +71,19 @@ inline std::vector<trial::CommittedTrial> sample_trials(const space::SearchSpace
   std::vector<trial::CommittedTrial> trials;
   for (std::size_t k = 0; k < count; ++k) {
     trial::CommittedTrial committed;
-    committed.trial.number = k;
-    committed.trial.phase = k % 5 == 4 ? trial::Phase::kFinal : trial::Phase::kSearch;
-    committed.trial.proposal.architecture =
-        std::make_shared<const space::Architecture>(space.build(space.sample(random)));
-    committed.trial.proposal.origin = k == 0 ? trial::Origin::kInitial : trial::Origin::kCrossover;
-    if (k > 1) committed.trial.proposal.parents = {k - 1, k / 2};
-    if (k % 3 == 2) {
-      committed.trial.inherits = std::make_shared<const trial::Inheritance>(
-          trial::Inheritance{k / 2, trials[k / 2].trial.proposal.architecture, 1.0 / static_cast<double>(k)});
+    committed.position = k;
+    if (k % 5 == 4) {
+      make_full_training(committed.trial, trials[k - 1].trial);
+    } else {
+      committed.trial.number = k - k / 5;
+      committed.trial.proposal.architecture =
+          std::make_shared<const space::Architecture>(space.build(space.sample(random)));
+      committed.trial.proposal.origin = k == 0 ? trial::Origin::kInitial : trial::Origin::kCrossover;
+      if (k > 1) committed.trial.proposal.parents = {trials[k - 1].trial.number, trials[k / 2].trial.number};
+      if (k % 3 == 2) make_heir(committed.trial, trials[k / 2].trial, 1.0 / static_cast<double>(k));
     }
     committed.trial.proposal.iteration = static_cast<std::uint32_t>(k / 3);
-    committed.trial.epochs = 0.1 + static_cast<double>(k);
+    committed.trial.proposal.budget.epochs = 0.1 + static_cast<double>(k);
     committed.trial.seed = random.next();
     committed.trial.members = k % 4 == 2 ? 3 : 1;
     if (k % 4 == 3) {
@@ -110,20 +122,22 @@ inline bool same_timing(const trial::TrialTiming& s, const trial::TrialTiming& t
 }
 
 inline bool same_inheritance(const trial::Trial& left, const trial::Trial& right) {
-  if (!left.inherits || !right.inherits) return left.inherits == right.inherits;
-  return left.inherits->from == right.inherits->from && left.inherits->share == right.inherits->share &&
-         left.inherits->architecture->id == right.inherits->architecture->id;
+  if (!left.inherits() || !right.inherits()) return left.inherits() == right.inherits();
+  return left.inherits()->from == right.inherits()->from &&
+         left.inherits()->share == right.inherits()->share &&
+         left.inherits()->architecture->id == right.inherits()->architecture->id;
 }
 
 inline bool same_trial(const trial::CommittedTrial& left, const trial::CommittedTrial& right) {
   const trial::Trial& a = left.trial;
   const trial::Trial& b = right.trial;
-  return a.number == b.number && a.phase == b.phase && a.proposal.origin == b.proposal.origin &&
+  return a.number == b.number && a.phase() == b.phase() && a.proposal.origin == b.proposal.origin &&
          a.proposal.parents == b.proposal.parents && a.proposal.iteration == b.proposal.iteration &&
          a.architecture().id == b.architecture().id &&
-         a.architecture().genotype == b.architecture().genotype && same_number(a.epochs, b.epochs) &&
-         a.seed == b.seed && a.members == b.members && same_inheritance(a, b) &&
-         same_outcome(left.outcome, right.outcome) && same_timing(left.timing, right.timing);
+         a.architecture().genotype == b.architecture().genotype &&
+         same_number(a.budget().epochs, b.budget().epochs) && a.seed == b.seed && a.members == b.members &&
+         same_inheritance(a, b) && same_outcome(left.outcome, right.outcome) &&
+         same_timing(left.timing, right.timing);
 }
 
 }  // namespace skyline::testing

@@ -21,7 +21,6 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using trial::CommittedTrial;
-using trial::TrialNumber;
 
 class WaitingResults : public ::testing::Test {
  protected:
@@ -29,23 +28,26 @@ class WaitingResults : public ::testing::Test {
   std::filesystem::path file(int rank) const {
     return paths.checkpoints() / ("results." + std::to_string(rank) + ".jsonl");
   }
-  void write(int rank, const std::vector<TrialNumber>& numbers) const {
-    ResultsByNumber results;
-    for (const TrialNumber number : numbers) results[number] = trials[number];
+  void write(int rank, const std::vector<std::size_t>& positions) const {
+    ResultsByName results;
+    for (const std::size_t position : positions) results[trials[position].trial.name()] = trials[position];
     write_waiting_results(paths, rank, sample_header(), results, space);
   }
-  /// Numbers that are read back equal, when the first `committed` trials are.
-  std::vector<TrialNumber> read(std::size_t committed, const JournalHeader& header = sample_header()) {
+  /// Positions of those that are read back equal, when the first `committed` trials are.
+  std::vector<std::size_t> read(std::size_t committed, const JournalHeader& header = sample_header()) {
     ::testing::internal::CaptureStderr();
-    const ResultsByNumber found =
+    const ResultsByName found =
         read_waiting_results(paths, header, space, std::span(trials).first(committed));
     warnings = ::testing::internal::GetCapturedStderr();
-    std::vector<TrialNumber> numbers;
-    for (const auto& [number, result] : found) {
-      EXPECT_TRUE(same_trial(result, trials[number])) << number;
-      numbers.push_back(number);
+    std::vector<std::size_t> positions;
+    for (std::size_t i = 0; i < trials.size(); ++i) {
+      const auto result = found.find(trials[i].trial.name());
+      if (result == found.end()) continue;
+      EXPECT_TRUE(same_trial(result->second, trials[i])) << i;
+      positions.push_back(i);
     }
-    return numbers;
+    EXPECT_EQ(positions.size(), found.size());
+    return positions;
   }
 
   ScratchFolder folder;
@@ -59,30 +61,40 @@ TEST_F(WaitingResults, OfAllRanksReadBackBitByBit) {
   EXPECT_THAT(read(0), IsEmpty());
   write(0, {9, 12, 14});
   write(11, {10, 19});
-  EXPECT_EQ(read(9), (std::vector<TrialNumber>{9, 10, 12, 14, 19}));
+  EXPECT_EQ(read(9), (std::vector<std::size_t>{9, 10, 12, 14, 19}));
   EXPECT_THAT(warnings, IsEmpty());
 }
 
 TEST_F(WaitingResults, OfCommittedTrialsAreLeftOut) {
   write(0, {9, 12, 14});
-  EXPECT_EQ(read(13), (std::vector<TrialNumber>{14}));
+  EXPECT_EQ(read(13), (std::vector<std::size_t>{14}));
   EXPECT_THAT(read(15), IsEmpty());
 }
 
 TEST_F(WaitingResults, ThatInheritFromATrialThatNobodyKnowsArePassedOver) {
-  write(0, {14, 15});  // 14 inherits from 7
-  EXPECT_EQ(read(7), (std::vector<TrialNumber>{15}));
+  write(0, {15, 17});  // 17 inherits from 8
+  EXPECT_EQ(read(8), (std::vector<std::size_t>{15}));
   EXPECT_THAT(warnings,
-              AllOf(HasSubstr(file(0).string() + ": line 2: inherits.from: expected an earlier trial"),
+              AllOf(HasSubstr(file(0).string() + ": line 3: inherits.from: expected an earlier trial"),
                     HasSubstr("; the trial is trained again\n")));
+}
+
+TEST_F(WaitingResults, OfAFullTrainingAreLeftOutIfTheOneThatIsCommittedHasTheSameBudget) {
+  write(0, {9});
+  EXPECT_THAT(read(10), IsEmpty());
+  CommittedTrial other = trials[9];
+  other.trial.proposal.budget.epochs *= 2;
+  write_waiting_results(paths, 0, sample_header(), {{other.trial.name(), other}}, space);
+  const auto committed = std::span(trials).first(10);
+  EXPECT_EQ(read_waiting_results(paths, sample_header(), space, committed).size(), 1U);
 }
 
 TEST_F(WaitingResults, OfADamagedLineAloneAreLost) {
   write(0, {9, 10, 12});
   std::string text = read_file(file(0));
-  text[text.find("\"k\":10") + 4] = '2';
+  text[text.find("\"k\":8") + 4] = '2';
   overwrite(file(0), text);
-  EXPECT_EQ(read(9), (std::vector<TrialNumber>{9, 12}));
+  EXPECT_EQ(read(9), (std::vector<std::size_t>{9, 12}));
   EXPECT_THAT(warnings, HasSubstr(file(0).string() + ": line 3: checksum does not match; the trial is"));
 }
 
@@ -90,7 +102,7 @@ TEST_F(WaitingResults, OfADamagedFileDoNotHideThoseOfAnother) {
   write(1, {9});
   for (const std::string& text : {std::string(), std::string("nonsense\n"), std::string(300, '\0')}) {
     overwrite(file(0), text);
-    EXPECT_EQ(read(9), (std::vector<TrialNumber>{9}));
+    EXPECT_EQ(read(9), (std::vector<std::size_t>{9}));
     EXPECT_EQ(warnings.empty(), text.empty());
   }
   EXPECT_THAT(warnings, HasSubstr(file(0).string() + ": checksum does not match; its trials are"));
@@ -112,7 +124,7 @@ TEST_F(WaitingResults, OfAnotherKindOfDeviceAreNotUsedUnlessItIsNotKnown) {
   const auto read_as = [&](const char* written, const char* asked) {
     JournalHeader header = sample_header();
     header.device = written;
-    write_waiting_results(paths, 0, header, {{9, trials[9]}}, space);
+    write_waiting_results(paths, 0, header, {{trials[9].trial.name(), trials[9]}}, space);
     header.device = asked;
     return read(9, header).size();
   };

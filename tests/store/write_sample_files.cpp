@@ -51,8 +51,8 @@ void write_all(const std::filesystem::path& folder) {
   std::filesystem::create_directories(paths.checkpoints());
   write_checkpoint(paths, skyline::testing::sample_checkpoint(), 0);
   const std::vector<trial::CommittedTrial> trials = skyline::testing::sample_trials(space, 12);
-  write_waiting_results(paths, 3, skyline::testing::sample_header(), {{7, trials[7]}, {11, trials[11]}},
-                        space);
+  write_waiting_results(paths, 3, skyline::testing::sample_header(),
+                        {{trials[7].trial.name(), trials[7]}, {trials[11].trial.name(), trials[11]}}, space);
 }
 
 }  // namespace

@@ -185,8 +185,7 @@ TEST(DeviceTraining, InheritsAsTheHostDoes) {
   const Trial parent = make_trial(every_layer(), 0.5, 5);
   RecordingContext trained;
   evaluate(sgd(), parent, watched(), trained);
-  child.inherits =
-      std::make_shared<trial::Inheritance>(trial::Inheritance{0, parent.proposal.architecture, 1.0});
+  child.proposal.start = trial::Inherit{0, parent.proposal.architecture, 1.0};
   const auto weights = std::make_shared<const std::vector<trial::NamedTensor>>(trained.kept);
   RecordingContext on_device;
   on_device.parents = weights;

@@ -274,7 +274,7 @@ TEST(GroupTraining, SavesWhatAnyShardingGoesOnFrom) {
 TEST(GroupTraining, ScoresWithTheBitsOfOneMember) {
   const TrainingOptions options = adam(Statistics::kLocal);
   Trial trial = every_layer_trial(1);
-  trial.phase = trial::Phase::kFinal;
+  trial.proposal.trains = trial.number;
   RecordingContext alone;
   alone.wants = true;
   alone.save_from_epoch = 1;
@@ -313,8 +313,7 @@ TEST(GroupTraining, InheritsWhatTheLeaderWasGiven) {
   parent.wants = true;
   make_evaluator(options)->evaluate(every_layer_trial(2), parent);
   const auto weights = std::make_shared<const std::vector<trial::NamedTensor>>(parent.kept);
-  trial.inherits =
-      std::make_shared<trial::Inheritance>(trial::Inheritance{0, trial.proposal.architecture, 1.0});
+  trial.proposal.start = trial::Inherit{0, trial.proposal.architecture, 1.0};
   RecordingContext alone;
   alone.wants = true;
   alone.save_from_epoch = 0;
@@ -329,8 +328,7 @@ TEST(GroupTraining, InheritsWhatTheLeaderWasGiven) {
 
 TEST(GroupTraining, StopsWhileTheLeaderWaitsForTheParentsWeights) {
   Trial trial = every_layer_trial(1);
-  trial.inherits =
-      std::make_shared<trial::Inheritance>(trial::Inheritance{0, trial.proposal.architecture, 1.0});
+  trial.proposal.start = trial::Inherit{0, trial.proposal.architecture, 1.0};
   GroupRun run(2);
   run.leader().stop_after_polls = 0;
   run.evaluate(*make_evaluator(adam(Statistics::kLocal)), trial);

@@ -283,9 +283,7 @@ trial::Outcome run(const trial::Trial& trial, test::RecordingContext& context, d
 
 trial::Trial heir(const Network& parent, const Network& child) {
   trial::Trial trial = test::make_trial(child, 0.01, 2);
-  const auto inheritance = std::make_shared<trial::Inheritance>();
-  inheritance->architecture = test::make_trial(parent, 1, 1).proposal.architecture;
-  trial.inherits = inheritance;
+  trial.proposal.start = trial::Inherit{.architecture = test::make_trial(parent, 1, 1).proposal.architecture};
   return trial;
 }
 

@@ -50,9 +50,8 @@ Trial numbered(const Network& network, TrialNumber number, double epochs = 1) {
   return trial;
 }
 
-std::shared_ptr<const trial::Inheritance> inherits_from(const Trial& parent) {
-  return std::make_shared<const trial::Inheritance>(
-      trial::Inheritance{parent.number, parent.proposal.architecture, 1});
+trial::Inherit inherits_from(const Trial& parent) {
+  return {parent.number, parent.proposal.architecture, 1};
 }
 
 // The cache.
@@ -67,10 +66,10 @@ TEST(RecentParents, LetGoOfTheLeastRecentlyUsedFirst) {
   std::vector<Trial> trials;
   for (TrialNumber i = 0; i < 4; ++i) trials.push_back(numbered(blocks(1, 3, 4), i));
   for (int i = 0; i < 3; ++i) parents.keep(entry(trials[static_cast<std::size_t>(i)], 30));
-  EXPECT_NE(parents.find(*inherits_from(trials[0])), nullptr);
+  EXPECT_NE(parents.find(inherits_from(trials[0])), nullptr);
   parents.keep(entry(trials[3], 30));
-  EXPECT_EQ(parents.find(*inherits_from(trials[1])), nullptr);
-  for (const std::size_t i : {0U, 2U, 3U}) EXPECT_NE(parents.find(*inherits_from(trials[i])), nullptr) << i;
+  EXPECT_EQ(parents.find(inherits_from(trials[1])), nullptr);
+  for (const std::size_t i : {0U, 2U, 3U}) EXPECT_NE(parents.find(inherits_from(trials[i])), nullptr) << i;
   EXPECT_EQ(parents.bytes(), 90U);
 }
 
@@ -81,7 +80,7 @@ TEST(RecentParents, KeepOneOfATrial) {
   const RecentParents::Entry again = entry(trial, 60);
   parents.keep(again);
   EXPECT_EQ(parents.bytes(), 60U);
-  EXPECT_EQ(parents.find(*inherits_from(trial)), again);
+  EXPECT_EQ(parents.find(inherits_from(trial)), again);
 }
 
 TEST(RecentParents, LeaveOutWhatIsTooLarge) {
@@ -90,25 +89,25 @@ TEST(RecentParents, LeaveOutWhatIsTooLarge) {
   const Trial large = numbered(blocks(1, 3, 4), 2);
   parents.keep(entry(small, 100));
   parents.keep(entry(large, 101));
-  EXPECT_EQ(parents.find(*inherits_from(large)), nullptr);
-  EXPECT_NE(parents.find(*inherits_from(small)), nullptr);
+  EXPECT_EQ(parents.find(inherits_from(large)), nullptr);
+  EXPECT_NE(parents.find(inherits_from(small)), nullptr);
 }
 
 TEST(RecentParents, DoNotGiveATrialOfTheSameNumberWithAnotherNetwork) {
   RecentParents parents(100);
   parents.keep(entry(numbered(blocks(1, 3, 4), 1), 10));
-  EXPECT_EQ(parents.find(*inherits_from(numbered(blocks(1, 3, 5), 1))), nullptr);
-  EXPECT_NE(parents.find(*inherits_from(numbered(blocks(1, 3, 4), 1))), nullptr);
+  EXPECT_EQ(parents.find(inherits_from(numbered(blocks(1, 3, 5), 1))), nullptr);
+  EXPECT_NE(parents.find(inherits_from(numbered(blocks(1, 3, 4), 1))), nullptr);
 }
 
 TEST(RecentParents, LeaveWhatIsInUseToItsUsers) {
   RecentParents parents(100);
   const Trial trial = numbered(blocks(1, 3, 4), 1);
   parents.keep(entry(trial, 60));
-  const RecentParents::Entry used = parents.find(*inherits_from(trial));
+  const RecentParents::Entry used = parents.find(inherits_from(trial));
   parents.clear();
   EXPECT_EQ(parents.bytes(), 0U);
-  EXPECT_EQ(parents.find(*inherits_from(trial)), nullptr);
+  EXPECT_EQ(parents.find(inherits_from(trial)), nullptr);
   EXPECT_EQ(used.use_count(), 1);
 }
 
@@ -221,7 +220,7 @@ class ParentsOnADevice : public ::testing::Test {
 
   Trial heir(const Network& network, TrialNumber number) const {
     Trial trial = numbered(network, number, 0.5);
-    trial.inherits = inherits_from(parent_);
+    trial.proposal.start = inherits_from(parent_);
     return trial;
   }
 
@@ -297,7 +296,7 @@ TEST_F(ParentsOnADevice, AreKeptOfSearchesThatInheritAlone) {
   train(*inheriting, parent_, false);
   EXPECT_FALSE(finds_parent(*inheriting));
   Trial last = parent_;
-  last.phase = trial::Phase::kFinal;
+  last.proposal.trains = last.number;
   train(*inheriting, last);
   EXPECT_FALSE(finds_parent(*inheriting));
   train(*inheriting, parent_);
@@ -335,7 +334,7 @@ TEST_F(ParentsOnADevice, AreNotKeptWhereThereIsNoMemoryForThem) {
   const ParameterStore parameters(parent_.architecture().network, 1);
   const Trial earlier = numbered(blocks(1, 3, 4), 1);
   context.keep_parent(earlier, ParameterStore(earlier.architecture().network, 1));
-  EXPECT_NE(context.parents().find(*inherits_from(earlier)), nullptr);
+  EXPECT_NE(context.parents().find(inherits_from(earlier)), nullptr);
   device_->before_run = [] { TORCH_CHECK_WITH(OutOfMemoryError, false, "the device is full"); };
   context.keep_parent(parent_, parameters);
   EXPECT_EQ(context.parents().bytes(), 0U);
@@ -351,7 +350,7 @@ TEST_F(ParentsOnADevice, AreCopiesThatTheTrialCannotChange) {
   context.keep_parent(parent_, parameters);
   const float first = parameters.memory().front();
   parameters.memory().front() = first + 1;
-  const RecentParents::Entry kept = context.parents().find(*inherits_from(parent_));
+  const RecentParents::Entry kept = context.parents().find(inherits_from(parent_));
   EXPECT_EQ(*kept->tensors.front().const_data_ptr<float>(), first);
 }
 

@@ -140,7 +140,7 @@ Result resume(trial::Evaluator& evaluator, const Trial& trial, const TrainingSta
   RecordingContext context;
   context.start_from = state;
   const Result result = finish(evaluator, trial, context);
-  EXPECT_EQ(context.polls(), kSteps - state.step + 2 + (trial.phase == Phase::kFinal ? 1 : 0));
+  EXPECT_EQ(context.polls(), kSteps - state.step + 2 + (trial.is_final() ? 1 : 0));
   return result;
 }
 

@@ -146,9 +146,9 @@ trial::Trial make_trial(space::Network network, double epochs, std::uint64_t see
   architecture->network = std::move(network);
   trial::Trial trial;
   trial.proposal.architecture = architecture;
-  trial.epochs = epochs;
+  trial.proposal.budget.epochs = epochs;
   trial.seed = seed;
-  trial.phase = phase;
+  if (phase == trial::Phase::kFinal) trial.proposal.trains = trial.number;
   return trial;
 }
 

@@ -64,7 +64,7 @@ class TrialWeights {
   using Tensors = std::vector<NamedTensor>;
 
   virtual ~TrialWeights() = default;
-  /// The parent's trained tensors if trial.inherits; else nullptr. Shared, immutable. May wait for them;
+  /// The parent's trained tensors if trial.inherits(); else nullptr. Shared, immutable. May wait for them;
   /// nullptr too if the trial was asked to stop meanwhile.
   virtual std::shared_ptr<const Tensors> inherited() const { return nullptr; }
   /// Whether keep() should be called after training.

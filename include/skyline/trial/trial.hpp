@@ -12,10 +12,24 @@
 
 namespace skyline::trial {
 
-/// Number of an evaluation of the run, in the order of asking, from 0.
+/// Number of a search trial, in the order of asking, from 0. A full training carries the number of the trial
+/// that it trains.
 using TrialNumber = std::uint64_t;
 
-/// kSearch: proposed by the searcher, partial budget. kFinal: full training of a front member.
+/// Place of a commit among the commits of a run, from 0: the line of the journal behind its header.
+using CommitPosition = std::uint64_t;
+
+/// Names a trial of a run: its number, and whether it is the full training of the trial of that number. A
+/// run that is extended with another final budget trains a front member again, under the same name.
+struct TrialName {
+  TrialNumber number = 0;
+  bool is_final = false;
+  auto operator<=>(const TrialName&) const = default;
+};
+/// "17", or "17.final" for the full training of trial 17.
+std::string to_text(TrialName name);
+
+/// kSearch: proposed by the search algorithm. kFinal: full training of a front member.
 enum class Phase : std::uint8_t { kSearch, kFinal };
 
 /// How a proposal came about.
@@ -26,32 +40,55 @@ std::string_view to_text(Origin origin);
 Phase parse_phase(std::string_view text);
 Origin parse_origin(std::string_view text);
 
-/// What a searcher asks for: everything but the number, which the engine gives.
-struct Proposal {
-  std::shared_ptr<const space::Architecture> architecture;
-  Origin origin = Origin::kInitial;
-  std::vector<TrialNumber> parents;  // committed trials; empty, one (mutation) or two (crossover)
-  std::uint32_t iteration = 0;       // of the algorithm, from 0
+/// How much a trial may cost.
+struct Budget {
+  double epochs = 1;  // or what an evaluator counts instead; may be a fraction
+  bool operator==(const Budget&) const = default;
 };
 
-/// Whose trained weights a trial starts from: a parent's, as far as layers match.
-struct Inheritance {
+/// A trial that starts from fresh initial values.
+struct Fresh {};
+
+/// A trial that starts from the trained weights of a parent, as far as layers match.
+struct Inherit {
   TrialNumber from = 0;                                     // a committed search trial
   std::shared_ptr<const space::Architecture> architecture;  // of that trial
   double share = 0;          // of the trial's trainable parameters that the parent's weights fill, 0 to 1
   std::int32_t holder = -1;  // the rank that may still have them in memory; no part of the definition
 };
 
-/// Evaluation number `number` of the run. Complete: any rank can evaluate it, with the same result.
+/// A trial that continues the training of an earlier one, of the same architecture, with a larger budget.
+struct Continue {
+  TrialNumber from = 0;  // a committed search trial
+};
+
+using Start = std::variant<Fresh, Inherit, Continue>;
+
+/// What a searcher asks for: everything but what the engine gives.
+struct Proposal {
+  std::shared_ptr<const space::Architecture> architecture;
+  Origin origin = Origin::kInitial;
+  std::vector<TrialNumber> parents;  // committed trials; empty, one (mutation) or two (crossover)
+  std::uint32_t iteration = 0;       // of the algorithm, from 0
+  Budget budget = {};
+  Start start = {};
+  std::optional<TrialNumber> trains = {};  // of a full training: the trial that it trains
+};
+
+/// An evaluation of the run. Complete: any rank can evaluate it, with the same result.
 struct Trial {
   TrialNumber number = 0;
-  Phase phase = Phase::kSearch;
   Proposal proposal;
-  double epochs = 0;                                 // budget; may be a fraction
-  std::uint64_t seed = 0;                            // of run seed, arch id and budget alone
-  std::shared_ptr<const Inheritance> inherits = {};  // nullptr: fresh initial values
-  std::uint32_t members = 1;                         // of the group that trains it; part of its definition
+  std::uint64_t seed = 0;     // of run seed, arch id and horizon alone
+  std::uint32_t members = 1;  // of the group that trains it; part of its definition
+
+  bool is_final() const { return proposal.trains.has_value(); }
+  Phase phase() const { return is_final() ? Phase::kFinal : Phase::kSearch; }
+  TrialName name() const { return {number, is_final()}; }
   const space::Architecture& architecture() const { return *proposal.architecture; }
+  const Budget& budget() const { return proposal.budget; }
+  /// nullptr: the trial does not inherit.
+  const Inherit* inherits() const { return std::get_if<Inherit>(&proposal.start); }
 };
 
 enum class FailureKind : std::uint8_t { kDiverged, kOutOfMemory, kException, kInfeasible, kStopped };
@@ -84,11 +121,12 @@ struct TrialTiming {
   double total_s() const { return setup_s + train_s + validate_s + latency_s; }
 };
 
-/// A trial with its result, committed in the order of numbers.
+/// A trial with its result. `position` is right from its commit on.
 struct CommittedTrial {
   Trial trial;
   Outcome outcome;
   TrialTiming timing;
+  CommitPosition position = 0;
 };
 
 }  // namespace skyline::trial

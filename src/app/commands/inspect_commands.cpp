@@ -79,7 +79,7 @@ void print_groups(const RunConfig& config) {
       trial::Trial trial;
       trial.proposal.architecture =
           std::make_shared<const space::Architecture>(config.space.build(config.space.sample(random)));
-      trial.epochs = config.engine.epochs;
+      trial.proposal.budget.epochs = config.engine.epochs;
       if (config.objectives.feasible(trial.architecture().network)) ++trials[evaluator->members_for(trial)];
     } catch (const UserError&) {  // a genotype without a network
     }

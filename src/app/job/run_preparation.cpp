@@ -72,9 +72,9 @@ store::JournalContents read_own_journal(const store::RunPaths& paths, const RunC
 /// A run may be extended; the trials that it has cannot be taken back.
 void check_not_shortened(const store::RunPaths& paths, const RunConfig& config,
                          const std::vector<trial::CommittedTrial>& entries) {
-  const auto searched = static_cast<std::size_t>(std::count_if(
-      entries.begin(), entries.end(),
-      [](const trial::CommittedTrial& entry) { return entry.trial.phase == trial::Phase::kSearch; }));
+  const auto searched = static_cast<std::size_t>(
+      std::count_if(entries.begin(), entries.end(),
+                    [](const trial::CommittedTrial& entry) { return !entry.trial.is_final(); }));
   const std::size_t expected =
       search::make_searcher(config.search, config.space, config.objectives, config.engine.seed)
           ->expected_trials();
@@ -85,8 +85,9 @@ void check_not_shortened(const store::RunPaths& paths, const RunConfig& config,
 }
 
 /// Returns whether trials were begun that the journal does not have.
-bool put_in_order(const store::RunPaths& paths, std::size_t committed) {
-  const store::RecoveredFolder found = store::recover_run_folder(paths, committed);
+bool put_in_order(const store::RunPaths& paths, const RunConfig& config, const trial::CommitLog& committed) {
+  const trial::Budget final_budget{config.engine.final_epochs.value_or(0)};
+  const store::RecoveredFolder found = store::recover_run_folder(paths, committed, final_budget);
   const bool begun = found.begun_trials > 0 || store::has_waiting_results(paths);
   if (found.temporaries + found.checkpoints + found.begun_trials == 0) return begun;
   log::info("an earlier job left " + std::to_string(found.begun_trials) + " trials to go on with; removed " +
@@ -120,7 +121,8 @@ std::optional<PreparedRun> prepare_run(const SearchArguments& arguments, const s
   } else if (arguments.resume) {
     log::info("nothing to resume in " + paths.root.string() + ": starting from the beginning");
   }
-  const bool begun = put_in_order(paths, prepared.replay ? prepared.replay->entries.size() : 0);
+  const bool begun =
+      put_in_order(paths, prepared.config, prepared.replay ? prepared.replay->log : trial::CommitLog());
   if (prepared.replay && prepared.replay->entries.empty() && !begun) {
     // Nothing was trained: the new journal says by which version and on what that is done now.
     prepared.replay.reset();

@@ -53,7 +53,7 @@ void warn_of_missing_weights(const store::RunPaths& paths, const RunConfig& conf
     const trial::CommittedTrial& member = result.committed[i];
     if (std::holds_alternative<trial::Failure>(member.outcome)) continue;  // of a full training
     const std::string id = space::to_text(member.trial.architecture().id);
-    const bool is_final = member.trial.phase == trial::Phase::kFinal;
+    const bool is_final = member.trial.is_final();
     const auto file = is_final ? paths.final_weights(id) : paths.weights(id);
     if (!store::exists(file)) log::warning("missing weights of a front member: " + file.string());
   }

@@ -37,18 +37,18 @@ struct CollectiveDispatcher::Round {
     std::unique_ptr<comm::Request> request;
   };
   RoundHeader header;
+  std::vector<std::uint64_t> journalled;  // names, packed
   std::vector<std::byte> all_trials;
-  std::vector<std::byte> my_trials;  // of no use: rank 0 has the trials themselves
-  std::unique_ptr<comm::Request> broadcast;
-  std::unique_ptr<comm::Request> scatter;
-  std::deque<Wave> waves;  // posted, not complete
+  std::vector<std::byte> my_trials;                      // of no use: rank 0 has the trials themselves
+  std::vector<std::unique_ptr<comm::Request>> requests;  // of the above
+  std::deque<Wave> waves;                                // posted, not complete
   std::size_t posted = 0;
   std::size_t missing = 0;  // results, and what helpers have to say
 };
 
 CollectiveDispatcher::CollectiveDispatcher(comm::Communicator& world, const RoundFormat& format,
                                            const trial::Evaluator& evaluator, SlotPool& own_slots,
-                                           const ResultKeeper& results, const RankTable& ranks)
+                                           ResultKeeper& results, const RankTable& ranks)
     : world_(world),
       format_(format),
       evaluator_(evaluator),
@@ -68,7 +68,7 @@ std::vector<Arrival> CollectiveDispatcher::poll() {
   std::vector<Arrival> arrivals = own_slots_.take();
   if (round_ == nullptr) return arrivals;
   Round& round = *round_;
-  const bool sent = round.broadcast->test() && round.scatter->test();
+  const bool sent = std::ranges::all_of(round.requests, [](const auto& request) { return request->test(); });
   receive_gathers(round, arrivals);
   post_gathers(round);
   require(arrivals.size() <= round.missing, "more results than trials in a round");
@@ -105,11 +105,19 @@ void CollectiveDispatcher::start_round() {
   const RoundPlan plan = plan_round(work, ranks_, kMostWaves);
   round_ = std::make_unique<Round>();
   Round& round = *round_;
-  round.header = {RoundHeader::Command::kRound, fullest_slot(plan, format_.slots, ranks_.slots.size()),
-                  results_.journalled()};
+  round.header = {RoundHeader::Command::kRound, fullest_slot(plan, format_.slots, ranks_.slots.size()), 0};
   place(round, trials, plan);
-  round.broadcast = world_.broadcast(std::as_writable_bytes(std::span(&round.header, 1)), 0);
-  round.scatter = world_.scatter(round.all_trials, round.my_trials, 0);
+  send_header(round);
+  round.requests.push_back(world_.scatter(round.all_trials, round.my_trials, 0));
+}
+
+/// With the names of the trials that have become durable since the last one.
+void CollectiveDispatcher::send_header(Round& round) {
+  for (const trial::TrialName name : results_.take_journalled()) round.journalled.push_back(pack(name));
+  round.header.journalled = round.journalled.size();
+  round.requests.push_back(world_.broadcast(std::as_writable_bytes(std::span(&round.header, 1)), 0));
+  if (round.journalled.empty()) return;
+  round.requests.push_back(world_.broadcast(std::as_writable_bytes(std::span(round.journalled)), 0));
 }
 
 void CollectiveDispatcher::warn_of_crowd(const GroupPlace& group) {
@@ -183,8 +191,9 @@ void CollectiveDispatcher::stop() {
 void CollectiveDispatcher::finish() {
   require(waiting_.empty(), "the run ends with trials that were never sent out");
   while (!idle()) require(poll().empty(), "a result came after the run's end");
-  RoundHeader end{RoundHeader::Command::kEnd, 0, results_.journalled()};
-  comm::wait(*world_.broadcast(std::as_writable_bytes(std::span(&end, 1)), 0));
+  Round end;
+  send_header(end);
+  for (const auto& request : end.requests) comm::wait(*request);
 }
 
 }  // namespace skyline::engine

@@ -26,13 +26,13 @@ struct RoundFormat {
 };
 
 /// Rank 0's side of rounds: a header is broadcast, fixed-size trial records are scattered, and results come
-/// back in waves, one gather each; docs/internals/engine.md has the protocol. A round takes what was submitted while
-/// the one before was under way. Results of rank 0's own slots take no part in the gathers.
+/// back in waves, one gather each; docs/internals/engine.md has the protocol. A round takes what was
+/// submitted while the one before was under way. Results of rank 0's own slots take no part in the gathers.
 class CollectiveDispatcher final : public Dispatcher {
  public:
   /// References outlive the dispatcher. @param ranks  where trials are trained
   CollectiveDispatcher(comm::Communicator& world, const RoundFormat& format,
-                       const trial::Evaluator& evaluator, SlotPool& own_slots, const ResultKeeper& results,
+                       const trial::Evaluator& evaluator, SlotPool& own_slots, ResultKeeper& results,
                        const RankTable& ranks);
   ~CollectiveDispatcher() override;
 
@@ -48,6 +48,7 @@ class CollectiveDispatcher final : public Dispatcher {
 
   std::vector<trial::Trial> take_for_round();
   void start_round();
+  void send_header(Round& round);
   void warn_of_crowd(const GroupPlace& group);
   void place(Round& round, const std::vector<trial::Trial>& trials, const RoundPlan& plan);
   void post_gathers(Round& round);
@@ -57,7 +58,7 @@ class CollectiveDispatcher final : public Dispatcher {
   const RoundFormat& format_;
   const trial::Evaluator& evaluator_;
   SlotPool& own_slots_;
-  const ResultKeeper& results_;
+  ResultKeeper& results_;
   const RankSlots ranks_;
   const std::vector<std::size_t> processors_;  // [ranks]
   std::uint64_t groups_ = 0;                   // so far

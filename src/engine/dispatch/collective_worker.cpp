@@ -38,7 +38,11 @@ class Worker {
   RoundHeader receive_header() {
     RoundHeader header;
     await(*world_.broadcast(std::as_writable_bytes(std::span(&header, 1)), 0));
-    results_.journalled(header.journalled);
+    std::vector<std::uint64_t> packed(header.journalled);
+    if (!packed.empty()) await(*world_.broadcast(std::as_writable_bytes(std::span(packed)), 0));
+    std::vector<trial::TrialName> names;
+    for (const std::uint64_t name : packed) names.push_back(unpack_name(name));
+    results_.journalled(names);
     return header;
   }
 

@@ -10,7 +10,7 @@ namespace skyline::engine {
 
 /// The result of a dispatched trial, or what a rank that did not lead did for it.
 struct Arrival {
-  trial::TrialNumber number = 0;
+  trial::TrialName trial;
   trial::Outcome outcome;
   trial::TrialTiming timing;
   bool unsaved = false;  // of a trial that was stopped: steps that it did stand in no checkpoint

@@ -25,7 +25,7 @@ struct TrialHead {
   std::array<trial::TrialNumber, kMostParents> parents{};
   std::uint32_t iteration = 0;
   RecordKind kind = RecordKind::kEmpty;
-  trial::Phase phase = trial::Phase::kSearch;
+  std::uint8_t is_final = 0;
   trial::Origin origin = trial::Origin::kInitial;
   std::uint8_t parent_count = 0;
   std::uint8_t inherits = 0;
@@ -41,7 +41,7 @@ struct TrialHead {
 
 /// The part of a result record that does not depend on the number of metrics.
 struct ResultHead {
-  trial::TrialNumber number = 0;
+  std::uint64_t trial = 0;  // packed
   trial::TrialTiming timing;
   RecordKind kind = RecordKind::kEmpty;
   trial::FailureKind failure = trial::FailureKind::kException;
@@ -65,6 +65,14 @@ Head take(std::span<const std::byte> record) {
 }
 
 }  // namespace
+
+std::uint64_t pack(trial::TrialName name) {
+  return name.number << 1U | (name.is_final ? 1U : 0U);
+}
+
+trial::TrialName unpack_name(std::uint64_t packed) {
+  return {packed >> 1U, (packed & 1U) != 0};
+}
 
 std::string fit_reason(std::string_view text) {
   text = text.substr(0, text.find_first_of("\r\n"));
@@ -94,24 +102,24 @@ void TrialRecord::write(const Assignment& assignment, std::span<std::byte> recor
   require(record.size() == bytes(), "a trial record of the wrong size");
   require(proposal.parents.size() <= kMostParents, "a trial with more than two parents");
   TrialHead head{.number = trial.number,
-                 .epochs = trial.epochs,
+                 .epochs = trial.budget().epochs,
                  .seed = trial.seed,
                  .arch_id = static_cast<std::uint64_t>(trial.architecture().id),
                  .iteration = proposal.iteration,
                  .kind = RecordKind::kTrial,
-                 .phase = trial.phase,
+                 .is_final = trial.is_final() ? std::uint8_t{1} : std::uint8_t{0},
                  .origin = proposal.origin,
                  .parent_count = static_cast<std::uint8_t>(proposal.parents.size()),
                  .members = trial.members};
   std::ranges::copy(proposal.parents, head.parents.begin());
   write_genotype(trial.architecture(), record.subspan(sizeof head));
-  if (trial.inherits) {
+  if (const trial::Inherit* inherits = trial.inherits()) {
     head.inherits = 1;
-    head.inherits_from = trial.inherits->from;
-    head.inherits_arch_id = static_cast<std::uint64_t>(trial.inherits->architecture->id);
-    head.inherits_share = trial.inherits->share;
-    head.inherits_holder = trial.inherits->holder;
-    write_genotype(*trial.inherits->architecture, record.subspan(sizeof head + genotype_bytes()));
+    head.inherits_from = inherits->from;
+    head.inherits_arch_id = static_cast<std::uint64_t>(inherits->architecture->id);
+    head.inherits_share = inherits->share;
+    head.inherits_holder = inherits->holder;
+    write_genotype(*inherits->architecture, record.subspan(sizeof head + genotype_bytes()));
   }
   if (assignment.group) {
     head.group_first_rank = assignment.group->first_rank;
@@ -150,19 +158,19 @@ std::optional<Assignment> TrialRecord::read(std::span<const std::byte> record) c
   Assignment assignment;
   trial::Trial& trial = assignment.trial;
   trial.number = head.number;
-  trial.phase = head.phase;
-  trial.epochs = head.epochs;
   trial.seed = head.seed;
   trial.members = head.members;
   trial.proposal = {build(record.subspan(sizeof head), head.arch_id, head.number),
                     head.origin,
                     {head.parents.begin(), head.parents.begin() + head.parent_count},
-                    head.iteration};
+                    head.iteration,
+                    {head.epochs}};
+  if (head.is_final != 0) trial.proposal.trains = head.number;
   if (head.inherits != 0) {
-    trial::Inheritance inherits{head.inherits_from, nullptr, head.inherits_share, head.inherits_holder};
+    trial::Inherit inherits{head.inherits_from, nullptr, head.inherits_share, head.inherits_holder};
     inherits.architecture =
         build(record.subspan(sizeof head + genotype_bytes()), head.inherits_arch_id, head.inherits_from);
-    trial.inherits = std::make_shared<const trial::Inheritance>(std::move(inherits));
+    trial.proposal.start = std::move(inherits);
   }
   if (head.group_ranks > 0) {
     assignment.group = {head.group_sequence, head.members, head.group_first_rank, head.group_ranks};
@@ -176,7 +184,7 @@ std::size_t ResultRecord::bytes() const {
 
 void ResultRecord::write(const Arrival& arrival, std::span<std::byte> record) const {
   require(record.size() == bytes(), "a result record of the wrong size");
-  ResultHead head{.number = arrival.number, .timing = arrival.timing};
+  ResultHead head{.trial = pack(arrival.trial), .timing = arrival.timing};
   head.unsaved = arrival.unsaved ? 1 : 0;
   if (arrival.helper) {
     head.kind = RecordKind::kHelper;
@@ -199,7 +207,7 @@ std::optional<Arrival> ResultRecord::read(std::span<const std::byte> record) con
   require(record.size() == bytes(), "a result record of the wrong size");
   const auto head = take<ResultHead>(record);
   if (head.kind == RecordKind::kEmpty) return std::nullopt;
-  Arrival arrival{head.number, trial::Measurements{}, head.timing, head.unsaved != 0};
+  Arrival arrival{unpack_name(head.trial), trial::Measurements{}, head.timing, head.unsaved != 0};
   if (head.kind == RecordKind::kHelper) {
     arrival.helper = true;
   } else if (head.kind == RecordKind::kFailure) {

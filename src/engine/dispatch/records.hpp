@@ -27,9 +27,14 @@ std::string fit_reason(std::string_view text);
 struct RoundHeader {
   enum class Command : std::uint32_t { kRound = 1, kEnd = 2 };
   Command command = Command::kEnd;
-  std::uint32_t waves = 0;            // trials of the fullest slot; results come back in this many gathers
-  trial::TrialNumber journalled = 0;  // trials below are in the journal, durable
+  std::uint32_t waves = 0;  // trials of the fullest slot; results come back in this many gathers
+  std::uint64_t journalled =
+      0;  // packed names that follow: of trials that have become durable in the journal
 };
+
+/// A name in 8 bytes.
+std::uint64_t pack(trial::TrialName name);
+trial::TrialName unpack_name(std::uint64_t packed);
 
 /// A trial and its group as bytes of a size that the space fixes. All zeros: no trial.
 class TrialRecord {

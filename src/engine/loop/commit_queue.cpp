@@ -18,24 +18,23 @@ std::size_t CommitQueue::room() const {
 }
 
 void CommitQueue::asked(trial::Trial trial) {
-  require(trial.number == next_number(), "trials are not numbered in the order of asking");
   require(!window_ || room() > 0, "more trials were asked than the window allows");
+  const bool is_new = waiting_.emplace(trial.name(), next_position()).second;
+  require(is_new, "a trial is asked for while it is in flight");
   entries_.push_back({std::move(trial), std::nullopt, false});
 }
 
 void CommitQueue::recorded(trial::CommittedTrial recorded) {
-  require(recorded.trial.number == next_number(), "a recorded trial is out of its order");
-  Arrival arrival{recorded.trial.number, std::move(recorded.outcome), recorded.timing};
+  Arrival arrival{recorded.trial.name(), std::move(recorded.outcome), recorded.timing};
   entries_.push_back({std::move(recorded.trial), std::move(arrival), true});
   ++recorded_;
 }
 
 void CommitQueue::arrived(Arrival arrival) {
-  require(arrival.number >= committed_ && arrival.number < next_number(),
-          "a result arrived for a trial that is not in flight");
-  Entry& entry = entries_[arrival.number - committed_];
-  require(!entry.arrival, "a second result arrived for a trial");
-  entry.arrival = std::move(arrival);
+  const auto found = waiting_.find(arrival.trial);
+  require(found != waiting_.end(), "a result arrived for a trial that does not wait for one");
+  entries_[found->second - committed_].arrival = std::move(arrival);
+  waiting_.erase(found);
 }
 
 std::optional<trial::CommittedTrial> CommitQueue::next() {
@@ -43,9 +42,8 @@ std::optional<trial::CommittedTrial> CommitQueue::next() {
   Entry entry = std::move(entries_.front());
   entries_.pop_front();
   if (entry.recorded) --recorded_;
-  ++committed_;
   return trial::CommittedTrial{std::move(entry.trial), std::move(entry.arrival->outcome),
-                               entry.arrival->timing};
+                               entry.arrival->timing, committed_++};
 }
 
 }  // namespace skyline::engine

@@ -65,7 +65,7 @@ bool Coordinator::drive(search::Searcher& searcher, const Stage& stage) {
     bool worked = collect();
     while (auto next = commits_.next()) {
       const trial::CommittedTrial& committed = commit(std::move(*next));
-      if (committed.trial.phase == stage.phase) searcher.tell(committed);
+      if (committed.trial.phase() == stage.phase) searcher.tell(committed);
       ask(searcher, stage);
       worked = true;
       look_after_run();  // a long replay commits thousands in this loop
@@ -89,16 +89,16 @@ void Coordinator::ask(search::Searcher& searcher, const Stage& stage) {
   std::vector<trial::Trial> fresh;
   for (trial::Proposal& proposal : proposals) {
     trial::Trial trial = make_trial(std::move(proposal), stage);
-    while (replay_.holds_other_final(trial)) {
-      commits_.recorded(replay_.entry(trial.number));
-      trial.number = commits_.next_number();
+    while (replay_.holds_other_final(commits_.next_position(), trial)) {
+      commits_.recorded(replay_.entry(commits_.next_position()));
     }
+    const trial::CommitPosition position = commits_.next_position();
     commits_.asked(trial);
     weights_.asked(trial);
-    if (replay_.covers(trial.number)) {
-      commits_.arrived(replay_.result_of(trial));
+    if (replay_.covers(position)) {
+      commits_.arrived(replay_.result_of(position, trial));
     } else if (auto earlier = results_->take(trial)) {
-      commits_.arrived({trial.number, std::move(earlier->outcome), earlier->timing});
+      commits_.arrived({trial.name(), std::move(earlier->outcome), earlier->timing});
     } else {
       fresh.push_back(std::move(trial));
     }
@@ -107,15 +107,20 @@ void Coordinator::ask(search::Searcher& searcher, const Stage& stage) {
 }
 
 trial::Trial Coordinator::make_trial(trial::Proposal proposal, const Stage& stage) {
-  trial::Trial trial{commits_.next_number(), stage.phase, std::move(proposal), stage.epochs, 0};
-  trial.seed = trial_seed(inputs_.options.seed, trial.architecture().id, trial.epochs);
+  proposal.budget.epochs = stage.epochs;
+  require(!std::holds_alternative<trial::Continue>(proposal.start), "trials cannot be continued yet");
+  const trial::TrialNumber number = proposal.trains ? *proposal.trains : next_number_++;
+  trial::Trial trial{number, std::move(proposal)};
+  trial.seed = trial_seed(inputs_.options.seed, trial.architecture().id, trial.budget().epochs);
   const bool grown =
       trial.proposal.origin == trial::Origin::kMutation || trial.proposal.origin == trial::Origin::kCrossover;
   if (inputs_.options.inherit && grown) {
     const bool all_stay = inputs_.options.keep_weights == KeepWeights::kAll;
-    trial.inherits = choose_inheritance(trial.proposal, committed_, [&](trial::TrialNumber number) {
-      return all_stay ? std::holds_alternative<trial::Measurements>(committed_[number].outcome)
-                      : front_.contains(number);
+    trial.proposal.start = choose_start(trial.proposal, [&](trial::TrialNumber parent) {
+      const trial::CommittedTrial& committed = search_trial(parent);
+      const bool stays =
+          all_stay ? std::holds_alternative<trial::Measurements>(committed.outcome) : front_.contains(parent);
+      return stays ? &committed : nullptr;
     });
   }
   trial.members = inputs_.evaluator.members_for(trial);
@@ -123,6 +128,10 @@ trial::Trial Coordinator::make_trial(trial::Proposal proposal, const Stage& stag
   require(trial.members == 1 || inputs_.evaluator.forms_groups(),
           "the evaluator's members_for() asks for a group, but its forms_groups() says that it forms none");
   return trial;
+}
+
+const trial::CommittedTrial& Coordinator::search_trial(trial::TrialNumber number) const {
+  return committed_[log_.position_of(number).value()];
 }
 
 bool Coordinator::collect() {
@@ -139,15 +148,16 @@ bool Coordinator::collect() {
 
 const trial::CommittedTrial& Coordinator::commit(trial::CommittedTrial next) {
   const trial::CommittedTrial& committed = committed_.emplace_back(std::move(next));
-  const bool replayed = replay_.covers(committed.trial.number);
+  require(log_.add(committed.trial) == committed.position, "a commit is out of its order");
+  const bool replayed = replay_.covers(committed.position);
   if (!replayed) {
     journal_.append(committed);
-    checkpoints_.remove(committed.trial.number);
+    checkpoints_.remove(committed.trial.name());
   }
-  const bool is_final = committed.trial.phase == trial::Phase::kFinal;
+  const bool is_final = committed.trial.is_final();
   const bool on_front = is_final || update_front(committed);
   weights_.committed(committed.trial);
-  if (committed.trial.number + 1 == replay_.size()) weights_.replay_ended();
+  if (committed.position + 1 == replay_.size()) weights_.replay_ended();
   if (!replayed) observer_.committed(committed, on_front, commits_.in_flight());
   return committed;
 }
@@ -160,7 +170,7 @@ bool Coordinator::update_front(const trial::CommittedTrial& committed) {
   const bool on_front = values && front_.insert(key, *values, &dropped);
   if (inputs_.options.keep_weights == KeepWeights::kFront) {
     if (!on_front) dropped.push_back(key);
-    for (const std::size_t number : dropped) weights_.drop(committed_[number].trial);
+    for (const std::size_t number : dropped) weights_.drop(search_trial(number).trial);
   }
   return on_front;
 }
@@ -202,39 +212,30 @@ void Coordinator::obey_stop() {
 bool Coordinator::train_front(double epochs) {
   std::vector<trial::Trial> members;
   for (const std::size_t number : front_.keys()) {
-    const trial::Trial& member = committed_[number].trial;
-    if (!is_trained(member, epochs)) members.push_back(member);
+    const trial::Trial& member = search_trial(number).trial;
+    if (!log_.contains({member.number, true}, {epochs})) members.push_back(member);
   }
   FrontTraining training(members);
   observer_.phase_changed(trial::Phase::kFinal, members.size());
   return drive(training, {trial::Phase::kFinal, epochs});
 }
 
-/// By a job before the run was extended.
-bool Coordinator::is_trained(const trial::Trial& member, double epochs) const {
-  return std::ranges::any_of(committed_, [&](const trial::CommittedTrial& committed) {
-    const trial::Trial& trial = committed.trial;
-    return trial.phase == trial::Phase::kFinal && trial.architecture().id == member.architecture().id &&
-           trial.epochs == epochs;
-  });
-}
-
 /// Full trainings that nobody asks for any more, e.g. for lack of a `final` section, stay in the journal.
 void Coordinator::end_replay() {
-  for (auto number = commits_.next_number();
-       replay_.covers(number) && replay_.entry(number).trial.phase == trial::Phase::kFinal; ++number) {
-    commits_.recorded(replay_.entry(number));
+  for (auto position = commits_.next_position();
+       replay_.covers(position) && replay_.entry(position).trial.is_final(); ++position) {
+    commits_.recorded(replay_.entry(position));
     commit(std::move(*commits_.next()));
   }
-  replay_.check_ended(commits_.next_number());
+  replay_.check_ended(commits_.next_position());
 }
 
 std::vector<bool> Coordinator::on_front() const {
   std::vector<bool> flags(committed_.size(), false);
-  for (const std::size_t number : front_.keys()) flags[number] = true;
+  for (const std::size_t number : front_.keys()) flags[search_trial(number).position] = true;
   for (const trial::CommittedTrial& committed : committed_) {
-    if (committed.trial.phase != trial::Phase::kFinal) continue;
-    flags[committed.trial.number] = flags[committed.trial.proposal.parents.at(0)];
+    if (!committed.trial.is_final()) continue;
+    flags[committed.position] = front_.contains(committed.trial.number);
   }
   return flags;
 }

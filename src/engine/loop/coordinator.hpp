@@ -12,6 +12,7 @@
 #include "engine/weights/weights_keeper.hpp"
 #include "search/pareto/pareto.hpp"
 #include "store/publish/storage_thread.hpp"
+#include "trial/commit_log.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -44,6 +45,7 @@ class Coordinator {
   bool drive(search::Searcher& searcher, const Stage& stage);
   void ask(search::Searcher& searcher, const Stage& stage);
   trial::Trial make_trial(trial::Proposal proposal, const Stage& stage);
+  const trial::CommittedTrial& search_trial(trial::TrialNumber number) const;
   void obey_stop();
   bool collect();
   const trial::CommittedTrial& commit(trial::CommittedTrial committed);
@@ -52,7 +54,6 @@ class Coordinator {
   void await_helpers();
   void drain_storage();
   bool train_front(double epochs);
-  bool is_trained(const trial::Trial& member, double epochs) const;
   void end_replay();
   std::vector<bool> on_front() const;
 
@@ -68,8 +69,10 @@ class Coordinator {
   JournalSink journal_;
   CommitQueue commits_;
   WeightsRemoval weights_;
-  search::ParetoArchive front_;  // keys: numbers of search trials
-  std::vector<trial::CommittedTrial> committed_;
+  search::ParetoArchive front_;                   // keys: numbers of search trials
+  std::vector<trial::CommittedTrial> committed_;  // by position
+  trial::CommitLog log_;                          // of them
+  trial::TrialNumber next_number_ = 0;
   std::size_t unsaved_ = 0;
   bool stopping_ = false;
   std::chrono::steady_clock::time_point next_tick_{};

@@ -6,8 +6,11 @@ namespace skyline::engine {
 
 FrontTraining::FrontTraining(const std::vector<trial::Trial>& front) {
   for (const trial::Trial& trial : front) {
-    proposals_.push_back(
-        {trial.proposal.architecture, trial::Origin::kFront, {trial.number}, trial.proposal.iteration});
+    proposals_.push_back({.architecture = trial.proposal.architecture,
+                          .origin = trial::Origin::kFront,
+                          .parents = {},
+                          .iteration = trial.proposal.iteration,
+                          .trains = trial.number});
   }
 }
 

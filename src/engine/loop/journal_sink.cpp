@@ -22,7 +22,9 @@ struct JournalSink::State {
       batch.swap(waiting);
     }
     writer->append(batch, space);
-    results->journalled(batch.back().trial.number + 1);
+    std::vector<trial::TrialName> names;
+    for (const trial::CommittedTrial& committed : batch) names.push_back(committed.trial.name());
+    results->journalled(names);
   }
 };
 

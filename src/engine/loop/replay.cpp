@@ -11,8 +11,8 @@
 namespace skyline::engine {
 namespace {
 
-std::string line_of(trial::TrialNumber number) {
-  return "journal line " + std::to_string(number + 2);  // the first line is the header
+std::string line_of(trial::CommitPosition position) {
+  return "journal line " + std::to_string(position + 2);  // the first line is the header
 }
 
 [[noreturn]] void refuse(const std::string& found, const std::string& asked) {
@@ -25,16 +25,16 @@ std::string trial_text(const trial::Trial& trial) {
 }
 
 std::string full_text(const trial::Trial& trial) {
-  std::string text = trial_text(trial) + " (" + std::string(to_text(trial.phase)) + ", epochs " +
-                     space::to_text(space::Value{trial.epochs}) + ", seed " + to_hex(trial.seed);
+  std::string text = trial_text(trial) + " (" + std::string(to_text(trial.phase())) + ", epochs " +
+                     space::to_text(space::Value{trial.budget().epochs}) + ", seed " + to_hex(trial.seed);
   if (trial.members > 1) text += ", " + std::to_string(trial.members) + " members";
-  if (trial.inherits) text += ", from the weights of trial " + std::to_string(trial.inherits->from);
+  if (trial.inherits()) text += ", from the weights of trial " + std::to_string(trial.inherits()->from);
   return text + ")";
 }
 
 bool same_inheritance(const trial::Trial& left, const trial::Trial& right) {
-  if (!left.inherits || !right.inherits) return !left.inherits && !right.inherits;
-  return left.inherits->from == right.inherits->from && left.inherits->share == right.inherits->share;
+  if (!left.inherits() || !right.inherits()) return !left.inherits() && !right.inherits();
+  return left.inherits()->from == right.inherits()->from && left.inherits()->share == right.inherits()->share;
 }
 
 std::string joined(const std::vector<std::string>& names) {
@@ -46,9 +46,9 @@ std::string joined(const std::vector<std::string>& names) {
 }  // namespace
 
 bool same_training(const trial::Trial& left, const trial::Trial& right) {
-  return left.architecture().id == right.architecture().id && left.phase == right.phase &&
-         left.epochs == right.epochs && left.seed == right.seed && left.members == right.members &&
-         same_inheritance(left, right);
+  return left.name() == right.name() && left.architecture().id == right.architecture().id &&
+         left.budget().epochs == right.budget().epochs && left.seed == right.seed &&
+         left.members == right.members && same_inheritance(left, right);
 }
 
 Replay::Replay(const RunInputs& inputs) {
@@ -61,26 +61,25 @@ Replay::Replay(const RunInputs& inputs) {
   entries_ = inputs.replay->entries;
 }
 
-Arrival Replay::result_of(const trial::Trial& asked) const {
-  const trial::CommittedTrial& recorded = entry(asked.number);
+Arrival Replay::result_of(trial::CommitPosition position, const trial::Trial& asked) const {
+  const trial::CommittedTrial& recorded = entry(position);
   const trial::Trial& found = recorded.trial;
   if (!same_training(found, asked)) {
     const auto text = found.architecture().id == asked.architecture().id ? full_text : trial_text;
-    refuse(line_of(asked.number) + ": trial " + std::to_string(asked.number) + " is " + text(found),
+    refuse(line_of(position) + ": trial " + std::to_string(found.number) + " is " + text(found),
            "asks for " + text(asked));
   }
-  return {asked.number, recorded.outcome, recorded.timing};
+  return {asked.name(), recorded.outcome, recorded.timing};
 }
 
-bool Replay::holds_other_final(const trial::Trial& asked) const {
-  return covers(asked.number) && entry(asked.number).trial.phase == trial::Phase::kFinal &&
-         !same_training(entry(asked.number).trial, asked);
+bool Replay::holds_other_final(trial::CommitPosition position, const trial::Trial& asked) const {
+  return covers(position) && entry(position).trial.is_final() && !same_training(entry(position).trial, asked);
 }
 
-void Replay::check_ended(trial::TrialNumber next_number) const {
-  if (!covers(next_number)) return;
-  refuse(line_of(next_number) + ": trial " + std::to_string(next_number) + " is " +
-             trial_text(entries_[next_number].trial),
+void Replay::check_ended(trial::CommitPosition next) const {
+  if (!covers(next)) return;
+  const trial::Trial& found = entry(next).trial;
+  refuse(line_of(next) + ": trial " + std::to_string(found.number) + " is " + trial_text(found),
          "asks for nothing more");
 }
 

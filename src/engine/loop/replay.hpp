@@ -19,17 +19,17 @@ class Replay {
   explicit Replay(const RunInputs& inputs);
 
   std::size_t size() const { return entries_.size(); }
-  bool covers(trial::TrialNumber number) const { return number < entries_.size(); }
-  /// The recorded result of a trial that is asked for again. @pre covers(asked.number)
-  /// @throws UserError if the journal holds another trial under this number
-  Arrival result_of(const trial::Trial& asked) const;
-  /// Whether the journal holds, under the number of `asked`, a full training that is not asked for: one that
-  /// an earlier job made after the search, before the run was extended. It stays where it is.
-  bool holds_other_final(const trial::Trial& asked) const;
-  /// @pre covers(number)
-  const trial::CommittedTrial& entry(trial::TrialNumber number) const { return entries_[number]; }
+  bool covers(trial::CommitPosition position) const { return position < entries_.size(); }
+  /// The recorded result of a trial that is asked for again. @pre covers(position)
+  /// @throws UserError if the journal holds another trial at this position
+  Arrival result_of(trial::CommitPosition position, const trial::Trial& asked) const;
+  /// Whether the journal holds, where `asked` would be committed, a full training that is not asked for: one
+  /// that an earlier job made after the search, before the run was extended. It stays where it is.
+  bool holds_other_final(trial::CommitPosition position, const trial::Trial& asked) const;
+  /// @pre covers(position)
+  const trial::CommittedTrial& entry(trial::CommitPosition position) const { return entries_[position]; }
   /// @throws UserError if the journal goes on after the run's end
-  void check_ended(trial::TrialNumber next_number) const;
+  void check_ended(trial::CommitPosition next) const;
 
  private:
   std::span<const trial::CommittedTrial> entries_;

@@ -29,12 +29,11 @@ CheckpointFolder::CheckpointFolder(const RunInputs& inputs)
 store::CheckpointOwner CheckpointFolder::owner(const trial::Trial& trial) const {
   return {.run = run_,
           .arch_id = to_text(trial.architecture().id),
-          .phase = std::string(to_text(trial.phase)),
-          .trial = trial.number,
+          .trial = trial.name(),
           .seed = trial.seed,
-          .epochs = trial.epochs,
+          .epochs = trial.budget().epochs,
           .members = trial.members,
-          .inherits_from = trial.inherits ? std::optional(trial.inherits->from) : std::nullopt};
+          .inherits_from = trial.inherits() ? std::optional(trial.inherits()->from) : std::nullopt};
 }
 
 void CheckpointFolder::stop() {
@@ -49,8 +48,8 @@ std::optional<store::FoundCheckpoint> CheckpointFolder::find(const store::Checkp
     try {
       return store::find_checkpoint(paths_, owner);
     } catch (const std::exception& error) {
-      log::warning("trial " + std::to_string(owner.trial) +
-                   ": its checkpoint cannot be read: " + error.what() + "; training from the start");
+      log::warning("trial " + to_text(owner.trial) + ": its checkpoint cannot be read: " + error.what() +
+                   "; training from the start");
       return std::nullopt;
     }
   });
@@ -64,7 +63,7 @@ bool CheckpointFolder::write(const store::TrialCheckpoint& checkpoint, std::uint
     return true;
   } catch (const std::exception& error) {
     if (last) {
-      log::warning("trial " + std::to_string(checkpoint.owner.trial) +
+      log::warning("trial " + to_text(checkpoint.owner.trial) +
                    ": its last state is not saved: " + error.what());
     } else {
       warn_of_one_left_out(checkpoint.owner.trial, error.what());
@@ -73,11 +72,11 @@ bool CheckpointFolder::write(const store::TrialCheckpoint& checkpoint, std::uint
   }
 }
 
-void CheckpointFolder::warn_of_one_left_out(trial::TrialNumber trial, const std::string& problem) {
-  warning_.warn("a checkpoint is left out: trial " + std::to_string(trial) + ": " + problem);
+void CheckpointFolder::warn_of_one_left_out(trial::TrialName trial, const std::string& problem) {
+  warning_.warn("a checkpoint is left out: trial " + to_text(trial) + ": " + problem);
 }
 
-void CheckpointFolder::remove(trial::TrialNumber trial) {
+void CheckpointFolder::remove(trial::TrialName trial) {
   if (!options() && !resume_) return;
   storage().submit([self = shared_from_this(), trial] { store::remove_checkpoints(self->paths_, trial); });
 }

@@ -39,11 +39,11 @@ class CheckpointFolder : public std::enable_shared_from_this<CheckpointFolder> {
   /// On the storage thread. Returns whether the file is there.
   /// @param last  of a trial that stops
   bool write(const store::TrialCheckpoint& checkpoint, std::uint64_t sequence, bool last);
-  void warn_of_one_left_out(trial::TrialNumber trial, const std::string& problem);
+  void warn_of_one_left_out(trial::TrialName trial, const std::string& problem);
   /// On the storage thread: of a trial whose result is in a file.
-  void remove_now(trial::TrialNumber trial) { store::remove_checkpoints(paths_, trial); }
+  void remove_now(trial::TrialName trial) { store::remove_checkpoints(paths_, trial); }
   /// Rank 0: after everything that is queued, the trial's journal line above all.
-  void remove(trial::TrialNumber trial);
+  void remove(trial::TrialName trial);
 
  private:
   using Clock = std::chrono::steady_clock;

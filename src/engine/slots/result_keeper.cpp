@@ -22,8 +22,7 @@ ResultKeeper::ResultKeeper(const RunInputs& inputs)
       header_(inputs.header),
       rank_(inputs.environment.world().rank()),
       options_(inputs.options.checkpoints),
-      resume_(inputs.options.resume),
-      journalled_(inputs.replay ? inputs.replay->entries.size() : 0) {}
+      resume_(inputs.options.resume) {}
 
 std::chrono::duration<double> ResultKeeper::interval() const {
   return std::chrono::duration<double>(options_->interval_s.value_or(kIntervalWithoutOne_s));
@@ -32,7 +31,7 @@ std::chrono::duration<double> ResultKeeper::interval() const {
 void ResultKeeper::add(const trial::CommittedTrial& result) {
   if (!options_) return;
   const std::lock_guard lock(mutex_);
-  results_.insert_or_assign(result.trial.number, result);
+  results_.insert_or_assign(result.trial.name(), result);
   if (!unsaved_since_) unsaved_since_ = Clock::now();
 }
 
@@ -56,9 +55,8 @@ bool ResultKeeper::write() {
 }
 
 /// What the file is to hold; from here on it counts as written.
-store::ResultsByNumber ResultKeeper::not_journalled() {
+store::ResultsByName ResultKeeper::not_journalled() {
   const std::lock_guard lock(mutex_);
-  results_.erase(results_.begin(), results_.lower_bound(journalled_));
   unsaved_since_.reset();
   write_queued_ = false;
   return results_;
@@ -74,18 +72,23 @@ void ResultKeeper::look_after() {
   storage_.submit([self = shared_from_this()] { self->write(); });
 }
 
-void ResultKeeper::journalled(trial::TrialNumber below) {
-  journalled_ = below;
+void ResultKeeper::journalled(std::span<const trial::TrialName> trials) {
   const std::lock_guard lock(mutex_);
-  results_.erase(results_.begin(), results_.lower_bound(below));
+  for (const trial::TrialName name : trials) results_.erase(name);
   if (results_.empty()) unsaved_since_.reset();
+  if (rank_ == 0) journalled_.insert(journalled_.end(), trials.begin(), trials.end());
+}
+
+std::vector<trial::TrialName> ResultKeeper::take_journalled() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(journalled_, {});
 }
 
 void ResultKeeper::take_over(std::span<const trial::CommittedTrial> committed) {
   if (!resume_) return;
   call_storage<bool>(storage_, [this, committed] {
     earlier_ = store::read_waiting_results(paths_, header_, space_, committed);
-    for (const auto& [number, result] : earlier_) add(result);
+    for (const auto& [name, result] : earlier_) add(result);
     if (earlier_.empty()) {
       store::remove_waiting_results(paths_);
     } else if (write()) {
@@ -96,10 +99,10 @@ void ResultKeeper::take_over(std::span<const trial::CommittedTrial> committed) {
 }
 
 std::optional<trial::CommittedTrial> ResultKeeper::take(const trial::Trial& trial) {
-  auto found = earlier_.extract(trial.number);
+  auto found = earlier_.extract(trial.name());
   if (!found) return std::nullopt;
   if (same_training(found.mapped().trial, trial)) return std::move(found.mapped());
-  log::warning("trial " + std::to_string(trial.number) +
+  log::warning("trial " + to_text(trial.name()) +
                ": the result that an earlier job left is of another trial; training it");
   return std::nullopt;
 }

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <optional>
 #include <span>
+#include <vector>
 
 namespace skyline::engine {
 
@@ -32,9 +33,10 @@ class ResultKeeper : public std::enable_shared_from_this<ResultKeeper> {
   /// From now on results are written at once, and with patience.
   void stop() { stopping_ = true; }
 
-  /// Trials below this number are in the journal, durable; their results are dropped.
-  void journalled(trial::TrialNumber below);
-  trial::TrialNumber journalled() const { return journalled_; }
+  /// These trials are in the journal, durable; their results are dropped.
+  void journalled(std::span<const trial::TrialName> trials);
+  /// Rank 0: the trials that have become durable since the last call, for the other ranks.
+  std::vector<trial::TrialName> take_journalled();
 
   /// Rank 0, in a run that is resumed, before any rank trains: takes over what all ranks of the earlier job
   /// left, and has it in its own file before those of the others go. @param committed  by then
@@ -49,7 +51,7 @@ class ResultKeeper : public std::enable_shared_from_this<ResultKeeper> {
   using Clock = std::chrono::steady_clock;
 
   std::chrono::duration<double> interval() const;
-  store::ResultsByNumber not_journalled();
+  store::ResultsByName not_journalled();
 
   store::StorageThread& storage_;
   const space::SearchSpace& space_;
@@ -59,13 +61,13 @@ class ResultKeeper : public std::enable_shared_from_this<ResultKeeper> {
   const std::optional<CheckpointOptions> options_;  // nothing: no results are kept
   const bool resume_;
   std::atomic<bool> stopping_{false};
-  std::atomic<trial::TrialNumber> journalled_;
   RareWarning warning_;
-  store::ResultsByNumber earlier_;  // main thread of rank 0
-  std::mutex mutex_;                // of all below
-  store::ResultsByNumber results_;
+  store::ResultsByName earlier_;  // main thread of rank 0
+  std::mutex mutex_;              // of all below
+  store::ResultsByName results_;
   std::optional<Clock::time_point> unsaved_since_;  // of the oldest result that is not in the file
   bool write_queued_ = false;
+  std::vector<trial::TrialName> journalled_;  // since the last take
 };
 
 }  // namespace skyline::engine

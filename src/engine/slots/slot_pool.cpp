@@ -41,7 +41,7 @@ struct SlotPool::State : std::enable_shared_from_this<SlotPool::State> {
   using Evaluation = std::function<trial::Outcome(SlotContext&)>;
 
   std::optional<Assignment> next(std::size_t slot);
-  Arrival stopped_before_it_began(std::size_t slot, trial::TrialNumber number) const;
+  Arrival stopped_before_it_began(std::size_t slot, trial::TrialName name) const;
   void train(std::size_t slot, const trial::Trial& trial, SlotCheckpoints* checkpoints,
              const Evaluation& evaluate);
   void train_members(std::size_t slot, const Assignment& assignment, SlotCheckpoints* checkpoints,
@@ -96,7 +96,7 @@ void SlotPool::State::serve(std::size_t slot) {
       if (assignment->group) {
         train_members(slot, *assignment, own_checkpoints, helpers);
       } else if (stop) {
-        finished(stopped_before_it_began(slot, trial.number));
+        finished(stopped_before_it_began(slot, trial.name()));
       } else {
         train(slot, trial, own_checkpoints,
               [&](SlotContext& context) { return evaluate_safely(evaluator, trial, context); });
@@ -108,8 +108,8 @@ void SlotPool::State::serve(std::size_t slot) {
   }
 }
 
-Arrival SlotPool::State::stopped_before_it_began(std::size_t slot, trial::TrialNumber number) const {
-  Arrival arrival{number, trial::Failure{trial::FailureKind::kStopped, "stopped on request"}, {}};
+Arrival SlotPool::State::stopped_before_it_began(std::size_t slot, trial::TrialName name) const {
+  Arrival arrival{name, trial::Failure{trial::FailureKind::kStopped, "stopped on request"}, {}};
   arrival.timing.rank = options.rank;
   arrival.timing.slot = static_cast<std::int32_t>(slot);
   return arrival;
@@ -121,8 +121,8 @@ void SlotPool::State::train(std::size_t slot, const trial::Trial& trial, SlotChe
   if (checkpoints != nullptr) checkpoints->begin(trial);
   SlotContext context(stop, checkpoints, static_cast<bool>(files.weights));
   std::exception_ptr unreadable;
-  if (trial.inherits) context.inherit([&] { return read_inherited(trial, unreadable); });
-  Arrival arrival{trial.number, evaluate(context), context.timing()};
+  if (trial.inherits()) context.inherit([&] { return read_inherited(trial, unreadable); });
+  Arrival arrival{trial.name(), evaluate(context), context.timing()};
   if (unreadable) std::rethrow_exception(unreadable);
   if (std::holds_alternative<trial::Failure>(arrival.outcome)) check_evaluator();
   account(arrival.timing, slot, begin);
@@ -153,7 +153,7 @@ void SlotPool::State::help(std::size_t slot, const trial::Trial& trial, LocalMem
   evaluate_together(evaluator, trial, members, context, true, helpers);
   check_groups();
   check_evaluator();
-  Arrival arrival{trial.number, trial::Measurements{}, context.timing()};
+  Arrival arrival{trial.name(), trial::Measurements{}, context.timing()};
   arrival.helper = true;
   account(arrival.timing, slot, begin);
   finished(std::move(arrival));
@@ -231,7 +231,7 @@ void SlotPool::State::hand_in(const trial::Trial& trial, Arrival arrival,
 void SlotPool::State::keep(const trial::CommittedTrial& result, bool at_once, bool has_files) const {
   if (!files.results) return;
   files.results->add(result);
-  if (at_once && files.results->write() && has_files) files.checkpoints->remove_now(result.trial.number);
+  if (at_once && files.results->write() && has_files) files.checkpoints->remove_now(result.trial.name());
 }
 
 void SlotPool::State::finished(Arrival arrival) {

@@ -4,20 +4,20 @@
 
 namespace skyline::engine {
 
-std::shared_ptr<const trial::Inheritance> choose_inheritance(
-    const trial::Proposal& proposal, std::span<const trial::CommittedTrial> committed,
-    const std::function<bool(trial::TrialNumber)>& has_weights) {
+trial::Start choose_start(const trial::Proposal& proposal,
+                          const std::function<const trial::CommittedTrial*(trial::TrialNumber)>& heritable) {
   const space::Network& child = proposal.architecture->network;
-  trial::Inheritance best;
+  trial::Inherit best;
   for (const trial::TrialNumber number : proposal.parents) {
-    if (!has_weights(number)) continue;
-    const auto& architecture = committed[number].trial.proposal.architecture;
+    const trial::CommittedTrial* committed = heritable(number);
+    if (committed == nullptr) continue;
+    const auto& architecture = committed->trial.proposal.architecture;
     const space::Network& parent = architecture->network;
     const double share = space::inherited_share(parent, child, space::align(parent, child));
-    if (share > best.share) best = {number, architecture, share, committed[number].timing.rank};
+    if (share > best.share) best = {number, architecture, share, committed->timing.rank};
   }
-  if (best.share == 0) return nullptr;
-  return std::make_shared<const trial::Inheritance>(std::move(best));
+  if (best.share == 0) return trial::Fresh{};
+  return best;
 }
 
 }  // namespace skyline::engine

@@ -37,7 +37,7 @@ std::shared_ptr<ParentExchange> ParentExchange::make(comm::Environment& environm
 }
 
 /// What goes wrong with the channel is no reason to end anything: there is the file.
-ParentExchange::File ParentExchange::ask(const trial::Inheritance& parent, const std::atomic<bool>& stop) {
+ParentExchange::File ParentExchange::ask(const trial::Inherit& parent, const std::atomic<bool>& stop) {
   const int rank = parent.holder;
   if (rank < 0 || rank >= mailbox_->size() || rank == mailbox_->rank()) return nullptr;
   Question question = 0;

@@ -36,7 +36,7 @@ class ParentExchange {
   /// Any slot's thread; waits for the answer. A file with trial number and tensors, nothing else.
   /// @return  nullptr: the rank does not have them, is this one, or was of an earlier job; no answer in time,
   ///          after which that rank is not asked again; an error of the channel; or a request to stop
-  File ask(const trial::Inheritance& parent, const std::atomic<bool>& stop);
+  File ask(const trial::Inherit& parent, const std::atomic<bool>& stop);
 
   /// Collective: before the end, when no slot asks any more. Not if the process ends by an error.
   void close();

@@ -49,19 +49,19 @@ store::WeightsFile describe(const trial::Trial& trial, const RunInputs& inputs) 
   file.run = stamp_of(inputs);
   file.arch_id = to_text(trial.architecture().id);
   file.genotype = inputs.space.describe(trial.architecture().genotype);
-  file.phase = to_text(trial.phase);
+  file.phase = to_text(trial.phase());
   file.trial = trial.number;
   file.seed = trial.seed;
-  file.epochs = trial.epochs;
+  file.epochs = trial.budget().epochs;
   file.parents = trial.proposal.parents;
   file.members = trial.members;
-  if (trial.inherits) file.inherits_from = trial.inherits->from;
+  if (trial.inherits()) file.inherits_from = trial.inherits()->from;
   return file;
 }
 
 [[noreturn]] void fail_to_inherit(const trial::Trial& trial, const std::string& problem) {
   throw UserError("trial " + std::to_string(trial.number) + " cannot start from the weights of trial " +
-                  std::to_string(trial.inherits->from) + ": " + problem +
+                  std::to_string(trial.inherits()->from) + ": " + problem +
                   " (bring the file back from a backup and go on with --resume, or start a new run with "
                   "training.inherit: false)");
 }
@@ -79,7 +79,7 @@ class InheritedReader {
   File read(const trial::Trial& trial, const std::atomic<bool>& stop) const {
     const std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now();
     for (std::chrono::milliseconds pause{10}; !stop; pause = std::min(2 * pause, kLongestRetryPause)) {
-      store::WeightsReading reading = attempt(*trial.inherits);
+      store::WeightsReading reading = attempt(*trial.inherits());
       if (reading.weights) return std::move(reading.weights);
       if (!reading.may_pass) fail_to_inherit(trial, reading.problem);
       const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - began;
@@ -93,7 +93,7 @@ class InheritedReader {
   }
 
  private:
-  store::WeightsReading attempt(const trial::Inheritance& inherits) const {
+  store::WeightsReading attempt(const trial::Inherit& inherits) const {
     const auto path = inputs_.paths.weights(to_text(inherits.architecture->id));
     return call_storage<store::WeightsReading>(
         inputs_.storage, [cache = cache_, path, from = inherits.from] { return cache->read(path, from); });
@@ -112,7 +112,7 @@ WeightsSink make_weights_sink(const RunInputs& inputs, std::shared_ptr<RecentWei
           const trial::Trial& trial, std::vector<trial::NamedTensor> tensors, std::function<void()> written) {
         auto file = std::make_shared<store::WeightsFile>(describe(trial, inputs));
         file->tensors = std::move(tensors);
-        const bool is_final = trial.phase == trial::Phase::kFinal;
+        const bool is_final = trial.is_final();
         const auto path =
             is_final ? inputs.paths.final_weights(file->arch_id) : inputs.paths.weights(file->arch_id);
         if (recent && !is_final) recent->keep(file);
@@ -131,8 +131,8 @@ WeightsSource make_weights_source(const RunInputs& inputs, std::shared_ptr<Recen
   if (!inputs.options.inherit) return {};
   return [reader = InheritedReader(inputs), recent = std::move(recent), exchange = std::move(exchange)](
              const trial::Trial& trial, const std::atomic<bool>& stop) {
-    InheritedReader::File file = recent ? recent->find(trial.inherits->from) : nullptr;
-    if (!file && exchange) file = exchange->ask(*trial.inherits, stop);
+    InheritedReader::File file = recent ? recent->find(trial.inherits()->from) : nullptr;
+    if (!file && exchange) file = exchange->ask(*trial.inherits(), stop);
     if (!file) file = reader.read(trial, stop);
     using Tensors = std::shared_ptr<const std::vector<trial::NamedTensor>>;
     return file ? Tensors(file, &file->tensors) : nullptr;
@@ -153,15 +153,15 @@ WeightsRemoval::WeightsRemoval(const RunInputs& inputs)
 
 void WeightsRemoval::asked(const trial::Trial& trial) {
   unwanted_.erase(to_text(trial.architecture().id));  // it is trained once more
-  if (trial.inherits) ++heirs_[trial.inherits->from];
+  if (trial.inherits()) ++heirs_[trial.inherits()->from];
 }
 
 void WeightsRemoval::committed(const trial::Trial& trial) {
-  if (!trial.inherits) return;
-  const auto heirs = heirs_.find(trial.inherits->from);
+  if (!trial.inherits()) return;
+  const auto heirs = heirs_.find(trial.inherits()->from);
   if (--heirs->second > 0) return;
   heirs_.erase(heirs);
-  const auto waiting = dropped_.find(trial.inherits->from);
+  const auto waiting = dropped_.find(trial.inherits()->from);
   if (waiting == dropped_.end()) return;
   remove(waiting->second);
   dropped_.erase(waiting);

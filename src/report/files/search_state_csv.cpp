@@ -1,6 +1,7 @@
 #include "report/files/trial_results.hpp"
 #include "report/report.hpp"
 #include "store/publish/publish.hpp"
+#include "trial/commit_log.hpp"
 
 #include <algorithm>
 #include <array>
@@ -59,7 +60,7 @@ std::string parameter_column(const std::string& name, const std::vector<std::str
 std::map<std::uint32_t, double> walltime_hours(const ReportInputs& inputs) {
   std::map<std::uint32_t, double> hours;
   for (const auto& committed : inputs.committed) {
-    if (committed.trial.phase != trial::Phase::kSearch) continue;
+    if (committed.trial.is_final()) continue;
     const double end_s = committed.timing.started_s + committed.timing.total_s();
     double& latest = hours[committed.trial.proposal.iteration];
     latest = std::max(latest, end_s / kSecondsAnHour);
@@ -83,11 +84,12 @@ std::string metric_field(const ReportInputs& inputs, const trial::CommittedTrial
 }
 
 /// Archai's ids of the parents, with commas between them.
-std::string parent_ids(const ReportInputs& inputs, const trial::Proposal& proposal) {
+std::string parent_ids(const ReportInputs& inputs, const trial::CommitLog& log,
+                       const trial::Proposal& proposal) {
   std::string ids;
   for (const trial::TrialNumber number : proposal.parents) {
     if (!ids.empty()) ids += ',';
-    ids += inputs.space.archai_id(inputs.committed.at(number).trial.architecture());
+    ids += inputs.space.archai_id(inputs.committed.at(log.position_of(number).value()).trial.architecture());
   }
   return ids;
 }
@@ -102,8 +104,9 @@ std::vector<std::string> header_fields(const ReportInputs& inputs, const std::ve
   return fields;
 }
 
-std::vector<std::string> trial_fields(const ReportInputs& inputs, const std::vector<std::string>& metrics,
-                                      std::size_t index, double hours) {
+std::vector<std::string> trial_fields(const ReportInputs& inputs, const trial::CommitLog& log,
+                                      const std::vector<std::string>& metrics, std::size_t index,
+                                      double hours) {
   const trial::CommittedTrial& committed = inputs.committed[index];
   const trial::Trial& trial = committed.trial;
   const space::Architecture& architecture = trial.architecture();
@@ -113,7 +116,7 @@ std::vector<std::string> trial_fields(const ReportInputs& inputs, const std::vec
     fields.push_back(parameter_text(inputs.space.parameters()[p], architecture, p));
   }
   for (const std::string& metric : metrics) fields.push_back(metric_field(inputs, committed, metric));
-  const std::string parents = parent_ids(inputs, trial.proposal);
+  const std::string parents = parent_ids(inputs, log, trial.proposal);
   const bool one_parent = trial.proposal.parents.size() == 1;
   fields.push_back(one_parent ? parents : "");
   fields.push_back(one_parent ? "" : parents);
@@ -122,7 +125,7 @@ std::vector<std::string> trial_fields(const ReportInputs& inputs, const std::vec
   fields.push_back(fmt::format("{:.6f}", hours));
   fields.emplace_back(inputs.on_front[index] ? "True" : "False");  // as pandas writes and reads flags
   fields.push_back(status_of(committed));
-  fields.push_back(fmt::format("{}", trial.epochs));
+  fields.push_back(fmt::format("{}", trial.budget().epochs));
   fields.push_back(std::to_string(trial.seed));
   fields.push_back(std::to_string(trial.members));
   return fields;
@@ -133,11 +136,13 @@ std::vector<std::string> trial_fields(const ReportInputs& inputs, const std::vec
 void write_search_state_csv(const store::RunPaths& paths, const ReportInputs& inputs) {
   const std::vector<std::string> metrics = metric_columns(inputs.objectives);
   const std::map<std::uint32_t, double> hours = walltime_hours(inputs);
+  trial::CommitLog log;
+  for (const trial::CommittedTrial& committed : inputs.committed) log.add(committed.trial);
   std::string text = csv_line(header_fields(inputs, metrics));
   for (std::size_t i = 0; i < inputs.committed.size(); ++i) {
     const trial::Trial& trial = inputs.committed[i].trial;
-    if (trial.phase != trial::Phase::kSearch) continue;
-    text += csv_line(trial_fields(inputs, metrics, i, hours.at(trial.proposal.iteration)));
+    if (trial.is_final()) continue;
+    text += csv_line(trial_fields(inputs, log, metrics, i, hours.at(trial.proposal.iteration)));
   }
   store::publish_file(paths.search_state_csv(), text);
 }

@@ -67,7 +67,7 @@ std::vector<std::size_t> front_order(const ReportInputs& inputs) {
   std::vector<Member> members;
   for (std::size_t i = 0; i < inputs.committed.size(); ++i) {
     const trial::CommittedTrial& committed = inputs.committed[i];
-    if (!inputs.on_front[i] || committed.trial.phase != trial::Phase::kSearch) continue;
+    if (!inputs.on_front[i] || committed.trial.is_final()) continue;
     if (auto values = inputs.objectives.minimized(committed)) members.push_back({std::move(*values), i});
   }
   std::sort(members.begin(), members.end(), [](const Member& a, const Member& b) { return (a <=> b) < 0; });
@@ -76,11 +76,11 @@ std::vector<std::size_t> front_order(const ReportInputs& inputs) {
   return order;
 }
 
-std::unordered_map<space::ArchId, std::size_t> final_trials(const ReportInputs& inputs) {
-  std::unordered_map<space::ArchId, std::size_t> finals;
+std::unordered_map<trial::TrialNumber, std::size_t> final_trials(const ReportInputs& inputs) {
+  std::unordered_map<trial::TrialNumber, std::size_t> finals;
   for (std::size_t i = 0; i < inputs.committed.size(); ++i) {
     const trial::Trial& trial = inputs.committed[i].trial;
-    if (trial.phase == trial::Phase::kFinal) finals[trial.architecture().id] = i;
+    if (trial.is_final()) finals[trial.number] = i;
   }
   return finals;
 }

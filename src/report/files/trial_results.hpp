@@ -37,8 +37,8 @@ const trial::Failure* failure_of(const trial::CommittedTrial& committed);
 /// objectives, then the order of trials.
 std::vector<std::size_t> front_order(const ReportInputs& inputs);
 
-/// The full training of each architecture that had one: arch id to index into `committed`; the last one
+/// The full training of each search trial that had one: its number to index into `committed`; the last one
 /// counts.
-std::unordered_map<space::ArchId, std::size_t> final_trials(const ReportInputs& inputs);
+std::unordered_map<trial::TrialNumber, std::size_t> final_trials(const ReportInputs& inputs);
 
 }  // namespace skyline::report

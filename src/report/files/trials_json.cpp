@@ -13,7 +13,7 @@ namespace skyline::report {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using FinalTrials = std::unordered_map<space::ArchId, std::size_t>;
+using FinalTrials = std::unordered_map<trial::TrialNumber, std::size_t>;
 
 constexpr int kModelsFormat = 1;
 
@@ -99,14 +99,13 @@ void add_status(Json& json, const trial::CommittedTrial& committed) {
   json["reason"] = failure == nullptr ? Json(nullptr) : Json(failure->reason);
 }
 
-/// Whether a later full training of the architecture of a full training has written the file anew.
+/// Whether a later full training of the same trial has written the file anew.
 bool is_outdated(const ReportInputs& inputs, std::size_t index) {
   const trial::Trial& trial = inputs.committed[index].trial;
-  if (trial.phase != trial::Phase::kFinal) return false;
+  if (!trial.is_final()) return false;
   const auto later = inputs.committed.begin() + static_cast<std::ptrdiff_t>(index) + 1;
   return std::any_of(later, inputs.committed.end(), [&](const trial::CommittedTrial& other) {
-    return other.trial.phase == trial::Phase::kFinal && failure_of(other) == nullptr &&
-           other.trial.architecture().id == trial.architecture().id;
+    return other.trial.is_final() && failure_of(other) == nullptr && other.trial.number == trial.number;
   });
 }
 
@@ -115,14 +114,14 @@ void add_weights(Json& json, const store::RunPaths& paths, const ReportInputs& i
   if (failure_of(committed) != nullptr) return;  // a file of this architecture can only be an earlier one
   if (is_outdated(inputs, index)) return;
   const std::string id = space::to_text(committed.trial.architecture().id);
-  const bool is_final = committed.trial.phase == trial::Phase::kFinal;
+  const bool is_final = committed.trial.is_final();
   const std::filesystem::path file = is_final ? paths.final_weights(id) : paths.weights(id);
   if (store::exists(file)) json["weights"] = file.lexically_relative(paths.root).string();
 }
 
 Json final_json(const store::RunPaths& paths, const ReportInputs& inputs, std::size_t index) {
   const trial::CommittedTrial& committed = inputs.committed[index];
-  Json json{{"trial", committed.trial.number}, {"epochs", committed.trial.epochs}};
+  Json json{{"epochs", committed.trial.budget().epochs}};
   add_status(json, committed);
   json.update(measured_json(committed, inputs.metrics));
   add_weights(json, paths, inputs, index);
@@ -144,21 +143,21 @@ Json trial_json(const store::RunPaths& paths, const ReportInputs& inputs, const 
             {"constraints", values_json(inputs.objectives.constraints(), committed, inputs.metrics)},
             {"costs", costs_json(architecture.network.cost)},
             {"metrics", measured_json(committed, inputs.metrics)},
-            {"epochs", trial.epochs},
+            {"epochs", trial.budget().epochs},
             {"seed", trial.seed},
-            {"phase", trial::to_text(trial.phase)}};
+            {"phase", trial::to_text(trial.phase())}};
   add_status(json, committed);
   json["iteration"] = trial.proposal.iteration;
   json["origin"] = trial::to_text(trial.proposal.origin);
   json["parents"] = trial.proposal.parents;
   json["on_front"] = static_cast<bool>(inputs.on_front[index]);
-  if (trial.inherits) {
-    json["inherits"] = {{"from", trial.inherits->from}, {"share", trial.inherits->share}};
+  if (const trial::Inherit* inherits = trial.inherits()) {
+    json["inherits"] = {{"from", inherits->from}, {"share", inherits->share}};
   }
   if (trial.members > 1) json["members"] = trial.members;
   add_weights(json, paths, inputs, index);
-  const auto full_training = finals.find(architecture.id);
-  if (trial.phase == trial::Phase::kSearch && full_training != finals.end()) {
+  const auto full_training = finals.find(trial.number);
+  if (!trial.is_final() && full_training != finals.end()) {
     json["final"] = final_json(paths, inputs, full_training->second);
   }
   return json;

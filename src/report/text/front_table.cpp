@@ -8,12 +8,12 @@
 namespace skyline::report {
 namespace {
 
-using FinalTrials = std::unordered_map<space::ArchId, std::size_t>;
+using FinalTrials = std::unordered_map<trial::TrialNumber, std::size_t>;
 
 /// The full training of a front member, or nullptr.
 const trial::CommittedTrial* final_of(const ReportInputs& inputs, const FinalTrials& finals,
                                       const trial::CommittedTrial& member) {
-  const auto found = finals.find(member.trial.architecture().id);
+  const auto found = finals.find(member.trial.number);
   return found == finals.end() ? nullptr : &inputs.committed[found->second];
 }
 

@@ -25,7 +25,7 @@ bool is_minimized(const objective::Objective& objective) {
 std::vector<double> worst_values(const ReportInputs& inputs) {
   std::vector<double> worst;
   for (const auto& committed : inputs.committed) {
-    if (committed.trial.phase != trial::Phase::kSearch) continue;
+    if (committed.trial.is_final()) continue;
     if (const auto values = inputs.objectives.values(committed)) {
       keep_worst(inputs.objectives.objectives(), *values, worst);
     }

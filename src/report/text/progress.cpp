@@ -147,7 +147,7 @@ void Progress::started(const std::vector<engine::SlotAccount>& slots, std::size_
 void Progress::count(const trial::CommittedTrial& committed) {
   ++status_.committed;
   if (failure_of(committed) != nullptr) ++status_.failed;
-  if (committed.trial.phase == trial::Phase::kFinal) {
+  if (committed.trial.is_final()) {
     ++final_done_;
   } else {
     ++status_.done;
@@ -168,7 +168,7 @@ void Progress::keep_best(const trial::CommittedTrial& committed) {
       known->value = minimized ? std::min(known->value, value) : std::max(known->value, value);
     }
   };
-  if (committed.trial.phase == trial::Phase::kFinal) {
+  if (committed.trial.is_final()) {
     if (const auto value = metric_value(committed, kTestMetric, metrics_))
       keep(kTestMetric, *value, false, true);
     return;

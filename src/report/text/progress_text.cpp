@@ -18,7 +18,7 @@ std::vector<std::string> metrics_of_line(const trial::CommittedTrial& committed,
                                          const std::vector<std::string>& metrics) {
   std::vector<std::string> names;
   for (const auto& objective : objectives.objectives()) names.push_back(objective.metric);
-  if (committed.trial.phase != trial::Phase::kFinal) return names;
+  if (!committed.trial.is_final()) return names;
   for (const std::string& metric : metrics) {
     if (std::find(names.begin(), names.end(), metric) == names.end()) names.push_back(metric);
   }
@@ -64,7 +64,7 @@ std::string commit_line(const trial::CommittedTrial& committed, bool on_front,
   const std::string what = space.describe(trial.architecture().genotype);
   const std::string where = fmt::format("rank {}{} slot {} {:.2f} s", timing.rank,
                                         host.empty() ? "" : " " + host, timing.slot, timing.total_s());
-  const std::string name = trial.phase == trial::Phase::kFinal ? "final trial" : "trial";
+  const std::string name = trial.is_final() ? "final trial" : "trial";
   if (const trial::Failure* failure = failure_of(committed)) {
     return fmt::format("{} {} failed: {} {}: {} {}", name, trial.number, what, trial::to_text(failure->kind),
                        failure->reason, where);

@@ -136,7 +136,7 @@ bool MetricThread::State::fill_batch() {
     const TrackedTrial trial = std::move(queue.front());
     queue.pop_front();
     lock.unlock();
-    if (trial.committed->trial.number < first_wanted) {
+    if (trial.committed->position < first_wanted) {
       metrics.skip(*trial.committed);
     } else {
       batch.push_back(metrics.next(*trial.committed, trial.unix_s));

@@ -45,7 +45,7 @@ store::MetricRecord RunMetrics::next(const trial::CommittedTrial& committed, dou
   keep(committed);
   if (!volume_holds_) volume_ = measured_volume();
   volume_holds_ = true;
-  store::MetricRecord record{committed.trial.number, unix_s, {}};
+  store::MetricRecord record{committed.position, unix_s, {}};
   add_own(committed, record);
   add(record, "front/size", static_cast<double>(front_.size()));
   if (front_.size() > 0) add(record, "front/hypervolume", volume_);
@@ -57,12 +57,12 @@ store::MetricRecord RunMetrics::next(const trial::CommittedTrial& committed, dou
 }
 
 void RunMetrics::add_own(const trial::CommittedTrial& committed, store::MetricRecord& record) const {
-  const std::string group = committed.trial.phase == trial::Phase::kFinal ? "final/" : "trial/";
+  const std::string group = committed.trial.is_final() ? "final/" : "trial/";
   for (const std::string& metric : shown_) {
     if (failure_of(committed) != nullptr) break;
     if (const auto value = metric_value(committed, metric, metrics_)) add(record, group + metric, *value);
   }
-  add(record, group + "epochs", committed.trial.epochs);
+  add(record, group + "epochs", committed.trial.budget().epochs);
   add(record, group + "seconds", committed.timing.total_s());
   add(record, group + "training_seconds", committed.timing.train_s);
 }
@@ -70,7 +70,7 @@ void RunMetrics::add_own(const trial::CommittedTrial& committed, store::MetricRe
 void RunMetrics::keep(const trial::CommittedTrial& committed) {
   architectures_.push_back(committed.trial.architecture().id);
   if (failure_of(committed) != nullptr) ++failed_;
-  if (committed.trial.phase != trial::Phase::kSearch) return;
+  if (committed.trial.is_final()) return;
   const auto values = objectives_.values(committed);
   if (!values) return;
   const auto& objectives = objectives_.objectives();
@@ -81,7 +81,7 @@ void RunMetrics::keep(const trial::CommittedTrial& committed) {
     const bool minimized = objectives[i].sense == objective::Sense::kMinimize;
     best_[i] = minimized ? std::min(best_[i], (*values)[i]) : std::max(best_[i], (*values)[i]);
   }
-  const bool grew = front_.insert(committed.trial.number, objectives_.minimized(committed).value());
+  const bool grew = front_.insert(committed.position, objectives_.minimized(committed).value());
   if (grew || worst_ != worst_before) volume_holds_ = false;
 }
 

@@ -11,7 +11,7 @@
 
 namespace skyline::report {
 
-/// Turns the trials of a run, in the order of their numbers, into what is tracked of each: its own values
+/// Turns the trials of a run, in the order of their commits, into what is tracked of each: its own values
 /// (`trial/...`, of a full training `final/...`) and how the run stands behind it (`front/size`,
 /// `front/hypervolume`, `best/OBJECTIVE`, `run/failed_trials`). What is not finite or was not measured is
 /// left out, and the volume of a front that is too large to measure it while the run goes on.
@@ -35,7 +35,7 @@ class RunMetrics {
   std::vector<std::string> metrics_;
   std::vector<std::string> shown_;  // metrics of a trial that are tracked
   search::ParetoArchive front_;
-  std::vector<space::ArchId> architectures_;  // by trial number
+  std::vector<space::ArchId> architectures_;  // by position
   std::vector<double> worst_;                 // value of each objective, in the user's senses; empty: none
   std::vector<double> best_;
   double volume_ = 0;

@@ -90,7 +90,7 @@ std::vector<trial::Proposal> EvolutionPareto::ask(std::size_t room) {
 }
 
 void EvolutionPareto::tell(const trial::CommittedTrial& committed) {
-  if (committed.trial.phase != trial::Phase::kSearch) return;
+  if (committed.trial.is_final()) return;
   require(untold_ > 0, "the search was told of a trial that it had not asked for");
   --untold_;
   const std::optional<std::vector<double>> values = pool_.objectives().minimized(committed);

@@ -3,6 +3,8 @@
 #include "skyline/space/search_space.hpp"
 #include "skyline/trial/trial.hpp"
 
+#include "trial/commit_log.hpp"
+
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -13,7 +15,7 @@ namespace skyline::store {
 
 /// First line of a journal: what the run is.
 struct JournalHeader {
-  int format = 1;
+  int format = 2;
   std::string skyline_version;
   std::string config_hash;  // SHA-256 of the resolved configuration's canonical text
   std::uint64_t seed = 0;
@@ -22,12 +24,13 @@ struct JournalHeader {
   bool operator==(const JournalHeader&) const = default;
 };
 
-/// A journal as read back. The entries' numbers are 0, 1, 2, ... without a gap.
+/// A journal as read back.
 struct JournalContents {
   JournalHeader header;
-  std::vector<trial::CommittedTrial> entries;
-  bool torn_tail = false;         // an incomplete last line was found (and is not in `entries`)
-  std::uint64_t valid_bytes = 0;  // length of the valid part
+  std::vector<trial::CommittedTrial> entries;  // by position, without a gap
+  trial::CommitLog log;                        // of the entries
+  bool torn_tail = false;                      // an incomplete last line was found (and is not in `entries`)
+  std::uint64_t valid_bytes = 0;               // length of the valid part
 };
 
 /// Reads and checks a journal (jsonl, one committed trial a line, each with a CRC-32 of the rest of the

@@ -18,7 +18,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kJournalFormat = "skyline-journal";
-constexpr int kJournalVersion = 1;
+constexpr int kJournalVersion = 2;
 constexpr std::string_view kSumStart = R"(,"crc":")";
 constexpr std::string_view kSumEnd = R"("})";
 constexpr std::size_t kSumDigits = 8;
@@ -133,13 +133,13 @@ std::vector<trial::TrialNumber> decode_parents(const Json& line, trial::TrialNum
   return parents;
 }
 
-/// Nothing if the trial started from fresh values. `architectures` are those of the earlier trials.
-std::shared_ptr<const trial::Inheritance> decode_inheritance(
+/// `architectures` are those of the earlier trials.
+trial::Start decode_start(
     const Json& line,
     const std::map<trial::TrialNumber, std::shared_ptr<const space::Architecture>>& architectures) {
   const auto found = line.find("inherits");
-  if (found == line.end()) return nullptr;
-  trial::Inheritance inherits;
+  if (found == line.end()) return trial::Fresh{};
+  trial::Inherit inherits;
   inherits.from = decode_integer<std::uint64_t>(member(*found, "from"), "inherits.from");
   const auto parent = architectures.find(inherits.from);
   if (parent == architectures.end()) fail_expected("inherits.from", "an earlier trial", *found);
@@ -148,7 +148,7 @@ std::shared_ptr<const trial::Inheritance> decode_inheritance(
   if (!(inherits.share >= 0 && inherits.share <= 1)) {
     fail_expected("inherits.share", "a number from 0 to 1", *found);
   }
-  return std::make_shared<const trial::Inheritance>(std::move(inherits));
+  return inherits;
 }
 
 /// Of the trial's group; 1 is not written.
@@ -173,6 +173,33 @@ trial::TrialTiming decode_where(const Json& line) {
   return timing;
 }
 
+/// Adds a trial and its result to a line.
+Json encode(const trial::CommittedTrial& committed, const std::vector<std::string>& metrics,
+            const space::SearchSpace& space, Json line) {
+  const trial::Trial& trial = committed.trial;
+  const space::Architecture& architecture = trial.architecture();
+  line["k"] = trial.number;
+  line["phase"] = trial::to_text(trial.phase());
+  line["origin"] = trial::to_text(trial.proposal.origin);
+  line["iteration"] = trial.proposal.iteration;
+  line["arch"] = space::to_text(architecture.id);
+  Json& genotype = line["genotype"] = Json::object();
+  for (std::size_t i = 0; i < space.parameters().size(); ++i) {
+    const space::Parameter& parameter = space.parameters()[i];
+    genotype[parameter.name] = encode_value(parameter.values.at(architecture.genotype.choices.at(i)));
+  }
+  line["parents"] = trial.proposal.parents;
+  if (const trial::Inherit* inherits = trial.inherits()) {
+    line["inherits"] = {{"from", inherits->from}, {"share", encode_number(inherits->share)}};
+  }
+  line["epochs"] = encode_number(trial.budget().epochs);
+  if (trial.members > 1) line["members"] = trial.members;
+  line["seed"] = std::to_string(trial.seed);
+  encode_outcome(committed.outcome, metrics, line);
+  line["where"] = encode_where(committed.timing);
+  return line;
+}
+
 }  // namespace
 
 std::string header_line(const JournalHeader& header) {
@@ -187,31 +214,14 @@ std::string header_line(const JournalHeader& header) {
   return seal_line(line);
 }
 
+std::string result_line(const trial::CommittedTrial& committed, const std::vector<std::string>& metrics,
+                        const space::SearchSpace& space) {
+  return seal_line(encode(committed, metrics, space, {}));
+}
+
 std::string entry_line(const trial::CommittedTrial& committed, const std::vector<std::string>& metrics,
                        const space::SearchSpace& space) {
-  const trial::Trial& trial = committed.trial;
-  const space::Architecture& architecture = trial.architecture();
-  Json line;
-  line["k"] = trial.number;
-  line["phase"] = trial::to_text(trial.phase);
-  line["origin"] = trial::to_text(trial.proposal.origin);
-  line["iteration"] = trial.proposal.iteration;
-  line["arch"] = space::to_text(architecture.id);
-  Json& genotype = line["genotype"] = Json::object();
-  for (std::size_t i = 0; i < space.parameters().size(); ++i) {
-    const space::Parameter& parameter = space.parameters()[i];
-    genotype[parameter.name] = encode_value(parameter.values.at(architecture.genotype.choices.at(i)));
-  }
-  line["parents"] = trial.proposal.parents;
-  if (trial.inherits) {
-    line["inherits"] = {{"from", trial.inherits->from}, {"share", encode_number(trial.inherits->share)}};
-  }
-  line["epochs"] = encode_number(trial.epochs);
-  if (trial.members > 1) line["members"] = trial.members;
-  line["seed"] = std::to_string(trial.seed);
-  encode_outcome(committed.outcome, metrics, line);
-  line["where"] = encode_where(committed.timing);
-  return seal_line(line);
+  return seal_line(encode(committed, metrics, space, {{"position", committed.position}}));
 }
 
 std::optional<Json> parse_line(std::string_view line) {
@@ -313,17 +323,25 @@ trial::CommittedTrial EntryDecoder::decode(const Json& line) {
   trial::CommittedTrial committed;
   trial::Trial& trial = committed.trial;
   trial.number = decode_integer<std::uint64_t>(member(line, "k"), "k");
-  trial.phase = trial::parse_phase(decode_text(line, "phase"));
+  if (trial::parse_phase(decode_text(line, "phase")) == trial::Phase::kFinal) {
+    trial.proposal.trains = trial.number;
+  }
   trial.proposal.origin = trial::parse_origin(decode_text(line, "origin"));
   trial.proposal.iteration = decode_integer<std::uint32_t>(member(line, "iteration"), "iteration");
   trial.proposal.architecture = architecture(line);
   trial.proposal.parents = decode_parents(line, trial.number);
-  trial.inherits = decode_inheritance(line, architectures_);
-  trial.epochs = decode_number(member(line, "epochs"), "epochs");
+  trial.proposal.start = decode_start(line, architectures_);
+  trial.proposal.budget.epochs = decode_number(member(line, "epochs"), "epochs");
   trial.members = decode_members(line);
   trial.seed = decode_seed(line);
   committed.outcome = outcome(line);
   committed.timing = decode_where(line);
+  const auto trained = architectures_.find(trial.number);
+  if (trial.is_final() &&
+      (trained == architectures_.end() || trained->second->id != trial.architecture().id)) {
+    fail_expected("k", "the number of an earlier trial of this architecture, which this one trains",
+                  line["k"]);
+  }
   know(trial);
   return committed;
 }

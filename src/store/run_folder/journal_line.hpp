@@ -19,8 +19,12 @@ namespace skyline::store {
 /// A line of a journal is a JSON object whose last member, "crc", is the CRC-32 of the line's text before it.
 /// The functions here know a line; which line it is, and of which file, is the caller's to add to an error.
 std::string header_line(const JournalHeader& header);
+/// A line of the journal: with the position of the trial's commit.
 std::string entry_line(const trial::CommittedTrial& committed, const std::vector<std::string>& metrics,
                        const space::SearchSpace& space);
+/// The same of a trial that is not committed yet.
+std::string result_line(const trial::CommittedTrial& committed, const std::vector<std::string>& metrics,
+                        const space::SearchSpace& space);
 
 /// Checks the sum of a line (without its newline) and reads it; nothing if the sum does not match.
 /// @throws UserError if the sum matches but the text is no JSON object
@@ -29,8 +33,8 @@ std::optional<nlohmann::ordered_json> parse_line(std::string_view line);
 /// @throws UserError for a member that is missing or wrong
 JournalHeader decode_header(const nlohmann::ordered_json& line);
 
-/// Turns lines back into trials; equal genotypes share one architecture. A trial that others inherit from
-/// comes before them, or is made known.
+/// Turns lines back into trials; equal genotypes share one architecture. A trial that others inherit from,
+/// or whose full training is read, comes before them, or is made known.
 class EntryDecoder {
  public:
   EntryDecoder(const space::SearchSpace& space, const std::vector<std::string>& metrics)

@@ -78,10 +78,10 @@ Json read_header(LineReader& lines) {
   return *std::move(line);
 }
 
-void check_number(const Json& line, std::size_t expected) {
-  const auto found = line.find("k");
+void check_position(const Json& line, std::size_t expected) {
+  const auto found = line.find("position");
   if (found != line.end() && *found == expected) return;
-  throw UserError("expected trial " + std::to_string(expected) + ", got " +
+  throw UserError("expected position " + std::to_string(expected) + ", got " +
                   (found != line.end() ? found->dump() : "none"));
 }
 
@@ -95,8 +95,13 @@ JournalContents read_journal(const std::filesystem::path& path, const space::Sea
   EntryDecoder decoder(space, contents.header.metrics);
   while (const std::optional<Json> line = lines.next()) {
     contents.entries.push_back(at_line(path, lines.number(), [&] {
-      check_number(*line, contents.entries.size());
-      return decoder.decode(*line);
+      check_position(*line, contents.entries.size());
+      trial::CommittedTrial entry = decoder.decode(*line);
+      if (contents.log.contains(entry.trial)) {
+        throw UserError("trial " + to_text(entry.trial.name()) + " is there for the second time");
+      }
+      entry.position = contents.log.add(entry.trial);
+      return entry;
     }));
   }
   contents.torn_tail = lines.torn();
@@ -116,7 +121,7 @@ std::string canonical_journal(const std::filesystem::path& path) {
   };
   append(header);
   for (std::size_t number = 0; std::optional<Json> line = lines.next(); ++number) {
-    at_line(path, lines.number(), [&] { check_number(*line, number); });
+    at_line(path, lines.number(), [&] { check_position(*line, number); });
     append(*line);
   }
   return text;

@@ -26,22 +26,23 @@ std::size_t remove_all_temporaries(const std::filesystem::path& folder) {
 
 }  // namespace
 
-RecoveredFolder recover_run_folder(const RunPaths& paths, std::size_t committed) {
+RecoveredFolder recover_run_folder(const RunPaths& paths, const trial::CommitLog& committed,
+                                   const trial::Budget& final_budget) {
   RecoveredFolder recovered;
   // At the top other jobs may be trying to claim the folder.
   recovered.temporaries = remove_temporaries(paths.root);
   for (const std::filesystem::path& folder : paths.folders()) {
     recovered.temporaries += remove_all_temporaries(folder);
   }
-  std::set<trial::TrialNumber> begun;
+  std::set<trial::TrialName> begun;
   for (const std::filesystem::path& path : list_folder(paths.checkpoints())) {
-    const std::optional<trial::TrialNumber> trial = trial_of_checkpoint(path.filename().string());
+    const std::optional<trial::TrialName> trial = trial_of_checkpoint(path.filename().string());
     if (!trial) continue;
-    if (*trial >= committed) {
-      begun.insert(*trial);
-    } else {
+    if (committed.contains(*trial, final_budget)) {
       remove_file(path);
       ++recovered.checkpoints;
+    } else {
+      begun.insert(*trial);
     }
   }
   recovered.begun_trials = begun.size();

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "store/run_folder/run_folder.hpp"
+#include "trial/commit_log.hpp"
 
 #include <cstddef>
 
@@ -13,9 +14,12 @@ struct RecoveredFolder {
   std::size_t begun_trials = 0;  // have a checkpoint to go on from
 };
 
-/// Puts a run folder in order: removes unfinished files, and the checkpoints of the `committed` trials, those
-/// whose number is below that. Only for the holder of the claim, while no rank writes: before the run begins,
-/// and again after its end. @throws UserError
-RecoveredFolder recover_run_folder(const RunPaths& paths, std::size_t committed);
+/// Puts a run folder in order: removes unfinished files, and the checkpoints of the committed trials. Only
+/// for the holder of the claim, while no rank writes: before the run begins, and again after its end. @throws
+/// UserError
+/// @param final_budget  of the full trainings of this run: those of another budget that are committed are
+/// others
+RecoveredFolder recover_run_folder(const RunPaths& paths, const trial::CommitLog& committed,
+                                   const trial::Budget& final_budget);
 
 }  // namespace skyline::store

@@ -40,13 +40,13 @@ const trial::Failure* failure(const CommittedTrial& committed) {
 }
 
 std::int64_t inherited_from(const CommittedTrial& committed) {
-  const auto& inherits = committed.trial.inherits;
-  return inherits ? static_cast<std::int64_t>(inherits->from) : -1;
+  const trial::Inherit* inherits = committed.trial.inherits();
+  return inherits != nullptr ? static_cast<std::int64_t>(inherits->from) : -1;
 }
 
 double inherited_share(const CommittedTrial& committed) {
-  const auto& inherits = committed.trial.inherits;
-  return inherits ? inherits->share : std::numeric_limits<double>::quiet_NaN();
+  const trial::Inherit* inherits = committed.trial.inherits();
+  return inherits != nullptr ? inherits->share : std::numeric_limits<double>::quiet_NaN();
 }
 
 double measured(const CommittedTrial& committed, std::size_t metric) {
@@ -79,7 +79,7 @@ class TrialTable {
 void add_identity(TrialTable& table) {
   table.add("number",
             [](const CommittedTrial& entry) { return static_cast<std::int64_t>(entry.trial.number); });
-  table.add("phase", [](const CommittedTrial& entry) { return std::string(to_text(entry.trial.phase)); });
+  table.add("phase", [](const CommittedTrial& entry) { return std::string(to_text(entry.trial.phase())); });
   table.add("origin",
             [](const CommittedTrial& entry) { return std::string(to_text(entry.trial.proposal.origin)); });
   table.add("iteration", [](const CommittedTrial& entry) {
@@ -129,7 +129,7 @@ void add_parameter(TrialTable& table, const space::Parameter& parameter,
 }
 
 void add_outcome(TrialTable& table) {
-  table.add("epochs", [](const CommittedTrial& entry) { return entry.trial.epochs; });
+  table.add("epochs", [](const CommittedTrial& entry) { return entry.trial.budget().epochs; });
   table.add("seed", [](const CommittedTrial& entry) { return entry.trial.seed; });
   table.add("status", [](const CommittedTrial& entry) {
     return std::string(failure(entry) != nullptr ? to_text(failure(entry)->kind) : "ok");

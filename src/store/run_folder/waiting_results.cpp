@@ -35,8 +35,8 @@ std::vector<std::filesystem::path> all_results_paths(const RunPaths& paths) {
 /// Adds what is usable of a file to the results.
 class ResultsReader {
  public:
-  ResultsReader(const JournalHeader& header, EntryDecoder& decoder, std::size_t committed,
-                ResultsByNumber& results)
+  ResultsReader(const JournalHeader& header, EntryDecoder& decoder, const trial::CommitLog& committed,
+                ResultsByName& results)
       : header_(header), decoder_(decoder), committed_(committed), results_(results) {}
 
   void read(const std::filesystem::path& path) {
@@ -77,7 +77,7 @@ class ResultsReader {
   void read_line(const std::filesystem::path& path, std::size_t number, std::string_view line) {
     try {
       trial::CommittedTrial result = decoder_.decode(parse(line));
-      if (result.trial.number >= committed_) results_.emplace(result.trial.number, std::move(result));
+      if (!committed_.contains(result.trial)) results_.emplace(result.trial.name(), std::move(result));
     } catch (const std::exception& error) {
       log::warning(path.string() + ": line " + std::to_string(number) + ": " + error.what() +
                    "; the trial is trained again");
@@ -86,30 +86,34 @@ class ResultsReader {
 
   const JournalHeader& header_;
   EntryDecoder& decoder_;
-  const std::size_t committed_;
-  ResultsByNumber& results_;
+  const trial::CommitLog& committed_;
+  ResultsByName& results_;
 };
 
 }  // namespace
 
 void write_waiting_results(const RunPaths& paths, int rank, const JournalHeader& header,
-                           const ResultsByNumber& results, const space::SearchSpace& space, Effort effort) {
+                           const ResultsByName& results, const space::SearchSpace& space, Effort effort) {
   std::string text = header_line(header);
-  for (const auto& [number, result] : results) text += entry_line(result, header.metrics, space);
+  for (const auto& [name, result] : results) text += result_line(result, header.metrics, space);
   const FilePieces pieces{std::as_bytes(std::span(text))};
   publish(
       results_path(paths, rank), [&pieces](TemporaryFile& file) { return file.write(pieces, 0); }, effort);
 }
 
-ResultsByNumber read_waiting_results(const RunPaths& paths, const JournalHeader& header,
-                                     const space::SearchSpace& space,
-                                     std::span<const trial::CommittedTrial> committed) {
-  ResultsByNumber results;
+ResultsByName read_waiting_results(const RunPaths& paths, const JournalHeader& header,
+                                   const space::SearchSpace& space,
+                                   std::span<const trial::CommittedTrial> committed) {
+  ResultsByName results;
   const std::vector<std::filesystem::path> files = all_results_paths(paths);
   if (files.empty()) return results;
   EntryDecoder decoder(space, header.metrics);
-  for (const trial::CommittedTrial& entry : committed) decoder.know(entry.trial);
-  ResultsReader reader(header, decoder, committed.size(), results);
+  trial::CommitLog log;
+  for (const trial::CommittedTrial& entry : committed) {
+    decoder.know(entry.trial);
+    log.add(entry.trial);
+  }
+  ResultsReader reader(header, decoder, log, results);
   for (const std::filesystem::path& path : files) reader.read(path);
   return results;
 }

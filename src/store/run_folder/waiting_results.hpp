@@ -14,20 +14,20 @@
 
 namespace skyline::store {
 
-using ResultsByNumber = std::map<trial::TrialNumber, trial::CommittedTrial>;
+using ResultsByName = std::map<trial::TrialName, trial::CommittedTrial>;
 
 /// Publishes checkpoints/results.<rank>.jsonl, whole: results of this rank that wait for their commit, in the
 /// journal's own lines, ascending. @throws UserError
 void write_waiting_results(const RunPaths& paths, int rank, const JournalHeader& header,
-                           const ResultsByNumber& results, const space::SearchSpace& space,
+                           const ResultsByName& results, const space::SearchSpace& space,
                            Effort effort = Effort::kOnce);
 
 /// The results of all ranks' files but those of the `committed` trials. A file of another run or version, and
 /// a line that is damaged, is passed over with a warning that names it. @throws UserError if the folder
 /// cannot be read
-ResultsByNumber read_waiting_results(const RunPaths& paths, const JournalHeader& header,
-                                     const space::SearchSpace& space,
-                                     std::span<const trial::CommittedTrial> committed);
+ResultsByName read_waiting_results(const RunPaths& paths, const JournalHeader& header,
+                                   const space::SearchSpace& space,
+                                   std::span<const trial::CommittedTrial> committed);
 
 /// Whether there are any, usable or not. @throws UserError
 bool has_waiting_results(const RunPaths& paths);

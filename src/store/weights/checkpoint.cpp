@@ -44,8 +44,9 @@ void write_numbers(Hdf5Image& image, const char* name, const std::vector<double>
 void write_owner(Hdf5Image& image, const CheckpointOwner& owner) {
   write_stamp(image, owner.run);
   image.write_attribute("/", "arch_id", owner.arch_id);
-  image.write_attribute("/", "phase", owner.phase);
-  image.write_attribute("/", "trial", H5T_NATIVE_UINT64, &owner.trial);
+  image.write_attribute("/", "phase",
+                        to_text(owner.trial.is_final ? trial::Phase::kFinal : trial::Phase::kSearch));
+  image.write_attribute("/", "trial", H5T_NATIVE_UINT64, &owner.trial.number);
   image.write_attribute("/", "seed", H5T_NATIVE_UINT64, &owner.seed);
   write_number(image, "epochs", owner.epochs);
   if (owner.members > 1) image.write_attribute("/", "members", H5T_NATIVE_UINT64, &owner.members);
@@ -78,8 +79,8 @@ CheckpointOwner read_owner(const Hdf5Reader& reader) {
   CheckpointOwner owner;
   owner.run = read_stamp(reader);
   owner.arch_id = reader.text_attribute("arch_id");
-  owner.phase = reader.text_attribute("phase");
-  owner.trial = reader.unsigned_attribute("trial");
+  owner.trial.is_final = trial::parse_phase(reader.text_attribute("phase")) == trial::Phase::kFinal;
+  owner.trial.number = reader.unsigned_attribute("trial");
   owner.seed = reader.unsigned_attribute("seed");
   owner.epochs = reader.number_attribute("epochs");
   if (reader.has_attribute("members")) owner.members = reader.unsigned_attribute("members");
@@ -115,7 +116,7 @@ SequencedCheckpoint read_checkpoint(const std::filesystem::path& path, const Che
   SequencedCheckpoint found{{read_owner(reader), {}}, reader.unsigned_attribute("sequence")};
   if (found.checkpoint.owner != owner) {
     throw UserError(path.string() + ": the checkpoint of another trial (trial " +
-                    std::to_string(found.checkpoint.owner.trial) + ", architecture " +
+                    to_text(found.checkpoint.owner.trial) + ", architecture " +
                     found.checkpoint.owner.arch_id +
                     ", or of a run with other settings or another version of Skyline)");
   }
@@ -162,13 +163,13 @@ std::optional<FoundCheckpoint> find_checkpoint(const RunPaths& paths, const Chec
     }
   }
   for (const std::string& problem : passed_over) {
-    log::warning("trial " + std::to_string(owner.trial) + ": " + problem + "; " + instead(newest, paths));
+    log::warning("trial " + to_text(owner.trial) + ": " + problem + "; " + instead(newest, paths));
   }
   if (!newest) return std::nullopt;
   return FoundCheckpoint{std::move(newest->checkpoint), newest->sequence + 1};
 }
 
-void remove_checkpoints(const RunPaths& paths, trial::TrialNumber trial) {
+void remove_checkpoints(const RunPaths& paths, trial::TrialName trial) {
   for (std::uint64_t turn = 0; turn < kCheckpointNames; ++turn)
     remove_file(checkpoint_path(paths, trial, turn));
 }

@@ -17,8 +17,7 @@ namespace skyline::store {
 struct CheckpointOwner {
   RunStamp run;  // another version may train otherwise: its checkpoints are not gone on from
   std::string arch_id;
-  std::string phase;
-  trial::TrialNumber trial = 0;
+  trial::TrialName trial;
   std::uint64_t seed = 0;
   double epochs = 0;
   std::uint64_t members = 1;                        // of the group that trains it
@@ -32,8 +31,8 @@ struct TrialCheckpoint {
   trial::TrainingState state;
 };
 
-/// Publishes checkpoints/<trial>.<0 or 1>.h5, whole: `sequence` counts the trial's checkpoints, and the two
-/// names take turns, so that the one before is still there if the last is damaged. Sealed HDF5, one flat
+/// Publishes checkpoints/<trial name>.<0 or 1>.h5, whole: `sequence` counts the trial's checkpoints, and the
+/// two names take turns, so that the one before is still there if the last is damaged. Sealed HDF5, one flat
 /// array for each TrainingState::Array. @throws UserError
 void write_checkpoint(const RunPaths& paths, const TrialCheckpoint& checkpoint, std::uint64_t sequence,
                       Effort effort = Effort::kOnce);
@@ -48,6 +47,6 @@ struct FoundCheckpoint {
 std::optional<FoundCheckpoint> find_checkpoint(const RunPaths& paths, const CheckpointOwner& owner);
 
 /// Removes a trial's checkpoints, if there are any. @throws UserError
-void remove_checkpoints(const RunPaths& paths, trial::TrialNumber trial);
+void remove_checkpoints(const RunPaths& paths, trial::TrialName trial);
 
 }  // namespace skyline::store

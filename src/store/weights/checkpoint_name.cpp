@@ -6,22 +6,25 @@
 namespace skyline::store {
 namespace {
 
-std::string file_name(trial::TrialNumber trial, std::uint64_t turn) {
-  return std::to_string(trial) + "." + std::to_string(turn) + ".h5";
+std::string file_name(trial::TrialName trial, std::uint64_t turn) {
+  return to_text(trial) + "." + std::to_string(turn) + ".h5";
 }
 
 }  // namespace
 
-std::filesystem::path checkpoint_path(const RunPaths& paths, trial::TrialNumber trial, std::uint64_t turn) {
+std::filesystem::path checkpoint_path(const RunPaths& paths, trial::TrialName trial, std::uint64_t turn) {
   return paths.checkpoints() / file_name(trial, turn);
 }
 
-std::optional<trial::TrialNumber> trial_of_checkpoint(const std::string& name) {
-  trial::TrialNumber trial = 0;
-  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), trial);
+std::optional<trial::TrialName> trial_of_checkpoint(const std::string& name) {
+  trial::TrialName trial;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), trial.number);
   if (error != std::errc()) return std::nullopt;
   for (std::uint64_t turn = 0; turn < kCheckpointNames; ++turn) {
-    if (name == file_name(trial, turn)) return trial;
+    for (const bool is_final : {false, true}) {
+      trial.is_final = is_final;
+      if (name == file_name(trial, turn)) return trial;
+    }
   }
   return std::nullopt;
 }

@@ -67,7 +67,7 @@ class Learner {
   virtual void keep_for_children() {}
   /// Takes initial values from what the parent's learner kept, the same as from its exported tensors. Returns
   /// false, and changes nothing, if that is not there. Before the first step; local.
-  virtual bool start_from_kept(const trial::Inheritance& /*inheritance*/) { return false; }
+  virtual bool start_from_kept(const trial::Inherit& /*inheritance*/) { return false; }
   /// Has the leader collect what save_state needs of the others; before each save_state in a group.
   virtual void collect_state() {}
   /// Copies all that later steps depend on into `step` and `arrays`, whose memory it uses again. Leaves

@@ -77,14 +77,15 @@ class TrainingEvaluator final : public trial::Evaluator {
 
   double predicted_cost(const trial::Trial& trial) const override {
     const space::Network& network = trial.architecture().network;
-    const std::int64_t steps = steps_for(trial.epochs, setup_.split.train.size(), setup_.options.batch);
+    const std::int64_t steps =
+        steps_for(trial.budget().epochs, setup_.split.train.size(), setup_.options.batch);
     // Floating-point operations; the backward pass costs two forward passes. A layer's fixed cost a step,
     // some microseconds, counts as the operations that fit into it.
     constexpr double kFixedFlops = 5e5;
     const auto samples = static_cast<double>(setup_.options.batch);
     const auto flops = static_cast<double>(network.cost.flops);
     const double step = 3 * flops * samples + kFixedFlops * static_cast<double>(network.layers.size());
-    const bool is_final = trial.phase == trial::Phase::kFinal;
+    const bool is_final = trial.is_final();
     const std::size_t scored = setup_.split.validation.size() + (is_final ? setup_.test_indices.size() : 0);
     return std::max(1.0, static_cast<double>(steps) * step + static_cast<double>(scored) * flops);
   }

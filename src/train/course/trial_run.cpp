@@ -67,7 +67,7 @@ TrialRun::TrialRun(const TrainingSetup& setup, const trial::Trial& trial, trial:
       group_(context.group()),
       learner_(make_learner(setup, trial, group_)),
       steps_per_epoch_(steps_per_epoch(setup.split.train.size(), setup.options.batch)),
-      total_steps_(steps_for(trial.epochs, setup.split.train.size(), setup.options.batch)) {
+      total_steps_(steps_for(trial.budget().epochs, setup.split.train.size(), setup.options.batch)) {
   require(trial.members == (group_ == nullptr ? 1 : group_->members()),
           "a trial with another group than it asks for");
 }
@@ -80,7 +80,7 @@ trial::Outcome TrialRun::run() {
   if (!failure_) {
     validation = score(SampleSet::kTrain, setup_.split.validation);
   }
-  if (!failure_ && trial_.phase == trial::Phase::kFinal) {
+  if (!failure_ && trial_.is_final()) {
     test = score(SampleSet::kTest, setup_.test_indices);
   }
   if (!failure_) {
@@ -104,7 +104,7 @@ trial::Outcome TrialRun::run() {
 /// Children of the search start from them.
 void TrialRun::keep_weights() {
   context_.weights().keep(learner_->export_tensors());
-  if (setup_.options.inherit && trial_.phase == trial::Phase::kSearch) {
+  if (setup_.options.inherit && !trial_.is_final()) {
     learner_->keep_for_children();
   }
 }
@@ -211,7 +211,7 @@ Score TrialRun::score(SampleSet set, std::span<const std::int64_t> indices) {
 /// The last update may have been the one that diverged: no training loss was computed after it.
 void TrialRun::check_held_out(const Score& validation, const Score& test) {
   const bool validated = !setup_.split.validation.empty();
-  const bool tested = trial_.phase == trial::Phase::kFinal && !setup_.test_indices.empty();
+  const bool tested = trial_.is_final() && !setup_.test_indices.empty();
   if ((validated && !std::isfinite(validation.loss)) || (tested && !std::isfinite(test.loss))) {
     failure_ = {FailureKind::kDiverged,
                 "the loss on held-out data is not finite after step " + std::to_string(steps_done_)};
@@ -300,11 +300,11 @@ TrialRun::Source TrialRun::start_alone() {
     log::warning("the saved state of trial " + std::to_string(trial_.number) +
                  " does not fit it: the trial starts from the beginning");
   }
-  return trial_.inherits != nullptr ? inherit() : Source::kFresh;
+  return trial_.inherits() != nullptr ? inherit() : Source::kFresh;
 }
 
 TrialRun::Source TrialRun::inherit() {
-  if (learner_->start_from_kept(*trial_.inherits)) {
+  if (learner_->start_from_kept(*trial_.inherits())) {
     return Source::kInherited;
   }
   const auto trained = context_.weights().inherited();
@@ -312,7 +312,7 @@ TrialRun::Source TrialRun::inherit() {
     return Source::kFresh;  // it is stopped before the first step
   }
   require(trained != nullptr, "a trial that inherits was not given its parent's weights");
-  learner_->import_tensors(inherit_weights(trial_.inherits->architecture->network, *trained,
+  learner_->import_tensors(inherit_weights(trial_.inherits()->architecture->network, *trained,
                                            trial_.architecture().network, learner_->export_tensors()));
   return Source::kInherited;
 }

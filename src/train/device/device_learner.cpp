@@ -51,7 +51,7 @@ class DeviceLearner final : public Learner {
   std::vector<trial::NamedTensor> export_tensors() const override;
   void import_tensors(const std::vector<trial::NamedTensor>& tensors) override;
   void keep_for_children() override;
-  bool start_from_kept(const trial::Inheritance& inheritance) override;
+  bool start_from_kept(const trial::Inherit& inheritance) override;
   void collect_state() override;
   void save_state(trial::TrainingState& state) const override;
   bool load_state(const trial::TrainingState& state) override;
@@ -104,7 +104,7 @@ DeviceLearner::DeviceLearner(const TrainingSetup& setup, const trial::Trial& tri
       member_(group == nullptr ? 0 : group->member()),
       batch_(std::min(setup.options.batch, static_cast<std::int64_t>(setup.split.train.size()))),
       steps_per_epoch_(steps_per_epoch(setup.split.train.size(), setup.options.batch)),
-      total_steps_(steps_for(trial.epochs, setup.split.train.size(), setup.options.batch)),
+      total_steps_(steps_for(trial.budget().epochs, setup.split.train.size(), setup.options.batch)),
       policy_(policy),
       stream_(context_) {
   if (group != nullptr) {
@@ -286,7 +286,7 @@ void DeviceLearner::keep_for_children() {
   context_.keep_parent(trial_, step_->network().parameters());
 }
 
-bool DeviceLearner::start_from_kept(const trial::Inheritance& inheritance) {
+bool DeviceLearner::start_from_kept(const trial::Inherit& inheritance) {
   parent_ = context_.parents().find(inheritance);
   if (parent_ == nullptr) {
     return false;

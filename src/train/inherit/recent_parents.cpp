@@ -28,7 +28,7 @@ void RecentParents::keep(Entry entry) {
   }
 }
 
-RecentParents::Entry RecentParents::find(const trial::Inheritance& inheritance) {
+RecentParents::Entry RecentParents::find(const trial::Inherit& inheritance) {
   const std::lock_guard lock(mutex_);
   const auto found = std::ranges::find(entries_, inheritance.from, &TrainedTensors::trial);
   if (found == entries_.end() || !same_network(*(*found)->architecture, *inheritance.architecture)) {

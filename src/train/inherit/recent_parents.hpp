@@ -34,7 +34,7 @@ class RecentParents {
   void keep(Entry entry);
   /// nullptr: it is not here. Who queues work that reads the tensors keeps them until it is done: memory that
   /// is freed sooner would be used for something else.
-  Entry find(const trial::Inheritance& inheritance);
+  Entry find(const trial::Inherit& inheritance);
   /// Makes room on the device.
   void clear();
   std::size_t bytes() const;

@@ -1,0 +1,32 @@
+#pragma once
+
+#include "skyline/trial/trial.hpp"
+
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+namespace skyline::trial {
+
+/// Which trials of a run are committed, and at which position. The number of a trial is the order of asking,
+/// its position the order of commits: they need not agree.
+class CommitLog {
+ public:
+  /// Gives the trial the next position. @pre !contains(trial)
+  CommitPosition add(const Trial& trial);
+  CommitPosition size() const { return size_; }
+
+  /// The position of a search trial; nothing if it is not committed.
+  std::optional<CommitPosition> position_of(TrialNumber number) const;
+  /// Whether the trial is committed; a full training with its budget: one of another budget is another.
+  bool contains(TrialName name, const Budget& budget) const;
+  bool contains(const Trial& trial) const { return contains(trial.name(), trial.budget()); }
+
+ private:
+  CommitPosition size_ = 0;
+  std::map<TrialNumber, CommitPosition> searched_;
+  std::set<std::pair<TrialNumber, double>> trained_;  // full trainings with their epochs
+};
+
+}  // namespace skyline::trial
