@@ -9,8 +9,8 @@
 
 namespace skyline::trial {
 
-/// Which trials of a run are committed, and at which position. The number of a trial is the order of asking,
-/// its position the order of commits: they need not agree.
+/// The committed trials of a run with their positions. The number of a trial is the order of asking, its
+/// position the order of commits: they need not agree.
 class CommitLog {
  public:
   /// Gives the trial the next position. @pre !contains(trial)
@@ -19,7 +19,7 @@ class CommitLog {
 
   /// The position of a search trial; nothing if it is not committed.
   std::optional<CommitPosition> position_of(TrialNumber number) const;
-  /// Whether the trial is committed; a full training with its budget: one of another budget is another.
+  /// Whether the trial is committed. A full training with another budget is another one.
   bool contains(TrialName name, const Budget& budget) const;
   bool contains(const Trial& trial) const { return contains(trial.name(), trial.budget()); }
 

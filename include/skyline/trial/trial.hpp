@@ -32,7 +32,7 @@ std::string to_text(TrialName name);
 /// kSearch: proposed by the search algorithm. kFinal: full training of a front member.
 enum class Phase : std::uint8_t { kSearch, kFinal };
 
-/// How a proposal came about.
+/// The origin of a proposal.
 enum class Origin : std::uint8_t { kInitial, kMutation, kCrossover, kRandom, kEnumerated, kFront };
 std::string_view to_text(Phase phase);
 std::string_view to_text(Origin origin);
@@ -105,15 +105,15 @@ struct Measurements {
   std::vector<double> values;
 };
 
-/// A failure is a value, never a front member.
+/// The outcome of a trial. A failure is a value, never on the front.
 using Outcome = std::variant<Measurements, Failure>;
 
-/// Where the seconds of a trial went, and where it ran. Never part of the canonical journal.
+/// Times of a trial, and where it ran. Never part of the canonical journal.
 struct TrialTiming {
   std::int32_t rank = 0;
   std::int32_t slot = 0;  // within the rank
   double started_s = 0;   // since the start of the run (this process' clock, aligned at start-up)
-  double setup_s = 0;     // everything but training steps, validation and latency measurement
+  double setup_s = 0;     // everything except training steps, validation and latency measurement
   double train_s = 0;
   double validate_s = 0;
   double latency_s = 0;  // spent in measuring latency

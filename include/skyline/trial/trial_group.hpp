@@ -11,8 +11,8 @@
 
 namespace skyline::trial {
 
-/// A member of the group has given the trial up; every operation of the others throws this. It carries the
-/// reason, so that all members end with the same outcome.
+/// Thrown by every operation when a member of the group has given the trial up. Carries the reason, so that
+/// all members end with the same outcome.
 class GroupAborted : public std::exception {
  public:
   explicit GroupAborted(Failure failure) : failure_(std::move(failure)) {}
@@ -23,9 +23,9 @@ class GroupAborted : public std::exception {
   Failure failure_;
 };
 
-/// The members that train one trial together, data-parallel, as one of them sees it. A member trains its part
-/// (shard) of every batch on a thread of its own; a rank may have several members, a group several ranks.
-/// How many members a group has belongs to the trial, how they are spread over ranks does not: sums are made
+/// The group of members that train one trial together, data-parallel, as one member sees it. A member trains
+/// its part (shard) of every batch on a thread of its own; a rank may have several members, a group several
+/// ranks. The number of members belongs to the trial, their distribution over ranks does not: sums are made
 /// along a fixed tree, so that results are the same bits wherever the members are.
 ///
 /// All members call the same operations in the same order, each from its own thread. Every wait sleeps or
@@ -53,12 +53,13 @@ class TrialGroup {
   /// Each member gives its own part_of() of the values and gets all others'.
   virtual std::unique_ptr<Operation> all_gather(std::span<float> values) = 0;
 
-  /// A few numbers, now: losses, counts, flags. The sum on every member.
+  /// Sums a few numbers (losses, counts, flags) over all members, blocking.
   virtual void sum(std::span<double> values) = 0;
-  /// Member 0's bytes on every member, now.
+  /// Copies member 0's bytes to every member, blocking.
   virtual void broadcast(std::span<std::byte> bytes) = 0;
 
-  /// For who waits for something else, a device say: may be called between any operations, never waits.
+  /// Checks the group; for members that wait for something else, e.g. a device. May be called between any
+  /// operations, never waits.
   /// @throws GroupAborted if a member has given the trial up
   virtual void check() = 0;
   /// Ends the trial for all members: their operations throw. Never throws, never waits.

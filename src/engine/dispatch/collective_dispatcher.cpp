@@ -13,10 +13,10 @@
 namespace skyline::engine {
 namespace {
 
-constexpr std::size_t kMostWaves = 256;  // trials of a slot in one round; bounds its buffers
-constexpr std::size_t kOpenGathers = 8;  // posted and not complete, at most
+constexpr std::size_t kMostWaves = 256;  // per slot in one round; bounds the buffers
+constexpr std::size_t kOpenGathers = 8;  // most incomplete gathers
 
-/// Trials of the slot that has most of them.
+/// Number of trials of the fullest slot.
 std::uint32_t fullest_slot(const RoundPlan& plan, std::size_t slots, std::size_t ranks) {
   std::vector<std::uint32_t> count(ranks * slots, 0);
   for (const Placement& place : plan.places) {
@@ -29,21 +29,21 @@ std::uint32_t fullest_slot(const RoundPlan& plan, std::size_t slots, std::size_t
 
 }  // namespace
 
-/// A round under way; the requests are destroyed before their buffers.
+/// A running round; the requests are destroyed before their buffers.
 struct CollectiveDispatcher::Round {
   struct Wave {
-    std::vector<std::byte> mine;  // empty records: rank 0's results are here already
+    std::vector<std::byte> mine;  // empty records: rank 0's results need no gather
     std::vector<std::byte> all;
     std::unique_ptr<comm::Request> request;
   };
   RoundHeader header;
   std::vector<std::uint64_t> journalled;  // names, packed
   std::vector<std::byte> all_trials;
-  std::vector<std::byte> my_trials;                      // of no use: rank 0 has the trials themselves
+  std::vector<std::byte> my_trials;                      // unused: rank 0 has the trials themselves
   std::vector<std::unique_ptr<comm::Request>> requests;  // of the above
   std::deque<Wave> waves;                                // posted, not complete
   std::size_t posted = 0;
-  std::size_t missing = 0;  // results, and what helpers have to say
+  std::size_t missing = 0;  // results and times of helpers that are still to come
 };
 
 CollectiveDispatcher::CollectiveDispatcher(comm::Communicator& world, const RoundFormat& format,
@@ -77,8 +77,8 @@ std::vector<Arrival> CollectiveDispatcher::poll() {
   return arrivals;
 }
 
-/// The oldest that fit: a group's trial takes a place in the first slot of each of its ranks, so kMostWaves
-/// of them fit in any case.
+/// Takes the oldest trials that fit. A group's trial takes a place in the first slot of each of its ranks, so
+/// kMostWaves of them always fit.
 std::vector<trial::Trial> CollectiveDispatcher::take_for_round() {
   const std::size_t slots = std::accumulate(ranks_.slots.begin(), ranks_.slots.end(), std::size_t{0});
   std::size_t room = slots * kMostWaves;
@@ -130,7 +130,7 @@ void CollectiveDispatcher::warn_of_crowd(const GroupPlace& group) {
                ": right, but slower than alone; start more ranks, or set training.group.members lower");
 }
 
-/// All ranks of a group get the trial.
+/// Places a trial on all ranks of its group.
 void CollectiveDispatcher::place(Round& round, const std::vector<trial::Trial>& trials,
                                  const RoundPlan& plan) {
   const std::size_t record_bytes = format_.trial.bytes();
@@ -182,7 +182,7 @@ void CollectiveDispatcher::receive_gathers(Round& round, std::vector<Arrival>& a
   }
 }
 
-/// The other ranks have been told by the stop channel: their part of the round ends with its waves.
+/// The stop channel has informed the other ranks: their part of the round ends with its waves.
 void CollectiveDispatcher::stop() {
   waiting_.clear();
   own_slots_.request_stop();

@@ -9,12 +9,12 @@
 
 namespace skyline::engine {
 
-/// Whatever an evaluator throws is the trial's failure.
+/// Evaluates a trial; an exception of the evaluator is the trial's failure.
 trial::Outcome evaluate_safely(trial::Evaluator& evaluator, const trial::Trial& trial,
                                trial::EvaluationContext& context);
 
-/// What a member that doesn't lead sees: it saves, inherits and keeps nothing, and stops when its leader
-/// does.
+/// The context of a member that does not lead: it saves, inherits and keeps nothing, and stops with its
+/// leader.
 class MemberContext final : public trial::EvaluationContext, trial::TrialControl {
  public:
   explicit MemberContext(trial::TrialGroup& group) : group_(group) {}
@@ -38,9 +38,9 @@ using LocalMembers = std::span<const std::unique_ptr<trial::TrialGroup>>;
 
 /// Trains this rank's members of a group's trial, each on a thread of its own. All members of all ranks wait
 /// for each other first, and begin if member 0 says so; a member that fails ends the trial for all.
-/// @param first   context of the first member here, whose group() it is
-/// @param begins  matters where member 0 is; false: it was asked to stop
-/// @return        the first member's outcome here; Failure{kStopped} if the trial didn't begin
+/// @param first  context of this rank's first member, with its group()
+/// @param begins  used on the rank of member 0; false: it was asked to stop
+/// @return the outcome of this rank's first member; Failure{kStopped} if the trial did not begin
 /// @throws UserError if the system refuses a thread
 trial::Outcome evaluate_together(trial::Evaluator& evaluator, const trial::Trial& trial, LocalMembers members,
                                  trial::EvaluationContext& first, bool begins, MemberThreads& threads);

@@ -12,12 +12,12 @@
 
 namespace skyline::engine {
 
-/// What an evaluator sees of the slot that trains a trial.
+/// The slot as an evaluator sees it while it trains a trial.
 class SlotContext final : public trial::EvaluationContext, trial::TrialControl, trial::TrialWeights {
  public:
   using Tensors = std::vector<trial::NamedTensor>;
 
-  /// @param checkpoints  of the slot, begun for this trial; nullptr: none
+  /// @param checkpoints  of the slot, for this trial; nullptr: none
   SlotContext(const std::atomic<bool>& stop, SlotCheckpoints* checkpoints, bool wants_weights)
       : stop_(stop), checkpoints_(checkpoints), wants_weights_(wants_weights) {}
 
@@ -27,11 +27,11 @@ class SlotContext final : public trial::EvaluationContext, trial::TrialControl, 
   trial::TrialGroup* group() override { return group_; }
   trial::TrialTiming& timing() override { return timing_; }
 
-  /// Read when the evaluator asks: a trial that goes on from a saved state needs none.
+  /// Read when the evaluator asks: a resumed trial needs none.
   void inherit(std::function<std::shared_ptr<const Tensors>()> inherited) {
     inherited_ = std::move(inherited);
   }
-  /// This context is of member 0.
+  /// Makes this the context of member 0.
   void lead(trial::TrialGroup& group) { group_ = &group; }
   Tensors take_weights() { return std::move(kept_); }
 

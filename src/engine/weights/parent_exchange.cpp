@@ -14,10 +14,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// The other rank's thread looks every 10 ms; more is a fault, and the file is there.
+/// The other rank's thread looks every 10 ms; after this time the file is read instead.
 constexpr auto kPatience = 5s;
 constexpr auto kLookForStop = 20ms;
-/// Of answers under way: those who ask meanwhile read the file.
+/// Most bytes of unsent answers; further askers read the file.
 constexpr std::size_t kMostUnsentWeights = std::size_t{256} << 20U;
 
 }  // namespace
@@ -36,7 +36,7 @@ std::shared_ptr<ParentExchange> ParentExchange::make(comm::Environment& environm
   return std::make_shared<ParentExchange>(std::move(mailbox), std::move(recent), kPatience);
 }
 
-/// What goes wrong with the channel is no reason to end anything: there is the file.
+/// Asks for a file. An error of the channel ends nothing: the file is read instead.
 ParentExchange::File ParentExchange::ask(const trial::Inherit& parent, const std::atomic<bool>& stop) {
   const int rank = parent.holder;
   if (rank < 0 || rank >= mailbox_->size() || rank == mailbox_->rank()) return nullptr;
@@ -73,7 +73,7 @@ ParentExchange::File ParentExchange::fetch(int rank, Question question, trial::T
   return file;
 }
 
-/// nullptr: none came.
+/// Waits for an answer; nullptr if none came.
 std::shared_ptr<const comm::Parcel> ParentExchange::await(int rank, Question question,
                                                           const std::atomic<bool>& stop) {
   const auto deadline = std::chrono::steady_clock::now() + patience_;
@@ -125,7 +125,7 @@ void ParentExchange::take_in(const comm::Letter& letter) {
   }
   const std::lock_guard lock(mutex_);
   const auto place = answers_.find(header.question);
-  if (place == answers_.end()) return;  // too late
+  if (place == answers_.end()) return;  // the answer is too late
   place->second = letter.parcel;
   answered_.notify_all();
 }

@@ -18,27 +18,29 @@
 
 namespace skyline::engine {
 
-/// Parents' weights from the memory of the ranks that trained them, over MPI: a child does not wait until a
-/// file server shows the file. What is not there any more, or does not come in time, is read from the file,
-/// with the same values. A thread of its own answers the other ranks while the slots train.
+/// Parents' weights from the memory of the ranks that trained them, over MPI: so a child need not wait until
+/// a file server shows the file. Weights that are not in memory any more, or come too late, are read from the
+/// file, with the same values. A thread of its own answers the other ranks while the slots train.
 class ParentExchange {
  public:
   using File = RecentWeights::File;
 
-  /// @param recent    what this rank gives to others, and where it keeps what it was given
-  /// @param patience  for an answer
+  /// @param recent  weights that this rank gives to others, and where it keeps those that it got
+  /// @param patience  time to wait for an answer
   ParentExchange(std::unique_ptr<comm::Mailbox> mailbox, std::shared_ptr<RecentWeights> recent,
                  std::chrono::milliseconds patience);
-  /// Collective. nullptr: one rank, or an MPI library that does not let several threads communicate.
+  /// Collective: makes an exchange; nullptr with one rank, or if MPI does not let several threads
+  /// communicate.
   static std::shared_ptr<ParentExchange> make(comm::Environment& environment,
                                               std::shared_ptr<RecentWeights> recent);
 
-  /// Any slot's thread; waits for the answer. A file with trial number and tensors, nothing else.
+  /// Asks for a parent's weights and waits for the answer. Any slot's thread. The file has trial number and
+  /// tensors only.
   /// @return  nullptr: the rank does not have them, is this one, or was of an earlier job; no answer in time,
   ///          after which that rank is not asked again; an error of the channel; or a request to stop
   File ask(const trial::Inherit& parent, const std::atomic<bool>& stop);
 
-  /// Collective: before the end, when no slot asks any more. Not if the process ends by an error.
+  /// Collective: call when no slot asks any more, unless the process ends by an error.
   void close();
 
  private:
@@ -54,13 +56,13 @@ class ParentExchange {
   std::unique_ptr<comm::Mailbox> mailbox_;
   std::shared_ptr<RecentWeights> recent_;
   const std::chrono::milliseconds patience_;
-  std::mutex mutex_;                                                 // of what follows
-  std::condition_variable answered_;                                 // or broken
-  std::map<Question, std::shared_ptr<const comm::Parcel>> answers_;  // nullptr: still to come
+  std::mutex mutex_;                                                 // guards the members below
+  std::condition_variable answered_;                                 // signals an answer or a broken channel
+  std::map<Question, std::shared_ptr<const comm::Parcel>> answers_;  // nullptr: not arrived yet
   Question last_question_ = 0;
   std::set<int> silent_;  // ranks that did not answer in time
-  bool broken_ = false;   // the channel failed: files serve
-  std::jthread server_;   // ends before the rest goes
+  bool broken_ = false;   // the channel has failed: read files
+  std::jthread server_;   // ends before the members above are destroyed
 };
 
 }  // namespace skyline::engine

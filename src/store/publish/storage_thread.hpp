@@ -21,7 +21,7 @@ class StorageThread {
   /// Queues a job; blocks while the queue is full. After a failure jobs are dropped.
   /// @param bytes  that the job holds until it is done; a job larger than `most_bytes` runs alone
   void submit(std::function<void()> job, std::size_t bytes = 0);
-  /// @throws what a job threw
+  /// Rethrows the failure of a job, if any.
   void rethrow_failure();
   /// Whether all submitted jobs are done. Never blocks.
   bool idle() const;

@@ -13,18 +13,18 @@
 
 namespace skyline::store {
 
-/// First line of a journal: what the run is.
+/// The first line of a journal, which describes the run.
 struct JournalHeader {
   int format = 2;
   std::string skyline_version;
   std::string config_hash;  // SHA-256 of the resolved configuration's canonical text
   std::uint64_t seed = 0;
   std::vector<std::string> metrics;  // names of Measurements::values
-  std::string device = {};           // that its trials are trained on: cpu, gpu; empty: none, or not recorded
+  std::string device = {};           // kind of device of its trials: cpu, gpu; empty: none, or not recorded
   bool operator==(const JournalHeader&) const = default;
 };
 
-/// A journal as read back.
+/// The contents of a journal.
 struct JournalContents {
   JournalHeader header;
   std::vector<trial::CommittedTrial> entries;  // by position, without a gap
@@ -33,28 +33,28 @@ struct JournalContents {
   std::uint64_t valid_bytes = 0;               // length of the valid part
 };
 
-/// Reads and checks a journal (jsonl, one committed trial a line, each with a CRC-32 of the rest of the
+/// Reads and checks a journal (jsonl, one committed trial per line, each with a CRC-32 of the rest of the
 /// line). Architectures are rebuilt from the genotypes and compared with the recorded arch ids. A torn last
 /// line is dropped and reported; any other damage refuses.
 /// @throws UserError "<path>: line 17: checksum does not match (...)"
 JournalContents read_journal(const std::filesystem::path& path, const space::SearchSpace& space);
 
-/// Publishes the valid part of a journal as a new file of the same name. From then on all that was read is
-/// durable, a torn tail is gone, and an earlier job that comes back cannot reach the journal through what it
-/// has open. For the holder of the claim, before it acts on what it read. @throws UserError
+/// Publishes the valid part of a journal as a new file of the same name. Then everything that was read is
+/// durable, a torn tail is removed, and an earlier job that comes back cannot reach the journal through its
+/// open file. For the holder of the claim, before it acts on the contents. @throws UserError
 void settle_journal(const std::filesystem::path& path, const JournalContents& contents);
 
 /// The journal as text without times, host, rank and checksums: equal, byte for byte, for equal runs.
 /// Needs no space; checks the checksums. @throws UserError as read_journal
 std::string canonical_journal(const std::filesystem::path& path);
 
-/// The one writer of a journal. Used by the storage thread alone.
+/// The only writer of a journal. Used by the storage thread alone.
 class JournalWriter {
  public:
-  /// Starts a journal: fails if it exists. @throws UserError
+  /// Creates a journal; fails if it exists. @throws UserError
   static std::unique_ptr<JournalWriter> create(const std::filesystem::path& path,
                                                const JournalHeader& header);
-  /// Goes on behind the end of a settled journal. @throws UserError
+  /// Continues at the end of a settled journal. @throws UserError
   static std::unique_ptr<JournalWriter> resume(const std::filesystem::path& path,
                                                const JournalContents& contents);
   virtual ~JournalWriter() = default;

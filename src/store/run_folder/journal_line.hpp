@@ -17,7 +17,7 @@
 namespace skyline::store {
 
 /// A line of a journal is a JSON object whose last member, "crc", is the CRC-32 of the line's text before it.
-/// The functions here know a line; which line it is, and of which file, is the caller's to add to an error.
+/// The functions here handle a line; the caller adds its number and file to errors.
 std::string header_line(const JournalHeader& header);
 /// A line of the journal: with the position of the trial's commit.
 std::string entry_line(const trial::CommittedTrial& committed, const std::vector<std::string>& metrics,
@@ -30,7 +30,7 @@ std::string result_line(const trial::CommittedTrial& committed, const std::vecto
 /// @throws UserError if the sum matches but the text is no JSON object
 std::optional<nlohmann::ordered_json> parse_line(std::string_view line);
 
-/// @throws UserError for a member that is missing or wrong
+/// Reads the header. @throws UserError for a missing or wrong member
 JournalHeader decode_header(const nlohmann::ordered_json& line);
 
 /// Turns lines back into trials; equal genotypes share one architecture. A trial that others inherit from,
@@ -39,7 +39,7 @@ class EntryDecoder {
  public:
   EntryDecoder(const space::SearchSpace& space, const std::vector<std::string>& metrics)
       : space_(space), metrics_(metrics) {}
-  /// @throws UserError for a member that is missing, wrong, or not of this space
+  /// Reads a trial. @throws UserError for a member that is missing, wrong, or not of this space
   trial::CommittedTrial decode(const nlohmann::ordered_json& line);
   void know(const trial::Trial& trial) { architectures_[trial.number] = trial.proposal.architecture; }
 

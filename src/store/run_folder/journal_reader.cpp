@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Runs `work` and puts file and line in front of what it throws.
+/// Runs `work` and adds file and line to its errors.
 template <typename Work>
 auto at_line(const std::filesystem::path& path, std::size_t number, Work work) {
   const std::string place = path.string() + ": line " + std::to_string(number) + ": ";
@@ -26,12 +26,12 @@ auto at_line(const std::filesystem::path& path, std::size_t number, Work work) {
   }
 }
 
-/// Hands out the lines of a journal one by one, with their sums checked.
+/// Reads the lines of a journal one by one and checks their sums.
 class LineReader {
  public:
   explicit LineReader(const std::filesystem::path& path) : path_(path), text_(read_file(path)) {}
 
-  /// Nothing at the end, and before a torn last line.
+  /// The next line; nothing at the end and before a torn last line.
   std::optional<Json> next() {
     if (place_ == text_.size()) return std::nullopt;
     ++number_;
@@ -51,7 +51,7 @@ class LineReader {
     return std::nullopt;
   }
 
-  std::size_t number() const { return number_; }  // of the line that was read last, from 1
+  std::size_t number() const { return number_; }  // number of the last line read, from 1
   std::uint64_t valid_bytes() const { return place_; }
   bool torn() const { return torn_; }
   const std::filesystem::path& path() const { return path_; }
@@ -71,7 +71,7 @@ class LineReader {
   bool torn_ = false;
 };
 
-/// The first line. @throws UserError
+/// Reads the first line. @throws UserError
 Json read_header(LineReader& lines) {
   std::optional<Json> line = lines.next();
   if (!line) throw UserError(lines.path().string() + ": the file is empty, expected a journal");

@@ -7,11 +7,11 @@
 
 namespace skyline::store {
 
-/// What was found in a run folder that an earlier job left.
+/// The remains of an earlier job in a run folder.
 struct RecoveredFolder {
   std::size_t temporaries = 0;   // unfinished files, removed
   std::size_t checkpoints = 0;   // of committed trials, removed
-  std::size_t begun_trials = 0;  // have a checkpoint to go on from
+  std::size_t begun_trials = 0;  // trials with a checkpoint to resume from
 };
 
 /// Puts a run folder in order: removes unfinished files, and the checkpoints of the committed trials. Only

@@ -22,17 +22,17 @@ void write_waiting_results(const RunPaths& paths, int rank, const JournalHeader&
                            const ResultsByName& results, const space::SearchSpace& space,
                            Effort effort = Effort::kOnce);
 
-/// The results of all ranks' files but those of the `committed` trials. A file of another run or version, and
-/// a line that is damaged, is passed over with a warning that names it. @throws UserError if the folder
+/// Reads the results of all ranks' files except those of the `committed` trials. A file of another run or
+/// version, or a damaged line, is skipped with a warning that names it. @throws UserError if the folder
 /// cannot be read
 ResultsByName read_waiting_results(const RunPaths& paths, const JournalHeader& header,
                                    const space::SearchSpace& space,
                                    std::span<const trial::CommittedTrial> committed);
 
-/// Whether there are any, usable or not. @throws UserError
+/// Whether there are waiting results, usable or not. @throws UserError
 bool has_waiting_results(const RunPaths& paths);
 
-/// Removes all ranks' files but that of rank `kept`. @throws UserError
+/// Removes all ranks' files except that of rank `kept`. @throws UserError
 void remove_waiting_results(const RunPaths& paths, std::optional<int> kept = {});
 
 }  // namespace skyline::store

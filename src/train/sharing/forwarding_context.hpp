@@ -4,7 +4,7 @@
 
 namespace skyline::train {
 
-/// A context that passes everything on to another one, for those that change a part of it.
+/// Base of contexts that change a part of another context: passes everything on to it.
 class ForwardingContext : public trial::EvaluationContext {
  public:
   /// @param next  outlives the object
