@@ -46,7 +46,7 @@ FACES = {
               "publish/patience", "publish/publish", "publish/storage_thread", "run_folder/journal",
               "run_folder/recovery", "run_folder/run_folder", "run_folder/run_stamp", "run_folder/run_tables",
               "run_folder/waiting_results", "weights/checkpoint", "weights/weights", "weights/weights_cache"],
-    "train": ["course/torch_version", "course/training_evaluator", "device/accelerator", "kernels/dropout",
+    "train": ["course/torch_version", "course/training_evaluator", "course/training_options", "device/accelerator", "kernels/dropout",
               "kernels/gather", "loading/accelerator_library", "loading/load_accelerator"],
     "evaluate": ["synthetic_evaluator"],
     "engine": ["loop/run", "slots/stop_signals"],

@@ -1,7 +1,6 @@
 #include "evaluate/synthetic_evaluator.hpp"
 
 #include "skyline/core/random.hpp"
-#include "skyline/objective/objective_set.hpp"
 
 #include "core/log.hpp"
 
@@ -127,33 +126,15 @@ class SyntheticEvaluator final : public trial::Evaluator {
   SyntheticOptions options_;
 };
 
-ConfigNode number_node(double value) {
-  return ConfigNode::make_scalar(objective::number_text(value), {});
-}
-
 }  // namespace
 
-SyntheticOptions SyntheticOptions::parse(const ConfigNode& section) {
-  SyntheticOptions options;
-  if (section.is_null()) return options;
-  section.allow_only({"seconds_per_gflop", "failure_rate"});
-  if (const ConfigNode* node = section.find("seconds_per_gflop")) {
-    options.seconds_per_gflop = node->as_number();
-    if (!(options.seconds_per_gflop >= 0 && std::isfinite(options.seconds_per_gflop))) {
-      node->fail_expected("a number of seconds of at least 0");
-    }
-  }
-  if (const ConfigNode* node = section.find("failure_rate")) {
-    options.failure_rate = node->as_number();
-    if (!(options.failure_rate >= 0 && options.failure_rate <= 1)) node->fail_expected("a share from 0 to 1");
-  }
-  return options;
-}
-
-ConfigNode SyntheticOptions::to_config() const {
-  return ConfigNode::make_map({{"seconds_per_gflop", number_node(seconds_per_gflop), {}},
-                               {"failure_rate", number_node(failure_rate), {}}},
-                              {});
+const OptionTable<SyntheticOptions>& SyntheticOptions::table() {
+  static const OptionTable<SyntheticOptions> table{
+      {"seconds_per_gflop", &SyntheticOptions::seconds_per_gflop, at_least(0),
+       "Seconds that a trial sleeps for each 10^9 FLOPs of its network and epoch."},
+      {"failure_rate", &SyntheticOptions::failure_rate, at_least(0).at_most(1),
+       "Share of the architectures whose trials fail, always the same ones."}};
+  return table;
 }
 
 std::unique_ptr<trial::Evaluator> make_synthetic_evaluator(const SyntheticOptions& options) {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "skyline/core/config_node.hpp"
+#include "skyline/core/option_table.hpp"
 #include "skyline/trial/evaluator.hpp"
 
 #include <memory>
@@ -14,10 +14,7 @@ struct SyntheticOptions {
   double seconds_per_gflop = 0;
   /// Share of architectures (by hash of the arch id) whose trials fail, 0 to 1.
   double failure_rate = 0;
-  /// Reads `synthetic: {...}`; an empty section means the defaults. @throws UserError
-  static SyntheticOptions parse(const ConfigNode& section);
-  /// The same options as a configuration section, complete: parse(to_config()) gives them back.
-  ConfigNode to_config() const;
+  static const OptionTable<SyntheticOptions>& table();
 };
 
 /// Metrics: those of the training evaluator (same names and order). validation_accuracy grows and saturates

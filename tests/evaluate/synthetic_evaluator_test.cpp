@@ -177,25 +177,26 @@ TEST(SyntheticEvaluator, EndsSoonAfterAStopRequest) {
 
 TEST(SyntheticOptions, ReadTheirKeysAndAreWrittenBack) {
   const SyntheticOptions options =
-      SyntheticOptions::parse(config_from_yaml("{seconds_per_gflop: 0.1, failure_rate: 0.25}"));
+      SyntheticOptions::table().parse(config_from_yaml("{seconds_per_gflop: 0.1, failure_rate: 0.25}"));
   EXPECT_EQ(options.seconds_per_gflop, 0.1);
   EXPECT_EQ(options.failure_rate, 0.25);
-  EXPECT_EQ(
-      first_difference(options.to_config(), config_from_yaml("{seconds_per_gflop: 0.1, failure_rate: 0.25}")),
-      "");
-  EXPECT_EQ(SyntheticOptions::parse(config_from_yaml("")).failure_rate, 0);
+  EXPECT_EQ(first_difference(SyntheticOptions::table().to_config(options),
+                             config_from_yaml("{seconds_per_gflop: 0.1, failure_rate: 0.25}")),
+            "");
+  EXPECT_EQ(SyntheticOptions::table().parse(config_from_yaml("")).failure_rate, 0);
 }
 
 TEST(SyntheticOptions, RefuseUnknownKeysAndNumbersOutOfRange) {
   const auto error_of = [](const std::string& yaml) {
-    return user_error_of([&] { SyntheticOptions::parse(config_from_yaml(yaml, "run.yaml", "synthetic")); });
+    return user_error_of(
+        [&] { SyntheticOptions::table().parse(config_from_yaml(yaml, "run.yaml", "synthetic")); });
   };
   EXPECT_EQ(error_of("failure_rat: 0.1"),
             "run.yaml:1: synthetic: unknown key `failure_rat`, did you mean `failure_rate`?");
   EXPECT_EQ(error_of("failure_rate: 1.5"),
-            "run.yaml:1: synthetic.failure_rate: expected a share from 0 to 1, got 1.5");
+            "run.yaml:1: synthetic.failure_rate: expected a number from 0 to 1, got 1.5");
   EXPECT_EQ(error_of("seconds_per_gflop: -1"),
-            "run.yaml:1: synthetic.seconds_per_gflop: expected a number of seconds of at least 0, got -1");
+            "run.yaml:1: synthetic.seconds_per_gflop: expected a number of at least 0, got -1");
 }
 
 TEST(SyntheticEvaluator, GoesOnWhereAStopSavedItAndGivesTheSameResult) {

@@ -208,7 +208,7 @@ int run(int argc, char** argv) {
   const double share = config.at("data").at("validation").as_number();
   store::SplitIndices split = store::stratified_split(data->train().labels, share, kSplitSeed);
   split.validation.resize(std::min(split.validation.size(), kMostValidation));
-  const TrainingOptions options = TrainingOptions::parse(config.at("training"));
+  const TrainingOptions options = TrainingOptions::table().parse(config.at("training"));
   const std::int64_t steps = steps_for(options.epochs, split.train.size(), options.batch);
   const PixelScaling scaling(*data, Normalization::kUnit);
   at::set_num_threads(1);

@@ -1,6 +1,7 @@
-#include "skyline/core/error.hpp"
+#include "train/course/training_options.hpp"
 
-#include "train/course/training_evaluator.hpp"
+#include "skyline/core/error.hpp"
+#include "skyline/core/option_table.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -21,7 +22,7 @@ ConfigNode section(const std::vector<std::pair<std::string, std::string>>& value
 }
 
 TrainingOptions parse(const std::vector<std::pair<std::string, std::string>>& values) {
-  return TrainingOptions::parse(section(values).at("training"));
+  return TrainingOptions::table().parse(section(values).at("training"));
 }
 
 std::string error_of(const std::vector<std::pair<std::string, std::string>>& values) {
@@ -81,44 +82,47 @@ TEST(TrainingOptions, ComeBackFromTheirOwnConfig) {
                                          {"optimizer.sgd.momentum", "0.8"},
                                          {"optimizer.sgd.nesterov", "true"},
                                          {"optimizer.sgd.weight_decay", "0.0001"}});
-  const ConfigNode config = options.to_config();
-  EXPECT_EQ(first_difference(TrainingOptions::parse(config).to_config(), config), "");
+  const ConfigNode config = TrainingOptions::table().to_config(options);
+  EXPECT_EQ(first_difference(TrainingOptions::table().complete(config), config), "");
   EXPECT_EQ(config.at("optimizer").at("sgd").at("momentum").as_number(), 0.8);
-  EXPECT_TRUE(TrainingOptions::parse(config).optimizer.nesterov);
-  EXPECT_EQ(TrainingOptions::parse(config).augment.crop, 3);
-  EXPECT_TRUE(TrainingOptions::parse(config).augment.flip);
-  EXPECT_TRUE(TrainingOptions::parse(config).inherit);
+  EXPECT_TRUE(TrainingOptions::table().parse(config).optimizer.nesterov);
+  EXPECT_EQ(TrainingOptions::table().parse(config).augment.crop, 3);
+  EXPECT_TRUE(TrainingOptions::table().parse(config).augment.flip);
+  EXPECT_TRUE(TrainingOptions::table().parse(config).inherit);
   EXPECT_FALSE(TrainingOptions().inherit);
-  EXPECT_EQ(TrainingOptions::parse(config).schedule.warmup, 0.25);
-  EXPECT_EQ(TrainingOptions::parse(config).schedule.decay, ScheduleOptions::Decay::kLinear);
+  EXPECT_EQ(TrainingOptions::table().parse(config).schedule.warmup, 0.25);
+  EXPECT_EQ(TrainingOptions::table().parse(config).schedule.decay, ScheduleOptions::Decay::kLinear);
 }
 
 TEST(TrainingOptions, NameWhatIsWrong) {
   EXPECT_EQ(error_of({{"epochs", "0"}}),
-            "a.yaml:3: training.epochs: expected a number above 0, at most a million epochs, got 0");
+            "a.yaml:3: training.epochs: expected a number above 0 and at most 1000000, got 0");
   EXPECT_EQ(error_of({{"batch", "0"}}),
-            "a.yaml:3: training.batch: expected a whole number of at least 1, got 0");
-  EXPECT_EQ(error_of({{"threads", "two"}}), "a.yaml:3: training.threads: expected a whole number, got two");
+            "a.yaml:3: training.batch: expected a whole number from 1 to 1000000, got 0");
+  EXPECT_EQ(error_of({{"threads", "two"}}),
+            "a.yaml:3: training.threads: expected a whole number from 1 to 1024, got two");
   EXPECT_EQ(error_of({{"inherit", "all"}}), "a.yaml:3: training.inherit: expected true or false, got all");
   EXPECT_EQ(error_of({{"precision", "fp8"}}),
-            "a.yaml:3: training.precision: expected one of `fp32`, `tf32`, `bf16`, got fp8");
+            "a.yaml:3: training.precision: expected `fp32`, `tf32` or `bf16`, got fp8");
   EXPECT_EQ(error_of({{"schedule.decay", "step"}}),
-            "a.yaml:3: training.schedule.decay: expected one of `none`, `linear`, `cosine`, got step");
+            "a.yaml:3: training.schedule.decay: expected `none`, `linear` or `cosine`, got step");
   EXPECT_EQ(error_of({{"schedule.warmup", "-1"}}),
-            "a.yaml:3: training.schedule.warmup: expected a number of at least 0, got -1");
-  EXPECT_EQ(error_of({{"optimizer", "lion"}}),
-            "a.yaml:3: training.optimizer: expected adam or sgd, with or without options, got lion");
+            "a.yaml:3: training.schedule.warmup: expected a number from 0 to 1000000, got -1");
+  EXPECT_EQ(
+      error_of({{"optimizer", "lion"}}),
+      "a.yaml:3: training.optimizer: expected `adam` or `sgd`, with or without keys below it, got lion");
   EXPECT_EQ(error_of({{"optimizer.adam.beta1", "1"}}),
-            "a.yaml:3: training.optimizer.adam.beta1: expected a number from 0 to below 1, got 1");
+            "a.yaml:3: training.optimizer.adam.beta1: expected a number of at least 0 and below 1, got 1");
   EXPECT_EQ(error_of({{"optimizer.sgd.momentum", "0"}, {"optimizer.sgd.nesterov", "true"}}),
             "a.yaml:3: training.optimizer.sgd.nesterov: nesterov needs a momentum above 0");
   EXPECT_EQ(error_of({{"latency.warmup", "-1"}}),
-            "a.yaml:3: training.latency.warmup: expected a whole number of at least 0, got -1");
+            "a.yaml:3: training.latency.warmup: expected a whole number from 0 to 1000000, got -1");
   EXPECT_EQ(error_of({{"augment.crop", "-2"}}),
-            "a.yaml:3: training.augment.crop: expected a whole number of at least 0, got -2");
+            "a.yaml:3: training.augment.crop: expected a whole number from 0 to 1000000, got -2");
   EXPECT_EQ(error_of({{"augment.flip", "both"}}),
             "a.yaml:3: training.augment.flip: expected true or false, got both");
   EXPECT_THAT(error_of({{"augment.cut_out", "2"}}), testing::HasSubstr("did you mean `cutout`"));
+  EXPECT_THAT(error_of({{"optimizer.adma.beta1", "0.5"}}), testing::HasSubstr("did you mean `adam`"));
   EXPECT_THAT(error_of({{"epoch", "1"}}), testing::HasSubstr("did you mean"));
   EXPECT_THAT(error_of({{"optimizer.adam.learning_rte", "1"}}), testing::HasSubstr("learning_rate"));
 }
@@ -129,12 +133,15 @@ TEST(TrainingOptions, SayHowGroupsTrain) {
                                          {"group.most", "16"},
                                          {"group.batch_statistics", "synchronized"},
                                          {"group.sharding", "gradients"}});
-  const TrainingOptions again = TrainingOptions::parse(options.to_config());
+  const TrainingOptions again = TrainingOptions::table().parse(TrainingOptions::table().to_config(options));
   EXPECT_EQ(again.group.members, std::nullopt);
   EXPECT_EQ(again.group.most, 16U);
   EXPECT_EQ(again.group.statistics, GroupOptions::Statistics::kSynchronized);
   EXPECT_EQ(again.group.sharding, GroupOptions::Sharding::kGradients);
-  EXPECT_EQ(TrainingOptions::parse(parse({{"group.members", "3"}}).to_config()).group.members, 3U);
+  EXPECT_EQ(TrainingOptions::table()
+                .parse(TrainingOptions::table().to_config(parse({{"group.members", "3"}})))
+                .group.members,
+            3U);
 }
 
 TEST(TrainingOptions, NameWhatIsWrongWithGroups) {
@@ -142,11 +149,11 @@ TEST(TrainingOptions, NameWhatIsWrongWithGroups) {
               testing::HasSubstr("`group.members` is 33: expected at most the batch, which is 32"));
   EXPECT_THAT(error_of({{"group.members", "auto"}, {"group.most", "64"}}),
               testing::HasSubstr("`group.most` is 64: expected at most the batch, which is 32"));
-  EXPECT_THAT(error_of({{"group.members", "0"}}),
-              testing::HasSubstr("training.group.members: expected a whole number"));
-  EXPECT_EQ(
-      error_of({{"group.sharding", "weights"}}),
-      "a.yaml:3: training.group.sharding: expected one of `none`, `optimizer`, `gradients`, got weights");
+  EXPECT_THAT(
+      error_of({{"group.members", "0"}}),
+      testing::HasSubstr("training.group.members: expected `auto` or a whole number from 1 to 1024, got 0"));
+  EXPECT_EQ(error_of({{"group.sharding", "weights"}}),
+            "a.yaml:3: training.group.sharding: expected `none`, `optimizer` or `gradients`, got weights");
   EXPECT_THAT(error_of({{"group.size", "2"}}), testing::HasSubstr("size"));
 }
 

@@ -24,14 +24,14 @@ struct Range {
   bool above_low = false;   // `low` itself is out of bounds
   bool below_high = false;  // `high` itself is out of bounds
 
-  Range at_most(double most) const { return {low, most, above_low, false}; }
-  Range below(double end) const { return {low, end, above_low, true}; }
+  constexpr Range at_most(double most) const { return {low, most, above_low, false}; }
+  constexpr Range below(double end) const { return {low, end, above_low, true}; }
   bool holds(double value) const;
 };
-inline Range at_least(double least) {
+constexpr Range at_least(double least) {
   return {.low = least};
 }
-inline Range above(double bound) {
+constexpr Range above(double bound) {
   return {.low = bound, .above_low = true};
 }
 

@@ -53,7 +53,7 @@ class KeyTable {
   ConfigNode schema() const;
   /// All keys, those of sections inside behind them. @param path  of this section
   std::vector<KeyRow> rows(const std::string& path, KeyRule rule = KeyRule::kPartOfRun) const;
-  const std::vector<OptionKey>& keys() const { return keys_; }
+  std::vector<std::string> names() const;
 
  protected:
   explicit KeyTable(std::vector<OptionKey> keys) : keys_(std::move(keys)) {}
@@ -69,7 +69,6 @@ class KeyTable {
 
  private:
   const OptionKey* find(std::string_view name) const;
-  [[noreturn]] void refuse(const ConfigNode& section, const ConfigNode::Entry& entry) const;
 
   std::vector<OptionKey> keys_;
   std::string variant_;  // "`algorithm: random`"; empty if there is no tag
@@ -152,10 +151,13 @@ class OptionTable final : public KeyTable {
   Check check_;
 };
 
+/// "a section with the keys interval, overhead".
+std::string section_text(const KeyTable& table);
+
 /// A section inside another one.
 template <typename T>
 OptionKind<T> section(const OptionTable<T>& table) {
-  OptionKind<T> kind{"a section", table.schema(), {}, {}};
+  OptionKind<T> kind{section_text(table), table.schema(), {}, {}};
   kind.read = [table](const ConfigNode& node, T& options) {
     if (!node.is_map() && !node.is_null()) return false;
     options = table.parse(node);

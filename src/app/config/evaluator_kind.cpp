@@ -18,11 +18,11 @@ class SyntheticKind final : public EvaluatorKind {
     return evaluate::make_synthetic_evaluator({})->metrics();
   }
   ConfigNode complete(const ConfigNode& section) const override {
-    return evaluate::SyntheticOptions::parse(section).to_config();
+    return evaluate::SyntheticOptions::table().complete(section);
   }
   std::unique_ptr<trial::Evaluator> make(const ConfigNode& section,
                                          const EvaluatorInputs& /*inputs*/) const override {
-    return evaluate::make_synthetic_evaluator(evaluate::SyntheticOptions::parse(section));
+    return evaluate::make_synthetic_evaluator(evaluate::SyntheticOptions::table().parse(section));
   }
 };
 

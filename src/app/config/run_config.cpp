@@ -113,7 +113,7 @@ void read_trainer(const ConfigNode& root, RunConfig& config) {
     if (kind != nullptr) config.evaluator = ChosenEvaluator{kind, kind->complete(entry.value)};
   }
   if (config.evaluator) return;
-  config.training = train::TrainingOptions::parse(root.at("training"));
+  config.training = train::TrainingOptions::table().parse(root.at("training"));
   config.engine.epochs = config.training->epochs;
   config.engine.threads_per_slot = config.training->threads;
   config.engine.inherit = config.training->inherit;
@@ -127,7 +127,7 @@ ConfigNode resolve(const ConfigNode& root, const RunConfig& config) {
              word(config.data.normalization == train::Normalization::kUnit ? "unit" : "standard"));
     tree.set("data.sha256", word(config.dataset->content_hash()));
   }
-  if (config.training) tree.set("training", config.training->to_config());
+  if (config.training) tree.set("training", train::TrainingOptions::table().to_config(*config.training));
   if (config.evaluator) tree.set(config.evaluator->kind->name(), config.evaluator->section);
   tree.set("search", config.search);
   write_engine_sections(config, tree);

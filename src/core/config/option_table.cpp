@@ -21,27 +21,33 @@ ConfigNode object_schema(ConfigNode properties, std::vector<ConfigNode> required
   return schema;
 }
 
+/// @param beside  the tag of the section's variant, if it has one
+[[noreturn]] void refuse(const ConfigNode& section, const ConfigNode::Entry& entry,
+                         const std::vector<std::string>& known, const std::string& beside = "") {
+  ConfigNode place = ConfigNode::make_null(entry.key_position);
+  place.assign_paths(section.path());
+  place.fail("unknown key `" + entry.key + "`" + (beside.empty() ? "" : " beside " + beside) + ", " +
+             suggestion(entry.key, known));
+}
+
 }  // namespace
+
+std::vector<std::string> KeyTable::names() const {
+  std::vector<std::string> names;
+  for (const OptionKey& key : keys_) names.push_back(key.name);
+  return names;
+}
 
 const OptionKey* KeyTable::find(std::string_view name) const {
   const auto key = std::ranges::find(keys_, name, &OptionKey::name);
   return key == keys_.end() ? nullptr : &*key;
 }
 
-void KeyTable::refuse(const ConfigNode& section, const ConfigNode::Entry& entry) const {
-  std::vector<std::string> known;
-  for (const OptionKey& key : keys_) known.push_back(key.name);
-  ConfigNode place = ConfigNode::make_null(entry.key_position);
-  place.assign_paths(section.path());
-  place.fail("unknown key `" + entry.key + "`" + (variant_.empty() ? "" : " beside " + variant_) + ", " +
-             suggestion(entry.key, known));
-}
-
 void KeyTable::read(const ConfigNode& section, void* options) const {
   if (!section.is_null()) {
     for (const ConfigNode::Entry& entry : section.entries()) {
       const OptionKey* key = find(entry.key);
-      if (key == nullptr) refuse(section, entry);
+      if (key == nullptr) refuse(section, entry, names(), variant_);
       key->read(entry.value, options);
     }
   }
@@ -119,6 +125,12 @@ std::vector<KeyRow> KeyTable::rows(const std::string& path, KeyRule rule) const 
   return rows;
 }
 
+std::string section_text(const KeyTable& table) {
+  std::string text;
+  for (const std::string& name : table.names()) text += (text.empty() ? "" : ", ") + name;
+  return "a section with the keys " + text;
+}
+
 OptionKind<std::size_t> variant_index(const std::vector<SubSection>& variants) {
   std::vector<std::string> words;
   std::vector<ConfigNode> schemas;
@@ -134,7 +146,9 @@ OptionKind<std::size_t> variant_index(const std::vector<SubSection>& variants) {
   kind.read = [read_word = kind.read, words](const ConfigNode& node, std::size_t& value) {
     if (!node.is_map()) return read_word(node, value);
     if (node.entries().size() != 1) return false;
-    return read_word(ConfigNode::make_scalar(node.entries().front().key, {}), value);
+    const ConfigNode::Entry& entry = node.entries().front();
+    if (read_word(ConfigNode::make_scalar(entry.key, {}), value)) return true;
+    refuse(node, entry, words);
   };
   return kind;
 }

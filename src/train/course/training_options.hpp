@@ -1,0 +1,91 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+namespace skyline {
+template <typename T>
+class OptionTable;
+}
+
+namespace skyline::train {
+
+struct OptimizerOptions {
+  enum class Kind { kAdam, kSgd };
+  Kind kind = Kind::kAdam;
+  double learning_rate = 1e-3;
+  double beta1 = 0.9;       // adam
+  double beta2 = 0.999;     // adam
+  double epsilon = 1e-8;    // adam
+  double momentum = 0.9;    // sgd
+  bool nesterov = false;    // sgd
+  double weight_decay = 0;  // L2, added to the gradient
+};
+
+/// How the learning rate changes in the course of a trial.
+struct ScheduleOptions {
+  /// kLinear, kCosine: to zero, over the steps that the budget has after the warm-up.
+  enum class Decay { kNone, kLinear, kCosine };
+  double warmup = 0;  // epochs over which it rises to the optimizer's learning rate
+  Decay decay = Decay::kNone;
+  static const OptionTable<ScheduleOptions>& table();
+};
+
+/// How inputs are scaled: kUnit: pixels / value_scale; kStandard: then minus mean, over deviation, per
+/// channel.
+enum class Normalization { kUnit, kStandard };
+
+/// Random changes of the training images, drawn anew in each epoch; off as they stand here.
+struct AugmentOptions {
+  std::int64_t crop = 0;    // pixels of border, all 0, of which a window of the image's size is cut out again
+  bool flip = false;        // left to right, with probability 1/2
+  std::int64_t cutout = 0;  // side of a square that becomes 0, its centre anywhere in the image
+  bool any() const { return crop > 0 || flip || cutout > 0; }
+  static const OptionTable<AugmentOptions>& table();
+};
+
+struct LatencyOptions {
+  std::int64_t batch = 1;  // samples a forward pass
+  int warmup = 5;
+  int repeats = 30;  // the median is reported
+  static const OptionTable<LatencyOptions>& table();
+};
+
+/// kAuto: a GPU where the rank has one that can be used, else the CPU.
+enum class DeviceChoice { kAuto, kCpu, kCuda };
+
+/// Of the arithmetic. Weights and optimizer state are float32 in any case. kTf32: products of matrices with
+/// 10 bits of mantissa, on GPUs that have it; kBf16: convolutions and products in bfloat16.
+enum class Precision { kFp32, kTf32, kBf16 };
+
+/// How trials are trained by several members together, data-parallel.
+struct GroupOptions {
+  enum class Statistics { kLocal, kSynchronized };  // of batch normalization: of a member's part, or of all
+  enum class Sharding { kNone, kOptimizer, kGradients };  // what each member holds its part of only
+  std::optional<std::uint32_t> members = 1;  // of every trial's group; nothing: by predicted cost
+  std::uint32_t most = 8;                    // if by predicted cost
+  Statistics statistics = Statistics::kLocal;
+  Sharding sharding = Sharding::kNone;
+  static const OptionTable<GroupOptions>& table();
+};
+
+/// More is a typing error, and would overflow counters of steps.
+constexpr double kMostEpochs = 1e6;
+
+/// The `training` section.
+struct TrainingOptions {
+  double epochs = 1;  // a fraction is honoured to the step: steps = max(1, round(epochs * steps an epoch))
+  std::int64_t batch = 32;
+  OptimizerOptions optimizer;
+  ScheduleOptions schedule;
+  AugmentOptions augment;
+  DeviceChoice device = DeviceChoice::kAuto;
+  Precision precision = Precision::kFp32;
+  GroupOptions group;
+  int threads = 1;       // a slot
+  bool inherit = false;  // start from a parent's weights where layers match
+  LatencyOptions latency;
+  static const OptionTable<TrainingOptions>& table();
+};
+
+}  // namespace skyline::train
