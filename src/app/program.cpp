@@ -22,6 +22,7 @@ struct Arguments {
   std::filesystem::path run;
   bool watch = false;
   bool canonical = false;
+  bool markdown = false;
 };
 
 double read_wait(const std::string& text) {
@@ -93,6 +94,9 @@ void describe(CLI::App& app, Arguments& arguments) {
   add_start_timeout(*doctor, arguments.doctor.start_timeout_s);
   doctor->add_option("--set", arguments.doctor.overrides, "replace a setting")->allow_extra_args(false);
 
+  auto* schema = app.add_subcommand("schema", "print a JSON schema of configurations, for editors");
+  schema->add_flag("--markdown", arguments.markdown, "the page of all keys instead: docs/configuration.md");
+
   auto* status = app.add_subcommand("status", "show how a run is doing; works while it runs");
   status->add_option("run", arguments.run, "run folder")->required();
   status->add_flag("--watch", arguments.watch, "show again every 2 s until the run ends");
@@ -108,6 +112,7 @@ int dispatch(const CLI::App& app, const Arguments& arguments) {
     return run_validate(arguments.search.config, arguments.search.overrides);
   if (app.got_subcommand("search")) return run_search(arguments.search);
   if (app.got_subcommand("doctor")) return run_doctor(arguments.doctor);
+  if (app.got_subcommand("schema")) return run_schema(arguments.markdown);
   if (app.got_subcommand("status")) return run_status(arguments.run, arguments.watch);
   return run_journal(arguments.run, arguments.canonical);
 }

@@ -2,6 +2,7 @@
 
 #include "skyline/core/error.hpp"
 
+#include <functional>
 #include <map>
 #include <mutex>
 #include <string>
@@ -12,19 +13,19 @@
 namespace skyline {
 
 /// Things that a configuration can name: layer kinds, algorithms, evaluators. Entries stay where they are.
-/// Built-in ones are given to the constructor and not registered by static objects of their own, which a
-/// static library would drop. Thread-safe.
+/// Built-in ones are added by `fill` and not by static objects of their own, which a static library would
+/// drop. Thread-safe.
 template <typename Entry>
 class Registry {
  public:
   /// @param noun  what an entry is, e.g. "layer kind"; for the errors
-  explicit Registry(std::string noun) : noun_(std::move(noun)) {}
+  Registry(std::string noun, void (*fill)(Registry& built_in)) : noun_(std::move(noun)) { fill(*this); }
 
   /// @throws InternalError if the name is taken
   void add(std::string_view name, Entry entry) {
     const std::lock_guard lock(mutex_);
     if (!entries_.emplace(name, std::move(entry)).second) {
-      throw InternalError("there is a " + noun_ + " `" + std::string(name) + "` already");
+      throw InternalError("the " + noun_ + " `" + std::string(name) + "` is registered already");
     }
   }
   /// nullptr if there is none of this name.

@@ -2,6 +2,7 @@
 
 #include "app/config/config_file.hpp"
 #include "app/config/run_config.hpp"
+#include "app/config/run_identity.hpp"
 
 #include <string>
 
@@ -12,6 +13,15 @@ namespace {
 
 using testing::HasSubstr;
 using testing::ThrowsMessage;
+
+struct ConstantOptions {
+  double value = 0.5;
+  static const OptionTable<ConstantOptions>& table() {
+    static const OptionTable<ConstantOptions> table{
+        {"value", &ConstantOptions::value, at_least(0), "The only metric of every trial."}};
+    return table;
+  }
+};
 
 /// Its only metric is its setting.
 class Constant final : public trial::Evaluator {
@@ -32,11 +42,8 @@ class ConstantKind final : public EvaluatorKind {
   explicit ConstantKind(std::string name) : name_(std::move(name)) {}
   std::string_view name() const override { return name_; }
   std::vector<std::string> metrics() const override { return {name_ == "misnamed" ? "points" : "score"}; }
-  ConfigNode complete(const ConfigNode& section) const override {
-    const ConfigNode* value = section.is_null() ? nullptr : section.find("value");
-    return ConfigNode::make_map(
-        {{"value", ConfigNode::make_number(value == nullptr ? 0.5 : value->as_number()), {}}}, {});
-  }
+  std::string_view meaning() const override { return "A constant."; }
+  const KeyTable& keys() const override { return ConstantOptions::table(); }
   std::unique_ptr<trial::Evaluator> make(const ConfigNode& section,
                                          const EvaluatorInputs& /*inputs*/) const override {
     return std::make_unique<Constant>(section.at("value").as_number());
@@ -98,10 +105,12 @@ TEST(EvaluatorKind, IsNamedToWhoeverMisspellsIt) {
 }
 
 TEST(EvaluatorKind, CannotTakeTheNameOfAnotherSection) {
-  for (const char* taken : {"synthetic", "training", "search"}) {
+  for (const char* taken : {"training", "search"}) {
     EXPECT_THAT([&] { register_evaluator(std::make_unique<ConstantKind>(taken)); },
                 ThrowsMessage<InternalError>(HasSubstr("there is a section of that name")));
   }
+  EXPECT_THAT([&] { register_evaluator(std::make_unique<ConstantKind>("synthetic")); },
+              ThrowsMessage<InternalError>(HasSubstr("the evaluator `synthetic` is registered already")));
 }
 
 }  // namespace

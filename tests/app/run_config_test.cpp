@@ -1,8 +1,10 @@
 #include "app/config/run_config.hpp"
 
 #include "skyline/core/error.hpp"
+#include "skyline/search/algorithm.hpp"
 
 #include "app/config/config_file.hpp"
+#include "app/config/run_identity.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -77,8 +79,9 @@ TEST_F(RunConfigTest, EveryShippedConfigurationIsValid) {
   for (const auto& entry : fs::directory_iterator(kSource / "configs")) {
     SCOPED_TRACE(entry.path().string());
     const RunConfig config = RunConfig::parse(load(entry.path()), true);
-    EXPECT_GT(search::make_searcher(config.search, config.space, config.objectives, 1)->expected_trials(),
-              0U);
+    EXPECT_GT(
+        search::make_searcher(config.sections.search, config.space, config.objectives, 1)->expected_trials(),
+        0U);
     ++count;
   }
   EXPECT_GE(count, 3U);
@@ -133,18 +136,18 @@ TEST_F(RunConfigTest, CheckpointsAreResolvedWithTheirUnit) {
     const ConfigNode& section = config.resolved.at("checkpoint");
     EXPECT_EQ(section.at("interval").as_text(), given.interval);
     EXPECT_EQ(section.at("overhead").as_number(), given.overhead);
-    EXPECT_NE(config.engine.checkpoints->interval_s.has_value(),
-              config.engine.checkpoints->interval_epochs.has_value());
+    EXPECT_NE(config.sections.checkpoint->interval_s.has_value(),
+              config.sections.checkpoint->interval_epochs.has_value());
     expect_resolves_to_itself(config);
   }
   const RunConfig none = with({"checkpoint=none"});
   EXPECT_EQ(none.resolved.at("checkpoint").as_text(), "none");
-  EXPECT_FALSE(none.engine.checkpoints);
+  EXPECT_FALSE(none.sections.checkpoint);
   expect_resolves_to_itself(none);
 }
 
 TEST_F(RunConfigTest, WithInheritanceTheWeightsThatAreKeptArePartOfTheRun) {
-  EXPECT_TRUE(with({"training.inherit=true"}).engine.inherit);
+  EXPECT_TRUE(with({"training.inherit=true"}).engine_options().inherit);
   EXPECT_NE(with({"training.inherit=true"}).identity_hash(),
             with({"training.inherit=true", "run.keep_weights=all"}).identity_hash());
 }
@@ -152,63 +155,33 @@ TEST_F(RunConfigTest, WithInheritanceTheWeightsThatAreKeptArePartOfTheRun) {
 TEST_F(RunConfigTest, StorageIsGivenAMinuteUnlessToldOtherwise) {
   EXPECT_EQ(with({}).resolved.at("run").at("storage_patience").as_text(), "60 s");
   const RunConfig config = with({"run.storage_patience=2 min"});
-  EXPECT_EQ(config.storage_patience_s, 120);
+  EXPECT_EQ(config.sections.run.storage_patience_s, 120);
   expect_resolves_to_itself(config);
 }
 
 TEST_F(RunConfigTest, EventFilesAreWrittenUnlessToldOtherwise) {
-  EXPECT_TRUE(with({}).events);
+  EXPECT_TRUE(with({}).sections.run.events);
   EXPECT_EQ(with({}).resolved.at("run").at("events").as_text(), "true");
   const RunConfig config = with({"run.events=false"});
-  EXPECT_FALSE(config.events);
+  EXPECT_FALSE(config.sections.run.events);
   expect_resolves_to_itself(config);
 }
 
 TEST_F(RunConfigTest, DataAreReadWhereTheyLieUnlessAFolderForCopiesIsNamed) {
   for (const std::vector<std::string>& settings : {std::vector<std::string>{}, {"data.stage=none"}}) {
-    EXPECT_TRUE(with(settings).data.stage.empty());
+    EXPECT_TRUE(with(settings).sections.data.stage.empty());
   }
   const RunConfig config = with({"data.stage=/local/scratch"});  // need not be there where this is read
-  EXPECT_EQ(config.data.stage, "/local/scratch");
+  EXPECT_EQ(config.sections.data.stage, "/local/scratch");
   expect_resolves_to_itself(config);
 }
 
 TEST_F(RunConfigTest, ATimeLimitIsOptionalAndInSeconds) {
-  EXPECT_FALSE(with({}).time_limit_s);
+  EXPECT_FALSE(with({}).sections.run.time_limit_s);
   const RunConfig config = with({"run.time_limit=1h30m"});
-  EXPECT_EQ(config.time_limit_s, 5400);
+  EXPECT_EQ(config.sections.run.time_limit_s, 5400);
   EXPECT_EQ(config.resolved.at("run").at("time_limit").as_text(), "5400 s");
   expect_resolves_to_itself(config);
-}
-
-/// A resolved tree as the first release wrote it.
-ConfigNode of_first_release(const ConfigNode& resolved) {
-  std::vector<ConfigNode::Entry> sections;
-  for (const ConfigNode::Entry& section : resolved.entries()) {
-    if (section.key != "training") {
-      sections.push_back(section);
-      continue;
-    }
-    std::vector<ConfigNode::Entry> entries;
-    for (const ConfigNode::Entry& entry : section.value.entries()) {
-      if (entry.key != "device" && entry.key != "schedule" && entry.key != "group") entries.push_back(entry);
-    }
-    sections.push_back({section.key, ConfigNode::make_map(std::move(entries), {}), {}});
-  }
-  ConfigNode tree = ConfigNode::make_map(std::move(sections), {});
-  tree.assign_paths();
-  return tree;
-}
-
-TEST_F(RunConfigTest, ARunOfTheFirstReleaseGoesOnAsItWas) {
-  const RunConfig now = with({});
-  EXPECT_EQ(first_identity_difference(of_first_release(now.resolved), now.resolved), "");
-  for (const std::string setting :
-       {"training.group.members=2", "training.device=cpu", "training.schedule.decay=cosine",
-        "training.group.batch_statistics=synchronized"}) {
-    EXPECT_NE(first_identity_difference(of_first_release(now.resolved), with({setting}).resolved), "")
-        << setting;
-  }
 }
 
 TEST_F(RunConfigTest, HowTheOptimizersStateIsSpreadIsNoPartOfARun) {
@@ -239,7 +212,8 @@ TEST_P(InvalidConfig, IsRefusedWithItsText) {
   ASSERT_TRUE(expected.starts_with(mark));
   try {
     const RunConfig config = RunConfig::parse(load(path), false);
-    (void)search::make_searcher(config.search, config.space, config.objectives, config.engine.seed);
+    (void)search::make_searcher(config.sections.search, config.space, config.objectives,
+                                config.sections.run.seed);
     FAIL() << "accepted";
   } catch (const UserError& error) {
     const std::string message = error.what();

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "skyline/core/config_node.hpp"
+#include "skyline/core/option_table.hpp"
 #include "skyline/store/dataset.hpp"
 #include "skyline/trial/evaluator.hpp"
 
@@ -26,12 +26,12 @@ class EvaluatorKind {
   virtual std::string_view name() const = 0;
   /// What objectives and constraints may name: trial::Evaluator::metrics() of what `make` returns.
   virtual std::vector<std::string> metrics() const = 0;
-  /// Checks the section, which may be empty, and returns it with all defaults: the run folder keeps that, and
-  /// a run is resumed with equal ones only. complete(complete(section)) equals complete(section).
-  /// @throws UserError with file, line and key
-  virtual ConfigNode complete(const ConfigNode& section) const = 0;
+  /// One sentence, for docs/configuration.md.
+  virtual std::string_view meaning() const = 0;
+  /// The keys of the section; outlive the kind.
+  virtual const KeyTable& keys() const = 0;
   /// Local; called on every rank.
-  /// @param section  as `complete` returned it
+  /// @param section  with all defaults: keys().complete(...)
   virtual std::unique_ptr<trial::Evaluator> make(const ConfigNode& section,
                                                  const EvaluatorInputs& inputs) const = 0;
 };

@@ -42,22 +42,30 @@ struct SubSection {
   std::shared_ptr<const KeyTable> keys;
 };
 
-/// How values of one type are read from a configuration, written back and described.
-template <typename M>
-struct OptionKind {
+/// What is said of a value, whatever its type.
+struct ValueDescription {
   std::string expected;  // e.g. "a whole number from 1 to 5"; for errors and docs/configuration.md
   ConfigNode schema;     // JSON schema of a value
-  /// Returns false, with any content of the value, if the node is not as expected.
-  std::function<bool(const ConfigNode& node, M& value)> read;
-  /// Null: the key is not written.
-  std::function<ConfigNode(const M& value)> write;
   std::vector<SubSection> sections = {};
+  /// The part of a written value that makes a run; empty: all of it.
+  std::function<ConfigNode(const ConfigNode& written)> identity = {};
+};
+
+/// How values of one type are read from a configuration, written back and described.
+template <typename M>
+struct OptionKind : ValueDescription {
+  /// Returns false, with any content of the value, if the node is not as expected.
+  std::function<bool(const ConfigNode& node, M& value)> read = {};
+  /// Null: the key is not written.
+  std::function<ConfigNode(const M& value)> write = {};
 };
 
 OptionKind<double> number(const Range& range);
 OptionKind<bool> flag();
-/// @param expected  e.g. "a file"; an empty text is refused
+/// @param expected  e.g. "a file". An empty text is refused, and stands for a key that is not given
 OptionKind<std::string> text(std::string expected);
+/// Any content, as it stands.
+OptionKind<ConfigNode> tree(std::string expected, ConfigNode schema);
 /// In seconds, written with a unit.
 OptionKind<double> duration(const Range& range);
 /// The place of the word in the list.
@@ -72,7 +80,7 @@ OptionKind<E> choice(std::vector<std::pair<std::string, E>> words) {
   std::vector<std::string> names;
   for (const auto& [name, value] : words) names.push_back(name);
   OptionKind<std::size_t> index = word_index(names);
-  OptionKind<E> kind{index.expected, index.schema, {}, {}};
+  OptionKind<E> kind{index};
   kind.read = [words, read = index.read](const ConfigNode& node, E& value) {
     std::size_t place = 0;
     if (!read(node, place)) return false;
@@ -87,28 +95,31 @@ OptionKind<E> choice(std::vector<std::pair<std::string, E>> words) {
   return kind;
 }
 
+/// A text in a JSON schema, whatever it reads as.
+ConfigNode schema_text(const std::string& text);
 /// JSON schema of `word`, or of what another schema describes.
 ConfigNode word_or(const std::string& word, const ConfigNode& schema);
 
 /// A value, or a word for none: `window: generation`.
 template <typename M>
 OptionKind<std::optional<M>> or_word(const std::string& word, OptionKind<M> kind) {
-  OptionKind<std::optional<M>> whole{
-      "`" + word + "` or " + kind.expected, word_or(word, kind.schema), {}, {}, kind.sections};
-  whole.read = [word, read = kind.read](const ConfigNode& node, std::optional<M>& value) {
+  OptionKind<std::optional<M>> either{kind};
+  either.expected = "`" + word + "` or " + kind.expected;
+  either.schema = word_or(word, kind.schema);
+  either.read = [word, read = kind.read](const ConfigNode& node, std::optional<M>& value) {
     value.reset();
     return (node.is_scalar() && node.as_text() == word) || read(node, value.emplace());
   };
-  whole.write = [word, write = kind.write](const std::optional<M>& value) {
+  either.write = [word, write = kind.write](const std::optional<M>& value) {
     return value ? write(*value) : ConfigNode::make_scalar(word, {});
   };
-  return whole;
+  return either;
 }
 
 /// A value that may be missing, and is then not written.
 template <typename M>
 OptionKind<std::optional<M>> if_given(OptionKind<M> kind) {
-  OptionKind<std::optional<M>> maybe{kind.expected, kind.schema, {}, {}, kind.sections};
+  OptionKind<std::optional<M>> maybe{kind};
   maybe.read = [read = kind.read](const ConfigNode& node, std::optional<M>& value) {
     return read(node, value.emplace());
   };

@@ -23,20 +23,19 @@ struct OptionKey {
   std::string name;
   std::string meaning;  // one sentence
   KeyRule rule = KeyRule::kPartOfRun;
-  std::string expected;
-  ConfigNode schema;
-  std::vector<SubSection> sections;
-  std::function<void(const ConfigNode& node, void* options)> read;
-  std::function<ConfigNode(const void* options)> write;
+  ValueDescription value;
+  std::function<void(const ConfigNode& node, void* options)> read = {};
+  std::function<ConfigNode(const void* options)> write = {};
 };
 
 /// A line of docs/configuration.md.
 struct KeyRow {
-  std::string path;      // dotted, from the table's section on
-  std::string expected;  // "section" for a section without other values
+  std::string path;  // dotted, from the table's section on
+  std::string expected;
   std::string fallback;  // the default; empty for sections and keys without one
   std::string meaning;
-  KeyRule rule = KeyRule::kPartOfRun;
+  bool required = false;
+  bool may_change = false;  // or its section may
 };
 
 /// The keys of a section: the one place that knows them. Parser, refusals, the complete configuration, the
@@ -52,25 +51,26 @@ class KeyTable {
   /// JSON schema (draft 2020-12) of the section.
   ConfigNode schema() const;
   /// All keys, those of sections inside behind them. @param path  of this section
-  std::vector<KeyRow> rows(const std::string& path, KeyRule rule = KeyRule::kPartOfRun) const;
+  std::vector<KeyRow> rows(const std::string& path, bool may_change = false) const;
+  const std::vector<OptionKey>& keys() const { return keys_; }
   std::vector<std::string> names() const;
 
  protected:
-  explicit KeyTable(std::vector<OptionKey> keys) : keys_(std::move(keys)) {}
+  KeyTable() = default;
   KeyTable(const KeyTable&) = default;
   KeyTable& operator=(const KeyTable&) = default;
   /// A section that is missing or empty (null) leaves all options as they are.
   void read(const ConfigNode& section, void* options) const;
   ConfigNode write(const void* options) const;
+  void append(OptionKey key, const void* defaults);
   /// Puts a key in front that is always the same word: what tells this section's variant from others.
   void put_tag(std::string_view name, const std::string& word, std::string_view meaning);
-
-  ConfigNode defaults_;
 
  private:
   const OptionKey* find(std::string_view name) const;
 
   std::vector<OptionKey> keys_;
+  ConfigNode defaults_ = ConfigNode::make_map({}, {});
   std::string variant_;  // "`algorithm: random`"; empty if there is no tag
 };
 
@@ -82,21 +82,24 @@ OptionKind<M> kind_of_type();
 template <typename T>
 struct Key : OptionKey {
   template <typename M>
-  Key(std::string_view key, M T::*member, OptionKind<M> kind, std::string_view sentence,
-      KeyRule key_rule = KeyRule::kPartOfRun) {
-    name = key;
-    meaning = sentence;
-    rule = key_rule;
-    expected = kind.expected;
-    schema = std::move(kind.schema);
-    sections = std::move(kind.sections);
-    read = [member, expects = kind.expected, take = std::move(kind.read)](const ConfigNode& node,
-                                                                          void* options) {
-      if (!take(node, static_cast<T*>(options)->*member)) node.fail_expected(expects);
+  Key(std::string_view key, M T::*member, const OptionKind<M>& kind, std::string_view sentence,
+      KeyRule key_rule = KeyRule::kPartOfRun)
+      : OptionKey{std::string(key), std::string(sentence), key_rule, kind} {
+    read = [member, kind](const ConfigNode& node, void* options) {
+      if (!kind.read(node, static_cast<T*>(options)->*member)) node.fail_expected(kind.expected);
     };
-    write = [member, give = std::move(kind.write)](const void* options) {
-      return give(static_cast<const T*>(options)->*member);
+    write = [member, kind](const void* options) {
+      return kind.write(static_cast<const T*>(options)->*member);
     };
+  }
+  /// A key that sets several members.
+  Key(std::string_view key, const OptionKind<T>& kind, std::string_view sentence,
+      KeyRule key_rule = KeyRule::kPartOfRun)
+      : OptionKey{std::string(key), std::string(sentence), key_rule, kind} {
+    read = [kind](const ConfigNode& node, void* options) {
+      if (!kind.read(node, *static_cast<T*>(options))) node.fail_expected(kind.expected);
+    };
+    write = [kind](const void* options) { return kind.write(*static_cast<const T*>(options)); };
   }
   template <typename M>
   Key(std::string_view key, M T::*member, const Range& range, std::string_view sentence,
@@ -125,10 +128,13 @@ class OptionTable final : public KeyTable {
   /// What no key can say alone. @throws UserError
   using Check = void (*)(const T& options, const ConfigNode& section);
 
-  OptionTable(std::initializer_list<Key<T>> keys, Check check = nullptr)
-      : KeyTable(std::vector<OptionKey>(keys.begin(), keys.end())), check_(check) {
+  OptionTable(std::initializer_list<Key<T>> keys, Check check = nullptr) : check_(check) {
+    for (const Key<T>& key : keys) add(key);
+  }
+  /// @throws InternalError if there is a key of this name
+  void add(const Key<T>& key) {
     const T defaults{};
-    defaults_ = write(&defaults);
+    append(key, &defaults);
   }
   /// The same table as a variant of a section, which `key: word` names.
   OptionTable tagged(std::string_view key, const std::string& word, std::string_view meaning) const {
@@ -157,7 +163,7 @@ std::string section_text(const KeyTable& table);
 /// A section inside another one.
 template <typename T>
 OptionKind<T> section(const OptionTable<T>& table) {
-  OptionKind<T> kind{section_text(table), table.schema(), {}, {}};
+  OptionKind<T> kind{{section_text(table), table.schema()}};
   kind.read = [table](const ConfigNode& node, T& options) {
     if (!node.is_map() && !node.is_null()) return false;
     options = table.parse(node);
@@ -165,6 +171,7 @@ OptionKind<T> section(const OptionTable<T>& table) {
   };
   kind.write = [table](const T& options) { return table.to_config(options); };
   kind.sections = {{"", std::make_shared<OptionTable<T>>(table)}};
+  kind.identity = [table](const ConfigNode& written) { return table.identity(written); };
   return kind;
 }
 
@@ -196,7 +203,8 @@ OptionKind<T> one_of(E T::*which, const std::vector<Variant<T, E>>& variants) {
     sections.push_back({variant.word, std::make_shared<OptionTable<T>>(variant.table)});
   }
   OptionKind<std::size_t> index = variant_index(sections);
-  OptionKind<T> kind{index.expected, index.schema, {}, {}, sections};
+  OptionKind<T> kind{index};
+  kind.sections = sections;
   kind.read = [which, variants, read = index.read](const ConfigNode& node, T& options) {
     std::size_t place = 0;
     if (!read(node, place)) return false;

@@ -39,7 +39,7 @@ Algorithm make_algorithm(const std::string& name, const std::string& meaning,
 }
 
 /// Adds an algorithm, before run_program; a second one of the same name is an InternalError.
-void register_algorithm(Algorithm algorithm);
+void register_algorithm(const Algorithm& algorithm);
 /// In alphabetical order.
 std::vector<std::string> algorithm_names();
 /// @throws InternalError if there is none of this name

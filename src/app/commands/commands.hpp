@@ -44,6 +44,7 @@ struct DoctorArguments {
 /// Each command prints to standard output and returns the exit code. @throws UserError, InternalError
 int run_prep(const PrepArguments& arguments);
 int run_validate(const std::filesystem::path& config, const std::vector<std::string>& overrides);
+int run_schema(bool markdown);
 int run_status(const std::filesystem::path& run, bool watch);
 int run_journal(const std::filesystem::path& run, bool canonical);
 /// Collective over the ranks that the launcher started. Exit code 2 if a search could not run.

@@ -108,10 +108,10 @@ int diagnose(comm::Environment& environment, const DoctorArguments& arguments) {
   }
   const bool first_of_node = is_first_of_node(environment);
   const auto config = read_config(arguments, first_of_node, findings);
-  if (const auto data = data_difference(environment, config ? config->data.file : "")) {
+  if (const auto data = data_difference(environment, config ? config->sections.data.file : "")) {
     findings.push_back({Verdict::kProblem, "data", *data, "copy one file to all of them"});
   }
-  const int threads = arguments.threads.value_or(config ? config->engine.threads_per_slot : 1);
+  const int threads = arguments.threads.value_or(config ? config->engine_options().threads_per_slot : 1);
   findings.push_back(judge_cores(environment.place(), threads, environment.launch().launcher));
   const machine::NodeLimits limits = machine::read_node_limits("/");
   if (first_of_node) {

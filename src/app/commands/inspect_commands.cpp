@@ -1,11 +1,15 @@
-// The commands that look and change nothing: validate, status, journal.
+// The commands that look and change nothing: validate, schema, status, journal.
 #include "skyline/core/error.hpp"
 #include "skyline/core/random.hpp"
+#include "skyline/search/algorithm.hpp"
 
 #include "app/commands/commands.hpp"
 #include "app/config/config_file.hpp"
+#include "app/config/config_page.hpp"
+#include "app/config/config_schema.hpp"
 #include "app/config/run_config.hpp"
 #include "app/job/device_choice.hpp"
+#include "core/config/json_text.hpp"
 #include "report/report.hpp"
 #include "store/publish/publish.hpp"
 #include "store/run_folder/journal.hpp"
@@ -72,14 +76,14 @@ void print_groups(const RunConfig& config) {
   constexpr int kSampled = 200;
   if (!config.training || config.training->group.members == 1U) return;
   const auto evaluator = config.make_evaluator();
-  RandomStream random(config.engine.seed);
+  RandomStream random(config.sections.run.seed);
   std::map<std::uint32_t, int> trials;  // by members
   for (int i = 0; i < kSampled; ++i) {
     try {
       trial::Trial trial;
       trial.proposal.architecture =
           std::make_shared<const space::Architecture>(config.space.build(config.space.sample(random)));
-      trial.proposal.budget.epochs = config.engine.epochs;
+      trial.proposal.budget.epochs = config.training->epochs;
       if (config.objectives.feasible(trial.architecture().network)) ++trials[evaluator->members_for(trial)];
     } catch (const UserError&) {  // a genotype without a network
     }
@@ -94,12 +98,12 @@ void print_groups(const RunConfig& config) {
 
 void print_data(const RunConfig& config) {
   if (config.dataset == nullptr) return;
-  std::cout << "# data: " << config.data.file << ": " << config.dataset->train().count()
+  std::cout << "# data: " << config.sections.data.file << ": " << config.dataset->train().count()
             << " training images (" << config.split.validation.size() << " of them held out for validation), "
-            << config.dataset->test().count() << " test images, " << space::to_text(config.data.shape.input)
-            << ", " << config.data.shape.classes << " classes\n";
-  if (config.data.stage.empty()) return;
-  std::cout << "# data: each node reads it from a copy in " << config.data.stage.string()
+            << config.dataset->test().count() << " test images, " << space::to_text(config.shape.input)
+            << ", " << config.shape.classes << " classes\n";
+  if (config.sections.data.stage.empty()) return;
+  std::cout << "# data: each node reads it from a copy in " << config.sections.data.stage.string()
             << ", made at the start unless it is there\n";
 }
 
@@ -116,14 +120,19 @@ int run_validate(const std::filesystem::path& path, const std::vector<std::strin
   ConfigNode root = load_yaml_file(path);
   for (const std::string& assignment : overrides) apply_override(root, assignment);
   const RunConfig config = RunConfig::parse(root, true);
-  const auto searcher =
-      search::make_searcher(config.search, config.space, config.objectives, config.engine.seed);
+  const auto searcher = search::make_searcher(config.sections.search, config.space, config.objectives,
+                                              config.sections.run.seed);
   std::cout << "# " << path.string() << " is valid\n";
   print_data(config);
   print_space(config);
   print_device(config);
   print_groups(config);
   std::cout << "# search: at most " << searcher->expected_trials() << " trials\n" << to_yaml(config.resolved);
+  return kExitDone;
+}
+
+int run_schema(bool markdown) {
+  std::cout << (markdown ? configuration_page() : to_json(config_schema()));
   return kExitDone;
 }
 

@@ -3,6 +3,7 @@
 #include "app/commands/commands.hpp"
 #include "app/config/config_file.hpp"
 #include "app/config/run_config.hpp"
+#include "app/config/run_identity.hpp"
 #include "app/job/data_stage.hpp"
 #include "app/job/device_choice.hpp"
 #include "app/job/job_abort.hpp"
@@ -61,7 +62,7 @@ struct Trainer {
 engine::RunInputs make_inputs(comm::Environment& environment, const SearchArguments& arguments,
                               const RunConfig& config, const Trainer& trainer,
                               store::StorageThread& storage) {
-  engine::EngineOptions options = config.engine;
+  engine::EngineOptions options = config.engine_options();
   options.coordinator_only = arguments.coordinator_only;
   options.slots = arguments.slots;
   options.resume = arguments.resume;
@@ -74,7 +75,7 @@ engine::RunInputs make_inputs(comm::Environment& environment, const SearchArgume
           .space = config.space,
           .objectives = config.objectives,
           .evaluator = *trainer.evaluator,
-          .search = config.search,
+          .search = config.sections.search,
           .options = options,
           .paths = store::RunPaths{arguments.run},
           .replay = std::nullopt,
@@ -138,7 +139,7 @@ ParsedConfig parse_shared(const ConfigNode& tree) {
   ParsedConfig parsed;
   try {
     parsed.config = RunConfig::parse(tree, false);
-    store::set_patience(parsed.config.storage_patience_s);
+    store::set_patience(parsed.config.sections.run.storage_patience_s);
     const std::string key = first_identity_difference(tree, parsed.config.resolved);
     if (!key.empty()) parsed.problem = "`" + key + "` is not here what it is on rank 0";
   } catch (const UserError& error) {

@@ -1,12 +1,31 @@
 #pragma once
 
-#include <array>
-#include <string_view>
+#include "skyline/core/option_table.hpp"
+
+#include "app/config/config_options.hpp"
+
+#include <optional>
+#include <string>
 
 namespace skyline::app {
 
-/// The sections that a configuration may have besides that of an evaluator.
-inline constexpr std::array<std::string_view, 9> kConfigSections{
-    "data", "space", "training", "objectives", "constraints", "search", "final", "run", "checkpoint"};
+/// A whole configuration as its tables read it: nothing is opened, and no network built.
+struct ConfigSections {
+  DataOptions data;
+  ConfigNode space;
+  std::string evaluator;         // name of its section
+  ConfigNode evaluator_section;  // complete
+  ConfigNode objectives;
+  ConfigNode constraints;  // null if there are none
+  ConfigNode search;       // complete
+  std::optional<FinalOptions> final_training;
+  RunOptions run;
+  std::optional<engine::CheckpointOptions> checkpoint = engine::CheckpointOptions{};
+};
+
+/// The sections that a configuration may have besides those of registered evaluators.
+OptionTable<ConfigSections> own_sections();
+/// All sections, those of the evaluators and algorithms that are registered by now included.
+OptionTable<ConfigSections> all_sections();
 
 }  // namespace skyline::app

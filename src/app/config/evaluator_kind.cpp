@@ -3,10 +3,11 @@
 #include "skyline/core/error.hpp"
 
 #include "app/config/config_sections.hpp"
+#include "core/registry.hpp"
 #include "evaluate/synthetic_evaluator.hpp"
 
 #include <algorithm>
-#include <map>
+#include <memory>
 
 namespace skyline::app {
 namespace {
@@ -14,53 +15,44 @@ namespace {
 class SyntheticKind final : public EvaluatorKind {
  public:
   std::string_view name() const override { return "synthetic"; }
+  std::string_view meaning() const override {
+    return "Results from a closed formula in place of training, to try out a configuration or a cluster.";
+  }
   std::vector<std::string> metrics() const override {
     return evaluate::make_synthetic_evaluator({})->metrics();
   }
-  ConfigNode complete(const ConfigNode& section) const override {
-    return evaluate::SyntheticOptions::table().complete(section);
-  }
+  const KeyTable& keys() const override { return evaluate::SyntheticOptions::table(); }
   std::unique_ptr<trial::Evaluator> make(const ConfigNode& section,
                                          const EvaluatorInputs& /*inputs*/) const override {
     return evaluate::make_synthetic_evaluator(evaluate::SyntheticOptions::table().parse(section));
   }
 };
 
-using Registry = std::map<std::string, std::unique_ptr<EvaluatorKind>, std::less<>>;
+using Kinds = Registry<std::unique_ptr<EvaluatorKind>>;
 
-void add(Registry& kinds, std::unique_ptr<EvaluatorKind> kind) {
-  const std::string name(kind->name());
-  const bool section = std::ranges::find(kConfigSections, name) != kConfigSections.end();
-  if (section || !kinds.emplace(name, std::move(kind)).second) {
-    throw InternalError("an evaluator `" + name + "` cannot be registered: there is a section of that name");
-  }
-}
-
-// Kinds are registered by name here and not by static objects, which a static library would drop.
-Registry& registry() {
-  static Registry kinds = [] {
-    Registry built_in;
-    add(built_in, std::make_unique<SyntheticKind>());
-    return built_in;
-  }();
+Kinds& registry() {
+  static Kinds kinds("evaluator",
+                     [](Kinds& built_in) { built_in.add("synthetic", std::make_unique<SyntheticKind>()); });
   return kinds;
 }
 
 }  // namespace
 
 void register_evaluator(std::unique_ptr<EvaluatorKind> kind) {
-  add(registry(), std::move(kind));
+  const std::string name(kind->name());
+  if (std::ranges::count(own_sections().names(), name) > 0) {
+    throw InternalError("an evaluator `" + name + "` cannot be registered: there is a section of that name");
+  }
+  registry().add(name, std::move(kind));
 }
 
 const EvaluatorKind* find_evaluator(std::string_view name) {
-  const auto found = registry().find(name);
-  return found == registry().end() ? nullptr : found->second.get();
+  const auto* kind = registry().find(name);
+  return kind == nullptr ? nullptr : kind->get();
 }
 
 std::vector<std::string> evaluator_names() {
-  std::vector<std::string> names;
-  for (const auto& [name, kind] : registry()) names.push_back(name);
-  return names;
+  return registry().names();
 }
 
 }  // namespace skyline::app

@@ -98,9 +98,10 @@ std::optional<std::string> data_difference(comm::Environment& environment, const
 
 std::string verify_data(const comm::Environment& environment, const RunConfig& config,
                         const std::function<bool()>& stop_requested) {
-  if (config.dataset == nullptr || !config.data.stage.empty() || !is_first_of_node(environment)) return {};
+  if (config.dataset == nullptr || !config.sections.data.stage.empty() || !is_first_of_node(environment))
+    return {};
   try {
-    store::Dataset::open(config.data.file, true, stop_requested);
+    store::Dataset::open(config.sections.data.file, true, stop_requested);
     return {};
   } catch (const UserError& error) {
     return (environment.place().node_count > 1 ? environment.place().host + ": " : "") + error.what();
@@ -109,14 +110,14 @@ std::string verify_data(const comm::Environment& environment, const RunConfig& c
 
 std::string stage_data(comm::Environment& environment, RunConfig& config,
                        const std::function<bool()>& stop_requested) {
-  if (config.data.stage.empty()) return {};
+  if (config.sections.data.stage.empty()) return {};
   comm::Communicator& world = environment.world();
   const bool speaks = world.rank() == comm::kCoordinator;
   StageOutcome outcome;
   std::string problem;
   if (is_first_of_node(environment)) {
     outcome = stage_on_node(
-        config.data,
+        config.sections.data,
         {.report_after_s = speaks ? kReportAfter_s : kOthersReportAfter_s, .stop_requested = stop_requested},
         problem);
   }
@@ -127,15 +128,15 @@ std::string stage_data(comm::Environment& environment, RunConfig& config,
     return problem + (failed > 1 ? "; " + nodes(failed - 1) + " more with such a problem" : "");
   }
   const bool stopped = comm::any(world, outcome.kind == Kind::kStopped);
-  const std::string stage = config.data.stage.string();
+  const std::string stage = config.sections.data.stage.string();
   if (speaks && stopped) {
-    log::info("no longer copying " + config.data.file + " to " + stage + ": this job is to stop");
+    log::info("no longer copying " + config.sections.data.file + " to " + stage + ": this job is to stop");
   } else if (speaks) {
-    log::info(config.data.file + " is read from copies in " + stage + ": " + describe(outcomes));
+    log::info(config.sections.data.file + " is read from copies in " + stage + ": " + describe(outcomes));
   }
   if (stopped) return {};
   try {
-    const auto copy = store::staged_path(config.data.stage, config.dataset->content_hash());
+    const auto copy = store::staged_path(config.sections.data.stage, config.dataset->content_hash());
     config.dataset = store::Dataset::open(copy, false);
     return {};
   } catch (const UserError& error) {
@@ -144,7 +145,7 @@ std::string stage_data(comm::Environment& environment, RunConfig& config,
 }
 
 std::optional<Finding> check_stage(const RunConfig& config) {
-  const DataOptions& data = config.data;
+  const DataOptions& data = config.sections.data;
   if (data.stage.empty()) return std::nullopt;
   try {
     const std::filesystem::path stage = store::make_stage(data.stage);

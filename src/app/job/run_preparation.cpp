@@ -1,8 +1,10 @@
 #include "app/job/run_preparation.hpp"
 
 #include "skyline/core/error.hpp"
+#include "skyline/search/algorithm.hpp"
 
 #include "app/config/config_file.hpp"
+#include "app/config/run_identity.hpp"
 #include "core/log.hpp"
 #include "store/publish/patience.hpp"
 #include "store/publish/publish.hpp"
@@ -76,7 +78,7 @@ void check_not_shortened(const store::RunPaths& paths, const RunConfig& config,
       std::count_if(entries.begin(), entries.end(),
                     [](const trial::CommittedTrial& entry) { return !entry.trial.is_final(); }));
   const std::size_t expected =
-      search::make_searcher(config.search, config.space, config.objectives, config.engine.seed)
+      search::make_searcher(config.sections.search, config.space, config.objectives, config.sections.run.seed)
           ->expected_trials();
   if (searched <= expected) return;
   throw UserError("--resume " + paths.root.string() + ": the journal holds " + std::to_string(searched) +
@@ -86,7 +88,7 @@ void check_not_shortened(const store::RunPaths& paths, const RunConfig& config,
 
 /// Returns whether trials were begun that the journal does not have.
 bool put_in_order(const store::RunPaths& paths, const RunConfig& config, const trial::CommitLog& committed) {
-  const trial::Budget final_budget{config.engine.final_epochs.value_or(0)};
+  const trial::Budget final_budget{config.engine_options().final_epochs.value_or(0)};
   const store::RecoveredFolder found = store::recover_run_folder(paths, committed, final_budget);
   const bool begun = found.begun_trials > 0 || store::has_waiting_results(paths);
   if (found.temporaries + found.checkpoints + found.begun_trials == 0) return begun;
@@ -104,8 +106,8 @@ std::optional<PreparedRun> prepare_run(const SearchArguments& arguments, const s
   for (const std::string& assignment : arguments.overrides) apply_override(root, assignment);
   const store::RunPaths paths{arguments.run};
   PreparedRun prepared{RunConfig::parse(root, false), nullptr, std::nullopt};
-  store::set_patience(prepared.config.storage_patience_s);
-  stop.limit(prepared.config.time_limit_s, launch);
+  store::set_patience(prepared.config.sections.run.storage_patience_s);
+  stop.limit(prepared.config.sections.run.time_limit_s, launch);
   check_not_started(paths, arguments);  // before the folder is touched
   if (!wait_for_folder(paths, arguments.wait_s, stop)) return std::nullopt;
   prepared.claim = store::RunClaim::take(paths);

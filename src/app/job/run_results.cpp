@@ -47,7 +47,7 @@ void print_results(const store::RunPaths& paths, const report::ReportInputs& inp
 
 void warn_of_missing_weights(const store::RunPaths& paths, const RunConfig& config,
                              const engine::RunResult& result) {
-  if (config.engine.keep_weights == engine::KeepWeights::kNone || !config.training) return;
+  if (config.sections.run.keep_weights == engine::KeepWeights::kNone || !config.training) return;
   for (std::size_t i = 0; i < result.committed.size(); ++i) {
     if (!result.on_front[i]) continue;
     const trial::CommittedTrial& member = result.committed[i];

@@ -46,7 +46,7 @@ bool search_as_coordinator(engine::RunInputs inputs, PreparedRun prepared, const
                               .metrics = metrics,
                               .replayed = replayed,
                               .config = config.resolved,
-                              .events = config.events,
+                              .events = config.sections.run.events,
                               .version = SKYLINE_VERSION,
                               .variable = [](const char* name) { return std::getenv(name); }});
   JobObserver observer(
@@ -60,7 +60,7 @@ bool search_as_coordinator(engine::RunInputs inputs, PreparedRun prepared, const
   const engine::RunResult result = engine::run(inputs, observer);
   if (result.stopped) {
     observer.ended(report::RunEnd::kStopped);
-    print_stop(result, observer.expected(), stop.cause(), config.engine.checkpoints.has_value());
+    print_stop(result, observer.expected(), stop.cause(), config.sections.checkpoint.has_value());
     tracking->ended(report::RunEnd::kStopped);
     return true;
   }

@@ -9,10 +9,6 @@
 namespace skyline {
 namespace {
 
-ConfigNode quoted(const std::string& text) {
-  return ConfigNode::make_scalar(text, {}, true);
-}
-
 // Whole numbers with all their digits: 1000000 and not 1e+06.
 ConfigNode bound_node(double bound) {
   constexpr double kExactIntegers = 9007199254740992.0;  // 2^53
@@ -36,7 +32,7 @@ std::string bounds_text(const Range& range) {
 }
 
 ConfigNode number_schema(const std::string& type, const Range& range) {
-  ConfigNode schema = ConfigNode::make_map({{"type", quoted(type), {}}}, {});
+  ConfigNode schema = ConfigNode::make_map({{"type", schema_text(type), {}}}, {});
   if (std::isfinite(range.low)) {
     schema.set(range.above_low ? "exclusiveMinimum" : "minimum", bound_node(range.low));
   }
@@ -52,13 +48,17 @@ bool is_plain(const ConfigNode& node) {
 
 }  // namespace
 
+ConfigNode schema_text(const std::string& text) {
+  return ConfigNode::make_scalar(text, {}, true);
+}
+
 bool Range::holds(double value) const {
   if (!std::isfinite(value)) return false;
   return (above_low ? value > low : value >= low) && (below_high ? value < high : value <= high);
 }
 
 OptionKind<double> number(const Range& range) {
-  OptionKind<double> kind{"a number" + bounds_text(range), number_schema("number", range), {}, {}};
+  OptionKind<double> kind{{"a number" + bounds_text(range), number_schema("number", range)}};
   kind.read = [range](const ConfigNode& node, double& value) {
     const auto found = is_plain(node) ? number_in(node.as_text()) : std::nullopt;
     value = found.value_or(0);
@@ -74,7 +74,7 @@ OptionKind<M> whole(Range range) {
   if (sizeof(M) < sizeof(std::int64_t)) {
     range.high = std::min(range.high, static_cast<double>(std::numeric_limits<M>::max()));
   }
-  OptionKind<M> kind{"a whole number" + bounds_text(range), number_schema("integer", range), {}, {}};
+  OptionKind<M> kind{{"a whole number" + bounds_text(range), number_schema("integer", range)}};
   kind.read = [range](const ConfigNode& node, M& value) {
     const auto found = is_plain(node) ? integer_in(node.as_text()) : std::nullopt;
     value = static_cast<M>(found.value_or(0));
@@ -90,7 +90,7 @@ template OptionKind<std::uint32_t> whole(Range range);
 template OptionKind<std::uint64_t> whole(Range range);
 
 OptionKind<bool> flag() {
-  OptionKind<bool> kind{"true or false", ConfigNode::make_map({{"type", quoted("boolean"), {}}}, {}), {}, {}};
+  OptionKind<bool> kind{{"true or false", ConfigNode::make_map({{"type", schema_text("boolean"), {}}}, {})}};
   kind.read = [](const ConfigNode& node, bool& value) {
     const auto found = is_plain(node) ? flag_in(node.as_text()) : std::nullopt;
     value = found.value_or(false);
@@ -101,28 +101,38 @@ OptionKind<bool> flag() {
 }
 
 OptionKind<std::string> text(std::string expected) {
-  ConfigNode schema = ConfigNode::make_map({{"type", quoted("string"), {}}}, {});
+  ConfigNode schema = ConfigNode::make_map({{"type", schema_text("string"), {}}}, {});
   schema.set("minLength", ConfigNode::make_integer(1));
-  OptionKind<std::string> kind{std::move(expected), std::move(schema), {}, {}};
+  OptionKind<std::string> kind{{std::move(expected), std::move(schema)}};
   kind.read = [](const ConfigNode& node, std::string& value) {
     if (!node.is_scalar()) return false;
     value = node.as_text();
     return !value.empty();
   };
-  kind.write = [](const std::string& value) { return ConfigNode::make_scalar(value, {}); };
+  kind.write = [](const std::string& value) {
+    return value.empty() ? ConfigNode() : ConfigNode::make_scalar(value, {});
+  };
+  return kind;
+}
+
+OptionKind<ConfigNode> tree(std::string expected, ConfigNode schema) {
+  OptionKind<ConfigNode> kind{{std::move(expected), std::move(schema)}};
+  kind.read = [](const ConfigNode& node, ConfigNode& value) {
+    value = node;
+    return true;
+  };
+  kind.write = [](const ConfigNode& value) { return value; };
   return kind;
 }
 
 OptionKind<double> duration(const Range& range) {
   const ConfigNode words = ConfigNode::make_map(
-      {{"type", quoted("string"), {}}, {"pattern", quoted("^([0-9.]+ *(d|h|min|m|s)? *)+$"), {}}}, {});
+      {{"type", schema_text("string"), {}}, {"pattern", schema_text("^([0-9.]+ *(d|h|min|m|s)? *)+$"), {}}},
+      {});
   const std::string bounds = range.low == 0 && !range.above_low ? "" : bounds_text(range);
-  OptionKind<double> kind{
-      "a duration" + bounds + ", e.g. 90 s, 15 min, 1h30m or 2 d",
-      ConfigNode::make_map(
-          {{"anyOf", ConfigNode::make_list({number_schema("number", range), words}, {}), {}}}, {}),
-      {},
-      {}};
+  const auto either = ConfigNode::make_list({number_schema("number", range), words}, {});
+  OptionKind<double> kind{{"a duration" + bounds + ", e.g. 90 s, 15 min, 1h30m or 2 d",
+                           ConfigNode::make_map({{"anyOf", either, {}}}, {})}};
   kind.read = [range](const ConfigNode& node, double& value) {
     const auto found = is_plain(node) ? duration_in(node.as_text()) : std::nullopt;
     value = found.value_or(0);
@@ -138,14 +148,11 @@ OptionKind<std::size_t> word_index(const std::vector<std::string>& words) {
   std::vector<ConfigNode> known;
   std::string expected;
   for (const std::string& word : words) {
-    known.push_back(quoted(word));
+    known.push_back(schema_text(word));
     expected += (expected.empty() ? "`" : &word == &words.back() ? " or `" : ", `") + word + "`";
   }
-  OptionKind<std::size_t> kind{
-      expected,
-      ConfigNode::make_map({{"enum", ConfigNode::make_list(std::move(known), {}), {}}}, {}),
-      {},
-      {}};
+  const auto schema = ConfigNode::make_map({{"enum", ConfigNode::make_list(std::move(known), {}), {}}}, {});
+  OptionKind<std::size_t> kind{{expected, schema}};
   kind.read = [words](const ConfigNode& node, std::size_t& value) {
     if (!node.is_scalar()) return false;
     const auto found = std::find(words.begin(), words.end(), node.as_text());
@@ -157,7 +164,7 @@ OptionKind<std::size_t> word_index(const std::vector<std::string>& words) {
 }
 
 ConfigNode word_or(const std::string& word, const ConfigNode& schema) {
-  const ConfigNode constant = ConfigNode::make_map({{"const", quoted(word), {}}}, {});
+  const ConfigNode constant = ConfigNode::make_map({{"const", schema_text(word), {}}}, {});
   return ConfigNode::make_map({{"anyOf", ConfigNode::make_list({constant, schema}, {}), {}}}, {});
 }
 

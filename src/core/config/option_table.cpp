@@ -1,20 +1,18 @@
 #include "skyline/core/option_table.hpp"
 
+#include "skyline/core/error.hpp"
+
 #include <algorithm>
 
 namespace skyline {
 namespace {
 
-ConfigNode quoted(const std::string& text) {
-  return ConfigNode::make_scalar(text, {}, true);
-}
-
 ConfigNode object_schema(ConfigNode properties, std::vector<ConfigNode> required) {
   ConfigNode schema = ConfigNode::make_map({}, {});
   // A section without anything below it is null in YAML.
   const bool may_be_null = required.empty();
-  schema.set("type",
-             may_be_null ? ConfigNode::make_list({quoted("object"), quoted("null")}, {}) : quoted("object"));
+  schema.set("type", may_be_null ? ConfigNode::make_list({schema_text("object"), schema_text("null")}, {})
+                                 : schema_text("object"));
   schema.set("properties", std::move(properties));
   if (!may_be_null) schema.set("required", ConfigNode::make_list(std::move(required), {}));
   schema.set("additionalProperties", ConfigNode::make_scalar("false", {}));
@@ -46,10 +44,9 @@ const OptionKey* KeyTable::find(std::string_view name) const {
 void KeyTable::read(const ConfigNode& section, void* options) const {
   if (!section.is_null()) {
     for (const ConfigNode::Entry& entry : section.entries()) {
-      const OptionKey* key = find(entry.key);
-      if (key == nullptr) refuse(section, entry, names(), variant_);
-      key->read(entry.value, options);
+      if (find(entry.key) == nullptr) refuse(section, entry, names(), variant_);
     }
+    for (const ConfigNode::Entry& entry : section.entries()) find(entry.key)->read(entry.value, options);
   }
   for (const OptionKey& key : keys_) {
     const bool missing = section.is_null() || section.find(key.name) == nullptr;
@@ -66,10 +63,17 @@ ConfigNode KeyTable::write(const void* options) const {
   return ConfigNode::make_map(std::move(entries), {});
 }
 
+void KeyTable::append(OptionKey key, const void* defaults) {
+  require(find(key.name) == nullptr, "a section with two keys of one name");
+  ConfigNode fallback = key.write(defaults);
+  if (!fallback.is_null()) defaults_.set(key.name, std::move(fallback));
+  keys_.push_back(std::move(key));
+}
+
 void KeyTable::put_tag(std::string_view name, const std::string& word, std::string_view meaning) {
   const ConfigNode constant = ConfigNode::make_scalar(word, {});
-  const auto known = ConfigNode::make_map({{"const", quoted(word), {}}}, {});
-  OptionKey tag{std::string(name), std::string(meaning), {}, "`" + word + "`", known, {}, {}, {}};
+  const auto known = ConfigNode::make_map({{"const", schema_text(word), {}}}, {});
+  OptionKey tag{std::string(name), std::string(meaning), {}, {"`" + word + "`", known}};
   tag.read = [](const ConfigNode&, void*) {};  // who chose this variant has read it
   tag.write = [constant](const void*) { return constant; };
   variant_ = "`" + tag.name + ": " + word + "`";
@@ -82,9 +86,8 @@ ConfigNode KeyTable::identity(const ConfigNode& section) const {
   for (const ConfigNode::Entry& entry : section.entries()) {
     const OptionKey* key = find(entry.key);
     if (key != nullptr && key->rule == KeyRule::kMayChange) continue;
-    const bool plain_section = key != nullptr && key->sections.size() == 1 && key->sections[0].name.empty();
-    entries.push_back(
-        {entry.key, plain_section ? key->sections[0].keys->identity(entry.value) : entry.value, {}});
+    const bool has_parts = key != nullptr && key->value.identity;
+    entries.push_back({entry.key, has_parts ? key->value.identity(entry.value) : entry.value, {}});
   }
   ConfigNode identity = ConfigNode::make_map(std::move(entries), {});
   identity.assign_paths(section.path());
@@ -95,11 +98,11 @@ ConfigNode KeyTable::schema() const {
   ConfigNode properties = ConfigNode::make_map({}, {});
   std::vector<ConfigNode> required;
   for (const OptionKey& key : keys_) {
-    ConfigNode value = key.schema;
-    value.set("description", quoted(key.meaning));
+    ConfigNode value = key.value.schema;
+    value.set("description", schema_text(key.meaning));
     const ConfigNode* fallback = defaults_.find(key.name);
     if (key.rule == KeyRule::kRequired) {
-      required.push_back(quoted(key.name));
+      required.push_back(schema_text(key.name));
     } else if (fallback != nullptr && fallback->is_scalar()) {
       value.set("default", *fallback);
     }
@@ -108,18 +111,21 @@ ConfigNode KeyTable::schema() const {
   return object_schema(std::move(properties), std::move(required));
 }
 
-std::vector<KeyRow> KeyTable::rows(const std::string& path, KeyRule rule) const {
+std::vector<KeyRow> KeyTable::rows(const std::string& path, bool may_change) const {
   std::vector<KeyRow> rows;
   for (const OptionKey& key : keys_) {
-    KeyRow row{path + "." + key.name, key.expected, "", key.meaning, key.rule};
-    if (rule == KeyRule::kMayChange && row.rule == KeyRule::kPartOfRun) row.rule = rule;
+    KeyRow row{path + "." + key.name,
+               key.value.expected,
+               "",
+               key.meaning,
+               key.rule == KeyRule::kRequired,
+               may_change || key.rule == KeyRule::kMayChange};
     const ConfigNode* fallback = defaults_.find(key.name);
-    const bool is_word = fallback != nullptr && fallback->is_scalar();
-    if (is_word && key.rule != KeyRule::kRequired) row.fallback = fallback->as_text();
+    if (fallback != nullptr && fallback->is_scalar() && !row.required) row.fallback = fallback->as_text();
     rows.push_back(row);
-    for (const SubSection& inside : key.sections) {
+    for (const SubSection& inside : key.value.sections) {
       const std::string own_path = row.path + (inside.name.empty() ? "" : "." + inside.name);
-      std::ranges::copy(inside.keys->rows(own_path, row.rule), std::back_inserter(rows));
+      std::ranges::copy(inside.keys->rows(own_path, row.may_change), std::back_inserter(rows));
     }
   }
   return rows;
@@ -139,7 +145,7 @@ OptionKind<std::size_t> variant_index(const std::vector<SubSection>& variants) {
   schemas.push_back(kind.schema);
   for (const SubSection& variant : variants) {
     const auto properties = ConfigNode::make_map({{variant.name, variant.keys->schema(), {}}}, {});
-    schemas.push_back(object_schema(properties, {quoted(variant.name)}));
+    schemas.push_back(object_schema(properties, {schema_text(variant.name)}));
   }
   kind.schema = ConfigNode::make_map({{"anyOf", ConfigNode::make_list(std::move(schemas), {}), {}}}, {});
   kind.expected += ", with or without keys below it";

@@ -7,25 +7,22 @@
 namespace skyline::search {
 namespace {
 
-void add(Registry<Algorithm>& algorithms, Algorithm algorithm) {
-  const std::string name = algorithm.name;
-  algorithms.add(name, std::move(algorithm));
-}
+using Algorithms = Registry<Algorithm>;
 
-Registry<Algorithm>& registry() {
-  static Registry<Algorithm> algorithms("search algorithm");
-  static const bool filled = [] {
-    for (const auto make : {evolution_pareto, exhaustive_search, random_search}) add(algorithms, make());
-    return true;
-  }();
-  (void)filled;
+Algorithms& registry() {
+  static Algorithms algorithms("search algorithm", [](Algorithms& built_in) {
+    for (const auto make : {evolution_pareto, exhaustive_search, random_search}) {
+      const Algorithm algorithm = make();
+      built_in.add(algorithm.name, algorithm);
+    }
+  });
   return algorithms;
 }
 
 }  // namespace
 
-void register_algorithm(Algorithm algorithm) {
-  add(registry(), std::move(algorithm));
+void register_algorithm(const Algorithm& algorithm) {
+  registry().add(algorithm.name, algorithm);
 }
 
 std::vector<std::string> algorithm_names() {

@@ -2,23 +2,26 @@
 
 #include "skyline/core/error.hpp"
 
+#include "core/registry.hpp"
 #include "train/ops/built_in_ops.hpp"
-
-#include <map>
 
 namespace skyline::train {
 namespace {
 
-using Registry = std::map<std::string, LayerOpFactory, std::less<>>;
+using Factories = Registry<LayerOpFactory>;
 
-Registry& registry() {
-  static Registry kinds = {
-      {"conv2d", make_conv2d_op},   {"batch_norm", make_batch_norm_op},
-      {"relu", make_relu_op},       {"max_pool", make_max_pool_op},
-      {"flatten", make_flatten_op}, {"global_average_pool", make_global_average_pool_op},
-      {"linear", make_linear_op},   {"dropout", make_dropout_op},
-  };
-  return kinds;
+Factories& registry() {
+  static Factories factories("layer op", [](Factories& built_in) {
+    built_in.add("batch_norm", make_batch_norm_op);
+    built_in.add("conv2d", make_conv2d_op);
+    built_in.add("dropout", make_dropout_op);
+    built_in.add("flatten", make_flatten_op);
+    built_in.add("global_average_pool", make_global_average_pool_op);
+    built_in.add("linear", make_linear_op);
+    built_in.add("max_pool", make_max_pool_op);
+    built_in.add("relu", make_relu_op);
+  });
+  return factories;
 }
 
 }  // namespace
@@ -38,25 +41,19 @@ bool LayerOp::fold_affine(const at::Tensor& /*scale*/, const at::Tensor& /*shift
 }
 
 void register_layer_op(std::string_view kind, LayerOpFactory factory) {
-  if (!registry().emplace(kind, factory).second) {
-    throw InternalError("a layer op `" + std::string(kind) + "` is registered already");
-  }
+  registry().add(kind, factory);
 }
 
 std::unique_ptr<LayerOp> make_layer_op(const space::Layer& layer, LayerTensors& tensors) {
-  const auto found = registry().find(layer.kind);
-  if (found == registry().end()) {
+  const LayerOpFactory* factory = registry().find(layer.kind);
+  if (factory == nullptr) {
     throw InternalError("the trainer has no op for layers of kind `" + layer.kind + "`");
   }
-  return found->second(layer, tensors);
+  return (*factory)(layer, tensors);
 }
 
 std::vector<std::string> layer_op_kinds() {
-  std::vector<std::string> kinds;
-  for (const auto& [kind, factory] : registry()) {
-    kinds.push_back(kind);
-  }
-  return kinds;
+  return registry().names();
 }
 
 }  // namespace skyline::train

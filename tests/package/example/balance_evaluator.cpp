@@ -6,6 +6,15 @@ using namespace skyline;
 
 namespace {
 
+struct BalanceOptions {
+  double target = 20'000;
+  static const OptionTable<BalanceOptions>& table() {
+    static const OptionTable<BalanceOptions> table{
+        {"target", &BalanceOptions::target, above(0), "Number of parameters at which the balance is 1."}};
+    return table;
+  }
+};
+
 class BalanceEvaluator final : public trial::Evaluator {
  public:
   explicit BalanceEvaluator(double target) : target_(target) {}
@@ -27,21 +36,12 @@ class BalanceEvaluatorKind final : public app::EvaluatorKind {
   std::string_view name() const override { return "balance"; }
   std::vector<std::string> metrics() const override { return {"balance"}; }
 
-  ConfigNode complete(const ConfigNode& section) const override {
-    double target = 20'000;
-    if (!section.is_null()) {
-      section.allow_only({"target"});
-      if (const ConfigNode* node = section.find("target")) {
-        target = node->as_number();
-        if (!(target > 0)) node->fail_expected("a number of parameters above 0");
-      }
-    }
-    return ConfigNode::make_map({{"target", ConfigNode::make_number(target), {}}}, {});
-  }
+  std::string_view meaning() const override { return "How near a network's size is to a target."; }
+  const KeyTable& keys() const override { return BalanceOptions::table(); }
 
   std::unique_ptr<trial::Evaluator> make(const ConfigNode& section,
                                          const app::EvaluatorInputs& /*inputs*/) const override {
-    return std::make_unique<BalanceEvaluator>(section.at("target").as_number());
+    return std::make_unique<BalanceEvaluator>(BalanceOptions::table().parse(section).target);
   }
 };
 

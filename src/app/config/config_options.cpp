@@ -1,0 +1,147 @@
+#include "app/config/config_options.hpp"
+
+#include "core/config/scalar_text.hpp"
+
+#include <string_view>
+
+namespace skyline::app {
+namespace {
+
+OptionKind<std::filesystem::path> folder_or_none() {
+  OptionKind<std::string> given = text("`none` or a folder, e.g. /tmp");
+  OptionKind<std::filesystem::path> kind{given};
+  kind.read = [read = given.read](const ConfigNode& node, std::filesystem::path& folder) {
+    std::string name;
+    if (!read(node, name)) return false;
+    folder = name == "none" ? "" : name;
+    return true;
+  };
+  kind.write = [](const std::filesystem::path& folder) {
+    return ConfigNode::make_scalar(folder.empty() ? "none" : folder.string(), {});
+  };
+  return kind;
+}
+
+OptionKind<space::Shape> shape_of_image() {
+  const OptionKind<std::int64_t> size = whole<std::int64_t>(at_least(1));
+  ConfigNode schema = ConfigNode::make_map({{"items", size.schema, {}}}, {});
+  for (const char* bound : {"minItems", "maxItems"}) schema.set(bound, ConfigNode::make_integer(3));
+  OptionKind<space::Shape> kind{{"[channels, height, width], each at least 1", schema}};
+  kind.read = [size](const ConfigNode& node, space::Shape& shape) {
+    if (!node.is_list() || node.items().size() != 3) return false;
+    return size.read(node.items()[0], shape.channels) && size.read(node.items()[1], shape.height) &&
+           size.read(node.items()[2], shape.width);
+  };
+  kind.write = [size](const space::Shape& shape) {
+    return ConfigNode::make_list(
+        {size.write(shape.channels), size.write(shape.height), size.write(shape.width)}, {});
+  };
+  return kind;
+}
+
+void check_data(const DataOptions& options, const ConfigNode& section) {
+  if (options.file.empty() && !options.stage.empty()) {
+    section.at("stage").fail("stands without `file`: there is nothing to copy");
+  }
+  if (!options.file.empty() && options.shape)
+    section.at("shape").fail("stands beside `file`, which has a shape");
+}
+
+/// The number of `0.5 epochs`; nothing if it is no number of epochs.
+std::optional<double> epochs_in(std::string_view text) {
+  const std::size_t unit = text.find("epoch");
+  if (unit == std::string_view::npos) return std::nullopt;
+  if (text.substr(unit) != "epoch" && text.substr(unit) != "epochs") return std::nullopt;
+  text = text.substr(0, unit);
+  return number_in(text.substr(0, text.find_last_not_of(' ') + 1));
+}
+
+/// A time or a number of epochs, of which the options hold one.
+OptionKind<engine::CheckpointOptions> interval() {
+  const Range range = above(0).at_most(train::kMostEpochs * 86400);
+  const OptionKind<double> time = duration(range);
+  ConfigNode schema = ConfigNode::make_map({}, {});
+  schema.set("type", ConfigNode::make_list({ConfigNode::make_scalar("number", {}, true),
+                                            ConfigNode::make_scalar("string", {}, true)},
+                                           {}));
+  OptionKind<engine::CheckpointOptions> kind{
+      {"a duration or a number of epochs above 0, e.g. 60 s or 0.5 epochs", schema}};
+  kind.read = [range, time](const ConfigNode& node, engine::CheckpointOptions& options) {
+    double seconds = 0;
+    options.interval_s.reset();
+    options.interval_epochs.reset();
+    if (time.read(node, seconds)) options.interval_s = seconds;
+    if (node.is_scalar() && !node.quoted()) options.interval_epochs = epochs_in(node.as_text());
+    return options.interval_s || (options.interval_epochs && range.holds(*options.interval_epochs));
+  };
+  kind.write = [time](const engine::CheckpointOptions& options) {
+    if (options.interval_s) return time.write(*options.interval_s);
+    return ConfigNode::make_scalar(ConfigNode::make_number(*options.interval_epochs).as_text() + " epochs",
+                                   {});
+  };
+  return kind;
+}
+
+}  // namespace
+
+const OptionTable<DataOptions>& DataOptions::table() {
+  using train::Normalization;
+  static const OptionTable<DataOptions> table{
+      {{"file", &DataOptions::file, text("a data set file, as `skyline prep` makes it"),
+        "The data set, needed where networks are trained.", KeyRule::kMayChange},
+       {"validation", &DataOptions::validation, above(0).below(1),
+        "Share of the training set held out for validation, stratified and seeded."},
+       {"normalization", &DataOptions::normalization,
+        choice<Normalization>({{"standard", Normalization::kStandard}, {"unit", Normalization::kUnit}}),
+        "How pixels are scaled: `unit`: by the data set's largest value; `standard`: then to mean 0 and "
+        "deviation 1 per channel."},
+       {"stage", &DataOptions::stage, folder_or_none(),
+        "Folder of each node: the file is copied there once and read from there.", KeyRule::kMayChange},
+       {"sha256", &DataOptions::sha256, text("the checksum of a data set"),
+        "Any other data set is refused; a run's `config.yaml` states it."},
+       {"shape", &DataOptions::shape, if_given(shape_of_image()),
+        "Shape of an image, in place of `file`, where nothing is trained."},
+       {"classes", &DataOptions::classes, if_given(whole<std::int64_t>(at_least(2))),
+        "Number of classes, beside `shape`."}},
+      check_data};
+  return table;
+}
+
+const OptionTable<FinalOptions>& FinalOptions::table() {
+  static const OptionTable<FinalOptions> table{{"epochs", &FinalOptions::epochs,
+                                                above(0).at_most(train::kMostEpochs),
+                                                "Budget of each network.", KeyRule::kRequired}};
+  return table;
+}
+
+const OptionTable<RunOptions>& RunOptions::table() {
+  using engine::KeepWeights;
+  static const OptionTable<RunOptions> table{
+      {"seed", &RunOptions::seed, at_least(0), "Seed of everything random."},
+      {"window", &RunOptions::window, or_word("generation", whole<std::size_t>(at_least(1))),
+       "Most trials that are asked for and not committed; `generation`: one generation at a time."},
+      {"keep_weights", &RunOptions::keep_weights,
+       choice<KeepWeights>(
+           {{"front", KeepWeights::kFront}, {"all", KeepWeights::kAll}, {"none", KeepWeights::kNone}}),
+       "Trials whose trained weights are kept; part of the run where children inherit weights.",
+       KeyRule::kMayChange},
+      {"time_limit", &RunOptions::time_limit_s, or_word("none", duration(above(0))),
+       "Time after which a job saves everything and stops.", KeyRule::kMayChange},
+      {"storage_patience", &RunOptions::storage_patience_s, duration(at_least(0)),
+       "How long a full disk or a silent file server is waited for before the run ends.",
+       KeyRule::kMayChange},
+      {"events", &RunOptions::events, "Whether event files for TensorBoard are written.",
+       KeyRule::kMayChange}};
+  return table;
+}
+
+const OptionTable<engine::CheckpointOptions>& checkpoint_table() {
+  using engine::CheckpointOptions;
+  static const OptionTable<CheckpointOptions> table{
+      {"interval", interval(), "How often a half-trained trial is saved: what a crash can cost."},
+      {"overhead", &CheckpointOptions::most_overhead, above(0).at_most(1),
+       "Most share of the training time that saving may take; the interval grows if need be."}};
+  return table;
+}
+
+}  // namespace skyline::app

@@ -1,0 +1,48 @@
+#pragma once
+
+#include "skyline/core/option_table.hpp"
+#include "skyline/space/network.hpp"
+
+#include "engine/loop/run.hpp"
+#include "train/course/training_options.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+namespace skyline::app {
+
+/// The `data` section: a data set file, or just the shape of one where nothing is trained.
+struct DataOptions {
+  std::string file;         // empty: no data, a shape is given
+  double validation = 0.1;  // share of the training set
+  train::Normalization normalization = train::Normalization::kStandard;
+  std::filesystem::path stage;  // of each node, for a copy that is then read; empty: none is made
+  std::string sha256;           // of the data set
+  std::optional<space::Shape> shape;
+  std::optional<std::int64_t> classes;
+  static const OptionTable<DataOptions>& table();
+};
+
+/// The `final` section.
+struct FinalOptions {
+  double epochs = 0;
+  static const OptionTable<FinalOptions>& table();
+};
+
+/// The `run` section.
+struct RunOptions {
+  std::uint64_t seed = 1;
+  std::optional<std::size_t> window;  // nothing: a generation
+  engine::KeepWeights keep_weights = engine::KeepWeights::kFront;
+  std::optional<double> time_limit_s;  // of a job, from its start; then it stops early
+  double storage_patience_s = 60;      // for how long faults of storage that may pass are borne
+  bool events = true;                  // event files for TensorBoard
+  static const OptionTable<RunOptions>& table();
+};
+
+/// The `checkpoint` section.
+const OptionTable<engine::CheckpointOptions>& checkpoint_table();
+
+}  // namespace skyline::app

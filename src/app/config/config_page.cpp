@@ -1,0 +1,77 @@
+#include "app/config/config_page.hpp"
+
+#include "skyline/search/algorithm.hpp"
+
+#include "app/config/config_sections.hpp"
+
+#include <array>
+#include <string_view>
+
+namespace skyline::app {
+namespace {
+
+constexpr std::string_view kIntroduction = R"(<!-- Made by `skyline schema --markdown`; do not edit. -->
+# Configuration
+
+A configuration is a YAML file with the sections below, in any order. `skyline validate FILE` checks one and prints it
+with every default; `--set search.iterations=3` replaces a key on the command line. An unknown key is refused, with the
+nearest known one. `skyline schema` prints a JSON schema, with which an editor completes and checks keys: for the YAML
+language server, begin the file with `# yaml-language-server: $schema=FILE`.
+
+A key that **may change** only bounds a run, or says what is kept and where: `--resume` accepts another value. Any other
+change makes another run, and is refused.
+)";
+
+struct PageOfSection {
+  std::string_view section;
+  std::string_view page;
+};
+constexpr std::array kPages{
+    PageOfSection{"data", "training.md"},      PageOfSection{"space", "spaces.md"},
+    PageOfSection{"training", "training.md"},  PageOfSection{"objectives", "search.md"},
+    PageOfSection{"constraints", "search.md"}, PageOfSection{"search", "search.md"}};
+
+std::string default_cell(const KeyRow& row) {
+  if (row.required) return "must be given";
+  return row.fallback.empty() ? "" : "`" + row.fallback + "`";
+}
+
+std::string table(const std::vector<KeyRow>& rows) {
+  std::string text = "\n| key | value | default | meaning |\n|---|---|---|---|\n";
+  for (const KeyRow& row : rows) {
+    text += "| `" + row.path + "` | " + row.expected + " | " + default_cell(row) + " | " + row.meaning +
+            (row.may_change ? " May change." : "") + " |\n";
+  }
+  return text;
+}
+
+/// Where to read on, whether the section must be there, and whether it may change.
+std::string section_notes(const OptionKey& section) {
+  std::string notes;
+  for (const auto& [name, page] : kPages) {
+    if (name == section.name) notes += " See [" + std::string(page) + "](" + std::string(page) + ").";
+  }
+  if (section.rule == KeyRule::kRequired) notes += " Must be given.";
+  if (section.rule == KeyRule::kMayChange) notes += " May change.";
+  return notes;
+}
+
+}  // namespace
+
+std::string configuration_page() {
+  std::string page(kIntroduction);
+  const OptionTable<ConfigSections> sections = all_sections();
+  for (const OptionKey& section : sections.keys()) {
+    page += "\n## " + section.name + "\n\n" + section.meaning + section_notes(section) + "\n";
+    for (const SubSection& inside : section.value.sections) {
+      if (!inside.name.empty()) {
+        page += "\n### " + section.name + ": `" + inside.name + "`\n\n" +
+                search::algorithm(inside.name).meaning + "\n";
+      }
+      page += table(inside.keys->rows(section.name, section.rule == KeyRule::kMayChange));
+    }
+  }
+  return page;
+}
+
+}  // namespace skyline::app

@@ -1,0 +1,17 @@
+#pragma once
+
+#include "skyline/core/config_node.hpp"
+
+namespace skyline::app {
+
+// JSON schemas (draft 2020-12) of the sections that no table of options describes: what is a language of its
+// own, or depends on what is registered.
+ConfigNode space_schema();
+ConfigNode objectives_schema();
+ConfigNode constraints_schema();
+ConfigNode search_schema();
+
+/// JSON schema of a whole configuration, for editors.
+ConfigNode config_schema();
+
+}  // namespace skyline::app

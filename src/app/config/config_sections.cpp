@@ -1,0 +1,94 @@
+#include "app/config/config_sections.hpp"
+
+#include "skyline/app/evaluator_kind.hpp"
+#include "skyline/search/algorithm.hpp"
+
+#include "app/config/config_schema.hpp"
+
+#include <memory>
+
+namespace skyline::app {
+namespace {
+
+/// The keys of the algorithm that the section names.
+OptionKind<ConfigNode> search_section() {
+  OptionKind<ConfigNode> kind = tree("a section", search_schema());
+  for (const std::string& name : search::algorithm_names()) {
+    kind.sections.push_back({name, search::algorithm(name).keys});
+  }
+  kind.read = [](const ConfigNode& node, ConfigNode& section) {
+    if (!node.is_map() && !node.is_null()) return false;
+    section = search::algorithm_of(node).keys->complete(node);
+    return true;
+  };
+  kind.identity = [](const ConfigNode& section) {
+    return search::algorithm_of(section).keys->identity(section);
+  };
+  return kind;
+}
+
+Key<ConfigSections> evaluator_section(const std::string& name, const std::string& meaning,
+                                      std::shared_ptr<const KeyTable> keys) {
+  OptionKind<ConfigSections> kind{{"a section", keys->schema(), {{"", keys}}}};
+  kind.read = [name, keys](const ConfigNode& node, ConfigSections& sections) {
+    if (!sections.evaluator.empty()) {
+      node.fail("stands beside `" + sections.evaluator + "`: a run has one of them");
+    }
+    sections.evaluator = name;
+    sections.evaluator_section = keys->complete(node);
+    return true;
+  };
+  kind.write = [name](const ConfigSections& sections) {
+    return sections.evaluator == name ? sections.evaluator_section : ConfigNode();
+  };
+  kind.identity = [keys](const ConfigNode& section) { return keys->identity(section); };
+  return {name, kind, meaning};
+}
+
+void check_sections(const ConfigSections& sections, const ConfigNode& root) {
+  if (sections.evaluator.empty()) root.fail("missing key `training`");
+}
+
+/// A table that is never deleted.
+std::shared_ptr<const KeyTable> lasting(const KeyTable& table) {
+  return {std::shared_ptr<void>(), &table};
+}
+
+}  // namespace
+
+OptionTable<ConfigSections> own_sections() {
+  using Sections = ConfigSections;
+  return {
+      {{"data", &Sections::data, "The data set, or the shape of one where nothing is trained.",
+        KeyRule::kRequired},
+       {"space", &Sections::space, tree("a section", space_schema()),
+        "The architectures: named parameters, and a network that uses them.", KeyRule::kRequired},
+       evaluator_section("training", "How networks are trained and measured.",
+                         lasting(train::TrainingOptions::table())),
+       {"objectives", &Sections::objectives, tree("a list", objectives_schema()),
+        "What the search aims at: a list of `{maximize: METRIC}` and `{minimize: METRIC}`.",
+        KeyRule::kRequired},
+       {"constraints", &Sections::constraints, tree("a list", constraints_schema()),
+        "Bounds that every architecture must keep: a list of `{METRIC: [low, high]}`, both included."},
+       {"search", &Sections::search, search_section(), "Which architectures are tried.", KeyRule::kRequired},
+       {"final", &Sections::final_training, or_word("none", section(FinalOptions::table())),
+        "Full training of the front after the search, and its accuracy on the test set; `none` unless given.",
+        KeyRule::kMayChange},
+       {"run", &Sections::run, "The run: its seed, its pace, and what it keeps."},
+       {"checkpoint", &Sections::checkpoint, or_word("none", section(checkpoint_table())),
+        "Saved states of half-trained trials; `none`: nothing is saved before a trial is done, not even at "
+        "a stop.",
+        KeyRule::kMayChange}},
+      check_sections};
+}
+
+OptionTable<ConfigSections> all_sections() {
+  OptionTable<ConfigSections> table = own_sections();
+  for (const std::string& name : evaluator_names()) {
+    const EvaluatorKind& kind = *find_evaluator(name);
+    table.add(evaluator_section(name, std::string(kind.meaning()), lasting(kind.keys())));
+  }
+  return table;
+}
+
+}  // namespace skyline::app

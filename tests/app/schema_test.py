@@ -1,0 +1,80 @@
+"""`skyline schema`: what the program accepts validates, what it refuses does not, and the page of keys is up to date."""
+
+import json
+import re
+import unittest
+
+import jsonschema
+import yaml
+
+from skyline_runs import SOURCE, RunsCase, small_digits
+
+
+class Loader(yaml.SafeLoader):
+    """Reads 1.0e5 as a number, as YAML 1.2 and the program do."""
+
+
+Loader.add_implicit_resolver("tag:yaml.org,2002:float", re.compile(r"^[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?$"),
+                             list("-+.0123456789"))
+
+
+def load(text):
+    return yaml.load(text, Loader)
+
+
+class Schema(RunsCase):
+    def setUp(self):
+        super().setUp()
+        schema = json.loads(self.skyline("schema").stdout)
+        jsonschema.Draft202012Validator.check_schema(schema)
+        self.validator = jsonschema.Draft202012Validator(schema)
+
+    def errors(self, tree):
+        return [error.message for error in self.validator.iter_errors(tree)]
+
+    def shipped(self):
+        return load((SOURCE / "configs/digits.yaml").read_text())
+
+    def assert_refused(self, change, part=""):
+        tree = self.shipped()
+        change(tree)
+        errors = self.errors(tree)
+        self.assertTrue(errors)
+        self.assertIn(part, " ".join(errors))
+
+    def test_every_shipped_configuration_validates(self):
+        for path in sorted((SOURCE / "configs").glob("*.yaml")):
+            self.assertEqual(self.errors(load(path.read_text())), [], path)
+
+    def test_a_configuration_with_all_its_defaults_validates(self):
+        for config in (small_digits(self.digits), [SOURCE / "configs/synthetic.yaml"]):
+            resolved = load(self.skyline("validate", *config).stdout)
+            self.assertEqual(self.errors(resolved), [])
+
+    def test_a_misspelt_key_does_not_validate(self):
+        self.assert_refused(lambda tree: tree["training"].update(bacth=16), "bacth")
+        self.assert_refused(lambda tree: tree.update(serach={}), "serach")
+        self.assert_refused(lambda tree: tree["search"].update(itertions=3))
+        self.assert_refused(lambda tree: tree["training"]["optimizer"]["adam"].update(beta_1=0.9))
+        self.assert_refused(lambda tree: tree["space"]["network"][0]["body"][0]["conv2d"].update(chanels=3))
+
+    def test_a_value_out_of_bounds_or_of_another_type_does_not_validate(self):
+        self.assert_refused(lambda tree: tree["training"].update(epochs=0), "minimum")
+        self.assert_refused(lambda tree: tree["training"].update(precision="fp8"), "fp8")
+        self.assert_refused(lambda tree: tree["run"].update(window="all"))
+        self.assert_refused(lambda tree: tree["objectives"].append({"maximise": "flops"}))
+        self.assert_refused(lambda tree: tree.update(final={}))
+
+    def test_keys_of_another_algorithm_and_a_second_evaluator_do_not_validate(self):
+        self.assert_refused(lambda tree: tree["search"].update(algorithm="random"))
+        self.assert_refused(lambda tree: tree.update(synthetic={}))
+        self.assert_refused(lambda tree: tree.pop("training"))
+
+    def test_the_page_of_keys_is_what_the_program_prints(self):
+        page = (SOURCE / "docs/configuration.md").read_text()
+        self.assertEqual(page, self.skyline("schema", "--markdown").stdout,
+                         "run: skyline schema --markdown > docs/configuration.md")
+
+
+if __name__ == "__main__":
+    unittest.main()
