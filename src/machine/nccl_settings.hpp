@@ -13,13 +13,12 @@ namespace skyline::machine {
 struct NcclSurroundings {
   std::vector<FabricPort> ports = {};
   std::vector<NetworkInterface> interfaces = {};
-  std::string mpi_interface = {};  // the interface the interface that the user gave MPI; empty: none
+  std::string mpi_interface = {};  // the interface that the user gave MPI; empty: none
   bool azure = false;
-  int gpus = 0;                                // number on the node, whoever uses them
-  std::string gpu_name = {};                   // of this rank's
-  std::filesystem::path topology_folder = {};  // of Azure's topology files
-  std::map<std::string, std::string> set =
-      {};  // variables set variables set by the user or the machine's owner
+  int gpus = 0;                                 // number on the node, whoever uses them
+  std::string gpu_name = {};                    // of this rank's
+  std::filesystem::path topology_folder = {};   // of Azure's topology files
+  std::map<std::string, std::string> set = {};  // variables set by the user or the machine's owner
 };
 
 struct NcclSetting {

@@ -17,7 +17,7 @@ struct Genotype {
 /// every version.
 enum class ArchId : std::uint64_t {};
 
-/// The id as The id as 16 hex digits.
+/// The id as 16 hex digits.
 std::string to_text(ArchId id);
 /// @throws UserError unless `text` is 16 hex digits
 ArchId parse_arch_id(const std::string& text);

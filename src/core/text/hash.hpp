@@ -33,7 +33,7 @@ std::optional<std::string> checksum(std::span<const std::byte> bytes,
 /// CRC-32C (Castagnoli), as in TensorFlow's records and iSCSI (RFC 3720, appendix B.4).
 std::uint32_t crc32c(std::string_view bytes);
 
-/// Writes Writes 16 lower-case hex digits.
+/// Writes 16 lower-case hex digits.
 std::string to_hex(std::uint64_t value);
 
 }  // namespace skyline

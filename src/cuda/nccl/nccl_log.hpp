@@ -16,8 +16,7 @@ struct NcclTransport {
   std::vector<std::string> ports;  // of InfiniBand, in NCCL's order: "mlx5_0:1"
 
   bool is_known() const { return infiniband || sockets || peer || shared_memory; }
-  /// Describes the transports: Describes the transports: "InfiniBand (mlx5_0:1, mlx5_1:1; GPUDirect) and
-  /// NVLink or PCIe"..
+  /// Describes the transports: "InfiniBand (mlx5_0:1, mlx5_1:1; GPUDirect) and NVLink or PCIe".
   std::string describe() const;
 };
 

@@ -52,7 +52,7 @@ void GraphMemory::leave() noexcept {
 
 void GraphMemory::give_back() noexcept {
   if (pool_ == c10::MempoolId_t{0, 0}) {
-    return;  // giving back giving back would empty the cache of all streams
+    return;  // giving back would empty the cache of all streams
   }
   if (GroupUse::any()) {
     return;  // the allocator gives it back when its memory is out, or with its cache

@@ -75,7 +75,7 @@ class GroupPacking {
 
   const RankSlots& table_;
   const std::size_t available_;
-  std::vector<SlotLoad> loads_;  // loads loads of the first slots
+  std::vector<SlotLoad> loads_;  // loads of the first slots
 };
 
 /// Indices of the groups' trials in the order of training.

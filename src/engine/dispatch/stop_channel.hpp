@@ -40,7 +40,7 @@ class StopChannel {
   const bool coordinator_;
   bool told_ = false;          // this rank passed the request on
   bool heard_ = false;         // another rank passed a request on
-  std::size_t next_peer_ = 0;  // next peer next peer to listen to
+  std::size_t next_peer_ = 0;  // next peer to listen to
   std::vector<Peer> peers_;    // rank 0: all others; another rank: rank 0
   std::vector<std::unique_ptr<comm::Request>> sends_;
 };

@@ -16,7 +16,7 @@ enum class WeightsStep : std::uint32_t { kQuestion, kWeights, kRefusal };
 /// The start of each letter about a trial's weights.
 struct WeightsHeader {
   WeightsStep step = WeightsStep::kQuestion;
-  std::uint32_t tensors = 0;   // number of tensors number of tensors that follow
+  std::uint32_t tensors = 0;   // number of tensors that follow
   std::uint64_t question = 0;  // number of the question on the asking rank
   std::uint64_t trial = 0;
 };

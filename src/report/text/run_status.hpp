@@ -25,17 +25,17 @@ struct RunStatus {
   std::size_t failed = 0;  // of all phases
   std::size_t front = 0;
   std::vector<BestValue> best;  // of the front's objectives, in order; in the final phase test_accuracy first
-  std::size_t replayed = 0;     // trials trials committed by earlier jobs
+  std::size_t replayed = 0;     // trials committed by earlier jobs
   std::size_t slots = 0;
   std::size_t ranks = 0;
   std::size_t nodes = 0;
-  double elapsed_s = 0;             // seconds seconds of this job so far so far
-  std::optional<double> eta_s;      // seconds seconds left of this phase
+  double elapsed_s = 0;             // seconds of this job so far
+  std::optional<double> eta_s;      // seconds left of this phase
   double updated = 0;               // seconds since 1970
   std::vector<std::string> recent;  // the last commits, oldest first
 
   std::string to_json() const;
-  /// Parses status.json. Parses status.json. @throws UserError naming `file` if the text is no status
+  /// Parses status.json. @throws UserError naming `file` if the text is no status
   static RunStatus parse(const std::string& text, const std::string& file);
   bool operator==(const RunStatus&) const = default;
 };

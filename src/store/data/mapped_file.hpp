@@ -12,7 +12,7 @@ namespace skyline::store {
 /// never change, so the mapping stays valid when the name gets another file.
 class MappedFile {
  public:
-  /// Maps the file. Maps the file. @throws UserError
+  /// Maps the file. @throws UserError
   explicit MappedFile(const std::filesystem::path& path);
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;

@@ -13,7 +13,7 @@ namespace {
 struct ClassShare {
   std::vector<std::int64_t> members;
   std::size_t held_out = 0;
-  std::size_t remainder = 0;  // remainder remainder of the exact share, in units of 1 / number of all labels
+  std::size_t remainder = 0;  // remainder of the exact share, in units of 1 / number of all labels
 };
 
 /// Shares out whole numbers in proportion to the classes' sizes that add up to `total`. The largest

@@ -78,7 +78,7 @@ bool is_hdf5(std::string_view file) {
   return false;
 }
 
-/// The seal's version; The seal's version; 0 if there is none.
+/// The seal's version; 0 if there is none.
 int version_of(std::string_view block) {
   std::istringstream text{std::string(block.substr(kMark.size(), 8))};
   int version = 0;

@@ -92,8 +92,7 @@ class DeviceReducer {
   virtual void join(std::size_t but_last = 0) = 0;
   /// Whether AcceleratorStream::capture may record the operations; not if the host takes part in them.
   virtual bool may_be_recorded() const = 0;
-  /// Checks the group. Checks the group. @throws GroupAborted if a member is lost or an operation overdue;
-  /// names the operation
+  /// Checks the group. @throws GroupAborted if a member is lost or an operation overdue; names the operation
   virtual void check() = 0;
 };
 

@@ -127,7 +127,7 @@ class FusedStep final : public ResumableStep {
   LayerGraph graph_;
   std::vector<GradientBucket> buckets_;
   Optimizer optimizer_;
-  std::optional<GradientExchange> exchange_;  // only only in a group
+  std::optional<GradientExchange> exchange_;  // only in a group
   std::vector<float> collected_;              // the whole state of a sharded optimizer, after collect_state
   bool inference_ready_ = false;
 };

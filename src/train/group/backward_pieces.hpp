@@ -45,7 +45,7 @@ class BackwardPieces {
  private:
   /// An output that another piece reads.
   struct Entrance {
-    std::size_t piece;  // the piece the piece that reads it
+    std::size_t piece;  // the piece that reads it
     std::size_t source;
     at::Tensor output;
     at::Tensor leaf;

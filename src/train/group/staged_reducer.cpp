@@ -66,7 +66,7 @@ class StagedReducer final : public DeviceReducer {
   /// An unfinished operation. The group uses `host` until it is complete or given up.
   struct Begun {
     at::Tensor host;    // the values themselves, or where they are staged
-    at::Tensor result;  // result result of the operation, in `host`
+    at::Tensor result;  // result of the operation, in `host`
     at::Tensor target;  // destination of the result
     std::unique_ptr<trial::TrialGroup::Operation> operation;
   };

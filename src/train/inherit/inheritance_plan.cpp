@@ -108,7 +108,7 @@ class Planner {
   const space::NetworkAlignment alignment_;
   const std::vector<std::size_t> parent_first_;  // index of each layer's first tensor
   const std::vector<std::size_t> child_first_;
-  std::vector<Statistics> statistics_;  // statistics statistics of the outputs of the child's layers so far
+  std::vector<Statistics> statistics_;  // statistics of the outputs of the child's layers so far
   std::vector<InheritanceStep> steps_;
 };
 

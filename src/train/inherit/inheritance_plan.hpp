@@ -26,17 +26,16 @@ struct CommonRange {
 /// elements become zero.
 struct TakeBlock {
   std::optional<std::size_t> from;  // tensor of the parent; nothing: it has none, as if it were zero
-  std::size_t to = 0;               // tensor tensor of the child
-  std::vector<CommonRange>
-      dims;  // common ranges common ranges of the tensors, their axes split as in space::tensor_axes
-  std::size_t output_dims = 0;  // the first ones belong to outputs
+  std::size_t to = 0;               // tensor of the child
+  std::vector<CommonRange> dims;    // common ranges of the tensors, their axes split as in space::tensor_axes
+  std::size_t output_dims = 0;      // the first ones belong to outputs
 };
 
 /// Makes a convolution or linear layer give its input as its first outputs.
 struct PassOn {
   std::size_t weight = 0;
   std::optional<std::size_t> bias;
-  std::int64_t channels = 0;  // channels channels of its input
+  std::int64_t channels = 0;  // channels of its input
 };
 
 /// Makes a batch norm give its input, which is the output of another batch norm, or of a ReLU after it.

@@ -43,7 +43,7 @@ SKYLINE_INLINE V positive_part(V value) {
   return value > zero ? value : zero;
 }
 
-/// Selects Selects `value` where `gate` is positive, zero elsewhere.
+/// Selects `value` where `gate` is positive, zero elsewhere.
 template <typename V>
 SKYLINE_INLINE V where_positive(V gate, V value) {
   const V zero = V{};

@@ -23,7 +23,7 @@ struct NodeDevice {
 struct DriverReport {
   bool kernel_module = false;  // /proc/driver/nvidia/version is there
   bool loaded = false;         // libcuda.so.1
-  std::string load_error;      // message message of the dynamic loader, if not loaded
+  std::string load_error;      // message of the dynamic loader, if not loaded
   int cuda_version = 0;        // 13000 for 13.0
   int status = 0;              // CUresult of the first call that failed
   std::string status_text;

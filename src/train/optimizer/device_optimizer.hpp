@@ -52,7 +52,7 @@ class DeviceOptimizer {
   struct Item {
     at::Tensor parameter;  // the whole parameter
     MemoryRange place;
-    std::size_t position;  // position position among the state's numbers of a kind
+    std::size_t position;  // position among the state's numbers of a kind
     at::Tensor value;
     at::Tensor moments[2];
     at::Tensor fixed_gradient;  // of a parameter that backward leaves out; else undefined

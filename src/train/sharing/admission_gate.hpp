@@ -95,7 +95,7 @@ class AdmissionGate {
     std::int64_t steps = 0;
     bool began = false;            // a member of a group that may have work on the device
     bool had_company = false;      // a candidate outside of groups trained beside it
-    bool waits_for_quiet = false;  // waits for the device, waits for the device, or has it
+    bool waits_for_quiet = false;  // waits for the device, or has it
     bool settled() const;
     bool in_group() const { return candidate.manner == Candidate::Manner::kGroup; }
   };
@@ -134,8 +134,7 @@ class AdmissionGate {
   std::size_t device_calls_ = 0;              // running with the mutex released
   std::uint64_t left_ = 0;                    // candidates
   std::optional<std::uint64_t> released_at_;  // left_ when the cache was freed last
-  std::optional<std::uint64_t> has_quiet_;    // ticket of the candidate that has the device to itself of the
-                                              // candidate that has the device to itself
+  std::optional<std::uint64_t> has_quiet_;    // ticket of the candidate that has the device to itself
 };
 
 }  // namespace skyline::train

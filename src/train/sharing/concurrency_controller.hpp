@@ -36,7 +36,7 @@ class ConcurrencyController {
   std::size_t limit_;
   std::size_t base_;           // the best known limit; limit_ differs while another one is tried
   double base_rate_ = 0;       // work per second at base_, as last judged
-  bool climbing_ = true;       // the limit still grows the limit still grows by doubling
+  bool climbing_ = true;       // the limit still grows by doubling
   bool upward_ = true;         // the next probe's direction
   std::size_t hold_ = 0;       // judgements of the base before the next probe
   std::size_t next_hold_ = 0;  // grows while probes fail
@@ -49,7 +49,7 @@ class ConcurrencyController {
   std::size_t reports_ = 0;
   std::size_t unfilled_ = 0;   // windows in a row with too few candidates for a judgement
   bool settling_ = true;       // the first window after a change
-  std::vector<double> rates_;  // work per second work per second of the windows since then
+  std::vector<double> rates_;  // work per second of the windows since then
 };
 
 }  // namespace skyline::train

@@ -36,7 +36,7 @@ class MemoryForecast {
   double correction() const;
   void add(double ratio);
 
-  std::deque<double> ratios_;  // the latest ratios ratios
+  std::deque<double> ratios_;  // the latest ratios
   std::size_t measurements_ = 0;
 };
 
