@@ -56,7 +56,7 @@ class DeviceContext {
   void keep_parent(const trial::Trial& trial, const ParameterStore& parameters);
   RecentParents& parents() { return parents_; }
 
-  /// Whether to try recording: not after several refusals refusals in a row, by consecutive trials.
+  /// Whether to try recording: not after several refusals in a row, by consecutive trials.
   bool may_record() const { return refusals_ < kMostRefusals; }
   void note_recording() { refusals_ = 0; }
   /// Notes that the device refused to record work. The trial continues without; one warning per process.
@@ -86,7 +86,7 @@ class DeviceContext {
   std::mutex parents_mutex_;                           // guards parents_stream_
   std::unique_ptr<AcceleratorStream> parents_stream_;  // keeps parents' memory apart from that of trials
   RecentParents parents_;
-  std::atomic<int> refusals_ = 0;  // in a row
+  std::atomic<int> refusals_ = 0;  // refusals in a row
   std::atomic<bool> refusal_is_told_ = false;
 };
 
