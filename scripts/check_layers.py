@@ -35,7 +35,8 @@ TABLE = {
 
 # A module's face: what other modules may include of it besides include/skyline/MODULE, which is installed for users.
 FACES = {
-    "core": ["backoff", "config/json_text", "config/scalar_text", "log", "processors", "registry", "text/hash", "text/protobuf_writer", "unique_handle"],
+    "core": ["backoff", "config/json_text", "config/scalar_text", "log", "processors", "registry", "text/hash",
+             "text/printable", "text/protobuf_writer", "text/shallow_json", "unique_handle"],
     "machine": ["device_binding", "nccl_settings", "node_limits", "node_place", "node_report"],
     "space": ["network/network_alignment"],
     "trial": ["commit_log"],

@@ -2,6 +2,8 @@
 
 #include "skyline/core/error.hpp"
 
+#include "core/text/printable.hpp"
+
 #include <cerrno>
 #include <cstdio>
 #include <functional>
@@ -103,10 +105,11 @@ void write(Level level, std::string_view message) {
   State& log = state();
   const std::lock_guard lock(log.mutex);
   const std::string start = log.prefix.empty() ? std::string() : log.prefix + ' ';
+  const std::string text = printable(message);
   if (level >= log.terminal_level) {
-    log.terminal->log(spdlog_level(level), start + std::string(terminal_word(level)) + std::string(message));
+    log.terminal->log(spdlog_level(level), start + std::string(terminal_word(level)) + text);
   }
-  if (log.file) log.file->log(spdlog_level(level), start + std::string(message));
+  if (log.file) log.file->log(spdlog_level(level), start + text);
 }
 
 void start(const Options& options) {

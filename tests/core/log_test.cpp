@@ -53,6 +53,17 @@ TEST_F(Log, FileLinesCarryDateLevelAndPrefix) {
               MatchesRegex("[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9:.]+ warning \\[rank 3 node07\\] slow disk"));
 }
 
+TEST_F(Log, ShowsControlCharactersInsteadOfObeyingThem) {
+  ::testing::internal::CaptureStderr();
+  log::start({file(), "", log::Level::kInfo});
+  log::info("told: \x1b[2J\n12:00:00 all is well");
+  log::stop();
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(),
+              HasSubstr("told: \\x1b[2J\\x0a12:00:00 all is well\n"));
+  ASSERT_EQ(lines().size(), 1U);
+  EXPECT_THAT(lines()[0], HasSubstr("told: \\x1b[2J\\x0a12:00:00 all is well"));
+}
+
 TEST_F(Log, TerminalLinesAreShortAndWithoutColourIfItIsNoTerminal) {
   ::testing::internal::CaptureStderr();
   log::start({"", "[rank 0]", log::Level::kInfo});

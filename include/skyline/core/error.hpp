@@ -5,15 +5,27 @@
 
 namespace skyline {
 
-/// The user's input is wrong: configuration, data or command line. The message is one line for a person, with
-/// file, line, key, what was expected and what was found, as far as they apply. Ends the program with exit
-/// code 2.
-class UserError : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
+/// One line for a person, with file, line, key, what was expected and what was found, as far as they apply.
+/// Caught where it does not matter who can mend it; only the two below are thrown.
+class Problem : public std::runtime_error {
+ protected:
+  explicit Problem(const std::string& message) : std::runtime_error(message) {}
 };
 
-/// Our own mistake, or a broken machine. Ends the program with exit code 1.
+/// The user's input is wrong: configuration, data or command line.
+class UserError : public Problem {
+ public:
+  explicit UserError(const std::string& message) : Problem(message) {}
+};
+
+/// Something outside failed, and the same job may work another time or on another machine: a file server that
+/// stayed away, a full disk, a GPU, MPI, a rank that fell silent.
+class FaultError : public Problem {
+ public:
+  explicit FaultError(const std::string& message) : Problem(message) {}
+};
+
+/// Our own mistake.
 class InternalError : public std::logic_error {
  public:
   using std::logic_error::logic_error;

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <exception>
+#include <string>
+
+namespace skyline {
+
+// What the program ends with. Scripts act on it: slurm/search.sbatch requeues a job that ended with
+// kExitStopped, with kExitFault, or by a signal.
+constexpr int kExitDone = 0;
+constexpr int kExitUserError = 2;
+constexpr int kExitNoFront = 3;   // every trial failed, or none meets the constraints
+constexpr int kExitBug = 70;      // EX_SOFTWARE; 1 is left to launchers
+constexpr int kExitStopped = 75;  // EX_TEMPFAIL: early, with everything saved
+constexpr int kExitFault = 76;    // something outside failed
+
+/// As shells report a process that a signal has ended.
+constexpr int exit_code_of_signal(int signal) {
+  return 128 + signal;
+}
+
+/// What ends with this error ends with: kExitUserError, kExitFault (FaultError, no memory, a system call that
+/// the standard library reports), else kExitBug.
+int exit_code_of(const std::exception& error);
+
+/// What a person is told of it, e.g. "internal error: the queue is closed".
+std::string error_text(const std::exception& error);
+
+}  // namespace skyline

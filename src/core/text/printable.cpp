@@ -1,0 +1,60 @@
+#include "core/text/printable.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+namespace skyline {
+namespace {
+
+/// Bytes of the character at the start of `text`, which is not empty; 0 if they are not UTF-8.
+std::size_t character_bytes(std::string_view text) {
+  const auto first = static_cast<unsigned char>(text[0]);
+  if (first < 0x80) return 1;
+  const std::size_t bytes = first >= 0xc2 && first < 0xe0   ? 2
+                            : first >= 0xe0 && first < 0xf0 ? 3
+                            : first >= 0xf0 && first < 0xf5 ? 4
+                                                            : 0;
+  const std::string_view rest = text.substr(0, bytes).substr(std::min<std::size_t>(bytes, 1));
+  const bool whole = text.size() >= bytes && std::ranges::all_of(rest, [](char byte) {
+                       return (static_cast<unsigned char>(byte) & 0xc0U) == 0x80;
+                     });
+  return whole ? bytes : 0;
+}
+
+/// U+0000 to U+001F, U+007F to U+009F: terminals take the latter for commands too.
+bool is_control(std::string_view character) {
+  const auto first = static_cast<unsigned char>(character[0]);
+  if (character.size() == 1) return first < 0x20 || first == 0x7f;
+  return first == 0xc2 && static_cast<unsigned char>(character[1]) < 0xa0;
+}
+
+void add_escaped(std::string_view bytes, std::string& shown) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  for (const char each : bytes) {
+    const auto byte = static_cast<unsigned char>(each);
+    shown += {'\\', 'x', kDigits[byte >> 4U], kDigits[byte & 0xfU]};
+  }
+}
+
+}  // namespace
+
+std::string printable(std::string_view text, std::string_view kept) {
+  std::string shown;
+  shown.reserve(text.size());
+  while (!text.empty()) {
+    const std::size_t bytes = character_bytes(text);
+    const std::string_view character = text.substr(0, std::max<std::size_t>(bytes, 1));
+    const bool plain =
+        bytes > 0 && (!is_control(character) || kept.find(character) != std::string_view::npos);
+    if (plain) {
+      shown += character;
+    } else {
+      add_escaped(character, shown);
+    }
+    text.remove_prefix(character.size());
+  }
+  return shown;
+}
+
+}  // namespace skyline

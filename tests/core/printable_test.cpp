@@ -1,0 +1,38 @@
+#include "core/text/printable.hpp"
+
+#include <gtest/gtest.h>
+
+namespace skyline {
+namespace {
+
+TEST(Printable, LeavesTextOfAllLanguagesAsItIs) {
+  const std::string text = "layer `conv2d`: größer als 5 µs · 学习 🙂";
+  EXPECT_EQ(printable(text), text);
+  EXPECT_EQ(printable(""), "");
+}
+
+TEST(Printable, ShowsWhatATerminalWouldObey) {
+  EXPECT_EQ(printable("a\x1b[2J\x1b]0;title\x07"
+                      "b\r\n\t\x7f"),
+            R"(a\x1b[2J\x1b]0;title\x07b\x0d\x0a\x09\x7f)");
+  EXPECT_EQ(printable(std::string_view("\0", 1)), R"(\x00)");
+  EXPECT_EQ(printable("\xc2\x9b"
+                      "31m"),
+            R"(\xc2\x9b31m)");  // the control sequence introducer as one character
+}
+
+TEST(Printable, ShowsBytesThatAreNoText) {
+  EXPECT_EQ(printable("\x9b"
+                      "31m \xff \xe5\xad"),
+            R"(\x9b31m \xff \xe5\xad)");
+  EXPECT_EQ(printable("\xc3"
+                      "a"),
+            R"(\xc3a)");
+}
+
+TEST(Printable, KeepsTheControlCharactersThatTheCallerWants) {
+  EXPECT_EQ(printable("a\n\x1b[1mb\n", "\n"), "a\n\\x1b[1mb\n");
+}
+
+}  // namespace
+}  // namespace skyline
