@@ -1,12 +1,10 @@
 #include "skyline/app/program.hpp"
 
-#include "skyline/core/error.hpp"
-
 #include "app/commands/commands.hpp"
+#include "app/job/job_abort.hpp"
 #include "core/config/scalar_text.hpp"
 
 #include <exception>
-#include <iostream>
 #include <optional>
 #include <string>
 
@@ -44,7 +42,7 @@ std::optional<double> read_start_timeout(const std::string& text) {
 void add_start_timeout(CLI::App& command, std::optional<double>& timeout_s) {
   command.add_option_function<std::string>(
       "--start-timeout", [&timeout_s](const std::string& text) { timeout_s = read_start_timeout(text); },
-      "end with exit code 75 if the ranks have not found each other by then (default: 10m; none: wait for "
+      "end with exit code 76 if the ranks have not found each other by then (default: 10m; none: wait for "
       "ever)");
 }
 
@@ -128,12 +126,9 @@ int run_program(int argc, char** argv) {
     return dispatch(app, arguments);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? kExitDone : kExitUserError;
-  } catch (const UserError& error) {
-    std::cerr << "skyline: " << error.what() << std::endl;
-    return kExitUserError;
   } catch (const std::exception& error) {
-    std::cerr << "skyline: internal error: " << error.what() << std::endl;
-    return kExitBug;
+    print_error(error_text(error));
+    return exit_code_of(error);
   }
 }
 

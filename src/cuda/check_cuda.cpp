@@ -15,7 +15,7 @@ void check_cuda(cudaError_t status, const char* call) {
   const std::string text = std::string(call) + ": " + cudaGetErrorString(status);
   drop_cuda_error(status);
   TORCH_CHECK_WITH(OutOfMemoryError, status != cudaErrorMemoryAllocation, text);
-  throw InternalError(text);
+  throw FaultError(text);
 }
 
 void drop_cuda_error(cudaError_t status) noexcept {

@@ -9,6 +9,7 @@ from unittest import mock
 
 from skyline_runs import PROGRAM, SOURCE, RunsCase, mpirun, read_json, small_digits
 
+NO_FRONT, FAULT = 3, 76
 SYNTHETIC = [SOURCE / "configs/synthetic.yaml"]
 
 
@@ -72,11 +73,33 @@ class Errors(RunsCase):
         self.assertIn("cannot start 100000 slots", done.stderr)
 
     def test_networks_that_end_in_nan_are_failed_trials_and_never_on_the_front(self):
-        self.skyline("search", *small_digits(self.digits), "--set", "training.epochs=0.01", "--set",
-                     "training.optimizer.adam.learning_rate=3.0e38", "--run", "nan")
+        done = self.skyline("search", *small_digits(self.digits), "--set", "training.epochs=0.01", "--set",
+                            "training.optimizer.adam.learning_rate=3.0e38", "--run", "nan", expect=NO_FRONT)
+        self.assertIn("skyline: there is no front: every trial failed", done.stderr)
         trials = read_json(self.folder / "nan/models.json")["trials"]
         self.assertEqual({trial["status"] for trial in trials}, {"diverged"})
         self.assertEqual(read_json(self.folder / "nan/pareto.json")["front"], [])
+
+    def test_a_search_of_which_no_trial_meets_the_constraints_ends_without_a_front(self):
+        done = self.skyline("search", *SYNTHETIC, "--run", "strict", "--set", "search.iterations=1", "--set",
+                            "constraints=[{validation_accuracy: [2, 3]}]", "--set", "synthetic.seconds_per_gflop=0",
+                            ranks=2, expect=NO_FRONT)
+        self.assertIn("skyline: there is no front: no trial meets the constraints", done.stderr)
+        self.assertEqual(read_json(self.folder / "strict/pareto.json")["front"], [])
+
+    def test_text_from_others_moves_no_cursor(self):
+        evil = self.folder / "evil.yaml"
+        evil.write_text('"\\e[2Jsearch": {}\n')
+        message = self.refused("validate", evil)
+        self.assertNotIn("\x1b", message)
+        self.assertIn("\\x1b[2Jsearch", message)
+
+    def test_memory_that_is_out_is_no_bug_of_ours(self):
+        (self.folder / "large.yaml").write_bytes(b"x: [" + b"1," * 900_000 + b"1]\n")
+        done = subprocess.run(["bash", "-c", 'ulimit -v 700000; exec "$@"', "bash", *self.command("validate", "large.yaml")],
+                              capture_output=True, text=True, cwd=self.folder, timeout=60)
+        self.assertEqual((done.returncode, done.stderr),
+                         (FAULT, "skyline: the system has no more memory for this process\n"))
 
     def test_status_of_something_else_says_so(self):
         self.assertIn("not a run folder", self.refused("status", "."))

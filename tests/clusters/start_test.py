@@ -11,7 +11,7 @@ PROGRAM = pathlib.Path(sys.argv.pop(1)).resolve()
 SOURCE = pathlib.Path(sys.argv.pop(1)).resolve()
 del sys.argv[1:2]  # a program of another version
 
-NOT_STARTED = 75
+NOT_STARTED = 76
 
 
 class Start(unittest.TestCase):

@@ -36,7 +36,7 @@ TEST(NoDevice, EndsTheConnectionOfAGroupWithNcclsText) {
   try {
     connect(*groups[0]);
     FAIL() << "a communicator without a device";
-  } catch (const InternalError& error) {
+  } catch (const FaultError& error) {
     EXPECT_THAT(error.what(), StartsWith("ncclCommInitRankConfig: "));
     EXPECT_THAT(error.what(), HasSubstr("Cuda failure"));
   }
@@ -47,7 +47,7 @@ TEST(CheckCuda, NamesTheCallAndCudasText) {
   try {
     check_cuda(cudaErrorIllegalAddress, "cudaEventQuery");
     FAIL() << "no exception";
-  } catch (const InternalError& error) {
+  } catch (const FaultError& error) {
     EXPECT_STREQ(error.what(), "cudaEventQuery: an illegal memory access was encountered");
   }
 }

@@ -200,7 +200,7 @@ TEST_F(InheritingRun, EndsWithAnErrorThatNamesWeightsThatNeverShow) {
     file = inherited_file(root(), trial);
     std::filesystem::remove(file);
   };
-  EXPECT_THAT(testing::user_error_of([&] { run(spec); }),
+  EXPECT_THAT(testing::fault_error_of([&] { run(spec); }),
               HasSubstr(file.string() + ": there is no such file after 0 s of waiting" + kWayOut));
 }
 

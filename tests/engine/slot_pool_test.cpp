@@ -88,7 +88,7 @@ TEST(SlotPool, EndsTheRunRatherThanFailTheTrialsOfABrokenDevice) {
   try {
     EXPECT_THAT(collect(pool, 1), ::testing::IsEmpty());
     FAIL() << "the run goes on";
-  } catch (const InternalError& error) {
+  } catch (const FaultError& error) {
     EXPECT_THAT(error.what(), HasSubstr("GPU 0 has failed"));
   }
 }
@@ -399,8 +399,8 @@ TEST(SlotPool, EndsTheRunIfTheDeviceOfAMemberFailsThatDoesNotLead) {
     assignment.trial.members = 2;
     pools.back()->submit(0, assignment);
   }
-  EXPECT_THROW(collect(*pools[0], 1), InternalError);
-  EXPECT_THROW(collect(*pools[1], 1), InternalError);
+  EXPECT_THROW(collect(*pools[0], 1), FaultError);
+  EXPECT_THROW(collect(*pools[1], 1), FaultError);
 }
 
 TEST(SlotPool, EndsAGroupsTrialWithTheFailureThatOneMemberReturns) {
@@ -457,7 +457,7 @@ TEST(SlotPool, TakesAFaultOfAGroupForNoFailureOfItsTrial) {
     return Failure{FailureKind::kException, "not reached"};
   });
   rig.submit(0, 2);
-  EXPECT_THROW(collect(rig.pool, 1), InternalError);
+  EXPECT_THROW(collect(rig.pool, 1), FaultError);
 }
 
 }  // namespace

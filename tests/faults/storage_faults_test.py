@@ -16,6 +16,7 @@ PATIENCE_S = 0.3  # with faults that stay
 AMPLE_PATIENCE_S = 60
 FOR_EVER = 0
 
+USERS, FAULT = 2, 76  # exit codes: only a person can mend it; another try may
 TEXTS = {"ENOSPC": "No space left on device", "EDQUOT": "Disk quota exceeded", "EIO": "Input/output error",
          "ESTALE": "Stale file handle", "EROFS": "Read-only file system", "EACCES": "Permission denied"}
 
@@ -81,7 +82,7 @@ class StorageFaults(unittest.TestCase):
         with self.subTest(file=file, op=op, error=error):
             started = time.monotonic()
             job = self.job(run, rank=rank, match=f"/{file}", fault=f"{op}:{error}:{first}:{FOR_EVER}")
-            self.end(job, 2)
+            self.end(job, USERS if error in ("EACCES", "EROFS") else FAULT)
             self.assertLess(time.monotonic() - started, 30)
             line = self.last_words(job)
             self.assertIn(f"/{file}", line)
@@ -136,7 +137,7 @@ class StorageFaults(unittest.TestCase):
 
     def test_a_read_only_folder_is_refused_with_one_line(self):
         job = self.job("read-only", fault=f"any:EROFS:1:{FOR_EVER}")
-        self.end(job, 2)
+        self.end(job, USERS)
         self.assertRegex(self.last_words(job), "read-only.*Read-only file system.*choose a place")
 
     def test_a_run_folder_that_vanishes_ends_the_run_with_one_line(self):
@@ -144,7 +145,7 @@ class StorageFaults(unittest.TestCase):
         job = self.job("vanished", rank=0, log=log, match="/weights/", fault="rename:stall=1:2")
         self.wait_for(lambda: log.exists() and log.read_text().count(" rename ") == 2, job)
         os.rename(self.bench.folder / "vanished", self.bench.folder / "elsewhere")
-        self.end(job, 2)
+        self.end(job, USERS)
         lines = self.last_words_of_ranks(job)
         self.assertIn(len(lines), (1, 2), job.text())  # both ranks may meet it
         for line in lines:
@@ -152,7 +153,7 @@ class StorageFaults(unittest.TestCase):
 
     def test_a_failed_run_says_so_in_its_status(self):
         job = self.job("failed", rank=0, match="/journal.jsonl", fault=f"fsync:EIO:4:{FOR_EVER}")
-        self.end(job, 2)
+        self.end(job, FAULT)
         self.assertEqual(json.loads((self.bench.folder / "failed/status.json").read_text())["state"], "failed")
         self.check_resumed("failed")
 
@@ -163,7 +164,7 @@ class StorageFaults(unittest.TestCase):
         shutil.copy(journal, f"{journal}.copy")
         os.replace(f"{journal}.copy", journal)  # an error at the next line
         started = time.monotonic()
-        self.end(job, 2)
+        self.end(job, USERS)
         self.assertLess(time.monotonic() - started, 30)
         self.assertIn("another job has taken this run over", self.last_words(job))
 

@@ -125,5 +125,25 @@ TEST(MlflowKeys, GivesEachNameAKeyOfItsOwn) {
   EXPECT_EQ(keys.of("trial/a_b/c"), "trial_a_b_c") << "a_b is a file";
 }
 
+TEST(MlflowSettings, KnowWhereCredentialsCouldBeReadOnTheWay) {
+  const auto shows = [](const std::string& address, const std::string& token) {
+    return shows_credentials(*mlflow_settings([&](const char* name) -> const char* {
+      if (std::string_view(name) == "MLFLOW_TRACKING_URI") return address.c_str();
+      return std::string_view(name) == "MLFLOW_TRACKING_TOKEN" ? token.c_str() : nullptr;
+    }));
+  };
+  for (const char* address :
+       {"http://tracking.example:5000", "HTTP://tracking.example", "http://10.0.0.7/mlflow",
+        "http://localhost.example", "http://[2001:db8::1]:5000"}) {
+    EXPECT_TRUE(shows(address, "secret")) << address;
+    EXPECT_FALSE(shows(address, "")) << address;
+  }
+  EXPECT_TRUE(shows("http://user:password@tracking.example", ""));
+  for (const char* address : {"https://tracking.example", "azureml://workspace.example/mlflow/v1.0/x",
+                              "http://localhost:5000", "http://127.0.0.1:5000/x", "http://[::1]:5000"}) {
+    EXPECT_FALSE(shows(address, "secret")) << address;
+  }
+}
+
 }  // namespace
 }  // namespace skyline::report

@@ -57,6 +57,17 @@ TEST(StatusText, TellsAboutARunningJob) {
             "            trial 36 committed: depth=4\n");
 }
 
+TEST(StatusText, ShowsControlCharactersOfItsFilesInsteadOfObeyingThem) {
+  const testing::SampleFolder folder;
+  RunStatus status = sample_status("finished");
+  status.phase = "\x1b[2Jsearch";
+  status.recent = {"trial 1\n  front     9 trials"};
+  fill(folder, status);
+  const std::string text = status_text(folder.paths());
+  EXPECT_THAT(text, HasSubstr("  trials    \\x1b[2Jsearch: 37 of"));
+  EXPECT_THAT(text, HasSubstr("  last      trial 1\\x0a  front     9 trials\n"));
+}
+
 TEST(StatusText, TellsThatARunIsFinished) {
   const testing::SampleFolder folder;
   fill(folder, sample_status("finished"));

@@ -20,6 +20,7 @@
 namespace skyline::store {
 namespace {
 
+using skyline::testing::fault_error_of;
 using skyline::testing::overwrite;
 using skyline::testing::ScratchFolder;
 using skyline::testing::start_child;
@@ -227,7 +228,7 @@ TEST_F(Claim, IsNotMadeAgainIfAnotherJobMayHaveComeAndGone) {
   claim->renew();
   std::filesystem::remove(paths.owner());
   EXPECT_EQ(
-      user_error_of([&] { claim->renew(); }),
+      fault_error_of([&] { claim->renew(); }),
       paths.root.string() +
           ": owner.json is gone, and this job stood still for so long that another one may have taken the "
           "run over and ended; this one ends (go on with --resume)");

@@ -19,6 +19,7 @@
 namespace skyline::store {
 namespace {
 
+using skyline::testing::fault_error_of;
 using skyline::testing::FaultyCall;
 using skyline::testing::ScratchFolder;
 using skyline::testing::ShortPatience;
@@ -73,7 +74,7 @@ TEST(StorageFaults, ThatLastEndWithOneClearErrorAndTheOldFile) {
   publish_file(path, "old");
   const FaultyCall faulty("fsync", ENOSPC, kForEver);
   EXPECT_EQ(
-      user_error_of([&] { publish_file(path, "new"); }),
+      fault_error_of([&] { publish_file(path, "new"); }),
       "cannot write " + path.string() + ": fsync: No space left on device (free some space and run again)");
   EXPECT_GT(faulty.calls(), 1);
   EXPECT_EQ(read_file(path), "old");
@@ -96,7 +97,7 @@ TEST(StorageFaults, AWaitEndsWhenThePatienceIsCutShort) {
   const ShortPatience patience(3600);
   const FaultyCall faulty("pwrite", ENOSPC, kForEver);
   std::string error;
-  std::thread writer([&] { error = user_error_of([&] { publish_file(folder / "a", "new"); }); });
+  std::thread writer([&] { error = fault_error_of([&] { publish_file(folder / "a", "new"); }); });
   while (faulty.calls() == 0) std::this_thread::yield();
   set_patience(0);
   writer.join();
@@ -122,7 +123,7 @@ TEST(StorageFaults, OfACheckpointAreAnErrorAtOnceAndLeaveTheOneBefore) {
   write_checkpoint(paths, skyline::testing::sample_checkpoint(100), 0);
   write_checkpoint(paths, skyline::testing::sample_checkpoint(200), 1);
   const FaultyCall faulty("rename", EDQUOT, kForEver);
-  EXPECT_THAT(user_error_of([&] { write_checkpoint(paths, skyline::testing::sample_checkpoint(300), 2); }),
+  EXPECT_THAT(fault_error_of([&] { write_checkpoint(paths, skyline::testing::sample_checkpoint(300), 2); }),
               HasSubstr("17.0.h5: rename: Disk quota exceeded"));
   EXPECT_EQ(faulty.calls(), 1);
   EXPECT_EQ(find_checkpoint(paths, skyline::testing::sample_owner())->checkpoint.state.step, 200);
@@ -165,7 +166,7 @@ TEST_F(JournalFaults, ThatLastCutTheJournalBackToItsLastGoodLine) {
     const ShortPatience patience(0.03);
     const FaultyCall faulty("fsync", EIO, kForEver);
     EXPECT_EQ(
-        user_error_of([&] { append(2, 4); }),
+        fault_error_of([&] { append(2, 4); }),
         "cannot write " + path.string() +
             ": fsync: Input/output error (the disk or its server has failed: see the system's log, then "
             "run again)");
@@ -203,7 +204,7 @@ TEST(ClaimFaults, AMissedHeartbeatIsToldAndTriedAgainAndEndsTheJobWhenItLasts) {
   const FaultyCall faulty("utimensat", ESTALE, kForEver);
   EXPECT_THAT(log_of([&] { claim->renew(); }), HasSubstr("; trying again at the next heartbeat\n"));
   const ShortPatience patience(0);
-  EXPECT_THAT(user_error_of([&] { claim->renew(); }),
+  EXPECT_THAT(fault_error_of([&] { claim->renew(); }),
               StartsWith("cannot write " + paths.owner().string() + ": utimensat: "));
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "skyline/core/exit_code.hpp"
+
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -7,11 +9,6 @@
 
 namespace skyline::app {
 
-constexpr int kExitDone = 0;
-constexpr int kExitBug = 1;
-constexpr int kExitUserError = 2;
-// Early, with everything saved: on request, or before the ranks had found each other; EX_TEMPFAIL: try again.
-constexpr int kExitStopped = 75;
 // For the ranks of a job to find each other, if not told otherwise.
 constexpr double kStartTimeout_s = 600;
 
@@ -41,7 +38,8 @@ struct DoctorArguments {
   std::vector<std::string> overrides;
 };
 
-/// Each command prints to standard output and returns the exit code. @throws UserError, InternalError
+/// Each command prints to standard output and returns the exit code. @throws UserError, FaultError,
+/// InternalError
 int run_prep(const PrepArguments& arguments);
 int run_validate(const std::filesystem::path& config, const std::vector<std::string>& overrides);
 int run_schema(bool markdown);

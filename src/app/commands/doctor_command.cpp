@@ -16,6 +16,7 @@
 #include "comm/agreement.hpp"
 #include "comm/environment.hpp"
 #include "core/log.hpp"
+#include "core/text/printable.hpp"
 #include "machine/node_limits.hpp"
 #include "train/device/accelerator.hpp"
 
@@ -41,7 +42,7 @@ std::optional<RunConfig> read_config(const DoctorArguments& arguments, bool veri
     RunConfig config = RunConfig::parse(root, verify_data);
     findings.push_back({Verdict::kGood, "configuration", arguments.config.string() + " is valid", ""});
     return config;
-  } catch (const UserError& error) {
+  } catch (const Problem& error) {
     findings.push_back({Verdict::kProblem, "configuration", error.what(), ""});
     return std::nullopt;
   }
@@ -88,7 +89,7 @@ std::vector<SharedFinding> gather_findings(comm::Environment& environment, std::
 }
 
 int print_findings(std::span<const SharedFinding> findings, std::size_t host_count) {
-  std::cout << findings_text(findings, host_count);
+  std::cout << printable(findings_text(findings, host_count), "\n");
   const auto count = [&](Verdict verdict) {
     return std::ranges::count_if(
         findings, [&](const SharedFinding& shared) { return shared.finding.verdict == verdict; });
@@ -133,7 +134,7 @@ int diagnose(comm::Environment& environment, const DoctorArguments& arguments) {
 
 int run_doctor(const DoctorArguments& arguments) {
   const auto environment =
-      comm::Environment::start({.timeout_s = arguments.start_timeout_s, .timeout_code = kExitStopped});
+      comm::Environment::start({.timeout_s = arguments.start_timeout_s, .timeout_code = kExitFault});
   log::start({.file = "", .prefix = "", .terminal_level = log::Level::kError});
   try {
     return diagnose(*environment, arguments);

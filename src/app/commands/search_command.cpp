@@ -48,7 +48,7 @@ std::string coordinator_signature(comm::Environment& environment) {
 bool all_ready(comm::Environment& environment, const std::string& here) {
   const std::string problem = comm::first_problem(environment.world(), here);
   if (problem.empty()) return true;
-  if (environment.world().rank() == comm::kCoordinator) std::cerr << "skyline: " << problem << std::endl;
+  if (environment.world().rank() == comm::kCoordinator) print_error(problem);
   return false;
 }
 
@@ -95,7 +95,7 @@ int prepare(comm::Environment& environment, const SearchArguments& arguments, Jo
     stop.announce();
     return kExitDone;
   } catch (const UserError& error) {
-    std::cerr << "skyline: " << signature << (signature.empty() ? "" : " ") << error.what() << std::endl;
+    print_error(signature + (signature.empty() ? "" : " ") + error.what());
     return kExitUserError;
   }
 }
@@ -187,8 +187,7 @@ SharedRun share_run(comm::Environment& environment, const SearchArguments& argum
 int search_on_ranks(comm::Environment& environment, const SearchArguments& arguments, JobStop& stop) {
   if (const auto difference = version_difference(environment)) {
     if (environment.world().rank() == comm::kCoordinator) {
-      std::cerr << "skyline: the hosts run different versions: " << *difference
-                << "; install one on all of them" << std::endl;
+      print_error("the hosts run different versions: " + *difference + "; install one on all of them");
     }
     return kExitUserError;
   }
@@ -209,9 +208,8 @@ int search_on_ranks(comm::Environment& environment, const SearchArguments& argum
   engine::RunInputs inputs = make_inputs(environment, arguments, config, trainer, storage);
   inputs.stop_requested = [&stop] { return stop.requested(); };
   if (prepared) {
-    const bool stopped =
-        search_as_coordinator(std::move(inputs), std::move(*prepared), config, arguments.quiet, stop);
-    return comm::share(environment.world(), stopped ? kExitStopped : kExitDone);
+    return comm::share(environment.world(), search_as_coordinator(std::move(inputs), std::move(*prepared),
+                                                                  config, arguments.quiet, stop));
   }
   SilentObserver silent;
   engine::run(inputs, silent);
@@ -222,7 +220,7 @@ int search_on_ranks(comm::Environment& environment, const SearchArguments& argum
 
 int run_search(const SearchArguments& arguments) {
   const auto environment =
-      comm::Environment::start({.timeout_s = arguments.start_timeout_s, .timeout_code = kExitStopped});
+      comm::Environment::start({.timeout_s = arguments.start_timeout_s, .timeout_code = kExitFault});
   JobStop stop;  // behind MPI, which may bring handlers of its own
   try {
     const int code = search_on_ranks(*environment, arguments, stop);

@@ -83,7 +83,7 @@ Finding look_for(const std::filesystem::path& marker, const std::filesystem::pat
     try {
       if (store::exists(marker))
         return {Verdict::kGood, kRunFolder, folder.string() + ": seen by all nodes", ""};
-    } catch (const UserError& error) {
+    } catch (const Problem& error) {
       problem = folder.string() + ": is not as on rank 0's node: " + error.what();
     }
     if (std::chrono::steady_clock::now() >= deadline) {
@@ -106,7 +106,7 @@ void check_shared(comm::Environment& environment, const std::filesystem::path& f
     try {
       store::publish_file(marker, "seen");
       written = true;
-    } catch (const UserError&) {  // the trial of the folder has said why
+    } catch (const Problem&) {  // the trial of the folder has said why
     }
   }
   if (!comm::share(world, written)) return;
@@ -115,7 +115,7 @@ void check_shared(comm::Environment& environment, const std::filesystem::path& f
   if (world.rank() != comm::kCoordinator) return;
   try {
     store::remove_file(marker);
-  } catch (const UserError& error) {
+  } catch (const Problem& error) {
     findings.push_back({Verdict::kWarning, kRunFolder, error.what(), ""});
   }
 }

@@ -154,7 +154,7 @@ std::optional<Finding> check_stage(const RunConfig& config) {
       needed_bytes = store::staging_bytes(data.file);
     }
     return judge_stage(stage, store::try_folder(stage), needed_bytes);
-  } catch (const UserError& error) {
+  } catch (const Problem& error) {
     return Finding{Verdict::kProblem, "data stage", error.what(), ""};
   }
 }

@@ -1,9 +1,9 @@
 #include "app/job/job_abort.hpp"
 
-#include "skyline/core/error.hpp"
+#include "skyline/core/exit_code.hpp"
 
-#include "app/commands/commands.hpp"
 #include "core/log.hpp"
+#include "core/text/printable.hpp"
 
 #include <iostream>
 
@@ -13,11 +13,13 @@ std::string rank_name(comm::Environment& environment) {
   return "[rank " + std::to_string(environment.world().rank()) + " " + environment.place().host + "]";
 }
 
+void print_error(std::string_view text) {
+  std::cerr << "skyline: " << printable(text) << std::endl;
+}
+
 int end_all_ranks(comm::Environment& environment, const std::exception& error) {
-  const bool users = dynamic_cast<const UserError*>(&error) != nullptr;
-  const int exit_code = users ? kExitUserError : kExitBug;
-  std::cerr << "skyline: " << (environment.world().size() > 1 ? rank_name(environment) + " " : "")
-            << (users ? "" : "internal error: ") << error.what() << std::endl;
+  const int exit_code = exit_code_of(error);
+  print_error((environment.world().size() > 1 ? rank_name(environment) + " " : "") + error_text(error));
   log::stop();
   environment.abort(exit_code);
   return exit_code;

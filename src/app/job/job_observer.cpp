@@ -33,7 +33,7 @@ void JobObserver::tick() {
   progress_->tick();
   try {
     claim_.check();
-  } catch (const UserError&) {
+  } catch (const Problem&) {
     tracking_.abandon();  // whoever has the folder goes on with what is tracked, too
     throw;
   }

@@ -5,6 +5,7 @@
 
 #include "app/config/config_file.hpp"
 #include "app/config/run_identity.hpp"
+#include "app/job/job_abort.hpp"
 #include "core/log.hpp"
 #include "store/publish/patience.hpp"
 #include "store/publish/publish.hpp"
@@ -14,7 +15,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <iostream>
 #include <string>
 #include <thread>
 #include <utility>
@@ -39,9 +39,9 @@ bool wait_for_folder(const store::RunPaths& paths, double wait_s, const JobStop&
     if (!owner || !owner->active) return true;
     if (stop.requested()) return false;
     if (!std::exchange(told, true)) {
-      std::cerr << "skyline: " << paths.root.string() << " is in use by process " << owner->process
-                << " on host " << owner->host << ": waiting up to " << std::lround(wait_s) << " s"
-                << std::endl;
+      print_error(paths.root.string() + " is in use by process " + std::to_string(owner->process) +
+                  " on host " + owner->host + ": waiting up to " + std::to_string(std::lround(wait_s)) +
+                  " s");
     }
     std::this_thread::sleep_for(std::chrono::seconds(1));
   }

@@ -1,15 +1,20 @@
 #include "app/job/search_job.hpp"
 
+#include "skyline/core/exit_code.hpp"
+
+#include "app/job/job_abort.hpp"
 #include "app/job/job_observer.hpp"
 #include "app/job/run_results.hpp"
 #include "report/report.hpp"
 #include "report/tracking/tracking.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <iostream>
 #include <span>
 #include <string>
 #include <utility>
+#include <variant>
 
 #include <unistd.h>
 
@@ -31,10 +36,21 @@ void print_stop(const engine::RunResult& result, std::size_t expected, const std
             << expected << " trials" << saved << ": run again with --resume" << std::endl;
 }
 
+/// Says what is wrong with a run whose front is empty. @return  the exit code of a run that has ended
+int judge_front(const engine::RunResult& result) {
+  if (std::ranges::find(result.on_front, true) != result.on_front.end()) return kExitDone;
+  const bool all_failed = std::ranges::all_of(result.committed, [](const trial::CommittedTrial& trial) {
+    return std::holds_alternative<trial::Failure>(trial.outcome);
+  });
+  print_error(all_failed ? "there is no front: every trial failed (the log says why)"
+                         : "there is no front: no trial meets the constraints");
+  return kExitNoFront;
+}
+
 }  // namespace
 
-bool search_as_coordinator(engine::RunInputs inputs, PreparedRun prepared, const RunConfig& config,
-                           bool quiet, JobStop& stop) {
+int search_as_coordinator(engine::RunInputs inputs, PreparedRun prepared, const RunConfig& config, bool quiet,
+                          JobStop& stop) {
   inputs.replay = std::move(prepared.replay);
   const bool terminal = !quiet && isatty(STDERR_FILENO) == 1;
   const std::vector<std::string> metrics = inputs.header.metrics;
@@ -62,7 +78,7 @@ bool search_as_coordinator(engine::RunInputs inputs, PreparedRun prepared, const
     observer.ended(report::RunEnd::kStopped);
     print_stop(result, observer.expected(), stop.cause(), config.sections.checkpoint.has_value());
     tracking->ended(report::RunEnd::kStopped);
-    return true;
+    return kExitStopped;
   }
   const report::ReportInputs outputs{config.space, config.objectives, metrics, result.committed,
                                      result.on_front};
@@ -71,7 +87,7 @@ bool search_as_coordinator(engine::RunInputs inputs, PreparedRun prepared, const
   warn_of_missing_weights(inputs.paths, config, result);
   print_results(inputs.paths, outputs, result);
   tracking->ended(report::RunEnd::kFinished);
-  return false;
+  return judge_front(result);
 }
 
 }  // namespace skyline::app

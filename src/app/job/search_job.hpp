@@ -8,8 +8,8 @@
 namespace skyline::app {
 
 /// Collective, rank 0's part: searches, shows how it goes and ends with the results.
-/// @return  whether the run stopped early
-bool search_as_coordinator(engine::RunInputs inputs, PreparedRun prepared, const RunConfig& config,
-                           bool quiet, JobStop& stop);
+/// @return  the exit code: kExitDone, kExitStopped, or kExitNoFront
+int search_as_coordinator(engine::RunInputs inputs, PreparedRun prepared, const RunConfig& config, bool quiet,
+                          JobStop& stop);
 
 }  // namespace skyline::app

@@ -1,6 +1,7 @@
 #include "comm/launch/start_watch.hpp"
 
 #include "comm/environments.hpp"
+#include "core/text/printable.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -106,7 +107,7 @@ bool StartWatch::may_speak() {
 }
 
 void StartWatch::say(const std::string& text) {
-  std::cerr << "skyline: " + name_ + text + "\n" << std::flush;
+  std::cerr << "skyline: " + printable(name_ + text) + "\n" << std::flush;
 }
 
 void StartWatch::give_up() {

@@ -13,7 +13,7 @@ void check_mpi(int code, const char* call) {
   char text[MPI_MAX_ERROR_STRING + 1] = {};
   int length = 0;
   const bool known = MPI_Error_string(code, text, &length) == MPI_SUCCESS;
-  throw InternalError(
+  throw FaultError(
       std::string(call) + ": " +
       (known ? std::string(text, static_cast<std::size_t>(length)) : "MPI error " + std::to_string(code)));
 }

@@ -16,7 +16,7 @@ std::string nccl_error_text(ncclResult_t status, const char* call, ncclComm_t co
 
 void check_nccl(ncclResult_t status, const char* call) {
   if (status != ncclSuccess) {
-    throw InternalError(nccl_error_text(status, call));
+    throw FaultError(nccl_error_text(status, call));
   }
 }
 

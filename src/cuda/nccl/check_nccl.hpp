@@ -11,7 +11,7 @@ namespace skyline::cuda {
 /// "ncclAllReduce: unhandled cuda error: ..."; NCCL knows more of the last error of a communicator.
 std::string nccl_error_text(ncclResult_t status, const char* call, ncclComm_t communicator = nullptr);
 
-/// @throws InternalError
+/// @throws FaultError
 void check_nccl(ncclResult_t status, const char* call);
 
 /// "2.28.9"

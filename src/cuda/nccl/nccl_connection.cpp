@@ -47,11 +47,11 @@ CommunicatorHandle connect(trial::TrialGroup& group) {
     status = settle(communicator, kLongestStart, [&] { group.check(); });
   }
   if (status == ncclInProgress) {
-    throw InternalError("ncclCommInitRankConfig has not ended for " + std::to_string(kLongestStart.count()) +
-                        " s: a member of the group is lost or stuck");
+    throw FaultError("ncclCommInitRankConfig has not ended for " + std::to_string(kLongestStart.count()) +
+                     " s: a member of the group is lost or stuck");
   }
   if (status != ncclSuccess) {
-    throw InternalError(nccl_error_text(status, "ncclCommInitRankConfig", communicator));
+    throw FaultError(nccl_error_text(status, "ncclCommInitRankConfig", communicator));
   }
   return handle;
 }

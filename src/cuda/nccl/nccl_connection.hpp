@@ -16,7 +16,7 @@ ncclResult_t settle(ncclComm_t communicator, std::chrono::steady_clock::duration
                     const std::function<void()>& meanwhile);
 
 /// Collective over the group, whose member's device is current: a nonblocking communicator, which can be left
-/// when a member is lost. @throws InternalError with NCCL's text, GroupAborted if a member has given up
+/// when a member is lost. @throws FaultError with NCCL's text, GroupAborted if a member has given up
 CommunicatorHandle connect(trial::TrialGroup& group);
 
 /// Closes it together with the other members, who have ended their operations, too; aborts it if they do not.

@@ -281,7 +281,7 @@ std::unique_ptr<train::DeviceReducer> make_nccl_reducer(trial::TrialGroup& group
   check_distinct_devices(group, machine_name(), device.bus_id);
   try {
     return std::make_unique<NcclReducer>(group, static_cast<c10::DeviceIndex>(device.index), report);
-  } catch (const InternalError& error) {
+  } catch (const FaultError& error) {
     report.set_fault(error.what());
     throw;
   }

@@ -32,7 +32,7 @@ class NcclReport {
 };
 
 /// Collective over the group: a communicator of its own. @throws UserError on all members if two of them use
-/// one device, InternalError with NCCL's text if it fails otherwise
+/// one device, FaultError with NCCL's text if it fails otherwise
 std::unique_ptr<train::DeviceReducer> make_nccl_reducer(trial::TrialGroup& group,
                                                         const train::AcceleratorDevice& device,
                                                         NcclReport& report);

@@ -74,7 +74,7 @@ class Recording {
   void call(const std::function<void()>& work) const {
     try {
       work();
-    } catch (const InternalError& error) {
+    } catch (const FaultError& error) {
       if (!is_invalidated(stream_)) {
         throw;
       }

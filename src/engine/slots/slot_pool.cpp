@@ -161,12 +161,12 @@ void SlotPool::State::help(std::size_t slot, const trial::Trial& trial, LocalMem
 
 /// A member that fell silent is no failure of the trial: the run must end.
 void SlotPool::State::check_groups() const {
-  if (const std::optional<std::string> fault = options.groups->fault()) throw InternalError(*fault);
+  if (const std::optional<std::string> fault = options.groups->fault()) throw FaultError(*fault);
 }
 
 /// A device that fails every trial is no trial's fault: the run must end.
 void SlotPool::State::check_evaluator() const {
-  if (const std::optional<std::string> fault = evaluator.fault()) throw InternalError(*fault);
+  if (const std::optional<std::string> fault = evaluator.fault()) throw FaultError(*fault);
 }
 
 /// Set-up is by definition what the evaluator did not account for otherwise, a trial that threw included. A

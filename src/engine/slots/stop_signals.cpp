@@ -1,16 +1,16 @@
 #include "engine/slots/stop_signals.hpp"
 
 #include "skyline/core/error.hpp"
+#include "skyline/core/exit_code.hpp"
 
 #include <atomic>
 #include <cerrno>
+#include <csignal>
 
 #include <unistd.h>
 
 namespace skyline::engine {
 namespace {
-
-constexpr int kInterruptedExitCode = 130;  // as a shell reports SIGINT
 
 std::atomic<int> seen_signal{0};
 static_assert(std::atomic<int>::is_always_lock_free, "a signal handler must not lock");
@@ -20,7 +20,7 @@ extern "C" void note_signal(int signal) {
   if (seen_signal.load() != SIGINT) {
     seen_signal.store(signal);
   } else if (signal == SIGINT) {
-    _exit(kInterruptedExitCode);
+    _exit(exit_code_of_signal(SIGINT));
   }
 }
 

@@ -59,11 +59,11 @@ store::WeightsFile describe(const trial::Trial& trial, const RunInputs& inputs) 
   return file;
 }
 
-[[noreturn]] void fail_to_inherit(const trial::Trial& trial, const std::string& problem) {
-  throw UserError("trial " + std::to_string(trial.number) + " cannot start from the weights of trial " +
-                  std::to_string(trial.inherits()->from) + ": " + problem +
-                  " (bring the file back from a backup and go on with --resume, or start a new run with "
-                  "training.inherit: false)");
+std::string no_weights(const trial::Trial& trial, const std::string& problem) {
+  return "trial " + std::to_string(trial.number) + " cannot start from the weights of trial " +
+         std::to_string(trial.inherits()->from) + ": " + problem +
+         " (bring the file back from a backup and go on with --resume, or start a new run with "
+         "training.inherit: false)";
 }
 
 /// Reads for one slot, in short jobs of the storage thread with pauses between them.
@@ -75,17 +75,18 @@ class InheritedReader {
       : inputs_(inputs),
         cache_(std::make_shared<store::WeightsCache>(copies_folder(inputs), kMostCopiedBytes)) {}
 
-  /// nullptr if asked to stop meanwhile. @throws UserError
+  /// nullptr if asked to stop meanwhile. @throws UserError: damaged; FaultError: away for too long
   File read(const trial::Trial& trial, const std::atomic<bool>& stop) const {
     const std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now();
     for (std::chrono::milliseconds pause{10}; !stop; pause = std::min(2 * pause, kLongestRetryPause)) {
       store::WeightsReading reading = attempt(*trial.inherits());
       if (reading.weights) return std::move(reading.weights);
-      if (!reading.may_pass) fail_to_inherit(trial, reading.problem);
+      if (!reading.may_pass) throw UserError(no_weights(trial, reading.problem));
       const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - began;
       if (waited.count() > kVisibleAfter * store::patience_s()) {
-        fail_to_inherit(trial, reading.problem + " after " + std::to_string(std::lround(waited.count())) +
-                                   " s of waiting");
+        throw FaultError(no_weights(
+            trial,
+            reading.problem + " after " + std::to_string(std::lround(waited.count())) + " s of waiting"));
       }
       std::this_thread::sleep_for(pause);
     }

@@ -74,7 +74,7 @@ std::future<void> StatusFile::publish(const RunStatus& status) {
   thread_.submit([this, done, text = status.to_json()] {
     try {
       store::publish_file(path_, text);
-    } catch (const UserError& problem) {
+    } catch (const Problem& problem) {
       if (!std::exchange(warned_, true)) {
         log::warning(fmt::format("{}; the run goes on, its status is out of date", problem.what()));
       }

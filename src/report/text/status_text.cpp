@@ -1,5 +1,6 @@
 #include "skyline/core/error.hpp"
 
+#include "core/text/printable.hpp"
 #include "report/report.hpp"
 #include "report/text/number_text.hpp"
 #include "report/text/run_status.hpp"
@@ -50,7 +51,7 @@ std::string state_text(const std::optional<RunStatus>& status, const std::option
 }
 
 std::string row(const std::string& name, const std::string& text) {
-  return fmt::format("  {:<10}{}\n", name, text);
+  return fmt::format("  {:<10}{}\n", name, printable(text));
 }
 
 std::string trials_text(const RunStatus& status, std::size_t in_journal, bool active) {
@@ -98,7 +99,7 @@ std::string status_text(const store::RunPaths& paths) {
   const std::size_t in_journal = journal_trials(paths.journal());
   const std::optional<RunStatus> status = read_status(paths);
   const std::optional<store::RunOwner> owner = store::read_owner(paths);
-  std::string text = fmt::format("{}: {}\n", paths.root.string(), state_text(status, owner));
+  std::string text = printable(fmt::format("{}: {}", paths.root.string(), state_text(status, owner))) + "\n";
   if (!status) return text + row("trials", fmt::format("{} in the journal", in_journal));
   return text + details(*status, in_journal, is_active(owner));
 }

@@ -14,12 +14,12 @@
 namespace skyline::report {
 
 /// Something that a sink needs is away for now; the same records will be given again.
-class SinkAway final : public UserError {
+class SinkAway final : public FaultError {
  public:
   /// How long it is away, as far as one can tell.
   enum class Span { kShort, kLong };
   explicit SinkAway(const std::string& problem, Span span = Span::kShort)
-      : UserError(problem), is_long_(span == Span::kLong) {}
+      : FaultError(problem), is_long_(span == Span::kLong) {}
   bool is_long() const { return is_long_; }
 
  private:

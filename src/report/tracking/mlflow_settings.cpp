@@ -80,6 +80,17 @@ void read_address(const std::string& uri, MlflowSettings& settings) {
 
 }  // namespace
 
+bool shows_credentials(const MlflowSettings& settings) {
+  const bool has_any = !settings.token.empty() || !settings.user.empty() || !settings.password.empty() ||
+                       settings.shown != settings.address;
+  constexpr std::string_view kPlain = "http://";
+  if (!has_any || !lower(settings.address).starts_with(kPlain)) return false;
+  const std::string rest = lower(settings.shown.substr(kPlain.size()));
+  const std::string host =
+      rest.substr(0, rest.starts_with('[') ? rest.find(']') + 1 : rest.find_first_of(":/"));
+  return host != "localhost" && host != "[::1]" && !host.starts_with("127.");
+}
+
 std::optional<MlflowSettings> mlflow_settings(const Variables& variables) {
   const std::string uri = text_of(variables, kAddress);
   if (uri.empty()) return std::nullopt;

@@ -28,4 +28,7 @@ struct MlflowSettings {
 /// @throws UserError naming the variable that has no meaning
 std::optional<MlflowSettings> mlflow_settings(const Variables& variables);
 
+/// Whether credentials would go over a network as they are: plain http to another machine.
+bool shows_credentials(const MlflowSettings& settings);
+
 }  // namespace skyline::report

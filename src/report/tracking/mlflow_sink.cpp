@@ -1,6 +1,7 @@
 #include "report/tracking/mlflow_sink.hpp"
 
 #include "core/log.hpp"
+#include "core/text/shallow_json.hpp"
 #include "store/publish/publish.hpp"
 
 #include <algorithm>
@@ -135,7 +136,7 @@ void MlflowSink::describe() {
     server_->log(run_id_, {.params = job_.params});
   } catch (const SinkAway&) {
     throw;
-  } catch (const UserError& problem) {
+  } catch (const Problem& problem) {
     log::warning(fmt::format("{}; the run is tracked without its settings", problem.what()));
   }
   described_ = true;
@@ -146,7 +147,7 @@ void MlflowSink::end(RunEnd end, const std::vector<std::string>& front) {
   if (!connected_) return;  // there was nothing to tell
   try {
     server_->log(run_id_, {.tags = {{"skyline.front", joined(front, kMostTagBytes)}}});
-  } catch (const UserError& problem) {
+  } catch (const Problem& problem) {
     if (!ours_) throw;
     log::warning(fmt::format("{}; the run is ended without its front", problem.what()));
   }
@@ -157,7 +158,7 @@ void MlflowSink::end(RunEnd end, const std::vector<std::string>& front) {
 void MlflowSink::read_state() {
   try {
     if (!store::exists(job_.state)) return;
-    const Json state = Json::parse(store::read_file(job_.state));
+    const Json state = Json::parse(shallow_json(store::read_file(job_.state)));
     if (state.at("address") != settings_.shown) return;
     run_id_ = state.at("run_id").get<std::string>();
     ours_ = state.at("ours").get<bool>();
@@ -176,7 +177,7 @@ void MlflowSink::save_state() {
                    {"next_trial", next_}};
   try {
     store::publish_file(job_.state, state.dump(2) + "\n", store::Effort::kOnce);
-  } catch (const UserError& problem) {
+  } catch (const Problem& problem) {
     if (!std::exchange(warned_, true)) {
       log::warning(fmt::format("{}; a job with --resume may tell MLflow some trials again", problem.what()));
     }

@@ -34,7 +34,7 @@ template <typename Task>
 auto with_retry(const Task& task) {
   try {
     return task();
-  } catch (const UserError& problem) {
+  } catch (const Problem& problem) {
     throw SinkAway(problem.what());
   }
 }
@@ -115,6 +115,10 @@ class Tracking final : public RunTracking {
   }
 
   void add_mlflow(const TrackingInputs& inputs, const MlflowSettings& settings) {
+    if (shows_credentials(settings)) {
+      log::warning("MLflow at " + settings.shown +
+                   ": the credentials go over the network as they are, which others can read: use https");
+    }
     const auto last_moment = std::make_shared<LastMoment>();
     auto server = make_mlflow_server(settings, last_moment);
     const std::filesystem::path run = std::filesystem::absolute(inputs.paths.root).lexically_normal();

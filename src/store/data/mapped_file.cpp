@@ -2,16 +2,15 @@
 
 #include <cerrno>
 
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
 namespace skyline::store {
 
-MappedFile::MappedFile(const std::filesystem::path& path) : file_(open_file(path, O_RDONLY)) {
+MappedFile::MappedFile(const std::filesystem::path& path) {
   struct stat status {};
-  if (!file_ || ::fstat(file_.get(), &status) != 0) fail_system("read", path, "", errno);
-  if (S_ISDIR(status.st_mode)) fail_system("read", path, "", EISDIR);
+  file_ = open_regular_file(path, status);
+  if (!file_) fail_system("read", path, "", errno);
   const auto size = static_cast<std::size_t>(status.st_size);
   if (size == 0) return;
   void* place = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, file_.get(), 0);

@@ -54,9 +54,13 @@ std::string size_text(std::uint64_t bytes) {
   return size_text(static_cast<double>(bytes));
 }
 
+std::string no_copy(const fs::path& source, const fs::path& stage, const std::string& reason) {
+  return "cannot keep a copy of " + source.string() + " in " + stage.string() + " on " + host_name() + ": " +
+         reason;
+}
+
 [[noreturn]] void fail_staging(const fs::path& source, const fs::path& stage, const std::string& reason) {
-  throw UserError("cannot keep a copy of " + source.string() + " in " + stage.string() + " on " +
-                  host_name() + ": " + reason);
+  throw UserError(no_copy(source, stage, reason));
 }
 
 /// Tells the log of something that takes long: after a while, then in intervals that double.
@@ -139,7 +143,7 @@ CopyCheck check_copy(const FoundFile& found, const fs::path& copy, const std::st
     if (dataset == nullptr) return {Soundness::kStopped, {}};
     if (dataset->content_hash() != content_hash) return {Soundness::kFaulty, "not the data of its name"};
     return {};
-  } catch (const UserError& error) {
+  } catch (const Problem& error) {
     return {Soundness::kFaulty, error.what()};
   }
 }
@@ -166,10 +170,10 @@ void check_room(const fs::path& source, std::uint64_t bytes, const fs::path& sta
 /// The original, read from its start to its end.
 class Original {
  public:
-  explicit Original(const fs::path& path)
-      : path_(path), file_(open_file(path, O_RDONLY)), piece_(kReadBytes) {
+  explicit Original(const fs::path& path) : path_(path), piece_(kReadBytes) {
     struct stat status {};
-    if (!file_ || ::fstat(file_.get(), &status) != 0) fail_system("read", path, "", errno);
+    file_ = open_regular_file(path, status);
+    if (!file_) fail_system("read", path, "", errno);
     bytes_ = static_cast<std::uint64_t>(status.st_size);
     ::posix_fadvise(file_.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
   }
@@ -223,9 +227,10 @@ bool make_copy(const fs::path& source, const fs::path& copy, const StagingWatch&
       publish_once(copy, [&](TemporaryFile& file) { return write_copy(original, file, task, watch); });
   if (fault.error == kStopped.error) return false;
   if (!fault) return true;
-  fail_staging(
-      source, stage,
-      std::string(fault.call) + (fault.call.empty() ? "" : ": ") + system_error_text(fault.error) + kAdvice);
+  const std::string reason =
+      std::string(fault.call) + (fault.call.empty() ? "" : ": ") + system_error_text(fault.error) + kAdvice;
+  if (may_pass(fault.error)) throw FaultError(no_copy(source, stage, reason));
+  fail_staging(source, stage, reason);
 }
 
 /// In this job's turn.

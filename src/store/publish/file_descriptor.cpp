@@ -37,6 +37,27 @@ std::string_view advice(int error_number) {
   }
 }
 
+/// What stays as it is until a person changes a name, a permission or a configuration.
+bool is_users(int error_number) {
+  switch (error_number) {
+    case ENOENT:
+    case ENOTDIR:
+    case EISDIR:
+    case EEXIST:
+    case EACCES:
+    case EPERM:
+    case EROFS:
+    case ENAMETOOLONG:
+    case ELOOP:
+    case EINVAL:
+    case ENOTSUP:
+    case EFBIG:
+      return true;
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
 void FileDescriptorTraits::close(Type descriptor) noexcept {
@@ -53,6 +74,17 @@ FileDescriptor open_file(const std::filesystem::path& path, int flags, unsigned 
     if (errno != ESTALE || ++stale > kStaleRetries) return FileDescriptor();
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
+}
+
+FileDescriptor open_regular_file(const std::filesystem::path& path, struct stat& status) {
+  FileDescriptor file = open_file(path, O_RDONLY | O_NONBLOCK);
+  if (!file || ::fstat(file.get(), &status) != 0) return FileDescriptor();
+  if (S_ISREG(status.st_mode)) return file;
+  if (!S_ISDIR(status.st_mode))
+    throw UserError(path.string() + ": expected a file, found a pipe or a device");
+  file.reset();
+  errno = EISDIR;
+  return file;
 }
 
 int write_at(const FileDescriptor& file, std::span<const std::byte> bytes, std::uint64_t offset) {
@@ -96,7 +128,8 @@ void fail_system(std::string_view task, const std::filesystem::path& path, std::
   message.append(task).append(" ").append(path.string()).append(": ");
   if (!call.empty()) message.append(call).append(": ");
   message.append(system_error_text(error_number)).append(advice(error_number));
-  throw UserError(message);
+  if (is_users(error_number)) throw UserError(message);
+  throw FaultError(message);
 }
 
 }  // namespace skyline::store

@@ -8,6 +8,8 @@
 #include <span>
 #include <string_view>
 
+#include <sys/stat.h>
+
 namespace skyline::store {
 
 struct FileDescriptorTraits {
@@ -20,6 +22,10 @@ using FileDescriptor = UniqueHandle<FileDescriptorTraits>;
 /// Opens a file, close-on-exec; again after an interruption or a stale NFS handle. Null with errno set if it
 /// fails.
 FileDescriptor open_file(const std::filesystem::path& path, int flags, unsigned mode = 0);
+
+/// Opens a regular file to read, and looks at it. Never waits: a pipe in its place would have to be written
+/// to first. Null with errno set if it fails. @throws UserError if it is a pipe or a device
+FileDescriptor open_regular_file(const std::filesystem::path& path, struct stat& status);
 
 /// Writes all bytes at `offset`, in pieces of 1 MB (one write of 4 MB and more is several times slower on
 /// some machines). Returns 0 or the errno value.
@@ -36,8 +42,8 @@ int close_file(FileDescriptor file);
 /// done.
 int sync_folder(const std::filesystem::path& folder);
 
-/// @throws UserError "cannot write runs/a/journal.jsonl: fsync: No space left on device (free some space and
-/// run again)"
+/// @throws FaultError "cannot write runs/a/journal.jsonl: fsync: No space left on device (free some space and
+/// run again)", or UserError where the same try cannot work another time: no such file, no permission
 [[noreturn]] void fail_system(std::string_view task, const std::filesystem::path& path, std::string_view call,
                               int error_number);
 

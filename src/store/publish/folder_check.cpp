@@ -154,7 +154,7 @@ FolderCheck try_folder(const std::filesystem::path& folder) {
     if (check.refused.empty()) trial.publish_large_file(check);
     if (check.refused.empty()) trial.claim_once(check);
     if (check.refused.empty()) trial.try_lock(check);
-  } catch (const UserError& error) {  // e.g. no permission to make a file
+  } catch (const Problem& error) {  // e.g. no permission to make a file
     check.refused.push_back({"open", error.what()});
   }
   return check;

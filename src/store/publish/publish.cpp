@@ -13,7 +13,6 @@
 #include <ctime>
 #include <system_error>
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -103,15 +102,14 @@ std::size_t remove_temporaries(const std::filesystem::path& folder) {
 bool exists(const std::filesystem::path& path) {
   std::error_code failure;
   const bool there = std::filesystem::exists(path, failure);
-  if (failure) throw UserError("cannot look at " + path.string() + ": " + failure.message());
+  if (failure) fail_system("look at", path, "", failure.value());
   return there;
 }
 
 Fault read_once(const std::filesystem::path& path, std::string& text) {
-  const FileDescriptor file = open_file(path, O_RDONLY);
   struct stat status {};
-  if (!file || ::fstat(file.get(), &status) != 0) return {"", errno};
-  if (S_ISDIR(status.st_mode)) return {"", EISDIR};
+  const FileDescriptor file = open_regular_file(path, status);
+  if (!file) return {"", errno};
   text.resize(static_cast<std::size_t>(status.st_size) + 1);
   std::size_t filled = 0;
   for (;;) {

@@ -11,28 +11,28 @@
 namespace skyline::store {
 
 /// Publishes a file whole: temporary name in the same folder, write, fsync, rename, fsync of the folder.
-/// Readers see the old file or the new one, never a part. @throws UserError naming the file and the system's
-/// reason; the temporary is removed
+/// Readers see the old file or the new one, never a part. @throws FaultError, UserError naming the file and
+/// the system's reason (fail_system); the temporary is removed
 void publish_file(const std::filesystem::path& path, std::span<const std::byte> bytes);
 void publish_file(const std::filesystem::path& path, std::string_view text, Effort effort = Effort::kPatient);
 
 /// The same, but only if nothing has that name yet: of several that try, one wins. Returns whether it was
-/// published. @throws UserError as publish_file
+/// published. @throws as publish_file
 bool publish_new_file(const std::filesystem::path& path, std::string_view text,
                       Effort effort = Effort::kPatient);
 
-/// Removes a file; nothing happens if there is none of that name. @throws UserError
+/// Removes a file; nothing happens if there is none of that name. @throws as publish_file
 void remove_file(const std::filesystem::path& path);
 
 /// Removes temporaries that a killed run left in `folder` (not below it): those of processes of this host
 /// that are gone, and those of other hosts that are older than 60 s. Returns how many.
 std::size_t remove_temporaries(const std::filesystem::path& folder);
 
-/// Whether there is something of that name. @throws UserError if that cannot be told (no permission, name too
-/// long)
+/// Whether there is something of that name. @throws as publish_file if that cannot be told (no
+/// permission, name too long)
 bool exists(const std::filesystem::path& path);
 
-/// The whole file. @throws UserError ("cannot read ...: No such file or directory")
+/// The whole file. @throws as publish_file ("cannot read ...: No such file or directory")
 std::string read_file(const std::filesystem::path& path);
 
 }  // namespace skyline::store

@@ -36,7 +36,8 @@ class Patience {
  public:
   /// @param task, path  as for fail_system; they outlive the object
   Patience(std::string_view task, const std::filesystem::path& path) : task_(task), path_(path) {}
-  /// Pauses before the next attempt. @throws UserError if the fault will not pass, or has lasted too long
+  /// Pauses before the next attempt. @throws FaultError, UserError if the fault will not pass, or has lasted
+  /// too long: fail_system
   void bear(const Fault& fault);
   /// The task is done.
   void done() const;
@@ -50,7 +51,7 @@ class Patience {
 };
 
 /// Runs `attempt`, a function that returns a Fault, until it works.
-/// @throws UserError "cannot <task> <path>: fsync: No space left on device (free some space ...)"
+/// @throws FaultError "cannot <task> <path>: fsync: No space left on device (free some space ...)"
 template <typename Attempt>
 void patiently(std::string_view task, const std::filesystem::path& path, Attempt attempt) {
   Patience patience(task, path);

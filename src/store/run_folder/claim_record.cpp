@@ -1,6 +1,7 @@
 #include "store/run_folder/claim_record.hpp"
 
 #include "core/text/hash.hpp"
+#include "core/text/shallow_json.hpp"
 #include "store/publish/file_descriptor.hpp"
 #include "store/run_folder/process_identity.hpp"
 
@@ -9,7 +10,6 @@
 #include <cerrno>
 #include <random>
 
-#include <fcntl.h>
 #include <nlohmann/json.hpp>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -21,7 +21,7 @@ constexpr double kStaleAge_s = 60;
 
 ClaimRecord parse_record(std::string_view text) {
   ClaimRecord record;
-  const auto json = nlohmann::ordered_json::parse(text, nullptr, false);
+  const auto json = nlohmann::ordered_json::parse(shallow_json(text), nullptr, false);
   try {
     record.token = json.at("token").get<std::string>();
     record.host = json.at("host").get<std::string>();
@@ -76,10 +76,9 @@ std::string to_json(const ClaimRecord& record) {
 Fault look_for_claim(const std::filesystem::path& path, std::optional<ClaimRecord>& found) {
   found.reset();
   // Opening, and not just asking, makes an NFS client look at the server's times.
-  const FileDescriptor file = open_file(path, O_RDONLY);
-  if (!file && errno == ENOENT) return {};
   struct stat status {};
-  if (!file || ::fstat(file.get(), &status) != 0) return {"", errno};
+  const FileDescriptor file = open_regular_file(path, status);
+  if (!file) return {"", errno == ENOENT ? 0 : errno};
   std::array<char, 4096> text{};
   const ssize_t length = ::pread(file.get(), text.data(), text.size(), 0);
   if (length < 0) return {"", errno};

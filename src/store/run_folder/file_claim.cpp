@@ -61,7 +61,7 @@ FileClaim::~FileClaim() {
   try {
     const std::optional<ClaimRecord> owner = read_claim_record(paths_.owner());
     if (owner && owner->token == record_.token) ::unlink(paths_.owner().c_str());
-  } catch (const UserError& error) {
+  } catch (const Problem& error) {
     log::warning(error.what());  // the next run finds this process gone
   }
 }
@@ -101,9 +101,9 @@ Fault FileClaim::restore() const {
   TemporaryFile file(paths_.owner());
   if (const Fault fault = write_record(file, to_json(record_))) return fault;
   if (record_.has_old_heartbeat(file.written_at())) {
-    throw UserError(paths_.root.string() +
-                    ": owner.json is gone, and this job stood still for so long that another one may have "
-                    "taken the run over and ended; this one ends (go on with --resume)");
+    throw FaultError(paths_.root.string() +
+                     ": owner.json is gone, and this job stood still for so long that another one may have "
+                     "taken the run over and ended; this one ends (go on with --resume)");
   }
   const Fault fault = file.become_target();
   if (fault.error == EEXIST) throw UserError(paths_.root.string() + " was taken over by another job");

@@ -40,8 +40,8 @@ Fault look_at(const std::filesystem::path& path, Place& place) {
 
 [[noreturn]] void fail_shorter(const std::filesystem::path& path, std::uint64_t expected,
                                std::uint64_t found) {
-  throw UserError(path.string() + ": shorter than when it was read: expected " + std::to_string(expected) +
-                  " bytes, got " + std::to_string(found));
+  throw FaultError(path.string() + ": shorter than when it was read: expected " + std::to_string(expected) +
+                   " bytes, got " + std::to_string(found));
 }
 
 [[noreturn]] void fail_taken_over(const std::filesystem::path& path) {
@@ -64,7 +64,7 @@ class OffsetWriter final : public JournalWriter {
     for (const trial::CommittedTrial& entry : committed) lines += entry_line(entry, metrics_, space);
     try {
       patiently(kJournalTask, path_, [&] { return write(lines); });
-    } catch (const UserError&) {
+    } catch (const Problem&) {
       cut_back();
       throw;
     }
@@ -102,7 +102,7 @@ class OffsetWriter final : public JournalWriter {
   void cut_back() noexcept {
     try {
       if (check_ours() || ::ftruncate(opened_.file.get(), static_cast<off_t>(length_)) != 0) return;
-    } catch (const UserError&) {
+    } catch (const Problem&) {
       return;  // not ours to cut
     }
     if (sync_file(opened_.file) == 0) reached_ = length_;

@@ -158,7 +158,7 @@ std::optional<FoundCheckpoint> find_checkpoint(const RunPaths& paths, const Chec
       if (!store::exists(path)) continue;
       SequencedCheckpoint found = read_checkpoint(path, owner);
       if (!newest || found.sequence > newest->sequence) newest = std::move(found);
-    } catch (const UserError& error) {
+    } catch (const Problem& error) {
       passed_over.emplace_back(error.what());
     }
   }

@@ -28,7 +28,8 @@ namespace {
 
 /// The start of a file, which holds its seal.
 Fault read_seal_block(const std::filesystem::path& path, std::string& block) {
-  const FileDescriptor file = open_file(path, O_RDONLY);
+  struct stat status {};
+  const FileDescriptor file = open_regular_file(path, status);
   if (!file) return {"open", errno};
   block.assign(kSealBytes, '\0');
   const ssize_t count = ::pread(file.get(), block.data(), block.size(), 0);
@@ -124,7 +125,7 @@ void WeightsCache::State::keep_copy(std::string_view file) {
   const auto fill = [file](TemporaryFile& copy) { return copy.write({std::as_bytes(std::span(file))}, 0); };
   try {
     publish(copy_path(file.substr(0, kSealBytes)), fill, Effort::kOnce);
-  } catch (const UserError& error) {
+  } catch (const Problem& error) {
     give_up(error.what());
   }
 }
