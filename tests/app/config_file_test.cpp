@@ -41,6 +41,18 @@ TEST(ConfigFile, RefusesNestingWithoutEnd) {
   EXPECT_THAT(error_of(std::string(150, '[') + std::string(150, ']')), testing::HasSubstr("100 levels"));
 }
 
+TEST(ConfigFile, RefusesAShortTextWhoseAliasesMakeAnEnormousTree) {
+  std::string text = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n";
+  for (int level = 1; level < 9; ++level) {
+    const std::string inner = "*a" + std::to_string(level - 1);
+    text += "a" + std::to_string(level) + ": &a" + std::to_string(level) + " [" + inner;
+    for (int i = 1; i < 9; ++i) text += ", " + inner;
+    text += "]\n";
+  }
+  EXPECT_THAT(error_of(text), testing::HasSubstr("more than 1,000,000 values"));
+  EXPECT_EQ(load_yaml_text("a: &a [1, 2]\nb: *a\n", "a.yaml").at("b").items().size(), 2U);
+}
+
 TEST(ConfigFile, AnOverrideReplacesOrAddsASetting) {
   ConfigNode root = load_yaml_text("search: {iterations: 5}\n", "a.yaml");
   apply_override(root, "search.iterations=3");

@@ -171,9 +171,14 @@ TEST_F(DeviceChoiceTest, TellsNcclOfTheFabricForGroupsOfRanksAlone) {
   }
   EXPECT_STREQ(std::getenv("NCCL_IB_HCA"), "=mlx5_7:1");
   const std::string file = std::getenv("NCCL_DEBUG_FILE");
+  const std::filesystem::path folder = std::filesystem::path(file).parent_path();
+  EXPECT_EQ(std::filesystem::status(folder).permissions(), std::filesystem::perms::owner_all)
+      << "others could put a link in the log's place";
+  EXPECT_EQ(folder.filename().string().find(std::to_string(getpid())), std::string::npos)
+      << "others could foresee the name";
   std::ofstream(file) << "NCCL INFO";
   chosen.nccl_log.reset();
-  EXPECT_FALSE(std::filesystem::exists(file)) << "the log is gone with the job";
+  EXPECT_FALSE(std::filesystem::exists(folder)) << "the log is gone with the job";
 }
 
 TEST(DescribeDevice, SaysWhatThisMachineWouldUse) {

@@ -14,7 +14,7 @@ PREFIX = "/api/2.0/mlflow/"
 
 
 class Server:
-    """`plan` holds what is answered to the next requests, instead of the right thing: a status, or "hang"."""
+    """`plan` holds what is answered to the next requests, instead of the right thing: a status, "hang", or "deep"."""
 
     def __init__(self, prefix="", certificate=None):
         self.prefix = prefix
@@ -72,6 +72,12 @@ class Server:
         answer = self.plan.popleft() if self.plan else self.always
         if answer == "hang":
             self.over.wait()
+            return
+        if answer == "deep":
+            handler.send_response(200)
+            handler.send_header("Content-Length", "3000008")
+            handler.end_headers()
+            handler.wfile.write(b'{"run": ' + b"[" * 3_000_000)
             return
         if answer is None:
             query = {key: values[0] for key, values in urllib.parse.parse_qs(url.query).items()}

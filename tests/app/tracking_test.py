@@ -234,6 +234,18 @@ class Mlflow(TrackingCase):
         self.assertRegex(done.stderr, r"MLflow at http://127.0.0.1:\d+: Failed to connect")
         self.assertRegex(done.stderr, r"\d+ trials or more were not taken, a job with --resume adds them")
 
+    def test_an_answer_that_nests_without_end_costs_the_tracking_and_not_the_search(self):
+        self.server.always = "deep"
+        done = self.search("deep")
+        self.assertEqual(done.stderr.count("answers with no JSON: is no tracking server"), 1, done.stderr)
+        self.assertGreater(len(self.trials("deep")), 0)
+
+    def test_credentials_over_plain_http_to_another_machine_are_warned_of_once(self):
+        done = self.search("plain", MLFLOW_TRACKING_URI="http://tracking.invalid:5000", MLFLOW_TRACKING_TOKEN=SECRET)
+        self.assertEqual(done.stderr.count("the credentials go over the network as they are"), 1, done.stderr)
+        done = self.search("local", MLFLOW_TRACKING_TOKEN=SECRET)
+        self.assertNotIn("the credentials go over the network", done.stderr)
+
     def test_a_refusal_is_told_in_one_line_that_names_the_variable(self):
         for status, text in ((401, "HTTP 401: check MLFLOW_TRACKING_TOKEN"), (403, "HTTP 403: check MLFLOW_TRACKING_TOKEN")):
             self.server.requests.clear()

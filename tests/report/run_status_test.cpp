@@ -43,5 +43,28 @@ TEST(RunStatus, RefusesATextThatIsNoStatusAndNamesTheFile) {
   EXPECT_THAT(parse("[]"), ::testing::StartsWith("runs/x/status.json: expected the status of a run"));
 }
 
+TEST(RunStatus, RefusesNumbersThatNoRunHas) {
+  RunStatus status;
+  status.done = 33;
+  status.elapsed_s = 12.5;
+  const std::string text = status.to_json();
+  const auto error_with = [&](const std::string& found, const std::string& other) {
+    std::string changed = text;
+    changed.replace(changed.find(found), found.size(), other);
+    return testing::user_error_of([&] { RunStatus::parse(changed, "status.json"); });
+  };
+  for (const std::string number : {"-1", "1e300", "123456789012345678901234567890"}) {
+    EXPECT_THAT(error_with("33", number),
+                ::testing::StartsWith("status.json: expected the status of a run, got "));
+    EXPECT_THAT(error_with("12.5", number),
+                ::testing::StartsWith("status.json: expected the status of a run, got "));
+  }
+}
+
+TEST(RunStatus, RefusesNestingWithoutEnd) {
+  EXPECT_THAT(testing::user_error_of([&] { RunStatus::parse(std::string(3'000'000, '['), "status.json"); }),
+              ::testing::StartsWith("status.json: expected the status of a run"));
+}
+
 }  // namespace
 }  // namespace skyline::report

@@ -5,12 +5,15 @@
 #include "store/hdf5/hdf5_image.hpp"
 #include "store/publish/publication.hpp"
 #include "store/publish/publish.hpp"
+#include "store/publish/sealed_file.hpp"
 #include "store/weights/weights.hpp"
 #include "support/user_error_of.hpp"
 
 #include <cmath>
+#include <utility>
 
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 
 namespace skyline::store {
 namespace {
@@ -29,6 +32,27 @@ class DatasetFile : public ::testing::Test {
   }
   std::string write_error(const DatasetContents& contents) const {
     return user_error_of([&] { write_dataset(path, contents); });
+  }
+
+  /// A file with a right seal, as anybody can make one, of images of 2 channels.
+  void write_with_moments(std::size_t means, std::size_t deviations) {
+    Hdf5Image image(path, {.user_block = kSealBytes});
+    const std::int64_t version = 1;
+    const double scale = 255;
+    image.write_attribute("/", "version", H5T_NATIVE_INT64, &version);
+    image.write_attribute("/", "value_scale", H5T_NATIVE_DOUBLE, &scale);
+    image.write_texts("class_names", {"a", "b"});
+    for (const auto& [name, count] : {std::pair("mean", means), std::pair("deviation", deviations)}) {
+      const hsize_t dims[] = {count};
+      image.write_array(name, H5T_NATIVE_DOUBLE, dims, std::string(count * sizeof(double), '\0'));
+    }
+    for (const std::string part : {"train", "test"}) {
+      image.make_group(part);
+      const hsize_t dims[] = {1, 2, 3, 5};
+      image.write_array(part + "/images", H5T_STD_U8LE, dims, std::string(30, 'x'));
+      image.write_array(part + "/labels", H5T_STD_I32LE, std::span(dims).first(1), std::string(4, '\0'));
+    }
+    publish_sealed(image, "skyline-dataset");
   }
 
   ScratchFolder folder;
@@ -178,7 +202,7 @@ TEST_F(DatasetFile, IsDamagedInAnArray) {
   EXPECT_EQ(
       open_error(true),
       path.string() + ": damaged: the checksum of train/images does not match (copy or make the file again)");
-  EXPECT_EQ(open_error(false), "(no UserError was thrown)");
+  EXPECT_EQ(open_error(false), "(nothing was thrown)");
 }
 
 TEST_F(DatasetFile, IsDamagedInItsStructure) {
@@ -208,6 +232,18 @@ TEST_F(DatasetFile, RefusesContentsThatDoNotFit) {
   contents.train = {};
   EXPECT_EQ(write_error(contents), path.string() + ": the training set is empty");
   EXPECT_FALSE(std::filesystem::exists(path));
+}
+
+TEST_F(DatasetFile, RefusesMomentsThatAreNotOneForEachChannel) {
+  write_with_moments(3, 2);
+  EXPECT_EQ(open_error(), path.string() + ": mean: expected a value for each of 2 channels, got 3");
+  write_with_moments(2, 1);
+  EXPECT_EQ(open_error(), path.string() + ": deviation: expected a value for each of 2 channels, got 1");
+}
+
+TEST_F(DatasetFile, RefusesAPipeInsteadOfWaitingForWhoeverWritesToIt) {
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  EXPECT_EQ(open_error(), path.string() + ": expected a file, found a pipe or a device");
 }
 
 TEST_F(DatasetFile, ACheckStopsWhenAskedToAndOpeningWithoutOneDoesNotAsk) {

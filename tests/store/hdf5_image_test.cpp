@@ -181,5 +181,26 @@ TEST(Hdf5, SeveralThreadsMayBuildImagesAtOnce) {
   for (const std::string& file : files) EXPECT_EQ(file, files[0]);
 }
 
+/// An HDF5 file whose array `huge` says that it has so many numbers, and has none.
+std::string file_that_claims(hsize_t numbers) {
+  const Hdf5PropertyList access(H5Pcreate(H5P_FILE_ACCESS));
+  H5Pset_fapl_core(access.get(), std::size_t{1} << 16, false);
+  const Hdf5File file(H5Fcreate(image_name().c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.get()));
+  const Hdf5Space space(H5Screate_simple(1, &numbers, nullptr));
+  Hdf5Dataset(
+      H5Dcreate2(file.get(), "huge", H5T_NATIVE_DOUBLE, space.get(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT))
+      .reset();
+  H5Fflush(file.get(), H5F_SCOPE_LOCAL);
+  std::string bytes(static_cast<std::size_t>(H5Fget_file_image(file.get(), nullptr, 0)), '\0');
+  H5Fget_file_image(file.get(), bytes.data(), bytes.size());
+  return bytes;
+}
+
+TEST(Hdf5, NoMemoryIsTakenForAnArrayThatTheFileHasNoBytesFor) {
+  const std::string file = file_that_claims(hsize_t{1} << 45);
+  EXPECT_EQ(user_error_of([&] { Hdf5Reader(bytes_of(file), "a.h5").numbers("huge"); }),
+            "cannot read a.h5: array `huge` claims 35184372088832 values, more than the file has bytes for");
+}
+
 }  // namespace
 }  // namespace skyline::store

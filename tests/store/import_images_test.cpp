@@ -4,6 +4,7 @@
 #include "support/user_error_of.hpp"
 
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 
 namespace skyline::store {
 namespace {
@@ -103,6 +104,14 @@ TEST_F(ImportImages, WhatIsNoImageOfTheSameSizeIsNamed) {
     EXPECT_THAT(error(), AllOf(HasSubstr("b/2.pgm: "), HasSubstr(wrong.message)));
   }
   EXPECT_THAT(user_error_of([&] { import_images(folder / "none"); }), HasSubstr("none"));
+}
+
+TEST_F(ImportImages, APipeIsRefusedInsteadOfWaitedFor) {
+  write_grey("a/1.pgm", "ab");
+  write_grey("b/1.pgm", "ab");
+  const std::filesystem::path pipe = folder / "b/2.pgm";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_EQ(error(), pipe.string() + ": expected a file, found a pipe or a device");
 }
 
 }  // namespace

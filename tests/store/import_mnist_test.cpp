@@ -2,6 +2,7 @@
 
 #include "gzip_text.hpp"
 #include "scratch_folder.hpp"
+#include "store/data/plain_or_gzip.hpp"
 #include "support/user_error_of.hpp"
 
 #include <gmock/gmock.h>
@@ -82,7 +83,7 @@ TEST_F(ImportMnist, NamesTruncatedFiles) {
   EXPECT_EQ(error_with(name, train_images.substr(0, 9)),
             at(name, "truncated: expected a header of 16 bytes, got 9 bytes"));
   EXPECT_EQ(error_with(name, "ab"), at(name, "truncated: expected an IDX header, got 2 bytes"));
-  EXPECT_EQ(error_with(name, train_images + "x"), at(name, "too long: expected 76 bytes, got 77 bytes"));
+  EXPECT_EQ(error_with(name, train_images + "x"), at(name, "too long: expected 76 bytes, got more"));
   EXPECT_EQ(error_with(name, idx(0x803, {3, 0, 5}, "")), at(name, "a dimension of size 0"));
   const std::uint32_t huge = 0xffffffff;
   EXPECT_THAT(error_with(name, idx(0x803, {huge, huge, huge}, "abc")),
@@ -124,6 +125,17 @@ TEST_F(ImportMnist, NamesWhatIsMissing) {
                 ": expected t10k-images-idx3-ubyte or t10k-images-idx3-ubyte.gz, found neither");
   EXPECT_EQ(user_error_of([&] { import_mnist(folder / "none"); }),
             (folder / "none").string() + ": there is no such folder");
+}
+
+TEST_F(ImportMnist, UnpacksNoMoreThanTheHeaderSays) {
+  const std::string name = "train-images-idx3-ubyte.gz";
+  std::filesystem::remove(folder / "train-images-idx3-ubyte");
+  const std::string bomb(10'000'000, 'x');
+  EXPECT_EQ(error_with(name, gzip_text(idx(0x803, {30, 40, 50}, bomb))),
+            at(name, "too long: expected 60016 bytes, got more"));
+  EXPECT_EQ(read_plain_or_gzip(folder / name, [](std::string_view) { return 60'016; }).size(), 60'017U);
+  EXPECT_EQ(error_with(name, gzip_text(idx(0x801, {30}, bomb))),
+            at(name, "wrong IDX magic: expected 0x00000803, got 0x00000801"));
 }
 
 }  // namespace

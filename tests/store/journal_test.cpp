@@ -16,6 +16,7 @@
 namespace skyline::store {
 namespace {
 
+using skyline::testing::fault_error_of;
 using skyline::testing::FileSizeLimit;
 using skyline::testing::overwrite;
 using skyline::testing::same_trial;
@@ -247,6 +248,17 @@ TEST_F(Journal, RefusesTheFullTrainingOfATrialThatIsNotThereOrOfAnotherArchitect
   }
 }
 
+TEST_F(Journal, RefusesALineThatNestsWithoutEnd) {
+  write(sample_trials(space, 2));
+  const std::string expected = at_line(3, "expected a JSON object of at most 100 levels");
+  for (const std::size_t levels : {101U, 2'000'000U}) {
+    const std::string deep = std::string(levels, '[') + std::string(levels, ']');
+    replace_line(3, R"({"k":1,"where":)" + deep + "}");
+    EXPECT_EQ(read_error(), expected);
+    EXPECT_EQ(user_error_of([&] { canonical_journal(path); }), expected);
+  }
+}
+
 TEST_F(Journal, RefusesAValueThatIsNotInTheSpace) {
   write(sample_trials(space, 2));
   auto json = json_of(3);
@@ -313,7 +325,7 @@ TEST_F(Journal, RefusesMembersThatAreMissingOrWrong) {
   EXPECT_THAT(error_with([](Json& line) { line["phase"] = "third"; }), HasSubstr("line 3: unknown phase"));
   EXPECT_THAT(error_with([](Json& line) { line["where"] = 3; }), HasSubstr("line 3: missing member `rank`"));
   replace_line(3, "[1]");
-  EXPECT_EQ(read_error(), at_line(3, "expected a JSON object"));
+  EXPECT_EQ(read_error(), at_line(3, "expected a JSON object of at most 100 levels"));
 }
 
 TEST_F(Journal, RefusesAnInheritanceThatCannotBe) {
@@ -413,7 +425,7 @@ TEST_F(Journal, DoesNotResumeAFileThatIsShorterThanItWas) {
   write(sample_trials(space, 3));
   const JournalContents contents = read_journal(path, space);
   std::filesystem::resize_file(path, 10);
-  EXPECT_EQ(user_error_of([&] { JournalWriter::resume(path, contents); }),
+  EXPECT_EQ(fault_error_of([&] { JournalWriter::resume(path, contents); }),
             path.string() + ": shorter than when it was read: expected " +
                 std::to_string(contents.valid_bytes) + " bytes, got 10");
 }
@@ -422,7 +434,7 @@ TEST_F(Journal, DoesNotSettleAFileThatIsShorterThanItWas) {
   write(sample_trials(space, 3));
   const JournalContents contents = read_journal(path, space);
   std::filesystem::resize_file(path, 10);
-  EXPECT_THAT(user_error_of([&] { settle_journal(path, contents); }),
+  EXPECT_THAT(fault_error_of([&] { settle_journal(path, contents); }),
               HasSubstr(": shorter than when it was read: expected "));
   EXPECT_EQ(std::filesystem::file_size(path), 10u);
 }

@@ -216,7 +216,11 @@ TEST_F(Staging, AFolderThatOthersCouldReplaceIsRefused) {
   if (::geteuid() != 0) return;  // who else can give a folder away?
   fs::permissions(node.path(), fs::perms{0775});
   ASSERT_EQ(::chown(node.path().c_str(), 1, 1), 0);
-  EXPECT_THAT(stage_error(), HasSubstr("others may put another folder in its place"));
+  for (const unsigned mode : {0775U, 0755U, 01777U}) {
+    fs::permissions(node.path(), fs::perms{mode});
+    EXPECT_THAT(stage_error(), HasSubstr("others may put another folder in its place: " +
+                                         node.path().string() + " belongs to another user"));
+  }
 }
 
 TEST_F(Staging, OfSeveralJobsOfANodeOneCopies) {

@@ -4,6 +4,7 @@
 
 #include "store/publish/publish.hpp"
 
+#include <cstddef>
 #include <set>
 #include <sstream>
 #include <utility>
@@ -16,52 +17,63 @@ namespace {
 
 constexpr int kDeepestNesting = 100;
 
-SourcePosition position_of(const YAML::Node& node, const std::string& file) {
-  const YAML::Mark mark = node.Mark();
-  return mark.is_null() ? SourcePosition{file, 0, 0} : SourcePosition{file, mark.line + 1, mark.column + 1};
-}
+/// Aliases of aliases make an enormous tree of a short text.
+constexpr std::size_t kMostNodes = 1'000'000;
 
-ConfigNode convert(const YAML::Node& node, const std::string& file, int depth);
+/// Turns the nodes of one file into ours.
+class Converter {
+ public:
+  explicit Converter(const std::string& file) : file_(file) {}
 
-ConfigNode convert_map(const YAML::Node& node, const std::string& file, int depth) {
-  std::vector<ConfigNode::Entry> entries;
-  std::set<std::string> seen;
-  for (const auto& item : node) {
-    const SourcePosition where = position_of(item.first, file);
-    if (!item.first.IsScalar()) {
-      throw UserError(file + ":" + std::to_string(where.line) + ": expected a word as key");
+  ConfigNode convert(const YAML::Node& node, int depth) {
+    const SourcePosition where = position_of(node);
+    if (depth > kDeepestNesting) fail(where, "nested more than 100 levels deep");
+    if (++nodes_ > kMostNodes)
+      fail(where, "more than 1,000,000 values, counted where aliases (*name) repeat them");
+    switch (node.Type()) {
+      case YAML::NodeType::Scalar:
+        return ConfigNode::make_scalar(node.Scalar(), where, node.Tag() == "!");
+      case YAML::NodeType::Sequence: {
+        std::vector<ConfigNode> items;
+        for (const YAML::Node& item : node) items.push_back(convert(item, depth + 1));
+        return ConfigNode::make_list(std::move(items), where);
+      }
+      case YAML::NodeType::Map:
+        return convert_map(node, depth);
+      case YAML::NodeType::Null:
+      case YAML::NodeType::Undefined:
+        break;
     }
-    const std::string key = item.first.Scalar();
-    if (!seen.insert(key).second) {
-      throw UserError(file + ":" + std::to_string(where.line) + ": key `" + key +
-                      "` stands here a second time");
-    }
-    entries.push_back({key, convert(item.second, file, depth + 1), where});
+    return ConfigNode::make_null(where);
   }
-  return ConfigNode::make_map(std::move(entries), position_of(node, file));
-}
 
-ConfigNode convert(const YAML::Node& node, const std::string& file, int depth) {
-  const SourcePosition where = position_of(node, file);
-  if (depth > kDeepestNesting) {
-    throw UserError(file + ":" + std::to_string(where.line) + ": nested more than 100 levels deep");
+ private:
+  SourcePosition position_of(const YAML::Node& node) const {
+    const YAML::Mark mark = node.Mark();
+    return mark.is_null() ? SourcePosition{file_, 0, 0}
+                          : SourcePosition{file_, mark.line + 1, mark.column + 1};
   }
-  switch (node.Type()) {
-    case YAML::NodeType::Scalar:
-      return ConfigNode::make_scalar(node.Scalar(), where, node.Tag() == "!");
-    case YAML::NodeType::Sequence: {
-      std::vector<ConfigNode> items;
-      for (const YAML::Node& item : node) items.push_back(convert(item, file, depth + 1));
-      return ConfigNode::make_list(std::move(items), where);
+
+  [[noreturn]] void fail(const SourcePosition& where, const std::string& problem) const {
+    throw UserError(file_ + ":" + std::to_string(where.line) + ": " + problem);
+  }
+
+  ConfigNode convert_map(const YAML::Node& node, int depth) {
+    std::vector<ConfigNode::Entry> entries;
+    std::set<std::string> seen;
+    for (const auto& item : node) {
+      const SourcePosition where = position_of(item.first);
+      if (!item.first.IsScalar()) fail(where, "expected a word as key");
+      const std::string key = item.first.Scalar();
+      if (!seen.insert(key).second) fail(where, "key `" + key + "` stands here a second time");
+      entries.push_back({key, convert(item.second, depth + 1), where});
     }
-    case YAML::NodeType::Map:
-      return convert_map(node, file, depth);
-    case YAML::NodeType::Null:
-    case YAML::NodeType::Undefined:
-      break;
+    return ConfigNode::make_map(std::move(entries), position_of(node));
   }
-  return ConfigNode::make_null(where);
-}
+
+  const std::string& file_;
+  std::size_t nodes_ = 0;
+};
 
 void emit(YAML::Emitter& out, const ConfigNode& node) {
   switch (node.kind()) {
@@ -95,7 +107,7 @@ void emit(YAML::Emitter& out, const ConfigNode& node) {
 
 ConfigNode load_yaml_text(const std::string& text, const std::string& file) {
   try {
-    ConfigNode root = convert(YAML::Load(text), file, 0);
+    ConfigNode root = Converter(file).convert(YAML::Load(text), 0);
     root.assign_paths();
     return root;
   } catch (const YAML::Exception& error) {

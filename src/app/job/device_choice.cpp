@@ -1,5 +1,7 @@
 #include "app/job/device_choice.hpp"
 
+#include "skyline/core/error.hpp"
+
 #include "app/job/device_plan.hpp"
 #include "comm/agreement.hpp"
 #include "comm/binding_exchange.hpp"
@@ -9,6 +11,7 @@
 #include "machine/nccl_settings.hpp"
 #include "machine/node_report.hpp"
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdlib>
 #include <system_error>
@@ -41,14 +44,15 @@ std::string nccl_text(const std::vector<machine::NcclSetting>& settings,
 }
 
 /// Collective: prepares this process' environment for NCCL; rank 0 logs what each node's ranks are told.
-std::shared_ptr<ScratchLog> prepare_nccl(comm::Environment& environment, const std::string& gpu,
-                                         const fs::path& root) {
+std::shared_ptr<ScratchFolder> prepare_nccl(comm::Environment& environment, const std::string& gpu,
+                                            const fs::path& root) {
   machine::NcclSurroundings found = machine::read_nccl_surroundings(root);
   found.gpu_name = gpu;
   const std::vector<machine::NcclSetting> settings = machine::choose_nccl_settings(found);
   machine::apply(settings);
-  const fs::path file = fs::temp_directory_path() / ("skyline-nccl-" + std::to_string(getpid()) + ".log");
-  const std::vector<machine::NcclSetting> log_settings = machine::choose_nccl_log(found, file.string());
+  auto log_folder = std::make_shared<ScratchFolder>("skyline-nccl-");
+  const std::vector<machine::NcclSetting> log_settings =
+      machine::choose_nccl_log(found, (log_folder->path() / "log").string());
   machine::apply(log_settings);
 
   comm::Communicator& world = environment.world();
@@ -59,7 +63,7 @@ std::shared_ptr<ScratchLog> prepare_nccl(comm::Environment& environment, const s
   std::vector<machine::HostText> by_host;
   for (std::size_t rank = 0; rank < hosts.size(); ++rank) by_host.push_back({hosts[rank], texts[rank]});
   for (const std::string& line : machine::lines_by_host(by_host)) log::info("NCCL on " + line);
-  return log_settings.empty() ? nullptr : std::make_shared<ScratchLog>(file);
+  return log_settings.empty() ? nullptr : log_folder;
 }
 
 }  // namespace
@@ -91,9 +95,17 @@ std::string describe_nccl(const std::string& gpu, const fs::path& root) {
   return nccl_text(machine::choose_nccl_settings(found), found);
 }
 
-ScratchLog::~ScratchLog() {
+ScratchFolder::ScratchFolder(const std::string& start) {
+  std::string name = (fs::temp_directory_path() / (start + "XXXXXX")).string();
+  if (::mkdtemp(name.data()) == nullptr) {
+    throw FaultError("cannot make a folder " + name + ": " + system_error_text(errno));
+  }
+  path_ = name;
+}
+
+ScratchFolder::~ScratchFolder() {
   std::error_code ignored;
-  fs::remove(path_, ignored);
+  fs::remove_all(path_, ignored);
 }
 
 std::string device_kind(const ChosenDevice& chosen) {

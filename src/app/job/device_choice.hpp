@@ -17,13 +17,17 @@ namespace skyline::app {
 /// train::load_accelerator, but for tests.
 using AcceleratorLoader = std::function<std::shared_ptr<train::Accelerator>(std::string& reason)>;
 
-/// A file of a library's, removed when the job ends.
-class ScratchLog {
+/// A folder for a library's files, removed with what is in it when the job ends. It has a name that nobody
+/// could foresee, and is for this user alone: others could have put a link in the place of a file.
+class ScratchFolder {
  public:
-  explicit ScratchLog(std::filesystem::path path) : path_(std::move(path)) {}
-  ~ScratchLog();
-  ScratchLog(const ScratchLog&) = delete;
-  ScratchLog& operator=(const ScratchLog&) = delete;
+  /// @param start  of its name, in the folder for temporary files. @throws FaultError
+  explicit ScratchFolder(const std::string& start);
+  ~ScratchFolder();
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
 
  private:
   std::filesystem::path path_;
@@ -31,10 +35,10 @@ class ScratchLog {
 
 /// What this rank trains on.
 struct ChosenDevice {
-  std::string problem;                   // why the job cannot start, the same on all ranks; empty: it can
-  train::DeviceUse use;                  // no accelerator: the CPU
-  bool on_gpus = false;                  // all that train do so on GPUs
-  std::shared_ptr<ScratchLog> nccl_log;  // lives as long as NCCL may write to it
+  std::string problem;                      // why the job cannot start, the same on all ranks; empty: it can
+  train::DeviceUse use;                     // no accelerator: the CPU
+  bool on_gpus = false;                     // all that train do so on GPUs
+  std::shared_ptr<ScratchFolder> nccl_log;  // lives as long as NCCL may write to it
 };
 
 /// What this rank and its node have, without starting anything.

@@ -2,6 +2,10 @@
 
 #include "skyline/core/error.hpp"
 
+#include "core/text/shallow_json.hpp"
+
+#include <stdexcept>
+
 #include <nlohmann/json.hpp>
 
 namespace skyline::report {
@@ -10,6 +14,18 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr int kStatusFormat = 1;
+constexpr double kMostAmount = 1e15;  // of anything that is counted or measured in seconds here
+
+/// @throws Json::exception, std::out_of_range
+double amount_of(const Json& json) {
+  const auto value = json.get<double>();
+  if (!(value >= 0 && value <= kMostAmount)) throw std::out_of_range("the number " + json.dump());
+  return value;
+}
+
+std::size_t count_of(const Json& json) {
+  return static_cast<std::size_t>(amount_of(json));
+}
 
 }  // namespace
 
@@ -30,27 +46,29 @@ std::string RunStatus::to_json() const {
 
 RunStatus RunStatus::parse(const std::string& text, const std::string& file) {
   try {
-    const Json json = Json::parse(text);
+    const Json json = Json::parse(shallow_json(text));
     RunStatus status;
     status.state = json.at("state");
     status.phase = json.at("phase");
-    status.done = json.at("done");
-    status.expected = json.at("expected");
-    status.committed = json.at("committed");
-    status.in_flight = json.at("in_flight");
-    status.failed = json.at("failed");
-    status.front = json.at("front");
+    status.done = count_of(json.at("done"));
+    status.expected = count_of(json.at("expected"));
+    status.committed = count_of(json.at("committed"));
+    status.in_flight = count_of(json.at("in_flight"));
+    status.failed = count_of(json.at("failed"));
+    status.front = count_of(json.at("front"));
     for (const auto& [metric, value] : json.at("best").items()) status.best.push_back({metric, value});
-    status.replayed = json.at("replayed");
-    status.slots = json.at("slots");
-    status.ranks = json.at("ranks");
-    status.nodes = json.at("nodes");
-    status.elapsed_s = json.at("elapsed_s");
-    if (!json.at("eta_s").is_null()) status.eta_s = json.at("eta_s").get<double>();
-    status.updated = json.at("updated");
+    status.replayed = count_of(json.at("replayed"));
+    status.slots = count_of(json.at("slots"));
+    status.ranks = count_of(json.at("ranks"));
+    status.nodes = count_of(json.at("nodes"));
+    status.elapsed_s = amount_of(json.at("elapsed_s"));
+    if (!json.at("eta_s").is_null()) status.eta_s = amount_of(json.at("eta_s"));
+    status.updated = amount_of(json.at("updated"));
     status.recent = json.at("recent").get<std::vector<std::string>>();
     return status;
   } catch (const Json::exception& problem) {
+    throw UserError(file + ": expected the status of a run, got " + problem.what());
+  } catch (const std::out_of_range& problem) {
     throw UserError(file + ": expected the status of a run, got " + problem.what());
   }
 }

@@ -3,6 +3,7 @@
 #include "skyline/core/error.hpp"
 
 #include "core/text/hash.hpp"
+#include "core/text/shallow_json.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -31,7 +32,7 @@ constexpr const char* kKeyTag = "skyline.key";
 
 /// What a server says, as a part of one line.
 std::string quoted(const HttpReply& reply) {
-  const Json body = Json::parse(reply.body, nullptr, false);
+  const Json body = Json::parse(shallow_json(reply.body), nullptr, false);
   std::string text = reply.body;
   if (body.is_object() && body.contains("message") && body["message"].is_string()) text = body["message"];
   std::erase_if(text, [](unsigned char c) { return c < ' ' && c != '\n'; });
@@ -197,7 +198,7 @@ class RestServer final : public MlflowServer {
     if (reply.status != kOk) {
       refuse(reply.status, fmt::format("{}: HTTP {}{}", place(), reply.status, quoted(reply)));
     }
-    Json body = Json::parse(reply.body.empty() ? "{}" : reply.body, nullptr, false);
+    Json body = Json::parse(reply.body.empty() ? "{}" : shallow_json(reply.body), nullptr, false);
     if (body.is_object()) {
       worked_ = true;
       return body;

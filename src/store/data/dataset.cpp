@@ -119,6 +119,7 @@ class MappedDataset final : public Dataset {
 
  private:
   void read_shape(const Hdf5Reader& reader);
+  void check_channels(const char* name, std::size_t values) const;
   MappedImages map_part(const Hdf5Reader& reader, const std::string& part) const;
   template <typename T>
   std::span<const T> map_array(const Hdf5Reader& reader, const std::string& name, hid_t type,
@@ -149,6 +150,8 @@ void MappedDataset::read() {
   class_names_ = reader.texts("class_names");
   mean_ = reader.numbers("mean");
   deviation_ = reader.numbers("deviation");
+  check_channels("mean", mean_.size());
+  check_channels("deviation", deviation_.size());
   value_scale_ = reader.number_attribute("value_scale");
   train_ = map_part(reader, "train");
   test_ = map_part(reader, "test");
@@ -160,6 +163,13 @@ void MappedDataset::read_shape(const Hdf5Reader& reader) {
   if (dims.size() != 4)
     fail_on_file(path_, "train/images: expected 4 dimensions, got " + std::to_string(dims.size()));
   shape_ = {dims[1], dims[2], dims[3]};
+}
+
+void MappedDataset::check_channels(const char* name, std::size_t values) const {
+  const auto channels = static_cast<std::size_t>(shape_.channels);
+  if (values == channels) return;
+  fail_on_file(path_, std::string(name) + ": expected a value for each of " + std::to_string(channels) +
+                          " channels, got " + std::to_string(values));
 }
 
 MappedImages MappedDataset::map_part(const Hdf5Reader& reader, const std::string& part) const {

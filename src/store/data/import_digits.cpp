@@ -13,6 +13,7 @@ namespace {
 constexpr std::size_t kDigitPixels = 64;
 constexpr std::size_t kDigitClasses = 10;
 constexpr int kLargestDigitPixel = 16;
+constexpr std::size_t kMostDigitsBytes = 64'000'000;
 
 struct Row {
   std::array<std::uint8_t, kDigitPixels> pixels{};
@@ -58,7 +59,10 @@ class RowReader {
 };
 
 std::vector<Row> read_rows(const std::filesystem::path& file) {
-  const std::string content = read_plain_or_gzip(file);
+  const std::string content = read_plain_or_gzip(file, [](std::string_view) { return kMostDigitsBytes; });
+  if (content.size() > kMostDigitsBytes) {
+    throw UserError(file.string() + ": expected the digits, which are some 300 kB, got more than 64 MB");
+  }
   std::vector<Row> rows;
   std::string_view rest = content;
   for (std::size_t number = 1; !rest.empty(); ++number) {

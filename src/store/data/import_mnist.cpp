@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <string_view>
 
 namespace skyline::store {
 namespace {
@@ -22,32 +23,53 @@ std::string hex(std::uint32_t value) {
   return text.data();
 }
 
+constexpr std::size_t kIdxWordBytes = 4;
+
+std::uint32_t idx_word(std::string_view text, std::size_t index) {
+  std::uint32_t value = 0;
+  for (std::size_t i = 0; i < kIdxWordBytes; ++i) {
+    value = value << 8 | static_cast<std::uint8_t>(text[kIdxWordBytes * index + i]);
+  }
+  return value;
+}
+
+std::size_t idx_header_bytes(std::uint32_t magic) {
+  return kIdxWordBytes * (1 + (magic & 0xff));
+}
+
+/// @param header  of whole IDX headers
+std::size_t idx_bytes(std::string_view header, std::uint32_t magic) {
+  std::size_t values = 1;
+  for (std::size_t i = 1; i <= (magic & 0xff); ++i)
+    values = std::min(values, kLargestCount) * idx_word(header, i);
+  return idx_header_bytes(magic) + values;
+}
+
 /// An IDX file of bytes: magic, then each dimension as a big-endian 32-bit number, then the values.
 class IdxFile {
  public:
   IdxFile(const std::filesystem::path& path, std::uint32_t magic)
-      : path_(path), content_(read_plain_or_gzip(path)) {
-    const std::size_t num_dims = magic & 0xff;
-    if (content_.size() < kWordBytes)
+      : path_(path), content_(read_plain_or_gzip(path, [magic](std::string_view start) {
+          return idx_word(start, 0) == magic ? std::min(idx_bytes(start, magic), kLargestCount) : 0;
+        })) {
+    if (content_.size() < kIdxWordBytes)
       fail("truncated: expected an IDX header, got " + bytes_text(content_.size()));
-    if (word(0) != magic) fail("wrong IDX magic: expected " + hex(magic) + ", got " + hex(word(0)));
-    header_bytes_ = kWordBytes * (1 + num_dims);
+    const std::uint32_t found = idx_word(content_, 0);
+    if (found != magic) fail("wrong IDX magic: expected " + hex(magic) + ", got " + hex(found));
+    header_bytes_ = idx_header_bytes(magic);
     if (content_.size() < header_bytes_) {
       fail("truncated: expected a header of " + bytes_text(header_bytes_) + ", got " +
            bytes_text(content_.size()));
     }
-    std::size_t values = 1;
-    for (std::size_t i = 1; i <= num_dims; ++i) {
-      const std::size_t size = word(i);
-      if (size == 0) fail("a dimension of size 0");
-      dims_.push_back(static_cast<std::int64_t>(size));
-      values = std::min(values, kLargestCount) * size;
+    for (std::size_t i = 1; i <= (magic & 0xff); ++i) {
+      dims_.push_back(idx_word(content_, i));
+      if (dims_.back() == 0) fail("a dimension of size 0");
     }
-    const std::size_t expected = header_bytes_ + values;
-    if (content_.size() != expected) {
-      fail(std::string(content_.size() < expected ? "truncated" : "too long") + ": expected " +
-           bytes_text(expected) + ", got " + bytes_text(content_.size()));
+    const std::size_t expected = idx_bytes(content_, magic);
+    if (content_.size() < expected) {
+      fail("truncated: expected " + bytes_text(expected) + ", got " + bytes_text(content_.size()));
     }
+    if (content_.size() > expected) fail("too long: expected " + bytes_text(expected) + ", got more");
   }
 
   const std::vector<std::int64_t>& dims() const { return dims_; }
@@ -58,16 +80,7 @@ class IdxFile {
   }
 
  private:
-  static constexpr std::size_t kWordBytes = 4;
-
   static std::string bytes_text(std::size_t count) { return std::to_string(count) + " bytes"; }
-  std::uint32_t word(std::size_t index) const {
-    std::uint32_t value = 0;
-    for (std::size_t i = 0; i < kWordBytes; ++i) {
-      value = value << 8 | static_cast<std::uint8_t>(content_[kWordBytes * index + i]);
-    }
-    return value;
-  }
 
   std::filesystem::path path_;
   std::string content_;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <system_error>
 
 #include <zlib.h>
@@ -14,6 +15,7 @@ namespace skyline::store {
 namespace {
 
 constexpr std::string_view kGzipMagic = "\x1f\x8b";
+constexpr std::size_t kGzipStartBytes = 4096;  // that a caller is shown
 
 /// Ends the stream however the function that made it is left.
 struct InflateStream {
@@ -27,15 +29,22 @@ struct InflateStream {
   InflateStream& operator=(const InflateStream&) = delete;
 };
 
-std::string unpack(const std::string& packed, const std::filesystem::path& path) {
+/// At most one byte more than `most_bytes` allows: a few kilobytes may unpack to gigabytes.
+std::string unpack(const std::string& packed, const std::filesystem::path& path,
+                   const MostBytes& most_bytes) {
   InflateStream owner;
   z_stream& stream = owner.stream;
-  std::string text(std::max<std::size_t>(4 * packed.size(), 4096), '\0');
+  std::string text(kGzipStartBytes, '\0');
+  std::optional<std::size_t> most;
   std::size_t filled = 0;
   std::size_t taken = 0;
   constexpr std::size_t kMost = std::numeric_limits<uInt>::max();
   for (;;) {
-    if (filled == text.size()) text.resize(2 * text.size());
+    if (filled == text.size()) {
+      if (!most) most = std::max(most_bytes(text), kGzipStartBytes);
+      if (filled > *most) return text;
+      text.resize(std::min(2 * filled, *most + 1));
+    }
     stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data() + taken));
     stream.avail_in = static_cast<uInt>(std::min(packed.size() - taken, kMost));
     stream.next_out = reinterpret_cast<Bytef*>(text.data() + filled);
@@ -61,9 +70,9 @@ std::string unpack(const std::string& packed, const std::filesystem::path& path)
 
 }  // namespace
 
-std::string read_plain_or_gzip(const std::filesystem::path& path) {
+std::string read_plain_or_gzip(const std::filesystem::path& path, const MostBytes& most_bytes) {
   std::string content = read_file(path);
-  return content.starts_with(kGzipMagic) ? unpack(content, path) : content;
+  return content.starts_with(kGzipMagic) ? unpack(content, path, most_bytes) : content;
 }
 
 void check_folder(const std::filesystem::path& folder) {

@@ -11,11 +11,18 @@ namespace skyline::store {
 
 namespace {
 
+/// Whom the kernel shows as the owner of a file whose owner this container does not know: root's, as a rule.
+constexpr uid_t kUnknownUser = 65534;
+
 /// A folder that belongs to this user may be open to a group: some systems make all of them so.
 std::optional<std::string> find_objection_to_parent(const std::filesystem::path& folder) {
   const std::filesystem::path parent = folder.has_parent_path() ? folder.parent_path() : ".";
   struct stat status {};
   if (::stat(parent.c_str(), &status) != 0) return system_error_text(errno);
+  const bool is_systems = status.st_uid == 0 || status.st_uid == kUnknownUser;
+  if (status.st_uid != ::geteuid() && !is_systems) {
+    return "others may put another folder in its place: " + parent.string() + " belongs to another user";
+  }
   const mode_t open = status.st_uid == ::geteuid() ? S_IWOTH : S_IWGRP | S_IWOTH;
   if ((status.st_mode & open) == 0 || (status.st_mode & S_ISVTX) != 0) return std::nullopt;
   return "others may put another folder in its place: " + parent.string() +

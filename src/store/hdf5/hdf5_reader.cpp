@@ -4,17 +4,14 @@
 
 #include "store/hdf5/hdf5_image.hpp"
 
+#include <algorithm>
+
 #include <sys/stat.h>
 
 namespace skyline::store {
 namespace {
 
 constexpr std::size_t kIncrement = std::size_t{1} << 16;
-
-std::size_t element_count(const Hdf5Dataset& array, const std::filesystem::path& path) {
-  const Hdf5Space space(check_hdf5(H5Dget_space(array.get()), "read", path));
-  return static_cast<std::size_t>(check_hdf5(H5Sget_simple_extent_npoints(space.get()), "read", path));
-}
 
 }  // namespace
 
@@ -32,11 +29,14 @@ Hdf5Reader::Hdf5Reader(const std::filesystem::path& path, int descriptor) : path
   struct stat theirs {};
   const bool known = ::fstat(descriptor, &ours) == 0 && ::fstat(*static_cast<int*>(opened), &theirs) == 0;
   if (!known || ours.st_ino != theirs.st_ino || ours.st_dev != theirs.st_dev) {
-    fail("another file was published in its place just now (run again)");
+    throw FaultError("cannot read " + path.string() +
+                     ": another file was published in its place just now (run again)");
   }
+  file_bytes_ = static_cast<std::size_t>(ours.st_size);
 }
 
-Hdf5Reader::Hdf5Reader(std::span<const std::byte> bytes, const std::filesystem::path& path) : path_(path) {
+Hdf5Reader::Hdf5Reader(std::span<const std::byte> bytes, const std::filesystem::path& path)
+    : path_(path), file_bytes_(bytes.size()) {
   silence_hdf5();
   const Hdf5PropertyList access(check(H5Pcreate(H5P_FILE_ACCESS)));
   check(H5Pset_fapl_core(access.get(), kIncrement, false));
@@ -121,10 +121,23 @@ std::uint64_t Hdf5Reader::array_offset(const std::string& name, hid_t type) cons
   return offset;
 }
 
+/// Arrays of ours are not compressed: one that claims more than the file has bytes for is not taken memory
+/// for.
+std::size_t Hdf5Reader::element_count(const Hdf5Dataset& array, const std::string& name) const {
+  const Hdf5Space space(check(H5Dget_space(array.get())));
+  const Hdf5Type stored(check(H5Dget_type(array.get())));
+  const auto count = static_cast<std::size_t>(check(H5Sget_simple_extent_npoints(space.get())));
+  if (count > file_bytes_ / std::max<std::size_t>(H5Tget_size(stored.get()), 1)) {
+    fail("array `" + name + "` claims " + std::to_string(count) +
+         " values, more than the file has bytes for");
+  }
+  return count;
+}
+
 template <typename T>
 std::vector<T> Hdf5Reader::read_array(const std::string& name, hid_t type) const {
   const Hdf5Dataset array = open_array(name);
-  std::vector<T> values(element_count(array, path_));
+  std::vector<T> values(element_count(array, name));
   if (!values.empty()) {
     check(H5Dread(array.get(), type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()));
   }
@@ -148,7 +161,7 @@ std::vector<std::string> Hdf5Reader::texts(const std::string& name) const {
   const Hdf5Type stored(check(H5Dget_type(array.get())));
   const std::size_t length = H5Tget_size(stored.get());
   const Hdf5Type type = make_text_type(length, path_);
-  std::vector<std::string> texts(element_count(array, path_));
+  std::vector<std::string> texts(element_count(array, name));
   std::string block(length * texts.size(), '\0');
   if (!texts.empty()) check(H5Dread(array.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, block.data()));
   for (std::size_t i = 0; i < texts.size(); ++i) {

@@ -47,12 +47,14 @@ class Hdf5Reader {
   [[noreturn]] void fail(const std::string& message) const;
   Hdf5Dataset open_array(const std::string& name) const;
   Hdf5Attribute open_attribute(const char* key) const;
+  std::size_t element_count(const Hdf5Dataset& array, const std::string& name) const;
   template <typename T>
   T scalar_attribute(const char* key, hid_t type) const;
   template <typename T>
   std::vector<T> read_array(const std::string& name, hid_t type) const;
 
   std::filesystem::path path_;
+  std::size_t file_bytes_ = 0;
   Hdf5File file_;
 };
 

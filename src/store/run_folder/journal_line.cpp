@@ -2,6 +2,8 @@
 
 #include "skyline/core/error.hpp"
 
+#include "core/text/shallow_json.hpp"
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -230,8 +232,8 @@ std::optional<Json> parse_line(std::string_view line) {
   const std::string_view body = line.substr(0, line.size() - kSumBytes);
   const std::string expected = std::string(kSumStart) + checksum(body) + std::string(kSumEnd);
   if (line.substr(body.size()) != expected) return std::nullopt;
-  Json parsed = Json::parse(line, nullptr, false);
-  if (!parsed.is_object()) throw UserError("expected a JSON object");
+  Json parsed = Json::parse(shallow_json(line), nullptr, false);
+  if (!parsed.is_object()) throw UserError("expected a JSON object of at most 100 levels");
   return parsed;
 }
 
