@@ -15,6 +15,7 @@
 namespace skyline::store {
 namespace {
 
+using skyline::testing::fault_error_of;
 using skyline::testing::ScratchFolder;
 using skyline::testing::user_error_of;
 using ::testing::MatchesRegex;
@@ -145,7 +146,7 @@ TEST(Hdf5, AFileThatWasReplacedSinceItWasMappedIsNotReadForIt) {
   publish_file(folder / "a.h5", joined(Hdf5Image("a.h5", {}).finish()));
   const MappedFile file(folder / "a.h5");
   publish_file(folder / "a.h5", joined(Hdf5Image("a.h5", {}).finish()));
-  EXPECT_EQ(user_error_of([&] { Hdf5Reader(folder / "a.h5", file.descriptor()); }),
+  EXPECT_EQ(fault_error_of([&] { Hdf5Reader(folder / "a.h5", file.descriptor()); }),
             "cannot read " + (folder / "a.h5").string() +
                 ": another file was published in its place just now (run again)");
 }

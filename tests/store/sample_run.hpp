@@ -37,8 +37,7 @@ inline space::SearchSpace sample_space(const std::string& depths = "[1, 3]") {
 }
 
 inline store::JournalHeader sample_header() {
-  return {.format = 1,
-          .skyline_version = "0.1.0",
+  return {.skyline_version = "0.1.0",
           .config_hash = std::string(64, 'c'),
           .seed = 0xfedcba9876543210u,
           .metrics = {"validation_accuracy", "latency_ms"}};
