@@ -29,13 +29,13 @@ TABLE = {
     "model_export": (["core", "space", "store"], []),
     "run": ([*TRIALS, "search", "store"], []),
     "engine": ([*TRIALS, "search", "comm", "store", "run"], []),
-    "report": ([*TRIALS, "search", "store", "run", "engine"], ["fmt", "json", "curl"]),
+    "report": ([*TRIALS, "search", "store", "run"], ["fmt", "json", "curl"]),
     "app": (ALL, ["cli11", "yaml"]),
 }
 
 # A module's face: what other modules may include of it besides include/skyline/MODULE, which is installed for users.
 FACES = {
-    "core": ["backoff", "config/json_text", "config/scalar_text", "log", "processors", "registry", "text/hash",
+    "core": ["backoff", "clock", "config/json_text", "config/scalar_text", "log", "processors", "registry", "text/hash",
              "text/printable", "text/protobuf_writer", "text/shallow_json", "unique_handle"],
     "machine": ["device_binding", "nccl_settings", "node_limits", "node_place", "node_report"],
     "space": ["network/network_alignment"],
@@ -50,7 +50,8 @@ FACES = {
     "train": ["course/torch_version", "course/training_evaluator", "course/training_options", "device/accelerator", "kernels/dropout",
               "kernels/gather", "loading/accelerator_library", "loading/load_accelerator"],
     "evaluate": ["synthetic_evaluator"],
-    "engine": ["loop/run", "slots/stop_signals"],
+    "run": ["account", "front_volume", "run_listener", "run_state"],
+    "engine": ["engine_options", "loop/run", "run_files", "slots/stop_signals"],
     "report": ["report", "tracking/tracking"],
 }
 

@@ -1,14 +1,12 @@
 #pragma once
 
-#include "skyline/objective/objective_set.hpp"
 #include "skyline/space/search_space.hpp"
 
-#include "engine/loop/run.hpp"
+#include "run/run_state.hpp"
 #include "store/run_folder/run_folder.hpp"
 
 #include <iosfwd>
 #include <memory>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -17,10 +15,8 @@ namespace skyline::report {
 /// What the reports are made from.
 struct ReportInputs {
   const space::SearchSpace& space;
-  const objective::ObjectiveSet& objectives;
   const std::vector<std::string>& metrics;  // Evaluator::metrics()
-  const std::vector<trial::CommittedTrial>& committed;
-  const std::vector<bool>& on_front;  // [committed.size()]
+  const run::RunState& state;
 };
 
 /// pareto.json: the front; models.json: every trial; both with architecture, objectives, constraints, budget,
@@ -30,16 +26,6 @@ void write_pareto_json(const store::RunPaths& paths, const ReportInputs& inputs)
 void write_models_json(const store::RunPaths& paths, const ReportInputs& inputs);
 void write_search_state_csv(const store::RunPaths& paths, const ReportInputs& inputs);
 
-/// Hypervolume of the search front. The reference point is per objective: accuracy-like maximized metrics 0
-/// (where a value is negative: the smallest one that any successful search trial had, less a tenth of its
-/// size); minimized ones the largest value that any successful search trial had, plus a tenth of its size.
-/// Returned with the point, in the user's senses.
-struct FrontVolume {
-  double volume = 0;
-  std::vector<double> reference;  // [num_objectives]; empty if no search trial succeeded
-};
-FrontVolume front_volume(const ReportInputs& inputs);
-
 /// A number for people, four significant digits, SI prefixes from 1000 on: `0.9812`, `465.2 M`.
 std::string format_number(double value);
 
@@ -47,12 +33,12 @@ std::string format_number(double value);
 std::string front_table(const ReportInputs& inputs);
 /// Account of time: a row a slot and the sum: trials, set-up, training, validation, latency, idle,
 /// utilization. More than 16 slots: per node.
-std::string account_table(const engine::RunAccount& account);
+std::string account_table(const run::RunAccount& account);
 
 enum class RunEnd { kFinished, kStopped, kFailed };
 
-/// An observer that shows how a run is doing and how it ended.
-class RunProgress : public engine::RunObserver {
+/// Shows how a run is doing and how it ended.
+class RunProgress : public run::RunListener {
  public:
   /// The last thing to tell, before results are printed: ends the line on the terminal and writes the last
   /// status. After a failure the process may end at once: the status is waited for, at most 2 s. A run
@@ -63,12 +49,8 @@ class RunProgress : public engine::RunObserver {
 /// Progress on a terminal (one line, rewritten, with ETA), one log line a commit, and status.json every 2 s
 /// for `skyline status`. ETA from the time of this job's commits and the trials left. Without a terminal
 /// commits and, every 30 s, the progress go to log::info.
-/// @param replayed  the trials of earlier jobs; read when the run starts
-std::unique_ptr<RunProgress> make_progress(const store::RunPaths& paths,
-                                           const objective::ObjectiveSet& objectives,
-                                           const space::SearchSpace& space,
-                                           const std::vector<std::string>& metrics,
-                                           std::span<const trial::CommittedTrial> replayed, bool terminal);
+std::unique_ptr<RunProgress> make_progress(const store::RunPaths& paths, const space::SearchSpace& space,
+                                           const std::vector<std::string>& metrics, bool terminal);
 
 /// What `skyline status RUN` prints, from status.json, the claim and the journal alone; works while the run
 /// goes on.

@@ -5,7 +5,6 @@
 
 #include "comm/environment.hpp"
 #include "core/processors.hpp"
-#include "engine/loop/run.hpp"
 #include "engine/slots/checkpoints.hpp"
 #include "engine/slots/timed_storage_call.hpp"
 #include "support/yaml_config.hpp"
@@ -122,11 +121,8 @@ class Bench {
 
   Turn train(std::int64_t width, double epochs, const Mode& mode) {
     const trial::Trial trial = train::test::make_trial(network(width), epochs, 1);
-    EngineOptions options;
-    options.checkpoints = mode.options;
-    const RunInputs inputs{*environment_, space_, objectives_,  *evaluator_, search_,
-                           options,       paths_, std::nullopt, {},          storage_};
-    const auto folder = std::make_shared<CheckpointFolder>(inputs);
+    const RunFiles files{paths_, {}, storage_};
+    const auto folder = std::make_shared<CheckpointFolder>(files, mode.options, false);
     SlotCheckpoints checkpoints(folder, never_);
     checkpoints.begin(trial);
     MeasuredContext context(checkpoints, storage_, mode.waits);
@@ -136,7 +132,7 @@ class Bench {
     context.turn.slot_cpu_s = thread_cpu_seconds() - slot_before;
     context.turn.storage_cpu_s = storage_cpu_seconds() - storage_before;
     context.turn.train_s = context.times.train_s;
-    folder->remove(trial.number);
+    storage_.submit([&] { folder->remove_now(trial.name()); });
     storage_.drain();
     return context.turn;
   }
@@ -152,14 +148,6 @@ class Bench {
   std::unique_ptr<trial::Evaluator> evaluator_;
   store::StorageThread storage_;
   // Not used by checkpoints, but part of what a run is given.
-  space::SearchSpace space_ = space::SearchSpace::parse(
-      testing::config_from_yaml(
-          "parameters: {n: {range: [1, 2]}}\nnetwork: [flatten, {linear: {features: $n}}]", "space.yaml",
-          "space"),
-      {{1, 1, 1}, 0});
-  objective::ObjectiveSet objectives_ =
-      objective::ObjectiveSet::parse(testing::config_from_yaml("[{minimize: flops}]"), nullptr, {});
-  ConfigNode search_;
   std::atomic<bool> never_{false};
 };
 

@@ -1,6 +1,5 @@
 #include "engine/slots/checkpoints.hpp"
 
-#include "comm/environments.hpp"
 #include "engine/engine_rig.hpp"
 
 #include <atomic>
@@ -31,14 +30,10 @@ class SlotCheckpointsTest : public ::testing::Test {
   }
   /// A slot of a job with these options.
   SlotCheckpoints slot(std::optional<CheckpointOptions> options, bool resume = false) {
-    RunSpec spec = evolution_spec();
-    spec.options.checkpoints = options;
-    spec.options.resume = resume;
     store::JournalHeader header;
     header.config_hash = "abc";
-    const RunInputs inputs{*environment_, test_space(), test_objectives(), evaluator_, spec.search,
-                           spec.options,  paths_,       std::nullopt,      header,     storage_};
-    return {std::make_shared<CheckpointFolder>(inputs), stop_};
+    const RunFiles files{paths_, header, storage_};
+    return {std::make_shared<CheckpointFolder>(files, options, resume), stop_};
   }
   static CheckpointOptions every_epoch() {
     return {.interval_s = {}, .interval_epochs = 1, .most_overhead = kAnyOverhead};
@@ -58,10 +53,8 @@ class SlotCheckpointsTest : public ::testing::Test {
     return done;
   }
 
-  std::unique_ptr<comm::Environment> environment_ = comm::make_local_environment();
   TemporaryFolder folder_;
   store::RunPaths paths_{folder_.path()};
-  HookedEvaluator evaluator_{{}};
   store::StorageThread storage_;
   std::atomic<bool> stop_{false};
   trial::Trial trial_;

@@ -152,32 +152,43 @@ std::vector<std::string> HookedEvaluator::completed() const {
   return sorted;
 }
 
-void CountingObserver::started(const std::vector<SlotAccount>& the_slots, std::size_t the_replayed,
-                               std::size_t the_expected) {
-  slots = the_slots.size();
-  replayed = the_replayed;
-  expected = the_expected;
+void CountingObserver::phase_begun(const run::RunState& state) {
+  (state.phase() == trial::Phase::kFinal ? expected_final : expected) = state.expected(state.phase());
 }
 
-void CountingObserver::committed(const trial::CommittedTrial& trial, bool, std::size_t in_flight) {
-  positions.push_back(trial.position);
-  most_in_flight = std::max(most_in_flight, in_flight);
+void CountingObserver::committed(const run::Commit& commit, const run::RunState& state) {
+  if (commit.replayed) {
+    ++replayed;
+    return;
+  }
+  positions.push_back(commit.trial->position);
+  most_in_flight = std::max(most_in_flight, state.in_flight());
 }
 
-void CountingObserver::phase_changed(trial::Phase phase, std::size_t the_expected) {
-  if (phase == trial::Phase::kFinal) expected_final = the_expected;
-}
-
-RunSpec evolution_spec() {
+RunSpec evolution_spec(std::size_t iterations) {
   RunSpec spec;
   spec.search =
-      testing::config_from_yaml("{algorithm: evolution_pareto, iterations: 3, initial: 6, max_unseen: 8}");
+      testing::config_from_yaml("{algorithm: evolution_pareto, iterations: " + std::to_string(iterations) +
+                                ", initial: 6, max_unseen: 8}");
   spec.options.seed = 5;
   spec.options.epochs = 0.25;
   spec.options.final_epochs = 2;
   spec.options.keep_weights = KeepWeights::kNone;
   spec.options.slots = 1;
   return spec;
+}
+
+RigResult tables_of(const RunResult& result) {
+  RigResult tables;
+  for (const run::SharedTrial& committed : result.state.trials()) {
+    tables.committed.push_back(*committed);
+    tables.on_front.push_back(result.state.on_front(committed->trial.number));
+  }
+  tables.finish_reason = result.finish_reason;
+  tables.stopped = result.stopped;
+  tables.unsaved = result.unsaved;
+  tables.account = result.account;
+  return tables;
 }
 
 RigRun run_in(comm::Environment& environment, const std::filesystem::path& root, const RunSpec& spec,
@@ -192,21 +203,20 @@ RigRun run_in(comm::Environment& environment, const std::filesystem::path& root,
   header.seed = spec.options.seed;
   header.metrics = evaluator.metrics();
   store::StorageThread storage;
-  RunInputs inputs{environment,  test_space(), test_objectives(), evaluator, spec.search,
-                   spec.options, paths,        std::nullopt,      header,    storage};
-  inputs.options.resume = resume;
-  inputs.stop_requested = spec.stop_requested;
-  inputs.failed = spec.failed;
+  SearchTask task{test_space(), test_objectives(), evaluator, spec.search, spec.options};
+  task.options.resume = resume;
+  std::optional<store::JournalContents> replay;
   if (environment.world().rank() == 0) {
     std::filesystem::create_directories(root / "weights");
     std::filesystem::create_directories(root / "checkpoints");
     if (resume) {
-      inputs.replay = store::read_journal(paths.journal(), test_space());
-      store::settle_journal(paths.journal(), *inputs.replay);
+      replay = store::read_journal(paths.journal(), test_space());
+      store::settle_journal(paths.journal(), *replay);
     }
   }
   comm::wait(*environment.world().barrier());
-  run.result = engine::run(inputs, run.observer);
+  run.result = tables_of(engine::run(environment, task, {paths, header, storage},
+                                     {spec.stop_requested, spec.failed}, std::move(replay), {&run.observer}));
   run.evaluations = evaluator.calls();
   run.completed = evaluator.completed();
   run.steps = evaluator.steps();

@@ -89,23 +89,25 @@ class HookedEvaluator final : public trial::Evaluator {
   std::map<trial::TrialNumber, trial::TrialNumber> heirs_;
 };
 
-/// Counts what an observer is told.
-class CountingObserver final : public RunObserver {
+/// Counts what a listener is told.
+class CountingObserver final : public run::RunListener {
  public:
-  void started(const std::vector<SlotAccount>& slots, std::size_t replayed, std::size_t expected) override;
-  void committed(const trial::CommittedTrial& trial, bool on_front, std::size_t in_flight) override;
-  void phase_changed(trial::Phase phase, std::size_t expected) override;
+  void started(const run::RunState& state) override { slots = state.account().slots().size(); }
+  void phase_begun(const run::RunState& state) override;
+  void asked(const trial::Trial&) override { ++asks; }
+  void committed(const run::Commit& commit, const run::RunState& state) override;
   void stopping() override { ++stops; }
-  void tick() override { ++ticks; }
+  void tick(const run::RunState&) override { ++ticks; }
 
   std::size_t slots = 0;
-  std::size_t replayed = 0;
+  std::size_t replayed = 0;  // commits
   std::size_t expected = 0;
   std::size_t expected_final = 0;
+  std::size_t asks = 0;
   std::size_t most_in_flight = 0;
   int stops = 0;
   int ticks = 0;
-  std::vector<trial::CommitPosition> positions;
+  std::vector<trial::CommitPosition> positions;  // of new commits
 };
 
 /// Everything of a run but its environment and folder.
@@ -122,11 +124,21 @@ struct RunSpec {
   std::function<bool()> stop_requested;
   std::function<void(const std::exception&)> failed;
 };
-/// Evolution over three generations, one slot a rank.
-RunSpec evolution_spec();
+/// Evolution over generations, one slot per rank.
+RunSpec evolution_spec(std::size_t iterations = 3);
+
+/// RunResult, its state as tables.
+struct RigResult {
+  std::vector<trial::CommittedTrial> committed;
+  std::vector<bool> on_front;  // by position; of full trainings: whether the trial is that they train
+  std::string finish_reason;
+  bool stopped = false;
+  std::size_t unsaved = 0;
+  run::RunAccount account;
+};
 
 struct RigRun {
-  RunResult result;
+  RigResult result;
   CountingObserver observer;
   int evaluations = 0;                 // begun on this rank
   std::vector<std::string> completed;  // of those

@@ -38,8 +38,7 @@ class Extension : public ::testing::Test {
 };
 
 RunSpec with_iterations(std::size_t iterations, std::optional<std::size_t> window) {
-  RunSpec spec = evolution_spec();
-  spec.search.set("iterations", ConfigNode::make_integer(static_cast<std::int64_t>(iterations)));
+  RunSpec spec = evolution_spec(iterations);
   spec.options.window = window;
   return spec;
 }

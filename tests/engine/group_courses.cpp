@@ -12,8 +12,8 @@
 namespace skyline::testing {
 namespace {
 
-using trial::part_of;
 using trial::GroupAborted;
+using trial::part_of;
 using trial::TrialGroup;
 
 std::vector<float> expected_sum(std::uint64_t operation, std::size_t members, std::size_t count) {

@@ -104,7 +104,7 @@ TEST_F(GroupRunTest, AccountsForTheTimeOfEveryMembersRank) {
   if (rank() != 0) return;
   const std::size_t trials = all.result.committed.size();
   const double least_s = 1e-3 * static_cast<double>(trials) * static_cast<double>(spec.steps);
-  for (const SlotAccount& slot : all.result.account.slots) {
+  for (const run::SlotAccount& slot : all.result.account.slots) {
     EXPECT_EQ(slot.trials, slot.rank == 0 ? trials : 0U) << "counted where they were led";
     const double busy_s = slot.setup_s + slot.train_s + slot.validate_s + slot.latency_s;
     EXPECT_GE(busy_s, least_s) << "rank " << slot.rank;

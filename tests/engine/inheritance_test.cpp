@@ -89,8 +89,7 @@ TEST(ChooseStart, TakesTheFirstOfEqualParents) {
 }
 
 RunSpec inheriting_spec(KeepWeights keep) {
-  RunSpec spec = evolution_spec();
-  spec.search.set("iterations", ConfigNode::make_integer(4));
+  RunSpec spec = evolution_spec(4);
   spec.options.keep_weights = keep;
   spec.options.inherit = true;
   spec.options.window = 4;
@@ -247,10 +246,7 @@ class WeightsOfARun : public InheritingRun {
 
   store::RunPaths paths_{root()};
   store::StorageThread storage_;
-  HookedEvaluator evaluator_{{}};
-  RunSpec spec_ = inheriting_spec(KeepWeights::kFront);
-  RunInputs inputs_{environment(), test_space(), test_objectives(), evaluator_, spec_.search,
-                    spec_.options, paths_,       std::nullopt,      {},         storage_};
+  const RunFiles files_{paths_, {}, storage_};
 };
 
 class Source : public WeightsOfARun {
@@ -268,12 +264,12 @@ class Source : public WeightsOfARun {
     weights.tensors = {{"linear_0.bias", {1}, {value}}};
     store::write_weights(inherited_file(root(), heir_), weights);
   }
-  void TearDown() override { remove_weights_copies(inputs_); }
+  void TearDown() override { remove_weights_copies(files_); }
 
   std::atomic<bool> stop_{false};
   const trial::Trial parent_ = committed(3, architecture(1, 1)).trial;
   const trial::Trial heir_ = heir(5, parent_);
-  const WeightsSource source_ = make_weights_source(inputs_, nullptr, nullptr);
+  const WeightsSource source_ = make_weights_source(files_, nullptr, nullptr);
 };
 
 TEST_F(Source, WaitsForAFileThatDoesNotShowYetAndLeavesTheStorageThreadToOthers) {
@@ -296,25 +292,39 @@ TEST_F(Source, GivesNothingToATrialThatIsAskedToStopWhileItWaits) {
 
 class Removal : public WeightsOfARun {
  protected:
-  WeightsRemoval removal_{inputs_};
+  /// A trial that is no member of the front, which it leaves at once.
+  void drop(WeightsRemoval& removal, const trial::Trial& dropped) {
+    commit(removal, dropped, trial::Failure{trial::FailureKind::kDiverged, "NaN"});
+  }
+  void commit(WeightsRemoval& removal, const trial::Trial& trial, trial::Outcome outcome) {
+    const run::Commit commit{std::make_shared<const CommittedTrial>(
+        CommittedTrial{trial, std::move(outcome), {}, state_.trials().size()})};
+    state_.add(commit);
+    removal.committed(commit, state_);
+  }
+  /// Of a trial that stays on the front.
+  static trial::Outcome success() { return trial::Measurements{{0.5, 0, 0}}; }
+
+  run::RunState state_{test_objectives()};
+  WeightsRemoval removal_{files_, KeepWeights::kFront, 0};
 };
 
 TEST_F(Removal, InAReplayWaitsForItsEnd) {
   const trial::Trial gone = trial(0, 1);
   const trial::Trial back = trial(1, 2);
-  const trial::Trial other = trial(2, 3);
-  inputs_.replay = store::JournalContents{};
-  inputs_.replay->entries = {committed(0, gone.proposal.architecture)};
-  WeightsRemoval replayed(inputs_);
-  replayed.drop(gone);
-  replayed.drop(back);
+  const trial::Trial last = trial(2, 0);
+  const trial::Trial other = trial(3, 3);
+  WeightsRemoval replayed(files_, KeepWeights::kFront, 3);
+  drop(replayed, gone);
+  drop(replayed, back);
   EXPECT_TRUE(is_there(gone));
   replayed.asked(back);
-  replayed.replay_ended();
+  commit(replayed, last, success());
   EXPECT_FALSE(is_there(gone));
   EXPECT_TRUE(is_there(back)) << "it is trained once more";
+  EXPECT_TRUE(is_there(last));
   EXPECT_TRUE(is_there(other));
-  replayed.drop(other);
+  drop(replayed, other);
   EXPECT_FALSE(is_there(other)) << "from now on at once";
 }
 
@@ -322,11 +332,11 @@ TEST_F(Removal, WaitsForTheLastTrialInFlightThatInherits) {
   const trial::Trial parent = trial(0, 1);
   removal_.asked(heir(1, parent));
   removal_.asked(heir(2, parent));
-  removal_.drop(parent);
+  drop(removal_, parent);
   EXPECT_TRUE(is_there(parent));
-  removal_.committed(heir(1, parent));
+  commit(removal_, heir(1, parent), success());
   EXPECT_TRUE(is_there(parent));
-  removal_.committed(heir(2, parent));
+  commit(removal_, heir(2, parent), success());
   EXPECT_FALSE(is_there(parent));
 }
 
@@ -334,11 +344,18 @@ TEST_F(Removal, HappensAtOnceWhenNobodyInherits) {
   const trial::Trial parent = trial(0, 1);
   const trial::Trial other = trial(1, 2);
   removal_.asked(heir(2, other));
-  removal_.drop(parent);
+  drop(removal_, parent);
   EXPECT_FALSE(is_there(parent));
   EXPECT_TRUE(is_there(other));
-  removal_.committed(heir(2, other));
+  commit(removal_, heir(2, other), success());
   EXPECT_TRUE(is_there(other)) << "it was not dropped";
+}
+
+TEST_F(Removal, LeavesEverythingWhereAllWeightsAreKept) {
+  const trial::Trial failed = trial(0, 1);
+  WeightsRemoval keeps_all(files_, KeepWeights::kAll, 0);
+  drop(keeps_all, failed);
+  EXPECT_TRUE(is_there(failed));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include "comm/environments.hpp"
 #include "core/log.hpp"
 #include "engine/engine_rig.hpp"
+#include "engine/loop/trial_maker.hpp"
 #include "support/user_error_of.hpp"
 
 #include <algorithm>

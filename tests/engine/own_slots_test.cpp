@@ -2,7 +2,6 @@
 
 #include "comm/environments.hpp"
 #include "engine/dispatch/rank_table.hpp"
-#include "engine/engine_rig.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -33,19 +32,7 @@ class OwnSlots : public ::testing::Test {
     EngineOptions options;
     options.slots = asked_for;
     options.threads_per_slot = threads;
-    const ConfigNode search;
-    store::StorageThread storage;
-    const TemporaryFolder folder;
-    return own_slots({*environment_,
-                      test_space(),
-                      test_objectives(),
-                      evaluator,
-                      search,
-                      options,
-                      {folder.path()},
-                      std::nullopt,
-                      {},
-                      storage});
+    return own_slots(*environment_, options, evaluator);
   }
 
   std::unique_ptr<comm::Environment> environment_ = comm::make_local_environment();

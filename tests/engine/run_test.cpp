@@ -62,7 +62,7 @@ TEST_F(RunTest, WritesTheSameJournalOnAnyNumberOfRanksAndSlots) {
     EXPECT_EQ(canonical(variant.name), expected) << variant.name;
     EXPECT_EQ(all.result.account.slots.size(), variant.slots * static_cast<std::size_t>(size()));
     std::size_t trials = 0;
-    for (const SlotAccount& slot : all.result.account.slots) trials += slot.trials;
+    for (const run::SlotAccount& slot : all.result.account.slots) trials += slot.trials;
     EXPECT_EQ(trials, all.result.committed.size());
   }
 }
@@ -87,7 +87,7 @@ TEST_F(RunTest, LetsRankZeroCoordinateOnly) {
   if (rank() != 0) return;
   EXPECT_EQ(canonical("coordinator"), expected);
   EXPECT_EQ(all.evaluations, 0);
-  for (const SlotAccount& slot : all.result.account.slots) EXPECT_GT(slot.rank, 0);
+  for (const run::SlotAccount& slot : all.result.account.slots) EXPECT_GT(slot.rank, 0);
 }
 
 TEST_F(RunTest, StartsChildrenOfAnyRanksTrialsWithoutTheFile) {

@@ -6,7 +6,7 @@
 namespace skyline::report {
 namespace {
 
-engine::SlotAccount slot_account(int rank, int slot, const std::string& host, double train_s) {
+run::SlotAccount slot_account(int rank, int slot, const std::string& host, double train_s) {
   return {.rank = rank,
           .slot = slot,
           .host = host,
@@ -19,7 +19,7 @@ engine::SlotAccount slot_account(int rank, int slot, const std::string& host, do
 }
 
 TEST(AccountTable, HasARowForEachSlotAndTheSum) {
-  const engine::RunAccount account{100, {slot_account(0, 0, "node1", 90), slot_account(1, 0, "node2", 80)}};
+  const run::RunAccount account{100, {slot_account(0, 0, "node1", 90), slot_account(1, 0, "node2", 80)}};
   EXPECT_EQ(account_table(account),
             "slot                 slots  trials  set-up s  training s  validation s  latency s  idle s  "
             "utilization\n"
@@ -37,7 +37,7 @@ TEST(AccountTable, HasARowForEachSlotAndTheSum) {
 }
 
 TEST(AccountTable, SumsUpNodesWhenThereAreMoreThanSixteenSlots) {
-  engine::RunAccount account{100, {}};
+  run::RunAccount account{100, {}};
   for (int slot = 0; slot < 8; ++slot) account.slots.push_back(slot_account(0, slot, "node1", 90));
   for (int slot = 0; slot < 9; ++slot) account.slots.push_back(slot_account(1, slot, "node2", 80));
   const std::string text = account_table(account);

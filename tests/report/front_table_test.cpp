@@ -24,14 +24,12 @@ TEST(FrontTable, ListsTheFrontBestFirstWithTheTestAccuracyOfItsFullTraining) {
 TEST(FrontTable, HasNoTestColumnBeforeTheFullTraining) {
   testing::SampleRun run;
   run.committed.resize(4);
-  run.on_front.resize(4);
   EXPECT_THAT(front_table(run.inputs()), ::testing::Not(::testing::HasSubstr("test_accuracy")));
 }
 
 TEST(FrontTable, ShowsADashWhileAMembersFullTrainingIsOutstanding) {
   testing::SampleRun run;
   run.committed.resize(5);
-  run.on_front.resize(5);
   const std::string text = front_table(run.inputs());
   EXPECT_THAT(text, ::testing::HasSubstr("0.9700\n"));
   EXPECT_THAT(text, ::testing::EndsWith(" -\n"));
@@ -58,7 +56,9 @@ TEST(FrontTable, ShowsAParameterThatTheNetworkDoesNotUseAsADash) {
 
 TEST(FrontTable, SaysThatTheFrontIsEmpty) {
   testing::SampleRun run;
-  std::fill(run.on_front.begin(), run.on_front.end(), false);
+  for (trial::CommittedTrial& committed : run.committed) {
+    committed.outcome = trial::Failure{trial::FailureKind::kException, "x"};
+  }
   EXPECT_EQ(front_table(run.inputs()), "the front is empty: no trial succeeded\n");
 }
 

@@ -4,7 +4,6 @@
 #include "report/sample_run.hpp"
 
 #include <chrono>
-#include <span>
 #include <stdexcept>
 #include <thread>
 
@@ -31,11 +30,27 @@ class ProgressTest : public ::testing::Test {
     console.unix_s = [this] { return 1.7e9 + now_s_; };
     console.columns = [this] { return columns_; };
     if (terminal) console.write = [this](std::string_view text) { writes_.emplace_back(text); };
-    return std::make_unique<Progress>(folder_.paths(), run_.objectives, run_.space, run_.metrics, replayed_,
-                                      console);
+    return std::make_unique<Progress>(folder_.paths(), run_.space, run_.metrics, console);
   }
-  void commit(Progress& progress, std::size_t trial, std::size_t in_flight) {
-    progress.committed(run_.committed[trial], run_.on_front[trial], in_flight);
+  void start(Progress& progress, std::size_t expected) {
+    state_.account() = run::AccountBook({{.rank = 0, .host = "node1"}, {.rank = 1, .host = "node1"}});
+    progress.started(state_);
+    begin(progress, trial::Phase::kSearch, expected);
+  }
+  void begin(Progress& progress, trial::Phase phase, std::size_t expected) {
+    state_.begin_phase(phase, expected);
+    progress.phase_begun(state_);
+  }
+  /// Commits a trial of the sample run, one more time under another number.
+  void commit(Progress& progress, std::size_t index, std::size_t in_flight, bool replayed = false) {
+    trial::CommittedTrial committed = run_.committed[index];
+    committed.position = state_.trials().size();
+    if (state_.log().contains(committed.trial)) committed.trial.number = 100 + committed.position;
+    if (committed.trial.is_final()) committed.trial.proposal.trains = committed.trial.number;
+    const run::Commit commit{std::make_shared<const trial::CommittedTrial>(std::move(committed)), replayed};
+    state_.add(commit);
+    state_.set_in_flight(in_flight);
+    progress.committed(commit, state_);
   }
   std::string log_text() const { return testing::text_of(folder_.paths().log()); }
   RunStatus status() const {
@@ -44,21 +59,20 @@ class ProgressTest : public ::testing::Test {
 
   testing::SampleRun run_;
   testing::SampleFolder folder_;
-  std::span<const trial::CommittedTrial> replayed_;
+  run::RunState state_{run_.objectives};
   double now_s_ = 1000;
   std::size_t columns_ = 200;
   std::vector<std::string> writes_;
-  const std::vector<engine::SlotAccount> slots_{{.rank = 0, .host = "node1"}, {.rank = 1, .host = "node1"}};
 };
 
 TEST_F(ProgressTest, RewritesOneLineOnTheTerminal) {
   const auto progress = make(true);
-  progress->started(slots_, 0, 10);
+  start(*progress, 10);
   commit(*progress, 0, 4);
   now_s_ += 5;
   commit(*progress, 1, 3);
   now_s_ += 1;
-  progress->tick();
+  progress->tick(state_);
   ASSERT_EQ(writes_.size(), 1U);
   EXPECT_EQ(writes_[0],
             "\rsearch 2/10 trials · 3 in flight · front 2 · best validation_accuracy 0.9812 · 0:06 elapsed · "
@@ -68,11 +82,11 @@ TEST_F(ProgressTest, RewritesOneLineOnTheTerminal) {
 
 TEST_F(ProgressTest, WritesAtMostTenTimesASecond) {
   const auto progress = make(true);
-  progress->started(slots_, 0, 100000);
+  start(*progress, 100000);
   for (int i = 0; i < 1000; ++i) {
     commit(*progress, 2, static_cast<std::size_t>(i % 7) + 1);
     now_s_ += 0.001;
-    progress->tick();
+    progress->tick(state_);
   }
   EXPECT_GE(writes_.size(), 8U);
   EXPECT_LE(writes_.size(), 10U);
@@ -81,60 +95,60 @@ TEST_F(ProgressTest, WritesAtMostTenTimesASecond) {
 TEST_F(ProgressTest, CutsTheLineToTheTerminal) {
   columns_ = 20;
   const auto progress = make(true);
-  progress->started(slots_, 0, 10);
+  start(*progress, 10);
   now_s_ += 1;
-  progress->tick();
+  progress->tick(state_);
   ASSERT_EQ(writes_.size(), 1U);
   EXPECT_EQ(writes_[0], "\rsearch 0/10 trials \x1b[K");
 }
 
 TEST_F(ProgressTest, KnowsNoTimeLeftBeforeTheFirstCommitAndCountsDownAfterIt) {
   const auto progress = make(true);
-  progress->started(slots_, 0, 3);
+  start(*progress, 3);
   now_s_ += 10;
-  progress->tick();
+  progress->tick(state_);
   EXPECT_THAT(writes_.back(), Not(HasSubstr("ETA")));
   commit(*progress, 0, 2);
   now_s_ += 1;
-  progress->tick();
+  progress->tick(state_);
   EXPECT_THAT(writes_.back(), HasSubstr("ETA 0:19"));
   now_s_ += 60;
-  progress->tick();
+  progress->tick(state_);
   EXPECT_THAT(writes_.back(), HasSubstr("ETA 0:00"));
 }
 
 TEST_F(ProgressTest, KeepsCommitLinesOffTheTerminalAndInTheLogFile) {
   const auto progress = make(true);
-  progress->started(slots_, 0, 10);
+  start(*progress, 10);
   commit(*progress, 1, 4);
   EXPECT_THAT(log_text(), HasSubstr("debug trial 1 committed: depth=9 kernel=3 width=64"));
 }
 
 TEST_F(ProgressTest, ClearsTheLineBeforeItSaysThatThePhaseChanges) {
   const auto progress = make(true);
-  progress->started(slots_, 0, 2);
+  start(*progress, 2);
   commit(*progress, 0, 1);
   now_s_ += 1;
-  progress->tick();
+  progress->tick(state_);
   commit(*progress, 1, 0);
-  progress->phase_changed(trial::Phase::kFinal, 3);
+  begin(*progress, trial::Phase::kFinal, 3);
   EXPECT_EQ(writes_.back(), "\r\x1b[K");
   EXPECT_THAT(log_text(), AllOf(HasSubstr("info search 2/2 trials"), HasSubstr("info final: 3 trials")));
 
   commit(*progress, 4, 1);
   now_s_ += 1;
-  progress->tick();
+  progress->tick(state_);
   EXPECT_THAT(writes_.back(), AllOf(HasSubstr("final 1/3 trials"), HasSubstr("front 2"),
                                     HasSubstr("best test_accuracy 0.9700")));
 }
 
 TEST_F(ProgressTest, LogsCommitsAndEveryThirtySecondsTheProgressWithoutATerminal) {
   const auto progress = make(false);
-  progress->started(slots_, 0, 10);
+  start(*progress, 10);
   commit(*progress, 0, 4);
   for (int i = 0; i < 599; ++i) {
     now_s_ += 0.1;
-    progress->tick();
+    progress->tick(state_);
   }
   const std::string text = log_text();
   EXPECT_THAT(text, HasSubstr("info trial 0 committed: "));
@@ -148,7 +162,7 @@ TEST_F(ProgressTest, LogsCommitsAndEveryThirtySecondsTheProgressWithoutATerminal
 TEST_F(ProgressTest, WritesTheStatusAtTheEndEvenOfAShortRun) {
   {
     const auto progress = make(true);
-    progress->started(slots_, 0, 4);
+    start(*progress, 4);
     for (std::size_t i = 0; i < 4; ++i) commit(*progress, i, 3 - i);
     now_s_ += 7;
     progress->ended(RunEnd::kFinished);
@@ -170,7 +184,7 @@ TEST_F(ProgressTest, WritesTheStatusAtTheEndEvenOfAShortRun) {
 TEST_F(ProgressTest, KeepsTheLastFiveCommitsInTheStatus) {
   {
     const auto progress = make(true);
-    progress->started(slots_, 0, 10);
+    start(*progress, 10);
     for (int i = 0; i < 7; ++i) commit(*progress, i < 6 ? 0 : 3, 1);
   }
   EXPECT_EQ(status().recent.size(), 5U);
@@ -180,7 +194,7 @@ TEST_F(ProgressTest, KeepsTheLastFiveCommitsInTheStatus) {
 TEST_F(ProgressTest, SaysThatARunThatEndsByAnExceptionHasFailed) {
   const auto fail = [&] {
     const auto progress = make(false);
-    progress->started(slots_, 0, 4);
+    start(*progress, 4);
     throw std::runtime_error("a rank died");
   };
   EXPECT_THROW(fail(), std::runtime_error);
@@ -191,7 +205,7 @@ TEST_F(ProgressTest, HasWrittenThatARunFailedBeforeTheProcessMayEnd) {
   const auto progress = make(false);
   progress->ended(RunEnd::kFailed);
   EXPECT_FALSE(std::filesystem::exists(folder_.paths().status_json())) << "it has not begun";
-  progress->started(slots_, 0, 4);
+  start(*progress, 4);
   progress->ended(RunEnd::kFailed);
   EXPECT_EQ(status().state, "failed");
 }
@@ -199,15 +213,15 @@ TEST_F(ProgressTest, HasWrittenThatARunFailedBeforeTheProcessMayEnd) {
 TEST_F(ProgressTest, SaysThatARunIsStoppingAndThatItHasStopped) {
   {
     const auto progress = make(true);
-    progress->started(slots_, 0, 10);
+    start(*progress, 10);
     commit(*progress, 0, 4);
     now_s_ += 1;
-    progress->tick();
+    progress->tick(state_);
     EXPECT_THAT(writes_.back(), HasSubstr("ETA"));
     progress->stopping();
     EXPECT_EQ(writes_.back(), "\r\x1b[K") << "the line makes room for the message";
     now_s_ += 1;
-    progress->tick();
+    progress->tick(state_);
     EXPECT_THAT(writes_.back(), AllOf(HasSubstr("search 1/10 trials · stopping: saving running trials · 4"),
                                       Not(HasSubstr("ETA"))));
     progress->ended(RunEnd::kStopped);
@@ -219,12 +233,12 @@ TEST_F(ProgressTest, SaysThatARunIsStoppingAndThatItHasStopped) {
 
 TEST_F(ProgressTest, WritesTheStatusEveryTwoSecondsAndAtAPhaseChange) {
   const auto progress = make(false);
-  progress->started(slots_, 0, 4);
-  progress->tick();
+  start(*progress, 4);
+  progress->tick(state_);
   const auto wait_for = [&](const std::string& phase) {
     // Another thread writes; the clock of the test stands still meanwhile.
     for (int i = 0; i < 10000; ++i) {
-      progress->tick();
+      progress->tick(state_);
       if (std::filesystem::exists(folder_.paths().status_json()) && status().phase == phase) return true;
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
@@ -233,11 +247,11 @@ TEST_F(ProgressTest, WritesTheStatusEveryTwoSecondsAndAtAPhaseChange) {
   EXPECT_TRUE(wait_for("search"));
   std::filesystem::remove(folder_.paths().status_json());
   now_s_ += 1.9;
-  progress->tick();
+  progress->tick(state_);
   EXPECT_FALSE(std::filesystem::exists(folder_.paths().status_json()));
   now_s_ += 0.2;
   EXPECT_TRUE(wait_for("search"));
-  progress->phase_changed(trial::Phase::kFinal, 2);
+  begin(*progress, trial::Phase::kFinal, 2);
   EXPECT_TRUE(wait_for("final"));
 }
 
@@ -245,10 +259,10 @@ TEST_F(ProgressTest, WarnsOnceAndGoesOnIfTheStatusCannotBeWritten) {
   {
     std::filesystem::create_directory(folder_.paths().status_json());  // a folder is where the file should go
     const auto progress = make(false);
-    progress->started(slots_, 0, 4);
+    start(*progress, 4);
     for (int i = 0; i < 5; ++i) {
       now_s_ += 3;
-      progress->tick();
+      progress->tick(state_);
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
   }
@@ -260,10 +274,10 @@ TEST_F(ProgressTest, WarnsOnceAndGoesOnIfTheStatusCannotBeWritten) {
 }
 
 TEST_F(ProgressTest, CountsWhatEarlierJobsCommitted) {
-  replayed_ = run_.committed;
   {
     const auto progress = make(false);
-    progress->started(slots_, replayed_.size(), 10);
+    start(*progress, 10);
+    for (std::size_t i = 0; i < run_.committed.size(); ++i) commit(*progress, i, 0, true);
   }
   const RunStatus last = status();
   EXPECT_EQ(last.replayed, 6U);
@@ -274,16 +288,37 @@ TEST_F(ProgressTest, CountsWhatEarlierJobsCommitted) {
 }
 
 TEST_F(ProgressTest, CountsTheFullTrainingsBehindTheLastSearchTrialAlone) {
-  std::vector<trial::CommittedTrial> extended(run_.committed);
-  extended.push_back(run_.committed[2]);
-  replayed_ = extended;
   const auto progress = make(true);
-  progress->started(slots_, replayed_.size(), 10);
-  progress->phase_changed(trial::Phase::kFinal, 3);
+  start(*progress, 10);
+  for (std::size_t i = 0; i < run_.committed.size(); ++i) commit(*progress, i, 0, true);
+  commit(*progress, 2, 0, true);
+  begin(*progress, trial::Phase::kFinal, 3);
   commit(*progress, 4, 1);
   now_s_ += 1;
-  progress->tick();
+  progress->tick(state_);
   EXPECT_THAT(writes_.back(), HasSubstr("final 1/3 trials"));
+}
+
+TEST_F(ProgressTest, TakesNoReplayForThePaceOfThisJob) {
+  const auto progress = make(true);
+  start(*progress, 10);
+  now_s_ += 500;
+  commit(*progress, 0, 0, true);
+  now_s_ += 10;
+  commit(*progress, 1, 0);
+  now_s_ += 1;
+  progress->tick(state_);
+  EXPECT_THAT(writes_.back(), HasSubstr("ETA 1:19"));
+  EXPECT_THAT(log_text(), Not(HasSubstr("trial 0 committed"))) << "an earlier job has said so";
+}
+
+TEST_F(ProgressTest, ShowsTrialsThatAreUnderWayBeforeTheFirstOneIsCommitted) {
+  const auto progress = make(true);
+  start(*progress, 10);
+  state_.set_in_flight(4);
+  now_s_ += 1;
+  progress->tick(state_);
+  EXPECT_THAT(writes_.back(), HasSubstr("4 in flight"));
 }
 
 TEST_F(ProgressTest, LeavesNoTraceIfTheRunNeverStarted) {

@@ -8,7 +8,8 @@ namespace skyline::report {
 namespace {
 
 std::string line_of(const testing::SampleRun& run, std::size_t trial, const std::string& host = "") {
-  return commit_line(run.committed[trial], run.on_front[trial], run.objectives, run.space, run.metrics, host);
+  return commit_line(run.committed[trial], run.state().on_front(run.committed[trial].trial.number),
+                     run.objectives, run.space, run.metrics, host);
 }
 
 TEST(ProgressLine, ShowsCountsFrontBestAndTimes) {

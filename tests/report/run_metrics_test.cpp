@@ -11,14 +11,28 @@
 namespace skyline::report {
 namespace {
 
-using ::testing::ElementsAre;
+/// Commits one trial after the other.
+class Committing {
+ public:
+  explicit Committing(objective::ObjectiveSet objectives) : state_(std::move(objectives)) {}
+  TrackedTrial commit(trial::CommittedTrial trial, double unix_s = 0) {
+    trial.position = state_.trials().size();
+    const run::Commit commit{std::make_shared<const trial::CommittedTrial>(std::move(trial))};
+    state_.add(commit);
+    return {commit, state_, unix_s};
+  }
+
+ private:
+  run::RunState state_;
+};
 
 std::vector<std::map<std::string, double>> metrics_of(const testing::SampleRun& run) {
   RunMetrics metrics(run.objectives, run.metrics);
+  Committing committing(run.objectives);
   std::vector<std::map<std::string, double>> records;
   for (const auto& committed : run.committed) {
-    const store::MetricRecord record = metrics.next(committed, 1.5);
-    EXPECT_EQ(record.step, committed.position);
+    const store::MetricRecord record = metrics.record(committing.commit(committed, 1.5));
+    EXPECT_EQ(record.step, records.size());
     EXPECT_EQ(record.unix_s, 1.5);
     auto& values = records.emplace_back();
     for (const auto& named : record.values) {
@@ -42,7 +56,7 @@ TEST(RunMetrics, HasTheTrialsOwnValuesAndHowTheRunStands) {
 
 TEST(RunMetrics, EndsWithTheHypervolumeOfTheResults) {
   const testing::SampleRun run;
-  const double volume = front_volume(run.inputs()).volume;
+  const double volume = run.state().volume().volume;
   EXPECT_NEAR(metrics_of(run).back().at("front/hypervolume"), volume, 1e-9 * volume);
 }
 
@@ -57,18 +71,19 @@ TEST(RunMetrics, LeavesTheVolumeOfALargeFrontOfThreeObjectivesOut) {
   const testing::SampleRun run;
   const ConfigNode three = testing::config_from_yaml(
       "[{maximize: validation_accuracy}, {minimize: latency_ms}, {minimize: steps}]");
-  RunMetrics metrics(objective::ObjectiveSet::parse(three, nullptr, run.metrics), run.metrics);
+  const auto objectives = objective::ObjectiveSet::parse(three, nullptr, run.metrics);
+  RunMetrics metrics(objectives, run.metrics);
+  Committing committing(objectives);
   const auto on_front = [&](std::uint64_t number) {
     trial::CommittedTrial committed = run.committed[0];
-    committed.position = number;
+    committed.trial.number = number;
     const auto x = static_cast<double>(number);
     committed.outcome = trial::Measurements{{x / 1000, x, 0.5, 1}};
     return committed;
   };
-  for (std::uint64_t number = 0; number < 299; ++number) metrics.skip(on_front(number));
-  EXPECT_TRUE(volume_of(metrics.next(on_front(299), 0)));
-  EXPECT_FALSE(volume_of(metrics.next(on_front(300), 0)));
-  EXPECT_EQ(metrics.front().size(), 301U);
+  for (std::uint64_t number = 0; number < 299; ++number) committing.commit(on_front(number));
+  EXPECT_TRUE(volume_of(metrics.record(committing.commit(on_front(299)))));
+  EXPECT_FALSE(volume_of(metrics.record(committing.commit(on_front(300)))));
 }
 
 TEST(RunMetrics, AFailedTrialHasNoValuesButCounts) {
@@ -97,14 +112,6 @@ TEST(RunMetrics, LeavesOutWhatWasNotMeasuredOrIsInfinite) {
   EXPECT_FALSE(records[0].contains("trial/latency_ms"));
   EXPECT_FALSE(records[0].contains("trial/test_accuracy"));
   EXPECT_EQ(records[0].at("trial/steps"), 3);
-}
-
-TEST(RunMetrics, KnowsTheArchitecturesOfTheFront) {
-  const testing::SampleRun run;
-  RunMetrics metrics(run.objectives, run.metrics);
-  for (const auto& committed : run.committed) metrics.next(committed, 0);
-  EXPECT_THAT(metrics.front(), ElementsAre(space::to_text(run.committed[0].trial.architecture().id),
-                                           space::to_text(run.committed[1].trial.architecture().id)));
 }
 
 }  // namespace

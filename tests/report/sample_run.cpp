@@ -108,7 +108,15 @@ SampleRun::SampleRun() {
     made.trial.seed = 18446744073709551615U - made.position;  // beyond 2^63: must survive every file
     made.timing.started_s = 36.0 * static_cast<double>(made.position);
   }
-  on_front = {true, true, false, false, true, true};
+}
+
+run::RunState SampleRun::state() const {
+  run::RunState state(objectives);
+  for (trial::CommittedTrial trial : committed) {
+    trial.position = state.trials().size();
+    state.add({std::make_shared<const trial::CommittedTrial>(std::move(trial))});
+  }
+  return state;
 }
 
 SampleFolder::SampleFolder() {

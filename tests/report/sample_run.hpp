@@ -39,10 +39,18 @@ struct SampleRun {
   objective::ObjectiveSet objectives = sample_objectives();
   std::vector<std::string> metrics = sample_metrics();
   std::vector<trial::CommittedTrial> committed;
-  std::vector<bool> on_front;
 
   SampleRun();
-  report::ReportInputs inputs() const { return {space, objectives, metrics, committed, on_front}; }
+  /// Of the trials as they are now, at the positions that they have in `committed`.
+  run::RunState state() const;
+  /// Good until the next call.
+  report::ReportInputs inputs() const {
+    state_ = state();
+    return {space, metrics, state_};
+  }
+
+ private:
+  mutable run::RunState state_;
 };
 
 /// A run folder of its own, with weights/ and logs/, gone with the object.

@@ -110,7 +110,6 @@ TEST_F(SearchStateCsv, QuotesCommasQuotesAndLineEndsAndRenamesAParameterThatHasA
   other->genotype.choices = {0, 2};
   other->used = {false, true};
   run.committed.resize(2);
-  run.on_front.resize(2);
   run.committed[0].trial.proposal.architecture = architecture;
   run.committed[1].trial.proposal.architecture = other;
 

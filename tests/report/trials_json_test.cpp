@@ -44,8 +44,8 @@ TEST(ParetoJson, SaysWhatWasSearchedForAndHowLargeTheFrontIs) {
                                                            {"metric": "flops", "sense": "minimize"}])"));
   EXPECT_EQ(json.at("constraints"), ordered_json::parse(R"([{"metric": "parameters", "low": 0.0, "high": 1e6},
                                                             {"metric": "latency_ms", "low": 0.0, "high": 5.0}])"));
-  EXPECT_EQ(json.at("hypervolume").at("volume"), front_volume(run.inputs()).volume);
-  EXPECT_EQ(json.at("hypervolume").at("reference").at("flops"), front_volume(run.inputs()).reference[1]);
+  EXPECT_EQ(json.at("hypervolume").at("volume"), run.state().volume().volume);
+  EXPECT_EQ(json.at("hypervolume").at("reference").at("flops"), run.state().volume().reference[1]);
 }
 
 TEST(ParetoJson, WritesNullForTheOpenSideOfAConstraint) {
@@ -151,7 +151,6 @@ TEST(ModelsJson, NamesTheWeightsOfTheLastFullTrainingOfAnArchitectureOnly) {
     more.trial.proposal.budget.epochs = epochs;
     more.outcome = std::move(outcome);
     run.committed.push_back(more);
-    run.on_front.push_back(false);
   };
   add_full_training(20, testing::measured(0.99, 4));
   add_full_training(30, trial::Failure{trial::FailureKind::kException, "it left the file alone"});

@@ -30,14 +30,7 @@
 namespace skyline::app {
 namespace {
 
-/// Rank 0 alone reports.
-class SilentObserver final : public engine::RunObserver {
- public:
-  void started(const std::vector<engine::SlotAccount>&, std::size_t, std::size_t) override {}
-  void committed(const trial::CommittedTrial&, bool, std::size_t) override {}
-  void phase_changed(trial::Phase, std::size_t) override {}
-  void tick() override {}
-};
+constexpr int kCoordinator = 0;
 
 /// In front of rank 0's lines: its name, unless everything is on its node.
 std::string coordinator_signature(comm::Environment& environment) {
@@ -59,29 +52,20 @@ struct Trainer {
   std::string problem;
 };
 
-engine::RunInputs make_inputs(comm::Environment& environment, const SearchArguments& arguments,
-                              const RunConfig& config, const Trainer& trainer,
-                              store::StorageThread& storage) {
+engine::EngineOptions engine_options(const SearchArguments& arguments, const RunConfig& config) {
   engine::EngineOptions options = config.engine_options();
   options.coordinator_only = arguments.coordinator_only;
   options.slots = arguments.slots;
   options.resume = arguments.resume;
-  const store::JournalHeader header{.skyline_version = SKYLINE_VERSION,
-                                    .config_hash = config.identity_hash(),
-                                    .seed = options.seed,
-                                    .metrics = trainer.evaluator->metrics(),
-                                    .device = config.training ? device_kind(trainer.device) : ""};
-  return {.environment = environment,
-          .space = config.space,
-          .objectives = config.objectives,
-          .evaluator = *trainer.evaluator,
-          .search = config.sections.search,
-          .options = options,
-          .paths = store::RunPaths{arguments.run},
-          .replay = std::nullopt,
-          .header = header,
-          .storage = storage,
-          .failed = [&environment](const std::exception& error) { end_all_ranks(environment, error); }};
+  return options;
+}
+
+store::JournalHeader journal_header(const RunConfig& config, const Trainer& trainer) {
+  return {.skyline_version = SKYLINE_VERSION,
+          .config_hash = config.identity_hash(),
+          .seed = config.engine_options().seed,
+          .metrics = trainer.evaluator->metrics(),
+          .device = config.training ? device_kind(trainer.device) : ""};
 }
 
 /// Rank 0. @return  the job's exit code if it is not kExitDone
@@ -205,14 +189,18 @@ int search_on_ranks(comm::Environment& environment, const SearchArguments& argum
       make_trainer(environment, config, trains, goes_on ? prepared->replay->header.device : "");
   if (!all_ready(environment, trainer.problem)) return kExitUserError;
   store::StorageThread storage;
-  engine::RunInputs inputs = make_inputs(environment, arguments, config, trainer, storage);
-  inputs.stop_requested = [&stop] { return stop.requested(); };
+  const engine::SearchTask task{config.space, config.objectives, *trainer.evaluator, config.sections.search,
+                                engine_options(arguments, config)};
+  const engine::RunFiles files{store::RunPaths{arguments.run}, journal_header(config, trainer), storage};
+  const engine::JobEnd end{
+      .stop_requested = [&stop] { return stop.requested(); },
+      .failed = [&environment](const std::exception& error) { end_all_ranks(environment, error); }};
   if (prepared) {
-    return comm::share(environment.world(), search_as_coordinator(std::move(inputs), std::move(*prepared),
-                                                                  config, arguments.quiet, stop));
+    const int code = search_as_coordinator(environment, task, files, end, std::move(*prepared), config,
+                                           arguments.quiet, stop);
+    return comm::share(environment.world(), code);
   }
-  SilentObserver silent;
-  engine::run(inputs, silent);
+  engine::run(environment, task, files, end);
   return comm::share(environment.world(), kExitDone);  // rank 0 knows whether a stop came too late
 }
 

@@ -5,18 +5,18 @@
 #include "store/publish/publish.hpp"
 #include "store/run_folder/run_tables.hpp"
 
-#include <algorithm>
 #include <iostream>
 #include <string>
+#include <vector>
 
 namespace skyline::app {
 namespace {
 
 std::string volume_line(const report::ReportInputs& inputs) {
-  const report::FrontVolume volume = report::front_volume(inputs);
+  const run::FrontVolume volume = inputs.state.volume();
   std::string line = "hypervolume " + report::format_number(volume.volume) + " against the point (";
   for (std::size_t i = 0; i < volume.reference.size(); ++i) {
-    line += (i == 0 ? "" : ", ") + inputs.objectives.objectives()[i].metric + " " +
+    line += (i == 0 ? "" : ", ") + inputs.state.objectives().objectives()[i].metric + " " +
             report::format_number(volume.reference[i]);
   }
   return line + ")";
@@ -26,7 +26,13 @@ std::string volume_line(const report::ReportInputs& inputs) {
 
 void write_results(const store::RunPaths& paths, const RunConfig& config,
                    const report::ReportInputs& inputs) {
-  store::write_run_tables(paths.tables(), inputs.committed, inputs.on_front, inputs.metrics, config.space,
+  std::vector<trial::CommittedTrial> trials;
+  std::vector<bool> on_front;
+  for (const run::SharedTrial& committed : inputs.state.trials()) {
+    trials.push_back(*committed);
+    on_front.push_back(inputs.state.on_front(committed->trial.number));
+  }
+  store::write_run_tables(paths.tables(), trials, on_front, inputs.metrics, config.space,
                           to_yaml(config.resolved));
   report::write_models_json(paths, inputs);
   report::write_search_state_csv(paths, inputs);
@@ -35,26 +41,21 @@ void write_results(const store::RunPaths& paths, const RunConfig& config,
 
 void print_results(const store::RunPaths& paths, const report::ReportInputs& inputs,
                    const engine::RunResult& result) {
-  const auto failed = std::count_if(inputs.committed.begin(), inputs.committed.end(), [](const auto& trial) {
-    return std::holds_alternative<trial::Failure>(trial.outcome);
-  });
   std::cout << "\nThe front:\n"
             << report::front_table(inputs) << volume_line(inputs) << "\n\nAccount of time:\n"
             << report::account_table(result.account) << "\nsearch ended: " << result.finish_reason << "\n"
-            << "skyline: done: " << inputs.committed.size() << " trials (" << failed
+            << "skyline: done: " << inputs.state.trials().size() << " trials (" << inputs.state.failed()
             << " failed), results in " << paths.root.string() << std::endl;
 }
 
 void warn_of_missing_weights(const store::RunPaths& paths, const RunConfig& config,
-                             const engine::RunResult& result) {
+                             const run::RunState& state) {
   if (config.sections.run.keep_weights == engine::KeepWeights::kNone || !config.training) return;
-  for (std::size_t i = 0; i < result.committed.size(); ++i) {
-    if (!result.on_front[i]) continue;
-    const trial::CommittedTrial& member = result.committed[i];
-    if (std::holds_alternative<trial::Failure>(member.outcome)) continue;  // of a full training
-    const std::string id = space::to_text(member.trial.architecture().id);
-    const bool is_final = member.trial.is_final();
-    const auto file = is_final ? paths.final_weights(id) : paths.weights(id);
+  for (const run::SharedTrial& member : state.trials()) {
+    if (!state.on_front(member->trial.number)) continue;
+    if (std::holds_alternative<trial::Failure>(member->outcome)) continue;  // of a full training
+    const std::string id = space::to_text(member->trial.architecture().id);
+    const auto file = member->trial.is_final() ? paths.final_weights(id) : paths.weights(id);
     if (!store::exists(file)) log::warning("missing weights of a front member: " + file.string());
   }
 }

@@ -17,6 +17,6 @@ void print_results(const store::RunPaths& paths, const report::ReportInputs& inp
 
 /// Names the weights of front members that are not there although they should be kept.
 void warn_of_missing_weights(const store::RunPaths& paths, const RunConfig& config,
-                             const engine::RunResult& result);
+                             const run::RunState& state);
 
 }  // namespace skyline::app

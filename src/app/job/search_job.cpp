@@ -1,29 +1,44 @@
 #include "app/job/search_job.hpp"
 
+#include "skyline/core/error.hpp"
 #include "skyline/core/exit_code.hpp"
 
 #include "app/job/job_abort.hpp"
-#include "app/job/job_observer.hpp"
 #include "app/job/run_results.hpp"
 #include "report/report.hpp"
 #include "report/tracking/tracking.hpp"
 
-#include <algorithm>
 #include <cstdlib>
 #include <iostream>
-#include <span>
 #include <string>
 #include <utility>
-#include <variant>
 
 #include <unistd.h>
 
 namespace skyline::app {
 namespace {
 
+/// A claim on the run folder that is lost ends the job at the next tick.
+class ClaimWatch final : public run::RunListener {
+ public:
+  ClaimWatch(const store::RunClaim& claim, report::RunTracking& tracking)
+      : claim_(claim), tracking_(tracking) {}
+  void tick(const run::RunState& /*state*/) override {
+    try {
+      claim_.check();
+    } catch (const Problem&) {
+      tracking_.abandon();  // whoever has the folder goes on with what is tracked, too
+      throw;
+    }
+  }
+
+ private:
+  const store::RunClaim& claim_;
+  report::RunTracking& tracking_;
+};
+
 /// The last line of a job that stopped early.
-void print_stop(const engine::RunResult& result, std::size_t expected, const std::string& cause,
-                bool checkpoints) {
+void print_stop(const engine::RunResult& result, const std::string& cause, bool checkpoints) {
   std::string saved = ", everything is saved";
   if (!checkpoints) {
     saved = ", running trials were not saved (checkpoint: none)";
@@ -32,16 +47,15 @@ void print_stop(const engine::RunResult& result, std::size_t expected, const std
             (result.unsaved == 1 ? "" : "s") +
             " could not be saved (see the log), what is not in a checkpoint is done again";
   }
-  std::cout << "skyline: stopped " << cause << " after " << result.committed.size() << " of about "
-            << expected << " trials" << saved << ": run again with --resume" << std::endl;
+  std::cout << "skyline: stopped " << cause << " after " << result.state.trials().size() << " of about "
+            << result.state.expected(trial::Phase::kSearch) << " trials" << saved
+            << ": run again with --resume" << std::endl;
 }
 
 /// Says what is wrong with a run whose front is empty. @return  the exit code of a run that has ended
-int judge_front(const engine::RunResult& result) {
-  if (std::ranges::find(result.on_front, true) != result.on_front.end()) return kExitDone;
-  const bool all_failed = std::ranges::all_of(result.committed, [](const trial::CommittedTrial& trial) {
-    return std::holds_alternative<trial::Failure>(trial.outcome);
-  });
+int judge_front(const run::RunState& state) {
+  if (state.front().size() > 0) return kExitDone;
+  const bool all_failed = state.failed() == state.trials().size();
   print_error(all_failed ? "there is no front: every trial failed (the log says why)"
                          : "there is no front: no trial meets the constraints");
   return kExitNoFront;
@@ -49,45 +63,42 @@ int judge_front(const engine::RunResult& result) {
 
 }  // namespace
 
-int search_as_coordinator(engine::RunInputs inputs, PreparedRun prepared, const RunConfig& config, bool quiet,
-                          JobStop& stop) {
-  inputs.replay = std::move(prepared.replay);
+int search_as_coordinator(comm::Environment& environment, const engine::SearchTask& task,
+                          const engine::RunFiles& files, engine::JobEnd end, PreparedRun prepared,
+                          const RunConfig& config, bool quiet, JobStop& stop) {
   const bool terminal = !quiet && isatty(STDERR_FILENO) == 1;
-  const std::vector<std::string> metrics = inputs.header.metrics;
-  std::span<const trial::CommittedTrial> replayed;
-  if (inputs.replay) replayed = inputs.replay->entries;
+  const std::vector<std::string>& metrics = files.header.metrics;
   const auto tracking =
-      report::start_tracking({.paths = inputs.paths,
+      report::start_tracking({.paths = files.paths,
                               .objectives = config.objectives,
                               .metrics = metrics,
-                              .replayed = replayed,
+                              .replayed = prepared.replay ? prepared.replay->entries.size() : 0,
                               .config = config.resolved,
                               .events = config.sections.run.events,
                               .version = SKYLINE_VERSION,
                               .variable = [](const char* name) { return std::getenv(name); }});
-  JobObserver observer(
-      report::make_progress(inputs.paths, config.objectives, config.space, metrics, replayed, terminal),
-      *tracking, *prepared.claim);
-  inputs.failed = [&observer, &tracking, failed = inputs.failed](const std::exception& error) {
-    observer.ended(report::RunEnd::kFailed);
+  const auto progress = report::make_progress(files.paths, config.space, metrics, terminal);
+  ClaimWatch claim(*prepared.claim, *tracking);
+  end.failed = [&, failed = end.failed](const std::exception& error) {
+    progress->ended(report::RunEnd::kFailed);
     tracking->ended(report::RunEnd::kFailed);
     failed(error);
   };
-  const engine::RunResult result = engine::run(inputs, observer);
+  const engine::RunResult result = engine::run(environment, task, files, end, std::move(prepared.replay),
+                                               {progress.get(), tracking.get(), &claim});
   if (result.stopped) {
-    observer.ended(report::RunEnd::kStopped);
-    print_stop(result, observer.expected(), stop.cause(), config.sections.checkpoint.has_value());
+    progress->ended(report::RunEnd::kStopped);
+    print_stop(result, stop.cause(), config.sections.checkpoint.has_value());
     tracking->ended(report::RunEnd::kStopped);
     return kExitStopped;
   }
-  const report::ReportInputs outputs{config.space, config.objectives, metrics, result.committed,
-                                     result.on_front};
-  write_results(inputs.paths, config, outputs);
-  observer.ended(report::RunEnd::kFinished);  // for `skyline status`: the results are on disk
-  warn_of_missing_weights(inputs.paths, config, result);
-  print_results(inputs.paths, outputs, result);
+  const report::ReportInputs outputs{config.space, metrics, result.state};
+  write_results(files.paths, config, outputs);
+  progress->ended(report::RunEnd::kFinished);  // for `skyline status`: the results are on disk
+  warn_of_missing_weights(files.paths, config, result.state);
+  print_results(files.paths, outputs, result);
   tracking->ended(report::RunEnd::kFinished);
-  return judge_front(result);
+  return judge_front(result.state);
 }
 
 }  // namespace skyline::app

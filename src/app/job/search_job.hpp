@@ -9,7 +9,8 @@ namespace skyline::app {
 
 /// Collective, rank 0's part: searches, shows how it goes and ends with the results.
 /// @return  the exit code: kExitDone, kExitStopped, or kExitNoFront
-int search_as_coordinator(engine::RunInputs inputs, PreparedRun prepared, const RunConfig& config, bool quiet,
-                          JobStop& stop);
+int search_as_coordinator(comm::Environment& environment, const engine::SearchTask& task,
+                          const engine::RunFiles& files, engine::JobEnd end, PreparedRun prepared,
+                          const RunConfig& config, bool quiet, JobStop& stop);
 
 }  // namespace skyline::app

@@ -1,6 +1,11 @@
 #pragma once
 
-#include "engine/loop/run.hpp"
+#include "skyline/space/search_space.hpp"
+#include "skyline/trial/evaluator.hpp"
+
+#include "comm/environment.hpp"
+#include "engine/engine_options.hpp"
+#include "run/account.hpp"
 
 #include <cstddef>
 #include <string>
@@ -11,7 +16,8 @@ namespace skyline::engine {
 /// The slots of this rank: as asked for, else as many as the evaluator wants, else one for each
 /// threads_per_slot of its processors, at least one; none on a rank 0 that coordinates only. Local.
 /// @throws UserError if nobody would train, or for 0 slots or 0 threads a slot
-std::size_t own_slots(const RunInputs& inputs);
+std::size_t own_slots(comm::Environment& environment, const EngineOptions& options,
+                      const trial::Evaluator& evaluator);
 
 /// What all ranks know of each other.
 struct RankTable {
@@ -22,8 +28,15 @@ struct RankTable {
   bool groups_span = true;              // whether several ranks may train a trial together
 };
 
+/// Differs between ranks that would not understand each other's records or evaluate differently.
+std::string fingerprint(const space::SearchSpace& space, const trial::Evaluator& evaluator,
+                        const EngineOptions& options, const std::string& config_hash);
+
 /// Collective, at the start of a run.
-/// @throws InternalError on rank 0 if a rank has another space, evaluator or kind of run than rank 0
-RankTable exchange_ranks(const RunInputs& inputs, std::size_t slots);
+/// @throws InternalError on rank 0 if a rank's fingerprint is not that of rank 0
+RankTable exchange_ranks(comm::Environment& environment, std::size_t slots, const std::string& fingerprint);
+
+/// The slots of all ranks, with nothing done yet. @pre rank 0
+std::vector<run::SlotAccount> slots_of(const RankTable& ranks);
 
 }  // namespace skyline::engine

@@ -4,13 +4,17 @@
 
 namespace skyline::engine {
 
-FrontTraining::FrontTraining(const std::vector<trial::Trial>& front) {
-  for (const trial::Trial& trial : front) {
-    proposals_.push_back({.architecture = trial.proposal.architecture,
+FrontTraining::FrontTraining(const run::RunState& state, const trial::Budget& budget) {
+  for (const trial::TrialNumber number : state.front().keys()) {
+    if (state.log().contains({number, true}, budget)) continue;
+    const trial::Proposal& member = state.search_trial(number).trial.proposal;
+    proposals_.push_back({.architecture = member.architecture,
                           .origin = trial::Origin::kFront,
                           .parents = {},
-                          .iteration = trial.proposal.iteration,
-                          .trains = trial.number});
+                          .iteration = member.iteration,
+                          .budget = budget,
+                          .start = {},
+                          .trains = number});
   }
 }
 

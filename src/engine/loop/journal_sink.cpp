@@ -11,36 +11,42 @@ struct JournalSink::State {
   std::shared_ptr<ResultKeeper> results;
   std::unique_ptr<store::JournalWriter> writer;  // storage thread alone
   std::mutex mutex;
-  std::vector<trial::CommittedTrial> waiting;  // not empty: a job that will take them is queued
+  std::vector<run::SharedTrial> waiting;  // not empty: a job that will take them is queued
 
   State(const space::SearchSpace& the_space, std::shared_ptr<ResultKeeper> the_results)
       : space(the_space), results(std::move(the_results)) {}
   void write_waiting() {
-    std::vector<trial::CommittedTrial> batch;
+    std::vector<run::SharedTrial> batch;
     {
       const std::lock_guard lock(mutex);
       batch.swap(waiting);
     }
-    writer->append(batch, space);
+    std::vector<trial::CommittedTrial> lines;
     std::vector<trial::TrialName> names;
-    for (const trial::CommittedTrial& committed : batch) names.push_back(committed.trial.name());
+    for (const run::SharedTrial& committed : batch) {
+      lines.push_back(*committed);
+      names.push_back(committed->trial.name());
+    }
+    writer->append(lines, space);
     results->journalled(names);
   }
 };
 
-JournalSink::JournalSink(const RunInputs& inputs, std::shared_ptr<ResultKeeper> results)
-    : state_(std::make_shared<State>(inputs.space, std::move(results))), storage_(inputs.storage) {
-  storage_.submit([state = state_, &inputs] {
-    state->writer = inputs.replay ? store::JournalWriter::resume(inputs.paths.journal(), *inputs.replay)
-                                  : store::JournalWriter::create(inputs.paths.journal(), inputs.header);
+JournalSink::JournalSink(const RunFiles& files, const space::SearchSpace& space,
+                         const store::JournalContents* replayed, std::shared_ptr<ResultKeeper> results)
+    : state_(std::make_shared<State>(space, std::move(results))), storage_(files.storage) {
+  storage_.submit([state = state_, &files, replayed] {
+    state->writer = replayed != nullptr ? store::JournalWriter::resume(files.paths.journal(), *replayed)
+                                        : store::JournalWriter::create(files.paths.journal(), files.header);
   });
   storage_.drain();
 }
 
-void JournalSink::append(trial::CommittedTrial committed) {
+void JournalSink::committed(const run::Commit& commit, const run::RunState& /*state*/) {
+  if (commit.replayed) return;
   {
     const std::lock_guard lock(state_->mutex);
-    state_->waiting.push_back(std::move(committed));
+    state_->waiting.push_back(commit.trial);
     if (state_->waiting.size() > 1) return;
   }
   storage_.submit([state = state_] { state->write_waiting(); });

@@ -1,21 +1,25 @@
 #pragma once
 
-#include "engine/loop/run.hpp"
+#include "skyline/space/search_space.hpp"
+
+#include "engine/run_files.hpp"
 #include "engine/slots/result_keeper.hpp"
-#include "store/publish/storage_thread.hpp"
+#include "run/run_listener.hpp"
 
 #include <memory>
 
 namespace skyline::engine {
 
-/// Rank 0's way into the journal: appends on the storage thread, in order, with one fsync for all that has
-/// come together meanwhile. A failure comes out of StorageThread::rethrow_failure.
-class JournalSink {
+/// Rank 0's way into the journal: appends new commits on the storage thread, in order, with one fsync for all
+/// that has come together meanwhile. A failure comes out of StorageThread::rethrow_failure.
+class JournalSink final : public run::RunListener {
  public:
   /// Creates the journal, or opens the one that is replayed. @throws UserError
-  /// @param results  told of what has become durable
-  JournalSink(const RunInputs& inputs, std::shared_ptr<ResultKeeper> results);
-  void append(trial::CommittedTrial committed);
+  /// @param replayed  nullptr: a new run
+  /// @param results   told of what has become durable
+  JournalSink(const RunFiles& files, const space::SearchSpace& space, const store::JournalContents* replayed,
+              std::shared_ptr<ResultKeeper> results);
+  void committed(const run::Commit& commit, const run::RunState& state) override;
 
  private:
   struct State;

@@ -3,10 +3,11 @@
 #include "skyline/core/error.hpp"
 #include "skyline/space/value.hpp"
 
+#include "core/log.hpp"
 #include "core/text/hash.hpp"
 
 #include <algorithm>
-#include <string>
+#include <utility>
 
 namespace skyline::engine {
 namespace {
@@ -47,47 +48,86 @@ std::string joined(const std::vector<std::string>& names) {
 
 bool same_training(const trial::Trial& left, const trial::Trial& right) {
   return left.name() == right.name() && left.architecture().id == right.architecture().id &&
-         left.budget().epochs == right.budget().epochs && left.seed == right.seed &&
-         left.members == right.members && same_inheritance(left, right);
+         left.budget() == right.budget() && left.seed == right.seed && left.members == right.members &&
+         same_inheritance(left, right);
 }
 
-Replay::Replay(const RunInputs& inputs) {
-  if (!inputs.replay) return;
-  const std::vector<std::string> measured = inputs.evaluator.metrics();
-  const std::vector<std::string>& recorded = inputs.replay->header.metrics;
-  if (recorded != measured) {
-    refuse("journal line 1: metrics are " + joined(recorded), "measures " + joined(measured));
+void check_metrics(const std::vector<std::string>& recorded, const std::vector<std::string>& measured) {
+  if (recorded == measured) return;
+  refuse("journal line 1: metrics are " + joined(recorded), "measures " + joined(measured));
+}
+
+Replay::Replay(std::vector<trial::CommittedTrial> journal, store::ResultsByName waiting)
+    : waiting_(std::move(waiting)) {
+  lines_.reserve(journal.size());
+  for (trial::CommittedTrial& line : journal) {
+    places_.emplace(line.trial.name(), lines_.size());
+    lines_.emplace_back(std::move(line));
   }
-  entries_ = inputs.replay->entries;
 }
 
-Arrival Replay::result_of(trial::CommitPosition position, const trial::Trial& asked) const {
-  const trial::CommittedTrial& recorded = entry(position);
-  const trial::Trial& found = recorded.trial;
-  if (!same_training(found, asked)) {
+/// The line of a search trial must be of the same training; of full trainings of one name there may be
+/// others.
+std::optional<std::size_t> Replay::find(const trial::Trial& asked) const {
+  const auto [begin, end] = places_.equal_range(asked.name());
+  for (auto place = begin; place != end; ++place) {
+    const Line& line = lines_[place->second];
+    if (!line) continue;
+    const trial::Trial& found = line->trial;
+    if (same_training(found, asked)) return place->second;
+    if (asked.is_final() && found.budget() != asked.budget()) continue;
     const auto text = found.architecture().id == asked.architecture().id ? full_text : trial_text;
-    refuse(line_of(position) + ": trial " + std::to_string(found.number) + " is " + text(found),
+    refuse(line_of(place->second) + ": trial " + to_text(found.name()) + " is " + text(found),
            "asks for " + text(asked));
   }
-  return {asked.name(), recorded.outcome, recorded.timing};
+  return std::nullopt;
 }
 
-bool Replay::holds_other_final(trial::CommitPosition position, const trial::Trial& asked) const {
-  return covers(position) && entry(position).trial.is_final() && !same_training(entry(position).trial, asked);
+std::vector<trial::CommittedTrial> Replay::lines_before(const trial::Trial& asked) {
+  if (next_ == lines_.size()) return {};
+  return take_until(find(asked).value_or(lines_.size()), "asks for " + trial_text(asked));
 }
 
-void Replay::check_ended(trial::CommitPosition next) const {
-  if (!covers(next)) return;
-  const trial::Trial& found = entry(next).trial;
-  refuse(line_of(next) + ": trial " + std::to_string(found.number) + " is " + trial_text(found),
-         "asks for nothing more");
+std::vector<trial::CommittedTrial> Replay::rest() {
+  return take_until(lines_.size(), "asks for nothing more");
 }
 
-double replayed_seconds(const RunInputs& inputs) {
+std::vector<trial::CommittedTrial> Replay::take_until(std::size_t end, const std::string& asked) {
+  std::vector<trial::CommittedTrial> taken;
+  for (; next_ < end; ++next_) {
+    Line& line = lines_[next_];
+    if (!line) continue;
+    const trial::Trial& found = line->trial;
+    if (!found.is_final()) {
+      refuse(line_of(next_) + ": trial " + to_text(found.name()) + " is " + trial_text(found), asked);
+    }
+    taken.push_back(*std::exchange(line, std::nullopt));
+  }
+  return taken;
+}
+
+std::optional<Arrival> Replay::result_of(const trial::Trial& asked) {
+  if (const auto place = find(asked)) {
+    const trial::CommittedTrial line = *std::exchange(lines_[*place], std::nullopt);
+    Arrival arrival{asked.name(), line.outcome, line.timing};
+    arrival.replayed = true;
+    return arrival;
+  }
+  auto found = waiting_.extract(asked.name());
+  if (!found) return std::nullopt;
+  const trial::CommittedTrial& earlier = found.mapped();
+  if (!same_training(earlier.trial, asked)) {
+    log::warning("trial " + to_text(asked.name()) +
+                 ": the result that an earlier job left is of another trial; training it");
+    return std::nullopt;
+  }
+  return Arrival{asked.name(), earlier.outcome, earlier.timing};
+}
+
+double replayed_seconds(const std::vector<trial::CommittedTrial>& journal) {
   double last = 0;
-  if (!inputs.replay) return last;
-  for (const trial::CommittedTrial& entry : inputs.replay->entries) {
-    last = std::max(last, entry.timing.started_s + entry.timing.total_s());
+  for (const trial::CommittedTrial& line : journal) {
+    last = std::max(last, line.timing.started_s + line.timing.total_s());
   }
   return last;
 }

@@ -1,42 +1,57 @@
 #pragma once
 
+#include "skyline/trial/trial.hpp"
+
 #include "engine/dispatch/dispatcher.hpp"
-#include "engine/loop/run.hpp"
+#include "store/run_folder/waiting_results.hpp"
 
 #include <cstddef>
-#include <span>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
 
 namespace skyline::engine {
 
 /// Whether two trials come to the same result.
 bool same_training(const trial::Trial& left, const trial::Trial& right);
 
-/// The committed results of an earlier job, fed to a fresh search in the place of training. Empty for a new
-/// run. A view of inputs.replay, which outlives it.
+/// @throws UserError if the journal's metrics are not those that this configuration measures
+void check_metrics(const std::vector<std::string>& recorded, const std::vector<std::string>& measured);
+
+/// What earlier jobs of the run found out, fed to a fresh search in the place of training: the lines of the
+/// journal, and results that still wait for their commit. Each is given out once. Empty for a new run.
 class Replay {
  public:
-  /// @throws UserError if the journal's metrics are not those of the evaluator
-  explicit Replay(const RunInputs& inputs);
+  Replay() = default;
+  /// @param journal  by position
+  /// @param waiting  results that an earlier job left beside the journal
+  Replay(std::vector<trial::CommittedTrial> journal, store::ResultsByName waiting);
 
-  std::size_t size() const { return entries_.size(); }
-  bool covers(trial::CommitPosition position) const { return position < entries_.size(); }
-  /// The recorded result of a trial that is asked for again. @pre covers(position)
-  /// @throws UserError if the journal holds another trial at this position
-  Arrival result_of(trial::CommitPosition position, const trial::Trial& asked) const;
-  /// Whether the journal holds, where `asked` would be committed, a full training that is not asked for: one
-  /// that an earlier job made after the search, before the run was extended. It stays where it is.
-  bool holds_other_final(trial::CommitPosition position, const trial::Trial& asked) const;
-  /// @pre covers(position)
-  const trial::CommittedTrial& entry(trial::CommitPosition position) const { return entries_[position]; }
-  /// @throws UserError if the journal goes on after the run's end
-  void check_ended(trial::CommitPosition next) const;
+  /// Lines of the journal.
+  std::size_t size() const { return lines_.size(); }
+  /// Full trainings that an earlier job made after the search, before the run was extended, and that nobody
+  /// asks for any more: those that are committed before `asked` is.
+  /// @throws UserError if the journal holds another trial in the place of `asked`
+  std::vector<trial::CommittedTrial> lines_before(const trial::Trial& asked);
+  /// The recorded result of a trial that is asked for again; nothing if it must be trained.
+  std::optional<Arrival> result_of(const trial::Trial& asked);
+  /// The same as lines_before, at the end of the run. @throws UserError if the journal goes on after it
+  std::vector<trial::CommittedTrial> rest();
 
  private:
-  std::span<const trial::CommittedTrial> entries_;
+  using Line = std::optional<trial::CommittedTrial>;  // nothing: given out
+
+  std::optional<std::size_t> find(const trial::Trial& asked) const;
+  std::vector<trial::CommittedTrial> take_until(std::size_t end, const std::string& asked);
+
+  std::vector<Line> lines_;                                        // by position
+  std::multimap<trial::TrialName, trial::CommitPosition> places_;  // of the lines
+  std::size_t next_ = 0;                                           // lines before are given out
+  store::ResultsByName waiting_;
 };
 
-/// When the jobs before this one had ended, in seconds of the run: its clock goes on from there. 0 for a new
-/// run.
-double replayed_seconds(const RunInputs& inputs);
+/// When the jobs that wrote the journal had ended, in seconds of the run: its clock goes on from there.
+double replayed_seconds(const std::vector<trial::CommittedTrial>& journal);
 
 }  // namespace skyline::engine

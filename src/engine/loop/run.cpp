@@ -1,138 +1,184 @@
 #include "engine/loop/run.hpp"
 
-#include "skyline/core/random.hpp"
+#include "skyline/search/algorithm.hpp"
 
 #include "engine/dispatch/collective_dispatcher.hpp"
 #include "engine/dispatch/collective_worker.hpp"
 #include "engine/dispatch/rank_table.hpp"
 #include "engine/dispatch/stop_channel.hpp"
 #include "engine/group/group_hub.hpp"
-#include "engine/loop/coordinator.hpp"
+#include "engine/loop/front_training.hpp"
+#include "engine/loop/journal_sink.hpp"
 #include "engine/loop/replay.hpp"
-#include "engine/slots/account.hpp"
+#include "engine/loop/search_loop.hpp"
 #include "engine/slots/checkpoints.hpp"
 #include "engine/slots/result_keeper.hpp"
 #include "engine/slots/slot_pool.hpp"
 #include "engine/weights/parent_exchange.hpp"
 #include "engine/weights/weights_keeper.hpp"
 
-#include <bit>
 #include <chrono>
-#include <exception>
 #include <memory>
 #include <span>
+#include <utility>
 
 namespace skyline::engine {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using Steady = std::chrono::steady_clock;
 using Seconds = std::chrono::duration<double>;
+using Listeners = std::vector<run::RunListener*>;
 
 /// Collective: where the run's clock stands as this job starts, the same on all ranks.
-Seconds start_clock(const RunInputs& inputs) {
-  comm::Communicator& world = inputs.environment.world();
-  double earlier_jobs_s = world.rank() == 0 ? replayed_seconds(inputs) : 0;
+Seconds start_clock(comm::Communicator& world, const std::optional<store::JournalContents>& replay) {
+  double earlier_jobs_s = replay ? replayed_seconds(replay->entries) : 0;
   comm::wait(*world.broadcast(std::as_writable_bytes(std::span(&earlier_jobs_s, 1)), 0));
   comm::wait(*world.barrier());  // aligns the ranks' clocks
   return Seconds(earlier_jobs_s);
 }
 
-SlotPoolOptions slot_options(const RunInputs& inputs, std::size_t slots, std::size_t metrics,
-                             GroupHub& groups, Clock::time_point run_started) {
+SlotPoolOptions slot_options(comm::Environment& environment, const SearchTask& task, std::size_t slots) {
   SlotPoolOptions options;
-  options.rank = inputs.environment.world().rank();
+  options.rank = environment.world().rank();
   options.slots = slots;
-  options.metrics = metrics;
-  options.groups = &groups;
-  options.run_started = run_started;
+  options.metrics = task.evaluator.metrics().size();
   // A slot of several threads is left to the system: a binding would be inherited by all of them. So are
   // slots that wait for a device most of the time.
-  const bool binds = inputs.options.threads_per_slot == 1 && inputs.evaluator.slots() == 0;
-  if (binds) options.processors = inputs.environment.place().processors;
+  const bool binds = task.options.threads_per_slot == 1 && task.evaluator.slots() == 0;
+  if (binds) options.processors = environment.place().processors;
   return options;
 }
 
-RunResult coordinate(const RunInputs& inputs, RunObserver& observer, const RankTable& ranks,
-                     const RoundFormat& format, SlotPool& slots, CheckpointFolder& checkpoints,
-                     const std::shared_ptr<ResultKeeper>& results, Clock::time_point started) {
-  store::StorageThread& storage = inputs.storage;
-  if (inputs.replay) results->take_over(inputs.replay->entries);
-  AccountBook accounts(ranks);
-  StopChannel stop(inputs.environment.world(), inputs.stop_requested);
-  CollectiveDispatcher dispatcher(inputs.environment.world(), format, inputs.evaluator, slots, *results,
-                                  ranks);
-  RunResult result = Coordinator(inputs, observer, dispatcher, checkpoints, results, stop, accounts).run();
+/// What a rank's main thread works with, whatever its part is.
+struct Job {
+  comm::Communicator& world;
+  const SearchTask& task;
+  const RunFiles& files;
+  const JobEnd& end;
+  SlotPool& slots;
+  std::shared_ptr<CheckpointFolder> checkpoints;
+  std::shared_ptr<ResultKeeper> results;
+  const RoundFormat& format;
+  Steady::time_point started;
+
+  double wall_s() const { return Seconds(Steady::now() - started).count(); }
+};
+
+Replay make_replay(const Job& job, std::optional<store::JournalContents>& replay) {
+  if (!replay) return {};
+  check_metrics(replay->header.metrics, job.task.evaluator.metrics());
+  store::ResultsByName waiting = job.results->take_over(replay->entries);
+  return {std::exchange(replay->entries, {}), std::move(waiting)};
+}
+
+/// The search, then the full training of its front. @return  whether both came to their end
+bool search(const SearchTask& task, SearchLoop& loop, const run::RunState& state, RunResult& result) {
+  const auto searcher = search::make_searcher(task.search, task.space, task.objectives, task.options.seed);
+  bool done = loop.run(*searcher, trial::Phase::kSearch);
+  if (done && task.options.final_epochs) {
+    FrontTraining training(state, {*task.options.final_epochs});
+    done = loop.run(training, trial::Phase::kFinal);
+  }
+  if (done) loop.end_replay();
+  result.finish_reason = done ? searcher->finish_reason() : "stopped on request";
+  return done;
+}
+
+RunResult coordinate(const Job& job, const RankTable& ranks, std::optional<store::JournalContents> replay,
+                     const Listeners& told) {
+  store::StorageThread& storage = job.files.storage;
+  RunResult result;
+  run::RunState& state = result.state;
+  state = run::RunState(job.task.objectives);
+  state.account() = run::AccountBook(slots_of(ranks));
+  StopChannel stop(job.world, job.end.stop_requested);
+  CollectiveDispatcher dispatcher(job.world, job.format, job.task.evaluator, job.slots, *job.results, ranks);
+  const std::size_t lines = replay ? replay->entries.size() : 0;
+  Replay earlier = make_replay(job, replay);
+  JournalSink journal(job.files, job.task.space, replay ? &*replay : nullptr, job.results);
+  WeightsRemoval weights(job.files, job.task.options.keep_weights, lines);
+  Listeners listeners{&journal, job.checkpoints.get(), &weights};
+  listeners.insert(listeners.end(), told.begin(), told.end());
+  for (run::RunListener* listener : listeners) listener->started(state);
+
+  TrialMaker maker(job.task.options, job.task.evaluator, state);
+  CommitsByNumber order(job.task.options.window);
+  SteadyClock clock;
+  bool stopping = false;
+  SearchLoop loop(maker, earlier, order, dispatcher, clock, state, listeners, [&] {
+    storage.rethrow_failure();
+    job.results->look_after();
+    return stopping = stopping || stop.poll();
+  });
+  result.stopped = !search(job.task, loop, state, result);
+  result.unsaved = loop.unsaved();
+  loop.wind_down([&] { return storage.idle(); });
+  storage.rethrow_failure();
   dispatcher.finish();
   stop.close([&] {
     storage.rethrow_failure();
-    observer.tick();
+    for (run::RunListener* listener : listeners) listener->tick(state);
   });
-  if (!result.stopped) results->remove_files();
-  result.account = accounts.close(Seconds(Clock::now() - started).count());
+  if (!result.stopped) job.results->remove_files();
+  result.account = state.account().after(job.wall_s());
   return result;
 }
 
 /// The other ranks' part. A rank leaves the stop channel when its files are written, and rank 0 waits for it.
-RunResult serve(const RunInputs& inputs, const RoundFormat& format, SlotPool& slots, ResultKeeper& results,
-                Clock::time_point started) {
-  store::StorageThread& storage = inputs.storage;
-  StopChannel stop(inputs.environment.world(), inputs.stop_requested);
-  serve_rounds(inputs.environment.world(), format, slots, results, [&] {
+RunResult serve(const Job& job) {
+  store::StorageThread& storage = job.files.storage;
+  StopChannel stop(job.world, job.end.stop_requested);
+  serve_rounds(job.world, job.format, job.slots, *job.results, [&] {
     storage.rethrow_failure();
-    results.look_after();
-    if (stop.poll()) slots.request_stop();
+    job.results->look_after();
+    if (stop.poll()) job.slots.request_stop();
   });
-  results.look_after();
+  job.results->look_after();
   storage.drain();
   stop.close([] {});
   RunResult result;
-  result.account.wall_s = Seconds(Clock::now() - started).count();
+  result.account.wall_s = job.wall_s();
   return result;
 }
 
 }  // namespace
 
-RunResult run(const RunInputs& inputs, RunObserver& observer) {
-  comm::Communicator& world = inputs.environment.world();
-  const std::size_t own = own_slots(inputs);
-  const RankTable ranks = exchange_ranks(inputs, own);
-  const Seconds earlier = start_clock(inputs);
-  const Clock::time_point started = Clock::now();
+RunResult run(comm::Environment& environment, const SearchTask& task, const RunFiles& files,
+              const JobEnd& end, std::optional<store::JournalContents> replay, const Listeners& listeners) {
+  comm::Communicator& world = environment.world();
+  const EngineOptions& options = task.options;
+  const std::size_t own = own_slots(environment, options, task.evaluator);
+  const RankTable ranks = exchange_ranks(
+      environment, own, fingerprint(task.space, task.evaluator, options, files.header.config_hash));
+  const Seconds earlier = start_clock(world, replay);
+  const Steady::time_point started = Steady::now();
 
-  const std::size_t metrics = inputs.evaluator.metrics().size();
-  const RoundFormat format{TrialRecord(inputs.space), ResultRecord(metrics), ranks.most_slots};
-  const Clock::time_point run_started = started - std::chrono::duration_cast<Clock::duration>(earlier);
-  const auto checkpoints = std::make_shared<CheckpointFolder>(inputs);
-  const auto results = std::make_shared<ResultKeeper>(inputs);
-  const std::unique_ptr<GroupHub> groups =
-      GroupHub::make(inputs.environment, inputs.evaluator.forms_groups());
-  const std::shared_ptr<RecentWeights> recent = make_recent_weights(inputs);
+  SlotPoolOptions pool = slot_options(environment, task, own);
+  pool.run_started = started - std::chrono::duration_cast<Steady::duration>(earlier);
+  const RoundFormat format{TrialRecord(task.space), ResultRecord(pool.metrics), ranks.most_slots};
+  const auto checkpoints = std::make_shared<CheckpointFolder>(files, options.checkpoints, options.resume);
+  const auto results = std::make_shared<ResultKeeper>(files, task.space, world.rank(), options);
+  const std::unique_ptr<GroupHub> groups = GroupHub::make(environment, task.evaluator.forms_groups());
+  pool.groups = groups.get();
+  const std::shared_ptr<RecentWeights> recent =
+      options.inherit ? std::make_shared<RecentWeights>(options.recent_weights_bytes) : nullptr;
   const std::shared_ptr<ParentExchange> parents =
-      recent ? ParentExchange::make(inputs.environment, recent) : nullptr;
-  SlotPool slots(slot_options(inputs, own, metrics, *groups, run_started), inputs.evaluator,
-                 {make_weights_sink(inputs, recent), make_weights_source(inputs, recent, parents),
-                  checkpoints, results});
+      recent ? ParentExchange::make(environment, recent) : nullptr;
+  SlotFiles kept{{}, {}, checkpoints, results};
+  if (options.keep_weights != KeepWeights::kNone) kept.weights = make_weights_sink(files, task.space, recent);
+  if (options.inherit) kept.inherited = make_weights_source(files, recent, parents);
+  SlotPool slots(pool, task.evaluator, std::move(kept));
+  const Job job{world, task, files, end, slots, checkpoints, results, format, started};
   try {
-    RunResult result =
-        world.rank() == 0 ? coordinate(inputs, observer, ranks, format, slots, *checkpoints, results, started)
-                          : serve(inputs, format, slots, *results, started);
+    RunResult result = world.rank() == 0 ? coordinate(job, ranks, std::move(replay), listeners) : serve(job);
     groups->close();
     if (parents) parents->close();
-    if (inputs.environment.place().local_rank == 0) remove_weights_copies(inputs);
+    if (options.inherit && environment.place().local_rank == 0) remove_weights_copies(files);
     return result;
   } catch (const std::exception& error) {
-    if (inputs.failed) inputs.failed(error);
+    if (end.failed) end.failed(error);
     throw;
   }
-}
-
-store::RunStamp stamp_of(const RunInputs& inputs) {
-  return {inputs.header.skyline_version, inputs.header.config_hash};
-}
-
-std::uint64_t trial_seed(std::uint64_t run_seed, space::ArchId arch, double epochs) {
-  return derive_seed(run_seed, "trial",
-                     {static_cast<std::uint64_t>(arch), std::bit_cast<std::uint64_t>(epochs)});
 }
 
 }  // namespace skyline::engine

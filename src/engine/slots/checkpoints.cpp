@@ -19,12 +19,9 @@ constexpr std::chrono::seconds kPatienceAtStop{5};  // a batch system ends us af
 
 }  // namespace
 
-CheckpointFolder::CheckpointFolder(const RunInputs& inputs)
-    : storage_(inputs.storage),
-      paths_(inputs.paths),
-      run_(stamp_of(inputs)),
-      options_(inputs.options.checkpoints),
-      resume_(inputs.options.resume) {}
+CheckpointFolder::CheckpointFolder(const RunFiles& files, const std::optional<CheckpointOptions>& options,
+                                   bool resume)
+    : storage_(files.storage), paths_(files.paths), run_(files.stamp()), options_(options), resume_(resume) {}
 
 store::CheckpointOwner CheckpointFolder::owner(const trial::Trial& trial) const {
   return {.run = run_,
@@ -76,9 +73,10 @@ void CheckpointFolder::warn_of_one_left_out(trial::TrialName trial, const std::s
   warning_.warn("a checkpoint is left out: trial " + to_text(trial) + ": " + problem);
 }
 
-void CheckpointFolder::remove(trial::TrialName trial) {
-  if (!options() && !resume_) return;
-  storage().submit([self = shared_from_this(), trial] { store::remove_checkpoints(self->paths_, trial); });
+void CheckpointFolder::committed(const run::Commit& commit, const run::RunState& /*state*/) {
+  if (commit.replayed || (!options() && !resume_)) return;
+  const trial::TrialName trial = commit.trial->trial.name();
+  storage().submit([self = shared_from_this(), trial] { self->remove_now(trial); });
 }
 
 /// Lends buffers out; one comes back when the last copy of its lease goes, also when a queued job is dropped.

@@ -2,8 +2,10 @@
 
 #include "skyline/trial/evaluator.hpp"
 
-#include "engine/loop/run.hpp"
+#include "engine/engine_options.hpp"
+#include "engine/run_files.hpp"
 #include "engine/slots/rare_warning.hpp"
+#include "run/run_listener.hpp"
 #include "store/weights/checkpoint.hpp"
 
 #include <atomic>
@@ -21,10 +23,11 @@ namespace skyline::engine {
 /// This rank's way to the run's checkpoints, shared by its slots; all files are touched by its storage
 /// thread. A checkpoint that cannot be made or written costs time at a resume and no result: it is a warning,
 /// at most once a minute, and the run goes on.
-class CheckpointFolder : public std::enable_shared_from_this<CheckpointFolder> {
+class CheckpointFolder : public run::RunListener, public std::enable_shared_from_this<CheckpointFolder> {
  public:
-  /// inputs.storage outlives the folder.
-  explicit CheckpointFolder(const RunInputs& inputs);
+  /// @param options  nothing: none are written
+  /// @param resume   an earlier job may have left some
+  CheckpointFolder(const RunFiles& files, const std::optional<CheckpointOptions>& options, bool resume);
 
   /// Nothing: checkpoints are not written.
   const std::optional<CheckpointOptions>& options() const { return options_; }
@@ -42,8 +45,8 @@ class CheckpointFolder : public std::enable_shared_from_this<CheckpointFolder> {
   void warn_of_one_left_out(trial::TrialName trial, const std::string& problem);
   /// On the storage thread: of a trial whose result is in a file.
   void remove_now(trial::TrialName trial) { store::remove_checkpoints(paths_, trial); }
-  /// Rank 0: after everything that is queued, the trial's journal line above all.
-  void remove(trial::TrialName trial);
+  /// Rank 0: those of a trial that is in the journal go, after everything that is queued.
+  void committed(const run::Commit& commit, const run::RunState& state) override;
 
  private:
   using Clock = std::chrono::steady_clock;

@@ -1,7 +1,6 @@
 #include "engine/slots/result_keeper.hpp"
 
 #include "core/log.hpp"
-#include "engine/loop/replay.hpp"
 #include "engine/slots/timed_storage_call.hpp"
 
 #include <exception>
@@ -15,14 +14,15 @@ constexpr double kIntervalWithoutOne_s = 60;  // checkpoints are due by epochs a
 
 }  // namespace
 
-ResultKeeper::ResultKeeper(const RunInputs& inputs)
-    : storage_(inputs.storage),
-      space_(inputs.space),
-      paths_(inputs.paths),
-      header_(inputs.header),
-      rank_(inputs.environment.world().rank()),
-      options_(inputs.options.checkpoints),
-      resume_(inputs.options.resume) {}
+ResultKeeper::ResultKeeper(const RunFiles& files, const space::SearchSpace& space, int rank,
+                           const EngineOptions& options)
+    : storage_(files.storage),
+      space_(space),
+      paths_(files.paths),
+      header_(files.header),
+      rank_(rank),
+      options_(options.checkpoints),
+      resume_(options.resume) {}
 
 std::chrono::duration<double> ResultKeeper::interval() const {
   return std::chrono::duration<double>(options_->interval_s.value_or(kIntervalWithoutOne_s));
@@ -84,27 +84,18 @@ std::vector<trial::TrialName> ResultKeeper::take_journalled() {
   return std::exchange(journalled_, {});
 }
 
-void ResultKeeper::take_over(std::span<const trial::CommittedTrial> committed) {
-  if (!resume_) return;
-  call_storage<bool>(storage_, [this, committed] {
-    earlier_ = store::read_waiting_results(paths_, header_, space_, committed);
-    for (const auto& [name, result] : earlier_) add(result);
-    if (earlier_.empty()) {
+store::ResultsByName ResultKeeper::take_over(std::span<const trial::CommittedTrial> committed) {
+  if (!resume_) return {};
+  return call_storage<store::ResultsByName>(storage_, [this, committed] {
+    store::ResultsByName earlier = store::read_waiting_results(paths_, header_, space_, committed);
+    for (const auto& [name, result] : earlier) add(result);
+    if (earlier.empty()) {
       store::remove_waiting_results(paths_);
     } else if (write()) {
       store::remove_waiting_results(paths_, rank_);
     }
-    return true;
+    return earlier;
   });
-}
-
-std::optional<trial::CommittedTrial> ResultKeeper::take(const trial::Trial& trial) {
-  auto found = earlier_.extract(trial.name());
-  if (!found) return std::nullopt;
-  if (same_training(found.mapped().trial, trial)) return std::move(found.mapped());
-  log::warning("trial " + to_text(trial.name()) +
-               ": the result that an earlier job left is of another trial; training it");
-  return std::nullopt;
 }
 
 void ResultKeeper::remove_files() {

@@ -1,6 +1,7 @@
 #pragma once
 
-#include "engine/loop/run.hpp"
+#include "engine/engine_options.hpp"
+#include "engine/run_files.hpp"
 #include "engine/slots/rare_warning.hpp"
 #include "store/run_folder/waiting_results.hpp"
 
@@ -21,8 +22,10 @@ namespace skyline::engine {
 /// checkpoints nothing is kept. Any thread, where nothing else is said.
 class ResultKeeper : public std::enable_shared_from_this<ResultKeeper> {
  public:
-  /// inputs.space and inputs.storage outlive the keeper.
-  explicit ResultKeeper(const RunInputs& inputs);
+  /// References outlive the keeper.
+  /// @param options  its checkpoints: nothing: no results are kept
+  ResultKeeper(const RunFiles& files, const space::SearchSpace& space, int rank,
+               const EngineOptions& options);
 
   /// Takes a result before it is handed in.
   void add(const trial::CommittedTrial& result);
@@ -40,10 +43,7 @@ class ResultKeeper : public std::enable_shared_from_this<ResultKeeper> {
 
   /// Rank 0, in a run that is resumed, before any rank trains: takes over what all ranks of the earlier job
   /// left, and has it in its own file before those of the others go. @param committed  by then
-  void take_over(std::span<const trial::CommittedTrial> committed);
-  /// Rank 0's main thread: the result that an earlier job left of a trial; each once. One that is not this
-  /// trial's is passed over with a warning.
-  std::optional<trial::CommittedTrial> take(const trial::Trial& trial);
+  store::ResultsByName take_over(std::span<const trial::CommittedTrial> committed);
   /// Rank 0, when all is in the journal and no rank writes any more: removes the files of all ranks.
   void remove_files();
 
@@ -62,8 +62,7 @@ class ResultKeeper : public std::enable_shared_from_this<ResultKeeper> {
   const bool resume_;
   std::atomic<bool> stopping_{false};
   RareWarning warning_;
-  store::ResultsByName earlier_;  // main thread of rank 0
-  std::mutex mutex_;              // of all below
+  std::mutex mutex_;  // of all below
   store::ResultsByName results_;
   std::optional<Clock::time_point> unsaved_since_;  // of the oldest result that is not in the file
   bool write_queued_ = false;

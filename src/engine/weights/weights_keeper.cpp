@@ -33,22 +33,22 @@ constexpr double kVisibleAfter = 1.5;  // times the patience, 60 s by default
 constexpr std::chrono::milliseconds kLongestRetryPause{1000};
 
 /// Of this run and user, on this node; empty if the node has no folder for temporary files.
-std::filesystem::path copies_folder(const RunInputs& inputs) {
+std::filesystem::path copies_folder(const RunFiles& files) {
   std::error_code error;
   const std::filesystem::path node_folder = std::filesystem::temp_directory_path(error);
   if (error) return {};
-  std::filesystem::path root = std::filesystem::absolute(inputs.paths.root, error);
-  if (error) root = inputs.paths.root;
-  const std::string run =
-      root.string() + '\n' + std::to_string(::getuid()) + '\n' + inputs.header.config_hash;
+  std::filesystem::path root = std::filesystem::absolute(files.paths.root, error);
+  if (error) root = files.paths.root;
+  const std::string run = root.string() + '\n' + std::to_string(::getuid()) + '\n' + files.header.config_hash;
   return node_folder / ("skyline-" + to_hex(stable_hash64(run)));
 }
 
-store::WeightsFile describe(const trial::Trial& trial, const RunInputs& inputs) {
+store::WeightsFile describe(const trial::Trial& trial, const store::RunStamp& run,
+                            const space::SearchSpace& space) {
   store::WeightsFile file;
-  file.run = stamp_of(inputs);
+  file.run = run;
   file.arch_id = to_text(trial.architecture().id);
-  file.genotype = inputs.space.describe(trial.architecture().genotype);
+  file.genotype = space.describe(trial.architecture().genotype);
   file.phase = to_text(trial.phase());
   file.trial = trial.number;
   file.seed = trial.seed;
@@ -71,9 +71,9 @@ class InheritedReader {
  public:
   using File = std::shared_ptr<const store::WeightsFile>;
 
-  explicit InheritedReader(const RunInputs& inputs)
-      : inputs_(inputs),
-        cache_(std::make_shared<store::WeightsCache>(copies_folder(inputs), kMostCopiedBytes)) {}
+  explicit InheritedReader(const RunFiles& files)
+      : files_(files),
+        cache_(std::make_shared<store::WeightsCache>(copies_folder(files), kMostCopiedBytes)) {}
 
   /// nullptr if asked to stop meanwhile. @throws UserError: damaged; FaultError: away for too long
   File read(const trial::Trial& trial, const std::atomic<bool>& stop) const {
@@ -95,30 +95,30 @@ class InheritedReader {
 
  private:
   store::WeightsReading attempt(const trial::Inherit& inherits) const {
-    const auto path = inputs_.paths.weights(to_text(inherits.architecture->id));
+    const auto path = files_.paths.weights(to_text(inherits.architecture->id));
     return call_storage<store::WeightsReading>(
-        inputs_.storage, [cache = cache_, path, from = inherits.from] { return cache->read(path, from); });
+        files_.storage, [cache = cache_, path, from = inherits.from] { return cache->read(path, from); });
   }
 
-  const RunInputs& inputs_;
+  const RunFiles& files_;
   std::shared_ptr<store::WeightsCache> cache_;  // of the storage thread
 };
 
 }  // namespace
 
-WeightsSink make_weights_sink(const RunInputs& inputs, std::shared_ptr<RecentWeights> recent) {
-  if (inputs.options.keep_weights == KeepWeights::kNone) return {};
+WeightsSink make_weights_sink(const RunFiles& files, const space::SearchSpace& space,
+                              std::shared_ptr<RecentWeights> recent) {
   return
-      [&inputs, recent = std::move(recent)](
+      [&files, &space, recent = std::move(recent)](
           const trial::Trial& trial, std::vector<trial::NamedTensor> tensors, std::function<void()> written) {
-        auto file = std::make_shared<store::WeightsFile>(describe(trial, inputs));
+        auto file = std::make_shared<store::WeightsFile>(describe(trial, files.stamp(), space));
         file->tensors = std::move(tensors);
         const bool is_final = trial.is_final();
         const auto path =
-            is_final ? inputs.paths.final_weights(file->arch_id) : inputs.paths.weights(file->arch_id);
+            is_final ? files.paths.final_weights(file->arch_id) : files.paths.weights(file->arch_id);
         if (recent && !is_final) recent->keep(file);
         const std::size_t bytes = tensor_bytes(*file);
-        inputs.storage.submit(
+        files.storage.submit(
             [path, file, done = std::move(written)] {
               store::write_weights(path, *file);
               done();
@@ -127,10 +127,9 @@ WeightsSink make_weights_sink(const RunInputs& inputs, std::shared_ptr<RecentWei
       };
 }
 
-WeightsSource make_weights_source(const RunInputs& inputs, std::shared_ptr<RecentWeights> recent,
+WeightsSource make_weights_source(const RunFiles& files, std::shared_ptr<RecentWeights> recent,
                                   std::shared_ptr<ParentExchange> exchange) {
-  if (!inputs.options.inherit) return {};
-  return [reader = InheritedReader(inputs), recent = std::move(recent), exchange = std::move(exchange)](
+  return [reader = InheritedReader(files), recent = std::move(recent), exchange = std::move(exchange)](
              const trial::Trial& trial, const std::atomic<bool>& stop) {
     InheritedReader::File file = recent ? recent->find(trial.inherits()->from) : nullptr;
     if (!file && exchange) file = exchange->ask(*trial.inherits(), stop);
@@ -140,24 +139,27 @@ WeightsSource make_weights_source(const RunInputs& inputs, std::shared_ptr<Recen
   };
 }
 
-std::shared_ptr<RecentWeights> make_recent_weights(const RunInputs& inputs) {
-  if (!inputs.options.inherit) return nullptr;
-  return std::make_shared<RecentWeights>(inputs.options.recent_weights_bytes);
+void remove_weights_copies(const RunFiles& files) {
+  store::WeightsCache::remove(copies_folder(files));
 }
 
-void remove_weights_copies(const RunInputs& inputs) {
-  if (inputs.options.inherit) store::WeightsCache::remove(copies_folder(inputs));
-}
-
-WeightsRemoval::WeightsRemoval(const RunInputs& inputs)
-    : inputs_(inputs), replaying_(inputs.replay && !inputs.replay->entries.empty()) {}
+WeightsRemoval::WeightsRemoval(const RunFiles& files, KeepWeights keep, std::size_t replayed)
+    : files_(files), keep_(keep), replayed_(replayed), replaying_(replayed > 0) {}
 
 void WeightsRemoval::asked(const trial::Trial& trial) {
   unwanted_.erase(to_text(trial.architecture().id));  // it is trained once more
   if (trial.inherits()) ++heirs_[trial.inherits()->from];
 }
 
-void WeightsRemoval::committed(const trial::Trial& trial) {
+void WeightsRemoval::committed(const run::Commit& commit, const run::RunState& state) {
+  if (keep_ == KeepWeights::kFront) {
+    for (const trial::TrialNumber number : state.left_behind()) drop(state.search_trial(number).trial);
+  }
+  release_parent(commit.trial->trial);
+  if (commit.trial->position + 1 == replayed_) end_replay();
+}
+
+void WeightsRemoval::release_parent(const trial::Trial& trial) {
   if (!trial.inherits()) return;
   const auto heirs = heirs_.find(trial.inherits()->from);
   if (--heirs->second > 0) return;
@@ -176,10 +178,10 @@ void WeightsRemoval::drop(const trial::Trial& trial) {
   }
 }
 
-void WeightsRemoval::replay_ended() {
+void WeightsRemoval::end_replay() {
   replaying_ = false;
   if (unwanted_.empty()) return;
-  inputs_.storage.submit([paths = inputs_.paths, ids = std::exchange(unwanted_, {})] {
+  files_.storage.submit([paths = files_.paths, ids = std::exchange(unwanted_, {})] {
     store::remove_unwanted_weights(paths, ids);
   });
 }
@@ -189,7 +191,7 @@ void WeightsRemoval::remove(space::ArchId arch) {
     unwanted_.insert(to_text(arch));
     return;
   }
-  inputs_.storage.submit([paths = inputs_.paths, id = to_text(arch)] {
+  files_.storage.submit([paths = files_.paths, id = to_text(arch)] {
     store::remove_file(paths.weights(id));
     store::remove_file(paths.final_weights(id));
   });

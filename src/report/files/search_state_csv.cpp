@@ -1,7 +1,6 @@
 #include "report/files/trial_results.hpp"
 #include "report/report.hpp"
 #include "store/publish/publish.hpp"
-#include "trial/commit_log.hpp"
 
 #include <algorithm>
 #include <array>
@@ -59,10 +58,10 @@ std::string parameter_column(const std::string& name, const std::vector<std::str
 /// Hours since the start of the run at which each iteration had all its results.
 std::map<std::uint32_t, double> walltime_hours(const ReportInputs& inputs) {
   std::map<std::uint32_t, double> hours;
-  for (const auto& committed : inputs.committed) {
-    if (committed.trial.is_final()) continue;
-    const double end_s = committed.timing.started_s + committed.timing.total_s();
-    double& latest = hours[committed.trial.proposal.iteration];
+  for (const run::SharedTrial& committed : inputs.state.trials()) {
+    if (committed->trial.is_final()) continue;
+    const double end_s = committed->timing.started_s + committed->timing.total_s();
+    double& latest = hours[committed->trial.proposal.iteration];
     latest = std::max(latest, end_s / kSecondsAnHour);
   }
   double so_far = 0;
@@ -84,12 +83,11 @@ std::string metric_field(const ReportInputs& inputs, const trial::CommittedTrial
 }
 
 /// Archai's ids of the parents, with commas between them.
-std::string parent_ids(const ReportInputs& inputs, const trial::CommitLog& log,
-                       const trial::Proposal& proposal) {
+std::string parent_ids(const ReportInputs& inputs, const trial::Proposal& proposal) {
   std::string ids;
   for (const trial::TrialNumber number : proposal.parents) {
     if (!ids.empty()) ids += ',';
-    ids += inputs.space.archai_id(inputs.committed.at(log.position_of(number).value()).trial.architecture());
+    ids += inputs.space.archai_id(inputs.state.search_trial(number).trial.architecture());
   }
   return ids;
 }
@@ -104,10 +102,8 @@ std::vector<std::string> header_fields(const ReportInputs& inputs, const std::ve
   return fields;
 }
 
-std::vector<std::string> trial_fields(const ReportInputs& inputs, const trial::CommitLog& log,
-                                      const std::vector<std::string>& metrics, std::size_t index,
-                                      double hours) {
-  const trial::CommittedTrial& committed = inputs.committed[index];
+std::vector<std::string> trial_fields(const ReportInputs& inputs, const std::vector<std::string>& metrics,
+                                      const trial::CommittedTrial& committed, double hours) {
   const trial::Trial& trial = committed.trial;
   const space::Architecture& architecture = trial.architecture();
   std::vector<std::string> fields{inputs.space.archai_id(architecture), space::to_text(architecture.id),
@@ -116,14 +112,15 @@ std::vector<std::string> trial_fields(const ReportInputs& inputs, const trial::C
     fields.push_back(parameter_text(inputs.space.parameters()[p], architecture, p));
   }
   for (const std::string& metric : metrics) fields.push_back(metric_field(inputs, committed, metric));
-  const std::string parents = parent_ids(inputs, log, trial.proposal);
+  const std::string parents = parent_ids(inputs, trial.proposal);
   const bool one_parent = trial.proposal.parents.size() == 1;
   fields.push_back(one_parent ? parents : "");
   fields.push_back(one_parent ? "" : parents);
   fields.emplace_back(trial::to_text(trial.proposal.origin));
   fields.push_back(std::to_string(trial.proposal.iteration));
   fields.push_back(fmt::format("{:.6f}", hours));
-  fields.emplace_back(inputs.on_front[index] ? "True" : "False");  // as pandas writes and reads flags
+  fields.emplace_back(inputs.state.on_front(trial.number) ? "True"
+                                                          : "False");  // as pandas writes and reads flags
   fields.push_back(status_of(committed));
   fields.push_back(fmt::format("{}", trial.budget().epochs));
   fields.push_back(std::to_string(trial.seed));
@@ -134,15 +131,13 @@ std::vector<std::string> trial_fields(const ReportInputs& inputs, const trial::C
 }  // namespace
 
 void write_search_state_csv(const store::RunPaths& paths, const ReportInputs& inputs) {
-  const std::vector<std::string> metrics = metric_columns(inputs.objectives);
+  const std::vector<std::string> metrics = metric_columns(inputs.state.objectives());
   const std::map<std::uint32_t, double> hours = walltime_hours(inputs);
-  trial::CommitLog log;
-  for (const trial::CommittedTrial& committed : inputs.committed) log.add(committed.trial);
   std::string text = csv_line(header_fields(inputs, metrics));
-  for (std::size_t i = 0; i < inputs.committed.size(); ++i) {
-    const trial::Trial& trial = inputs.committed[i].trial;
-    if (trial.is_final()) continue;
-    text += csv_line(trial_fields(inputs, log, metrics, i, hours.at(trial.proposal.iteration)));
+  for (const run::SharedTrial& committed : inputs.state.trials()) {
+    if (committed->trial.is_final()) continue;
+    text +=
+        csv_line(trial_fields(inputs, metrics, *committed, hours.at(committed->trial.proposal.iteration)));
   }
   store::publish_file(paths.search_state_csv(), text);
 }

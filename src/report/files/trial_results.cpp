@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace skyline::report {
 namespace {
@@ -58,31 +59,24 @@ std::string status_of(const trial::CommittedTrial& committed) {
   return failure == nullptr ? "ok" : std::string(trial::to_text(failure->kind));
 }
 
-std::vector<std::size_t> front_order(const ReportInputs& inputs) {
-  struct Member {
-    std::vector<double> minimized;
-    std::size_t index;
-    auto operator<=>(const Member&) const = default;
-  };
-  std::vector<Member> members;
-  for (std::size_t i = 0; i < inputs.committed.size(); ++i) {
-    const trial::CommittedTrial& committed = inputs.committed[i];
-    if (!inputs.on_front[i] || committed.trial.is_final()) continue;
-    if (auto values = inputs.objectives.minimized(committed)) members.push_back({std::move(*values), i});
-  }
-  std::sort(members.begin(), members.end(), [](const Member& a, const Member& b) { return (a <=> b) < 0; });
-  std::vector<std::size_t> order;
-  for (const Member& member : members) order.push_back(member.index);
+std::vector<const trial::CommittedTrial*> front_order(const run::RunState& state) {
+  const search::ParetoArchive& front = state.front();
+  std::vector<std::size_t> positions(front.size());
+  std::iota(positions.begin(), positions.end(), 0);
+  std::sort(positions.begin(), positions.end(), [&](std::size_t a, std::size_t b) {
+    const auto left = front.values_of(a);
+    const auto right = front.values_of(b);
+    if (!std::ranges::equal(left, right)) return std::ranges::lexicographical_compare(left, right);
+    return front.keys()[a] < front.keys()[b];
+  });
+  std::vector<const trial::CommittedTrial*> order;
+  for (const std::size_t position : positions) order.push_back(&state.search_trial(front.keys()[position]));
   return order;
 }
 
-std::unordered_map<trial::TrialNumber, std::size_t> final_trials(const ReportInputs& inputs) {
-  std::unordered_map<trial::TrialNumber, std::size_t> finals;
-  for (std::size_t i = 0; i < inputs.committed.size(); ++i) {
-    const trial::Trial& trial = inputs.committed[i].trial;
-    if (trial.is_final()) finals[trial.number] = i;
-  }
-  return finals;
+const trial::CommittedTrial* final_of(const run::RunState& state, trial::TrialNumber number) {
+  const auto trainings = state.full_trainings(number);
+  return trainings.empty() ? nullptr : trainings.back().get();
 }
 
 }  // namespace skyline::report

@@ -3,12 +3,11 @@
 #include "skyline/objective/objective_set.hpp"
 #include "skyline/trial/trial.hpp"
 
-#include "report/report.hpp"
+#include "run/run_state.hpp"
 
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 namespace skyline::report {
@@ -33,12 +32,11 @@ std::string status_of(const trial::CommittedTrial& committed);
 /// nullptr if the trial did not fail.
 const trial::Failure* failure_of(const trial::CommittedTrial& committed);
 
-/// Indices into `committed` of the search trials on the front: best first objective first, then the next
-/// objectives, then the order of trials.
-std::vector<std::size_t> front_order(const ReportInputs& inputs);
+/// The search trials on the front: best first objective first, then the next objectives, then the order of
+/// trials.
+std::vector<const trial::CommittedTrial*> front_order(const run::RunState& state);
 
-/// The full training of each search trial that had one: its number to index into `committed`; the last one
-/// counts.
-std::unordered_map<trial::TrialNumber, std::size_t> final_trials(const ReportInputs& inputs);
+/// The latest full training of a search trial; nullptr: there is none.
+const trial::CommittedTrial* final_of(const run::RunState& state, trial::TrialNumber number);
 
 }  // namespace skyline::report

@@ -13,7 +13,6 @@ namespace skyline::report {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using FinalTrials = std::unordered_map<trial::TrialNumber, std::size_t>;
 
 constexpr int kModelsFormat = 1;
 
@@ -50,8 +49,8 @@ Json constraints_json(const objective::ObjectiveSet& objectives) {
 Json header_json(const store::RunPaths& paths, const ReportInputs& inputs) {
   return {{"format", kModelsFormat},
           {"run", run_name(paths)},
-          {"objectives", objectives_json(inputs.objectives)},
-          {"constraints", constraints_json(inputs.objectives)}};
+          {"objectives", objectives_json(inputs.state.objectives())},
+          {"constraints", constraints_json(inputs.state.objectives())}};
 }
 
 Json parameters_json(const space::SearchSpace& space, const space::Architecture& architecture) {
@@ -100,37 +99,34 @@ void add_status(Json& json, const trial::CommittedTrial& committed) {
 }
 
 /// Whether a later full training of the same trial has written the file anew.
-bool is_outdated(const ReportInputs& inputs, std::size_t index) {
-  const trial::Trial& trial = inputs.committed[index].trial;
-  if (!trial.is_final()) return false;
-  const auto later = inputs.committed.begin() + static_cast<std::ptrdiff_t>(index) + 1;
-  return std::any_of(later, inputs.committed.end(), [&](const trial::CommittedTrial& other) {
-    return other.trial.is_final() && failure_of(other) == nullptr && other.trial.number == trial.number;
+bool is_outdated(const run::RunState& state, const trial::CommittedTrial& committed) {
+  if (!committed.trial.is_final()) return false;
+  const auto trainings = state.full_trainings(committed.trial.number);
+  return std::any_of(trainings.begin(), trainings.end(), [&](const run::SharedTrial& other) {
+    return other->position > committed.position && failure_of(*other) == nullptr;
   });
 }
 
-void add_weights(Json& json, const store::RunPaths& paths, const ReportInputs& inputs, std::size_t index) {
-  const trial::CommittedTrial& committed = inputs.committed[index];
-  if (failure_of(committed) != nullptr) return;  // a file of this architecture can only be an earlier one
-  if (is_outdated(inputs, index)) return;
+void add_weights(Json& json, const store::RunPaths& paths, const run::RunState& state,
+                 const trial::CommittedTrial& committed) {
+  if (failure_of(committed) != nullptr) return;  // a file of this trial can only be an earlier one
+  if (is_outdated(state, committed)) return;
   const std::string id = space::to_text(committed.trial.architecture().id);
-  const bool is_final = committed.trial.is_final();
-  const std::filesystem::path file = is_final ? paths.final_weights(id) : paths.weights(id);
+  const std::filesystem::path file = committed.trial.is_final() ? paths.final_weights(id) : paths.weights(id);
   if (store::exists(file)) json["weights"] = file.lexically_relative(paths.root).string();
 }
 
-Json final_json(const store::RunPaths& paths, const ReportInputs& inputs, std::size_t index) {
-  const trial::CommittedTrial& committed = inputs.committed[index];
+Json final_json(const store::RunPaths& paths, const ReportInputs& inputs,
+                const trial::CommittedTrial& committed) {
   Json json{{"epochs", committed.trial.budget().epochs}};
   add_status(json, committed);
   json.update(measured_json(committed, inputs.metrics));
-  add_weights(json, paths, inputs, index);
+  add_weights(json, paths, inputs.state, committed);
   return json;
 }
 
-Json trial_json(const store::RunPaths& paths, const ReportInputs& inputs, const FinalTrials& finals,
-                std::size_t index) {
-  const trial::CommittedTrial& committed = inputs.committed[index];
+Json trial_json(const store::RunPaths& paths, const ReportInputs& inputs,
+                const trial::CommittedTrial& committed) {
   const trial::Trial& trial = committed.trial;
   const space::Architecture& architecture = trial.architecture();
   const std::string id = space::to_text(architecture.id);
@@ -139,8 +135,8 @@ Json trial_json(const store::RunPaths& paths, const ReportInputs& inputs, const 
             {"arch_id", id},
             {"archai_id", inputs.space.archai_id(architecture)},
             {"parameters", parameters_json(inputs.space, architecture)},
-            {"objectives", values_json(inputs.objectives.objectives(), committed, inputs.metrics)},
-            {"constraints", values_json(inputs.objectives.constraints(), committed, inputs.metrics)},
+            {"objectives", values_json(inputs.state.objectives().objectives(), committed, inputs.metrics)},
+            {"constraints", values_json(inputs.state.objectives().constraints(), committed, inputs.metrics)},
             {"costs", costs_json(architecture.network.cost)},
             {"metrics", measured_json(committed, inputs.metrics)},
             {"epochs", trial.budget().epochs},
@@ -150,23 +146,22 @@ Json trial_json(const store::RunPaths& paths, const ReportInputs& inputs, const 
   json["iteration"] = trial.proposal.iteration;
   json["origin"] = trial::to_text(trial.proposal.origin);
   json["parents"] = trial.proposal.parents;
-  json["on_front"] = static_cast<bool>(inputs.on_front[index]);
+  json["on_front"] = inputs.state.on_front(trial.number);
   if (const trial::Inherit* inherits = trial.inherits()) {
     json["inherits"] = {{"from", inherits->from}, {"share", inherits->share}};
   }
   if (trial.members > 1) json["members"] = trial.members;
-  add_weights(json, paths, inputs, index);
-  const auto full_training = finals.find(trial.number);
-  if (!trial.is_final() && full_training != finals.end()) {
-    json["final"] = final_json(paths, inputs, full_training->second);
-  }
+  add_weights(json, paths, inputs.state, committed);
+  const trial::CommittedTrial* full_training = final_of(inputs.state, trial.number);
+  if (!trial.is_final() && full_training != nullptr)
+    json["final"] = final_json(paths, inputs, *full_training);
   return json;
 }
 
 Json hypervolume_json(const ReportInputs& inputs) {
-  const FrontVolume volume = front_volume(inputs);
+  const run::FrontVolume volume = inputs.state.volume();
   Json reference = Json::object();
-  const auto& objectives = inputs.objectives.objectives();
+  const auto& objectives = inputs.state.objectives().objectives();
   for (std::size_t i = 0; i < volume.reference.size(); ++i) {
     reference[objectives[i].metric] = volume.reference[i];
   }
@@ -181,22 +176,20 @@ void publish_json(const std::filesystem::path& path, const Json& json) {
 }  // namespace
 
 void write_pareto_json(const store::RunPaths& paths, const ReportInputs& inputs) {
-  const FinalTrials finals = final_trials(inputs);
   Json json = header_json(paths, inputs);
   json["hypervolume"] = hypervolume_json(inputs);
   json["front"] = Json::array();
-  for (const std::size_t index : front_order(inputs)) {
-    json["front"].push_back(trial_json(paths, inputs, finals, index));
+  for (const trial::CommittedTrial* member : front_order(inputs.state)) {
+    json["front"].push_back(trial_json(paths, inputs, *member));
   }
   publish_json(paths.pareto_json(), json);
 }
 
 void write_models_json(const store::RunPaths& paths, const ReportInputs& inputs) {
-  const FinalTrials finals = final_trials(inputs);
   Json json = header_json(paths, inputs);
   json["trials"] = Json::array();
-  for (std::size_t i = 0; i < inputs.committed.size(); ++i) {
-    json["trials"].push_back(trial_json(paths, inputs, finals, i));
+  for (const run::SharedTrial& committed : inputs.state.trials()) {
+    json["trials"].push_back(trial_json(paths, inputs, *committed));
   }
   publish_json(paths.models_json(), json);
 }

@@ -13,10 +13,10 @@ constexpr std::size_t kMostSlotRows = 16;
 /// A row of the table: one slot, the slots of one node, or all.
 struct AccountRow {
   std::string label;
-  engine::SlotAccount sum;
+  run::SlotAccount sum;
   std::size_t slots = 0;
 
-  void add(const engine::SlotAccount& slot) {
+  void add(const run::SlotAccount& slot) {
     sum.trials += slot.trials;
     sum.setup_s += slot.setup_s;
     sum.train_s += slot.train_s;
@@ -27,18 +27,18 @@ struct AccountRow {
   }
 };
 
-std::vector<AccountRow> rows_by_slot(const engine::RunAccount& account) {
+std::vector<AccountRow> rows_by_slot(const run::RunAccount& account) {
   std::vector<AccountRow> rows;
-  for (const engine::SlotAccount& slot : account.slots) {
+  for (const run::SlotAccount& slot : account.slots) {
     rows.push_back({fmt::format("rank {} slot {} {}", slot.rank, slot.slot, slot.host), {}, 0});
     rows.back().add(slot);
   }
   return rows;
 }
 
-std::vector<AccountRow> rows_by_node(const engine::RunAccount& account) {
+std::vector<AccountRow> rows_by_node(const run::RunAccount& account) {
   std::vector<AccountRow> rows;
-  for (const engine::SlotAccount& slot : account.slots) {
+  for (const run::SlotAccount& slot : account.slots) {
     auto row =
         std::find_if(rows.begin(), rows.end(), [&](const auto& each) { return each.label == slot.host; });
     if (row == rows.end()) row = rows.insert(rows.end(), {slot.host, {}, 0});
@@ -47,7 +47,7 @@ std::vector<AccountRow> rows_by_node(const engine::RunAccount& account) {
   return rows;
 }
 
-double busy_s(const engine::SlotAccount& slot) {
+double busy_s(const run::SlotAccount& slot) {
   return slot.train_s + slot.validate_s + slot.latency_s;
 }
 
@@ -81,7 +81,7 @@ TextTable empty_table(bool by_slot) {
 
 }  // namespace
 
-std::string account_table(const engine::RunAccount& account) {
+std::string account_table(const run::RunAccount& account) {
   if (account.slots.empty()) return "no slot worked in this job\n";
 
   const bool by_slot = account.slots.size() <= kMostSlotRows;
@@ -90,7 +90,7 @@ std::string account_table(const engine::RunAccount& account) {
     table.add_row(cells_of(row, account.wall_s));
   }
   AccountRow all{"all", {}, 0};
-  for (const engine::SlotAccount& slot : account.slots) all.add(slot);
+  for (const run::SlotAccount& slot : account.slots) all.add(slot);
   table.add_rule();
   table.add_row(cells_of(all, account.wall_s));
   return table.text() +

@@ -8,21 +8,11 @@
 namespace skyline::report {
 namespace {
 
-using FinalTrials = std::unordered_map<trial::TrialNumber, std::size_t>;
-
-/// The full training of a front member, or nullptr.
-const trial::CommittedTrial* final_of(const ReportInputs& inputs, const FinalTrials& finals,
-                                      const trial::CommittedTrial& member) {
-  const auto found = finals.find(member.trial.number);
-  return found == finals.end() ? nullptr : &inputs.committed[found->second];
-}
-
-bool shows_test_accuracy(const ReportInputs& inputs, const FinalTrials& finals,
-                         const std::vector<std::size_t>& order) {
+bool shows_test_accuracy(const ReportInputs& inputs, const std::vector<const trial::CommittedTrial*>& order) {
   const auto& metrics = inputs.metrics;
   if (std::find(metrics.begin(), metrics.end(), kTestMetric) == metrics.end()) return false;
-  return std::any_of(order.begin(), order.end(), [&](std::size_t index) {
-    return final_of(inputs, finals, inputs.committed[index]) != nullptr;
+  return std::any_of(order.begin(), order.end(), [&](const trial::CommittedTrial* member) {
+    return final_of(inputs.state, member->trial.number) != nullptr;
   });
 }
 
@@ -46,12 +36,12 @@ std::vector<std::string> front_row(const ReportInputs& inputs, const trial::Comm
   for (std::size_t p = 0; p < inputs.space.parameters().size(); ++p) {
     row.push_back(parameter_text(inputs, architecture, p));
   }
-  const auto values = inputs.objectives.values(member);
-  const auto& objectives = inputs.objectives.objectives();
+  const auto values = inputs.state.objectives().values(member);
+  const auto& objectives = inputs.state.objectives().objectives();
   for (std::size_t i = 0; i < objectives.size(); ++i) {
     row.push_back(metric_text(objectives[i].metric, (*values)[i]));
   }
-  for (const std::string& metric : constraint_only_metrics(inputs.objectives)) {
+  for (const std::string& metric : constraint_only_metrics(inputs.state.objectives())) {
     const auto value = metric_value(member, metric, inputs.metrics);
     row.push_back(value ? metric_text(metric, *value) : "-");
   }
@@ -61,22 +51,21 @@ std::vector<std::string> front_row(const ReportInputs& inputs, const trial::Comm
 }  // namespace
 
 std::string front_table(const ReportInputs& inputs) {
-  const std::vector<std::size_t> order = front_order(inputs);
+  const std::vector<const trial::CommittedTrial*> order = front_order(inputs.state);
   if (order.empty()) return "the front is empty: no trial succeeded\n";
 
-  const FinalTrials finals = final_trials(inputs);
-  const bool with_test = shows_test_accuracy(inputs, finals, order);
+  const bool with_test = shows_test_accuracy(inputs, order);
   TextTable table;
   table.add_column("trial");
   table.add_column("arch id", TextTable::Align::kLeft);
   for (const auto& parameter : inputs.space.parameters()) table.add_column(parameter.name);
-  for (const auto& objective : inputs.objectives.objectives()) table.add_column(objective.metric);
-  for (const std::string& metric : constraint_only_metrics(inputs.objectives)) table.add_column(metric);
+  for (const auto& objective : inputs.state.objectives().objectives()) table.add_column(objective.metric);
+  for (const std::string& metric : constraint_only_metrics(inputs.state.objectives()))
+    table.add_column(metric);
   if (with_test) table.add_column(kTestMetric);
-  for (const std::size_t index : order) {
-    const trial::CommittedTrial& member = inputs.committed[index];
-    std::vector<std::string> row = front_row(inputs, member);
-    if (with_test) row.push_back(test_accuracy_text(inputs, final_of(inputs, finals, member)));
+  for (const trial::CommittedTrial* member : order) {
+    std::vector<std::string> row = front_row(inputs, *member);
+    if (with_test) row.push_back(test_accuracy_text(inputs, final_of(inputs.state, member->trial.number)));
     table.add_row(std::move(row));
   }
   return table.text();

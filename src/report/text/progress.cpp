@@ -85,16 +85,9 @@ std::future<void> StatusFile::publish(const RunStatus& status) {
   return done->get_future();
 }
 
-Progress::Progress(const store::RunPaths& paths, const objective::ObjectiveSet& objectives,
-                   const space::SearchSpace& space, const std::vector<std::string>& metrics,
-                   std::span<const trial::CommittedTrial> replayed, ProgressConsole console)
-    : objectives_(objectives),
-      space_(space),
-      metrics_(metrics),
-      replayed_(replayed),
-      console_(std::move(console)),
-      front_(objectives.objectives().size()),
-      status_file_(paths.status_json()) {}
+Progress::Progress(const store::RunPaths& paths, const space::SearchSpace& space,
+                   const std::vector<std::string>& metrics, ProgressConsole console)
+    : space_(space), metrics_(metrics), console_(std::move(console)), status_file_(paths.status_json()) {}
 
 Progress::~Progress() {
   if (under_way_) end_with("failed");
@@ -120,11 +113,11 @@ std::future<void> Progress::end_with(const std::string& state) {
   return status_file_.publish(status_);
 }
 
-void Progress::started(const std::vector<engine::SlotAccount>& slots, std::size_t replayed,
-                       std::size_t expected) {
+void Progress::started(const run::RunState& state) {
   std::set<int> ranks;
   std::set<std::string> nodes;
-  for (const engine::SlotAccount& slot : slots) {
+  const std::vector<run::SlotAccount>& slots = state.account().slots();
+  for (const run::SlotAccount& slot : slots) {
     ranks.insert(slot.rank);
     nodes.insert(slot.host);
   }
@@ -132,92 +125,76 @@ void Progress::started(const std::vector<engine::SlotAccount>& slots, std::size_
   status_.slots = slots.size();
   status_.ranks = ranks.size();
   status_.nodes = nodes.size();
-  for (const engine::SlotAccount& slot : slots) {
+  for (const run::SlotAccount& slot : slots) {
     if (nodes.size() > 1) hosts_[slot.rank] = slot.host;
   }
-  status_.expected = expected;
   start_s_ = console_.now_s();
-  status_.replayed = replayed;
-  for (const trial::CommittedTrial& committed : replayed_) count(committed);
-  begin_phase();
-  log::info(fmt::format("search of at most {} trials in {} slot{} on {} node{}", expected, slots.size(),
-                        slots.size() == 1 ? "" : "s", nodes.size(), nodes.size() == 1 ? "" : "s"));
 }
 
-void Progress::count(const trial::CommittedTrial& committed) {
-  ++status_.committed;
-  if (failure_of(committed) != nullptr) ++status_.failed;
-  if (committed.trial.is_final()) {
-    ++final_done_;
-  } else {
-    ++status_.done;
-    final_done_ = 0;  // an extended run trains its front once more
-    if (const auto values = objectives_.minimized(committed)) front_.insert(committed.trial.number, *values);
-    status_.front = front_.size();
+void Progress::phase_begun(const run::RunState& state) {
+  const bool searches = state.phase() == trial::Phase::kSearch;
+  if (!searches) {
+    update_times();
+    status_.in_flight = 0;
+    status_.eta_s.reset();
+    clear_line();
+    log::info(progress_line(status_));  // how the search ended
   }
-  keep_best(committed);
-}
-
-void Progress::keep_best(const trial::CommittedTrial& committed) {
-  const auto keep = [&](const std::string& metric, double value, bool minimized, bool first) {
-    const auto known = std::find_if(status_.best.begin(), status_.best.end(),
-                                    [&](const BestValue& best) { return best.metric == metric; });
-    if (known == status_.best.end()) {
-      status_.best.insert(first ? status_.best.begin() : status_.best.end(), {metric, value});
-    } else {
-      known->value = minimized ? std::min(known->value, value) : std::max(known->value, value);
-    }
-  };
-  if (committed.trial.is_final()) {
-    if (const auto value = metric_value(committed, kTestMetric, metrics_))
-      keep(kTestMetric, *value, false, true);
-    return;
-  }
-  const auto values = objectives_.values(committed);
-  if (!values) return;
-  for (std::size_t i = 0; i < values->size(); ++i) {
-    const objective::Objective& objective = objectives_.objectives()[i];
-    keep(objective.metric, (*values)[i], objective.sense == objective::Sense::kMinimize, false);
-  }
-}
-
-void Progress::begin_phase() {
+  status_.phase = trial::to_text(state.phase());
+  take(state);
   phase_start_s_ = last_commit_s_ = last_draw_s_ = console_.now_s();
   last_status_s_ = phase_start_s_ - kStatusEvery_s;  // the next tick writes status.json
   done_here_ = 0;
+  if (searches) {
+    log::info(fmt::format("search of at most {} trials in {} slot{} on {} node{}", status_.expected,
+                          status_.slots, status_.slots == 1 ? "" : "s", status_.nodes,
+                          status_.nodes == 1 ? "" : "s"));
+  } else {
+    log::info(fmt::format("{}: {} trials", status_.phase, status_.expected));
+  }
 }
 
-void Progress::committed(const trial::CommittedTrial& committed, bool on_front, std::size_t in_flight) {
-  count(committed);
-  if (status_.phase == trial::to_text(trial::Phase::kFinal)) status_.done = final_done_;
-  ++done_here_;
+void Progress::take(const run::RunState& state) {
+  status_.done = state.done_in_phase();
+  status_.expected = state.expected(state.phase());
+  status_.committed = state.trials().size();
+  status_.in_flight = state.in_flight();
+  status_.failed = state.failed();
+  status_.front = state.front().size();
+  status_.replayed = state.replayed();
+  status_.best.clear();
+  if (test_accuracy_) status_.best.push_back({kTestMetric, *test_accuracy_});
+  const auto& objectives = state.objectives().objectives();
+  for (std::size_t i = 0; i < state.best().size(); ++i) {
+    status_.best.push_back({objectives[i].metric, state.best()[i]});
+  }
+}
+
+void Progress::keep_test_accuracy(const trial::CommittedTrial& committed) {
+  if (!committed.trial.is_final()) return;
+  if (const auto value = metric_value(committed, kTestMetric, metrics_)) {
+    test_accuracy_ = std::max(test_accuracy_.value_or(*value), *value);
+  }
+}
+
+void Progress::committed(const run::Commit& commit, const run::RunState& state) {
+  const trial::CommittedTrial& committed = *commit.trial;
+  keep_test_accuracy(committed);
+  take(state);
   last_commit_s_ = console_.now_s();
-  status_.in_flight = in_flight;
+  if (commit.replayed) {
+    phase_start_s_ = last_commit_s_;
+    return;
+  }
+  ++done_here_;
   const auto host = hosts_.find(committed.timing.rank);
-  std::string line = commit_line(committed, on_front, objectives_, space_, metrics_,
+  const bool on_front = committed.trial.is_final() || state.front().contains(committed.trial.number);
+  std::string line = commit_line(committed, on_front, state.objectives(), space_, metrics_,
                                  host == hosts_.end() ? "" : host->second);
   // The terminal shows the progress line alone; the log file gets debug lines as well.
   log::write(on_terminal() ? log::Level::kDebug : log::Level::kInfo, line);
   status_.recent.push_back(std::move(line));
   if (status_.recent.size() > kRecentCommits) status_.recent.erase(status_.recent.begin());
-}
-
-void Progress::phase_changed(trial::Phase phase, std::size_t expected) {
-  const std::string name(trial::to_text(phase));
-  if (name == status_.phase) {
-    status_.expected = expected;
-    return;
-  }
-  update_times();
-  status_.in_flight = 0;
-  status_.eta_s.reset();
-  clear_line();
-  log::info(progress_line(status_));  // how the phase before ended
-  status_.phase = name;
-  status_.expected = expected;
-  status_.done = final_done_;
-  log::info(fmt::format("{}: {} trials", name, expected));
-  begin_phase();
 }
 
 void Progress::stopping() {
@@ -240,11 +217,12 @@ void Progress::update_times() {
   status_.eta_s = std::max(0.0, left_s - (now - last_commit_s_));
 }
 
-void Progress::tick() {
+void Progress::tick(const run::RunState& state) {
   const double now = console_.now_s();
   const bool due = now - last_draw_s_ >= (on_terminal() ? kDrawEvery_s : kLogEvery_s);
   const bool status_due = now - last_status_s_ >= kStatusEvery_s;
   if (!under_way_ || !(due || status_due)) return;
+  take(state);
   update_times();
   if (due && on_terminal()) draw();
   if (due && !on_terminal()) log::info(progress_line(status_));
@@ -267,12 +245,9 @@ void Progress::clear_line() {
   drawn_.clear();
 }
 
-std::unique_ptr<RunProgress> make_progress(const store::RunPaths& paths,
-                                           const objective::ObjectiveSet& objectives,
-                                           const space::SearchSpace& space,
-                                           const std::vector<std::string>& metrics,
-                                           std::span<const trial::CommittedTrial> replayed, bool terminal) {
-  return std::make_unique<Progress>(paths, objectives, space, metrics, replayed, system_console(terminal));
+std::unique_ptr<RunProgress> make_progress(const store::RunPaths& paths, const space::SearchSpace& space,
+                                           const std::vector<std::string>& metrics, bool terminal) {
+  return std::make_unique<Progress>(paths, space, metrics, system_console(terminal));
 }
 
 }  // namespace skyline::report

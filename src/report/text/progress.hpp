@@ -1,16 +1,15 @@
 #pragma once
 
-#include "engine/loop/run.hpp"
 #include "report/report.hpp"
 #include "report/text/run_status.hpp"
-#include "search/pareto/pareto.hpp"
+#include "run/run_state.hpp"
 #include "store/publish/storage_thread.hpp"
 
 #include <atomic>
 #include <functional>
 #include <future>
 #include <map>
-#include <span>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -47,43 +46,37 @@ class StatusFile {
 /// Progress on a terminal or in the log, and status.json. Used by rank 0's main thread alone.
 class Progress final : public RunProgress {
  public:
-  Progress(const store::RunPaths& paths, const objective::ObjectiveSet& objectives,
-           const space::SearchSpace& space, const std::vector<std::string>& metrics,
-           std::span<const trial::CommittedTrial> replayed, ProgressConsole console);
+  Progress(const store::RunPaths& paths, const space::SearchSpace& space,
+           const std::vector<std::string>& metrics, ProgressConsole console);
   ~Progress() override;
 
-  void started(const std::vector<engine::SlotAccount>& slots, std::size_t replayed,
-               std::size_t expected) override;
-  void committed(const trial::CommittedTrial& committed, bool on_front, std::size_t in_flight) override;
-  void phase_changed(trial::Phase phase, std::size_t expected) override;
+  void started(const run::RunState& state) override;
+  void phase_begun(const run::RunState& state) override;
+  void committed(const run::Commit& commit, const run::RunState& state) override;
   void stopping() override;
-  void tick() override;
+  void tick(const run::RunState& state) override;
   void ended(RunEnd end) override;
 
  private:
   bool on_terminal() const { return static_cast<bool>(console_.write); }
-  void count(const trial::CommittedTrial& committed);
-  void keep_best(const trial::CommittedTrial& committed);
-  void begin_phase();
+  void take(const run::RunState& state);
+  void keep_test_accuracy(const trial::CommittedTrial& committed);
   void update_times();
   void draw();
   void clear_line();
   std::future<void> end_with(const std::string& state);
 
-  const objective::ObjectiveSet objectives_;
   const space::SearchSpace space_;
   const std::vector<std::string> metrics_;
-  const std::span<const trial::CommittedTrial> replayed_;
   const ProgressConsole console_;
 
   RunStatus status_;
   std::map<int, std::string> hosts_;  // of ranks, if the run has several nodes
-  search::ParetoArchive front_;
+  std::optional<double> test_accuracy_;  // the best one
   bool under_way_ = false;  // started and not ended
   double start_s_ = 0;
-  double phase_start_s_ = 0;
-  std::size_t done_here_ = 0;   // of this phase, by this job
-  std::size_t final_done_ = 0;  // full trainings since the last search trial
+  double phase_start_s_ = 0;   // or when its replay was over
+  std::size_t done_here_ = 0;  // of this phase, by this job
   double last_commit_s_ = 0;
   double last_draw_s_ = 0;
   double last_status_s_ = 0;

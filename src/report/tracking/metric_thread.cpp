@@ -27,13 +27,12 @@ constexpr std::chrono::milliseconds kNotice{1500};
 
 struct MetricThread::State {
   State(std::unique_ptr<MetricSink> its_sink, std::shared_ptr<LastMoment> moment, RunMetrics its_metrics,
-        std::vector<TrackedTrial> replayed, MetricPace its_pace)
+        MetricPace its_pace)
       : pace(its_pace),
         sink(std::move(its_sink)),
         last_moment(std::move(moment)),
         metrics(std::move(its_metrics)),
-        queue(replayed.begin(), replayed.end()),
-        most_waiting(replayed.size() + its_pace.most_waiting) {}
+        most_waiting(its_pace.most_waiting) {}
 
   void work();
   void serve();
@@ -64,9 +63,10 @@ struct MetricThread::State {
   std::mutex mutex;
   std::condition_variable changed;
   std::deque<TrackedTrial> queue;
-  const std::size_t most_waiting;
+  std::size_t most_waiting;
   bool full = false;  // what comes is dropped: what was taken has no gaps
   std::optional<RunEnd> how;
+  std::vector<std::string> front;  // at the end
   bool abandoned = false;
   bool done = false;
   std::thread thread;
@@ -99,7 +99,7 @@ void MetricThread::State::tell_end() {
     if (abandoned) return;
   }
   try {
-    sink->end(how.value(), metrics.front());
+    sink->end(how.value(), front);
   } catch (const std::exception& problem) {
     log::warning(fmt::format("{}; {} does not know how the run ended", problem.what(), sink->name()));
   }
@@ -136,10 +136,8 @@ bool MetricThread::State::fill_batch() {
     const TrackedTrial trial = std::move(queue.front());
     queue.pop_front();
     lock.unlock();
-    if (trial.committed->position < first_wanted) {
-      metrics.skip(*trial.committed);
-    } else {
-      batch.push_back(metrics.next(*trial.committed, trial.unix_s));
+    if (trial.trial->position >= first_wanted) {
+      batch.push_back(metrics.record(trial));
       batch_values += batch.back().values.size();
     }
     lock.lock();
@@ -197,14 +195,13 @@ void MetricThread::State::pause_after(const SinkAway& problem) {
 }
 
 MetricThread::MetricThread(std::unique_ptr<MetricSink> sink, std::shared_ptr<LastMoment> last_moment,
-                           RunMetrics metrics, std::vector<TrackedTrial> replayed, MetricPace pace)
-    : state_(std::make_shared<State>(std::move(sink), std::move(last_moment), std::move(metrics),
-                                     std::move(replayed), pace)) {
+                           RunMetrics metrics, MetricPace pace)
+    : state_(std::make_shared<State>(std::move(sink), std::move(last_moment), std::move(metrics), pace)) {
   state_->thread = std::thread([state = state_] { state->work(); });
 }
 
 MetricThread::~MetricThread() {
-  begin_end(RunEnd::kFailed, kFailedBound);
+  begin_end(RunEnd::kFailed, kFailedBound, {});
   wait_for_end();
 }
 
@@ -213,6 +210,7 @@ void MetricThread::add(TrackedTrial trial) {
   {
     const std::lock_guard lock(state_->mutex);
     if (state_->full) return;
+    if (trial.replayed) ++state_->most_waiting;  // the bound is on trials of this job
     state_->queue.push_back(std::move(trial));
     filled = state_->full = state_->queue.size() >= state_->most_waiting;
   }
@@ -231,9 +229,10 @@ void MetricThread::abandon() {
   state_->changed.notify_all();
 }
 
-void MetricThread::begin_end(RunEnd end, std::chrono::milliseconds bound) {
+void MetricThread::begin_end(RunEnd end, std::chrono::milliseconds bound, std::vector<std::string> front) {
   const std::lock_guard lock(state_->mutex);
   if (state_->ending()) return;
+  state_->front = std::move(front);
   state_->last_moment->set(Clock::now() + bound);
   state_->how = end;
   state_->changed.notify_all();

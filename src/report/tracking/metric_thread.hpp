@@ -7,14 +7,10 @@
 
 #include <chrono>
 #include <memory>
+#include <string>
+#include <vector>
 
 namespace skyline::report {
-
-/// A committed trial, and when that was.
-struct TrackedTrial {
-  std::shared_ptr<const trial::CommittedTrial> committed;
-  double unix_s = 0;
-};
 
 /// How patient a MetricThread is.
 struct MetricPace {
@@ -30,7 +26,7 @@ class MetricThread {
  public:
   /// @param last_moment  that the sink looks at as well
   MetricThread(std::unique_ptr<MetricSink> sink, std::shared_ptr<LastMoment> last_moment, RunMetrics metrics,
-               std::vector<TrackedTrial> replayed, MetricPace pace = {});
+               MetricPace pace = {});
   ~MetricThread();  // as of a failed run, if nobody has told the end
   MetricThread(const MetricThread&) = delete;
   MetricThread& operator=(const MetricThread&) = delete;
@@ -39,8 +35,8 @@ class MetricThread {
   void add(TrackedTrial trial);
   /// Has the sink stop where it is and tell nobody how the run ended: the run is another process' now.
   void abandon();
-  /// Has the sink finish, without waiting for it.
-  void begin_end(RunEnd end, std::chrono::milliseconds bound);
+  /// Has the sink finish, without waiting for it. @param front  arch ids
+  void begin_end(RunEnd end, std::chrono::milliseconds bound, std::vector<std::string> front);
   /// Waits until it has, at most about the bound. A thread that hangs in the file system is left behind.
   void wait_for_end();
 

@@ -1,7 +1,6 @@
 #include "report/tracking/run_metrics.hpp"
 
 #include "report/files/trial_results.hpp"
-#include "report/text/reference_point.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -35,24 +34,31 @@ std::vector<std::string> metrics_shown(const objective::ObjectiveSet& objectives
 
 }  // namespace
 
+TrackedTrial::TrackedTrial(const run::Commit& commit, const run::RunState& state, double the_unix_s)
+    : trial(commit.trial),
+      replayed(commit.replayed),
+      unix_s(the_unix_s),
+      front_size(state.front().size()),
+      front(state.points()),
+      best(state.best()),
+      failed(state.failed()) {}
+
 RunMetrics::RunMetrics(objective::ObjectiveSet objectives, std::vector<std::string> metrics)
     : objectives_(std::move(objectives)),
       metrics_(std::move(metrics)),
-      shown_(metrics_shown(objectives_, metrics_)),
-      front_(objectives_.objectives().size()) {}
+      shown_(metrics_shown(objectives_, metrics_)) {}
 
-store::MetricRecord RunMetrics::next(const trial::CommittedTrial& committed, double unix_s) {
-  keep(committed);
-  if (!volume_holds_) volume_ = measured_volume();
-  volume_holds_ = true;
-  store::MetricRecord record{committed.position, unix_s, {}};
-  add_own(committed, record);
-  add(record, "front/size", static_cast<double>(front_.size()));
-  if (front_.size() > 0) add(record, "front/hypervolume", volume_);
-  for (std::size_t i = 0; i < best_.size(); ++i) {
-    add(record, "best/" + objectives_.objectives()[i].metric, best_[i]);
+store::MetricRecord RunMetrics::record(const TrackedTrial& tracked) {
+  if (tracked.front != measured_) volume_ = measured_volume(tracked);
+  measured_ = tracked.front;
+  store::MetricRecord record{tracked.trial->position, tracked.unix_s, {}};
+  add_own(*tracked.trial, record);
+  add(record, "front/size", static_cast<double>(tracked.front_size));
+  if (tracked.front_size > 0) add(record, "front/hypervolume", volume_);
+  for (std::size_t i = 0; i < tracked.best.size(); ++i) {
+    add(record, "best/" + objectives_.objectives()[i].metric, tracked.best[i]);
   }
-  add(record, "run/failed_trials", static_cast<double>(failed_));
+  add(record, "run/failed_trials", static_cast<double>(tracked.failed));
   return record;
 }
 
@@ -67,39 +73,10 @@ void RunMetrics::add_own(const trial::CommittedTrial& committed, store::MetricRe
   add(record, group + "training_seconds", committed.timing.train_s);
 }
 
-void RunMetrics::keep(const trial::CommittedTrial& committed) {
-  architectures_.push_back(committed.trial.architecture().id);
-  if (failure_of(committed) != nullptr) ++failed_;
-  if (committed.trial.is_final()) return;
-  const auto values = objectives_.values(committed);
-  if (!values) return;
+double RunMetrics::measured_volume(const TrackedTrial& tracked) const {
   const auto& objectives = objectives_.objectives();
-  const std::vector<double> worst_before = worst_;
-  keep_worst(objectives, *values, worst_);
-  if (best_.empty()) best_ = *values;
-  for (std::size_t i = 0; i < best_.size(); ++i) {
-    const bool minimized = objectives[i].sense == objective::Sense::kMinimize;
-    best_[i] = minimized ? std::min(best_[i], (*values)[i]) : std::max(best_[i], (*values)[i]);
-  }
-  const bool grew = front_.insert(committed.position, objectives_.minimized(committed).value());
-  if (grew || worst_ != worst_before) volume_holds_ = false;
-}
-
-double RunMetrics::measured_volume() const {
-  const auto& objectives = objectives_.objectives();
-  if (front_.size() > largest_front(objectives.size())) return std::numeric_limits<double>::quiet_NaN();
-  std::vector<double> points;
-  for (std::size_t i = 0; i < front_.size(); ++i) {
-    const auto values = front_.values_of(i);
-    points.insert(points.end(), values.begin(), values.end());
-  }
-  return dominated_volume(objectives, points, volume_reference(objectives, worst_));
-}
-
-std::vector<std::string> RunMetrics::front() const {
-  std::vector<std::string> ids;
-  for (const std::size_t number : front_.keys()) ids.push_back(space::to_text(architectures_[number]));
-  return ids;
+  if (tracked.front_size > largest_front(objectives.size())) return std::numeric_limits<double>::quiet_NaN();
+  return run::volume_of(objectives, *tracked.front).volume;
 }
 
 }  // namespace skyline::report

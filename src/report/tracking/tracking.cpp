@@ -75,26 +75,23 @@ class Tracking final : public RunTracking {
  public:
   explicit Tracking(const TrackingInputs& inputs) : begun_s_(now_s()) {
     try_to_start("tracking", [&] {
-      for (const trial::CommittedTrial& committed : inputs.replayed) {
-        replayed_.push_back({std::make_shared<const trial::CommittedTrial>(committed), begun_s_});
-      }
       if (inputs.events) try_to_start("event files", [&] { add_events(inputs); });
       try_to_start("MLflow", [&] {
         const auto settings = inputs.variable ? mlflow_settings(inputs.variable) : std::nullopt;
         if (settings) add_mlflow(inputs, *settings);
       });
     });
-    replayed_ = {};
   }
 
-  void committed(const trial::CommittedTrial& trial) override {
+  void committed(const run::Commit& commit, const run::RunState& state) override {
     if (threads_.empty()) return;
-    const TrackedTrial tracked{std::make_shared<const trial::CommittedTrial>(trial), now_s()};
+    const TrackedTrial tracked(commit, state, commit.replayed ? begun_s_ : now_s());
+    if (tracked.front != front_) keep_front(state);
     for (const auto& thread : threads_) thread->add(tracked);
   }
 
   void ended(RunEnd end) override {
-    for (const auto& thread : threads_) thread->begin_end(end, bound_of(end));
+    for (const auto& thread : threads_) thread->begin_end(end, bound_of(end), front_ids_);
     for (const auto& thread : threads_) thread->wait_for_end();
   }
 
@@ -105,12 +102,12 @@ class Tracking final : public RunTracking {
  private:
   void add_thread(const TrackingInputs& inputs, std::unique_ptr<MetricSink> sink,
                   std::shared_ptr<LastMoment> last_moment) {
-    threads_.push_back(std::make_unique<MetricThread>(
-        std::move(sink), std::move(last_moment), RunMetrics(inputs.objectives, inputs.metrics), replayed_));
+    threads_.push_back(std::make_unique<MetricThread>(std::move(sink), std::move(last_moment),
+                                                      RunMetrics(inputs.objectives, inputs.metrics)));
   }
 
   void add_events(const TrackingInputs& inputs) {
-    add_thread(inputs, std::make_unique<EventSink>(inputs.paths.events(), begun_s_, replayed_.size()),
+    add_thread(inputs, std::make_unique<EventSink>(inputs.paths.events(), begun_s_, inputs.replayed),
                std::make_shared<LastMoment>());
   }
 
@@ -135,8 +132,17 @@ class Tracking final : public RunTracking {
                last_moment);
   }
 
+  void keep_front(const run::RunState& state) {
+    front_ = state.points();
+    front_ids_.clear();
+    for (const trial::TrialNumber number : state.front().keys()) {
+      front_ids_.push_back(space::to_text(state.search_trial(number).trial.architecture().id));
+    }
+  }
+
   double begun_s_;
-  std::vector<TrackedTrial> replayed_;  // only while threads are made
+  std::shared_ptr<const run::FrontPoints> front_;  // whose members the ids are
+  std::vector<std::string> front_ids_;
   std::vector<std::unique_ptr<MetricThread>> threads_;
 };
 

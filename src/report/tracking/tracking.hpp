@@ -4,11 +4,12 @@
 #include "skyline/objective/objective_set.hpp"
 
 #include "report/report.hpp"
+#include "run/run_listener.hpp"
 #include "store/run_folder/run_folder.hpp"
 
+#include <cstddef>
 #include <functional>
 #include <memory>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -19,7 +20,7 @@ struct TrackingInputs {
   const store::RunPaths& paths;
   const objective::ObjectiveSet& objectives;
   const std::vector<std::string>& metrics;                // Evaluator::metrics()
-  std::span<const trial::CommittedTrial> replayed;        // trials of earlier jobs; copied
+  std::size_t replayed = 0;                               // trials of earlier jobs
   const ConfigNode& config;                               // resolved
   bool events = true;                                     // write TensorBoard's event files
   std::string version;                                    // of this program
@@ -28,11 +29,9 @@ struct TrackingInputs {
 
 /// Passes the metrics of a run on to TensorBoard's event files and to MLflow, each from a thread of its own:
 /// what is slow, hangs or fails there never holds up the run, and is a warning. Main thread.
-class RunTracking {
+class RunTracking : public run::RunListener {
  public:
-  virtual ~RunTracking() = default;  // as of a failed run, if nobody has told the end
-  /// In the order of numbers.
-  virtual void committed(const trial::CommittedTrial& trial) = 0;
+  ~RunTracking() override = default;  // as of a failed run, if nobody has told the end
   /// Waits until what is left has been passed on: at most about 10 s if the run is finished, 3 s if it was
   /// stopped, 2 s if it failed.
   virtual void ended(RunEnd end) = 0;

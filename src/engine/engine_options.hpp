@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+namespace skyline::engine {
+
+enum class KeepWeights { kNone, kFront, kAll };
+
+/// When half-trained trials are saved.
+struct CheckpointOptions {
+  std::optional<double> interval_s = 60;  // since the trial's start or its last checkpoint; either this
+  std::optional<double> interval_epochs;  // or that
+  /// Most share of the training time that a slot spends on copying its state: the interval grows if need be.
+  double most_overhead = 0.005;
+};
+
+struct EngineOptions {
+  std::uint64_t seed = 1;
+  double epochs = 1;                   // budget of search trials
+  std::optional<double> final_epochs;  // full training of the front after the search; nothing: none
+  std::optional<std::size_t>
+      window;  // trials asked and not committed, at most; nothing: a generation at a time
+  KeepWeights keep_weights = KeepWeights::kFront;
+  std::optional<CheckpointOptions> checkpoints = CheckpointOptions{};  // nothing: none, not even at a stop
+  bool inherit = false;  // children start from the weights of a parent; needs keep_weights
+  /// Of weights that a rank keeps in memory for the children of its own trials, if they inherit.
+  std::size_t recent_weights_bytes = std::size_t{256} << 20;
+  bool resume = false;            // an earlier job may have left checkpoints
+  bool coordinator_only = false;  // rank 0 does not train; needs 2 ranks
+  /// Of a rank; nothing: as many as the evaluator wants, else its processors / threads_per_slot, at least 1.
+  std::optional<std::size_t> slots;
+  int threads_per_slot = 1;
+};
+
+}  // namespace skyline::engine

@@ -1,0 +1,63 @@
+#pragma once
+
+#include "skyline/search/searcher.hpp"
+
+#include "core/clock.hpp"
+#include "engine/dispatch/dispatcher.hpp"
+#include "engine/loop/commit_order.hpp"
+#include "engine/loop/replay.hpp"
+#include "engine/loop/trial_maker.hpp"
+#include "run/run_listener.hpp"
+#include "run/run_state.hpp"
+
+#include <cstddef>
+#include <functional>
+#include <vector>
+
+namespace skyline::engine {
+
+/// The main loop of a run: ask, submit, poll, commit, tell. It knows no file, no rank and no terminal; replay
+/// of a journal is the same loop with recorded results.
+class SearchLoop {
+ public:
+  using Listeners = std::vector<run::RunListener*>;
+
+  /// References outlive the loop.
+  /// @param state       is given every commit, before the listeners are told of it
+  /// @param must_stop   called between steps, none of which is long: whether the run is asked to stop; throws
+  ///                    what must end it
+  SearchLoop(TrialMaker& maker, Replay& replay, CommitOrder& order, Dispatcher& dispatcher, Clock& clock,
+             run::RunState& state, Listeners listeners, std::function<bool()> must_stop);
+
+  /// Runs one searcher after the other with calls of its own.
+  /// @return  whether the searcher came to its end and all its trials are committed; else the run stops
+  bool run(search::Searcher& searcher, trial::Phase phase);
+  /// After the last searcher: lines of the journal that nobody asks for any more stay, and are committed.
+  /// @throws UserError if the journal goes on after the run's end
+  void end_replay();
+  /// Until ranks that did not lead the last trials' groups are done, too, and `done` says so.
+  void wind_down(const std::function<bool()>& done);
+
+  /// Trials that were stopped, and whose last state could not be saved.
+  std::size_t unsaved() const { return unsaved_; }
+
+ private:
+  void look_around();
+  void ask(search::Searcher& searcher);
+  bool collect();
+  void commit(const run::Commit& commit);
+
+  TrialMaker& maker_;
+  Replay& replay_;
+  CommitOrder& order_;
+  Dispatcher& dispatcher_;
+  Clock& clock_;
+  run::RunState& state_;
+  const Listeners listeners_;
+  const std::function<bool()> must_stop_;
+  std::size_t unsaved_ = 0;
+  bool stopping_ = false;
+  double next_tick_s_ = 0;
+};
+
+}  // namespace skyline::engine

@@ -1,0 +1,32 @@
+#pragma once
+
+#include "skyline/trial/evaluator.hpp"
+
+#include "engine/engine_options.hpp"
+#include "run/run_state.hpp"
+
+#include <cstdint>
+
+namespace skyline::engine {
+
+/// Makes the trials of a run from what searchers propose: gives them numbers, seeds, groups and the parents
+/// whose weights they start from. A function of the proposals and commits so far.
+class TrialMaker {
+ public:
+  /// References outlive the maker.
+  TrialMaker(const EngineOptions& options, const trial::Evaluator& evaluator, const run::RunState& state);
+  trial::Trial make(trial::Proposal proposal);
+
+ private:
+  trial::Start start_of(const trial::Proposal& proposal) const;
+
+  const EngineOptions& options_;
+  const trial::Evaluator& evaluator_;
+  const run::RunState& state_;
+  trial::TrialNumber next_ = 0;  // search trial
+};
+
+/// Seed of a trial's training: of the run's seed, the architecture and the budget alone.
+std::uint64_t trial_seed(std::uint64_t run_seed, space::ArchId arch, double epochs);
+
+}  // namespace skyline::engine

@@ -1,0 +1,51 @@
+#pragma once
+
+#include "skyline/trial/trial.hpp"
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace skyline::run {
+
+/// What a slot did, in seconds of wall clock.
+struct SlotAccount {
+  int rank = 0;
+  int slot = 0;
+  std::string host;
+  std::size_t trials = 0;
+  double setup_s = 0;
+  double train_s = 0;
+  double validate_s = 0;
+  double latency_s = 0;
+  double idle_s = 0;  // wall clock less all of the above
+};
+
+/// What the slots of all ranks did in one job.
+struct RunAccount {
+  double wall_s = 0;               // from the start of the engine
+  std::vector<SlotAccount> slots;  // by rank and slot
+  double utilization() const;      // busy / (wall * slots); busy = train + validate + latency
+};
+
+/// Sums up what the slots of all ranks do in this job.
+class AccountBook {
+ public:
+  AccountBook() = default;
+  /// @param slots  by rank and slot, with nothing done yet
+  explicit AccountBook(std::vector<SlotAccount> slots);
+
+  /// Adds the time of one trial. @param counts  whether the slot led it to its result
+  void add(const trial::TrialTiming& timing, bool counts);
+  const std::vector<SlotAccount>& slots() const { return slots_; }
+  /// The account after `wall_s` seconds.
+  RunAccount after(double wall_s) const;
+
+ private:
+  std::vector<SlotAccount> slots_;
+  std::map<std::pair<int, int>, std::size_t> index_;  // by rank and slot
+};
+
+}  // namespace skyline::run

@@ -1,0 +1,93 @@
+#include "run/run_state.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace skyline::run {
+
+RunState::RunState(objective::ObjectiveSet objectives)
+    : objectives_(std::move(objectives)), front_(objectives_.objectives().size()) {}
+
+void RunState::add(const Commit& commit) {
+  const trial::CommittedTrial& committed = *commit.trial;
+  require(log_.add(committed.trial) == committed.position, "a commit is out of its place");
+  trials_.push_back(commit.trial);
+  ++committed_.at(index(committed.trial.phase()));
+  if (commit.replayed) ++replayed_;
+  if (const auto* failure = std::get_if<trial::Failure>(&committed.outcome)) ++failures_[failure->kind];
+  left_behind_.clear();
+  if (committed.trial.is_final()) {
+    full_trainings_[committed.trial.number].push_back(commit.trial);
+  } else {
+    add_search_trial(commit.trial);
+  }
+}
+
+void RunState::add_search_trial(const SharedTrial& trial) {
+  const trial::TrialNumber number = trial->trial.number;
+  const auto values = objectives_.values(*trial);
+  if (!values) {
+    left_behind_ = {number};
+    return;
+  }
+  const auto& objectives = objectives_.objectives();
+  const std::vector<double> worst_before = worst_;
+  keep_worst(objectives, *values, worst_);
+  if (best_.empty()) best_ = *values;
+  for (std::size_t i = 0; i < best_.size(); ++i) {
+    const bool minimized = objectives[i].sense == objective::Sense::kMinimize;
+    best_[i] = minimized ? std::min(best_[i], (*values)[i]) : std::max(best_[i], (*values)[i]);
+  }
+  std::vector<std::size_t> removed;
+  const bool grew = front_.insert(number, objectives_.minimized(*trial).value(), &removed);
+  left_behind_.assign(removed.begin(), removed.end());
+  for (const trial::TrialNumber left : left_behind_) members_.erase(left);
+  if (grew) {
+    members_.insert(number);
+  } else {
+    left_behind_.push_back(number);
+  }
+  if (grew || worst_ != worst_before) points_.reset();
+}
+
+void RunState::begin_phase(trial::Phase phase, std::size_t expected) {
+  phase_ = phase;
+  expected_.at(index(phase)) = expected;
+  before_phase_ = committed(phase);
+}
+
+const trial::CommittedTrial& RunState::search_trial(trial::TrialNumber number) const {
+  const auto position = log_.position_of(number);
+  require(position.has_value(), "a trial is not committed yet");
+  return *trials_[*position];
+}
+
+std::span<const SharedTrial> RunState::full_trainings(trial::TrialNumber number) const {
+  const auto found = full_trainings_.find(number);
+  return found == full_trainings_.end() ? std::span<const SharedTrial>() : found->second;
+}
+
+const std::shared_ptr<const FrontPoints>& RunState::points() const {
+  if (points_ != nullptr) return points_;
+  FrontPoints points{{}, worst_};
+  for (std::size_t i = 0; i < front_.size(); ++i) {
+    const auto values = front_.values_of(i);
+    points.minimized.insert(points.minimized.end(), values.begin(), values.end());
+  }
+  points_ = std::make_shared<const FrontPoints>(std::move(points));
+  return points_;
+}
+
+FrontVolume RunState::volume() const {
+  return volume_of(objectives_.objectives(), *points());
+}
+
+std::size_t RunState::failed() const {
+  std::size_t count = 0;
+  for (const auto& [kind, failed] : failures_) count += failed;
+  return count;
+}
+
+}  // namespace skyline::run

@@ -1,0 +1,90 @@
+#pragma once
+
+#include "skyline/objective/objective_set.hpp"
+
+#include "run/account.hpp"
+#include "run/front_volume.hpp"
+#include "run/run_listener.hpp"
+#include "search/pareto/pareto.hpp"
+#include "trial/commit_log.hpp"
+
+#include <array>
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <span>
+#include <unordered_set>
+#include <vector>
+
+namespace skyline::run {
+
+/// Where a run stands: every commit so far and what follows from them. Fed once per commit, by the loop or by
+/// who opens a run. A copy is cheap, for it shares the trials: other threads get one.
+class RunState {
+ public:
+  RunState() = default;
+  explicit RunState(objective::ObjectiveSet objectives);
+
+  /// @pre commits come in the order of their positions, 0, 1, 2, ...
+  void add(const Commit& commit);
+  void begin_phase(trial::Phase phase, std::size_t expected);
+  void set_in_flight(std::size_t trials) { in_flight_ = trials; }
+  AccountBook& account() { return account_; }
+
+  const objective::ObjectiveSet& objectives() const { return objectives_; }
+  const std::vector<SharedTrial>& trials() const { return trials_; }  // by position
+  const trial::CommitLog& log() const { return log_; }
+  /// @pre the search trial of this number is committed
+  const trial::CommittedTrial& search_trial(trial::TrialNumber number) const;
+
+  /// The front of the search; its keys are numbers of search trials.
+  const search::ParetoArchive& front() const { return front_; }
+  /// Whether the search trial of this number is on the front.
+  bool on_front(trial::TrialNumber number) const { return members_.contains(number); }
+  /// The full trainings of a search trial, the latest last.
+  std::span<const SharedTrial> full_trainings(trial::TrialNumber number) const;
+  /// Search trials that the last commit pushed off the front, and itself if it is not on it.
+  const std::vector<trial::TrialNumber>& left_behind() const { return left_behind_; }
+  /// The front as points; the same object until it changes.
+  const std::shared_ptr<const FrontPoints>& points() const;
+  FrontVolume volume() const;
+  /// Best value of each objective over the successful search trials, in the user's senses; empty: none.
+  const std::vector<double>& best() const { return best_; }
+
+  trial::Phase phase() const { return phase_; }
+  /// Upper bound of the trials of a phase; 0: it has not begun.
+  std::size_t expected(trial::Phase phase) const { return expected_.at(index(phase)); }
+  std::size_t committed(trial::Phase phase) const { return committed_.at(index(phase)); }
+  /// Committed since the phase began.
+  std::size_t done_in_phase() const { return committed(phase_) - before_phase_; }
+  std::size_t replayed() const { return replayed_; }
+  std::size_t in_flight() const { return in_flight_; }  // asked and not committed
+  std::size_t failed() const;
+  const std::map<trial::FailureKind, std::size_t>& failures() const { return failures_; }
+  const AccountBook& account() const { return account_; }
+
+ private:
+  static std::size_t index(trial::Phase phase) { return static_cast<std::size_t>(phase); }
+  void add_search_trial(const SharedTrial& trial);
+
+  objective::ObjectiveSet objectives_;
+  std::vector<SharedTrial> trials_;
+  trial::CommitLog log_;
+  search::ParetoArchive front_{1};
+  std::unordered_set<trial::TrialNumber> members_;  // of the front
+  std::vector<trial::TrialNumber> left_behind_;
+  std::map<trial::TrialNumber, std::vector<SharedTrial>> full_trainings_;
+  std::vector<double> best_;
+  std::vector<double> worst_;
+  mutable std::shared_ptr<const FrontPoints> points_;  // nullptr: not made yet
+  trial::Phase phase_ = trial::Phase::kSearch;
+  std::array<std::size_t, 2> expected_{};   // by phase
+  std::array<std::size_t, 2> committed_{};  // by phase
+  std::size_t before_phase_ = 0;            // trials of the phase that were committed when it began
+  std::size_t replayed_ = 0;
+  std::size_t in_flight_ = 0;
+  std::map<trial::FailureKind, std::size_t> failures_;
+  AccountBook account_;
+};
+
+}  // namespace skyline::run

@@ -1,0 +1,240 @@
+#include "engine/loop/search_loop.hpp"
+
+#include "skyline/core/random.hpp"
+
+#include "engine/engine_rig.hpp"
+#include "engine/loop/front_training.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <utility>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace skyline::engine {
+namespace {
+
+using ::testing::ElementsAre;
+
+/// A cluster that takes no time: its slots train trials for times of their own, and a pause of its clock
+/// lasts until the next result.
+class SimulatedCluster final : public Dispatcher, public Clock {
+ public:
+  explicit SimulatedCluster(std::size_t slots) : free_s_(slots, 0.0) {}
+
+  void submit(std::span<const trial::Trial> trials) override {
+    for (const trial::Trial& trial : trials) {
+      const auto slot = std::ranges::min_element(free_s_);
+      *slot = std::max(*slot, now_s_) + seconds(trial);
+      ends_.emplace(*slot, trial);
+      ++submitted;
+    }
+  }
+  std::vector<Arrival> poll() override {
+    std::vector<Arrival> arrivals;
+    while (!ends_.empty() && ends_.begin()->first <= now_s_) {
+      arrivals.push_back(result(ends_.begin()->second));
+      ends_.erase(ends_.begin());
+    }
+    return arrivals;
+  }
+  void stop() override {
+    for (auto& [end_s, trial] : std::exchange(ends_, {})) ends_.emplace(now_s_, std::move(trial));
+    stopped_ = true;
+  }
+  bool idle() const override { return ends_.empty(); }
+
+  double now_s() const override { return now_s_; }
+  void pause() override {
+    if (!ends_.empty()) now_s_ = std::max(now_s_, ends_.begin()->first);
+  }
+  void worked() override {}
+
+  std::size_t submitted = 0;
+
+ private:
+  static double seconds(const trial::Trial& trial) {
+    return 1 + 99 * RandomStream(derive_seed(trial.number, "seconds", {})).uniform();
+  }
+  Arrival result(const trial::Trial& trial) const {
+    if (stopped_) return {trial.name(), trial::Failure{trial::FailureKind::kStopped, "stopped"}, {}};
+    return {
+        trial.name(), trial::Measurements{{RandomStream(trial.seed).uniform()}}, {.train_s = seconds(trial)}};
+  }
+
+  double now_s_ = 0;
+  bool stopped_ = false;
+  std::vector<double> free_s_;  // when each slot is free
+  std::multimap<double, trial::Trial> ends_;
+};
+
+/// Asks for one architecture after the other, whatever it is told, and remembers that.
+class Enumeration final : public search::Searcher {
+ public:
+  explicit Enumeration(std::size_t trials) : trials_(trials) {}
+  std::vector<trial::Proposal> ask(std::size_t room) override {
+    std::vector<trial::Proposal> proposals;
+    for (; proposals.size() < room && asked_ < trials_; ++asked_) {
+      proposals.push_back({.architecture = architectures().at(asked_ % architectures().size()),
+                           .origin = trial::Origin::kEnumerated,
+                           .parents = {},
+                           .iteration = 0,
+                           .budget = {},
+                           .start = {},
+                           .trains = {}});
+    }
+    return proposals;
+  }
+  void tell(const trial::CommittedTrial& committed) override { told.push_back(committed.trial.number); }
+  bool finished() const override { return asked_ == trials_; }
+  std::string finish_reason() const override { return "all asked"; }
+  std::size_t expected_trials() const override { return trials_; }
+
+  std::vector<trial::TrialNumber> told;
+
+ private:
+  using Architectures = std::vector<std::shared_ptr<const space::Architecture>>;
+  static const Architectures& architectures() {
+    static const Architectures all = [] {
+      Architectures made;
+      for (std::int64_t i = 0; i < 32; ++i) {
+        made.push_back(
+            std::make_shared<space::Architecture>(test_space().build(test_space().genotype_at(i))));
+      }
+      return made;
+    }();
+    return all;
+  }
+  std::size_t trials_;
+  std::size_t asked_ = 0;
+};
+
+/// One number alone is measured.
+class OneMetric final : public trial::Evaluator {
+ public:
+  std::vector<std::string> metrics() const override { return {"validation_accuracy"}; }
+  double predicted_cost(const trial::Trial&) const override { return 1; }
+  trial::Outcome evaluate(const trial::Trial&, trial::EvaluationContext&) override {
+    return trial::Failure{trial::FailureKind::kException, "the cluster is simulated"};
+  }
+};
+
+/// A whole run without a rank, a file or a second.
+struct SimulatedRun {
+  SimulatedRun(std::size_t slots, std::optional<std::size_t> window,
+               std::vector<trial::CommittedTrial> journal = {})
+      : cluster(slots), replay(std::move(journal), {}), order(window) {
+    options.final_epochs = 10;
+    state.account() = run::AccountBook(std::vector<run::SlotAccount>(1));
+  }
+  /// Returns whether it came to its end.
+  bool run(
+      search::Searcher& searcher, std::function<bool()> must_stop = [] { return false; }) {
+    SearchLoop loop(maker, replay, order, cluster, cluster, state, {&observer}, std::move(must_stop));
+    if (!loop.run(searcher, trial::Phase::kSearch)) return false;
+    FrontTraining training(state, {10});
+    if (!loop.run(training, trial::Phase::kFinal)) return false;
+    loop.end_replay();
+    return true;
+  }
+  std::vector<trial::CommittedTrial> journal() const {
+    std::vector<trial::CommittedTrial> lines;
+    for (const run::SharedTrial& committed : state.trials()) lines.push_back(*committed);
+    return lines;
+  }
+
+  SimulatedCluster cluster;
+  OneMetric evaluator;
+  EngineOptions options;
+  run::RunState state{test_objectives()};
+  TrialMaker maker{options, evaluator, state};
+  Replay replay;
+  CommitsByNumber order;
+  CountingObserver observer;
+};
+
+/// Equal for runs that committed the same in the same order.
+std::vector<std::pair<trial::TrialName, double>> commits_of(const run::RunState& state) {
+  std::vector<std::pair<trial::TrialName, double>> commits;
+  for (const run::SharedTrial& committed : state.trials()) {
+    commits.emplace_back(committed->trial.name(),
+                         std::get<trial::Measurements>(committed->outcome).values.at(0));
+  }
+  return commits;
+}
+
+constexpr std::size_t kTrials = 5000;
+
+TEST(SearchLoop, CommitsThousandsOfTrialsTheSameOnAnySimulatedCluster) {
+  SimulatedRun alone(1, 64);
+  Enumeration searcher(kTrials);
+  ASSERT_TRUE(alone.run(searcher));
+  ASSERT_EQ(searcher.told.size(), kTrials);
+  EXPECT_TRUE(std::ranges::is_sorted(searcher.told));
+  EXPECT_GT(alone.state.trials().size(), kTrials) << "the front was trained";
+  for (const std::size_t slots : {std::size_t{7}, std::size_t{64}}) {
+    SimulatedRun other(slots, 64);
+    Enumeration same(kTrials);
+    ASSERT_TRUE(other.run(same));
+    EXPECT_EQ(commits_of(other.state), commits_of(alone.state));
+    EXPECT_LT(other.cluster.now_s(), alone.cluster.now_s() / 4) << "slots train side by side";
+  }
+}
+
+TEST(SearchLoop, TellsItsListenersOfEveryCommitOnceReplayedOrNew) {
+  SimulatedRun whole(8, 16);
+  Enumeration searcher(100);
+  ASSERT_TRUE(whole.run(searcher));
+  for (const std::size_t lines : {std::size_t{0}, std::size_t{37}, whole.state.trials().size()}) {
+    std::vector<trial::CommittedTrial> journal = whole.journal();
+    journal.resize(lines);
+    SimulatedRun resumed(3, 16, std::move(journal));
+    Enumeration again(100);
+    ASSERT_TRUE(resumed.run(again));
+    EXPECT_EQ(commits_of(resumed.state), commits_of(whole.state));
+    EXPECT_EQ(resumed.observer.replayed, lines);
+    EXPECT_EQ(resumed.observer.positions.size(), whole.state.trials().size() - lines);
+    EXPECT_EQ(resumed.cluster.submitted, whole.state.trials().size() - lines);
+    EXPECT_EQ(again.told, searcher.told);
+  }
+}
+
+TEST(SearchLoop, CommitsWhatNobodyAsksForAnyMoreInItsPlace) {
+  SimulatedRun shorter(4, 8);
+  Enumeration first(40);
+  ASSERT_TRUE(shorter.run(first));
+  const std::size_t lines = shorter.state.trials().size();
+  ASSERT_GT(lines, 40U);
+  SimulatedRun extended(4, 8, shorter.journal());
+  Enumeration longer(80);
+  ASSERT_TRUE(extended.run(longer));
+  const auto before = commits_of(shorter.state);
+  auto after = commits_of(extended.state);
+  EXPECT_EQ(longer.told.size(), 80U) << "of full trainings an algorithm is not told";
+  after.resize(before.size());
+  EXPECT_EQ(after, before);
+  EXPECT_EQ(extended.observer.replayed, lines);
+}
+
+TEST(SearchLoop, StopsWhereItIsAndAsksForNothingMore) {
+  SimulatedRun run(4, 8);
+  Enumeration searcher(kTrials);
+  EXPECT_FALSE(run.run(searcher, [&] { return run.cluster.now_s() > 1000; }));
+  EXPECT_EQ(run.observer.stops, 1);
+  EXPECT_FALSE(run.state.trials().empty());
+  EXPECT_LT(run.state.trials().size(), 200U);
+  EXPECT_TRUE(run.cluster.idle());
+}
+
+TEST(SearchLoop, TicksAtMostTenTimesASecondOfItsClock) {
+  SimulatedRun run(1, std::nullopt);
+  Enumeration searcher(50);
+  ASSERT_TRUE(run.run(searcher));
+  EXPECT_GT(run.observer.ticks, 1);
+  EXPECT_LE(run.observer.ticks, 1 + static_cast<int>(10 * run.cluster.now_s()));
+}
+
+}  // namespace
+}  // namespace skyline::engine

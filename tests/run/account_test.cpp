@@ -1,0 +1,32 @@
+#include "run/account.hpp"
+
+#include <gtest/gtest.h>
+
+namespace skyline::run {
+namespace {
+
+TEST(AccountBook, SumsUpBySlotAndCallsTheRestIdle) {
+  AccountBook book({{.rank = 0, .slot = 0, .host = "left"},
+                    {.rank = 1, .slot = 0, .host = "right"},
+                    {.rank = 1, .slot = 1, .host = "right"}});
+  book.add({.rank = 1, .slot = 1, .setup_s = 1, .train_s = 2, .validate_s = 3, .latency_s = 0.5}, true);
+  book.add({.rank = 1, .slot = 1, .train_s = 1}, false);
+  book.add({.rank = 0, .slot = 0, .setup_s = 1, .train_s = 2}, false);
+  const RunAccount account = book.after(10);
+  EXPECT_EQ(account.slots[0].trials, 0U) << "another rank led the trial";
+  EXPECT_EQ(account.slots[0].idle_s, 7);
+  EXPECT_EQ(account.slots[2].host, "right");
+  EXPECT_EQ(account.slots[2].rank, 1);
+  EXPECT_EQ(account.slots[2].slot, 1);
+  EXPECT_EQ(account.slots[2].trials, 1U);
+  EXPECT_EQ(account.slots[2].train_s, 3);
+  EXPECT_EQ(account.slots[2].idle_s, 2.5);
+  EXPECT_DOUBLE_EQ(account.utilization(), 8.5 / 30);
+}
+
+TEST(RunAccount, HasNoUtilizationWithoutSlots) {
+  EXPECT_EQ(RunAccount{}.utilization(), 0);
+}
+
+}  // namespace
+}  // namespace skyline::run

@@ -1,0 +1,121 @@
+#include "run/run_state.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include "support/yaml_config.hpp"
+
+#include <cmath>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace skyline::run {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+/// Maximizes accuracy, minimizes flops.
+objective::ObjectiveSet objectives() {
+  return objective::ObjectiveSet::parse(
+      testing::config_from_yaml("[{maximize: accuracy}, {minimize: flops}]"), nullptr, {"accuracy"});
+}
+
+class RunStateTest : public ::testing::Test {
+ protected:
+  /// @param trains  of a full training: the trial that it trains
+  void commit(trial::Outcome outcome, std::int64_t flops, std::optional<trial::TrialNumber> trains = {},
+              bool replayed = false) {
+    trial::CommittedTrial committed;
+    auto architecture = std::make_shared<space::Architecture>();
+    architecture->network.cost.flops = flops;
+    committed.trial.proposal.architecture = architecture;
+    committed.trial.proposal.trains = trains;
+    committed.trial.number = trains ? *trains : next_++;
+    committed.outcome = std::move(outcome);
+    committed.position = state_.trials().size();
+    state_.add({std::make_shared<const trial::CommittedTrial>(std::move(committed)), replayed});
+  }
+  static trial::Measurements accuracy(double value) { return {{value}}; }
+
+  RunState state_{objectives()};
+  trial::TrialNumber next_ = 0;
+};
+
+TEST_F(RunStateTest, KeepsTheFrontAndSaysWhoLeftIt) {
+  commit(accuracy(0.5), 100);
+  EXPECT_THAT(state_.left_behind(), IsEmpty());
+  commit(accuracy(0.9), 1000);
+  commit(accuracy(0.4), 200);
+  EXPECT_THAT(state_.left_behind(), ElementsAre(2)) << "it never was on the front";
+  commit(accuracy(0.95), 90);
+  EXPECT_THAT(state_.left_behind(), ElementsAre(0, 1));
+  EXPECT_THAT(state_.front().keys(), ElementsAre(3));
+  EXPECT_TRUE(state_.on_front(3));
+  EXPECT_FALSE(state_.on_front(0));
+}
+
+TEST_F(RunStateTest, KeepsTheBestValuesInTheSensesOfTheUser) {
+  EXPECT_THAT(state_.best(), IsEmpty());
+  commit(accuracy(0.5), 100);
+  commit(accuracy(0.9), 1000);
+  commit(trial::Failure{trial::FailureKind::kDiverged, "NaN"}, 1);
+  EXPECT_THAT(state_.best(), ElementsAre(0.9, 100));
+}
+
+TEST_F(RunStateTest, CountsTrialsByPhaseAndFailuresByKind) {
+  state_.begin_phase(trial::Phase::kSearch, 10);
+  commit(accuracy(0.5), 100, {}, true);
+  commit(trial::Failure{trial::FailureKind::kDiverged, "NaN"}, 1);
+  commit(trial::Failure{trial::FailureKind::kOutOfMemory, "full"}, 1);
+  EXPECT_EQ(state_.done_in_phase(), 3U);
+  state_.begin_phase(trial::Phase::kFinal, 1);
+  EXPECT_EQ(state_.done_in_phase(), 0U);
+  commit(trial::Failure{trial::FailureKind::kDiverged, "NaN"}, 100, 0);
+  EXPECT_EQ(state_.done_in_phase(), 1U);
+  EXPECT_EQ(state_.expected(trial::Phase::kSearch), 10U);
+  EXPECT_EQ(state_.committed(trial::Phase::kSearch), 3U);
+  EXPECT_EQ(state_.failed(), 3U);
+  EXPECT_EQ(state_.failures().at(trial::FailureKind::kDiverged), 2U);
+  EXPECT_EQ(state_.replayed(), 1U);
+}
+
+TEST_F(RunStateTest, FindsFullTrainingsByTheTrialThatTheyTrain) {
+  commit(accuracy(0.5), 100);
+  commit(accuracy(0.9), 1000);
+  commit(accuracy(0.99), 1000, 1);
+  EXPECT_THAT(state_.full_trainings(0), IsEmpty());
+  ASSERT_EQ(state_.full_trainings(1).size(), 1U);
+  EXPECT_EQ(state_.full_trainings(1)[0]->position, 2U);
+  EXPECT_EQ(state_.search_trial(1).position, 1U);
+  EXPECT_THAT(state_.left_behind(), IsEmpty()) << "a full training changes no front";
+}
+
+TEST_F(RunStateTest, MeasuresTheVolumeAgainstTheWorstSuccessfulTrial) {
+  commit(accuracy(0.5), 100);
+  commit(accuracy(0.9), 1000);
+  const FrontVolume volume = state_.volume();
+  EXPECT_THAT(volume.reference, ElementsAre(0, 1100));
+  EXPECT_NEAR(volume.volume, 0.5 * (1000 - 100) + 0.9 * (1100 - 1000), 1e-9);
+  commit(trial::Failure{trial::FailureKind::kDiverged, "NaN"}, 5000);
+  EXPECT_THAT(state_.volume().reference, ElementsAre(0, 1100));
+}
+
+TEST_F(RunStateTest, GivesThePointsAnewOnlyWhenTheyHaveChanged) {
+  commit(accuracy(0.5), 100);
+  const auto before = state_.points();
+  commit(accuracy(0.4), 100);
+  EXPECT_NE(state_.points(), before) << "there is a new worst accuracy";
+  const auto after = state_.points();
+  commit(accuracy(0.45), 100);
+  EXPECT_EQ(state_.points(), after);
+}
+
+TEST_F(RunStateTest, TakesNoCommitOutOfItsPlace) {
+  commit(accuracy(0.5), 100);
+  EXPECT_THROW(state_.add({state_.trials()[0]}), InternalError);
+  EXPECT_THROW(state_.search_trial(7), InternalError);
+}
+
+}  // namespace
+}  // namespace skyline::run
