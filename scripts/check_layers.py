@@ -35,8 +35,9 @@ TABLE = {
 
 # A module's face: what other modules may include of it besides include/skyline/MODULE, which is installed for users.
 FACES = {
-    "core": ["backoff", "clock", "config/json_text", "config/scalar_text", "log", "processors", "registry", "text/hash",
-             "text/printable", "text/protobuf_writer", "text/shallow_json", "unique_handle"],
+    "core": ["backoff", "clock", "config/json_text", "config/scalar_text", "log", "lru_cache", "processors",
+             "registry", "text/hash", "text/printable", "text/protobuf_writer", "text/shallow_json",
+             "text/wording", "unique_handle"],
     "machine": ["device_binding", "nccl_settings", "node_limits", "node_place", "node_report"],
     "space": ["network/network_alignment"],
     "trial": ["commit_log"],

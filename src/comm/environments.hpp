@@ -12,9 +12,6 @@ std::unique_ptr<Environment> start_mpi_environment(const Launch& launch, const S
 /// One process, no MPI.
 std::unique_ptr<Environment> make_local_environment(const Launch& launch = {});
 
-/// Seconds since 1970.
-double unix_now_s();
-
 /// Writes out what is buffered, before a process ends without its destructors.
 void flush_streams();
 

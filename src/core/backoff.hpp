@@ -1,21 +1,42 @@
 #pragma once
 
+#include <algorithm>
 #include <chrono>
+#include <thread>
+#include <utility>
 
 namespace skyline {
 
-/// A pause that grows while nothing happens, 0.1 to 10 ms, so that a waiting thread never burns a core.
+/// A pause that doubles while nothing happens, so that a waiting thread never burns a core.
 class Backoff {
  public:
+  using Duration = std::chrono::microseconds;
+  explicit Backoff(Duration first = std::chrono::microseconds(100),
+                   Duration longest = std::chrono::milliseconds(10))
+      : first_(first), longest_(longest), next_(first) {}
+
   /// Sleeps, longer each time.
-  void pause();
+  void pause() { std::this_thread::sleep_for(next()); }
+  /// The length of the pause that is due now, for a thread that waits in a way of its own.
+  Duration next() { return std::exchange(next_, std::min(2 * next_, longest_)); }
   /// After work was done: the next pause is short again.
-  void reset();
+  void reset() { next_ = first_; }
 
  private:
-  static constexpr std::chrono::microseconds kShortest{100};
-  static constexpr std::chrono::microseconds kLongest{10'000};
-  std::chrono::microseconds next_ = kShortest;
+  Duration first_;
+  Duration longest_;
+  Duration next_;
 };
+
+/// Seconds from a moment of a clock until now.
+template <typename AnyClock, typename Duration>
+double seconds_since(std::chrono::time_point<AnyClock, Duration> start) {
+  return std::chrono::duration<double>(AnyClock::now() - start).count();
+}
+
+/// Seconds since 1970.
+inline double unix_now_s() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
 
 }  // namespace skyline

@@ -1,5 +1,7 @@
 #include "machine/node_report.hpp"
 
+#include "core/text/wording.hpp"
+
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
@@ -11,20 +13,10 @@ namespace {
 
 constexpr std::size_t kMostHosts = 4;  // that a line names
 
-std::string joined(const std::vector<std::string>& texts, const std::string& between) {
-  std::string line;
-  for (const std::string& text : texts) line += (line.empty() ? "" : between) + text;
-  return line;
-}
-
 /// "0,0,1,1", and "0" if all are equal.
 std::string list_text(const std::vector<std::string>& values) {
   const bool equal = std::ranges::adjacent_find(values, std::ranges::not_equal_to()) == values.end();
   return equal && !values.empty() ? values.front() : joined(values, ",");
-}
-
-std::string counted(std::size_t count, const std::string& thing) {
-  return std::to_string(count) + " " + thing + (count == 1 ? "" : "s");
 }
 
 /// "6 x NVIDIA A100, 2 x NVIDIA T4", in bus order of the first of each.

@@ -2,7 +2,7 @@
 
 #include "skyline/core/error.hpp"
 
-#include "search/counted.hpp"
+#include "core/text/wording.hpp"
 #include "search/rejection_tally.hpp"
 
 #include <algorithm>
@@ -113,6 +113,11 @@ void CandidatePool::fail_without_candidates() const {
   RandomStream random(derive_seed(0, "search.candidate_pool"));
   for (int i = 0; i < kTriesInLargeSpace; ++i) count(space_.sample(random));
   throw UserError("no valid architecture found: of " + tally.text() + ", among random samples");
+}
+
+std::string all_evaluated_text(std::size_t architectures) {
+  if (architectures == 1) return "the only valid architecture was evaluated";
+  return "all " + counted(architectures, "valid architecture") + " were evaluated";
 }
 
 }  // namespace skyline::search

@@ -66,4 +66,7 @@ class CandidatePool {
   std::optional<std::vector<FeasibleGenotype>> feasible_;  // all of the space, once it was enumerated
 };
 
+/// The finish reason of a search that proposed every valid architecture of its space.
+std::string all_evaluated_text(std::size_t architectures);
+
 }  // namespace skyline::search

@@ -2,10 +2,12 @@
 
 #include "skyline/train/layer_op.hpp"
 
+#include "train/reference_step.hpp"
 #include "train/train_fixtures.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <string>
 
 #include <ATen/core/Tensor.h>
@@ -63,7 +65,7 @@ OptimizerOptions sgd(double learning_rate, double momentum, bool nesterov = fals
 void expect_agreement(const space::Network& network, const OptimizerOptions& options, int steps,
                       double tolerance) {
   const auto fused = make_fused_step(network, options, 11);
-  const auto reference = make_reference_step(network, options, 11);
+  const auto reference = std::make_unique<ReferenceStep>(network, options, 11);
   for (int i = 0; i < steps; ++i) {
     const Samples samples =
         random_samples(network.input, i == 1 ? 3 : 6, network.classes, 100 + static_cast<std::uint64_t>(i));

@@ -1,5 +1,7 @@
 #include "app/doctor/doctor_cores.hpp"
 
+#include "core/text/wording.hpp"
+
 #include <algorithm>
 #include <cstddef>
 #include <string>

@@ -1,5 +1,6 @@
 #include "app/doctor/doctor_fabric.hpp"
 
+#include "core/text/wording.hpp"
 #include "machine/node_report.hpp"
 #include "store/publish/publish.hpp"
 
@@ -56,12 +57,6 @@ bool is_for_fabric(const std::string& component) {
   static const std::set<std::string> kKnown{"pml_ucx",    "mtl_ofi", "mtl_psm2", "mtl_psm",
                                             "btl_openib", "btl_uct", "btl_ofi",  "pml_cm"};
   return kKnown.contains(component);
-}
-
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
-  return text;
 }
 
 void judge_mpi(const FabricFacts& facts, std::vector<Finding>& findings) {

@@ -45,10 +45,6 @@ std::string_view to_text(Verdict verdict) {
   throw InternalError("an unknown verdict");
 }
 
-std::string counted(std::size_t count, const std::string& thing) {
-  return std::to_string(count) + " " + thing + (count == 1 ? "" : "s");
-}
-
 std::string with_unit(double value, const char* unit) {
   std::array<char, 32> text{};
   std::snprintf(text.data(), text.size(), value < 10 ? "%.2g %s" : "%.0f %s", value, unit);

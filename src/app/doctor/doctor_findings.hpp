@@ -21,8 +21,6 @@ struct Finding {
   std::string advice;   // what to change; empty: nothing
 };
 
-/// "1 core", "8 cores"
-std::string counted(std::size_t count, const std::string& thing);
 /// "0.25 s", "240 GB"
 std::string with_unit(double value, const char* unit);
 /// With the value rounded down to 1, 2 or 5 times a power of ten: what differs a little from node to node

@@ -1,5 +1,7 @@
 #include "app/doctor/doctor_memory.hpp"
 
+#include "core/text/wording.hpp"
+
 #include <algorithm>
 #include <cstdint>
 #include <string>

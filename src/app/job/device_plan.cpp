@@ -1,5 +1,6 @@
 #include "app/job/device_plan.hpp"
 
+#include "core/text/wording.hpp"
 #include "machine/node_report.hpp"
 
 #include <algorithm>
@@ -30,12 +31,6 @@ std::vector<Node> nodes_of(const std::vector<RankView>& ranks, const std::vector
     }
   }
   return nodes;
-}
-
-std::string joined(const std::vector<std::string>& texts, const std::string& between) {
-  std::string line;
-  for (const std::string& text : texts) line += (line.empty() ? "" : between) + text;
-  return line;
 }
 
 /// Ranks that train and have (or have not) a device, as "node01", or "rank 3 of node01" where the ranks of

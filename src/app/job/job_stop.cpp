@@ -1,5 +1,6 @@
 #include "app/job/job_stop.hpp"
 
+#include "core/backoff.hpp"
 #include "core/log.hpp"
 
 #include <algorithm>
@@ -49,10 +50,7 @@ std::optional<StopTime> find_stop_time(std::optional<double> time_limit_s, const
   return stop;
 }
 
-JobStop::JobStop()
-    : started_(std::chrono::steady_clock::now()),
-      unix_start_s_(
-          std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count()) {}
+JobStop::JobStop() : started_(std::chrono::steady_clock::now()), unix_start_s_(unix_now_s()) {}
 
 void JobStop::limit(std::optional<double> time_limit_s, const comm::Launch& launch) {
   const std::optional<StopTime> time = find_stop_time(time_limit_s, launch, unix_start_s_);

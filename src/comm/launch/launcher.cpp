@@ -3,6 +3,7 @@
 #include "skyline/core/error.hpp"
 
 #include "core/config/scalar_text.hpp"
+#include "core/text/wording.hpp"
 #include "machine/node_report.hpp"
 
 #include <algorithm>
@@ -145,10 +146,6 @@ std::size_t name_length(std::string_view list) {
     if (list[i] == ',' && !inside) return i;
   }
   return list.size();
-}
-
-std::string counted(int count, const std::string& thing) {
-  return std::to_string(count) + " " + thing + (count == 1 ? "" : "s");
 }
 
 std::string launcher_name(Launcher launcher) {

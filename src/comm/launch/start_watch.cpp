@@ -1,7 +1,9 @@
 #include "comm/launch/start_watch.hpp"
 
 #include "comm/environments.hpp"
+#include "core/backoff.hpp"
 #include "core/text/printable.hpp"
+#include "core/text/wording.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -21,10 +23,6 @@ constexpr double kFirstNotice_s = 60;
 // Those who only wait let those speak first who know for whom.
 constexpr std::chrono::seconds kGrace{3};
 constexpr double kLongest_s = 10 * 365 * 86400.0;  // more would overflow clocks
-
-std::string seconds_text(double seconds) {
-  return std::to_string(std::lround(seconds)) + " s";
-}
 
 /// A socket with a name that nobody else of this network namespace has, and that goes with the process; -1:
 /// somebody has it.
@@ -72,7 +70,7 @@ void StartWatch::set(std::string what, bool knows) {
 }
 
 double StartWatch::waited_s() const {
-  return std::chrono::duration<double>(Clock::now() - started_).count();
+  return seconds_since(started_);
 }
 
 std::optional<StartWatch::Clock::time_point> StartWatch::end() const {

@@ -1,4 +1,5 @@
 #include "comm/environments.hpp"
+#include "core/backoff.hpp"
 #include "core/processors.hpp"
 #include "machine/node_place.hpp"
 

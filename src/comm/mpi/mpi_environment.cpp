@@ -7,6 +7,7 @@
 #include "comm/mpi/mpi_communicator.hpp"
 #include "comm/mpi/mpi_library.hpp"
 #include "comm/mpi/mpi_mailbox.hpp"
+#include "core/backoff.hpp"
 #include "core/log.hpp"
 #include "core/processors.hpp"
 #include "machine/node_place.hpp"

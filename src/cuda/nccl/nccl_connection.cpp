@@ -2,10 +2,10 @@
 
 #include "skyline/core/error.hpp"
 
-#include <algorithm>
+#include "core/backoff.hpp"
+
 #include <span>
 #include <string>
-#include <thread>
 
 namespace skyline::cuda {
 namespace {
@@ -21,13 +21,12 @@ constexpr std::chrono::microseconds kLongestPoll{1000};
 
 ncclResult_t settle(ncclComm_t communicator, Clock::duration limit, const std::function<void()>& meanwhile) {
   const auto begin = Clock::now();
-  for (std::chrono::microseconds pause = kShortestPoll;; pause = std::min(2 * pause, kLongestPoll)) {
+  for (Backoff backoff(kShortestPoll, kLongestPoll);; backoff.pause()) {
     ncclResult_t state = ncclSuccess;
     const ncclResult_t status = ncclCommGetAsyncError(communicator, &state);
     if (status != ncclSuccess) return status;
     if (state != ncclInProgress || Clock::now() - begin > limit) return state;
     meanwhile();
-    std::this_thread::sleep_for(pause);
   }
 }
 

@@ -1,5 +1,7 @@
 #include "cuda/nccl/nccl_log.hpp"
 
+#include "core/text/wording.hpp"
+
 #include <algorithm>
 #include <utility>
 
@@ -32,14 +34,6 @@ void read_channel(std::string_view line, NcclTransport& transport) {
   transport.sockets |= way.starts_with("NET/Socket");
   transport.peer |= way.starts_with("P2P/");
   transport.shared_memory |= way.starts_with("SHM");
-}
-
-std::string joined(const std::vector<std::string>& parts, std::string_view between) {
-  std::string text;
-  for (const std::string& part : parts) {
-    text += text.empty() ? part : std::string(between) + part;
-  }
-  return text;
 }
 
 }  // namespace

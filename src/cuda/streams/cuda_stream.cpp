@@ -2,6 +2,7 @@
 
 #include "skyline/core/error.hpp"
 
+#include "core/backoff.hpp"
 #include "cuda/nccl/group_use.hpp"
 #include "cuda/nccl/wait_watch.hpp"
 
@@ -189,14 +190,13 @@ void CudaStream::wait() {
   const c10::cuda::CUDAGuard guard(device_);
   check_cuda(cudaEventRecord(done_.get(), stream_), "cudaEventRecord");
   const auto since = WaitWatch::Clock::now();
-  for (microseconds pause = kShortestPause;; pause = std::min(2 * pause, kLongestPause)) {
+  for (Backoff backoff(kShortestPause, kLongestPause);; backoff.pause()) {
     const cudaError_t status = cudaEventQuery(done_.get());
     if (status != cudaErrorNotReady) {
       return check_cuda(status, "cudaEventQuery");
     }
     drop_cuda_error(status);
     WaitWatch::call_all(since);
-    std::this_thread::sleep_for(pause);
   }
 }
 

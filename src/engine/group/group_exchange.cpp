@@ -2,6 +2,9 @@
 
 #include "skyline/core/error.hpp"
 
+#include "core/backoff.hpp"
+#include "core/text/wording.hpp"
+
 #include <algorithm>
 #include <exception>
 #include <string_view>
@@ -22,11 +25,6 @@ constexpr auto kShortestPause = 50us;
 constexpr auto kLongestPause = 500us;
 constexpr auto kLongestPauseUntilJoined = 5ms;
 constexpr auto kLongestPauseOfThreads = 50ms;  // they wake each other
-
-std::string seconds_text(std::chrono::milliseconds length) {
-  if (length % 1s == 0ms) return std::to_string(length / 1s) + " s";
-  return std::to_string(length.count()) + " ms";
-}
 
 }  // namespace
 
@@ -73,7 +71,7 @@ bool GroupExchange::test(std::uint64_t number) {
 void GroupExchange::wait(std::uint64_t number) {
   Clock::time_point alone_until = Clock::now() + kSpinAlone;
   Clock::time_point spin_until = Clock::now() + kSpin;
-  std::chrono::microseconds length = kShortestPause;
+  Backoff backoff(kShortestPause, kLongestPauseOfThreads);
   bool has_paused = false;
   while (true) {
     const bool has_worked = progress(number);
@@ -88,10 +86,9 @@ void GroupExchange::wait(std::uint64_t number) {
     if (has_worked) {
       alone_until = now + kSpinAlone;
       spin_until = now + kSpin;
-      length = kShortestPause;
+      backoff.reset();
     } else if (now > spin_until && now > alone_until) {
-      pause(number, length);
-      length = std::min<std::chrono::microseconds>(2 * length, kLongestPauseOfThreads);
+      pause(number, backoff.next());
       has_paused = true;
       alone_until = Clock::now() + kSpinAlone;  // one look may not be enough to see what has come
     } else if (now > alone_until) {
@@ -183,7 +180,8 @@ void GroupExchange::give_up_if_silent(std::uint64_t number) {
     // A rank that is busy with other trials, or waits for storage, joins when it can.
     if (is_complete(number) || failure_ || !all_joined()) return;
     if (silence_watch_.look(Clock::now()) < silence_) return;
-    reason = missing_members(number) + " silent for " + seconds_text(silence_) + " in " +
+    reason = missing_members(number) + " silent for " +
+             seconds_text(std::chrono::duration<double>(silence_).count()) + " in " +
              std::string(name_of(operations_.at(number).call)) + " " + std::to_string(number);
   }
   abort({FailureKind::kException, reason}, true);

@@ -5,6 +5,7 @@
 
 #include "core/log.hpp"
 #include "core/text/hash.hpp"
+#include "core/text/wording.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -36,12 +37,6 @@ std::string full_text(const trial::Trial& trial) {
 bool same_inheritance(const trial::Trial& left, const trial::Trial& right) {
   if (!left.inherits() || !right.inherits()) return !left.inherits() && !right.inherits();
   return left.inherits()->from == right.inherits()->from && left.inherits()->share == right.inherits()->share;
-}
-
-std::string joined(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "engine/slots/checkpoints.hpp"
 
+#include "core/backoff.hpp"
 #include "core/log.hpp"
 #include "engine/slots/timed_storage_call.hpp"
 #include "store/publish/patience.hpp"
@@ -151,12 +152,11 @@ bool SlotCheckpoints::due(double epochs_done) {
 bool SlotCheckpoints::interval_is_over(double epochs_done) const {
   const CheckpointOptions& options = *folder_->options();
   if (options.interval_epochs && epochs_done - *epochs_at_last_save_ >= *options.interval_epochs) return true;
-  return options.interval_s &&
-         std::chrono::duration<double>(Clock::now() - last_save_).count() >= *options.interval_s;
+  return options.interval_s && seconds_since(last_save_) >= *options.interval_s;
 }
 
 bool SlotCheckpoints::copying_is_cheap() const {
-  const double trained_s = std::chrono::duration<double>(Clock::now() - began_).count();
+  const double trained_s = seconds_since(began_);
   return copy_s_ + last_copy_s_ <= folder_->options()->most_overhead * trained_s;
 }
 
@@ -197,7 +197,7 @@ bool SlotCheckpoints::result_worth_keeping() const {
   if (!folder_->options()) return false;
   if (has_files()) return true;
   const std::optional<double>& interval_s = folder_->options()->interval_s;
-  return interval_s && std::chrono::duration<double>(Clock::now() - began_).count() >= *interval_s;
+  return interval_s && seconds_since(began_) >= *interval_s;
 }
 
 bool SlotCheckpoints::all_is_saved() const {

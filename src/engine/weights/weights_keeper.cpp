@@ -2,7 +2,9 @@
 
 #include "skyline/core/error.hpp"
 
+#include "core/backoff.hpp"
 #include "core/text/hash.hpp"
+#include "core/text/wording.hpp"
 #include "engine/slots/timed_storage_call.hpp"
 #include "store/publish/patience.hpp"
 #include "store/publish/publish.hpp"
@@ -30,6 +32,7 @@ constexpr std::size_t kMostCopiedBytes = std::size_t{1} << 30U;
 /// A file server's clients see a new name after up to 60 s by their usual settings.
 constexpr double kVisibleAfter = 1.5;  // times the patience, 60 s by default
 
+constexpr std::chrono::milliseconds kShortestRetryPause{10};
 constexpr std::chrono::milliseconds kLongestRetryPause{1000};
 
 /// Of this run and user, on this node; empty if the node has no folder for temporary files.
@@ -78,17 +81,15 @@ class InheritedReader {
   /// nullptr if asked to stop meanwhile. @throws UserError: damaged; FaultError: away for too long
   File read(const trial::Trial& trial, const std::atomic<bool>& stop) const {
     const std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now();
-    for (std::chrono::milliseconds pause{10}; !stop; pause = std::min(2 * pause, kLongestRetryPause)) {
+    for (Backoff backoff(kShortestRetryPause, kLongestRetryPause); !stop; backoff.pause()) {
       store::WeightsReading reading = attempt(*trial.inherits());
       if (reading.weights) return std::move(reading.weights);
       if (!reading.may_pass) throw UserError(no_weights(trial, reading.problem));
-      const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - began;
-      if (waited.count() > kVisibleAfter * store::patience_s()) {
-        throw FaultError(no_weights(
-            trial,
-            reading.problem + " after " + std::to_string(std::lround(waited.count())) + " s of waiting"));
+      const double waited_s = seconds_since(began);
+      if (waited_s > kVisibleAfter * store::patience_s()) {
+        throw FaultError(
+            no_weights(trial, reading.problem + " after " + seconds_text(waited_s) + " of waiting"));
       }
-      std::this_thread::sleep_for(pause);
     }
     return nullptr;
   }

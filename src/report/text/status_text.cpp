@@ -1,6 +1,7 @@
 #include "skyline/core/error.hpp"
 
 #include "core/text/printable.hpp"
+#include "core/text/wording.hpp"
 #include "report/report.hpp"
 #include "report/text/number_text.hpp"
 #include "report/text/run_status.hpp"
@@ -32,10 +33,6 @@ std::optional<RunStatus> read_status(const store::RunPaths& paths) {
 
 bool is_active(const std::optional<store::RunOwner>& owner) {
   return owner && owner->active;
-}
-
-std::string counted(std::size_t count, const std::string& word) {
-  return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s");
 }
 
 std::string state_text(const std::optional<RunStatus>& status, const std::optional<store::RunOwner>& owner) {

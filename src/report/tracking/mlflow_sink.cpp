@@ -1,5 +1,6 @@
 #include "report/tracking/mlflow_sink.hpp"
 
+#include "core/backoff.hpp"
 #include "core/log.hpp"
 #include "core/text/shallow_json.hpp"
 #include "store/publish/publish.hpp"
@@ -61,17 +62,13 @@ void add_params(const ConfigNode& node, const std::string& path, std::vector<Mlf
 }
 
 /// Whole words only.
-std::string joined(const std::vector<std::string>& words, std::size_t most_bytes) {
+std::string words_within(const std::vector<std::string>& words, std::size_t most_bytes) {
   std::string text;
   for (const std::string& word : words) {
     if (text.size() + word.size() + 4 > most_bytes) return text + " ...";
     text += (text.empty() ? "" : " ") + word;
   }
   return text;
-}
-
-double time_now_s() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
 }  // namespace
@@ -146,12 +143,12 @@ void MlflowSink::describe() {
 void MlflowSink::end(RunEnd end, const std::vector<std::string>& front) {
   if (!connected_) return;  // there was nothing to tell
   try {
-    server_->log(run_id_, {.tags = {{"skyline.front", joined(front, kMostTagBytes)}}});
+    server_->log(run_id_, {.tags = {{"skyline.front", words_within(front, kMostTagBytes)}}});
   } catch (const Problem& problem) {
     if (!ours_) throw;
     log::warning(fmt::format("{}; the run is ended without its front", problem.what()));
   }
-  if (ours_) server_->set_status(run_id_, status_of(end), mlflow_time_ms(time_now_s()));
+  if (ours_) server_->set_status(run_id_, status_of(end), mlflow_time_ms(unix_now_s()));
 }
 
 /// A state that cannot be read, or is of another server, is none.

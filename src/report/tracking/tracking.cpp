@@ -1,5 +1,6 @@
 #include "report/tracking/tracking.hpp"
 
+#include "core/backoff.hpp"
 #include "core/log.hpp"
 #include "report/tracking/metric_thread.hpp"
 #include "report/tracking/mlflow_sink.hpp"
@@ -12,10 +13,6 @@
 
 namespace skyline::report {
 namespace {
-
-double now_s() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
 
 std::chrono::milliseconds bound_of(RunEnd end) {
   switch (end) {
@@ -73,7 +70,7 @@ void try_to_start(const char* what, const std::function<void()>& start) {
 
 class Tracking final : public RunTracking {
  public:
-  explicit Tracking(const TrackingInputs& inputs) : begun_s_(now_s()) {
+  explicit Tracking(const TrackingInputs& inputs) : begun_s_(unix_now_s()) {
     try_to_start("tracking", [&] {
       if (inputs.events) try_to_start("event files", [&] { add_events(inputs); });
       try_to_start("MLflow", [&] {
@@ -85,7 +82,7 @@ class Tracking final : public RunTracking {
 
   void committed(const run::Commit& commit, const run::RunState& state) override {
     if (threads_.empty()) return;
-    const TrackedTrial tracked(commit, state, commit.replayed ? begun_s_ : now_s());
+    const TrackedTrial tracked(commit, state, commit.replayed ? begun_s_ : unix_now_s());
     if (tracked.front != front_) keep_front(state);
     for (const auto& thread : threads_) thread->add(tracked);
   }

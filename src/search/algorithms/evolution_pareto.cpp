@@ -1,8 +1,8 @@
 #include "skyline/core/error.hpp"
 
+#include "core/text/wording.hpp"
 #include "search/algorithms/algorithms.hpp"
 #include "search/candidate_pool.hpp"
-#include "search/counted.hpp"
 #include "search/pareto/pareto.hpp"
 
 #include <algorithm>

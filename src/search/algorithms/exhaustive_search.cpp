@@ -1,6 +1,6 @@
+#include "core/text/wording.hpp"
 #include "search/algorithms/algorithms.hpp"
 #include "search/candidate_pool.hpp"
-#include "search/counted.hpp"
 
 #include <algorithm>
 #include <limits>

@@ -3,6 +3,7 @@
 #include "skyline/core/error.hpp"
 #include "skyline/store/dataset.hpp"
 
+#include "core/backoff.hpp"
 #include "core/log.hpp"
 #include "store/data/private_folder.hpp"
 #include "store/publish/list_folder.hpp"
@@ -38,10 +39,6 @@ constexpr std::uint64_t kSpareBytes = std::uint64_t{64} << 20;  // the disk is n
 constexpr const char* kAdvice = " (free some space, name another folder by data.stage, or leave that out)";
 constexpr std::time_t kUnusedAge_s = 7 * 24 * 3600;
 constexpr int kMostRounds = 100;  // each but the last is lost to another job
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 /// "55.2 MB", "150.0 GB"
 std::string size_text(double bytes) {

@@ -2,6 +2,7 @@
 
 #include "skyline/core/error.hpp"
 
+#include "core/backoff.hpp"
 #include "store/publish/file_descriptor.hpp"
 #include "store/publish/publish.hpp"
 #include "store/publish/temporary_file.hpp"
@@ -27,10 +28,6 @@ using Clock = std::chrono::steady_clock;
 constexpr int kSmallFiles = 9;
 constexpr std::size_t kSmallBytes = 4096;
 constexpr std::size_t kLargeBytes = std::size_t{32} << 20;
-
-double passed_s(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 /// Not retried: what a run would wait for is what the check is to show.
 Fault write_once(TemporaryFile& file, std::span<const std::byte> bytes) {
@@ -86,7 +83,7 @@ class Trial {
       ::clock_gettime(CLOCK_REALTIME, &now);
       check.clock_ahead_s = difference_s(file.written_at(), now);
       if (const Fault fault = file.replace_target()) return refuse(check, fault);
-      times.push_back(passed_s(start));
+      times.push_back(seconds_since(start));
     }
     std::ranges::nth_element(times, times.begin() + kSmallFiles / 2);
     check.publish_s = times[kSmallFiles / 2];
@@ -101,9 +98,9 @@ class Trial {
     const Clock::time_point start = Clock::now();
     if (const Fault fault = write_once(file, bytes)) return refuse(check, fault);
     const Clock::time_point written = Clock::now();
-    check.write_bytes_per_s = static_cast<double>(kLargeBytes) / passed_s(start);
+    check.write_bytes_per_s = static_cast<double>(kLargeBytes) / seconds_since(start);
     if (const Fault fault = file.replace_target()) return refuse(check, fault);
-    check.rename_s = passed_s(written);
+    check.rename_s = seconds_since(written);
   }
 
   /// As a job claims the folder: of several that try, one gets the name.

@@ -1,9 +1,11 @@
 #pragma once
 
+#include "core/backoff.hpp"
 #include "store/publish/patience.hpp"
 
 #include <chrono>
 #include <filesystem>
+#include <optional>
 #include <string_view>
 
 namespace skyline::store {
@@ -19,18 +21,6 @@ struct Fault {
 /// permission, a folder that is gone.
 bool may_pass(int error_number);
 
-/// Pauses of growing length between attempts, from 10 ms to 2 s.
-class GrowingPause {
- public:
-  /// Sleeps, unless more than `bound_s` seconds have passed since the start: then false.
-  bool sleep(double bound_s);
-
- private:
-  using Clock = std::chrono::steady_clock;
-  Clock::time_point started_ = Clock::now();
-  std::chrono::milliseconds next_{10};
-};
-
 /// Bears the faults of one task on one file, and tells the log when a wait begins and when it is over.
 class Patience {
  public:
@@ -45,9 +35,8 @@ class Patience {
  private:
   std::string_view task_;
   const std::filesystem::path& path_;
-  GrowingPause pause_;
-  std::chrono::steady_clock::time_point began_;
-  bool waiting_ = false;
+  Backoff backoff_{std::chrono::milliseconds(10), std::chrono::seconds(2)};
+  std::optional<std::chrono::steady_clock::time_point> began_;  // to wait
 };
 
 /// Runs `attempt`, a function that returns a Fault, until it works.

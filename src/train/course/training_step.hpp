@@ -59,13 +59,10 @@ class ResumableStep : public TrainingStep {
   virtual bool load_state(const trial::TrainingState& state) = 0;
 };
 
-/// `network` outlives the step. Both start from the same values for a seed.
+/// `network` outlives the step.
 /// The one for use: fused ops, backward by hand, one pass of the optimizer.
 /// @param membership  of the group that takes the steps together; its group outlives the step
 std::unique_ptr<ResumableStep> make_fused_step(const space::Network& network, const OptimizerOptions& options,
                                                std::uint64_t seed, const GroupMembership& membership = {});
-/// The oracle: each layer's definition in plain ATen, autograd, ATen's optimizers.
-std::unique_ptr<TrainingStep> make_reference_step(const space::Network& network,
-                                                  const OptimizerOptions& options, std::uint64_t seed);
 
 }  // namespace skyline::train

@@ -2,6 +2,7 @@
 
 #include "skyline/core/error.hpp"
 
+#include "core/backoff.hpp"
 #include "core/log.hpp"
 #include "train/device/device_learner.hpp"
 #include "train/inherit/transplant.hpp"
@@ -21,10 +22,6 @@ using trial::FailureKind;
 constexpr std::size_t kBatchesBetweenAgreements = 8;
 /// Of life, from a leader that measures to the members that wait for it.
 constexpr double kSecondsBetweenSigns = 1;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 constexpr const char* kLossSum = "loss_sum";  // of the last step's epoch
 

@@ -2,10 +2,11 @@
 
 #include "skyline/trial/trial.hpp"
 
+#include "core/lru_cache.hpp"
+
 #include <cstddef>
-#include <list>
 #include <memory>
-#include <mutex>
+#include <utility>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
@@ -20,30 +21,32 @@ struct TrainedTensors {
   std::size_t bytes = 0;
 };
 
-/// The tensors that trials of a run left on a device lately, for their children. The least recently used go
-/// first. Thread-safe.
+/// The tensors that trials of a run left on a device lately, for their children. Thread-safe.
 class RecentParents {
  public:
   using Entry = std::shared_ptr<const TrainedTensors>;
 
   /// @param most_bytes  of all entries
-  explicit RecentParents(std::size_t most_bytes) : most_bytes_(most_bytes) {}
+  explicit RecentParents(std::size_t most_bytes) : entries_(most_bytes) {}
 
-  std::size_t most_bytes() const { return most_bytes_; }
+  std::size_t most_bytes() const { return entries_.most_bytes(); }
   /// Shares the tensors, in the place of those that the trial left before; one that is too large is left out.
-  void keep(Entry entry);
+  void keep(const Entry& entry) { entries_.keep(entry->trial, entry, entry->bytes); }
   /// nullptr: it is not here. Who queues work that reads the tensors keeps them until it is done: memory that
   /// is freed sooner would be used for something else.
-  Entry find(const trial::Inherit& inheritance);
+  Entry find(const trial::Inherit& inheritance) {
+    const space::Architecture& wanted = *inheritance.architecture;
+    return entries_.find(inheritance.from, [&](const TrainedTensors& left) {
+      return left.architecture.get() == &wanted ||
+             left.architecture->network.canonical_text() == wanted.network.canonical_text();
+    });
+  }
   /// Makes room on the device.
-  void clear();
-  std::size_t bytes() const;
+  void clear() { entries_.clear(); }
+  std::size_t bytes() const { return entries_.bytes(); }
 
  private:
-  const std::size_t most_bytes_;
-  mutable std::mutex mutex_;  // of all below
-  std::list<Entry> entries_;  // the latest used first
-  std::size_t bytes_ = 0;
+  LruCache<trial::TrialNumber, TrainedTensors> entries_;
 };
 
 }  // namespace skyline::train

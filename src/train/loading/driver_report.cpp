@@ -38,7 +38,7 @@ std::string version_problem(const DriverReport& report) {
          kCudaVersionText + ": update the driver to version " + kDriverBranch + " or newer";
 }
 
-std::string counted(std::size_t devices) {
+std::string gpus_text(std::size_t devices) {
   return devices == 1 ? "the GPU" : "all " + std::to_string(devices) + " GPUs";
 }
 
@@ -48,10 +48,10 @@ std::string absence(const DriverReport& report) {
   if (known && report.node_devices->empty()) return "the NVIDIA driver finds no GPU on this node";
   if (report.visible_devices) {
     return "CUDA_VISIBLE_DEVICES='" + *report.visible_devices + "' hides " +
-           (known ? counted(report.node_devices->size()) + " of this node" : "every GPU");
+           (known ? gpus_text(report.node_devices->size()) + " of this node" : "every GPU");
   }
   if (known && std::ranges::all_of(*report.node_devices, &NodeDevice::mig)) {
-    return counted(report.node_devices->size()) + " of this node (" + report.node_devices->front().name +
+    return gpus_text(report.node_devices->size()) + " of this node (" + report.node_devices->front().name +
            (report.node_devices->size() == 1 ? ") is" : ") are") +
            " in MIG mode without an instance that this process may use: make one (nvidia-smi mig -cgi ... "
            "-C) "

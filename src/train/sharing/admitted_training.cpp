@@ -1,5 +1,6 @@
 #include "train/sharing/admitted_training.hpp"
 
+#include "core/backoff.hpp"
 #include "core/log.hpp"
 #include "train/group/group_agreement.hpp"
 #include "train/sharing/forwarding_context.hpp"
@@ -64,7 +65,7 @@ bool ran_out_of_memory(const Outcome& outcome) {
 class WaitTimer {
  public:
   explicit WaitTimer(trial::EvaluationContext& context) : context_(context) {}
-  ~WaitTimer() { context_.timing().wait_s += std::chrono::duration<double>(Clock::now() - begin_).count(); }
+  ~WaitTimer() { context_.timing().wait_s += seconds_since(begin_); }
   WaitTimer(const WaitTimer&) = delete;
   WaitTimer& operator=(const WaitTimer&) = delete;
 

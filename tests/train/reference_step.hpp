@@ -1,5 +1,6 @@
+#pragma once
+
 #include "train/course/training_step.hpp"
-#include "train/graph/memory_pool.hpp"
 #include "train/graph/parameter_store.hpp"
 
 #include <algorithm>
@@ -14,8 +15,9 @@
 #include <ATen/ops/zeros_like.h>
 
 namespace skyline::train {
-namespace {
 
+/// The oracle of training steps: each layer's definition in plain ATen, autograd, ATen's optimizers. Starts
+/// from the same values for a seed as the step for use. `network` outlives it.
 class ReferenceStep final : public TrainingStep {
  public:
   ReferenceStep(const space::Network& network, const OptimizerOptions& options, std::uint64_t seed)
@@ -103,13 +105,5 @@ class ReferenceStep final : public TrainingStep {
   std::vector<at::Tensor> counts_;
   std::int64_t steps_done_ = 0;
 };
-
-}  // namespace
-
-std::unique_ptr<TrainingStep> make_reference_step(const space::Network& network,
-                                                  const OptimizerOptions& options, std::uint64_t seed) {
-  install_memory_pool();
-  return std::make_unique<ReferenceStep>(network, options, seed);
-}
 
 }  // namespace skyline::train

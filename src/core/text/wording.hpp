@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cmath>
+#include <concepts>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace skyline {
+
+// How messages tell numbers and lists.
+
+/// "1 trial", "2 trials".
+inline std::string counted(std::integral auto count, std::string_view noun) {
+  return std::to_string(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
+}
+
+/// "a, b, c"
+inline std::string joined(const std::vector<std::string>& texts, std::string_view between = ", ") {
+  std::string line;
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    if (i > 0) line += between;
+    line += texts[i];
+  }
+  return line;
+}
+
+/// "12 s"; below a second "250 ms".
+inline std::string seconds_text(double seconds) {
+  if (seconds < 1) return std::to_string(std::lround(1000 * seconds)) + " ms";
+  return std::to_string(std::lround(seconds)) + " s";
+}
+
+}  // namespace skyline
