@@ -9,10 +9,9 @@ import signal
 import subprocess
 import time
 import unittest
-import zlib
 from unittest import mock
 
-from skyline_runs import SOURCE, TIMEOUT_S, RunsCase, small_digits
+from skyline_runs import SOURCE, TIMEOUT_S, RunsCase, checksum, small_digits
 
 # Slow enough to be killed in the middle, quick enough for a test.
 CONFIG = [SOURCE / "configs/synthetic.yaml", "--set", "synthetic.seconds_per_gflop=0.3", "--set",
@@ -83,8 +82,8 @@ class Resume(RunsCase):
     def test_a_journal_of_a_newer_format_is_refused_as_such(self):
         journal = self.copy_of_whole("newer")
         header, rest = journal.read_text().split("\n", 1)
-        body = re.sub(r'"version":\d+', '"version":99', header.rpartition(',"crc":"')[0])
-        changed = f'{body},"crc":"{zlib.crc32(body.encode()):08x}"}}\n{rest}'
+        body = re.sub(r'"version":\d+', '"version":99', header.rpartition(',"sum":"')[0])
+        changed = f'{body},"sum":"{checksum(body)}"}}\n{rest}'
         journal.write_text(changed)
         done = self.skyline("search", *CONFIG, "--run", "newer", "--resume", ranks=2, expect=2)
         self.assertRegex(done.stderr, r"newer/journal\.jsonl.*version 99")
@@ -106,8 +105,8 @@ class Resume(RunsCase):
         """Goes on with so many lines of the journal, in which the run began on such a device."""
         journal = self.folder / run / "journal.jsonl"
         first, *rest = journal.read_text().splitlines(keepends=True)
-        body = re.sub(r'"device":"\w+"', f'"device":"{device}"', first[:first.index(',"crc":')])
-        journal.write_text("".join([f'{body},"crc":"{zlib.crc32(body.encode()):08x}"}}\n', *rest[:lines - 1]]))
+        body = re.sub(r'"device":"\w+"', f'"device":"{device}"', first[:first.index(',"sum":')])
+        journal.write_text("".join([f'{body},"sum":"{checksum(body)}"}}\n', *rest[:lines - 1]]))
         return self.skyline("search", *small_digits(self.digits), "--run", run, "--resume", ranks=2, expect=expect).stderr
 
     def test_a_run_goes_on_with_the_kind_of_device_that_it_began_on(self):

@@ -12,7 +12,6 @@ import subprocess
 import sys
 import tempfile
 import unittest
-import zlib
 from pathlib import Path
 
 import h5py
@@ -51,9 +50,9 @@ class Formats(unittest.TestCase):
 
     def test_journal_lines_carry_the_sum_of_the_text_before_it(self):
         for line in self.journal_lines:
-            body, mark, end = line.rpartition(',"crc":"')
+            body, mark, end = line.rpartition(',"sum":"')
             self.assertTrue(mark)
-            self.assertEqual(end, f'{zlib.crc32(body.encode()):08x}"}}')
+            self.assertEqual(end, f'{checksum(body.encode())}"}}')
 
     def test_run_table_is_the_journal(self):
         frame = table(self.folder / "run.h5")
@@ -201,9 +200,9 @@ class Formats(unittest.TestCase):
         self.assertEqual(results[0], journal[0])
         for line, committed in zip(results[1:], [journal[1 + 7], journal[1 + 11]], strict=True):
             expected = json.loads(committed)
-            del expected["position"], expected["crc"]
+            del expected["position"], expected["sum"]
             found = json.loads(line)
-            del found["crc"]
+            del found["sum"]
             self.assertEqual(found, expected)
 
 

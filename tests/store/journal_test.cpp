@@ -1,5 +1,6 @@
 #include "store/run_folder/journal.hpp"
 
+#include "core/text/hash.hpp"
 #include "file_size_limit.hpp"
 #include "sample_run.hpp"
 #include "scratch_folder.hpp"
@@ -11,7 +12,6 @@
 
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
-#include <zlib.h>
 
 namespace skyline::store {
 namespace {
@@ -52,15 +52,12 @@ class Journal : public ::testing::Test {
   /// Writes the sum as docs/internals/files.md describes it.
   static std::string with_sum(const std::string& json) {
     const std::string body = json.substr(0, json.size() - 1);
-    char sum[16];
-    std::snprintf(sum, sizeof(sum), "%08lx",
-                  ::crc32(0, reinterpret_cast<const Bytef*>(body.data()), static_cast<uInt>(body.size())));
-    return body + ",\"crc\":\"" + sum + "\"}";
+    return body + ",\"sum\":\"" + checksum(body) + "\"}";
   }
   /// Line `number` as JSON without its sum.
   nlohmann::ordered_json json_of(std::size_t number) const {
     auto json = nlohmann::ordered_json::parse(lines().at(number - 1));
-    json.erase("crc");
+    json.erase("sum");
     return json;
   }
   std::string read_error() const {
@@ -117,7 +114,7 @@ TEST_F(Journal, CanonicalTextHasNoTimesPlacesAndSums) {
   write(trials);
   EXPECT_EQ(canonical_journal(path), canonical);
   EXPECT_THAT(canonical, Not(HasSubstr("where")));
-  EXPECT_THAT(canonical, Not(HasSubstr("crc")));
+  EXPECT_THAT(canonical, Not(HasSubstr("\"sum\"")));
   EXPECT_EQ(std::count(canonical.begin(), canonical.end(), '\n'), 21);
 }
 
@@ -144,7 +141,7 @@ TEST_F(Journal, DropsATornLastLineAndSaysSo) {
     ASSERT_TRUE(contents.torn_tail) << length;
     ASSERT_EQ(contents.valid_bytes, last_line) << length;
   }
-  overwrite(path, text.substr(0, last_line) + "{\"k\":2,\"crc\":\"00000000\"}\n");
+  overwrite(path, text.substr(0, last_line) + "{\"k\":2,\"sum\":\"00000000000000000000000000000000\"}\n");
   EXPECT_TRUE(read_journal(path, space).torn_tail);
   EXPECT_EQ(canonical_journal(path), canonical_journal(path));
 }
@@ -389,10 +386,16 @@ TEST_F(Journal, RefusesAnotherFormatAndALaterVersion) {
   auto json = json_of(1);
   json["version"] = 1;
   replace_line(1, json.dump());
-  EXPECT_EQ(read_error(), at_line(1, "journal of version 1, this program reads version 2"));
+  EXPECT_EQ(read_error(), at_line(1, "journal of version 1, this program reads version 3"));
   json["format"] = "diary";
   replace_line(1, json.dump());
   EXPECT_EQ(read_error(), at_line(1, "format: expected \"skyline-journal\", got \"diary\""));
+}
+
+TEST_F(Journal, OfAVersionWithAnotherChecksumIsRefusedAsThatVersion) {
+  overwrite(path, R"({"format":"skyline-journal","version":2,"skyline_version":"0.1.0","crc":"d9099bcf"})"
+                  "\n");
+  EXPECT_EQ(read_error(), at_line(1, "journal of version 2, this program reads version 3"));
 }
 
 TEST_F(Journal, ASecondOneIsNotStartedInItsPlace) {

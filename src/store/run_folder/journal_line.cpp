@@ -2,6 +2,7 @@
 
 #include "skyline/core/error.hpp"
 
+#include "core/text/hash.hpp"
 #include "core/text/shallow_json.hpp"
 
 #include <algorithm>
@@ -12,25 +13,16 @@
 #include <limits>
 #include <utility>
 
-#include <zlib.h>
-
 namespace skyline::store {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kJournalFormat = "skyline-journal";
-constexpr int kJournalVersion = 2;
-constexpr std::string_view kSumStart = R"(,"crc":")";
+constexpr int kJournalVersion = 3;
+constexpr std::string_view kSumStart = R"(,"sum":")";
 constexpr std::string_view kSumEnd = R"("})";
-constexpr std::size_t kSumDigits = 8;
-
-std::string checksum(std::string_view text) {
-  const uLong sum = crc32_z(0, reinterpret_cast<const Bytef*>(text.data()), text.size());
-  std::array<char, 16> digits{};
-  std::snprintf(digits.data(), digits.size(), "%08lx", sum);
-  return digits.data();
-}
+constexpr std::size_t kSumDigits = 32;
 
 std::string seal_line(const Json& line) {
   // Text that is not UTF-8 (a system's message, say) must not cost a result.
@@ -202,6 +194,16 @@ Json encode(const trial::CommittedTrial& committed, const std::vector<std::strin
   return line;
 }
 
+/// @throws UserError if the line is the header of a journal of another version
+void refuse_other_version(const Json& line) {
+  if (!line.is_object() || !line.contains("version") || line.value("format", Json()) != kJournalFormat)
+    return;
+  const Json& version = line["version"];
+  if (version == kJournalVersion) return;
+  throw UserError("journal of version " + version.dump() + ", this program reads version " +
+                  std::to_string(kJournalVersion));
+}
+
 }  // namespace
 
 std::string header_line(const JournalHeader& header) {
@@ -231,7 +233,11 @@ std::optional<Json> parse_line(std::string_view line) {
   if (line.size() < kSumBytes) return std::nullopt;
   const std::string_view body = line.substr(0, line.size() - kSumBytes);
   const std::string expected = std::string(kSumStart) + checksum(body) + std::string(kSumEnd);
-  if (line.substr(body.size()) != expected) return std::nullopt;
+  if (line.substr(body.size()) != expected) {
+    refuse_other_version(
+        Json::parse(shallow_json(line), nullptr, false));  // its lines may have other checksums
+    return std::nullopt;
+  }
   Json parsed = Json::parse(shallow_json(line), nullptr, false);
   if (!parsed.is_object()) throw UserError("expected a JSON object of at most 100 levels");
   return parsed;
@@ -242,10 +248,7 @@ JournalHeader decode_header(const Json& line) {
   if (format != kJournalFormat) fail_expected("format", "\"skyline-journal\"", format);
   JournalHeader header;
   header.format = decode_integer<int>(member(line, "version"), "version");
-  if (header.format != kJournalVersion) {
-    throw UserError("journal of version " + std::to_string(header.format) + ", this program reads version " +
-                    std::to_string(kJournalVersion));
-  }
+  refuse_other_version(line);
   header.skyline_version = decode_text(line, "skyline_version");
   header.config_hash = decode_text(line, "config_hash");
   header.seed = decode_seed(line);

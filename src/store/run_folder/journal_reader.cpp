@@ -116,7 +116,7 @@ std::string canonical_journal(const std::filesystem::path& path) {
   std::string text;
   const auto append = [&text](Json& line) {
     line.erase("where");
-    line.erase("crc");
+    line.erase("sum");
     text += line.dump() + "\n";
   };
   append(header);
