@@ -2,7 +2,7 @@
 #include "cuda/check_cuda.hpp"
 #include "cuda/cuda_accelerator.hpp"
 #include "cuda/nccl/check_nccl.hpp"
-#include "train/loading/accelerator_library.hpp"
+#include "train/loading/load_accelerator.hpp"
 
 #include <atomic>
 #include <string>

@@ -3,15 +3,14 @@
 #include "store/publish/storage_thread.hpp"
 #include "store/run_folder/journal.hpp"
 #include "store/run_folder/run_folder.hpp"
-#include "store/run_folder/run_stamp.hpp"
 
 namespace skyline::engine {
 
 /// The files of a run, as one rank writes them.
 struct RunFiles {
   store::RunPaths paths;
-  store::JournalHeader header;     // of a new journal; what waits for the journal repeats it
-  store::StorageThread& storage;   // writes this rank's files; outlives the slots
+  store::JournalHeader header;    // of a new journal; what waits for the journal repeats it
+  store::StorageThread& storage;  // writes this rank's files; outlives the slots
   store::RunStamp stamp() const { return {header.skyline_version, header.config_hash}; }
 };
 

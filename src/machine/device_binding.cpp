@@ -2,7 +2,7 @@
 
 #include "skyline/core/error.hpp"
 
-#include "machine/node_place.hpp"
+#include "machine/node.hpp"
 
 #include <algorithm>
 #include <cstddef>

@@ -1,6 +1,5 @@
-#include "machine/node_limits.hpp"
-
 #include "core/config/scalar_text.hpp"
+#include "machine/node.hpp"
 #include "machine/system_file.hpp"
 
 #include <algorithm>

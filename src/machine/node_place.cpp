@@ -1,6 +1,6 @@
-#include "machine/node_place.hpp"
-
 #include "skyline/core/error.hpp"
+
+#include "machine/node.hpp"
 
 #include <algorithm>
 #include <cerrno>

@@ -1,6 +1,5 @@
-#include "machine/node_report.hpp"
-
 #include "core/text/wording.hpp"
+#include "machine/node.hpp"
 
 #include <algorithm>
 #include <cstddef>

@@ -1,4 +1,4 @@
-#include "app/doctor/doctor_cores.hpp"
+#include "app/doctor/doctor_checks.hpp"
 
 #include <numeric>
 #include <string>

@@ -1,5 +1,4 @@
-#include "app/doctor/doctor_fabric.hpp"
-
+#include "app/doctor/doctor_checks.hpp"
 #include "machine/fake_system.hpp"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-#include "app/doctor/doctor_folder.hpp"
+#include "app/doctor/doctor_checks.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,9 +1,8 @@
 #include "app/job/host_difference.hpp"
 
-#include "app/job/build_id.hpp"
 #include "app/job/version_agreement.hpp"
-#include "comm/mpi/mpi_library.hpp"
-#include "train/course/torch_version.hpp"
+#include "comm/mpi/check_mpi.hpp"
+#include "train/loading/load_accelerator.hpp"
 
 #include <string>
 #include <vector>

@@ -6,7 +6,7 @@
 #include "comm/environment.hpp"
 #include "core/processors.hpp"
 #include "engine/slots/checkpoints.hpp"
-#include "engine/slots/timed_storage_call.hpp"
+#include "engine/slots/storage_calls.hpp"
 #include "support/yaml_config.hpp"
 #include "train/train_fixtures.hpp"
 

@@ -2,7 +2,7 @@
 // batch system sets it: bindings are real, training is not.
 
 #include "support/listed_devices.hpp"
-#include "train/loading/accelerator_library.hpp"
+#include "train/loading/load_accelerator.hpp"
 
 #include <cstdlib>
 #include <sstream>

@@ -1,4 +1,4 @@
-#include "comm/launch/missing_ranks.hpp"
+#include "comm/launch/start_watch.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
-#include "comm/record_text.hpp"
-
 #include "skyline/core/error.hpp"
+
+#include "comm/binding_exchange.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -3,7 +3,6 @@
 
 #include "cuda/check_cuda.hpp"
 #include "cuda/cuda_accelerator.hpp"
-#include "cuda/nccl/distinct_devices.hpp"
 #include "cuda/nccl/nccl_connection.hpp"
 #include "support/local_groups.hpp"
 

@@ -1,7 +1,5 @@
 #include "cuda/nccl/operation_watch.hpp"
 
-#include "cuda/nccl/wait_watch.hpp"
-
 #include <stdexcept>
 #include <thread>
 

@@ -3,7 +3,7 @@
 #include "skyline/core/error.hpp"
 #include "skyline/core/random.hpp"
 
-#include "comm/environments.hpp"
+#include "comm/environment.hpp"
 #include "engine/dispatch/dispatcher.hpp"
 #include "support/yaml_config.hpp"
 

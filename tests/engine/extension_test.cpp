@@ -1,4 +1,4 @@
-#include "comm/environments.hpp"
+#include "comm/environment.hpp"
 #include "engine/engine_rig.hpp"
 
 #include <fstream>

@@ -3,7 +3,7 @@
 #include "skyline/core/random.hpp"
 #include "skyline/trial/trial_group.hpp"
 
-#include "engine/group/group_place.hpp"
+#include "engine/group/group_pieces.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
 #include "skyline/core/error.hpp"
 
-#include "comm/environments.hpp"
+#include "comm/environment.hpp"
 #include "core/log.hpp"
 #include "engine/engine_rig.hpp"
 #include "engine/loop/trial_maker.hpp"

@@ -1,6 +1,6 @@
 #include "skyline/core/error.hpp"
 
-#include "comm/environments.hpp"
+#include "comm/environment.hpp"
 #include "engine/dispatch/rank_table.hpp"
 
 #include <algorithm>

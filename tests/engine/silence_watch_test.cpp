@@ -1,4 +1,4 @@
-#include "engine/group/silence_watch.hpp"
+#include "engine/group/group_exchange.hpp"
 
 #include <chrono>
 

@@ -1,6 +1,5 @@
-#include "machine/node_limits.hpp"
-
 #include "machine/fake_system.hpp"
+#include "machine/node.hpp"
 
 #include <filesystem>
 

@@ -1,7 +1,7 @@
-#include "machine/node_place.hpp"
-
 #include "skyline/core/error.hpp"
 #include "skyline/core/random.hpp"
+
+#include "machine/node.hpp"
 
 #include <algorithm>
 #include <set>

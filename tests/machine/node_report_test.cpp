@@ -1,4 +1,4 @@
-#include "machine/node_report.hpp"
+#include "machine/node.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

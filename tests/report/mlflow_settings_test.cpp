@@ -1,6 +1,6 @@
 #include "report/tracking/mlflow_settings.hpp"
 
-#include "report/tracking/mlflow_keys.hpp"
+#include "report/tracking/mlflow_sink.hpp"
 #include "support/user_error_of.hpp"
 
 #include <map>

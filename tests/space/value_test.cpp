@@ -1,5 +1,3 @@
-#include "skyline/space/value.hpp"
-
 #include "skyline/core/error.hpp"
 #include "skyline/space/genotype.hpp"
 

@@ -3,7 +3,6 @@
 #include "sample_dataset.hpp"
 #include "scratch_folder.hpp"
 #include "store/hdf5/hdf5_image.hpp"
-#include "store/publish/publication.hpp"
 #include "store/publish/publish.hpp"
 #include "store/publish/sealed_file.hpp"
 #include "store/weights/weights.hpp"
@@ -186,8 +185,8 @@ TEST_F(DatasetFile, IsSealedInAnotherVersion) {
   std::string bytes = read_file(path);
   bytes[bytes.find("sealed ") + 7] = '2';
   overwrite(path, bytes);
-  EXPECT_EQ(open_error(false), path.string() +
-                                   ": sealed in version 2, this program reads version 3 (make the file again)");
+  EXPECT_EQ(open_error(false),
+            path.string() + ": sealed in version 2, this program reads version 3 (make the file again)");
 }
 
 TEST_F(DatasetFile, IsDamagedInAnArray) {

@@ -3,7 +3,6 @@
 #include "scratch_folder.hpp"
 #include "store/data/mapped_file.hpp"
 #include "store/hdf5/hdf5_reader.hpp"
-#include "store/publish/publication.hpp"
 #include "store/publish/publish.hpp"
 #include "support/user_error_of.hpp"
 

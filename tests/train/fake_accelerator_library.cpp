@@ -1,6 +1,6 @@
 // A cuda module of another build.
 
-#include "train/loading/accelerator_library.hpp"
+#include "train/loading/load_accelerator.hpp"
 
 namespace skyline::train {
 namespace {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "train/course/training_setup.hpp"
+#include "train/course/learner.hpp"
 #include "train/course/trial_run.hpp"
 #include "train/device/accelerator.hpp"
 #include "train/device/device_context.hpp"

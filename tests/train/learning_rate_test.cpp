@@ -1,4 +1,4 @@
-#include "train/course/learning_rate.hpp"
+#include "train/optimizer/optimizer.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,13 @@
 #pragma once
 
-#include "skyline/core/device_code.hpp"
-
 #include <cstdint>
+
+/// Marks an inline function that also runs on devices: one source gives the same bits on hosts and devices.
+#ifdef __CUDACC__
+#define SKYLINE_DEVICE_CODE __host__ __device__
+#else
+#define SKYLINE_DEVICE_CODE
+#endif
 
 namespace skyline {
 

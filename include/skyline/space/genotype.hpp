@@ -1,7 +1,10 @@
 #pragma once
 
+#include "skyline/core/config_node.hpp"
+
 #include <cstdint>
 #include <string>
+#include <variant>
 #include <vector>
 
 namespace skyline::space {
@@ -21,5 +24,17 @@ enum class ArchId : std::uint64_t {};
 std::string to_text(ArchId id);
 /// @throws UserError unless `text` is 16 hex digits
 ArchId parse_arch_id(const std::string& text);
+
+/// A value of a parameter or of a layer's attribute.
+using Value = std::variant<std::int64_t, double, std::string, bool>;
+
+/// Shortest text that reads back to the same value; integers without a point.
+std::string to_text(const Value& value);
+
+/// Reads a scalar as an integer, else a number, else a flag (true/false), else text. Quoted scalars are text.
+Value read_value(const ConfigNode& scalar);
+
+/// The value as a number. @throws UserError for a text
+double as_number(const Value& value);
 
 }  // namespace skyline::space

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "skyline/core/config_node.hpp"
-#include "skyline/space/value.hpp"
+#include "skyline/space/genotype.hpp"
 
 #include <cstdint>
 #include <map>

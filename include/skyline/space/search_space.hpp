@@ -4,7 +4,6 @@
 #include "skyline/core/random.hpp"
 #include "skyline/space/genotype.hpp"
 #include "skyline/space/network.hpp"
-#include "skyline/space/value.hpp"
 
 #include <cstdint>
 #include <memory>

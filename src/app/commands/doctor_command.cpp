@@ -4,12 +4,8 @@
 #include "app/commands/commands.hpp"
 #include "app/config/config_file.hpp"
 #include "app/config/run_config.hpp"
-#include "app/doctor/doctor_cores.hpp"
+#include "app/doctor/doctor_checks.hpp"
 #include "app/doctor/doctor_devices.hpp"
-#include "app/doctor/doctor_fabric.hpp"
-#include "app/doctor/doctor_folder.hpp"
-#include "app/doctor/doctor_launch.hpp"
-#include "app/doctor/doctor_memory.hpp"
 #include "app/job/data_stage.hpp"
 #include "app/job/job_abort.hpp"
 #include "app/job/version_agreement.hpp"
@@ -17,7 +13,7 @@
 #include "comm/environment.hpp"
 #include "core/log.hpp"
 #include "core/text/printable.hpp"
-#include "machine/node_limits.hpp"
+#include "machine/node.hpp"
 #include "train/device/accelerator.hpp"
 
 #include <algorithm>

@@ -3,7 +3,7 @@
 #include "app/job/device_plan.hpp"
 #include "comm/agreement.hpp"
 #include "comm/binding_exchange.hpp"
-#include "machine/node_report.hpp"
+#include "machine/node.hpp"
 #include "train/loading/load_accelerator.hpp"
 
 #include <exception>

@@ -1,7 +1,6 @@
-#include "app/doctor/doctor_fabric.hpp"
-
+#include "app/doctor/doctor_checks.hpp"
 #include "core/text/wording.hpp"
-#include "machine/node_report.hpp"
+#include "machine/node.hpp"
 #include "store/publish/publish.hpp"
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 
 #include "skyline/core/error.hpp"
 
-#include "machine/node_report.hpp"
+#include "machine/node.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,6 @@
-#include "app/doctor/doctor_folder.hpp"
-
 #include "skyline/core/error.hpp"
 
+#include "app/doctor/doctor_checks.hpp"
 #include "comm/agreement.hpp"
 #include "store/publish/publish.hpp"
 

@@ -1,4 +1,4 @@
-#include "app/doctor/doctor_launch.hpp"
+#include "app/doctor/doctor_checks.hpp"
 
 namespace skyline::app {
 namespace {

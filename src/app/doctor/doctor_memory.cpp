@@ -1,5 +1,4 @@
-#include "app/doctor/doctor_memory.hpp"
-
+#include "app/doctor/doctor_checks.hpp"
 #include "core/text/wording.hpp"
 
 #include <algorithm>

@@ -9,7 +9,7 @@
 #include "core/processors.hpp"
 #include "machine/device_binding.hpp"
 #include "machine/nccl_settings.hpp"
-#include "machine/node_report.hpp"
+#include "machine/node.hpp"
 
 #include <cerrno>
 #include <cstddef>

@@ -1,7 +1,7 @@
 #include "app/job/device_plan.hpp"
 
 #include "core/text/wording.hpp"
-#include "machine/node_report.hpp"
+#include "machine/node.hpp"
 
 #include <algorithm>
 #include <cstddef>

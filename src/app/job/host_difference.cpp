@@ -1,7 +1,7 @@
 #include "app/job/host_difference.hpp"
 
 #include "comm/agreement.hpp"
-#include "machine/node_report.hpp"
+#include "machine/node.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -17,4 +17,8 @@ std::optional<std::string> version_difference(comm::Environment& environment);
 /// @param programs  of each rank: one line per part, the most informative first @param hosts  of each rank
 std::string program_difference(std::span<const std::string> programs, std::span<const std::string> hosts);
 
+/// The linker's id of this program's build, 16 hex digits, which differs for other sources, compilers or
+/// options. "unknown" if there is none.
+std::string build_id();
+
 }  // namespace skyline::app

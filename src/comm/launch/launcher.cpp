@@ -4,7 +4,7 @@
 
 #include "core/config/scalar_text.hpp"
 #include "core/text/wording.hpp"
-#include "machine/node_report.hpp"
+#include "machine/node.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,5 @@
 #include "comm/launch/roll_call.hpp"
 
-#include "comm/launch/missing_ranks.hpp"
 #include "comm/launch/start_watch.hpp"
 #include "comm/mpi/check_mpi.hpp"
 #include "core/backoff.hpp"

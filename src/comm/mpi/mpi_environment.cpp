@@ -1,17 +1,15 @@
 #include "skyline/core/error.hpp"
 
-#include "comm/environments.hpp"
+#include "comm/environment.hpp"
 #include "comm/launch/roll_call.hpp"
 #include "comm/launch/start_watch.hpp"
 #include "comm/mpi/check_mpi.hpp"
 #include "comm/mpi/mpi_communicator.hpp"
-#include "comm/mpi/mpi_library.hpp"
 #include "comm/mpi/mpi_mailbox.hpp"
 #include "core/backoff.hpp"
 #include "core/log.hpp"
 #include "core/processors.hpp"
-#include "machine/node_place.hpp"
-#include "machine/node_report.hpp"
+#include "machine/node.hpp"
 
 #include <algorithm>
 #include <chrono>

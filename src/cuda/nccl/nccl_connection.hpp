@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <functional>
+#include <string>
 
 namespace skyline::cuda {
 
@@ -21,5 +22,14 @@ CommunicatorHandle connect(trial::TrialGroup& group);
 
 /// Closes it together with the other members, who have ended their operations, too; aborts it if they do not.
 void disconnect(CommunicatorHandle communicator) noexcept;
+
+/// Collective over the group: checks that each member has a device of its own, as NCCL requires.
+/// @param machine  the same on all ranks of a machine, in every container
+/// @param bus_id   of this member's device
+/// @throws UserError on all members if two of them use the same device
+void check_distinct_devices(trial::TrialGroup& group, const std::string& machine, const std::string& bus_id);
+
+/// A name of this machine that is valid until it reboots.
+std::string machine_name();
 
 }  // namespace skyline::cuda

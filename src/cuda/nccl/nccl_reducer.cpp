@@ -3,12 +3,10 @@
 #include "skyline/core/error.hpp"
 
 #include "core/log.hpp"
-#include "cuda/nccl/distinct_devices.hpp"
 #include "cuda/nccl/group_use.hpp"
 #include "cuda/nccl/nccl_connection.hpp"
 #include "cuda/nccl/nccl_log.hpp"
 #include "cuda/nccl/operation_watch.hpp"
-#include "cuda/nccl/wait_watch.hpp"
 #include "cuda/streams/cuda_handles.hpp"
 #include "cuda/streams/stream_branch.hpp"
 

@@ -1,8 +1,15 @@
 #include "cuda/nccl/operation_watch.hpp"
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 namespace skyline::cuda {
+namespace {
+
+thread_local std::vector<WaitWatch*> watches;
+
+}  // namespace
 
 void OperationWatch::queue(std::string name, Clock::time_point now) {
   queued_.push_back({std::move(name), ++last_number_, now});
@@ -26,6 +33,20 @@ std::string OperationWatch::takes_too_long(const std::string& what) const {
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(limit_).count();
   return what + " has not ended for " + std::to_string(seconds) +
          " s: a member of the group is lost or stuck";
+}
+
+WaitWatch::WaitWatch() {
+  watches.push_back(this);
+}
+
+WaitWatch::~WaitWatch() {
+  std::erase(watches, this);
+}
+
+void WaitWatch::call_all(Clock::time_point since) {
+  for (WaitWatch* watch : watches) {
+    watch->look(since);
+  }
 }
 
 }  // namespace skyline::cuda

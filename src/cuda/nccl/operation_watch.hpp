@@ -45,4 +45,22 @@ class OperationWatch {
   std::uint64_t last_number_ = 0;
 };
 
+/// A function that every wait of this thread for a device calls, and that may throw there: work that waits
+/// for a lost process would never end. Made, used and destroyed on one thread.
+class WaitWatch {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  WaitWatch();
+  virtual ~WaitWatch();
+  WaitWatch(const WaitWatch&) = delete;
+  WaitWatch& operator=(const WaitWatch&) = delete;
+
+  /// Calls all watches of this thread. @param since  when its wait began
+  static void call_all(Clock::time_point since);
+
+ private:
+  virtual void look(Clock::time_point waiting_since) = 0;
+};
+
 }  // namespace skyline::cuda

@@ -7,33 +7,17 @@
 
 namespace skyline::cuda {
 
-struct StreamTraits {
-  using Type = cudaStream_t;
+/// Handles of CUDA's runtime; errors of their ends are dropped.
+template <typename Handle, cudaError_t (*kDestroy)(Handle)>
+struct CudaTraits {
+  using Type = Handle;
   static constexpr Type kNull = nullptr;
-  static void close(Type stream) noexcept { drop_cuda_error(cudaStreamDestroy(stream)); }
+  static void close(Type handle) noexcept { drop_cuda_error(kDestroy(handle)); }
 };
-using StreamHandle = UniqueHandle<StreamTraits>;
-
-struct EventTraits {
-  using Type = cudaEvent_t;
-  static constexpr Type kNull = nullptr;
-  static void close(Type event) noexcept { drop_cuda_error(cudaEventDestroy(event)); }
-};
-using EventHandle = UniqueHandle<EventTraits>;
-
-struct GraphTraits {
-  using Type = cudaGraph_t;
-  static constexpr Type kNull = nullptr;
-  static void close(Type graph) noexcept { drop_cuda_error(cudaGraphDestroy(graph)); }
-};
-using GraphHandle = UniqueHandle<GraphTraits>;
-
-struct GraphExecTraits {
-  using Type = cudaGraphExec_t;
-  static constexpr Type kNull = nullptr;
-  static void close(Type graph) noexcept { drop_cuda_error(cudaGraphExecDestroy(graph)); }
-};
-using GraphExecHandle = UniqueHandle<GraphExecTraits>;
+using StreamHandle = UniqueHandle<CudaTraits<cudaStream_t, cudaStreamDestroy>>;
+using EventHandle = UniqueHandle<CudaTraits<cudaEvent_t, cudaEventDestroy>>;
+using GraphHandle = UniqueHandle<CudaTraits<cudaGraph_t, cudaGraphDestroy>>;
+using GraphExecHandle = UniqueHandle<CudaTraits<cudaGraphExec_t, cudaGraphExecDestroy>>;
 
 /// Whether the stream is in a recording that has been broken, by its own work or by another thread's.
 inline bool is_invalidated(cudaStream_t stream) {

@@ -4,7 +4,7 @@
 
 #include "core/backoff.hpp"
 #include "cuda/nccl/group_use.hpp"
-#include "cuda/nccl/wait_watch.hpp"
+#include "cuda/nccl/operation_watch.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -1,8 +1,7 @@
-#include "engine/dispatch/collective_worker.hpp"
-
 #include "skyline/core/error.hpp"
 
 #include "core/backoff.hpp"
+#include "engine/dispatch/collective_dispatcher.hpp"
 
 #include <algorithm>
 #include <iterator>

@@ -1,7 +1,12 @@
 #pragma once
 
+#include "skyline/trial/trial.hpp"
+
+#include "engine/group/group_pieces.hpp"
+
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -70,5 +75,11 @@ struct RoundPlan {
 /// @param trials    by number
 /// @param capacity  most trials of a slot; there is room for all, and no more groups than that
 RoundPlan plan_round(std::span<const TrialWork> trials, const RankSlots& table, std::size_t capacity);
+
+/// A trial and the place where it trains.
+struct Assignment {
+  trial::Trial trial;
+  std::optional<GroupPlace> group;  // for a trial with several members; else the slot alone
+};
 
 }  // namespace skyline::engine

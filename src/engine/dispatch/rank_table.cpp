@@ -1,7 +1,7 @@
 #include "engine/dispatch/rank_table.hpp"
 
 #include "skyline/core/error.hpp"
-#include "skyline/space/value.hpp"
+#include "skyline/space/genotype.hpp"
 
 #include "core/text/hash.hpp"
 

@@ -3,8 +3,8 @@
 #include "skyline/space/search_space.hpp"
 #include "skyline/trial/trial.hpp"
 
-#include "engine/dispatch/assignment.hpp"
 #include "engine/dispatch/dispatcher.hpp"
+#include "engine/dispatch/packing.hpp"
 
 #include <cstddef>
 #include <cstdint>

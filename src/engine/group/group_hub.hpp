@@ -5,7 +5,7 @@
 #include "comm/environment.hpp"
 #include "comm/mailbox.hpp"
 #include "engine/group/group_exchange.hpp"
-#include "engine/group/group_place.hpp"
+#include "engine/group/group_pieces.hpp"
 
 #include <chrono>
 #include <condition_variable>

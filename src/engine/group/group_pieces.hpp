@@ -1,13 +1,41 @@
 #pragma once
 
-#include "engine/group/group_place.hpp"
+#include "skyline/trial/trial_group.hpp"
 
+#include "comm/mailbox.hpp"
+
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
 namespace skyline::engine {
+
+/// The place of a group: consecutive ranks, each with a block of consecutive members. The size of blocks is a
+/// power of two, the last may be smaller: so a rank's members are a whole branch of TrialGroup's tree, and
+/// sums have the same bits for every spread.
+struct GroupPlace {
+  std::uint64_t sequence = 0;  // greater than that of all groups before, on each of its ranks
+  std::size_t members = 1;
+  int first_rank = 0;  // of the world; leads: holds member 0
+  int ranks = 1;       // members divided by a power of two, rounded up
+
+  /// Members per rank; the last rank may have fewer.
+  std::size_t block() const {
+    const auto count = static_cast<std::size_t>(ranks);
+    return std::bit_ceil((members + count - 1) / count);
+  }
+  /// Members of the rank `first_rank + index`.
+  std::size_t first_member(std::size_t index) const { return index * block(); }
+  std::size_t members_of(std::size_t index) const {
+    const std::size_t first = first_member(index);
+    return members - first < block() ? members - first : block();
+  }
+  /// Index of the rank that holds a member.
+  std::size_t rank_of(std::size_t member) const { return member / block(); }
+};
 
 /// The operations of TrialGroup.
 enum class GroupCall : std::uint8_t { kAllReduce, kReduceScatter, kAllGather, kSum, kBroadcast };
@@ -33,5 +61,36 @@ std::vector<GroupPiece> cut_into_pieces(GroupCall call, std::size_t bytes, const
 
 /// Largest piece; with the header of a letter it is a power of two.
 constexpr std::size_t kMostPieceBytes = (std::size_t{1} << 18U) - 64;
+
+/// Adds the terms along the tree of TrialGroup: at distance 1, 2, 4, ... term(i) + term(i + distance).
+/// Local; the same bits on every machine.
+/// @param terms    each of `count` values
+/// @param results  receive the sum, each of `count` values; may be among the terms
+void add_along_tree(std::span<const float* const> terms, std::size_t count, std::span<float* const> results);
+void add_along_tree(std::span<const double* const> terms, std::size_t count,
+                    std::span<double* const> results);
+
+enum class GroupStep : std::uint8_t { kContribution, kResult, kAborted };
+
+/// The first cache line of each letter between the ranks of a group.
+struct alignas(64) GroupHeader {
+  std::uint64_t sequence = 0;  // of the group
+  std::uint64_t number = 0;    // of the operation in the group
+  std::uint64_t bytes = 0;     // of the operation's values
+  std::uint32_t piece = 0;
+  std::uint32_t from = 0;  // index of the sender's rank in the group
+  GroupCall call = GroupCall::kAllReduce;
+  GroupStep step = GroupStep::kContribution;
+  trial::FailureKind failure = trial::FailureKind::kException;  // of an abort; the payload is the reason
+  bool fault = false;                                           // of an abort: see GroupHub::fault
+};
+static_assert(sizeof(GroupHeader) == 64);
+
+/// Writes the header of a letter.
+void write_header(const GroupHeader& header, comm::Parcel& letter);
+/// Reads the header of a letter. @throws InternalError if it has none
+GroupHeader header_of(const comm::Parcel& letter);
+std::span<std::byte> payload_of(comm::Parcel& letter);
+std::span<const std::byte> payload_of(const comm::Parcel& letter);
 
 }  // namespace skyline::engine

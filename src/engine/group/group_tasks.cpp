@@ -3,7 +3,7 @@
 #include "skyline/core/error.hpp"
 
 #include "engine/group/group_exchange.hpp"
-#include "engine/group/group_sums.hpp"
+#include "engine/group/group_pieces.hpp"
 
 #include <algorithm>
 #include <exception>

@@ -1,7 +1,7 @@
 #include "engine/loop/replay.hpp"
 
 #include "skyline/core/error.hpp"
-#include "skyline/space/value.hpp"
+#include "skyline/space/genotype.hpp"
 
 #include "core/log.hpp"
 #include "core/text/hash.hpp"

@@ -3,7 +3,6 @@
 #include "skyline/search/algorithm.hpp"
 
 #include "engine/dispatch/collective_dispatcher.hpp"
-#include "engine/dispatch/collective_worker.hpp"
 #include "engine/dispatch/rank_table.hpp"
 #include "engine/dispatch/stop_channel.hpp"
 #include "engine/group/group_hub.hpp"

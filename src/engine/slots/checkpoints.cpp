@@ -2,7 +2,7 @@
 
 #include "core/backoff.hpp"
 #include "core/log.hpp"
-#include "engine/slots/timed_storage_call.hpp"
+#include "engine/slots/storage_calls.hpp"
 #include "store/publish/patience.hpp"
 
 #include <algorithm>

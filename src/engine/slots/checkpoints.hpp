@@ -4,7 +4,7 @@
 
 #include "engine/engine_options.hpp"
 #include "engine/run_files.hpp"
-#include "engine/slots/rare_warning.hpp"
+#include "engine/slots/storage_calls.hpp"
 #include "run/run_listener.hpp"
 #include "store/weights/checkpoint.hpp"
 

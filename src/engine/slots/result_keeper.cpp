@@ -1,7 +1,7 @@
 #include "engine/slots/result_keeper.hpp"
 
 #include "core/log.hpp"
-#include "engine/slots/timed_storage_call.hpp"
+#include "engine/slots/storage_calls.hpp"
 
 #include <exception>
 #include <string>

@@ -2,7 +2,7 @@
 
 #include "engine/engine_options.hpp"
 #include "engine/run_files.hpp"
-#include "engine/slots/rare_warning.hpp"
+#include "engine/slots/storage_calls.hpp"
 #include "store/run_folder/waiting_results.hpp"
 
 #include <atomic>

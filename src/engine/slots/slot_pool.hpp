@@ -2,8 +2,8 @@
 
 #include "skyline/trial/evaluator.hpp"
 
-#include "engine/dispatch/assignment.hpp"
 #include "engine/dispatch/dispatcher.hpp"
+#include "engine/dispatch/packing.hpp"
 #include "engine/group/group_hub.hpp"
 #include "engine/slots/checkpoints.hpp"
 #include "engine/slots/result_keeper.hpp"

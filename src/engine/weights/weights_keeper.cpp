@@ -5,7 +5,7 @@
 #include "core/backoff.hpp"
 #include "core/text/hash.hpp"
 #include "core/text/wording.hpp"
-#include "engine/slots/timed_storage_call.hpp"
+#include "engine/slots/storage_calls.hpp"
 #include "store/publish/patience.hpp"
 #include "store/publish/publish.hpp"
 #include "store/weights/weights.hpp"

@@ -1,6 +1,5 @@
 #include "report/files/trial_results.hpp"
 #include "report/report.hpp"
-#include "report/text/number_text.hpp"
 #include "report/text/text_table.hpp"
 
 #include <algorithm>

@@ -4,8 +4,8 @@
 
 #include "core/log.hpp"
 #include "report/files/trial_results.hpp"
-#include "report/text/number_text.hpp"
 #include "report/text/progress_text.hpp"
+#include "report/text/text_table.hpp"
 #include "store/publish/publish.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #include "report/text/progress_text.hpp"
 
 #include "report/files/trial_results.hpp"
-#include "report/text/number_text.hpp"
+#include "report/text/text_table.hpp"
 
 #include <algorithm>
 

@@ -3,8 +3,8 @@
 #include "core/text/printable.hpp"
 #include "core/text/wording.hpp"
 #include "report/report.hpp"
-#include "report/text/number_text.hpp"
 #include "report/text/run_status.hpp"
+#include "report/text/text_table.hpp"
 #include "store/publish/publish.hpp"
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace skyline::report {
@@ -28,5 +29,20 @@ class TextTable {
   std::vector<Column> columns_;
   std::vector<std::vector<std::string>> rows_;  // an empty one is a rule
 };
+
+/// Writes four significant digits with an SI prefix: `465.2 M`, `88.14 k`, `12`. The unit follows the prefix.
+/// @param separator  between number and prefix: " " in tables, "" in log lines
+std::string si_text(double value, std::string_view separator = " ", std::string_view unit = "");
+
+/// Rounds to `digits` significant digits, without an exponent: 0.00123, 12.3, 1230.
+std::string significant_text(double value, int digits);
+
+/// Writes a metric's value by its name: accuracies with 4 decimals, counts and bytes with SI prefixes, times
+/// (`_ms`, `_s`) with 3 significant digits, others with 4; NaN is `-`.
+std::string metric_text(std::string_view metric, double value, std::string_view separator = " ");
+
+/// Writes a duration: `0:07`, `3:05`, `2:03:05`, `1d 02:03:05`. @param seconds  rounded down, negative ones
+/// count as 0
+std::string duration_text(double seconds);
 
 }  // namespace skyline::report

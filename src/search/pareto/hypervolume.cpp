@@ -1,5 +1,4 @@
 #include "search/pareto/pareto.hpp"
-#include "search/pareto/point_table.hpp"
 
 #include <algorithm>
 #include <vector>

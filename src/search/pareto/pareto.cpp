@@ -1,7 +1,5 @@
 #include "search/pareto/pareto.hpp"
 
-#include "search/pareto/point_table.hpp"
-
 #include <algorithm>
 #include <numeric>
 

@@ -3,7 +3,6 @@
 #include "skyline/core/config_node.hpp"
 #include "skyline/space/genotype.hpp"
 #include "skyline/space/search_space.hpp"
-#include "skyline/space/value.hpp"
 
 #include <cstddef>
 #include <cstdint>

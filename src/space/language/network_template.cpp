@@ -1,4 +1,4 @@
-#include "space/language/network_template.hpp"
+#include "space/language/parsed_space.hpp"
 
 #include <utility>
 

@@ -1,6 +1,5 @@
-#include "space/language/parameter_section.hpp"
-
 #include "space/language/expression.hpp"
+#include "space/language/parsed_space.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -3,8 +3,7 @@
 #include "skyline/core/error.hpp"
 
 #include "core/text/hash.hpp"
-#include "space/language/parameter_section.hpp"
-#include "space/language/search_space_state.hpp"
+#include "space/language/parsed_space.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,8 +1,8 @@
-#include "skyline/space/value.hpp"
-
 #include "skyline/core/error.hpp"
+#include "skyline/space/genotype.hpp"
 
 #include "core/config/scalar_text.hpp"
+#include "core/text/hash.hpp"
 
 #include <array>
 #include <charconv>
@@ -43,6 +43,19 @@ double as_number(const Value& value) {
   if (const auto* number = std::get_if<double>(&value)) return *number;
   if (const auto* flag = std::get_if<bool>(&value)) return *flag ? 1.0 : 0.0;
   throw UserError("expected a number, got " + std::get<std::string>(value));
+}
+
+std::string to_text(ArchId id) {
+  return to_hex(static_cast<std::uint64_t>(id));
+}
+
+ArchId parse_arch_id(const std::string& text) {
+  std::uint64_t value = 0;
+  const char* end = text.data() + text.size();
+  const auto result = std::from_chars(text.data(), end, value, 16);
+  const bool whole = result.ec == std::errc() && result.ptr == end && text.size() == 16;
+  if (!whole) throw UserError("expected an arch id of 16 hex digits, got `" + text + "`");
+  return ArchId{value};
 }
 
 }  // namespace skyline::space

@@ -1,7 +1,7 @@
 // Mutation and crossover of genotypes.
 #include "skyline/core/error.hpp"
 
-#include "space/language/search_space_state.hpp"
+#include "space/language/parsed_space.hpp"
 
 #include <span>
 

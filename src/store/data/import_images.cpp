@@ -2,7 +2,7 @@
 
 #include "skyline/core/error.hpp"
 
-#include "store/publish/list_folder.hpp"
+#include "store/publish/file_descriptor.hpp"
 #include "store/publish/publish.hpp"
 
 #include <algorithm>

@@ -6,8 +6,7 @@
 #include "core/backoff.hpp"
 #include "core/log.hpp"
 #include "store/data/private_folder.hpp"
-#include "store/publish/list_folder.hpp"
-#include "store/publish/publication.hpp"
+#include "store/publish/file_descriptor.hpp"
 #include "store/publish/publish.hpp"
 #include "store/run_folder/process_identity.hpp"
 

@@ -5,8 +5,6 @@
 #include "core/text/hash.hpp"
 #include "core/text/protobuf_writer.hpp"
 #include "store/publish/file_descriptor.hpp"
-#include "store/publish/list_folder.hpp"
-#include "store/publish/publication.hpp"
 #include "store/publish/publish.hpp"
 #include "store/run_folder/process_identity.hpp"
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "store/hdf5/hdf5_handle.hpp"
-#include "store/publish/file_pieces.hpp"
+#include "store/publish/file_descriptor.hpp"
 
 #include <cstddef>
 #include <cstdint>

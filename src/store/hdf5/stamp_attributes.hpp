@@ -2,7 +2,7 @@
 
 #include "store/hdf5/hdf5_image.hpp"
 #include "store/hdf5/hdf5_reader.hpp"
-#include "store/run_folder/run_stamp.hpp"
+#include "store/run_folder/run_folder.hpp"
 
 namespace skyline::store {
 

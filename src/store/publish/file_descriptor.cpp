@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <chrono>
 #include <string>
+#include <system_error>
 #include <thread>
 
 #include <fcntl.h>
@@ -130,6 +131,17 @@ void fail_system(std::string_view task, const std::filesystem::path& path, std::
   message.append(system_error_text(error_number)).append(advice(error_number));
   if (is_users(error_number)) throw UserError(message);
   throw FaultError(message);
+}
+
+std::vector<std::filesystem::path> list_folder(const std::filesystem::path& folder) {
+  std::vector<std::filesystem::path> paths;
+  std::error_code error;
+  std::filesystem::directory_iterator entry(folder, error);
+  for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
+    paths.push_back(entry->path());
+  }
+  if (error) fail_system("read the folder", folder, "", error.value());
+  return paths;
 }
 
 }  // namespace skyline::store

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include <sys/stat.h>
 
@@ -46,5 +47,11 @@ int sync_folder(const std::filesystem::path& folder);
 /// run again)", or UserError where the same try cannot work another time: no such file, no permission
 [[noreturn]] void fail_system(std::string_view task, const std::filesystem::path& path, std::string_view call,
                               int error_number);
+
+/// Lists the entries of a folder, in no order. @throws UserError
+std::vector<std::filesystem::path> list_folder(const std::filesystem::path& folder);
+
+/// The bytes of a future file, in order, in pieces anywhere in memory.
+using FilePieces = std::vector<std::span<const std::byte>>;
 
 }  // namespace skyline::store

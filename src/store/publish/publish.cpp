@@ -3,7 +3,6 @@
 #include "skyline/core/error.hpp"
 
 #include "store/publish/file_descriptor.hpp"
-#include "store/publish/publication.hpp"
 #include "store/publish/storage_call.hpp"
 #include "store/publish/temporary_file.hpp"
 #include "store/run_folder/process_identity.hpp"

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "store/hdf5/hdf5_image.hpp"
-#include "store/publish/publication.hpp"
+#include "store/publish/publish.hpp"
 
 #include <cstddef>
 #include <cstdint>

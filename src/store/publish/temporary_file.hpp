@@ -1,7 +1,6 @@
 #pragma once
 
 #include "store/publish/file_descriptor.hpp"
-#include "store/publish/file_pieces.hpp"
 #include "store/publish/storage_call.hpp"
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 #include "store/run_folder/recovery.hpp"
 
-#include "store/publish/list_folder.hpp"
+#include "store/publish/file_descriptor.hpp"
 #include "store/publish/publish.hpp"
 #include "store/publish/temporary_file.hpp"
 #include "store/weights/checkpoint_name.hpp"

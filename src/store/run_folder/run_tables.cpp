@@ -4,7 +4,7 @@
 
 #include "store/hdf5/hdf5_image.hpp"
 #include "store/hdf5/table.hpp"
-#include "store/publish/publication.hpp"
+#include "store/publish/publish.hpp"
 
 #include <algorithm>
 #include <array>

@@ -3,8 +3,7 @@
 #include "skyline/core/error.hpp"
 
 #include "core/log.hpp"
-#include "store/publish/list_folder.hpp"
-#include "store/publish/publication.hpp"
+#include "store/publish/file_descriptor.hpp"
 #include "store/publish/publish.hpp"
 #include "store/run_folder/journal_line.hpp"
 

@@ -5,7 +5,6 @@
 
 #include "store/publish/patience.hpp"
 #include "store/run_folder/run_folder.hpp"
-#include "store/run_folder/run_stamp.hpp"
 
 #include <cstdint>
 #include <optional>

@@ -5,10 +5,9 @@
 #include "store/hdf5/hdf5_image.hpp"
 #include "store/hdf5/hdf5_reader.hpp"
 #include "store/hdf5/stamp_attributes.hpp"
-#include "store/publish/list_folder.hpp"
+#include "store/publish/file_descriptor.hpp"
 #include "store/publish/publish.hpp"
 #include "store/publish/sealed_file.hpp"
-#include "store/weights/weights_bytes.hpp"
 
 namespace skyline::store {
 namespace {

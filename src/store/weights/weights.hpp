@@ -4,12 +4,12 @@
 #include "skyline/trial/trial.hpp"
 
 #include "store/run_folder/run_folder.hpp"
-#include "store/run_folder/run_stamp.hpp"
 
 #include <filesystem>
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace skyline::store {
@@ -38,5 +38,8 @@ WeightsFile read_weights(const std::filesystem::path& path);
 /// Removes the weights of the architectures `ids` that are there, of search and full training. @throws
 /// UserError
 void remove_unwanted_weights(const RunPaths& paths, const std::set<std::string>& ids);
+
+/// Reads the bytes of a weights file; `path` is for messages. @throws UserError as read_weights
+WeightsFile decode_weights(std::string_view file, const std::filesystem::path& path);
 
 }  // namespace skyline::store

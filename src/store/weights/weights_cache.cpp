@@ -6,10 +6,9 @@
 #include "core/text/hash.hpp"
 #include "store/data/private_folder.hpp"
 #include "store/publish/file_descriptor.hpp"
-#include "store/publish/publication.hpp"
 #include "store/publish/publish.hpp"
 #include "store/publish/sealed_file.hpp"
-#include "store/weights/weights_bytes.hpp"
+#include "store/weights/weights.hpp"
 
 #include <algorithm>
 #include <cerrno>

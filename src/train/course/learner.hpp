@@ -1,9 +1,12 @@
 #pragma once
 
+#include "skyline/store/dataset.hpp"
 #include "skyline/trial/evaluator.hpp"
 #include "skyline/trial/trial.hpp"
 #include "skyline/trial/trial_group.hpp"
 
+#include "train/course/batch_source.hpp"
+#include "train/course/training_evaluator.hpp"
 #include "train/kernels/cross_entropy.hpp"
 
 #include <cstddef>
@@ -81,5 +84,19 @@ class Learner {
 /// outlive it. @param group  nullptr: the trial is trained by one
 std::unique_ptr<Learner> make_host_learner(const TrainingSetup& setup, const trial::Trial& trial,
                                            trial::TrialGroup* group = nullptr);
+
+class DeviceContext;
+
+/// State that all trials of an evaluator share; constant.
+struct TrainingSetup {
+  TrainingOptions options;
+  std::shared_ptr<const store::Dataset> dataset;
+  store::SplitIndices split;
+  PixelScaling scaling;
+  bool measure_latency = false;
+  std::vector<std::int64_t> test_indices;  // all of the test set
+  DeviceUse device;
+  std::shared_ptr<DeviceContext> on_device;  // nullptr: networks train on the CPU
+};
 
 }  // namespace skyline::train

@@ -5,7 +5,6 @@
 #include "skyline/trial/trial_group.hpp"
 
 #include "train/course/learner.hpp"
-#include "train/course/training_setup.hpp"
 #include "train/group/group_agreement.hpp"
 #include "train/sharing/admission_gate.hpp"
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "skyline/space/network.hpp"
 #include "skyline/store/dataset.hpp"
 
 #include "train/course/batch_source.hpp"
@@ -9,6 +10,7 @@
 #include "train/inherit/recent_parents.hpp"
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -105,5 +107,22 @@ class StreamLease {
   DeviceContext& context_;
   std::unique_ptr<AcceleratorStream> stream_;
 };
+
+/// Images and labels of one batch, always at the same address.
+struct BatchBuffers {
+  at::Tensor images;   // float32 [rows, channels, height, width], channels_last
+  at::Tensor targets;  // int64 [rows]
+
+  static BatchBuffers make(std::int64_t rows, const space::Shape& shape, const c10::Device& device);
+  BatchBuffers first(std::int64_t rows) const;
+};
+
+/// Fills a batch on the current stream; may be part of recorded work.
+/// @param order     int64 [samples]
+/// @param position  int64 []: place of the batch in the order
+/// @param seed  int64 []: of the augmentation; nullptr: images stay unchanged
+void gather_on_device(DeviceContext& context, SampleSet set, const at::Tensor& order,
+                      const at::Tensor& position, const BatchBuffers& batch, const at::Tensor* seed = nullptr,
+                      const AugmentOptions& augment = {});
 
 }  // namespace skyline::train

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "train/course/learning_rate.hpp"
 #include "train/course/training_evaluator.hpp"
 #include "train/device/device_context.hpp"
+#include "train/optimizer/optimizer.hpp"
 
 #include <cstdint>
 #include <span>

@@ -1,6 +1,6 @@
 #include "train/device/device_evaluation.hpp"
 
-#include "train/device/autocast_scope.hpp"
+#include "train/device/device_network.hpp"
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/argmax.h>

@@ -1,9 +1,8 @@
 #pragma once
 
-#include "train/course/training_setup.hpp"
-#include "train/device/device_batch.hpp"
+#include "train/course/learner.hpp"
+#include "train/device/device_context.hpp"
 #include "train/device/device_network.hpp"
-#include "train/device/recording_policy.hpp"
 #include "train/device/repeated_work.hpp"
 #include "train/kernels/cross_entropy.hpp"
 

@@ -3,7 +3,7 @@
 #include "skyline/core/error.hpp"
 
 #include "core/log.hpp"
-#include "train/course/training_setup.hpp"
+#include "train/course/learner.hpp"
 #include "train/course/training_step.hpp"
 #include "train/course/trial_run.hpp"
 #include "train/device/device_context.hpp"

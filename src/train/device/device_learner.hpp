@@ -3,8 +3,8 @@
 #include "skyline/trial/trial.hpp"
 
 #include "train/course/learner.hpp"
-#include "train/device/recording_policy.hpp"
-#include "train/group/device_membership.hpp"
+#include "train/device/repeated_work.hpp"
+#include "train/group/device_exchange.hpp"
 
 #include <memory>
 

@@ -6,6 +6,7 @@
 
 #include <utility>
 
+#include <ATen/autocast_mode.h>  // all of ATen: in this file alone
 #include <ATen/ops/ones.h>
 
 namespace skyline::train {
@@ -188,6 +189,22 @@ at::Tensor DeviceNetwork::drop(const at::Tensor& input, const space::Layer& laye
                               .view({input.size(0), input.size(2), input.size(3), input.size(1)})
                               .permute({0, 3, 1, 2});
   return input.mul(kept.to(input.scalar_type()));
+}
+
+AutocastScope::AutocastScope(at::DeviceType device, bool wanted)
+    : device_(device),
+      was_enabled_(at::autocast::is_autocast_enabled(device)),
+      was_cached_(at::autocast::is_autocast_cache_enabled()) {
+  if (wanted) {
+    at::autocast::set_autocast_dtype(device, at::kBFloat16);
+  }
+  at::autocast::set_autocast_cache_enabled(false);
+  at::autocast::set_autocast_enabled(device, wanted);
+}
+
+AutocastScope::~AutocastScope() {
+  at::autocast::set_autocast_enabled(device_, was_enabled_);
+  at::autocast::set_autocast_cache_enabled(was_cached_);
 }
 
 }  // namespace skyline::train

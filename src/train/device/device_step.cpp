@@ -1,7 +1,7 @@
 #include "train/device/device_step.hpp"
 
 #include "train/course/trial_run.hpp"
-#include "train/device/autocast_scope.hpp"
+#include "train/device/device_network.hpp"
 
 #include <algorithm>
 

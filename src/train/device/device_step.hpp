@@ -3,12 +3,10 @@
 #include "skyline/trial/trial.hpp"
 
 #include "train/course/learner.hpp"
-#include "train/course/training_setup.hpp"
-#include "train/device/device_batch.hpp"
+#include "train/device/device_context.hpp"
 #include "train/device/device_epoch.hpp"
 #include "train/device/device_network.hpp"
 #include "train/group/device_exchange.hpp"
-#include "train/group/device_membership.hpp"
 #include "train/optimizer/device_optimizer.hpp"
 
 #include <cstdint>

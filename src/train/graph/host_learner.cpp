@@ -1,11 +1,10 @@
 #include "train/course/augmentation.hpp"
 #include "train/course/batch_source.hpp"
 #include "train/course/learner.hpp"
-#include "train/course/learning_rate.hpp"
-#include "train/course/training_setup.hpp"
 #include "train/course/training_step.hpp"
 #include "train/course/trial_run.hpp"
 #include "train/kernels/cross_entropy.hpp"
+#include "train/optimizer/optimizer.hpp"
 
 #include <optional>
 

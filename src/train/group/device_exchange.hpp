@@ -1,7 +1,8 @@
 #pragma once
 
+#include "train/course/training_evaluator.hpp"
+#include "train/device/accelerator.hpp"
 #include "train/graph/parameter_store.hpp"
-#include "train/group/device_membership.hpp"
 #include "train/group/gradient_exchange.hpp"
 #include "train/optimizer/device_optimizer.hpp"
 
@@ -12,6 +13,22 @@
 #include <ATen/core/Tensor.h>
 
 namespace skyline::train {
+
+/// Pieces in which the gradients of a device are summed. The first one is small, so that it is sent soon
+/// after backward begins; the others are so large that bandwidth matters and not their number.
+struct BucketSizes {
+  std::size_t first_bytes = std::size_t{1} << 20;
+  std::size_t other_bytes = std::size_t{8} << 20;
+};
+
+/// A member's view of its group for training on a device.
+struct DeviceMembership {
+  DeviceReducer* reducer = nullptr;
+  std::size_t members = 1;
+  std::size_t member = 0;
+  GroupOptions options;
+  bool is_sharded() const { return options.sharding != GroupOptions::Sharding::kNone; }
+};
 
 /// The ranges that a member updates: its part of each bucket (parts are equal except at the bucket's end), or
 /// everything without sharding.

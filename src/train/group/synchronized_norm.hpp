@@ -3,7 +3,7 @@
 #include "skyline/space/network.hpp"
 
 #include "train/graph/parameter_store.hpp"
-#include "train/group/device_membership.hpp"
+#include "train/group/device_exchange.hpp"
 
 #include <cstdint>
 

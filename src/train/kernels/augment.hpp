@@ -1,6 +1,5 @@
 #pragma once
 
-#include "skyline/core/device_code.hpp"
 #include "skyline/core/random_engine.hpp"
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "skyline/core/device_code.hpp"
+#include "skyline/core/random_engine.hpp"
 
 #include "train/kernels/augment.hpp"
 

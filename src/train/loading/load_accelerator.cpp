@@ -3,7 +3,6 @@
 #include "skyline/core/error.hpp"
 
 #include "core/log.hpp"
-#include "train/loading/accelerator_library.hpp"
 #include "train/loading/driver_report.hpp"
 #include "train/loading/shared_library.hpp"
 
@@ -14,6 +13,7 @@
 #include <iterator>
 #include <vector>
 
+#include <ATen/Version.h>
 #include <dlfcn.h>
 
 namespace skyline::train {
@@ -98,6 +98,16 @@ std::shared_ptr<Accelerator> load_accelerator(std::string& reason) {
   if (!reason.empty()) return nullptr;
   const std::string file = find_accelerator_library(reason);
   return file.empty() ? nullptr : open_accelerator_library(file, reason);
+}
+
+std::string torch_version() {
+  // Reads the library's own text: the version of the headers is that of the build.
+  const std::string report = at::show_config();
+  const std::string key = "TORCH_VERSION=";
+  const std::size_t start = report.find(key);
+  if (start == std::string::npos) return "unknown";
+  const std::size_t begin = start + key.size();
+  return report.substr(begin, report.find_first_of(", \n", begin) - begin);
 }
 
 }  // namespace skyline::train

@@ -2,6 +2,7 @@
 
 #include "train/device/accelerator.hpp"
 
+#include <cstddef>
 #include <memory>
 #include <string>
 
@@ -16,5 +17,28 @@ std::shared_ptr<Accelerator> open_accelerator_library(const std::string& file, s
 
 /// Versions of the libraries behind the accelerator of load_accelerator(): "CUDA 13.0, NCCL 2.28.9".
 std::string accelerator_versions();
+
+/// Functions of the program for the library, which would otherwise have a logger of its own.
+struct AcceleratorHost {
+  /// Writes a line to the program's log. @param level  of log::Level
+  void (*write_log)(int level, const char* text, std::size_t size);
+};
+
+/// The interface of the `cuda` library, its only export. Program and library exchange C++ objects, so they
+/// must be built from the same headers: `interface` is compared first.
+struct AcceleratorLibrary {
+  const char* interface;  // SKYLINE_ACCELERATOR_INTERFACE of its build
+  /// Opens the node's devices; nullptr if none can be used, with `reason` in one line.
+  std::shared_ptr<Accelerator> (*open)(const AcceleratorHost& host, std::string& reason);
+  /// Versions of the linked libraries, for a person: "CUDA 13.0, NCCL 2.28.9".
+  std::string (*versions)();
+};
+
+/// The name and type of the exported function.
+inline constexpr const char* kAcceleratorLibraryEntry = "skyline_accelerator_library";
+using AcceleratorLibraryEntry = const AcceleratorLibrary* (*)();
+
+/// Version of the LibTorch that this process has loaded, "2.11.0".
+std::string torch_version();
 
 }  // namespace skyline::train

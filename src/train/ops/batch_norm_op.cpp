@@ -1,7 +1,6 @@
 #include "skyline/core/error.hpp"
 
 #include "train/kernels/batch_norm_kernels.hpp"
-#include "train/ops/activation_layout.hpp"
 #include "train/ops/built_in_ops.hpp"
 
 #include <algorithm>

@@ -1,7 +1,6 @@
 #include "skyline/core/random.hpp"
 
 #include "train/kernels/dropout.hpp"
-#include "train/ops/activation_layout.hpp"
 #include "train/ops/built_in_ops.hpp"
 
 #include <string>

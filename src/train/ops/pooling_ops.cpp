@@ -1,6 +1,4 @@
-#include "train/ops/activation_layout.hpp"
 #include "train/ops/built_in_ops.hpp"
-#include "train/ops/window.hpp"
 
 #include <tuple>
 

@@ -1,4 +1,3 @@
-#include "train/ops/activation_layout.hpp"
 #include "train/ops/built_in_ops.hpp"
 
 #include <ATen/core/Tensor.h>

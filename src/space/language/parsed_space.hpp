@@ -1,6 +1,7 @@
 #pragma once
 
 #include "skyline/core/config_node.hpp"
+#include "skyline/space/search_space.hpp"
 
 #include "space/network/network_builder.hpp"
 
@@ -9,6 +10,10 @@
 #include <vector>
 
 namespace skyline::space {
+
+/// Reads `parameters: {name: {choice: [...], weights: [...]}, name: {range: [first, last, step]}}`.
+/// @throws UserError for an empty choice, a value given twice, a wrong range or weight
+std::vector<Parameter> read_parameters(const ConfigNode& section);
 
 /// One item of a `network:` or `body:` list. Immutable.
 class NetworkItem {
@@ -24,5 +29,13 @@ using NetworkItems = std::vector<std::unique_ptr<const NetworkItem>>;
 /// @throws UserError for every mistake that shows before any parameter has a value
 NetworkItems parse_network(const ConfigNode& list, const std::vector<Parameter>& parameters,
                            std::int64_t classes);
+
+/// The parts of a parsed space.
+struct SearchSpace::State {
+  std::vector<Parameter> parameters;
+  DataShape data;
+  ConfigNode network_source;
+  NetworkItems network;
+};
 
 }  // namespace skyline::space

@@ -1,10 +1,15 @@
 #pragma once
 
+#include "core/log.hpp"
 #include "store/publish/storage_thread.hpp"
 
+#include <chrono>
 #include <functional>
 #include <future>
 #include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
 
 namespace skyline::engine {
 
@@ -22,5 +27,22 @@ Result call_storage(store::StorageThread& storage, std::function<Result()> call)
     throw;
   }
 }
+
+/// Warns of a repeated problem at most once a minute. Any thread.
+class RareWarning {
+ public:
+  void warn(const std::string& text) {
+    const std::lock_guard lock(mutex_);
+    const Clock::time_point now = Clock::now();
+    if (warned_ && now < *warned_ + std::chrono::minutes(1)) return;
+    warned_ = now;
+    log::warning(text);
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  std::mutex mutex_;
+  std::optional<Clock::time_point> warned_;
+};
 
 }  // namespace skyline::engine
