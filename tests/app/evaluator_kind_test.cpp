@@ -2,7 +2,6 @@
 
 #include "app/config/config_file.hpp"
 #include "app/config/run_config.hpp"
-#include "app/config/run_identity.hpp"
 
 #include <string>
 

@@ -4,7 +4,6 @@
 #include "skyline/search/algorithm.hpp"
 
 #include "app/config/config_file.hpp"
-#include "app/config/run_identity.hpp"
 
 #include <algorithm>
 #include <filesystem>

@@ -67,7 +67,7 @@ class FindPackage(unittest.TestCase):
         self.check_cuda_module(program)
         refused = run(program, "validate", EXAMPLE / "balance.yaml", "--set", "balance.target=-1", folder=self.root)
         self.assertEqual(refused.returncode, 2)
-        self.assertIn("balance.target: expected a number of parameters above 0, got -1", refused.stderr)
+        self.assertIn("balance.target: expected a number above 0, got -1", refused.stderr)
 
     def check_cuda_module(self, program):
         """With a driver, the module of the package is found, if it has one."""

@@ -5,7 +5,6 @@
 
 #include "app/commands/commands.hpp"
 #include "app/config/config_file.hpp"
-#include "app/config/config_page.hpp"
 #include "app/config/config_schema.hpp"
 #include "app/config/run_config.hpp"
 #include "app/job/device_choice.hpp"

@@ -3,7 +3,6 @@
 #include "app/commands/commands.hpp"
 #include "app/config/config_file.hpp"
 #include "app/config/run_config.hpp"
-#include "app/config/run_identity.hpp"
 #include "app/job/data_stage.hpp"
 #include "app/job/device_choice.hpp"
 #include "app/job/job_abort.hpp"

@@ -1,7 +1,6 @@
-#include "app/config/config_page.hpp"
-
 #include "skyline/search/algorithm.hpp"
 
+#include "app/config/config_schema.hpp"
 #include "app/config/config_sections.hpp"
 
 #include <array>

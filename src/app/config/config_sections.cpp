@@ -45,6 +45,14 @@ Key<ConfigSections> evaluator_section(const std::string& name, const std::string
   return {name, kind, meaning};
 }
 
+/// `none` is not written, so that `--set final.epochs=3` works on a run's configuration too.
+OptionKind<std::optional<FinalOptions>> final_section() {
+  OptionKind<FinalOptions> keys = section(FinalOptions::table());
+  OptionKind<std::optional<FinalOptions>> kind = or_word("none", keys);
+  kind.write = if_given(keys).write;
+  return kind;
+}
+
 void check_sections(const ConfigSections& sections, const ConfigNode& root) {
   if (sections.evaluator.empty()) root.fail("missing key `training`");
 }
@@ -71,7 +79,7 @@ OptionTable<ConfigSections> own_sections() {
        {"constraints", &Sections::constraints, tree("a list", constraints_schema()),
         "Bounds that every architecture must keep: a list of `{METRIC: [low, high]}`, both included."},
        {"search", &Sections::search, search_section(), "Which architectures are tried.", KeyRule::kRequired},
-       {"final", &Sections::final_training, or_word("none", section(FinalOptions::table())),
+       {"final", &Sections::final_training, final_section(),
         "Full training of the front after the search, and its accuracy on the test set; `none` unless given.",
         KeyRule::kMayChange},
        {"run", &Sections::run, "The run: its seed, its pace, and what it keeps."},

@@ -3,8 +3,6 @@
 #include "skyline/core/error.hpp"
 #include "skyline/core/random.hpp"
 
-#include "app/config/run_identity.hpp"
-
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -96,10 +94,6 @@ engine::EngineOptions RunConfig::engine_options() const {
     options.inherit = training->inherit;
   }
   return options;
-}
-
-std::string RunConfig::identity_hash() const {
-  return app::identity_hash(resolved);
 }
 
 std::unique_ptr<trial::Evaluator> RunConfig::make_evaluator(train::DeviceUse device) const {

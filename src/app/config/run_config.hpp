@@ -40,7 +40,8 @@ struct RunConfig {
   /// @throws UserError with file, line and key
   static RunConfig parse(const ConfigNode& root, bool verify_data);
 
-  /// Of the run: app/config/run_identity.hpp.
+  /// SHA-256 of what determines a run's trials: the resolved tree without keys that may change. Those only
+  /// bound the run, so that a finished one can be extended, or say what is kept and where.
   std::string identity_hash() const;
   engine::EngineOptions engine_options() const;
 
@@ -48,5 +49,9 @@ struct RunConfig {
   /// @throws UserError if the device cannot do what the configuration asks for
   std::unique_ptr<trial::Evaluator> make_evaluator(train::DeviceUse device = {}) const;
 };
+
+/// Dotted path of the first setting in which two resolved configurations would give different runs; empty if
+/// none.
+std::string first_identity_difference(const ConfigNode& left, const ConfigNode& right);
 
 }  // namespace skyline::app

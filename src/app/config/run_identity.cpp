@@ -1,9 +1,9 @@
-#include "app/config/run_identity.hpp"
-
+// What makes a run of a configuration: by the tables of options.
 #include "skyline/objective/objective_set.hpp"
 
 #include "app/config/config_file.hpp"
 #include "app/config/config_sections.hpp"
+#include "app/config/run_config.hpp"
 #include "core/config/scalar_text.hpp"
 #include "core/text/hash.hpp"
 
@@ -58,7 +58,7 @@ ConfigNode identity_tree(const ConfigNode& resolved) {
 
 }  // namespace
 
-std::string identity_hash(const ConfigNode& resolved) {
+std::string RunConfig::identity_hash() const {
   return sha256_hex(to_yaml(identity_tree(resolved)));
 }
 

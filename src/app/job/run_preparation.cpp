@@ -4,7 +4,6 @@
 #include "skyline/search/algorithm.hpp"
 
 #include "app/config/config_file.hpp"
-#include "app/config/run_identity.hpp"
 #include "app/job/job_abort.hpp"
 #include "core/log.hpp"
 #include "store/publish/patience.hpp"
