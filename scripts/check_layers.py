@@ -40,7 +40,7 @@ FACES = {
              "unique_handle"],
     "machine": ["device_binding", "nccl_settings", "node"],
     "space": ["network/network_alignment"],
-    "trial": ["commit_log"],
+    "trial": ["commit_log", "trial_fields"],
     "search": ["pareto/pareto"],
     "comm": ["agreement", "binding_exchange", "communicator", "environment", "launch/launcher", "mailbox",
              "mpi/check_mpi"],

@@ -32,12 +32,21 @@ double sampling_probability(const space::SearchSpace& space, const space::Genoty
 
 }  // namespace
 
-CandidatePool::CandidatePool(space::SearchSpace space, objective::ObjectiveSet objectives)
-    : space_(std::move(space)), objectives_(std::move(objectives)) {
+CandidatePool::CandidatePool(space::SearchSpace space, objective::ObjectiveSet objectives,
+                             const trial::Budget& budget)
+    : space_(std::move(space)), objectives_(std::move(objectives)), budget_(budget) {
   RandomStream random(derive_seed(0, "search.candidate_pool"));
   const ArchitecturePointer any = draw(random);
   if (any == nullptr) fail_without_candidates();
   release(any->id);
+}
+
+trial::Proposal CandidatePool::propose(ArchitecturePointer architecture, trial::Origin origin,
+                                       std::vector<trial::TrialNumber> parents, std::size_t iteration) const {
+  trial::Proposal proposal{std::move(architecture), origin, std::move(parents),
+                           static_cast<std::uint32_t>(iteration)};
+  proposal.budget = budget_;
+  return proposal;
 }
 
 ArchitecturePointer CandidatePool::candidate(const space::Genotype& genotype) const {

@@ -31,10 +31,15 @@ class CandidatePool {
   static constexpr std::size_t kLargestAsk = 1'000;
 
   /// @throws UserError if the space holds no candidate, saying what rejected how many
-  CandidatePool(space::SearchSpace space, objective::ObjectiveSet objectives);
+  CandidatePool(space::SearchSpace space, objective::ObjectiveSet objectives,
+                const trial::Budget& budget = {});
 
   const space::SearchSpace& space() const { return space_; }
   const objective::ObjectiveSet& objectives() const { return objectives_; }
+
+  /// A proposal of an architecture that was taken, with the budget of the pool.
+  trial::Proposal propose(ArchitecturePointer architecture, trial::Origin origin,
+                          std::vector<trial::TrialNumber> parents = {}, std::size_t iteration = 0) const;
 
   /// The architecture of a genotype, or nullptr if it is no candidate.
   ArchitecturePointer candidate(const space::Genotype& genotype) const;
@@ -63,6 +68,7 @@ class CandidatePool {
 
   space::SearchSpace space_;
   objective::ObjectiveSet objectives_;
+  trial::Budget budget_;
   std::unordered_set<space::ArchId> taken_;
   std::optional<std::vector<FeasibleGenotype>> feasible_;  // all of the space, once it was enumerated
 };

@@ -43,7 +43,7 @@ class DigitsRun(RunsCase):
             self.assertGreater(member["final"]["test_accuracy"], 0.05)
             self.assertIn("flops", member["objectives"])
             self.assertEqual(member["weights"], f"weights/{member['arch_id']}.h5")
-            self.assertEqual(member["final"]["weights"], f"weights/{member['arch_id']}.final.h5")
+            self.assertEqual(member["final"]["weights"], f"weights/{member['trial']}.final.h5")
         weights = {f"weights/{path.name}" for path in (run / "weights").iterdir()}
         kept = {member["weights"] for member in front} | {member["final"]["weights"] for member in front}
         self.assertEqual(weights, kept, "only the front's weights are kept")

@@ -21,7 +21,7 @@ int main(int, char** arguments) {
     engine::RunSpec spec = engine::evolution_spec();
     spec.options.keep_weights = engine::KeepWeights::kAll;
     spec.options.slots = 2;
-    const std::filesystem::path weights = store::RunPaths{own_folder.path()}.weights("").parent_path();
+    const std::filesystem::path weights = store::RunPaths{own_folder.path()}.weights_folder();
     // All trials but one take far longer than the test may.
     spec.hook = [&](const trial::Trial&) {
       if (!fails || ++begun > 1) std::this_thread::sleep_for(std::chrono::seconds(300));

@@ -162,8 +162,7 @@ TEST_F(GroupRunTest, KeepsWeightsOnceAndGivesThemToHeirs) {
   std::size_t inherited = 0;
   for (const auto& committed : all.result.committed) {
     const Trial& trial = committed.trial;
-    const std::string id = to_text(trial.architecture().id);
-    const auto file = trial.is_final() ? paths.final_weights(id) : paths.weights(id);
+    const auto file = paths.weights(trial.name());
     EXPECT_EQ(store::read_weights(file).tensors.at(0).values.at(0), static_cast<float>(trial.number));
     EXPECT_EQ(heirs.count(trial.number), trial.inherits() ? 1U : 0U);
     if (trial.inherits() && trial.members > 1) ++inherited;

@@ -133,8 +133,7 @@ TEST_F(InheritingRun, KeepsTheWeightsOfTheFrontAloneInTheEnd) {
   std::set<std::string> expected;
   for (const CommittedTrial& entry : all.result.committed) {
     if (!all.result.on_front[entry.position]) continue;
-    const std::string kind = entry.trial.is_final() ? ".final" : "";
-    expected.insert(to_text(entry.trial.architecture().id) + kind);
+    expected.insert(to_text(entry.trial.name()));
   }
   EXPECT_THAT(weight_ids(root()), ::testing::ElementsAreArray(expected));
 }
@@ -153,7 +152,7 @@ TEST_F(InheritingRun, ReplaysToTheSameInheritance) {
 
 /// Of the file whose weights a trial inherits.
 std::filesystem::path inherited_file(const std::filesystem::path& root, const trial::Trial& trial) {
-  return store::RunPaths{root}.weights(to_text(trial.inherits()->architecture->id));
+  return store::RunPaths{root}.weights({trial.inherits()->from});
 }
 
 TEST_F(InheritingRun, StartsChildrenOfItsOwnTrialsWithoutTheFile) {
@@ -230,7 +229,7 @@ class WeightsOfARun : public InheritingRun {
   /// The trial whose weights file is written, which `heir` trials are to inherit from.
   trial::Trial trial(TrialNumber number, std::uint32_t width) {
     trial::Trial made = committed(number, architecture(1, width)).trial;
-    std::ofstream(paths_.weights(to_text(made.architecture().id))) << "weights";
+    std::ofstream(paths_.weights(made.name())) << "weights";
     return made;
   }
   static trial::Trial heir(TrialNumber number, const trial::Trial& parent) {
@@ -240,7 +239,7 @@ class WeightsOfARun : public InheritingRun {
   }
   bool is_there(const trial::Trial& made) {
     storage_.drain();
-    return std::filesystem::exists(paths_.weights(to_text(made.architecture().id)));
+    return std::filesystem::exists(paths_.weights(made.name()));
   }
   void SetUp() override { std::filesystem::create_directories(root() / "weights"); }
 

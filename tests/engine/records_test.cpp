@@ -75,6 +75,17 @@ TEST(TrialRecord, ReadsBackWhatATrialInherits) {
   EXPECT_EQ(read->trial.architecture().id, trial.architecture().id);
 }
 
+TEST(TrialRecord, ReadsBackWhatATrialContinues) {
+  const TrialRecord format(test_space());
+  std::vector<std::byte> record(format.bytes());
+  trial::Trial trial = sample_trial(3);
+  trial.proposal.start = trial::Continue{7};
+  format.write({trial, {}}, record);
+  const auto read = format.read(record);
+  ASSERT_TRUE(read && std::holds_alternative<trial::Continue>(read->trial.proposal.start));
+  EXPECT_EQ(std::get<trial::Continue>(read->trial.proposal.start).from, 7U);
+}
+
 TEST(TrialRecord, ReadsBackWhereTheMembersOfAGroupAre) {
   const TrialRecord format(test_space());
   std::vector<std::byte> record(format.bytes());

@@ -101,7 +101,7 @@ TEST_F(RunTest, StartsChildrenOfAnyRanksTrialsWithoutTheFile) {
     if (!trial.inherits()) return;
     if (trial.inherits()->holder != rank()) ++strangers;
     const store::RunPaths paths{root() / "memory"};
-    std::filesystem::remove(paths.weights(to_text(trial.inherits()->architecture->id)));
+    std::filesystem::remove(paths.weights({trial.inherits()->from}));
   };
   const RigRun all = run("memory", spec);
   const auto counts = comm::gather_texts(world(), std::to_string(strangers), 0);
@@ -214,8 +214,7 @@ TEST_F(RunTest, KeepsTheWeightsThatWereAskedFor) {
       const trial::Trial& trial = committed.trial;
       const bool wanted = keep == KeepWeights::kAll ||
                           (keep == KeepWeights::kFront && all.result.on_front[committed.position]);
-      const std::string kind = trial.is_final() ? ".final" : "";
-      if (wanted) expected[to_text(trial.architecture().id) + kind] = static_cast<float>(trial.number);
+      if (wanted) expected[to_text(trial.name())] = static_cast<float>(trial.number);
     }
     std::map<std::string, float> found;
     for (const std::string& name_of_file : weight_ids(root() / name)) {
@@ -243,7 +242,7 @@ TEST_F(RunTest, InheritsTheSameOnAnyNumberOfRanks) {
     const trial::Trial& trial = committed.trial;
     if (trial.is_final()) continue;
     const store::RunPaths paths{root() / "inherit"};
-    const auto file = store::read_weights(paths.weights(to_text(trial.architecture().id)));
+    const auto file = store::read_weights(paths.weights(trial.name()));
     const bool inherits = trial.inherits() != nullptr;
     ASSERT_EQ(file.inherits_from.has_value(), inherits);
     if (!inherits) continue;

@@ -82,15 +82,15 @@ TEST(ParetoJson, HoldsTheFrontBestFirstWithItsFullTraining) {
 TEST(ParetoJson, NamesTheWeightsFilesThatAreThere) {
   const testing::SampleRun run;
   const testing::SampleFolder folder;
-  folder.write(folder.paths().weights("9999999999999999"), "weights");
+  folder.write(folder.paths().weights({1}), "weights");
   const ordered_json front = pareto_of(run, folder).at("front");
-  EXPECT_EQ(front[0].at("weights"), "weights/9999999999999999.h5");
+  EXPECT_EQ(front[0].at("weights"), "weights/1.h5");
   EXPECT_FALSE(front[0].at("final").contains("weights"));
   EXPECT_FALSE(front[1].contains("weights"));
-  folder.write(folder.paths().final_weights("9999999999999999"), "weights");
+  folder.write(folder.paths().weights({1, true}), "weights");
   const ordered_json later = pareto_of(run, folder).at("front");
-  EXPECT_EQ(later[0].at("weights"), "weights/9999999999999999.h5");
-  EXPECT_EQ(later[0].at("final").at("weights"), "weights/9999999999999999.final.h5");
+  EXPECT_EQ(later[0].at("weights"), "weights/1.h5");
+  EXPECT_EQ(later[0].at("final").at("weights"), "weights/1.final.h5");
 }
 
 TEST(ModelsJson, SaysWhatATrialInherited) {
@@ -134,8 +134,8 @@ TEST(ModelsJson, NamesNoWeightsForAFailedTrialOfAnArchitectureThatHasSome) {
   const testing::SampleRun run;
   const testing::SampleFolder folder;
   const ordered_json trials = models_of(run, folder).at("trials");
-  folder.write(folder.paths().weights(trials[5].at("arch_id")), "weights of the search trial");
-  folder.write(folder.paths().final_weights(trials[5].at("arch_id")), "weights of an earlier full training");
+  folder.write(folder.paths().weights({0}), "weights of the search trial");
+  folder.write(folder.paths().weights({0, true}), "weights of an earlier full training");
   const ordered_json again = models_of(run, folder).at("trials");
   EXPECT_EQ(again[0].at("arch_id"), again[5].at("arch_id"));
   EXPECT_TRUE(again[0].contains("weights"));
@@ -154,11 +154,10 @@ TEST(ModelsJson, NamesTheWeightsOfTheLastFullTrainingOfAnArchitectureOnly) {
   };
   add_full_training(20, testing::measured(0.99, 4));
   add_full_training(30, trial::Failure{trial::FailureKind::kException, "it left the file alone"});
-  const std::string id = models_of(run, folder).at("trials")[4].at("arch_id");
-  folder.write(folder.paths().final_weights(id), "weights of trial 6");
+  folder.write(folder.paths().weights({1, true}), "weights of trial 6");
   const ordered_json trials = models_of(run, folder).at("trials");
   EXPECT_FALSE(trials[4].contains("weights"));
-  EXPECT_EQ(trials[6].at("weights"), "weights/" + id + ".final.h5");
+  EXPECT_EQ(trials[6].at("weights"), "weights/1.final.h5");
   EXPECT_FALSE(trials[7].contains("weights"));
 }
 

@@ -75,6 +75,16 @@ TEST(ExhaustiveSearch, StopsAfterTheGivenTrials) {
   EXPECT_EQ(searcher->finish_reason(), "7 trials done");
 }
 
+TEST(Searchers, ProposeEveryTrialWithTheBudgetThatTheyWereGiven) {
+  for (const char* name : {"exhaustive", "random", "evolution_pareto"}) {
+    const ConfigNode section = testing::config_from_yaml(std::string("algorithm: ") + name);
+    const auto searcher = make_searcher(section, archai_space(), archai_objectives(), 1, {0.25});
+    const std::vector<trial::Proposal> proposals = searcher->ask(5);
+    EXPECT_FALSE(proposals.empty());
+    for (const trial::Proposal& proposal : proposals) EXPECT_EQ(proposal.budget.epochs, 0.25) << name;
+  }
+}
+
 TEST(RandomSearch, ProposesAHundredValidArchitecturesByDefault) {
   const auto searcher = make_searcher(options_of("random"), archai_space(), archai_objectives(), 1);
   EXPECT_EQ(searcher->expected_trials(), 100U);

@@ -60,6 +60,8 @@ class Formats(unittest.TestCase):
         self.assertEqual(len(frame), len(entries))
         for row, entry in zip(frame.to_dict("records"), entries):
             self.assertEqual(row["number"], entry["k"])
+            self.assertEqual(row["position"], entry["position"])
+            self.assertEqual(row["continued_from"], -1)
             for name in ("phase", "origin", "iteration", "epochs", "status"):
                 self.assertEqual(row[name], entry[name])
             self.assertEqual(row["arch_id"], entry["arch"])
@@ -90,7 +92,7 @@ class Formats(unittest.TestCase):
     def test_run_file_says_what_it_is(self):
         attributes = h5py.File(self.folder / "run.h5").attrs
         self.assertEqual(attributes["format"], "skyline-run")
-        self.assertEqual(attributes["version"], 1)
+        self.assertEqual(attributes["version"], 2)
         self.assertRegex(attributes["skyline_version"], r"^\d+\.\d+\.\d+$")
         self.assertEqual(attributes["config"], "run: {seed: 1}\n")
 
@@ -150,7 +152,7 @@ class Formats(unittest.TestCase):
 
     def put_files_where_the_documentation_has_them(self):
         places = {"dataset.h5": "data/mnist.h5", "journal.jsonl": "runs/mnist/journal.jsonl",
-                  "run.h5": "runs/mnist/run.h5", "weights.h5": "runs/mnist/weights/a049d69e7615fe30.h5",
+                  "run.h5": "runs/mnist/run.h5", "weights.h5": "runs/mnist/weights/17.h5",
                   "checkpoints/17.0.h5": "runs/mnist/checkpoints/17.0.h5",
                   "checkpoints/results.3.jsonl": "runs/mnist/checkpoints/results.3.jsonl"}
         for name, place in places.items():

@@ -215,10 +215,10 @@ TEST_F(Journal, ReadsTrialsThatAreNotCommittedInTheOrderOfTheirNumbers) {
 
 TEST_F(Journal, RefusesATrialThatIsThereTwice) {
   write(sample_trials(space, 6));
-  auto json = json_of(4);
-  json["k"] = 1;
-  replace_line(4, json.dump());
-  EXPECT_EQ(read_error(), at_line(4, "trial 1 is there for the second time"));
+  auto json = json_of(3);
+  json["k"] = 0;
+  replace_line(3, json.dump());
+  EXPECT_EQ(read_error(), at_line(3, "trial 0 is there for the second time"));
 }
 
 TEST_F(Journal, TakesTwoFullTrainingsOfATrialWithDifferentBudgetsAlone) {
@@ -368,13 +368,13 @@ TEST_F(Journal, TellsInItsCanonicalFormTheMembersOfAGroupAndNoSingleOne) {
   write(sample_trials(space, 4));
   const std::string canonical = canonical_journal(path);
   EXPECT_THAT(canonical, HasSubstr(R"("epochs":2.1,"members":3,"seed")"));
-  EXPECT_EQ(canonical.find("members"), canonical.rfind("members")) << "of a trial with one member too";
+  EXPECT_THAT(canonical, HasSubstr(R"("epochs":1.1,"members":1,"seed")"));
 }
 
 TEST_F(Journal, RefusesAGroupThatIsNone) {
   write(sample_trials(space, 3));
   auto json = json_of(4);
-  for (const char* members : {"1", "0", "-2", "4294967296", R"("2")"}) {
+  for (const char* members : {"0", "-2", "4294967296", R"("2")"}) {
     json["members"] = nlohmann::ordered_json::parse(members);
     replace_line(4, json.dump());
     EXPECT_THAT(read_error(), HasSubstr("line 4: members: expected ")) << members;
@@ -386,7 +386,7 @@ TEST_F(Journal, RefusesAnotherFormatAndALaterVersion) {
   auto json = json_of(1);
   json["version"] = 1;
   replace_line(1, json.dump());
-  EXPECT_EQ(read_error(), at_line(1, "journal of version 1, this program reads version 3"));
+  EXPECT_EQ(read_error(), at_line(1, "journal of version 1, this program reads version 4"));
   json["format"] = "diary";
   replace_line(1, json.dump());
   EXPECT_EQ(read_error(), at_line(1, "format: expected \"skyline-journal\", got \"diary\""));
@@ -395,7 +395,7 @@ TEST_F(Journal, RefusesAnotherFormatAndALaterVersion) {
 TEST_F(Journal, OfAVersionWithAnotherChecksumIsRefusedAsThatVersion) {
   overwrite(path, R"({"format":"skyline-journal","version":2,"skyline_version":"0.1.0","crc":"d9099bcf"})"
                   "\n");
-  EXPECT_EQ(read_error(), at_line(1, "journal of version 2, this program reads version 3"));
+  EXPECT_EQ(read_error(), at_line(1, "journal of version 2, this program reads version 4"));
 }
 
 TEST_F(Journal, ASecondOneIsNotStartedInItsPlace) {

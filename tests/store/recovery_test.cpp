@@ -42,10 +42,10 @@ TEST_F(Recovery, OfANewFolderFindsNothing) {
 TEST_F(Recovery, RemovesUnfinishedFilesOfAnyProcessInEveryFolder) {
   const std::string living = ".tmp.other.example." + std::to_string(::getpid()) + ".3";
   for (const std::filesystem::path& below : paths.folders()) overwrite(below / ("a.h5" + living), "");
-  overwrite(paths.weights("b"), "");
+  overwrite(paths.weights({17}), "");
   EXPECT_EQ(recover_run_folder(paths, {}, {}).temporaries, paths.folders().size());
   EXPECT_EQ(recover_run_folder(paths, {}, {}).temporaries, 0u);
-  EXPECT_TRUE(std::filesystem::exists(paths.weights("b")));
+  EXPECT_TRUE(std::filesystem::exists(paths.weights({17})));
 }
 
 TEST_F(Recovery, LeavesAJobAloneThatTriesToClaimTheFolder) {

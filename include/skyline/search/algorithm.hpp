@@ -17,6 +17,7 @@ struct SearchProblem {
   const space::SearchSpace& space;
   const objective::ObjectiveSet& objectives;
   std::uint64_t seed = 0;
+  trial::Budget budget = {};  // of every proposal, unless the algorithm chooses budgets itself
 };
 
 /// A search algorithm as a configuration names it: `search: {algorithm: NAME, ...}`.
@@ -53,6 +54,7 @@ const Algorithm& algorithm_of(const ConfigNode& section);
 /// holds no valid architecture (constraints too tight), found by bounded sampling and, for spaces of up to
 /// 100,000 genotypes, by enumeration
 std::unique_ptr<Searcher> make_searcher(const ConfigNode& section, const space::SearchSpace& space,
-                                        const objective::ObjectiveSet& objectives, std::uint64_t seed);
+                                        const objective::ObjectiveSet& objectives, std::uint64_t seed,
+                                        const trial::Budget& budget = {});
 
 }  // namespace skyline::search

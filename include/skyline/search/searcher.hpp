@@ -16,9 +16,10 @@ class Searcher {
  public:
   virtual ~Searcher() = default;
   /// Returns up to `room` new proposals; fewer, or none, when it must be told results first or is finished.
-  /// No architecture is proposed twice; every proposal meets the computed constraints.
+  /// A proposal says what is to be trained, with which budget and from which start; it meets the computed
+  /// constraints.
   virtual std::vector<trial::Proposal> ask(std::size_t room) = 0;
-  /// Takes a result, in the order of trial numbers; failures too.
+  /// Takes a result, in the order of commits; failures too.
   virtual void tell(const trial::CommittedTrial& committed) = 0;
   /// Whether nothing more will be asked (some asked trials may not have been told yet).
   virtual bool finished() const = 0;

@@ -54,8 +54,7 @@ void warn_of_missing_weights(const store::RunPaths& paths, const RunConfig& conf
   for (const run::SharedTrial& member : state.trials()) {
     if (!state.on_front(member->trial.number)) continue;
     if (std::holds_alternative<trial::Failure>(member->outcome)) continue;  // of a full training
-    const std::string id = space::to_text(member->trial.architecture().id);
-    const auto file = member->trial.is_final() ? paths.final_weights(id) : paths.weights(id);
+    const auto file = paths.weights(member->trial.name());
     if (!store::exists(file)) log::warning("missing weights of a front member: " + file.string());
   }
 }

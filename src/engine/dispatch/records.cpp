@@ -2,6 +2,8 @@
 
 #include "skyline/core/error.hpp"
 
+#include "trial/trial_fields.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -19,21 +21,11 @@ enum class RecordKind : std::uint8_t { kEmpty = 0, kTrial, kMeasurements, kFailu
 /// The part of a trial record that every space has.
 struct TrialHead {
   trial::TrialNumber number = 0;
-  double epochs = 0;
-  std::uint64_t seed = 0;
   std::uint64_t arch_id = 0;
-  std::array<trial::TrialNumber, kMostParents> parents{};
-  std::uint32_t iteration = 0;
+  std::uint64_t inherits_arch_id = 0;  // if the trial inherits
   RecordKind kind = RecordKind::kEmpty;
   std::uint8_t is_final = 0;
-  trial::Origin origin = trial::Origin::kInitial;
-  std::uint8_t parent_count = 0;
-  std::uint8_t inherits = 0;
-  trial::TrialNumber inherits_from = 0;
-  std::uint64_t inherits_arch_id = 0;
-  double inherits_share = 0;
-  std::int32_t inherits_holder = -1;
-  std::uint32_t members = 1;
+  std::uint32_t group_members = 0;
   std::int32_t group_first_rank = 0;
   std::int32_t group_ranks = 0;  // 0: no group
   std::uint64_t group_sequence = 0;
@@ -64,6 +56,87 @@ Head take(std::span<const std::byte> record) {
   return head;
 }
 
+/// Fields of a record have a fixed size.
+struct PackedParents {
+  std::uint64_t count = 0;
+  std::array<trial::TrialNumber, kMostParents> numbers{};
+};
+struct PackedStart {
+  std::uint64_t kind = 0;  // index of the alternative
+  trial::TrialNumber from = 0;
+  double share = 0;
+  std::int64_t holder = -1;
+};
+
+template <typename Field>
+Field pack_field(const Field& field) {
+  return field;
+}
+
+PackedParents pack_field(const std::vector<trial::TrialNumber>& parents) {
+  require(parents.size() <= kMostParents, "a trial with more than two parents");
+  PackedParents packed{.count = parents.size()};
+  std::ranges::copy(parents, packed.numbers.begin());
+  return packed;
+}
+
+PackedStart pack_field(const trial::Start& start) {
+  PackedStart packed{.kind = start.index()};
+  if (const auto* inherit = std::get_if<trial::Inherit>(&start)) {
+    packed.from = inherit->from;
+    packed.share = inherit->share;
+    packed.holder = inherit->holder;
+  } else if (const auto* earlier = std::get_if<trial::Continue>(&start)) {
+    packed.from = earlier->from;
+  }
+  return packed;
+}
+
+template <typename Field>
+void unpack_field(const Field& packed, Field& field) {
+  field = packed;
+}
+
+void unpack_field(const PackedParents& packed, std::vector<trial::TrialNumber>& parents) {
+  require(packed.count <= kMostParents, "a damaged trial record");
+  parents.assign(packed.numbers.begin(), packed.numbers.begin() + static_cast<std::ptrdiff_t>(packed.count));
+}
+
+/// The architecture of a parent follows later.
+void unpack_field(const PackedStart& packed, trial::Start& start) {
+  if (packed.kind == trial::Start(trial::Inherit{}).index()) {
+    start = trial::Inherit{packed.from, nullptr, packed.share, static_cast<std::int32_t>(packed.holder)};
+  } else if (packed.kind == trial::Start(trial::Continue{}).index()) {
+    start = trial::Continue{packed.from};
+  }
+}
+
+/// Bytes that the fields of any trial take.
+std::size_t field_bytes() {
+  std::size_t bytes = 0;
+  const trial::Trial any;
+  trial::for_each_field([&](const char*, const auto& field) { bytes += sizeof(pack_field(field)); }, any);
+  return bytes;
+}
+
+void put_fields(const trial::Trial& trial, std::span<std::byte> place) {
+  const auto put_field = [&](const char*, const auto& field) {
+    const auto packed = pack_field(field);
+    put(packed, place);
+    place = place.subspan(sizeof packed);
+  };
+  trial::for_each_field(put_field, trial);
+}
+
+void take_fields(std::span<const std::byte> place, trial::Trial& trial) {
+  const auto take_field = [&](const char*, auto& field) {
+    using Packed = decltype(pack_field(field));
+    unpack_field(take<Packed>(place), field);
+    place = place.subspan(sizeof(Packed));
+  };
+  trial::for_each_field(take_field, trial);
+}
+
 }  // namespace
 
 std::uint64_t pack(trial::TrialName name) {
@@ -91,37 +164,31 @@ std::size_t TrialRecord::genotype_bytes() const {
   return space_->parameters().size() * sizeof(std::uint32_t);
 }
 
-/// The head, the genotype of the trial, and that of the trial it inherits from.
+/// Where the genotypes begin: behind the head and the fields.
+std::size_t TrialRecord::genotype_offset() const {
+  return sizeof(TrialHead) + field_bytes();
+}
+
+/// The head, the fields, the genotype of the trial, and that of the trial it inherits from.
 std::size_t TrialRecord::bytes() const {
-  return sizeof(TrialHead) + 2 * genotype_bytes();
+  return genotype_offset() + 2 * genotype_bytes();
 }
 
 void TrialRecord::write(const Assignment& assignment, std::span<std::byte> record) const {
   const trial::Trial& trial = assignment.trial;
-  const trial::Proposal& proposal = trial.proposal;
   require(record.size() == bytes(), "a trial record of the wrong size");
-  require(proposal.parents.size() <= kMostParents, "a trial with more than two parents");
   TrialHead head{.number = trial.number,
-                 .epochs = trial.budget().epochs,
-                 .seed = trial.seed,
                  .arch_id = static_cast<std::uint64_t>(trial.architecture().id),
-                 .iteration = proposal.iteration,
                  .kind = RecordKind::kTrial,
-                 .is_final = trial.is_final() ? std::uint8_t{1} : std::uint8_t{0},
-                 .origin = proposal.origin,
-                 .parent_count = static_cast<std::uint8_t>(proposal.parents.size()),
-                 .members = trial.members};
-  std::ranges::copy(proposal.parents, head.parents.begin());
-  write_genotype(trial.architecture(), record.subspan(sizeof head));
+                 .is_final = trial.is_final() ? std::uint8_t{1} : std::uint8_t{0}};
+  put_fields(trial, record.subspan(sizeof head));
+  write_genotype(trial.architecture(), record.subspan(genotype_offset()));
   if (const trial::Inherit* inherits = trial.inherits()) {
-    head.inherits = 1;
-    head.inherits_from = inherits->from;
     head.inherits_arch_id = static_cast<std::uint64_t>(inherits->architecture->id);
-    head.inherits_share = inherits->share;
-    head.inherits_holder = inherits->holder;
-    write_genotype(*inherits->architecture, record.subspan(sizeof head + genotype_bytes()));
+    write_genotype(*inherits->architecture, record.subspan(genotype_offset() + genotype_bytes()));
   }
   if (assignment.group) {
+    head.group_members = static_cast<std::uint32_t>(assignment.group->members);
     head.group_first_rank = assignment.group->first_rank;
     head.group_ranks = assignment.group->ranks;
     head.group_sequence = assignment.group->sequence;
@@ -153,27 +220,20 @@ std::optional<Assignment> TrialRecord::read(std::span<const std::byte> record) c
   require(record.size() == bytes(), "a trial record of the wrong size");
   const auto head = take<TrialHead>(record);
   if (head.kind == RecordKind::kEmpty) return std::nullopt;
-  require(head.kind == RecordKind::kTrial && head.parent_count <= kMostParents, "a damaged trial record");
+  require(head.kind == RecordKind::kTrial, "a damaged trial record");
 
   Assignment assignment;
   trial::Trial& trial = assignment.trial;
   trial.number = head.number;
-  trial.seed = head.seed;
-  trial.members = head.members;
-  trial.proposal = {build(record.subspan(sizeof head), head.arch_id, head.number),
-                    head.origin,
-                    {head.parents.begin(), head.parents.begin() + head.parent_count},
-                    head.iteration,
-                    {head.epochs}};
   if (head.is_final != 0) trial.proposal.trains = head.number;
-  if (head.inherits != 0) {
-    trial::Inherit inherits{head.inherits_from, nullptr, head.inherits_share, head.inherits_holder};
-    inherits.architecture =
-        build(record.subspan(sizeof head + genotype_bytes()), head.inherits_arch_id, head.inherits_from);
-    trial.proposal.start = std::move(inherits);
+  take_fields(record.subspan(sizeof head), trial);
+  trial.proposal.architecture = build(record.subspan(genotype_offset()), head.arch_id, head.number);
+  if (auto* inherits = std::get_if<trial::Inherit>(&trial.proposal.start)) {
+    inherits->architecture =
+        build(record.subspan(genotype_offset() + genotype_bytes()), head.inherits_arch_id, inherits->from);
   }
   if (head.group_ranks > 0) {
-    assignment.group = {head.group_sequence, head.members, head.group_first_rank, head.group_ranks};
+    assignment.group = {head.group_sequence, head.group_members, head.group_first_rank, head.group_ranks};
   }
   return assignment;
 }

@@ -48,6 +48,7 @@ class TrialRecord {
 
  private:
   std::size_t genotype_bytes() const;
+  std::size_t genotype_offset() const;
   void write_genotype(const space::Architecture& architecture, std::span<std::byte> place) const;
   std::shared_ptr<const space::Architecture> build(std::span<const std::byte> place, std::uint64_t arch_id,
                                                    trial::TrialNumber number) const;

@@ -72,7 +72,8 @@ Replay make_replay(const Job& job, std::optional<store::JournalContents>& replay
 
 /// The search, then the full training of its front. @return  whether both came to their end
 bool search(const SearchTask& task, SearchLoop& loop, const run::RunState& state, RunResult& result) {
-  const auto searcher = search::make_searcher(task.search, task.space, task.objectives, task.options.seed);
+  const auto searcher = search::make_searcher(task.search, task.space, task.objectives, task.options.seed,
+                                              {task.options.epochs});
   bool done = loop.run(*searcher, trial::Phase::kSearch);
   if (done && task.options.final_epochs) {
     FrontTraining training(state, {*task.options.final_epochs});

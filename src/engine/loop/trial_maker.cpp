@@ -15,7 +15,6 @@ TrialMaker::TrialMaker(const EngineOptions& options, const trial::Evaluator& eva
     : options_(options), evaluator_(evaluator), state_(state) {}
 
 trial::Trial TrialMaker::make(trial::Proposal proposal) {
-  if (!proposal.trains) proposal.budget.epochs = options_.epochs;
   require(!std::holds_alternative<trial::Continue>(proposal.start), "trials cannot be continued yet");
   if (options_.inherit) proposal.start = start_of(proposal);
   const trial::TrialNumber number = proposal.trains ? *proposal.trains : next_++;

@@ -96,7 +96,7 @@ class InheritedReader {
 
  private:
   store::WeightsReading attempt(const trial::Inherit& inherits) const {
-    const auto path = files_.paths.weights(to_text(inherits.architecture->id));
+    const auto path = files_.paths.weights({inherits.from});
     return call_storage<store::WeightsReading>(
         files_.storage, [cache = cache_, path, from = inherits.from] { return cache->read(path, from); });
   }
@@ -114,10 +114,8 @@ WeightsSink make_weights_sink(const RunFiles& files, const space::SearchSpace& s
           const trial::Trial& trial, std::vector<trial::NamedTensor> tensors, std::function<void()> written) {
         auto file = std::make_shared<store::WeightsFile>(describe(trial, files.stamp(), space));
         file->tensors = std::move(tensors);
-        const bool is_final = trial.is_final();
-        const auto path =
-            is_final ? files.paths.final_weights(file->arch_id) : files.paths.weights(file->arch_id);
-        if (recent && !is_final) recent->keep(file);
+        const auto path = files.paths.weights(trial.name());
+        if (recent && !trial.is_final()) recent->keep(file);
         const std::size_t bytes = tensor_bytes(*file);
         files.storage.submit(
             [path, file, done = std::move(written)] {
@@ -148,7 +146,7 @@ WeightsRemoval::WeightsRemoval(const RunFiles& files, KeepWeights keep, std::siz
     : files_(files), keep_(keep), replayed_(replayed), replaying_(replayed > 0) {}
 
 void WeightsRemoval::asked(const trial::Trial& trial) {
-  unwanted_.erase(to_text(trial.architecture().id));  // it is trained once more
+  unwanted_.erase(trial.number);  // it is trained once more
   if (trial.inherits()) ++heirs_[trial.inherits()->from];
 }
 
@@ -165,36 +163,33 @@ void WeightsRemoval::release_parent(const trial::Trial& trial) {
   const auto heirs = heirs_.find(trial.inherits()->from);
   if (--heirs->second > 0) return;
   heirs_.erase(heirs);
-  const auto waiting = dropped_.find(trial.inherits()->from);
-  if (waiting == dropped_.end()) return;
-  remove(waiting->second);
-  dropped_.erase(waiting);
+  if (dropped_.erase(trial.inherits()->from) > 0) remove(trial.inherits()->from);
 }
 
 void WeightsRemoval::drop(const trial::Trial& trial) {
   if (heirs_.contains(trial.number)) {
-    dropped_[trial.number] = trial.architecture().id;
+    dropped_.insert(trial.number);
   } else {
-    remove(trial.architecture().id);
+    remove(trial.number);
   }
 }
 
 void WeightsRemoval::end_replay() {
   replaying_ = false;
   if (unwanted_.empty()) return;
-  files_.storage.submit([paths = files_.paths, ids = std::exchange(unwanted_, {})] {
-    store::remove_unwanted_weights(paths, ids);
+  files_.storage.submit([paths = files_.paths, numbers = std::exchange(unwanted_, {})] {
+    store::remove_unwanted_weights(paths, numbers);
   });
 }
 
-void WeightsRemoval::remove(space::ArchId arch) {
+void WeightsRemoval::remove(trial::TrialNumber number) {
   if (replaying_) {
-    unwanted_.insert(to_text(arch));
+    unwanted_.insert(number);
     return;
   }
-  files_.storage.submit([paths = files_.paths, id = to_text(arch)] {
-    store::remove_file(paths.weights(id));
-    store::remove_file(paths.final_weights(id));
+  files_.storage.submit([paths = files_.paths, number] {
+    store::remove_file(paths.weights({number}));
+    store::remove_file(paths.weights({number, true}));
   });
 }
 

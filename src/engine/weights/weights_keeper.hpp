@@ -31,8 +31,8 @@ WeightsSource make_weights_source(const RunFiles& files, std::shared_ptr<RecentW
 /// Removes the node's copies; for the node's first rank, when no rank reads any more.
 void remove_weights_copies(const RunFiles& files);
 
-/// Rank 0: removes the weights of search trials that left the front, if only the front's are kept, full
-/// trainings of the same architecture included, as soon as no trial in flight starts from them. A replay
+/// Rank 0: removes the weights of search trials that left the front, if only the front's are kept, their full
+/// trainings included, as soon as no trial in flight starts from them. A replay
 /// comes to the same state.
 class WeightsRemoval final : public run::RunListener {
  public:
@@ -48,15 +48,15 @@ class WeightsRemoval final : public run::RunListener {
   void drop(const trial::Trial& trial);
   void release_parent(const trial::Trial& trial);
   void end_replay();
-  void remove(space::ArchId arch);
+  void remove(trial::TrialNumber number);
 
   const RunFiles& files_;
   const KeepWeights keep_;
   const std::size_t replayed_;
   bool replaying_;
-  std::set<std::string> unwanted_;                       // that the replay dropped
-  std::map<trial::TrialNumber, std::size_t> heirs_;      // in flight, by whom they inherit from
-  std::map<trial::TrialNumber, space::ArchId> dropped_;  // that wait for their heirs
+  std::set<trial::TrialNumber> unwanted_;            // that the replay dropped
+  std::map<trial::TrialNumber, std::size_t> heirs_;  // in flight, by whom they inherit from
+  std::set<trial::TrialNumber> dropped_;             // that wait for their heirs
 };
 
 }  // namespace skyline::engine

@@ -111,8 +111,7 @@ void add_weights(Json& json, const store::RunPaths& paths, const run::RunState& 
                  const trial::CommittedTrial& committed) {
   if (failure_of(committed) != nullptr) return;  // a file of this trial can only be an earlier one
   if (is_outdated(state, committed)) return;
-  const std::string id = space::to_text(committed.trial.architecture().id);
-  const std::filesystem::path file = committed.trial.is_final() ? paths.final_weights(id) : paths.weights(id);
+  const std::filesystem::path file = paths.weights(committed.trial.name());
   if (store::exists(file)) json["weights"] = file.lexically_relative(paths.root).string();
 }
 

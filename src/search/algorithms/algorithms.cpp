@@ -44,8 +44,9 @@ const Algorithm& algorithm_of(const ConfigNode& section) {
 }
 
 std::unique_ptr<Searcher> make_searcher(const ConfigNode& section, const space::SearchSpace& space,
-                                        const objective::ObjectiveSet& objectives, std::uint64_t seed) {
-  return algorithm_of(section).make(section, {space, objectives, seed});
+                                        const objective::ObjectiveSet& objectives, std::uint64_t seed,
+                                        const trial::Budget& budget) {
+  return algorithm_of(section).make(section, {space, objectives, seed, budget});
 }
 
 }  // namespace skyline::search

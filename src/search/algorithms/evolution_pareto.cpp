@@ -73,7 +73,7 @@ class EvolutionPareto final : public Searcher {
 EvolutionPareto::EvolutionPareto(const EvolutionOptions& options, const SearchProblem& problem)
     : options_(options),
       seed_(problem.seed),
-      pool_(problem.space, problem.objectives),
+      pool_(problem.space, problem.objectives, problem.budget),
       front_(problem.objectives.objectives().size()) {
   add_samples(generation_, Origin::kInitial, options_.initial, "initial");
 }
@@ -184,7 +184,7 @@ void EvolutionPareto::add_samples(Generation& generation, Origin origin, std::si
   for (std::size_t i = 0; i < count; ++i) {
     ArchitecturePointer drawn = pool_.draw(random);
     if (drawn == nullptr) return;
-    generation.push_back({std::move(drawn), origin, {}, static_cast<std::uint32_t>(iteration_)});
+    generation.push_back(pool_.propose(std::move(drawn), origin, {}, iteration_));
   }
 }
 
@@ -193,8 +193,7 @@ bool EvolutionPareto::add(Generation& generation, const space::Genotype& child, 
   ArchitecturePointer architecture = pool_.candidate(child);
   if (architecture == nullptr) return false;
   pool_.take(architecture->id);
-  generation.push_back(
-      {std::move(architecture), origin, std::move(parents), static_cast<std::uint32_t>(iteration_)});
+  generation.push_back(pool_.propose(std::move(architecture), origin, std::move(parents), iteration_));
   return true;
 }
 

@@ -21,7 +21,7 @@ class ExhaustiveSearch final : public Searcher {
   static constexpr std::size_t kLargestLook = 10'000;
 
   ExhaustiveSearch(const ExhaustiveOptions& options, const SearchProblem& problem)
-      : pool_(problem.space, problem.objectives),
+      : pool_(problem.space, problem.objectives, problem.budget),
         trials_(options.trials.value_or(std::numeric_limits<std::size_t>::max())) {}
 
   std::vector<trial::Proposal> ask(std::size_t room) override {
@@ -33,7 +33,7 @@ class ExhaustiveSearch final : public Searcher {
       ArchitecturePointer found = pool_.candidate(pool_.space().genotype_at(next_genotype_++));
       if (found == nullptr) continue;
       pool_.take(found->id);
-      proposals.push_back({std::move(found), trial::Origin::kEnumerated, {}, 0});
+      proposals.push_back(pool_.propose(std::move(found), trial::Origin::kEnumerated));
     }
     asked_ += proposals.size();
     return proposals;

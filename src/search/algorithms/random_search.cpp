@@ -17,7 +17,7 @@ struct RandomOptions {
 class RandomSearch final : public Searcher {
  public:
   RandomSearch(const RandomOptions& options, const SearchProblem& problem)
-      : pool_(problem.space, problem.objectives),
+      : pool_(problem.space, problem.objectives, problem.budget),
         random_(derive_seed(problem.seed, "search.random")),
         trials_(options.trials) {}
 
@@ -27,7 +27,7 @@ class RandomSearch final : public Searcher {
     while (proposals.size() < wanted && !exhausted_) {
       ArchitecturePointer drawn = pool_.draw(random_);
       exhausted_ = drawn == nullptr;
-      if (drawn != nullptr) proposals.push_back({std::move(drawn), trial::Origin::kRandom, {}, 0});
+      if (drawn != nullptr) proposals.push_back(pool_.propose(std::move(drawn), trial::Origin::kRandom));
     }
     asked_ += proposals.size();
     return proposals;

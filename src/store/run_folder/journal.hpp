@@ -15,7 +15,7 @@ namespace skyline::store {
 
 /// The first line of a journal, which describes the run.
 struct JournalHeader {
-  int format = 2;
+  int format = kJournalVersion;
   std::string skyline_version;
   std::string config_hash;  // SHA-256 of the resolved configuration's canonical text
   std::uint64_t seed = 0;

@@ -4,6 +4,7 @@
 
 #include "core/text/hash.hpp"
 #include "core/text/shallow_json.hpp"
+#include "trial/trial_fields.hpp"
 
 #include <algorithm>
 #include <array>
@@ -11,6 +12,7 @@
 #include <cmath>
 #include <cstdio>
 #include <limits>
+#include <type_traits>
 #include <utility>
 
 namespace skyline::store {
@@ -19,7 +21,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kJournalFormat = "skyline-journal";
-constexpr int kJournalVersion = 3;
 constexpr std::string_view kSumStart = R"(,"sum":")";
 constexpr std::string_view kSumEnd = R"("})";
 constexpr std::size_t kSumDigits = 32;
@@ -38,6 +39,10 @@ Json encode_number(double value) {
   return value > 0 ? "inf" : "-inf";
 }
 
+Json encode_number(std::int32_t value) {
+  return value;
+}
+
 Json encode_value(const space::Value& value) {
   if (const auto* number = std::get_if<double>(&value)) return encode_number(*number);
   return std::visit([](const auto& content) { return Json(content); }, value);
@@ -45,13 +50,8 @@ Json encode_value(const space::Value& value) {
 
 Json encode_where(const trial::TrialTiming& timing) {
   Json where;
-  where["rank"] = timing.rank;
-  where["slot"] = timing.slot;
-  where["started_s"] = encode_number(timing.started_s);
-  where["setup_s"] = encode_number(timing.setup_s);
-  where["train_s"] = encode_number(timing.train_s);
-  where["validate_s"] = encode_number(timing.validate_s);
-  where["latency_s"] = encode_number(timing.latency_s);
+  const auto encode = [&where](const char* name, const auto& value) { where[name] = encode_number(value); };
+  trial::for_each_timing(encode, timing);
   return where;
 }
 
@@ -94,10 +94,6 @@ double decode_number(const Json& value, const char* name) {
   fail_expected(name, "a number", value);
 }
 
-double decode_number(const Json& object, const char* parent_member, const char* name) {
-  return decode_number(member(member(object, parent_member), name), name);
-}
-
 template <typename T>
 T decode_integer(const Json& value, const char* name) {
   const bool fits = value.is_number_unsigned() && value.get<std::uint64_t>() <= std::numeric_limits<T>::max();
@@ -106,66 +102,111 @@ T decode_integer(const Json& value, const char* name) {
 }
 
 /// Seeds are text: readers in other languages would round such large numbers.
-std::uint64_t decode_seed(const Json& object) {
-  const std::string& text = decode_text(object, "seed");
-  std::uint64_t seed = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
+std::uint64_t decode_large(const Json& object, const char* name) {
+  const std::string& text = decode_text(object, name);
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size()) {
-    fail_expected("seed", "a whole number as text", object["seed"]);
+    fail_expected(name, "a whole number as text", object[name]);
   }
-  return seed;
+  return value;
 }
 
-std::vector<trial::TrialNumber> decode_parents(const Json& line, trial::TrialNumber number) {
-  const Json& list = member(line, "parents");
-  if (!list.is_array()) fail_expected("parents", "a list", list);
-  std::vector<trial::TrialNumber> parents;
-  for (const Json& parent : list) {
-    parents.push_back(decode_integer<std::uint64_t>(parent, "parents"));
-    if (parents.back() >= number) fail_expected("parents", "earlier trials", list);
+using Architectures = std::map<trial::TrialNumber, std::shared_ptr<const space::Architecture>>;
+
+/// Reads the fields of a trial from a line. `architectures` are those of the earlier trials.
+class FieldDecoder {
+ public:
+  FieldDecoder(const Json& line, trial::TrialNumber number, const Architectures& architectures)
+      : line_(line), number_(number), architectures_(architectures) {}
+  void operator()(const char* name, trial::Origin& origin) const {
+    origin = trial::parse_origin(decode_text(line_, name));
   }
-  return parents;
+  void operator()(const char* name, std::uint32_t& value) const {
+    value = decode_integer<std::uint32_t>(member(line_, name), name);
+  }
+  void operator()(const char* name, std::uint64_t& value) const { value = decode_large(line_, name); }
+  void operator()(const char* name, double& value) const { value = decode_number(member(line_, name), name); }
+  void operator()(const char* name, std::vector<trial::TrialNumber>& numbers) const;
+  void operator()(const char* name, trial::Start& start) const;
+
+ private:
+  trial::Inherit inherited(const Json& inherits) const;
+
+  const Json& line_;
+  const trial::TrialNumber number_;
+  const Architectures& architectures_;
+};
+
+void FieldDecoder::operator()(const char* name, std::vector<trial::TrialNumber>& numbers) const {
+  const Json& list = member(line_, name);
+  if (!list.is_array()) fail_expected(name, "a list", list);
+  for (const Json& number : list) {
+    numbers.push_back(decode_integer<std::uint64_t>(number, name));
+    if (numbers.back() >= number_) fail_expected(name, "earlier trials", list);
+  }
 }
 
-/// `architectures` are those of the earlier trials.
-trial::Start decode_start(
-    const Json& line,
-    const std::map<trial::TrialNumber, std::shared_ptr<const space::Architecture>>& architectures) {
-  const auto found = line.find("inherits");
-  if (found == line.end()) return trial::Fresh{};
-  trial::Inherit inherits;
-  inherits.from = decode_integer<std::uint64_t>(member(*found, "from"), "inherits.from");
-  const auto parent = architectures.find(inherits.from);
-  if (parent == architectures.end()) fail_expected("inherits.from", "an earlier trial", *found);
-  inherits.architecture = parent->second;
-  inherits.share = decode_number(member(*found, "share"), "inherits.share");
-  if (!(inherits.share >= 0 && inherits.share <= 1)) {
-    fail_expected("inherits.share", "a number from 0 to 1", *found);
+void FieldDecoder::operator()(const char* /*name*/, trial::Start& start) const {
+  if (const auto inherits = line_.find("inherits"); inherits != line_.end()) {
+    start = inherited(*inherits);
+  } else if (const auto continues = line_.find("continues"); continues != line_.end()) {
+    start = trial::Continue{decode_integer<std::uint64_t>(*continues, "continues")};
   }
-  return inherits;
 }
 
-/// Of the trial's group; 1 is not written.
-std::uint32_t decode_members(const Json& line) {
-  const auto found = line.find("members");
-  if (found == line.end()) return 1;
-  const auto members = decode_integer<std::uint32_t>(*found, "members");
-  if (members < 2) fail_expected("members", "2 or more", *found);
-  return members;
+trial::Inherit FieldDecoder::inherited(const Json& inherits) const {
+  trial::Inherit start;
+  start.from = decode_integer<std::uint64_t>(member(inherits, "from"), "inherits.from");
+  const auto parent = architectures_.find(start.from);
+  if (parent == architectures_.end()) fail_expected("inherits.from", "an earlier trial", inherits);
+  start.architecture = parent->second;
+  start.share = decode_number(member(inherits, "share"), "inherits.share");
+  if (!(start.share >= 0 && start.share <= 1)) {
+    fail_expected("inherits.share", "a number from 0 to 1", inherits);
+  }
+  return start;
 }
 
 trial::TrialTiming decode_where(const Json& line) {
   const Json& where = member(line, "where");
   trial::TrialTiming timing;
-  timing.rank = decode_integer<std::int32_t>(member(where, "rank"), "rank");
-  timing.slot = decode_integer<std::int32_t>(member(where, "slot"), "slot");
-  timing.started_s = decode_number(line, "where", "started_s");
-  timing.setup_s = decode_number(line, "where", "setup_s");
-  timing.train_s = decode_number(line, "where", "train_s");
-  timing.validate_s = decode_number(line, "where", "validate_s");
-  timing.latency_s = decode_number(line, "where", "latency_s");
+  trial::for_each_timing(
+      [&where]<typename Field>(const char* name, Field& field) {
+        if constexpr (std::is_integral_v<Field>) {
+          field = decode_integer<Field>(member(where, name), name);
+        } else {
+          field = decode_number(member(where, name), name);
+        }
+      },
+      timing);
   return timing;
 }
+
+/// Adds the fields of a trial to a line.
+class FieldEncoder {
+ public:
+  explicit FieldEncoder(Json& line) : line_(line) {}
+  void operator()(const char* name, trial::Origin origin) const { line_[name] = trial::to_text(origin); }
+  void operator()(const char* name, std::uint32_t value) const { line_[name] = value; }
+  /// Large numbers are text: readers in other languages would round them.
+  void operator()(const char* name, std::uint64_t value) const { line_[name] = std::to_string(value); }
+  void operator()(const char* name, double value) const { line_[name] = encode_number(value); }
+  void operator()(const char* name, const std::vector<trial::TrialNumber>& numbers) const {
+    line_[name] = numbers;
+  }
+  /// A fresh start is not written.
+  void operator()(const char* /*name*/, const trial::Start& start) const {
+    if (const auto* inherit = std::get_if<trial::Inherit>(&start)) {
+      line_["inherits"] = {{"from", inherit->from}, {"share", encode_number(inherit->share)}};
+    } else if (const auto* earlier = std::get_if<trial::Continue>(&start)) {
+      line_["continues"] = earlier->from;
+    }
+  }
+
+ private:
+  Json& line_;
+};
 
 /// Adds a trial and its result to a line.
 Json encode(const trial::CommittedTrial& committed, const std::vector<std::string>& metrics,
@@ -174,21 +215,13 @@ Json encode(const trial::CommittedTrial& committed, const std::vector<std::strin
   const space::Architecture& architecture = trial.architecture();
   line["k"] = trial.number;
   line["phase"] = trial::to_text(trial.phase());
-  line["origin"] = trial::to_text(trial.proposal.origin);
-  line["iteration"] = trial.proposal.iteration;
   line["arch"] = space::to_text(architecture.id);
   Json& genotype = line["genotype"] = Json::object();
   for (std::size_t i = 0; i < space.parameters().size(); ++i) {
     const space::Parameter& parameter = space.parameters()[i];
     genotype[parameter.name] = encode_value(parameter.values.at(architecture.genotype.choices.at(i)));
   }
-  line["parents"] = trial.proposal.parents;
-  if (const trial::Inherit* inherits = trial.inherits()) {
-    line["inherits"] = {{"from", inherits->from}, {"share", encode_number(inherits->share)}};
-  }
-  line["epochs"] = encode_number(trial.budget().epochs);
-  if (trial.members > 1) line["members"] = trial.members;
-  line["seed"] = std::to_string(trial.seed);
+  trial::for_each_field(FieldEncoder(line), trial);
   encode_outcome(committed.outcome, metrics, line);
   line["where"] = encode_where(committed.timing);
   return line;
@@ -251,7 +284,7 @@ JournalHeader decode_header(const Json& line) {
   refuse_other_version(line);
   header.skyline_version = decode_text(line, "skyline_version");
   header.config_hash = decode_text(line, "config_hash");
-  header.seed = decode_seed(line);
+  header.seed = decode_large(line, "seed");
   const Json& metrics = member(line, "metrics");
   if (!metrics.is_array()) fail_expected("metrics", "a list", metrics);
   for (const Json& name : metrics) {
@@ -331,14 +364,9 @@ trial::CommittedTrial EntryDecoder::decode(const Json& line) {
   if (trial::parse_phase(decode_text(line, "phase")) == trial::Phase::kFinal) {
     trial.proposal.trains = trial.number;
   }
-  trial.proposal.origin = trial::parse_origin(decode_text(line, "origin"));
-  trial.proposal.iteration = decode_integer<std::uint32_t>(member(line, "iteration"), "iteration");
   trial.proposal.architecture = architecture(line);
-  trial.proposal.parents = decode_parents(line, trial.number);
-  trial.proposal.start = decode_start(line, architectures_);
-  trial.proposal.budget.epochs = decode_number(member(line, "epochs"), "epochs");
-  trial.members = decode_members(line);
-  trial.seed = decode_seed(line);
+  trial::for_each_field(FieldDecoder(line, trial.number, architectures_), trial);
+  if (trial.members == 0) fail_expected("members", "1 or more", line["members"]);
   committed.outcome = outcome(line);
   committed.timing = decode_where(line);
   const auto trained = architectures_.find(trial.number);

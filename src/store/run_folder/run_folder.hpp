@@ -1,5 +1,7 @@
 #pragma once
 
+#include "skyline/trial/trial.hpp"
+
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -15,17 +17,17 @@ struct RunPaths {
   std::filesystem::path config() const { return root / "config.yaml"; }
   std::filesystem::path journal() const { return root / "journal.jsonl"; }
   std::filesystem::path tables() const { return root / "run.h5"; }
-  /// Weights of a search trial; those of its full training are beside it, so that children can still inherit
-  /// from the former.
-  std::filesystem::path weights(const std::string& id) const { return root / "weights" / (id + ".h5"); }
-  std::filesystem::path final_weights(const std::string& id) const {
-    return root / "weights" / (id + ".final.h5");
+  /// weights/17.h5, or weights/17.final.h5: children can still inherit from a search trial after its full
+  /// training.
+  std::filesystem::path weights(trial::TrialName trial) const {
+    return weights_folder() / (to_text(trial) + ".h5");
   }
+  std::filesystem::path weights_folder() const { return root / "weights"; }
   std::filesystem::path checkpoints() const { return root / "checkpoints"; }
   std::filesystem::path events() const { return root / "events"; }
   /// Those below the root.
   std::vector<std::filesystem::path> folders() const {
-    return {root / "weights", root / "logs", checkpoints(), events()};
+    return {weights_folder(), root / "logs", checkpoints(), events()};
   }
   std::filesystem::path models_json() const { return root / "models.json"; }
   std::filesystem::path pareto_json() const { return root / "pareto.json"; }

@@ -5,9 +5,11 @@
 #include "store/hdf5/hdf5_image.hpp"
 #include "store/hdf5/table.hpp"
 #include "store/publish/publish.hpp"
+#include "trial/trial_fields.hpp"
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <type_traits>
 #include <utility>
@@ -18,35 +20,70 @@ namespace {
 using trial::CommittedTrial;
 
 constexpr std::string_view kTablesFormat = "skyline-run";
-constexpr std::int64_t kTablesVersion = 1;
+constexpr std::int64_t kTablesVersion = 2;
 
-/// Columns that every run has; a parameter or metric of such a name gets a prefix.
-constexpr std::array<std::string_view, 21> kOwnColumns{
-    "number", "phase",  "origin",    "iteration", "arch_id",        "epochs",          "seed",
-    "status", "reason", "on_front",  "parents",   "inherited_from", "inherited_share", "members",
-    "rank",   "slot",   "started_s", "setup_s",   "train_s",        "validate_s",      "latency_s"};
-
-std::string parents_text(const CommittedTrial& committed) {
-  std::string text;
-  for (const trial::TrialNumber parent : committed.trial.proposal.parents) {
-    if (!text.empty()) text += ' ';
-    text += std::to_string(parent);
+/// Columns of the fields that trials are made of; rows are added trial by trial.
+class FieldColumns {
+ public:
+  FieldColumns() {
+    add_row({});  // which makes the columns, also those of a table without rows
+    for (auto& [name, column] : columns_) std::visit([](auto& values) { values.clear(); }, column);
   }
-  return text;
+  void add_row(const CommittedTrial& entry) {
+    trial::for_each_field(*this, entry.trial);
+    trial::for_each_timing(*this, entry.timing);
+  }
+  bool contains(std::string_view name) const {
+    return std::ranges::any_of(columns_, [&](const auto& column) { return column.first == name; });
+  }
+  void add_to(Table& table) const {
+    for (const auto& [name, column] : columns_) table.add(name, column);
+  }
+
+  void operator()(const char* name, trial::Origin origin) {
+    add<std::string>(name, std::string(to_text(origin)));
+  }
+  void operator()(const char* name, std::int32_t value) { add<std::int64_t>(name, value); }
+  void operator()(const char* name, std::uint32_t value) { add<std::int64_t>(name, value); }
+  void operator()(const char* name, std::uint64_t value) { add<std::uint64_t>(name, value); }
+  void operator()(const char* name, double value) { add<double>(name, value); }
+  /// With spaces between them.
+  void operator()(const char* name, const std::vector<trial::TrialNumber>& numbers) {
+    std::string text;
+    for (const trial::TrialNumber number : numbers)
+      text += (text.empty() ? "" : " ") + std::to_string(number);
+    add<std::string>(name, text);
+  }
+  /// -1 and NaN where they do not apply.
+  void operator()(const char* /*name*/, const trial::Start& start) {
+    const auto* inherit = std::get_if<trial::Inherit>(&start);
+    const auto* earlier = std::get_if<trial::Continue>(&start);
+    add<std::int64_t>("inherited_from", inherit != nullptr ? static_cast<std::int64_t>(inherit->from) : -1);
+    add<double>("inherited_share", inherit != nullptr ? inherit->share : std::nan(""));
+    add<std::int64_t>("continued_from", earlier != nullptr ? static_cast<std::int64_t>(earlier->from) : -1);
+  }
+
+ private:
+  template <typename T>
+  void add(const std::string& name, T value) {
+    auto column = std::ranges::find(columns_, name, &std::pair<std::string, Table::Column>::first);
+    if (column == columns_.end()) column = columns_.insert(column, {name, std::vector<T>()});
+    std::get<std::vector<T>>(column->second).push_back(std::move(value));
+  }
+
+  std::vector<std::pair<std::string, Table::Column>> columns_;
+};
+
+/// Whether every run has a column of this name; a parameter or metric of such a name gets a prefix.
+bool is_own_column(std::string_view name) {
+  static const FieldColumns fields;
+  constexpr std::array<std::string_view, 7> kOthers{"number", "position", "phase",   "arch_id",
+                                                    "status", "reason",   "on_front"};
+  return std::ranges::find(kOthers, name) != kOthers.end() || fields.contains(name);
 }
 
 const trial::Failure* failure(const CommittedTrial& committed) {
   return std::get_if<trial::Failure>(&committed.outcome);
-}
-
-std::int64_t inherited_from(const CommittedTrial& committed) {
-  const trial::Inherit* inherits = committed.trial.inherits();
-  return inherits != nullptr ? static_cast<std::int64_t>(inherits->from) : -1;
-}
-
-double inherited_share(const CommittedTrial& committed) {
-  const trial::Inherit* inherits = committed.trial.inherits();
-  return inherits != nullptr ? inherits->share : std::numeric_limits<double>::quiet_NaN();
 }
 
 double measured(const CommittedTrial& committed, std::size_t metric) {
@@ -69,6 +106,11 @@ class TrialTable {
     table_.add(name, std::move(values));
   }
   void add(const std::string& name, const std::vector<bool>& values) { table_.add(name, values); }
+  void add_fields() {
+    FieldColumns columns;
+    for (const CommittedTrial& entry : committed_) columns.add_row(entry);
+    columns.add_to(table_);
+  }
   const Table& table() const { return table_; }
 
  private:
@@ -79,12 +121,9 @@ class TrialTable {
 void add_identity(TrialTable& table) {
   table.add("number",
             [](const CommittedTrial& entry) { return static_cast<std::int64_t>(entry.trial.number); });
+  table.add("position",
+            [](const CommittedTrial& entry) { return static_cast<std::int64_t>(entry.position); });
   table.add("phase", [](const CommittedTrial& entry) { return std::string(to_text(entry.trial.phase())); });
-  table.add("origin",
-            [](const CommittedTrial& entry) { return std::string(to_text(entry.trial.proposal.origin)); });
-  table.add("iteration", [](const CommittedTrial& entry) {
-    return static_cast<std::int64_t>(entry.trial.proposal.iteration);
-  });
   table.add("arch_id",
             [](const CommittedTrial& entry) { return space::to_text(entry.trial.architecture().id); });
 }
@@ -95,8 +134,7 @@ bool is_one_of(const std::vector<std::string>& names, const std::string& name) {
 
 /// `name`, or with `prefix` if one of the run's own columns has it.
 std::string free_name(const std::string& name, const std::string& prefix) {
-  const bool taken = std::find(kOwnColumns.begin(), kOwnColumns.end(), name) != kOwnColumns.end() ||
-                     is_one_of(objective::computed_metric_names(), name);
+  const bool taken = is_own_column(name) || is_one_of(objective::computed_metric_names(), name);
   return taken ? prefix + name : name;
 }
 
@@ -129,24 +167,12 @@ void add_parameter(TrialTable& table, const space::Parameter& parameter,
 }
 
 void add_outcome(TrialTable& table) {
-  table.add("epochs", [](const CommittedTrial& entry) { return entry.trial.budget().epochs; });
-  table.add("seed", [](const CommittedTrial& entry) { return entry.trial.seed; });
   table.add("status", [](const CommittedTrial& entry) {
     return std::string(failure(entry) != nullptr ? to_text(failure(entry)->kind) : "ok");
   });
   table.add("reason", [](const CommittedTrial& entry) {
     return failure(entry) != nullptr ? failure(entry)->reason : std::string();
   });
-}
-
-void add_timing(TrialTable& table) {
-  table.add("rank", [](const CommittedTrial& entry) { return std::int64_t{entry.timing.rank}; });
-  table.add("slot", [](const CommittedTrial& entry) { return std::int64_t{entry.timing.slot}; });
-  table.add("started_s", [](const CommittedTrial& entry) { return entry.timing.started_s; });
-  table.add("setup_s", [](const CommittedTrial& entry) { return entry.timing.setup_s; });
-  table.add("train_s", [](const CommittedTrial& entry) { return entry.timing.train_s; });
-  table.add("validate_s", [](const CommittedTrial& entry) { return entry.timing.validate_s; });
-  table.add("latency_s", [](const CommittedTrial& entry) { return entry.timing.latency_s; });
 }
 
 }  // namespace
@@ -171,11 +197,7 @@ void write_run_tables(const std::filesystem::path& path, const std::vector<Commi
     });
   }
   trials.add("on_front", on_front);
-  trials.add("parents", parents_text);
-  trials.add("inherited_from", inherited_from);
-  trials.add("inherited_share", inherited_share);
-  trials.add("members", [](const CommittedTrial& entry) { return std::int64_t{entry.trial.members}; });
-  add_timing(trials);
+  trials.add_fields();
 
   Hdf5Image image(path, {});
   image.write_attribute("/", "format", kTablesFormat);

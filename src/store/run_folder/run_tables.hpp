@@ -10,11 +10,10 @@
 namespace skyline::store {
 
 /// Writes run.h5, the journal as a table. Data set "trials" is a compound, one row per trial, that pandas
-/// reads as `pandas.DataFrame(h5py.File("run.h5")["trials"][:])`: number, phase, origin, iteration, arch_id,
-/// one column per parameter, epochs, seed, status, reason, one column per metric and computed cost, on_front,
-/// parents, inherited_from (-1: from nobody), inherited_share (NaN then), rank, slot, started_s, setup_s,
-/// train_s, validate_s, latency_s. Root attributes: format, skyline_version, config (YAML text). Published
-/// whole. @throws UserError
+/// reads as `pandas.DataFrame(h5py.File("run.h5")["trials"][:])`: number, position, phase, arch_id, one
+/// column per parameter, status, reason, one column per metric and computed cost, on_front, and the columns
+/// that trial::for_each_field and for_each_timing name (inherited_from is -1 if from nobody). Root
+/// attributes: format, skyline_version, config (YAML text). Published whole. @throws UserError
 /// @param on_front  [committed.size()]
 void write_run_tables(const std::filesystem::path& path, const std::vector<trial::CommittedTrial>& committed,
                       const std::vector<bool>& on_front, const std::vector<std::string>& metrics,

@@ -9,6 +9,9 @@
 #include "store/publish/publish.hpp"
 #include "store/publish/sealed_file.hpp"
 
+#include <charconv>
+#include <system_error>
+
 namespace skyline::store {
 namespace {
 
@@ -98,11 +101,13 @@ WeightsFile decode_weights(std::string_view file, const std::filesystem::path& p
   return weights;
 }
 
-void remove_unwanted_weights(const RunPaths& paths, const std::set<std::string>& ids) {
-  for (const std::filesystem::path& path : list_folder(paths.weights("").parent_path())) {
+void remove_unwanted_weights(const RunPaths& paths, const std::set<trial::TrialNumber>& numbers) {
+  for (const std::filesystem::path& path : list_folder(paths.weights_folder())) {
     const std::string name = path.filename().string();
-    const std::string id = name.substr(0, name.find('.'));
-    if (ids.contains(id) && (path == paths.weights(id) || path == paths.final_weights(id))) remove_file(path);
+    trial::TrialNumber number = 0;
+    if (std::from_chars(name.data(), name.data() + name.size(), number).ec != std::errc()) continue;
+    if (!numbers.contains(number)) continue;
+    if (path == paths.weights({number}) || path == paths.weights({number, true})) remove_file(path);
   }
 }
 
