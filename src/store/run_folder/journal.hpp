@@ -13,6 +13,8 @@
 
 namespace skyline::store {
 
+inline constexpr int kJournalVersion = 4;
+
 /// The first line of a journal, which describes the run.
 struct JournalHeader {
   int format = kJournalVersion;
