@@ -2,26 +2,16 @@
 
 #include "skyline/trial/trial.hpp"
 
+#include "store/run_folder/run_tables.hpp"
+
 #include <cstddef>
 #include <map>
-#include <string>
 #include <utility>
 #include <vector>
 
 namespace skyline::run {
 
-/// What a slot did, in seconds of wall clock.
-struct SlotAccount {
-  int rank = 0;
-  int slot = 0;
-  std::string host;
-  std::size_t trials = 0;
-  double setup_s = 0;
-  double train_s = 0;
-  double validate_s = 0;
-  double latency_s = 0;
-  double idle_s = 0;  // wall clock less all of the above
-};
+using store::SlotAccount;
 
 /// What the slots of all ranks did in one job.
 struct RunAccount {

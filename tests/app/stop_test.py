@@ -8,7 +8,7 @@ import subprocess
 import time
 import unittest
 
-from skyline_runs import PROGRAM, SOURCE, TIMEOUT_S, RunsCase, mpirun
+from skyline_runs import PROGRAM, SOURCE, TIMEOUT_S, RunsCase, mpirun, read_json
 
 # Trials of most of a second, so that a stop finds some half done.
 CONFIG = [SOURCE / "configs/synthetic.yaml", "--set", "synthetic.seconds_per_gflop=2", "--set", "search.iterations=2",
@@ -58,6 +58,10 @@ class Stop(RunsCase):
         files = [path.name for path in (self.folder / run).rglob("*")]
         self.assertNotIn("owner.json", files)
         self.assertEqual([name for name in files if ".tmp." in name], [])
+        models = read_json(self.folder / run / "models.json")["trials"]
+        self.assertEqual(len(models), len(lines) - 1, "the results are those of the journal")
+        for name in ("pareto.json", "search_state.csv", "run.h5"):
+            self.assertIn(name, files)
         self.assertIn("stopped; go on with --resume", self.skyline("status", run).stdout)
 
     def check_goes_on(self, run, ranks):

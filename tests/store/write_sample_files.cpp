@@ -36,7 +36,7 @@ void write_run(const std::filesystem::path& path, const space::SearchSpace& spac
   std::vector<bool> on_front(trials.size());
   on_front[1] = on_front[6] = true;
   write_run_tables(path, trials, on_front, skyline::testing::sample_header().metrics, space,
-                   "run: {seed: 1}\n");
+                   "run: {seed: 1}\n", {{.host = "node1", .trials = 12, .train_s = 1.5, .idle_s = 0.5}});
 }
 
 void write_all(const std::filesystem::path& folder) {

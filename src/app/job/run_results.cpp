@@ -24,8 +24,8 @@ std::string volume_line(const report::ReportInputs& inputs) {
 
 }  // namespace
 
-void write_results(const store::RunPaths& paths, const RunConfig& config,
-                   const report::ReportInputs& inputs) {
+void write_results(const store::RunPaths& paths, const RunConfig& config, const report::ReportInputs& inputs,
+                   const run::RunAccount& account) {
   std::vector<trial::CommittedTrial> trials;
   std::vector<bool> on_front;
   for (const run::SharedTrial& committed : inputs.state.trials()) {
@@ -33,7 +33,7 @@ void write_results(const store::RunPaths& paths, const RunConfig& config,
     on_front.push_back(inputs.state.on_front(committed->trial.number));
   }
   store::write_run_tables(paths.tables(), trials, on_front, inputs.metrics, config.space,
-                          to_yaml(config.resolved));
+                          to_yaml(config.resolved), account.slots);
   report::write_models_json(paths, inputs);
   report::write_search_state_csv(paths, inputs);
   report::write_pareto_json(paths, inputs);

@@ -7,9 +7,10 @@
 
 namespace skyline::app {
 
-/// Publishes what a finished run leaves beside its journal: run.h5, models.json, search_state.csv,
-/// pareto.json. @throws UserError
-void write_results(const store::RunPaths& paths, const RunConfig& config, const report::ReportInputs& inputs);
+/// Publishes what a run leaves beside its journal, for the trials so far: run.h5, models.json,
+/// search_state.csv, pareto.json. @throws UserError
+void write_results(const store::RunPaths& paths, const RunConfig& config, const report::ReportInputs& inputs,
+                   const run::RunAccount& account);
 
 /// To standard output: the front, the account of time, a line on the run.
 void print_results(const store::RunPaths& paths, const report::ReportInputs& inputs,

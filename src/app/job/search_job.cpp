@@ -4,7 +4,9 @@
 #include "skyline/core/exit_code.hpp"
 
 #include "app/job/job_abort.hpp"
+#include "app/job/results_writer.hpp"
 #include "app/job/run_results.hpp"
+#include "core/log.hpp"
 #include "report/report.hpp"
 #include "report/tracking/tracking.hpp"
 
@@ -37,6 +39,17 @@ class ClaimWatch final : public run::RunListener {
   report::RunTracking& tracking_;
 };
 
+/// Of a job that stops: what cannot be written now is no reason to end in another way.
+void try_to_write_results(const store::RunPaths& paths, const RunConfig& config,
+                          const report::ReportInputs& inputs, const run::RunAccount& account) {
+  try {
+    write_results(paths, config, inputs, account);
+  } catch (const Problem& problem) {
+    log::warning(std::string(problem.what()) + "; the results in " + paths.root.string() +
+                 " are out of date");
+  }
+}
+
 /// The last line of a job that stopped early.
 void print_stop(const engine::RunResult& result, const std::string& cause, bool checkpoints) {
   std::string saved = ", everything is saved";
@@ -68,32 +81,42 @@ int search_as_coordinator(comm::Environment& environment, const engine::SearchTa
                           const RunConfig& config, bool quiet, JobStop& stop) {
   const bool terminal = !quiet && isatty(STDERR_FILENO) == 1;
   const std::vector<std::string>& metrics = files.header.metrics;
+  const std::size_t replayed = prepared.replay ? prepared.replay->entries.size() : 0;
   const auto tracking =
       report::start_tracking({.paths = files.paths,
                               .objectives = config.objectives,
                               .metrics = metrics,
-                              .replayed = prepared.replay ? prepared.replay->entries.size() : 0,
+                              .replayed = replayed,
                               .config = config.resolved,
                               .events = config.sections.run.events,
                               .version = SKYLINE_VERSION,
                               .variable = [](const char* name) { return std::getenv(name); }});
   const auto progress = report::make_progress(files.paths, config.space, metrics, terminal);
   ClaimWatch claim(*prepared.claim, *tracking);
+  ResultsWriter writer(config.objectives, [&](const run::RunState& state, const run::RunAccount& account) {
+    if (state.replayed() == replayed) {  // else the results on disk are newer
+      write_results(files.paths, config, {config.space, metrics, state}, account);
+    }
+  });
   end.failed = [&, failed = end.failed](const std::exception& error) {
     progress->ended(report::RunEnd::kFailed);
     tracking->ended(report::RunEnd::kFailed);
     failed(error);
   };
   const engine::RunResult result = engine::run(environment, task, files, end, std::move(prepared.replay),
-                                               {progress.get(), tracking.get(), &claim});
+                                               {progress.get(), tracking.get(), &claim, &writer});
+  writer.finish();
+  const report::ReportInputs outputs{config.space, metrics, result.state};
   if (result.stopped) {
     progress->ended(report::RunEnd::kStopped);
+    if (result.state.replayed() == replayed) {
+      try_to_write_results(files.paths, config, outputs, result.account);
+    }
     print_stop(result, stop.cause(), config.sections.checkpoint.has_value());
     tracking->ended(report::RunEnd::kStopped);
     return kExitStopped;
   }
-  const report::ReportInputs outputs{config.space, metrics, result.state};
-  write_results(files.paths, config, outputs);
+  write_results(files.paths, config, outputs, result.account);
   progress->ended(report::RunEnd::kFinished);  // for `skyline status`: the results are on disk
   warn_of_missing_weights(files.paths, config, result.state);
   print_results(files.paths, outputs, result);

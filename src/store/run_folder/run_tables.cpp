@@ -175,11 +175,31 @@ void add_outcome(TrialTable& table) {
   });
 }
 
+Table slot_table(const std::vector<SlotAccount>& slots) {
+  Table table(slots.size());
+  const auto add = [&](const std::string& name, auto get) {
+    std::vector<std::decay_t<decltype(get(slots.front()))>> values;
+    for (const SlotAccount& slot : slots) values.push_back(get(slot));
+    table.add(name, std::move(values));
+  };
+  add("rank", [](const SlotAccount& slot) { return std::int64_t{slot.rank}; });
+  add("slot", [](const SlotAccount& slot) { return std::int64_t{slot.slot}; });
+  add("host", [](const SlotAccount& slot) { return slot.host; });
+  add("trials", [](const SlotAccount& slot) { return static_cast<std::int64_t>(slot.trials); });
+  add("setup_s", [](const SlotAccount& slot) { return slot.setup_s; });
+  add("train_s", [](const SlotAccount& slot) { return slot.train_s; });
+  add("validate_s", [](const SlotAccount& slot) { return slot.validate_s; });
+  add("latency_s", [](const SlotAccount& slot) { return slot.latency_s; });
+  add("idle_s", [](const SlotAccount& slot) { return slot.idle_s; });
+  return table;
+}
+
 }  // namespace
 
 void write_run_tables(const std::filesystem::path& path, const std::vector<CommittedTrial>& committed,
                       const std::vector<bool>& on_front, const std::vector<std::string>& metrics,
-                      const space::SearchSpace& space, const std::string& config_text) {
+                      const space::SearchSpace& space, const std::string& config_text,
+                      const std::vector<SlotAccount>& slots) {
   require(on_front.size() == committed.size(), "on_front does not have one flag a trial");
   TrialTable trials(committed);
   add_identity(trials);
@@ -205,6 +225,7 @@ void write_run_tables(const std::filesystem::path& path, const std::vector<Commi
   image.write_attribute("/", "skyline_version", SKYLINE_VERSION);
   image.write_attribute("/", "config", config_text);
   trials.table().write(image, "trials");
+  slot_table(slots).write(image, "slots");
   publish_pieces(path, image.finish());
 }
 

@@ -3,20 +3,36 @@
 #include "skyline/objective/objective_set.hpp"
 #include "skyline/space/search_space.hpp"
 
+#include <cstddef>
 #include <filesystem>
 #include <string>
 #include <vector>
 
 namespace skyline::store {
 
+/// What a slot did, in seconds of wall clock.
+struct SlotAccount {
+  int rank = 0;
+  int slot = 0;
+  std::string host = {};
+  std::size_t trials = 0;
+  double setup_s = 0;
+  double train_s = 0;
+  double validate_s = 0;
+  double latency_s = 0;
+  double idle_s = 0;  // wall clock less all of the above
+};
+
 /// Writes run.h5, the journal as a table. Data set "trials" is a compound, one row per trial, that pandas
 /// reads as `pandas.DataFrame(h5py.File("run.h5")["trials"][:])`: number, position, phase, arch_id, one
 /// column per parameter, status, reason, one column per metric and computed cost, on_front, and the columns
-/// that trial::for_each_field and for_each_timing name (inherited_from is -1 if from nobody). Root
-/// attributes: format, skyline_version, config (YAML text). Published whole. @throws UserError
+/// that trial::for_each_field and for_each_timing name (inherited_from is -1 if from nobody). Data
+/// set "slots" is the account of the job that writes, one row per slot, one column per member of SlotAccount.
+/// Root attributes: format, version, skyline_version, config (YAML text). Published whole. @throws Problem
 /// @param on_front  [committed.size()]
 void write_run_tables(const std::filesystem::path& path, const std::vector<trial::CommittedTrial>& committed,
                       const std::vector<bool>& on_front, const std::vector<std::string>& metrics,
-                      const space::SearchSpace& space, const std::string& config_text);
+                      const space::SearchSpace& space, const std::string& config_text,
+                      const std::vector<SlotAccount>& slots);
 
 }  // namespace skyline::store
