@@ -1,4 +1,5 @@
-# skyline_add_test(MODULE SOURCES ... LIBRARIES ...): a GoogleTest program, one CTest entry a test case.
+# skyline_add_test(MODULE [SEPARATE] SOURCES ... LIBRARIES ...): a GoogleTest program, one CTest entry a test case.
+# SEPARATE: SKYLINE_UNITY does not batch its sources: they have names in common.
 # Labels are unit.MODULE and mpi.MODULE (one word: gtest_discover_tests drops all of a list but its first).
 # skyline_add_mpi_test(MODULE NAME SOURCES ... LIBRARIES ... RANKS 1 2 3): the same program under mpirun; NAME.npR.
 # skyline_add_gpu_test(NAME SOURCES ... LIBRARIES ...): a GoogleTest program that needs a GPU, one CTest entry gpu.NAME
@@ -15,12 +16,21 @@ skyline_add_precompiled(torch_tests OFF
   HEADERS ${skyline_standard_headers} ${skyline_torch_headers} <gmock/gmock.h> <gtest/gtest.h>
   LIBRARIES GTest::gmock skyline_torch::torch_cpu skyline_torch::c10)
 
+# Tests run for seconds and are compiled for minutes: half of that goes into optimizing them beyond -O1. What benchmarks
+# measure is in the modules. GCC 14 takes precompiled headers of the same level only.
+function(skyline_compile_quickly target)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+endfunction()
+skyline_compile_quickly(skyline_precompiled_tests)
+skyline_compile_quickly(skyline_precompiled_torch_tests)
+
 function(skyline_test_program target)
   cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
   add_executable(${target} ${ARG_SOURCES})
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/tests ${PROJECT_SOURCE_DIR}/src)
   target_compile_definitions(${target} PRIVATE SKYLINE_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   target_link_libraries(${target} PRIVATE ${ARG_LIBRARIES} skyline_flags)
+  skyline_compile_quickly(${target})
   if(skyline_torch::torch_cpu IN_LIST ARG_LIBRARIES)
     skyline_precompile(${target} torch_tests)
   else()
@@ -28,15 +38,12 @@ function(skyline_test_program target)
   endif()
 endfunction()
 
-# Tests run for seconds and are compiled for minutes: half of that goes into optimizing them beyond -O1.
-function(skyline_compile_quickly target)
-  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
-endfunction()
-
 function(skyline_add_test module)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "SEPARATE" "" "SOURCES;LIBRARIES" ${ARGN})
   skyline_test_program(${module}_tests SOURCES ${ARG_SOURCES} LIBRARIES ${ARG_LIBRARIES} GTest::gmock GTest::gtest_main)
-  skyline_compile_quickly(${module}_tests)
+  if(SKYLINE_UNITY AND NOT ARG_SEPARATE)
+    set_target_properties(${module}_tests PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
+  endif()
   gtest_discover_tests(${module}_tests TEST_PREFIX "${module}." DISCOVERY_TIMEOUT 60
     PROPERTIES TIMEOUT 300 LABELS unit.${module})
 endfunction()
@@ -47,7 +54,6 @@ set(skyline_mpi_environment
 function(skyline_add_mpi_test module name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES;RANKS" ${ARGN})
   skyline_test_program(${module}_${name} SOURCES ${ARG_SOURCES} LIBRARIES ${ARG_LIBRARIES} GTest::gmock)
-  skyline_compile_quickly(${module}_${name})
   foreach(ranks ${ARG_RANKS})
     add_test(NAME ${module}.${name}.np${ranks}
       COMMAND ${MPIEXEC_EXECUTABLE} --oversubscribe ${MPIEXEC_NUMPROC_FLAG} ${ranks} $<TARGET_FILE:${module}_${name}>)

@@ -6,10 +6,10 @@
 namespace skyline::space {
 namespace {
 
-const DataShape kImages{{3, 8, 8}, 0};
+const DataShape kSmallImages{{3, 8, 8}, 0};
 
 Cost cost_of(const std::string& list) {
-  return network_from_yaml(list, kImages).cost;
+  return network_from_yaml(list, kSmallImages).cost;
 }
 
 TEST(Cost, CountsEachKindByItsConvention) {
@@ -29,7 +29,8 @@ TEST(Cost, CountsEachKindByItsConvention) {
 
 TEST(Cost, SumsUpTheLayers) {
   const Network network = network_from_yaml(
-      "[{conv2d: {channels: 4, kernel: 3}}, batch_norm, relu, flatten, {linear: {features: 5}}]", kImages);
+      "[{conv2d: {channels: 4, kernel: 3}}, batch_norm, relu, flatten, {linear: {features: 5}}]",
+      kSmallImages);
   Cost sum;
   for (const Layer& layer : network.layers) {
     sum.parameters += layer.cost.parameters;
@@ -46,7 +47,7 @@ TEST(Cost, PeakOfAChainIsItsLargestInputAndOutput) {
   EXPECT_EQ(cost_of("[{conv2d: {channels: 16, kernel: 3}}, {max_pool: {kernel: 8}}, flatten]")
                 .peak_activation_bytes,
             4 * (192 + 1024));
-  const Network network = network_from_yaml("[{conv2d: {channels: 16, kernel: 3}}, relu]", kImages);
+  const Network network = network_from_yaml("[{conv2d: {channels: 16, kernel: 3}}, relu]", kSmallImages);
   EXPECT_EQ(network.layers[0].cost.peak_activation_bytes, 4 * (192 + 1024));
   EXPECT_EQ(network.layers[1].cost.peak_activation_bytes, 4 * (1024 + 1024));
   EXPECT_EQ(network.cost.peak_activation_bytes, 4 * (1024 + 1024));

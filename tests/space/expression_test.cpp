@@ -30,7 +30,7 @@ std::int64_t integer_of(const std::string& text) {
   return std::get<std::int64_t>(value_of(text));
 }
 
-std::string error_of(const std::string& text) {
+std::string expression_error(const std::string& text) {
   return user_error_of([&] { value_of(text); });
 }
 
@@ -69,7 +69,7 @@ TEST(Expression, AQuotedScalarWithAParameterIsAnExpression) {
 
 TEST(Expression, AParameterAloneMayBeAWord) {
   EXPECT_EQ(value_of("$padding"), Value(std::string("same")));
-  EXPECT_EQ(error_of("$padding + 1"),
+  EXPECT_EQ(expression_error("$padding + 1"),
             "a.yaml:7: in `$padding + 1`: cannot calculate with `$padding`, which may be same");
 }
 
@@ -80,32 +80,33 @@ TEST(Expression, MarksTheParametersThatItReads) {
 }
 
 TEST(Expression, NamesWhatIsWrong) {
-  EXPECT_EQ(error_of("$widht * 2"),
+  EXPECT_EQ(expression_error("$widht * 2"),
             "a.yaml:7: in `$widht * 2`: unknown parameter `$widht`, did you mean `$width`?");
-  EXPECT_EQ(error_of("$clases"),
+  EXPECT_EQ(expression_error("$clases"),
             "a.yaml:7: in `$clases`: unknown parameter `$clases`, did you mean `$classes`?");
-  EXPECT_EQ(error_of("$width +"),
+  EXPECT_EQ(expression_error("$width +"),
             "a.yaml:7: in `$width +`: expected a number, a `$name` or `(`, got the end");
-  EXPECT_EQ(error_of("($width"), "a.yaml:7: in `($width`: expected `)`, got the end");
-  EXPECT_EQ(error_of("$width 2"), "a.yaml:7: in `$width 2`: expected an operator, got `2`");
-  EXPECT_EQ(error_of("mix($width, 2)"),
+  EXPECT_EQ(expression_error("($width"), "a.yaml:7: in `($width`: expected `)`, got the end");
+  EXPECT_EQ(expression_error("$width 2"), "a.yaml:7: in `$width 2`: expected an operator, got `2`");
+  EXPECT_EQ(expression_error("mix($width, 2)"),
             "a.yaml:7: in `mix($width, 2)`: unknown function `mix`, did you mean `min`?");
-  EXPECT_EQ(error_of("2x + $width"), "a.yaml:7: in `2x + $width`: `2x` is not a number");
-  EXPECT_EQ(error_of("$"),
+  EXPECT_EQ(expression_error("2x + $width"), "a.yaml:7: in `2x + $width`: `2x` is not a number");
+  EXPECT_EQ(expression_error("$"),
             "a.yaml:7: in `$`: unknown parameter `$`, known here: $classes, $width, $ratio, $padding");
-  EXPECT_EQ(error_of(std::string(1000, '(') + "$width"),
+  EXPECT_EQ(expression_error(std::string(1000, '(') + "$width"),
             "a.yaml:7: in `" + std::string(1000, '(') + "$width`: nested too deeply");
 }
 
 TEST(Expression, RefusesArithmeticThatIsNotExact) {
-  EXPECT_EQ(error_of("$width / 3"), "a.yaml:7: in `$width / 3`: 16 is not divisible by 3");
-  EXPECT_EQ(error_of("$width / 0"), "a.yaml:7: in `$width / 0`: division of 16 by zero");
-  EXPECT_EQ(error_of("$width % 0"), "a.yaml:7: in `$width % 0`: division of 16 by zero");
-  EXPECT_EQ(error_of("$width / 0.0"), "a.yaml:7: in `$width / 0.0`: the result is not a finite number");
-  EXPECT_EQ(error_of("$width % 0.5"), "a.yaml:7: in `$width % 0.5`: % takes whole numbers only");
-  EXPECT_EQ(error_of("$width * 9223372036854775807"),
+  EXPECT_EQ(expression_error("$width / 3"), "a.yaml:7: in `$width / 3`: 16 is not divisible by 3");
+  EXPECT_EQ(expression_error("$width / 0"), "a.yaml:7: in `$width / 0`: division of 16 by zero");
+  EXPECT_EQ(expression_error("$width % 0"), "a.yaml:7: in `$width % 0`: division of 16 by zero");
+  EXPECT_EQ(expression_error("$width / 0.0"),
+            "a.yaml:7: in `$width / 0.0`: the result is not a finite number");
+  EXPECT_EQ(expression_error("$width % 0.5"), "a.yaml:7: in `$width % 0.5`: % takes whole numbers only");
+  EXPECT_EQ(expression_error("$width * 9223372036854775807"),
             "a.yaml:7: in `$width * 9223372036854775807`: the result does not fit into 64 bits");
-  EXPECT_EQ(error_of("(-9223372036854775807 - 1) / (0 - 1)"),
+  EXPECT_EQ(expression_error("(-9223372036854775807 - 1) / (0 - 1)"),
             "a.yaml:7: in `(-9223372036854775807 - 1) / (0 - 1)`: the result does not fit into 64 bits");
 }
 

@@ -19,7 +19,7 @@ const DataShape kImages{{3, 32, 30}, 0};  // 0 classes: the network may end anyw
 Shape output_of(const std::string& list) {
   return network_from_yaml(list, kImages).layers.back().output;
 }
-std::string error_of(const std::string& list) {
+std::string layer_error(const std::string& list) {
   return user_error_of([&] { network_from_yaml(list, kImages); });
 }
 
@@ -82,32 +82,32 @@ TEST(Conv2d, AttributesAreCompleteAndPaddingIsANumber) {
 
 TEST(Conv2d, RefusesWhatDoesNotFit) {
   EXPECT_EQ(
-      error_of("- conv2d: {channels: 8, kernel: 33, padding: 0}"),
+      layer_error("- conv2d: {channels: 8, kernel: 33, padding: 0}"),
       "a.yaml:2: space.network[0].conv2d: layer conv2d_0: kernel 33 is larger than its input 3x32x30 with "
       "padding 0");
-  EXPECT_EQ(error_of("- conv2d: {channels: 8, kernel: 4}"),
+  EXPECT_EQ(layer_error("- conv2d: {channels: 8, kernel: 4}"),
             "a.yaml:2: space.network[0].conv2d: layer conv2d: same needs an odd kernel, got kernel 4");
   EXPECT_EQ(
-      error_of("- conv2d: {channels: 8, kernel: 3, padding: full}"),
+      layer_error("- conv2d: {channels: 8, kernel: 3, padding: full}"),
       "a.yaml:2: space.network[0].conv2d.padding: layer conv2d: expected same or a whole number, got full");
-  EXPECT_EQ(error_of("- conv2d: {channels: 0, kernel: 3}"),
+  EXPECT_EQ(layer_error("- conv2d: {channels: 0, kernel: 3}"),
             "a.yaml:2: space.network[0].conv2d.channels: layer conv2d: expected a whole number of at least "
             "1, got 0");
-  EXPECT_EQ(error_of("- conv2d: {channels: 8.5, kernel: 3}"),
+  EXPECT_EQ(layer_error("- conv2d: {channels: 8.5, kernel: 3}"),
             "a.yaml:2: space.network[0].conv2d.channels: layer conv2d: expected a whole number of at least "
             "1, got 8.5");
-  EXPECT_EQ(error_of("- conv2d: {channels: 8, kernel: 3, bias: 1}"),
+  EXPECT_EQ(layer_error("- conv2d: {channels: 8, kernel: 3, bias: 1}"),
             "a.yaml:2: space.network[0].conv2d.bias: layer conv2d: expected true or false, got 1");
-  EXPECT_EQ(error_of("- conv2d: {channels: 8}"),
+  EXPECT_EQ(layer_error("- conv2d: {channels: 8}"),
             "a.yaml:2: space.network[0].conv2d: layer conv2d: missing attribute `kernel`");
 }
 
 TEST(Conv2d, RefusesSizesThatWouldOverflow) {
   EXPECT_EQ(
-      error_of("- conv2d: {channels: 2000000, kernel: 3}"),
+      layer_error("- conv2d: {channels: 2000000, kernel: 3}"),
       "a.yaml:2: space.network[0].conv2d.channels: layer conv2d: expected a whole number of at most 1048576, "
       "got 2000000");
-  EXPECT_EQ(error_of("- conv2d: {channels: 1000000, kernel: 1}\n- conv2d: {channels: 1000000, kernel: 1}"),
+  EXPECT_EQ(layer_error("- conv2d: {channels: 1000000, kernel: 1}\n- conv2d: {channels: 1000000, kernel: 1}"),
             "a.yaml:3: space.network[1].conv2d: layer conv2d_1: the layer is too large");
 }
 
@@ -129,12 +129,12 @@ TEST(BatchNorm, HasTwoTrainedTensorsAndTwoBuffers) {
 
 TEST(BatchNorm, RefusesImpossibleConstants) {
   EXPECT_EQ(
-      error_of("- batch_norm: {epsilon: 0}"),
+      layer_error("- batch_norm: {epsilon: 0}"),
       "a.yaml:2: space.network[0].batch_norm.epsilon: layer batch_norm: expected a number above 0, got 0.0");
-  EXPECT_EQ(error_of("- batch_norm: {momentum: 1.5}"),
+  EXPECT_EQ(layer_error("- batch_norm: {momentum: 1.5}"),
             "a.yaml:2: space.network[0].batch_norm.momentum: layer batch_norm: expected a number from 0 to "
             "1, got 1.5");
-  EXPECT_EQ(error_of("- batch_norm: {momentum: high}"),
+  EXPECT_EQ(layer_error("- batch_norm: {momentum: high}"),
             "a.yaml:2: space.network[0].batch_norm.momentum: layer batch_norm: expected a number, got high");
 }
 
@@ -144,10 +144,10 @@ TEST(Dropout, HasAProbabilityAndNothingElse) {
   EXPECT_TRUE(layer.tensors.empty());
   EXPECT_DOUBLE_EQ(attribute_number(layer, "probability"), 0.25);
   EXPECT_DOUBLE_EQ(attribute_number(network_from_yaml("[dropout]", kImages).layers[0], "probability"), 0.5);
-  EXPECT_EQ(error_of("- dropout: {probability: 1}"),
+  EXPECT_EQ(layer_error("- dropout: {probability: 1}"),
             "a.yaml:2: space.network[0].dropout.probability: layer dropout: expected a number from 0 to "
             "below 1, got 1.0");
-  EXPECT_EQ(error_of("- dropout: {probability: -0.1}"),
+  EXPECT_EQ(layer_error("- dropout: {probability: -0.1}"),
             "a.yaml:2: space.network[0].dropout.probability: layer dropout: expected a number from 0 to "
             "below 1, got -0.1");
 }
@@ -157,7 +157,7 @@ TEST(MaxPool, StrideIsTheKernelUnlessGiven) {
   EXPECT_EQ(output_of("[{max_pool: {kernel: 4}}]"), (Shape{3, 8, 7}));
   EXPECT_EQ(output_of("[{max_pool: {kernel: 3, stride: 2}}]"), (Shape{3, 15, 14}));
   EXPECT_EQ(
-      error_of("- max_pool: {kernel: 31}"),
+      layer_error("- max_pool: {kernel: 31}"),
       "a.yaml:2: space.network[0].max_pool: layer max_pool_0: kernel 31 is larger than its input 3x32x30");
 }
 
@@ -169,7 +169,7 @@ TEST(FlatLayers, GlobalPoolFlattenAndLinearFitTogether) {
 }
 
 TEST(Linear, NeedsAFlatInputAndSaysHow) {
-  EXPECT_EQ(error_of("- relu\n- linear: {features: 10}"),
+  EXPECT_EQ(layer_error("- relu\n- linear: {features: 10}"),
             "a.yaml:3: space.network[1].linear: layer linear_0: expected a flat input, got 3x32x30; put "
             "global_average_pool or flatten before it");
 }
