@@ -6,15 +6,16 @@ add_library(skyline_flags INTERFACE)
 target_compile_options(skyline_flags INTERFACE
   "$<$<COMPILE_LANGUAGE:C,CXX>:-Wall;-Wextra;-Wpedantic;-Wconversion;-Wsign-conversion;-Wshadow;-Wnon-virtual-dtor>"
   $<$<AND:$<COMPILE_LANGUAGE:C,CXX>,$<BOOL:${SKYLINE_WERROR}>>:-Werror>
-  # GCC 12 and 13 warn falsely on `"text" + std::string` (GCC bug 105651), in more ways with precompiled headers.
-  "$<$<AND:$<COMPILE_LANGUAGE:C,CXX>,$<CXX_COMPILER_ID:GNU>>:-Wno-restrict;-Wno-stringop-overflow;-Wno-stringop-overread;-Wno-array-bounds>"
+  # GCC 12 and 13 warn falsely on `"text" + std::string` (GCC bug 105651), in more ways with precompiled headers, and of
+  # uninitialized members of std::optional and std::variant.
+  "$<$<AND:$<COMPILE_LANGUAGE:C,CXX>,$<CXX_COMPILER_ID:GNU>>:-Wno-restrict;-Wno-stringop-overflow;-Wno-stringop-overread>"
+  "$<$<AND:$<COMPILE_LANGUAGE:C,CXX>,$<CXX_COMPILER_ID:GNU>>:-Wno-array-bounds;-Wno-maybe-uninitialized>"
   # No -Wpedantic: nvcc's own intermediate code is not.
   $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-Wshadow>
   "$<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<BOOL:${SKYLINE_WERROR}>>:SHELL:--Werror all-warnings>")
 if(SKYLINE_SANITIZE)
-  # Instrumented code makes GCC 12 warn falsely of uninitialized std::optional and std::variant members.
   target_compile_options(skyline_flags INTERFACE -fsanitize=${SKYLINE_SANITIZE} -fno-omit-frame-pointer
-    -fno-sanitize-recover=undefined $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
+    -fno-sanitize-recover=undefined)
   target_link_options(skyline_flags INTERFACE -fsanitize=${SKYLINE_SANITIZE})
 endif()
 
