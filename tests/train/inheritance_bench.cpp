@@ -3,6 +3,7 @@
 // The parent is trained with the configuration's budget; the child twice, from fresh values and from the
 // parent's. One line a pair; then a summary.
 #include "skyline/core/error.hpp"
+#include "skyline/core/option_table.hpp"
 #include "skyline/space/search_space.hpp"
 #include "skyline/store/dataset.hpp"
 
