@@ -30,13 +30,13 @@ TABLE = {
     "run": ([*TRIALS, "search", "store"], []),
     "engine": ([*TRIALS, "search", "comm", "store", "run"], []),
     "report": ([*TRIALS, "search", "store", "run"], ["fmt", "json", "curl"]),
-    "app": (ALL, ["cli11", "yaml"]),
+    "app": (ALL, ["cli11"]),
 }
 
 # A module's face: what other modules may include of it besides include/skyline/MODULE, which is installed for users.
 FACES = {
-    "core": ["backoff", "clock", "config/json_text", "config/scalar_text", "log", "lru_cache", "processors",
-             "registry", "text/hash", "text/printable", "text/protobuf_writer", "text/shallow_json", "text/wording",
+    "core": ["backoff", "clock", "config/json_text", "config/scalar_text", "config/yaml", "log", "lru_cache",
+             "processors", "registry", "text/hash", "text/printable", "text/protobuf_writer", "text/shallow_json", "text/wording",
              "unique_handle"],
     "machine": ["device_binding", "nccl_settings", "node"],
     "space": ["network/network_alignment"],
@@ -45,11 +45,12 @@ FACES = {
     "comm": ["agreement", "binding_exchange", "communicator", "environment", "launch/launcher", "mailbox",
              "mpi/check_mpi"],
     "store": ["data/import_images", "data/staged_dataset", "events/event_file", "publish/folder_check",
-              "publish/patience", "publish/publish", "publish/storage_thread", "run_folder/journal",
+              "publish/patience", "publish/publish", "publish/storage_thread", "publish/yaml_file",
+              "run_folder/journal",
               "run_folder/recovery", "run_folder/run_folder", "run_folder/run_tables", "run_folder/waiting_results",
               "weights/checkpoint", "weights/weights", "weights/weights_cache"],
     "train": ["course/training_evaluator", "course/training_options", "device/accelerator", "kernels/dropout",
-              "kernels/gather", "loading/load_accelerator"],
+              "kernels/gather", "loading/device_choice", "loading/device_plan", "loading/load_accelerator"],
     "evaluate": ["synthetic_evaluator"],
     "run": ["account", "front_volume", "run_listener", "run_state"],
     "engine": ["engine_options", "loop/run", "run_files", "slots/stop_signals"],

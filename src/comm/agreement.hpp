@@ -38,7 +38,8 @@ std::vector<Value> gather(Communicator& world, const Value& mine) {
 bool any(Communicator& world, bool here);
 
 /// The problem of the first rank that has one; empty if all ranks are ready.
-/// @param here  why this rank cannot go on, one line; empty: it can
-std::string first_problem(Communicator& world, const std::string& here);
+/// @param here       why this rank cannot go on, one line; empty: it can
+/// @param signature  of this rank, in front of its problem unless all ranks have the same one
+std::string first_problem(Communicator& world, const std::string& here, const std::string& signature = "");
 
 }  // namespace skyline::comm

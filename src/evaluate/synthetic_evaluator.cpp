@@ -141,4 +141,17 @@ std::unique_ptr<trial::Evaluator> make_synthetic_evaluator(const SyntheticOption
   return std::make_unique<SyntheticEvaluator>(options);
 }
 
+EvaluatorKind synthetic_kind() {
+  return {.name = "synthetic",
+          .meaning =
+              "Results from a closed formula in place of training, to try out a configuration or a cluster.",
+          .metrics = make_synthetic_evaluator({})->metrics(),
+          .keys = std::make_shared<const OptionTable<SyntheticOptions>>(SyntheticOptions::table()),
+          .needs = [](const ConfigNode& /*section*/) { return EvaluatorNeeds{}; },
+          .make =
+              [](const ConfigNode& section, const EvaluatorServices& /*services*/) {
+                return make_synthetic_evaluator(SyntheticOptions::table().parse(section));
+              }};
+}
+
 }  // namespace skyline::evaluate

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "skyline/core/option_table.hpp"
+#include "skyline/evaluate/evaluator_kind.hpp"
 #include "skyline/trial/evaluator.hpp"
 
 #include <memory>
@@ -20,5 +21,8 @@ struct SyntheticOptions {
 /// Metrics: those of the training evaluator (same names and order). validation_accuracy grows and saturates
 /// with the network's parameters, plus noise that is a hash of arch id and seed. Deterministic.
 std::unique_ptr<trial::Evaluator> make_synthetic_evaluator(const SyntheticOptions& options);
+
+/// The kind `synthetic`.
+EvaluatorKind synthetic_kind();
 
 }  // namespace skyline::evaluate

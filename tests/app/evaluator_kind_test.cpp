@@ -1,8 +1,10 @@
 #include "skyline/core/error.hpp"
 
-#include "app/config/config_file.hpp"
 #include "app/config/run_config.hpp"
+#include "core/config/yaml.hpp"
 
+#include <cstdio>
+#include <cstdlib>
 #include <string>
 
 #include <gmock/gmock.h>
@@ -36,26 +38,26 @@ class Constant final : public trial::Evaluator {
   double value_;
 };
 
-class ConstantKind final : public EvaluatorKind {
- public:
-  explicit ConstantKind(std::string name) : name_(std::move(name)) {}
-  std::string_view name() const override { return name_; }
-  std::vector<std::string> metrics() const override { return {name_ == "misnamed" ? "points" : "score"}; }
-  std::string_view meaning() const override { return "A constant."; }
-  const KeyTable& keys() const override { return ConstantOptions::table(); }
-  std::unique_ptr<trial::Evaluator> make(const ConfigNode& section,
-                                         const EvaluatorInputs& /*inputs*/) const override {
-    return std::make_unique<Constant>(section.at("value").as_number());
-  }
-
- private:
-  std::string name_;
-};
+evaluate::EvaluatorKind constant_kind(const std::string& name, const std::string& metric = "score") {
+  return {.name = name,
+          .meaning = "A constant.",
+          .metrics = {metric},
+          .keys = std::make_shared<const OptionTable<ConstantOptions>>(ConstantOptions::table()),
+          .needs =
+              [](const ConfigNode& section) {
+                return evaluate::EvaluatorNeeds{.epochs = 10 * section.at("value").as_number(), .threads = 3};
+              },
+          .make =
+              [](const ConfigNode& section, const evaluate::EvaluatorServices& /*services*/) {
+                return std::make_unique<Constant>(section.at("value").as_number());
+              }};
+}
 
 /// A configuration with the section of an evaluator.
 ConfigNode with_evaluator(const std::string& section, const std::string& metric = "score") {
-  for (const char* name : {"constant", "misnamed"}) {
-    if (find_evaluator(name) == nullptr) register_evaluator(std::make_unique<ConstantKind>(name));
+  if (evaluate::find_evaluator("constant") == nullptr) {
+    evaluate::register_evaluator(constant_kind("constant"));
+    evaluate::register_evaluator(constant_kind("misnamed", "points"));
   }
   return load_yaml_text("data: {shape: [1, 8, 8], classes: 10}\n" + section +
                             "\n"
@@ -69,9 +71,15 @@ ConfigNode with_evaluator(const std::string& section, const std::string& metric 
 
 TEST(EvaluatorKind, IsChosenByItsSectionAndKeptWithAllDefaults) {
   const RunConfig config = RunConfig::parse(with_evaluator("constant: {}"), true);
-  EXPECT_FALSE(config.training);
-  EXPECT_EQ(config.make_evaluator()->metrics(), std::vector<std::string>{"score"});
+  EXPECT_EQ(config.make_evaluator(config.services())->metrics(), std::vector<std::string>{"score"});
   EXPECT_EQ(config.resolved.at("constant").at("value").as_number(), 0.5);
+}
+
+TEST(EvaluatorKind, SaysWhatItNeedsOfTheRun) {
+  const RunConfig config = RunConfig::parse(with_evaluator("constant: {value: 0.2}"), true);
+  EXPECT_EQ(config.engine_options().epochs, 2);
+  EXPECT_EQ(config.engine_options().threads_per_slot, 3);
+  EXPECT_FALSE(config.engine_options().inherit);
 }
 
 TEST(EvaluatorKind, TellsRunsWithOtherSettingsApart) {
@@ -89,7 +97,8 @@ TEST(EvaluatorKind, NamesTheMetricsThatObjectivesMayUse) {
 
 TEST(EvaluatorKind, MustNameTheMetricsThatItsEvaluatorsMeasure) {
   const RunConfig config = RunConfig::parse(with_evaluator("misnamed: {}", "points"), true);
-  EXPECT_THAT([&] { config.make_evaluator(); }, ThrowsMessage<InternalError>(HasSubstr("other metrics")));
+  EXPECT_THAT([&] { config.make_evaluator(config.services()); },
+              ThrowsMessage<InternalError>(HasSubstr("other metrics")));
 }
 
 TEST(EvaluatorKind, IsOneOfARun) {
@@ -103,13 +112,27 @@ TEST(EvaluatorKind, IsNamedToWhoeverMisspellsIt) {
               ThrowsMessage<UserError>("a.yaml:2: unknown key `constent`, did you mean `constant`?"));
 }
 
-TEST(EvaluatorKind, CannotTakeTheNameOfAnotherSection) {
-  for (const char* taken : {"training", "search"}) {
-    EXPECT_THAT([&] { register_evaluator(std::make_unique<ConstantKind>(taken)); },
-                ThrowsMessage<InternalError>(HasSubstr("there is a section of that name")));
+TEST(EvaluatorKind, CannotTakeTheNameOfAnotherOne) {
+  (void)all_sections();
+  for (const char* taken : {"synthetic", "training"}) {
+    EXPECT_THAT(
+        [&] { evaluate::register_evaluator(constant_kind(taken)); },
+        ThrowsMessage<InternalError>("the evaluator `" + std::string(taken) + "` is registered already"));
   }
-  EXPECT_THAT([&] { register_evaluator(std::make_unique<ConstantKind>("synthetic")); },
-              ThrowsMessage<InternalError>(HasSubstr("the evaluator `synthetic` is registered already")));
+}
+
+TEST(EvaluatorKindDeathTest, CannotTakeTheNameOfAnotherSection) {
+  EXPECT_EXIT(  // in a process of its own, which knows the kind ever after
+      {
+        evaluate::register_evaluator(constant_kind("search"));
+        try {
+          (void)all_sections();
+        } catch (const InternalError& error) {
+          std::fputs(error.what(), stderr);
+          std::exit(3);
+        }
+      },
+      testing::ExitedWithCode(3), "there is a section of that name");
 }
 
 }  // namespace

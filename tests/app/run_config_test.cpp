@@ -3,7 +3,8 @@
 #include "skyline/core/error.hpp"
 #include "skyline/search/algorithm.hpp"
 
-#include "app/config/config_file.hpp"
+#include "core/config/yaml.hpp"
+#include "store/publish/yaml_file.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -44,7 +45,7 @@ class RunConfigTest : public testing::Test {
   static void TearDownTestSuite() { fs::remove_all(folder_); }
 
   static ConfigNode load(const fs::path& path) {
-    ConfigNode root = load_yaml_file(path);
+    ConfigNode root = store::load_yaml_file(path);
     if (const ConfigNode* file = root.at("data").find("file")) {
       const fs::path made = folder_ / fs::path(file->as_text()).filename();
       if (fs::exists(made)) apply_override(root, "data.file=" + made.string());
@@ -63,6 +64,7 @@ class RunConfigTest : public testing::Test {
     const RunConfig again = RunConfig::parse(load_yaml_text(text, "config.yaml"), false);
     EXPECT_EQ(to_yaml(again.resolved), text);
     EXPECT_EQ(again.identity_hash(), config.identity_hash());
+    EXPECT_EQ(to_yaml(RunConfig::read(load_yaml_text(text, "config.yaml")).resolved), text);
   }
   static void expect_same_run(const RunConfig& left, const RunConfig& right) {
     EXPECT_EQ(first_identity_difference(left.resolved, right.resolved), "");
@@ -89,6 +91,41 @@ TEST_F(RunConfigTest, EveryShippedConfigurationIsValid) {
 TEST_F(RunConfigTest, AResolvedConfigurationResolvesToItself) {
   for (const char* name : {"digits.yaml", "mnist_cnn.yaml", "synthetic.yaml"}) {
     expect_resolves_to_itself(RunConfig::parse(load(kSource / "configs" / name), false));
+  }
+}
+
+TEST_F(RunConfigTest, ARunsConfigurationIsReadWithoutItsDataSet) {
+  const RunConfig config = with({});
+  ConfigNode tree = load_yaml_text(to_yaml(config.resolved), "config.yaml");
+  apply_override(tree, "data.file=/nowhere/digits.h5");
+  RunConfig read = RunConfig::read(tree);
+  EXPECT_EQ(read.dataset, nullptr);
+  EXPECT_EQ(read.space.genotype_count(), config.space.genotype_count());
+  const DataOptions& data = read.sections.data;
+  EXPECT_EQ(data.shape, (space::Shape{1, 8, 8}));
+  EXPECT_EQ(data.class_names, config.dataset->class_names());
+  EXPECT_EQ(data.mean, config.dataset->mean());
+  EXPECT_EQ(data.deviation, config.dataset->deviation());
+  EXPECT_EQ(data.value_scale, 16);
+  EXPECT_EQ(data.normalization, evaluate::Normalization::kStandard);
+  expect_same_run(read, config);
+  read.sections.data.file = config.sections.data.file;
+  read.open_data(tree.at("data"), false);
+  EXPECT_EQ(read.split.validation, config.split.validation);
+}
+
+TEST_F(RunConfigTest, OnlyAConfigurationThatStatesItsDataIsReadWithoutIt) {
+  const ConfigNode root = load(kSource / "configs/digits.yaml");
+  EXPECT_THAT([&] { RunConfig::read(root); },
+              testing::ThrowsMessage<UserError>(testing::HasSubstr("data: missing key `shape`")));
+}
+
+TEST_F(RunConfigTest, ADataSetMustBeWhatTheConfigurationStates) {
+  for (const std::string stated : {"shape=[1, 9, 9]", "classes=11", "class_names=[a, b]", "mean=[0.5]",
+                                   "deviation=[0.5]", "value_scale=255"}) {
+    const std::string key = "data." + stated.substr(0, stated.find('='));
+    EXPECT_THAT([&] { with({"data." + stated}); },
+                testing::ThrowsMessage<UserError>(testing::HasSubstr(key + ": is not that of ")));
   }
 }
 

@@ -54,5 +54,14 @@ TEST_F(AgreementTest, TellsEveryRankTheProblemOfTheFirstThatHasOne) {
   EXPECT_EQ(first_problem(world(), mine), "rank 0 has no data");
 }
 
+TEST_F(AgreementTest, SignsAProblemThatIsNotThatOfAllRanks) {
+  const int last = size() - 1;
+  const std::string signature = "[rank " + std::to_string(rank()) + "]";
+  EXPECT_EQ(first_problem(world(), "no data", signature), "no data");
+  const std::string signed_problem = "[rank " + std::to_string(last) + "] no data";
+  EXPECT_EQ(first_problem(world(), rank() == last ? "no data" : "", signature),
+            size() == 1 ? "no data" : signed_problem);
+}
+
 }  // namespace
 }  // namespace skyline::comm

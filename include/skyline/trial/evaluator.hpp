@@ -105,6 +105,9 @@ class Evaluator {
   /// How many trials a rank is to have at hand at once, where its processors do not say: one that shares a
   /// device decides itself how many of them it lets train. 0: as many as the processors allow.
   virtual std::size_t slots() const { return 0; }
+  /// The kind of device that all ranks evaluate on, "cpu" or "gpu"; empty: results do not depend on it. A run
+  /// goes on with the kind that it began on.
+  virtual std::string device() const { return {}; }
   /// Evaluates; called by several slot threads at once. Depends on the trial alone, never on rank, slot or
   /// time. Every error of the trial itself is a Failure, not an exception.
   virtual Outcome evaluate(const Trial& trial, EvaluationContext& context) = 0;

@@ -2,7 +2,6 @@
 #include "skyline/core/error.hpp"
 
 #include "app/commands/commands.hpp"
-#include "app/config/config_file.hpp"
 #include "app/config/run_config.hpp"
 #include "app/doctor/doctor_checks.hpp"
 #include "app/doctor/doctor_devices.hpp"
@@ -11,9 +10,11 @@
 #include "app/job/version_agreement.hpp"
 #include "comm/agreement.hpp"
 #include "comm/environment.hpp"
+#include "core/config/yaml.hpp"
 #include "core/log.hpp"
 #include "core/text/printable.hpp"
 #include "machine/node.hpp"
+#include "store/publish/yaml_file.hpp"
 #include "train/device/accelerator.hpp"
 
 #include <algorithm>
@@ -33,7 +34,7 @@ std::optional<RunConfig> read_config(const DoctorArguments& arguments, bool veri
                                      std::vector<Finding>& findings) {
   if (arguments.config.empty()) return std::nullopt;
   try {
-    ConfigNode root = load_yaml_file(arguments.config);
+    ConfigNode root = store::load_yaml_file(arguments.config);
     for (const std::string& assignment : arguments.overrides) apply_override(root, assignment);
     RunConfig config = RunConfig::parse(root, verify_data);
     findings.push_back({Verdict::kGood, "configuration", arguments.config.string() + " is valid", ""});
@@ -60,10 +61,10 @@ void check_node(comm::Environment& environment, const machine::NodeLimits& limit
 /// Collective: GPUs and what connects the nodes.
 void check_machine(comm::Environment& environment, const std::optional<RunConfig>& config,
                    const machine::NodeLimits& limits, std::vector<Finding>& findings) {
-  std::optional<train::TrainingOptions> training;
-  if (config) training = config->training;
-  const machine::RankView mine =
-      check_devices(environment, training, !config || training, train::load_accelerator, "/", findings);
+  // Most runs train, and a configuration that says nothing of devices asks for a GPU where there is one.
+  const evaluate::EvaluatorNeeds needs =
+      config ? config->evaluator.needs : evaluate::EvaluatorNeeds{.device = evaluate::DeviceChoice::kAuto};
+  const machine::RankView mine = check_devices(environment, needs, train::load_accelerator, "/", findings);
   if (!is_first_of_node(environment)) return;
   const std::vector<Finding> fabric =
       judge_fabric(read_fabric_facts(mine, environment.place().node_count, limits, "/"));

@@ -4,16 +4,15 @@
 #include "skyline/search/algorithm.hpp"
 
 #include "app/commands/commands.hpp"
-#include "app/config/config_file.hpp"
 #include "app/config/config_schema.hpp"
 #include "app/config/run_config.hpp"
-#include "app/job/device_choice.hpp"
 #include "core/config/json_text.hpp"
+#include "core/config/yaml.hpp"
 #include "report/report.hpp"
 #include "store/publish/publish.hpp"
+#include "store/publish/yaml_file.hpp"
 #include "store/run_folder/journal.hpp"
 #include "store/run_folder/run_folder.hpp"
-#include "train/device/accelerator.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -73,8 +72,8 @@ void print_space(const RunConfig& config) {
 /// How the sizes of groups are distributed over architectures of the search.
 void print_groups(const RunConfig& config) {
   constexpr int kSampled = 200;
-  if (!config.training || config.training->group.members == 1U) return;
-  const auto evaluator = config.make_evaluator();
+  if (!config.evaluator.needs.groups) return;
+  const auto evaluator = config.make_evaluator(config.services());
   RandomStream random(config.sections.run.seed);
   std::map<std::uint32_t, int> trials;  // by members
   for (int i = 0; i < kSampled; ++i) {
@@ -82,7 +81,7 @@ void print_groups(const RunConfig& config) {
       trial::Trial trial;
       trial.proposal.architecture =
           std::make_shared<const space::Architecture>(config.space.build(config.space.sample(random)));
-      trial.proposal.budget.epochs = config.training->epochs;
+      trial.proposal.budget.epochs = config.evaluator.needs.epochs;
       if (config.objectives.feasible(trial.architecture().network)) ++trials[evaluator->members_for(trial)];
     } catch (const UserError&) {  // a genotype without a network
     }
@@ -107,8 +106,9 @@ void print_data(const RunConfig& config) {
 }
 
 void print_device(const RunConfig& config) {
-  if (!config.training) return;
-  for (const std::string& line : describe_device(*config.training, train::load_accelerator)) {
+  const ChosenEvaluator& evaluator = config.evaluator;
+  if (!evaluator.kind->describe_device) return;
+  for (const std::string& line : evaluator.kind->describe_device(evaluator.section)) {
     std::cout << "# device: " << line << "\n";
   }
 }
@@ -116,7 +116,7 @@ void print_device(const RunConfig& config) {
 }  // namespace
 
 int run_validate(const std::filesystem::path& path, const std::vector<std::string>& overrides) {
-  ConfigNode root = load_yaml_file(path);
+  ConfigNode root = store::load_yaml_file(path);
   for (const std::string& assignment : overrides) apply_override(root, assignment);
   const RunConfig config = RunConfig::parse(root, true);
   const auto searcher = search::make_searcher(config.sections.search, config.space, config.objectives,

@@ -1,10 +1,8 @@
 #include "skyline/core/error.hpp"
 
 #include "app/commands/commands.hpp"
-#include "app/config/config_file.hpp"
 #include "app/config/run_config.hpp"
 #include "app/job/data_stage.hpp"
-#include "app/job/device_choice.hpp"
 #include "app/job/job_abort.hpp"
 #include "app/job/job_stop.hpp"
 #include "app/job/run_preparation.hpp"
@@ -12,12 +10,12 @@
 #include "app/job/version_agreement.hpp"
 #include "comm/agreement.hpp"
 #include "comm/environment.hpp"
+#include "core/config/yaml.hpp"
 #include "core/log.hpp"
 #include "engine/loop/run.hpp"
 #include "store/publish/patience.hpp"
 #include "store/run_folder/journal.hpp"
 #include "store/run_folder/run_folder.hpp"
-#include "train/device/accelerator.hpp"
 
 #include <chrono>
 #include <functional>
@@ -37,19 +35,12 @@ std::string coordinator_signature(comm::Environment& environment) {
 }
 
 /// Collective: whether all ranks can go on. The first rank's problem, if any, is printed once.
-bool all_ready(comm::Environment& environment, const std::string& here) {
-  const std::string problem = comm::first_problem(environment.world(), here);
+bool all_ready(comm::Environment& environment, const std::string& here, const std::string& signature = "") {
+  const std::string problem = comm::first_problem(environment.world(), here, signature);
   if (problem.empty()) return true;
   if (environment.world().rank() == comm::kCoordinator) print_error(problem);
   return false;
 }
-
-/// What this rank trains with, or why it cannot. The device outlives the evaluator.
-struct Trainer {
-  ChosenDevice device;
-  std::unique_ptr<trial::Evaluator> evaluator;
-  std::string problem;
-};
 
 engine::EngineOptions engine_options(const SearchArguments& arguments, const RunConfig& config) {
   engine::EngineOptions options = config.engine_options();
@@ -59,12 +50,12 @@ engine::EngineOptions engine_options(const SearchArguments& arguments, const Run
   return options;
 }
 
-store::JournalHeader journal_header(const RunConfig& config, const Trainer& trainer) {
+store::JournalHeader journal_header(const RunConfig& config, const trial::Evaluator& evaluator) {
   return {.skyline_version = SKYLINE_VERSION,
           .config_hash = config.identity_hash(),
           .seed = config.engine_options().seed,
-          .metrics = trainer.evaluator->metrics(),
-          .device = config.training ? device_kind(trainer.device) : ""};
+          .metrics = evaluator.metrics(),
+          .device = evaluator.device()};
 }
 
 /// Rank 0. @return  the job's exit code if it is not kExitDone
@@ -92,43 +83,29 @@ std::function<bool()> share_stop(comm::Environment& environment, const JobStop& 
   return [&stop, end] { return stop.requested() || (end && Clock::now() >= *end); };
 }
 
-/// Collective. @param trains  whether this rank trains; else it only predicts costs
-/// @param begun  rank 0's: the kind of device that the run began on; empty: not known, or it begins now
-Trainer make_trainer(comm::Environment& environment, RunConfig config, bool trains,
-                     const std::string& begun) {
-  Trainer trainer;
-  if (config.training) {
-    trainer.device = choose_device(environment, *config.training, begun, trains, train::load_accelerator);
-    trainer.problem = trainer.device.problem;
-    if (!trainer.problem.empty()) return trainer;
-    if (!trains) config.training->precision = train::Precision::kFp32;  // it needs no device that can do more
-  }
+/// What is wrong with a step of this rank's start; empty: nothing.
+std::string problem_of(const std::function<void()>& step) {
   try {
-    trainer.evaluator = config.make_evaluator(trainer.device.use);
+    step();
+    return {};
   } catch (const UserError& error) {
-    const bool alone = environment.world().size() == 1;
-    trainer.problem = (alone ? "" : rank_name(environment) + " ") + error.what();
+    return error.what();
   }
-  return trainer;
 }
 
-/// What a rank makes of rank 0's configuration.
-struct ParsedConfig {
-  RunConfig config;
-  std::string problem;
-};
-
-ParsedConfig parse_shared(const ConfigNode& tree) {
-  ParsedConfig parsed;
-  try {
-    parsed.config = RunConfig::parse(tree, false);
-    store::set_patience(parsed.config.sections.run.storage_patience_s);
-    const std::string key = first_identity_difference(tree, parsed.config.resolved);
-    if (!key.empty()) parsed.problem = "`" + key + "` is not here what it is on rank 0";
-  } catch (const UserError& error) {
-    parsed.problem = error.what();
-  }
-  return parsed;
+/// Collective. @return  nullptr if a rank cannot make its own; the problem has been said
+/// @param evaluates  this rank; else it only predicts costs
+/// @param begun_on   rank 0: the kind of device that the run began on; empty: not known, or it begins now
+std::unique_ptr<trial::Evaluator> make_evaluator(comm::Environment& environment, const RunConfig& config,
+                                                 bool evaluates, const std::string& begun_on) {
+  evaluate::EvaluatorServices services = config.services();
+  services.job = &environment;
+  services.evaluates = evaluates;
+  services.begun_on = begun_on;
+  std::unique_ptr<trial::Evaluator> evaluator;
+  const std::string problem = problem_of([&] { evaluator = config.make_evaluator(services); });
+  if (!all_ready(environment, problem, rank_name(environment))) return nullptr;
+  return evaluator;
 }
 
 /// What all ranks go on with, unless the exit code is another one than kExitDone.
@@ -147,24 +124,26 @@ SharedRun share_run(comm::Environment& environment, const SearchArguments& argum
   const int code =
       comm::share(world, coordinates ? prepare(environment, arguments, stop, prepared) : kExitDone);
   if (code != kExitDone) return {code, {}};
-  const std::string resolved =
-      comm::share(world, prepared ? to_yaml(prepared->config.resolved) : std::string());
+  const std::string text = comm::share(world, prepared ? to_yaml(prepared->config) : std::string());
   const auto stop_requested = share_stop(environment, stop);
-  const ConfigNode tree = load_yaml_text(resolved, store::RunPaths{arguments.run}.config().string());
-  const ConfigNode* file = tree.at("data").find("file");
-  const auto difference = data_difference(environment, file == nullptr ? "" : file->as_text());
-  if (!all_ready(environment, difference.value_or(""))) return shared;
-  ParsedConfig parsed;
-  if (prepared) {
-    parsed.config = prepared->config;
-  } else {
-    parsed = parse_shared(tree);
-    if (!parsed.problem.empty()) parsed.problem = rank_name(environment) + " " + parsed.problem;
-  }
-  if (!all_ready(environment, parsed.problem)) return shared;
-  if (!all_ready(environment, verify_data(environment, parsed.config, stop_requested))) return shared;
-  if (!all_ready(environment, stage_data(environment, parsed.config, stop_requested))) return shared;
-  return {comm::any(world, stop_requested()) ? kExitStopped : kExitDone, parsed.config};
+  const ConfigNode tree = load_yaml_text(text, store::RunPaths{arguments.run}.config().string());
+  const auto read = [&] {
+    shared.config = RunConfig::read(tree);
+    store::set_patience(shared.config.sections.run.storage_patience_s);
+  };
+  const std::string signature = rank_name(environment);
+  RunConfig& config = shared.config;
+  if (!all_ready(environment, problem_of(read), signature)) return shared;
+  const std::string& file = config.sections.data.file;
+  if (!all_ready(environment, data_difference(environment, file).value_or(""))) return shared;
+  const auto open_data = [&] {
+    if (!file.empty()) config.open_data(tree.at("data"), false);
+  };
+  if (!all_ready(environment, problem_of(open_data), signature)) return shared;
+  if (!all_ready(environment, verify_data(environment, config, stop_requested))) return shared;
+  if (!all_ready(environment, stage_data(environment, config, stop_requested))) return shared;
+  shared.exit_code = comm::any(world, stop_requested()) ? kExitStopped : kExitDone;
+  return shared;
 }
 
 int search_on_ranks(comm::Environment& environment, const SearchArguments& arguments, JobStop& stop) {
@@ -182,15 +161,15 @@ int search_on_ranks(comm::Environment& environment, const SearchArguments& argum
   }
   if (shared.exit_code != kExitDone) return shared.exit_code;
   const RunConfig& config = shared.config;
-  const bool trains = !arguments.coordinator_only || environment.world().rank() != comm::kCoordinator;
+  const bool evaluates = !arguments.coordinator_only || environment.world().rank() != comm::kCoordinator;
   const bool goes_on = prepared && prepared->replay;
-  const Trainer trainer =
-      make_trainer(environment, config, trains, goes_on ? prepared->replay->header.device : "");
-  if (!all_ready(environment, trainer.problem)) return kExitUserError;
+  const auto evaluator =
+      make_evaluator(environment, config, evaluates, goes_on ? prepared->replay->header.device : "");
+  if (evaluator == nullptr) return kExitUserError;
   store::StorageThread storage;
-  const engine::SearchTask task{config.space, config.objectives, *trainer.evaluator, config.sections.search,
+  const engine::SearchTask task{config.space, config.objectives, *evaluator, config.sections.search,
                                 engine_options(arguments, config)};
-  const engine::RunFiles files{store::RunPaths{arguments.run}, journal_header(config, trainer), storage};
+  const engine::RunFiles files{store::RunPaths{arguments.run}, journal_header(config, *evaluator), storage};
   const engine::JobEnd end{
       .stop_requested = [&stop] { return stop.requested(); },
       .failed = [&environment](const std::exception& error) { end_all_ranks(environment, error); }};

@@ -1,8 +1,11 @@
 #include "app/config/config_options.hpp"
 
 #include "core/config/scalar_text.hpp"
+#include "train/course/training_options.hpp"
 
+#include <algorithm>
 #include <string_view>
+#include <utility>
 
 namespace skyline::app {
 namespace {
@@ -39,12 +42,38 @@ OptionKind<space::Shape> shape_of_image() {
   return kind;
 }
 
+/// An empty list stands for a key that is not given.
+template <typename M>
+OptionKind<std::vector<M>> list_of(const OptionKind<M>& item, const std::string& expected) {
+  ConfigNode schema = ConfigNode::make_map({{"type", ConfigNode::make_scalar("array", {}, true), {}}}, {});
+  schema.set("items", item.schema);
+  OptionKind<std::vector<M>> kind{{expected, schema}};
+  kind.read = [read = item.read](const ConfigNode& node, std::vector<M>& values) {
+    values.clear();
+    if (!node.is_list() || node.items().empty()) return false;
+    return std::ranges::all_of(node.items(),
+                               [&](const ConfigNode& one) { return read(one, values.emplace_back()); });
+  };
+  kind.write = [write = item.write](const std::vector<M>& values) {
+    if (values.empty()) return ConfigNode();
+    std::vector<ConfigNode> items;
+    for (const M& value : values) items.push_back(write(value));
+    return ConfigNode::make_list(std::move(items), {});
+  };
+  return kind;
+}
+
+/// Quoted: a class may be called 3, or null.
+OptionKind<std::string> class_name() {
+  OptionKind<std::string> kind = text("a name");
+  kind.write = [](const std::string& name) { return ConfigNode::make_scalar(name, {}, true); };
+  return kind;
+}
+
 void check_data(const DataOptions& options, const ConfigNode& section) {
   if (options.file.empty() && !options.stage.empty()) {
     section.at("stage").fail("stands without `file`: there is nothing to copy");
   }
-  if (!options.file.empty() && options.shape)
-    section.at("shape").fail("stands beside `file`, which has a shape");
 }
 
 /// The number of `0.5 epochs`; nothing if it is no number of epochs.
@@ -85,7 +114,7 @@ OptionKind<engine::CheckpointOptions> interval() {
 }  // namespace
 
 const OptionTable<DataOptions>& DataOptions::table() {
-  using train::Normalization;
+  using evaluate::Normalization;
   static const OptionTable<DataOptions> table{
       {{"file", &DataOptions::file, text("a data set file, as `skyline prep` makes it"),
         "The data set, needed where networks are trained.", KeyRule::kMayChange},
@@ -98,11 +127,19 @@ const OptionTable<DataOptions>& DataOptions::table() {
        {"stage", &DataOptions::stage, folder_or_none(),
         "Folder of each node: the file is copied there once and read from there.", KeyRule::kMayChange},
        {"sha256", &DataOptions::sha256, text("the checksum of a data set"),
-        "Any other data set is refused; a run's `config.yaml` states it."},
+        "Any other data set is refused. A run's `config.yaml` states this key and those below."},
        {"shape", &DataOptions::shape, if_given(shape_of_image()),
-        "Shape of an image, in place of `file`, where nothing is trained."},
+        "Shape of an image; needed without `file`, where nothing is trained."},
        {"classes", &DataOptions::classes, if_given(whole<std::int64_t>(at_least(2))),
-        "Number of classes, beside `shape`."}},
+        "Number of classes; needed beside `shape`."},
+       {"class_names", &DataOptions::class_names, list_of(class_name(), "a list of names"),
+        "Names of the classes."},
+       {"mean", &DataOptions::mean, list_of(number(Range()), "a list of numbers"),
+        "Mean of each channel, of pixels divided by `value_scale`."},
+       {"deviation", &DataOptions::deviation, list_of(number(Range()), "a list of numbers"),
+        "Standard deviation of each channel, likewise."},
+       {"value_scale", &DataOptions::value_scale, if_given(number(above(0))),
+        "Largest value of a pixel, by which all are divided."}},
       check_data};
   return table;
 }

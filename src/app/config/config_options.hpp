@@ -1,15 +1,16 @@
 #pragma once
 
 #include "skyline/core/option_table.hpp"
+#include "skyline/evaluate/evaluator_needs.hpp"
 #include "skyline/space/network.hpp"
 
 #include "engine/loop/run.hpp"
-#include "train/course/training_options.hpp"
 
 #include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace skyline::app {
 
@@ -17,11 +18,16 @@ namespace skyline::app {
 struct DataOptions {
   std::string file;         // empty: no data, a shape is given
   double validation = 0.1;  // share of the training set
-  train::Normalization normalization = train::Normalization::kStandard;
+  evaluate::Normalization normalization = evaluate::Normalization::kStandard;
   std::filesystem::path stage;  // of each node, for a copy that is then read; empty: none is made
-  std::string sha256;           // of the data set
+  // What the data set is: stated by a run's config.yaml, which can then be read without the file.
+  std::string sha256;
   std::optional<space::Shape> shape;
   std::optional<std::int64_t> classes;
+  std::vector<std::string> class_names;
+  std::vector<double> mean;       // [channels], of pixels / value_scale
+  std::vector<double> deviation;  // [channels]
+  std::optional<double> value_scale;
   static const OptionTable<DataOptions>& table();
 };
 

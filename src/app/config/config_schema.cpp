@@ -1,13 +1,12 @@
 #include "app/config/config_schema.hpp"
 
-#include "skyline/app/evaluator_kind.hpp"
+#include "skyline/evaluate/evaluator_kind.hpp"
 #include "skyline/objective/objective_set.hpp"
 #include "skyline/search/algorithm.hpp"
 #include "skyline/space/layer_kind.hpp"
 
-#include "app/config/config_file.hpp"
 #include "app/config/config_sections.hpp"
-#include "train/course/training_evaluator.hpp"
+#include "core/config/yaml.hpp"
 
 #include <set>
 #include <string>
@@ -31,8 +30,7 @@ std::set<std::string> metric_names() {
   std::set<std::string> names;
   const auto add = [&](const std::vector<std::string>& some) { names.insert(some.begin(), some.end()); };
   add(objective::computed_metric_names());
-  add(train::training_metrics());
-  for (const std::string& name : evaluator_names()) add(find_evaluator(name)->metrics());
+  for (const std::string& name : evaluate::evaluator_names()) add(evaluate::find_evaluator(name)->metrics);
   return names;
 }
 
@@ -121,8 +119,8 @@ ConfigNode config_schema() {
       "{$schema: 'https://json-schema.org/draft/2020-12/schema', title: Configuration of a Skyline run}");
   const ConfigNode sections = all_sections().schema();
   for (const ConfigNode::Entry& entry : sections.entries()) schema.set(entry.key, entry.value);
-  std::vector<ConfigNode> evaluators{schema_of("{required: [training]}")};
-  for (const std::string& name : evaluator_names()) {
+  std::vector<ConfigNode> evaluators;
+  for (const std::string& name : evaluate::evaluator_names()) {
     evaluators.push_back(schema_of("{required: [" + name + "]}"));
   }
   schema.set("oneOf", ConfigNode::make_list(std::move(evaluators), {}));

@@ -1,9 +1,11 @@
 #include "app/config/config_sections.hpp"
 
-#include "skyline/app/evaluator_kind.hpp"
+#include "skyline/core/error.hpp"
+#include "skyline/evaluate/evaluator_kind.hpp"
 #include "skyline/search/algorithm.hpp"
 
 #include "app/config/config_schema.hpp"
+#include "train/course/training_evaluator.hpp"
 
 #include <memory>
 
@@ -27,8 +29,9 @@ OptionKind<ConfigNode> search_section() {
   return kind;
 }
 
-Key<ConfigSections> evaluator_section(const std::string& name, const std::string& meaning,
-                                      std::shared_ptr<const KeyTable> keys) {
+Key<ConfigSections> evaluator_section(const std::string& name) {
+  const evaluate::EvaluatorKind& evaluator = *evaluate::find_evaluator(name);
+  const std::shared_ptr<const KeyTable> keys = evaluator.keys;
   OptionKind<ConfigSections> kind{{"a section", keys->schema(), {{"", keys}}}};
   kind.read = [name, keys](const ConfigNode& node, ConfigSections& sections) {
     if (!sections.evaluator.empty()) {
@@ -42,7 +45,7 @@ Key<ConfigSections> evaluator_section(const std::string& name, const std::string
     return sections.evaluator == name ? sections.evaluator_section : ConfigNode();
   };
   kind.identity = [keys](const ConfigNode& section) { return keys->identity(section); };
-  return {name, kind, meaning};
+  return {name, kind, evaluator.meaning};
 }
 
 /// `none` is not written, so that `--set final.epochs=3` works on a run's configuration too.
@@ -57,44 +60,47 @@ void check_sections(const ConfigSections& sections, const ConfigNode& root) {
   if (sections.evaluator.empty()) root.fail("missing key `training`");
 }
 
-/// A table that is never deleted.
-std::shared_ptr<const KeyTable> lasting(const KeyTable& table) {
-  return {std::shared_ptr<void>(), &table};
+/// By a call: a linker drops objects that nobody refers to.
+void register_training() {
+  static const bool done = [] {
+    evaluate::register_evaluator(train::training_kind());
+    return true;
+  }();
+  (void)done;
 }
 
 }  // namespace
 
-OptionTable<ConfigSections> own_sections() {
+OptionTable<ConfigSections> all_sections() {
   using Sections = ConfigSections;
-  return {
+  register_training();
+  OptionTable<Sections> table{
       {{"data", &Sections::data, "The data set, or the shape of one where nothing is trained.",
         KeyRule::kRequired},
        {"space", &Sections::space, tree("a section", space_schema()),
-        "The architectures: named parameters, and a network that uses them.", KeyRule::kRequired},
-       evaluator_section("training", "How networks are trained and measured.",
-                         lasting(train::TrainingOptions::table())),
-       {"objectives", &Sections::objectives, tree("a list", objectives_schema()),
-        "What the search aims at: a list of `{maximize: METRIC}` and `{minimize: METRIC}`.",
-        KeyRule::kRequired},
-       {"constraints", &Sections::constraints, tree("a list", constraints_schema()),
-        "Bounds that every architecture must keep: a list of `{METRIC: [low, high]}`, both included."},
-       {"search", &Sections::search, search_section(), "Which architectures are tried.", KeyRule::kRequired},
-       {"final", &Sections::final_training, final_section(),
-        "Full training of the front after the search, and its accuracy on the test set; `none` unless given.",
-        KeyRule::kMayChange},
-       {"run", &Sections::run, "The run: its seed, its pace, and what it keeps."},
-       {"checkpoint", &Sections::checkpoint, or_word("none", section(checkpoint_table())),
-        "Saved states of half-trained trials; `none`: nothing is saved before a trial is done, not even at "
-        "a stop.",
-        KeyRule::kMayChange}},
+        "The architectures: named parameters, and a network that uses them.", KeyRule::kRequired}},
       check_sections};
-}
-
-OptionTable<ConfigSections> all_sections() {
-  OptionTable<ConfigSections> table = own_sections();
-  for (const std::string& name : evaluator_names()) {
-    const EvaluatorKind& kind = *find_evaluator(name);
-    table.add(evaluator_section(name, std::string(kind.meaning()), lasting(kind.keys())));
+  for (const std::string& name : evaluate::evaluator_names()) table.add(evaluator_section(name));
+  const std::initializer_list<Key<Sections>> others{
+      {"objectives", &Sections::objectives, tree("a list", objectives_schema()),
+       "What the search aims at: a list of `{maximize: METRIC}` and `{minimize: METRIC}`.",
+       KeyRule::kRequired},
+      {"constraints", &Sections::constraints, tree("a list", constraints_schema()),
+       "Bounds that every architecture must keep: a list of `{METRIC: [low, high]}`, both included."},
+      {"search", &Sections::search, search_section(), "Which architectures are tried.", KeyRule::kRequired},
+      {"final", &Sections::final_training, final_section(),
+       "Full training of the front after the search, and its accuracy on the test set; `none` unless given.",
+       KeyRule::kMayChange},
+      {"run", &Sections::run, "The run: its seed, its pace, and what it keeps."},
+      {"checkpoint", &Sections::checkpoint, or_word("none", section(checkpoint_table())),
+       "Saved states of half-trained trials; `none`: nothing is saved before a trial is done, not even at "
+       "a stop.",
+       KeyRule::kMayChange}};
+  for (const Key<Sections>& key : others) {
+    if (evaluate::find_evaluator(key.name) != nullptr) {
+      throw InternalError("an evaluator is called `" + key.name + "`, and there is a section of that name");
+    }
+    table.add(key);
   }
   return table;
 }

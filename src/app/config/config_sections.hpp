@@ -23,8 +23,6 @@ struct ConfigSections {
   std::optional<engine::CheckpointOptions> checkpoint = engine::CheckpointOptions{};
 };
 
-/// The sections that a configuration may have besides those of registered evaluators.
-OptionTable<ConfigSections> own_sections();
 /// All sections, those of the evaluators and algorithms that are registered by now included.
 OptionTable<ConfigSections> all_sections();
 

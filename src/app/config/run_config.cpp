@@ -10,11 +10,27 @@
 namespace skyline::app {
 namespace {
 
-void check_data_hash(const ConfigNode& section, const store::Dataset& dataset) {
-  const ConfigNode* expected = section.find("sha256");
-  if (expected == nullptr || expected->as_text() == dataset.content_hash()) return;
-  expected->fail("the data set's checksum is " + dataset.content_hash() + ", expected " +
-                 expected->as_text() + ": not the same data");
+/// States what the data set is; where the section has stated it, it must be that.
+void describe_data(const ConfigNode& section, const store::Dataset& dataset, DataOptions& data) {
+  const ConfigNode* hash = section.find("sha256");
+  if (hash != nullptr && hash->as_text() != dataset.content_hash()) {
+    hash->fail("the data set's checksum is " + dataset.content_hash() + ", expected " + hash->as_text() +
+               ": not the same data");
+  }
+  data.sha256 = dataset.content_hash();
+  data.shape = dataset.shape();
+  data.classes = static_cast<std::int64_t>(dataset.class_names().size());
+  data.class_names = dataset.class_names();
+  data.mean = dataset.mean();
+  data.deviation = dataset.deviation();
+  data.value_scale = dataset.value_scale();
+  const ConfigNode found = DataOptions::table().to_config(data);
+  for (const char* key : {"shape", "classes", "class_names", "mean", "deviation", "value_scale"}) {
+    const ConfigNode* stated = section.find(key);
+    const auto entry = [&](const ConfigNode& value) { return ConfigNode::make_map({{key, value, {}}}, {}); };
+    if (stated == nullptr || first_difference(entry(*stated), entry(found.at(key))).empty()) continue;
+    stated->fail("is not that of " + data.file + ": leave the key out");
+  }
 }
 
 store::SplitIndices split_data(const ConfigNode& section, const RunConfig& config) {
@@ -27,58 +43,67 @@ store::SplitIndices split_data(const ConfigNode& section, const RunConfig& confi
   }
 }
 
-void open_data(const ConfigNode& section, bool verify_data, RunConfig& config) {
-  DataOptions& data = config.sections.data;
-  if (data.file.empty()) {
-    if (config.training) section.fail("missing key `file`");
-    for (const char* key : {"shape", "classes"}) (void)section.at(key);
-    config.shape = {*data.shape, *data.classes};
-    return;
-  }
-  config.dataset = store::Dataset::open(data.file, verify_data);
-  check_data_hash(section, *config.dataset);
-  data.sha256 = config.dataset->content_hash();
-  config.split = split_data(section, config);
-  config.shape = {config.dataset->shape(), static_cast<std::int64_t>(config.dataset->class_names().size())};
-}
-
-void choose_trainer(RunConfig& config) {
-  const ConfigSections& sections = config.sections;
-  if (sections.evaluator == "training") {
-    config.training = train::TrainingOptions::table().parse(sections.evaluator_section);
-  } else {
-    config.evaluator = ChosenEvaluator{find_evaluator(sections.evaluator), sections.evaluator_section};
-  }
+ChosenEvaluator choose_evaluator(const ConfigSections& sections) {
+  const evaluate::EvaluatorKind* kind = evaluate::find_evaluator(sections.evaluator);
+  return {kind, sections.evaluator_section, kind->needs(sections.evaluator_section)};
 }
 
 void check_keeps_parents(const ConfigNode& root, const RunConfig& config) {
-  if (!config.training || !config.training->inherit) return;
+  if (!config.evaluator.needs.inherits) return;
   if (config.sections.run.keep_weights != engine::KeepWeights::kNone) return;
   root.at("run")
       .at("keep_weights")
-      .fail(
-          "expected `front` or `all` beside `training.inherit: true`, got none: children start from their "
-          "parents' "
-          "weights");
+      .fail("expected `front` or `all` beside `" + config.evaluator.kind->name +
+            ".inherit: true`, got none: children start from their parents' weights");
+}
+
+/// The part of a configuration that needs no data.
+RunConfig read_sections(const ConfigNode& root, const OptionTable<ConfigSections>& table) {
+  if (!root.is_map()) root.fail_expected("a map with the sections data, space, objectives, search, ...");
+  RunConfig config;
+  config.sections = table.parse(root);
+  config.evaluator = choose_evaluator(config.sections);
+  check_keeps_parents(root, config);
+  if (config.evaluator.needs.data && config.sections.data.file.empty()) {
+    root.at("data").fail("missing key `file`");
+  }
+  return config;
+}
+
+/// The rest.
+void build(RunConfig& config, const ConfigNode& root, const OptionTable<ConfigSections>& table) {
+  const ConfigSections& sections = config.sections;
+  if (!sections.data.shape) (void)root.at("data").at("shape");
+  if (!sections.data.classes) (void)root.at("data").at("classes");
+  config.shape = {sections.data.shape.value(), sections.data.classes.value()};
+  config.space = space::SearchSpace::parse(sections.space, config.shape);
+  config.objectives = objective::ObjectiveSet::parse(sections.objectives, &sections.constraints,
+                                                     config.evaluator.kind->metrics);
+  config.resolved = table.to_config(sections);
+  config.resolved.assign_paths();
 }
 
 }  // namespace
 
 RunConfig RunConfig::parse(const ConfigNode& root, bool verify_data) {
-  if (!root.is_map()) root.fail_expected("a map with the sections data, space, objectives, search, ...");
   const OptionTable<ConfigSections> table = all_sections();
-  RunConfig config;
-  config.sections = table.parse(root);
-  choose_trainer(config);
-  check_keeps_parents(root, config);
-  open_data(root.at("data"), verify_data, config);
-  config.space = space::SearchSpace::parse(config.sections.space, config.shape);
-  config.objectives = objective::ObjectiveSet::parse(
-      config.sections.objectives, &config.sections.constraints,
-      config.evaluator ? config.evaluator->kind->metrics() : train::training_metrics());
-  config.resolved = table.to_config(config.sections);
-  config.resolved.assign_paths();
+  RunConfig config = read_sections(root, table);
+  if (!config.sections.data.file.empty()) config.open_data(root.at("data"), verify_data);
+  build(config, root, table);
   return config;
+}
+
+RunConfig RunConfig::read(const ConfigNode& root) {
+  const OptionTable<ConfigSections> table = all_sections();
+  RunConfig config = read_sections(root, table);
+  build(config, root, table);
+  return config;
+}
+
+void RunConfig::open_data(const ConfigNode& section, bool verify_data) {
+  dataset = store::Dataset::open(sections.data.file, verify_data);
+  describe_data(section, *dataset, sections.data);
+  split = split_data(section, *this);
 }
 
 engine::EngineOptions RunConfig::engine_options() const {
@@ -88,25 +113,25 @@ engine::EngineOptions RunConfig::engine_options() const {
   options.keep_weights = sections.run.keep_weights;
   options.checkpoints = sections.checkpoint;
   if (sections.final_training) options.final_epochs = sections.final_training->epochs;
-  if (training) {
-    options.epochs = training->epochs;
-    options.threads_per_slot = training->threads;
-    options.inherit = training->inherit;
-  }
+  options.epochs = evaluator.needs.epochs;
+  options.threads_per_slot = evaluator.needs.threads;
+  options.inherit = evaluator.needs.inherits;
   return options;
 }
 
-std::unique_ptr<trial::Evaluator> RunConfig::make_evaluator(train::DeviceUse device) const {
-  if (evaluator) {
-    auto made = evaluator->kind->make(evaluator->section, {dataset, split});
-    require(made->metrics() == evaluator->kind->metrics(),
-            "an evaluator measures other metrics than its kind names");
-    return made;
-  }
-  const auto needed = objectives.measured_needed();
-  const bool latency = std::find(needed.begin(), needed.end(), "latency_ms") != needed.end();
-  return train::make_training_evaluator(*training, sections.data.normalization, dataset, split, latency,
-                                        std::move(device));
+evaluate::EvaluatorServices RunConfig::services() const {
+  return {.dataset = dataset,
+          .split = split,
+          .normalization = sections.data.normalization,
+          .wanted = objectives.measured_needed()};
+}
+
+std::unique_ptr<trial::Evaluator> RunConfig::make_evaluator(
+    const evaluate::EvaluatorServices& services) const {
+  auto made = evaluator.kind->make(evaluator.section, services);
+  require(made->metrics() == evaluator.kind->metrics,
+          "an evaluator measures other metrics than its kind names");
+  return made;
 }
 
 }  // namespace skyline::app

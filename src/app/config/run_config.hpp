@@ -1,25 +1,24 @@
 #pragma once
 
-#include "skyline/app/evaluator_kind.hpp"
 #include "skyline/core/config_node.hpp"
+#include "skyline/evaluate/evaluator_kind.hpp"
 #include "skyline/objective/objective_set.hpp"
 #include "skyline/space/search_space.hpp"
 #include "skyline/store/dataset.hpp"
 
 #include "app/config/config_sections.hpp"
 #include "engine/loop/run.hpp"
-#include "train/course/training_evaluator.hpp"
 
 #include <memory>
-#include <optional>
 #include <string>
 
 namespace skyline::app {
 
-/// What evaluates the trials in place of training: a section of its own.
+/// What evaluates the trials.
 struct ChosenEvaluator {
-  const EvaluatorKind* kind = nullptr;
+  const evaluate::EvaluatorKind* kind = nullptr;
   ConfigNode section;  // complete
+  evaluate::EvaluatorNeeds needs;
 };
 
 /// A run's configuration, checked as far as possible without training anything.
@@ -29,25 +28,30 @@ struct RunConfig {
   store::SplitIndices split;                      // of its training set; empty without a file
   space::DataShape shape;                         // of the file, or given
   space::SearchSpace space;
-  std::optional<train::TrainingOptions> training;  // either this
-  std::optional<ChosenEvaluator> evaluator;        // or that
+  ChosenEvaluator evaluator;
   objective::ObjectiveSet objectives;
-  /// The tree with all defaults filled in and the data's checksum: what the run folder keeps as config.yaml.
+  /// The tree with all defaults filled in and what the data set is: the run folder keeps it as config.yaml.
   ConfigNode resolved;
 
   /// Reads and checks a whole configuration, opening the data set.
   /// @param verify_data  recompute the data set's checksums
   /// @throws UserError with file, line and key
   static RunConfig parse(const ConfigNode& root, bool verify_data);
+  /// Likewise, of a configuration that states what the data set is; opens no file.
+  static RunConfig read(const ConfigNode& root);
+  /// Opens the data set, which must be what `section`, the configuration's `data`, states of it.
+  void open_data(const ConfigNode& section, bool verify_data);
 
   /// SHA-256 of what determines a run's trials: the resolved tree without keys that may change. Those only
   /// bound the run, so that a finished one can be extended, or say what is kept and where.
   std::string identity_hash() const;
   engine::EngineOptions engine_options() const;
 
-  /// @param device  that networks are trained on; the CPU unless told otherwise
-  /// @throws UserError if the device cannot do what the configuration asks for
-  std::unique_ptr<trial::Evaluator> make_evaluator(train::DeviceUse device = {}) const;
+  /// What the run gives its evaluators; the caller names the ranks of a job.
+  evaluate::EvaluatorServices services() const;
+  /// Collective over the ranks of the job, if the services name one.
+  /// @throws UserError if what the configuration asks for is not there
+  std::unique_ptr<trial::Evaluator> make_evaluator(const evaluate::EvaluatorServices& services) const;
 };
 
 /// Dotted path of the first setting in which two resolved configurations would give different runs; empty if

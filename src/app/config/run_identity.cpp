@@ -1,10 +1,11 @@
 // What makes a run of a configuration: by the tables of options.
+#include "skyline/evaluate/evaluator_kind.hpp"
 #include "skyline/objective/objective_set.hpp"
 
-#include "app/config/config_file.hpp"
 #include "app/config/config_sections.hpp"
 #include "app/config/run_config.hpp"
 #include "core/config/scalar_text.hpp"
+#include "core/config/yaml.hpp"
 #include "core/text/hash.hpp"
 
 #include <algorithm>
@@ -41,17 +42,17 @@ ConfigNode canonical(const ConfigNode& node) {
   return ConfigNode::make_map(std::move(entries), {});
 }
 
-const ConfigNode* find(const ConfigNode& tree, std::string_view section, std::string_view key) {
-  const ConfigNode* keys = tree.find(section);
-  return keys == nullptr || !keys->is_map() ? nullptr : keys->find(key);
+bool inherits(const ConfigNode& resolved) {
+  return std::ranges::any_of(resolved.entries(), [](const ConfigNode::Entry& entry) {
+    const evaluate::EvaluatorKind* kind = evaluate::find_evaluator(entry.key);
+    return kind != nullptr && kind->needs(entry.value).inherits;
+  });
 }
 
 ConfigNode identity_tree(const ConfigNode& resolved) {
   ConfigNode tree = all_sections().identity(resolved);
-  const ConfigNode* inherit = find(resolved, "training", "inherit");
-  const ConfigNode* kept = find(resolved, "run", "keep_weights");
   // With inheritance the weights that are kept say which parents have any.
-  if (inherit != nullptr && inherit->as_flag() && kept != nullptr) tree.set("run.keep_weights", *kept);
+  if (inherits(resolved)) tree.set("run.keep_weights", resolved.at("run").at("keep_weights"));
   tree.assign_paths();
   return canonical(tree);
 }

@@ -3,11 +3,12 @@
 #include "skyline/core/error.hpp"
 #include "skyline/search/algorithm.hpp"
 
-#include "app/config/config_file.hpp"
 #include "app/job/job_abort.hpp"
+#include "core/config/yaml.hpp"
 #include "core/log.hpp"
 #include "store/publish/patience.hpp"
 #include "store/publish/publish.hpp"
+#include "store/publish/yaml_file.hpp"
 #include "store/run_folder/recovery.hpp"
 #include "store/run_folder/waiting_results.hpp"
 
@@ -48,7 +49,7 @@ bool wait_for_folder(const store::RunPaths& paths, double wait_s, const JobStop&
 }
 
 void check_same_run(const store::RunPaths& paths, const RunConfig& config, const std::string& asked_in) {
-  const std::string key = first_identity_difference(load_yaml_file(paths.config()), config.resolved);
+  const std::string key = first_identity_difference(store::load_yaml_file(paths.config()), config.resolved);
   if (key.empty()) return;
   throw UserError("--resume " + paths.root.string() + ": `" + key + "` differs between " +
                   paths.config().string() + " and " + asked_in +
@@ -101,12 +102,13 @@ bool put_in_order(const store::RunPaths& paths, const RunConfig& config, const t
 
 std::optional<PreparedRun> prepare_run(const SearchArguments& arguments, const std::string& signature,
                                        JobStop& stop, const comm::Launch& launch) {
-  ConfigNode root = load_yaml_file(arguments.config);
+  ConfigNode root = store::load_yaml_file(arguments.config);
   for (const std::string& assignment : arguments.overrides) apply_override(root, assignment);
   const store::RunPaths paths{arguments.run};
-  PreparedRun prepared{RunConfig::parse(root, false), nullptr, std::nullopt};
-  store::set_patience(prepared.config.sections.run.storage_patience_s);
-  stop.limit(prepared.config.sections.run.time_limit_s, launch);
+  const RunConfig config = RunConfig::parse(root, false);
+  PreparedRun prepared{config.resolved, nullptr, std::nullopt};
+  store::set_patience(config.sections.run.storage_patience_s);
+  stop.limit(config.sections.run.time_limit_s, launch);
   check_not_started(paths, arguments);  // before the folder is touched
   if (!wait_for_folder(paths, arguments.wait_s, stop)) return std::nullopt;
   prepared.claim = store::RunClaim::take(paths);
@@ -115,21 +117,20 @@ std::optional<PreparedRun> prepare_run(const SearchArguments& arguments, const s
               .prefix = signature,
               .terminal_level = arguments.quiet ? log::Level::kWarning : log::Level::kInfo});
   if (store::exists(paths.journal())) {
-    check_same_run(paths, prepared.config, arguments.config.string());
-    prepared.replay = read_own_journal(paths, prepared.config);
-    check_not_shortened(paths, prepared.config, prepared.replay->entries);
+    check_same_run(paths, config, arguments.config.string());
+    prepared.replay = read_own_journal(paths, config);
+    check_not_shortened(paths, config, prepared.replay->entries);
     store::settle_journal(paths.journal(), *prepared.replay);
   } else if (arguments.resume) {
     log::info("nothing to resume in " + paths.root.string() + ": starting from the beginning");
   }
-  const bool begun =
-      put_in_order(paths, prepared.config, prepared.replay ? prepared.replay->log : trial::CommitLog());
+  const bool begun = put_in_order(paths, config, prepared.replay ? prepared.replay->log : trial::CommitLog());
   if (prepared.replay && prepared.replay->entries.empty() && !begun) {
     // Nothing was trained: the new journal says by which version and on what that is done now.
     prepared.replay.reset();
     store::remove_file(paths.journal());
   }
-  store::publish_file(paths.config(), to_yaml(prepared.config.resolved));
+  store::publish_file(paths.config(), to_yaml(config.resolved));
   return prepared;
 }
 

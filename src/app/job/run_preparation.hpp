@@ -14,7 +14,7 @@ namespace skyline::app {
 
 /// What rank 0 finds out before the other ranks are asked to do anything.
 struct PreparedRun {
-  RunConfig config;
+  ConfigNode config;  // complete, as config.yaml has it
   std::unique_ptr<store::RunClaim> claim;
   std::optional<store::JournalContents> replay;
 };

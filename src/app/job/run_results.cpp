@@ -1,6 +1,6 @@
 #include "app/job/run_results.hpp"
 
-#include "app/config/config_file.hpp"
+#include "core/config/yaml.hpp"
 #include "core/log.hpp"
 #include "store/publish/publish.hpp"
 #include "store/run_folder/run_tables.hpp"
@@ -50,7 +50,8 @@ void print_results(const store::RunPaths& paths, const report::ReportInputs& inp
 
 void warn_of_missing_weights(const store::RunPaths& paths, const RunConfig& config,
                              const run::RunState& state) {
-  if (config.sections.run.keep_weights == engine::KeepWeights::kNone || !config.training) return;
+  if (config.sections.run.keep_weights == engine::KeepWeights::kNone || !config.evaluator.needs.weights)
+    return;
   for (const run::SharedTrial& member : state.trials()) {
     if (!state.on_front(member->trial.number)) continue;
     if (std::holds_alternative<trial::Failure>(member->outcome)) continue;  // of a full training

@@ -96,6 +96,8 @@ class TrainingEvaluator final : public trial::Evaluator {
     return choose_members(trial.architecture().network, setup_.options.batch, setup_.options.group);
   }
 
+  std::string device() const override { return setup_.device.on_gpus ? "gpu" : "cpu"; }
+
   bool forms_groups() const override { return setup_.options.group.members != 1U; }
 
   std::optional<std::string> fault() override { return device_fault(); }

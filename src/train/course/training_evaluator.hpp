@@ -1,5 +1,6 @@
 #pragma once
 
+#include "skyline/evaluate/evaluator_kind.hpp"
 #include "skyline/store/dataset.hpp"
 #include "skyline/trial/evaluator.hpp"
 
@@ -17,10 +18,12 @@ std::vector<std::string> training_metrics();
 
 class Accelerator;
 
-/// Which device an evaluator trains on.
+/// What an evaluator trains on.
 struct DeviceUse {
-  std::shared_ptr<Accelerator> accelerator;  // nullptr: the CPU
-  int device = 0;                            // of it
+  std::shared_ptr<Accelerator> accelerator;       // nullptr: the CPU
+  int device = 0;                                 // of it
+  bool on_gpus = false;                           // all ranks that train do so on GPUs
+  std::shared_ptr<const void> scratch = nullptr;  // files of libraries, removed with the last user
 };
 
 /// Trains networks with LibTorch. Results depend on trial, data and options alone.
@@ -31,5 +34,8 @@ std::unique_ptr<trial::Evaluator> make_training_evaluator(const TrainingOptions&
                                                           std::shared_ptr<const store::Dataset> dataset,
                                                           store::SplitIndices split, bool measure_latency,
                                                           DeviceUse device = {});
+
+/// The kind `training`, which chooses the device of each rank.
+evaluate::EvaluatorKind training_kind();
 
 }  // namespace skyline::train

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "skyline/evaluate/evaluator_needs.hpp"
+
 #include <cstdint>
 #include <optional>
 
@@ -9,6 +11,9 @@ class OptionTable;
 }
 
 namespace skyline::train {
+
+using evaluate::DeviceChoice;
+using evaluate::Normalization;
 
 struct OptimizerOptions {
   enum class Kind { kAdam, kSgd };
@@ -31,10 +36,6 @@ struct ScheduleOptions {
   static const OptionTable<ScheduleOptions>& table();
 };
 
-/// How inputs are scaled: kUnit: pixels / value_scale; kStandard: then minus mean, over deviation, per
-/// channel.
-enum class Normalization { kUnit, kStandard };
-
 /// Random changes of the training images, drawn anew in each epoch; off as they stand here.
 struct AugmentOptions {
   std::int64_t crop = 0;    // pixels of border, all 0, of which a window of the image's size is cut out again
@@ -50,9 +51,6 @@ struct LatencyOptions {
   int repeats = 30;  // the median is reported
   static const OptionTable<LatencyOptions>& table();
 };
-
-/// kAuto: a GPU where the rank has one that can be used, else the CPU.
-enum class DeviceChoice { kAuto, kCpu, kCuda };
 
 /// Of the arithmetic. Weights and optimizer state are float32 in any case. kTf32: products of matrices with
 /// 10 bits of mantissa, on GPUs that have it; kBf16: convolutions and products in bfloat16.

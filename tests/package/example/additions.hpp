@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include <skyline/app/evaluator_kind.hpp>
+#include <skyline/evaluate/evaluator_kind.hpp>
 #include <skyline/space/layer_kind.hpp>
 #include <skyline/train/layer_op.hpp>
 
@@ -14,4 +14,4 @@ std::unique_ptr<skyline::train::LayerOp> make_leaky_relu_op(const skyline::space
 
 /// `balance: {target: 20000}`: scores a network without training it, by how near it comes to a number of
 /// parameters.
-std::unique_ptr<skyline::app::EvaluatorKind> make_balance_evaluator_kind();
+skyline::evaluate::EvaluatorKind balance_kind();

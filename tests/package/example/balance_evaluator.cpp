@@ -31,22 +31,16 @@ class BalanceEvaluator final : public trial::Evaluator {
   double target_;
 };
 
-class BalanceEvaluatorKind final : public app::EvaluatorKind {
- public:
-  std::string_view name() const override { return "balance"; }
-  std::vector<std::string> metrics() const override { return {"balance"}; }
-
-  std::string_view meaning() const override { return "How near a network's size is to a target."; }
-  const KeyTable& keys() const override { return BalanceOptions::table(); }
-
-  std::unique_ptr<trial::Evaluator> make(const ConfigNode& section,
-                                         const app::EvaluatorInputs& /*inputs*/) const override {
-    return std::make_unique<BalanceEvaluator>(BalanceOptions::table().parse(section).target);
-  }
-};
-
 }  // namespace
 
-std::unique_ptr<app::EvaluatorKind> make_balance_evaluator_kind() {
-  return std::make_unique<BalanceEvaluatorKind>();
+evaluate::EvaluatorKind balance_kind() {
+  return {.name = "balance",
+          .meaning = "How near a network's size is to a target.",
+          .metrics = {"balance"},
+          .keys = std::make_shared<const OptionTable<BalanceOptions>>(BalanceOptions::table()),
+          .needs = [](const ConfigNode&) { return evaluate::EvaluatorNeeds{}; },
+          .make =
+              [](const ConfigNode& section, const evaluate::EvaluatorServices&) {
+                return std::make_unique<BalanceEvaluator>(BalanceOptions::table().parse(section).target);
+              }};
 }

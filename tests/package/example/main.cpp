@@ -1,13 +1,13 @@
 #include "additions.hpp"
 
-#include <skyline/app/evaluator_kind.hpp>
 #include <skyline/app/program.hpp>
+#include <skyline/evaluate/evaluator_kind.hpp>
 #include <skyline/space/layer_kind.hpp>
 #include <skyline/train/layer_op.hpp>
 
 int main(int argc, char** argv) {
   skyline::space::register_layer_kind(make_leaky_relu_kind());
   skyline::train::register_layer_op("leaky_relu", make_leaky_relu_op);
-  skyline::app::register_evaluator(make_balance_evaluator_kind());
+  skyline::evaluate::register_evaluator(balance_kind());
   return skyline::app::run_program(argc, argv);
 }

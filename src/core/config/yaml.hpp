@@ -2,16 +2,13 @@
 
 #include "skyline/core/config_node.hpp"
 
-#include <filesystem>
 #include <string>
 
-namespace skyline::app {
+namespace skyline {
 
-/// Reads a YAML file. Duplicate keys are refused (yaml-cpp would keep the first silently).
-/// @throws UserError with file and line for a file that is missing or not YAML
-ConfigNode load_yaml_file(const std::filesystem::path& path);
-
-/// Reads YAML text; `file` is the name in error messages.
+/// Reads YAML text. Duplicate keys are refused (yaml-cpp would keep the first silently).
+/// @param file  the name that error messages give
+/// @throws UserError with file and line for a text that is not YAML
 ConfigNode load_yaml_text(const std::string& text, const std::string& file);
 
 /// Applies one `--set key.path=value`; the value is YAML. Paths are assigned anew.
@@ -21,4 +18,4 @@ void apply_override(ConfigNode& root, const std::string& assignment);
 /// Writes a tree as YAML text, the same for equal trees; it reads back to an equal tree.
 std::string to_yaml(const ConfigNode& root);
 
-}  // namespace skyline::app
+}  // namespace skyline

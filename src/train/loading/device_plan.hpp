@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace skyline::app {
+namespace skyline::train {
 
 /// The device on which each rank of a job trains.
 struct DevicePlan {
@@ -26,7 +26,7 @@ struct DevicePlan {
 /// @param begun   "cpu" or "gpu", what kAuto chose when the run began; empty: not known, or it begins now
 /// @param groups  whether ranks train trials together
 /// @param ranks   by world rank
-DevicePlan plan_devices(train::DeviceChoice choice, std::string_view begun, bool groups,
+DevicePlan plan_devices(DeviceChoice choice, std::string_view begun, bool groups,
                         const std::vector<machine::RankView>& ranks);
 
-}  // namespace skyline::app
+}  // namespace skyline::train

@@ -1,8 +1,7 @@
-#include "app/job/device_choice.hpp"
+#include "train/loading/device_choice.hpp"
 
 #include "skyline/core/error.hpp"
 
-#include "app/job/device_plan.hpp"
 #include "comm/agreement.hpp"
 #include "comm/binding_exchange.hpp"
 #include "core/log.hpp"
@@ -10,6 +9,7 @@
 #include "machine/device_binding.hpp"
 #include "machine/nccl_settings.hpp"
 #include "machine/node.hpp"
+#include "train/loading/device_plan.hpp"
 
 #include <cerrno>
 #include <cstddef>
@@ -19,12 +19,12 @@
 
 #include <unistd.h>
 
-namespace skyline::app {
+namespace skyline::train {
 namespace {
 
 namespace fs = std::filesystem;
 
-machine::DeviceView view_of(const train::AcceleratorDevice& device, const fs::path& root) {
+machine::DeviceView view_of(const AcceleratorDevice& device, const fs::path& root) {
   const std::string address =
       device.bus_id.empty() ? "device " + std::to_string(device.index) : device.bus_id;
   return {.identity = machine::device_identity(address, std::getenv("CUDA_VISIBLE_DEVICES")),
@@ -43,9 +43,35 @@ std::string nccl_text(const std::vector<machine::NcclSetting>& settings,
   return text + before;
 }
 
+/// A folder for a library's files, removed with what is in it when the job ends. It has a name that nobody
+/// could foresee, and is for this user alone: others could have put a link in the place of a file.
+class ScratchFolder {
+ public:
+  /// @param start  of its name, in the folder for temporary files
+  explicit ScratchFolder(const std::string& start) {
+    std::string name = (fs::temp_directory_path() / (start + "XXXXXX")).string();
+    if (::mkdtemp(name.data()) == nullptr) {
+      throw FaultError("cannot make a folder " + name + ": " + system_error_text(errno));
+    }
+    path_ = name;
+  }
+  ~ScratchFolder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
 /// Collective: prepares this process' environment for NCCL; rank 0 logs what each node's ranks are told.
-std::shared_ptr<ScratchFolder> prepare_nccl(comm::Environment& environment, const std::string& gpu,
-                                            const fs::path& root) {
+/// @return  NCCL's log, which must live as long as NCCL may write to it
+std::shared_ptr<const void> prepare_nccl(comm::Environment& environment, const std::string& gpu,
+                                         const fs::path& root) {
   machine::NcclSurroundings found = machine::read_nccl_surroundings(root);
   found.gpu_name = gpu;
   const std::vector<machine::NcclSetting> settings = machine::choose_nccl_settings(found);
@@ -68,12 +94,12 @@ std::shared_ptr<ScratchFolder> prepare_nccl(comm::Environment& environment, cons
 
 }  // namespace
 
-machine::RankView look_at_devices(const comm::NodePlace& place, const train::Accelerator* accelerator,
+machine::RankView look_at_devices(const comm::NodePlace& place, const Accelerator* accelerator,
                                   std::string reason, const fs::path& root) {
   machine::RankView view{
       .host = place.host, .node = place.node, .processors = place.allowed, .reason = std::move(reason)};
   if (accelerator != nullptr) {
-    for (const train::AcceleratorDevice& device : accelerator->devices()) {
+    for (const AcceleratorDevice& device : accelerator->devices()) {
       view.devices.push_back(view_of(device, root));
     }
   }
@@ -85,78 +111,56 @@ machine::RankView look_at_devices(const comm::NodePlace& place, const train::Acc
   return view;
 }
 
-bool trains_in_groups(const train::TrainingOptions& options) {
-  return options.group.members != 1;
-}
-
 std::string describe_nccl(const std::string& gpu, const fs::path& root) {
   machine::NcclSurroundings found = machine::read_nccl_surroundings(root);
   found.gpu_name = gpu;
   return nccl_text(machine::choose_nccl_settings(found), found);
 }
 
-ScratchFolder::ScratchFolder(const std::string& start) {
-  std::string name = (fs::temp_directory_path() / (start + "XXXXXX")).string();
-  if (::mkdtemp(name.data()) == nullptr) {
-    throw FaultError("cannot make a folder " + name + ": " + system_error_text(errno));
-  }
-  path_ = name;
-}
-
-ScratchFolder::~ScratchFolder() {
-  std::error_code ignored;
-  fs::remove_all(path_, ignored);
-}
-
-std::string device_kind(const ChosenDevice& chosen) {
-  return chosen.on_gpus ? "gpu" : "cpu";
-}
-
-ChosenDevice choose_device(comm::Environment& environment, const train::TrainingOptions& options,
-                           std::string_view begun, bool trains, const AcceleratorLoader& load,
-                           const fs::path& root) {
-  ChosenDevice chosen;
-  if (options.device == train::DeviceChoice::kCpu) return chosen;
+DeviceUse choose_device(comm::Environment& environment, const DeviceWish& wish, const AcceleratorLoader& load,
+                        const fs::path& root) {
+  if (wish.choice == DeviceChoice::kCpu) return {};
   comm::Communicator& world = environment.world();
   std::string reason;
-  std::shared_ptr<train::Accelerator> accelerator;
-  if (trains) accelerator = load(reason);
+  std::shared_ptr<Accelerator> accelerator;
+  if (wish.trains) accelerator = load(reason);
   machine::RankView mine = look_at_devices(environment.place(), accelerator.get(), reason, root);
-  mine.trains = trains;
+  mine.trains = wish.trains;
   const std::vector<machine::RankView> ranks = comm::gather_views(world, mine);
   DevicePlan plan;
-  if (world.rank() == comm::kCoordinator)
-    plan = plan_devices(options.device, begun, trains_in_groups(options), ranks);
+  if (world.rank() == comm::kCoordinator) plan = plan_devices(wish.choice, wish.begun, wish.groups, ranks);
   for (const std::string& line : plan.lines) log::info(line);
   for (const std::string& line : plan.fabric) log::info(line);
   for (const std::string& warning : plan.warnings) log::warning(warning);
-  chosen.problem = comm::share(world, plan.problem);
-  if (!chosen.problem.empty()) return chosen;
+  const std::string problem = comm::share(world, plan.problem);
+  if (!problem.empty()) throw UserError(problem);
 
-  chosen.on_gpus = comm::share(world, plan.on_gpus);
+  DeviceUse use;
+  use.on_gpus = comm::share(world, plan.on_gpus);
   const machine::RankBinding binding = comm::share_bindings(world, plan.bindings);
-  if (!chosen.on_gpus) return chosen;
+  if (!use.on_gpus) return use;
   environment.use_processors(binding.processors);
   bind_this_thread(binding.processors);  // and with it the threads that libraries start
   std::string gpu;
   if (binding.device >= 0) {
     gpu = mine.devices[static_cast<std::size_t>(binding.device)].name;
-    chosen.use = {std::move(accelerator), binding.device};
+    use.accelerator = std::move(accelerator);
+    use.device = binding.device;
   }
-  if (trains_in_groups(options) && world.size() > 1) chosen.nccl_log = prepare_nccl(environment, gpu, root);
-  return chosen;
+  if (wish.groups && world.size() > 1) use.scratch = prepare_nccl(environment, gpu, root);
+  return use;
 }
 
-std::vector<std::string> describe_device(const train::TrainingOptions& options, const AcceleratorLoader& load,
+std::vector<std::string> describe_device(const DeviceWish& wish, const AcceleratorLoader& load,
                                          const fs::path& root) {
-  if (options.device == train::DeviceChoice::kCpu) return {"training on the CPU, as the configuration says"};
+  if (wish.choice == DeviceChoice::kCpu) return {"training on the CPU, as the configuration says"};
   std::string reason;
-  const std::shared_ptr<train::Accelerator> accelerator = load(reason);
+  const std::shared_ptr<Accelerator> accelerator = load(reason);
   comm::NodePlace place;
   place.host = "this machine";
   place.allowed = allowed_processors();
   const machine::RankView view = look_at_devices(place, accelerator.get(), reason, root);
-  DevicePlan plan = plan_devices(options.device, "", trains_in_groups(options), {view});
+  DevicePlan plan = plan_devices(wish.choice, "", wish.groups, {view});
   if (!plan.problem.empty()) return {std::move(plan.problem)};
   if (!plan.on_gpus) return plan.lines;
   std::vector<std::string> lines{"training on the GPUs of this machine: " +
@@ -165,4 +169,4 @@ std::vector<std::string> describe_device(const train::TrainingOptions& options, 
   return lines;
 }
 
-}  // namespace skyline::app
+}  // namespace skyline::train

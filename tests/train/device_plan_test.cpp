@@ -1,16 +1,15 @@
-#include "app/job/device_plan.hpp"
+#include "train/loading/device_plan.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace skyline::app {
+namespace skyline::train {
 namespace {
 
 using machine::RankView;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using train::DeviceChoice;
 
 RankView with_gpus(int node, int gpus, const std::string& name = "NVIDIA H100") {
   RankView rank{.host = "node0" + std::to_string(node + 1), .node = node, .processors = {0, 1, 2, 3}};
@@ -152,4 +151,4 @@ TEST(DevicePlan, TellsOfInfiniBandOnCpuNodesToo) {
 }
 
 }  // namespace
-}  // namespace skyline::app
+}  // namespace skyline::train

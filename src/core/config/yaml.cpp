@@ -1,8 +1,6 @@
-#include "app/config/config_file.hpp"
+#include "core/config/yaml.hpp"
 
 #include "skyline/core/error.hpp"
-
-#include "store/publish/publish.hpp"
 
 #include <cstddef>
 #include <set>
@@ -12,7 +10,7 @@
 
 #include <yaml-cpp/yaml.h>
 
-namespace skyline::app {
+namespace skyline {
 namespace {
 
 constexpr int kDeepestNesting = 100;
@@ -116,10 +114,6 @@ ConfigNode load_yaml_text(const std::string& text, const std::string& file) {
   }
 }
 
-ConfigNode load_yaml_file(const std::filesystem::path& path) {
-  return load_yaml_text(store::read_file(path), path.string());
-}
-
 void apply_override(ConfigNode& root, const std::string& assignment) {
   const std::size_t equals = assignment.find('=');
   if (equals == std::string::npos || equals == 0) {
@@ -136,4 +130,4 @@ std::string to_yaml(const ConfigNode& root) {
   return std::string(out.c_str()) + "\n";
 }
 
-}  // namespace skyline::app
+}  // namespace skyline

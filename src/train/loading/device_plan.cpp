@@ -1,4 +1,4 @@
-#include "app/job/device_plan.hpp"
+#include "train/loading/device_plan.hpp"
 
 #include "core/text/wording.hpp"
 #include "machine/node.hpp"
@@ -8,7 +8,7 @@
 #include <set>
 #include <utility>
 
-namespace skyline::app {
+namespace skyline::train {
 namespace {
 
 using machine::HostText;
@@ -60,17 +60,17 @@ std::string names(const std::vector<HostText>& ranks) {
   return machine::host_list(hosts);
 }
 
-std::string find_problem(train::DeviceChoice choice, std::string_view begun,
-                         const std::vector<HostText>& with, const std::vector<HostText>& without) {
+std::string find_problem(DeviceChoice choice, std::string_view begun, const std::vector<HostText>& with,
+                         const std::vector<HostText>& without) {
   if (without.empty()) return {};
-  if (choice == train::DeviceChoice::kAuto && begun == "gpu") {
+  if (choice == DeviceChoice::kAuto && begun == "gpu") {
     return "the run began on GPUs and goes on there alone, and not every rank has one: " +
            with_reasons(without) + "; start ranks where there are GPUs, or begin a run in another folder";
   }
-  if (choice == train::DeviceChoice::kCuda) {
+  if (choice == DeviceChoice::kCuda) {
     return "`training.device` is cuda, and not every rank has a GPU: " + with_reasons(without);
   }
-  if (choice == train::DeviceChoice::kCpu || with.empty()) return {};
+  if (choice == DeviceChoice::kCpu || with.empty()) return {};
   return "`training.device` is auto, and some ranks alone have a GPU, so that results would depend on where "
          "a "
          "trial runs: choose cpu, or start ranks where there are GPUs; with: " +
@@ -134,11 +134,11 @@ void append(std::vector<std::string>& lines, std::vector<std::string> more) {
 
 }  // namespace
 
-DevicePlan plan_devices(train::DeviceChoice choice, std::string_view begun, bool groups,
+DevicePlan plan_devices(DeviceChoice choice, std::string_view begun, bool groups,
                         const std::vector<RankView>& ranks) {
   const std::vector<HostText> with = trainers(ranks, true);
   const std::vector<HostText> without = trainers(ranks, false);
-  if (choice == train::DeviceChoice::kAuto && begun == "cpu" && !with.empty()) {
+  if (choice == DeviceChoice::kAuto && begun == "cpu" && !with.empty()) {
     DevicePlan plan = plan_devices(choice, begun, groups, without_devices(ranks));
     plan.warnings.push_back("the GPUs of " + names(with) +
                             " stay idle: the run began on the CPU, and another kind of device gives other "
@@ -173,4 +173,4 @@ DevicePlan plan_devices(train::DeviceChoice choice, std::string_view begun, bool
   return plan;
 }
 
-}  // namespace skyline::app
+}  // namespace skyline::train

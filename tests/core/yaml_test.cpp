@@ -1,4 +1,4 @@
-#include "app/config/config_file.hpp"
+#include "core/config/yaml.hpp"
 
 #include "skyline/core/error.hpp"
 
@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace skyline::app {
+namespace skyline {
 namespace {
 
 std::string error_of(const std::string& text) {
@@ -19,7 +19,7 @@ std::string error_of(const std::string& text) {
   return "no error";
 }
 
-TEST(ConfigFile, GivesEveryNodeItsPlaceAndPath) {
+TEST(Yaml, GivesEveryNodeItsPlaceAndPath) {
   const ConfigNode root = load_yaml_text("search:\n  iterations: 5\n  names: [a, b]\n", "a.yaml");
   const ConfigNode& iterations = root.at("search").at("iterations");
   EXPECT_EQ(iterations.position().line, 2);
@@ -27,21 +27,21 @@ TEST(ConfigFile, GivesEveryNodeItsPlaceAndPath) {
   EXPECT_EQ(root.at("search").at("names").items()[1].path(), "search.names[1]");
 }
 
-TEST(ConfigFile, RefusesAKeyThatStandsTwice) {
+TEST(Yaml, RefusesAKeyThatStandsTwice) {
   EXPECT_EQ(error_of("search:\n  iterations: 5\n  iterations: 6\n"),
             "a.yaml:3: key `iterations` stands here a second time");
 }
 
-TEST(ConfigFile, NamesTheLineOfBrokenYaml) {
+TEST(Yaml, NamesTheLineOfBrokenYaml) {
   EXPECT_THAT(error_of("search:\n  iterations: [1, 2\nspace: 3\n"),
               testing::StartsWith("a.yaml:3: not valid YAML: "));
 }
 
-TEST(ConfigFile, RefusesNestingWithoutEnd) {
+TEST(Yaml, RefusesNestingWithoutEnd) {
   EXPECT_THAT(error_of(std::string(150, '[') + std::string(150, ']')), testing::HasSubstr("100 levels"));
 }
 
-TEST(ConfigFile, RefusesAShortTextWhoseAliasesMakeAnEnormousTree) {
+TEST(Yaml, RefusesAShortTextWhoseAliasesMakeAnEnormousTree) {
   std::string text = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n";
   for (int level = 1; level < 9; ++level) {
     const std::string inner = "*a" + std::to_string(level - 1);
@@ -53,7 +53,7 @@ TEST(ConfigFile, RefusesAShortTextWhoseAliasesMakeAnEnormousTree) {
   EXPECT_EQ(load_yaml_text("a: &a [1, 2]\nb: *a\n", "a.yaml").at("b").items().size(), 2U);
 }
 
-TEST(ConfigFile, AnOverrideReplacesOrAddsASetting) {
+TEST(Yaml, AnOverrideReplacesOrAddsASetting) {
   ConfigNode root = load_yaml_text("search: {iterations: 5}\n", "a.yaml");
   apply_override(root, "search.iterations=3");
   apply_override(root, "final.epochs=2.5");
@@ -61,7 +61,7 @@ TEST(ConfigFile, AnOverrideReplacesOrAddsASetting) {
   EXPECT_DOUBLE_EQ(root.at("final").at("epochs").as_number(), 2.5);
 }
 
-TEST(ConfigFile, AnOverrideWithoutAValueSaysWhatIsExpected) {
+TEST(Yaml, AnOverrideWithoutAValueSaysWhatIsExpected) {
   ConfigNode root = load_yaml_text("search: {iterations: 5}\n", "a.yaml");
   try {
     apply_override(root, "search.iterations");
@@ -71,7 +71,7 @@ TEST(ConfigFile, AnOverrideWithoutAValueSaysWhatIsExpected) {
   }
 }
 
-TEST(ConfigFile, TextOfATreeReadsBackToTheSameTree) {
+TEST(Yaml, TextOfATreeReadsBackToTheSameTree) {
   const std::string text =
       "a: {b: 1e-4, c: \"12\", d: [1, 2.5, x]}\nlist:\n  - relu\n  - conv2d: {channels: $width * 2}\n  - "
       "repeat: $n\n"
@@ -84,4 +84,4 @@ TEST(ConfigFile, TextOfATreeReadsBackToTheSameTree) {
 }
 
 }  // namespace
-}  // namespace skyline::app
+}  // namespace skyline

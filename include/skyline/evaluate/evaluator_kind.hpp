@@ -1,0 +1,55 @@
+#pragma once
+
+#include "skyline/core/option_table.hpp"
+#include "skyline/evaluate/evaluator_needs.hpp"
+#include "skyline/store/dataset.hpp"
+#include "skyline/trial/evaluator.hpp"
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace skyline::comm {
+class Environment;
+}
+
+namespace skyline::evaluate {
+
+/// What a run gives its evaluators.
+struct EvaluatorServices {
+  std::shared_ptr<const store::Dataset> dataset;  // nullptr: the configuration gives a shape alone
+  store::SplitIndices split;                      // of its training set; empty without one
+  Normalization normalization = Normalization::kStandard;
+  std::vector<std::string> wanted = {};  // the metrics that objectives and constraints use
+  comm::Environment* job = nullptr;      // the ranks that evaluate; nullptr: this process only predicts costs
+  bool evaluates = true;                 // this rank; else it only predicts costs
+  std::string begun_on = {};  // rank 0: Evaluator::device() when the run began; empty: not known, or now
+};
+
+/// An evaluator as a configuration names it: by a section of its own. A run has one of them.
+struct EvaluatorKind {
+  std::string name;                  // of the section, e.g. "synthetic"
+  std::string meaning;               // one sentence, for docs/configuration.md
+  std::vector<std::string> metrics;  // of Measurements::values, in this order; objectives name them
+  std::shared_ptr<const KeyTable> keys;
+  /// Here and below, the section is complete: keys->complete(...).
+  std::function<EvaluatorNeeds(const ConfigNode& section)> needs;
+  /// Collective over the ranks of the job, if there is one. The job outlives the evaluator.
+  /// @throws UserError, on one rank or all, if what the section asks for is not there
+  std::function<std::unique_ptr<trial::Evaluator>(const ConfigNode& section,
+                                                  const EvaluatorServices& services)>
+      make;
+  /// What this machine would evaluate on, without starting anything: lines for a person. May be left out.
+  std::function<std::vector<std::string>(const ConfigNode& section)> describe_device = {};
+};
+
+/// Adds a kind, before run_program; a second one of the same name is an InternalError. So is one of the name
+/// of another section, when a configuration is read.
+void register_evaluator(EvaluatorKind kind);
+/// nullptr if unknown.
+const EvaluatorKind* find_evaluator(std::string_view name);
+std::vector<std::string> evaluator_names();
+
+}  // namespace skyline::evaluate

@@ -1,0 +1,33 @@
+#include "skyline/evaluate/evaluator_kind.hpp"
+
+#include "core/registry.hpp"
+#include "evaluate/synthetic_evaluator.hpp"
+
+#include <utility>
+
+namespace skyline::evaluate {
+namespace {
+
+using Kinds = Registry<EvaluatorKind>;
+
+Kinds& registry() {
+  static Kinds kinds("evaluator", [](Kinds& built_in) { built_in.add("synthetic", synthetic_kind()); });
+  return kinds;
+}
+
+}  // namespace
+
+void register_evaluator(EvaluatorKind kind) {
+  const std::string name = kind.name;
+  registry().add(name, std::move(kind));
+}
+
+const EvaluatorKind* find_evaluator(std::string_view name) {
+  return registry().find(name);
+}
+
+std::vector<std::string> evaluator_names() {
+  return registry().names();
+}
+
+}  // namespace skyline::evaluate

@@ -1,0 +1,61 @@
+#include "skyline/core/error.hpp"
+#include "skyline/evaluate/evaluator_kind.hpp"
+
+#include "train/course/training_evaluator.hpp"
+#include "train/device/accelerator.hpp"
+#include "train/loading/device_choice.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace skyline::train {
+namespace {
+
+DeviceWish wish_of(const TrainingOptions& options) {
+  return {.choice = options.device, .groups = options.group.members != 1U};
+}
+
+evaluate::EvaluatorNeeds needs_of(const TrainingOptions& options) {
+  return {.epochs = options.epochs,
+          .threads = options.threads,
+          .groups = options.group.members != 1U,
+          .inherits = options.inherit,
+          .weights = true,
+          .data = true,
+          .device = options.device};
+}
+
+std::unique_ptr<trial::Evaluator> make(TrainingOptions options, const evaluate::EvaluatorServices& services) {
+  DeviceUse device;
+  if (services.job != nullptr) {
+    DeviceWish wish = wish_of(options);
+    wish.trains = services.evaluates;
+    wish.begun = services.begun_on;
+    device = choose_device(*services.job, wish, load_accelerator);
+  }
+  // Predicting costs needs no device that can do more.
+  if (services.job == nullptr || !services.evaluates) options.precision = Precision::kFp32;
+  const bool latency = std::ranges::find(services.wanted, "latency_ms") != services.wanted.end();
+  return make_training_evaluator(options, services.normalization, services.dataset, services.split, latency,
+                                 std::move(device));
+}
+
+}  // namespace
+
+evaluate::EvaluatorKind training_kind() {
+  const auto read = [](const ConfigNode& section) { return TrainingOptions::table().parse(section); };
+  return {
+      .name = "training",
+      .meaning = "How networks are trained and measured.",
+      .metrics = training_metrics(),
+      .keys = std::make_shared<const OptionTable<TrainingOptions>>(TrainingOptions::table()),
+      .needs = [read](const ConfigNode& section) { return needs_of(read(section)); },
+      .make = [read](const ConfigNode& section,
+                     const evaluate::EvaluatorServices& services) { return make(read(section), services); },
+      .describe_device =
+          [read](const ConfigNode& section) {
+            return describe_device(wish_of(read(section)), load_accelerator);
+          }};
+}
+
+}  // namespace skyline::train

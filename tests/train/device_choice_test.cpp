@@ -1,0 +1,168 @@
+#include "train/loading/device_choice.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include "core/processors.hpp"
+#include "machine/fake_system.hpp"
+#include "support/listed_devices.hpp"
+#include "support/mpi_test.hpp"
+#include "support/user_error_of.hpp"
+
+#include <cstdlib>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace skyline::train {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using testing::user_error_of;
+
+AcceleratorLoader gpus(int count) {
+  std::vector<AcceleratorDevice> devices;
+  for (int i = 0; i < count; ++i) devices.push_back(testing::listed_device(i, i));
+  return [devices](std::string&) { return std::make_shared<testing::ListedDevices>(devices); };
+}
+
+AcceleratorLoader no_gpu() {
+  return [](std::string& reason) {
+    reason = "no driver";
+    return nullptr;
+  };
+}
+
+class DeviceChoiceTest : public testing::MpiTest {
+ protected:
+  DeviceUse choose(const AcceleratorLoader& load) {
+    return choose_device(testing::environment(), wish_, load, system_.root());
+  }
+  std::string problem_of(const AcceleratorLoader& load) {
+    return user_error_of([&] { choose(load); });
+  }
+
+  machine::testing::FakeSystem system_;
+  DeviceWish wish_;
+};
+
+TEST_F(DeviceChoiceTest, GivesEveryRankADeviceOfItsOwn) {
+  const DeviceUse use = choose(gpus(size()));
+  EXPECT_TRUE(use.on_gpus);
+  EXPECT_NE(use.accelerator, nullptr);
+  EXPECT_EQ(use.device, rank());
+}
+
+TEST_F(DeviceChoiceTest, TrainsOnTheCpuWhereNoRankHasADevice) {
+  const DeviceUse use = choose(no_gpu());
+  EXPECT_FALSE(use.on_gpus);
+  EXPECT_EQ(use.accelerator, nullptr);
+  wish_.choice = DeviceChoice::kCuda;
+  EXPECT_THAT(problem_of(no_gpu()), HasSubstr("`training.device` is cuda, and not every rank has a GPU: "));
+}
+
+TEST_F(DeviceChoiceTest, GoesOnWithTheKindOfDeviceThatTheRunBeganOn) {
+  wish_.begun = "cpu";
+  DeviceUse use = choose(gpus(size()));
+  EXPECT_FALSE(use.on_gpus);
+  EXPECT_EQ(use.accelerator, nullptr);
+  wish_.begun = rank() == 0 ? "gpu" : "";  // rank 0's counts
+  EXPECT_TRUE(choose(gpus(size())).on_gpus);
+  EXPECT_THAT(problem_of(no_gpu()), HasSubstr("the run began on GPUs and goes on there alone"));
+}
+
+TEST_F(DeviceChoiceTest, NeverLooksForADeviceThatIsNotWanted) {
+  wish_.choice = DeviceChoice::kCpu;
+  bool looked = false;
+  const DeviceUse use = choose([&](std::string&) {
+    looked = true;
+    return nullptr;
+  });
+  EXPECT_FALSE(looked);
+  EXPECT_EQ(use.accelerator, nullptr);
+}
+
+TEST_F(DeviceChoiceTest, TellsAllRanksTheProblemOfOne) {
+  if (size() == 1) return;
+  EXPECT_THAT(problem_of(rank() == 0 ? no_gpu() : gpus(1)), HasSubstr("without: rank 0 of"));
+}
+
+TEST_F(DeviceChoiceTest, LeavesARankThatDoesNotTrainWithoutADevice) {
+  if (size() == 1) return;  // somebody must train
+  wish_.trains = rank() != 0;
+  const DeviceUse use = choose(gpus(size() - 1));
+  EXPECT_TRUE(use.on_gpus) << "of the run, also where a rank trains on nothing";
+  EXPECT_EQ(use.accelerator == nullptr, rank() == 0);
+  EXPECT_EQ(use.device, rank() == 0 ? 0 : rank() - 1);
+}
+
+TEST_F(DeviceChoiceTest, NarrowsTheProcessorsToThoseNearTheDevice) {
+  const std::vector<int> allowed = allowed_processors();
+  std::string near;  // the first of every rank's mask
+  for (const std::string& first : comm::gather_texts(world(), std::to_string(allowed.front()), 0)) {
+    if (near.find(first) == std::string::npos) near += (near.empty() ? "" : ",") + first;
+  }
+  near = comm::broadcast_text(world(), near, 0);
+  for (int i = 0; i < size(); ++i) {
+    system_.add(machine::testing::FakePciDevice{
+        .path = "pci0000:00/0000:1" + std::to_string(i) + ":00.0", .numa_node = 0, .processors = near});
+  }
+  const comm::NodePlace before = testing::environment().place();
+  choose(gpus(size()));
+  EXPECT_THAT(testing::environment().place().processors, ElementsAre(allowed.front()));
+  EXPECT_THAT(allowed_processors(), ElementsAre(allowed.front()));
+  testing::environment().use_processors(before.processors);
+  EXPECT_TRUE(bind_this_thread(before.allowed));
+}
+
+TEST_F(DeviceChoiceTest, TellsNcclOfTheFabricForGroupsOfRanksAlone) {
+  unsetenv("NCCL_DEBUG");
+  unsetenv("NCCL_DEBUG_FILE");
+  unsetenv("NCCL_DEBUG_SUBSYS");
+  unsetenv("NCCL_IB_HCA");
+  setenv("HOME", system_.root().c_str(), 1);
+  system_.add(machine::testing::FakePort{.device = "mlx5_7", .verbs = "uverbs7"});
+  EXPECT_EQ(choose(gpus(size())).scratch, nullptr);
+  EXPECT_EQ(std::getenv("NCCL_IB_HCA"), nullptr);
+  wish_.groups = true;
+  DeviceUse use = choose(gpus(size()));
+  if (size() == 1) {
+    EXPECT_EQ(use.scratch, nullptr);
+    return;
+  }
+  EXPECT_STREQ(std::getenv("NCCL_IB_HCA"), "=mlx5_7:1");
+  const std::string file = std::getenv("NCCL_DEBUG_FILE");
+  const std::filesystem::path folder = std::filesystem::path(file).parent_path();
+  EXPECT_EQ(std::filesystem::status(folder).permissions(), std::filesystem::perms::owner_all)
+      << "others could put a link in the log's place";
+  EXPECT_EQ(folder.filename().string().find(std::to_string(getpid())), std::string::npos)
+      << "others could foresee the name";
+  std::ofstream(file) << "NCCL INFO";
+  use.scratch.reset();
+  EXPECT_FALSE(std::filesystem::exists(folder)) << "the log is gone with the job";
+}
+
+TEST(DescribeDevice, SaysWhatThisMachineWouldUse) {
+  machine::testing::FakeSystem system;
+  DeviceWish wish;
+  EXPECT_THAT(describe_device(wish, gpus(2), system.root()),
+              ElementsAre("training on the GPUs of this machine: 2 x NVIDIA Test"));
+  system.add(machine::testing::FakePort{.device = "mlx5_0", .state = "1: DOWN"});
+  EXPECT_THAT(describe_device(wish, gpus(1), system.root()),
+              ElementsAre("training on the GPUs of this machine: 1 x NVIDIA Test",
+                          "InfiniBand mlx5_0 down; firmware 28.39.2048"));
+  EXPECT_EQ(describe_device(wish, no_gpu(), system.root()).front(), "training on the CPU: no driver");
+  wish.choice = DeviceChoice::kCuda;
+  EXPECT_THAT(
+      describe_device(wish, no_gpu(), system.root()),
+      ElementsAre("`training.device` is cuda, and not every rank has a GPU: this machine: no driver"));
+  wish.choice = DeviceChoice::kCpu;
+  EXPECT_THAT(describe_device(wish, gpus(1), system.root()),
+              ElementsAre("training on the CPU, as the configuration says"));
+}
+
+}  // namespace
+}  // namespace skyline::train
