@@ -36,8 +36,8 @@ TABLE = {
 # A module's face: what other modules may include of it besides include/skyline/MODULE, which is installed for users.
 FACES = {
     "core": ["backoff", "clock", "config/json_text", "config/scalar_text", "config/yaml", "log", "lru_cache",
-             "processors", "registry", "text/hash", "text/printable", "text/protobuf_writer", "text/shallow_json", "text/wording",
-             "unique_handle"],
+             "processors", "registry", "text/hash", "text/printable", "text/protobuf_writer", "text/shallow_json",
+             "text/wording", "unique_handle"],
     "machine": ["device_binding", "nccl_settings", "node"],
     "space": ["network/network_alignment"],
     "trial": ["commit_log", "trial_fields"],
@@ -46,9 +46,8 @@ FACES = {
              "mpi/check_mpi"],
     "store": ["data/import_images", "data/staged_dataset", "events/event_file", "publish/folder_check",
               "publish/patience", "publish/publish", "publish/storage_thread", "publish/yaml_file",
-              "run_folder/journal",
-              "run_folder/recovery", "run_folder/run_folder", "run_folder/run_tables", "run_folder/waiting_results",
-              "weights/checkpoint", "weights/weights", "weights/weights_cache"],
+              "run_folder/journal", "run_folder/recovery", "run_folder/run_folder", "run_folder/run_tables",
+              "run_folder/waiting_results", "weights/checkpoint", "weights/weights", "weights/weights_cache"],
     "train": ["course/training_evaluator", "course/training_options", "device/accelerator", "kernels/dropout",
               "kernels/gather", "loading/device_choice", "loading/device_plan", "loading/load_accelerator"],
     "evaluate": ["synthetic_evaluator"],

@@ -1,0 +1,43 @@
+#include "run/opened_run.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include "store/publish/publish.hpp"
+#include "store/publish/yaml_file.hpp"
+
+#include <memory>
+#include <utility>
+
+namespace skyline::run {
+namespace {
+
+/// What a run's config.yaml states of its data.
+space::DataShape read_shape(const ConfigNode& data) {
+  const ConfigNode& shape = data.at("shape");
+  if (!shape.is_list() || shape.items().size() != 3) shape.fail_expected("[channels, height, width]");
+  const auto size = [&](std::size_t i) { return shape.items()[i].as_integer(); };
+  return {{size(0), size(1), size(2)}, data.at("classes").as_integer()};
+}
+
+}  // namespace
+
+OpenedRun OpenedRun::open(const std::filesystem::path& folder) {
+  OpenedRun opened;
+  opened.paths = {folder};
+  if (!store::exists(opened.paths.journal())) {
+    throw UserError(folder.string() + ": not a run folder (no journal.jsonl)");
+  }
+  opened.config = store::load_yaml_file(opened.paths.config());
+  const ConfigNode& config = opened.config;
+  opened.space = space::SearchSpace::parse(config.at("space"), read_shape(config.at("data")));
+  store::JournalContents journal = store::read_journal(opened.paths.journal(), opened.space);
+  opened.header = std::move(journal.header);
+  opened.state = RunState(objective::ObjectiveSet::parse(config.at("objectives"), config.find("constraints"),
+                                                         opened.header.metrics));
+  for (trial::CommittedTrial& trial : journal.entries) {
+    opened.state.add({std::make_shared<const trial::CommittedTrial>(std::move(trial)), true});
+  }
+  return opened;
+}
+
+}  // namespace skyline::run

@@ -1,0 +1,125 @@
+#include "run/opened_run.hpp"
+
+#include "skyline/core/error.hpp"
+#include "skyline/core/random.hpp"
+
+#include "core/config/yaml.hpp"
+#include "store/publish/publish.hpp"
+#include "store/scratch_folder.hpp"
+#include "support/user_error_of.hpp"
+
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace skyline::run {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::ScratchFolder;
+using testing::user_error_of;
+
+namespace fs = std::filesystem;
+
+/// As a run folder has it; the data set is nowhere on this machine.
+constexpr const char* kConfig =
+    "data: {file: /nowhere/digits.h5, validation: 0.1, sha256: abc, shape: [1, 8, 8], classes: 10}\n"
+    "space:\n"
+    "  parameters: {width: {choice: [4, 8, 16, 32]}}\n"
+    "  network: [flatten, linear: {features: $width}, linear: {features: $classes}]\n"
+    "objectives: [maximize: validation_accuracy, minimize: flops]\n"
+    "constraints: [parameters: [0, 100000]]\n"
+    "run: {seed: 3}\n";
+
+class OpenedRunTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    fs::create_directories(paths_.root);
+    store::publish_file(paths_.config(), kConfig);
+    space_ = space::SearchSpace::parse(load_yaml_text(kConfig, "c.yaml").at("space"), {{1, 8, 8}, 10});
+    journal_ = store::JournalWriter::create(paths_.journal(), {.skyline_version = "0.1.0",
+                                                               .config_hash = std::string(64, 'c'),
+                                                               .metrics = {"validation_accuracy"}});
+  }
+
+  /// The search trial that has the given width; wider is better.
+  void commit(std::int64_t width_index) {
+    trial::CommittedTrial committed;
+    committed.position = committed.trial.number = committed_++;
+    committed.trial.proposal.architecture =
+        std::make_shared<const space::Architecture>(space_.build(space_.genotype_at(width_index)));
+    committed.outcome = trial::Measurements{{0.5 + 0.1 * static_cast<double>(width_index)}};
+    journal_->append({committed}, space_);
+  }
+
+  ScratchFolder scratch_;
+  store::RunPaths paths_{scratch_.path() / "run"};
+  space::SearchSpace space_;
+  std::unique_ptr<store::JournalWriter> journal_;
+  trial::TrialNumber committed_ = 0;
+};
+
+TEST_F(OpenedRunTest, TellsConfigurationTrialsAndFrontWithoutTheDataSet) {
+  for (const std::int64_t width : {1, 0, 2}) commit(width);
+  const OpenedRun opened = OpenedRun::open(paths_.root);
+  EXPECT_EQ(opened.config.at("run").at("seed").as_integer(), 3);
+  EXPECT_EQ(opened.header.metrics, std::vector<std::string>{"validation_accuracy"});
+  ASSERT_EQ(opened.state.trials().size(), 3U);
+  EXPECT_EQ(opened.state.trials()[2]->trial.architecture().id, space_.build(space_.genotype_at(2)).id);
+  for (const trial::TrialNumber number : {0U, 1U, 2U}) EXPECT_TRUE(opened.state.on_front(number));
+  EXPECT_GT(opened.state.volume().volume, 0);
+  EXPECT_EQ(opened.state.objectives().objectives().size(), 2U);
+}
+
+TEST_F(OpenedRunTest, MayBeReadWhileItsJournalIsWritten) {
+  commit(0);
+  EXPECT_EQ(OpenedRun::open(paths_.root).state.trials().size(), 1U);
+  commit(1);
+  std::ofstream(paths_.journal(), std::ios::app) << R"({"number": 2, "torn)";
+  EXPECT_EQ(OpenedRun::open(paths_.root).state.trials().size(), 2U);
+}
+
+TEST_F(OpenedRunTest, MayHaveNoTrialsYet) {
+  const OpenedRun opened = OpenedRun::open(paths_.root);
+  EXPECT_TRUE(opened.state.trials().empty());
+  EXPECT_EQ(opened.space.genotype_count(), 4);
+}
+
+TEST_F(OpenedRunTest, MayBeMovedToAnotherFolder) {
+  commit(3);
+  journal_.reset();
+  const fs::path elsewhere = scratch_.path() / "elsewhere";
+  fs::rename(paths_.root, elsewhere);
+  EXPECT_EQ(OpenedRun::open(elsewhere).state.trials().size(), 1U);
+}
+
+TEST_F(OpenedRunTest, ChangesNothing) {
+  commit(0);
+  const auto files = [&] {
+    std::vector<std::string> names;
+    for (const auto& entry : fs::recursive_directory_iterator(paths_.root)) names.push_back(entry.path());
+    std::ranges::sort(names);
+    return names;
+  };
+  const std::vector<std::string> before = files();
+  const std::string journal = store::read_file(paths_.journal());
+  OpenedRun::open(paths_.root);
+  EXPECT_EQ(files(), before);
+  EXPECT_EQ(store::read_file(paths_.journal()), journal);
+}
+
+TEST_F(OpenedRunTest, MustBeARunFolder) {
+  EXPECT_EQ(user_error_of([&] { OpenedRun::open(scratch_.path()); }),
+            scratch_.path().string() + ": not a run folder (no journal.jsonl)");
+  store::publish_file(paths_.config(), "data: {file: digits.h5}\nspace: {network: [flatten]}\n");
+  EXPECT_THAT(user_error_of([&] { OpenedRun::open(paths_.root); }),
+              HasSubstr("config.yaml:1: data: missing key `shape`"));
+}
+
+}  // namespace
+}  // namespace skyline::run
