@@ -42,7 +42,7 @@ class DigitsRun(RunsCase):
         for member in front:
             self.assertGreater(member["final"]["test_accuracy"], 0.05)
             self.assertIn("flops", member["objectives"])
-            self.assertEqual(member["weights"], f"weights/{member['arch_id']}.h5")
+            self.assertEqual(member["weights"], f"weights/{member['trial']}.h5")
             self.assertEqual(member["final"]["weights"], f"weights/{member['trial']}.final.h5")
         weights = {f"weights/{path.name}" for path in (run / "weights").iterdir()}
         kept = {member["weights"] for member in front} | {member["final"]["weights"] for member in front}
