@@ -101,7 +101,7 @@ TEST_F(CommunicatorTest, ReportsAnMpiErrorInsteadOfDying) {
   try {
     world().broadcast(std::as_writable_bytes(std::span(&value, 1)), size() + 3);
     ADD_FAILURE() << "a root that does not exist was accepted";
-  } catch (const InternalError& error) {
+  } catch (const FaultError& error) {
     EXPECT_THAT(error.what(), HasSubstr("MPI_Ibcast: MPI_ERR_ROOT"));
   }
 }

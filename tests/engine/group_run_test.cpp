@@ -164,6 +164,7 @@ TEST_F(GroupRunTest, KeepsWeightsOnceAndGivesThemToHeirs) {
     const Trial& trial = committed.trial;
     const auto file = paths.weights(trial.name());
     EXPECT_EQ(store::read_weights(file).tensors.at(0).values.at(0), static_cast<float>(trial.number));
+    if (trial.is_final()) continue;  // has the number of the trial that it trains
     EXPECT_EQ(heirs.count(trial.number), trial.inherits() ? 1U : 0U);
     if (trial.inherits() && trial.members > 1) ++inherited;
   }
