@@ -17,7 +17,8 @@ bool is_a(const std::exception& error) {
 
 int exit_code_of(const std::exception& error) {
   if (is_a<UserError>(error)) return kExitUserError;
-  if (is_a<FaultError>(error) || is_a<std::bad_alloc>(error) || is_a<std::system_error>(error)) return kExitFault;
+  if (is_a<FaultError>(error) || is_a<std::bad_alloc>(error) || is_a<std::system_error>(error))
+    return kExitFault;
   return kExitBug;
 }
 

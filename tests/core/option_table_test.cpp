@@ -54,21 +54,22 @@ struct Car {
 OptionTable<Car> car_table() {
   const OptionTable<Engine> petrol{{"litres", &Engine::litres, above(0), "Displacement."}};
   const OptionTable<Engine> electric{{"kilowatts", &Engine::kilowatts, above(0), "Power."}};
-  const auto engine = one_of<Engine>(
-      &Engine::kind, std::vector<Variant<Engine, Engine::Kind>>{{"petrol", Engine::Kind::kPetrol, petrol},
-                                                                {"electric", Engine::Kind::kElectric, electric}});
+  const auto engine = one_of<Engine>(&Engine::kind, std::vector<Variant<Engine, Engine::Kind>>{
+                                                        {"petrol", Engine::Kind::kPetrol, petrol},
+                                                        {"electric", Engine::Kind::kElectric, electric}});
   const auto check = [](const Car& car, const ConfigNode& section) {
     if (!car.radio && car.colour == Colour::kGreen) section.at("radio").fail("a green car has a radio");
   };
-  return {{{"owner", &Car::owner, text("a name"), "Who drives it.", KeyRule::kRequired},
-           {"colour", &Car::colour, choice<Colour>({{"red", Colour::kRed}, {"green", Colour::kGreen}}), "Paint."},
-           {"radio", &Car::radio, "Whether there is one.", KeyRule::kMayChange},
-           {"warranty", &Car::warranty_s, duration(above(0)), "Time until it breaks."},
-           {"seats", &Car::seats, or_word("bench", whole<std::size_t>(at_least(1))), "Number of seats."},
-           {"wheels", &Car::wheels, "What it rolls on."},
-           {"spare", &Car::spare, or_word("none", section(Wheels::table())), "Wheels in the boot."},
-           {"engine", &Car::engine, engine, "What moves it."}},
-          check};
+  return {
+      {{"owner", &Car::owner, text("a name"), "Who drives it.", KeyRule::kRequired},
+       {"colour", &Car::colour, choice<Colour>({{"red", Colour::kRed}, {"green", Colour::kGreen}}), "Paint."},
+       {"radio", &Car::radio, "Whether there is one.", KeyRule::kMayChange},
+       {"warranty", &Car::warranty_s, duration(above(0)), "Time until it breaks."},
+       {"seats", &Car::seats, or_word("bench", whole<std::size_t>(at_least(1))), "Number of seats."},
+       {"wheels", &Car::wheels, "What it rolls on."},
+       {"spare", &Car::spare, or_word("none", section(Wheels::table())), "Wheels in the boot."},
+       {"engine", &Car::engine, engine, "What moves it."}},
+      check};
 }
 
 Car parse(const std::string& yaml) {
@@ -97,11 +98,12 @@ TEST(OptionTable, ReadsEveryKindOfValueAndKeepsDefaultsOfTheRest) {
 
 TEST(OptionTable, WritesAllDefaultsAndReadsThemBackTheSame) {
   const ConfigNode complete = car_table().complete(config_from_yaml("owner: Ada"));
-  EXPECT_EQ(first_difference(
-                complete, config_from_yaml("{owner: Ada, colour: red, radio: true, warranty: 3600 s, seats: bench, "
-                                           "wheels: {count: 4, pressure: 2.5}, spare: {count: 4, pressure: 2.5}, "
-                                           "engine: {petrol: {litres: 1.6}}}")),
-            "");
+  EXPECT_EQ(
+      first_difference(
+          complete, config_from_yaml("{owner: Ada, colour: red, radio: true, warranty: 3600 s, seats: bench, "
+                                     "wheels: {count: 4, pressure: 2.5}, spare: {count: 4, pressure: 2.5}, "
+                                     "engine: {petrol: {litres: 1.6}}}")),
+      "");
   EXPECT_EQ(first_difference(car_table().complete(complete), complete), "");
   EXPECT_EQ(parse("{owner: Ada, spare: , wheels: }").spare->count, 4) << "an empty section has the defaults";
   EXPECT_EQ(parse("{owner: Ada, engine: electric}").engine.kind, Engine::Kind::kElectric);
@@ -110,7 +112,8 @@ TEST(OptionTable, WritesAllDefaultsAndReadsThemBackTheSame) {
 TEST(OptionTable, SaysInOneLineWhatIsExpectedAndWhatItGot) {
   EXPECT_EQ(error_of("colour: red"), "a.yaml:1: car: missing key `owner`");
   EXPECT_EQ(error_of("owner: ''"), "a.yaml:1: car.owner: expected a name, got \"\"");
-  EXPECT_EQ(error_of("{owner: Ada,\ncolour: blue}"), "a.yaml:2: car.colour: expected `red` or `green`, got blue");
+  EXPECT_EQ(error_of("{owner: Ada,\ncolour: blue}"),
+            "a.yaml:2: car.colour: expected `red` or `green`, got blue");
   EXPECT_EQ(error_of("{owner: Ada, radio: 1}"), "a.yaml:1: car.radio: expected true or false, got 1");
   EXPECT_EQ(error_of("{owner: Ada, warranty: 0}"),
             "a.yaml:1: car.warranty: expected a duration above 0, e.g. 90 s, 15 min, 1h30m or 2 d, got 0");
@@ -124,9 +127,11 @@ TEST(OptionTable, SaysInOneLineWhatIsExpectedAndWhatItGot) {
             "a.yaml:1: car.wheels.count: expected a whole number from 1 to 18, got \"3\"");
   EXPECT_EQ(error_of("{owner: Ada, spare: some}"),
             "a.yaml:1: car.spare: expected `none` or a section with the keys count, pressure, got some");
-  EXPECT_EQ(error_of("{owner: Ada, engine: steam}"),
-            "a.yaml:1: car.engine: expected `petrol` or `electric`, with or without keys below it, got steam");
-  EXPECT_EQ(error_of("{owner: Ada, colour: green, radio: false}"), "a.yaml:1: car.radio: a green car has a radio");
+  EXPECT_EQ(
+      error_of("{owner: Ada, engine: steam}"),
+      "a.yaml:1: car.engine: expected `petrol` or `electric`, with or without keys below it, got steam");
+  EXPECT_EQ(error_of("{owner: Ada, colour: green, radio: false}"),
+            "a.yaml:1: car.radio: a green car has a radio");
 }
 
 TEST(OptionTable, RefusesUnknownKeysWithTheNearestKnownOneBeforeItLooksAtValues) {
@@ -143,7 +148,8 @@ TEST(OptionTable, LeavesOutOfTheIdentityWhatMayChangeAtAnyDepth) {
   EXPECT_EQ(first_difference(identity.at("wheels"), config_from_yaml("count: 4")), "");
   EXPECT_EQ(first_difference(identity.at("spare"), config_from_yaml("count: 4")), "");
   EXPECT_EQ(identity.at("colour").as_text(), "red");
-  EXPECT_EQ(car_table().identity(config_from_yaml("{owner: Ada, spare: none}")).at("spare").as_text(), "none");
+  EXPECT_EQ(car_table().identity(config_from_yaml("{owner: Ada, spare: none}")).at("spare").as_text(),
+            "none");
 }
 
 TEST(OptionTable, TagsAVariantByAKeyThatIsAlwaysTheSameWord) {
@@ -151,8 +157,9 @@ TEST(OptionTable, TagsAVariantByAKeyThatIsAlwaysTheSameWord) {
   EXPECT_EQ(first_difference(tagged.complete(ConfigNode()),
                              config_from_yaml("{kind: tyres, count: 4, pressure: 2.5}")),
             "");
-  EXPECT_EQ(user_error_of([&] { tagged.parse(config_from_yaml("{kind: tyres, cuont: 3}", "a.yaml", "car")); }),
-            "a.yaml:1: car: unknown key `cuont` beside `kind: tyres`, did you mean `count`?");
+  EXPECT_EQ(
+      user_error_of([&] { tagged.parse(config_from_yaml("{kind: tyres, cuont: 3}", "a.yaml", "car")); }),
+      "a.yaml:1: car: unknown key `cuont` beside `kind: tyres`, did you mean `count`?");
 }
 
 TEST(OptionTable, RefusesTwoKeysOfOneName) {

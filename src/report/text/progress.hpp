@@ -71,9 +71,9 @@ class Progress final : public RunProgress {
   const ProgressConsole console_;
 
   RunStatus status_;
-  std::map<int, std::string> hosts_;  // of ranks, if the run has several nodes
+  std::map<int, std::string> hosts_;     // of ranks, if the run has several nodes
   std::optional<double> test_accuracy_;  // the best one
-  bool under_way_ = false;  // started and not ended
+  bool under_way_ = false;               // started and not ended
   double start_s_ = 0;
   double phase_start_s_ = 0;   // or when its replay was over
   std::size_t done_here_ = 0;  // of this phase, by this job
