@@ -64,7 +64,7 @@ class StorageFaults(unittest.TestCase):
         for line in (folder / "journal.jsonl").read_text().splitlines()[1:]:
             trial = json.loads(line)
             if trial["status"] == "ok" and trial["phase"] == "search":
-                self.assertTrue((folder / "weights" / f"{trial['arch']}.h5").exists(), line)
+                self.assertTrue((folder / "weights" / f"{trial['k']}.h5").exists(), line)
 
     def check_resumed(self, run):
         self.end(self.bench.job(*self.search, run), 0)
