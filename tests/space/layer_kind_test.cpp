@@ -5,6 +5,8 @@
 #include "space/space_from_yaml.hpp"
 #include "support/user_error_of.hpp"
 
+#include <map>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -34,11 +36,25 @@ TEST(LayerKind, ASecondKindOfOneNameIsOurBug) {
   class Again final : public LayerKind {
    public:
     std::string_view name() const override { return "relu"; }
-    std::vector<std::string> attribute_names() const override { return {}; }
     void read_attributes(Layer& /*layer*/, AttributeReader& /*reader*/) const override {}
     void infer(Layer& /*layer*/, AttributeReader& /*reader*/) const override {}
   };
   EXPECT_THROW(register_layer_kind(std::make_unique<Again>()), InternalError);
+}
+
+TEST(LayerKind, ListsTheAttributesThatItAcceptsWithTheirBounds) {
+  std::map<std::string, LayerAttribute> attributes;
+  for (const LayerAttribute& each : attributes_of(*find_layer_kind("conv2d"))) attributes[each.name] = each;
+  ASSERT_EQ(attributes.size(), 5U);
+  EXPECT_TRUE(attributes["kernel"].required);
+  EXPECT_EQ(attributes["kernel"].expected, "a whole number of at least 1");
+  EXPECT_EQ(attributes["padding"].expected, "`same` or a whole number of at least 0");
+  EXPECT_FALSE(attributes["padding"].required);
+  EXPECT_EQ(attributes["bias"].expected, "true or false");
+  const std::vector<LayerAttribute> dropout = attributes_of(*find_layer_kind("dropout"));
+  ASSERT_EQ(dropout.size(), 1U);
+  EXPECT_EQ(dropout[0].schema.at("exclusiveMaximum").as_number(), 1);
+  EXPECT_TRUE(attributes_of(*find_layer_kind("relu")).empty());
 }
 
 TEST(Conv2d, ShapesFollowKernelStrideAndPadding) {
@@ -130,12 +146,13 @@ TEST(BatchNorm, HasTwoTrainedTensorsAndTwoBuffers) {
 TEST(BatchNorm, RefusesImpossibleConstants) {
   EXPECT_EQ(
       layer_error("- batch_norm: {epsilon: 0}"),
-      "a.yaml:2: space.network[0].batch_norm.epsilon: layer batch_norm: expected a number above 0, got 0.0");
+      "a.yaml:2: space.network[0].batch_norm.epsilon: layer batch_norm: expected a number above 0, got 0");
   EXPECT_EQ(layer_error("- batch_norm: {momentum: 1.5}"),
             "a.yaml:2: space.network[0].batch_norm.momentum: layer batch_norm: expected a number from 0 to "
             "1, got 1.5");
   EXPECT_EQ(layer_error("- batch_norm: {momentum: high}"),
-            "a.yaml:2: space.network[0].batch_norm.momentum: layer batch_norm: expected a number, got high");
+            "a.yaml:2: space.network[0].batch_norm.momentum: layer batch_norm: expected a number from 0 to "
+            "1, got high");
 }
 
 TEST(Dropout, HasAProbabilityAndNothingElse) {
@@ -145,11 +162,11 @@ TEST(Dropout, HasAProbabilityAndNothingElse) {
   EXPECT_DOUBLE_EQ(attribute_number(layer, "probability"), 0.25);
   EXPECT_DOUBLE_EQ(attribute_number(network_from_yaml("[dropout]", kImages).layers[0], "probability"), 0.5);
   EXPECT_EQ(layer_error("- dropout: {probability: 1}"),
-            "a.yaml:2: space.network[0].dropout.probability: layer dropout: expected a number from 0 to "
-            "below 1, got 1.0");
+            "a.yaml:2: space.network[0].dropout.probability: layer dropout: expected a number of at "
+            "least 0 and below 1, got 1");
   EXPECT_EQ(layer_error("- dropout: {probability: -0.1}"),
-            "a.yaml:2: space.network[0].dropout.probability: layer dropout: expected a number from 0 to "
-            "below 1, got -0.1");
+            "a.yaml:2: space.network[0].dropout.probability: layer dropout: expected a number of at "
+            "least 0 and below 1, got -0.1");
 }
 
 TEST(MaxPool, StrideIsTheKernelUnlessGiven) {

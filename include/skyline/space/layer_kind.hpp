@@ -1,9 +1,11 @@
 #pragma once
 
+#include "skyline/core/option_kind.hpp"
 #include "skyline/space/network.hpp"
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,11 +20,11 @@ class AttributeReader {
   /// Integer attribute, at least `minimum`. @throws UserError if missing (without a default) or out of range
   virtual std::int64_t integer(std::string_view name, std::int64_t minimum) = 0;
   virtual std::int64_t integer_or(std::string_view name, std::int64_t minimum, std::int64_t fallback) = 0;
-  virtual double number_or(std::string_view name, double fallback) = 0;
+  /// An integer ("padding: 1"), or nothing for the word ("padding: same"), also if neither is given.
+  virtual std::optional<std::int64_t> integer_or_word(std::string_view name, std::int64_t minimum,
+                                                      std::string_view word) = 0;
+  virtual double number_or(std::string_view name, const Range& range, double fallback) = 0;
   virtual bool flag_or(std::string_view name, bool fallback) = 0;
-  virtual std::string text_or(std::string_view name, std::string_view fallback) = 0;
-  /// True if the attribute is a number here ("padding: 1") and not a word ("padding: same").
-  virtual bool is_number(std::string_view name) = 0;
   /// @throws UserError with file, line, key path of the layer
   [[noreturn]] virtual void fail(std::string_view message) = 0;
   /// Like fail(), at one attribute of the layer; at the layer itself if that attribute is not given.
@@ -35,10 +37,10 @@ class LayerKind {
  public:
   virtual ~LayerKind() = default;
   virtual std::string_view name() const = 0;
-  /// Names of the attributes that the kind accepts; others are refused with "did you mean".
-  virtual std::vector<std::string> attribute_names() const = 0;
   /// Fills all of `layer.attributes`, independent of shapes. Separate from `infer`, so that a space is
-  /// checked as far as possible before any network is built.
+  /// checked as far as possible before any network is built. Asks for every attribute that the kind accepts,
+  /// whatever the others are: this is also how the attributes are listed (attributes_of), from a reader that
+  /// answers with the smallest value or the default. Other attributes are refused with "did you mean".
   /// @throws UserError through `reader` if an attribute is missing or does not fit
   virtual void read_attributes(Layer& layer, AttributeReader& reader) const = 0;
   /// Fills output, tensors, flops and macs of `layer`, whose kind, inputs, input shape and attributes are
@@ -49,6 +51,16 @@ class LayerKind {
 
 /// Adds a kind, before any space is parsed; a second one of the same name is an InternalError.
 void register_layer_kind(std::unique_ptr<LayerKind> kind);
+/// An attribute as the kind asks for it.
+struct LayerAttribute {
+  std::string name;
+  std::string expected;   // "a whole number of at least 1"
+  ConfigNode schema;      // JSON schema of such a value; an expression may stand for it
+  bool required = false;  // has no default
+};
+/// The attributes that a kind accepts.
+std::vector<LayerAttribute> attributes_of(const LayerKind& kind);
+
 /// nullptr if unknown.
 const LayerKind* find_layer_kind(std::string_view name);
 std::vector<std::string> layer_kind_names();

@@ -39,8 +39,8 @@ ConfigNode layer_schema() {
   for (const std::string& name : space::layer_kind_names()) {
     ConfigNode attributes =
         schema_of("{type: [object, 'null'], properties: {}, additionalProperties: false}");
-    for (const std::string& attribute : space::find_layer_kind(name)->attribute_names()) {
-      attributes.set("properties." + attribute, schema_of("true"));
+    for (const space::LayerAttribute& attribute : space::attributes_of(*space::find_layer_kind(name))) {
+      attributes.set("properties." + attribute.name, schema_of("true"));
     }
     kinds.set(name, std::move(attributes));
   }

@@ -74,7 +74,8 @@ void LayerTemplate::read_source(const ConfigNode& item) {
 }
 
 void LayerTemplate::read_expressions(const std::vector<Parameter>& parameters) {
-  const std::vector<std::string> known = kind_->attribute_names();
+  std::vector<std::string> known;
+  for (const LayerAttribute& attribute : attributes_of(*kind_)) known.push_back(attribute.name);
   for (const ConfigNode::Entry& entry : source_.entries()) {
     if (find(entry.key) != nullptr) entry.value.fail("the attribute is given twice");
     if (std::find(known.begin(), known.end(), entry.key) == known.end()) {
@@ -141,11 +142,23 @@ std::int64_t TemplateReader::integer_or(std::string_view name, std::int64_t mini
   return layer_.find(name) == nullptr ? fallback : integer(name, minimum);
 }
 
-double TemplateReader::number_or(std::string_view name, double fallback) {
+std::optional<std::int64_t> TemplateReader::integer_or_word(std::string_view name, std::int64_t minimum,
+                                                            std::string_view word) {
+  const auto* attribute = layer_.find(name);
+  if (attribute == nullptr) return std::nullopt;
+  const Value value = attribute->expression.evaluate(bindings_);
+  if (is_numeric(value)) return integer(name, minimum);
+  if (to_text(value) != word) fail_expected(*attribute, std::string(word) + " or a whole number", value);
+  return std::nullopt;
+}
+
+double TemplateReader::number_or(std::string_view name, const Range& range, double fallback) {
   const auto* attribute = layer_.find(name);
   if (attribute == nullptr) return fallback;
   const Value value = attribute->expression.evaluate(bindings_);
-  if (!is_numeric(value)) fail_expected(*attribute, "a number", value);
+  if (!is_numeric(value) || !range.holds(as_number(value))) {
+    fail_expected(*attribute, number(range).expected, value);
+  }
   return as_number(value);
 }
 
@@ -155,16 +168,6 @@ bool TemplateReader::flag_or(std::string_view name, bool fallback) {
   const Value value = attribute->expression.evaluate(bindings_);
   if (!std::holds_alternative<bool>(value)) fail_expected(*attribute, "true or false", value);
   return std::get<bool>(value);
-}
-
-std::string TemplateReader::text_or(std::string_view name, std::string_view fallback) {
-  const auto* attribute = layer_.find(name);
-  return attribute == nullptr ? std::string(fallback) : to_text(attribute->expression.evaluate(bindings_));
-}
-
-bool TemplateReader::is_number(std::string_view name) {
-  const auto* attribute = layer_.find(name);
-  return attribute != nullptr && is_numeric(attribute->expression.evaluate(bindings_));
 }
 
 void TemplateReader::fail(std::string_view message) {

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -51,10 +52,10 @@ class TemplateReader final : public AttributeReader {
 
   std::int64_t integer(std::string_view name, std::int64_t minimum) override;
   std::int64_t integer_or(std::string_view name, std::int64_t minimum, std::int64_t fallback) override;
-  double number_or(std::string_view name, double fallback) override;
+  std::optional<std::int64_t> integer_or_word(std::string_view name, std::int64_t minimum,
+                                              std::string_view word) override;
+  double number_or(std::string_view name, const Range& range, double fallback) override;
   bool flag_or(std::string_view name, bool fallback) override;
-  std::string text_or(std::string_view name, std::string_view fallback) override;
-  bool is_number(std::string_view name) override;
   [[noreturn]] void fail(std::string_view message) override;
   [[noreturn]] void fail_at(std::string_view name, std::string_view message) override;
 

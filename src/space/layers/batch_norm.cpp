@@ -6,18 +6,10 @@ namespace {
 class BatchNorm final : public LayerKind {
  public:
   std::string_view name() const override { return "batch_norm"; }
-  std::vector<std::string> attribute_names() const override { return {"epsilon", "momentum"}; }
 
   void read_attributes(Layer& layer, AttributeReader& reader) const override {
-    const double epsilon = reader.number_or("epsilon", 1e-5);
-    if (!(epsilon > 0))
-      reader.fail_at("epsilon", "expected a number above 0, got " + to_text(Value(epsilon)));
-    const double momentum = reader.number_or("momentum", 0.1);
-    if (!(momentum >= 0 && momentum <= 1)) {
-      reader.fail_at("momentum", "expected a number from 0 to 1, got " + to_text(Value(momentum)));
-    }
-    layer.attributes["epsilon"] = epsilon;
-    layer.attributes["momentum"] = momentum;
+    layer.attributes["epsilon"] = reader.number_or("epsilon", above(0), 1e-5);
+    layer.attributes["momentum"] = reader.number_or("momentum", at_least(0).at_most(1), 0.1);
   }
 
   void infer(Layer& layer, AttributeReader& /*reader*/) const override {

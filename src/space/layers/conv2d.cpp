@@ -6,18 +6,13 @@ namespace {
 class Conv2d final : public LayerKind {
  public:
   std::string_view name() const override { return "conv2d"; }
-  std::vector<std::string> attribute_names() const override {
-    return {"channels", "kernel", "stride", "padding", "bias"};
-  }
   void read_attributes(Layer& layer, AttributeReader& reader) const override;
   void infer(Layer& layer, AttributeReader& reader) const override;
 };
 
 // `same` becomes the number that it stands for: networks that differ in spelling alone are one architecture.
 std::int64_t read_padding(std::int64_t kernel, AttributeReader& reader) {
-  if (reader.is_number("padding")) return reader.integer("padding", 0);
-  const std::string word = reader.text_or("padding", "same");
-  if (word != "same") reader.fail_at("padding", "expected same or a whole number, got " + word);
+  if (const auto padding = reader.integer_or_word("padding", 0, "same")) return *padding;
   if (kernel % 2 == 0) {
     reader.fail_at("padding", "same needs an odd kernel, got kernel " + std::to_string(kernel));
   }

@@ -6,15 +6,9 @@ namespace {
 class Dropout final : public LayerKind {
  public:
   std::string_view name() const override { return "dropout"; }
-  std::vector<std::string> attribute_names() const override { return {"probability"}; }
 
   void read_attributes(Layer& layer, AttributeReader& reader) const override {
-    const double probability = reader.number_or("probability", 0.5);
-    if (!(probability >= 0 && probability < 1)) {
-      reader.fail_at("probability",
-                     "expected a number from 0 to below 1, got " + to_text(Value(probability)));
-    }
-    layer.attributes["probability"] = probability;
+    layer.attributes["probability"] = reader.number_or("probability", at_least(0).below(1), 0.5);
   }
 
   void infer(Layer& layer, AttributeReader& /*reader*/) const override {

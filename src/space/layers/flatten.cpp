@@ -6,7 +6,6 @@ namespace {
 class Flatten final : public LayerKind {
  public:
   std::string_view name() const override { return "flatten"; }
-  std::vector<std::string> attribute_names() const override { return {}; }
   void read_attributes(Layer& /*layer*/, AttributeReader& /*reader*/) const override {}
   void infer(Layer& layer, AttributeReader& /*reader*/) const override {
     layer.output = {layer.input.elements(), 1, 1};

@@ -6,7 +6,6 @@ namespace {
 class Linear final : public LayerKind {
  public:
   std::string_view name() const override { return "linear"; }
-  std::vector<std::string> attribute_names() const override { return {"features", "bias"}; }
 
   void read_attributes(Layer& layer, AttributeReader& reader) const override {
     layer.attributes["features"] = reader.integer("features", 1);

@@ -6,7 +6,6 @@ namespace {
 class MaxPool final : public LayerKind {
  public:
   std::string_view name() const override { return "max_pool"; }
-  std::vector<std::string> attribute_names() const override { return {"kernel", "stride"}; }
 
   void read_attributes(Layer& layer, AttributeReader& reader) const override {
     const std::int64_t kernel = reader.integer("kernel", 1);
@@ -30,7 +29,6 @@ class MaxPool final : public LayerKind {
 class GlobalAveragePool final : public LayerKind {
  public:
   std::string_view name() const override { return "global_average_pool"; }
-  std::vector<std::string> attribute_names() const override { return {}; }
   void read_attributes(Layer& /*layer*/, AttributeReader& /*reader*/) const override {}
   void infer(Layer& layer, AttributeReader& /*reader*/) const override {
     layer.output = {layer.input.channels, 1, 1};

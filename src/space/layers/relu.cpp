@@ -6,7 +6,6 @@ namespace {
 class Relu final : public LayerKind {
  public:
   std::string_view name() const override { return "relu"; }
-  std::vector<std::string> attribute_names() const override { return {}; }
   void read_attributes(Layer& /*layer*/, AttributeReader& /*reader*/) const override {}
   void infer(Layer& layer, AttributeReader& /*reader*/) const override {
     layer.output = layer.input;

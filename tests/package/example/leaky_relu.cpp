@@ -11,12 +11,9 @@ namespace {
 class LeakyRelu final : public space::LayerKind {
  public:
   std::string_view name() const override { return "leaky_relu"; }
-  std::vector<std::string> attribute_names() const override { return {"slope"}; }
 
   void read_attributes(space::Layer& layer, space::AttributeReader& reader) const override {
-    const double slope = reader.number_or("slope", 0.01);
-    if (!(slope > 0 && slope < 1)) reader.fail_at("slope", "expected a number between 0 and 1");
-    layer.attributes["slope"] = slope;
+    layer.attributes["slope"] = reader.number_or("slope", above(0).below(1), 0.01);
   }
 
   void infer(space::Layer& layer, space::AttributeReader& /*reader*/) const override {
