@@ -4,7 +4,7 @@
 #include "skyline/evaluate/evaluator_needs.hpp"
 #include "skyline/space/network.hpp"
 
-#include "engine/loop/run.hpp"
+#include "engine/engine_options.hpp"
 
 #include <cstdint>
 #include <filesystem>

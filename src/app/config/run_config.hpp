@@ -7,7 +7,7 @@
 #include "skyline/store/dataset.hpp"
 
 #include "app/config/config_sections.hpp"
-#include "engine/loop/run.hpp"
+#include "engine/engine_options.hpp"
 
 #include <memory>
 #include <string>
