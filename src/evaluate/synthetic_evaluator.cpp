@@ -94,10 +94,6 @@ class SyntheticEvaluator final : public trial::Evaluator {
  public:
   explicit SyntheticEvaluator(const SyntheticOptions& options) : options_(options) {}
 
-  std::vector<std::string> metrics() const override {
-    return {"validation_accuracy", "validation_loss", "train_loss", "latency_ms", "test_accuracy", "steps"};
-  }
-
   double predicted_cost(const trial::Trial& trial) const override {
     const auto flops = static_cast<double>(trial.architecture().network.cost.flops);
     return std::max(1.0, flops * trial.budget().epochs);
@@ -145,7 +141,8 @@ EvaluatorKind synthetic_kind() {
   return {.name = "synthetic",
           .meaning =
               "Results from a closed formula in place of training, to try out a configuration or a cluster.",
-          .metrics = make_synthetic_evaluator({})->metrics(),
+          .metrics = {"validation_accuracy", "validation_loss", "train_loss", "latency_ms", "test_accuracy",
+                      "steps"},
           .keys = std::make_shared<const OptionTable<SyntheticOptions>>(SyntheticOptions::table()),
           .needs = [](const ConfigNode& /*section*/) { return EvaluatorNeeds{}; },
           .make =

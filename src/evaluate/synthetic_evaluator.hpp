@@ -18,8 +18,8 @@ struct SyntheticOptions {
   static const OptionTable<SyntheticOptions>& table();
 };
 
-/// Metrics: those of the training evaluator (same names and order). validation_accuracy grows and saturates
-/// with the network's parameters, plus noise that is a hash of arch id and seed. Deterministic.
+/// Measures what training does (same names and order). validation_accuracy grows and saturates with the
+/// network's parameters, plus noise that is a hash of arch id and seed. Deterministic.
 std::unique_ptr<trial::Evaluator> make_synthetic_evaluator(const SyntheticOptions& options);
 
 /// The kind `synthetic`.

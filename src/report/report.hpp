@@ -15,7 +15,7 @@ namespace skyline::report {
 /// What the reports are made from.
 struct ReportInputs {
   const space::SearchSpace& space;
-  const std::vector<std::string>& metrics;  // Evaluator::metrics()
+  const std::vector<std::string>& metrics;  // EvaluatorKind::metrics
   const run::RunState& state;
 };
 

@@ -70,7 +70,7 @@ const space::SearchSpace& test_space() {
 const objective::ObjectiveSet& test_objectives() {
   static const auto objectives = objective::ObjectiveSet::parse(
       testing::config_from_yaml("[{maximize: validation_accuracy}, {minimize: flops}]"), nullptr,
-      evaluate::make_synthetic_evaluator({})->metrics());
+      evaluate::synthetic_kind().metrics);
   return objectives;
 }
 
@@ -201,7 +201,7 @@ RigRun run_in(comm::Environment& environment, const std::filesystem::path& root,
   header.skyline_version = "0";
   header.config_hash = "0";
   header.seed = spec.options.seed;
-  header.metrics = evaluator.metrics();
+  header.metrics = evaluate::synthetic_kind().metrics;
   store::StorageThread storage;
   SearchTask task{test_space(), test_objectives(), evaluator, spec.search, spec.options};
   task.options.resume = resume;

@@ -56,7 +56,6 @@ class HookedEvaluator final : public trial::Evaluator {
   using Hook = std::function<void(const trial::Trial&)>;
   using Held = std::function<bool(const trial::Trial&)>;
   explicit HookedEvaluator(TrialScript script);
-  std::vector<std::string> metrics() const override { return synthetic_->metrics(); }
   double predicted_cost(const trial::Trial& trial) const override {
     return synthetic_->predicted_cost(trial);
   }

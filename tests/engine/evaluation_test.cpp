@@ -42,7 +42,6 @@ class BrokenGroup final : public trial::TrialGroup {
 
 class UnusedEvaluator final : public trial::Evaluator {
  public:
-  std::vector<std::string> metrics() const override { return {}; }
   double predicted_cost(const trial::Trial&) const override { return 1; }
   trial::Outcome evaluate(const trial::Trial&, trial::EvaluationContext&) override {
     throw std::logic_error("it must not begin");

@@ -14,7 +14,6 @@ namespace {
 class EvaluatorOfSlots final : public trial::Evaluator {
  public:
   explicit EvaluatorOfSlots(std::size_t slots) : slots_(slots) {}
-  std::vector<std::string> metrics() const override { return {"accuracy"}; }
   double predicted_cost(const trial::Trial& /*trial*/) const override { return 1; }
   std::size_t slots() const override { return slots_; }
   trial::Outcome evaluate(const trial::Trial& /*trial*/, trial::EvaluationContext& /*context*/) override {

@@ -114,7 +114,6 @@ class Enumeration final : public search::Searcher {
 /// One number alone is measured.
 class OneMetric final : public trial::Evaluator {
  public:
-  std::vector<std::string> metrics() const override { return {"validation_accuracy"}; }
   double predicted_cost(const trial::Trial&) const override { return 1; }
   trial::Outcome evaluate(const trial::Trial&, trial::EvaluationContext&) override {
     return trial::Failure{trial::FailureKind::kException, "the cluster is simulated"};

@@ -34,7 +34,6 @@ class ScriptedEvaluator final : public trial::Evaluator {
   /// The device fails with the next trial.
   void break_device(std::string reason) { fault_ = std::move(reason); }
   std::optional<std::string> fault() override { return fault_; }
-  std::vector<std::string> metrics() const override { return {"accuracy"}; }
   double predicted_cost(const trial::Trial&) const override { return 1; }
   trial::Outcome evaluate(const trial::Trial& trial, trial::EvaluationContext& context) override {
     return script_(trial, context);

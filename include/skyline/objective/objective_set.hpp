@@ -44,7 +44,7 @@ double computed_metric(const space::Network& network, std::string_view metric);
 class ObjectiveSet {
  public:
   /// Reads `objectives` (list of {maximize: NAME} or {minimize: NAME}) and `constraints` (list of {NAME:
-  /// [low, high]}; may be null). `measured` are the evaluator's metrics, Evaluator::metrics().
+  /// [low, high]}; may be null). `measured` are the metrics of the kind of evaluator.
   /// @throws UserError, e.g. for an unknown metric ("did you mean"), no objective, low > high
   static ObjectiveSet parse(const ConfigNode& objectives, const ConfigNode* constraints,
                             const std::vector<std::string>& measured);

@@ -91,8 +91,6 @@ class EvaluationContext {
 class Evaluator {
  public:
   virtual ~Evaluator() = default;
-  /// Names of what it measures, fixed for the object's life, the same on all ranks.
-  virtual std::vector<std::string> metrics() const = 0;
   /// Expected work of a trial, in units that are comparable within a run; > 0. A function of network and
   /// budget.
   virtual double predicted_cost(const Trial& trial) const = 0;

@@ -100,7 +100,7 @@ struct Failure {
   std::string reason;  // one line
 };
 
-/// Measured values, in the order of Evaluator::metrics(); NaN where a metric was not measured.
+/// Measured values, in the order of EvaluatorKind::metrics; NaN where a metric was not measured.
 struct Measurements {
   std::vector<double> values;
 };

@@ -10,18 +10,18 @@
 
 namespace skyline::engine {
 
-std::string fingerprint(const space::SearchSpace& space, const trial::Evaluator& evaluator,
-                        const EngineOptions& options, const std::string& config_hash) {
+std::string fingerprint(const space::SearchSpace& space, const store::JournalHeader& header,
+                        const EngineOptions& options) {
   std::string text;
   for (const space::Parameter& parameter : space.parameters()) {
     text += parameter.name;
     for (const space::Value& value : parameter.values) text += ' ' + space::to_text(value);
     text += '\n';
   }
-  for (const std::string& metric : evaluator.metrics()) text += metric + '\n';
+  for (const std::string& metric : header.metrics) text += metric + '\n';
   text += to_hex(options.seed) + ' ' + std::to_string(static_cast<int>(options.keep_weights)) + ' ' +
           std::to_string(options.threads_per_slot) + ' ' + std::to_string(static_cast<int>(options.inherit)) +
-          ' ' + config_hash;
+          ' ' + header.config_hash;
   return to_hex(stable_hash64(text));
 }
 

@@ -6,6 +6,7 @@
 #include "comm/environment.hpp"
 #include "engine/engine_options.hpp"
 #include "run/account.hpp"
+#include "store/run_folder/journal.hpp"
 
 #include <cstddef>
 #include <string>
@@ -29,8 +30,8 @@ struct RankTable {
 };
 
 /// Differs between ranks that would not understand each other's records or evaluate differently.
-std::string fingerprint(const space::SearchSpace& space, const trial::Evaluator& evaluator,
-                        const EngineOptions& options, const std::string& config_hash);
+std::string fingerprint(const space::SearchSpace& space, const store::JournalHeader& header,
+                        const EngineOptions& options);
 
 /// Collective, at the start of a run.
 /// @throws InternalError on rank 0 if a rank's fingerprint is not that of rank 0

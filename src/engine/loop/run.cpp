@@ -36,11 +36,12 @@ Seconds start_clock(comm::Communicator& world, const std::optional<store::Journa
   return Seconds(earlier_jobs_s);
 }
 
-SlotPoolOptions slot_options(comm::Environment& environment, const SearchTask& task, std::size_t slots) {
+SlotPoolOptions slot_options(comm::Environment& environment, const SearchTask& task, const RunFiles& files,
+                             std::size_t slots) {
   SlotPoolOptions options;
   options.rank = environment.world().rank();
   options.slots = slots;
-  options.metrics = task.evaluator.metrics().size();
+  options.metrics = files.header.metrics.size();
   // A slot of several threads is left to the system: a binding would be inherited by all of them. So are
   // slots that wait for a device most of the time.
   const bool binds = task.options.threads_per_slot == 1 && task.evaluator.slots() == 0;
@@ -65,7 +66,7 @@ struct Job {
 
 Replay make_replay(const Job& job, std::optional<store::JournalContents>& replay) {
   if (!replay) return {};
-  check_metrics(replay->header.metrics, job.task.evaluator.metrics());
+  check_metrics(replay->header.metrics, job.files.header.metrics);
   store::ResultsByName waiting = job.results->take_over(replay->entries);
   return {std::exchange(replay->entries, {}), std::move(waiting)};
 }
@@ -148,12 +149,11 @@ RunResult run(comm::Environment& environment, const SearchTask& task, const RunF
   comm::Communicator& world = environment.world();
   const EngineOptions& options = task.options;
   const std::size_t own = own_slots(environment, options, task.evaluator);
-  const RankTable ranks = exchange_ranks(
-      environment, own, fingerprint(task.space, task.evaluator, options, files.header.config_hash));
+  const RankTable ranks = exchange_ranks(environment, own, fingerprint(task.space, files.header, options));
   const Seconds earlier = start_clock(world, replay);
   const Steady::time_point started = Steady::now();
 
-  SlotPoolOptions pool = slot_options(environment, task, own);
+  SlotPoolOptions pool = slot_options(environment, task, files, own);
   pool.run_started = started - std::chrono::duration_cast<Steady::duration>(earlier);
   const RoundFormat format{TrialRecord(task.space), ResultRecord(pool.metrics), ranks.most_slots};
   const auto checkpoints = std::make_shared<CheckpointFolder>(files, options.checkpoints, options.resume);

@@ -21,7 +21,7 @@ struct SlotPoolOptions {
   int rank = 0;
   std::size_t slots = 1;
   std::vector<int> processors;  // slot i is bound to processors[i mod size]; empty: free
-  std::size_t metrics = 0;      // Evaluator::metrics().size()
+  std::size_t metrics = 0;      // that a trial measures
   GroupHub* groups = nullptr;   // outlives the pool; nullptr: no trial has several members
   std::chrono::steady_clock::time_point run_started;  // zero of TrialTiming::started_s
 };

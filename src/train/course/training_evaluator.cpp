@@ -73,8 +73,6 @@ class TrainingEvaluator final : public trial::Evaluator {
  public:
   explicit TrainingEvaluator(TrainingSetup setup) : setup_(std::move(setup)) {}
 
-  std::vector<std::string> metrics() const override { return training_metrics(); }
-
   double predicted_cost(const trial::Trial& trial) const override {
     const space::Network& network = trial.architecture().network;
     const std::int64_t steps =
@@ -186,10 +184,6 @@ class TrainingEvaluator final : public trial::Evaluator {
 };
 
 }  // namespace
-
-std::vector<std::string> training_metrics() {
-  return {"validation_accuracy", "validation_loss", "train_loss", "latency_ms", "test_accuracy", "steps"};
-}
 
 std::unique_ptr<trial::Evaluator> make_training_evaluator(const TrainingOptions& options,
                                                           Normalization normalization,

@@ -12,10 +12,6 @@
 
 namespace skyline::train {
 
-/// The names that the training evaluator measures, in the order of Measurements::values:
-/// validation_accuracy [0,1], validation_loss, train_loss, latency_ms, test_accuracy, steps.
-std::vector<std::string> training_metrics();
-
 class Accelerator;
 
 /// What an evaluator trains on.

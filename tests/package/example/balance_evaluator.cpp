@@ -19,7 +19,6 @@ class BalanceEvaluator final : public trial::Evaluator {
  public:
   explicit BalanceEvaluator(double target) : target_(target) {}
 
-  std::vector<std::string> metrics() const override { return {"balance"}; }
   double predicted_cost(const trial::Trial& /*trial*/) const override { return 1; }
 
   trial::Outcome evaluate(const trial::Trial& trial, trial::EvaluationContext& /*context*/) override {
