@@ -143,9 +143,10 @@ class Resume(RunsCase):
         self.fail(f"{run}: its job has not ended within {TIMEOUT_S} s")
 
     def test_a_second_job_in_the_folder_is_refused_while_the_first_lives(self):
-        process = self.start("busy", 1)
+        process = self.start("busy", 0)
         try:
             self.wait_for_lines("busy", 0)
+            os.killpg(process.pid, signal.SIGSTOP)  # or it may have ended before we look
             done = self.skyline("search", *CONFIG, "--run", "busy", "--resume", expect=2)
             self.assertRegex(done.stderr, r"busy.* in use by process \d+")
             running = self.skyline("status", "busy").stdout
