@@ -1,8 +1,9 @@
 #include "skyline/app/program.hpp"
 
 #include "app/commands/commands.hpp"
-#include "app/job/job_abort.hpp"
-#include "core/config/scalar_text.hpp"
+#include "app/job/job_stop.hpp"
+#include "core/config/config_text.hpp"
+#include "core/text/wording.hpp"
 
 #include <exception>
 #include <optional>
@@ -58,7 +59,7 @@ void describe(CLI::App& app, Arguments& arguments) {
   app.set_version_flag("--version", std::string(SKYLINE_VERSION));
 
   auto* prep = app.add_subcommand("prep", "make a data set file from the files that a set is published as");
-  prep->add_option("kind", arguments.prep.kind, "digits | mnist | cifar10 | images")->required();
+  prep->add_option("kind", arguments.prep.kind, joined(data_set_kinds(), " | "))->required();
   prep->add_option("--from", arguments.prep.from, "folder of the published files (digits: the CSV file)");
   prep->add_option("--out", arguments.prep.out, "data set file to write, e.g. data/mnist.h5")->required();
 

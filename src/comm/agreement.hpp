@@ -10,7 +10,7 @@
 
 namespace skyline::comm {
 
-// What the ranks of a job settle at its start and at its end. Each call is collective and blocks: every rank
+// Agreements of a job's ranks, at its start and at its end. Each call is collective and blocks: every rank
 // makes the same calls in the same order, from its main thread. All ranks get the same answer,
 // except from gather().
 

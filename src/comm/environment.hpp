@@ -65,6 +65,9 @@ class Environment {
 /// A communicator of one process, without MPI.
 std::unique_ptr<Communicator> make_local_communicator();
 
+/// The MPI library that this process has loaded, "Open MPI 4.1.4"; also without MPI started.
+std::string mpi_library_name();
+
 /// Starts MPI. @throws UserError if MPI does not connect the processes that the launcher started
 std::unique_ptr<Environment> start_mpi_environment(const Launch& launch, const StartOptions& options);
 

@@ -6,7 +6,7 @@
 
 namespace skyline {
 
-/// What a main loop knows of time. A simulation brings a clock of its own, whose pauses take no time.
+/// The time of a main loop. A simulation brings a clock of its own, whose pauses take no time.
 class Clock {
  public:
   virtual ~Clock() = default;

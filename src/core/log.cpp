@@ -2,7 +2,7 @@
 
 #include "skyline/core/error.hpp"
 
-#include "core/text/printable.hpp"
+#include "core/text/foreign_text.hpp"
 
 #include <cerrno>
 #include <cstdio>

@@ -1,4 +1,4 @@
-#include "core/config/scalar_text.hpp"
+#include "core/config/config_text.hpp"
 #include "machine/node.hpp"
 #include "machine/system_file.hpp"
 

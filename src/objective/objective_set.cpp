@@ -3,11 +3,22 @@
 #include "skyline/core/error.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdint>
 
 namespace skyline::objective {
-
 namespace {
+
+struct ComputedMetric {
+  std::string_view name;
+  std::int64_t space::Cost::*cost;
+};
+
+constexpr std::array kComputedMetrics{
+    ComputedMetric{"parameters", &space::Cost::parameters}, ComputedMetric{"flops", &space::Cost::flops},
+    ComputedMetric{"macs", &space::Cost::macs},
+    ComputedMetric{"peak_activation_bytes", &space::Cost::peak_activation_bytes}};
 
 /// The source of a metric's values.
 struct Source {
@@ -85,6 +96,20 @@ void add_measured(const std::vector<Spec>& specs, std::vector<std::string>& name
 }
 
 }  // namespace
+
+std::vector<std::string> computed_metric_names() {
+  std::vector<std::string> names;
+  names.reserve(kComputedMetrics.size());
+  for (const ComputedMetric& metric : kComputedMetrics) names.emplace_back(metric.name);
+  return names;
+}
+
+double computed_metric(const space::Network& network, std::string_view metric) {
+  for (const ComputedMetric& known : kComputedMetrics) {
+    if (known.name == metric) return static_cast<double>(network.cost.*known.cost);
+  }
+  throw InternalError("`" + std::string(metric) + "` is not computed from the network");
+}
 
 std::string number_text(double value) {
   constexpr double kExactIntegers = 9007199254740992.0;  // 2^53

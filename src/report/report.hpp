@@ -12,7 +12,7 @@
 
 namespace skyline::report {
 
-/// What the reports are made from.
+/// The source of all reports.
 struct ReportInputs {
   const space::SearchSpace& space;
   const std::vector<std::string>& metrics;  // EvaluatorKind::metrics
@@ -20,8 +20,8 @@ struct ReportInputs {
 };
 
 /// pareto.json: the front; models.json: every trial; both with architecture, objectives, constraints, budget,
-/// seed, status. search_state.csv: one row a search trial, columns as Archai's (ARCHAI 1.5) plus parameters
-/// and costs. Published whole. @throws UserError
+/// seed, status. search_state.csv: one row per search trial, with the columns that Archai writes, then
+/// parameters and costs. Published whole. @throws UserError
 void write_pareto_json(const store::RunPaths& paths, const ReportInputs& inputs);
 void write_models_json(const store::RunPaths& paths, const ReportInputs& inputs);
 void write_search_state_csv(const store::RunPaths& paths, const ReportInputs& inputs);
@@ -31,7 +31,7 @@ std::string format_number(double value);
 
 /// Table of the front, best first objective first, with the test accuracy where full training was done.
 std::string front_table(const ReportInputs& inputs);
-/// Account of time: a row a slot and the sum: trials, set-up, training, validation, latency, idle,
+/// Account of time: a row per slot and the sum: trials, set-up, training, validation, latency, idle,
 /// utilization. More than 16 slots: per node.
 std::string account_table(const run::RunAccount& account);
 
@@ -46,13 +46,13 @@ class RunProgress : public run::RunListener {
   virtual void ended(RunEnd end) = 0;
 };
 
-/// Progress on a terminal (one line, rewritten, with ETA), one log line a commit, and status.json every 2 s
+/// Progress on a terminal (one line, rewritten, with ETA), one log line per commit, and status.json every 2 s
 /// for `skyline status`. ETA from the time of this job's commits and the trials left. Without a terminal
 /// commits and, every 30 s, the progress go to log::info.
 std::unique_ptr<RunProgress> make_progress(const store::RunPaths& paths, const space::SearchSpace& space,
                                            const std::vector<std::string>& metrics, bool terminal);
 
-/// What `skyline status RUN` prints, from status.json, the claim and the journal alone; works while the run
+/// The output of `skyline status RUN`, from status.json, the claim and the journal alone; works while the run
 /// goes on.
 /// @throws UserError if RUN is no run folder
 std::string status_text(const store::RunPaths& paths);

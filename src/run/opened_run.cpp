@@ -3,7 +3,6 @@
 #include "skyline/core/error.hpp"
 
 #include "store/publish/publish.hpp"
-#include "store/publish/yaml_file.hpp"
 
 #include <memory>
 #include <utility>

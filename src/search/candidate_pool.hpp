@@ -16,9 +16,9 @@ namespace skyline::search {
 
 using ArchitecturePointer = std::shared_ptr<const space::Architecture>;
 
-/// What an algorithm may still propose: architectures that can be built, meet the computed constraints and
-/// were not taken before. Shared by all algorithms, so that none repeats an architecture, trains one that is
-/// infeasible or loops for ever in an exhausted space. Local; deterministic.
+/// The architectures that an algorithm may still propose: they can be built, meet the computed constraints
+/// and were not taken before. Shared by all algorithms, so that none repeats an architecture, trains an
+/// infeasible one or loops for ever in an exhausted space. Local; deterministic.
 class CandidatePool {
  public:
   /// Spaces of up to this many genotypes are enumerated where sampling finds nothing: the answer is exact.

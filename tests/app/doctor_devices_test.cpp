@@ -1,7 +1,6 @@
-#include "app/doctor/doctor_devices.hpp"
-
 #include "skyline/core/error.hpp"
 
+#include "app/doctor/doctor_checks.hpp"
 #include "machine/fake_system.hpp"
 #include "support/mpi_test.hpp"
 

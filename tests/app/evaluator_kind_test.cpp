@@ -1,7 +1,7 @@
 #include "skyline/core/error.hpp"
 
 #include "app/config/run_config.hpp"
-#include "core/config/yaml.hpp"
+#include "core/config/config_text.hpp"
 
 #include <cstdio>
 #include <cstdlib>

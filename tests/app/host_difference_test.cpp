@@ -1,7 +1,6 @@
 #include "app/job/host_difference.hpp"
 
-#include "app/job/version_agreement.hpp"
-#include "comm/mpi/check_mpi.hpp"
+#include "comm/environment.hpp"
 #include "train/loading/load_accelerator.hpp"
 
 #include <string>

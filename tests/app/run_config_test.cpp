@@ -3,8 +3,8 @@
 #include "skyline/core/error.hpp"
 #include "skyline/search/algorithm.hpp"
 
-#include "core/config/yaml.hpp"
-#include "store/publish/yaml_file.hpp"
+#include "core/config/config_text.hpp"
+#include "store/publish/publish.hpp"
 
 #include <algorithm>
 #include <filesystem>

@@ -2,7 +2,7 @@
 
 #include "skyline/core/error.hpp"
 
-#include "core/config/json_text.hpp"
+#include "core/config/config_text.hpp"
 #include "support/user_error_of.hpp"
 #include "support/yaml_config.hpp"
 

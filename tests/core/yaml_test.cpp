@@ -1,6 +1,6 @@
-#include "core/config/yaml.hpp"
-
 #include "skyline/core/error.hpp"
+
+#include "core/config/config_text.hpp"
 
 #include <string>
 

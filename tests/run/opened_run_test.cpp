@@ -3,7 +3,7 @@
 #include "skyline/core/error.hpp"
 #include "skyline/core/random.hpp"
 
-#include "core/config/yaml.hpp"
+#include "core/config/config_text.hpp"
 #include "store/publish/publish.hpp"
 #include "store/scratch_folder.hpp"
 #include "support/user_error_of.hpp"

@@ -1,4 +1,4 @@
-#include "store/data/import_images.hpp"
+#include "skyline/store/dataset.hpp"
 
 #include "scratch_folder.hpp"
 #include "support/user_error_of.hpp"

@@ -5,7 +5,7 @@
 
 namespace skyline {
 
-// What the program ends with. Scripts act on it: slurm/search.sbatch requeues a job that ended with
+// The exit codes of the program. Scripts act on them: slurm/search.sbatch requeues a job that ended with
 // kExitStopped, with kExitFault, or by a signal.
 constexpr int kExitDone = 0;
 constexpr int kExitUserError = 2;
@@ -19,11 +19,11 @@ constexpr int exit_code_of_signal(int signal) {
   return 128 + signal;
 }
 
-/// What ends with this error ends with: kExitUserError, kExitFault (FaultError, no memory, a system call that
-/// the standard library reports), else kExitBug.
+/// The exit code for this error: kExitUserError, kExitFault (FaultError, no memory, a system call that the
+/// standard library reports), else kExitBug.
 int exit_code_of(const std::exception& error);
 
-/// What a person is told of it, e.g. "internal error: the queue is closed".
+/// The error as a person is told of it, e.g. "internal error: the queue is closed".
 std::string error_text(const std::exception& error);
 
 }  // namespace skyline

@@ -42,7 +42,7 @@ struct SubSection {
   std::shared_ptr<const KeyTable> keys;
 };
 
-/// What is said of a value, whatever its type.
+/// The description of a value, whatever its type.
 struct ValueDescription {
   std::string expected;  // e.g. "a whole number from 1 to 5"; for errors and docs/configuration.md
   ConfigNode schema;     // JSON schema of a value

@@ -125,7 +125,7 @@ struct Key : OptionKey {
 template <typename T>
 class OptionTable final : public KeyTable {
  public:
-  /// What no key can say alone. @throws UserError
+  /// Checks rules between keys. @throws UserError
   using Check = void (*)(const T& options, const ConfigNode& section);
 
   OptionTable(std::initializer_list<Key<T>> keys, Check check = nullptr) : check_(check) {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "skyline/core/option_table.hpp"
-#include "skyline/evaluate/evaluator_needs.hpp"
 #include "skyline/store/dataset.hpp"
 #include "skyline/trial/evaluator.hpp"
 
@@ -17,7 +16,25 @@ class Environment;
 
 namespace skyline::evaluate {
 
-/// What a run gives its evaluators.
+/// kNone: uses no device. kAuto: a GPU where the rank has one that can be used, else the CPU.
+enum class DeviceChoice { kNone, kAuto, kCpu, kCuda };
+
+/// How inputs are scaled: kUnit: pixels / value_scale; kStandard: then minus mean, over deviation, per
+/// channel.
+enum class Normalization { kUnit, kStandard };
+
+/// The needs of an evaluator.
+struct EvaluatorNeeds {
+  double epochs = 1;      // budget of a trial of the search
+  int threads = 1;        // of a slot
+  bool groups = false;    // a trial may have several members
+  bool inherits = false;  // a child starts from the weights of its parent
+  bool weights = false;   // a trial leaves weights
+  bool data = false;      // a data set; else the shape of one is enough
+  DeviceChoice device = DeviceChoice::kNone;
+};
+
+/// The services of a run for its evaluator.
 struct EvaluatorServices {
   std::shared_ptr<const store::Dataset> dataset;  // nullptr: the configuration gives a shape alone
   store::SplitIndices split;                      // of its training set; empty without one
@@ -41,7 +58,7 @@ struct EvaluatorKind {
   std::function<std::unique_ptr<trial::Evaluator>(const ConfigNode& section,
                                                   const EvaluatorServices& services)>
       make;
-  /// What this machine would evaluate on, without starting anything: lines for a person. May be left out.
+  /// Describes the device that this machine would evaluate on, in lines; starts nothing. May be left out.
   std::function<std::vector<std::string>(const ConfigNode& section)> describe_device = {};
 };
 

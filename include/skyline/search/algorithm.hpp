@@ -12,7 +12,7 @@
 
 namespace skyline::search {
 
-/// What an algorithm searches. The references need not outlive the call that is given them.
+/// The task of an algorithm. The references need not outlive the call that is given them.
 struct SearchProblem {
   const space::SearchSpace& space;
   const objective::ObjectiveSet& objectives;

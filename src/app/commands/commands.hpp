@@ -13,7 +13,7 @@ namespace skyline::app {
 constexpr double kStartTimeout_s = 600;
 
 struct PrepArguments {
-  std::string kind;            // digits | mnist | cifar10 | images
+  std::string kind;            // of data_set_kinds()
   std::filesystem::path from;  // empty: the data set that ships (digits)
   std::filesystem::path out;
 };
@@ -41,6 +41,8 @@ struct DoctorArguments {
 /// Each command prints to standard output and returns the exit code. @throws UserError, FaultError,
 /// InternalError
 int run_prep(const PrepArguments& arguments);
+/// The data sets that run_prep can read.
+std::vector<std::string> data_set_kinds();
 int run_validate(const std::filesystem::path& config, const std::vector<std::string>& overrides);
 int run_schema(bool markdown);
 int run_status(const std::filesystem::path& run, bool watch);

@@ -4,21 +4,21 @@
 #include "app/commands/commands.hpp"
 #include "app/config/run_config.hpp"
 #include "app/doctor/doctor_checks.hpp"
-#include "app/doctor/doctor_devices.hpp"
 #include "app/job/data_stage.hpp"
-#include "app/job/job_abort.hpp"
-#include "app/job/version_agreement.hpp"
+#include "app/job/host_difference.hpp"
+#include "app/job/job_stop.hpp"
 #include "comm/agreement.hpp"
 #include "comm/environment.hpp"
-#include "core/config/yaml.hpp"
+#include "core/backoff.hpp"
+#include "core/config/config_text.hpp"
 #include "core/log.hpp"
-#include "core/text/printable.hpp"
+#include "core/text/foreign_text.hpp"
+#include "core/text/wording.hpp"
 #include "machine/node.hpp"
-#include "store/publish/yaml_file.hpp"
+#include "store/publish/publish.hpp"
 #include "train/device/accelerator.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <iostream>
 #include <set>
 
@@ -45,7 +45,7 @@ std::optional<RunConfig> read_config(const DoctorArguments& arguments, bool veri
   }
 }
 
-/// What the node of this rank grants; its first rank looks.
+/// Checks what the node grants its ranks; the first rank of a node calls this.
 void check_node(comm::Environment& environment, const machine::NodeLimits& limits,
                 std::vector<Finding>& findings) {
   const comm::NodePlace& place = environment.place();
@@ -92,15 +92,14 @@ int print_findings(std::span<const SharedFinding> findings, std::size_t host_cou
         findings, [&](const SharedFinding& shared) { return shared.finding.verdict == verdict; });
   };
   const auto problems = count(Verdict::kProblem);
-  std::cout << "doctor: " << problems << (problems == 1 ? " problem, " : " problems, ")
-            << count(Verdict::kWarning) << " to look at" << (problems == 0 ? ": a search can start" : "")
-            << std::endl;
+  std::cout << "doctor: " << counted(problems, "problem") << ", " << count(Verdict::kWarning) << " to look at"
+            << (problems == 0 ? ": a search can start" : "") << std::endl;
   return problems == 0 ? kExitDone : kExitUserError;
 }
 
 /// Collective.
 int diagnose(comm::Environment& environment, const DoctorArguments& arguments) {
-  std::vector<Finding> findings{check_mpi(environment)};
+  std::vector<Finding> findings{check_launcher(environment)};
   if (const auto version = version_difference(environment)) {
     findings.push_back({Verdict::kProblem, "version", *version, "install one version on all hosts"});
   }
@@ -114,8 +113,7 @@ int diagnose(comm::Environment& environment, const DoctorArguments& arguments) {
   const machine::NodeLimits limits = machine::read_node_limits("/");
   if (first_of_node) {
     check_node(environment, limits, findings);
-    const std::chrono::duration<double> now = std::chrono::system_clock::now().time_since_epoch();
-    if (const auto time = check_time_left(environment.launch(), now.count())) findings.push_back(*time);
+    if (const auto time = check_time_left(environment.launch(), unix_now_s())) findings.push_back(*time);
     if (const auto stage = config ? check_stage(*config) : std::nullopt) findings.push_back(*stage);
   }
   check_machine(environment, config, limits, findings);

@@ -4,13 +4,11 @@
 #include "skyline/search/algorithm.hpp"
 
 #include "app/commands/commands.hpp"
-#include "app/config/config_schema.hpp"
+#include "app/config/config_sections.hpp"
 #include "app/config/run_config.hpp"
-#include "core/config/json_text.hpp"
-#include "core/config/yaml.hpp"
+#include "core/config/config_text.hpp"
 #include "report/report.hpp"
 #include "store/publish/publish.hpp"
-#include "store/publish/yaml_file.hpp"
 #include "store/run_folder/journal.hpp"
 #include "store/run_folder/run_folder.hpp"
 

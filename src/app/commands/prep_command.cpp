@@ -3,12 +3,15 @@
 #include "skyline/store/dataset.hpp"
 
 #include "app/commands/commands.hpp"
-#include "store/data/import_images.hpp"
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <iostream>
+#include <string>
 #include <string_view>
+#include <system_error>
+#include <vector>
 
 namespace skyline::app {
 namespace {
@@ -23,36 +26,39 @@ std::filesystem::path shipped_digits() {
                   ", where an installed program has the digits that ship: name the file by --from");
 }
 
-/// Imports a folder.
+store::DatasetContents import_digits(const std::filesystem::path& file) {
+  return store::import_digits(file.empty() ? shipped_digits() : file);
+}
+
 struct Importer {
   std::string_view kind;
-  const char* files;
+  const char* source;  // what --from must name; nullptr: it may be left out
   store::DatasetContents (*import)(const std::filesystem::path&);
 };
-constexpr std::array kImporters{Importer{"mnist", "of the published files", store::import_mnist},
-                                Importer{"cifar10", "of the published files", store::import_cifar10},
-                                Importer{"images", "with a folder a class", store::import_images}};
+constexpr std::array kImporters{Importer{"digits", nullptr, import_digits},
+                                Importer{"mnist", "FOLDER of the published files", store::import_mnist},
+                                Importer{"cifar10", "FOLDER of the published files", store::import_cifar10},
+                                Importer{"images", "FOLDER with a folder per class", store::import_images}};
 
-store::DatasetContents import(const PrepArguments& arguments) {
-  if (arguments.kind == "digits") {
-    return store::import_digits(arguments.from.empty() ? shipped_digits() : arguments.from);
-  }
-  const auto importer = std::ranges::find(kImporters, arguments.kind, &Importer::kind);
-  if (importer == kImporters.end()) {
-    const std::string near = nearest_word(arguments.kind, {"digits", "mnist", "cifar10", "images"});
-    throw UserError("prep: unknown data set `" + arguments.kind +
-                    "`: expected digits, mnist, cifar10 or images" +
-                    (near.empty() ? "" : "; did you mean `" + near + "`?"));
-  }
-  if (arguments.from.empty())
-    throw UserError("prep " + arguments.kind + ": missing --from FOLDER " + importer->files);
-  return importer->import(arguments.from);
+const Importer& find_importer(const std::string& kind) {
+  const auto importer = std::ranges::find(kImporters, kind, &Importer::kind);
+  if (importer != kImporters.end()) return *importer;
+  throw UserError("prep: unknown data set `" + kind + "`, " + suggestion(kind, data_set_kinds()));
 }
 
 }  // namespace
 
+std::vector<std::string> data_set_kinds() {
+  std::vector<std::string> kinds;
+  for (const Importer& importer : kImporters) kinds.emplace_back(importer.kind);
+  return kinds;
+}
+
 int run_prep(const PrepArguments& arguments) {
-  const store::DatasetContents contents = import(arguments);
+  const Importer& importer = find_importer(arguments.kind);
+  if (arguments.from.empty() && importer.source != nullptr)
+    throw UserError("prep " + arguments.kind + ": missing --from " + importer.source);
+  const store::DatasetContents contents = importer.import(arguments.from);
   if (arguments.out.has_parent_path()) {
     std::error_code failure;
     std::filesystem::create_directories(arguments.out.parent_path(), failure);

@@ -3,14 +3,12 @@
 #include "app/commands/commands.hpp"
 #include "app/config/run_config.hpp"
 #include "app/job/data_stage.hpp"
-#include "app/job/job_abort.hpp"
+#include "app/job/host_difference.hpp"
 #include "app/job/job_stop.hpp"
-#include "app/job/run_preparation.hpp"
 #include "app/job/search_job.hpp"
-#include "app/job/version_agreement.hpp"
 #include "comm/agreement.hpp"
 #include "comm/environment.hpp"
-#include "core/config/yaml.hpp"
+#include "core/config/config_text.hpp"
 #include "core/log.hpp"
 #include "engine/loop/run.hpp"
 #include "store/publish/patience.hpp"
@@ -26,8 +24,6 @@
 
 namespace skyline::app {
 namespace {
-
-constexpr int kCoordinator = 0;
 
 /// In front of rank 0's lines: its name, unless everything is on its node.
 std::string coordinator_signature(comm::Environment& environment) {
@@ -83,7 +79,7 @@ std::function<bool()> share_stop(comm::Environment& environment, const JobStop& 
   return [&stop, end] { return stop.requested() || (end && Clock::now() >= *end); };
 }
 
-/// What is wrong with a step of this rank's start; empty: nothing.
+/// The problem of a step of this rank's start; empty: none.
 std::string problem_of(const std::function<void()>& step) {
   try {
     step();
@@ -108,7 +104,7 @@ std::unique_ptr<trial::Evaluator> make_evaluator(comm::Environment& environment,
   return evaluator;
 }
 
-/// What all ranks go on with, unless the exit code is another one than kExitDone.
+/// The run as all ranks have agreed on it. Only valid if the exit code is kExitDone.
 struct SharedRun {
   int exit_code = kExitUserError;
   RunConfig config;

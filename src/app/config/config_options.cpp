@@ -1,6 +1,6 @@
 #include "app/config/config_options.hpp"
 
-#include "core/config/scalar_text.hpp"
+#include "core/config/config_text.hpp"
 #include "train/course/training_options.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "skyline/core/option_table.hpp"
-#include "skyline/evaluate/evaluator_needs.hpp"
+#include "skyline/evaluate/evaluator_kind.hpp"
 #include "skyline/space/network.hpp"
 
 #include "engine/engine_options.hpp"
@@ -20,7 +20,7 @@ struct DataOptions {
   double validation = 0.1;  // share of the training set
   evaluate::Normalization normalization = evaluate::Normalization::kStandard;
   std::filesystem::path stage;  // of each node, for a copy that is then read; empty: none is made
-  // What the data set is: stated by a run's config.yaml, which can then be read without the file.
+  // Facts about the data set, stated by a run's config.yaml, so that it can be read without the file.
   std::string sha256;
   std::optional<space::Shape> shape;
   std::optional<std::int64_t> classes;

@@ -1,6 +1,5 @@
 #include "skyline/search/algorithm.hpp"
 
-#include "app/config/config_schema.hpp"
 #include "app/config/config_sections.hpp"
 
 #include <array>

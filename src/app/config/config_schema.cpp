@@ -1,12 +1,10 @@
-#include "app/config/config_schema.hpp"
-
 #include "skyline/evaluate/evaluator_kind.hpp"
 #include "skyline/objective/objective_set.hpp"
 #include "skyline/search/algorithm.hpp"
 #include "skyline/space/layer_kind.hpp"
 
 #include "app/config/config_sections.hpp"
-#include "core/config/yaml.hpp"
+#include "core/config/config_text.hpp"
 
 #include <set>
 #include <string>

@@ -4,7 +4,6 @@
 #include "skyline/evaluate/evaluator_kind.hpp"
 #include "skyline/search/algorithm.hpp"
 
-#include "app/config/config_schema.hpp"
 #include "train/course/training_evaluator.hpp"
 
 #include <memory>

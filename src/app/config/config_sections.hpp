@@ -1,5 +1,6 @@
 #pragma once
 
+#include "skyline/core/config_node.hpp"
 #include "skyline/core/option_table.hpp"
 
 #include "app/config/config_options.hpp"
@@ -25,5 +26,18 @@ struct ConfigSections {
 
 /// All sections, those of the evaluators and algorithms that are registered by now included.
 OptionTable<ConfigSections> all_sections();
+
+// JSON schemas (draft 2020-12) of the sections that no table of options describes: what is a language of its
+// own, or depends on what is registered.
+ConfigNode space_schema();
+ConfigNode objectives_schema();
+ConfigNode constraints_schema();
+ConfigNode search_schema();
+
+/// JSON schema of a whole configuration, for editors.
+ConfigNode config_schema();
+
+/// docs/configuration.md: every key of every section, from the tables of options.
+std::string configuration_page();
 
 }  // namespace skyline::app

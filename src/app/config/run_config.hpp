@@ -14,7 +14,7 @@
 
 namespace skyline::app {
 
-/// What evaluates the trials.
+/// The evaluator of the trials, with its section.
 struct ChosenEvaluator {
   const evaluate::EvaluatorKind* kind = nullptr;
   ConfigNode section;  // complete
@@ -47,7 +47,7 @@ struct RunConfig {
   std::string identity_hash() const;
   engine::EngineOptions engine_options() const;
 
-  /// What the run gives its evaluators; the caller names the ranks of a job.
+  /// The services of the run for its evaluator; the caller adds the ranks of a job.
   evaluate::EvaluatorServices services() const;
   /// Collective over the ranks of the job, if the services name one.
   /// @throws UserError if what the configuration asks for is not there

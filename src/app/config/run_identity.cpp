@@ -1,11 +1,10 @@
-// What makes a run of a configuration: by the tables of options.
+// The part of a configuration that makes a run, by the tables of options.
 #include "skyline/evaluate/evaluator_kind.hpp"
 #include "skyline/objective/objective_set.hpp"
 
 #include "app/config/config_sections.hpp"
 #include "app/config/run_config.hpp"
-#include "core/config/scalar_text.hpp"
-#include "core/config/yaml.hpp"
+#include "core/config/config_text.hpp"
 #include "core/text/hash.hpp"
 
 #include <algorithm>

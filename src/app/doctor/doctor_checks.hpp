@@ -5,6 +5,7 @@
 #include "machine/device_binding.hpp"
 #include "machine/node.hpp"
 #include "store/publish/folder_check.hpp"
+#include "train/loading/device_choice.hpp"
 
 #include <filesystem>
 #include <optional>
@@ -15,7 +16,7 @@
 namespace skyline::app {
 
 /// Judges launcher and library, and whether threads may communicate.
-Finding check_mpi(comm::Environment& environment);
+Finding check_launcher(comm::Environment& environment);
 /// Judges the time that the batch system leaves; nothing without one.
 std::optional<Finding> check_time_left(const comm::Launch& launch, double unix_now_s);
 
@@ -64,5 +65,13 @@ std::vector<std::string> mpi_components(std::string_view maps);
 
 /// Judges InfiniBand or RoCE adapters, the memory that they need, and whether MPI uses them.
 std::vector<Finding> judge_fabric(const FabricFacts& facts);
+
+/// Collective: which GPU each rank would train on, or why none; what NCCL would be told.
+/// @param needs  of the search: if it uses no device, what hinders the use of one is no problem
+/// @param root   of the file system; "/" but for tests
+/// @return       what this rank sees, for other checks
+machine::RankView check_devices(comm::Environment& environment, const evaluate::EvaluatorNeeds& needs,
+                                const train::AcceleratorLoader& load, const std::filesystem::path& root,
+                                std::vector<Finding>& findings);
 
 }  // namespace skyline::app

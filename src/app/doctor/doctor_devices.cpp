@@ -1,5 +1,4 @@
-#include "app/doctor/doctor_devices.hpp"
-
+#include "app/doctor/doctor_checks.hpp"
 #include "comm/agreement.hpp"
 #include "comm/binding_exchange.hpp"
 #include "machine/node.hpp"
@@ -15,7 +14,7 @@ namespace {
 
 constexpr const char* kGpu = "GPU";
 
-/// What the search would say, as findings.
+/// The lines that a search would log, as findings.
 std::vector<Finding> judge_plan(const train::DevicePlan& plan, bool needed) {
   if (!plan.problem.empty()) {
     return {{needed ? Verdict::kProblem : Verdict::kNote, kGpu, plan.problem, ""}};

@@ -51,7 +51,7 @@ bool has_direct_transfers(const fs::path& root) {
   return std::getline(version, line) && line.find("Open Kernel Module") != std::string::npos;
 }
 
-/// What can send through an adapter; all else of Open MPI is sockets and memory.
+/// Whether the component of Open MPI can send through an adapter; the others use sockets and memory.
 bool is_for_fabric(const std::string& component) {
   static const std::set<std::string> kKnown{"pml_ucx",    "mtl_ofi", "mtl_psm2", "mtl_psm",
                                             "btl_openib", "btl_uct", "btl_ofi",  "pml_cm"};

@@ -13,7 +13,7 @@ inline constexpr double kGigabyte = 1e9;
 enum class Verdict { kGood, kNote, kWarning, kProblem };
 std::string_view to_text(Verdict verdict);
 
-/// What a rank has found about one subject.
+/// A statement of one rank about one subject.
 struct Finding {
   Verdict verdict = Verdict::kGood;
   std::string subject;  // "run folder"

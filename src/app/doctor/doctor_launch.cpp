@@ -1,13 +1,90 @@
 #include "app/doctor/doctor_checks.hpp"
+#include "core/text/wording.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
 
 namespace skyline::app {
 namespace {
 
 constexpr double kShortTime_s = 600;
+constexpr const char* kCores = "cores";
+
+std::size_t count_common(const std::vector<int>& left, const std::vector<int>& right) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      left, [&](int processor) { return std::ranges::binary_search(right, processor); }));
+}
+
+/// How a rank gets so many cores.
+std::string more_cores(std::size_t cores, comm::Launcher launcher) {
+  const std::string count = std::to_string(cores);
+  switch (launcher) {
+    case comm::Launcher::kMpirun:
+      return "mpirun --map-by slot:PE=" + count + " --bind-to core, or --bind-to none";
+    case comm::Launcher::kSrun:
+      return "srun --cpus-per-task=" + count +
+             " (sbatch's is not handed on to srun), no SLURM_CPU_BIND that narrows it";
+    case comm::Launcher::kNone:
+      return "what confines this process: taskset, a container's --cpuset-cpus; started by mpirun: --map-by "
+             "slot:PE=" +
+             count + " --bind-to core";
+    case comm::Launcher::kOther:
+      break;
+  }
+  return "the launcher's options that bind a rank to " + counted(cores, "core");
+}
+
+void judge_sharing(const comm::NodePlace& place, std::vector<Finding>& findings) {
+  if (place.sharing_ranks == 0) return;
+  findings.push_back(
+      {Verdict::kWarning, kCores,
+       counted(static_cast<std::size_t>(place.sharing_ranks), "rank") +
+           " of a node have no core to themselves: the node's ranks may use " +
+           counted(place.node_allowed.size(), "core"),
+       "start fewer ranks a node, or ask for more cores: sbatch --cpus-per-task, mpirun --bind-to none"});
+}
+
+/// Open MPI 4 binds each rank to a core if there are two or fewer; one process that was started alone may
+/// have been confined on purpose.
+void judge_unused(const comm::NodePlace& place, const machine::NodeLimits& limits, comm::Launcher launcher,
+                  std::vector<Finding>& findings) {
+  const std::size_t used = count_common(limits.processors, place.node_allowed);
+  if (used == limits.processors.size() || used == 0) return;
+  const std::size_t each = limits.processors.size() / static_cast<std::size_t>(place.local_size);
+  findings.push_back({Verdict::kNote, kCores,
+                      "the ranks may use " + std::to_string(used) + " of the node's " +
+                          counted(limits.processors.size(), "core"),
+                      "for all of them: " + more_cores(std::max<std::size_t>(1, each), launcher)});
+}
+
+void judge_quota(const comm::NodePlace& place, const machine::NodeLimits& limits,
+                 std::vector<Finding>& findings) {
+  if (!limits.processor_quota || *limits.processor_quota >= static_cast<double>(place.node_allowed.size()))
+    return;
+  findings.push_back({Verdict::kWarning, kCores,
+                      "the control group grants the time of " + with_unit(*limits.processor_quota, "cores") +
+                          ", the ranks run on " + counted(place.node_allowed.size(), "core"),
+                      "threads beyond that are held up for a part of each period: fewer --slots, or a larger "
+                      "docker --cpus (resources.limits.cpu)"});
+}
+
+void judge_numa(const comm::NodePlace& place, const machine::NodeLimits& limits,
+                std::vector<Finding>& findings) {
+  if (place.local_size < 2) return;
+  const auto touched = std::ranges::count_if(limits.numa_nodes, [&](const std::vector<int>& node) {
+    return count_common(place.processors, node) > 0;
+  });
+  if (touched < 2) return;
+  findings.push_back({Verdict::kNote, kCores,
+                      "a rank's " + counted(place.processors.size(), "core") + " lie on " +
+                          counted(static_cast<std::size_t>(touched), "NUMA node"),
+                      "memory is nearer with mpirun --map-by numa --bind-to numa, or srun --cpu-bind=ldoms"});
+}
 
 }  // namespace
 
-Finding check_mpi(comm::Environment& environment) {
+Finding check_launcher(comm::Environment& environment) {
   const std::string text = environment.describe();
   if (environment.world().size() == 1) {
     return {Verdict::kGood, "launcher", text, "start with mpirun or srun to check all ranks of a job"};
@@ -31,6 +108,29 @@ std::optional<Finding> check_time_left(const comm::Launch& launch, double unix_n
   const std::string text = with_unit(*left_s / 60, "minutes") + " left of the job";
   return Finding{*left_s < kShortTime_s ? Verdict::kWarning : Verdict::kGood, "time", text,
                  *left_s < kShortTime_s ? "ask for more: a search stops a minute before the end" : ""};
+}
+
+Finding judge_cores(const comm::NodePlace& place, int threads, comm::Launcher launcher) {
+  const std::size_t cores = place.processors.size();
+  const auto wanted = static_cast<std::size_t>(threads);
+  const std::string has =
+      "a rank has " + counted(cores, "core") + (place.sharing_ranks == 0 ? " to itself" : "");
+  if (cores < wanted) {
+    return {Verdict::kWarning, kCores, has + ", training.threads asks for " + std::to_string(threads),
+            more_cores(wanted, launcher) + "; or fewer ranks a node"};
+  }
+  return {Verdict::kGood, kCores,
+          has + ": " + counted(cores / wanted, "slot") + " of " + counted(wanted, "thread"), ""};
+}
+
+std::vector<Finding> judge_node_cores(const comm::NodePlace& place, const machine::NodeLimits& limits,
+                                      comm::Launcher launcher) {
+  std::vector<Finding> findings;
+  judge_sharing(place, findings);
+  judge_unused(place, limits, launcher, findings);
+  judge_quota(place, limits, findings);
+  judge_numa(place, limits, findings);
+  return findings;
 }
 
 }  // namespace skyline::app

@@ -5,6 +5,7 @@
 #include "app/job/host_difference.hpp"
 #include "comm/agreement.hpp"
 #include "core/log.hpp"
+#include "core/text/wording.hpp"
 #include "store/data/staged_dataset.hpp"
 #include "store/publish/publish.hpp"
 
@@ -37,19 +38,16 @@ struct StageOutcome {
 using Kind = StageOutcome::Kind;
 
 /// @param problem  set if it fails
-StageOutcome stage_on_node(const DataOptions& data, const store::StagingWatch& watch, std::string& problem) {
+StageOutcome stage_on_node(const DataOptions& data, const store::StagingOptions& options,
+                           std::string& problem) {
   try {
-    const auto staged = store::stage_dataset(data.file, data.stage, watch);
+    const auto staged = store::stage_dataset(data.file, data.stage, options);
     if (!staged) return {Kind::kStopped};
     return staged->copy_s ? StageOutcome{Kind::kCopied, *staged->copy_s} : StageOutcome{Kind::kFound};
   } catch (const UserError& error) {
     problem = error.what();
     return {Kind::kFailed};
   }
-}
-
-std::string nodes(std::ptrdiff_t count) {
-  return std::to_string(count) + (count == 1 ? " node" : " nodes");
 }
 
 std::ptrdiff_t count(const std::vector<StageOutcome>& outcomes, Kind kind) {
@@ -60,12 +58,12 @@ std::ptrdiff_t count(const std::vector<StageOutcome>& outcomes, Kind kind) {
 std::string describe(const std::vector<StageOutcome>& outcomes) {
   const std::ptrdiff_t copied = count(outcomes, Kind::kCopied);
   const std::ptrdiff_t found = count(outcomes, Kind::kFound);
-  if (copied == 0) return "found on " + nodes(found);
+  if (copied == 0) return "found on " + counted(found, "node");
   const double slowest_s = std::ranges::max_element(outcomes, {}, &StageOutcome::copy_s)->copy_s;
   std::array<char, 32> seconds{};
   std::snprintf(seconds.data(), seconds.size(), "%.1f s", slowest_s);
-  return "made on " + nodes(copied) + ", the slowest in " + seconds.data() +
-         (found > 0 ? ", found on " + nodes(found) : "");
+  return "made on " + counted(copied, "node") + ", the slowest in " + seconds.data() +
+         (found > 0 ? ", found on " + counted(found, "node") : "");
 }
 
 std::string gigabytes(std::uint64_t bytes) {
@@ -125,7 +123,7 @@ std::string stage_data(comm::Environment& environment, RunConfig& config,
   problem = comm::first_problem(world, problem);
   if (!problem.empty()) {
     const std::ptrdiff_t failed = count(outcomes, Kind::kFailed);
-    return problem + (failed > 1 ? "; " + nodes(failed - 1) + " more with such a problem" : "");
+    return problem + (failed > 1 ? "; " + counted(failed - 1, "node") + " more with such a problem" : "");
   }
   const bool stopped = comm::any(world, outcome.kind == Kind::kStopped);
   const std::string stage = config.sections.data.stage.string();

@@ -1,12 +1,16 @@
 #include "app/job/job_stop.hpp"
 
+#include "skyline/core/exit_code.hpp"
+
 #include "core/backoff.hpp"
 #include "core/log.hpp"
+#include "core/text/foreign_text.hpp"
 
 #include <algorithm>
 #include <array>
 #include <csignal>
 #include <ctime>
+#include <iostream>
 
 namespace skyline::app {
 namespace {
@@ -83,6 +87,22 @@ bool JobStop::requested() const {
 std::string JobStop::cause() const {
   if (signals_.stop_requested()) return "on " + signal_name(signals_.signal());
   return time_is_up() ? end_cause_ : "on a signal to another rank";
+}
+
+std::string rank_name(comm::Environment& environment) {
+  return "[rank " + std::to_string(environment.world().rank()) + " " + environment.place().host + "]";
+}
+
+void print_error(std::string_view text) {
+  std::cerr << "skyline: " << printable(text) << std::endl;
+}
+
+int end_all_ranks(comm::Environment& environment, const std::exception& error) {
+  const int exit_code = exit_code_of(error);
+  print_error((environment.world().size() > 1 ? rank_name(environment) + " " : "") + error_text(error));
+  log::stop();
+  environment.abort(exit_code);
+  return exit_code;
 }
 
 }  // namespace skyline::app

@@ -1,11 +1,13 @@
 #pragma once
 
-#include "comm/launch/launcher.hpp"
+#include "comm/environment.hpp"
 #include "engine/slots/stop_signals.hpp"
 
 #include <chrono>
+#include <exception>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace skyline::app {
 
@@ -45,5 +47,15 @@ class JobStop {
   std::optional<std::chrono::steady_clock::time_point> end_;
   std::string end_cause_;
 };
+
+/// How a rank signs what it writes, e.g. "[rank 3 node07]".
+std::string rank_name(comm::Environment& environment);
+
+/// Prints one line on standard error, "skyline: cannot read ...".
+void print_error(std::string_view text);
+
+/// Ends the whole job: one rank that unwinds into MPI_Finalize would hang while others wait for it. Prints
+/// the error, signed where there are several ranks. @return  the exit code, of jobs without MPI
+int end_all_ranks(comm::Environment& environment, const std::exception& error);
 
 }  // namespace skyline::app

@@ -1,14 +1,12 @@
-#include "app/job/run_preparation.hpp"
-
 #include "skyline/core/error.hpp"
 #include "skyline/search/algorithm.hpp"
 
-#include "app/job/job_abort.hpp"
-#include "core/config/yaml.hpp"
+#include "app/job/job_stop.hpp"
+#include "app/job/search_job.hpp"
+#include "core/config/config_text.hpp"
 #include "core/log.hpp"
 #include "store/publish/patience.hpp"
 #include "store/publish/publish.hpp"
-#include "store/publish/yaml_file.hpp"
 #include "store/run_folder/recovery.hpp"
 #include "store/run_folder/waiting_results.hpp"
 

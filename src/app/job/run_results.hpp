@@ -3,7 +3,16 @@
 #include "app/config/run_config.hpp"
 #include "engine/loop/run.hpp"
 #include "report/report.hpp"
+#include "run/run_listener.hpp"
+#include "run/run_state.hpp"
 #include "store/run_folder/run_folder.hpp"
+
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
 
 namespace skyline::app {
 
@@ -19,5 +28,42 @@ void print_results(const store::RunPaths& paths, const report::ReportInputs& inp
 /// Names the weights of front members that are not there although they should be kept.
 void warn_of_missing_weights(const store::RunPaths& paths, const RunConfig& config,
                              const run::RunState& state);
+
+/// Keeps the results of a long run up to date on disk, from a thread of its own: every few minutes, and so
+/// seldom that the thread writes in at most 1 % of the time. A failure is a warning: the next try comes with
+/// the next interval.
+class ResultsWriter final : public run::RunListener {
+ public:
+  using Clock = std::chrono::steady_clock;
+  using Seconds = std::chrono::duration<double>;
+  /// Writes everything that follows from these commits.
+  using Write = std::function<void(const run::RunState& state, const run::RunAccount& account)>;
+
+  /// @param interval  between two writings, at least
+  ResultsWriter(objective::ObjectiveSet objectives, Write write, Seconds interval = std::chrono::minutes(2));
+  ResultsWriter(const ResultsWriter&) = delete;
+  ResultsWriter& operator=(const ResultsWriter&) = delete;
+
+  void started(const run::RunState& state) override;
+  void committed(const run::Commit& commit, const run::RunState& state) override;
+  void tick(const run::RunState& state) override;
+  /// Waits for what is being written; nothing is written any more.
+  void finish();
+
+ private:
+  void work(const std::stop_token& end);
+
+  const Write write_;
+  const Seconds interval_;
+  Clock::time_point started_ = Clock::now();
+  run::RunState state_;  // the thread's own
+  std::mutex mutex_;     // of what follows
+  std::condition_variable_any changed_;
+  std::vector<run::Commit> waiting_;  // that state_ does not have yet
+  run::RunAccount account_;
+  bool due_ = false;
+  Clock::time_point next_;  // writing begins, at the earliest
+  std::jthread thread_;     // ends before the rest goes
+};
 
 }  // namespace skyline::app

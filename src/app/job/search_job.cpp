@@ -3,10 +3,10 @@
 #include "skyline/core/error.hpp"
 #include "skyline/core/exit_code.hpp"
 
-#include "app/job/job_abort.hpp"
-#include "app/job/results_writer.hpp"
+#include "app/job/job_stop.hpp"
 #include "app/job/run_results.hpp"
 #include "core/log.hpp"
+#include "core/text/wording.hpp"
 #include "report/report.hpp"
 #include "report/tracking/tracking.hpp"
 
@@ -21,9 +21,9 @@ namespace skyline::app {
 namespace {
 
 /// A claim on the run folder that is lost ends the job at the next tick.
-class ClaimWatch final : public run::RunListener {
+class ClaimCheck final : public run::RunListener {
  public:
-  ClaimWatch(const store::RunClaim& claim, report::RunTracking& tracking)
+  ClaimCheck(const store::RunClaim& claim, report::RunTracking& tracking)
       : claim_(claim), tracking_(tracking) {}
   void tick(const run::RunState& /*state*/) override {
     try {
@@ -56,8 +56,7 @@ void print_stop(const engine::RunResult& result, const std::string& cause, bool 
   if (!checkpoints) {
     saved = ", running trials were not saved (checkpoint: none)";
   } else if (result.unsaved > 0) {
-    saved = "; the state of " + std::to_string(result.unsaved) + " running trial" +
-            (result.unsaved == 1 ? "" : "s") +
+    saved = "; the state of " + counted(result.unsaved, "running trial") +
             " could not be saved (see the log), what is not in a checkpoint is done again";
   }
   std::cout << "skyline: stopped " << cause << " after " << result.state.trials().size() << " of about "
@@ -92,7 +91,7 @@ int search_as_coordinator(comm::Environment& environment, const engine::SearchTa
                               .version = SKYLINE_VERSION,
                               .variable = [](const char* name) { return std::getenv(name); }});
   const auto progress = report::make_progress(files.paths, config.space, metrics, terminal);
-  ClaimWatch claim(*prepared.claim, *tracking);
+  ClaimCheck claim(*prepared.claim, *tracking);
   ResultsWriter writer(config.objectives, [&](const run::RunState& state, const run::RunAccount& account) {
     if (state.replayed() == replayed) {  // else the results on disk are newer
       write_results(files.paths, config, {config.space, metrics, state}, account);

@@ -1,7 +1,7 @@
 #include "comm/launch/roll_call.hpp"
 
 #include "comm/launch/start_watch.hpp"
-#include "comm/mpi/check_mpi.hpp"
+#include "comm/mpi/mpi_communicator.hpp"
 #include "core/backoff.hpp"
 
 #include <array>

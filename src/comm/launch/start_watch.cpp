@@ -2,7 +2,7 @@
 
 #include "comm/environment.hpp"
 #include "core/backoff.hpp"
-#include "core/text/printable.hpp"
+#include "core/text/foreign_text.hpp"
 #include "core/text/wording.hpp"
 #include "machine/node.hpp"
 

@@ -2,7 +2,6 @@
 
 #include "skyline/core/error.hpp"
 
-#include "comm/mpi/check_mpi.hpp"
 #include "core/log.hpp"
 
 #include <exception>
@@ -48,6 +47,16 @@ int checked_count(std::size_t bytes) {
 }
 
 }  // namespace
+
+void check_mpi(int code, const char* call) {
+  if (code == MPI_SUCCESS) return;
+  char text[MPI_MAX_ERROR_STRING + 1] = {};
+  int length = 0;
+  const bool known = MPI_Error_string(code, text, &length) == MPI_SUCCESS;
+  throw FaultError(
+      std::string(call) + ": " +
+      (known ? std::string(text, static_cast<std::size_t>(length)) : "MPI error " + std::to_string(code)));
+}
 
 std::unique_ptr<MpiCommunicator> MpiCommunicator::duplicate(MPI_Comm original) {
   MPI_Comm copy = MPI_COMM_NULL;

@@ -7,6 +7,10 @@
 
 namespace skyline::comm {
 
+/// Throws FaultError "<call>: <the library's text>" unless `code` is MPI_SUCCESS. Works only on
+/// communicators whose error handler is MPI_ERRORS_RETURN.
+void check_mpi(int code, const char* call);
+
 struct CommunicatorTraits {
   using Type = MPI_Comm;
   inline static const Type kNull = MPI_COMM_NULL;

@@ -3,7 +3,6 @@
 #include "comm/environment.hpp"
 #include "comm/launch/roll_call.hpp"
 #include "comm/launch/start_watch.hpp"
-#include "comm/mpi/check_mpi.hpp"
 #include "comm/mpi/mpi_communicator.hpp"
 #include "comm/mpi/mpi_mailbox.hpp"
 #include "core/backoff.hpp"
@@ -67,7 +66,7 @@ NodePlace find_place(MPI_Comm world) {
   return place;
 }
 
-/// What a process waits for inside MPI_Init.
+/// Names the processes that MPI_Init waits for.
 std::string describe_init(const Launch& launch) {
   const std::string all = launch.ranks ? "all " + std::to_string(*launch.ranks) + " ranks" : "all ranks";
   const std::string hosts = launch.hosts.empty() ? "" : " on " + machine::host_list(launch.hosts);
@@ -169,6 +168,17 @@ class MpiEnvironment final : public Environment {
 };
 
 }  // namespace
+
+std::string mpi_library_name() {
+  // "Open MPI v4.1.4, package: ..." -> "Open MPI 4.1.4"
+  char text[MPI_MAX_LIBRARY_VERSION_STRING + 1] = {};
+  int length = 0;
+  check_mpi(MPI_Get_library_version(text, &length), "MPI_Get_library_version");
+  std::string name(text, static_cast<std::size_t>(length));
+  name = name.substr(0, name.find_first_of(",\n"));
+  if (const auto version = name.find(" v"); version != std::string::npos) name.erase(version + 1, 1);
+  return name;
+}
 
 std::unique_ptr<Environment> start_mpi_environment(const Launch& launch, const StartOptions& options) {
   return std::make_unique<MpiEnvironment>(launch, options);

@@ -2,7 +2,7 @@
 
 #include "skyline/core/error.hpp"
 
-#include "comm/mpi/check_mpi.hpp"
+#include "comm/mpi/mpi_communicator.hpp"
 #include "core/backoff.hpp"
 
 #include <limits>

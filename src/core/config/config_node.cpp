@@ -2,7 +2,7 @@
 
 #include "skyline/core/error.hpp"
 
-#include "core/config/scalar_text.hpp"
+#include "core/config/config_text.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,7 @@
 // Operations on whole trees: paths, replacement, comparison.
 #include "skyline/core/config_node.hpp"
 
-#include "core/config/scalar_text.hpp"
+#include "core/config/config_text.hpp"
 
 #include <algorithm>
 

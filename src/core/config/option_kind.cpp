@@ -1,6 +1,6 @@
 #include "skyline/core/option_kind.hpp"
 
-#include "core/config/scalar_text.hpp"
+#include "core/config/config_text.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kSeparator = " · ";
 
-/// What a commit line names: the objectives, and of a full training whatever else was measured.
+/// The metrics of a commit's line: the objectives, and for a full training all else that was measured.
 std::vector<std::string> metrics_of_line(const trial::CommittedTrial& committed,
                                          const objective::ObjectiveSet& objectives,
                                          const std::vector<std::string>& metrics) {

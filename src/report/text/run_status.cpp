@@ -2,7 +2,7 @@
 
 #include "skyline/core/error.hpp"
 
-#include "core/text/shallow_json.hpp"
+#include "core/text/foreign_text.hpp"
 
 #include <stdexcept>
 

@@ -1,6 +1,6 @@
 #include "skyline/core/error.hpp"
 
-#include "core/text/printable.hpp"
+#include "core/text/foreign_text.hpp"
 #include "core/text/wording.hpp"
 #include "report/report.hpp"
 #include "report/text/run_status.hpp"

@@ -2,8 +2,8 @@
 
 #include "skyline/core/error.hpp"
 
+#include "core/text/foreign_text.hpp"
 #include "core/text/hash.hpp"
-#include "core/text/shallow_json.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -30,7 +30,7 @@ constexpr std::size_t kMostMetrics = 200;  // of a request: Azure ML's limit, ML
 constexpr std::size_t kMostQuoted = 200;
 constexpr const char* kKeyTag = "skyline.key";
 
-/// What a server says, as a part of one line.
+/// A server's reply as a part of one line.
 std::string quoted(const HttpReply& reply) {
   const Json body = Json::parse(shallow_json(reply.body), nullptr, false);
   std::string text = reply.body;
@@ -167,7 +167,7 @@ class RestServer final : public MlflowServer {
     accepted(reply);
   }
 
-  /// What is refused after it has worked may work again: a proxy that restarts, credentials that are renewed.
+  /// A request that is refused now but has worked before may work again: after a proxy has restarted, say.
   [[noreturn]] void refuse(long status, const std::string& problem) const {
     const bool may_pass =
         status < kBadRequest || status == kUnauthorized || status == kForbidden || status == kNotFound;

@@ -31,8 +31,8 @@ bool flag_of(const Variables& variables, const char* name) {
   throw UserError(std::string(name) + ": expected true or false, got " + text);
 }
 
-/// What stands for user and password in http://user:password@host does not belong in a log, nor does a query,
-/// which may be a signature. A password may hold what ends a host: what may be a part of one is left out.
+/// User and password, as in http://user:password@host, do not belong in a log, nor does a query, which may
+/// be a signature. A password may hold characters that end a host: all that may be part of one is left out.
 std::string without_credentials(const std::string& address) {
   const std::size_t host = address.find("://") + 3;
   const std::size_t query = address.find_first_of("?#", host);

@@ -9,7 +9,7 @@ namespace skyline::report {
 /// Looks up an environment variable; nullptr if it is not set.
 using Variables = std::function<const char*(const char* name)>;
 
-/// What MLflow's own variables say (docs/clusters.md).
+/// The settings in MLflow's own environment variables (docs/clusters.md).
 struct MlflowSettings {
   std::string address = {};  // without a slash at the end
   std::string shown = {};    // the address for messages, without credentials

@@ -2,7 +2,7 @@
 
 #include "core/backoff.hpp"
 #include "core/log.hpp"
-#include "core/text/shallow_json.hpp"
+#include "core/text/foreign_text.hpp"
 #include "store/publish/publish.hpp"
 
 #include <algorithm>

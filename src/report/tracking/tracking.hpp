@@ -15,7 +15,7 @@
 
 namespace skyline::report {
 
-/// What is tracked, and where.
+/// A run to be tracked, and where.
 struct TrackingInputs {
   const store::RunPaths& paths;
   const objective::ObjectiveSet& objectives;

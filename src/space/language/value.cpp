@@ -1,7 +1,7 @@
 #include "skyline/core/error.hpp"
 #include "skyline/space/genotype.hpp"
 
-#include "core/config/scalar_text.hpp"
+#include "core/config/config_text.hpp"
 #include "core/text/hash.hpp"
 
 #include <array>

@@ -3,9 +3,9 @@
 #include "skyline/core/error.hpp"
 
 #include "core/text/hash.hpp"
-#include "store/data/mapped_file.hpp"
 #include "store/hdf5/hdf5_image.hpp"
 #include "store/hdf5/hdf5_reader.hpp"
+#include "store/publish/file_descriptor.hpp"
 #include "store/publish/publish.hpp"
 #include "store/publish/sealed_file.hpp"
 

@@ -1,6 +1,5 @@
-#include "store/data/import_images.hpp"
-
 #include "skyline/core/error.hpp"
+#include "skyline/store/dataset.hpp"
 
 #include "store/publish/file_descriptor.hpp"
 #include "store/publish/publish.hpp"

@@ -89,9 +89,9 @@ FileDescriptor try_turn(const fs::path& stage) {
 }
 
 /// Null if it was stopped.
-FileDescriptor take_turn(const fs::path& stage, const StagingWatch& watch) {
-  SlowReport report(watch.report_after_s);
-  while (!watch.stop_requested()) {
+FileDescriptor take_turn(const fs::path& stage, const StagingOptions& options) {
+  SlowReport report(options.report_after_s);
+  while (!options.stop_requested()) {
     if (FileDescriptor turn = try_turn(stage)) return turn;
     if (report.is_due()) log::info("waiting for another job of this node that copies to " + stage.string());
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
@@ -99,8 +99,8 @@ FileDescriptor take_turn(const fs::path& stage, const StagingWatch& watch) {
   return {};
 }
 
-/// What lay under the name of a copy when it was looked at. While this lives, no other file can be taken for
-/// it: a file that is open keeps its number.
+/// The file that had the name of a copy when it was looked at. While this object lives, no other file can be
+/// taken for it: a file that is open keeps its number.
 class FoundFile {
  public:
   explicit FoundFile(const fs::path& path) : path_(path), file_(open_file(path, O_PATH | O_NOFOLLOW)) {
@@ -130,12 +130,12 @@ struct CopyCheck {
 
 /// Says first that the copy is used, or it could be removed meanwhile.
 CopyCheck check_copy(const FoundFile& found, const fs::path& copy, const std::string& content_hash,
-                     const StagingWatch& watch) {
+                     const StagingOptions& options) {
   if (!found.is_something()) return {Soundness::kFaulty, "is gone"};
   if (!found.is_own_file()) return {Soundness::kFaulty, "not a file of this user"};
   ::utimensat(AT_FDCWD, copy.c_str(), nullptr, AT_SYMLINK_NOFOLLOW);
   try {
-    const auto dataset = Dataset::open(copy, true, watch.stop_requested);
+    const auto dataset = Dataset::open(copy, true, options.stop_requested);
     if (dataset == nullptr) return {Soundness::kStopped, {}};
     if (dataset->content_hash() != content_hash) return {Soundness::kFaulty, "not the data of its name"};
     return {};
@@ -198,10 +198,10 @@ class Original {
 constexpr Fault kStopped{"", ECANCELED};  // no call of ours fails so
 
 Fault write_copy(Original& original, TemporaryFile& copy, const std::string& task,
-                 const StagingWatch& watch) {
-  SlowReport report(watch.report_after_s);
+                 const StagingOptions& options) {
+  SlowReport report(options.report_after_s);
   for (std::uint64_t done = 0; done < original.bytes();) {
-    if (watch.stop_requested()) return kStopped;
+    if (options.stop_requested()) return kStopped;
     const std::span<const std::byte> piece = original.read(done);
     if (const Fault fault = copy.write({piece}, done)) return fault;
     done += piece.size();
@@ -215,12 +215,12 @@ Fault write_copy(Original& original, TemporaryFile& copy, const std::string& tas
 
 /// Once: a full disk of the node will not pass by waiting, and all other nodes would wait with it.
 /// Returns false if it was stopped.
-bool make_copy(const fs::path& source, const fs::path& copy, const StagingWatch& watch) {
+bool make_copy(const fs::path& source, const fs::path& copy, const StagingOptions& options) {
   Original original(source);
   const fs::path stage = copy.parent_path();
   const std::string task = "copying " + source.string() + " to " + stage.string();
   const Fault fault =
-      publish_once(copy, [&](TemporaryFile& file) { return write_copy(original, file, task, watch); });
+      publish_once(copy, [&](TemporaryFile& file) { return write_copy(original, file, task, options); });
   if (fault.error == kStopped.error) return false;
   if (!fault) return true;
   const std::string reason =
@@ -240,14 +240,14 @@ void remove_faulty(const fs::path& source, const fs::path& copy, const std::stri
 
 /// In this job's turn, with nothing under the copy's name.
 std::optional<StagedDataset> copy_in_turn(const fs::path& source, const std::string& content_hash,
-                                          StagedDataset staged, const StagingWatch& watch) {
+                                          StagedDataset staged, const StagingOptions& options) {
   const fs::path stage = staged.path.parent_path();
   remove_temporaries(stage);
   check_room(source, staged.bytes, stage);
   const Clock::time_point start = Clock::now();
-  if (!make_copy(source, staged.path, watch)) return std::nullopt;
+  if (!make_copy(source, staged.path, options)) return std::nullopt;
   staged.copy_s = seconds_since(start);
-  const CopyCheck check = check_copy(FoundFile(staged.path), staged.path, content_hash, watch);
+  const CopyCheck check = check_copy(FoundFile(staged.path), staged.path, content_hash, options);
   if (check.soundness == Soundness::kStopped) return std::nullopt;  // the next job checks what is there
   if (check.soundness == Soundness::kSound) return staged;
   ::unlink(staged.path.c_str());
@@ -285,23 +285,23 @@ std::uint64_t staging_bytes(const fs::path& source) {
 }
 
 std::optional<StagedDataset> stage_dataset(const fs::path& source, const fs::path& folder,
-                                           const StagingWatch& watch) {
+                                           const StagingOptions& options) {
   const std::string content_hash = Dataset::open(source, false)->content_hash();
   const fs::path stage = make_stage(folder);
   StagedDataset staged{staged_path(folder, content_hash), size_of(source), std::nullopt};
   for (int round = 0; round < kMostRounds; ++round) {
     // Copies are checked out of turn: jobs that start at once do it at once.
     const FoundFile found(staged.path);
-    const CopyCheck check = check_copy(found, staged.path, content_hash, watch);
+    const CopyCheck check = check_copy(found, staged.path, content_hash, options);
     if (check.soundness == Soundness::kStopped) return std::nullopt;
     const bool sound = check.soundness == Soundness::kSound;
-    const FileDescriptor turn = sound ? try_turn(stage) : take_turn(stage, watch);
+    const FileDescriptor turn = sound ? try_turn(stage) : take_turn(stage, options);
     if (!sound && !turn) return std::nullopt;
     if (!found.is_still_there()) continue;  // another job has made, removed or replaced it
     if (turn) remove_unused_copies(stage);
     if (sound) return staged;
     if (found.is_something()) remove_faulty(source, staged.path, check.fault);
-    return copy_in_turn(source, content_hash, std::move(staged), watch);
+    return copy_in_turn(source, content_hash, std::move(staged), options);
   }
   fail_staging(source, stage, "other jobs replace it again and again");
 }

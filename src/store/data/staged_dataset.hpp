@@ -24,7 +24,7 @@ std::filesystem::path staged_path(const std::filesystem::path& folder, const std
 std::uint64_t staging_bytes(const std::filesystem::path& source);
 
 /// Reporting and stopping while a copy is made or checked.
-struct StagingWatch {
+struct StagingOptions {
   double report_after_s = 5;  // time of the first progress line in the log; then in growing intervals
   std::function<bool()> stop_requested = [] { return false; };  // called now and then
 };
@@ -42,6 +42,6 @@ struct StagedDataset {
 /// nothing is left behind then
 std::optional<StagedDataset> stage_dataset(const std::filesystem::path& source,
                                            const std::filesystem::path& folder,
-                                           const StagingWatch& watch = {});
+                                           const StagingOptions& options = {});
 
 }  // namespace skyline::store

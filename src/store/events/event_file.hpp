@@ -15,7 +15,7 @@ struct NamedValue {
   bool operator==(const NamedValue&) const = default;
 };
 
-/// The values after a step of a run. The step is a trial's number.
+/// The values after a step of a run. The step is the position of a commit.
 struct MetricRecord {
   std::uint64_t step = 0;
   double unix_s = 0;  // time of the step, seconds since 1970

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 namespace skyline::store {
@@ -38,7 +39,7 @@ std::string_view advice(int error_number) {
   }
 }
 
-/// What stays as it is until a person changes a name, a permission or a configuration.
+/// Whether the error stays until a person changes a name, a permission or a configuration.
 bool is_users(int error_number) {
   switch (error_number) {
     case ENOENT:
@@ -131,6 +132,21 @@ void fail_system(std::string_view task, const std::filesystem::path& path, std::
   message.append(system_error_text(error_number)).append(advice(error_number));
   if (is_users(error_number)) throw UserError(message);
   throw FaultError(message);
+}
+
+MappedFile::MappedFile(const std::filesystem::path& path) {
+  struct stat status {};
+  file_ = open_regular_file(path, status);
+  if (!file_) fail_system("read", path, "", errno);
+  const auto size = static_cast<std::size_t>(status.st_size);
+  if (size == 0) return;
+  void* place = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, file_.get(), 0);
+  if (place == MAP_FAILED) fail_system("read", path, "mmap", errno);
+  bytes_ = {static_cast<const std::byte*>(place), size};
+}
+
+MappedFile::~MappedFile() {
+  if (!bytes_.empty()) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
 }
 
 std::vector<std::filesystem::path> list_folder(const std::filesystem::path& folder) {

@@ -1,9 +1,10 @@
+#include "store/publish/patience.hpp"
+
 #include "skyline/core/error.hpp"
 
 #include "core/log.hpp"
 #include "core/text/wording.hpp"
 #include "store/publish/file_descriptor.hpp"
-#include "store/publish/storage_call.hpp"
 
 #include <algorithm>
 #include <atomic>

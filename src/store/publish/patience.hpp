@@ -1,5 +1,12 @@
 #pragma once
 
+#include "core/backoff.hpp"
+
+#include <chrono>
+#include <filesystem>
+#include <optional>
+#include <string_view>
+
 namespace skyline::store {
 
 /// Sets how long this process retries after a storage fault that may pass: a full disk, a server that does
@@ -9,5 +16,43 @@ double patience_s();
 
 /// How hard to try to write a file; kOnce is for files that the run can do without.
 enum class Effort { kPatient, kOnce };
+
+/// A system call that failed, and its errno value. None if that is 0.
+struct Fault {
+  std::string_view call;
+  int error = 0;
+  explicit operator bool() const { return error != 0; }
+};
+
+/// Whether the same thing may work a while later: no space, a server that is away. Not: read-only, no
+/// permission, a folder that is gone.
+bool may_pass(int error_number);
+
+/// Bears the faults of one task on one file, and tells the log when a wait begins and when it is over.
+class Patience {
+ public:
+  /// @param task, path  as for fail_system; they outlive the object
+  Patience(std::string_view task, const std::filesystem::path& path) : task_(task), path_(path) {}
+  /// Pauses before the next attempt. @throws FaultError, UserError if the fault will not pass, or has lasted
+  /// too long: fail_system
+  void bear(const Fault& fault);
+  /// The task is done.
+  void done() const;
+
+ private:
+  std::string_view task_;
+  const std::filesystem::path& path_;
+  Backoff backoff_{std::chrono::milliseconds(10), std::chrono::seconds(2)};
+  std::optional<std::chrono::steady_clock::time_point> began_;  // to wait
+};
+
+/// Runs `attempt`, a function that returns a Fault, until it works.
+/// @throws FaultError "cannot <task> <path>: fsync: No space left on device (free some space ...)"
+template <typename Attempt>
+void patiently(std::string_view task, const std::filesystem::path& path, Attempt attempt) {
+  Patience patience(task, path);
+  while (const Fault fault = attempt()) patience.bear(fault);
+  patience.done();
+}
 
 }  // namespace skyline::store

@@ -2,8 +2,8 @@
 
 #include "skyline/core/error.hpp"
 
+#include "core/config/config_text.hpp"
 #include "store/publish/file_descriptor.hpp"
-#include "store/publish/storage_call.hpp"
 #include "store/publish/temporary_file.hpp"
 #include "store/run_folder/process_identity.hpp"
 
@@ -127,6 +127,10 @@ std::string read_file(const std::filesystem::path& path) {
   std::string text;
   patiently("read", path, [&] { return read_once(path, text); });
   return text;
+}
+
+ConfigNode load_yaml_file(const std::filesystem::path& path) {
+  return load_yaml_text(read_file(path), path.string());
 }
 
 }  // namespace skyline::store

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "store/publish/patience.hpp"
-#include "store/publish/storage_call.hpp"
 #include "store/publish/temporary_file.hpp"
 
 #include <cstddef>
@@ -10,6 +9,10 @@
 #include <span>
 #include <string>
 #include <string_view>
+
+namespace skyline {
+class ConfigNode;
+}
 
 namespace skyline::store {
 
@@ -37,6 +40,9 @@ bool exists(const std::filesystem::path& path);
 
 /// The whole file. @throws as publish_file ("cannot read ...: No such file or directory")
 std::string read_file(const std::filesystem::path& path);
+
+/// Reads a YAML file. @throws UserError with file and line for a file that is missing or not YAML
+ConfigNode load_yaml_file(const std::filesystem::path& path);
 
 /// Writes the contents of a file; called again, with a new file, after a fault that may pass.
 using FillFile = std::function<Fault(TemporaryFile&)>;

@@ -1,7 +1,7 @@
 #include "store/run_folder/claim_record.hpp"
 
+#include "core/text/foreign_text.hpp"
 #include "core/text/hash.hpp"
-#include "core/text/shallow_json.hpp"
 #include "store/publish/file_descriptor.hpp"
 #include "store/run_folder/process_identity.hpp"
 

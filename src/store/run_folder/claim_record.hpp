@@ -1,6 +1,6 @@
 #pragma once
 
-#include "store/publish/storage_call.hpp"
+#include "store/publish/patience.hpp"
 
 #include <cstdint>
 #include <ctime>

@@ -4,7 +4,7 @@
 
 #include "core/log.hpp"
 #include "store/publish/file_descriptor.hpp"
-#include "store/publish/storage_call.hpp"
+#include "store/publish/patience.hpp"
 #include "store/publish/temporary_file.hpp"
 
 #include <cerrno>

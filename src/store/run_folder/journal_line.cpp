@@ -2,8 +2,8 @@
 
 #include "skyline/core/error.hpp"
 
+#include "core/text/foreign_text.hpp"
 #include "core/text/hash.hpp"
-#include "core/text/shallow_json.hpp"
 #include "trial/trial_fields.hpp"
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 #include "skyline/core/error.hpp"
 
 #include "store/publish/file_descriptor.hpp"
+#include "store/publish/patience.hpp"
 #include "store/publish/publish.hpp"
-#include "store/publish/storage_call.hpp"
 #include "store/run_folder/journal.hpp"
 #include "store/run_folder/journal_line.hpp"
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "skyline/evaluate/evaluator_needs.hpp"
+#include "skyline/evaluate/evaluator_kind.hpp"
 
 #include <cstdint>
 #include <optional>

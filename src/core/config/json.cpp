@@ -1,6 +1,4 @@
-#include "core/config/json_text.hpp"
-
-#include "core/config/scalar_text.hpp"
+#include "core/config/config_text.hpp"
 
 #include <array>
 #include <cmath>

@@ -1,9 +1,16 @@
-#include "core/text/printable.hpp"
+#include "core/text/foreign_text.hpp"
+
+#include <string>
+#include <string_view>
 
 #include <gtest/gtest.h>
 
 namespace skyline {
 namespace {
+
+std::string nested(std::size_t levels) {
+  return std::string(levels, '[') + "1" + std::string(levels, ']');
+}
 
 TEST(Printable, LeavesTextOfAllLanguagesAsItIs) {
   const std::string text = "layer `conv2d`: größer als 5 µs · 学习 🙂";
@@ -32,6 +39,24 @@ TEST(Printable, ShowsBytesThatAreNoText) {
 
 TEST(Printable, KeepsTheControlCharactersThatTheCallerWants) {
   EXPECT_EQ(printable("a\n\x1b[1mb\n", "\n"), "a\n\\x1b[1mb\n");
+}
+
+TEST(ShallowJson, LeavesATextOfUpTo100LevelsAsItIs) {
+  for (const std::string& text : {std::string(), std::string(R"({"a": [1, {"b": "x"}]})"), nested(100)}) {
+    EXPECT_EQ(shallow_json(text), text);
+  }
+}
+
+TEST(ShallowJson, EmptiesADeeperOne) {
+  EXPECT_EQ(shallow_json(nested(101)), "");
+  EXPECT_EQ(shallow_json(R"({"where": )" + nested(2'000'000) + "}"), "");
+}
+
+TEST(ShallowJson, CountsNoBracketsOfTexts) {
+  const std::string brackets(200, '[');
+  const std::string text = R"({"a": ")" + brackets + R"(\"{", "b\\": []})";
+  EXPECT_EQ(shallow_json(text), text);
+  EXPECT_EQ(shallow_json(R"({"a\\": )" + brackets), "");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "app/job/results_writer.hpp"
+#include "app/job/run_results.hpp"
 
 #include "skyline/core/error.hpp"
 
