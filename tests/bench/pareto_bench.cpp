@@ -1,5 +1,5 @@
-// Fronts, ranks, hypervolume and the archive on two kinds of points: `uniform` in the cube, where fronts are
-// small, and `trade_off` around a plane, where most points are on the front.
+// Hypervolume and the archive on two kinds of points: `uniform` in the cube, where fronts are small, and
+// `trade_off` around a plane, where most points are on the front.
 #include "search/pareto/pareto.hpp"
 #include "search/random_points.hpp"
 
@@ -19,23 +19,6 @@ std::vector<double> points(benchmark::State& state) {
   std::vector<double> values(count * columns);
   for (double& value : values) value = random.uniform();
   return values;
-}
-
-void front(benchmark::State& state) {
-  const std::vector<double> values = points(state);
-  const auto columns = static_cast<std::size_t>(state.range(1));
-  std::size_t size = 0;
-  for (auto _ : state) {
-    size = pareto_front(values, columns).size();
-    benchmark::DoNotOptimize(size);
-  }
-  state.counters["front"] = static_cast<double>(size);
-}
-
-void ranks(benchmark::State& state) {
-  const std::vector<double> values = points(state);
-  const auto columns = static_cast<std::size_t>(state.range(1));
-  for (auto _ : state) benchmark::DoNotOptimize(non_dominated_ranks(values, columns));
 }
 
 void hypervolume_of_points(benchmark::State& state) {
@@ -71,8 +54,6 @@ void sizes(benchmark::internal::Benchmark* bench, std::int64_t largest_trade_off
   }
 }
 
-BENCHMARK(front)->Apply([](auto* bench) { sizes(bench, 10'000); });
-BENCHMARK(ranks)->Apply([](auto* bench) { sizes(bench, 10'000); });
 BENCHMARK(archive_inserts)->Apply([](auto* bench) { sizes(bench, 10'000); });
 BENCHMARK(hypervolume_of_points)->Apply([](auto* bench) { sizes(bench, 1'000); });
 

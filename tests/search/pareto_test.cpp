@@ -5,7 +5,11 @@
 #include "search/random_points.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <iterator>
 #include <limits>
+#include <span>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -34,33 +38,25 @@ bool obviously_dominates(std::span<const double> left, std::span<const double> r
   return nowhere_worse && somewhere_better;
 }
 
-/// Rank by definition: peel off the points that no remaining one dominates, again and again.
-std::vector<std::size_t> peeled_ranks(const std::vector<double>& values, std::size_t columns) {
-  constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
+/// The front by definition: the indices of the points that no other one dominates.
+std::vector<std::size_t> front_of(const std::vector<double>& values, std::size_t columns) {
   const std::size_t count = values.size() / columns;
-  std::vector<std::size_t> ranks(count, kNone);
-  for (std::size_t rank = 0, ranked = 0; ranked < count; ++rank) {
-    std::vector<std::size_t> front;
-    for (std::size_t i = 0; i < count; ++i) {
-      bool dominated = ranks[i] != kNone;
-      for (std::size_t j = 0; j < count && !dominated; ++j) {
-        dominated =
-            ranks[j] == kNone && obviously_dominates(row(values, columns, j), row(values, columns, i));
-      }
-      if (!dominated) front.push_back(i);
-    }
-    for (const std::size_t i : front) ranks[i] = rank;
-    ranked += front.size();
-  }
-  return ranks;
-}
-
-std::vector<std::size_t> indices_of_rank_zero(const std::vector<std::size_t>& ranks) {
   std::vector<std::size_t> front;
-  for (std::size_t i = 0; i < ranks.size(); ++i) {
-    if (ranks[i] == 0) front.push_back(i);
+  for (std::size_t i = 0; i < count; ++i) {
+    bool dominated = false;
+    for (std::size_t j = 0; j < count && !dominated; ++j) {
+      dominated = obviously_dominates(row(values, columns, j), row(values, columns, i));
+    }
+    if (!dominated) front.push_back(i);
   }
   return front;
+}
+
+/// The keys in an archive after all points of two columns were inserted, their indices as keys.
+std::vector<std::size_t> archived(const std::vector<double>& values) {
+  ParetoArchive archive(2);
+  for (std::size_t key = 0; key < values.size() / 2; ++key) archive.insert(key, row(values, 2, key));
+  return archive.keys();
 }
 
 /// Random tables of every size up to 60 points: coarse grids with ties and duplicates, and trade-offs.
@@ -85,38 +81,12 @@ TEST(Dominance, NeedsOneBetterColumnAndNoWorseOne) {
   EXPECT_FALSE(dominates(base, std::vector<double>{0, 0}));
 }
 
-TEST(ParetoFront, AgreesWithTheDefinitionForOneToFiveColumns) {
-  for_random_tables([](const std::vector<double>& values, std::size_t columns) {
-    EXPECT_EQ(pareto_front(values, columns), indices_of_rank_zero(peeled_ranks(values, columns)))
-        << columns << " columns, " << values.size() / columns << " points";
-  });
+TEST(ParetoArchive, KeepsAllEqualPoints) {
+  EXPECT_THAT(archived({1, 2, 3, 3, 1, 2, 2, 1}), ElementsAre(0, 2, 3));
 }
 
-TEST(ParetoFront, KeepsAllEqualPoints) {
-  EXPECT_THAT(pareto_front(std::vector<double>{1, 2, 3, 3, 1, 2, 2, 1}, 2), ElementsAre(0, 2, 3));
-}
-
-TEST(ParetoFront, TakesInfiniteValues) {
-  EXPECT_THAT(pareto_front(std::vector<double>{kInfinity, 0, 1, 1, kInfinity, 1, -kInfinity, 5}, 2),
-              ElementsAre(0, 1, 3));
-}
-
-TEST(ParetoFront, RefusesNanAndRaggedTables) {
-  EXPECT_THROW(pareto_front(std::vector<double>{1, kNan}, 2), InternalError);
-  EXPECT_THROW(non_dominated_ranks(std::vector<double>{1, kNan}, 2), InternalError);
-  EXPECT_THROW(pareto_front(std::vector<double>{1, 2, 3}, 2), InternalError);
-  EXPECT_THROW(pareto_front({}, 0), InternalError);
-}
-
-TEST(NonDominatedRanks, AgreeWithPeelingFrontByFront) {
-  for_random_tables([](const std::vector<double>& values, std::size_t columns) {
-    EXPECT_EQ(non_dominated_ranks(values, columns), peeled_ranks(values, columns))
-        << columns << " columns, " << values.size() / columns << " points";
-  });
-}
-
-TEST(NonDominatedRanks, OfAChainCountUp) {
-  EXPECT_THAT(non_dominated_ranks(std::vector<double>{2, 2, 0, 0, 1, 1, 2, 2}, 2), ElementsAre(2, 0, 1, 2));
+TEST(ParetoArchive, TakesInfiniteValues) {
+  EXPECT_THAT(archived({kInfinity, 0, 1, 1, kInfinity, 1, -kInfinity, 5}), ElementsAre(0, 1, 3));
 }
 
 TEST(ParetoArchive, HoldsTheFrontOfEverythingInsertedAfterEachInsertion) {
@@ -130,7 +100,7 @@ TEST(ParetoArchive, HoldsTheFrontOfEverythingInsertedAfterEachInsertion) {
       std::vector<std::size_t> removed;
       const bool on_front = archive.insert(key, point, &removed);
 
-      const std::vector<std::size_t> expected = pareto_front(inserted, columns);
+      const std::vector<std::size_t> expected = front_of(inserted, columns);
       ASSERT_EQ(archive.keys(), expected);
       EXPECT_EQ(on_front, std::find(expected.begin(), expected.end(), key) != expected.end());
       EXPECT_EQ(archive.contains(key), on_front);

@@ -12,15 +12,6 @@ namespace skyline::search {
 /// Whether `left` dominates `right`: nowhere worse and somewhere better. All columns minimized; same length.
 bool dominates(std::span<const double> left, std::span<const double> right);
 
-/// Indices of the points that no other one dominates, ascending; equal points are all kept.
-/// O(n log n) for two columns; an ordered scan against the front so far for more.
-/// @param values  row-major [num_points x num_objectives], every column minimized
-/// @throws InternalError if a value is NaN
-std::vector<std::size_t> pareto_front(std::span<const double> values, std::size_t num_objectives);
-
-/// Front index of each point, 0 is the best, [num_points]; equal points share a front.
-std::vector<std::size_t> non_dominated_ranks(std::span<const double> values, std::size_t num_objectives);
-
 /// Volume dominated by the points and bounded by `reference`; points that do not dominate the reference add
 /// nothing. Exact. O(n log n) for two columns, WFG recursion for more.
 /// @see While, Bradstreet, Barone, IEEE TEC 16(1), 2012
