@@ -34,7 +34,7 @@ std::vector<Value> gather(Communicator& world, const Value& mine) {
   return all;
 }
 
-/// Whether it is so on at least one rank.
+/// Whether `here` holds on at least one rank.
 bool any(Communicator& world, bool here);
 
 /// The problem of the first rank that has one; empty if all ranks are ready.

@@ -1,5 +1,9 @@
 #include "app/doctor/doctor_findings.hpp"
 
+#include "comm/record_text.hpp"
+
+#include <vector>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,13 +17,14 @@ const Finding kSound{Verdict::kGood, "cores", "a rank has 8 cores", ""};
 const Finding kFull{Verdict::kProblem, "run folder", "/scratch: full", "free some space"};
 
 TEST(DoctorFindings, ComeOutOfAMessageAsTheyWentIn) {
-  const std::vector<Finding> findings = from_message(to_message(std::vector{kSound, kFull}));
+  const std::vector<Finding> findings =
+      comm::from_record<std::vector<Finding>>(comm::to_record(std::vector{kSound, kFull}));
   ASSERT_THAT(findings, SizeIs(2));
   EXPECT_EQ(findings[1].verdict, Verdict::kProblem);
   EXPECT_EQ(findings[1].subject, "run folder");
   EXPECT_EQ(findings[1].text, "/scratch: full");
   EXPECT_EQ(findings[1].advice, "free some space");
-  EXPECT_THAT(from_message(to_message({})), SizeIs(0));
+  EXPECT_THAT(comm::from_record<std::vector<Finding>>(comm::to_record(std::vector<Finding>())), SizeIs(0));
 }
 
 TEST(DoctorFindings, SayOnceWhatManyRanksFound) {

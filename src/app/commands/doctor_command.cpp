@@ -9,6 +9,7 @@
 #include "app/job/job_stop.hpp"
 #include "comm/agreement.hpp"
 #include "comm/environment.hpp"
+#include "comm/record_text.hpp"
 #include "core/backoff.hpp"
 #include "core/config/config_text.hpp"
 #include "core/log.hpp"
@@ -72,15 +73,16 @@ void check_machine(comm::Environment& environment, const std::optional<RunConfig
 }
 
 /// Collective: all findings on rank 0.
-std::vector<SharedFinding> gather_findings(comm::Environment& environment, std::span<const Finding> findings,
-                                           std::size_t& host_count) {
+std::vector<SharedFinding> gather_findings(comm::Environment& environment,
+                                           const std::vector<Finding>& findings, std::size_t& host_count) {
   comm::Communicator& world = environment.world();
   const std::vector<std::string> messages =
-      comm::gather_texts(world, to_message(findings), comm::kCoordinator);
+      comm::gather_texts(world, comm::to_record(findings), comm::kCoordinator);
   const std::vector<std::string> hosts =
       comm::gather_texts(world, environment.place().host, comm::kCoordinator);
   std::vector<std::vector<Finding>> by_rank;
-  for (const std::string& message : messages) by_rank.push_back(from_message(message));
+  for (const std::string& message : messages)
+    by_rank.push_back(comm::from_record<std::vector<Finding>>(message));
   host_count = std::set<std::string>(hosts.begin(), hosts.end()).size();
   return merge_findings(by_rank, hosts);
 }

@@ -1,6 +1,7 @@
 #include "app/doctor/doctor_checks.hpp"
 #include "comm/agreement.hpp"
 #include "comm/binding_exchange.hpp"
+#include "comm/record_text.hpp"
 #include "machine/node.hpp"
 #include "train/loading/device_plan.hpp"
 #include "train/loading/load_accelerator.hpp"
@@ -53,7 +54,7 @@ machine::RankView check_devices(comm::Environment& environment, const evaluate::
   const bool needed = needs.device != DeviceChoice::kNone;
   const DeviceChoice choice = needed ? needs.device : DeviceChoice::kAuto;
   comm::Communicator& world = environment.world();
-  // As rank 0 has it: another one's configuration may be unreadable.
+  // Rank 0's choice counts: the configuration of another rank may be unreadable.
   if (!comm::share(world, choice != DeviceChoice::kCpu)) {
     findings.push_back({Verdict::kGood, kGpu, "not looked for: training.device is cpu", ""});
     return train::look_at_devices(environment.place(), nullptr, "", root);
@@ -62,10 +63,10 @@ machine::RankView check_devices(comm::Environment& environment, const evaluate::
   const std::vector<machine::RankView> ranks = comm::gather_views(world, mine);
   std::string message;
   if (world.rank() == comm::kCoordinator) {
-    message = to_message(judge_plan(train::plan_devices(choice, "", needs.groups, ranks), needed));
+    message = comm::to_record(judge_plan(train::plan_devices(choice, "", needs.groups, ranks), needed));
   }
   // On all ranks, so that it is no matter of some hosts alone: the lines name theirs.
-  const std::vector<Finding> judged = from_message(comm::share(world, message));
+  const std::vector<Finding> judged = comm::from_record<std::vector<Finding>>(comm::share(world, message));
   findings.insert(findings.end(), judged.begin(), judged.end());
   if (mine.devices.empty() || environment.place().local_rank != 0) return mine;
   findings.push_back({Verdict::kGood, kGpu, "by " + train::accelerator_versions(), ""});

@@ -12,19 +12,6 @@
 namespace skyline::app {
 namespace {
 
-constexpr char kField = '\x1f';  // no text of ours holds these
-constexpr char kRecord = '\x1e';
-
-std::vector<std::string> split(std::string_view text, char separator) {
-  std::vector<std::string> parts;
-  while (true) {
-    const std::size_t end = text.find(separator);
-    parts.emplace_back(text.substr(0, end));
-    if (end == std::string_view::npos) return parts;
-    text.remove_prefix(end + 1);
-  }
-}
-
 bool is_same(const Finding& left, const Finding& right) {
   return left.verdict == right.verdict && left.subject == right.subject && left.text == right.text;
 }
@@ -58,27 +45,6 @@ std::string with_coarse_unit(double value, const char* unit) {
     if (value >= step * power) return with_unit(step * power, unit);
   }
   return with_unit(power, unit);
-}
-
-std::string to_message(std::span<const Finding> findings) {
-  std::string message;
-  for (const Finding& finding : findings) {
-    message += std::to_string(static_cast<int>(finding.verdict)) + kField + finding.subject + kField +
-               finding.text + kField + finding.advice + kRecord;
-  }
-  return message;
-}
-
-std::vector<Finding> from_message(std::string_view message) {
-  std::vector<Finding> findings;
-  for (const std::string& record : split(message, kRecord)) {
-    if (record.empty()) continue;
-    std::vector<std::string> fields = split(record, kField);
-    require(fields.size() == 4, "a damaged message of findings");
-    findings.push_back({static_cast<Verdict>(std::stoi(fields[0])), std::move(fields[1]),
-                        std::move(fields[2]), std::move(fields[3])});
-  }
-  return findings;
 }
 
 std::vector<SharedFinding> merge_findings(std::span<const std::vector<Finding>> by_rank,

@@ -21,15 +21,20 @@ struct Finding {
   std::string advice;   // what to change; empty: nothing
 };
 
+/// For comm/record_text.hpp.
+template <typename Visitor>
+void for_each_field(Finding& finding, Visitor& visit) {
+  visit(finding.verdict);
+  visit(finding.subject);
+  visit(finding.text);
+  visit(finding.advice);
+}
+
 /// "0.25 s", "240 GB"
 std::string with_unit(double value, const char* unit);
 /// With the value rounded down to 1, 2 or 5 times a power of ten: what differs a little from node to node
 /// reads the same, so that one line speaks for all.
 std::string with_coarse_unit(double value, const char* unit);
-
-/// The findings as one text, for another rank, and back.
-std::string to_message(std::span<const Finding> findings);
-std::vector<Finding> from_message(std::string_view message);
 
 /// A finding with the hosts where it was made.
 struct SharedFinding {

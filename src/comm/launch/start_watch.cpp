@@ -7,7 +7,6 @@
 #include "machine/node.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstring>
 #include <iostream>

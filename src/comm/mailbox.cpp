@@ -1,6 +1,6 @@
-#include "skyline/core/error.hpp"
-
 #include "comm/mailbox.hpp"
+
+#include "skyline/core/error.hpp"
 
 #include <algorithm>
 #include <bit>
