@@ -7,7 +7,6 @@
 #include <memory>
 
 #include <sched.h>
-#include <time.h>
 
 namespace skyline {
 namespace {
@@ -35,12 +34,6 @@ class ProcessorSet {
   int capacity_;
   std::unique_ptr<cpu_set_t, Free> set_;
 };
-
-double cpu_seconds(clockid_t clock) {
-  timespec time{};
-  require(clock_gettime(clock, &time) == 0, "clock_gettime failed");
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
 
 }  // namespace
 
@@ -70,14 +63,6 @@ bool bind_this_thread(const std::vector<int>& processors) {
   ProcessorSet set(std::ranges::max(processors) + 1);
   for (const int processor : processors) set.add(processor);
   return sched_setaffinity(0, set.bytes(), set.get()) == 0;
-}
-
-double thread_cpu_seconds() {
-  return cpu_seconds(CLOCK_THREAD_CPUTIME_ID);
-}
-
-double process_cpu_seconds() {
-  return cpu_seconds(CLOCK_PROCESS_CPUTIME_ID);
 }
 
 }  // namespace skyline

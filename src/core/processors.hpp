@@ -12,8 +12,4 @@ std::vector<int> allowed_processors();
 bool bind_this_thread(int processor);
 bool bind_this_thread(const std::vector<int>& processors);
 
-/// CPU seconds used so far by the calling thread, and by the whole process.
-double thread_cpu_seconds();
-double process_cpu_seconds();
-
 }  // namespace skyline

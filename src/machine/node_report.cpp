@@ -30,7 +30,7 @@ std::string device_names(const std::vector<DeviceView>& devices) {
   return joined(names, ", ");
 }
 
-/// Where the devices sit, in brackets; empty if nothing is known.
+/// The places of the devices, in brackets; empty if nothing is known.
 std::string device_places(const std::vector<DeviceView>& devices, int nv_switches) {
   std::vector<std::string> numa;
   std::vector<std::string> links;
@@ -63,7 +63,7 @@ std::vector<int> bound_devices(const std::vector<RankView>& ranks, const std::ve
   return bound;
 }
 
-/// Which rank trains on which device.
+/// Names the device of each rank.
 std::string use_text(const std::vector<int>& bound, std::size_t devices) {
   bool in_order = bound.size() == devices;
   std::vector<std::string> ranks;

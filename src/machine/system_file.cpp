@@ -1,7 +1,9 @@
 #include "machine/system_file.hpp"
 
+#include "core/config/config_text.hpp"
+
 #include <algorithm>
-#include <charconv>
+#include <cstdint>
 #include <fstream>
 #include <optional>
 #include <sstream>
@@ -13,13 +15,9 @@ namespace {
 
 constexpr int kMostProcessors = 1 << 20;  // a wrong file must not fill the memory
 
-std::optional<int> number_in(std::string_view text) {
-  int number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || number < 0 || number >= kMostProcessors) {
-    return std::nullopt;
-  }
-  return number;
+std::optional<std::int64_t> processor_in(std::string_view text) {
+  const auto number = integer_in(text);
+  return number && *number >= 0 && *number < kMostProcessors ? number : std::nullopt;
 }
 
 }  // namespace
@@ -51,11 +49,13 @@ std::vector<int> parse_processor_list(const std::string& text) {
   std::istringstream parts(text);
   for (std::string part; std::getline(parts, part, ',');) {
     const auto dash = part.find('-');
-    const std::optional<int> first = number_in(std::string_view(part).substr(0, dash));
-    const std::optional<int> last =
-        dash == std::string::npos ? first : number_in(std::string_view(part).substr(dash + 1));
+    const auto first = processor_in(std::string_view(part).substr(0, dash));
+    const auto last =
+        dash == std::string::npos ? first : processor_in(std::string_view(part).substr(dash + 1));
     if (!first || !last) continue;
-    for (int processor = *first; processor <= *last; ++processor) processors.push_back(processor);
+    for (auto processor = *first; processor <= *last; ++processor) {
+      processors.push_back(static_cast<int>(processor));
+    }
   }
   return processors;
 }

@@ -7,6 +7,7 @@
 #include "core/processors.hpp"
 #include "engine/slots/checkpoints.hpp"
 #include "engine/slots/storage_calls.hpp"
+#include "support/cpu_seconds.hpp"
 #include "support/yaml_config.hpp"
 #include "train/train_fixtures.hpp"
 
@@ -66,10 +67,10 @@ class MeasuredContext final : public trial::EvaluationContext, trial::TrialContr
   bool due(double epochs_done) override { return checkpoints_.due(epochs_done); }
   void save(const std::function<void(trial::TrainingState&)>& fill) override {
     const Clock::time_point start = Clock::now();
-    const double cpu_before = thread_cpu_seconds();
+    const double cpu_before = testing::thread_cpu_seconds();
     checkpoints_.save(fill);
     if (waits_) storage_.drain();
-    turn.save_cpu_s += thread_cpu_seconds() - cpu_before;
+    turn.save_cpu_s += testing::thread_cpu_seconds() - cpu_before;
     turn.save_s += std::chrono::duration<double>(Clock::now() - start).count();
     ++turn.snapshots;
   }
@@ -127,9 +128,9 @@ class Bench {
     checkpoints.begin(trial);
     MeasuredContext context(checkpoints, storage_, mode.waits);
     const double storage_before = storage_cpu_seconds();
-    const double slot_before = thread_cpu_seconds();
+    const double slot_before = testing::thread_cpu_seconds();
     evaluator_->evaluate(trial, context);
-    context.turn.slot_cpu_s = thread_cpu_seconds() - slot_before;
+    context.turn.slot_cpu_s = testing::thread_cpu_seconds() - slot_before;
     context.turn.storage_cpu_s = storage_cpu_seconds() - storage_before;
     context.turn.train_s = context.times.train_s;
     storage_.submit([&] { folder->remove_now(trial.name()); });
@@ -140,7 +141,7 @@ class Bench {
  private:
   /// After all that is queued.
   double storage_cpu_seconds() {
-    return call_storage<double>(storage_, [] { return thread_cpu_seconds(); });
+    return call_storage<double>(storage_, [] { return testing::thread_cpu_seconds(); });
   }
 
   store::RunPaths paths_;

@@ -8,8 +8,8 @@
 #include "skyline/core/error.hpp"
 
 #include "comm/environment.hpp"
-#include "core/processors.hpp"
 #include "engine/group/group_hub.hpp"
+#include "support/cpu_seconds.hpp"
 #include "train/course/training_evaluator.hpp"
 #include "train/train_fixtures.hpp"
 
@@ -76,9 +76,9 @@ Speed train_epoch(const Settings& settings, trial::TrialGroup* group) {
   trial.members = static_cast<std::uint32_t>(members);
   train::test::RecordingContext context;
   context.in_group = group;
-  const double cpu_before_s = process_cpu_seconds();
+  const double cpu_before_s = testing::process_cpu_seconds();
   const trial::Outcome outcome = evaluator->evaluate(trial, context);
-  const double cpu_s = process_cpu_seconds() - cpu_before_s;
+  const double cpu_s = testing::process_cpu_seconds() - cpu_before_s;
   if (const auto* failure = std::get_if<trial::Failure>(&outcome)) {
     throw UserError("group_scaling_bench: " + failure->reason);
   }

@@ -3,6 +3,7 @@
 #include "skyline/core/error.hpp"
 
 #include "core/processors.hpp"
+#include "support/cpu_seconds.hpp"
 #include "support/mpi_test.hpp"
 
 #include <algorithm>
@@ -107,12 +108,12 @@ TEST_F(CommunicatorTest, ReportsAnMpiErrorInsteadOfDying) {
 }
 
 TEST_F(CommunicatorTest, WaitingRanksUseLittleOfACore) {
-  const double before = process_cpu_seconds();
+  const double before = testing::process_cpu_seconds();
   const auto begin = std::chrono::steady_clock::now();
   if (rank() == 0) std::this_thread::sleep_for(std::chrono::seconds(1));
   wait(*world().barrier());
   const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begin;
-  EXPECT_LT(process_cpu_seconds() - before, 0.02 * wall.count());
+  EXPECT_LT(testing::process_cpu_seconds() - before, 0.02 * wall.count());
 }
 
 TEST_F(CommunicatorTest, PlacesEveryRankOnProcessorsOfItsOwn) {

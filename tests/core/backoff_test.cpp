@@ -1,6 +1,6 @@
 #include "core/backoff.hpp"
 
-#include "core/processors.hpp"
+#include "support/cpu_seconds.hpp"
 
 #include <gtest/gtest.h>
 
@@ -23,9 +23,9 @@ TEST(Backoff, GrowsToTenMillisecondsAndStartsShortAgainAfterWork) {
 
 TEST(Backoff, UsesNoCoreWhileItWaits) {
   Backoff backoff;
-  const double before = thread_cpu_seconds();
+  const double before = testing::thread_cpu_seconds();
   seconds_of(15, backoff);
-  EXPECT_LT(thread_cpu_seconds() - before, 0.01);
+  EXPECT_LT(testing::thread_cpu_seconds() - before, 0.01);
 }
 
 }  // namespace

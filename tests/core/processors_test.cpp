@@ -47,19 +47,5 @@ TEST(Processors, RefusesToBindToAProcessorThatIsNotThere) {
   EXPECT_EQ(allowed_processors(), before);
 }
 
-TEST(Processors, CountCpuSecondsOfThreadAndProcess) {
-  const double thread_before = thread_cpu_seconds();
-  const double process_before = process_cpu_seconds();
-  while (thread_cpu_seconds() - thread_before < 0.02) {
-  }
-  EXPECT_GE(process_cpu_seconds() - process_before, 0.019);
-}
-
-TEST(Processors, ASleepingThreadUsesNoCpuTime) {
-  const double before = thread_cpu_seconds();
-  std::this_thread::sleep_for(std::chrono::milliseconds(30));
-  EXPECT_LT(thread_cpu_seconds() - before, 0.01);
-}
-
 }  // namespace
 }  // namespace skyline

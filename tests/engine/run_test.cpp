@@ -1,10 +1,10 @@
 #include "skyline/core/random.hpp"
 
-#include "core/processors.hpp"
 #include "engine/shared_run_test.hpp"
 #include "search/pareto/pareto.hpp"
 #include "store/publish/publish.hpp"
 #include "store/weights/weights.hpp"
+#include "support/cpu_seconds.hpp"
 #include "support/yaml_config.hpp"
 
 #include <algorithm>
@@ -257,9 +257,9 @@ TEST_F(RunTest, UsesLittleOfACoreWhileItWaits) {
   spec.search = testing::config_from_yaml("{algorithm: exhaustive, trials: 1}");
   spec.options.final_epochs.reset();
   spec.hook = [](const trial::Trial&) { std::this_thread::sleep_for(std::chrono::seconds(2)); };
-  const double before = process_cpu_seconds();
+  const double before = testing::process_cpu_seconds();
   run("waiting", spec);
-  EXPECT_LT(process_cpu_seconds() - before, 0.02 * 2);
+  EXPECT_LT(testing::process_cpu_seconds() - before, 0.02 * 2);
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 #include "skyline/core/random.hpp"
 #include "skyline/store/dataset.hpp"
 
-#include "core/processors.hpp"
+#include "support/cpu_seconds.hpp"
 #include "train/course/batch_source.hpp"
 #include "train/course/training_step.hpp"
 #include "train/train_fixtures.hpp"
@@ -33,10 +33,10 @@ std::vector<double> time_steps(const store::Dataset& data, const space::Network&
   std::vector<double> times_ms;
   for (int i = -kWarmup; i < steps; ++i) {
     const std::size_t first = static_cast<std::size_t>(i + kWarmup) * kBatch % (order.size() - kBatch);
-    const double start = process_cpu_seconds();
+    const double start = testing::process_cpu_seconds();
     gather_batch(data.train(), data.shape(), scaling, std::span(order).subspan(first, kBatch), batch);
     step->step(batch.images, batch.labels);
-    const double end = process_cpu_seconds();
+    const double end = testing::process_cpu_seconds();
     if (i >= 0) {
       times_ms.push_back(1e3 * (end - start));
     }

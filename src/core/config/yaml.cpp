@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <set>
-#include <sstream>
 #include <utility>
 #include <vector>
 
