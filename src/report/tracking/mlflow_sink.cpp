@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <chrono>
 #include <cstddef>
 #include <string_view>
 #include <utility>
@@ -19,10 +18,6 @@ namespace skyline::report {
 namespace {
 
 constexpr std::size_t kMostBytes = 250;
-
-bool is_below(std::string_view key, std::string_view folder) {
-  return key.size() > folder.size() && key.starts_with(folder) && key[folder.size()] == '/';
-}
 
 using Json = nlohmann::ordered_json;
 
@@ -108,22 +103,14 @@ std::string mlflow_key(std::string text) {
 
 const std::string& MlflowKeys::of(const std::string& name) {
   if (const auto found = keys_.find(name); found != keys_.end()) return found->second;
-  std::string plain = mlflow_key(name);
-  const bool below_file = std::any_of(keys_.begin(), keys_.end(),
-                                      [&](const auto& entry) { return is_below(plain, entry.second); });
-  if (below_file) std::replace(plain.begin(), plain.end(), '/', '_');
+  const std::string plain = mlflow_key(name);
   std::string key = plain;
-  for (std::size_t number = 2; !is_free(key); ++number) {
+  const auto is_taken = [&](const auto& entry) { return entry.second == key; };
+  for (std::size_t number = 2; std::ranges::any_of(keys_, is_taken); ++number) {
     const std::string suffix = "_" + std::to_string(number);
     key = plain.substr(0, kMostBytes - suffix.size()) + suffix;
   }
   return keys_.emplace(name, std::move(key)).first->second;
-}
-
-bool MlflowKeys::is_free(const std::string& key) const {
-  return std::none_of(keys_.begin(), keys_.end(), [&](const auto& entry) {
-    return entry.second == key || is_below(entry.second, key) || is_below(key, entry.second);
-  });
 }
 
 std::vector<MlflowText> mlflow_params(const ConfigNode& config) {
@@ -213,7 +200,7 @@ void MlflowSink::read_state() {
     run_id_ = state.at("run_id").get<std::string>();
     ours_ = state.at("ours").get<bool>();
     described_ = state.at("described").get<bool>();
-    next_ = state.at("next_trial").get<std::uint64_t>();
+    next_ = state.at("next_step").get<std::uint64_t>();
   } catch (const std::exception& problem) {
     log::warning(fmt::format("{}: {}; MLflow gets a new run", job_.state.string(), problem.what()));
   }
@@ -224,7 +211,7 @@ void MlflowSink::save_state() {
                    {"run_id", run_id_},
                    {"ours", ours_},
                    {"described", described_},
-                   {"next_trial", next_}};
+                   {"next_step", next_}};
   try {
     store::publish_file(job_.state, state.dump(2) + "\n", store::Effort::kOnce);
   } catch (const Problem& problem) {

@@ -15,15 +15,12 @@ namespace skyline::report {
 /// that are empty, `.` or `..`.
 std::string mlflow_key(std::string text);
 
-/// Gives each name a key of its own: adds a number to a key that another name has, or that would be a folder
-/// of another's file.
+/// Gives each name a key of its own: adds a number to a key that another name has.
 class MlflowKeys {
  public:
   const std::string& of(const std::string& name);
 
  private:
-  bool is_free(const std::string& key) const;
-
   std::map<std::string, std::string> keys_;  // keys by name
 };
 
@@ -38,7 +35,7 @@ struct MlflowJob {
 };
 
 /// Metrics as an MLflow run: the one that MLFLOW_RUN_ID names, the one of the run's earlier jobs, or a new
-/// one. mlflow.json holds its id and the next trial.
+/// one. mlflow.json holds its id and the next step.
 class MlflowSink final : public MetricSink {
  public:
   MlflowSink(MlflowSettings settings, std::unique_ptr<MlflowServer> server, MlflowJob job);
@@ -63,7 +60,7 @@ class MlflowSink final : public MetricSink {
   std::string run_id_;
   bool ours_ = false;       // made by this sink, which then also sets its status
   bool described_ = false;  // parameters and tags are set
-  std::uint64_t next_ = 0;  // first trial that was not delivered
+  std::uint64_t next_ = 0;  // first step that was not delivered
   bool warned_ = false;
 };
 
