@@ -31,7 +31,7 @@ double read_wait(const std::string& text) {
   return *seconds;
 }
 
-/// Nothing: for ever.
+/// @return  seconds; nothing: wait for ever
 std::optional<double> read_start_timeout(const std::string& text) {
   if (text == "none") return std::nullopt;
   const auto seconds = duration_in(text);

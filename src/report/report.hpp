@@ -5,7 +5,6 @@
 #include "run/run_state.hpp"
 #include "store/run_folder/run_folder.hpp"
 
-#include <iosfwd>
 #include <memory>
 #include <string>
 #include <vector>

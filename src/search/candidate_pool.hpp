@@ -43,7 +43,7 @@ class CandidatePool {
 
   /// The architecture of a genotype, or nullptr if it is no candidate.
   ArchitecturePointer candidate(const space::Genotype& genotype) const;
-  /// From now on no candidate; every proposal must be taken.
+  /// Marks an architecture as taken: it is no candidate any more. Every proposal must be taken.
   void take(space::ArchId id) { taken_.insert(id); }
   /// A candidate again: it was taken and then not proposed after all.
   void release(space::ArchId id) { taken_.erase(id); }

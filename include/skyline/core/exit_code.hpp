@@ -14,7 +14,7 @@ constexpr int kExitBug = 70;      // EX_SOFTWARE; 1 is left to launchers
 constexpr int kExitStopped = 75;  // EX_TEMPFAIL: early, with everything saved
 constexpr int kExitFault = 76;    // something outside failed
 
-/// As shells report a process that a signal has ended.
+/// The code by which shells report a process that a signal has ended.
 constexpr int exit_code_of_signal(int signal) {
   return 128 + signal;
 }

@@ -7,6 +7,7 @@
 #include "app/config/config_sections.hpp"
 #include "app/config/run_config.hpp"
 #include "core/config/config_text.hpp"
+#include "core/text/wording.hpp"
 #include "report/report.hpp"
 #include "store/publish/publish.hpp"
 #include "store/run_folder/journal.hpp"
@@ -86,8 +87,8 @@ void print_groups(const RunConfig& config) {
   }
   std::cout << "# groups: of " << kSampled << " random architectures";
   for (const auto& [members, count] : trials) {
-    std::cout << (members == trials.begin()->first ? " " : ", ") << count << " are trained by " << members
-              << (members == 1 ? " member" : " members");
+    std::cout << (members == trials.begin()->first ? " " : ", ") << count << " are trained by "
+              << counted(members, "member");
   }
   std::cout << "\n";
 }

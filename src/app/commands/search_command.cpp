@@ -25,7 +25,7 @@
 namespace skyline::app {
 namespace {
 
-/// In front of rank 0's lines: its name, unless everything is on its node.
+/// The beginning of rank 0's lines: its name, unless all ranks are on its node.
 std::string coordinator_signature(comm::Environment& environment) {
   return environment.place().node_count > 1 ? rank_name(environment) : "";
 }

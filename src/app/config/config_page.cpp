@@ -43,7 +43,7 @@ std::string table(const std::vector<KeyRow>& rows) {
   return text;
 }
 
-/// Where to read on, whether the section must be there, and whether it may change.
+/// Notes on a section: where to read on, whether it must be there, and whether it may change.
 std::string section_notes(const OptionKey& section) {
   std::string notes;
   for (const auto& [name, page] : kPages) {

@@ -39,7 +39,7 @@ class ClaimCheck final : public run::RunListener {
   report::RunTracking& tracking_;
 };
 
-/// Of a job that stops: what cannot be written now is no reason to end in another way.
+/// For a job that stops: results that cannot be written now are no reason to end in another way.
 void try_to_write_results(const store::RunPaths& paths, const RunConfig& config,
                           const report::ReportInputs& inputs, const run::RunAccount& account) {
   try {

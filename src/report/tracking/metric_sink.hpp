@@ -26,7 +26,7 @@ class SinkAway final : public FaultError {
   bool is_long_;
 };
 
-/// Until when a sink may still try at the end of a run. Any thread.
+/// The time until which a sink may still try at the end of a run. Any thread.
 class LastMoment {
  public:
   using Clock = std::chrono::steady_clock;
@@ -37,7 +37,7 @@ class LastMoment {
   std::atomic<Clock::rep> ticks_ = Clock::time_point::max().time_since_epoch().count();
 };
 
-/// Where the metrics of a run go. Used by one thread of its own, which may wait for files and servers.
+/// A destination of a run's metrics. Used by one thread of its own, which may wait for files and servers.
 class MetricSink {
  public:
   virtual ~MetricSink() = default;
@@ -50,7 +50,8 @@ class MetricSink {
   virtual std::uint64_t connect() = 0;
   /// The next trials, in order, none left out. @throws SinkAway: the same again later; UserError: never again
   virtual void add(std::span<const store::MetricRecord> records) = 0;
-  /// Nothing more comes, maybe because something was thrown. @param front  arch ids  @throws as add
+  /// Ends the sink: no more records come, maybe because something was thrown. @param front  arch ids  @throws
+  /// as add
   virtual void end(RunEnd end, const std::vector<std::string>& front) = 0;
 };
 

@@ -120,7 +120,7 @@ void MetricThread::State::serve() {
   }
 }
 
-/// Until there is something to deliver and it is time; false at the end.
+/// Waits until there is something to deliver and it is time. @return  false at the end
 bool MetricThread::State::wait_for_batch() {
   std::unique_lock lock(mutex);
   changed.wait(lock, [this] { return ending() || !queue.empty(); });

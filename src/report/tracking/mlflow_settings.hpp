@@ -24,7 +24,7 @@ struct MlflowSettings {
   std::string experiment_name = {};
 };
 
-/// Nothing if MLFLOW_TRACKING_URI is not set or empty.
+/// Reads the variables. @return  nothing if MLFLOW_TRACKING_URI is not set or empty
 /// @throws UserError naming the variable that has no meaning
 std::optional<MlflowSettings> mlflow_settings(const Variables& variables);
 

@@ -9,7 +9,6 @@
 #include "store/publish/publish.hpp"
 #include "store/publish/sealed_file.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <utility>
@@ -50,7 +49,7 @@ struct ChannelMoments {
   std::vector<double> deviation;
 };
 
-/// From counts of the 256 pixel values, so that the sums do not depend on the order of the images.
+/// Computed from counts of the 256 pixel values, so that the sums do not depend on the order of the images.
 ChannelMoments channel_moments(const DatasetContents& contents) {
   const auto channels = static_cast<std::size_t>(contents.shape.channels);
   const auto plane = static_cast<std::size_t>(contents.shape.height * contents.shape.width);

@@ -8,7 +8,6 @@
 #include <cctype>
 #include <charconv>
 #include <string_view>
-#include <utility>
 
 namespace skyline::store {
 namespace {

@@ -11,7 +11,7 @@ namespace skyline::store {
 
 namespace {
 
-/// Whom the kernel shows as the owner of a file whose owner this container does not know: root's, as a rule.
+/// The owner that the kernel shows for a file whose owner this container does not know: root, as a rule.
 constexpr uid_t kUnknownUser = 65534;
 
 /// A folder that belongs to this user may be open to a group: some systems make all of them so.

@@ -10,7 +10,6 @@
 #include "store/publish/publish.hpp"
 #include "store/run_folder/process_identity.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>

@@ -10,10 +10,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <functional>
-#include <optional>
 #include <sstream>
-#include <utility>
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -103,7 +100,7 @@ class Trial {
     check.rename_s = seconds_since(written);
   }
 
-  /// As a job claims the folder: of several that try, one gets the name.
+  /// Claims a name as a job claims its folder: of several that try, one gets it.
   void claim_once(FolderCheck& check) {
     std::filesystem::path name = file_;
     name += ".claim";

@@ -8,7 +8,6 @@
 #include "store/run_folder/process_identity.hpp"
 
 #include <cerrno>
-#include <chrono>
 #include <ctime>
 #include <system_error>
 

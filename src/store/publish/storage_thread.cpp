@@ -8,7 +8,6 @@
 #include <deque>
 #include <exception>
 #include <mutex>
-#include <string>
 #include <thread>
 
 namespace skyline::store {
