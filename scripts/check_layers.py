@@ -38,7 +38,7 @@ FACES = {
     "core": ["backoff", "clock", "config/config_text", "log", "lru_cache", "processors", "registry",
              "text/foreign_text", "text/hash", "text/protobuf_writer", "text/wording", "unique_handle"],
     "machine": ["device_binding", "nccl_settings", "node"],
-    "space": ["network/network_alignment"],
+    "space": ["language/space_keys", "network/network_alignment"],
     "trial": ["commit_log", "trial_fields"],
     "search": ["pareto/pareto"],
     "comm": ["agreement", "binding_exchange", "communicator", "environment", "launch/launcher", "mailbox",

@@ -2,6 +2,8 @@
 
 #include "skyline/core/error.hpp"
 
+#include "core/config/config_text.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -20,6 +22,30 @@ constexpr std::array kComputedMetrics{
     ComputedMetric{"macs", &space::Cost::macs},
     ComputedMetric{"peak_activation_bytes", &space::Cost::peak_activation_bytes}};
 
+struct SenseWord {
+  const char* word;
+  Sense sense;
+};
+constexpr std::array kSenses{SenseWord{"maximize", Sense::kMaximize},
+                             SenseWord{"minimize", Sense::kMinimize}};
+constexpr const char* kObjective = "{maximize: METRIC} or {minimize: METRIC}";
+constexpr const char* kConstraint = "{METRIC: [low, high]}";
+
+std::vector<std::string> known_metrics(const std::vector<std::string>& measured) {
+  std::vector<std::string> known = computed_metric_names();
+  known.insert(known.end(), measured.begin(), measured.end());
+  return known;
+}
+
+/// JSON schema of a list of maps with one key each. @param items  by key
+ConfigNode list_of_single_entries(std::vector<ConfigNode::Entry> items) {
+  ConfigNode schema = load_yaml_text(
+      "{type: array, items: {type: object, minProperties: 1, maxProperties: 1, additionalProperties: false}}",
+      "schema");
+  schema.set("items.properties", ConfigNode::make_map(std::move(items), {}));
+  return schema;
+}
+
 /// The source of a metric's values.
 struct Source {
   bool computed = false;
@@ -28,12 +54,11 @@ struct Source {
 
 Source find_source(const ConfigNode& node, const std::string& metric,
                    const std::vector<std::string>& measured) {
-  std::vector<std::string> known = computed_metric_names();
-  if (std::find(known.begin(), known.end(), metric) != known.end()) return {true, 0};
+  const std::vector<std::string> computed = computed_metric_names();
+  if (std::find(computed.begin(), computed.end(), metric) != computed.end()) return {true, 0};
   const auto place = std::find(measured.begin(), measured.end(), metric);
   if (place != measured.end()) return {false, static_cast<std::size_t>(place - measured.begin())};
-  known.insert(known.end(), measured.begin(), measured.end());
-  node.fail("unknown metric `" + metric + "`, " + suggestion(metric, known));
+  node.fail("unknown metric `" + metric + "`, " + suggestion(metric, known_metrics(measured)));
 }
 
 /// The only key of a list item such as {maximize: accuracy}.
@@ -43,11 +68,11 @@ const ConfigNode::Entry& single_entry(const ConfigNode& item, std::string_view e
 }
 
 Objective read_objective(const ConfigNode& item, const std::vector<std::string>& measured) {
-  const ConfigNode::Entry& entry = single_entry(item, "{maximize: METRIC} or {minimize: METRIC}");
-  item.allow_only({"maximize", "minimize"});
+  const ConfigNode::Entry& entry = single_entry(item, kObjective);
+  item.allow_only({kSenses[0].word, kSenses[1].word});
   Objective objective;
   objective.metric = entry.value.as_text();
-  objective.sense = entry.key == "maximize" ? Sense::kMaximize : Sense::kMinimize;
+  objective.sense = (entry.key == kSenses[0].word ? kSenses[0] : kSenses[1]).sense;
   const Source source = find_source(entry.value, objective.metric, measured);
   objective.computed = source.computed;
   objective.measured_index = source.measured_index;
@@ -55,7 +80,7 @@ Objective read_objective(const ConfigNode& item, const std::vector<std::string>&
 }
 
 Constraint read_constraint(const ConfigNode& item, const std::vector<std::string>& measured) {
-  const ConfigNode::Entry& entry = single_entry(item, "{METRIC: [low, high]}");
+  const ConfigNode::Entry& entry = single_entry(item, kConstraint);
   const Source source = find_source(entry.value, entry.key, measured);
   const ConfigNode& bounds = entry.value;
   if (!bounds.is_list() || bounds.items().size() != 2) bounds.fail_expected("[low, high]");
@@ -109,6 +134,25 @@ double computed_metric(const space::Network& network, std::string_view metric) {
     if (known.name == metric) return static_cast<double>(network.cost.*known.cost);
   }
   throw InternalError("`" + std::string(metric) + "` is not computed from the network");
+}
+
+ValueDescription objectives_format(const std::vector<std::string>& measured) {
+  const ConfigNode metric = word_index(known_metrics(measured)).schema;
+  std::vector<ConfigNode::Entry> items;
+  for (const SenseWord& sense : kSenses) items.push_back({sense.word, metric, {}});
+  ConfigNode schema = list_of_single_entries(std::move(items));
+  schema.set("minItems", ConfigNode::make_integer(1));
+  return {std::string("a list of ") + kObjective, std::move(schema)};
+}
+
+ValueDescription constraints_format(const std::vector<std::string>& measured) {
+  const ConfigNode bounds =
+      load_yaml_text("{type: array, items: {type: number}, minItems: 2, maxItems: 2}", "schema");
+  std::vector<ConfigNode::Entry> items;
+  for (const std::string& metric : known_metrics(measured)) items.push_back({metric, bounds, {}});
+  ConfigNode schema = list_of_single_entries(std::move(items));
+  schema.set("type", ConfigNode::make_list({schema_text("array"), schema_text("null")}, {}));
+  return {std::string("a list of ") + kConstraint, std::move(schema)};
 }
 
 std::string number_text(double value) {

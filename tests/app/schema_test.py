@@ -57,6 +57,31 @@ class Schema(RunsCase):
         self.assert_refused(lambda tree: tree["search"].update(itertions=3))
         self.assert_refused(lambda tree: tree["training"]["optimizer"]["adam"].update(beta_1=0.9))
         self.assert_refused(lambda tree: tree["space"]["network"][0]["body"][0]["conv2d"].update(chanels=3))
+        for section in ("data", "space", "training", "search", "run"):
+            self.assert_refused(lambda tree: tree[section].update(misspelt=1))
+        for section in ("final", "checkpoint"):
+            self.assert_refused(lambda tree: tree.update({section: {"misspelt": 1}}))
+        self.assert_refused(lambda tree: tree["space"]["parameters"]["depth"].update(ragne=[1, 2]), "ragne")
+        self.assert_refused(lambda tree: tree["space"]["network"][0].update(bodi=[]))
+        self.assert_refused(lambda tree: tree["space"]["network"].append("rellu"))
+        self.assert_refused(lambda tree: tree["objectives"].append({"minimize": "flosp"}), "flosp")
+        self.assert_refused(lambda tree: tree.update(constraints=[{"flosp": [0, 1]}]))
+        synthetic = load((SOURCE / "configs/synthetic.yaml").read_text())
+        synthetic["synthetic"] = {"misspelt": 1}
+        self.assertTrue(self.errors(synthetic))
+
+    def test_a_layer_without_an_attribute_that_it_needs_does_not_validate(self):
+        self.assert_refused(lambda tree: tree["space"]["network"].append("conv2d"))
+        self.assert_refused(lambda tree: tree["space"]["network"].append({"conv2d": {"kernel": 3}}))
+        self.assert_refused(lambda tree: tree["space"]["network"].append({"repeat": 2}))
+
+    def test_an_expression_may_stand_for_a_value_and_another_word_may_not(self):
+        layer = {"conv2d": {"channels": "$width * 2", "kernel": 3, "padding": "same"}}
+        tree = self.shipped()
+        tree["space"]["network"].append(layer)
+        self.assertEqual(self.errors(tree), [])
+        self.assert_refused(lambda tree: tree["space"]["network"].append({"conv2d": {"channels": "three", "kernel": 3}}))
+        self.assert_refused(lambda tree: tree["space"]["network"].append({"conv2d": {"channels": 3, "kernel": 0}}))
 
     def test_a_value_out_of_bounds_or_of_another_type_does_not_validate(self):
         self.assert_refused(lambda tree: tree["training"].update(epochs=0), "minimum")

@@ -135,6 +135,7 @@ TEST(OptionTable, SaysInOneLineWhatIsExpectedAndWhatItGot) {
 }
 
 TEST(OptionTable, RefusesUnknownKeysWithTheNearestKnownOneBeforeItLooksAtValues) {
+  EXPECT_EQ(error_of("{owner: x,\nradio: true,\nradio: false}"), "a.yaml:3: car: key `radio` is given twice");
   EXPECT_EQ(error_of("{owner: '',\nwheel: 3}"), "a.yaml:2: car: unknown key `wheel`, did you mean `wheels`?");
   EXPECT_EQ(error_of("{owner: Ada, wheels: {presure: 2}}"),
             "a.yaml:1: car.wheels: unknown key `presure`, did you mean `pressure`?");

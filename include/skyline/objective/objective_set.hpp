@@ -1,6 +1,6 @@
 #pragma once
 
-#include "skyline/core/config_node.hpp"
+#include "skyline/core/option_kind.hpp"
 #include "skyline/space/network.hpp"
 #include "skyline/trial/trial.hpp"
 
@@ -35,6 +35,11 @@ std::string to_text(const Constraint& constraint);
 /// Writes a number for messages and configurations: whole numbers with all digits and without a point, others
 /// as the shortest text that reads back.
 std::string number_text(double value);
+
+/// How `objectives` and `constraints` are written: ObjectiveSet::parse reads this, the JSON schema shows it.
+/// @param measured  metrics of the evaluators that may be used
+ValueDescription objectives_format(const std::vector<std::string>& measured);
+ValueDescription constraints_format(const std::vector<std::string>& measured);
 
 std::vector<std::string> computed_metric_names();
 /// Computes a metric of the network. @throws InternalError for a metric that is not computed

@@ -2,21 +2,57 @@
 
 #include "skyline/core/error.hpp"
 #include "skyline/evaluate/evaluator_kind.hpp"
+#include "skyline/objective/objective_set.hpp"
 #include "skyline/search/algorithm.hpp"
 
+#include "space/language/space_keys.hpp"
 #include "train/course/training_evaluator.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <memory>
 
 namespace skyline::app {
 namespace {
 
+/// What the search space reads, as it stands.
+OptionKind<ConfigNode> space_section() {
+  const auto keys = std::make_shared<OptionTable<space::SpaceForm>>(space::space_keys());
+  OptionKind<ConfigNode> kind = tree("a section", keys->schema());
+  kind.sections = {{"", keys}};
+  return kind;
+}
+
+/// Metrics that some evaluator measures.
+std::vector<std::string> measured_metrics() {
+  std::vector<std::string> names;
+  for (const std::string& evaluator : evaluate::evaluator_names()) {
+    std::ranges::copy(evaluate::find_evaluator(evaluator)->metrics, std::back_inserter(names));
+  }
+  std::ranges::sort(names);
+  names.erase(std::ranges::unique(names).begin(), names.end());
+  return names;
+}
+
+OptionKind<ConfigNode> as_it_stands(const ValueDescription& value) {
+  return tree(value.expected, value.schema);
+}
+
 /// The keys of the algorithm that the section names.
 OptionKind<ConfigNode> search_section() {
-  OptionKind<ConfigNode> kind = tree("a section", search_schema());
+  const std::string preset = search::algorithm_of(ConfigNode()).name;
+  std::vector<ConfigNode> variants;
+  std::vector<SubSection> sections;
   for (const std::string& name : search::algorithm_names()) {
-    kind.sections.push_back({name, search::algorithm(name).keys});
+    sections.push_back({name, search::algorithm(name).keys});
+    variants.push_back(sections.back().keys->schema());
+    if (name != preset)
+      variants.back().set("required", ConfigNode::make_list({schema_text("algorithm")}, {}));
   }
+  const auto schema =
+      ConfigNode::make_map({{"anyOf", ConfigNode::make_list(std::move(variants), {}), {}}}, {});
+  OptionKind<ConfigNode> kind = tree("a section", schema);
+  kind.sections = std::move(sections);
   kind.read = [](const ConfigNode& node, ConfigNode& section) {
     if (!node.is_map() && !node.is_null()) return false;
     section = search::algorithm_of(node).keys->complete(node);
@@ -76,15 +112,16 @@ OptionTable<ConfigSections> all_sections() {
   OptionTable<Sections> table{
       {{"data", &Sections::data, "The data set, or the shape of one where nothing is trained.",
         KeyRule::kRequired},
-       {"space", &Sections::space, tree("a section", space_schema()),
+       {"space", &Sections::space, space_section(),
         "The architectures: named parameters, and a network that uses them.", KeyRule::kRequired}},
       check_sections};
   for (const std::string& name : evaluate::evaluator_names()) table.add(evaluator_section(name));
+  const std::vector<std::string> metrics = measured_metrics();
   const std::initializer_list<Key<Sections>> others{
-      {"objectives", &Sections::objectives, tree("a list", objectives_schema()),
+      {"objectives", &Sections::objectives, as_it_stands(objective::objectives_format(metrics)),
        "What the search aims at: a list of `{maximize: METRIC}` and `{minimize: METRIC}`.",
        KeyRule::kRequired},
-      {"constraints", &Sections::constraints, tree("a list", constraints_schema()),
+      {"constraints", &Sections::constraints, as_it_stands(objective::constraints_format(metrics)),
        "Bounds that every architecture must keep: a list of `{METRIC: [low, high]}`, both included."},
       {"search", &Sections::search, search_section(), "Which architectures are tried.", KeyRule::kRequired},
       {"final", &Sections::final_training, final_section(),

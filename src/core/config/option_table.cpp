@@ -19,13 +19,19 @@ ConfigNode object_schema(ConfigNode properties, std::vector<ConfigNode> required
   return schema;
 }
 
+[[noreturn]] void fail_at_key(const ConfigNode& section, const ConfigNode::Entry& entry,
+                              const std::string& message) {
+  ConfigNode place = ConfigNode::make_null(entry.key_position);
+  place.assign_paths(section.path());
+  place.fail(message);
+}
+
 /// @param beside  the tag of the section's variant, if it has one
 [[noreturn]] void refuse(const ConfigNode& section, const ConfigNode::Entry& entry,
                          const std::vector<std::string>& known, const std::string& beside = "") {
-  ConfigNode place = ConfigNode::make_null(entry.key_position);
-  place.assign_paths(section.path());
-  place.fail("unknown key `" + entry.key + "`" + (beside.empty() ? "" : " beside " + beside) + ", " +
-             suggestion(entry.key, known));
+  fail_at_key(section, entry,
+              "unknown key `" + entry.key + "`" + (beside.empty() ? "" : " beside " + beside) + ", " +
+                  suggestion(entry.key, known));
 }
 
 }  // namespace
@@ -45,6 +51,8 @@ void KeyTable::read(const ConfigNode& section, void* options) const {
   if (!section.is_null()) {
     for (const ConfigNode::Entry& entry : section.entries()) {
       if (find(entry.key) == nullptr) refuse(section, entry, names(), variant_);
+      if (section.find(entry.key) == &entry.value) continue;
+      fail_at_key(section, entry, "key `" + entry.key + "` is given twice");
     }
     for (const ConfigNode::Entry& entry : section.entries()) find(entry.key)->read(entry.value, options);
   }
@@ -99,7 +107,7 @@ ConfigNode KeyTable::schema() const {
   std::vector<ConfigNode> required;
   for (const OptionKey& key : keys_) {
     ConfigNode value = key.value.schema;
-    value.set("description", schema_text(key.meaning));
+    if (!key.meaning.empty()) value.set("description", schema_text(key.meaning));
     const ConfigNode* fallback = defaults_.find(key.name);
     if (key.rule == KeyRule::kRequired) {
       required.push_back(schema_text(key.name));

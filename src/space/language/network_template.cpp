@@ -1,4 +1,5 @@
 #include "space/language/parsed_space.hpp"
+#include "space/language/space_keys.hpp"
 
 #include <utility>
 
@@ -70,10 +71,10 @@ std::unique_ptr<const NetworkItem> parse_item(const ConfigNode& item,
                                               std::int64_t classes) {
   const bool repeats = item.is_map() && (item.find("repeat") != nullptr || item.find("body") != nullptr);
   if (!repeats) return std::make_unique<SingleLayer>(LayerTemplate::parse(item, parameters, classes));
-  item.allow_only({"repeat", "body"});
-  Expression count = Expression::parse(item.at("repeat"), parameters);
+  const RepeatForm form = repeat_keys().parse(item);
+  Expression count = Expression::parse(form.repeat, parameters);
   check_count(count, parameters, classes);
-  return std::make_unique<Repeat>(std::move(count), parse_network(item.at("body"), parameters, classes));
+  return std::make_unique<Repeat>(std::move(count), parse_network(form.body, parameters, classes));
 }
 
 }  // namespace

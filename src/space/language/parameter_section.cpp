@@ -1,5 +1,6 @@
 #include "space/language/expression.hpp"
 #include "space/language/parsed_space.hpp"
+#include "space/language/space_keys.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -23,7 +24,9 @@ std::vector<Value> read_choice(const ConfigNode& list) {
   return values;
 }
 
-std::vector<Value> read_range(const ConfigNode& list, const ConfigNode* step_node) {
+std::vector<Value> read_range(const ParameterForm& form) {
+  const ConfigNode& list = form.range;
+  const ConfigNode* step_node = form.step.is_null() ? nullptr : &form.step;
   const bool right_length = list.is_list() && (list.items().size() == 2 || list.items().size() == 3);
   if (!right_length) list.fail_expected("[first, last] or [first, last, step]");
   const std::int64_t first = list.items()[0].as_integer();
@@ -47,13 +50,13 @@ std::vector<Value> read_range(const ConfigNode& list, const ConfigNode* step_nod
   return values;
 }
 
-std::vector<double> read_weights(const ConfigNode* list, std::size_t values) {
-  if (list == nullptr) return std::vector<double>(values, 1.0);
-  if (!list->is_list() || list->items().size() != values) {
-    list->fail_expected("a list of " + std::to_string(values) + " weights, one for each value");
+std::vector<double> read_weights(const ConfigNode& list, std::size_t values) {
+  if (list.is_null()) return std::vector<double>(values, 1.0);
+  if (!list.is_list() || list.items().size() != values) {
+    list.fail_expected("a list of " + std::to_string(values) + " weights, one for each value");
   }
   std::vector<double> weights;
-  for (const ConfigNode& item : list->items()) {
+  for (const ConfigNode& item : list.items()) {
     const double weight = item.as_number();
     if (!(weight > 0) || !std::isfinite(weight)) item.fail_expected("a weight above 0");
     weights.push_back(weight);
@@ -67,14 +70,12 @@ Parameter read_parameter(const std::string& name, const ConfigNode& node) {
   }
   if (name == "classes") node.fail("`$classes` is the data's number of classes; choose another name");
   if (!node.is_map()) node.fail_expected("{choice: [...]} or {range: [first, last]}");
-  node.allow_only({"choice", "range", "step", "weights"});
-  const ConfigNode* choice = node.find("choice");
-  const ConfigNode* range = node.find("range");
-  const ConfigNode* step = node.find("step");
-  if ((choice == nullptr) == (range == nullptr)) node.fail("expected either `choice` or `range`");
-  if (choice != nullptr && step != nullptr) step->fail("a step goes with `range` only");
-  Parameter parameter{name, choice != nullptr ? read_choice(*choice) : read_range(*range, step), {}};
-  parameter.weights = read_weights(node.find("weights"), parameter.values.size());
+  const ParameterForm form = parameter_keys().parse(node);
+  const bool chosen = !form.choice.is_null();
+  if (chosen == !form.range.is_null()) node.fail("expected either `choice` or `range`");
+  if (chosen && !form.step.is_null()) form.step.fail("a step goes with `range` only");
+  Parameter parameter{name, chosen ? read_choice(form.choice) : read_range(form), {}};
+  parameter.weights = read_weights(form.weights, parameter.values.size());
   return parameter;
 }
 

@@ -4,6 +4,7 @@
 
 #include "core/text/hash.hpp"
 #include "space/language/parsed_space.hpp"
+#include "space/language/space_keys.hpp"
 
 #include <algorithm>
 #include <array>
@@ -50,12 +51,11 @@ bool all_numeric(const Parameter& parameter) {
 }  // namespace
 
 SearchSpace SearchSpace::parse(const ConfigNode& section, const DataShape& data) {
-  section.allow_only({"parameters", "network"});
+  const SpaceForm form = space_keys().parse(section);
   auto state = std::make_shared<State>();
-  const ConfigNode* parameters = section.find("parameters");
-  if (parameters != nullptr && !parameters->is_null()) state->parameters = read_parameters(*parameters);
+  if (!form.parameters.is_null()) state->parameters = read_parameters(form.parameters);
   state->data = data;
-  state->network_source = section.at("network");
+  state->network_source = form.network;
   state->network = parse_network(state->network_source, state->parameters, data.classes);
   check_all_used(section, state->parameters, state->network);
   SearchSpace space;
