@@ -1,7 +1,6 @@
 #include "skyline/space/layer_kind.hpp"
 
 #include "app/config/config_sections.hpp"
-#include "core/config/json_text.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
