@@ -20,16 +20,32 @@ void AccountBook::add(const trial::TrialTiming& timing, bool counts) {
 RunAccount AccountBook::after(double wall_s) const {
   RunAccount account{wall_s, slots_};
   for (SlotAccount& slot : account.slots) {
-    slot.idle_s = std::max(0.0, wall_s - slot.setup_s - slot.train_s - slot.validate_s - slot.latency_s);
+    slot.idle_s = std::max(0.0, wall_s - slot.setup_s - slot.busy_s());
   }
   return account;
 }
 
 double RunAccount::utilization() const {
   double busy_s = 0;
-  for (const SlotAccount& slot : slots) busy_s += slot.train_s + slot.validate_s + slot.latency_s;
-  const double offered_s = wall_s * static_cast<double>(slots.size());
+  double offered_s = 0;
+  for (const SlotAccount& slot : slots) {
+    busy_s += slot.busy_s();
+    offered_s += slot.wall_s();
+  }
   return offered_s > 0 ? busy_s / offered_s : 0;
+}
+
+RunAccount with_job(std::vector<SlotAccount> earlier, std::vector<SlotAccount> job) {
+  RunAccount account{0, std::move(earlier)};
+  const std::uint32_t number = account.slots.empty() ? 1 : account.slots.back().job + 1;
+  for (SlotAccount& slot : job) {
+    slot.job = number;
+    account.slots.push_back(std::move(slot));
+  }
+  std::map<std::uint32_t, double> walls;  // by job
+  for (const SlotAccount& slot : account.slots) walls[slot.job] = std::max(walls[slot.job], slot.wall_s());
+  for (const auto& [each, wall_s] : walls) account.wall_s += wall_s;
+  return account;
 }
 
 }  // namespace skyline::run

@@ -13,12 +13,15 @@ namespace skyline::run {
 
 using store::SlotAccount;
 
-/// What the slots of all ranks did in one job.
+/// What the slots of all ranks did, in one job or in all jobs of a run.
 struct RunAccount {
-  double wall_s = 0;               // from the start of the engine
-  std::vector<SlotAccount> slots;  // by rank and slot
-  double utilization() const;      // busy / (wall * slots); busy = train + validate + latency
+  double wall_s = 0;               // of all jobs, each from the start of its engine
+  std::vector<SlotAccount> slots;  // by job, rank and slot
+  double utilization() const;      // busy / wall clock of all slots
 };
+
+/// Behind the account of a run's earlier jobs that of one more, which gets the next number.
+RunAccount with_job(std::vector<SlotAccount> earlier, std::vector<SlotAccount> job);
 
 /// Sums up what the slots of all ranks do in this job.
 class AccountBook {

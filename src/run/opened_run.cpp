@@ -36,6 +36,9 @@ OpenedRun OpenedRun::open(const std::filesystem::path& folder) {
   for (trial::CommittedTrial& trial : journal.entries) {
     opened.state.add({std::make_shared<const trial::CommittedTrial>(std::move(trial)), true});
   }
+  if (store::exists(opened.paths.tables())) {
+    opened.account = with_job(store::read_slot_accounts(opened.paths.tables()), {});
+  }
   return opened;
 }
 

@@ -3,6 +3,7 @@
 #include "skyline/core/config_node.hpp"
 #include "skyline/space/search_space.hpp"
 
+#include "run/account.hpp"
 #include "run/run_state.hpp"
 #include "store/run_folder/journal.hpp"
 #include "store/run_folder/run_folder.hpp"
@@ -17,7 +18,8 @@ struct OpenedRun {
   ConfigNode config;  // complete
   space::SearchSpace space;
   store::JournalHeader header;
-  RunState state;  // objectives, trials and fronts, from the journal as it is now
+  RunState state;      // objectives, trials and fronts, from the journal as it is now
+  RunAccount account;  // of all jobs, as of the last time that results were written; empty: not yet
 
   /// Reads the folder and changes nothing.
   /// @throws UserError if there is no run in the folder, or a file of it is damaged

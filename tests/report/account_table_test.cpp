@@ -47,6 +47,14 @@ TEST(AccountTable, SumsUpNodesWhenThereAreMoreThanSixteenSlots) {
   EXPECT_THAT(text, ::testing::Not(::testing::HasSubstr("rank")));
 }
 
+TEST(AccountTable, HasARowForEachJobOfARunThatWasResumed) {
+  const std::vector<run::SlotAccount> first{slot_account(0, 0, "node1", 90), slot_account(1, 0, "node2", 80)};
+  const std::string text = account_table(run::with_job(first, {slot_account(0, 0, "node1", 50)}));
+  EXPECT_THAT(text, ::testing::HasSubstr("job 1      2      14       1.0       170.0"));
+  EXPECT_THAT(text, ::testing::HasSubstr("job 2      1       7       0.5        50.0"));
+  EXPECT_THAT(text, ::testing::HasSubstr("latency in 2 jobs over 200.0 s\n"));
+}
+
 TEST(AccountTable, HandlesAJobThatDidNothing) {
   EXPECT_EQ(account_table({}), "no slot worked in this job\n");
 }

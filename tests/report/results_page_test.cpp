@@ -13,8 +13,8 @@ TEST(ResultsPage, HasExamplesThatRunAndShowTheFront) {
   const testing::SampleFolder folder;
   write_pareto_json(folder.paths(), run.inputs());
   write_search_state_csv(folder.paths(), run.inputs());
-  store::write_run_tables(folder.paths().tables(), run.committed, {true, true, false, false, true, true},
-                          run.metrics, run.space, "", {});
+  store::write_run_tables(folder.paths().tables(), run.inputs().state.trials(),
+                          {true, true, false, false, true, true}, run.metrics, run.space, "", {});
   const std::string page = std::string(SKYLINE_SOURCE_DIR) + "/docs/results.md";
   const std::string output =
       testing::python_output("run_page_examples.py", page + " runs/digits " + folder.paths().root.string());

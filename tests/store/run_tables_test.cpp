@@ -4,6 +4,7 @@
 
 #include "sample_run.hpp"
 #include "scratch_folder.hpp"
+#include "store/hdf5/hdf5_image.hpp"
 #include "store/hdf5/hdf5_reader.hpp"
 #include "store/publish/publish.hpp"
 #include "support/user_error_of.hpp"
@@ -14,8 +15,9 @@ namespace skyline::store {
 namespace {
 
 using skyline::testing::sample_space;
-using skyline::testing::sample_trials;
 using skyline::testing::ScratchFolder;
+using skyline::testing::shared_trials;
+using skyline::testing::user_error_of;
 
 // formats_test.py checks the contents of the table, with h5py and pandas.
 class RunTables : public ::testing::Test {
@@ -28,7 +30,7 @@ class RunTables : public ::testing::Test {
 
 TEST_F(RunTables, HasARowForEveryTrial) {
   for (const std::size_t count : {std::size_t{0}, std::size_t{1}, std::size_t{17}}) {
-    write_run_tables(path, sample_trials(space, count), std::vector<bool>(count), metrics, space, "seed: 1\n",
+    write_run_tables(path, shared_trials(space, count), std::vector<bool>(count), metrics, space, "seed: 1\n",
                      {{.host = "node1"}, {.slot = 1, .host = "node1", .trials = 17}});
     const std::string file = read_file(path);
     const Hdf5Reader reader(std::as_bytes(std::span(file)), path);
@@ -40,7 +42,7 @@ TEST_F(RunTables, HasARowForEveryTrial) {
 }
 
 TEST_F(RunTables, EqualRunsAreEqualFiles) {
-  const auto trials = sample_trials(space, 5);
+  const auto trials = shared_trials(space, 5);
   write_run_tables(path, trials, std::vector<bool>(5), metrics, space, "", {});
   const std::string first = read_file(path);
   write_run_tables(path, trials, std::vector<bool>(5), metrics, space, "", {});
@@ -48,8 +50,33 @@ TEST_F(RunTables, EqualRunsAreEqualFiles) {
 }
 
 TEST_F(RunTables, NeedsAFlagForEveryTrial) {
-  EXPECT_THROW(write_run_tables(path, sample_trials(space, 2), {true}, metrics, space, "", {}),
+  EXPECT_THROW(write_run_tables(path, shared_trials(space, 2), {true}, metrics, space, "", {}),
                InternalError);
+}
+
+TEST_F(RunTables, GiveTheAccountOfAllJobsBack) {
+  const std::vector<SlotAccount> slots{
+      {.job = 1, .rank = 2, .slot = 3, .host = "n1", .trials = 4, .setup_s = 0.5},
+      {.job = 2, .host = "node22", .train_s = 1, .validate_s = 2, .latency_s = 3, .idle_s = 4}};
+  write_run_tables(path, shared_trials(space, 1), {true}, metrics, space, "", slots);
+  EXPECT_EQ(read_slot_accounts(path), slots);
+  write_run_tables(path, {}, {}, metrics, space, "", {});
+  EXPECT_TRUE(read_slot_accounts(path).empty());
+}
+
+TEST_F(RunTables, OfAnotherVersionAreRefused) {
+  const std::int64_t version = 2;
+  Hdf5Image image(path, {});
+  image.write_attribute("/", "version", H5T_NATIVE_INT64, &version);
+  publish_pieces(path, image.finish());
+  EXPECT_EQ(user_error_of([&] { read_slot_accounts(path); }),
+            path.string() + ": tables of a run of version 2, this program reads version 3");
+}
+
+TEST_F(RunTables, WithACellOutOfBoundsAreRefused) {
+  write_run_tables(path, {}, {}, metrics, space, "", {{.rank = -1}});
+  EXPECT_EQ(user_error_of([&] { read_slot_accounts(path); }),
+            path.string() + ": slots: rank: expected at least 0 and at most 2147483647");
 }
 
 }  // namespace

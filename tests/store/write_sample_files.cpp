@@ -32,7 +32,7 @@ space::SearchSpace space_of_taken_names() {
 }
 
 void write_run(const std::filesystem::path& path, const space::SearchSpace& space) {
-  const auto trials = skyline::testing::sample_trials(space, 12);
+  const auto trials = skyline::testing::shared_trials(space, 12);
   std::vector<bool> on_front(trials.size());
   on_front[1] = on_front[6] = true;
   write_run_tables(path, trials, on_front, skyline::testing::sample_header().metrics, space,

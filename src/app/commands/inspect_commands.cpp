@@ -6,9 +6,11 @@
 #include "app/commands/commands.hpp"
 #include "app/config/config_sections.hpp"
 #include "app/config/run_config.hpp"
+#include "app/job/run_results.hpp"
 #include "core/config/config_text.hpp"
 #include "core/text/wording.hpp"
 #include "report/report.hpp"
+#include "run/opened_run.hpp"
 #include "store/publish/publish.hpp"
 #include "store/run_folder/journal.hpp"
 #include "store/run_folder/run_folder.hpp"
@@ -145,6 +147,9 @@ int run_status(const std::filesystem::path& run, bool watch) {
     std::this_thread::sleep_for(std::chrono::seconds(2));
     std::cout << "\n" << report::status_text(paths) << std::flush;
   }
+  const run::OpenedRun opened = run::OpenedRun::open(run);
+  if (opened.state.trials().empty()) return kExitDone;
+  std::cout << "\n" << results_text({opened.space, opened.header.metrics, opened.state}, opened.account);
   return kExitDone;
 }
 

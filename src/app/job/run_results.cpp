@@ -31,25 +31,27 @@ std::string volume_line(const report::ReportInputs& inputs) {
 }  // namespace
 
 void write_results(const store::RunPaths& paths, const RunConfig& config, const report::ReportInputs& inputs,
-                   const run::RunAccount& account) {
-  std::vector<trial::CommittedTrial> trials;
+                   const std::vector<run::SlotAccount>& slots) {
   std::vector<bool> on_front;
   for (const run::SharedTrial& committed : inputs.state.trials()) {
-    trials.push_back(*committed);
     on_front.push_back(inputs.state.on_front(committed->trial.number));
   }
-  store::write_run_tables(paths.tables(), trials, on_front, inputs.metrics, config.space,
-                          to_yaml(config.resolved), account.slots);
+  store::write_run_tables(paths.tables(), inputs.state.trials(), on_front, inputs.metrics, config.space,
+                          to_yaml(config.resolved), slots);
   report::write_models_json(paths, inputs);
   report::write_search_state_csv(paths, inputs);
   report::write_pareto_json(paths, inputs);
 }
 
+std::string results_text(const report::ReportInputs& inputs, const run::RunAccount& account) {
+  const std::string front = "The front:\n" + report::front_table(inputs) + volume_line(inputs) + "\n";
+  return account.slots.empty() ? front : front + "\nAccount of time:\n" + report::account_table(account);
+}
+
 void print_results(const store::RunPaths& paths, const report::ReportInputs& inputs,
                    const engine::RunResult& result) {
-  std::cout << "\nThe front:\n"
-            << report::front_table(inputs) << volume_line(inputs) << "\n\nAccount of time:\n"
-            << report::account_table(result.account) << "\nsearch ended: " << result.finish_reason << "\n"
+  std::cout << "\n"
+            << results_text(inputs, result.account) << "\nsearch ended: " << result.finish_reason << "\n"
             << "skyline: done: " << inputs.state.trials().size() << " trials (" << inputs.state.failed()
             << " failed), results in " << paths.root.string() << std::endl;
 }

@@ -11,6 +11,7 @@
 #include <condition_variable>
 #include <functional>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -18,10 +19,14 @@ namespace skyline::app {
 
 /// Publishes what a run leaves beside its journal, for the trials so far: run.h5, models.json,
 /// search_state.csv, pareto.json. @throws UserError
+/// @param slots  of all jobs
 void write_results(const store::RunPaths& paths, const RunConfig& config, const report::ReportInputs& inputs,
-                   const run::RunAccount& account);
+                   const std::vector<run::SlotAccount>& slots);
 
-/// To standard output: the front, the account of time, a line on the run.
+/// The front with its volume, and the account of time if there is one.
+std::string results_text(const report::ReportInputs& inputs, const run::RunAccount& account);
+
+/// To standard output: the results, a line on the run.
 void print_results(const store::RunPaths& paths, const report::ReportInputs& inputs,
                    const engine::RunResult& result);
 

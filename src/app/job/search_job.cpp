@@ -14,6 +14,7 @@
 #include <iostream>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <unistd.h>
 
@@ -41,9 +42,9 @@ class ClaimCheck final : public run::RunListener {
 
 /// For a job that stops: results that cannot be written now are no reason to end in another way.
 void try_to_write_results(const store::RunPaths& paths, const RunConfig& config,
-                          const report::ReportInputs& inputs, const run::RunAccount& account) {
+                          const report::ReportInputs& inputs, const std::vector<run::SlotAccount>& slots) {
   try {
-    write_results(paths, config, inputs, account);
+    write_results(paths, config, inputs, slots);
   } catch (const Problem& problem) {
     log::warning(std::string(problem.what()) + "; the results in " + paths.root.string() +
                  " are out of date");
@@ -92,9 +93,12 @@ int search_as_coordinator(comm::Environment& environment, const engine::SearchTa
                               .variable = [](const char* name) { return std::getenv(name); }});
   const auto progress = report::make_progress(files.paths, config.space, metrics, terminal);
   ClaimCheck claim(*prepared.claim, *tracking);
+  const auto of_all_jobs = [&](const run::RunAccount& account) {
+    return run::with_job(prepared.earlier, account.slots).slots;
+  };
   ResultsWriter writer(config.objectives, [&](const run::RunState& state, const run::RunAccount& account) {
     if (state.replayed() == replayed) {  // else the results on disk are newer
-      write_results(files.paths, config, {config.space, metrics, state}, account);
+      write_results(files.paths, config, {config.space, metrics, state}, of_all_jobs(account));
     }
   });
   end.failed = [&, failed = end.failed](const std::exception& error) {
@@ -109,13 +113,13 @@ int search_as_coordinator(comm::Environment& environment, const engine::SearchTa
   if (result.stopped) {
     progress->ended(report::RunEnd::kStopped);
     if (result.state.replayed() == replayed) {
-      try_to_write_results(files.paths, config, outputs, result.account);
+      try_to_write_results(files.paths, config, outputs, of_all_jobs(result.account));
     }
     print_stop(result, stop.cause(), config.sections.checkpoint.has_value());
     tracking->ended(report::RunEnd::kStopped);
     return kExitStopped;
   }
-  write_results(files.paths, config, outputs, result.account);
+  write_results(files.paths, config, outputs, of_all_jobs(result.account));
   progress->ended(report::RunEnd::kFinished);  // for `skyline status`: the results are on disk
   warn_of_missing_weights(files.paths, config, result.state);
   print_results(files.paths, outputs, result);

@@ -6,10 +6,12 @@
 #include "engine/loop/run.hpp"
 #include "store/run_folder/journal.hpp"
 #include "store/run_folder/run_folder.hpp"
+#include "store/run_folder/run_tables.hpp"
 
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace skyline::app {
 
@@ -18,6 +20,7 @@ struct PreparedRun {
   ConfigNode config;  // complete, as config.yaml has it
   std::unique_ptr<store::RunClaim> claim;
   std::optional<store::JournalContents> replay;
+  std::vector<store::SlotAccount> earlier = {};  // account of the run's earlier jobs
 };
 
 /// Rank 0: reads the configuration, claims the run folder, checks what an earlier job left in it.

@@ -1,3 +1,4 @@
+#include "core/text/wording.hpp"
 #include "report/report.hpp"
 #include "report/text/text_table.hpp"
 
@@ -27,36 +28,37 @@ struct AccountRow {
   }
 };
 
-std::vector<AccountRow> rows_by_slot(const run::RunAccount& account) {
-  std::vector<AccountRow> rows;
-  for (const run::SlotAccount& slot : account.slots) {
-    rows.push_back({fmt::format("rank {} slot {} {}", slot.rank, slot.slot, slot.host), {}, 0});
-    rows.back().add(slot);
-  }
-  return rows;
+/// What a row stands for: a job where there are several; else a slot, or a node with its slots.
+enum class RowKind { kJob, kNode, kSlot };
+
+RowKind kind_of(const run::RunAccount& account) {
+  if (account.slots.front().job != account.slots.back().job) return RowKind::kJob;
+  return account.slots.size() > kMostSlotRows ? RowKind::kNode : RowKind::kSlot;
 }
 
-std::vector<AccountRow> rows_by_node(const run::RunAccount& account) {
+std::string label_of(const run::SlotAccount& slot, RowKind kind) {
+  if (kind == RowKind::kJob) return fmt::format("job {}", slot.job);
+  return kind == RowKind::kNode ? slot.host
+                                : fmt::format("rank {} slot {} {}", slot.rank, slot.slot, slot.host);
+}
+
+std::vector<AccountRow> rows_of(const run::RunAccount& account, RowKind kind) {
   std::vector<AccountRow> rows;
   for (const run::SlotAccount& slot : account.slots) {
-    auto row =
-        std::find_if(rows.begin(), rows.end(), [&](const auto& each) { return each.label == slot.host; });
-    if (row == rows.end()) row = rows.insert(rows.end(), {slot.host, {}, 0});
+    const std::string label = label_of(slot, kind);
+    auto row = std::ranges::find(rows, label, &AccountRow::label);
+    if (row == rows.end()) row = rows.insert(rows.end(), {label, {}, 0});
     row->add(slot);
   }
   return rows;
-}
-
-double busy_s(const run::SlotAccount& slot) {
-  return slot.train_s + slot.validate_s + slot.latency_s;
 }
 
 std::string percent_text(double share) {
   return fmt::format("{:.1f} %", 100 * share);
 }
 
-std::vector<std::string> cells_of(const AccountRow& row, double wall_s) {
-  const double available_s = wall_s * static_cast<double>(row.slots);
+std::vector<std::string> cells_of(const AccountRow& row) {
+  const double available_s = row.sum.wall_s();
   const auto seconds = [](double value) { return fmt::format("{:.1f}", value); };
   return {row.label,
           std::to_string(row.slots),
@@ -66,15 +68,16 @@ std::vector<std::string> cells_of(const AccountRow& row, double wall_s) {
           seconds(row.sum.validate_s),
           seconds(row.sum.latency_s),
           seconds(row.sum.idle_s),
-          available_s > 0 ? percent_text(busy_s(row.sum) / available_s) : "-"};
+          available_s > 0 ? percent_text(row.sum.busy_s() / available_s) : "-"};
 }
 
-TextTable empty_table(bool by_slot) {
+TextTable empty_table(RowKind kind) {
   TextTable table;
-  table.add_column(by_slot ? "slot" : "node", TextTable::Align::kLeft);
-  for (const char* title :
+  const char* title = kind == RowKind::kJob ? "job" : kind == RowKind::kNode ? "node" : "slot";
+  table.add_column(title, TextTable::Align::kLeft);
+  for (const char* amount :
        {"slots", "trials", "set-up s", "training s", "validation s", "latency s", "idle s", "utilization"}) {
-    table.add_column(title);
+    table.add_column(amount);
   }
   return table;
 }
@@ -84,20 +87,19 @@ TextTable empty_table(bool by_slot) {
 std::string account_table(const run::RunAccount& account) {
   if (account.slots.empty()) return "no slot worked in this job\n";
 
-  const bool by_slot = account.slots.size() <= kMostSlotRows;
-  TextTable table = empty_table(by_slot);
-  for (const AccountRow& row : by_slot ? rows_by_slot(account) : rows_by_node(account)) {
-    table.add_row(cells_of(row, account.wall_s));
-  }
+  const RowKind kind = kind_of(account);
+  TextTable table = empty_table(kind);
+  const std::vector<AccountRow> rows = rows_of(account, kind);
+  for (const AccountRow& row : rows) table.add_row(cells_of(row));
   AccountRow all{"all", {}, 0};
   for (const run::SlotAccount& slot : account.slots) all.add(slot);
   table.add_rule();
-  table.add_row(cells_of(all, account.wall_s));
+  table.add_row(cells_of(all));
   return table.text() +
-         fmt::format(
-             "utilization {}: {:.1f} s of training, validation and latency in {} slot{} over {:.1f} s\n",
-             percent_text(account.utilization()), busy_s(all.sum), all.slots, all.slots == 1 ? "" : "s",
-             account.wall_s);
+         fmt::format("utilization {}: {:.1f} s of training, validation and latency in {} over {:.1f} s\n",
+                     percent_text(account.utilization()), all.sum.busy_s(),
+                     kind == RowKind::kJob ? counted(rows.size(), "job") : counted(all.slots, "slot"),
+                     account.wall_s);
 }
 
 }  // namespace skyline::report

@@ -157,13 +157,40 @@ std::vector<std::uint64_t> Hdf5Reader::unsigned_integers(const std::string& name
 }
 
 std::vector<std::string> Hdf5Reader::texts(const std::string& name) const {
-  const Hdf5Dataset array = open_array(name);
-  const Hdf5Type stored(check(H5Dget_type(array.get())));
+  const Hdf5Type stored(check(H5Dget_type(open_array(name).get())));
   const std::size_t length = H5Tget_size(stored.get());
-  const Hdf5Type type = make_text_type(length, path_);
+  return read_texts(name, make_text_type(length, path_).get(), length);
+}
+
+Hdf5Type Hdf5Reader::column_type(const std::string& table, const std::string& column) const {
+  const Hdf5Type row(check(H5Dget_type(open_array(table).get())));
+  const int index = check(H5Tget_member_index(row.get(), column.c_str()));
+  return Hdf5Type(check(H5Tget_member_type(row.get(), static_cast<unsigned>(index))));
+}
+
+/// Rows with this column alone, as which the library delivers any table that has it.
+Hdf5Type Hdf5Reader::row_of(const std::string& column, hid_t type) const {
+  Hdf5Type row(check(H5Tcreate(H5T_COMPOUND, H5Tget_size(type))));
+  check(H5Tinsert(row.get(), column.c_str(), 0, type));
+  return row;
+}
+
+std::vector<double> Hdf5Reader::numbers(const std::string& table, const std::string& column) const {
+  (void)column_type(table, column);  // the library leaves out a column that is missing
+  return read_array<double>(table, row_of(column, H5T_NATIVE_DOUBLE).get());
+}
+
+std::vector<std::string> Hdf5Reader::texts(const std::string& table, const std::string& column) const {
+  const std::size_t length = H5Tget_size(column_type(table, column).get());
+  return read_texts(table, row_of(column, make_text_type(length, path_).get()).get(), length);
+}
+
+std::vector<std::string> Hdf5Reader::read_texts(const std::string& name, hid_t type,
+                                                std::size_t length) const {
+  const Hdf5Dataset array = open_array(name);
   std::vector<std::string> texts(element_count(array, name));
   std::string block(length * texts.size(), '\0');
-  if (!texts.empty()) check(H5Dread(array.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, block.data()));
+  if (!texts.empty()) check(H5Dread(array.get(), type, H5S_ALL, H5S_ALL, H5P_DEFAULT, block.data()));
   for (std::size_t i = 0; i < texts.size(); ++i) {
     const std::string padded = block.substr(i * length, length);
     texts[i] = padded.substr(0, padded.find('\0'));

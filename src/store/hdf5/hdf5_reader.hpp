@@ -38,6 +38,9 @@ class Hdf5Reader {
   std::vector<float> floats(const std::string& name) const;
   std::vector<std::uint64_t> unsigned_integers(const std::string& name) const;
   std::vector<std::string> texts(const std::string& name) const;
+  /// A column of a table (Table::write). @throws UserError if there is none of this name
+  std::vector<double> numbers(const std::string& table, const std::string& column) const;
+  std::vector<std::string> texts(const std::string& table, const std::string& column) const;
 
  private:
   template <typename T>
@@ -47,6 +50,9 @@ class Hdf5Reader {
   [[noreturn]] void fail(const std::string& message) const;
   Hdf5Dataset open_array(const std::string& name) const;
   Hdf5Attribute open_attribute(const char* key) const;
+  Hdf5Type column_type(const std::string& table, const std::string& column) const;
+  Hdf5Type row_of(const std::string& column, hid_t type) const;
+  std::vector<std::string> read_texts(const std::string& name, hid_t type, std::size_t length) const;
   std::size_t element_count(const Hdf5Dataset& array, const std::string& name) const;
   template <typename T>
   T scalar_attribute(const char* key, hid_t type) const;

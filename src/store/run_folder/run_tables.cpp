@@ -3,14 +3,16 @@
 #include "skyline/core/error.hpp"
 
 #include "store/hdf5/hdf5_image.hpp"
+#include "store/hdf5/hdf5_reader.hpp"
 #include "store/hdf5/table.hpp"
 #include "store/publish/publish.hpp"
 #include "trial/trial_fields.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <concepts>
 #include <limits>
+#include <map>
 #include <type_traits>
 #include <utility>
 
@@ -20,42 +22,29 @@ namespace {
 using trial::CommittedTrial;
 
 constexpr std::string_view kTablesFormat = "skyline-run";
-constexpr std::int64_t kTablesVersion = 2;
+constexpr std::int64_t kTablesVersion = 3;
 
-/// Columns of the fields that trials are made of; rows are added trial by trial.
-class FieldColumns {
+/// Columns that are filled row by row; each row has the same cells in the same order.
+class Rows {
  public:
-  FieldColumns() {
-    add_row({});  // which makes the columns, also those of a table without rows
-    for (auto& [name, column] : columns_) std::visit([](auto& values) { values.clear(); }, column);
-  }
-  void add_row(const CommittedTrial& entry) {
-    trial::for_each_field(*this, entry.trial);
-    trial::for_each_timing(*this, entry.timing);
-  }
-  bool contains(std::string_view name) const {
-    return std::ranges::any_of(columns_, [&](const auto& column) { return column.first == name; });
-  }
-  void add_to(Table& table) const {
-    for (const auto& [name, column] : columns_) table.add(name, column);
-  }
-
-  void operator()(const char* name, trial::Origin origin) {
+  void operator()(std::string_view name, bool value) { add<bool>(name, value); }
+  void operator()(std::string_view name, std::signed_integral auto value) { add<std::int64_t>(name, value); }
+  void operator()(std::string_view name, std::uint32_t value) { add<std::int64_t>(name, value); }
+  void operator()(std::string_view name, std::uint64_t value) { add<std::uint64_t>(name, value); }
+  void operator()(std::string_view name, double value) { add<double>(name, value); }
+  void operator()(std::string_view name, const std::string& text) { add<std::string>(name, text); }
+  void operator()(std::string_view name, trial::Origin origin) {
     add<std::string>(name, std::string(to_text(origin)));
   }
-  void operator()(const char* name, std::int32_t value) { add<std::int64_t>(name, value); }
-  void operator()(const char* name, std::uint32_t value) { add<std::int64_t>(name, value); }
-  void operator()(const char* name, std::uint64_t value) { add<std::uint64_t>(name, value); }
-  void operator()(const char* name, double value) { add<double>(name, value); }
   /// With spaces between them.
-  void operator()(const char* name, const std::vector<trial::TrialNumber>& numbers) {
+  void operator()(std::string_view name, const std::vector<trial::TrialNumber>& numbers) {
     std::string text;
     for (const trial::TrialNumber number : numbers)
       text += (text.empty() ? "" : " ") + std::to_string(number);
     add<std::string>(name, text);
   }
   /// -1 and NaN where they do not apply.
-  void operator()(const char* /*name*/, const trial::Start& start) {
+  void operator()(std::string_view /*name*/, const trial::Start& start) {
     const auto* inherit = std::get_if<trial::Inherit>(&start);
     const auto* earlier = std::get_if<trial::Continue>(&start);
     add<std::int64_t>("inherited_from", inherit != nullptr ? static_cast<std::int64_t>(inherit->from) : -1);
@@ -63,170 +52,195 @@ class FieldColumns {
     add<std::int64_t>("continued_from", earlier != nullptr ? static_cast<std::int64_t>(earlier->from) : -1);
   }
 
+  void end_row() { next_ = 0; }
+  /// For a table that may have no rows: the first one only made the columns.
+  void drop_first_row() {
+    for (auto& [name, column] : columns_)
+      std::visit([](auto& values) { values.erase(values.begin()); }, column);
+  }
+  std::vector<std::string> names() const {
+    std::vector<std::string> names;
+    for (const auto& [name, column] : columns_) names.push_back(name);
+    return names;
+  }
+  Table table(std::size_t num_rows) && {
+    Table table(num_rows);
+    for (auto& [name, column] : columns_) table.add(name, std::move(column));
+    return table;
+  }
+
  private:
   template <typename T>
-  void add(const std::string& name, T value) {
-    auto column = std::ranges::find(columns_, name, &std::pair<std::string, Table::Column>::first);
-    if (column == columns_.end()) column = columns_.insert(column, {name, std::vector<T>()});
-    std::get<std::vector<T>>(column->second).push_back(std::move(value));
+  void add(std::string_view name, T value) {
+    if (next_ == columns_.size()) columns_.emplace_back(name, std::vector<T>());
+    std::get<std::vector<T>>(columns_[next_++].second).push_back(std::move(value));
   }
 
   std::vector<std::pair<std::string, Table::Column>> columns_;
+  std::size_t next_ = 0;  // the column of the next cell
 };
 
-/// Whether every run has a column of this name; a parameter or metric of such a name gets a prefix.
-bool is_own_column(std::string_view name) {
-  static const FieldColumns fields;
-  constexpr std::array<std::string_view, 7> kOthers{"number", "position", "phase",   "arch_id",
-                                                    "status", "reason",   "on_front"};
-  return std::ranges::find(kOthers, name) != kOthers.end() || fields.contains(name);
-}
-
-const trial::Failure* failure(const CommittedTrial& committed) {
-  return std::get_if<trial::Failure>(&committed.outcome);
-}
-
-double measured(const CommittedTrial& committed, std::size_t metric) {
-  const auto* measurements = std::get_if<trial::Measurements>(&committed.outcome);
-  return measurements != nullptr ? measurements->values.at(metric) : std::numeric_limits<double>::quiet_NaN();
-}
-
-/// Adds one column at a time, each filled from every trial.
-class TrialTable {
- public:
-  explicit TrialTable(const std::vector<CommittedTrial>& committed)
-      : committed_(committed), table_(committed.size()) {}
-
-  template <typename Get>
-  void add(const std::string& name, Get get) {
-    using T = std::decay_t<decltype(get(committed_.front()))>;
-    std::vector<T> values;
-    values.reserve(committed_.size());
-    for (const CommittedTrial& entry : committed_) values.push_back(get(entry));
-    table_.add(name, std::move(values));
-  }
-  void add(const std::string& name, const std::vector<bool>& values) { table_.add(name, values); }
-  void add_fields() {
-    FieldColumns columns;
-    for (const CommittedTrial& entry : committed_) columns.add_row(entry);
-    columns.add_to(table_);
-  }
-  const Table& table() const { return table_; }
-
- private:
-  const std::vector<CommittedTrial>& committed_;
-  Table table_;
-};
-
-void add_identity(TrialTable& table) {
-  table.add("number",
-            [](const CommittedTrial& entry) { return static_cast<std::int64_t>(entry.trial.number); });
-  table.add("position",
-            [](const CommittedTrial& entry) { return static_cast<std::int64_t>(entry.position); });
-  table.add("phase", [](const CommittedTrial& entry) { return std::string(to_text(entry.trial.phase())); });
-  table.add("arch_id",
-            [](const CommittedTrial& entry) { return space::to_text(entry.trial.architecture().id); });
-}
-
-bool is_one_of(const std::vector<std::string>& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
-/// `name`, or with `prefix` if one of the run's own columns has it.
-std::string free_name(const std::string& name, const std::string& prefix) {
-  const bool taken = is_own_column(name) || is_one_of(objective::computed_metric_names(), name);
-  return taken ? prefix + name : name;
-}
-
-/// The column has the type that all values of the parameter share: numbers mix to double, anything else to
+/// A parameter's column has the type that all of its values share: numbers mix to double, anything else to
 /// text.
-void add_parameter(TrialTable& table, const space::Parameter& parameter,
-                   const std::vector<std::string>& metrics, std::size_t index) {
-  const auto all = [&parameter](auto holds) {
-    return std::all_of(parameter.values.begin(), parameter.values.end(), holds);
-  };
-  const auto value = [&parameter, index](const CommittedTrial& entry) -> const space::Value& {
-    return parameter.values.at(entry.trial.architecture().genotype.choices.at(index));
-  };
-  const auto is_flag = [](const space::Value& v) { return std::holds_alternative<bool>(v); };
+enum class ColumnType { kFlag, kInteger, kNumber, kText };
+
+ColumnType type_of(const space::Parameter& parameter) {
+  const auto all = [&](auto holds) { return std::ranges::all_of(parameter.values, holds); };
   const auto is_integer = [](const space::Value& v) { return std::holds_alternative<std::int64_t>(v); };
-  const auto is_number = [&](const space::Value& v) {
-    return is_integer(v) || std::holds_alternative<double>(v);
-  };
-  const std::string name = is_one_of(metrics, parameter.name) ? "parameter_" + parameter.name
-                                                              : free_name(parameter.name, "parameter_");
-  if (all(is_flag)) {
-    table.add(name, [&](const CommittedTrial& entry) { return std::get<bool>(value(entry)); });
-  } else if (all(is_integer)) {
-    table.add(name, [&](const CommittedTrial& entry) { return std::get<std::int64_t>(value(entry)); });
-  } else if (all(is_number)) {
-    table.add(name, [&](const CommittedTrial& entry) { return space::as_number(value(entry)); });
-  } else {
-    table.add(name, [&](const CommittedTrial& entry) { return space::to_text(value(entry)); });
-  }
+  if (all([](const space::Value& v) { return std::holds_alternative<bool>(v); })) return ColumnType::kFlag;
+  if (all(is_integer)) return ColumnType::kInteger;
+  const bool numbers =
+      all([&](const space::Value& v) { return is_integer(v) || std::holds_alternative<double>(v); });
+  return numbers ? ColumnType::kNumber : ColumnType::kText;
 }
 
-void add_outcome(TrialTable& table) {
-  table.add("status", [](const CommittedTrial& entry) {
-    return std::string(failure(entry) != nullptr ? to_text(failure(entry)->kind) : "ok");
-  });
-  table.add("reason", [](const CommittedTrial& entry) {
-    return failure(entry) != nullptr ? failure(entry)->reason : std::string();
-  });
+/// The columns that not every run has.
+struct OwnColumns {
+  struct Parameter {
+    std::string name;
+    ColumnType type;
+    const space::Parameter& values;
+  };
+  std::vector<Parameter> parameters;
+  std::vector<std::string> metrics;
+};
+
+void add_parameter(Rows& rows, const OwnColumns::Parameter& column, std::uint32_t choice) {
+  const space::Value& value = column.values.values.at(choice);
+  if (column.type == ColumnType::kFlag) return rows(column.name, std::get<bool>(value));
+  if (column.type == ColumnType::kInteger) return rows(column.name, std::get<std::int64_t>(value));
+  if (column.type == ColumnType::kNumber) return rows(column.name, space::as_number(value));
+  rows(column.name, space::to_text(value));
+}
+
+void add_row(Rows& rows, const CommittedTrial& entry, bool on_front, const OwnColumns& own) {
+  const space::Architecture& architecture = entry.trial.architecture();
+  const auto* failure = std::get_if<trial::Failure>(&entry.outcome);
+  rows("number", static_cast<std::int64_t>(entry.trial.number));
+  rows("position", static_cast<std::int64_t>(entry.position));
+  rows("phase", std::string(to_text(entry.trial.phase())));
+  rows("arch_id", space::to_text(architecture.id));
+  for (std::size_t i = 0; i < own.parameters.size(); ++i) {
+    add_parameter(rows, own.parameters[i], architecture.genotype.choices.at(i));
+  }
+  rows("status", std::string(failure != nullptr ? to_text(failure->kind) : "ok"));
+  rows("reason", failure != nullptr ? failure->reason : std::string());
+  for (std::size_t i = 0; i < own.metrics.size(); ++i) {
+    const bool failed = failure != nullptr;
+    rows(own.metrics[i], failed ? std::nan("") : std::get<trial::Measurements>(entry.outcome).values.at(i));
+  }
+  for (const std::string& name : objective::computed_metric_names()) {
+    rows(name, objective::computed_metric(architecture.network, name));
+  }
+  rows("on_front", on_front);
+  trial::for_each_field(rows, entry.trial);
+  trial::for_each_timing(rows, entry.timing);
+  rows.end_row();
+}
+
+/// The columns alone. @param parameters  of the run's space
+Rows trial_columns(const OwnColumns& own, std::size_t parameters) {
+  space::Architecture first;
+  first.genotype.choices.resize(parameters);
+  CommittedTrial any;
+  any.trial.proposal.architecture = std::make_shared<const space::Architecture>(std::move(first));
+  any.outcome = trial::Failure{};
+  Rows rows;
+  add_row(rows, any, false, own);
+  rows.drop_first_row();
+  return rows;
+}
+
+/// A parameter or metric that has the name of another column gets a prefix.
+OwnColumns own_columns(const space::SearchSpace& space, const std::vector<std::string>& metrics) {
+  const std::vector<std::string> every_run = trial_columns({}, 0).names();
+  const auto holds = [](const std::vector<std::string>& names, const std::string& name) {
+    return std::ranges::find(names, name) != names.end();
+  };
+  OwnColumns own;
+  for (const space::Parameter& parameter : space.parameters()) {
+    const bool taken = holds(every_run, parameter.name) || holds(metrics, parameter.name);
+    own.parameters.push_back({(taken ? "parameter_" : "") + parameter.name, type_of(parameter), parameter});
+  }
+  for (const std::string& metric : metrics) {
+    own.metrics.push_back((holds(every_run, metric) ? "metric_" : "") + metric);
+  }
+  return own;
+}
+
+/// The cells of the account, to write and to read.
+template <typename Slot, typename Visitor>
+void for_each_cell(Slot& slot, Visitor&& visit) {
+  visit("job", slot.job);
+  visit("rank", slot.rank);
+  visit("slot", slot.slot);
+  visit("host", slot.host);
+  visit("trials", slot.trials);
+  visit("setup_s", slot.setup_s);
+  visit("train_s", slot.train_s);
+  visit("validate_s", slot.validate_s);
+  visit("latency_s", slot.latency_s);
+  visit("idle_s", slot.idle_s);
 }
 
 Table slot_table(const std::vector<SlotAccount>& slots) {
-  Table table(slots.size());
-  const auto add = [&](const std::string& name, auto get) {
-    std::vector<std::decay_t<decltype(get(slots.front()))>> values;
-    for (const SlotAccount& slot : slots) values.push_back(get(slot));
-    table.add(name, std::move(values));
+  Rows rows;
+  const auto add = [&](const SlotAccount& slot) {
+    for_each_cell(slot, rows);
+    rows.end_row();
   };
-  add("rank", [](const SlotAccount& slot) { return std::int64_t{slot.rank}; });
-  add("slot", [](const SlotAccount& slot) { return std::int64_t{slot.slot}; });
-  add("host", [](const SlotAccount& slot) { return slot.host; });
-  add("trials", [](const SlotAccount& slot) { return static_cast<std::int64_t>(slot.trials); });
-  add("setup_s", [](const SlotAccount& slot) { return slot.setup_s; });
-  add("train_s", [](const SlotAccount& slot) { return slot.train_s; });
-  add("validate_s", [](const SlotAccount& slot) { return slot.validate_s; });
-  add("latency_s", [](const SlotAccount& slot) { return slot.latency_s; });
-  add("idle_s", [](const SlotAccount& slot) { return slot.idle_s; });
-  return table;
+  add({});
+  rows.drop_first_row();
+  for (const SlotAccount& slot : slots) add(slot);
+  return std::move(rows).table(slots.size());
 }
 
 }  // namespace
 
-void write_run_tables(const std::filesystem::path& path, const std::vector<CommittedTrial>& committed,
+void write_run_tables(const std::filesystem::path& path, SharedTrials committed,
                       const std::vector<bool>& on_front, const std::vector<std::string>& metrics,
                       const space::SearchSpace& space, const std::string& config_text,
                       const std::vector<SlotAccount>& slots) {
   require(on_front.size() == committed.size(), "on_front does not have one flag a trial");
-  TrialTable trials(committed);
-  add_identity(trials);
-  for (std::size_t i = 0; i < space.parameters().size(); ++i) {
-    add_parameter(trials, space.parameters()[i], metrics, i);
-  }
-  add_outcome(trials);
-  for (std::size_t i = 0; i < metrics.size(); ++i) {
-    trials.add(free_name(metrics[i], "metric_"),
-               [i](const CommittedTrial& entry) { return measured(entry, i); });
-  }
-  for (const std::string& name : objective::computed_metric_names()) {
-    trials.add(name, [&name](const CommittedTrial& entry) {
-      return objective::computed_metric(entry.trial.architecture().network, name);
-    });
-  }
-  trials.add("on_front", on_front);
-  trials.add_fields();
+  const OwnColumns own = own_columns(space, metrics);
+  Rows trials = trial_columns(own, space.parameters().size());
+  for (std::size_t i = 0; i < committed.size(); ++i) add_row(trials, *committed[i], on_front[i], own);
 
   Hdf5Image image(path, {});
   image.write_attribute("/", "format", kTablesFormat);
   image.write_attribute("/", "version", H5T_NATIVE_INT64, &kTablesVersion);
   image.write_attribute("/", "skyline_version", SKYLINE_VERSION);
   image.write_attribute("/", "config", config_text);
-  trials.table().write(image, "trials");
+  std::move(trials).table(committed.size()).write(image, "trials");
   slot_table(slots).write(image, "slots");
   publish_pieces(path, image.finish());
+}
+
+std::vector<SlotAccount> read_slot_accounts(const std::filesystem::path& path) {
+  constexpr int kMost = std::numeric_limits<int>::max();  // of anything that is counted, and of seconds
+  const std::string file = read_file(path);
+  const Hdf5Reader reader(std::as_bytes(std::span(file)), path);
+  reader.check_version("tables of a run", kTablesVersion);
+  const std::vector<std::string> hosts = reader.texts("slots", "host");
+  std::map<std::string, std::vector<double>> columns;
+  const auto number = [&](const char* name, std::size_t row) {
+    std::vector<double>& column = columns[name];
+    if (column.empty()) column = reader.numbers("slots", name);
+    if (column[row] >= 0 && column[row] <= kMost) return column[row];
+    throw UserError(path.string() + ": slots: " + name + ": expected at least 0 and at most " +
+                    std::to_string(kMost));
+  };
+  std::vector<SlotAccount> slots(hosts.size());
+  for (std::size_t row = 0; row < slots.size(); ++row) {
+    for_each_cell(slots[row], [&]<typename T>(const char* name, T& value) {
+      if constexpr (std::is_same_v<T, std::string>) {
+        value = hosts[row];
+      } else {
+        value = static_cast<T>(number(name, row));
+      }
+    });
+  }
+  return slots;
 }
 
 }  // namespace skyline::store

@@ -4,14 +4,18 @@
 #include "skyline/space/search_space.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
+#include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 namespace skyline::store {
 
-/// What a slot did, in seconds of wall clock.
+/// What a slot did in a job, in seconds of wall clock.
 struct SlotAccount {
+  std::uint32_t job = 1;  // of the run, from 1
   int rank = 0;
   int slot = 0;
   std::string host = {};
@@ -21,18 +25,26 @@ struct SlotAccount {
   double validate_s = 0;
   double latency_s = 0;
   double idle_s = 0;  // wall clock less all of the above
+  double busy_s() const { return train_s + validate_s + latency_s; }
+  double wall_s() const { return setup_s + busy_s() + idle_s; }
+  bool operator==(const SlotAccount&) const = default;
 };
+
+using SharedTrials = std::span<const std::shared_ptr<const trial::CommittedTrial>>;
 
 /// Writes run.h5, the journal as a table. Data set "trials" is a compound, one row per trial, that pandas
 /// reads as `pandas.DataFrame(h5py.File("run.h5")["trials"][:])`: number, position, phase, arch_id, one
 /// column per parameter, status, reason, one column per metric and computed cost, on_front, and the columns
 /// that trial::for_each_field and for_each_timing name (inherited_from is -1 if from nobody). Data
-/// set "slots" is the account of the job that writes, one row per slot, one column per member of SlotAccount.
+/// set "slots" is the account of all jobs, one row per slot of each, one column per member of SlotAccount.
 /// Root attributes: format, version, skyline_version, config (YAML text). Published whole. @throws Problem
 /// @param on_front  [committed.size()]
-void write_run_tables(const std::filesystem::path& path, const std::vector<trial::CommittedTrial>& committed,
+void write_run_tables(const std::filesystem::path& path, SharedTrials committed,
                       const std::vector<bool>& on_front, const std::vector<std::string>& metrics,
                       const space::SearchSpace& space, const std::string& config_text,
                       const std::vector<SlotAccount>& slots);
+
+/// The account in run.h5. @throws UserError if the file is damaged or of another version
+std::vector<SlotAccount> read_slot_accounts(const std::filesystem::path& path);
 
 }  // namespace skyline::store
