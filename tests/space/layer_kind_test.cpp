@@ -3,6 +3,7 @@
 #include "skyline/core/error.hpp"
 
 #include "space/space_from_yaml.hpp"
+#include "support/refusing_reader.hpp"
 #include "support/user_error_of.hpp"
 
 #include <map>
@@ -26,8 +27,9 @@ std::string layer_error(const std::string& list) {
 }
 
 TEST(LayerKind, AllKindsAreRegistered) {
-  EXPECT_THAT(layer_kind_names(), ElementsAre("batch_norm", "conv2d", "dropout", "flatten",
-                                              "global_average_pool", "linear", "max_pool", "relu"));
+  EXPECT_THAT(layer_kind_names(),
+              ElementsAre("add", "batch_norm", "concat", "conv2d", "dropout", "flatten",
+                          "global_average_pool", "linear", "max_pool", "multiply", "relu"));
   EXPECT_EQ(find_layer_kind("conv3d"), nullptr);
   EXPECT_EQ(find_layer_kind("conv2d")->name(), "conv2d");
 }
@@ -130,7 +132,7 @@ TEST(Conv2d, RefusesSizesThatWouldOverflow) {
 TEST(BatchNorm, HasTwoTrainedTensorsAndTwoBuffers) {
   const Network network = network_from_yaml("[batch_norm]", kImages);
   const Layer& layer = network.layers[0];
-  EXPECT_EQ(layer.output, layer.input);
+  EXPECT_EQ(layer.output, layer.input());
   ASSERT_EQ(layer.tensors.size(), 4U);
   EXPECT_EQ(layer.tensors[0].initializer, Initializer::kOnes);
   EXPECT_EQ(layer.tensors[1].initializer, Initializer::kZeros);
@@ -157,7 +159,7 @@ TEST(BatchNorm, RefusesImpossibleConstants) {
 
 TEST(Dropout, HasAProbabilityAndNothingElse) {
   const Layer layer = network_from_yaml("[{dropout: {probability: 0.25}}]", kImages).layers[0];
-  EXPECT_EQ(layer.output, layer.input);
+  EXPECT_EQ(layer.output, layer.input());
   EXPECT_TRUE(layer.tensors.empty());
   EXPECT_DOUBLE_EQ(attribute_number(layer, "probability"), 0.25);
   EXPECT_DOUBLE_EQ(attribute_number(network_from_yaml("[dropout]", kImages).layers[0], "probability"), 0.5);
@@ -176,6 +178,50 @@ TEST(MaxPool, StrideIsTheKernelUnlessGiven) {
   EXPECT_EQ(
       layer_error("- max_pool: {kernel: 31}"),
       "a.yaml:2: space.network[0].max_pool: layer max_pool_0: kernel 31 is larger than its input 3x32x30");
+}
+
+Layer merged(const std::string& kind, std::vector<Shape> inputs) {
+  Layer layer;
+  layer.kind = kind;
+  layer.input_shapes = std::move(inputs);
+  skyline::testing::RefusingReader reader;
+  find_layer_kind(kind)->infer(layer, reader);
+  return layer;
+}
+
+std::string merge_error(const std::string& kind, const std::vector<Shape>& inputs) {
+  return user_error_of([&] { merged(kind, inputs); });
+}
+
+TEST(Merges, MakeOneOutputOfSeveralInputs) {
+  const Shape shape{3, 4, 5};
+  EXPECT_EQ(merged("add", {shape, shape, shape}).output, shape);
+  EXPECT_EQ(merged("add", {shape, shape, shape}).cost.flops, 2 * 60);
+  EXPECT_EQ(merged("concat", {shape, {2, 4, 5}}).output, (Shape{5, 4, 5}));
+  EXPECT_EQ(merged("concat", {shape, {2, 4, 5}}).cost.flops, 0);
+  EXPECT_EQ(merged("multiply", {shape, {3, 1, 1}}).output, shape);
+  EXPECT_EQ(merged("multiply", {shape, {3, 1, 1}}).cost.flops, 60);
+}
+
+TEST(Merges, RefuseWhatDoesNotFit) {
+  EXPECT_EQ(merge_error("add", {{3, 4, 5}, {3, 4, 4}}), "expected inputs of one shape, got 3x4x5, 3x4x4");
+  EXPECT_EQ(merge_error("concat", {{3, 4, 5}, {3, 4, 4}}),
+            "expected inputs of one height and width, got 3x4x5, 3x4x4");
+  EXPECT_EQ(merge_error("multiply", {{3, 4, 5}, {1, 4, 5}}),
+            "expected an input and factors of its shape or of one value per channel, got 3x4x5, 1x4x5");
+  EXPECT_EQ(layer_error("- relu\n- add"),
+            "a.yaml:3: space.network[1]: layer add_0: expected two inputs or more, got 1");
+}
+
+TEST(Traits, AreGuessedByShapeWhereAKindIsSilent) {
+  Layer layer;
+  layer.kind = "of another program";
+  layer.input_shapes = {{3, 4, 4}};
+  layer.output = {3, 4, 4};
+  EXPECT_EQ(traits_of(layer).features, Features::kKept);
+  layer.tensors = {{"weight", {3, 3}, Initializer::kOnes, 0, true}};
+  EXPECT_EQ(traits_of(layer).features, Features::kNew);
+  EXPECT_FALSE(traits_of(layer).normalizes() || traits_of(layer).draws || traits_of(layer).may_be_identity);
 }
 
 TEST(FlatLayers, GlobalPoolFlattenAndLinearFitTogether) {

@@ -29,8 +29,8 @@ Network blocks(int depth, int kernel, int width) {
 void add_reader(Network& network, const std::string& kind, std::vector<std::size_t> inputs) {
   Layer layer;
   layer.kind = kind;
-  layer.input = network.layers[inputs.front()].output;
-  layer.output = layer.input;
+  for (const std::size_t input : inputs) layer.input_shapes.push_back(network.layers[input].output);
+  layer.output = layer.input();
   layer.inputs = std::move(inputs);
   network.layers.push_back(std::move(layer));
 }
@@ -83,7 +83,7 @@ std::pair<std::int64_t, std::int64_t> worth(const Network& parent, const Network
     all += mine.cost.parameters;
     if (!alignment[c]) continue;
     const Layer& theirs = parent.layers[*alignment[c]];
-    likeness += theirs.input == mine.input && theirs.attributes == mine.attributes ? 2 : 1;
+    likeness += theirs.input_shapes == mine.input_shapes && theirs.attributes == mine.attributes ? 2 : 1;
     if (mine.inputs.empty() && theirs.inputs.empty()) ++likeness;
     for (std::size_t k = 0; k < std::min(mine.inputs.size(), theirs.inputs.size()); ++k) {
       if (alignment[mine.inputs[k]] == theirs.inputs[k]) ++likeness;
@@ -279,19 +279,52 @@ TEST(TensorAxes, OfAConvolutionAreChannelsAndItsWindow) {
   const Network network =
       network_from_yaml("[{conv2d: {channels: 8, kernel: 3}}, batch_norm]", {{2, 9, 9}, 0});
   EXPECT_THAT(tensor_axes(network, 0, *find_tensor(network.layers[0], "weight")),
-              ElementsAre(Shape{8, 1, 1}, Shape{2, 1, 1}, Shape{1, 3, 1}, Shape{1, 3, 1}));
+              ElementsAre(Axis{{8, 1, 1}}, Axis{{2, 1, 1}}, Axis{{1, 3, 1}}, Axis{{1, 3, 1}}));
   EXPECT_THAT(tensor_axes(network, 1, *find_tensor(network.layers[1], "running_mean")),
-              ElementsAre(Shape{8, 1, 1}));
+              ElementsAre(Axis{{8, 1, 1}}));
 }
 
 TEST(TensorAxes, BehindFlattenAreChannelsRowsAndColumns) {
   const Network network =
       network_from_yaml("[flatten, batch_norm, relu, {linear: {features: 5}}]", {{2, 3, 4}, 0});
   EXPECT_THAT(tensor_axes(network, 1, *find_tensor(network.layers[1], "weight")),
-              ElementsAre(Shape{2, 3, 4}));
+              ElementsAre(Axis{{2, 3, 4}}));
   EXPECT_THAT(tensor_axes(network, 3, *find_tensor(network.layers[3], "weight")),
-              ElementsAre(Shape{5, 1, 1}, Shape{2, 3, 4}));
+              ElementsAre(Axis{{5, 1, 1}}, Axis{{2, 3, 4}}));
   EXPECT_EQ(find_tensor(network.layers[3], "gain"), nullptr);
+}
+
+/// A convolution over two joined ones, of these channels.
+Network joined(std::int64_t left, std::int64_t right) {
+  Network network;
+  network.input = {2, 4, 4};
+  const auto conv = [&](std::int64_t channels) {
+    return network_from_yaml("[{conv2d: {channels: " + std::to_string(channels) + ", kernel: 1}}]",
+                             {network.input, 0})
+        .layers.front();
+  };
+  network.layers = {conv(left), conv(right)};
+  add_reader(network, "concat", {0, 1});
+  network.layers[2].output.channels = left + right;
+  add_reader(network, "batch_norm", {2});
+  add_block(network, 3, 5, 1);
+  return network;
+}
+
+TEST(TensorAxes, BehindAConcatAreASegmentPerInput) {
+  const Network network = joined(3, 4);
+  EXPECT_THAT(tensor_axes(network, 4, *find_tensor(network.layers[4], "weight")),
+              ElementsAre(Axis{{5, 1, 1}}, Axis{{3, 1, 1}, {4, 1, 1}}, Axis{{1, 1, 1}}, Axis{{1, 1, 1}}));
+}
+
+TEST(InheritedShare, CountsTheCommonChannelsOfEachJoinedInput) {
+  const Network parent = joined(3, 4);
+  const Network child = joined(6, 2);
+  const std::int64_t convolutions = (3 + 2) * 2 + (3 + 2);
+  const std::int64_t behind = 5 * (3 + 2) + 5 + 2 * 5;
+  const std::int64_t all = (6 + 2) * 2 + (6 + 2) + 5 * (6 + 2) + 5 + 2 * 5;
+  EXPECT_DOUBLE_EQ(inherited_share(parent, child, align(parent, child)),
+                   static_cast<double>(convolutions + behind) / static_cast<double>(all));
 }
 
 TEST(InheritedShare, CountsTheCommonChannelsRowsAndColumns) {

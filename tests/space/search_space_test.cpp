@@ -63,7 +63,7 @@ TEST(SearchSpace, BuildsNestedRepeatsInOrder) {
   EXPECT_TRUE(network.layers[0].inputs.empty());
   for (std::size_t i = 1; i < network.layers.size(); ++i) {
     EXPECT_THAT(network.layers[i].inputs, ElementsAre(i - 1));
-    EXPECT_EQ(network.layers[i].input, network.layers[i - 1].output);
+    EXPECT_EQ(network.layers[i].input(), network.layers[i - 1].output);
   }
   EXPECT_EQ(network.classes, 10);
 }

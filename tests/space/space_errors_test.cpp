@@ -82,10 +82,11 @@ TEST(SpaceErrors, ParameterNames) {
 TEST(SpaceErrors, Layers) {
   EXPECT_EQ(error_of("network:\n  - conv: {channels: 3, kernel: 1}"),
             "a.yaml:2: space.network[0]: unknown layer `conv`, did you mean `conv2d`?");
-  EXPECT_EQ(error_of("network:\n  - transformer"),
-            "a.yaml:2: space.network[0]: unknown layer `transformer`, known here: batch_norm, conv2d, "
-            "dropout, flatten, "
-            "global_average_pool, linear, max_pool, relu");
+  EXPECT_EQ(
+      error_of("network:\n  - transformer"),
+      "a.yaml:2: space.network[0]: unknown layer `transformer`, known here: add, batch_norm, concat, conv2d, "
+      "dropout, flatten, "
+      "global_average_pool, linear, max_pool, multiply, relu");
   EXPECT_EQ(error_of("network:\n  - conv2d: {chanels: 3, kernel: 1}"),
             "a.yaml:2: space.network[0].conv2d.chanels: conv2d has no attribute `chanels`, did you mean "
             "`channels`?");

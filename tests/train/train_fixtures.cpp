@@ -21,7 +21,7 @@ space::Layer& NetworkBuilder::add(const std::string& kind, space::Shape output) 
   space::Layer layer;
   layer.name = kind + "_" + std::to_string(network_.layers.size());
   layer.kind = kind;
-  layer.input = network_.layers.empty() ? network_.input : network_.layers.back().output;
+  layer.input_shapes = {network_.layers.empty() ? network_.input : network_.layers.back().output};
   if (!network_.layers.empty()) {
     layer.inputs = {network_.layers.size() - 1};
   }

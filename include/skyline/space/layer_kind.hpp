@@ -31,6 +31,33 @@ class AttributeReader {
   [[noreturn]] virtual void fail_at(std::string_view name, std::string_view message) = 0;
 };
 
+/// How the features (channels) of a layer's output follow from those of its inputs.
+enum class Features {
+  kNew,        // each is made of several by weights
+  kKept,       // feature i is made of feature i of the inputs: activations, norms, pooling, sums
+  kFlattened,  // a feature of the input at each of its places: channels, rows, columns
+  kJoined,     // those of all inputs, one input after the other
+};
+
+/// How the distribution of an output feature follows from that of the same feature of the input.
+enum class Distribution {
+  kUnknown,
+  kKept,        // about the same
+  kRectified,   // of max(0, x)
+  kNormalized,  // by the statistics of the batch, with the tensors and attributes of batch_norm
+};
+
+/// What inheritance, groups and devices need to know of a layer, whatever its kind.
+struct Traits {
+  Features features = Features::kNew;
+  Distribution distribution = Distribution::kUnknown;
+  bool adds = false;             // the output is the sum of the inputs
+  bool draws = false;            // it draws random numbers in training
+  bool may_be_identity = false;  // `weight` and `bias` can make the first outputs the inputs, one by one
+
+  bool normalizes() const { return distribution == Distribution::kNormalized; }
+};
+
 /// A kind of layer as the space knows it: attributes, shapes, tensors, costs. Stateless. A new kind is one
 /// class and one registration (`register_layer_kind`) here, and one op in the trainer (train/layer_op.hpp).
 class LayerKind {
@@ -43,10 +70,13 @@ class LayerKind {
   /// answers with the smallest value or the default. Other attributes are refused with "did you mean".
   /// @throws UserError through `reader` if an attribute is missing or does not fit
   virtual void read_attributes(Layer& layer, AttributeReader& reader) const = 0;
-  /// Fills output, tensors, flops and macs of `layer`, whose kind, inputs, input shape and attributes are
+  /// Fills output, tensors, flops and macs of `layer`, whose kind, inputs, input shapes and attributes are
   /// set.
   /// @throws UserError through `reader` if the shapes do not fit
   virtual void infer(Layer& layer, AttributeReader& reader) const = 0;
+  /// The traits of a complete layer of this kind. Without an override: features are kept where a layer has
+  /// one input, the same shape before and behind, and no tensor of more than one dimension.
+  virtual Traits traits(const Layer& layer) const;
 };
 
 /// Adds a kind, before any space is parsed; a second one of the same name is an InternalError.
@@ -64,5 +94,7 @@ std::vector<LayerAttribute> attributes_of(const LayerKind& kind);
 /// nullptr if unknown.
 const LayerKind* find_layer_kind(std::string_view name);
 std::vector<std::string> layer_kind_names();
+/// The traits of a layer, by its kind. A kind that is not registered has those of one without an override.
+Traits traits_of(const Layer& layer);
 
 }  // namespace skyline::space

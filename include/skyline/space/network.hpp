@@ -51,10 +51,13 @@ struct Layer {
   // Resolved and complete: defaults filled in and words turned into numbers, so that equal layers have equal
   // attributes, e.g. conv2d {bias: true, channels: 16, kernel: 3, padding: 1, stride: 1} for `padding: same`.
   std::map<std::string, Value> attributes;
-  Shape input;
+  std::vector<Shape> input_shapes;  // of each of `inputs`; of the network's input if there are none
   Shape output;
   std::vector<TensorSpec> tensors;
-  Cost cost;  // peak_activation_bytes: input and output of this layer
+  Cost cost;  // peak_activation_bytes: inputs and output of this layer
+
+  /// Shape of the only input, or of the first one.
+  const Shape& input() const { return input_shapes.front(); }
 };
 
 /// The layer graph of an architecture, in topological order; the last layer's output is the network's output.

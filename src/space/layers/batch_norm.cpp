@@ -13,13 +13,17 @@ class BatchNorm final : public LayerKind {
   }
 
   void infer(Layer& layer, AttributeReader& /*reader*/) const override {
-    const std::vector<std::int64_t> dims{layer.input.channels};
-    layer.output = layer.input;
+    const std::vector<std::int64_t> dims{layer.input().channels};
+    layer.output = layer.input();
     layer.tensors = {{"weight", dims, Initializer::kOnes, 0, true},
                      {"bias", dims, Initializer::kZeros, 0, true},
                      {"running_mean", dims, Initializer::kZeros, 0, false},
                      {"running_var", dims, Initializer::kOnes, 0, false}};
-    layer.cost.flops = 2 * layer.input.elements();  // evaluation: scale and shift
+    layer.cost.flops = 2 * layer.input().elements();  // evaluation: scale and shift
+  }
+
+  Traits traits(const Layer& /*layer*/) const override {
+    return {.features = Features::kKept, .distribution = Distribution::kNormalized};
   }
 };
 

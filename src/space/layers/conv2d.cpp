@@ -8,6 +8,7 @@ class Conv2d final : public LayerKind {
   std::string_view name() const override { return "conv2d"; }
   void read_attributes(Layer& layer, AttributeReader& reader) const override;
   void infer(Layer& layer, AttributeReader& reader) const override;
+  Traits traits(const Layer& layer) const override;
 };
 
 // `same` becomes the number that it stands for: networks that differ in spelling alone are one architecture.
@@ -29,7 +30,7 @@ void Conv2d::read_attributes(Layer& layer, AttributeReader& reader) const {
 }
 
 void Conv2d::infer(Layer& layer, AttributeReader& reader) const {
-  const Shape& input = layer.input;
+  const Shape& input = layer.input();
   const std::int64_t channels = attribute_integer(layer, "channels");
   const std::int64_t kernel = attribute_integer(layer, "kernel");
   const std::int64_t stride = attribute_integer(layer, "stride");
@@ -50,6 +51,13 @@ void Conv2d::infer(Layer& layer, AttributeReader& reader) const {
     layer.tensors.push_back({"bias", {channels}, Initializer::kKaimingUniform, fan_in, true});
     layer.cost.flops += outputs;
   }
+}
+
+Traits Conv2d::traits(const Layer& layer) const {
+  const std::int64_t kernel = attribute_integer(layer, "kernel");
+  return {.may_be_identity = layer.output.channels >= layer.input().channels &&
+                             attribute_integer(layer, "stride") == 1 && kernel % 2 == 1 &&
+                             attribute_integer(layer, "padding") == (kernel - 1) / 2};
 }
 
 }  // namespace

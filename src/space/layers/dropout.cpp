@@ -12,7 +12,11 @@ class Dropout final : public LayerKind {
   }
 
   void infer(Layer& layer, AttributeReader& /*reader*/) const override {
-    layer.output = layer.input;  // no FLOPs: the identity in evaluation mode
+    layer.output = layer.input();  // no FLOPs: the identity in evaluation mode
+  }
+
+  Traits traits(const Layer& /*layer*/) const override {
+    return {.features = Features::kKept, .draws = true};
   }
 };
 

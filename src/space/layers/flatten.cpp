@@ -8,8 +8,9 @@ class Flatten final : public LayerKind {
   std::string_view name() const override { return "flatten"; }
   void read_attributes(Layer& /*layer*/, AttributeReader& /*reader*/) const override {}
   void infer(Layer& layer, AttributeReader& /*reader*/) const override {
-    layer.output = {layer.input.elements(), 1, 1};
+    layer.output = {layer.input().elements(), 1, 1};
   }
+  Traits traits(const Layer& /*layer*/) const override { return {.features = Features::kFlattened}; }
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include "core/registry.hpp"
 #include "space/layers/layers.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace skyline::space {
@@ -12,8 +13,8 @@ using Kinds = Registry<std::unique_ptr<LayerKind>>;
 
 Kinds& registry() {
   static Kinds kinds("layer kind", [](Kinds& built_in) {
-    for (const auto make : {make_batch_norm, make_conv2d, make_dropout, make_flatten,
-                            make_global_average_pool, make_linear, make_max_pool, make_relu}) {
+    for (const auto make : {make_add, make_batch_norm, make_concat, make_conv2d, make_dropout, make_flatten,
+                            make_global_average_pool, make_linear, make_max_pool, make_multiply, make_relu}) {
       std::unique_ptr<LayerKind> kind = make();
       const std::string name(kind->name());
       built_in.add(name, std::move(kind));
@@ -22,7 +23,24 @@ Kinds& registry() {
   return kinds;
 }
 
+/// A guess by shapes, for kinds that do not say it.
+Traits traits_by_shape(const Layer& layer) {
+  const bool keeps =
+      layer.input_shapes.size() == 1 && layer.input() == layer.output &&
+      std::ranges::all_of(layer.tensors, [](const TensorSpec& tensor) { return tensor.dims.size() == 1; });
+  return {.features = keeps ? Features::kKept : Features::kNew};
+}
+
 }  // namespace
+
+Traits LayerKind::traits(const Layer& layer) const {
+  return traits_by_shape(layer);
+}
+
+Traits traits_of(const Layer& layer) {
+  const LayerKind* kind = find_layer_kind(layer.kind);
+  return kind == nullptr ? traits_by_shape(layer) : kind->traits(layer);
+}
 
 void register_layer_kind(std::unique_ptr<LayerKind> kind) {
   const std::string name(kind->name());

@@ -7,13 +7,16 @@
 
 namespace skyline::space {
 
+std::unique_ptr<LayerKind> make_add();
 std::unique_ptr<LayerKind> make_batch_norm();
+std::unique_ptr<LayerKind> make_concat();
 std::unique_ptr<LayerKind> make_conv2d();
 std::unique_ptr<LayerKind> make_dropout();
 std::unique_ptr<LayerKind> make_flatten();
 std::unique_ptr<LayerKind> make_global_average_pool();
 std::unique_ptr<LayerKind> make_linear();
 std::unique_ptr<LayerKind> make_max_pool();
+std::unique_ptr<LayerKind> make_multiply();
 std::unique_ptr<LayerKind> make_relu();
 
 /// Output length of a window that slides along `input`, both ends padded. @pre the window fits

@@ -13,11 +13,11 @@ class Linear final : public LayerKind {
   }
 
   void infer(Layer& layer, AttributeReader& reader) const override {
-    if (layer.input.height != 1 || layer.input.width != 1) {
-      reader.fail("expected a flat input, got " + to_text(layer.input) +
+    if (layer.input().height != 1 || layer.input().width != 1) {
+      reader.fail("expected a flat input, got " + to_text(layer.input()) +
                   "; put global_average_pool or flatten before it");
     }
-    const std::int64_t inputs = layer.input.channels;
+    const std::int64_t inputs = layer.input().channels;
     const std::int64_t features = attribute_integer(layer, "features");
     layer.output = {features, 1, 1};
     layer.cost.macs = bounded_product(reader, {inputs, features});
@@ -27,6 +27,10 @@ class Linear final : public LayerKind {
       layer.tensors.push_back({"bias", {features}, Initializer::kKaimingUniform, inputs, true});
       layer.cost.flops += features;
     }
+  }
+
+  Traits traits(const Layer& layer) const override {
+    return {.may_be_identity = layer.output.channels >= layer.input().channels};
   }
 };
 

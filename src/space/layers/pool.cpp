@@ -14,7 +14,7 @@ class MaxPool final : public LayerKind {
   }
 
   void infer(Layer& layer, AttributeReader& reader) const override {
-    const Shape& input = layer.input;
+    const Shape& input = layer.input();
     const std::int64_t kernel = attribute_integer(layer, "kernel");
     const std::int64_t stride = attribute_integer(layer, "stride");
     if (kernel > input.height || kernel > input.width) {
@@ -24,6 +24,10 @@ class MaxPool final : public LayerKind {
                     sliding_output(input.width, kernel, stride, 0)};
     layer.cost.flops = input.elements();
   }
+
+  Traits traits(const Layer& /*layer*/) const override {
+    return {.features = Features::kKept, .distribution = Distribution::kKept};
+  }
 };
 
 class GlobalAveragePool final : public LayerKind {
@@ -31,9 +35,10 @@ class GlobalAveragePool final : public LayerKind {
   std::string_view name() const override { return "global_average_pool"; }
   void read_attributes(Layer& /*layer*/, AttributeReader& /*reader*/) const override {}
   void infer(Layer& layer, AttributeReader& /*reader*/) const override {
-    layer.output = {layer.input.channels, 1, 1};
-    layer.cost.flops = layer.input.elements();
+    layer.output = {layer.input().channels, 1, 1};
+    layer.cost.flops = layer.input().elements();
   }
+  Traits traits(const Layer& /*layer*/) const override { return {.features = Features::kKept}; }
 };
 
 }  // namespace

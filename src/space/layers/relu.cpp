@@ -8,8 +8,11 @@ class Relu final : public LayerKind {
   std::string_view name() const override { return "relu"; }
   void read_attributes(Layer& /*layer*/, AttributeReader& /*reader*/) const override {}
   void infer(Layer& layer, AttributeReader& /*reader*/) const override {
-    layer.output = layer.input;
-    layer.cost.flops = layer.input.elements();
+    layer.output = layer.input();
+    layer.cost.flops = layer.input().elements();
+  }
+  Traits traits(const Layer& /*layer*/) const override {
+    return {.features = Features::kKept, .distribution = Distribution::kRectified};
   }
 };
 

@@ -1,5 +1,7 @@
 #include "space/network/network_alignment.hpp"
 
+#include "skyline/space/layer_kind.hpp"
+
 #include <algorithm>
 #include <cstdint>
 #include <tuple>
@@ -8,29 +10,41 @@
 namespace skyline::space {
 namespace {
 
-/// Whether a layer passes the features of its input on one by one, like an activation or a normalization.
-bool keeps_features(const Layer& layer) {
-  return layer.inputs.size() == 1 && layer.input == layer.output &&
-         std::all_of(layer.tensors.begin(), layer.tensors.end(),
-                     [](const TensorSpec& tensor) { return tensor.dims.size() == 1; });
+Axis output_features(const Network& network, std::size_t index);
+
+Axis input_features(const Network& network, const Layer& layer, std::size_t input = 0) {
+  if (layer.inputs.empty()) return {{layer.input().channels, 1, 1}};
+  return output_features(network, layer.inputs[input]);
+}
+
+Axis flattened(Axis features, const Shape& input) {
+  for (Shape& segment : features) {
+    if (input.height * input.width > 1) segment = {segment.elements(), input.height, input.width};
+  }
+  return features;
 }
 
 /// The features that a layer gives, as tensor_axes describes them.
-Shape output_features(const Network& network, std::size_t index) {
+Axis output_features(const Network& network, std::size_t index) {
   const Layer* layer = &network.layers[index];
-  while (keeps_features(*layer)) layer = &network.layers[layer->inputs.front()];
-  const bool flattens = layer->kind == "flatten" && layer->input.elements() != layer->input.channels;
-  return flattens ? layer->input : Shape{layer->output.channels, 1, 1};
-}
-
-Shape input_features(const Network& network, const Layer& layer) {
-  if (layer.inputs.empty()) return {layer.input.channels, 1, 1};
-  return output_features(network, layer.inputs.front());
+  Features features = traits_of(*layer).features;
+  while (features == Features::kKept && !layer->inputs.empty()) {
+    layer = &network.layers[layer->inputs.front()];
+    features = traits_of(*layer).features;
+  }
+  if (features == Features::kFlattened) return flattened(input_features(network, *layer), layer->input());
+  if (features != Features::kJoined) return {{layer->output.channels, 1, 1}};
+  Axis joined;
+  for (std::size_t input = 0; input < layer->inputs.size(); ++input) {
+    const Axis one = input_features(network, *layer, input);
+    joined.insert(joined.end(), one.begin(), one.end());
+  }
+  return joined;
 }
 
 struct AlignedTensor {
   const TensorSpec* spec;
-  std::vector<Shape> axes;
+  std::vector<Axis> axes;
 };
 
 using LayerTensors = std::vector<AlignedTensor>;
@@ -45,14 +59,19 @@ std::vector<LayerTensors> tensors_of(const Network& network) {
   return layers;
 }
 
-std::int64_t common_elements(const std::vector<Shape>& left, const std::vector<Shape>& right) {
+std::int64_t common_elements(const Axis& left, const Axis& right) {
+  std::int64_t sum = 0;
+  for (std::size_t i = 0; i < std::min(left.size(), right.size()); ++i) {
+    sum += std::min(left[i].channels, right[i].channels) * std::min(left[i].height, right[i].height) *
+           std::min(left[i].width, right[i].width);
+  }
+  return sum;
+}
+
+std::int64_t common_elements(const std::vector<Axis>& left, const std::vector<Axis>& right) {
   if (left.size() != right.size()) return 0;
   std::int64_t product = 1;
-  for (std::size_t axis = 0; axis < left.size(); ++axis) {
-    product *= std::min(left[axis].channels, right[axis].channels) *
-               std::min(left[axis].height, right[axis].height) *
-               std::min(left[axis].width, right[axis].width);
-  }
+  for (std::size_t axis = 0; axis < left.size(); ++axis) product *= common_elements(left[axis], right[axis]);
   return product;
 }
 
@@ -168,7 +187,7 @@ class Aligner {
   Score own_score(std::size_t p, std::size_t c) const {
     const Layer& theirs = parent_.layers[p];
     const Layer& mine = child_.layers[c];
-    const bool unchanged = theirs.input == mine.input && theirs.attributes == mine.attributes;
+    const bool unchanged = theirs.input_shapes == mine.input_shapes && theirs.attributes == mine.attributes;
     return {shared_parameters(parent_tensors_[p], child_tensors_[c]), unchanged ? 2 : 1};
   }
 
@@ -233,14 +252,17 @@ double inherited_share(const Network& parent, const Network& child, const Networ
   return all == 0 ? 0.0 : static_cast<double>(shared) / static_cast<double>(all);
 }
 
-std::vector<Shape> tensor_axes(const Network& network, std::size_t layer, const TensorSpec& tensor) {
-  std::vector<Shape> axes;
+std::vector<Axis> tensor_axes(const Network& network, std::size_t layer, const TensorSpec& tensor) {
+  std::vector<Axis> axes;
   for (std::size_t axis = 0; axis < tensor.dims.size(); ++axis) {
     const std::int64_t extent = tensor.dims[axis];
-    Shape shape{1, extent, 1};
-    if (axis == 0) shape = output_features(network, layer);
-    if (axis == 1) shape = input_features(network, network.layers[layer]);
-    axes.push_back(shape.elements() == extent ? shape : Shape{extent, 1, 1});
+    Axis segments{{1, extent, 1}};
+    if (axis == 0) segments = output_features(network, layer);
+    if (axis == 1) segments = input_features(network, network.layers[layer]);
+    std::int64_t indices = 0;
+    for (const Shape& segment : segments) indices += segment.elements();
+    if (indices != extent) segments = {{extent, 1, 1}};
+    axes.push_back(std::move(segments));
   }
   return axes;
 }

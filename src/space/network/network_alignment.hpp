@@ -21,11 +21,15 @@ NetworkAlignment align(const Network& parent, const Network& child);
 /// each pair of tensors), 0 to 1.
 double inherited_share(const Network& parent, const Network& child, const NetworkAlignment& alignment);
 
-/// The meaning of the indices of each axis of a layer's tensor: output features, input features, then the
-/// rows and columns of a window, each {1, places, 1}. Features are channels; behind a `flatten` they are
-/// channels, rows and columns, in this order. The common block of two tensors is that of each axis: leading
-/// channels, and rows and columns about their centre.
-std::vector<Shape> tensor_axes(const Network& network, std::size_t layer, const TensorSpec& tensor);
+/// The meaning of the indices of one axis of a tensor: segments, one behind the other. Behind a layer that
+/// joins its inputs there is one per input, else a single one. A segment has channels, rows and columns, in
+/// this order; rows and columns are 1 unless channels were flattened.
+using Axis = std::vector<Shape>;
+
+/// The axes of a layer's tensor: output features, input features, then the rows and columns of a window, each
+/// {1, places, 1}. The common block of two tensors is that of each axis: of segments of the same number the
+/// leading channels, and rows and columns about their centre.
+std::vector<Axis> tensor_axes(const Network& network, std::size_t layer, const TensorSpec& tensor);
 
 /// The tensor of this name in a layer; nullptr if there is none.
 const TensorSpec* find_tensor(const Layer& layer, const std::string& name);

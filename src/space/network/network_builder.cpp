@@ -15,7 +15,9 @@ void complete_cost(Layer& layer) {
   for (const TensorSpec& tensor : layer.tensors) {
     if (tensor.trainable) layer.cost.parameters += tensor.elements();
   }
-  layer.cost.peak_activation_bytes = kBytesPerElement * (layer.input.elements() + layer.output.elements());
+  std::int64_t elements = layer.output.elements();
+  for (const Shape& input : layer.input_shapes) elements += input.elements();
+  layer.cost.peak_activation_bytes = kBytesPerElement * elements;
 }
 
 // Index 0 is the network's input, i + 1 the output of layer i.
@@ -40,10 +42,10 @@ void NetworkBuilder::add(const LayerTemplate& source, const Bindings& bindings) 
   Layer layer;
   layer.kind = source.kind().name();
   layer.name = next_name(source.kind().name());
-  layer.input = network_.input;
+  layer.input_shapes = {network_.input};
   if (!network_.layers.empty()) {
     layer.inputs = {network_.layers.size() - 1};
-    layer.input = network_.layers.back().output;
+    layer.input_shapes = {network_.layers.back().output};
   }
   TemplateReader reader(source, bindings, layer.name);
   source.kind().read_attributes(layer, reader);

@@ -1,5 +1,7 @@
 #include "train/course/group_size.hpp"
 
+#include "skyline/space/layer_kind.hpp"
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -25,8 +27,8 @@ double sum_seconds(const space::Network& network, const GroupOptions& options, s
   const double bytes = static_cast<double>(network.cost.parameters) * sizeof(float);
   double messages = 1 + std::ceil(bytes / kBucketBytes);  // losses and wishes; gradients
   if (options.statistics == GroupOptions::Statistics::kSynchronized) {
-    messages +=
-        2 * static_cast<double>(std::ranges::count(network.layers, "batch_norm", &space::Layer::kind));
+    messages += 2 * static_cast<double>(std::ranges::count_if(
+                        network.layers, [](const space::Layer& l) { return traits_of(l).normalizes(); }));
   }
   const auto levels = static_cast<double>(std::bit_width(members - 1));
   const double share = 2 * static_cast<double>(members - 1) / static_cast<double>(members);

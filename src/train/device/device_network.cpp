@@ -181,7 +181,7 @@ at::Tensor DeviceNetwork::drop(const at::Tensor& input, const space::Layer& laye
                                std::int64_t first_sample) {
   // Two elements share a draw, and draws are one step of the seed apart (kernels/dropout.hpp), so the mask
   // may begin at any even element.
-  const std::int64_t first = first_sample * layer.input.elements();
+  const std::int64_t first = first_sample * layer.input().elements();
   const auto step = static_cast<std::int64_t>(kernels::kSplitMixStep * static_cast<std::uint64_t>(first / 2));
   at::Tensor mask = at::ones({first % 2 + input.numel()}, input.options().dtype(at::kFloat));
   accelerator_.dropout(mask, seed.add(step), space::attribute_number(layer, "probability"));

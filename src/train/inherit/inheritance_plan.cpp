@@ -1,6 +1,7 @@
 #include "train/inherit/inheritance_plan.hpp"
 
 #include "skyline/core/error.hpp"
+#include "skyline/space/layer_kind.hpp"
 
 #include "space/network/network_alignment.hpp"
 
@@ -23,15 +24,6 @@ struct KnownStatistics {
   std::int64_t channels = 0;
 };
 
-/// Whether a layer can pass its inputs on as its first outputs, one by one.
-bool can_pass_on(const Layer& layer) {
-  if (layer.kind == "linear") return layer.output.channels >= layer.input.channels;
-  if (layer.kind != "conv2d") return false;
-  const std::int64_t kernel = attribute_integer(layer, "kernel");
-  return layer.output.channels >= layer.input.channels && attribute_integer(layer, "stride") == 1 &&
-         kernel % 2 == 1 && attribute_integer(layer, "padding") == (kernel - 1) / 2;
-}
-
 CommonRange leading(std::int64_t parent, std::int64_t child) {
   return {parent, child, 0, 0, std::min(parent, child)};
 }
@@ -42,22 +34,33 @@ CommonRange centred(std::int64_t parent, std::int64_t child) {
   return {parent, child, first + shift, first, std::min(child, parent - shift) - first};
 }
 
-/// Adds the ranges of one tensor; dimensions with a single index are left out.
-void add_ranges(std::vector<CommonRange>& dims, const Shape& parent, const Shape& child) {
-  for (const CommonRange& range :
-       {leading(parent.channels, child.channels), centred(parent.height, child.height),
-        centred(parent.width, child.width)}) {
-    if (range.parent_extent != 1 || range.child_extent != 1) dims.push_back(range);
-  }
+std::vector<CommonRange> common_ranges(const Shape& parent, const Shape& child) {
+  std::vector<CommonRange> ranges{leading(parent.channels, child.channels),
+                                  centred(parent.height, child.height), centred(parent.width, child.width)};
+  std::erase_if(ranges,
+                [](const CommonRange& range) { return range.parent_extent == 1 && range.child_extent == 1; });
+  return ranges;
 }
 
-TakeBlock take_block(std::optional<std::size_t> from, const std::vector<Shape>& parent_axes, std::size_t to,
-                     const std::vector<Shape>& child_axes) {
+std::vector<CommonSegment> common_segments(const space::Axis& parent, const space::Axis& child) {
+  std::vector<CommonSegment> segments;
+  std::int64_t parent_first = 0;
+  std::int64_t child_first = 0;
+  for (std::size_t i = 0; i < std::min(parent.size(), child.size()); ++i) {
+    segments.push_back({parent_first, parent[i].elements(), child_first, child[i].elements(),
+                        common_ranges(parent[i], child[i])});
+    parent_first += parent[i].elements();
+    child_first += child[i].elements();
+  }
+  return segments;
+}
+
+TakeBlock take_block(std::optional<std::size_t> from, const std::vector<space::Axis>& parent_axes,
+                     std::size_t to, const std::vector<space::Axis>& child_axes) {
   require(!child_axes.empty() && parent_axes.size() == child_axes.size(), "tensors of different rank");
-  TakeBlock step{from, to, {}, 0};
+  TakeBlock step{from, to, {}};
   for (std::size_t axis = 0; axis < child_axes.size(); ++axis) {
-    add_ranges(step.dims, parent_axes[axis], child_axes[axis]);
-    if (axis == 0) step.output_dims = step.dims.size();
+    step.axes.push_back(common_segments(parent_axes[axis], child_axes[axis]));
   }
   return step;
 }
@@ -79,12 +82,22 @@ class Planner {
         child_(child),
         alignment_(align(parent, child)),
         parent_first_(first_tensors(parent)),
-        child_first_(first_tensors(child)) {}
+        child_first_(first_tensors(child)),
+        readers_(child.layers.size()),
+        starts_at_zero_(child.layers.size()) {
+    for (const Layer& layer : child.layers) {
+      for (const std::size_t input : layer.inputs) ++readers_[input];
+    }
+    for (const Layer& layer : child.layers) {
+      if (traits_of(layer).adds) find_added_branches(layer);
+    }
+  }
 
   std::vector<InheritanceStep> run() {
     for (std::size_t c = 0; c < child_.layers.size(); ++c) {
       if (alignment_[c]) continue_layer(*alignment_[c], c);
-      const bool passes = !alignment_[c] && pass_on(c);
+      if (starts_at_zero_[c]) start_at_zero(c);
+      const bool passes = !alignment_[c] && !starts_at_zero_[c] && pass_on(c);
       statistics_.push_back(passes ? input_statistics(c) : output_statistics(c));
     }
     return std::move(steps_);
@@ -99,6 +112,9 @@ class Planner {
   /// Plans that an added layer passes its input on. Returns false, and plans nothing, if it cannot.
   bool pass_on(std::size_t c);
   bool pass_on_norm(std::size_t c);
+  void start_at_zero(std::size_t c);
+  void find_added_branches(const Layer& sum);
+  std::optional<std::size_t> end_of_added_branch(std::size_t layer) const;
 
   Statistics input_statistics(std::size_t c) const;
   Statistics output_statistics(std::size_t c) const;
@@ -108,6 +124,8 @@ class Planner {
   const space::NetworkAlignment alignment_;
   const std::vector<std::size_t> parent_first_;  // index of each layer's first tensor
   const std::vector<std::size_t> child_first_;
+  std::vector<std::size_t> readers_;  // of the outputs of the child's layers
+  std::vector<bool> starts_at_zero_;
   std::vector<Statistics> statistics_;  // statistics of the outputs of the child's layers so far
   std::vector<InheritanceStep> steps_;
 };
@@ -128,21 +146,22 @@ void Planner::continue_layer(std::size_t p, std::size_t c) {
   const Layer& mine = child_.layers[c];
   for (const space::TensorSpec& spec : mine.tensors) {
     const std::size_t to = child_first_[c] + index_in(mine, spec);
-    const std::vector<Shape> axes = tensor_axes(child_, c, spec);
+    const std::vector<space::Axis> axes = tensor_axes(child_, c, spec);
     if (const space::TensorSpec* old = find_tensor(theirs, spec.name)) {
       const std::size_t from = parent_first_[p] + index_in(theirs, *old);
       steps_.emplace_back(take_block(from, tensor_axes(parent_, p, *old), to, axes));
     } else if (spec.name == "bias") {  // a missing bias acts as zero
-      steps_.emplace_back(take_block(std::nullopt, {{theirs.output.channels, 1, 1}}, to, axes));
+      steps_.emplace_back(take_block(std::nullopt, {{{theirs.output.channels, 1, 1}}}, to, axes));
     }
   }
 }
 
 bool Planner::pass_on(std::size_t c) {
   const Layer& layer = child_.layers[c];
-  if (layer.kind == "batch_norm") return pass_on_norm(c);
-  if (!can_pass_on(layer)) return false;
-  PassOn step{tensor(c, "weight"), std::nullopt, layer.input.channels};
+  const space::Traits traits = traits_of(layer);
+  if (traits.normalizes()) return pass_on_norm(c);
+  if (!traits.may_be_identity) return false;
+  PassOn step{tensor(c, "weight"), std::nullopt, layer.input().channels};
   if (find_tensor(layer, "bias") != nullptr) step.bias = tensor(c, "bias");
   steps_.emplace_back(step);
   return true;
@@ -163,6 +182,39 @@ bool Planner::pass_on_norm(std::size_t c) {
   return true;
 }
 
+void Planner::start_at_zero(std::size_t c) {
+  StartAtZero step{tensor(c, "weight"), std::nullopt};
+  if (find_tensor(child_.layers[c], "bias") != nullptr) step.bias = tensor(c, "bias");
+  steps_.emplace_back(step);
+}
+
+/// A sum with an added branch would differ from the parent's features by what the branch gives. One input
+/// stays as it is, so that the sum has something to pass on.
+void Planner::find_added_branches(const Layer& sum) {
+  std::vector<std::optional<std::size_t>> ends;
+  for (const std::size_t input : sum.inputs) ends.push_back(end_of_added_branch(input));
+  if (std::ranges::all_of(ends, [](const auto& end) { return end.has_value(); })) ends.front().reset();
+  for (const std::optional<std::size_t>& end : ends) {
+    if (end) starts_at_zero_[*end] = true;
+  }
+}
+
+/// The last layer with weights on the way from where a branch begins to `layer`; nothing if there is none, or
+/// if one of them continues a layer of the parent.
+std::optional<std::size_t> Planner::end_of_added_branch(std::size_t layer) const {
+  std::optional<std::size_t> end;
+  while (readers_[layer] == 1) {
+    const Layer& here = child_.layers[layer];
+    if (!here.tensors.empty()) {
+      if (alignment_[layer] || find_tensor(here, "weight") == nullptr) return std::nullopt;
+      if (!end) end = layer;
+    }
+    if (here.inputs.size() != 1) break;
+    layer = here.inputs.front();
+  }
+  return end;
+}
+
 Planner::Statistics Planner::input_statistics(std::size_t c) const {
   const std::vector<std::size_t>& inputs = child_.layers[c].inputs;
   return inputs.size() == 1 ? statistics_[inputs.front()] : std::nullopt;
@@ -170,13 +222,13 @@ Planner::Statistics Planner::input_statistics(std::size_t c) const {
 
 Planner::Statistics Planner::output_statistics(std::size_t c) const {
   const Layer& layer = child_.layers[c];
-  if (layer.kind == "batch_norm") {
+  const space::Distribution distribution = traits_of(layer).distribution;
+  if (distribution == space::Distribution::kUnknown || starts_at_zero_[c]) return std::nullopt;
+  if (distribution == space::Distribution::kNormalized) {
     return KnownStatistics{tensor(c, "weight"), tensor(c, "bias"), false, layer.output.channels};
   }
   Statistics statistics = input_statistics(c);
-  if (layer.kind == "max_pool") return statistics;  // approximately
-  if (layer.kind != "relu") return std::nullopt;
-  if (statistics) statistics->rectified = true;
+  if (statistics && distribution == space::Distribution::kRectified) statistics->rectified = true;
   return statistics;
 }
 

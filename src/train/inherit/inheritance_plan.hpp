@@ -22,13 +22,21 @@ struct CommonRange {
   std::int64_t count = 1;
 };
 
+/// A segment of an axis that the tensors of parent and child have in common (space::Axis).
+struct CommonSegment {
+  std::int64_t parent_first = 0;  // of its indices
+  std::int64_t parent_extent = 1;
+  std::int64_t child_first = 0;
+  std::int64_t child_extent = 1;
+  std::vector<CommonRange> dims;  // of its channels, rows and columns; those with a single index are left out
+};
+
 /// Copies the common block of two tensors. New outputs keep their values; within the other outputs new
 /// elements become zero.
 struct TakeBlock {
   std::optional<std::size_t> from;  // tensor of the parent; nothing: it has none, as if it were zero
   std::size_t to = 0;               // tensor of the child
-  std::vector<CommonRange> dims;    // common ranges of the tensors, their axes split as in space::tensor_axes
-  std::size_t output_dims = 0;      // the first ones belong to outputs
+  std::vector<std::vector<CommonSegment>> axes;  // as in space::tensor_axes: the first is that of the outputs
 };
 
 /// Makes a convolution or linear layer give its input as its first outputs.
@@ -51,7 +59,13 @@ struct PassOnNorm {
   std::int64_t channels = 0;  // the first channels, whose statistics are known
 };
 
-using InheritanceStep = std::variant<TakeBlock, PassOn, PassOnNorm>;
+/// Makes a layer give zeros: the last one with weights of a branch that the child adds to a sum.
+struct StartAtZero {
+  std::size_t weight = 0;
+  std::optional<std::size_t> bias;
+};
+
+using InheritanceStep = std::variant<TakeBlock, PassOn, PassOnNorm, StartAtZero>;
 
 /// Plans the steps, to be done in this order on the child's tensors as drawn. Local; a function of the
 /// arguments.

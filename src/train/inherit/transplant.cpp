@@ -38,10 +38,39 @@ Moments rectify(const Moments& x) {
   return {mean, std::max(0.0, square - mean * mean)};
 }
 
-at::Tensor split_axes(const at::Tensor& tensor, const TakeBlock& step, std::int64_t CommonRange::*extent) {
+/// The side of a common block that is meant.
+struct BlockSide {
+  std::int64_t CommonSegment::*first;
+  std::int64_t CommonSegment::*extent;
+  std::int64_t CommonRange::*range_extent;
+  std::int64_t CommonRange::*range_first;
+};
+constexpr BlockSide kParentSide{&CommonSegment::parent_first, &CommonSegment::parent_extent,
+                                &CommonRange::parent_extent, &CommonRange::parent_first};
+constexpr BlockSide kChildSide{&CommonSegment::child_first, &CommonSegment::child_extent,
+                               &CommonRange::child_extent, &CommonRange::child_first};
+
+/// The common part of these segments of a tensor's first axes, and all of its other axes.
+at::Tensor common_part(at::Tensor tensor, const std::vector<const CommonSegment*>& segments,
+                       const BlockSide& side) {
   std::vector<std::int64_t> sizes;
-  for (const CommonRange& range : step.dims) sizes.push_back(range.*extent);
-  return tensor.view(sizes);
+  for (std::size_t axis = 0; axis < static_cast<std::size_t>(tensor.dim()); ++axis) {
+    const auto dim = static_cast<std::int64_t>(axis);
+    if (axis >= segments.size()) {
+      sizes.push_back(tensor.size(dim));
+      continue;
+    }
+    tensor = tensor.narrow(dim, segments[axis]->*side.first, segments[axis]->*side.extent);
+    for (const CommonRange& range : segments[axis]->dims) sizes.push_back(range.*side.range_extent);
+  }
+  tensor = tensor.view(sizes);
+  std::int64_t dim = 0;
+  for (const CommonSegment* segment : segments) {
+    for (const CommonRange& range : segment->dims) {
+      tensor = tensor.narrow(dim++, range.*side.range_first, range.count);
+    }
+  }
+  return tensor;
 }
 
 /// Executes a plan. Arithmetic would round differently from device to device, so devices only copy and set
@@ -54,8 +83,10 @@ class Execution {
   void operator()(const TakeBlock& step) const;
   void operator()(const PassOn& step) const;
   void operator()(const PassOnNorm& step) const;
+  void operator()(const StartAtZero& step) const;
 
  private:
+  void take(const TakeBlock& step, std::vector<const CommonSegment*> segments) const;
   std::vector<float> read(std::size_t tensor, std::int64_t count) const;
   void write(std::size_t tensor, const std::vector<float>& values) const;
 
@@ -64,20 +95,25 @@ class Execution {
 };
 
 void Execution::operator()(const TakeBlock& step) const {
-  at::Tensor to = split_axes(child_.at(step.to), step, &CommonRange::child_extent);
-  for (std::size_t i = 0; i < step.dims.size(); ++i) {
-    if (i == step.output_dims) to.zero_();
-    to = to.narrow(static_cast<std::int64_t>(i), step.dims[i].child_first, step.dims[i].count);
+  for (const CommonSegment& outputs : step.axes.front()) {
+    common_part(child_.at(step.to), {&outputs}, kChildSide).zero_();
+    if (step.from) take(step, {&outputs});
   }
-  if (!step.from) {
-    to.zero_();
+}
+
+/// @param segments  of the first axes
+void Execution::take(const TakeBlock& step, std::vector<const CommonSegment*> segments) const {
+  if (segments.size() == step.axes.size()) {
+    const at::Tensor from = common_part(parent_.at(*step.from), segments, kParentSide);
+    common_part(child_.at(step.to), segments, kChildSide).copy_(from);
     return;
   }
-  at::Tensor from = split_axes(parent_.at(*step.from), step, &CommonRange::parent_extent);
-  for (std::size_t i = 0; i < step.dims.size(); ++i) {
-    from = from.narrow(static_cast<std::int64_t>(i), step.dims[i].parent_first, step.dims[i].count);
+  const std::vector<CommonSegment>& choice = step.axes[segments.size()];
+  segments.push_back(nullptr);
+  for (const CommonSegment& segment : choice) {
+    segments.back() = &segment;
+    take(step, segments);
   }
-  to.copy_(from);
 }
 
 void Execution::operator()(const PassOn& step) const {
@@ -105,6 +141,11 @@ void Execution::operator()(const PassOnNorm& step) const {
   write(step.bias, mean);
   write(step.running_var, variance);
   write(step.weight, weight);
+}
+
+void Execution::operator()(const StartAtZero& step) const {
+  child_.at(step.weight).zero_();
+  if (step.bias) child_.at(*step.bias).zero_();
 }
 
 /// Reads the first values of a one-dimensional tensor of the child.

@@ -23,7 +23,7 @@ class BatchNormOp final : public LayerOp {
  public:
   BatchNormOp(const space::Layer& layer, LayerTensors& tensors)
       : tensors_(tensors),
-        channels_(static_cast<std::size_t>(layer.input.channels)),
+        channels_(static_cast<std::size_t>(layer.input().channels)),
         momentum_(space::as_number(layer.attributes.at("momentum"))),
         epsilon_(space::as_number(layer.attributes.at("epsilon"))),
         mean_(channels_),
@@ -35,10 +35,10 @@ class BatchNormOp final : public LayerOp {
         centered_sum_(channels_),
         one_(channels_, 1.0F),
         zero_(channels_, 0.0F),
-        scale_(at::empty({layer.input.channels}, at::kFloat)),
-        shift_(at::empty({layer.input.channels}, at::kFloat)) {
-    tensors_.gradient("weight") = at::empty({layer.input.channels}, at::kFloat);
-    tensors_.gradient("bias") = at::empty({layer.input.channels}, at::kFloat);
+        scale_(at::empty({layer.input().channels}, at::kFloat)),
+        shift_(at::empty({layer.input().channels}, at::kFloat)) {
+    tensors_.gradient("weight") = at::empty({layer.input().channels}, at::kFloat);
+    tensors_.gradient("bias") = at::empty({layer.input().channels}, at::kFloat);
   }
 
   bool absorb(const space::Layer& next) override {

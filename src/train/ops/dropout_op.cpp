@@ -17,7 +17,7 @@ class DropoutOp final : public LayerOp {
  public:
   explicit DropoutOp(const space::Layer& layer)
       : layer_name_(layer.name),
-        elements_(static_cast<std::uint64_t>(layer.input.elements())),
+        elements_(static_cast<std::uint64_t>(layer.input().elements())),
         probability_(space::attribute_number(layer, "probability")) {}
 
   void begin_step(std::uint64_t seed) override {

@@ -17,8 +17,8 @@ class LeakyRelu final : public space::LayerKind {
   }
 
   void infer(space::Layer& layer, space::AttributeReader& /*reader*/) const override {
-    layer.output = layer.input;
-    layer.cost.flops = 2 * layer.input.elements();  // a comparison and a product
+    layer.output = layer.input();
+    layer.cost.flops = 2 * layer.input().elements();  // a comparison and a product
   }
 };
 

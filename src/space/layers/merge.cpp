@@ -1,0 +1,89 @@
+#include "space/layers/layers.hpp"
+
+#include <algorithm>
+
+namespace skyline::space {
+namespace {
+
+/// Kinds that make one output of several inputs; none has attributes or tensors.
+class MergeKind : public LayerKind {
+ public:
+  std::vector<std::string> attribute_names() const final { return {}; }
+  void read_attributes(Layer& /*layer*/, AttributeReader& /*reader*/) const final {}
+};
+
+void require_two_inputs(const Layer& layer, AttributeReader& reader) {
+  if (layer.input_shapes.size() < 2) reader.fail("expected two inputs or more, got 1");
+}
+
+void refuse(const Layer& layer, AttributeReader& reader, const std::string& expected) {
+  std::string shapes;
+  for (const Shape& shape : layer.input_shapes) shapes += (shapes.empty() ? "" : ", ") + to_text(shape);
+  reader.fail("expected " + expected + ", got " + shapes);
+}
+
+class Add final : public MergeKind {
+ public:
+  std::string_view name() const override { return "add"; }
+
+  void infer(Layer& layer, AttributeReader& reader) const override {
+    require_two_inputs(layer, reader);
+    if (std::ranges::count(layer.input_shapes, layer.input()) != std::ssize(layer.input_shapes)) {
+      refuse(layer, reader, "inputs of one shape");
+    }
+    layer.output = layer.input();
+    layer.cost.flops = (std::ssize(layer.input_shapes) - 1) * layer.output.elements();
+  }
+  Traits traits(const Layer& /*layer*/) const override { return {.features = Features::kKept, .adds = true}; }
+};
+
+class Concat final : public MergeKind {
+ public:
+  std::string_view name() const override { return "concat"; }
+
+  void infer(Layer& layer, AttributeReader& reader) const override {
+    require_two_inputs(layer, reader);
+    layer.output = {0, layer.input().height, layer.input().width};
+    for (const Shape& shape : layer.input_shapes) {
+      if (shape.height != layer.output.height || shape.width != layer.output.width) {
+        refuse(layer, reader, "inputs of one height and width");
+      }
+      layer.output.channels += shape.channels;
+    }
+    bounded_product(reader, {layer.output.channels, layer.output.height, layer.output.width});
+  }
+  Traits traits(const Layer& /*layer*/) const override { return {.features = Features::kJoined}; }
+};
+
+class Multiply final : public MergeKind {
+ public:
+  std::string_view name() const override { return "multiply"; }
+
+  void infer(Layer& layer, AttributeReader& reader) const override {
+    require_two_inputs(layer, reader);
+    for (const Shape& factor : layer.input_shapes) {
+      if (factor != layer.input() && factor != Shape{layer.input().channels, 1, 1}) {
+        refuse(layer, reader, "an input and factors of its shape or of one value per channel");
+      }
+    }
+    layer.output = layer.input();
+    layer.cost.flops = (std::ssize(layer.input_shapes) - 1) * layer.output.elements();
+  }
+  Traits traits(const Layer& /*layer*/) const override { return {.features = Features::kKept}; }
+};
+
+}  // namespace
+
+std::unique_ptr<LayerKind> make_add() {
+  return std::make_unique<Add>();
+}
+
+std::unique_ptr<LayerKind> make_concat() {
+  return std::make_unique<Concat>();
+}
+
+std::unique_ptr<LayerKind> make_multiply() {
+  return std::make_unique<Multiply>();
+}
+
+}  // namespace skyline::space

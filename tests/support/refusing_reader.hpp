@@ -1,0 +1,23 @@
+#pragma once
+
+#include "skyline/core/error.hpp"
+#include "skyline/space/layer_kind.hpp"
+
+#include <string>
+
+namespace skyline::testing {
+
+/// For layers that are made without a configuration: has no attributes, and refuses with the message alone.
+class RefusingReader final : public space::AttributeReader {
+ public:
+  std::int64_t integer(std::string_view name, std::int64_t /*minimum*/) override { fail(name); }
+  std::int64_t integer_or(std::string_view, std::int64_t, std::int64_t fallback) override { return fallback; }
+  double number_or(std::string_view, double fallback) override { return fallback; }
+  bool flag_or(std::string_view, bool fallback) override { return fallback; }
+  std::string text_or(std::string_view, std::string_view fallback) override { return std::string(fallback); }
+  bool is_number(std::string_view) override { return false; }
+  [[noreturn]] void fail(std::string_view message) override { throw UserError(std::string(message)); }
+  [[noreturn]] void fail_at(std::string_view, std::string_view message) override { fail(message); }
+};
+
+}  // namespace skyline::testing
