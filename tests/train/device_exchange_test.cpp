@@ -291,7 +291,7 @@ space::Network with_a_shortcut() {
   return network;
 }
 
-class SumOp final : public LayerOp {
+class SumOp final : public FusedOp {
  public:
   at::Tensor reference(const Activations& inputs, bool /*training*/) override {
     return inputs[0].add(inputs[1]);

@@ -201,11 +201,6 @@ class NoisyOp final : public LayerOp {
     return training ? inputs[0].mul(factor_) : inputs[0];
   }
   void begin_step(std::uint64_t seed) override { factor_ = 0.5 + static_cast<double>(seed % 1024) / 1024; }
-  at::Tensor forward(const Activations& inputs) override { return inputs[0].mul(factor_); }
-  Activations backward(at::Tensor gradient, bool /*wants_input_gradient*/) override {
-    return {gradient.mul(factor_)};
-  }
-  at::Tensor infer(const Activations& inputs) override { return inputs[0]; }
 
  private:
   double factor_ = 1;

@@ -418,7 +418,7 @@ enum class Fault { kNone, kMemory, kTorch, kOther };
 thread_local Fault fault = Fault::kNone;
 thread_local int passes_left = 0;
 
-class FaultyOp final : public LayerOp {
+class FaultyOp final : public FusedOp {
  public:
   at::Tensor reference(const Activations& inputs, bool /*training*/) override { return inputs.front(); }
   at::Tensor forward(const Activations& inputs) override {

@@ -1,6 +1,11 @@
 #include "train/train_fixtures.hpp"
 
+#include "skyline/space/layer_kind.hpp"
+
+#include "support/refusing_reader.hpp"
+
 #include <numeric>
+#include <utility>
 
 namespace skyline::train::test {
 namespace {
@@ -17,13 +22,35 @@ NetworkBuilder::NetworkBuilder(space::Shape input) {
   network_.input = input;
 }
 
+space::Shape NetworkBuilder::input() const {
+  if (!reading_.empty()) return shape_of(reading_.front());
+  return network_.layers.empty() ? network_.input : network_.layers.back().output;
+}
+
+NetworkBuilder& NetworkBuilder::reading(std::vector<std::size_t> layers) {
+  reading_ = std::move(layers);
+  return *this;
+}
+
+NetworkBuilder& NetworkBuilder::merge(const std::string& kind, std::vector<std::size_t> layers) {
+  space::Layer& layer = reading(std::move(layers)).add(kind, {});
+  skyline::testing::RefusingReader reader;
+  space::find_layer_kind(kind)->infer(layer, reader);
+  network_.classes = layer.output.channels;
+  return *this;
+}
+
 space::Layer& NetworkBuilder::add(const std::string& kind, space::Shape output) {
   space::Layer layer;
   layer.name = kind + "_" + std::to_string(network_.layers.size());
   layer.kind = kind;
-  layer.input_shapes = {network_.layers.empty() ? network_.input : network_.layers.back().output};
-  if (!network_.layers.empty()) {
-    layer.inputs = {network_.layers.size() - 1};
+  layer.input_shapes = {input()};
+  if (!reading_.empty()) {
+    layer.input_shapes.clear();
+    for (const std::size_t source : reading_) layer.input_shapes.push_back(shape_of(source));
+    layer.inputs = std::exchange(reading_, {});
+  } else if (!network_.layers.empty()) {
+    layer.inputs = {last()};
   }
   layer.output = output;
   network_.layers.push_back(layer);
@@ -34,15 +61,15 @@ space::Layer& NetworkBuilder::add(const std::string& kind, space::Shape output) 
 
 NetworkBuilder& NetworkBuilder::conv2d(std::int64_t channels, std::int64_t kernel, std::int64_t stride,
                                        bool bias) {
-  const space::Shape input = network_.layers.empty() ? network_.input : network_.layers.back().output;
+  const space::Shape before = input();
   const std::int64_t padding = (kernel - 1) / 2;
-  space::Layer& layer = add("conv2d", {channels, slid(input.height, kernel, stride, padding),
-                                       slid(input.width, kernel, stride, padding)});
+  space::Layer& layer = add("conv2d", {channels, slid(before.height, kernel, stride, padding),
+                                       slid(before.width, kernel, stride, padding)});
   layer.attributes = {
       {"channels", channels}, {"kernel", kernel}, {"stride", stride}, {"padding", padding}, {"bias", bias}};
-  const std::int64_t fan_in = input.channels * kernel * kernel;
+  const std::int64_t fan_in = before.channels * kernel * kernel;
   layer.tensors = {
-      {"weight", {channels, input.channels, kernel, kernel}, Initializer::kKaimingUniform, fan_in, true}};
+      {"weight", {channels, before.channels, kernel, kernel}, Initializer::kKaimingUniform, fan_in, true}};
   if (bias) {
     layer.tensors.push_back({"bias", {channels}, Initializer::kKaimingUniform, fan_in, true});
   }
@@ -50,7 +77,7 @@ NetworkBuilder& NetworkBuilder::conv2d(std::int64_t channels, std::int64_t kerne
 }
 
 NetworkBuilder& NetworkBuilder::batch_norm() {
-  const space::Shape shape = network_.layers.empty() ? network_.input : network_.layers.back().output;
+  const space::Shape shape = input();
   space::Layer& layer = add("batch_norm", shape);
   layer.attributes = {{"epsilon", 1e-5}, {"momentum", 0.1}};
   layer.tensors = {{"weight", {shape.channels}, Initializer::kOnes, 0, true},
@@ -61,7 +88,7 @@ NetworkBuilder& NetworkBuilder::batch_norm() {
 }
 
 NetworkBuilder& NetworkBuilder::plain(const std::string& kind) {
-  add(kind, network_.layers.empty() ? network_.input : network_.layers.back().output);
+  add(kind, input());
   return *this;
 }
 
@@ -76,26 +103,25 @@ NetworkBuilder& NetworkBuilder::dropout(double probability) {
 }
 
 NetworkBuilder& NetworkBuilder::max_pool(std::int64_t kernel) {
-  const space::Shape input = network_.layers.back().output;
+  const space::Shape before = input();
   add("max_pool",
-      {input.channels, slid(input.height, kernel, kernel, 0), slid(input.width, kernel, kernel, 0)})
+      {before.channels, slid(before.height, kernel, kernel, 0), slid(before.width, kernel, kernel, 0)})
       .attributes = {{"kernel", kernel}, {"stride", kernel}};
   return *this;
 }
 
 NetworkBuilder& NetworkBuilder::global_average_pool() {
-  add("global_average_pool", {network_.layers.back().output.channels, 1, 1});
+  add("global_average_pool", {input().channels, 1, 1});
   return *this;
 }
 
 NetworkBuilder& NetworkBuilder::flatten() {
-  const space::Shape input = network_.layers.empty() ? network_.input : network_.layers.back().output;
-  add("flatten", {input.elements(), 1, 1});
+  add("flatten", {input().elements(), 1, 1});
   return *this;
 }
 
 NetworkBuilder& NetworkBuilder::linear(std::int64_t features) {
-  const std::int64_t inputs = network_.layers.back().output.elements();
+  const std::int64_t inputs = input().elements();
   space::Layer& layer = add("linear", {features, 1, 1});
   layer.attributes = {{"features", features}, {"bias", true}};
   layer.tensors = {{"weight", {features, inputs}, Initializer::kKaimingUniform, inputs, true},

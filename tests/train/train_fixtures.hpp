@@ -31,13 +31,23 @@ class NetworkBuilder {
   NetworkBuilder& global_average_pool();
   NetworkBuilder& flatten();
   NetworkBuilder& linear(std::int64_t features);
+  /// The next layer reads these layers in place of the one before.
+  NetworkBuilder& reading(std::vector<std::size_t> layers);
+  /// `add`, `concat` or `multiply` of these layers.
+  NetworkBuilder& merge(const std::string& kind, std::vector<std::size_t> layers);
+  /// The index of the layer that was added last.
+  std::size_t last() const { return network_.layers.size() - 1; }
+  const space::Shape& shape_of(std::size_t layer) const { return network_.layers[layer].output; }
   /// A layer without tensors or attributes, of a kind that need not exist.
   NetworkBuilder& plain(const std::string& kind);
   space::Network build() const { return network_; }
 
  private:
   space::Layer& add(const std::string& kind, space::Shape output);
+  /// Shape of the next layer's input.
+  space::Shape input() const;
   space::Network network_;
+  std::vector<std::size_t> reading_;  // sources of the next layer; empty: the layer before
 };
 
 /// `layers` times conv2d + batch_norm + relu, then global_average_pool and linear.

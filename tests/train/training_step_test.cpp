@@ -2,7 +2,7 @@
 
 #include "skyline/train/layer_op.hpp"
 
-#include "train/reference_step.hpp"
+#include "train/step_fixtures.hpp"
 #include "train/train_fixtures.hpp"
 
 #include <algorithm>
@@ -11,7 +11,9 @@
 #include <string>
 
 #include <ATen/core/Tensor.h>
-#include <ATen/ops/empty.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/amax.h>
+#include <ATen/ops/maximum.h>
 #include <ATen/ops/ones.h>
 #include <gtest/gtest.h>
 
@@ -21,69 +23,10 @@ namespace {
 using test::conv_network;
 using test::NetworkBuilder;
 
-struct Samples {
-  at::Tensor images;
-  std::vector<std::int32_t> labels;
-};
-
-Samples random_samples(space::Shape shape, std::int64_t count, std::int64_t classes, std::uint64_t seed) {
-  RandomStream random(seed);
-  Samples samples;
-  samples.images = at::empty({count, shape.channels, shape.height, shape.width},
-                             at::TensorOptions(at::kFloat).memory_format(at::MemoryFormat::ChannelsLast));
-  auto* values = samples.images.mutable_data_ptr<float>();
-  std::generate(values, values + samples.images.numel(),
-                [&] { return static_cast<float>(random.uniform()); });
-  for (std::int64_t i = 0; i < count; ++i) {
-    samples.labels.push_back(static_cast<std::int32_t>(random.below(static_cast<std::uint64_t>(classes))));
-  }
-  return samples;
-}
-
-/// Largest difference, relative to the largest value.
-double relative_difference(const std::vector<float>& left, const std::vector<float>& right) {
-  double scale = 1e-6;
-  double difference = 0;
-  for (std::size_t i = 0; i < left.size(); ++i) {
-    scale = std::max(scale, std::abs(static_cast<double>(right[i])));
-    difference = std::max(difference, std::abs(static_cast<double>(left[i]) - static_cast<double>(right[i])));
-  }
-  return difference / scale;
-}
-
-OptimizerOptions sgd(double learning_rate, double momentum, bool nesterov = false, double weight_decay = 0) {
-  OptimizerOptions options;
-  options.kind = OptimizerOptions::Kind::kSgd;
-  options.learning_rate = learning_rate;
-  options.momentum = momentum;
-  options.nesterov = nesterov;
-  options.weight_decay = weight_decay;
-  return options;
-}
-
-/// Trains both steps side by side and compares losses, all tensors, and the logits of evaluation mode.
-void expect_agreement(const space::Network& network, const OptimizerOptions& options, int steps,
-                      double tolerance) {
-  const auto fused = make_fused_step(network, options, 11);
-  const auto reference = std::make_unique<ReferenceStep>(network, options, 11);
-  for (int i = 0; i < steps; ++i) {
-    const Samples samples =
-        random_samples(network.input, i == 1 ? 3 : 6, network.classes, 100 + static_cast<std::uint64_t>(i));
-    const double loss = fused->step(samples.images, samples.labels);
-    EXPECT_NEAR(loss, reference->step(samples.images, samples.labels), tolerance) << "step " << i;
-  }
-  const auto ours = fused->export_tensors();
-  const auto theirs = reference->export_tensors();
-  ASSERT_EQ(ours.size(), theirs.size());
-  for (std::size_t t = 0; t < ours.size(); ++t) {
-    EXPECT_EQ(ours[t].name, theirs[t].name);
-    EXPECT_EQ(ours[t].dims, theirs[t].dims);
-    EXPECT_LT(relative_difference(ours[t].values, theirs[t].values), tolerance) << ours[t].name;
-  }
-  const Samples unseen = random_samples(network.input, 5, network.classes, 999);
-  const at::Tensor logits = fused->infer(unseen.images);
-  EXPECT_LT(logits.sub(reference->infer(unseen.images)).abs().max().item<double>(), 20 * tolerance);
-}
+using test::expect_agreement;
+using test::random_samples;
+using test::Samples;
+using test::sgd;
 
 TEST(TrainingStep, GradientsAgreeWithAutogradForEveryWidthOfTheVectorKernels) {
   for (const std::int64_t width : {1, 3, 8, 16, 27, 32, 64, 80}) {
@@ -219,7 +162,7 @@ TEST(TrainingStep, AgreesWithAtensAdamOnALinearNetwork) {
 }
 
 /// Twice the input: a kind of layer that the trainer does not know by itself.
-class DoubleOp final : public LayerOp {
+class DoubleOp final : public FusedOp {
  public:
   at::Tensor reference(const Activations& inputs, bool /*training*/) override { return inputs[0].mul(2); }
   at::Tensor forward(const Activations& inputs) override { return inputs[0].mul(2); }
@@ -236,6 +179,39 @@ TEST(TrainingStep, TakesALayerKindFromOutside) {
   expect_agreement(
       NetworkBuilder({1, 6, 6}).conv2d(8, 3).batch_norm().plain("double").relu().flatten().linear(3).build(),
       sgd(0.1, 0.9), 3, 2e-3);
+}
+
+/// Squares of the input, weighted by channel, with the largest one so far: a definition alone.
+class SquareOp final : public LayerOp {
+ public:
+  explicit SquareOp(LayerTensors& tensors) : tensors_(tensors) {}
+  at::Tensor reference(const Activations& inputs, bool training) override {
+    at::Tensor& largest = tensors_.value("largest");
+    if (training) {
+      const at::NoGradGuard guard;
+      largest.copy_(at::maximum(largest, inputs[0].amax({0, 2, 3})));
+    }
+    return inputs[0].square().mul(tensors_.value("gain").view({1, -1, 1, 1}));
+  }
+
+ private:
+  LayerTensors& tensors_;
+};
+
+TEST(TrainingStep, DifferentiatesALayerThatHasADefinitionAlone) {
+  register_layer_op("square", [](const space::Layer& /*layer*/, LayerTensors& tensors) {
+    return std::unique_ptr<LayerOp>(std::make_unique<SquareOp>(tensors));
+  });
+  for (const bool first : {true, false}) {
+    NetworkBuilder builder({3, 6, 6});
+    if (!first) builder.conv2d(3, 3).batch_norm();
+    builder.plain("square");
+    const std::size_t layer = builder.last();
+    space::Network network = builder.relu().conv2d(4, 3).relu().flatten().linear(3).build();
+    network.layers[layer].tensors = {{"gain", {3}, space::Initializer::kOnes, 0, true},
+                                     {"largest", {3}, space::Initializer::kZeros, 0, false}};
+    expect_agreement(network, sgd(0.05, 0.9), 4, 2e-3);
+  }
 }
 
 TEST(TrainingStep, LeavesAConvolutionsBiasInFrontOfABatchNormAsItStarted) {

@@ -34,15 +34,14 @@ class LayerTensors {
 
 using Activations = std::vector<at::Tensor>;
 
-/// A layer of one trial at run time. Activations are float32 [samples, channels, height, width] in
-/// channels_last order; a flat vector is [samples, features, 1, 1]. Used by one thread. An op keeps between
-/// forward and backward what backward needs and lets go of it in backward.
+/// A layer of one trial at run time, by its definition. Activations are float32 [samples, channels, height,
+/// width] in channels_last order; a flat vector is [samples, features, 1, 1]. Used by one thread.
 class LayerOp {
  public:
   virtual ~LayerOp() = default;
 
-  /// The layer's definition in plain, differentiable ATen calls. It is the oracle of the other functions and
-  /// runs on devices, where parameters and activations are then.
+  /// The layer's definition in plain, differentiable ATen calls; inputs are left as they are. It is all that
+  /// a layer needs: it runs on the CPU and on devices, and autograd differentiates it.
   virtual at::Tensor reference(const Activations& inputs, bool training) = 0;
   /// Whether the device work of `reference` may be recorded and done again without calling it: it reads
   /// nothing of the host that changes from step to step, and waits for nothing.
@@ -54,12 +53,18 @@ class LayerOp {
   /// Follows begin_step if a member of a group trains its part of the batch: the samples from place
   /// `first_sample` on. For ops that draw by place. A part may have no samples at all.
   virtual void begin_part(std::size_t /*first_sample*/) {}
+};
+
+/// A layer with passes written by hand, for speed; its definition is the oracle of their tests. An op keeps
+/// between forward and backward what backward needs and lets go of it in backward.
+class FusedOp : public LayerOp {
+ public:
   /// Forward pass in training mode. @param inputs  one for each of Layer::inputs
   virtual at::Tensor forward(const Activations& inputs) = 0;
   /// Writes the gradients of the layer's parameters.
   /// @param gradient              of the loss by the output; the op's own, it may be overwritten
   /// @param wants_input_gradient  false: nothing before this layer has parameters; the result is not used
-  /// @return                      gradients of the loss by the inputs, no two in the same memory
+  /// @return  gradients of the loss by the inputs, no two in the same memory; undefined ones are zeros
   virtual Activations backward(at::Tensor gradient, bool wants_input_gradient) = 0;
   /// Forward pass in evaluation mode; keeps nothing. An input that nobody else holds may be overwritten.
   virtual at::Tensor infer(const Activations& inputs) = 0;
@@ -68,17 +73,17 @@ class LayerOp {
 
   /// Takes over the work of `next`, which alone reads this layer's output. Returns false, and changes
   /// nothing, if this op cannot: then `next` gets an op of its own.
-  virtual bool absorb(const space::Layer& next);
+  virtual bool absorb(const space::Layer& /*next*/) { return false; }
   /// Tells the op that it alone reads the output of `producer`, which outlives it.
-  virtual void follow(LayerOp& producer);
+  virtual void follow(FusedOp& /*producer*/) {}
 
   /// Asks this op to leave its constant offset per channel out of its training output, because the reader
   /// subtracts each channel's mean anyway. Returns the offset (a tensor [channels], alive as long as this
   /// op), or nullptr if there is none.
-  virtual const at::Tensor* defer_offset();
+  virtual const at::Tensor* defer_offset() { return nullptr; }
   /// Asks this op to multiply its output in evaluation mode by scale[c] and to add shift[c]; both are read at
   /// prepare_inference. Returns false if it cannot.
-  virtual bool fold_affine(const at::Tensor& scale, const at::Tensor& shift);
+  virtual bool fold_affine(const at::Tensor& /*scale*/, const at::Tensor& /*shift*/) { return false; }
   /// For ops that use statistics of the batch: makes them use those of all members' parts from now on. Each
   /// training pass then makes the same sums on every member. `group` outlives the op.
   virtual void synchronize(trial::TrialGroup& /*group*/) {}

@@ -71,7 +71,8 @@ void DeviceNetwork::leave_out_removed_offset(std::size_t index) {
   if (inputs.size() != 1 || readers_[inputs.front()] != 1 || ops_[inputs.front()] == nullptr) {
     return;
   }
-  const at::Tensor* offset = ops_[inputs.front()]->defer_offset();
+  auto* const producer = dynamic_cast<FusedOp*>(ops_[inputs.front()].get());
+  const at::Tensor* offset = producer == nullptr ? nullptr : producer->defer_offset();
   for (StoredTensor& tensor : parameters_.layer(inputs.front()).tensors()) {
     if (&tensor.value == offset) {
       tensor.value.set_requires_grad(false);

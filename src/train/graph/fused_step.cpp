@@ -3,6 +3,7 @@
 #include "train/graph/memory_pool.hpp"
 #include "train/group/gradient_exchange.hpp"
 #include "train/kernels/cross_entropy.hpp"
+#include "train/ops/autograd_op.hpp"
 #include "train/optimizer/optimizer.hpp"
 
 #include <algorithm>
@@ -10,7 +11,6 @@
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty_like.h>
-#include <c10/core/InferenceMode.h>
 
 namespace skyline::train {
 namespace {
@@ -47,7 +47,7 @@ class FusedStep final : public ResumableStep {
 
   double step_part(const at::Tensor& images, std::span<const std::int32_t> labels, BatchPart part,
                    std::size_t batch) override {
-    const c10::InferenceMode no_autograd;
+    const WithoutAutograd no_autograd;
     const std::uint64_t seed = step_seed(seed_, optimizer_.steps_done());
     const at::Tensor logits = graph_.forward(images, seed, part.first).contiguous();
     at::Tensor gradient = at::empty_like(logits);
@@ -69,7 +69,7 @@ class FusedStep final : public ResumableStep {
   void set_learning_rate(double rate) override { optimizer_.set_learning_rate(rate); }
 
   at::Tensor infer(const at::Tensor& images) override {
-    const c10::InferenceMode no_autograd;
+    const WithoutAutograd no_autograd;
     if (!inference_ready_) {
       graph_.prepare_inference();
       inference_ready_ = true;
@@ -79,7 +79,7 @@ class FusedStep final : public ResumableStep {
   }
 
   std::vector<trial::NamedTensor> export_tensors() const override {
-    const c10::InferenceMode no_autograd;
+    const WithoutAutograd no_autograd;
     return parameters_.export_tensors();
   }
 
@@ -137,7 +137,7 @@ class FusedStep final : public ResumableStep {
 std::unique_ptr<ResumableStep> make_fused_step(const space::Network& network, const OptimizerOptions& options,
                                                std::uint64_t seed, const GroupMembership& membership) {
   install_memory_pool();
-  const c10::InferenceMode no_autograd;
+  const WithoutAutograd no_autograd;
   return std::make_unique<FusedStep>(network, options, seed, membership);
 }
 

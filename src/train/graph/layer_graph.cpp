@@ -2,7 +2,11 @@
 
 #include "skyline/core/error.hpp"
 
+#include "train/ops/autograd_op.hpp"
+
 #include <utility>
+
+#include <ATen/ops/zeros_like.h>
 
 namespace skyline::train {
 
@@ -29,7 +33,8 @@ void LayerGraph::add_layer(const space::Network& network, std::size_t index, Par
     }
   }
   Node node;
-  node.op = make_layer_op(layer, parameters.layer(index));
+  node.tensors = &parameters.layer(index);
+  node.op = with_passes(make_layer_op(layer, *node.tensors), *node.tensors);
   node.layer = index;
   for (const std::size_t input : layer.inputs) {
     node.inputs.push_back(node_of_layer_[input]);
@@ -70,11 +75,11 @@ at::Tensor LayerGraph::run(const at::Tensor& images, const Run& op_run) {
     outputs[n] = op_run(*nodes_[n].op, inputs);
     readers_left[n] = nodes_[n].readers;
   }
-  return outputs.back();
+  return outputs[node_of_layer_.back()];
 }
 
 at::Tensor LayerGraph::forward(const at::Tensor& images, std::uint64_t step_seed, std::size_t first_sample) {
-  return run(images, [=](LayerOp& op, const Activations& inputs) {
+  return run(images, [=](FusedOp& op, const Activations& inputs) {
     op.begin_step(step_seed);
     op.begin_part(first_sample);
     return op.forward(inputs);
@@ -82,7 +87,7 @@ at::Tensor LayerGraph::forward(const at::Tensor& images, std::uint64_t step_seed
 }
 
 at::Tensor LayerGraph::infer(const at::Tensor& images) {
-  return run(images, [](LayerOp& op, const Activations& inputs) { return op.infer(inputs); });
+  return run(images, [](FusedOp& op, const Activations& inputs) { return op.infer(inputs); });
 }
 
 void LayerGraph::prepare_inference() {
@@ -100,14 +105,23 @@ void LayerGraph::synchronize(trial::TrialGroup& group) {
 
 void LayerGraph::backward(at::Tensor gradient, const std::function<void(std::size_t)>& layer_done) {
   std::vector<at::Tensor> gradients(nodes_.size());
-  gradients.back() = std::move(gradient);
+  gradients[node_of_layer_.back()] = std::move(gradient);
   for (std::size_t n = nodes_.size(); n-- > 0;) {
-    if (gradients[n].defined() && nodes_[n].has_parameters) {
+    if (!gradients[n].defined()) {
+      clear_gradients(nodes_[n]);
+    } else if (nodes_[n].has_parameters) {
       backward(nodes_[n], std::move(gradients[n]), gradients);
     }
     if (layer_done) {
       layer_done(nodes_[n].layer);
     }
+  }
+}
+
+/// For a node that the output does not depend on.
+void LayerGraph::clear_gradients(const Node& node) {
+  for (StoredTensor& tensor : node.tensors->tensors()) {
+    if (tensor.trainable) tensor.gradient = at::zeros_like(tensor.value);
   }
 }
 
@@ -119,7 +133,7 @@ void LayerGraph::backward(const Node& node, at::Tensor gradient, std::vector<at:
   }
   for (std::size_t i = 0; i < by_input.size(); ++i) {
     const std::size_t input = node.inputs[i];
-    if (input == kImages) {
+    if (input == kImages || !by_input[i].defined()) {
       continue;
     }
     if (gradients[input].defined()) {

@@ -15,7 +15,8 @@
 
 namespace skyline::train {
 
-/// The ops of a network in order, with neighbours fused where their ops can, run by hand: no autograd.
+/// The ops of a network in order, with neighbours fused where their ops can, run by hand. Its passes are made
+/// within WithoutAutograd.
 class LayerGraph {
  public:
   /// `network` and `parameters` outlive the graph.
@@ -25,7 +26,8 @@ class LayerGraph {
   /// random numbers
   /// @param first_sample  place in the step's batch of the first image
   at::Tensor forward(const at::Tensor& images, std::uint64_t step_seed, std::size_t first_sample);
-  /// Computes the gradients of all parameters. @param gradient  of the loss by the output
+  /// Computes the gradients of all parameters: zeros where the output does not depend on them.
+  /// @param gradient    of the loss by the output
   /// @param layer_done  called when the gradients of this layer and all later ones are complete
   void backward(at::Tensor gradient, const std::function<void(std::size_t layer)>& layer_done = {});
   /// Forward pass in evaluation mode; call prepare_inference after the parameters have changed.
@@ -37,7 +39,8 @@ class LayerGraph {
  private:
   static constexpr std::size_t kImages = static_cast<std::size_t>(-1);
   struct Node {
-    std::unique_ptr<LayerOp> op;
+    std::unique_ptr<FusedOp> op;
+    StoredLayer* tensors = nullptr;
     std::size_t layer = 0;            // the layer it was made from; absorbed layers have no tensors
     std::vector<std::size_t> inputs;  // nodes, or kImages
     std::size_t readers = 0;
@@ -46,6 +49,7 @@ class LayerGraph {
   };
 
   void add_layer(const space::Network& network, std::size_t index, ParameterStore& parameters);
+  static void clear_gradients(const Node& node);
   void backward(const Node& node, at::Tensor gradient, std::vector<at::Tensor>& gradients);
   template <typename Run>
   at::Tensor run(const at::Tensor& images, const Run& op_run);

@@ -12,33 +12,22 @@ using Factories = Registry<LayerOpFactory>;
 
 Factories& registry() {
   static Factories factories("layer op", [](Factories& built_in) {
+    built_in.add("add", make_add_op);
     built_in.add("batch_norm", make_batch_norm_op);
+    built_in.add("concat", make_concat_op);
     built_in.add("conv2d", make_conv2d_op);
     built_in.add("dropout", make_dropout_op);
     built_in.add("flatten", make_flatten_op);
     built_in.add("global_average_pool", make_global_average_pool_op);
     built_in.add("linear", make_linear_op);
     built_in.add("max_pool", make_max_pool_op);
+    built_in.add("multiply", make_multiply_op);
     built_in.add("relu", make_relu_op);
   });
   return factories;
 }
 
 }  // namespace
-
-bool LayerOp::absorb(const space::Layer& /*next*/) {
-  return false;
-}
-
-void LayerOp::follow(LayerOp& /*producer*/) {}
-
-const at::Tensor* LayerOp::defer_offset() {
-  return nullptr;
-}
-
-bool LayerOp::fold_affine(const at::Tensor& /*scale*/, const at::Tensor& /*shift*/) {
-  return false;
-}
 
 void register_layer_op(std::string_view kind, LayerOpFactory factory) {
   registry().add(kind, factory);

@@ -30,13 +30,14 @@ std::int64_t total_elements(const space::Network& network) {
   return total;
 }
 
+/// Shares memory, but not autograd's count of changes: a change of one tensor leaves the others as they were.
 at::Tensor view_of(const at::Tensor& memory, std::int64_t offset, const space::TensorSpec& spec) {
   const at::Tensor piece = memory.narrow(0, offset, spec.elements());
   if (spec.dims.size() != 4) {
-    return piece.view(spec.dims);
+    return piece.view(spec.dims).variable_data();
   }
   const auto& d = spec.dims;
-  return piece.view({d[0], d[2], d[3], d[1]}).permute({0, 3, 1, 2});
+  return piece.view({d[0], d[2], d[3], d[1]}).permute({0, 3, 1, 2}).variable_data();
 }
 
 /// Draws floats uniform in [-bound, bound) on a grid of 2^24, two from each number of the stream.
@@ -146,7 +147,8 @@ void ParameterStore::move_to(const c10::Device& device) {
   for (StoredLayer& layer : layers_) {
     for (StoredTensor& tensor : layer.tensors()) {
       tensor.value =
-          there.as_strided(tensor.value.sizes(), tensor.value.strides(), tensor.value.storage_offset());
+          there.as_strided(tensor.value.sizes(), tensor.value.strides(), tensor.value.storage_offset())
+              .variable_data();
     }
   }
   memory_ = there;

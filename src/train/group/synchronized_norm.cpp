@@ -68,9 +68,10 @@ void SynchronizedNorm::find_statistics(const at::Tensor& input) {
 /// Running statistics share memory with parameters, which autograd would consider changed between forward and
 /// backward.
 void SynchronizedNorm::update_running_statistics() {
-  const double unbiased = rows_ > 1 ? rows_ / (rows_ - 1) : 1;
   running_mean_.mul_(1 - momentum_).add_(mean_, momentum_);
-  running_variance_.mul_(1 - momentum_).add_(variance_, momentum_ * unbiased);
+  if (rows_ > 1) {
+    running_variance_.mul_(1 - momentum_).add_(variance_, momentum_ * (rows_ / (rows_ - 1)));
+  }
 }
 
 at::Tensor SynchronizedNorm::forward(const at::Tensor& input, std::int64_t batch) {

@@ -13,13 +13,14 @@
 #include <ATen/ops/batch_norm.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
+#include <ATen/ops/zeros.h>
 
 namespace skyline::train {
 namespace {
 
 /// Batch normalisation, with the ReLU and the global average pooling behind it in the same passes over
 /// memory.
-class BatchNormOp final : public LayerOp {
+class BatchNormOp final : public FusedOp {
  public:
   BatchNormOp(const space::Layer& layer, LayerTensors& tensors)
       : tensors_(tensors),
@@ -37,8 +38,8 @@ class BatchNormOp final : public LayerOp {
         zero_(channels_, 0.0F),
         scale_(at::empty({layer.input().channels}, at::kFloat)),
         shift_(at::empty({layer.input().channels}, at::kFloat)) {
-    tensors_.gradient("weight") = at::empty({layer.input().channels}, at::kFloat);
-    tensors_.gradient("bias") = at::empty({layer.input().channels}, at::kFloat);
+    tensors_.gradient("weight") = at::zeros({layer.input().channels}, at::kFloat);
+    tensors_.gradient("bias") = at::zeros({layer.input().channels}, at::kFloat);
   }
 
   bool absorb(const space::Layer& next) override {
@@ -53,7 +54,7 @@ class BatchNormOp final : public LayerOp {
     return false;
   }
 
-  void follow(LayerOp& producer) override {
+  void follow(FusedOp& producer) override {
     producer_offset_ = producer.defer_offset();
     folded_ = producer.fold_affine(scale_, shift_);
     require(folded_ || producer_offset_ == nullptr, "an op defers its offset, but does not fold one in");
@@ -197,21 +198,19 @@ class BatchNormOp final : public LayerOp {
     }
   }
 
-  /// Replaces update_running_statistics() for a single row, where ATen's unbiased variance is NaN. Running
+  /// Replaces update_running_statistics() for a single row, which has a mean but no variance. Running
   /// statistics share memory with parameters, which autograd would consider changed.
   void blend_single_row(const at::Tensor& input) {
     const at::NoGradGuard no_gradients;
     const at::Tensor row = input.reshape({-1}).to(at::kFloat);
     tensors_.value("running_mean").variable_data().mul_(1 - momentum_).add_(row, momentum_);
-    tensors_.value("running_var").variable_data().mul_(1 - momentum_);
   }
 
-  /// Adds the offset that the producer left out: it changes only the mean.
+  /// Adds the offset that the producer left out: it changes only the mean. A single row has no variance.
   void update_running_statistics() {
     float* running_mean = tensors_.value("running_mean").mutable_data_ptr<float>();
     float* running_variance = tensors_.value("running_var").mutable_data_ptr<float>();
     const float* offset = producer_offset_ == nullptr ? nullptr : producer_offset_->const_data_ptr<float>();
-    const double unbiased = rows_ > 1 ? rows_ / (rows_ - 1) : 1;
     const auto blend = [&](float old_value, double new_value) {
       return static_cast<float>((1 - momentum_) * static_cast<double>(old_value) + momentum_ * new_value);
     };
@@ -219,7 +218,10 @@ class BatchNormOp final : public LayerOp {
       const double shifted =
           static_cast<double>(mean_[c]) + (offset == nullptr ? 0.0 : static_cast<double>(offset[c]));
       running_mean[c] = blend(running_mean[c], shifted);
-      running_variance[c] = blend(running_variance[c], static_cast<double>(variance_[c]) * unbiased);
+      if (rows_ > 1) {
+        running_variance[c] =
+            blend(running_variance[c], static_cast<double>(variance_[c]) * (rows_ / (rows_ - 1)));
+      }
     }
   }
 

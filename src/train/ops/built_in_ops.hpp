@@ -12,6 +12,9 @@
 
 namespace skyline::train {
 
+std::unique_ptr<LayerOp> make_add_op(const space::Layer& layer, LayerTensors& tensors);
+std::unique_ptr<LayerOp> make_concat_op(const space::Layer& layer, LayerTensors& tensors);
+std::unique_ptr<LayerOp> make_multiply_op(const space::Layer& layer, LayerTensors& tensors);
 std::unique_ptr<LayerOp> make_conv2d_op(const space::Layer& layer, LayerTensors& tensors);
 std::unique_ptr<LayerOp> make_batch_norm_op(const space::Layer& layer, LayerTensors& tensors);
 std::unique_ptr<LayerOp> make_dropout_op(const space::Layer& layer, LayerTensors& tensors);

@@ -9,7 +9,7 @@
 namespace skyline::train {
 namespace {
 
-class Conv2dOp final : public LayerOp {
+class Conv2dOp final : public FusedOp {
  public:
   Conv2dOp(const space::Layer& layer, LayerTensors& tensors)
       : tensors_(tensors), window_(Window::of(layer)), has_bias_(tensors.has("bias")) {}

@@ -13,7 +13,7 @@ namespace skyline::train {
 namespace {
 
 /// Zeroes elements with a probability while training, and scales the others up so that the mean stays.
-class DropoutOp final : public LayerOp {
+class DropoutOp final : public FusedOp {
  public:
   explicit DropoutOp(const space::Layer& layer)
       : layer_name_(layer.name),

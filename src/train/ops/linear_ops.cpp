@@ -19,7 +19,7 @@ at::Tensor as_activation(const at::Tensor& matrix) {
   return matrix.view({matrix.size(0), matrix.size(1), 1, 1});
 }
 
-class FlattenOp final : public LayerOp {
+class FlattenOp final : public FusedOp {
  public:
   at::Tensor reference(const Activations& inputs, bool /*training*/) override {
     return as_activation(as_matrix(inputs.front()));
@@ -42,7 +42,7 @@ class FlattenOp final : public LayerOp {
   std::vector<std::int64_t> shape_;
 };
 
-class LinearOp final : public LayerOp {
+class LinearOp final : public FusedOp {
  public:
   explicit LinearOp(LayerTensors& tensors) : tensors_(tensors), has_bias_(tensors.has("bias")) {}
 

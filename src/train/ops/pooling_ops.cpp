@@ -10,7 +10,7 @@
 namespace skyline::train {
 namespace {
 
-class MaxPoolOp final : public LayerOp {
+class MaxPoolOp final : public FusedOp {
  public:
   explicit MaxPoolOp(const space::Layer& layer) : window_(Window::of(layer)) {}
 
@@ -47,7 +47,7 @@ class MaxPoolOp final : public LayerOp {
   at::Tensor indices_;
 };
 
-class GlobalAveragePoolOp final : public LayerOp {
+class GlobalAveragePoolOp final : public FusedOp {
  public:
   at::Tensor reference(const Activations& inputs, bool /*training*/) override {
     return at::mean(inputs.front(), {2, 3}, true);

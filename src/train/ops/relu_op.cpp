@@ -7,7 +7,7 @@
 namespace skyline::train {
 namespace {
 
-class ReluOp final : public LayerOp {
+class ReluOp final : public FusedOp {
  public:
   at::Tensor reference(const Activations& inputs, bool /*training*/) override {
     return at::relu(inputs.front());
