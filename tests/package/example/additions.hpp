@@ -6,7 +6,7 @@
 #include <skyline/space/layer_kind.hpp>
 #include <skyline/train/layer_op.hpp>
 
-/// `leaky_relu: {slope: 0.01}`: attributes, shapes and costs.
+/// `leaky_relu: {slope: 0.01}`: attributes, shapes, weights and costs.
 std::unique_ptr<skyline::space::LayerKind> make_leaky_relu_kind();
 /// The same layer in training.
 std::unique_ptr<skyline::train::LayerOp> make_leaky_relu_op(const skyline::space::Layer& layer,
