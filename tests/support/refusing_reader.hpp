@@ -3,6 +3,7 @@
 #include "skyline/core/error.hpp"
 #include "skyline/space/layer_kind.hpp"
 
+#include <optional>
 #include <string>
 
 namespace skyline::testing {
@@ -12,10 +13,11 @@ class RefusingReader final : public space::AttributeReader {
  public:
   std::int64_t integer(std::string_view name, std::int64_t /*minimum*/) override { fail(name); }
   std::int64_t integer_or(std::string_view, std::int64_t, std::int64_t fallback) override { return fallback; }
-  double number_or(std::string_view, double fallback) override { return fallback; }
+  std::optional<std::int64_t> integer_or_word(std::string_view, std::int64_t, std::string_view) override {
+    return std::nullopt;
+  }
+  double number_or(std::string_view, const Range&, double fallback) override { return fallback; }
   bool flag_or(std::string_view, bool fallback) override { return fallback; }
-  std::string text_or(std::string_view, std::string_view fallback) override { return std::string(fallback); }
-  bool is_number(std::string_view) override { return false; }
   [[noreturn]] void fail(std::string_view message) override { throw UserError(std::string(message)); }
   [[noreturn]] void fail_at(std::string_view, std::string_view message) override { fail(message); }
 };

@@ -8,7 +8,6 @@ namespace {
 /// Kinds that make one output of several inputs; none has attributes or tensors.
 class MergeKind : public LayerKind {
  public:
-  std::vector<std::string> attribute_names() const final { return {}; }
   void read_attributes(Layer& /*layer*/, AttributeReader& /*reader*/) const final {}
 };
 
