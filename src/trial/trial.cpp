@@ -25,10 +25,9 @@ constexpr std::array<Word<Origin>, 6> kOrigins{{{Origin::kInitial, "initial"},
                                                 {Origin::kEnumerated, "enumerated"},
                                                 {Origin::kFront, "front"}}};
 
-constexpr std::array<Word<FailureKind>, 5> kFailureKinds{{{FailureKind::kDiverged, "diverged"},
+constexpr std::array<Word<FailureKind>, 4> kFailureKinds{{{FailureKind::kDiverged, "diverged"},
                                                           {FailureKind::kOutOfMemory, "out_of_memory"},
                                                           {FailureKind::kException, "exception"},
-                                                          {FailureKind::kInfeasible, "infeasible"},
                                                           {FailureKind::kStopped, "stopped"}}};
 
 template <typename Enum, std::size_t count>

@@ -2,11 +2,16 @@
 
 #include "skyline/trial/trial.hpp"
 
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
 namespace skyline::trial {
 
 /// The one list of what makes a trial besides its name and its architecture: calls `visit(name, fields...)`
-/// for each field, with that of every trial given, in a fixed order. MPI records, journal lines, tables and
-/// comparisons are made of it, so that a new field is one line here if they know its type.
+/// for each field, with that of every trial given, in a fixed order. MPI records, journal lines, provenance,
+/// tables and comparisons are made of it, so that a new field is one line here if they know its type.
 /// @param trials  one or more, constant or not
 template <typename Visitor, typename... Trials>
 void for_each_field(Visitor&& visit, Trials&... trials) {
@@ -30,5 +35,19 @@ void for_each_timing(Visitor&& visit, Timings&... timings) {
   visit("validate_s", timings.validate_s...);
   visit("latency_s", timings.latency_s...);
 }
+
+/// Whether all fields of two trials agree.
+bool same_fields(const Trial& left, const Trial& right);
+
+/// A field as the value of one column of a table, or of one attribute of a file.
+struct NamedValue {
+  const char* name = "";
+  std::variant<std::int64_t, std::uint64_t, double, std::string> value;
+};
+
+/// The fields of a trial as single values, always the same names and types: parents are text with spaces
+/// between them; the start is inherited_from and continued_from, -1 where they do not apply, and
+/// inherited_share, then NaN.
+std::vector<NamedValue> field_values(const Trial& trial);
 
 }  // namespace skyline::trial

@@ -1,6 +1,12 @@
 #include "skyline/trial/trial.hpp"
 
 #include "support/user_error_of.hpp"
+#include "trial/trial_fields.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -15,10 +21,47 @@ TEST(TrialTexts, ReadBackToTheSameValue) {
                               Origin::kEnumerated, Origin::kFront}) {
     EXPECT_EQ(parse_origin(to_text(origin)), origin);
   }
-  for (const FailureKind kind : {FailureKind::kDiverged, FailureKind::kOutOfMemory, FailureKind::kException,
-                                 FailureKind::kInfeasible, FailureKind::kStopped}) {
+  for (const FailureKind kind :
+       {FailureKind::kDiverged, FailureKind::kOutOfMemory, FailureKind::kException, FailureKind::kStopped}) {
     EXPECT_EQ(parse_failure_kind(to_text(kind)), kind);
   }
+}
+
+/// With a value in every field.
+Trial full_trial(const Start& start) {
+  Trial trial{.number = 7, .proposal = {}, .seed = 0xfedcba9876543210u, .members = 4};
+  trial.proposal.origin = Origin::kCrossover;
+  trial.proposal.iteration = 3;
+  trial.proposal.parents = {2, 5};
+  trial.proposal.start = start;
+  trial.proposal.budget.epochs = 0.1;
+  return trial;
+}
+
+TEST(TrialFields, AreSingleValuesOfTheSameNamesForEveryTrial) {
+  const std::vector<NamedValue> fresh = field_values(Trial{});
+  const std::vector<NamedValue> heir =
+      field_values(full_trial(Inherit{.from = 5, .architecture = nullptr, .share = 0.75}));
+  ASSERT_EQ(fresh.size(), heir.size());
+  for (std::size_t i = 0; i < fresh.size(); ++i) {
+    EXPECT_STREQ(fresh[i].name, heir[i].name);
+    EXPECT_EQ(fresh[i].value.index(), heir[i].value.index()) << fresh[i].name;
+  }
+  const auto value_of = [&heir](const std::string& name) {
+    return std::ranges::find_if(heir, [&](const NamedValue& value) { return value.name == name; })->value;
+  };
+  EXPECT_EQ(std::get<std::string>(value_of("parents")), "2 5");
+  EXPECT_EQ(std::get<std::int64_t>(value_of("inherited_from")), 5);
+  EXPECT_EQ(std::get<double>(value_of("inherited_share")), 0.75);
+  EXPECT_EQ(std::get<std::int64_t>(value_of("continued_from")), -1);
+  EXPECT_EQ(std::get<std::uint64_t>(value_of("seed")), 0xfedcba9876543210u);
+}
+
+TEST(TrialFields, AreTheSameWhereverTheParentsWeightsAre) {
+  const Trial here = full_trial(Inherit{.from = 5, .architecture = nullptr, .share = 0.5, .holder = 1});
+  const Trial there = full_trial(Inherit{.from = 5, .architecture = nullptr, .share = 0.5, .holder = 3});
+  EXPECT_TRUE(same_fields(here, there));
+  EXPECT_FALSE(same_fields(here, full_trial(Inherit{.from = 4, .architecture = nullptr, .share = 0.5})));
 }
 
 TEST(TrialTexts, AreThoseOfTheJournal) {
@@ -33,7 +76,6 @@ TEST(TrialTexts, AreThoseOfTheJournal) {
   EXPECT_EQ(to_text(FailureKind::kDiverged), "diverged");
   EXPECT_EQ(to_text(FailureKind::kOutOfMemory), "out_of_memory");
   EXPECT_EQ(to_text(FailureKind::kException), "exception");
-  EXPECT_EQ(to_text(FailureKind::kInfeasible), "infeasible");
   EXPECT_EQ(to_text(FailureKind::kStopped), "stopped");
 }
 
@@ -41,9 +83,8 @@ TEST(TrialTexts, OfOtherWordsAreRefusedWithASuggestion) {
   EXPECT_EQ(user_error_of([] { parse_phase("serach"); }), "unknown phase `serach`, did you mean `search`?");
   EXPECT_EQ(user_error_of([] { parse_origin("crossovr"); }),
             "unknown origin `crossovr`, did you mean `crossover`?");
-  EXPECT_EQ(
-      user_error_of([] { parse_failure_kind("xyz"); }),
-      "unknown kind of failure `xyz`, known here: diverged, out_of_memory, exception, infeasible, stopped");
+  EXPECT_EQ(user_error_of([] { parse_failure_kind("xyz"); }),
+            "unknown kind of failure `xyz`, known here: diverged, out_of_memory, exception, stopped");
 }
 
 }  // namespace

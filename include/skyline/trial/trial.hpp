@@ -2,6 +2,7 @@
 
 #include "skyline/space/search_space.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -47,7 +48,9 @@ struct Budget {
 };
 
 /// A trial that starts from fresh initial values.
-struct Fresh {};
+struct Fresh {
+  bool operator==(const Fresh&) const = default;
+};
 
 /// A trial that starts from the trained weights of a parent, as far as layers match.
 struct Inherit {
@@ -55,20 +58,25 @@ struct Inherit {
   std::shared_ptr<const space::Architecture> architecture;  // of that trial
   double share = 0;          // of the trial's trainable parameters that the parent's weights fill, 0 to 1
   std::int32_t holder = -1;  // the rank that may still have them in memory; no part of the definition
+  bool operator==(const Inherit& other) const { return from == other.from && share == other.share; }
 };
 
 /// A trial that continues the training of an earlier one, of the same architecture, with a larger budget.
 struct Continue {
   TrialNumber from = 0;  // a committed search trial
+  bool operator==(const Continue&) const = default;
 };
 
 using Start = std::variant<Fresh, Inherit, Continue>;
+
+/// Most parents of a proposal: trials travel between ranks in records of one size.
+inline constexpr std::size_t kMostParents = 2;
 
 /// What a searcher asks for: everything but what the engine gives.
 struct Proposal {
   std::shared_ptr<const space::Architecture> architecture;
   Origin origin = Origin::kInitial;
-  std::vector<TrialNumber> parents;  // committed trials; empty, one (mutation) or two (crossover)
+  std::vector<TrialNumber> parents;  // committed trials, at most kMostParents
   std::uint32_t iteration = 0;       // of the algorithm, from 0
   Budget budget = {};
   Start start = {};
@@ -91,7 +99,7 @@ struct Trial {
   const Inherit* inherits() const { return std::get_if<Inherit>(&proposal.start); }
 };
 
-enum class FailureKind : std::uint8_t { kDiverged, kOutOfMemory, kException, kInfeasible, kStopped };
+enum class FailureKind : std::uint8_t { kDiverged, kOutOfMemory, kException, kStopped };
 std::string_view to_text(FailureKind kind);
 FailureKind parse_failure_kind(std::string_view text);
 

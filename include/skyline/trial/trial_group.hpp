@@ -2,6 +2,7 @@
 
 #include "skyline/trial/trial.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <exception>
 #include <memory>
@@ -72,6 +73,11 @@ struct Part {
   std::size_t begin = 0;
   std::size_t end = 0;
 };
-Part part_of(std::size_t values, std::size_t members, std::size_t member);
+inline Part part_of(std::size_t values, std::size_t members, std::size_t member) {
+  constexpr std::size_t kLine = 16;
+  const std::size_t lines = (values + kLine - 1) / kLine;
+  const auto line_of = [&](std::size_t m) { return std::min(values, lines * m / members * kLine); };
+  return {line_of(member), line_of(member + 1)};
+}
 
 }  // namespace skyline::trial
