@@ -15,49 +15,49 @@ constexpr std::size_t kMostKeptBytes = std::size_t{32} << 20U;
 
 }  // namespace
 
-Parcel::Parcel(std::size_t capacity)
+Buffer::Buffer(std::size_t capacity)
     : memory_(static_cast<std::byte*>(::operator new(capacity, kLine)), Free{true}), capacity_(capacity) {}
 
-Parcel::Parcel(std::span<std::byte> memory)
+Buffer::Buffer(std::span<std::byte> memory)
     : memory_(memory.data(), Free{false}), capacity_(memory.size()), size_(memory.size()) {}
 
-void Parcel::Free::operator()(std::byte* memory) const noexcept {
+void Buffer::Free::operator()(std::byte* memory) const noexcept {
   if (owns) ::operator delete(memory, kLine);
 }
 
-void Parcel::resize(std::size_t size) {
-  require(size <= capacity_, "a parcel is too small");
+void Buffer::resize(std::size_t size) {
+  require(size <= capacity_, "a buffer is too small");
   size_ = size;
 }
 
-std::shared_ptr<Parcel> ParcelPool::take(std::size_t size) {
-  std::unique_ptr<Parcel> parcel;
+std::shared_ptr<Buffer> BufferPool::take(std::size_t size) {
+  std::unique_ptr<Buffer> buffer;
   {
     const std::lock_guard lock(shelf_->mutex);
-    const auto fits = std::ranges::find_if(shelf_->parcels, [size](const auto& kept) {
+    const auto fits = std::ranges::find_if(shelf_->buffers, [size](const auto& kept) {
       return kept->capacity() >= size && kept->capacity() / 4 <= size;
     });
-    if (fits != shelf_->parcels.end()) {
-      std::swap(*fits, shelf_->parcels.back());
-      parcel = std::move(shelf_->parcels.back());
-      shelf_->parcels.pop_back();
-      shelf_->bytes -= parcel->capacity();
+    if (fits != shelf_->buffers.end()) {
+      std::swap(*fits, shelf_->buffers.back());
+      buffer = std::move(shelf_->buffers.back());
+      shelf_->buffers.pop_back();
+      shelf_->bytes -= buffer->capacity();
     }
   }
-  if (!parcel) parcel = std::make_unique<Parcel>(std::max<std::size_t>(std::bit_ceil(size), 256));
-  parcel->resize(size);
-  const auto give_back = [shelf = shelf_](Parcel* done) {
-    std::unique_ptr<Parcel> owned(done);
+  if (!buffer) buffer = std::make_unique<Buffer>(std::max<std::size_t>(std::bit_ceil(size), 256));
+  buffer->resize(size);
+  const auto give_back = [shelf = shelf_](Buffer* done) {
+    std::unique_ptr<Buffer> owned(done);
     const std::lock_guard lock(shelf->mutex);
     if (shelf->bytes + owned->capacity() > kMostKeptBytes) return;
     const std::size_t bytes = owned->capacity();
     try {
-      shelf->parcels.push_back(std::move(owned));
+      shelf->buffers.push_back(std::move(owned));
       shelf->bytes += bytes;
     } catch (const std::bad_alloc&) {  // then it is freed instead
     }
   };
-  return {parcel.release(), give_back};
+  return {buffer.release(), give_back};
 }
 
 }  // namespace skyline::comm

@@ -10,11 +10,11 @@
 namespace skyline::comm {
 
 /// The bytes of a message, aligned to a cache line; not initialised.
-class Parcel {
+class Buffer {
  public:
-  explicit Parcel(std::size_t capacity);
-  /// A parcel in memory that somebody else owns and that outlives it.
-  explicit Parcel(std::span<std::byte> memory);
+  explicit Buffer(std::size_t capacity);
+  /// A buffer in memory that somebody else owns and that outlives it.
+  explicit Buffer(std::span<std::byte> memory);
   std::span<std::byte> bytes() { return {memory_.get(), size_}; }
   std::span<const std::byte> bytes() const { return {memory_.get(), size_}; }
   std::size_t capacity() const { return capacity_; }
@@ -31,46 +31,46 @@ class Parcel {
   std::size_t size_ = 0;
 };
 
-/// A pool of parcels: fresh large blocks from the system cost more than sending them. Any thread; parcels may
+/// A pool of buffers: fresh large blocks from the system cost more than sending them. Any thread; buffers may
 /// outlive the pool.
-class ParcelPool {
+class BufferPool {
  public:
-  /// A parcel of `size` bytes that returns to the pool when nobody holds it.
-  std::shared_ptr<Parcel> take(std::size_t size);
+  /// A buffer of `size` bytes that returns to the pool when nobody holds it.
+  std::shared_ptr<Buffer> take(std::size_t size);
 
  private:
   struct Shelf {
     std::mutex mutex;
-    std::vector<std::unique_ptr<Parcel>> parcels;
+    std::vector<std::unique_ptr<Buffer>> buffers;
     std::size_t bytes = 0;
   };
   std::shared_ptr<Shelf> shelf_ = std::make_shared<Shelf>();
 };
 
-struct Letter {
+struct Message {
   int from = 0;
-  std::shared_ptr<const Parcel> parcel;
+  std::shared_ptr<const Buffer> buffer;
 };
 
 /// Messages from rank to rank, on a channel of their own, for threads other than the main one. Nothing is
-/// matched: whoever looks gets the next letter. Letters between two ranks arrive in the order of sending. Any
-/// thread; only close() waits.
+/// matched: whoever looks gets the next message. Messages between two ranks arrive in the order of sending.
+/// Any thread; only close() waits.
 class Mailbox {
  public:
   virtual ~Mailbox() = default;
   virtual int rank() const = 0;
   virtual int size() const = 0;
-  /// A parcel to fill and send, if possible in memory that the node's ranks share, who then read it without a
+  /// A buffer to fill and send, if possible in memory that the node's ranks share, who then read it without a
   /// copy.
-  virtual std::shared_ptr<Parcel> take(std::size_t size) = 0;
-  /// The mailbox holds the parcel until it is sent; its bytes must not change any more.
-  virtual void send(std::shared_ptr<const Parcel> parcel, int to) = 0;
-  /// The next letter that has arrived, if any. Drives the progress of all operations.
-  virtual std::optional<Letter> receive() = 0;
-  /// Bytes of letters that are still being sent, or read in shared memory.
+  virtual std::shared_ptr<Buffer> take(std::size_t size) = 0;
+  /// The mailbox holds the buffer until it is sent; its bytes must not change any more.
+  virtual void send(std::shared_ptr<const Buffer> buffer, int to) = 0;
+  /// The next message that has arrived, if any. Drives the progress of all operations.
+  virtual std::optional<Message> receive() = 0;
+  /// Bytes of messages that are still being sent, or read in shared memory.
   virtual std::size_t unsent_bytes() const = 0;
-  /// Collective: discards incoming letters until none is on its way. Call before destruction, unless the
-  /// process ends by an error; no parcel may be left.
+  /// Collective: discards incoming messages until none is on its way. Call before destruction, unless the
+  /// process ends by an error; no buffer may be left.
   virtual void close() = 0;
 };
 

@@ -17,10 +17,10 @@
 namespace skyline::comm {
 namespace {
 
-std::shared_ptr<const Parcel> parcel_of(ParcelPool& pool, int number, std::size_t size) {
-  const auto parcel = pool.take(size);
-  std::memset(parcel->bytes().data(), number, size);
-  return parcel;
+std::shared_ptr<const Buffer> buffer_of(BufferPool& pool, int number, std::size_t size) {
+  const auto buffer = pool.take(size);
+  std::memset(buffer->bytes().data(), number, size);
+  return buffer;
 }
 
 class MailboxTest : public testing::MpiTest {
@@ -37,27 +37,27 @@ TEST_F(MailboxTest, ExistsWhereThereIsAnotherRank) {
   mailbox_->close();
 }
 
-TEST_F(MailboxTest, BringsLettersOfAnySizeInTheOrderOfSending) {
+TEST_F(MailboxTest, BringsMessagesOfAnySizeInTheOrderOfSending) {
   if (!mailbox_) return;
   const std::vector<std::size_t> sizes{100'000, 1, 0, 4096, 1'000'000, 64};
-  ParcelPool pool;
+  BufferPool pool;
   for (int to = 0; to < size(); ++to) {
     if (to == rank()) continue;
-    for (const std::size_t bytes : sizes) mailbox_->send(parcel_of(pool, rank(), bytes), to);
+    for (const std::size_t bytes : sizes) mailbox_->send(buffer_of(pool, rank(), bytes), to);
   }
   std::map<int, std::vector<std::size_t>> arrived;
   Backoff backoff;
   for (std::size_t left = sizes.size() * static_cast<std::size_t>(size() - 1); left > 0;) {
-    const auto letter = mailbox_->receive();
-    if (!letter) {
+    const auto message = mailbox_->receive();
+    if (!message) {
       backoff.pause();
       continue;
     }
     --left;
-    arrived[letter->from].push_back(letter->parcel->bytes().size());
-    for (const std::byte value : letter->parcel->bytes()) {
-      if (value != std::byte{static_cast<unsigned char>(letter->from)}) {
-        ADD_FAILURE() << "a letter was changed on its way";
+    arrived[message->from].push_back(message->buffer->bytes().size());
+    for (const std::byte value : message->buffer->bytes()) {
+      if (value != std::byte{static_cast<unsigned char>(message->from)}) {
+        ADD_FAILURE() << "a message was changed on its way";
         break;
       }
     }
@@ -68,42 +68,42 @@ TEST_F(MailboxTest, BringsLettersOfAnySizeInTheOrderOfSending) {
   EXPECT_EQ(mailbox_->unsent_bytes(), 0U);
 }
 
-TEST_F(MailboxTest, ClosesOverLettersThatNobodyReads) {
+TEST_F(MailboxTest, ClosesOverMessagesThatNobodyReads) {
   if (!mailbox_) return;
-  ParcelPool pool;
-  mailbox_->send(parcel_of(pool, 1, 1'000'000), (rank() + 1) % size());
-  mailbox_->send(parcel_of(pool, 1, 10), (rank() + 1) % size());
+  BufferPool pool;
+  mailbox_->send(buffer_of(pool, 1, 1'000'000), (rank() + 1) % size());
+  mailbox_->send(buffer_of(pool, 1, 10), (rank() + 1) % size());
   mailbox_->close();
   EXPECT_EQ(mailbox_->unsent_bytes(), 0U);
 }
 
-TEST_F(MailboxTest, LetsTheNodesRanksReadParcelsWhereTheyAre) {
+TEST_F(MailboxTest, LetsTheNodesRanksReadBuffersWhereTheyAre) {
   if (!mailbox_) return;
-  constexpr std::size_t kParcels = 100;  // more than there is shared memory for
+  constexpr std::size_t kBuffers = 100;  // more than there is shared memory for
   constexpr std::size_t kBytes = 200'000;
   const int next = (rank() + 1) % size();
-  for (std::size_t number = 0; number < kParcels; ++number) {
-    const auto parcel = mailbox_->take(kBytes);
-    std::memset(parcel->bytes().data(), static_cast<int>(number), kBytes);
-    mailbox_->send(parcel, next);
+  for (std::size_t number = 0; number < kBuffers; ++number) {
+    const auto buffer = mailbox_->take(kBytes);
+    std::memset(buffer->bytes().data(), static_cast<int>(number), kBytes);
+    mailbox_->send(buffer, next);
   }
   EXPECT_GT(mailbox_->unsent_bytes(), 0U);
-  std::vector<std::shared_ptr<const Parcel>> parcels;
+  std::vector<std::shared_ptr<const Buffer>> buffers;
   Backoff backoff;
-  while (parcels.size() < kParcels) {
-    if (const auto letter = mailbox_->receive()) {
-      parcels.push_back(letter->parcel);
+  while (buffers.size() < kBuffers) {
+    if (const auto message = mailbox_->receive()) {
+      buffers.push_back(message->buffer);
     } else {
       backoff.pause();
     }
   }
-  for (std::size_t number = 0; number < kParcels; ++number) {
+  for (std::size_t number = 0; number < kBuffers; ++number) {
     const std::byte expected{static_cast<unsigned char>(number)};
-    EXPECT_EQ(parcels[number]->bytes().size(), kBytes);
-    EXPECT_EQ(parcels[number]->bytes().front(), expected);
-    EXPECT_EQ(parcels[number]->bytes().back(), expected);
+    EXPECT_EQ(buffers[number]->bytes().size(), kBytes);
+    EXPECT_EQ(buffers[number]->bytes().front(), expected);
+    EXPECT_EQ(buffers[number]->bytes().back(), expected);
   }
-  parcels.clear();
+  buffers.clear();
   mailbox_->close();
   EXPECT_EQ(mailbox_->unsent_bytes(), 0U);
 }
@@ -113,10 +113,10 @@ TEST_F(MailboxTest, ServesAThreadWhileTheMainOneUsesTheWorld) {
   constexpr int kRounds = 200;
   int received = 0;
   std::thread thread([&] {
-    ParcelPool pool;
+    BufferPool pool;
     Backoff backoff;
     const int next = (rank() + 1) % size();
-    for (int round = 0; round < kRounds; ++round) mailbox_->send(parcel_of(pool, round, 10'000), next);
+    for (int round = 0; round < kRounds; ++round) mailbox_->send(buffer_of(pool, round, 10'000), next);
     while (received < kRounds) {
       if (mailbox_->receive()) {
         ++received;
@@ -136,8 +136,8 @@ TEST_F(MailboxTest, ServesAThreadWhileTheMainOneUsesTheWorld) {
   mailbox_->close();
 }
 
-TEST(ParcelPool, GivesMemoryAgainOfAboutTheSize) {
-  ParcelPool pool;
+TEST(BufferPool, GivesMemoryAgainOfAboutTheSize) {
+  BufferPool pool;
   auto first = pool.take(5000);
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(first->bytes().data()) % 64, 0U);
   const std::byte* memory = first->bytes().data();
@@ -148,14 +148,14 @@ TEST(ParcelPool, GivesMemoryAgainOfAboutTheSize) {
   EXPECT_EQ(again->bytes().size(), 6000U);
 }
 
-TEST(ParcelPool, IsOutlivedByItsParcels) {
-  std::shared_ptr<Parcel> parcel;
+TEST(BufferPool, IsOutlivedByItsBuffers) {
+  std::shared_ptr<Buffer> buffer;
   {
-    ParcelPool pool;
-    parcel = pool.take(100);
+    BufferPool pool;
+    buffer = pool.take(100);
   }
-  parcel->bytes()[99] = std::byte{1};
-  EXPECT_EQ(parcel->bytes().size(), 100U);
+  buffer->bytes()[99] = std::byte{1};
+  EXPECT_EQ(buffer->bytes().size(), 100U);
 }
 
 }  // namespace

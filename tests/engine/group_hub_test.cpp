@@ -70,11 +70,11 @@ class BrokenMailbox final : public comm::Mailbox {
   explicit BrokenMailbox(std::unique_ptr<comm::Mailbox> mailbox) : mailbox_(std::move(mailbox)) {}
   int rank() const override { return mailbox_->rank(); }
   int size() const override { return mailbox_->size(); }
-  std::shared_ptr<comm::Parcel> take(std::size_t size) override { return mailbox_->take(size); }
-  void send(std::shared_ptr<const comm::Parcel> parcel, int to) override {
-    mailbox_->send(std::move(parcel), to);
+  std::shared_ptr<comm::Buffer> take(std::size_t size) override { return mailbox_->take(size); }
+  void send(std::shared_ptr<const comm::Buffer> buffer, int to) override {
+    mailbox_->send(std::move(buffer), to);
   }
-  std::optional<comm::Letter> receive() override { throw InternalError("the network is down"); }
+  std::optional<comm::Message> receive() override { throw InternalError("the network is down"); }
   std::size_t unsent_bytes() const override { return mailbox_->unsent_bytes(); }
   void close() override {}
 
@@ -233,7 +233,7 @@ TEST(GroupHub, TellsAllRanksOfAFaultBeforeTheirMembersHearOfIt) {
   }
 }
 
-TEST(GroupHub, EndsTheTrialIfLettersCannotBeReceived) {
+TEST(GroupHub, EndsTheTrialIfMessagesCannotBeReceived) {
   auto mailboxes = testing::make_thread_mailboxes(2);
   GroupHub hub(std::make_unique<BrokenMailbox>(std::move(mailboxes[0])), {"node0", "node1"}, 60s);
   const auto views = hub.join({1, 2, 0, 2});

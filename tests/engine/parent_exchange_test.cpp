@@ -2,7 +2,7 @@
 
 #include "skyline/core/error.hpp"
 
-#include "engine/weights/weights_letter.hpp"
+#include "engine/weights/weights_message.hpp"
 #include "support/thread_mailboxes.hpp"
 
 #include <atomic>
@@ -43,26 +43,26 @@ void expect_same(const std::vector<NamedTensor>& left, const std::vector<NamedTe
   }
 }
 
-TEST(WeightsLetter, CarriesTensorsOfAnyShape) {
+TEST(WeightsMessage, CarriesTensorsOfAnyShape) {
   const auto tensors = weights(1, 7)->tensors;
-  comm::Parcel letter(letter_bytes(tensors));
-  letter.resize(letter_bytes(tensors));
-  write_letter({.step = WeightsStep::kWeights, .question = 1ULL << 40U, .trial = 9}, tensors, letter);
-  const WeightsHeader header = weights_header_of(letter);
+  comm::Buffer message(message_bytes(tensors));
+  message.resize(message_bytes(tensors));
+  write_message({.step = WeightsStep::kWeights, .question = 1ULL << 40U, .trial = 9}, tensors, message);
+  const WeightsHeader header = weights_header_of(message);
   EXPECT_EQ(header.step, WeightsStep::kWeights);
   EXPECT_EQ(header.question, 1ULL << 40U);
   EXPECT_EQ(header.trial, 9U);
-  expect_same(tensors_of(letter), tensors);
+  expect_same(tensors_of(message), tensors);
 }
 
-TEST(WeightsLetter, IsRefusedIfItIsCutOff) {
+TEST(WeightsMessage, IsRefusedIfItIsCutOff) {
   const auto tensors = weights(1, 7)->tensors;
-  comm::Parcel letter(letter_bytes(tensors));
-  letter.resize(letter_bytes(tensors));
-  write_letter({}, tensors, letter);
-  for (const std::size_t bytes : {letter.bytes().size() - 1, sizeof(WeightsHeader) + 3, std::size_t{5}}) {
-    letter.resize(bytes);
-    EXPECT_THROW(tensors_of(letter), InternalError) << bytes;
+  comm::Buffer message(message_bytes(tensors));
+  message.resize(message_bytes(tensors));
+  write_message({}, tensors, message);
+  for (const std::size_t bytes : {message.bytes().size() - 1, sizeof(WeightsHeader) + 3, std::size_t{5}}) {
+    message.resize(bytes);
+    EXPECT_THROW(tensors_of(message), InternalError) << bytes;
   }
 }
 
@@ -148,14 +148,14 @@ class BrokenMailbox final : public comm::Mailbox {
  public:
   int rank() const override { return 0; }
   int size() const override { return 2; }
-  std::shared_ptr<comm::Parcel> take(std::size_t size) override { return pool_.take(size); }
-  void send(std::shared_ptr<const comm::Parcel>, int) override {}
-  std::optional<comm::Letter> receive() override { throw InternalError("MPI_Improbe: link down"); }
+  std::shared_ptr<comm::Buffer> take(std::size_t size) override { return pool_.take(size); }
+  void send(std::shared_ptr<const comm::Buffer>, int) override {}
+  std::optional<comm::Message> receive() override { throw InternalError("MPI_Improbe: link down"); }
   std::size_t unsent_bytes() const override { return 0; }
   void close() override {}
 
  private:
-  comm::ParcelPool pool_;
+  comm::BufferPool pool_;
 };
 
 TEST_F(ParentExchangeTest, LeavesEverythingToFilesWhenTheChannelBreaks) {
@@ -168,16 +168,16 @@ class ClosedMailbox final : public comm::Mailbox {
  public:
   int rank() const override { return 0; }
   int size() const override { return 2; }
-  std::shared_ptr<comm::Parcel> take(std::size_t size) override { return pool_.take(size); }
-  void send(std::shared_ptr<const comm::Parcel>, int) override {
+  std::shared_ptr<comm::Buffer> take(std::size_t size) override { return pool_.take(size); }
+  void send(std::shared_ptr<const comm::Buffer>, int) override {
     throw InternalError("MPI_Isend: link down");
   }
-  std::optional<comm::Letter> receive() override { return std::nullopt; }
+  std::optional<comm::Message> receive() override { return std::nullopt; }
   std::size_t unsent_bytes() const override { return 0; }
   void close() override {}
 
  private:
-  comm::ParcelPool pool_;
+  comm::BufferPool pool_;
 };
 
 TEST_F(ParentExchangeTest, LeavesATrialWhoseQuestionCannotBeSentToTheFile) {

@@ -1,4 +1,4 @@
-#include "engine/weights/recent_weights.hpp"
+#include "engine/weights/parent_exchange.hpp"
 
 #include <memory>
 

@@ -10,7 +10,7 @@ namespace {
 /// The contents of the mailboxes of all ranks.
 struct Office {
   struct Box {
-    std::deque<comm::Letter> letters;
+    std::deque<comm::Message> messages;
     int looks = 0;
   };
   explicit Office(std::size_t ranks) : boxes(ranks), unsent(ranks) {}
@@ -24,19 +24,19 @@ class ThreadMailbox final : public comm::Mailbox {
   ThreadMailbox(std::shared_ptr<Office> office, int rank) : office_(std::move(office)), rank_(rank) {}
   int rank() const override { return rank_; }
   int size() const override { return static_cast<int>(office_->boxes.size()); }
-  std::shared_ptr<comm::Parcel> take(std::size_t size) override { return pool_.take(size); }
-  void send(std::shared_ptr<const comm::Parcel> parcel, int to) override {
+  std::shared_ptr<comm::Buffer> take(std::size_t size) override { return pool_.take(size); }
+  void send(std::shared_ptr<const comm::Buffer> buffer, int to) override {
     const std::lock_guard lock(office_->mutex);
-    office_->unsent[index(rank_)] += parcel->bytes().size();
-    office_->boxes[index(to)].letters.push_back({rank_, std::move(parcel)});
+    office_->unsent[index(rank_)] += buffer->bytes().size();
+    office_->boxes[index(to)].messages.push_back({rank_, std::move(buffer)});
   }
-  std::optional<comm::Letter> receive() override {
+  std::optional<comm::Message> receive() override {
     const std::lock_guard lock(office_->mutex);
     Office::Box& box = office_->boxes[index(rank_)];
-    if (box.letters.empty() || ++box.looks % 2 != 0) return std::nullopt;
-    const comm::Letter letter = std::move(box.letters.front());
-    box.letters.pop_front();
-    return comm::Letter{letter.from, lent(letter)};
+    if (box.messages.empty() || ++box.looks % 2 != 0) return std::nullopt;
+    const comm::Message message = std::move(box.messages.front());
+    box.messages.pop_front();
+    return comm::Message{message.from, lent(message)};
   }
   std::size_t unsent_bytes() const override {
     const std::lock_guard lock(office_->mutex);
@@ -45,17 +45,17 @@ class ThreadMailbox final : public comm::Mailbox {
   void close() override {}
 
  private:
-  std::shared_ptr<const comm::Parcel> lent(const comm::Letter& letter) const {
-    const auto give_back = [office = office_, parcel = letter.parcel, from = letter.from](const auto*) {
+  std::shared_ptr<const comm::Buffer> lent(const comm::Message& message) const {
+    const auto give_back = [office = office_, buffer = message.buffer, from = message.from](const auto*) {
       const std::lock_guard lock(office->mutex);
-      office->unsent[index(from)] -= parcel->bytes().size();
+      office->unsent[index(from)] -= buffer->bytes().size();
     };
-    return {letter.parcel.get(), give_back};
+    return {message.buffer.get(), give_back};
   }
   static std::size_t index(int rank) { return static_cast<std::size_t>(rank); }
   std::shared_ptr<Office> office_;
   int rank_;
-  comm::ParcelPool pool_;
+  comm::BufferPool pool_;
 };
 
 }  // namespace

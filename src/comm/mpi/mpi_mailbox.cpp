@@ -11,7 +11,7 @@
 namespace skyline::comm {
 namespace {
 
-constexpr int kLetterTag = 0;
+constexpr int kMessageTag = 0;
 constexpr int kNoticeTag = 1;
 
 bool is_complete(MPI_Request& request) {
@@ -43,29 +43,29 @@ MpiMailbox::~MpiMailbox() {
   new std::list<Incoming>(std::move(incoming_));
 }
 
-std::shared_ptr<Parcel> MpiMailbox::take(std::size_t size) {
+std::shared_ptr<Buffer> MpiMailbox::take(std::size_t size) {
   auto shared = slots_.take(size);
   return shared ? shared : pool_.take(size);
 }
 
-void MpiMailbox::send(std::shared_ptr<const Parcel> parcel, int to) {
-  const auto notice = slots_.lend(*parcel, to);
-  const std::size_t bytes = notice ? 0 : parcel->bytes().size();
+void MpiMailbox::send(std::shared_ptr<const Buffer> buffer, int to) {
+  const auto notice = slots_.lend(*buffer, to);
+  const std::size_t bytes = notice ? 0 : buffer->bytes().size();
   require(bytes <= static_cast<std::size_t>(std::numeric_limits<int>::max()),
-          "a letter is too large for MPI");
+          "a message is too large for MPI");
   const std::lock_guard lock(mutex_);
-  Outgoing& letter = outgoing_.emplace_back();
+  Outgoing& message = outgoing_.emplace_back();
   if (notice) {
-    letter.notice = *notice;
-    check_mpi(MPI_Isend(&letter.notice, sizeof(SlotNotice), MPI_BYTE, to, kNoticeTag, handle_.get(),
-                        &letter.request),
+    message.notice = *notice;
+    check_mpi(MPI_Isend(&message.notice, sizeof(SlotNotice), MPI_BYTE, to, kNoticeTag, handle_.get(),
+                        &message.request),
               "MPI_Isend");
     return;
   }
-  letter.parcel = std::move(parcel);
+  message.buffer = std::move(buffer);
   unsent_bytes_ += bytes;
-  check_mpi(MPI_Isend(letter.parcel->bytes().data(), static_cast<int>(bytes), MPI_BYTE, to, kLetterTag,
-                      handle_.get(), &letter.request),
+  check_mpi(MPI_Isend(message.buffer->bytes().data(), static_cast<int>(bytes), MPI_BYTE, to, kMessageTag,
+                      handle_.get(), &message.request),
             "MPI_Isend");
 }
 
@@ -73,7 +73,7 @@ std::size_t MpiMailbox::unsent_bytes() const {
   return unsent_bytes_.load(std::memory_order_relaxed) + slots_.used_bytes();
 }
 
-std::optional<Letter> MpiMailbox::receive() {
+std::optional<Message> MpiMailbox::receive() {
   const std::lock_guard lock(mutex_);
   test_outgoing();
   accept_incoming();
@@ -81,43 +81,43 @@ std::optional<Letter> MpiMailbox::receive() {
 }
 
 void MpiMailbox::test_outgoing() {
-  for (auto letter = outgoing_.begin(); letter != outgoing_.end();) {
-    if (!is_complete(letter->request)) {
-      ++letter;
+  for (auto message = outgoing_.begin(); message != outgoing_.end();) {
+    if (!is_complete(message->request)) {
+      ++message;
       continue;
     }
-    if (letter->parcel) unsent_bytes_ -= letter->parcel->bytes().size();
-    letter = outgoing_.erase(letter);
+    if (message->buffer) unsent_bytes_ -= message->buffer->bytes().size();
+    message = outgoing_.erase(message);
   }
 }
 
 void MpiMailbox::accept_incoming() {
   int found = 0;
-  MPI_Message message = MPI_MESSAGE_NULL;
+  MPI_Message matched = MPI_MESSAGE_NULL;
   MPI_Status status;
   // Open MPI looks before it makes progress, so only the second look sees what has just arrived.
   for (int look = 0; look < 2 && found == 0; ++look) {
-    check_mpi(MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, handle_.get(), &found, &message, &status),
+    check_mpi(MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, handle_.get(), &found, &matched, &status),
               "MPI_Improbe");
   }
   if (found == 0) return;
   int bytes = 0;
   check_mpi(MPI_Get_count(&status, MPI_BYTE, &bytes), "MPI_Get_count");
-  Incoming& letter =
+  Incoming& message =
       incoming_.emplace_back(Incoming{MPI_REQUEST_NULL, pool_.take(static_cast<std::size_t>(bytes)),
                                       status.MPI_SOURCE, status.MPI_TAG == kNoticeTag});
-  check_mpi(MPI_Imrecv(letter.parcel->bytes().data(), bytes, MPI_BYTE, &message, &letter.request),
+  check_mpi(MPI_Imrecv(message.buffer->bytes().data(), bytes, MPI_BYTE, &matched, &message.request),
             "MPI_Imrecv");
 }
 
-std::optional<Letter> MpiMailbox::next_arrived() {
-  // Keeps the order of sending: a small letter may arrive before a large one that was sent earlier.
+std::optional<Message> MpiMailbox::next_arrived() {
+  // Keeps the order of sending: a small message may arrive before a large one that was sent earlier.
   if (incoming_.empty() || !is_complete(incoming_.front().request)) return std::nullopt;
   const Incoming& first = incoming_.front();
-  Letter letter{first.from, first.parcel};
-  if (first.is_notice) letter.parcel = slots_.open(*first.parcel, first.from);
+  Message message{first.from, first.buffer};
+  if (first.is_notice) message.buffer = slots_.open(*first.buffer, first.from);
   incoming_.pop_front();
-  return letter;
+  return message;
 }
 
 bool MpiMailbox::is_receiving() {
@@ -135,7 +135,7 @@ void MpiMailbox::close() {
   MPI_Request barrier = MPI_REQUEST_NULL;
   check_mpi(MPI_Ibarrier(handle_.get(), &barrier), "MPI_Ibarrier");
   while (!is_complete(barrier)) receive_all();
-  // All letters are sent; small ones may still lie unread.
+  // All messages are sent; small ones may still lie unread.
   while (receive() || is_receiving()) backoff.reset();
   slots_.free();
   closed_ = true;

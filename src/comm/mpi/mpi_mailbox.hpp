@@ -2,7 +2,7 @@
 
 #include "comm/mailbox.hpp"
 #include "comm/mpi/mpi_communicator.hpp"
-#include "comm/mpi/shared_parcels.hpp"
+#include "comm/mpi/shared_buffers.hpp"
 
 #include <atomic>
 #include <list>
@@ -26,35 +26,35 @@ class MpiMailbox final : public Mailbox {
 
   int rank() const override { return rank_; }
   int size() const override { return size_; }
-  std::shared_ptr<Parcel> take(std::size_t size) override;
-  void send(std::shared_ptr<const Parcel> parcel, int to) override;
-  std::optional<Letter> receive() override;
+  std::shared_ptr<Buffer> take(std::size_t size) override;
+  void send(std::shared_ptr<const Buffer> buffer, int to) override;
+  std::optional<Message> receive() override;
   std::size_t unsent_bytes() const override;
   void close() override;
 
  private:
   struct Outgoing {
     MPI_Request request = MPI_REQUEST_NULL;
-    std::shared_ptr<const Parcel> parcel;  // or
-    SlotNotice notice;                     // of a parcel in shared memory
+    std::shared_ptr<const Buffer> buffer;  // or
+    SlotNotice notice;                     // of a buffer in shared memory
   };
   struct Incoming {
     MPI_Request request = MPI_REQUEST_NULL;
-    std::shared_ptr<Parcel> parcel;
+    std::shared_ptr<Buffer> buffer;
     int from = 0;
     bool is_notice = false;
   };
   void test_outgoing();
   void accept_incoming();
-  std::optional<Letter> next_arrived();
+  std::optional<Message> next_arrived();
   bool is_receiving();
 
   CommunicatorHandle handle_;
-  SharedSlots slots_;
+  SharedBuffers slots_;
   int rank_ = 0;
   int size_ = 1;
   bool closed_ = false;
-  ParcelPool pool_;
+  BufferPool pool_;
   std::mutex mutex_;
   std::list<Outgoing> outgoing_;
   std::list<Incoming> incoming_;  // in the order of arrival

@@ -49,7 +49,7 @@ std::uint64_t GroupExchange::post(std::size_t local, GroupCall call, std::span<s
     Operation& operation = operation_of(number, call, values.size());
     operation.values[local] = values;
     operation.has[local] = true;
-    silence_watch_.hear(Clock::now());
+    silence_timer_.hear(Clock::now());
     if (++operation.posted == members_) start(number, operation);
   } catch (const std::exception& error) {
     lock.unlock();
@@ -144,10 +144,10 @@ bool GroupExchange::set_aborted(const Failure& failure, bool fault) {
 
 void GroupExchange::tell_of_abort(const Failure& failure, bool fault) {
   if (place_.ranks == 1) return;
-  const auto letter = make_letter({.step = GroupStep::kAborted, .failure = failure.kind, .fault = fault},
-                                  failure.reason.size());
-  std::ranges::copy(std::as_bytes(std::span(failure.reason)), payload_of(*letter).begin());
-  send_to_others(letter);
+  const auto message = make_message({.step = GroupStep::kAborted, .failure = failure.kind, .fault = fault},
+                                    failure.reason.size());
+  std::ranges::copy(std::as_bytes(std::span(failure.reason)), payload_of(*message).begin());
+  send_to_others(message);
 }
 
 void GroupExchange::throw_if_aborted(std::unique_lock<std::mutex>& lock) {
@@ -179,7 +179,7 @@ void GroupExchange::give_up_if_silent(std::uint64_t number) {
     const std::lock_guard lock(mutex_);
     // A rank that is busy with other trials, or waits for storage, joins when it can.
     if (is_complete(number) || failure_ || !all_joined()) return;
-    if (silence_watch_.look(Clock::now()) < silence_) return;
+    if (silence_timer_.look(Clock::now()) < silence_) return;
     reason = missing_members(number) + " silent for " +
              seconds_text(std::chrono::duration<double>(silence_).count()) + " in " +
              std::string(name_of(operations_.at(number).call)) + " " + std::to_string(number);

@@ -23,11 +23,11 @@ namespace skyline::engine {
 
 /// Measures how long nothing has happened, by repeated looks. A look adds at most a second, so that the time
 /// in which this process or its machine was suspended does not count.
-class SilenceWatch {
+class SilenceTimer {
  public:
   using Clock = std::chrono::steady_clock;
 
-  explicit SilenceWatch(Clock::time_point now) : last_look_(now) {}
+  explicit SilenceTimer(Clock::time_point now) : last_look_(now) {}
 
   /// Notes that something has happened.
   void hear(Clock::time_point now) {
@@ -51,11 +51,11 @@ class SilenceWatch {
 class GroupPort {
  public:
   virtual ~GroupPort() = default;
-  /// Looks for a letter and hands it to its group; returns whether there was one. Never waits.
+  /// Looks for a message and hands it to its group; returns whether there was one. Never waits.
   virtual bool poll() = 0;
-  /// An empty letter to fill.
-  virtual std::shared_ptr<comm::Parcel> take(std::size_t size) = 0;
-  virtual void send(int rank, std::shared_ptr<const comm::Parcel> letter) = 0;
+  /// An empty message to fill.
+  virtual std::shared_ptr<comm::Buffer> take(std::size_t size) = 0;
+  virtual void send(int rank, std::shared_ptr<const comm::Buffer> message) = 0;
   virtual std::size_t unsent_bytes() const = 0;
   /// The name of a rank for messages, "rank 1, node07".
   virtual std::string name_of(int rank) const = 0;
@@ -66,11 +66,11 @@ class GroupPort {
 /// The operations of one group, shared by its members on one rank. An operation is cut into pieces, and each
 /// piece is handled by small tasks: send the values of this rank's members, add arrived values, copy a result
 /// to the members. Any member that tests or waits does the next task, so no thread of its own is needed. Only
-/// tasks read and write values, and letters are copies: when the trial is given up, a member's values are its
-/// own again as soon as its operation has thrown or been destroyed.
+/// tasks read and write values, and messages are copies: when the trial is given up, a member's values are
+/// its own again as soon as its operation has thrown or been destroyed.
 class GroupExchange {
  public:
-  using Clock = SilenceWatch::Clock;
+  using Clock = SilenceTimer::Clock;
 
   /// @param rank_index  of this rank among the group's ranks
   GroupExchange(const GroupPlace& place, std::size_t rank_index, GroupPort& port,
@@ -93,15 +93,15 @@ class GroupExchange {
   /// Whether the other ranks have everything that they need from this one, or need nothing any more.
   bool is_settled() const;
 
-  /// Takes a letter of this group.
-  void deliver(const comm::Letter& letter);
+  /// Takes a message of this group.
+  void deliver(const comm::Message& message);
 
  private:
   struct PieceState {
-    std::vector<std::shared_ptr<const comm::Parcel>>
+    std::vector<std::shared_ptr<const comm::Buffer>>
         terms;  // [ranks] arrived terms; kEveryone: also that of this rank
     std::size_t arrived = 0;
-    std::shared_ptr<const comm::Parcel> result;
+    std::shared_ptr<const comm::Buffer> result;
     bool scheduled = false;  // whether its last task is scheduled
   };
   struct Operation {
@@ -134,13 +134,13 @@ class GroupExchange {
   void start(std::uint64_t number, Operation& operation);
   void schedule_if_ready(std::uint64_t number, Operation& operation, std::size_t piece);
   void erase_if_done(std::uint64_t number, const Operation& operation);
-  void take_in(const comm::Letter& letter, const GroupHeader& header);
+  void take_in(const comm::Message& message, const GroupHeader& header);
   std::string missing_members(std::uint64_t number) const;
   std::string members_of_rank(std::size_t index) const;
   void throw_if_aborted(std::unique_lock<std::mutex>& lock);
 
   // Functions that are called without the lock.
-  /// Looks for a letter; returns whether there was one. An error ends the trial.
+  /// Looks for a message; returns whether there was one. An error ends the trial.
   bool poll();
   /// Does the tasks that are ready, until that operation is complete; returns whether there were any.
   bool progress(std::uint64_t number);
@@ -153,11 +153,11 @@ class GroupExchange {
   void accept_result(const Task& task);
   static void add_members(const Task& task, std::byte* sum);
   static std::vector<const std::byte*> terms_of_members(const Task& task);
-  /// @param own  this rank's term, if it is not a letter
+  /// @param own  this rank's term, if it is not a message
   static std::vector<const std::byte*> terms_of_ranks(const Task& task, const std::byte* own);
-  std::shared_ptr<comm::Parcel> letter_for(const Task& task, GroupStep step);
-  std::shared_ptr<comm::Parcel> make_letter(const GroupHeader& content, std::size_t payload);
-  void send_to_others(const std::shared_ptr<const comm::Parcel>& letter);
+  std::shared_ptr<comm::Buffer> message_for(const Task& task, GroupStep step);
+  std::shared_ptr<comm::Buffer> make_message(const GroupHeader& content, std::size_t payload);
+  void send_to_others(const std::shared_ptr<const comm::Buffer>& message);
   void pause(std::uint64_t number, std::chrono::microseconds length);
   void give_up_if_silent(std::uint64_t number);
   bool set_aborted(const trial::Failure& failure, bool fault);
@@ -169,19 +169,19 @@ class GroupExchange {
   GroupPort& port_;
   const std::chrono::milliseconds silence_;
   const std::size_t unsent_before_;  // bytes of earlier groups that some rank may read late
-  comm::ParcelPool pool_;
+  comm::BufferPool pool_;
 
   mutable std::mutex mutex_;  // guards the members below
   std::condition_variable changed_;
   std::vector<std::uint64_t> next_;                // [members of this rank] number of the next operation
-  std::map<std::uint64_t, Operation> operations_;  // incomplete ones, posted here or known from letters
+  std::map<std::uint64_t, Operation> operations_;  // incomplete ones, posted here or known from messages
   std::deque<Task> contributions_;
   std::deque<Task> last_tasks_;
   std::size_t at_work_ = 0;  // running tasks of all operations
   /// [ranks] Whether all members of the rank have begun an operation other than a broadcast. Until then
   /// silence is no fault: the leader may have to wait for others, e.g. for storage.
   std::vector<bool> joined_;
-  SilenceWatch silence_watch_{Clock::now()};
+  SilenceTimer silence_timer_{Clock::now()};
   std::uint64_t newest_result_ = 0;  // newest operation of which this rank has finished a piece
   std::vector<bool> left_;  // [members of this rank] left by an error: its values are not touched any more
   std::optional<trial::Failure> failure_;

@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 using trial::Failure;
 
 constexpr auto kSilence = 300s;
-constexpr auto kPatienceForLetters = 1s;
+constexpr auto kPatienceForMessages = 1s;
 
 /// Collective: the host names of all ranks, on every rank.
 std::vector<std::string> hosts_of_ranks(comm::Environment& environment) {
@@ -38,7 +38,7 @@ class GroupHub::View final : public trial::TrialGroup {
   View(const View&) = delete;
   View& operator=(const View&) = delete;
   ~View() override {
-    exchange_.reset();  // its letters must be freed when the hub closes
+    exchange_.reset();  // its messages must be freed when the hub closes
     hub_.leave();
   }
 
@@ -112,7 +112,7 @@ std::vector<std::unique_ptr<trial::TrialGroup>> GroupHub::join(const GroupPlace&
   require(place.rank_of(place.members - 1) + 1 == static_cast<std::size_t>(place.ranks),
           "the members of a group are not spread over its ranks in blocks of a power of two");
 
-  std::vector<comm::Letter> early;
+  std::vector<comm::Message> early;
   std::shared_ptr<GroupExchange> exchange;
   {
     const std::lock_guard lock(mutex_);
@@ -123,10 +123,10 @@ std::vector<std::unique_ptr<trial::TrialGroup>> GroupHub::join(const GroupPlace&
     views_ = place.members_of(rank_index);
     last_sequence_ = place.sequence;
     const auto [first, end] = early_.equal_range(place.sequence);
-    for (auto letter = first; letter != end; ++letter) early.push_back(std::move(letter->second));
-    early_.erase(early_.begin(), end);  // including letters of groups that never begin
+    for (auto message = first; message != end; ++message) early.push_back(std::move(message->second));
+    early_.erase(early_.begin(), end);  // including messages of groups that never begin
   }
-  for (const comm::Letter& letter : early) exchange->deliver(letter);
+  for (const comm::Message& message : early) exchange->deliver(message);
 
   std::vector<std::unique_ptr<trial::TrialGroup>> views;
   for (std::size_t local = 0; local < place.members_of(rank_index); ++local) {
@@ -143,8 +143,8 @@ void GroupHub::leave() {
     last = active_;
   }
   try {
-    // Others may need the rest of a letter to get as far as this rank.
-    const auto deadline = std::chrono::steady_clock::now() + kPatienceForLetters;
+    // Others may need the rest of a message to get as far as this rank.
+    const auto deadline = std::chrono::steady_clock::now() + kPatienceForMessages;
     while (!last->is_settled() && std::chrono::steady_clock::now() < deadline) {
       if (!poll()) std::this_thread::sleep_for(50us);
     }
@@ -176,34 +176,34 @@ bool GroupHub::poll() {
   if (!mailbox_) return false;
   const std::unique_lock polling(polling_, std::try_to_lock);
   if (!polling) return false;
-  auto letter = mailbox_->receive();
-  if (!letter) return false;
-  deliver(*std::move(letter));
+  auto message = mailbox_->receive();
+  if (!message) return false;
+  deliver(*std::move(message));
   return true;
 }
 
-void GroupHub::deliver(comm::Letter letter) {
-  const std::uint64_t sequence = header_of(*letter.parcel).sequence;
+void GroupHub::deliver(comm::Message message) {
+  const std::uint64_t sequence = header_of(*message.buffer).sequence;
   std::shared_ptr<GroupExchange> exchange;
   {
     const std::lock_guard lock(mutex_);
     if (!last_sequence_ || sequence > *last_sequence_) {
-      early_.emplace(sequence, std::move(letter));
+      early_.emplace(sequence, std::move(message));
       return;
     }
-    // Drops letters of a trial that was given up: nobody waits for them.
+    // Drops messages of a trial that was given up: nobody waits for them.
     if (!active_ || sequence < *last_sequence_) return;
     exchange = active_;
   }
-  exchange->deliver(letter);
+  exchange->deliver(message);
 }
 
-std::shared_ptr<comm::Parcel> GroupHub::take(std::size_t size) {
+std::shared_ptr<comm::Buffer> GroupHub::take(std::size_t size) {
   return mailbox_->take(size);
 }
 
-void GroupHub::send(int rank, std::shared_ptr<const comm::Parcel> parcel) {
-  mailbox_->send(std::move(parcel), rank);
+void GroupHub::send(int rank, std::shared_ptr<const comm::Buffer> buffer) {
+  mailbox_->send(std::move(buffer), rank);
 }
 
 std::size_t GroupHub::unsent_bytes() const {

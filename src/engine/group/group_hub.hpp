@@ -54,12 +54,12 @@ class GroupHub final : private GroupPort {
  private:
   class View;
   bool poll() override;
-  std::shared_ptr<comm::Parcel> take(std::size_t size) override;
-  void send(int rank, std::shared_ptr<const comm::Parcel> parcel) override;
+  std::shared_ptr<comm::Buffer> take(std::size_t size) override;
+  void send(int rank, std::shared_ptr<const comm::Buffer> buffer) override;
   std::size_t unsent_bytes() const override;
   std::string name_of(int rank) const override;
   void report_fault(const std::string& what) override;
-  void deliver(comm::Letter letter);
+  void deliver(comm::Message message);
   void leave();
 
   std::unique_ptr<comm::Mailbox> mailbox_;
@@ -72,7 +72,7 @@ class GroupHub final : private GroupPort {
   std::shared_ptr<GroupExchange> active_;
   std::size_t views_ = 0;  // views of the active group
   std::optional<std::uint64_t> last_sequence_;
-  std::multimap<std::uint64_t, comm::Letter> early_;  // letters of groups that this rank has yet to join
+  std::multimap<std::uint64_t, comm::Message> early_;  // messages of groups that this rank has yet to join
   std::optional<std::string> fault_;
 };
 

@@ -127,23 +127,23 @@ void add_along_tree(std::span<const double* const> terms, std::size_t count,
   add_blocks<double>(terms, count, results);
 }
 
-void write_header(const GroupHeader& header, comm::Parcel& letter) {
-  std::memcpy(letter.bytes().data(), &header, sizeof(header));
+void write_header(const GroupHeader& header, comm::Buffer& message) {
+  std::memcpy(message.bytes().data(), &header, sizeof(header));
 }
 
-GroupHeader header_of(const comm::Parcel& letter) {
-  require(letter.bytes().size() >= sizeof(GroupHeader), "a letter of a group has no header");
+GroupHeader header_of(const comm::Buffer& message) {
+  require(message.bytes().size() >= sizeof(GroupHeader), "a message of a group has no header");
   GroupHeader header;
-  std::memcpy(&header, letter.bytes().data(), sizeof(header));
+  std::memcpy(&header, message.bytes().data(), sizeof(header));
   return header;
 }
 
-std::span<std::byte> payload_of(comm::Parcel& letter) {
-  return letter.bytes().subspan(sizeof(GroupHeader));
+std::span<std::byte> payload_of(comm::Buffer& message) {
+  return message.bytes().subspan(sizeof(GroupHeader));
 }
 
-std::span<const std::byte> payload_of(const comm::Parcel& letter) {
-  return letter.bytes().subspan(sizeof(GroupHeader));
+std::span<const std::byte> payload_of(const comm::Buffer& message) {
+  return message.bytes().subspan(sizeof(GroupHeader));
 }
 
 }  // namespace skyline::engine

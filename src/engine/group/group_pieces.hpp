@@ -59,7 +59,7 @@ struct GroupPiece {
 /// cache line. Owners take turns, so that all have work from the start.
 std::vector<GroupPiece> cut_into_pieces(GroupCall call, std::size_t bytes, const GroupPlace& place);
 
-/// Largest piece; with the header of a letter it is a power of two.
+/// Largest piece; with the header of a message it is a power of two.
 constexpr std::size_t kMostPieceBytes = (std::size_t{1} << 18U) - 64;
 
 /// Adds the terms along the tree of TrialGroup: at distance 1, 2, 4, ... term(i) + term(i + distance).
@@ -72,7 +72,7 @@ void add_along_tree(std::span<const double* const> terms, std::size_t count,
 
 enum class GroupStep : std::uint8_t { kContribution, kResult, kAborted };
 
-/// The first cache line of each letter between the ranks of a group.
+/// The first cache line of each message between the ranks of a group.
 struct alignas(64) GroupHeader {
   std::uint64_t sequence = 0;  // of the group
   std::uint64_t number = 0;    // of the operation in the group
@@ -86,11 +86,11 @@ struct alignas(64) GroupHeader {
 };
 static_assert(sizeof(GroupHeader) == 64);
 
-/// Writes the header of a letter.
-void write_header(const GroupHeader& header, comm::Parcel& letter);
-/// Reads the header of a letter. @throws InternalError if it has none
-GroupHeader header_of(const comm::Parcel& letter);
-std::span<std::byte> payload_of(comm::Parcel& letter);
-std::span<const std::byte> payload_of(const comm::Parcel& letter);
+/// Writes the header of a message.
+void write_header(const GroupHeader& header, comm::Buffer& message);
+/// Reads the header of a message. @throws InternalError if it has none
+GroupHeader header_of(const comm::Buffer& message);
+std::span<std::byte> payload_of(comm::Buffer& message);
+std::span<const std::byte> payload_of(const comm::Buffer& message);
 
 }  // namespace skyline::engine

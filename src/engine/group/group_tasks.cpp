@@ -104,10 +104,10 @@ void GroupExchange::erase_if_done(std::uint64_t number, const Operation& operati
   changed_.notify_all();
 }
 
-void GroupExchange::deliver(const comm::Letter& letter) {
-  const GroupHeader header = header_of(*letter.parcel);
+void GroupExchange::deliver(const comm::Message& message) {
+  const GroupHeader header = header_of(*message.buffer);
   if (header.step == GroupStep::kAborted) {
-    const auto text = payload_of(*letter.parcel);
+    const auto text = payload_of(*message.buffer);
     const trial::Failure failure{header.failure,
                                  std::string(reinterpret_cast<const char*>(text.data()), text.size())};
     set_aborted(failure, header.fault);  // its sender informs all ranks
@@ -115,26 +115,26 @@ void GroupExchange::deliver(const comm::Letter& letter) {
   }
   try {
     const std::lock_guard lock(mutex_);
-    if (!failure_) take_in(letter, header);
+    if (!failure_) take_in(message, header);
   } catch (const std::exception& error) {
     abort({trial::FailureKind::kException, error.what()}, true);
   }
 }
 
-void GroupExchange::take_in(const comm::Letter& letter, const GroupHeader& header) {
-  require(header.from < joined_.size(), "a letter of a group comes from outside of it");
-  silence_watch_.hear(Clock::now());
+void GroupExchange::take_in(const comm::Message& message, const GroupHeader& header) {
+  require(header.from < joined_.size(), "a message of a group comes from outside of it");
+  silence_timer_.hear(Clock::now());
   if (header.call != GroupCall::kBroadcast) joined_[header.from] = true;
   Operation& operation = operation_of(header.number, header.call, header.bytes);
-  require(header.piece < operation.pieces.size(), "a letter of a group names a piece that is not there");
+  require(header.piece < operation.pieces.size(), "a message of a group names a piece that is not there");
   const GroupPiece& range = operation.pieces[header.piece];
-  require(payload_of(*letter.parcel).size() == range.end - range.begin,
-          "a letter of a group has a wrong size");
+  require(payload_of(*message.buffer).size() == range.end - range.begin,
+          "a message of a group has a wrong size");
   PieceState& state = operation.states[header.piece];
   if (header.step == GroupStep::kResult) {
-    state.result = letter.parcel;
+    state.result = message.buffer;
   } else {
-    state.terms[header.from] = letter.parcel;
+    state.terms[header.from] = message.buffer;
     ++state.arrived;
   }
   schedule_if_ready(header.number, operation, header.piece);
@@ -175,7 +175,7 @@ bool GroupExchange::has_task() const {
   if (one_has_left()) return false;
   if (!last_tasks_.empty()) return true;
   if (contributions_.empty()) return false;
-  // Unread letters may be results of a later operation, for members that wait for this one first.
+  // Unread messages may be results of a later operation, for members that wait for this one first.
   return contributions_.front().number < newest_result_ ||
          port_.unsent_bytes() <= unsent_before_ + kMostUnsentPieces;
 }
@@ -219,7 +219,7 @@ void GroupExchange::finish_task(const Task& task) {
   --operation.at_work;
   if (failure_ || one_has_left()) changed_.notify_all();  // some threads wait until no value is in use
   if (failure_) return;
-  silence_watch_.hear(Clock::now());
+  silence_timer_.hear(Clock::now());
   if (!task.contribute) {
     PieceState& state = operation.states[task.piece];
     state.terms.assign(state.terms.size(), nullptr);  // frees them for the next operation
@@ -231,17 +231,17 @@ void GroupExchange::finish_task(const Task& task) {
 }
 
 void GroupExchange::contribute(const Task& task) {
-  const auto letter = letter_for(task, GroupStep::kContribution);
-  add_members(task, payload_of(*letter).data());
+  const auto message = message_for(task, GroupStep::kContribution);
+  add_members(task, payload_of(*message).data());
   const std::size_t owner = task.operation->pieces[task.piece].owner;
   if (owner != GroupPiece::kEveryone) {
-    port_.send(place_.first_rank + static_cast<int>(owner), letter);
+    port_.send(place_.first_rank + static_cast<int>(owner), message);
     return;
   }
-  send_to_others(letter);
+  send_to_others(message);
   const std::lock_guard lock(mutex_);
   PieceState& state = task.operation->states[task.piece];
-  state.terms[rank_index_] = letter;
+  state.terms[rank_index_] = message;
   ++state.arrived;
   schedule_if_ready(task.number, *task.operation, task.piece);
 }
@@ -269,13 +269,13 @@ void GroupExchange::add_up(const Task& task) {
                       piece.member == place_.first_member(rank_index_) + local;
     if (gets) results.push_back(operation.values[local].data() + piece.begin);
   }
-  std::shared_ptr<comm::Parcel> letter;  // for the other ranks
+  std::shared_ptr<comm::Buffer> message;  // for the other ranks
   if (place_.ranks > 1 && piece.owner == rank_index_ && operation.call != GroupCall::kReduceScatter) {
-    letter = letter_for(task, GroupStep::kResult);
-    results.push_back(payload_of(*letter).data());
+    message = message_for(task, GroupStep::kResult);
+    results.push_back(payload_of(*message).data());
   }
   std::vector<const std::byte*> terms = terms_of_members(task);
-  std::shared_ptr<comm::Parcel> own;
+  std::shared_ptr<comm::Buffer> own;
   if (place_.ranks > 1) {
     if (members_ > 1 && piece.owner == rank_index_) {
       own = pool_.take(bytes);
@@ -285,7 +285,7 @@ void GroupExchange::add_up(const Task& task) {
     terms = terms_of_ranks(task, terms.front());
   }
   add(operation.call, terms, bytes, results);
-  if (letter) send_to_others(letter);
+  if (message) send_to_others(message);
 }
 
 std::vector<const std::byte*> GroupExchange::terms_of_ranks(const Task& task, const std::byte* own) {
@@ -304,9 +304,9 @@ void GroupExchange::copy_from_member(const Task& task) {
     return operation.values[local].subspan(piece.begin, piece.end - piece.begin);
   };
   if (place_.ranks > 1) {
-    const auto letter = letter_for(task, GroupStep::kResult);
-    std::ranges::copy(range(source), payload_of(*letter).begin());
-    send_to_others(letter);
+    const auto message = message_for(task, GroupStep::kResult);
+    std::ranges::copy(range(source), payload_of(*message).begin());
+    send_to_others(message);
   }
   for (std::size_t local = 0; local < members_; ++local) {
     if (local != source) std::ranges::copy(range(source), range(local).begin());
@@ -321,29 +321,29 @@ void GroupExchange::accept_result(const Task& task) {
   }
 }
 
-std::shared_ptr<comm::Parcel> GroupExchange::letter_for(const Task& task, GroupStep step) {
+std::shared_ptr<comm::Buffer> GroupExchange::message_for(const Task& task, GroupStep step) {
   const GroupPiece& piece = task.operation->pieces[task.piece];
-  return make_letter({.number = task.number,
-                      .bytes = task.operation->bytes,
-                      .piece = static_cast<std::uint32_t>(task.piece),
-                      .call = task.operation->call,
-                      .step = step},
-                     piece.end - piece.begin);
+  return make_message({.number = task.number,
+                       .bytes = task.operation->bytes,
+                       .piece = static_cast<std::uint32_t>(task.piece),
+                       .call = task.operation->call,
+                       .step = step},
+                      piece.end - piece.begin);
 }
 
-std::shared_ptr<comm::Parcel> GroupExchange::make_letter(const GroupHeader& content, std::size_t payload) {
+std::shared_ptr<comm::Buffer> GroupExchange::make_message(const GroupHeader& content, std::size_t payload) {
   GroupHeader header = content;
   header.sequence = place_.sequence;
   header.from = static_cast<std::uint32_t>(rank_index_);
-  auto letter = port_.take(sizeof(GroupHeader) + payload);
-  write_header(header, *letter);
-  return letter;
+  auto message = port_.take(sizeof(GroupHeader) + payload);
+  write_header(header, *message);
+  return message;
 }
 
-void GroupExchange::send_to_others(const std::shared_ptr<const comm::Parcel>& letter) {
+void GroupExchange::send_to_others(const std::shared_ptr<const comm::Buffer>& message) {
   const auto ranks = static_cast<std::size_t>(place_.ranks);
   for (std::size_t step = 1; step < ranks; ++step) {
-    port_.send(place_.first_rank + static_cast<int>((rank_index_ + step) % ranks), letter);
+    port_.send(place_.first_rank + static_cast<int>((rank_index_ + step) % ranks), message);
   }
 }
 

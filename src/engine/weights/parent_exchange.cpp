@@ -2,7 +2,7 @@
 
 #include "core/backoff.hpp"
 #include "core/log.hpp"
-#include "engine/weights/weights_letter.hpp"
+#include "engine/weights/weights_message.hpp"
 
 #include <exception>
 #include <span>
@@ -61,9 +61,9 @@ ParentExchange::File ParentExchange::ask(const trial::Inherit& parent, const std
 
 ParentExchange::File ParentExchange::fetch(int rank, Question question, trial::TrialNumber trial,
                                            const std::atomic<bool>& stop) {
-  const auto letter = mailbox_->take(letter_bytes({}));
-  write_letter({.step = WeightsStep::kQuestion, .question = question, .trial = trial}, {}, *letter);
-  mailbox_->send(letter, rank);
+  const auto message = mailbox_->take(message_bytes({}));
+  write_message({.step = WeightsStep::kQuestion, .question = question, .trial = trial}, {}, *message);
+  mailbox_->send(message, rank);
   const auto answer = await(rank, question, stop);
   if (answer == nullptr || weights_header_of(*answer).step != WeightsStep::kWeights) return nullptr;
   auto file = std::make_shared<store::WeightsFile>();
@@ -74,7 +74,7 @@ ParentExchange::File ParentExchange::fetch(int rank, Question question, trial::T
 }
 
 /// Waits for an answer; nullptr if none came.
-std::shared_ptr<const comm::Parcel> ParentExchange::await(int rank, Question question,
+std::shared_ptr<const comm::Buffer> ParentExchange::await(int rank, Question question,
                                                           const std::atomic<bool>& stop) {
   const auto deadline = std::chrono::steady_clock::now() + patience_;
   std::unique_lock lock(mutex_);
@@ -96,8 +96,8 @@ std::shared_ptr<const comm::Parcel> ParentExchange::await(int rank, Question que
 void ParentExchange::serve(const std::stop_token& end) {
   try {
     for (Backoff backoff; !end.stop_requested();) {
-      if (const auto letter = mailbox_->receive()) {
-        take_in(*letter);
+      if (const auto message = mailbox_->receive()) {
+        take_in(*message);
         backoff.reset();
       } else {
         if (is_waited_for()) backoff.reset();
@@ -117,29 +117,29 @@ bool ParentExchange::is_waited_for() {
   return !answers_.empty();
 }
 
-void ParentExchange::take_in(const comm::Letter& letter) {
-  const WeightsHeader header = weights_header_of(*letter.parcel);
+void ParentExchange::take_in(const comm::Message& message) {
+  const WeightsHeader header = weights_header_of(*message.buffer);
   if (header.step == WeightsStep::kQuestion) {
-    answer(letter.from, header.question, header.trial);
+    answer(message.from, header.question, header.trial);
     return;
   }
   const std::lock_guard lock(mutex_);
   const auto place = answers_.find(header.question);
   if (place == answers_.end()) return;  // the answer is too late
-  place->second = letter.parcel;
+  place->second = message.buffer;
   answered_.notify_all();
 }
 
 void ParentExchange::answer(int rank, Question question, trial::TrialNumber trial) {
   File file = recent_->find(trial);
-  if (file != nullptr && mailbox_->unsent_bytes() + letter_bytes(file->tensors) > kMostUnsentWeights)
+  if (file != nullptr && mailbox_->unsent_bytes() + message_bytes(file->tensors) > kMostUnsentWeights)
     file = nullptr;
   std::span<const trial::NamedTensor> tensors;
   if (file != nullptr) tensors = file->tensors;
-  const auto parcel = mailbox_->take(letter_bytes(tensors));
+  const auto buffer = mailbox_->take(message_bytes(tensors));
   const auto step = file != nullptr ? WeightsStep::kWeights : WeightsStep::kRefusal;
-  write_letter({.step = step, .question = question, .trial = trial}, tensors, *parcel);
-  mailbox_->send(parcel, rank);
+  write_message({.step = step, .question = question, .trial = trial}, tensors, *buffer);
+  mailbox_->send(buffer, rank);
 }
 
 void ParentExchange::close() {

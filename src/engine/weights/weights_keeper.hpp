@@ -4,7 +4,6 @@
 #include "engine/run_files.hpp"
 #include "engine/slots/slot_pool.hpp"
 #include "engine/weights/parent_exchange.hpp"
-#include "engine/weights/recent_weights.hpp"
 #include "run/run_state.hpp"
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-#include "comm/mpi/shared_parcels.hpp"
+#include "comm/mpi/shared_buffers.hpp"
 
 #include "skyline/core/error.hpp"
 
@@ -26,7 +26,7 @@ constexpr std::size_t kSlots = 24;
 constexpr std::size_t kSlotBytes = std::size_t{1} << 18U;
 constexpr std::size_t kHeaderBytes = 64;
 constexpr std::size_t kSegmentBytes = kHeaderBytes + kSlots * (64 + kSlotBytes);
-constexpr std::string_view kMemoryName = "/memfd:skyline-letters";  // as the system lists it
+constexpr std::string_view kMemoryName = "/memfd:skyline-messages";  // as the system lists it
 constexpr std::size_t kLeastBytes = 1024;  // a smaller one is sent as quickly as a notice
 
 /// The ranks of `communicator` that are `ranks` of `part`.
@@ -81,7 +81,7 @@ Descriptor open_memory(const Address& address) {
 
 }  // namespace
 
-SharedSlots::SharedSlots(MPI_Comm communicator) {
+SharedBuffers::SharedBuffers(MPI_Comm communicator) {
   MPI_Comm raw = MPI_COMM_NULL;
   check_mpi(MPI_Comm_split_type(communicator, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &raw),
             "MPI_Comm_split_type");
@@ -104,9 +104,9 @@ SharedSlots::SharedSlots(MPI_Comm communicator) {
   }
 }
 
-std::vector<SharedSlots::Segment> SharedSlots::map_all(MPI_Comm node, int ranks) {
+std::vector<SharedBuffers::Segment> SharedBuffers::map_all(MPI_Comm node, int ranks) {
   // Memory without a name: nothing stays behind, however the ranks end. Only used pages are allocated.
-  const Descriptor descriptor(memfd_create("skyline-letters", MFD_CLOEXEC));
+  const Descriptor descriptor(memfd_create("skyline-messages", MFD_CLOEXEC));
   const bool created = descriptor && ftruncate(descriptor.get(), kSegmentBytes) == 0;
   const Segment mine = created ? map(descriptor.get()) : nullptr;
   const Address own{getpid(), mine ? descriptor.get() : -1, random_token()};
@@ -129,51 +129,51 @@ std::vector<SharedSlots::Segment> SharedSlots::map_all(MPI_Comm node, int ranks)
   return segments;
 }
 
-void SharedSlots::Unmap::operator()(std::byte* memory) const noexcept {
+void SharedBuffers::Unmap::operator()(std::byte* memory) const noexcept {
   munmap(memory, kSegmentBytes);
 }
 
-SharedSlots::Segment SharedSlots::map(int descriptor) {
+SharedBuffers::Segment SharedBuffers::map(int descriptor) {
   void* const memory = mmap(nullptr, kSegmentBytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
   return Segment(memory == MAP_FAILED ? nullptr : static_cast<std::byte*>(memory));
 }
 
-void SharedSlots::free() {
+void SharedBuffers::free() {
   own_ = {};
   of_ranks_.assign(of_ranks_.size(), {});
   segments_.clear();
 }
 
-void SharedSlots::abandon() {
+void SharedBuffers::abandon() {
   for (Segment& segment : segments_) segment.release();
 }
 
-SharedSlots::Slots SharedSlots::slots_at(const Segment& segment) {
+SharedBuffers::Slots SharedBuffers::slots_at(const Segment& segment) {
   std::byte* const counts = segment.get() + kHeaderBytes;
   return {reinterpret_cast<Count*>(counts), counts + kSlots * sizeof(Count)};
 }
 
-std::shared_ptr<Parcel> SharedSlots::parcel_in(const Slots& slots, std::size_t slot, std::size_t size) {
-  const auto give_back = [count = &slots.counts[slot]](Parcel* parcel) {
-    delete parcel;
+std::shared_ptr<Buffer> SharedBuffers::buffer_in(const Slots& slots, std::size_t slot, std::size_t size) {
+  const auto give_back = [count = &slots.counts[slot]](Buffer* buffer) {
+    delete buffer;
     count->users.fetch_sub(1, std::memory_order_release);
   };
-  return {new Parcel(std::span(slots.memory + slot * kSlotBytes, size)), give_back};
+  return {new Buffer(std::span(slots.memory + slot * kSlotBytes, size)), give_back};
 }
 
-std::shared_ptr<Parcel> SharedSlots::take(std::size_t size) {
+std::shared_ptr<Buffer> SharedBuffers::take(std::size_t size) {
   if (own_.counts == nullptr || size < kLeastBytes || size > kSlotBytes) return nullptr;
   for (std::size_t slot = 0; slot < kSlots; ++slot) {  // reuse the first ones: they are in the cache
     std::uint32_t users = 0;
     if (own_.counts[slot].users.load(std::memory_order_relaxed) != 0) continue;
     if (!own_.counts[slot].users.compare_exchange_strong(users, 1, std::memory_order_acquire)) continue;
-    return parcel_in(own_, slot, size);
+    return buffer_in(own_, slot, size);
   }
   return nullptr;
 }
 
-std::optional<SlotNotice> SharedSlots::lend(const Parcel& parcel, int to) {
-  const std::byte* const begin = parcel.bytes().data();
+std::optional<SlotNotice> SharedBuffers::lend(const Buffer& buffer, int to) {
+  const std::byte* const begin = buffer.bytes().data();
   if (own_.counts == nullptr || of_ranks_[static_cast<std::size_t>(to)].counts == nullptr)
     return std::nullopt;
   if (std::less<>()(begin, own_.memory) || !std::less<>()(begin, own_.memory + kSlots * kSlotBytes)) {
@@ -181,10 +181,10 @@ std::optional<SlotNotice> SharedSlots::lend(const Parcel& parcel, int to) {
   }
   const auto slot = static_cast<std::size_t>(begin - own_.memory) / kSlotBytes;
   own_.counts[slot].users.fetch_add(1, std::memory_order_release);
-  return SlotNotice{slot, parcel.bytes().size()};
+  return SlotNotice{slot, buffer.bytes().size()};
 }
 
-std::shared_ptr<const Parcel> SharedSlots::open(const Parcel& notice, int from) {
+std::shared_ptr<const Buffer> SharedBuffers::open(const Buffer& notice, int from) {
   SlotNotice where;
   require(notice.bytes().size() == sizeof(where), "a notice of a slot has a wrong size");
   std::memcpy(&where, notice.bytes().data(), sizeof(where));
@@ -192,10 +192,10 @@ std::shared_ptr<const Parcel> SharedSlots::open(const Parcel& notice, int from) 
   require(slots.counts != nullptr && where.slot < kSlots && where.size <= kSlotBytes,
           "a notice names a slot that is not there");
   slots.counts[where.slot].users.load(std::memory_order_acquire);
-  return parcel_in(slots, where.slot, where.size);
+  return buffer_in(slots, where.slot, where.size);
 }
 
-std::size_t SharedSlots::used_bytes() const {
+std::size_t SharedBuffers::used_bytes() const {
   if (own_.counts == nullptr) return 0;
   std::size_t used = 0;
   for (std::size_t slot = 0; slot < kSlots; ++slot) {

@@ -1,4 +1,4 @@
-#include "engine/weights/weights_letter.hpp"
+#include "engine/weights/weights_message.hpp"
 
 #include "skyline/core/error.hpp"
 
@@ -43,7 +43,7 @@ class Reader {
   }
   /// Checks a count before memory is allocated for it.
   void expect(std::uint64_t count, std::size_t each) const {
-    require(count <= rest_.size() / each, "a letter of weights is cut off");
+    require(count <= rest_.size() / each, "a message of weights is cut off");
   }
 
  private:
@@ -52,7 +52,7 @@ class Reader {
 
 }  // namespace
 
-std::size_t letter_bytes(std::span<const trial::NamedTensor> tensors) {
+std::size_t message_bytes(std::span<const trial::NamedTensor> tensors) {
   std::size_t bytes = sizeof(WeightsHeader);
   for (const trial::NamedTensor& tensor : tensors) {
     bytes += sizeof(TensorHeader) + tensor.name.size() + tensor.dims.size() * sizeof(std::int64_t) +
@@ -61,10 +61,10 @@ std::size_t letter_bytes(std::span<const trial::NamedTensor> tensors) {
   return bytes;
 }
 
-void write_letter(WeightsHeader header, std::span<const trial::NamedTensor> tensors, comm::Parcel& letter) {
-  require(letter.bytes().size() == letter_bytes(tensors), "a letter of weights of the wrong size");
+void write_message(WeightsHeader header, std::span<const trial::NamedTensor> tensors, comm::Buffer& message) {
+  require(message.bytes().size() == message_bytes(tensors), "a message of weights of the wrong size");
   header.tensors = static_cast<std::uint32_t>(tensors.size());
-  Writer writer(letter.bytes());
+  Writer writer(message.bytes());
   writer.put(std::span<const WeightsHeader>(&header, 1));
   for (const trial::NamedTensor& tensor : tensors) {
     const TensorHeader sizes{tensor.name.size(), tensor.dims.size(), tensor.values.size()};
@@ -75,16 +75,16 @@ void write_letter(WeightsHeader header, std::span<const trial::NamedTensor> tens
   }
 }
 
-WeightsHeader weights_header_of(const comm::Parcel& letter) {
-  Reader reader(letter.bytes());
+WeightsHeader weights_header_of(const comm::Buffer& message) {
+  Reader reader(message.bytes());
   reader.expect(1, sizeof(WeightsHeader));
   WeightsHeader header;
   reader.take(std::span(&header, 1));
   return header;
 }
 
-std::vector<trial::NamedTensor> tensors_of(const comm::Parcel& letter) {
-  Reader reader(letter.bytes());
+std::vector<trial::NamedTensor> tensors_of(const comm::Buffer& message) {
+  Reader reader(message.bytes());
   WeightsHeader header;
   reader.expect(1, sizeof header);
   reader.take(std::span(&header, 1));
