@@ -90,8 +90,8 @@ TEST(Pack, StaysWithinGrahamsBoundOfTheBestOfAll) {
 }
 
 /// Ranks of one host each, with one slot.
-RankSlots ranks_on(const std::vector<std::size_t>& ranks_of_host) {
-  RankSlots table;
+RankTable ranks_on(const std::vector<std::size_t>& ranks_of_host) {
+  RankTable table;
   for (const std::size_t ranks : ranks_of_host) {
     const std::string host = "node" + std::to_string(table.hosts.size());
     table.slots.insert(table.slots.end(), ranks, 1);
@@ -119,7 +119,7 @@ TEST(RanksOfGroup, HoldPowersOfTwoOfMembersWhereThereAreNot) {
 }
 
 TEST(RanksForGroups, IsOneWhereGroupsCannotSpanRanks) {
-  RankSlots table = ranks_on({2, 2});
+  RankTable table = ranks_on({2, 2});
   EXPECT_EQ(ranks_for_groups(table), 4U);
   table.groups_span = false;
   EXPECT_EQ(ranks_for_groups(table), 1U);
@@ -140,7 +140,7 @@ TEST(BlocksOf, SpanHostsWhereNoneIsLargeEnough) {
 }
 
 TEST(BlocksOf, LeaveOutARankZeroThatCoordinatesOnly) {
-  RankSlots table = ranks_on({5});
+  RankTable table = ranks_on({5});
   table.slots[0] = 0;
   EXPECT_THAT(blocks_of(table, 2), ElementsAre(1, 3));
   EXPECT_THROW(blocks_of(table, 5), InternalError);
@@ -174,7 +174,7 @@ TEST(PlanRound, SpreadsEqualGroupsEvenly) {
 }
 
 TEST(PlanRound, GivesTrialsOfOneMemberToTheSlotsThatGroupsLeaveFree) {
-  RankSlots table = ranks_on({2});
+  RankTable table = ranks_on({2});
   table.slots = {2, 2};
   const RoundPlan plan = plan_round(std::vector<TrialWork>{{1}, {20, 2}, {1}}, table, 9);
   EXPECT_EQ(plan.places[0].slot, 1U);
@@ -188,7 +188,7 @@ TEST(PlanRound, RefusesCostsThatAreNoCosts) {
 }
 
 struct RandomRound {
-  RankSlots table;
+  RankTable table;
   std::vector<TrialWork> trials;
 };
 

@@ -165,13 +165,13 @@ TEST(ResultRecord, ReadsBackTheTimeOfAHelper) {
   const ResultRecord format(3);
   std::vector<std::byte> record(format.bytes());
   Arrival arrival{{8, true}, trial::Measurements{}, {}};
-  arrival.helper = true;
+  arrival.follower = true;
   arrival.timing.rank = 2;
   arrival.timing.train_s = 0.5;
   format.write(arrival, record);
   const auto read = format.read(record);
   ASSERT_TRUE(read);
-  EXPECT_TRUE(read->helper);
+  EXPECT_TRUE(read->follower);
   EXPECT_FALSE(read->stopped());
   EXPECT_EQ(read->trial, (trial::TrialName{8, true}));
   EXPECT_EQ(read->timing.rank, 2);

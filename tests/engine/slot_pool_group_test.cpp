@@ -65,7 +65,7 @@ TEST(SlotPoolGroup, TrainsAllMembersOfAGroupAtOnce) {
   const auto arrivals = collect(rig.pool, 3);
   ASSERT_EQ(arrivals.size(), 3U);
   for (std::size_t i = 0; i < 3; ++i) {
-    EXPECT_FALSE(arrivals[i].helper);
+    EXPECT_FALSE(arrivals[i].follower);
     EXPECT_EQ(std::get<trial::Measurements>(arrivals[i].outcome).values.at(0),
               std::vector<double>({6, 15, 3})[i]);
   }

@@ -43,7 +43,7 @@ struct CollectiveDispatcher::Round {
   std::vector<std::unique_ptr<comm::Request>> requests;  // of the above
   std::deque<Wave> waves;                                // posted, not complete
   std::size_t posted = 0;
-  std::size_t missing = 0;  // results and times of helpers that are still to come
+  std::size_t missing = 0;  // results and times of followers that are still to come
 };
 
 CollectiveDispatcher::CollectiveDispatcher(comm::Communicator& world, const RoundFormat& format,
@@ -54,8 +54,7 @@ CollectiveDispatcher::CollectiveDispatcher(comm::Communicator& world, const Roun
       evaluator_(evaluator),
       own_slots_(own_slots),
       results_(results),
-      ranks_{ranks.slots, ranks.hosts, ranks.groups_span},
-      processors_(ranks.processors) {}
+      ranks_(ranks) {}
 
 CollectiveDispatcher::~CollectiveDispatcher() = default;
 
@@ -121,7 +120,7 @@ void CollectiveDispatcher::send_header(Round& round) {
 }
 
 void CollectiveDispatcher::warn_of_crowd(const GroupPlace& group) {
-  const std::size_t processors = processors_[static_cast<std::size_t>(group.first_rank)];
+  const std::size_t processors = ranks_.processors[static_cast<std::size_t>(group.first_rank)];
   if (warned_of_crowd_ || group.members_of(0) <= processors) return;
   warned_of_crowd_ = true;
   log::warning("a group of " + std::to_string(group.members) + " members has " +

@@ -59,9 +59,8 @@ class CollectiveDispatcher final : public Dispatcher {
   const trial::Evaluator& evaluator_;
   SlotPool& own_slots_;
   ResultKeeper& results_;
-  const RankSlots ranks_;
-  const std::vector<std::size_t> processors_;  // [ranks]
-  std::uint64_t groups_ = 0;                   // so far
+  const RankTable& ranks_;
+  std::uint64_t groups_ = 0;  // so far
   bool warned_of_crowd_ = false;
   std::deque<trial::Trial> waiting_;
   std::unique_ptr<Round> round_;

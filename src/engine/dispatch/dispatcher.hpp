@@ -15,7 +15,8 @@ struct Arrival {
   trial::TrialTiming timing;
   bool unsaved = false;   // of a trial that was stopped: steps that it did stand in no checkpoint
   bool replayed = false;  // of the journal: an earlier job had committed it
-  bool helper = false;  // of a rank whose members did not lead the trial's group: its time alone, no outcome
+  bool follower =
+      false;  // of a rank whose members did not lead the trial's group: its time alone, no outcome
 
   /// No result: the run was asked to stop before there was one.
   bool stopped() const {

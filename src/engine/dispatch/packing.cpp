@@ -20,7 +20,7 @@ struct RankRange {
   std::size_t size() const { return end - begin; }
 };
 
-RankRange training_ranks(const RankSlots& table) {
+RankRange training_ranks(const RankTable& table) {
   const auto trains = [](std::size_t slots) { return slots > 0; };
   const auto begin = std::ranges::find_if(table.slots, trains);
   require(begin != table.slots.end(), "a run without slots");
@@ -29,7 +29,7 @@ RankRange training_ranks(const RankSlots& table) {
 }
 
 /// Ranges of neighbouring ranks of one host.
-std::vector<RankRange> ranks_by_host(const RankSlots& table) {
+std::vector<RankRange> ranks_by_host(const RankTable& table) {
   const RankRange all = training_ranks(table);
   std::vector<RankRange> hosts{{all.begin, all.begin}};
   for (std::size_t rank = all.begin; rank < all.end; ++rank) {
@@ -42,7 +42,7 @@ std::vector<RankRange> ranks_by_host(const RankSlots& table) {
 /// Places groups one after the other; each rank's first slot does its part of them in this order.
 class GroupPacking {
  public:
-  explicit GroupPacking(const RankSlots& table)
+  explicit GroupPacking(const RankTable& table)
       : table_(table), available_(ranks_for_groups(table)), loads_(table.slots.size()) {}
 
   std::size_t ranks_of(const TrialWork& trial) const { return ranks_of_group(trial.members, available_); }
@@ -73,7 +73,7 @@ class GroupPacking {
     return latest;
   }
 
-  const RankSlots& table_;
+  const RankTable& table_;
   const std::size_t available_;
   std::vector<SlotLoad> loads_;  // loads of the first slots
 };
@@ -93,7 +93,7 @@ std::vector<std::size_t> group_order(std::span<const TrialWork> trials, const Gr
 }
 
 /// Places the trials of single slots: on the first slots of all ranks, then the second ones, ...
-void place_singles(std::span<const TrialWork> trials, const RankSlots& table, const GroupPacking& groups,
+void place_singles(std::span<const TrialWork> trials, const RankTable& table, const GroupPacking& groups,
                    std::size_t capacity, RoundPlan& plan) {
   std::vector<Placement> slots;
   std::vector<SlotLoad> loads;
@@ -148,7 +148,7 @@ std::vector<std::size_t> pack(std::span<const double> costs, std::span<const Slo
   return slot_of;
 }
 
-std::size_t ranks_for_groups(const RankSlots& table) {
+std::size_t ranks_for_groups(const RankTable& table) {
   return table.groups_span ? training_ranks(table).size() : 1;
 }
 
@@ -161,7 +161,7 @@ std::size_t ranks_of_group(std::uint32_t members, std::size_t available) {
   return ranks;
 }
 
-std::vector<std::size_t> blocks_of(const RankSlots& table, std::size_t ranks) {
+std::vector<std::size_t> blocks_of(const RankTable& table, std::size_t ranks) {
   std::vector<RankRange> ranges = ranks_by_host(table);
   const bool fits_a_host =
       std::ranges::any_of(ranges, [&](const RankRange& range) { return range.size() >= ranks; });
@@ -174,7 +174,7 @@ std::vector<std::size_t> blocks_of(const RankSlots& table, std::size_t ranks) {
   return blocks;
 }
 
-RoundPlan plan_round(std::span<const TrialWork> trials, const RankSlots& table, std::size_t capacity) {
+RoundPlan plan_round(std::span<const TrialWork> trials, const RankTable& table, std::size_t capacity) {
   std::vector<double> costs;
   for (const TrialWork& trial : trials) costs.push_back(trial.cost);
   require_costs(costs);

@@ -30,16 +30,18 @@ struct SlotLoad {
 std::vector<std::size_t> pack(std::span<const double> costs, std::span<const SlotLoad> loads,
                               std::size_t capacity);
 
-/// The ranks of a run as packing sees them. Those that train are consecutive: a rank 0 that coordinates only
-/// has no slot.
-struct RankSlots {
-  std::vector<std::size_t> slots;  // [ranks]
-  std::vector<std::string> hosts;  // [ranks]
-  bool groups_span = true;         // whether several ranks may train a trial together
+/// The slots, hosts and processors of all ranks, as rank 0 knows them. Those that train are consecutive: a
+/// rank 0 that coordinates only has no slot.
+struct RankTable {
+  std::vector<std::size_t> slots;       // [ranks]
+  std::vector<std::string> hosts;       // [ranks]
+  std::vector<std::size_t> processors;  // [ranks] of each rank's own
+  bool groups_span = true;              // whether several ranks may train a trial together
+  std::size_t most_slots = 0;           // of any rank; known to every rank
 };
 
 /// Most ranks that may train a trial together.
-std::size_t ranks_for_groups(const RankSlots& table);
+std::size_t ranks_for_groups(const RankTable& table);
 
 /// Number of ranks that train a trial of so many members together: each holds the same power of two of
 /// consecutive members (the last may hold fewer), the smallest for which there are enough ranks.
@@ -49,7 +51,7 @@ std::size_t ranks_of_group(std::uint32_t members, std::size_t available);
 /// First ranks of the blocks of consecutive ranks that may train a trial together: they don't overlap, and
 /// lie within a host each where there is a host with so many.
 /// @param ranks  of a block; no more than train
-std::vector<std::size_t> blocks_of(const RankSlots& table, std::size_t ranks);
+std::vector<std::size_t> blocks_of(const RankTable& table, std::size_t ranks);
 
 struct TrialWork {
   double cost = 0;  // predicted, positive and finite
@@ -74,7 +76,7 @@ struct RoundPlan {
 /// waiting for each other. Deterministic.
 /// @param trials    by number
 /// @param capacity  most trials of a slot; there is room for all, and no more groups than that
-RoundPlan plan_round(std::span<const TrialWork> trials, const RankSlots& table, std::size_t capacity);
+RoundPlan plan_round(std::span<const TrialWork> trials, const RankTable& table, std::size_t capacity);
 
 /// A trial and the place where it trains.
 struct Assignment {

@@ -4,6 +4,7 @@
 #include "skyline/trial/evaluator.hpp"
 
 #include "comm/environment.hpp"
+#include "engine/dispatch/packing.hpp"
 #include "engine/engine_options.hpp"
 #include "run/account.hpp"
 #include "store/run_folder/journal.hpp"
@@ -19,15 +20,6 @@ namespace skyline::engine {
 /// @throws UserError if nobody would train, or for 0 slots or 0 threads a slot
 std::size_t own_slots(comm::Environment& environment, const EngineOptions& options,
                       const trial::Evaluator& evaluator);
-
-/// What all ranks know of each other.
-struct RankTable {
-  std::size_t most_slots = 0;           // of any rank
-  std::vector<std::size_t> slots;       // [ranks], on rank 0; else empty
-  std::vector<std::string> hosts;       // [ranks], on rank 0; else empty
-  std::vector<std::size_t> processors;  // [ranks] of each rank's own, on rank 0; else empty
-  bool groups_span = true;              // whether several ranks may train a trial together
-};
 
 /// Differs between ranks that would not understand each other's records or evaluate differently.
 std::string fingerprint(const space::SearchSpace& space, const store::JournalHeader& header,

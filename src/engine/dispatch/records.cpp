@@ -15,8 +15,7 @@
 namespace skyline::engine {
 namespace {
 
-constexpr std::size_t kMostParents = 2;
-enum class RecordKind : std::uint8_t { kEmpty = 0, kTrial, kMeasurements, kFailure, kHelper };
+enum class RecordKind : std::uint8_t { kEmpty = 0, kTrial, kMeasurements, kFailure, kFollower };
 
 /// The part of a trial record that every space has.
 struct TrialHead {
@@ -59,7 +58,7 @@ Head take(std::span<const std::byte> record) {
 /// Fields of a record have a fixed size.
 struct PackedParents {
   std::uint64_t count = 0;
-  std::array<trial::TrialNumber, kMostParents> numbers{};
+  std::array<trial::TrialNumber, trial::kMostParents> numbers{};
 };
 struct PackedStart {
   std::uint64_t kind = 0;  // index of the alternative
@@ -74,7 +73,7 @@ Field pack_field(const Field& field) {
 }
 
 PackedParents pack_field(const std::vector<trial::TrialNumber>& parents) {
-  require(parents.size() <= kMostParents, "a trial with more than two parents");
+  require(parents.size() <= trial::kMostParents, "a trial with too many parents");
   PackedParents packed{.count = parents.size()};
   std::ranges::copy(parents, packed.numbers.begin());
   return packed;
@@ -98,7 +97,7 @@ void unpack_field(const Field& packed, Field& field) {
 }
 
 void unpack_field(const PackedParents& packed, std::vector<trial::TrialNumber>& parents) {
-  require(packed.count <= kMostParents, "a damaged trial record");
+  require(packed.count <= trial::kMostParents, "a damaged trial record");
   parents.assign(packed.numbers.begin(), packed.numbers.begin() + static_cast<std::ptrdiff_t>(packed.count));
 }
 
@@ -246,8 +245,8 @@ void ResultRecord::write(const Arrival& arrival, std::span<std::byte> record) co
   require(record.size() == bytes(), "a result record of the wrong size");
   ResultHead head{.trial = pack(arrival.trial), .timing = arrival.timing};
   head.unsaved = arrival.unsaved ? 1 : 0;
-  if (arrival.helper) {
-    head.kind = RecordKind::kHelper;
+  if (arrival.follower) {
+    head.kind = RecordKind::kFollower;
   } else if (const auto* failure = std::get_if<trial::Failure>(&arrival.outcome)) {
     require(failure->reason.size() <= kReasonBytes, "the reason of a failure is too long for its record");
     head.kind = RecordKind::kFailure;
@@ -268,8 +267,8 @@ std::optional<Arrival> ResultRecord::read(std::span<const std::byte> record) con
   const auto head = take<ResultHead>(record);
   if (head.kind == RecordKind::kEmpty) return std::nullopt;
   Arrival arrival{unpack_name(head.trial), trial::Measurements{}, head.timing, head.unsaved != 0};
-  if (head.kind == RecordKind::kHelper) {
-    arrival.helper = true;
+  if (head.kind == RecordKind::kFollower) {
+    arrival.follower = true;
   } else if (head.kind == RecordKind::kFailure) {
     arrival.outcome = trial::Failure{head.failure, std::string(head.reason.data(), head.reason_bytes)};
   } else {

@@ -23,7 +23,7 @@ constexpr std::size_t kReasonBytes = 240;
 /// The first line of the text, cut to kReasonBytes between two UTF-8 characters.
 std::string fit_reason(std::string_view text);
 
-/// What rank 0 tells all ranks before the trials of a round. Ranks of a job share one byte order.
+/// Rank 0 broadcasts it before the trials of a round. Ranks of a job share one byte order.
 struct RoundHeader {
   enum class Command : std::uint32_t { kRound = 1, kEnd = 2 };
   Command command = Command::kEnd;

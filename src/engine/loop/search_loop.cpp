@@ -79,8 +79,8 @@ void SearchLoop::ask(search::Searcher& searcher) {
 bool SearchLoop::collect() {
   std::vector<Arrival> arrivals = dispatcher_.poll();
   for (Arrival& arrival : arrivals) {
-    state_.account().add(arrival.timing, !arrival.stopped() && !arrival.helper);
-    if (arrival.helper) continue;
+    state_.account().add(arrival.timing, !arrival.stopped() && !arrival.follower);
+    if (arrival.follower) continue;
     if (arrival.unsaved) ++unsaved_;
     require(stopping_ || !arrival.stopped(), "a trial was stopped although nobody had asked for it");
     if (!arrival.stopped()) order_.arrived(std::move(arrival));

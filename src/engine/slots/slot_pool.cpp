@@ -45,8 +45,9 @@ struct SlotPool::State : std::enable_shared_from_this<SlotPool::State> {
   void train(std::size_t slot, const trial::Trial& trial, SlotCheckpoints* checkpoints,
              const Evaluation& evaluate);
   void train_members(std::size_t slot, const Assignment& assignment, SlotCheckpoints* checkpoints,
-                     MemberThreads& helpers);
-  void help(std::size_t slot, const trial::Trial& trial, LocalMembers members, MemberThreads& helpers);
+                     MemberThreads& member_threads);
+  void follow(std::size_t slot, const trial::Trial& trial, LocalMembers members,
+              MemberThreads& member_threads);
   void check_groups() const;
   void check_evaluator() const;
   void account(trial::TrialTiming& timing, std::size_t slot, Clock::time_point begin) const;
@@ -90,11 +91,11 @@ void SlotPool::State::serve(std::size_t slot) {
     std::optional<SlotCheckpoints> checkpoints;
     if (files.checkpoints) checkpoints.emplace(files.checkpoints, stop);
     SlotCheckpoints* const own_checkpoints = checkpoints ? &*checkpoints : nullptr;
-    MemberThreads helpers(processors);
+    MemberThreads member_threads(processors);
     while (const std::optional<Assignment> assignment = next(slot)) {
       const trial::Trial& trial = assignment->trial;
       if (assignment->group) {
-        train_members(slot, *assignment, own_checkpoints, helpers);
+        train_members(slot, *assignment, own_checkpoints, member_threads);
       } else if (stop) {
         finished(stopped_before_it_began(slot, trial.name()));
       } else {
@@ -132,29 +133,29 @@ void SlotPool::State::train(std::size_t slot, const trial::Trial& trial, SlotChe
 
 /// Members of other ranks may wait for these already: also at a stop, all must come and hear of it.
 void SlotPool::State::train_members(std::size_t slot, const Assignment& assignment,
-                                    SlotCheckpoints* checkpoints, MemberThreads& helpers) {
+                                    SlotCheckpoints* checkpoints, MemberThreads& member_threads) {
   require(options.groups != nullptr, "a trial has several members in a run without groups");
   const trial::Trial& trial = assignment.trial;
   const auto members = options.groups->join(*assignment.group);
-  if (members.front()->member() != 0) return help(slot, trial, members, helpers);
+  if (members.front()->member() != 0) return follow(slot, trial, members, member_threads);
   const bool begins = !stop;
   train(slot, trial, begins ? checkpoints : nullptr, [&](SlotContext& context) {
     context.lead(*members.front());
-    trial::Outcome outcome = evaluate_together(evaluator, trial, members, context, begins, helpers);
+    trial::Outcome outcome = evaluate_together(evaluator, trial, members, context, begins, member_threads);
     check_groups();
     return outcome;
   });
 }
 
-void SlotPool::State::help(std::size_t slot, const trial::Trial& trial, LocalMembers members,
-                           MemberThreads& helpers) {
+void SlotPool::State::follow(std::size_t slot, const trial::Trial& trial, LocalMembers members,
+                             MemberThreads& member_threads) {
   const Clock::time_point begin = Clock::now();
   MemberContext context(*members.front());
-  evaluate_together(evaluator, trial, members, context, true, helpers);
+  evaluate_together(evaluator, trial, members, context, true, member_threads);
   check_groups();
   check_evaluator();
   Arrival arrival{trial.name(), trial::Measurements{}, context.timing()};
-  arrival.helper = true;
+  arrival.follower = true;
   account(arrival.timing, slot, begin);
   finished(std::move(arrival));
 }
@@ -169,8 +170,8 @@ void SlotPool::State::check_evaluator() const {
   if (const std::optional<std::string> fault = evaluator.fault()) throw FaultError(*fault);
 }
 
-/// Set-up is by definition what the evaluator did not account for otherwise, a trial that threw included. A
-/// slot that waited for its turn was idle.
+/// Set-up is all time that the evaluator did not account for otherwise, also of a trial that threw. A slot
+/// that waited for its turn was idle.
 void SlotPool::State::account(trial::TrialTiming& timing, std::size_t slot, Clock::time_point begin) const {
   timing.rank = options.rank;
   timing.slot = static_cast<std::int32_t>(slot);
@@ -179,7 +180,7 @@ void SlotPool::State::account(trial::TrialTiming& timing, std::size_t slot, Cloc
                                      timing.validate_s - timing.latency_s);
 }
 
-/// What goes wrong here is no failure of the trial: it is kept for after the evaluation.
+/// An error here is no failure of the trial: it is kept until the evaluation has returned.
 std::shared_ptr<const std::vector<trial::NamedTensor>> SlotPool::State::read_inherited(
     const trial::Trial& trial, std::exception_ptr& failure_to_keep) const {
   try {

@@ -61,7 +61,7 @@ class SlotPool {
   /// Failure{kStopped} at once; those of groups as soon as their other members have heard of it.
   void request_stop();
   /// Results that are there since the last call; of a trial with files, once these are written. What this
-  /// rank did for a trial that another rank leads comes as Arrival::helper.
+  /// rank did for a trial that another rank leads comes as Arrival::follower.
   /// @throws what a slot met that is no trial's fault
   std::vector<Arrival> take();
 
