@@ -1,8 +1,8 @@
 #include "report/tracking/metric_thread.hpp"
 
+#include "core/backoff.hpp"
 #include "core/log.hpp"
 
-#include <algorithm>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -57,7 +57,8 @@ struct MetricThread::State {
   RunMetrics metrics;
   std::vector<store::MetricRecord> batch;
   std::uint64_t first_wanted = 0;
-  std::size_t failures = 0;  // in a row
+  bool is_away = false;
+  Backoff retry{pace.first_retry, pace.last_retry};
   std::size_t tries_at_end = 0;
 
   std::mutex mutex;
@@ -164,7 +165,8 @@ bool MetricThread::State::attempt(const std::function<void()>& task) {
     std::optional<SinkAway> problem;
     try {
       task();
-      if (std::exchange(failures, 0) > 0) log::info(sink->name() + ": works again");
+      if (std::exchange(is_away, false)) log::info(sink->name() + ": works again");
+      retry.reset();
       return true;
     } catch (const SinkAway& away) {
       problem = away;
@@ -179,15 +181,13 @@ bool MetricThread::State::attempt(const std::function<void()>& task) {
 }
 
 void MetricThread::State::pause_after(const SinkAway& problem) {
-  if (failures == 0 && !last_moment->passed()) {
+  if (!std::exchange(is_away, true) && !last_moment->passed()) {
     log::warning(fmt::format("{}; the run goes on, this is tried again", problem.what()));
   }
-  const auto doubled = pace.first_retry * (std::int64_t{1} << std::min<std::size_t>(failures, 16));
-  ++failures;
+  const Backoff::Duration doubled = retry.next();
   std::unique_lock lock(mutex);
   if (!ending()) {
-    const auto pause = problem.is_long() ? pace.last_retry : std::min(doubled, pace.last_retry);
-    changed.wait_for(lock, pause, [this] { return ending(); });
+    changed.wait_for(lock, problem.is_long() ? pace.last_retry : doubled, [this] { return ending(); });
   } else if (!last_moment->passed()) {
     lock.unlock();
     std::this_thread::sleep_for(pace.first_retry);
