@@ -5,7 +5,7 @@
 
 #include "run/account.hpp"
 #include "run/run_state.hpp"
-#include "store/run_folder/journal.hpp"
+#include "store/journal/journal.hpp"
 #include "store/run_folder/run_folder.hpp"
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-#include "store/run_folder/waiting_results.hpp"
+#include "store/journal/waiting_results.hpp"
 
 #include "engine/shared_run_test.hpp"
 

@@ -24,7 +24,8 @@ nlohmann::json read_by_python(const std::filesystem::path& path) {
 class SearchStateCsv : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
-    const testing::SampleRun run;
+    testing::SampleRun run;
+    run.committed[2].trial.proposal.start = trial::Inherit{.from = 1, .architecture = nullptr, .share = 0.75};
     const testing::SampleFolder folder;
     write_search_state_csv(folder.paths(), run.inputs());
     seen_ = read_by_python(folder.paths().search_state_csv());
@@ -33,11 +34,12 @@ class SearchStateCsv : public ::testing::Test {
 };
 
 TEST_F(SearchStateCsv, ReadsBackInPandasWithArchaisColumns) {
-  EXPECT_THAT(seen_.at("columns").get<std::vector<std::string>>(),
-              ElementsAre("archid", "arch_id", "trial", "depth", "kernel", "width", "validation_accuracy",
-                          "flops", "parameters", "latency_ms", "macs", "peak_activation_bytes", "parent",
-                          "parents", "origin", "iteration_num", "search_walltime_hours", "is_pareto",
-                          "status", "epochs", "seed", "members"));
+  EXPECT_THAT(
+      seen_.at("columns").get<std::vector<std::string>>(),
+      ElementsAre("archid", "arch_id", "trial", "depth", "kernel", "width", "validation_accuracy", "flops",
+                  "parameters", "latency_ms", "macs", "peak_activation_bytes", "origin", "iteration_num",
+                  "parent", "parents", "inherited_from", "inherited_share", "continued_from", "epochs",
+                  "members", "seed", "search_walltime_hours", "is_pareto", "status"));
   const nlohmann::json& types = seen_.at("types");
   EXPECT_EQ(types.at("is_pareto"), "bool");
   EXPECT_EQ(types.at("iteration_num"), "int64");
@@ -70,6 +72,16 @@ TEST_F(SearchStateCsv, NamesOneParentOrTwoByArchaisIds) {
   EXPECT_EQ(rows[2].at("parents"), "");
   EXPECT_EQ(rows[3].at("parent"), "");
   EXPECT_EQ(rows[3].at("parents"), std::string(kArchaiId0) + "," + kArchaiId1);
+}
+
+TEST_F(SearchStateCsv, LeavesWhatDoesNotApplyEmpty) {
+  const nlohmann::json& rows = seen_.at("rows");
+  ASSERT_EQ(rows.size(), 4U);
+  EXPECT_EQ(rows[2].at("inherited_from"), "1");
+  EXPECT_EQ(rows[2].at("inherited_share"), "0.75");
+  EXPECT_EQ(rows[2].at("continued_from"), "");
+  EXPECT_EQ(rows[0].at("inherited_from"), "");
+  EXPECT_EQ(rows[0].at("inherited_share"), "");
 }
 
 TEST_F(SearchStateCsv, KeepsAFailedTrialWithItsCostsAndWithoutMeasurements) {

@@ -18,7 +18,10 @@ namespace {
 using skyline::testing::overwrite;
 using skyline::testing::same_checkpoint;
 using skyline::testing::sample_checkpoint;
-using skyline::testing::sample_owner;
+using skyline::testing::sample_provenance;
+using skyline::testing::sample_space;
+using skyline::testing::sample_trial;
+using skyline::testing::sample_trials;
 using skyline::testing::ScratchFolder;
 using skyline::testing::user_error_of;
 using ::testing::AllOf;
@@ -30,9 +33,10 @@ class Checkpoint : public ::testing::Test {
   void SetUp() override { std::filesystem::create_directories(paths.checkpoints()); }
   std::filesystem::path file(const std::string& name) const { return paths.checkpoints() / name; }
   /// find_checkpoint, and what it writes to the log.
-  std::optional<FoundCheckpoint> find(const CheckpointOwner& owner = sample_owner()) {
+  std::optional<FoundCheckpoint> find(trial::TrialName trial = {17},
+                                      const std::string& provenance = sample_provenance()) {
     ::testing::internal::CaptureStderr();
-    std::optional<FoundCheckpoint> found = find_checkpoint(paths, owner);
+    std::optional<FoundCheckpoint> found = find_checkpoint(paths, trial, provenance);
     warnings = ::testing::internal::GetCapturedStderr();
     return found;
   }
@@ -90,34 +94,42 @@ TEST_F(Checkpoint, IfAllAreDamagedTheTrialStartsAgain) {
 
 TEST_F(Checkpoint, OfAnotherTrialOrRunIsNotUsed) {
   write_checkpoint(paths, sample_checkpoint(), 0);
-  CheckpointOwner owner = sample_owner();
-  owner.run.config_hash[0] = 'd';
-  EXPECT_FALSE(find(owner).has_value());
+  EXPECT_FALSE(find({17}, store::provenance(sample_trial(), {"0.1.0", std::string(64, 'd')})).has_value());
   EXPECT_THAT(warnings, HasSubstr("the checkpoint of another trial"));
+  using trial::Trial;
   for (const auto change :
-       {+[](CheckpointOwner& o) { o.arch_id = "f"; }, +[](CheckpointOwner& o) { o.trial.is_final = true; },
-        +[](CheckpointOwner& o) { ++o.seed; }, +[](CheckpointOwner& o) { o.epochs = 0.2; },
-        +[](CheckpointOwner& o) { o.members = 1; }, +[](CheckpointOwner& o) { o.inherits_from = 5; },
-        +[](CheckpointOwner& o) { o.inherits_from = {}; }}) {
-    owner = sample_owner();
-    change(owner);
-    EXPECT_FALSE(find(owner).has_value());
+       {+[](Trial& t) { t.proposal.trains = t.number; }, +[](Trial& t) { ++t.seed; },
+        +[](Trial& t) { t.proposal.budget.epochs = 0.2; }, +[](Trial& t) { ++t.members; },
+        +[](Trial& t) { ++t.proposal.iteration; }, +[](Trial& t) { t.proposal.parents = {3}; },
+        +[](Trial& t) { t.proposal.origin = trial::Origin::kRandom; },
+        +[](Trial& t) {
+          t.proposal.architecture = sample_trials(sample_space(), 2)[1].trial.proposal.architecture;
+        },
+        +[](Trial& t) { std::get<trial::Inherit>(t.proposal.start).from = 5; },
+        +[](Trial& t) { std::get<trial::Inherit>(t.proposal.start).share = 0.3; },
+        +[](Trial& t) { t.proposal.start = trial::Continue{4}; },
+        +[](Trial& t) { t.proposal.start = trial::Fresh{}; }}) {
+    Trial other = sample_trial();
+    change(other);
+    EXPECT_FALSE(find({17}, sample_provenance(other)).has_value());
   }
+  Trial moved = sample_trial();
+  std::get<trial::Inherit>(moved.proposal.start).holder = 3;
+  EXPECT_TRUE(find({17}, sample_provenance(moved)).has_value()) << "it is the same trial";
   std::filesystem::rename(file("17.0.h5"), file("18.0.h5"));
-  owner = sample_owner();
-  owner.trial.number = 18;
-  EXPECT_FALSE(find(owner).has_value());
+  moved.number = 18;
+  EXPECT_FALSE(find({18}, sample_provenance(moved)).has_value());
 }
 
 TEST_F(Checkpoint, OfANewerFormatIsNotUsed) {
   write_checkpoint(paths, sample_checkpoint(100), 0);
   Hdf5Image image(file("17.1.h5"), {.user_block = kSealBytes});
-  const std::int64_t version = 2;
+  const std::int64_t version = 3;
   image.write_attribute("/", "version", H5T_NATIVE_INT64, &version);
   publish_sealed(image, "skyline-checkpoint");
   EXPECT_EQ(find()->checkpoint.state.step, 100);
   EXPECT_THAT(warnings,
-              HasSubstr("17.1.h5: checkpoint of version 2, this program reads version 1; going on"));
+              HasSubstr("17.1.h5: checkpoint of version 3, this program reads version 2; going on"));
 }
 
 TEST_F(Checkpoint, OnAFullDiskLeavesTheOneBefore) {

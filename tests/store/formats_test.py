@@ -27,8 +27,12 @@ def checksum(data):
     return xxhash.xxh3_128_hexdigest(data)
 
 
-def table(path):
-    frame = pandas.DataFrame(h5py.File(path)["trials"][:])
+# The members of a journal's line that say what was trained.
+FIELDS = ("k", "phase", "arch", "origin", "iteration", "parents", "inherits", "epochs", "members", "seed")
+
+
+def table(path, name="trials"):
+    frame = pandas.DataFrame(h5py.File(path)[name][:])
     for name in frame.columns[[value == object for value in frame.dtypes]]:
         frame[name] = frame[name].str.decode("utf-8")
     return frame
@@ -89,6 +93,14 @@ class Formats(unittest.TestCase):
                     "padding": "object", "latency_ms": "float64", "flops": "float64", "on_front": "bool"}
         self.assertEqual({name: str(types[name]) for name in expected}, expected)
 
+    def test_run_file_holds_the_account_of_the_slots(self):
+        slots = table(self.folder / "run.h5", "slots")
+        self.assertEqual(slots.to_dict("records"),
+                         [{"job": 1, "rank": 0, "slot": 0, "host": "node1", "trials": 12, "setup_s": 0, "train_s": 1.5,
+                           "validate_s": 0, "latency_s": 0, "idle_s": 0.5},
+                          {"job": 1, "rank": 2, "slot": 1, "host": "node17", "trials": 0, "setup_s": 0, "train_s": 0,
+                           "validate_s": 0, "latency_s": 0, "idle_s": 2}])
+
     def test_run_file_says_what_it_is(self):
         attributes = h5py.File(self.folder / "run.h5").attrs
         self.assertEqual(attributes["format"], "skyline-run")
@@ -123,9 +135,11 @@ class Formats(unittest.TestCase):
         self.assertEqual(file["tensors/linear_0/weight"].shape, (2, 3))
         self.assertEqual(file["tensors/cell.node_1/bias"].shape, (0,))
         self.assertEqual(file["tensors/linear_0/weight"].dtype, numpy.float32)
-        self.assertEqual(list(file["parents"]), [3, 40])
-        self.assertEqual(file.attrs["seed"], 0xFEDCBA9876543210)
-        self.assertEqual((file.attrs["members"], file.attrs["inherits_from"]), (4, 3))
+        provenance = json.loads(file.attrs["provenance"])
+        entry = dict(self.journal[1 + 5], k=41)
+        self.assertEqual((provenance.pop("skyline_version"), provenance.pop("config_hash")), ("0.1.0", 64 * "c"))
+        self.assertEqual(provenance, {name: entry[name] for name in FIELDS})
+        self.assertEqual(file.attrs["trial"], entry["k"])
         self.assertEqual(file.attrs["genotype"], "depth=3 größe=5")
 
     def test_seal_holds_the_sum_of_the_file(self):
@@ -192,7 +206,10 @@ class Formats(unittest.TestCase):
     def test_checkpoints(self):
         file = h5py.File(self.folder / "checkpoints/17.0.h5")
         self.assertEqual(file.attrs["format"], "skyline-checkpoint")
-        self.assertEqual((file.attrs["trial"], file.attrs["sequence"], file.attrs["inherits_from"]), (17, 0, 4))
+        provenance = json.loads(file.attrs["provenance"])
+        entry = dict(self.journal[1 + 2], k=17)
+        self.assertEqual({name: provenance[name] for name in FIELDS}, {name: entry[name] for name in FIELDS})
+        self.assertEqual(file.attrs["sequence"], 0)
         self.assertEqual((file["arrays/parameters"].dtype, file["arrays/parameters"].shape), (numpy.float32, (6,)))
         self.assertEqual(file["numbers"].dtype, numpy.float64)
 

@@ -3,8 +3,8 @@
 #include "core/text/hash.hpp"
 #include "sample_run.hpp"
 #include "scratch_folder.hpp"
+#include "store/journal/journal.hpp"
 #include "store/publish/publish.hpp"
-#include "store/run_folder/journal.hpp"
 #include "support/user_error_of.hpp"
 
 #include <filesystem>

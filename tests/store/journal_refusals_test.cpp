@@ -1,7 +1,7 @@
 #include "journal_fixture.hpp"
 #include "sample_run.hpp"
+#include "store/journal/journal.hpp"
 #include "store/publish/publish.hpp"
-#include "store/run_folder/journal.hpp"
 #include "support/user_error_of.hpp"
 
 #include <filesystem>

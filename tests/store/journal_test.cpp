@@ -1,4 +1,4 @@
-#include "store/run_folder/journal.hpp"
+#include "store/journal/journal.hpp"
 
 #include "file_size_limit.hpp"
 #include "journal_fixture.hpp"

@@ -105,7 +105,7 @@ TEST(Mutations, OfACheckpointArePassedOverWithOneLineOrHarmless) {
   write_checkpoint(paths, checkpoint, 0);
   const int refused = refusals(paths.checkpoints() / "17.0.h5", 5, [&] {
     ::testing::internal::CaptureStderr();
-    const auto found = find_checkpoint(paths, checkpoint.owner);
+    const auto found = find_checkpoint(paths, checkpoint.trial, checkpoint.provenance);
     const std::string log = ::testing::internal::GetCapturedStderr();
     if (found) return log.empty() && skyline::testing::same_checkpoint(found->checkpoint, checkpoint);
     EXPECT_EQ(std::count(log.begin(), log.end(), '\n'), 1);

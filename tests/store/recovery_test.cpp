@@ -1,8 +1,7 @@
-#include "store/run_folder/recovery.hpp"
-
 #include "child_process.hpp"
 #include "sample_checkpoint.hpp"
 #include "scratch_folder.hpp"
+#include "store/run_folder/run_folder.hpp"
 #include "store/weights/checkpoint.hpp"
 #include "support/user_error_of.hpp"
 
@@ -62,7 +61,7 @@ TEST_F(Recovery, RemovesTheCheckpointsOfCommittedTrialsAndKeepsTheOthers) {
   for (const auto& names : {kept, removed}) {
     for (const trial::TrialName name : names) {
       TrialCheckpoint checkpoint = skyline::testing::sample_checkpoint();
-      checkpoint.owner.trial = name;
+      checkpoint.trial = name;
       write_checkpoint(paths, checkpoint, 0);
       if (name.number != 13) write_checkpoint(paths, checkpoint, 1);
     }
@@ -73,17 +72,15 @@ TEST_F(Recovery, RemovesTheCheckpointsOfCommittedTrialsAndKeepsTheOthers) {
   const RecoveredFolder recovered = recover_run_folder(paths, committed, {10});
   EXPECT_EQ(recovered.checkpoints, 6u);
   EXPECT_EQ(recovered.begun_trials, 3u);
-  CheckpointOwner owner = skyline::testing::sample_owner();
   for (const trial::TrialName name : kept) {
-    owner.trial = name;
-    EXPECT_TRUE(find_checkpoint(paths, owner)) << to_text(name);
+    EXPECT_TRUE(find_checkpoint(paths, name, skyline::testing::sample_provenance())) << to_text(name);
   }
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(paths.checkpoints()), {}), 5 + 4);
 }
 
 TEST_F(Recovery, KeepsTheCheckpointOfAFullTrainingWithAnotherBudgetThanTheCommittedOne) {
   TrialCheckpoint checkpoint = skyline::testing::sample_checkpoint();
-  checkpoint.owner.trial = {3, true};
+  checkpoint.trial = {3, true};
   write_checkpoint(paths, checkpoint, 0);
   const trial::CommitLog committed = committed_trials({{3}, {3, true}}, 10);
   EXPECT_EQ(recover_run_folder(paths, committed, {20}).begun_trials, 1u);

@@ -6,18 +6,19 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <string>
 #include <vector>
 
 namespace skyline::testing {
 
-inline store::CheckpointOwner sample_owner() {
-  return {.run = {"0.1.0", std::string(64, 'c')},
-          .arch_id = "0123456789abcdef",
-          .trial = {17},
-          .seed = 0xfedcba9876543210u,
-          .epochs = 0.1,
-          .members = 4,
-          .inherits_from = 4};
+inline trial::Trial sample_trial() {
+  trial::Trial trial = sample_trials(sample_space(), 3)[2].trial;  // that inherits
+  trial.number = 17;
+  return trial;
+}
+
+inline std::string sample_provenance(const trial::Trial& trial = sample_trial()) {
+  return store::provenance(trial, {"0.1.0", std::string(64, 'c')});
 }
 
 /// Half trained, with values that are hard to write; an empty array; names in an order that is not the
@@ -25,7 +26,8 @@ inline store::CheckpointOwner sample_owner() {
 inline store::TrialCheckpoint sample_checkpoint(std::int64_t step = 1200) {
   const double quiet = std::bit_cast<double>(std::uint64_t{0x7ff8000000000123u});  // NaN with a payload
   store::TrialCheckpoint checkpoint;
-  checkpoint.owner = sample_owner();
+  checkpoint.trial = {17};
+  checkpoint.provenance = sample_provenance();
   checkpoint.state.step = step;
   checkpoint.state.arrays = {
       {"parameters", {1, -2, 0.5f, 1e-45f, 3e38f, -0.0f}},
@@ -57,7 +59,8 @@ inline bool same_state(const trial::TrainingState& left, const trial::TrainingSt
 }
 
 inline bool same_checkpoint(const store::TrialCheckpoint& left, const store::TrialCheckpoint& right) {
-  return left.owner == right.owner && same_state(left.state, right.state);
+  return left.trial == right.trial && left.provenance == right.provenance &&
+         same_state(left.state, right.state);
 }
 
 }  // namespace skyline::testing

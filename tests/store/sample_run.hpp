@@ -3,7 +3,7 @@
 #include "skyline/space/search_space.hpp"
 #include "skyline/trial/trial.hpp"
 
-#include "store/run_folder/journal.hpp"
+#include "store/journal/journal.hpp"
 #include "support/yaml_config.hpp"
 
 #include <cmath>

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "sample_run.hpp"
 #include "store/weights/weights.hpp"
 
 #include <cstring>
@@ -10,16 +11,11 @@ namespace skyline::testing {
 /// Layers in an order that is not the alphabet's, a scalar, an empty tensor, odd floats.
 inline store::WeightsFile sample_weights() {
   store::WeightsFile weights;
-  weights.run = {"0.1.0", std::string(64, 'c')};
-  weights.arch_id = "0123456789abcdef";
+  trial::Trial trial = sample_trials(sample_space(), 6)[5].trial;  // that inherits
+  trial.number = 41;
+  weights.trial = trial.number;
+  weights.provenance = store::provenance(trial, {"0.1.0", std::string(64, 'c')});
   weights.genotype = "depth=3 größe=5";
-  weights.phase = "final";
-  weights.trial = 41;
-  weights.seed = 0xfedcba9876543210u;
-  weights.epochs = 0.1;
-  weights.parents = {3, 40};
-  weights.members = 4;
-  weights.inherits_from = 3;
   weights.tensors = {{"linear_0.weight", {2, 3}, {1, -2, 0.5f, 1e-45f, 3e38f, -0.0f}},
                      {"conv2d_0.weight", {1, 2, 1, 1}, {1.5f, std::numeric_limits<float>::quiet_NaN()}},
                      {"conv2d_0.bias", {1}, {std::numeric_limits<float>::infinity()}},
@@ -35,10 +31,8 @@ inline bool same_weights(const store::WeightsFile& left, const store::WeightsFil
            (a.values.empty() ||
             std::memcmp(a.values.data(), b.values.data(), a.values.size() * sizeof(float)) == 0);
   };
-  return left.run == right.run && left.arch_id == right.arch_id && left.genotype == right.genotype &&
-         left.phase == right.phase && left.trial == right.trial && left.seed == right.seed &&
-         left.epochs == right.epochs && left.parents == right.parents && left.members == right.members &&
-         left.inherits_from == right.inherits_from &&
+  return left.trial == right.trial && left.provenance == right.provenance &&
+         left.genotype == right.genotype &&
          std::equal(left.tensors.begin(), left.tensors.end(), right.tensors.begin(), right.tensors.end(),
                     same_tensor);
 }

@@ -5,9 +5,9 @@
 #include "sample_run.hpp"
 #include "scratch_folder.hpp"
 #include "short_patience.hpp"
+#include "store/journal/journal.hpp"
 #include "store/publish/publish.hpp"
 #include "store/run_folder/file_claim.hpp"
-#include "store/run_folder/journal.hpp"
 #include "store/weights/checkpoint.hpp"
 #include "support/user_error_of.hpp"
 
@@ -127,7 +127,7 @@ TEST(StorageFaults, OfACheckpointAreAnErrorAtOnceAndLeaveTheOneBefore) {
   EXPECT_THAT(fault_error_of([&] { write_checkpoint(paths, skyline::testing::sample_checkpoint(300), 2); }),
               HasSubstr("17.0.h5: rename: Disk quota exceeded"));
   EXPECT_EQ(faulty.calls(), 1);
-  EXPECT_EQ(find_checkpoint(paths, skyline::testing::sample_owner())->checkpoint.state.step, 200);
+  EXPECT_EQ(find_checkpoint(paths, {17}, skyline::testing::sample_provenance())->checkpoint.state.step, 200);
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(paths.checkpoints()), {}), 2);
 }
 

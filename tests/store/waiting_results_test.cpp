@@ -1,4 +1,4 @@
-#include "store/run_folder/waiting_results.hpp"
+#include "store/journal/waiting_results.hpp"
 
 #include "sample_run.hpp"
 #include "scratch_folder.hpp"

@@ -6,9 +6,9 @@
 #include "sample_dataset.hpp"
 #include "sample_run.hpp"
 #include "sample_weights.hpp"
+#include "store/journal/waiting_results.hpp"
 #include "store/run_folder/run_folder.hpp"
 #include "store/run_folder/run_tables.hpp"
-#include "store/run_folder/waiting_results.hpp"
 
 #include <exception>
 #include <iostream>
@@ -36,7 +36,9 @@ void write_run(const std::filesystem::path& path, const space::SearchSpace& spac
   std::vector<bool> on_front(trials.size());
   on_front[1] = on_front[6] = true;
   write_run_tables(path, trials, on_front, skyline::testing::sample_header().metrics, space,
-                   "run: {seed: 1}\n", {{.host = "node1", .trials = 12, .train_s = 1.5, .idle_s = 0.5}});
+                   "run: {seed: 1}\n",
+                   {{.host = "node1", .trials = 12, .train_s = 1.5, .idle_s = 0.5},
+                    {.rank = 2, .slot = 1, .host = "node17", .idle_s = 2}});
 }
 
 void write_all(const std::filesystem::path& folder) {

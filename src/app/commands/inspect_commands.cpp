@@ -1,7 +1,6 @@
 // The commands that look and change nothing: validate, schema, status, journal.
 #include "skyline/core/error.hpp"
 #include "skyline/core/random.hpp"
-#include "skyline/search/algorithm.hpp"
 
 #include "app/commands/commands.hpp"
 #include "app/config/config_sections.hpp"
@@ -11,8 +10,8 @@
 #include "core/text/wording.hpp"
 #include "report/report.hpp"
 #include "run/opened_run.hpp"
+#include "store/journal/journal.hpp"
 #include "store/publish/publish.hpp"
-#include "store/run_folder/journal.hpp"
 #include "store/run_folder/run_folder.hpp"
 
 #include <algorithm>
@@ -120,8 +119,7 @@ int run_validate(const std::filesystem::path& path, const std::vector<std::strin
   ConfigNode root = store::load_yaml_file(path);
   for (const std::string& assignment : overrides) apply_override(root, assignment);
   const RunConfig config = RunConfig::parse(root, true);
-  const auto searcher = search::make_searcher(config.sections.search, config.space, config.objectives,
-                                              config.sections.run.seed);
+  const auto searcher = config.make_searcher();
   std::cout << "# " << path.string() << " is valid\n";
   print_data(config);
   print_space(config);

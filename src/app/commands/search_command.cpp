@@ -12,7 +12,7 @@
 #include "core/log.hpp"
 #include "engine/loop/run.hpp"
 #include "store/publish/patience.hpp"
-#include "store/run_folder/journal.hpp"
+#include "store/journal/journal.hpp"
 #include "store/run_folder/run_folder.hpp"
 
 #include <chrono>

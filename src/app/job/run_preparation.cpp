@@ -7,8 +7,7 @@
 #include "core/log.hpp"
 #include "store/publish/patience.hpp"
 #include "store/publish/publish.hpp"
-#include "store/run_folder/recovery.hpp"
-#include "store/run_folder/waiting_results.hpp"
+#include "store/journal/waiting_results.hpp"
 
 #include <algorithm>
 #include <chrono>

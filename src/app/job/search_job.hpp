@@ -4,7 +4,7 @@
 #include "app/config/run_config.hpp"
 #include "app/job/job_stop.hpp"
 #include "engine/loop/run.hpp"
-#include "store/run_folder/journal.hpp"
+#include "store/journal/journal.hpp"
 #include "store/run_folder/run_folder.hpp"
 #include "store/run_folder/run_tables.hpp"
 

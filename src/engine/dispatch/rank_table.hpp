@@ -7,7 +7,7 @@
 #include "engine/dispatch/packing.hpp"
 #include "engine/engine_options.hpp"
 #include "run/account.hpp"
-#include "store/run_folder/journal.hpp"
+#include "store/journal/journal.hpp"
 
 #include <cstddef>
 #include <string>

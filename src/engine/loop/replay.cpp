@@ -35,31 +35,11 @@ std::string full_text(const trial::Trial& trial) {
   return text + ")";
 }
 
-template <typename Field>
-bool same_field(const Field& left, const Field& right) {
-  return left == right;
-}
-
-/// Wherever the weights of the parent are.
-bool same_field(const trial::Start& left, const trial::Start& right) {
-  const auto* from = std::get_if<trial::Inherit>(&left);
-  const auto* other = std::get_if<trial::Inherit>(&right);
-  if (from != nullptr && other != nullptr) return from->from == other->from && from->share == other->share;
-  const auto* earlier = std::get_if<trial::Continue>(&left);
-  const auto* later = std::get_if<trial::Continue>(&right);
-  if (earlier != nullptr && later != nullptr) return earlier->from == later->from;
-  return left.index() == right.index();
-}
-
 }  // namespace
 
 bool same_training(const trial::Trial& left, const trial::Trial& right) {
-  bool same = left.name() == right.name() && left.architecture().id == right.architecture().id;
-  const auto compare = [&same](const char*, const auto& field, const auto& other) {
-    same = same && same_field(field, other);
-  };
-  trial::for_each_field(compare, left, right);
-  return same;
+  return left.name() == right.name() && left.architecture().id == right.architecture().id &&
+         trial::same_fields(left, right);
 }
 
 void check_metrics(const std::vector<std::string>& recorded, const std::vector<std::string>& measured) {

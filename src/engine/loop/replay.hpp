@@ -3,7 +3,7 @@
 #include "skyline/trial/trial.hpp"
 
 #include "engine/dispatch/dispatcher.hpp"
-#include "store/run_folder/waiting_results.hpp"
+#include "store/journal/waiting_results.hpp"
 
 #include <cstddef>
 #include <map>
@@ -19,8 +19,8 @@ bool same_training(const trial::Trial& left, const trial::Trial& right);
 /// @throws UserError if the journal's metrics are not those that this configuration measures
 void check_metrics(const std::vector<std::string>& recorded, const std::vector<std::string>& measured);
 
-/// What earlier jobs of the run found out, fed to a fresh search in the place of training: the lines of the
-/// journal, and results that still wait for their commit. Each is given out once. Empty for a new run.
+/// The results of earlier jobs of the run, which a fresh search gets instead of training again: the lines of
+/// the journal, and results that still wait for their commit. Each is given out once. Empty for a new run.
 class Replay {
  public:
   Replay() = default;

@@ -24,29 +24,20 @@ CheckpointFolder::CheckpointFolder(const RunFiles& files, const std::optional<Ch
                                    bool resume)
     : storage_(files.storage), paths_(files.paths), run_(files.stamp()), options_(options), resume_(resume) {}
 
-store::CheckpointOwner CheckpointFolder::owner(const trial::Trial& trial) const {
-  return {.run = run_,
-          .arch_id = to_text(trial.architecture().id),
-          .trial = trial.name(),
-          .seed = trial.seed,
-          .epochs = trial.budget().epochs,
-          .members = trial.members,
-          .inherits_from = trial.inherits() ? std::optional(trial.inherits()->from) : std::nullopt};
-}
-
 void CheckpointFolder::stop() {
   patient_until_ = Clock::now() + kPatienceAtStop;
   store::set_patience(std::min(store::patience_s(), std::chrono::duration<double>(kPatienceAtStop).count()));
 }
 
-std::optional<store::FoundCheckpoint> CheckpointFolder::find(const store::CheckpointOwner& owner) const {
+std::optional<store::FoundCheckpoint> CheckpointFolder::find(trial::TrialName trial,
+                                                             const std::string& provenance) const {
   using Found = std::optional<store::FoundCheckpoint>;
   if (!resume_) return std::nullopt;
-  return call_storage<Found>(storage(), [this, owner]() -> Found {
+  return call_storage<Found>(storage(), [this, trial, provenance]() -> Found {
     try {
-      return store::find_checkpoint(paths_, owner);
+      return store::find_checkpoint(paths_, trial, provenance);
     } catch (const std::exception& error) {
-      log::warning("trial " + to_text(owner.trial) + ": its checkpoint cannot be read: " + error.what() +
+      log::warning("trial " + to_text(trial) + ": its checkpoint cannot be read: " + error.what() +
                    "; training from the start");
       return std::nullopt;
     }
@@ -61,10 +52,9 @@ bool CheckpointFolder::write(const store::TrialCheckpoint& checkpoint, std::uint
     return true;
   } catch (const std::exception& error) {
     if (last) {
-      log::warning("trial " + to_text(checkpoint.owner.trial) +
-                   ": its last state is not saved: " + error.what());
+      log::warning("trial " + to_text(checkpoint.trial) + ": its last state is not saved: " + error.what());
     } else {
-      warn_of_one_left_out(checkpoint.owner.trial, error.what());
+      warn_of_one_left_out(checkpoint.trial, error.what());
     }
     return false;
   }
@@ -118,11 +108,12 @@ SlotCheckpoints::SlotCheckpoints(std::shared_ptr<CheckpointFolder> folder, const
     : folder_(std::move(folder)), stop_(stop), buffers_(std::make_shared<Buffers>()) {}
 
 void SlotCheckpoints::begin(const trial::Trial& trial) {
-  owner_ = folder_->owner(trial);
+  trial_ = trial.name();
+  provenance_ = folder_->provenance(trial);
   found_.reset();
   sequence_ = 0;
   saves_ = 0;
-  if (auto found = folder_->find(owner_)) {
+  if (auto found = folder_->find(trial_, provenance_)) {
     sequence_ = found->next_sequence;
     found_ = std::move(found->checkpoint);
   }
@@ -160,14 +151,14 @@ bool SlotCheckpoints::copying_is_cheap() const {
   return copy_s_ + last_copy_s_ <= folder_->options()->most_overhead * trained_s;
 }
 
-/// Whatever goes wrong here, memory that runs out included, is no failure of the trial.
+/// An error here, memory that runs out included, is no failure of the trial.
 void SlotCheckpoints::save(const std::function<void(trial::TrainingState&)>& fill) {
   if (!folder_->options()) return;
   const Clock::time_point begin = Clock::now();
   try {
     if (!stage(fill)) return;
   } catch (const std::exception& error) {
-    folder_->warn_of_one_left_out(owner_.trial, error.what());
+    folder_->warn_of_one_left_out(trial_, error.what());
   }
   last_save_ = Clock::now();
   last_copy_s_ = std::chrono::duration<double>(last_save_ - begin).count();
@@ -180,7 +171,7 @@ bool SlotCheckpoints::stage(const std::function<void(trial::TrainingState&)>& fi
   const bool last = stop_;
   const Buffers::Lease buffer = buffers_->take(last);
   if (!buffer) return false;
-  if (buffer->owner != owner_) *buffer = {owner_, {}};
+  if (buffer->provenance != provenance_) *buffer = {trial_, provenance_, {}};
   fill(buffer->state);
   folder_->storage().submit(
       [folder = folder_, buffer, sequence = sequence_, last, written_step = written_step_] {

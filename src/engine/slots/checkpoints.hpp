@@ -32,13 +32,14 @@ class CheckpointFolder : public run::RunListener, public std::enable_shared_from
   /// Nothing: checkpoints are not written.
   const std::optional<CheckpointOptions>& options() const { return options_; }
   store::StorageThread& storage() const { return storage_; }
-  store::CheckpointOwner owner(const trial::Trial& trial) const;
+  std::string provenance(const trial::Trial& trial) const { return store::provenance(trial, run_); }
 
   /// The trials of this rank are asked to stop: what they save is their last, and written with patience, but
   /// not for long.
   void stop();
-  /// What an earlier job saved of a trial; waits for the storage thread. Nothing in a run that is no resume.
-  std::optional<store::FoundCheckpoint> find(const store::CheckpointOwner& owner) const;
+  /// The state of a trial that an earlier job saved; waits for the storage thread. Nothing in a run that is
+  /// no resume.
+  std::optional<store::FoundCheckpoint> find(trial::TrialName trial, const std::string& provenance) const;
   /// On the storage thread. Returns whether the file is there.
   /// @param last  of a trial that stops
   bool write(const store::TrialCheckpoint& checkpoint, std::uint64_t sequence, bool last);
@@ -93,7 +94,8 @@ class SlotCheckpoints final : public trial::TrialState {
   std::shared_ptr<CheckpointFolder> folder_;
   const std::atomic<bool>& stop_;
   std::shared_ptr<Buffers> buffers_;  // also held by queued jobs
-  store::CheckpointOwner owner_;
+  trial::TrialName trial_;
+  std::string provenance_;
   std::optional<store::TrialCheckpoint> found_;
   bool resumed_ = false;        // something was found
   std::uint64_t sequence_ = 0;  // of the next checkpoint
@@ -106,7 +108,7 @@ class SlotCheckpoints final : public trial::TrialState {
   std::int64_t saved_step_ = 0;                 // in the last save
   std::shared_ptr<std::int64_t> written_step_;  // in the newest file; storage thread alone
   double copy_s_ = 0;                           // of all saves
-  double last_copy_s_ = 0;                      // what the next one will cost
+  double last_copy_s_ = 0;                      // of the last save
 };
 
 }  // namespace skyline::engine

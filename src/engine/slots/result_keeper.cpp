@@ -54,7 +54,7 @@ bool ResultKeeper::write() {
   }
 }
 
-/// What the file is to hold; from here on it counts as written.
+/// The results that the file is to hold; from here on they count as written.
 store::ResultsByName ResultKeeper::not_journalled() {
   const std::lock_guard lock(mutex_);
   unsaved_since_.reset();

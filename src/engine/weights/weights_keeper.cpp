@@ -46,22 +46,6 @@ std::filesystem::path copies_folder(const RunFiles& files) {
   return node_folder / ("skyline-" + to_hex(stable_hash64(run)));
 }
 
-store::WeightsFile describe(const trial::Trial& trial, const store::RunStamp& run,
-                            const space::SearchSpace& space) {
-  store::WeightsFile file;
-  file.run = run;
-  file.arch_id = to_text(trial.architecture().id);
-  file.genotype = space.describe(trial.architecture().genotype);
-  file.phase = to_text(trial.phase());
-  file.trial = trial.number;
-  file.seed = trial.seed;
-  file.epochs = trial.budget().epochs;
-  file.parents = trial.proposal.parents;
-  file.members = trial.members;
-  if (trial.inherits()) file.inherits_from = trial.inherits()->from;
-  return file;
-}
-
 std::string no_weights(const trial::Trial& trial, const std::string& problem) {
   return "trial " + std::to_string(trial.number) + " cannot start from the weights of trial " +
          std::to_string(trial.inherits()->from) + ": " + problem +
@@ -112,8 +96,9 @@ WeightsSink make_weights_sink(const RunFiles& files, const space::SearchSpace& s
   return
       [&files, &space, recent = std::move(recent)](
           const trial::Trial& trial, std::vector<trial::NamedTensor> tensors, std::function<void()> written) {
-        auto file = std::make_shared<store::WeightsFile>(describe(trial, files.stamp(), space));
-        file->tensors = std::move(tensors);
+        auto file = std::make_shared<store::WeightsFile>(
+            store::WeightsFile{trial.number, store::provenance(trial, files.stamp()),
+                               space.describe(trial.architecture().genotype), std::move(tensors)});
         const auto path = files.paths.weights(trial.name());
         if (recent && !trial.is_final()) recent->keep(file);
         const std::size_t bytes = tensor_bytes(*file);

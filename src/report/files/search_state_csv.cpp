@@ -1,12 +1,15 @@
 #include "report/files/trial_results.hpp"
 #include "report/report.hpp"
 #include "store/publish/publish.hpp"
+#include "trial/trial_fields.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <string_view>
+#include <type_traits>
 
 #include <fmt/format.h>
 
@@ -14,9 +17,25 @@ namespace skyline::report {
 namespace {
 
 constexpr double kSecondsAnHour = 3600;
-constexpr std::array<std::string_view, 13> kFixedColumns{
-    "archid",    "arch_id", "trial",  "parent", "parents", "origin", "iteration_num", "search_walltime_hours",
-    "is_pareto", "status",  "epochs", "seed",   "members"};
+constexpr std::array<const char*, 3> kFirstColumns{"archid", "arch_id", "trial"};
+constexpr std::array<const char*, 3> kLastColumns{"search_walltime_hours", "is_pareto", "status"};
+
+/// The columns of a field; where Archai has the same, its own.
+std::vector<std::string> columns_of(const trial::NamedValue& field) {
+  const std::string_view name = field.name;
+  if (name == "parents") return {"parent", "parents"};
+  if (name == "iteration") return {"iteration_num"};
+  return {field.name};
+}
+
+/// The columns behind those of parameters and metrics.
+std::vector<std::string> columns_of_fields() {
+  std::vector<std::string> columns;
+  for (const trial::NamedValue& field : trial::field_values({})) {
+    std::ranges::move(columns_of(field), std::back_inserter(columns));
+  }
+  return columns;
+}
 
 /// A field as RFC 4180 asks for: in quotes, with quotes doubled, if it holds a separator, a quote or a line
 /// end.
@@ -50,8 +69,10 @@ std::vector<std::string> metric_columns(const objective::ObjectiveSet& objective
 
 /// A parameter that has the name of another column is called `parameter_NAME`.
 std::string parameter_column(const std::string& name, const std::vector<std::string>& metrics) {
-  const bool taken = std::find(kFixedColumns.begin(), kFixedColumns.end(), name) != kFixedColumns.end() ||
-                     std::find(metrics.begin(), metrics.end(), name) != metrics.end();
+  const auto has = [&name](const auto& columns) {
+    return std::ranges::find(columns, name) != std::ranges::end(columns);
+  };
+  const bool taken = has(kFirstColumns) || has(kLastColumns) || has(columns_of_fields()) || has(metrics);
   return taken ? "parameter_" + name : name;
 }
 
@@ -82,23 +103,36 @@ std::string metric_field(const ReportInputs& inputs, const trial::CommittedTrial
   return is_computed_metric(metric) ? fmt::format("{:.0f}", *value) : fmt::format("{}", *value);
 }
 
-/// Archai's ids of the parents, with commas between them.
-std::string parent_ids(const ReportInputs& inputs, const trial::Proposal& proposal) {
+/// Archai names one parent by its id in one column, two in another, with a comma between them.
+std::vector<std::string> parent_fields(const ReportInputs& inputs, const trial::Proposal& proposal) {
   std::string ids;
   for (const trial::TrialNumber number : proposal.parents) {
     if (!ids.empty()) ids += ',';
     ids += inputs.space.archai_id(inputs.state.search_trial(number).trial.architecture());
   }
-  return ids;
+  if (proposal.parents.size() == 1) return {ids, ""};
+  return {"", ids};
+}
+
+/// A value that does not apply is negative or NaN; here it is an empty field.
+std::string value_text(const trial::NamedValue& field) {
+  const auto text = [](const auto& value) -> std::string {
+    if constexpr (std::is_signed_v<std::decay_t<decltype(value)>>) {
+      if (!(value >= 0)) return "";
+    }
+    return fmt::format("{}", value);
+  };
+  return std::visit(text, field.value);
 }
 
 std::vector<std::string> header_fields(const ReportInputs& inputs, const std::vector<std::string>& metrics) {
-  std::vector<std::string> fields{"archid", "arch_id", "trial"};
+  std::vector<std::string> fields(kFirstColumns.begin(), kFirstColumns.end());
   for (const auto& parameter : inputs.space.parameters()) {
     fields.push_back(parameter_column(parameter.name, metrics));
   }
   fields.insert(fields.end(), metrics.begin(), metrics.end());
-  fields.insert(fields.end(), kFixedColumns.begin() + 3, kFixedColumns.end());
+  std::ranges::move(columns_of_fields(), std::back_inserter(fields));
+  fields.insert(fields.end(), kLastColumns.begin(), kLastColumns.end());
   return fields;
 }
 
@@ -112,19 +146,17 @@ std::vector<std::string> trial_fields(const ReportInputs& inputs, const std::vec
     fields.push_back(parameter_text(inputs.space.parameters()[p], architecture, p));
   }
   for (const std::string& metric : metrics) fields.push_back(metric_field(inputs, committed, metric));
-  const std::string parents = parent_ids(inputs, trial.proposal);
-  const bool one_parent = trial.proposal.parents.size() == 1;
-  fields.push_back(one_parent ? parents : "");
-  fields.push_back(one_parent ? "" : parents);
-  fields.emplace_back(trial::to_text(trial.proposal.origin));
-  fields.push_back(std::to_string(trial.proposal.iteration));
+  for (const trial::NamedValue& field : trial::field_values(trial)) {
+    if (std::string_view(field.name) == "parents") {
+      std::ranges::move(parent_fields(inputs, trial.proposal), std::back_inserter(fields));
+    } else {
+      fields.push_back(value_text(field));
+    }
+  }
   fields.push_back(fmt::format("{:.6f}", hours));
-  fields.emplace_back(inputs.state.on_front(trial.number) ? "True"
-                                                          : "False");  // as pandas writes and reads flags
+  const bool on_front = inputs.state.on_front(trial.number);
+  fields.emplace_back(on_front ? "True" : "False");  // as pandas writes and reads flags
   fields.push_back(status_of(committed));
-  fields.push_back(fmt::format("{}", trial.budget().epochs));
-  fields.push_back(std::to_string(trial.seed));
-  fields.push_back(std::to_string(trial.members));
   return fields;
 }
 

@@ -1,5 +1,6 @@
 #include "report/files/trial_results.hpp"
 #include "report/report.hpp"
+#include "store/journal/trial_json.hpp"
 #include "store/publish/publish.hpp"
 
 #include <algorithm>
@@ -14,7 +15,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kModelsFormat = 1;
+constexpr int kModelsFormat = 2;
 
 std::string run_name(const store::RunPaths& paths) {
   std::filesystem::path root = paths.root.lexically_normal();
@@ -117,7 +118,8 @@ void add_weights(Json& json, const store::RunPaths& paths, const run::RunState& 
 
 Json final_json(const store::RunPaths& paths, const ReportInputs& inputs,
                 const trial::CommittedTrial& committed) {
-  Json json{{"epochs", committed.trial.budget().epochs}};
+  Json json;
+  store::add_fields(json, committed.trial);
   add_status(json, committed);
   json.update(measured_json(committed, inputs.metrics));
   add_weights(json, paths, inputs.state, committed);
@@ -138,18 +140,10 @@ Json trial_json(const store::RunPaths& paths, const ReportInputs& inputs,
             {"constraints", values_json(inputs.state.objectives().constraints(), committed, inputs.metrics)},
             {"costs", costs_json(architecture.network.cost)},
             {"metrics", measured_json(committed, inputs.metrics)},
-            {"epochs", trial.budget().epochs},
-            {"seed", trial.seed},
             {"phase", trial::to_text(trial.phase())}};
+  store::add_fields(json, trial);
   add_status(json, committed);
-  json["iteration"] = trial.proposal.iteration;
-  json["origin"] = trial::to_text(trial.proposal.origin);
-  json["parents"] = trial.proposal.parents;
   json["on_front"] = inputs.state.on_front(trial.number);
-  if (const trial::Inherit* inherits = trial.inherits()) {
-    json["inherits"] = {{"from", inherits->from}, {"share", inherits->share}};
-  }
-  if (trial.members > 1) json["members"] = trial.members;
   add_weights(json, paths, inputs.state, committed);
   const trial::CommittedTrial* full_training = final_of(inputs.state, trial.number);
   if (!trial.is_final() && full_training != nullptr)

@@ -69,10 +69,6 @@ T Hdf5Reader::scalar_attribute(const char* key, hid_t type) const {
   return value;
 }
 
-bool Hdf5Reader::has_attribute(const char* key) const {
-  return check(H5Aexists(file_.get(), key)) > 0;
-}
-
 std::string Hdf5Reader::text_attribute(const char* key) const {
   const Hdf5Type type(check(H5Tcopy(H5T_C_S1)));
   check(H5Tset_size(type.get(), H5T_VARIABLE));
@@ -150,10 +146,6 @@ std::vector<double> Hdf5Reader::numbers(const std::string& name) const {
 
 std::vector<float> Hdf5Reader::floats(const std::string& name) const {
   return read_array<float>(name, H5T_NATIVE_FLOAT);
-}
-
-std::vector<std::uint64_t> Hdf5Reader::unsigned_integers(const std::string& name) const {
-  return read_array<std::uint64_t>(name, H5T_NATIVE_UINT64);
 }
 
 std::vector<std::string> Hdf5Reader::texts(const std::string& name) const {

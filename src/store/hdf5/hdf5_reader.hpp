@@ -21,7 +21,6 @@ class Hdf5Reader {
   Hdf5Reader(std::span<const std::byte> bytes, const std::filesystem::path& path);
 
   /// Attributes of the root.
-  bool has_attribute(const char* key) const;
   std::string text_attribute(const char* key) const;
   std::int64_t integer_attribute(const char* key) const;
   std::uint64_t unsigned_attribute(const char* key) const;
@@ -36,7 +35,6 @@ class Hdf5Reader {
   /// All of an array, whatever its shape.
   std::vector<double> numbers(const std::string& name) const;
   std::vector<float> floats(const std::string& name) const;
-  std::vector<std::uint64_t> unsigned_integers(const std::string& name) const;
   std::vector<std::string> texts(const std::string& name) const;
   /// A column of a table (Table::write). @throws UserError if there is none of this name
   std::vector<double> numbers(const std::string& table, const std::string& column) const;

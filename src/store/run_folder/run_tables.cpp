@@ -33,24 +33,6 @@ class Rows {
   void operator()(std::string_view name, std::uint64_t value) { add<std::uint64_t>(name, value); }
   void operator()(std::string_view name, double value) { add<double>(name, value); }
   void operator()(std::string_view name, const std::string& text) { add<std::string>(name, text); }
-  void operator()(std::string_view name, trial::Origin origin) {
-    add<std::string>(name, std::string(to_text(origin)));
-  }
-  /// With spaces between them.
-  void operator()(std::string_view name, const std::vector<trial::TrialNumber>& numbers) {
-    std::string text;
-    for (const trial::TrialNumber number : numbers)
-      text += (text.empty() ? "" : " ") + std::to_string(number);
-    add<std::string>(name, text);
-  }
-  /// -1 and NaN where they do not apply.
-  void operator()(std::string_view /*name*/, const trial::Start& start) {
-    const auto* inherit = std::get_if<trial::Inherit>(&start);
-    const auto* earlier = std::get_if<trial::Continue>(&start);
-    add<std::int64_t>("inherited_from", inherit != nullptr ? static_cast<std::int64_t>(inherit->from) : -1);
-    add<double>("inherited_share", inherit != nullptr ? inherit->share : std::nan(""));
-    add<std::int64_t>("continued_from", earlier != nullptr ? static_cast<std::int64_t>(earlier->from) : -1);
-  }
 
   void end_row() { next_ = 0; }
   /// For a table that may have no rows: the first one only made the columns.
@@ -133,7 +115,9 @@ void add_row(Rows& rows, const CommittedTrial& entry, bool on_front, const OwnCo
     rows(name, objective::computed_metric(architecture.network, name));
   }
   rows("on_front", on_front);
-  trial::for_each_field(rows, entry.trial);
+  for (const trial::NamedValue& field : trial::field_values(entry.trial)) {
+    std::visit([&](const auto& value) { rows(field.name, value); }, field.value);
+  }
   trial::for_each_timing(rows, entry.timing);
   rows.end_row();
 }

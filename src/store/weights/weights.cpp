@@ -4,7 +4,6 @@
 
 #include "store/hdf5/hdf5_image.hpp"
 #include "store/hdf5/hdf5_reader.hpp"
-#include "store/hdf5/stamp_attributes.hpp"
 #include "store/publish/file_descriptor.hpp"
 #include "store/publish/publish.hpp"
 #include "store/publish/sealed_file.hpp"
@@ -16,7 +15,7 @@ namespace skyline::store {
 namespace {
 
 constexpr std::string_view kWeightsFormat = "skyline-weights";
-constexpr std::int64_t kWeightsVersion = 2;
+constexpr std::int64_t kWeightsVersion = 3;
 constexpr const char* kNames = "tensor_names";
 
 /// A tensor's layer and its name within the layer, separated by the last point.
@@ -55,19 +54,9 @@ void write_weights(const std::filesystem::path& path, const WeightsFile& weights
   Hdf5Image image(path, {.user_block = kSealBytes, .num_objects = 8 + 2 * weights.tensors.size()});
   image.write_attribute("/", "format", kWeightsFormat);
   image.write_attribute("/", "version", H5T_NATIVE_INT64, &kWeightsVersion);
-  write_stamp(image, weights.run);
-  image.write_attribute("/", "arch_id", weights.arch_id);
-  image.write_attribute("/", "genotype", weights.genotype);
-  image.write_attribute("/", "phase", weights.phase);
   image.write_attribute("/", "trial", H5T_NATIVE_UINT64, &weights.trial);
-  image.write_attribute("/", "seed", H5T_NATIVE_UINT64, &weights.seed);
-  image.write_attribute("/", "epochs", H5T_NATIVE_DOUBLE, &weights.epochs);
-  if (weights.members > 1) image.write_attribute("/", "members", H5T_NATIVE_UINT64, &weights.members);
-  if (weights.inherits_from) {
-    image.write_attribute("/", "inherits_from", H5T_NATIVE_UINT64, &*weights.inherits_from);
-  }
-  const hsize_t num_parents[] = {weights.parents.size()};
-  image.refer_array("parents", H5T_NATIVE_UINT64, num_parents, std::as_bytes(std::span(weights.parents)));
+  image.write_attribute("/", "provenance", weights.provenance);
+  image.write_attribute("/", "genotype", weights.genotype);
   write_tensors(image, weights.tensors);
   publish_sealed(image, kWeightsFormat);
 }
@@ -82,18 +71,9 @@ WeightsFile decode_weights(std::string_view file, const std::filesystem::path& p
   const Hdf5Reader reader(bytes.subspan(kSealBytes), path);
   reader.check_version("weights file", kWeightsVersion);
   WeightsFile weights;
-  weights.run = read_stamp(reader);
-  weights.arch_id = reader.text_attribute("arch_id");
-  weights.genotype = reader.text_attribute("genotype");
-  weights.phase = reader.text_attribute("phase");
   weights.trial = reader.unsigned_attribute("trial");
-  weights.seed = reader.unsigned_attribute("seed");
-  weights.epochs = reader.number_attribute("epochs");
-  if (reader.has_attribute("members")) weights.members = reader.unsigned_attribute("members");
-  weights.parents = reader.unsigned_integers("parents");
-  if (reader.has_attribute("inherits_from")) {
-    weights.inherits_from = reader.unsigned_attribute("inherits_from");
-  }
+  weights.provenance = reader.text_attribute("provenance");
+  weights.genotype = reader.text_attribute("genotype");
   for (const std::string& name : reader.texts(kNames)) {
     const std::string array = tensor_place(name).array;
     weights.tensors.push_back({name, reader.array_dims(array), reader.floats(array)});

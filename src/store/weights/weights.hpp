@@ -1,12 +1,10 @@
 #pragma once
 
 #include "skyline/trial/evaluator.hpp"
-#include "skyline/trial/trial.hpp"
 
 #include "store/run_folder/run_folder.hpp"
 
 #include <filesystem>
-#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -16,16 +14,9 @@ namespace skyline::store {
 
 /// Trained parameters and buffers with their provenance.
 struct WeightsFile {
-  RunStamp run;
-  std::string arch_id;
-  std::string genotype;  // SearchSpace::describe
-  std::string phase;
   trial::TrialNumber trial = 0;
-  std::uint64_t seed = 0;
-  double epochs = 0;
-  std::uint64_t members = 1;                        // members of the group that trained them
-  std::vector<std::uint64_t> parents;               // trial numbers
-  std::optional<trial::TrialNumber> inherits_from;  // trial whose weights the training began with
+  std::string provenance;  // store::provenance
+  std::string genotype;    // SearchSpace::describe
   std::vector<trial::NamedTensor> tensors;
 };
 

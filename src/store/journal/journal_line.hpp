@@ -2,7 +2,8 @@
 
 #include "skyline/trial/trial.hpp"
 
-#include "store/run_folder/journal.hpp"
+#include "store/journal/journal.hpp"
+#include "store/journal/trial_json.hpp"
 
 #include <cstdint>
 #include <map>
@@ -51,7 +52,7 @@ class EntryDecoder {
   const space::SearchSpace& space_;
   const std::vector<std::string>& metrics_;
   std::map<std::vector<std::uint32_t>, std::shared_ptr<const space::Architecture>> built_;
-  std::map<trial::TrialNumber, std::shared_ptr<const space::Architecture>> architectures_;
+  Architectures architectures_;
 };
 
 }  // namespace skyline::store

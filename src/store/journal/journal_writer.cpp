@@ -1,10 +1,10 @@
 #include "skyline/core/error.hpp"
 
+#include "store/journal/journal.hpp"
+#include "store/journal/journal_line.hpp"
 #include "store/publish/file_descriptor.hpp"
 #include "store/publish/patience.hpp"
 #include "store/publish/publish.hpp"
-#include "store/run_folder/journal.hpp"
-#include "store/run_folder/journal_line.hpp"
 
 #include <cerrno>
 #include <span>
@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::string_view kJournalTask = "write";
 
-/// What a name stands for at a moment.
+/// The file that a name stands for at a moment.
 struct Place {
   FileDescriptor file;
   ino_t number = 0;
@@ -111,7 +111,7 @@ class OffsetWriter final : public JournalWriter {
   std::filesystem::path path_;
   Place opened_;           // its file is null after the file server has forgotten it
   std::uint64_t length_;   // of the part that is known to be good
-  std::uint64_t reached_;  // what this job has written, or tried to, ends here
+  std::uint64_t reached_;  // end of all that this job has written, or tried to write
   std::vector<std::string> metrics_;
 };
 

@@ -1,8 +1,8 @@
 #include "skyline/core/error.hpp"
 
+#include "store/journal/journal.hpp"
+#include "store/journal/journal_line.hpp"
 #include "store/publish/publish.hpp"
-#include "store/run_folder/journal.hpp"
-#include "store/run_folder/journal_line.hpp"
 
 #include <optional>
 #include <string_view>

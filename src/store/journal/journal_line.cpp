@@ -1,18 +1,15 @@
-#include "store/run_folder/journal_line.hpp"
+#include "store/journal/journal_line.hpp"
 
 #include "skyline/core/error.hpp"
 
 #include "core/text/foreign_text.hpp"
 #include "core/text/hash.hpp"
-#include "trial/trial_fields.hpp"
+#include "store/journal/json_values.hpp"
+#include "store/journal/trial_json.hpp"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cmath>
-#include <cstdio>
 #include <limits>
-#include <type_traits>
 #include <utility>
 
 namespace skyline::store {
@@ -32,27 +29,9 @@ std::string seal_line(const Json& line) {
   return text + std::string(kSumStart) + checksum(text) + std::string(kSumEnd) + "\n";
 }
 
-/// JSON has no infinities; they are written as text.
-Json encode_number(double value) {
-  if (std::isfinite(value)) return value;
-  if (std::isnan(value)) return "nan";
-  return value > 0 ? "inf" : "-inf";
-}
-
-Json encode_number(std::int32_t value) {
-  return value;
-}
-
 Json encode_value(const space::Value& value) {
   if (const auto* number = std::get_if<double>(&value)) return encode_number(*number);
   return std::visit([](const auto& content) { return Json(content); }, value);
-}
-
-Json encode_where(const trial::TrialTiming& timing) {
-  Json where;
-  const auto encode = [&where](const char* name, const auto& value) { where[name] = encode_number(value); };
-  trial::for_each_timing(encode, timing);
-  return where;
 }
 
 void encode_outcome(const trial::Outcome& outcome, const std::vector<std::string>& metrics, Json& line) {
@@ -70,160 +49,20 @@ void encode_outcome(const trial::Outcome& outcome, const std::vector<std::string
   }
 }
 
-const Json& member(const Json& object, const char* name) {
-  const auto found = object.find(name);
-  if (found == object.end()) throw UserError(std::string("missing member `") + name + "`");
-  return *found;
-}
-
-[[noreturn]] void fail_expected(const char* name, const char* expected, const Json& found) {
-  throw UserError(std::string(name) + ": expected " + expected + ", got " + found.dump());
-}
-
-const std::string& decode_text(const Json& object, const char* name) {
-  const Json& value = member(object, name);
-  if (!value.is_string()) fail_expected(name, "text", value);
-  return value.get_ref<const std::string&>();
-}
-
-double decode_number(const Json& value, const char* name) {
-  if (value.is_number()) return value.get<double>();
-  if (value == "nan") return std::numeric_limits<double>::quiet_NaN();
-  if (value == "inf") return std::numeric_limits<double>::infinity();
-  if (value == "-inf") return -std::numeric_limits<double>::infinity();
-  fail_expected(name, "a number", value);
-}
-
-template <typename T>
-T decode_integer(const Json& value, const char* name) {
-  const bool fits = value.is_number_unsigned() && value.get<std::uint64_t>() <= std::numeric_limits<T>::max();
-  if (!fits) fail_expected(name, "a whole number", value);
-  return static_cast<T>(value.get<std::uint64_t>());
-}
-
-/// Seeds are text: readers in other languages would round such large numbers.
-std::uint64_t decode_large(const Json& object, const char* name) {
-  const std::string& text = decode_text(object, name);
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) {
-    fail_expected(name, "a whole number as text", object[name]);
-  }
-  return value;
-}
-
-using Architectures = std::map<trial::TrialNumber, std::shared_ptr<const space::Architecture>>;
-
-/// Reads the fields of a trial from a line. `architectures` are those of the earlier trials.
-class FieldDecoder {
- public:
-  FieldDecoder(const Json& line, trial::TrialNumber number, const Architectures& architectures)
-      : line_(line), number_(number), architectures_(architectures) {}
-  void operator()(const char* name, trial::Origin& origin) const {
-    origin = trial::parse_origin(decode_text(line_, name));
-  }
-  void operator()(const char* name, std::uint32_t& value) const {
-    value = decode_integer<std::uint32_t>(member(line_, name), name);
-  }
-  void operator()(const char* name, std::uint64_t& value) const { value = decode_large(line_, name); }
-  void operator()(const char* name, double& value) const { value = decode_number(member(line_, name), name); }
-  void operator()(const char* name, std::vector<trial::TrialNumber>& numbers) const;
-  void operator()(const char* name, trial::Start& start) const;
-
- private:
-  trial::Inherit inherited(const Json& inherits) const;
-
-  const Json& line_;
-  const trial::TrialNumber number_;
-  const Architectures& architectures_;
-};
-
-void FieldDecoder::operator()(const char* name, std::vector<trial::TrialNumber>& numbers) const {
-  const Json& list = member(line_, name);
-  if (!list.is_array()) fail_expected(name, "a list", list);
-  for (const Json& number : list) {
-    numbers.push_back(decode_integer<std::uint64_t>(number, name));
-    if (numbers.back() >= number_) fail_expected(name, "earlier trials", list);
-  }
-}
-
-void FieldDecoder::operator()(const char* /*name*/, trial::Start& start) const {
-  if (const auto inherits = line_.find("inherits"); inherits != line_.end()) {
-    start = inherited(*inherits);
-  } else if (const auto continues = line_.find("continues"); continues != line_.end()) {
-    start = trial::Continue{decode_integer<std::uint64_t>(*continues, "continues")};
-  }
-}
-
-trial::Inherit FieldDecoder::inherited(const Json& inherits) const {
-  trial::Inherit start;
-  start.from = decode_integer<std::uint64_t>(member(inherits, "from"), "inherits.from");
-  const auto parent = architectures_.find(start.from);
-  if (parent == architectures_.end()) fail_expected("inherits.from", "an earlier trial", inherits);
-  start.architecture = parent->second;
-  start.share = decode_number(member(inherits, "share"), "inherits.share");
-  if (!(start.share >= 0 && start.share <= 1)) {
-    fail_expected("inherits.share", "a number from 0 to 1", inherits);
-  }
-  return start;
-}
-
-trial::TrialTiming decode_where(const Json& line) {
-  const Json& where = member(line, "where");
-  trial::TrialTiming timing;
-  trial::for_each_timing(
-      [&where]<typename Field>(const char* name, Field& field) {
-        if constexpr (std::is_integral_v<Field>) {
-          field = decode_integer<Field>(member(where, name), name);
-        } else {
-          field = decode_number(member(where, name), name);
-        }
-      },
-      timing);
-  return timing;
-}
-
-/// Adds the fields of a trial to a line.
-class FieldEncoder {
- public:
-  explicit FieldEncoder(Json& line) : line_(line) {}
-  void operator()(const char* name, trial::Origin origin) const { line_[name] = trial::to_text(origin); }
-  void operator()(const char* name, std::uint32_t value) const { line_[name] = value; }
-  /// Large numbers are text: readers in other languages would round them.
-  void operator()(const char* name, std::uint64_t value) const { line_[name] = std::to_string(value); }
-  void operator()(const char* name, double value) const { line_[name] = encode_number(value); }
-  void operator()(const char* name, const std::vector<trial::TrialNumber>& numbers) const {
-    line_[name] = numbers;
-  }
-  /// A fresh start is not written.
-  void operator()(const char* /*name*/, const trial::Start& start) const {
-    if (const auto* inherit = std::get_if<trial::Inherit>(&start)) {
-      line_["inherits"] = {{"from", inherit->from}, {"share", encode_number(inherit->share)}};
-    } else if (const auto* earlier = std::get_if<trial::Continue>(&start)) {
-      line_["continues"] = earlier->from;
-    }
-  }
-
- private:
-  Json& line_;
-};
-
 /// Adds a trial and its result to a line.
 Json encode(const trial::CommittedTrial& committed, const std::vector<std::string>& metrics,
             const space::SearchSpace& space, Json line) {
   const trial::Trial& trial = committed.trial;
   const space::Architecture& architecture = trial.architecture();
-  line["k"] = trial.number;
-  line["phase"] = trial::to_text(trial.phase());
-  line["arch"] = space::to_text(architecture.id);
+  add_name(line, trial);
   Json& genotype = line["genotype"] = Json::object();
   for (std::size_t i = 0; i < space.parameters().size(); ++i) {
     const space::Parameter& parameter = space.parameters()[i];
     genotype[parameter.name] = encode_value(parameter.values.at(architecture.genotype.choices.at(i)));
   }
-  trial::for_each_field(FieldEncoder(line), trial);
+  add_fields(line, trial);
   encode_outcome(committed.outcome, metrics, line);
-  line["where"] = encode_where(committed.timing);
+  line["where"] = encode_timing(committed.timing);
   return line;
 }
 
@@ -365,10 +204,10 @@ trial::CommittedTrial EntryDecoder::decode(const Json& line) {
     trial.proposal.trains = trial.number;
   }
   trial.proposal.architecture = architecture(line);
-  trial::for_each_field(FieldDecoder(line, trial.number, architectures_), trial);
+  read_fields(line, architectures_, trial);
   if (trial.members == 0) fail_expected("members", "1 or more", line["members"]);
   committed.outcome = outcome(line);
-  committed.timing = decode_where(line);
+  committed.timing = decode_timing(member(line, "where"));
   const auto trained = architectures_.find(trial.number);
   if (trial.is_final() &&
       (trained == architectures_.end() || trained->second->id != trial.architecture().id)) {

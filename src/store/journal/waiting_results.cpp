@@ -1,11 +1,11 @@
-#include "store/run_folder/waiting_results.hpp"
+#include "store/journal/waiting_results.hpp"
 
 #include "skyline/core/error.hpp"
 
 #include "core/log.hpp"
+#include "store/journal/journal_line.hpp"
 #include "store/publish/file_descriptor.hpp"
 #include "store/publish/publish.hpp"
-#include "store/run_folder/journal_line.hpp"
 
 #include <algorithm>
 #include <exception>

@@ -3,8 +3,8 @@
 #include "skyline/space/search_space.hpp"
 #include "skyline/trial/trial.hpp"
 
+#include "store/journal/journal.hpp"
 #include "store/publish/patience.hpp"
-#include "store/run_folder/journal.hpp"
 #include "store/run_folder/run_folder.hpp"
 
 #include <map>

@@ -1,0 +1,134 @@
+#include "store/journal/trial_json.hpp"
+
+#include "store/journal/json_values.hpp"
+#include "trial/trial_fields.hpp"
+
+#include <cstdint>
+#include <string>
+#include <type_traits>
+#include <variant>
+#include <vector>
+
+namespace skyline::store {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+class FieldEncoder {
+ public:
+  explicit FieldEncoder(Json& line) : line_(line) {}
+  void operator()(const char* name, trial::Origin origin) const { line_[name] = trial::to_text(origin); }
+  void operator()(const char* name, std::uint32_t value) const { line_[name] = value; }
+  void operator()(const char* name, std::uint64_t value) const { line_[name] = std::to_string(value); }
+  void operator()(const char* name, double value) const { line_[name] = encode_number(value); }
+  void operator()(const char* name, const std::vector<trial::TrialNumber>& numbers) const {
+    line_[name] = numbers;
+  }
+  void operator()(const char* /*name*/, const trial::Start& start) const {
+    if (const auto* inherit = std::get_if<trial::Inherit>(&start)) {
+      line_["inherits"] = {{"from", inherit->from}, {"share", encode_number(inherit->share)}};
+    } else if (const auto* earlier = std::get_if<trial::Continue>(&start)) {
+      line_["continues"] = earlier->from;
+    }
+  }
+
+ private:
+  Json& line_;
+};
+
+class FieldDecoder {
+ public:
+  FieldDecoder(const Json& line, trial::TrialNumber number, const Architectures& architectures)
+      : line_(line), number_(number), architectures_(architectures) {}
+  void operator()(const char* name, trial::Origin& origin) const {
+    origin = trial::parse_origin(decode_text(line_, name));
+  }
+  void operator()(const char* name, std::uint32_t& value) const {
+    value = decode_integer<std::uint32_t>(member(line_, name), name);
+  }
+  void operator()(const char* name, std::uint64_t& value) const { value = decode_large(line_, name); }
+  void operator()(const char* name, double& value) const { value = decode_number(member(line_, name), name); }
+  void operator()(const char* name, std::vector<trial::TrialNumber>& numbers) const;
+  void operator()(const char* name, trial::Start& start) const;
+
+ private:
+  trial::Inherit inherited(const Json& inherits) const;
+
+  const Json& line_;
+  const trial::TrialNumber number_;
+  const Architectures& architectures_;
+};
+
+void FieldDecoder::operator()(const char* name, std::vector<trial::TrialNumber>& numbers) const {
+  const Json& list = member(line_, name);
+  if (!list.is_array()) fail_expected(name, "a list", list);
+  for (const Json& number : list) {
+    numbers.push_back(decode_integer<std::uint64_t>(number, name));
+    if (numbers.back() >= number_) fail_expected(name, "earlier trials", list);
+  }
+}
+
+void FieldDecoder::operator()(const char* /*name*/, trial::Start& start) const {
+  if (const auto inherits = line_.find("inherits"); inherits != line_.end()) {
+    start = inherited(*inherits);
+  } else if (const auto continues = line_.find("continues"); continues != line_.end()) {
+    start = trial::Continue{decode_integer<std::uint64_t>(*continues, "continues")};
+  }
+}
+
+trial::Inherit FieldDecoder::inherited(const Json& inherits) const {
+  trial::Inherit start;
+  start.from = decode_integer<std::uint64_t>(member(inherits, "from"), "inherits.from");
+  const auto parent = architectures_.find(start.from);
+  if (parent == architectures_.end()) fail_expected("inherits.from", "an earlier trial", inherits);
+  start.architecture = parent->second;
+  start.share = decode_number(member(inherits, "share"), "inherits.share");
+  if (!(start.share >= 0 && start.share <= 1)) {
+    fail_expected("inherits.share", "a number from 0 to 1", inherits);
+  }
+  return start;
+}
+
+}  // namespace
+
+void add_name(Json& object, const trial::Trial& trial) {
+  object["k"] = trial.number;
+  object["phase"] = trial::to_text(trial.phase());
+  object["arch"] = space::to_text(trial.architecture().id);
+}
+
+void add_fields(Json& object, const trial::Trial& trial) {
+  trial::for_each_field(FieldEncoder(object), trial);
+}
+
+void read_fields(const Json& object, const Architectures& architectures, trial::Trial& trial) {
+  trial::for_each_field(FieldDecoder(object, trial.number, architectures), trial);
+}
+
+Json encode_timing(const trial::TrialTiming& timing) {
+  Json object;
+  const auto encode = [&object](const char* name, const auto& value) {
+    if constexpr (std::is_integral_v<std::decay_t<decltype(value)>>) {
+      object[name] = value;
+    } else {
+      object[name] = encode_number(value);
+    }
+  };
+  trial::for_each_timing(encode, timing);
+  return object;
+}
+
+trial::TrialTiming decode_timing(const Json& object) {
+  trial::TrialTiming timing;
+  const auto decode = [&object]<typename Field>(const char* name, Field& field) {
+    if constexpr (std::is_integral_v<Field>) {
+      field = decode_integer<Field>(member(object, name), name);
+    } else {
+      field = decode_number(member(object, name), name);
+    }
+  };
+  trial::for_each_timing(decode, timing);
+  return timing;
+}
+
+}  // namespace skyline::store
