@@ -18,10 +18,8 @@ struct CheckpointOptions {
 
 struct EngineOptions {
   std::uint64_t seed = 1;
-  double epochs = 1;                   // budget of search trials
-  std::optional<double> final_epochs;  // full training of the front after the search; nothing: none
-  std::optional<std::size_t>
-      window;  // trials asked and not committed, at most; nothing: a generation at a time
+  /// Trials asked and not committed, at most; nothing: a generation at a time.
+  std::optional<std::size_t> window;
   KeepWeights keep_weights = KeepWeights::kFront;
   std::optional<CheckpointOptions> checkpoints = CheckpointOptions{};  // nothing: none, not even at a stop
   bool inherit = false;  // children start from the weights of a parent; needs keep_weights

@@ -73,7 +73,7 @@ TEST(EvaluatorKind, IsChosenByItsSectionAndKeptWithAllDefaults) {
 
 TEST(EvaluatorKind, SaysWhatItNeedsOfTheRun) {
   const RunConfig config = RunConfig::parse(with_evaluator("constant: {value: 0.2}"), true);
-  EXPECT_EQ(config.engine_options().epochs, 2);
+  EXPECT_EQ(config.evaluator.needs.epochs, 2);
   EXPECT_EQ(config.engine_options().threads_per_slot, 3);
   EXPECT_FALSE(config.engine_options().inherit);
 }

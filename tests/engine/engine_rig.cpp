@@ -2,13 +2,16 @@
 
 #include "skyline/core/error.hpp"
 #include "skyline/core/random.hpp"
+#include "skyline/search/algorithm.hpp"
 
 #include "comm/environment.hpp"
 #include "engine/dispatch/dispatcher.hpp"
+#include "engine/loop/front_training.hpp"
 #include "support/yaml_config.hpp"
 
 #include <algorithm>
 #include <chrono>
+#include <memory>
 #include <span>
 #include <thread>
 #include <utility>
@@ -171,8 +174,8 @@ RunSpec evolution_spec(std::size_t iterations) {
       testing::config_from_yaml("{algorithm: evolution_pareto, iterations: " + std::to_string(iterations) +
                                 ", initial: 6, max_unseen: 8}");
   spec.options.seed = 5;
-  spec.options.epochs = 0.25;
-  spec.options.final_epochs = 2;
+  spec.epochs = 0.25;
+  spec.final_epochs = 2;
   spec.options.keep_weights = KeepWeights::kNone;
   spec.options.slots = 1;
   return spec;
@@ -203,7 +206,16 @@ RigRun run_in(comm::Environment& environment, const std::filesystem::path& root,
   header.seed = spec.options.seed;
   header.metrics = evaluate::synthetic_kind().metrics;
   store::StorageThread storage;
-  SearchTask task{test_space(), test_objectives(), evaluator, spec.search, spec.options};
+  SearchTask task{test_space(), test_objectives(), evaluator, {}, {}, spec.options};
+  task.search = [&spec](const run::RunState&) {
+    return search::make_searcher(spec.search, test_space(), test_objectives(), spec.options.seed,
+                                 {spec.epochs});
+  };
+  if (spec.final_epochs) {
+    task.full_training = [&spec](const run::RunState& state) {
+      return std::make_unique<FrontTraining>(state, trial::Budget{*spec.final_epochs});
+    };
+  }
   task.options.resume = resume;
   std::optional<store::JournalContents> replay;
   if (environment.world().rank() == 0) {

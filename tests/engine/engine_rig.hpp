@@ -111,7 +111,9 @@ class CountingObserver final : public run::RunListener {
 
 /// Everything of a run but its environment and folder.
 struct RunSpec {
-  ConfigNode search;  // the section
+  ConfigNode search;                   // the section
+  double epochs = 1;                   // budget of its trials
+  std::optional<double> final_epochs;  // of full training; nothing: there is none
   EngineOptions options;
   HookedEvaluator::Hook hook;
   HookedEvaluator::Held held;

@@ -82,7 +82,7 @@ TEST_F(Extension, GoesOnAfterTheFullTrainingOfAFinishedRun) {
       const TemporaryFolder folder;
       const auto environment = comm::make_local_environment();
       RunSpec straight = with_iterations(4, window);
-      straight.options.final_epochs.reset();
+      straight.final_epochs.reset();
       searched = trained(run_in(*environment, folder.path(), straight).result.committed, Phase::kSearch);
     }
     EXPECT_EQ(trained(all, Phase::kSearch), searched);
@@ -124,16 +124,16 @@ TEST_F(Extension, TakesAnotherBudgetOfTheFullTrainingBesideTheOneBefore) {
   RunSpec spec = with_iterations(2, std::nullopt);
   const RigRun first = run(spec, false);
   const std::size_t members = first.observer.expected_final;
-  spec.options.final_epochs = 4;
+  spec.final_epochs = 4;
   const RigRun second = run(spec, true);
   EXPECT_EQ(second.observer.positions.size(), members);
   EXPECT_EQ(second.result.committed.size(), first.result.committed.size() + members);
   EXPECT_EQ(second.result.committed.back().trial.budget().epochs, 4);
   // Both stay, with the first budget again or without any full training.
   const std::string journal_of_both = canonical();
-  spec.options.final_epochs = 2;
+  spec.final_epochs = 2;
   EXPECT_EQ(run(spec, true).evaluations, 0);
-  spec.options.final_epochs.reset();
+  spec.final_epochs.reset();
   EXPECT_EQ(run(spec, true).evaluations, 0);
   EXPECT_EQ(canonical(), journal_of_both);
 }

@@ -1,7 +1,6 @@
-#include "engine/weights/inheritance.hpp"
-
 #include "comm/environment.hpp"
 #include "engine/engine_rig.hpp"
+#include "engine/loop/trial_maker.hpp"
 #include "engine/weights/weights_keeper.hpp"
 #include "space/network/network_alignment.hpp"
 #include "store/short_patience.hpp"

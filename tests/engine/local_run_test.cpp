@@ -112,7 +112,7 @@ TEST_F(LocalRun, RefusesAJournalThatAnotherConfigurationWrote) {
 TEST_F(LocalRun, RefusesAJournalOfAnotherBudgetAndNamesBoth) {
   run(evolution_spec());
   RunSpec other = evolution_spec();
-  other.options.epochs = 0.5;
+  other.epochs = 0.5;
   EXPECT_THAT(resume_error(other),
               ContainsRegex(
                   "^journal line 2: trial 0 is [0-9a-f]{16} \\(search, epochs 0.25, seed [0-9a-f]{16}\\) but "
@@ -155,7 +155,7 @@ TEST_F(LocalRun, RefusesAJournalThatGoesOnAfterTheEndOfTheRun) {
   EXPECT_THAT(resume_error(other), HasSubstr("journal line " + std::to_string(searched + 2) + ": trial " +
                                              std::to_string(searched) + " is "));
   EXPECT_THAT(resume_error(other), HasSubstr("but this configuration asks for "));
-  other.options.final_epochs.reset();
+  other.final_epochs.reset();
   EXPECT_THAT(resume_error(other), HasSubstr("but this configuration asks for nothing more"));
 }
 

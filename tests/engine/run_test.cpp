@@ -252,7 +252,7 @@ TEST_F(RunTest, InheritsTheSameOnAnyNumberOfRanks) {
 TEST_F(RunTest, UsesLittleOfACoreWhileItWaits) {
   RunSpec spec = evolution_spec();
   spec.search = testing::config_from_yaml("{algorithm: exhaustive, trials: 1}");
-  spec.options.final_epochs.reset();
+  spec.final_epochs.reset();
   spec.hook = [](const trial::Trial&) { std::this_thread::sleep_for(std::chrono::seconds(2)); };
   const double before = testing::process_cpu_seconds();
   run("waiting", spec);

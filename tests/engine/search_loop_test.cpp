@@ -1,5 +1,6 @@
 #include "engine/loop/search_loop.hpp"
 
+#include "skyline/core/error.hpp"
 #include "skyline/core/random.hpp"
 
 #include "engine/engine_rig.hpp"
@@ -8,6 +9,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <memory>
 #include <utility>
 
 #include <gmock/gmock.h>
@@ -125,7 +127,6 @@ struct SimulatedRun {
   SimulatedRun(std::size_t slots, std::optional<std::size_t> window,
                std::vector<trial::CommittedTrial> journal = {})
       : cluster(slots), replay(std::move(journal), {}), order(window) {
-    options.final_epochs = 10;
     state.account() = run::AccountBook(std::vector<run::SlotAccount>(1));
   }
   /// Returns whether it came to its end.
@@ -165,6 +166,17 @@ std::vector<std::pair<trial::TrialName, double>> commits_of(const run::RunState&
 }
 
 constexpr std::size_t kTrials = 5000;
+
+TEST(TrialMaker, RefusesAProposalWithMoreParentsThanARecordHolds) {
+  SimulatedRun run(1, 1);
+  trial::Proposal proposal;
+  proposal.architecture =
+      std::make_shared<space::Architecture>(test_space().build(test_space().genotype_at(0)));
+  proposal.parents = {0, 1, 2};
+  EXPECT_THAT([&] { run.maker.make(proposal); },
+              ::testing::ThrowsMessage<InternalError>(
+                  ::testing::HasSubstr("the searcher proposed a trial with 3 parents, expected at most 2")));
+}
 
 TEST(SearchLoop, CommitsThousandsOfTrialsTheSameOnAnySimulatedCluster) {
   SimulatedRun alone(1, 64);

@@ -142,8 +142,8 @@ TEST_F(WaitingResultsRun, OfAnotherTrialAreNotTaken) {
   run("seed", job);
   const Names kept = names_in("other");
   job.hook = {};
-  job.options.final_epochs = 3;
-  job.options.epochs = 0.5;
+  job.final_epochs = 3;
+  job.epochs = 0.5;
   const std::string expected = rank() == 0 ? canonical_of_one_process(job) : "";
   if (rank() == 0) {  // a run whose journal has nothing yet, so that all trials may be others
     std::filesystem::remove(journal("other"));

@@ -10,9 +10,10 @@
 #include "comm/environment.hpp"
 #include "core/config/config_text.hpp"
 #include "core/log.hpp"
+#include "engine/loop/front_training.hpp"
 #include "engine/loop/run.hpp"
-#include "store/publish/patience.hpp"
 #include "store/journal/journal.hpp"
+#include "store/publish/patience.hpp"
 #include "store/run_folder/run_folder.hpp"
 
 #include <chrono>
@@ -163,8 +164,17 @@ int search_on_ranks(comm::Environment& environment, const SearchArguments& argum
       make_evaluator(environment, config, evaluates, goes_on ? prepared->replay->header.device : "");
   if (evaluator == nullptr) return kExitUserError;
   store::StorageThread storage;
-  const engine::SearchTask task{config.space, config.objectives, *evaluator, config.sections.search,
-                                engine_options(arguments, config)};
+  engine::SearchTask task{.space = config.space,
+                          .objectives = config.objectives,
+                          .evaluator = *evaluator,
+                          .search = [&config](const run::RunState&) { return config.make_searcher(); },
+                          .full_training = {},
+                          .options = engine_options(arguments, config)};
+  if (const std::optional<trial::Budget> budget = config.final_budget()) {
+    task.full_training = [budget](const run::RunState& state) {
+      return std::make_unique<engine::FrontTraining>(state, *budget);
+    };
+  }
   const engine::RunFiles files{store::RunPaths{arguments.run}, journal_header(config, *evaluator), storage};
   const engine::JobEnd end{
       .stop_requested = [&stop] { return stop.requested(); },

@@ -2,6 +2,7 @@
 
 #include "skyline/core/error.hpp"
 #include "skyline/core/random.hpp"
+#include "skyline/search/algorithm.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -112,11 +113,19 @@ engine::EngineOptions RunConfig::engine_options() const {
   options.window = sections.run.window;
   options.keep_weights = sections.run.keep_weights;
   options.checkpoints = sections.checkpoint;
-  if (sections.final_training) options.final_epochs = sections.final_training->epochs;
-  options.epochs = evaluator.needs.epochs;
   options.threads_per_slot = evaluator.needs.threads;
   options.inherit = evaluator.needs.inherits;
   return options;
+}
+
+std::unique_ptr<search::Searcher> RunConfig::make_searcher() const {
+  return search::make_searcher(sections.search, space, objectives, sections.run.seed,
+                               {evaluator.needs.epochs});
+}
+
+std::optional<trial::Budget> RunConfig::final_budget() const {
+  if (!sections.final_training) return std::nullopt;
+  return trial::Budget{sections.final_training->epochs};
 }
 
 evaluate::EvaluatorServices RunConfig::services() const {

@@ -3,6 +3,7 @@
 #include "skyline/core/config_node.hpp"
 #include "skyline/evaluate/evaluator_kind.hpp"
 #include "skyline/objective/objective_set.hpp"
+#include "skyline/search/searcher.hpp"
 #include "skyline/space/search_space.hpp"
 #include "skyline/store/dataset.hpp"
 
@@ -10,6 +11,7 @@
 #include "engine/engine_options.hpp"
 
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace skyline::app {
@@ -46,6 +48,10 @@ struct RunConfig {
   /// bound the run, so that a finished one can be extended, or say what is kept and where.
   std::string identity_hash() const;
   engine::EngineOptions engine_options() const;
+  /// The search; its proposals have the budget that the evaluator's section names.
+  std::unique_ptr<search::Searcher> make_searcher() const;
+  /// Of the full training of the front; nothing: there is none.
+  std::optional<trial::Budget> final_budget() const;
 
   /// The services of the run for its evaluator; the caller adds the ranks of a job.
   evaluate::EvaluatorServices services() const;

@@ -1,13 +1,12 @@
 #include "skyline/core/error.hpp"
-#include "skyline/search/algorithm.hpp"
 
 #include "app/job/job_stop.hpp"
 #include "app/job/search_job.hpp"
 #include "core/config/config_text.hpp"
 #include "core/log.hpp"
+#include "store/journal/waiting_results.hpp"
 #include "store/publish/patience.hpp"
 #include "store/publish/publish.hpp"
-#include "store/journal/waiting_results.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -74,9 +73,7 @@ void check_not_shortened(const store::RunPaths& paths, const RunConfig& config,
   const auto searched = static_cast<std::size_t>(
       std::count_if(entries.begin(), entries.end(),
                     [](const trial::CommittedTrial& entry) { return !entry.trial.is_final(); }));
-  const std::size_t expected =
-      search::make_searcher(config.sections.search, config.space, config.objectives, config.sections.run.seed)
-          ->expected_trials();
+  const std::size_t expected = config.make_searcher()->expected_trials();
   if (searched <= expected) return;
   throw UserError("--resume " + paths.root.string() + ": the journal holds " + std::to_string(searched) +
                   " trials of the search, this configuration asks for at most " + std::to_string(expected) +
@@ -96,7 +93,7 @@ std::vector<store::SlotAccount> read_account(const store::RunPaths& paths) {
 
 /// Returns whether trials were begun that the journal does not have.
 bool put_in_order(const store::RunPaths& paths, const RunConfig& config, const trial::CommitLog& committed) {
-  const trial::Budget final_budget{config.engine_options().final_epochs.value_or(0)};
+  const trial::Budget final_budget = config.final_budget().value_or(trial::Budget{0});
   const store::RecoveredFolder found = store::recover_run_folder(paths, committed, final_budget);
   const bool begun = found.begun_trials > 0 || store::has_waiting_results(paths);
   if (found.temporaries + found.checkpoints + found.begun_trials == 0) return begun;

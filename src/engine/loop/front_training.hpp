@@ -4,6 +4,7 @@
 
 #include "run/run_state.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -15,8 +16,26 @@ namespace skyline::engine {
 class FrontTraining final : public search::Searcher {
  public:
   /// @param state  of a run whose search is over; read here alone
-  FrontTraining(const run::RunState& state, const trial::Budget& budget);
-  std::vector<trial::Proposal> ask(std::size_t room) override;
+  FrontTraining(const run::RunState& state, const trial::Budget& budget) {
+    for (const trial::TrialNumber number : state.front().keys()) {
+      if (state.log().contains({number, true}, budget)) continue;
+      const trial::Proposal& member = state.search_trial(number).trial.proposal;
+      proposals_.push_back({.architecture = member.architecture,
+                            .origin = trial::Origin::kFront,
+                            .parents = {},
+                            .iteration = member.iteration,
+                            .budget = budget,
+                            .start = {},
+                            .trains = number});
+    }
+  }
+
+  std::vector<trial::Proposal> ask(std::size_t room) override {
+    const std::size_t count = std::min(room, proposals_.size() - asked_);
+    const auto begin = proposals_.begin() + static_cast<std::ptrdiff_t>(asked_);
+    asked_ += count;
+    return {begin, begin + static_cast<std::ptrdiff_t>(count)};
+  }
   void tell(const trial::CommittedTrial&) override {}
   bool finished() const override { return asked_ == proposals_.size(); }
   std::string finish_reason() const override { return "the front is trained"; }

@@ -1,12 +1,9 @@
 #include "engine/loop/run.hpp"
 
-#include "skyline/search/algorithm.hpp"
-
 #include "engine/dispatch/collective_dispatcher.hpp"
 #include "engine/dispatch/rank_table.hpp"
 #include "engine/dispatch/stop_channel.hpp"
 #include "engine/group/group_hub.hpp"
-#include "engine/loop/front_training.hpp"
 #include "engine/loop/journal_sink.hpp"
 #include "engine/loop/replay.hpp"
 #include "engine/loop/search_loop.hpp"
@@ -49,7 +46,7 @@ SlotPoolOptions slot_options(comm::Environment& environment, const SearchTask& t
   return options;
 }
 
-/// What a rank's main thread works with, whatever its part is.
+/// The parts that a rank's main thread works with, on rank 0 and elsewhere.
 struct Job {
   comm::Communicator& world;
   const SearchTask& task;
@@ -73,13 +70,9 @@ Replay make_replay(const Job& job, std::optional<store::JournalContents>& replay
 
 /// The search, then the full training of its front. @return  whether both came to their end
 bool search(const SearchTask& task, SearchLoop& loop, const run::RunState& state, RunResult& result) {
-  const auto searcher = search::make_searcher(task.search, task.space, task.objectives, task.options.seed,
-                                              {task.options.epochs});
+  const std::unique_ptr<search::Searcher> searcher = task.search(state);
   bool done = loop.run(*searcher, trial::Phase::kSearch);
-  if (done && task.options.final_epochs) {
-    FrontTraining training(state, {*task.options.final_epochs});
-    done = loop.run(training, trial::Phase::kFinal);
-  }
+  if (done && task.full_training) done = loop.run(*task.full_training(state), trial::Phase::kFinal);
   if (done) loop.end_replay();
   result.finish_reason = done ? searcher->finish_reason() : "stopped on request";
   return done;

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "skyline/core/config_node.hpp"
 #include "skyline/objective/objective_set.hpp"
+#include "skyline/search/searcher.hpp"
 #include "skyline/space/search_space.hpp"
 #include "skyline/trial/evaluator.hpp"
 
@@ -15,22 +15,27 @@
 #include <cstddef>
 #include <exception>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace skyline::engine {
 
-/// What a run searches, and with what. References outlive the run.
+/// Makes a searcher when its turn has come, from what the run has committed by then.
+using SearcherMaker = std::function<std::unique_ptr<search::Searcher>(const run::RunState& state)>;
+
+/// A search space with its evaluator and searchers. References outlive the run.
 struct SearchTask {
   const space::SearchSpace& space;
   const objective::ObjectiveSet& objectives;
   trial::Evaluator& evaluator;
-  const ConfigNode& search;  // the section, complete
+  SearcherMaker search;         // rank 0's
+  SearcherMaker full_training;  // of the front, after the search; empty: none
   EngineOptions options;
 };
 
-/// How a rank's job may end before the run does.
+/// The ways in which a job may end before its run.
 struct JobEnd {
   /// Polled by every rank's main thread: true once the run should stop early. It is enough that one rank's
   /// says so. Empty: never.

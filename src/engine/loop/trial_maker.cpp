@@ -3,9 +3,10 @@
 #include "skyline/core/error.hpp"
 #include "skyline/core/random.hpp"
 
-#include "engine/weights/inheritance.hpp"
+#include "space/network/network_alignment.hpp"
 
 #include <bit>
+#include <string>
 #include <utility>
 
 namespace skyline::engine {
@@ -16,6 +17,10 @@ TrialMaker::TrialMaker(const EngineOptions& options, const trial::Evaluator& eva
 
 trial::Trial TrialMaker::make(trial::Proposal proposal) {
   require(!std::holds_alternative<trial::Continue>(proposal.start), "trials cannot be continued yet");
+  if (const std::size_t parents = proposal.parents.size(); parents > trial::kMostParents) {
+    throw InternalError("the searcher proposed a trial with " + std::to_string(parents) +
+                        " parents, expected at most " + std::to_string(trial::kMostParents));
+  }
   if (options_.inherit) proposal.start = start_of(proposal);
   const trial::TrialNumber number = proposal.trains ? *proposal.trains : next_++;
   trial::Trial trial{number, std::move(proposal)};
@@ -44,6 +49,22 @@ trial::Start TrialMaker::start_of(const trial::Proposal& proposal) const {
 std::uint64_t trial_seed(std::uint64_t run_seed, space::ArchId arch, double epochs) {
   return derive_seed(run_seed, "trial",
                      {static_cast<std::uint64_t>(arch), std::bit_cast<std::uint64_t>(epochs)});
+}
+
+trial::Start choose_start(const trial::Proposal& proposal,
+                          const std::function<const trial::CommittedTrial*(trial::TrialNumber)>& heritable) {
+  const space::Network& child = proposal.architecture->network;
+  trial::Inherit best;
+  for (const trial::TrialNumber number : proposal.parents) {
+    const trial::CommittedTrial* committed = heritable(number);
+    if (committed == nullptr) continue;
+    const auto& architecture = committed->trial.proposal.architecture;
+    const space::Network& parent = architecture->network;
+    const double share = space::inherited_share(parent, child, space::align(parent, child));
+    if (share > best.share) best = {number, architecture, share, committed->timing.rank};
+  }
+  if (best.share == 0) return trial::Fresh{};
+  return best;
 }
 
 }  // namespace skyline::engine

@@ -6,6 +6,7 @@
 #include "run/run_state.hpp"
 
 #include <cstdint>
+#include <functional>
 
 namespace skyline::engine {
 
@@ -28,5 +29,11 @@ class TrialMaker {
 
 /// Seed of a trial's training: of the run's seed, the architecture and the budget alone.
 std::uint64_t trial_seed(std::uint64_t run_seed, space::ArchId arch, double epochs);
+
+/// How a proposal starts: from the weights of that one of its parents that fills the greater share of its
+/// parameters, the first of equals; fresh if it has nothing in common with any. A function of its arguments.
+/// @param heritable  a committed search trial whose weights are there and will stay; else nullptr
+trial::Start choose_start(const trial::Proposal& proposal,
+                          const std::function<const trial::CommittedTrial*(trial::TrialNumber)>& heritable);
 
 }  // namespace skyline::engine
