@@ -2,11 +2,13 @@
 #include "train/group/device_exchange.hpp"
 
 #include "train/device/accelerator.hpp"
-#include "train/device/device_network.hpp"
+#include "train/graph/layer_graph.hpp"
 #include "train/group_fixtures.hpp"
+#include "train/ops/autograd_op.hpp"
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -67,32 +69,30 @@ struct Member {
          std::size_t bucket_bytes = 64)
       : group(trial_group, log),
         reducer(make_staged_reducer(group, true)),
-        device(network, 7, *accelerator, c10::Device(c10::kCPU)),
-        buckets(gradient_buckets(device.parameters(), bucket_bytes)),
         membership{reducer.get(), group.members(), group.member(), options},
-        optimizer({}, device.parameters(), owned_ranges(buckets, membership, device.parameters())),
-        exchange(membership, buckets, device.parameters(), optimizer) {
-    for (const GradientBucket& bucket : buckets) {
-      device.cut_backward(bucket.first_layer);
-    }
-    if (options.statistics == GroupOptions::Statistics::kSynchronized) {
-      device.synchronize(membership);
-    }
-  }
+        place{.accelerator = accelerator.get(),
+              .synchronized =
+                  options.statistics == GroupOptions::Statistics::kSynchronized ? &membership : nullptr},
+        parameters(network, 7),
+        graph(network, parameters, &place),
+        buckets(gradient_buckets(parameters, bucket_bytes)),
+        optimizer({}, parameters, owned_ranges(buckets, membership, parameters)),
+        exchange(membership, buckets, parameters, optimizer) {}
 
   /// @param samples  of the batch's that the member has
   void step(std::int64_t samples, std::int64_t batch) {
-    DeviceNetwork::Part part{{}, at::zeros({0}, at::kLong), 0, batch};
-    if (samples > 0) {
-      const space::Shape& shape = device_input;
-      const auto member = static_cast<double>(group.member());
-      part.images = at::linspace(-1 + member, 1, samples * shape.elements(), at::kFloat)
-                        .view({samples, shape.channels, shape.height, shape.width});
-    }
-    const at::Tensor logits = device.train(part);
-    const at::Tensor loss = logits.defined() ? logits.square().mean() : at::Tensor();
+    const WithoutAutograd no_autograd;
+    place.batch = batch;
+    const auto member = static_cast<double>(group.member());
+    const at::Tensor images =
+        at::linspace(-1 + member, 1, samples * device_input.elements(), at::kFloat)
+            .view({samples, device_input.channels, device_input.height, device_input.width});
+    const at::Tensor logits = graph.forward(images, {});
     exchange.begin_step(static_cast<double>(samples) / static_cast<double>(batch));
-    device.backward(loss, [this](std::size_t layer) { exchange.layer_done(layer); });
+    graph.backward(logits.mul(0.1), [this](std::size_t layer) {
+      if (has_gradient) has_gradient(layer);
+      exchange.layer_done(layer);
+    });
     exchange.finish_step(at::full({}, 0.01, at::kFloat));
   }
 
@@ -100,11 +100,14 @@ struct Member {
   std::unique_ptr<Accelerator> accelerator = make_host_accelerator();
   LoggedGroup group;
   std::unique_ptr<DeviceReducer> reducer;
-  DeviceNetwork device;
-  std::vector<GradientBucket> buckets;
   DeviceMembership membership;
+  DevicePlace place;
+  ParameterStore parameters;
+  LayerGraph graph;
+  std::vector<GradientBucket> buckets;
   DeviceOptimizer optimizer;
   DeviceExchange exchange;
+  std::function<void(std::size_t layer)> has_gradient;  // called as soon as backward is done with a layer
 };
 
 TEST(DeviceExchange, TakesGradientsThatAMemberLacksAsZeros) {
@@ -120,11 +123,11 @@ TEST(DeviceExchange, TakesGradientsThatAMemberLacksAsZeros) {
     const auto buckets = gradient_buckets(parameters, 1);
     DeviceExchange exchange(membership, buckets, parameters, optimizer);
     for (int step = 1; step <= 2; ++step) {  // the second one finds the first one's sums
-      at::Tensor& weight = parameters.layer(1).value("weight");
-      if (member == 0) weight.mutable_grad() = at::full({3, 4}, 5.0, at::kFloat);
+      at::Tensor& gradient = parameters.layer(1).gradient("weight");
+      if (member == 0) gradient = at::full({3, 4}, 5.0, at::kFloat);
       exchange.begin_step(0.5);
       exchange.finish_step(at::full({}, 0.5, at::kFloat));
-      EXPECT_FALSE(weight.grad().defined());
+      EXPECT_FALSE(gradient.defined());
       const at::Tensor change = before.sub(parameters.block());
       EXPECT_TRUE(
           at::equal(change.narrow(0, 0, 12).sub(2.5 * step).abs().gt(1e-5), at::zeros({12}, at::kBool)));
@@ -140,12 +143,12 @@ Log log_of_step(const GroupOptions& options, std::int64_t samples_of_the_other) 
   test::run_members(2, [&](std::size_t member, TrialGroup& group) {
     Member trained(network, group, logs[member], options);
     if (member == 0) {
-      for (std::size_t layer = 1; layer < 4; ++layer) {
-        const at::Tensor& weight = trained.device.parameters().layer(layer).value("weight");
-        weight.register_hook([&logs, layer](const at::Tensor&) {
+      trained.has_gradient = [&](std::size_t layer) {
+        StoredLayer& tensors = trained.parameters.layer(layer);
+        if (tensors.has("weight") && tensors.gradient("weight").defined()) {
           logs[0].push_back("gradient of layer " + std::to_string(layer));
-        });
-      }
+        }
+      };
     }
     trained.step(member == 0 ? 2 : samples_of_the_other, 2 + samples_of_the_other);
   });
@@ -194,7 +197,7 @@ TEST(DeviceExchange, HoldsLessTheMoreIsSharded) {
     GroupOptions options;
     options.sharding = sharding;
     Member member(network, *groups[0], log, options, 4096);
-    all = static_cast<std::size_t>(member.device.parameters().block().numel());
+    all = static_cast<std::size_t>(member.parameters.block().numel());
     moments.push_back(moments_of(member));
     sums.push_back(member.exchange.held_values());
   }
@@ -241,7 +244,7 @@ TEST(DeviceExchange, MakesTheSameOperationsForAMemberWithoutSamplesInASynchroniz
     for (int step = 0; step < 3; ++step) {
       trained.step(member == 2 ? 0 : 2, 4);
     }
-    memories[member] = trained.device.parameters().block().clone();
+    memories[member] = trained.parameters.block().clone();
   });
   EXPECT_EQ(logs[1], logs[0]);
   EXPECT_EQ(logs[2], logs[0]);
@@ -249,72 +252,6 @@ TEST(DeviceExchange, MakesTheSameOperationsForAMemberWithoutSamplesInASynchroniz
   EXPECT_EQ(std::ranges::count(logs[0], "sum of 8"), 3 * 2);
   EXPECT_TRUE(at::equal(memories[1], memories[0]));
   EXPECT_TRUE(at::equal(memories[2], memories[0]));
-}
-
-/// Gradients of all parameters after one pass over three images.
-std::vector<at::Tensor> gradients_of(const space::Network& network, bool in_pieces) {
-  const auto accelerator = make_host_accelerator();
-  DeviceNetwork device(network, 3, *accelerator, c10::Device(c10::kCPU));
-  for (std::size_t layer = 0; in_pieces && layer <= network.layers.size(); ++layer) {
-    device.cut_backward(layer);
-  }
-  const at::Tensor images = at::linspace(-1, 1, 3 * network.input.elements(), at::kFloat)
-                                .view({3, network.input.channels, network.input.height, network.input.width})
-                                .contiguous(at::MemoryFormat::ChannelsLast);
-  const at::Tensor logits = device.train({images, at::full({2}, 9, at::kLong), 0, 3});
-  device.backward(logits.square().mean(), {});
-  std::vector<at::Tensor> gradients;
-  for (StoredLayer& layer : device.parameters().layers()) {
-    for (const StoredTensor& tensor : layer.tensors()) {
-      if (tensor.value.grad().defined()) gradients.push_back(tensor.value.grad());
-    }
-  }
-  return gradients;
-}
-
-TEST(DeviceNetwork, HasTheSameGradientsWhetherBackwardStopsOrNot) {
-  const auto whole = gradients_of(test::every_layer(), false);
-  const auto pieces = gradients_of(test::every_layer(), true);
-  EXPECT_EQ(whole.size(), 12U - 1);  // a bias in front of a batch norm is left alone
-  ASSERT_EQ(pieces.size(), whole.size());
-  for (std::size_t i = 0; i < whole.size(); ++i) {
-    EXPECT_TRUE(pieces[i].allclose(whole[i], 1e-4, 1e-6))
-        << pieces[i].sub(whole[i]).abs().max().item<float>();
-  }
-}
-
-/// The first layer's output is read twice: by the second one, and by the sum at the end.
-space::Network with_a_shortcut() {
-  space::Network network =
-      NetworkBuilder({1, 4, 4}).conv2d(1, 3).relu().plain("sum").flatten().linear(3).build();
-  network.layers[2].inputs.push_back(0);
-  return network;
-}
-
-class SumOp final : public FusedOp {
- public:
-  at::Tensor reference(const Activations& inputs, bool /*training*/) override {
-    return inputs[0].add(inputs[1]);
-  }
-  at::Tensor forward(const Activations& inputs) override { return reference(inputs, true); }
-  Activations backward(at::Tensor gradient, bool /*wants_input_gradient*/) override {
-    return {gradient, gradient.clone()};
-  }
-  at::Tensor infer(const Activations& inputs) override { return reference(inputs, false); }
-};
-
-TEST(DeviceNetwork, AddsUpTheGradientsOfAnOutputThatSeveralPiecesRead) {
-  register_layer_op("sum", [](const space::Layer& /*layer*/, LayerTensors& /*tensors*/) {
-    return std::unique_ptr<LayerOp>(std::make_unique<SumOp>());
-  });
-  const auto whole = gradients_of(with_a_shortcut(), false);
-  const auto pieces = gradients_of(with_a_shortcut(), true);
-  ASSERT_EQ(whole.size(), 4U);
-  ASSERT_EQ(pieces.size(), whole.size());
-  for (std::size_t i = 0; i < whole.size(); ++i) {
-    EXPECT_TRUE(pieces[i].allclose(whole[i], 1e-6, 1e-8));
-    EXPECT_GT(whole[i].abs().max().item<float>(), 0);
-  }
 }
 
 }  // namespace

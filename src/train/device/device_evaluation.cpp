@@ -1,8 +1,7 @@
 #include "train/device/device_evaluation.hpp"
 
-#include "train/device/device_network.hpp"
+#include "train/ops/autograd_op.hpp"
 
-#include <ATen/core/grad_mode.h>
 #include <ATen/ops/argmax.h>
 #include <ATen/ops/cross_entropy_loss.h>
 #include <ATen/ops/from_blob.h>
@@ -20,11 +19,11 @@ at::Tensor tensor_of(std::span<const std::int64_t> indices) {
 
 }  // namespace
 
-DeviceEvaluation::DeviceEvaluation(const TrainingSetup& setup, DeviceNetwork& network,
-                                   AcceleratorStream& stream, const RecordingPolicy& policy)
+DeviceEvaluation::DeviceEvaluation(const TrainingSetup& setup, LayerGraph& graph, AcceleratorStream& stream,
+                                   const RecordingPolicy& policy)
     : setup_(setup),
       context_(*setup.on_device),
-      network_(network),
+      graph_(graph),
       stream_(stream),
       policy_(policy),
       batch_(BatchBuffers::make(kBatch, setup.dataset->shape(), context_.device())),
@@ -37,18 +36,16 @@ DeviceEvaluation::DeviceEvaluation(const TrainingSetup& setup, DeviceNetwork& ne
                                 policy.least_batches)) {}
 
 std::optional<std::int64_t> DeviceEvaluation::runs_before_recording(bool wanted) const {
-  return wanted && network_.may_be_recorded() ? std::optional(policy_.runs_before) : std::nullopt;
+  return wanted && graph_.may_be_recorded() ? std::optional(policy_.runs_before) : std::nullopt;
 }
 
 at::Tensor DeviceEvaluation::infer(const at::Tensor& images) {
-  const at::NoGradGuard no_gradients;
-  const AutocastScope autocast(context_.device().type(), setup_.options.precision == Precision::kBf16);
-  return network_.infer(images).to(at::kFloat);
+  const WithoutAutograd no_autograd;
+  return graph_.infer(images).flatten(1).to(at::kFloat);
 }
 
 /// Scores the batch; part of recorded work.
 void DeviceEvaluation::evaluate(SampleSet set, const BatchBuffers& batch) {
-  const at::NoGradGuard no_gradients;
   gather_on_device(context_, set, order_, position_, batch);
   const at::Tensor logits = infer(batch.images);
   const at::Tensor loss =

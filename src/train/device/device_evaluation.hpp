@@ -2,8 +2,8 @@
 
 #include "train/course/learner.hpp"
 #include "train/device/device_context.hpp"
-#include "train/device/device_network.hpp"
 #include "train/device/repeated_work.hpp"
+#include "train/graph/layer_graph.hpp"
 #include "train/kernels/cross_entropy.hpp"
 
 #include <cstddef>
@@ -24,7 +24,7 @@ class DeviceEvaluation {
   static constexpr std::int64_t kBatch = 256;
 
   /// All arguments outlive the object; the stream is current.
-  DeviceEvaluation(const TrainingSetup& setup, DeviceNetwork& network, AcceleratorStream& stream,
+  DeviceEvaluation(const TrainingSetup& setup, LayerGraph& graph, AcceleratorStream& stream,
                    const RecordingPolicy& policy);
 
   /// See the functions of these names in Learner.
@@ -39,7 +39,7 @@ class DeviceEvaluation {
 
   const TrainingSetup& setup_;
   DeviceContext& context_;
-  DeviceNetwork& network_;
+  LayerGraph& graph_;
   AcceleratorStream& stream_;
   const RecordingPolicy policy_;
   BatchBuffers batch_;

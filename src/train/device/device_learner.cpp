@@ -140,14 +140,14 @@ void DeviceLearner::make_step(const BucketSizes& buckets) {
     membership = {reducer_.get(), members_, member_, setup_.options.group};
   }
   step_ = std::make_unique<DeviceStep>(setup_, trial_, *stream_, membership, buckets);
-  evaluation_ = std::make_unique<DeviceEvaluation>(setup_, step_->network(), *stream_, policy_);
+  evaluation_ = std::make_unique<DeviceEvaluation>(setup_, step_->graph(), *stream_, policy_);
   context_.samples(SampleSet::kTrain);
   context_.scaling();
 }
 
 std::unique_ptr<RepeatedWork> DeviceLearner::repeated(bool recorded, std::int64_t runs_before,
                                                       std::function<void()> work) {
-  const bool may = recorded && step_->network().may_be_recorded();
+  const bool may = recorded && step_->graph().may_be_recorded();
   return std::make_unique<RepeatedWork>(context_, *stream_, std::move(work),
                                         may ? std::optional(runs_before) : std::nullopt, group_);
 }
@@ -159,7 +159,7 @@ void DeviceLearner::make_work() {
   const BatchPart part = part_of_batch(static_cast<std::size_t>(batch_), members_, member_);
   const bool bursts = total_steps_ >= policy_.least_burst_steps && flops <= policy_.most_burst_flops;
   step_work_ = repeated(recorded, policy_.runs_before, [this, part] { step_->run(part, batch_); });
-  if (recorded && bursts && step_->network().may_be_recorded()) {
+  if (recorded && bursts && step_->graph().may_be_recorded()) {
     const auto burst = [this, part] {
       for (std::int64_t i = 0; i < policy_.burst; ++i) {
         step_->run(part, batch_);
@@ -186,13 +186,13 @@ void DeviceLearner::step(std::size_t first, std::size_t count) {
   *next_place_ += static_cast<std::size_t>(setup_.options.batch);
   ++steps_done_;
   ++next_step_;
-  if (!step_->network().may_be_recorded()) {
-    step_->network().begin_step(step_seed(trial_.seed, steps_done_ - 1));
+  if (!step_->graph().may_be_recorded()) {
+    step_->set_seed(step_seed(trial_.seed, steps_done_ - 1));
   }
   const auto batch = static_cast<std::int64_t>(count);
   if (batch == batch_) {
     ++queued_;
-    if (queued_ == policy_.burst || !step_->network().may_be_recorded()) {
+    if (queued_ == policy_.burst || !step_->graph().may_be_recorded()) {
       flush();
     }
   } else {
@@ -272,18 +272,18 @@ void DeviceLearner::infer_held() {
 std::vector<trial::NamedTensor> DeviceLearner::export_tensors() const {
   require_settled();
   std::vector<trial::NamedTensor> tensors;
-  stream_->run([&] { tensors = step_->network().parameters().export_tensors(); });
+  stream_->run([&] { tensors = step_->parameters().export_tensors(); });
   return tensors;
 }
 
 void DeviceLearner::import_tensors(const std::vector<trial::NamedTensor>& tensors) {
-  stream_->run([&] { step_->network().parameters().import_tensors(tensors); });
+  stream_->run([&] { step_->parameters().import_tensors(tensors); });
 }
 
 void DeviceLearner::keep_for_children() {
   require_settled();
   stream_->wait();
-  context_.keep_parent(trial_, step_->network().parameters());
+  context_.keep_parent(trial_, step_->parameters());
 }
 
 bool DeviceLearner::start_from_kept(const trial::Inherit& inheritance) {
@@ -292,7 +292,7 @@ bool DeviceLearner::start_from_kept(const trial::Inherit& inheritance) {
     return false;
   }
   const auto plan = plan_inheritance(parent_->architecture->network, trial_.architecture().network);
-  stream_->run([&] { inherit_tensors(plan, parent_->tensors, step_->network().parameters().tensors()); });
+  stream_->run([&] { inherit_tensors(plan, parent_->tensors, step_->parameters().tensors()); });
   stream_->wait();
   parent_.reset();
   return true;

@@ -1,14 +1,18 @@
 #include "train/device/device_step.hpp"
 
 #include "train/course/trial_run.hpp"
-#include "train/device/device_network.hpp"
+#include "train/ops/autograd_op.hpp"
 
 #include <algorithm>
+#include <utility>
 
-#include <ATen/core/grad_mode.h>
-#include <ATen/ops/cross_entropy_loss.h>
+#include <ATen/core/Reduction.h>
+#include <ATen/ops/_log_softmax_backward_data.h>
 #include <ATen/ops/from_blob.h>
-#include <ATen/ops/zeros_like.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/log_softmax.h>
+#include <ATen/ops/nll_loss_backward.h>
+#include <ATen/ops/nll_loss_forward.h>
 
 namespace skyline::train {
 namespace {
@@ -16,16 +20,21 @@ namespace {
 constexpr const char* kParameters = "parameters";  // as the host's learner calls them
 constexpr const char* kOptimizer = "optimizer";
 
+constexpr std::int64_t kNoTarget = -100;  // of ATen's loss: a class to leave out
+
+bool is_synchronized(const std::optional<DeviceMembership>& group) {
+  return group && group->options.statistics == GroupOptions::Statistics::kSynchronized;
+}
+
 double share(BatchPart part, std::int64_t batch) {
   return static_cast<double>(part.count) / static_cast<double>(batch);
 }
 
 DeviceEpoch::Plan epoch_plan(const TrainingSetup& setup, const trial::Trial& trial,
-                             const DeviceNetwork& network) {
+                             const DevicePlace& place) {
   const std::size_t samples = setup.split.train.size();
   return {steps_per_epoch(samples, setup.options.batch), static_cast<std::int64_t>(samples),
-          steps_for(trial.budget().epochs, samples, setup.options.batch), trial.seed,
-          network.drawing_layers()};
+          steps_for(trial.budget().epochs, samples, setup.options.batch), trial.seed, place.drawing_layers};
 }
 
 std::int64_t largest_part(const TrainingSetup& setup, std::size_t members) {
@@ -33,6 +42,28 @@ std::int64_t largest_part(const TrainingSetup& setup, std::size_t members) {
       std::min(setup.options.batch, static_cast<std::int64_t>(setup.split.train.size()));
   const auto count = static_cast<std::int64_t>(members);
   return (batch + count - 1) / count;
+}
+
+ParameterStore make_parameters(const trial::Trial& trial, const c10::Device& device) {
+  ParameterStore parameters(trial.architecture().network, trial.seed);
+  parameters.move_to(device);
+  return parameters;
+}
+
+/// The members' whole batch has the mean loss.
+struct PartLoss {
+  at::Tensor share;     // float32 []: the part's share of that loss
+  at::Tensor gradient;  // of that loss by the logits
+};
+
+/// For a part without samples too.
+PartLoss cross_entropy(const at::Tensor& logits, const at::Tensor& targets, std::int64_t batch) {
+  const at::Tensor log_shares = at::log_softmax(logits, 1);
+  const auto [sum, weight] = at::nll_loss_forward(log_shares, targets, {}, at::Reduction::Sum, kNoTarget);
+  const at::Tensor each = at::full({}, 1.0 / static_cast<double>(batch), logits.options());
+  const at::Tensor slope =
+      at::nll_loss_backward(each, log_shares, targets, {}, at::Reduction::Sum, kNoTarget, weight);
+  return {sum.mul(each), at::_log_softmax_backward_data(slope, log_shares, 1, at::kFloat)};
 }
 
 }  // namespace
@@ -43,68 +74,57 @@ DeviceStep::DeviceStep(const TrainingSetup& setup, const trial::Trial& trial, Ac
       context_(*setup.on_device),
       stream_(stream),
       group_(group),
-      network_(trial.architecture().network, trial.seed, context_.accelerator(), context_.device()),
-      epoch_(context_, setup.options, epoch_plan(setup, trial, network_)),
+      parameters_(make_parameters(trial, context_.device())),
+      place_{.accelerator = &context_.accelerator(),
+             .bfloat16 = setup.options.precision == Precision::kBf16,
+             .synchronized = is_synchronized(group_) ? &*group_ : nullptr},
+      graph_(trial.architecture().network, parameters_, &place_),
+      epoch_(context_, setup.options, epoch_plan(setup, trial, place_)),
       batch_(BatchBuffers::make(largest_part(setup, group ? group->members : 1), setup.dataset->shape(),
                                 context_.device())) {
   if (group_) {
     join(buckets);
   } else {
-    optimizer_ = std::make_unique<DeviceOptimizer>(setup.options.optimizer, network_.parameters());
+    optimizer_ = std::make_unique<DeviceOptimizer>(setup.options.optimizer, parameters_);
   }
 }
 
 void DeviceStep::join(const BucketSizes& sizes) {
-  ParameterStore& parameters = network_.parameters();
-  const auto buckets = gradient_buckets(parameters, sizes.other_bytes, sizes.first_bytes);
-  for (const GradientBucket& bucket : buckets) {
-    network_.cut_backward(bucket.first_layer);
-  }
-  if (group_->options.statistics == GroupOptions::Statistics::kSynchronized) {
-    network_.synchronize(*group_);
-  }
-  optimizer_ = std::make_unique<DeviceOptimizer>(setup_.options.optimizer, parameters,
-                                                 owned_ranges(buckets, *group_, parameters));
-  exchange_ = std::make_unique<DeviceExchange>(*group_, buckets, parameters, *optimizer_);
+  const auto buckets = gradient_buckets(parameters_, sizes.other_bytes, sizes.first_bytes);
+  optimizer_ = std::make_unique<DeviceOptimizer>(setup_.options.optimizer, parameters_,
+                                                 owned_ranges(buckets, *group_, parameters_));
+  exchange_ = std::make_unique<DeviceExchange>(*group_, buckets, parameters_, *optimizer_);
 }
 
 void DeviceStep::run(BatchPart part, std::int64_t batch) {
-  optimizer_->clear_gradients();
-  const at::Tensor loss = find_loss(part, batch);
+  const WithoutAutograd no_autograd;
+  const at::Tensor logits = forward(part, batch);
+  const at::Tensor targets = batch_.first(static_cast<std::int64_t>(part.count)).targets;
+  PartLoss loss = cross_entropy(logits.flatten(1).to(at::kFloat), targets, batch);
+  loss.gradient = loss.gradient.view(logits.sizes());
   if (exchange_ == nullptr) {
-    network_.backward(loss, {});
-  } else {
-    exchange_->begin_step(share(part, batch));
-    network_.backward(loss, [this](std::size_t layer) { exchange_->layer_done(layer); });
-  }
-  const at::NoGradGuard no_gradients;
-  if (exchange_ == nullptr) {
+    graph_.backward(std::move(loss.gradient));
     optimizer_->step(epoch_.rate());
   } else {
+    exchange_->begin_step(share(part, batch));
+    graph_.backward(std::move(loss.gradient), [this](std::size_t layer) { exchange_->layer_done(layer); });
     exchange_->finish_step(epoch_.rate());
   }
-  epoch_.finish_step(loss.defined() ? loss.detach() : at::zeros_like(epoch_.rate()));
+  place_.seeds.reset();  // in a recording it is scratch memory
+  epoch_.finish_step(loss.share);
 }
 
-/// The part's share of the batch's mean loss; undefined for a part without samples.
-at::Tensor DeviceStep::find_loss(BatchPart part, std::int64_t batch) {
-  DeviceNetwork::Part data{{}, epoch_.seeds(), static_cast<std::int64_t>(part.first), batch};
-  if (part.count == 0) {
-    network_.train(data);
-    return {};
-  }
+at::Tensor DeviceStep::forward(BatchPart part, std::int64_t batch) {
   const BatchBuffers buffers = batch_.first(static_cast<std::int64_t>(part.count));
-  const at::Tensor* seed = setup_.options.augment.any() ? &epoch_.augment_seed() : nullptr;
-  gather_on_device(context_, SampleSet::kTrain, epoch_.order(), epoch_.position(), buffers, seed,
-                   setup_.options.augment);
-  data.images = buffers.images;
-  at::Tensor logits;
-  {
-    const AutocastScope autocast(context_.device().type(), setup_.options.precision == Precision::kBf16);
-    logits = network_.train(data);
+  if (part.count > 0) {
+    const at::Tensor* seed = setup_.options.augment.any() ? &epoch_.augment_seed() : nullptr;
+    gather_on_device(context_, SampleSet::kTrain, epoch_.order(), epoch_.position(), buffers, seed,
+                     setup_.options.augment);
   }
-  const at::Tensor loss = at::cross_entropy_loss(logits.to(at::kFloat), buffers.targets);
-  return exchange_ == nullptr ? loss : loss.mul(share(part, batch));
+  place_.seeds = epoch_.seeds();
+  place_.first_sample = static_cast<std::int64_t>(part.first);
+  place_.batch = batch;
+  return graph_.forward(buffers.images, {seed_, part.first});
 }
 
 /// The wait for the other members is one that sees whether they are lost: a copy to the host would not.
@@ -122,7 +142,7 @@ void DeviceStep::collect_state() {
 }
 
 void DeviceStep::save_state(trial::TrainingState& state) const {
-  const at::Tensor& block = network_.parameters().block();
+  const at::Tensor& block = parameters_.block();
   state.arrays.resize(2);
   state.arrays[0].name = kParameters;
   state.arrays[0].values.resize(static_cast<std::size_t>(block.numel()));
@@ -138,7 +158,7 @@ void DeviceStep::save_state(trial::TrainingState& state) const {
 }
 
 bool DeviceStep::load_state(const trial::TrainingState& state) {
-  const at::Tensor& block = network_.parameters().block();
+  const at::Tensor& block = parameters_.block();
   if (state.arrays.size() != 2 || state.arrays[0].name != kParameters ||
       state.arrays[0].values.size() != static_cast<std::size_t>(block.numel()) ||
       state.arrays[1].name != kOptimizer || state.arrays[1].values.size() != optimizer_->state_size()) {

@@ -5,7 +5,9 @@
 #include "train/course/learner.hpp"
 #include "train/device/device_context.hpp"
 #include "train/device/device_epoch.hpp"
-#include "train/device/device_network.hpp"
+#include "train/device/device_place.hpp"
+#include "train/graph/layer_graph.hpp"
+#include "train/graph/parameter_store.hpp"
 #include "train/group/device_exchange.hpp"
 #include "train/optimizer/device_optimizer.hpp"
 
@@ -31,7 +33,10 @@ class DeviceStep {
   /// @param batch  samples of all members
   void run(BatchPart part, std::int64_t batch);
 
-  DeviceNetwork& network() { return network_; }
+  LayerGraph& graph() { return graph_; }
+  ParameterStore& parameters() { return parameters_; }
+  /// Of the next step, for ops that draw on the host: where the graph may not be recorded.
+  void set_seed(std::uint64_t seed) { seed_ = seed; }
   DeviceEpoch& epoch() { return epoch_; }
 
   /// See the functions of these names in Learner, except for the number of the step.
@@ -41,18 +46,21 @@ class DeviceStep {
 
  private:
   void join(const BucketSizes& buckets);
-  at::Tensor find_loss(BatchPart part, std::int64_t batch);
+  at::Tensor forward(BatchPart part, std::int64_t batch);
 
   const TrainingSetup& setup_;
   DeviceContext& context_;
   AcceleratorStream& stream_;
   std::optional<DeviceMembership> group_;
-  DeviceNetwork network_;
+  ParameterStore parameters_;
+  DevicePlace place_;
+  LayerGraph graph_;
   DeviceEpoch epoch_;
   BatchBuffers batch_;  // as large as a part can be
   std::unique_ptr<DeviceOptimizer> optimizer_;
   std::unique_ptr<DeviceExchange> exchange_;  // nullptr: no group
-  std::vector<float> collected_;              // the whole state of a sharded optimizer, after collect_state
+  std::uint64_t seed_ = 0;
+  std::vector<float> collected_;  // the whole state of a sharded optimizer, after collect_state
 };
 
 }  // namespace skyline::train

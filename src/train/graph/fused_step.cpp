@@ -49,7 +49,7 @@ class FusedStep final : public ResumableStep {
                    std::size_t batch) override {
     const WithoutAutograd no_autograd;
     const std::uint64_t seed = step_seed(seed_, optimizer_.steps_done());
-    const at::Tensor logits = graph_.forward(images, seed, part.first).contiguous();
+    const at::Tensor logits = graph_.forward(images, {seed, part.first}).contiguous();
     at::Tensor gradient = at::empty_like(logits);
     const kernels::BatchScore score = kernels::cross_entropy(
         logits.const_data_ptr<float>(), labels.data(), labels.size(),

@@ -1,17 +1,19 @@
 #include "train/graph/layer_graph.hpp"
 
 #include "skyline/core/error.hpp"
+#include "skyline/space/layer_kind.hpp"
 
-#include "train/ops/autograd_op.hpp"
+#include "train/graph/graph_op.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include <ATen/ops/zeros_like.h>
 
 namespace skyline::train {
 
-LayerGraph::LayerGraph(const space::Network& network, ParameterStore& parameters)
-    : layer_readers_(network.layers.size(), 0) {
+LayerGraph::LayerGraph(const space::Network& network, ParameterStore& parameters, DevicePlace* place)
+    : place_(place), layer_readers_(network.layers.size(), 0) {
   for (const space::Layer& layer : network.layers) {
     for (const std::size_t input : layer.inputs) {
       ++layer_readers_[input];
@@ -19,6 +21,9 @@ LayerGraph::LayerGraph(const space::Network& network, ParameterStore& parameters
   }
   for (std::size_t i = 0; i < network.layers.size(); ++i) {
     add_layer(network, i, parameters);
+  }
+  if (place != nullptr) {
+    prepare_inference();  // once: nothing is folded on devices
   }
 }
 
@@ -34,7 +39,10 @@ void LayerGraph::add_layer(const space::Network& network, std::size_t index, Par
   }
   Node node;
   node.tensors = &parameters.layer(index);
-  node.op = with_passes(make_layer_op(layer, *node.tensors), *node.tensors);
+  if (place_ != nullptr && traits_of(layer).draws) place_->drawing_layers.push_back(layer.name);
+  GraphOp made = make_graph_op(layer, *node.tensors, place_);
+  node.op = std::move(made.op);
+  node.takes_bfloat16 = made.takes_bfloat16;
   node.layer = index;
   for (const std::size_t input : layer.inputs) {
     node.inputs.push_back(node_of_layer_[input]);
@@ -56,38 +64,53 @@ void LayerGraph::add_layer(const space::Network& network, std::size_t index, Par
   nodes_.push_back(std::move(node));
 }
 
+/// The last reader of an output owns it.
+Activations LayerGraph::inputs_of(const Node& node, const at::Tensor& images,
+                                  std::vector<at::Tensor>& outputs,
+                                  std::vector<std::size_t>& readers_left) const {
+  Activations inputs;
+  for (const std::size_t input : node.inputs) {
+    if (input == kImages) {
+      inputs.push_back(images);
+    } else if (--readers_left[input] == 0) {
+      inputs.push_back(std::move(outputs[input]));
+    } else {
+      inputs.push_back(outputs[input]);
+    }
+    if (!node.takes_bfloat16 && inputs.back().scalar_type() != at::kFloat) {
+      inputs.back() = inputs.back().to(at::kFloat);
+    }
+  }
+  return inputs;
+}
+
 template <typename Run>
 at::Tensor LayerGraph::run(const at::Tensor& images, const Run& op_run) {
   require(!nodes_.empty(), "a network without layers");
   std::vector<at::Tensor> outputs(nodes_.size());
   std::vector<std::size_t> readers_left(nodes_.size());
   for (std::size_t n = 0; n < nodes_.size(); ++n) {
-    Activations inputs;
-    for (const std::size_t input : nodes_[n].inputs) {
-      if (input == kImages) {
-        inputs.push_back(images);
-      } else if (--readers_left[input] == 0) {
-        inputs.push_back(std::move(outputs[input]));  // the last reader owns it
-      } else {
-        inputs.push_back(outputs[input]);
-      }
-    }
-    outputs[n] = op_run(*nodes_[n].op, inputs);
+    outputs[n] = op_run(*nodes_[n].op, inputs_of(nodes_[n], images, outputs, readers_left));
+    nodes_[n].output_type = outputs[n].scalar_type();
     readers_left[n] = nodes_[n].readers;
   }
   return outputs[node_of_layer_.back()];
 }
 
-at::Tensor LayerGraph::forward(const at::Tensor& images, std::uint64_t step_seed, std::size_t first_sample) {
-  return run(images, [=](FusedOp& op, const Activations& inputs) {
-    op.begin_step(step_seed);
-    op.begin_part(first_sample);
+at::Tensor LayerGraph::forward(const at::Tensor& images, const StepPart& part) {
+  return run(images, [&](FusedOp& op, const Activations& inputs) {
+    op.begin_step(part.seed);
+    op.begin_part(part.first_sample);
     return op.forward(inputs);
   });
 }
 
 at::Tensor LayerGraph::infer(const at::Tensor& images) {
   return run(images, [](FusedOp& op, const Activations& inputs) { return op.infer(inputs); });
+}
+
+bool LayerGraph::may_be_recorded() const {
+  return std::ranges::all_of(nodes_, [](const Node& node) { return node.op->may_be_recorded(); });
 }
 
 void LayerGraph::prepare_inference() {
@@ -127,6 +150,9 @@ void LayerGraph::clear_gradients(const Node& node) {
 
 /// @param gradients  by the output of each node; those by this node's inputs are added
 void LayerGraph::backward(const Node& node, at::Tensor gradient, std::vector<at::Tensor>& gradients) {
+  if (gradient.scalar_type() != node.output_type) {
+    gradient = gradient.to(node.output_type);
+  }
   Activations by_input = node.op->backward(std::move(gradient), node.wants_input_gradient);
   if (!node.wants_input_gradient) {
     return;

@@ -3,6 +3,7 @@
 #include "skyline/space/network.hpp"
 #include "skyline/train/layer_op.hpp"
 
+#include "train/device/device_place.hpp"
 #include "train/graph/parameter_store.hpp"
 
 #include <cstddef>
@@ -15,17 +16,22 @@
 
 namespace skyline::train {
 
+/// What a training step is told beside its images.
+struct StepPart {
+  std::uint64_t seed = 0;        // of the ops that draw on the host
+  std::size_t first_sample = 0;  // place in the batch of the first image
+};
+
 /// The ops of a network in order, with neighbours fused where their ops can, run by hand. Its passes are made
 /// within WithoutAutograd.
 class LayerGraph {
  public:
-  /// `network` and `parameters` outlive the graph.
-  LayerGraph(const space::Network& network, ParameterStore& parameters);
+  /// The arguments outlive the graph. @param place  of the parameters; nullptr: the CPU, with kernels of our
+  /// own. It gets the names of the layers that draw
+  LayerGraph(const space::Network& network, ParameterStore& parameters, DevicePlace* place = nullptr);
 
-  /// Forward pass in training mode; returns the output of the last layer. @param step_seed  of the ops'
-  /// random numbers
-  /// @param first_sample  place in the step's batch of the first image
-  at::Tensor forward(const at::Tensor& images, std::uint64_t step_seed, std::size_t first_sample);
+  /// Forward pass in training mode; returns the output of the last layer.
+  at::Tensor forward(const at::Tensor& images, const StepPart& part);
   /// Computes the gradients of all parameters: zeros where the output does not depend on them.
   /// @param gradient    of the loss by the output
   /// @param layer_done  called when the gradients of this layer and all later ones are complete
@@ -33,13 +39,17 @@ class LayerGraph {
   /// Forward pass in evaluation mode; call prepare_inference after the parameters have changed.
   at::Tensor infer(const at::Tensor& images);
   void prepare_inference();
-  /// Makes statistics of a batch cover all members' parts from now on.
+  /// Whether all ops can be recorded; if not, each step needs its seed.
+  bool may_be_recorded() const;
+  /// Makes statistics of a batch cover all members' parts from now on; on the CPU.
   void synchronize(trial::TrialGroup& group);
 
  private:
   static constexpr std::size_t kImages = static_cast<std::size_t>(-1);
   struct Node {
     std::unique_ptr<FusedOp> op;
+    bool takes_bfloat16 = false;
+    at::ScalarType output_type = at::kFloat;  // of the last forward pass
     StoredLayer* tensors = nullptr;
     std::size_t layer = 0;            // the layer it was made from; absorbed layers have no tensors
     std::vector<std::size_t> inputs;  // nodes, or kImages
@@ -50,10 +60,13 @@ class LayerGraph {
 
   void add_layer(const space::Network& network, std::size_t index, ParameterStore& parameters);
   static void clear_gradients(const Node& node);
+  Activations inputs_of(const Node& node, const at::Tensor& images, std::vector<at::Tensor>& outputs,
+                        std::vector<std::size_t>& readers_left) const;
   void backward(const Node& node, at::Tensor gradient, std::vector<at::Tensor>& gradients);
   template <typename Run>
   at::Tensor run(const at::Tensor& images, const Run& op_run);
 
+  DevicePlace* place_;
   std::vector<std::size_t> layer_readers_;
   std::vector<std::size_t> node_of_layer_;
   std::vector<Node> nodes_;

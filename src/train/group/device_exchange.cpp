@@ -97,14 +97,14 @@ void DeviceExchange::make_values(const at::TensorOptions& options) {
 
 void DeviceExchange::find_places(ParameterStore& parameters) {
   for (StoredLayer& layer : parameters.layers()) {
-    for (const StoredTensor& tensor : layer.tensors()) {
+    for (StoredTensor& tensor : layer.tensors()) {
       const MemoryRange place = place_of(parameters, tensor);
       const auto bucket = std::ranges::find_if(
           buckets_, [&](const Bucket& candidate) { return candidate.range.begin <= place.begin; });
       require(bucket != buckets_.end(), "a tensor that is in no bucket");
       const at::Tensor values = narrow(bucket->values, place.begin - bucket->range.begin, size_of(place));
       if (tensor.trainable) {
-        bucket->parameters.push_back({tensor.value, values});
+        bucket->parameters.push_back({&tensor, values});
       } else {
         bucket->buffers.push_back(narrow(block_, place.begin, size_of(place)));
         bucket->buffer_values.push_back(values);
@@ -164,7 +164,7 @@ void DeviceExchange::start(Bucket& bucket) {
   std::vector<at::Tensor> targets;
   std::vector<at::Tensor> sources;
   for (Place& place : bucket.parameters) {
-    at::Tensor& gradient = place.tensor.mutable_grad();
+    at::Tensor& gradient = place.tensor->gradient;
     if (gradient.defined()) {
       targets.push_back(place.values);
       sources.push_back(in_memory_order(gradient));

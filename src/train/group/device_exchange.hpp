@@ -1,7 +1,7 @@
 #pragma once
 
 #include "train/course/training_evaluator.hpp"
-#include "train/device/accelerator.hpp"
+#include "train/device/device_place.hpp"
 #include "train/graph/parameter_store.hpp"
 #include "train/group/gradient_exchange.hpp"
 #include "train/optimizer/device_optimizer.hpp"
@@ -19,15 +19,6 @@ namespace skyline::train {
 struct BucketSizes {
   std::size_t first_bytes = std::size_t{1} << 20;
   std::size_t other_bytes = std::size_t{8} << 20;
-};
-
-/// A member's view of its group for training on a device.
-struct DeviceMembership {
-  DeviceReducer* reducer = nullptr;
-  std::size_t members = 1;
-  std::size_t member = 0;
-  GroupOptions options;
-  bool is_sharded() const { return options.sharding != GroupOptions::Sharding::kNone; }
 };
 
 /// The ranges that a member updates: its part of each bucket (parts are equal except at the bucket's end), or
@@ -66,7 +57,7 @@ class DeviceExchange {
  private:
   /// A parameter, and the place of its gradient in the values of its bucket.
   struct Place {
-    at::Tensor tensor;
+    StoredTensor* tensor;
     at::Tensor values;
   };
   struct Bucket {

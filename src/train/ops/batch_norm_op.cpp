@@ -1,6 +1,7 @@
 #include "skyline/core/error.hpp"
 
 #include "train/kernels/batch_norm_kernels.hpp"
+#include "train/ops/batch_norm_definition.hpp"
 #include "train/ops/built_in_ops.hpp"
 
 #include <algorithm>
@@ -9,8 +10,6 @@
 #include <vector>
 
 #include <ATen/core/Tensor.h>
-#include <ATen/core/grad_mode.h>
-#include <ATen/ops/batch_norm.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/zeros.h>
@@ -20,13 +19,11 @@ namespace {
 
 /// Batch normalisation, with the ReLU and the global average pooling behind it in the same passes over
 /// memory.
-class BatchNormOp final : public FusedOp {
+class BatchNormOp final : public BatchNormDefinition {
  public:
   BatchNormOp(const space::Layer& layer, LayerTensors& tensors)
-      : tensors_(tensors),
+      : BatchNormDefinition(layer, tensors),
         channels_(static_cast<std::size_t>(layer.input().channels)),
-        momentum_(space::as_number(layer.attributes.at("momentum"))),
-        epsilon_(space::as_number(layer.attributes.at("epsilon"))),
         mean_(channels_),
         variance_(channels_),
         a_(channels_),
@@ -59,20 +56,6 @@ class BatchNormOp final : public FusedOp {
     folded_ = producer.fold_affine(scale_, shift_);
     require(folded_ || producer_offset_ == nullptr, "an op defers its offset, but does not fold one in");
   }
-
-  at::Tensor reference(const Activations& inputs, bool training) override {
-    const at::Tensor& input = inputs.front();
-    at::Tensor mean = tensors_.value("running_mean");
-    at::Tensor variance = tensors_.value("running_var");
-    if (training && input.numel() == static_cast<std::int64_t>(channels_)) {
-      blend_single_row(input);
-      mean = variance = at::Tensor();
-    }
-    return at::batch_norm(input, tensors_.value("weight"), tensors_.value("bias"), mean, variance, training,
-                          momentum_, epsilon_, true);
-  }
-
-  bool may_be_recorded() const override { return true; }
 
   void synchronize(trial::TrialGroup& group) override { group_ = &group; }
 
@@ -198,14 +181,6 @@ class BatchNormOp final : public FusedOp {
     }
   }
 
-  /// Replaces update_running_statistics() for a single row, which has a mean but no variance. Running
-  /// statistics share memory with parameters, which autograd would consider changed.
-  void blend_single_row(const at::Tensor& input) {
-    const at::NoGradGuard no_gradients;
-    const at::Tensor row = input.reshape({-1}).to(at::kFloat);
-    tensors_.value("running_mean").variable_data().mul_(1 - momentum_).add_(row, momentum_);
-  }
-
   /// Adds the offset that the producer left out: it changes only the mean. A single row has no variance.
   void update_running_statistics() {
     float* running_mean = tensors_.value("running_mean").mutable_data_ptr<float>();
@@ -270,10 +245,7 @@ class BatchNormOp final : public FusedOp {
     }
   }
 
-  LayerTensors& tensors_;
   std::size_t channels_;
-  double momentum_;
-  double epsilon_;
   bool relu_ = false;
   bool pool_ = false;
   bool folded_ = false;

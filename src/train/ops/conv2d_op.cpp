@@ -1,5 +1,7 @@
 #include "train/ops/built_in_ops.hpp"
 
+#include <utility>
+
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/conv2d.h>
 #include <ATen/ops/convolution.h>
@@ -11,8 +13,9 @@ namespace {
 
 class Conv2dOp final : public FusedOp {
  public:
-  Conv2dOp(const space::Layer& layer, LayerTensors& tensors)
-      : tensors_(tensors), window_(Window::of(layer)), has_bias_(tensors.has("bias")) {}
+  /// @param place  nullptr: the CPU
+  Conv2dOp(const space::Layer& layer, LayerTensors& tensors, const DevicePlace* place)
+      : tensors_(tensors), place_(place), window_(Window::of(layer)), has_bias_(tensors.has("bias")) {}
 
   at::Tensor reference(const Activations& inputs, bool /*training*/) override {
     return at::conv2d(inputs.front(), weight(), bias(), window_.stride, window_.padding);
@@ -21,21 +24,22 @@ class Conv2dOp final : public FusedOp {
   bool may_be_recorded() const override { return true; }
 
   at::Tensor forward(const Activations& inputs) override {
-    input_ = channels_last(inputs.front());
-    return convolve(input_, weight(), offset_deferred_ ? std::optional<at::Tensor>() : bias());
+    input_ = channels_last(for_products(place_, inputs.front()));
+    weight_ = for_products(place_, weight());
+    return convolve(input_, weight_, offset_deferred_ ? std::optional<at::Tensor>() : bias());
   }
 
   Activations backward(at::Tensor gradient, bool wants_input_gradient) override {
     const bool wants_bias = has_bias_ && !offset_deferred_;
     std::int64_t channels = gradient.size(1);
     auto [input_gradient, weight_gradient, bias_gradient] = at::convolution_backward(
-        channels_last(gradient), input_, weight(), at::OptionalIntArrayRef(channels), window_.stride,
-        window_.padding, {1, 1}, false, {0, 0}, 1, {wants_input_gradient, true, wants_bias});
-    tensors_.gradient("weight") = std::move(weight_gradient);
+        channels_last(gradient), std::exchange(input_, {}), std::exchange(weight_, {}),
+        at::OptionalIntArrayRef(channels), window_.stride, window_.padding, {1, 1}, false, {0, 0}, 1,
+        {wants_input_gradient, true, wants_bias});
+    tensors_.gradient("weight") = weight_gradient.to(at::kFloat);
     if (wants_bias) {
-      tensors_.gradient("bias") = std::move(bias_gradient);
+      tensors_.gradient("bias") = bias_gradient.to(at::kFloat);
     }
-    input_.reset();
     return {wants_input_gradient ? input_gradient : at::Tensor()};
   }
 
@@ -49,7 +53,8 @@ class Conv2dOp final : public FusedOp {
   }
 
   at::Tensor infer(const Activations& inputs) override {
-    return convolve(channels_last(inputs.front()), inference_weight_, inference_bias_);
+    return convolve(channels_last(for_products(place_, inputs.front())),
+                    for_products(place_, inference_weight_), inference_bias_);
   }
 
   const at::Tensor* defer_offset() override {
@@ -76,13 +81,16 @@ class Conv2dOp final : public FusedOp {
 
   at::Tensor convolve(const at::Tensor& input, const at::Tensor& weight,
                       const std::optional<at::Tensor>& bias) const {
-    return at::convolution(input, weight, bias, window_.stride, window_.padding, {1, 1}, false, {0, 0}, 1);
+    const auto offset = bias ? std::optional(for_products(place_, *bias)) : std::nullopt;
+    return at::convolution(input, weight, offset, window_.stride, window_.padding, {1, 1}, false, {0, 0}, 1);
   }
 
   LayerTensors& tensors_;
+  const DevicePlace* place_;
   Window window_;
   bool has_bias_;
   bool offset_deferred_ = false;
+  at::Tensor weight_;  // of the step, in the type of products
   const at::Tensor* scale_ = nullptr;
   const at::Tensor* shift_ = nullptr;
   at::Tensor input_;
@@ -93,7 +101,12 @@ class Conv2dOp final : public FusedOp {
 }  // namespace
 
 std::unique_ptr<LayerOp> make_conv2d_op(const space::Layer& layer, LayerTensors& tensors) {
-  return std::make_unique<Conv2dOp>(layer, tensors);
+  return std::make_unique<Conv2dOp>(layer, tensors, nullptr);
+}
+
+std::unique_ptr<LayerOp> make_device_conv2d_op(const space::Layer& layer, LayerTensors& tensors,
+                                               DevicePlace& place) {
+  return std::make_unique<Conv2dOp>(layer, tensors, &place);
 }
 
 }  // namespace skyline::train

@@ -1,5 +1,6 @@
 #include "skyline/core/random.hpp"
 
+#include "train/device/device_place.hpp"
 #include "train/kernels/dropout.hpp"
 #include "train/ops/built_in_ops.hpp"
 
@@ -8,6 +9,7 @@
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty_like.h>
+#include <ATen/ops/ones.h>
 
 namespace skyline::train {
 namespace {
@@ -68,7 +70,55 @@ class DropoutOp final : public FusedOp {
   kernels::DropoutMask mask_{};
 };
 
+/// Draws the same on a device, in channels_last order.
+class DeviceDropoutOp final : public FusedOp {
+ public:
+  DeviceDropoutOp(const space::Layer& layer, const DevicePlace& place)
+      : place_(place),
+        number_(static_cast<std::int64_t>(place.drawing_layers.size()) - 1),
+        elements_(layer.input().elements()),
+        probability_(space::attribute_number(layer, "probability")) {}
+
+  bool may_be_recorded() const override { return true; }
+
+  at::Tensor reference(const Activations& inputs, bool training) override {
+    return training ? apply(channels_last(inputs.front())) : inputs.front();
+  }
+  at::Tensor forward(const Activations& inputs) override { return reference(inputs, true); }
+  Activations backward(at::Tensor gradient, bool /*wants_input_gradient*/) override {
+    return {apply(channels_last(gradient))};
+  }
+  at::Tensor infer(const Activations& inputs) override { return inputs.front(); }
+
+ private:
+  /// Draws the mask anew in each pass, so that none is kept. It is float32, as the factors are.
+  at::Tensor apply(const at::Tensor& values) const {
+    if (values.numel() == 0) return values;
+    // Two elements share a draw, and draws are one step of the seed apart (kernels/dropout.hpp), so the mask
+    // may begin at any even element.
+    const std::int64_t first = place_.first_sample * elements_;
+    const auto step =
+        static_cast<std::int64_t>(kernels::kSplitMixStep * static_cast<std::uint64_t>(first / 2));
+    at::Tensor mask = at::ones({first % 2 + values.numel()}, values.options().dtype(at::kFloat));
+    place_.accelerator->dropout(mask, place_.seeds.select(0, number_).add(step), probability_);
+    const at::Tensor kept = mask.narrow(0, first % 2, values.numel())
+                                .view({values.size(0), values.size(2), values.size(3), values.size(1)})
+                                .permute({0, 3, 1, 2});
+    return kept.mul_(values).to(values.scalar_type());
+  }
+
+  const DevicePlace& place_;
+  std::int64_t number_;  // among the layers that draw
+  std::int64_t elements_;
+  double probability_;
+};
+
 }  // namespace
+
+std::unique_ptr<LayerOp> make_device_dropout_op(const space::Layer& layer, LayerTensors& /*tensors*/,
+                                                DevicePlace& place) {
+  return std::make_unique<DeviceDropoutOp>(layer, place);
+}
 
 std::unique_ptr<LayerOp> make_dropout_op(const space::Layer& layer, LayerTensors& /*tensors*/) {
   return std::make_unique<DropoutOp>(layer);

@@ -1,5 +1,7 @@
 #include "train/ops/built_in_ops.hpp"
 
+#include <utility>
+
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/addmm.h>
 #include <ATen/ops/linear.h>
@@ -44,7 +46,9 @@ class FlattenOp final : public FusedOp {
 
 class LinearOp final : public FusedOp {
  public:
-  explicit LinearOp(LayerTensors& tensors) : tensors_(tensors), has_bias_(tensors.has("bias")) {}
+  /// @param place  nullptr: the CPU
+  LinearOp(LayerTensors& tensors, const DevicePlace* place)
+      : tensors_(tensors), place_(place), has_bias_(tensors.has("bias")) {}
 
   at::Tensor reference(const Activations& inputs, bool /*training*/) override {
     return as_activation(
@@ -56,36 +60,40 @@ class LinearOp final : public FusedOp {
 
   at::Tensor forward(const Activations& inputs) override {
     shape_ = inputs.front().sizes().vec();
-    input_ = as_matrix(inputs.front());
-    return as_activation(multiply(input_));
+    input_ = for_products(place_, as_matrix(inputs.front()));
+    weight_ = for_products(place_, tensors_.value("weight"));
+    return as_activation(multiply(input_, weight_));
   }
 
   Activations backward(at::Tensor gradient, bool wants_input_gradient) override {
     const at::Tensor slope = as_matrix(gradient);
-    tensors_.gradient("weight") = at::mm(slope.t(), input_);
+    const at::Tensor weight = std::exchange(weight_, {});
+    tensors_.gradient("weight") = at::mm(slope.t(), std::exchange(input_, {})).to(at::kFloat);
     if (has_bias_) {
-      tensors_.gradient("bias") = at::sum(slope, 0);
+      tensors_.gradient("bias") = at::sum(slope, 0).to(at::kFloat);
     }
-    input_.reset();
     if (!wants_input_gradient) {
       return {at::Tensor()};
     }
-    return {channels_last(at::mm(slope, tensors_.value("weight")).view(shape_))};
+    return {channels_last(at::mm(slope, weight).view(shape_))};
   }
 
   at::Tensor infer(const Activations& inputs) override {
-    return as_activation(multiply(as_matrix(inputs.front())));
+    return as_activation(multiply(for_products(place_, as_matrix(inputs.front())),
+                                  for_products(place_, tensors_.value("weight"))));
   }
 
  private:
-  at::Tensor multiply(const at::Tensor& input) {
-    const at::Tensor transposed = tensors_.value("weight").t();
-    return has_bias_ ? at::addmm(tensors_.value("bias"), input, transposed) : at::mm(input, transposed);
+  at::Tensor multiply(const at::Tensor& input, const at::Tensor& weight) {
+    return has_bias_ ? at::addmm(for_products(place_, tensors_.value("bias")), input, weight.t())
+                     : at::mm(input, weight.t());
   }
 
   LayerTensors& tensors_;
+  const DevicePlace* place_;
   bool has_bias_;
   at::Tensor input_;
+  at::Tensor weight_;  // of the step, in the type of products
   std::vector<std::int64_t> shape_;
 };
 
@@ -96,7 +104,12 @@ std::unique_ptr<LayerOp> make_flatten_op(const space::Layer& /*layer*/, LayerTen
 }
 
 std::unique_ptr<LayerOp> make_linear_op(const space::Layer& /*layer*/, LayerTensors& tensors) {
-  return std::make_unique<LinearOp>(tensors);
+  return std::make_unique<LinearOp>(tensors, nullptr);
+}
+
+std::unique_ptr<LayerOp> make_device_linear_op(const space::Layer& /*layer*/, LayerTensors& tensors,
+                                               DevicePlace& place) {
+  return std::make_unique<LinearOp>(tensors, &place);
 }
 
 }  // namespace skyline::train

@@ -10,7 +10,6 @@
 #include <ATen/ops/cat.h>
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/zeros.h>
-#include <ATen/ops/zeros_like.h>
 
 namespace skyline::train {
 
@@ -28,7 +27,7 @@ DeviceOptimizer::DeviceOptimizer(const OptimizerOptions& options, ParameterStore
         const std::size_t first = parameters.offset_of(tensor);
         const auto count = static_cast<std::size_t>(tensor.value.numel());
         places_.push_back({first, first + count});
-        leaves_.push_back(tensor.value);
+        parameters_.push_back(&tensor);
         elements_ += count;
       }
     }
@@ -49,7 +48,7 @@ void DeviceOptimizer::own(ParameterStore& parameters, const MemoryRange& range) 
     if (begin < end) {
       const auto count = static_cast<std::int64_t>(end - begin);
       Item item;
-      item.parameter = leaves_[i];
+      item.parameter = parameters_[i];
       item.place = {begin, end};
       item.position = position + (begin - places_[i].begin);
       item.value = block.narrow(0, static_cast<std::int64_t>(begin), count);
@@ -57,8 +56,8 @@ void DeviceOptimizer::own(ParameterStore& parameters, const MemoryRange& range) 
         item.moments[kind] = moments(kind, moments_.size() - 1)
                                  .narrow(0, static_cast<std::int64_t>(begin - range.begin), count);
       }
-      if (!leaves_[i].requires_grad()) {
-        item.fixed_gradient = at::zeros_like(item.value);
+      if (parameters_[i]->gradient.defined()) {
+        item.fixed_gradient = in_memory_order(parameters_[i]->gradient);
       }
       items_.push_back(std::move(item));
     }
@@ -70,27 +69,23 @@ at::Tensor DeviceOptimizer::moments(std::size_t kind, std::size_t range) const {
   return moments_.at(range).select(0, static_cast<std::int64_t>(kind));
 }
 
-void DeviceOptimizer::clear_gradients() {
-  for (at::Tensor& leaf : leaves_) {
-    leaf.mutable_grad().reset();
-  }
-}
-
 /// The gradient of an item; undefined if the loss does not depend on the parameter.
 at::Tensor DeviceOptimizer::gradient_of(const Item& item) {
   if (item.fixed_gradient.defined()) {
     return item.fixed_gradient;
   }
-  const at::Tensor& gradient = item.parameter.grad();
+  const at::Tensor& gradient = item.parameter->gradient;
   return gradient.defined() ? in_memory_order(gradient) : at::Tensor();
 }
 
 void DeviceOptimizer::step(const at::Tensor& rate) {
-  require(items_.size() == leaves_.size(), "a step of an optimizer that owns a part of the parameters");
+  require(items_.size() == parameters_.size(), "a step of an optimizer that owns a part of the parameters");
   std::vector<at::Tensor> gradients;
   std::ranges::transform(items_, std::back_inserter(gradients), gradient_of);
   update(rate, gradients);
-  clear_gradients();
+  for (StoredTensor* parameter : parameters_) {
+    parameter->gradient.reset();
+  }
 }
 
 std::vector<MemoryRange> DeviceOptimizer::pieces() const {
@@ -130,7 +125,7 @@ void DeviceOptimizer::update(const at::Tensor& rate, const std::vector<at::Tenso
 }
 
 void DeviceOptimizer::write_state(std::span<float> state) const {
-  require(items_.size() == leaves_.size(), "the whole state of an optimizer that owns a part of it");
+  require(items_.size() == parameters_.size(), "the whole state of an optimizer that owns a part of it");
   std::vector<at::Tensor> all;
   for (std::size_t kind = 0; kind < kinds_; ++kind) {
     all.push_back(moments(kind, 0));

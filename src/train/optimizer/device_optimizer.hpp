@@ -25,9 +25,8 @@ class DeviceOptimizer {
   DeviceOptimizer(const OptimizerOptions& options, ParameterStore& parameters,
                   const std::vector<MemoryRange>& owned);
 
-  /// Drops the gradients, so that backward makes new ones.
-  void clear_gradients();
-  /// Updates every parameter by the gradient that backward has left; one without a gradient is left alone.
+  /// Updates every parameter by the gradient that backward has left, and drops the gradients; a parameter
+  /// without a gradient is left alone.
   /// @param rate  float32 [], on the device: the learning rate of this step
   void step(const at::Tensor& rate);
   /// The ranges of the owned pieces of parameters in the store's memory.
@@ -50,23 +49,23 @@ class DeviceOptimizer {
  private:
   /// An owned piece of a parameter, with its moments in memory order: [elements].
   struct Item {
-    at::Tensor parameter;  // the whole parameter
+    StoredTensor* parameter;  // the whole parameter
     MemoryRange place;
     std::size_t position;  // position among the state's numbers of a kind
     at::Tensor value;
     at::Tensor moments[2];
-    at::Tensor fixed_gradient;  // of a parameter that backward leaves out; else undefined
+    at::Tensor fixed_gradient;  // that an op has set before the first pass; else undefined
   };
   void own(ParameterStore& parameters, const MemoryRange& range);
   static at::Tensor gradient_of(const Item& item);
 
   OptimizerOptions options_;
   std::size_t kinds_;
-  std::size_t elements_ = 0;         // of all parameters
-  std::vector<MemoryRange> places_;  // of all parameters
-  std::vector<at::Tensor> leaves_;   // all parameters
-  std::vector<at::Tensor> moments_;  // of each owned range: [kinds, size]
-  at::Tensor steps_;                 // float32 []: steps done
+  std::size_t elements_ = 0;               // of all parameters
+  std::vector<MemoryRange> places_;        // of all parameters
+  std::vector<StoredTensor*> parameters_;  // all parameters
+  std::vector<at::Tensor> moments_;        // of each owned range: [kinds, size]
+  at::Tensor steps_;                       // float32 []: steps done
   std::vector<Item> items_;
 };
 

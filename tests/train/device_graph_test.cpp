@@ -1,0 +1,137 @@
+// The graph on a device, on the CPU behind the seam of accelerators, against the graph of the CPU.
+#include "skyline/core/random.hpp"
+
+#include "train/branches.hpp"
+#include "train/device/accelerator.hpp"
+#include "train/graph/layer_graph.hpp"
+#include "train/group_fixtures.hpp"
+#include "train/ops/autograd_op.hpp"
+#include "train/step_fixtures.hpp"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/from_blob.h>
+#include <gtest/gtest.h>
+
+namespace skyline::train {
+namespace {
+
+using space::Network;
+using test::NetworkBuilder;
+
+constexpr std::uint64_t kStepSeed = 21;
+
+/// What a network in training gives for a batch.
+struct Pass {
+  at::Tensor logits;
+  std::vector<at::Tensor> gradients;  // of all parameters
+  std::vector<at::Tensor> values;     // of all tensors after the pass
+};
+
+enum class Where { kHost, kDevice, kDeviceInBfloat16 };
+
+/// @param first_sample  place of the samples in the batch
+Pass pass(const Network& network, Where where, std::size_t first_sample = 0) {
+  const WithoutAutograd no_autograd;
+  const auto accelerator = make_host_accelerator();
+  ParameterStore parameters(network, 5);
+  DevicePlace place{.accelerator = accelerator.get(), .bfloat16 = where == Where::kDeviceInBfloat16};
+  LayerGraph graph(network, parameters, where == Where::kHost ? nullptr : &place);
+  std::vector<std::int64_t> seeds;
+  for (const std::string& layer : place.drawing_layers) {
+    seeds.push_back(static_cast<std::int64_t>(derive_seed(kStepSeed, layer)));
+  }
+  place.seeds = at::from_blob(seeds.data(), {static_cast<std::int64_t>(seeds.size())}, at::kLong);
+  place.first_sample = static_cast<std::int64_t>(first_sample);
+  const test::Samples samples = test::random_samples(network.input, 6, network.classes, 3);
+  Pass result;
+  result.logits = graph.forward(samples.images, {kStepSeed, first_sample}).flatten(1).to(at::kFloat);
+  graph.backward(result.logits.mul(0.1).view({6, network.classes, 1, 1}));
+  for (StoredLayer& layer : parameters.layers()) {
+    for (const StoredTensor& tensor : layer.tensors()) {
+      result.values.push_back(tensor.value);
+      if (tensor.trainable) result.gradients.push_back(tensor.gradient);
+    }
+  }
+  return result;
+}
+
+void expect_close(const at::Tensor& got, const at::Tensor& expected, double tolerance) {
+  ASSERT_TRUE(got.defined() && expected.defined());
+  ASSERT_EQ(got.scalar_type(), at::kFloat);
+  EXPECT_LE(got.sub(expected).abs().max().item<double>(),
+            tolerance * std::max(1e-3, expected.abs().max().item<double>()));
+}
+
+void expect_close(const Pass& got, const Pass& expected, double tolerance) {
+  expect_close(got.logits, expected.logits, tolerance);
+  for (std::size_t i = 0; i < expected.gradients.size(); ++i) {
+    expect_close(got.gradients[i], expected.gradients[i], tolerance);
+  }
+  for (std::size_t i = 0; i < expected.values.size(); ++i) {
+    expect_close(got.values[i], expected.values[i], tolerance);
+  }
+}
+
+TEST(DeviceGraph, HasTheGradientsOfTheCpus) {
+  for (const Network& network : {test::every_layer(), test::residual_network({3, 6, 6}, 8, 4),
+                                 test::nas_bench_cell({3, 6, 6}, 8, 4)}) {
+    for (const std::size_t first_sample : {0U, 3U}) {
+      expect_close(pass(network, Where::kDevice, first_sample), pass(network, Where::kHost, first_sample),
+                   1e-4);
+    }
+  }
+}
+
+TEST(DeviceGraph, HasTheGradientsOfTheCpusForRandomBranches) {
+  test::RandomNetworks networks(29);
+  for (int i = 0; i < 100; ++i) {
+    const Network network = networks.draw();
+    SCOPED_TRACE("network " + std::to_string(i) + ":\n" + network.canonical_text());
+    expect_close(pass(network, Where::kDevice), pass(network, Where::kHost), 1e-3);
+    if (::testing::Test::HasFailure()) return;
+  }
+}
+
+TEST(DeviceGraph, ComputesProductsInBfloat16AndGradientsOfParametersInFloat32) {
+  const Network network = NetworkBuilder({3, 8, 8})
+                              .conv2d(8, 3)
+                              .relu()
+                              .max_pool(2)
+                              .dropout(0.1)
+                              .conv2d(8, 3)
+                              .relu()
+                              .global_average_pool()
+                              .linear(4)
+                              .build();
+  const Pass half = pass(network, Where::kDeviceInBfloat16);
+  const Pass full = pass(network, Where::kDevice);
+  expect_close(half, full, 0.05);
+  EXPECT_FALSE(half.logits.equal(full.logits));
+}
+
+/// A layer that has a definition alone, which wants float32.
+class SoftSignOp final : public LayerOp {
+ public:
+  at::Tensor reference(const Activations& inputs, bool /*training*/) override {
+    EXPECT_EQ(inputs[0].scalar_type(), at::kFloat);
+    return inputs[0].div(inputs[0].abs().add(1));
+  }
+};
+
+TEST(DeviceGraph, GivesALayerWithADefinitionAloneFloat32) {
+  register_layer_op("soft_sign", [](const space::Layer& /*layer*/, LayerTensors& /*tensors*/) {
+    return std::unique_ptr<LayerOp>(std::make_unique<SoftSignOp>());
+  });
+  const Network network =
+      NetworkBuilder({3, 6, 6}).conv2d(4, 3).plain("soft_sign").conv2d(4, 3).flatten().linear(3).build();
+  expect_close(pass(network, Where::kDevice), pass(network, Where::kHost), 1e-4);
+  expect_close(pass(network, Where::kDeviceInBfloat16), pass(network, Where::kDevice), 0.05);
+}
+
+}  // namespace
+}  // namespace skyline::train
