@@ -16,6 +16,11 @@ SEED = int(os.environ.get("SKYLINE_KILL_SEED", random.SystemRandom().randrange(2
 INHERITING = ["--set", "training.inherit=true", "--set", "search.iterations=4", "--set", "training.epochs=3"]
 
 
+# Steps are queued before their losses are looked at, and some candidates diverge in their first steps.
+DIVERGING = ["--set", "training.precision=bf16", "--set", "training.optimizer={sgd: {learning_rate: 1.0e9}}",
+             "--set", "training.epochs=2", "--set", "final.epochs=3", "--set", "checkpoint.interval=0.05 epochs"]
+
+
 class Kill(unittest.TestCase):
     def kill_runs(self, *more):
         runs = KillRuns(PROGRAM, SOURCE, FAULTS, SEED, more)
@@ -35,6 +40,11 @@ class Kill(unittest.TestCase):
         searched = runs.journal.count('"phase":"search"')
         self.assertGreaterEqual(runs.journal.count('"inherits":'), searched // 2, "too few trials inherit")
         self.check(runs, random.Random(SEED).sample(KINDS, 3))
+
+    def test_killed_searches_whose_trials_diverge_end_as_the_undisturbed_one(self):
+        runs = self.kill_runs(*DIVERGING)
+        self.assertGreaterEqual(runs.journal.count('"diverged"'), 2, "too few trials diverge")
+        self.check(runs, random.Random(SEED).sample(KINDS, 2))
 
 
 if __name__ == "__main__":

@@ -172,6 +172,40 @@ TEST(DeviceTraining, NamesTheStepInWhichTheLossDiverged) {
             "loss became NaN in step 2");
 }
 
+/// Steps are queued ahead of the look at their losses, and a checkpoint or a stop looks earlier.
+TEST(DeviceTraining, EndsADivergedTrialAlikeWhereverItIsSavedStoppedAndResumed) {
+  for (const auto& [rate, steps] : {std::pair{1e38, 2}, std::pair{1e9, 3}}) {
+    TrainingOptions options = sgd();
+    options.optimizer.learning_rate = rate;
+    const Trial trial = make_trial(every_layer(), 1, 5);
+    const auto reason = [&](RecordingContext& context) {
+      return reason_of(make_evaluator(options, watched())->evaluate(trial, context));
+    };
+    RecordingContext undisturbed;
+    const std::string expected = reason(undisturbed);
+    EXPECT_EQ(expected, "loss became NaN in step " + std::to_string(steps));
+    RecordingContext saving;
+    saving.save_from_epoch = 0;
+    EXPECT_EQ(reason(saving), expected);
+    EXPECT_EQ(saving.saves, steps - 1);
+    for (int stop = 1; stop < 12; ++stop) {
+      SCOPED_TRACE("stopped after step " + std::to_string(stop));
+      RecordingContext first;
+      first.stop_after_polls = stop;
+      const std::string stopped = reason(first);
+      EXPECT_EQ(first.saves, stop < steps ? 1 : 0);
+      if (stop >= steps) {
+        EXPECT_EQ(stopped, expected);
+        continue;
+      }
+      EXPECT_THAT(stopped, ::testing::StartsWith("stopped on request"));
+      RecordingContext second;
+      second.start_from = first.last_saved;
+      EXPECT_EQ(reason(second), expected);
+    }
+  }
+}
+
 TEST(DeviceTraining, MeasuresALatency) {
   RecordingContext context;
   const auto evaluator = make_evaluator(sgd(), watched(), true);

@@ -124,12 +124,9 @@ void TrialRun::train_epoch() {
     recent_loss_sum_ = 0;
     recent_steps_ = 0;
   }
-  for (; first < order.size() && steps_done_ < total_steps_ && !stop(); first += batch) {
+  for (; !failure_ && first < order.size() && steps_done_ < total_steps_ && !stop(); first += batch) {
     train_step(first, std::min(batch, order.size() - first));
-    if (failure_) {
-      return;
-    }
-    if (save_due()) {
+    if (!failure_ && save_due()) {
       save();
     }
   }
@@ -353,9 +350,13 @@ bool TrialRun::save_due() {
   return group_ == nullptr ? context_.state().due(epochs_done()) : std::exchange(agreed_.save, false);
 }
 
+/// A diverged trial leaves no state: it ends alike wherever the host first looks at its losses.
 void TrialRun::save() {
   if (steps_ahead_ > 0) {
     take_losses();
+  }
+  if (failure_) {
+    return;
   }
   learner_->collect_state();
   if (!leads()) {
@@ -378,6 +379,9 @@ bool TrialRun::stop() {
 void TrialRun::end_early() {
   if (steps_done_ > first_step_) {  // else there is nothing new
     save();
+  }
+  if (failure_) {
+    return;  // it had diverged before it was asked to stop
   }
   failure_ = {FailureKind::kStopped, "stopped on request in step " + std::to_string(steps_done_) + " of " +
                                          std::to_string(total_steps_)};

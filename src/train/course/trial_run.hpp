@@ -63,7 +63,7 @@ class TrialRun {
   void save();
   /// Ends the trial early if the slot asks for it; returns whether it did.
   bool stop();
-  /// Saves the state and sets failure_.
+  /// Saves the state and sets failure_, unless the trial has one already.
   void end_early();
 
   bool leads() const { return group_ == nullptr || group_->member() == 0; }
