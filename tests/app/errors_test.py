@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import shutil
 import subprocess
 import time
 import unittest
@@ -41,6 +42,31 @@ class Errors(RunsCase):
         cut = self.folder / "cut.h5"
         cut.write_bytes(self.digits.read_bytes()[:5000])
         self.assertIn("cut.h5", self.refused("search", *small_digits(cut), "--run", "c"))
+
+    def test_a_data_file_that_is_overwritten_during_a_run_ends_it_in_one_line(self):
+        def cut(path):
+            os.truncate(path, 4096)
+
+        def overwrite(path):
+            with open(path, "r+b") as file:
+                file.seek(20000)
+                file.write(bytes(range(16)) * 1000)
+
+        for change, ranks, words in ((cut, 0, "was cut short"), (cut, 2, "was cut short"), (overwrite, 2, "was overwritten")):
+            with self.subTest(change=change.__name__, ranks=ranks):
+                data = self.folder / f"{change.__name__}{ranks}.h5"
+                shutil.copy(self.digits, data)
+                job = subprocess.Popen(self.command("search", *small_digits(data), "--set", "training.epochs=20", "--run",
+                                                    data.stem, ranks=ranks),
+                                       cwd=self.folder, text=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+                self.wait_for_lines(data.stem, 1)
+                change(data)
+                errors = job.communicate(timeout=60)[1]
+                self.assertEqual(job.returncode, 2, errors)
+                lines = [line for line in errors.splitlines() if words in line]
+                self.assertIn(f"{data}: {words}", lines[0])
+                self.assertLessEqual(len(lines), max(ranks, 1), "a rank says it once")
+                self.assertNotIn("Signal", errors)
 
     def test_a_file_that_is_not_a_data_set_is_refused(self):
         text = self.folder / "text.h5"

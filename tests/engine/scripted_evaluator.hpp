@@ -1,11 +1,13 @@
 #pragma once
 
+#include "skyline/core/error.hpp"
 #include "skyline/trial/evaluator.hpp"
 
 #include "engine/slots/slot_pool.hpp"
 
 #include <chrono>
 #include <cstddef>
+#include <exception>
 #include <functional>
 #include <optional>
 #include <string>
@@ -22,7 +24,9 @@ class ScriptedEvaluator final : public trial::Evaluator {
   explicit ScriptedEvaluator(Script script) : script_(std::move(script)) {}
   /// The device fails with the next trial.
   void break_device(std::string reason) { fault_ = std::move(reason); }
-  std::optional<std::string> fault() override { return fault_; }
+  std::exception_ptr fault() override {
+    return fault_ ? std::make_exception_ptr(FaultError(*fault_)) : nullptr;
+  }
   double predicted_cost(const trial::Trial&) const override { return 1; }
   trial::Outcome evaluate(const trial::Trial& trial, trial::EvaluationContext& context) override {
     return script_(trial, context);

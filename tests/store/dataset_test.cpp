@@ -8,7 +8,11 @@
 #include "store/weights/weights.hpp"
 #include "support/user_error_of.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <utility>
 
 #include <gmock/gmock.h>
@@ -140,6 +144,41 @@ TEST_F(DatasetFile, StaysValidWhenANewOneIsPublishedInItsPlace) {
   write(other);
   EXPECT_TRUE(same_dataset(*dataset, contents));
   EXPECT_TRUE(same_dataset(*Dataset::open(path, true), other));
+}
+
+TEST_F(DatasetFile, SeesThatSomebodyHasOverwrittenItInPlaceAndNotThatSomebodyHasTouchedIt) {
+  DatasetContents contents = sample_contents();
+  write(contents);
+  const auto dataset = Dataset::open(path, true);
+  dataset->check_unchanged();
+  std::filesystem::last_write_time(path, std::filesystem::file_time_type::clock::now());
+  dataset->check_unchanged();
+
+  contents.train.images[3] ^= 1;
+  contents.train.labels[4] = 0;
+  const std::filesystem::path other = path.string() + ".other";
+  write_dataset(other, contents);
+  const std::string bytes = read_file(other);
+  std::fstream(path, std::ios::in | std::ios::out | std::ios::binary) << bytes;
+  std::filesystem::last_write_time(path, std::filesystem::file_time_type::clock::now());
+  for (int time = 0; time < 2; ++time) {
+    EXPECT_EQ(user_error_of([&] { dataset->check_unchanged(); }),
+              path.string() + ": was overwritten during the run: restore it, and run again with --resume");
+  }
+  EXPECT_TRUE(std::ranges::equal(dataset->train().labels, sample_contents().train.labels));
+}
+
+TEST_F(DatasetFile, EndsAProcessThatReadsAnImageWhichWasCutOffWithOneLine) {
+  DatasetContents contents = sample_contents();
+  contents.test = skyline::testing::sample_images(5000, contents.shape, 6);
+  write(contents);
+  const auto dataset = Dataset::open(path, false);
+  std::filesystem::resize_file(path, 4096);
+  EXPECT_EQ(user_error_of([&] { dataset->check_unchanged(); }),
+            path.string() + ": was overwritten during the run: restore it, and run again with --resume");
+  EXPECT_EXIT(std::exit(dataset->test().images.back() == 255 ? 1 : 0), ::testing::ExitedWithCode(2),
+              "^skyline: " + path.string() +
+                  ": was cut short while it was read: restore it, and run again with --resume\n$");
 }
 
 TEST_F(DatasetFile, IsMissing) {

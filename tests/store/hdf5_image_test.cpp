@@ -1,8 +1,8 @@
 #include "store/hdf5/hdf5_image.hpp"
 
 #include "scratch_folder.hpp"
+#include "store/data/mapped_file.hpp"
 #include "store/hdf5/hdf5_reader.hpp"
-#include "store/publish/file_descriptor.hpp"
 #include "store/publish/publish.hpp"
 #include "support/user_error_of.hpp"
 

@@ -1,11 +1,14 @@
 #include "train/sharing/admitted_training.hpp"
 
+#include "skyline/core/error.hpp"
+
 #include "train/fake_device.hpp"
 #include "train/group_fixtures.hpp"
 #include "train/train_fixtures.hpp"
 
 #include <atomic>
 #include <chrono>
+#include <exception>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -185,12 +188,13 @@ TEST(TrainingOnADevice, SaysThatItsDeviceIsLostAfterATrialHasFailed) {
       make_training_evaluator(TrainingOptions{}, Normalization::kStandard,
                               std::make_shared<test::BarImages>(space::Shape{1, 8, 8}, 3, 40, 4),
                               test::split_in_two(32, 8), false, {device, 0});
-  EXPECT_EQ(evaluator->fault(), std::nullopt);
+  EXPECT_EQ(evaluator->fault(), nullptr);
   device->fail_from_now_on();
   RecordingContext context;
   const auto trial = test::make_trial(test::conv_network({1, 8, 8}, 1, 3, 4, 3), 1, 1);
   EXPECT_TRUE(std::holds_alternative<Failure>(evaluator->evaluate(trial, context)));
-  EXPECT_EQ(evaluator->fault(), "the fake device is lost");
+  EXPECT_THAT([&] { std::rethrow_exception(evaluator->fault()); },
+              ::testing::ThrowsMessage<FaultError>("the fake device is lost"));
 }
 
 }  // namespace

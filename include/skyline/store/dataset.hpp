@@ -32,14 +32,15 @@ struct DatasetContents {
 /// of each array), published whole. @throws UserError
 void write_dataset(const std::filesystem::path& path, const DatasetContents& contents);
 
-/// A part of a data set, mapped read-only: the ranks of a node share one copy in memory.
+/// A part of a data set: images are mapped read-only, so that the ranks of a node share one copy in memory.
 struct MappedImages {
   std::span<const std::uint8_t> images;  // [count, channels, height, width]
   std::span<const std::int32_t> labels;  // [count]
   std::size_t count() const { return labels.size(); }
 };
 
-/// A data set file, open and mapped. Immutable, shared by all threads.
+/// A data set file, open and mapped. Immutable, shared by all threads. Reading images of a file that was
+/// truncated meanwhile ends the process with one line and kExitUserError.
 class Dataset {
  public:
   /// @param verify  recompute the checksums, which reads the whole file (one rank per node does)
@@ -58,6 +59,9 @@ class Dataset {
   virtual const MappedImages& train() const = 0;
   virtual const MappedImages& test() const = 0;
   virtual const std::string& content_hash() const = 0;  // SHA-256: the same for the same contents
+  /// Checks that the file still holds what was opened; quick, unless somebody touched it. Thread-safe.
+  /// @throws UserError if it was overwritten in place. A file that took its name meanwhile does not matter.
+  virtual void check_unchanged() const {}
 };
 
 /// The training set's indices in two disjoint, complete parts, ascending. Stratified: each class gives the

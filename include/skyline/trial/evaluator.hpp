@@ -5,9 +5,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -109,9 +109,10 @@ class Evaluator {
   /// Evaluates; called by several slot threads at once. Depends on the trial alone, never on rank, slot or
   /// time. Every error of the trial itself is a Failure, not an exception.
   virtual Outcome evaluate(const Trial& trial, EvaluationContext& context) = 0;
-  /// Why nothing can be evaluated here any more, in one line: a device that has failed for good fails every
-  /// trial. Asked after a Failure, which is then no result of its trial: the job ends, to be resumed.
-  virtual std::optional<std::string> fault() { return std::nullopt; }
+  /// Why nothing can be evaluated here any more: a FaultError (a device that has failed for good) or a
+  /// UserError (data that were overwritten); nullptr if it can. Asked after a Failure, which is then no
+  /// result of its trial: the job ends with that error.
+  virtual std::exception_ptr fault() { return nullptr; }
 };
 
 }  // namespace skyline::trial

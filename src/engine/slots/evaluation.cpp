@@ -36,7 +36,7 @@ Outcome evaluate_member(trial::Evaluator& evaluator, const trial::Trial& trial,
     failure->reason = fit_reason(failure->reason);
     // All members stop in the same step; the first to return must not disturb one that still gathers its
     // state.
-    if (failure->kind != FailureKind::kStopped) group.abort(*failure, evaluator.fault().has_value());
+    if (failure->kind != FailureKind::kStopped) group.abort(*failure, evaluator.fault() != nullptr);
   }
   return outcome;
 }

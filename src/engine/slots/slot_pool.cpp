@@ -165,9 +165,9 @@ void SlotPool::State::check_groups() const {
   if (const std::optional<std::string> fault = options.groups->fault()) throw FaultError(*fault);
 }
 
-/// A device that fails every trial is no trial's fault: the run must end.
+/// What fails every trial is no trial's fault: the run must end.
 void SlotPool::State::check_evaluator() const {
-  if (const std::optional<std::string> fault = evaluator.fault()) throw FaultError(*fault);
+  if (const std::exception_ptr fault = evaluator.fault()) std::rethrow_exception(fault);
 }
 
 /// Set-up is all time that the evaluator did not account for otherwise, also of a trial that threw. A slot

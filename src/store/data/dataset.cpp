@@ -3,14 +3,15 @@
 #include "skyline/core/error.hpp"
 
 #include "core/text/hash.hpp"
+#include "store/data/mapped_file.hpp"
 #include "store/hdf5/hdf5_image.hpp"
 #include "store/hdf5/hdf5_reader.hpp"
-#include "store/publish/file_descriptor.hpp"
 #include "store/publish/publish.hpp"
 #include "store/publish/sealed_file.hpp"
 
 #include <array>
 #include <cmath>
+#include <mutex>
 #include <utility>
 
 namespace skyline::store {
@@ -115,31 +116,39 @@ class MappedDataset final : public Dataset {
   const MappedImages& train() const override { return train_; }
   const MappedImages& test() const override { return test_; }
   const std::string& content_hash() const override { return content_hash_; }
+  void check_unchanged() const override;
 
  private:
   void read_shape(const Hdf5Reader& reader);
   void check_channels(const char* name, std::size_t values) const;
-  MappedImages map_part(const Hdf5Reader& reader, const std::string& part) const;
+  MappedImages map_part(const Hdf5Reader& reader, const std::string& part,
+                        std::vector<std::int32_t>& labels) const;
   template <typename T>
   std::span<const T> map_array(const Hdf5Reader& reader, const std::string& name, hid_t type,
                                std::size_t count) const;
 
   std::filesystem::path path_;
   MappedFile file_;
+  mutable MappedFile::Version checked_;  // guarded by mutex_
   Seal seal_;
   space::Shape shape_;
   std::vector<std::string> class_names_;
   std::vector<double> mean_;
   std::vector<double> deviation_;
   double value_scale_ = 0;
+  // Copies: a label is an index, which nobody may change after it was checked.
+  std::vector<std::int32_t> train_labels_;
+  std::vector<std::int32_t> test_labels_;
   MappedImages train_;
   MappedImages test_;
   std::string content_hash_;
+  mutable std::mutex mutex_;
 };
 
 MappedDataset::MappedDataset(const std::filesystem::path& path)
     : path_(path),
       file_(path),
+      checked_(file_.version()),
       seal_(check_seal(file_.bytes(), kDatasetFormat, "data set (skyline prep makes one)", path)) {}
 
 void MappedDataset::read() {
@@ -152,8 +161,8 @@ void MappedDataset::read() {
   check_channels("mean", mean_.size());
   check_channels("deviation", deviation_.size());
   value_scale_ = reader.number_attribute("value_scale");
-  train_ = map_part(reader, "train");
-  test_ = map_part(reader, "test");
+  train_ = map_part(reader, "train", train_labels_);
+  test_ = map_part(reader, "test", test_labels_);
   content_hash_ = store::content_hash(file_.bytes(), seal_);
 }
 
@@ -171,7 +180,22 @@ void MappedDataset::check_channels(const char* name, std::size_t values) const {
                           " channels, got " + std::to_string(values));
 }
 
-MappedImages MappedDataset::map_part(const Hdf5Reader& reader, const std::string& part) const {
+/// Somebody who only touches the file does no harm.
+void MappedDataset::check_unchanged() const {
+  const MappedFile::Version now = file_.version();
+  const std::lock_guard lock(mutex_);
+  if (now == checked_) return;
+  try {
+    if (now.bytes < file_.bytes().size()) fail_on_file(path_, "is shorter than it was");
+    check_arrays(file_.bytes(), seal_, path_, [] { return false; });
+  } catch (const UserError&) {
+    fail_on_file(path_, "was overwritten during the run: restore it, and run again with --resume");
+  }
+  checked_ = now;
+}
+
+MappedImages MappedDataset::map_part(const Hdf5Reader& reader, const std::string& part,
+                                     std::vector<std::int32_t>& labels) const {
   const std::vector<std::int64_t> dims = reader.array_dims(part + "/images");
   const std::vector<std::int64_t> expected = {dims[0], shape_.channels, shape_.height, shape_.width};
   if (dims != expected || reader.array_dims(part + "/labels") != std::vector{dims[0]}) {
@@ -179,10 +203,10 @@ MappedImages MappedDataset::map_part(const Hdf5Reader& reader, const std::string
   }
   const auto count = static_cast<std::size_t>(dims[0]);
   const std::size_t pixels = count * static_cast<std::size_t>(shape_.elements());
-  MappedImages images{map_array<std::uint8_t>(reader, part + "/images", H5T_STD_U8LE, pixels),
-                      map_array<std::int32_t>(reader, part + "/labels", H5T_STD_I32LE, count)};
-  check_labels(images.labels, class_names_.size(), part, path_);
-  return images;
+  const auto mapped = map_array<std::int32_t>(reader, part + "/labels", H5T_STD_I32LE, count);
+  labels.assign(mapped.begin(), mapped.end());
+  check_labels(labels, class_names_.size(), part, path_);
+  return {map_array<std::uint8_t>(reader, part + "/images", H5T_STD_U8LE, pixels), labels};
 }
 
 template <typename T>

@@ -10,7 +10,6 @@
 #include <thread>
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 namespace skyline::store {
@@ -132,21 +131,6 @@ void fail_system(std::string_view task, const std::filesystem::path& path, std::
   message.append(system_error_text(error_number)).append(advice(error_number));
   if (is_users(error_number)) throw UserError(message);
   throw FaultError(message);
-}
-
-MappedFile::MappedFile(const std::filesystem::path& path) {
-  struct stat status {};
-  file_ = open_regular_file(path, status);
-  if (!file_) fail_system("read", path, "", errno);
-  const auto size = static_cast<std::size_t>(status.st_size);
-  if (size == 0) return;
-  void* place = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, file_.get(), 0);
-  if (place == MAP_FAILED) fail_system("read", path, "mmap", errno);
-  bytes_ = {static_cast<const std::byte*>(place), size};
-}
-
-MappedFile::~MappedFile() {
-  if (!bytes_.empty()) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
 }
 
 std::vector<std::filesystem::path> list_folder(const std::filesystem::path& folder) {

@@ -51,24 +51,6 @@ int sync_folder(const std::filesystem::path& folder);
 /// Lists the entries of a folder, in no order. @throws UserError
 std::vector<std::filesystem::path> list_folder(const std::filesystem::path& folder);
 
-/// A whole file, mapped read-only and shared: the processes of a node hold it in memory once. Published files
-/// never change, so the mapping stays valid when the name gets another file.
-class MappedFile {
- public:
-  /// Maps the file. @throws UserError
-  explicit MappedFile(const std::filesystem::path& path);
-  ~MappedFile();
-  MappedFile(const MappedFile&) = delete;
-  MappedFile& operator=(const MappedFile&) = delete;
-
-  std::span<const std::byte> bytes() const { return bytes_; }
-  int descriptor() const { return file_.get(); }
-
- private:
-  FileDescriptor file_;
-  std::span<const std::byte> bytes_;
-};
-
 /// The bytes of a future file, in order, in pieces anywhere in memory.
 using FilePieces = std::vector<std::span<const std::byte>>;
 

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
 #include <mutex>
 #include <numeric>
 
@@ -22,6 +23,7 @@ namespace skyline::train {
 namespace {
 
 using trial::Failure;
+using trial::FailureKind;
 using trial::Outcome;
 
 /// What a slot keeps of a trial's memory for the next one: enough for parameters and a small network's
@@ -98,7 +100,15 @@ class TrainingEvaluator final : public trial::Evaluator {
 
   bool forms_groups() const override { return setup_.options.group.members != 1U; }
 
-  std::optional<std::string> fault() override { return device_fault(); }
+  std::exception_ptr fault() override {
+    try {
+      setup_.dataset->check_unchanged();
+    } catch (const UserError&) {
+      return std::current_exception();
+    }
+    const auto lost = device_fault();
+    return lost ? std::make_exception_ptr(FaultError(*lost)) : nullptr;
+  }
 
   Outcome evaluate(const trial::Trial& trial, trial::EvaluationContext& context) override {
     const auto start = std::chrono::steady_clock::now();
@@ -109,6 +119,7 @@ class TrainingEvaluator final : public trial::Evaluator {
     timing.wait_s = 0;
     Outcome outcome = setup_.device.accelerator == nullptr ? attempt(trial, context, nullptr)
                                                            : attempt_in_turn(trial, context);
+    if (const auto changed = failure_by_changed_data()) outcome = end_for(context, *changed);
     trim_memory_pool(kPooledBetweenTrials);
     const std::chrono::duration<double> total = std::chrono::steady_clock::now() - start;
     timing.setup_s =
@@ -133,8 +144,7 @@ class TrainingEvaluator final : public trial::Evaluator {
     try {
       return train_when_admitted(gate(), {trial, setup_.options, an_epoch, device}, context, in_turn);
     } catch (...) {  // the device does not answer
-      const Failure failure = current_failure();
-      return context.group() == nullptr ? failure : end_group(*context.group(), failure);
+      return end_for(context, current_failure());
     }
   }
 
@@ -155,23 +165,33 @@ class TrainingEvaluator final : public trial::Evaluator {
 
   /// Every error of the trial itself becomes a failure with its reason.
   Outcome attempt(const trial::Trial& trial, trial::EvaluationContext& context,
-                  AdmissionGate::Permit* permit) const {
+                  AdmissionGate::Permit* permit) {
     std::unique_ptr<TrialRun> run;  // other members of a group use its memory until they know of an error
     try {
       set_threads(setup_.options.threads);
       run = std::make_unique<TrialRun>(setup_, trial, context, permit);
       return run->run();
     } catch (...) {
-      const Failure failure = current_failure();
-      return context.group() == nullptr ? failure : end_group(*context.group(), failure);
+      return end_for(context, current_failure());
     }
   }
 
-  /// @return  what all members return: the first failure, of whatever member
-  Failure end_group(trial::TrialGroup& group, const Failure& failure) const {
-    group.abort(failure, device_fault().has_value());
+  /// Such a trial may have learned from something else.
+  std::optional<Failure> failure_by_changed_data() const {
     try {
-      group.check();
+      setup_.dataset->check_unchanged();
+      return std::nullopt;
+    } catch (const UserError& changed) {
+      return Failure{FailureKind::kException, changed.what()};
+    }
+  }
+
+  /// @return  in a group, what all members return: the first failure, of whatever member
+  Failure end_for(trial::EvaluationContext& context, const Failure& failure) {
+    if (context.group() == nullptr) return failure;
+    context.group()->abort(failure, fault() != nullptr);
+    try {
+      context.group()->check();
     } catch (const trial::GroupAborted& aborted) {
       return aborted.failure();
     }

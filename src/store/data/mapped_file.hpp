@@ -1,0 +1,42 @@
+#pragma once
+
+#include "store/publish/file_descriptor.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+
+namespace skyline::store {
+
+/// A whole file, mapped read-only and shared: the processes of a node hold it in memory once. Published files
+/// never change, so the mapping stays valid when the name gets another file. Someone else's program may
+/// truncate the file in place: reading a byte that is gone ends the process with one line and kExitUserError.
+class MappedFile {
+ public:
+  /// What changes when the file is written to.
+  struct Version {
+    std::uint64_t bytes = 0;
+    std::int64_t written_ns = 0;
+    bool operator==(const Version&) const = default;
+  };
+
+  /// Maps the file. @throws UserError
+  explicit MappedFile(const std::filesystem::path& path);
+  ~MappedFile();
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+
+  std::span<const std::byte> bytes() const { return bytes_; }
+  int descriptor() const { return file_.get(); }
+  /// Of the file as it is now, whatever is under its name.
+  Version version() const;
+
+ private:
+  FileDescriptor file_;
+  std::span<const std::byte> bytes_;
+  std::string last_words_;  // of a process that reads what is gone
+};
+
+}  // namespace skyline::store
