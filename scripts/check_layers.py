@@ -37,7 +37,7 @@ TABLE = {
 FACES = {
     "core": ["backoff", "clock", "config/config_text", "log", "lru_cache", "processors", "registry",
              "text/foreign_text", "text/hash", "text/protobuf_writer", "text/wording", "unique_handle"],
-    "machine": ["device_binding", "nccl_settings", "node"],
+    "machine": ["device_binding", "nccl_settings", "node", "node_tokens"],
     "space": ["language/space_keys", "network/network_alignment"],
     "trial": ["commit_log", "trial_fields"],
     "search": ["pareto/pareto"],

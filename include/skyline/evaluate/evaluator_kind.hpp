@@ -4,8 +4,10 @@
 #include "skyline/store/dataset.hpp"
 #include "skyline/trial/evaluator.hpp"
 
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,6 +45,9 @@ struct EvaluatorServices {
   comm::Environment* job = nullptr;      // the ranks that evaluate; nullptr: this process only predicts costs
   bool evaluates = true;                 // this rank; else it only predicts costs
   std::string begun_on = {};  // rank 0: Evaluator::device() when the run began; empty: not known, or now
+  std::optional<std::size_t> slots = {};  // of this rank, if the user says it
+  /// Memory of a node that its ranks may take; nothing: what the machine or its control groups allow.
+  std::optional<std::uint64_t> memory_bytes = {};
 };
 
 /// An evaluator as a configuration names it: by a section of its own. A run has one of them.

@@ -94,10 +94,12 @@ std::string problem_of(const std::function<void()>& step) {
 /// @param evaluates  this rank; else it only predicts costs
 /// @param begun_on   rank 0: the kind of device that the run began on; empty: not known, or it begins now
 std::unique_ptr<trial::Evaluator> make_evaluator(comm::Environment& environment, const RunConfig& config,
-                                                 bool evaluates, const std::string& begun_on) {
+                                                 const engine::EngineOptions& options, bool evaluates,
+                                                 const std::string& begun_on) {
   evaluate::EvaluatorServices services = config.services();
   services.job = &environment;
   services.evaluates = evaluates;
+  services.slots = options.slots;
   services.begun_on = begun_on;
   std::unique_ptr<trial::Evaluator> evaluator;
   const std::string problem = problem_of([&] { evaluator = config.make_evaluator(services); });
@@ -160,8 +162,8 @@ int search_on_ranks(comm::Environment& environment, const SearchArguments& argum
   const RunConfig& config = shared.config;
   const bool evaluates = !arguments.coordinator_only || environment.world().rank() != comm::kCoordinator;
   const bool goes_on = prepared && prepared->replay;
-  const auto evaluator =
-      make_evaluator(environment, config, evaluates, goes_on ? prepared->replay->header.device : "");
+  const auto evaluator = make_evaluator(environment, config, engine_options(arguments, config), evaluates,
+                                        goes_on ? prepared->replay->header.device : "");
   if (evaluator == nullptr) return kExitUserError;
   store::StorageThread storage;
   engine::SearchTask task{.space = config.space,

@@ -42,9 +42,10 @@ struct RunOptions {
   std::uint64_t seed = 1;
   std::optional<std::size_t> window;  // nothing: a generation
   engine::KeepWeights keep_weights = engine::KeepWeights::kFront;
-  std::optional<double> time_limit_s;  // of a job, from its start; then it stops early
-  double storage_patience_s = 60;      // for how long faults of storage that may pass are borne
-  bool events = true;                  // event files for TensorBoard
+  std::optional<double> time_limit_s;         // of a job, from its start; then it stops early
+  std::optional<std::uint64_t> memory_bytes;  // of a node; nothing: what it has
+  double storage_patience_s = 60;             // for how long faults of storage that may pass are borne
+  bool events = true;                         // event files for TensorBoard
   static const OptionTable<RunOptions>& table();
 };
 

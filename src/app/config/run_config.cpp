@@ -132,7 +132,8 @@ evaluate::EvaluatorServices RunConfig::services() const {
   return {.dataset = dataset,
           .split = split,
           .normalization = sections.data.normalization,
-          .wanted = objectives.measured_needed()};
+          .wanted = objectives.measured_needed(),
+          .memory_bytes = sections.run.memory_bytes};
 }
 
 std::unique_ptr<trial::Evaluator> RunConfig::make_evaluator(

@@ -9,6 +9,7 @@
 #include "train/device/device_context.hpp"
 #include "train/graph/memory_pool.hpp"
 #include "train/sharing/admitted_training.hpp"
+#include "train/sharing/host_memory.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -73,7 +74,8 @@ std::shared_ptr<DeviceContext> make_device_context(DeviceUse use, const Training
 
 class TrainingEvaluator final : public trial::Evaluator {
  public:
-  explicit TrainingEvaluator(TrainingSetup setup) : setup_(std::move(setup)) {}
+  TrainingEvaluator(TrainingSetup setup, std::shared_ptr<const HostMemory> memory)
+      : setup_(std::move(setup)), memory_(std::move(memory)) {}
 
   double predicted_cost(const trial::Trial& trial) const override {
     const space::Network& network = trial.architecture().network;
@@ -117,7 +119,7 @@ class TrainingEvaluator final : public trial::Evaluator {
     timing.validate_s = 0;
     timing.latency_s = 0;
     timing.wait_s = 0;
-    Outcome outcome = setup_.device.accelerator == nullptr ? attempt(trial, context, nullptr)
+    Outcome outcome = setup_.device.accelerator == nullptr ? attempt_in_memory(trial, context)
                                                            : attempt_in_turn(trial, context);
     if (const auto changed = failure_by_changed_data()) outcome = end_for(context, *changed);
     trim_memory_pool(kPooledBetweenTrials);
@@ -131,6 +133,12 @@ class TrainingEvaluator final : public trial::Evaluator {
   std::optional<std::string> device_fault() const {
     const DeviceUse& use = setup_.device;
     return use.accelerator == nullptr ? std::nullopt : use.accelerator->fault(use.device);
+  }
+
+  /// When the node has room for it beside the other slots' trials.
+  Outcome attempt_in_memory(const trial::Trial& trial, trial::EvaluationContext& context) {
+    const auto in_memory = [&] { return attempt(trial, context, nullptr); };
+    return memory_ == nullptr ? in_memory() : memory_->train(trial, setup_.options, context, in_memory);
   }
 
   /// When the device has room for it beside the other slots' trials.
@@ -199,6 +207,7 @@ class TrainingEvaluator final : public trial::Evaluator {
   }
 
   TrainingSetup setup_;
+  std::shared_ptr<const HostMemory> memory_;  // of processors; nullptr: nobody is held back
   std::once_flag gate_once_;
   std::unique_ptr<AdmissionGate> gate_;  // to the device that trials share; nullptr: to the CPU
 };
@@ -209,16 +218,18 @@ std::unique_ptr<trial::Evaluator> make_training_evaluator(const TrainingOptions&
                                                           Normalization normalization,
                                                           std::shared_ptr<const store::Dataset> dataset,
                                                           store::SplitIndices split, bool measure_latency,
-                                                          DeviceUse device) {
+                                                          DeviceUse device,
+                                                          std::shared_ptr<const HostMemory> memory) {
   require(!split.train.empty(), "no training samples");
   install_memory_pool();
   const PixelScaling scaling(*dataset, normalization);
   auto on_device = make_device_context(device, options, dataset, scaling);
   std::vector<std::int64_t> test_indices(dataset->test().count());
   std::iota(test_indices.begin(), test_indices.end(), 0);
-  return std::make_unique<TrainingEvaluator>(TrainingSetup{options, std::move(dataset), std::move(split),
-                                                           scaling, measure_latency, std::move(test_indices),
-                                                           std::move(device), std::move(on_device)});
+  return std::make_unique<TrainingEvaluator>(
+      TrainingSetup{options, std::move(dataset), std::move(split), scaling, measure_latency,
+                    std::move(test_indices), std::move(device), std::move(on_device)},
+      std::move(memory));
 }
 
 }  // namespace skyline::train

@@ -13,6 +13,7 @@
 namespace skyline::train {
 
 class Accelerator;
+class HostMemory;
 
 /// What an evaluator trains on.
 struct DeviceUse {
@@ -24,12 +25,14 @@ struct DeviceUse {
 
 /// Trains networks with LibTorch. Results depend on trial, data and options alone.
 /// @param measure_latency  whether latency_ms is needed; NaN else
+/// @param memory           for trials on processors; nullptr: they are not held back
 /// The test set is used for trials of Phase::kFinal only.
 std::unique_ptr<trial::Evaluator> make_training_evaluator(const TrainingOptions& options,
                                                           Normalization normalization,
                                                           std::shared_ptr<const store::Dataset> dataset,
                                                           store::SplitIndices split, bool measure_latency,
-                                                          DeviceUse device = {});
+                                                          DeviceUse device = {},
+                                                          std::shared_ptr<const HostMemory> memory = nullptr);
 
 /// The kind `training`, which chooses the device of each rank.
 evaluate::EvaluatorKind training_kind();

@@ -18,6 +18,10 @@ constexpr double kSafety = 1.25;  // blocks are rounded up, and kernels take tem
 constexpr std::size_t kWorkspaceBytes = std::size_t{64} << 20;
 
 constexpr double kDeviceEvaluationBatch = 256;  // Learner::evaluation_batch() on devices
+constexpr double kHostEvaluationBatch = 64;     // and on processors
+
+/// Scratch memory of oneDNN, and what a slot's thread keeps of freed small blocks.
+constexpr std::uint64_t kHostWorkspaceBytes = std::uint64_t{16} << 20;
 
 /// The work of a device of 10 TFLOP/s during the launch of a kernel.
 constexpr double kLaunchFlops = 5e7;
@@ -60,28 +64,48 @@ double parameter_floats(double parameters, double largest_layer, const TrainingO
   throw InternalError("unknown sharding");
 }
 
+struct Sizes {
+  double tensors = 0;        // floats of all parameters and buffers
+  double largest_layer = 0;  // of those
+  double kept = 0;           // floats kept for the backward pass, per sample
+};
+
+Sizes sizes_of(const space::Network& network) {
+  Sizes sizes{.kept = static_cast<double>(network.input.elements())};
+  for (const space::Layer& layer : network.layers) {
+    double own = 0;
+    for (const space::TensorSpec& spec : layer.tensors) own += static_cast<double>(spec.elements());
+    sizes.tensors += own;
+    sizes.largest_layer = std::max(sizes.largest_layer, own);
+    sizes.kept += static_cast<double>(layer.output.elements());
+  }
+  return sizes;
+}
+
 }  // namespace
 
 std::size_t predict_device_bytes(const space::Network& network, const TrainingOptions& options,
                                  std::uint32_t members) {
-  double tensors = 0;
-  double largest_layer = 0;
-  double kept =
-      static_cast<double>(network.input.elements());  // floats kept for the backward pass, per sample
-  for (const space::Layer& layer : network.layers) {
-    double own = 0;
-    for (const space::TensorSpec& spec : layer.tensors) own += static_cast<double>(spec.elements());
-    tensors += own;
-    largest_layer = std::max(largest_layer, own);
-    kept += static_cast<double>(layer.output.elements());
-  }
+  const Sizes sizes = sizes_of(network);
   const double batch = std::ceil(static_cast<double>(options.batch) / members);
   // The backward pass holds gradients of activations around one layer at a time.
   const auto peak = static_cast<double>(network.cost.peak_activation_bytes);
   const double passing =
-      std::max(sizeof(float) * batch * kept + 2 * batch * peak, kDeviceEvaluationBatch * peak);
-  const double parameters = parameter_floats(tensors, largest_layer, options, members);
+      std::max(sizeof(float) * batch * sizes.kept + 2 * batch * peak, kDeviceEvaluationBatch * peak);
+  const double parameters = parameter_floats(sizes.tensors, sizes.largest_layer, options, members);
   return static_cast<std::size_t>(kSafety * (sizeof(float) * parameters + passing)) + kWorkspaceBytes;
+}
+
+std::uint64_t predict_host_bytes(const space::Network& network, const TrainingOptions& options,
+                                 std::uint32_t members) {
+  const Sizes sizes = sizes_of(network);
+  const double batch = std::ceil(static_cast<double>(options.batch) / members);
+  const auto peak = static_cast<double>(network.cost.peak_activation_bytes);
+  const double activations = batch * (sizeof(float) * sizes.kept + 2 * peak) + kHostEvaluationBatch * peak;
+  const double copies = 3 + moments(options.optimizer);  // weights to keep, a checkpoint on its way to disk
+  const double parameters =
+      parameter_floats(sizes.tensors, sizes.largest_layer, options, members) + copies * sizes.tensors;
+  return static_cast<std::uint64_t>(sizeof(float) * parameters + activations) + kHostWorkspaceBytes;
 }
 
 double predict_step_work(const space::Network& network, const TrainingOptions& options) {

@@ -5,6 +5,7 @@
 #include "train/course/training_evaluator.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 
 namespace skyline::train {
@@ -14,6 +15,11 @@ namespace skyline::train {
 /// more), a library's work space. A function of its arguments; meant to be some tens of percent too high
 /// rather than too low. @param members  of the trial's group; the result is for one of them
 std::size_t predict_device_bytes(const space::Network& network, const TrainingOptions& options,
+                                 std::uint32_t members = 1);
+
+/// Predicts the bytes that training a network takes in a slot on processors, likewise: fused ops keep less,
+/// while freed blocks of one size do not serve another, and the state is copied for checkpoints and weights.
+std::uint64_t predict_host_bytes(const space::Network& network, const TrainingOptions& options,
                                  std::uint32_t members = 1);
 
 /// Predicts the time of a step, in units that are comparable between networks on one device. Many kernels of

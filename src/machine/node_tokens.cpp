@@ -1,0 +1,86 @@
+#include "machine/node_tokens.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include "core/backoff.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <utility>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace skyline::machine {
+namespace {
+
+/// Sets the lock of one byte of an open file, without waiting. Byte i stands for token i, the byte behind the
+/// last one for the turn.
+bool set_lock(const TokenFile& file, short type, std::size_t first, std::size_t count = 1) {
+  struct flock range {};
+  range.l_type = type;
+  range.l_whence = SEEK_SET;
+  range.l_start = static_cast<off_t>(first);
+  range.l_len = static_cast<off_t>(count);
+  return ::fcntl(file.get(), F_OFD_SETLK, &range) == 0;
+}
+
+}  // namespace
+
+void TokenFileTraits::close(Type descriptor) noexcept {
+  ::close(descriptor);
+}
+
+NodeTokens::Hold::~Hold() {
+  if (!file_) return;
+  set_lock(file_, F_UNLCK, 0, tokens_->tokens_ + 1);
+  const std::lock_guard lock(tokens_->mutex_);
+  tokens_->files_.push_back(std::move(file_));
+}
+
+NodeTokens::NodeTokens(const std::string& name, std::size_t tokens, std::size_t holders)
+    : path_("/dev/shm/" + name), tokens_(tokens) {
+  for (std::size_t i = 0; i < holders; ++i) {
+    TokenFile file(::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+    if (!file) throw UserError("cannot write " + path_ + ": " + system_error_text(errno));
+    files_.push_back(std::move(file));
+  }
+}
+
+void NodeTokens::remove_name() {
+  ::unlink(path_.c_str());
+}
+
+TokenFile NodeTokens::free_file() {
+  const std::lock_guard lock(mutex_);
+  require(!files_.empty(), "more threads ask for tokens than was said");
+  TokenFile file = std::move(files_.back());
+  files_.pop_back();
+  return file;
+}
+
+std::optional<NodeTokens::Hold> NodeTokens::take(std::size_t count, const std::function<bool()>& stop) {
+  Hold hold(*this, free_file());
+  Backoff backoff(std::chrono::milliseconds(1), std::chrono::milliseconds(20));
+  while (!set_lock(hold.file_, F_WRLCK, tokens_)) {  // the turn, which it keeps until it has all tokens
+    if (stop()) return std::nullopt;
+    backoff.pause();
+  }
+  std::vector<bool> own(tokens_, false);
+  std::size_t missing = std::min(count, tokens_);
+  while (true) {
+    for (std::size_t i = 0; i < tokens_ && missing > 0; ++i) {
+      if (own[i] || !set_lock(hold.file_, F_WRLCK, i)) continue;
+      own[i] = true;
+      --missing;
+    }
+    if (missing == 0) break;
+    if (stop()) return std::nullopt;
+    backoff.pause();
+  }
+  set_lock(hold.file_, F_UNLCK, tokens_);
+  return hold;
+}
+
+}  // namespace skyline::machine

@@ -1,0 +1,124 @@
+#include "train/sharing/host_memory.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include "comm/agreement.hpp"
+#include "comm/environment.hpp"
+#include "core/backoff.hpp"
+#include "machine/node.hpp"
+#include "machine/node_tokens.hpp"
+#include "train/sharing/memory_forecast.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <unistd.h>
+
+namespace skyline::train {
+namespace {
+
+using trial::Failure;
+using trial::FailureKind;
+
+constexpr double kUsedShare =
+    0.9;  // of what a node has; the rest is for the system and the forecast's errors
+
+/// What each rank tells rank 0, and what rank 0 sees of it.
+struct RankShare {
+  int node = 0;
+  std::uint64_t slots = 0;
+  std::uint64_t bytes = 0;  // that the node has
+};
+
+std::string mebibytes(std::uint64_t bytes) {
+  return std::to_string((bytes + (1U << 20) - 1) >> 20) + " MiB";
+}
+
+std::uint64_t bytes_of_machine() {
+  const auto pages = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES));
+  const std::uint64_t all = pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  return std::min(all, machine::read_node_limits("/").memory_bytes.value_or(all));
+}
+
+/// In terms that are the same for any number of ranks: a failure's reason is part of its result.
+Failure too_large(const trial::Trial& trial, const TrainingOptions& options, std::uint64_t needed,
+                  std::uint64_t most) {
+  return {FailureKind::kOutOfMemory, "not enough memory: " + mebibytes(needed) + " expected for " +
+                                         std::to_string(trial.architecture().network.cost.parameters) +
+                                         " parameters and a batch of " + std::to_string(options.batch) +
+                                         ", a trial may take " + mebibytes(most)};
+}
+
+/// Collective. @throws UserError on all ranks
+std::unique_ptr<machine::NodeTokens> open_tokens(comm::Communicator& world, std::size_t tokens,
+                                                 std::size_t holders) {
+  const auto now = std::chrono::system_clock::now().time_since_epoch().count();
+  const std::string own = "skyline-memory-" + std::to_string(::getpid()) + '-' + std::to_string(now);
+  const std::string name = comm::share(world, own);
+  std::unique_ptr<machine::NodeTokens> opened;
+  std::string problem;
+  try {
+    opened = std::make_unique<machine::NodeTokens>(name, tokens, holders);
+  } catch (const UserError& error) {
+    problem = error.what();
+  }
+  problem = comm::first_problem(world, problem);  // now all have opened theirs, or one could not
+  if (opened != nullptr) opened->remove_name();
+  if (!problem.empty()) throw UserError(problem);
+  return opened;
+}
+
+}  // namespace
+
+HostMemory::HostMemory(const Plan& plan, std::unique_ptr<machine::NodeTokens> tokens)
+    : plan_(plan), tokens_(std::move(tokens)) {}
+
+HostMemory::~HostMemory() = default;
+
+trial::Outcome HostMemory::train(const trial::Trial& trial, const TrainingOptions& options,
+                                 trial::EvaluationContext& context,
+                                 const std::function<trial::Outcome()>& attempt) const {
+  const std::uint64_t needed = predict_host_bytes(trial.architecture().network, options, trial.members);
+  if (needed > plan_.most_bytes) return too_large(trial, options, needed, plan_.most_bytes);
+  if (context.group() != nullptr) return attempt();
+  const std::uint64_t share = std::max<std::uint64_t>(1, plan_.node_bytes / tokens_->tokens());
+  const auto begin = std::chrono::steady_clock::now();
+  const auto hold =
+      tokens_->take((needed + share - 1) / share, [&] { return context.control().stop_requested(); });
+  context.timing().wait_s += seconds_since(begin);
+  if (!hold) return Failure{FailureKind::kStopped, "stopped on request while it waited for memory"};
+  return attempt();
+}
+
+std::unique_ptr<HostMemory> share_host_memory(comm::Environment& job, std::size_t slots,
+                                              std::optional<std::uint64_t> given) {
+  comm::Communicator& world = job.world();
+  const int node = job.place().node;
+  std::vector<RankShare> all = comm::gather(world, RankShare{node, slots, bytes_of_machine()});
+  all.resize(static_cast<std::size_t>(world.size()));
+  wait(*world.broadcast(std::as_writable_bytes(std::span(all)), 0));
+  std::uint64_t least = all.front().bytes;
+  std::uint64_t node_slots = 0;
+  std::uint64_t node_ranks = 0;
+  for (const RankShare& rank : all) {
+    least = std::min(least, rank.bytes);
+    if (rank.node != node) continue;
+    node_slots += rank.slots;
+    ++node_ranks;
+  }
+  const std::uint64_t bytes =
+      given.value_or(static_cast<std::uint64_t>(kUsedShare * static_cast<double>(least)));
+  if (bytes <= kRestingBytes) {
+    throw UserError("`run.memory` is " + mebibytes(bytes) + ": expected more than the " +
+                    mebibytes(kRestingBytes) + " that a rank takes without trials");
+  }
+  const HostMemory::Plan plan{bytes - kRestingBytes, bytes - std::min(bytes, node_ranks * kRestingBytes)};
+  return std::make_unique<HostMemory>(plan,
+                                      open_tokens(world, std::max<std::uint64_t>(1, node_slots), slots));
+}
+
+}  // namespace skyline::train

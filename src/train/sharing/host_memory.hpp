@@ -1,0 +1,58 @@
+#pragma once
+
+#include "skyline/trial/evaluator.hpp"
+#include "skyline/trial/trial.hpp"
+
+#include "train/course/training_options.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+
+namespace skyline::comm {
+class Environment;
+}
+namespace skyline::machine {
+class NodeTokens;
+}
+
+namespace skyline::train {
+
+/// What a rank takes without trials, at most: program, libraries, caches.
+constexpr std::uint64_t kRestingBytes = std::uint64_t{128} << 20;
+
+/// The memory of a node in which the trials of its ranks train on processors. Each slot has an equal share. A
+/// trial that is expected to need more takes several shares, and waits until they are free. One that needs
+/// more than a node has for one trial fails before its first step.
+class HostMemory {
+ public:
+  struct Plan {
+    std::uint64_t most_bytes = 0;  // of one trial, alone on a node: the same on all ranks
+    std::uint64_t node_bytes = 0;  // of all trials of this node
+  };
+
+  /// @param tokens  one for each slot of the node
+  HostMemory(const Plan& plan, std::unique_ptr<machine::NodeTokens> tokens);
+  ~HostMemory();
+
+  /// Trains when there is room. Members of a group are not held back, so that no two groups wait for each
+  /// other. Waiting counts as such.
+  trial::Outcome train(const trial::Trial& trial, const TrainingOptions& options,
+                       trial::EvaluationContext& context,
+                       const std::function<trial::Outcome()>& attempt) const;
+
+ private:
+  Plan plan_;
+  std::unique_ptr<machine::NodeTokens> tokens_;
+};
+
+/// Collective over the ranks of the job.
+/// @param slots  of this rank
+/// @param given  bytes of each node for the run; nothing: 90 % of what the least node has
+/// @throws UserError if that is less than a rank takes without trials
+std::unique_ptr<HostMemory> share_host_memory(comm::Environment& job, std::size_t slots,
+                                              std::optional<std::uint64_t> given);
+
+}  // namespace skyline::train

@@ -1,0 +1,106 @@
+#include "machine/node_tokens.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace skyline::machine {
+namespace {
+
+using namespace std::chrono_literals;
+using Hold = std::optional<NodeTokens::Hold>;
+
+bool never() {
+  return false;
+}
+
+bool at_once() {
+  return true;
+}
+
+/// Two objects of one name stand for two processes: a lock is that of an open file.
+class NodeTokensTest : public ::testing::Test {
+ protected:
+  static constexpr std::size_t kTokens = 3;
+  std::string name = "skyline-test-" + std::to_string(::getpid());
+  NodeTokens here{name, kTokens, 4};
+  NodeTokens there{name, kTokens, 4};
+  void SetUp() override { here.remove_name(); }
+};
+
+TEST_F(NodeTokensTest, AreSharedByTheProcessesOfANode) {
+  Hold one = here.take(1, never);
+  const Hold two = there.take(2, never);
+  EXPECT_FALSE(here.take(1, at_once));
+  EXPECT_FALSE(there.take(1, at_once));
+  one.reset();
+  EXPECT_TRUE(there.take(1, at_once));  // and returned
+  EXPECT_TRUE(here.take(1, at_once));
+  EXPECT_FALSE(here.take(2, at_once));
+}
+
+TEST_F(NodeTokensTest, LeaveNoNameBehind) {
+  EXPECT_FALSE(std::filesystem::exists("/dev/shm/" + name));
+}
+
+TEST_F(NodeTokensTest, AreAllThatOneCanAskFor) {
+  EXPECT_TRUE(here.take(100, at_once));
+}
+
+TEST_F(NodeTokensTest, AreNotTakenByOneThatAsksForFewWhileAnotherWaitsForMany) {
+  Hold one = here.take(1, never);
+  std::atomic<bool> got = false;
+  std::atomic<bool> waits = false;
+  std::thread large([&] {
+    const Hold all = there.take(kTokens, [&] {
+      waits = true;
+      return false;
+    });
+    got = true;
+  });
+  while (!waits) std::this_thread::sleep_for(1ms);
+  EXPECT_FALSE(here.take(1, at_once));
+  EXPECT_FALSE(got);
+  one.reset();
+  large.join();
+  EXPECT_TRUE(here.take(1, at_once));
+}
+
+TEST(NodeTokens, ComeBackFromAProcessThatIsKilled) {
+  const std::string name = "skyline-test-killed-" + std::to_string(::getpid());
+  NodeTokens tokens(name, 2, 1);
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    NodeTokens own(name, 2, 1);
+    const Hold all = own.take(2, never);
+    if (::write(ends[1], "x", 1) == 1) ::pause();
+    ::_exit(0);
+  }
+  char letter = 0;
+  ASSERT_EQ(::read(ends[0], &letter, 1), 1);
+  EXPECT_FALSE(tokens.take(1, at_once));
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  EXPECT_TRUE(tokens.take(2, at_once));
+  tokens.remove_name();
+}
+
+TEST(NodeTokens, SayWhereTheirFileCannotBe) {
+  EXPECT_THROW(NodeTokens("no/such/folder", 1, 1), UserError);
+}
+
+}  // namespace
+}  // namespace skyline::machine
