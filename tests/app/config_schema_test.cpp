@@ -19,7 +19,7 @@ class Stretch final : public space::LayerKind {
     layer.attributes["share"] = reader.number_or("share", above(0).at_most(1), 0.5);
   }
   void infer(space::Layer& layer, space::AttributeReader& /*reader*/) const override {
-    layer.output = layer.input;
+    layer.output = layer.input();
   }
 };
 
