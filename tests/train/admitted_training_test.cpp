@@ -50,7 +50,7 @@ class AdmittedTrainingTest : public ::testing::Test {
 
   Outcome train(const trial::Trial& trial, RecordingContext& context, std::size_t bytes) {
     return train_when_admitted(
-        gate_, {trial, options_, 10, device_.devices().front()}, context,
+        gate_, {trial, options_, device_.devices().front()}, context,
         [&](trial::EvaluationContext& inner, AdmissionGate::Permit&) { return attempt(inner, bytes); });
   }
 
@@ -63,7 +63,7 @@ class AdmittedTrainingTest : public ::testing::Test {
       context.in_group = &group;
       if (member == 0) context.stop_after_polls = leaders_polls;
       AdmissionGate& gate = member == 0 ? gate_ : other_gate_;
-      outcomes[member] = train_when_admitted(gate, {trial, options_, 10, device_.devices().front()}, context,
+      outcomes[member] = train_when_admitted(gate, {trial, options_, device_.devices().front()}, context,
                                              [&](trial::EvaluationContext& inner, AdmissionGate::Permit&) {
                                                began_beside_others_ =
                                                    began_beside_others_ || gate.running() > 1;
@@ -76,8 +76,8 @@ class AdmittedTrainingTest : public ::testing::Test {
   trial::Trial trial_ = test::make_trial(test::conv_network({1, 8, 8}, 1, 3, 4, 10), 1, 1);
   TrainingOptions options_;
   FakeDevice device_{std::size_t{1} << 30};
-  AdmissionGate gate_{device_, 0, {16, [] { return 0.0; }}};
-  AdmissionGate other_gate_{device_, 0, {16, [] { return 0.0; }}};
+  AdmissionGate gate_{device_, 0};
+  AdmissionGate other_gate_{device_, 0};
   std::atomic<bool> began_beside_others_{false};
   std::atomic<bool> hold_{false};
   std::atomic<int> attempts_{0};
@@ -152,7 +152,7 @@ TEST_F(AdmittedTrainingTest, BeginsAGroupWhenAllItsMembersHaveTheirDevices) {
 }
 
 TEST_F(AdmittedTrainingTest, StopsAGroupThatWaits) {
-  const AdmissionGate::Permit neighbour = gate_.enter({1000, 1}, [] { return false; });
+  const AdmissionGate::Permit neighbour = gate_.enter({1000}, [] { return false; });
   for (const Outcome& outcome : train_group(trial_, 1000, 3)) {
     ASSERT_TRUE(std::holds_alternative<Failure>(outcome));
     EXPECT_EQ(std::get<Failure>(outcome).kind, FailureKind::kStopped);
@@ -163,7 +163,7 @@ TEST_F(AdmittedTrainingTest, StopsAGroupThatWaits) {
 TEST_F(AdmittedTrainingTest, DoesNotCountALostAttemptAsTraining) {
   RecordingContext context;
   int attempts = 0;
-  train_when_admitted(gate_, {trial_, options_, 10, device_.devices().front()}, context,
+  train_when_admitted(gate_, {trial_, options_, device_.devices().front()}, context,
                       [&](trial::EvaluationContext& inner, AdmissionGate::Permit&) -> Outcome {
                         inner.timing().train_s += 1;
                         if (++attempts == 1) return Failure{FailureKind::kOutOfMemory, "full"};
@@ -173,7 +173,7 @@ TEST_F(AdmittedTrainingTest, DoesNotCountALostAttemptAsTraining) {
 }
 
 TEST_F(AdmittedTrainingTest, StopsATrialThatWaits) {
-  const AdmissionGate::Permit neighbour = gate_.enter({std::size_t{1} << 30, 1}, [] { return false; });
+  const AdmissionGate::Permit neighbour = gate_.enter({std::size_t{1} << 30}, [] { return false; });
   RecordingContext context;
   context.stop_after_polls = 3;
   const Outcome outcome = train(trial_, context, 1);

@@ -3,7 +3,7 @@
 
 #include "train/course/training_evaluator.hpp"
 #include "train/group_fixtures.hpp"
-#include "train/sharing/forwarding_context.hpp"
+#include "train/forwarding_context.hpp"
 #include "train/train_fixtures.hpp"
 
 #include <algorithm>

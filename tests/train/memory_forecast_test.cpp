@@ -74,45 +74,5 @@ TEST(MemoryForecast, CoversTheScoringOfLargerBatchesThanThoseOfTraining) {
   EXPECT_GT(predict_device_bytes(network, with_batch(1)), scored + (std::size_t{64} << 20));
 }
 
-TEST(MemoryForecast, CountsWorkByLayersForSmallNetworksAndByArithmeticForLargeOnes) {
-  const space::Network small = conv_network({1, 8, 8}, 2, 3, 4, 10);
-  const space::Network deeper = conv_network({1, 8, 8}, 4, 3, 4, 10);
-  const double ratio = predict_step_work(deeper, with_batch(32)) / predict_step_work(small, with_batch(32));
-  const auto layers = [](const space::Network& network) {
-    return static_cast<double>(network.layers.size());
-  };
-  EXPECT_NEAR(ratio, layers(deeper) / layers(small), 0.1);
-  space::Network large = small;
-  large.cost.flops = 1'000'000'000;
-  EXPECT_NEAR(predict_step_work(large, with_batch(64)) / predict_step_work(large, with_batch(32)), 2, 0.1);
-}
-
-TEST(MemoryForecast, IsNotCorrectedBeforeAMeasurement) {
-  EXPECT_EQ(MemoryForecast().corrected(12345), 12345U);
-}
-
-TEST(MemoryForecast, CorrectsByTheRatioThatNineOfTenStayBelow) {
-  MemoryForecast forecast;
-  for (std::size_t i = 1; i <= 10; ++i) forecast.measured(100, 10 * i);
-  EXPECT_EQ(forecast.corrected(1000), 900U);
-}
-
-TEST(MemoryForecast, ForgetsMeasurementsOfLongAgo) {
-  MemoryForecast forecast;
-  for (int i = 0; i < 40; ++i) forecast.measured(100, 300);
-  EXPECT_EQ(forecast.corrected(1000), 3000U);
-  for (int i = 0; i < 40; ++i) forecast.measured(100, 50);
-  EXPECT_EQ(forecast.corrected(1000), 500U);
-}
-
-TEST(MemoryForecast, AsksForMoreAfterACandidateRanOut) {
-  MemoryForecast forecast;
-  forecast.measured(100, 100);
-  forecast.was_too_low();
-  EXPECT_EQ(forecast.corrected(1000), 1500U);
-  for (int i = 0; i < 100; ++i) forecast.was_too_low();
-  EXPECT_LE(forecast.corrected(1000), 10000U);  // a search of failures does not lock the device up
-}
-
 }  // namespace
 }  // namespace skyline::train

@@ -1,5 +1,5 @@
 // Slots of a rank that train on one device, which is the CPU behind the seam of accelerators.
-#include "train/sharing/forwarding_context.hpp"
+#include "train/forwarding_context.hpp"
 #include "train/train_fixtures.hpp"
 #include "train/watched_accelerator.hpp"
 

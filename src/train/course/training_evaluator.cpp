@@ -31,10 +31,6 @@ using trial::Outcome;
 /// activations, little beside what a trial itself takes.
 constexpr std::size_t kPooledBetweenTrials = std::size_t{64} << 20;
 
-/// Of a rank that trains on a device: enough to fill it with small candidates. How many of them train at a
-/// time is the gate's choice.
-constexpr std::size_t kSlotsOfDevice = 16;
-
 /// The number of threads is a setting of the calling thread, the other one of the process.
 void set_threads(int threads) {
   static std::once_flag once;
@@ -92,7 +88,7 @@ class TrainingEvaluator final : public trial::Evaluator {
     return std::max(1.0, static_cast<double>(steps) * step + static_cast<double>(scored) * flops);
   }
 
-  std::size_t slots() const override { return setup_.device.accelerator == nullptr ? 0 : kSlotsOfDevice; }
+  std::size_t slots() const override { return setup_.device.accelerator == nullptr ? 0 : kMostOnDevice; }
 
   std::uint32_t members_for(const trial::Trial& trial) const override {
     return choose_members(trial.architecture().network, setup_.options.batch, setup_.options.group);
@@ -145,12 +141,11 @@ class TrainingEvaluator final : public trial::Evaluator {
   Outcome attempt_in_turn(const trial::Trial& trial, trial::EvaluationContext& context) {
     const auto& device =
         setup_.device.accelerator->devices().at(static_cast<std::size_t>(setup_.device.device));
-    const std::int64_t an_epoch = steps_per_epoch(setup_.split.train.size(), setup_.options.batch);
     const auto in_turn = [&](trial::EvaluationContext& its_own, AdmissionGate::Permit& permit) {
       return attempt(trial, its_own, &permit);
     };
     try {
-      return train_when_admitted(gate(), {trial, setup_.options, an_epoch, device}, context, in_turn);
+      return train_when_admitted(gate(), {trial, setup_.options, device}, context, in_turn);
     } catch (...) {  // the device does not answer
       return end_for(context, current_failure());
     }
@@ -161,12 +156,8 @@ class TrainingEvaluator final : public trial::Evaluator {
     std::call_once(gate_once_, [this] {
       setup_.on_device->samples(SampleSet::kTrain);
       setup_.on_device->scaling();
-      const auto now_s = [] {
-        return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-      };
-      gate_ = std::make_unique<AdmissionGate>(
-          *setup_.device.accelerator, setup_.device.device,
-          AdmissionGate::Options{kSlotsOfDevice, now_s, &setup_.on_device->parents()});
+      gate_ = std::make_unique<AdmissionGate>(*setup_.device.accelerator, setup_.device.device,
+                                              &setup_.on_device->parents());
     });
     return *gate_;
   }

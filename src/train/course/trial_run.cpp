@@ -147,6 +147,7 @@ void TrialRun::train_step(std::size_t first, std::size_t count) {
 void TrialRun::take_losses() {
   std::int64_t step = steps_done_ - std::exchange(steps_ahead_, 0);
   std::span<const double> losses = learner_->losses();
+  let_others_measure();
   if (group_ != nullptr) {
     batch_losses_.assign(losses.begin(), losses.end());
     agree(batch_losses_, true);
@@ -180,6 +181,7 @@ Score TrialRun::score(SampleSet set, std::span<const std::int64_t> indices) {
     if (stop()) {
       return {};
     }
+    let_others_measure();
     // Loss and hits of each batch, from the one member that scores it: added up in the order of the batches,
     // they are the same bits whatever the members.
     std::vector<double> scores(2 * std::min(most_at_once, batches - done), 0.0);
@@ -232,6 +234,13 @@ double TrialRun::measure_latency_ms() {
     end_early();
   }
   return latency_ms;
+}
+
+/// At moments when nothing of this trial is queued on the device.
+void TrialRun::let_others_measure() {
+  if (permit_ != nullptr) {
+    permit_->let_others_measure();
+  }
 }
 
 /// Other trials on the device would be measured with it. Returns false if the slot stops the trial.

@@ -46,6 +46,7 @@ class TrialRun {
   Score score(SampleSet set, std::span<const std::int64_t> indices);
   double measure_latency_ms();
   double time_inference(bool& stopped);
+  void let_others_measure();
   bool wait_for_quiet();
   void check_held_out(const Score& validation, const Score& test);
 

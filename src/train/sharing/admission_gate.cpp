@@ -11,15 +11,8 @@ namespace {
 
 constexpr std::chrono::milliseconds kPoll{20};  // interval of looking for stop requests and freed memory
 
-/// Steps after which a candidate has its graph, and so all of its memory.
-constexpr std::int64_t kSettledSteps = 64;
-
 constexpr double kReserve =
     0.03;  // share of the device kept free for fluctuations of other processes and the driver
-
-/// Candidates that are measured at first; a measurement stops the device for a moment.
-constexpr std::size_t kFirstMeasurements = 8;
-constexpr std::uint64_t kMeasureEach = 32;
 
 }  // namespace
 
@@ -40,12 +33,8 @@ bool AdmissionGate::Permit::may_begin_with_group() {
   return gate_->may_begin_with_group(ticket_);
 }
 
-void AdmissionGate::Permit::worked(std::int64_t steps) {
-  gate_->worked(ticket_, steps);
-}
-
-void AdmissionGate::Permit::ran_out_of_memory() {
-  gate_->ran_out_of_memory(ticket_);
+void AdmissionGate::Permit::let_others_measure() {
+  gate_->let_others_measure(ticket_);
 }
 
 bool AdmissionGate::Permit::wait_for_quiet(const std::function<bool()>& stop) {
@@ -54,10 +43,6 @@ bool AdmissionGate::Permit::wait_for_quiet(const std::function<bool()>& stop) {
 
 void AdmissionGate::Permit::resume() {
   gate_->resume(ticket_);
-}
-
-bool AdmissionGate::Running::settled() const {
-  return steps >= kSettledSteps;
 }
 
 /// A scope that queries the device with the mutex released. No group begins meanwhile.
@@ -98,12 +83,11 @@ class AdmissionGate::QueuePlace {
   std::uint64_t ticket_;
 };
 
-AdmissionGate::AdmissionGate(Accelerator& accelerator, int device, Options options)
+AdmissionGate::AdmissionGate(Accelerator& accelerator, int device, RecentParents* parents)
     : accelerator_(accelerator),
       device_(device),
-      options_(std::move(options)),
-      resident_bytes_(accelerator.memory(device).reserved_bytes),
-      controller_(options_.most) {}
+      parents_(parents),
+      resident_bytes_(accelerator.memory(device).reserved_bytes) {}
 
 AdmissionGate::Permit AdmissionGate::enter(const Candidate& candidate, const std::function<bool()>& stop) {
   Lock lock(mutex_);
@@ -120,10 +104,6 @@ AdmissionGate::Permit AdmissionGate::enter(const Candidate& candidate, const std
 
 AdmissionGate::Permit AdmissionGate::admit(std::uint64_t ticket, const Candidate& candidate) {
   running_[ticket] = {candidate};
-  if (singles() > 1) {
-    for (auto& [_, one] : running_) one.had_company = true;
-  }
-  tell_controller();
   return {*this, ticket};
 }
 
@@ -132,10 +112,9 @@ bool AdmissionGate::has_turn(std::uint64_t ticket, const Candidate& candidate) c
   if (queue_.front() != ticket || a_group_runs()) return false;
   if (running_.empty()) return true;
   if (candidate.manner == Candidate::Manner::kAlone) return false;
-  const bool closed = std::ranges::any_of(running_, [](const auto& other) {
-    return other.second.candidate.manner == Candidate::Manner::kAlone || other.second.waits_for_quiet;
-  });
-  return !closed && running_.size() < controller_.limit();
+  const bool beside_one_alone = std::ranges::any_of(
+      running_, [](const auto& other) { return other.second.candidate.manner == Candidate::Manner::kAlone; });
+  return !beside_one_alone && !somebody_wants_quiet() && running_.size() < kMostOnDevice;
 }
 
 /// Frees cached memory before a candidate has to wait; the weights that children need go last.
@@ -147,26 +126,19 @@ bool AdmissionGate::make_room(const Candidate& candidate, Lock& lock) {
     }
     return true;
   }
-  // Candidates that began lately have yet to take their predicted memory.
-  std::size_t needed = forecast_.corrected(candidate.bytes);
-  for (const auto& [ticket, other] : running_) {
-    if (!other.settled()) needed += forecast_.corrected(other.candidate.bytes);
-  }
-  const std::uint64_t left = left_;
-  const bool was_released = released_at_ == left;
-  {
-    const DeviceCall call(*this, lock);
-    if (has_room(needed)) return true;
-    if (was_released) return false;
+  std::size_t needed = candidate.bytes;
+  for (const auto& [ticket, other] : running_) needed += other.candidate.bytes;
+  const bool may_release = std::exchange(released_at_, left_) != left_;  // else nothing new is in the cache
+  const DeviceCall call(*this, lock);
+  const auto is_free = [&] { return accelerator_.memory(device_).free_bytes >= candidate.bytes; };
+  if (!has_room(needed)) {
+    if (!clear_parents()) return false;
     accelerator_.release_cached_memory(device_);
-    if (has_room(needed)) return true;
-    if (clear_parents()) {
-      accelerator_.release_cached_memory(device_);
-      if (has_room(needed)) return true;
-    }
+    if (!has_room(needed)) return false;
   }
-  released_at_ = left;
-  return false;
+  // What ended candidates left in the allocator's cache may not be of the sizes that this one asks for.
+  if (!is_free() && may_release) accelerator_.release_cached_memory(device_);
+  return is_free();
 }
 
 void AdmissionGate::clear_device() {
@@ -177,15 +149,19 @@ void AdmissionGate::clear_device() {
 /// Drops parents' weights from the device; children then read them from the host. Returns false if there are
 /// none.
 bool AdmissionGate::clear_parents() {
-  if (options_.parents == nullptr || options_.parents->bytes() == 0) return false;
-  options_.parents->clear();
+  if (parents_ == nullptr || parents_->bytes() == 0) return false;
+  parents_->clear();
   return true;
 }
 
+/// Whether candidates of so many bytes together fit into what is free and what candidates have taken. Other
+/// processes count, and so do the weights that parents left.
 bool AdmissionGate::has_room(std::size_t bytes) const {
   const AcceleratorMemory memory = accelerator_.memory(device_);
+  const std::size_t shared = resident_bytes_ + (parents_ == nullptr ? 0 : parents_->bytes());
+  const std::size_t taken = memory.reserved_bytes - std::min(memory.reserved_bytes, shared);
   const double reserve = kReserve * static_cast<double>(memory.total_bytes);
-  return static_cast<double>(bytes) + reserve <= static_cast<double>(memory.free_bytes);
+  return static_cast<double>(bytes) + reserve <= static_cast<double>(memory.free_bytes + taken);
 }
 
 bool AdmissionGate::may_begin_with_group(std::uint64_t ticket) {
@@ -196,7 +172,7 @@ bool AdmissionGate::may_begin_with_group(std::uint64_t ticket) {
   Running& one = running_.at(ticket);
   one.began = true;
   if (is_first) {  // no group uses the device
-    const std::size_t needed = forecast_.corrected(one.candidate.bytes);
+    const std::size_t needed = one.candidate.bytes;
     const DeviceCall call(*this, lock);
     accelerator_.release_cached_memory(device_);
     if (!has_room(needed)) clear_device();
@@ -208,10 +184,11 @@ bool AdmissionGate::wait_for_quiet(std::uint64_t ticket, const std::function<boo
   Lock lock(mutex_);
   Running& one = running_.at(ticket);
   if (one.in_group()) return true;  // the rest of its group waits for it
-  set_waits_for_quiet(one, true);
+  one.waits_for_quiet = true;
   while (!is_quiet(ticket)) {
     if (stop()) {
-      set_waits_for_quiet(one, false);
+      one.waits_for_quiet = false;
+      changed_.notify_all();
       return false;
     }
     changed_.wait_for(lock, kPoll);
@@ -220,10 +197,11 @@ bool AdmissionGate::wait_for_quiet(std::uint64_t ticket, const std::function<boo
   return true;
 }
 
-/// Whether all other candidates that have begun wait for the same; a waiting group has not begun.
+/// Whether all other candidates that have begun pause or wait for the same; a waiting group has not begun.
 bool AdmissionGate::is_quiet(std::uint64_t ticket) const {
   const bool others_work = std::ranges::any_of(running_, [&](const auto& other) {
-    return other.first != ticket && !other.second.in_group() && !other.second.waits_for_quiet;
+    const Running& one = other.second;
+    return other.first != ticket && !one.in_group() && !one.waits_for_quiet && !one.pauses;
   });
   return !has_quiet_ && device_calls_ == 0 && !others_work;
 }
@@ -231,52 +209,22 @@ bool AdmissionGate::is_quiet(std::uint64_t ticket) const {
 void AdmissionGate::resume(std::uint64_t ticket) {
   const std::lock_guard lock(mutex_);
   if (has_quiet_ == ticket) has_quiet_.reset();
-  set_waits_for_quiet(running_.at(ticket), false);
-}
-
-void AdmissionGate::set_waits_for_quiet(Running& one, bool waits) {
-  one.waits_for_quiet = waits;
-  tell_controller();
+  running_.at(ticket).waits_for_quiet = false;
   changed_.notify_all();
 }
 
-void AdmissionGate::worked(std::uint64_t ticket, std::int64_t steps) {
+bool AdmissionGate::somebody_wants_quiet() const {
+  return std::ranges::any_of(running_, [](const auto& one) { return one.second.waits_for_quiet; });
+}
+
+void AdmissionGate::let_others_measure(std::uint64_t ticket) {
   Lock lock(mutex_);
   Running& one = running_.at(ticket);
-  const std::size_t limit = controller_.limit();
-  controller_.worked(options_.now_s(), static_cast<double>(steps) * one.candidate.step_work);
-  const bool was_settled = one.settled();
-  one.steps += steps;
-  const bool settles = one.settled() && !was_settled;
-  if (settles) measure_memory(lock);
-  if (settles || controller_.limit() > limit) changed_.notify_all();
-}
-
-/// Measures the memory of all candidates together (the allocator cannot tell them apart), once each has taken
-/// all of its memory.
-void AdmissionGate::measure_memory(Lock& lock) {
-  std::size_t predicted = 0;
-  for (const auto& [ticket, other] : running_) {
-    if (!other.settled() || other.in_group()) return;
-    predicted += other.candidate.bytes;
-  }
-  if (forecast_.measurements() >= kFirstMeasurements && next_ticket_ % kMeasureEach != 0) return;
-  const std::size_t count = running_.size();
-  const std::uint64_t left = left_;
-  std::size_t reserved = 0;
-  {
-    const DeviceCall call(*this, lock);
-    accelerator_.release_cached_memory(device_);
-    reserved = accelerator_.memory(device_).reserved_bytes;
-  }
-  if (left_ != left || running_.size() != count) return;  // other candidates than those were measured
-  const std::size_t parents = options_.parents == nullptr ? 0 : options_.parents->bytes();
-  forecast_.measured(predicted, reserved - std::min(reserved, resident_bytes_ + parents));
-}
-
-void AdmissionGate::ran_out_of_memory(std::uint64_t ticket) {
-  const std::lock_guard lock(mutex_);
-  if (running_.at(ticket).had_company) forecast_.was_too_low();
+  if (one.in_group() || !somebody_wants_quiet()) return;
+  one.pauses = true;
+  changed_.notify_all();
+  changed_.wait(lock, [this] { return !somebody_wants_quiet(); });
+  one.pauses = false;
 }
 
 void AdmissionGate::leave(std::uint64_t ticket) {
@@ -284,15 +232,7 @@ void AdmissionGate::leave(std::uint64_t ticket) {
   running_.erase(ticket);
   if (has_quiet_ == ticket) has_quiet_.reset();
   ++left_;
-  tell_controller();
   changed_.notify_all();
-}
-
-/// Tells the controller how many candidates train whose number it may change.
-void AdmissionGate::tell_controller() {
-  const auto waiting =
-      std::ranges::count_if(running_, [](const auto& one) { return one.second.waits_for_quiet; });
-  controller_.running(options_.now_s(), singles() - static_cast<std::size_t>(waiting));
 }
 
 bool AdmissionGate::a_group_runs() const {
@@ -313,11 +253,6 @@ std::size_t AdmissionGate::running() const {
 std::size_t AdmissionGate::waiting() const {
   const std::lock_guard lock(mutex_);
   return queue_.size();
-}
-
-std::size_t AdmissionGate::limit() const {
-  const std::lock_guard lock(mutex_);
-  return controller_.limit();
 }
 
 }  // namespace skyline::train

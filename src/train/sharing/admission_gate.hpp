@@ -1,8 +1,6 @@
 #pragma once
 
 #include "train/device/accelerator.hpp"
-#include "train/sharing/concurrency_controller.hpp"
-#include "train/sharing/memory_forecast.hpp"
 
 #include <condition_variable>
 #include <cstddef>
@@ -17,6 +15,10 @@ namespace skyline::train {
 
 class RecentParents;
 
+/// How many candidates train on a device at once, if their memory allows it: enough to fill it with small
+/// ones, few enough for the processors that launch their kernels.
+constexpr std::size_t kMostOnDevice = 16;
+
 /// A candidate's request to the gate.
 struct Candidate {
   /// kShared: beside others, when there is room. kAlone: when no other trains, and none begins meanwhile.
@@ -24,13 +26,12 @@ struct Candidate {
   /// the gate to the other kinds, and begins when the running candidates have ended.
   enum class Manner { kShared, kAlone, kGroup };
   std::size_t bytes = 0;  // predict_device_bytes
-  double step_work = 1;   // predict_step_work
   Manner manner = Manner::kShared;
 };
 
-/// Admits the slots of a rank to training on one device, as long as their candidates fit its memory together
-/// and one more raises their total work per second. Admits in the order of asking: small candidates never
-/// overtake a large one. At least one is admitted. Only times depend on the gate, never results.
+/// Admits the slots of a rank to training on one device, as long as what is predicted of their candidates
+/// fits its memory. Admits in the order of asking: small candidates never overtake a large one. At least one
+/// is admitted. Only times depend on the gate, never results.
 ///
 /// The device is asked, and its cache freed, with the mutex released and never while a group trains: freeing
 /// waits for the device, which may wait for another rank's, where a thread may wait for its gate.
@@ -49,12 +50,10 @@ class AdmissionGate {
     /// For a member of a group: waits some milliseconds for the candidates that began before it to end, and
     /// frees cached memory. Returns whether they have ended: the members begin when all may.
     bool may_begin_with_group();
-    /// Reports `steps` more steps of the candidate.
-    void worked(std::int64_t steps);
-    /// Reports that the candidate ran out of memory. If others trained beside it, later forecasts are raised.
-    void ran_out_of_memory();
+    /// For a candidate whose own work is done, now and then: waits while another one measures.
+    void let_others_measure();
     /// Waits until no other candidate works on the device, and keeps it so until resume() or the end: no
-    /// other begins, and running ones continue to their end or to this call. A group has the device to itself
+    /// other begins, and running ones go on until they let others measure. A group has the device to itself
     /// already. Returns false if `stop` (polled; quick) said so. The candidate's own work is done when it
     /// calls.
     bool wait_for_quiet(const std::function<bool()>& stop);
@@ -67,16 +66,9 @@ class AdmissionGate {
     std::uint64_t ticket_ = 0;
   };
 
-  struct Options {
-    std::size_t most = 16;          // candidates at once
-    std::function<double()> now_s;  // a monotonic clock
-    RecentParents* parents =
-        nullptr;  // kept on the device; cleared before a candidate has to wait for memory
-  };
-
-  /// @pre everything that candidates share is on the device. `accelerator` and pointers in `options` outlive
-  /// the gate.
-  AdmissionGate(Accelerator& accelerator, int device, Options options);
+  /// @param parents  kept on the device, and let go before a candidate has to wait for memory; may be nullptr
+  /// @pre everything that candidates share is on the device. `accelerator` and `parents` outlive the gate.
+  AdmissionGate(Accelerator& accelerator, int device, RecentParents* parents = nullptr);
 
   /// Waits until the candidate may train, or `stop` (polled; quick) says so. A member of a group gets its
   /// permit at once: see may_begin_with_group().
@@ -84,7 +76,6 @@ class AdmissionGate {
 
   std::size_t running() const;
   std::size_t waiting() const;
-  std::size_t limit() const;  // limit by throughput, without memory
 
  private:
   class QueuePlace;
@@ -92,11 +83,9 @@ class AdmissionGate {
   using Lock = std::unique_lock<std::mutex>;
   struct Running {
     Candidate candidate;
-    std::int64_t steps = 0;
     bool began = false;            // a member of a group that may have work on the device
-    bool had_company = false;      // a candidate outside of groups trained beside it
     bool waits_for_quiet = false;  // waits for the device, or has it
-    bool settled() const;
+    bool pauses = false;           // while another one measures
     bool in_group() const { return candidate.manner == Candidate::Manner::kGroup; }
   };
 
@@ -106,28 +95,23 @@ class AdmissionGate {
   void clear_device();
   bool clear_parents();
   bool has_room(std::size_t bytes) const;
+  void let_others_measure(std::uint64_t ticket);
   bool may_begin_with_group(std::uint64_t ticket);
   bool wait_for_quiet(std::uint64_t ticket, const std::function<bool()>& stop);
   bool is_quiet(std::uint64_t ticket) const;
   void resume(std::uint64_t ticket);
-  void set_waits_for_quiet(Running& one, bool waits);
-  void tell_controller();
-  void worked(std::uint64_t ticket, std::int64_t steps);
-  void measure_memory(Lock& lock);
-  void ran_out_of_memory(std::uint64_t ticket);
+  bool somebody_wants_quiet() const;
   void leave(std::uint64_t ticket);
   bool a_group_runs() const;
   std::size_t singles() const;
 
   Accelerator& accelerator_;
   const int device_;
-  const Options options_;
+  RecentParents* const parents_;
   const std::size_t resident_bytes_;  // bytes that candidates share
 
   mutable std::mutex mutex_;  // guards the members below
   std::condition_variable changed_;
-  ConcurrencyController controller_;
-  MemoryForecast forecast_;
   std::uint64_t next_ticket_ = 0;
   std::deque<std::uint64_t> queue_;
   std::map<std::uint64_t, Running> running_;

@@ -5,7 +5,6 @@
 #include "train/course/training_evaluator.hpp"
 #include "train/sharing/admission_gate.hpp"
 
-#include <cstdint>
 #include <functional>
 #include <string>
 
@@ -15,7 +14,6 @@ namespace skyline::train {
 struct AdmittedTrial {
   const trial::Trial& trial;
   const TrainingOptions& options;
-  std::int64_t steps_per_epoch = 1;
   const AcceleratorDevice& device;
 };
 

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <vector>
 
 namespace skyline::train {
 namespace {
@@ -22,15 +21,6 @@ constexpr double kHostEvaluationBatch = 64;     // and on processors
 
 /// Scratch memory of oneDNN, and what a slot's thread keeps of freed small blocks.
 constexpr std::uint64_t kHostWorkspaceBytes = std::uint64_t{16} << 20;
-
-/// The work of a device of 10 TFLOP/s during the launch of a kernel.
-constexpr double kLaunchFlops = 5e7;
-
-constexpr std::size_t kRemembered = 32;  // ratios that are remembered
-constexpr double kQuantile = 0.9;
-constexpr double kRaise = 1.5;  // factor after a candidate ran out of memory
-constexpr double kLeastRatio = 0.1;
-constexpr double kMostRatio = 10;
 
 double moments(const OptimizerOptions& optimizer) {
   if (optimizer.kind == OptimizerOptions::Kind::kAdam) return 2;
@@ -106,39 +96,6 @@ std::uint64_t predict_host_bytes(const space::Network& network, const TrainingOp
   const double parameters =
       parameter_floats(sizes.tensors, sizes.largest_layer, options, members) + copies * sizes.tensors;
   return static_cast<std::uint64_t>(sizeof(float) * parameters + activations) + kHostWorkspaceBytes;
-}
-
-double predict_step_work(const space::Network& network, const TrainingOptions& options) {
-  const auto samples = static_cast<double>(options.batch);
-  return 3 * samples * static_cast<double>(network.cost.flops) +
-         kLaunchFlops * static_cast<double>(network.layers.size());
-}
-
-double MemoryForecast::correction() const {
-  if (ratios_.empty()) return 1;
-  std::vector<double> sorted(ratios_.begin(), ratios_.end());
-  std::sort(sorted.begin(), sorted.end());
-  const double place = std::ceil(kQuantile * static_cast<double>(sorted.size())) - 1;
-  return sorted[static_cast<std::size_t>(place)];
-}
-
-std::size_t MemoryForecast::corrected(std::size_t predicted) const {
-  return static_cast<std::size_t>(correction() * static_cast<double>(predicted));
-}
-
-void MemoryForecast::add(double ratio) {
-  ratios_.push_back(std::clamp(ratio, kLeastRatio, kMostRatio));
-  if (ratios_.size() > kRemembered) ratios_.pop_front();
-}
-
-void MemoryForecast::measured(std::size_t predicted, std::size_t measured) {
-  if (predicted == 0) return;
-  ++measurements_;
-  add(static_cast<double>(measured) / static_cast<double>(predicted));
-}
-
-void MemoryForecast::was_too_low() {
-  add(kRaise * correction());
 }
 
 }  // namespace skyline::train

@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 
 namespace skyline::train {
 
@@ -21,29 +20,5 @@ std::size_t predict_device_bytes(const space::Network& network, const TrainingOp
 /// while freed blocks of one size do not serve another, and the state is copied for checkpoints and weights.
 std::uint64_t predict_host_bytes(const space::Network& network, const TrainingOptions& options,
                                  std::uint32_t members = 1);
-
-/// Predicts the time of a step, in units that are comparable between networks on one device. Many kernels of
-/// small networks take just the time of their launch.
-double predict_step_work(const space::Network& network, const TrainingOptions& options);
-
-/// Corrects predictions by measurements: with the ratio of measured to predicted bytes that nine of ten
-/// recent measurements stayed below. Not thread-safe.
-class MemoryForecast {
- public:
-  /// The prediction, corrected by the measurements so far.
-  std::size_t corrected(std::size_t predicted) const;
-  /// Reports that candidates with a total prediction of `predicted` bytes took `measured`.
-  void measured(std::size_t predicted, std::size_t measured);
-  /// Reports that an admitted candidate ran out of memory.
-  void was_too_low();
-  std::size_t measurements() const { return measurements_; }
-
- private:
-  double correction() const;
-  void add(double ratio);
-
-  std::deque<double> ratios_;  // the latest ratios
-  std::size_t measurements_ = 0;
-};
 
 }  // namespace skyline::train
