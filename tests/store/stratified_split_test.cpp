@@ -88,5 +88,29 @@ TEST(StratifiedSplit, RefusesSharesThatLeaveAPartEmpty) {
             "validation: expected a share of the training set from 0 to below 1, got nan");
 }
 
+TEST(StratifiedPart, IsStratifiedNestedFixedAndPartOfWhatItIsTakenFrom) {
+  const std::vector<std::int32_t> labels = random_labels(3000, 7);
+  const SplitIndices split = stratified_split(labels, 0.4, 3);
+  std::map<std::int32_t, double> held_out;
+  for (const std::int64_t index : split.validation) ++held_out[labels[static_cast<std::size_t>(index)]];
+  std::vector<std::int64_t> before;
+  for (const std::size_t count : {1U, 10U, 100U, 777U, 1200U, 5000U}) {
+    const std::vector<std::int64_t> part = stratified_part(labels, split.validation, count, 3);
+    EXPECT_EQ(part, stratified_part(labels, split.validation, count, 3));
+    ASSERT_EQ(part.size(), std::min(count, split.validation.size()));
+    EXPECT_TRUE(std::is_sorted(part.begin(), part.end()));
+    EXPECT_TRUE(std::includes(split.validation.begin(), split.validation.end(), part.begin(), part.end()));
+    EXPECT_TRUE(std::includes(part.begin(), part.end(), before.begin(), before.end()));
+    std::map<std::int32_t, double> counts;
+    for (const std::int64_t index : part) ++counts[labels[static_cast<std::size_t>(index)]];
+    const double share = static_cast<double>(part.size()) / static_cast<double>(split.validation.size());
+    for (const auto& [label, all] : held_out) EXPECT_NEAR(counts[label], share * all, 2) << count;
+    before = part;
+  }
+  EXPECT_EQ(before, split.validation);
+  EXPECT_NE(stratified_part(labels, split.validation, 100, 3),
+            stratified_part(labels, split.validation, 100, 4));
+}
+
 }  // namespace
 }  // namespace skyline::store

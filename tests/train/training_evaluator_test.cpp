@@ -195,6 +195,29 @@ TEST(TrainingEvaluator, MeasuresLatencyOnlyWhenAsked) {
   EXPECT_GT(context.times.latency_s, 0);
 }
 
+TEST(TrainingEvaluator, ScoresATrialOfTheSearchOnAPartOfTheValidationSetAndAFullTrainingOnAll) {
+  const auto values_with = [](store::SplitIndices split, trial::Phase phase) {
+    const auto evaluator =
+        make_training_evaluator(fast_options(), Normalization::kStandard, bars(), std::move(split), false);
+    RecordingContext context;
+    return values_of(evaluator->evaluate(make_trial(small_network(), 1, 1, phase), context));
+  };
+  const store::SplitIndices all = split_in_two(203, 90);
+  store::SplitIndices part = all;
+  part.scored = {all.validation.begin(), all.validation.begin() + 17};
+  store::SplitIndices few = all;
+  few.validation = part.scored;
+  constexpr std::size_t kAccuracy = 0;
+  constexpr std::size_t kLoss = 1;
+  for (const std::size_t metric : {kAccuracy, kLoss}) {
+    EXPECT_EQ(values_with(part, trial::Phase::kSearch)[metric],
+              values_with(few, trial::Phase::kSearch)[metric]);
+    EXPECT_EQ(values_with(part, trial::Phase::kFinal)[metric],
+              values_with(all, trial::Phase::kFinal)[metric]);
+  }
+  EXPECT_NE(values_with(part, trial::Phase::kSearch)[kLoss], values_with(all, trial::Phase::kSearch)[kLoss]);
+}
+
 TEST(TrainingEvaluator, TouchesTheTestSetInFinalTrialsOnly) {
   const auto evaluator = make_evaluator(fast_options());
   RecordingContext context;

@@ -69,9 +69,16 @@ class Dataset {
 struct SplitIndices {
   std::vector<std::int64_t> train;
   std::vector<std::int64_t> validation;
+  std::vector<std::int64_t> scored = {};  // part of `validation` for trials of the search; empty: all of it
 };
 /// @param fraction  in [0, 1); @throws UserError if a part would be empty although fraction > 0
 SplitIndices stratified_split(std::span<const std::int32_t> labels, double fraction, std::uint64_t seed);
+
+/// `count` of the indices, or all if there are fewer, ascending. Stratified: of each class nearly the same
+/// share. Nested: a larger count holds the parts of smaller ones. Seeded.
+std::vector<std::int64_t> stratified_part(std::span<const std::int32_t> labels,
+                                          std::span<const std::int64_t> indices, std::size_t count,
+                                          std::uint64_t seed);
 
 /// Importers: read the files that the sets are published as. @throws UserError naming file, expected and
 /// found (wrong IDX magic, truncated file, labels out of range, wrong row length)

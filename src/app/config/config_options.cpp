@@ -152,6 +152,9 @@ const OptionTable<DataOptions>& DataOptions::table() {
         "The data set, needed where networks are trained.", KeyRule::kMayChange},
        {"validation", &DataOptions::validation, above(0).below(1),
         "Share of the training set held out for validation, stratified and seeded."},
+       {"validation_limit", &DataOptions::validation_limit, if_given(whole<std::size_t>(at_least(1))),
+        "Most images of it on which a trial of the search is scored, a fixed, stratified part; full training "
+        "uses all."},
        {"normalization", &DataOptions::normalization,
         choice<Normalization>({{"standard", Normalization::kStandard}, {"unit", Normalization::kUnit}}),
         "How pixels are scaled: `unit`: by the data set's largest value; `standard`: then to mean 0 and "

@@ -16,8 +16,9 @@ namespace skyline::app {
 
 /// The `data` section: a data set file, or just the shape of one where nothing is trained.
 struct DataOptions {
-  std::string file;         // empty: no data, a shape is given
-  double validation = 0.1;  // share of the training set
+  std::string file;                             // empty: no data, a shape is given
+  double validation = 0.1;                      // share of the training set
+  std::optional<std::size_t> validation_limit;  // samples of it that the search uses; nothing: all
   evaluate::Normalization normalization = evaluate::Normalization::kStandard;
   std::filesystem::path stage;  // of each node, for a copy that is then read; empty: none is made
   // Facts about the data set, stated by a run's config.yaml, so that it can be read without the file.

@@ -5,6 +5,7 @@
 #include "skyline/search/algorithm.hpp"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -36,8 +37,13 @@ void describe_data(const ConfigNode& section, const store::Dataset& dataset, Dat
 
 store::SplitIndices split_data(const ConfigNode& section, const RunConfig& config) {
   try {
-    return store::stratified_split(config.dataset->train().labels, config.sections.data.validation,
-                                   derive_seed(config.sections.run.seed, "validation split"));
+    const std::span<const std::int32_t> labels = config.dataset->train().labels;
+    const std::uint64_t seed = derive_seed(config.sections.run.seed, "validation split");
+    store::SplitIndices split = store::stratified_split(labels, config.sections.data.validation, seed);
+    if (const auto limit = config.sections.data.validation_limit) {
+      split.scored = store::stratified_part(labels, split.validation, *limit, seed);
+    }
+    return split;
   } catch (const UserError& error) {
     const ConfigNode* share = section.find("validation");
     (share != nullptr ? *share : section).fail(error.what());

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <map>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace skyline::store {
 namespace {
@@ -72,6 +74,27 @@ SplitIndices stratified_split(std::span<const std::int32_t> labels, double fract
   std::sort(split.train.begin(), split.train.end());
   std::sort(split.validation.begin(), split.validation.end());
   return split;
+}
+
+std::vector<std::int64_t> stratified_part(std::span<const std::int32_t> labels,
+                                          std::span<const std::int64_t> indices, std::size_t count,
+                                          std::uint64_t seed) {
+  std::map<std::int32_t, std::vector<std::int64_t>> by_label;
+  for (const std::int64_t index : indices) by_label[labels[static_cast<std::size_t>(index)]].push_back(index);
+  RandomStream random(derive_seed(seed, "validation part"));
+  std::vector<std::pair<double, std::int64_t>> places;  // each class is spread evenly over the order
+  for (auto& [label, members] : by_label) {
+    random.shuffle(std::span(members));
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      const double place = (static_cast<double>(i) + 0.5) / static_cast<double>(members.size());
+      places.emplace_back(place, members[i]);
+    }
+  }
+  std::sort(places.begin(), places.end());
+  std::vector<std::int64_t> part;
+  for (std::size_t i = 0; i < std::min(count, places.size()); ++i) part.push_back(places[i].second);
+  std::sort(part.begin(), part.end());
+  return part;
 }
 
 }  // namespace skyline::store

@@ -80,6 +80,12 @@ class Learner {
   virtual bool load_state(const trial::TrainingState& state) = 0;
 };
 
+/// The validation samples that the trial is scored on: in the search perhaps a part.
+inline const std::vector<std::int64_t>& validation_of(const store::SplitIndices& split,
+                                                      const trial::Trial& trial) {
+  return trial.is_final() || split.scored.empty() ? split.validation : split.scored;
+}
+
 /// On the CPU: kernels of our own, every step complete when the call returns. `setup`, `trial` and `group`
 /// outlive it. @param group  nullptr: the trial is trained by one
 std::unique_ptr<Learner> make_host_learner(const TrainingSetup& setup, const trial::Trial& trial,

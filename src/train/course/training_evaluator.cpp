@@ -84,7 +84,8 @@ class TrainingEvaluator final : public trial::Evaluator {
     const auto flops = static_cast<double>(network.cost.flops);
     const double step = 3 * flops * samples + kFixedFlops * static_cast<double>(network.layers.size());
     const bool is_final = trial.is_final();
-    const std::size_t scored = setup_.split.validation.size() + (is_final ? setup_.test_indices.size() : 0);
+    const std::size_t scored =
+        validation_of(setup_.split, trial).size() + (is_final ? setup_.test_indices.size() : 0);
     return std::max(1.0, static_cast<double>(steps) * step + static_cast<double>(scored) * flops);
   }
 

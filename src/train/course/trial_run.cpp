@@ -75,7 +75,7 @@ trial::Outcome TrialRun::run() {
   Score validation;
   Score test;
   if (!failure_) {
-    validation = score(SampleSet::kTrain, setup_.split.validation);
+    validation = score(SampleSet::kTrain, validation_of(setup_.split, trial_));
   }
   if (!failure_ && trial_.is_final()) {
     test = score(SampleSet::kTest, setup_.test_indices);
