@@ -180,7 +180,7 @@ TEST(DeviceExchange, GivesEachMemberItsPartWhereTheOptimizerIsSharded) {
 std::size_t moments_of(const Member& member) {
   std::size_t count = 0;
   for (std::size_t range = 0; range < (member.membership.is_sharded() ? member.buckets.size() : 1); ++range) {
-    count += static_cast<std::size_t>(member.optimizer.moments(0, range).numel());
+    count += static_cast<std::size_t>(member.optimizer.state().moments(0, range).numel());
   }
   return count;
 }

@@ -132,13 +132,8 @@ void DeviceStep::collect_state() {
   if (!group_ || !group_->is_sharded()) {
     return;
   }
-  std::vector<at::Tensor> moments;
-  stream_.run([&] { moments = exchange_->gather_moments([&] { stream_.wait(); }); });
+  stream_.run([&] { exchange_->collect_state(collected_, [&] { stream_.wait(); }); });
   stream_.wait();
-  if (!moments.empty()) {
-    collected_.resize(optimizer_->state_size());
-    optimizer_->write_state(moments, collected_);
-  }
 }
 
 void DeviceStep::save_state(trial::TrainingState& state) const {
@@ -151,8 +146,8 @@ void DeviceStep::save_state(trial::TrainingState& state) const {
   stream_.run([&] {
     at::from_blob(state.arrays[0].values.data(), block.sizes(), at::kFloat).copy_(block);
     if (collected_.empty()) {
-      state.arrays[1].values.resize(optimizer_->state_size());
-      optimizer_->write_state(state.arrays[1].values);
+      state.arrays[1].values.resize(optimizer_->state().size());
+      optimizer_->state().write(state.arrays[1].values);
     }
   });
 }
@@ -161,7 +156,7 @@ bool DeviceStep::load_state(const trial::TrainingState& state) {
   const at::Tensor& block = parameters_.block();
   if (state.arrays.size() != 2 || state.arrays[0].name != kParameters ||
       state.arrays[0].values.size() != static_cast<std::size_t>(block.numel()) ||
-      state.arrays[1].name != kOptimizer || state.arrays[1].values.size() != optimizer_->state_size()) {
+      state.arrays[1].name != kOptimizer || state.arrays[1].values.size() != optimizer_->state().size()) {
     return false;
   }
   stream_.run([&] {

@@ -100,18 +100,18 @@ class FusedStep final : public ResumableStep {
     if (is_sharded_) {
       state.arrays[1].values = collected_;
     } else {
-      state.arrays[1].values.resize(optimizer_.state_size());
-      optimizer_.write_state(state.arrays[1].values);
+      state.arrays[1].values.resize(optimizer_.state().size());
+      optimizer_.state().write(state.arrays[1].values);
     }
   }
 
   bool load_state(const trial::TrainingState& state) override {
     if (state.arrays.size() != 2 || !fits(state.arrays[0], kParameters, parameters_.memory().size()) ||
-        !fits(state.arrays[1], kOptimizer, optimizer_.state_size())) {
+        !fits(state.arrays[1], kOptimizer, optimizer_.state().size())) {
       return false;
     }
     std::ranges::copy(state.arrays[0].values, parameters_.memory().begin());
-    optimizer_.read_state(state.arrays[1].values);
+    optimizer_.state().read(state.arrays[1].values);
     optimizer_.set_steps_done(state.step);
     inference_ready_ = false;
     return true;

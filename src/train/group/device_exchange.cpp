@@ -19,10 +19,6 @@ namespace {
 /// Buffers for gradients that are dropped after summing: one is filled while the other is being sent.
 constexpr std::size_t kSharedValues = 2;
 
-std::size_t size_of(const MemoryRange& range) {
-  return range.end - range.begin;
-}
-
 at::Tensor narrow(const at::Tensor& values, std::size_t begin, std::size_t size) {
   return values.narrow(0, static_cast<std::int64_t>(begin), static_cast<std::int64_t>(size));
 }
@@ -114,8 +110,8 @@ void DeviceExchange::find_places(ParameterStore& parameters) {
 }
 
 void DeviceExchange::find_sums(ParameterStore& parameters) {
-  for (const MemoryRange& piece : optimizer_.pieces()) {
-    gradients_.push_back(sum_of(piece));
+  for (const OptimizerState::Piece& piece : optimizer_.state().pieces()) {
+    gradients_.push_back(sum_of(piece.place));
   }
   for (StoredLayer& layer : parameters.layers()) {
     for (const StoredTensor& tensor : layer.tensors()) {
@@ -227,26 +223,23 @@ void DeviceExchange::gather(const ForBucket& own, const TakeValues& take) {
   }
 }
 
-std::vector<at::Tensor> DeviceExchange::gather_moments(const std::function<void()>& wait) {
-  std::vector<at::Tensor> moments;
+void DeviceExchange::collect_state(std::vector<float>& state, const std::function<void()>& wait) {
+  const OptimizerState& optimizer = optimizer_.state();
   at::Tensor staged;
   if (membership_.member == 0) {
-    moments.resize(optimizer_.moment_kinds());
-    std::ranges::generate(moments, [&] { return at::zeros(block_.sizes(), at::kFloat); });
+    state.resize(optimizer.size());
     staged = make_staging();
   }
-  for (std::size_t kind = 0; kind < optimizer_.moment_kinds(); ++kind) {
-    gather([&](std::size_t bucket) { return optimizer_.moments(kind, bucket); },
+  for (std::size_t kind = 0; kind < optimizer.kinds(); ++kind) {
+    gather([&](std::size_t bucket) { return optimizer.moments(kind, bucket); },
            [&](const MemoryRange& range, const at::Tensor& values) {
              if (staged.defined()) {
-               const at::Tensor arrived = narrow(staged, 0, size_of(range));
-               arrived.copy_(values, true);
+               narrow(staged, 0, size_of(range)).copy_(values, true);
                wait();
-               narrow(moments[kind], range.begin, size_of(range)).copy_(arrived);
+               optimizer.place(kind, range, staged.const_data_ptr<float>(), state);
              }
            });
   }
-  return moments;
 }
 
 /// Pinning memory for all parameters would be too much, and a copy to unpinned memory waits by itself.

@@ -5,6 +5,7 @@
 #include "train/graph/parameter_store.hpp"
 #include "train/group/gradient_exchange.hpp"
 #include "train/optimizer/device_optimizer.hpp"
+#include "train/optimizer/optimizer_state.hpp"
 
 #include <cstddef>
 #include <functional>
@@ -47,10 +48,10 @@ class DeviceExchange {
   /// After backward: brings the parameters up to date. @param rate  float32 [], on the device
   void finish_step(const at::Tensor& rate);
 
-  /// Collective: gathers the moments of a sharded optimizer on the leader, in the host's memory, each kind
-  /// laid out like all parameters; returns nothing on the others.
+  /// Collective: collects the whole state of a sharded optimizer on the leader; elsewhere `state` is
+  /// unchanged.
   /// @param wait  waits for the stream and notices lost members; the leader calls it for each bucket
-  std::vector<at::Tensor> gather_moments(const std::function<void()>& wait);
+  void collect_state(std::vector<float>& state, const std::function<void()>& wait);
   /// Number of floats that the exchange holds on the device.
   std::size_t held_values() const { return held_values_; }
 

@@ -54,7 +54,7 @@ std::vector<MemoryRange> owned_ranges(const std::vector<GradientBucket>& buckets
   }
   std::vector<MemoryRange> owned;
   for (const GradientBucket& bucket : buckets) {
-    owned.insert(owned.begin(), own_part(bucket, membership));
+    owned.push_back(own_part(bucket, membership));
   }
   return owned;
 }
@@ -188,16 +188,19 @@ void GradientExchange::finish_step() {
 
 void GradientExchange::collect_state(std::vector<float>& state) {
   const bool leads = membership_.group->member() == 0;
+  const OptimizerState& optimizer = optimizer_.state();
   if (leads) {
-    state.resize(optimizer_.state_size());
+    state.resize(optimizer.size());
   }
-  for (const Bucket& bucket : buckets_) {
-    std::vector<float> values(bucket.range.end - bucket.range.begin);
-    for (std::size_t kind = 0; kind < optimizer_.moment_kinds(); ++kind) {
-      optimizer_.write_moments(kind, bucket.range, values.data());
+  for (std::size_t i = 0; i < buckets_.size(); ++i) {
+    const Bucket& bucket = buckets_[i];
+    std::vector<float> values(size_of(bucket.range));
+    for (std::size_t kind = 0; kind < optimizer.kinds(); ++kind) {
+      std::copy_n(optimizer.moments(kind, i).const_data_ptr<float>(), size_of(bucket.owned),
+                  values.data() + (bucket.owned.begin - bucket.range.begin));
       membership_.group->all_gather(values)->wait();
       if (leads) {
-        optimizer_.place_moments(kind, bucket.range, values.data(), state);
+        optimizer.place(kind, bucket.range, values.data(), state);
       }
     }
   }

@@ -6,8 +6,6 @@
 #include <cmath>
 #include <numbers>
 
-#include <ATen/ops/zeros.h>
-
 namespace skyline::train {
 
 Optimizer::Optimizer(const OptimizerOptions& options, ParameterStore& parameters)
@@ -15,64 +13,24 @@ Optimizer::Optimizer(const OptimizerOptions& options, ParameterStore& parameters
 
 Optimizer::Optimizer(const OptimizerOptions& options, ParameterStore& parameters,
                      const std::vector<MemoryRange>& owned)
-    : options_(options),
-      kinds_(options.kind == OptimizerOptions::Kind::kAdam ? 2 : 1),
-      all_(items_of(parameters)) {
-  std::size_t held = 0;
-  for (const Item& item : all_) {
-    total_ += item.count;
-    for (const MemoryRange& range : owned) {
-      const std::size_t begin = std::max(item.offset, range.begin);
-      const std::size_t end = std::min(item.offset + item.count, range.end);
-      if (begin < end) {
-        owned_.push_back({item.tensor, begin, item.position + (begin - item.offset), end - begin,
-                          item.value + (begin - item.offset)});
-        held += end - begin;
-      }
-    }
-  }
-  state_ = at::zeros({static_cast<std::int64_t>(kinds_ * held)}, at::kFloat);
-  float* next = state_.mutable_data_ptr<float>();
-  for (Item& item : owned_) {
-    for (std::size_t kind = 0; kind < kinds_; ++kind) {
-      item.moments[kind] = next + kind * held;
-    }
-    next += item.count;
-  }
-}
+    : options_(options), state_(options, parameters, owned) {}
 
-std::vector<Optimizer::Item> Optimizer::items_of(ParameterStore& parameters) {
-  std::vector<Item> items;
-  std::size_t position = 0;
-  for (StoredLayer& layer : parameters.layers()) {
-    for (StoredTensor& tensor : layer.tensors()) {
-      if (tensor.trainable) {
-        const auto count = static_cast<std::size_t>(tensor.value.numel());
-        items.push_back(
-            {&tensor, parameters.offset_of(tensor), position, count, tensor.value.mutable_data_ptr<float>()});
-        position += count;
-      }
-    }
-  }
-  return items;
-}
-
-const float* Optimizer::gradient_of(const Item& item) {
-  at::Tensor& gradient = item.tensor->gradient;
+const float* Optimizer::gradient_of(const Piece& piece) {
+  at::Tensor& gradient = piece.tensor->gradient;
   if (!gradient.defined()) {
     return nullptr;
   }
   order_like_parameter(gradient);
-  require(static_cast<std::size_t>(gradient.numel()) == item.count,
+  require(static_cast<std::size_t>(gradient.numel()) == size_of(piece.place),
           "a gradient has another size than its parameter");
   return gradient.const_data_ptr<float>();
 }
 
 void Optimizer::step() {
   begin_step();
-  for (const Item& item : owned_) {
-    if (const float* gradient = gradient_of(item)) {
-      update(item, gradient);
+  for (const Piece& piece : state_.pieces()) {
+    if (const float* gradient = gradient_of(piece)) {
+      update(piece, gradient);
     }
   }
 }
@@ -96,53 +54,21 @@ void Optimizer::begin_step() {
 }
 
 void Optimizer::update(MemoryRange range, const float* gradients) {
-  for (const Item& item : owned_) {
-    const bool inside = item.offset >= range.begin && item.offset + item.count <= range.end;
-    if (inside && item.tensor->gradient.defined()) {
-      update(item, gradients + (item.offset - range.begin));
+  for (const Piece& piece : state_.pieces()) {
+    const bool inside = piece.place.begin >= range.begin && piece.place.end <= range.end;
+    if (inside && piece.tensor->gradient.defined()) {
+      update(piece, gradients + (piece.place.begin - range.begin));
     }
   }
 }
 
-void Optimizer::update(const Item& item, const float* gradient) {
+void Optimizer::update(const Piece& piece, const float* gradient) {
+  const auto memory = [](const at::Tensor& values) { return values.mutable_data_ptr<float>(); };
   if (options_.kind == OptimizerOptions::Kind::kAdam) {
-    kernels::adam(adam_, item.count, gradient, item.value, item.moments[0], item.moments[1]);
+    kernels::adam(adam_, size_of(piece.place), gradient, memory(piece.value), memory(piece.moments[0]),
+                  memory(piece.moments[1]));
   } else {
-    kernels::sgd(sgd_, item.count, gradient, item.value, item.moments[0]);
-  }
-}
-
-void Optimizer::write_state(std::span<float> state) const {
-  for (const Item& item : owned_) {
-    for (std::size_t kind = 0; kind < kinds_; ++kind) {
-      std::copy_n(item.moments[kind], item.count, state.data() + kind * total_ + item.position);
-    }
-  }
-}
-
-void Optimizer::read_state(std::span<const float> state) {
-  for (const Item& item : owned_) {
-    for (std::size_t kind = 0; kind < kinds_; ++kind) {
-      std::copy_n(state.data() + kind * total_ + item.position, item.count, item.moments[kind]);
-    }
-  }
-}
-
-void Optimizer::write_moments(std::size_t kind, MemoryRange range, float* values) const {
-  for (const Item& item : owned_) {
-    if (item.offset >= range.begin && item.offset < range.end) {
-      std::copy_n(item.moments[kind], item.count, values + (item.offset - range.begin));
-    }
-  }
-}
-
-void Optimizer::place_moments(std::size_t kind, MemoryRange range, const float* values,
-                              std::span<float> state) const {
-  for (const Item& item : all_) {
-    if (item.offset >= range.begin && item.offset < range.end) {
-      std::copy_n(values + (item.offset - range.begin), item.count,
-                  state.data() + kind * total_ + item.position);
-    }
+    kernels::sgd(sgd_, size_of(piece.place), gradient, memory(piece.value), memory(piece.moments[0]));
   }
 }
 
