@@ -79,12 +79,33 @@ HIDDEN = {"torch", "cuda", "nccl"}
 # Headers of the C++ library have no slash and no ending; those of C and POSIX that we use are named.
 SYSTEM = re.compile(r"^([a-z_0-9]+|(sys/[a-z_]+|fcntl|unistd|sched|time|signal|errno|pthread|omp|immintrin|dlfcn|elf|"
                     r"link)\.h)$")
-INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^>"]+)[>"]')
+INCLUDE = re.compile(r'#\s*include\s*([<"])([^<>"]+)[>"]')
+DIRECTIVE = re.compile(r"(#|%:)\s*(include|include_next|import)\b")
+SPLICED = re.compile(r"(?:.*\\[^\S\n]*\n)+.*")
+# Comments and raw strings (group 1), and the numbers and literals in which a quote or a slash begins none.
+TOKEN = re.compile(r"""(//.*|/\*[\s\S]*?\*/|R"([^()\\\s]*)\([\s\S]*?\)\2")|(?<!\w)\d(?:'?\w)*|"""
+                   r"""'(?:\\.|[^'\\\n])+'|"(?:\\.|[^"\\\n])*\"""")
+ENDINGS = (".hpp", ".cpp", ".cu")
+BESIDE = ("CMakeLists.txt", "exports.map")
 
 
 def module_of(path, root):
     parts = path.relative_to(root).parts
     return parts[2] if parts[0] == "include" else parts[1]
+
+
+def includes(path):
+    """Yields the line number and the text of each include, spliced lines joined and comments left out."""
+    text = SPLICED.sub(lambda lines: re.sub(r"\\[^\S\n]*\n", "", lines[0]) + "\n" * lines[0].count("\n"),
+                       path.read_text(encoding="utf-8-sig"))
+    text = TOKEN.sub(lambda token: " " + "\0" * token[0].count("\n") if token[1] else token[0], text)
+    number = 1
+    for line in text.split("\n"):
+        more_lines = line.count("\0")
+        line = line.replace("\0", "").strip()
+        if DIRECTIVE.match(line):
+            yield number, line
+        number += 1 + more_lines
 
 
 def check_own(name, module, public):
@@ -107,15 +128,22 @@ def check_own(name, module, public):
 
 
 def check_file(path, root):
+    if path.suffix not in ENDINGS:
+        yield f"{path.relative_to(root)}: a source ends in {', '.join(ENDINGS)}"
+        return
     module = module_of(path, root)
     libraries = TABLE[module][1]
     public = path.relative_to(root).parts[0] == "include"
-    for number, line in enumerate(path.read_text().splitlines(), start=1):
-        match = INCLUDE.match(line)
+    for number, line in includes(path):
+        where = f"{path.relative_to(root)}:{number}"
+        match = INCLUDE.fullmatch(line)
         if not match:
+            yield f"{where}: {line}: an include is written as #include <x> or #include \"x\""
             continue
         name = match.group(2)
-        where = f"{path.relative_to(root)}:{number}"
+        if not {"", ".", ".."}.isdisjoint(name.split("/")):
+            yield f"{where}: \"{name}\": headers of ours are named by their path in src or include"
+            continue
         ours, problem = check_own(name, module, public)
         if problem:
             yield f"{where}: {problem}"
@@ -139,8 +167,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("root", nargs="?", type=pathlib.Path, default=pathlib.Path(__file__).parent.parent)
     root = parser.parse_args().root.resolve()
-    files = [path for folder in ("src", "include/skyline") for path in sorted((root / folder).rglob("*"))
-             if path.suffix in (".hpp", ".cpp", ".cu")]
+    files = [path for folder in ("src", "include") for path in sorted((root / folder).rglob("*"))
+             if path.is_file() and path.name not in BESIDE]
     violations = [line for path in files for line in check_file(path, root)]
     for line in violations:
         print(line)

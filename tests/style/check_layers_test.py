@@ -26,13 +26,47 @@ class CheckLayers(unittest.TestCase):
 
     def test_finds_a_higher_module_in_each_spelling(self):
         for line in ('#include "skyline/space/value.hpp"', '#include <skyline/space/value.hpp>',
-                     '#include "space/language/expression.hpp"', '  #  include <space/language/expression.hpp>'):
+                     '#include "space/language/expression.hpp"', '  #  include <space/language/expression.hpp>',
+                     '#include"space/language/expression.hpp"', '#include<space/language/expression.hpp>',
+                     '# /*x*/ include "space/value.hpp"', '/*x*/ #include "space/value.hpp"',
+                     '#include /*x*/ "space/value.hpp"', '#include "space/value.hpp" // x',
+                     '#/*\n*/include "space/value.hpp"', '#include \\\n"space/value.hpp"',
+                     '#inc\\\nlude "space/value.hpp"', '/\\\n* x */#include "space/value.hpp"',
+                     '\ufeff#include "space/value.hpp"'):
             result = check({"src/core/a.cpp": line + "\n"})
             self.assertEqual(result.returncode, 1, line)
             self.assertIn("src/core/a.cpp:1: core must not include space", result.stdout)
 
+    def test_refuses_an_include_that_is_written_in_another_way(self):
+        for line in ('#define H "engine/loop/run.hpp"\n#include H', '\n#include_next <engine/loop/run.hpp>',
+                     '\n#import "engine/loop/run.hpp"', '\n%:include "engine/loop/run.hpp"',
+                     '\n/*\n*/ %:/*x*/include "engine/loop/run.hpp"'):
+            result = check({"src/core/a.cpp": line + "\n"})
+            self.assertIn('src/core/a.cpp:2: ', result.stdout, line)
+            self.assertIn('an include is written as #include <x> or #include "x"', result.stdout, line)
+
+    def test_no_literal_hides_an_include(self):
+        for line in ('const char* a = "/*";', "int a = 1'000; char b = '\"';", 'auto a = R"(\n")"; // "',
+                     "#error don't /* x */"):
+            result = check({"src/core/a.cpp": line + '\n#include "engine/loop/run.hpp"\n// */ "\n'})
+            self.assertIn("core must not include engine", result.stdout, line)
+
+    def test_an_include_in_a_comment_or_a_text_is_none(self):
+        for line in ('// #include "engine/loop/run.hpp"', '/*\n#include "engine/loop/run.hpp"\n*/',
+                     'auto a = R"x(\n#include "engine/loop/run.hpp"\n)x";'):
+            self.assertEqual(check({"src/core/a.cpp": line + "\n"}).returncode, 0, line)
+
+    def test_finds_a_source_with_another_ending(self):
+        for name in ("src/core/a.h", "src/core/a.ipp", "src/core/a.cc", "include/skyline/core/a.cuh", "include/a.inc"):
+            result = check({name: '#include "engine/loop/run.hpp"\n'})
+            self.assertIn(f"{name}: a source ends in .hpp, .cpp, .cu", result.stdout)
+            self.assertEqual(result.returncode, 1, name)
+
     def test_finds_a_relative_include(self):
-        for line in ('#include "../engine/loop/run.hpp"', '#include "run.hpp"'):
+        for line in ('#include "../engine/loop/run.hpp"', '#include "run.hpp"',
+                     '#include "core/../engine/loop/run.hpp"',
+                     '#include <skyline/core/../../../src/engine/loop/run.hpp>', '#include "core/./../engine/a.hpp"',
+                     '#include "./engine/loop/run.hpp"', '#include "core//a.hpp"', '#include </usr/include/mpi.h>'):
             self.assertIn("headers of ours are named by their path", check({"src/core/a.cpp": line + "\n"}).stdout)
 
     def test_finds_a_header_of_another_module_that_is_not_its_face(self):
