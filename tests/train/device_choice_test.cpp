@@ -56,6 +56,20 @@ TEST_F(DeviceChoiceTest, GivesEveryRankADeviceOfItsOwn) {
   EXPECT_EQ(use.device, rank());
 }
 
+TEST_F(DeviceChoiceTest, RefusesAGpuThatCannotBeUsedUnlessTheCpuIsChosen) {
+  const AcceleratorLoader old_driver = [](std::string&) -> std::shared_ptr<Accelerator> {
+    if (testing::environment().world().rank() == 0) throw UserError("the NVIDIA driver 550 is too old");
+    return nullptr;
+  };
+  EXPECT_EQ(problem_of(old_driver),
+            "`training.device` is auto, and a GPU is there that cannot be used (the NVIDIA driver 550 is too "
+            "old): mend that, or choose cpu");
+  wish_.begun = "cpu";
+  EXPECT_FALSE(choose(old_driver).on_gpus);
+  wish_ = {.choice = DeviceChoice::kCpu};
+  EXPECT_FALSE(choose(old_driver).on_gpus);
+}
+
 TEST_F(DeviceChoiceTest, TrainsOnTheCpuWhereNoRankHasADevice) {
   const DeviceUse use = choose(no_gpu());
   EXPECT_FALSE(use.on_gpus);

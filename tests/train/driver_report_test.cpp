@@ -108,6 +108,23 @@ TEST(DriverReport, names_the_gpu_that_is_too_old) {
   EXPECT_THAT(problem({{"FAKE_CAPABILITY", "70"}}), HasSubstr("has compute capability 7.0, needed is 7.5"));
 }
 
+TEST(DriverReport, tells_a_gpu_that_cannot_be_used_from_one_that_is_not_there_or_hidden) {
+  const auto unusable = [](const std::map<std::string, std::string>& values) {
+    const Planted planted(values);
+    return has_unusable_gpu(read_driver(kFake));
+  };
+  EXPECT_TRUE(unusable({{"FAKE_VERSION", "12040"}}));
+  EXPECT_TRUE(unusable({{"FAKE_MODE", "2"}}));
+  EXPECT_TRUE(unusable({{"FAKE_CAPABILITY", "70"}}));
+  EXPECT_TRUE(unusable({{"FAKE_INIT", "802"}}));
+  EXPECT_TRUE(unusable({{"FAKE_INIT", "100"}, {"FAKE_MIG", "1"}, {"FAKE_NODE_DEVICES", "2"}}));
+  EXPECT_FALSE(unusable({}));
+  EXPECT_FALSE(unusable({{"FAKE_INIT", "100"}, {"FAKE_NODE_DEVICES", "0"}}));
+  EXPECT_FALSE(unusable({{"FAKE_INIT", "100"}, {"FAKE_NODE_DEVICES", "2"}}));  // limits of the job
+  EXPECT_FALSE(unusable({{"FAKE_INIT", "100"}, {"CUDA_VISIBLE_DEVICES", ""}, {"FAKE_NODE_DEVICES", "4"}}));
+  EXPECT_FALSE(has_unusable_gpu(read_driver({"libno-such-cuda.so.1", "libno-such-nvml.so.1", "/nowhere"})));
+}
+
 TEST(DriverReport, gives_the_drivers_own_words_for_other_errors) {
   EXPECT_THAT(problem({{"FAKE_INIT", "34"}}), HasSubstr("serves for linking alone, not a driver"));
   EXPECT_THAT(problem({{"FAKE_INIT", "802"}}), HasSubstr("system not yet initialized"));

@@ -1,3 +1,5 @@
+#include "skyline/core/error.hpp"
+
 #include "app/doctor/doctor_checks.hpp"
 #include "comm/agreement.hpp"
 #include "comm/binding_exchange.hpp"
@@ -37,6 +39,9 @@ machine::RankView look(const comm::NodePlace& place, const train::AcceleratorLoa
     std::string reason;
     const std::shared_ptr<train::Accelerator> accelerator = load(reason);
     return train::look_at_devices(place, accelerator.get(), reason, root);
+  } catch (const UserError& error) {  // a GPU that cannot be used: refused by `auto`, too
+    findings.push_back({Verdict::kProblem, kGpu, error.what(), "or training.device: cpu"});
+    return train::look_at_devices(place, nullptr, error.what(), root);
   } catch (const std::exception& error) {
     const std::string text = std::string("the cuda module fails: ") + error.what();
     findings.push_back({needed ? Verdict::kProblem : Verdict::kNote, kGpu, text,

@@ -131,6 +131,7 @@ std::unique_ptr<Accelerator> make_host_accelerator();
 /// Opens the devices of the node through the `cuda` library; nullptr if none can be used, with `reason` in
 /// one line. Loads the library at the first call, which comes before the process' first tensor: LibTorch
 /// looks for its CUDA part once.
+/// @throws UserError if the node has a GPU that cannot be used, as for an old driver
 std::shared_ptr<Accelerator> load_accelerator(std::string& reason);
 
 }  // namespace skyline::train

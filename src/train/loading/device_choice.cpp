@@ -123,7 +123,18 @@ DeviceUse choose_device(comm::Environment& environment, const DeviceWish& wish, 
   comm::Communicator& world = environment.world();
   std::string reason;
   std::shared_ptr<Accelerator> accelerator;
-  if (wish.trains) accelerator = load(reason);
+  std::string unusable;
+  try {
+    if (wish.trains) accelerator = load(reason);
+  } catch (const UserError& error) {
+    reason = unusable = error.what();
+  }
+  const bool refuses = comm::share(world, wish.choice == DeviceChoice::kAuto && wish.begun != "cpu");
+  unusable = refuses ? comm::first_problem(world, unusable) : "";
+  if (!unusable.empty()) {
+    throw UserError("`training.device` is auto, and a GPU is there that cannot be used (" + unusable +
+                    "): mend that, or choose cpu");
+  }
   machine::RankView mine = look_at_devices(environment.place(), accelerator.get(), reason, root);
   mine.trains = wish.trains;
   const std::vector<machine::RankView> ranks = comm::gather_views(world, mine);
@@ -155,7 +166,12 @@ std::vector<std::string> describe_device(const DeviceWish& wish, const Accelerat
                                          const fs::path& root) {
   if (wish.choice == DeviceChoice::kCpu) return {"training on the CPU, as the configuration says"};
   std::string reason;
-  const std::shared_ptr<Accelerator> accelerator = load(reason);
+  std::shared_ptr<Accelerator> accelerator;
+  try {
+    accelerator = load(reason);
+  } catch (const UserError& error) {
+    return {std::string("the GPU of this machine cannot be used: ") + error.what()};
+  }
   comm::NodePlace place;
   place.host = "this machine";
   place.allowed = allowed_processors();

@@ -108,4 +108,16 @@ std::string driver_problem(const DriverReport& report) {
   return {};
 }
 
+bool has_unusable_gpu(const DriverReport& report) {
+  if (driver_problem(report).empty() || report.visible_devices == "") return false;
+  if (!report.kernel_module && report.devices.empty() && report.cuda_version == 0) return false;  // no driver
+  const bool old = report.cuda_version != 0 && report.cuda_version < kCudaVersion;
+  if (!report.loaded || old || !report.devices.empty()) return true;
+  if (report.status != 0 && report.status != kNoDevice)
+    return report.status != kStubLibrary || report.kernel_module;
+  // The driver works and offers no GPU: none is there or it is hidden, unless all are in MIG mode.
+  return report.node_devices && !report.node_devices->empty() && !report.visible_devices &&
+         std::ranges::all_of(*report.node_devices, &NodeDevice::mig);
+}
+
 }  // namespace skyline::train

@@ -45,4 +45,9 @@ DriverReport read_driver(const DriverSources& sources = {});
 /// Why the node's GPUs cannot be used, in one line with what to do; empty if they can. Pure.
 std::string driver_problem(const DriverReport& report);
 
+/// Whether the node has a GPU that was meant to be used and cannot be: its driver is old, broken or half
+/// installed, or the GPU in a mode that keeps everybody out. Not one that is hidden from the process, by
+/// CUDA_VISIBLE_DEVICES or by the limits of its container or job. Pure.
+bool has_unusable_gpu(const DriverReport& report);
+
 }  // namespace skyline::train

@@ -94,7 +94,9 @@ std::string accelerator_versions() {
 }
 
 std::shared_ptr<Accelerator> load_accelerator(std::string& reason) {
-  reason = driver_problem(read_driver());
+  const DriverReport report = read_driver();
+  reason = driver_problem(report);
+  if (has_unusable_gpu(report)) throw UserError(reason);
   if (!reason.empty()) return nullptr;
   const std::string file = find_accelerator_library(reason);
   return file.empty() ? nullptr : open_accelerator_library(file, reason);
