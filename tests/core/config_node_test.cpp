@@ -6,7 +6,6 @@
 #include "support/yaml_config.hpp"
 
 #include <limits>
-#include <map>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -27,8 +26,6 @@ TEST(ConfigNode, ReadsScalarsAsTheirTypes) {
   EXPECT_DOUBLE_EQ(scalar("1.0e-4").as_number(), 1e-4);
   EXPECT_DOUBLE_EQ(scalar("3").as_number(), 3.0);
   EXPECT_EQ(scalar(".inf").as_number(), std::numeric_limits<double>::infinity());
-  EXPECT_TRUE(scalar("true").as_flag());
-  EXPECT_FALSE(scalar("false").as_flag());
   EXPECT_EQ(scalar("same").as_text(), "same");
 }
 
@@ -39,38 +36,8 @@ TEST(ConfigNode, RefusesScalarsOfAnotherType) {
   EXPECT_EQ(user_error_of([] { scalar("nan").as_number(); }), "a.yaml:3: expected a number, got nan");
   EXPECT_EQ(user_error_of([] { scalar("1e999").as_number(); }), "a.yaml:3: expected a number, got 1e999");
   EXPECT_EQ(user_error_of([] { scalar("+-1").as_number(); }), "a.yaml:3: expected a number, got +-1");
-  EXPECT_EQ(user_error_of([] { scalar("yes").as_flag(); }), "a.yaml:3: expected true or false, got yes");
   EXPECT_EQ(user_error_of([] { scalar("3", true).as_integer(); }),
             "a.yaml:3: expected a whole number, got \"3\"");
-}
-
-TEST(ConfigNode, ReadsDurationsInSeconds) {
-  for (const auto& [text, seconds] : std::map<std::string, double>{{"90", 90},
-                                                                   {"0", 0},
-                                                                   {"1.5e2", 150},
-                                                                   {"90s", 90},
-                                                                   {"0.5 s", 0.5},
-                                                                   {"1e-06 s", 1e-6},
-                                                                   {"15 m", 900},
-                                                                   {"15min", 900},
-                                                                   {"2 h", 7200},
-                                                                   {"1h30m", 5400},
-                                                                   {"1 h 30 min 5 s", 5405},
-                                                                   {"1 d", 86400}}) {
-    EXPECT_DOUBLE_EQ(scalar(text).as_duration_s(), seconds) << text;
-  }
-}
-
-TEST(ConfigNode, RefusesWhatIsNoDuration) {
-  for (const std::string text : {"-1", "-1 s", ".inf", "30 sec", "1 week", "h", "1h 2h", "1h-1m", "30m1h",
-                                 "1h30", "1..2 s", "s 1", "1 s x", "nan", "three", "1 epoch"}) {
-    EXPECT_EQ(user_error_of([&] { scalar(text).as_duration_s(); }),
-              "a.yaml:3: expected a duration, e.g. 90 s, 15 min, 1h30m or 2 d, got " + text);
-  }
-  EXPECT_EQ(user_error_of([] { scalar("").as_duration_s(); }),
-            "a.yaml:3: expected a duration, e.g. 90 s, 15 min, 1h30m or 2 d, got \"\"");
-  EXPECT_EQ(user_error_of([] { config_from_yaml("[1 s]").as_duration_s(); }),
-            "test.yaml:1: expected a duration, e.g. 90 s, 15 min, 1h30m or 2 d, got a list of 1");
 }
 
 TEST(ConfigNode, NamesFileLineAndPathInErrors) {

@@ -7,6 +7,7 @@
 #include "support/yaml_config.hpp"
 
 #include <limits>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -115,6 +116,7 @@ TEST(OptionTable, SaysInOneLineWhatIsExpectedAndWhatItGot) {
   EXPECT_EQ(error_of("{owner: Ada,\ncolour: blue}"),
             "a.yaml:2: car.colour: expected `red` or `green`, got blue");
   EXPECT_EQ(error_of("{owner: Ada, radio: 1}"), "a.yaml:1: car.radio: expected true or false, got 1");
+  EXPECT_EQ(error_of("{owner: Ada, radio: yes}"), "a.yaml:1: car.radio: expected true or false, got yes");
   EXPECT_EQ(error_of("{owner: Ada, warranty: 0}"),
             "a.yaml:1: car.warranty: expected a duration above 0, e.g. 90 s, 15 min, 1h30m or 2 d, got 0");
   EXPECT_EQ(error_of("{owner: Ada, seats: 0}"),
@@ -132,6 +134,42 @@ TEST(OptionTable, SaysInOneLineWhatIsExpectedAndWhatItGot) {
       "a.yaml:1: car.engine: expected `petrol` or `electric`, with or without keys below it, got steam");
   EXPECT_EQ(error_of("{owner: Ada, colour: green, radio: false}"),
             "a.yaml:1: car.radio: a green car has a radio");
+}
+
+/// Seconds, or nothing where the text is refused.
+std::optional<double> duration_of(const ConfigNode& node) {
+  double seconds = -1;
+  return duration(at_least(0)).read(node, seconds) ? std::optional(seconds) : std::nullopt;
+}
+
+TEST(OptionKind, ReadsDurationsInSeconds) {
+  for (const auto& [text, seconds] : std::map<std::string, double>{{"90", 90},
+                                                                   {"0", 0},
+                                                                   {"1.5e2", 150},
+                                                                   {"90s", 90},
+                                                                   {"0.5 s", 0.5},
+                                                                   {"1e-06 s", 1e-6},
+                                                                   {"15 m", 900},
+                                                                   {"15min", 900},
+                                                                   {"2 h", 7200},
+                                                                   {"1h30m", 5400},
+                                                                   {"1 h 30 min 5 s", 5405},
+                                                                   {"1 d", 86400}}) {
+    const std::optional<double> read = duration_of(ConfigNode::make_scalar(text, {}));
+    ASSERT_TRUE(read) << text;
+    EXPECT_DOUBLE_EQ(*read, seconds) << text;
+  }
+}
+
+TEST(OptionKind, RefusesWhatIsNoDuration) {
+  for (const std::string text : {"", "-1", "-1 s", ".inf", "30 sec", "1 week", "h", "1h 2h", "1h-1m", "30m1h",
+                                 "1h30", "1..2 s", "s 1", "1 s x", "nan", "three", "1 epoch"}) {
+    EXPECT_FALSE(duration_of(ConfigNode::make_scalar(text, {}))) << text;
+  }
+  EXPECT_FALSE(duration_of(config_from_yaml("[1 s]")));
+  EXPECT_EQ(
+      error_of("{owner: Ada, warranty: 1 week}"),
+      "a.yaml:1: car.warranty: expected a duration above 0, e.g. 90 s, 15 min, 1h30m or 2 d, got 1 week");
 }
 
 TEST(OptionTable, RefusesUnknownKeysWithTheNearestKnownOneBeforeItLooksAtValues) {

@@ -38,13 +38,9 @@ TEST(Value, TextIsNoNumber) {
   EXPECT_EQ(user_error_of([] { as_number(Value(std::string("same"))); }), "expected a number, got same");
 }
 
-TEST(ArchId, TextReadsBackAndWrongTextIsRefused) {
+TEST(ArchId, TextHasSixteenHexDigits) {
   const ArchId id{0x0123456789abcdefU};
   EXPECT_EQ(to_text(id), "0123456789abcdef");
-  EXPECT_EQ(parse_arch_id(to_text(id)), id);
-  EXPECT_EQ(user_error_of([] { parse_arch_id("12"); }), "expected an arch id of 16 hex digits, got `12`");
-  EXPECT_EQ(user_error_of([] { parse_arch_id("0123456789abcdeg"); }),
-            "expected an arch id of 16 hex digits, got `0123456789abcdeg`");
 }
 
 }  // namespace

@@ -48,9 +48,6 @@ class ConfigNode {
   const std::string& as_text() const;
   std::int64_t as_integer() const;
   double as_number() const;
-  bool as_flag() const;
-  /// In seconds; reads `90`, `90 s`, `15 min`, `1h30m`, `2 d`. At least 0, finite.
-  double as_duration_s() const;
   const std::vector<ConfigNode>& items() const;
   const std::vector<Entry>& entries() const;
 

@@ -66,7 +66,7 @@ OptionKind<bool> flag();
 OptionKind<std::string> text(std::string expected);
 /// Any content, as it stands.
 OptionKind<ConfigNode> tree(std::string expected, ConfigNode schema);
-/// In seconds, written with a unit.
+/// In seconds; reads `90`, `90 s`, `15 min`, `1h30m`, `2 d`, and is written with a unit.
 OptionKind<double> duration(const Range& range);
 /// The place of the word in the list.
 OptionKind<std::size_t> word_index(const std::vector<std::string>& words);

@@ -22,8 +22,6 @@ enum class ArchId : std::uint64_t {};
 
 /// The id as 16 hex digits.
 std::string to_text(ArchId id);
-/// @throws UserError unless `text` is 16 hex digits
-ArchId parse_arch_id(const std::string& text);
 
 /// A value of a parameter or of a layer's attribute.
 using Value = std::variant<std::int64_t, double, std::string, bool>;

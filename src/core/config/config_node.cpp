@@ -88,18 +88,6 @@ double ConfigNode::as_number() const {
   return *value;
 }
 
-bool ConfigNode::as_flag() const {
-  const auto value = is_scalar() && !quoted_ ? flag_in(text_) : std::nullopt;
-  if (!value) fail_expected("true or false");
-  return *value;
-}
-
-double ConfigNode::as_duration_s() const {
-  const auto value = is_scalar() && !quoted_ ? duration_in(text_) : std::nullopt;
-  if (!value) fail_expected("a duration, e.g. 90 s, 15 min, 1h30m or 2 d");
-  return *value;
-}
-
 const std::vector<ConfigNode>& ConfigNode::items() const {
   if (!is_list()) fail_expected("a list");
   return items_;
