@@ -2,13 +2,50 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <utility>
-#include <vector>
 
 namespace skyline::comm {
+namespace {
 
-std::string share(Communicator& world, std::string text) {
-  return broadcast_text(world, std::move(text), 0);
+/// Why a rank cannot go on, and how it signs that.
+struct SignedProblem {
+  std::string text;
+  std::string signature;
+};
+
+template <typename Visitor>
+void for_each_field(SignedProblem& problem, Visitor& visit) {
+  visit(problem.text, problem.signature);
+}
+
+void check_length(std::uint64_t bytes, std::size_t most) {
+  if (bytes <= most) return;
+  throw InternalError("a rank's record has " + std::to_string(bytes) + " bytes, at most " +
+                      std::to_string(most) + " are expected");
+}
+
+}  // namespace
+
+std::string share_record(Communicator& world, std::string record) {
+  if (world.rank() == 0) check_length(record.size(), kMostSharedBytes);
+  const std::uint64_t length = share(world, std::uint64_t{record.size()});
+  check_length(length, kMostSharedBytes);
+  record.resize(length);
+  wait(*world.broadcast(std::as_writable_bytes(std::span(record)), 0));
+  return record;
+}
+
+std::vector<std::string> gather_records(Communicator& world, std::string record) {
+  check_length(record.size(), kMostGatheredBytes);
+  const std::vector<std::uint64_t> lengths = gather(world, std::uint64_t{record.size()});
+  const std::uint64_t longest = share(world, lengths.empty() ? 0 : *std::ranges::max_element(lengths));
+  check_length(longest, kMostGatheredBytes);
+  record.resize(longest);
+  std::string all(lengths.size() * longest, '\0');
+  wait(*world.gather(std::as_bytes(std::span(record)), std::as_writable_bytes(std::span(all)), 0));
+
+  std::vector<std::string> records;
+  for (const std::uint64_t length : lengths) records.push_back(all.substr(records.size() * longest, length));
+  return records;
 }
 
 bool any(Communicator& world, bool here) {
@@ -18,14 +55,14 @@ bool any(Communicator& world, bool here) {
 
 std::string first_problem(Communicator& world, const std::string& here, const std::string& signature) {
   if (!any(world, !here.empty())) return {};  // the usual case, without a text from every rank
-  const std::vector<std::string> problems = gather_texts(world, here, 0);
-  const std::vector<std::string> signatures = gather_texts(world, signature, 0);
-  const auto first = std::ranges::find_if(problems, [](const auto& text) { return !text.empty(); });
+  const std::vector<SignedProblem> problems = gather(world, SignedProblem{here, signature});
+  const auto first =
+      std::ranges::find_if(problems, [](const auto& problem) { return !problem.text.empty(); });
   std::string told;
   if (first != problems.end()) {
-    const std::string& signed_by = signatures[static_cast<std::size_t>(first - problems.begin())];
-    const bool everywhere = std::ranges::count(problems, *first) == std::ssize(problems);
-    told = (everywhere || signed_by.empty() ? "" : signed_by + " ") + *first;
+    const bool everywhere =
+        std::ranges::count(problems, first->text, &SignedProblem::text) == std::ssize(problems);
+    told = (everywhere || first->signature.empty() ? "" : first->signature + " ") + first->text;
   }
   return share(world, std::move(told));
 }

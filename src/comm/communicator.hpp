@@ -3,8 +3,6 @@
 #include <cstddef>
 #include <memory>
 #include <span>
-#include <string>
-#include <vector>
 
 namespace skyline::comm {
 
@@ -45,10 +43,5 @@ class Communicator {
 
 /// Polls with a growing pause until the request is complete.
 void wait(Request& request);
-
-/// Collective: the root's text on every rank.
-std::string broadcast_text(Communicator& communicator, std::string text, int root);
-/// Collective: every rank's text, [size] on root, empty elsewhere.
-std::vector<std::string> gather_texts(Communicator& communicator, const std::string& text, int root);
 
 }  // namespace skyline::comm

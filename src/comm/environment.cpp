@@ -24,12 +24,14 @@ class LocalEnvironment final : public Environment {
         description_(describe_start(launch, "", {}, unix_now_s())),
         world_(make_local_communicator()) {
     place_.host = machine::host_name();
+    hosts_ = {place_.host};
     place_.allowed = allowed_processors();
     place_.processors = place_.allowed;
     place_.node_allowed = place_.allowed;
   }
   Communicator& world() override { return *world_; }
   const NodePlace& place() const override { return place_; }
+  const std::vector<std::string>& hosts() const override { return hosts_; }
   void use_processors(std::vector<int> processors) override { place_.processors = std::move(processors); }
   bool threads_may_communicate() const override { return true; }
   std::unique_ptr<Mailbox> make_mailbox() override { return nullptr; }
@@ -45,6 +47,7 @@ class LocalEnvironment final : public Environment {
   std::string description_;
   std::unique_ptr<Communicator> world_;
   NodePlace place_;
+  std::vector<std::string> hosts_;
 };
 
 class CompletedRequest final : public Request {

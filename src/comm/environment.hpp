@@ -45,6 +45,8 @@ class Environment {
   virtual ~Environment() = default;
   virtual Communicator& world() = 0;
   virtual const NodePlace& place() const = 0;
+  /// Host names of all ranks, by world rank; the same on every rank.
+  virtual const std::vector<std::string>& hosts() const = 0;
   /// Replaces place().processors; for a rank that is bound near a device. @param processors  ascending, not
   /// empty
   virtual void use_processors(std::vector<int> processors) = 0;

@@ -35,6 +35,35 @@ struct RankBinding {
   std::vector<int> processors = {};  // NodePlace::processors from now on
 };
 
+// The fields of what ranks tell each other.
+
+template <typename Visitor>
+void for_each_field(PciPlace& place, Visitor& visit) {
+  visit(place.address, place.bridges, place.numa_node, place.near_processors, place.link);
+}
+
+template <typename Visitor>
+void for_each_field(FabricPort& port, Visitor& visit) {
+  visit(port.device, port.port, port.link_layer, port.active, port.state, port.rate, port.device_file,
+        port.reachable, port.board, port.firmware, port.place);
+}
+
+template <typename Visitor>
+void for_each_field(DeviceView& device, Visitor& visit) {
+  visit(device.identity, device.name, device.place, device.exclusive);
+}
+
+template <typename Visitor>
+void for_each_field(RankView& view, Visitor& visit) {
+  visit(view.host, view.node, view.trains, view.processors, view.devices, view.reason, view.ports,
+        view.nv_switches);
+}
+
+template <typename Visitor>
+void for_each_field(RankBinding& binding, Visitor& visit) {
+  visit(binding.device, binding.processors);
+}
+
 /// Binds each rank of a node to a device, all devices as evenly as the ranks' lists allow, whatever started
 /// the ranks and whether each sees one device or all. Of equal choices a rank gets a device near its
 /// processors, then the first one in bus order, so that rank i of n gets device i of n. Its processors are

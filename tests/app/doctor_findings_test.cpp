@@ -1,6 +1,6 @@
 #include "app/doctor/doctor_findings.hpp"
 
-#include "comm/record_text.hpp"
+#include "comm/record.hpp"
 
 #include <vector>
 

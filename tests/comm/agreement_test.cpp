@@ -1,5 +1,7 @@
 #include "comm/agreement.hpp"
 
+#include "skyline/core/error.hpp"
+
 #include "support/mpi_test.hpp"
 
 #include <optional>
@@ -34,6 +36,26 @@ TEST_F(AgreementTest, GathersEveryRanksValueOnRankZero) {
   std::vector<int> expected;
   for (int one = 0; rank() == 0 && one < size(); ++one) expected.push_back(10 * one);
   EXPECT_EQ(gather(world(), 10 * rank()), expected);
+}
+
+TEST_F(AgreementTest, GathersTextsOfAnyLength) {
+  const auto texts = gather(world(), std::string(static_cast<std::size_t>(1000 * rank()), 'r'));
+  EXPECT_EQ(texts.size(), static_cast<std::size_t>(rank() == 0 ? size() : 0));
+  for (std::size_t one = 0; one < texts.size(); ++one) EXPECT_EQ(texts[one], std::string(1000 * one, 'r'));
+}
+
+TEST_F(AgreementTest, RefusesARecordThatIsTooLongBeforeAnyExchange) {
+  EXPECT_THROW(gather(world(), std::string(kMostGatheredBytes, 'x')), InternalError);
+  if (rank() == 0) {
+    EXPECT_THROW(share(world(), std::string(kMostSharedBytes, 'x')), InternalError);
+  }
+  EXPECT_EQ(share(world(), std::string("goes on")), "goes on");
+}
+
+TEST_F(AgreementTest, KnowsTheHostsOfAllRanksOnEveryRank) {
+  const std::vector<std::string>& hosts = testing::environment().hosts();
+  EXPECT_EQ(hosts.size(), static_cast<std::size_t>(size()));
+  EXPECT_EQ(hosts.at(static_cast<std::size_t>(rank())), testing::environment().place().host);
 }
 
 TEST_F(AgreementTest, TellsEveryRankWhatIsSoOnAnyOfThem) {

@@ -2,6 +2,7 @@
 
 #include "skyline/core/error.hpp"
 
+#include "comm/agreement.hpp"
 #include "core/processors.hpp"
 #include "support/cpu_seconds.hpp"
 #include "support/mpi_test.hpp"
@@ -79,15 +80,6 @@ TEST_F(CommunicatorTest, SaysDoneAgainAfterCompletion) {
   EXPECT_TRUE(request->test());
 }
 
-TEST_F(CommunicatorTest, PassesTextsOfAnyLength) {
-  const std::string long_text(100'000, 'x');
-  EXPECT_EQ(broadcast_text(world(), rank() == 0 ? long_text : "mine", 0), long_text);
-  EXPECT_EQ(broadcast_text(world(), "", 0), "");
-  const auto texts = gather_texts(world(), std::string(static_cast<std::size_t>(rank()), 'r'), 0);
-  EXPECT_EQ(texts.size(), rank() == 0 ? ranks() : 0);
-  for (std::size_t r = 0; r < texts.size(); ++r) EXPECT_EQ(texts[r], std::string(r, 'r'));
-}
-
 TEST_F(CommunicatorTest, RefusesARootBufferOfTheWrongSize) {
   const int mine = 0;
   std::vector<int> all(ranks() + 1);
@@ -125,11 +117,11 @@ TEST_F(CommunicatorTest, PlacesEveryRankOnProcessorsOfItsOwn) {
   std::string allowed;
   for (const int processor : allowed_processors()) allowed += std::to_string(processor) + ' ';
   std::set<int> of_all_ranks;
-  for (const std::string& mask : gather_texts(world(), allowed, 0)) {
+  for (const std::string& mask : gather(world(), allowed)) {
     std::istringstream numbers(mask);
     for (int processor = 0; numbers >> processor;) of_all_ranks.insert(processor);
   }
-  const auto firsts = gather_texts(world(), std::to_string(place.processors.front()), 0);
+  const auto firsts = gather(world(), std::to_string(place.processors.front()));
   const std::set<std::string> different(firsts.begin(), firsts.end());
   EXPECT_EQ(different.size(), std::min(of_all_ranks.size(), rank() == 0 ? ranks() : 0));
 }

@@ -1,4 +1,4 @@
-#include "comm/binding_exchange.hpp"
+#include "comm/agreement.hpp"
 #include "machine/device_binding.hpp"
 #include "support/mpi_test.hpp"
 
@@ -41,7 +41,7 @@ TEST_F(DeviceExchangeTest, BringsEveryRanksViewToTheFirst) {
                    .place = place}};
     mine.nv_switches = 4;
   }
-  const std::vector<machine::RankView> views = gather_views(world(), mine);
+  const std::vector<machine::RankView> views = gather(world(), mine);
   EXPECT_EQ(views.size(), rank() == 0 ? static_cast<std::size_t>(size()) : 0);
   for (std::size_t i = 0; i < views.size(); ++i) {
     const auto number = static_cast<int>(i);
@@ -66,12 +66,15 @@ TEST_F(DeviceExchangeTest, BringsEveryRanksViewToTheFirst) {
   EXPECT_EQ(views[1].nv_switches, 4);
 }
 
-TEST_F(DeviceExchangeTest, BringsEveryRankItsBinding) {
+TEST_F(DeviceExchangeTest, BringsTheBindingsOfAllRanksToEveryRank) {
   std::vector<machine::RankBinding> all;
   for (int i = 0; rank() == 0 && i < size(); ++i) all.push_back({i - 1, {i, i + 10}});
-  const machine::RankBinding mine = share_bindings(world(), all);
-  EXPECT_EQ(mine.device, rank() - 1);
-  EXPECT_THAT(mine.processors, ElementsAre(rank(), rank() + 10));
+  all = share(world(), all);
+  ASSERT_EQ(all.size(), static_cast<std::size_t>(size()));
+  for (int i = 0; i < size(); ++i) {
+    EXPECT_EQ(all[static_cast<std::size_t>(i)].device, i - 1);
+    EXPECT_THAT(all[static_cast<std::size_t>(i)].processors, ElementsAre(i, i + 10));
+  }
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "skyline/core/error.hpp"
 
+#include "comm/agreement.hpp"
 #include "comm/environment.hpp"
 #include "core/processors.hpp"
 
@@ -50,8 +51,8 @@ TEST(LocalCommunicator, RefusesBuffersOfUnequalSize) {
 
 TEST(LocalCommunicator, PassesTexts) {
   const auto communicator = make_local_communicator();
-  EXPECT_EQ(broadcast_text(*communicator, "all of it", 0), "all of it");
-  EXPECT_THAT(gather_texts(*communicator, "", 0), ElementsAre(""));
+  EXPECT_EQ(share(*communicator, std::string("all of it")), "all of it");
+  EXPECT_THAT(gather(*communicator, std::string()), ElementsAre(""));
 }
 
 TEST(Environment, IsOneProcessWhenNoLauncherStartedIt) {

@@ -1,5 +1,6 @@
 #include "skyline/core/random.hpp"
 
+#include "comm/agreement.hpp"
 #include "engine/shared_run_test.hpp"
 #include "store/weights/weights.hpp"
 #include "support/yaml_config.hpp"
@@ -152,7 +153,7 @@ TEST_F(GroupRunTest, KeepsWeightsOnceAndGivesThemToHeirs) {
   std::string mine;
   for (const auto& [child, parent] : all.heirs) mine += std::to_string(child) + ' ';
   std::multiset<TrialNumber> heirs;
-  for (const std::string& line : comm::gather_texts(world(), mine, 0)) {
+  for (const std::string& line : comm::gather(world(), mine)) {
     std::istringstream words(line);
     for (TrialNumber child = 0; words >> child;) heirs.insert(child);
   }
@@ -194,7 +195,7 @@ TEST_F(GroupRunTest, StopsInTheMiddleAndGoesOnWithoutRepeatingAStep) {
       }
     }
     std::map<std::string, std::int64_t> total;
-    for (const std::string& line : comm::gather_texts(world(), mine, 0)) {
+    for (const std::string& line : comm::gather(world(), mine)) {
       std::istringstream words(line);
       std::int64_t steps = 0;
       for (std::string trial; words >> trial >> steps;) total[trial] += steps;

@@ -1,5 +1,6 @@
 #include "skyline/core/random.hpp"
 
+#include "comm/agreement.hpp"
 #include "engine/shared_run_test.hpp"
 #include "search/pareto/pareto.hpp"
 #include "store/publish/publish.hpp"
@@ -104,7 +105,7 @@ TEST_F(RunTest, StartsChildrenOfAnyRanksTrialsWithoutTheFile) {
     std::filesystem::remove(paths.weights({trial.inherits()->from}));
   };
   const RigRun all = run("memory", spec);
-  const auto counts = comm::gather_texts(world(), std::to_string(strangers), 0);
+  const auto counts = comm::gather(world(), std::to_string(strangers));
   if (rank() != 0) return;
   EXPECT_EQ(canonical("memory"), expected);
   std::size_t total = 0;

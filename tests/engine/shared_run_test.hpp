@@ -2,6 +2,7 @@
 
 #include "skyline/core/random.hpp"
 
+#include "comm/agreement.hpp"
 #include "engine/engine_rig.hpp"
 #include "support/mpi_test.hpp"
 
@@ -18,7 +19,7 @@ class SharedRunTest : public testing::MpiTest {
  protected:
   void SetUp() override {
     if (rank() == 0) folder_ = std::make_unique<TemporaryFolder>();
-    root_ = comm::broadcast_text(world(), folder_ ? folder_->path().string() : "", 0);
+    root_ = comm::share(world(), folder_ ? folder_->path().string() : "");
   }
   void TearDown() override {
     MpiTest::TearDown();

@@ -1,3 +1,4 @@
+#include "comm/agreement.hpp"
 #include "engine/shared_run_test.hpp"
 
 #include <algorithm>
@@ -42,7 +43,7 @@ class StopTest : public SharedRunTest {
       text += name + ' ' + std::to_string(steps) + ' ';
     }
     StepCounts all;
-    for (const std::string& line : comm::gather_texts(world(), text, 0)) {
+    for (const std::string& line : comm::gather(world(), text)) {
       std::istringstream words(line);
       std::string name;
       std::int64_t steps = 0;
@@ -116,7 +117,7 @@ TEST_F(StopTest, CountsTheTrialsWhoseLastStateCannotBeSaved) {
     if (!std::ranges::binary_search(first.completed, name)) ++lost;
   }
   std::size_t all_lost = 0;
-  for (const std::string& text : comm::gather_texts(world(), std::to_string(lost), 0)) {
+  for (const std::string& text : comm::gather(world(), std::to_string(lost))) {
     all_lost += std::stoul(text);
   }
   if (rank() == 0) {

@@ -1,5 +1,6 @@
 #include "store/journal/waiting_results.hpp"
 
+#include "comm/agreement.hpp"
 #include "engine/shared_run_test.hpp"
 
 #include <algorithm>
@@ -80,8 +81,8 @@ class WaitingResultsRun : public SharedRunTest {
     std::string text;
     for (const std::string& name : job.completed) text += name + ' ';
     std::string all;
-    for (const std::string& line : comm::gather_texts(world(), text, 0)) all += line;
-    std::istringstream words(comm::broadcast_text(world(), all, 0));
+    for (const std::string& line : comm::gather(world(), text)) all += line;
+    std::istringstream words(comm::share(world(), all));
     return {std::istream_iterator<std::string>(words), {}};
   }
   Names names_in(const std::string& name) {

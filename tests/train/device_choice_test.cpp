@@ -2,6 +2,7 @@
 
 #include "skyline/core/error.hpp"
 
+#include "comm/agreement.hpp"
 #include "core/processors.hpp"
 #include "machine/fake_system.hpp"
 #include "support/listed_devices.hpp"
@@ -116,10 +117,10 @@ TEST_F(DeviceChoiceTest, LeavesARankThatDoesNotTrainWithoutADevice) {
 TEST_F(DeviceChoiceTest, NarrowsTheProcessorsToThoseNearTheDevice) {
   const std::vector<int> allowed = allowed_processors();
   std::string near;  // the first of every rank's mask
-  for (const std::string& first : comm::gather_texts(world(), std::to_string(allowed.front()), 0)) {
+  for (const std::string& first : comm::gather(world(), std::to_string(allowed.front()))) {
     if (near.find(first) == std::string::npos) near += (near.empty() ? "" : ",") + first;
   }
-  near = comm::broadcast_text(world(), near, 0);
+  near = comm::share(world(), near);
   for (int i = 0; i < size(); ++i) {
     system_.add(machine::testing::FakePciDevice{
         .path = "pci0000:00/0000:1" + std::to_string(i) + ":00.0", .numa_node = 0, .processors = near});

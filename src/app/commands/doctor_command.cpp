@@ -9,7 +9,6 @@
 #include "app/job/job_stop.hpp"
 #include "comm/agreement.hpp"
 #include "comm/environment.hpp"
-#include "comm/record_text.hpp"
 #include "core/backoff.hpp"
 #include "core/config/config_text.hpp"
 #include "core/log.hpp"
@@ -72,22 +71,10 @@ void check_machine(comm::Environment& environment, const std::optional<RunConfig
   findings.insert(findings.end(), fabric.begin(), fabric.end());
 }
 
-/// Collective: all findings on rank 0.
-std::vector<SharedFinding> gather_findings(comm::Environment& environment,
-                                           const std::vector<Finding>& findings, std::size_t& host_count) {
-  comm::Communicator& world = environment.world();
-  const std::vector<std::string> messages =
-      comm::gather_texts(world, comm::to_record(findings), comm::kCoordinator);
-  const std::vector<std::string> hosts =
-      comm::gather_texts(world, environment.place().host, comm::kCoordinator);
-  std::vector<std::vector<Finding>> by_rank;
-  for (const std::string& message : messages)
-    by_rank.push_back(comm::from_record<std::vector<Finding>>(message));
-  host_count = std::set<std::string>(hosts.begin(), hosts.end()).size();
-  return merge_findings(by_rank, hosts);
-}
-
-int print_findings(std::span<const SharedFinding> findings, std::size_t host_count) {
+/// @param by_rank  findings of each rank @param hosts  of each rank @return  the exit code
+int print_findings(std::span<const std::vector<Finding>> by_rank, const std::vector<std::string>& hosts) {
+  const std::vector<SharedFinding> findings = merge_findings(by_rank, hosts);
+  const std::size_t host_count = std::set<std::string>(hosts.begin(), hosts.end()).size();
   std::cout << printable(findings_text(findings, host_count), "\n");
   const auto count = [&](Verdict verdict) {
     return std::ranges::count_if(
@@ -120,11 +107,11 @@ int diagnose(comm::Environment& environment, const DoctorArguments& arguments) {
   }
   check_machine(environment, config, limits, findings);
   if (!arguments.run.empty()) check_folder(environment, arguments.run, findings);
-  std::size_t host_count = 0;
-  const std::vector<SharedFinding> shared = gather_findings(environment, findings, host_count);
+  comm::Communicator& world = environment.world();
+  const std::vector<std::vector<Finding>> by_rank = comm::gather(world, findings);
   int code = kExitDone;
-  if (environment.world().rank() == comm::kCoordinator) code = print_findings(shared, host_count);
-  return comm::share(environment.world(), code);
+  if (world.rank() == comm::kCoordinator) code = print_findings(by_rank, environment.hosts());
+  return comm::share(world, code);
 }
 
 }  // namespace

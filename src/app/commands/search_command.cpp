@@ -55,26 +55,37 @@ store::JournalHeader journal_header(const RunConfig& config, const trial::Evalua
           .device = evaluator.device()};
 }
 
-/// Rank 0. @return  the job's exit code if it is not kExitDone
-int prepare(comm::Environment& environment, const SearchArguments& arguments, JobStop& stop,
-            std::optional<PreparedRun>& prepared) {
+/// What rank 0 tells all ranks when it has prepared the run.
+struct JobStart {
+  int exit_code = kExitDone;                // another one: the job ends with it
+  std::string config = {};                  // complete
+  std::optional<double> seconds_left = {};  // of the job; nothing: no limit
+};
+
+template <typename Visitor>
+void for_each_field(JobStart& start, Visitor& visit) {
+  visit(start.exit_code, start.config, start.seconds_left);
+}
+
+/// Rank 0.
+JobStart prepare(comm::Environment& environment, const SearchArguments& arguments, JobStop& stop,
+                 std::optional<PreparedRun>& prepared) {
   const std::string signature = coordinator_signature(environment);
   try {
     prepared = prepare_run(arguments, signature, stop, environment.launch());
-    if (!prepared) return kExitStopped;
+    if (!prepared) return {.exit_code = kExitStopped};
     log::info(environment.describe());
     stop.announce();
-    return kExitDone;
+    return {kExitDone, to_yaml(prepared->config), stop.seconds_left()};
   } catch (const UserError& error) {
     print_error(signature + (signature.empty() ? "" : " ") + error.what());
-    return kExitUserError;
+    return {.exit_code = kExitUserError};
   }
 }
 
-/// Collective: what asks this rank to end the start: a signal, or the job's time, which rank 0 knows.
-std::function<bool()> share_stop(comm::Environment& environment, const JobStop& stop) {
+/// What asks this rank to end the start: a signal, or the job's time, which rank 0 knows.
+std::function<bool()> stop_of_start(const JobStop& stop, std::optional<double> left_s) {
   using Clock = std::chrono::steady_clock;
-  const std::optional<double> left_s = comm::share(environment.world(), stop.seconds_left());
   std::optional<Clock::time_point> end;
   if (left_s) end = Clock::now() + std::chrono::ceil<Clock::duration>(std::chrono::duration<double>(*left_s));
   return [&stop, end] { return stop.requested() || (end && Clock::now() >= *end); };
@@ -120,12 +131,12 @@ SharedRun share_run(comm::Environment& environment, const SearchArguments& argum
   const bool coordinates = world.rank() == comm::kCoordinator;
   if (!coordinates) log::start({.file = "", .prefix = rank_name(environment)});
   SharedRun shared;
-  const int code =
-      comm::share(world, coordinates ? prepare(environment, arguments, stop, prepared) : kExitDone);
-  if (code != kExitDone) return {code, {}};
-  const std::string text = comm::share(world, prepared ? to_yaml(prepared->config) : std::string());
-  const auto stop_requested = share_stop(environment, stop);
-  const ConfigNode tree = load_yaml_text(text, store::RunPaths{arguments.run}.config().string());
+  JobStart start;
+  if (coordinates) start = prepare(environment, arguments, stop, prepared);
+  start = comm::share(world, std::move(start));
+  if (start.exit_code != kExitDone) return {start.exit_code, {}};
+  const auto stop_requested = stop_of_start(stop, start.seconds_left);
+  const ConfigNode tree = load_yaml_text(start.config, store::RunPaths{arguments.run}.config().string());
   const auto read = [&] {
     shared.config = RunConfig::read(tree);
     store::set_patience(shared.config.sections.run.storage_patience_s);

@@ -2,8 +2,6 @@
 
 #include "app/doctor/doctor_checks.hpp"
 #include "comm/agreement.hpp"
-#include "comm/binding_exchange.hpp"
-#include "comm/record_text.hpp"
 #include "machine/node.hpp"
 #include "train/loading/device_plan.hpp"
 #include "train/loading/load_accelerator.hpp"
@@ -65,13 +63,13 @@ machine::RankView check_devices(comm::Environment& environment, const evaluate::
     return train::look_at_devices(environment.place(), nullptr, "", root);
   }
   const machine::RankView mine = look(environment.place(), load, needed, root, findings);
-  const std::vector<machine::RankView> ranks = comm::gather_views(world, mine);
-  std::string message;
+  const std::vector<machine::RankView> ranks = comm::gather(world, mine);
+  std::vector<Finding> judged;
   if (world.rank() == comm::kCoordinator) {
-    message = comm::to_record(judge_plan(train::plan_devices(choice, "", needs.groups, ranks), needed));
+    judged = judge_plan(train::plan_devices(choice, "", needs.groups, ranks), needed);
   }
   // On all ranks, so that it is no matter of some hosts alone: the lines name theirs.
-  const std::vector<Finding> judged = comm::from_record<std::vector<Finding>>(comm::share(world, message));
+  judged = comm::share(world, std::move(judged));
   findings.insert(findings.end(), judged.begin(), judged.end());
   if (mine.devices.empty() || environment.place().local_rank != 0) return mine;
   findings.push_back({Verdict::kGood, kGpu, "by " + train::accelerator_versions(), ""});

@@ -21,13 +21,9 @@ struct Finding {
   std::string advice;   // what to change; empty: nothing
 };
 
-/// For comm/record_text.hpp.
 template <typename Visitor>
 void for_each_field(Finding& finding, Visitor& visit) {
-  visit(finding.verdict);
-  visit(finding.subject);
-  visit(finding.text);
-  visit(finding.advice);
+  visit(finding.verdict, finding.subject, finding.text, finding.advice);
 }
 
 /// "0.25 s", "240 GB"

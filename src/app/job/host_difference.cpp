@@ -86,11 +86,9 @@ std::string text_difference(std::span<const std::string> texts, std::span<const 
 std::optional<std::string> host_difference(comm::Environment& environment, const std::string& text,
                                            const CompareTexts& compare) {
   comm::Communicator& world = environment.world();
-  const std::vector<std::string> texts = comm::gather_texts(world, text, comm::kCoordinator);
-  const std::vector<std::string> hosts =
-      comm::gather_texts(world, environment.place().host, comm::kCoordinator);
+  const std::vector<std::string> texts = comm::gather(world, text);
   std::string difference;
-  if (world.rank() == comm::kCoordinator) difference = compare(texts, hosts);
+  if (world.rank() == comm::kCoordinator) difference = compare(texts, environment.hosts());
   difference = comm::share(world, std::move(difference));
   return difference.empty() ? std::nullopt : std::optional(difference);
 }

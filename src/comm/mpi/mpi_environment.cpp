@@ -1,5 +1,6 @@
 #include "skyline/core/error.hpp"
 
+#include "comm/agreement.hpp"
 #include "comm/environment.hpp"
 #include "comm/launch/roll_call.hpp"
 #include "comm/launch/start_watch.hpp"
@@ -86,18 +87,17 @@ void check_connected(const Launch& launch) {
                   "library, or with srun --mpi=pmix");
 }
 
-/// Collective: describe_start of this job.
-std::string share_description(Communicator& world, const Launch& launch, const NodePlace& place) {
+/// describe_start of this job. @param node_of_rank  NodePlace::node of each rank
+std::string describe_job(const Launch& launch, const std::vector<int>& node_of_rank,
+                         const std::vector<std::string>& hosts) {
   std::vector<NodeRanks> nodes;
-  std::map<std::string, std::size_t> index;  // of nodes, which may share a name
-  for (const std::string& text : gather_texts(world, std::to_string(place.node) + ' ' + place.host, 0)) {
-    const std::size_t at = index.try_emplace(text, nodes.size()).first->second;
-    if (at == nodes.size()) nodes.push_back({.host = text.substr(text.find(' ') + 1)});
+  std::map<int, std::size_t> index;  // of nodes, which may share a name
+  for (std::size_t rank = 0; rank < node_of_rank.size(); ++rank) {
+    const std::size_t at = index.try_emplace(node_of_rank[rank], nodes.size()).first->second;
+    if (at == nodes.size()) nodes.push_back({.host = hosts[rank]});
     ++nodes[at].ranks;
   }
-  std::string text;
-  if (world.rank() == 0) text = describe_start(launch, mpi_library_name(), nodes, unix_now_s());
-  return broadcast_text(world, std::move(text), 0);
+  return describe_start(launch, mpi_library_name(), nodes, unix_now_s());
 }
 
 class MpiEnvironment final : public Environment {
@@ -116,7 +116,9 @@ class MpiEnvironment final : public Environment {
         "other hosts may be blocked");
     world_ = MpiCommunicator::duplicate(MPI_COMM_WORLD);
     place_ = find_place(MPI_COMM_WORLD);
-    description_ = share_description(*world_, launch, place_);
+    hosts_ = share(*world_, gather(*world_, place_.host));
+    const std::vector<int> nodes = gather(*world_, place_.node);
+    description_ = share(*world_, world_->rank() == 0 ? describe_job(launch, nodes, hosts_) : std::string());
   }
   MpiEnvironment(const MpiEnvironment&) = delete;
   MpiEnvironment& operator=(const MpiEnvironment&) = delete;
@@ -139,6 +141,7 @@ class MpiEnvironment final : public Environment {
 
   Communicator& world() override { return *world_; }
   const NodePlace& place() const override { return place_; }
+  const std::vector<std::string>& hosts() const override { return hosts_; }
   void use_processors(std::vector<int> processors) override { place_.processors = std::move(processors); }
   bool threads_may_communicate() const override { return threads_ >= MPI_THREAD_MULTIPLE; }
   std::unique_ptr<Mailbox> make_mailbox() override {
@@ -165,6 +168,7 @@ class MpiEnvironment final : public Environment {
   int threads_ = MPI_THREAD_SINGLE;
   std::unique_ptr<MpiCommunicator> world_;
   NodePlace place_;
+  std::vector<std::string> hosts_;
 };
 
 }  // namespace

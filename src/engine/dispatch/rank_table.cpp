@@ -3,15 +3,25 @@
 #include "skyline/core/error.hpp"
 #include "skyline/space/genotype.hpp"
 
+#include "comm/agreement.hpp"
 #include "core/text/hash.hpp"
 
 #include <algorithm>
-#include <sstream>
 
 namespace skyline::engine {
+namespace {
 
-std::string fingerprint(const space::SearchSpace& space, const store::JournalHeader& header,
-                        const EngineOptions& options) {
+/// What a rank tells rank 0 of itself.
+struct RankOffer {
+  std::size_t slots = 0;
+  std::size_t processors = 0;
+  std::uint64_t fingerprint = 0;
+};
+
+}  // namespace
+
+std::uint64_t fingerprint(const space::SearchSpace& space, const store::JournalHeader& header,
+                          const EngineOptions& options) {
   std::string text;
   for (const space::Parameter& parameter : space.parameters()) {
     text += parameter.name;
@@ -22,7 +32,7 @@ std::string fingerprint(const space::SearchSpace& space, const store::JournalHea
   text += to_hex(options.seed) + ' ' + std::to_string(static_cast<int>(options.keep_weights)) + ' ' +
           std::to_string(options.threads_per_slot) + ' ' + std::to_string(static_cast<int>(options.inherit)) +
           ' ' + header.config_hash;
-  return to_hex(stable_hash64(text));
+  return stable_hash64(text);
 }
 
 std::size_t own_slots(comm::Environment& environment, const EngineOptions& options,
@@ -44,32 +54,23 @@ std::size_t own_slots(comm::Environment& environment, const EngineOptions& optio
   return std::max<std::size_t>(1, processors / threads);
 }
 
-RankTable exchange_ranks(comm::Environment& environment, std::size_t slots, const std::string& fingerprint) {
+RankTable exchange_ranks(comm::Environment& environment, std::size_t slots, std::uint64_t fingerprint) {
   comm::Communicator& world = environment.world();
-  const comm::NodePlace& place = environment.place();
-  const std::string mine = std::to_string(slots) + ' ' + std::to_string(place.processors.size()) + ' ' +
-                           fingerprint + ' ' + place.host;
   RankTable table;
   table.groups_span = environment.threads_may_communicate();
-  std::string first_fingerprint;
-  for (const std::string& line : comm::gather_texts(world, mine, 0)) {
-    std::istringstream words(line);
-    std::size_t count = 0;
-    std::size_t processors = 0;
-    std::string print;
-    std::string host;
-    words >> count >> processors >> print >> host;
-    if (table.slots.empty()) first_fingerprint = print;
-    if (print != first_fingerprint) {
-      throw InternalError("rank " + std::to_string(table.slots.size()) + " on " + host +
+  table.hosts = environment.hosts();
+  const RankOffer mine{slots, environment.place().processors.size(), fingerprint};
+  for (const RankOffer& offer : comm::gather(world, mine)) {
+    if (offer.fingerprint != fingerprint) {
+      const std::size_t rank = table.slots.size();
+      throw InternalError("rank " + std::to_string(rank) + " on " + table.hosts[rank] +
                           " has another space, evaluator or seed than rank 0");
     }
-    table.slots.push_back(count);
-    table.hosts.push_back(host);
-    table.processors.push_back(processors);
-    table.most_slots = std::max(table.most_slots, count);
+    table.slots.push_back(offer.slots);
+    table.processors.push_back(offer.processors);
+    table.most_slots = std::max(table.most_slots, table.slots.back());
   }
-  table.most_slots = std::stoul(comm::broadcast_text(world, std::to_string(table.most_slots), 0));
+  table.most_slots = comm::share(world, table.most_slots);
   return table;
 }
 

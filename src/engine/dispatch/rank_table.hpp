@@ -10,6 +10,7 @@
 #include "store/journal/journal.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -22,12 +23,12 @@ std::size_t own_slots(comm::Environment& environment, const EngineOptions& optio
                       const trial::Evaluator& evaluator);
 
 /// Differs between ranks that would not understand each other's records or evaluate differently.
-std::string fingerprint(const space::SearchSpace& space, const store::JournalHeader& header,
-                        const EngineOptions& options);
+std::uint64_t fingerprint(const space::SearchSpace& space, const store::JournalHeader& header,
+                          const EngineOptions& options);
 
 /// Collective, at the start of a run.
 /// @throws InternalError on rank 0 if a rank's fingerprint is not that of rank 0
-RankTable exchange_ranks(comm::Environment& environment, std::size_t slots, const std::string& fingerprint);
+RankTable exchange_ranks(comm::Environment& environment, std::size_t slots, std::uint64_t fingerprint);
 
 /// The slots of all ranks, with nothing done yet. @pre rank 0
 std::vector<run::SlotAccount> slots_of(const RankTable& ranks);

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <exception>
-#include <sstream>
 #include <thread>
 #include <utility>
 
@@ -16,17 +15,6 @@ using trial::Failure;
 
 constexpr auto kSilence = 300s;
 constexpr auto kPatienceForMessages = 1s;
-
-/// Collective: the host names of all ranks, on every rank.
-std::vector<std::string> hosts_of_ranks(comm::Environment& environment) {
-  comm::Communicator& world = environment.world();
-  std::string lines;
-  for (const std::string& host : comm::gather_texts(world, environment.place().host, 0)) lines += host + "\n";
-  std::istringstream text(comm::broadcast_text(world, lines, 0));
-  std::vector<std::string> hosts(static_cast<std::size_t>(world.size()));
-  for (std::string& host : hosts) std::getline(text, host);
-  return hosts;
-}
 
 }  // namespace
 
@@ -97,7 +85,7 @@ GroupHub::~GroupHub() = default;
 
 std::unique_ptr<GroupHub> GroupHub::make(comm::Environment& environment, bool forms_groups) {
   auto mailbox = forms_groups ? environment.make_mailbox() : nullptr;
-  return std::make_unique<GroupHub>(std::move(mailbox), hosts_of_ranks(environment), kSilence);
+  return std::make_unique<GroupHub>(std::move(mailbox), environment.hosts(), kSilence);
 }
 
 std::vector<std::unique_ptr<trial::TrialGroup>> GroupHub::join(const GroupPlace& place) {

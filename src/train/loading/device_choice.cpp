@@ -3,7 +3,6 @@
 #include "skyline/core/error.hpp"
 
 #include "comm/agreement.hpp"
-#include "comm/binding_exchange.hpp"
 #include "core/log.hpp"
 #include "core/processors.hpp"
 #include "machine/device_binding.hpp"
@@ -81,13 +80,11 @@ std::shared_ptr<const void> prepare_nccl(comm::Environment& environment, const s
       machine::choose_nccl_log(found, (log_folder->path() / "log").string());
   machine::apply(log_settings);
 
-  comm::Communicator& world = environment.world();
-  const std::vector<std::string> hosts =
-      comm::gather_texts(world, environment.place().host, comm::kCoordinator);
-  const std::vector<std::string> texts =
-      comm::gather_texts(world, nccl_text(settings, found), comm::kCoordinator);
+  const std::vector<std::string> texts = comm::gather(environment.world(), nccl_text(settings, found));
   std::vector<machine::HostText> by_host;
-  for (std::size_t rank = 0; rank < hosts.size(); ++rank) by_host.push_back({hosts[rank], texts[rank]});
+  for (std::size_t rank = 0; rank < texts.size(); ++rank) {
+    by_host.push_back({environment.hosts()[rank], texts[rank]});
+  }
   for (const std::string& line : machine::lines_by_host(by_host)) log::info("NCCL on " + line);
   return log_settings.empty() ? nullptr : log_folder;
 }
@@ -137,19 +134,19 @@ DeviceUse choose_device(comm::Environment& environment, const DeviceWish& wish, 
   }
   machine::RankView mine = look_at_devices(environment.place(), accelerator.get(), reason, root);
   mine.trains = wish.trains;
-  const std::vector<machine::RankView> ranks = comm::gather_views(world, mine);
+  const std::vector<machine::RankView> ranks = comm::gather(world, mine);
   DevicePlan plan;
   if (world.rank() == comm::kCoordinator) plan = plan_devices(wish.choice, wish.begun, wish.groups, ranks);
   for (const std::string& line : plan.lines) log::info(line);
   for (const std::string& line : plan.fabric) log::info(line);
   for (const std::string& warning : plan.warnings) log::warning(warning);
-  const std::string problem = comm::share(world, plan.problem);
-  if (!problem.empty()) throw UserError(problem);
+  plan = comm::share(world, std::move(plan));
+  if (!plan.problem.empty()) throw UserError(plan.problem);
 
   DeviceUse use;
-  use.on_gpus = comm::share(world, plan.on_gpus);
-  const machine::RankBinding binding = comm::share_bindings(world, plan.bindings);
+  use.on_gpus = plan.on_gpus;
   if (!use.on_gpus) return use;
+  const machine::RankBinding& binding = plan.bindings.at(static_cast<std::size_t>(world.rank()));
   environment.use_processors(binding.processors);
   bind_this_thread(binding.processors);  // and with it the threads that libraries start
   std::string gpu;
