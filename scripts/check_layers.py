@@ -49,7 +49,7 @@ FACES = {
     "train": ["course/training_evaluator", "course/training_options", "device/accelerator", "kernels/dropout",
               "kernels/gather", "loading/device_choice", "loading/device_plan", "loading/load_accelerator"],
     "evaluate": ["synthetic_evaluator"],
-    "run": ["account", "front_volume", "opened_run", "run_listener", "run_state"],
+    "run": ["account", "opened_run", "run_state"],
     "engine": ["engine_options", "loop/front_training", "loop/run", "run_files", "slots/stop_signals"],
     "report": ["report", "tracking/tracking"],
 }

@@ -1,10 +1,9 @@
 #pragma once
 
 #include "skyline/objective/objective_set.hpp"
+#include "skyline/trial/trial.hpp"
 
 #include "run/account.hpp"
-#include "run/front_volume.hpp"
-#include "run/run_listener.hpp"
 #include "search/pareto/pareto.hpp"
 #include "trial/commit_log.hpp"
 
@@ -17,6 +16,37 @@
 #include <vector>
 
 namespace skyline::run {
+
+/// A hypervolume, and the point that it is measured against.
+struct FrontVolume {
+  double volume = 0;
+  /// [num_objectives], in the user's senses; empty if no search trial succeeded.
+  std::vector<double> reference;
+};
+
+/// What the volume of a front is measured from; a copy, for any thread.
+struct FrontPoints {
+  std::vector<double> minimized;  // row-major [members x num_objectives], every column minimized
+  std::vector<double> worst;      // of each objective over all successful search trials, in the user's senses
+};
+
+/// Hypervolume of a front. The reference point is per objective: for a maximized one 0 (where a value is
+/// negative: the smallest one that any successful search trial had, less a tenth of its size); for a
+/// minimized one the largest value that any successful search trial had, plus a tenth of its size.
+FrontVolume volume_of(std::span<const objective::Objective> objectives, const FrontPoints& points);
+
+/// Widens `worst` (empty: none so far) by a trial's values, in the user's senses.
+void keep_worst(std::span<const objective::Objective> objectives, std::span<const double> values,
+                std::vector<double>& worst);
+
+/// A committed trial, which nobody changes any more: state, journal and tracking share it.
+using SharedTrial = std::shared_ptr<const trial::CommittedTrial>;
+
+/// A commit as the loop makes it; its position stands in the trial.
+struct Commit {
+  SharedTrial trial;
+  bool replayed = false;  // an earlier job of the run had committed it: it is in the journal
+};
 
 /// Where a run stands: every commit so far and what follows from them. Fed once per commit, by the loop or by
 /// who opens a run. A copy is cheap, for it shares the trials: other threads get one.
@@ -85,6 +115,23 @@ class RunState {
   std::size_t in_flight_ = 0;
   std::map<trial::FailureKind, std::size_t> failures_;
   AccountBook account_;
+};
+
+/// Is told on rank 0 how a run goes. Called by the main thread, in the order of events; must be quick.
+class RunListener {
+ public:
+  virtual ~RunListener() = default;
+  /// The slots are known; nothing has been asked for.
+  virtual void started(const RunState& /*state*/) {}
+  /// The search begins, or the full training of its front.
+  virtual void phase_begun(const RunState& /*state*/) {}
+  virtual void asked(const trial::Trial& /*trial*/) {}
+  /// Once for each commit, replayed or new; `state` holds it already.
+  virtual void committed(const Commit& /*commit*/, const RunState& /*state*/) {}
+  /// The run is asked to stop: running trials save their state. Called once, if at all.
+  virtual void stopping() {}
+  /// About ten times a second.
+  virtual void tick(const RunState& /*state*/) {}
 };
 
 }  // namespace skyline::run

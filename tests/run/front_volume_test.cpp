@@ -1,5 +1,4 @@
-#include "run/front_volume.hpp"
-
+#include "run/run_state.hpp"
 #include "support/yaml_config.hpp"
 
 #include <gmock/gmock.h>

@@ -3,7 +3,6 @@
 #include "app/config/run_config.hpp"
 #include "engine/loop/run.hpp"
 #include "report/report.hpp"
-#include "run/run_listener.hpp"
 #include "run/run_state.hpp"
 #include "store/run_folder/run_folder.hpp"
 

@@ -3,7 +3,7 @@
 #include "skyline/trial/trial.hpp"
 
 #include "engine/dispatch/dispatcher.hpp"
-#include "run/run_listener.hpp"
+#include "run/run_state.hpp"
 
 #include <cstddef>
 #include <deque>

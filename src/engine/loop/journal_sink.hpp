@@ -4,7 +4,7 @@
 
 #include "engine/run_files.hpp"
 #include "engine/slots/result_keeper.hpp"
-#include "run/run_listener.hpp"
+#include "run/run_state.hpp"
 
 #include <memory>
 

@@ -9,7 +9,6 @@
 #include "engine/engine_options.hpp"
 #include "engine/run_files.hpp"
 #include "run/account.hpp"
-#include "run/run_listener.hpp"
 #include "run/run_state.hpp"
 
 #include <cstddef>

@@ -7,7 +7,6 @@
 #include "engine/loop/commit_order.hpp"
 #include "engine/loop/replay.hpp"
 #include "engine/loop/trial_maker.hpp"
-#include "run/run_listener.hpp"
 #include "run/run_state.hpp"
 
 #include <cstddef>

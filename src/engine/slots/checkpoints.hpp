@@ -5,7 +5,7 @@
 #include "engine/engine_options.hpp"
 #include "engine/run_files.hpp"
 #include "engine/slots/storage_calls.hpp"
-#include "run/run_listener.hpp"
+#include "run/run_state.hpp"
 #include "store/weights/checkpoint.hpp"
 
 #include <atomic>

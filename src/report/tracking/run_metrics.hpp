@@ -3,8 +3,6 @@
 #include "skyline/objective/objective_set.hpp"
 #include "skyline/trial/trial.hpp"
 
-#include "run/front_volume.hpp"
-#include "run/run_listener.hpp"
 #include "run/run_state.hpp"
 #include "store/events/event_file.hpp"
 

@@ -4,7 +4,7 @@
 #include "skyline/objective/objective_set.hpp"
 
 #include "report/report.hpp"
-#include "run/run_listener.hpp"
+#include "run/run_state.hpp"
 #include "store/run_folder/run_folder.hpp"
 
 #include <cstddef>
