@@ -143,6 +143,7 @@ EvaluatorKind synthetic_kind() {
               "Results from a closed formula in place of training, to try out a configuration or a cluster.",
           .metrics = {"validation_accuracy", "validation_loss", "train_loss", "latency_ms", "test_accuracy",
                       "steps"},
+          .final_metrics = {"test_accuracy"},
           .keys = std::make_shared<const OptionTable<SyntheticOptions>>(SyntheticOptions::table()),
           .needs = [](const ConfigNode& /*section*/) { return EvaluatorNeeds{}; },
           .make =

@@ -3,6 +3,7 @@
 #include "skyline/core/error.hpp"
 
 #include "core/config/config_text.hpp"
+#include "core/text/wording.hpp"
 
 #include <algorithm>
 #include <array>
@@ -52,13 +53,32 @@ struct Source {
   std::size_t measured_index = 0;
 };
 
-Source find_source(const ConfigNode& node, const std::string& metric,
-                   const std::vector<std::string>& measured) {
+/// The metrics of an evaluator.
+struct MeasuredMetrics {
+  const std::vector<std::string>& all;
+  const std::vector<std::string>& final_only;
+
+  bool is_final(const std::string& metric) const {
+    return std::ranges::find(final_only, metric) != final_only.end();
+  }
+  /// Those that objectives and constraints may name, computed ones included.
+  std::vector<std::string> usable() const {
+    std::vector<std::string> metrics = known_metrics(all);
+    std::erase_if(metrics, [this](const std::string& metric) { return is_final(metric); });
+    return metrics;
+  }
+};
+
+Source find_source(const ConfigNode& node, const std::string& metric, const MeasuredMetrics& measured) {
   const std::vector<std::string> computed = computed_metric_names();
   if (std::find(computed.begin(), computed.end(), metric) != computed.end()) return {true, 0};
-  const auto place = std::find(measured.begin(), measured.end(), metric);
-  if (place != measured.end()) return {false, static_cast<std::size_t>(place - measured.begin())};
-  node.fail("unknown metric `" + metric + "`, " + suggestion(metric, known_metrics(measured)));
+  if (measured.is_final(metric)) {
+    node.fail("expected one of " + joined(measured.usable()) + ", got " + metric +
+              ", which only full trainings after the search measure");
+  }
+  const auto place = std::find(measured.all.begin(), measured.all.end(), metric);
+  if (place != measured.all.end()) return {false, static_cast<std::size_t>(place - measured.all.begin())};
+  node.fail("unknown metric `" + metric + "`, " + suggestion(metric, measured.usable()));
 }
 
 /// The only key of a list item such as {maximize: accuracy}.
@@ -67,7 +87,7 @@ const ConfigNode::Entry& single_entry(const ConfigNode& item, std::string_view e
   return item.entries().front();
 }
 
-Objective read_objective(const ConfigNode& item, const std::vector<std::string>& measured) {
+Objective read_objective(const ConfigNode& item, const MeasuredMetrics& measured) {
   const ConfigNode::Entry& entry = single_entry(item, kObjective);
   item.allow_only({kSenses[0].word, kSenses[1].word});
   Objective objective;
@@ -79,7 +99,7 @@ Objective read_objective(const ConfigNode& item, const std::vector<std::string>&
   return objective;
 }
 
-Constraint read_constraint(const ConfigNode& item, const std::vector<std::string>& measured) {
+Constraint read_constraint(const ConfigNode& item, const MeasuredMetrics& measured) {
   const ConfigNode::Entry& entry = single_entry(item, kConstraint);
   const Source source = find_source(entry.value, entry.key, measured);
   const ConfigNode& bounds = entry.value;
@@ -168,19 +188,21 @@ std::string to_text(const Constraint& constraint) {
 }
 
 ObjectiveSet ObjectiveSet::parse(const ConfigNode& objectives, const ConfigNode* constraints,
-                                 const std::vector<std::string>& measured) {
+                                 const std::vector<std::string>& measured,
+                                 const std::vector<std::string>& final_metrics) {
+  const MeasuredMetrics metrics{measured, final_metrics};
   if (!objectives.is_list() || objectives.items().empty()) {
     objectives.fail_expected("a list of at least one objective, e.g. [{maximize: validation_accuracy}]");
   }
   ObjectiveSet set;
   for (const ConfigNode& item : objectives.items()) {
-    const Objective objective = read_objective(item, measured);
+    const Objective objective = read_objective(item, metrics);
     check_new_metric(set.objectives_, objective, item);
     set.objectives_.push_back(objective);
   }
   if (constraints == nullptr || constraints->is_null()) return set;
   for (const ConfigNode& item : constraints->items()) {
-    const Constraint constraint = read_constraint(item, measured);
+    const Constraint constraint = read_constraint(item, metrics);
     check_new_metric(set.constraints_, constraint, item);
     set.constraints_.push_back(constraint);
   }

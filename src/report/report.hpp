@@ -30,6 +30,8 @@ std::string format_number(double value);
 
 /// Table of the front, best first objective first, with the test accuracy where full training was done.
 std::string front_table(const ReportInputs& inputs);
+/// Why the front is empty, one clause. @pre it is
+std::string no_front_reason(const ReportInputs& inputs);
 /// Account of time: a row per slot and the sum: trials, set-up, training, validation, latency, idle,
 /// utilization. More than 16 slots: per node. Several jobs: per job.
 std::string account_table(const run::RunAccount& account);

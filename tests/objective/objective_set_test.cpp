@@ -22,7 +22,8 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 ObjectiveSet parse(const std::string& objectives, const std::string& constraints = {}) {
   const ConfigNode objective_list = config_from_yaml(objectives, "run.yaml", "objectives");
   const ConfigNode constraint_list = config_from_yaml(constraints, "run.yaml", "constraints");
-  return ObjectiveSet::parse(objective_list, &constraint_list, {"validation_accuracy", "latency_ms"});
+  return ObjectiveSet::parse(objective_list, &constraint_list,
+                             {"validation_accuracy", "latency_ms", "test_accuracy"}, {"test_accuracy"});
 }
 
 std::string objectives_error(const std::string& objectives) {
@@ -57,6 +58,16 @@ TEST(ComputedMetrics, AreTheCostsOfTheNetwork) {
   EXPECT_EQ(computed_metric(network, "macs"), 1000);
   EXPECT_EQ(computed_metric(network, "peak_activation_bytes"), 64);
   EXPECT_THROW(computed_metric(network, "latency_ms"), InternalError);
+}
+
+TEST(ObjectiveSet, RefusesMetricsThatFullTrainingsAloneHave) {
+  const std::string expected =
+      "expected one of parameters, flops, macs, peak_activation_bytes, validation_accuracy, latency_ms, got "
+      "test_accuracy, which only full trainings after the search measure";
+  EXPECT_THAT(objectives_error("[{maximize: test_accuracy}]"), ::testing::EndsWith(expected));
+  EXPECT_THAT(constraints_error("[{test_accuracy: [0.9, 1]}]"), ::testing::EndsWith(expected));
+  EXPECT_THAT(objectives_error("[{maximize: test_acuracy}]"),
+              ::testing::Not(::testing::HasSubstr("`test_accuracy`")));
 }
 
 TEST(ObjectiveSet, ReadsObjectivesAndConstraintsInOrder) {

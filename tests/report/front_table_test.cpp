@@ -1,6 +1,7 @@
 #include "report/sample_run.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -54,12 +55,24 @@ TEST(FrontTable, ShowsAParameterThatTheNetworkDoesNotUseAsADash) {
   EXPECT_THAT(front_table(run.inputs()), ::testing::HasSubstr("1111111111111111      1       -     16"));
 }
 
-TEST(FrontTable, SaysThatTheFrontIsEmpty) {
+/// Of a sample run all of whose trials ended like this.
+std::string table_of_all(const trial::Outcome& outcome) {
   testing::SampleRun run;
-  for (trial::CommittedTrial& committed : run.committed) {
-    committed.outcome = trial::Failure{trial::FailureKind::kException, "x"};
-  }
-  EXPECT_EQ(front_table(run.inputs()), "the front is empty: no trial succeeded\n");
+  for (trial::CommittedTrial& committed : run.committed) committed.outcome = outcome;
+  return front_table(run.inputs());
+}
+
+TEST(FrontTable, SaysWhyTheFrontIsEmpty) {
+  EXPECT_EQ(table_of_all(trial::Failure{trial::FailureKind::kException, "x"}),
+            "the front is empty: every trial failed (the log says why)\n");
+  const double none = std::nan("");
+  EXPECT_EQ(table_of_all(trial::Measurements{{none, 1, none, 1}}),
+            "the front is empty: no trial has a value for each objective\n");
+  EXPECT_EQ(table_of_all(trial::Measurements{{0.5, 1e9, none, 1}}),
+            "the front is empty: no trial meets the constraints\n");
+  testing::SampleRun run;
+  run.committed.clear();
+  EXPECT_EQ(front_table(run.inputs()), "the front is empty: no trial is done\n");
 }
 
 }  // namespace

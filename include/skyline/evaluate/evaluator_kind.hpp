@@ -55,6 +55,9 @@ struct EvaluatorKind {
   std::string name;                  // of the section, e.g. "synthetic"
   std::string meaning;               // one sentence, for docs/configuration.md
   std::vector<std::string> metrics;  // of Measurements::values, in this order; objectives name them
+  /// Those of `metrics` that full trainings alone have: the search can have no objective or constraint on
+  /// them.
+  std::vector<std::string> final_metrics = {};
   std::shared_ptr<const KeyTable> keys;
   /// Here and below, the section is complete: keys->complete(...).
   std::function<EvaluatorNeeds(const ConfigNode& section)> needs;

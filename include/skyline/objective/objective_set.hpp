@@ -49,10 +49,12 @@ double computed_metric(const space::Network& network, std::string_view metric);
 class ObjectiveSet {
  public:
   /// Reads `objectives` (list of {maximize: NAME} or {minimize: NAME}) and `constraints` (list of {NAME:
-  /// [low, high]}; may be null). `measured` are the metrics of the kind of evaluator.
-  /// @throws UserError, e.g. for an unknown metric ("did you mean"), no objective, low > high
+  /// [low, high]}; may be null). `measured` are the metrics of the kind of evaluator, `final_metrics` those
+  /// of them that full trainings alone have.
+  /// @throws UserError, e.g. for an unknown metric ("did you mean"), a final one, no objective, low > high
   static ObjectiveSet parse(const ConfigNode& objectives, const ConfigNode* constraints,
-                            const std::vector<std::string>& measured);
+                            const std::vector<std::string>& measured,
+                            const std::vector<std::string>& final_metrics = {});
 
   const std::vector<Objective>& objectives() const { return objectives_; }
   const std::vector<Constraint>& constraints() const { return constraints_; }

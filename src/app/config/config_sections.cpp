@@ -5,6 +5,7 @@
 #include "skyline/objective/objective_set.hpp"
 #include "skyline/search/algorithm.hpp"
 
+#include "core/text/wording.hpp"
 #include "space/language/space_keys.hpp"
 #include "train/course/training_evaluator.hpp"
 
@@ -23,11 +24,14 @@ OptionKind<ConfigNode> space_section() {
   return kind;
 }
 
-/// Metrics that some evaluator measures.
+/// Metrics that some evaluator measures in the search.
 std::vector<std::string> measured_metrics() {
   std::vector<std::string> names;
   for (const std::string& evaluator : evaluate::evaluator_names()) {
-    std::ranges::copy(evaluate::find_evaluator(evaluator)->metrics, std::back_inserter(names));
+    const evaluate::EvaluatorKind& kind = *evaluate::find_evaluator(evaluator);
+    std::ranges::copy_if(kind.metrics, std::back_inserter(names), [&](const std::string& metric) {
+      return std::ranges::find(kind.final_metrics, metric) == kind.final_metrics.end();
+    });
   }
   std::ranges::sort(names);
   names.erase(std::ranges::unique(names).begin(), names.end());
@@ -92,7 +96,9 @@ OptionKind<std::optional<FinalOptions>> final_section() {
 }
 
 void check_sections(const ConfigSections& sections, const ConfigNode& root) {
-  if (sections.evaluator.empty()) root.fail("missing key `training`");
+  if (sections.evaluator.empty()) {
+    root.fail("missing the evaluator's section, expected one of " + joined(evaluate::evaluator_names()));
+  }
 }
 
 /// By a call: a linker drops objects that nobody refers to.

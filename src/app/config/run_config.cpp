@@ -84,8 +84,9 @@ void build(RunConfig& config, const ConfigNode& root, const OptionTable<ConfigSe
   if (!sections.data.classes) (void)root.at("data").at("classes");
   config.shape = {sections.data.shape.value(), sections.data.classes.value()};
   config.space = space::SearchSpace::parse(sections.space, config.shape);
-  config.objectives = objective::ObjectiveSet::parse(sections.objectives, &sections.constraints,
-                                                     config.evaluator.kind->metrics);
+  const evaluate::EvaluatorKind& kind = *config.evaluator.kind;
+  config.objectives = objective::ObjectiveSet::parse(sections.objectives, &sections.constraints, kind.metrics,
+                                                     kind.final_metrics);
   config.resolved = table.to_config(sections);
   config.resolved.assign_paths();
 }

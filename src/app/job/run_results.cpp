@@ -44,7 +44,8 @@ void write_results(const store::RunPaths& paths, const RunConfig& config, const 
 }
 
 std::string results_text(const report::ReportInputs& inputs, const run::RunAccount& account) {
-  const std::string front = "The front:\n" + report::front_table(inputs) + volume_line(inputs) + "\n";
+  std::string front = "The front:\n" + report::front_table(inputs);
+  if (inputs.state.front().size() > 0) front += volume_line(inputs) + "\n";
   return account.slots.empty() ? front : front + "\nAccount of time:\n" + report::account_table(account);
 }
 

@@ -66,11 +66,9 @@ void print_stop(const engine::RunResult& result, const std::string& cause, bool 
 }
 
 /// Says what is wrong with a run whose front is empty. @return  the exit code of a run that has ended
-int judge_front(const run::RunState& state) {
-  if (state.front().size() > 0) return kExitDone;
-  const bool all_failed = state.failed() == state.trials().size();
-  print_error(all_failed ? "there is no front: every trial failed (the log says why)"
-                         : "there is no front: no trial meets the constraints");
+int judge_front(const report::ReportInputs& outputs) {
+  if (outputs.state.front().size() > 0) return kExitDone;
+  print_error("there is no front: " + report::no_front_reason(outputs));
   return kExitNoFront;
 }
 
@@ -107,7 +105,7 @@ int search_as_coordinator(comm::Environment& environment, const engine::SearchTa
     failed(error);
   };
   const engine::RunResult result = engine::run(environment, task, files, end, std::move(prepared.replay),
-                                               {progress.get(), tracking.get(), &claim, &writer});
+                                                   {progress.get(), tracking.get(), &claim, &writer});
   writer.finish();
   const report::ReportInputs outputs{config.space, metrics, result.state};
   if (result.stopped) {
@@ -124,7 +122,7 @@ int search_as_coordinator(comm::Environment& environment, const engine::SearchTa
   warn_of_missing_weights(files.paths, config, result.state);
   print_results(files.paths, outputs, result);
   tracking->ended(report::RunEnd::kFinished);
-  return judge_front(result.state);
+  return judge_front(outputs);
 }
 
 }  // namespace skyline::app

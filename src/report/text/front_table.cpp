@@ -47,11 +47,28 @@ std::vector<std::string> front_row(const ReportInputs& inputs, const trial::Comm
   return row;
 }
 
+/// Whether the trial succeeded with a value for each objective.
+bool has_objectives(const ReportInputs& inputs, const trial::CommittedTrial& committed) {
+  if (failure_of(committed) != nullptr) return false;
+  return std::ranges::all_of(inputs.state.objectives().objectives(), [&](const objective::Objective& one) {
+    return metric_value(committed, one.metric, inputs.metrics).has_value();
+  });
+}
+
 }  // namespace
+
+std::string no_front_reason(const ReportInputs& inputs) {
+  const std::vector<run::SharedTrial>& trials = inputs.state.trials();
+  if (trials.empty()) return "no trial is done";
+  if (inputs.state.failed() == trials.size()) return "every trial failed (the log says why)";
+  const bool measured = std::ranges::any_of(
+      trials, [&](const run::SharedTrial& committed) { return has_objectives(inputs, *committed); });
+  return measured ? "no trial meets the constraints" : "no trial has a value for each objective";
+}
 
 std::string front_table(const ReportInputs& inputs) {
   const std::vector<const trial::CommittedTrial*> order = front_order(inputs.state);
-  if (order.empty()) return "the front is empty: no trial succeeded\n";
+  if (order.empty()) return "the front is empty: " + no_front_reason(inputs) + "\n";
 
   const bool with_test = shows_test_accuracy(inputs, order);
   TextTable table;

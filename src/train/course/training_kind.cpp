@@ -61,6 +61,7 @@ evaluate::EvaluatorKind training_kind() {
       .meaning = "How networks are trained and measured.",
       .metrics = {"validation_accuracy", "validation_loss", "train_loss", "latency_ms", "test_accuracy",
                   "steps"},
+      .final_metrics = {"test_accuracy"},
       .keys = std::make_shared<const OptionTable<TrainingOptions>>(TrainingOptions::table()),
       .needs = [read](const ConfigNode& section) { return needs_of(read(section)); },
       .make = [read](const ConfigNode& section,
