@@ -1,10 +1,44 @@
 #include "trial/trial_fields.hpp"
 
+#include "skyline/space/genotype.hpp"
+
 #include <cmath>
 #include <utility>
 
 namespace skyline::trial {
 namespace {
+
+std::string numbers_text(const std::vector<TrialNumber>& numbers) {
+  std::string text;
+  for (const TrialNumber number : numbers) text += (text.empty() ? "" : " ") + std::to_string(number);
+  return text;
+}
+
+std::string field_text(Origin origin) {
+  return std::string(to_text(origin));
+}
+std::string field_text(std::uint32_t value) {
+  return std::to_string(value);
+}
+std::string field_text(std::uint64_t value) {
+  return std::to_string(value);
+}
+std::string field_text(double value) {
+  return space::to_text(space::Value{value});
+}
+std::string field_text(const std::vector<TrialNumber>& parents) {
+  return parents.empty() ? "none" : numbers_text(parents);
+}
+std::string field_text(const Start& start) {
+  if (const auto* inherit = std::get_if<Inherit>(&start)) {
+    return "from the weights of trial " + std::to_string(inherit->from) + " (share " +
+           field_text(inherit->share) + ")";
+  }
+  if (const auto* earlier = std::get_if<Continue>(&start)) {
+    return "where trial " + std::to_string(earlier->from) + " ended";
+  }
+  return "fresh";
+}
 
 class ValueWriter {
  public:
@@ -14,9 +48,7 @@ class ValueWriter {
   void operator()(const char* name, std::uint64_t value) { add(name, value); }
   void operator()(const char* name, double value) { add(name, value); }
   void operator()(const char* name, const std::vector<TrialNumber>& numbers) {
-    std::string text;
-    for (const TrialNumber number : numbers) text += (text.empty() ? "" : " ") + std::to_string(number);
-    add(name, std::move(text));
+    add(name, numbers_text(numbers));
   }
   void operator()(const char* /*name*/, const Start& start) {
     const auto* inherit = std::get_if<Inherit>(&start);
@@ -36,13 +68,13 @@ class ValueWriter {
 
 }  // namespace
 
-bool same_fields(const Trial& left, const Trial& right) {
-  bool same = true;
-  const auto compare = [&same](const char*, const auto& field, const auto& other) {
-    same = same && field == other;
+std::optional<FieldDifference> first_difference(const Trial& left, const Trial& right) {
+  std::optional<FieldDifference> found;
+  const auto compare = [&found](const char* name, const auto& field, const auto& other) {
+    if (!found && !(field == other)) found = FieldDifference{name, field_text(field), field_text(other)};
   };
   for_each_field(compare, left, right);
-  return same;
+  return found;
 }
 
 std::vector<NamedValue> field_values(const Trial& trial) {

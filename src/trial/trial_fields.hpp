@@ -3,6 +3,7 @@
 #include "skyline/trial/trial.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -36,8 +37,15 @@ void for_each_timing(Visitor&& visit, Timings&... timings) {
   visit("latency_s", timings.latency_s...);
 }
 
-/// Whether all fields of two trials agree.
-bool same_fields(const Trial& left, const Trial& right);
+/// A field in which two trials differ, with its values as texts, which differ too.
+struct FieldDifference {
+  std::string name;
+  std::string left;
+  std::string right;
+};
+
+/// The first field that is not the same in both; nothing if all agree.
+std::optional<FieldDifference> first_difference(const Trial& left, const Trial& right);
 
 /// A field as the value of one column of a table, or of one attribute of a file.
 struct NamedValue {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -60,8 +61,33 @@ TEST(TrialFields, AreSingleValuesOfTheSameNamesForEveryTrial) {
 TEST(TrialFields, AreTheSameWhereverTheParentsWeightsAre) {
   const Trial here = full_trial(Inherit{.from = 5, .architecture = nullptr, .share = 0.5, .holder = 1});
   const Trial there = full_trial(Inherit{.from = 5, .architecture = nullptr, .share = 0.5, .holder = 3});
-  EXPECT_TRUE(same_fields(here, there));
-  EXPECT_FALSE(same_fields(here, full_trial(Inherit{.from = 4, .architecture = nullptr, .share = 0.5})));
+  EXPECT_FALSE(first_difference(here, there));
+}
+
+/// "name: left, right" of the first difference between a full trial and the one that `change` makes of it.
+std::string difference(const std::function<void(Trial&)>& change) {
+  const Trial left = full_trial(Inherit{.from = 5, .architecture = nullptr, .share = 0.5});
+  Trial right = left;
+  change(right);
+  const FieldDifference found = first_difference(left, right).value();
+  return found.name + ": " + found.left + ", " + found.right;
+}
+
+TEST(TrialFields, AreNamedWithBothValuesWhereTwoTrialsDiffer) {
+  const Inherit closer{.from = 5, .architecture = nullptr, .share = 0.25};
+  EXPECT_EQ(difference([](Trial& trial) { trial.proposal.origin = Origin::kRandom; }),
+            "origin: crossover, random");
+  EXPECT_EQ(difference([](Trial& trial) { trial.proposal.iteration = 4; }), "iteration: 3, 4");
+  EXPECT_EQ(difference([](Trial& trial) { trial.proposal.parents = {}; }), "parents: 2 5, none");
+  EXPECT_EQ(difference([](Trial& trial) { trial.proposal.start = Fresh{}; }),
+            "start: from the weights of trial 5 (share 0.5), fresh");
+  EXPECT_EQ(difference([&](Trial& trial) { trial.proposal.start = closer; }),
+            "start: from the weights of trial 5 (share 0.5), from the weights of trial 5 (share 0.25)");
+  EXPECT_EQ(difference([](Trial& trial) { trial.proposal.start = Continue{5}; }),
+            "start: from the weights of trial 5 (share 0.5), where trial 5 ended");
+  EXPECT_EQ(difference([](Trial& trial) { trial.proposal.budget.epochs = 2; }), "epochs: 0.1, 2.0");
+  EXPECT_EQ(difference([](Trial& trial) { trial.members = 1; }), "members: 4, 1");
+  EXPECT_EQ(difference([](Trial& trial) { trial.seed = 3; }), "seed: 18364758544493064720, 3");
 }
 
 TEST(TrialTexts, AreThoseOfTheJournal) {

@@ -1,10 +1,8 @@
 #include "engine/loop/replay.hpp"
 
 #include "skyline/core/error.hpp"
-#include "skyline/space/genotype.hpp"
 
 #include "core/log.hpp"
-#include "core/text/hash.hpp"
 #include "core/text/wording.hpp"
 #include "trial/trial_fields.hpp"
 
@@ -27,19 +25,11 @@ std::string trial_text(const trial::Trial& trial) {
   return to_text(trial.architecture().id);
 }
 
-std::string full_text(const trial::Trial& trial) {
-  std::string text = trial_text(trial) + " (" + std::string(to_text(trial.phase())) + ", epochs " +
-                     space::to_text(space::Value{trial.budget().epochs}) + ", seed " + to_hex(trial.seed);
-  if (trial.members > 1) text += ", " + std::to_string(trial.members) + " members";
-  if (trial.inherits()) text += ", from the weights of trial " + std::to_string(trial.inherits()->from);
-  return text + ")";
-}
-
 }  // namespace
 
 bool same_training(const trial::Trial& left, const trial::Trial& right) {
   return left.name() == right.name() && left.architecture().id == right.architecture().id &&
-         trial::same_fields(left, right);
+         !trial::first_difference(left, right);
 }
 
 void check_metrics(const std::vector<std::string>& recorded, const std::vector<std::string>& measured) {
@@ -66,9 +56,13 @@ std::optional<std::size_t> Replay::find(const trial::Trial& asked) const {
     const trial::Trial& found = line->trial;
     if (same_training(found, asked)) return place->second;
     if (asked.is_final() && found.budget() != asked.budget()) continue;
-    const auto text = found.architecture().id == asked.architecture().id ? full_text : trial_text;
-    refuse(line_of(place->second) + ": trial " + to_text(found.name()) + " is " + text(found),
-           "asks for " + text(asked));
+    const std::string trial = line_of(place->second) + ": trial " + to_text(found.name());
+    if (found.architecture().id != asked.architecture().id) {
+      refuse(trial + " is " + trial_text(found), "asks for " + trial_text(asked));
+    }
+    const trial::FieldDifference difference = trial::first_difference(found, asked).value();
+    refuse(trial + ", " + trial_text(found) + ", has `" + difference.name + "` " + difference.left,
+           "asks for `" + difference.name + "` " + difference.right);
   }
   return std::nullopt;
 }
