@@ -178,6 +178,28 @@ TEST(TrialMaker, RefusesAProposalWithMoreParentsThanARecordHolds) {
                   ::testing::HasSubstr("the searcher proposed a trial with 3 parents, expected at most 2")));
 }
 
+TEST(TrialMaker, LetsAProposalOfAnyOriginInheritFromItsParentsUnlessItsStartIsChosen) {
+  SimulatedRun run(1, 1);
+  run.options.inherit = true;
+  run.options.keep_weights = KeepWeights::kAll;
+  const auto architecture =
+      std::make_shared<const space::Architecture>(test_space().build(test_space().genotype_at(0)));
+  for (const trial::TrialNumber number : {0U, 1U}) {
+    const trial::Trial parent = run.maker.make({architecture, trial::Origin::kInitial, {}});
+    run.state.add({std::make_shared<const trial::CommittedTrial>(
+        trial::CommittedTrial{parent, trial::Measurements{{0.5, 0, 0}}, {}, number})});
+  }
+  for (const trial::Origin origin : {trial::Origin::kMutation, trial::Origin::kRandom}) {
+    trial::Proposal child{architecture, origin, {1, 0}};
+    EXPECT_EQ(run.maker.make(child).inherits()->from, 1U);
+    child.start = trial::Inherit{.from = 0, .architecture = architecture, .share = 1};
+    EXPECT_EQ(run.maker.make(child).inherits()->from, 0U) << "the searcher chose its start";
+    child.parents = {};
+    child.start = {};
+    EXPECT_EQ(run.maker.make(child).inherits(), nullptr);
+  }
+}
+
 TEST(SearchLoop, CommitsThousandsOfTrialsTheSameOnAnySimulatedCluster) {
   SimulatedRun alone(1, 64);
   Enumeration searcher(kTrials);

@@ -17,7 +17,8 @@ class Searcher {
   virtual ~Searcher() = default;
   /// Returns up to `room` new proposals; fewer, or none, when it must be told results first or is finished.
   /// A proposal says what is to be trained, with which budget and from which start; it meets the computed
-  /// constraints.
+  /// constraints, and was not made before (CandidatePool sees to both). If trials inherit, one that names
+  /// parents and starts fresh is started from the weights of one of them; its origin plays no part in that.
   virtual std::vector<trial::Proposal> ask(std::size_t room) = 0;
   /// Takes a result, in the order of commits; failures too.
   virtual void tell(const trial::CommittedTrial& committed) = 0;

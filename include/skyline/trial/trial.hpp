@@ -87,7 +87,7 @@ struct Proposal {
 struct Trial {
   TrialNumber number = 0;
   Proposal proposal;
-  std::uint64_t seed = 0;     // of run seed, arch id and horizon alone
+  std::uint64_t seed = 0;     // of run seed, arch id and budget alone
   std::uint32_t members = 1;  // of the group that trains it; part of its definition
 
   bool is_final() const { return proposal.trains.has_value(); }

@@ -32,11 +32,11 @@ trial::Trial TrialMaker::make(trial::Proposal proposal) {
   return trial;
 }
 
-/// Children inherit from parents whose weights are there and will stay.
+/// Children inherit from parents whose weights are there and will stay; a start that the searcher chose
+/// stays.
 trial::Start TrialMaker::start_of(const trial::Proposal& proposal) const {
-  const bool grown =
-      proposal.origin == trial::Origin::kMutation || proposal.origin == trial::Origin::kCrossover;
-  if (!grown) return proposal.start;
+  if (proposal.parents.empty() || !std::holds_alternative<trial::Fresh>(proposal.start))
+    return proposal.start;
   const bool all_stay = options_.keep_weights == KeepWeights::kAll;
   return choose_start(proposal, [&](trial::TrialNumber number) {
     const trial::CommittedTrial& parent = state_.search_trial(number);
