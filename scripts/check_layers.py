@@ -40,7 +40,6 @@ FACES = {
     "machine": ["device_binding", "nccl_settings", "node", "node_tokens"],
     "space": ["language/space_keys", "network/network_alignment"],
     "trial": ["commit_log", "trial_fields"],
-    "search": ["pareto/pareto"],
     "comm": ["agreement", "communicator", "environment", "launch/launcher", "mailbox"],
     "store": ["data/staged_dataset", "events/event_file", "journal/journal", "journal/trial_json",
               "journal/waiting_results", "publish/folder_check", "publish/patience", "publish/publish",

@@ -53,7 +53,7 @@ void RunState::add(const Commit& commit) {
   trials_.push_back(commit.trial);
   ++committed_.at(index(committed.trial.phase()));
   if (commit.replayed) ++replayed_;
-  if (const auto* failure = std::get_if<trial::Failure>(&committed.outcome)) ++failures_[failure->kind];
+  if (std::holds_alternative<trial::Failure>(committed.outcome)) ++failed_;
   left_behind_.clear();
   if (committed.trial.is_final()) {
     full_trainings_[committed.trial.number].push_back(commit.trial);
@@ -119,12 +119,6 @@ const std::shared_ptr<const FrontPoints>& RunState::points() const {
 
 FrontVolume RunState::volume() const {
   return volume_of(objectives_.objectives(), *points());
-}
-
-std::size_t RunState::failed() const {
-  std::size_t count = 0;
-  for (const auto& [kind, failed] : failures_) count += failed;
-  return count;
 }
 
 }  // namespace skyline::run

@@ -1,10 +1,10 @@
 #pragma once
 
 #include "skyline/objective/objective_set.hpp"
+#include "skyline/search/pareto.hpp"
 #include "skyline/trial/trial.hpp"
 
 #include "run/account.hpp"
-#include "search/pareto/pareto.hpp"
 #include "trial/commit_log.hpp"
 
 #include <array>
@@ -89,8 +89,7 @@ class RunState {
   std::size_t done_in_phase() const { return committed(phase_) - before_phase_; }
   std::size_t replayed() const { return replayed_; }
   std::size_t in_flight() const { return in_flight_; }  // asked and not committed
-  std::size_t failed() const;
-  const std::map<trial::FailureKind, std::size_t>& failures() const { return failures_; }
+  std::size_t failed() const { return failed_; }
   const AccountBook& account() const { return account_; }
 
  private:
@@ -113,7 +112,7 @@ class RunState {
   std::size_t before_phase_ = 0;            // trials of the phase that were committed when it began
   std::size_t replayed_ = 0;
   std::size_t in_flight_ = 0;
-  std::map<trial::FailureKind, std::size_t> failures_;
+  std::size_t failed_ = 0;
   AccountBook account_;
 };
 

@@ -1,4 +1,4 @@
-#include "search/candidate_pool.hpp"
+#include "skyline/search/candidate_pool.hpp"
 
 #include "skyline/core/error.hpp"
 

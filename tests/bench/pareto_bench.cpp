@@ -1,6 +1,7 @@
 // Hypervolume and the archive on two kinds of points: `uniform` in the cube, where fronts are small, and
 // `trade_off` around a plane, where most points are on the front.
-#include "search/pareto/pareto.hpp"
+#include "skyline/search/pareto.hpp"
+
 #include "search/random_points.hpp"
 
 #include <benchmark/benchmark.h>

@@ -1,8 +1,8 @@
 #include "skyline/core/random.hpp"
+#include "skyline/search/pareto.hpp"
 
 #include "comm/agreement.hpp"
 #include "engine/shared_run_test.hpp"
-#include "search/pareto/pareto.hpp"
 #include "store/publish/publish.hpp"
 #include "store/weights/weights.hpp"
 #include "support/cpu_seconds.hpp"

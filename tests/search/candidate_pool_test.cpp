@@ -1,4 +1,4 @@
-#include "search/candidate_pool.hpp"
+#include "skyline/search/candidate_pool.hpp"
 
 #include "search/search_run.hpp"
 

@@ -1,7 +1,7 @@
 #include "skyline/core/error.hpp"
+#include "skyline/search/pareto.hpp"
 
 #include "core/text/hash.hpp"
-#include "search/pareto/pareto.hpp"
 #include "search/search_run.hpp"
 
 #include <map>
@@ -222,12 +222,9 @@ TEST(EvolutionPareto, TreatsNanAndViolatedMeasuredConstraintsAsFailures) {
   EXPECT_GT(children, 20U);
 }
 
-TEST(EvolutionPareto, IgnoresFullTrainingOfTheFront) {
+TEST(EvolutionPareto, RefusesAResultThatItDidNotAskFor) {
   const auto searcher = make_searcher(reference_options(), archai_space(), archai_objectives(), 1);
-  std::vector<CommittedTrial> committed = run_search(*searcher);
-  CommittedTrial final_training = committed.front();
-  final_training.trial.proposal.trains = final_training.trial.number;
-  searcher->tell(final_training);
+  const std::vector<CommittedTrial> committed = run_search(*searcher);
   EXPECT_THROW(searcher->tell(committed.front()), InternalError);
 }
 

@@ -1,6 +1,6 @@
 #include "skyline/core/error.hpp"
+#include "skyline/search/pareto.hpp"
 
-#include "search/pareto/pareto.hpp"
 #include "search/random_points.hpp"
 
 #include <limits>

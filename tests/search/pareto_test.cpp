@@ -1,4 +1,4 @@
-#include "search/pareto/pareto.hpp"
+#include "skyline/search/pareto.hpp"
 
 #include "skyline/core/error.hpp"
 

@@ -1,9 +1,9 @@
 #include "skyline/core/error.hpp"
+#include "skyline/search/candidate_pool.hpp"
+#include "skyline/search/pareto.hpp"
 
 #include "core/text/wording.hpp"
 #include "search/algorithms/algorithms.hpp"
-#include "search/candidate_pool.hpp"
-#include "search/pareto/pareto.hpp"
 
 #include <algorithm>
 #include <map>
@@ -90,7 +90,6 @@ std::vector<trial::Proposal> EvolutionPareto::ask(std::size_t room) {
 }
 
 void EvolutionPareto::tell(const trial::CommittedTrial& committed) {
-  if (committed.trial.is_final()) return;
   require(untold_ > 0, "the search was told of a trial that it had not asked for");
   --untold_;
   const std::optional<std::vector<double>> values = pool_.objectives().minimized(committed);

@@ -1,6 +1,7 @@
+#include "skyline/search/candidate_pool.hpp"
+
 #include "core/text/wording.hpp"
 #include "search/algorithms/algorithms.hpp"
-#include "search/candidate_pool.hpp"
 
 #include <algorithm>
 #include <limits>

@@ -1,8 +1,8 @@
 #include "skyline/core/random.hpp"
+#include "skyline/search/candidate_pool.hpp"
 
 #include "core/text/wording.hpp"
 #include "search/algorithms/algorithms.hpp"
-#include "search/candidate_pool.hpp"
 
 #include <algorithm>
 
