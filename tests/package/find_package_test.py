@@ -1,4 +1,4 @@
-"""cmake --install, the tree moved, find_package(Skyline) by a program with a layer kind and an evaluator of its own."""
+"""cmake --install, the tree moved, find_package(Skyline) by a program with a layer kind, an evaluator and an algorithm of its own."""
 
 import json
 import os
@@ -44,12 +44,25 @@ class FindPackage(unittest.TestCase):
         self.assertEqual(done.returncode, 0, f"{words}\n{done.stdout}\n{done.stderr}")
         return done.stdout + done.stderr
 
-    def search(self, program, config, *settings):
+    def search(self, program, config, *settings, ranks=2, folder=None):
         overrides = [word for setting in settings for word in ("--set", setting)]
-        return self.succeed(MPIEXEC, "--oversubscribe", "-np", "2", program, "search", EXAMPLE / f"{config}.yaml", "--run",
-                            config, "--quiet", *overrides)
+        return self.succeed(MPIEXEC, "--oversubscribe", "-np", ranks, program, "search", EXAMPLE / f"{config}.yaml", "--run",
+                            folder or config, "--quiet", *overrides)
 
-    def test_a_program_with_its_own_layer_and_evaluator_searches(self):
+    def check_algorithm(self, program):
+        """The algorithm of the example finds the same on any number of ranks, and only what the constraints allow."""
+        found = []
+        for ranks in (1, 2, 3):
+            text = self.search(program, "balance", "search={algorithm: hill_climb, trials: 8}",
+                               "constraints=[{parameters: [0, 6000]}]", ranks=ranks, folder=f"climb{ranks}")
+            self.assertIn("done: 8 trials (0 failed)", text)
+            trials = json.loads((self.root / f"climb{ranks}/models.json").read_text())["trials"]
+            found.append([(trial["arch_id"], trial["origin"], trial["parents"]) for trial in trials])
+        self.assertEqual(found[0], found[1])
+        self.assertEqual(found[0], found[2])
+        self.assertIn("mutation", [origin for _, origin, _ in found[0]])
+
+    def test_a_program_with_its_own_layer_evaluator_and_algorithm_searches(self):
         configured = self.configure("program", f"-DSKYLINE_TORCH_ROOT={TORCH}", "-DCMAKE_BUILD_TYPE=Release",
                                     "-DCMAKE_CXX_COMPILER_LAUNCHER=" + (shutil.which("ccache") or ""))
         self.assertEqual(configured.returncode, 0, configured.stdout + configured.stderr)
@@ -59,6 +72,7 @@ class FindPackage(unittest.TestCase):
         front = json.loads((self.root / "balance/pareto.json").read_text())
         self.assertIn("balance", json.dumps(front))
         self.assertIn("leaky_relu", (self.root / "balance/config.yaml").read_text())
+        self.check_algorithm(program)
         self.succeed(self.prefix / "bin/skyline", "prep", "digits", "--out", "digits.h5")
         lost = run(program, "prep", "digits", "--out", "lost.h5", folder=self.root)  # in no tree that has them
         self.assertEqual(lost.returncode, 2, lost.stdout)

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include <skyline/evaluate/evaluator_kind.hpp>
+#include <skyline/search/algorithm.hpp>
 #include <skyline/space/layer_kind.hpp>
 #include <skyline/train/layer_op.hpp>
 
@@ -15,3 +16,6 @@ std::unique_ptr<skyline::train::LayerOp> make_leaky_relu_op(const skyline::space
 /// `balance: {target: 20000}`: scores a network without training it, by how near it comes to a number of
 /// parameters.
 skyline::evaluate::EvaluatorKind balance_kind();
+
+/// `search: {algorithm: hill_climb, trials: 20}`: one mutant of the front after the other.
+skyline::search::Algorithm hill_climb();

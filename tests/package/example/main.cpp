@@ -2,6 +2,7 @@
 
 #include <skyline/app/program.hpp>
 #include <skyline/evaluate/evaluator_kind.hpp>
+#include <skyline/search/algorithm.hpp>
 #include <skyline/space/layer_kind.hpp>
 #include <skyline/train/layer_op.hpp>
 
@@ -9,5 +10,6 @@ int main(int argc, char** argv) {
   skyline::space::register_layer_kind(make_leaky_relu_kind());
   skyline::train::register_layer_op("leaky_relu", make_leaky_relu_op);
   skyline::evaluate::register_evaluator(balance_kind());
+  skyline::search::register_algorithm(hill_climb());
   return skyline::app::run_program(argc, argv);
 }
