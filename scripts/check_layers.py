@@ -49,7 +49,7 @@ FACES = {
               "kernels/gather", "loading/device_choice", "loading/device_plan", "loading/load_accelerator"],
     "evaluate": ["synthetic_evaluator"],
     "run": ["account", "opened_run", "run_state"],
-    "engine": ["engine_options", "loop/front_training", "loop/run", "run_files", "slots/stop_signals"],
+    "engine": ["engine_job", "engine_options", "loop/front_training", "run_files", "slots/stop_signals"],
     "report": ["report", "tracking/tracking"],
 }
 

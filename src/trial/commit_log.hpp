@@ -10,6 +10,9 @@
 
 namespace skyline::trial {
 
+/// Results of trials by name, e.g. those that wait for their commit.
+using ResultsByName = std::map<TrialName, CommittedTrial>;
+
 /// The committed trials of a run with their positions. The number of a trial is the order of asking, its
 /// position the order of commits: they need not agree.
 class CommitLog {

@@ -227,8 +227,9 @@ RigRun run_in(comm::Environment& environment, const std::filesystem::path& root,
     }
   }
   comm::wait(*environment.world().barrier());
-  run.result = tables_of(engine::run(environment, task, {paths, header, storage},
-                                     {spec.stop_requested, spec.failed}, std::move(replay), {&run.observer}));
+  run.result =
+      tables_of(engine::run_job(environment, task, {paths, header, storage},
+                                {spec.stop_requested, spec.failed}, std::move(replay), {&run.observer}));
   run.evaluations = evaluator.calls();
   run.completed = evaluator.completed();
   run.steps = evaluator.steps();

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "engine/loop/run.hpp"
+#include "engine/engine_job.hpp"
 #include "evaluate/synthetic_evaluator.hpp"
 
 #include <atomic>

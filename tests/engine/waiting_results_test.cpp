@@ -36,7 +36,7 @@ class WaitingResultsRun : public SharedRunTest {
         CheckpointOptions{.interval_s = interval_s, .interval_epochs = {}, .most_overhead = 1e9};
     return made;
   }
-  store::ResultsByName saved(const std::filesystem::path& folder) {
+  trial::ResultsByName saved(const std::filesystem::path& folder) {
     const store::RunPaths paths{folder};
     const store::JournalContents journal = store::read_journal(paths.journal(), test_space());
     return store::read_waiting_results(paths, journal.header, test_space(), journal.entries);
@@ -63,7 +63,7 @@ class WaitingResultsRun : public SharedRunTest {
     return [=, this](const Trial& trial) {
       if (trial.name() != trial::TrialName{kStraggler}) return;
       const auto enough = [&] {
-        const store::ResultsByName results = saved(root() / name);
+        const trial::ResultsByName results = saved(root() / name);
         return results.size() >= 3 && std::ranges::none_of(results, [&](const auto& result) {
                  return has_checkpoint(root() / name, result.first);
                });

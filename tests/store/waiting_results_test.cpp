@@ -29,14 +29,14 @@ class WaitingResults : public ::testing::Test {
     return paths.checkpoints() / ("results." + std::to_string(rank) + ".jsonl");
   }
   void write(int rank, const std::vector<std::size_t>& positions) const {
-    ResultsByName results;
+    trial::ResultsByName results;
     for (const std::size_t position : positions) results[trials[position].trial.name()] = trials[position];
     write_waiting_results(paths, rank, sample_header(), results, space);
   }
   /// Positions of those that are read back equal, when the first `committed` trials are.
   std::vector<std::size_t> read(std::size_t committed, const JournalHeader& header = sample_header()) {
     ::testing::internal::CaptureStderr();
-    const ResultsByName found =
+    const trial::ResultsByName found =
         read_waiting_results(paths, header, space, std::span(trials).first(committed));
     warnings = ::testing::internal::GetCapturedStderr();
     std::vector<std::size_t> positions;

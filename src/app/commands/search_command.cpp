@@ -10,8 +10,8 @@
 #include "comm/environment.hpp"
 #include "core/config/config_text.hpp"
 #include "core/log.hpp"
+#include "engine/engine_job.hpp"
 #include "engine/loop/front_training.hpp"
-#include "engine/loop/run.hpp"
 #include "store/journal/journal.hpp"
 #include "store/publish/patience.hpp"
 #include "store/run_folder/run_folder.hpp"
@@ -197,7 +197,7 @@ int search_on_ranks(comm::Environment& environment, const SearchArguments& argum
                                            arguments.quiet, stop);
     return comm::share(environment.world(), code);
   }
-  engine::run(environment, task, files, end);
+  engine::run_job(environment, task, files, end);
   return comm::share(environment.world(), kExitDone);  // rank 0 knows whether a stop came too late
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "app/config/run_config.hpp"
-#include "engine/loop/run.hpp"
+#include "engine/engine_job.hpp"
 #include "report/report.hpp"
 #include "run/run_state.hpp"
 #include "store/run_folder/run_folder.hpp"

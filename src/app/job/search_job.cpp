@@ -104,7 +104,7 @@ int search_as_coordinator(comm::Environment& environment, const engine::SearchTa
     tracking->ended(report::RunEnd::kFailed);
     failed(error);
   };
-  const engine::RunResult result = engine::run(environment, task, files, end, std::move(prepared.replay),
+  const engine::RunResult result = engine::run_job(environment, task, files, end, std::move(prepared.replay),
                                                    {progress.get(), tracking.get(), &claim, &writer});
   writer.finish();
   const report::ReportInputs outputs{config.space, metrics, result.state};

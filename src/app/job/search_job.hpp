@@ -3,7 +3,7 @@
 #include "app/commands/commands.hpp"
 #include "app/config/run_config.hpp"
 #include "app/job/job_stop.hpp"
-#include "engine/loop/run.hpp"
+#include "engine/engine_job.hpp"
 #include "store/journal/journal.hpp"
 #include "store/run_folder/run_folder.hpp"
 #include "store/run_folder/run_tables.hpp"

@@ -37,7 +37,7 @@ void check_metrics(const std::vector<std::string>& recorded, const std::vector<s
   refuse("journal line 1: metrics are " + joined(recorded), "measures " + joined(measured));
 }
 
-Replay::Replay(std::vector<trial::CommittedTrial> journal, store::ResultsByName waiting)
+Replay::Replay(std::vector<trial::CommittedTrial> journal, trial::ResultsByName waiting)
     : waiting_(std::move(waiting)) {
   lines_.reserve(journal.size());
   for (trial::CommittedTrial& line : journal) {

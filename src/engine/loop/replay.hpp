@@ -3,7 +3,7 @@
 #include "skyline/trial/trial.hpp"
 
 #include "engine/dispatch/dispatcher.hpp"
-#include "store/journal/waiting_results.hpp"
+#include "trial/commit_log.hpp"
 
 #include <cstddef>
 #include <map>
@@ -26,7 +26,7 @@ class Replay {
   Replay() = default;
   /// @param journal  by position
   /// @param waiting  results that an earlier job left beside the journal
-  Replay(std::vector<trial::CommittedTrial> journal, store::ResultsByName waiting);
+  Replay(std::vector<trial::CommittedTrial> journal, trial::ResultsByName waiting);
 
   /// Lines of the journal.
   std::size_t size() const { return lines_.size(); }
@@ -48,7 +48,7 @@ class Replay {
   std::vector<Line> lines_;                                        // by position
   std::multimap<trial::TrialName, trial::CommitPosition> places_;  // of the lines
   std::size_t next_ = 0;                                           // lines before are given out
-  store::ResultsByName waiting_;
+  trial::ResultsByName waiting_;
 };
 
 /// When the jobs that wrote the journal had ended, in seconds of the run: its clock goes on from there.

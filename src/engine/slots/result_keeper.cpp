@@ -55,7 +55,7 @@ bool ResultKeeper::write() {
 }
 
 /// The results that the file is to hold; from here on they count as written.
-store::ResultsByName ResultKeeper::not_journalled() {
+trial::ResultsByName ResultKeeper::not_journalled() {
   const std::lock_guard lock(mutex_);
   unsaved_since_.reset();
   write_queued_ = false;
@@ -84,10 +84,10 @@ std::vector<trial::TrialName> ResultKeeper::take_journalled() {
   return std::exchange(journalled_, {});
 }
 
-store::ResultsByName ResultKeeper::take_over(std::span<const trial::CommittedTrial> committed) {
+trial::ResultsByName ResultKeeper::take_over(std::span<const trial::CommittedTrial> committed) {
   if (!resume_) return {};
-  return call_storage<store::ResultsByName>(storage_, [this, committed] {
-    store::ResultsByName earlier = store::read_waiting_results(paths_, header_, space_, committed);
+  return call_storage<trial::ResultsByName>(storage_, [this, committed] {
+    trial::ResultsByName earlier = store::read_waiting_results(paths_, header_, space_, committed);
     for (const auto& [name, result] : earlier) add(result);
     if (earlier.empty()) {
       store::remove_waiting_results(paths_);

@@ -43,7 +43,7 @@ class ResultKeeper : public std::enable_shared_from_this<ResultKeeper> {
 
   /// Rank 0, in a run that is resumed, before any rank trains: takes over what all ranks of the earlier job
   /// left, and has it in its own file before those of the others go. @param committed  by then
-  store::ResultsByName take_over(std::span<const trial::CommittedTrial> committed);
+  trial::ResultsByName take_over(std::span<const trial::CommittedTrial> committed);
   /// Rank 0, when all is in the journal and no rank writes any more: removes the files of all ranks.
   void remove_files();
 
@@ -51,7 +51,7 @@ class ResultKeeper : public std::enable_shared_from_this<ResultKeeper> {
   using Clock = std::chrono::steady_clock;
 
   std::chrono::duration<double> interval() const;
-  store::ResultsByName not_journalled();
+  trial::ResultsByName not_journalled();
 
   store::StorageThread& storage_;
   const space::SearchSpace& space_;
@@ -63,7 +63,7 @@ class ResultKeeper : public std::enable_shared_from_this<ResultKeeper> {
   std::atomic<bool> stopping_{false};
   RareWarning warning_;
   std::mutex mutex_;  // of all below
-  store::ResultsByName results_;
+  trial::ResultsByName results_;
   std::optional<Clock::time_point> unsaved_since_;  // of the oldest result that is not in the file
   bool write_queued_ = false;
   std::vector<trial::TrialName> journalled_;  // since the last take

@@ -35,7 +35,7 @@ std::vector<std::filesystem::path> all_results_paths(const RunPaths& paths) {
 class ResultsReader {
  public:
   ResultsReader(const JournalHeader& header, EntryDecoder& decoder, const trial::CommitLog& committed,
-                ResultsByName& results)
+                trial::ResultsByName& results)
       : header_(header), decoder_(decoder), committed_(committed), results_(results) {}
 
   void read(const std::filesystem::path& path) {
@@ -86,13 +86,14 @@ class ResultsReader {
   const JournalHeader& header_;
   EntryDecoder& decoder_;
   const trial::CommitLog& committed_;
-  ResultsByName& results_;
+  trial::ResultsByName& results_;
 };
 
 }  // namespace
 
 void write_waiting_results(const RunPaths& paths, int rank, const JournalHeader& header,
-                           const ResultsByName& results, const space::SearchSpace& space, Effort effort) {
+                           const trial::ResultsByName& results, const space::SearchSpace& space,
+                           Effort effort) {
   std::string text = header_line(header);
   for (const auto& [name, result] : results) text += result_line(result, header.metrics, space);
   const FilePieces pieces{std::as_bytes(std::span(text))};
@@ -100,10 +101,10 @@ void write_waiting_results(const RunPaths& paths, int rank, const JournalHeader&
       results_path(paths, rank), [&pieces](TemporaryFile& file) { return file.write(pieces, 0); }, effort);
 }
 
-ResultsByName read_waiting_results(const RunPaths& paths, const JournalHeader& header,
-                                   const space::SearchSpace& space,
-                                   std::span<const trial::CommittedTrial> committed) {
-  ResultsByName results;
+trial::ResultsByName read_waiting_results(const RunPaths& paths, const JournalHeader& header,
+                                          const space::SearchSpace& space,
+                                          std::span<const trial::CommittedTrial> committed) {
+  trial::ResultsByName results;
   const std::vector<std::filesystem::path> files = all_results_paths(paths);
   if (files.empty()) return results;
   EntryDecoder decoder(space, header.metrics);

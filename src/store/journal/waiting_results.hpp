@@ -6,28 +6,26 @@
 #include "store/journal/journal.hpp"
 #include "store/publish/patience.hpp"
 #include "store/run_folder/run_folder.hpp"
+#include "trial/commit_log.hpp"
 
-#include <map>
 #include <optional>
 #include <span>
 #include <vector>
 
 namespace skyline::store {
 
-using ResultsByName = std::map<trial::TrialName, trial::CommittedTrial>;
-
 /// Publishes checkpoints/results.<rank>.jsonl, whole: results of this rank that wait for their commit, in the
 /// journal's own lines, ascending. @throws UserError
 void write_waiting_results(const RunPaths& paths, int rank, const JournalHeader& header,
-                           const ResultsByName& results, const space::SearchSpace& space,
+                           const trial::ResultsByName& results, const space::SearchSpace& space,
                            Effort effort = Effort::kOnce);
 
 /// Reads the results of all ranks' files except those of the `committed` trials. A file of another run or
 /// version, or a damaged line, is skipped with a warning that names it. @throws UserError if the folder
 /// cannot be read
-ResultsByName read_waiting_results(const RunPaths& paths, const JournalHeader& header,
-                                   const space::SearchSpace& space,
-                                   std::span<const trial::CommittedTrial> committed);
+trial::ResultsByName read_waiting_results(const RunPaths& paths, const JournalHeader& header,
+                                          const space::SearchSpace& space,
+                                          std::span<const trial::CommittedTrial> committed);
 
 /// Whether there are waiting results, usable or not. @throws UserError
 bool has_waiting_results(const RunPaths& paths);

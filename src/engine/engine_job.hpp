@@ -52,12 +52,13 @@ struct RunResult {
   std::size_t unsaved = 0;  // trials that were stopped, and whose last state could not be saved
 };
 
-/// Collective: the whole run. Rank 0 asks, scatters, commits, tells; every rank trains.
+/// Collective: one job of a run, from its start to the end of the run or a stop. Rank 0 asks, scatters,
+/// commits, tells; every rank trains.
 /// @param replay     rank 0's: a journal to go on from
 /// @param listeners  rank 0's; told after the journal
 /// @throws UserError, InternalError; the caller reports and ends all ranks (Environment::abort)
-RunResult run(comm::Environment& environment, const SearchTask& task, const RunFiles& files,
-              const JobEnd& end, std::optional<store::JournalContents> replay = {},
-              const std::vector<run::RunListener*>& listeners = {});
+RunResult run_job(comm::Environment& environment, const SearchTask& task, const RunFiles& files,
+                  const JobEnd& end, std::optional<store::JournalContents> replay = {},
+                  const std::vector<run::RunListener*>& listeners = {});
 
 }  // namespace skyline::engine

@@ -1,10 +1,10 @@
-#include "engine/loop/run.hpp"
+#include "engine/engine_job.hpp"
 
 #include "engine/dispatch/collective_dispatcher.hpp"
 #include "engine/dispatch/rank_table.hpp"
 #include "engine/dispatch/stop_channel.hpp"
 #include "engine/group/group_hub.hpp"
-#include "engine/loop/journal_sink.hpp"
+#include "engine/journal_sink.hpp"
 #include "engine/loop/replay.hpp"
 #include "engine/loop/search_loop.hpp"
 #include "engine/slots/checkpoints.hpp"
@@ -64,7 +64,7 @@ struct Job {
 Replay make_replay(const Job& job, std::optional<store::JournalContents>& replay) {
   if (!replay) return {};
   check_metrics(replay->header.metrics, job.files.header.metrics);
-  store::ResultsByName waiting = job.results->take_over(replay->entries);
+  trial::ResultsByName waiting = job.results->take_over(replay->entries);
   return {std::exchange(replay->entries, {}), std::move(waiting)};
 }
 
@@ -137,8 +137,9 @@ RunResult serve(const Job& job) {
 
 }  // namespace
 
-RunResult run(comm::Environment& environment, const SearchTask& task, const RunFiles& files,
-              const JobEnd& end, std::optional<store::JournalContents> replay, const Listeners& listeners) {
+RunResult run_job(comm::Environment& environment, const SearchTask& task, const RunFiles& files,
+                  const JobEnd& end, std::optional<store::JournalContents> replay,
+                  const Listeners& listeners) {
   comm::Communicator& world = environment.world();
   const EngineOptions& options = task.options;
   const std::size_t own = own_slots(environment, options, task.evaluator);

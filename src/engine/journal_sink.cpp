@@ -1,4 +1,4 @@
-#include "engine/loop/journal_sink.hpp"
+#include "engine/journal_sink.hpp"
 
 #include <mutex>
 #include <utility>
