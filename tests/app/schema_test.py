@@ -44,7 +44,7 @@ class Schema(RunsCase):
 
     def test_every_shipped_configuration_validates(self):
         for path in sorted((SOURCE / "configs").glob("*.yaml")):
-            self.assertEqual(self.errors(load(path.read_text())), [], path)
+            self.assertEqual(self.errors(yaml.safe_load(path.read_text())), [], path)
 
     def test_a_configuration_with_all_its_defaults_validates(self):
         for config in (small_digits(self.digits), [SOURCE / "configs/synthetic.yaml"]):
@@ -89,6 +89,15 @@ class Schema(RunsCase):
         self.assert_refused(lambda tree: tree["run"].update(window="all"))
         self.assert_refused(lambda tree: tree["objectives"].append({"maximise": "flops"}))
         self.assert_refused(lambda tree: tree.update(final={}))
+
+    def test_a_parameter_with_both_or_neither_of_choice_and_range_does_not_validate(self):
+        self.assert_refused(lambda tree: tree["space"]["parameters"].update(depth={"choice": [1, 2], "range": [1, 2]}))
+        self.assert_refused(lambda tree: tree["space"]["parameters"].update(depth={"weights": [1, 2]}))
+
+    def test_the_attributes_of_layers_have_their_defaults(self):
+        layers = self.validator.schema["properties"]["space"]["properties"]["network"]["items"]["anyOf"][1]["properties"]
+        conv2d = {name: each.get("default") for name, each in layers["conv2d"]["properties"].items()}
+        self.assertEqual(conv2d, {"kernel": None, "channels": None, "stride": 1, "padding": "same", "bias": True})
 
     def test_keys_of_another_algorithm_and_a_second_evaluator_do_not_validate(self):
         self.assert_refused(lambda tree: tree["search"].update(algorithm="random"))

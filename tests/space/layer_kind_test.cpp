@@ -53,10 +53,22 @@ TEST(LayerKind, ListsTheAttributesThatItAcceptsWithTheirBounds) {
   EXPECT_EQ(attributes["padding"].expected, "`same` or a whole number of at least 0");
   EXPECT_FALSE(attributes["padding"].required);
   EXPECT_EQ(attributes["bias"].expected, "true or false");
+  EXPECT_TRUE(attributes["kernel"].fallback.is_null());
+  EXPECT_EQ(attributes["stride"].fallback.as_text(), "1");
+  EXPECT_EQ(attributes["padding"].fallback.as_text(), "same");
+  EXPECT_EQ(attributes["bias"].fallback.as_text(), "true");
   const std::vector<LayerAttribute> dropout = attributes_of(*find_layer_kind("dropout"));
   ASSERT_EQ(dropout.size(), 1U);
   EXPECT_EQ(dropout[0].schema.at("exclusiveMaximum").as_number(), 1);
   EXPECT_TRUE(attributes_of(*find_layer_kind("relu")).empty());
+}
+
+TEST(LayerKind, ListsNoDefaultThatFollowsFromAnotherAttribute) {
+  const std::vector<LayerAttribute> pool = attributes_of(*find_layer_kind("max_pool"));
+  ASSERT_EQ(pool.size(), 2U);
+  EXPECT_EQ(pool[1].name, "stride");
+  EXPECT_FALSE(pool[1].required);
+  EXPECT_TRUE(pool[1].fallback.is_null()) << "it is the kernel";
 }
 
 TEST(Conv2d, ShapesFollowKernelStrideAndPadding) {

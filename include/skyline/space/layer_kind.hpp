@@ -67,7 +67,8 @@ class LayerKind {
   /// Fills all of `layer.attributes`, independent of shapes. Separate from `infer`, so that a space is
   /// checked as far as possible before any network is built. Asks for every attribute that the kind accepts,
   /// whatever the others are: this is also how the attributes are listed (attributes_of), from a reader that
-  /// answers with the smallest value or the default. Other attributes are refused with "did you mean".
+  /// answers with the default, or else with the smallest value and in a second reading with two more. Other
+  /// attributes are refused with "did you mean".
   /// @throws UserError through `reader` if an attribute is missing or does not fit
   virtual void read_attributes(Layer& layer, AttributeReader& reader) const = 0;
   /// Fills output, tensors, flops and macs of `layer`, whose kind, inputs, input shapes and attributes are
@@ -87,6 +88,7 @@ struct LayerAttribute {
   std::string expected;   // "a whole number of at least 1"
   ConfigNode schema;      // JSON schema of such a value; an expression may stand for it
   bool required = false;  // has no default
+  ConfigNode fallback;    // the default; null if there is none or it follows from other attributes
 };
 /// The attributes that a kind accepts.
 std::vector<LayerAttribute> attributes_of(const LayerKind& kind);

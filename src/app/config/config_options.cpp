@@ -191,7 +191,8 @@ const OptionTable<RunOptions>& RunOptions::table() {
   static const OptionTable<RunOptions> table{
       {"seed", &RunOptions::seed, at_least(0), "Seed of everything random."},
       {"window", &RunOptions::window, or_word("generation", whole<std::size_t>(at_least(1))),
-       "Most trials that are asked for and not committed; `generation`: one generation at a time."},
+       "Maximum number of trials that are asked for and not committed; `generation`: one generation at a "
+       "time."},
       {"keep_weights", &RunOptions::keep_weights,
        choice<KeepWeights>(
            {{"front", KeepWeights::kFront}, {"all", KeepWeights::kAll}, {"none", KeepWeights::kNone}}),
@@ -215,9 +216,10 @@ const OptionTable<RunOptions>& RunOptions::table() {
 const OptionTable<engine::CheckpointOptions>& checkpoint_table() {
   using engine::CheckpointOptions;
   static const OptionTable<CheckpointOptions> table{
-      {"interval", interval(), "How often a half-trained trial is saved: what a crash can cost."},
+      {"interval", interval(),
+       "Minimum time between two saves of a half-trained trial; a crash loses what came after the last one."},
       {"overhead", &CheckpointOptions::most_overhead, above(0).at_most(1),
-       "Most share of the training time that saving may take; the interval grows if need be."}};
+       "Maximum share of the training time that saving may take; the interval grows if need be."}};
   return table;
 }
 

@@ -16,7 +16,7 @@
 namespace skyline::app {
 namespace {
 
-/// What the search space reads, as it stands.
+/// The keys of the section `space`, which stays as it is written: the search space reads it.
 OptionKind<ConfigNode> space_section() {
   const auto keys = std::make_shared<OptionTable<space::SpaceForm>>(space::space_keys());
   OptionKind<ConfigNode> kind = tree("a section", keys->schema());
@@ -119,7 +119,9 @@ OptionTable<ConfigSections> all_sections() {
       {{"data", &Sections::data, "The data set, or the shape of one where nothing is trained.",
         KeyRule::kRequired},
        {"space", &Sections::space, space_section(),
-        "The architectures: named parameters, and a network that uses them.", KeyRule::kRequired}},
+        "The architectures: named parameters, and a network that uses them; spaces.md explains the "
+        "attributes of the layers.",
+        KeyRule::kRequired}},
       check_sections};
   for (const std::string& name : evaluate::evaluator_names()) table.add(evaluator_section(name));
   const std::vector<std::string> metrics = measured_metrics();

@@ -206,7 +206,7 @@ Algorithm evolution_pareto() {
       {"iterations", &Options::iterations, counted, "Generations, the first one counted.",
        KeyRule::kMayChange},
       {"initial", &Options::initial, counted, "Architectures of the first generation."},
-      {"max_unseen", &Options::max_unseen, counted, "Most architectures of a later generation."},
+      {"max_unseen", &Options::max_unseen, counted, "Maximum number of architectures of a later generation."},
       {"mutations_per_parent", &Options::mutations_per_parent, may_be_none, "Mutants of each parent."},
       {"crossovers", &Options::crossovers, may_be_none, "Children of two parents in a generation."},
       {"random_mix", &Options::random_mix, may_be_none, "Random architectures in a generation."},

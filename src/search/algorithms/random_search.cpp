@@ -57,8 +57,8 @@ class RandomSearch final : public Searcher {
 
 Algorithm random_search() {
   const OptionTable<RandomOptions> options{{"trials", &RandomOptions::trials,
-                                            at_least(1).at_most(kMostCounted), "Most trials of the search.",
-                                            KeyRule::kMayChange}};
+                                            at_least(1).at_most(kMostCounted),
+                                            "Maximum number of trials of the search.", KeyRule::kMayChange}};
   return make_algorithm<RandomSearch>(
       "random", "Random valid architectures, the control of every comparison.", options);
 }

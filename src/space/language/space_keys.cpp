@@ -30,7 +30,7 @@ class LayerKeys final : public KeyTable {
     for (const LayerAttribute& attribute : attributes_of(kind)) {
       const KeyRule rule = attribute.required ? KeyRule::kRequired : KeyRule::kPartOfRun;
       OptionKey key{attribute.name, "", rule, {attribute.expected, value_or_expression(attribute.schema)}};
-      key.write = [](const void* /*none*/) { return ConfigNode(); };
+      key.write = [fallback = attribute.fallback](const void* /*none*/) { return fallback; };
       append(std::move(key), nullptr);
     }
   }
@@ -83,7 +83,7 @@ const OptionTable<RepeatForm>& repeat_keys() {
   static const OptionTable<RepeatForm> table{
       {"repeat", &RepeatForm::repeat,
        tree("a whole number of at least 0", value_or_expression(whole<std::int64_t>(at_least(0)).schema)),
-       "How often the body follows itself.", KeyRule::kRequired},
+       "Number of repetitions of the body.", KeyRule::kRequired},
       {"body", &RepeatForm::body,
        // As a whole configuration places it.
        tree("a list of layers", schema_of("{$ref: '#/properties/space/properties/network'}")),
@@ -93,7 +93,9 @@ const OptionTable<RepeatForm>& repeat_keys() {
 
 OptionTable<SpaceForm> space_keys() {
   ConfigNode named = schema_of("{type: [object, 'null']}");
-  named.set("additionalProperties", parameter_keys().schema());
+  ConfigNode parameter = parameter_keys().schema();
+  parameter.set("oneOf", schema_of("[{required: [choice]}, {required: [range]}]"));
+  named.set("additionalProperties", std::move(parameter));
   OptionKind<ConfigNode> parameters = tree("a map of names", std::move(named));
   parameters.sections = {{"NAME", std::make_shared<OptionTable<ParameterForm>>(parameter_keys())}};
   return {

@@ -89,7 +89,7 @@ const OptionTable<GroupOptions>& GroupOptions::table() {
   static const OptionTable<GroupOptions> table{
       {"members", &GroupOptions::members, or_word("auto", whole<std::uint32_t>(members)),
        "Members of every trial's group; `auto`: by the predicted cost of a step."},
-      {"most", &GroupOptions::most, members, "Most members that `auto` chooses."},
+      {"most", &GroupOptions::most, members, "Maximum number of members that `auto` chooses."},
       {"batch_statistics", &GroupOptions::statistics,
        choice<Statistics>({{"local", Statistics::kLocal}, {"synchronized", Statistics::kSynchronized}}),
        "Whether batch normalization uses a member's part of the batch, or all of it."},
@@ -119,7 +119,8 @@ const OptionTable<TrainingOptions>& TrainingOptions::table() {
        {"precision", &Options::precision,
         choice<Precision>(
             {{"fp32", Precision::kFp32}, {"tf32", Precision::kTf32}, {"bf16", Precision::kBf16}}),
-        "Of the arithmetic; weights and the optimizer's state are float32 in any case. `tf32`: on GPUs "
+        "Number format of matrix products and convolutions; weights and the optimizer's state are float32 in "
+        "any case. `tf32`: on GPUs "
         "only."},
        {"group", &Options::group, "How several members train a trial together, data-parallel."},
        {"threads", &Options::threads, at_least(1).at_most(kMostThreads), "Threads of a slot."},
