@@ -5,11 +5,13 @@
 #include "core/config/config_text.hpp"
 #include "core/text/wording.hpp"
 
+#include <algorithm>
 #include <exception>
 #include <functional>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
@@ -74,7 +76,7 @@ void add_search(CommandLine& line) {
                               [&arguments] { return run_search(arguments); });
   add_config(search, arguments);
   search.add_option("--run", arguments.run, "run folder, made if it is not there")->required();
-  search.add_flag("--resume", arguments.resume, "go on with the run in the folder");
+  search.add_flag("--resume", arguments.resume, "resume the run in the folder");
   search.add_option_function<std::string>(
       "--wait", [&arguments](const std::string& text) { arguments.wait_s = read_wait(text); },
       "wait for so long, e.g. 3m, for a job that has the run folder, or a lost one's claim on it");
@@ -82,7 +84,7 @@ void add_search(CommandLine& line) {
   search.add_flag("--coordinator-only", arguments.coordinator_only, "rank 0 does not train");
   search
       .add_option("--slots", arguments.slots,
-                  "trials at a time on a rank (default: its cores; 16 on a GPU, which trains those that pay)")
+                  "trials at a time on a rank (default: its cores; 16 on a GPU, fewer if its memory is full)")
       ->check(CLI::PositiveNumber);
   search.add_flag("--quiet", arguments.quiet, "warnings and the result alone on the terminal");
 }
@@ -133,6 +135,19 @@ void add_inspections(CommandLine& line) {
   journal.add_flag("--canonical", arguments.canonical, "without times and hosts: equal for equal runs");
 }
 
+/// What is wrong with the command line, in one line.
+std::string usage_error_text(const CLI::App& app, const CLI::ParseError& error, const std::string& first) {
+  if (app.get_subcommands().empty() && !first.starts_with("-")) {
+    std::vector<std::string> names;
+    for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
+    return (first.empty() ? "a command is needed, " : "unknown command `" + first + "`, ") +
+           suggestion(first, names);
+  }
+  std::string text = error.what();
+  std::ranges::replace(text, '\n', ' ');
+  return text + " (see skyline --help)";
+}
+
 }  // namespace
 
 int run_program(int argc, char** argv) {
@@ -144,7 +159,9 @@ int run_program(int argc, char** argv) {
     line.app.parse(argc, argv);
     return line.exit_code;
   } catch (const CLI::ParseError& error) {
-    return line.app.exit(error) == 0 ? kExitDone : kExitUserError;
+    if (error.get_exit_code() == 0) return line.app.exit(error);  // --help, --version
+    print_error(usage_error_text(line.app, error, argc > 1 ? argv[1] : ""));
+    return kExitUserError;
   } catch (const std::exception& error) {
     print_error(error_text(error));
     return exit_code_of(error);

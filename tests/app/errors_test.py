@@ -26,8 +26,16 @@ class Errors(RunsCase):
         self.assertFalse((self.folder / "a").exists())
 
     def test_an_unknown_command_or_option_is_a_users_error(self):
-        self.skyline("serach", expect=2)
-        self.skyline("search", "--rnu", "x", expect=2)
+        self.assertEqual(self.refused("serch", "x"), "skyline: unknown command `serch`, did you mean `search`?")
+        self.assertIn("a command is needed, known here: prep, validate,", self.refused())
+        self.assertIn("--rnu", self.refused("search", "x.yaml", "--run", "a", "--rnu", "x"))
+        for arguments in (["serch", "x"], [], ["search", "--rnu", "x"], ["--bogus"], ["search"]):
+            self.assertEqual(self.skyline(*arguments, expect=2).stderr.count("\n"), 1, arguments)
+        self.assertEqual(self.skyline("--help").stderr, "")
+
+    def test_the_beginning_of_an_algorithms_name_is_enough_for_a_hint(self):
+        message = self.refused("validate", *SYNTHETIC, "--set", "search.algorithm=evolution")
+        self.assertIn("did you mean `evolution_pareto`?", message)
 
     def test_a_start_timeout_that_is_no_time_is_refused(self):
         for text in ("soon", "0", "-3s"):

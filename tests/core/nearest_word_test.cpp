@@ -22,6 +22,14 @@ TEST(NearestWord, StaysSilentWhenNothingIsNear) {
   EXPECT_EQ(nearest_word("anything", {}), "");
 }
 
+TEST(NearestWord, FindsAWordByItsBeginning) {
+  EXPECT_EQ(nearest_word("evolution", {"random", "evolution_pareto", "evolution_of_all"}),
+            "evolution_pareto");
+  EXPECT_EQ(nearest_word("Exhau", {"random", "exhaustive"}), "exhaustive");
+  EXPECT_EQ(nearest_word("ex", {"random", "exhaustive"}), "") << "too short to mean one of them";
+  EXPECT_EQ(nearest_word("", {"random", "exhaustive"}), "");
+}
+
 TEST(NearestWord, TakesTheNearestAndTheFirstOfEquals) {
   EXPECT_EQ(nearest_word("with", {"width", "witch", "height"}), "width");
   EXPECT_EQ(nearest_word("epoch", {"epocha", "epochs"}), "epocha");

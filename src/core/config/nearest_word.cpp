@@ -6,6 +6,8 @@
 namespace skyline {
 namespace {
 
+constexpr std::size_t kShortestBeginning = 3;  // letters that may stand for the word that they begin
+
 std::string lower(std::string_view text) {
   std::string result(text);
   for (char& letter : result) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
@@ -46,7 +48,10 @@ std::string nearest_word(std::string_view word, const std::vector<std::string>& 
     smallest = distance;
     nearest = candidate;
   }
-  return nearest;
+  if (!nearest.empty() || word.size() < kShortestBeginning) return nearest;
+  const auto longer = std::ranges::find_if(
+      candidates, [&](const std::string& candidate) { return lower(candidate).starts_with(lower(word)); });
+  return longer == candidates.end() ? "" : *longer;
 }
 
 std::string suggestion(std::string_view word, const std::vector<std::string>& candidates) {
