@@ -18,7 +18,9 @@ void AccountBook::add(const trial::TrialTiming& timing, bool counts) {
 }
 
 RunAccount AccountBook::after(double wall_s) const {
-  RunAccount account{wall_s, slots_};
+  const bool idle = std::ranges::all_of(
+      slots_, [](const SlotAccount& slot) { return slot.trials == 0 && slot.setup_s + slot.busy_s() == 0; });
+  RunAccount account{wall_s, idle ? std::vector<SlotAccount>() : slots_};
   for (SlotAccount& slot : account.slots) {
     slot.idle_s = std::max(0.0, wall_s - slot.setup_s - slot.busy_s());
   }

@@ -33,7 +33,7 @@ class AccountBook {
   /// Adds the time of one trial. @param counts  whether the slot led it to its result
   void add(const trial::TrialTiming& timing, bool counts);
   const std::vector<SlotAccount>& slots() const { return slots_; }
-  /// The account after `wall_s` seconds.
+  /// The account after `wall_s` seconds; without slots as long as none of them has done anything.
   RunAccount after(double wall_s) const;
 
  private:

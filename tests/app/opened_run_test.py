@@ -38,7 +38,7 @@ class OpenedRun(RunsCase):
         self.assertIn("The front:", running)
         self.stop(job)
         stopped = self.skyline("status", "run").stdout
-        self.assertIn("stopped; go on with --resume", stopped)
+        self.assertIn("stopped; resume with --resume", stopped)
         self.assertIn("hypervolume", stopped)
         self.assertRegex(stopped, "(?m)^rank 0 slot 0 ")
         first = self.trials_of(stopped, "all")
@@ -50,6 +50,10 @@ class OpenedRun(RunsCase):
         self.assertEqual(self.trials_of(finished, "job 1"), first)
         self.assertEqual(self.trials_of(finished, "all"), self.canonical("run").count("\n") - 1)
         self.assertIn("in 2 jobs over", finished)
+
+        again = self.skyline("search", *CONFIG, "--run", "run", "--resume").stdout
+        self.assertNotIn("Account of time", again, "this job trained nothing")
+        self.assertIn("in 2 jobs over", self.skyline("status", "run").stdout)
 
     def test_a_run_is_resumed_without_the_account_of_its_earlier_jobs(self):
         job = self.start("lost")

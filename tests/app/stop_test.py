@@ -51,7 +51,7 @@ class Stop(RunsCase):
         return out
 
     def check_stopped(self, run):
-        """What a stop leaves: a shorter journal, trials to go on with, and nothing of a writer."""
+        """What a stop leaves: a shorter journal, trials to resume, and nothing of a writer."""
         lines = self.canonical(run).splitlines()
         self.assertEqual(self.whole.splitlines()[:len(lines)], lines)
         self.assertLess(len(lines), len(self.whole.splitlines()), "stopped too late to show anything")
@@ -62,14 +62,14 @@ class Stop(RunsCase):
         self.assertEqual(len(models), len(lines) - 1, "the results are those of the journal")
         for name in ("pareto.json", "search_state.csv", "run.h5"):
             self.assertIn(name, files)
-        self.assertIn("stopped; go on with --resume", self.skyline("status", run).stdout)
+        self.assertIn("stopped; resume with --resume", self.skyline("status", run).stdout)
 
     def check_goes_on(self, run, ranks):
         names = [path.name for path in (self.folder / run / "checkpoints").iterdir()]
         begun = {name.split(".")[0] for name in names if name[0].isdigit()}  # others hold results that wait
         self.assertTrue(begun, "no trial was half done")
         done = self.skyline("search", *CONFIG, "--run", run, "--resume", ranks=ranks)
-        self.assertIn(f"an earlier job left {len(begun)} trials to go on with", done.stderr)
+        self.assertIn(f"an earlier job left {len(begun)} trials to resume", done.stderr)
         self.assertEqual(self.canonical(run), self.whole)
         self.assertEqual(list((self.folder / run / "checkpoints").iterdir()), [])
 

@@ -167,7 +167,7 @@ TEST_F(InheritingRun, StartsChildrenOfItsOwnTrialsWithoutTheFile) {
 }
 
 constexpr const char* kWayOut =
-    " (bring the file back from a backup and go on with --resume, or start a new run with training.inherit: "
+    " (bring the file back from a backup and resume with --resume, or start a new run with training.inherit: "
     "false)";
 
 TEST_F(InheritingRun, EndsWithAnErrorThatNamesWeightsThatAreDamaged) {

@@ -78,7 +78,7 @@ TEST(StatusText, TellsThatARunIsStoppingAndThatItHasStopped) {
   const testing::SampleFolder folder;
   const std::string root = folder.paths().root.string();
   fill(folder, sample_status("stopped"));
-  EXPECT_THAT(status_text(folder.paths()), StartsWith(root + ": stopped; go on with --resume\n"));
+  EXPECT_THAT(status_text(folder.paths()), StartsWith(root + ": stopped; resume with --resume\n"));
   fill(folder, sample_status("stopping"));
   const auto claim = store::RunClaim::take(folder.paths());
   EXPECT_THAT(status_text(folder.paths()),
@@ -90,7 +90,7 @@ TEST(StatusText, TellsHowToGoOnWithARunWhoseJobIsGone) {
   for (const char* state : {"running", "stopping", "failed"}) {
     fill(folder, sample_status(state));
     const std::string text = status_text(folder.paths());
-    EXPECT_THAT(text, StartsWith(folder.paths().root.string() + ": not running; go on with --resume\n"));
+    EXPECT_THAT(text, StartsWith(folder.paths().root.string() + ": not running; resume with --resume\n"));
     EXPECT_THAT(text, Not(HasSubstr("ETA")));
     EXPECT_THAT(text, Not(HasSubstr("in flight")));
   }
@@ -108,7 +108,7 @@ TEST(StatusText, DoesWithoutAStatusAndATornLastLine) {
   const testing::SampleFolder folder;
   folder.write(folder.paths().journal(), "header\ntrial\ntri");
   EXPECT_EQ(status_text(folder.paths()), folder.paths().root.string() +
-                                             ": not running; go on with --resume\n"
+                                             ": not running; resume with --resume\n"
                                              "  trials    1 in the journal\n");
 }
 

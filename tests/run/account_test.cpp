@@ -24,6 +24,13 @@ TEST(AccountBook, SumsUpBySlotAndCallsTheRestIdle) {
   EXPECT_DOUBLE_EQ(account.utilization(), 8.5 / 30);
 }
 
+TEST(AccountBook, ListsNoSlotsOfAJobThatTrainedNothing) {
+  AccountBook book(std::vector<SlotAccount>(2));
+  EXPECT_TRUE(book.after(3).slots.empty());
+  book.add({.rank = 0, .slot = 0, .setup_s = 1}, false);
+  EXPECT_FALSE(book.after(3).slots.empty());
+}
+
 TEST(RunAccount, HasNoUtilizationWithoutSlots) {
   EXPECT_EQ(RunAccount{}.utilization(), 0);
 }

@@ -166,7 +166,7 @@ TEST_F(Journal, ASecondOneIsNotStartedInItsPlace) {
   const std::string text = read_file(path);
   EXPECT_EQ(
       user_error_of([&] { JournalWriter::create(path, sample_header()); }),
-      path.string() + ": there is a journal already (go on with --resume, or choose another --run folder)");
+      path.string() + ": there is a journal already (resume with --resume, or choose another --run folder)");
   EXPECT_EQ(read_file(path), text);
 }
 

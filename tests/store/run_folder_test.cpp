@@ -231,7 +231,7 @@ TEST_F(Claim, IsNotMadeAgainIfAnotherJobMayHaveComeAndGone) {
       fault_error_of([&] { claim->renew(); }),
       paths.root.string() +
           ": owner.json is gone, and this job stood still for so long that another one may have taken the "
-          "run over and ended; this one ends (go on with --resume)");
+          "run over and ended; this one ends (resume with --resume)");
   EXPECT_FALSE(std::filesystem::exists(paths.owner()));
 }
 

@@ -22,7 +22,7 @@ namespace {
 void check_not_started(const store::RunPaths& paths, const SearchArguments& arguments) {
   if (arguments.resume || !store::exists(paths.journal())) return;
   throw UserError(paths.root.string() +
-                  " holds a run already: add --resume to go on with it, or name another folder");
+                  " holds a run already: add --resume to resume it, or name another folder");
 }
 
 /// A job that was requeued after the loss of a node comes back before the claim of the lost one is stale.
@@ -97,7 +97,7 @@ bool put_in_order(const store::RunPaths& paths, const RunConfig& config, const t
   const store::RecoveredFolder found = store::recover_run_folder(paths, committed, final_budget);
   const bool begun = found.begun_trials > 0 || store::has_waiting_results(paths);
   if (found.temporaries + found.checkpoints + found.begun_trials == 0) return begun;
-  log::info("an earlier job left " + std::to_string(found.begun_trials) + " trials to go on with; removed " +
+  log::info("an earlier job left " + std::to_string(found.begun_trials) + " trials to resume; removed " +
             std::to_string(found.temporaries) + " unfinished files and " + std::to_string(found.checkpoints) +
             " checkpoints of committed trials");
   return begun;

@@ -55,7 +55,7 @@ Head take(std::span<const std::byte> record) {
   return head;
 }
 
-/// Fields of a record have a fixed size.
+/// The parents and the start of a trial in a record, where every field has a fixed size.
 struct PackedParents {
   std::uint64_t count = 0;
   std::array<trial::TrialNumber, trial::kMostParents> numbers{};

@@ -49,7 +49,7 @@ std::filesystem::path copies_folder(const RunFiles& files) {
 std::string no_weights(const trial::Trial& trial, const std::string& problem) {
   return "trial " + std::to_string(trial.number) + " cannot start from the weights of trial " +
          std::to_string(trial.inherits()->from) + ": " + problem +
-         " (bring the file back from a backup and go on with --resume, or start a new run with "
+         " (bring the file back from a backup and resume with --resume, or start a new run with "
          "training.inherit: false)";
 }
 

@@ -43,8 +43,8 @@ std::string state_text(const std::optional<RunStatus>& status, const std::option
                        owner->host, owner->heartbeat_age_s);
   }
   if (status && status->state == "finished") return "finished";
-  if (status && status->state == "stopped") return "stopped; go on with --resume";
-  return "not running; go on with --resume";
+  if (status && status->state == "stopped") return "stopped; resume with --resume";
+  return "not running; resume with --resume";
 }
 
 std::string row(const std::string& name, const std::string& text) {

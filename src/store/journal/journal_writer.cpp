@@ -122,7 +122,7 @@ std::unique_ptr<JournalWriter> JournalWriter::create(const std::filesystem::path
   const std::string line = header_line(header);
   if (!publish_new_file(path, line)) {
     throw UserError(path.string() +
-                    ": there is a journal already (go on with --resume, or choose another --run "
+                    ": there is a journal already (resume with --resume, or choose another --run "
                     "folder)");
   }
   return std::make_unique<OffsetWriter>(path, line.size(), header.metrics);

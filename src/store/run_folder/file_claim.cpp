@@ -103,7 +103,7 @@ Fault FileClaim::restore() const {
   if (record_.has_old_heartbeat(file.written_at())) {
     throw FaultError(paths_.root.string() +
                      ": owner.json is gone, and this job stood still for so long that another one may have "
-                     "taken the run over and ended; this one ends (go on with --resume)");
+                     "taken the run over and ended; this one ends (resume with --resume)");
   }
   const Fault fault = file.become_target();
   if (fault.error == EEXIST) throw UserError(paths_.root.string() + " was taken over by another job");
