@@ -12,7 +12,7 @@ enum class KeepWeights { kNone, kFront, kAll };
 struct CheckpointOptions {
   std::optional<double> interval_s = 60;  // since the trial's start or its last checkpoint; either this
   std::optional<double> interval_epochs;  // or that
-  /// Most share of the training time that a slot spends on copying its state: the interval grows if need be.
+  /// Maximum share of the training time that a slot spends on copying its state; the interval then grows.
   double most_overhead = 0.005;
 };
 
@@ -23,11 +23,11 @@ struct EngineOptions {
   KeepWeights keep_weights = KeepWeights::kFront;
   std::optional<CheckpointOptions> checkpoints = CheckpointOptions{};  // nothing: none, not even at a stop
   bool inherit = false;  // children start from the weights of a parent; needs keep_weights
-  /// Of weights that a rank keeps in memory for the children of its own trials, if they inherit.
+  /// Maximum bytes of weights that a rank keeps in memory for children of its own trials, if they inherit.
   std::size_t recent_weights_bytes = std::size_t{256} << 20;
   bool resume = false;            // an earlier job may have left checkpoints
   bool coordinator_only = false;  // rank 0 does not train; needs 2 ranks
-  /// Of a rank; nothing: as many as the evaluator wants, else its processors / threads_per_slot, at least 1.
+  /// Slots of a rank; nothing: what the evaluator wants, else processors / threads_per_slot, at least 1.
   std::optional<std::size_t> slots;
   int threads_per_slot = 1;
 };

@@ -92,7 +92,7 @@ struct ConfigNode::Entry {
 /// equal. Positions do not count; numbers that are equal as numbers are equal (1e-4 and 0.0001).
 std::string first_difference(const ConfigNode& left, const ConfigNode& right);
 
-/// The candidate nearest to `word` by edit distance, if near enough to be a likely misspelling; else empty.
+/// The candidate that a misspelt `word` likely means: the nearest one, or one that it begins; else empty.
 std::string nearest_word(std::string_view word, const std::vector<std::string>& candidates);
 
 /// The second half of an error about an unknown word: "did you mean `width`?", or "known here: a, b, c".

@@ -50,7 +50,7 @@ struct RunConfig {
   engine::EngineOptions engine_options() const;
   /// The search; its proposals have the budget that the evaluator's section names.
   std::unique_ptr<search::Searcher> make_searcher() const;
-  /// Of the full training of the front; nothing: there is none.
+  /// The budget of the full training of the front; nothing: the front is not trained in full.
   std::optional<trial::Budget> final_budget() const;
 
   /// The services of the run for its evaluator; the caller adds the ranks of a job.

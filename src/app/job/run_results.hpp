@@ -25,7 +25,7 @@ void write_results(const store::RunPaths& paths, const RunConfig& config, const 
 /// The front with its volume, and the account of time if there is one.
 std::string results_text(const report::ReportInputs& inputs, const run::RunAccount& account);
 
-/// To standard output: the results, a line on the run.
+/// Prints the results and a last line about the run to standard output.
 void print_results(const store::RunPaths& paths, const report::ReportInputs& inputs,
                    const engine::RunResult& result);
 

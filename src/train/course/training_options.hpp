@@ -52,7 +52,7 @@ struct LatencyOptions {
   static const OptionTable<LatencyOptions>& table();
 };
 
-/// Of the arithmetic. Weights and optimizer state are float32 in any case. kTf32: products of matrices with
+/// Format of products. Weights and optimizer state are float32 in any case. kTf32: matrix products with
 /// 10 bits of mantissa, on GPUs that have it; kBf16: convolutions and products in bfloat16.
 enum class Precision { kFp32, kTf32, kBf16 };
 

@@ -41,7 +41,7 @@ class RecentParents {
              left.architecture->network.canonical_text() == wanted.network.canonical_text();
     });
   }
-  /// Makes room on the device.
+  /// Drops all tensors, to make room on the device.
   void clear() { entries_.clear(); }
   std::size_t bytes() const { return entries_.bytes(); }
 
