@@ -28,7 +28,7 @@ TEST(ConfigSchema, ShowsALayerKindThatIsRegisteredAndThePageToo) {
   const std::string page = configuration_page();
   EXPECT_THAT(page,
               HasSubstr("| `space.network.stretch.factor` | a whole number of at least 2 | must be given |"));
-  EXPECT_THAT(page, HasSubstr("| `space.network.stretch.share` | a number above 0 and at most 1 |  |"));
+  EXPECT_THAT(page, HasSubstr("| `space.network.stretch.share` | a number above 0 and at most 1 | `0.5` |"));
   const ConfigNode schema = config_schema();
   const ConfigNode& items = schema.at("properties").at("space").at("properties").at("network").at("items");
   EXPECT_EQ(items.at("anyOf").items()[1].at("properties").at("stretch").at("required").items()[0].as_text(),
