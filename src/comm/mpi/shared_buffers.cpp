@@ -3,6 +3,7 @@
 #include "skyline/core/error.hpp"
 
 #include "comm/mpi/mpi_communicator.hpp"
+#include "core/text/hash.hpp"
 #include "core/unique_handle.hpp"
 
 #include <algorithm>
@@ -10,7 +11,6 @@
 #include <cstring>
 #include <functional>
 #include <numeric>
-#include <random>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -59,11 +59,6 @@ struct Address {
   int descriptor = -1;  // -1: it has none
   std::uint64_t token = 0;
 };
-
-std::uint64_t random_token() {
-  std::random_device random;
-  return (std::uint64_t{random()} << 32U) | random();
-}
 
 /// Opens the memory; nothing if it cannot be reached, or is something else.
 Descriptor open_memory(const Address& address) {

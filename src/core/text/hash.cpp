@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <random>
 #include <vector>
 
 #include <openssl/evp.h>
@@ -144,6 +145,11 @@ std::uint32_t crc32c(std::string_view bytes) {
   std::uint32_t sum = ~std::uint32_t{0};
   for (const char byte : bytes) sum = kTable[(sum ^ static_cast<unsigned char>(byte)) & 0xFFU] ^ (sum >> 8U);
   return ~sum;
+}
+
+std::uint64_t random_token() {
+  std::random_device random;
+  return (std::uint64_t{random()} << 32U) | random();
 }
 
 }  // namespace skyline

@@ -35,5 +35,7 @@ std::uint32_t crc32c(std::string_view bytes);
 
 /// Writes 16 lower-case hex digits.
 std::string to_hex(std::uint64_t value);
+/// 64 bits from the system that nobody can guess: for names in shared folders and marks of a process.
+std::uint64_t random_token();
 
 }  // namespace skyline

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <random>
 
 #include <nlohmann/json.hpp>
 #include <sys/stat.h>
@@ -54,8 +53,7 @@ bool ClaimRecord::has_old_heartbeat(const timespec& now) const {
 
 ClaimRecord make_claim_record() {
   ClaimRecord record;
-  std::random_device random;
-  record.token = to_hex(std::uint64_t{random()} << 32 | random());
+  record.token = to_hex(random_token());
   record.host = host_name();
   record.place = process_place();
   record.process = ::getpid();

@@ -5,6 +5,7 @@
 #include "comm/agreement.hpp"
 #include "comm/environment.hpp"
 #include "core/backoff.hpp"
+#include "core/text/hash.hpp"
 #include "machine/node.hpp"
 #include "machine/node_tokens.hpp"
 #include "train/sharing/memory_forecast.hpp"
@@ -15,8 +16,6 @@
 #include <string>
 #include <utility>
 #include <vector>
-
-#include <unistd.h>
 
 namespace skyline::train {
 namespace {
@@ -56,9 +55,7 @@ Failure too_large(const trial::Trial& trial, const TrainingOptions& options, std
 /// Collective. @throws UserError on all ranks
 std::unique_ptr<machine::NodeTokens> open_tokens(comm::Communicator& world, std::size_t tokens,
                                                  std::size_t holders) {
-  const auto now = std::chrono::system_clock::now().time_since_epoch().count();
-  const std::string own = "skyline-memory-" + std::to_string(::getpid()) + '-' + std::to_string(now);
-  const std::string name = comm::share(world, own);
+  const std::string name = comm::share(world, "skyline-memory-" + to_hex(random_token()));
   std::unique_ptr<machine::NodeTokens> opened;
   std::string problem;
   try {
