@@ -83,6 +83,45 @@ inline std::vector<double> train(Learner& learner, const TrainingSetup& setup, c
   return losses;
 }
 
+inline TrainingOptions options_with(OptimizerOptions::Kind kind) {
+  TrainingOptions options;
+  options.batch = 16;
+  options.optimizer.kind = kind;
+  options.optimizer.learning_rate = kind == OptimizerOptions::Kind::kAdam ? 0.005 : 0.05;
+  options.latency = {1, 2, 3};
+  return options;
+}
+
+inline TrainingOptions adam() {
+  return options_with(OptimizerOptions::Kind::kAdam);
+}
+
+inline TrainingOptions sgd() {
+  return options_with(OptimizerOptions::Kind::kSgd);
+}
+
+inline bool same_values(const std::vector<trial::NamedTensor>& left,
+                        const std::vector<trial::NamedTensor>& right) {
+  return std::ranges::equal(left, right, [](const auto& a, const auto& b) { return a.values == b.values; });
+}
+
+/// What a learner ends with.
+struct Trained {
+  std::vector<double> losses;
+  std::vector<trial::NamedTensor> tensors;
+};
+
+inline Trained train_on_device(const TrainingOptions& options, const trial::Trial& trial, std::int64_t steps,
+                               const RecordingPolicy& policy,
+                               std::shared_ptr<Accelerator> accelerator = make_host_accelerator()) {
+  const TrainingSetup setup = make_setup(options, std::move(accelerator));
+  const auto learner = make_device_learner(setup, trial, nullptr, policy);
+  Trained trained;
+  trained.losses = train(*learner, setup, trial, 0, steps);
+  trained.tensors = learner->export_tensors();
+  return trained;
+}
+
 /// The state of each member of a group after some steps; the leader's is the whole state.
 struct GroupEnd {
   std::vector<double> losses;  // sums over the members

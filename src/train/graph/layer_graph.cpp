@@ -3,8 +3,6 @@
 #include "skyline/core/error.hpp"
 #include "skyline/space/layer_kind.hpp"
 
-#include "train/graph/graph_op.hpp"
-
 #include <algorithm>
 #include <utility>
 
