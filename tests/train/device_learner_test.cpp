@@ -110,6 +110,11 @@ TEST(DeviceLearner, AgreesWithTheHostsLearnerForEveryOptionOfTheOptimizers) {
   TrainingOptions nesterov = sgd();
   nesterov.optimizer.nesterov = true;
   expect_agreement(every_layer(), nesterov, 15, 3e-3);
+  TrainingOptions decoupled = adam();
+  decoupled.optimizer.kind = OptimizerOptions::Kind::kAdamW;
+  decoupled.optimizer.decoupled_decay = 0.5;
+  decoupled.optimizer.decayed = OptimizerOptions::Decayed::kWeights;
+  expect_agreement(every_layer(), decoupled, 5, 2e-3);
   TrainingOptions decayed = adam();
   decayed.optimizer.weight_decay = 1e-2;
   expect_agreement(every_layer(), decayed, 5, 2e-3);

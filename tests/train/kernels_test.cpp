@@ -114,6 +114,7 @@ TEST(OptimizerKernels, FollowTheFormulasInAnyLength) {
           .beta2 = 0.999F,
           .epsilon = 1e-8F,
           .weight_decay = 0,
+          .kept = 1,
           .step_size = 0.01F / 0.1F,
           .inverse_root_correction = static_cast<float>(1 / std::sqrt(0.001))},
          count, gradient.data(), value.data(), first.data(), second.data());

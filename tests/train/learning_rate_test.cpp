@@ -10,7 +10,8 @@ using Decay = ScheduleOptions::Decay;
 TrainingOptions scheduled(double warmup, Decay decay) {
   TrainingOptions options;
   options.optimizer.learning_rate = 0.8;
-  options.schedule = {warmup, decay};
+  options.schedule.warmup = warmup;
+  options.schedule.decay = decay;
   return options;
 }
 
@@ -43,6 +44,29 @@ TEST(LearningRate, FallsTowardsZeroOverTheStepsThatAreLeft) {
   EXPECT_GT(cosine.at(5), 0.6);
   EXPECT_LT(cosine.at(15), 0.2);
   EXPECT_GT(cosine.at(19), 0);
+}
+
+TEST(LearningRate, EndsAtTheFloor) {
+  for (const Decay decay : {Decay::kLinear, Decay::kCosine}) {
+    TrainingOptions options = scheduled(0, decay);
+    options.schedule.floor = 0.25;
+    const LearningRate rate(options, 10, 20);
+    EXPECT_DOUBLE_EQ(rate.at(0), 0.8);
+    EXPECT_DOUBLE_EQ(rate.at(10), 0.5);
+    EXPECT_DOUBLE_EQ(rate.at(20), 0.2);
+    EXPECT_DOUBLE_EQ(rate.at(100), 0.2);
+  }
+}
+
+TEST(LearningRate, FallsByAFactorEverySoManyEpochsAfterTheWarmUp) {
+  TrainingOptions options = scheduled(0.5, Decay::kStep);
+  options.schedule.every = 2;
+  options.schedule.factor = 0.5;
+  const LearningRate rate(options, 10, 50);
+  EXPECT_DOUBLE_EQ(rate.at(5), 0.8);
+  EXPECT_DOUBLE_EQ(rate.at(24), 0.8);
+  EXPECT_DOUBLE_EQ(rate.at(25), 0.4);
+  EXPECT_DOUBLE_EQ(rate.at(45), 0.2);
 }
 
 TEST(LearningRate, OnlyWarmsUpWhereTheBudgetIsShorterThanThat) {

@@ -4,6 +4,7 @@
 #include "train/graph/parameter_store.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
@@ -28,6 +29,9 @@ class ReferenceStep final : public TrainingStep {
         if (tensor.trainable) {
           tensor.value.set_requires_grad(true);
           values_.push_back(tensor.value);
+          // PyTorch's programs put norms and biases into a parameter group of their own.
+          const bool decays = options.decayed == OptimizerOptions::Decayed::kAll || tensor.value.dim() > 1;
+          decays_.push_back(decays ? 1.0 : 0.0);
           first_moments_.push_back(at::zeros_like(tensor.value));
           second_moments_.push_back(at::zeros_like(tensor.value));
           counts_.push_back(at::full({}, 0, at::kFloat));
@@ -76,7 +80,9 @@ class ReferenceStep final : public TrainingStep {
     for (at::Tensor& value : values_) {
       gradients.push_back(value.grad().defined() ? value.grad() : at::zeros_like(value));
     }
-    if (options_.kind == OptimizerOptions::Kind::kAdam) {
+    if (options_.kind == OptimizerOptions::Kind::kAdamW) {
+      update_by_adamw(gradients);
+    } else if (options_.kind == OptimizerOptions::Kind::kAdam) {
       // The op does not count steps itself, and wants the number of this one.
       std::for_each(counts_.begin(), counts_.end(), [](at::Tensor& count) { count.add_(1); });
       at::_fused_adam_(values_, gradients, first_moments_, second_moments_, {}, counts_,
@@ -85,12 +91,30 @@ class ReferenceStep final : public TrainingStep {
     } else {
       const at::TensorList velocities =
           options_.momentum > 0 ? at::TensorList(first_moments_) : at::TensorList();
-      at::_fused_sgd_(values_, gradients, velocities, options_.weight_decay, options_.momentum,
-                      options_.learning_rate, 0, options_.nesterov, false, steps_done_ == 0);
+      for (std::size_t i = 0; i < values_.size(); ++i) {
+        gradients[i] = gradients[i].add(values_[i], options_.weight_decay * decays_[i]);
+      }
+      at::_fused_sgd_(values_, gradients, velocities, 0, options_.momentum, options_.learning_rate, 0,
+                      options_.nesterov, false, steps_done_ == 0);
     }
     ++steps_done_;
     for (at::Tensor& value : values_) {
       value.mutable_grad() = at::Tensor();
+    }
+  }
+
+  /// torch.optim.AdamW's formulas, line by line.
+  void update_by_adamw(const std::vector<at::Tensor>& gradients) {
+    const auto count = static_cast<double>(steps_done_ + 1);
+    for (std::size_t i = 0; i < values_.size(); ++i) {
+      at::Tensor& value = values_[i];
+      value.mul_(1 - options_.learning_rate * options_.decoupled_decay * decays_[i]);
+      first_moments_[i].mul_(options_.beta1).add_(gradients[i], 1 - options_.beta1);
+      second_moments_[i].mul_(options_.beta2).addcmul_(gradients[i], gradients[i], 1 - options_.beta2);
+      const at::Tensor deviation =
+          second_moments_[i].sqrt().div_(std::sqrt(1 - std::pow(options_.beta2, count)));
+      value.addcdiv_(first_moments_[i], deviation.add_(options_.epsilon),
+                     -options_.learning_rate / (1 - std::pow(options_.beta1, count)));
     }
   }
 
@@ -100,6 +124,7 @@ class ReferenceStep final : public TrainingStep {
   ParameterStore parameters_;
   std::vector<std::unique_ptr<LayerOp>> ops_;
   std::vector<at::Tensor> values_;
+  std::vector<double> decays_;  // of the values: 0 or 1
   std::vector<at::Tensor> first_moments_;
   std::vector<at::Tensor> second_moments_;
   std::vector<at::Tensor> counts_;

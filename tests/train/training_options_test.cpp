@@ -104,13 +104,14 @@ TEST(TrainingOptions, NameWhatIsWrong) {
   EXPECT_EQ(error_of({{"inherit", "all"}}), "a.yaml:3: training.inherit: expected true or false, got all");
   EXPECT_EQ(error_of({{"precision", "fp8"}}),
             "a.yaml:3: training.precision: expected `fp32`, `tf32` or `bf16`, got fp8");
-  EXPECT_EQ(error_of({{"schedule.decay", "step"}}),
-            "a.yaml:3: training.schedule.decay: expected `none`, `linear` or `cosine`, got step");
+  EXPECT_EQ(
+      error_of({{"schedule.decay", "exponential"}}),
+      "a.yaml:3: training.schedule.decay: expected `none`, `linear`, `cosine` or `step`, got exponential");
   EXPECT_EQ(error_of({{"schedule.warmup", "-1"}}),
             "a.yaml:3: training.schedule.warmup: expected a number from 0 to 1000000, got -1");
-  EXPECT_EQ(
-      error_of({{"optimizer", "lion"}}),
-      "a.yaml:3: training.optimizer: expected `adam` or `sgd`, with or without keys below it, got lion");
+  EXPECT_EQ(error_of({{"optimizer", "lion"}}),
+            "a.yaml:3: training.optimizer: expected `adam`, `adamw` or `sgd`, with or without keys below it, "
+            "got lion");
   EXPECT_EQ(error_of({{"optimizer.adam.beta1", "1"}}),
             "a.yaml:3: training.optimizer.adam.beta1: expected a number of at least 0 and below 1, got 1");
   EXPECT_EQ(error_of({{"optimizer.sgd.momentum", "0"}, {"optimizer.sgd.nesterov", "true"}}),
@@ -125,6 +126,25 @@ TEST(TrainingOptions, NameWhatIsWrong) {
   EXPECT_THAT(error_of({{"optimizer.adma.beta1", "0.5"}}), testing::HasSubstr("did you mean `adam`"));
   EXPECT_THAT(error_of({{"epoch", "1"}}), testing::HasSubstr("did you mean"));
   EXPECT_THAT(error_of({{"optimizer.adam.learning_rte", "1"}}), testing::HasSubstr("learning_rate"));
+}
+
+TEST(TrainingOptions, RefuseKeysOfAnotherSchedule) {
+  EXPECT_THAT(error_of({{"schedule.decay", "step"}}),
+              testing::HasSubstr("`decay: step` needs `every`: the epochs from one step to the next"));
+  EXPECT_EQ(error_of({{"schedule.decay", "cosine"}, {"schedule.every", "3"}}),
+            "a.yaml:3: training.schedule.every: `every` needs `decay: step`");
+  EXPECT_EQ(error_of({{"schedule.floor", "0.1"}}),
+            "a.yaml:3: training.schedule.floor: a floor needs `decay: linear` or `decay: cosine`");
+}
+
+TEST(TrainingOptions, GiveAdamWADecayOfItsOwn) {
+  EXPECT_EQ(parse({{"optimizer", "adamw"}}).optimizer.decoupled_decay, 0.01);
+  const TrainingOptions options =
+      parse({{"optimizer.adamw.weight_decay", "0.05"}, {"optimizer.adamw.decayed", "weights"}});
+  EXPECT_EQ(options.optimizer.kind, OptimizerOptions::Kind::kAdamW);
+  EXPECT_EQ(options.optimizer.decoupled_decay, 0.05);
+  EXPECT_EQ(options.optimizer.weight_decay, 0);
+  EXPECT_EQ(options.optimizer.decayed, OptimizerOptions::Decayed::kWeights);
 }
 
 TEST(TrainingOptions, SayHowGroupsTrain) {

@@ -161,6 +161,25 @@ TEST(TrainingStep, AgreesWithAtensAdamOnALinearNetwork) {
   expect_agreement(NetworkBuilder({1, 5, 5}).flatten().linear(3).build(), adam, 10, 1e-4);
 }
 
+TEST(TrainingStep, AgreesWithPyTorchsAdamWWithAndWithoutDecayOfBiases) {
+  for (const auto decayed : {OptimizerOptions::Decayed::kAll, OptimizerOptions::Decayed::kWeights}) {
+    OptimizerOptions adamw;
+    adamw.kind = OptimizerOptions::Kind::kAdamW;
+    adamw.learning_rate = 0.01;
+    adamw.decoupled_decay = 2;
+    adamw.decayed = decayed;
+    expect_agreement(NetworkBuilder({1, 5, 5}).flatten().linear(3).build(), adamw, 10, 1e-4);
+  }
+}
+
+TEST(TrainingStep, SparesNormsAndBiasesFromWeightDecayIfToldTo) {
+  const space::Network network =
+      NetworkBuilder({1, 5, 5}).conv2d(4, 3).batch_norm().relu().flatten().linear(3).build();
+  OptimizerOptions options = sgd(0.05, 0.9, false, 0.5);
+  options.decayed = OptimizerOptions::Decayed::kWeights;
+  expect_agreement(network, options, 4, 2e-3);
+}
+
 /// Twice the input: a kind of layer that the trainer does not know by itself.
 class DoubleOp final : public FusedOp {
  public:

@@ -24,23 +24,43 @@ OptionKind<OptimizerOptions> optimizer_kind() {
   using Options = OptimizerOptions;
   const Key<Options> learning_rate{"learning_rate", &Options::learning_rate, above(0),
                                    "Learning rate, before any schedule."};
+  const Key<Options> beta1{"beta1", &Options::beta1, kShareBelowOne, "Decay of the mean of gradients."};
+  const Key<Options> beta2{"beta2", &Options::beta2, kShareBelowOne,
+                           "Decay of the mean of squared gradients."};
+  const Key<Options> epsilon{"epsilon", &Options::epsilon, above(0), "Added to the denominator."};
   const Key<Options> weight_decay{"weight_decay", &Options::weight_decay, at_least(0),
                                   "L2 penalty, added to the gradient."};
-  const OptionTable<Options> adam{
-      learning_rate,
-      {"beta1", &Options::beta1, kShareBelowOne, "Decay of the mean of gradients."},
-      {"beta2", &Options::beta2, kShareBelowOne, "Decay of the mean of squared gradients."},
-      {"epsilon", &Options::epsilon, above(0), "Added to the denominator."},
-      weight_decay};
+  const Key<Options> decoupled_decay{"weight_decay", &Options::decoupled_decay, at_least(0),
+                                     "Share of a parameter that a step takes away, times the learning rate."};
+  const Key<Options> decayed{
+      "decayed", &Options::decayed,
+      choice<Options::Decayed>({{"all", Options::Decayed::kAll}, {"weights", Options::Decayed::kWeights}}),
+      "Whether weight decay takes all parameters, or weights without norms and biases."};
+  const OptionTable<Options> adam{learning_rate, beta1, beta2, epsilon, weight_decay, decayed};
+  const OptionTable<Options> adamw{learning_rate, beta1, beta2, epsilon, decoupled_decay, decayed};
   const OptionTable<Options> sgd{
       {learning_rate,
        {"momentum", &Options::momentum, kShareBelowOne, "Decay of the sum of gradients."},
        {"nesterov", &Options::nesterov, "Nesterov's momentum; needs a momentum above 0."},
-       weight_decay},
+       weight_decay,
+       decayed},
       check_sgd};
   return one_of<Options>(&Options::kind,
                          std::vector<Variant<Options, Options::Kind>>{{"adam", Options::Kind::kAdam, adam},
+                                                                      {"adamw", Options::Kind::kAdamW, adamw},
                                                                       {"sgd", Options::Kind::kSgd, sgd}});
+}
+
+/// A key of another decay would have no effect.
+void check_schedule(const ScheduleOptions& options, const ConfigNode& section) {
+  const bool steps = options.decay == ScheduleOptions::Decay::kStep;
+  if (options.floor > 0 && (steps || options.decay == ScheduleOptions::Decay::kNone)) {
+    section.at("floor").fail("a floor needs `decay: linear` or `decay: cosine`");
+  }
+  if (options.every > 0 && !steps) section.at("every").fail("`every` needs `decay: step`");
+  if (steps && options.every <= 0) {
+    section.fail("`decay: step` needs `every`: the epochs from one step to the next");
+  }
 }
 
 /// A member without a sample of a batch would have nothing to normalize.
@@ -56,11 +76,21 @@ void check_group(const TrainingOptions& options, const ConfigNode& section) {
 
 const OptionTable<ScheduleOptions>& ScheduleOptions::table() {
   static const OptionTable<ScheduleOptions> table{
-      {"warmup", &ScheduleOptions::warmup, at_least(0).at_most(kMostEpochs),
-       "Epochs over which the learning rate rises from zero, step by step."},
-      {"decay", &ScheduleOptions::decay,
-       choice<Decay>({{"none", Decay::kNone}, {"linear", Decay::kLinear}, {"cosine", Decay::kCosine}}),
-       "How the learning rate falls to zero over the steps after the warm-up."}};
+      {{"warmup", &ScheduleOptions::warmup, at_least(0).at_most(kMostEpochs),
+        "Epochs over which the learning rate rises from zero, step by step."},
+       {"decay", &ScheduleOptions::decay,
+        choice<Decay>({{"none", Decay::kNone},
+                       {"linear", Decay::kLinear},
+                       {"cosine", Decay::kCosine},
+                       {"step", Decay::kStep}}),
+        "How the learning rate falls after the warm-up: over all other steps of the trial, or step by step."},
+       {"floor", &ScheduleOptions::floor, at_least(0).at_most(1),
+        "Share of the learning rate at which `linear` and `cosine` end."},
+       {"every", &ScheduleOptions::every, at_least(0).at_most(kMostEpochs),
+        "Epochs from one step of `step` to the next."},
+       {"factor", &ScheduleOptions::factor, above(0).at_most(1),
+        "The learning rate is multiplied by it in each step of `step`."}},
+      check_schedule};
   return table;
 }
 

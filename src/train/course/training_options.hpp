@@ -16,23 +16,30 @@ using evaluate::DeviceChoice;
 using evaluate::Normalization;
 
 struct OptimizerOptions {
-  enum class Kind { kAdam, kSgd };
+  enum class Kind { kAdam, kAdamW, kSgd };
+  enum class Decayed { kAll, kWeights };
   Kind kind = Kind::kAdam;
   double learning_rate = 1e-3;
-  double beta1 = 0.9;       // adam
-  double beta2 = 0.999;     // adam
-  double epsilon = 1e-8;    // adam
-  double momentum = 0.9;    // sgd
-  bool nesterov = false;    // sgd
-  double weight_decay = 0;  // L2, added to the gradient
+  double beta1 = 0.9;             // adam, adamw
+  double beta2 = 0.999;           // adam, adamw
+  double epsilon = 1e-8;          // adam, adamw
+  double momentum = 0.9;          // sgd
+  bool nesterov = false;          // sgd
+  double weight_decay = 0;        // adam, sgd: L2, added to the gradient
+  double decoupled_decay = 0.01;  // adamw: taken from the parameter, times the learning rate
+  Decayed decayed = Decayed::kAll;
+  bool is_adam() const { return kind != Kind::kSgd; }
 };
 
 /// How the learning rate changes in the course of a trial.
 struct ScheduleOptions {
-  /// kLinear, kCosine: to zero, over the steps that the budget has after the warm-up.
-  enum class Decay { kNone, kLinear, kCosine };
+  /// kLinear, kCosine: to the floor, over the steps that the budget has after the warm-up.
+  enum class Decay { kNone, kLinear, kCosine, kStep };
   double warmup = 0;  // epochs over which it rises to the optimizer's learning rate
   Decay decay = Decay::kNone;
+  double floor = 0;     // kLinear, kCosine: the share of the learning rate that is left at the end
+  double every = 0;     // kStep: epochs after the warm-up from one step to the next
+  double factor = 0.1;  // kStep
   static const OptionTable<ScheduleOptions>& table();
 };
 

@@ -2,6 +2,7 @@
 
 #include "skyline/core/error.hpp"
 #include "skyline/core/random.hpp"
+#include "skyline/space/layer_kind.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -134,9 +135,11 @@ ParameterStore::ParameterStore(const space::Network& network, std::uint64_t seed
   for (const space::Layer& layer : network.layers) {
     layer_names_.push_back(layer.name);
     StoredLayer& stored = layers_.emplace_back();
+    const bool normalizes = space::traits_of(layer).normalizes();
     for (const space::TensorSpec& spec : layer.tensors) {
       initialize(spec, random, memory_.mutable_data_ptr<float>() + offset);
-      stored.tensors().push_back({spec.name, spec.trainable, view_of(memory_, offset, spec), at::Tensor()});
+      stored.tensors().push_back({spec.name, spec.trainable, view_of(memory_, offset, spec), at::Tensor(),
+                                  spec.dims.size() > 1 && !normalizes});
       offset += padded_elements(spec);
     }
   }

@@ -19,8 +19,9 @@ namespace skyline::train {
 struct StoredTensor {
   std::string name;  // within the layer
   bool trainable = true;
-  at::Tensor value;     // 4-D: channels_last order
-  at::Tensor gradient;  // set by the op
+  at::Tensor value;       // 4-D: channels_last order
+  at::Tensor gradient;    // set by the op
+  bool is_weight = true;  // a matrix or filter; not a bias, and nothing of a layer that normalizes
 };
 
 /// Reorders a gradient's memory like that of its parameter.

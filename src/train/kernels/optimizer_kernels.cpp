@@ -16,7 +16,8 @@ SKYLINE_MULTI_TARGET void adam(const AdamStep& step, std::size_t count, const fl
     const float second = s.beta2 * second_moment[i] + (1.0F - s.beta2) * slope * slope;
     first_moment[i] = first;
     second_moment[i] = second;
-    value[i] -= s.step_size * first / (std::sqrt(second) * s.inverse_root_correction + s.epsilon);
+    value[i] =
+        value[i] * s.kept - s.step_size * first / (std::sqrt(second) * s.inverse_root_correction + s.epsilon);
   }
 }
 

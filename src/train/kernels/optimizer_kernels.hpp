@@ -10,7 +10,8 @@ struct AdamStep {
   float beta1;
   float beta2;
   float epsilon;
-  float weight_decay;
+  float weight_decay;             // added to the gradient, times the value
+  float kept;                     // share of the value before the update: 1 - decoupled decay
   float step_size;                // learning_rate / (1 - beta1^t)
   float inverse_root_correction;  // 1 / sqrt(1 - beta2^t)
 };

@@ -1,6 +1,7 @@
 #include "train/optimizer/device_optimizer.hpp"
 
 #include <ATen/ops/_fused_adam.h>
+#include <ATen/ops/_fused_adamw.h>
 #include <ATen/ops/_fused_sgd.h>
 #include <ATen/ops/zeros.h>
 
@@ -31,33 +32,42 @@ void DeviceOptimizer::step(const at::Tensor& rate) {
 }
 
 void DeviceOptimizer::update(const at::Tensor& rate, const std::vector<at::Tensor>& gradients) {
+  steps_.add_(1);  // first, since the update needs the number of this step
+  update(rate, gradients, true);
+  update(rate, gradients, false);
+}
+
+void DeviceOptimizer::update(const at::Tensor& rate, const std::vector<at::Tensor>& gradients, bool decays) {
   std::vector<at::Tensor> values;
   std::vector<at::Tensor> used;
   std::vector<at::Tensor> first_moments;
   std::vector<at::Tensor> second_moments;
   for (std::size_t i = 0; i < gradients.size(); ++i) {
-    if (gradients[i].defined()) {
-      const OptimizerState::Piece& piece = state_.pieces()[i];
+    const OptimizerState::Piece& piece = state_.pieces()[i];
+    if (gradients[i].defined() && piece.decays == decays) {
       values.push_back(piece.value);
       used.push_back(gradients[i]);
       first_moments.push_back(piece.moments[0]);
       second_moments.push_back(piece.moments[1]);
     }
   }
-  steps_.add_(1);  // first, since the update needs the number of this step
   if (values.empty()) {
     return;
   }
+  const double l2 = decays ? options_.weight_decay : 0;
+  const std::vector<at::Tensor> steps(values.size(), steps_);
   if (options_.kind == OptimizerOptions::Kind::kAdam) {
-    const std::vector<at::Tensor> steps(values.size(), steps_);
     at::_fused_adam_(values, used, first_moments, second_moments, {}, steps, rate, options_.beta1,
-                     options_.beta2, options_.weight_decay, options_.epsilon, false, false);
+                     options_.beta2, l2, options_.epsilon, false, false);
+  } else if (options_.kind == OptimizerOptions::Kind::kAdamW) {
+    at::_fused_adamw_(values, used, first_moments, second_moments, {}, steps, rate, options_.beta1,
+                      options_.beta2, decays ? options_.decoupled_decay : 0, options_.epsilon, false, false);
   } else {
     // Velocities start at zero, so the first step needs no special case.
     const at::TensorList velocities =
         options_.momentum > 0 ? at::TensorList(first_moments) : at::TensorList();
-    at::_fused_sgd_(values, used, velocities, options_.weight_decay, options_.momentum, rate, 0,
-                    options_.nesterov, false, false);
+    at::_fused_sgd_(values, used, velocities, l2, options_.momentum, rate, 0, options_.nesterov, false,
+                    false);
   }
 }
 

@@ -13,9 +13,9 @@
 
 namespace skyline::train {
 
-/// Adam or SGD on a device: ATen's fused updates, with all changing values in tensors there, so that a step
-/// can be recorded. An optimizer that owns a part of the parameters holds and updates that part only. Used by
-/// one thread, with its stream current.
+/// Adam, AdamW or SGD on a device: ATen's fused updates, with all changing values in tensors there, so that a
+/// step can be recorded. An optimizer that owns a part of the parameters holds and updates that part only.
+/// Used by one thread, with its stream current.
 class DeviceOptimizer {
  public:
   /// Makes an optimizer that owns everything. `parameters`, on their device, outlive it.
@@ -35,6 +35,9 @@ class DeviceOptimizer {
   void read_state(std::span<const float> state, std::int64_t steps_done);
 
  private:
+  /// Of the pieces that weight decay takes, or of the others.
+  void update(const at::Tensor& rate, const std::vector<at::Tensor>& gradients, bool decays);
+
   OptimizerOptions options_;
   OptimizerState state_;
   std::vector<at::Tensor> fixed_gradients_;  // that ops have set before the first pass; else undefined

@@ -45,12 +45,15 @@ void Optimizer::begin_step() {
     return;
   }
   const auto count = static_cast<double>(steps_);
-  adam_ = {.beta1 = static_cast<float>(options_.beta1),
-           .beta2 = static_cast<float>(options_.beta2),
-           .epsilon = static_cast<float>(options_.epsilon),
-           .weight_decay = static_cast<float>(options_.weight_decay),
-           .step_size = static_cast<float>(options_.learning_rate / (1 - std::pow(options_.beta1, count))),
-           .inverse_root_correction = static_cast<float>(1 / std::sqrt(1 - std::pow(options_.beta2, count)))};
+  const bool decoupled = options_.kind == OptimizerOptions::Kind::kAdamW;
+  adam_ = {
+      .beta1 = static_cast<float>(options_.beta1),
+      .beta2 = static_cast<float>(options_.beta2),
+      .epsilon = static_cast<float>(options_.epsilon),
+      .weight_decay = decoupled ? 0.0F : static_cast<float>(options_.weight_decay),
+      .kept = decoupled ? static_cast<float>(1 - options_.learning_rate * options_.decoupled_decay) : 1.0F,
+      .step_size = static_cast<float>(options_.learning_rate / (1 - std::pow(options_.beta1, count))),
+      .inverse_root_correction = static_cast<float>(1 / std::sqrt(1 - std::pow(options_.beta2, count)))};
 }
 
 void Optimizer::update(MemoryRange range, const float* gradients) {
@@ -64,33 +67,46 @@ void Optimizer::update(MemoryRange range, const float* gradients) {
 
 void Optimizer::update(const Piece& piece, const float* gradient) {
   const auto memory = [](const at::Tensor& values) { return values.mutable_data_ptr<float>(); };
-  if (options_.kind == OptimizerOptions::Kind::kAdam) {
-    kernels::adam(adam_, size_of(piece.place), gradient, memory(piece.value), memory(piece.moments[0]),
+  if (options_.is_adam()) {
+    kernels::AdamStep adam = adam_;
+    if (!piece.decays) {
+      adam.weight_decay = 0;
+      adam.kept = 1;
+    }
+    kernels::adam(adam, size_of(piece.place), gradient, memory(piece.value), memory(piece.moments[0]),
                   memory(piece.moments[1]));
   } else {
-    kernels::sgd(sgd_, size_of(piece.place), gradient, memory(piece.value), memory(piece.moments[0]));
+    kernels::SgdStep sgd = sgd_;
+    if (!piece.decays) sgd.weight_decay = 0;
+    kernels::sgd(sgd, size_of(piece.place), gradient, memory(piece.value), memory(piece.moments[0]));
   }
 }
 
 LearningRate::LearningRate(const TrainingOptions& options, std::int64_t steps_per_epoch,
                            std::int64_t total_steps)
     : base_(options.optimizer.learning_rate),
-      decay_(options.schedule.decay),
+      schedule_(options.schedule),
       warmup_steps_(std::llround(options.schedule.warmup * static_cast<double>(steps_per_epoch))),
-      decay_steps_(std::max<std::int64_t>(1, total_steps - warmup_steps_)) {}
+      decay_steps_(std::max<std::int64_t>(1, total_steps - warmup_steps_)),
+      constant_steps_(std::max<std::int64_t>(
+          1, std::llround(options.schedule.every * static_cast<double>(steps_per_epoch)))) {}
 
 double LearningRate::at(std::int64_t step) const {
   if (step < warmup_steps_) {
     return base_ * (static_cast<double>(step + 1) / static_cast<double>(warmup_steps_));
   }
-  const double done = static_cast<double>(step - warmup_steps_) / static_cast<double>(decay_steps_);
-  switch (decay_) {
+  const std::int64_t decayed = step - warmup_steps_;
+  const double done = std::min(1.0, static_cast<double>(decayed) / static_cast<double>(decay_steps_));
+  const auto above_floor = [this](double share) { return schedule_.floor + (1 - schedule_.floor) * share; };
+  switch (schedule_.decay) {
     case ScheduleOptions::Decay::kNone:
       return base_;
     case ScheduleOptions::Decay::kLinear:
-      return base_ * std::max(0.0, 1 - done);
+      return base_ * above_floor(1 - done);
     case ScheduleOptions::Decay::kCosine:
-      return base_ * 0.5 * (1 + std::cos(std::numbers::pi * std::min(1.0, done)));
+      return base_ * above_floor(0.5 * (1 + std::cos(std::numbers::pi * done)));
+    case ScheduleOptions::Decay::kStep:
+      return base_ * std::pow(schedule_.factor, static_cast<double>(decayed / constant_steps_));
   }
   return base_;
 }

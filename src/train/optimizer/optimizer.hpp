@@ -10,7 +10,7 @@
 
 namespace skyline::train {
 
-/// Adam or SGD with momentum on the CPU, with PyTorch's formulas, over the parameters of a store that
+/// Adam, AdamW or SGD with momentum on the CPU, with PyTorch's formulas, over the parameters of a store that
 /// outlives it. One that owns a part of the parameters updates that part only.
 class Optimizer {
  public:
@@ -58,9 +58,10 @@ class LearningRate {
 
  private:
   double base_;
-  ScheduleOptions::Decay decay_;
+  ScheduleOptions schedule_;
   std::int64_t warmup_steps_;
   std::int64_t decay_steps_;
+  std::int64_t constant_steps_;  // Decay::kStep: from one fall to the next
 };
 
 }  // namespace skyline::train

@@ -24,13 +24,16 @@ at::Tensor wrap(const float* values, std::size_t size) {
 
 OptimizerState::OptimizerState(const OptimizerOptions& options, ParameterStore& parameters,
                                const std::vector<MemoryRange>& owned)
-    : kinds_(options.kind == OptimizerOptions::Kind::kAdam ? 2 : 1) {
+    : kinds_(options.is_adam() ? 2 : 1) {
   for (StoredLayer& layer : parameters.layers()) {
     for (StoredTensor& tensor : layer.tensors()) {
       if (tensor.trainable) {
         const std::size_t first = parameters.offset_of(tensor);
         const auto count = static_cast<std::size_t>(tensor.value.numel());
-        all_.push_back(Piece{&tensor, {first, first + count}, elements_});
+        all_.push_back(Piece{&tensor,
+                             {first, first + count},
+                             elements_,
+                             tensor.is_weight || options.decayed == OptimizerOptions::Decayed::kAll});
         elements_ += count;
       }
     }
@@ -49,8 +52,8 @@ void OptimizerState::own(ParameterStore& parameters, const MemoryRange& range) {
     if (place.begin >= place.end) {
       continue;
     }
-    Piece& piece =
-        pieces_.emplace_back(Piece{whole.tensor, place, whole.position + (place.begin - whole.place.begin)});
+    Piece& piece = pieces_.emplace_back(
+        Piece{whole.tensor, place, whole.position + (place.begin - whole.place.begin), whole.decays});
     piece.value = narrow_to(block, place.begin, size_of(place));
     for (std::size_t kind = 0; kind < kinds_; ++kind) {
       piece.moments[kind] =

@@ -31,6 +31,7 @@ class OptimizerState {
     StoredTensor* tensor;
     MemoryRange place;     // in the store's memory
     std::size_t position;  // among the numbers of a kind
+    bool decays;           // whether weight decay takes it
     at::Tensor value = {};
     at::Tensor moments[2] = {};
   };

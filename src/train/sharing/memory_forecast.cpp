@@ -23,7 +23,7 @@ constexpr double kHostEvaluationBatch = 64;     // and on processors
 constexpr std::uint64_t kHostWorkspaceBytes = std::uint64_t{16} << 20;
 
 double moments(const OptimizerOptions& optimizer) {
-  if (optimizer.kind == OptimizerOptions::Kind::kAdam) return 2;
+  if (optimizer.is_adam()) return 2;
   return optimizer.momentum > 0 ? 1 : 0;
 }
 
