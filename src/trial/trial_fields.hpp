@@ -21,6 +21,7 @@ void for_each_field(Visitor&& visit, Trials&... trials) {
   visit("parents", trials.proposal.parents...);
   visit("start", trials.proposal.start...);
   visit("epochs", trials.proposal.budget.epochs...);
+  visit("horizon", trials.proposal.horizon.epochs...);
   visit("members", trials.members...);
   visit("seed", trials.seed...);
 }

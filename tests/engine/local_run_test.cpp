@@ -68,14 +68,14 @@ TEST_F(LocalRun, TellsItsObserverWhatHappens) {
   EXPECT_FALSE(all.result.finish_reason.empty());
 }
 
-TEST_F(LocalRun, SeedsATrialByRunArchitectureAndBudgetAlone) {
-  EXPECT_EQ(trial_seed(1, space::ArchId{2}, 0.5), trial_seed(1, space::ArchId{2}, 0.5));
-  EXPECT_NE(trial_seed(1, space::ArchId{2}, 0.5), trial_seed(2, space::ArchId{2}, 0.5));
-  EXPECT_NE(trial_seed(1, space::ArchId{2}, 0.5), trial_seed(1, space::ArchId{3}, 0.5));
-  EXPECT_NE(trial_seed(1, space::ArchId{2}, 0.5), trial_seed(1, space::ArchId{2}, 0.25));
+TEST_F(LocalRun, SeedsATrialByRunArchitectureAndHorizonAlone) {
+  EXPECT_EQ(trial_seed(1, space::ArchId{2}, {0.5}), trial_seed(1, space::ArchId{2}, {0.5}));
+  EXPECT_NE(trial_seed(1, space::ArchId{2}, {0.5}), trial_seed(2, space::ArchId{2}, {0.5}));
+  EXPECT_NE(trial_seed(1, space::ArchId{2}, {0.5}), trial_seed(1, space::ArchId{3}, {0.5}));
+  EXPECT_NE(trial_seed(1, space::ArchId{2}, {0.5}), trial_seed(1, space::ArchId{2}, {0.25}));
   for (const auto& committed : run(evolution_spec()).result.committed) {
     EXPECT_EQ(committed.trial.seed,
-              trial_seed(5, committed.trial.architecture().id, committed.trial.budget().epochs));
+              trial_seed(5, committed.trial.architecture().id, committed.trial.horizon()));
   }
 }
 

@@ -44,7 +44,7 @@ trial::CommittedTrial make_trial(const space::SearchSpace& space, const SampleTr
   trial::CommittedTrial committed;
   committed.trial.number = sample.number;
   committed.trial.proposal = {architecture, sample.origin, sample.parents, sample.iteration};
-  committed.trial.proposal.budget.epochs = sample.epochs;
+  committed.trial.proposal.budget = committed.trial.proposal.horizon = {sample.epochs};
   if (sample.phase == trial::Phase::kFinal) committed.trial.proposal.trains = sample.number;
   committed.outcome = sample.outcome;
   committed.timing = {.rank = 1,

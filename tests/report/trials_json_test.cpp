@@ -70,9 +70,10 @@ TEST(ParetoJson, HoldsTheFrontBestFirstWithItsFullTraining) {
     "constraints": {"parameters": 298442, "latency_ms": 4.5},
     "costs": {"parameters": 298442, "flops": 465200000, "macs": 232600000, "peak_activation_bytes": 2048},
     "metrics": {"validation_accuracy": 0.98125, "latency_ms": 4.5, "test_accuracy": null, "steps": 42.0},
-    "phase": "search", "origin": "initial", "iteration": 0, "parents": [], "epochs": 0.5, "members": 1,
+    "phase": "search", "origin": "initial", "iteration": 0, "parents": [], "epochs": 0.5, "horizon": 0.5, "members": 1,
     "seed": "18446744073709551614", "status": "ok", "reason": null, "on_front": true,
-    "final": {"origin": "front", "iteration": 0, "parents": [], "epochs": 10.0, "members": 1, "seed": "18446744073709551611",
+    "final": {"origin": "front", "iteration": 0, "parents": [], "epochs": 10.0, "horizon": 10.0, "members": 1,
+              "seed": "18446744073709551611",
               "status": "ok", "reason": null, "validation_accuracy": 0.99,
               "latency_ms": 4.5, "test_accuracy": 0.97, "steps": 840.0}})"));
   EXPECT_EQ(front[1].at("trial"), 0);

@@ -99,8 +99,9 @@ TEST_F(Checkpoint, OfAnotherTrialOrRunIsNotUsed) {
   using trial::Trial;
   for (const auto change :
        {+[](Trial& t) { t.proposal.trains = t.number; }, +[](Trial& t) { ++t.seed; },
-        +[](Trial& t) { t.proposal.budget.epochs = 0.2; }, +[](Trial& t) { ++t.members; },
-        +[](Trial& t) { ++t.proposal.iteration; }, +[](Trial& t) { t.proposal.parents = {3}; },
+        +[](Trial& t) { t.proposal.budget.epochs = 0.2; }, +[](Trial& t) { t.proposal.horizon.epochs = 9; },
+        +[](Trial& t) { ++t.members; }, +[](Trial& t) { ++t.proposal.iteration; },
+        +[](Trial& t) { t.proposal.parents = {3}; },
         +[](Trial& t) { t.proposal.origin = trial::Origin::kRandom; },
         +[](Trial& t) {
           t.proposal.architecture = sample_trials(sample_space(), 2)[1].trial.proposal.architecture;
@@ -124,12 +125,12 @@ TEST_F(Checkpoint, OfAnotherTrialOrRunIsNotUsed) {
 TEST_F(Checkpoint, OfANewerFormatIsNotUsed) {
   write_checkpoint(paths, sample_checkpoint(100), 0);
   Hdf5Image image(file("17.1.h5"), {.user_block = kSealBytes});
-  const std::int64_t version = 3;
+  const std::int64_t version = 4;
   image.write_attribute("/", "version", H5T_NATIVE_INT64, &version);
   publish_sealed(image, "skyline-checkpoint");
   EXPECT_EQ(find()->checkpoint.state.step, 100);
   EXPECT_THAT(warnings,
-              HasSubstr("17.1.h5: checkpoint of version 3, this program reads version 2; going on"));
+              HasSubstr("17.1.h5: checkpoint of version 4, this program reads version 3; going on"));
 }
 
 TEST_F(Checkpoint, OnAFullDiskLeavesTheOneBefore) {

@@ -28,7 +28,7 @@ def checksum(data):
 
 
 # The members of a journal's line that say what was trained.
-FIELDS = ("k", "phase", "arch", "origin", "iteration", "parents", "inherits", "epochs", "members", "seed")
+FIELDS = ("k", "phase", "arch", "origin", "iteration", "parents", "inherits", "epochs", "horizon", "members", "seed")
 
 
 def table(path, name="trials"):
@@ -66,7 +66,7 @@ class Formats(unittest.TestCase):
             self.assertEqual(row["number"], entry["k"])
             self.assertEqual(row["position"], entry["position"])
             self.assertEqual(row["continued_from"], -1)
-            for name in ("phase", "origin", "iteration", "epochs", "status"):
+            for name in ("phase", "origin", "iteration", "epochs", "horizon", "status"):
                 self.assertEqual(row[name], entry[name])
             self.assertEqual(row["arch_id"], entry["arch"])
             self.assertEqual(row["seed"], int(entry["seed"]))
@@ -104,7 +104,7 @@ class Formats(unittest.TestCase):
     def test_run_file_says_what_it_is(self):
         attributes = h5py.File(self.folder / "run.h5").attrs
         self.assertEqual(attributes["format"], "skyline-run")
-        self.assertEqual(attributes["version"], 3)
+        self.assertEqual(attributes["version"], 4)
         self.assertRegex(attributes["skyline_version"], r"^\d+\.\d+\.\d+$")
         self.assertEqual(attributes["config"], "run: {seed: 1}\n")
 

@@ -70,7 +70,7 @@ TEST_F(RunTables, OfAnotherVersionAreRefused) {
   image.write_attribute("/", "version", H5T_NATIVE_INT64, &version);
   publish_pieces(path, image.finish());
   EXPECT_EQ(user_error_of([&] { read_slot_accounts(path); }),
-            path.string() + ": tables of a run of version 2, this program reads version 3");
+            path.string() + ": tables of a run of version 2, this program reads version 4");
 }
 
 TEST_F(RunTables, WithACellOutOfBoundsAreRefused) {

@@ -83,6 +83,8 @@ inline std::vector<trial::CommittedTrial> sample_trials(const space::SearchSpace
     }
     committed.trial.proposal.iteration = static_cast<std::uint32_t>(k / 3);
     committed.trial.proposal.budget.epochs = 0.1 + static_cast<double>(k);
+    committed.trial.proposal.horizon.epochs =
+        k % 2 == 0 ? 3.0 * static_cast<double>(k) : 0.1 + static_cast<double>(k);
     committed.trial.seed = random.next();
     committed.trial.members = k % 4 == 2 ? 3 : 1;
     if (k % 4 == 3) {
@@ -134,8 +136,9 @@ inline bool same_trial(const trial::CommittedTrial& left, const trial::Committed
          a.proposal.parents == b.proposal.parents && a.proposal.iteration == b.proposal.iteration &&
          a.architecture().id == b.architecture().id &&
          a.architecture().genotype == b.architecture().genotype &&
-         same_number(a.budget().epochs, b.budget().epochs) && a.seed == b.seed && a.members == b.members &&
-         same_inheritance(a, b) && same_outcome(left.outcome, right.outcome) &&
+         same_number(a.budget().epochs, b.budget().epochs) &&
+         same_number(a.proposal.horizon.epochs, b.proposal.horizon.epochs) && a.seed == b.seed &&
+         a.members == b.members && same_inheritance(a, b) && same_outcome(left.outcome, right.outcome) &&
          same_timing(left.timing, right.timing);
 }
 

@@ -86,7 +86,7 @@ TEST_F(Weights, OfTheVersionBeforeAreRefusedWithOneLine) {
   image.write_attribute("/", "format", "skyline-weights");
   image.write_attribute("/", "version", H5T_NATIVE_INT64, &kBefore);
   publish_sealed(image, "skyline-weights");
-  EXPECT_EQ(read_error(), path.string() + ": weights file of version 2, this program reads version 3");
+  EXPECT_EQ(read_error(), path.string() + ": weights file of version 2, this program reads version 4");
 }
 
 TEST_F(Weights, OnAFullDiskKeepTheOldFile) {

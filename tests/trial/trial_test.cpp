@@ -36,6 +36,7 @@ Trial full_trial(const Start& start) {
   trial.proposal.parents = {2, 5};
   trial.proposal.start = start;
   trial.proposal.budget.epochs = 0.1;
+  trial.proposal.horizon.epochs = 0.9;
   return trial;
 }
 
@@ -64,6 +65,14 @@ TEST(TrialFields, AreTheSameWhereverTheParentsWeightsAre) {
   EXPECT_FALSE(first_difference(here, there));
 }
 
+TEST(Trial, HasItsBudgetAsHorizonUnlessThatIsLarger) {
+  Trial trial;
+  trial.proposal.budget.epochs = 2;
+  EXPECT_EQ(trial.horizon().epochs, 2);
+  trial.proposal.horizon.epochs = 8;
+  EXPECT_EQ(trial.horizon().epochs, 8);
+}
+
 /// "name: left, right" of the first difference between a full trial and the one that `change` makes of it.
 std::string difference(const std::function<void(Trial&)>& change) {
   const Trial left = full_trial(Inherit{.from = 5, .architecture = nullptr, .share = 0.5});
@@ -86,6 +95,7 @@ TEST(TrialFields, AreNamedWithBothValuesWhereTwoTrialsDiffer) {
   EXPECT_EQ(difference([](Trial& trial) { trial.proposal.start = Continue{5}; }),
             "start: from the weights of trial 5 (share 0.5), where trial 5 ended");
   EXPECT_EQ(difference([](Trial& trial) { trial.proposal.budget.epochs = 2; }), "epochs: 0.1, 2.0");
+  EXPECT_EQ(difference([](Trial& trial) { trial.proposal.horizon.epochs = 2; }), "horizon: 0.9, 2.0");
   EXPECT_EQ(difference([](Trial& trial) { trial.members = 1; }), "members: 4, 1");
   EXPECT_EQ(difference([](Trial& trial) { trial.seed = 3; }), "seed: 18364758544493064720, 3");
 }

@@ -79,6 +79,9 @@ struct Proposal {
   std::vector<TrialNumber> parents;  // committed trials, at most kMostParents
   std::uint32_t iteration = 0;       // of the algorithm, from 0
   Budget budget = {};
+  /// The largest budget that a later proposal may continue the training to, over which schedules run; if it
+  /// is less than the budget: the budget.
+  Budget horizon = {0};
   Start start = {};
   std::optional<TrialNumber> trains = {};  // of a full training: the trial that it trains
 };
@@ -87,7 +90,7 @@ struct Proposal {
 struct Trial {
   TrialNumber number = 0;
   Proposal proposal;
-  std::uint64_t seed = 0;     // of run seed, arch id and budget alone
+  std::uint64_t seed = 0;     // of run seed, arch id and horizon alone
   std::uint32_t members = 1;  // of the group that trains it; part of its definition
 
   bool is_final() const { return proposal.trains.has_value(); }
@@ -95,6 +98,9 @@ struct Trial {
   TrialName name() const { return {number, is_final()}; }
   const space::Architecture& architecture() const { return *proposal.architecture; }
   const Budget& budget() const { return proposal.budget; }
+  const Budget& horizon() const {
+    return proposal.horizon.epochs > budget().epochs ? proposal.horizon : proposal.budget;
+  }
   /// nullptr: the trial does not inherit.
   const Inherit* inherits() const { return std::get_if<Inherit>(&proposal.start); }
 };

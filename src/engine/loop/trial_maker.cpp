@@ -24,7 +24,8 @@ trial::Trial TrialMaker::make(trial::Proposal proposal) {
   if (options_.inherit) proposal.start = start_of(proposal);
   const trial::TrialNumber number = proposal.trains ? *proposal.trains : next_++;
   trial::Trial trial{number, std::move(proposal)};
-  trial.seed = trial_seed(options_.seed, trial.architecture().id, trial.budget().epochs);
+  trial.proposal.horizon = trial.horizon();
+  trial.seed = trial_seed(options_.seed, trial.architecture().id, trial.horizon());
   trial.members = evaluator_.members_for(trial);
   require(trial.members > 0, "the evaluator wants a trial to be trained by nobody");
   require(trial.members == 1 || evaluator_.forms_groups(),
@@ -46,9 +47,9 @@ trial::Start TrialMaker::start_of(const trial::Proposal& proposal) const {
   });
 }
 
-std::uint64_t trial_seed(std::uint64_t run_seed, space::ArchId arch, double epochs) {
+std::uint64_t trial_seed(std::uint64_t run_seed, space::ArchId arch, const trial::Budget& horizon) {
   return derive_seed(run_seed, "trial",
-                     {static_cast<std::uint64_t>(arch), std::bit_cast<std::uint64_t>(epochs)});
+                     {static_cast<std::uint64_t>(arch), std::bit_cast<std::uint64_t>(horizon.epochs)});
 }
 
 trial::Start choose_start(const trial::Proposal& proposal,

@@ -27,8 +27,8 @@ class TrialMaker {
   trial::TrialNumber next_ = 0;  // search trial
 };
 
-/// Seed of a trial's training: of the run's seed, the architecture and the budget alone.
-std::uint64_t trial_seed(std::uint64_t run_seed, space::ArchId arch, double epochs);
+/// Seed of a trial's training: of the run's seed, the architecture and the horizon alone.
+std::uint64_t trial_seed(std::uint64_t run_seed, space::ArchId arch, const trial::Budget& horizon);
 
 /// How a proposal starts: from the weights of that one of its parents that fills the greater share of its
 /// parameters, the first of equals; fresh if it has nothing in common with any. A function of its arguments.

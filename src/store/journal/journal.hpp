@@ -13,7 +13,7 @@
 
 namespace skyline::store {
 
-inline constexpr int kJournalVersion = 4;
+inline constexpr int kJournalVersion = 5;
 
 /// The first line of a journal, which describes the run.
 struct JournalHeader {

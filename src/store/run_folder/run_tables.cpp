@@ -22,7 +22,7 @@ namespace {
 using trial::CommittedTrial;
 
 constexpr std::string_view kTablesFormat = "skyline-run";
-constexpr std::int64_t kTablesVersion = 3;
+constexpr std::int64_t kTablesVersion = 4;
 
 /// Columns that are filled row by row; each row has the same cells in the same order.
 class Rows {

@@ -18,7 +18,7 @@ namespace skyline::store {
 namespace {
 
 constexpr std::string_view kCheckpointFormat = "skyline-checkpoint";
-constexpr std::int64_t kCheckpointVersion = 2;
+constexpr std::int64_t kCheckpointVersion = 3;
 
 std::string checkpoint_name(trial::TrialName trial, std::uint64_t turn) {
   return to_text(trial) + "." + std::to_string(turn) + ".h5";

@@ -104,7 +104,7 @@ DeviceLearner::DeviceLearner(const TrainingSetup& setup, const trial::Trial& tri
       member_(group == nullptr ? 0 : group->member()),
       batch_(std::min(setup.options.batch, static_cast<std::int64_t>(setup.split.train.size()))),
       steps_per_epoch_(steps_per_epoch(setup.split.train.size(), setup.options.batch)),
-      total_steps_(steps_for(trial.budget().epochs, setup.split.train.size(), setup.options.batch)),
+      total_steps_(steps_for(trial.horizon().epochs, setup.split.train.size(), setup.options.batch)),
       policy_(policy),
       stream_(context_) {
   if (group != nullptr) {

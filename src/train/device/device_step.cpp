@@ -34,7 +34,7 @@ DeviceEpoch::Plan epoch_plan(const TrainingSetup& setup, const trial::Trial& tri
                              const DevicePlace& place) {
   const std::size_t samples = setup.split.train.size();
   return {steps_per_epoch(samples, setup.options.batch), static_cast<std::int64_t>(samples),
-          steps_for(trial.budget().epochs, samples, setup.options.batch), trial.seed, place.drawing_layers};
+          steps_for(trial.horizon().epochs, samples, setup.options.batch), trial.seed, place.drawing_layers};
 }
 
 std::int64_t largest_part(const TrainingSetup& setup, std::size_t members) {

@@ -23,7 +23,7 @@ class HostLearner final : public Learner {
         member_(group == nullptr ? 0 : group->member()),
         steps_per_epoch_(steps_per_epoch(setup.split.train.size(), setup.options.batch)),
         rate_(setup.options, steps_per_epoch_,
-              steps_for(trial.budget().epochs, setup.split.train.size(), setup.options.batch)),
+              steps_for(trial.horizon().epochs, setup.split.train.size(), setup.options.batch)),
         network_(make_fused_step(trial.architecture().network, setup.options.optimizer, trial.seed,
                                  {.group = group, .options = setup.options.group})) {
     if (setup.options.augment.any()) {

@@ -51,7 +51,7 @@ class Optimizer {
 /// a resumed trial continues with the same rates.
 class LearningRate {
  public:
-  /// @param total_steps  of the trial's budget
+  /// @param total_steps  of the trial's horizon
   LearningRate(const TrainingOptions& options, std::int64_t steps_per_epoch, std::int64_t total_steps);
   /// @param step  from 0
   double at(std::int64_t step) const;
