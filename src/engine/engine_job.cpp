@@ -150,7 +150,8 @@ RunResult run_job(comm::Environment& environment, const SearchTask& task, const 
   SlotPoolOptions pool = slot_options(environment, task, files, own);
   pool.run_started = started - std::chrono::duration_cast<Steady::duration>(earlier);
   const RoundFormat format{TrialRecord(task.space), ResultRecord(pool.metrics), ranks.most_slots};
-  const auto checkpoints = std::make_shared<CheckpointFolder>(files, options.checkpoints, options.resume);
+  const auto checkpoints =
+      std::make_shared<CheckpointFolder>(files, options.checkpoints, options.resume, world.rank());
   const auto results = std::make_shared<ResultKeeper>(files, task.space, world.rank(), options);
   const std::unique_ptr<GroupHub> groups = GroupHub::make(environment, task.evaluator.forms_groups());
   pool.groups = groups.get();

@@ -85,7 +85,13 @@ bool sleep_through(Seconds duration, const trial::Trial& trial, trial::Evaluatio
     if (stop) return false;
     std::this_thread::sleep_for(std::min(kLongestNap, duration - passed));
   }
-  if (!context.control().stop_requested()) return true;
+  if (!context.control().stop_requested()) {
+    if (trial.may_be_continued()) {
+      context.state().save_last(
+          [&](trial::TrainingState& state) { state.step = static_cast<std::int64_t>(step_count(trial)); });
+    }
+    return true;
+  }
   if (duration > Seconds::zero()) save(1);  // it came in the last nap
   return false;
 }
@@ -96,7 +102,8 @@ class SyntheticEvaluator final : public trial::Evaluator {
 
   double predicted_cost(const trial::Trial& trial) const override {
     const auto flops = static_cast<double>(trial.architecture().network.cost.flops);
-    return std::max(1.0, flops * trial.budget().epochs);
+    const double continued = trial.continues() != nullptr ? trial.continues()->epochs : 0;
+    return std::max(1.0, flops * (trial.budget().epochs - continued));
   }
 
   trial::Outcome evaluate(const trial::Trial& trial, trial::EvaluationContext& context) override {

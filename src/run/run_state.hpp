@@ -127,6 +127,9 @@ class RunListener {
   virtual void asked(const trial::Trial& /*trial*/) {}
   /// Once for each commit, replayed or new; `state` holds it already.
   virtual void committed(const Commit& /*commit*/, const RunState& /*state*/) {}
+  /// Nobody will continue this committed trial any more: its last state is of no use. Of trials that
+  /// may_be_continued() alone.
+  virtual void released(const trial::Trial& /*trial*/) {}
   /// The run is asked to stop: running trials save their state. Called once, if at all.
   virtual void stopping() {}
   /// About ten times a second.

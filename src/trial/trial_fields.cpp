@@ -29,15 +29,16 @@ std::string field_text(double value) {
 std::string field_text(const std::vector<TrialNumber>& parents) {
   return parents.empty() ? "none" : numbers_text(parents);
 }
+std::string inherit_text(const Inherit& inherit) {
+  return "from the weights of trial " + std::to_string(inherit.from) + " (share " +
+         field_text(inherit.share) + ")";
+}
 std::string field_text(const Start& start) {
-  if (const auto* inherit = std::get_if<Inherit>(&start)) {
-    return "from the weights of trial " + std::to_string(inherit->from) + " (share " +
-           field_text(inherit->share) + ")";
-  }
-  if (const auto* earlier = std::get_if<Continue>(&start)) {
-    return "where trial " + std::to_string(earlier->from) + " ended";
-  }
-  return "fresh";
+  if (const auto* inherit = std::get_if<Inherit>(&start)) return inherit_text(*inherit);
+  const auto* earlier = std::get_if<Continue>(&start);
+  if (earlier == nullptr) return "fresh";
+  const std::string end = "where trial " + std::to_string(earlier->from) + " ended";
+  return earlier->began ? end + ", begun " + inherit_text(*earlier->began) : end;
 }
 
 class ValueWriter {
@@ -51,7 +52,7 @@ class ValueWriter {
     add(name, numbers_text(numbers));
   }
   void operator()(const char* /*name*/, const Start& start) {
-    const auto* inherit = std::get_if<Inherit>(&start);
+    const auto* inherit = inherit_of(start);
     const auto* earlier = std::get_if<Continue>(&start);
     add("inherited_from", inherit != nullptr ? static_cast<std::int64_t>(inherit->from) : -1);
     add("inherited_share", inherit != nullptr ? inherit->share : std::nan(""));

@@ -56,7 +56,7 @@ struct NamedValue {
 
 /// The fields of a trial as single values, always the same names and types: parents are text with spaces
 /// between them; the start is inherited_from and continued_from, -1 where they do not apply, and
-/// inherited_share, then NaN.
+/// inherited_share, then NaN. A trial that continues one which inherited has all three.
 std::vector<NamedValue> field_values(const Trial& trial);
 
 }  // namespace skyline::trial

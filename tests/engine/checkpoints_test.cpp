@@ -1,8 +1,10 @@
 #include "engine/slots/checkpoints.hpp"
 
 #include "engine/engine_rig.hpp"
+#include "store/short_patience.hpp"
 
 #include <atomic>
+#include <chrono>
 #include <future>
 #include <memory>
 #include <new>
@@ -234,6 +236,128 @@ TEST_F(SlotCheckpointsTest, AreNotWrittenWhereNoneAreWanted) {
   checkpoints.save(at_step(1));
   EXPECT_FALSE(checkpoints.result_worth_keeping());
   EXPECT_EQ(files(), 0U);
+}
+
+/// Trial 6 has 10 of 40 epochs and may be continued; trial 9 continues it.
+class KeptStates : public SlotCheckpointsTest {
+ protected:
+  void SetUp() override {
+    SlotCheckpointsTest::SetUp();
+    trial_.proposal.horizon.epochs = 40;
+  }
+  trial::Trial continuing(int holder = -1) const {
+    trial::Trial trial = trial_;
+    trial.number = 9;
+    trial.proposal.budget.epochs = 20;
+    trial.proposal.start = trial::Continue{.from = 6, .epochs = 10, .began = {}, .holder = holder};
+    return trial;
+  }
+  void keep(std::int64_t step) {
+    SlotCheckpoints checkpoints = slot(every_epoch());
+    checkpoints.begin(trial_);
+    EXPECT_FALSE(checkpoints.keeps_last());
+    checkpoints.save_last(at_step(step));
+    storage_.drain();
+  }
+  /// The step that trial 9 would go on from; -1: it has no state.
+  static std::int64_t saved_step(SlotCheckpoints& checkpoints, const trial::Trial& trial) {
+    checkpoints.begin(trial);
+    return checkpoints.saved() == nullptr ? -1 : checkpoints.saved()->step;
+  }
+  static run::Commit commit_of(const trial::Trial& trial, bool replayed = false) {
+    return {std::make_shared<const trial::CommittedTrial>(
+                trial::CommittedTrial{trial, trial::Measurements{}, {}}),
+            replayed};
+  }
+};
+
+TEST_F(KeptStates, AreWhereATrialThatContinuesAnotherBegins) {
+  keep(100);
+  SlotCheckpoints checkpoints = slot(every_epoch());
+  EXPECT_EQ(saved_step(checkpoints, continuing()), 100);
+  EXPECT_FALSE(checkpoints.has_files());
+  EXPECT_EQ(saved_step(checkpoints, trial_), -1) << "it is not its own state";
+  SlotCheckpoints without = slot({});
+  EXPECT_EQ(saved_step(without, continuing()), 100);
+}
+
+TEST_F(KeptStates, GiveWayToACheckpointOfTheTrialItself) {
+  keep(100);
+  SlotCheckpoints checkpoints = slot(every_epoch());
+  checkpoints.begin(continuing());
+  checkpoints.save(at_step(120));
+  storage_.drain();
+  SlotCheckpoints resumed = slot(every_epoch(), true);
+  EXPECT_EQ(saved_step(resumed, continuing()), 120);
+  EXPECT_TRUE(resumed.has_files());
+}
+
+TEST_F(KeptStates, OfATrialThatNobodyMayContinueAreNotWritten) {
+  trial_.proposal.horizon = {};
+  keep(100);
+  EXPECT_EQ(files(), 0U);
+}
+
+TEST_F(KeptStates, OfAnotherTrainingAreNotUsed) {
+  keep(100);
+  for (const auto& change : {+[](trial::Trial& t) { ++t.seed; }, +[](trial::Trial& t) { t.members = 2; },
+                             +[](trial::Trial& t) { t.proposal.horizon.epochs = 41; }}) {
+    trial::Trial other = continuing();
+    change(other);
+    SlotCheckpoints checkpoints = slot(every_epoch());
+    ::testing::internal::CaptureStderr();
+    EXPECT_EQ(saved_step(checkpoints, other), -1);
+    EXPECT_THAT(
+        ::testing::internal::GetCapturedStderr(),
+        ::testing::ContainsRegex("trial 9: the state that trial 6 kept cannot be used: .*6.kept.h5: the "
+                                 "checkpoint of another trial.*; training from the start"));
+  }
+}
+
+TEST_F(KeptStates, ThatCannotBeWrittenDoNotEndTheRun) {
+  std::filesystem::remove_all(paths_.checkpoints());
+  ::testing::internal::CaptureStderr();
+  keep(100);
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(),
+              ::testing::HasSubstr("trial 6: the state for trials that continue it is not kept: "));
+}
+
+TEST_F(KeptStates, OfAnotherRankAreWaitedForUntilTheyShow) {
+  SlotCheckpoints checkpoints = slot(every_epoch());
+  auto begun = std::async(std::launch::async, [&] { return saved_step(checkpoints, continuing(3)); });
+  EXPECT_NE(begun.wait_for(std::chrono::milliseconds(50)), std::future_status::ready);
+  keep(100);
+  EXPECT_EQ(begun.get(), 100);
+}
+
+TEST_F(KeptStates, OfAnotherRankAreNotWaitedForBeyondTheStoragesPatienceOrAfterAStop) {
+  ::testing::internal::CaptureStderr();
+  {
+    const testing::ShortPatience patience(0.02);
+    SlotCheckpoints checkpoints = slot(every_epoch());
+    EXPECT_EQ(saved_step(checkpoints, continuing(3)), -1);
+  }
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(), ::testing::HasSubstr("kept is not there; training"));
+  SlotCheckpoints checkpoints = slot(every_epoch());
+  auto begun = std::async(std::launch::async, [&] { return saved_step(checkpoints, continuing(3)); });
+  EXPECT_NE(begun.wait_for(std::chrono::milliseconds(50)), std::future_status::ready);
+  stop_ = true;
+  EXPECT_EQ(begun.get(), -1);
+}
+
+TEST_F(KeptStates, AreRemovedWhenTheyAreReleasedByThisJobOrTheNext) {
+  const RunFiles files_of_run{paths_, {}, storage_};
+  for (const bool resumed : {false, true}) {
+    keep(100);
+    const auto folder = std::make_shared<CheckpointFolder>(files_of_run, every_epoch(), resumed);
+    folder->started({});
+    folder->committed(commit_of(trial_, resumed), {});
+    folder->committed(commit_of(continuing()), {});
+    EXPECT_EQ(files(), 1U);
+    folder->released(trial_);
+    folder->released(continuing());
+    EXPECT_EQ(files(), 0U);
+  }
 }
 
 }  // namespace

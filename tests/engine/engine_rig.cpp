@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <memory>
 #include <span>
 #include <thread>
@@ -85,40 +86,56 @@ trial::Outcome HookedEvaluator::evaluate(const trial::Trial& trial, trial::Evalu
   const std::size_t members = context.group() == nullptr ? 1 : context.group()->members();
   require(members == trial.members, "a trial was given another group than it is to have");
   if (script_.hook) script_.hook(trial);
-  if (!do_steps(trial, context)) return trial::Failure{trial::FailureKind::kStopped, "held"};
+  Progress progress = begin(trial, context);
+  if (!do_steps(trial, context, progress)) return trial::Failure{trial::FailureKind::kStopped, "held"};
   if (context.weights().wanted()) {
     context.weights().keep({{"linear_0.bias", {1}, {static_cast<float>(trial.number)}}});
   }
   const double sum = context.group() == nullptr ? 0 : group_sum(trial, *context.group());
   trial::Outcome outcome = synthetic_->evaluate(trial, context);
-  if (auto* measured = std::get_if<trial::Measurements>(&outcome)) measured->values[1] += sum;
+  if (auto* measured = std::get_if<trial::Measurements>(&outcome)) measured->values[1] += sum + progress.sum;
   if (Arrival{trial.name(), outcome, {}}.stopped()) {  // after its last step
-    if (script_.saves_at_stop) context.state().save([this](auto& state) { state.step = script_.steps; });
+    if (script_.saves_at_stop) context.state().save([&](auto& state) { fill(state, progress); });
     return outcome;
   }
+  if (trial.may_be_continued()) context.state().save_last([&](auto& state) { fill(state, progress); });
   if (!leads(context)) return outcome;
   const std::lock_guard lock(mutex_);
   completed_.push_back(to_text(trial.name()));
   return outcome;
 }
 
+void HookedEvaluator::fill(trial::TrainingState& state, const Progress& progress) {
+  state.step = static_cast<std::int64_t>(progress.step);
+  state.numbers = {{"sum", progress.sum}};
+}
+
+std::int64_t HookedEvaluator::steps_of(const trial::Trial& trial) const {
+  if (!script_.steps_by_budget) return script_.steps;
+  return std::llround(static_cast<double>(script_.steps) * trial.budget().epochs);
+}
+
 /// Where the trial begins or goes on: the same for all members of a group.
-std::int64_t HookedEvaluator::first_step(const trial::Trial& trial, trial::EvaluationContext& context) {
-  std::int64_t step = 0;
-  if (context.state().saved() != nullptr) {
-    step = context.state().saved()->step;
+HookedEvaluator::Progress HookedEvaluator::begin(const trial::Trial& trial,
+                                                 trial::EvaluationContext& context) {
+  Progress progress;
+  if (const trial::TrainingState* saved = context.state().saved()) {
+    progress = {static_cast<double>(saved->step), saved->numbers.at(0).value};
   } else if (const auto weights = context.weights().inherited()) {
     const std::lock_guard lock(mutex_);
     heirs_[trial.number] = static_cast<trial::TrialNumber>(weights->at(0).values.at(0));
   }
-  if (context.group() != nullptr) context.group()->broadcast(std::as_writable_bytes(std::span(&step, 1)));
-  return step;
+  if (context.group() != nullptr) {
+    context.group()->broadcast(std::as_writable_bytes(std::span(&progress, 1)));
+  }
+  return progress;
 }
 
 /// Any member's request stops all.
 bool HookedEvaluator::must_stop(const trial::Trial& trial, trial::EvaluationContext& context,
-                                std::int64_t step) const {
-  const bool held = script_.held && leads(context) && 2 * step == script_.steps && script_.held(trial);
+                                double step) const {
+  const auto steps = static_cast<double>(steps_of(trial));
+  const bool held = script_.held && leads(context) && 2 * step == steps && script_.held(trial);
   while (held && !context.control().stop_requested())
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   double requests = context.control().stop_requested() ? 1 : 0;
@@ -127,15 +144,17 @@ bool HookedEvaluator::must_stop(const trial::Trial& trial, trial::EvaluationCont
 }
 
 /// Returns whether the trial went on to its end.
-bool HookedEvaluator::do_steps(const trial::Trial& trial, trial::EvaluationContext& context) {
-  std::int64_t step = first_step(trial, context);
-  const auto save = [&] { context.state().save([&](trial::TrainingState& state) { state.step = step; }); };
-  while (step < script_.steps) {
-    if (must_stop(trial, context, step)) {
+bool HookedEvaluator::do_steps(const trial::Trial& trial, trial::EvaluationContext& context,
+                               Progress& progress) {
+  const auto steps = static_cast<double>(steps_of(trial));
+  const auto save = [&] { context.state().save([&](auto& state) { fill(state, progress); }); };
+  while (progress.step < steps) {
+    if (must_stop(trial, context, progress.step)) {
       if (script_.saves_at_stop) save();
       return false;
     }
-    ++step;
+    const auto step = static_cast<std::uint64_t>(++progress.step);
+    progress.sum += RandomStream(derive_seed(trial.seed, "step", {step})).uniform();
     if (script_.member_hook && context.group() != nullptr) {
       script_.member_hook(trial, context.group()->member());
     }
@@ -143,8 +162,7 @@ bool HookedEvaluator::do_steps(const trial::Trial& trial, trial::EvaluationConte
       const std::lock_guard lock(mutex_);
       ++steps_[to_text(trial.name())];
     }
-    const double share = static_cast<double>(step) / static_cast<double>(script_.steps);
-    if (context.state().due(share * trial.budget().epochs)) save();
+    if (context.state().due(progress.step / steps * trial.budget().epochs)) save();
   }
   return true;
 }
@@ -198,8 +216,9 @@ RigRun run_in(comm::Environment& environment, const std::filesystem::path& root,
               bool resume) {
   RigRun run;
   const store::RunPaths paths{root};
-  HookedEvaluator evaluator({spec.hook, spec.held, spec.steps, spec.saves_at_stop, spec.members,
-                             spec.member_hook, spec.admits_groups});
+  HookedEvaluator evaluator({spec.hook, spec.held, spec.steps, spec.steps_by_budget, spec.saves_at_stop,
+                             spec.members, spec.member_hook, spec.admits_groups});
+  run.observer.on_asked = spec.asked;
   store::JournalHeader header;
   header.skyline_version = "0";
   header.config_hash = "0";
@@ -208,6 +227,7 @@ RigRun run_in(comm::Environment& environment, const std::filesystem::path& root,
   store::StorageThread storage;
   SearchTask task{test_space(), test_objectives(), evaluator, {}, {}, spec.options};
   task.search = [&spec](const run::RunState&) {
+    if (spec.searcher) return spec.searcher();
     return search::make_searcher(spec.search, test_space(), test_objectives(), spec.options.seed,
                                  {spec.epochs});
   };

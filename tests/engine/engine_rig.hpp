@@ -40,6 +40,7 @@ struct TrialScript {
   /// Held trials wait for a request to stop after half of their steps.
   std::function<bool(const trial::Trial&)> held;
   std::int64_t steps = 4;
+  bool steps_by_budget = false;  // so many an epoch
   bool saves_at_stop = true;
   /// Of a trial's group; empty: one.
   std::function<std::uint32_t(const trial::Trial&)> members;
@@ -48,9 +49,9 @@ struct TrialScript {
   bool admits_groups = true;  // if there are members
 };
 
-/// The synthetic evaluator, behind a script. Its state is the number of steps that are done. Members of a
-/// group agree on every step, and their sum goes into the result: in the wrong order it would have other
-/// bits.
+/// The synthetic evaluator, behind a script. Its state is the number of steps that are done and a sum over
+/// them, which goes into the result: a step that is left out or done twice changes it. Members of a group
+/// agree on every step, and their sum goes into the result: in the wrong order it would have other bits.
 class HookedEvaluator final : public trial::Evaluator {
  public:
   using Hook = std::function<void(const trial::Trial&)>;
@@ -76,9 +77,15 @@ class HookedEvaluator final : public trial::Evaluator {
 
  private:
   std::unique_ptr<trial::Evaluator> synthetic_;
-  bool do_steps(const trial::Trial& trial, trial::EvaluationContext& context);
-  std::int64_t first_step(const trial::Trial& trial, trial::EvaluationContext& context);
-  bool must_stop(const trial::Trial& trial, trial::EvaluationContext& context, std::int64_t step) const;
+  struct Progress {
+    double step = 0;
+    double sum = 0;
+  };
+  static void fill(trial::TrainingState& state, const Progress& progress);
+  std::int64_t steps_of(const trial::Trial& trial) const;
+  bool do_steps(const trial::Trial& trial, trial::EvaluationContext& context, Progress& progress);
+  Progress begin(const trial::Trial& trial, trial::EvaluationContext& context);
+  bool must_stop(const trial::Trial& trial, trial::EvaluationContext& context, double step) const;
 
   TrialScript script_;
   std::atomic<int> calls_{0};
@@ -93,11 +100,17 @@ class CountingObserver final : public run::RunListener {
  public:
   void started(const run::RunState& state) override { slots = state.account().slots().size(); }
   void phase_begun(const run::RunState& state) override;
-  void asked(const trial::Trial&) override { ++asks; }
+  void asked(const trial::Trial& trial) override {
+    ++asks;
+    if (on_asked) on_asked(trial);
+  }
   void committed(const run::Commit& commit, const run::RunState& state) override;
+  void released(const trial::Trial& trial) override { releases[trial.number] = replayed + positions.size(); }
   void stopping() override { ++stops; }
   void tick(const run::RunState&) override { ++ticks; }
 
+  std::function<void(const trial::Trial&)> on_asked;
+  std::map<trial::TrialNumber, std::size_t> releases;  // by trial: the number of commits by then
   std::size_t slots = 0;
   std::size_t replayed = 0;  // commits
   std::size_t expected = 0;
@@ -111,13 +124,16 @@ class CountingObserver final : public run::RunListener {
 
 /// Everything of a run but its environment and folder.
 struct RunSpec {
-  ConfigNode search;                   // the section
-  double epochs = 1;                   // budget of its trials
-  std::optional<double> final_epochs;  // of full training; nothing: there is none
+  ConfigNode search;                                            // the section
+  std::function<std::unique_ptr<search::Searcher>()> searcher;  // in its place; empty: none
+  double epochs = 1;                                            // budget of its trials
+  std::optional<double> final_epochs;                           // of full training; nothing: there is none
   EngineOptions options;
   HookedEvaluator::Hook hook;
   HookedEvaluator::Held held;
+  std::function<void(const trial::Trial&)> asked;  // on rank 0, before it is handed out
   std::int64_t steps = 4;
+  bool steps_by_budget = false;
   bool saves_at_stop = true;
   std::function<std::uint32_t(const trial::Trial&)> members;
   std::function<void(const trial::Trial&, std::size_t member)> member_hook;

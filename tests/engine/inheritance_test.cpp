@@ -340,6 +340,22 @@ TEST_F(Removal, WaitsForTheLastTrialInFlightThatInherits) {
   EXPECT_FALSE(is_there(parent));
 }
 
+TEST_F(Removal, WaitsUntilNobodyMayContinueTheTrialThatInherits) {
+  const trial::Trial parent = trial(0, 1);
+  trial::Trial first = heir(1, parent);
+  first.proposal.horizon = {4};
+  trial::Trial second = heir(2, parent);
+  second.proposal.start = trial::Continue{1, 1, *first.inherits()};
+  removal_.asked(first);
+  drop(removal_, parent);
+  commit(removal_, first, success());
+  removal_.asked(second);
+  commit(removal_, second, success());
+  EXPECT_TRUE(is_there(parent));
+  removal_.released(first);
+  EXPECT_FALSE(is_there(parent));
+}
+
 TEST_F(Removal, HappensAtOnceWhenNobodyInherits) {
   const trial::Trial parent = trial(0, 1);
   const trial::Trial other = trial(1, 2);

@@ -79,11 +79,24 @@ TEST(TrialRecord, ReadsBackWhatATrialContinues) {
   const TrialRecord format(test_space());
   std::vector<std::byte> record(format.bytes());
   trial::Trial trial = sample_trial(3);
-  trial.proposal.start = trial::Continue{7};
-  format.write({trial, {}}, record);
-  const auto read = format.read(record);
-  ASSERT_TRUE(read && std::holds_alternative<trial::Continue>(read->trial.proposal.start));
-  EXPECT_EQ(std::get<trial::Continue>(read->trial.proposal.start).from, 7U);
+  trial.proposal.horizon.epochs = 0.9;
+  const trial::Inherit began{5, sample_trial(9).proposal.architecture, 0.75, 511};
+  for (const bool inherited : {false, true}) {
+    trial::Continue start{.from = 7, .epochs = 0.05, .began = {}, .holder = 3};
+    if (inherited) start.began = began;
+    trial.proposal.start = start;
+    format.write({trial, {}}, record);
+    const auto read = format.read(record);
+    ASSERT_TRUE(read && read->trial.continues());
+    EXPECT_EQ(*read->trial.continues(), start);
+    EXPECT_EQ(read->trial.continues()->epochs, 0.05);
+    EXPECT_EQ(read->trial.continues()->holder, 3);
+    EXPECT_EQ(read->trial.horizon().epochs, 0.9);
+    ASSERT_EQ(read->trial.inherits() != nullptr, inherited);
+    if (!inherited) continue;
+    EXPECT_EQ(read->trial.inherits()->holder, 511);
+    EXPECT_EQ(read->trial.inherits()->architecture->id, began.architecture->id);
+  }
 }
 
 TEST(TrialRecord, ReadsBackWhereTheMembersOfAGroupAre) {

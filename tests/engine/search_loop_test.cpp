@@ -5,8 +5,10 @@
 
 #include "engine/engine_rig.hpp"
 #include "engine/loop/front_training.hpp"
+#include "engine/rungs.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <map>
 #include <memory>
@@ -198,6 +200,74 @@ TEST(TrialMaker, LetsAProposalOfAnyOriginInheritFromItsParentsUnlessItsStartIsCh
     child.start = {};
     EXPECT_EQ(run.maker.make(child).inherits(), nullptr);
   }
+}
+
+/// A proposal that continues trial 0 of the run, which had 1 of 4 epochs.
+trial::Proposal continuation(SimulatedRun& run) {
+  trial::Proposal proposal;
+  proposal.architecture =
+      std::make_shared<space::Architecture>(test_space().build(test_space().genotype_at(0)));
+  proposal.budget = {1};
+  proposal.horizon = {4};
+  const trial::Trial earlier = run.maker.make(proposal);
+  run.state.add({std::make_shared<const trial::CommittedTrial>(
+      trial::CommittedTrial{earlier, trial::Measurements{{0.5, 0, 0}}, {.rank = 3}, 0})});
+  proposal.budget = {2};
+  proposal.horizon = {};
+  proposal.start = trial::Continue{0};
+  return proposal;
+}
+
+TEST(TrialMaker, FillsInWhatFollowsFromTheTrialThatIsContinued) {
+  SimulatedRun run(1, 1);
+  const trial::Trial made = run.maker.make(continuation(run));
+  const trial::Trial& earlier = run.state.search_trial(0).trial;
+  EXPECT_EQ(made.seed, earlier.seed);
+  EXPECT_EQ(made.horizon().epochs, 4);
+  EXPECT_EQ(made.continues()->epochs, 1);
+  EXPECT_EQ(made.continues()->holder, 3);
+  EXPECT_EQ(made.inherits(), nullptr);
+}
+
+TEST(TrialMaker, RefusesAContinuationThatIsNone) {
+  SimulatedRun run(1, 1);
+  const trial::Proposal good = continuation(run);
+  const auto expect_error = [&](const char* text, const std::function<void(trial::Proposal&)>& change) {
+    trial::Proposal bad = good;
+    change(bad);
+    EXPECT_THAT([&] { run.maker.make(bad); },
+                ::testing::ThrowsMessage<InternalError>(::testing::HasSubstr(text)));
+  };
+  expect_error("continues trial 0 with another architecture", [](trial::Proposal& proposal) {
+    proposal.architecture =
+        std::make_shared<space::Architecture>(test_space().build(test_space().genotype_at(9)));
+  });
+  expect_error("continues trial 0 with a budget that is not larger",
+               [](trial::Proposal& proposal) { proposal.budget = {1}; });
+  expect_error("continues trial 0 with a budget beyond its horizon",
+               [](trial::Proposal& proposal) { proposal.budget = {5}; });
+  expect_error("continues trial 0 in a full training",
+               [](trial::Proposal& proposal) { proposal.trains = 0; });
+  expect_error("a trial is not committed yet",
+               [](trial::Proposal& proposal) { proposal.start = trial::Continue{1}; });
+}
+
+TEST(SearchLoop, ReleasesTrialsOnceAndNoneBeforeThoseThatContinueThem) {
+  SimulatedRun run(3, 5);
+  Rungs searcher({});
+  ASSERT_TRUE(run.run(searcher));
+  std::size_t continued = 0;
+  for (const run::SharedTrial& committed : run.state.trials()) {
+    const trial::Trial& trial = committed->trial;
+    if (!trial.is_final()) {
+      EXPECT_EQ(run.observer.releases.contains(trial.number), trial.may_be_continued());
+    }
+    if (trial.continues() == nullptr) continue;
+    ++continued;
+    EXPECT_GT(run.observer.releases.at(trial.continues()->from), committed->position);
+  }
+  EXPECT_GE(continued, 6U);
+  EXPECT_LT(run.observer.releases.at(3), run.state.trials().size() / 2) << "long before the search is over";
 }
 
 TEST(SearchLoop, CommitsThousandsOfTrialsTheSameOnAnySimulatedCluster) {

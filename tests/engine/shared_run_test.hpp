@@ -6,13 +6,21 @@
 #include "engine/engine_rig.hpp"
 #include "support/mpi_test.hpp"
 
+#include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
+#include <fstream>
+#include <map>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <thread>
+#include <vector>
 
 namespace skyline::engine {
+
+using StepCounts = std::map<std::string, std::int64_t>;  // by name of the trial
 
 /// Runs in which every rank takes part, in a folder that all ranks see.
 class SharedRunTest : public testing::MpiTest {
@@ -31,6 +39,48 @@ class SharedRunTest : public testing::MpiTest {
   std::string canonical(const std::string& name) { return store::canonical_journal(journal(name)); }
   std::filesystem::path journal(const std::string& name) { return store::RunPaths{root_ / name}.journal(); }
   const std::filesystem::path& root() { return root_; }
+
+  /// Trials that `held` names begin to wait, and the asking ranks want to stop as soon as one does.
+  RigRun stopped_run(const std::string& name, RunSpec spec, const std::vector<int>& asking,
+                     const HookedEvaluator::Held& held) {
+    const std::filesystem::path mark = root() / (name + ".held");
+    spec.held = [held, mark](const trial::Trial& trial) {
+      if (held(trial)) std::ofstream{mark};
+      return held(trial);
+    };
+    if (std::ranges::count(asking, rank()) > 0) {
+      spec.stop_requested = [mark] { return std::filesystem::exists(mark); };
+    }
+    return run(name, spec);
+  }
+
+  /// Of all ranks, on rank 0; empty elsewhere.
+  StepCounts all_steps(const RigRun& job) {
+    std::string text;
+    for (const auto& [name, steps] : job.steps) {
+      text += name + ' ' + std::to_string(steps) + ' ';
+    }
+    StepCounts all;
+    for (const std::string& line : comm::gather(world(), text)) {
+      std::istringstream words(line);
+      std::string name;
+      std::int64_t steps = 0;
+      while (words >> name >> steps) all[name] += steps;
+    }
+    return all;
+  }
+  std::vector<int> all_ranks() {
+    std::vector<int> ranks(static_cast<std::size_t>(size()));
+    for (std::size_t i = 0; i < ranks.size(); ++i) ranks[i] = static_cast<int>(i);
+    return ranks;
+  }
+  std::vector<std::string> checkpoints(const std::string& name) {
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(root() / name / "checkpoints")) {
+      names.push_back(entry.path().filename().string());
+    }
+    return names;
+  }
 
   /// Delays that differ from rank to rank, so that results come in another order on every layout.
   HookedEvaluator::Hook shuffling_delay() {

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <fstream>
 #include <map>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -18,52 +17,8 @@ using ::testing::IsEmpty;
 using trial::Phase;
 using trial::Trial;
 using trial::TrialNumber;
-using StepCounts = std::map<std::string, std::int64_t>;  // by name of the trial
 
-class StopTest : public SharedRunTest {
- protected:
-  /// Trials that `held` names begin to wait, and the asking ranks want to stop as soon as one does.
-  RigRun stopped_run(const std::string& name, RunSpec spec, const std::vector<int>& asking,
-                     const HookedEvaluator::Held& held) {
-    const std::filesystem::path mark = root() / (name + ".held");
-    spec.held = [held, mark](const Trial& trial) {
-      if (held(trial)) std::ofstream{mark};
-      return held(trial);
-    };
-    if (std::ranges::count(asking, rank()) > 0) {
-      spec.stop_requested = [mark] { return std::filesystem::exists(mark); };
-    }
-    return run(name, spec);
-  }
-
-  /// Of all ranks, on rank 0; empty elsewhere.
-  StepCounts all_steps(const RigRun& job) {
-    std::string text;
-    for (const auto& [name, steps] : job.steps) {
-      text += name + ' ' + std::to_string(steps) + ' ';
-    }
-    StepCounts all;
-    for (const std::string& line : comm::gather(world(), text)) {
-      std::istringstream words(line);
-      std::string name;
-      std::int64_t steps = 0;
-      while (words >> name >> steps) all[name] += steps;
-    }
-    return all;
-  }
-  std::vector<int> all_ranks() {
-    std::vector<int> ranks(static_cast<std::size_t>(size()));
-    for (std::size_t i = 0; i < ranks.size(); ++i) ranks[i] = static_cast<int>(i);
-    return ranks;
-  }
-  std::vector<std::string> checkpoints(const std::string& name) {
-    std::vector<std::string> names;
-    for (const auto& entry : std::filesystem::directory_iterator(root() / name / "checkpoints")) {
-      names.push_back(entry.path().filename().string());
-    }
-    return names;
-  }
-};
+using StopTest = SharedRunTest;
 
 /// Every step of every trial of the run is done once over both jobs.
 void expect_no_step_twice(const StepCounts& first, const StepCounts& second, std::size_t trials,

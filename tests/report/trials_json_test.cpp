@@ -104,6 +104,15 @@ TEST(ModelsJson, SaysWhatATrialInherited) {
   EXPECT_FALSE(trials[1].contains("inherits"));
 }
 
+TEST(ModelsJson, SaysWhatATrialContinuesAndWhatItsTrainingInherited) {
+  testing::SampleRun run;
+  const testing::SampleFolder folder;
+  run.committed[2].trial.proposal.start = trial::Continue{1, 0.5, trial::Inherit{0, {}, 0.75}};
+  const ordered_json trials = models_of(run, folder).at("trials");
+  EXPECT_EQ(trials[2].at("continues"), 1);
+  EXPECT_EQ(trials[2].at("inherits"), ordered_json::parse(R"({"from": 0, "share": 0.75})"));
+}
+
 TEST(ModelsJson, SaysHowManyMembersTrainedAGroupsTrial) {
   testing::SampleRun run;
   const testing::SampleFolder folder;

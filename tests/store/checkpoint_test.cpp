@@ -109,6 +109,9 @@ TEST_F(Checkpoint, OfAnotherTrialOrRunIsNotUsed) {
         +[](Trial& t) { std::get<trial::Inherit>(t.proposal.start).from = 5; },
         +[](Trial& t) { std::get<trial::Inherit>(t.proposal.start).share = 0.3; },
         +[](Trial& t) { t.proposal.start = trial::Continue{4}; },
+        +[](Trial& t) {
+          t.proposal.start = trial::Continue{4, 0, std::get<trial::Inherit>(t.proposal.start)};
+        },
         +[](Trial& t) { t.proposal.start = trial::Fresh{}; }}) {
     Trial other = sample_trial();
     change(other);

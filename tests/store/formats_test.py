@@ -65,7 +65,7 @@ class Formats(unittest.TestCase):
         for row, entry in zip(frame.to_dict("records"), entries):
             self.assertEqual(row["number"], entry["k"])
             self.assertEqual(row["position"], entry["position"])
-            self.assertEqual(row["continued_from"], -1)
+            self.assertEqual(row["continued_from"], entry.get("continues", -1))
             for name in ("phase", "origin", "iteration", "epochs", "horizon", "status"):
                 self.assertEqual(row[name], entry[name])
             self.assertEqual(row["arch_id"], entry["arch"])

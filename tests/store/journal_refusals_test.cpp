@@ -186,6 +186,20 @@ TEST_F(Journal, RefusesAnInheritanceThatCannotBe) {
   EXPECT_EQ(error_with("3"), at_line(4, "missing member `from`"));
 }
 
+TEST_F(Journal, RefusesAContinuationOfATrialThatIsNotAnEarlierOneOfTheSameArchitecture) {
+  write(sample_trials(space, 7));
+  const auto original = json_of(8);
+  ASSERT_EQ(original["continues"], 4);
+  for (const int from : {3, 5, 6}) {
+    auto json = original;
+    json["continues"] = from;
+    replace_line(8, json.dump());
+    EXPECT_EQ(read_error(),
+              at_line(8, "continues: expected the number of an earlier trial of this architecture, got " +
+                             std::to_string(from)));
+  }
+}
+
 TEST_F(Journal, RefusesAGroupThatIsNone) {
   write(sample_trials(space, 3));
   auto json = json_of(4);

@@ -54,6 +54,13 @@ inline void make_heir(trial::Trial& trial, const trial::Trial& parent, double sh
   trial.proposal.start = trial::Inherit{parent.number, parent.proposal.architecture, share};
 }
 
+inline void make_continuation(trial::Trial& trial, const trial::Trial& earlier) {
+  trial.proposal.architecture = earlier.proposal.architecture;
+  trial::Continue start{earlier.number};
+  if (earlier.inherits() != nullptr) start.began = *earlier.inherits();
+  trial.proposal.start = start;
+}
+
 /// Trials with values that are hard to write: denormal, huge, negative zero, NaN, infinite; control
 /// characters. Every fifth is the full training of the trial before it.
 inline std::vector<trial::CommittedTrial> sample_trials(const space::SearchSpace& space, std::size_t count) {
@@ -80,6 +87,7 @@ inline std::vector<trial::CommittedTrial> sample_trials(const space::SearchSpace
       committed.trial.proposal.origin = k == 0 ? trial::Origin::kInitial : trial::Origin::kCrossover;
       if (k > 1) committed.trial.proposal.parents = {trials[k - 1].trial.number, trials[k / 2].trial.number};
       if (k % 3 == 2) make_heir(committed.trial, trials[k / 2].trial, 1.0 / static_cast<double>(k));
+      if (k % 7 == 6) make_continuation(committed.trial, trials[k - 1].trial);
     }
     committed.trial.proposal.iteration = static_cast<std::uint32_t>(k / 3);
     committed.trial.proposal.budget.epochs = 0.1 + static_cast<double>(k);
@@ -129,6 +137,11 @@ inline bool same_inheritance(const trial::Trial& left, const trial::Trial& right
          left.inherits()->architecture->id == right.inherits()->architecture->id;
 }
 
+inline bool same_continuation(const trial::Trial& left, const trial::Trial& right) {
+  if (!left.continues() || !right.continues()) return left.continues() == right.continues();
+  return left.continues()->from == right.continues()->from;
+}
+
 inline bool same_trial(const trial::CommittedTrial& left, const trial::CommittedTrial& right) {
   const trial::Trial& a = left.trial;
   const trial::Trial& b = right.trial;
@@ -138,8 +151,8 @@ inline bool same_trial(const trial::CommittedTrial& left, const trial::Committed
          a.architecture().genotype == b.architecture().genotype &&
          same_number(a.budget().epochs, b.budget().epochs) &&
          same_number(a.proposal.horizon.epochs, b.proposal.horizon.epochs) && a.seed == b.seed &&
-         a.members == b.members && same_inheritance(a, b) && same_outcome(left.outcome, right.outcome) &&
-         same_timing(left.timing, right.timing);
+         a.members == b.members && same_inheritance(a, b) && same_continuation(a, b) &&
+         same_outcome(left.outcome, right.outcome) && same_timing(left.timing, right.timing);
 }
 
 /// As a run's tables share them.

@@ -65,12 +65,28 @@ TEST(TrialFields, AreTheSameWhereverTheParentsWeightsAre) {
   EXPECT_FALSE(first_difference(here, there));
 }
 
+TEST(TrialFields, OfOneThatContinuesAnHeirNameBothTrials) {
+  const std::vector<NamedValue> values =
+      field_values(full_trial(Continue{5, 0.1, Inherit{.from = 3, .architecture = nullptr, .share = 0.5}}));
+  const auto integer_of = [&](const std::string& name) {
+    const auto found =
+        std::ranges::find_if(values, [&](const NamedValue& value) { return value.name == name; });
+    return std::get<std::int64_t>(found->value);
+  };
+  EXPECT_EQ(integer_of("continued_from"), 5);
+  EXPECT_EQ(integer_of("inherited_from"), 3);
+}
+
 TEST(Trial, HasItsBudgetAsHorizonUnlessThatIsLarger) {
   Trial trial;
   trial.proposal.budget.epochs = 2;
   EXPECT_EQ(trial.horizon().epochs, 2);
+  EXPECT_FALSE(trial.may_be_continued());
   trial.proposal.horizon.epochs = 8;
   EXPECT_EQ(trial.horizon().epochs, 8);
+  EXPECT_TRUE(trial.may_be_continued());
+  trial.proposal.trains = 0;
+  EXPECT_FALSE(trial.may_be_continued()) << "a full training is the last of its architecture";
 }
 
 /// "name: left, right" of the first difference between a full trial and the one that `change` makes of it.
@@ -94,6 +110,11 @@ TEST(TrialFields, AreNamedWithBothValuesWhereTwoTrialsDiffer) {
             "start: from the weights of trial 5 (share 0.5), from the weights of trial 5 (share 0.25)");
   EXPECT_EQ(difference([](Trial& trial) { trial.proposal.start = Continue{5}; }),
             "start: from the weights of trial 5 (share 0.5), where trial 5 ended");
+  EXPECT_EQ(difference([](Trial& trial) {
+              trial.proposal.start = Continue{5, 0.1, Inherit{3, nullptr, 0.5}};
+            }),
+            "start: from the weights of trial 5 (share 0.5), where trial 5 ended, begun from the weights of "
+            "trial 3 (share 0.5)");
   EXPECT_EQ(difference([](Trial& trial) { trial.proposal.budget.epochs = 2; }), "epochs: 0.1, 2.0");
   EXPECT_EQ(difference([](Trial& trial) { trial.proposal.horizon.epochs = 2; }), "horizon: 0.9, 2.0");
   EXPECT_EQ(difference([](Trial& trial) { trial.members = 1; }), "members: 4, 1");

@@ -22,6 +22,9 @@ class Searcher {
   virtual std::vector<trial::Proposal> ask(std::size_t room) = 0;
   /// Takes a result, in the order of commits; failures too.
   virtual void tell(const trial::CommittedTrial& committed) = 0;
+  /// Whether a later ask may continue this committed trial, whose horizon is larger than its budget. Once no,
+  /// never again: the trial's state is removed then, and at the end of the search. Asked after each ask.
+  virtual bool may_continue(trial::TrialNumber /*number*/) const { return true; }
   /// Whether nothing more will be asked (some asked trials may not have been told yet).
   virtual bool finished() const = 0;
   /// The reason for finishing, one clause for the log ("5 iterations done", "all 151 valid architectures were

@@ -48,14 +48,18 @@ class TrialControl {
 class TrialState {
  public:
   virtual ~TrialState() = default;
-  /// What an earlier job saved of this trial; nullptr: start from the beginning. A state that does not fit
-  /// the trial is to be ignored with a warning. It is freed by the first call of due().
+  /// What an earlier job saved of this trial, or the trial that it continues left; nullptr: start from the
+  /// beginning, which comes to the same result. A state that does not fit the trial is to be ignored with a
+  /// warning. It is freed by the first call of due().
   virtual const TrainingState* saved() const { return nullptr; }
   /// Whether the state should be saved now, by the run's checkpoint interval; cheap, asked after each step.
   virtual bool due(double /*epochs_done*/) { return false; }
   /// Has `fill` copy the state into a staging buffer, which may hold an older state of this trial (whose
   /// memory is to be used again), and has the copy published while the trial goes on.
   virtual void save(const std::function<void(TrainingState&)>& /*fill*/) {}
+  /// The same of the state after the last step, for trials that continue this one; to be called if
+  /// trial.may_be_continued().
+  virtual void save_last(const std::function<void(TrainingState&)>& /*fill*/) {}
 };
 
 /// The trained weights that a trial starts from and leaves. By default there are none, and none are kept.
@@ -91,11 +95,11 @@ class EvaluationContext {
 class Evaluator {
  public:
   virtual ~Evaluator() = default;
-  /// Expected work of a trial, in units that are comparable within a run; > 0. A function of network and
-  /// budget.
+  /// Expected work of a trial, in units that are comparable within a run; > 0. A function of network, budget
+  /// and start.
   virtual double predicted_cost(const Trial& trial) const = 0;
-  /// How many members are to train the trial together. A function of network and budget, like its cost: it
-  /// changes the trial's result and never depends on the ranks that are there.
+  /// How many members are to train the trial together. A function of network and horizon: it changes the
+  /// trial's result and never depends on the ranks that are there.
   virtual std::uint32_t members_for(const Trial& /*trial*/) const { return 1; }
   /// Whether a trial may have several members at all: ranks that train together need ways to each other.
   /// Without it members_for returning more than 1 is an error.

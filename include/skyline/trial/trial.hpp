@@ -61,13 +61,25 @@ struct Inherit {
   bool operator==(const Inherit& other) const { return from == other.from && share == other.share; }
 };
 
-/// A trial that continues the training of an earlier one, of the same architecture, with a larger budget.
+/// A trial that continues the training of an earlier one, of the same architecture and horizon, with a larger
+/// budget: it comes to the result of one that had this budget from the start. The engine fills in all but
+/// `from`.
 struct Continue {
-  TrialNumber from = 0;  // a committed search trial
-  bool operator==(const Continue&) const = default;
+  TrialNumber from = 0;               // a committed search trial
+  double epochs = 0;                  // its budget
+  std::optional<Inherit> began = {};  // the weights that the training began with; nothing: it began fresh
+  std::int32_t holder = -1;           // the rank of this job that trained it; -1: an earlier job did
+  bool operator==(const Continue& other) const { return from == other.from && began == other.began; }
 };
 
 using Start = std::variant<Fresh, Inherit, Continue>;
+
+/// The weights that a training begins with, or began with if it is continued; nullptr: it is fresh.
+template <typename AnyStart>  // Start, constant or not
+auto* inherit_of(AnyStart& start) {
+  auto* earlier = std::get_if<Continue>(&start);
+  return earlier != nullptr && earlier->began ? &*earlier->began : std::get_if<Inherit>(&start);
+}
 
 /// Most parents of a proposal: trials travel between ranks in records of one size.
 inline constexpr std::size_t kMostParents = 2;
@@ -80,7 +92,7 @@ struct Proposal {
   std::uint32_t iteration = 0;       // of the algorithm, from 0
   Budget budget = {};
   /// The largest budget that a later proposal may continue the training to, over which schedules run; if it
-  /// is less than the budget: the budget.
+  /// is less than the budget: the budget. One that continues a trial takes that trial's.
   Budget horizon = {0};
   Start start = {};
   std::optional<TrialNumber> trains = {};  // of a full training: the trial that it trains
@@ -101,8 +113,12 @@ struct Trial {
   const Budget& horizon() const {
     return proposal.horizon.epochs > budget().epochs ? proposal.horizon : proposal.budget;
   }
-  /// nullptr: the trial does not inherit.
-  const Inherit* inherits() const { return std::get_if<Inherit>(&proposal.start); }
+  /// Whether a later trial may continue it, which then needs its last state.
+  bool may_be_continued() const { return !is_final() && horizon().epochs > budget().epochs; }
+  /// nullptr: the trial does not continue another one.
+  const Continue* continues() const { return std::get_if<Continue>(&proposal.start); }
+  /// nullptr: the training begins, or began, fresh.
+  const Inherit* inherits() const { return inherit_of(proposal.start); }
 };
 
 enum class FailureKind : std::uint8_t { kDiverged, kOutOfMemory, kException, kStopped };

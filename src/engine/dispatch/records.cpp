@@ -65,6 +65,10 @@ struct PackedStart {
   trial::TrialNumber from = 0;
   double share = 0;
   std::int64_t holder = -1;
+  std::uint64_t inherits = 0;  // whether the three above are set
+  trial::TrialNumber continues = 0;
+  double continued_epochs = 0;
+  std::int64_t continued_holder = -1;
 };
 
 template <typename Field>
@@ -81,12 +85,16 @@ PackedParents pack_field(const std::vector<trial::TrialNumber>& parents) {
 
 PackedStart pack_field(const trial::Start& start) {
   PackedStart packed{.kind = start.index()};
-  if (const auto* inherit = std::get_if<trial::Inherit>(&start)) {
+  if (const auto* earlier = std::get_if<trial::Continue>(&start)) {
+    packed.continues = earlier->from;
+    packed.continued_epochs = earlier->epochs;
+    packed.continued_holder = earlier->holder;
+  }
+  if (const auto* inherit = trial::inherit_of(start)) {
+    packed.inherits = 1;
     packed.from = inherit->from;
     packed.share = inherit->share;
     packed.holder = inherit->holder;
-  } else if (const auto* earlier = std::get_if<trial::Continue>(&start)) {
-    packed.from = earlier->from;
   }
   return packed;
 }
@@ -103,10 +111,13 @@ void unpack_field(const PackedParents& packed, std::vector<trial::TrialNumber>& 
 
 /// The architecture of a parent follows later.
 void unpack_field(const PackedStart& packed, trial::Start& start) {
+  const trial::Inherit inherit{packed.from, nullptr, packed.share, static_cast<std::int32_t>(packed.holder)};
   if (packed.kind == trial::Start(trial::Inherit{}).index()) {
-    start = trial::Inherit{packed.from, nullptr, packed.share, static_cast<std::int32_t>(packed.holder)};
+    start = inherit;
   } else if (packed.kind == trial::Start(trial::Continue{}).index()) {
-    start = trial::Continue{packed.from};
+    start = trial::Continue{packed.continues, packed.continued_epochs,
+                            packed.inherits != 0 ? std::optional(inherit) : std::nullopt,
+                            static_cast<std::int32_t>(packed.continued_holder)};
   }
 }
 
@@ -227,7 +238,7 @@ std::optional<Assignment> TrialRecord::read(std::span<const std::byte> record) c
   if (head.is_final != 0) trial.proposal.trains = head.number;
   take_fields(record.subspan(sizeof head), trial);
   trial.proposal.architecture = build(record.subspan(genotype_offset()), head.arch_id, head.number);
-  if (auto* inherits = std::get_if<trial::Inherit>(&trial.proposal.start)) {
+  if (auto* inherits = trial::inherit_of(trial.proposal.start)) {
     inherits->architecture =
         build(record.subspan(genotype_offset() + genotype_bytes()), head.inherits_arch_id, inherits->from);
   }

@@ -2,8 +2,8 @@
 
 #include "skyline/core/error.hpp"
 
-#include <optional>
 #include <utility>
+#include <variant>
 
 namespace skyline::engine {
 namespace {
@@ -41,17 +41,20 @@ bool SearchLoop::run(search::Searcher& searcher, trial::Phase phase) {
       commit(*next);
       if (next->trial->trial.phase() == phase) searcher.tell(*next->trial);
       ask(searcher);
+      release(&searcher);
       worked = true;
       look_around();  // a long replay commits thousands in this loop
     }
     look_around();
-    if (stopping_ && dispatcher_.idle()) return is_done();
+    if (stopping_ && dispatcher_.idle()) break;
     if (worked) {
       clock_.worked();
     } else {
       clock_.pause();
     }
   }
+  if (!is_done()) return false;
+  release(nullptr);
   return true;
 }
 
@@ -65,8 +68,9 @@ void SearchLoop::ask(search::Searcher& searcher) {
     trial::Trial trial = maker_.make(std::move(proposal));
     for (trial::CommittedTrial& line : replay_.lines_before(trial)) order_.recorded(std::move(line));
     order_.asked(trial);
+    continuations_.asked(trial);
     for (run::RunListener* listener : listeners_) listener->asked(trial);
-    if (auto result = replay_.result_of(trial)) {
+    if (auto result = known_result(trial)) {
       order_.arrived(std::move(*result));
     } else {
       fresh.push_back(std::move(trial));
@@ -74,6 +78,22 @@ void SearchLoop::ask(search::Searcher& searcher) {
   }
   dispatcher_.submit(fresh);
   state_.set_in_flight(order_.in_flight());
+}
+
+/// A trial that continues a failed one has nothing to begin with: it fails alike.
+std::optional<Arrival> SearchLoop::known_result(const trial::Trial& trial) {
+  if (auto recorded = replay_.result_of(trial)) return recorded;
+  if (trial.continues() == nullptr) return std::nullopt;
+  const trial::Outcome& earlier = state_.search_trial(trial.continues()->from).outcome;
+  if (!std::holds_alternative<trial::Failure>(earlier)) return std::nullopt;
+  return Arrival{trial.name(), earlier, {}};
+}
+
+/// @param searcher  nullptr: it has come to its end
+void SearchLoop::release(const search::Searcher* searcher) {
+  for (const run::SharedTrial& released : continuations_.release(searcher)) {
+    for (run::RunListener* listener : listeners_) listener->released(released->trial);
+  }
 }
 
 bool SearchLoop::collect() {
@@ -90,6 +110,7 @@ bool SearchLoop::collect() {
 
 void SearchLoop::commit(const run::Commit& commit) {
   state_.add(commit);
+  continuations_.committed(commit.trial);
   state_.set_in_flight(order_.in_flight());
   for (run::RunListener* listener : listeners_) listener->committed(commit, state_);
 }

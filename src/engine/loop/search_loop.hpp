@@ -5,12 +5,14 @@
 #include "core/clock.hpp"
 #include "engine/dispatch/dispatcher.hpp"
 #include "engine/loop/commit_order.hpp"
+#include "engine/loop/continuations.hpp"
 #include "engine/loop/replay.hpp"
 #include "engine/loop/trial_maker.hpp"
 #include "run/run_state.hpp"
 
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <vector>
 
 namespace skyline::engine {
@@ -45,6 +47,8 @@ class SearchLoop {
   void ask(search::Searcher& searcher);
   bool collect();
   void commit(const run::Commit& commit);
+  std::optional<Arrival> known_result(const trial::Trial& trial);
+  void release(const search::Searcher* searcher);
 
   TrialMaker& maker_;
   Replay& replay_;
@@ -52,6 +56,7 @@ class SearchLoop {
   Dispatcher& dispatcher_;
   Clock& clock_;
   run::RunState& state_;
+  Continuations continuations_;
   const Listeners listeners_;
   const std::function<bool()> must_stop_;
   std::size_t unsaved_ = 0;

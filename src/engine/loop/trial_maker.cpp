@@ -16,12 +16,12 @@ TrialMaker::TrialMaker(const EngineOptions& options, const trial::Evaluator& eva
     : options_(options), evaluator_(evaluator), state_(state) {}
 
 trial::Trial TrialMaker::make(trial::Proposal proposal) {
-  require(!std::holds_alternative<trial::Continue>(proposal.start), "trials cannot be continued yet");
   if (const std::size_t parents = proposal.parents.size(); parents > trial::kMostParents) {
     throw InternalError("the searcher proposed a trial with " + std::to_string(parents) +
                         " parents, expected at most " + std::to_string(trial::kMostParents));
   }
   if (options_.inherit) proposal.start = start_of(proposal);
+  if (auto* start = std::get_if<trial::Continue>(&proposal.start)) complete(*start, proposal);
   const trial::TrialNumber number = proposal.trains ? *proposal.trains : next_++;
   trial::Trial trial{number, std::move(proposal)};
   trial.proposal.horizon = trial.horizon();
@@ -45,6 +45,26 @@ trial::Start TrialMaker::start_of(const trial::Proposal& proposal) const {
                                 : state_.front().contains(number);
     return stays ? &parent : nullptr;
   });
+}
+
+/// Fills in what follows from the trial that is continued.
+void TrialMaker::complete(trial::Continue& start, trial::Proposal& proposal) const {
+  const trial::CommittedTrial& committed = state_.search_trial(start.from);
+  const trial::Trial& earlier = committed.trial;
+  proposal.horizon = earlier.horizon();
+  const auto check = [&](bool holds, const char* problem) {
+    if (!holds) {
+      throw InternalError("the searcher continues trial " + std::to_string(start.from) + " " + problem);
+    }
+  };
+  check(!proposal.trains, "in a full training, which starts fresh");
+  check(proposal.architecture->id == earlier.architecture().id, "with another architecture");
+  check(proposal.budget.epochs > earlier.budget().epochs, "with a budget that is not larger");
+  check(proposal.budget.epochs <= proposal.horizon.epochs, "with a budget beyond its horizon");
+  start.epochs = earlier.budget().epochs;
+  start.began.reset();
+  if (const trial::Inherit* inherit = earlier.inherits()) start.began = *inherit;
+  start.holder = committed.position < state_.replayed() ? -1 : committed.timing.rank;
 }
 
 std::uint64_t trial_seed(std::uint64_t run_seed, space::ArchId arch, const trial::Budget& horizon) {

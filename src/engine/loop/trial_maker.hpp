@@ -20,6 +20,7 @@ class TrialMaker {
 
  private:
   trial::Start start_of(const trial::Proposal& proposal) const;
+  void complete(trial::Continue& start, trial::Proposal& proposal) const;
 
   const EngineOptions& options_;
   const trial::Evaluator& evaluator_;

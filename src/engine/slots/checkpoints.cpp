@@ -1,11 +1,8 @@
 #include "engine/slots/checkpoints.hpp"
 
 #include "core/backoff.hpp"
-#include "core/log.hpp"
 #include "engine/slots/storage_calls.hpp"
-#include "store/publish/patience.hpp"
 
-#include <algorithm>
 #include <array>
 #include <condition_variable>
 #include <exception>
@@ -16,59 +13,8 @@ namespace skyline::engine {
 namespace {
 
 constexpr std::size_t kBuffers = 2;
-constexpr std::chrono::seconds kPatienceAtStop{5};  // a batch system ends us after 30 s or so
 
 }  // namespace
-
-CheckpointFolder::CheckpointFolder(const RunFiles& files, const std::optional<CheckpointOptions>& options,
-                                   bool resume)
-    : storage_(files.storage), paths_(files.paths), run_(files.stamp()), options_(options), resume_(resume) {}
-
-void CheckpointFolder::stop() {
-  patient_until_ = Clock::now() + kPatienceAtStop;
-  store::set_patience(std::min(store::patience_s(), std::chrono::duration<double>(kPatienceAtStop).count()));
-}
-
-std::optional<store::FoundCheckpoint> CheckpointFolder::find(trial::TrialName trial,
-                                                             const std::string& provenance) const {
-  using Found = std::optional<store::FoundCheckpoint>;
-  if (!resume_) return std::nullopt;
-  return call_storage<Found>(storage(), [this, trial, provenance]() -> Found {
-    try {
-      return store::find_checkpoint(paths_, trial, provenance);
-    } catch (const std::exception& error) {
-      log::warning("trial " + to_text(trial) + ": its checkpoint cannot be read: " + error.what() +
-                   "; training from the start");
-      return std::nullopt;
-    }
-  });
-}
-
-bool CheckpointFolder::write(const store::TrialCheckpoint& checkpoint, std::uint64_t sequence, bool last) {
-  try {
-    const bool patient = last && Clock::now() < patient_until_.load();
-    store::write_checkpoint(paths_, checkpoint, sequence,
-                            patient ? store::Effort::kPatient : store::Effort::kOnce);
-    return true;
-  } catch (const std::exception& error) {
-    if (last) {
-      log::warning("trial " + to_text(checkpoint.trial) + ": its last state is not saved: " + error.what());
-    } else {
-      warn_of_one_left_out(checkpoint.trial, error.what());
-    }
-    return false;
-  }
-}
-
-void CheckpointFolder::warn_of_one_left_out(trial::TrialName trial, const std::string& problem) {
-  warning_.warn("a checkpoint is left out: trial " + to_text(trial) + ": " + problem);
-}
-
-void CheckpointFolder::committed(const run::Commit& commit, const run::RunState& /*state*/) {
-  if (commit.replayed || (!options() && !resume_)) return;
-  const trial::TrialName trial = commit.trial->trial.name();
-  storage().submit([self = shared_from_this(), trial] { self->remove_now(trial); });
-}
 
 /// Lends buffers out; one comes back when the last copy of its lease goes, also when a queued job is dropped.
 class SlotCheckpoints::Buffers : public std::enable_shared_from_this<Buffers> {
@@ -113,11 +59,16 @@ void SlotCheckpoints::begin(const trial::Trial& trial) {
   found_.reset();
   sequence_ = 0;
   saves_ = 0;
+  keeps_last_ = false;
   if (auto found = folder_->find(trial_, provenance_)) {
     sequence_ = found->next_sequence;
     found_ = std::move(found->checkpoint);
   }
   resumed_ = found_.has_value();
+  if (!found_ && trial.continues() != nullptr) {
+    if (auto kept = folder_->find_kept(trial, stop_)) found_ = {trial_, provenance_, std::move(*kept)};
+  }
+  kept_provenance_ = trial.may_be_continued() ? folder_->kept_provenance(trial) : "";
   has_stepped_ = false;
   saved_step_ = found_ ? found_->state.step : 0;
   written_step_ = std::make_shared<std::int64_t>(saved_step_);
@@ -182,6 +133,20 @@ bool SlotCheckpoints::stage(const std::function<void(trial::TrainingState&)>& fi
   saved_step_ = buffer->state.step;
   has_stepped_ = false;
   return true;
+}
+
+/// Waits for a buffer. An error here is no failure of the trial.
+void SlotCheckpoints::save_last(const std::function<void(trial::TrainingState&)>& fill) {
+  if (kept_provenance_.empty()) return;
+  try {
+    const Buffers::Lease buffer = buffers_->take(true);
+    *buffer = {trial_, kept_provenance_, {}};
+    fill(buffer->state);
+    folder_->storage().submit([folder = folder_, buffer] { folder->keep(*buffer); });
+    keeps_last_ = true;
+  } catch (const std::exception& error) {
+    folder_->warn_of_one_left_out(trial_, error.what());
+  }
 }
 
 bool SlotCheckpoints::result_worth_keeping() const {

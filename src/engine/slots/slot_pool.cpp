@@ -204,8 +204,8 @@ void SlotPool::State::check(trial::Outcome& outcome) const {
   }
 }
 
-/// After the trial's files: its journal line must find the weights, and rank 0 may then remove its
-/// checkpoints.
+/// After the trial's files: its journal line must find the weights and the kept state, and rank 0 may then
+/// remove its checkpoints.
 void SlotPool::State::hand_in(const trial::Trial& trial, Arrival arrival,
                               std::vector<trial::NamedTensor> kept, const SlotCheckpoints* checkpoints) {
   if (arrival.stopped()) {
@@ -221,7 +221,7 @@ void SlotPool::State::hand_in(const trial::Trial& trial, Arrival arrival,
   };
   if (!kept.empty()) {
     files.weights(trial, std::move(kept), std::move(last_job));
-  } else if (at_once) {
+  } else if (at_once || (checkpoints != nullptr && checkpoints->keeps_last())) {
     files.checkpoints->storage().submit(std::move(last_job));
   } else {
     last_job();

@@ -139,8 +139,13 @@ void WeightsRemoval::committed(const run::Commit& commit, const run::RunState& s
   if (keep_ == KeepWeights::kFront) {
     for (const trial::TrialNumber number : state.left_behind()) drop(state.search_trial(number).trial);
   }
-  release_parent(commit.trial->trial);
+  if (!commit.trial->trial.may_be_continued()) release_parent(commit.trial->trial);
   if (commit.trial->position + 1 == replayed_) end_replay();
+}
+
+/// Until then one that continues the trial might have to begin where it began.
+void WeightsRemoval::released(const trial::Trial& trial) {
+  release_parent(trial);
 }
 
 void WeightsRemoval::release_parent(const trial::Trial& trial) {

@@ -31,7 +31,7 @@ WeightsSource make_weights_source(const RunFiles& files, std::shared_ptr<RecentW
 void remove_weights_copies(const RunFiles& files);
 
 /// Rank 0: removes the weights of search trials that left the front, if only the front's are kept, their full
-/// trainings included, as soon as no trial in flight starts from them. A replay
+/// trainings included, as soon as no trial starts from them that is in flight or may be continued. A replay
 /// comes to the same state.
 class WeightsRemoval final : public run::RunListener {
  public:
@@ -42,6 +42,7 @@ class WeightsRemoval final : public run::RunListener {
   WeightsRemoval(const RunFiles& files, KeepWeights keep, std::size_t replayed);
   void asked(const trial::Trial& trial) override;
   void committed(const run::Commit& commit, const run::RunState& state) override;
+  void released(const trial::Trial& trial) override;
 
  private:
   void drop(const trial::Trial& trial);
@@ -54,7 +55,7 @@ class WeightsRemoval final : public run::RunListener {
   const std::size_t replayed_;
   bool replaying_;
   std::set<trial::TrialNumber> unwanted_;            // that the replay dropped
-  std::map<trial::TrialNumber, std::size_t> heirs_;  // in flight, by whom they inherit from
+  std::map<trial::TrialNumber, std::size_t> heirs_;  // in flight or to be continued, by their parents
   std::set<trial::TrialNumber> dropped_;             // that wait for their heirs
 };
 

@@ -214,6 +214,12 @@ trial::CommittedTrial EntryDecoder::decode(const Json& line) {
     fail_expected("k", "the number of an earlier trial of this architecture, which this one trains",
                   line["k"]);
   }
+  if (trial.continues() != nullptr) {
+    const auto earlier = architectures_.find(trial.continues()->from);
+    if (earlier == architectures_.end() || earlier->second->id != trial.architecture().id) {
+      fail_expected("continues", "the number of an earlier trial of this architecture", line["continues"]);
+    }
+  }
   know(trial);
   return committed;
 }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -25,11 +26,10 @@ class FieldEncoder {
     line_[name] = numbers;
   }
   void operator()(const char* /*name*/, const trial::Start& start) const {
-    if (const auto* inherit = std::get_if<trial::Inherit>(&start)) {
+    if (const auto* inherit = trial::inherit_of(start)) {
       line_["inherits"] = {{"from", inherit->from}, {"share", encode_number(inherit->share)}};
-    } else if (const auto* earlier = std::get_if<trial::Continue>(&start)) {
-      line_["continues"] = earlier->from;
     }
+    if (const auto* earlier = std::get_if<trial::Continue>(&start)) line_["continues"] = earlier->from;
   }
 
  private:
@@ -69,11 +69,12 @@ void FieldDecoder::operator()(const char* name, std::vector<trial::TrialNumber>&
 }
 
 void FieldDecoder::operator()(const char* /*name*/, trial::Start& start) const {
-  if (const auto inherits = line_.find("inherits"); inherits != line_.end()) {
-    start = inherited(*inherits);
-  } else if (const auto continues = line_.find("continues"); continues != line_.end()) {
-    start = trial::Continue{decode_integer<std::uint64_t>(*continues, "continues")};
-  }
+  if (const auto inherits = line_.find("inherits"); inherits != line_.end()) start = inherited(*inherits);
+  const auto continues = line_.find("continues");
+  if (continues == line_.end()) return;
+  trial::Continue earlier{decode_integer<std::uint64_t>(*continues, "continues")};
+  if (const trial::Inherit* began = trial::inherit_of(start)) earlier.began = *began;
+  start = std::move(earlier);
 }
 
 trial::Inherit FieldDecoder::inherited(const Json& inherits) const {

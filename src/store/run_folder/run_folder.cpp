@@ -95,6 +95,17 @@ std::string provenance(const trial::Trial& trial, const RunStamp& run) {
   return object.dump();
 }
 
+std::string kept_provenance(trial::TrialNumber number, const trial::Trial& trial, const RunStamp& run) {
+  const nlohmann::ordered_json object{{"skyline_version", run.skyline_version},
+                                      {"config_hash", run.config_hash},
+                                      {"kept_by", number},
+                                      {"arch", space::to_text(trial.architecture().id)},
+                                      {"horizon", trial.horizon().epochs},
+                                      {"members", trial.members},
+                                      {"seed", std::to_string(trial.seed)}};
+  return object.dump();
+}
+
 std::optional<RunOwner> read_owner(const RunPaths& paths) {
   const std::optional<ClaimRecord> record = read_claim_record(paths.owner());
   if (!record) return std::nullopt;

@@ -76,6 +76,9 @@ struct RunStamp {
 /// Says which training of which run a file comes from: a JSON object of the stamp and of the trial as its
 /// line of the journal has it, without genotype and result. Equal trainings have equal texts.
 std::string provenance(const trial::Trial& trial, const RunStamp& run);
+/// Says which training a kept state is of: the text is the same for search trial `number`, which left it, and
+/// for those that continue it, whatever their budgets.
+std::string kept_provenance(trial::TrialNumber number, const trial::Trial& trial, const RunStamp& run);
 
 /// The remains of an earlier job in a run folder.
 struct RecoveredFolder {

@@ -105,11 +105,8 @@ std::string instead(const std::optional<SequencedCheckpoint>& newest, const RunP
   return "going on from step " + std::to_string(checkpoint.state.step) + " of " + name;
 }
 
-}  // namespace
-
-void write_checkpoint(const RunPaths& paths, const TrialCheckpoint& checkpoint, std::uint64_t sequence,
-                      Effort effort) {
-  const std::filesystem::path path = checkpoint_path(paths, checkpoint.trial, sequence % kCheckpointNames);
+void write_state_file(const std::filesystem::path& path, const TrialCheckpoint& checkpoint,
+                      std::uint64_t sequence, Effort effort) {
   Hdf5Image image(path, {.user_block = kSealBytes, .num_objects = 24 + checkpoint.state.arrays.size()});
   image.write_attribute("/", "format", kCheckpointFormat);
   write_integer(image, "version", kCheckpointVersion);
@@ -118,6 +115,14 @@ void write_checkpoint(const RunPaths& paths, const TrialCheckpoint& checkpoint, 
   write_integer(image, "step", checkpoint.state.step);
   write_state(image, checkpoint.state);
   publish_sealed(image, kCheckpointFormat, {}, effort);
+}
+
+}  // namespace
+
+void write_checkpoint(const RunPaths& paths, const TrialCheckpoint& checkpoint, std::uint64_t sequence,
+                      Effort effort) {
+  write_state_file(checkpoint_path(paths, checkpoint.trial, sequence % kCheckpointNames), checkpoint,
+                   sequence, effort);
 }
 
 std::optional<FoundCheckpoint> find_checkpoint(const RunPaths& paths, trial::TrialName trial,
@@ -148,6 +153,36 @@ void remove_checkpoints(const RunPaths& paths, trial::TrialName trial) {
 
 std::filesystem::path checkpoint_path(const RunPaths& paths, trial::TrialName trial, std::uint64_t turn) {
   return paths.checkpoints() / checkpoint_name(trial, turn);
+}
+
+void write_kept_state(const RunPaths& paths, const TrialCheckpoint& state) {
+  write_state_file(kept_state_path(paths, state.trial.number), state, 0, Effort::kPatient);
+}
+
+std::optional<trial::TrainingState> find_kept_state(const RunPaths& paths, trial::TrialNumber number,
+                                                    const std::string& provenance) {
+  const std::filesystem::path path = kept_state_path(paths, number);
+  if (!store::exists(path)) return std::nullopt;
+  return read_checkpoint(path, {number}, provenance).checkpoint.state;
+}
+
+std::set<trial::TrialNumber> kept_states(const RunPaths& paths) {
+  std::set<trial::TrialNumber> numbers;
+  for (const std::filesystem::path& path : list_folder(paths.checkpoints())) {
+    const std::string name = path.filename().string();
+    trial::TrialNumber number = 0;
+    if (std::from_chars(name.data(), name.data() + name.size(), number).ec != std::errc()) continue;
+    if (path.filename() == kept_state_path(paths, number).filename()) numbers.insert(number);
+  }
+  return numbers;
+}
+
+void remove_kept_state(const RunPaths& paths, trial::TrialNumber number) {
+  remove_file(kept_state_path(paths, number));
+}
+
+std::filesystem::path kept_state_path(const RunPaths& paths, trial::TrialNumber number) {
+  return paths.checkpoints() / (std::to_string(number) + ".kept.h5");
 }
 
 std::optional<trial::TrialName> trial_of_checkpoint(const std::string& name) {

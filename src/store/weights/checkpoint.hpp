@@ -8,11 +8,12 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 
 namespace skyline::store {
 
-/// A trial that has begun and is not done.
+/// A trial that has begun and is not done, or that is done and may be continued.
 struct TrialCheckpoint {
   trial::TrialName trial;
   std::string provenance;  // store::provenance
@@ -37,6 +38,20 @@ std::optional<FoundCheckpoint> find_checkpoint(const RunPaths& paths, trial::Tri
 
 /// Removes a trial's checkpoints, if there are any. @throws UserError
 void remove_checkpoints(const RunPaths& paths, trial::TrialName trial);
+
+/// Publishes checkpoints/<number>.kept.h5, whole and with patience: the last state of a trial that others may
+/// continue, in the format of a checkpoint. @param state  with the provenance kept_provenance
+/// @throws UserError, FaultError
+void write_kept_state(const RunPaths& paths, const TrialCheckpoint& state);
+/// The state that a trial kept; nothing if it is not there. @throws UserError: damaged, of another training,
+/// or of another format
+std::optional<trial::TrainingState> find_kept_state(const RunPaths& paths, trial::TrialNumber number,
+                                                    const std::string& provenance);
+/// The trials that have a kept state. @throws UserError
+std::set<trial::TrialNumber> kept_states(const RunPaths& paths);
+/// Removes it if it is there. @throws UserError
+void remove_kept_state(const RunPaths& paths, trial::TrialNumber number);
+std::filesystem::path kept_state_path(const RunPaths& paths, trial::TrialNumber number);
 
 /// Number of names of a trial's checkpoints, which take turns.
 inline constexpr std::uint64_t kCheckpointNames = 2;

@@ -75,8 +75,12 @@ class TrainingEvaluator final : public trial::Evaluator {
 
   double predicted_cost(const trial::Trial& trial) const override {
     const space::Network& network = trial.architecture().network;
+    const auto steps_of = [&](double epochs) {
+      return steps_for(epochs, setup_.split.train.size(), setup_.options.batch);
+    };
+    const trial::Continue* earlier = trial.continues();
     const std::int64_t steps =
-        steps_for(trial.budget().epochs, setup_.split.train.size(), setup_.options.batch);
+        steps_of(trial.budget().epochs) - (earlier != nullptr ? steps_of(earlier->epochs) : 0);
     // Floating-point operations; the backward pass costs two forward passes. A layer's fixed cost a step,
     // some microseconds, counts as the operations that fit into it.
     constexpr double kFixedFlops = 5e5;

@@ -72,6 +72,9 @@ TrialRun::TrialRun(const TrainingSetup& setup, const trial::Trial& trial, trial:
 trial::Outcome TrialRun::run() {
   start();
   train();
+  if (!failure_ && trial_.may_be_continued()) {
+    save_last();
+  }
   Score validation;
   Score test;
   if (!failure_) {
@@ -368,13 +371,22 @@ void TrialRun::save() {
     return;
   }
   learner_->collect_state();
-  if (!leads()) {
-    return;
+  if (leads()) {
+    context_.state().save([this](trial::TrainingState& state) { fill(state); });
   }
-  context_.state().save([this](trial::TrainingState& state) {
-    learner_->save_state(state);
-    state.numbers = {{kLossSum, recent_loss_sum_}};
-  });
+}
+
+/// For trials that continue this one.
+void TrialRun::save_last() {
+  learner_->collect_state();
+  if (leads()) {
+    context_.state().save_last([this](trial::TrainingState& state) { fill(state); });
+  }
+}
+
+void TrialRun::fill(trial::TrainingState& state) const {
+  learner_->save_state(state);
+  state.numbers = {{kLossSum, recent_loss_sum_}};
 }
 
 bool TrialRun::stop() {

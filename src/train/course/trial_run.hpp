@@ -52,8 +52,8 @@ class TrialRun {
 
   void keep_weights();
 
-  /// Chooses the start: the state of an earlier job if one fits, else the parent's weights if the trial
-  /// inherits, else the drawn values.
+  /// Chooses the start: a saved state, of an earlier job or of the trial that is continued, if one fits; else
+  /// the parent's weights if the trial inherits, else the drawn values.
   enum class Source { kFresh, kSaved, kInherited };
   void start();
   Source start_alone();
@@ -62,6 +62,8 @@ class TrialRun {
   bool load(const trial::TrainingState& state);
   bool save_due();
   void save();
+  void save_last();
+  void fill(trial::TrainingState& state) const;
   /// Ends the trial early if the slot asks for it; returns whether it did.
   bool stop();
   /// Saves the state and sets failure_, unless the trial has one already.

@@ -1,0 +1,53 @@
+#pragma once
+
+#include "skyline/search/searcher.hpp"
+
+#include "run/run_state.hpp"
+
+#include <cstddef>
+#include <map>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace skyline::engine {
+
+/// The committed trials that a later one may continue: their last states must stay until then. A function of
+/// what was asked and committed, so that a replay comes to the same.
+class Continuations {
+ public:
+  void asked(const trial::Trial& trial) {
+    if (const trial::Continue* earlier = trial.continues()) ++continuing_[earlier->from];
+  }
+
+  void committed(const run::SharedTrial& committed) {
+    const trial::Trial& trial = committed->trial;
+    if (trial.may_be_continued()) open_.emplace(trial.number, committed);
+    if (trial.continues() == nullptr) return;
+    const auto found = continuing_.find(trial.continues()->from);
+    if (--found->second == 0) continuing_.erase(found);
+  }
+
+  /// Gives out, once, those that nobody continues and nobody will: they failed, or the searcher has done with
+  /// them. @param searcher  nullptr: the search is over
+  std::vector<run::SharedTrial> release(const search::Searcher* searcher) {
+    std::vector<run::SharedTrial> released;
+    for (auto place = open_.begin(); place != open_.end();) {
+      const bool failed = std::holds_alternative<trial::Failure>(place->second->outcome);
+      const bool wanted = searcher != nullptr && !failed && searcher->may_continue(place->first);
+      if (wanted || continuing_.contains(place->first)) {
+        ++place;
+      } else {
+        released.push_back(std::move(place->second));
+        place = open_.erase(place);
+      }
+    }
+    return released;
+  }
+
+ private:
+  std::map<trial::TrialNumber, run::SharedTrial> open_;
+  std::map<trial::TrialNumber, std::size_t> continuing_;  // in flight, by whom they continue
+};
+
+}  // namespace skyline::engine

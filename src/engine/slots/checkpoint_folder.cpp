@@ -1,0 +1,128 @@
+#include "engine/slots/checkpoint_folder.hpp"
+
+#include "core/backoff.hpp"
+#include "core/log.hpp"
+#include "store/publish/patience.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+namespace skyline::engine {
+namespace {
+
+constexpr std::chrono::seconds kPatienceAtStop{5};  // a batch system ends us after 30 s or so
+
+/// A file server's clients see a new name after up to 60 s by their usual settings.
+constexpr double kVisibleAfter = 1.5;  // times the patience, 60 s by default
+constexpr std::chrono::milliseconds kShortestLookPause{10};
+constexpr std::chrono::milliseconds kLongestLookPause{1000};
+
+}  // namespace
+
+CheckpointFolder::CheckpointFolder(const RunFiles& files, const std::optional<CheckpointOptions>& options,
+                                   bool resume, int rank)
+    : storage_(files.storage),
+      paths_(files.paths),
+      run_(files.stamp()),
+      options_(options),
+      resume_(resume),
+      rank_(rank) {}
+
+void CheckpointFolder::stop() {
+  patient_until_ = Clock::now() + kPatienceAtStop;
+  store::set_patience(std::min(store::patience_s(), std::chrono::duration<double>(kPatienceAtStop).count()));
+}
+
+std::optional<store::FoundCheckpoint> CheckpointFolder::find(trial::TrialName trial,
+                                                             const std::string& provenance) const {
+  using Found = std::optional<store::FoundCheckpoint>;
+  if (!resume_) return std::nullopt;
+  return call_storage<Found>(storage(), [this, trial, provenance]() -> Found {
+    try {
+      return store::find_checkpoint(paths_, trial, provenance);
+    } catch (const std::exception& error) {
+      log::warning("trial " + to_text(trial) + ": its checkpoint cannot be read: " + error.what() +
+                   "; training from the start");
+      return std::nullopt;
+    }
+  });
+}
+
+bool CheckpointFolder::write(const store::TrialCheckpoint& checkpoint, std::uint64_t sequence, bool last) {
+  try {
+    const bool patient = last && Clock::now() < patient_until_.load();
+    store::write_checkpoint(paths_, checkpoint, sequence,
+                            patient ? store::Effort::kPatient : store::Effort::kOnce);
+    return true;
+  } catch (const std::exception& error) {
+    if (last) {
+      log::warning("trial " + to_text(checkpoint.trial) + ": its last state is not saved: " + error.what());
+    } else {
+      warn_of_one_left_out(checkpoint.trial, error.what());
+    }
+    return false;
+  }
+}
+
+void CheckpointFolder::warn_of_one_left_out(trial::TrialName trial, const std::string& problem) {
+  warning_.warn("a checkpoint is left out: trial " + to_text(trial) + ": " + problem);
+}
+
+void CheckpointFolder::keep(const store::TrialCheckpoint& state) {
+  try {
+    store::write_kept_state(paths_, state);
+  } catch (const std::exception& error) {
+    warning_.warn("trial " + to_text(state.trial) + ": the state for trials that continue it is not kept: " +
+                  error.what() + "; they train from the start");
+  }
+}
+
+std::optional<trial::TrainingState> CheckpointFolder::find_kept(const trial::Trial& trial,
+                                                                const std::atomic<bool>& stop) const {
+  using Found = std::optional<trial::TrainingState>;
+  const trial::Continue& earlier = *trial.continues();
+  const auto look = [this, from = earlier.from,
+                     provenance = store::kept_provenance(earlier.from, trial, run_)]() -> Found {
+    return store::find_kept_state(paths_, from, provenance);
+  };
+  const bool may_show_later = earlier.holder >= 0 && earlier.holder != rank_;
+  const double patience_s = may_show_later ? kVisibleAfter * store::patience_s() : 0;
+  std::string problem = "is not there";
+  const Clock::time_point began = Clock::now();
+  for (Backoff backoff(kShortestLookPause, kLongestLookPause); !stop; backoff.pause()) {
+    try {
+      if (Found found = call_storage<Found>(storage(), look)) return found;
+    } catch (const Problem& error) {
+      problem = std::string("cannot be used: ") + error.what();
+      break;
+    }
+    if (seconds_since(began) >= patience_s) break;
+  }
+  if (stop) return std::nullopt;
+  log::warning("trial " + to_text(trial.name()) + ": the state that trial " + std::to_string(earlier.from) +
+               " kept " + problem + "; training from the start");
+  return std::nullopt;
+}
+
+void CheckpointFolder::started(const run::RunState& /*state*/) {
+  if (!resume_) return;
+  kept_ =
+      call_storage<std::set<trial::TrialNumber>>(storage(), [this] { return store::kept_states(paths_); });
+}
+
+void CheckpointFolder::committed(const run::Commit& commit, const run::RunState& /*state*/) {
+  if (commit.replayed) return;
+  const trial::Trial& trial = commit.trial->trial;
+  if (trial.may_be_continued()) kept_.insert(trial.number);
+  if (!options() && !resume_) return;
+  storage().submit([self = shared_from_this(), name = trial.name()] { self->remove_now(name); });
+}
+
+void CheckpointFolder::released(const trial::Trial& trial) {
+  if (kept_.erase(trial.number) == 0) return;
+  storage().submit(
+      [self = shared_from_this(), number = trial.number] { store::remove_kept_state(self->paths_, number); });
+}
+
+}  // namespace skyline::engine
