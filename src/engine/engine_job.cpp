@@ -12,6 +12,7 @@
 #include "engine/slots/slot_pool.hpp"
 #include "engine/weights/parent_exchange.hpp"
 #include "engine/weights/weights_keeper.hpp"
+#include "store/run_folder/courses.hpp"
 
 #include <chrono>
 #include <memory>
@@ -60,6 +61,22 @@ struct Job {
 
   double wall_s() const { return Seconds(Steady::now() - started).count(); }
 };
+
+/// A course that cannot be written is a warning.
+CourseSink make_course_sink(const RunFiles& files, int rank) {
+  return [&files, rank, warning = std::make_shared<RareWarning>()](
+             trial::TrialName trial, std::vector<trial::CoursePoint> course, std::function<void()> written) {
+    files.storage.submit(
+        [paths = files.paths, rank, warning, trial, points = std::move(course), done = std::move(written)] {
+          try {
+            store::append_course(paths, rank, trial, points);
+          } catch (const Problem& problem) {
+            warning->warn(std::string(problem.what()) + "; run.h5 will lack the course of a trial");
+          }
+          if (done) done();
+        });
+  };
+}
 
 Replay make_replay(const Job& job, std::optional<store::JournalContents>& replay) {
   if (!replay) return {};
@@ -159,7 +176,7 @@ RunResult run_job(comm::Environment& environment, const SearchTask& task, const 
       options.inherit ? std::make_shared<RecentWeights>(options.recent_weights_bytes) : nullptr;
   const std::shared_ptr<ParentExchange> parents =
       recent ? ParentExchange::make(environment, recent) : nullptr;
-  SlotFiles kept{{}, {}, checkpoints, results};
+  SlotFiles kept{{}, {}, checkpoints, results, make_course_sink(files, world.rank())};
   if (options.keep_weights != KeepWeights::kNone) kept.weights = make_weights_sink(files, task.space, recent);
   if (options.inherit) kept.inherited = make_weights_source(files, recent, parents);
   SlotPool slots(pool, task.evaluator, std::move(kept));

@@ -111,6 +111,26 @@ TEST(SlotPool, CutsTheReasonThatAnEvaluatorGives) {
   EXPECT_EQ(failure.reason, "loss is NaN");
 }
 
+TEST(SlotPool, HandsATrialInWhenItsCourseIsInItsFile) {
+  ScriptedEvaluator evaluator([](const trial::Trial&, trial::EvaluationContext& context) {
+    context.report({{7, 0.5, 0.1}});
+    return trial::Measurements{{0}};
+  });
+  std::atomic<bool> is_written = false;
+  SlotFiles files;
+  files.courses = [&](trial::TrialName name, const std::vector<trial::CoursePoint>& course,
+                      const std::function<void()>& written) {
+    EXPECT_EQ(name, trial::TrialName{3});
+    EXPECT_EQ(course.at(0).step, 7);
+    is_written = true;
+    written();
+  };
+  SlotPool pool(pool_of(1), evaluator, std::move(files));
+  pool.submit(0, {trial_of(3), {}});
+  EXPECT_EQ(collect(pool, 1).size(), 1U);
+  EXPECT_TRUE(is_written);
+}
+
 TEST(SlotPool, CountsWhatIsNotAccountedForAsSetUp) {
   ScriptedEvaluator evaluator([](const trial::Trial&, trial::EvaluationContext& context) {
     std::this_thread::sleep_for(std::chrono::milliseconds(30));

@@ -64,13 +64,23 @@ TEST_F(RunTables, GiveTheAccountOfAllJobsBack) {
   EXPECT_TRUE(read_slot_accounts(path).empty());
 }
 
+TEST_F(RunTables, HaveTheCoursesOfCommittedTrials) {
+  const Courses courses{{{1}, {{10, 0.5, 1e-3}, {20, 0.25, 1e-3}}}, {{99}, {{10, 1, 1}}}};
+  write_run_tables(path, shared_trials(space, 3), std::vector<bool>(3), metrics, space, "", {}, courses);
+  const std::string file = read_file(path);
+  const Hdf5Reader reader(std::as_bytes(std::span(file)), path);
+  EXPECT_EQ(reader.numbers("course", "number"), (std::vector<double>{1, 1}));
+  EXPECT_EQ(reader.numbers("course", "step"), (std::vector<double>{10, 20}));
+  EXPECT_EQ(reader.numbers("course", "train_loss"), (std::vector<double>{0.5, 0.25}));
+}
+
 TEST_F(RunTables, OfAnotherVersionAreRefused) {
   const std::int64_t version = 2;
   Hdf5Image image(path, {});
   image.write_attribute("/", "version", H5T_NATIVE_INT64, &version);
   publish_pieces(path, image.finish());
   EXPECT_EQ(user_error_of([&] { read_slot_accounts(path); }),
-            path.string() + ": tables of a run of version 2, this program reads version 4");
+            path.string() + ": tables of a run of version 2, this program reads version 5");
 }
 
 TEST_F(RunTables, WithACellOutOfBoundsAreRefused) {

@@ -87,7 +87,7 @@ Trial every_layer_trial(Phase phase = Phase::kSearch) {
   return make_trial(every_layer(), kEpochs, 5, phase);
 }
 
-/// Measurements without the latency, and weights: all that has to be the same.
+/// Measurements without the latency, the course, and weights: all that has to be the same.
 struct Result {
   std::vector<double> values;
   std::vector<trial::NamedTensor> weights;
@@ -101,6 +101,10 @@ Result finish(trial::Evaluator& evaluator, const Trial& trial, RecordingContext&
   Result result{measured == nullptr ? std::vector<double>() : measured->values, context.kept};
   if (!result.values.empty()) {
     result.values[kLatencyMetric] = 0;
+  }
+  for (const trial::CoursePoint& point : context.course) {
+    result.values.insert(result.values.end(), {static_cast<double>(point.step), point.train_loss,
+                                               point.learning_rate, point.validation_loss});
   }
   return result;
 }
@@ -274,7 +278,7 @@ TEST(Resume, StartsFromTheBeginningWhereTheStateDoesNotFit) {
   const Result expected = finish(*evaluator, trial, undisturbed);
   const TrainingState good = stop_at(*evaluator, trial, 20);
 
-  std::vector<TrainingState> bad(8, good);
+  std::vector<TrainingState> bad(9, good);
   bad[0].step = kSteps + 1;
   bad[1].step = -1;
   bad[2].arrays[0].values.pop_back();
@@ -283,6 +287,7 @@ TEST(Resume, StartsFromTheBeginningWhereTheStateDoesNotFit) {
   std::swap(bad[5].arrays[0], bad[5].arrays[1]);
   bad[6].numbers.clear();
   bad[7].arrays[1].name = "momentum";
+  bad[8].numbers.pop_back();
   for (std::size_t i = 0; i < bad.size(); ++i) {
     SCOPED_TRACE("state " + std::to_string(i));
     RecordingContext context;

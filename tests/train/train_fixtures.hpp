@@ -104,6 +104,7 @@ class RecordingContext final : public trial::EvaluationContext,
   bool wanted() const override { return wants; }
   void keep(Tensors tensors) override { kept = std::move(tensors); }
   trial::TrialTiming& timing() override { return times; }
+  void report(std::vector<trial::CoursePoint> points) override { course = std::move(points); }
 
   /// The evaluator asks once before each step, each batch of scoring and each pass of a latency measurement.
   int polls() const { return polls_; }
@@ -119,6 +120,7 @@ class RecordingContext final : public trial::EvaluationContext,
   bool wants = false;
   Tensors kept;
   trial::TrialTiming times;
+  std::vector<trial::CoursePoint> course;
 
  private:
   mutable int polls_ = 0;

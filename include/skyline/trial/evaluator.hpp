@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -34,6 +35,15 @@ struct TrainingState {
   std::int64_t step = 0;        // training steps done
   std::vector<Array> arrays;    // flat: one for each class of tensors, not one for each tensor
   std::vector<Number> numbers;  // counters and sums
+};
+
+/// A point of the course of a trial. NaN: not measured.
+struct CoursePoint {
+  std::int64_t step = 0;     // the last one that it stands for
+  double train_loss = 0;     // mean over the steps since the point before
+  double learning_rate = 0;  // of the last step
+  double validation_loss = std::numeric_limits<double>::quiet_NaN();
+  double validation_accuracy = std::numeric_limits<double>::quiet_NaN();
 };
 
 /// What the slot asks of a trial.
@@ -89,6 +99,8 @@ class EvaluationContext {
   virtual TrialGroup* group() = 0;
   /// The evaluator fills in setup_s, train_s, validate_s, latency_s.
   virtual TrialTiming& timing() = 0;
+  /// Takes the course of a trial that ends with a result; called once, with some hundred points at most.
+  virtual void report(std::vector<CoursePoint> /*course*/) {}
 };
 
 /// Turns a trial into a result: LibTorch training, a table, a synthetic cost. One object a rank.

@@ -37,7 +37,7 @@ void write_results(const store::RunPaths& paths, const RunConfig& config, const 
     on_front.push_back(inputs.state.on_front(committed->trial.number));
   }
   store::write_run_tables(paths.tables(), inputs.state.trials(), on_front, inputs.metrics, config.space,
-                          to_yaml(config.resolved), slots);
+                          to_yaml(config.resolved), slots, store::read_courses(paths));
   report::write_models_json(paths, inputs);
   report::write_search_state_csv(paths, inputs);
   report::write_pareto_json(paths, inputs);

@@ -34,6 +34,8 @@ class SlotContext final : public trial::EvaluationContext, trial::TrialControl, 
   /// Makes this the context of member 0.
   void lead(trial::TrialGroup& group) { group_ = &group; }
   Tensors take_weights() { return std::move(kept_); }
+  void report(std::vector<trial::CoursePoint> course) override { course_ = std::move(course); }
+  std::vector<trial::CoursePoint> take_course() { return std::move(course_); }
 
  private:
   bool stop_requested() const override { return stop_.load(std::memory_order_relaxed); }
@@ -49,6 +51,7 @@ class SlotContext final : public trial::EvaluationContext, trial::TrialControl, 
   bool wants_weights_;
   std::function<std::shared_ptr<const Tensors>()> inherited_;
   Tensors kept_;
+  std::vector<trial::CoursePoint> course_;
   trial::TrialGroup* group_ = nullptr;
   trial::TrialTiming timing_;
 };

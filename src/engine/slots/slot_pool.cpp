@@ -54,7 +54,7 @@ struct SlotPool::State : std::enable_shared_from_this<SlotPool::State> {
   std::shared_ptr<const std::vector<trial::NamedTensor>> read_inherited(
       const trial::Trial& trial, std::exception_ptr& failure_to_keep) const;
   void check(trial::Outcome& outcome) const;
-  void hand_in(const trial::Trial& trial, Arrival arrival, std::vector<trial::NamedTensor> kept,
+  void hand_in(const trial::Trial& trial, Arrival arrival, SlotContext& context,
                const SlotCheckpoints* checkpoints);
   void keep(const trial::CommittedTrial& result, bool at_once, bool has_files) const;
   void finished(Arrival arrival);
@@ -128,7 +128,7 @@ void SlotPool::State::train(std::size_t slot, const trial::Trial& trial, SlotChe
   if (std::holds_alternative<trial::Failure>(arrival.outcome)) check_evaluator();
   account(arrival.timing, slot, begin);
   check(arrival.outcome);
-  hand_in(trial, std::move(arrival), context.take_weights(), checkpoints);
+  hand_in(trial, std::move(arrival), context, checkpoints);
 }
 
 /// Members of other ranks may wait for these already: also at a stop, all must come and hear of it.
@@ -206,19 +206,27 @@ void SlotPool::State::check(trial::Outcome& outcome) const {
 
 /// After the trial's files: its journal line must find the weights and the kept state, and rank 0 may then
 /// remove its checkpoints.
-void SlotPool::State::hand_in(const trial::Trial& trial, Arrival arrival,
-                              std::vector<trial::NamedTensor> kept, const SlotCheckpoints* checkpoints) {
+void SlotPool::State::hand_in(const trial::Trial& trial, Arrival arrival, SlotContext& context,
+                              const SlotCheckpoints* checkpoints) {
   if (arrival.stopped()) {
     arrival.unsaved = checkpoints != nullptr && !checkpoints->all_is_saved();
     return finished(std::move(arrival));
   }
+  std::vector<trial::NamedTensor> kept = context.take_weights();
   if (!std::holds_alternative<trial::Measurements>(arrival.outcome)) kept.clear();
+  std::vector<trial::CoursePoint> course = context.take_course();
+  const bool has_course = files.courses && !course.empty();
   const bool at_once = checkpoints != nullptr && checkpoints->result_worth_keeping();
   const bool has_files = checkpoints != nullptr && checkpoints->has_files();
-  auto last_job = [self = shared_from_this(), trial, result = std::move(arrival), at_once, has_files] {
+  std::function<void()> last_job = [self = shared_from_this(), trial, result = std::move(arrival), at_once,
+                                    has_files] {
     self->keep({trial, result.outcome, result.timing}, at_once, has_files);
     self->finished(result);
   };
+  if (has_course) {
+    files.courses(trial.name(), std::move(course), kept.empty() ? std::exchange(last_job, {}) : nullptr);
+  }
+  if (!last_job) return;
   if (!kept.empty()) {
     files.weights(trial, std::move(kept), std::move(last_job));
   } else if (at_once || (checkpoints != nullptr && checkpoints->keeps_last())) {

@@ -30,6 +30,11 @@ struct SlotPoolOptions {
 using WeightsSink = std::function<void(const trial::Trial& trial, std::vector<trial::NamedTensor> weights,
                                        std::function<void()> written)>;
 
+/// Hands a trial's course to the storage thread, which calls `written`, if there is one, when it is in its
+/// file or given up.
+using CourseSink = std::function<void(trial::TrialName trial, std::vector<trial::CoursePoint> course,
+                                      std::function<void()> written)>;
+
 /// Waits for the weights that a trial starts from; nullptr if `stop` is set before they arrive.
 /// @throws UserError if they cannot be read
 using WeightsSource = std::function<std::shared_ptr<const std::vector<trial::NamedTensor>>(
@@ -41,6 +46,7 @@ struct SlotFiles {
   WeightsSource inherited;                        // empty: no trial inherits
   std::shared_ptr<CheckpointFolder> checkpoints;  // nullptr: none
   std::shared_ptr<ResultKeeper> results;          // nullptr: not kept
+  CourseSink courses = {};                        // empty: courses are not kept
 };
 
 /// The slots of a rank: one thread each, which trains the trials of its queue one after the other. An

@@ -22,13 +22,6 @@ constexpr std::string_view kSumStart = R"(,"sum":")";
 constexpr std::string_view kSumEnd = R"("})";
 constexpr std::size_t kSumDigits = 32;
 
-std::string seal_line(const Json& line) {
-  // Text that is not UTF-8 (a system's message, say) must not cost a result.
-  std::string text = line.dump(-1, ' ', false, Json::error_handler_t::replace);
-  text.pop_back();
-  return text + std::string(kSumStart) + checksum(text) + std::string(kSumEnd) + "\n";
-}
-
 Json encode_value(const space::Value& value) {
   if (const auto* number = std::get_if<double>(&value)) return encode_number(*number);
   return std::visit([](const auto& content) { return Json(content); }, value);
@@ -77,6 +70,13 @@ void refuse_other_version(const Json& line) {
 }
 
 }  // namespace
+
+std::string seal_line(const Json& line) {
+  // Text that is not UTF-8 (a system's message, say) must not cost a result.
+  std::string text = line.dump(-1, ' ', false, Json::error_handler_t::replace);
+  text.pop_back();
+  return text + std::string(kSumStart) + checksum(text) + std::string(kSumEnd) + "\n";
+}
 
 std::string header_line(const JournalHeader& header) {
   Json line;

@@ -19,6 +19,7 @@ namespace skyline::store {
 
 /// A line of a journal is a JSON object whose last member, "sum", is the checksum of the line's text before
 /// it. The functions here handle a line; the caller adds its number and file to errors.
+std::string seal_line(const nlohmann::ordered_json& line);
 std::string header_line(const JournalHeader& header);
 /// A line of the journal: with the position of the trial's commit.
 std::string entry_line(const trial::CommittedTrial& committed, const std::vector<std::string>& metrics,

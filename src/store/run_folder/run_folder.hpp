@@ -28,9 +28,10 @@ struct RunPaths {
   std::filesystem::path weights_folder() const { return root / "weights"; }
   std::filesystem::path checkpoints() const { return root / "checkpoints"; }
   std::filesystem::path events() const { return root / "events"; }
+  std::filesystem::path courses() const { return root / "courses"; }
   /// Those below the root.
   std::vector<std::filesystem::path> folders() const {
-    return {weights_folder(), root / "logs", checkpoints(), events()};
+    return {weights_folder(), root / "logs", checkpoints(), events(), courses()};
   }
   std::filesystem::path models_json() const { return root / "models.json"; }
   std::filesystem::path pareto_json() const { return root / "pareto.json"; }

@@ -22,7 +22,7 @@ namespace {
 using trial::CommittedTrial;
 
 constexpr std::string_view kTablesFormat = "skyline-run";
-constexpr std::int64_t kTablesVersion = 4;
+constexpr std::int64_t kTablesVersion = 5;
 
 /// Columns that are filled row by row; each row has the same cells in the same order.
 class Rows {
@@ -179,12 +179,37 @@ Table slot_table(const std::vector<SlotAccount>& slots) {
   return std::move(rows).table(slots.size());
 }
 
+void add_point(Rows& rows, const trial::Trial& trial, const trial::CoursePoint& point) {
+  rows("number", static_cast<std::int64_t>(trial.number));
+  rows("phase", std::string(to_text(trial.phase())));
+  rows("step", point.step);
+  rows("train_loss", point.train_loss);
+  rows("learning_rate", point.learning_rate);
+  rows("validation_loss", point.validation_loss);
+  rows("validation_accuracy", point.validation_accuracy);
+  rows.end_row();
+}
+
+Table course_table(SharedTrials committed, const Courses& courses) {
+  Rows rows;
+  add_point(rows, {}, {});
+  rows.drop_first_row();
+  std::size_t num_rows = 0;
+  for (const auto& entry : committed) {
+    const auto course = courses.find(entry->trial.name());
+    if (course == courses.end()) continue;
+    for (const trial::CoursePoint& point : course->second) add_point(rows, entry->trial, point);
+    num_rows += course->second.size();
+  }
+  return std::move(rows).table(num_rows);
+}
+
 }  // namespace
 
 void write_run_tables(const std::filesystem::path& path, SharedTrials committed,
                       const std::vector<bool>& on_front, const std::vector<std::string>& metrics,
                       const space::SearchSpace& space, const std::string& config_text,
-                      const std::vector<SlotAccount>& slots) {
+                      const std::vector<SlotAccount>& slots, const Courses& courses) {
   require(on_front.size() == committed.size(), "on_front does not have one flag a trial");
   const OwnColumns own = own_columns(space, metrics);
   Rows trials = trial_columns(own, space.parameters().size());
@@ -197,6 +222,7 @@ void write_run_tables(const std::filesystem::path& path, SharedTrials committed,
   image.write_attribute("/", "config", config_text);
   std::move(trials).table(committed.size()).write(image, "trials");
   slot_table(slots).write(image, "slots");
+  course_table(committed, courses).write(image, "course");
   publish_pieces(path, image.finish());
 }
 

@@ -3,6 +3,8 @@
 #include "skyline/objective/objective_set.hpp"
 #include "skyline/space/search_space.hpp"
 
+#include "store/run_folder/courses.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -36,13 +38,14 @@ using SharedTrials = std::span<const std::shared_ptr<const trial::CommittedTrial
 /// reads as `pandas.DataFrame(h5py.File("run.h5")["trials"][:])`: number, position, phase, arch_id, one
 /// column per parameter, status, reason, one column per metric and computed cost, on_front, and the columns
 /// that trial::for_each_field and for_each_timing name (inherited_from is -1 if from nobody). Data
-/// set "slots" is the account of all jobs, one row per slot of each, one column per member of SlotAccount.
+/// set "slots" is the account of all jobs, one row per slot of each, one column per member of SlotAccount;
+/// "course" has the points of committed trials, one column per member of CoursePoint.
 /// Root attributes: format, version, skyline_version, config (YAML text). Published whole. @throws Problem
 /// @param on_front  [committed.size()]
 void write_run_tables(const std::filesystem::path& path, SharedTrials committed,
                       const std::vector<bool>& on_front, const std::vector<std::string>& metrics,
                       const space::SearchSpace& space, const std::string& config_text,
-                      const std::vector<SlotAccount>& slots);
+                      const std::vector<SlotAccount>& slots, const Courses& courses = {});
 
 /// The account in run.h5. @throws UserError if the file is damaged or of another version
 std::vector<SlotAccount> read_slot_accounts(const std::filesystem::path& path);

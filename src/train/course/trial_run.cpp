@@ -64,7 +64,9 @@ TrialRun::TrialRun(const TrainingSetup& setup, const trial::Trial& trial, trial:
       group_(context.group()),
       learner_(make_learner(setup, trial, group_)),
       steps_per_epoch_(steps_per_epoch(setup.split.train.size(), setup.options.batch)),
-      total_steps_(steps_for(trial.budget().epochs, setup.split.train.size(), setup.options.batch)) {
+      total_steps_(steps_for(trial.budget().epochs, setup.split.train.size(), setup.options.batch)),
+      rate_(setup.options, steps_per_epoch_,
+            steps_for(trial.horizon().epochs, setup.split.train.size(), setup.options.batch)) {
   require(trial.members == (group_ == nullptr ? 1 : group_->members()),
           "a trial with another group than it asks for");
 }
@@ -79,6 +81,7 @@ trial::Outcome TrialRun::run() {
   Score test;
   if (!failure_) {
     validation = score(SampleSet::kTrain, validation_of(setup_.split, trial_));
+    course_.add_scores(validation.loss, validation.accuracy);
   }
   if (!failure_ && trial_.is_final()) {
     test = score(SampleSet::kTest, setup_.test_indices);
@@ -96,6 +99,7 @@ trial::Outcome TrialRun::run() {
   if (leads() && context_.weights().wanted()) {
     keep_weights();
   }
+  context_.report(course_.points());
   const double train_loss = recent_loss_sum_ / static_cast<double>(recent_steps_);
   return trial::Measurements{{validation.accuracy, validation.loss, train_loss, latency_ms, test.accuracy,
                               static_cast<double>(steps_done_)}};
@@ -166,6 +170,7 @@ void TrialRun::take_losses() {
     }
     recent_loss_sum_ += loss;
     ++recent_steps_;
+    course_.add(step, loss, rate_.at(step - 1));
   }
 }
 
@@ -348,10 +353,13 @@ void TrialRun::agree(std::span<double> values, bool may_save) {
 }
 
 bool TrialRun::load(const trial::TrainingState& state) {
-  const bool has_sum = state.numbers.size() == 1 && state.numbers.front().name == kLossSum;
-  if (!has_sum || state.step < 1 || state.step > total_steps_ || !learner_->load_state(state)) {
+  const bool has_sum = !state.numbers.empty() && state.numbers.front().name == kLossSum;
+  TrialCourse course;
+  if (!has_sum || !course.load(std::span(state.numbers).subspan(1)) || state.step < 1 ||
+      state.step > total_steps_ || !learner_->load_state(state)) {
     return false;
   }
+  course_ = std::move(course);
   first_step_ = steps_done_ = state.step;
   recent_loss_sum_ = state.numbers.front().value;
   recent_steps_ = (steps_done_ - 1) % steps_per_epoch_ + 1;
@@ -387,6 +395,7 @@ void TrialRun::save_last() {
 void TrialRun::fill(trial::TrainingState& state) const {
   learner_->save_state(state);
   state.numbers = {{kLossSum, recent_loss_sum_}};
+  course_.save(state.numbers);
 }
 
 bool TrialRun::stop() {

@@ -5,7 +5,9 @@
 #include "skyline/trial/trial_group.hpp"
 
 #include "train/course/learner.hpp"
+#include "train/course/trial_course.hpp"
 #include "train/group/group_agreement.hpp"
+#include "train/optimizer/optimizer.hpp"
 #include "train/sharing/admission_gate.hpp"
 
 #include <chrono>
@@ -85,6 +87,8 @@ class TrialRun {
   std::unique_ptr<Learner> learner_;
   std::int64_t steps_per_epoch_ = 0;
   std::int64_t total_steps_ = 0;
+  LearningRate rate_;
+  TrialCourse course_;
   std::int64_t first_step_ = 0;  // of this job
   std::int64_t steps_done_ = 0;
   std::int64_t steps_ahead_ = 0;      // begun, their losses not looked at

@@ -1,0 +1,40 @@
+#pragma once
+
+#include "skyline/trial/evaluator.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace skyline::train {
+
+/// The course of a trial in at most 100 points of equally many steps. When all are used, each two become one:
+/// so the points depend on the steps alone, and not on the budget.
+class TrialCourse {
+ public:
+  static constexpr std::size_t kMostPoints = 100;
+  using Number = trial::TrainingState::Number;
+
+  /// Takes the next step. @param step  from 1
+  void add(std::int64_t step, double loss, double learning_rate);
+  /// The validation scores after the last step.
+  void add_scores(double loss, double accuracy);
+  /// All points; the last one may stand for fewer steps.
+  std::vector<trial::CoursePoint> points() const;
+
+  /// Appends the course so far, and takes it back. Returns false, and changes nothing, if the numbers are no
+  /// course.
+  void save(std::vector<Number>& numbers) const;
+  bool load(std::span<const Number> numbers);
+
+ private:
+  void halve();
+
+  std::vector<trial::CoursePoint> points_;
+  trial::CoursePoint open_;  // its loss is the sum so far
+  std::int64_t open_steps_ = 0;
+  std::int64_t interval_ = 1;  // steps of a point
+};
+
+}  // namespace skyline::train

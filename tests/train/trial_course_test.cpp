@@ -1,0 +1,89 @@
+#include "train/course/trial_course.hpp"
+
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+namespace skyline::train {
+namespace {
+
+/// Step i has the loss i and the rate -i.
+TrialCourse course_of(std::int64_t steps) {
+  TrialCourse course;
+  for (std::int64_t step = 1; step <= steps; ++step) {
+    course.add(step, static_cast<double>(step), -static_cast<double>(step));
+  }
+  return course;
+}
+
+TEST(TrialCourse, HasAPointForEachOfFewSteps) {
+  const auto points = course_of(99).points();
+  ASSERT_EQ(points.size(), 99U);
+  EXPECT_EQ(points[4].step, 5);
+  EXPECT_EQ(points[4].train_loss, 5);
+  EXPECT_EQ(points[4].learning_rate, -5);
+  EXPECT_TRUE(std::isnan(points[4].validation_loss));
+}
+
+TEST(TrialCourse, HasAtMostAHundredPointsThatCoverAllSteps) {
+  for (const std::int64_t steps : {1, 99, 100, 101, 199, 200, 1000, 1601, 12345}) {
+    const auto points = course_of(steps).points();
+    EXPECT_LE(points.size(), TrialCourse::kMostPoints) << steps;
+    EXPECT_GE(points.size(), static_cast<std::size_t>(std::min<std::int64_t>(steps, 50))) << steps;
+    EXPECT_EQ(points.back().step, steps);
+    std::int64_t before = 0;
+    for (const trial::CoursePoint& point : points) {
+      EXPECT_NEAR(point.train_loss, static_cast<double>(before + 1 + point.step) / 2, 1e-9);
+      EXPECT_EQ(point.learning_rate, -static_cast<double>(point.step));
+      before = point.step;
+    }
+  }
+}
+
+TEST(TrialCourse, KeepsScoresWhenPointsBecomeOne) {
+  TrialCourse course;
+  for (std::int64_t step = 1; step <= 150; ++step) {
+    course.add(step, 1, 1);
+    if (step == 9) course.add_scores(0.5, 0.75);
+  }
+  course.add_scores(0.25, 0.875);
+  const auto points = course.points();
+  EXPECT_EQ(points[4].step, 10);
+  EXPECT_EQ(points[4].validation_loss, 0.5);
+  EXPECT_EQ(points[4].validation_accuracy, 0.75);
+  EXPECT_EQ(points.back().validation_accuracy, 0.875);
+}
+
+TEST(TrialCourse, GoesOnFromWhatWasSaved) {
+  for (const std::int64_t stop : {0, 1, 99, 100, 307}) {
+    TrialCourse before = course_of(stop);
+    std::vector<TrialCourse::Number> numbers;
+    before.save(numbers);
+    TrialCourse course;
+    ASSERT_TRUE(course.load(numbers));
+    for (std::int64_t step = stop + 1; step <= 500; ++step) {
+      course.add(step, static_cast<double>(step), -static_cast<double>(step));
+    }
+    const auto expected = course_of(500).points();
+    const auto points = course.points();
+    ASSERT_EQ(points.size(), expected.size());
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      EXPECT_EQ(points[i].step, expected[i].step);
+      EXPECT_EQ(points[i].train_loss, expected[i].train_loss);
+    }
+  }
+}
+
+TEST(TrialCourse, TakesNothingElseForACourse) {
+  std::vector<TrialCourse::Number> numbers;
+  course_of(3).save(numbers);
+  TrialCourse course;
+  EXPECT_FALSE(course.load(std::span(numbers).first(numbers.size() - 1)));
+  numbers.back().name = "loss";
+  EXPECT_FALSE(course.load(numbers));
+  EXPECT_FALSE(course.load({}));
+  EXPECT_TRUE(course.points().empty());
+}
+
+}  // namespace
+}  // namespace skyline::train
