@@ -43,7 +43,7 @@ FACES = {
     "comm": ["agreement", "communicator", "environment", "launch/launcher", "mailbox"],
     "store": ["data/staged_dataset", "events/event_file", "journal/journal", "journal/trial_json",
               "journal/waiting_results", "publish/folder_check", "publish/patience", "publish/publish",
-              "publish/storage_thread", "run_folder/run_folder", "run_folder/run_tables", "weights/checkpoint",
+              "publish/storage_thread", "run_folder/courses", "run_folder/run_folder", "run_folder/run_tables", "weights/checkpoint",
               "weights/weights", "weights/weights_cache"],
     "train": ["course/training_evaluator", "course/training_options", "device/accelerator", "kernels/dropout",
               "kernels/gather", "loading/device_choice", "loading/device_plan", "loading/load_accelerator"],
