@@ -58,7 +58,7 @@ TEST(Branches, ThatLeadNowhereHaveNoGradient) {
   const std::size_t stem = builder.conv2d(4, 3).last();
   builder.reading({stem}).conv2d(4, 3, 1, false).batch_norm().relu();
   const Network network = builder.reading({stem}).flatten().linear(3).build();
-  const auto step = make_fused_step(network, sgd(0.1, 0.9), 5);
+  const auto step = test::make_step(network, sgd(0.1, 0.9), 5);
   const auto before = step->export_tensors();
   for (std::uint64_t i = 0; i < 3; ++i) {
     const Samples samples = random_samples(network.input, 6, 3, i);
@@ -106,7 +106,7 @@ double digits_accuracy(const Network& network, int epochs) {
   };
   OptimizerOptions adam;
   adam.learning_rate = 3e-3;
-  const auto step = make_fused_step(network, adam, 3);
+  const auto step = test::make_step(network, adam, 3);
   const std::size_t count = digits.train.labels.size();
   for (int epoch = 0; epoch < epochs; ++epoch) {
     for (std::size_t first = 0; first + 32 <= count; first += 32) {
@@ -133,12 +133,12 @@ TEST(Branches, ThatInheritanceAddsLeaveTheFunctionAsItWas) {
   const Shape shape{2, 6, 6};
   const Network parent = residual_network(shape, 8, 4, 1);
   const Network child = residual_network(shape, 8, 4, 3);
-  const auto old = make_fused_step(parent, sgd(0.05, 0.9), 1);
+  const auto old = test::make_step(parent, sgd(0.05, 0.9), 1);
   for (std::uint64_t i = 0; i < 8; ++i) {
     const Samples samples = random_samples(shape, 12, 4, i);
     old->step(samples.images, samples.labels);
   }
-  const auto young = make_fused_step(child, sgd(0.05, 0.9), 2);
+  const auto young = test::make_step(child, sgd(0.05, 0.9), 2);
   young->parameters().import_tensors(
       inherit_weights(parent, old->export_tensors(), child, young->export_tensors()));
   const Samples unseen = random_samples(shape, 16, 4, 99);
@@ -176,8 +176,8 @@ TEST(Branches, TakeWhatIsInCommonOfEachJoinedInput) {
   };
   const Network parent = network(3, 4);
   const Network child = network(5, 6);
-  const auto old = make_fused_step(parent, sgd(0.05, 0.9), 1);
-  const auto young = make_fused_step(child, sgd(0.05, 0.9), 2);
+  const auto old = test::make_step(parent, sgd(0.05, 0.9), 1);
+  const auto young = test::make_step(child, sgd(0.05, 0.9), 2);
   young->parameters().import_tensors(
       inherit_weights(parent, old->export_tensors(), child, young->export_tensors()));
   const Samples unseen = random_samples(parent.input, 16, 3, 99);

@@ -1,8 +1,7 @@
 // The exchange of a group's members on their devices in a step, on the CPU behind the seam of accelerators.
-#include "train/group/device_exchange.hpp"
-
 #include "train/device/accelerator.hpp"
 #include "train/graph/layer_graph.hpp"
+#include "train/group/gradient_exchange.hpp"
 #include "train/group_fixtures.hpp"
 #include "train/ops/autograd_op.hpp"
 
@@ -10,6 +9,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -41,6 +41,7 @@ class LoggedGroup final : public TrialGroup {
     return group_.all_reduce(values);
   }
   std::unique_ptr<Operation> reduce_scatter(std::span<float> values) override {
+    held.insert(values.data());
     log_.push_back("parts of the sum of " + std::to_string(values.size()));
     return group_.reduce_scatter(values);
   }
@@ -52,6 +53,8 @@ class LoggedGroup final : public TrialGroup {
   void broadcast(std::span<std::byte> bytes) override { group_.broadcast(bytes); }
   void check() override { group_.check(); }
   void abort(const trial::Failure& failure, bool fault) noexcept override { group_.abort(failure, fault); }
+
+  std::set<const float*> held;  // memory that sums were made in
 
  private:
   TrialGroup& group_;
@@ -74,9 +77,9 @@ struct Member {
               .synchronized =
                   options.statistics == GroupOptions::Statistics::kSynchronized ? &membership : nullptr},
         parameters(network, 7),
-        graph(network, parameters, &place),
-        buckets(gradient_buckets(parameters, bucket_bytes)),
-        optimizer({}, parameters, owned_ranges(buckets, membership, parameters)),
+        graph(network, parameters, place),
+        buckets(gradient_buckets(parameters, {bucket_bytes, bucket_bytes})),
+        optimizer({}, parameters, Kernels::kAten, owned_ranges(buckets, membership, parameters)),
         exchange(membership, buckets, parameters, optimizer) {}
 
   /// @param samples  of the batch's that the member has
@@ -88,7 +91,7 @@ struct Member {
         at::linspace(-1 + member, 1, samples * device_input.elements(), at::kFloat)
             .view({samples, device_input.channels, device_input.height, device_input.width});
     const at::Tensor logits = graph.forward(images, {});
-    exchange.begin_step(static_cast<double>(samples) / static_cast<double>(batch));
+    exchange.begin_step(static_cast<std::size_t>(samples), static_cast<std::size_t>(batch));
     graph.backward(logits.mul(0.1), [this](std::size_t layer) {
       if (has_gradient) has_gradient(layer);
       exchange.layer_done(layer);
@@ -100,13 +103,13 @@ struct Member {
   std::unique_ptr<Accelerator> accelerator = make_host_accelerator();
   LoggedGroup group;
   std::unique_ptr<DeviceReducer> reducer;
-  DeviceMembership membership;
+  GroupMembership membership;
   DevicePlace place;
   ParameterStore parameters;
   LayerGraph graph;
   std::vector<GradientBucket> buckets;
-  DeviceOptimizer optimizer;
-  DeviceExchange exchange;
+  Optimizer optimizer;
+  GradientExchange exchange;
   std::function<void(std::size_t layer)> has_gradient;  // called as soon as backward is done with a layer
 };
 
@@ -115,17 +118,17 @@ TEST(DeviceExchange, TakesGradientsThatAMemberLacksAsZeros) {
     ParameterStore parameters(NetworkBuilder({1, 2, 2}).flatten().linear(3).build(), 7);
     const at::Tensor before = parameters.block().clone();
     const auto reducer = make_staged_reducer(group, true);
-    const DeviceMembership membership{reducer.get(), 2, member, {}};
+    const GroupMembership membership{reducer.get(), 2, member, {}};
     OptimizerOptions plain;
     plain.kind = OptimizerOptions::Kind::kSgd;
     plain.momentum = 0;
-    DeviceOptimizer optimizer(plain, parameters);
-    const auto buckets = gradient_buckets(parameters, 1);
-    DeviceExchange exchange(membership, buckets, parameters, optimizer);
+    const auto buckets = gradient_buckets(parameters, {1, 1});
+    Optimizer optimizer(plain, parameters, Kernels::kAten, owned_ranges(buckets, membership, parameters));
+    GradientExchange exchange(membership, buckets, parameters, optimizer);
     for (int step = 1; step <= 2; ++step) {  // the second one finds the first one's sums
       at::Tensor& gradient = parameters.layer(1).gradient("weight");
       if (member == 0) gradient = at::full({3, 4}, 5.0, at::kFloat);
-      exchange.begin_step(0.5);
+      exchange.begin_step(1, 2);
       exchange.finish_step(at::full({}, 0.5, at::kFloat));
       EXPECT_FALSE(gradient.defined());
       const at::Tensor change = before.sub(parameters.block());
@@ -188,29 +191,32 @@ std::size_t moments_of(const Member& member) {
 TEST(DeviceExchange, HoldsLessTheMoreIsSharded) {
   const space::Network network =
       NetworkBuilder({1, 4, 4}).flatten().linear(64).linear(64).linear(64).linear(64).linear(64).build();
-  const auto groups = skyline::testing::make_local_groups(4);
-  Log log;
   std::size_t all = 0;
   std::vector<std::size_t> moments;
-  std::vector<std::size_t> sums;
+  std::vector<std::size_t> places;
   for (const Sharding sharding : {Sharding::kNone, Sharding::kOptimizer, Sharding::kGradients}) {
     GroupOptions options;
     options.sharding = sharding;
-    Member member(network, *groups[0], log, options, 4096);
-    all = static_cast<std::size_t>(member.parameters.block().numel());
-    moments.push_back(moments_of(member));
-    sums.push_back(member.exchange.held_values());
+    std::vector<Log> logs(4);
+    test::run_members(4, [&](std::size_t index, TrialGroup& group) {
+      Member member(network, group, logs[index], options, 4096);
+      member.step(1, 4);
+      if (index != 0) return;
+      all = static_cast<std::size_t>(member.parameters.block().numel());
+      moments.push_back(moments_of(member));
+      places.push_back(member.group.held.size());
+    });
   }
   EXPECT_EQ(moments[0], all);
   EXPECT_LE(moments[1], all / 4 + 5 * 16);
   EXPECT_EQ(moments[2], moments[1]);
-  EXPECT_LE(sums[2], all / 4 + 2 * (64 * 65 + 64) + 5 * 16);  // a quarter, and two buckets of five
-  EXPECT_LT(sums[2], 3 * all / 4);
+  EXPECT_EQ(places[1], 5U);
+  EXPECT_EQ(places[2], 2U);  // for the gradients of five buckets
 }
 
 TEST(DeviceExchange, HasEveryFloatOwnedByOneMember) {
   ParameterStore parameters(three_layers(), 1);
-  const std::vector<GradientBucket> buckets = gradient_buckets(parameters, 64);
+  const std::vector<GradientBucket> buckets = gradient_buckets(parameters, {64, 64});
   GroupOptions options;
   options.sharding = Sharding::kOptimizer;
   for (const std::size_t members : {2U, 3U, 16U}) {

@@ -37,10 +37,10 @@ enum class Where { kHost, kDevice, kDeviceInBfloat16 };
 /// @param first_sample  place of the samples in the batch
 Pass pass(const Network& network, Where where, std::size_t first_sample = 0) {
   const WithoutAutograd no_autograd;
-  const auto accelerator = make_host_accelerator();
+  const auto accelerator = make_host_accelerator(where == Where::kHost ? Kernels::kOwn : Kernels::kAten);
   ParameterStore parameters(network, 5);
   DevicePlace place{.accelerator = accelerator.get(), .bfloat16 = where == Where::kDeviceInBfloat16};
-  LayerGraph graph(network, parameters, where == Where::kHost ? nullptr : &place);
+  LayerGraph graph(network, parameters, place);
   std::vector<std::int64_t> seeds;
   for (const std::string& layer : place.drawing_layers) {
     seeds.push_back(static_cast<std::int64_t>(derive_seed(kStepSeed, layer)));

@@ -1,6 +1,5 @@
 // Training on a device, on the CPU behind the seam of accelerators, against the host's own training.
-#include "train/device/device_learner.hpp"
-
+#include "train/course/learner.hpp"
 #include "train/learner_fixtures.hpp"
 #include "train/watched_accelerator.hpp"
 
@@ -80,8 +79,8 @@ void expect_agreement(const space::Network& network, const TrainingOptions& opti
   const trial::Trial trial = make_trial(network, 3, 11);
   const TrainingSetup host_setup = make_setup(options, nullptr);
   const TrainingSetup device_setup = make_setup(options, make_host_accelerator());
-  const auto host = make_host_learner(host_setup, trial);
-  const auto device = make_device_learner(device_setup, trial, nullptr, soon());
+  const auto host = test::make_learner(host_setup, trial);
+  const auto device = test::make_learner(device_setup, trial, nullptr, soon());
   EXPECT_TRUE(same_values(host->export_tensors(), device->export_tensors()));
   EXPECT_THAT(train(*device, device_setup, trial, 0, steps),
               Pointwise(DoubleNear(tolerance), train(*host, host_setup, trial, 0, steps)));
@@ -177,11 +176,11 @@ TEST(DeviceLearner, GoesOnFromASavedStateToTheSameBits) {
     const TrainingSetup setup = make_setup(options, make_host_accelerator());
     for (const std::int64_t stop : {5, 13, 20}) {
       trial::TrainingState state;
-      const auto first = make_device_learner(setup, trial, nullptr, soon());
+      const auto first = test::make_learner(setup, trial, nullptr, soon());
       train(*first, setup, trial, 0, stop);
       first->save_state(state);
       EXPECT_EQ(state.step, stop);
-      const auto second = make_device_learner(setup, trial, nullptr, soon());
+      const auto second = test::make_learner(setup, trial, nullptr, soon());
       ASSERT_TRUE(second->load_state(state));
       const std::vector<double> losses = train(*second, setup, trial, stop, 30 - stop);
       EXPECT_TRUE(
@@ -195,8 +194,8 @@ TEST(DeviceLearner, TakesUpAStateOfTheHostsLearner) {
   const trial::Trial trial = make_trial(every_layer(), 3, 5);
   const TrainingSetup host_setup = make_setup(adam(), nullptr);
   const TrainingSetup device_setup = make_setup(adam(), make_host_accelerator());
-  const auto host = make_host_learner(host_setup, trial);
-  const auto device = make_device_learner(device_setup, trial, nullptr, soon());
+  const auto host = test::make_learner(host_setup, trial);
+  const auto device = test::make_learner(device_setup, trial, nullptr, soon());
   train(*host, host_setup, trial, 0, 7);
   trial::TrainingState state;
   host->save_state(state);
@@ -209,9 +208,9 @@ TEST(DeviceLearner, IgnoresAStateThatDoesNotFit) {
   const TrainingSetup setup = make_setup(adam(), make_host_accelerator());
   const trial::Trial other = make_trial(conv_network({2, 8, 8}, 1, 3, 8, 6), 1, 3);
   trial::TrainingState state;
-  make_device_learner(setup, other)->save_state(state);
+  test::make_learner(setup, other)->save_state(state);
   const trial::Trial trial = make_trial(every_layer(), 1, 3);
-  const auto learner = make_device_learner(setup, trial);
+  const auto learner = test::make_learner(setup, trial);
   const auto before = learner->export_tensors();
   EXPECT_FALSE(learner->load_state(state));
   EXPECT_FALSE(learner->load_state({}));
@@ -224,7 +223,7 @@ TEST(DeviceLearner, ScoresFullAndPartialBatchesAlike) {
   const TrainingSetup setup = make_setup(adam(), accelerator);
   RecordingPolicy policy = soon();
   policy.runs_before = 1;
-  const auto learner = make_device_learner(setup, trial, nullptr, policy);
+  const auto learner = test::make_learner(setup, trial, nullptr, policy);
   const std::span<const std::int64_t> indices = setup.split.validation;
   const std::size_t full = learner->evaluation_batch();
   ASSERT_GE(indices.size(), 2 * full);
@@ -249,7 +248,7 @@ TEST(DeviceLearner, MeasuresTheHeldBatch) {
   const auto accelerator = std::make_shared<WatchedAccelerator>();
   const TrainingSetup setup = make_setup(adam(), accelerator);
   const trial::Trial trial = make_trial(every_layer(), 1, 3);
-  const auto learner = make_device_learner(setup, trial, nullptr, soon());
+  const auto learner = test::make_learner(setup, trial, nullptr, soon());
   for (const int repeats : {5, 3}) {  // the second batch is another one, and is recorded anew
     learner->hold(std::vector<std::int64_t>{1, 2, 3});
     for (int i = 0; i < repeats; ++i) {
@@ -264,8 +263,8 @@ TEST(DeviceLearner, StartsFromImportedValues) {
   const TrainingSetup setup = make_setup(adam(), make_host_accelerator());
   const trial::Trial trial = make_trial(every_layer(), 1, 3);
   const trial::Trial other = make_trial(every_layer(), 1, 4);
-  const auto learner = make_device_learner(setup, trial);
-  const auto values = make_device_learner(setup, other)->export_tensors();
+  const auto learner = test::make_learner(setup, trial);
+  const auto values = test::make_learner(setup, other)->export_tensors();
   learner->import_tensors(values);
   EXPECT_TRUE(same_values(learner->export_tensors(), values));
 }
@@ -274,11 +273,11 @@ TEST(DeviceLearner, KeepsOneStreamForTrialsInTurn) {
   const auto accelerator = std::make_shared<WatchedAccelerator>();
   const TrainingSetup setup = make_setup(adam(), accelerator);
   const trial::Trial trial = make_trial(every_layer(), 1, 3);
-  make_device_learner(setup, trial);
-  make_device_learner(setup, trial);
+  test::make_learner(setup, trial);
+  test::make_learner(setup, trial);
   EXPECT_EQ(accelerator->counts.streams, 1);
-  const auto first = make_device_learner(setup, trial);
-  const auto second = make_device_learner(setup, trial);
+  const auto first = test::make_learner(setup, trial);
+  const auto second = test::make_learner(setup, trial);
   EXPECT_EQ(accelerator->counts.streams, 2);
 }
 
@@ -302,7 +301,7 @@ TEST(DeviceLearner, KeepsNothingForChildrenWhereThereIsNoMemoryForAStream) {
   const auto accelerator = std::make_shared<WatchedAccelerator>();
   const TrainingSetup setup = make_setup(adam(), accelerator);
   const trial::Trial trial = make_trial(every_layer(), 1, 3);
-  const auto learner = make_device_learner(setup, trial);
+  const auto learner = test::make_learner(setup, trial);
   accelerator->before_stream = [] { TORCH_CHECK_WITH(OutOfMemoryError, false, "no memory for a stream"); };
   EXPECT_NO_THROW(learner->keep_for_children());
   accelerator->before_stream = {};

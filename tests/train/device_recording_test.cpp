@@ -76,7 +76,7 @@ std::vector<trial::NamedTensor> train_in_turn(std::shared_ptr<Accelerator> accel
   const TrainingSetup setup = make_setup(adam(), std::move(accelerator));
   std::vector<trial::NamedTensor> tensors;
   for (int i = 0; i < trials; ++i) {
-    const auto learner = make_device_learner(setup, trial, nullptr, soon());
+    const auto learner = test::make_learner(setup, trial, nullptr, soon());
     train(*learner, setup, trial, 0, 12);
     tensors = learner->export_tensors();
   }
@@ -151,7 +151,7 @@ GroupRecording train_in_a_group(const std::function<void(int)>& refuse, const Re
   result.devices[1]->before_capture = refuse;
   test::run_members(2, [&](std::size_t member, trial::TrialGroup& group) {
     const TrainingSetup setup = make_setup(adam(), result.devices[member]);
-    const auto learner = make_device_learner(setup, trial, &group, policy);
+    const auto learner = test::make_learner(setup, trial, &group, policy);
     result.trained[member].losses = train(*learner, setup, trial, 0, 30);
     result.trained[member].tensors = learner->export_tensors();
   });
@@ -184,11 +184,11 @@ TEST(DeviceRecording, OfAGroupTriesToRecordWhateverItsProcessHasSeen) {
   const TrainingSetup setup = make_setup(adam(), accelerator);
   trial::Trial trial = make_trial(every_layer(), 1, 5);
   for (int i = 0; i < 3; ++i) {
-    train(*make_device_learner(setup, trial, nullptr, soon()), setup, trial, 0, 8);
+    train(*test::make_learner(setup, trial, nullptr, soon()), setup, trial, 0, 8);
   }
   trial.members = 2;
   test::run_members(2, [&](std::size_t, trial::TrialGroup& group) {
-    train(*make_device_learner(setup, trial, &group, soon()), setup, trial, 0, 8);
+    train(*test::make_learner(setup, trial, &group, soon()), setup, trial, 0, 8);
   });
   EXPECT_EQ(accelerator->counts.captures, 3 + 2);
 }

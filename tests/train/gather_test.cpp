@@ -2,7 +2,7 @@
 
 #include "skyline/core/random.hpp"
 
-#include "train/course/batch_source.hpp"
+#include "train/gather_batch.hpp"
 #include "train/train_fixtures.hpp"
 
 #include <cstring>
@@ -52,13 +52,12 @@ void expect_equal_batches(const space::Shape& shape, const AugmentOptions& optio
   std::iota(indices.begin(), indices.end(), 0);
   const std::vector<std::int64_t> order = epoch_order(indices, trial_seed, 2);
 
-  Batch expected;
-  Augmentation augmentation(options, shape, trial_seed);
-  augmentation.begin_batch(2, static_cast<std::size_t>(first));
-  gather_batch(dataset.train(), shape, scaling,
-               std::span(order).subspan(static_cast<std::size_t>(first), rows), expected, &augmentation);
+  const std::uint64_t first_seed = Augmentation::first_seed(trial_seed, 2);
+  Augmentation augmentation(options, shape, first_seed + static_cast<std::uint64_t>(first));
+  const test::Batch expected = test::gather_batch(
+      dataset, scaling, std::span(order).subspan(static_cast<std::size_t>(first), rows), &augmentation);
 
-  const auto seed = static_cast<std::int64_t>(derive_seed(trial_seed, "augment", {2}));
+  const auto seed = static_cast<std::int64_t>(first_seed);
   const DeviceBatchOnHost batch = gather_by_element({.pixels = dataset.train().images.data(),
                                                      .labels = dataset.train().labels.data(),
                                                      .order = order.data(),

@@ -2,8 +2,8 @@
 
 #include "skyline/core/random.hpp"
 
-#include "train/course/training_step.hpp"
 #include "train/group_fixtures.hpp"
+#include "train/host_step.hpp"
 #include "train/train_fixtures.hpp"
 
 #include <algorithm>
@@ -67,13 +67,12 @@ std::vector<TrainingState> train(std::size_t members, GroupOptions options, std:
   const space::Network network = some_network();
   std::vector<TrainingState> states(members);
   test::run_members(members, [&](std::size_t member, trial::TrialGroup& group) {
-    const auto step = make_fused_step(network, {}, 3, {&group, options, bucket_bytes});
+    test::HostStep step(network, {}, 3, &group, options, BucketSizes{bucket_bytes, bucket_bytes});
     for (int i = 0; i < 4; ++i) {
       const BatchPart part = part_of_batch(kBatch, members, member);
-      step->step_part(images_of(i, part), labels_of(part), part, kBatch);
+      step.step_part(images_of(i, part), labels_of(part), part, kBatch);
     }
-    step->collect_state();
-    step->save_state(states[member]);
+    states[member] = step.state();
   });
   return states;
 }
@@ -108,12 +107,12 @@ TEST(GradientExchange, GivesTheSameBitsInManyBucketsAsInOne) {
 TEST(GradientExchange, FillsBucketsFromTheLastLayer) {
   const space::Network network = some_network();
   ParameterStore parameters(network, 1);
-  const std::vector<GradientBucket> whole = gradient_buckets(parameters, std::size_t{1} << 20);
+  const std::vector<GradientBucket> whole = gradient_buckets(parameters, {});
   ASSERT_EQ(whole.size(), 1U);
   EXPECT_EQ(whole[0].first_layer, 0U);
   EXPECT_EQ(whole[0].range.end, parameters.memory().size());
 
-  const std::vector<GradientBucket> small = gradient_buckets(parameters, 1000);
+  const std::vector<GradientBucket> small = gradient_buckets(parameters, {1000, 1000});
   ASSERT_GT(small.size(), 2U);
   std::size_t end = parameters.memory().size();
   for (const GradientBucket& bucket : small) {
@@ -122,23 +121,6 @@ TEST(GradientExchange, FillsBucketsFromTheLastLayer) {
     EXPECT_TRUE((bucket.range.end - bucket.range.begin) * sizeof(float) >= 1000 || end == 0);
   }
   EXPECT_EQ(end, 0U);
-}
-
-TEST(GradientExchange, HasEveryParameterOwnedByOneMember) {
-  const space::Network network = some_network();
-  ParameterStore parameters(network, 1);
-  const std::vector<GradientBucket> buckets = gradient_buckets(parameters, 1000);
-  std::vector<int> owners(parameters.memory().size());
-  const auto groups = skyline::testing::make_local_groups(3);
-  for (const auto& group : groups) {
-    GroupOptions options;
-    options.sharding = GroupOptions::Sharding::kOptimizer;
-    for (const MemoryRange& range : owned_ranges(buckets, {group.get(), options}, parameters)) {
-      std::for_each(owners.begin() + static_cast<std::ptrdiff_t>(range.begin),
-                    owners.begin() + static_cast<std::ptrdiff_t>(range.end), [](int& count) { ++count; });
-    }
-  }
-  EXPECT_EQ(std::ranges::count(owners, 1), static_cast<std::ptrdiff_t>(owners.size()));
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // The CPU behind the seam of accelerators does what the CPU's own training does, to the bit.
-#include "train/course/batch_source.hpp"
 #include "train/device/accelerator.hpp"
+#include "train/gather_batch.hpp"
 #include "train/kernels/dropout.hpp"
 #include "train/train_fixtures.hpp"
 
@@ -54,18 +54,17 @@ void expect_same_batch(const AugmentOptions& augment) {
   const std::vector<std::int64_t> order = {7, 39, 0, 3, 21, 11, 30};
   const std::int64_t first = 2;
   const std::int64_t rows = 4;
-  Augmentation augmentation(augment, data.shape(), 5);
-  augmentation.begin_batch(3, static_cast<std::size_t>(first));
-  Batch expected;
-  gather_batch(data.train(), data.shape(), scaling, std::span(order).subspan(first, rows), expected,
-               augment.any() ? &augmentation : nullptr);
+  const std::uint64_t first_seed = Augmentation::first_seed(5, 3);
+  Augmentation augmentation(augment, data.shape(), first_seed + static_cast<std::uint64_t>(first));
+  const test::Batch expected = test::gather_batch(data, scaling, std::span(order).subspan(first, rows),
+                                                  augment.any() ? &augmentation : nullptr);
 
   const at::Tensor pixels = view_of(data.train().images, {40, 3, 8, 6}, at::kByte);
   const at::Tensor labels = view_of(data.train().labels, {40}, at::kInt);
   const at::Tensor places = view_of(std::span<const std::int64_t>(order), {7}, at::kLong);
   const at::Tensor tables = view_of(scaling.tables(), {3, 256}, at::kFloat);
   const at::Tensor position = at::full({}, first, at::kLong);
-  const at::Tensor seed = at::full({}, static_cast<std::int64_t>(Augmentation::first_seed(5, 3)), at::kLong);
+  const at::Tensor seed = at::full({}, static_cast<std::int64_t>(first_seed), at::kLong);
   at::Tensor images =
       at::empty({rows, 3, 8, 6}, at::TensorOptions(at::kFloat).memory_format(at::MemoryFormat::ChannelsLast));
   at::Tensor targets = at::empty({rows}, at::kLong);

@@ -9,9 +9,9 @@
 
 #include "space/network/network_alignment.hpp"
 #include "support/yaml_config.hpp"
-#include "train/course/batch_source.hpp"
-#include "train/course/training_step.hpp"
 #include "train/course/trial_run.hpp"
+#include "train/gather_batch.hpp"
+#include "train/host_step.hpp"
 #include "train/inherit/transplant.hpp"
 
 #include <algorithm>
@@ -54,13 +54,12 @@ struct Curve {
   }
 };
 
-double accuracy(const Bench& bench, TrainingStep& network) {
-  Batch batch;
+double accuracy(const Bench& bench, test::HostStep& network) {
   std::size_t correct = 0;
   const std::span<const std::int64_t> all = bench.split.validation;
   for (std::size_t first = 0; first < all.size(); first += 64) {
-    gather_batch(bench.data->train(), bench.data->shape(), bench.scaling,
-                 all.subspan(first, std::min<std::size_t>(64, all.size() - first)), batch);
+    const test::Batch batch = test::gather_batch(
+        *bench.data, bench.scaling, all.subspan(first, std::min<std::size_t>(64, all.size() - first)));
     const at::Tensor logits = network.infer(batch.images);
     const float* row = logits.const_data_ptr<float>();
     for (const std::int32_t label : batch.labels) {
@@ -71,19 +70,18 @@ double accuracy(const Bench& bench, TrainingStep& network) {
   return static_cast<double>(correct) / static_cast<double>(all.size());
 }
 
-Curve train(const Bench& bench, TrainingStep& network, std::uint64_t seed) {
+Curve train(const Bench& bench, test::HostStep& network, std::uint64_t seed) {
   const std::int64_t an_epoch = steps_per_epoch(bench.split.train.size(), bench.options.batch);
   const auto size = static_cast<std::size_t>(bench.options.batch);
   Curve curve{{0}, {accuracy(bench, network)}};
   std::vector<std::int64_t> order;
-  Batch batch;
   for (std::int64_t step = 0; step < bench.steps;) {
     if (step % an_epoch == 0) {
       order = epoch_order(bench.split.train, seed, static_cast<std::uint64_t>(step / an_epoch));
     }
     const std::size_t first = static_cast<std::size_t>(step % an_epoch) * size;
-    gather_batch(bench.data->train(), bench.data->shape(), bench.scaling,
-                 std::span(order).subspan(first, std::min(size, order.size() - first)), batch);
+    const test::Batch batch = test::gather_batch(
+        *bench.data, bench.scaling, std::span(order).subspan(first, std::min(size, order.size() - first)));
     network.step(batch.images, batch.labels);
     ++step;
     if (step * kPoints / bench.steps != (step - 1) * kPoints / bench.steps) {
@@ -103,11 +101,11 @@ struct PairResult {
 
 PairResult measure(const Bench& bench, const space::Network& parent, const space::Network& child,
                    std::uint64_t seed) {
-  const auto old = make_fused_step(parent, bench.options.optimizer, seed);
+  const auto old = test::make_step(parent, bench.options.optimizer, seed);
   PairResult result;
   result.parent = train(bench, *old, seed);
-  const auto fresh = make_fused_step(child, bench.options.optimizer, seed + 1);
-  const auto heir = make_fused_step(child, bench.options.optimizer, seed + 1);
+  const auto fresh = test::make_step(child, bench.options.optimizer, seed + 1);
+  const auto heir = test::make_step(child, bench.options.optimizer, seed + 1);
   heir->parameters().import_tensors(
       inherit_weights(parent, old->export_tensors(), child, fresh->export_tensors()));
   result.share = space::inherited_share(parent, child, space::align(parent, child));

@@ -1,7 +1,7 @@
 // A child that starts from its parent's weights computes what the parent does, unless it is smaller.
 #include "skyline/core/error.hpp"
 
-#include "train/course/training_step.hpp"
+#include "train/host_step.hpp"
 #include "train/inherit/transplant.hpp"
 #include "train/train_fixtures.hpp"
 
@@ -47,14 +47,14 @@ Samples samples(std::int64_t count, std::uint64_t seed) {
   return drawn;
 }
 
-std::unique_ptr<ResumableStep> fresh(const Network& network, std::uint64_t seed = 1) {
+std::unique_ptr<test::HostStep> fresh(const Network& network, std::uint64_t seed = 1) {
   OptimizerOptions options;
   options.learning_rate = 0.01;
-  return make_fused_step(network, options, seed);
+  return test::make_step(network, options, seed);
 }
 
 /// After some steps, so that no tensor is as it was drawn.
-std::unique_ptr<ResumableStep> trained(const Network& network) {
+std::unique_ptr<test::HostStep> trained(const Network& network) {
   auto step = fresh(network);
   for (std::uint64_t i = 0; i < 12; ++i) {
     const Samples batch = samples(16, 100 + i);
@@ -63,7 +63,8 @@ std::unique_ptr<ResumableStep> trained(const Network& network) {
   return step;
 }
 
-std::unique_ptr<ResumableStep> child_of(const Network& parent, const Tensors& weights, const Network& child) {
+std::unique_ptr<test::HostStep> child_of(const Network& parent, const Tensors& weights,
+                                         const Network& child) {
   auto step = fresh(child, 2);
   step->parameters().import_tensors(inherit_weights(parent, weights, child, step->export_tensors()));
   return step;

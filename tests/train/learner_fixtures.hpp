@@ -4,7 +4,6 @@
 #include "train/course/trial_run.hpp"
 #include "train/device/accelerator.hpp"
 #include "train/device/device_context.hpp"
-#include "train/device/device_learner.hpp"
 #include "train/group_fixtures.hpp"
 #include "train/train_fixtures.hpp"
 
@@ -48,11 +47,15 @@ inline TrainingSetup make_setup(const TrainingOptions& options, std::shared_ptr<
                       {},      nullptr};
   setup.test_indices.resize(60);
   std::iota(setup.test_indices.begin(), setup.test_indices.end(), 0);
-  if (accelerator != nullptr) {
-    setup.on_device =
-        std::make_shared<DeviceContext>(DeviceUse{std::move(accelerator), 0}, learner_images(), scaling);
-  }
+  if (accelerator == nullptr) accelerator = make_host_accelerator(Kernels::kOwn);
+  setup.on_device =
+      std::make_shared<DeviceContext>(DeviceUse{std::move(accelerator), 0}, learner_images(), scaling);
   return setup;
+}
+
+template <typename... Rest>
+std::unique_ptr<Learner> make_learner(const TrainingSetup& setup, const trial::Trial& trial, Rest&&... rest) {
+  return std::make_unique<Learner>(setup, trial, std::forward<Rest>(rest)...);
 }
 
 /// Does the first steps of a trial, looking at the losses as often as the learner wants it.
@@ -115,7 +118,7 @@ inline Trained train_on_device(const TrainingOptions& options, const trial::Tria
                                const RecordingPolicy& policy,
                                std::shared_ptr<Accelerator> accelerator = make_host_accelerator()) {
   const TrainingSetup setup = make_setup(options, std::move(accelerator));
-  const auto learner = make_device_learner(setup, trial, nullptr, policy);
+  const auto learner = make_learner(setup, trial, nullptr, policy);
   Trained trained;
   trained.losses = train(*learner, setup, trial, 0, steps);
   trained.tensors = learner->export_tensors();
@@ -149,7 +152,7 @@ inline GroupEnd train_group(const TrainingOptions& options, std::size_t members,
   run_members(members, [&](std::size_t member, trial::TrialGroup& group) {
     const TrainingSetup setup =
         make_setup(options, course.accelerator ? course.accelerator : make_host_accelerator());
-    const auto learner = make_device_learner(setup, trial, &group, policy, buckets);
+    const auto learner = make_learner(setup, trial, &group, policy, buckets);
     if (course.start != nullptr) {
       EXPECT_TRUE(learner->load_state(*course.start));
     }

@@ -19,12 +19,12 @@ namespace skyline::train {
 
 /// The oracle of training steps: each layer's definition in plain ATen, autograd, ATen's optimizers. Starts
 /// from the same values for a seed as the step for use. `network` outlives it.
-class ReferenceStep final : public TrainingStep {
+class ReferenceStep {
  public:
   ReferenceStep(const space::Network& network, const OptimizerOptions& options, std::uint64_t seed)
       : network_(network), options_(options), seed_(seed), parameters_(network, seed) {
     for (std::size_t i = 0; i < network.layers.size(); ++i) {
-      ops_.push_back(make_layer_op(network.layers[i], parameters_.layer(i)));
+      ops_.push_back(make_graph_op(network.layers[i], parameters_.layer(i), place_).op);
       for (StoredTensor& tensor : parameters_.layer(i).tensors()) {
         if (tensor.trainable) {
           tensor.value.set_requires_grad(true);
@@ -40,8 +40,8 @@ class ReferenceStep final : public TrainingStep {
     }
   }
 
-  double step(const at::Tensor& images, std::span<const std::int32_t> labels) override {
-    for (const std::unique_ptr<LayerOp>& op : ops_) {
+  double step(const at::Tensor& images, std::span<const std::int32_t> labels) {
+    for (const std::unique_ptr<FusedOp>& op : ops_) {
       op->begin_step(step_seed(seed_, steps_done_));
     }
     const std::vector<std::int64_t> wide(labels.begin(), labels.end());
@@ -52,12 +52,12 @@ class ReferenceStep final : public TrainingStep {
     return loss.item<double>();
   }
 
-  at::Tensor infer(const at::Tensor& images) override {
+  at::Tensor infer(const at::Tensor& images) {
     const at::NoGradGuard no_gradients;
     return forward(images, false);
   }
 
-  std::vector<trial::NamedTensor> export_tensors() const override { return parameters_.export_tensors(); }
+  std::vector<trial::NamedTensor> export_tensors() const { return parameters_.export_tensors(); }
 
  private:
   at::Tensor forward(const at::Tensor& images, bool training) {
@@ -122,7 +122,9 @@ class ReferenceStep final : public TrainingStep {
   OptimizerOptions options_;
   std::uint64_t seed_;
   ParameterStore parameters_;
-  std::vector<std::unique_ptr<LayerOp>> ops_;
+  std::unique_ptr<Accelerator> accelerator_ = make_host_accelerator(Kernels::kOwn);
+  DevicePlace place_{.accelerator = accelerator_.get()};
+  std::vector<std::unique_ptr<FusedOp>> ops_;
   std::vector<at::Tensor> values_;
   std::vector<double> decays_;  // of the values: 0 or 1
   std::vector<at::Tensor> first_moments_;

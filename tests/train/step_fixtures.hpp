@@ -1,6 +1,6 @@
 #pragma once
 
-#include "train/course/training_step.hpp"
+#include "train/host_step.hpp"
 #include "train/reference_step.hpp"
 #include "train/train_fixtures.hpp"
 
@@ -61,7 +61,7 @@ inline OptimizerOptions sgd(double learning_rate, double momentum, bool nesterov
 /// Trains both steps side by side and compares losses, all tensors, and the logits of evaluation mode.
 inline void expect_agreement(const space::Network& network, const OptimizerOptions& options, int steps,
                              double tolerance) {
-  const auto fused = make_fused_step(network, options, 11);
+  const auto fused = make_step(network, options, 11);
   const auto reference = std::make_unique<ReferenceStep>(network, options, 11);
   for (int i = 0; i < steps; ++i) {
     const Samples samples =

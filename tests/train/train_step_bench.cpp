@@ -5,8 +5,8 @@
 #include "skyline/store/dataset.hpp"
 
 #include "support/cpu_seconds.hpp"
-#include "train/course/batch_source.hpp"
-#include "train/course/training_step.hpp"
+#include "train/gather_batch.hpp"
+#include "train/host_step.hpp"
 #include "train/train_fixtures.hpp"
 
 #include <algorithm>
@@ -25,16 +25,15 @@ constexpr int kWarmup = 3;
 std::vector<double> time_steps(const store::Dataset& data, const space::Network& network, int steps) {
   OptimizerOptions options;
   options.learning_rate = 1e-4;
-  const auto step = make_fused_step(network, options, 1);
+  const auto step = test::make_step(network, options, 1);
   const PixelScaling scaling(data, Normalization::kUnit);
   const store::SplitIndices split = test::split_in_two(data.train().count(), 0);
   const std::vector<std::int64_t> order = epoch_order(split.train, 1, 0);
-  Batch batch;
   std::vector<double> times_ms;
   for (int i = -kWarmup; i < steps; ++i) {
     const std::size_t first = static_cast<std::size_t>(i + kWarmup) * kBatch % (order.size() - kBatch);
     const double start = testing::process_cpu_seconds();
-    gather_batch(data.train(), data.shape(), scaling, std::span(order).subspan(first, kBatch), batch);
+    const test::Batch batch = test::gather_batch(data, scaling, std::span(order).subspan(first, kBatch));
     step->step(batch.images, batch.labels);
     const double end = testing::process_cpu_seconds();
     if (i >= 0) {

@@ -109,7 +109,7 @@ TEST(TrainingStep, DrawsAnotherDropoutForEachStepLayerAndSeed) {
     return NetworkBuilder({1, 20, 20}).dropout(first).dropout(second).global_average_pool().linear(2).build();
   };
   const auto losses = [](const space::Network& network, std::uint64_t seed) {
-    const auto step = make_fused_step(network, sgd(1e-30, 0), seed);
+    const auto step = test::make_step(network, sgd(1e-30, 0), seed);
     for (float& value : step->parameters().memory()) {
       value = 0;
     }
@@ -134,9 +134,9 @@ TEST(TrainingStep, DropsNothingInEvaluationMode) {
   const space::Network with = NetworkBuilder({1, 6, 6}).dropout(0.9).flatten().linear(3).build();
   const space::Network without = NetworkBuilder({1, 6, 6}).flatten().linear(3).build();
   const Samples samples = random_samples(with.input, 4, 3, 1);
-  EXPECT_TRUE(make_fused_step(with, {}, 5)
+  EXPECT_TRUE(test::make_step(with, {}, 5)
                   ->infer(samples.images)
-                  .equal(make_fused_step(without, {}, 5)->infer(samples.images)));
+                  .equal(test::make_step(without, {}, 5)->infer(samples.images)));
 }
 
 TEST(TrainingStep, AgreesWithAutogradWhereALayerHasTwoReaders) {
@@ -237,7 +237,7 @@ TEST(TrainingStep, LeavesAConvolutionsBiasInFrontOfABatchNormAsItStarted) {
   const space::Network network = conv_network({1, 8, 8}, 1, 3, 16, 4);
   OptimizerOptions adam;
   adam.learning_rate = 0.1;
-  const auto step = make_fused_step(network, adam, 3);
+  const auto step = test::make_step(network, adam, 3);
   const auto before = step->export_tensors();
   const Samples samples = random_samples(network.input, 8, 4, 1);
   step->step(samples.images, samples.labels);
@@ -250,7 +250,7 @@ TEST(TrainingStep, LeavesAConvolutionsBiasInFrontOfABatchNormAsItStarted) {
 
 TEST(TrainingStep, DrawsPyTorchsDefaultInitialValues) {
   const space::Network network = conv_network({4, 8, 8}, 1, 3, 64, 10);
-  const auto tensors = make_fused_step(network, {}, 5)->export_tensors();
+  const auto tensors = test::make_step(network, {}, 5)->export_tensors();
   const float bound = 1.0F / std::sqrt(36.0F);
   const auto& weight = tensors[0].values;
   ASSERT_EQ(weight.size(), 64U * 36U);
@@ -269,9 +269,9 @@ TEST(TrainingStep, DrawsPyTorchsDefaultInitialValues) {
 
 TEST(TrainingStep, StartsDifferentlyFromAnotherSeed) {
   const space::Network network = conv_network({1, 8, 8}, 1, 3, 8, 10);
-  const auto first = make_fused_step(network, {}, 5)->export_tensors();
-  EXPECT_EQ(first[0].values, make_fused_step(network, {}, 5)->export_tensors()[0].values);
-  EXPECT_NE(first[0].values, make_fused_step(network, {}, 6)->export_tensors()[0].values);
+  const auto first = test::make_step(network, {}, 5)->export_tensors();
+  EXPECT_EQ(first[0].values, test::make_step(network, {}, 5)->export_tensors()[0].values);
+  EXPECT_NE(first[0].values, test::make_step(network, {}, 6)->export_tensors()[0].values);
 }
 
 }  // namespace

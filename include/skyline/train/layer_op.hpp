@@ -1,12 +1,10 @@
 #pragma once
 
 #include "skyline/space/network.hpp"
-#include "skyline/trial/trial_group.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,9 +23,8 @@ class LayerTensors {
   virtual ~LayerTensors() = default;
   /// The parameter or buffer `name` of the layer. @throws InternalError if the layer has none of that name
   virtual at::Tensor& value(std::string_view name) = 0;
-  /// Gradient of a parameter, for an op to set: same shape, in memory of its own. While it is undefined the
-  /// optimizer leaves the parameter alone. The gradient of a vector may be kept and written in place; one
-  /// with more dimensions may be taken away once it is used, so each backward pass sets it anew.
+  /// Gradient of a parameter, for an op to set in each backward pass: same shape, in memory of its own. It is
+  /// taken away once it is used. While it is undefined the optimizer leaves the parameter alone.
   virtual at::Tensor& gradient(std::string_view name) = 0;
   virtual bool has(std::string_view name) const = 0;
 };
@@ -84,9 +81,6 @@ class FusedOp : public LayerOp {
   /// Asks this op to multiply its output in evaluation mode by scale[c] and to add shift[c]; both are read at
   /// prepare_inference. Returns false if it cannot.
   virtual bool fold_affine(const at::Tensor& /*scale*/, const at::Tensor& /*shift*/) { return false; }
-  /// For ops that use statistics of the batch: makes them use those of all members' parts from now on. Each
-  /// training pass then makes the same sums on every member. `group` outlives the op.
-  virtual void synchronize(trial::TrialGroup& /*group*/) {}
 };
 
 /// Makes the op of a layer. `tensors` outlives the op.
@@ -94,8 +88,6 @@ using LayerOpFactory = std::unique_ptr<LayerOp> (*)(const space::Layer& layer, L
 
 /// Adds a kind of layer; a second one of the same name is an InternalError. Call before the first trial.
 void register_layer_op(std::string_view kind, LayerOpFactory factory);
-/// @throws InternalError if the trainer does not know the layer's kind
-std::unique_ptr<LayerOp> make_layer_op(const space::Layer& layer, LayerTensors& tensors);
 std::vector<std::string> layer_op_kinds();
 
 }  // namespace skyline::train

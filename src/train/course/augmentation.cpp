@@ -6,19 +6,15 @@
 
 namespace skyline::train {
 
-Augmentation::Augmentation(const AugmentOptions& options, const space::Shape& shape, std::uint64_t trial_seed)
+Augmentation::Augmentation(const AugmentOptions& options, const space::Shape& shape, std::uint64_t first_seed)
     : plan_{.crop = static_cast<std::int32_t>(options.crop),
             .cutout = static_cast<std::int32_t>(options.cutout),
             .flip = options.flip,
             .height = static_cast<std::int32_t>(shape.height),
             .width = static_cast<std::int32_t>(shape.width)},
       shape_(shape),
-      trial_seed_(trial_seed),
+      next_seed_(first_seed),
       changed_(static_cast<std::size_t>(shape.elements())) {}
-
-void Augmentation::begin_batch(std::uint64_t epoch, std::size_t first) {
-  begin_at(first_seed(trial_seed_, epoch) + first);
-}
 
 std::uint64_t Augmentation::first_seed(std::uint64_t trial_seed, std::uint64_t epoch) {
   return derive_seed(trial_seed, "augment", {epoch});

@@ -14,13 +14,10 @@ namespace skyline::train {
 /// only on trial seed, epoch and the image's place in the epoch's order. Used by one thread.
 class Augmentation {
  public:
-  Augmentation(const AugmentOptions& options, const space::Shape& shape, std::uint64_t trial_seed);
+  /// @param first_seed  of the first image; later images have the following seeds
+  Augmentation(const AugmentOptions& options, const space::Shape& shape, std::uint64_t first_seed);
 
-  /// Makes the image at place `first` of the epoch's order the next one.
-  void begin_batch(std::uint64_t epoch, std::size_t first);
-  /// Sets the seed of the next image, as begin_batch computes it; later images have the following seeds.
-  void begin_at(std::uint64_t seed) { next_seed_ = seed; }
-  /// The seed of the image at place 0 of the epoch's order.
+  /// The seed of the image at place 0 of the epoch's order; those of later places follow.
   static std::uint64_t first_seed(std::uint64_t trial_seed, std::uint64_t epoch);
   /// @param image  [channels, height, width]
   /// @return       the changed copy, until the next call
@@ -32,8 +29,7 @@ class Augmentation {
 
   kernels::AugmentPlan plan_;
   space::Shape shape_;
-  std::uint64_t trial_seed_;
-  std::uint64_t next_seed_ = 0;
+  std::uint64_t next_seed_;
   std::vector<std::uint8_t> changed_;
 };
 

@@ -2,8 +2,6 @@
 
 #include "skyline/core/random.hpp"
 
-#include <ATen/ops/empty.h>
-
 namespace skyline::train {
 
 PixelScaling::PixelScaling(const store::Dataset& dataset, Normalization normalization) {
@@ -31,27 +29,6 @@ void scale_image(const std::uint8_t* image, const space::Shape& shape, std::span
     for (std::size_t p = 0; p < pixels; ++p) {
       input[p * channels + c] = table[image[c * pixels + p]];
     }
-  }
-}
-
-void gather_batch(const store::MappedImages& source, const space::Shape& shape, const PixelScaling& scaling,
-                  std::span<const std::int64_t> indices, Batch& batch, Augmentation* augmentation) {
-  const auto samples = static_cast<std::int64_t>(indices.size());
-  if (!batch.images.defined() || batch.images.size(0) != samples) {
-    batch.images = at::empty({samples, shape.channels, shape.height, shape.width},
-                             at::TensorOptions(at::kFloat).memory_format(at::MemoryFormat::ChannelsLast));
-  }
-  batch.labels.resize(indices.size());
-  const auto elements = static_cast<std::size_t>(shape.elements());
-  float* target = batch.images.mutable_data_ptr<float>();
-  for (std::size_t s = 0; s < indices.size(); ++s) {
-    const auto index = static_cast<std::size_t>(indices[s]);
-    batch.labels[s] = source.labels[index];
-    const std::uint8_t* image = source.images.data() + index * elements;
-    if (augmentation != nullptr) {
-      image = augmentation->change(image);
-    }
-    scale_image(image, shape, scaling.tables(), target + s * elements);
   }
 }
 

@@ -2,16 +2,17 @@
 
 #include "skyline/store/dataset.hpp"
 
-#include "train/course/augmentation.hpp"
 #include "train/course/training_evaluator.hpp"
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
-#include <ATen/core/Tensor.h>
-
 namespace skyline::train {
+
+/// The samples of a data set that are held together: labelled images for training and validation, or for the
+/// final test.
+enum class SampleSet { kTrain, kTest };
 
 /// Converts stored pixels into the network's input. Immutable; shared by all threads.
 class PixelScaling {
@@ -28,20 +29,11 @@ class PixelScaling {
   std::vector<float> values_;  // [channels, 256]
 };
 
-struct Batch {
-  at::Tensor images;  // float32 [samples, channels, height, width], channels_last
-  std::vector<std::int32_t> labels;
-};
-
 /// Converts a stored image, [channels, height, width], into the network's input. @param tables  [channels,
 /// 256]
 /// @param input  out: [height, width, channels]
 void scale_image(const std::uint8_t* image, const space::Shape& shape, std::span<const float> tables,
                  float* input);
-
-/// Gathers the samples with these indices, changed by `augmentation` if there is one.
-void gather_batch(const store::MappedImages& source, const space::Shape& shape, const PixelScaling& scaling,
-                  std::span<const std::int64_t> indices, Batch& batch, Augmentation* augmentation = nullptr);
 
 /// The order of an epoch: `indices`, shuffled from the trial's seed and the epoch's number alone.
 std::vector<std::int64_t> epoch_order(std::span<const std::int64_t> indices, std::uint64_t trial_seed,

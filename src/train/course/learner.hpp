@@ -1,108 +1,122 @@
 #pragma once
 
-#include "skyline/store/dataset.hpp"
 #include "skyline/trial/evaluator.hpp"
 #include "skyline/trial/trial.hpp"
 #include "skyline/trial/trial_group.hpp"
 
-#include "train/course/batch_source.hpp"
-#include "train/course/training_evaluator.hpp"
+#include "train/course/training_setup.hpp"
+#include "train/device/device_context.hpp"
+#include "train/device/repeated_work.hpp"
+#include "train/group/gradient_exchange.hpp"
+#include "train/inherit/recent_parents.hpp"
 #include "train/kernels/cross_entropy.hpp"
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 namespace skyline::train {
 
-struct TrainingSetup;
+class DeviceEpoch;
+class DeviceEvaluation;
+class TrainingStep;
 
-/// The samples of a data set that are held together: labelled images for training and validation, or for the
-/// final test.
-enum class SampleSet { kTrain, kTest };
-
-/// The samples of a batch that one member of a group trains on.
-struct BatchPart {
-  std::size_t first = 0;  // place in the batch
-  std::size_t count = 0;
-};
-
-/// The part of a batch of `samples` that a member of a group trains on: parts differ by a sample at most.
-inline BatchPart part_of_batch(std::size_t samples, std::size_t members, std::size_t member) {
-  const std::size_t first = samples * member / members;
-  return {first, samples * (member + 1) / members - first};
-}
-
-/// A network in training together with the samples that it learns from: the seam between the course of a
-/// trial (TrialRun) and what computes it. Used by one thread. In a group every member has one and makes the
-/// same calls but for those that are said to be local.
+/// A network in training together with the samples that it learns from: what the course of a trial (TrialRun)
+/// computes with. On a device steps queue up, are recorded, and the host reads their losses now and then;
+/// with kernels of our own every step is complete when the call returns. Used by one thread. In a group every
+/// member has one and makes the same calls but for those that are said to be local.
 class Learner {
  public:
-  virtual ~Learner() = default;
+  /// Collective over the group. `setup`, `trial` and `group` outlive the learner.
+  /// @param group  nullptr: the trial is trained by one
+  Learner(const TrainingSetup& setup, const trial::Trial& trial, trial::TrialGroup* group = nullptr,
+          const RecordingPolicy& policy = {}, const std::optional<BucketSizes>& buckets = std::nullopt);
+  ~Learner();
+  Learner(const Learner&) = delete;
+  Learner& operator=(const Learner&) = delete;
 
   /// The order of an epoch's samples, from which the steps to come take theirs; outlives those steps.
-  virtual void begin_epoch(std::uint64_t epoch, std::span<const std::int64_t> order) = 0;
+  void begin_epoch(std::uint64_t epoch, std::span<const std::int64_t> order);
   /// Begins a training step on order[first, first + count), of which a member of a group computes its part.
   /// It may go on after the call.
-  virtual void step(std::size_t first, std::size_t count) = 0;
+  void step(std::size_t first, std::size_t count);
   /// Waits for the steps that were begun. Their losses since the last call (mean cross-entropy of the batch,
   /// before the update), in the order of the steps; valid until the next call of the learner. A member of a
   /// group tells its share: the sum over the members is the batch's loss.
-  virtual std::span<const double> losses() = 0;
+  std::span<const double> losses();
   /// How many steps may be begun before losses() is asked for.
-  virtual std::int64_t most_steps_ahead() const = 0;
+  std::int64_t most_steps_ahead() const { return steps_ahead_; }
 
   /// Evaluation mode, running statistics; local. @param indices  at most evaluation_batch() of them
-  virtual kernels::BatchScore score(SampleSet set, std::span<const std::int64_t> indices) = 0;
-  virtual std::size_t evaluation_batch() const = 0;
+  kernels::BatchScore score(SampleSet set, std::span<const std::int64_t> indices);
+  std::size_t evaluation_batch() const;
   /// Makes a batch of these training samples, as stored, for infer_held; both local.
-  virtual void hold(std::span<const std::int64_t> indices) = 0;
+  void hold(std::span<const std::int64_t> indices);
   /// One forward pass in evaluation mode, from the call to the result.
-  virtual void infer_held() = 0;
+  void infer_held();
 
   /// Copies of all parameters and buffers, "<layer>.<tensor>", row-major.
-  virtual std::vector<trial::NamedTensor> export_tensors() const = 0;
+  std::vector<trial::NamedTensor> export_tensors() const;
   /// Takes initial values other than the drawn ones, in the order of export_tensors. Before the first step.
-  virtual void import_tensors(const std::vector<trial::NamedTensor>& tensors) = 0;
-  /// Keeps the tensors where the learner has them, for the learners of children. After the last step; local.
-  virtual void keep_for_children() {}
+  void import_tensors(const std::vector<trial::NamedTensor>& tensors);
+  /// Keeps the tensors on the device, for the learners of children. After the last step; local.
+  void keep_for_children();
   /// Takes initial values from what the parent's learner kept, the same as from its exported tensors. Returns
   /// false, and changes nothing, if that is not there. Before the first step; local.
-  virtual bool start_from_kept(const trial::Inherit& /*inheritance*/) { return false; }
+  bool start_from_kept(const trial::Inherit& inheritance);
   /// Has the leader collect what save_state needs of the others; before each save_state in a group.
-  virtual void collect_state() {}
+  void collect_state();
   /// Copies all that later steps depend on into `step` and `arrays`, whose memory it uses again. Leaves
   /// `numbers` alone. Local, of the leader alone in a group; the same however the state is sharded.
-  virtual void save_state(trial::TrainingState& state) const = 0;
+  void save_state(trial::TrainingState& state) const;
   /// Returns false, and changes nothing, if the state does not fit.
-  virtual bool load_state(const trial::TrainingState& state) = 0;
-};
+  bool load_state(const trial::TrainingState& state);
 
-/// The validation samples that the trial is scored on: in the search perhaps a part.
-inline const std::vector<std::int64_t>& validation_of(const store::SplitIndices& split,
-                                                      const trial::Trial& trial) {
-  return trial.is_final() || split.scored.empty() ? split.validation : split.scored;
-}
+ private:
+  void join();
+  void make_parts(const std::optional<BucketSizes>& buckets);
+  void make_work();
+  std::unique_ptr<RepeatedWork> repeated(bool recorded, std::int64_t runs_before, std::function<void()> work);
+  void run_step(BatchPart part, std::int64_t batch);
+  void seek(std::size_t place);
+  void flush();
+  void adapt_steps_ahead(std::int64_t steps);
+  void require_settled() const;
 
-/// On the CPU: kernels of our own, every step complete when the call returns. `setup`, `trial` and `group`
-/// outlive it. @param group  nullptr: the trial is trained by one
-std::unique_ptr<Learner> make_host_learner(const TrainingSetup& setup, const trial::Trial& trial,
-                                           trial::TrialGroup* group = nullptr);
+  const TrainingSetup& setup_;
+  const trial::Trial& trial_;
+  DeviceContext& context_;
+  trial::TrialGroup* const group_;  // nullptr: the trial is trained by one
+  const std::size_t members_;
+  const std::size_t member_;
+  const std::int64_t batch_;  // of all members
+  const std::int64_t steps_per_epoch_;
+  const std::int64_t total_steps_;
+  const RecordingPolicy policy_;
+  StreamLease stream_;                      // what follows is destroyed before it
+  std::unique_ptr<DeviceReducer> reducer_;  // nullptr: there is no group
+  RecentParents::Entry parent_;             // while the device copies from it
+  std::unique_ptr<TrainingStep> step_;
+  std::unique_ptr<DeviceEpoch> epoch_;
+  BatchBuffers buffers_;  // as large as a part can be
+  std::unique_ptr<DeviceEvaluation> evaluation_;
+  std::unique_ptr<RepeatedWork> step_work_;
+  std::unique_ptr<RepeatedWork> burst_work_;  // several steps; nullptr: one at a time
 
-class DeviceContext;
-
-/// State that all trials of an evaluator share; constant.
-struct TrainingSetup {
-  TrainingOptions options;
-  std::shared_ptr<const store::Dataset> dataset;
-  store::SplitIndices split;
-  PixelScaling scaling;
-  bool measure_latency = false;
-  std::vector<std::int64_t> test_indices;  // all of the test set
-  DeviceUse device;
-  std::shared_ptr<DeviceContext> on_device;  // nullptr: networks train on the CPU
+  std::int64_t steps_done_ = 0;    // begun ones too
+  std::int64_t queued_ = 0;        // begun full batches that the device has not been given
+  std::int64_t first_unread_ = 0;  // steps of the epoch
+  std::int64_t next_step_ = 0;
+  std::optional<std::size_t> next_place_;  // of the first sample that the device takes next
+  std::uint64_t host_seed_ = 0;            // of the next step, where it may not be recorded
+  std::vector<double> losses_;
+  std::int64_t steps_ahead_;
+  std::chrono::steady_clock::time_point last_look_;
 };
 
 }  // namespace skyline::train

@@ -4,15 +4,17 @@
 #include "skyline/space/network.hpp"
 #include "skyline/trial/evaluator.hpp"
 
-#include "train/course/learner.hpp"
-#include "train/course/training_evaluator.hpp"
+#include "train/course/training_setup.hpp"
+#include "train/device/device_place.hpp"
+#include "train/graph/layer_graph.hpp"
 #include "train/graph/parameter_store.hpp"
 #include "train/group/gradient_exchange.hpp"
+#include "train/optimizer/optimizer.hpp"
 
-#include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <span>
+#include <functional>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
@@ -24,45 +26,61 @@ inline std::uint64_t step_seed(std::uint64_t trial_seed, std::int64_t step) {
   return derive_seed(trial_seed, "step", {static_cast<std::uint64_t>(step)});
 }
 
-/// A network in training: parameters, optimizer state, and the step that changes them. Used by one thread.
+/// What changes from step to step beside the batch.
+struct StepValues {
+  at::Tensor rate;         // see Optimizer::step
+  at::Tensor seeds = {};   // int64 [drawing_layers], on the device
+  std::uint64_t seed = 0;  // of the ops that draw on the host: where the step may not be recorded
+};
+
+/// A network in training on a device, with everything for a step: forward, loss, backward, a group's
+/// exchange, update. Used by one thread, with its stream current.
 class TrainingStep {
  public:
-  virtual ~TrainingStep() = default;
-  /// Forward, backward, update. @param images  float32 [samples, channels, height, width], channels_last
-  /// @return  mean cross-entropy of the batch, before the update
-  virtual double step(const at::Tensor& images, std::span<const std::int32_t> labels) = 0;
-  /// Evaluation mode, running statistics: [samples, classes].
-  virtual at::Tensor infer(const at::Tensor& images) = 0;
-  /// Copies of all parameters and buffers, "<layer>.<tensor>", row-major.
-  virtual std::vector<trial::NamedTensor> export_tensors() const = 0;
-};
+  /// `network`, `accelerator` and the group's reducer outlive the step.
+  TrainingStep(const space::Network& network, std::uint64_t seed, const TrainingOptions& options,
+               Accelerator& accelerator, int device = 0, const GroupMembership& group = {},
+               const std::optional<BucketSizes>& buckets = std::nullopt);
+  TrainingStep(const TrainingStep&) = delete;
+  TrainingStep& operator=(const TrainingStep&) = delete;
 
-/// A step that can be taken up where another one of the same network, options and seed left off.
-class ResumableStep : public TrainingStep {
- public:
-  /// A member's part of a step of its group, which all members take together. @param images  of `part` alone
-  /// @return  its share of the batch's mean loss: the sum over the members is that of the batch
-  virtual double step_part(const at::Tensor& images, std::span<const std::int32_t> labels, BatchPart part,
-                           std::size_t batch) = 0;
-  /// Of the steps to come; the optimizer options' until then.
-  virtual void set_learning_rate(double rate) = 0;
-  /// For initial values other than the drawn ones: may be written before the first step.
-  virtual ParameterStore& parameters() = 0;
-  /// Collective: has the leader collect what save_state needs of the others. Before each save_state of a
-  /// member of a group; nothing else.
-  virtual void collect_state() = 0;
-  /// Copies all that later steps depend on: `step`, and the arrays "parameters" (with buffers) and
-  /// "optimizer", whose memory it uses again. Leaves `numbers` alone. In a group: the leader's, the same
-  /// however the state is sharded.
-  virtual void save_state(trial::TrainingState& state) const = 0;
-  /// Returns false, and changes nothing, if the state does not fit. Local: each member of a group does.
-  virtual bool load_state(const trial::TrainingState& state) = 0;
-};
+  /// Trains on a part of a batch. Collective over the group. Where may_be_recorded, it reads only constant
+  /// values on the host and waits for nothing.
+  /// @param images   float32 [samples, channels, height, width], channels_last
+  /// @param targets  int64 [samples]
+  /// @param batch    samples of all members
+  /// @return         see PartLoss::share; before the update
+  at::Tensor run(const at::Tensor& images, const at::Tensor& targets, BatchPart part, std::int64_t batch,
+                 const StepValues& values);
+  /// Evaluation mode, running statistics: float32 [samples, classes].
+  at::Tensor infer(const at::Tensor& images);
 
-/// `network` outlives the step.
-/// The one for use: fused ops, backward by hand, one pass of the optimizer.
-/// @param membership  of the group that takes the steps together; its group outlives the step
-std::unique_ptr<ResumableStep> make_fused_step(const space::Network& network, const OptimizerOptions& options,
-                                               std::uint64_t seed, const GroupMembership& membership = {});
+  bool may_be_recorded() const { return graph_.may_be_recorded(); }
+  const std::vector<std::string>& drawing_layers() const { return place_.drawing_layers; }
+  const ParameterStore& parameters() const { return parameters_; }
+  /// For initial values other than the drawn ones.
+  ParameterStore& parameters() {
+    graph_.parameters_changed();
+    return parameters_;
+  }
+
+  /// Collective: has the leader collect what save_state needs of the others; before each save_state in a
+  /// group. @param wait  see GradientExchange::collect_state
+  void collect_state(const std::function<void()>& wait);
+  /// Copies the arrays "parameters" (with buffers) and "optimizer" into `state`, whose memory it uses again.
+  void save_state(trial::TrainingState& state) const;
+  /// Returns false, and changes nothing, if the state does not fit.
+  bool load_state(const trial::TrainingState& state);
+
+ private:
+  GroupMembership group_;
+  ParameterStore parameters_;
+  DevicePlace place_;
+  LayerGraph graph_;
+  std::vector<GradientBucket> buckets_;
+  Optimizer optimizer_;
+  std::optional<GradientExchange> exchange_;  // only in a group
+  std::vector<float> collected_;              // the whole state of a sharded optimizer, after collect_state
+};
 
 }  // namespace skyline::train

@@ -4,7 +4,7 @@
 
 #include "core/backoff.hpp"
 #include "core/log.hpp"
-#include "train/device/device_learner.hpp"
+#include "train/course/batch_source.hpp"
 #include "train/inherit/transplant.hpp"
 
 #include <algorithm>
@@ -24,12 +24,6 @@ constexpr std::size_t kBatchesBetweenAgreements = 8;
 constexpr double kSecondsBetweenSigns = 1;
 
 constexpr const char* kLossSum = "loss_sum";  // of the last step's epoch
-
-std::unique_ptr<Learner> make_learner(const TrainingSetup& setup, const trial::Trial& trial,
-                                      trial::TrialGroup* group) {
-  return setup.on_device == nullptr ? make_host_learner(setup, trial, group)
-                                    : make_device_learner(setup, trial, group);
-}
 
 /// Adds the time of a scope to a number.
 class ScopeTimer {
@@ -62,7 +56,7 @@ TrialRun::TrialRun(const TrainingSetup& setup, const trial::Trial& trial, trial:
       context_(context),
       permit_(permit),
       group_(context.group()),
-      learner_(make_learner(setup, trial, group_)),
+      learner_(std::make_unique<Learner>(setup, trial, group_)),
       steps_per_epoch_(steps_per_epoch(setup.split.train.size(), setup.options.batch)),
       total_steps_(steps_for(trial.budget().epochs, setup.split.train.size(), setup.options.batch)),
       rate_(setup.options, steps_per_epoch_,

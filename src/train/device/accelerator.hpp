@@ -18,6 +18,9 @@ class Tensor;
 
 namespace skyline::train {
 
+/// Who computes where both can: kernels of our own, which know float32 on the CPU, or ATen's, for any device.
+enum class Kernels { kOwn, kAten };
+
 /// A device that trains, as the system describes it.
 struct AcceleratorDevice {
   int index = 0;       // the process' number for it, after CUDA_VISIBLE_DEVICES
@@ -74,10 +77,11 @@ struct DeviceBatch {
 };
 
 /// Sums and gathers values over the members of a group on their devices. Tensors are float32, one-dimensional
-/// and contiguous; every member calls in the same order, from the thread that made the reducer. An operation
-/// is queued behind the current stream's work and runs beside later work: until join() its tensors must be
-/// neither touched nor freed. Waits for the current stream throw what check() throws. A recording joins the
-/// operations that it has queued; graphs that hold operations are destroyed before the reducer.
+/// and contiguous; in the host's memory all_reduce takes float64 too, and waits then. Every member calls in
+/// the same order, from the thread that made the reducer. An operation is queued behind the current stream's
+/// work and runs beside later work: until join() its tensors must be neither touched nor freed. Waits for the
+/// current stream throw what check() throws. A recording joins the operations that it has queued; graphs that
+/// hold operations are destroyed before the reducer.
 class DeviceReducer {
  public:
   virtual ~DeviceReducer() = default;
@@ -88,6 +92,8 @@ class DeviceReducer {
   /// @param part    out: the member's own part of the sum
   virtual void reduce_scatter(at::Tensor& values, at::Tensor& part) = 0;
   virtual void all_gather(const at::Tensor& part, at::Tensor& values) = 0;
+  /// Lets operations go on in which the host takes part; never waits.
+  virtual void progress() {}
   /// Lets the current stream wait for all operations except the last `but_last`.
   virtual void join(std::size_t but_last = 0) = 0;
   /// Whether AcceleratorStream::capture may record the operations; not if the host takes part in them.
@@ -103,6 +109,7 @@ class Accelerator {
  public:
   virtual ~Accelerator() = default;
   virtual const std::vector<AcceleratorDevice>& devices() const = 0;
+  virtual Kernels kernels() const { return Kernels::kAten; }
   virtual AcceleratorMemory memory(int device) const = 0;
   /// Gives cached memory that no tensor uses back to the device. Does nothing while members of groups use the
   /// device, since it could wait for other processes then.
@@ -125,8 +132,9 @@ class Accelerator {
 /// @param on_host  whether the tensors are in the host's memory already
 std::unique_ptr<DeviceReducer> make_staged_reducer(trial::TrialGroup& group, bool on_host);
 
-/// Makes the stand-in on the CPU: work is done at once, and a graph calls its work again.
-std::unique_ptr<Accelerator> make_host_accelerator();
+/// The CPU as a device: work is done at once, and a graph calls its work again. With ATen's kernels it trains
+/// in bfloat16, and stands in for GPUs in tests.
+std::unique_ptr<Accelerator> make_host_accelerator(Kernels kernels = Kernels::kAten);
 
 /// Opens the devices of the node through the `cuda` library; nullptr if none can be used, with `reason` in
 /// one line. Loads the library at the first call, which comes before the process' first tensor: LibTorch

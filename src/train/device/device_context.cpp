@@ -21,12 +21,11 @@ namespace {
 /// Room for some hundred parents in searches of small networks; little beside any device's memory.
 constexpr std::size_t kParentsBytes = std::size_t{256} << 20;
 
-/// Copies values to the device, into memory of their own even where that is the CPU.
+/// Copies values to the device; wraps them, for reading, where that is the CPU.
 template <typename T>
 at::Tensor copy_to(c10::Device device, std::span<const T> values, at::IntArrayRef sizes,
                    at::ScalarType type) {
-  const at::Tensor host = at::from_blob(const_cast<T*>(values.data()), sizes, type);  // only read
-  return host.to(device, type, false, true);
+  return at::from_blob(const_cast<T*>(values.data()), sizes, type).to(device);
 }
 
 DeviceSamples copy_samples(c10::Device device, const store::MappedImages& images, const space::Shape& shape) {
@@ -93,7 +92,7 @@ void DeviceContext::give_back(std::unique_ptr<AcceleratorStream> stream) {
 
 void DeviceContext::keep_parent(const trial::Trial& trial, const ParameterStore& parameters) {
   TrainedTensors left{trial.number, trial.proposal.architecture, {}, parameters.block().nbytes()};
-  if (left.bytes > parents_.most_bytes()) {
+  if (left.bytes > parents_.most_bytes() || accelerator().kernels() == Kernels::kOwn) {
     return;
   }
   const std::lock_guard lock(parents_mutex_);
@@ -125,6 +124,7 @@ BatchBuffers BatchBuffers::make(std::int64_t rows, const space::Shape& shape, co
 }
 
 BatchBuffers BatchBuffers::first(std::int64_t rows) const {
+  if (rows == images.size(0)) return *this;
   return {images.narrow(0, 0, rows), targets.narrow(0, 0, rows)};
 }
 

@@ -4,7 +4,6 @@
 #include "skyline/store/dataset.hpp"
 
 #include "train/course/batch_source.hpp"
-#include "train/course/learner.hpp"
 #include "train/course/training_evaluator.hpp"
 #include "train/device/accelerator.hpp"
 #include "train/inherit/recent_parents.hpp"
@@ -23,14 +22,14 @@ namespace skyline::train {
 
 class ParameterStore;
 
-/// The samples of a set on a device; constant.
+/// The samples of a set on a device; constant. On the CPU: in the data set's own memory.
 struct DeviceSamples {
   at::Tensor pixels;  // uint8 [samples, channels, height, width]
   at::Tensor labels;  // int32 [samples]
 };
 
-/// State that the trials of an evaluator share on a device: the data set, copied there once; streams, kept
-/// for later trials; and trained tensors, kept for children. Used by all threads.
+/// State that the trials of an evaluator share on a device, which may be the CPU: the data set, copied there
+/// once; streams, kept for later trials; and trained tensors, kept for children. Used by all threads.
 class DeviceContext {
  public:
   DeviceContext(DeviceUse use, std::shared_ptr<const store::Dataset> dataset, const PixelScaling& scaling);
@@ -54,7 +53,7 @@ class DeviceContext {
   void give_back(std::unique_ptr<AcceleratorStream> stream);
 
   /// Copies the trial's tensors for its children. @pre its stream has been waited for. Keeps nothing if the
-  /// memory is short.
+  /// memory is short, or where kernels of our own train: the weights that the run keeps are as near there.
   void keep_parent(const trial::Trial& trial, const ParameterStore& parameters);
   RecentParents& parents() { return parents_; }
 

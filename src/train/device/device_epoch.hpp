@@ -36,24 +36,28 @@ class DeviceEpoch {
   void seek(std::int64_t step, std::int64_t first);
 
   // Rate and seeds of the current step; recorded work looks them up anew.
-  at::Tensor rate() const;   // float32 []
-  at::Tensor seeds() const;  // int64 [drawing layers]
+  at::Tensor rate() const { return current(rates_); }   // [], see Optimizer::step
+  at::Tensor seeds() const { return current(seeds_); }  // int64 [drawing layers]
   const at::Tensor& order() const { return order_; }
   const at::Tensor& position() const { return position_; }
   const at::Tensor& augment_seed() const { return augment_seed_; }
-  /// Ends the step. @param loss  float32 []
+  /// Ends the step. @param loss  [], of the rate's type
   void finish_step(const at::Tensor& loss);
 
   /// Reads the losses of these steps of the epoch; waits for the current stream.
-  std::vector<float> losses(std::int64_t first_step, std::int64_t count) const;
+  std::vector<double> losses(std::int64_t first_step, std::int64_t count) const;
 
  private:
+  at::Tensor current(const at::Tensor& table) const;
+
   LearningRate rate_;
   Plan plan_;
+  std::int64_t batch_;
+  bool is_own_;              // steps with kernels of our own find their entries on the host
   at::Tensor order_;         // int64 [samples]
-  at::Tensor rates_;         // float32 [steps]
+  at::Tensor rates_;         // float64 for kernels of our own, else float32: [steps]
   at::Tensor seeds_;         // int64 [steps, drawing layers]
-  at::Tensor losses_;        // float32 [steps]
+  at::Tensor losses_;        // the same
   at::Tensor augment_seed_;  // int64 []
   at::Tensor counters_;      // int64 [2]: step, position
   at::Tensor step_;          // int64 [1], a view

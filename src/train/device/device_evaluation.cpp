@@ -1,15 +1,20 @@
 #include "train/device/device_evaluation.hpp"
 
+#include "train/course/loss.hpp"
 #include "train/ops/autograd_op.hpp"
 
-#include <ATen/ops/argmax.h>
-#include <ATen/ops/cross_entropy_loss.h>
 #include <ATen/ops/from_blob.h>
-#include <ATen/ops/stack.h>
 #include <ATen/ops/zeros.h>
+#include <ATen/ops/zeros_like.h>
 
 namespace skyline::train {
 namespace {
+
+/// Samples per forward pass: enough to fill a device, or to hide the fixed cost of a pass on the CPU and few
+/// enough for its caches. Part of the definition of a result: another number could change its last bits.
+std::int64_t batch_of(const DeviceContext& context) {
+  return context.accelerator().kernels() == Kernels::kOwn ? 64 : 256;
+}
 
 /// Wraps indices on the host without a copy.
 at::Tensor tensor_of(std::span<const std::int64_t> indices) {
@@ -19,45 +24,37 @@ at::Tensor tensor_of(std::span<const std::int64_t> indices) {
 
 }  // namespace
 
-DeviceEvaluation::DeviceEvaluation(const TrainingSetup& setup, LayerGraph& graph, AcceleratorStream& stream,
+DeviceEvaluation::DeviceEvaluation(const TrainingSetup& setup, TrainingStep& step, AcceleratorStream& stream,
                                    const RecordingPolicy& policy)
     : setup_(setup),
       context_(*setup.on_device),
-      graph_(graph),
+      step_(step),
       stream_(stream),
       policy_(policy),
-      batch_(BatchBuffers::make(kBatch, setup.dataset->shape(), context_.device())),
-      order_(at::zeros({kBatch}, at::TensorOptions(at::kLong).device(context_.device()))),
+      batch_(BatchBuffers::make(batch_of(context_), setup.dataset->shape(), context_.device())),
+      order_(at::zeros_like(batch_.targets)),
       position_(at::zeros({}, order_.options())),
       result_(at::zeros({2}, order_.options().dtype(at::kDouble))),
       full_batch_(
           context_, stream, [this] { evaluate(SampleSet::kTrain, batch_); },
-          runs_before_recording(static_cast<std::int64_t>(setup.split.validation.size()) / kBatch >=
+          runs_before_recording(static_cast<std::int64_t>(setup.split.validation.size()) / batch() >=
                                 policy.least_batches)) {}
 
 std::optional<std::int64_t> DeviceEvaluation::runs_before_recording(bool wanted) const {
-  return wanted && graph_.may_be_recorded() ? std::optional(policy_.runs_before) : std::nullopt;
-}
-
-at::Tensor DeviceEvaluation::infer(const at::Tensor& images) {
-  const WithoutAutograd no_autograd;
-  return graph_.infer(images).flatten(1).to(at::kFloat);
+  return wanted && step_.may_be_recorded() ? std::optional(policy_.runs_before) : std::nullopt;
 }
 
 /// Scores the batch; part of recorded work.
 void DeviceEvaluation::evaluate(SampleSet set, const BatchBuffers& batch) {
+  const WithoutAutograd no_autograd;
   gather_on_device(context_, set, order_, position_, batch);
-  const at::Tensor logits = infer(batch.images);
-  const at::Tensor loss =
-      at::cross_entropy_loss(logits.to(at::kDouble), batch.targets, {}, at::Reduction::Sum);
-  const at::Tensor correct = at::argmax(logits, 1).eq(batch.targets).sum();
-  result_.copy_(at::stack({loss, correct.to(at::kDouble)}));
+  score_logits(step_.infer(batch.images), batch.targets, context_.accelerator().kernels(), result_);
 }
 
 kernels::BatchScore DeviceEvaluation::score(SampleSet set, std::span<const std::int64_t> indices) {
   const auto rows = static_cast<std::int64_t>(indices.size());
   stream_.run([&] { order_.narrow(0, 0, rows).copy_(tensor_of(indices)); });
-  if (rows == kBatch && set == SampleSet::kTrain) {
+  if (rows == batch() && set == SampleSet::kTrain) {
     full_batch_.run();
   } else {
     stream_.run([&] { evaluate(set, batch_.first(rows)); });
@@ -77,11 +74,11 @@ void DeviceEvaluation::hold(std::span<const std::int64_t> indices) {
     held_batch_ = BatchBuffers::make(static_cast<std::int64_t>(indices.size()), setup_.dataset->shape(),
                                      context_.device());
     gather_on_device(context_, SampleSet::kTrain, order, position_, held_batch_);
-    held_logits_ = infer(held_batch_.images);
+    held_logits_ = step_.infer(held_batch_.images);
   });
   stream_.wait();
   held_work_ = std::make_unique<RepeatedWork>(
-      context_, stream_, [this] { held_logits_.copy_(infer(held_batch_.images)); },
+      context_, stream_, [this] { held_logits_.copy_(step_.infer(held_batch_.images)); },
       runs_before_recording(true));
 }
 

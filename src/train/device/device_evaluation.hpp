@@ -1,9 +1,9 @@
 #pragma once
 
-#include "train/course/learner.hpp"
+#include "train/course/training_setup.hpp"
+#include "train/course/training_step.hpp"
 #include "train/device/device_context.hpp"
 #include "train/device/repeated_work.hpp"
-#include "train/graph/layer_graph.hpp"
 #include "train/kernels/cross_entropy.hpp"
 
 #include <cstddef>
@@ -20,12 +20,12 @@ namespace skyline::train {
 /// groups too. Used by one thread; @pre begun steps have been given to the stream.
 class DeviceEvaluation {
  public:
-  /// Samples per forward pass: enough to fill a device.
-  static constexpr std::int64_t kBatch = 256;
-
   /// All arguments outlive the object; the stream is current.
-  DeviceEvaluation(const TrainingSetup& setup, LayerGraph& graph, AcceleratorStream& stream,
+  DeviceEvaluation(const TrainingSetup& setup, TrainingStep& step, AcceleratorStream& stream,
                    const RecordingPolicy& policy);
+
+  /// Samples per forward pass.
+  std::int64_t batch() const { return order_.numel(); }
 
   /// See the functions of these names in Learner.
   kernels::BatchScore score(SampleSet set, std::span<const std::int64_t> indices);
@@ -34,16 +34,15 @@ class DeviceEvaluation {
 
  private:
   void evaluate(SampleSet set, const BatchBuffers& batch);
-  at::Tensor infer(const at::Tensor& images);
   std::optional<std::int64_t> runs_before_recording(bool wanted) const;
 
   const TrainingSetup& setup_;
   DeviceContext& context_;
-  LayerGraph& graph_;
+  TrainingStep& step_;
   AcceleratorStream& stream_;
   const RecordingPolicy policy_;
   BatchBuffers batch_;
-  at::Tensor order_;     // int64 [kBatch]
+  at::Tensor order_;     // int64 [batch]
   at::Tensor position_;  // int64 []: 0
   at::Tensor result_;    // float64 [2]: sum of losses, number of correct ones
   BatchBuffers held_batch_;

@@ -37,7 +37,7 @@ class HostStream final : public AcceleratorStream {
 
 class HostAccelerator final : public Accelerator {
  public:
-  HostAccelerator() {
+  explicit HostAccelerator(Kernels kernels) : kernels_(kernels) {
     install_memory_pool();
     AcceleratorDevice device;
     device.name = "CPU";
@@ -47,6 +47,7 @@ class HostAccelerator final : public Accelerator {
   }
 
   const std::vector<AcceleratorDevice>& devices() const override { return devices_; }
+  Kernels kernels() const override { return kernels_; }
 
   AcceleratorMemory memory(int /*device*/) const override {
     AcceleratorMemory memory;
@@ -73,6 +74,7 @@ class HostAccelerator final : public Accelerator {
     return static_cast<std::size_t>(sysconf(name)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   }
 
+  Kernels kernels_;
   std::vector<AcceleratorDevice> devices_;
 };
 
@@ -82,9 +84,9 @@ void HostAccelerator::gather(const DeviceBatch& batch) {
   const std::int64_t position = *batch.position->const_data_ptr<std::int64_t>();
   std::optional<Augmentation> augmentation;
   if (batch.augment.any()) {
-    augmentation.emplace(batch.augment, shape, 0);
-    const auto first = static_cast<std::uint64_t>(*batch.seed->const_data_ptr<std::int64_t>());
-    augmentation->begin_at(first + static_cast<std::uint64_t>(position));
+    const std::int64_t first = *batch.seed->const_data_ptr<std::int64_t>();
+    augmentation.emplace(batch.augment, shape,
+                         static_cast<std::uint64_t>(first) + static_cast<std::uint64_t>(position));
   }
   const std::int64_t* order = batch.order->const_data_ptr<std::int64_t>() + position;
   const std::span<const float> tables{batch.scaling->const_data_ptr<float>(),
@@ -109,8 +111,8 @@ void HostAccelerator::dropout(at::Tensor& values, const at::Tensor& seed, double
 
 }  // namespace
 
-std::unique_ptr<Accelerator> make_host_accelerator() {
-  return std::make_unique<HostAccelerator>();
+std::unique_ptr<Accelerator> make_host_accelerator(Kernels kernels) {
+  return std::make_unique<HostAccelerator>(kernels);
 }
 
 }  // namespace skyline::train

@@ -10,7 +10,7 @@
 
 namespace skyline::train {
 
-LayerGraph::LayerGraph(const space::Network& network, ParameterStore& parameters, DevicePlace* place)
+LayerGraph::LayerGraph(const space::Network& network, ParameterStore& parameters, DevicePlace& place)
     : place_(place), layer_readers_(network.layers.size(), 0) {
   for (const space::Layer& layer : network.layers) {
     for (const std::size_t input : layer.inputs) {
@@ -19,9 +19,6 @@ LayerGraph::LayerGraph(const space::Network& network, ParameterStore& parameters
   }
   for (std::size_t i = 0; i < network.layers.size(); ++i) {
     add_layer(network, i, parameters);
-  }
-  if (place != nullptr) {
-    prepare_inference();  // once: nothing is folded on devices
   }
 }
 
@@ -37,7 +34,7 @@ void LayerGraph::add_layer(const space::Network& network, std::size_t index, Par
   }
   Node node;
   node.tensors = &parameters.layer(index);
-  if (place_ != nullptr && traits_of(layer).draws) place_->drawing_layers.push_back(layer.name);
+  if (!place_.has_own_kernels() && traits_of(layer).draws) place_.drawing_layers.push_back(layer.name);
   GraphOp made = make_graph_op(layer, *node.tensors, place_);
   node.op = std::move(made.op);
   node.takes_bfloat16 = made.takes_bfloat16;
@@ -96,6 +93,7 @@ at::Tensor LayerGraph::run(const at::Tensor& images, const Run& op_run) {
 }
 
 at::Tensor LayerGraph::forward(const at::Tensor& images, const StepPart& part) {
+  is_prepared_ = false;
   return run(images, [&](FusedOp& op, const Activations& inputs) {
     op.begin_step(part.seed);
     op.begin_part(part.first_sample);
@@ -104,24 +102,18 @@ at::Tensor LayerGraph::forward(const at::Tensor& images, const StepPart& part) {
 }
 
 at::Tensor LayerGraph::infer(const at::Tensor& images) {
+  if (!std::exchange(is_prepared_, true)) {
+    // Backwards: a reader decides what its producer folds in.
+    for (auto node = nodes_.rbegin(); node != nodes_.rend(); ++node) {
+      node->op->prepare_inference();
+    }
+  }
   return run(images, [](FusedOp& op, const Activations& inputs) { return op.infer(inputs); });
 }
 
 bool LayerGraph::may_be_recorded() const {
-  return std::ranges::all_of(nodes_, [](const Node& node) { return node.op->may_be_recorded(); });
-}
-
-void LayerGraph::prepare_inference() {
-  // Backwards: a reader decides what its producer folds in.
-  for (auto node = nodes_.rbegin(); node != nodes_.rend(); ++node) {
-    node->op->prepare_inference();
-  }
-}
-
-void LayerGraph::synchronize(trial::TrialGroup& group) {
-  for (const Node& node : nodes_) {
-    node.op->synchronize(group);
-  }
+  return !place_.has_own_kernels() &&
+         std::ranges::all_of(nodes_, [](const Node& node) { return node.op->may_be_recorded(); });
 }
 
 void LayerGraph::backward(at::Tensor gradient, const std::function<void(std::size_t)>& layer_done) {

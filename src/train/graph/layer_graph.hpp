@@ -22,10 +22,9 @@ struct GraphOp {
   bool takes_bfloat16 = false;  // else its inputs are float32, whatever the place's products are
 };
 
-/// Makes the op of a layer for a place, by autograd if it has a definition alone.
-/// @param tensors  of the layer; outlives the op
-/// @param place    outlives the op; nullptr: the CPU, with kernels of our own
-GraphOp make_graph_op(const space::Layer& layer, StoredLayer& tensors, DevicePlace* place);
+/// Makes the op of a layer for a place, by autograd if it has a definition alone. `tensors`, those of the
+/// layer, and `place` outlive the op. @throws InternalError if the trainer does not know the layer's kind
+GraphOp make_graph_op(const space::Layer& layer, StoredLayer& tensors, const DevicePlace& place);
 
 /// What a training step is told beside its images.
 struct StepPart {
@@ -37,9 +36,9 @@ struct StepPart {
 /// within WithoutAutograd.
 class LayerGraph {
  public:
-  /// The arguments outlive the graph. @param place  of the parameters; nullptr: the CPU, with kernels of our
-  /// own. It gets the names of the layers that draw
-  LayerGraph(const space::Network& network, ParameterStore& parameters, DevicePlace* place = nullptr);
+  /// The arguments outlive the graph. @param place  of the parameters; it gets the names of the layers that
+  /// draw there
+  LayerGraph(const space::Network& network, ParameterStore& parameters, DevicePlace& place);
 
   /// Forward pass in training mode; returns the output of the last layer.
   at::Tensor forward(const at::Tensor& images, const StepPart& part);
@@ -47,13 +46,12 @@ class LayerGraph {
   /// @param gradient    of the loss by the output
   /// @param layer_done  called when the gradients of this layer and all later ones are complete
   void backward(at::Tensor gradient, const std::function<void(std::size_t layer)>& layer_done = {});
-  /// Forward pass in evaluation mode; call prepare_inference after the parameters have changed.
+  /// Forward pass in evaluation mode.
   at::Tensor infer(const at::Tensor& images);
-  void prepare_inference();
+  /// Notes that others than a training step may change the parameters.
+  void parameters_changed() { is_prepared_ = false; }
   /// Whether all ops can be recorded; if not, each step needs its seed.
   bool may_be_recorded() const;
-  /// Makes statistics of a batch cover all members' parts from now on; on the CPU.
-  void synchronize(trial::TrialGroup& group);
 
  private:
   static constexpr std::size_t kImages = static_cast<std::size_t>(-1);
@@ -77,10 +75,11 @@ class LayerGraph {
   template <typename Run>
   at::Tensor run(const at::Tensor& images, const Run& op_run);
 
-  DevicePlace* place_;
+  DevicePlace& place_;
   std::vector<std::size_t> layer_readers_;
   std::vector<std::size_t> node_of_layer_;
   std::vector<Node> nodes_;
+  bool is_prepared_ = false;  // for inference with the parameters as they are
 };
 
 }  // namespace skyline::train

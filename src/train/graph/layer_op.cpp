@@ -7,70 +7,50 @@
 #include "train/ops/autograd_op.hpp"
 #include "train/ops/built_in_ops.hpp"
 
+#include <utility>
+
 namespace skyline::train {
 namespace {
 
-using DeviceOpFactory = std::unique_ptr<LayerOp> (*)(const space::Layer&, LayerTensors&, DevicePlace&);
-
-/// How the op of a kind is made.
+/// How the op of a kind is made: the one or the other.
 struct OpFactories {
-  LayerOpFactory host;
-  DeviceOpFactory device = nullptr;  // nullptr: as on the CPU, for float32 alone
+  LayerOpFactory anywhere = nullptr;
+  PlacedOpFactory placed = nullptr;
+  bool takes_bfloat16 = true;
 };
-
-/// For ops that are the same everywhere, whatever the type of their inputs.
-template <LayerOpFactory kMake>
-constexpr OpFactories kAnywhere{kMake, [](const space::Layer& layer, LayerTensors& tensors, DevicePlace&) {
-                                  return kMake(layer, tensors);
-                                }};
 
 using Factories = Registry<OpFactories>;
 
 Factories& registry() {
   static Factories factories("layer op", [](Factories& built_in) {
-    built_in.add("add", kAnywhere<make_add_op>);
-    built_in.add("batch_norm", {make_batch_norm_op, make_device_batch_norm_op});
-    built_in.add("concat", kAnywhere<make_concat_op>);
-    built_in.add("conv2d", {make_conv2d_op, make_device_conv2d_op});
-    built_in.add("dropout", {make_dropout_op, make_device_dropout_op});
-    built_in.add("flatten", kAnywhere<make_flatten_op>);
-    built_in.add("global_average_pool", kAnywhere<make_global_average_pool_op>);
-    built_in.add("linear", {make_linear_op, make_device_linear_op});
-    built_in.add("max_pool", kAnywhere<make_max_pool_op>);
-    built_in.add("multiply", kAnywhere<make_multiply_op>);
-    built_in.add("relu", kAnywhere<make_relu_op>);
+    built_in.add("add", {.anywhere = make_add_op});
+    built_in.add("batch_norm", {.placed = make_batch_norm_op});
+    built_in.add("concat", {.anywhere = make_concat_op});
+    built_in.add("conv2d", {.placed = make_conv2d_op});
+    built_in.add("dropout", {.placed = make_dropout_op});
+    built_in.add("flatten", {.anywhere = make_flatten_op});
+    built_in.add("global_average_pool", {.anywhere = make_global_average_pool_op});
+    built_in.add("linear", {.placed = make_linear_op});
+    built_in.add("max_pool", {.anywhere = make_max_pool_op});
+    built_in.add("multiply", {.anywhere = make_multiply_op});
+    built_in.add("relu", {.anywhere = make_relu_op});
   });
   return factories;
-}
-
-const OpFactories& factories_of(const space::Layer& layer) {
-  const OpFactories* factories = registry().find(layer.kind);
-  if (factories == nullptr) {
-    throw InternalError("the trainer has no op for layers of kind `" + layer.kind + "`");
-  }
-  return *factories;
 }
 
 }  // namespace
 
 void register_layer_op(std::string_view kind, LayerOpFactory factory) {
-  registry().add(kind, {factory});
+  registry().add(kind, {.anywhere = factory, .takes_bfloat16 = false});
 }
 
-std::unique_ptr<LayerOp> make_layer_op(const space::Layer& layer, LayerTensors& tensors) {
-  return factories_of(layer).host(layer, tensors);
-}
-
-GraphOp make_graph_op(const space::Layer& layer, StoredLayer& tensors, DevicePlace* place) {
-  const OpFactories& make = factories_of(layer);
-  if (place != nullptr && make.device != nullptr) {
-    return {with_passes(make.device(layer, tensors, *place), tensors), true};
+GraphOp make_graph_op(const space::Layer& layer, StoredLayer& tensors, const DevicePlace& place) {
+  const OpFactories* make = registry().find(layer.kind);
+  if (make == nullptr) {
+    throw InternalError("the trainer has no op for layers of kind `" + layer.kind + "`");
   }
-  return {with_passes(make.host(layer, tensors), tensors), false};
-}
-
-at::Tensor for_products(const DevicePlace* place, const at::Tensor& tensor) {
-  return place == nullptr ? tensor : place->for_products(tensor);
+  auto op = make->placed != nullptr ? make->placed(layer, tensors, place) : make->anywhere(layer, tensors);
+  return {with_passes(std::move(op), tensors), make->takes_bfloat16};
 }
 
 std::vector<std::string> layer_op_kinds() {

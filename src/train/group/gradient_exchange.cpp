@@ -3,33 +3,49 @@
 #include "skyline/core/error.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <iterator>
-#include <span>
-#include <utility>
 
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/_foreach_copy.h>
+#include <ATen/ops/_foreach_div.h>
+#include <ATen/ops/_foreach_mul.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
 
 namespace skyline::train {
 namespace {
 
-MemoryRange own_part(const GradientBucket& bucket, const GroupMembership& membership) {
-  if (!membership.is_sharded()) {
-    return bucket.range;
-  }
-  const std::size_t size = bucket.range.end - bucket.range.begin;
-  const trial::Part part = trial::part_of(size, membership.group->members(), membership.group->member());
-  return {bucket.range.begin + part.begin, bucket.range.begin + part.end};
+/// Buffers for gradients that are dropped after summing: one is filled while the other is being sent.
+constexpr std::size_t kSharedValues = 2;
+
+at::Tensor narrow(const at::Tensor& values, std::size_t begin, std::size_t size) {
+  return values.narrow(0, static_cast<std::int64_t>(begin), static_cast<std::int64_t>(size));
 }
 
-std::span<float> values_of(at::Tensor& tensor) {
-  return {tensor.mutable_data_ptr<float>(), static_cast<std::size_t>(tensor.numel())};
+/// Size of a part of a bucket: parts are equal, and begin as in trial::part_of().
+std::size_t part_size(const MemoryRange& range, std::size_t members) {
+  constexpr std::size_t kLine = 16;
+  return (size_of(range) + kLine * members - 1) / (kLine * members) * kLine;
+}
+
+MemoryRange own_part(const MemoryRange& range, const GroupMembership& membership) {
+  if (!membership.is_sharded()) {
+    return range;
+  }
+  const std::size_t size = part_size(range, membership.members);
+  const std::size_t begin = std::min(range.end, range.begin + membership.member * size);
+  return {begin, std::min(range.end, begin + size)};
+}
+
+MemoryRange place_of(const ParameterStore& parameters, const StoredTensor& tensor) {
+  const std::size_t begin = parameters.offset_of(tensor);
+  return {begin, begin + static_cast<std::size_t>(tensor.value.numel())};
 }
 
 }  // namespace
 
-std::vector<GradientBucket> gradient_buckets(ParameterStore& parameters, std::size_t bytes,
-                                             std::optional<std::size_t> first_bytes) {
+std::vector<GradientBucket> gradient_buckets(ParameterStore& parameters, const BucketSizes& sizes) {
   std::vector<GradientBucket> buckets;
   auto end = static_cast<std::size_t>(parameters.block().numel());
   for (std::size_t layer = parameters.layers().size(); layer-- > 0;) {
@@ -38,7 +54,7 @@ std::vector<GradientBucket> gradient_buckets(ParameterStore& parameters, std::si
       continue;
     }
     const std::size_t begin = parameters.offset_of(tensors.front());
-    const std::size_t least = buckets.empty() ? first_bytes.value_or(bytes) : bytes;
+    const std::size_t least = buckets.empty() ? sizes.first_bytes : sizes.other_bytes;
     if ((end - begin) * sizeof(float) >= least || begin == 0) {
       buckets.push_back({{begin, end}, layer});
       end = begin;
@@ -48,161 +64,198 @@ std::vector<GradientBucket> gradient_buckets(ParameterStore& parameters, std::si
 }
 
 std::vector<MemoryRange> owned_ranges(const std::vector<GradientBucket>& buckets,
-                                      const GroupMembership& membership, ParameterStore& parameters) {
+                                      const GroupMembership& membership, const ParameterStore& parameters) {
   if (!membership.is_sharded()) {
-    return {{0, parameters.memory().size()}};
+    return {{0, static_cast<std::size_t>(parameters.block().numel())}};
   }
   std::vector<MemoryRange> owned;
-  for (const GradientBucket& bucket : buckets) {
-    owned.push_back(own_part(bucket, membership));
-  }
+  std::ranges::transform(buckets, std::back_inserter(owned),
+                         [&](const GradientBucket& bucket) { return own_part(bucket.range, membership); });
   return owned;
 }
 
-GradientExchange::GradientExchange(const GroupMembership& membership, std::vector<GradientBucket> buckets,
-                                   ParameterStore& parameters, Optimizer& optimizer)
-    : membership_(membership),
-      parameters_(parameters),
-      optimizer_(optimizer),
-      dropped_(at::empty({0}, at::kFloat)) {
+GradientExchange::GradientExchange(const GroupMembership& membership,
+                                   const std::vector<GradientBucket>& buckets, ParameterStore& parameters,
+                                   Optimizer& optimizer)
+    : membership_(membership), block_(parameters.block()), optimizer_(optimizer) {
   for (const GradientBucket& bucket : buckets) {
-    buckets_.push_back(
-        {.range = bucket.range, .first_layer = bucket.first_layer, .owned = own_part(bucket, membership)});
+    buckets_.push_back({.range = bucket.range,
+                        .first_layer = bucket.first_layer,
+                        .owned = own_part(bucket.range, membership)});
   }
-  for (StoredLayer& layer : parameters.layers()) {
-    std::vector<Tensor>& tensors = layers_.emplace_back();
-    for (StoredTensor& stored : layer.tensors()) {
-      tensors.push_back(
-          {&stored, parameters.offset_of(stored), static_cast<std::size_t>(stored.value.numel())});
+  make_values();
+  find_places(parameters);
+  for (Bucket& bucket : buckets_) {
+    find_sums(bucket);
+  }
+}
+
+void GradientExchange::make_values() {
+  const auto zeros = [&](std::size_t size) {
+    return at::zeros({static_cast<std::int64_t>(size)}, block_.options());
+  };
+  const std::size_t count = drops_gradients() ? std::min(kSharedValues, buckets_.size()) : buckets_.size();
+  std::vector<std::size_t> sizes(count);
+  for (std::size_t i = 0; i < buckets_.size(); ++i) {
+    const std::size_t part = part_size(buckets_[i].range, membership_.members);
+    sizes[i % count] = std::max(sizes[i % count], part * membership_.members);
+  }
+  std::vector<at::Tensor> memory;
+  std::ranges::transform(sizes, std::back_inserter(memory), zeros);
+  for (std::size_t i = 0; i < buckets_.size(); ++i) {
+    const std::size_t part = part_size(buckets_[i].range, membership_.members);
+    buckets_[i].values = narrow(memory[i % count], 0, part * membership_.members);
+    if (membership_.is_sharded()) {
+      buckets_[i].part = zeros(part);
     }
   }
-  for (Bucket& bucket : buckets_) {
-    for (const std::vector<Tensor>& tensors : layers_) {
-      std::ranges::copy_if(tensors, std::back_inserter(bucket.buffers), [&](const Tensor& tensor) {
-        return !tensor.stored->trainable && tensor.offset >= bucket.range.begin &&
-               tensor.offset < bucket.range.end;
-      });
+}
+
+void GradientExchange::find_places(ParameterStore& parameters) {
+  for (StoredLayer& layer : parameters.layers()) {
+    for (StoredTensor& tensor : layer.tensors()) {
+      const MemoryRange place = place_of(parameters, tensor);
+      const auto bucket = std::ranges::find_if(
+          buckets_, [&](const Bucket& candidate) { return candidate.range.begin <= place.begin; });
+      require(bucket != buckets_.end(), "a tensor that is in no bucket");
+      const at::Tensor values = narrow(bucket->values, place.begin - bucket->range.begin, size_of(place));
+      if (tensor.trainable) {
+        bucket->parameters.push_back({&tensor, values});
+        continue;
+      }
+      bucket->buffers.push_back(narrow(block_, place.begin, size_of(place)));
+      bucket->buffer_values.push_back(values);
+      const MemoryRange owned{std::max(place.begin, bucket->owned.begin),
+                              std::min(place.end, bucket->owned.end)};
+      if (owned.begin < owned.end) {
+        const at::Tensor& sums = bucket->part.defined() ? bucket->part : bucket->values;
+        bucket->owned_buffers.push_back(narrow(block_, owned.begin, size_of(owned)));
+        bucket->buffer_sums.push_back(narrow(sums, owned.begin - bucket->owned.begin, size_of(owned)));
+      }
+    }
+  }
+}
+
+/// Pieces of a bucket follow each other: each belongs to the one bucket that has its place.
+void GradientExchange::find_sums(Bucket& bucket) {
+  const std::vector<Optimizer::Piece>& pieces = optimizer_.state().pieces();
+  const at::Tensor& sums = bucket.part.defined() ? bucket.part : bucket.values;
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    const MemoryRange& place = pieces[i].place;
+    if (bucket.owned.begin <= place.begin && place.end <= bucket.owned.end) {
+      if (bucket.gradients.empty()) bucket.first_piece = i;
+      bucket.gradients.push_back(narrow(sums, place.begin - bucket.owned.begin, size_of(place)));
     }
   }
 }
 
 void GradientExchange::begin_step(std::size_t samples, std::size_t batch) {
-  samples_ = static_cast<float>(samples);
-  batch_ = static_cast<float>(batch);
-  next_layer_ = layers_.size();
-  filling_ = 0;
-  arriving_ = 0;
-  optimizer_.begin_step();
+  samples_ = static_cast<double>(samples);
+  batch_ = static_cast<double>(batch);
+  next_ = 0;
 }
 
 void GradientExchange::layer_done(std::size_t layer) {
-  while (next_layer_ > layer) {
-    --next_layer_;
-    if (layers_[next_layer_].empty()) {
-      continue;
-    }
-    Bucket& bucket = buckets_[filling_];
-    if (!bucket.values.defined()) {
-      bucket.values =
-          at::zeros({static_cast<std::int64_t>(bucket.range.end - bucket.range.begin)}, at::kFloat);
-    }
-    for (const Tensor& tensor : layers_[next_layer_]) {
-      copy_in(bucket, tensor);
-    }
-    if (next_layer_ == bucket.first_layer) {
-      start(bucket);
-      ++filling_;
-    }
+  for (; next_ < buckets_.size() && buckets_[next_].first_layer >= layer; ++next_) {
+    start(buckets_[next_]);
   }
-  progress();
-}
-
-void GradientExchange::copy_in(Bucket& bucket, const Tensor& tensor) {
-  float* target = bucket.values.mutable_data_ptr<float>() + (tensor.offset - bucket.range.begin);
-  if (!tensor.stored->trainable) {
-    const float* value = tensor.stored->value.const_data_ptr<float>();
-    std::transform(value, value + tensor.count, target, [this](float v) { return v * samples_; });
-    return;
-  }
-  at::Tensor& gradient = tensor.stored->gradient;
-  if (!gradient.defined() || gradient.numel() == 0) {
-    return;  // no op has set a gradient
-  }
-  order_like_parameter(gradient);
-  require(static_cast<std::size_t>(gradient.numel()) == tensor.count,
-          "a gradient has another size than its parameter");
-  std::copy_n(gradient.const_data_ptr<float>(), tensor.count, target);
-  // Ops write the gradients of vectors into the same memory in each step, and make those of matrices anew.
-  if (drops_gradients() && gradient.dim() > 1) {
-    gradient = dropped_;
-  }
+  membership_.reducer->progress();
 }
 
 void GradientExchange::start(Bucket& bucket) {
-  trial::TrialGroup& group = *membership_.group;
-  bucket.sum = drops_gradients() ? group.reduce_scatter(values_of(bucket.values))
-                                 : group.all_reduce(values_of(bucket.values));
-}
-
-void GradientExchange::progress() {
-  while (arriving_ < filling_ && buckets_[arriving_].sum->test()) {
-    use_sum(buckets_[arriving_]);
-    ++arriving_;
+  const at::NoGradGuard no_gradients;
+  if (drops_gradients()) {
+    membership_.reducer->join(kSharedValues - 1);  // waits for the bucket that used this memory before
   }
-}
-
-void GradientExchange::use_sum(Bucket& bucket) {
-  bucket.sum.reset();
-  const float* values = bucket.values.const_data_ptr<float>();
-  optimizer_.update(bucket.owned, values + (bucket.owned.begin - bucket.range.begin));
-  for (const Tensor& buffer : bucket.buffers) {
-    float* value = buffer.stored->value.mutable_data_ptr<float>();
-    const std::size_t begin = std::max(buffer.offset, bucket.owned.begin);
-    const std::size_t end = std::min(buffer.offset + buffer.count, bucket.owned.end);
-    for (std::size_t i = begin; i < end; ++i) {
-      value[i - buffer.offset] = values[i - bucket.range.begin] / batch_;
+  std::vector<at::Tensor> targets;
+  std::vector<at::Tensor> sources;
+  for (Place& place : bucket.parameters) {
+    at::Tensor& gradient = place.tensor->gradient;
+    if (gradient.defined()) {
+      targets.push_back(place.values);
+      sources.push_back(in_memory_order(gradient));
+      gradient.reset();
+    } else {
+      place.values.zero_();
     }
   }
-  bucket.values.reset();
+  if (!bucket.buffers.empty()) {
+    const std::vector<at::Tensor> weighted = at::_foreach_mul(bucket.buffers, samples_);
+    sources.insert(sources.end(), weighted.begin(), weighted.end());
+    targets.insert(targets.end(), bucket.buffer_values.begin(), bucket.buffer_values.end());
+  }
+  if (!targets.empty()) {
+    at::_foreach_copy_(targets, sources);
+  }
+  if (bucket.part.defined()) {
+    membership_.reducer->reduce_scatter(bucket.values, bucket.part);
+  } else {
+    membership_.reducer->all_reduce(bucket.values);
+  }
 }
 
-void GradientExchange::finish_step() {
+void GradientExchange::finish_step(const at::Tensor& rate) {
+  const at::NoGradGuard no_gradients;
   layer_done(0);
-  const std::span<float> memory = parameters_.memory();
-  for (; arriving_ < buckets_.size(); ++arriving_) {
-    buckets_[arriving_].sum->wait();
-    use_sum(buckets_[arriving_]);
+  optimizer_.begin_step(rate);
+  for (std::size_t i = 0; i < buckets_.size(); ++i) {
+    membership_.reducer->join(buckets_.size() - 1 - i);
+    use_sums(buckets_[i]);
   }
-  if (!membership_.is_sharded()) {
-    return;
-  }
-  for (Bucket& bucket : buckets_) {
-    bucket.gather = membership_.group->all_gather(
-        memory.subspan(bucket.range.begin, bucket.range.end - bucket.range.begin));
-  }
-  for (Bucket& bucket : buckets_) {
-    bucket.gather->wait();
-    bucket.gather.reset();
+  if (membership_.is_sharded()) {
+    gather(
+        [&](std::size_t bucket) {
+          const MemoryRange& owned = buckets_[bucket].owned;
+          return narrow(block_, owned.begin, size_of(owned));
+        },
+        [&](const MemoryRange& range, const at::Tensor& values) {
+          narrow(block_, range.begin, size_of(range)).copy_(values);
+        });
   }
 }
 
-void GradientExchange::collect_state(std::vector<float>& state) {
-  const bool leads = membership_.group->member() == 0;
-  const OptimizerState& optimizer = optimizer_.state();
-  if (leads) {
-    state.resize(optimizer.size());
+void GradientExchange::use_sums(const Bucket& bucket) {
+  optimizer_.update(bucket.first_piece, bucket.gradients);
+  if (!bucket.owned_buffers.empty()) {
+    at::_foreach_copy_(bucket.owned_buffers, bucket.buffer_sums);
+    at::_foreach_div_(bucket.owned_buffers, batch_);
   }
-  for (std::size_t i = 0; i < buckets_.size(); ++i) {
-    const Bucket& bucket = buckets_[i];
-    std::vector<float> values(size_of(bucket.range));
-    for (std::size_t kind = 0; kind < optimizer.kinds(); ++kind) {
-      std::copy_n(optimizer.moments(kind, i).const_data_ptr<float>(), size_of(bucket.owned),
-                  values.data() + (bucket.owned.begin - bucket.range.begin));
-      membership_.group->all_gather(values)->wait();
-      if (leads) {
-        optimizer.place(kind, bucket.range, values.data(), state);
-      }
+}
+
+void GradientExchange::gather(const ForBucket& own, const TakeValues& take) {
+  for (std::size_t i = 0; i <= buckets_.size(); ++i) {
+    if (i < buckets_.size()) {
+      Bucket& bucket = buckets_[i];
+      narrow(bucket.part, 0, size_of(bucket.owned)).copy_(own(i));
+      membership_.reducer->all_gather(bucket.part, bucket.values);
     }
+    if (i > 0) {
+      const Bucket& bucket = buckets_[i - 1];
+      membership_.reducer->join(i < buckets_.size() ? 1 : 0);
+      take(bucket.range, narrow(bucket.values, 0, size_of(bucket.range)));
+    }
+  }
+}
+
+void GradientExchange::collect_state(std::vector<float>& state, const std::function<void()>& wait) {
+  const OptimizerState& optimizer = optimizer_.state();
+  at::Tensor staged;  // pinning memory for all parameters would be too much, and others make a copy wait
+  if (membership_.member == 0) {
+    state.resize(optimizer.size());
+    std::size_t largest = 0;
+    for (const Bucket& bucket : buckets_) largest = std::max(largest, size_of(bucket.range));
+    staged = at::empty({static_cast<std::int64_t>(largest)},
+                       at::TensorOptions(at::kFloat).pinned_memory(block_.is_cuda()));
+  }
+  for (std::size_t kind = 0; kind < optimizer.kinds(); ++kind) {
+    gather([&](std::size_t bucket) { return optimizer.moments(kind, bucket); },
+           [&](const MemoryRange& range, const at::Tensor& values) {
+             if (staged.defined()) {
+               narrow(staged, 0, size_of(range)).copy_(values, true);
+               wait();
+               optimizer.place(kind, range, staged.const_data_ptr<float>(), state);
+             }
+           });
   }
 }
 

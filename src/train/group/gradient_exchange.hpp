@@ -1,28 +1,22 @@
 #pragma once
 
-#include "skyline/trial/trial_group.hpp"
-
-#include "train/course/training_evaluator.hpp"
+#include "train/device/device_place.hpp"
 #include "train/graph/parameter_store.hpp"
 #include "train/optimizer/optimizer.hpp"
 
 #include <cstddef>
-#include <memory>
-#include <optional>
+#include <functional>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
 
 namespace skyline::train {
 
-/// A member's view of its group for training.
-struct GroupMembership {
-  trial::TrialGroup* group = nullptr;  // nullptr: no group
-  GroupOptions options;
-  /// Gradients are summed in pieces of at least this size: so large that bandwidth matters and not the number
-  /// of messages, so small that the first are sent long before backward ends.
-  std::size_t bucket_bytes = std::size_t{1} << 20;
-  bool is_sharded() const { return group != nullptr && options.sharding != GroupOptions::Sharding::kNone; }
+/// Least sizes of the pieces in which gradients are summed. The first one is small, so that it is sent soon
+/// after backward begins; the others are so large that bandwidth matters and not their number.
+struct BucketSizes {
+  std::size_t first_bytes = std::size_t{1} << 20;
+  std::size_t other_bytes = std::size_t{8} << 20;
 };
 
 /// A range of the parameters' memory, some layers, whose gradients are summed in one operation. Its flat
@@ -33,71 +27,82 @@ struct GradientBucket {
   std::size_t first_layer = 0;
 };
 
-/// Divides the parameters into buckets of at least `bytes` (the last one may be smaller), last layers first,
-/// in the order of backward.
-/// @param first_bytes  least size of the first bucket; nothing: like the others
-std::vector<GradientBucket> gradient_buckets(ParameterStore& parameters, std::size_t bytes,
-                                             std::optional<std::size_t> first_bytes = std::nullopt);
+/// Divides the parameters into buckets (the last one may be smaller), last layers first, in the order of
+/// backward.
+std::vector<GradientBucket> gradient_buckets(ParameterStore& parameters, const BucketSizes& sizes);
 
-/// The ranges that a member updates: its part of each bucket, or everything without sharding.
+/// The ranges that a member updates: its part of each bucket (parts are equal except at the bucket's end), or
+/// everything without sharding.
 std::vector<MemoryRange> owned_ranges(const std::vector<GradientBucket>& buckets,
-                                      const GroupMembership& membership, ParameterStore& parameters);
+                                      const GroupMembership& membership, const ParameterStore& parameters);
 
-/// Sums the gradients of a group's members during backward: a bucket is sent as soon as its layers are done,
-/// and updates the parameters as soon as its sum arrives. Buffers (running statistics) become the members'
-/// mean, weighted by samples. So all members have the same parameters, to the bit, after every step. The
-/// order of the group's operations does not depend on time.
+/// Sums the gradients of a group's members while backward goes on: a bucket is sent as soon as its layers are
+/// done. Updates the parameters by the sums, and makes the buffers (running statistics) the members' mean,
+/// weighted by samples: so all members have the same parameters, to the bit, after every step. Where the
+/// optimizer is sharded, each member gets the sums of its part alone, updates that, and gives it to the
+/// others. A step may be recorded if the reducer's operations may be. Used by one thread, with its stream
+/// current.
 class GradientExchange {
  public:
-  /// All arguments outlive the exchange. `optimizer` owns owned_ranges of `buckets`.
-  GradientExchange(const GroupMembership& membership, std::vector<GradientBucket> buckets,
+  /// All arguments outlive the exchange. `optimizer` owns owned_ranges of `buckets`; `parameters` are on
+  /// their device.
+  GradientExchange(const GroupMembership& membership, const std::vector<GradientBucket>& buckets,
                    ParameterStore& parameters, Optimizer& optimizer);
 
   /// Begins a step on `samples` of the `batch` samples of all members. Its gradients are by the mean loss of
   /// the batch.
   void begin_step(std::size_t samples, std::size_t batch);
-  /// Notes that backward is done with this layer and all later ones.
+  /// Takes the gradients of this layer and all later ones: backward is done with them. Missing gradients
+  /// count as zeros, since a member may have no samples.
   void layer_done(std::size_t layer);
-  /// Call after backward: waits until all parameters are updated.
-  void finish_step();
+  /// After backward: brings the parameters up to date. @param rate  of Optimizer::step
+  void finish_step(const at::Tensor& rate);
 
-  /// Collective: collects the whole state of the optimizer on the leader; elsewhere `state` is unchanged.
-  void collect_state(std::vector<float>& state);
+  /// Collective: collects the whole state of a sharded optimizer on the leader; elsewhere `state` is
+  /// unchanged.
+  /// @param wait  waits for the stream and notices lost members; the leader calls it for each bucket
+  void collect_state(std::vector<float>& state, const std::function<void()>& wait);
 
  private:
-  struct Tensor {
-    StoredTensor* stored;
-    std::size_t offset;
-    std::size_t count;
+  /// A parameter, and the place of its gradient in the values of its bucket.
+  struct Place {
+    StoredTensor* tensor;
+    at::Tensor values;
   };
   struct Bucket {
     MemoryRange range;
     std::size_t first_layer = 0;
-    MemoryRange owned;                 // range that this member updates
-    std::vector<Tensor> buffers = {};  // buffers in the range
-    at::Tensor values = {};            // held from the first finished layer to the update
-    std::unique_ptr<trial::TrialGroup::Operation> sum = nullptr;
-    std::unique_ptr<trial::TrialGroup::Operation> gather = nullptr;
+    MemoryRange owned;
+    at::Tensor values = {};  // laid out like the range's memory, then padding up to equal parts
+    at::Tensor part = {};    // the member's own part; undefined without sharding
+    std::vector<Place> parameters = {};
+    std::vector<at::Tensor> buffers = {};  // in the order of memory
+    std::vector<at::Tensor> buffer_values = {};
+    // What the member brings up to date by the sums:
+    std::size_t first_piece = 0;  // of the optimizer's
+    std::vector<at::Tensor> gradients = {};
+    std::vector<at::Tensor> owned_buffers = {};
+    std::vector<at::Tensor> buffer_sums = {};
   };
+  using ForBucket = std::function<at::Tensor(std::size_t bucket)>;
+  using TakeValues = std::function<void(const MemoryRange& range, const at::Tensor& values)>;
 
   bool drops_gradients() const { return membership_.options.sharding == GroupOptions::Sharding::kGradients; }
-  void copy_in(Bucket& bucket, const Tensor& tensor);
+  void make_values();
+  void find_places(ParameterStore& parameters);
+  void find_sums(Bucket& bucket);
   void start(Bucket& bucket);
-  /// Updates parameters whose sums have arrived.
-  void progress();
-  void use_sum(Bucket& bucket);
+  void use_sums(const Bucket& bucket);
+  /// Gathers from all members what each has of every bucket.
+  void gather(const ForBucket& own, const TakeValues& take);
 
   GroupMembership membership_;
-  ParameterStore& parameters_;
+  at::Tensor block_;
   Optimizer& optimizer_;
-  std::vector<Bucket> buckets_;
-  std::vector<std::vector<Tensor>> layers_;  // tensors of each layer
-  at::Tensor dropped_;                       // an empty tensor in place of a used gradient
-  std::size_t filling_ = 0;                  // bucket of the next layer of backward
-  std::size_t arriving_ = 0;                 // first bucket whose sum was not used yet
-  std::size_t next_layer_ = 0;               // backward is done with the layers from here on
-  float samples_ = 0;
-  float batch_ = 0;
+  std::vector<Bucket> buckets_;  // last layers first
+  std::size_t next_ = 0;         // index of the bucket that is filled next
+  double samples_ = 0;
+  double batch_ = 0;
 };
 
 }  // namespace skyline::train

@@ -26,6 +26,11 @@ class StagedReducer final : public DeviceReducer {
   StagedReducer(trial::TrialGroup& group, bool on_host) : group_(group), on_host_(on_host) {}
 
   void all_reduce(at::Tensor& values) override {
+    if (values.scalar_type() == at::kDouble) {
+      require(on_host_ && values.is_contiguous(), "values in float64 to sum must be plain, on the host");
+      group_.sum({values.mutable_data_ptr<double>(), static_cast<std::size_t>(values.numel())});
+      return;
+    }
     Begun begun = stage(values, values);
     begun.host.copy_(values);  // nothing, if they are the same
     begun.operation = group_.all_reduce(host_values(begun.host));
@@ -47,6 +52,12 @@ class StagedReducer final : public DeviceReducer {
     own_part(begun.host).copy_(part);
     begun.operation = group_.all_gather(host_values(begun.host));
     begun_.push_back(std::move(begun));
+  }
+
+  void progress() override {
+    for (const Begun& begun : begun_) {
+      begun.operation->test();
+    }
   }
 
   void join(std::size_t but_last) override {
@@ -73,9 +84,6 @@ class StagedReducer final : public DeviceReducer {
 
   Begun stage(const at::Tensor& values, const at::Tensor& target) {
     check_plain(values);
-    for (const Begun& earlier : begun_) {
-      earlier.operation->test();  // drives the progress of earlier operations
-    }
     // Pinned if there is a device, which then copies at full speed.
     const at::Tensor host =
         on_host_ ? values

@@ -5,7 +5,7 @@
 
 namespace skyline::train::kernels {
 
-BatchScore cross_entropy(const float* logits, const std::int32_t* labels, std::size_t samples,
+BatchScore cross_entropy(const float* logits, const std::int64_t* labels, std::size_t samples,
                          std::size_t classes, float* gradient, std::size_t batch) {
   BatchScore score;
   for (std::size_t s = 0; s < samples; ++s) {

@@ -13,11 +13,7 @@ struct BatchScore {
 /// Scores samples. @param logits    [samples, classes]
 /// @param gradient  [samples, classes], set to the gradient of the batch's mean loss; nullptr: not wanted
 /// @param batch     samples of the batch that these are a part of
-BatchScore cross_entropy(const float* logits, const std::int32_t* labels, std::size_t samples,
+BatchScore cross_entropy(const float* logits, const std::int64_t* labels, std::size_t samples,
                          std::size_t classes, float* gradient, std::size_t batch);
-inline BatchScore cross_entropy(const float* logits, const std::int32_t* labels, std::size_t samples,
-                                std::size_t classes, float* gradient) {
-  return cross_entropy(logits, labels, samples, classes, gradient, samples);
-}
 
 }  // namespace skyline::train::kernels

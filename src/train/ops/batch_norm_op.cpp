@@ -1,5 +1,6 @@
 #include "skyline/core/error.hpp"
 
+#include "train/device/device_place.hpp"
 #include "train/kernels/batch_norm_kernels.hpp"
 #include "train/ops/batch_norm_definition.hpp"
 #include "train/ops/built_in_ops.hpp"
@@ -12,7 +13,7 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
-#include <ATen/ops/zeros.h>
+#include <ATen/ops/from_blob.h>
 
 namespace skyline::train {
 namespace {
@@ -21,23 +22,22 @@ namespace {
 /// memory.
 class BatchNormOp final : public BatchNormDefinition {
  public:
-  BatchNormOp(const space::Layer& layer, LayerTensors& tensors)
+  BatchNormOp(const space::Layer& layer, LayerTensors& tensors, const DevicePlace& place)
       : BatchNormDefinition(layer, tensors),
         channels_(static_cast<std::size_t>(layer.input().channels)),
+        reducer_(place.synchronized == nullptr ? nullptr : place.synchronized->reducer),
         mean_(channels_),
         variance_(channels_),
         a_(channels_),
         b_(channels_),
         c_(channels_),
-        sum_(channels_),
-        centered_sum_(channels_),
+        sums_(2 * channels_ + 1),
         one_(channels_, 1.0F),
         zero_(channels_, 0.0F),
         scale_(at::empty({layer.input().channels}, at::kFloat)),
-        shift_(at::empty({layer.input().channels}, at::kFloat)) {
-    tensors_.gradient("weight") = at::zeros({layer.input().channels}, at::kFloat);
-    tensors_.gradient("bias") = at::zeros({layer.input().channels}, at::kFloat);
-  }
+        shift_(at::empty_like(scale_)),
+        weight_gradient_(at::empty_like(scale_)),
+        bias_gradient_(at::empty_like(scale_)) {}
 
   bool absorb(const space::Layer& next) override {
     if (next.kind == "relu" && !relu_ && !pool_) {
@@ -57,12 +57,10 @@ class BatchNormOp final : public BatchNormDefinition {
     require(folded_ || producer_offset_ == nullptr, "an op defers its offset, but does not fold one in");
   }
 
-  void synchronize(trial::TrialGroup& group) override { group_ = &group; }
-
   at::Tensor forward(const Activations& inputs) override {
     input_ = channels_last(inputs.front());
-    if (group_ == nullptr) {
-      rows_ = static_cast<double>(row_count(input_));
+    rows_ = static_cast<double>(row_count(input_));
+    if (reducer_ == nullptr) {
       kernels::batch_statistics(input_.const_data_ptr<float>(), row_count(input_), channels_, mean_.data(),
                                 variance_.data());
     } else {
@@ -76,10 +74,10 @@ class BatchNormOp final : public BatchNormDefinition {
   Activations backward(at::Tensor gradient, bool /*wants_input_gradient*/) override {
     const at::Tensor output_gradient = channels_last(gradient);
     const kernels::BatchNormBackward problem = backward_problem(output_gradient);
-    kernels::backward_sums(problem, sum_.data(), centered_sum_.data());
+    kernels::backward_sums(problem, sum(), centered_sum());
     set_parameter_gradients();
-    if (group_ != nullptr) {
-      sum_over_members(sum_, centered_sum_);
+    if (reducer_ != nullptr) {
+      sum_over_members();
     }
     set_backward_factors();
     // Without pooling every element of the gradient is read before it is replaced.
@@ -149,36 +147,28 @@ class BatchNormOp final : public BatchNormDefinition {
 
   /// Computes in double: the squares of members' means may be large beside the variance.
   void find_statistics_of_all_members() {
-    const auto rows = static_cast<double>(row_count(input_));
-    kernels::batch_moments(input_.const_data_ptr<float>(), row_count(input_), channels_, sum_.data(),
-                           centered_sum_.data());
+    kernels::batch_moments(input_.const_data_ptr<float>(), row_count(input_), channels_, sum(),
+                           centered_sum());
     for (std::size_t c = 0; c < channels_; ++c) {
-      centered_sum_[c] = rows * (centered_sum_[c] + sum_[c] * sum_[c]);
-      sum_[c] *= rows;
+      centered_sum()[c] = rows_ * (centered_sum()[c] + sum()[c] * sum()[c]);
+      sum()[c] *= rows_;
     }
-    rows_ = rows;
-    sum_over_members(sum_, centered_sum_, &rows_);
+    sums_.back() = rows_;
+    sum_over_members();
+    rows_ = sums_.back();
     for (std::size_t c = 0; c < channels_; ++c) {
-      const double mean = sum_[c] / rows_;
+      const double mean = sum()[c] / rows_;
       mean_[c] = static_cast<float>(mean);
-      variance_[c] = static_cast<float>(std::max(0.0, centered_sum_[c] / rows_ - mean * mean));
+      variance_[c] = static_cast<float>(std::max(0.0, centered_sum()[c] / rows_ - mean * mean));
     }
   }
 
-  /// Sums both over the members in one message.
-  void sum_over_members(std::vector<double>& first, std::vector<double>& second, double* count = nullptr) {
-    message_.assign(first.begin(), first.end());
-    message_.insert(message_.end(), second.begin(), second.end());
-    if (count != nullptr) {
-      message_.push_back(*count);
-    }
-    group_->sum(message_);
-    const auto middle = message_.begin() + static_cast<std::ptrdiff_t>(channels_);
-    std::copy(message_.begin(), middle, first.begin());
-    std::copy_n(middle, channels_, second.begin());
-    if (count != nullptr) {
-      *count = message_.back();
-    }
+  double* sum() { return sums_.data(); }
+  double* centered_sum() { return sums_.data() + channels_; }
+
+  void sum_over_members() {
+    at::Tensor sums = at::from_blob(sums_.data(), {static_cast<std::int64_t>(sums_.size())}, at::kDouble);
+    reducer_->all_reduce(sums);
   }
 
   /// Adds the offset that the producer left out: it changes only the mean. A single row has no variance.
@@ -223,13 +213,15 @@ class BatchNormOp final : public BatchNormDefinition {
 
   /// Sets the gradients of the parameters, for this member's samples.
   void set_parameter_gradients() {
-    float* weight_gradient = tensors_.gradient("weight").mutable_data_ptr<float>();
-    float* bias_gradient = tensors_.gradient("bias").mutable_data_ptr<float>();
+    auto* weight_gradient = weight_gradient_.mutable_data_ptr<float>();
+    auto* bias_gradient = bias_gradient_.mutable_data_ptr<float>();
     const double share = share_of_a_pixel();
     for (std::size_t c = 0; c < channels_; ++c) {
-      weight_gradient[c] = static_cast<float>(centered_sum_[c] * share * inverse_deviation(c));
-      bias_gradient[c] = static_cast<float>(sum_[c] * share);
+      weight_gradient[c] = static_cast<float>(centered_sum()[c] * share * inverse_deviation(c));
+      bias_gradient[c] = static_cast<float>(sum()[c] * share);
     }
+    tensors_.gradient("weight") = weight_gradient_;
+    tensors_.gradient("bias") = bias_gradient_;
   }
 
   /// The gradient by the input is a * gradient + b * (input - mean) + c.
@@ -240,8 +232,8 @@ class BatchNormOp final : public BatchNormDefinition {
       const double inverse = inverse_deviation(c);
       const double factor = static_cast<double>(weight[c]) * inverse;
       a_[c] = static_cast<float>(factor * share);
-      b_[c] = static_cast<float>(-factor * inverse * (centered_sum_[c] * share * inverse) / rows_);
-      c_[c] = static_cast<float>(-factor * (sum_[c] * share) / rows_);
+      b_[c] = static_cast<float>(-factor * inverse * (centered_sum()[c] * share * inverse) / rows_);
+      c_[c] = static_cast<float>(-factor * (sum()[c] * share) / rows_);
     }
   }
 
@@ -250,7 +242,7 @@ class BatchNormOp final : public BatchNormDefinition {
   bool pool_ = false;
   bool folded_ = false;
   const at::Tensor* producer_offset_ = nullptr;
-  trial::TrialGroup* group_ = nullptr;  // the group whose samples together are the batch
+  DeviceReducer* reducer_;  // of the group whose samples together are the batch; nullptr: the member's own
   at::Tensor input_;
   double rows_ = 0;  // rows of the batch
   std::vector<float> mean_;
@@ -258,19 +250,23 @@ class BatchNormOp final : public BatchNormDefinition {
   std::vector<float> a_;
   std::vector<float> b_;
   std::vector<float> c_;
-  std::vector<double> sum_;
-  std::vector<double> centered_sum_;
-  std::vector<double> message_;
-  std::vector<float> one_;  // used when the producer applies scale and shift
+  std::vector<double> sums_;  // per channel: sum, centered sum; then the rows
+  std::vector<float> one_;    // used when the producer applies scale and shift
   std::vector<float> zero_;
   at::Tensor scale_;
   at::Tensor shift_;
+  at::Tensor weight_gradient_;
+  at::Tensor bias_gradient_;
 };
 
 }  // namespace
 
-std::unique_ptr<LayerOp> make_batch_norm_op(const space::Layer& layer, LayerTensors& tensors) {
-  return std::make_unique<BatchNormOp>(layer, tensors);
+std::unique_ptr<LayerOp> make_batch_norm_op(const space::Layer& layer, LayerTensors& tensors,
+                                            const DevicePlace& place) {
+  if (!place.has_own_kernels()) {
+    return make_aten_batch_norm_op(layer, tensors, place);
+  }
+  return std::make_unique<BatchNormOp>(layer, tensors, place);
 }
 
 }  // namespace skyline::train

@@ -14,28 +14,28 @@ namespace skyline::train {
 
 struct DevicePlace;
 
-// On the CPU, with kernels of our own, or anywhere.
+// The same everywhere.
 std::unique_ptr<LayerOp> make_add_op(const space::Layer& layer, LayerTensors& tensors);
-std::unique_ptr<LayerOp> make_batch_norm_op(const space::Layer& layer, LayerTensors& tensors);
 std::unique_ptr<LayerOp> make_concat_op(const space::Layer& layer, LayerTensors& tensors);
-std::unique_ptr<LayerOp> make_conv2d_op(const space::Layer& layer, LayerTensors& tensors);
-std::unique_ptr<LayerOp> make_dropout_op(const space::Layer& layer, LayerTensors& tensors);
 std::unique_ptr<LayerOp> make_flatten_op(const space::Layer& layer, LayerTensors& tensors);
 std::unique_ptr<LayerOp> make_global_average_pool_op(const space::Layer& layer, LayerTensors& tensors);
-std::unique_ptr<LayerOp> make_linear_op(const space::Layer& layer, LayerTensors& tensors);
 std::unique_ptr<LayerOp> make_max_pool_op(const space::Layer& layer, LayerTensors& tensors);
 std::unique_ptr<LayerOp> make_multiply_op(const space::Layer& layer, LayerTensors& tensors);
 std::unique_ptr<LayerOp> make_relu_op(const space::Layer& layer, LayerTensors& tensors);
 
-// On a device. `place` outlives the op.
-std::unique_ptr<LayerOp> make_device_batch_norm_op(const space::Layer& layer, LayerTensors& tensors,
-                                                   DevicePlace& place);
-std::unique_ptr<LayerOp> make_device_conv2d_op(const space::Layer& layer, LayerTensors& tensors,
-                                               DevicePlace& place);
-std::unique_ptr<LayerOp> make_device_dropout_op(const space::Layer& layer, LayerTensors& tensors,
-                                                DevicePlace& place);
-std::unique_ptr<LayerOp> make_device_linear_op(const space::Layer& layer, LayerTensors& tensors,
-                                               DevicePlace& place);
+// For a place, which outlives the op.
+using PlacedOpFactory = std::unique_ptr<LayerOp> (*)(const space::Layer& layer, LayerTensors& tensors,
+                                                     const DevicePlace& place);
+std::unique_ptr<LayerOp> make_batch_norm_op(const space::Layer& layer, LayerTensors& tensors,
+                                            const DevicePlace& place);
+std::unique_ptr<LayerOp> make_aten_batch_norm_op(const space::Layer& layer, LayerTensors& tensors,
+                                                 const DevicePlace& place);
+std::unique_ptr<LayerOp> make_conv2d_op(const space::Layer& layer, LayerTensors& tensors,
+                                        const DevicePlace& place);
+std::unique_ptr<LayerOp> make_dropout_op(const space::Layer& layer, LayerTensors& tensors,
+                                         const DevicePlace& place);
+std::unique_ptr<LayerOp> make_linear_op(const space::Layer& layer, LayerTensors& tensors,
+                                        const DevicePlace& place);
 
 /// How the square window of a convolution or pooling slides over an activation.
 struct Window {
@@ -66,8 +66,4 @@ inline bool is_only_owner(const at::Tensor& tensor) {
 inline std::size_t row_count(const at::Tensor& activation) {
   return static_cast<std::size_t>(activation.size(0) * activation.size(2) * activation.size(3));
 }
-
-/// A tensor in the type of products; as it is on the CPU, where there is no place.
-at::Tensor for_products(const DevicePlace* place, const at::Tensor& tensor);
-
 }  // namespace skyline::train

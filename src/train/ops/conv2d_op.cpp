@@ -1,3 +1,4 @@
+#include "train/device/device_place.hpp"
 #include "train/ops/built_in_ops.hpp"
 
 #include <utility>
@@ -13,8 +14,7 @@ namespace {
 
 class Conv2dOp final : public FusedOp {
  public:
-  /// @param place  nullptr: the CPU
-  Conv2dOp(const space::Layer& layer, LayerTensors& tensors, const DevicePlace* place)
+  Conv2dOp(const space::Layer& layer, LayerTensors& tensors, const DevicePlace& place)
       : tensors_(tensors), place_(place), window_(Window::of(layer)), has_bias_(tensors.has("bias")) {}
 
   at::Tensor reference(const Activations& inputs, bool /*training*/) override {
@@ -24,8 +24,8 @@ class Conv2dOp final : public FusedOp {
   bool may_be_recorded() const override { return true; }
 
   at::Tensor forward(const Activations& inputs) override {
-    input_ = channels_last(for_products(place_, inputs.front()));
-    weight_ = for_products(place_, weight());
+    input_ = channels_last(place_.for_products(inputs.front()));
+    weight_ = place_.for_products(weight());
     return convolve(input_, weight_, offset_deferred_ ? std::optional<at::Tensor>() : bias());
   }
 
@@ -37,8 +37,8 @@ class Conv2dOp final : public FusedOp {
         at::OptionalIntArrayRef(channels), window_.stride, window_.padding, {1, 1}, false, {0, 0}, 1,
         {wants_input_gradient, true, wants_bias});
     tensors_.gradient("weight") = weight_gradient.to(at::kFloat);
-    if (wants_bias) {
-      tensors_.gradient("bias") = bias_gradient.to(at::kFloat);
+    if (has_bias_) {
+      tensors_.gradient("bias") = wants_bias ? bias_gradient.to(at::kFloat) : no_bias_gradient_;
     }
     return {wants_input_gradient ? input_gradient : at::Tensor()};
   }
@@ -53,8 +53,8 @@ class Conv2dOp final : public FusedOp {
   }
 
   at::Tensor infer(const Activations& inputs) override {
-    return convolve(channels_last(for_products(place_, inputs.front())),
-                    for_products(place_, inference_weight_), inference_bias_);
+    return convolve(channels_last(place_.for_products(inputs.front())),
+                    place_.for_products(inference_weight_), inference_bias_);
   }
 
   const at::Tensor* defer_offset() override {
@@ -62,8 +62,7 @@ class Conv2dOp final : public FusedOp {
       return nullptr;
     }
     offset_deferred_ = true;
-    tensors_.gradient("bias") =
-        at::zeros_like(tensors_.value("bias"));  // exact: the reader removes the bias's effect
+    no_bias_gradient_ = at::zeros_like(tensors_.value("bias"));
     return &tensors_.value("bias");
   }
 
@@ -81,16 +80,17 @@ class Conv2dOp final : public FusedOp {
 
   at::Tensor convolve(const at::Tensor& input, const at::Tensor& weight,
                       const std::optional<at::Tensor>& bias) const {
-    const auto offset = bias ? std::optional(for_products(place_, *bias)) : std::nullopt;
+    const auto offset = bias ? std::optional(place_.for_products(*bias)) : std::nullopt;
     return at::convolution(input, weight, offset, window_.stride, window_.padding, {1, 1}, false, {0, 0}, 1);
   }
 
   LayerTensors& tensors_;
-  const DevicePlace* place_;
+  const DevicePlace& place_;
   Window window_;
   bool has_bias_;
   bool offset_deferred_ = false;
-  at::Tensor weight_;  // of the step, in the type of products
+  at::Tensor no_bias_gradient_;  // zeros, exactly, where the reader removes the bias's effect
+  at::Tensor weight_;            // of the step, in the type of products
   const at::Tensor* scale_ = nullptr;
   const at::Tensor* shift_ = nullptr;
   at::Tensor input_;
@@ -100,13 +100,9 @@ class Conv2dOp final : public FusedOp {
 
 }  // namespace
 
-std::unique_ptr<LayerOp> make_conv2d_op(const space::Layer& layer, LayerTensors& tensors) {
-  return std::make_unique<Conv2dOp>(layer, tensors, nullptr);
-}
-
-std::unique_ptr<LayerOp> make_device_conv2d_op(const space::Layer& layer, LayerTensors& tensors,
-                                               DevicePlace& place) {
-  return std::make_unique<Conv2dOp>(layer, tensors, &place);
+std::unique_ptr<LayerOp> make_conv2d_op(const space::Layer& layer, LayerTensors& tensors,
+                                        const DevicePlace& place) {
+  return std::make_unique<Conv2dOp>(layer, tensors, place);
 }
 
 }  // namespace skyline::train

@@ -115,13 +115,12 @@ class DeviceDropoutOp final : public FusedOp {
 
 }  // namespace
 
-std::unique_ptr<LayerOp> make_device_dropout_op(const space::Layer& layer, LayerTensors& /*tensors*/,
-                                                DevicePlace& place) {
+std::unique_ptr<LayerOp> make_dropout_op(const space::Layer& layer, LayerTensors& /*tensors*/,
+                                         const DevicePlace& place) {
+  if (place.has_own_kernels()) {
+    return std::make_unique<DropoutOp>(layer);
+  }
   return std::make_unique<DeviceDropoutOp>(layer, place);
-}
-
-std::unique_ptr<LayerOp> make_dropout_op(const space::Layer& layer, LayerTensors& /*tensors*/) {
-  return std::make_unique<DropoutOp>(layer);
 }
 
 }  // namespace skyline::train

@@ -1,3 +1,4 @@
+#include "train/device/device_place.hpp"
 #include "train/ops/built_in_ops.hpp"
 
 #include <utility>
@@ -46,8 +47,7 @@ class FlattenOp final : public FusedOp {
 
 class LinearOp final : public FusedOp {
  public:
-  /// @param place  nullptr: the CPU
-  LinearOp(LayerTensors& tensors, const DevicePlace* place)
+  LinearOp(LayerTensors& tensors, const DevicePlace& place)
       : tensors_(tensors), place_(place), has_bias_(tensors.has("bias")) {}
 
   at::Tensor reference(const Activations& inputs, bool /*training*/) override {
@@ -60,8 +60,8 @@ class LinearOp final : public FusedOp {
 
   at::Tensor forward(const Activations& inputs) override {
     shape_ = inputs.front().sizes().vec();
-    input_ = for_products(place_, as_matrix(inputs.front()));
-    weight_ = for_products(place_, tensors_.value("weight"));
+    input_ = place_.for_products(as_matrix(inputs.front()));
+    weight_ = place_.for_products(tensors_.value("weight"));
     return as_activation(multiply(input_, weight_));
   }
 
@@ -79,18 +79,18 @@ class LinearOp final : public FusedOp {
   }
 
   at::Tensor infer(const Activations& inputs) override {
-    return as_activation(multiply(for_products(place_, as_matrix(inputs.front())),
-                                  for_products(place_, tensors_.value("weight"))));
+    return as_activation(multiply(place_.for_products(as_matrix(inputs.front())),
+                                  place_.for_products(tensors_.value("weight"))));
   }
 
  private:
   at::Tensor multiply(const at::Tensor& input, const at::Tensor& weight) {
-    return has_bias_ ? at::addmm(for_products(place_, tensors_.value("bias")), input, weight.t())
+    return has_bias_ ? at::addmm(place_.for_products(tensors_.value("bias")), input, weight.t())
                      : at::mm(input, weight.t());
   }
 
   LayerTensors& tensors_;
-  const DevicePlace* place_;
+  const DevicePlace& place_;
   bool has_bias_;
   at::Tensor input_;
   at::Tensor weight_;  // of the step, in the type of products
@@ -103,13 +103,9 @@ std::unique_ptr<LayerOp> make_flatten_op(const space::Layer& /*layer*/, LayerTen
   return std::make_unique<FlattenOp>();
 }
 
-std::unique_ptr<LayerOp> make_linear_op(const space::Layer& /*layer*/, LayerTensors& tensors) {
-  return std::make_unique<LinearOp>(tensors, nullptr);
-}
-
-std::unique_ptr<LayerOp> make_device_linear_op(const space::Layer& /*layer*/, LayerTensors& tensors,
-                                               DevicePlace& place) {
-  return std::make_unique<LinearOp>(tensors, &place);
+std::unique_ptr<LayerOp> make_linear_op(const space::Layer& /*layer*/, LayerTensors& tensors,
+                                        const DevicePlace& place) {
+  return std::make_unique<LinearOp>(tensors, place);
 }
 
 }  // namespace skyline::train

@@ -5,81 +5,141 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <utility>
+
+#include <ATen/ops/_fused_adam.h>
+#include <ATen/ops/_fused_adamw.h>
+#include <ATen/ops/_fused_sgd.h>
+#include <ATen/ops/zeros.h>
 
 namespace skyline::train {
 
-Optimizer::Optimizer(const OptimizerOptions& options, ParameterStore& parameters)
-    : Optimizer(options, parameters, {{0, parameters.memory().size()}}) {}
-
-Optimizer::Optimizer(const OptimizerOptions& options, ParameterStore& parameters,
+Optimizer::Optimizer(const OptimizerOptions& options, ParameterStore& parameters, Kernels kernels,
                      const std::vector<MemoryRange>& owned)
-    : options_(options), state_(options, parameters, owned) {}
+    : options_(options),
+      kernels_(kernels),
+      state_(options, parameters, owned),
+      steps_(at::zeros({}, parameters.block().options())) {}
 
-const float* Optimizer::gradient_of(const Piece& piece) {
-  at::Tensor& gradient = piece.tensor->gradient;
-  if (!gradient.defined()) {
-    return nullptr;
+void Optimizer::step(const at::Tensor& rate) {
+  begin_step(rate);
+  gradients_.clear();
+  for (const Piece& piece : state_.pieces()) {
+    gradients_.push_back(take_gradient(piece));
   }
-  order_like_parameter(gradient);
+  update(0, gradients_);
+}
+
+at::Tensor Optimizer::take_gradient(const Piece& piece) const {
+  at::Tensor gradient = std::exchange(piece.tensor->gradient, {});
+  if (!gradient.defined()) {
+    return gradient;
+  }
   require(static_cast<std::size_t>(gradient.numel()) == size_of(piece.place),
           "a gradient has another size than its parameter");
-  return gradient.const_data_ptr<float>();
+  if (kernels_ == Kernels::kAten) {
+    return in_memory_order(gradient);
+  }
+  order_like_parameter(gradient);
+  return gradient;
 }
 
-void Optimizer::step() {
-  begin_step();
-  for (const Piece& piece : state_.pieces()) {
-    if (const float* gradient = gradient_of(piece)) {
-      update(piece, gradient);
-    }
+void Optimizer::begin_step(const at::Tensor& rate) {
+  if (kernels_ == Kernels::kOwn) {
+    ++host_steps_;
+    set_constants(*rate.const_data_ptr<double>());
+  } else {
+    steps_.add_(1);
+    rate_ = rate;
   }
 }
 
-void Optimizer::begin_step() {
-  ++steps_;
+void Optimizer::set_constants(double rate) {
   if (options_.kind == OptimizerOptions::Kind::kSgd) {
-    sgd_ = {.learning_rate = static_cast<float>(options_.learning_rate),
+    sgd_ = {.learning_rate = static_cast<float>(rate),
             .momentum = static_cast<float>(options_.momentum),
             .weight_decay = static_cast<float>(options_.weight_decay),
             .nesterov = options_.nesterov};
     return;
   }
-  const auto count = static_cast<double>(steps_);
+  const auto count = static_cast<double>(host_steps_);
   const bool decoupled = options_.kind == OptimizerOptions::Kind::kAdamW;
-  adam_ = {
-      .beta1 = static_cast<float>(options_.beta1),
-      .beta2 = static_cast<float>(options_.beta2),
-      .epsilon = static_cast<float>(options_.epsilon),
-      .weight_decay = decoupled ? 0.0F : static_cast<float>(options_.weight_decay),
-      .kept = decoupled ? static_cast<float>(1 - options_.learning_rate * options_.decoupled_decay) : 1.0F,
-      .step_size = static_cast<float>(options_.learning_rate / (1 - std::pow(options_.beta1, count))),
-      .inverse_root_correction = static_cast<float>(1 / std::sqrt(1 - std::pow(options_.beta2, count)))};
+  adam_ = {.beta1 = static_cast<float>(options_.beta1),
+           .beta2 = static_cast<float>(options_.beta2),
+           .epsilon = static_cast<float>(options_.epsilon),
+           .weight_decay = decoupled ? 0.0F : static_cast<float>(options_.weight_decay),
+           .kept = decoupled ? static_cast<float>(1 - rate * options_.decoupled_decay) : 1.0F,
+           .step_size = static_cast<float>(rate / (1 - std::pow(options_.beta1, count))),
+           .inverse_root_correction = static_cast<float>(1 / std::sqrt(1 - std::pow(options_.beta2, count)))};
 }
 
-void Optimizer::update(MemoryRange range, const float* gradients) {
-  for (const Piece& piece : state_.pieces()) {
-    const bool inside = piece.place.begin >= range.begin && piece.place.end <= range.end;
-    if (inside && piece.tensor->gradient.defined()) {
-      update(piece, gradients + (piece.place.begin - range.begin));
-    }
+void Optimizer::update(std::size_t first, std::span<const at::Tensor> gradients) {
+  if (kernels_ == Kernels::kAten) {
+    update_on_device(first, gradients, true);
+    update_on_device(first, gradients, false);
+    return;
+  }
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
+    if (gradients[i].defined()) update_on_host(state_.pieces()[first + i], gradients[i]);
   }
 }
 
-void Optimizer::update(const Piece& piece, const float* gradient) {
+void Optimizer::update_on_host(const Piece& piece, const at::Tensor& gradient) {
   const auto memory = [](const at::Tensor& values) { return values.mutable_data_ptr<float>(); };
+  const auto* slope = gradient.const_data_ptr<float>();
   if (options_.is_adam()) {
     kernels::AdamStep adam = adam_;
     if (!piece.decays) {
       adam.weight_decay = 0;
       adam.kept = 1;
     }
-    kernels::adam(adam, size_of(piece.place), gradient, memory(piece.value), memory(piece.moments[0]),
+    kernels::adam(adam, size_of(piece.place), slope, memory(piece.value), memory(piece.moments[0]),
                   memory(piece.moments[1]));
   } else {
     kernels::SgdStep sgd = sgd_;
     if (!piece.decays) sgd.weight_decay = 0;
-    kernels::sgd(sgd, size_of(piece.place), gradient, memory(piece.value), memory(piece.moments[0]));
+    kernels::sgd(sgd, size_of(piece.place), slope, memory(piece.value), memory(piece.moments[0]));
   }
+}
+
+void Optimizer::update_on_device(std::size_t first, std::span<const at::Tensor> gradients, bool decays) {
+  std::vector<at::Tensor> values;
+  std::vector<at::Tensor> used;
+  std::vector<at::Tensor> first_moments;
+  std::vector<at::Tensor> second_moments;
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
+    const Piece& piece = state_.pieces()[first + i];
+    if (gradients[i].defined() && piece.decays == decays) {
+      values.push_back(piece.value);
+      used.push_back(gradients[i]);
+      first_moments.push_back(piece.moments[0]);
+      second_moments.push_back(piece.moments[1]);
+    }
+  }
+  if (values.empty()) {
+    return;
+  }
+  const double l2 = decays ? options_.weight_decay : 0;
+  const std::vector<at::Tensor> steps(values.size(), steps_);
+  if (options_.kind == OptimizerOptions::Kind::kAdam) {
+    at::_fused_adam_(values, used, first_moments, second_moments, {}, steps, rate_, options_.beta1,
+                     options_.beta2, l2, options_.epsilon, false, false);
+  } else if (options_.kind == OptimizerOptions::Kind::kAdamW) {
+    at::_fused_adamw_(values, used, first_moments, second_moments, {}, steps, rate_, options_.beta1,
+                      options_.beta2, decays ? options_.decoupled_decay : 0, options_.epsilon, false, false);
+  } else {
+    // Velocities start at zero, so the first step needs no special case.
+    const at::TensorList velocities =
+        options_.momentum > 0 ? at::TensorList(first_moments) : at::TensorList();
+    at::_fused_sgd_(values, used, velocities, l2, options_.momentum, rate_, 0, options_.nesterov, false,
+                    false);
+  }
+}
+
+void Optimizer::read_state(std::span<const float> state, std::int64_t steps_done) {
+  state_.read(state);
+  steps_.fill_(static_cast<double>(steps_done));
+  host_steps_ = steps_done;
 }
 
 LearningRate::LearningRate(const TrainingOptions& options, std::int64_t steps_per_epoch,

@@ -1,50 +1,62 @@
 #pragma once
 
-#include "train/course/training_evaluator.hpp"
+#include "train/course/training_options.hpp"
+#include "train/device/accelerator.hpp"
 #include "train/graph/parameter_store.hpp"
 #include "train/kernels/optimizer_kernels.hpp"
 #include "train/optimizer/optimizer_state.hpp"
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
+
+#include <ATen/core/Tensor.h>
 
 namespace skyline::train {
 
-/// Adam, AdamW or SGD with momentum on the CPU, with PyTorch's formulas, over the parameters of a store that
-/// outlives it. One that owns a part of the parameters updates that part only.
+/// Adam, AdamW or SGD with momentum, with PyTorch's formulas, on the parameters' device: by kernels of our
+/// own or by ATen's fused updates, with all changing values in tensors there, so that a step can be recorded.
+/// One that owns a part of the parameters holds and updates that part only. Used by one thread, with its
+/// stream current.
 class Optimizer {
  public:
-  Optimizer(const OptimizerOptions& options, ParameterStore& parameters);
-  /// @param owned  disjoint ranges of the store's memory
-  Optimizer(const OptimizerOptions& options, ParameterStore& parameters,
+  using Piece = OptimizerState::Piece;
+
+  /// @param parameters  on their device; outlive the optimizer
+  /// @param owned       disjoint ranges of the store's memory
+  Optimizer(const OptimizerOptions& options, ParameterStore& parameters, Kernels kernels,
             const std::vector<MemoryRange>& owned);
 
-  /// Updates every parameter by its gradient.
-  void step();
-  /// Updates in pieces: begin_step, then update for every range once. A parameter whose gradient no op has
-  /// set is left alone. @param gradients  of the memory in `range`
-  void begin_step();
-  void update(MemoryRange range, const float* gradients);
+  /// Updates every parameter by the gradient that backward has left, and drops the gradients.
+  /// @param rate  [], on the device: the learning rate of this step; float64 for kernels of our own, else
+  /// float32
+  void step(const at::Tensor& rate);
+  /// Updates in parts: begin_step, then update for every owned piece once.
+  void begin_step(const at::Tensor& rate);
+  /// Updates the pieces from number `first` on by these gradients, dense in the order of memory; the piece of
+  /// an undefined one is left alone.
+  void update(std::size_t first, std::span<const at::Tensor> gradients);
 
-  OptimizerState& state() { return state_; }
   const OptimizerState& state() const { return state_; }
-
-  /// Sets the learning rate of the next steps.
-  void set_learning_rate(double rate) { options_.learning_rate = rate; }
-  std::int64_t steps_done() const { return steps_; }
-  void set_steps_done(std::int64_t steps) { steps_ = steps; }
+  void read_state(std::span<const float> state, std::int64_t steps_done);
 
  private:
-  using Piece = OptimizerState::Piece;
-  /// The gradient of a piece; nullptr if no op has set one.
-  static const float* gradient_of(const Piece& piece);
-  void update(const Piece& piece, const float* gradient);
+  at::Tensor take_gradient(const Piece& piece) const;
+  void set_constants(double rate);
+  void update_on_host(const Piece& piece, const at::Tensor& gradient);
+  /// Of the pieces that weight decay takes, or of the others.
+  void update_on_device(std::size_t first, std::span<const at::Tensor> gradients, bool decays);
 
   OptimizerOptions options_;
+  Kernels kernels_;
   OptimizerState state_;
-  kernels::AdamStep adam_{};  // of the current step
+  at::Tensor steps_;                   // float32 []: steps done
+  at::Tensor rate_;                    // of the current step
+  std::vector<at::Tensor> gradients_;  // of step()
+  std::int64_t host_steps_ = 0;        // steps done, for kernels of our own
+  kernels::AdamStep adam_{};           // of the current step
   kernels::SgdStep sgd_{};
-  std::int64_t steps_ = 0;
 };
 
 /// The learning rate of each step of a trial, by its schedule: a function of the step's number alone, so that

@@ -2,7 +2,7 @@
 
 #include "skyline/core/error.hpp"
 
-#include "train/group/device_exchange.hpp"
+#include "train/group/gradient_exchange.hpp"
 
 #include <algorithm>
 #include <cmath>

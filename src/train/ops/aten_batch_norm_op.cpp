@@ -31,7 +31,7 @@ at::Tensor by_channel(const at::Tensor& values) {
 /// step, one forward and one backward, also on a member without samples.
 class SynchronizedStatistics {
  public:
-  SynchronizedStatistics(const DeviceMembership& membership, const at::Tensor& like)
+  SynchronizedStatistics(const GroupMembership& membership, const at::Tensor& like)
       : reducer_(*membership.reducer),
         members_(static_cast<std::int64_t>(membership.members)),
         channels_(like.numel()) {
@@ -82,10 +82,10 @@ class SynchronizedStatistics {
   at::Tensor sums_;
 };
 
-/// Batch normalization on a device by ATen's choice of kernels. It takes inputs of either type.
-class DeviceBatchNormOp final : public BatchNormDefinition {
+/// Batch normalization by ATen's choice of kernels. It takes inputs of either type.
+class AtenBatchNormOp final : public BatchNormDefinition {
  public:
-  DeviceBatchNormOp(const space::Layer& layer, LayerTensors& tensors, const DevicePlace& place)
+  AtenBatchNormOp(const space::Layer& layer, LayerTensors& tensors, const DevicePlace& place)
       : BatchNormDefinition(layer, tensors), place_(place) {
     if (place.synchronized != nullptr) statistics_.emplace(*place.synchronized, weight());
   }
@@ -180,9 +180,9 @@ class DeviceBatchNormOp final : public BatchNormDefinition {
 
 }  // namespace
 
-std::unique_ptr<LayerOp> make_device_batch_norm_op(const space::Layer& layer, LayerTensors& tensors,
-                                                   DevicePlace& place) {
-  return std::make_unique<DeviceBatchNormOp>(layer, tensors, place);
+std::unique_ptr<LayerOp> make_aten_batch_norm_op(const space::Layer& layer, LayerTensors& tensors,
+                                                 const DevicePlace& place) {
+  return std::make_unique<AtenBatchNormOp>(layer, tensors, place);
 }
 
 }  // namespace skyline::train

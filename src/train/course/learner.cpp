@@ -1,0 +1,278 @@
+#include "train/course/learner.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include "core/log.hpp"
+#include "train/course/training_step.hpp"
+#include "train/course/trial_run.hpp"
+#include "train/device/device_epoch.hpp"
+#include "train/device/device_evaluation.hpp"
+#include "train/inherit/transplant.hpp"
+#include "train/ops/autograd_op.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace skyline::train {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// What may be queued up: long enough to hide the host's look at the losses, short enough for a stop.
+constexpr double kQueued_s = 0.05;
+constexpr std::int64_t kFirstStepsAhead = 16;
+constexpr std::int64_t kMostStepsAhead = 512;
+
+}  // namespace
+
+Learner::Learner(const TrainingSetup& setup, const trial::Trial& trial, trial::TrialGroup* group,
+                 const RecordingPolicy& policy, const std::optional<BucketSizes>& buckets)
+    : setup_(setup),
+      trial_(trial),
+      context_(*setup.on_device),
+      group_(group),
+      members_(group == nullptr ? 1 : group->members()),
+      member_(group == nullptr ? 0 : group->member()),
+      batch_(std::min(setup.options.batch, static_cast<std::int64_t>(setup.split.train.size()))),
+      steps_per_epoch_(steps_per_epoch(setup.split.train.size(), setup.options.batch)),
+      total_steps_(steps_for(trial.horizon().epochs, setup.split.train.size(), setup.options.batch)),
+      policy_(policy),
+      stream_(context_),
+      steps_ahead_(context_.accelerator().kernels() == Kernels::kOwn ? 1 : kFirstStepsAhead) {
+  if (group != nullptr) {
+    join();
+  }
+  stream_->run([&] { make_parts(buckets); });
+  make_work();
+}
+
+/// Queued work uses the tensors that go.
+Learner::~Learner() {
+  try {
+    stream_->wait();
+  } catch (const trial::GroupAborted&) {
+    // The trial has ended for that reason.
+  } catch (const std::exception& error) {
+    log::warning(std::string("a device failed while a trial ended: ") + error.what());
+  }
+}
+
+void Learner::join() {
+  try {
+    reducer_ = context_.accelerator().make_reducer(*group_, context_.index());
+  } catch (const UserError& reason) {
+    log::info(std::string("gradients are summed through memory of the hosts: ") + reason.what());
+    reducer_ = make_staged_reducer(*group_, context_.device().is_cpu());
+  }
+}
+
+void Learner::make_parts(const std::optional<BucketSizes>& buckets) {
+  step_ = std::make_unique<TrainingStep>(
+      trial_.architecture().network, trial_.seed, setup_.options, context_.accelerator(), context_.index(),
+      GroupMembership{reducer_.get(), members_, member_, setup_.options.group}, buckets);
+  epoch_ = std::make_unique<DeviceEpoch>(
+      context_, setup_.options,
+      DeviceEpoch::Plan{steps_per_epoch_, static_cast<std::int64_t>(setup_.split.train.size()), total_steps_,
+                        trial_.seed, step_->drawing_layers()});
+  const auto members = static_cast<std::int64_t>(members_);
+  buffers_ = BatchBuffers::make((batch_ + members - 1) / members, setup_.dataset->shape(), context_.device());
+  evaluation_ = std::make_unique<DeviceEvaluation>(setup_, *step_, *stream_, policy_);
+  context_.samples(SampleSet::kTrain);
+  context_.scaling();
+}
+
+std::unique_ptr<RepeatedWork> Learner::repeated(bool recorded, std::int64_t runs_before,
+                                                std::function<void()> work) {
+  return std::make_unique<RepeatedWork>(context_, *stream_, std::move(work),
+                                        recorded ? std::optional(runs_before) : std::nullopt, group_);
+}
+
+void Learner::make_work() {
+  const auto flops = 3.0 * static_cast<double>(trial_.architecture().network.cost.flops * batch_);
+  const bool recorded = total_steps_ >= policy_.least_steps && step_->may_be_recorded() &&
+                        (reducer_ == nullptr || reducer_->may_be_recorded());
+  const BatchPart part = part_of_batch(static_cast<std::size_t>(batch_), members_, member_);
+  const bool bursts = total_steps_ >= policy_.least_burst_steps && flops <= policy_.most_burst_flops;
+  step_work_ = repeated(recorded, policy_.runs_before, [this, part] { run_step(part, batch_); });
+  if (recorded && bursts) {
+    burst_work_ = repeated(true, 0, [this, part] {
+      for (std::int64_t i = 0; i < policy_.burst; ++i) {
+        run_step(part, batch_);
+      }
+    });
+  }
+}
+
+void Learner::begin_epoch(std::uint64_t epoch, std::span<const std::int64_t> order) {
+  require_settled();
+  stream_->run([&] { epoch_->begin(epoch, order); });
+  next_place_.reset();
+}
+
+void Learner::step(std::size_t first, std::size_t count) {
+  const BatchPart part = part_of_batch(count, members_, member_);
+  if (next_place_ != first + part.first) {
+    seek(first + part.first);
+  }
+  if (next_step_ == first_unread_) {
+    last_look_ = Clock::now();
+  }
+  *next_place_ += static_cast<std::size_t>(setup_.options.batch);
+  ++steps_done_;
+  ++next_step_;
+  const bool alone = !step_->may_be_recorded();
+  if (alone) {
+    host_seed_ = step_seed(trial_.seed, steps_done_ - 1);
+  }
+  const auto batch = static_cast<std::int64_t>(count);
+  if (batch == batch_) {
+    ++queued_;
+    if (queued_ == policy_.burst || alone) {
+      flush();
+    }
+  } else {
+    flush();
+    stream_->run([&] { run_step(part, batch); });
+  }
+}
+
+/// On a part of the epoch's next batch; may be part of recorded work.
+void Learner::run_step(BatchPart part, std::int64_t batch) {
+  const WithoutAutograd no_autograd;
+  const BatchBuffers buffers = buffers_.first(static_cast<std::int64_t>(part.count));
+  if (part.count > 0) {
+    const at::Tensor* seed = setup_.options.augment.any() ? &epoch_->augment_seed() : nullptr;
+    gather_on_device(context_, SampleSet::kTrain, epoch_->order(), epoch_->position(), buffers, seed,
+                     setup_.options.augment);
+  }
+  epoch_->finish_step(step_->run(buffers.images, buffers.targets, part, batch,
+                                 {epoch_->rate(), epoch_->seeds(), host_seed_}));
+}
+
+/// The next step's part of the batch begins at this place of the epoch's order.
+void Learner::seek(std::size_t place) {
+  flush();
+  const std::int64_t step = steps_done_ % steps_per_epoch_;
+  if (step != next_step_) {
+    first_unread_ = next_step_ = step;
+  }
+  stream_->run([&] { epoch_->seek(step, static_cast<std::int64_t>(place)); });
+  next_place_ = place;
+}
+
+/// Gives the device what has been begun.
+void Learner::flush() {
+  if (queued_ == policy_.burst && burst_work_ != nullptr && step_work_->is_recorded()) {
+    burst_work_->run();
+    queued_ = 0;
+    if (!burst_work_->is_recorded()) {
+      burst_work_.reset();  // refused: replaying single steps is the better way
+    }
+  }
+  for (; queued_ > 0; --queued_) {
+    step_work_->run();
+  }
+}
+
+std::span<const double> Learner::losses() {
+  flush();
+  const std::int64_t count = next_step_ - first_unread_;
+  losses_.clear();
+  if (count > 0) {
+    stream_->wait();
+    stream_->run([&] { losses_ = epoch_->losses(first_unread_, count); });
+    adapt_steps_ahead(count);
+  }
+  first_unread_ = next_step_;
+  return losses_;
+}
+
+/// The choice changes when the host looks, not what it sees.
+void Learner::adapt_steps_ahead(std::int64_t steps) {
+  if (group_ != nullptr || context_.accelerator().kernels() == Kernels::kOwn) {
+    return;  // all members look at the same time
+  }
+  const std::chrono::duration<double> elapsed = Clock::now() - last_look_;
+  const double step_s = elapsed.count() / static_cast<double>(steps);
+  const double affordable =
+      std::min(kQueued_s / std::max(step_s, 1e-9), static_cast<double>(kMostStepsAhead));
+  const auto bursts = static_cast<std::int64_t>(affordable) / policy_.burst;
+  steps_ahead_ = std::max<std::int64_t>(bursts * policy_.burst, 1);
+}
+
+void Learner::require_settled() const {
+  require(queued_ == 0, "steps were begun whose losses were not asked for");
+}
+
+kernels::BatchScore Learner::score(SampleSet set, std::span<const std::int64_t> indices) {
+  require_settled();
+  return evaluation_->score(set, indices);
+}
+
+std::size_t Learner::evaluation_batch() const {
+  return static_cast<std::size_t>(evaluation_->batch());
+}
+
+void Learner::hold(std::span<const std::int64_t> indices) {
+  require_settled();
+  evaluation_->hold(indices);
+}
+
+void Learner::infer_held() {
+  evaluation_->infer_held();
+}
+
+std::vector<trial::NamedTensor> Learner::export_tensors() const {
+  require_settled();
+  std::vector<trial::NamedTensor> tensors;
+  stream_->run([&] { tensors = step_->parameters().export_tensors(); });
+  return tensors;
+}
+
+void Learner::import_tensors(const std::vector<trial::NamedTensor>& tensors) {
+  stream_->run([&] { step_->parameters().import_tensors(tensors); });
+}
+
+void Learner::keep_for_children() {
+  require_settled();
+  stream_->wait();
+  context_.keep_parent(trial_, step_->parameters());
+}
+
+bool Learner::start_from_kept(const trial::Inherit& inheritance) {
+  parent_ = context_.parents().find(inheritance);
+  if (parent_ == nullptr) {
+    return false;
+  }
+  const auto plan = plan_inheritance(parent_->architecture->network, trial_.architecture().network);
+  stream_->run([&] { inherit_tensors(plan, parent_->tensors, step_->parameters().tensors()); });
+  stream_->wait();
+  parent_.reset();
+  return true;
+}
+
+/// The wait for the other members is one that sees whether they are lost: a copy to the host would not.
+void Learner::collect_state() {
+  require_settled();
+  stream_->run([&] { step_->collect_state([&] { stream_->wait(); }); });
+  stream_->wait();
+}
+
+void Learner::save_state(trial::TrainingState& state) const {
+  require_settled();
+  state.step = steps_done_;
+  stream_->run([&] { step_->save_state(state); });
+}
+
+bool Learner::load_state(const trial::TrainingState& state) {
+  bool fits = false;
+  stream_->run([&] { fits = step_->load_state(state); });
+  if (fits) {
+    steps_done_ = state.step;
+    next_place_.reset();
+  }
+  return fits;
+}
+
+}  // namespace skyline::train

@@ -1,0 +1,48 @@
+#pragma once
+
+#include "skyline/store/dataset.hpp"
+#include "skyline/trial/trial.hpp"
+
+#include "train/course/batch_source.hpp"
+#include "train/course/training_evaluator.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace skyline::train {
+
+class DeviceContext;
+
+/// State that all trials of an evaluator share; constant.
+struct TrainingSetup {
+  TrainingOptions options;
+  std::shared_ptr<const store::Dataset> dataset;
+  store::SplitIndices split;
+  PixelScaling scaling;
+  bool measure_latency = false;
+  std::vector<std::int64_t> test_indices;  // all of the test set
+  DeviceUse device;
+  std::shared_ptr<DeviceContext> on_device;  // the device, or the CPU
+};
+
+/// The validation samples that the trial is scored on: in the search perhaps a part.
+inline const std::vector<std::int64_t>& validation_of(const store::SplitIndices& split,
+                                                      const trial::Trial& trial) {
+  return trial.is_final() || split.scored.empty() ? split.validation : split.scored;
+}
+
+/// The samples of a batch that one member of a group trains on.
+struct BatchPart {
+  std::size_t first = 0;  // place in the batch
+  std::size_t count = 0;
+};
+
+/// The part of a batch of `samples` that a member of a group trains on: parts differ by a sample at most.
+inline BatchPart part_of_batch(std::size_t samples, std::size_t members, std::size_t member) {
+  const std::size_t first = samples * member / members;
+  return {first, samples * (member + 1) / members - first};
+}
+
+}  // namespace skyline::train
