@@ -1,5 +1,7 @@
 #include "engine/engine_job.hpp"
 
+#include "comm/agreement.hpp"
+#include "core/text/hash.hpp"
 #include "engine/dispatch/collective_dispatcher.hpp"
 #include "engine/dispatch/rank_table.hpp"
 #include "engine/dispatch/stop_channel.hpp"
@@ -8,11 +10,14 @@
 #include "engine/loop/replay.hpp"
 #include "engine/loop/search_loop.hpp"
 #include "engine/slots/checkpoints.hpp"
+#include "engine/slots/crash_signals.hpp"
 #include "engine/slots/result_keeper.hpp"
 #include "engine/slots/slot_pool.hpp"
+#include "engine/suspects.hpp"
 #include "engine/weights/parent_exchange.hpp"
 #include "engine/weights/weights_keeper.hpp"
 #include "store/run_folder/courses.hpp"
+#include "store/run_folder/running_trials.hpp"
 
 #include <chrono>
 #include <memory>
@@ -47,6 +52,17 @@ SlotPoolOptions slot_options(comm::Environment& environment, const SearchTask& t
   return options;
 }
 
+/// The request to stop, noted when it comes: perhaps because another process of the job has died.
+std::function<bool()> noted_stop(const std::function<bool()>& requested,
+                                 const std::shared_ptr<store::RunningTrials>& running) {
+  if (!requested) return {};
+  return [requested, running] {
+    const bool stop = requested();
+    if (stop) running->stops();
+    return stop;
+  };
+}
+
 /// The parts that a rank's main thread works with, on rank 0 and elsewhere.
 struct Job {
   comm::Communicator& world;
@@ -56,6 +72,8 @@ struct Job {
   SlotPool& slots;
   std::shared_ptr<CheckpointFolder> checkpoints;
   std::shared_ptr<ResultKeeper> results;
+  std::shared_ptr<store::RunningTrials> running;
+  const SuspectTrials& suspects;
   const RoundFormat& format;
   Steady::time_point started;
 
@@ -79,10 +97,10 @@ CourseSink make_course_sink(const RunFiles& files, int rank) {
 }
 
 Replay make_replay(const Job& job, std::optional<store::JournalContents>& replay) {
-  if (!replay) return {};
+  if (!replay) return {{}, {}, job.suspects.failed};
   check_metrics(replay->header.metrics, job.files.header.metrics);
   trial::ResultsByName waiting = job.results->take_over(replay->entries);
-  return {std::exchange(replay->entries, {}), std::move(waiting)};
+  return {std::exchange(replay->entries, {}), std::move(waiting), job.suspects.failed};
 }
 
 /// The search, then the full training of its front. @return  whether both came to their end
@@ -103,7 +121,8 @@ RunResult coordinate(const Job& job, const RankTable& ranks, std::optional<store
   state = run::RunState(job.task.objectives);
   state.account() = run::AccountBook(slots_of(ranks));
   StopChannel stop(job.world, job.end.stop_requested);
-  CollectiveDispatcher dispatcher(job.world, job.format, job.task.evaluator, job.slots, *job.results, ranks);
+  CollectiveDispatcher dispatcher(job.world, job.format, job.task.evaluator, job.slots, *job.results, ranks,
+                                  job.suspects.alone);
   const std::size_t lines = replay ? replay->entries.size() : 0;
   Replay earlier = make_replay(job, replay);
   JournalSink journal(job.files, job.task.space, replay ? &*replay : nullptr, job.results);
@@ -126,11 +145,15 @@ RunResult coordinate(const Job& job, const RankTable& ranks, std::optional<store
   loop.wind_down([&] { return storage.idle(); });
   storage.rethrow_failure();
   dispatcher.finish();
+  job.running->remove();
   stop.close([&] {
     storage.rethrow_failure();
     for (run::RunListener* listener : listeners) listener->tick(state);
   });
-  if (!result.stopped) job.results->remove_files();
+  if (!result.stopped) {
+    job.results->remove_files();
+    forget_suspects(job.files.paths, job.suspects);
+  }
   result.account = state.account().after(job.wall_s());
   return result;
 }
@@ -146,6 +169,7 @@ RunResult serve(const Job& job) {
   });
   job.results->look_after();
   storage.drain();
+  job.running->remove();
   stop.close([] {});
   RunResult result;
   result.account.wall_s = job.wall_s();
@@ -161,14 +185,17 @@ RunResult run_job(comm::Environment& environment, const SearchTask& task, const 
   const EngineOptions& options = task.options;
   const std::size_t own = own_slots(environment, options, task.evaluator);
   const RankTable ranks = exchange_ranks(environment, own, fingerprint(task.space, files.header, options));
+  const SuspectTrials suspects = find_suspects(world, files.paths, options.resume);
   const Seconds earlier = start_clock(world, replay);
   const Steady::time_point started = Steady::now();
 
   SlotPoolOptions pool = slot_options(environment, task, files, own);
   pool.run_started = started - std::chrono::duration_cast<Steady::duration>(earlier);
   const RoundFormat format{TrialRecord(task.space), ResultRecord(pool.metrics), ranks.most_slots};
+  const auto running = std::make_shared<store::RunningTrials>(
+      files.paths, world.rank(), own, comm::share(world, to_hex(random_token())), options.oom_kills);
   const auto checkpoints =
-      std::make_shared<CheckpointFolder>(files, options.checkpoints, options.resume, world.rank());
+      std::make_shared<CheckpointFolder>(files, options.checkpoints, options.resume, world.rank(), running);
   const auto results = std::make_shared<ResultKeeper>(files, task.space, world.rank(), options);
   const std::unique_ptr<GroupHub> groups = GroupHub::make(environment, task.evaluator.forms_groups());
   pool.groups = groups.get();
@@ -176,11 +203,13 @@ RunResult run_job(comm::Environment& environment, const SearchTask& task, const 
       options.inherit ? std::make_shared<RecentWeights>(options.recent_weights_bytes) : nullptr;
   const std::shared_ptr<ParentExchange> parents =
       recent ? ParentExchange::make(environment, recent) : nullptr;
-  SlotFiles kept{{}, {}, checkpoints, results, make_course_sink(files, world.rank())};
+  SlotFiles kept{{}, {}, checkpoints, results, make_course_sink(files, world.rank()), running};
   if (options.keep_weights != KeepWeights::kNone) kept.weights = make_weights_sink(files, task.space, recent);
   if (options.inherit) kept.inherited = make_weights_source(files, recent, parents);
+  const CrashSignals crashes(*running);
   SlotPool slots(pool, task.evaluator, std::move(kept));
-  const Job job{world, task, files, end, slots, checkpoints, results, format, started};
+  const JobEnd noting{noted_stop(end.stop_requested, running), end.failed};
+  const Job job{world, task, files, noting, slots, checkpoints, results, running, suspects, format, started};
   try {
     RunResult result = world.rank() == 0 ? coordinate(job, ranks, std::move(replay), listeners) : serve(job);
     groups->close();
@@ -188,6 +217,7 @@ RunResult run_job(comm::Environment& environment, const SearchTask& task, const 
     if (options.inherit && environment.place().local_rank == 0) remove_weights_copies(files);
     return result;
   } catch (const std::exception& error) {
+    running->close();
     if (end.failed) end.failed(error);
     throw;
   }

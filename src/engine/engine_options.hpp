@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 
 namespace skyline::engine {
@@ -25,7 +26,9 @@ struct EngineOptions {
   bool inherit = false;  // children start from the weights of a parent; needs keep_weights
   /// Maximum bytes of weights that a rank keeps in memory for children of its own trials, if they inherit.
   std::size_t recent_weights_bytes = std::size_t{256} << 20;
-  bool resume = false;            // an earlier job may have left checkpoints
+  bool resume = false;  // an earlier job may have left checkpoints
+  /// The file in which the system counts what its OOM killer ended on this node; empty: not known.
+  std::filesystem::path oom_kills;
   bool coordinator_only = false;  // rank 0 does not train; needs 2 ranks
   /// Slots of a rank; nothing: what the evaluator wants, else processors / threads_per_slot, at least 1.
   std::optional<std::size_t> slots;

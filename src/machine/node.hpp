@@ -26,6 +26,11 @@ struct NodeLimits {
 /// @param root  of the file system; "/" but for tests
 NodeLimits read_node_limits(const std::filesystem::path& root);
 
+/// The file with the line "oom_kill 3": how many processes the system's OOM killer has ended in the innermost
+/// control group of this process that counts them, or on the machine.
+/// @param root  of the file system; "/" but for tests
+std::filesystem::path oom_kills_file(const std::filesystem::path& root);
+
 /// Shares the processors of a node among its ranks: a mask that overlaps with no other stays whole; the
 /// processors of overlapping masks are distributed evenly. With fewer processors than ranks some share one;
 /// every rank gets at least one. Deterministic, so that every rank computes the same.

@@ -7,6 +7,7 @@
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 #include <sys/resource.h>
 #include <sys/statvfs.h>
@@ -142,6 +143,16 @@ NodeLimits read_node_limits(const fs::path& root) {
           .shared_memory_bytes = shared_memory(root),
           .locked_memory_bytes = process_limit(RLIMIT_MEMLOCK),
           .open_files = process_limit(RLIMIT_NOFILE)};
+}
+
+fs::path oom_kills_file(const fs::path& root) {
+  for (const fs::path& group : control_groups(root, "memory")) {
+    for (const char* name : {"memory.events", "memory.oom_control"}) {
+      std::error_code unreadable;
+      if (fs::exists(group / name, unreadable)) return group / name;
+    }
+  }
+  return root / "proc/vmstat";
 }
 
 }  // namespace skyline::machine

@@ -17,6 +17,7 @@ from fault_runs import Bench, end_tidily, faults_in, small_search
 KINDS = ["rank", "rank 0", "mpirun", "all", "system call", "torn write"]
 IN_USE = "is in use by"
 NO_FRONT = 3  # the exit code where every trial failed
+SUSPECTED = "was running when the last job died"  # no trial may be, after kills from outside
 CLAIM_S = 70  # a claim is stale after 60 s at the latest
 
 
@@ -105,6 +106,8 @@ class KillRuns:
             job = self.bench.job(*self.search, name, ranks=ranks)
             code = job.wait()
             waited_s = time.monotonic() - started
+            if SUSPECTED in job.text():
+                raise Lost(f"a suspect: {job.text()}")
             if code == self.code:
                 return
             if IN_USE not in job.text() or waited_s > CLAIM_S:

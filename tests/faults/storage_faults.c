@@ -2,6 +2,7 @@
 
    SKYLINE_FAULT_ROOT   the folder, absolute, without symbolic links; calls elsewhere pass untouched
    SKYLINE_FAULT_MATCH  only paths that contain this text (optional)
+   SKYLINE_FAULT_TEXT   only writes of bytes that contain this text, and no other calls (optional)
    SKYLINE_FAULT_RANK   only in this rank of an Open MPI job (optional)
    SKYLINE_FAULT        OP:ACTION:N[:COUNT]: what happens at the N-th such call, from 1, and at those after it
                         until there were COUNT (default 1; 0: for ever)
@@ -10,7 +11,8 @@
 
    OP: open (for writing) read_open read write fsync close rename link unlink truncate mkdir touch, or any:
    one that changes something (all but read_open and read). ACTION: an error's name (ENOSPC); kill (SIGKILL
-   before the call), kill-after, tear (half of a write, then SIGKILL); stall=SECONDS.
+   before the call), kill-after, tear (half of a write, then SIGKILL); crash, abort (after the call, by a bad
+   address or abort()); stall=SECONDS.
 
    The calls are made as bare system calls, so nothing of the C library needs to be looked up. */
 #define _GNU_SOURCE
@@ -31,7 +33,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum action { NONE, FAIL, KILL, KILL_AFTER, TEAR, STALL };
+enum action { NONE, FAIL, KILL, KILL_AFTER, TEAR, CRASH, ABORT, STALL };
 
 static const struct {
   const char* name;
@@ -43,6 +45,7 @@ static struct {
   bool active;
   char root[PATH_MAX];
   const char* match;
+  const char* text;
   int log;
   char op[16];
   enum action action;
@@ -55,6 +58,7 @@ static struct {
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static long calls;    /* that were looked at, for the log */
 static long matching; /* of the plan's operation */
+static int* volatile nowhere;
 
 static void refuse(const char* what) {
   fprintf(stderr, "storage_faults: %s\n", what);
@@ -68,6 +72,10 @@ static void parse_action(const char* text) {
     plan.action = KILL_AFTER;
   } else if (strcmp(text, "tear") == 0) {
     plan.action = TEAR;
+  } else if (strcmp(text, "crash") == 0) {
+    plan.action = CRASH;
+  } else if (strcmp(text, "abort") == 0) {
+    plan.action = ABORT;
   } else if (sscanf(text, "stall=%lf", &plan.stall_s) == 1) {
     plan.action = STALL;
   }
@@ -98,6 +106,7 @@ __attribute__((constructor)) static void start(void) {
     refuse("SKYLINE_FAULT_ROOT is not an absolute path");
   strcpy(plan.root, root);
   plan.match = getenv("SKYLINE_FAULT_MATCH");
+  plan.text = getenv("SKYLINE_FAULT_TEXT");
   const char* fault = getenv("SKYLINE_FAULT");
   if (fault != NULL) parse_fault(fault);
   const char* log = getenv("SKYLINE_FAULT_LOG");
@@ -169,14 +178,19 @@ static enum action meet(const char* op, const char* path) {
 
 static enum action meet_path(const char* op, const char* path) {
   char absolute[PATH_MAX];
-  if (!plan.active || path == NULL || !absolute_path(path, absolute)) return NONE;
+  if (!plan.active || plan.text != NULL || path == NULL || !absolute_path(path, absolute)) return NONE;
   return meet(op, absolute);
 }
 
-static enum action meet_descriptor(const char* op, int descriptor) {
+static enum action meet_bytes(const char* op, int descriptor, const void* bytes, size_t count) {
   char path[PATH_MAX];
   if (!plan.active || !descriptor_path(descriptor, path)) return NONE;
+  if (plan.text != NULL && memmem(bytes, count, plan.text, strlen(plan.text)) == NULL) return NONE;
   return meet(op, path);
+}
+
+static enum action meet_descriptor(const char* op, int descriptor) {
+  return meet_bytes(op, descriptor, "", 0);
 }
 
 static bool fails(enum action action) {
@@ -186,6 +200,8 @@ static bool fails(enum action action) {
 
 static long done(enum action action, long result) {
   if (action == KILL_AFTER || action == TEAR) end_process();
+  if (action == CRASH) *nowhere = 0;
+  if (action == ABORT) abort();
   return result;
 }
 
@@ -244,13 +260,13 @@ ssize_t pread64(int descriptor, void* bytes, size_t count, off_t offset) {
 }
 
 ssize_t write(int descriptor, const void* bytes, size_t count) {
-  const enum action action = meet_descriptor("write", descriptor);
+  const enum action action = meet_bytes("write", descriptor, bytes, count);
   if (fails(action)) return -1;
   return done(action, syscall(SYS_write, descriptor, bytes, action == TEAR ? count / 2 : count));
 }
 
 ssize_t pwrite(int descriptor, const void* bytes, size_t count, off_t offset) {
-  const enum action action = meet_descriptor("write", descriptor);
+  const enum action action = meet_bytes("write", descriptor, bytes, count);
   if (fails(action)) return -1;
   return done(action, syscall(SYS_pwrite64, descriptor, bytes, action == TEAR ? count / 2 : count, offset));
 }

@@ -43,6 +43,23 @@ TEST(NodeLimits, ReadsTheFirstVersionOfControlGroups) {
   EXPECT_THAT(limits.processors, ElementsAre(0, 4));
 }
 
+TEST(OomKillsFile, IsOfTheInnermostControlGroupThatCounts) {
+  FakeSystem system;
+  system.write("proc/self/cgroup", "0::/job/step\n");
+  system.write("sys/fs/cgroup/job/memory.events", "oom 0\noom_kill 0\n");
+  EXPECT_EQ(oom_kills_file(system.root()), system.root() / "sys/fs/cgroup/job/memory.events");
+  system.write("sys/fs/cgroup/job/step/memory.events", "oom 0\noom_kill 0\n");
+  EXPECT_EQ(oom_kills_file(system.root()), system.root() / "sys/fs/cgroup/job/step/memory.events");
+}
+
+TEST(OomKillsFile, IsKnownForTheFirstVersionOfControlGroupsAndForAMachineWithoutAny) {
+  FakeSystem system;
+  system.write("proc/self/cgroup", "4:memory:/docker/a1\n0::/\n");
+  EXPECT_EQ(oom_kills_file(system.root()), system.root() / "proc/vmstat");
+  system.write("sys/fs/cgroup/memory/memory.oom_control", "under_oom 0\noom_kill 0\n");
+  EXPECT_EQ(oom_kills_file(system.root()), system.root() / "sys/fs/cgroup/memory/memory.oom_control");
+}
+
 TEST(NodeLimits, KnowsNoLimitWhereNoneIsSet) {
   FakeSystem system;
   system.write("proc/self/cgroup", "4:cpu:/\n0::/\n");

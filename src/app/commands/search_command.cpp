@@ -12,6 +12,7 @@
 #include "core/log.hpp"
 #include "engine/engine_job.hpp"
 #include "engine/loop/front_training.hpp"
+#include "machine/node.hpp"
 #include "store/journal/journal.hpp"
 #include "store/publish/patience.hpp"
 #include "store/run_folder/run_folder.hpp"
@@ -44,6 +45,7 @@ engine::EngineOptions engine_options(const SearchArguments& arguments, const Run
   options.coordinator_only = arguments.coordinator_only;
   options.slots = arguments.slots;
   options.resume = arguments.resume;
+  options.oom_kills = machine::oom_kills_file("/");
   return options;
 }
 

@@ -48,22 +48,26 @@ struct CollectiveDispatcher::Round {
 
 CollectiveDispatcher::CollectiveDispatcher(comm::Communicator& world, const RoundFormat& format,
                                            const trial::Evaluator& evaluator, SlotPool& own_slots,
-                                           ResultKeeper& results, const RankTable& ranks)
+                                           ResultKeeper& results, const RankTable& ranks,
+                                           std::set<trial::TrialName> alone)
     : world_(world),
       format_(format),
       evaluator_(evaluator),
       own_slots_(own_slots),
       results_(results),
-      ranks_(ranks) {}
+      ranks_(ranks),
+      alone_(std::move(alone)) {}
 
 CollectiveDispatcher::~CollectiveDispatcher() = default;
 
 void CollectiveDispatcher::submit(std::span<const trial::Trial> trials) {
-  waiting_.insert(waiting_.end(), trials.begin(), trials.end());
+  for (const trial::Trial& trial : trials) {
+    (alone_.contains(trial.name()) ? waiting_alone_ : waiting_).push_back(trial);
+  }
 }
 
 std::vector<Arrival> CollectiveDispatcher::poll() {
-  if (round_ == nullptr && !waiting_.empty()) start_round();
+  if (round_ == nullptr && !nothing_waits()) start_round();
   std::vector<Arrival> arrivals = own_slots_.take();
   if (round_ == nullptr) return arrivals;
   Round& round = *round_;
@@ -76,9 +80,14 @@ std::vector<Arrival> CollectiveDispatcher::poll() {
   return arrivals;
 }
 
-/// Takes the oldest trials that fit. A group's trial takes a place in the first slot of each of its ranks, so
-/// kMostWaves of them always fit.
+/// Takes the oldest trials that fit, and those that train alone after all others, which a death would delay.
+/// A group's trial takes a place in the first slot of each of its ranks, so kMostWaves of them always fit.
 std::vector<trial::Trial> CollectiveDispatcher::take_for_round() {
+  if (waiting_.empty()) {
+    std::vector<trial::Trial> alone{std::move(waiting_alone_.front())};
+    waiting_alone_.pop_front();
+    return alone;
+  }
   const std::size_t slots = std::accumulate(ranks_.slots.begin(), ranks_.slots.end(), std::size_t{0});
   std::size_t room = slots * kMostWaves;
   std::size_t groups = 0;
@@ -184,11 +193,12 @@ void CollectiveDispatcher::receive_gathers(Round& round, std::vector<Arrival>& a
 /// The stop channel has informed the other ranks: their part of the round ends with its waves.
 void CollectiveDispatcher::stop() {
   waiting_.clear();
+  waiting_alone_.clear();
   own_slots_.request_stop();
 }
 
 void CollectiveDispatcher::finish() {
-  require(waiting_.empty(), "the run ends with trials that were never sent out");
+  require(nothing_waits(), "the run ends with trials that were never sent out");
   while (!idle()) require(poll().empty(), "a result came after the run's end");
   Round end;
   send_header(end);

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <set>
 #include <vector>
 
 namespace skyline::engine {
@@ -31,21 +32,23 @@ struct RoundFormat {
 class CollectiveDispatcher final : public Dispatcher {
  public:
   /// References outlive the dispatcher. @param ranks  where trials are trained
+  /// @param alone  trials that get a round of their own, when nothing else waits
   CollectiveDispatcher(comm::Communicator& world, const RoundFormat& format,
                        const trial::Evaluator& evaluator, SlotPool& own_slots, ResultKeeper& results,
-                       const RankTable& ranks);
+                       const RankTable& ranks, std::set<trial::TrialName> alone = {});
   ~CollectiveDispatcher() override;
 
   void submit(std::span<const trial::Trial> trials) override;
   std::vector<Arrival> poll() override;
   void stop() override;
-  bool idle() const override { return waiting_.empty() && round_ == nullptr; }
+  bool idle() const override { return nothing_waits() && round_ == nullptr; }
   /// Sends the other ranks home, which ends their serve_rounds. @pre everything submitted has arrived
   void finish();
 
  private:
   struct Round;
 
+  bool nothing_waits() const { return waiting_.empty() && waiting_alone_.empty(); }
   std::vector<trial::Trial> take_for_round();
   void start_round();
   void send_header(Round& round);
@@ -62,7 +65,9 @@ class CollectiveDispatcher final : public Dispatcher {
   const RankTable& ranks_;
   std::uint64_t groups_ = 0;  // so far
   bool warned_of_crowd_ = false;
+  const std::set<trial::TrialName> alone_;
   std::deque<trial::Trial> waiting_;
+  std::deque<trial::Trial> waiting_alone_;
   std::unique_ptr<Round> round_;
 };
 

@@ -37,8 +37,9 @@ void check_metrics(const std::vector<std::string>& recorded, const std::vector<s
   refuse("journal line 1: metrics are " + joined(recorded), "measures " + joined(measured));
 }
 
-Replay::Replay(std::vector<trial::CommittedTrial> journal, trial::ResultsByName waiting)
-    : waiting_(std::move(waiting)) {
+Replay::Replay(std::vector<trial::CommittedTrial> journal, trial::ResultsByName waiting,
+               std::map<trial::TrialName, trial::Failure> failed)
+    : waiting_(std::move(waiting)), failed_(std::move(failed)) {
   lines_.reserve(journal.size());
   for (trial::CommittedTrial& line : journal) {
     places_.emplace(line.trial.name(), lines_.size());
@@ -98,7 +99,11 @@ std::optional<Arrival> Replay::result_of(const trial::Trial& asked) {
     return arrival;
   }
   auto found = waiting_.extract(asked.name());
-  if (!found) return std::nullopt;
+  if (!found) {
+    auto failed = failed_.extract(asked.name());
+    if (!failed) return std::nullopt;
+    return Arrival{asked.name(), std::move(failed.mapped()), {}};
+  }
   const trial::CommittedTrial& earlier = found.mapped();
   if (!same_training(earlier.trial, asked)) {
     log::warning("trial " + to_text(asked.name()) +

@@ -26,7 +26,9 @@ class Replay {
   Replay() = default;
   /// @param journal  by position
   /// @param waiting  results that an earlier job left beside the journal
-  Replay(std::vector<trial::CommittedTrial> journal, trial::ResultsByName waiting);
+  /// @param failed   trials that must not be trained again: they ended jobs
+  Replay(std::vector<trial::CommittedTrial> journal, trial::ResultsByName waiting,
+         std::map<trial::TrialName, trial::Failure> failed = {});
 
   /// Lines of the journal.
   std::size_t size() const { return lines_.size(); }
@@ -49,6 +51,7 @@ class Replay {
   std::multimap<trial::TrialName, trial::CommitPosition> places_;  // of the lines
   std::size_t next_ = 0;                                           // lines before are given out
   trial::ResultsByName waiting_;
+  std::map<trial::TrialName, trial::Failure> failed_;
 };
 
 /// When the jobs that wrote the journal had ended, in seconds of the run: its clock goes on from there.

@@ -3,6 +3,7 @@
 #include "core/backoff.hpp"
 #include "core/log.hpp"
 #include "store/publish/patience.hpp"
+#include "store/run_folder/suspects.hpp"
 
 #include <algorithm>
 #include <exception>
@@ -21,13 +22,14 @@ constexpr std::chrono::milliseconds kLongestLookPause{1000};
 }  // namespace
 
 CheckpointFolder::CheckpointFolder(const RunFiles& files, const std::optional<CheckpointOptions>& options,
-                                   bool resume, int rank)
+                                   bool resume, int rank, std::shared_ptr<store::RunningTrials> running)
     : storage_(files.storage),
       paths_(files.paths),
       run_(files.stamp()),
       options_(options),
       resume_(resume),
-      rank_(rank) {}
+      rank_(rank),
+      running_(std::move(running)) {}
 
 void CheckpointFolder::stop() {
   patient_until_ = Clock::now() + kPatienceAtStop;
@@ -63,6 +65,11 @@ bool CheckpointFolder::write(const store::TrialCheckpoint& checkpoint, std::uint
     }
     return false;
   }
+}
+
+void CheckpointFolder::advanced(trial::TrialName trial) {
+  if (running_ == nullptr || !running_->advances(trial) || !resume_) return;
+  store::remove_suspect(paths_, trial);
 }
 
 void CheckpointFolder::warn_of_one_left_out(trial::TrialName trial, const std::string& problem) {

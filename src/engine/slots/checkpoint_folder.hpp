@@ -6,6 +6,7 @@
 #include "engine/run_files.hpp"
 #include "engine/slots/storage_calls.hpp"
 #include "run/run_state.hpp"
+#include "store/run_folder/running_trials.hpp"
 #include "store/weights/checkpoint.hpp"
 
 #include <atomic>
@@ -25,8 +26,9 @@ class CheckpointFolder : public run::RunListener, public std::enable_shared_from
  public:
   /// @param options  nothing: no checkpoints are written; kept states are all the same
   /// @param resume   an earlier job may have left some
+  /// @param running  learns which trials advance; nullptr: nobody does
   CheckpointFolder(const RunFiles& files, const std::optional<CheckpointOptions>& options, bool resume,
-                   int rank = 0);
+                   int rank = 0, std::shared_ptr<store::RunningTrials> running = nullptr);
 
   /// Nothing: checkpoints are not written.
   const std::optional<CheckpointOptions>& options() const { return options_; }
@@ -42,6 +44,9 @@ class CheckpointFolder : public run::RunListener, public std::enable_shared_from
   /// On the storage thread. Returns whether the file is there.
   /// @param last  of a trial that stops
   bool write(const store::TrialCheckpoint& checkpoint, std::uint64_t sequence, bool last);
+  /// On the storage thread: a checkpoint is ahead of where the trial began in this job. Nobody suspects it
+  /// any more.
+  void advanced(trial::TrialName trial);
   void warn_of_one_left_out(trial::TrialName trial, const std::string& problem);
   /// On the storage thread: of a trial whose result is in a file.
   void remove_now(trial::TrialName trial) { store::remove_checkpoints(paths_, trial); }
@@ -72,6 +77,7 @@ class CheckpointFolder : public run::RunListener, public std::enable_shared_from
   const std::optional<CheckpointOptions> options_;
   const bool resume_;
   const int rank_;
+  const std::shared_ptr<store::RunningTrials> running_;
   std::atomic<Clock::time_point> patient_until_ = Clock::time_point::max();
   RareWarning warning_;
   std::set<trial::TrialNumber> kept_;  // rank 0: that may have a kept state

@@ -70,7 +70,7 @@ void SlotCheckpoints::begin(const trial::Trial& trial) {
   }
   kept_provenance_ = trial.may_be_continued() ? folder_->kept_provenance(trial) : "";
   has_stepped_ = false;
-  saved_step_ = found_ ? found_->state.step : 0;
+  begun_step_ = saved_step_ = found_ ? found_->state.step : 0;
   written_step_ = std::make_shared<std::int64_t>(saved_step_);
   began_ = last_save_ = Clock::now();
   epochs_at_last_save_.reset();
@@ -124,10 +124,12 @@ bool SlotCheckpoints::stage(const std::function<void(trial::TrainingState&)>& fi
   if (!buffer) return false;
   if (buffer->provenance != provenance_) *buffer = {trial_, provenance_, {}};
   fill(buffer->state);
-  folder_->storage().submit(
-      [folder = folder_, buffer, sequence = sequence_, last, written_step = written_step_] {
-        if (folder->write(*buffer, sequence, last)) *written_step = buffer->state.step;
-      });
+  folder_->storage().submit([folder = folder_, buffer, sequence = sequence_, last,
+                             written_step = written_step_, begun = begun_step_] {
+    if (!folder->write(*buffer, sequence, last)) return;
+    *written_step = buffer->state.step;
+    if (*written_step > begun) folder->advanced(buffer->trial);
+  });
   ++sequence_;
   ++saves_;
   saved_step_ = buffer->state.step;

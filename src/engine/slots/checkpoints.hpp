@@ -66,6 +66,7 @@ class SlotCheckpoints final : public trial::TrialState {
   std::optional<double> epochs_at_last_save_;  // or at the trial's start; nothing: not known yet
   std::optional<double> epochs_done_;
   bool has_stepped_ = false;                    // since the last save, or the start
+  std::int64_t begun_step_ = 0;                 // where the trial began in this job
   std::int64_t saved_step_ = 0;                 // in the last save
   std::shared_ptr<std::int64_t> written_step_;  // in the newest file; storage thread alone
   double copy_s_ = 0;                           // of all saves

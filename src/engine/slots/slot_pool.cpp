@@ -29,6 +29,24 @@ double seconds_between(Clock::time_point begin, Clock::time_point end) {
   return std::chrono::duration<double>(end - begin).count();
 }
 
+/// While it lives, a slot is noted to train a trial.
+class NotedTrial {
+ public:
+  NotedTrial(store::RunningTrials* running, std::size_t slot, trial::TrialName trial)
+      : running_(running), slot_(slot) {
+    if (running_ != nullptr) running_->begins(slot, trial);
+  }
+  ~NotedTrial() {
+    if (running_ != nullptr) running_->ends(slot_);
+  }
+  NotedTrial(const NotedTrial&) = delete;
+  NotedTrial& operator=(const NotedTrial&) = delete;
+
+ private:
+  store::RunningTrials* running_;
+  std::size_t slot_;
+};
+
 }  // namespace
 
 struct SlotPool::State : std::enable_shared_from_this<SlotPool::State> {
@@ -94,6 +112,7 @@ void SlotPool::State::serve(std::size_t slot) {
     MemberThreads member_threads(processors);
     while (const std::optional<Assignment> assignment = next(slot)) {
       const trial::Trial& trial = assignment->trial;
+      const NotedTrial noted(files.running.get(), slot, trial.name());
       if (assignment->group) {
         train_members(slot, *assignment, own_checkpoints, member_threads);
       } else if (stop) {

@@ -42,11 +42,12 @@ using WeightsSource = std::function<std::shared_ptr<const std::vector<trial::Nam
 
 /// Sources and destinations of a trial's files. Used by slot threads.
 struct SlotFiles {
-  WeightsSink weights;                            // empty: weights are not asked for
-  WeightsSource inherited;                        // empty: no trial inherits
-  std::shared_ptr<CheckpointFolder> checkpoints;  // nullptr: none
-  std::shared_ptr<ResultKeeper> results;          // nullptr: not kept
-  CourseSink courses = {};                        // empty: courses are not kept
+  WeightsSink weights;                                 // empty: weights are not asked for
+  WeightsSource inherited;                             // empty: no trial inherits
+  std::shared_ptr<CheckpointFolder> checkpoints;       // nullptr: none
+  std::shared_ptr<ResultKeeper> results;               // nullptr: not kept
+  CourseSink courses = {};                             // empty: courses are not kept
+  std::shared_ptr<store::RunningTrials> running = {};  // nullptr: not noted
 };
 
 /// The slots of a rank: one thread each, which trains the trials of its queue one after the other. An

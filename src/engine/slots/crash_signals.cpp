@@ -1,0 +1,60 @@
+#include "engine/slots/crash_signals.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <mutex>
+
+#include <unistd.h>
+
+namespace skyline::engine {
+namespace {
+
+std::atomic<store::RunningTrials*> crashes_go_to = nullptr;
+std::array<struct sigaction, CrashSignals::kSignals.size()> handlers_before;
+
+void restore_handler(int signal) {
+  for (std::size_t i = 0; i < handlers_before.size(); ++i) {
+    if (CrashSignals::kSignals[i] == signal) ::sigaction(signal, &handlers_before[i], nullptr);
+  }
+}
+
+/// Calls nothing that is not async-signal-safe.
+extern "C" void note_crash(int signal, siginfo_t* info, void* /*context*/) {
+  const bool aborts = signal == SIGABRT && info->si_code == SI_TKILL && info->si_pid == ::getpid();
+  store::RunningTrials* const running = crashes_go_to;
+  if (running != nullptr && (info->si_code > 0 || aborts)) running->crashed(signal);
+  restore_handler(signal);
+  if (info->si_code <= 0) ::raise(signal);  // else the same instruction is tried again
+}
+
+/// A process that leaves by exit() while its slots train may crash on the way: nobody's fault.
+void forget_crashes() {
+  crashes_go_to = nullptr;
+}
+
+}  // namespace
+
+CrashSignals::CrashSignals(store::RunningTrials& running) {
+  static std::once_flag once;
+  std::call_once(once, [] { std::atexit(forget_crashes); });
+  crashes_go_to = &running;
+  struct sigaction action {};
+  action.sa_sigaction = note_crash;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+  sigemptyset(&action.sa_mask);
+  for (std::size_t i = 0; i < kSignals.size(); ++i) {
+    if (::sigaction(kSignals[i], &action, &handlers_before[i]) != 0) {
+      throw InternalError("cannot handle a signal: " + system_error_text(errno));
+    }
+  }
+}
+
+CrashSignals::~CrashSignals() {
+  crashes_go_to = nullptr;
+  for (const int signal : kSignals) restore_handler(signal);
+}
+
+}  // namespace skyline::engine

@@ -1,0 +1,193 @@
+#include "store/run_folder/running_trials.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include "core/log.hpp"
+#include "store/publish/publish.hpp"
+#include "store/run_folder/process_identity.hpp"
+#include "store/run_folder/suspects.hpp"
+
+#include <array>
+#include <fstream>
+#include <span>
+#include <sstream>
+#include <string_view>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace skyline::store {
+namespace {
+
+constexpr std::string_view kRunningStart = "running.";
+constexpr std::string_view kRunningFormat = "skyline-running";
+constexpr int kRunningVersion = 1;
+constexpr std::size_t kRowBytes = 48;
+constexpr std::size_t kCountBytes = 20;
+constexpr std::size_t kNoSlot = static_cast<std::size_t>(-1);
+
+thread_local std::size_t slot_of_thread = kNoSlot;
+
+std::string padded_to(std::string text, std::size_t bytes) {
+  text.resize(bytes, ' ');
+  return text;
+}
+
+std::optional<std::uint64_t> count_oom_kills(const std::filesystem::path& file) {
+  std::ifstream lines(file);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string key;
+    std::uint64_t count = 0;
+    if (words >> key >> count && key == "oom_kill") return count;
+  }
+  return std::nullopt;
+}
+
+std::vector<std::filesystem::path> running_paths(const RunPaths& paths) {
+  std::vector<std::filesystem::path> found;
+  for (const std::filesystem::path& path : list_folder(paths.checkpoints())) {
+    if (path.filename().string().starts_with(kRunningStart)) found.push_back(path);
+  }
+  return found;
+}
+
+std::string word_after(std::istream& line, std::string_view key) {
+  std::string word;
+  if (!(line >> word) || word != key) throw UserError("expected a line `" + std::string(key) + "`");
+  std::getline(line >> std::ws, word);
+  return word;
+}
+
+LeftTrials parse_running(std::istream& text) {
+  LeftTrials left;
+  std::string format;
+  int version = 0;
+  if (!(text >> format >> version >> left.job) || format != kRunningFormat || version != kRunningVersion) {
+    throw UserError("expected " + std::string(kRunningFormat) + " " + std::to_string(kRunningVersion));
+  }
+  left.oom.place = word_after(text, "place");
+  std::istringstream counts(word_after(text, "oom_kills"));
+  std::uint64_t later = 0;
+  if (!(counts >> left.oom.kills >> later)) throw UserError("expected two numbers of `oom_kills`");
+  std::getline(counts >> std::ws, left.oom.file);
+  left.saw_oom_kill = later > left.oom.kills;
+  for (std::string line; std::getline(text, line);) {
+    std::istringstream words(line);
+    LeftTrials::Row row;
+    std::string state;
+    std::string name;
+    if (!(words >> row.signal >> state >> name)) continue;  // idle
+    const std::optional<trial::TrialName> trial = parse_trial_name(name);
+    if (!trial) throw UserError("expected the name of a trial, got " + name);
+    row.trial = *trial;
+    row.advanced = state == "advanced";
+    left.rows.push_back(row);
+  }
+  return left;
+}
+
+}  // namespace
+
+bool OomCount::has_risen() const {
+  return place == process_place() && count_oom_kills(file).value_or(0) > kills;
+}
+
+RunningTrials::RunningTrials(const RunPaths& paths, int rank, std::size_t slots, const std::string& job,
+                             const std::filesystem::path& oom_kills)
+    : path_(paths.checkpoints() / (std::string(kRunningStart) + std::to_string(rank))), rows_(slots) {
+  const std::optional<std::uint64_t> kills = count_oom_kills(oom_kills);
+  oom_ = {process_place(), kills ? oom_kills.string() : "", kills.value_or(0)};
+  const std::string count = padded_to(std::to_string(oom_.kills), kCountBytes);
+  std::string text = std::string(kRunningFormat) + " " + std::to_string(kRunningVersion) + " " + job +
+                     "\nplace " + oom_.place + "\noom_kills " + count + " ";
+  oom_place_ = text.size();
+  text += count + " " + oom_.file + "\n";
+  rows_place_ = text.size();
+  file_ = open_file(path_, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+  if (!file_) return;
+  write_at(file_, std::as_bytes(std::span(text)), 0);
+  for (std::size_t slot = 0; slot < slots; ++slot) write(slot);
+  open_ = true;
+}
+
+void RunningTrials::write(std::size_t slot) const {
+  const Row& row = rows_[slot];
+  const std::string state =
+      row.trial ? (row.advanced ? "advanced " : "running ") + to_text(*row.trial) : "idle";
+  const std::string text = padded_to("00 " + state, kRowBytes - 1) + "\n";
+  if (file_) write_at(file_, std::as_bytes(std::span(text)), rows_place_ + slot * kRowBytes);
+}
+
+void RunningTrials::begins(std::size_t slot, trial::TrialName trial) {
+  slot_of_thread = slot;
+  const std::lock_guard lock(mutex_);
+  if (stopping_) return;
+  rows_.at(slot) = {trial, false};
+  write(slot);
+}
+
+void RunningTrials::ends(std::size_t slot) {
+  const std::lock_guard lock(mutex_);
+  if (stopping_) return;
+  rows_.at(slot) = {};
+  write(slot);
+}
+
+bool RunningTrials::advances(trial::TrialName trial) {
+  bool first = false;
+  const std::lock_guard lock(mutex_);
+  for (std::size_t slot = 0; slot < rows_.size(); ++slot) {
+    if (rows_[slot].trial != trial || rows_[slot].advanced) continue;
+    rows_[slot].advanced = first = true;
+    write(slot);
+  }
+  return first;
+}
+
+void RunningTrials::stops() {
+  const std::lock_guard lock(mutex_);
+  if (std::exchange(stopping_, true)) return;
+  const std::string text = std::to_string(count_oom_kills(oom_.file).value_or(0));
+  if (file_) write_at(file_, std::as_bytes(std::span(text)), oom_place_);
+}
+
+void RunningTrials::crashed(int signal) const noexcept {
+  if (!open_ || ::syscall(SYS_gettid) == ::getpid()) return;
+  const std::array<char, 2> digits{static_cast<char>('0' + signal / 10),
+                                   static_cast<char>('0' + signal % 10)};
+  const bool is_slot = slot_of_thread != kNoSlot;
+  const std::size_t begin = is_slot ? slot_of_thread : 0;
+  const std::size_t end = is_slot ? begin + 1 : rows_.size();
+  for (std::size_t slot = begin; slot < end; ++slot) {
+    const auto place = static_cast<off_t>(rows_place_ + slot * kRowBytes);
+    if (::pwrite(file_.get(), digits.data(), digits.size(), place) < 0) return;
+  }
+}
+
+void RunningTrials::remove() {
+  close();
+  ::unlink(path_.c_str());
+}
+
+std::vector<LeftTrials> read_running_trials(const RunPaths& paths) {
+  std::vector<LeftTrials> all;
+  for (const std::filesystem::path& path : running_paths(paths)) {
+    try {
+      std::istringstream text(read_file(path));
+      all.push_back(parse_running(text));
+    } catch (const Problem& problem) {
+      log::warning(path.string() + ": " + problem.what() +
+                   "; whether a trial ended the last job is not known");
+    }
+  }
+  return all;
+}
+
+void remove_running_trials(const RunPaths& paths) {
+  for (const std::filesystem::path& path : running_paths(paths)) remove_file(path);
+}
+
+}  // namespace skyline::store
