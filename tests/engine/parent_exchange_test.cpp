@@ -144,7 +144,7 @@ TEST_F(ParentExchangeTest, StopsWaitingWhenTheTrialIsToStop) {
 }
 
 /// Fails at the first look.
-class BrokenMailbox final : public comm::Mailbox {
+class DeadMailbox final : public comm::Mailbox {
  public:
   int rank() const override { return 0; }
   int size() const override { return 2; }
@@ -159,7 +159,7 @@ class BrokenMailbox final : public comm::Mailbox {
 };
 
 TEST_F(ParentExchangeTest, LeavesEverythingToFilesWhenTheChannelBreaks) {
-  ParentExchange asking(std::make_unique<BrokenMailbox>(), recent_[0], kForEver);
+  ParentExchange asking(std::make_unique<DeadMailbox>(), recent_[0], kForEver);
   EXPECT_EQ(asking.ask(parent(4, 1), stop_), nullptr);
 }
 

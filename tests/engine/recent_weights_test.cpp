@@ -8,7 +8,7 @@ namespace skyline::engine {
 namespace {
 
 /// One tensor of so many bytes.
-RecentWeights::File weights(trial::TrialNumber trial, std::size_t bytes) {
+RecentWeights::File weights_of(trial::TrialNumber trial, std::size_t bytes) {
   auto file = std::make_shared<store::WeightsFile>();
   file->trial = trial;
   const std::size_t floats = bytes / sizeof(float);
@@ -19,19 +19,19 @@ RecentWeights::File weights(trial::TrialNumber trial, std::size_t bytes) {
 
 TEST(RecentWeights, GivesBackTheFileOfATrial) {
   RecentWeights recent(1000);
-  const RecentWeights::File file = weights(7, 400);
+  const RecentWeights::File file = weights_of(7, 400);
   recent.keep(file);
-  recent.keep(weights(8, 400));
+  recent.keep(weights_of(8, 400));
   EXPECT_EQ(recent.find(7), file);
   EXPECT_EQ(recent.find(9), nullptr);
 }
 
 TEST(RecentWeights, ForgetsTheLeastRecentlyUsedBeyondItsBytes) {
   RecentWeights recent(1000);
-  recent.keep(weights(1, 400));
-  recent.keep(weights(2, 400));
+  recent.keep(weights_of(1, 400));
+  recent.keep(weights_of(2, 400));
   EXPECT_NE(recent.find(1), nullptr);
-  recent.keep(weights(3, 400));
+  recent.keep(weights_of(3, 400));
   EXPECT_NE(recent.find(1), nullptr);
   EXPECT_EQ(recent.find(2), nullptr);
   EXPECT_NE(recent.find(3), nullptr);
@@ -39,8 +39,8 @@ TEST(RecentWeights, ForgetsTheLeastRecentlyUsedBeyondItsBytes) {
 
 TEST(RecentWeights, KeepsNothingOfAFileThatIsTooLarge) {
   RecentWeights recent(1000);
-  recent.keep(weights(1, 400));
-  recent.keep(weights(2, 1004));
+  recent.keep(weights_of(1, 400));
+  recent.keep(weights_of(2, 1004));
   EXPECT_NE(recent.find(1), nullptr);
   EXPECT_EQ(recent.find(2), nullptr);
 }

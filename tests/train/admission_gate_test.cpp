@@ -62,7 +62,7 @@ class Slot {
 };
 
 /// A gate on a device of 1000 units.
-class AdmissionGateTest : public testing::Test {
+class AdmissionGateTest : public ::testing::Test {
  protected:
   std::unique_ptr<Slot> ask(std::size_t bytes, Manner manner = Manner::kShared) {
     const std::size_t before = gate_.running() + gate_.waiting();

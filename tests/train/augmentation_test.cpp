@@ -171,7 +171,8 @@ TEST(Augmentation, PadsWithTheNetworksInputForPixelZero) {
   Augmentation augmentation({1000, false, 0}, data.shape(), Augmentation::first_seed(1, 0));
   const test::Batch batch = test::gather_batch(data, scaling, indices, &augmentation);
   const float* values = batch.images.const_data_ptr<float>();
-  EXPECT_THAT(std::vector<float>(values, values + batch.images.numel()), testing::Each(scaling.table(0)[0]));
+  EXPECT_THAT(std::vector<float>(values, values + batch.images.numel()),
+              ::testing::Each(scaling.table(0)[0]));
   EXPECT_NE(scaling.table(0)[0], 0.0F);
   EXPECT_EQ(batch.labels, (std::vector<std::int32_t>{1, 1}));
 }

@@ -82,7 +82,7 @@ TEST(Branches, OfFiveHundredRandomNetworksAgreeWithAutograd) {
     const Network network = networks.draw();
     SCOPED_TRACE("network " + std::to_string(i) + ":\n" + network.canonical_text());
     expect_agreement(network, sgd(0.01, 0.9), 1, 2e-3);
-    if (testing::Test::HasFailure()) return;
+    if (::testing::Test::HasFailure()) return;
   }
 }
 

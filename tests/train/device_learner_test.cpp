@@ -40,8 +40,9 @@ using ::testing::DoubleNear;
 using ::testing::Each;
 using ::testing::FloatNear;
 using ::testing::Pointwise;
+using Sharding = GroupOptions::Sharding;
 
-space::Network every_layer() {
+space::Network learner_network() {
   return NetworkBuilder({2, 8, 8})
       .conv2d(16, 3)
       .batch_norm()
@@ -97,39 +98,39 @@ void expect_agreement(const space::Network& network, const TrainingOptions& opti
 
 TEST(DeviceLearner, AgreesWithTheHostsLearnerOverAnEpoch) {
   expect_agreement(conv_network({2, 8, 8}, 2, 3, 12, 6), sgd(), 15, 2e-3);
-  expect_agreement(every_layer(), sgd(), 15, 2e-3);
-  expect_agreement(every_layer(), adam(), 5, 2e-3);
+  expect_agreement(learner_network(), sgd(), 15, 2e-3);
+  expect_agreement(learner_network(), adam(), 5, 2e-3);
 }
 
 TEST(DeviceLearner, AgreesWithTheHostsLearnerForEveryOptionOfTheOptimizers) {
   TrainingOptions plain = sgd();
   plain.optimizer.momentum = 0;
   plain.optimizer.weight_decay = 1e-2;
-  expect_agreement(every_layer(), plain, 15, 2e-3);
+  expect_agreement(learner_network(), plain, 15, 2e-3);
   TrainingOptions nesterov = sgd();
   nesterov.optimizer.nesterov = true;
-  expect_agreement(every_layer(), nesterov, 15, 3e-3);
+  expect_agreement(learner_network(), nesterov, 15, 3e-3);
   TrainingOptions decoupled = adam();
   decoupled.optimizer.kind = OptimizerOptions::Kind::kAdamW;
   decoupled.optimizer.decoupled_decay = 0.5;
   decoupled.optimizer.decayed = OptimizerOptions::Decayed::kWeights;
-  expect_agreement(every_layer(), decoupled, 5, 2e-3);
+  expect_agreement(learner_network(), decoupled, 5, 2e-3);
   TrainingOptions decayed = adam();
   decayed.optimizer.weight_decay = 1e-2;
-  expect_agreement(every_layer(), decayed, 5, 2e-3);
+  expect_agreement(learner_network(), decayed, 5, 2e-3);
 }
 
 TEST(DeviceLearner, AgreesWithTheHostsLearnerOnAugmentedImages) {
   TrainingOptions options = sgd();
   options.augment = {.crop = 2, .flip = true, .cutout = 3};
-  expect_agreement(every_layer(), options, 15, 2e-3);
+  expect_agreement(learner_network(), options, 15, 2e-3);
 }
 
 TEST(DeviceLearner, AgreesWithTheHostsLearnerOnScheduledRates) {
   TrainingOptions options = sgd();
   options.schedule = {0.5, ScheduleOptions::Decay::kCosine};
-  const trial::Trial trial = make_trial(every_layer(), 1.2, 11);
-  expect_agreement(every_layer(), options, 15, 2e-3);
+  const trial::Trial trial = make_trial(learner_network(), 1.2, 11);
+  expect_agreement(learner_network(), options, 15, 2e-3);
   const Trained scheduled = train_on_device(options, trial, 15, soon());
   const Trained constant = train_on_device(sgd(), trial, 15, soon());
   EXPECT_EQ(scheduled.losses.front(), constant.losses.front());
@@ -170,7 +171,7 @@ TEST(DeviceLearner, LeavesABiasInFrontOfABatchNormAlone) {
 }
 
 TEST(DeviceLearner, GoesOnFromASavedStateToTheSameBits) {
-  const trial::Trial trial = make_trial(every_layer(), 3, 5);
+  const trial::Trial trial = make_trial(learner_network(), 3, 5);
   for (const TrainingOptions& options : {adam(), sgd()}) {
     const Trained whole = train_on_device(options, trial, 30, soon());
     const TrainingSetup setup = make_setup(options, make_host_accelerator());
@@ -191,7 +192,7 @@ TEST(DeviceLearner, GoesOnFromASavedStateToTheSameBits) {
 }
 
 TEST(DeviceLearner, TakesUpAStateOfTheHostsLearner) {
-  const trial::Trial trial = make_trial(every_layer(), 3, 5);
+  const trial::Trial trial = make_trial(learner_network(), 3, 5);
   const TrainingSetup host_setup = make_setup(adam(), nullptr);
   const TrainingSetup device_setup = make_setup(adam(), make_host_accelerator());
   const auto host = test::make_learner(host_setup, trial);
@@ -209,7 +210,7 @@ TEST(DeviceLearner, IgnoresAStateThatDoesNotFit) {
   const trial::Trial other = make_trial(conv_network({2, 8, 8}, 1, 3, 8, 6), 1, 3);
   trial::TrainingState state;
   test::make_learner(setup, other)->save_state(state);
-  const trial::Trial trial = make_trial(every_layer(), 1, 3);
+  const trial::Trial trial = make_trial(learner_network(), 1, 3);
   const auto learner = test::make_learner(setup, trial);
   const auto before = learner->export_tensors();
   EXPECT_FALSE(learner->load_state(state));
@@ -218,7 +219,7 @@ TEST(DeviceLearner, IgnoresAStateThatDoesNotFit) {
 }
 
 TEST(DeviceLearner, ScoresFullAndPartialBatchesAlike) {
-  const trial::Trial trial = make_trial(every_layer(), 1, 3);
+  const trial::Trial trial = make_trial(learner_network(), 1, 3);
   const auto accelerator = std::make_shared<WatchedAccelerator>();
   const TrainingSetup setup = make_setup(adam(), accelerator);
   RecordingPolicy policy = soon();
@@ -247,7 +248,7 @@ TEST(DeviceLearner, ScoresFullAndPartialBatchesAlike) {
 TEST(DeviceLearner, MeasuresTheHeldBatch) {
   const auto accelerator = std::make_shared<WatchedAccelerator>();
   const TrainingSetup setup = make_setup(adam(), accelerator);
-  const trial::Trial trial = make_trial(every_layer(), 1, 3);
+  const trial::Trial trial = make_trial(learner_network(), 1, 3);
   const auto learner = test::make_learner(setup, trial, nullptr, soon());
   for (const int repeats : {5, 3}) {  // the second batch is another one, and is recorded anew
     learner->hold(std::vector<std::int64_t>{1, 2, 3});
@@ -261,8 +262,8 @@ TEST(DeviceLearner, MeasuresTheHeldBatch) {
 
 TEST(DeviceLearner, StartsFromImportedValues) {
   const TrainingSetup setup = make_setup(adam(), make_host_accelerator());
-  const trial::Trial trial = make_trial(every_layer(), 1, 3);
-  const trial::Trial other = make_trial(every_layer(), 1, 4);
+  const trial::Trial trial = make_trial(learner_network(), 1, 3);
+  const trial::Trial other = make_trial(learner_network(), 1, 4);
   const auto learner = test::make_learner(setup, trial);
   const auto values = test::make_learner(setup, other)->export_tensors();
   learner->import_tensors(values);
@@ -272,7 +273,7 @@ TEST(DeviceLearner, StartsFromImportedValues) {
 TEST(DeviceLearner, KeepsOneStreamForTrialsInTurn) {
   const auto accelerator = std::make_shared<WatchedAccelerator>();
   const TrainingSetup setup = make_setup(adam(), accelerator);
-  const trial::Trial trial = make_trial(every_layer(), 1, 3);
+  const trial::Trial trial = make_trial(learner_network(), 1, 3);
   test::make_learner(setup, trial);
   test::make_learner(setup, trial);
   EXPECT_EQ(accelerator->counts.streams, 1);
@@ -300,7 +301,7 @@ TEST(DeviceLearner, UsesTheStreamThatItsThreadHadLast) {
 TEST(DeviceLearner, KeepsNothingForChildrenWhereThereIsNoMemoryForAStream) {
   const auto accelerator = std::make_shared<WatchedAccelerator>();
   const TrainingSetup setup = make_setup(adam(), accelerator);
-  const trial::Trial trial = make_trial(every_layer(), 1, 3);
+  const trial::Trial trial = make_trial(learner_network(), 1, 3);
   const auto learner = test::make_learner(setup, trial);
   accelerator->before_stream = [] { TORCH_CHECK_WITH(OutOfMemoryError, false, "no memory for a stream"); };
   EXPECT_NO_THROW(learner->keep_for_children());
@@ -311,7 +312,6 @@ TEST(DeviceLearner, KeepsNothingForChildrenWhereThereIsNoMemoryForAStream) {
 
 TEST(DeviceLearner, OfAGroupHasTheSameBitsHoweverItsStateIsSharded) {
   using Statistics = GroupOptions::Statistics;
-  using Sharding = GroupOptions::Sharding;
   for (const std::size_t members : {2U, 3U, 18U}) {  // of 18 that share 16 samples two have none
     for (TrainingOptions options : {adam(), sgd()}) {
       options.group.statistics = options.optimizer.kind == OptimizerOptions::Kind::kAdam
@@ -334,7 +334,6 @@ TEST(DeviceLearner, OfAGroupHasTheSameBitsHoweverItsStateIsSharded) {
 }
 
 TEST(DeviceLearner, OfAGroupGoesOnFromAStateWithAnotherSharding) {
-  using Sharding = GroupOptions::Sharding;
   TrainingOptions options = adam();
   const GroupEnd whole = train_group(options, 3, {});
   const std::array<Sharding, 4> turns = {Sharding::kGradients, Sharding::kNone, Sharding::kOptimizer,
@@ -373,7 +372,7 @@ TEST(DeviceLearner, OfAGroupWithSynchronizedStatisticsIsThatOfOneMember) {
 TEST(DeviceLearner, LearnsInBfloat16WithWeightsInFloat32) {
   TrainingOptions options = adam();
   options.precision = Precision::kBf16;
-  const trial::Trial trial = make_trial(every_layer(), 3, 5);
+  const trial::Trial trial = make_trial(learner_network(), 3, 5);
   const Trained half = train_on_device(options, trial, 39, soon());
   const Trained plain = train_on_device(options, trial, 39, {});
   const Trained full = train_on_device(adam(), trial, 39, {});

@@ -37,7 +37,7 @@ enum Metric : std::size_t { kAccuracy, kValidationLoss, kTrainLoss, kLatency, kT
 
 // 202 samples in batches of 8: 26 steps an epoch, the last one with 2 samples, so that of four members two
 // have none. Two epochs stay below what is recorded.
-TrainingOptions sgd() {
+TrainingOptions small_batches() {
   TrainingOptions options;
   options.batch = 8;
   options.optimizer.kind = OptimizerOptions::Kind::kSgd;
@@ -126,8 +126,8 @@ void expect_same(const Result& result, const Result& expected) {
 TEST(DeviceTraining, EndsWhereTheHostsTrainingEnds) {
   const Trial trial = make_trial(every_layer(), 1.5, 5, Phase::kFinal);
   const auto accelerator = watched();
-  const Result device = evaluate(sgd(), trial, accelerator);
-  const Result host = evaluate(sgd(), trial, nullptr);
+  const Result device = evaluate(small_batches(), trial, accelerator);
+  const Result host = evaluate(small_batches(), trial, nullptr);
   EXPECT_EQ(accelerator->counts.gathers, 39 + 1 + 1);  // steps, validation, test
   expect_close(device, host, 5e-3);
   EXPECT_NEAR(device.values[kTestAccuracy], host.values[kTestAccuracy], 0.04);
@@ -137,8 +137,8 @@ TEST(DeviceTraining, RecordsALongTrialWithoutAnEffectOnItsResult) {
   const Trial trial = make_trial(every_layer(), 8, 5);  // 208 steps
   const auto recording = watched();
   const auto refusing = std::make_shared<WatchedAccelerator>(true);
-  const Result recorded = evaluate(sgd(), trial, recording);
-  const Result plain = evaluate(sgd(), trial, refusing);
+  const Result recorded = evaluate(small_batches(), trial, recording);
+  const Result plain = evaluate(small_batches(), trial, refusing);
   // Three steps as they are, and the eight smaller last batches.
   EXPECT_EQ(recording->counts.replays, 208 - 8 - 3);
   EXPECT_EQ(refusing->counts.replays, 0);
@@ -147,21 +147,21 @@ TEST(DeviceTraining, RecordsALongTrialWithoutAnEffectOnItsResult) {
 
 TEST(DeviceTraining, GoesOnFromACheckpointToTheSameBits) {
   const Trial trial = make_trial(every_layer(), 1.5, 5);
-  const Result whole = evaluate(sgd(), trial, watched());
+  const Result whole = evaluate(small_batches(), trial, watched());
   for (const int stop : {1, 17, 26, 30}) {
     RecordingContext first;
     first.stop_after_polls = stop;
-    EXPECT_THAT(reason_of(make_evaluator(sgd(), watched())->evaluate(trial, first)),
+    EXPECT_THAT(reason_of(make_evaluator(small_batches(), watched())->evaluate(trial, first)),
                 ::testing::StartsWith("stopped on request"));
     EXPECT_EQ(first.last_saved.step, stop);
     RecordingContext second;
     second.start_from = first.last_saved;
-    expect_same(evaluate(sgd(), trial, watched(), second), whole);
+    expect_same(evaluate(small_batches(), trial, watched(), second), whole);
   }
 }
 
 TEST(DeviceTraining, NamesTheStepInWhichTheLossDiverged) {
-  TrainingOptions options = sgd();
+  TrainingOptions options = small_batches();
   options.optimizer.learning_rate = 1e38;
   const Trial trial = make_trial(every_layer(), 1, 5);
   RecordingContext context;
@@ -175,7 +175,7 @@ TEST(DeviceTraining, NamesTheStepInWhichTheLossDiverged) {
 /// Steps are queued ahead of the look at their losses, and a checkpoint or a stop looks earlier.
 TEST(DeviceTraining, EndsADivergedTrialAlikeWhereverItIsSavedStoppedAndResumed) {
   for (const auto& [rate, steps] : {std::pair{1e38, 2}, std::pair{1e9, 3}}) {
-    TrainingOptions options = sgd();
+    TrainingOptions options = small_batches();
     options.optimizer.learning_rate = rate;
     const Trial trial = make_trial(every_layer(), 1, 5);
     const auto reason = [&](RecordingContext& context) {
@@ -208,7 +208,7 @@ TEST(DeviceTraining, EndsADivergedTrialAlikeWhereverItIsSavedStoppedAndResumed) 
 
 TEST(DeviceTraining, MeasuresALatency) {
   RecordingContext context;
-  const auto evaluator = make_evaluator(sgd(), watched(), true);
+  const auto evaluator = make_evaluator(small_batches(), watched(), true);
   const std::vector<double> values =
       values_of(evaluator->evaluate(make_trial(every_layer(), 0.1, 5), context));
   EXPECT_GT(values[kLatency], 0);
@@ -218,14 +218,15 @@ TEST(DeviceTraining, InheritsAsTheHostDoes) {
   Trial child = make_trial(every_layer(), 0.5, 6);
   const Trial parent = make_trial(every_layer(), 0.5, 5);
   RecordingContext trained;
-  evaluate(sgd(), parent, watched(), trained);
+  evaluate(small_batches(), parent, watched(), trained);
   child.proposal.start = trial::Inherit{0, parent.proposal.architecture, 1.0};
   const auto weights = std::make_shared<const std::vector<trial::NamedTensor>>(trained.kept);
   RecordingContext on_device;
   on_device.parents = weights;
   RecordingContext on_host;
   on_host.parents = weights;
-  expect_close(evaluate(sgd(), child, watched(), on_device), evaluate(sgd(), child, nullptr, on_host), 5e-3);
+  expect_close(evaluate(small_batches(), child, watched(), on_device),
+               evaluate(small_batches(), child, nullptr, on_host), 5e-3);
 }
 
 /// Multiplies by a number that the host draws in every step.
@@ -246,7 +247,7 @@ TEST(DeviceTraining, DoesNotRecordALayerThatDrawsOnTheHost) {
   });
   const auto network =
       NetworkBuilder({2, 8, 8}).conv2d(8, 3).batch_norm().plain("noisy").relu().flatten().linear(6).build();
-  TrainingOptions options = sgd();
+  TrainingOptions options = small_batches();
   options.optimizer.learning_rate = 1e-3;
   const Trial trial = make_trial(network, 8, 5);
   const auto accelerator = watched();
@@ -259,15 +260,15 @@ TEST(DeviceTraining, OfAGroupIsThatOfTheHostsGroup) {
   const Trial trial = make_trial(every_layer(), 1.5, 5);
   for (const std::size_t members : {2U, 3U, 4U}) {
     SCOPED_TRACE(std::to_string(members) + " members");
-    const Result device = evaluate_together(sgd(), trial, members, watched());
-    expect_close(device, evaluate_together(sgd(), trial, members, nullptr), 5e-3);
-    expect_same(evaluate_together(sgd(), trial, members, watched()), device);
+    const Result device = evaluate_together(small_batches(), trial, members, watched());
+    expect_close(device, evaluate_together(small_batches(), trial, members, nullptr), 5e-3);
+    expect_same(evaluate_together(small_batches(), trial, members, watched()), device);
   }
 }
 
 TEST(DeviceTraining, OfASynchronizedGroupIsThatOfTheHostsAndOfOneMember) {
   const Trial trial = make_trial(every_layer(), 1.5, 5);
-  TrainingOptions options = sgd();
+  TrainingOptions options = small_batches();
   options.group.statistics = GroupOptions::Statistics::kSynchronized;
   const Result alone = evaluate(options, trial, watched());
   for (const std::size_t members : {2U, 3U, 4U}) {
@@ -280,7 +281,7 @@ TEST(DeviceTraining, OfASynchronizedGroupIsThatOfTheHostsAndOfOneMember) {
 
 TEST(DeviceTraining, OfAGroupHasTheSameBitsHoweverItsStateIsSharded) {
   const Trial trial = make_trial(every_layer(), 1.5, 5);
-  TrainingOptions options = sgd();
+  TrainingOptions options = small_batches();
   options.optimizer.kind = OptimizerOptions::Kind::kAdam;
   const Result whole = evaluate_together(options, trial, 3, watched());
   for (const auto sharding : {GroupOptions::Sharding::kOptimizer, GroupOptions::Sharding::kGradients}) {
@@ -291,7 +292,7 @@ TEST(DeviceTraining, OfAGroupHasTheSameBitsHoweverItsStateIsSharded) {
 
 TEST(DeviceTraining, OfAGroupEndsForAllWithTheFailureOfOneMemberInTheMiddleOfAStep) {
   const Trial trial = make_trial(every_layer(), 1, 5);
-  TrainingOptions options = sgd();
+  TrainingOptions options = small_batches();
   options.group.statistics = GroupOptions::Statistics::kSynchronized;
   options.group.sharding = GroupOptions::Sharding::kGradients;
   for (std::size_t faulty = 0; faulty < 3; ++faulty) {
@@ -313,7 +314,7 @@ TEST(DeviceTraining, OfAGroupEndsForAllWithTheFailureOfOneMemberInTheMiddleOfASt
 
 TEST(DeviceTraining, OfAGroupInBfloat16ShardsAndSynchronizesOnTheCpu) {
   const Trial trial = make_trial(every_layer(), 1.5, 5);
-  TrainingOptions options = sgd();
+  TrainingOptions options = small_batches();
   options.precision = Precision::kBf16;
   options.group.statistics = GroupOptions::Statistics::kSynchronized;
   const Result whole = evaluate_together(options, trial, 2, nullptr);
@@ -323,12 +324,12 @@ TEST(DeviceTraining, OfAGroupInBfloat16ShardsAndSynchronizesOnTheCpu) {
 }
 
 TEST(DeviceTraining, TrainsInBfloat16OnTheCpuToo) {
-  TrainingOptions options = sgd();
+  TrainingOptions options = small_batches();
   options.precision = Precision::kBf16;
   const Trial trial = make_trial(every_layer(), 1.5, 5);
   const Result half = evaluate(options, trial, nullptr);
   expect_same(half, evaluate(options, trial, watched()));
-  const Result full = evaluate(sgd(), trial, nullptr);
+  const Result full = evaluate(small_batches(), trial, nullptr);
   EXPECT_NE(half.values[kTrainLoss], full.values[kTrainLoss]);
   EXPECT_NEAR(half.values[kTrainLoss], full.values[kTrainLoss], 0.1);
 }
@@ -339,7 +340,7 @@ TEST(DeviceTraining, SaysWhatAMachineCannotDo) {
     EXPECT_THAT([&] { make_evaluator(options, std::move(accelerator)); },
                 ::testing::ThrowsMessage<UserError>(::testing::HasSubstr(text)));
   };
-  TrainingOptions options = sgd();
+  TrainingOptions options = small_batches();
   options.precision = Precision::kTf32;
   expect_error(options, nullptr, "`training.precision` is tf32, which needs a GPU");
 }

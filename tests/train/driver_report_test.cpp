@@ -11,10 +11,10 @@
 namespace skyline::train {
 namespace {
 
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::Not;
-using testing::StartsWith;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::StartsWith;
 
 const DriverSources kFake = {FAKE_DRIVER, FAKE_DRIVER, "/nowhere"};
 
@@ -62,7 +62,7 @@ TEST(DriverReport, says_that_there_is_no_driver) {
 }
 
 TEST(DriverReport, knows_a_container_without_gpu_support) {
-  const std::string folder = testing::TempDir() + "driver_report_proc";
+  const std::string folder = ::testing::TempDir() + "driver_report_proc";
   std::filesystem::create_directories(folder);
   std::ofstream(folder + "/version") << "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.65.06\n";
   const std::string text =

@@ -94,7 +94,7 @@ TEST(HostAccelerator, DropsWhatTheCpuDrops) {
   kernels::dropout(kernels::dropout_mask(seed, 0.3), expected.size(), expected.data(), expected.data());
   make_host_accelerator()->dropout(values, at::full({}, static_cast<std::int64_t>(seed), at::kLong), 0.3);
   EXPECT_TRUE(std::ranges::equal(expected, std::span(values.const_data_ptr<float>(), expected.size())));
-  EXPECT_THAT(expected, testing::Contains(0.0F));
+  EXPECT_THAT(expected, ::testing::Contains(0.0F));
 }
 
 }  // namespace

@@ -8,10 +8,10 @@
 namespace skyline::train {
 namespace {
 
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::Not;
-using testing::StartsWith;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::StartsWith;
 
 TEST(LoadAccelerator, names_the_library_that_the_cuda_module_lacks) {
   std::string reason;

@@ -12,7 +12,7 @@
 namespace skyline::train {
 namespace {
 
-class MemoryPool : public testing::Test {
+class MemoryPool : public ::testing::Test {
  protected:
   void SetUp() override {
     install_memory_pool();

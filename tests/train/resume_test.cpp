@@ -116,7 +116,7 @@ bool same_bits(const std::vector<T>& left, const std::vector<T>& right) {
 }
 
 void expect_same(const Result& expected, const Result& result) {
-  EXPECT_TRUE(same_bits(expected.values, result.values)) << testing::PrintToString(result.values);
+  EXPECT_TRUE(same_bits(expected.values, result.values)) << ::testing::PrintToString(result.values);
   ASSERT_EQ(expected.weights.size(), result.weights.size());
   for (std::size_t i = 0; i < expected.weights.size(); ++i) {
     EXPECT_EQ(expected.weights[i].name, result.weights[i].name);
@@ -292,11 +292,11 @@ TEST(Resume, StartsFromTheBeginningWhereTheStateDoesNotFit) {
     SCOPED_TRACE("state " + std::to_string(i));
     RecordingContext context;
     context.start_from = bad[i];
-    testing::internal::CaptureStderr();
+    ::testing::internal::CaptureStderr();
     const Result result = finish(*evaluator, trial, context);
-    EXPECT_THAT(testing::internal::GetCapturedStderr(),
-                testing::HasSubstr("the saved state of trial 0 does not fit it: the trial starts from the "
-                                   "beginning"));
+    EXPECT_THAT(::testing::internal::GetCapturedStderr(),
+                ::testing::HasSubstr("the saved state of trial 0 does not fit it: the trial starts from the "
+                                     "beginning"));
     EXPECT_EQ(context.polls(), kSteps + 2);
     expect_same(expected, result);
   }

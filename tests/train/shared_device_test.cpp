@@ -49,7 +49,7 @@ class WatchedContext final : public ForwardingContext, public trial::TrialContro
   trial::TrialControl& next_;
 };
 
-class SharedDevice : public testing::Test {
+class SharedDevice : public ::testing::Test {
  protected:
   std::unique_ptr<trial::Evaluator> evaluator(DeviceUse device, bool measure_latency = false) {
     TrainingOptions options;
@@ -151,7 +151,7 @@ TEST_F(SharedDevice, FailsATrialThatDoesNotFitOnIt) {
   const Outcome outcome = shared->evaluate(trial(1), context);
   ASSERT_TRUE(std::holds_alternative<Failure>(outcome));
   EXPECT_EQ(std::get<Failure>(outcome).kind, FailureKind::kOutOfMemory);
-  EXPECT_THAT(std::get<Failure>(outcome).reason, testing::HasSubstr("with the device to itself"));
+  EXPECT_THAT(std::get<Failure>(outcome).reason, ::testing::HasSubstr("with the device to itself"));
   device_->before_gather = {};
   EXPECT_TRUE(std::holds_alternative<Measurements>(shared->evaluate(trial(2), context)));
 }

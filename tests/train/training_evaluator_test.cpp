@@ -333,8 +333,9 @@ TEST(TrainingEvaluator, PredictsHigherCostForMoreWork) {
 }
 
 TEST(LayerOps, KnowAllBuiltInKinds) {
-  EXPECT_THAT(layer_op_kinds(), testing::IsSupersetOf({"batch_norm", "conv2d", "dropout", "flatten",
-                                                       "global_average_pool", "linear", "max_pool", "relu"}));
+  EXPECT_THAT(layer_op_kinds(),
+              ::testing::IsSupersetOf({"batch_norm", "conv2d", "dropout", "flatten", "global_average_pool",
+                                       "linear", "max_pool", "relu"}));
 }
 
 TEST(LayerOps, RefuseASecondOpOfAKind) {

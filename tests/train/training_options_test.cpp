@@ -122,15 +122,15 @@ TEST(TrainingOptions, NameWhatIsWrong) {
             "a.yaml:3: training.augment.crop: expected a whole number from 0 to 1000000, got -2");
   EXPECT_EQ(error_of({{"augment.flip", "both"}}),
             "a.yaml:3: training.augment.flip: expected true or false, got both");
-  EXPECT_THAT(error_of({{"augment.cut_out", "2"}}), testing::HasSubstr("did you mean `cutout`"));
-  EXPECT_THAT(error_of({{"optimizer.adma.beta1", "0.5"}}), testing::HasSubstr("did you mean `adam`"));
-  EXPECT_THAT(error_of({{"epoch", "1"}}), testing::HasSubstr("did you mean"));
-  EXPECT_THAT(error_of({{"optimizer.adam.learning_rte", "1"}}), testing::HasSubstr("learning_rate"));
+  EXPECT_THAT(error_of({{"augment.cut_out", "2"}}), ::testing::HasSubstr("did you mean `cutout`"));
+  EXPECT_THAT(error_of({{"optimizer.adma.beta1", "0.5"}}), ::testing::HasSubstr("did you mean `adam`"));
+  EXPECT_THAT(error_of({{"epoch", "1"}}), ::testing::HasSubstr("did you mean"));
+  EXPECT_THAT(error_of({{"optimizer.adam.learning_rte", "1"}}), ::testing::HasSubstr("learning_rate"));
 }
 
 TEST(TrainingOptions, RefuseKeysOfAnotherSchedule) {
   EXPECT_THAT(error_of({{"schedule.decay", "step"}}),
-              testing::HasSubstr("`decay: step` needs `every`: the epochs from one step to the next"));
+              ::testing::HasSubstr("`decay: step` needs `every`: the epochs from one step to the next"));
   EXPECT_EQ(error_of({{"schedule.decay", "cosine"}, {"schedule.every", "3"}}),
             "a.yaml:3: training.schedule.every: `every` needs `decay: step`");
   EXPECT_EQ(error_of({{"schedule.floor", "0.1"}}),
@@ -166,15 +166,15 @@ TEST(TrainingOptions, SayHowGroupsTrain) {
 
 TEST(TrainingOptions, NameWhatIsWrongWithGroups) {
   EXPECT_THAT(error_of({{"group.members", "33"}}),
-              testing::HasSubstr("`group.members` is 33: expected at most the batch, which is 32"));
+              ::testing::HasSubstr("`group.members` is 33: expected at most the batch, which is 32"));
   EXPECT_THAT(error_of({{"group.members", "auto"}, {"group.most", "64"}}),
-              testing::HasSubstr("`group.most` is 64: expected at most the batch, which is 32"));
-  EXPECT_THAT(
-      error_of({{"group.members", "0"}}),
-      testing::HasSubstr("training.group.members: expected `auto` or a whole number from 1 to 1024, got 0"));
+              ::testing::HasSubstr("`group.most` is 64: expected at most the batch, which is 32"));
+  EXPECT_THAT(error_of({{"group.members", "0"}}),
+              ::testing::HasSubstr(
+                  "training.group.members: expected `auto` or a whole number from 1 to 1024, got 0"));
   EXPECT_EQ(error_of({{"group.sharding", "weights"}}),
             "a.yaml:3: training.group.sharding: expected `none`, `optimizer` or `gradients`, got weights");
-  EXPECT_THAT(error_of({{"group.size", "2"}}), testing::HasSubstr("size"));
+  EXPECT_THAT(error_of({{"group.size", "2"}}), ::testing::HasSubstr("size"));
 }
 
 }  // namespace
