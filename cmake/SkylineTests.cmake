@@ -1,6 +1,6 @@
-# skyline_add_test(MODULE [SEPARATE] SOURCES ... LIBRARIES ...): a GoogleTest program, one CTest entry a test case.
+# skyline_add_test(MODULE [SEPARATE] SOURCES ... LIBRARIES ...): a GoogleTest program, one CTest entry a test suite.
 # SEPARATE: SKYLINE_UNITY does not batch its sources: they have names in common.
-# Labels are unit.MODULE and mpi.MODULE (one word: gtest_discover_tests drops all of a list but its first).
+# Labels are unit.MODULE and mpi.MODULE.
 # skyline_add_mpi_test(MODULE NAME SOURCES ... LIBRARIES ... RANKS 1 2 3): the same program under mpirun; NAME.npR.
 # skyline_add_gpu_test(NAME SOURCES ... LIBRARIES ...): a GoogleTest program that needs a GPU, one CTest entry gpu.NAME
 # with the label gpu: built in CI, run on machines with a GPU (scripts/gpu_check). It fails where there is none.
@@ -8,7 +8,6 @@
 # output is one JSON document; libraries include its main.
 
 find_package(GTest REQUIRED)
-include(GoogleTest)
 
 skyline_add_precompiled(tests OFF
   HEADERS ${skyline_standard_headers} <gmock/gmock.h> <gtest/gtest.h> LIBRARIES GTest::gmock)
@@ -39,14 +38,25 @@ function(skyline_test_program target)
   endif()
 endfunction()
 
+# Registers MODULE.SUITE for each suite of a GoogleTest program, with these properties of tests. Not for each case: a
+# process that loads LibTorch takes 0.3 s, most cases a few milliseconds.
+function(skyline_discover_suites target module)
+  set(list ${CMAKE_CURRENT_BINARY_DIR}/${target}_suites.cmake)
+  if(NOT EXISTS ${list})
+    file(WRITE ${list} "add_test(${target}_NOT_BUILT ${target}_NOT_BUILT)\n")
+  endif()
+  add_custom_command(TARGET ${target} POST_BUILD COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:${target}> -DMODULE=${module}
+    "-DPROPERTIES=${ARGN}" -DLIST=${list} -P ${PROJECT_SOURCE_DIR}/cmake/ListSuites.cmake VERBATIM)
+  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${list})
+endfunction()
+
 function(skyline_add_test module)
   cmake_parse_arguments(ARG "SEPARATE" "" "SOURCES;LIBRARIES" ${ARGN})
   skyline_test_program(${module}_tests SOURCES ${ARG_SOURCES} LIBRARIES ${ARG_LIBRARIES} GTest::gmock GTest::gtest_main)
   if(SKYLINE_UNITY AND NOT ARG_SEPARATE)
     set_target_properties(${module}_tests PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
   endif()
-  gtest_discover_tests(${module}_tests TEST_PREFIX "${module}." DISCOVERY_TIMEOUT 60
-    PROPERTIES TIMEOUT 300 LABELS unit.${module})
+  skyline_discover_suites(${module}_tests ${module} TIMEOUT 300 LABELS unit.${module})
 endfunction()
 
 set(skyline_mpi_environment
