@@ -136,6 +136,9 @@ void StartWatch::give_up() {
   if (knows_ || voice_ >= 0) {  // the voice of one that has just ended is not taken over
     say("gave up after " + seconds_text(waited_s()) + " (--start-timeout): " + what_ +
         ". Nothing is lost: start the job again");
+  } else {
+    // The launcher ends a job with the first of its processes: the voice speaks first.
+    std::this_thread::sleep_for(kGrace);
   }
   flush_streams();
   _exit(options_.timeout_code);
