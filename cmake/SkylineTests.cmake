@@ -2,6 +2,8 @@
 # SEPARATE: SKYLINE_UNITY does not batch its sources: they have names in common.
 # Labels are unit.MODULE and mpi.MODULE.
 # skyline_add_mpi_test(MODULE NAME SOURCES ... LIBRARIES ... RANKS 1 2 3): the same program under mpirun; NAME.npR.
+# Ranks wait more than they compute: such a test counts as one processor.
+# COST is about how many seconds a test takes, of those that take long: CTest begins with them.
 # skyline_add_gpu_test(NAME SOURCES ... LIBRARIES ...): a GoogleTest program that needs a GPU, one CTest entry gpu.NAME
 # with the label gpu: built in CI, run on machines with a GPU (scripts/gpu_check). It fails where there is none.
 # skyline_add_gpu_benchmark(NAME SOURCES ... LIBRARIES ...): a program that scripts/gpu_check runs and whose standard
@@ -69,7 +71,7 @@ function(skyline_add_mpi_test module name)
     add_test(NAME ${module}.${name}.np${ranks}
       COMMAND ${MPIEXEC_EXECUTABLE} --oversubscribe ${MPIEXEC_NUMPROC_FLAG} ${ranks} $<TARGET_FILE:${module}_${name}>)
     set_tests_properties(${module}.${name}.np${ranks} PROPERTIES
-      TIMEOUT 120 PROCESSORS 2 LABELS mpi.${module} ENVIRONMENT "${skyline_mpi_environment}")
+      TIMEOUT 300 COST 5 LABELS mpi.${module} ENVIRONMENT "${skyline_mpi_environment}")
   endforeach()
 endfunction()
 
