@@ -43,9 +43,12 @@ class RecordingContext final : public trial::EvaluationContext,
     return false;
   }
   void save(const std::function<void(trial::TrainingState&)>& fill) override { fill(state_); }
+  void save_last(const std::function<void(trial::TrainingState&)>& fill) override { fill(left_); }
 
   void go_on_from(const trial::TrainingState& saved) { saved_ = &saved; }
   const trial::TrainingState& last_saved() const { return state_; }
+  /// For trials that continue this one.
+  const trial::TrainingState& left() const { return left_; }
 
  private:
   int polls_before_stop_;
@@ -53,6 +56,7 @@ class RecordingContext final : public trial::EvaluationContext,
   double epochs_done_ = 0;
   const trial::TrainingState* saved_ = nullptr;
   trial::TrainingState state_;
+  trial::TrainingState left_;
   trial::TrialTiming timing_;
 };
 
@@ -130,6 +134,26 @@ TEST(SyntheticEvaluator, PredictsACostOfFlopsTimesEpochsThatIsNeverZero) {
   const auto evaluator = make_synthetic_evaluator({});
   EXPECT_EQ(evaluator->predicted_cost(trial_of(1, 100, 1000, 2)), 2000);
   EXPECT_EQ(evaluator->predicted_cost(trial_of(1, 0, 0, 2)), 1);
+}
+
+TEST(SyntheticEvaluator, ContinuesATrialInTheTimeThatIsLeftToTheResultOfALongOne) {
+  const auto evaluator = make_synthetic_evaluator({.seconds_per_gflop = 0.5});
+  Trial first = trial_of(1, 100, 1'000'000'000, 1);
+  first.proposal.horizon = {2};
+  RecordingContext first_context;
+  evaluator->evaluate(first, first_context);
+  EXPECT_EQ(first_context.left().step, 1000);
+  Trial second = first;
+  second.proposal.budget = {2};
+  second.proposal.start = trial::Continue{.from = 0, .epochs = 1};
+  EXPECT_EQ(evaluator->predicted_cost(second), evaluator->predicted_cost(first));
+  RecordingContext second_context;
+  second_context.go_on_from(first_context.left());
+  const Outcome continued = evaluator->evaluate(second, second_context);
+  EXPECT_LT(second_context.timing().train_s, 0.95) << "1 s from the start";
+  EXPECT_EQ(second_context.left().step, 0) << "its budget is the horizon";
+  second.proposal.start = {};
+  EXPECT_EQ(std::get<Measurements>(continued).values[0], values_of(second)[0]);
 }
 
 TEST(SyntheticEvaluator, FailsTheGivenShareOfArchitecturesAndAlwaysTheSame) {

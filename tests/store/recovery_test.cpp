@@ -54,6 +54,20 @@ TEST_F(Recovery, LeavesAJobAloneThatTriesToClaimTheFolder) {
   EXPECT_TRUE(std::filesystem::exists(attempt));
 }
 
+TEST_F(Recovery, LeavesTheKeptStatesOfCommittedTrialsToThoseThatContinueThem) {
+  TrialCheckpoint state = skyline::testing::sample_checkpoint();
+  for (const trial::TrialNumber number : {3u, 5u, 12u}) {
+    state.trial = {number};
+    write_kept_state(paths, state);
+  }
+  overwrite(paths.checkpoints() / "03.kept.h5", "not ours");
+  EXPECT_EQ(recover_run_folder(paths, committed_trials({{3}, {12}}, 10), {10}).checkpoints, 0u);
+  EXPECT_EQ(kept_states(paths), (std::set<trial::TrialNumber>{3, 5, 12}));
+  EXPECT_TRUE(find_kept_state(paths, 3, skyline::testing::sample_provenance()));
+  remove_kept_state(paths, 3);
+  EXPECT_FALSE(find_kept_state(paths, 3, skyline::testing::sample_provenance()));
+}
+
 TEST_F(Recovery, RemovesTheCheckpointsOfCommittedTrialsAndKeepsTheOthers) {
   const trial::CommitLog committed = committed_trials({{3}, {4}, {3, true}, {12}}, 10);
   const std::vector<trial::TrialName> kept{{5}, {4, true}, {13}};

@@ -99,6 +99,7 @@ class RecordingContext final : public trial::EvaluationContext,
       loss_sums.push_back(last_saved.numbers.front().value);
     }
   }
+  void save_last(const std::function<void(trial::TrainingState&)>& fill) override { fill(left.emplace()); }
   trial::TrialGroup* group() override { return in_group; }
   std::shared_ptr<const Tensors> inherited() const override { return parents; }
   bool wanted() const override { return wants; }
@@ -114,7 +115,8 @@ class RecordingContext final : public trial::EvaluationContext,
   std::optional<trial::TrainingState> start_from;
   trial::TrainingState last_saved;
   int saves = 0;
-  std::vector<double> loss_sums;  // of each state that was saved
+  std::optional<trial::TrainingState> left;  // for trials that continue this one
+  std::vector<double> loss_sums;             // of each state that was saved
   trial::TrialGroup* in_group = nullptr;
   std::shared_ptr<const Tensors> parents;  // the parent's tensors
   bool wants = false;
