@@ -8,6 +8,7 @@
 #include "cuda/nccl/nccl_reducer.hpp"
 #include "cuda/streams/cuda_stream.hpp"
 #include "cuda/streams/graph_memory.hpp"
+#include "train/device/gather_plan.hpp"
 
 #include <algorithm>
 #include <array>
@@ -65,34 +66,6 @@ std::size_t bytes_of(const c10::CachingAllocator::StatArray& amounts) {
   return static_cast<std::size_t>(amounts.at(kAll).current);
 }
 
-train::kernels::AugmentPlan augment_plan(const train::DeviceBatch& batch) {
-  train::kernels::AugmentPlan plan;
-  plan.height = static_cast<std::int32_t>(batch.pixels->size(2));
-  plan.width = static_cast<std::int32_t>(batch.pixels->size(3));
-  plan.crop = static_cast<std::int32_t>(batch.augment.crop);
-  plan.cutout = static_cast<std::int32_t>(batch.augment.cutout);
-  plan.flip = batch.augment.flip;
-  return plan;
-}
-
-train::kernels::GatherPlan gather_plan(const train::DeviceBatch& batch) {
-  require(batch.images->is_contiguous(at::MemoryFormat::ChannelsLast) && batch.pixels->is_contiguous(),
-          "a batch must be channels_last, and the set that it is made from contiguous");
-  train::kernels::GatherPlan plan;
-  plan.pixels = batch.pixels->const_data_ptr<std::uint8_t>();
-  plan.labels = batch.labels->const_data_ptr<std::int32_t>();
-  plan.order = batch.order->const_data_ptr<std::int64_t>();
-  plan.position = batch.position->const_data_ptr<std::int64_t>();
-  plan.scaling = batch.scaling->const_data_ptr<float>();
-  plan.seed = batch.augment.any() ? batch.seed->const_data_ptr<std::int64_t>() : nullptr;
-  plan.augment = augment_plan(batch);
-  plan.channels = static_cast<std::int32_t>(batch.pixels->size(1));
-  plan.rows = batch.targets->size(0);
-  plan.images = batch.images->mutable_data_ptr<float>();
-  plan.targets = batch.targets->mutable_data_ptr<std::int64_t>();
-  return plan;
-}
-
 class CudaAccelerator final : public train::Accelerator {
  public:
   explicit CudaAccelerator(std::vector<train::AcceleratorDevice> devices) : devices_(std::move(devices)) {
@@ -138,7 +111,8 @@ class CudaAccelerator final : public train::Accelerator {
 
   void gather(const train::DeviceBatch& batch) override {
     const c10::cuda::CUDAGuard guard(batch.pixels->device());
-    check_cuda(launch_gather(gather_plan(batch), c10::cuda::getCurrentCUDAStream()), "the gather kernel");
+    check_cuda(launch_gather(train::gather_plan(batch), c10::cuda::getCurrentCUDAStream()),
+               "the gather kernel");
   }
 
   void dropout(at::Tensor& values, const at::Tensor& seed, double probability) override {

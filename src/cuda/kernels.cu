@@ -6,7 +6,7 @@ namespace skyline::cuda {
 namespace {
 
 using train::kernels::DropoutMask;
-using train::kernels::GatheredImage;
+using train::kernels::GatheredRow;
 using train::kernels::GatherPlan;
 
 constexpr int kWarp = 32;
@@ -17,17 +17,17 @@ constexpr int kElementsOfBlock = 4 * kMostThreads;
 
 __global__ void gather_kernel(const GatherPlan plan) {
   const std::int64_t row = blockIdx.x;
-  const GatheredImage image = find_image(plan, row);
+  const GatheredRow found = find_row(plan, row);
   const std::int32_t elements = elements_of_image(plan);
   const auto begin = static_cast<std::int32_t>(blockIdx.y) * kElementsOfBlock;
   const std::int32_t end = min(elements, begin + kElementsOfBlock);
   float* const target = plan.images + row * elements;
   for (std::int32_t element = begin + static_cast<std::int32_t>(threadIdx.x); element < end;
        element += static_cast<std::int32_t>(blockDim.x)) {
-    target[element] = gathered_value(plan, image, element);
+    target[element] = gathered_value(plan, found, element);
   }
   if (blockIdx.y == 0 && threadIdx.x == 0) {
-    plan.targets[row] = image.label;
+    write_targets(plan, found, row);
   }
 }
 

@@ -37,7 +37,11 @@ struct BatchTensors {
         targets(at::empty({rows}, at::kLong)) {}
 
   DeviceBatch with(const AugmentOptions& augment) {
-    return {&pixels, &labels, &order, &position, &scaling, &seed, augment, &images, &targets};
+    kernels::AugmentPlan plan{.crop = static_cast<std::int32_t>(augment.crop),
+                              .cutout = static_cast<std::int32_t>(augment.cutout),
+                              .flip = augment.flip};
+    return {&pixels, &labels, &order,  &position, &scaling, augment.any() ? &seed : nullptr,
+            plan,    &images, &targets};
   }
 };
 

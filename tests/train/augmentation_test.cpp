@@ -49,7 +49,7 @@ std::pair<std::int64_t, std::int64_t> nowhere() {
   return {-1, -1};
 }
 
-Image changed(Augmentation& augmentation) {
+Image changed(test::ImageChanger& augmentation) {
   const Image image = numbered();
   const std::vector<std::uint8_t> pixels(image.begin(), image.end());
   const std::uint8_t* result = augmentation.change(pixels.data());
@@ -58,7 +58,7 @@ Image changed(Augmentation& augmentation) {
 
 /// How often each image came out of `count` draws.
 std::map<Image, int> outcomes(const AugmentOptions& options, int count) {
-  Augmentation augmentation(options, kShape, Augmentation::first_seed(1, 0));
+  test::ImageChanger augmentation(options, kShape, first_image_seed(1, 0));
   std::map<Image, int> found;
   for (int i = 0; i < count; ++i) {
     ++found[changed(augmentation)];
@@ -139,7 +139,7 @@ TEST(Augmentation, LeavesNothingOfAnImageThatTheWindowMisses) {
 
 TEST(Augmentation, DependsOnTrialSeedEpochAndPlaceAlone) {
   const auto drawn = [](std::uint64_t seed, std::uint64_t epoch, std::size_t first, int count) {
-    Augmentation augmentation({2, true, 2}, kShape, Augmentation::first_seed(seed, epoch) + first);
+    test::ImageChanger augmentation({2, true, 2}, kShape, first_image_seed(seed, epoch) + first);
     std::vector<Image> images(static_cast<std::size_t>(count));
     std::generate(images.begin(), images.end(), [&] { return changed(augmentation); });
     return images;
@@ -152,7 +152,7 @@ TEST(Augmentation, DependsOnTrialSeedEpochAndPlaceAlone) {
 
 TEST(Augmentation, CutsTheSameSquareOutWhetherItFlipsOrNot) {
   const auto blank = [](bool flip) {
-    Augmentation augmentation({0, flip, 3}, kShape, Augmentation::first_seed(1, 0));
+    test::ImageChanger augmentation({0, flip, 3}, kShape, first_image_seed(1, 0));
     std::vector<std::vector<bool>> places;
     for (int i = 0; i < 50; ++i) {
       const Image image = changed(augmentation);
@@ -168,7 +168,7 @@ TEST(Augmentation, PadsWithTheNetworksInputForPixelZero) {
   const test::BarImages data({1, 8, 8}, 2, 4, 0);
   const PixelScaling scaling(data, Normalization::kStandard);
   const std::vector<std::int64_t> indices = {3, 1};
-  Augmentation augmentation({1000, false, 0}, data.shape(), Augmentation::first_seed(1, 0));
+  test::ImageChanger augmentation({1000, false, 0}, data.shape(), first_image_seed(1, 0));
   const test::Batch batch = test::gather_batch(data, scaling, indices, &augmentation);
   const float* values = batch.images.const_data_ptr<float>();
   EXPECT_THAT(std::vector<float>(values, values + batch.images.numel()),

@@ -126,6 +126,14 @@ TEST(DeviceLearner, AgreesWithTheHostsLearnerOnAugmentedImages) {
   expect_agreement(learner_network(), options, 15, 2e-3);
 }
 
+TEST(DeviceLearner, AgreesWithTheHostsLearnerOnMixedImagesAndSoftTargets) {
+  TrainingOptions options = sgd();
+  options.augment = {.crop = 1, .mixup = 0.4, .cutmix = 1};
+  options.loss.label_smoothing = 0.1;
+  options.loss.weights = {0.5F, 1, 2, 1, 0.25F, 1};
+  expect_agreement(learner_network(), options, 15, 2e-3);
+}
+
 TEST(DeviceLearner, AgreesWithTheHostsLearnerOnScheduledRates) {
   TrainingOptions options = sgd();
   options.schedule = {0.5, ScheduleOptions::Decay::kCosine};

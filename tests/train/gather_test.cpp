@@ -23,7 +23,7 @@ struct DeviceBatchOnHost {
   std::vector<std::int64_t> targets;
 };
 
-kernels::AugmentPlan augment_plan(const AugmentOptions& options, const space::Shape& shape) {
+kernels::AugmentPlan plan_of(const AugmentOptions& options, const space::Shape& shape) {
   return {static_cast<std::int32_t>(options.crop), static_cast<std::int32_t>(options.cutout), options.flip,
           static_cast<std::int32_t>(shape.height), static_cast<std::int32_t>(shape.width)};
 }
@@ -33,11 +33,11 @@ DeviceBatchOnHost gather_by_element(kernels::GatherPlan plan) {
   const std::int32_t elements = kernels::elements_of_image(plan);
   DeviceBatchOnHost batch{std::vector<float>(static_cast<std::size_t>(plan.rows * elements)), {}};
   for (std::int64_t row = 0; row < plan.rows; ++row) {
-    const kernels::GatheredImage image = kernels::find_image(plan, row);
-    batch.targets.push_back(image.label);
+    const kernels::GatheredRow found = kernels::find_row(plan, row);
+    batch.targets.push_back(found.image.label);
     for (std::int32_t element = 0; element < elements; ++element) {
       batch.images[static_cast<std::size_t>(row * elements + element)] =
-          kernels::gathered_value(plan, image, element);
+          kernels::gathered_value(plan, found, element);
     }
   }
   return batch;
@@ -52,8 +52,8 @@ void expect_equal_batches(const space::Shape& shape, const AugmentOptions& optio
   std::iota(indices.begin(), indices.end(), 0);
   const std::vector<std::int64_t> order = epoch_order(indices, trial_seed, 2);
 
-  const std::uint64_t first_seed = Augmentation::first_seed(trial_seed, 2);
-  Augmentation augmentation(options, shape, first_seed + static_cast<std::uint64_t>(first));
+  const std::uint64_t first_seed = first_image_seed(trial_seed, 2);
+  test::ImageChanger augmentation(options, shape, first_seed + static_cast<std::uint64_t>(first));
   const test::Batch expected = test::gather_batch(
       dataset, scaling, std::span(order).subspan(static_cast<std::size_t>(first), rows), &augmentation);
 
@@ -64,7 +64,8 @@ void expect_equal_batches(const space::Shape& shape, const AugmentOptions& optio
                                                      .position = &first,
                                                      .scaling = scaling.table(0),
                                                      .seed = &seed,
-                                                     .augment = augment_plan(options, shape),
+                                                     .augment = plan_of(options, shape),
+                                                     .mix = {},
                                                      .channels = static_cast<std::int32_t>(shape.channels),
                                                      .rows = static_cast<std::int64_t>(rows)});
   ASSERT_EQ(batch.images.size(), static_cast<std::size_t>(expected.images.numel()));
@@ -95,25 +96,26 @@ TEST(Gather, EachOptionAloneIsTheCpus) {
 TEST(Gather, SeedsRunOverTheEndOfTheirRange) {
   const AugmentOptions options{.crop = 2, .flip = true};
   const space::Shape shape{1, 6, 6};
-  const kernels::AugmentPlan plan = augment_plan(options, shape);
+  const kernels::AugmentPlan plan = plan_of(options, shape);
   const std::int64_t last = std::numeric_limits<std::int64_t>::max();
   const std::int64_t position = 1;
   const std::int64_t order[] = {0, 0};
   const std::uint8_t pixels[36] = {};
   const std::int32_t label = 7;
-  const kernels::GatheredImage image = kernels::find_image({.pixels = pixels,
-                                                            .labels = &label,
-                                                            .order = order,
-                                                            .position = &position,
-                                                            .seed = &last,
-                                                            .augment = plan,
-                                                            .channels = 1,
-                                                            .rows = 1},
-                                                           0);
+  const kernels::GatheredRow found = kernels::find_row({.pixels = pixels,
+                                                        .labels = &label,
+                                                        .order = order,
+                                                        .position = &position,
+                                                        .seed = &last,
+                                                        .augment = plan,
+                                                        .mix = {},
+                                                        .channels = 1,
+                                                        .rows = 1},
+                                                       0);
   const kernels::ImageDraw expected = kernels::draw_image(plan, std::uint64_t{1} << 63);
-  EXPECT_EQ(image.draw.down, expected.down);
-  EXPECT_EQ(image.draw.right, expected.right);
-  EXPECT_EQ(image.label, 7);
+  EXPECT_EQ(found.image.draw.down, expected.down);
+  EXPECT_EQ(found.image.draw.right, expected.right);
+  EXPECT_EQ(found.image.label, 7);
 }
 
 }  // namespace

@@ -137,6 +137,40 @@ TEST(GroupTraining, IsThatOfOneMemberWithAdamAndAugmentedImages) {
   }
 }
 
+TrainingOptions whole_recipe(TrainingOptions options) {
+  options.optimizer.decayed = OptimizerOptions::Decayed::kWeights;
+  options.optimizer.clip_norm = 0.5;
+  options.augment = {.crop = 2, .flip = true, .mixup = 0.4, .cutmix = 1};
+  options.loss = {
+      .label_smoothing = 0.1, .class_weights = LossOptions::ClassWeights::kBalanced, .weights = {}};
+  options.recalibrate = 3;
+  options.full = {.average = 0.9, .keep = FinalTrainingOptions::Keep::kBest, .patience = 3};
+  return options;
+}
+
+TEST(GroupTraining, IsThatOfOneMemberWithTheWholeRecipe) {
+  Trial trial = every_layer_trial(0.5);
+  trial.proposal.trains = trial.number;
+  const TrainingOptions options = whole_recipe(sgd(Statistics::kSynchronized));  // Adam scales rounding up
+  const Result alone = train_alone(options, trial);
+  for (const std::size_t members : {2U, 3U}) {
+    SCOPED_TRACE(std::to_string(members) + " members");
+    expect_close(alone, train_together(options, trial, members), 1e-4);
+  }
+}
+
+TEST(GroupTraining, HasTheSameBitsWithTheWholeRecipeHoweverItIsSharded) {
+  Trial trial = every_layer_trial(1.5);
+  trial.proposal.trains = trial.number;
+  TrainingOptions options = whole_recipe(adam(Statistics::kSynchronized));
+  options.optimizer.kind = OptimizerOptions::Kind::kAdamW;
+  const Result expected = train_together(options, trial, 3);
+  for (const Sharding sharding : {Sharding::kOptimizer, Sharding::kGradients}) {
+    options.group.sharding = sharding;
+    expect_same(expected, train_together(options, trial, 3));
+  }
+}
+
 TEST(GroupTraining, NeedsNoSynchronizationWithoutBatchStatistics) {
   const Trial trial = make_trial(
       NetworkBuilder({2, 8, 8}).conv2d(8, 3).relu().max_pool(2).dropout(0.3).flatten().linear(6).build(), 2,

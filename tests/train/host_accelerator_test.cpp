@@ -54,8 +54,8 @@ void expect_same_batch(const AugmentOptions& augment) {
   const std::vector<std::int64_t> order = {7, 39, 0, 3, 21, 11, 30};
   const std::int64_t first = 2;
   const std::int64_t rows = 4;
-  const std::uint64_t first_seed = Augmentation::first_seed(5, 3);
-  Augmentation augmentation(augment, data.shape(), first_seed + static_cast<std::uint64_t>(first));
+  const std::uint64_t first_seed = first_image_seed(5, 3);
+  test::ImageChanger augmentation(augment, data.shape(), first_seed + static_cast<std::uint64_t>(first));
   const test::Batch expected = test::gather_batch(data, scaling, std::span(order).subspan(first, rows),
                                                   augment.any() ? &augmentation : nullptr);
 
@@ -73,8 +73,8 @@ void expect_same_batch(const AugmentOptions& augment) {
                                    .order = &places,
                                    .position = &position,
                                    .scaling = &tables,
-                                   .seed = &seed,
-                                   .augment = augment,
+                                   .seed = augment.any() ? &seed : nullptr,
+                                   .augment = augment_plan(augment, data),
                                    .images = &images,
                                    .targets = &targets});
   EXPECT_TRUE(images.equal(expected.images));

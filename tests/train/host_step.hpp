@@ -39,10 +39,14 @@ class HostStep {
   double step_part(const at::Tensor& images, std::span<const std::int32_t> labels, BatchPart part,
                    std::size_t batch) {
     const at::Tensor targets = at::tensor(std::vector<std::int64_t>(labels.begin(), labels.end()));
-    const at::Tensor share = step_.run(images, targets, part, static_cast<std::int64_t>(batch),
-                                       {.rate = rate_, .seed = step_seed(seed_, steps_done_++)});
+    const at::Tensor share =
+        step_.run(images, {targets}, part, static_cast<std::int64_t>(batch),
+                  {.rate = rate_, .news = news_, .seed = step_seed(seed_, steps_done_++)});
     return *share.const_data_ptr<double>();
   }
+  TrainingStep& step_of() { return step_; }
+  /// Of the steps to come: their weight in the moving average.
+  void set_news(double weight) { news_ = at::full({}, weight, at::kFloat); }
   at::Tensor infer(const at::Tensor& images) { return step_.infer(images); }
   std::vector<trial::NamedTensor> export_tensors() { return step_.parameters().export_tensors(); }
   ParameterStore& parameters() { return step_.parameters(); }
@@ -64,6 +68,7 @@ class HostStep {
   std::uint64_t seed_;
   std::int64_t steps_done_ = 0;
   at::Tensor rate_;
+  at::Tensor news_;
   std::unique_ptr<Accelerator> accelerator_ = make_host_accelerator(Kernels::kOwn);
   std::unique_ptr<DeviceReducer> reducer_;
   TrainingStep step_;

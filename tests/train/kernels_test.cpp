@@ -86,7 +86,7 @@ TEST(CrossEntropy, ScoresAndDifferentiates) {
   const std::vector<float> logits = {1, 2, 3, 0, 0, 0};
   const std::vector<std::int64_t> labels = {2, 1};
   std::vector<float> gradient(6);
-  const BatchScore score = cross_entropy(logits.data(), labels.data(), 2, 3, gradient.data(), 2);
+  const BatchScore score = cross_entropy(logits.data(), {labels.data()}, {}, 2, 3, gradient.data(), 2);
   EXPECT_EQ(score.correct, 1);  // of equal logits the first one counts
   EXPECT_NEAR(score.loss_sum, std::log(1 + std::exp(-1) + std::exp(-2)) + std::log(3), 1e-12);
   const double total = std::exp(1) + std::exp(2) + std::exp(3);
@@ -98,9 +98,9 @@ TEST(CrossEntropy, ScoresAndDifferentiates) {
 TEST(CrossEntropy, StaysFiniteForLargeLogitsAndShowsNaN) {
   const std::vector<std::int64_t> label = {1};
   const std::vector<float> large = {1e30F, -1e30F};
-  EXPECT_NEAR(cross_entropy(large.data(), label.data(), 1, 2, nullptr, 1).loss_sum, 2e30, 1e24);
+  EXPECT_NEAR(cross_entropy(large.data(), {label.data()}, {}, 1, 2, nullptr, 1).loss_sum, 2e30, 1e24);
   const std::vector<float> broken = {0, std::numeric_limits<float>::quiet_NaN()};
-  EXPECT_TRUE(std::isnan(cross_entropy(broken.data(), label.data(), 1, 2, nullptr, 1).loss_sum));
+  EXPECT_TRUE(std::isnan(cross_entropy(broken.data(), {label.data()}, {}, 1, 2, nullptr, 1).loss_sum));
 }
 
 TEST(OptimizerKernels, FollowTheFormulasInAnyLength) {

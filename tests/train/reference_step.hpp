@@ -80,6 +80,7 @@ class ReferenceStep {
     for (at::Tensor& value : values_) {
       gradients.push_back(value.grad().defined() ? value.grad() : at::zeros_like(value));
     }
+    clip(gradients);
     if (options_.kind == OptimizerOptions::Kind::kAdamW) {
       update_by_adamw(gradients);
     } else if (options_.kind == OptimizerOptions::Kind::kAdam) {
@@ -101,6 +102,16 @@ class ReferenceStep {
     for (at::Tensor& value : values_) {
       value.mutable_grad() = at::Tensor();
     }
+  }
+
+  /// torch.nn.utils.clip_grad_norm_
+  void clip(std::vector<at::Tensor>& gradients) const {
+    if (options_.clip_norm == 0) return;
+    double squares = 0;
+    for (const at::Tensor& gradient : gradients)
+      squares += gradient.to(at::kDouble).square().sum().item<double>();
+    const double factor = std::min(1.0, options_.clip_norm / (std::sqrt(squares) + 1e-6));
+    for (at::Tensor& gradient : gradients) gradient = gradient.mul(factor);
   }
 
   /// torch.optim.AdamW's formulas, line by line.

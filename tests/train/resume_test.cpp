@@ -186,6 +186,35 @@ TEST(Resume, IsExactWithAugmentedImages) {
   expect_exact_resume(options, every_layer_trial());
 }
 
+TEST(Resume, IsExactWithTheWholeRecipe) {
+  TrainingOptions options = with(adam());
+  options.optimizer.kind = OptimizerOptions::Kind::kAdamW;
+  options.optimizer.decayed = OptimizerOptions::Decayed::kWeights;
+  options.augment = {.crop = 2, .flip = true, .cutout = 3, .mixup = 0.2, .cutmix = 1};
+  options.loss = {
+      .label_smoothing = 0.1, .class_weights = LossOptions::ClassWeights::kBalanced, .weights = {}};
+  options.optimizer.clip_norm = 0.5;
+  options.recalibrate = 3;
+  options.schedule = {.warmup = 0.3, .decay = ScheduleOptions::Decay::kCosine, .floor = 0.1};
+  expect_exact_resume(options, every_layer_trial());
+}
+
+TEST(Resume, IsExactInAFullTrainingThatAveragesAndChoosesItsBestEpoch) {
+  TrainingOptions options = with(adam());
+  options.recalibrate = 2;
+  options.full = {.average = 0.95, .keep = FinalTrainingOptions::Keep::kBest, .patience = 2};
+  const auto evaluator = make_evaluator(options);
+  const Trial trial = every_layer_trial(Phase::kFinal);
+  RecordingContext undisturbed;
+  const Result expected = finish(*evaluator, trial, undisturbed);
+  for (int poll = 1; poll < undisturbed.polls(); poll += 2) {
+    SCOPED_TRACE("stopped at poll " + std::to_string(poll));
+    RecordingContext resumed;
+    resumed.start_from = stop_at(*evaluator, trial, poll);
+    expect_same(expected, finish(*evaluator, trial, resumed));
+  }
+}
+
 TEST(Resume, IsExactWithAScheduledLearningRate) {
   TrainingOptions options = with(adam());
   options.schedule = {0.7, ScheduleOptions::Decay::kCosine};

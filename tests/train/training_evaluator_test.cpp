@@ -2,6 +2,7 @@
 
 #include "skyline/train/layer_op.hpp"
 
+#include "support/user_error_of.hpp"
 #include "train/train_fixtures.hpp"
 
 #include <algorithm>
@@ -93,6 +94,15 @@ TEST(TrainingEvaluator, MeasuresWhatItNames) {
   RecordingContext context;
   EXPECT_EQ(values_of(evaluator->evaluate(make_trial(small_network(), 0.1, 1), context)).size(),
             training_kind().metrics.size());
+}
+
+TEST(TrainingEvaluator, RefusesColoursWhereThereIsOneChannel) {
+  TrainingOptions options = fast_options();
+  options.augment.saturation = 0.4;
+  EXPECT_EQ(
+      testing::user_error_of([&] { make_evaluator(options); }),
+      "`training.augment`: brightness, contrast and saturation need images with 3 channels (red, green, "
+      "blue), and the data set has 1");
 }
 
 TEST(TrainingEvaluator, HonoursFractionsOfAnEpochToTheStep) {

@@ -137,6 +137,23 @@ TEST(TrainingOptions, RefuseKeysOfAnotherSchedule) {
             "a.yaml:3: training.schedule.floor: a floor needs `decay: linear` or `decay: cosine`");
 }
 
+TEST(TrainingOptions, SayWhatChangesImagesAndTargets) {
+  EXPECT_FALSE(parse({}).augment.any());
+  const TrainingOptions options = parse({{"augment.saturation", "0.4"},
+                                         {"augment.mixup", "0.2"},
+                                         {"loss.label_smoothing", "0.1"},
+                                         {"loss.class_weights", "balanced"}});
+  EXPECT_TRUE(options.augment.any());
+  EXPECT_EQ(options.augment.saturation, 0.4);
+  EXPECT_EQ(options.augment.mixup, 0.2);
+  EXPECT_EQ(options.loss.label_smoothing, 0.1);
+  EXPECT_EQ(options.loss.class_weights, LossOptions::ClassWeights::kBalanced);
+  EXPECT_EQ(error_of({{"augment.brightness", "1.5"}}),
+            "a.yaml:3: training.augment.brightness: expected a number from 0 to 1, got 1.5");
+  EXPECT_EQ(error_of({{"loss.label_smoothing", "1"}}),
+            "a.yaml:3: training.loss.label_smoothing: expected a number of at least 0 and below 1, got 1");
+}
+
 TEST(TrainingOptions, GiveAdamWADecayOfItsOwn) {
   EXPECT_EQ(parse({{"optimizer", "adamw"}}).optimizer.decoupled_decay, 0.01);
   const TrainingOptions options =

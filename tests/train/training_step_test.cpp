@@ -172,6 +172,14 @@ TEST(TrainingStep, AgreesWithPyTorchsAdamWWithAndWithoutDecayOfBiases) {
   }
 }
 
+TEST(TrainingStep, ClipsGradientsByTheirCommonNormAsPyTorchDoes) {
+  for (const double most : {1e-3, 0.1, 100.0}) {
+    OptimizerOptions clipped = sgd(1, 0.9);
+    clipped.clip_norm = most;
+    expect_agreement(conv_network({1, 8, 8}, 2, 3, 16, 5), clipped, most < 1 ? 4 : 1, 2e-3);
+  }
+}
+
 TEST(TrainingStep, SparesNormsAndBiasesFromWeightDecayIfToldTo) {
   const space::Network network =
       NetworkBuilder({1, 5, 5}).conv2d(4, 3).batch_norm().relu().flatten().linear(3).build();

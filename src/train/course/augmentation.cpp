@@ -1,54 +1,95 @@
 #include "train/course/augmentation.hpp"
 
+#include "skyline/core/error.hpp"
 #include "skyline/core/random.hpp"
 
+#include "train/kernels/mix.hpp"
+
 #include <algorithm>
+#include <cmath>
+#include <string>
 
 namespace skyline::train {
+namespace {
 
-Augmentation::Augmentation(const AugmentOptions& options, const space::Shape& shape, std::uint64_t first_seed)
-    : plan_{.crop = static_cast<std::int32_t>(options.crop),
-            .cutout = static_cast<std::int32_t>(options.cutout),
-            .flip = options.flip,
-            .height = static_cast<std::int32_t>(shape.height),
-            .width = static_cast<std::int32_t>(shape.width)},
-      shape_(shape),
-      next_seed_(first_seed),
-      changed_(static_cast<std::size_t>(shape.elements())) {}
+constexpr std::int64_t kColours = 3;
 
-std::uint64_t Augmentation::first_seed(std::uint64_t trial_seed, std::uint64_t epoch) {
+std::int32_t parts(double factor) {
+  return static_cast<std::int32_t>(std::lround(factor * kernels::kOneFactor));
+}
+
+/// Quantiles of the symmetric beta distribution, ascending. The density x^(a-1) (1-x)^(a-1) is integrated
+/// over u = x^min(a, 1), where it has no pole, up to the middle; the other half mirrors it.
+std::vector<double> beta_quantiles(double alpha) {
+  constexpr int kCells = 1 << 14;
+  const double power = std::min(alpha, 1.0);
+  const double end = std::pow(0.5, power);
+  std::vector<double> below(kCells + 1, 0.0);  // the share of the distribution below each border
+  const auto x_of = [&](double cell) { return std::pow(end * cell / kCells, 1 / power); };
+  for (int cell = 0; cell < kCells; ++cell) {
+    const auto i = static_cast<std::size_t>(cell);
+    const double x = x_of(cell + 0.5);
+    below[i + 1] = below[i] + std::pow(x, alpha - power) * std::pow(1 - x, alpha - 1);
+  }
+  std::vector<double> quantiles(kernels::kQuantiles);
+  for (std::size_t i = 0; i < quantiles.size() / 2; ++i) {
+    const double share = (static_cast<double>(i) + 0.5) / kernels::kQuantiles;
+    const auto border = std::ranges::lower_bound(below, 2 * share * below.back());
+    const double x = x_of(static_cast<double>(border - below.begin()) - 0.5);
+    quantiles[i] = x;
+    quantiles[quantiles.size() - 1 - i] = 1 - x;
+  }
+  return quantiles;
+}
+
+template <typename Map>
+std::vector<float> map_quantiles(double alpha, Map map) {
+  std::vector<float> table;
+  for (const double quantile : beta_quantiles(alpha)) table.push_back(static_cast<float>(map(quantile)));
+  return table;
+}
+
+}  // namespace
+
+kernels::AugmentPlan augment_plan(const AugmentOptions& options, const store::Dataset& dataset) {
+  kernels::AugmentPlan plan{.crop = static_cast<std::int32_t>(options.crop),
+                            .cutout = static_cast<std::int32_t>(options.cutout),
+                            .flip = options.flip,
+                            .height = static_cast<std::int32_t>(dataset.shape().height),
+                            .width = static_cast<std::int32_t>(dataset.shape().width),
+                            .brightness = parts(options.brightness),
+                            .contrast = parts(options.contrast),
+                            .saturation = parts(options.saturation),
+                            .brightest = static_cast<std::int32_t>(dataset.value_scale())};
+  if (plan.changes_colours()) {
+    const std::vector<double>& mean = dataset.mean();
+    plan.mean_grey = static_cast<std::int32_t>(
+        std::lround(dataset.value_scale() * (0.299 * mean[0] + 0.587 * mean[1] + 0.114 * mean[2])));
+  }
+  return plan;
+}
+
+void check_augment(const AugmentOptions& options, const store::Dataset& dataset) {
+  const bool colours = options.brightness > 0 || options.contrast > 0 || options.saturation > 0;
+  const std::int64_t channels = dataset.shape().channels;
+  if (!colours || channels == kColours) return;
+  throw UserError(
+      "`training.augment`: brightness, contrast and saturation need images with 3 channels (red, green, "
+      "blue), "
+      "and the data set has " +
+      std::to_string(channels));
+}
+
+std::uint64_t first_image_seed(std::uint64_t trial_seed, std::uint64_t epoch) {
   return derive_seed(trial_seed, "augment", {epoch});
 }
 
-const std::uint8_t* Augmentation::change(const std::uint8_t* image) {
-  const kernels::ImageDraw drawn = kernels::draw_image(plan_, next_seed_++);
-  for (std::int64_t c = 0; c < shape_.channels; ++c) {
-    const std::int64_t plane = c * shape_.height * shape_.width;
-    for (std::int64_t y = 0; y < shape_.height; ++y) {
-      change_row(drawn, y, image + plane, changed_.data() + plane + y * shape_.width);
-    }
-  }
-  return changed_.data();
+std::vector<float> mixup_table(double alpha) {
+  return map_quantiles(alpha, [](double share) { return share; });
 }
 
-void Augmentation::change_row(const kernels::ImageDraw& draw, std::int64_t row, const std::uint8_t* plane,
-                              std::uint8_t* target) const {
-  const std::int64_t width = shape_.width;
-  std::fill(target, target + width, std::uint8_t{0});
-  const std::int64_t source_row = row + draw.down;
-  const std::int64_t begin = std::max<std::int64_t>(0, -draw.right);
-  const std::int64_t end = std::min(width, width - draw.right);
-  if (source_row >= 0 && source_row < shape_.height && begin < end) {
-    const std::uint8_t* source = plane + source_row * width + draw.right;
-    std::copy(source + begin, source + end, target + begin);
-  }
-  if (draw.mirrored) {
-    std::reverse(target, target + width);
-  }
-  if (row >= draw.hole_top && row < draw.hole_top + plan_.cutout) {
-    std::fill(target + std::clamp<std::int64_t>(draw.hole_left, 0, width),
-              target + std::clamp<std::int64_t>(draw.hole_left + plan_.cutout, 0, width), std::uint8_t{0});
-  }
+std::vector<float> cutmix_table(double alpha) {
+  return map_quantiles(alpha, [](double share) { return std::sqrt(1 - share); });
 }
 
 }  // namespace skyline::train

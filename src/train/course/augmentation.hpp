@@ -1,8 +1,8 @@
 #pragma once
 
-#include "skyline/space/network.hpp"
+#include "skyline/store/dataset.hpp"
 
-#include "train/course/training_evaluator.hpp"
+#include "train/course/training_options.hpp"
 #include "train/kernels/augment.hpp"
 
 #include <cstdint>
@@ -10,27 +10,19 @@
 
 namespace skyline::train {
 
-/// Changes training images at random, as stored: cut parts become pixel 0. The changes of an image depend
-/// only on trial seed, epoch and the image's place in the epoch's order. Used by one thread.
-class Augmentation {
- public:
-  /// @param first_seed  of the first image; later images have the following seeds
-  Augmentation(const AugmentOptions& options, const space::Shape& shape, std::uint64_t first_seed);
+/// The options in whole numbers, as kernels draw from them: for images of this data set.
+kernels::AugmentPlan augment_plan(const AugmentOptions& options, const store::Dataset& dataset);
 
-  /// The seed of the image at place 0 of the epoch's order; those of later places follow.
-  static std::uint64_t first_seed(std::uint64_t trial_seed, std::uint64_t epoch);
-  /// @param image  [channels, height, width]
-  /// @return       the changed copy, until the next call
-  const std::uint8_t* change(const std::uint8_t* image);
+/// @throws UserError if an option makes no sense for the images of the data set
+void check_augment(const AugmentOptions& options, const store::Dataset& dataset);
 
- private:
-  void change_row(const kernels::ImageDraw& draw, std::int64_t row, const std::uint8_t* plane,
-                  std::uint8_t* target) const;
+/// The seed of the image at place 0 of an epoch's order; those of later places follow. Changes of an image
+/// depend on it alone.
+std::uint64_t first_image_seed(std::uint64_t trial_seed, std::uint64_t epoch);
 
-  kernels::AugmentPlan plan_;
-  space::Shape shape_;
-  std::uint64_t next_seed_;
-  std::vector<std::uint8_t> changed_;
-};
+/// Tables for kernels::MixPlan, of a symmetric beta distribution with this parameter.
+/// @pre 0 < alpha
+std::vector<float> mixup_table(double alpha);
+std::vector<float> cutmix_table(double alpha);
 
 }  // namespace skyline::train

@@ -3,6 +3,7 @@
 #include "skyline/core/error.hpp"
 
 #include "core/log.hpp"
+#include "train/course/augmentation.hpp"
 #include "train/course/training_step.hpp"
 #include "train/course/trial_run.hpp"
 #include "train/device/device_epoch.hpp"
@@ -13,6 +14,8 @@
 #include <algorithm>
 #include <string>
 #include <utility>
+
+#include <ATen/ops/tensor.h>
 
 namespace skyline::train {
 namespace {
@@ -71,12 +74,24 @@ void Learner::make_parts(const std::optional<BucketSizes>& buckets) {
   step_ = std::make_unique<TrainingStep>(
       trial_.architecture().network, trial_.seed, setup_.options, context_.accelerator(), context_.index(),
       GroupMembership{reducer_.get(), members_, member_, setup_.options.group}, buckets);
+  const double average = trial_.is_final() ? setup_.options.full.average : 0;
+  if (average > 0) step_->begin_average();
   epoch_ = std::make_unique<DeviceEpoch>(
       context_, setup_.options,
       DeviceEpoch::Plan{steps_per_epoch_, static_cast<std::int64_t>(setup_.split.train.size()), total_steps_,
-                        trial_.seed, step_->drawing_layers()});
+                        trial_.seed, step_->drawing_layers(), average});
   const auto members = static_cast<std::int64_t>(members_);
-  buffers_ = BatchBuffers::make((batch_ + members - 1) / members, setup_.dataset->shape(), context_.device());
+  const AugmentOptions& augment = setup_.options.augment;
+  buffers_ = BatchBuffers::make((batch_ + members - 1) / members, setup_.dataset->shape(), context_.device(),
+                                augment.mixes());
+  if (augment.any()) {
+    const auto table = [this](const std::vector<float>& values) {
+      return at::tensor(values).to(context_.device());
+    };
+    changes_ = {epoch_->augment_seed(), augment_plan(augment, *setup_.dataset)};
+    if (augment.mixup > 0) changes_.mixup = table(mixup_table(augment.mixup));
+    if (augment.cutmix > 0) changes_.cutmix = table(cutmix_table(augment.cutmix));
+  }
   evaluation_ = std::make_unique<DeviceEvaluation>(setup_, *step_, *stream_, policy_);
   context_.samples(SampleSet::kTrain);
   context_.scaling();
@@ -142,12 +157,10 @@ void Learner::run_step(BatchPart part, std::int64_t batch) {
   const WithoutAutograd no_autograd;
   const BatchBuffers buffers = buffers_.first(static_cast<std::int64_t>(part.count));
   if (part.count > 0) {
-    const at::Tensor* seed = setup_.options.augment.any() ? &epoch_->augment_seed() : nullptr;
-    gather_on_device(context_, SampleSet::kTrain, epoch_->order(), epoch_->position(), buffers, seed,
-                     setup_.options.augment);
+    gather_on_device(context_, SampleSet::kTrain, epoch_->order(), epoch_->position(), buffers, changes_);
   }
-  epoch_->finish_step(step_->run(buffers.images, buffers.targets, part, batch,
-                                 {epoch_->rate(), epoch_->seeds(), host_seed_}));
+  epoch_->finish_step(step_->run(buffers.images, {buffers.targets, buffers.others, buffers.shares}, part,
+                                 batch, {epoch_->rate(), epoch_->seeds(), epoch_->news(), host_seed_}));
 }
 
 /// The next step's part of the batch begins at this place of the epoch's order.
@@ -221,6 +234,44 @@ void Learner::hold(std::span<const std::int64_t> indices) {
 
 void Learner::infer_held() {
   evaluation_->infer_held();
+}
+
+void Learner::swap_average() {
+  require_settled();
+  stream_->run([&] { step_->swap_average(); });
+}
+
+void Learner::keep_best() {
+  stream_->run([&] { step_->keep_best(); });
+}
+
+void Learner::restore_best() {
+  stream_->run([&] { step_->restore_best(); });
+}
+
+void Learner::recalibrate() {
+  require_settled();
+  constexpr std::uint64_t kOwnOrder = 0x726563616c696272U;
+  const std::vector<std::int64_t> order = epoch_order(setup_.split.train, trial_.seed ^ kOwnOrder, 0);
+  const std::int64_t batches =
+      std::min(setup_.options.recalibrate, static_cast<std::int64_t>(order.size()) / batch_);
+  const bool together =
+      group_ != nullptr && setup_.options.group.statistics == GroupOptions::Statistics::kSynchronized;
+  const auto samples = static_cast<std::size_t>(batch_);
+  const BatchPart part = together ? part_of_batch(samples, members_, member_) : BatchPart{0, samples};
+  stream_->run([&] {
+    const at::Tensor places = at::tensor(order).to(context_.device());
+    const BatchBuffers buffers =
+        BatchBuffers::make(static_cast<std::int64_t>(part.count), setup_.dataset->shape(), context_.device());
+    step_->recalibrate(batches, part, batch_, [&](std::int64_t number) {
+      const std::int64_t first = number * batch_ + static_cast<std::int64_t>(part.first);
+      const at::Tensor position = at::tensor(first).to(context_.device());
+      if (part.count > 0) {
+        gather_on_device(context_, SampleSet::kTrain, places, position, buffers);
+      }
+      return buffers.images;
+    });
+  });
 }
 
 std::vector<trial::NamedTensor> Learner::export_tensors() const {

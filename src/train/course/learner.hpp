@@ -60,6 +60,13 @@ class Learner {
   /// One forward pass in evaluation mode, from the call to the result.
   void infer_held();
 
+  // Of full trainings: see the functions of these names in TrainingStep.
+  void swap_average();
+  void keep_best();
+  void restore_best();
+  /// Measures the statistics of batch norm anew, on batches of unchanged training samples. Collective.
+  void recalibrate();
+
   /// Copies of all parameters and buffers, "<layer>.<tensor>", row-major.
   std::vector<trial::NamedTensor> export_tensors() const;
   /// Takes initial values other than the drawn ones, in the order of export_tensors. Before the first step.
@@ -104,6 +111,7 @@ class Learner {
   std::unique_ptr<TrainingStep> step_;
   std::unique_ptr<DeviceEpoch> epoch_;
   BatchBuffers buffers_;  // as large as a part can be
+  BatchChanges changes_;
   std::unique_ptr<DeviceEvaluation> evaluation_;
   std::unique_ptr<RepeatedWork> step_work_;
   std::unique_ptr<RepeatedWork> burst_work_;  // several steps; nullptr: one at a time

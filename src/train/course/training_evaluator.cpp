@@ -2,6 +2,7 @@
 
 #include "skyline/core/error.hpp"
 
+#include "train/course/augmentation.hpp"
 #include "train/course/group_size.hpp"
 #include "train/course/trial_failure.hpp"
 #include "train/course/trial_run.hpp"
@@ -64,6 +65,22 @@ std::shared_ptr<DeviceContext> make_device_context(DeviceUse use, const Training
   auto context = std::make_shared<DeviceContext>(std::move(use), std::move(dataset), scaling);
   context->set_precision(options.precision);
   return context;
+}
+
+/// Balanced: every class has the same weight in all, and the mean over the samples is 1.
+TrainingOptions with_class_weights(TrainingOptions options, const store::Dataset& dataset,
+                                   const std::vector<std::int64_t>& samples) {
+  if (options.loss.class_weights == LossOptions::ClassWeights::kNone) return options;
+  std::vector<float>& weights = options.loss.weights;
+  weights.assign(dataset.class_names().size(), 0.0F);
+  for (const std::int64_t sample : samples) {
+    ++weights[static_cast<std::size_t>(dataset.train().labels[static_cast<std::size_t>(sample)])];
+  }
+  for (float& weight : weights) {
+    const double equal = static_cast<double>(samples.size()) / static_cast<double>(weights.size());
+    if (weight > 0) weight = static_cast<float>(equal / static_cast<double>(weight));
+  }
+  return options;
 }
 
 class TrainingEvaluator final : public trial::Evaluator {
@@ -215,14 +232,20 @@ std::unique_ptr<trial::Evaluator> make_training_evaluator(const TrainingOptions&
                                                           DeviceUse device,
                                                           std::shared_ptr<const HostMemory> memory) {
   require(!split.train.empty(), "no training samples");
+  check_augment(options.augment, *dataset);
+  if (options.full.judges_epochs() && split.validation.empty()) {
+    throw UserError(
+        "`training.full`: `keep: best` and `patience` need a validation set, and `data.validation` is 0");
+  }
   install_memory_pool();
   const PixelScaling scaling(*dataset, normalization);
   auto on_device = make_device_context(device, options, dataset, scaling);
   std::vector<std::int64_t> test_indices(dataset->test().count());
   std::iota(test_indices.begin(), test_indices.end(), 0);
   return std::make_unique<TrainingEvaluator>(
-      TrainingSetup{options, std::move(dataset), std::move(split), scaling, measure_latency,
-                    std::move(test_indices), std::move(device), std::move(on_device)},
+      TrainingSetup{with_class_weights(options, *dataset, split.train), std::move(dataset), std::move(split),
+                    scaling, measure_latency, std::move(test_indices), std::move(device),
+                    std::move(on_device)},
       std::move(memory));
 }
 

@@ -10,6 +10,7 @@ namespace {
 
 constexpr double kMostCounted = 1'000'000;
 constexpr double kMostMembers = 1024;
+constexpr double kMostBeta = 100;      // of a distribution: above, all shares are about one half
 constexpr double kMostThreads = 1024;  // more processors than any machine of today has
 
 /// A factor of forgetting: at 1 nothing new would ever be learned.
@@ -36,14 +37,17 @@ OptionKind<OptimizerOptions> optimizer_kind() {
       "decayed", &Options::decayed,
       choice<Options::Decayed>({{"all", Options::Decayed::kAll}, {"weights", Options::Decayed::kWeights}}),
       "Whether weight decay takes all parameters, or weights without norms and biases."};
-  const OptionTable<Options> adam{learning_rate, beta1, beta2, epsilon, weight_decay, decayed};
-  const OptionTable<Options> adamw{learning_rate, beta1, beta2, epsilon, decoupled_decay, decayed};
+  const Key<Options> clip_norm{"clip_norm", &Options::clip_norm, at_least(0),
+                               "Most norm of all gradients together, which are else scaled down; 0 is off."};
+  const OptionTable<Options> adam{learning_rate, beta1, beta2, epsilon, weight_decay, decayed, clip_norm};
+  const OptionTable<Options> adamw{learning_rate, beta1, beta2, epsilon, decoupled_decay, decayed, clip_norm};
   const OptionTable<Options> sgd{
       {learning_rate,
        {"momentum", &Options::momentum, kShareBelowOne, "Decay of the sum of gradients."},
        {"nesterov", &Options::nesterov, "Nesterov's momentum; needs a momentum above 0."},
        weight_decay,
-       decayed},
+       decayed,
+       clip_norm},
       check_sgd};
   return one_of<Options>(&Options::kind,
                          std::vector<Variant<Options, Options::Kind>>{{"adam", Options::Kind::kAdam, adam},
@@ -95,12 +99,45 @@ const OptionTable<ScheduleOptions>& ScheduleOptions::table() {
 }
 
 const OptionTable<AugmentOptions>& AugmentOptions::table() {
+  const Range share = at_least(0).at_most(1);
+  const Range beta = at_least(0).at_most(kMostBeta);
   static const OptionTable<AugmentOptions> table{
       {"crop", &AugmentOptions::crop, at_least(0).at_most(kMostCounted),
        "Pixels of border put around the image, of which a window of the image's size is cut out."},
       {"flip", &AugmentOptions::flip, "Mirrors left to right, with probability 1/2."},
       {"cutout", &AugmentOptions::cutout, at_least(0).at_most(kMostCounted),
-       "Side of a square that is blanked, its centre anywhere in the image."}};
+       "Side of a square that is blanked, its centre anywhere in the image."},
+      {"brightness", &AugmentOptions::brightness, share,
+       "Most change of the brightness's factor: 0.4 draws from 0.6 to 1.4; for images in colour."},
+      {"contrast", &AugmentOptions::contrast, share, "The same of the contrast; for images in colour."},
+      {"saturation", &AugmentOptions::saturation, share, "The same of the saturation; for images in colour."},
+      {"mixup", &AugmentOptions::mixup, beta,
+       "Blends each image with another one; the parameter of the beta distribution of shares, 0 is off."},
+      {"cutmix", &AugmentOptions::cutmix, beta,
+       "Puts a part of another image into each; the parameter of the distribution of areas, 0 is off."}};
+  return table;
+}
+
+const OptionTable<FinalTrainingOptions>& FinalTrainingOptions::table() {
+  using Keep = FinalTrainingOptions::Keep;
+  static const OptionTable<FinalTrainingOptions> table{
+      {"average", &FinalTrainingOptions::average, kShareBelowOne,
+       "Weight of the past in an exponential moving average of the weights, which is then tested; 0 is off."},
+      {"keep", &FinalTrainingOptions::keep, choice<Keep>({{"last", Keep::kLast}, {"best", Keep::kBest}}),
+       "The epoch whose weights are tested and kept: the last one, or the best one by validation."},
+      {"patience", &FinalTrainingOptions::patience, at_least(0).at_most(kMostCounted),
+       "Epochs without a better one after which training ends; 0 is never."}};
+  return table;
+}
+
+const OptionTable<LossOptions>& LossOptions::table() {
+  static const OptionTable<LossOptions> table{
+      {"label_smoothing", &LossOptions::label_smoothing, kShareBelowOne,
+       "Share of each target that all classes get alike."},
+      {"class_weights", &LossOptions::class_weights,
+       choice<LossOptions::ClassWeights>(
+           {{"none", LossOptions::ClassWeights::kNone}, {"balanced", LossOptions::ClassWeights::kBalanced}}),
+       "Whether a class weighs less the more training samples it has."}};
   return table;
 }
 
@@ -142,6 +179,11 @@ const OptionTable<TrainingOptions>& TrainingOptions::table() {
        {"optimizer", &Options::optimizer, optimizer_kind(), "The optimizer, adam unless told otherwise."},
        {"schedule", &Options::schedule, "How the learning rate changes in the course of a trial."},
        {"augment", &Options::augment, "Random changes of the training images, drawn anew in each epoch."},
+       {"loss", &Options::loss, "The loss of training; validation and test have plain cross-entropy."},
+       {"recalibrate", &Options::recalibrate, at_least(0).at_most(kMostCounted),
+        "Batches by which the statistics of batch norm are measured anew before a trial is scored; 0 is "
+        "off."},
+       {"full", &Options::full, "What full trainings do beside."},
        {"device", &Options::device,
         choice<DeviceChoice>(
             {{"auto", DeviceChoice::kAuto}, {"cpu", DeviceChoice::kCpu}, {"cuda", DeviceChoice::kCuda}}),

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 namespace skyline {
 template <typename T>
@@ -28,6 +29,7 @@ struct OptimizerOptions {
   double weight_decay = 0;        // adam, sgd: L2, added to the gradient
   double decoupled_decay = 0.01;  // adamw: taken from the parameter, times the learning rate
   Decayed decayed = Decayed::kAll;
+  double clip_norm = 0;  // most norm of all gradients together; 0: off
   bool is_adam() const { return kind != Kind::kSgd; }
 };
 
@@ -48,8 +50,35 @@ struct AugmentOptions {
   std::int64_t crop = 0;    // pixels of border, all 0, of which a window of the image's size is cut out again
   bool flip = false;        // left to right, with probability 1/2
   std::int64_t cutout = 0;  // side of a square that becomes 0, its centre anywhere in the image
-  bool any() const { return crop > 0 || flip || cutout > 0; }
+  double brightness = 0;    // most change of a factor: 0.4 draws from 0.6 to 1.4
+  double contrast = 0;      // the same
+  double saturation = 0;    // the same
+  double mixup = 0;         // parameter of the beta distribution; 0: off
+  double cutmix = 0;        // the same
+  bool mixes() const { return mixup > 0 || cutmix > 0; }
+  bool any() const {
+    return crop > 0 || flip || cutout > 0 || brightness > 0 || contrast > 0 || saturation > 0 || mixes();
+  }
   static const OptionTable<AugmentOptions>& table();
+};
+
+/// The loss of training; validation and test have plain cross-entropy.
+struct LossOptions {
+  enum class ClassWeights { kNone, kBalanced };
+  double label_smoothing = 0;  // share of the target that all classes get alike
+  ClassWeights class_weights = ClassWeights::kNone;
+  std::vector<float> weights;  // of the classes, by the training samples; empty: all 1
+  static const OptionTable<LossOptions>& table();
+};
+
+/// What full trainings do beside.
+struct FinalTrainingOptions {
+  enum class Keep { kLast, kBest };
+  double average = 0;         // most weight of the past in the moving average of weights; 0: off
+  Keep keep = Keep::kLast;    // the epoch whose weights are tested and kept
+  std::int64_t patience = 0;  // epochs without a better one after which training ends; 0: never
+  bool judges_epochs() const { return keep == Keep::kBest || patience > 0; }
+  static const OptionTable<FinalTrainingOptions>& table();
 };
 
 struct LatencyOptions {
@@ -84,6 +113,9 @@ struct TrainingOptions {
   OptimizerOptions optimizer;
   ScheduleOptions schedule;
   AugmentOptions augment;
+  LossOptions loss;
+  std::int64_t recalibrate = 0;  // batches by which batch norm's statistics are measured anew; 0: off
+  FinalTrainingOptions full;
   DeviceChoice device = DeviceChoice::kAuto;
   Precision precision = Precision::kFp32;
   GroupOptions group;

@@ -1,11 +1,17 @@
 #include "train/course/training_step.hpp"
 
-#include "train/course/loss.hpp"
+#include "skyline/space/layer_kind.hpp"
+
 #include "train/ops/autograd_op.hpp"
 
+#include <algorithm>
+#include <string>
 #include <utility>
 
+#include <ATen/ops/empty_like.h>
 #include <ATen/ops/from_blob.h>
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros_like.h>
 
 namespace skyline::train {
 namespace {
@@ -14,6 +20,8 @@ using Array = trial::TrainingState::Array;
 
 constexpr const char* kParameters = "parameters";
 constexpr const char* kOptimizer = "optimizer";
+constexpr const char* kAverage = "average";
+constexpr const char* kBest = "best";
 
 bool fits(const Array& array, const char* name, std::size_t size) {
   return array.name == name && array.values.size() == size;
@@ -36,6 +44,12 @@ ParameterStore make_parameters(const space::Network& network, std::uint64_t seed
   return parameters;
 }
 
+LossRule loss_rule(const LossOptions& options, const c10::Device& device) {
+  LossRule rule{options.label_smoothing};
+  if (!options.weights.empty()) rule.weights = at::tensor(options.weights).to(device);
+  return rule;
+}
+
 /// Sums go through the host where our own kernels train: messages there cost less beside the arithmetic.
 BucketSizes default_buckets(Kernels kernels) {
   BucketSizes sizes;
@@ -48,28 +62,31 @@ BucketSizes default_buckets(Kernels kernels) {
 TrainingStep::TrainingStep(const space::Network& network, std::uint64_t seed, const TrainingOptions& options,
                            Accelerator& accelerator, int device, const GroupMembership& group,
                            const std::optional<BucketSizes>& buckets)
-    : group_(group),
+    : seed_(seed),
+      group_(group),
       parameters_(make_parameters(network, seed, accelerator.devices().at(static_cast<std::size_t>(device)))),
       place_{.accelerator = &accelerator,
              .bfloat16 = options.precision == Precision::kBf16,
              .synchronized = synchronizes(group_) ? &group_ : nullptr},
       graph_(network, parameters_, place_),
+      loss_(loss_rule(options.loss, parameters_.block().device())),
       buckets_(gradient_buckets(parameters_, buckets.value_or(default_buckets(accelerator.kernels())))),
       optimizer_(options.optimizer, parameters_, accelerator.kernels(),
                  owned_ranges(buckets_, group_, parameters_)) {
+  find_statistics(network);
   if (group_.reducer != nullptr) {
     exchange_.emplace(group_, buckets_, parameters_, optimizer_);
   }
 }
 
-at::Tensor TrainingStep::run(const at::Tensor& images, const at::Tensor& targets, BatchPart part,
+at::Tensor TrainingStep::run(const at::Tensor& images, const LossTargets& targets, BatchPart part,
                              std::int64_t batch, const StepValues& values) {
   const WithoutAutograd no_autograd;
   place_.seeds = values.seeds;
   place_.first_sample = static_cast<std::int64_t>(part.first);
   place_.batch = batch;
   const at::Tensor output = graph_.forward(images, {values.seed, part.first});
-  PartLoss loss = cross_entropy(output, targets, batch, place_.accelerator->kernels());
+  PartLoss loss = cross_entropy(output, targets, loss_, batch, place_.accelerator->kernels());
   if (exchange_) {
     exchange_->begin_step(part.count, static_cast<std::size_t>(batch));
     graph_.backward(std::move(loss.gradient), [this](std::size_t layer) { exchange_->layer_done(layer); });
@@ -78,6 +95,7 @@ at::Tensor TrainingStep::run(const at::Tensor& images, const at::Tensor& targets
     graph_.backward(std::move(loss.gradient));
     optimizer_.step(values.rate);
   }
+  if (average_.defined()) average_.lerp_(parameters_.block(), values.news);
   place_.seeds.reset();  // in a recording it is scratch memory
   return loss.share;
 }
@@ -93,12 +111,73 @@ void TrainingStep::collect_state(const std::function<void()>& wait) {
   }
 }
 
+void TrainingStep::swap_average() {
+  if (!average_.defined()) return;
+  const at::Tensor block = parameters_.block();
+  const at::Tensor trained = block.clone();
+  block.copy_(average_);
+  average_.copy_(trained);
+  is_average_ = !is_average_;
+  graph_.parameters_changed();
+}
+
+void TrainingStep::keep_best() {
+  if (!best_.defined()) best_ = at::empty_like(parameters_.block());
+  best_.copy_(parameters_.block());
+}
+
+void TrainingStep::restore_best() {
+  parameters_.block().copy_(best_);
+  graph_.parameters_changed();
+}
+
+void TrainingStep::find_statistics(const space::Network& network) {
+  for (std::size_t i = 0; i < network.layers.size(); ++i) {
+    if (!space::traits_of(network.layers[i]).normalizes()) continue;
+    const double momentum = space::as_number(network.layers[i].attributes.at("momentum"));
+    for (const StoredTensor& tensor : parameters_.layer(i).tensors()) {
+      if (!tensor.trainable && momentum > 0) statistics_.push_back({tensor.value, momentum});
+    }
+  }
+}
+
+/// A running mean that starts at zero is momentum times the batch's value after one batch.
+void TrainingStep::recalibrate(std::int64_t batches, BatchPart part, std::int64_t samples,
+                               const std::function<at::Tensor(std::int64_t number)>& images) {
+  if (statistics_.empty()) return;
+  const WithoutAutograd no_autograd;
+  place_.first_sample = static_cast<std::int64_t>(part.first);
+  place_.batch = samples;
+  std::vector<at::Tensor> sums;
+  for (const Statistic& statistic : statistics_) sums.push_back(at::zeros_like(statistic.value));
+  for (std::int64_t number = 0; number < batches; ++number) {
+    const at::Tensor given = images(number);
+    for (const Statistic& statistic : statistics_) at::Tensor(statistic.value).zero_();
+    const std::uint64_t seed = derive_seed(seed_, "recalibrate", {static_cast<std::uint64_t>(number)});
+    std::vector<std::int64_t> seeds;
+    for (const std::string& layer : place_.drawing_layers) {
+      seeds.push_back(static_cast<std::int64_t>(derive_seed(seed, layer)));
+    }
+    place_.seeds = at::tensor(seeds, at::kLong).to(given.device());
+    graph_.forward(given, {seed, part.first});
+    for (std::size_t i = 0; i < sums.size(); ++i) sums[i].add_(statistics_[i].value);
+  }
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    at::Tensor(statistics_[i].value)
+        .copy_(sums[i].div_(statistics_[i].momentum * static_cast<double>(batches)));
+  }
+  place_.seeds.reset();
+  graph_.parameters_changed();
+}
+
 void TrainingStep::save_state(trial::TrainingState& state) const {
-  state.arrays.resize(2);
-  Array& values = state.arrays[0];
-  values.name = kParameters;
-  values.values.resize(static_cast<std::size_t>(parameters_.block().numel()));
-  wrap(values).copy_(parameters_.block());
+  const auto write = [&state](std::size_t place, const char* name, const at::Tensor& values) {
+    state.arrays[place].name = name;
+    state.arrays[place].values.resize(static_cast<std::size_t>(values.numel()));
+    wrap(state.arrays[place]).copy_(values);
+  };
+  state.arrays.resize(std::size_t{2} + (average_.defined() ? 1 : 0) + (best_.defined() ? 1 : 0));
+  write(0, kParameters, is_average_ ? average_ : parameters_.block());
   Array& moments = state.arrays[1];
   moments.name = kOptimizer;
   moments.values = collected_;
@@ -106,16 +185,24 @@ void TrainingStep::save_state(trial::TrainingState& state) const {
     moments.values.resize(optimizer_.state().size());
     optimizer_.state().write(moments.values);
   }
+  if (average_.defined()) write(2, kAverage, is_average_ ? parameters_.block() : average_);
+  if (best_.defined()) write(state.arrays.size() - 1, kBest, best_);
 }
 
 bool TrainingStep::load_state(const trial::TrainingState& state) {
   const at::Tensor& block = parameters_.block();
-  if (state.arrays.size() != 2 ||
-      !fits(state.arrays[0], kParameters, static_cast<std::size_t>(block.numel())) ||
-      !fits(state.arrays[1], kOptimizer, optimizer_.state().size())) {
+  const auto size = static_cast<std::size_t>(block.numel());
+  const std::size_t first_copy = average_.defined() ? 3 : 2;
+  const bool has_best = state.arrays.size() > first_copy;
+  if (state.arrays.size() != first_copy + (has_best ? 1 : 0) || !fits(state.arrays[0], kParameters, size) ||
+      !fits(state.arrays[1], kOptimizer, optimizer_.state().size()) ||
+      (average_.defined() && !fits(state.arrays[2], kAverage, size)) ||
+      (has_best && !fits(state.arrays.back(), kBest, size))) {
     return false;
   }
   block.copy_(wrap(state.arrays[0]));
+  if (average_.defined()) average_.copy_(wrap(state.arrays[2]));
+  if (has_best) best_ = wrap(state.arrays.back()).to(block.device(), false, true);
   optimizer_.read_state(state.arrays[1].values, state.step);
   graph_.parameters_changed();
   return true;

@@ -4,6 +4,7 @@
 #include "skyline/space/network.hpp"
 #include "skyline/trial/evaluator.hpp"
 
+#include "train/course/loss.hpp"
 #include "train/course/training_setup.hpp"
 #include "train/device/device_place.hpp"
 #include "train/graph/layer_graph.hpp"
@@ -30,6 +31,7 @@ inline std::uint64_t step_seed(std::uint64_t trial_seed, std::int64_t step) {
 struct StepValues {
   at::Tensor rate;         // see Optimizer::step
   at::Tensor seeds = {};   // int64 [drawing_layers], on the device
+  at::Tensor news = {};    // float32 []: weight of this step in the moving average
   std::uint64_t seed = 0;  // of the ops that draw on the host: where the step may not be recorded
 };
 
@@ -47,13 +49,26 @@ class TrainingStep {
   /// Trains on a part of a batch. Collective over the group. Where may_be_recorded, it reads only constant
   /// values on the host and waits for nothing.
   /// @param images   float32 [samples, channels, height, width], channels_last
-  /// @param targets  int64 [samples]
   /// @param batch    samples of all members
   /// @return         see PartLoss::share; before the update
-  at::Tensor run(const at::Tensor& images, const at::Tensor& targets, BatchPart part, std::int64_t batch,
+  at::Tensor run(const at::Tensor& images, const LossTargets& targets, BatchPart part, std::int64_t batch,
                  const StepValues& values);
   /// Evaluation mode, running statistics: float32 [samples, classes].
   at::Tensor infer(const at::Tensor& images);
+
+  /// Keeps a moving average of all tensors from now on. Before the first step.
+  void begin_average() { average_ = parameters_.block().clone(); }
+  /// Exchanges the tensors with their average, or back; not during a step. Nothing where there is none.
+  void swap_average();
+  /// Keeps a copy of the tensors as the best ones, or takes it back.
+  void keep_best();
+  void restore_best();
+  /// Replaces the statistics of the layers that normalize by their mean over some batches. Collective over a
+  /// group with synchronized statistics.
+  /// @param part    of a batch of `samples`, as for run(); without synchronized statistics all of it
+  /// @param images  gives the images of a part by the batch's number
+  void recalibrate(std::int64_t batches, BatchPart part, std::int64_t samples,
+                   const std::function<at::Tensor(std::int64_t number)>& images);
 
   bool may_be_recorded() const { return graph_.may_be_recorded(); }
   const std::vector<std::string>& drawing_layers() const { return place_.drawing_layers; }
@@ -73,10 +88,23 @@ class TrainingStep {
   bool load_state(const trial::TrainingState& state);
 
  private:
+  /// A buffer of a layer that normalizes.
+  struct Statistic {
+    at::Tensor value;
+    double momentum = 0;  // of its running mean
+  };
+  void find_statistics(const space::Network& network);
+
+  std::uint64_t seed_;
   GroupMembership group_;
   ParameterStore parameters_;
   DevicePlace place_;
   LayerGraph graph_;
+  LossRule loss_;
+  at::Tensor average_;       // laid out like the parameters' block; undefined: none is kept
+  bool is_average_ = false;  // the block has the average, and average_ what is trained
+  at::Tensor best_;          // laid out like the block; undefined: none is kept
+  std::vector<Statistic> statistics_;
   std::vector<GradientBucket> buckets_;
   Optimizer optimizer_;
   std::optional<GradientExchange> exchange_;  // only in a group

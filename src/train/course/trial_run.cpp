@@ -74,8 +74,8 @@ trial::Outcome TrialRun::run() {
   Score validation;
   Score test;
   if (!failure_) {
-    validation = score(SampleSet::kTrain, validation_of(setup_.split, trial_));
-    course_.add_scores(validation.loss, validation.accuracy);
+    validation = score_trained();
+    if (!judges_epochs()) course_.add_scores(validation.loss, validation.accuracy);
   }
   if (!failure_ && trial_.is_final()) {
     test = score(SampleSet::kTest, setup_.test_indices);
@@ -108,9 +108,54 @@ void TrialRun::keep_weights() {
 }
 
 void TrialRun::train() {
-  while (!failure_ && steps_done_ < total_steps_) {
-    train_epoch();
+  while (!failure_ && !has_trained()) {
+    if (epoch_waits_for_judgement()) {
+      judge_epoch();
+    } else {
+      train_epoch();
+    }
   }
+}
+
+bool TrialRun::has_trained() const {
+  const std::int64_t patience = setup_.options.full.patience;
+  if (epoch_waits_for_judgement()) return false;
+  return steps_done_ == total_steps_ ||
+         (trial_.is_final() && patience > 0 && choice_.epochs_waited() >= patience);
+}
+
+bool TrialRun::epoch_waits_for_judgement() const {
+  const bool at_end = steps_done_ % steps_per_epoch_ == 0 || steps_done_ == total_steps_;
+  return judges_epochs() && at_end && choice_.judged_step() < steps_done_;
+}
+
+/// As the trial would be scored if it ended here.
+void TrialRun::judge_epoch() {
+  learner_->swap_average();
+  const Score validation = score_validation();
+  if (!failure_) {
+    course_.add_scores(validation.loss, validation.accuracy);
+    const bool best = choice_.judge(steps_done_, validation.accuracy, validation.loss);
+    if (best && setup_.options.full.keep == FinalTrainingOptions::Keep::kBest) learner_->keep_best();
+  }
+  learner_->swap_average();
+}
+
+/// With the weights that are tested and kept, from now on.
+Score TrialRun::score_trained() {
+  learner_->swap_average();
+  const bool best = judges_epochs() && setup_.options.full.keep == FinalTrainingOptions::Keep::kBest;
+  if (!best) return score_validation();
+  learner_->restore_best();
+  return score(SampleSet::kTrain, validation_of(setup_.split, trial_));
+}
+
+Score TrialRun::score_validation() {
+  if (setup_.options.recalibrate > 0) {
+    const ScopeTimer timer(context_.timing().train_s);
+    learner_->recalibrate();
+  }
+  return score(SampleSet::kTrain, validation_of(setup_.split, trial_));
 }
 
 /// The rest of the epoch that the next step is in.
@@ -347,13 +392,17 @@ void TrialRun::agree(std::span<double> values, bool may_save) {
 }
 
 bool TrialRun::load(const trial::TrainingState& state) {
-  const bool has_sum = !state.numbers.empty() && state.numbers.front().name == kLossSum;
+  constexpr std::size_t kCourse = 1 + EpochChoice::kNumbers;
+  const std::span numbers(state.numbers);
   TrialCourse course;
-  if (!has_sum || !course.load(std::span(state.numbers).subspan(1)) || state.step < 1 ||
-      state.step > total_steps_ || !learner_->load_state(state)) {
+  EpochChoice choice;
+  if (numbers.size() < kCourse || numbers.front().name != kLossSum ||
+      !choice.load(numbers.subspan(1, EpochChoice::kNumbers)) || !course.load(numbers.subspan(kCourse)) ||
+      state.step < 1 || state.step > total_steps_ || !learner_->load_state(state)) {
     return false;
   }
   course_ = std::move(course);
+  choice_ = choice;
   first_step_ = steps_done_ = state.step;
   recent_loss_sum_ = state.numbers.front().value;
   recent_steps_ = (steps_done_ - 1) % steps_per_epoch_ + 1;
@@ -389,6 +438,7 @@ void TrialRun::save_last() {
 void TrialRun::fill(trial::TrainingState& state) const {
   learner_->save_state(state);
   state.numbers = {{kLossSum, recent_loss_sum_}};
+  choice_.save(state.numbers);
   course_.save(state.numbers);
 }
 

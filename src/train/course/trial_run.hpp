@@ -4,6 +4,7 @@
 #include "skyline/trial/trial.hpp"
 #include "skyline/trial/trial_group.hpp"
 
+#include "train/course/epoch_choice.hpp"
 #include "train/course/learner.hpp"
 #include "train/course/trial_course.hpp"
 #include "train/group/group_agreement.hpp"
@@ -45,6 +46,12 @@ class TrialRun {
   void train_epoch();
   void train_step(std::size_t first, std::size_t count);
   void take_losses();
+  bool judges_epochs() const { return trial_.is_final() && setup_.options.full.judges_epochs(); }
+  bool epoch_waits_for_judgement() const;
+  bool has_trained() const;
+  void judge_epoch();
+  Score score_validation();
+  Score score_trained();
   Score score(SampleSet set, std::span<const std::int64_t> indices);
   double measure_latency_ms();
   double time_inference(bool& stopped);
@@ -89,6 +96,7 @@ class TrialRun {
   std::int64_t total_steps_ = 0;
   LearningRate rate_;
   TrialCourse course_;
+  EpochChoice choice_;           // of a full training that judges its epochs
   std::int64_t first_step_ = 0;  // of this job
   std::int64_t steps_done_ = 0;
   std::int64_t steps_ahead_ = 0;      // begun, their losses not looked at

@@ -3,6 +3,7 @@
 #include "skyline/trial/trial_group.hpp"
 
 #include "train/course/training_evaluator.hpp"
+#include "train/kernels/augment.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -70,10 +71,14 @@ struct DeviceBatch {
   const at::Tensor* order = nullptr;     // int64 [samples of the epoch]
   const at::Tensor* position = nullptr;  // int64 []: the batch is order[position, position + rows)
   const at::Tensor* scaling = nullptr;   // float32 [channels, 256]: the network's input for each pixel value
-  const at::Tensor* seed = nullptr;      // int64 []: seed of the image at place 0 of the order (Augmentation)
-  AugmentOptions augment;                // the same draws as the CPU's
+  const at::Tensor* seed = nullptr;      // int64 []: first_image_seed(); nullptr: images stay unchanged
+  kernels::AugmentPlan augment;          // the same draws on every device
   at::Tensor* images = nullptr;          // out: float32 [rows, channels, height, width], channels_last
   at::Tensor* targets = nullptr;         // out: int64 [rows]
+  const at::Tensor* mixup = nullptr;     // see kernels::MixPlan; both nullptr: images are not mixed
+  const at::Tensor* cutmix = nullptr;
+  at::Tensor* others = nullptr;  // out, if images are mixed: int64 [rows], labels of the other images
+  at::Tensor* shares = nullptr;  // out, if images are mixed: float32 [rows], of the targets
 };
 
 /// Sums and gathers values over the members of a group on their devices. Tensors are float32, one-dimensional

@@ -116,33 +116,44 @@ void DeviceContext::note_refusal(const std::string& reason) {
   }
 }
 
-BatchBuffers BatchBuffers::make(std::int64_t rows, const space::Shape& shape, const c10::Device& device) {
+BatchBuffers BatchBuffers::make(std::int64_t rows, const space::Shape& shape, const c10::Device& device,
+                                bool mixed) {
   const auto options = at::TensorOptions(at::kFloat).device(device);
-  return {at::empty({rows, shape.channels, shape.height, shape.width},
-                    options.memory_format(at::MemoryFormat::ChannelsLast)),
-          at::empty({rows}, options.dtype(at::kLong))};
+  BatchBuffers buffers{at::empty({rows, shape.channels, shape.height, shape.width},
+                                 options.memory_format(at::MemoryFormat::ChannelsLast)),
+                       at::empty({rows}, options.dtype(at::kLong))};
+  if (mixed) {
+    buffers.others = at::empty({rows}, options.dtype(at::kLong));
+    buffers.shares = at::empty({rows}, options);
+  }
+  return buffers;
 }
 
 BatchBuffers BatchBuffers::first(std::int64_t rows) const {
-  if (rows == images.size(0)) return *this;
-  return {images.narrow(0, 0, rows), targets.narrow(0, 0, rows)};
+  const auto part = [rows](const at::Tensor& values) {
+    return values.defined() ? values.narrow(0, 0, rows) : at::Tensor();
+  };
+  return {part(images), part(targets), part(others), part(shares)};
 }
 
 void gather_on_device(DeviceContext& context, SampleSet set, const at::Tensor& order,
-                      const at::Tensor& position, const BatchBuffers& batch, const at::Tensor* seed,
-                      const AugmentOptions& augment) {
+                      const at::Tensor& position, const BatchBuffers& batch, const BatchChanges& changes) {
+  const auto given = [](auto& values) { return values.defined() ? &values : nullptr; };
   const DeviceSamples& samples = context.samples(set);
-  at::Tensor images = batch.images;
-  at::Tensor targets = batch.targets;
+  BatchBuffers made = batch;
   context.accelerator().gather({.pixels = &samples.pixels,
                                 .labels = &samples.labels,
                                 .order = &order,
                                 .position = &position,
                                 .scaling = &context.scaling(),
-                                .seed = seed,
-                                .augment = seed == nullptr ? AugmentOptions() : augment,
-                                .images = &images,
-                                .targets = &targets});
+                                .seed = given(changes.seed),
+                                .augment = changes.augment,
+                                .images = &made.images,
+                                .targets = &made.targets,
+                                .mixup = given(changes.mixup),
+                                .cutmix = given(changes.cutmix),
+                                .others = given(made.others),
+                                .shares = given(made.shares)});
 }
 
 }  // namespace skyline::train

@@ -109,19 +109,29 @@ class StreamLease {
 
 /// Images and labels of one batch, always at the same address.
 struct BatchBuffers {
-  at::Tensor images;   // float32 [rows, channels, height, width], channels_last
-  at::Tensor targets;  // int64 [rows]
+  at::Tensor images;       // float32 [rows, channels, height, width], channels_last
+  at::Tensor targets;      // int64 [rows]
+  at::Tensor others = {};  // int64 [rows], labels of what was mixed in; undefined: nothing
+  at::Tensor shares = {};  // float32 [rows], of the targets
 
-  static BatchBuffers make(std::int64_t rows, const space::Shape& shape, const c10::Device& device);
+  static BatchBuffers make(std::int64_t rows, const space::Shape& shape, const c10::Device& device,
+                           bool mixed = false);
   BatchBuffers first(std::int64_t rows) const;
+};
+
+/// How the images of a trial are changed.
+struct BatchChanges {
+  at::Tensor seed = {};  // int64 []: of the epoch; undefined: images stay unchanged
+  kernels::AugmentPlan augment = {};
+  at::Tensor mixup = {};  // see kernels::MixPlan; undefined: off
+  at::Tensor cutmix = {};
 };
 
 /// Fills a batch on the current stream; may be part of recorded work.
 /// @param order     int64 [samples]
 /// @param position  int64 []: place of the batch in the order
-/// @param seed  int64 []: of the augmentation; nullptr: images stay unchanged
 void gather_on_device(DeviceContext& context, SampleSet set, const at::Tensor& order,
-                      const at::Tensor& position, const BatchBuffers& batch, const at::Tensor* seed = nullptr,
-                      const AugmentOptions& augment = {});
+                      const at::Tensor& position, const BatchBuffers& batch,
+                      const BatchChanges& changes = {});
 
 }  // namespace skyline::train

@@ -6,6 +6,7 @@
 #include "train/course/augmentation.hpp"
 #include "train/course/training_step.hpp"
 
+#include <algorithm>
 #include <type_traits>
 #include <utility>
 
@@ -37,6 +38,7 @@ DeviceEpoch::DeviceEpoch(DeviceContext& context, const TrainingOptions& options,
   rates_ = at::zeros({plan_.steps}, real);
   seeds_ = at::zeros({plan_.steps, static_cast<std::int64_t>(plan_.drawing_layers.size())}, whole);
   losses_ = at::zeros({plan_.steps}, real);
+  if (plan_.average > 0) news_ = at::zeros({plan_.steps}, whole.dtype(at::kFloat));
   augment_seed_ = at::zeros({}, whole);
   counters_ = at::zeros({2}, whole);
   step_ = counters_.narrow(0, 0, 1);
@@ -49,17 +51,22 @@ DeviceEpoch::DeviceEpoch(DeviceContext& context, const TrainingOptions& options,
 void DeviceEpoch::begin(std::uint64_t epoch, std::span<const std::int64_t> order) {
   require(static_cast<std::int64_t>(order.size()) == plan_.samples, "an epoch of another size");
   fill(order_, order);
-  augment_seed_.fill_(static_cast<std::int64_t>(Augmentation::first_seed(plan_.trial_seed, epoch)));
+  augment_seed_.fill_(static_cast<std::int64_t>(first_image_seed(plan_.trial_seed, epoch)));
   std::vector<double> rates;
+  std::vector<double> news;
   std::vector<std::int64_t> seeds;
   for (std::int64_t i = 0; i < plan_.steps; ++i) {
     const std::int64_t step = static_cast<std::int64_t>(epoch) * plan_.steps + i;
     rates.push_back(rate_.at(step));
+    // The initial values would weigh too much for long: early steps forget faster.
+    const auto count = static_cast<double>(step + 1);
+    news.push_back(1 - std::min(plan_.average, (1 + count) / (10 + count)));
     for (const std::string& layer : plan_.drawing_layers) {
       seeds.push_back(static_cast<std::int64_t>(derive_seed(step_seed(plan_.trial_seed, step), layer)));
     }
   }
   fill(rates_, std::span<const double>(rates));
+  if (plan_.average > 0) fill(news_, std::span<const double>(news));
   fill(seeds_, std::span<const std::int64_t>(seeds));
 }
 

@@ -27,6 +27,7 @@ class DeviceEpoch {
     std::int64_t total_steps = 0;
     std::uint64_t trial_seed = 0;
     std::vector<std::string> drawing_layers;
+    double average = 0;  // most weight of the past in a moving average of the weights; 0: none
   };
   DeviceEpoch(DeviceContext& context, const TrainingOptions& options, Plan plan);
 
@@ -38,6 +39,7 @@ class DeviceEpoch {
   // Rate and seeds of the current step; recorded work looks them up anew.
   at::Tensor rate() const { return current(rates_); }   // [], see Optimizer::step
   at::Tensor seeds() const { return current(seeds_); }  // int64 [drawing layers]
+  at::Tensor news() const { return plan_.average > 0 ? current(news_) : at::Tensor(); }  // StepValues::news
   const at::Tensor& order() const { return order_; }
   const at::Tensor& position() const { return position_; }
   const at::Tensor& augment_seed() const { return augment_seed_; }
@@ -58,6 +60,7 @@ class DeviceEpoch {
   at::Tensor rates_;         // float64 for kernels of our own, else float32: [steps]
   at::Tensor seeds_;         // int64 [steps, drawing layers]
   at::Tensor losses_;        // the same
+  at::Tensor news_;          // float32 [steps], if there is an average
   at::Tensor augment_seed_;  // int64 []
   at::Tensor counters_;      // int64 [2]: step, position
   at::Tensor step_;          // int64 [1], a view

@@ -1,12 +1,11 @@
 #include "skyline/core/error.hpp"
 
-#include "train/course/augmentation.hpp"
 #include "train/course/batch_source.hpp"
 #include "train/device/accelerator.hpp"
+#include "train/device/gather_plan.hpp"
 #include "train/graph/memory_pool.hpp"
 #include "train/kernels/dropout.hpp"
 
-#include <optional>
 #include <span>
 #include <utility>
 
@@ -79,25 +78,22 @@ class HostAccelerator final : public Accelerator {
 };
 
 void HostAccelerator::gather(const DeviceBatch& batch) {
-  const at::Tensor& pixels = *batch.pixels;
-  const space::Shape shape{pixels.size(1), pixels.size(2), pixels.size(3)};
-  const std::int64_t position = *batch.position->const_data_ptr<std::int64_t>();
-  std::optional<Augmentation> augmentation;
-  if (batch.augment.any()) {
-    const std::int64_t first = *batch.seed->const_data_ptr<std::int64_t>();
-    augmentation.emplace(batch.augment, shape,
-                         static_cast<std::uint64_t>(first) + static_cast<std::uint64_t>(position));
-  }
-  const std::int64_t* order = batch.order->const_data_ptr<std::int64_t>() + position;
-  const std::span<const float> tables{batch.scaling->const_data_ptr<float>(),
-                                      static_cast<std::size_t>(batch.scaling->numel())};
-  float* images = batch.images->mutable_data_ptr<float>();
-  std::int64_t* targets = batch.targets->mutable_data_ptr<std::int64_t>();
-  for (std::int64_t row = 0; row < batch.targets->size(0); ++row) {
-    const std::uint8_t* image = pixels.const_data_ptr<std::uint8_t>() + order[row] * shape.elements();
-    scale_image(augmentation ? augmentation->change(image) : image, shape, tables,
-                images + row * shape.elements());
-    targets[row] = batch.labels->const_data_ptr<std::int32_t>()[order[row]];
+  const kernels::GatherPlan plan = gather_plan(batch);
+  const space::Shape shape{plan.channels, plan.augment.height, plan.augment.width};
+  const std::span<const float> tables{plan.scaling, static_cast<std::size_t>(batch.scaling->numel())};
+  for (std::int64_t row = 0; row < plan.rows; ++row) {
+    const kernels::GatheredRow found = kernels::find_row(plan, row);
+    kernels::write_targets(plan, found, row);
+    float* image = plan.images + row * shape.elements();
+    if (plan.seed == nullptr) {
+      scale_image(found.image.stored, shape, tables, image);
+      continue;
+    }
+    for (std::int32_t y = 0; y < plan.augment.height; ++y) {
+      for (std::int32_t x = 0; x < plan.augment.width; ++x) {
+        for (std::int32_t c = 0; c < plan.channels; ++c) *image++ = gathered_value(plan, found, c, y, x);
+      }
+    }
   }
 }
 

@@ -2,6 +2,8 @@
 
 #include "skyline/core/error.hpp"
 
+#include "train/optimizer/gradient_clip.hpp"
+
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
@@ -87,7 +89,10 @@ GradientExchange::GradientExchange(const GroupMembership& membership,
   find_places(parameters);
   for (Bucket& bucket : buckets_) {
     find_sums(bucket);
+    if (optimizer.clip_norm() > 0) find_slices(bucket);
   }
+  const auto parts = static_cast<std::int64_t>(buckets_.size() * membership.members);
+  squares_ = at::zeros({parts}, block_.options());
 }
 
 void GradientExchange::make_values() {
@@ -149,6 +154,46 @@ void GradientExchange::find_sums(Bucket& bucket) {
   }
 }
 
+/// The sum over a part is the same whether this member alone sums the part or all members sum all parts.
+void GradientExchange::find_slices(Bucket& bucket) {
+  const std::size_t size = part_size(bucket.range, membership_.members);
+  bucket.slices.resize(membership_.members);
+  for (std::size_t member = 0; member < membership_.members; ++member) {
+    if (bucket.part.defined() && member != membership_.member) continue;
+    const std::size_t first = member * size;
+    for (const Place& place : bucket.parameters) {
+      const std::size_t offset =
+          static_cast<std::size_t>(place.values.storage_offset() - bucket.values.storage_offset());
+      const std::size_t begin = std::max(offset, first);
+      const std::size_t end = std::min(offset + static_cast<std::size_t>(place.values.numel()), first + size);
+      if (begin >= end) continue;
+      bucket.slices[member].push_back(bucket.part.defined() ? narrow(bucket.part, begin - first, end - begin)
+                                                            : narrow(bucket.values, begin, end - begin));
+    }
+  }
+}
+
+/// Of the summed gradients of all buckets; all sums are there.
+void GradientExchange::clip_gradients() {
+  squares_.zero_();
+  std::int64_t part = 0;
+  for (const Bucket& bucket : buckets_) {
+    for (const std::vector<at::Tensor>& slices : bucket.slices) {
+      if (!slices.empty()) squares_.select(0, part).copy_(square_sum(slices));
+      ++part;
+    }
+  }
+  if (membership_.is_sharded()) {
+    membership_.reducer->all_reduce(squares_);
+    membership_.reducer->join();
+  }
+  std::vector<at::Tensor> gradients;
+  for (const Bucket& bucket : buckets_) {
+    gradients.insert(gradients.end(), bucket.gradients.begin(), bucket.gradients.end());
+  }
+  if (!gradients.empty()) clip(gradients, squares_.sum(), optimizer_.clip_norm());
+}
+
 void GradientExchange::begin_step(std::size_t samples, std::size_t batch) {
   samples_ = static_cast<double>(samples);
   batch_ = static_cast<double>(batch);
@@ -198,6 +243,10 @@ void GradientExchange::finish_step(const at::Tensor& rate) {
   const at::NoGradGuard no_gradients;
   layer_done(0);
   optimizer_.begin_step(rate);
+  if (optimizer_.clip_norm() > 0) {
+    membership_.reducer->join();
+    clip_gradients();
+  }
   for (std::size_t i = 0; i < buckets_.size(); ++i) {
     membership_.reducer->join(buckets_.size() - 1 - i);
     use_sums(buckets_[i]);

@@ -83,6 +83,8 @@ class GradientExchange {
     std::vector<at::Tensor> gradients = {};
     std::vector<at::Tensor> owned_buffers = {};
     std::vector<at::Tensor> buffer_sums = {};
+    // Where gradients are clipped: the summed ones in each member's part, of the parts that this member has.
+    std::vector<std::vector<at::Tensor>> slices = {};
   };
   using ForBucket = std::function<at::Tensor(std::size_t bucket)>;
   using TakeValues = std::function<void(const MemoryRange& range, const at::Tensor& values)>;
@@ -91,6 +93,8 @@ class GradientExchange {
   void make_values();
   void find_places(ParameterStore& parameters);
   void find_sums(Bucket& bucket);
+  void find_slices(Bucket& bucket);
+  void clip_gradients();
   void start(Bucket& bucket);
   void use_sums(const Bucket& bucket);
   /// Gathers from all members what each has of every bucket.
@@ -100,6 +104,7 @@ class GradientExchange {
   at::Tensor block_;
   Optimizer& optimizer_;
   std::vector<Bucket> buckets_;  // last layers first
+  at::Tensor squares_;           // float32 [buckets * members]: of the gradients in each part
   std::size_t next_ = 0;         // index of the bucket that is filled next
   double samples_ = 0;
   double batch_ = 0;

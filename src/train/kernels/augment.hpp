@@ -6,13 +6,25 @@
 
 namespace skyline::train::kernels {
 
-/// AugmentOptions and the size of the images.
+/// Factors of colours are whole numbers of this many parts: the same bits on hosts and devices.
+inline constexpr std::int32_t kOneFactor = 4096;
+
+/// AugmentOptions and what they apply to.
 struct AugmentPlan {
   std::int32_t crop = 0;
   std::int32_t cutout = 0;
   bool flip = false;
   std::int32_t height = 0;
   std::int32_t width = 0;
+  std::int32_t brightness = 0;  // the largest change of a factor, in parts; 0: off
+  std::int32_t contrast = 0;
+  std::int32_t saturation = 0;
+  std::int32_t mean_grey = 0;  // of the data set, as a pixel
+  std::int32_t brightest = 255;
+
+  SKYLINE_DEVICE_CODE bool changes_colours() const {
+    return brightness > 0 || contrast > 0 || saturation > 0;
+  }
 };
 
 /// The changes of one image; by default none.
@@ -22,7 +34,16 @@ struct ImageDraw {
   bool mirrored = false;
   std::int32_t hole_top = 0;  // top of the cutout; may lie outside
   std::int32_t hole_left = 0;
+  std::int32_t brightness = kOneFactor;
+  std::int32_t contrast = kOneFactor;
+  std::int32_t saturation = kOneFactor;
 };
+
+/// @return  uniform, at most `most` from one
+SKYLINE_DEVICE_CODE inline std::int32_t draw_factor(RandomEngine& random, std::int32_t most) {
+  return kOneFactor - most +
+         static_cast<std::int32_t>(random.below(2 * static_cast<std::uint64_t>(most) + 1));
+}
 
 /// Draws the same numbers for any options, so that one option does not change the effect of another.
 SKYLINE_DEVICE_CODE inline ImageDraw draw_image(const AugmentPlan& plan, std::uint64_t seed) {
@@ -36,6 +57,11 @@ SKYLINE_DEVICE_CODE inline ImageDraw draw_image(const AugmentPlan& plan, std::ui
   const auto width = static_cast<std::uint64_t>(plan.width);
   drawn.hole_top = static_cast<std::int32_t>(random.below(height)) - plan.cutout / 2;
   drawn.hole_left = static_cast<std::int32_t>(random.below(width)) - plan.cutout / 2;
+  if (plan.changes_colours()) {
+    drawn.brightness = draw_factor(random, plan.brightness);
+    drawn.contrast = draw_factor(random, plan.contrast);
+    drawn.saturation = draw_factor(random, plan.saturation);
+  }
   return drawn;
 }
 
@@ -48,6 +74,35 @@ SKYLINE_DEVICE_CODE inline std::int32_t source_pixel(const AugmentPlan& plan, co
   const std::int32_t x = (draw.mirrored ? plan.width - 1 - column : column) + draw.right;
   const bool inside = y >= 0 && y < plan.height && x >= 0 && x < plan.width;
   return inside && !in_hole ? y * plan.width + x : -1;
+}
+
+SKYLINE_DEVICE_CODE inline std::int32_t times(std::int32_t value, std::int32_t factor) {
+  return (value * factor + kOneFactor / 2) >> 12;
+}
+
+/// A channel of a pixel in other colours: brightness scales it, contrast its distance from the data set's
+/// grey, saturation that from the pixel's own grey (ITU-R BT.601).
+SKYLINE_DEVICE_CODE inline std::int32_t coloured(const AugmentPlan& plan, const ImageDraw& draw,
+                                                 std::int32_t value, std::int32_t red, std::int32_t green,
+                                                 std::int32_t blue) {
+  const std::int32_t mean = times(plan.mean_grey, draw.brightness);
+  const std::int32_t luma = times((77 * red + 150 * green + 29 * blue + 128) >> 8, draw.brightness);
+  const std::int32_t grey = mean + times(luma - mean, draw.contrast);
+  const std::int32_t strong = mean + times(times(value, draw.brightness) - mean, draw.contrast);
+  const std::int32_t result = grey + times(strong - grey, draw.saturation);
+  return result < 0 ? 0 : (result > plan.brightest ? plan.brightest : result);
+}
+
+/// A pixel of a changed image. @param image  [channels, height, width], as stored
+SKYLINE_DEVICE_CODE inline std::int32_t changed_pixel(const AugmentPlan& plan, const ImageDraw& draw,
+                                                      const std::uint8_t* image, std::int32_t channel,
+                                                      std::int32_t row, std::int32_t column) {
+  const std::int32_t source = source_pixel(plan, draw, row, column);
+  if (source < 0) return 0;
+  const std::int32_t plane = plan.height * plan.width;
+  const std::int32_t value = image[channel * plane + source];
+  if (!plan.changes_colours()) return value;
+  return coloured(plan, draw, value, image[source], image[plane + source], image[2 * plane + source]);
 }
 
 }  // namespace skyline::train::kernels

@@ -2,30 +2,55 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 namespace skyline::train::kernels {
+namespace {
 
-BatchScore cross_entropy(const float* logits, const std::int64_t* labels, std::size_t samples,
-                         std::size_t classes, float* gradient, std::size_t batch) {
+/// @param wanted  out: [classes]. @return  its sum
+double fill_target(const Targets& targets, const TargetRule& rule, std::size_t sample,
+                   std::vector<double>& wanted) {
+  std::ranges::fill(wanted, rule.smoothing / static_cast<double>(wanted.size()));
+  const double share = targets.shares == nullptr ? 1 : static_cast<double>(targets.shares[sample]);
+  wanted[static_cast<std::size_t>(targets.labels[sample])] += (1 - rule.smoothing) * share;
+  if (targets.others != nullptr) {
+    wanted[static_cast<std::size_t>(targets.others[sample])] += (1 - rule.smoothing) * (1 - share);
+  }
+  double sum = 0;
+  for (std::size_t c = 0; c < wanted.size(); ++c) {
+    if (rule.weights != nullptr) wanted[c] *= static_cast<double>(rule.weights[c]);
+    sum += wanted[c];
+  }
+  return sum;
+}
+
+}  // namespace
+
+BatchScore cross_entropy(const float* logits, const Targets& targets, const TargetRule& rule,
+                         std::size_t samples, std::size_t classes, float* gradient, std::size_t batch) {
   BatchScore score;
+  std::vector<double> wanted(classes);
   for (std::size_t s = 0; s < samples; ++s) {
     const float* row = logits + s * classes;
-    const auto label = static_cast<std::size_t>(labels[s]);
     const auto best = static_cast<std::size_t>(std::max_element(row, row + classes) - row);
+    const double sum = fill_target(targets, rule, s, wanted);
     double total = 0;
     for (std::size_t c = 0; c < classes; ++c) {
       total += std::exp(static_cast<double>(row[c]) - static_cast<double>(row[best]));
     }
-    score.loss_sum += std::log(total) + static_cast<double>(row[best]) - static_cast<double>(row[label]);
-    score.correct += best == label ? 1 : 0;
-    if (gradient == nullptr) {
-      continue;
+    const double log_total = std::log(total) + static_cast<double>(row[best]);
+    double loss = 0;
+    for (std::size_t c = 0; c < classes; ++c) {
+      if (wanted[c] > 0) loss += wanted[c] * (log_total - static_cast<double>(row[c]));
     }
+    score.loss_sum += loss;
+    score.correct += best == static_cast<std::size_t>(targets.labels[s]) ? 1 : 0;
+    if (gradient == nullptr) continue;
     for (std::size_t c = 0; c < classes; ++c) {
       const double probability =
           std::exp(static_cast<double>(row[c]) - static_cast<double>(row[best])) / total;
       gradient[s * classes + c] =
-          static_cast<float>((probability - (c == label ? 1.0 : 0.0)) / static_cast<double>(batch));
+          static_cast<float>((sum * probability - wanted[c]) / static_cast<double>(batch));
     }
   }
   return score;

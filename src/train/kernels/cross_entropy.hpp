@@ -6,14 +6,28 @@
 namespace skyline::train::kernels {
 
 struct BatchScore {
-  double loss_sum = 0;       // of -log softmax(logits)[label]
+  double loss_sum = 0;       // of the samples
   std::int64_t correct = 0;  // largest logit at the label; the first one wins a tie
 };
 
-/// Scores samples. @param logits    [samples, classes]
+/// The labels of samples; where images were mixed, two for each.
+struct Targets {
+  const std::int64_t* labels;
+  const std::int64_t* others = nullptr;  // nullptr: nothing was mixed
+  const float* shares = nullptr;         // of the label; the other one has the rest
+};
+
+/// The class probabilities that a sample should have: those of its labels, smoothed, then weighted.
+struct TargetRule {
+  double smoothing = 0;            // share that all classes get alike
+  const float* weights = nullptr;  // [classes]; nullptr: all 1
+};
+
+/// Scores samples: the loss of each is the cross-entropy of softmax(logits) and its target.
+/// @param logits    [samples, classes]
 /// @param gradient  [samples, classes], set to the gradient of the batch's mean loss; nullptr: not wanted
 /// @param batch     samples of the batch that these are a part of
-BatchScore cross_entropy(const float* logits, const std::int64_t* labels, std::size_t samples,
-                         std::size_t classes, float* gradient, std::size_t batch);
+BatchScore cross_entropy(const float* logits, const Targets& targets, const TargetRule& rule,
+                         std::size_t samples, std::size_t classes, float* gradient, std::size_t batch);
 
 }  // namespace skyline::train::kernels

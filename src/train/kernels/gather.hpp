@@ -3,6 +3,7 @@
 #include "skyline/core/random_engine.hpp"
 
 #include "train/kernels/augment.hpp"
+#include "train/kernels/mix.hpp"
 
 #include <cstdint>
 
@@ -18,25 +19,35 @@ struct GatherPlan {
   const float* scaling = nullptr;          // [channels, 256]
   const std::int64_t* seed = nullptr;      // []; nullptr: images stay unchanged
   AugmentPlan augment;
+  MixPlan mix;  // off where images stay unchanged
   std::int32_t channels = 0;
   std::int64_t rows = 0;
   float* images = nullptr;          // [rows, height, width, channels]
   std::int64_t* targets = nullptr;  // [rows]
+  std::int64_t* others = nullptr;   // [rows], labels of the other images; nullptr: nothing is mixed
+  float* shares = nullptr;          // [rows], of the targets; nullptr: nothing is mixed
 };
 
-/// One image of the batch.
+/// A stored image with its changes.
 struct GatheredImage {
   const std::uint8_t* stored = nullptr;
   std::int64_t label = 0;
   ImageDraw draw;
 };
 
+/// One row of the batch.
+struct GatheredRow {
+  GatheredImage image;
+  MixDraw mix;
+  GatheredImage other;  // if mix says that there is one
+};
+
 SKYLINE_DEVICE_CODE inline std::int32_t elements_of_image(const GatherPlan& plan) {
   return plan.channels * plan.augment.height * plan.augment.width;
 }
 
-SKYLINE_DEVICE_CODE inline GatheredImage find_image(const GatherPlan& plan, std::int64_t row) {
-  const std::int64_t place = *plan.position + row;
+/// @param place  in the epoch's order
+SKYLINE_DEVICE_CODE inline GatheredImage find_image(const GatherPlan& plan, std::int64_t place) {
   const std::int64_t sample = plan.order[place];
   GatheredImage image;
   image.stored = plan.pixels + sample * elements_of_image(plan);
@@ -48,16 +59,49 @@ SKYLINE_DEVICE_CODE inline GatheredImage find_image(const GatherPlan& plan, std:
   return image;
 }
 
+SKYLINE_DEVICE_CODE inline GatheredRow find_row(const GatherPlan& plan, std::int64_t row) {
+  const std::int64_t place = *plan.position + row;
+  GatheredRow found;
+  found.image = find_image(plan, place);
+  if (plan.seed != nullptr) {
+    found.mix = draw_mix(plan.mix, plan.augment.height, plan.augment.width,
+                         static_cast<std::uint64_t>(*plan.seed) + static_cast<std::uint64_t>(place));
+  }
+  if (found.mix.other >= 0) found.other = find_image(plan, found.mix.other);
+  return found;
+}
+
+SKYLINE_DEVICE_CODE inline float scaled_value(const GatherPlan& plan, const GatheredImage& image,
+                                              std::int32_t channel, std::int32_t row, std::int32_t column) {
+  return plan
+      .scaling[channel * 256 + changed_pixel(plan.augment, image.draw, image.stored, channel, row, column)];
+}
+
+SKYLINE_DEVICE_CODE inline float gathered_value(const GatherPlan& plan, const GatheredRow& found,
+                                                std::int32_t channel, std::int32_t row, std::int32_t column) {
+  const MixDraw& mix = found.mix;
+  const bool in_box = row >= mix.top && row < mix.bottom && column >= mix.left && column < mix.right;
+  if (in_box) return scaled_value(plan, found.other, channel, row, column);
+  const float value = scaled_value(plan, found.image, channel, row, column);
+  if (!mix.blends) return value;
+  return mix.share * value + (1.0F - mix.share) * scaled_value(plan, found.other, channel, row, column);
+}
+
 /// @param element  of [height, width, channels]
-SKYLINE_DEVICE_CODE inline float gathered_value(const GatherPlan& plan, const GatheredImage& image,
+SKYLINE_DEVICE_CODE inline float gathered_value(const GatherPlan& plan, const GatheredRow& found,
                                                 std::int32_t element) {
-  const std::int32_t channel = element % plan.channels;
   const std::int32_t place = element / plan.channels;
-  const std::int32_t width = plan.augment.width;
-  const std::int32_t source = source_pixel(plan.augment, image.draw, place / width, place % width);
-  const std::int32_t plane = channel * plan.augment.height * width;
-  const std::int32_t pixel = source < 0 ? 0 : image.stored[plane + source];
-  return plan.scaling[channel * 256 + pixel];
+  return gathered_value(plan, found, element % plan.channels, place / plan.augment.width,
+                        place % plan.augment.width);
+}
+
+/// What a row's loss is by.
+SKYLINE_DEVICE_CODE inline void write_targets(const GatherPlan& plan, const GatheredRow& found,
+                                              std::int64_t row) {
+  plan.targets[row] = found.image.label;
+  if (plan.shares == nullptr) return;
+  plan.others[row] = found.mix.other >= 0 ? found.other.label : found.image.label;
+  plan.shares[row] = found.mix.share;
 }
 
 }  // namespace skyline::train::kernels

@@ -2,8 +2,11 @@
 
 #include "skyline/core/error.hpp"
 
+#include "train/optimizer/gradient_clip.hpp"
+
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <numbers>
 #include <utility>
 
@@ -26,6 +29,12 @@ void Optimizer::step(const at::Tensor& rate) {
   gradients_.clear();
   for (const Piece& piece : state_.pieces()) {
     gradients_.push_back(take_gradient(piece));
+  }
+  if (options_.clip_norm > 0) {
+    std::vector<at::Tensor> defined;
+    std::ranges::copy_if(gradients_, std::back_inserter(defined),
+                         [](const at::Tensor& gradient) { return gradient.defined(); });
+    if (!defined.empty()) clip(defined, square_sum(defined), options_.clip_norm);
   }
   update(0, gradients_);
 }

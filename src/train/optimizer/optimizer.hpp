@@ -39,6 +39,8 @@ class Optimizer {
   void update(std::size_t first, std::span<const at::Tensor> gradients);
 
   const OptimizerState& state() const { return state_; }
+  /// See OptimizerOptions; for who updates in parts: step() clips by itself.
+  double clip_norm() const { return options_.clip_norm; }
   void read_state(std::span<const float> state, std::int64_t steps_done);
 
  private:

@@ -27,6 +27,11 @@ double moments(const OptimizerOptions& optimizer) {
   return optimizer.momentum > 0 ? 1 : 0;
 }
 
+/// Copies of the tensors that a full training keeps beside.
+double full_copies(const FinalTrainingOptions& options) {
+  return (options.average > 0 ? 1 : 0) + (options.keep == FinalTrainingOptions::Keep::kBest ? 1 : 0);
+}
+
 /// Floats of a bucket of gradients: whole layers of at least the wanted size.
 double bucket_floats(double parameters, double largest_layer) {
   const auto least = static_cast<double>(BucketSizes().other_bytes / sizeof(float));
@@ -82,7 +87,8 @@ std::size_t predict_device_bytes(const space::Network& network, const TrainingOp
   const auto peak = static_cast<double>(network.cost.peak_activation_bytes);
   const double passing =
       std::max(sizeof(float) * batch * sizes.kept + 2 * batch * peak, kDeviceEvaluationBatch * peak);
-  const double parameters = parameter_floats(sizes.tensors, sizes.largest_layer, options, members);
+  const double parameters = parameter_floats(sizes.tensors, sizes.largest_layer, options, members) +
+                            full_copies(options.full) * sizes.tensors;
   return static_cast<std::size_t>(kSafety * (sizeof(float) * parameters + passing)) + kWorkspaceBytes;
 }
 
@@ -92,7 +98,8 @@ std::uint64_t predict_host_bytes(const space::Network& network, const TrainingOp
   const double batch = std::ceil(static_cast<double>(options.batch) / members);
   const auto peak = static_cast<double>(network.cost.peak_activation_bytes);
   const double activations = batch * (sizeof(float) * sizes.kept + 2 * peak) + kHostEvaluationBatch * peak;
-  const double copies = 3 + moments(options.optimizer);  // weights to keep, a checkpoint on its way to disk
+  // Weights to keep, and a checkpoint on its way to disk.
+  const double copies = 3 + moments(options.optimizer) + 2 * full_copies(options.full);
   const double parameters =
       parameter_floats(sizes.tensors, sizes.largest_layer, options, members) + copies * sizes.tensors;
   return static_cast<std::uint64_t>(sizeof(float) * parameters + activations) + kHostWorkspaceBytes;
