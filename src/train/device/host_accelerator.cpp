@@ -77,6 +77,19 @@ class HostAccelerator final : public Accelerator {
   std::vector<AcceleratorDevice> devices_;
 };
 
+/// An image that is moved, mirrored and cut alone: a pixel's place is the same in all channels.
+void write_moved(const kernels::GatherPlan& plan, const kernels::GatheredImage& image, float* target) {
+  const std::int32_t plane = plan.augment.height * plan.augment.width;
+  for (std::int32_t y = 0; y < plan.augment.height; ++y) {
+    for (std::int32_t x = 0; x < plan.augment.width; ++x) {
+      const std::int32_t source = source_pixel(plan.augment, image.draw, y, x);
+      for (std::int32_t c = 0; c < plan.channels; ++c) {
+        *target++ = plan.scaling[c * 256 + (source < 0 ? 0 : image.stored[c * plane + source])];
+      }
+    }
+  }
+}
+
 void HostAccelerator::gather(const DeviceBatch& batch) {
   const kernels::GatherPlan plan = gather_plan(batch);
   const space::Shape shape{plan.channels, plan.augment.height, plan.augment.width};
@@ -87,6 +100,10 @@ void HostAccelerator::gather(const DeviceBatch& batch) {
     float* image = plan.images + row * shape.elements();
     if (plan.seed == nullptr) {
       scale_image(found.image.stored, shape, tables, image);
+      continue;
+    }
+    if (found.mix.other < 0 && !plan.augment.changes_colours()) {
+      write_moved(plan, found.image, image);
       continue;
     }
     for (std::int32_t y = 0; y < plan.augment.height; ++y) {
