@@ -35,7 +35,7 @@ struct OptimizerOptions {
 
 /// How the learning rate changes in the course of a trial.
 struct ScheduleOptions {
-  /// kLinear, kCosine: to the floor, over the steps that the budget has after the warm-up.
+  /// kLinear, kCosine: to the floor, over the steps that the horizon has after the warm-up.
   enum class Decay { kNone, kLinear, kCosine, kStep };
   double warmup = 0;  // epochs over which it rises to the optimizer's learning rate
   Decay decay = Decay::kNone;
