@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include <c10/cuda/CUDAGuard.h>
 #include <c10/util/Exception.h>
 
 namespace skyline::cuda {
@@ -22,6 +23,19 @@ void drop_cuda_error(cudaError_t status) noexcept {
   if (status != cudaSuccess) {
     static_cast<void>(cudaGetLastError());
   }
+}
+
+bool is_invalidated(cudaStream_t stream) {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  drop_cuda_error(cudaStreamIsCapturing(stream, &status));
+  return status == cudaStreamCaptureStatusInvalidated;
+}
+
+EventHandle make_event(int device) {
+  const c10::cuda::CUDAGuard guard(static_cast<c10::DeviceIndex>(device));
+  cudaEvent_t event = nullptr;
+  check_cuda(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "cudaEventCreateWithFlags");
+  return EventHandle(event);
 }
 
 }  // namespace skyline::cuda

@@ -4,7 +4,6 @@
 
 #include "cuda/check_cuda.hpp"
 #include "cuda/kernels.hpp"
-#include "cuda/nccl/group_use.hpp"
 #include "cuda/nccl/nccl_reducer.hpp"
 #include "cuda/streams/cuda_stream.hpp"
 #include "cuda/streams/graph_memory.hpp"

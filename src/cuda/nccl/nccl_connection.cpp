@@ -21,7 +21,30 @@ constexpr std::chrono::seconds kLongestEnd{10};
 constexpr std::chrono::microseconds kShortestPoll{10};  // most operations are queued by then
 constexpr std::chrono::microseconds kLongestPoll{1000};
 
+void check_nccl(ncclResult_t status, const char* call) {
+  if (status != ncclSuccess) {
+    throw FaultError(nccl_error_text(status, call));
+  }
+}
+
 }  // namespace
+
+std::string nccl_error_text(ncclResult_t status, const char* call, ncclComm_t communicator) {
+  std::string text = std::string(call) + ": " + ncclGetErrorString(status);
+  const char* details = ncclGetLastError(communicator);
+  if (details != nullptr && *details != '\0') {
+    const std::string all(details);
+    text += ": " + all.substr(0, all.find('\n'));
+  }
+  return text;
+}
+
+std::string nccl_version() {
+  int version = 0;  // 22809 for 2.28.9
+  check_nccl(ncclGetVersion(&version), "ncclGetVersion");
+  return std::to_string(version / 10000) + "." + std::to_string(version % 10000 / 100) + "." +
+         std::to_string(version % 100);
+}
 
 ncclResult_t settle(ncclComm_t communicator, Clock::duration limit, const std::function<void()>& meanwhile) {
   const auto begin = Clock::now();

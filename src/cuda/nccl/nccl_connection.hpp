@@ -2,13 +2,29 @@
 
 #include "skyline/trial/trial_group.hpp"
 
-#include "cuda/nccl/check_nccl.hpp"
+#include "core/unique_handle.hpp"
 
 #include <chrono>
 #include <functional>
 #include <string>
 
+#include <nccl.h>
+
 namespace skyline::cuda {
+
+/// "ncclAllReduce: unhandled cuda error: ..."; NCCL knows more of the last error of a communicator.
+std::string nccl_error_text(ncclResult_t status, const char* call, ncclComm_t communicator = nullptr);
+
+/// "2.28.9"
+std::string nccl_version();
+
+/// A communicator is closed by aborting it: no other member need take part in that.
+struct CommunicatorTraits {
+  using Type = ncclComm_t;
+  static constexpr Type kNull = nullptr;
+  static void close(Type communicator) noexcept { static_cast<void>(ncclCommAbort(communicator)); }
+};
+using CommunicatorHandle = UniqueHandle<CommunicatorTraits>;
 
 /// Waits, sleeping, until NCCL has done what it began on a nonblocking communicator.
 /// @param meanwhile  called again and again; may throw

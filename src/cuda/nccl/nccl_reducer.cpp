@@ -3,11 +3,10 @@
 #include "skyline/core/error.hpp"
 
 #include "core/log.hpp"
-#include "cuda/nccl/group_use.hpp"
 #include "cuda/nccl/nccl_connection.hpp"
 #include "cuda/nccl/nccl_log.hpp"
 #include "cuda/nccl/operation_watch.hpp"
-#include "cuda/streams/cuda_handles.hpp"
+#include "cuda/streams/graph_memory.hpp"
 #include "cuda/streams/stream_branch.hpp"
 
 #include <array>
@@ -62,10 +61,11 @@ class NcclReducer final : public train::DeviceReducer, private WaitWatch {
   NcclReducer& operator=(const NcclReducer&) = delete;
 
   void all_reduce(at::Tensor& values) override {
-    auto* data = values.mutable_data_ptr<float>();
+    void* data = values.mutable_data_ptr();
     const std::size_t count = elements_of(values);
+    const ncclDataType_t type = values.scalar_type() == at::kDouble ? ncclFloat64 : ncclFloat32;
     queue("all_reduce", values, [&](ncclComm_t communicator, cudaStream_t stream) {
-      return ncclAllReduce(data, data, count, ncclFloat32, ncclSum, communicator, stream);
+      return ncclAllReduce(data, data, count, type, ncclSum, communicator, stream);
     });
   }
 
@@ -142,7 +142,7 @@ class NcclReducer final : public train::DeviceReducer, private WaitWatch {
       watch_.record(name);
       return;
     }
-    ends_.push_back(make_event());
+    ends_.push_back(make_event(device_));
     check_cuda(cudaEventRecord(ends_.back().get(), branch_.stream()), "cudaEventRecord");
     watch_.queue(name, Clock::now());
   }

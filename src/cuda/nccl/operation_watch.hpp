@@ -21,10 +21,8 @@ class OperationWatch {
   void queue(std::string name, Clock::time_point now);
   /// Removes the oldest queued operation: it has ended.
   void end_oldest() { queued_.pop_front(); }
-  std::size_t queued() const { return queued_.size(); }
   /// Notes a recorded operation: a replayed graph may be at it at any time.
   void record(std::string name) { recorded_.push_back(std::move(name)); }
-  bool has_recorded() const { return !recorded_.empty(); }
 
   /// @param waiting_since  when the thread began to wait for the device; nothing: it does not
   /// @return               one line that names the operation that takes too long, if one does

@@ -3,7 +3,6 @@
 #include "skyline/core/error.hpp"
 
 #include "core/backoff.hpp"
-#include "cuda/nccl/group_use.hpp"
 #include "cuda/nccl/operation_watch.hpp"
 
 #include <algorithm>
@@ -30,11 +29,6 @@ StreamHandle make_stream_handle(c10::DeviceIndex device) {
   cudaStream_t stream = nullptr;
   check_cuda(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
   return StreamHandle(stream);
-}
-
-EventHandle make_event_handle(c10::DeviceIndex device) {
-  const c10::cuda::CUDAGuard guard(device);
-  return make_event();
 }
 
 [[noreturn]] void refuse(const std::string& reason) {
@@ -147,7 +141,7 @@ class CudaGraph final : public train::AcceleratorGraph {
 CudaStream::CudaStream(int device)
     : device_(static_cast<c10::DeviceIndex>(device)),
       handle_(make_stream_handle(device_)),
-      done_(make_event_handle(device_)),
+      done_(make_event(device)),
       stream_(c10::cuda::getStreamFromExternal(handle_.get(), device_)),
       graph_memory_(device_) {}
 

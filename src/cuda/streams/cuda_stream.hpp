@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cuda/streams/cuda_handles.hpp"
+#include "cuda/check_cuda.hpp"
 #include "cuda/streams/graph_memory.hpp"
 #include "train/device/accelerator.hpp"
 

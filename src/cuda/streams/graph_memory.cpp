@@ -1,7 +1,5 @@
 #include "cuda/streams/graph_memory.hpp"
 
-#include "cuda/nccl/group_use.hpp"
-
 #include <exception>
 
 #include <ATen/cuda/CUDAGraph.h>

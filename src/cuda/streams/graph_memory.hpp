@@ -2,6 +2,7 @@
 
 #include "core/unique_handle.hpp"
 
+#include <atomic>
 #include <cstddef>
 #include <mutex>
 
@@ -13,6 +14,22 @@ namespace skyline::cuda {
 /// Takes the turn to record: recordings of a process exclude each other, and calls that the allocator refuses
 /// during one.
 std::unique_lock<std::mutex> take_recording_turn();
+
+/// Exists while a member of a group uses a device of the process. Meanwhile no memory is given back to a
+/// device: CUDA would wait there for all queued work, NCCL's operations wait for other processes, and those
+/// may be waiting in the same way.
+class GroupUse {
+ public:
+  GroupUse() { ++uses_; }
+  ~GroupUse() { --uses_; }
+  GroupUse(const GroupUse&) = delete;
+  GroupUse& operator=(const GroupUse&) = delete;
+
+  static bool any() { return uses_ > 0; }
+
+ private:
+  static inline std::atomic<int> uses_ = 0;
+};
 
 class GraphMemory;
 

@@ -21,15 +21,10 @@ StreamHandle make_urgent_stream(c10::DeviceIndex device) {
   return StreamHandle(stream);
 }
 
-EventHandle make_event_on(c10::DeviceIndex device) {
-  const c10::cuda::CUDAGuard guard(device);
-  return make_event();
-}
-
 }  // namespace
 
 StreamBranch::StreamBranch(c10::DeviceIndex device)
-    : stream_(make_urgent_stream(device)), forked_(make_event_on(device)) {}
+    : device_(device), stream_(make_urgent_stream(device)), forked_(make_event(device)) {}
 
 bool StreamBranch::forget_other_recordings(cudaStream_t stream) {
   cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
@@ -54,7 +49,7 @@ bool StreamBranch::fork(cudaStream_t from) {
 void StreamBranch::note_operation() {
   EventHandle end;
   if (spare_.empty()) {
-    end = make_event();
+    end = make_event(device_);
   } else {
     end = std::move(spare_.back());
     spare_.pop_back();

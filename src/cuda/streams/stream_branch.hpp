@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cuda/streams/cuda_handles.hpp"
+#include "cuda/check_cuda.hpp"
 
 #include <cstddef>
 #include <deque>
@@ -31,6 +31,7 @@ class StreamBranch {
   /// records
   bool forget_other_recordings(cudaStream_t stream);
 
+  c10::DeviceIndex device_;
   StreamHandle stream_;
   EventHandle forked_;
   std::deque<EventHandle> ends_;    // of operations that have not been joined
