@@ -114,13 +114,8 @@ class CudaAccelerator final : public train::Accelerator {
                "the gather kernel");
   }
 
-  void dropout(at::Tensor& values, const at::Tensor& seed, double probability) override {
-    require(values.is_non_overlapping_and_dense(), "dropout of a tensor with gaps");
-    const c10::cuda::CUDAGuard guard(values.device());
-    check_cuda(launch_dropout(train::kernels::dropout_mask(0, probability),
-                              seed.const_data_ptr<std::int64_t>(), static_cast<std::size_t>(values.numel()),
-                              values.mutable_data_ptr<float>(), c10::cuda::getCurrentCUDAStream()),
-               "the dropout kernel");
+  void dropout(const train::kernels::DropoutPlan& plan) override {
+    check_cuda(launch_dropout(plan, c10::cuda::getCurrentCUDAStream()), "the dropout kernel");
   }
 
   std::unique_ptr<train::DeviceReducer> make_reducer(trial::TrialGroup& group, int device) override {

@@ -6,6 +6,7 @@ namespace skyline::cuda {
 namespace {
 
 using train::kernels::DropoutMask;
+using train::kernels::DropoutPlan;
 using train::kernels::GatheredRow;
 using train::kernels::GatherPlan;
 
@@ -31,14 +32,15 @@ __global__ void gather_kernel(const GatherPlan plan) {
   }
 }
 
-/// Each thread handles the two elements that share a random number.
-__global__ void dropout_kernel(DropoutMask mask, const std::int64_t* seed, std::size_t count, float* values) {
-  mask.seed = static_cast<std::uint64_t>(*seed);
+/// Each thread handles two elements, which share a random number if the first one's position is even.
+__global__ void dropout_kernel(const DropoutPlan plan) {
+  DropoutMask mask = plan.mask;
+  mask.seed = static_cast<std::uint64_t>(*plan.seed);
   const std::size_t step = std::size_t{2} * gridDim.x * blockDim.x;
   std::size_t first = 2 * (static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x);
-  for (; first < count; first += step) {
-    for (std::size_t i = first; i < first + 2 && i < count; ++i) {
-      values[i] = is_kept(mask, i) ? values[i] * mask.scale : 0.0F;
+  for (; first < plan.count; first += step) {
+    for (std::size_t i = first; i < first + 2 && i < plan.count; ++i) {
+      plan.target[i] = is_kept(mask, mask.first + i) ? plan.source[i] * mask.scale : 0.0F;
     }
   }
 }
@@ -57,15 +59,14 @@ cudaError_t launch_gather(const GatherPlan& plan, cudaStream_t stream) {
   return cudaGetLastError();
 }
 
-cudaError_t launch_dropout(DropoutMask mask, const std::int64_t* seed, std::size_t count, float* values,
-                           cudaStream_t stream) {
-  if (count == 0) {
+cudaError_t launch_dropout(const DropoutPlan& plan, cudaStream_t stream) {
+  if (plan.count == 0) {
     return cudaSuccess;
   }
   constexpr std::size_t kMostBlocks = 4096;
   constexpr std::size_t kOfBlock = std::size_t{2} * kMostThreads;
-  const std::size_t blocks = std::min(kMostBlocks, (count + kOfBlock - 1) / kOfBlock);
-  dropout_kernel<<<static_cast<unsigned>(blocks), kMostThreads, 0, stream>>>(mask, seed, count, values);
+  const std::size_t blocks = std::min(kMostBlocks, (plan.count + kOfBlock - 1) / kOfBlock);
+  dropout_kernel<<<static_cast<unsigned>(blocks), kMostThreads, 0, stream>>>(plan);
   return cudaGetLastError();
 }
 

@@ -39,9 +39,7 @@ class UnrecordedAccelerator final : public Accelerator {
     return std::make_unique<UnrecordedStream>(on_->make_stream(device));
   }
   void gather(const DeviceBatch& batch) override { on_->gather(batch); }
-  void dropout(at::Tensor& values, const at::Tensor& seed, double probability) override {
-    on_->dropout(values, seed, probability);
-  }
+  void dropout(const kernels::DropoutPlan& plan) override { on_->dropout(plan); }
   std::unique_ptr<DeviceReducer> make_reducer(trial::TrialGroup& group, int device) override {
     return on_->make_reducer(group, device);
   }

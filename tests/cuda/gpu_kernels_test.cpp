@@ -1,5 +1,6 @@
 // The kernels give the bits of the CPU: make_host_accelerator() is the oracle.
 #include "cuda/gpu_fixture.hpp"
+#include "train/kernels/dropout.hpp"
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/arange.h>
@@ -99,8 +100,16 @@ TEST_F(GpuKernels, DropWhatTheCpuDrops) {
       at::Tensor values = on_device(expected);
       const at::Tensor seed = at::full({}, -12345, at::kLong);
       const at::Tensor device_seed = on_device(seed);
-      make_host_accelerator()->dropout(expected, seed, probability);
-      stream().run([&] { accelerator().dropout(values, device_seed, probability); });
+      const auto drop = [&](Accelerator& where, at::Tensor& dropped, const at::Tensor& seed_there) {
+        auto* data = dropped.mutable_data_ptr<float>();
+        kernels::DropoutPlan plan{kernels::dropout_mask(0, probability),
+                                  seed_there.const_data_ptr<std::int64_t>(), static_cast<std::size_t>(count),
+                                  data, data};
+        plan.mask.first = static_cast<std::uint64_t>(count % 3);
+        where.dropout(plan);
+      };
+      drop(*make_host_accelerator(), expected, seed);
+      stream().run([&] { drop(accelerator(), values, device_seed); });
       EXPECT_TRUE(at::equal(on_host(values), expected)) << count << " values, " << probability;
     }
   }

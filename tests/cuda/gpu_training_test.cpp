@@ -20,7 +20,6 @@ namespace {
 
 using ::testing::DoubleNear;
 using ::testing::FloatNear;
-using ::testing::Not;
 using ::testing::Pointwise;
 
 constexpr space::Shape kShape{3, 12, 12};
@@ -48,11 +47,9 @@ class GpuTraining : public test::OnTheGpu {
     return failure == nullptr ? std::get<trial::Measurements>(outcome).values : std::vector<double>(6, -1);
   }
 
-  /// The measurements of the leader of a group whose members all have this device: they are staged, but for
-  /// one that is alone, which has NCCL.
-  std::vector<double> measure_together(const TrainingOptions& options, std::size_t members,
-                                       bool on_gpu = true) {
-    test::GroupRun run(members);
+  /// The measurements of a group of one, on NCCL: it allows one member a device.
+  std::vector<double> measure_together(const TrainingOptions& options, bool on_gpu = true) {
+    test::GroupRun run(1);
     run.evaluate(*make_evaluator(options, on_gpu),
                  test::make_trial(test::conv_network(kShape, 2, 3, 16, 6), 10, 1));
     const auto* failure = std::get_if<trial::Failure>(&run.outcomes[0]);
@@ -119,65 +116,50 @@ TEST_F(GpuTraining, OfSeveralTrialsAtOnceLeavesEachItsResult) {
 }
 
 TEST_F(GpuTraining, OfAGroupIsTheSameHoweverItsStateIsSharded) {
-  for (const std::size_t members : {1U, 2U}) {  // recorded with NCCL; staged
-    TrainingOptions sharded = options();
-    const auto whole = measure_together(sharded, members);
-    EXPECT_GT(whole[kAccuracy], 0.8);
-    for (const auto sharding : {GroupOptions::Sharding::kOptimizer, GroupOptions::Sharding::kGradients}) {
-      sharded.group.sharding = sharding;
-      EXPECT_THAT(measure_together(sharded, members)[kTrainLoss], DoubleNear(whole[kTrainLoss], 1e-3));
-    }
+  TrainingOptions sharded = options();
+  const auto whole = measure_together(sharded);
+  EXPECT_GT(whole[kAccuracy], 0.8);
+  for (const auto sharding : {GroupOptions::Sharding::kOptimizer, GroupOptions::Sharding::kGradients}) {
+    sharded.group.sharding = sharding;
+    EXPECT_THAT(measure_together(sharded)[kTrainLoss], DoubleNear(whole[kTrainLoss], 1e-3));
   }
 }
 
 TEST_F(GpuTraining, OfAGroupWithManyBucketsGoesOnFromAStateWithAnotherSharding) {
   using Sharding = GroupOptions::Sharding;
   TrainingOptions options = steady();
-  for (const std::size_t members : {1U, 2U}) {
-    options.group.sharding = Sharding::kNone;
-    const test::GroupEnd whole =
-        test::train_group(options, members, {}, {}, {.steps = 26, .accelerator = gpu()});
-    Sharding before = Sharding::kNone;
-    for (const Sharding after : {Sharding::kOptimizer, Sharding::kGradients, Sharding::kNone}) {
-      SCOPED_TRACE(std::to_string(members) + " members, sharding " + std::to_string(static_cast<int>(after)));
-      options.group.sharding = std::exchange(before, after);
-      const test::GroupEnd first = test::train_group(options, members, test::kSmallBuckets, test::soon(),
-                                                     {.steps = 10, .accelerator = gpu()});
-      trial::TrainingState state = first.states[0];
-      state.arrays.resize(2);
-      options.group.sharding = after;
-      const test::GroupEnd second =
-          test::train_group(options, members, test::kSmallBuckets, test::soon(),
-                            {.first_step = 10, .steps = 16, .start = &state, .accelerator = gpu()});
-      std::vector<double> losses = first.losses;
-      losses.insert(losses.end(), second.losses.begin(), second.losses.end());
-      EXPECT_THAT(losses, Pointwise(DoubleNear(2e-3), whole.losses));
-      EXPECT_THAT(second.states[0].arrays[0].values,
-                  Pointwise(FloatNear(2e-3F), whole.states[0].arrays[0].values));
-    }
+  const test::GroupEnd whole = test::train_group(options, 1, {}, {}, {.steps = 26, .accelerator = gpu()});
+  Sharding before = Sharding::kNone;
+  for (const Sharding after : {Sharding::kOptimizer, Sharding::kGradients, Sharding::kNone}) {
+    SCOPED_TRACE("sharding " + std::to_string(static_cast<int>(after)));
+    options.group.sharding = std::exchange(before, after);
+    const test::GroupEnd first =
+        test::train_group(options, 1, test::kSmallBuckets, test::soon(), {.steps = 10, .accelerator = gpu()});
+    trial::TrainingState state = first.states[0];
+    state.arrays.resize(2);
+    options.group.sharding = after;
+    const test::GroupEnd second =
+        test::train_group(options, 1, test::kSmallBuckets, test::soon(),
+                          {.first_step = 10, .steps = 16, .start = &state, .accelerator = gpu()});
+    std::vector<double> losses = first.losses;
+    losses.insert(losses.end(), second.losses.begin(), second.losses.end());
+    EXPECT_THAT(losses, Pointwise(DoubleNear(2e-3), whole.losses));
+    EXPECT_THAT(second.states[0].arrays[0].values,
+                Pointwise(FloatNear(2e-3F), whole.states[0].arrays[0].values));
   }
 }
 
 TEST_F(GpuTraining, OfAGroupWithSynchronizedStatisticsIsThatOfTheCpu) {
   TrainingOptions options = steady();
   options.batch = 4;
-  for (const std::size_t members : {1U, 2U}) {
-    options.group.statistics = GroupOptions::Statistics::kSynchronized;
-    const auto expected = test::train_group(options, members, {}, {}, {.steps = 5}).losses;
-    const auto values =
-        test::train_group(options, members, {}, {}, {.steps = 5, .accelerator = gpu()}).losses;
-    EXPECT_THAT(values, Pointwise(DoubleNear(5e-3), expected));
-    const auto recorded =
-        test::train_group(options, members, {}, test::soon(), {.steps = 12, .accelerator = gpu()}).losses;
-    const auto unrecorded =
-        test::train_group(options, members, {}, {}, {.steps = 12, .accelerator = gpu()}).losses;
-    EXPECT_THAT(recorded, Pointwise(DoubleNear(1e-3), unrecorded));
-    if (members > 1) {  // a test that takes local statistics for these would see it
-      options.group.statistics = GroupOptions::Statistics::kLocal;
-      const auto local = test::train_group(options, members, {}, {}, {.steps = 5}).losses;
-      EXPECT_THAT(local, Not(Pointwise(DoubleNear(2e-2), expected)));
-    }
-  }
+  options.group.statistics = GroupOptions::Statistics::kSynchronized;
+  const auto expected = test::train_group(options, 1, {}, {}, {.steps = 5}).losses;
+  const auto values = test::train_group(options, 1, {}, {}, {.steps = 5, .accelerator = gpu()}).losses;
+  EXPECT_THAT(values, Pointwise(DoubleNear(5e-3), expected));
+  const auto recorded =
+      test::train_group(options, 1, {}, test::soon(), {.steps = 12, .accelerator = gpu()}).losses;
+  const auto unrecorded = test::train_group(options, 1, {}, {}, {.steps = 12, .accelerator = gpu()}).losses;
+  EXPECT_THAT(recorded, Pointwise(DoubleNear(1e-3), unrecorded));
 }
 
 TEST_F(GpuTraining, InheritsToTheBitsOfTheHost) {

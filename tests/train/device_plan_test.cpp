@@ -100,6 +100,15 @@ TEST(DevicePlan, RefusesSeveralRanksOnAGpuForOneProcess) {
               HasSubstr("node01: GPU 0000:10:00.0 (NVIDIA H100) is in compute mode Exclusive_Process"));
 }
 
+TEST(DevicePlan, RefusesRanksThatTrainTogetherOnOneGpu) {
+  EXPECT_EQ(plan_devices(DeviceChoice::kAuto, "", true, {with_gpus(0, 2), with_gpus(0, 2)}).problem, "");
+  const std::vector<RankView> crowd(3, with_gpus(0, 2));
+  EXPECT_EQ(plan_devices(DeviceChoice::kAuto, "", false, crowd).problem, "");
+  EXPECT_EQ(plan_devices(DeviceChoice::kAuto, "", true, crowd).problem,
+            "node01: GPU 0000:10:00.0 (NVIDIA H100) would have several ranks, and the members of a group "
+            "(`training.group`) need one each: start one rank a GPU");
+}
+
 TEST(DevicePlan, RefusesAJobThatWouldTrainOnBothKinds) {
   const DevicePlan plan =
       plan_devices(DeviceChoice::kAuto, "", false, {with_gpus(0, 1), without_gpu(1, "no driver")});

@@ -53,6 +53,19 @@ TEST(DeviceRecording, ReplaysSeveralStepsAtOnce) {
   EXPECT_EQ(accelerator->counts.replays, 4);
 }
 
+TEST(DeviceRecording, ReplaysTheSmallerLastBatchOfManyEpochs) {
+  const trial::Trial trial = make_trial(every_layer(), 4, 5);
+  const Trained plain = train_on_device(adam(), trial, 52, {});
+  RecordingPolicy policy = soon();
+  policy.runs_before = 1;
+  policy.least_epochs = 4;
+  const auto accelerator = std::make_shared<WatchedAccelerator>();
+  const Trained recorded = train_on_device(adam(), trial, 52, policy, accelerator);
+  EXPECT_EQ(accelerator->counts.captures, 3);  // a step, four of them, and a last one
+  EXPECT_EQ(recorded.losses, plain.losses);
+  EXPECT_TRUE(same_values(recorded.tensors, plain.tensors));
+}
+
 TEST(DeviceRecording, DoesNotRecordAShortTrial) {
   const auto accelerator = std::make_shared<WatchedAccelerator>();
   train_on_device(adam(), make_trial(every_layer(), 3, 5), 39, {}, accelerator);

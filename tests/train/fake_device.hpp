@@ -68,9 +68,7 @@ class FakeDevice final : public Accelerator {
   }
   std::unique_ptr<AcceleratorStream> make_stream(int /*device*/) override { throw no_such_work(); }
   void gather(const DeviceBatch& /*batch*/) override { throw no_such_work(); }
-  void dropout(at::Tensor& /*values*/, const at::Tensor& /*seed*/, double /*probability*/) override {
-    throw no_such_work();
-  }
+  void dropout(const kernels::DropoutPlan& /*plan*/) override { throw no_such_work(); }
   std::unique_ptr<DeviceReducer> make_reducer(trial::TrialGroup& /*group*/, int /*device*/) override {
     throw no_such_work();
   }

@@ -10,7 +10,6 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/full.h>
-#include <ATen/ops/ones.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -87,14 +86,21 @@ TEST(HostAccelerator, GathersTheBatchOfTheCpu) {
   expect_same_batch({.crop = 2, .flip = true, .cutout = 3});
 }
 
-TEST(HostAccelerator, DropsWhatTheCpuDrops) {
-  const std::uint64_t seed = 0xfedcba9876543210U;
-  at::Tensor values = at::ones({5, 7, 3, 1}, at::kFloat);
-  std::vector<float> expected(static_cast<std::size_t>(values.numel()), 1.0F);
-  kernels::dropout(kernels::dropout_mask(seed, 0.3), expected.size(), expected.data(), expected.data());
-  make_host_accelerator()->dropout(values, at::full({}, static_cast<std::int64_t>(seed), at::kLong), 0.3);
-  EXPECT_TRUE(std::ranges::equal(expected, std::span(values.const_data_ptr<float>(), expected.size())));
-  EXPECT_THAT(expected, ::testing::Contains(0.0F));
+TEST(HostAccelerator, DropsBySeedAndPlace) {
+  const std::int64_t seed = -0x123456789abcdef0;
+  const std::vector<float> ones(105, 1.0F);
+  for (const std::uint64_t first : {0U, 3U}) {
+    std::vector<float> values(105, -1.0F);
+    kernels::DropoutPlan plan{kernels::dropout_mask(0, 0.3), &seed, values.size(), ones.data(),
+                              values.data()};
+    plan.mask.first = first;
+    make_host_accelerator()->dropout(plan);
+    const kernels::DropoutMask seeded = kernels::dropout_mask(static_cast<std::uint64_t>(seed), 0.3);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      EXPECT_EQ(values[i], is_kept(seeded, first + i) ? seeded.scale : 0.0F);
+    }
+    EXPECT_THAT(values, ::testing::Contains(0.0F));
+  }
 }
 
 }  // namespace

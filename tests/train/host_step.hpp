@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
@@ -14,6 +15,15 @@
 #include <ATen/ops/tensor.h>
 
 namespace skyline::train::test {
+
+/// Seeds of the layers that draw in a step.
+inline at::Tensor seeds_of(const std::vector<std::string>& layers, std::uint64_t seed) {
+  std::vector<std::int64_t> seeds;
+  for (const std::string& layer : layers) {
+    seeds.push_back(static_cast<std::int64_t>(derive_seed(seed, layer)));
+  }
+  return at::tensor(seeds, at::kLong);
+}
 
 /// Training steps on the CPU with kernels of our own, on samples that the test brings. The network outlives
 /// it.
@@ -39,9 +49,10 @@ class HostStep {
   double step_part(const at::Tensor& images, std::span<const std::int32_t> labels, BatchPart part,
                    std::size_t batch) {
     const at::Tensor targets = at::tensor(std::vector<std::int64_t>(labels.begin(), labels.end()));
-    const at::Tensor share =
-        step_.run(images, {targets}, part, static_cast<std::int64_t>(batch),
-                  {.rate = rate_, .news = news_, .seed = step_seed(seed_, steps_done_++)});
+    const std::uint64_t seed = step_seed(seed_, steps_done_++);
+    const at::Tensor share = step_.run(
+        images, {targets}, part, static_cast<std::int64_t>(batch),
+        {.rate = rate_, .seeds = seeds_of(step_.drawing_layers(), seed), .news = news_, .seed = seed});
     return *share.const_data_ptr<double>();
   }
   TrainingStep& step_of() { return step_; }

@@ -1,7 +1,9 @@
 #pragma once
 
-#include "train/course/training_step.hpp"
+#include "skyline/space/layer_kind.hpp"
+
 #include "train/graph/parameter_store.hpp"
+#include "train/host_step.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -24,6 +26,7 @@ class ReferenceStep {
   ReferenceStep(const space::Network& network, const OptimizerOptions& options, std::uint64_t seed)
       : network_(network), options_(options), seed_(seed), parameters_(network, seed) {
     for (std::size_t i = 0; i < network.layers.size(); ++i) {
+      if (space::traits_of(network.layers[i]).draws) place_.drawing_layers.push_back(network.layers[i].name);
       ops_.push_back(make_graph_op(network.layers[i], parameters_.layer(i), place_).op);
       for (StoredTensor& tensor : parameters_.layer(i).tensors()) {
         if (tensor.trainable) {
@@ -44,6 +47,7 @@ class ReferenceStep {
     for (const std::unique_ptr<FusedOp>& op : ops_) {
       op->begin_step(step_seed(seed_, steps_done_));
     }
+    place_.seeds = test::seeds_of(place_.drawing_layers, step_seed(seed_, steps_done_));
     const std::vector<std::int64_t> wide(labels.begin(), labels.end());
     const at::Tensor loss = at::cross_entropy_loss(forward(images, true), at::tensor(wide));
     loss.backward();

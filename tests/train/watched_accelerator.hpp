@@ -48,9 +48,7 @@ class WatchedAccelerator final : public Accelerator {
     }
     host_->gather(batch);
   }
-  void dropout(at::Tensor& values, const at::Tensor& seed, double probability) override {
-    host_->dropout(values, seed, probability);
-  }
+  void dropout(const kernels::DropoutPlan& plan) override { host_->dropout(plan); }
   std::unique_ptr<DeviceReducer> make_reducer(trial::TrialGroup& group, int device) override {
     return host_->make_reducer(group, device);
   }

@@ -103,7 +103,8 @@ void check_distinct_devices(trial::TrialGroup& group, const std::string& machine
       if (codes[first] == codes[second]) {
         throw UserError(
             "members " + std::to_string(first) + " and " + std::to_string(second) +
-            " of a group use the same GPU, which NCCL does not allow: their sums go through the host");
+            " of a group use the same GPU, which NCCL does not allow: start a rank for each GPU, and as many "
+            "as a group has members");
       }
     }
   }

@@ -95,8 +95,6 @@ class NcclReducer final : public train::DeviceReducer, private WaitWatch {
     branch_.join(c10::cuda::getCurrentCUDAStream(device_), but_last);
   }
 
-  bool may_be_recorded() const override { return true; }
-
   void check() override { look_after(std::nullopt); }
 
  private:

@@ -44,7 +44,7 @@ Learner::Learner(const TrainingSetup& setup, const trial::Trial& trial, trial::T
       stream_(context_),
       steps_ahead_(context_.accelerator().kernels() == Kernels::kOwn ? 1 : kFirstStepsAhead) {
   if (group != nullptr) {
-    join();
+    reducer_ = context_.accelerator().make_reducer(*group, context_.index());
   }
   stream_->run([&] { make_parts(buckets); });
   make_work();
@@ -61,19 +61,13 @@ Learner::~Learner() {
   }
 }
 
-void Learner::join() {
-  try {
-    reducer_ = context_.accelerator().make_reducer(*group_, context_.index());
-  } catch (const UserError& reason) {
-    log::info(std::string("gradients are summed through memory of the hosts: ") + reason.what());
-    reducer_ = make_staged_reducer(*group_, context_.device().is_cpu());
-  }
-}
-
 void Learner::make_parts(const std::optional<BucketSizes>& buckets) {
-  step_ = std::make_unique<TrainingStep>(
-      trial_.architecture().network, trial_.seed, setup_.options, context_.accelerator(), context_.index(),
-      GroupMembership{reducer_.get(), members_, member_, setup_.options.group}, buckets);
+  GroupMembership membership;
+  if (reducer_ != nullptr) {
+    membership = {reducer_.get(), members_, member_, setup_.options.group};
+  }
+  step_ = std::make_unique<TrainingStep>(trial_.architecture().network, trial_.seed, setup_.options,
+                                         context_.accelerator(), context_.index(), membership, buckets);
   const double average = trial_.is_final() ? setup_.options.full.average : 0;
   if (average > 0) step_->begin_average();
   epoch_ = std::make_unique<DeviceEpoch>(
@@ -105,11 +99,17 @@ std::unique_ptr<RepeatedWork> Learner::repeated(bool recorded, std::int64_t runs
 
 void Learner::make_work() {
   const auto flops = 3.0 * static_cast<double>(trial_.architecture().network.cost.flops * batch_);
-  const bool recorded = total_steps_ >= policy_.least_steps && step_->may_be_recorded() &&
-                        (reducer_ == nullptr || reducer_->may_be_recorded());
+  const bool recorded = total_steps_ >= policy_.least_steps && step_->may_be_recorded();
   const BatchPart part = part_of_batch(static_cast<std::size_t>(batch_), members_, member_);
   const bool bursts = total_steps_ >= policy_.least_burst_steps && flops <= policy_.most_burst_flops;
   step_work_ = repeated(recorded, policy_.runs_before, [this, part] { run_step(part, batch_); });
+  const std::int64_t rest = static_cast<std::int64_t>(setup_.split.train.size()) % batch_;
+  if (rest > 0) {
+    const BatchPart last = part_of_batch(static_cast<std::size_t>(rest), members_, member_);
+    const bool often = total_steps_ >= policy_.least_epochs * steps_per_epoch_;
+    last_work_ =
+        repeated(recorded && often, policy_.runs_before, [this, last, rest] { run_step(last, rest); });
+  }
   if (recorded && bursts) {
     burst_work_ = repeated(true, 0, [this, part] {
       for (std::int64_t i = 0; i < policy_.burst; ++i) {
@@ -140,15 +140,14 @@ void Learner::step(std::size_t first, std::size_t count) {
   if (alone) {
     host_seed_ = step_seed(trial_.seed, steps_done_ - 1);
   }
-  const auto batch = static_cast<std::int64_t>(count);
-  if (batch == batch_) {
+  if (static_cast<std::int64_t>(count) == batch_) {
     ++queued_;
     if (queued_ == policy_.burst || alone) {
       flush();
     }
   } else {
     flush();
-    stream_->run([&] { run_step(part, batch); });
+    last_work_->run();
   }
 }
 

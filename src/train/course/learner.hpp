@@ -85,7 +85,6 @@ class Learner {
   bool load_state(const trial::TrainingState& state);
 
  private:
-  void join();
   void make_parts(const std::optional<BucketSizes>& buckets);
   void make_work();
   std::unique_ptr<RepeatedWork> repeated(bool recorded, std::int64_t runs_before, std::function<void()> work);
@@ -115,6 +114,7 @@ class Learner {
   std::unique_ptr<DeviceEvaluation> evaluation_;
   std::unique_ptr<RepeatedWork> step_work_;
   std::unique_ptr<RepeatedWork> burst_work_;  // several steps; nullptr: one at a time
+  std::unique_ptr<RepeatedWork> last_work_;   // the smaller last batch of an epoch; nullptr: there is none
 
   std::int64_t steps_done_ = 0;    // begun ones too
   std::int64_t queued_ = 0;        // begun full batches that the device has not been given

@@ -19,6 +19,10 @@ class Tensor;
 
 namespace skyline::train {
 
+namespace kernels {
+struct DropoutPlan;
+}  // namespace kernels
+
 /// Who computes where both can: kernels of our own, which know float32 on the CPU, or ATen's, for any device.
 enum class Kernels { kOwn, kAten };
 
@@ -101,8 +105,6 @@ class DeviceReducer {
   virtual void progress() {}
   /// Lets the current stream wait for all operations except the last `but_last`.
   virtual void join(std::size_t but_last = 0) = 0;
-  /// Whether AcceleratorStream::capture may record the operations; not if the host takes part in them.
-  virtual bool may_be_recorded() const = 0;
   /// Checks the group. @throws GroupAborted if a member is lost or an operation overdue; names the operation
   virtual void check() = 0;
 };
@@ -124,18 +126,16 @@ class Accelerator {
   virtual std::unique_ptr<AcceleratorStream> make_stream(int device) = 0;
   /// Gathers, augments and scales a batch in one pass, on the current stream.
   virtual void gather(const DeviceBatch& batch) = 0;
-  /// Multiplies by 0 with `probability`, else by 1 / (1 - probability), on the current stream, in place;
-  /// element i (in memory order) of a step draws what the CPU draws. @param seed  int64 [], on the device
-  virtual void dropout(at::Tensor& values, const at::Tensor& seed, double probability) = 0;
-  /// Collective over the group, which outlives the reducer. @throws UserError on all members if their devices
-  /// cannot reach each other: use make_staged_reducer then
+  /// Drops elements on the current stream; draws what the CPU draws. All pointers are the device's; the host
+  /// of a GPU reads nothing behind them, so that the call can be captured.
+  virtual void dropout(const kernels::DropoutPlan& plan) = 0;
+  /// Collective over the group, which outlives the reducer. @throws UserError on all members if two of them
+  /// use one GPU
   virtual std::unique_ptr<DeviceReducer> make_reducer(trial::TrialGroup& group, int device) = 0;
 };
 
-/// Makes a reducer that sums through the host's memory and the group itself, along its fixed tree; for any
-/// devices. Its join() waits for the operations.
-/// @param on_host  whether the tensors are in the host's memory already
-std::unique_ptr<DeviceReducer> make_staged_reducer(trial::TrialGroup& group, bool on_host);
+/// Makes a reducer for the host's memory: by the group itself, along its fixed tree. Its join() waits.
+std::unique_ptr<DeviceReducer> make_host_reducer(trial::TrialGroup& group);
 
 /// The CPU as a device: work is done at once, and a graph calls its work again. With ATen's kernels it trains
 /// in bfloat16, and stands in for GPUs in tests.

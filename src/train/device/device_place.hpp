@@ -18,7 +18,7 @@ struct GroupMembership {
   std::size_t members = 1;
   std::size_t member = 0;
   GroupOptions options = {};
-  bool is_sharded() const { return members > 1 && options.sharding != GroupOptions::Sharding::kNone; }
+  bool is_sharded() const { return options.sharding != GroupOptions::Sharding::kNone; }
 };
 
 /// What the ops of a network share. The ops keep a reference to it.
@@ -26,7 +26,7 @@ struct DevicePlace {
   Accelerator* accelerator = nullptr;
   bool bfloat16 = false;  // of products; parameters, their gradients and sums stay float32
   const GroupMembership* synchronized = nullptr;  // whose statistics of batches count; nullptr: one's own
-  std::vector<std::string> drawing_layers = {};   // with draws on the device; filled by the graph
+  std::vector<std::string> drawing_layers = {};   // filled by the graph
 
   // Of the current step.
   at::Tensor seeds = {};          // int64 [drawing_layers], on the device

@@ -1,5 +1,3 @@
-#include "skyline/core/error.hpp"
-
 #include "train/course/batch_source.hpp"
 #include "train/device/accelerator.hpp"
 #include "train/device/gather_plan.hpp"
@@ -62,10 +60,14 @@ class HostAccelerator final : public Accelerator {
   }
 
   void gather(const DeviceBatch& batch) override;
-  void dropout(at::Tensor& values, const at::Tensor& seed, double probability) override;
+  void dropout(const kernels::DropoutPlan& plan) override {
+    kernels::DropoutMask mask = plan.mask;
+    mask.seed = static_cast<std::uint64_t>(*plan.seed);
+    kernels::dropout(mask, plan.count, plan.source, plan.target);
+  }
 
   std::unique_ptr<DeviceReducer> make_reducer(trial::TrialGroup& group, int /*device*/) override {
-    return make_staged_reducer(group, true);
+    return make_host_reducer(group);
   }
 
  private:
@@ -112,14 +114,6 @@ void HostAccelerator::gather(const DeviceBatch& batch) {
       }
     }
   }
-}
-
-void HostAccelerator::dropout(at::Tensor& values, const at::Tensor& seed, double probability) {
-  require(values.is_non_overlapping_and_dense(), "dropout of a tensor with gaps");
-  const auto seed_value = static_cast<std::uint64_t>(*seed.const_data_ptr<std::int64_t>());
-  float* data = values.mutable_data_ptr<float>();
-  kernels::dropout(kernels::dropout_mask(seed_value, probability), static_cast<std::size_t>(values.numel()),
-                   data, data);
 }
 
 }  // namespace

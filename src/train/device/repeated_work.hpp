@@ -47,6 +47,7 @@ struct RecordingPolicy {
   std::int64_t least_burst_steps = 1000;  // a shorter trial has no bursts
   double most_burst_flops = 2e9;    // FLOPs per step; larger steps gain less than a second recording costs
   std::int64_t least_batches = 16;  // fewer validation batches are not recorded
+  std::int64_t least_epochs = 20;   // a trial of fewer does not record the smaller last batch of its epochs
 };
 
 }  // namespace skyline::train

@@ -34,7 +34,7 @@ void LayerGraph::add_layer(const space::Network& network, std::size_t index, Par
   }
   Node node;
   node.tensors = &parameters.layer(index);
-  if (!place_.has_own_kernels() && traits_of(layer).draws) place_.drawing_layers.push_back(layer.name);
+  if (traits_of(layer).draws) place_.drawing_layers.push_back(layer.name);
   GraphOp made = make_graph_op(layer, *node.tensors, place_);
   node.op = std::move(made.op);
   node.takes_bfloat16 = made.takes_bfloat16;

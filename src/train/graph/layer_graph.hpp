@@ -37,7 +37,7 @@ struct StepPart {
 class LayerGraph {
  public:
   /// The arguments outlive the graph. @param place  of the parameters; it gets the names of the layers that
-  /// draw there
+  /// draw
   LayerGraph(const space::Network& network, ParameterStore& parameters, DevicePlace& place);
 
   /// Forward pass in training mode; returns the output of the last layer.

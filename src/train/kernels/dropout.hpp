@@ -44,6 +44,16 @@ SKYLINE_DEVICE_CODE inline bool is_kept(const DropoutMask& mask, std::size_t pos
   return static_cast<std::uint32_t>(bits) >= mask.threshold;
 }
 
+/// The arrays of a dropout on a device. There target[i] = source[i] * mask.scale where mask.first + i is
+/// kept, else 0.
+struct DropoutPlan {
+  DropoutMask mask;                    // with the seed that is behind `seed`
+  const std::int64_t* seed = nullptr;  // []
+  std::size_t count = 0;
+  const float* source = nullptr;
+  float* target = nullptr;  // may be `source`
+};
+
 /// target[i] = source[i] * scale where position first + i is kept, else 0. `target` may be `source`.
 void dropout(const DropoutMask& mask, std::size_t count, const float* source, float* target);
 

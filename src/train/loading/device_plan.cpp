@@ -101,18 +101,22 @@ void warn_of_kinds(const std::vector<RankView>& ranks, std::vector<std::string>&
                      joined(lines, "; ") + ")");
 }
 
-/// Two ranks that were given a device which only one process can use.
-std::string find_shared_exclusive(const std::vector<Node>& nodes) {
+/// Two ranks that were given one device, where only one process can use it or where they train together.
+std::string find_shared(const std::vector<Node>& nodes, bool groups) {
   for (const Node& node : nodes) {
     std::set<std::string> taken;
     for (std::size_t i = 0; i < node.ranks.size(); ++i) {
       if (node.bindings[i].device < 0) continue;
       const machine::DeviceView& device =
           node.ranks[i].devices[static_cast<std::size_t>(node.bindings[i].device)];
-      if (taken.insert(device.identity).second || !device.exclusive) continue;
-      return node.ranks[i].host + ": GPU " + device.identity + " (" + device.name +
-             ") is in compute mode Exclusive_Process and would have several ranks: start one rank a GPU, or "
-             "nvidia-smi -c DEFAULT";
+      if (taken.insert(device.identity).second || !(device.exclusive || groups)) continue;
+      const std::string gpu = node.ranks[i].host + ": GPU " + device.identity + " (" + device.name + ") ";
+      return device.exclusive ? gpu +
+                                    "is in compute mode Exclusive_Process and would have several ranks: "
+                                    "start one rank a GPU, or nvidia-smi -c DEFAULT"
+                              : gpu +
+                                    "would have several ranks, and the members of a group "
+                                    "(`training.group`) need one each: start one rank a GPU";
     }
   }
   return {};
@@ -156,7 +160,7 @@ DevicePlan plan_devices(DeviceChoice choice, std::string_view begun, bool groups
   std::vector<HostText> fabric;
   std::vector<HostText> warnings;
   const std::vector<Node> nodes = nodes_of(ranks, plan.bindings);
-  plan.problem = find_shared_exclusive(nodes);
+  plan.problem = find_shared(nodes, groups);
   if (!plan.problem.empty()) return plan;
   for (const Node& node : nodes) {
     const std::string& host = node.ranks.front().host;
