@@ -1,5 +1,7 @@
 #pragma once
 
+#include "core/backoff.hpp"
+
 #include <cstddef>
 #include <memory>
 #include <span>
@@ -42,6 +44,9 @@ class Communicator {
 };
 
 /// Polls with a growing pause until the request is complete.
-void wait(Request& request);
+inline void wait(Request& request) {
+  Backoff backoff;
+  while (!request.test()) backoff.pause();
+}
 
 }  // namespace skyline::comm

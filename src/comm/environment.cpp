@@ -3,7 +3,7 @@
 #include "skyline/core/error.hpp"
 
 #include "core/backoff.hpp"
-#include "core/processors.hpp"
+#include "core/process.hpp"
 #include "machine/node.hpp"
 
 #include <algorithm>
@@ -19,35 +19,24 @@ namespace {
 
 class LocalEnvironment final : public Environment {
  public:
-  explicit LocalEnvironment(const Launch& launch)
-      : launch_(launch),
-        description_(describe_start(launch, "", {}, unix_now_s())),
-        world_(make_local_communicator()) {
-    place_.host = machine::host_name();
+  explicit LocalEnvironment(const Launch& launch) : Environment(launch), world_(make_local_communicator()) {
+    description_ = describe_start(launch, "", {}, unix_now_s());
+    place_.host = host_name();
     hosts_ = {place_.host};
     place_.allowed = allowed_processors();
     place_.processors = place_.allowed;
     place_.node_allowed = place_.allowed;
   }
   Communicator& world() override { return *world_; }
-  const NodePlace& place() const override { return place_; }
-  const std::vector<std::string>& hosts() const override { return hosts_; }
-  void use_processors(std::vector<int> processors) override { place_.processors = std::move(processors); }
   bool threads_may_communicate() const override { return true; }
   std::unique_ptr<Mailbox> make_mailbox() override { return nullptr; }
-  const Launch& launch() const override { return launch_; }
-  std::string describe() const override { return description_; }
   [[noreturn]] void abort(int exit_code) override {
     flush_streams();
     _exit(exit_code);
   }
 
  private:
-  Launch launch_;
-  std::string description_;
   std::unique_ptr<Communicator> world_;
-  NodePlace place_;
-  std::vector<std::string> hosts_;
 };
 
 class CompletedRequest final : public Request {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace skyline::comm {
@@ -44,24 +45,34 @@ class Environment {
   static std::unique_ptr<Environment> start(const StartOptions& options = {});
   virtual ~Environment() = default;
   virtual Communicator& world() = 0;
-  virtual const NodePlace& place() const = 0;
+  const NodePlace& place() const { return place_; }
   /// Host names of all ranks, by world rank; the same on every rank.
-  virtual const std::vector<std::string>& hosts() const = 0;
+  const std::vector<std::string>& hosts() const { return hosts_; }
   /// Replaces place().processors; for a rank that is bound near a device. @param processors  ascending, not
   /// empty
-  virtual void use_processors(std::vector<int> processors) = 0;
+  void use_processors(std::vector<int> processors) { place_.processors = std::move(processors); }
   /// Whether threads other than the main one may communicate too, each on a communicator of its own.
   virtual bool threads_may_communicate() const = 0;
   /// Collective: a mailbox for threads other than the main one. Nothing if there is no other rank, or if
   /// threads may not communicate.
   virtual std::unique_ptr<Mailbox> make_mailbox() = 0;
   /// How this process was started.
-  virtual const Launch& launch() const = 0;
+  const Launch& launch() const { return launch_; }
   /// One line about how the job started (describe_start), the same on all ranks.
-  virtual std::string describe() const = 0;
+  const std::string& describe() const { return description_; }
   /// Ends all ranks now; for an error on one rank while others wait. Flushes, then MPI_Abort(exit_code), or
   /// _exit.
   [[noreturn]] virtual void abort(int exit_code) = 0;
+
+ protected:
+  explicit Environment(const Launch& launch) : launch_(launch) {}
+
+  NodePlace place_;
+  std::vector<std::string> hosts_;
+  std::string description_;
+
+ private:
+  const Launch launch_;
 };
 
 /// A communicator of one process, without MPI.

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include <unistd.h>
+
 namespace skyline {
 
 /// Owns one C handle. `Traits` names the type, the null value and how to close:
@@ -34,5 +36,12 @@ class UniqueHandle {
  private:
   Type handle_ = Traits::kNull;
 };
+
+struct FileDescriptorTraits {
+  using Type = int;
+  static constexpr Type kNull = -1;
+  static void close(Type descriptor) noexcept { ::close(descriptor); }
+};
+using FileDescriptor = UniqueHandle<FileDescriptorTraits>;
 
 }  // namespace skyline

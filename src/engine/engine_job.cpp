@@ -6,7 +6,6 @@
 #include "engine/dispatch/rank_table.hpp"
 #include "engine/dispatch/stop_channel.hpp"
 #include "engine/group/group_hub.hpp"
-#include "engine/journal_sink.hpp"
 #include "engine/loop/replay.hpp"
 #include "engine/loop/search_loop.hpp"
 #include "engine/slots/checkpoints.hpp"

@@ -1,10 +1,15 @@
 #pragma once
 
+#include "run/run_state.hpp"
 #include "store/journal/journal.hpp"
 #include "store/publish/storage_thread.hpp"
 #include "store/run_folder/run_folder.hpp"
 
+#include <memory>
+
 namespace skyline::engine {
+
+class ResultKeeper;
 
 /// The files of a run, as one rank writes them.
 struct RunFiles {
@@ -12,6 +17,23 @@ struct RunFiles {
   store::JournalHeader header;    // of a new journal; what waits for the journal repeats it
   store::StorageThread& storage;  // writes this rank's files; outlives the slots
   store::RunStamp stamp() const { return {header.skyline_version, header.config_hash}; }
+};
+
+/// Rank 0's way into the journal: appends new commits on the storage thread, in order, with one fsync for all
+/// that has come together meanwhile. A failure comes out of StorageThread::rethrow_failure.
+class JournalSink final : public run::RunListener {
+ public:
+  /// Creates the journal, or opens the one that is replayed. @throws UserError
+  /// @param replayed  nullptr: a new run
+  /// @param results   told of what has become durable
+  JournalSink(const RunFiles& files, const space::SearchSpace& space, const store::JournalContents* replayed,
+              std::shared_ptr<ResultKeeper> results);
+  void committed(const run::Commit& commit, const run::RunState& state) override;
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;  // shared with queued jobs
+  store::StorageThread& storage_;
 };
 
 }  // namespace skyline::engine

@@ -44,9 +44,6 @@ std::vector<int> all_processors(const std::vector<std::vector<int>>& masks);
 /// Number of ranks that have no processor to themselves. @param shares  of share_processors
 int count_sharing_ranks(const std::vector<std::vector<int>>& shares);
 
-/// This machine's name.
-std::string host_name();
-
 /// Texts about what a node has and uses, without the node's name. `ranks` are those of the node, by local
 /// rank; `bindings` are theirs.
 

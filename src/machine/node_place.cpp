@@ -3,12 +3,9 @@
 #include "machine/node.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstddef>
 #include <map>
 #include <set>
-
-#include <unistd.h>
 
 namespace skyline::machine {
 namespace {
@@ -115,14 +112,6 @@ int count_sharing_ranks(const std::vector<std::vector<int>>& shares) {
   return static_cast<int>(std::ranges::count_if(shares, [&](const std::vector<int>& share) {
     return std::ranges::none_of(share, [&](int processor) { return users.at(processor) == 1; });
   }));
-}
-
-std::string host_name() {
-  char name[256] = {};
-  if (gethostname(name, sizeof name - 1) != 0) {
-    throw InternalError("gethostname: " + system_error_text(errno));
-  }
-  return name;
 }
 
 }  // namespace skyline::machine

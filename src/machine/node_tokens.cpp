@@ -17,7 +17,7 @@ namespace {
 
 /// Sets the lock of one byte of an open file, without waiting. Byte i stands for token i, the byte behind the
 /// last one for the turn.
-bool set_lock(const TokenFile& file, short type, std::size_t first, std::size_t count = 1) {
+bool set_lock(const FileDescriptor& file, short type, std::size_t first, std::size_t count = 1) {
   struct flock range {};
   range.l_type = type;
   range.l_whence = SEEK_SET;
@@ -27,10 +27,6 @@ bool set_lock(const TokenFile& file, short type, std::size_t first, std::size_t 
 }
 
 }  // namespace
-
-void TokenFileTraits::close(Type descriptor) noexcept {
-  ::close(descriptor);
-}
 
 NodeTokens::Hold::~Hold() {
   if (!file_) return;
@@ -42,7 +38,7 @@ NodeTokens::Hold::~Hold() {
 NodeTokens::NodeTokens(const std::string& name, std::size_t tokens, std::size_t holders)
     : path_("/dev/shm/" + name), tokens_(tokens) {
   for (std::size_t i = 0; i < holders; ++i) {
-    TokenFile file(::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+    FileDescriptor file(::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
     if (!file) throw UserError("cannot write " + path_ + ": " + system_error_text(errno));
     files_.push_back(std::move(file));
   }
@@ -52,10 +48,10 @@ void NodeTokens::remove_name() {
   ::unlink(path_.c_str());
 }
 
-TokenFile NodeTokens::free_file() {
+FileDescriptor NodeTokens::free_file() {
   const std::lock_guard lock(mutex_);
   require(!files_.empty(), "more threads ask for tokens than was said");
-  TokenFile file = std::move(files_.back());
+  FileDescriptor file = std::move(files_.back());
   files_.pop_back();
   return file;
 }

@@ -12,13 +12,6 @@
 
 namespace skyline::machine {
 
-struct TokenFileTraits {
-  using Type = int;
-  static constexpr Type kNull = -1;
-  static void close(Type descriptor) noexcept;
-};
-using TokenFile = UniqueHandle<TokenFileTraits>;
-
 /// A number of tokens that the processes of a node share, e.g. parts of its memory. The system takes back
 /// what a process held when it ends. Thread-safe.
 class NodeTokens {
@@ -32,9 +25,9 @@ class NodeTokens {
 
    private:
     friend class NodeTokens;
-    Hold(NodeTokens& tokens, TokenFile file) : tokens_(&tokens), file_(std::move(file)) {}
+    Hold(NodeTokens& tokens, FileDescriptor file) : tokens_(&tokens), file_(std::move(file)) {}
     NodeTokens* tokens_;
-    TokenFile file_;  // locks belong to the open file
+    FileDescriptor file_;  // locks belong to the open file
   };
 
   /// @param name     one that the processes of the node have agreed on, and that no other job uses
@@ -52,12 +45,12 @@ class NodeTokens {
   std::size_t tokens() const { return tokens_; }
 
  private:
-  TokenFile free_file();
+  FileDescriptor free_file();
 
   std::string path_;
   std::size_t tokens_;
   std::mutex mutex_;
-  std::vector<TokenFile> files_;  // that no holder uses
+  std::vector<FileDescriptor> files_;  // that no holder uses
 };
 
 }  // namespace skyline::machine

@@ -4,7 +4,7 @@
 #include "skyline/core/error.hpp"
 
 #include "comm/environment.hpp"
-#include "core/processors.hpp"
+#include "core/process.hpp"
 #include "engine/slots/checkpoints.hpp"
 #include "engine/slots/storage_calls.hpp"
 #include "support/cpu_seconds.hpp"

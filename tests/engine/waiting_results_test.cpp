@@ -1,7 +1,6 @@
-#include "store/journal/waiting_results.hpp"
-
 #include "comm/agreement.hpp"
 #include "engine/shared_run_test.hpp"
+#include "store/journal/journal.hpp"
 
 #include <algorithm>
 #include <chrono>

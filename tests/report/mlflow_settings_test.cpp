@@ -1,5 +1,4 @@
-#include "report/tracking/mlflow_settings.hpp"
-
+#include "report/tracking/mlflow_server.hpp"
 #include "report/tracking/mlflow_sink.hpp"
 #include "support/user_error_of.hpp"
 

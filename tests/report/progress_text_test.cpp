@@ -1,6 +1,5 @@
-#include "report/text/progress_text.hpp"
-
 #include "report/sample_run.hpp"
+#include "report/text/progress.hpp"
 
 #include <gtest/gtest.h>
 

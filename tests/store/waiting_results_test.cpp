@@ -1,7 +1,6 @@
-#include "store/journal/waiting_results.hpp"
-
 #include "sample_run.hpp"
 #include "scratch_folder.hpp"
+#include "store/journal/journal.hpp"
 #include "store/publish/publish.hpp"
 
 #include <string>

@@ -6,7 +6,7 @@
 #include "sample_dataset.hpp"
 #include "sample_run.hpp"
 #include "sample_weights.hpp"
-#include "store/journal/waiting_results.hpp"
+#include "store/journal/journal.hpp"
 #include "store/run_folder/run_folder.hpp"
 #include "store/run_folder/run_tables.hpp"
 

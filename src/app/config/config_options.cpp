@@ -1,5 +1,4 @@
-#include "app/config/config_options.hpp"
-
+#include "app/config/config_sections.hpp"
 #include "core/config/config_text.hpp"
 #include "train/course/training_options.hpp"
 

@@ -2,13 +2,57 @@
 
 #include "skyline/core/config_node.hpp"
 #include "skyline/core/option_table.hpp"
+#include "skyline/evaluate/evaluator_kind.hpp"
+#include "skyline/space/network.hpp"
 
-#include "app/config/config_options.hpp"
+#include "engine/engine_options.hpp"
 
+#include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace skyline::app {
+
+/// The `data` section: a data set file, or just the shape of one where nothing is trained.
+struct DataOptions {
+  std::string file;                             // empty: no data, a shape is given
+  double validation = 0.1;                      // share of the training set
+  std::optional<std::size_t> validation_limit;  // samples of it that the search uses; nothing: all
+  evaluate::Normalization normalization = evaluate::Normalization::kStandard;
+  std::filesystem::path stage;  // of each node, for a copy that is then read; empty: none is made
+  // Facts about the data set, stated by a run's config.yaml, so that it can be read without the file.
+  std::string sha256;
+  std::optional<space::Shape> shape;
+  std::optional<std::int64_t> classes;
+  std::vector<std::string> class_names;
+  std::vector<double> mean;       // [channels], of pixels / value_scale
+  std::vector<double> deviation;  // [channels]
+  std::optional<double> value_scale;
+  static const OptionTable<DataOptions>& table();
+};
+
+/// The `final` section.
+struct FinalOptions {
+  double epochs = 0;
+  static const OptionTable<FinalOptions>& table();
+};
+
+/// The `run` section.
+struct RunOptions {
+  std::uint64_t seed = 1;
+  std::optional<std::size_t> window;  // nothing: a generation
+  engine::KeepWeights keep_weights = engine::KeepWeights::kFront;
+  std::optional<double> time_limit_s;         // of a job, from its start; then it stops early
+  std::optional<std::uint64_t> memory_bytes;  // of a node; nothing: what it has
+  double storage_patience_s = 60;             // for how long faults of storage that may pass are borne
+  bool events = true;                         // event files for TensorBoard
+  static const OptionTable<RunOptions>& table();
+};
+
+/// The `checkpoint` section.
+const OptionTable<engine::CheckpointOptions>& checkpoint_table();
 
 /// A whole configuration as its tables read it: nothing is opened, and no network built.
 struct ConfigSections {

@@ -1,9 +1,10 @@
 #pragma once
 
 #include "comm/environment.hpp"
-#include "engine/slots/stop_signals.hpp"
 
+#include <array>
 #include <chrono>
+#include <csignal>
 #include <exception>
 #include <optional>
 #include <string>
@@ -23,6 +24,28 @@ struct StopTime {
 std::optional<StopTime> find_stop_time(std::optional<double> time_limit_s, const comm::Launch& launch,
                                        double unix_start_s);
 
+/// While it lives, SIGUSR1, SIGTERM and SIGINT ask the run to stop instead of ending the process. A second
+/// SIGINT ends the process at once, with exit code 130 and without any clean-up: published files are whole.
+/// One object at a time, made by the main thread before others start.
+class StopSignals {
+ public:
+  /// Forgets signals of an earlier object. @throws InternalError if the system refuses a handler
+  StopSignals();
+  /// Restores the earlier handlers.
+  ~StopSignals();
+  StopSignals(const StopSignals&) = delete;
+  StopSignals& operator=(const StopSignals&) = delete;
+
+  /// Whether a signal came; any thread.
+  bool stop_requested() const { return signal() != 0; }
+  /// The last signal that came; 0: none. Any thread.
+  int signal() const;
+
+ private:
+  static constexpr std::array kSignals{SIGUSR1, SIGTERM, SIGINT};
+  std::array<struct sigaction, kSignals.size()> earlier_{};
+};
+
 /// Why and when this rank's job should stop early: a signal, or its time. Used by the main thread.
 class JobStop {
  public:
@@ -41,7 +64,7 @@ class JobStop {
  private:
   bool time_is_up() const;
 
-  engine::StopSignals signals_;
+  StopSignals signals_;
   std::chrono::steady_clock::time_point started_;
   double unix_start_s_;
   std::optional<std::chrono::steady_clock::time_point> end_;

@@ -4,7 +4,7 @@
 #include "app/job/search_job.hpp"
 #include "core/config/config_text.hpp"
 #include "core/log.hpp"
-#include "store/journal/waiting_results.hpp"
+#include "store/journal/journal.hpp"
 #include "store/publish/patience.hpp"
 #include "store/publish/publish.hpp"
 

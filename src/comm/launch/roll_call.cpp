@@ -1,5 +1,3 @@
-#include "comm/launch/roll_call.hpp"
-
 #include "comm/launch/start_watch.hpp"
 #include "comm/mpi/mpi_communicator.hpp"
 #include "core/backoff.hpp"
@@ -24,14 +22,14 @@ void wait_all(std::vector<MPI_Request>& requests) {
 }
 
 /// Rank 0's part: returns when all ranks have answered.
-void hear_all(MPI_Comm world, int ranks, std::vector<std::string> hosts,
-              const std::vector<std::string>& job_hosts, StartWatch& watch) {
+void hear_all(int ranks, std::vector<std::string> hosts, const std::vector<std::string>& job_hosts,
+              StartWatch& watch) {
   const auto others = static_cast<std::size_t>(ranks) - 1;
   std::vector<NameText> texts(others);
   std::vector<MPI_Request> requests(others);
   for (std::size_t i = 0; i < others; ++i) {
     check_mpi(MPI_Irecv(texts[i].data(), static_cast<int>(texts[i].size()), MPI_CHAR, static_cast<int>(i) + 1,
-                        kRollCallTag, world, &requests[i]),
+                        kRollCallTag, MPI_COMM_WORLD, &requests[i]),
               "MPI_Irecv");
   }
   std::vector<int> done(others);
@@ -54,47 +52,45 @@ void hear_all(MPI_Comm world, int ranks, std::vector<std::string> hosts,
   }
 }
 
-void let_go(MPI_Comm world, int ranks) {
+void let_go(int ranks) {
   const char go = 1;
   std::vector<MPI_Request> requests(static_cast<std::size_t>(ranks) - 1);
   for (int rank = 1; rank < ranks; ++rank) {
-    check_mpi(
-        MPI_Isend(&go, 1, MPI_CHAR, rank, kRollCallTag, world, &requests[static_cast<std::size_t>(rank) - 1]),
-        "MPI_Isend");
+    check_mpi(MPI_Isend(&go, 1, MPI_CHAR, rank, kRollCallTag, MPI_COMM_WORLD,
+                        &requests[static_cast<std::size_t>(rank) - 1]),
+              "MPI_Isend");
   }
   wait_all(requests);
 }
 
-void answer(MPI_Comm world, const std::string& host, StartWatch& watch) {
+void answer(const std::string& host, StartWatch& watch) {
   watch.waits_for(
       "no word over MPI from rank 0: it waits for other ranks and names them, or MPI's connections to its "
-      "host "
-      "are blocked");
+      "host are blocked");
   NameText text{};
   host.copy(text.data(), text.size() - 1);
   char go = 0;
   std::vector<MPI_Request> requests(2);
-  check_mpi(
-      MPI_Isend(text.data(), static_cast<int>(text.size()), MPI_CHAR, 0, kRollCallTag, world, &requests[0]),
-      "MPI_Isend");
-  check_mpi(MPI_Irecv(&go, 1, MPI_CHAR, 0, kRollCallTag, world, &requests[1]), "MPI_Irecv");
+  check_mpi(MPI_Isend(text.data(), static_cast<int>(text.size()), MPI_CHAR, 0, kRollCallTag, MPI_COMM_WORLD,
+                      &requests[0]),
+            "MPI_Isend");
+  check_mpi(MPI_Irecv(&go, 1, MPI_CHAR, 0, kRollCallTag, MPI_COMM_WORLD, &requests[1]), "MPI_Irecv");
   wait_all(requests);
 }
 
 }  // namespace
 
-void call_roll(MPI_Comm world, const std::string& host, const std::vector<std::string>& job_hosts,
-               StartWatch& watch) {
+void call_roll(const std::string& host, const std::vector<std::string>& job_hosts, StartWatch& watch) {
   int rank = 0;
   int ranks = 1;
-  check_mpi(MPI_Comm_rank(world, &rank), "MPI_Comm_rank");
-  check_mpi(MPI_Comm_size(world, &ranks), "MPI_Comm_size");
-  if (rank != 0) return answer(world, host, watch);
+  check_mpi(MPI_Comm_rank(MPI_COMM_WORLD, &rank), "MPI_Comm_rank");
+  check_mpi(MPI_Comm_size(MPI_COMM_WORLD, &ranks), "MPI_Comm_size");
+  if (rank != 0) return answer(host, watch);
   if (ranks == 1) return;
   std::vector<std::string> hosts(static_cast<std::size_t>(ranks));
   hosts.front() = host;
-  hear_all(world, ranks, std::move(hosts), job_hosts, watch);
-  let_go(world, ranks);
+  hear_all(ranks, std::move(hosts), job_hosts, watch);
+  let_go(ranks);
 }
 
 }  // namespace skyline::comm

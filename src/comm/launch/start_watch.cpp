@@ -26,20 +26,19 @@ constexpr double kFirstNotice_s = 60;
 constexpr std::chrono::seconds kGrace{3};
 constexpr double kLongest_s = 10 * 365 * 86400.0;  // more would overflow clocks
 
-/// A socket with a name that nobody else of this network namespace has, and that goes with the process; -1:
+/// A socket with a name that nobody else of this network namespace has, and that goes with the process; null:
 /// somebody has it.
-int take_name(const std::string& name) {
-  const int socket = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-  if (socket < 0) return -1;
+FileDescriptor take_name(const std::string& name) {
+  FileDescriptor socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (!socket) return socket;
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   // A zero in front: a name that is no file.
   const std::size_t length = std::min(name.size(), sizeof address.sun_path - 1);
   std::memcpy(address.sun_path + 1, name.data(), length);
   const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + length);
-  if (::bind(socket, reinterpret_cast<const sockaddr*>(&address), size) == 0) return socket;
-  ::close(socket);
-  return -1;
+  if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), size) != 0) socket.reset();
+  return socket;
 }
 
 constexpr auto kAdvice =
@@ -75,7 +74,6 @@ StartWatch::StartWatch(const StartOptions& options, const Launch& launch, std::s
 StartWatch::~StartWatch() {
   thread_.request_stop();
   thread_.join();
-  if (voice_ >= 0) ::close(voice_);
 }
 
 void StartWatch::waits_for(std::string what) {
@@ -124,8 +122,8 @@ void StartWatch::watch(const std::stop_token& stop) {
 
 /// One line a host is enough, of hundreds of ranks.
 bool StartWatch::may_speak() {
-  if (voice_ < 0) voice_ = take_name(voice_name_);
-  return knows_ || voice_ >= 0;
+  if (!voice_) voice_ = take_name(voice_name_);
+  return knows_ || voice_;
 }
 
 void StartWatch::say(const std::string& text) {
@@ -133,7 +131,7 @@ void StartWatch::say(const std::string& text) {
 }
 
 void StartWatch::give_up() {
-  if (knows_ || voice_ >= 0) {  // the voice of one that has just ended is not taken over
+  if (knows_ || voice_) {  // the voice of one that has just ended is not taken over
     say("gave up after " + seconds_text(waited_s()) + " (--start-timeout): " + what_ +
         ". Nothing is lost: start the job again");
   } else {

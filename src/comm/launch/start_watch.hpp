@@ -2,6 +2,7 @@
 
 #include "comm/environment.hpp"
 #include "comm/launch/launcher.hpp"
+#include "core/unique_handle.hpp"
 
 #include <chrono>
 #include <condition_variable>
@@ -43,7 +44,7 @@ class StartWatch {
   const std::string name_;        // "[rank 3 node07] "
   const std::string voice_name_;  // of the node's voice in this job
   const Clock::time_point started_ = Clock::now();
-  int voice_ = -1;  // a socket: the first process of the node to hold it speaks for the others
+  FileDescriptor voice_;  // a socket: the first process of the node to hold it speaks for the others
 
   std::mutex mutex_;  // guards the members below
   std::condition_variable_any changed_;
@@ -51,6 +52,11 @@ class StartWatch {
   bool knows_ = false;
   std::jthread thread_;  // last: it uses all the others
 };
+
+/// Collective, the first exchange of a job, on MPI_COMM_WORLD: returns when rank 0 has heard of every rank
+/// and every rank of rank 0. It polls, and meanwhile tells `watch` who is missing.
+/// @param job_hosts  on which ranks may run, as the launcher gives them; may be empty
+void call_roll(const std::string& host, const std::vector<std::string>& job_hosts, StartWatch& watch);
 
 /// Says who is missing: "no word over MPI from ranks 8-15 (none at all from node08); heard from node07: ..."
 /// @param hosts  [ranks] name of each host that has answered, else empty; at least one is empty

@@ -2,13 +2,12 @@
 
 #include "comm/agreement.hpp"
 #include "comm/environment.hpp"
-#include "comm/launch/roll_call.hpp"
 #include "comm/launch/start_watch.hpp"
 #include "comm/mpi/mpi_communicator.hpp"
 #include "comm/mpi/mpi_mailbox.hpp"
 #include "core/backoff.hpp"
 #include "core/log.hpp"
-#include "core/processors.hpp"
+#include "core/process.hpp"
 #include "machine/node.hpp"
 
 #include <algorithm>
@@ -51,7 +50,7 @@ NodePlace find_place(MPI_Comm world) {
   check_mpi(MPI_Comm_split_type(world, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &raw), "MPI_Comm_split_type");
   const CommunicatorHandle node(raw);
   NodePlace place;
-  place.host = machine::host_name();
+  place.host = host_name();
   check_mpi(MPI_Comm_rank(node.get(), &place.local_rank), "MPI_Comm_rank");
   check_mpi(MPI_Comm_size(node.get(), &place.local_size), "MPI_Comm_size");
   check_mpi(MPI_Comm_rank(world, &place.node), "MPI_Comm_rank");
@@ -102,15 +101,15 @@ std::string describe_job(const Launch& launch, const std::vector<int>& node_of_r
 
 class MpiEnvironment final : public Environment {
  public:
-  MpiEnvironment(const Launch& launch, const StartOptions& options) : launch_(launch) {
-    StartWatch watch(options, launch, machine::host_name());
+  MpiEnvironment(const Launch& launch, const StartOptions& options) : Environment(launch) {
+    StartWatch watch(options, launch, host_name());
     watch.waits_for(describe_init(launch));
     check_mpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &threads_), "MPI_Init_thread");
     // Before the first duplicate, which inherits it: else MPI ends the program itself and checks are idle.
     check_mpi(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
     require(threads_ >= MPI_THREAD_FUNNELED, "this MPI library does not support threads (FUNNELED)");
     check_connected(launch);
-    call_roll(MPI_COMM_WORLD, machine::host_name(), launch.hosts, watch);
+    call_roll(host_name(), launch.hosts, watch);
     watch.waits_for(
         "in the first exchange among all ranks, which have all answered rank 0: MPI's connections between "
         "other hosts may be blocked");
@@ -140,16 +139,11 @@ class MpiEnvironment final : public Environment {
   }
 
   Communicator& world() override { return *world_; }
-  const NodePlace& place() const override { return place_; }
-  const std::vector<std::string>& hosts() const override { return hosts_; }
-  void use_processors(std::vector<int> processors) override { place_.processors = std::move(processors); }
   bool threads_may_communicate() const override { return threads_ >= MPI_THREAD_MULTIPLE; }
   std::unique_ptr<Mailbox> make_mailbox() override {
     if (world_->size() == 1 || !threads_may_communicate()) return nullptr;
     return MpiMailbox::duplicate(MPI_COMM_WORLD);
   }
-  const Launch& launch() const override { return launch_; }
-  std::string describe() const override { return description_; }
 
   [[noreturn]] void abort(int exit_code) override {
     flush_streams();
@@ -163,12 +157,8 @@ class MpiEnvironment final : public Environment {
   }
 
  private:
-  Launch launch_;
-  std::string description_;
   int threads_ = MPI_THREAD_SINGLE;
   std::unique_ptr<MpiCommunicator> world_;
-  NodePlace place_;
-  std::vector<std::string> hosts_;
 };
 
 }  // namespace

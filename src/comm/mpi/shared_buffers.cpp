@@ -45,13 +45,6 @@ std::vector<int> ranks_in(MPI_Comm communicator, MPI_Comm part, int ranks) {
   return outer;
 }
 
-struct DescriptorTraits {
-  using Type = int;
-  static constexpr int kNull = -1;
-  static void close(int descriptor) noexcept { ::close(descriptor); }
-};
-using Descriptor = UniqueHandle<DescriptorTraits>;
-
 /// The address of another process's memory. The memory begins with the token, because a process number may
 /// mean another process in another container.
 struct Address {
@@ -61,7 +54,7 @@ struct Address {
 };
 
 /// Opens the memory; nothing if it cannot be reached, or is something else.
-Descriptor open_memory(const Address& address) {
+FileDescriptor open_memory(const Address& address) {
   if (address.descriptor < 0) return {};
   const std::string path =
       "/proc/" + std::to_string(address.process) + "/fd/" + std::to_string(address.descriptor);
@@ -71,7 +64,7 @@ Descriptor open_memory(const Address& address) {
       !std::string_view(target.data(), static_cast<std::size_t>(length)).starts_with(kMemoryName)) {
     return {};
   }
-  return Descriptor(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+  return FileDescriptor(::open(path.c_str(), O_RDWR | O_CLOEXEC));
 }
 
 }  // namespace
@@ -101,7 +94,7 @@ SharedBuffers::SharedBuffers(MPI_Comm communicator) {
 
 std::vector<SharedBuffers::Segment> SharedBuffers::map_all(MPI_Comm node, int ranks) {
   // Memory without a name: nothing stays behind, however the ranks end. Only used pages are allocated.
-  const Descriptor descriptor(memfd_create("skyline-messages", MFD_CLOEXEC));
+  const FileDescriptor descriptor(memfd_create("skyline-messages", MFD_CLOEXEC));
   const bool created = descriptor && ftruncate(descriptor.get(), kSegmentBytes) == 0;
   const Segment mine = created ? map(descriptor.get()) : nullptr;
   const Address own{getpid(), mine ? descriptor.get() : -1, random_token()};
@@ -111,7 +104,7 @@ std::vector<SharedBuffers::Segment> SharedBuffers::map_all(MPI_Comm node, int ra
             "MPI_Allgather");
   std::vector<Segment> segments;
   for (const Address& address : addresses) {
-    const Descriptor opened = open_memory(address);
+    const FileDescriptor opened = open_memory(address);
     Segment segment = opened ? map(opened.get()) : nullptr;
     if (segment && std::memcmp(segment.get(), &address.token, sizeof(address.token)) != 0) segment.reset();
     segments.push_back(std::move(segment));

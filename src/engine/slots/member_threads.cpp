@@ -2,7 +2,7 @@
 
 #include "skyline/core/error.hpp"
 
-#include "core/processors.hpp"
+#include "core/process.hpp"
 
 #include <string>
 #include <system_error>

@@ -3,7 +3,7 @@
 #include "engine/engine_options.hpp"
 #include "engine/run_files.hpp"
 #include "engine/slots/storage_calls.hpp"
-#include "store/journal/waiting_results.hpp"
+#include "store/journal/journal.hpp"
 
 #include <atomic>
 #include <chrono>

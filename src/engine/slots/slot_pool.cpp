@@ -3,7 +3,7 @@
 #include "skyline/core/error.hpp"
 
 #include "core/log.hpp"
-#include "core/processors.hpp"
+#include "core/process.hpp"
 #include "engine/dispatch/records.hpp"
 #include "engine/slots/evaluation.hpp"
 #include "engine/slots/slot_context.hpp"

@@ -4,7 +4,6 @@
 
 #include "core/log.hpp"
 #include "report/files/trial_results.hpp"
-#include "report/text/progress_text.hpp"
 #include "report/text/text_table.hpp"
 #include "store/publish/publish.hpp"
 

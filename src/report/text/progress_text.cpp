@@ -1,6 +1,5 @@
-#include "report/text/progress_text.hpp"
-
 #include "report/files/trial_results.hpp"
+#include "report/text/progress.hpp"
 #include "report/text/text_table.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-#include "report/tracking/mlflow_settings.hpp"
-
 #include "skyline/core/error.hpp"
+
+#include "report/tracking/mlflow_server.hpp"
 
 #include <algorithm>
 #include <cctype>

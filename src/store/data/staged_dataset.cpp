@@ -5,10 +5,10 @@
 
 #include "core/backoff.hpp"
 #include "core/log.hpp"
-#include "store/data/private_folder.hpp"
+#include "core/process.hpp"
 #include "store/publish/file_descriptor.hpp"
+#include "store/publish/folder_check.hpp"
 #include "store/publish/publish.hpp"
-#include "store/run_folder/process_identity.hpp"
 
 #include <array>
 #include <cerrno>

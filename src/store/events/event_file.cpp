@@ -2,11 +2,11 @@
 
 #include "skyline/core/error.hpp"
 
+#include "core/process.hpp"
 #include "core/text/hash.hpp"
 #include "core/text/protobuf_writer.hpp"
 #include "store/publish/file_descriptor.hpp"
 #include "store/publish/publish.hpp"
-#include "store/run_folder/process_identity.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -1,9 +1,12 @@
 #pragma once
 
+#include "skyline/core/error.hpp"
+
 #include "core/unique_handle.hpp"
 
 #include <concepts>
 #include <filesystem>
+#include <string>
 
 #include <hdf5.h>
 
@@ -25,7 +28,15 @@ using Hdf5Type = UniqueHandle<Hdf5Traits<&H5Tclose>>;
 using Hdf5PropertyList = UniqueHandle<Hdf5Traits<&H5Pclose>>;
 
 /// @throws UserError "cannot <task> <path>: HDF5: <innermost message of the library>"
-[[noreturn]] void fail_hdf5(const char* task, const std::filesystem::path& path);
+[[noreturn]] inline void fail_hdf5(const char* task, const std::filesystem::path& path) {
+  const auto keep_innermost = [](unsigned depth, const H5E_error2_t* error, void* text) {
+    if (depth == 0 && error->desc != nullptr) *static_cast<std::string*>(text) = error->desc;
+    return herr_t{0};
+  };
+  std::string reason = "unknown error";
+  H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_innermost, &reason);
+  throw UserError(std::string("cannot ") + task + " " + path.string() + ": HDF5: " + reason);
+}
 
 /// Returns the result of an HDF5 call, or throws if it is an error. `task`: "read", "write".
 template <std::signed_integral T>
@@ -36,6 +47,8 @@ T check_hdf5(T result, const char* task, const std::filesystem::path& path) {
 
 /// Keeps the library from printing its error stack to the terminal. The library has one such switch per
 /// thread, so every function of this module that uses HDF5 calls this first.
-void silence_hdf5();
+inline void silence_hdf5() {
+  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+}
 
 }  // namespace skyline::store

@@ -4,7 +4,6 @@
 
 #include "core/text/foreign_text.hpp"
 #include "core/text/hash.hpp"
-#include "store/journal/json_values.hpp"
 #include "store/journal/trial_json.hpp"
 
 #include <algorithm>

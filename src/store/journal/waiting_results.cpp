@@ -1,8 +1,7 @@
-#include "store/journal/waiting_results.hpp"
-
 #include "skyline/core/error.hpp"
 
 #include "core/log.hpp"
+#include "store/journal/journal.hpp"
 #include "store/journal/journal_line.hpp"
 #include "store/publish/file_descriptor.hpp"
 #include "store/publish/publish.hpp"

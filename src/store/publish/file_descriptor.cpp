@@ -61,10 +61,6 @@ bool is_users(int error_number) {
 
 }  // namespace
 
-void FileDescriptorTraits::close(Type descriptor) noexcept {
-  ::close(descriptor);
-}
-
 FileDescriptor open_file(const std::filesystem::path& path, int flags, unsigned mode) {
   for (int stale = 0;;) {
     const int descriptor = ::open(path.c_str(), flags | O_CLOEXEC, mode);

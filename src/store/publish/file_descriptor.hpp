@@ -13,13 +13,6 @@
 
 namespace skyline::store {
 
-struct FileDescriptorTraits {
-  using Type = int;
-  static constexpr Type kNull = -1;
-  static void close(Type descriptor) noexcept;
-};
-using FileDescriptor = UniqueHandle<FileDescriptorTraits>;
-
 /// Opens a file, close-on-exec; again after an interruption or a stale NFS handle. Null with errno set if it
 /// fails.
 FileDescriptor open_file(const std::filesystem::path& path, int flags, unsigned mode = 0);

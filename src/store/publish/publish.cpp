@@ -3,9 +3,9 @@
 #include "skyline/core/error.hpp"
 
 #include "core/config/config_text.hpp"
+#include "core/process.hpp"
 #include "store/publish/file_descriptor.hpp"
 #include "store/publish/temporary_file.hpp"
-#include "store/run_folder/process_identity.hpp"
 
 #include <cerrno>
 #include <ctime>

@@ -2,7 +2,7 @@
 
 #include "skyline/core/error.hpp"
 
-#include "store/run_folder/process_identity.hpp"
+#include "core/process.hpp"
 
 #include <algorithm>
 #include <atomic>

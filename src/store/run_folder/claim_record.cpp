@@ -1,9 +1,9 @@
 #include "store/run_folder/claim_record.hpp"
 
+#include "core/process.hpp"
 #include "core/text/foreign_text.hpp"
 #include "core/text/hash.hpp"
 #include "store/publish/file_descriptor.hpp"
-#include "store/run_folder/process_identity.hpp"
 
 #include <algorithm>
 #include <array>

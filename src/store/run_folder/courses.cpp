@@ -3,7 +3,7 @@
 #include "skyline/core/error.hpp"
 
 #include "store/journal/journal_line.hpp"
-#include "store/journal/json_values.hpp"
+#include "store/journal/trial_json.hpp"
 #include "store/publish/file_descriptor.hpp"
 #include "store/publish/publish.hpp"
 

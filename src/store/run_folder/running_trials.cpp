@@ -3,8 +3,8 @@
 #include "skyline/core/error.hpp"
 
 #include "core/log.hpp"
+#include "core/process.hpp"
 #include "store/publish/publish.hpp"
-#include "store/run_folder/process_identity.hpp"
 #include "store/run_folder/suspects.hpp"
 
 #include <array>

@@ -1,4 +1,6 @@
-#include "engine/journal_sink.hpp"
+#include "engine/run_files.hpp"
+
+#include "engine/slots/result_keeper.hpp"
 
 #include <mutex>
 #include <utility>

@@ -1,7 +1,22 @@
+// Kinds that work on each value alone and keep the shape.
+
 #include "space/layers/layers.hpp"
 
 namespace skyline::space {
 namespace {
+
+class Relu final : public LayerKind {
+ public:
+  std::string_view name() const override { return "relu"; }
+  void read_attributes(Layer& /*layer*/, AttributeReader& /*reader*/) const override {}
+  void infer(Layer& layer, AttributeReader& /*reader*/) const override {
+    layer.output = layer.input();
+    layer.cost.flops = layer.input().elements();
+  }
+  Traits traits(const Layer& /*layer*/) const override {
+    return {.features = Features::kKept, .distribution = Distribution::kRectified};
+  }
+};
 
 class Dropout final : public LayerKind {
  public:
@@ -21,6 +36,10 @@ class Dropout final : public LayerKind {
 };
 
 }  // namespace
+
+std::unique_ptr<LayerKind> make_relu() {
+  return std::make_unique<Relu>();
+}
 
 std::unique_ptr<LayerKind> make_dropout() {
   return std::make_unique<Dropout>();

@@ -1,10 +1,10 @@
-#include "engine/slots/stop_signals.hpp"
+#include "app/job/job_stop.hpp"
 
 #include <csignal>
 
 #include <gtest/gtest.h>
 
-namespace skyline::engine {
+namespace skyline::app {
 namespace {
 
 TEST(StopSignals, AskToStopInsteadOfEndingTheProcess) {
@@ -51,4 +51,4 @@ TEST(StopSignals, TakeRepeatedTerminationsAsOneRequest) {
 }
 
 }  // namespace
-}  // namespace skyline::engine
+}  // namespace skyline::app

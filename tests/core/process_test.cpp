@@ -1,4 +1,4 @@
-#include "core/processors.hpp"
+#include "core/process.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -2,10 +2,19 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include <sys/types.h>
 
-namespace skyline::store {
+namespace skyline {
+
+/// The processors that this process may run on (its affinity mask), ascending.
+std::vector<int> allowed_processors();
+
+/// Binds the calling thread to one processor, or to several; threads that it starts inherit that. Returns
+/// false, and changes nothing, where the system refuses.
+bool bind_this_thread(int processor);
+bool bind_this_thread(const std::vector<int>& processors);
 
 /// This machine's name; only letters, digits, `-`, `_` and `.`.
 std::string host_name();
@@ -18,4 +27,4 @@ std::string process_place();
 /// zombie.
 std::uint64_t process_start_ticks(pid_t process);
 
-}  // namespace skyline::store
+}  // namespace skyline

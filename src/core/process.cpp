@@ -1,12 +1,17 @@
-#include "core/processors.hpp"
+#include "core/process.hpp"
 
 #include "skyline/core/error.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cctype>
 #include <cerrno>
+#include <fstream>
 #include <memory>
+#include <sstream>
 
 #include <sched.h>
+#include <unistd.h>
 
 namespace skyline {
 namespace {
@@ -63,6 +68,45 @@ bool bind_this_thread(const std::vector<int>& processors) {
   ProcessorSet set(std::ranges::max(processors) + 1);
   for (const int processor : processors) set.add(processor);
   return sched_setaffinity(0, set.bytes(), set.get()) == 0;
+}
+
+std::string host_name() {
+  std::array<char, 256> buffer{};
+  if (::gethostname(buffer.data(), buffer.size() - 1) != 0 || buffer[0] == '\0') return "unknown";
+  std::string name(buffer.data());
+  for (char& letter : name) {
+    const bool plain =
+        std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '-' || letter == '.';
+    if (!plain) letter = '_';
+  }
+  return name;
+}
+
+std::string process_place() {
+  std::string boot;
+  std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), boot);
+  std::array<char, 64> space{};
+  const ssize_t length = ::readlink("/proc/self/ns/pid", space.data(), space.size() - 1);
+  return host_name() + " " + boot + " " + (length > 0 ? space.data() : "");
+}
+
+std::uint64_t process_start_ticks(pid_t process) {
+  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
+  std::string text;
+  std::getline(file, text);
+  // The program's name, in parentheses, may hold spaces and parentheses of its own.
+  const std::size_t name_end = text.rfind(')');
+  if (name_end == std::string::npos) return 0;
+  std::istringstream fields(text.substr(name_end + 1));
+  std::string state;
+  fields >> state;
+  if (state == "Z" || state == "X") return 0;
+  constexpr int kFieldsToStartTime = 18;  // fields 4 to 21; the start time is field 22
+  std::string skipped;
+  for (int i = 0; i < kFieldsToStartTime; ++i) fields >> skipped;
+  std::uint64_t ticks = 0;
+  fields >> ticks;
+  return ticks;
 }
 
 }  // namespace skyline
