@@ -9,8 +9,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <iostream>
-#include <string>
-#include <utility>
 
 #include <unistd.h>
 

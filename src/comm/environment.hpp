@@ -28,10 +28,9 @@ struct NodePlace {
   int sharing_ranks = 0;          // ranks of the node that have no processor to themselves
 };
 
-/// How long the processes of a job wait for each other at its start.
+/// How long the processes of a job wait for each other at its start; then they end with kExitFault.
 struct StartOptions {
   std::optional<double> timeout_s = 600;  // nothing: no limit
-  int timeout_code = 75;                  // exit code after the time-out
 };
 
 /// Starts and stops MPI; without a launcher it stands for one process without MPI. One object in main();

@@ -2,7 +2,6 @@
 
 #include "skyline/core/error.hpp"
 
-#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <string>

@@ -4,7 +4,9 @@
 
 #include "core/text/foreign_text.hpp"
 
+#include <array>
 #include <cerrno>
+#include <cstddef>
 #include <cstdio>
 #include <functional>
 #include <memory>
@@ -49,17 +51,9 @@ State& state() {
 }
 
 spdlog::level::level_enum spdlog_level(Level level) {
-  switch (level) {
-    case Level::kDebug:
-      return spdlog::level::debug;
-    case Level::kInfo:
-      return spdlog::level::info;
-    case Level::kWarning:
-      return spdlog::level::warn;
-    case Level::kError:
-      return spdlog::level::err;
-  }
-  throw InternalError("unknown log level");
+  constexpr std::array kLevels{spdlog::level::debug, spdlog::level::info, spdlog::level::warn,
+                               spdlog::level::err};
+  return kLevels.at(static_cast<std::size_t>(level));
 }
 
 // Plain information carries no level word: terminal lines stay short.

@@ -6,6 +6,7 @@
 #include <array>
 #include <cctype>
 #include <cerrno>
+#include <cstdlib>
 #include <fstream>
 #include <memory>
 #include <sstream>
@@ -68,6 +69,11 @@ bool bind_this_thread(const std::vector<int>& processors) {
   ProcessorSet set(std::ranges::max(processors) + 1);
   for (const int processor : processors) set.add(processor);
   return sched_setaffinity(0, set.bytes(), set.get()) == 0;
+}
+
+std::optional<std::string> process_variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }
 
 std::string host_name() {

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +17,11 @@ std::vector<int> allowed_processors();
 /// false, and changes nothing, where the system refuses.
 bool bind_this_thread(int processor);
 bool bind_this_thread(const std::vector<int>& processors);
+
+/// Looks up a variable; returns nothing if it is not set.
+using VariableLookup = std::function<std::optional<std::string>(const char* name)>;
+/// Looks up an environment variable of this process.
+std::optional<std::string> process_variable(const char* name);
 
 /// This machine's name; only letters, digits, `-`, `_` and `.`.
 std::string host_name();

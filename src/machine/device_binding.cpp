@@ -1,7 +1,5 @@
 #include "machine/device_binding.hpp"
 
-#include "skyline/core/error.hpp"
-
 #include "machine/node.hpp"
 
 #include <algorithm>

@@ -1,12 +1,11 @@
 #include "machine/fabric.hpp"
 
+#include "core/text/wording.hpp"
 #include "machine/system_file.hpp"
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <fstream>
-#include <iterator>
 #include <sstream>
 #include <string_view>
 
@@ -22,10 +21,7 @@ constexpr std::string_view kInfiniBandType = "32";  // ARPHRD_INFINIBAND
 /// "4: ACTIVE" -> "active"
 std::string state_word(const std::string& line) {
   const auto colon = line.find(": ");
-  std::string word;
-  std::ranges::transform(colon == std::string::npos ? line : line.substr(colon + 2), std::back_inserter(word),
-                         [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
-  return word;
+  return lower_case(colon == std::string::npos ? line : line.substr(colon + 2));
 }
 
 /// The state of the physical link, e.g. "down (polling)"; empty if the link is up.

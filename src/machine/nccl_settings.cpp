@@ -2,6 +2,8 @@
 
 #include "skyline/core/error.hpp"
 
+#include "core/process.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -117,11 +119,6 @@ void add_assignment(std::string_view line, std::map<std::string, std::string>& s
   settings.emplace(line.substr(0, equals), line.substr(equals + 1));
 }
 
-std::string environment_value(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
-
 }  // namespace
 
 std::map<std::string, std::string> read_nccl_settings(const fs::path& root, const fs::path& home,
@@ -143,11 +140,11 @@ NcclSurroundings read_nccl_surroundings(const fs::path& root) {
   NcclSurroundings surroundings;
   surroundings.ports = read_fabric_ports(root);
   surroundings.interfaces = read_network_interfaces(root);
-  surroundings.mpi_interface = environment_value("OMPI_MCA_btl_tcp_if_include");
+  surroundings.mpi_interface = process_variable("OMPI_MCA_btl_tcp_if_include").value_or("");
   surroundings.azure = is_azure(root);
   surroundings.gpus = count_pci_devices(root, "0x10de", "0x0302");
   surroundings.topology_folder = root / "opt/microsoft";
-  surroundings.set = read_nccl_settings(root, environment_value("HOME"), environ);
+  surroundings.set = read_nccl_settings(root, process_variable("HOME").value_or(""), environ);
   return surroundings;
 }
 

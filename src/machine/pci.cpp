@@ -1,9 +1,9 @@
 #include "machine/pci.hpp"
 
+#include "core/text/wording.hpp"
 #include "machine/system_file.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <iterator>
 #include <system_error>
@@ -60,9 +60,7 @@ PciPlace read_device(const fs::path& link) {
 }  // namespace
 
 PciPlace read_pci_place(const fs::path& root, const std::string& address) {
-  std::string lower;
-  std::ranges::transform(address, std::back_inserter(lower),
-                         [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+  const std::string lower = lower_case(address);
   PciPlace place;
   if (!lower.empty()) place = read_device(root / "sys/bus/pci/devices" / lower);
   place.address = lower;

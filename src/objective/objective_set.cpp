@@ -24,7 +24,7 @@ constexpr std::array kComputedMetrics{
     ComputedMetric{"peak_activation_bytes", &space::Cost::peak_activation_bytes}};
 
 struct SenseWord {
-  const char* word;
+  std::string_view word;
   Sense sense;
 };
 constexpr std::array kSenses{SenseWord{"maximize", Sense::kMaximize},
@@ -89,10 +89,13 @@ const ConfigNode::Entry& single_entry(const ConfigNode& item, std::string_view e
 
 Objective read_objective(const ConfigNode& item, const MeasuredMetrics& measured) {
   const ConfigNode::Entry& entry = single_entry(item, kObjective);
-  item.allow_only({kSenses[0].word, kSenses[1].word});
+  const auto sense = std::ranges::find(kSenses, entry.key, &SenseWord::word);
+  if (sense == kSenses.end()) {
+    item.fail("unknown key `" + entry.key + "`, " + suggestion(entry.key, {"maximize", "minimize"}));
+  }
   Objective objective;
   objective.metric = entry.value.as_text();
-  objective.sense = (entry.key == kSenses[0].word ? kSenses[0] : kSenses[1]).sense;
+  objective.sense = sense->sense;
   const Source source = find_source(entry.value, objective.metric, measured);
   objective.computed = source.computed;
   objective.measured_index = source.measured_index;
@@ -159,7 +162,7 @@ double computed_metric(const space::Network& network, std::string_view metric) {
 ValueDescription objectives_format(const std::vector<std::string>& measured) {
   const ConfigNode metric = word_index(known_metrics(measured)).schema;
   std::vector<ConfigNode::Entry> items;
-  for (const SenseWord& sense : kSenses) items.push_back({sense.word, metric, {}});
+  for (const SenseWord& sense : kSenses) items.push_back({std::string(sense.word), metric, {}});
   ConfigNode schema = list_of_single_entries(std::move(items));
   schema.set("minItems", ConfigNode::make_integer(1));
   return {std::string("a list of ") + kObjective, std::move(schema)};

@@ -5,7 +5,6 @@
 #include "run/run_state.hpp"
 #include "store/run_folder/run_folder.hpp"
 
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -37,21 +36,6 @@ std::string no_front_reason(const ReportInputs& inputs);
 std::string account_table(const run::RunAccount& account);
 
 enum class RunEnd { kFinished, kStopped, kFailed };
-
-/// Shows how a run is doing and how it ended.
-class RunProgress : public run::RunListener {
- public:
-  /// The last thing to tell, before results are printed: ends the line on the terminal and writes the last
-  /// status. After a failure the process may end at once: the status is waited for, at most 2 s. A run
-  /// without this call has failed.
-  virtual void ended(RunEnd end) = 0;
-};
-
-/// Progress on a terminal (one line, rewritten, with ETA), one log line per commit, and status.json every 2 s
-/// for `skyline status`. ETA from the time of this job's commits and the trials left. Without a terminal
-/// commits and, every 30 s, the progress go to log::info.
-std::unique_ptr<RunProgress> make_progress(const store::RunPaths& paths, const space::SearchSpace& space,
-                                           const std::vector<std::string>& metrics, bool terminal);
 
 /// The output of `skyline status RUN`, from status.json, the claim and the journal alone; works while the run
 /// goes on.

@@ -21,6 +21,15 @@ double reference_of(const objective::Objective& objective, double worst) {
   return worst >= 0 ? 0 : worst - margin;
 }
 
+/// Widens `worst` (empty: none so far) by a trial's values, in the user's senses.
+void keep_worst(std::span<const objective::Objective> objectives, std::span<const double> values,
+                std::vector<double>& worst) {
+  if (worst.empty()) worst.assign(values.begin(), values.end());
+  for (std::size_t i = 0; i < objectives.size(); ++i) {
+    worst[i] = is_minimized(objectives[i]) ? std::max(worst[i], values[i]) : std::min(worst[i], values[i]);
+  }
+}
+
 }  // namespace
 
 FrontVolume volume_of(std::span<const objective::Objective> objectives, const FrontPoints& points) {
@@ -34,14 +43,6 @@ FrontVolume volume_of(std::span<const objective::Objective> objectives, const Fr
   }
   result.volume = search::hypervolume(points.minimized, minimized_reference);
   return result;
-}
-
-void keep_worst(std::span<const objective::Objective> objectives, std::span<const double> values,
-                std::vector<double>& worst) {
-  if (worst.empty()) worst.assign(values.begin(), values.end());
-  for (std::size_t i = 0; i < objectives.size(); ++i) {
-    worst[i] = is_minimized(objectives[i]) ? std::max(worst[i], values[i]) : std::min(worst[i], values[i]);
-  }
 }
 
 RunState::RunState(objective::ObjectiveSet objectives)
@@ -74,8 +75,8 @@ void RunState::add_search_trial(const SharedTrial& trial) {
   keep_worst(objectives, *values, worst_);
   if (best_.empty()) best_ = *values;
   for (std::size_t i = 0; i < best_.size(); ++i) {
-    const bool minimized = objectives[i].sense == objective::Sense::kMinimize;
-    best_[i] = minimized ? std::min(best_[i], (*values)[i]) : std::max(best_[i], (*values)[i]);
+    best_[i] =
+        is_minimized(objectives[i]) ? std::min(best_[i], (*values)[i]) : std::max(best_[i], (*values)[i]);
   }
   std::vector<std::size_t> removed;
   const bool grew = front_.insert(number, objectives_.minimized(*trial).value(), &removed);

@@ -35,10 +35,6 @@ struct FrontPoints {
 /// minimized one the largest value that any successful search trial had, plus a tenth of its size.
 FrontVolume volume_of(std::span<const objective::Objective> objectives, const FrontPoints& points);
 
-/// Widens `worst` (empty: none so far) by a trial's values, in the user's senses.
-void keep_worst(std::span<const objective::Objective> objectives, std::span<const double> values,
-                std::vector<double>& worst);
-
 /// A committed trial, which nobody changes any more: state, journal and tracking share it.
 using SharedTrial = std::shared_ptr<const trial::CommittedTrial>;
 

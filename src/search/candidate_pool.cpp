@@ -30,6 +30,71 @@ double sampling_probability(const space::SearchSpace& space, const space::Genoty
   return std::max(probability, std::numeric_limits<double>::min());
 }
 
+/// Counts the reasons why genotypes are invalid, for the message about a space without a valid architecture.
+class RejectionTally {
+ public:
+  explicit RejectionTally(const objective::ObjectiveSet& objectives) {
+    for (const objective::Constraint& constraint : objectives.constraints()) {
+      if (constraint.computed) rejections_.push_back({constraint, 0, std::nullopt, std::nullopt});
+    }
+  }
+
+  void add(const space::Network& network) {
+    ++total_;
+    for (Rejections& rejections : rejections_) {
+      const double value = objective::computed_metric(network, rejections.constraint.metric);
+      if (value < rejections.constraint.low) {
+        rejections.nearest_below = std::max(value, rejections.nearest_below.value_or(value));
+      } else if (value > rejections.constraint.high) {
+        rejections.nearest_above = std::min(value, rejections.nearest_above.value_or(value));
+      } else {
+        continue;
+      }
+      ++rejections.count;
+    }
+  }
+
+  /// Counts a genotype whose network cannot be built.
+  void add_invalid(const std::string& reason) {
+    ++total_;
+    if (invalid_++ == 0) first_invalid_reason_ = reason;
+  }
+
+  /// "192, 192 fail `flops: [0, 10]` (smallest found: 88138), 3 cannot be built (REASON)".
+  std::string text() const {
+    std::string text = std::to_string(total_);
+    for (const Rejections& rejections : rejections_) {
+      if (rejections.count == 0) continue;
+      text += ", " + std::to_string(rejections.count) + " fail `" + to_text(rejections.constraint) + "`";
+      // Tells how far off the bounds are, unless other values are within them.
+      if (rejections.count + invalid_ == total_) text += " (" + nearest_text(rejections) + ")";
+    }
+    if (invalid_ == 0) return text;
+    return text + ", " + std::to_string(invalid_) + " cannot be built (" + first_invalid_reason_ + ")";
+  }
+
+ private:
+  struct Rejections {
+    objective::Constraint constraint;
+    std::size_t count = 0;
+    std::optional<double> nearest_below;  // largest value found below the bounds
+    std::optional<double> nearest_above;  // smallest value found above them
+  };
+
+  static std::string nearest_text(const Rejections& rejections) {
+    using objective::number_text;
+    if (!rejections.nearest_below) return "smallest found: " + number_text(*rejections.nearest_above);
+    if (!rejections.nearest_above) return "largest found: " + number_text(*rejections.nearest_below);
+    return "nearest found: " + number_text(*rejections.nearest_below) + " and " +
+           number_text(*rejections.nearest_above);
+  }
+
+  std::size_t total_ = 0;
+  std::size_t invalid_ = 0;
+  std::string first_invalid_reason_;
+  std::vector<Rejections> rejections_;  // one per computed constraint
+};
+
 }  // namespace
 
 CandidatePool::CandidatePool(space::SearchSpace space, objective::ObjectiveSet objectives,
@@ -125,53 +190,6 @@ void CandidatePool::fail_without_candidates() const {
 std::string all_evaluated_text(std::size_t architectures) {
   if (architectures == 1) return "the only valid architecture was evaluated";
   return "all " + counted(architectures, "valid architecture") + " were evaluated";
-}
-
-RejectionTally::RejectionTally(const objective::ObjectiveSet& objectives) {
-  for (const objective::Constraint& constraint : objectives.constraints()) {
-    if (constraint.computed) rejections_.push_back({constraint, 0, std::nullopt, std::nullopt});
-  }
-}
-
-void RejectionTally::add(const space::Network& network) {
-  ++total_;
-  for (Rejections& rejections : rejections_) {
-    const double value = objective::computed_metric(network, rejections.constraint.metric);
-    if (value < rejections.constraint.low) {
-      rejections.nearest_below = std::max(value, rejections.nearest_below.value_or(value));
-    } else if (value > rejections.constraint.high) {
-      rejections.nearest_above = std::min(value, rejections.nearest_above.value_or(value));
-    } else {
-      continue;
-    }
-    ++rejections.count;
-  }
-}
-
-void RejectionTally::add_invalid(const std::string& reason) {
-  ++total_;
-  if (invalid_++ == 0) first_invalid_reason_ = reason;
-}
-
-std::string RejectionTally::text() const {
-  std::string text = std::to_string(total_);
-  for (const Rejections& rejections : rejections_) {
-    if (rejections.count == 0) continue;
-    text += ", " + std::to_string(rejections.count) + " fail `" + to_text(rejections.constraint) + "`";
-    // Tells how far off the bounds are, unless other values are within them.
-    if (rejections.count + invalid_ == total_) text += " (" + nearest_text(rejections) + ")";
-  }
-  if (invalid_ > 0)
-    text += ", " + std::to_string(invalid_) + " cannot be built (" + first_invalid_reason_ + ")";
-  return text;
-}
-
-std::string RejectionTally::nearest_text(const Rejections& rejections) {
-  using objective::number_text;
-  if (!rejections.nearest_below) return "smallest found: " + number_text(*rejections.nearest_above);
-  if (!rejections.nearest_above) return "largest found: " + number_text(*rejections.nearest_below);
-  return "nearest found: " + number_text(*rejections.nearest_below) + " and " +
-         number_text(*rejections.nearest_above);
 }
 
 }  // namespace skyline::search

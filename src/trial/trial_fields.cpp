@@ -2,7 +2,6 @@
 
 #include "skyline/space/genotype.hpp"
 
-#include <cmath>
 #include <utility>
 
 namespace skyline::trial {

@@ -15,6 +15,6 @@ int main(int argc, char** argv) {
     std::raise(SIGSTOP);
     return 1;  // when the launcher ends the job
   }
-  const auto environment = skyline::comm::Environment::start({.timeout_s = 3, .timeout_code = 75});
+  const auto environment = skyline::comm::Environment::start({.timeout_s = 3});
   return 0;
 }

@@ -1,5 +1,7 @@
 #include "comm/launch/start_watch.hpp"
 
+#include "skyline/core/exit_code.hpp"
+
 #include <chrono>
 #include <iostream>
 #include <thread>
@@ -23,8 +25,7 @@ void wait_for_ever(const StartOptions& options, const Launch& launch) {
 
 TEST(StartWatchDeathTest, SaysWhatIsWaitedForAndEndsTheProcessWithTheCode) {
   ::testing::GTEST_FLAG(death_test_style) = "threadsafe";
-  EXPECT_EXIT(wait_for_ever({.timeout_s = 0.1, .timeout_code = 9}, third_rank("a")),
-              ::testing::ExitedWithCode(9),
+  EXPECT_EXIT(wait_for_ever({.timeout_s = 0.1}, third_rank("a")), ::testing::ExitedWithCode(kExitFault),
               "skyline: \\[rank 3 node07\\] after [0-9]+ s: MPI_Init\n"
               "(.*\n)*skyline: \\[rank 3 node07\\] gave up after [0-9]+ s \\(--start-timeout\\): MPI_Init. "
               "Nothing is lost");

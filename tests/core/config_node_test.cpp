@@ -75,26 +75,6 @@ TEST(ConfigNode, DescribesWhatIsThere) {
   EXPECT_EQ(scalar(std::string(100, 'x')).describe(), std::string(57, 'x') + "...");
 }
 
-TEST(ConfigNode, SuggestsTheNearestKeyForAMisspeltOne) {
-  const ConfigNode root = config_from_yaml("search:\n  algorithm: random\n  iteratons: 3\n", "a.yaml");
-  EXPECT_EQ(user_error_of([&] {
-              root.at("search").allow_only({"algorithm", "iterations"});
-            }),
-            "a.yaml:3: search: unknown key `iteratons`, did you mean `iterations`?");
-  EXPECT_EQ(user_error_of([&] {
-              root.at("search").allow_only({"algorithm", "seed"});
-            }),
-            "a.yaml:3: search: unknown key `iteratons`, known here: algorithm, seed");
-  EXPECT_NO_THROW(root.at("search").allow_only({"algorithm", "iteratons"}));
-}
-
-TEST(ConfigNode, RefusesAKeyThatIsGivenTwice) {
-  const SourcePosition second{"a.yaml", 4, 1};
-  const ConfigNode root = ConfigNode::make_map(
-      {{"seed", scalar("1"), {"a.yaml", 3, 1}}, {"seed", scalar("2"), second}}, {"a.yaml", 3, 1});
-  EXPECT_EQ(user_error_of([&] { root.allow_only({"seed"}); }), "a.yaml:4: key `seed` is given twice");
-}
-
 TEST(ConfigNode, SetReplacesAddsAndMakesMapsOnTheWay) {
   ConfigNode root = config_from_yaml("search: {iterations: 5}");
   root.set("search.iterations", scalar("3"));

@@ -14,9 +14,9 @@ using ::testing::EndsWith;
 using ::testing::HasSubstr;
 
 std::optional<MlflowSettings> settings_of(const std::map<std::string, std::string>& variables) {
-  return mlflow_settings([&](const char* name) {
+  return mlflow_settings([&](const char* name) -> std::optional<std::string> {
     const auto found = variables.find(name);
-    return found == variables.end() ? nullptr : found->second.c_str();
+    return found == variables.end() ? std::nullopt : std::optional(found->second);
   });
 }
 
@@ -85,15 +85,15 @@ TEST(MlflowSettings, ReadsTheOtherVariables) {
                                                {"MLFLOW_EXPERIMENT_ID", "7"},
                                                {"MLFLOW_EXPERIMENT_NAME", "e"}})
                                       .value();
-  EXPECT_EQ(settings.token + settings.user + settings.password, "tup");
-  EXPECT_TRUE(settings.insecure_tls);
-  EXPECT_EQ(settings.certificates, "/c.pem");
+  EXPECT_EQ(settings.access.token + settings.access.user + settings.access.password, "tup");
+  EXPECT_TRUE(settings.access.insecure_tls);
+  EXPECT_EQ(settings.access.certificates, "/c.pem");
   EXPECT_EQ(settings.run_id + settings.run_name + settings.experiment_id + settings.experiment_name, "rn7e");
 }
 
 TEST(MlflowSettings, AFlagIsTrueOrFalse) {
   EXPECT_FALSE(settings_of({{"MLFLOW_TRACKING_URI", "http://a"}, {"MLFLOW_TRACKING_INSECURE_TLS", "0"}})
-                   ->insecure_tls);
+                   ->access.insecure_tls);
   EXPECT_EQ(testing::user_error_of([] {
               settings_of({{"MLFLOW_TRACKING_URI", "http://a"}, {"MLFLOW_TRACKING_INSECURE_TLS", "maybe"}});
             }),
@@ -125,9 +125,10 @@ TEST(MlflowKeys, GivesEachNameAKeyOfItsOwn) {
 
 TEST(MlflowSettings, KnowWhereCredentialsCouldBeReadOnTheWay) {
   const auto shows = [](const std::string& address, const std::string& token) {
-    return shows_credentials(*mlflow_settings([&](const char* name) -> const char* {
+    return shows_credentials(*mlflow_settings([&](const char* name) -> std::optional<std::string> {
       if (std::string_view(name) == "MLFLOW_TRACKING_URI") return address.c_str();
-      return std::string_view(name) == "MLFLOW_TRACKING_TOKEN" ? token.c_str() : nullptr;
+      if (std::string_view(name) == "MLFLOW_TRACKING_TOKEN") return token;
+      return std::nullopt;
     }));
   };
   for (const char* address :

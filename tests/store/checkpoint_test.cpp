@@ -129,7 +129,7 @@ TEST_F(Checkpoint, OfANewerFormatIsNotUsed) {
   write_checkpoint(paths, sample_checkpoint(100), 0);
   Hdf5Image image(file("17.1.h5"), {.user_block = kSealBytes});
   const std::int64_t version = 4;
-  image.write_attribute("/", "version", H5T_NATIVE_INT64, &version);
+  image.write_attribute("/", "version", version);
   publish_sealed(image, "skyline-checkpoint");
   EXPECT_EQ(find()->checkpoint.state.step, 100);
   EXPECT_THAT(warnings,

@@ -42,8 +42,8 @@ class DatasetFile : public ::testing::Test {
     Hdf5Image image(path, {.user_block = kSealBytes});
     const std::int64_t version = 1;
     const double scale = 255;
-    image.write_attribute("/", "version", H5T_NATIVE_INT64, &version);
-    image.write_attribute("/", "value_scale", H5T_NATIVE_DOUBLE, &scale);
+    image.write_attribute("/", "version", version);
+    image.write_attribute("/", "value_scale", scale);
     image.write_texts("class_names", {"a", "b"});
     for (const auto& [name, count] : {std::pair("mean", means), std::pair("deviation", deviations)}) {
       const hsize_t dims[] = {count};

@@ -117,17 +117,17 @@ TEST(Hdf5, AttributesReadBack) {
   image.write_attribute("/", "text", "größer");
   image.write_attribute("/", "empty", "");
   image.write_attribute("/", "long", std::string(100000, 'x'));
-  image.write_attribute("/", "integer", H5T_NATIVE_INT64, &integer);
-  image.write_attribute("/", "unsigned", H5T_NATIVE_UINT64, &large);
-  image.write_attribute("/", "number", H5T_NATIVE_DOUBLE, &number);
+  image.write_attribute("/", "integer", integer);
+  image.write_attribute("/", "unsigned", large);
+  image.write_attribute("/", "number", number);
   const std::string file = joined(image.finish());
   const Hdf5Reader reader(bytes_of(file), "a.h5");
   EXPECT_EQ(reader.text_attribute("text"), "größer");
   EXPECT_EQ(reader.text_attribute("empty"), "");
   EXPECT_EQ(reader.text_attribute("long").size(), 100000u);
-  EXPECT_EQ(reader.integer_attribute("integer"), integer);
-  EXPECT_EQ(reader.unsigned_attribute("unsigned"), large);
-  EXPECT_EQ(reader.number_attribute("number"), number);
+  EXPECT_EQ(reader.number_attribute<std::int64_t>("integer"), integer);
+  EXPECT_EQ(reader.number_attribute<std::uint64_t>("unsigned"), large);
+  EXPECT_EQ(reader.number_attribute<double>("number"), number);
 }
 
 TEST(Hdf5, TextsOfAFileReadBack) {

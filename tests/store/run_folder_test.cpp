@@ -247,7 +247,7 @@ TEST_F(Claim, IsShownToThoseWhoOnlyLook) {
   owner = read_owner(paths);
   EXPECT_TRUE(owner->active);
   EXPECT_EQ(owner->process, ::getpid());
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(paths.root), {}), 5);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(paths.root), {}), 6);
 }
 
 }  // namespace

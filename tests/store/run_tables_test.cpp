@@ -77,7 +77,7 @@ TEST_F(RunTables, HaveTheCoursesOfCommittedTrials) {
 TEST_F(RunTables, OfAnotherVersionAreRefused) {
   const std::int64_t version = 2;
   Hdf5Image image(path, {});
-  image.write_attribute("/", "version", H5T_NATIVE_INT64, &version);
+  image.write_attribute("/", "version", version);
   publish_pieces(path, image.finish());
   EXPECT_EQ(user_error_of([&] { read_slot_accounts(path); }),
             path.string() + ": tables of a run of version 2, this program reads version 5");

@@ -84,7 +84,7 @@ TEST_F(Weights, OfTheVersionBeforeAreRefusedWithOneLine) {
   constexpr std::int64_t kBefore = 2;
   Hdf5Image image(path, {.user_block = kSealBytes, .num_objects = 8});
   image.write_attribute("/", "format", "skyline-weights");
-  image.write_attribute("/", "version", H5T_NATIVE_INT64, &kBefore);
+  image.write_attribute("/", "version", kBefore);
   publish_sealed(image, "skyline-weights");
   EXPECT_EQ(read_error(), path.string() + ": weights file of version 2, this program reads version 4");
 }

@@ -1,10 +1,8 @@
 #pragma once
 
 #include <cstdint>
-#include <initializer_list>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace skyline {
@@ -55,9 +53,6 @@ class ConfigNode {
   const ConfigNode* find(std::string_view key) const;
   /// The value of a key that must be there. @throws UserError ("missing key `x`")
   const ConfigNode& at(std::string_view key) const;
-  /// @throws UserError for the first key that is not in `keys`, with the nearest one as "did you mean", or
-  /// that is given twice
-  void allow_only(std::initializer_list<std::string_view> keys) const;
 
   /// @throws UserError "<file>:<line>: <path>: expected <expected>, got <what is here>"
   [[noreturn]] void fail_expected(std::string_view expected) const;

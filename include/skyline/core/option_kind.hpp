@@ -3,13 +3,11 @@
 #include "skyline/core/config_node.hpp"
 
 #include <concepts>
-#include <cstdint>
 #include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 

@@ -117,8 +117,7 @@ int diagnose(comm::Environment& environment, const DoctorArguments& arguments) {
 }  // namespace
 
 int run_doctor(const DoctorArguments& arguments) {
-  const auto environment =
-      comm::Environment::start({.timeout_s = arguments.start_timeout_s, .timeout_code = kExitFault});
+  const auto environment = comm::Environment::start({.timeout_s = arguments.start_timeout_s});
   log::start({.file = "", .prefix = "", .terminal_level = log::Level::kError});
   try {
     return diagnose(*environment, arguments);

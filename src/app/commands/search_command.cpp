@@ -206,8 +206,7 @@ int search_on_ranks(comm::Environment& environment, const SearchArguments& argum
 }  // namespace
 
 int run_search(const SearchArguments& arguments) {
-  const auto environment =
-      comm::Environment::start({.timeout_s = arguments.start_timeout_s, .timeout_code = kExitFault});
+  const auto environment = comm::Environment::start({.timeout_s = arguments.start_timeout_s});
   JobStop stop;  // behind MPI, which may bring handlers of its own
   try {
     const int code = search_on_ranks(*environment, arguments, stop);

@@ -2,7 +2,6 @@
 
 #include "app/doctor/doctor_checks.hpp"
 #include "comm/agreement.hpp"
-#include "machine/node.hpp"
 #include "train/loading/device_plan.hpp"
 #include "train/loading/load_accelerator.hpp"
 
@@ -33,19 +32,19 @@ std::vector<Finding> judge_plan(const train::DevicePlan& plan, bool needed) {
 /// A module that throws ends a search; the doctor goes on and says so.
 machine::RankView look(const comm::NodePlace& place, const train::AcceleratorLoader& load, bool needed,
                        const std::filesystem::path& root, std::vector<Finding>& findings) {
+  std::string reason;
+  std::shared_ptr<train::Accelerator> accelerator;
   try {
-    std::string reason;
-    const std::shared_ptr<train::Accelerator> accelerator = load(reason);
-    return train::look_at_devices(place, accelerator.get(), reason, root);
+    accelerator = load(reason);
   } catch (const UserError& error) {  // a GPU that cannot be used: refused by `auto`, too
-    findings.push_back({Verdict::kProblem, kGpu, error.what(), "or training.device: cpu"});
-    return train::look_at_devices(place, nullptr, error.what(), root);
+    reason = error.what();
+    findings.push_back({Verdict::kProblem, kGpu, reason, "or training.device: cpu"});
   } catch (const std::exception& error) {
-    const std::string text = std::string("the cuda module fails: ") + error.what();
-    findings.push_back({needed ? Verdict::kProblem : Verdict::kNote, kGpu, text,
+    reason = std::string("the cuda module fails: ") + error.what();
+    findings.push_back({needed ? Verdict::kProblem : Verdict::kNote, kGpu, reason,
                         "training.device: cpu does without it, and without GPUs"});
-    return train::look_at_devices(place, nullptr, text, root);
   }
+  return train::look_at_devices(place, accelerator.get(), reason, root);
 }
 
 }  // namespace

@@ -19,17 +19,8 @@ bool is_same(const Finding& left, const Finding& right) {
 }  // namespace
 
 std::string_view to_text(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::kGood:
-      return "ok";
-    case Verdict::kNote:
-      return "note";
-    case Verdict::kWarning:
-      return "warning";
-    case Verdict::kProblem:
-      return "PROBLEM";
-  }
-  throw InternalError("an unknown verdict");
+  constexpr std::array<std::string_view, 4> kWords{"ok", "note", "warning", "PROBLEM"};
+  return kWords.at(static_cast<std::size_t>(verdict));
 }
 
 std::string with_unit(double value, const char* unit) {

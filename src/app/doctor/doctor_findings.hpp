@@ -10,7 +10,7 @@ namespace skyline::app {
 inline constexpr double kMegabyte = 1e6;
 inline constexpr double kGigabyte = 1e9;
 
-enum class Verdict { kGood, kNote, kWarning, kProblem };
+enum class Verdict { kGood, kNote, kWarning, kProblem };  // to_text has a word for each
 std::string_view to_text(Verdict verdict);
 
 /// A statement of one rank about one subject.

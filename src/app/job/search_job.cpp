@@ -6,11 +6,12 @@
 #include "app/job/job_stop.hpp"
 #include "app/job/run_results.hpp"
 #include "core/log.hpp"
+#include "core/process.hpp"
 #include "core/text/wording.hpp"
 #include "report/report.hpp"
+#include "report/text/progress.hpp"
 #include "report/tracking/tracking.hpp"
 
-#include <cstdlib>
 #include <iostream>
 #include <string>
 #include <utility>
@@ -80,16 +81,15 @@ int search_as_coordinator(comm::Environment& environment, const engine::SearchTa
   const bool terminal = !quiet && isatty(STDERR_FILENO) == 1;
   const std::vector<std::string>& metrics = files.header.metrics;
   const std::size_t replayed = prepared.replay ? prepared.replay->entries.size() : 0;
-  const auto tracking =
-      report::start_tracking({.paths = files.paths,
-                              .objectives = config.objectives,
-                              .metrics = metrics,
-                              .replayed = replayed,
-                              .config = config.resolved,
-                              .events = config.sections.run.events,
-                              .version = SKYLINE_VERSION,
-                              .variable = [](const char* name) { return std::getenv(name); }});
-  const auto progress = report::make_progress(files.paths, config.space, metrics, terminal);
+  const auto tracking = report::start_tracking({.paths = files.paths,
+                                                .objectives = config.objectives,
+                                                .metrics = metrics,
+                                                .replayed = replayed,
+                                                .config = config.resolved,
+                                                .events = config.sections.run.events,
+                                                .version = SKYLINE_VERSION,
+                                                .variable = process_variable});
+  report::Progress progress(files.paths, config.space, metrics, report::system_console(terminal));
   ClaimCheck claim(*prepared.claim, *tracking);
   const auto of_all_jobs = [&](const run::RunAccount& account) {
     return run::with_job(prepared.earlier, account.slots).slots;
@@ -100,16 +100,16 @@ int search_as_coordinator(comm::Environment& environment, const engine::SearchTa
     }
   });
   end.failed = [&, failed = end.failed](const std::exception& error) {
-    progress->ended(report::RunEnd::kFailed);
+    progress.ended(report::RunEnd::kFailed);
     tracking->ended(report::RunEnd::kFailed);
     failed(error);
   };
   const engine::RunResult result = engine::run_job(environment, task, files, end, std::move(prepared.replay),
-                                                   {progress.get(), tracking.get(), &claim, &writer});
+                                                   {&progress, tracking.get(), &claim, &writer});
   writer.finish();
   const report::ReportInputs outputs{config.space, metrics, result.state};
   if (result.stopped) {
-    progress->ended(report::RunEnd::kStopped);
+    progress.ended(report::RunEnd::kStopped);
     if (result.state.replayed() == replayed) {
       try_to_write_results(files.paths, config, outputs, of_all_jobs(result.account));
     }
@@ -118,7 +118,7 @@ int search_as_coordinator(comm::Environment& environment, const engine::SearchTa
     return kExitStopped;
   }
   write_results(files.paths, config, outputs, of_all_jobs(result.account));
-  progress->ended(report::RunEnd::kFinished);  // for `skyline status`: the results are on disk
+  progress.ended(report::RunEnd::kFinished);  // for `skyline status`: the results are on disk
   warn_of_missing_weights(files.paths, config, result.state);
   print_results(files.paths, outputs, result);
   tracking->ended(report::RunEnd::kFinished);

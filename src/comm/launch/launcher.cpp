@@ -11,7 +11,6 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <map>
 
 namespace skyline::comm {
@@ -154,19 +153,8 @@ std::string launcher_name(Launcher launcher) {
 }
 
 std::string batch_name(BatchSystem batch) {
-  switch (batch) {
-    case BatchSystem::kNone:
-      return {};
-    case BatchSystem::kSlurm:
-      return "Slurm job";
-    case BatchSystem::kAzureMl:
-      return "Azure ML run";
-    case BatchSystem::kPbs:
-      return "PBS job";
-    case BatchSystem::kLsf:
-      return "LSF job";
-  }
-  throw InternalError("an unknown batch system");
+  constexpr std::array kNames{"", "Slurm job", "Azure ML run", "PBS job", "LSF job"};
+  return kNames.at(static_cast<std::size_t>(batch));
 }
 
 /// "Slurm job 812 (task 3, restart 1)"; empty without a batch system.
@@ -229,11 +217,6 @@ std::string time_text(double seconds) {
 }
 
 }  // namespace
-
-std::optional<std::string> process_variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
-}
 
 Launch read_launch(const VariableLookup& variable) {
   const Variables from(variable);

@@ -1,6 +1,7 @@
 #pragma once
 
-#include <functional>
+#include "core/process.hpp"
+
 #include <optional>
 #include <string>
 #include <string_view>
@@ -34,12 +35,6 @@ struct Launch {
   std::optional<std::string> job_end = {};  // SLURM_JOB_END_TIME as it is, seconds since 1970
   std::string group = {};                   // the same for all processes of this start, and for no others
 };
-
-/// Looks up a variable; returns nothing if it is not set.
-using VariableLookup = std::function<std::optional<std::string>(const char* name)>;
-
-/// Looks up an environment variable of this process.
-std::optional<std::string> process_variable(const char* name);
 
 /// Reads the variables of launchers and batch systems; no other code knows their names.
 /// @throws UserError if several processes were started that MPI would not connect

@@ -1,5 +1,7 @@
 #include "comm/launch/start_watch.hpp"
 
+#include "skyline/core/exit_code.hpp"
+
 #include "comm/environment.hpp"
 #include "core/backoff.hpp"
 #include "core/text/foreign_text.hpp"
@@ -139,7 +141,7 @@ void StartWatch::give_up() {
     std::this_thread::sleep_for(kGrace);
   }
   flush_streams();
-  _exit(options_.timeout_code);
+  _exit(kExitFault);
 }
 
 std::string describe_missing(const std::vector<std::string>& hosts,

@@ -10,13 +10,11 @@
 #include "core/process.hpp"
 #include "machine/node.hpp"
 
-#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <exception>
 #include <map>
 #include <thread>
-#include <utility>
 
 #include <mpi.h>
 #include <unistd.h>

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <optional>
 
 namespace skyline {
 namespace {
@@ -29,6 +30,59 @@ std::string shortened(std::string text) {
   std::replace(text.begin(), text.end(), '\n', ' ');
   if (text.size() > kLongestShown) text = text.substr(0, kLongestShown - 3) + "...";
   return text;
+}
+
+std::string child_path(const std::string& parent, const std::string& key) {
+  return parent.empty() ? key : parent + '.' + key;
+}
+
+std::string item_path(const std::string& parent, std::size_t index) {
+  return parent + '[' + std::to_string(index) + ']';
+}
+
+bool equal_scalars(const ConfigNode& left, const ConfigNode& right) {
+  if (left.as_text() == right.as_text()) return true;
+  if (left.quoted() || right.quoted()) return false;
+  const auto left_integer = integer_in(left.as_text());
+  const auto right_integer = integer_in(right.as_text());
+  if (left_integer && right_integer) return *left_integer == *right_integer;
+  const auto left_number = number_in(left.as_text());
+  const auto right_number = number_in(right.as_text());
+  return left_number && right_number && *left_number == *right_number;
+}
+
+/// The path of the first difference at or below this place; nothing if there is none.
+std::optional<std::string> compare(const ConfigNode& left, const ConfigNode& right, const std::string& path);
+
+std::optional<std::string> compare_lists(const ConfigNode& left, const ConfigNode& right,
+                                         const std::string& path) {
+  if (left.items().size() != right.items().size()) return path;
+  for (std::size_t i = 0; i < left.items().size(); ++i) {
+    if (auto found = compare(left.items()[i], right.items()[i], item_path(path, i))) return found;
+  }
+  return std::nullopt;
+}
+
+/// Without regard to the order of keys, as in YAML.
+std::optional<std::string> compare_maps(const ConfigNode& left, const ConfigNode& right,
+                                        const std::string& path) {
+  for (const ConfigNode::Entry& entry : left.entries()) {
+    const ConfigNode* other = right.find(entry.key);
+    if (other == nullptr) return child_path(path, entry.key);
+    if (auto found = compare(entry.value, *other, child_path(path, entry.key))) return found;
+  }
+  for (const ConfigNode::Entry& entry : right.entries()) {
+    if (left.find(entry.key) == nullptr) return child_path(path, entry.key);
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> compare(const ConfigNode& left, const ConfigNode& right, const std::string& path) {
+  if (left.kind() != right.kind()) return path;
+  if (left.is_list()) return compare_lists(left, right, path);
+  if (left.is_map()) return compare_maps(left, right, path);
+  if (left.is_scalar() && !equal_scalars(left, right)) return path;
+  return std::nullopt;
 }
 
 }  // namespace
@@ -111,17 +165,6 @@ const ConfigNode& ConfigNode::at(std::string_view key) const {
   return *value;
 }
 
-void ConfigNode::allow_only(std::initializer_list<std::string_view> keys) const {
-  for (const Entry& entry : entries()) {
-    if (find(entry.key) != &entry.value) {
-      fail_at(entry.key_position, path_, "key `" + entry.key + "` is given twice");
-    }
-    if (std::find(keys.begin(), keys.end(), entry.key) != keys.end()) continue;
-    const std::vector<std::string> known(keys.begin(), keys.end());
-    fail_at(entry.key_position, path_, "unknown key `" + entry.key + "`, " + suggestion(entry.key, known));
-  }
-}
-
 void ConfigNode::fail_expected(std::string_view expected) const {
   fail("expected " + std::string(expected) + ", got " + describe());
 }
@@ -142,6 +185,33 @@ std::string ConfigNode::describe() const {
       return entries_.empty() ? "an empty map" : "a map";
   }
   throw InternalError("unknown kind of ConfigNode");
+}
+
+void ConfigNode::assign_paths(const std::string& own_path) {
+  path_ = own_path;
+  for (std::size_t i = 0; i < items_.size(); ++i) items_[i].assign_paths(item_path(path_, i));
+  for (Entry& entry : entries_) entry.value.assign_paths(child_path(path_, entry.key));
+}
+
+void ConfigNode::set(std::string_view dotted_path, ConfigNode value) {
+  if (is_null()) kind_ = Kind::kMap;
+  if (!is_map()) fail_expected("a map on the way to `" + std::string(dotted_path) + "`");
+  const std::size_t dot = dotted_path.find('.');
+  const std::string key(dotted_path.substr(0, dot));
+  auto entry = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& e) { return e.key == key; });
+  if (entry == entries_.end()) {
+    entries_.push_back({key, make_null(value.position()), value.position()});
+    entry = entries_.end() - 1;
+  }
+  if (dot == std::string_view::npos) {
+    entry->value = std::move(value);
+  } else {
+    entry->value.set(dotted_path.substr(dot + 1), std::move(value));
+  }
+}
+
+std::string first_difference(const ConfigNode& left, const ConfigNode& right) {
+  return compare(left, right, {}).value_or("");
 }
 
 }  // namespace skyline

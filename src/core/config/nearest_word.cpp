@@ -1,18 +1,13 @@
 #include "skyline/core/config_node.hpp"
 
+#include "core/text/wording.hpp"
+
 #include <algorithm>
-#include <cctype>
 
 namespace skyline {
 namespace {
 
 constexpr std::size_t kShortestBeginning = 3;  // letters that may stand for the word that they begin
-
-std::string lower(std::string_view text) {
-  std::string result(text);
-  for (char& letter : result) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
-  return result;
-}
 
 // Damerau-Levenshtein distance, restricted: insert, delete, replace one letter, swap two neighbours; case
 // does not count. Keeps the last three rows of the table.
@@ -41,7 +36,7 @@ std::string nearest_word(std::string_view word, const std::vector<std::string>& 
   std::string nearest;
   std::size_t smallest = std::string::npos;
   for (const std::string& candidate : candidates) {
-    const std::size_t distance = edit_distance(lower(word), lower(candidate));
+    const std::size_t distance = edit_distance(lower_case(word), lower_case(candidate));
     const std::size_t longer = std::max(word.size(), candidate.size());
     // Up to a third of the letters may be wrong, but never all of them.
     if (distance > (longer + 2) / 3 || distance >= longer || distance >= smallest) continue;
@@ -49,8 +44,9 @@ std::string nearest_word(std::string_view word, const std::vector<std::string>& 
     nearest = candidate;
   }
   if (!nearest.empty() || word.size() < kShortestBeginning) return nearest;
-  const auto longer = std::ranges::find_if(
-      candidates, [&](const std::string& candidate) { return lower(candidate).starts_with(lower(word)); });
+  const auto longer = std::ranges::find_if(candidates, [&](const std::string& candidate) {
+    return lower_case(candidate).starts_with(lower_case(word));
+  });
   return longer == candidates.end() ? "" : *longer;
 }
 
@@ -58,9 +54,7 @@ std::string suggestion(std::string_view word, const std::vector<std::string>& ca
   const std::string nearest = nearest_word(word, candidates);
   if (!nearest.empty()) return "did you mean `" + nearest + "`?";
   if (candidates.empty()) return "none is known here";
-  std::string list;
-  for (const std::string& candidate : candidates) list += (list.empty() ? "" : ", ") + candidate;
-  return "known here: " + list;
+  return "known here: " + joined(candidates);
 }
 
 }  // namespace skyline

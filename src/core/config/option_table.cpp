@@ -2,6 +2,8 @@
 
 #include "skyline/core/error.hpp"
 
+#include "core/text/wording.hpp"
+
 #include <algorithm>
 
 namespace skyline {
@@ -140,9 +142,7 @@ std::vector<KeyRow> KeyTable::rows(const std::string& path, bool may_change) con
 }
 
 std::string section_text(const KeyTable& table) {
-  std::string text;
-  for (const std::string& name : table.names()) text += (text.empty() ? "" : ", ") + name;
-  return "a section with the keys " + text;
+  return "a section with the keys " + joined(table.names());
 }
 
 OptionKind<std::size_t> variant_index(const std::vector<SubSection>& variants) {

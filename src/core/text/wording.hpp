@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cctype>
 #include <cmath>
 #include <concepts>
 #include <string>
@@ -13,6 +14,13 @@ namespace skyline {
 /// "1 trial", "2 trials".
 inline std::string counted(std::integral auto count, std::string_view noun) {
   return std::to_string(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
+}
+
+/// In small letters; only those of ASCII change.
+inline std::string lower_case(std::string_view text) {
+  std::string lower(text);
+  for (char& letter : lower) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  return lower;
 }
 
 /// "a, b, c"

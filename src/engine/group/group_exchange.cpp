@@ -4,12 +4,11 @@
 
 #include "core/backoff.hpp"
 #include "core/text/wording.hpp"
+#include "engine/group/group_hub.hpp"
 
 #include <algorithm>
 #include <exception>
-#include <string_view>
 #include <thread>
-#include <utility>
 
 namespace skyline::engine {
 namespace {
@@ -28,14 +27,14 @@ constexpr auto kLongestPauseOfThreads = 50ms;  // they wake each other
 
 }  // namespace
 
-GroupExchange::GroupExchange(const GroupPlace& place, std::size_t rank_index, GroupPort& port,
+GroupExchange::GroupExchange(const GroupPlace& place, std::size_t rank_index, GroupHub& hub,
                              std::chrono::milliseconds silence)
     : place_(place),
       rank_index_(rank_index),
       members_(place.members_of(rank_index)),
-      port_(port),
+      hub_(hub),
       silence_(silence),
-      unsent_before_(port.unsent_bytes()),
+      unsent_before_(hub.unsent_bytes()),
       next_(members_),
       joined_(static_cast<std::size_t>(place.ranks)),
       left_(members_) {}
@@ -127,13 +126,13 @@ void GroupExchange::abort(const Failure& failure, bool fault) noexcept {
 
 bool GroupExchange::is_settled() const {
   const std::lock_guard lock(mutex_);
-  return failure_ || port_.unsent_bytes() <= unsent_before_;
+  return failure_ || hub_.unsent_bytes() <= unsent_before_;
 }
 
 bool GroupExchange::set_aborted(const Failure& failure, bool fault) {
   const std::lock_guard lock(mutex_);
   // Before any member can throw: who hears of the abort asks next whether it was a fault.
-  if (fault) port_.report_fault(failure.reason);
+  if (fault) hub_.report_fault(failure.reason);
   if (failure_) return false;
   failure_ = failure;
   contributions_.clear();
@@ -193,7 +192,7 @@ std::string GroupExchange::missing_members(std::uint64_t number) const {
   if (local != operation.has.end()) {
     const auto index = static_cast<std::size_t>(local - operation.has.begin());
     return "member " + std::to_string(place_.first_member(rank_index_) + index) + " (" +
-           port_.name_of(place_.first_rank + static_cast<int>(rank_index_)) + ") has been";
+           hub_.name_of(place_.first_rank + static_cast<int>(rank_index_)) + ") has been";
   }
   for (std::size_t piece = 0; piece < operation.pieces.size(); ++piece) {
     const PieceState& state = operation.states[piece];
@@ -209,7 +208,7 @@ std::string GroupExchange::missing_members(std::uint64_t number) const {
 std::string GroupExchange::members_of_rank(std::size_t index) const {
   const std::size_t first = place_.first_member(index);
   const std::size_t count = place_.members_of(index);
-  const std::string place = " (" + port_.name_of(place_.first_rank + static_cast<int>(index)) + ") ";
+  const std::string place = " (" + hub_.name_of(place_.first_rank + static_cast<int>(index)) + ") ";
   if (count == 1) return "member " + std::to_string(first) + place + "has been";
   return "members " + std::to_string(first) + " to " + std::to_string(first + count - 1) + place +
          "have been";

@@ -47,21 +47,7 @@ class SilenceTimer {
   Clock::duration silence_{};
 };
 
-/// The services of a rank to its group.
-class GroupPort {
- public:
-  virtual ~GroupPort() = default;
-  /// Looks for a message and hands it to its group; returns whether there was one. Never waits.
-  virtual bool poll() = 0;
-  /// An empty message to fill.
-  virtual std::shared_ptr<comm::Buffer> take(std::size_t size) = 0;
-  virtual void send(int rank, std::shared_ptr<const comm::Buffer> message) = 0;
-  virtual std::size_t unsent_bytes() const = 0;
-  /// The name of a rank for messages, "rank 1, node07".
-  virtual std::string name_of(int rank) const = 0;
-  /// See GroupHub::fault.
-  virtual void report_fault(const std::string& what) = 0;
-};
+class GroupHub;
 
 /// The operations of one group, shared by its members on one rank. An operation is cut into pieces, and each
 /// piece is handled by small tasks: send the values of this rank's members, add arrived values, copy a result
@@ -73,7 +59,7 @@ class GroupExchange {
   using Clock = SilenceTimer::Clock;
 
   /// @param rank_index  of this rank among the group's ranks
-  GroupExchange(const GroupPlace& place, std::size_t rank_index, GroupPort& port,
+  GroupExchange(const GroupPlace& place, std::size_t rank_index, GroupHub& hub,
                 std::chrono::milliseconds silence);
   GroupExchange(const GroupExchange&) = delete;
   GroupExchange& operator=(const GroupExchange&) = delete;
@@ -166,7 +152,7 @@ class GroupExchange {
   const GroupPlace place_;
   const std::size_t rank_index_;
   const std::size_t members_;  // of this rank
-  GroupPort& port_;
+  GroupHub& hub_;
   const std::chrono::milliseconds silence_;
   const std::size_t unsent_before_;  // bytes of earlier groups that some rank may read late
   comm::BufferPool pool_;

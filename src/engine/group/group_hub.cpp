@@ -106,7 +106,7 @@ std::vector<std::unique_ptr<trial::TrialGroup>> GroupHub::join(const GroupPlace&
     const std::lock_guard lock(mutex_);
     require(!active_, "a rank has members in one group at a time");
     require(!last_sequence_ || *last_sequence_ < place.sequence, "groups are joined in their order");
-    exchange = std::make_shared<GroupExchange>(place, rank_index, static_cast<GroupPort&>(*this), silence_);
+    exchange = std::make_shared<GroupExchange>(place, rank_index, *this, silence_);
     active_ = exchange;
     views_ = place.members_of(rank_index);
     last_sequence_ = place.sequence;
@@ -184,18 +184,6 @@ void GroupHub::deliver(comm::Message message) {
     exchange = active_;
   }
   exchange->deliver(message);
-}
-
-std::shared_ptr<comm::Buffer> GroupHub::take(std::size_t size) {
-  return mailbox_->take(size);
-}
-
-void GroupHub::send(int rank, std::shared_ptr<const comm::Buffer> buffer) {
-  mailbox_->send(std::move(buffer), rank);
-}
-
-std::size_t GroupHub::unsent_bytes() const {
-  return mailbox_ ? mailbox_->unsent_bytes() : 0;
 }
 
 std::string GroupHub::name_of(int rank) const {

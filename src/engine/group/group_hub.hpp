@@ -15,12 +15,13 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace skyline::engine {
 
 /// Makes the groups of this rank's members, one after the other. Outlives the groups; any thread.
-class GroupHub final : private GroupPort {
+class GroupHub {
  public:
   /// @param mailbox  nothing: groups stay on this rank
   /// @param hosts  host names of all ranks, for messages
@@ -31,7 +32,7 @@ class GroupHub final : private GroupPort {
   /// @param forms_groups  whether there will be groups of several members; if not, ranks cannot reach each
   /// other
   static std::unique_ptr<GroupHub> make(comm::Environment& environment, bool forms_groups);
-  ~GroupHub() override;
+  ~GroupHub();
 
   /// Whether a group may have members on several ranks.
   bool spans_ranks() const { return mailbox_ != nullptr; }
@@ -52,13 +53,21 @@ class GroupHub final : private GroupPort {
   void close();
 
  private:
+  friend class GroupExchange;
   class View;
-  bool poll() override;
-  std::shared_ptr<comm::Buffer> take(std::size_t size) override;
-  void send(int rank, std::shared_ptr<const comm::Buffer> buffer) override;
-  std::size_t unsent_bytes() const override;
-  std::string name_of(int rank) const override;
-  void report_fault(const std::string& what) override;
+  // For the active group.
+  /// Looks for a message and hands it to its group; returns whether there was one. Never waits.
+  bool poll();
+  /// An empty message to fill.
+  std::shared_ptr<comm::Buffer> take(std::size_t size) { return mailbox_->take(size); }
+  void send(int rank, std::shared_ptr<const comm::Buffer> message) {
+    mailbox_->send(std::move(message), rank);
+  }
+  std::size_t unsent_bytes() const { return mailbox_ ? mailbox_->unsent_bytes() : 0; }
+  /// The name of a rank for messages, "rank 1, node07".
+  std::string name_of(int rank) const;
+  void report_fault(const std::string& what);
+
   void deliver(comm::Message message);
   void leave();
 

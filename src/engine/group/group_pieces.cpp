@@ -87,19 +87,9 @@ void add_blocks(std::span<const T* const> terms, std::size_t count, std::span<T*
 }  // namespace
 
 std::string_view name_of(GroupCall call) {
-  switch (call) {
-    case GroupCall::kAllReduce:
-      return "all_reduce";
-    case GroupCall::kReduceScatter:
-      return "reduce_scatter";
-    case GroupCall::kAllGather:
-      return "all_gather";
-    case GroupCall::kSum:
-      return "sum";
-    case GroupCall::kBroadcast:
-      return "broadcast";
-  }
-  throw InternalError("unknown call of a group");
+  constexpr std::array<std::string_view, 5> kNames{"all_reduce", "reduce_scatter", "all_gather", "sum",
+                                                   "broadcast"};
+  return kNames.at(static_cast<std::size_t>(call));
 }
 
 std::vector<GroupPiece> cut_into_pieces(GroupCall call, std::size_t bytes, const GroupPlace& place) {

@@ -3,12 +3,12 @@
 #include "skyline/core/error.hpp"
 
 #include "engine/group/group_exchange.hpp"
+#include "engine/group/group_hub.hpp"
 #include "engine/group/group_pieces.hpp"
 
 #include <algorithm>
 #include <exception>
 #include <string>
-#include <utility>
 
 namespace skyline::engine {
 namespace {
@@ -160,7 +160,7 @@ bool GroupExchange::progress(std::uint64_t number) {
 
 bool GroupExchange::poll() {
   try {
-    return port_.poll();
+    return hub_.poll();
   } catch (const std::exception& error) {
     abort({trial::FailureKind::kException, error.what()}, true);
     return false;
@@ -177,7 +177,7 @@ bool GroupExchange::has_task() const {
   if (contributions_.empty()) return false;
   // Unread messages may be results of a later operation, for members that wait for this one first.
   return contributions_.front().number < newest_result_ ||
-         port_.unsent_bytes() <= unsent_before_ + kMostUnsentPieces;
+         hub_.unsent_bytes() <= unsent_before_ + kMostUnsentPieces;
 }
 
 std::optional<GroupExchange::Task> GroupExchange::take_task() {
@@ -235,7 +235,7 @@ void GroupExchange::contribute(const Task& task) {
   add_members(task, payload_of(*message).data());
   const std::size_t owner = task.operation->pieces[task.piece].owner;
   if (owner != GroupPiece::kEveryone) {
-    port_.send(place_.first_rank + static_cast<int>(owner), message);
+    hub_.send(place_.first_rank + static_cast<int>(owner), message);
     return;
   }
   send_to_others(message);
@@ -335,7 +335,7 @@ std::shared_ptr<comm::Buffer> GroupExchange::make_message(const GroupHeader& con
   GroupHeader header = content;
   header.sequence = place_.sequence;
   header.from = static_cast<std::uint32_t>(rank_index_);
-  auto message = port_.take(sizeof(GroupHeader) + payload);
+  auto message = hub_.take(sizeof(GroupHeader) + payload);
   write_header(header, *message);
   return message;
 }
@@ -343,7 +343,7 @@ std::shared_ptr<comm::Buffer> GroupExchange::make_message(const GroupHeader& con
 void GroupExchange::send_to_others(const std::shared_ptr<const comm::Buffer>& message) {
   const auto ranks = static_cast<std::size_t>(place_.ranks);
   for (std::size_t step = 1; step < ranks; ++step) {
-    port_.send(place_.first_rank + static_cast<int>((rank_index_ + step) % ranks), message);
+    hub_.send(place_.first_rank + static_cast<int>((rank_index_ + step) % ranks), message);
   }
 }
 

@@ -90,12 +90,6 @@ std::map<std::uint32_t, double> walltime_hours(const ReportInputs& inputs) {
   return hours;
 }
 
-std::string parameter_text(const space::Parameter& parameter, const space::Architecture& architecture,
-                           std::size_t index) {
-  if (!architecture.used[index]) return "";
-  return space::to_text(parameter.values[architecture.genotype.choices[index]]);
-}
-
 std::string metric_field(const ReportInputs& inputs, const trial::CommittedTrial& committed,
                          const std::string& metric) {
   const auto value = metric_value(committed, metric, inputs.metrics);
@@ -143,7 +137,7 @@ std::vector<std::string> trial_fields(const ReportInputs& inputs, const std::vec
   std::vector<std::string> fields{inputs.space.archai_id(architecture), space::to_text(architecture.id),
                                   std::to_string(trial.number)};
   for (std::size_t p = 0; p < inputs.space.parameters().size(); ++p) {
-    fields.push_back(parameter_text(inputs.space.parameters()[p], architecture, p));
+    fields.push_back(parameter_text(inputs.space, architecture, p, ""));
   }
   for (const std::string& metric : metrics) fields.push_back(metric_field(inputs, committed, metric));
   for (const trial::NamedValue& field : trial::field_values(trial)) {

@@ -32,6 +32,12 @@ std::optional<double> metric_value(const trial::CommittedTrial& committed, std::
   return measured->values[index];
 }
 
+std::string parameter_text(const space::SearchSpace& space, const space::Architecture& architecture,
+                           std::size_t parameter, const std::string& unused) {
+  if (!architecture.used[parameter]) return unused;
+  return space::to_text(space.parameters()[parameter].values[architecture.genotype.choices[parameter]]);
+}
+
 std::vector<std::string> constraint_only_metrics(const objective::ObjectiveSet& objectives) {
   std::vector<std::string> names;
   for (const auto& constraint : objectives.constraints()) {

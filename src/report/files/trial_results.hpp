@@ -21,6 +21,10 @@ std::optional<double> metric_value(const trial::CommittedTrial& committed, std::
 
 bool is_computed_metric(std::string_view metric);
 
+/// The value that a parameter has in an architecture; `unused` if the network does not depend on it.
+std::string parameter_text(const space::SearchSpace& space, const space::Architecture& architecture,
+                           std::size_t parameter, const std::string& unused);
+
 /// Metrics that only a constraint uses, in the order of the constraints.
 std::vector<std::string> constraint_only_metrics(const objective::ObjectiveSet& objectives);
 

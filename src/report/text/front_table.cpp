@@ -22,18 +22,11 @@ std::string test_accuracy_text(const ReportInputs& inputs, const trial::Committe
   return value ? metric_text(kTestMetric, *value) : "-";
 }
 
-std::string parameter_text(const ReportInputs& inputs, const space::Architecture& architecture,
-                           std::size_t parameter) {
-  if (!architecture.used[parameter]) return "-";
-  const std::uint32_t choice = architecture.genotype.choices[parameter];
-  return space::to_text(inputs.space.parameters()[parameter].values[choice]);
-}
-
 std::vector<std::string> front_row(const ReportInputs& inputs, const trial::CommittedTrial& member) {
   const space::Architecture& architecture = member.trial.architecture();
   std::vector<std::string> row{std::to_string(member.trial.number), space::to_text(architecture.id)};
   for (std::size_t p = 0; p < inputs.space.parameters().size(); ++p) {
-    row.push_back(parameter_text(inputs, architecture, p));
+    row.push_back(parameter_text(inputs.space, architecture, p, "-"));
   }
   const auto values = inputs.state.objectives().values(member);
   const auto& objectives = inputs.state.objectives().objectives();

@@ -2,9 +2,11 @@
 
 #include "skyline/core/error.hpp"
 
+#include "core/backoff.hpp"
+#include "core/clock.hpp"
 #include "core/log.hpp"
+#include "core/text/wording.hpp"
 #include "report/files/trial_results.hpp"
-#include "report/text/text_table.hpp"
 #include "store/publish/publish.hpp"
 
 #include <algorithm>
@@ -43,17 +45,12 @@ void write_to_terminal(std::string_view text) {
   }
 }
 
-template <typename Clock>
-double seconds_of() {
-  return std::chrono::duration<double>(Clock::now().time_since_epoch()).count();
-}
-
 }  // namespace
 
 ProgressConsole system_console(bool terminal) {
   ProgressConsole console;
-  console.now_s = seconds_of<std::chrono::steady_clock>;
-  console.unix_s = seconds_of<std::chrono::system_clock>;
+  console.now_s = [] { return SteadyClock().now_s(); };
+  console.unix_s = unix_now_s;
   console.columns = terminal_columns;
   if (terminal) console.write = write_to_terminal;
   return console;
@@ -145,9 +142,8 @@ void Progress::phase_begun(const run::RunState& state) {
   last_status_s_ = phase_start_s_ - kStatusEvery_s;  // the next tick writes status.json
   done_here_ = 0;
   if (searches) {
-    log::info(fmt::format("search of at most {} trials in {} slot{} on {} node{}", status_.expected,
-                          status_.slots, status_.slots == 1 ? "" : "s", status_.nodes,
-                          status_.nodes == 1 ? "" : "s"));
+    log::info(fmt::format("search of at most {} trials in {} on {}", status_.expected,
+                          counted(status_.slots, "slot"), counted(status_.nodes, "node")));
   } else {
     log::info(fmt::format("{}: {} trials", status_.phase, status_.expected));
   }
@@ -242,11 +238,6 @@ void Progress::clear_line() {
   if (drawn_.empty()) return;
   console_.write(fmt::format("\r{}", kEraseToEnd));
   drawn_.clear();
-}
-
-std::unique_ptr<RunProgress> make_progress(const store::RunPaths& paths, const space::SearchSpace& space,
-                                           const std::vector<std::string>& metrics, bool terminal) {
-  return std::make_unique<Progress>(paths, space, metrics, system_console(terminal));
 }
 
 }  // namespace skyline::report

@@ -57,8 +57,10 @@ class StatusFile {
   store::StorageThread thread_;  // last: ends before what its jobs use
 };
 
-/// Progress on a terminal or in the log, and status.json. Used by rank 0's main thread alone.
-class Progress final : public RunProgress {
+/// Progress on a terminal (one line, rewritten, with ETA), one log line per commit, and status.json every 2 s
+/// for `skyline status`. ETA from the time of this job's commits and the trials left. Without a terminal
+/// commits and, every 30 s, the progress go to log::info. Used by rank 0's main thread alone.
+class Progress final : public run::RunListener {
  public:
   Progress(const store::RunPaths& paths, const space::SearchSpace& space,
            const std::vector<std::string>& metrics, ProgressConsole console);
@@ -69,7 +71,10 @@ class Progress final : public RunProgress {
   void committed(const run::Commit& commit, const run::RunState& state) override;
   void stopping() override;
   void tick(const run::RunState& state) override;
-  void ended(RunEnd end) override;
+  /// The last thing to tell, before results are printed: ends the line on the terminal and writes the last
+  /// status. After a failure the process may end at once: the status is waited for, at most 2 s. A run
+  /// without this call has failed.
+  void ended(RunEnd end);
 
  private:
   bool on_terminal() const { return static_cast<bool>(console_.write); }

@@ -1,7 +1,5 @@
 #pragma once
 
-#include "skyline/trial/trial.hpp"
-
 #include "report/tracking/metric_sink.hpp"
 #include "report/tracking/run_metrics.hpp"
 

@@ -6,6 +6,7 @@
 #include "core/text/hash.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 
@@ -61,29 +62,14 @@ Json to_json(std::span<const store::MetricRecord> records) {
 }
 
 const char* to_text(MlflowStatus status) {
-  switch (status) {
-    case MlflowStatus::kFinished:
-      return "FINISHED";
-    case MlflowStatus::kFailed:
-      return "FAILED";
-    case MlflowStatus::kKilled:
-      return "KILLED";
-    case MlflowStatus::kRunning:
-      break;
-  }
-  return "RUNNING";
+  constexpr std::array kWords{"RUNNING", "FINISHED", "FAILED", "KILLED"};
+  return kWords.at(static_cast<std::size_t>(status));
 }
 
 class RestServer final : public MlflowServer {
  public:
   RestServer(const MlflowSettings& settings, std::shared_ptr<const LastMoment> last_moment)
-      : settings_(settings),
-        client_({.token = settings.token,
-                 .user = settings.user,
-                 .password = settings.password,
-                 .insecure_tls = settings.insecure_tls,
-                 .certificates = settings.certificates},
-                std::move(last_moment)) {}
+      : settings_(settings), client_(settings.access, std::move(last_moment)) {}
 
   std::string create_run(const NewMlflowRun& run) override {
     const std::string experiment = experiment_of(run);

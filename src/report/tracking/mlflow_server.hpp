@@ -1,9 +1,9 @@
 #pragma once
 
+#include "core/process.hpp"
 #include "report/tracking/http_client.hpp"
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -12,19 +12,12 @@
 
 namespace skyline::report {
 
-/// Looks up an environment variable; nullptr if it is not set.
-using Variables = std::function<const char*(const char* name)>;
-
 /// The settings in MLflow's own environment variables (docs/clusters.md).
 struct MlflowSettings {
   std::string address = {};  // without a slash at the end
   std::string shown = {};    // the address for messages, without credentials
-  std::string token = {};
-  std::string user = {};
-  std::string password = {};
-  bool insecure_tls = false;
-  std::string certificates = {};  // file of authorities to trust; empty: the system's
-  std::string run_id = {};        // empty: a run of ours is made
+  HttpSettings access = {};
+  std::string run_id = {};  // empty: a run of ours is made
   std::string run_name = {};
   std::string experiment_id = {};
   std::string experiment_name = {};
@@ -32,7 +25,7 @@ struct MlflowSettings {
 
 /// Reads the variables. @return  nothing if MLFLOW_TRACKING_URI is not set or empty
 /// @throws UserError naming the variable that has no meaning
-std::optional<MlflowSettings> mlflow_settings(const Variables& variables);
+std::optional<MlflowSettings> mlflow_settings(const VariableLookup& variable);
 
 /// Whether credentials would go over a network as they are: plain http to another machine.
 bool shows_credentials(const MlflowSettings& settings);

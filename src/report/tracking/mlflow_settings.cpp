@@ -1,9 +1,8 @@
 #include "skyline/core/error.hpp"
 
+#include "core/text/wording.hpp"
 #include "report/tracking/mlflow_server.hpp"
 
-#include <algorithm>
-#include <cctype>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -13,19 +12,8 @@ namespace {
 
 constexpr const char* kAddress = "MLFLOW_TRACKING_URI";
 
-std::string text_of(const Variables& variables, const char* name) {
-  const char* value = variables(name);
-  return value == nullptr ? "" : value;
-}
-
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
-
-bool flag_of(const Variables& variables, const char* name) {
-  const std::string text = lower(text_of(variables, name));
+bool flag_of(const VariableLookup& variable, const char* name) {
+  const std::string text = lower_case(variable(name).value_or(""));
   if (text.empty() || text == "false" || text == "0") return false;
   if (text == "true" || text == "1") return true;
   throw UserError(std::string(name) + ": expected true or false, got " + text);
@@ -56,10 +44,10 @@ std::string azure_address(const std::string& rest) {
 
 void read_address(const std::string& uri, MlflowSettings& settings) {
   const std::size_t colon = uri.find(':');
-  const std::string scheme = lower(uri.substr(0, colon == std::string::npos ? 0 : colon));
+  const std::string scheme = lower_case(uri.substr(0, colon == std::string::npos ? 0 : colon));
   const bool has_authority = colon != std::string::npos && uri.compare(colon, 3, "://") == 0;
   if (scheme.empty() || scheme == "file") {
-    const std::string word = lower(uri);
+    const std::string word = lower_case(uri);
     const bool is_folder = word != "databricks" && word != "databricks-uc" && word != "uc";
     throw UserError(fmt::format("{}: expected http, https or azureml, got {}{}", kAddress, uri,
                                 is_folder
@@ -81,30 +69,30 @@ void read_address(const std::string& uri, MlflowSettings& settings) {
 }  // namespace
 
 bool shows_credentials(const MlflowSettings& settings) {
-  const bool has_any = !settings.token.empty() || !settings.user.empty() || !settings.password.empty() ||
-                       settings.shown != settings.address;
+  const bool has_any = !settings.access.token.empty() || !settings.access.user.empty() ||
+                       !settings.access.password.empty() || settings.shown != settings.address;
   constexpr std::string_view kPlain = "http://";
-  if (!has_any || !lower(settings.address).starts_with(kPlain)) return false;
-  const std::string rest = lower(settings.shown.substr(kPlain.size()));
+  if (!has_any || !lower_case(settings.address).starts_with(kPlain)) return false;
+  const std::string rest = lower_case(settings.shown.substr(kPlain.size()));
   const std::string host =
       rest.substr(0, rest.starts_with('[') ? rest.find(']') + 1 : rest.find_first_of(":/"));
   return host != "localhost" && host != "[::1]" && !host.starts_with("127.");
 }
 
-std::optional<MlflowSettings> mlflow_settings(const Variables& variables) {
-  const std::string uri = text_of(variables, kAddress);
+std::optional<MlflowSettings> mlflow_settings(const VariableLookup& variable) {
+  const std::string uri = variable(kAddress).value_or("");
   if (uri.empty()) return std::nullopt;
   MlflowSettings settings;
   read_address(uri, settings);
-  settings.token = text_of(variables, "MLFLOW_TRACKING_TOKEN");
-  settings.user = text_of(variables, "MLFLOW_TRACKING_USERNAME");
-  settings.password = text_of(variables, "MLFLOW_TRACKING_PASSWORD");
-  settings.insecure_tls = flag_of(variables, "MLFLOW_TRACKING_INSECURE_TLS");
-  settings.certificates = text_of(variables, "MLFLOW_TRACKING_SERVER_CERT_PATH");
-  settings.run_id = text_of(variables, "MLFLOW_RUN_ID");
-  settings.run_name = text_of(variables, "MLFLOW_RUN_NAME");
-  settings.experiment_id = text_of(variables, "MLFLOW_EXPERIMENT_ID");
-  settings.experiment_name = text_of(variables, "MLFLOW_EXPERIMENT_NAME");
+  settings.access.token = variable("MLFLOW_TRACKING_TOKEN").value_or("");
+  settings.access.user = variable("MLFLOW_TRACKING_USERNAME").value_or("");
+  settings.access.password = variable("MLFLOW_TRACKING_PASSWORD").value_or("");
+  settings.access.insecure_tls = flag_of(variable, "MLFLOW_TRACKING_INSECURE_TLS");
+  settings.access.certificates = variable("MLFLOW_TRACKING_SERVER_CERT_PATH").value_or("");
+  settings.run_id = variable("MLFLOW_RUN_ID").value_or("");
+  settings.run_name = variable("MLFLOW_RUN_NAME").value_or("");
+  settings.experiment_id = variable("MLFLOW_EXPERIMENT_ID").value_or("");
+  settings.experiment_name = variable("MLFLOW_EXPERIMENT_NAME").value_or("");
   return settings;
 }
 

@@ -6,6 +6,7 @@
 #include "store/publish/publish.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cstddef>
 #include <string_view>
@@ -28,15 +29,8 @@ constexpr std::size_t kMostTagBytes = 1000;
 constexpr const char* kNetwork = "space.network";
 
 MlflowStatus status_of(RunEnd end) {
-  switch (end) {
-    case RunEnd::kFinished:
-      return MlflowStatus::kFinished;
-    case RunEnd::kStopped:
-      return MlflowStatus::kKilled;
-    case RunEnd::kFailed:
-      break;
-  }
-  return MlflowStatus::kFailed;
+  constexpr std::array kStatuses{MlflowStatus::kFinished, MlflowStatus::kKilled, MlflowStatus::kFailed};
+  return kStatuses.at(static_cast<std::size_t>(end));
 }
 
 std::string flow_text(const ConfigNode& node) {

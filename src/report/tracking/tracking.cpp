@@ -5,6 +5,7 @@
 #include "report/tracking/metric_thread.hpp"
 #include "report/tracking/mlflow_sink.hpp"
 
+#include <array>
 #include <chrono>
 #include <functional>
 #include <utility>
@@ -14,16 +15,9 @@
 namespace skyline::report {
 namespace {
 
-std::chrono::milliseconds bound_of(RunEnd end) {
-  switch (end) {
-    case RunEnd::kFinished:
-      return std::chrono::seconds(10);
-    case RunEnd::kStopped:
-      return std::chrono::seconds(3);
-    case RunEnd::kFailed:
-      break;
-  }
-  return std::chrono::seconds(2);
+std::chrono::seconds bound_of(RunEnd end) {
+  constexpr std::array<int, 3> kSeconds{10, 3, 2};  // finished, stopped, failed
+  return std::chrono::seconds(kSeconds.at(static_cast<std::size_t>(end)));
 }
 
 /// Does what storage may fail now and do later.
@@ -116,10 +110,9 @@ class Tracking final : public RunTracking {
     const auto last_moment = std::make_shared<LastMoment>();
     auto server = make_mlflow_server(settings, last_moment);
     const std::filesystem::path run = std::filesystem::absolute(inputs.paths.root).lexically_normal();
-    const char* user = inputs.variable("USER");
     MlflowJob job{.state = inputs.paths.mlflow_json(),
                   .run_name = (run.has_filename() ? run : run.parent_path()).filename().string(),
-                  .user = user == nullptr ? "" : user,
+                  .user = inputs.variable("USER").value_or(""),
                   .begun_s = begun_s_,
                   .params = mlflow_params(inputs.config),
                   .tags = {{"skyline.version", inputs.version},

@@ -3,12 +3,12 @@
 #include "skyline/core/config_node.hpp"
 #include "skyline/objective/objective_set.hpp"
 
+#include "core/process.hpp"
 #include "report/report.hpp"
 #include "run/run_state.hpp"
 #include "store/run_folder/run_folder.hpp"
 
 #include <cstddef>
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -19,12 +19,12 @@ namespace skyline::report {
 struct TrackingInputs {
   const store::RunPaths& paths;
   const objective::ObjectiveSet& objectives;
-  const std::vector<std::string>& metrics;                // Evaluator::metrics()
-  std::size_t replayed = 0;                               // trials of earlier jobs
-  const ConfigNode& config;                               // resolved
-  bool events = true;                                     // write TensorBoard's event files
-  std::string version;                                    // of this program
-  std::function<const char*(const char*)> variable = {};  // of the environment; nullptr: not set
+  const std::vector<std::string>& metrics;  // Evaluator::metrics()
+  std::size_t replayed = 0;                 // trials of earlier jobs
+  const ConfigNode& config;                 // resolved
+  bool events = true;                       // write TensorBoard's event files
+  std::string version;                      // of this program
+  VariableLookup variable = {};             // of the environment
 };
 
 /// Passes the metrics of a run on to TensorBoard's event files and to MLflow, each from a thread of its own:

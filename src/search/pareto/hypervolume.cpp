@@ -1,6 +1,8 @@
+#include "skyline/core/error.hpp"
 #include "skyline/search/pareto.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 namespace skyline::search {
@@ -80,11 +82,15 @@ double volume_of(std::vector<Point> points, Reference reference) {
 }  // namespace
 
 double hypervolume(std::span<const double> values, std::span<const double> reference) {
-  const PointTable points(values, reference.size());
-  const PointTable checked(reference, reference.size());
+  require(!reference.empty(), "points need at least one objective");
+  require(values.size() % reference.size() == 0, "the number of values is no multiple of the objectives");
+  for (const std::span<const double> checked : {values, reference}) {
+    require(std::ranges::none_of(checked, [](double value) { return std::isnan(value); }),
+            "an objective value is NaN");
+  }
   std::vector<Point> inside;
-  for (std::size_t index = 0; index < points.size(); ++index) {
-    const std::span<const double> point = points[index];
+  for (std::size_t begin = 0; begin < values.size(); begin += reference.size()) {
+    const std::span<const double> point = values.subspan(begin, reference.size());
     const bool adds_volume = std::equal(point.begin(), point.end(), reference.begin(),
                                         [](double value, double bound) { return value < bound; });
     if (adds_volume) inside.emplace_back(point.begin(), point.end());

@@ -1,6 +1,9 @@
 #include "skyline/search/pareto.hpp"
 
+#include "skyline/core/error.hpp"
+
 #include <algorithm>
+#include <cmath>
 
 namespace skyline::search {
 
@@ -20,7 +23,8 @@ ParetoArchive::ParetoArchive(std::size_t num_objectives) : num_objectives_(num_o
 bool ParetoArchive::insert(std::size_t key, std::span<const double> values,
                            std::vector<std::size_t>* removed) {
   require(values.size() == num_objectives_, "a point of another number of objectives than the archive's");
-  const PointTable checked(values, num_objectives_);
+  require(std::ranges::none_of(values, [](double value) { return std::isnan(value); }),
+          "an objective value is NaN");
   if (removed != nullptr) removed->clear();
 
   std::size_t kept = 0;

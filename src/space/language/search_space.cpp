@@ -3,6 +3,7 @@
 #include "skyline/core/error.hpp"
 
 #include "core/text/hash.hpp"
+#include "core/text/wording.hpp"
 #include "space/language/parsed_space.hpp"
 #include "space/language/space_keys.hpp"
 
@@ -165,10 +166,7 @@ std::string SearchSpace::archai_id(const Architecture& architecture) const {
       parts.push_back(!used ? "nan" : value == choice ? "1.0" : "0.0");
     }
   }
-  std::string text = "(";
-  for (std::size_t i = 0; i < parts.size(); ++i) text += (i == 0 ? "" : ", ") + parts[i];
-  if (parts.size() == 1) text += ',';
-  return sha1_hex(text + ')');
+  return sha1_hex("(" + joined(parts) + (parts.size() == 1 ? ",)" : ")"));
 }
 
 }  // namespace skyline::space

@@ -6,7 +6,6 @@
 #include "store/data/mapped_file.hpp"
 #include "store/hdf5/hdf5_image.hpp"
 #include "store/hdf5/hdf5_reader.hpp"
-#include "store/publish/publish.hpp"
 #include "store/publish/sealed_file.hpp"
 
 #include <array>
@@ -160,7 +159,7 @@ void MappedDataset::read() {
   deviation_ = reader.numbers("deviation");
   check_channels("mean", mean_.size());
   check_channels("deviation", deviation_.size());
-  value_scale_ = reader.number_attribute("value_scale");
+  value_scale_ = reader.number_attribute<double>("value_scale");
   train_ = map_part(reader, "train", train_labels_);
   test_ = map_part(reader, "test", test_labels_);
   content_hash_ = store::content_hash(file_.bytes(), seal_);
@@ -231,9 +230,9 @@ void write_dataset(const std::filesystem::path& path, const DatasetContents& con
 
   Hdf5Image image(path, {.user_block = kSealBytes});
   image.write_attribute("/", "format", kDatasetFormat);
-  image.write_attribute("/", "version", H5T_NATIVE_INT64, &kDatasetVersion);
+  image.write_attribute("/", "version", kDatasetVersion);
   image.write_attribute("/", "source", contents.source);
-  image.write_attribute("/", "value_scale", H5T_NATIVE_DOUBLE, &contents.value_scale);
+  image.write_attribute("/", "value_scale", contents.value_scale);
   image.write_texts("class_names", contents.class_names);
   const ChannelMoments moments = channel_moments(contents);
   const hsize_t channels[] = {static_cast<hsize_t>(contents.shape.channels)};

@@ -1,7 +1,5 @@
 #include "store/events/event_file.hpp"
 
-#include "skyline/core/error.hpp"
-
 #include "core/process.hpp"
 #include "core/text/hash.hpp"
 #include "core/text/protobuf_writer.hpp"
@@ -9,7 +7,6 @@
 #include "store/publish/publish.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cerrno>
 #include <cinttypes>
 #include <cstdio>
@@ -95,14 +92,13 @@ EventFile::EventFile(const std::filesystem::path& folder, double begun_s)
 void EventFile::add(std::span<const MetricRecord> records) {
   std::string bytes = length_ == 0 ? event_file_start(begun_s_, records.front().step) : "";
   for (const MetricRecord& record : records) bytes += event_record(record);
-  const auto pieces = std::as_bytes(std::span(bytes));
   if (length_ == 0) {
-    publish(
-        path_, [&](TemporaryFile& file) { return file.write({pieces}, 0); }, Effort::kOnce);
+    publish_file(path_, bytes, Effort::kOnce);
   } else {
     FileDescriptor file = open_file(path_, O_WRONLY);
     if (!file) fail_system("write", path_, "open", errno);
-    if (const int error = write_at(file, pieces, length_)) fail_system("write", path_, "write", error);
+    if (const int error = write_at(file, std::as_bytes(std::span(bytes)), length_))
+      fail_system("write", path_, "write", error);
     if (const int error = close_file(std::move(file))) fail_system("write", path_, "close", error);
   }
   length_ += bytes.size();

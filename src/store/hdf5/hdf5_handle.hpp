@@ -7,6 +7,7 @@
 #include <concepts>
 #include <filesystem>
 #include <string>
+#include <type_traits>
 
 #include <hdf5.h>
 
@@ -26,6 +27,14 @@ using Hdf5Attribute = UniqueHandle<Hdf5Traits<&H5Aclose>>;
 using Hdf5Space = UniqueHandle<Hdf5Traits<&H5Sclose>>;
 using Hdf5Type = UniqueHandle<Hdf5Traits<&H5Tclose>>;
 using Hdf5PropertyList = UniqueHandle<Hdf5Traits<&H5Pclose>>;
+
+/// The library's type of a number of 64 bits in memory.
+template <typename Number>
+hid_t native_type() {
+  static_assert(std::is_arithmetic_v<Number> && sizeof(Number) == 8);
+  if (std::is_floating_point_v<Number>) return H5T_NATIVE_DOUBLE;
+  return std::is_signed_v<Number> ? H5T_NATIVE_INT64 : H5T_NATIVE_UINT64;
+}
 
 /// @throws UserError "cannot <task> <path>: HDF5: <innermost message of the library>"
 [[noreturn]] inline void fail_hdf5(const char* task, const std::filesystem::path& path) {

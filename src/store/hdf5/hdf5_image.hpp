@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace skyline::store {
@@ -42,7 +43,11 @@ class Hdf5Image {
   void write_texts(const std::string& name, const std::vector<std::string>& texts);
   /// Writes attributes of the object `name` ("/" is the root).
   void write_attribute(const std::string& name, const char* key, std::string_view text);
-  void write_attribute(const std::string& name, const char* key, hid_t type, const void* value);
+  template <typename Number>
+  requires std::is_arithmetic_v<Number>
+  void write_attribute(const std::string& name, const char* key, Number value) {
+    write_attribute(name, key, native_type<Number>(), &value);
+  }
   /// Position of the array's bytes in the file, from the start of the user block.
   std::uint64_t array_offset(const std::string& name) const;
   /// Ends the image and returns its bytes, with a user block of zeros. The pieces are valid as long as this
@@ -62,6 +67,7 @@ class Hdf5Image {
   T check(T result) const {
     return check_hdf5(result, "write", path_);
   }
+  void write_attribute(const std::string& name, const char* key, hid_t type, const void* value);
   FilePieces collect_pieces(std::uint64_t file_bytes);
 
   std::filesystem::path path_;

@@ -57,18 +57,6 @@ Hdf5Attribute Hdf5Reader::open_attribute(const char* key) const {
   return Hdf5Attribute(check(H5Aopen(file_.get(), key, H5P_DEFAULT)));
 }
 
-template <typename T>
-T Hdf5Reader::scalar_attribute(const char* key, hid_t type) const {
-  const Hdf5Attribute attribute = open_attribute(key);
-  const Hdf5Space space(check(H5Aget_space(attribute.get())));
-  if (check(H5Sget_simple_extent_npoints(space.get())) != 1) {
-    fail(std::string("attribute `") + key + "`: expected one value");
-  }
-  T value{};
-  check(H5Aread(attribute.get(), type, &value));
-  return value;
-}
-
 std::string Hdf5Reader::text_attribute(const char* key) const {
   const Hdf5Type type(check(H5Tcopy(H5T_C_S1)));
   check(H5Tset_size(type.get(), H5T_VARIABLE));
@@ -80,23 +68,11 @@ std::string Hdf5Reader::text_attribute(const char* key) const {
   return value;
 }
 
-std::int64_t Hdf5Reader::integer_attribute(const char* key) const {
-  return scalar_attribute<std::int64_t>(key, H5T_NATIVE_INT64);
-}
-
 void Hdf5Reader::check_version(std::string_view kind, std::int64_t expected, std::string_view advice) const {
-  const std::int64_t version = integer_attribute("version");
+  const std::int64_t version = number_attribute<std::int64_t>("version");
   if (version == expected) return;
   throw UserError(path_.string() + ": " + std::string(kind) + " of version " + std::to_string(version) +
                   ", this program reads version " + std::to_string(expected) + std::string(advice));
-}
-
-std::uint64_t Hdf5Reader::unsigned_attribute(const char* key) const {
-  return scalar_attribute<std::uint64_t>(key, H5T_NATIVE_UINT64);
-}
-
-double Hdf5Reader::number_attribute(const char* key) const {
-  return scalar_attribute<double>(key, H5T_NATIVE_DOUBLE);
 }
 
 std::vector<std::int64_t> Hdf5Reader::array_dims(const std::string& name) const {

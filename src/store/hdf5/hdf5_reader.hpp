@@ -22,12 +22,14 @@ class Hdf5Reader {
 
   /// Attributes of the root.
   std::string text_attribute(const char* key) const;
-  std::int64_t integer_attribute(const char* key) const;
-  std::uint64_t unsigned_attribute(const char* key) const;
+  /// A number: std::int64_t, std::uint64_t or double.
+  template <typename Number>
+  Number number_attribute(const char* key) const {
+    return scalar_attribute<Number>(key, native_type<Number>());
+  }
   /// @param kind  what a person calls such a file: "data set"
   /// @throws UserError if the attribute `version` is not `expected`
   void check_version(std::string_view kind, std::int64_t expected, std::string_view advice = {}) const;
-  double number_attribute(const char* key) const;
 
   std::vector<std::int64_t> array_dims(const std::string& name) const;
   /// Offset of the array's bytes in the file. @throws UserError unless it is stored in one piece as `type`
@@ -61,5 +63,17 @@ class Hdf5Reader {
   std::size_t file_bytes_ = 0;
   Hdf5File file_;
 };
+
+template <typename T>
+T Hdf5Reader::scalar_attribute(const char* key, hid_t type) const {
+  const Hdf5Attribute attribute = open_attribute(key);
+  const Hdf5Space space(check(H5Aget_space(attribute.get())));
+  if (check(H5Sget_simple_extent_npoints(space.get())) != 1) {
+    fail(std::string("attribute `") + key + "`: expected one value");
+  }
+  T value{};
+  check(H5Aread(attribute.get(), type, &value));
+  return value;
+}
 
 }  // namespace skyline::store

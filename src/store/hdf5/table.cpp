@@ -10,10 +10,6 @@
 namespace skyline::store {
 namespace {
 
-Hdf5Type copy_type(hid_t type, const std::filesystem::path& path) {
-  return Hdf5Type(check_hdf5(H5Tcopy(type), "write", path));
-}
-
 Hdf5Type make_flag_type(const std::filesystem::path& path) {
   Hdf5Type type(check_hdf5(H5Tenum_create(H5T_NATIVE_INT8), "write", path));
   for (const std::int8_t value : {std::int8_t{0}, std::int8_t{1}}) {
@@ -25,9 +21,10 @@ Hdf5Type make_flag_type(const std::filesystem::path& path) {
 /// The type of a column's elements.
 struct ElementType {
   const std::filesystem::path& path;
-  Hdf5Type operator()(const std::vector<std::int64_t>&) const { return copy_type(H5T_NATIVE_INT64, path); }
-  Hdf5Type operator()(const std::vector<std::uint64_t>&) const { return copy_type(H5T_NATIVE_UINT64, path); }
-  Hdf5Type operator()(const std::vector<double>&) const { return copy_type(H5T_NATIVE_DOUBLE, path); }
+  template <typename Number>
+  Hdf5Type operator()(const std::vector<Number>&) const {
+    return Hdf5Type(check_hdf5(H5Tcopy(native_type<Number>()), "write", path));
+  }
   Hdf5Type operator()(const std::vector<bool>&) const { return make_flag_type(path); }
   Hdf5Type operator()(const std::vector<std::string>& texts) const {
     std::size_t longest = 1;
@@ -56,13 +53,23 @@ void fill(std::string& block, std::size_t row_bytes, std::size_t offset, const T
 
 }  // namespace
 
-void Table::add(const std::string& name, Column column) {
-  require(std::visit([](const auto& values) { return values.size(); }, column) == num_rows_,
-          "a column does not have the table's number of rows");
-  require(std::none_of(columns_.begin(), columns_.end(),
-                       [&](const NamedColumn& other) { return other.name == name; }),
-          "two columns of one name");
-  columns_.push_back({name, std::move(column)});
+void Table::end_row() {
+  require(next_ == columns_.size(), "a row of a table lacks cells");
+  next_ = 0;
+  ++num_rows_;
+}
+
+void Table::drop_first_row() {
+  for (NamedColumn& column : columns_) {
+    std::visit([](auto& values) { values.erase(values.begin()); }, column.values);
+  }
+  --num_rows_;
+}
+
+std::vector<std::string> Table::names() const {
+  std::vector<std::string> names;
+  for (const NamedColumn& column : columns_) names.push_back(column.name);
+  return names;
 }
 
 void Table::write(Hdf5Image& image, const std::string& name) const {

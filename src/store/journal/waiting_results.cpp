@@ -95,9 +95,7 @@ void write_waiting_results(const RunPaths& paths, int rank, const JournalHeader&
                            Effort effort) {
   std::string text = header_line(header);
   for (const auto& [name, result] : results) text += result_line(result, header.metrics, space);
-  const FilePieces pieces{std::as_bytes(std::span(text))};
-  publish(
-      results_path(paths, rank), [&pieces](TemporaryFile& file) { return file.write(pieces, 0); }, effort);
+  publish_file(results_path(paths, rank), text, effort);
 }
 
 trial::ResultsByName read_waiting_results(const RunPaths& paths, const JournalHeader& header,

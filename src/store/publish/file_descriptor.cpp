@@ -3,6 +3,7 @@
 #include "skyline/core/error.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <string>
@@ -38,26 +39,9 @@ std::string_view advice(int error_number) {
   }
 }
 
-/// Whether the error stays until a person changes a name, a permission or a configuration.
-bool is_users(int error_number) {
-  switch (error_number) {
-    case ENOENT:
-    case ENOTDIR:
-    case EISDIR:
-    case EEXIST:
-    case EACCES:
-    case EPERM:
-    case EROFS:
-    case ENAMETOOLONG:
-    case ELOOP:
-    case EINVAL:
-    case ENOTSUP:
-    case EFBIG:
-      return true;
-    default:
-      return false;
-  }
-}
+/// Errors that stay until a person changes a name, a permission or a configuration.
+constexpr std::array kUsersErrors{ENOENT, ENOTDIR,      EISDIR, EEXIST, EACCES,  EPERM,
+                                  EROFS,  ENAMETOOLONG, ELOOP,  EINVAL, ENOTSUP, EFBIG};
 
 }  // namespace
 
@@ -125,7 +109,7 @@ void fail_system(std::string_view task, const std::filesystem::path& path, std::
   message.append(task).append(" ").append(path.string()).append(": ");
   if (!call.empty()) message.append(call).append(": ");
   message.append(system_error_text(error_number)).append(advice(error_number));
-  if (is_users(error_number)) throw UserError(message);
+  if (std::ranges::find(kUsersErrors, error_number) != kUsersErrors.end()) throw UserError(message);
   throw FaultError(message);
 }
 

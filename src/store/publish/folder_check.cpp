@@ -28,13 +28,6 @@ constexpr int kSmallFiles = 9;
 constexpr std::size_t kSmallBytes = 4096;
 constexpr std::size_t kLargeBytes = std::size_t{32} << 20;
 
-/// Not retried: what a run would wait for is what the check is to show.
-Fault write_once(TemporaryFile& file, std::span<const std::byte> bytes) {
-  if (const Fault fault = file.create()) return fault;
-  if (const Fault fault = file.write({bytes}, 0)) return fault;
-  return file.sync();
-}
-
 double difference_s(const timespec& later, const timespec& earlier) {
   return static_cast<double>(later.tv_sec - earlier.tv_sec) +
          1e-9 * static_cast<double>(later.tv_nsec - earlier.tv_nsec);
@@ -59,6 +52,7 @@ bool is_below(const std::filesystem::path& path, const std::filesystem::path& mo
   return end == mount.end() || (std::next(end) == mount.end() && end->empty());
 }
 
+/// Nothing is retried: what a run would wait for is what the check is to show.
 class Trial {
  public:
   /// All nodes of a job try the folder at once.
@@ -77,7 +71,7 @@ class Trial {
     for (int i = 0; i < kSmallFiles; ++i) {
       const Clock::time_point start = Clock::now();
       TemporaryFile file(file_);
-      if (const Fault fault = write_once(file, bytes)) return refuse(check, fault);
+      if (const Fault fault = file.make({bytes})) return refuse(check, fault);
       timespec now{};
       ::clock_gettime(CLOCK_REALTIME, &now);
       check.clock_ahead_s = difference_s(file.written_at(), now);
@@ -95,7 +89,7 @@ class Trial {
     const std::vector<std::byte> bytes(kLargeBytes, std::byte{9});
     TemporaryFile file(file_);
     const Clock::time_point start = Clock::now();
-    if (const Fault fault = write_once(file, bytes)) return refuse(check, fault);
+    if (const Fault fault = file.make({bytes})) return refuse(check, fault);
     const Clock::time_point written = Clock::now();
     check.write_bytes_per_s = static_cast<double>(kLargeBytes) / seconds_since(start);
     if (const Fault fault = file.replace_target()) return refuse(check, fault);
@@ -108,7 +102,7 @@ class Trial {
     name += ".claim";
     TemporaryFile file(name);
     const std::vector<std::byte> bytes(kSmallBytes, std::byte{7});
-    Fault fault = write_once(file, bytes);
+    Fault fault = file.make({bytes});
     if (!fault) fault = file.become_target();
     std::error_code ignored;
     std::filesystem::remove(name, ignored);

@@ -7,6 +7,7 @@
 #include "store/publish/file_descriptor.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <string>
@@ -28,18 +29,8 @@ double patience_s() {
 }
 
 bool may_pass(int error_number) {
-  switch (error_number) {
-    case ENOSPC:
-    case EDQUOT:
-    case EIO:
-    case ESTALE:
-    case EINTR:
-    case EAGAIN:
-    case ETIMEDOUT:
-      return true;
-    default:
-      return false;
-  }
+  constexpr std::array kMayPass{ENOSPC, EDQUOT, EIO, ESTALE, EINTR, EAGAIN, ETIMEDOUT};
+  return std::ranges::find(kMayPass, error_number) != kMayPass.end();
 }
 
 void Patience::bear(const Fault& fault) {

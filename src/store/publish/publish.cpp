@@ -1,7 +1,5 @@
 #include "store/publish/publish.hpp"
 
-#include "skyline/core/error.hpp"
-
 #include "core/config/config_text.hpp"
 #include "core/process.hpp"
 #include "store/publish/file_descriptor.hpp"
@@ -50,34 +48,23 @@ void publish_pieces(const std::filesystem::path& path, const FilePieces& pieces)
   publish(path, [&pieces](TemporaryFile& file) { return file.write(pieces, 0); });
 }
 
-void publish_file(const std::filesystem::path& path, std::span<const std::byte> bytes) {
-  publish_pieces(path, {bytes});
-}
-
 void publish_file(const std::filesystem::path& path, std::string_view text, Effort effort) {
   publish(
       path, [text](TemporaryFile& file) { return file.write({std::as_bytes(std::span(text))}, 0); }, effort);
 }
 
-bool publish_new_file(const std::filesystem::path& path, std::string_view text, Effort effort) {
+bool publish_new_file(const std::filesystem::path& path, std::string_view text) {
   bool ours = false;   // the name, although it may not be durable yet
   bool taken = false;  // by somebody else
-  const auto attempt = [&]() -> Fault {
+  patiently(kPublishTask, path, [&]() -> Fault {
     TemporaryFile file(path);
-    if (const Fault fault = file.create()) return fault;
-    if (const Fault fault = file.write({std::as_bytes(std::span(text))}, 0)) return fault;
-    if (const Fault fault = file.sync()) return fault;
+    if (const Fault fault = file.make({std::as_bytes(std::span(text))})) return fault;
     if (ours) return file.replace_target();
     const Fault fault = file.become_target();
     taken = fault.error == EEXIST;
     ours = !taken && file.has_become_target();
     return taken ? Fault{} : fault;
-  };
-  if (effort == Effort::kPatient) {
-    patiently(kPublishTask, path, attempt);
-  } else if (const Fault fault = attempt()) {
-    fail_system(kPublishTask, path, fault.call, fault.error);
-  }
+  });
   return !taken;
 }
 

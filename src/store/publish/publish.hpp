@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <filesystem>
 #include <functional>
-#include <span>
 #include <string>
 #include <string_view>
 
@@ -19,13 +18,11 @@ namespace skyline::store {
 /// Publishes a file whole: temporary name in the same folder, write, fsync, rename, fsync of the folder.
 /// Readers see the old file or the new one, never a part. @throws FaultError, UserError naming the file and
 /// the system's reason (fail_system); the temporary is removed
-void publish_file(const std::filesystem::path& path, std::span<const std::byte> bytes);
 void publish_file(const std::filesystem::path& path, std::string_view text, Effort effort = Effort::kPatient);
 
 /// The same, but only if nothing has that name yet: of several that try, one wins. Returns whether it was
 /// published. @throws as publish_file
-bool publish_new_file(const std::filesystem::path& path, std::string_view text,
-                      Effort effort = Effort::kPatient);
+bool publish_new_file(const std::filesystem::path& path, std::string_view text);
 
 /// Removes a file; nothing happens if there is none of that name. @throws as publish_file
 void remove_file(const std::filesystem::path& path);

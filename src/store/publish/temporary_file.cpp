@@ -93,6 +93,12 @@ Fault TemporaryFile::sync() {
   return {"close", close_file(std::move(file_))};
 }
 
+Fault TemporaryFile::make(const FilePieces& pieces) {
+  if (const Fault fault = create()) return fault;
+  if (const Fault fault = write(pieces, 0)) return fault;
+  return sync();
+}
+
 bool TemporaryFile::is_this_file(const std::filesystem::path& path) const {
   struct stat other {};
   return ::stat(path.c_str(), &other) == 0 && other.st_ino == status_.st_ino &&

@@ -28,6 +28,8 @@ class TemporaryFile {
   Fault write(const FilePieces& pieces, std::uint64_t offset);
   /// Makes the file durable and closes it.
   Fault sync();
+  /// All of the above: a file of these bytes.
+  Fault make(const FilePieces& pieces);
   /// Takes the target's name, whether the target exists or not.
   Fault replace_target();
   /// Takes the target's name if nothing has it yet; else returns EEXIST and changes nothing.

@@ -46,12 +46,6 @@ std::string describe(const ClaimRecord& record, const timespec& now) {
                   " (end that run first, or choose another --run folder)");
 }
 
-Fault write_record(TemporaryFile& file, const std::string& text) {
-  if (const Fault fault = file.create()) return fault;
-  if (const Fault fault = file.write({std::as_bytes(std::span(text))}, 0)) return fault;
-  return file.sync();
-}
-
 }  // namespace
 
 FileClaim::FileClaim(RunPaths paths, ClaimRecord record, double interval_s)
@@ -99,7 +93,8 @@ Fault FileClaim::try_to_renew() {
 /// the file by hand, and the folder is claimed again.
 Fault FileClaim::restore() const {
   TemporaryFile file(paths_.owner());
-  if (const Fault fault = write_record(file, to_json(record_))) return fault;
+  const std::string text = to_json(record_);
+  if (const Fault fault = file.make({std::as_bytes(std::span(text))})) return fault;
   if (record_.has_old_heartbeat(file.written_at())) {
     throw FaultError(paths_.root.string() +
                      ": owner.json is gone, and this job stood still for so long that another one may have "
@@ -119,7 +114,7 @@ std::unique_ptr<FileClaim> take_file_claim(const RunPaths& paths, double interva
     std::optional<TemporaryFile> file;
     patiently(kClaimTask, paths.owner(), [&] {
       file.emplace(paths.owner());
-      return write_record(*file, text);
+      return file->make({std::as_bytes(std::span(text))});
     });
     record.heartbeat = file->written_at();
     const Fault fault = file->become_target();

@@ -9,8 +9,6 @@
 #include "trial/trial_fields.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <concepts>
 #include <limits>
 #include <map>
 #include <type_traits>
@@ -23,44 +21,6 @@ using trial::CommittedTrial;
 
 constexpr std::string_view kTablesFormat = "skyline-run";
 constexpr std::int64_t kTablesVersion = 5;
-
-/// Columns that are filled row by row; each row has the same cells in the same order.
-class Rows {
- public:
-  void operator()(std::string_view name, bool value) { add<bool>(name, value); }
-  void operator()(std::string_view name, std::signed_integral auto value) { add<std::int64_t>(name, value); }
-  void operator()(std::string_view name, std::uint32_t value) { add<std::int64_t>(name, value); }
-  void operator()(std::string_view name, std::uint64_t value) { add<std::uint64_t>(name, value); }
-  void operator()(std::string_view name, double value) { add<double>(name, value); }
-  void operator()(std::string_view name, const std::string& text) { add<std::string>(name, text); }
-
-  void end_row() { next_ = 0; }
-  /// For a table that may have no rows: the first one only made the columns.
-  void drop_first_row() {
-    for (auto& [name, column] : columns_)
-      std::visit([](auto& values) { values.erase(values.begin()); }, column);
-  }
-  std::vector<std::string> names() const {
-    std::vector<std::string> names;
-    for (const auto& [name, column] : columns_) names.push_back(name);
-    return names;
-  }
-  Table table(std::size_t num_rows) && {
-    Table table(num_rows);
-    for (auto& [name, column] : columns_) table.add(name, std::move(column));
-    return table;
-  }
-
- private:
-  template <typename T>
-  void add(std::string_view name, T value) {
-    if (next_ == columns_.size()) columns_.emplace_back(name, std::vector<T>());
-    std::get<std::vector<T>>(columns_[next_++].second).push_back(std::move(value));
-  }
-
-  std::vector<std::pair<std::string, Table::Column>> columns_;
-  std::size_t next_ = 0;  // the column of the next cell
-};
 
 /// A parameter's column has the type that all of its values share: numbers mix to double, anything else to
 /// text.
@@ -87,7 +47,7 @@ struct OwnColumns {
   std::vector<std::string> metrics;
 };
 
-void add_parameter(Rows& rows, const OwnColumns::Parameter& column, std::uint32_t choice) {
+void add_parameter(Table& rows, const OwnColumns::Parameter& column, std::uint32_t choice) {
   const space::Value& value = column.values.values.at(choice);
   if (column.type == ColumnType::kFlag) return rows(column.name, std::get<bool>(value));
   if (column.type == ColumnType::kInteger) return rows(column.name, std::get<std::int64_t>(value));
@@ -95,7 +55,7 @@ void add_parameter(Rows& rows, const OwnColumns::Parameter& column, std::uint32_
   rows(column.name, space::to_text(value));
 }
 
-void add_row(Rows& rows, const CommittedTrial& entry, bool on_front, const OwnColumns& own) {
+void add_row(Table& rows, const CommittedTrial& entry, bool on_front, const OwnColumns& own) {
   const space::Architecture& architecture = entry.trial.architecture();
   const auto* failure = std::get_if<trial::Failure>(&entry.outcome);
   rows("number", static_cast<std::int64_t>(entry.trial.number));
@@ -123,13 +83,13 @@ void add_row(Rows& rows, const CommittedTrial& entry, bool on_front, const OwnCo
 }
 
 /// The columns alone. @param parameters  of the run's space
-Rows trial_columns(const OwnColumns& own, std::size_t parameters) {
+Table trial_columns(const OwnColumns& own, std::size_t parameters) {
   space::Architecture first;
   first.genotype.choices.resize(parameters);
   CommittedTrial any;
   any.trial.proposal.architecture = std::make_shared<const space::Architecture>(std::move(first));
   any.outcome = trial::Failure{};
-  Rows rows;
+  Table rows;
   add_row(rows, any, false, own);
   rows.drop_first_row();
   return rows;
@@ -168,7 +128,7 @@ void for_each_cell(Slot& slot, Visitor&& visit) {
 }
 
 Table slot_table(const std::vector<SlotAccount>& slots) {
-  Rows rows;
+  Table rows;
   const auto add = [&](const SlotAccount& slot) {
     for_each_cell(slot, rows);
     rows.end_row();
@@ -176,10 +136,10 @@ Table slot_table(const std::vector<SlotAccount>& slots) {
   add({});
   rows.drop_first_row();
   for (const SlotAccount& slot : slots) add(slot);
-  return std::move(rows).table(slots.size());
+  return rows;
 }
 
-void add_point(Rows& rows, const trial::Trial& trial, const trial::CoursePoint& point) {
+void add_point(Table& rows, const trial::Trial& trial, const trial::CoursePoint& point) {
   rows("number", static_cast<std::int64_t>(trial.number));
   rows("phase", std::string(to_text(trial.phase())));
   rows("step", point.step);
@@ -191,17 +151,15 @@ void add_point(Rows& rows, const trial::Trial& trial, const trial::CoursePoint& 
 }
 
 Table course_table(SharedTrials committed, const Courses& courses) {
-  Rows rows;
+  Table rows;
   add_point(rows, {}, {});
   rows.drop_first_row();
-  std::size_t num_rows = 0;
   for (const auto& entry : committed) {
     const auto course = courses.find(entry->trial.name());
     if (course == courses.end()) continue;
     for (const trial::CoursePoint& point : course->second) add_point(rows, entry->trial, point);
-    num_rows += course->second.size();
   }
-  return std::move(rows).table(num_rows);
+  return rows;
 }
 
 }  // namespace
@@ -212,15 +170,15 @@ void write_run_tables(const std::filesystem::path& path, SharedTrials committed,
                       const std::vector<SlotAccount>& slots, const Courses& courses) {
   require(on_front.size() == committed.size(), "on_front does not have one flag a trial");
   const OwnColumns own = own_columns(space, metrics);
-  Rows trials = trial_columns(own, space.parameters().size());
+  Table trials = trial_columns(own, space.parameters().size());
   for (std::size_t i = 0; i < committed.size(); ++i) add_row(trials, *committed[i], on_front[i], own);
 
   Hdf5Image image(path, {});
   image.write_attribute("/", "format", kTablesFormat);
-  image.write_attribute("/", "version", H5T_NATIVE_INT64, &kTablesVersion);
+  image.write_attribute("/", "version", kTablesVersion);
   image.write_attribute("/", "skyline_version", SKYLINE_VERSION);
   image.write_attribute("/", "config", config_text);
-  std::move(trials).table(committed.size()).write(image, "trials");
+  trials.write(image, "trials");
   slot_table(slots).write(image, "slots");
   course_table(committed, courses).write(image, "course");
   publish_pieces(path, image.finish());

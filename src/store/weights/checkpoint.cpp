@@ -30,10 +30,6 @@ std::string array_place(const std::string& name) {
   return "arrays/" + name;
 }
 
-void write_integer(Hdf5Image& image, const char* key, std::int64_t value) {
-  image.write_attribute("/", key, H5T_NATIVE_INT64, &value);
-}
-
 void write_numbers(Hdf5Image& image, const char* name, const std::vector<double>& values) {
   const hsize_t dims[] = {values.size()};
   const auto bytes = std::as_bytes(std::span(values));
@@ -63,7 +59,7 @@ void write_state(Hdf5Image& image, const trial::TrainingState& state) {
 
 trial::TrainingState read_state(const Hdf5Reader& reader) {
   trial::TrainingState state;
-  state.step = reader.integer_attribute("step");
+  state.step = reader.number_attribute<std::int64_t>("step");
   const std::vector<std::string> names = reader.texts("number_names");
   const std::vector<double> numbers = reader.numbers("numbers");
   require(names.size() == numbers.size(), "a checkpoint's numbers and their names are not equally many");
@@ -93,7 +89,7 @@ SequencedCheckpoint read_checkpoint(const std::filesystem::path& path, trial::Tr
         ": the checkpoint of another trial, or of a run with other settings or another version of "
         "Skyline");
   }
-  return {{trial, provenance, read_state(reader)}, reader.unsigned_attribute("sequence")};
+  return {{trial, provenance, read_state(reader)}, reader.number_attribute<std::uint64_t>("sequence")};
 }
 
 /// Says how a trial goes on when one of its checkpoints is passed over.
@@ -109,10 +105,10 @@ void write_state_file(const std::filesystem::path& path, const TrialCheckpoint& 
                       std::uint64_t sequence, Effort effort) {
   Hdf5Image image(path, {.user_block = kSealBytes, .num_objects = 24 + checkpoint.state.arrays.size()});
   image.write_attribute("/", "format", kCheckpointFormat);
-  write_integer(image, "version", kCheckpointVersion);
+  image.write_attribute("/", "version", kCheckpointVersion);
   image.write_attribute("/", "provenance", checkpoint.provenance);
-  image.write_attribute("/", "sequence", H5T_NATIVE_UINT64, &sequence);
-  write_integer(image, "step", checkpoint.state.step);
+  image.write_attribute("/", "sequence", sequence);
+  image.write_attribute("/", "step", checkpoint.state.step);
   write_state(image, checkpoint.state);
   publish_sealed(image, kCheckpointFormat, {}, effort);
 }

@@ -53,8 +53,8 @@ void write_weights(const std::filesystem::path& path, const WeightsFile& weights
   // Each layer is a group, often with two tensors.
   Hdf5Image image(path, {.user_block = kSealBytes, .num_objects = 8 + 2 * weights.tensors.size()});
   image.write_attribute("/", "format", kWeightsFormat);
-  image.write_attribute("/", "version", H5T_NATIVE_INT64, &kWeightsVersion);
-  image.write_attribute("/", "trial", H5T_NATIVE_UINT64, &weights.trial);
+  image.write_attribute("/", "version", kWeightsVersion);
+  image.write_attribute("/", "trial", weights.trial);
   image.write_attribute("/", "provenance", weights.provenance);
   image.write_attribute("/", "genotype", weights.genotype);
   write_tensors(image, weights.tensors);
@@ -71,7 +71,7 @@ WeightsFile decode_weights(std::string_view file, const std::filesystem::path& p
   const Hdf5Reader reader(bytes.subspan(kSealBytes), path);
   reader.check_version("weights file", kWeightsVersion);
   WeightsFile weights;
-  weights.trial = reader.unsigned_attribute("trial");
+  weights.trial = reader.number_attribute<std::uint64_t>("trial");
   weights.provenance = reader.text_attribute("provenance");
   weights.genotype = reader.text_attribute("genotype");
   for (const std::string& name : reader.texts(kNames)) {

@@ -12,7 +12,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -68,40 +67,44 @@ std::vector<Copy> list_copies(const std::filesystem::path& folder) {
 
 }  // namespace
 
-struct WeightsCache::State {
-  std::filesystem::path folder;  // empty: no copies
-  std::uint64_t most_bytes = 0;
-
-  WeightsReading read(const std::filesystem::path& path);
-  std::shared_ptr<const WeightsFile> read_copy(const std::string& seal_block);
-  void keep_copy(std::string_view file);
-  void make_room(std::uint64_t bytes) const;
-  void give_up(const std::string& reason);
-  /// A copy is named after the seal of the original, and so after its content.
-  std::filesystem::path copy_path(std::string_view seal_block) const {
-    return folder / (checksum(seal_block) + ".h5");
+WeightsCache::WeightsCache(std::filesystem::path folder, std::size_t most_bytes)
+    : folder_(std::move(folder)), most_bytes_(most_bytes) {
+  if (folder_.empty()) return;
+  if (const auto objection = make_private_folder(folder_)) {
+    give_up(folder_.string() + ": " + *objection);
+  } else {
+    remove_temporaries(folder_);
   }
-};
-
-/// From a copy if there is one, else from the shared folder.
-WeightsReading WeightsCache::State::read(const std::filesystem::path& path) {
-  std::string seal_block;
-  if (const Fault fault = read_seal_block(path, seal_block)) return not_readable(path, fault);
-  if (auto copy = read_copy(seal_block)) return {std::move(copy), "", false};
-  std::string file;
-  if (const Fault fault = read_once(path, file)) return not_readable(path, fault);
-  WeightsReading reading;
-  try {
-    reading.weights = std::make_shared<const WeightsFile>(decode_weights(file, path));
-  } catch (const UserError& error) {
-    return {nullptr, error.what(), false};
-  }
-  keep_copy(file);
-  return reading;
 }
 
-std::shared_ptr<const WeightsFile> WeightsCache::State::read_copy(const std::string& seal_block) {
-  if (folder.empty()) return nullptr;
+/// From a copy if there is one, else from the shared folder.
+WeightsReading WeightsCache::read(const std::filesystem::path& path, trial::TrialNumber trial) {
+  std::string seal_block;
+  if (const Fault fault = read_seal_block(path, seal_block)) return not_readable(path, fault);
+  WeightsReading reading{read_copy(seal_block), "", false};
+  if (!reading.weights) {
+    std::string file;
+    if (const Fault fault = read_once(path, file)) return not_readable(path, fault);
+    try {
+      reading.weights = std::make_shared<const WeightsFile>(decode_weights(file, path));
+    } catch (const UserError& error) {
+      return {nullptr, error.what(), false};
+    }
+    keep_copy(file);
+  }
+  if (reading.weights->trial == trial) return reading;
+  return {nullptr,
+          path.string() + ": expected the weights of trial " + std::to_string(trial) +
+              ", got those of trial " + std::to_string(reading.weights->trial),
+          true};
+}
+
+std::filesystem::path WeightsCache::copy_path(std::string_view seal_block) const {
+  return folder_ / (checksum(seal_block) + ".h5");
+}
+
+std::shared_ptr<const WeightsFile> WeightsCache::read_copy(const std::string& seal_block) {
+  if (folder_.empty()) return nullptr;
   const std::filesystem::path path = copy_path(seal_block);
   std::string file;
   if (read_once(path, file)) return nullptr;
@@ -118,12 +121,11 @@ std::shared_ptr<const WeightsFile> WeightsCache::State::read_copy(const std::str
 }
 
 /// With one attempt: a full disk of the node shall not hold the run's files up.
-void WeightsCache::State::keep_copy(std::string_view file) {
-  if (folder.empty() || file.size() > most_bytes) return;
+void WeightsCache::keep_copy(std::string_view file) {
+  if (folder_.empty() || file.size() > most_bytes_) return;
   make_room(file.size());
-  const auto fill = [file](TemporaryFile& copy) { return copy.write({std::as_bytes(std::span(file))}, 0); };
   try {
-    publish(copy_path(file.substr(0, kSealBytes)), fill, Effort::kOnce);
+    publish_file(copy_path(file.substr(0, kSealBytes)), file, Effort::kOnce);
   } catch (const Problem& error) {
     give_up(error.what());
   }
@@ -131,43 +133,20 @@ void WeightsCache::State::keep_copy(std::string_view file) {
 
 /// Removes the least recently used copies until `bytes` more fit. Another rank of the node may do the same at
 /// the same time: then a copy too many goes.
-void WeightsCache::State::make_room(std::uint64_t bytes) const {
-  const std::vector<Copy> copies = list_copies(folder);
+void WeightsCache::make_room(std::uint64_t bytes) const {
+  const std::vector<Copy> copies = list_copies(folder_);
   std::uint64_t total = bytes;
   for (const Copy& copy : copies) total += copy.bytes;
   for (const Copy& copy : copies) {
-    if (total <= most_bytes) return;
+    if (total <= most_bytes_) return;
     ::unlink(copy.path.c_str());
     total -= copy.bytes;
   }
 }
 
-void WeightsCache::State::give_up(const std::string& reason) {
+void WeightsCache::give_up(const std::string& reason) {
   log::warning("no node-local copies of weights: " + reason);
-  folder.clear();
-}
-
-WeightsCache::WeightsCache(std::filesystem::path folder, std::size_t most_bytes)
-    : state_(std::make_unique<State>()) {
-  state_->folder = std::move(folder);
-  state_->most_bytes = most_bytes;
-  if (state_->folder.empty()) return;
-  if (const auto objection = make_private_folder(state_->folder)) {
-    state_->give_up(state_->folder.string() + ": " + *objection);
-  } else {
-    remove_temporaries(state_->folder);
-  }
-}
-
-WeightsCache::~WeightsCache() = default;
-
-WeightsReading WeightsCache::read(const std::filesystem::path& path, trial::TrialNumber trial) {
-  WeightsReading reading = state_->read(path);
-  if (!reading.weights || reading.weights->trial == trial) return reading;
-  return {nullptr,
-          path.string() + ": expected the weights of trial " + std::to_string(trial) +
-              ", got those of trial " + std::to_string(reading.weights->trial),
-          true};
+  folder_.clear();
 }
 
 void WeightsCache::remove(const std::filesystem::path& folder) {

@@ -3,9 +3,11 @@
 #include "store/weights/weights.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <string_view>
 
 namespace skyline::store {
 
@@ -26,9 +28,6 @@ class WeightsCache {
   /// to somebody else; empty: no copies
   /// @param most_bytes  of copies in the folder
   WeightsCache(std::filesystem::path folder, std::size_t most_bytes);
-  ~WeightsCache();
-  WeightsCache(const WeightsCache&) = delete;
-  WeightsCache& operator=(const WeightsCache&) = delete;
 
   /// Reads the weights of a published file. Tries once and never waits: the storage thread has other work.
   WeightsReading read(const std::filesystem::path& path, trial::TrialNumber trial);
@@ -37,8 +36,15 @@ class WeightsCache {
   static void remove(const std::filesystem::path& folder);
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  std::shared_ptr<const WeightsFile> read_copy(const std::string& seal_block);
+  void keep_copy(std::string_view file);
+  void make_room(std::uint64_t bytes) const;
+  void give_up(const std::string& reason);
+  /// A copy is named after the seal of the original, and so after its content.
+  std::filesystem::path copy_path(std::string_view seal_block) const;
+
+  std::filesystem::path folder_;  // empty: no copies
+  std::uint64_t most_bytes_;
 };
 
 }  // namespace skyline::store
