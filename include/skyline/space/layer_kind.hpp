@@ -13,18 +13,21 @@
 namespace skyline::space {
 
 /// Reads the attributes of one layer from the configuration, with the genotype's values already in place.
-/// Passed to LayerKind::read_attributes and infer; its errors name file, line and key.
+/// Passed to LayerKind::read_attributes and infer; its errors name file, line and key. `meaning` is a
+/// sentence for docs/configuration.md.
 class AttributeReader {
  public:
   virtual ~AttributeReader() = default;
   /// Integer attribute, at least `minimum`. @throws UserError if missing (without a default) or out of range
-  virtual std::int64_t integer(std::string_view name, std::int64_t minimum) = 0;
-  virtual std::int64_t integer_or(std::string_view name, std::int64_t minimum, std::int64_t fallback) = 0;
+  virtual std::int64_t integer(std::string_view name, std::int64_t minimum, std::string_view meaning) = 0;
+  virtual std::int64_t integer_or(std::string_view name, std::int64_t minimum, std::int64_t fallback,
+                                  std::string_view meaning) = 0;
   /// An integer ("padding: 1"), or nothing for the word ("padding: same"), also if neither is given.
   virtual std::optional<std::int64_t> integer_or_word(std::string_view name, std::int64_t minimum,
-                                                      std::string_view word) = 0;
-  virtual double number_or(std::string_view name, const Range& range, double fallback) = 0;
-  virtual bool flag_or(std::string_view name, bool fallback) = 0;
+                                                      std::string_view word, std::string_view meaning) = 0;
+  virtual double number_or(std::string_view name, const Range& range, double fallback,
+                           std::string_view meaning) = 0;
+  virtual bool flag_or(std::string_view name, bool fallback, std::string_view meaning) = 0;
   /// @throws UserError with file, line, key path of the layer
   [[noreturn]] virtual void fail(std::string_view message) = 0;
   /// Like fail(), at one attribute of the layer; at the layer itself if that attribute is not given.
@@ -85,6 +88,7 @@ void register_layer_kind(std::unique_ptr<LayerKind> kind);
 /// An attribute as the kind asks for it.
 struct LayerAttribute {
   std::string name;
+  std::string meaning;    // one sentence
   std::string expected;   // "a whole number of at least 1"
   ConfigNode schema;      // JSON schema of such a value; an expression may stand for it
   bool required = false;  // has no default

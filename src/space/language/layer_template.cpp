@@ -124,7 +124,8 @@ const LayerTemplate::Attribute* LayerTemplate::find(std::string_view name) const
   return found == attributes_.end() ? nullptr : &*found;
 }
 
-std::int64_t TemplateReader::integer(std::string_view name, std::int64_t minimum) {
+std::int64_t TemplateReader::integer(std::string_view name, std::int64_t minimum,
+                                     std::string_view /*meaning*/) {
   const auto* attribute = layer_.find(name);
   if (attribute == nullptr) fail("missing attribute `" + std::string(name) + "`");
   const Value value = attribute->expression.evaluate(bindings_);
@@ -138,21 +139,23 @@ std::int64_t TemplateReader::integer(std::string_view name, std::int64_t minimum
   return *integer;
 }
 
-std::int64_t TemplateReader::integer_or(std::string_view name, std::int64_t minimum, std::int64_t fallback) {
-  return layer_.find(name) == nullptr ? fallback : integer(name, minimum);
+std::int64_t TemplateReader::integer_or(std::string_view name, std::int64_t minimum, std::int64_t fallback,
+                                        std::string_view meaning) {
+  return layer_.find(name) == nullptr ? fallback : integer(name, minimum, meaning);
 }
 
 std::optional<std::int64_t> TemplateReader::integer_or_word(std::string_view name, std::int64_t minimum,
-                                                            std::string_view word) {
+                                                            std::string_view word, std::string_view meaning) {
   const auto* attribute = layer_.find(name);
   if (attribute == nullptr) return std::nullopt;
   const Value value = attribute->expression.evaluate(bindings_);
-  if (is_numeric(value)) return integer(name, minimum);
+  if (is_numeric(value)) return integer(name, minimum, meaning);
   if (to_text(value) != word) fail_expected(*attribute, std::string(word) + " or a whole number", value);
   return std::nullopt;
 }
 
-double TemplateReader::number_or(std::string_view name, const Range& range, double fallback) {
+double TemplateReader::number_or(std::string_view name, const Range& range, double fallback,
+                                 std::string_view /*meaning*/) {
   const auto* attribute = layer_.find(name);
   if (attribute == nullptr) return fallback;
   const Value value = attribute->expression.evaluate(bindings_);
@@ -162,7 +165,7 @@ double TemplateReader::number_or(std::string_view name, const Range& range, doub
   return as_number(value);
 }
 
-bool TemplateReader::flag_or(std::string_view name, bool fallback) {
+bool TemplateReader::flag_or(std::string_view name, bool fallback, std::string_view /*meaning*/) {
   const auto* attribute = layer_.find(name);
   if (attribute == nullptr) return fallback;
   const Value value = attribute->expression.evaluate(bindings_);

@@ -50,12 +50,14 @@ class TemplateReader final : public AttributeReader {
   TemplateReader(const LayerTemplate& layer, const Bindings& bindings, const std::string& layer_name)
       : layer_(layer), bindings_(bindings), layer_name_(layer_name) {}
 
-  std::int64_t integer(std::string_view name, std::int64_t minimum) override;
-  std::int64_t integer_or(std::string_view name, std::int64_t minimum, std::int64_t fallback) override;
+  std::int64_t integer(std::string_view name, std::int64_t minimum, std::string_view meaning) override;
+  std::int64_t integer_or(std::string_view name, std::int64_t minimum, std::int64_t fallback,
+                          std::string_view meaning) override;
   std::optional<std::int64_t> integer_or_word(std::string_view name, std::int64_t minimum,
-                                              std::string_view word) override;
-  double number_or(std::string_view name, const Range& range, double fallback) override;
-  bool flag_or(std::string_view name, bool fallback) override;
+                                              std::string_view word, std::string_view meaning) override;
+  double number_or(std::string_view name, const Range& range, double fallback,
+                   std::string_view meaning) override;
+  bool flag_or(std::string_view name, bool fallback, std::string_view meaning) override;
   [[noreturn]] void fail(std::string_view message) override;
   [[noreturn]] void fail_at(std::string_view name, std::string_view message) override;
 

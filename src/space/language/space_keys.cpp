@@ -29,7 +29,10 @@ class LayerKeys final : public KeyTable {
   explicit LayerKeys(const LayerKind& kind) {
     for (const LayerAttribute& attribute : attributes_of(kind)) {
       const KeyRule rule = attribute.required ? KeyRule::kRequired : KeyRule::kPartOfRun;
-      OptionKey key{attribute.name, "", rule, {attribute.expected, value_or_expression(attribute.schema)}};
+      OptionKey key{attribute.name,
+                    attribute.meaning,
+                    rule,
+                    {attribute.expected, value_or_expression(attribute.schema)}};
       key.write = [fallback = attribute.fallback](const void* /*none*/) { return fallback; };
       append(std::move(key), nullptr);
     }

@@ -8,8 +8,11 @@ class BatchNorm final : public LayerKind {
   std::string_view name() const override { return "batch_norm"; }
 
   void read_attributes(Layer& layer, AttributeReader& reader) const override {
-    layer.attributes["epsilon"] = reader.number_or("epsilon", above(0), 1e-5);
-    layer.attributes["momentum"] = reader.number_or("momentum", at_least(0).at_most(1), 0.1);
+    layer.attributes["epsilon"] =
+        reader.number_or("epsilon", above(0), 1e-5, "Added to the variance before its root is taken.");
+    layer.attributes["momentum"] =
+        reader.number_or("momentum", at_least(0).at_most(1), 0.1,
+                         "Weight of the newest batch in the running mean and variance.");
   }
 
   void infer(Layer& layer, AttributeReader& /*reader*/) const override {

@@ -13,7 +13,10 @@ class Conv2d final : public LayerKind {
 
 // `same` becomes the number that it stands for: networks that differ in spelling alone are one architecture.
 std::int64_t read_padding(std::int64_t kernel, AttributeReader& reader) {
-  if (const auto padding = reader.integer_or_word("padding", 0, "same")) return *padding;
+  if (const auto padding = reader.integer_or_word(
+          "padding", 0, "same",
+          "Zeros around the input; `same`: half of an odd kernel, so that stride 1 keeps height and width."))
+    return *padding;
   if (kernel % 2 == 0) {
     reader.fail_at("padding", "same needs an odd kernel, got kernel " + std::to_string(kernel));
   }
@@ -21,12 +24,12 @@ std::int64_t read_padding(std::int64_t kernel, AttributeReader& reader) {
 }
 
 void Conv2d::read_attributes(Layer& layer, AttributeReader& reader) const {
-  const std::int64_t kernel = reader.integer("kernel", 1);
-  layer.attributes["channels"] = reader.integer("channels", 1);
+  const std::int64_t kernel = reader.integer("kernel", 1, "Height and width of the window.");
+  layer.attributes["channels"] = reader.integer("channels", 1, "Channels of the output.");
   layer.attributes["kernel"] = kernel;
-  layer.attributes["stride"] = reader.integer_or("stride", 1, 1);
+  layer.attributes["stride"] = reader.integer_or("stride", 1, 1, "Step of the window, both ways.");
   layer.attributes["padding"] = read_padding(kernel, reader);
-  layer.attributes["bias"] = reader.flag_or("bias", true);
+  layer.attributes["bias"] = reader.flag_or("bias", true, "Whether each channel adds a trained constant.");
 }
 
 void Conv2d::infer(Layer& layer, AttributeReader& reader) const {

@@ -23,7 +23,8 @@ class Dropout final : public LayerKind {
   std::string_view name() const override { return "dropout"; }
 
   void read_attributes(Layer& layer, AttributeReader& reader) const override {
-    layer.attributes["probability"] = reader.number_or("probability", at_least(0).below(1), 0.5);
+    layer.attributes["probability"] = reader.number_or("probability", at_least(0).below(1), 0.5,
+                                                       "Probability of each value to become 0 in training.");
   }
 
   void infer(Layer& layer, AttributeReader& /*reader*/) const override {

@@ -8,8 +8,9 @@ class Linear final : public LayerKind {
   std::string_view name() const override { return "linear"; }
 
   void read_attributes(Layer& layer, AttributeReader& reader) const override {
-    layer.attributes["features"] = reader.integer("features", 1);
-    layer.attributes["bias"] = reader.flag_or("bias", true);
+    layer.attributes["features"] =
+        reader.integer("features", 1, "Values of the output; the last layer has one per class.");
+    layer.attributes["bias"] = reader.flag_or("bias", true, "Whether each value adds a trained constant.");
   }
 
   void infer(Layer& layer, AttributeReader& reader) const override {

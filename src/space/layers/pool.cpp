@@ -8,9 +8,10 @@ class MaxPool final : public LayerKind {
   std::string_view name() const override { return "max_pool"; }
 
   void read_attributes(Layer& layer, AttributeReader& reader) const override {
-    const std::int64_t kernel = reader.integer("kernel", 1);
+    const std::int64_t kernel = reader.integer("kernel", 1, "Height and width of the window.");
     layer.attributes["kernel"] = kernel;
-    layer.attributes["stride"] = reader.integer_or("stride", 1, kernel);
+    layer.attributes["stride"] =
+        reader.integer_or("stride", 1, kernel, "Step of the window, both ways; the kernel unless given.");
   }
 
   void infer(Layer& layer, AttributeReader& reader) const override {

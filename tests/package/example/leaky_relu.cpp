@@ -12,7 +12,7 @@ class LeakyRelu final : public space::LayerKind {
   std::string_view name() const override { return "leaky_relu"; }
 
   void read_attributes(space::Layer& layer, space::AttributeReader& reader) const override {
-    layer.attributes["slope"] = reader.number_or("slope", above(0).below(1), 0.01);
+    layer.attributes["slope"] = reader.number_or("slope", above(0).below(1), 0.01, "Slope below 0.");
   }
 
   /// One weight per channel.
