@@ -137,7 +137,9 @@ void add_inspections(CommandLine& line) {
 
 /// What is wrong with the command line, in one line.
 std::string usage_error_text(const CLI::App& app, const CLI::ParseError& error, const std::string& first) {
-  if (app.get_subcommands().empty() && !first.starts_with("-")) {
+  if (app.get_subcommands().empty()) {
+    if (first.starts_with("-"))
+      return "unknown option `" + first + "`, " + suggestion(first, {"--help", "--version"});
     std::vector<std::string> names;
     for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
     return (first.empty() ? "a command is needed, " : "unknown command `" + first + "`, ") +
