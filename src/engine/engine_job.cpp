@@ -121,7 +121,7 @@ RunResult coordinate(const Job& job, const RankTable& ranks, std::optional<store
   state.account() = run::AccountBook(slots_of(ranks));
   StopChannel stop(job.world, job.end.stop_requested);
   CollectiveDispatcher dispatcher(job.world, job.format, job.task.evaluator, job.slots, *job.results, ranks,
-                                  job.suspects.alone);
+                                  job.task.options.members_key, job.suspects.alone);
   const std::size_t lines = replay ? replay->entries.size() : 0;
   Replay earlier = make_replay(job, replay);
   JournalSink journal(job.files, job.task.space, replay ? &*replay : nullptr, job.results);
@@ -204,7 +204,7 @@ RunResult run_job(comm::Environment& environment, const SearchTask& task, const 
       recent ? ParentExchange::make(environment, recent) : nullptr;
   SlotFiles kept{{}, {}, checkpoints, results, make_course_sink(files, world.rank()), running};
   if (options.keep_weights != KeepWeights::kNone) kept.weights = make_weights_sink(files, task.space, recent);
-  if (options.inherit) kept.inherited = make_weights_source(files, recent, parents);
+  if (options.inherit) kept.inherited = make_weights_source(files, recent, parents, options.inherit_key);
   const CrashSignals crashes(*running);
   SlotPool slots(pool, task.evaluator, std::move(kept));
   const JobEnd noting{noted_stop(end.stop_requested, running), end.failed};

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <string>
 
 namespace skyline::engine {
 
@@ -33,6 +34,9 @@ struct EngineOptions {
   /// Slots of a rank; nothing: what the evaluator wants, else processors / threads_per_slot, at least 1.
   std::optional<std::size_t> slots;
   int threads_per_slot = 1;
+  /// Of the evaluator's keys, for messages: EvaluatorKind.
+  std::string inherit_key = {};
+  std::string members_key = {};
 };
 
 }  // namespace skyline::engine

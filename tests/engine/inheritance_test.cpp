@@ -92,6 +92,7 @@ RunSpec inheriting_spec(KeepWeights keep) {
   RunSpec spec = evolution_spec(4);
   spec.options.keep_weights = keep;
   spec.options.inherit = true;
+  spec.options.inherit_key = "training.inherit";
   spec.options.window = 4;
   spec.options.slots = 2;
   return spec;
@@ -269,7 +270,7 @@ class Source : public WeightsOfARun {
   std::atomic<bool> stop_{false};
   const trial::Trial parent_ = committed(3, architecture(1, 1)).trial;
   const trial::Trial heir_ = heir(5, parent_);
-  const WeightsSource source_ = make_weights_source(files_, nullptr, nullptr);
+  const WeightsSource source_ = make_weights_source(files_, nullptr, nullptr, "training.inherit");
 };
 
 TEST_F(Source, WaitsForAFileThatDoesNotShowYetAndLeavesTheStorageThreadToOthers) {

@@ -59,6 +59,9 @@ struct EvaluatorKind {
   /// them.
   std::vector<std::string> final_metrics = {};
   std::shared_ptr<const KeyTable> keys;
+  /// Dotted paths of the keys that messages advise to change; empty: it has none.
+  std::string inherit_key = {};  // whether children start from their parents' weights
+  std::string members_key = {};  // how many members train a trial together
   /// Here and below, the section is complete: keys->complete(...).
   std::function<EvaluatorNeeds(const ConfigNode& section)> needs;
   /// Collective over the ranks of the job, if there is one. The job outlives the evaluator.

@@ -5,7 +5,6 @@
 #include "core/log.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -49,13 +48,14 @@ struct CollectiveDispatcher::Round {
 CollectiveDispatcher::CollectiveDispatcher(comm::Communicator& world, const RoundFormat& format,
                                            const trial::Evaluator& evaluator, SlotPool& own_slots,
                                            ResultKeeper& results, const RankTable& ranks,
-                                           std::set<trial::TrialName> alone)
+                                           std::string members_key, std::set<trial::TrialName> alone)
     : world_(world),
       format_(format),
       evaluator_(evaluator),
       own_slots_(own_slots),
       results_(results),
       ranks_(ranks),
+      members_key_(std::move(members_key)),
       alone_(std::move(alone)) {}
 
 CollectiveDispatcher::~CollectiveDispatcher() = default;
@@ -135,7 +135,8 @@ void CollectiveDispatcher::warn_of_crowd(const GroupPlace& group) {
   log::warning("a group of " + std::to_string(group.members) + " members has " +
                std::to_string(group.members_of(0)) + " on a rank with " + std::to_string(processors) +
                (processors == 1 ? " processor" : " processors") +
-               ": right, but slower than alone; start more ranks, or set training.group.members lower");
+               ": right, but slower than alone; start more ranks" +
+               (members_key_.empty() ? "" : ", or set " + members_key_ + " lower"));
 }
 
 /// Places a trial on all ranks of its group.

@@ -15,6 +15,7 @@
 #include <deque>
 #include <memory>
 #include <set>
+#include <string>
 #include <vector>
 
 namespace skyline::engine {
@@ -32,10 +33,12 @@ struct RoundFormat {
 class CollectiveDispatcher final : public Dispatcher {
  public:
   /// References outlive the dispatcher. @param ranks  where trials are trained
+  /// @param members_key  EngineOptions
   /// @param alone  trials that get a round of their own, when nothing else waits
   CollectiveDispatcher(comm::Communicator& world, const RoundFormat& format,
                        const trial::Evaluator& evaluator, SlotPool& own_slots, ResultKeeper& results,
-                       const RankTable& ranks, std::set<trial::TrialName> alone = {});
+                       const RankTable& ranks, std::string members_key,
+                       std::set<trial::TrialName> alone = {});
   ~CollectiveDispatcher() override;
 
   void submit(std::span<const trial::Trial> trials) override;
@@ -63,6 +66,7 @@ class CollectiveDispatcher final : public Dispatcher {
   SlotPool& own_slots_;
   ResultKeeper& results_;
   const RankTable& ranks_;
+  const std::string members_key_;
   std::uint64_t groups_ = 0;  // so far
   bool warned_of_crowd_ = false;
   const std::set<trial::TrialName> alone_;

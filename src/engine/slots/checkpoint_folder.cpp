@@ -14,8 +14,6 @@ namespace {
 
 constexpr std::chrono::seconds kPatienceAtStop{5};  // a batch system ends us after 30 s or so
 
-/// A file server's clients see a new name after up to 60 s by their usual settings.
-constexpr double kVisibleAfter = 1.5;  // times the patience, 60 s by default
 constexpr std::chrono::milliseconds kShortestLookPause{10};
 constexpr std::chrono::milliseconds kLongestLookPause{1000};
 

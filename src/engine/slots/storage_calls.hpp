@@ -13,6 +13,9 @@
 
 namespace skyline::engine {
 
+/// A file server's clients see a new name after up to 60 s by their usual settings.
+inline constexpr double kVisibleAfter = 1.5;  // times the patience, 60 s by default
+
 /// Has a rank's storage thread work something out and waits for it; for the rank's other threads.
 /// @throws what `call` throws; if the storage thread has failed before, what it met
 template <typename Result>

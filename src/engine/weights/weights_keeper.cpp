@@ -29,9 +29,6 @@ namespace {
 
 constexpr std::size_t kMostCopiedBytes = std::size_t{1} << 30U;
 
-/// A file server's clients see a new name after up to 60 s by their usual settings.
-constexpr double kVisibleAfter = 1.5;  // times the patience, 60 s by default
-
 constexpr std::chrono::milliseconds kShortestRetryPause{10};
 constexpr std::chrono::milliseconds kLongestRetryPause{1000};
 
@@ -46,11 +43,13 @@ std::filesystem::path copies_folder(const RunFiles& files) {
   return node_folder / ("skyline-" + to_hex(stable_hash64(run)));
 }
 
-std::string no_weights(const trial::Trial& trial, const std::string& problem) {
+/// @param inherit_key  EngineOptions
+std::string no_weights(const trial::Trial& trial, const std::string& problem,
+                       const std::string& inherit_key) {
   return "trial " + std::to_string(trial.number) + " cannot start from the weights of trial " +
          std::to_string(trial.inherits()->from) + ": " + problem +
-         " (bring the file back from a backup and resume with --resume, or start a new run with "
-         "training.inherit: false)";
+         " (bring the file back from a backup and resume with --resume, or start a new run" +
+         (inherit_key.empty() ? "" : " with " + inherit_key + ": false") + ")";
 }
 
 /// Reads for one slot, in short jobs of the storage thread with pauses between them.
@@ -58,8 +57,9 @@ class InheritedReader {
  public:
   using File = std::shared_ptr<const store::WeightsFile>;
 
-  explicit InheritedReader(const RunFiles& files)
+  InheritedReader(const RunFiles& files, std::string inherit_key)
       : files_(files),
+        inherit_key_(std::move(inherit_key)),
         cache_(std::make_shared<store::WeightsCache>(copies_folder(files), kMostCopiedBytes)) {}
 
   /// nullptr if asked to stop meanwhile. @throws UserError: damaged; FaultError: away for too long
@@ -68,11 +68,11 @@ class InheritedReader {
     for (Backoff backoff(kShortestRetryPause, kLongestRetryPause); !stop; backoff.pause()) {
       store::WeightsReading reading = attempt(*trial.inherits());
       if (reading.weights) return std::move(reading.weights);
-      if (!reading.may_pass) throw UserError(no_weights(trial, reading.problem));
+      if (!reading.may_pass) throw UserError(no_weights(trial, reading.problem, inherit_key_));
       const double waited_s = seconds_since(began);
       if (waited_s > kVisibleAfter * store::patience_s()) {
-        throw FaultError(
-            no_weights(trial, reading.problem + " after " + seconds_text(waited_s) + " of waiting"));
+        throw FaultError(no_weights(
+            trial, reading.problem + " after " + seconds_text(waited_s) + " of waiting", inherit_key_));
       }
     }
     return nullptr;
@@ -86,6 +86,7 @@ class InheritedReader {
   }
 
   const RunFiles& files_;
+  const std::string inherit_key_;
   std::shared_ptr<store::WeightsCache> cache_;  // of the storage thread
 };
 
@@ -112,9 +113,9 @@ WeightsSink make_weights_sink(const RunFiles& files, const space::SearchSpace& s
 }
 
 WeightsSource make_weights_source(const RunFiles& files, std::shared_ptr<RecentWeights> recent,
-                                  std::shared_ptr<ParentExchange> exchange) {
-  return [reader = InheritedReader(files), recent = std::move(recent), exchange = std::move(exchange)](
-             const trial::Trial& trial, const std::atomic<bool>& stop) {
+                                  std::shared_ptr<ParentExchange> exchange, std::string inherit_key) {
+  return [reader = InheritedReader(files, std::move(inherit_key)), recent = std::move(recent),
+          exchange = std::move(exchange)](const trial::Trial& trial, const std::atomic<bool>& stop) {
     InheritedReader::File file = recent ? recent->find(trial.inherits()->from) : nullptr;
     if (!file && exchange) file = exchange->ask(*trial.inherits(), stop);
     if (!file) file = reader.read(trial, stop);

@@ -24,8 +24,9 @@ WeightsSink make_weights_sink(const RunFiles& files, const space::SearchSpace& s
 /// in the slot's thread, with growing pauses and a bound, for a file that does not show yet or cannot be read
 /// now. `files` outlives the source.
 /// @param exchange  nullptr: other ranks' weights are read from files
+/// @param inherit_key  EngineOptions
 WeightsSource make_weights_source(const RunFiles& files, std::shared_ptr<RecentWeights> recent,
-                                  std::shared_ptr<ParentExchange> exchange);
+                                  std::shared_ptr<ParentExchange> exchange, std::string inherit_key);
 
 /// Removes the node's copies; for the node's first rank, when no rank reads any more.
 void remove_weights_copies(const RunFiles& files);

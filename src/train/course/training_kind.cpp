@@ -63,6 +63,8 @@ evaluate::EvaluatorKind training_kind() {
                   "steps"},
       .final_metrics = {"test_accuracy"},
       .keys = std::make_shared<const OptionTable<TrainingOptions>>(TrainingOptions::table()),
+      .inherit_key = "training.inherit",
+      .members_key = "training.group.members",
       .needs = [read](const ConfigNode& section) { return needs_of(read(section)); },
       .make = [read](const ConfigNode& section,
                      const evaluate::EvaluatorServices& services) { return make(read(section), services); },
