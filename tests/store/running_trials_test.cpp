@@ -120,6 +120,18 @@ TEST_F(Running, SayWhetherTheOomKillerCameWhileTheJobRanOrLater) {
   EXPECT_FALSE(elsewhere.has_risen());
 }
 
+TEST_F(Running, DoNotCountWhatTheOomKillerDidBeforeTheyBegan) {
+  running.begins(0, {3});
+  count_oom_kills(1);
+  EXPECT_TRUE(left().oom.has_risen());
+  running.begins(1, {4});
+  EXPECT_FALSE(left().oom.has_risen());
+  running.stops();
+  EXPECT_FALSE(left().saw_oom_kill);
+  count_oom_kills(2);
+  EXPECT_TRUE(left().oom.has_risen());
+}
+
 TEST_F(Running, LeaveNothingWhenTheJobEndsInAnOrderlyWay) {
   running.begins(0, {7});
   running.remove();

@@ -127,6 +127,15 @@ void RunningTrials::begins(std::size_t slot, trial::TrialName trial) {
   if (stopping_) return;
   rows_.at(slot) = {trial, false};
   write(slot);
+  count_again();
+}
+
+void RunningTrials::count_again() {
+  const std::optional<std::uint64_t> kills = count_oom_kills(oom_.file);
+  if (!kills || *kills == oom_.kills) return;
+  oom_.kills = *kills;
+  const std::string text = padded_to(std::to_string(oom_.kills), kCountBytes);
+  if (file_) write_at(file_, std::as_bytes(std::span(text)), oom_place_ - kCountBytes - 1);
 }
 
 void RunningTrials::ends(std::size_t slot) {

@@ -63,10 +63,12 @@ class RunningTrials {
     bool advanced = false;
   };
   void write(std::size_t slot) const;
+  /// A process that the OOM killer has ended while this job lives on does not speak against a later trial.
+  void count_again();
 
   const std::filesystem::path path_;
   OomCount oom_;
-  std::size_t oom_place_ = 0;   // in the file, of the count that is written later
+  std::size_t oom_place_ = 0;   // in the file, of the count at the stop; the first count is in front of it
   std::size_t rows_place_ = 0;  // in the file
   FileDescriptor file_;         // null: it could not be made
   std::atomic<bool> open_ = false;
@@ -83,7 +85,7 @@ struct LeftTrials {
     int signal = 0;         // of a crash
   };
   std::string job;
-  OomCount oom;               // when the job began
+  OomCount oom;               // when the rank last began a trial
   bool saw_oom_kill = false;  // while the job ran
   std::vector<Row> rows;      // of the slots that trained
 };
