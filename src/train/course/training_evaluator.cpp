@@ -67,18 +67,20 @@ std::shared_ptr<DeviceContext> make_device_context(DeviceUse use, const Training
   return context;
 }
 
-/// Balanced: every class has the same weight in all, and the mean over the samples is 1.
+/// Balanced: every class that has samples has the same weight in all, and the mean over the samples is 1.
 TrainingOptions with_class_weights(TrainingOptions options, const store::Dataset& dataset,
                                    const std::vector<std::int64_t>& samples) {
   if (options.loss.class_weights == LossOptions::ClassWeights::kNone) return options;
-  std::vector<float>& weights = options.loss.weights;
-  weights.assign(dataset.class_names().size(), 0.0F);
+  std::vector<std::size_t> counts(dataset.class_names().size());
   for (const std::int64_t sample : samples) {
-    ++weights[static_cast<std::size_t>(dataset.train().labels[static_cast<std::size_t>(sample)])];
+    ++counts[static_cast<std::size_t>(dataset.train().labels[static_cast<std::size_t>(sample)])];
   }
-  for (float& weight : weights) {
-    const double equal = static_cast<double>(samples.size()) / static_cast<double>(weights.size());
-    if (weight > 0) weight = static_cast<float>(equal / static_cast<double>(weight));
+  const auto present =
+      static_cast<double>(counts.size()) - static_cast<double>(std::ranges::count(counts, 0U));
+  for (const std::size_t count : counts) {
+    const double equal = static_cast<double>(samples.size()) / present;
+    options.loss.weights.push_back(count == 0 ? 0.0F
+                                              : static_cast<float>(equal / static_cast<double>(count)));
   }
   return options;
 }

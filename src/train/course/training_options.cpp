@@ -37,8 +37,9 @@ OptionKind<OptimizerOptions> optimizer_kind() {
       "decayed", &Options::decayed,
       choice<Options::Decayed>({{"all", Options::Decayed::kAll}, {"weights", Options::Decayed::kWeights}}),
       "Whether weight decay takes all parameters, or weights without norms and biases."};
-  const Key<Options> clip_norm{"clip_norm", &Options::clip_norm, at_least(0),
-                               "Most norm of all gradients together, which are else scaled down; 0 is off."};
+  const Key<Options> clip_norm{
+      "clip_norm", &Options::clip_norm, at_least(0),
+      "Largest norm of all gradients together; larger ones are scaled down to it. 0: off."};
   const OptionTable<Options> adam{learning_rate, beta1, beta2, epsilon, weight_decay, decayed, clip_norm};
   const OptionTable<Options> adamw{learning_rate, beta1, beta2, epsilon, decoupled_decay, decayed, clip_norm};
   const OptionTable<Options> sgd{
@@ -62,6 +63,8 @@ void check_schedule(const ScheduleOptions& options, const ConfigNode& section) {
     section.at("floor").fail("a floor needs `decay: linear` or `decay: cosine`");
   }
   if (options.every > 0 && !steps) section.at("every").fail("`every` needs `decay: step`");
+  if (options.factor != ScheduleOptions().factor && !steps)
+    section.at("factor").fail("`factor` needs `decay: step`");
   if (steps && options.every <= 0) {
     section.fail("`decay: step` needs `every`: the epochs from one step to the next");
   }
@@ -183,7 +186,7 @@ const OptionTable<TrainingOptions>& TrainingOptions::table() {
        {"recalibrate", &Options::recalibrate, at_least(0).at_most(kMostCounted),
         "Batches by which the statistics of batch norm are measured anew before a trial is scored; 0 is "
         "off."},
-       {"full", &Options::full, "What full trainings do beside."},
+       {"full", &Options::full, "Extras of full trainings."},
        {"device", &Options::device,
         choice<DeviceChoice>(
             {{"auto", DeviceChoice::kAuto}, {"cpu", DeviceChoice::kCpu}, {"cuda", DeviceChoice::kCuda}}),

@@ -71,7 +71,7 @@ struct LossOptions {
   static const OptionTable<LossOptions>& table();
 };
 
-/// What full trainings do beside.
+/// Extras of full trainings.
 struct FinalTrainingOptions {
   enum class Keep { kLast, kBest };
   double average = 0;         // most weight of the past in the moving average of weights; 0: off

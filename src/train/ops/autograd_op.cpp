@@ -54,8 +54,18 @@ class AutogradOp final : public FusedOp {
     std::size_t next = count;
     for (StoredTensor& tensor : tensors_.tensors()) {
       if (tensor.trainable) {
-        at::Tensor& slope = gradients[next++];
-        tensor.gradient = slope.defined() ? std::move(slope) : at::zeros_like(tensor.value);
+        at::Tensor& slope = gradients[next];
+        if (!slope.defined()) slope = at::zeros_like(tensor.value);
+        if (!slope.is_non_overlapping_and_dense()) slope = slope.contiguous();
+        const auto shares = [&](const at::Tensor& other) {
+          return other.defined() && slope.is_alias_of(other);
+        };
+        if (shares(gradient) ||
+            std::any_of(gradients.begin(), gradients.begin() + static_cast<std::ptrdiff_t>(next), shares)) {
+          slope = slope.clone();
+        }
+        tensor.gradient = slope;
+        ++next;
       }
     }
     gradients.resize(count);

@@ -26,7 +26,6 @@ Optimizer::Optimizer(const OptimizerOptions& options, ParameterStore& parameters
 
 void Optimizer::step(const at::Tensor& rate) {
   begin_step(rate);
-  gradients_.clear();
   for (const Piece& piece : state_.pieces()) {
     gradients_.push_back(take_gradient(piece));
   }
@@ -37,6 +36,7 @@ void Optimizer::step(const at::Tensor& rate) {
     if (!defined.empty()) clip(defined, square_sum(defined), options_.clip_norm);
   }
   update(0, gradients_);
+  gradients_.clear();  // else they would live beside those of the next step
 }
 
 at::Tensor Optimizer::take_gradient(const Piece& piece) const {

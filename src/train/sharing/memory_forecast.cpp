@@ -17,7 +17,7 @@ constexpr double kSafety = 1.25;  // blocks are rounded up, and kernels take tem
 constexpr std::size_t kWorkspaceBytes = std::size_t{64} << 20;
 
 constexpr double kDeviceEvaluationBatch = 256;  // Learner::evaluation_batch() on devices
-constexpr double kHostEvaluationBatch = 64;     // and on processors
+constexpr double kHostEvaluationBatch = 64;     // and with kernels of our own
 
 /// Scratch memory of oneDNN, and what a slot's thread keeps of freed small blocks.
 constexpr std::uint64_t kHostWorkspaceBytes = std::uint64_t{16} << 20;
@@ -59,6 +59,13 @@ double parameter_floats(double parameters, double largest_layer, const TrainingO
   throw InternalError("unknown sharding");
 }
 
+/// Samples of a training pass of a member: recalibration gives each of them the whole batch.
+double samples_per_pass(const TrainingOptions& options, std::uint32_t members) {
+  const auto batch = static_cast<double>(options.batch);
+  const bool whole = options.recalibrate > 0 && options.group.statistics == GroupOptions::Statistics::kLocal;
+  return whole ? batch : std::ceil(batch / members);
+}
+
 struct Sizes {
   double tensors = 0;        // floats of all parameters and buffers
   double largest_layer = 0;  // of those
@@ -82,11 +89,13 @@ Sizes sizes_of(const space::Network& network) {
 std::size_t predict_device_bytes(const space::Network& network, const TrainingOptions& options,
                                  std::uint32_t members) {
   const Sizes sizes = sizes_of(network);
-  const double batch = std::ceil(static_cast<double>(options.batch) / members);
+  const double batch = samples_per_pass(options, members);
   // The backward pass holds gradients of activations around one layer at a time.
   const auto peak = static_cast<double>(network.cost.peak_activation_bytes);
-  const double passing =
-      std::max(sizeof(float) * batch * sizes.kept + 2 * batch * peak, kDeviceEvaluationBatch * peak);
+  const double training = sizeof(float) * batch * sizes.kept + 2 * batch * peak;
+  const double scoring = kDeviceEvaluationBatch * peak;
+  // What recalibration keeps lives on beside the scoring that follows.
+  const double passing = options.recalibrate > 0 ? training + scoring : std::max(training, scoring);
   const double parameters = parameter_floats(sizes.tensors, sizes.largest_layer, options, members) +
                             full_copies(options.full) * sizes.tensors;
   return static_cast<std::size_t>(kSafety * (sizeof(float) * parameters + passing)) + kWorkspaceBytes;
@@ -95,9 +104,11 @@ std::size_t predict_device_bytes(const space::Network& network, const TrainingOp
 std::uint64_t predict_host_bytes(const space::Network& network, const TrainingOptions& options,
                                  std::uint32_t members) {
   const Sizes sizes = sizes_of(network);
-  const double batch = std::ceil(static_cast<double>(options.batch) / members);
+  const double batch = samples_per_pass(options, members);
   const auto peak = static_cast<double>(network.cost.peak_activation_bytes);
-  const double activations = batch * (sizeof(float) * sizes.kept + 2 * peak) + kHostEvaluationBatch * peak;
+  const double scored =
+      options.precision == Precision::kFp32 ? kHostEvaluationBatch : kDeviceEvaluationBatch;
+  const double activations = batch * (sizeof(float) * sizes.kept + 2 * peak) + scored * peak;
   // Weights to keep, and a checkpoint on its way to disk.
   const double copies = 3 + moments(options.optimizer) + 2 * full_copies(options.full);
   const double parameters =
