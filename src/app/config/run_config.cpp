@@ -60,10 +60,11 @@ ChosenEvaluator choose_evaluator(const ConfigSections& sections) {
 void check_keeps_parents(const ConfigNode& root, const RunConfig& config) {
   if (!config.evaluator.needs.inherits) return;
   if (config.sections.run.keep_weights != engine::KeepWeights::kNone) return;
+  const std::string& key = config.evaluator.kind->inherit_key;
   root.at("run")
       .at("keep_weights")
-      .fail("expected `front` or `all` beside `" + config.evaluator.kind->inherit_key +
-            ": true`, got none: children start from their parents' weights");
+      .fail("expected `front` or `all`" + (key.empty() ? "" : " beside `" + key + ": true`") +
+            ", got none: children start from their parents' weights");
 }
 
 /// The part of a configuration that needs no data.

@@ -67,7 +67,11 @@ bool CheckpointFolder::write(const store::TrialCheckpoint& checkpoint, std::uint
 
 void CheckpointFolder::advanced(trial::TrialName trial) {
   if (running_ == nullptr || !running_->advances(trial) || !resume_) return;
-  store::remove_suspect(paths_, trial);
+  try {
+    store::remove_suspect(paths_, trial);
+  } catch (const std::exception& error) {
+    warning_.warn("trial " + to_text(trial) + " stays suspected of ending jobs: " + error.what());
+  }
 }
 
 void CheckpointFolder::warn_of_one_left_out(trial::TrialName trial, const std::string& problem) {
@@ -126,8 +130,14 @@ void CheckpointFolder::committed(const run::Commit& commit, const run::RunState&
 
 void CheckpointFolder::released(const trial::Trial& trial) {
   if (kept_.erase(trial.number) == 0) return;
-  storage().submit(
-      [self = shared_from_this(), number = trial.number] { store::remove_kept_state(self->paths_, number); });
+  storage().submit([self = shared_from_this(), number = trial.number] {
+    try {
+      store::remove_kept_state(self->paths_, number);
+    } catch (const std::exception& error) {
+      self->warning_.warn("the state that trial " + std::to_string(number) +
+                          " kept cannot be removed: " + error.what());
+    }
+  });
 }
 
 }  // namespace skyline::engine

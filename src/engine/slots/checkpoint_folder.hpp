@@ -24,7 +24,7 @@ namespace skyline::engine {
 /// continued, and no result: it is a warning, at most once a minute, and the run goes on.
 class CheckpointFolder : public run::RunListener, public std::enable_shared_from_this<CheckpointFolder> {
  public:
-  /// @param options  nothing: no checkpoints are written; kept states are all the same
+  /// @param options  nothing: no checkpoints are written, though kept states are
   /// @param resume   an earlier job may have left some
   /// @param running  learns which trials advance; nullptr: nobody does
   CheckpointFolder(const RunFiles& files, const std::optional<CheckpointOptions>& options, bool resume,
