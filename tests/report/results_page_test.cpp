@@ -21,7 +21,7 @@ TEST(ResultsPage, HasExamplesThatRunAndShowTheFront) {
   EXPECT_THAT(output, ::testing::HasSubstr("objectives.flops"));
   EXPECT_THAT(output, ::testing::HasSubstr("final.test_accuracy"));
   EXPECT_THAT(output, ::testing::HasSubstr("9999999999999999"));
-  EXPECT_THAT(output, ::testing::EndsWith("3 examples\n"));
+  EXPECT_THAT(output, ::testing::EndsWith("4 examples\n"));
 }
 
 }  // namespace
