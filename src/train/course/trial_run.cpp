@@ -3,9 +3,7 @@
 #include "skyline/core/error.hpp"
 
 #include "core/backoff.hpp"
-#include "core/log.hpp"
 #include "train/course/batch_source.hpp"
-#include "train/inherit/transplant.hpp"
 
 #include <algorithm>
 #include <array>
@@ -22,8 +20,6 @@ using trial::FailureKind;
 constexpr std::size_t kBatchesBetweenAgreements = 8;
 /// Of life, from a leader that measures to the members that wait for it.
 constexpr double kSecondsBetweenSigns = 1;
-
-constexpr const char* kLossSum = "loss_sum";  // of the last step's epoch
 
 /// Adds the time of a scope to a number.
 class ScopeTimer {
@@ -332,133 +328,6 @@ double TrialRun::time_inference(bool& stopped) {
   std::sort(times_ms.begin(), times_ms.end());
   const std::size_t middle = times_ms.size() / 2;
   return times_ms.size() % 2 == 1 ? times_ms[middle] : (times_ms[middle - 1] + times_ms[middle]) / 2;
-}
-
-void TrialRun::start() {
-  const Source source = leads() ? start_alone() : Source::kFresh;
-  if (group_ != nullptr) {
-    start_like_leader(source);
-  }
-}
-
-TrialRun::Source TrialRun::start_alone() {
-  const trial::TrainingState* state = context_.state().saved();
-  if (state != nullptr && load(*state)) {
-    return Source::kSaved;
-  }
-  if (state != nullptr) {
-    log::warning("the saved state of trial " + std::to_string(trial_.number) +
-                 " does not fit it: the trial starts from the beginning");
-  }
-  return trial_.inherits() != nullptr ? inherit() : Source::kFresh;
-}
-
-TrialRun::Source TrialRun::inherit() {
-  if (learner_->start_from_kept(*trial_.inherits())) {
-    return Source::kInherited;
-  }
-  const auto trained = context_.weights().inherited();
-  if (trained == nullptr && context_.control().stop_requested()) {
-    return Source::kFresh;  // it is stopped before the first step
-  }
-  require(trained != nullptr, "a trial that inherits was not given its parent's weights");
-  learner_->import_tensors(inherit_weights(trial_.inherits()->architecture->network, *trained,
-                                           trial_.architecture().network, learner_->export_tensors()));
-  return Source::kInherited;
-}
-
-/// Collective: where the leader stands. A stop that was asked for by now is agreed on.
-void TrialRun::start_like_leader(Source source) {
-  std::array<double, 1> told = {static_cast<double>(source)};
-  broadcast_numbers(*group_, told);
-  const auto leaders = static_cast<Source>(told[0]);
-  if (leaders == Source::kSaved) {
-    trial::TrainingState state = leads() ? *context_.state().saved() : trial::TrainingState();
-    broadcast_state(*group_, state);
-    require(leads() || load(state), "the leader's state does not fit another member of its group");
-  } else if (leaders == Source::kInherited) {
-    std::vector<trial::NamedTensor> tensors = learner_->export_tensors();
-    broadcast_tensors(*group_, tensors);
-    if (!leads()) {
-      learner_->import_tensors(tensors);
-    }
-  }
-  agree({}, false);
-}
-
-void TrialRun::agree(std::span<double> values, bool may_save) {
-  const bool save = may_save && leads() && context_.state().due(epochs_done());
-  agreed_ = train::agree(*group_, values, {context_.control().stop_requested(), save});
-}
-
-bool TrialRun::load(const trial::TrainingState& state) {
-  constexpr std::size_t kCourse = 1 + EpochChoice::kNumbers;
-  const std::span numbers(state.numbers);
-  TrialCourse course;
-  EpochChoice choice;
-  if (numbers.size() < kCourse || numbers.front().name != kLossSum ||
-      !choice.load(numbers.subspan(1, EpochChoice::kNumbers)) || !course.load(numbers.subspan(kCourse)) ||
-      state.step < 1 || state.step > total_steps_ || !learner_->load_state(state)) {
-    return false;
-  }
-  course_ = std::move(course);
-  choice_ = choice;
-  first_step_ = steps_done_ = state.step;
-  recent_loss_sum_ = state.numbers.front().value;
-  recent_steps_ = (steps_done_ - 1) % steps_per_epoch_ + 1;
-  return true;
-}
-
-bool TrialRun::save_due() {
-  return group_ == nullptr ? context_.state().due(epochs_done()) : std::exchange(agreed_.save, false);
-}
-
-/// A diverged trial leaves no state: it ends alike wherever the host first looks at its losses.
-void TrialRun::save() {
-  if (steps_ahead_ > 0) {
-    take_losses();
-  }
-  if (failure_) {
-    return;
-  }
-  learner_->collect_state();
-  if (leads()) {
-    context_.state().save([this](trial::TrainingState& state) { fill(state); });
-  }
-}
-
-/// For trials that continue this one.
-void TrialRun::save_last() {
-  learner_->collect_state();
-  if (leads()) {
-    context_.state().save_last([this](trial::TrainingState& state) { fill(state); });
-  }
-}
-
-void TrialRun::fill(trial::TrainingState& state) const {
-  learner_->save_state(state);
-  state.numbers = {{kLossSum, recent_loss_sum_}};
-  choice_.save(state.numbers);
-  course_.save(state.numbers);
-}
-
-bool TrialRun::stop() {
-  const bool wanted = group_ == nullptr ? context_.control().stop_requested() : agreed_.stop;
-  if (wanted) {
-    end_early();
-  }
-  return wanted;
-}
-
-void TrialRun::end_early() {
-  if (steps_done_ > first_step_) {  // else there is nothing new
-    save();
-  }
-  if (failure_) {
-    return;  // it had diverged before it was asked to stop
-  }
-  failure_ = {FailureKind::kStopped, "stopped on request in step " + std::to_string(steps_done_) + " of " +
-                                         std::to_string(total_steps_)};
 }
 
 }  // namespace skyline::train
