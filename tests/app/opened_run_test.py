@@ -8,8 +8,8 @@ import unittest
 
 from skyline_runs import SOURCE, TIMEOUT_S, RunsCase, small_digits
 
-# Trials of most of a second.
-CONFIG = [SOURCE / "configs/synthetic.yaml", "--set", "synthetic.seconds_per_gflop=2", "--set", "search.iterations=1",
+# Trials of up to some seconds: the run still goes on while `status` starts on a busy machine.
+CONFIG = [SOURCE / "configs/synthetic.yaml", "--set", "synthetic.seconds_per_gflop=12", "--set", "search.iterations=1",
           "--set", "search.initial=6", "--set", "search.max_unseen=2", "--set", "constraints=[{flops: [0, 4.0e8]}]"]
 STOPPED = 75
 
