@@ -2,8 +2,6 @@
 
 #include "skyline/core/error.hpp"
 
-#include "train/optimizer/gradient_clip.hpp"
-
 #include <algorithm>
 #include <cstdint>
 #include <iterator>

@@ -15,6 +15,14 @@
 
 namespace skyline::train {
 
+/// The sum of the squares of all values, float32 [], on their device.
+at::Tensor square_sum(const std::vector<at::Tensor>& values);
+
+/// Scales the gradients in place so that their common norm is at most `most`, with PyTorch's formula.
+/// @param squares  float32 []: the square of their norm, which may be that of more gradients
+/// @see torch.nn.utils.clip_grad_norm_
+void clip(const std::vector<at::Tensor>& gradients, const at::Tensor& squares, double most);
+
 /// Adam, AdamW or SGD with momentum, with PyTorch's formulas, on the parameters' device: by kernels of our
 /// own or by ATen's fused updates, with all changing values in tensors there, so that a step can be recorded.
 /// One that owns a part of the parameters holds and updates that part only. Used by one thread, with its
