@@ -59,18 +59,20 @@ bool same_weights(const FullResult& left, const FullResult& right) {
 
 TEST(EpochChoice, PrefersAccuracyThenLoss) {
   EpochChoice choice;
-  EXPECT_TRUE(choice.judge(10, 0.5, 1.0));
-  EXPECT_FALSE(choice.judge(20, 0.4, 0.1));
-  EXPECT_TRUE(choice.judge(30, 0.5, 0.9));
-  EXPECT_FALSE(choice.judge(40, 0.5, 0.9));
-  EXPECT_FALSE(choice.judge(50, 0.5, 1.9));
+  EXPECT_TRUE(choice.judge(10, {0.5, 1.0}));
+  EXPECT_FALSE(choice.judge(20, {0.4, 0.1}));
+  EXPECT_TRUE(choice.judge(30, {0.5, 0.9}));
+  EXPECT_FALSE(choice.judge(40, {0.5, 0.9}));
+  EXPECT_FALSE(choice.judge(50, {0.5, 1.9}));
   EXPECT_EQ(choice.epochs_waited(), 2);
   std::vector<EpochChoice::Number> numbers;
   choice.save(numbers);
   EpochChoice again;
   ASSERT_TRUE(again.load(numbers));
   EXPECT_EQ(again.judged_step(), 50);
-  EXPECT_FALSE(again.judge(60, 0.5, 0.9));
+  EXPECT_EQ(again.last().loss, 1.9);
+  EXPECT_EQ(again.best().loss, 0.9);
+  EXPECT_FALSE(again.judge(60, {0.5, 0.9}));
   EXPECT_EQ(again.epochs_waited(), 3);
 }
 
@@ -84,7 +86,7 @@ TEST(FullTraining, KeepsTheWeightsOfItsBestEpoch) {
   double epoch = 0;
   for (const trial::CoursePoint& point : best.course) {
     if (std::isnan(point.validation_loss)) continue;
-    if (choice.judge(point.step, point.validation_accuracy, point.validation_loss)) {
+    if (choice.judge(point.step, {point.validation_accuracy, point.validation_loss})) {
       epoch = static_cast<double>(point.step) / kStepsOfEpoch;
       EXPECT_LE(point.validation_accuracy, best.accuracy);
     }
@@ -103,6 +105,23 @@ TEST(FullTraining, EndsWhenNoEpochIsBetterForLong) {
   options.full.patience = 2;
   EXPECT_EQ(train_fully(options, 50).steps, 3 * kStepsOfEpoch);
   EXPECT_EQ(train_fully(options, 5, trial::Phase::kSearch).steps, 5 * kStepsOfEpoch);
+}
+
+TEST(FullTraining, ScoresNoEpochTwice) {
+  const auto polls = [](const TrainingOptions& options, trial::Phase phase) {
+    const auto evaluator = make_training_evaluator(options, Normalization::kStandard, test::bars(),
+                                                   test::split_in_two(203, 90), false);
+    RecordingContext context;
+    evaluator->evaluate(make_trial(conv_network({2, 8, 8}, 2, 3, 8, 6), 2, 5, phase), context);
+    return context.polls();
+  };
+  const int plain = polls(quick_options(), trial::Phase::kFinal);
+  const int scoring = polls(quick_options(), trial::Phase::kSearch) - 2 * kStepsOfEpoch;
+  for (const Keep keep : {Keep::kLast, Keep::kBest}) {
+    TrainingOptions options = quick_options();
+    options.full = {.keep = keep, .patience = 9};
+    EXPECT_EQ(polls(options, trial::Phase::kFinal), plain + scoring);
+  }
 }
 
 TEST(FullTraining, TestsTheAverageOfItsWeights) {

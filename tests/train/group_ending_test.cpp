@@ -45,6 +45,20 @@ TEST(GroupEnding, EndsByConsensusIfItWasStoppedBeforeItBegan) {
   EXPECT_EQ(run.leader().saves, 0);
 }
 
+TEST(GroupEnding, StopsInTheMidstOfRecalibration) {
+  TrainingOptions options = adam(Statistics::kLocal);
+  options.recalibrate = 12;
+  GroupRun run(2);
+  run.contexts[1].stop_after_polls = 28;  // one before the 26 steps, and one at the first batch of 12
+  run.evaluate(*make_evaluator(options), every_layer_trial(1));
+  for (const Outcome& outcome : run.outcomes) {
+    ASSERT_TRUE(std::holds_alternative<Failure>(outcome));
+    EXPECT_EQ(std::get<Failure>(outcome).reason, "stopped on request in step 26 of 26");
+  }
+  EXPECT_EQ(run.contexts[1].polls(), 29);
+  EXPECT_EQ(run.leader().saves, 1);
+}
+
 TEST(GroupEnding, StopsWhileTheLeaderWaitsForTheParentsWeights) {
   Trial trial = every_layer_trial(1);
   trial.proposal.start = trial::Inherit{0, trial.proposal.architecture, 1.0};

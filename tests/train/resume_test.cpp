@@ -140,11 +140,12 @@ TrainingState stop_at(trial::Evaluator& evaluator, const Trial& trial, int poll,
 }
 
 /// Goes on from `state`, and checks that only the steps that were missing are done.
-Result resume(trial::Evaluator& evaluator, const Trial& trial, const TrainingState& state) {
+Result resume(trial::Evaluator& evaluator, const Trial& trial, const TrainingState& state,
+              std::int64_t recalibrated = 0) {
   RecordingContext context;
   context.start_from = state;
   const Result result = finish(evaluator, trial, context);
-  EXPECT_EQ(context.polls(), kSteps - state.step + 2 + (trial.is_final() ? 1 : 0));
+  EXPECT_EQ(context.polls(), kSteps - state.step + 2 + (trial.is_final() ? 1 : 0) + recalibrated);
   return result;
 }
 
@@ -160,7 +161,7 @@ void expect_exact_resume(const TrainingOptions& options, const Trial& trial) {
     SCOPED_TRACE("stopped at poll " + std::to_string(poll));
     const TrainingState state = stop_at(*evaluator, trial, poll);
     EXPECT_EQ(state.step, std::min(poll, kSteps));
-    expect_same(expected, resume(*evaluator, trial, state));
+    expect_same(expected, resume(*evaluator, trial, state, options.recalibrate));
   }
 }
 
@@ -229,6 +230,20 @@ TEST(Resume, IsExactInAFullTrainingStoppedWhileItIsTested) {
   const TrainingState state = stop_at(*evaluator, trial, kSteps + 2);
   EXPECT_EQ(state.step, kSteps);
   expect_same(expected, resume(*evaluator, trial, state));
+}
+
+TEST(Resume, IsExactInATrialStoppedBetweenBatchesOfRecalibration) {
+  TrainingOptions options = with(adam());
+  options.recalibrate = 5;
+  const auto evaluator = make_evaluator(options);
+  const Trial trial = every_layer_trial();
+  RecordingContext undisturbed;
+  const Result expected = finish(*evaluator, trial, undisturbed);
+  for (const int batch : {0, 3, 4}) {
+    const TrainingState state = stop_at(*evaluator, trial, kSteps + batch);
+    EXPECT_EQ(state.step, kSteps);
+    expect_same(expected, resume(*evaluator, trial, state, options.recalibrate));
+  }
 }
 
 TEST(Resume, IsExactInATrialThatEndsWithAnEpoch) {

@@ -107,7 +107,8 @@ class RecordingContext final : public trial::EvaluationContext,
   trial::TrialTiming& timing() override { return times; }
   void report(std::vector<trial::CoursePoint> points) override { course = std::move(points); }
 
-  /// The evaluator asks once before each step, each batch of scoring and each pass of a latency measurement.
+  /// The evaluator asks once before each step, each batch of scoring or recalibration, and each pass of a
+  /// latency measurement.
   int polls() const { return polls_; }
 
   int stop_after_polls = std::numeric_limits<int>::max();

@@ -342,6 +342,25 @@ TEST(TrainingEvaluator, PredictsHigherCostForMoreWork) {
   EXPECT_GT(cost(2, 2), cost(2, 1));
 }
 
+TEST(TrainingEvaluator, PredictsTheCostOfRecalibrationAndOfJudgedEpochs) {
+  const auto cost = [&](const TrainingOptions& options, trial::Phase phase) {
+    return make_evaluator(options)->predicted_cost(
+        make_trial(conv_network({1, 8, 8}, 2, 3, 16, 6), 4, 1, phase));
+  };
+  const TrainingOptions plain = fast_options();
+  TrainingOptions judging = plain;
+  judging.full.patience = 4;
+  TrainingOptions recalibrating = judging;
+  recalibrating.recalibrate = 1000;
+  const double search = cost(plain, trial::Phase::kSearch);
+  EXPECT_EQ(cost(judging, trial::Phase::kSearch), search);
+  EXPECT_GT(cost(judging, trial::Phase::kFinal), cost(plain, trial::Phase::kFinal));
+  const double once = cost(recalibrating, trial::Phase::kSearch) - search;
+  const double four_times = cost(recalibrating, trial::Phase::kFinal) - cost(judging, trial::Phase::kFinal);
+  EXPECT_GT(once, 0);
+  EXPECT_NEAR(four_times, 4 * once, 1e-6 * four_times);
+}
+
 TEST(LayerOps, KnowAllBuiltInKinds) {
   EXPECT_THAT(layer_op_kinds(),
               ::testing::IsSupersetOf({"batch_norm", "conv2d", "dropout", "flatten", "global_average_pool",

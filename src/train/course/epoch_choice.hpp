@@ -9,31 +9,38 @@
 
 namespace skyline::train {
 
+/// On held-out data.
+struct Score {
+  double accuracy = std::numeric_limits<double>::quiet_NaN();
+  double loss = std::numeric_limits<double>::quiet_NaN();
+};
+
 /// Which epoch of a full training was the best one so far, and how long ago that is. Higher accuracy wins,
 /// then lower loss.
 class EpochChoice {
  public:
   using Number = trial::TrainingState::Number;
 
-  /// Takes the validation scores after `step`. Returns whether they are the best so far.
-  bool judge(std::int64_t step, double accuracy, double loss) {
+  /// Takes the validation score after `step`. Returns whether it is the best so far.
+  bool judge(std::int64_t step, const Score& score) {
     judged_step_ = step;
-    const bool better = accuracy > accuracy_ || (accuracy == accuracy_ && loss < loss_);
+    last_ = score;
+    const bool better =
+        score.accuracy > best_.accuracy || (score.accuracy == best_.accuracy && score.loss < best_.loss);
     epochs_waited_ = better ? 0 : epochs_waited_ + 1;
-    if (better) {
-      accuracy_ = accuracy;
-      loss_ = loss;
-    }
+    if (better) best_ = score;
     return better;
   }
+  const Score& last() const { return last_; }
+  const Score& best() const { return best_; }
   std::int64_t judged_step() const { return judged_step_; }
   /// Epochs since the best one.
   std::int64_t epochs_waited() const { return epochs_waited_; }
 
   /// Appends the state, as many numbers as kNumbers.
   void save(std::vector<Number>& numbers) const {
-    for (const double value :
-         {static_cast<double>(judged_step_), static_cast<double>(epochs_waited_), accuracy_, loss_}) {
+    for (const double value : {static_cast<double>(judged_step_), static_cast<double>(epochs_waited_),
+                               last_.accuracy, last_.loss, best_.accuracy, best_.loss}) {
       numbers.push_back({kName, value});
     }
   }
@@ -44,19 +51,19 @@ class EpochChoice {
     }
     judged_step_ = static_cast<std::int64_t>(numbers[0].value);
     epochs_waited_ = static_cast<std::int64_t>(numbers[1].value);
-    accuracy_ = numbers[2].value;
-    loss_ = numbers[3].value;
+    last_ = {numbers[2].value, numbers[3].value};
+    best_ = {numbers[4].value, numbers[5].value};
     return true;
   }
-  static constexpr std::size_t kNumbers = 4;
+  static constexpr std::size_t kNumbers = 6;
 
  private:
   static constexpr const char* kName = "epoch_choice";
 
   std::int64_t judged_step_ = 0;
   std::int64_t epochs_waited_ = 0;
-  double accuracy_ = -1;
-  double loss_ = std::numeric_limits<double>::infinity();
+  Score last_;
+  Score best_{-1, std::numeric_limits<double>::infinity()};
 };
 
 }  // namespace skyline::train

@@ -248,7 +248,7 @@ void Learner::restore_best() {
   stream_->run([&] { step_->restore_best(); });
 }
 
-void Learner::recalibrate() {
+bool Learner::recalibrate(const std::function<bool(std::int64_t number)>& goes_on) {
   require_settled();
   constexpr std::uint64_t kOwnOrder = 0x726563616c696272U;
   const std::vector<std::int64_t> order = epoch_order(setup_.split.train, trial_.seed ^ kOwnOrder, 0);
@@ -258,11 +258,14 @@ void Learner::recalibrate() {
       group_ != nullptr && setup_.options.group.statistics == GroupOptions::Statistics::kSynchronized;
   const auto samples = static_cast<std::size_t>(batch_);
   const BatchPart part = together ? part_of_batch(samples, members_, member_) : BatchPart{0, samples};
+  bool done = false;
   stream_->run([&] {
     const at::Tensor places = at::tensor(order).to(context_.device());
     const BatchBuffers buffers =
         BatchBuffers::make(static_cast<std::int64_t>(part.count), setup_.dataset->shape(), context_.device());
-    step_->recalibrate(batches, part, batch_, [&](std::int64_t number) {
+    done = step_->recalibrate(batches, part, batch_, [&](std::int64_t number) {
+      stream_->wait();
+      if (!goes_on(number)) return at::Tensor();
       const std::int64_t first = number * batch_ + static_cast<std::int64_t>(part.first);
       const at::Tensor position = at::tensor(first).to(context_.device());
       if (part.count > 0) {
@@ -271,6 +274,7 @@ void Learner::recalibrate() {
       return buffers.images;
     });
   });
+  return done;
 }
 
 std::vector<trial::NamedTensor> Learner::export_tensors() const {

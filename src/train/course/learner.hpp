@@ -65,7 +65,9 @@ class Learner {
   void keep_best();
   void restore_best();
   /// Measures the statistics of batch norm anew, on batches of unchanged training samples. Collective.
-  void recalibrate();
+  /// @param goes_on  asked before each batch, by its number, when nothing is queued on the device
+  /// @return whether it came to its end; else the statistics are of no use
+  bool recalibrate(const std::function<bool(std::int64_t number)>& goes_on);
 
   /// Copies of all parameters and buffers, "<layer>.<tensor>", row-major.
   std::vector<trial::NamedTensor> export_tensors() const;

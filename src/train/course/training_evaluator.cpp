@@ -104,10 +104,7 @@ class TrainingEvaluator final : public trial::Evaluator {
     const auto samples = static_cast<double>(setup_.options.batch);
     const auto flops = static_cast<double>(network.cost.flops);
     const double step = 3 * flops * samples + kFixedFlops * static_cast<double>(network.layers.size());
-    const bool is_final = trial.is_final();
-    const std::size_t scored =
-        validation_of(setup_.split, trial).size() + (is_final ? setup_.test_indices.size() : 0);
-    return std::max(1.0, static_cast<double>(steps) * step + static_cast<double>(scored) * flops);
+    return std::max(1.0, static_cast<double>(steps) * step + samples_scored(trial, steps) * flops);
   }
 
   std::size_t slots() const override { return setup_.device.accelerator == nullptr ? 0 : kMostOnDevice; }
@@ -148,6 +145,20 @@ class TrainingEvaluator final : public trial::Evaluator {
   }
 
  private:
+  /// Forward passes beside the steps, those of recalibration included.
+  double samples_scored(const trial::Trial& trial, std::int64_t steps) const {
+    const TrainingOptions& options = setup_.options;
+    const std::size_t trained = setup_.split.train.size();
+    const bool judged = trial.is_final() && options.full.judges_epochs();
+    const std::int64_t epoch = steps_per_epoch(trained, options.batch);
+    const auto scorings = static_cast<double>(judged ? (steps + epoch - 1) / epoch : 1);
+    const auto recalibrated = static_cast<double>(
+        std::min(options.recalibrate * options.batch, static_cast<std::int64_t>(trained)));
+    const auto tested = static_cast<double>(trial.is_final() ? setup_.test_indices.size() : 0);
+    return scorings * (static_cast<double>(validation_of(setup_.split, trial).size()) + recalibrated) +
+           tested;
+  }
+
   std::optional<std::string> device_fault() const {
     const DeviceUse& use = setup_.device;
     return use.accelerator == nullptr ? std::nullopt : use.accelerator->fault(use.device);

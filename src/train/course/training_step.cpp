@@ -142,9 +142,9 @@ void TrainingStep::find_statistics(const space::Network& network) {
 }
 
 /// A running mean that starts at zero is momentum times the batch's value after one batch.
-void TrainingStep::recalibrate(std::int64_t batches, BatchPart part, std::int64_t samples,
+bool TrainingStep::recalibrate(std::int64_t batches, BatchPart part, std::int64_t samples,
                                const std::function<at::Tensor(std::int64_t number)>& images) {
-  if (statistics_.empty()) return;
+  if (statistics_.empty()) return true;
   const WithoutAutograd no_autograd;
   place_.first_sample = static_cast<std::int64_t>(part.first);
   place_.batch = samples;
@@ -152,6 +152,7 @@ void TrainingStep::recalibrate(std::int64_t batches, BatchPart part, std::int64_
   for (const Statistic& statistic : statistics_) sums.push_back(at::zeros_like(statistic.value));
   for (std::int64_t number = 0; number < batches; ++number) {
     const at::Tensor given = images(number);
+    if (!given.defined()) return false;
     for (const Statistic& statistic : statistics_) at::Tensor(statistic.value).zero_();
     const std::uint64_t seed = derive_seed(seed_, "recalibrate", {static_cast<std::uint64_t>(number)});
     std::vector<std::int64_t> seeds;
@@ -168,6 +169,7 @@ void TrainingStep::recalibrate(std::int64_t batches, BatchPart part, std::int64_
   }
   place_.seeds.reset();
   graph_.parameters_changed();
+  return true;
 }
 
 void TrainingStep::save_state(trial::TrainingState& state) const {

@@ -66,8 +66,11 @@ class TrainingStep {
   /// Replaces the statistics of the layers that normalize by their mean over some batches. Collective over a
   /// group with synchronized statistics.
   /// @param part    of a batch of `samples`, as for run(); without synchronized statistics all of it
-  /// @param images  gives the images of a part by the batch's number
-  void recalibrate(std::int64_t batches, BatchPart part, std::int64_t samples,
+  /// @param images  gives the images of a part by the batch's number; undefined: end, with statistics that
+  /// are
+  ///                of no use
+  /// @return whether it came to its end
+  bool recalibrate(std::int64_t batches, BatchPart part, std::int64_t samples,
                    const std::function<at::Tensor(std::int64_t number)>& images);
 
   bool may_be_recorded() const { return graph_.may_be_recorded(); }

@@ -16,7 +16,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using trial::FailureKind;
 
-/// Batches that a member of a group scores in a row: so long may a stop take.
+/// Batches that a member of a group takes in a row beside training: so long may a stop take.
 constexpr std::size_t kBatchesBetweenAgreements = 8;
 /// Of life, from a leader that measures to the members that wait for it.
 constexpr double kSecondsBetweenSigns = 1;
@@ -131,7 +131,7 @@ void TrialRun::judge_epoch() {
   const Score validation = score_validation();
   if (!failure_) {
     course_.add_scores(validation.loss, validation.accuracy);
-    const bool best = choice_.judge(steps_done_, validation.accuracy, validation.loss);
+    const bool best = choice_.judge(steps_done_, {validation.accuracy, validation.loss});
     if (best && setup_.options.full.keep == FinalTrainingOptions::Keep::kBest) learner_->keep_best();
   }
   learner_->swap_average();
@@ -140,18 +140,29 @@ void TrialRun::judge_epoch() {
 /// With the weights that are tested and kept, from now on.
 Score TrialRun::score_trained() {
   learner_->swap_average();
-  const bool best = judges_epochs() && setup_.options.full.keep == FinalTrainingOptions::Keep::kBest;
-  if (!best) return score_validation();
+  if (!judges_epochs()) return score_validation();
+  if (setup_.options.full.keep == FinalTrainingOptions::Keep::kLast) return choice_.last();
   learner_->restore_best();
-  return score(SampleSet::kTrain, validation_of(setup_.split, trial_));
+  return choice_.best();
 }
 
 Score TrialRun::score_validation() {
   if (setup_.options.recalibrate > 0) {
     const ScopeTimer timer(context_.timing().train_s);
-    learner_->recalibrate();
+    if (!learner_->recalibrate([this](std::int64_t batch) { return may_recalibrate(batch); })) {
+      end_early();
+      return {};
+    }
   }
   return score(SampleSet::kTrain, validation_of(setup_.split, trial_));
+}
+
+/// A stop is not to wait for all batches. Members of a group agree on it.
+bool TrialRun::may_recalibrate(std::int64_t batch) {
+  let_others_measure();
+  if (group_ == nullptr) return !context_.control().stop_requested();
+  if (batch % static_cast<std::int64_t>(kBatchesBetweenAgreements) == 0) agree({}, false);
+  return !agreed_.stop;
 }
 
 /// The rest of the epoch that the next step is in.

@@ -25,11 +25,6 @@ namespace skyline::train {
 std::int64_t steps_per_epoch(std::size_t samples, std::int64_t batch);
 std::int64_t steps_for(double epochs, std::size_t samples, std::int64_t batch);
 
-struct Score {
-  double accuracy = std::numeric_limits<double>::quiet_NaN();
-  double loss = std::numeric_limits<double>::quiet_NaN();
-};
-
 /// One trial from the first step, or the one after the saved state, to the last measurement. Used by one
 /// thread, once. In a group each member has one, and all act alike: they agree after each step on what comes
 /// next. The leader alone reads and writes states and weights and measures the latency.
@@ -51,6 +46,7 @@ class TrialRun {
   bool has_trained() const;
   void judge_epoch();
   Score score_validation();
+  bool may_recalibrate(std::int64_t batch);
   Score score_trained();
   Score score(SampleSet set, std::span<const std::int64_t> indices);
   double measure_latency_ms();
