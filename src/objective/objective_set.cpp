@@ -19,9 +19,12 @@ struct ComputedMetric {
 };
 
 constexpr std::array kComputedMetrics{
-    ComputedMetric{"parameters", &space::Cost::parameters}, ComputedMetric{"flops", &space::Cost::flops},
+    ComputedMetric{"parameters", &space::Cost::parameters},
+    ComputedMetric{"flops", &space::Cost::flops},
     ComputedMetric{"macs", &space::Cost::macs},
-    ComputedMetric{"peak_activation_bytes", &space::Cost::peak_activation_bytes}};
+    ComputedMetric{"peak_activation_bytes", &space::Cost::peak_activation_bytes},
+    ComputedMetric{"training_activation_bytes", &space::Cost::training_activation_bytes},
+    ComputedMetric{"weight_bytes", &space::Cost::weight_bytes}};
 
 struct SenseWord {
   std::string_view word;

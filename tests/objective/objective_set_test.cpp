@@ -36,7 +36,7 @@ std::string constraints_error(const std::string& constraints) {
 
 space::Network network_of(std::int64_t parameters, std::int64_t flops) {
   space::Network network;
-  network.cost = {parameters, flops, flops / 2, 64};
+  network.cost = {parameters, flops, flops / 2, 64, 640, 400};
   return network;
 }
 
@@ -51,19 +51,23 @@ trial::CommittedTrial trial_with(trial::Outcome outcome) {
 }
 
 TEST(ComputedMetrics, AreTheCostsOfTheNetwork) {
-  EXPECT_THAT(computed_metric_names(), ElementsAre("parameters", "flops", "macs", "peak_activation_bytes"));
+  EXPECT_THAT(computed_metric_names(), ElementsAre("parameters", "flops", "macs", "peak_activation_bytes",
+                                                   "training_activation_bytes", "weight_bytes"));
   const space::Network network = network_of(100, 2000);
   EXPECT_EQ(computed_metric(network, "parameters"), 100);
   EXPECT_EQ(computed_metric(network, "flops"), 2000);
   EXPECT_EQ(computed_metric(network, "macs"), 1000);
   EXPECT_EQ(computed_metric(network, "peak_activation_bytes"), 64);
+  EXPECT_EQ(computed_metric(network, "training_activation_bytes"), 640);
+  EXPECT_EQ(computed_metric(network, "weight_bytes"), 400);
   EXPECT_THROW(computed_metric(network, "latency_ms"), InternalError);
 }
 
 TEST(ObjectiveSet, RefusesMetricsThatFullTrainingsAloneHave) {
   const std::string expected =
-      "expected one of parameters, flops, macs, peak_activation_bytes, validation_accuracy, latency_ms, got "
-      "test_accuracy, which only full trainings after the search measure";
+      "expected one of parameters, flops, macs, peak_activation_bytes, training_activation_bytes, "
+      "weight_bytes, validation_accuracy, latency_ms, got test_accuracy, which only full trainings after the "
+      "search measure";
   EXPECT_THAT(objectives_error("[{maximize: test_accuracy}]"), ::testing::EndsWith(expected));
   EXPECT_THAT(constraints_error("[{test_accuracy: [0.9, 1]}]"), ::testing::EndsWith(expected));
   EXPECT_THAT(objectives_error("[{maximize: test_acuracy}]"),
@@ -157,7 +161,7 @@ TEST(ObjectiveSet, RefusesUnknownMetricsWithASuggestion) {
   EXPECT_EQ(
       objectives_error("- {minimize: flops}\n- {minimize: speed}"),
       "run.yaml:2: objectives[1].minimize: unknown metric `speed`, known here: parameters, flops, macs, "
-      "peak_activation_bytes, validation_accuracy, latency_ms");
+      "peak_activation_bytes, training_activation_bytes, weight_bytes, validation_accuracy, latency_ms");
   EXPECT_EQ(constraints_error("- {params: [0, 1]}"),
             "run.yaml:1: constraints[0].params: unknown metric `params`, did you mean `parameters`?");
 }

@@ -43,6 +43,12 @@ TEST(Cost, SumsUpTheLayers) {
   EXPECT_EQ(network.cost.macs, sum.macs);
 }
 
+TEST(Cost, WeightBytesAreThoseOfParametersAndBuffers) {
+  const Network network = network_from_yaml("[{conv2d: {channels: 4, kernel: 3}}, batch_norm]", kSmallImages);
+  EXPECT_EQ(network.layers[1].cost.weight_bytes, 4 * 16);
+  EXPECT_EQ(network.cost.weight_bytes, 4 * (4 * 3 * 9 + 4 + 16));
+}
+
 TEST(Cost, PeakOfAChainIsItsLargestInputAndOutput) {
   EXPECT_EQ(cost_of("[{conv2d: {channels: 16, kernel: 3}}, {max_pool: {kernel: 8}}, flatten]")
                 .peak_activation_bytes,
@@ -73,6 +79,26 @@ TEST(Cost, PeakCountsAnOutputThatNobodyReadsWhileItIsMade) {
   network.input = {10, 1, 1};
   network.layers = {layer_with({}, 20), layer_with({}, 40), layer_with({0}, 1)};
   EXPECT_EQ(peak_activation_bytes(network), 4 * (10 + 20 + 40));
+}
+
+TEST(Cost, TrainingKeepsAllOutputsAndTheGradientsOnTheWayBack) {
+  Network network;
+  network.input = {10, 1, 1};
+  network.layers = {layer_with({}, 100), layer_with({0}, 5), layer_with({0, 1}, 7)};
+  const std::int64_t kept = 10 + 100 + 5 + 7;
+  EXPECT_EQ(training_activation_bytes(network), 4 * (kept + 7 + 5 + 100));
+  network.layers = {layer_with({}, 4), layer_with({0}, 4), layer_with({1}, 40), layer_with({2}, 1)};
+  EXPECT_EQ(training_activation_bytes(network), 4 * (10 + 4 + 4 + 40 + 40 + 4)) << "once the last is gone";
+  network.layers[1].inner_elements = 200;
+  EXPECT_EQ(training_activation_bytes(network), 4 * (10 + 4 + 4 + 40 + 40 + 4 + 200));
+  EXPECT_EQ(peak_activation_bytes(network), 4 * (4 + 4 + 200));
+}
+
+TEST(Cost, TrainingNeedsNoGradientOfADeadBranch) {
+  Network network;
+  network.input = {10, 1, 1};
+  network.layers = {layer_with({}, 4), layer_with({0}, 1000), layer_with({0}, 2)};
+  EXPECT_EQ(training_activation_bytes(network), 4 * (10 + 4 + 1000 + 2 + 2 + 4));
 }
 
 }  // namespace

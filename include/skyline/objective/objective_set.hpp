@@ -12,8 +12,8 @@ namespace skyline::objective {
 
 enum class Sense { kMinimize, kMaximize };
 
-/// A number to minimize or maximize. Computed ones (`parameters`, `flops`, `macs`, `peak_activation_bytes`)
-/// come from the network alone and cost nothing; the others are measured by the evaluator.
+/// A number to minimize or maximize. Computed ones (the members of space::Cost) come from the network alone
+/// and cost nothing; the others are measured by the evaluator.
 struct Objective {
   std::string metric;
   Sense sense = Sense::kMinimize;

@@ -50,13 +50,23 @@ enum class Distribution {
   kNormalized,  // by the statistics of the batch, with the tensors and attributes of batch_norm
 };
 
-/// What inheritance, groups and devices need to know of a layer, whatever its kind.
+/// When the output of a layer is zero everywhere, whatever its tensors are.
+enum class Zeros {
+  kUnknown,
+  kIfAll,  // if all inputs are: relu, a convolution without bias, concat
+  kIfAny,  // if one of the inputs is: products
+  kAlways,
+};
+
+/// What inheritance, groups, devices and the canonical form need to know of a layer, whatever its kind.
 struct Traits {
   Features features = Features::kNew;
   Distribution distribution = Distribution::kUnknown;
   bool adds = false;             // the output is the sum of the inputs
   bool draws = false;            // it draws random numbers in training
   bool may_be_identity = false;  // `weight` and `bias` can make the first outputs the inputs, one by one
+  bool is_identity = false;      // the output is the input
+  Zeros zeros = Zeros::kUnknown;
 
   bool normalizes() const { return distribution == Distribution::kNormalized; }
 };
@@ -74,8 +84,8 @@ class LayerKind {
   /// attributes are refused with "did you mean".
   /// @throws UserError through `reader` if an attribute is missing or does not fit
   virtual void read_attributes(Layer& layer, AttributeReader& reader) const = 0;
-  /// Fills output, tensors, flops and macs of `layer`, whose kind, inputs, input shapes and attributes are
-  /// set.
+  /// Fills output, tensors, inner_elements, flops and macs of `layer`, whose kind, inputs, input shapes and
+  /// attributes are set.
   /// @throws UserError through `reader` if the shapes do not fit
   virtual void infer(Layer& layer, AttributeReader& reader) const = 0;
   /// The traits of a complete layer of this kind. Without an override: features are kept where a layer has

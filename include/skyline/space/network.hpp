@@ -21,9 +21,15 @@ struct Shape {
 };
 std::string to_text(const Shape& shape);  // "16x28x28"
 
-/// How a tensor starts. kKaimingUniform: U(-b, b), b = 1/sqrt(fan_in) (PyTorch's default for conv2d and
-/// linear).
-enum class Initializer { kZeros, kOnes, kKaimingUniform };
+/// How the values of a tensor start.
+enum class Initializer {
+  kZeros,
+  kOnes,
+  kQuarters,        // 0.25: PyTorch's default for prelu
+  kKaimingUniform,  // U(-b, b), b = 1/sqrt(fan_in): PyTorch's default for convolutions and linear layers
+  kXavierUniform,   // U(-b, b), b = sqrt(6 / (rows + columns)): PyTorch's default for attention; two dims
+  kNarrowNormal,    // about N(0, 0.02^2), as the position embeddings of vision transformers start
+};
 
 /// A parameter or buffer of a layer; `name` is within the layer ("weight").
 struct TensorSpec {
@@ -35,12 +41,15 @@ struct TensorSpec {
   std::int64_t elements() const;
 };
 
-/// Exact costs of one forward pass of one sample, in evaluation mode. Conventions: docs/spaces.md.
+/// Exact costs of a network, or of a layer by itself: of one sample, with float32 values. FLOPs, MACs and
+/// peak_activation_bytes are those of a forward pass in evaluation mode. Conventions: docs/spaces.md.
 struct Cost {
-  std::int64_t parameters = 0;             // trainable
-  std::int64_t flops = 0;                  // an add and a multiply count one each
-  std::int64_t macs = 0;                   // convolutions and linear layers only
-  std::int64_t peak_activation_bytes = 0;  // float32: largest sum of what must exist at once around one layer
+  std::int64_t parameters = 0;                 // trainable
+  std::int64_t flops = 0;                      // an add and a multiply count one each
+  std::int64_t macs = 0;                       // of convolutions and matrix products only
+  std::int64_t peak_activation_bytes = 0;      // largest sum of what must exist at once around one layer
+  std::int64_t training_activation_bytes = 0;  // the same of a training step: forward and backward pass
+  std::int64_t weight_bytes = 0;               // parameters and buffers
 };
 
 /// One node of the layer graph. Holds everything that the trainer, the cost model and the exporters need.
@@ -50,11 +59,13 @@ struct Layer {
   std::vector<std::size_t> inputs;  // indices of earlier layers; empty = the network's input
   // Resolved and complete: defaults filled in and words turned into numbers, so that equal layers have equal
   // attributes, e.g. conv2d {bias: true, channels: 16, kernel: 3, padding: 1, stride: 1} for `padding: same`.
+  // One with a value that does nothing may be left out (dilation 1), so that ids outlive new attributes.
   std::map<std::string, Value> attributes;
   std::vector<Shape> input_shapes;  // of each of `inputs`; of the network's input if there are none
   Shape output;
   std::vector<TensorSpec> tensors;
-  Cost cost;  // peak_activation_bytes: inputs and output of this layer
+  std::int64_t inner_elements = 0;  // of activations within the layer, e.g. the scores of attention
+  Cost cost;
 
   /// Shape of the only input, or of the first one.
   const Shape& input() const { return input_shapes.front(); }
@@ -74,6 +85,7 @@ struct Network {
 
 /// An attribute of a resolved layer. @throws InternalError if the layer has none of that name and type
 std::int64_t attribute_integer(const Layer& layer, const std::string& name);
+std::int64_t attribute_integer_or(const Layer& layer, const std::string& name, std::int64_t fallback);
 double attribute_number(const Layer& layer, const std::string& name);
 bool attribute_flag(const Layer& layer, const std::string& name);
 

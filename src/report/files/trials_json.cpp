@@ -82,7 +82,9 @@ Json costs_json(const space::Cost& cost) {
   return {{"parameters", cost.parameters},
           {"flops", cost.flops},
           {"macs", cost.macs},
-          {"peak_activation_bytes", cost.peak_activation_bytes}};
+          {"peak_activation_bytes", cost.peak_activation_bytes},
+          {"training_activation_bytes", cost.training_activation_bytes},
+          {"weight_bytes", cost.weight_bytes}};
 }
 
 Json measured_json(const trial::CommittedTrial& committed, const std::vector<std::string>& metrics) {

@@ -56,6 +56,10 @@ std::int64_t attribute_integer(const Layer& layer, const std::string& name) {
   return attribute<std::int64_t>(layer, name);
 }
 
+std::int64_t attribute_integer_or(const Layer& layer, const std::string& name, std::int64_t fallback) {
+  return layer.attributes.contains(name) ? attribute_integer(layer, name) : fallback;
+}
+
 double attribute_number(const Layer& layer, const std::string& name) {
   return attribute<double>(layer, name);
 }

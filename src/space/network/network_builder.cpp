@@ -11,13 +11,18 @@ namespace {
 constexpr std::size_t kMostLayers = 10'000;
 constexpr std::int64_t kBytesPerElement = 4;
 
+/// With these alone around it, the gradients of training are as large as inputs and output.
 void complete_cost(Layer& layer) {
+  std::int64_t weights = 0;
   for (const TensorSpec& tensor : layer.tensors) {
+    weights += tensor.elements();
     if (tensor.trainable) layer.cost.parameters += tensor.elements();
   }
+  layer.cost.weight_bytes = kBytesPerElement * weights;
   std::int64_t elements = layer.output.elements();
   for (const Shape& input : layer.input_shapes) elements += input.elements();
-  layer.cost.peak_activation_bytes = kBytesPerElement * elements;
+  layer.cost.peak_activation_bytes = kBytesPerElement * (elements + layer.inner_elements);
+  layer.cost.training_activation_bytes = kBytesPerElement * (2 * elements + layer.inner_elements);
 }
 
 // Index 0 is the network's input, i + 1 the output of layer i.
@@ -71,8 +76,10 @@ Network NetworkBuilder::finish(const ConfigNode& source) {
     network_.cost.parameters += layer.cost.parameters;
     network_.cost.flops += layer.cost.flops;
     network_.cost.macs += layer.cost.macs;
+    network_.cost.weight_bytes += layer.cost.weight_bytes;
   }
   network_.cost.peak_activation_bytes = peak_activation_bytes(network_);
+  network_.cost.training_activation_bytes = training_activation_bytes(network_);
   return std::move(network_);
 }
 
@@ -87,12 +94,31 @@ std::int64_t peak_activation_bytes(const Network& network) {
   std::int64_t peak = living;
   for (std::size_t i = 0; i < count; ++i) {
     living += network.layers[i].output.elements();
-    peak = std::max(peak, living);
+    peak = std::max(peak, living + network.layers[i].inner_elements);
     for (const std::size_t tensor : tensors_read_by(network.layers[i])) {
       if (last_reader[tensor] != i) continue;
       living -= tensor == 0 ? network.input.elements() : network.layers[tensor - 1].output.elements();
     }
     if (last_reader[i + 1] == i) living -= network.layers[i].output.elements();
+  }
+  return kBytesPerElement * peak;
+}
+
+std::int64_t training_activation_bytes(const Network& network) {
+  const std::vector<Layer>& layers = network.layers;
+  std::int64_t living = network.input.elements();
+  for (const Layer& layer : layers) living += layer.output.elements() + layer.inner_elements;
+  std::vector<bool> has_gradient(layers.size(), false);
+  const auto need_gradient = [&](std::size_t i) {
+    if (!has_gradient[i]) living += layers[i].output.elements();
+    has_gradient[i] = true;
+  };
+  std::int64_t peak = living;
+  for (std::size_t i = layers.size(); i-- > 0;) {
+    if (i + 1 == layers.size()) need_gradient(i);  // by the loss
+    if (has_gradient[i]) std::ranges::for_each(layers[i].inputs, need_gradient);
+    peak = std::max(peak, living);
+    living -= (has_gradient[i] ? 2 : 1) * layers[i].output.elements() + layers[i].inner_elements;
   }
   return kBytesPerElement * peak;
 }

@@ -30,5 +30,8 @@ class NetworkBuilder {
 /// Largest number of bytes of float32 activations that exist at once while the layers run in order: the
 /// output of the running layer, and every earlier output that it or a later layer reads.
 std::int64_t peak_activation_bytes(const Network& network);
+/// The same of a training step: the forward pass keeps all outputs. Going back, each layer adds the gradients
+/// of its inputs, then its output and the gradient of that are freed. The network's input has no gradient.
+std::int64_t training_activation_bytes(const Network& network);
 
 }  // namespace skyline::space

@@ -44,8 +44,7 @@ at::Tensor view_of(const at::Tensor& memory, std::int64_t offset, const space::T
 /// Draws floats uniform in [-bound, bound) on a grid of 2^24, two from each number of the stream.
 class UniformFloats {
  public:
-  UniformFloats(RandomStream& random, std::int64_t fan_in)
-      : random_(random), bound_(1.0F / std::sqrt(static_cast<float>(fan_in))) {}
+  UniformFloats(RandomStream& random, float bound) : random_(random), bound_(bound) {}
 
   float next() {
     if (!has_spare_) {
@@ -64,8 +63,8 @@ class UniformFloats {
 };
 
 /// Draws in row-major order of `dims`, whatever the order in memory.
-void fill_kaiming_uniform(const space::TensorSpec& spec, RandomStream& random, float* values) {
-  UniformFloats draws(random, spec.fan_in);
+void fill_uniform(const space::TensorSpec& spec, float bound, RandomStream& random, float* values) {
+  UniformFloats draws(random, bound);
   if (spec.dims.size() != 4) {
     std::generate(values, values + spec.elements(), [&] { return draws.next(); });
     return;
@@ -81,6 +80,19 @@ void fill_kaiming_uniform(const space::TensorSpec& spec, RandomStream& random, f
   }
 }
 
+/// A sum of twelve uniform numbers has the variance 1. Unlike the usual ways to draw a normal one it needs no
+/// function whose last bit may differ from machine to machine.
+void fill_narrow_normal(const space::TensorSpec& spec, RandomStream& random, float* values) {
+  constexpr float kDeviation = 0.02F;
+  require(spec.dims.size() != 4, "a filter that starts normally distributed");
+  UniformFloats draws(random, 0.5F);
+  std::generate(values, values + spec.elements(), [&] {
+    float sum = 0;
+    for (int i = 0; i < 12; ++i) sum += draws.next();
+    return kDeviation * sum;
+  });
+}
+
 void initialize(const space::TensorSpec& spec, RandomStream& random, float* values) {
   switch (spec.initializer) {
     case space::Initializer::kZeros:
@@ -88,8 +100,18 @@ void initialize(const space::TensorSpec& spec, RandomStream& random, float* valu
     case space::Initializer::kOnes:
       std::fill(values, values + spec.elements(), 1.0F);
       return;
+    case space::Initializer::kQuarters:
+      std::fill(values, values + spec.elements(), 0.25F);
+      return;
     case space::Initializer::kKaimingUniform:
-      fill_kaiming_uniform(spec, random, values);
+      fill_uniform(spec, 1.0F / std::sqrt(static_cast<float>(spec.fan_in)), random, values);
+      return;
+    case space::Initializer::kXavierUniform:
+      fill_uniform(spec, std::sqrt(6.0F / static_cast<float>(spec.dims.at(0) + spec.dims.at(1))), random,
+                   values);
+      return;
+    case space::Initializer::kNarrowNormal:
+      fill_narrow_normal(spec, random, values);
       return;
   }
   throw InternalError("unknown initializer");
