@@ -33,11 +33,11 @@ class RunConfigTest : public testing::Test {
     store::DatasetContents mnist;
     mnist.shape = {1, 28, 28};
     for (int digit = 0; digit < 10; ++digit) mnist.class_names.push_back(std::to_string(digit));
-    for (store::ImageSet* part : {&mnist.train, &mnist.test}) {
-      part->images.assign(200 * 28 * 28, 0);
-      for (std::size_t i = 0; i < part->images.size(); ++i)
-        part->images[i] = static_cast<std::uint8_t>(i * 31 % 251);
-      for (int i = 0; i < 200; ++i) part->labels.push_back(i % 10);
+    for (store::Samples* part : {&mnist.train, &mnist.test}) {
+      part->pixels().assign(200 * 28 * 28, 0);
+      for (std::size_t i = 0; i < part->pixels().size(); ++i)
+        part->pixels()[i] = static_cast<std::uint8_t>(i * 31 % 251);
+      for (int i = 0; i < 200; ++i) part->classes().push_back(i % 10);
     }
     mnist.source = "made by a test";
     store::write_dataset(folder_ / "mnist.h5", mnist);

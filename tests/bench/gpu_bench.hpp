@@ -31,8 +31,8 @@ struct GpuBench {
   /// @param held_out  samples of the training set that measure the accuracy
   std::unique_ptr<trial::Evaluator> evaluator(const TrainingOptions& options,
                                               std::shared_ptr<Accelerator> on) const;
-  std::size_t held_out() const { return data->train().count() / 12; }
-  std::size_t trained_on() const { return data->train().count() - held_out(); }
+  std::size_t held_out() const { return data->train().count / 12; }
+  std::size_t trained_on() const { return data->train().count - held_out(); }
 };
 
 /// A slot's context in a benchmark: never stops, saves each so many steps, or never.

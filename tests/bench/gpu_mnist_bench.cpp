@@ -68,8 +68,8 @@ class StockData : public torch::data::datasets::Dataset<StockData> {
     const auto pixels = static_cast<std::int64_t>(data.shape().elements());
     const auto from = static_cast<std::int64_t>(first);
     const auto rows = static_cast<std::int64_t>(count);
-    auto* const images = const_cast<std::uint8_t*>(data.train().images.data());  // only read
-    auto* const labels = const_cast<std::int32_t*>(data.train().labels.data());
+    auto* const images = const_cast<std::uint8_t*>(data.train().pixels().data());  // only read
+    auto* const labels = const_cast<std::int32_t*>(data.train().classes().data());
     images_ =
         torch::from_blob(images + from * pixels, {rows, 1, 28, 28}, torch::kByte).to(torch::kFloat) / 255;
     targets_ = torch::from_blob(labels + from, {rows}, torch::kInt).to(torch::kLong);

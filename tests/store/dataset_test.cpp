@@ -24,6 +24,7 @@ namespace {
 using skyline::testing::overwrite;
 using skyline::testing::same_dataset;
 using skyline::testing::sample_contents;
+using skyline::testing::sample_table;
 using skyline::testing::ScratchFolder;
 using skyline::testing::user_error_of;
 
@@ -40,7 +41,7 @@ class DatasetFile : public ::testing::Test {
   /// A file with a right seal, as anybody can make one, of images of 2 channels.
   void write_with_moments(std::size_t means, std::size_t deviations) {
     Hdf5Image image(path, {.user_block = kSealBytes});
-    const std::int64_t version = 1;
+    const std::int64_t version = 2;
     const double scale = 255;
     image.write_attribute("/", "version", version);
     image.write_attribute("/", "value_scale", scale);
@@ -49,11 +50,11 @@ class DatasetFile : public ::testing::Test {
       const hsize_t dims[] = {count};
       image.write_array(name, H5T_NATIVE_DOUBLE, dims, std::string(count * sizeof(double), '\0'));
     }
-    for (const std::string part : {"train", "test"}) {
+    for (const std::string part : {"train", "validation", "test"}) {
       image.make_group(part);
       const hsize_t dims[] = {1, 2, 3, 5};
-      image.write_array(part + "/images", H5T_STD_U8LE, dims, std::string(30, 'x'));
-      image.write_array(part + "/labels", H5T_STD_I32LE, std::span(dims).first(1), std::string(4, '\0'));
+      image.write_array(part + "/values", H5T_STD_U8LE, dims, std::string(30, 'x'));
+      image.write_array(part + "/targets", H5T_STD_I32LE, std::span(dims).first(1), std::string(4, '\0'));
     }
     publish_sealed(image, "skyline-dataset");
   }
@@ -77,7 +78,7 @@ TEST_F(DatasetFile, HasMomentsOfTheTrainingSetAlone) {
     std::vector<double> pixels;
     for (std::size_t image = 0; image < 30; ++image) {
       for (std::size_t i = 0; i < 15; ++i) {
-        pixels.push_back(contents.train.images[(image * 2 + channel) * 15 + i] / 200.0);
+        pixels.push_back(contents.train.pixels()[(image * 2 + channel) * 15 + i] / 200.0);
       }
     }
     double mean = 0;
@@ -92,9 +93,87 @@ TEST_F(DatasetFile, HasMomentsOfTheTrainingSetAlone) {
 
 TEST_F(DatasetFile, AConstantChannelHasDeviationOne) {
   DatasetContents contents = sample_contents();
-  std::fill(contents.train.images.begin(), contents.train.images.end(), std::uint8_t{9});
+  std::fill(contents.train.pixels().begin(), contents.train.pixels().end(), std::uint8_t{9});
   write(contents);
   EXPECT_EQ(Dataset::open(path, true)->deviation(), (std::vector<double>{1, 1}));
+}
+
+TEST_F(DatasetFile, MapsNumbersAndTargetsOfEveryKind) {
+  for (const TargetKind kind : {TargetKind::kClasses, TargetKind::kLabels, TargetKind::kNumbers}) {
+    const DatasetContents contents = sample_table(kind);
+    write(contents);
+    const auto dataset = Dataset::open(path, true);
+    EXPECT_TRUE(same_dataset(*dataset, contents)) << to_text(kind);
+    EXPECT_EQ(dataset->train().target_kind(), kind);
+    EXPECT_EQ(dataset->test().target_kind(), kind);
+    EXPECT_FALSE(dataset->train().has_pixels());
+    EXPECT_EQ(dataset->validation().count, 3u);
+    EXPECT_EQ(dataset->value_scale(), 1);
+  }
+}
+
+TEST_F(DatasetFile, HasMomentsOfNumbersThatDoNotSufferFromALargeOffset) {
+  DatasetContents contents = sample_table(TargetKind::kNumbers);
+  auto& values = std::get<std::vector<float>>(contents.train.values);
+  double mean = 0;
+  for (std::size_t i = 0; i < values.size(); i += 4) {
+    values[i] = 4096 + static_cast<float>(i);
+    values[i + 1] = 0.1F;
+    mean += static_cast<double>(values[i]) / 20;
+  }
+  write(contents);
+  const auto dataset = Dataset::open(path, true);
+  EXPECT_NEAR(dataset->mean()[0], mean, 1e-9);
+  EXPECT_NEAR(dataset->deviation()[0], 4 * std::sqrt((400 - 1) / 12.0), 1e-9);
+  EXPECT_EQ(dataset->mean()[1], static_cast<double>(0.1F));
+  EXPECT_EQ(dataset->deviation()[1], 1);
+}
+
+TEST_F(DatasetFile, RefusesValuesAndTargetsThatAreNotWhatTheyShouldBe) {
+  const auto error_with = [&](TargetKind kind, auto change) {
+    DatasetContents contents = sample_table(kind);
+    change(contents);
+    return write_error(contents);
+  };
+  const float nan = std::nanf("");
+  EXPECT_EQ(error_with(TargetKind::kNumbers,
+                       [&](DatasetContents& set) { std::get<1>(set.validation.values)[5] = nan; }),
+            path.string() + ": validation value number 5: expected a finite number, got nan");
+  EXPECT_EQ(error_with(TargetKind::kNumbers,
+                       [&](DatasetContents& set) { std::get<2>(set.train.targets)[2] = INFINITY; }),
+            path.string() + ": train target number 2: expected a finite number, got inf");
+  EXPECT_EQ(
+      error_with(TargetKind::kLabels, [](DatasetContents& set) { std::get<1>(set.train.targets)[8] = 2; }),
+      path.string() + ": train target number 8: expected 0 or 1, got 2");
+  EXPECT_EQ(error_with(TargetKind::kLabels,
+                       [](DatasetContents& set) { std::get<1>(set.train.targets).pop_back(); }),
+            path.string() + ": train targets: expected a multiple of 3, one for each output, got 59");
+  EXPECT_EQ(error_with(TargetKind::kLabels,
+                       [](DatasetContents& set) { set.validation.targets.emplace<2>(9, 1.0F); }),
+            path.string() + ": validation: values or targets of another type than those of train");
+  EXPECT_EQ(error_with(TargetKind::kClasses, [](DatasetContents& set) { set.class_names.resize(1); }),
+            path.string() + ": class_names: expected at least 2, got 1");
+}
+
+/// As another program may write it: with a right seal.
+TEST_F(DatasetFile, FindsANumberThatIsNotFiniteWhenItIsVerified) {
+  Hdf5Image image(path, {.user_block = kSealBytes});
+  image.write_attribute("/", "version", std::int64_t{2});
+  image.write_attribute("/", "value_scale", 1.0);
+  image.write_texts("class_names", {"a"});
+  const hsize_t one[] = {1};
+  for (const char* name : {"mean", "deviation"}) {
+    image.write_array(name, H5T_NATIVE_DOUBLE, one, std::string(sizeof(double), '\0'));
+  }
+  const std::string nan = "\xff\xff\xff\x7f";
+  for (const std::string part : {"train", "validation", "test"}) {
+    image.make_group(part);
+    const hsize_t dims[] = {1, 1, 1, 1};
+    image.write_array(part + "/values", H5T_IEEE_F32LE, dims, nan);
+    image.write_array(part + "/targets", H5T_IEEE_F32LE, std::span(dims).first(2), std::string(4, '\0'));
+  }
+  publish_sealed(image, "skyline-dataset");
+  EXPECT_EQ(open_error(), path.string() + ": train value number 0: expected a finite number, got nan");
 }
 
 TEST_F(DatasetFile, MayHaveNoTestSet) {
@@ -102,7 +181,7 @@ TEST_F(DatasetFile, MayHaveNoTestSet) {
   contents.test = {};
   write(contents);
   const auto dataset = Dataset::open(path, true);
-  EXPECT_EQ(dataset->test().count(), 0u);
+  EXPECT_EQ(dataset->test().count, 0u);
   EXPECT_TRUE(same_dataset(*dataset, contents));
 }
 
@@ -130,7 +209,7 @@ TEST_F(DatasetFile, TheContentHashTellsContentsApart) {
   const auto dataset = Dataset::open(path, false);
   EXPECT_EQ(dataset->content_hash().size(), 64u);
   EXPECT_EQ(Dataset::open(path, true)->content_hash(), dataset->content_hash());
-  contents.train.labels[4] = 0;
+  contents.train.classes()[4] = 0;
   write(contents);
   EXPECT_NE(Dataset::open(path, true)->content_hash(), dataset->content_hash());
 }
@@ -140,7 +219,7 @@ TEST_F(DatasetFile, StaysValidWhenANewOneIsPublishedInItsPlace) {
   write(contents);
   const auto dataset = Dataset::open(path, true);
   DatasetContents other = contents;
-  std::fill(other.train.images.begin(), other.train.images.end(), std::uint8_t{0});
+  std::fill(other.train.pixels().begin(), other.train.pixels().end(), std::uint8_t{0});
   write(other);
   EXPECT_TRUE(same_dataset(*dataset, contents));
   EXPECT_TRUE(same_dataset(*Dataset::open(path, true), other));
@@ -154,8 +233,8 @@ TEST_F(DatasetFile, SeesThatSomebodyHasOverwrittenItInPlaceAndNotThatSomebodyHas
   std::filesystem::last_write_time(path, std::filesystem::file_time_type::clock::now());
   dataset->check_unchanged();
 
-  contents.train.images[3] ^= 1;
-  contents.train.labels[4] = 0;
+  contents.train.pixels()[3] ^= 1;
+  contents.train.classes()[4] = 0;
   const std::filesystem::path other = path.string() + ".other";
   write_dataset(other, contents);
   const std::string bytes = read_file(other);
@@ -165,7 +244,7 @@ TEST_F(DatasetFile, SeesThatSomebodyHasOverwrittenItInPlaceAndNotThatSomebodyHas
     EXPECT_EQ(user_error_of([&] { dataset->check_unchanged(); }),
               path.string() + ": was overwritten during the run: restore it, and run again with --resume");
   }
-  EXPECT_TRUE(std::ranges::equal(dataset->train().labels, sample_contents().train.labels));
+  EXPECT_TRUE(std::ranges::equal(dataset->train().classes(), sample_contents().train.classes()));
 }
 
 TEST_F(DatasetFile, EndsAProcessThatReadsAnImageWhichWasCutOffWithOneLine) {
@@ -176,7 +255,7 @@ TEST_F(DatasetFile, EndsAProcessThatReadsAnImageWhichWasCutOffWithOneLine) {
   std::filesystem::resize_file(path, 4096);
   EXPECT_EQ(user_error_of([&] { dataset->check_unchanged(); }),
             path.string() + ": was overwritten during the run: restore it, and run again with --resume");
-  EXPECT_EXIT(std::exit(dataset->test().images.back() == 255 ? 1 : 0), ::testing::ExitedWithCode(2),
+  EXPECT_EXIT(std::exit(dataset->test().pixels().back() == 255 ? 1 : 0), ::testing::ExitedWithCode(2),
               "^skyline: " + path.string() +
                   ": was cut short while it was read: restore it, and run again with --resume\n$");
 }
@@ -232,14 +311,14 @@ TEST_F(DatasetFile, IsDamagedInAnArray) {
   const DatasetContents contents = sample_contents();
   write(contents);
   std::string bytes = read_file(path);
-  const std::string images(contents.train.images.begin(), contents.train.images.end());
+  const std::string images(contents.train.pixels().begin(), contents.train.pixels().end());
   const std::size_t place = bytes.find(images);
   ASSERT_NE(place, std::string::npos);
   bytes[place + 100] ^= 4;
   overwrite(path, bytes);
   EXPECT_EQ(
       open_error(true),
-      path.string() + ": damaged: the checksum of train/images does not match (copy or make the file again)");
+      path.string() + ": damaged: the checksum of train/values does not match (copy or make the file again)");
   EXPECT_EQ(open_error(false), "(nothing was thrown)");
 }
 
@@ -260,12 +339,12 @@ TEST_F(DatasetFile, IsDamagedInItsStructure) {
 
 TEST_F(DatasetFile, RefusesContentsThatDoNotFit) {
   DatasetContents contents = sample_contents();
-  contents.train.labels[7] = 3;
-  EXPECT_EQ(write_error(contents), path.string() + ": train label number 7: expected 0 to 2, got 3");
+  contents.train.classes()[7] = 3;
+  EXPECT_EQ(write_error(contents), path.string() + ": train class number 7: expected 0 to 2, got 3");
   contents = sample_contents();
-  contents.test.images.pop_back();
+  contents.test.pixels().pop_back();
   EXPECT_EQ(write_error(contents),
-            path.string() + ": test images: expected 360 pixels for 12 labels of shape 2x3x5, got 359");
+            path.string() + ": test values: expected 360 for 12 samples of shape 2x3x5, got 359");
   contents = sample_contents();
   contents.train = {};
   EXPECT_EQ(write_error(contents), path.string() + ": the training set is empty");

@@ -35,10 +35,10 @@ TEST_F(ImportCifar10, ReadsTheBatchesInOrder) {
   write_batches(folder.path());
   const DatasetContents contents = import_cifar10(folder.path());
   EXPECT_EQ(contents.shape, (space::Shape{3, 32, 32}));
-  EXPECT_EQ(contents.train.labels, (std::vector<std::int32_t>{1, 0, 2, 0, 3, 0, 4, 0, 5, 0}));
-  EXPECT_EQ(contents.train.images.size(), 10u * 3072);
-  EXPECT_EQ(contents.train.images[std::size_t{8} * 3072], 5);
-  EXPECT_EQ(contents.test.labels, (std::vector<std::int32_t>{9}));
+  EXPECT_EQ(contents.train.classes(), (std::vector<std::int32_t>{1, 0, 2, 0, 3, 0, 4, 0, 5, 0}));
+  EXPECT_EQ(contents.train.pixels().size(), 10u * 3072);
+  EXPECT_EQ(contents.train.pixels()[std::size_t{8} * 3072], 5);
+  EXPECT_EQ(contents.test.classes(), (std::vector<std::int32_t>{9}));
   EXPECT_EQ(contents.class_names[0], "airplane");
 }
 

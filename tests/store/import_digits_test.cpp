@@ -38,15 +38,15 @@ TEST_F(ImportDigits, ReadsTheFileThatShipsWithTheProject) {
       import_digits(std::filesystem::path(SKYLINE_SOURCE_DIR) / "data/digits.csv.gz");
   EXPECT_EQ(contents.shape, (space::Shape{1, 8, 8}));
   EXPECT_EQ(contents.value_scale, 16);
-  EXPECT_EQ(contents.train.labels.size() + contents.test.labels.size(), 1797u);
+  EXPECT_EQ(contents.train.classes().size() + contents.test.classes().size(), 1797u);
   std::map<std::int32_t, std::size_t> train;
   std::map<std::int32_t, std::size_t> test;
-  for (const std::int32_t label : contents.train.labels) ++train[label];
-  for (const std::int32_t label : contents.test.labels) ++test[label];
+  for (const std::int32_t label : contents.train.classes()) ++train[label];
+  for (const std::int32_t label : contents.test.classes()) ++test[label];
   for (std::int32_t label = 0; label < 10; ++label) EXPECT_EQ(test[label], (train[label] + test[label]) / 5);
   const std::vector<std::uint8_t> first = {0, 0, 5, 13, 9, 1, 0, 0};
-  EXPECT_TRUE(std::equal(first.begin(), first.end(), contents.train.images.begin()));
-  EXPECT_EQ(contents.train.labels[0], 0);
+  EXPECT_TRUE(std::equal(first.begin(), first.end(), contents.train.pixels().begin()));
+  EXPECT_EQ(contents.train.classes()[0], 0);
 }
 
 TEST_F(ImportDigits, TheLastFifthOfEveryClassIsTheTestSet) {
@@ -54,18 +54,18 @@ TEST_F(ImportDigits, TheLastFifthOfEveryClassIsTheTestSet) {
   for (int i = 0; i < 10; ++i) content += row(i, 3) + row(i + 1, 7);
   overwrite(path, content);
   const DatasetContents contents = import_digits(path);
-  EXPECT_EQ(contents.test.labels, (std::vector<std::int32_t>{3, 7, 3, 7}));
-  EXPECT_EQ(contents.test.images[0], 8);
-  EXPECT_EQ(contents.test.images[std::size_t{3} * 64], 10);
-  EXPECT_EQ(contents.train.labels.size(), 16u);
+  EXPECT_EQ(contents.test.classes(), (std::vector<std::int32_t>{3, 7, 3, 7}));
+  EXPECT_EQ(contents.test.pixels()[0], 8);
+  EXPECT_EQ(contents.test.pixels()[std::size_t{3} * 64], 10);
+  EXPECT_EQ(contents.train.classes().size(), 16u);
 }
 
 TEST_F(ImportDigits, TakesGzipWindowsLinesAndNoLastNewline) {
   overwrite(path, gzip_text(row(1, 2)));
-  EXPECT_EQ(import_digits(path).train.labels.size(), 1u);
+  EXPECT_EQ(import_digits(path).train.classes().size(), 1u);
   const std::string line = row(1, 2).substr(0, row(1, 2).size() - 1);
   overwrite(path, line + "\r\n" + line);
-  EXPECT_EQ(import_digits(path).train.labels.size(), 2u);
+  EXPECT_EQ(import_digits(path).train.classes().size(), 2u);
 }
 
 TEST_F(ImportDigits, NamesTheLineOfAWrongRow) {

@@ -44,10 +44,10 @@ TEST_F(ImportImages, ClassesAreFoldersByNameAndTheirLastFifthIsTheTestSet) {
   EXPECT_EQ(contents.shape, (space::Shape{1, 1, 2}));
   EXPECT_EQ(contents.value_scale, 255);
   EXPECT_THAT(contents.class_names, ElementsAre("cat", "dog"));
-  EXPECT_THAT(contents.train.labels, ElementsAre(0, 0, 0, 0, 1, 1, 1, 1));
-  EXPECT_EQ(std::string(contents.train.images.begin(), contents.train.images.end()), "AABBCCDDaabbccdd");
-  EXPECT_THAT(contents.test.labels, ElementsAre(0, 1));
-  EXPECT_EQ(std::string(contents.test.images.begin(), contents.test.images.end()), "EEee");
+  EXPECT_THAT(contents.train.classes(), ElementsAre(0, 0, 0, 0, 1, 1, 1, 1));
+  EXPECT_EQ(std::string(contents.train.pixels().begin(), contents.train.pixels().end()), "AABBCCDDaabbccdd");
+  EXPECT_THAT(contents.test.classes(), ElementsAre(0, 1));
+  EXPECT_EQ(std::string(contents.test.pixels().begin(), contents.test.pixels().end()), "EEee");
 }
 
 TEST_F(ImportImages, TrainingAndTestSetMayBeApart) {
@@ -55,8 +55,8 @@ TEST_F(ImportImages, TrainingAndTestSetMayBeApart) {
   write_grey("train/dog/1.pgm", "cd");
   write_grey("test/dog/1.pgm", "ef");
   const DatasetContents contents = import_images(folder.path());
-  EXPECT_THAT(contents.train.labels, ElementsAre(0, 1));
-  EXPECT_THAT(contents.test.labels, ElementsAre(1));
+  EXPECT_THAT(contents.train.classes(), ElementsAre(0, 1));
+  EXPECT_THAT(contents.test.classes(), ElementsAre(1));
   write_grey("test/cow/1.pgm", "gh");
   EXPECT_THAT(error(), HasSubstr("test/cow: a class without a folder in "));
 }
@@ -70,7 +70,7 @@ TEST_F(ImportImages, ColoursBecomePlanesAndCommentsAreSkipped) {
         "123456789abc");
   const DatasetContents contents = import_images(folder.path());
   EXPECT_EQ(contents.shape, (space::Shape{3, 2, 2}));
-  EXPECT_EQ(std::string(contents.train.images.begin(), contents.train.images.end()),
+  EXPECT_EQ(std::string(contents.train.pixels().begin(), contents.train.pixels().end()),
             "RrSsGgTtBbUu"
             "147a258b369c");
 }
@@ -79,7 +79,7 @@ TEST_F(ImportImages, MakesADataSetFile) {
   write_grey("a/1.pgm", "ab");
   write_grey("b/1.pgm", "cd");
   write_dataset(folder / "set.h5", import_images(folder.path()));
-  EXPECT_EQ(Dataset::open(folder / "set.h5", true)->train().count(), 2U);
+  EXPECT_EQ(Dataset::open(folder / "set.h5", true)->train().count, 2U);
 }
 
 TEST_F(ImportImages, WhatIsNoImageOfTheSameSizeIsNamed) {

@@ -57,9 +57,9 @@ TEST_F(ImportMnist, ReadsPlainFiles) {
   const DatasetContents contents = import_mnist(folder.path());
   EXPECT_EQ(contents.shape, (space::Shape{1, 4, 5}));
   EXPECT_EQ(contents.class_names.size(), 10u);
-  EXPECT_EQ(std::string(contents.train.images.begin(), contents.train.images.end()), pixels(60));
-  EXPECT_EQ(contents.train.labels, (std::vector<std::int32_t>{0, 9, 4}));
-  EXPECT_EQ(contents.test.labels, (std::vector<std::int32_t>{1, 2}));
+  EXPECT_EQ(std::string(contents.train.pixels().begin(), contents.train.pixels().end()), pixels(60));
+  EXPECT_EQ(contents.train.classes(), (std::vector<std::int32_t>{0, 9, 4}));
+  EXPECT_EQ(contents.test.classes(), (std::vector<std::int32_t>{1, 2}));
   EXPECT_EQ(contents.value_scale, 255);
 }
 
@@ -67,7 +67,7 @@ TEST_F(ImportMnist, ReadsGzipFilesAndNamesWithADot) {
   std::filesystem::remove(folder / "train-images-idx3-ubyte");
   write("train-images-idx3-ubyte.gz", gzip_text(train_images));
   std::filesystem::rename(folder / "t10k-labels-idx1-ubyte", folder / "t10k-labels.idx1-ubyte");
-  EXPECT_EQ(import_mnist(folder.path()).train.images.size(), 60u);
+  EXPECT_EQ(import_mnist(folder.path()).train.pixels().size(), 60u);
 }
 
 TEST_F(ImportMnist, NamesAWrongMagic) {

@@ -83,7 +83,7 @@ TEST_F(Staging, CopiesOnceUnderANameOfTheContent) {
 
 TEST_F(Staging, AnotherDataSetOfTheSameNameGetsACopyOfItsOwn) {
   stage();
-  contents.train.images[0] ^= 1;
+  contents.train.pixels()[0] ^= 1;
   write_dataset(source, contents);
   const StagedDataset other = stage();
   EXPECT_TRUE(other.copy_s);
@@ -120,7 +120,7 @@ TEST_F(Staging, ATornOrDamagedCopyIsMadeAgain) {
 
 TEST_F(Staging, SomethingElseInTheCopysPlaceIsNotUsed) {
   stage();
-  contents.train.images[0] ^= 1;
+  contents.train.pixels()[0] ^= 1;
   write_dataset(shared / "else.h5", contents);
   overwrite(copy, read_file(shared / "else.h5"));
   EXPECT_THAT(log_of_copying(), HasSubstr("not the data of its name"));
@@ -133,7 +133,7 @@ TEST_F(Staging, SomethingElseInTheCopysPlaceIsNotUsed) {
 
 TEST_F(Staging, ADamagedOriginalIsAnErrorAndLeavesNoCopy) {
   std::string bytes = read_file(source);
-  const std::string pixels(contents.train.images.begin(), contents.train.images.begin() + 20);
+  const std::string pixels(contents.train.pixels().begin(), contents.train.pixels().begin() + 20);
   bytes.at(bytes.find(pixels)) ^= 1;  // the sums of images are not computed when a file is opened
   const std::string hash = Dataset::open(source, false)->content_hash();
   overwrite(source, bytes);
@@ -163,7 +163,7 @@ TEST_F(Staging, CopiesThatNobodyUsedForAWeekGoButNotFromWhoReadsThem) {
   const auto reader = Dataset::open(copy, false);
   age(copy, 6);
   DatasetContents others = contents;
-  others.train.images[0] ^= 1;
+  others.train.pixels()[0] ^= 1;
   write_dataset(shared / "others.h5", others);
   const auto stage_others = [&] { return stage_dataset(shared / "others.h5", node.path()).value(); };
   const fs::path other_copy = stage_others().path;

@@ -1,6 +1,7 @@
 #include "skyline/core/random.hpp"
 #include "skyline/store/dataset.hpp"
 
+#include "sample_dataset.hpp"
 #include "scratch_folder.hpp"
 #include "support/user_error_of.hpp"
 
@@ -81,8 +82,8 @@ TEST(StratifiedSplit, RefusesSharesThatLeaveAPartEmpty) {
   const auto error = [&](double fraction) {
     return user_error_of([&] { stratified_split(labels, fraction, 1); });
   };
-  EXPECT_EQ(error(0.01), "validation: a share of 0.010000 of 3 images leaves the validation set empty");
-  EXPECT_EQ(error(0.99), "validation: a share of 0.990000 of 3 images leaves the training set empty");
+  EXPECT_EQ(error(0.01), "validation: a share of 0.010000 of 3 samples leaves the validation set empty");
+  EXPECT_EQ(error(0.99), "validation: a share of 0.990000 of 3 samples leaves the training set empty");
   EXPECT_EQ(error(1), "validation: expected a share of the training set from 0 to below 1, got 1.000000");
   EXPECT_EQ(error(std::nan("")),
             "validation: expected a share of the training set from 0 to below 1, got nan");
@@ -110,6 +111,34 @@ TEST(StratifiedPart, IsStratifiedNestedFixedAndPartOfWhatItIsTakenFrom) {
   EXPECT_EQ(before, split.validation);
   EXPECT_NE(stratified_part(labels, split.validation, 100, 3),
             stratified_part(labels, split.validation, 100, 4));
+}
+
+TEST(DatasetSplit, UsesTheStoredValidationSetUnlessAShareIsAskedFor) {
+  const skyline::testing::ScratchFolder folder;
+  DatasetContents contents = skyline::testing::sample_contents();
+  contents.validation = skyline::testing::sample_images(9, contents.shape, 3);
+  write_dataset(folder / "set.h5", contents);
+  const auto dataset = Dataset::open(folder / "set.h5", false);
+  const SplitIndices stored = split_dataset(*dataset, std::nullopt, 3, 1);
+  EXPECT_TRUE(stored.stored);
+  EXPECT_EQ(stored.train.size(), 30u);
+  EXPECT_EQ(stored.validation.size(), 9u);
+  EXPECT_EQ(stored.scored.size(), 3u);
+  const SplitIndices held_out = split_dataset(*dataset, 0.2, std::nullopt, 1);
+  EXPECT_FALSE(held_out.stored);
+  EXPECT_EQ(held_out.validation, stratified_split(dataset->train().classes(), 0.2, 1).validation);
+}
+
+TEST(DatasetSplit, HoldsOutAPlainShareWhereTargetsAreNoClasses) {
+  const skyline::testing::ScratchFolder folder;
+  DatasetContents contents = skyline::testing::sample_table(TargetKind::kNumbers);
+  contents.validation = {};
+  write_dataset(folder / "set.h5", contents);
+  const auto dataset = Dataset::open(folder / "set.h5", false);
+  const SplitIndices split = split_dataset(*dataset, std::nullopt, std::nullopt, 1);
+  EXPECT_EQ(split.train.size(), 18u);
+  EXPECT_EQ(split.validation.size(), 2u);
+  EXPECT_NE(split.validation, split_dataset(*dataset, std::nullopt, std::nullopt, 2).validation);
 }
 
 }  // namespace

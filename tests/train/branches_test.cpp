@@ -89,17 +89,17 @@ TEST(Branches, OfFiveHundredRandomNetworksAgreeWithAutograd) {
 /// Accuracy on the digits' test set after some epochs.
 double digits_accuracy(const Network& network, int epochs) {
   const auto digits = store::import_digits(std::string(SKYLINE_SOURCE_DIR) + "/data/digits.csv.gz");
-  const auto images_of = [](const store::ImageSet& set, std::size_t first, std::size_t count) {
+  const auto images_of = [](const store::Samples& set, std::size_t first, std::size_t count) {
     constexpr std::size_t kMixes = 677;  // has no factor in common with the number of images
     Samples samples;
     samples.images = at::empty({static_cast<std::int64_t>(count), 1, 8, 8},
                                at::TensorOptions(at::kFloat).memory_format(at::MemoryFormat::ChannelsLast));
     auto* values = samples.images.mutable_data_ptr<float>();
     for (std::size_t i = first; i < first + count; ++i) {
-      const std::size_t image = i * kMixes % set.labels.size();
-      samples.labels.push_back(set.labels[image]);
+      const std::size_t image = i * kMixes % set.classes().size();
+      samples.labels.push_back(set.classes()[image]);
       for (std::size_t p = 0; p < 64; ++p) {
-        *values++ = (static_cast<float>(set.images[image * 64 + p]) - 5.0F) / 6.0F;
+        *values++ = (static_cast<float>(set.pixels()[image * 64 + p]) - 5.0F) / 6.0F;
       }
     }
     return samples;
@@ -107,14 +107,14 @@ double digits_accuracy(const Network& network, int epochs) {
   OptimizerOptions adam;
   adam.learning_rate = 3e-3;
   const auto step = test::make_step(network, adam, 3);
-  const std::size_t count = digits.train.labels.size();
+  const std::size_t count = digits.train.classes().size();
   for (int epoch = 0; epoch < epochs; ++epoch) {
     for (std::size_t first = 0; first + 32 <= count; first += 32) {
       const Samples batch = images_of(digits.train, first, 32);
       step->step(batch.images, batch.labels);
     }
   }
-  const Samples unseen = images_of(digits.test, 0, digits.test.labels.size());
+  const Samples unseen = images_of(digits.test, 0, digits.test.classes().size());
   const at::Tensor best = step->infer(unseen.images).argmax(1);
   std::size_t correct = 0;
   for (std::size_t i = 0; i < unseen.labels.size(); ++i) {

@@ -65,8 +65,8 @@ inline Batch gather_batch(const store::Dataset& data, const PixelScaling& scalin
                 at::TensorOptions(at::kFloat).memory_format(at::MemoryFormat::ChannelsLast));
   auto* target = batch.images.mutable_data_ptr<float>();
   for (const std::int64_t index : indices) {
-    const std::uint8_t* image = data.train().images.data() + index * shape.elements();
-    batch.labels.push_back(data.train().labels[static_cast<std::size_t>(index)]);
+    const std::uint8_t* image = data.train().pixels().data() + index * shape.elements();
+    batch.labels.push_back(data.train().classes()[static_cast<std::size_t>(index)]);
     scale_image(changer == nullptr ? image : changer->change(image), shape, scaling.tables(), target);
     target += shape.elements();
   }

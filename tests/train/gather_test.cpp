@@ -58,8 +58,8 @@ void expect_equal_batches(const space::Shape& shape, const AugmentOptions& optio
       dataset, scaling, std::span(order).subspan(static_cast<std::size_t>(first), rows), &augmentation);
 
   const auto seed = static_cast<std::int64_t>(first_seed);
-  const DeviceBatchOnHost batch = gather_by_element({.pixels = dataset.train().images.data(),
-                                                     .labels = dataset.train().labels.data(),
+  const DeviceBatchOnHost batch = gather_by_element({.pixels = dataset.train().pixels().data(),
+                                                     .labels = dataset.train().classes().data(),
                                                      .order = order.data(),
                                                      .position = &first,
                                                      .scaling = scaling.table(0),

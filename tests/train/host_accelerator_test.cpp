@@ -58,8 +58,8 @@ void expect_same_batch(const AugmentOptions& augment) {
   const test::Batch expected = test::gather_batch(data, scaling, std::span(order).subspan(first, rows),
                                                   augment.any() ? &augmentation : nullptr);
 
-  const at::Tensor pixels = view_of(data.train().images, {40, 3, 8, 6}, at::kByte);
-  const at::Tensor labels = view_of(data.train().labels, {40}, at::kInt);
+  const at::Tensor pixels = view_of(data.train().pixels(), {40, 3, 8, 6}, at::kByte);
+  const at::Tensor labels = view_of(data.train().classes(), {40}, at::kInt);
   const at::Tensor places = view_of(std::span<const std::int64_t>(order), {7}, at::kLong);
   const at::Tensor tables = view_of(scaling.tables(), {3, 256}, at::kFloat);
   const at::Tensor position = at::full({}, first, at::kLong);

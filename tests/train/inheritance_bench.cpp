@@ -205,7 +205,7 @@ int run(int argc, char** argv) {
   const auto classes = static_cast<std::int64_t>(data->class_names().size());
   const auto space = space::SearchSpace::parse(config.at("space"), {data->shape(), classes});
   const double share = config.at("data").at("validation").as_number();
-  store::SplitIndices split = store::stratified_split(data->train().labels, share, kSplitSeed);
+  store::SplitIndices split = store::stratified_split(data->train().classes(), share, kSplitSeed);
   split.validation.resize(std::min(split.validation.size(), kMostValidation));
   const TrainingOptions options = TrainingOptions::table().parse(config.at("training"));
   const std::int64_t steps = steps_for(options.epochs, split.train.size(), options.batch);

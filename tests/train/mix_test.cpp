@@ -91,8 +91,8 @@ class MixedBatch : public ::testing::Test {
     const auto wrap = [](auto* values, at::IntArrayRef sizes, at::ScalarType type) {
       return at::from_blob(const_cast<void*>(static_cast<const void*>(values)), sizes, type);
     };
-    const at::Tensor pixels = wrap(data.train().images.data(), {40, 3, 8, 6}, at::kByte);
-    const at::Tensor labels = wrap(data.train().labels.data(), {40}, at::kInt);
+    const at::Tensor pixels = wrap(data.train().pixels().data(), {40, 3, 8, 6}, at::kByte);
+    const at::Tensor labels = wrap(data.train().classes().data(), {40}, at::kInt);
     const at::Tensor places = wrap(order.data(), {40}, at::kLong);
     const at::Tensor tables = wrap(scaling.tables().data(), {3, 256}, at::kFloat);
     const at::Tensor blend = wrap(shares.data(), {kernels::kQuantiles}, at::kFloat);

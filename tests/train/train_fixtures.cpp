@@ -148,21 +148,21 @@ BarImages::BarImages(space::Shape shape, int classes, std::size_t train_count, s
   RandomStream random(7);
   fill(train_, train_count, random);
   fill(test_, test_count, random);
-  train_view_ = {train_.images, train_.labels};
-  test_view_ = {test_.images, test_.labels};
+  train_view_ = train_.view(names_.size());
+  test_view_ = test_.view(names_.size());
 }
 
-void BarImages::fill(store::ImageSet& set, std::size_t count, RandomStream& random) const {
+void BarImages::fill(store::Samples& set, std::size_t count, RandomStream& random) const {
   const auto classes = static_cast<std::int64_t>(names_.size());
   for (std::size_t i = 0; i < count; ++i) {
     const auto label = static_cast<std::int64_t>(i) % classes;
-    set.labels.push_back(static_cast<std::int32_t>(label));
+    set.classes().push_back(static_cast<std::int32_t>(label));
     for (std::int64_t p = 0; p < shape_.elements(); ++p) {
       const std::int64_t row = p / shape_.width % shape_.height;
       const std::int64_t column = p % shape_.width;
       // Even classes: a row; odd classes: a column.
       const bool bar = (label % 2 == 0 ? row : column) == (label / 2 * 2) % shape_.height;
-      set.images.push_back(static_cast<std::uint8_t>(random.below(60) + (bar ? 190 : 0)));
+      set.pixels().push_back(static_cast<std::uint8_t>(random.below(60) + (bar ? 190 : 0)));
     }
   }
 }

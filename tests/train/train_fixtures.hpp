@@ -63,21 +63,23 @@ class BarImages final : public store::Dataset {
   const std::vector<double>& mean() const override { return mean_; }
   const std::vector<double>& deviation() const override { return deviation_; }
   double value_scale() const override { return 255; }
-  const store::MappedImages& train() const override { return train_view_; }
-  const store::MappedImages& test() const override { return test_view_; }
+  const store::SampleView& train() const override { return train_view_; }
+  const store::SampleView& validation() const override { return no_view_; }
+  const store::SampleView& test() const override { return test_view_; }
   const std::string& content_hash() const override { return hash_; }
 
  private:
-  void fill(store::ImageSet& set, std::size_t count, RandomStream& random) const;
+  void fill(store::Samples& set, std::size_t count, RandomStream& random) const;
   space::Shape shape_;
   std::vector<std::string> names_;
   std::vector<double> mean_;
   std::vector<double> deviation_;
   std::string hash_ = "none";
-  store::ImageSet train_;
-  store::ImageSet test_;
-  store::MappedImages train_view_;
-  store::MappedImages test_view_;
+  store::Samples train_;
+  store::Samples test_;
+  store::SampleView train_view_;
+  store::SampleView test_view_;
+  store::SampleView no_view_;
 };
 
 /// Keeps what an evaluator hands over, and stops and saves by a script.

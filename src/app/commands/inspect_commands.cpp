@@ -96,10 +96,11 @@ void print_groups(const RunConfig& config) {
 
 void print_data(const RunConfig& config) {
   if (config.dataset == nullptr) return;
-  std::cout << "# data: " << config.sections.data.file << ": " << config.dataset->train().count()
-            << " training images (" << config.split.validation.size() << " of them held out for validation), "
-            << config.dataset->test().count() << " test images, " << space::to_text(config.shape.input)
-            << ", " << config.shape.classes << " classes\n";
+  std::cout << "# data: " << config.sections.data.file << ": " << config.dataset->train().count
+            << " training samples (" << (config.split.stored ? "and " : "") << config.split.validation.size()
+            << (config.split.stored ? "" : " of them held out") << " for validation), "
+            << config.dataset->test().count << " test samples, " << space::to_text(config.shape.input) << ", "
+            << to_text(config.dataset->train().target_kind(), config.dataset->class_names().size()) << "\n";
   if (config.sections.data.stage.empty()) return;
   std::cout << "# data: each node reads it from a copy in " << config.sections.data.stage.string()
             << ", made at the start unless it is there\n";

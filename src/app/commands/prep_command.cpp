@@ -66,9 +66,13 @@ int run_prep(const PrepArguments& arguments) {
       throw UserError("cannot make " + arguments.out.parent_path().string() + ": " + failure.message());
   }
   store::write_dataset(arguments.out, contents);
-  std::cout << arguments.out.string() << ": " << contents.train.labels.size() << " training and "
-            << contents.test.labels.size() << " test images of " << space::to_text(contents.shape) << ", "
-            << contents.class_names.size() << " classes\n";
+  const std::size_t outputs = contents.class_names.size();
+  const store::SampleView train = contents.train.view(outputs);
+  const std::size_t validation = contents.validation.view(outputs).count;
+  std::cout << arguments.out.string() << ": " << train.count << " training"
+            << (validation > 0 ? ", " + std::to_string(validation) + " validation" : "") << " and "
+            << contents.test.view(outputs).count << " test samples of " << space::to_text(contents.shape)
+            << ", " << to_text(train.target_kind(), outputs) << "\n";
   return kExitDone;
 }
 

@@ -146,34 +146,41 @@ OptionKind<engine::CheckpointOptions> interval() {
 
 const OptionTable<DataOptions>& DataOptions::table() {
   using evaluate::Normalization;
+  using store::TargetKind;
+  const auto word_of = [](TargetKind kind) { return std::pair(std::string(to_text(kind)), kind); };
   static const OptionTable<DataOptions> table{
       {{"file", &DataOptions::file, text("a data set file, as `skyline prep` makes it"),
         "The data set, needed where networks are trained.", KeyRule::kMayChange},
-       {"validation", &DataOptions::validation, above(0).below(1),
-        "Share of the training set held out for validation, stratified and seeded."},
+       {"validation", &DataOptions::validation, if_given(number(above(0).below(1))),
+        "Share of the training set held out for validation, stratified and seeded; by default 0.1, or the "
+        "validation set that the file holds."},
        {"validation_limit", &DataOptions::validation_limit, if_given(whole<std::size_t>(at_least(1))),
         "Most images of it on which a trial of the search is scored, a fixed, stratified part; full training "
         "uses all."},
        {"normalization", &DataOptions::normalization,
         choice<Normalization>({{"standard", Normalization::kStandard}, {"unit", Normalization::kUnit}}),
-        "How pixels are scaled: `unit`: by the data set's largest value; `standard`: then to mean 0 and "
-        "deviation 1 per channel."},
+        "How values are scaled: `unit`: pixels by the data set's largest value, numbers not at all; "
+        "`standard`: then to mean 0 and deviation 1 per channel."},
        {"stage", &DataOptions::stage, folder_or_none(),
         "Folder of each node: the file is copied there once and read from there.", KeyRule::kMayChange},
        {"sha256", &DataOptions::sha256, text("the checksum of a data set"),
         "Any other data set is refused. A run's `config.yaml` states this key and those below."},
        {"shape", &DataOptions::shape, if_given(shape_of_image()),
-        "Shape of an image; needed without `file`, where nothing is trained."},
-       {"classes", &DataOptions::classes, if_given(whole<std::int64_t>(at_least(2))),
-        "Number of classes; needed beside `shape`."},
+        "Shape of a sample; needed without `file`, where nothing is trained."},
+       {"targets", &DataOptions::targets,
+        if_given(choice<TargetKind>(
+            {word_of(TargetKind::kClasses), word_of(TargetKind::kLabels), word_of(TargetKind::kNumbers)})),
+        "What the outputs of a network say of a sample: its class, which of some labels it has, or numbers."},
+       {"classes", &DataOptions::classes, if_given(whole<std::int64_t>(at_least(1))),
+        "Number of outputs: of classes, labels or numbers; needed beside `shape`."},
        {"class_names", &DataOptions::class_names, list_of(class_name(), "a list of names"),
-        "Names of the classes."},
+        "Names of the outputs."},
        {"mean", &DataOptions::mean, list_of(number(Range()), "a list of numbers"),
-        "Mean of each channel, of pixels divided by `value_scale`."},
+        "Mean of each channel, of values divided by `value_scale`."},
        {"deviation", &DataOptions::deviation, list_of(number(Range()), "a list of numbers"),
         "Standard deviation of each channel, likewise."},
        {"value_scale", &DataOptions::value_scale, if_given(number(above(0))),
-        "Largest value of a pixel, by which all are divided."}},
+        "Largest value of a pixel, by which all are divided; 1 where values are numbers."}},
       check_data};
   return table;
 }

@@ -4,6 +4,7 @@
 #include "skyline/core/option_table.hpp"
 #include "skyline/evaluate/evaluator_kind.hpp"
 #include "skyline/space/network.hpp"
+#include "skyline/store/dataset.hpp"
 
 #include "engine/engine_options.hpp"
 
@@ -18,16 +19,17 @@ namespace skyline::app {
 /// The `data` section: a data set file, or just the shape of one where nothing is trained.
 struct DataOptions {
   std::string file;                             // empty: no data, a shape is given
-  double validation = 0.1;                      // share of the training set
+  std::optional<double> validation;             // share of the training set; nothing: what is stored
   std::optional<std::size_t> validation_limit;  // samples of it that the search uses; nothing: all
   evaluate::Normalization normalization = evaluate::Normalization::kStandard;
   std::filesystem::path stage;  // of each node, for a copy that is then read; empty: none is made
   // Facts about the data set, stated by a run's config.yaml, so that it can be read without the file.
   std::string sha256;
   std::optional<space::Shape> shape;
+  std::optional<store::TargetKind> targets;
   std::optional<std::int64_t> classes;
   std::vector<std::string> class_names;
-  std::vector<double> mean;       // [channels], of pixels / value_scale
+  std::vector<double> mean;       // [channels], of values / value_scale
   std::vector<double> deviation;  // [channels]
   std::optional<double> value_scale;
   static const OptionTable<DataOptions>& table();

@@ -8,7 +8,6 @@
 #include "core/text/hash.hpp"
 
 #include <algorithm>
-#include <span>
 #include <vector>
 
 namespace skyline::app {
@@ -23,13 +22,15 @@ void describe_data(const ConfigNode& section, const store::Dataset& dataset, Dat
   }
   data.sha256 = dataset.content_hash();
   data.shape = dataset.shape();
+  data.targets = dataset.train().target_kind();
   data.classes = static_cast<std::int64_t>(dataset.class_names().size());
   data.class_names = dataset.class_names();
   data.mean = dataset.mean();
   data.deviation = dataset.deviation();
   data.value_scale = dataset.value_scale();
+  if (!data.validation && dataset.validation().count == 0) data.validation = store::kHeldOutShare;
   const ConfigNode found = DataOptions::table().to_config(data);
-  for (const char* key : {"shape", "classes", "class_names", "mean", "deviation", "value_scale"}) {
+  for (const char* key : {"shape", "targets", "classes", "class_names", "mean", "deviation", "value_scale"}) {
     const ConfigNode* stated = section.find(key);
     const auto entry = [&](const ConfigNode& value) { return ConfigNode::make_map({{key, value, {}}}, {}); };
     if (stated == nullptr || first_difference(entry(*stated), entry(found.at(key))).empty()) continue;
@@ -39,13 +40,9 @@ void describe_data(const ConfigNode& section, const store::Dataset& dataset, Dat
 
 store::SplitIndices split_data(const ConfigNode& section, const RunConfig& config) {
   try {
-    const std::span<const std::int32_t> labels = config.dataset->train().labels;
-    const std::uint64_t seed = derive_seed(config.sections.run.seed, "validation split");
-    store::SplitIndices split = store::stratified_split(labels, config.sections.data.validation, seed);
-    if (const auto limit = config.sections.data.validation_limit) {
-      split.scored = store::stratified_part(labels, split.validation, *limit, seed);
-    }
-    return split;
+    return store::split_dataset(*config.dataset, config.sections.data.validation,
+                                config.sections.data.validation_limit,
+                                derive_seed(config.sections.run.seed, "validation split"));
   } catch (const UserError& error) {
     const ConfigNode* share = section.find("validation");
     (share != nullptr ? *share : section).fail(error.what());

@@ -29,7 +29,7 @@ std::vector<std::string> read_class_names(const std::filesystem::path& path) {
   return names;
 }
 
-void append_batch(const std::filesystem::path& path, ImageSet& set) {
+void append_batch(const std::filesystem::path& path, Samples& set) {
   const std::string content = read_file(path);
   if (content.empty() || content.size() % kRecordBytes != 0) {
     throw UserError(path.string() + ": truncated: expected a multiple of 3073 bytes, got " +
@@ -41,9 +41,9 @@ void append_batch(const std::filesystem::path& path, ImageSet& set) {
       throw UserError(path.string() + ": label number " + std::to_string(place / kRecordBytes) +
                       ": expected 0 to 9, got " + std::to_string(label));
     }
-    set.labels.push_back(label);
+    set.classes().push_back(label);
     const char* pixels = content.data() + place + 1;
-    set.images.insert(set.images.end(), pixels, pixels + kCifarPixels);
+    set.pixels().insert(set.pixels().end(), pixels, pixels + kCifarPixels);
   }
 }
 

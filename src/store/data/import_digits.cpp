@@ -77,9 +77,9 @@ std::vector<Row> read_rows(const std::filesystem::path& file) {
   return rows;
 }
 
-void append(const Row& row, ImageSet& set) {
-  set.images.insert(set.images.end(), row.pixels.begin(), row.pixels.end());
-  set.labels.push_back(row.label);
+void append(const Row& row, Samples& set) {
+  set.pixels().insert(set.pixels().end(), row.pixels.begin(), row.pixels.end());
+  set.classes().push_back(row.label);
 }
 
 }  // namespace

@@ -108,7 +108,7 @@ class Collector {
  public:
   explicit Collector(DatasetContents& contents) : contents_(contents) {}
 
-  void add(std::span<const fs::path> files, std::size_t label, ImageSet& set) {
+  void add(std::span<const fs::path> files, std::size_t label, Samples& set) {
     for (const fs::path& file : files) {
       const Picture picture = PnmReader(file).read();
       if (first_.empty()) {
@@ -119,8 +119,8 @@ class Collector {
         throw UserError(file.string() + ": expected " + space::to_text(contents_.shape) + " as in " +
                         first_.string() + ", got " + space::to_text(picture.shape));
       }
-      set.images.insert(set.images.end(), picture.pixels.begin(), picture.pixels.end());
-      set.labels.push_back(static_cast<std::int32_t>(label));
+      set.pixels().insert(set.pixels().end(), picture.pixels.begin(), picture.pixels.end());
+      set.classes().push_back(static_cast<std::int32_t>(label));
     }
   }
 

@@ -94,7 +94,7 @@ IdxFile find_idx(const std::filesystem::path& folder, const std::string& what, c
   return {find_plain_or_gzip(folder, {what + "-" + kind, what + "." + kind}), magic};
 }
 
-ImageSet import_part(const std::filesystem::path& folder, const std::string& part, space::Shape& shape) {
+Samples import_part(const std::filesystem::path& folder, const std::string& part, space::Shape& shape) {
   const IdxFile images = find_idx(folder, part + "-images", "idx3-ubyte", kImagesMagic);
   const IdxFile labels = find_idx(folder, part + "-labels", "idx1-ubyte", kLabelsMagic);
   if (images.dims()[0] != labels.dims()[0]) {
@@ -102,15 +102,15 @@ ImageSet import_part(const std::filesystem::path& folder, const std::string& par
                 images.path().filename().string() + ", got " + std::to_string(labels.dims()[0]));
   }
   shape = {1, images.dims()[1], images.dims()[2]};
-  ImageSet set;
-  set.images.assign(images.values().begin(), images.values().end());
+  Samples set;
+  set.pixels().assign(images.values().begin(), images.values().end());
   for (const char value : labels.values()) {
     const auto label = static_cast<std::uint8_t>(value);
     if (label >= kMnistClasses) {
-      labels.fail("label number " + std::to_string(set.labels.size()) + ": expected 0 to 9, got " +
+      labels.fail("label number " + std::to_string(set.classes().size()) + ": expected 0 to 9, got " +
                   std::to_string(label));
     }
-    set.labels.push_back(label);
+    set.classes().push_back(label);
   }
   return set;
 }

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -45,12 +47,40 @@ std::size_t held_out_total(std::size_t all, double fraction) {
   const auto total = static_cast<std::size_t>(std::llround(fraction * static_cast<double>(all)));
   if (fraction > 0 && (total == 0 || total == all)) {
     throw UserError("validation: a share of " + std::to_string(fraction) + " of " + std::to_string(all) +
-                    " images leaves the " + (total == 0 ? "validation" : "training") + " set empty");
+                    " samples leaves the " + (total == 0 ? "validation" : "training") + " set empty");
   }
   return total;
 }
 
+/// Labels to split a part by: without classes all samples are alike.
+std::vector<std::int32_t> labels_of(const SampleView& samples) {
+  if (samples.target_kind() != TargetKind::kClasses) return std::vector<std::int32_t>(samples.count);
+  return {samples.classes().begin(), samples.classes().end()};
+}
+
+std::vector<std::int64_t> all_of(std::size_t count) {
+  std::vector<std::int64_t> indices(count);
+  std::iota(indices.begin(), indices.end(), 0);
+  return indices;
+}
+
 }  // namespace
+
+SplitIndices split_dataset(const Dataset& dataset, std::optional<double> share,
+                           std::optional<std::size_t> limit, std::uint64_t seed) {
+  const bool stored = !share && dataset.validation().count > 0;
+  const std::vector<std::int32_t> labels = labels_of(stored ? dataset.validation() : dataset.train());
+  SplitIndices split;
+  if (stored) {
+    split.train = all_of(dataset.train().count);
+    split.validation = all_of(labels.size());
+    split.stored = true;
+  } else {
+    split = stratified_split(labels, share.value_or(kHeldOutShare), seed);
+  }
+  if (limit) split.scored = stratified_part(labels, split.validation, *limit, seed);
+  return split;
+}
 
 SplitIndices stratified_split(std::span<const std::int32_t> labels, double fraction, std::uint64_t seed) {
   const std::size_t total = held_out_total(labels.size(), fraction);

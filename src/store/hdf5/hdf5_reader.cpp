@@ -83,11 +83,14 @@ std::vector<std::int64_t> Hdf5Reader::array_dims(const std::string& name) const 
   return {dims.begin(), dims.end()};
 }
 
+bool Hdf5Reader::has_type(const std::string& name, hid_t type) const {
+  const Hdf5Type stored(check(H5Dget_type(open_array(name).get())));
+  return check(H5Tequal(stored.get(), type)) > 0;
+}
+
 std::uint64_t Hdf5Reader::array_offset(const std::string& name, hid_t type) const {
-  const Hdf5Dataset array = open_array(name);
-  const Hdf5Type stored(check(H5Dget_type(array.get())));
-  const haddr_t offset = H5Dget_offset(array.get());
-  if (check(H5Tequal(stored.get(), type)) == 0 || offset == HADDR_UNDEF) {
+  const haddr_t offset = H5Dget_offset(open_array(name).get());
+  if (!has_type(name, type) || offset == HADDR_UNDEF) {
     fail("array `" + name + "` is not stored in one piece with the expected type");
   }
   return offset;

@@ -32,6 +32,8 @@ class Hdf5Reader {
   void check_version(std::string_view kind, std::int64_t expected, std::string_view advice = {}) const;
 
   std::vector<std::int64_t> array_dims(const std::string& name) const;
+  /// Whether the array is stored as `type`.
+  bool has_type(const std::string& name, hid_t type) const;
   /// Offset of the array's bytes in the file. @throws UserError unless it is stored in one piece as `type`
   std::uint64_t array_offset(const std::string& name, hid_t type) const;
   /// All of an array, whatever its shape.

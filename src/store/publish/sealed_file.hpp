@@ -34,7 +34,7 @@ struct Seal {
 inline constexpr std::size_t kSealBytes = 1024;
 
 /// Publishes an image with a user block of kSealBytes, and the seal in it.
-/// @param arrays  with checksums of their own: in any order, disjoint, behind the user block; at most 4; the
+/// @param arrays  with checksums of their own: in any order, disjoint, behind the user block; at most 6; the
 /// sums are computed here
 /// @throws UserError
 void publish_sealed(Hdf5Image& image, std::string_view format, std::vector<Seal::Array> arrays = {},

@@ -10,9 +10,8 @@
 
 namespace skyline::train {
 
-/// The samples of a data set that are held together: labelled images for training and validation, or for the
-/// final test.
-enum class SampleSet { kTrain, kTest };
+/// The parts of a data set, each of which is held together.
+enum class SampleSet { kTrain, kValidation, kTest };
 
 /// Converts stored pixels into the network's input. Immutable; shared by all threads.
 class PixelScaling {

@@ -73,7 +73,7 @@ TrainingOptions with_class_weights(TrainingOptions options, const store::Dataset
   if (options.loss.class_weights == LossOptions::ClassWeights::kNone) return options;
   std::vector<std::size_t> counts(dataset.class_names().size());
   for (const std::int64_t sample : samples) {
-    ++counts[static_cast<std::size_t>(dataset.train().labels[static_cast<std::size_t>(sample)])];
+    ++counts[static_cast<std::size_t>(dataset.train().classes()[static_cast<std::size_t>(sample)])];
   }
   const auto present =
       static_cast<double>(counts.size()) - static_cast<double>(std::ranges::count(counts, 0U));
@@ -245,6 +245,9 @@ std::unique_ptr<trial::Evaluator> make_training_evaluator(const TrainingOptions&
                                                           DeviceUse device,
                                                           std::shared_ptr<const HostMemory> memory) {
   require(!split.train.empty(), "no training samples");
+  if (!dataset->train().has_pixels() || dataset->train().target_kind() != store::TargetKind::kClasses) {
+    throw UserError("training: expected a data set of pixels and classes");
+  }
   check_augment(options.augment, *dataset);
   if (options.full.judges_epochs() && split.validation.empty()) {
     throw UserError(
@@ -253,7 +256,7 @@ std::unique_ptr<trial::Evaluator> make_training_evaluator(const TrainingOptions&
   install_memory_pool();
   const PixelScaling scaling(*dataset, normalization);
   auto on_device = make_device_context(device, options, dataset, scaling);
-  std::vector<std::int64_t> test_indices(dataset->test().count());
+  std::vector<std::int64_t> test_indices(dataset->test().count);
   std::iota(test_indices.begin(), test_indices.end(), 0);
   return std::make_unique<TrainingEvaluator>(
       TrainingSetup{with_class_weights(options, *dataset, split.train), std::move(dataset), std::move(split),

@@ -33,6 +33,11 @@ inline const std::vector<std::int64_t>& validation_of(const store::SplitIndices&
   return trial.is_final() || split.scored.empty() ? split.validation : split.scored;
 }
 
+/// The part of the data set that has them.
+inline SampleSet validation_set(const store::SplitIndices& split) {
+  return split.stored ? SampleSet::kValidation : SampleSet::kTrain;
+}
+
 /// The samples of a batch that one member of a group trains on.
 struct BatchPart {
   std::size_t first = 0;  // place in the batch

@@ -154,7 +154,7 @@ Score TrialRun::score_validation() {
       return {};
     }
   }
-  return score(SampleSet::kTrain, validation_of(setup_.split, trial_));
+  return score(validation_set(setup_.split), validation_of(setup_.split, trial_));
 }
 
 /// A stop is not to wait for all batches. Members of a group agree on it.

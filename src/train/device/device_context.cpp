@@ -28,10 +28,15 @@ at::Tensor copy_to(c10::Device device, std::span<const T> values, at::IntArrayRe
   return at::from_blob(const_cast<T*>(values.data()), sizes, type).to(device);
 }
 
-DeviceSamples copy_samples(c10::Device device, const store::MappedImages& images, const space::Shape& shape) {
-  const auto count = static_cast<std::int64_t>(images.count());
-  return {copy_to(device, images.images, {count, shape.channels, shape.height, shape.width}, at::kByte),
-          copy_to(device, images.labels, {count}, at::kInt)};
+DeviceSamples copy_samples(c10::Device device, const store::SampleView& samples, const space::Shape& shape) {
+  const auto count = static_cast<std::int64_t>(samples.count);
+  return {copy_to(device, samples.pixels(), {count, shape.channels, shape.height, shape.width}, at::kByte),
+          copy_to(device, samples.classes(), {count}, at::kInt)};
+}
+
+const store::SampleView& part_of(const store::Dataset& dataset, SampleSet set) {
+  if (set == SampleSet::kTest) return dataset.test();
+  return set == SampleSet::kTrain ? dataset.train() : dataset.validation();
 }
 
 }  // namespace
@@ -58,12 +63,10 @@ void DeviceContext::set_precision(Precision precision) {
 }
 
 const DeviceSamples& DeviceContext::samples(SampleSet set) {
-  const bool training = set == SampleSet::kTrain;
-  DeviceSamples& samples = training ? train_ : test_;
-  std::call_once(training ? train_once_ : test_once_, [&] {
-    samples = copy_samples(device_, training ? dataset_->train() : dataset_->test(), dataset_->shape());
-  });
-  return samples;
+  HeldSamples& held = held_[static_cast<std::size_t>(set)];
+  std::call_once(held.once,
+                 [&] { held.samples = copy_samples(device_, part_of(*dataset_, set), dataset_->shape()); });
+  return held.samples;
 }
 
 const at::Tensor& DeviceContext::scaling() {

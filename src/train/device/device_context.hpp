@@ -8,6 +8,7 @@
 #include "train/device/accelerator.hpp"
 #include "train/inherit/recent_parents.hpp"
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -66,6 +67,10 @@ class DeviceContext {
  private:
   static constexpr int kMostRefusals = 3;
 
+  struct HeldSamples {
+    std::once_flag once;
+    DeviceSamples samples;
+  };
   /// A stream that waits for the next trial of the thread that used it last.
   struct FreeStream {
     std::thread::id user;
@@ -77,11 +82,8 @@ class DeviceContext {
   PixelScaling host_scaling_;
   c10::Device device_;
   std::once_flag scaling_once_;
-  std::once_flag train_once_;
-  std::once_flag test_once_;
   at::Tensor scaling_;
-  DeviceSamples train_;
-  DeviceSamples test_;
+  std::array<HeldSamples, 3> held_;  // by SampleSet
   std::mutex streams_mutex_;
   std::vector<FreeStream> free_streams_;
   std::mutex parents_mutex_;                           // guards parents_stream_

@@ -36,7 +36,7 @@ DeviceEvaluation::DeviceEvaluation(const TrainingSetup& setup, TrainingStep& ste
       position_(at::zeros({}, order_.options())),
       result_(at::zeros({2}, order_.options().dtype(at::kDouble))),
       full_batch_(
-          context_, stream, [this] { evaluate(SampleSet::kTrain, batch_); },
+          context_, stream, [this] { evaluate(validation_set(setup_.split), batch_); },
           runs_before_recording(static_cast<std::int64_t>(setup.split.validation.size()) / batch() >=
                                 policy.least_batches)) {}
 
@@ -54,7 +54,7 @@ void DeviceEvaluation::evaluate(SampleSet set, const BatchBuffers& batch) {
 kernels::BatchScore DeviceEvaluation::score(SampleSet set, std::span<const std::int64_t> indices) {
   const auto rows = static_cast<std::int64_t>(indices.size());
   stream_.run([&] { order_.narrow(0, 0, rows).copy_(tensor_of(indices)); });
-  if (rows == batch() && set == SampleSet::kTrain) {
+  if (rows == batch() && set == validation_set(setup_.split)) {
     full_batch_.run();
   } else {
     stream_.run([&] { evaluate(set, batch_.first(rows)); });

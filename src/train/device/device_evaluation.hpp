@@ -47,7 +47,7 @@ class DeviceEvaluation {
   at::Tensor result_;    // float64 [2]: sum of losses, number of correct ones
   BatchBuffers held_batch_;
   at::Tensor held_logits_;
-  RepeatedWork full_batch_;  // of the training set
+  RepeatedWork full_batch_;  // of the validation set
   std::unique_ptr<RepeatedWork> held_work_;
 };
 

@@ -1,0 +1,206 @@
+#include "skyline/core/error.hpp"
+#include "skyline/store/dataset.hpp"
+
+#include "store/data/dataset_layout.hpp"
+#include "store/data/mapped_file.hpp"
+#include "store/hdf5/hdf5_reader.hpp"
+#include "store/publish/sealed_file.hpp"
+
+#include <mutex>
+#include <utility>
+
+namespace skyline::store {
+namespace {
+
+[[noreturn]] void fail_on_file(const std::filesystem::path& path, const std::string& message) {
+  throw UserError(path.string() + ": " + message);
+}
+
+class MappedDataset final : public Dataset {
+ public:
+  /// Maps the file and checks its seal.
+  explicit MappedDataset(const std::filesystem::path& path);
+  /// @return  false if it was stopped
+  bool check_contents(const std::function<bool()>& stop_requested) const {
+    return check_arrays(file_.bytes(), seal_, path_, stop_requested);
+  }
+  void read();
+  void check_all_values() const;
+
+  const space::Shape& shape() const override { return shape_; }
+  const std::vector<std::string>& class_names() const override { return class_names_; }
+  const std::vector<double>& mean() const override { return mean_; }
+  const std::vector<double>& deviation() const override { return deviation_; }
+  double value_scale() const override { return value_scale_; }
+  const SampleView& train() const override { return train_.view; }
+  const SampleView& validation() const override { return validation_.view; }
+  const SampleView& test() const override { return test_.view; }
+  const std::string& content_hash() const override { return content_hash_; }
+  void check_unchanged() const override;
+
+ private:
+  struct Part {
+    SampleView view;
+    std::vector<std::int32_t> classes;  // a copy: indices, which nobody may change after they were checked
+  };
+  void read_shape(const Hdf5Reader& reader);
+  void check_channels(const char* name, std::size_t values) const;
+  void map_part(const Hdf5Reader& reader, const std::string& part, Part& mapped) const;
+  void map_targets(const Hdf5Reader& reader, const std::string& part, Part& mapped) const;
+  std::size_t size_of(const std::string& name, std::span<const std::int64_t> dims) const;
+  template <typename T>
+  std::span<const T> map_array(const Hdf5Reader& reader, const std::string& name, hid_t type,
+                               std::size_t size) const;
+
+  std::filesystem::path path_;
+  MappedFile file_;
+  mutable MappedFile::Version checked_;  // guarded by mutex_
+  Seal seal_;
+  space::Shape shape_;
+  std::vector<std::string> class_names_;
+  std::vector<double> mean_;
+  std::vector<double> deviation_;
+  double value_scale_ = 0;
+  Part train_;
+  Part validation_;
+  Part test_;
+  std::string content_hash_;
+  mutable std::mutex mutex_;
+};
+
+MappedDataset::MappedDataset(const std::filesystem::path& path)
+    : path_(path),
+      file_(path),
+      checked_(file_.version()),
+      seal_(check_seal(file_.bytes(), kDatasetFormat, "data set (skyline prep makes one)", path)) {}
+
+void MappedDataset::read() {
+  const Hdf5Reader reader(path_, file_.descriptor());
+  reader.check_version("data set", kDatasetVersion, " (make it again with skyline prep)");
+  read_shape(reader);
+  class_names_ = reader.texts("class_names");
+  if (class_names_.empty()) fail_on_file(path_, "class_names: expected at least one, got none");
+  mean_ = reader.numbers("mean");
+  deviation_ = reader.numbers("deviation");
+  check_channels("mean", mean_.size());
+  check_channels("deviation", deviation_.size());
+  value_scale_ = reader.number_attribute<double>("value_scale");
+  map_part(reader, "train", train_);
+  map_part(reader, "validation", validation_);
+  map_part(reader, "test", test_);
+  if (train_.view.count == 0) fail_on_file(path_, "the training set is empty");
+  content_hash_ = store::content_hash(file_.bytes(), seal_);
+}
+
+void MappedDataset::check_all_values() const {
+  check_values(train_.view, class_names_.size(), "train", path_);
+  check_values(validation_.view, class_names_.size(), "validation", path_);
+  check_values(test_.view, class_names_.size(), "test", path_);
+}
+
+void MappedDataset::read_shape(const Hdf5Reader& reader) {
+  const std::vector<std::int64_t> dims = reader.array_dims("train/values");
+  if (dims.size() != 4)
+    fail_on_file(path_, "train/values: expected 4 dimensions, got " + std::to_string(dims.size()));
+  (void)size_of("train/values", dims);
+  shape_ = {dims[1], dims[2], dims[3]};
+  if (shape_.elements() == 0) fail_on_file(path_, "train/values: samples of shape " + space::to_text(shape_));
+}
+
+void MappedDataset::check_channels(const char* name, std::size_t values) const {
+  const auto channels = static_cast<std::size_t>(shape_.channels);
+  if (values == channels) return;
+  fail_on_file(path_, std::string(name) + ": expected a value for each of " + std::to_string(channels) +
+                          " channels, got " + std::to_string(values));
+}
+
+/// Somebody who only touches the file does no harm.
+void MappedDataset::check_unchanged() const {
+  const MappedFile::Version now = file_.version();
+  const std::lock_guard lock(mutex_);
+  if (now == checked_) return;
+  try {
+    if (now.bytes < file_.bytes().size()) fail_on_file(path_, "is shorter than it was");
+    check_arrays(file_.bytes(), seal_, path_, [] { return false; });
+  } catch (const UserError&) {
+    fail_on_file(path_, "was overwritten during the run: restore it, and run again with --resume");
+  }
+  checked_ = now;
+}
+
+void MappedDataset::map_part(const Hdf5Reader& reader, const std::string& part, Part& mapped) const {
+  const std::string name = part + "/values";
+  const std::vector<std::int64_t> dims = reader.array_dims(name);
+  if (dims.size() != 4 || dims != std::vector{dims[0], shape_.channels, shape_.height, shape_.width}) {
+    fail_on_file(path_, name + ": expected samples of shape " + space::to_text(shape_));
+  }
+  const std::size_t size = size_of(name, dims);
+  mapped.view.count = static_cast<std::size_t>(dims[0]);
+  if (reader.has_type("train/values", H5T_STD_U8LE)) {
+    mapped.view.values = map_array<std::uint8_t>(reader, name, H5T_STD_U8LE, size);
+  } else {
+    mapped.view.values = map_array<float>(reader, name, H5T_IEEE_F32LE, size);
+  }
+  map_targets(reader, part, mapped);
+}
+
+void MappedDataset::map_targets(const Hdf5Reader& reader, const std::string& part, Part& mapped) const {
+  const std::string name = part + "/targets";
+  const std::vector<std::int64_t> dims = reader.array_dims(name);
+  const auto count = static_cast<std::int64_t>(mapped.view.count);
+  const auto outputs = static_cast<std::int64_t>(class_names_.size());
+  const bool classes = reader.has_type("train/targets", H5T_STD_I32LE);
+  if (dims != (classes ? std::vector{count} : std::vector{count, outputs})) {
+    fail_on_file(path_, name + ": expected " + std::to_string(count) + " classes, or as many rows of " +
+                            std::to_string(outputs) + " labels or numbers");
+  }
+  const std::size_t size = size_of(name, dims);
+  if (classes) {
+    const auto stored = map_array<std::int32_t>(reader, name, H5T_STD_I32LE, size);
+    mapped.classes.assign(stored.begin(), stored.end());
+    mapped.view.targets = std::span<const std::int32_t>(mapped.classes);
+    check_classes(mapped.view, class_names_.size(), part, path_);
+  } else if (reader.has_type("train/targets", H5T_STD_U8LE)) {
+    mapped.view.targets = map_array<std::uint8_t>(reader, name, H5T_STD_U8LE, size);
+  } else {
+    mapped.view.targets = map_array<float>(reader, name, H5T_IEEE_F32LE, size);
+  }
+}
+
+/// @return  the number of values. @throws UserError if the file has fewer bytes
+std::size_t MappedDataset::size_of(const std::string& name, std::span<const std::int64_t> dims) const {
+  std::size_t size = 1;
+  for (const std::int64_t dim : dims) {
+    const auto factor = static_cast<std::size_t>(dim);
+    if (factor > 0 && size > file_.bytes().size() / factor) {
+      fail_on_file(path_, name + ": claims more values than the file has bytes for");
+    }
+    size *= factor;
+  }
+  return size;
+}
+
+template <typename T>
+std::span<const T> MappedDataset::map_array(const Hdf5Reader& reader, const std::string& name, hid_t type,
+                                            std::size_t size) const {
+  if (size == 0) return {};
+  const std::uint64_t offset = reader.array_offset(name, type);
+  const std::span<const std::byte> bytes = file_.bytes();
+  if (offset % alignof(T) != 0 || offset > bytes.size() || size > (bytes.size() - offset) / sizeof(T)) {
+    fail_on_file(path_, name + ": not where the file says that it is");
+  }
+  return {reinterpret_cast<const T*>(bytes.data() + offset), size};
+}
+
+}  // namespace
+
+std::shared_ptr<const Dataset> Dataset::open(const std::filesystem::path& path, bool verify,
+                                             const std::function<bool()>& stop_requested) {
+  const auto dataset = std::make_shared<MappedDataset>(path);
+  if (verify && !dataset->check_contents(stop_requested)) return nullptr;
+  dataset->read();
+  if (verify) dataset->check_all_values();
+  return dataset;
+}
+
+}  // namespace skyline::store
