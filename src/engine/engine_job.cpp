@@ -51,13 +51,15 @@ SlotPoolOptions slot_options(comm::Environment& environment, const SearchTask& t
   return options;
 }
 
-/// The request to stop, noted when it comes: perhaps because another process of the job has died.
+/// The request to stop, noted when it comes: perhaps because another process of the job has died. The main
+/// thread polls it, and must not wait for a file.
 std::function<bool()> noted_stop(const std::function<bool()>& requested,
-                                 const std::shared_ptr<store::RunningTrials>& running) {
+                                 const std::shared_ptr<store::RunningTrials>& running,
+                                 store::StorageThread& storage) {
   if (!requested) return {};
-  return [requested, running] {
+  return [requested, running, &storage] {
     const bool stop = requested();
-    if (stop) running->stops();
+    if (stop && running->stops()) storage.submit([running] { running->count_last(); });
     return stop;
   };
 }
@@ -207,7 +209,7 @@ RunResult run_job(comm::Environment& environment, const SearchTask& task, const 
   if (options.inherit) kept.inherited = make_weights_source(files, recent, parents, options.inherit_key);
   const CrashSignals crashes(*running);
   SlotPool slots(pool, task.evaluator, std::move(kept));
-  const JobEnd noting{noted_stop(end.stop_requested, running), end.failed};
+  const JobEnd noting{noted_stop(end.stop_requested, running, files.storage), end.failed};
   const Job job{world, task, files, noting, slots, checkpoints, results, running, suspects, format, started};
   try {
     RunResult result = world.rank() == 0 ? coordinate(job, ranks, std::move(replay), listeners) : serve(job);

@@ -74,7 +74,8 @@ TEST_F(Running, AdvanceWithTheirFirstCheckpoint) {
 TEST_F(Running, StayAsTheyAreFromTheStopOfAJobOn) {
   running.begins(0, {7});
   running.begins(1, {8});
-  running.stops();
+  EXPECT_TRUE(running.stops());
+  running.count_last();
   running.ends(0);
   running.begins(2, {9});
   running.advances({8});
@@ -110,7 +111,8 @@ TEST_F(Running, SayWhetherTheOomKillerCameWhileTheJobRanOrLater) {
   count_oom_kills(1);
   EXPECT_TRUE(left().oom.has_risen());
   EXPECT_FALSE(left().saw_oom_kill);
-  running.stops();
+  EXPECT_TRUE(running.stops());
+  running.count_last();
   EXPECT_TRUE(left().saw_oom_kill);
   std::filesystem::remove(counter);
   EXPECT_FALSE(left().oom.has_risen()) << "a counter that is gone says nothing";

@@ -123,8 +123,8 @@ void RunningTrials::write(std::size_t slot) const {
 
 void RunningTrials::begins(std::size_t slot, trial::TrialName trial) {
   slot_of_thread = slot;
-  const std::lock_guard lock(mutex_);
   if (stopping_) return;
+  const std::lock_guard lock(mutex_);
   rows_.at(slot) = {trial, false};
   write(slot);
   count_again();
@@ -139,8 +139,8 @@ void RunningTrials::count_again() {
 }
 
 void RunningTrials::ends(std::size_t slot) {
-  const std::lock_guard lock(mutex_);
   if (stopping_) return;
+  const std::lock_guard lock(mutex_);
   rows_.at(slot) = {};
   write(slot);
 }
@@ -156,9 +156,7 @@ bool RunningTrials::advances(trial::TrialName trial) {
   return first;
 }
 
-void RunningTrials::stops() {
-  const std::lock_guard lock(mutex_);
-  if (std::exchange(stopping_, true)) return;
+void RunningTrials::count_last() {
   const std::string text = std::to_string(count_oom_kills(oom_.file).value_or(0));
   if (file_) write_at(file_, std::as_bytes(std::span(text)), oom_place_);
 }

@@ -47,8 +47,10 @@ class RunningTrials {
   /// first one.
   bool advances(trial::TrialName trial);
   /// The job is told to stop, perhaps because another process of it has died: the lines stay as they are, but
-  /// for checkpoints, and the system's counter is read, which may be gone when the next job looks.
-  void stops();
+  /// for checkpoints. Touches no file and waits for nobody. Returns whether it is the first call.
+  bool stops() noexcept { return !stopping_.exchange(true); }
+  /// Notes the system's counter at the stop, which may be gone when the next job looks.
+  void count_last();
   /// Notes a crash in the line of the calling slot; in all lines if the thread is that of no slot and not the
   /// main one, which trains nothing. Async-signal-safe.
   void crashed(int signal) const noexcept;
@@ -72,8 +74,8 @@ class RunningTrials {
   std::size_t rows_place_ = 0;  // in the file
   FileDescriptor file_;         // null: it could not be made
   std::atomic<bool> open_ = false;
+  std::atomic<bool> stopping_ = false;
   std::mutex mutex_;  // of all below
-  bool stopping_ = false;
   std::vector<Row> rows_;
 };
 
