@@ -76,12 +76,17 @@ std::optional<double> processor_quota(const fs::path& root) {
   return least;
 }
 
+/// Of a group itself, in bytes.
+std::optional<double> memory_limit_of(const fs::path& group) {
+  std::optional<double> limit;
+  lower(limit, number_of(group / "memory.max"));
+  lower(limit, number_of(group / "memory.limit_in_bytes"));
+  return limit;
+}
+
 std::optional<std::uint64_t> memory_limit(const fs::path& root) {
   std::optional<double> least;
-  for (const fs::path& group : control_groups(root, "memory")) {
-    lower(least, number_of(group / "memory.max"));
-    lower(least, number_of(group / "memory.limit_in_bytes"));
-  }
+  for (const fs::path& group : control_groups(root, "memory")) lower(least, memory_limit_of(group));
   if (!least) return std::nullopt;
   return static_cast<std::uint64_t>(*least);
 }
@@ -147,6 +152,7 @@ NodeLimits read_node_limits(const fs::path& root) {
 
 fs::path oom_kills_file(const fs::path& root) {
   for (const fs::path& group : control_groups(root, "memory")) {
+    if (!memory_limit_of(group)) continue;
     for (const char* name : {"memory.events", "memory.oom_control"}) {
       std::error_code unreadable;
       if (fs::exists(group / name, unreadable)) return group / name;

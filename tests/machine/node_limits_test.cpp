@@ -2,6 +2,7 @@
 #include "machine/node.hpp"
 
 #include <filesystem>
+#include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -43,12 +44,18 @@ TEST(NodeLimits, ReadsTheFirstVersionOfControlGroups) {
   EXPECT_THAT(limits.processors, ElementsAre(0, 4));
 }
 
-TEST(OomKillsFile, IsOfTheInnermostControlGroupThatCounts) {
+TEST(OomKillsFile, IsOfTheInnermostControlGroupWithALimitWhichTasksOfAStepShare) {
   FakeSystem system;
-  system.write("proc/self/cgroup", "0::/job/step\n");
-  system.write("sys/fs/cgroup/job/memory.events", "oom 0\noom_kill 0\n");
+  system.write("proc/self/cgroup", "0::/job/step/task_0\n");
+  for (const char* group : {"job", "job/step", "job/step/task_0"}) {
+    const std::string folder = std::string("sys/fs/cgroup/") + group;
+    system.write(folder + "/memory.events", "oom 0\noom_kill 0\n");
+    system.write(folder + "/memory.max", "max\n");
+  }
+  EXPECT_EQ(oom_kills_file(system.root()), system.root() / "proc/vmstat") << "without a limit";
+  system.write("sys/fs/cgroup/job/memory.max", "8000000000\n");
   EXPECT_EQ(oom_kills_file(system.root()), system.root() / "sys/fs/cgroup/job/memory.events");
-  system.write("sys/fs/cgroup/job/step/memory.events", "oom 0\noom_kill 0\n");
+  system.write("sys/fs/cgroup/job/step/memory.max", "4000000000\n");
   EXPECT_EQ(oom_kills_file(system.root()), system.root() / "sys/fs/cgroup/job/step/memory.events");
 }
 
@@ -57,6 +64,8 @@ TEST(OomKillsFile, IsKnownForTheFirstVersionOfControlGroupsAndForAMachineWithout
   system.write("proc/self/cgroup", "4:memory:/docker/a1\n0::/\n");
   EXPECT_EQ(oom_kills_file(system.root()), system.root() / "proc/vmstat");
   system.write("sys/fs/cgroup/memory/memory.oom_control", "under_oom 0\noom_kill 0\n");
+  EXPECT_EQ(oom_kills_file(system.root()), system.root() / "proc/vmstat");
+  system.write("sys/fs/cgroup/memory/memory.limit_in_bytes", "4000000000\n");
   EXPECT_EQ(oom_kills_file(system.root()), system.root() / "sys/fs/cgroup/memory/memory.oom_control");
 }
 

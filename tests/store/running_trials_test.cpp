@@ -122,13 +122,28 @@ TEST_F(Running, SayWhetherTheOomKillerCameWhileTheJobRanOrLater) {
   EXPECT_FALSE(elsewhere.has_risen());
 }
 
+TEST_F(Running, SayThatTheOomKillerCameToANeighbourBelowTheSameLimit) {
+  const auto tell = [this](const std::string& group, int kills) {
+    const std::filesystem::path file = folder / "step" / group / "memory.oom_control";
+    std::filesystem::create_directories(file.parent_path());
+    overwrite(file, "oom_kill_disable 0\nunder_oom 0\noom_kill " + std::to_string(kills) + "\n");
+  };
+  for (const char* group : {"", "task_0", "task_1"}) tell(group, 1);
+  running.remove();
+  const RunningTrials in_step(paths, 3, 1, "a1b2", folder / "step/memory.oom_control");
+  EXPECT_FALSE(left().oom.has_risen());
+  tell("task_1", 2);
+  EXPECT_TRUE(left().oom.has_risen());
+}
+
 TEST_F(Running, DoNotCountWhatTheOomKillerDidBeforeTheyBegan) {
   running.begins(0, {3});
   count_oom_kills(1);
   EXPECT_TRUE(left().oom.has_risen());
   running.begins(1, {4});
   EXPECT_FALSE(left().oom.has_risen());
-  running.stops();
+  EXPECT_TRUE(running.stops());
+  running.count_last();
   EXPECT_FALSE(left().saw_oom_kill);
   count_oom_kills(2);
   EXPECT_TRUE(left().oom.has_risen());

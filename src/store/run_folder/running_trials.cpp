@@ -12,6 +12,7 @@
 #include <span>
 #include <sstream>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include <fcntl.h>
@@ -35,7 +36,10 @@ std::string padded_to(std::string text, std::size_t bytes) {
   return text;
 }
 
-std::optional<std::uint64_t> count_oom_kills(const std::filesystem::path& file) {
+/// Of version 1 of control groups: a group does not count the kills in those below.
+constexpr std::string_view kOwnKillsAlone = "memory.oom_control";
+
+std::optional<std::uint64_t> count_in(const std::filesystem::path& file) {
   std::ifstream lines(file);
   for (std::string line; std::getline(lines, line);) {
     std::istringstream words(line);
@@ -44,6 +48,19 @@ std::optional<std::uint64_t> count_oom_kills(const std::filesystem::path& file) 
     if (words >> key >> count && key == "oom_kill") return count;
   }
   return std::nullopt;
+}
+
+/// With those in the groups below.
+std::optional<std::uint64_t> count_oom_kills(const std::filesystem::path& file) {
+  std::optional<std::uint64_t> count = count_in(file);
+  if (!count || file.filename() != kOwnKillsAlone) return count;
+  using Entries = std::filesystem::recursive_directory_iterator;
+  std::error_code gone;  // a group may end meanwhile
+  for (Entries entry(file.parent_path(), gone); !gone && entry != Entries(); entry.increment(gone)) {
+    if (entry.depth() > 0 && entry->path().filename() == kOwnKillsAlone)
+      *count += count_in(entry->path()).value_or(0);
+  }
+  return count;
 }
 
 std::vector<std::filesystem::path> running_paths(const RunPaths& paths) {
