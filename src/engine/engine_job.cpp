@@ -83,17 +83,18 @@ struct Job {
 
 /// A course that cannot be written is a warning.
 CourseSink make_course_sink(const RunFiles& files, int rank) {
-  return [&files, rank, warning = std::make_shared<RareWarning>()](
-             trial::TrialName trial, std::vector<trial::CoursePoint> course, std::function<void()> written) {
-    files.storage.submit(
-        [paths = files.paths, rank, warning, trial, points = std::move(course), done = std::move(written)] {
-          try {
-            store::append_course(paths, rank, trial, points);
-          } catch (const Problem& problem) {
-            warning->warn(std::string(problem.what()) + "; run.h5 will lack the course of a trial");
-          }
-          if (done) done();
-        });
+  return [&files, rank, warning = std::make_shared<RareWarning>()](const store::TrainingKey& training,
+                                                                   std::vector<trial::CoursePoint> course,
+                                                                   std::function<void()> written) {
+    files.storage.submit([paths = files.paths, rank, warning, training, points = std::move(course),
+                          done = std::move(written)] {
+      try {
+        store::append_course(paths, rank, training, points);
+      } catch (const Problem& problem) {
+        warning->warn(std::string(problem.what()) + "; run.h5 will lack the course of a trial");
+      }
+      if (done) done();
+    });
   };
 }
 

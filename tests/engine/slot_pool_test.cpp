@@ -118,16 +118,18 @@ TEST(SlotPool, HandsATrialInWhenItsCourseIsInItsFile) {
   });
   std::atomic<bool> is_written = false;
   SlotFiles files;
-  files.courses = [&](trial::TrialName name, const std::vector<trial::CoursePoint>& course,
+  double started_s = 0;
+  files.courses = [&](const store::TrainingKey& training, const std::vector<trial::CoursePoint>& course,
                       const std::function<void()>& written) {
-    EXPECT_EQ(name, trial::TrialName{3});
+    EXPECT_EQ(training.trial, trial::TrialName{3});
+    started_s = training.started_s;
     EXPECT_EQ(course.at(0).step, 7);
     is_written = true;
     written();
   };
   SlotPool pool(pool_of(1), evaluator, std::move(files));
   pool.submit(0, {trial_of(3), {}});
-  EXPECT_EQ(collect(pool, 1).size(), 1U);
+  EXPECT_EQ(collect(pool, 1).at(0).timing.started_s, started_s);
   EXPECT_TRUE(is_written);
 }
 

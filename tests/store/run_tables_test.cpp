@@ -65,13 +65,23 @@ TEST_F(RunTables, GiveTheAccountOfAllJobsBack) {
 }
 
 TEST_F(RunTables, HaveTheCoursesOfCommittedTrials) {
-  const Courses courses{{{1}, {{10, 0.5, 1e-3}, {20, 0.25, 1e-3}}}, {{99}, {{10, 1, 1}}}};
-  write_run_tables(path, shared_trials(space, 3), std::vector<bool>(3), metrics, space, "", {}, courses);
+  auto trials = shared_trials(space, 3);
+  trial::CommittedTrial again = *trials[1];  // trained a second time, with another budget
+  again.timing.started_s += 30;
+  again.position = 3;
+  trials.push_back(std::make_shared<const trial::CommittedTrial>(again));
+  const double first_s = trials[1]->timing.started_s;
+  const Courses courses{{{{1}, first_s}, {{10, 0.5, 1e-3}, {20, 0.25, 1e-3}}},
+                        {{{1}, first_s + 10}, {{7, 1, 1}}},  // its result was lost
+                        {{{1}, first_s + 30}, {{40, 0.125, 1e-3}}},
+                        {{{99}, 0}, {{10, 1, 1}}}};
+  write_run_tables(path, trials, std::vector<bool>(4), metrics, space, "", {}, courses);
   const std::string file = read_file(path);
   const Hdf5Reader reader(std::as_bytes(std::span(file)), path);
-  EXPECT_EQ(reader.numbers("course", "number"), (std::vector<double>{1, 1}));
-  EXPECT_EQ(reader.numbers("course", "step"), (std::vector<double>{10, 20}));
-  EXPECT_EQ(reader.numbers("course", "train_loss"), (std::vector<double>{0.5, 0.25}));
+  EXPECT_EQ(reader.numbers("course", "number"), (std::vector<double>{1, 1, 1}));
+  EXPECT_EQ(reader.numbers("course", "position"), (std::vector<double>{1, 1, 3}));
+  EXPECT_EQ(reader.numbers("course", "step"), (std::vector<double>{10, 20, 40}));
+  EXPECT_EQ(reader.numbers("course", "train_loss"), (std::vector<double>{0.5, 0.25, 0.125}));
 }
 
 TEST_F(RunTables, OfAnotherVersionAreRefused) {
@@ -80,7 +90,7 @@ TEST_F(RunTables, OfAnotherVersionAreRefused) {
   image.write_attribute("/", "version", version);
   publish_pieces(path, image.finish());
   EXPECT_EQ(user_error_of([&] { read_slot_accounts(path); }),
-            path.string() + ": tables of a run of version 2, this program reads version 5");
+            path.string() + ": tables of a run of version 2, this program reads version 6");
 }
 
 TEST_F(RunTables, WithACellOutOfBoundsAreRefused) {

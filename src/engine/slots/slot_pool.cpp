@@ -235,6 +235,7 @@ void SlotPool::State::hand_in(const trial::Trial& trial, Arrival arrival, SlotCo
   if (!std::holds_alternative<trial::Measurements>(arrival.outcome)) kept.clear();
   std::vector<trial::CoursePoint> course = context.take_course();
   const bool has_course = files.courses && !course.empty();
+  const store::TrainingKey training{trial.name(), arrival.timing.started_s};
   const bool at_once = checkpoints != nullptr && checkpoints->result_worth_keeping();
   const bool has_files = checkpoints != nullptr && checkpoints->has_files();
   std::function<void()> last_job = [self = shared_from_this(), trial, result = std::move(arrival), at_once,
@@ -243,7 +244,7 @@ void SlotPool::State::hand_in(const trial::Trial& trial, Arrival arrival, SlotCo
     self->finished(result);
   };
   if (has_course) {
-    files.courses(trial.name(), std::move(course), kept.empty() ? std::exchange(last_job, {}) : nullptr);
+    files.courses(training, std::move(course), kept.empty() ? std::exchange(last_job, {}) : nullptr);
   }
   if (!last_job) return;
   if (!kept.empty()) {

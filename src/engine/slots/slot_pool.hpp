@@ -7,6 +7,7 @@
 #include "engine/group/group_hub.hpp"
 #include "engine/slots/checkpoints.hpp"
 #include "engine/slots/result_keeper.hpp"
+#include "store/run_folder/courses.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -30,10 +31,10 @@ struct SlotPoolOptions {
 using WeightsSink = std::function<void(const trial::Trial& trial, std::vector<trial::NamedTensor> weights,
                                        std::function<void()> written)>;
 
-/// Hands a trial's course to the storage thread, which calls `written`, if there is one, when it is in its
-/// file or given up.
-using CourseSink = std::function<void(trial::TrialName trial, std::vector<trial::CoursePoint> course,
-                                      std::function<void()> written)>;
+/// Hands the course of a training to the storage thread, which calls `written`, if there is one, when it is
+/// in its file or given up.
+using CourseSink = std::function<void(const store::TrainingKey& training,
+                                      std::vector<trial::CoursePoint> course, std::function<void()> written)>;
 
 /// Waits for the weights that a trial starts from; nullptr if `stop` is set before they arrive.
 /// @throws UserError if they cannot be read

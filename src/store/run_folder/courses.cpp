@@ -22,10 +22,11 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kNumbersOfPoint = 5;
 
-std::string course_line(trial::TrialName trial, const std::vector<trial::CoursePoint>& course) {
+std::string course_line(const TrainingKey& training, const std::vector<trial::CoursePoint>& course) {
   Json line;
-  line["k"] = trial.number;
-  line["final"] = trial.is_final;
+  line["k"] = training.trial.number;
+  line["final"] = training.trial.is_final;
+  line["started_s"] = encode_number(training.started_s);
   Json& points = line["points"] = Json::array();
   for (const trial::CoursePoint& point : course) {
     Json numbers = Json::array({point.step});
@@ -50,21 +51,23 @@ void read_line(std::string_view text, Courses& courses) {
   const auto line = parse_line(text);
   if (!line) return;
   const auto number = decode_integer<trial::TrialNumber>(member(*line, "k"), "k");
-  std::vector<trial::CoursePoint>& course = courses[{number, member(*line, "final") == true}];
+  const TrainingKey training{{number, member(*line, "final") == true},
+                             decode_number(member(*line, "started_s"), "started_s")};
+  std::vector<trial::CoursePoint>& course = courses[training];
   course.clear();
   for (const Json& numbers : member(*line, "points")) course.push_back(decode_point(numbers));
 }
 
 }  // namespace
 
-void append_course(const RunPaths& paths, int rank, trial::TrialName trial,
+void append_course(const RunPaths& paths, int rank, const TrainingKey& training,
                    const std::vector<trial::CoursePoint>& course) {
   const std::filesystem::path path = paths.courses() / (std::to_string(rank) + ".jsonl");
   FileDescriptor file = open_file(path, O_WRONLY | O_CREAT, 0666);
   struct stat status {};
   if (!file || fstat(file.get(), &status) != 0) fail_system("write", path, "open", errno);
   // An earlier job may have left a line that does not end.
-  const std::string text = (status.st_size > 0 ? "\n" : "") + course_line(trial, course);
+  const std::string text = (status.st_size > 0 ? "\n" : "") + course_line(training, course);
   const int error =
       write_at(file, std::as_bytes(std::span(text)), static_cast<std::uint64_t>(status.st_size));
   if (error != 0) fail_system("write", path, "write", error);

@@ -20,7 +20,7 @@ namespace {
 using trial::CommittedTrial;
 
 constexpr std::string_view kTablesFormat = "skyline-run";
-constexpr std::int64_t kTablesVersion = 5;
+constexpr std::int64_t kTablesVersion = 6;
 
 /// A parameter's column has the type that all of its values share: numbers mix to double, anything else to
 /// text.
@@ -139,9 +139,10 @@ Table slot_table(const std::vector<SlotAccount>& slots) {
   return rows;
 }
 
-void add_point(Table& rows, const trial::Trial& trial, const trial::CoursePoint& point) {
-  rows("number", static_cast<std::int64_t>(trial.number));
-  rows("phase", std::string(to_text(trial.phase())));
+void add_point(Table& rows, const CommittedTrial& entry, const trial::CoursePoint& point) {
+  rows("number", static_cast<std::int64_t>(entry.trial.number));
+  rows("position", static_cast<std::int64_t>(entry.position));
+  rows("phase", std::string(to_text(entry.trial.phase())));
   rows("step", point.step);
   rows("train_loss", point.train_loss);
   rows("learning_rate", point.learning_rate);
@@ -155,9 +156,9 @@ Table course_table(SharedTrials committed, const Courses& courses) {
   add_point(rows, {}, {});
   rows.drop_first_row();
   for (const auto& entry : committed) {
-    const auto course = courses.find(entry->trial.name());
+    const auto course = courses.find({entry->trial.name(), entry->timing.started_s});
     if (course == courses.end()) continue;
-    for (const trial::CoursePoint& point : course->second) add_point(rows, entry->trial, point);
+    for (const trial::CoursePoint& point : course->second) add_point(rows, *entry, point);
   }
   return rows;
 }
