@@ -32,6 +32,7 @@ std::string end_of(const std::function<void()>& act) {
     store::RunningTrials running(paths, 0, 1, "job", "");
     const CrashSignals crashes(running);
     std::thread([&] {
+      const SignalStack signals;
       running.begins(0, {7});
       act();
     }).join();
@@ -52,6 +53,15 @@ TEST(CrashSignals, KeepACrashInsideTheProcessWhichThenDiesOfIt) {
             "11, kept 11");
   EXPECT_EQ(end_of([] { __builtin_trap(); }), "4, kept 4");
   EXPECT_EQ(end_of([] { std::abort(); }), "6, kept 6");
+}
+
+int fill_stack(int depth) {
+  volatile char room[4096] = {};
+  return depth < 0 ? room[0] : fill_stack(depth + 1) + room[depth % 4096];
+}
+
+TEST(CrashSignals, KeepThatTheStackOfASlotIsFull) {
+  EXPECT_EQ(end_of([] { std::_Exit(fill_stack(0)); }), "11, kept 11");
 }
 
 TEST(CrashSignals, KeepNothingOfASignalThatSomebodySent) {

@@ -2,6 +2,7 @@
 
 #include "skyline/core/error.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>
@@ -36,6 +37,23 @@ void forget_crashes() {
 }
 
 }  // namespace
+
+SignalStack::SignalStack() {
+  constexpr std::size_t kLeastBytes = std::size_t{64} << 10;
+  stack_t before{};
+  if (::sigaltstack(nullptr, &before) != 0 || (before.ss_flags & SS_DISABLE) == 0) return;
+  memory_.resize(std::max(kLeastBytes, static_cast<std::size_t>(::sysconf(_SC_SIGSTKSZ))));
+  stack_t own{};
+  own.ss_sp = memory_.data();
+  own.ss_size = memory_.size();
+  ::sigaltstack(&own, nullptr);
+}
+
+SignalStack::~SignalStack() {
+  stack_t none{};
+  none.ss_flags = SS_DISABLE;
+  if (!memory_.empty()) ::sigaltstack(&none, nullptr);
+}
 
 CrashSignals::CrashSignals(store::RunningTrials& running) {
   static std::once_flag once;

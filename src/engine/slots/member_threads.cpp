@@ -3,6 +3,7 @@
 #include "skyline/core/error.hpp"
 
 #include "core/process.hpp"
+#include "engine/slots/crash_signals.hpp"
 
 #include <string>
 #include <system_error>
@@ -44,6 +45,7 @@ void MemberThreads::start() {
 }
 
 void MemberThreads::serve(std::size_t index, std::uint64_t seen) {
+  const SignalStack signals;
   if (!processors_.empty()) bind_this_thread(processors_[index % processors_.size()]);
   std::unique_lock lock(mutex_);
   for (;;) {

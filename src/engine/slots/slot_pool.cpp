@@ -5,6 +5,7 @@
 #include "core/log.hpp"
 #include "core/process.hpp"
 #include "engine/dispatch/records.hpp"
+#include "engine/slots/crash_signals.hpp"
 #include "engine/slots/evaluation.hpp"
 #include "engine/slots/slot_context.hpp"
 
@@ -100,6 +101,7 @@ std::optional<Assignment> SlotPool::State::next(std::size_t slot) {
 }
 
 void SlotPool::State::serve(std::size_t slot) {
+  const SignalStack signals;
   try {
     const std::vector<int>& processors = options.processors;
     if (!processors.empty() && !bind_this_thread(processors[slot % processors.size()])) {
