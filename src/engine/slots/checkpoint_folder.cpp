@@ -1,6 +1,5 @@
 #include "engine/slots/checkpoint_folder.hpp"
 
-#include "core/backoff.hpp"
 #include "core/log.hpp"
 #include "store/publish/patience.hpp"
 #include "store/run_folder/suspects.hpp"
@@ -13,9 +12,6 @@ namespace skyline::engine {
 namespace {
 
 constexpr std::chrono::seconds kPatienceAtStop{5};  // a batch system ends us after 30 s or so
-
-constexpr std::chrono::milliseconds kShortestLookPause{10};
-constexpr std::chrono::milliseconds kLongestLookPause{1000};
 
 }  // namespace
 
@@ -98,17 +94,17 @@ std::optional<trial::TrainingState> CheckpointFolder::find_kept(const trial::Tri
   const bool may_show_later = earlier.holder >= 0 && earlier.holder != rank_;
   const double patience_s = may_show_later ? kVisibleAfter * store::patience_s() : 0;
   std::string problem = "is not there";
-  const Clock::time_point began = Clock::now();
-  for (Backoff backoff(kShortestLookPause, kLongestLookPause); !stop; backoff.pause()) {
+  Found found;
+  try_for(patience_s, stop, [&] {
     try {
-      if (Found found = call_storage<Found>(storage(), look)) return found;
+      found = call_storage<Found>(storage(), look);
+      return found.has_value();
     } catch (const Problem& error) {
       problem = std::string("cannot be used: ") + error.what();
-      break;
+      return true;
     }
-    if (seconds_since(began) >= patience_s) break;
-  }
-  if (stop) return std::nullopt;
+  });
+  if (found || stop) return found;
   log::warning("trial " + to_text(trial.name()) + ": the state that trial " + std::to_string(earlier.from) +
                " kept " + problem + "; training from the start");
   return std::nullopt;

@@ -1,8 +1,10 @@
 #pragma once
 
+#include "core/backoff.hpp"
 #include "core/log.hpp"
 #include "store/publish/storage_thread.hpp"
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <future>
@@ -29,6 +31,16 @@ Result call_storage(store::StorageThread& storage, std::function<Result()> call)
     storage.rethrow_failure();
     throw;
   }
+}
+
+/// Repeats `attempt`, with growing pauses, until it returns true, `stop` is set, or the time is over.
+/// @return seconds that this took
+template <typename Attempt>
+double try_for(double most_s, const std::atomic<bool>& stop, Attempt&& attempt) {
+  using namespace std::chrono_literals;
+  const auto began = std::chrono::steady_clock::now();
+  for (Backoff backoff(10ms, 1000ms); !stop && !attempt() && seconds_since(began) < most_s;) backoff.pause();
+  return seconds_since(began);
 }
 
 /// Warns of a repeated problem at most once a minute. Any thread.

@@ -2,7 +2,6 @@
 
 #include "skyline/core/error.hpp"
 
-#include "core/backoff.hpp"
 #include "core/text/hash.hpp"
 #include "core/text/wording.hpp"
 #include "engine/slots/storage_calls.hpp"
@@ -28,9 +27,6 @@ namespace skyline::engine {
 namespace {
 
 constexpr std::size_t kMostCopiedBytes = std::size_t{1} << 30U;
-
-constexpr std::chrono::milliseconds kShortestRetryPause{10};
-constexpr std::chrono::milliseconds kLongestRetryPause{1000};
 
 /// Of this run and user, on this node; empty if the node has no folder for temporary files.
 std::filesystem::path copies_folder(const RunFiles& files) {
@@ -64,18 +60,16 @@ class InheritedReader {
 
   /// nullptr if asked to stop meanwhile. @throws UserError: damaged; FaultError: away for too long
   File read(const trial::Trial& trial, const std::atomic<bool>& stop) const {
-    const std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now();
-    for (Backoff backoff(kShortestRetryPause, kLongestRetryPause); !stop; backoff.pause()) {
-      store::WeightsReading reading = attempt(*trial.inherits());
-      if (reading.weights) return std::move(reading.weights);
-      if (!reading.may_pass) throw UserError(no_weights(trial, reading.problem, inherit_key_));
-      const double waited_s = seconds_since(began);
-      if (waited_s > kVisibleAfter * store::patience_s()) {
-        throw FaultError(no_weights(
-            trial, reading.problem + " after " + seconds_text(waited_s) + " of waiting", inherit_key_));
-      }
-    }
-    return nullptr;
+    store::WeightsReading reading{nullptr, "", true};
+    const double waited_s = try_for(kVisibleAfter * store::patience_s(), stop, [&] {
+      reading = attempt(*trial.inherits());
+      return reading.weights || !reading.may_pass;
+    });
+    if (!reading.may_pass && !reading.weights)
+      throw UserError(no_weights(trial, reading.problem, inherit_key_));
+    if (reading.weights || stop) return std::move(reading.weights);
+    throw FaultError(no_weights(trial, reading.problem + " after " + seconds_text(waited_s) + " of waiting",
+                                inherit_key_));
   }
 
  private:

@@ -7,10 +7,10 @@
 #include "store/hdf5/hdf5_reader.hpp"
 #include "store/publish/publish.hpp"
 #include "store/publish/sealed_file.hpp"
+#include "store/run_folder/suspects.hpp"
 
-#include <charconv>
 #include <span>
-#include <system_error>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -20,8 +20,16 @@ namespace {
 constexpr std::string_view kCheckpointFormat = "skyline-checkpoint";
 constexpr std::int64_t kCheckpointVersion = 3;
 
-std::string checkpoint_name(trial::TrialName trial, std::uint64_t turn) {
-  return to_text(trial) + "." + std::to_string(turn) + ".h5";
+constexpr std::string_view kKeptEnd = ".kept.h5";
+
+std::string checkpoint_end(std::uint64_t turn) {
+  return "." + std::to_string(turn) + ".h5";
+}
+
+/// The trial whose name stands before `end`.
+std::optional<trial::TrialName> trial_before(std::string_view name, std::string_view end) {
+  if (!name.ends_with(end)) return std::nullopt;
+  return parse_trial_name(name.substr(0, name.size() - end.size()));
 }
 
 std::string array_place(const std::string& name) {
@@ -148,7 +156,7 @@ void remove_checkpoints(const RunPaths& paths, trial::TrialName trial) {
 }
 
 std::filesystem::path checkpoint_path(const RunPaths& paths, trial::TrialName trial, std::uint64_t turn) {
-  return paths.checkpoints() / checkpoint_name(trial, turn);
+  return paths.checkpoints() / (to_text(trial) + checkpoint_end(turn));
 }
 
 void write_kept_state(const RunPaths& paths, const TrialCheckpoint& state) {
@@ -165,10 +173,8 @@ std::optional<trial::TrainingState> find_kept_state(const RunPaths& paths, trial
 std::set<trial::TrialNumber> kept_states(const RunPaths& paths) {
   std::set<trial::TrialNumber> numbers;
   for (const std::filesystem::path& path : list_folder(paths.checkpoints())) {
-    const std::string name = path.filename().string();
-    trial::TrialNumber number = 0;
-    if (std::from_chars(name.data(), name.data() + name.size(), number).ec != std::errc()) continue;
-    if (path.filename() == kept_state_path(paths, number).filename()) numbers.insert(number);
+    const auto trial = trial_before(path.filename().string(), kKeptEnd);
+    if (trial && !trial->is_final) numbers.insert(trial->number);
   }
   return numbers;
 }
@@ -178,18 +184,12 @@ void remove_kept_state(const RunPaths& paths, trial::TrialNumber number) {
 }
 
 std::filesystem::path kept_state_path(const RunPaths& paths, trial::TrialNumber number) {
-  return paths.checkpoints() / (std::to_string(number) + ".kept.h5");
+  return paths.checkpoints() / (std::to_string(number) + std::string(kKeptEnd));
 }
 
 std::optional<trial::TrialName> trial_of_checkpoint(const std::string& name) {
-  trial::TrialName trial;
-  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), trial.number);
-  if (error != std::errc()) return std::nullopt;
   for (std::uint64_t turn = 0; turn < kCheckpointNames; ++turn) {
-    for (const bool is_final : {false, true}) {
-      trial.is_final = is_final;
-      if (name == checkpoint_name(trial, turn)) return trial;
-    }
+    if (const auto trial = trial_before(name, checkpoint_end(turn))) return trial;
   }
   return std::nullopt;
 }

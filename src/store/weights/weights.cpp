@@ -7,9 +7,7 @@
 #include "store/publish/file_descriptor.hpp"
 #include "store/publish/publish.hpp"
 #include "store/publish/sealed_file.hpp"
-
-#include <charconv>
-#include <system_error>
+#include "store/run_folder/suspects.hpp"
 
 namespace skyline::store {
 namespace {
@@ -83,11 +81,8 @@ WeightsFile decode_weights(std::string_view file, const std::filesystem::path& p
 
 void remove_unwanted_weights(const RunPaths& paths, const std::set<trial::TrialNumber>& numbers) {
   for (const std::filesystem::path& path : list_folder(paths.weights_folder())) {
-    const std::string name = path.filename().string();
-    trial::TrialNumber number = 0;
-    if (std::from_chars(name.data(), name.data() + name.size(), number).ec != std::errc()) continue;
-    if (!numbers.contains(number)) continue;
-    if (path == paths.weights({number}) || path == paths.weights({number, true})) remove_file(path);
+    const auto trial = parse_trial_name(path.stem().string());
+    if (trial && numbers.contains(trial->number) && path == paths.weights(*trial)) remove_file(path);
   }
 }
 
