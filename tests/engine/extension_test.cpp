@@ -1,5 +1,6 @@
 #include "comm/environment.hpp"
 #include "engine/engine_rig.hpp"
+#include "engine/rungs.hpp"
 
 #include <fstream>
 #include <map>
@@ -32,9 +33,10 @@ class Extension : public ::testing::Test {
     std::ofstream(journal()) << kept;
   }
 
+  TemporaryFolder folder_;
+
  private:
   std::unique_ptr<comm::Environment> environment_ = comm::make_local_environment();
-  TemporaryFolder folder_;
 };
 
 RunSpec with_iterations(std::size_t iterations, std::optional<std::size_t> window) {
@@ -117,6 +119,38 @@ TEST_F(Extension, ReplaysToTheSameWhereverItIsCut) {
     const RigRun rest = run(longer, true);
     EXPECT_EQ(canonical(), expected) << kept;
     EXPECT_EQ(rest.result.on_front, whole.result.on_front);
+  }
+}
+
+TEST_F(Extension, ContinuesHeirsWhoseParentHasLeftTheFront) {
+  const auto rungs = [](std::size_t played) {
+    RunSpec spec = rungs_spec({.budgets = {1, 4}, .new_ones = 8, .played = played});
+    spec.options.inherit = true;
+    spec.options.keep_weights = KeepWeights::kFront;
+    spec.final_epochs.reset();
+    return spec;
+  };
+  run(rungs(100), false);
+  const std::string expected = canonical();
+  for (const bool state_is_lost : {false, true}) {
+    std::filesystem::remove_all(folder_.path());
+    const RigRun shorter = run(rungs(2), false);
+    if (state_is_lost) {
+      const auto checkpoints = store::RunPaths{folder_.path()}.checkpoints();
+      std::filesystem::remove_all(checkpoints);
+      std::filesystem::create_directories(checkpoints);
+    }
+    const RigRun longer = run(rungs(100), true);
+    EXPECT_EQ(canonical(), expected);
+    std::size_t heirs = 0;  // that need more than the front has
+    for (const CommittedTrial& entry : longer.result.committed) {
+      const trial::Trial& trial = entry.trial;
+      if (entry.position < shorter.result.committed.size() || trial.continues() == nullptr) continue;
+      if (trial.inherits() != nullptr &&
+          !shorter.result.on_front[position_of(shorter, trial.inherits()->from)])
+        ++heirs;
+    }
+    EXPECT_GT(heirs, 0U);
   }
 }
 

@@ -25,6 +25,7 @@ class Rungs final : public search::Searcher {
     std::size_t generations = 2;           // that bring new architectures
     std::size_t new_ones = 4;              // of each
     bool continues_failed = false;         // in place of a better one
+    std::size_t played = 100;              // generations; a longer run would continue from there
   };
   explicit Rungs(Options options) : options_(std::move(options)) { begin_generation(); }
 
@@ -65,6 +66,7 @@ class Rungs final : public search::Searcher {
     open_.clear();
     for (std::size_t i = 0; i < (told_.size() + 1) / 2; ++i) promote(told_[i]);
     for (std::size_t i = 0; i < options_.new_ones && generation_ < options_.generations; ++i) add_new(i);
+    if (generation_ >= options_.played) next_.clear();
     ++generation_;
     told_.clear();
   }

@@ -23,7 +23,8 @@ class Searcher {
   /// Takes a result, in the order of commits; failures too.
   virtual void tell(const trial::CommittedTrial& committed) = 0;
   /// Whether a later ask may continue this committed trial, whose horizon is larger than its budget. Once no,
-  /// never again: the trial's state is removed then, and at the end of the search. Asked after each ask.
+  /// never again: the trial's state is removed then, and at the end of the search if it began fresh.
+  /// Asked after each ask.
   virtual bool may_continue(trial::TrialNumber /*number*/) const { return true; }
   /// Whether nothing more will be asked (some asked trials may not have been told yet).
   virtual bool finished() const = 0;

@@ -29,13 +29,16 @@ class Continuations {
   }
 
   /// Gives out, once, those that nobody continues and nobody will: they failed, or the searcher has done with
-  /// them. @param searcher  nullptr: the search is over
+  /// them. At the end of the search also those that an extended run can begin anew, which is not so if they
+  /// began with the weights of a trial that only stay for them.
+  /// @param searcher  nullptr: the search is over
   std::vector<run::SharedTrial> release(const search::Searcher* searcher) {
     std::vector<run::SharedTrial> released;
     for (auto place = open_.begin(); place != open_.end();) {
       const bool failed = std::holds_alternative<trial::Failure>(place->second->outcome);
-      const bool wanted = searcher != nullptr && !failed && searcher->may_continue(place->first);
-      if (wanted || continuing_.contains(place->first)) {
+      const bool wanted = searcher != nullptr ? searcher->may_continue(place->first)
+                                              : place->second->trial.inherits() != nullptr;
+      if ((wanted && !failed) || continuing_.contains(place->first)) {
         ++place;
       } else {
         released.push_back(std::move(place->second));
