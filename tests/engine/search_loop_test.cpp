@@ -12,6 +12,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <set>
 #include <utility>
 
 #include <gmock/gmock.h>
@@ -268,6 +269,26 @@ TEST(SearchLoop, ReleasesTrialsOnceAndNoneBeforeThoseThatContinueThem) {
   }
   EXPECT_GE(continued, 6U);
   EXPECT_LT(run.observer.releases.at(3), run.state.trials().size() / 2) << "long before the search is over";
+}
+
+TEST(SearchLoop, KnowsThatAResultWhichWaitedLeftItsStateInAnEarlierJob) {
+  SimulatedRun first(3, 5);
+  Rungs searcher({});
+  ASSERT_TRUE(first.run(searcher));
+  trial::ResultsByName waiting;
+  for (trial::CommittedTrial& committed : first.journal()) {
+    committed.timing.rank = 5;
+    if (committed.trial.number < 4) waiting.insert_or_assign(committed.trial.name(), committed);
+  }
+  SimulatedRun second(3, 5);
+  second.replay = Replay({}, std::move(waiting));
+  std::set<int> holders;
+  second.observer.on_asked = [&](const trial::Trial& trial) {
+    if (trial.continues() != nullptr) holders.insert(trial.continues()->holder);
+  };
+  Rungs again({});
+  ASSERT_TRUE(second.run(again));
+  EXPECT_THAT(holders, ElementsAre(-1, 0));
 }
 
 TEST(SearchLoop, CommitsThousandsOfTrialsTheSameOnAnySimulatedCluster) {

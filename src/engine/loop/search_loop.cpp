@@ -71,6 +71,7 @@ void SearchLoop::ask(search::Searcher& searcher) {
     continuations_.asked(trial);
     for (run::RunListener* listener : listeners_) listener->asked(trial);
     if (auto result = known_result(trial)) {
+      maker_.recorded(trial);
       order_.arrived(std::move(*result));
     } else {
       fresh.push_back(std::move(trial));

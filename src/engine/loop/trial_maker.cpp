@@ -64,7 +64,7 @@ void TrialMaker::complete(trial::Continue& start, trial::Proposal& proposal) con
   start.epochs = earlier.budget().epochs;
   start.began.reset();
   if (const trial::Inherit* inherit = earlier.inherits()) start.began = *inherit;
-  start.holder = committed.position < state_.replayed() ? -1 : committed.timing.rank;
+  start.holder = recorded_.contains(start.from) ? -1 : committed.timing.rank;
 }
 
 std::uint64_t trial_seed(std::uint64_t run_seed, space::ArchId arch, const trial::Budget& horizon) {

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <set>
 
 namespace skyline::engine {
 
@@ -17,6 +18,10 @@ class TrialMaker {
   /// References outlive the maker.
   TrialMaker(const EngineOptions& options, const trial::Evaluator& evaluator, const run::RunState& state);
   trial::Trial make(trial::Proposal proposal);
+  /// The result of a trial, and with it its kept state, comes from an earlier job.
+  void recorded(const trial::Trial& trial) {
+    if (!trial.is_final()) recorded_.insert(trial.number);
+  }
 
  private:
   trial::Start start_of(const trial::Proposal& proposal) const;
@@ -25,7 +30,8 @@ class TrialMaker {
   const EngineOptions& options_;
   const trial::Evaluator& evaluator_;
   const run::RunState& state_;
-  trial::TrialNumber next_ = 0;  // search trial
+  trial::TrialNumber next_ = 0;            // search trial
+  std::set<trial::TrialNumber> recorded_;  // search trials
 };
 
 /// Seed of a trial's training: of the run's seed, the architecture and the horizon alone.
