@@ -53,6 +53,21 @@ TEST(Yaml, RefusesAShortTextWhoseAliasesMakeAnEnormousTree) {
   EXPECT_EQ(load_yaml_text("a: &a [1, 2]\nb: *a\n", "a.yaml").at("b").items().size(), 2U);
 }
 
+TEST(Yaml, MergeKeysAddWhatIsNotGiven) {
+  const ConfigNode root = load_yaml_text(
+      "a: &a {x: 1, y: 2}\nb: &b {y: 3, z: 4}\none: {y: 5, <<: *a}\nboth: {<<: [*a, *b], w: 6}\nword: "
+      "{\"<<\": 7}",
+      "a.yaml");
+  EXPECT_EQ(root.at("one").at("x").as_integer(), 1);
+  EXPECT_EQ(root.at("one").at("y").as_integer(), 5);
+  EXPECT_EQ(root.at("both").entries().size(), 4U);
+  EXPECT_EQ(root.at("both").at("y").as_integer(), 2);
+  EXPECT_EQ(root.at("both").at("z").as_integer(), 4);
+  EXPECT_EQ(root.at("both").at("z").path(), "both.z");
+  EXPECT_EQ(root.at("word").at("<<").as_integer(), 7);
+  EXPECT_EQ(error_of("a: {<<: 3}"), "a.yaml:1: expected a map, or a list of maps, to merge (<<)");
+}
+
 TEST(Yaml, AnOverrideReplacesOrAddsASetting) {
   ConfigNode root = load_yaml_text("search: {iterations: 5}\n", "a.yaml");
   apply_override(root, "search.iterations=3");

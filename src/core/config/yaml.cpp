@@ -55,15 +55,36 @@ class Converter {
     throw UserError(file_ + ":" + std::to_string(where.line) + ": " + problem);
   }
 
+  /// Adds the entries of a merge key's value, a map or a list of maps: `<<: *common`.
+  void append_merged(const ConfigNode& value, const SourcePosition& where,
+                     std::vector<ConfigNode::Entry>& merged) const {
+    if (value.is_list()) {
+      for (const ConfigNode& item : value.items()) append_merged(item, where, merged);
+    } else if (value.is_map()) {
+      merged.insert(merged.end(), value.entries().begin(), value.entries().end());
+    } else {
+      fail(where, "expected a map, or a list of maps, to merge (<<)");
+    }
+  }
+
   ConfigNode convert_map(const YAML::Node& node, int depth) {
     std::vector<ConfigNode::Entry> entries;
+    std::vector<ConfigNode::Entry> merged;
     std::set<std::string> seen;
     for (const auto& item : node) {
       const SourcePosition where = position_of(item.first);
       if (!item.first.IsScalar()) fail(where, "expected a word as key");
       const std::string key = item.first.Scalar();
       if (!seen.insert(key).second) fail(where, "key `" + key + "` stands here a second time");
-      entries.push_back({key, convert(item.second, depth + 1), where});
+      ConfigNode value = convert(item.second, depth + 1);
+      if (key == "<<" && item.first.Tag() != "!") {
+        append_merged(value, where, merged);
+      } else {
+        entries.push_back({key, std::move(value), where});
+      }
+    }
+    for (ConfigNode::Entry& entry : merged) {
+      if (seen.insert(entry.key).second) entries.push_back(std::move(entry));
     }
     return ConfigNode::make_map(std::move(entries), position_of(node));
   }
