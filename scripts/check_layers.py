@@ -51,7 +51,7 @@ FACES = {
     "evaluate": ["synthetic_evaluator"],
     "run": ["account", "opened_run", "run_state"],
     "engine": ["engine_job", "engine_options", "loop/front_training", "run_files"],
-    "report": ["report", "text/progress", "tracking/tracking"],
+    "report": ["report", "text/progress", "text/text_table", "tracking/tracking"],
 }
 
 THIRD_PARTY = [

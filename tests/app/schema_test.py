@@ -63,7 +63,7 @@ class Schema(RunsCase):
             self.assert_refused(lambda tree: tree.update({section: {"misspelt": 1}}))
         self.assert_refused(lambda tree: tree["space"]["parameters"]["depth"].update(ragne=[1, 2]), "ragne")
         self.assert_refused(lambda tree: tree["space"]["network"][0].update(bodi=[]))
-        self.assert_refused(lambda tree: tree["space"]["network"].append("rellu"))
+        self.assert_refused(lambda tree: tree["space"]["network"].append({"rellu": 3}))  # a word may be a block
         self.assert_refused(lambda tree: tree["objectives"].append({"minimize": "flosp"}), "flosp")
         self.assert_refused(lambda tree: tree.update(constraints=[{"flosp": [0, 1]}]))
         synthetic = load((SOURCE / "configs/synthetic.yaml").read_text())

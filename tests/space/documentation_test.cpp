@@ -28,7 +28,7 @@ std::vector<std::string> yaml_blocks(const std::string& path) {
 
 TEST(Documentation, EveryExampleSpaceIsReadAndAllItsGenotypesBuild) {
   const auto blocks = yaml_blocks(SKYLINE_SOURCE_DIR "/docs/spaces.md");
-  ASSERT_EQ(blocks.size(), 2U);
+  ASSERT_GE(blocks.size(), 9U);
   for (const std::string& block : blocks) {
     const SearchSpace space = space_from_yaml(block);
     for (std::int64_t i = 0; i < space.genotype_count(); ++i) {

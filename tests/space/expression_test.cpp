@@ -16,9 +16,28 @@ const std::vector<Parameter> kParameters{
     {"padding", {std::string("same"), std::int64_t{0}}, {1, 1}},
 };
 
+/// The parameters above, and an argument that may be anything.
+class SampleNames final : public Names {
+ public:
+  std::optional<Meaning> find(const std::string& name) override {
+    if (name == "given") return Meaning{parameter_part(2), true};
+    for (std::size_t i = 0; i < kParameters.size(); ++i) {
+      if (kParameters[i].name == name) return Meaning{parameter_part(i)};
+    }
+    return std::nullopt;
+  }
+  std::vector<std::string> known() const override {
+    std::vector<std::string> names;
+    for (const Parameter& parameter : kParameters) names.push_back(parameter.name);
+    return names;
+  }
+  const std::vector<Parameter>& parameters() const override { return kParameters; }
+};
+
 Value value_of(const std::string& text, std::vector<bool>* used = nullptr, bool quoted = false) {
+  SampleNames names;
   const Expression expression =
-      Expression::parse(ConfigNode::make_scalar(text, {"a.yaml", 7, 1}, quoted), kParameters);
+      Expression::parse(ConfigNode::make_scalar(text, {"a.yaml", 7, 1}, quoted), names);
   const Genotype genotype{{0, 0, 0}};
   std::vector<bool> read(kParameters.size());
   const Value value = expression.evaluate({kParameters, genotype, 10, read});
@@ -79,6 +98,61 @@ TEST(Expression, MarksTheParametersThatItReads) {
   EXPECT_EQ(used, (std::vector<bool>{true, false, false}));
 }
 
+TEST(Expression, DividesWithoutRestAndRaisesToPowers) {
+  EXPECT_EQ(integer_of("$width // 3"), 5);
+  EXPECT_EQ(integer_of("-7 // 2 + $width"), 12);
+  EXPECT_EQ(value_of("$ratio // 0.3"), Value(1.0));
+  EXPECT_EQ(integer_of("2 ** 3 * $width"), 128);
+  EXPECT_EQ(integer_of("$width * 2 ** 3 ** 2"), 16 * 512);
+  EXPECT_EQ(value_of("$ratio ** 2"), Value(0.25));
+  EXPECT_EQ(integer_of("max(1, $width // 8 * 8, 3)"), 16);
+}
+
+TEST(Expression, ComparesNumbersAndWords) {
+  EXPECT_EQ(value_of("$width == 16"), Value(true));
+  EXPECT_EQ(value_of("$width == 16.0"), Value(true));
+  EXPECT_EQ(value_of("$width != 32"), Value(true));
+  EXPECT_EQ(value_of("$width * 2 <= 32 and $ratio < 1"), Value(true));
+  EXPECT_EQ(value_of("$width > 16 or not $ratio >= 1"), Value(true));
+  EXPECT_EQ(value_of("$padding == same"), Value(true));
+  EXPECT_EQ(value_of("$padding == 0"), Value(false));
+  EXPECT_EQ(value_of("not ($width > 1 and true)"), Value(false));
+}
+
+TEST(Expression, ReadsOnlyWhatItsValueDependsOn) {
+  EXPECT_EQ(integer_of("if($width == 16, 1, $width / 0)"), 1);
+  std::vector<bool> used;
+  EXPECT_EQ(value_of("if($width > 20, $ratio, 2)", &used), Value(std::int64_t{2}));
+  EXPECT_EQ(used, (std::vector<bool>{true, false, false}));
+  EXPECT_EQ(value_of("$width > 20 and $ratio > 0", &used), Value(false));
+  EXPECT_EQ(used, (std::vector<bool>{true, false, false}));
+}
+
+TEST(Expression, AComparisonThatNeverHoldsIsAMistakeUnlessTheValueIsGivenToABlock) {
+  EXPECT_EQ(expression_error("$padding == sane"),
+            "a.yaml:7: in `$padding == sane`: `$padding` is never sane, did you mean `same`?");
+  EXPECT_EQ(expression_error("$width == 257"),
+            "a.yaml:7: in `$width == 257`: `$width` is never 257, known here: 16, 32");
+  EXPECT_EQ(value_of("$given == sane"), Value(false));
+}
+
+TEST(Expression, RefusesToMixWordsFlagsAndNumbers) {
+  EXPECT_EQ(expression_error("$width and true"),
+            "a.yaml:7: in `$width and true`: expected true or false, got 16");
+  EXPECT_EQ(expression_error("$padding < 3"),
+            "a.yaml:7: in `$padding < 3`: cannot calculate with `$padding`, which may be same");
+  EXPECT_EQ(expression_error("$width + same"), "a.yaml:7: in `$width + same`: cannot calculate with same");
+  EXPECT_EQ(expression_error("($width == 16) + 1"),
+            "a.yaml:7: in `($width == 16) + 1`: cannot calculate with true");
+  EXPECT_EQ(expression_error("$width = 16"), "a.yaml:7: in `$width = 16`: expected `==`, got `=`");
+  EXPECT_EQ(expression_error("if($width == 16, 1)"),
+            "a.yaml:7: in `if($width == 16, 1)`: expected if(condition, value, other value)");
+  EXPECT_EQ(expression_error("2 ** ($width - 17)"),
+            "a.yaml:7: in `2 ** ($width - 17)`: a whole number to the power of -1");
+  EXPECT_EQ(expression_error("$width ** 99"),
+            "a.yaml:7: in `$width ** 99`: the result does not fit into 64 bits");
+}
+
 TEST(Expression, NamesWhatIsWrong) {
   EXPECT_EQ(expression_error("$widht * 2"),
             "a.yaml:7: in `$widht * 2`: unknown parameter `$widht`, did you mean `$width`?");
@@ -98,7 +172,8 @@ TEST(Expression, NamesWhatIsWrong) {
 }
 
 TEST(Expression, RefusesArithmeticThatIsNotExact) {
-  EXPECT_EQ(expression_error("$width / 3"), "a.yaml:7: in `$width / 3`: 16 is not divisible by 3");
+  EXPECT_EQ(expression_error("$width / 3"),
+            "a.yaml:7: in `$width / 3`: 16 is not divisible by 3 (`//` rounds down)");
   EXPECT_EQ(expression_error("$width / 0"), "a.yaml:7: in `$width / 0`: division of 16 by zero");
   EXPECT_EQ(expression_error("$width % 0"), "a.yaml:7: in `$width % 0`: division of 16 by zero");
   EXPECT_EQ(expression_error("$width / 0.0"),

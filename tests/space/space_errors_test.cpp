@@ -52,26 +52,42 @@ TEST(SpaceErrors, Ranges) {
   EXPECT_EQ(parameter_error("{range: [5, 1]}"),
             "a.yaml:2: space.parameters.width.range: the range is empty: 5 is larger than 1");
   EXPECT_EQ(parameter_error("{range: [1, 2.5]}"),
-            "a.yaml:2: space.parameters.width.range[1]: expected a whole number, got 2.5");
+            "a.yaml:2: space.parameters.width.range: a range of fractions needs a `step` or a `count`");
+  EXPECT_EQ(parameter_error("{range: [1, l6]}"),
+            "a.yaml:2: space.parameters.width.range[1]: expected a number, got l6");
+  EXPECT_EQ(
+      parameter_error("{range: [1, .inf]}"),
+      "a.yaml:2: space.parameters.width.range: expected numbers between -2^53 and 2^53, got a list of 2");
   EXPECT_EQ(parameter_error("{range: [1, 5, 0]}"),
-            "a.yaml:2: space.parameters.width.range[2]: expected a step of at least 1, got 0");
+            "a.yaml:2: space.parameters.width.range[2]: expected a step above 0, got 0");
+  EXPECT_EQ(parameter_error("{range: [1, 1024], log: true}"),
+            "a.yaml:2: space.parameters.width.range: a log range needs a `count`, the number of its values");
+  EXPECT_EQ(parameter_error("{range: [0, 1024], log: true, count: 3}"),
+            "a.yaml:2: space.parameters.width.range[0]: expected a number above 0 for a log range, got 0");
+  EXPECT_EQ(parameter_error("{range: [0, 1], step: 1, count: 3}"),
+            "a.yaml:2: space.parameters.width.count: the range has a step already");
+  EXPECT_EQ(parameter_error("{range: [0, 1], count: 1}"),
+            "a.yaml:2: space.parameters.width.count: expected a whole number from 2 to 100000, got 1");
+  EXPECT_EQ(parameter_error("{choice: [1, 5], log: true}"),
+            "a.yaml:2: space.parameters.width: `log` goes with `range` only");
   EXPECT_EQ(parameter_error("{range: [1, 5, 2], step: 2}"),
             "a.yaml:2: space.parameters.width.step: the range has a step already");
   EXPECT_EQ(parameter_error("{choice: [1, 5], step: 2}"),
             "a.yaml:2: space.parameters.width.step: a step goes with `range` only");
   EXPECT_EQ(parameter_error("{range: [1, 1000000]}"),
             "a.yaml:2: space.parameters.width.range: the range has more than 100000 values");
-  EXPECT_EQ(parameter_error("{range: [-9223372036854775807, 9223372036854775807]}"),
-            "a.yaml:2: space.parameters.width.range: the range has more than 100000 values");
+  EXPECT_EQ(
+      parameter_error("{range: [-9223372036854775807, 9223372036854775807]}"),
+      "a.yaml:2: space.parameters.width.range: expected numbers between -2^53 and 2^53, got a list of 2");
 }
 
 TEST(SpaceErrors, ParameterNames) {
-  EXPECT_EQ(error_of("parameters:\n  2x: {choice: [1]}\n" + kTail),
+  EXPECT_EQ(error_of("parameters:\n  2x: {choice: [1]}\n  width: {choice: [1]}\n" + kTail),
             "a.yaml:2: space.parameters.2x: a parameter's name is made of letters, digits and `_`, and "
             "starts with no "
             "digit");
   EXPECT_EQ(
-      error_of("parameters:\n  classes: {choice: [1]}\n" + kTail),
+      error_of("parameters:\n  classes: {choice: [1]}\n  width: {choice: [1]}\n" + kTail),
       "a.yaml:2: space.parameters.classes: `$classes` is the data's number of classes; choose another name");
   EXPECT_EQ(error_of("parameters:\n  width: {choice: [1]}\n  depth: {range: [1, 2]}\n" + kTail),
             "a.yaml:3: space.parameters.depth: the network never uses this parameter; write $depth in it, or "
@@ -121,13 +137,19 @@ TEST(SpaceErrors, Repeats) {
   EXPECT_EQ(error_of("parameters: {d: {range: [0, 3]}}\nnetwork:\n  - {repeat: $d - 2, body: [relu]}"),
             "a.yaml:3: space.network[0].repeat: expected a whole number of at least 0, got -2 from `$d - 2`");
   EXPECT_EQ(error_of("network:\n  - {repeat: 2}"), "a.yaml:2: space.network[0]: missing key `body`");
-  EXPECT_EQ(error_of("network:\n  - {body: [relu]}"), "a.yaml:2: space.network[0]: missing key `repeat`");
+  EXPECT_EQ(error_of("network:\n  - {body: [relu], as: i}"),
+            "a.yaml:2: space.network[0].as: stands beside `repeat` only");
   EXPECT_EQ(error_of("network:\n  - {repeat: 2, body: [relu], each: true}"),
-            "a.yaml:2: space.network[0]: unknown key `each`, known here: repeat, body");
+            "a.yaml:2: space.network[0]: unknown key `each`, known here: repeat, as, body, name, from, when");
   EXPECT_EQ(error_of("network:\n  - {repeat: 2, body: []}"),
             "a.yaml:2: space.network[0].body: expected a list of layers, got an empty list");
   EXPECT_EQ(error_of("network:\n  - {repeat: 1000000000, body: [relu]}"),
+            "a.yaml:2: space.network[0].repeat: expected at most 10000 repetitions, got 1000000000");
+  EXPECT_EQ(error_of("network:\n  - {repeat: 10000, body: [relu, relu]}"),
             "a.yaml:2: space.network[0].body[0]: the network has more than 10000 layers");
+  EXPECT_EQ(
+      error_of("network:\n  - {repeat: 9999, body: [{repeat: 9999, body: [{repeat: 0, body: [relu]}]}]}"),
+      "a.yaml:2: space.network[0].body[0].body: the network takes more than 1000000 steps to build");
 }
 
 TEST(SpaceErrors, TheOutputMustFitTheClasses) {

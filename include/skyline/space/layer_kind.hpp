@@ -88,6 +88,8 @@ class LayerKind {
   /// attributes are set.
   /// @throws UserError through `reader` if the shapes do not fit
   virtual void infer(Layer& layer, AttributeReader& reader) const = 0;
+  /// Whether a layer of this kind makes one output of several inputs.
+  virtual bool merges() const { return false; }
   /// The traits of a complete layer of this kind. Without an override: features are kept where a layer has
   /// one input, the same shape before and behind, and no tensor of more than one dimension.
   virtual Traits traits(const Layer& layer) const;

@@ -6,6 +6,7 @@
 
 #include "core/config/config_text.hpp"
 #include "core/text/hash.hpp"
+#include "store/publish/publish.hpp"
 
 #include <algorithm>
 #include <vector>
@@ -135,6 +136,25 @@ ConfigNode identity_tree(const ConfigNode& resolved) {
 }
 
 }  // namespace
+
+ConfigNode load_config(const std::filesystem::path& path, const std::vector<std::string>& overrides) {
+  ConfigNode root = store::load_yaml_file(path);
+  for (const std::string& assignment : overrides) apply_override(root, assignment);
+  const ConfigNode* space = root.is_map() ? root.find("space") : nullptr;
+  const ConfigNode* file = space != nullptr && space->is_map() ? space->find("file") : nullptr;
+  if (file == nullptr) return root;
+  if (space->entries().size() > 1) file->fail("stands beside other keys: the file holds the whole section");
+  ConfigNode section;
+  try {
+    section = store::load_yaml_file(path.parent_path() / file->as_text());
+  } catch (const UserError& problem) {
+    if (std::filesystem::exists(path.parent_path() / file->as_text())) throw;
+    file->fail(problem.what());
+  }
+  root.set("space", std::move(section));
+  root.assign_paths();
+  return root;
+}
 
 RunConfig RunConfig::parse(const ConfigNode& root, bool verify_data) {
   const OptionTable<ConfigSections> table = all_sections();

@@ -10,9 +10,11 @@
 #include "app/config/config_sections.hpp"
 #include "engine/engine_options.hpp"
 
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace skyline::app {
 
@@ -59,6 +61,11 @@ struct RunConfig {
   /// @throws UserError if what the configuration asks for is not there
   std::unique_ptr<trial::Evaluator> make_evaluator(const evaluate::EvaluatorServices& services) const;
 };
+
+/// Reads a configuration, with the settings of the command line (key=value) in place, and with its `space`
+/// where that is a file, looked for beside the configuration.
+/// @throws UserError
+ConfigNode load_config(const std::filesystem::path& path, const std::vector<std::string>& overrides);
 
 /// Dotted path of the first setting in which two resolved configurations would give different runs; empty if
 /// none.

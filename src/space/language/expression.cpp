@@ -1,113 +1,109 @@
 #include "space/language/expression.hpp"
 
+#include "space/language/arithmetic.hpp"
+
 #include <algorithm>
-#include <cmath>
 
 namespace skyline::space {
 namespace {
 
-using Operation = Expression::Operation;
+Value value_of(const ExpressionNode& node, const Bindings& bindings, const ConfigNode& source);
 
-[[noreturn]] void fail(const ConfigNode& source, const std::string& problem) {
-  source.fail("in `" + source.as_text() + "`: " + problem);
+bool flag_of(const ExpressionNode& node, const Bindings& bindings, const ConfigNode& source) {
+  const Value value = value_of(node, bindings, source);
+  if (const auto* flag = std::get_if<bool>(&value)) return *flag;
+  source.fail("in `" + source.as_text() + "`: expected true or false, got " + to_text(value));
 }
 
-std::int64_t whole(std::int64_t left, std::int64_t right, Operation operation, const ConfigNode& source) {
-  std::int64_t result = 0;
-  bool overflow = false;
-  switch (operation) {
-    case Operation::kAdd:
-      overflow = __builtin_add_overflow(left, right, &result);
-      break;
-    case Operation::kSubtract:
-      overflow = __builtin_sub_overflow(left, right, &result);
-      break;
-    case Operation::kMultiply:
-      overflow = __builtin_mul_overflow(left, right, &result);
-      break;
-    case Operation::kMin:
-      return std::min(left, right);
-    case Operation::kMax:
-      return std::max(left, right);
-    default: {  // kDivide, kRemainder
-      if (right == 0) fail(source, "division of " + std::to_string(left) + " by zero");
-      if (right == -1)
-        return operation == Operation::kRemainder ? 0 : whole(0, left, Operation::kSubtract, source);
-      if (operation == Operation::kRemainder) return left % right;
-      if (left % right != 0) {
-        fail(source, std::to_string(left) + " is not divisible by " + std::to_string(right));
-      }
-      return left / right;
-    }
-  }
-  if (overflow) fail(source, "the result does not fit into 64 bits");
-  return result;
-}
-
-double fractional(double left, double right, Operation operation, const ConfigNode& source) {
-  double result = 0;
-  switch (operation) {
-    case Operation::kAdd:
-      result = left + right;
-      break;
-    case Operation::kSubtract:
-      result = left - right;
-      break;
-    case Operation::kMultiply:
-      result = left * right;
-      break;
-    case Operation::kDivide:
-      result = left / right;
-      break;
-    case Operation::kMin:
-      return std::min(left, right);
-    case Operation::kMax:
-      return std::max(left, right);
+/// Reads no more than the result depends on: what is not read does not count as used.
+Value logical_value(const ExpressionNode& node, const Bindings& bindings, const ConfigNode& source) {
+  const bool first = flag_of(*node.operands[0], bindings, source);
+  switch (node.operation) {
+    case Operation::kNot:
+      return !first;
+    case Operation::kAnd:
+      return first && flag_of(*node.operands[1], bindings, source);
+    case Operation::kOr:
+      return first || flag_of(*node.operands[1], bindings, source);
     default:
-      fail(source, "% takes whole numbers only");
+      return value_of(*node.operands[first ? 1 : 2], bindings, source);
   }
-  if (!std::isfinite(result)) fail(source, "the result is not a finite number");
-  return result;
 }
 
-Value combine(const Value& left, const Value& right, Operation operation, const ConfigNode& source) {
-  const auto* left_integer = std::get_if<std::int64_t>(&left);
-  const auto* right_integer = std::get_if<std::int64_t>(&right);
-  if (left_integer != nullptr && right_integer != nullptr) {
-    return whole(*left_integer, *right_integer, operation, source);
+Value value_of(const ExpressionNode& node, const Bindings& bindings, const ConfigNode& source) {
+  switch (node.operation) {
+    case Operation::kConstant:
+      return node.constant;
+    case Operation::kClasses:
+      return bindings.classes;
+    case Operation::kParameter:
+      bindings.used[node.parameter] = true;
+      return bindings.parameters[node.parameter].values[bindings.genotype.choices[node.parameter]];
+    case Operation::kNegate:
+      return calculate(std::int64_t{0}, value_of(*node.operands[0], bindings, source), Operation::kSubtract,
+                       source);
+    case Operation::kAnd:
+    case Operation::kOr:
+    case Operation::kNot:
+    case Operation::kIf:
+      return logical_value(node, bindings, source);
+    default:
+      break;
   }
-  return fractional(as_number(left), as_number(right), operation, source);
+  const Value left = value_of(*node.operands[0], bindings, source);
+  const Value right = value_of(*node.operands[1], bindings, source);
+  if (node.operation == Operation::kEqual) return equal_values(left, right);
+  if (node.operation == Operation::kUnequal) return !equal_values(left, right);
+  return calculate(left, right, node.operation, source);
 }
 
-bool is_operand(Operation operation) {
-  return operation == Operation::kConstant || operation == Operation::kParameter ||
-         operation == Operation::kClasses;
-}
-
-Value operand(const Expression::Step& step, const Bindings& bindings) {
-  if (step.operation == Operation::kConstant) return step.constant;
-  if (step.operation == Operation::kClasses) return bindings.classes;
-  bindings.used[step.parameter] = true;
-  return bindings.parameters[step.parameter].values[bindings.genotype.choices[step.parameter]];
+void collect(const ExpressionNode& node, std::vector<std::size_t>& parameters) {
+  if (node.operation == Operation::kParameter) parameters.push_back(node.parameter);
+  for (const ExpressionPart& operand : node.operands) collect(*operand, parameters);
 }
 
 }  // namespace
 
+Expression::Expression(ExpressionPart root, ConfigNode source)
+    : root_(std::move(root)), source_(std::move(source)) {
+  collect(*root_, parameters_);
+  std::sort(parameters_.begin(), parameters_.end());
+  parameters_.erase(std::unique(parameters_.begin(), parameters_.end()), parameters_.end());
+}
+
 Value Expression::evaluate(const Bindings& bindings) const {
-  if (steps_.size() == 1) return operand(steps_.front(), bindings);  // most attributes are no more than that
-  std::vector<Value> stack;
-  for (const Step& step : steps_) {
-    if (step.operation == Operation::kNegate) {
-      stack.back() = combine(Value(std::int64_t{0}), stack.back(), Operation::kSubtract, source_);
-    } else if (is_operand(step.operation)) {
-      stack.push_back(operand(step, bindings));
-    } else {
-      const Value right = std::move(stack.back());
-      stack.pop_back();
-      stack.back() = combine(stack.back(), right, step.operation, source_);
-    }
-  }
-  return std::move(stack.back());
+  return value_of(*root_, bindings, source_);
+}
+
+bool Expression::holds(const Bindings& bindings) const {
+  return flag_of(*root_, bindings, source_);
+}
+
+std::string Expression::describe(const Value& value) const {
+  const std::string written = source_.describe();
+  return written == to_text(value) ? written : to_text(value) + " from `" + written + "`";
+}
+
+bool is_number(const Value& value) {
+  return std::holds_alternative<std::int64_t>(value) || std::holds_alternative<double>(value);
+}
+
+bool equal_values(const Value& left, const Value& right) {
+  if (is_number(left) && is_number(right)) return as_number(left) == as_number(right);
+  return left == right;
+}
+
+ExpressionPart constant_part(Value value) {
+  auto node = std::make_shared<ExpressionNode>();
+  node->constant = std::move(value);
+  return node;
+}
+
+ExpressionPart parameter_part(std::size_t parameter) {
+  auto node = std::make_shared<ExpressionNode>();
+  node->operation = Operation::kParameter;
+  node->parameter = parameter;
+  return node;
 }
 
 bool is_parameter_name(std::string_view text) {

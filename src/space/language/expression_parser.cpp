@@ -2,124 +2,155 @@
 #include "space/language/expression.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
+#include <set>
+#include <utility>
 
 namespace skyline::space {
+namespace {
 
-/// Recursive descent over one scalar; emits the program in postfix order.
+bool starts_number(char letter) {
+  return (letter >= '0' && letter <= '9') || letter == '.';
+}
+
+/// Recursive descent over one scalar.
+///   either  := both ('or' both)*
+///   both    := negated ('and' negated)*
+///   negated := 'not' negated | sum (('==' | '!=' | '<' | '<=' | '>' | '>=') sum)?
 ///   sum     := product (('+' | '-') product)*
-///   product := factor (('*' | '/' | '%') factor)*
-///   factor  := '-' factor | '(' sum ')' | number | '$' name | ('min' | 'max') '(' sum ',' sum ')'
+///   product := factor (('*' | '/' | '//' | '%') factor)*
+///   factor  := '-' factor | operand ('**' factor)?
+///   operand := '(' either ')' | number | '$' name | word | ('min' | 'max' | 'if') '(' either (',' either)*
+///   ')'
 class ExpressionParser {
  public:
-  ExpressionParser(const ConfigNode& scalar, const std::vector<Parameter>& parameters)
-      : parameters_(parameters), text_(scalar.as_text()) {
-    result_.source_ = scalar;
-  }
+  ExpressionParser(const ConfigNode& scalar, Names& names)
+      : scalar_(scalar), names_(names), text_(scalar.as_text()) {}
 
-  Expression constant(Value value) {
-    push(Expression::Operation::kConstant, std::move(value));
-    return std::move(result_);
-  }
-
-  Expression parse() {
-    sum();
+  ExpressionPart parse() {
+    ExpressionPart root = either();
     if (!at_end()) fail("expected an operator, got " + rest());
-    std::vector<std::size_t>& names = result_.parameters_;
-    std::sort(names.begin(), names.end());
-    names.erase(std::unique(names.begin(), names.end()), names.end());
-    // A single name may stand for any value; operands of a calculation must be numbers.
-    if (result_.steps_.size() > 1) check_numbers();
-    return std::move(result_);
+    return root;
   }
 
  private:
-  using Operation = Expression::Operation;
+  using Parts = std::vector<ExpressionPart>;
 
-  void sum() {
-    product();
-    for (;;) {
-      if (take('+')) {
-        binary(Operation::kAdd, [this] { product(); });
-      } else if (take('-')) {
-        binary(Operation::kSubtract, [this] { product(); });
+  ExpressionPart either() {
+    ExpressionPart left = both();
+    while (take_name("or")) left = make(Operation::kOr, {left, both()});
+    return left;
+  }
+
+  ExpressionPart both() {
+    ExpressionPart left = negated();
+    while (take_name("and")) left = make(Operation::kAnd, {left, negated()});
+    return left;
+  }
+
+  ExpressionPart negated() {
+    const Depth depth(*this);
+    if (take_name("not")) return make(Operation::kNot, {negated()});
+    return comparison();
+  }
+
+  ExpressionPart comparison() {
+    static constexpr std::array kSigns{
+        std::pair{"==", Operation::kEqual},  std::pair{"!=", Operation::kUnequal},
+        std::pair{"<=", Operation::kAtMost}, std::pair{">=", Operation::kAtLeast},
+        std::pair{"<", Operation::kLess},    std::pair{">", Operation::kGreater}};
+    ExpressionPart left = sum();
+    for (const auto& [sign, operation] : kSigns) {
+      if (!take(sign)) continue;
+      const ExpressionPart right = sum();
+      if (operation == Operation::kEqual || operation == Operation::kUnequal) {
+        check_can_be(*left, *right);
+        check_can_be(*right, *left);
       } else {
-        return;
+        check_numbers({left, right});
+      }
+      return make(operation, {left, right});
+    }
+    if (take("=")) fail("expected `==`, got `=`");
+    return left;
+  }
+
+  ExpressionPart sum() {
+    ExpressionPart left = product();
+    for (;;) {
+      if (take("+")) {
+        left = numeric(Operation::kAdd, left, product());
+      } else if (take("-")) {
+        left = numeric(Operation::kSubtract, left, product());
+      } else {
+        return left;
       }
     }
   }
 
-  void product() {
-    factor();
+  ExpressionPart product() {
+    ExpressionPart left = factor();
     for (;;) {
-      if (take('*')) {
-        binary(Operation::kMultiply, [this] { factor(); });
-      } else if (take('/')) {
-        binary(Operation::kDivide, [this] { factor(); });
-      } else if (take('%')) {
-        binary(Operation::kRemainder, [this] { factor(); });
+      if (take("*")) {
+        left = numeric(Operation::kMultiply, left, factor());
+      } else if (take("//")) {
+        left = numeric(Operation::kDivideWhole, left, factor());
+      } else if (take("/")) {
+        left = numeric(Operation::kDivide, left, factor());
+      } else if (take("%")) {
+        left = numeric(Operation::kRemainder, left, factor());
       } else {
-        return;
+        return left;
       }
     }
   }
 
-  template <typename Operand>
-  void binary(Operation operation, Operand&& right) {
-    right();
-    push(operation);
-  }
-
-  void factor() {
-    // Bounds the recursion for any input.
-    if (++depth_ > kDeepest) fail("nested too deeply");
-    if (take('-')) {
-      factor();
-      push(Operation::kNegate);
-    } else if (take('(')) {
-      sum();
-      expect(')');
-    } else if (take('$')) {
-      name();
-    } else if (!at_end() && (is_digit(text_[at_]) || text_[at_] == '.')) {
-      number();
-    } else {
-      function();
+  ExpressionPart factor() {
+    const Depth depth(*this);
+    if (take("-")) {
+      const ExpressionPart negative = factor();
+      check_numbers({negative});
+      return make(Operation::kNegate, {negative});
     }
-    --depth_;
+    const ExpressionPart base = operand();
+    return take("**") ? numeric(Operation::kPower, base, factor()) : base;
   }
 
-  void name() {
+  ExpressionPart operand() {
+    if (take("(")) {
+      ExpressionPart inner = either();
+      expect(")");
+      return inner;
+    }
+    if (take("$")) return name();
+    if (!at_end() && starts_number(text_[at_])) return number();
+    return word();
+  }
+
+  ExpressionPart name() {
     const std::string word = take_word();
-    if (word == "classes") {
-      push(Operation::kClasses);
-      return;
-    }
-    const auto found = std::find_if(parameters_.begin(), parameters_.end(),
-                                    [&](const Parameter& parameter) { return parameter.name == word; });
-    if (found == parameters_.end()) fail_unknown(word);
-    const auto index = static_cast<std::size_t>(found - parameters_.begin());
-    result_.parameters_.push_back(index);
-    result_.steps_.push_back({Operation::kParameter, {}, index});
+    if (word == "classes") return make(Operation::kClasses, {});
+    const auto meaning = names_.find(word);
+    if (!meaning) fail_unknown(word);
+    if (meaning->given) given_.insert(meaning->part.get());
+    return meaning->part;
   }
 
   [[noreturn]] void fail_unknown(const std::string& word) {
     std::vector<std::string> known{"$classes"};
-    for (const Parameter& parameter : parameters_) known.push_back(dollar(parameter.name));
-    fail("unknown parameter " + quoted(dollar(word)) + ", " + suggestion(dollar(word), known));
+    for (const std::string& name : names_.known()) known.push_back('$' + name);
+    fail("unknown parameter `$" + word + "`, " + suggestion('$' + word, known));
   }
 
-  void number() {
+  ExpressionPart number() {
     const std::size_t start = at_;
     while (at_ < text_.size() && is_number_part(start)) ++at_;
     const std::string digits = text_.substr(start, at_ - start);
-    if (const auto integer = integer_in(digits)) {
-      push(Operation::kConstant, *integer);
-    } else if (const auto fraction = number_in(digits)) {
-      push(Operation::kConstant, *fraction);
-    } else {
-      fail("`" + digits + "` is not a number");
-    }
+    if (const auto integer = integer_in(digits)) return constant_part(*integer);
+    const auto fraction = number_in(digits);
+    if (!fraction) fail("`" + digits + "` is not a number");
+    return constant_part(*fraction);
   }
 
   // A sign belongs to a number only after the e of its exponent.
@@ -130,83 +161,144 @@ class ExpressionParser {
     return (letter == '+' || letter == '-') && after_exponent;
   }
 
-  void function() {
+  /// A function, true, false, or a word to compare with.
+  ExpressionPart word() {
     const std::string word = take_word();
     if (word.empty()) fail("expected a number, a `$name` or `(`, got " + rest());
-    if (word != "min" && word != "max") {
-      fail("unknown function `" + word + "`, " + suggestion(word, {"min", "max"}));
-    }
-    expect('(');
-    sum();
-    expect(',');
-    sum();
-    expect(')');
-    push(word == "min" ? Operation::kMin : Operation::kMax);
+    if (take("(")) return function(word);
+    if (const auto flag = flag_in(word)) return constant_part(*flag);
+    return constant_part(word);
   }
 
-  void check_numbers() {
-    for (const std::size_t index : result_.parameters_) {
-      for (const Value& value : parameters_[index].values) {
-        if (std::holds_alternative<std::int64_t>(value) || std::holds_alternative<double>(value)) continue;
-        fail("cannot calculate with `$" + parameters_[index].name + "`, which may be " + to_text(value));
+  ExpressionPart function(const std::string& word) {
+    if (word != "min" && word != "max" && word != "if") {
+      fail("unknown function `" + word + "`, " + suggestion(word, {"min", "max", "if"}));
+    }
+    Parts arguments{either()};
+    while (take(",")) arguments.push_back(either());
+    expect(")");
+    if (word == "if") {
+      if (arguments.size() != 3) fail("expected if(condition, value, other value)");
+      return make(Operation::kIf, std::move(arguments));
+    }
+    if (arguments.size() < 2) fail(word + " takes two values or more");
+    ExpressionPart result = arguments.front();
+    for (std::size_t i = 1; i < arguments.size(); ++i) {
+      result = numeric(word == "min" ? Operation::kMin : Operation::kMax, result, arguments[i]);
+    }
+    return result;
+  }
+
+  ExpressionPart numeric(Operation operation, const ExpressionPart& left, const ExpressionPart& right) {
+    check_numbers({left, right});
+    return make(operation, {left, right});
+  }
+
+  void check_numbers(const Parts& operands) {
+    for (const ExpressionPart& operand : operands) {
+      if (operand->operation == Operation::kConstant && !is_number(operand->constant)) {
+        fail("cannot calculate with " + to_text(operand->constant));
+      }
+      if (operand->operation != Operation::kParameter) continue;
+      const Parameter& parameter = names_.parameters()[operand->parameter];
+      for (const Value& value : parameter.values) {
+        if (is_number(value)) continue;
+        fail("cannot calculate with `$" + parameter.name + "`, which may be " + to_text(value));
       }
     }
   }
 
-  void push(Operation operation, Value constant = {}) {
-    result_.steps_.push_back({operation, std::move(constant), 0});
+  /// A parameter that never has the value that it is compared with is a misspelt word.
+  void check_can_be(const ExpressionNode& left, const ExpressionNode& right) {
+    const bool comparable = left.operation == Operation::kParameter &&
+                            right.operation == Operation::kConstant && !given_.contains(&left) &&
+                            !given_.contains(&right);
+    if (!comparable) return;
+    const Parameter& parameter = names_.parameters()[left.parameter];
+    std::vector<std::string> words;
+    for (const Value& value : parameter.values) {
+      if (equal_values(value, right.constant)) return;
+      words.push_back(to_text(value));
+    }
+    const std::string word = to_text(right.constant);
+    fail("`$" + parameter.name + "` is never " + word + ", " + suggestion(word, words));
   }
 
-  static bool is_digit(char letter) { return letter >= '0' && letter <= '9'; }
+  ExpressionPart make(Operation operation, Parts operands) {
+    auto node = std::make_shared<ExpressionNode>();
+    node->operation = operation;
+    for (const ExpressionPart& operand : operands) node->size += operand->size;
+    if (node->size > kLargest) fail("the expression is too long");
+    node->operands = std::move(operands);
+    return node;
+  }
+
   bool at_end() {
     while (at_ < text_.size() && text_[at_] == ' ') ++at_;
     return at_ == text_.size();
   }
-  bool take(char letter) {
-    if (at_end() || text_[at_] != letter) return false;
-    ++at_;
+  bool take(std::string_view sign) {
+    if (at_end() || text_.compare(at_, sign.size(), sign) != 0) return false;
+    // `2 ** 3` is no product of 2 and `* 3`.
+    if (sign == "*" && text_.compare(at_, 2, "**") == 0) return false;
+    at_ += sign.size();
     return true;
   }
-  void expect(char letter) {
-    if (!take(letter)) fail(std::string("expected `") + letter + "`, got " + rest());
+  bool take_name(std::string_view name) {
+    if (at_end()) return false;
+    const std::size_t start = at_;
+    if (take_word() == name) return true;
+    at_ = start;
+    return false;
+  }
+  void expect(std::string_view sign) {
+    if (!take(sign)) fail("expected `" + std::string(sign) + "`, got " + rest());
   }
   std::string take_word() {
     const std::size_t start = at_;
     while (at_ < text_.size() && is_parameter_name(text_.substr(start, at_ + 1 - start))) ++at_;
     return text_.substr(start, at_ - start);
   }
-  std::string rest() { return at_end() ? "the end" : quoted(text_.substr(at_)); }
-  static std::string dollar(const std::string& name) { return '$' + name; }
-  static std::string quoted(const std::string& text) { return '`' + text + '`'; }
-  [[noreturn]] void fail(const std::string& problem) const {
-    result_.source_.fail("in `" + text_ + "`: " + problem);
-  }
+  std::string rest() { return at_end() ? "the end" : '`' + text_.substr(at_) + '`'; }
+  [[noreturn]] void fail(const std::string& problem) const { scalar_.fail("in `" + text_ + "`: " + problem); }
 
-  static constexpr int kDeepest = 100;
-  const std::vector<Parameter>& parameters_;
+  /// Bounds the recursion for any input.
+  struct Depth {
+    explicit Depth(ExpressionParser& owner) : parser(owner) {
+      if (++parser.depth_ > kDeepest) parser.fail("nested too deeply");
+    }
+    ~Depth() { --parser.depth_; }
+    Depth(const Depth&) = delete;
+    Depth& operator=(const Depth&) = delete;
+    ExpressionParser& parser;
+  };
+
+  static constexpr int kDeepest = 200;
+  static constexpr std::size_t kLargest = 1000;
+  const ConfigNode& scalar_;
+  Names& names_;
   const std::string text_;
   std::size_t at_ = 0;
   int depth_ = 0;
-  Expression result_;
+  std::set<const ExpressionNode*> given_;
 };
-
-namespace {
 
 bool is_arithmetic(const ConfigNode& scalar) {
   const std::string& text = scalar.as_text();
   if (text.find('$') != std::string::npos) return true;
   if (scalar.quoted() || text.empty()) return false;
   return std::string_view("0123456789(-").find(text.front()) != std::string_view::npos ||
-         text.starts_with("min(") || text.starts_with("max(");
+         text.starts_with("min(") || text.starts_with("max(") || text.starts_with("if(");
 }
 
 }  // namespace
 
-Expression Expression::parse(const ConfigNode& scalar, const std::vector<Parameter>& parameters) {
+Expression Expression::parse(const ConfigNode& scalar, Names& names) {
   Value value = read_value(scalar);
-  ExpressionParser parser(scalar, parameters);
-  if (std::holds_alternative<std::string>(value) && is_arithmetic(scalar)) return parser.parse();
-  return parser.constant(std::move(value));
+  if (std::holds_alternative<std::string>(value) && is_arithmetic(scalar)) {
+    return {ExpressionParser(scalar, names).parse(), scalar};
+  }
+  return {constant_part(std::move(value)), scalar};
 }
 
 }  // namespace skyline::space

@@ -2,6 +2,8 @@
 
 #include "skyline/core/error.hpp"
 
+#include "space/language/combinations.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -10,28 +12,6 @@ namespace skyline::space {
 namespace {
 
 constexpr std::int64_t kLargestAttribute = 1 << 20;
-
-/// Goes through all assignments of a few parameters; the other parameters keep their first value.
-class Combinations {
- public:
-  Combinations(const std::vector<Parameter>& parameters, std::vector<std::size_t> varied)
-      : parameters_(parameters), varied_(std::move(varied)) {
-    genotype_.choices.assign(parameters.size(), 0);
-  }
-  const Genotype& current() const { return genotype_; }
-  bool advance() {
-    for (const std::size_t index : varied_) {
-      if (++genotype_.choices[index] < parameters_[index].values.size()) return true;
-      genotype_.choices[index] = 0;
-    }
-    return false;
-  }
-
- private:
-  const std::vector<Parameter>& parameters_;
-  std::vector<std::size_t> varied_;
-  Genotype genotype_;
-};
 
 std::optional<std::int64_t> as_whole(const Value& value) {
   if (const auto* integer = std::get_if<std::int64_t>(&value)) return *integer;
@@ -42,54 +22,56 @@ std::optional<std::int64_t> as_whole(const Value& value) {
   return static_cast<std::int64_t>(*number);
 }
 
-bool is_numeric(const Value& value) {
-  return std::holds_alternative<std::int64_t>(value) || std::holds_alternative<double>(value);
-}
-
 }  // namespace
 
-LayerTemplate LayerTemplate::parse(const ConfigNode& item, const std::vector<Parameter>& parameters,
-                                   std::int64_t classes) {
+LayerTemplate LayerTemplate::parse(const LayerKind& kind, const ConfigNode& attributes,
+                                   const ConfigNode& item, Names& names, std::int64_t classes) {
+  if (!attributes.is_map() && !attributes.is_null()) attributes.fail_expected("a map of attributes");
   LayerTemplate layer;
-  layer.read_source(item);
-  if (layer.source_.is_map()) layer.read_expressions(parameters);
-  layer.check_attributes(parameters, classes);
+  layer.kind_ = &kind;
+  layer.source_ = attributes.is_null() ? item : attributes;
+  if (attributes.is_map()) layer.read_attributes(attributes, names);
+  layer.check_attributes(names.parameters(), classes);
   return layer;
 }
 
-void LayerTemplate::read_source(const ConfigNode& item) {
-  std::string name;
-  if (item.is_scalar()) {
-    name = item.as_text();
-    source_ = item;
-  } else if (item.is_map() && item.entries().size() == 1) {
-    name = item.entries().front().key;
-    source_ = item.entries().front().value;
-    if (!source_.is_map() && !source_.is_null()) source_.fail_expected("a map of attributes");
-  } else {
-    item.fail_expected("one layer, as in `relu` or `conv2d: {channels: 16, kernel: 3}`");
+LayerTemplate LayerTemplate::fixed(const LayerKind& kind, const ConfigNode& source,
+                                   const std::map<std::string, Value>& attributes) {
+  LayerTemplate layer;
+  layer.kind_ = &kind;
+  layer.source_ = source;
+  for (const auto& [name, value] : attributes) {
+    layer.attributes_.push_back({name, Expression(constant_part(value), source)});
   }
-  kind_ = find_layer_kind(name);
-  if (kind_ == nullptr) item.fail("unknown layer `" + name + "`, " + suggestion(name, layer_kind_names()));
+  return layer;
 }
 
-void LayerTemplate::read_expressions(const std::vector<Parameter>& parameters) {
+void LayerTemplate::read_attributes(const ConfigNode& attributes, Names& names) {
   std::vector<std::string> known;
   for (const LayerAttribute& attribute : attributes_of(*kind_)) known.push_back(attribute.name);
-  for (const ConfigNode::Entry& entry : source_.entries()) {
-    if (find(entry.key) != nullptr) entry.value.fail("the attribute is given twice");
+  for (const ConfigNode::Entry& entry : attributes.entries()) {
     if (std::find(known.begin(), known.end(), entry.key) == known.end()) {
       entry.value.fail(std::string(kind_->name()) + " has no attribute `" + entry.key + "`, " +
                        suggestion(entry.key, known));
     }
-    attributes_.push_back({entry.key, Expression::parse(entry.value, parameters)});
+  }
+  for (const ConfigNode::Entry& entry : attributes.entries()) {
+    if (find(entry.key) != nullptr) entry.value.fail("the attribute is given twice");
+    attributes_.push_back({entry.key, Expression::parse(entry.value, names)});
   }
 }
 
 // Attributes that fit with some values of the layer's parameters are left for the genotypes to decide.
 void LayerTemplate::check_attributes(const std::vector<Parameter>& parameters, std::int64_t classes) const {
   constexpr int kMostCombinations = 1000;
-  Combinations combinations(parameters, parameter_indices());
+  std::vector<std::size_t> named;
+  for (const Attribute& attribute : attributes_) {
+    const auto& indices = attribute.expression.parameters();
+    named.insert(named.end(), indices.begin(), indices.end());
+  }
+  std::sort(named.begin(), named.end());
+  named.erase(std::unique(named.begin(), named.end()), named.end());
+  Combinations combinations(parameters, std::move(named));
   std::vector<bool> used(parameters.size());
   std::optional<UserError> first_problem;
   for (int i = 0; i < kMostCombinations; ++i) {
@@ -105,17 +87,6 @@ void LayerTemplate::check_attributes(const std::vector<Parameter>& parameters, s
     }
     if (!combinations.advance()) throw *first_problem;
   }
-}
-
-std::vector<std::size_t> LayerTemplate::parameter_indices() const {
-  std::vector<std::size_t> indices;
-  for (const Attribute& attribute : attributes_) {
-    const auto& named = attribute.expression.parameters();
-    indices.insert(indices.end(), named.begin(), named.end());
-  }
-  std::sort(indices.begin(), indices.end());
-  indices.erase(std::unique(indices.begin(), indices.end()), indices.end());
-  return indices;
 }
 
 const LayerTemplate::Attribute* LayerTemplate::find(std::string_view name) const {
@@ -149,7 +120,7 @@ std::optional<std::int64_t> TemplateReader::integer_or_word(std::string_view nam
   const auto* attribute = layer_.find(name);
   if (attribute == nullptr) return std::nullopt;
   const Value value = attribute->expression.evaluate(bindings_);
-  if (is_numeric(value)) return integer(name, minimum, meaning);
+  if (is_number(value)) return integer(name, minimum, meaning);
   if (to_text(value) != word) fail_expected(*attribute, std::string(word) + " or a whole number", value);
   return std::nullopt;
 }
@@ -159,7 +130,7 @@ double TemplateReader::number_or(std::string_view name, const Range& range, doub
   const auto* attribute = layer_.find(name);
   if (attribute == nullptr) return fallback;
   const Value value = attribute->expression.evaluate(bindings_);
-  if (!is_numeric(value) || !range.holds(as_number(value))) {
+  if (!is_number(value) || !range.holds(as_number(value))) {
     fail_expected(*attribute, number(range).expected, value);
   }
   return as_number(value);
@@ -185,9 +156,7 @@ void TemplateReader::fail_at(std::string_view name, std::string_view message) {
 
 void TemplateReader::fail_expected(const LayerTemplate::Attribute& attribute, const std::string& expected,
                                    const Value& value) {
-  const std::string written = attribute.expression.source().describe();
-  const std::string got = written == to_text(value) ? written : to_text(value) + " from `" + written + "`";
-  fail_at(attribute.name, "expected " + expected + ", got " + got);
+  fail_at(attribute.name, "expected " + expected + ", got " + attribute.expression.describe(value));
 }
 
 }  // namespace skyline::space

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,20 +23,23 @@ class LayerTemplate {
     Expression expression;
   };
 
-  /// `item` is the scalar `relu` or the map `conv2d: {...}`.
-  /// @throws UserError for an unknown kind, a misspelt attribute, or one that fits with no parameter value
-  static LayerTemplate parse(const ConfigNode& item, const std::vector<Parameter>& parameters,
-                             std::int64_t classes);
+  /// @param attributes  a map, or null: there are none
+  /// @param item        what names the layer
+  /// @throws UserError for a misspelt attribute, or one that fits with no parameter value
+  static LayerTemplate parse(const LayerKind& kind, const ConfigNode& attributes, const ConfigNode& item,
+                             Names& names, std::int64_t classes);
+
+  /// A layer that the language adds by itself; attributes that are not given have their defaults.
+  /// @param source  the place that errors name
+  static LayerTemplate fixed(const LayerKind& kind, const ConfigNode& source,
+                             const std::map<std::string, Value>& attributes);
 
   const LayerKind& kind() const { return *kind_; }
   const ConfigNode& source() const { return source_; }
   const Attribute* find(std::string_view name) const;
-  /// Indices of the parameters that the attributes name, ascending.
-  std::vector<std::size_t> parameter_indices() const;
 
  private:
-  void read_source(const ConfigNode& item);
-  void read_expressions(const std::vector<Parameter>& parameters);
+  void read_attributes(const ConfigNode& attributes, Names& names);
   void check_attributes(const std::vector<Parameter>& parameters, std::int64_t classes) const;
 
   const LayerKind* kind_ = nullptr;

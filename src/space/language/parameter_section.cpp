@@ -1,14 +1,21 @@
+#include "skyline/core/error.hpp"
+
+#include "core/config/config_text.hpp"
 #include "space/language/expression.hpp"
 #include "space/language/parsed_space.hpp"
 #include "space/language/space_keys.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
 
 namespace skyline::space {
 namespace {
 
 constexpr std::int64_t kMostValues = 100'000;
+constexpr double kLargest = 0x1p53;  // whole numbers are exact up to here
 
 std::vector<Value> read_choice(const ConfigNode& list) {
   if (!list.is_list() || list.items().empty()) list.fail_expected("a list of values");
@@ -24,31 +31,114 @@ std::vector<Value> read_choice(const ConfigNode& list) {
   return values;
 }
 
-std::vector<Value> read_range(const ParameterForm& form) {
+/// The ends of a range, and how it gets from one to the other.
+struct RangeEnds {
+  double first = 0;
+  double last = 0;
+  bool whole = false;  // both ends, and the step if there is one, are whole numbers
+  const ConfigNode* step = nullptr;
+};
+
+bool is_whole(const ConfigNode& node) {
+  return node.is_scalar() && !node.quoted() && integer_in(node.as_text()).has_value();
+}
+
+RangeEnds read_ends(const ParameterForm& form) {
   const ConfigNode& list = form.range;
-  const ConfigNode* step_node = form.step.is_null() ? nullptr : &form.step;
   const bool right_length = list.is_list() && (list.items().size() == 2 || list.items().size() == 3);
   if (!right_length) list.fail_expected("[first, last] or [first, last, step]");
-  const std::int64_t first = list.items()[0].as_integer();
-  const std::int64_t last = list.items()[1].as_integer();
+  RangeEnds ends{list.items()[0].as_number(), list.items()[1].as_number(),
+                 is_whole(list.items()[0]) && is_whole(list.items()[1]),
+                 form.step.is_null() ? nullptr : &form.step};
   if (list.items().size() == 3) {
-    if (step_node != nullptr) step_node->fail("the range has a step already");
-    step_node = &list.items()[2];
+    if (ends.step != nullptr) ends.step->fail("the range has a step already");
+    ends.step = &list.items()[2];
   }
-  const std::int64_t step = step_node == nullptr ? 1 : step_node->as_integer();
-  if (step < 1) step_node->fail_expected("a step of at least 1");
-  if (last < first) {
-    list.fail("the range is empty: " + std::to_string(first) + " is larger than " + std::to_string(last));
+  if (!(std::abs(ends.first) < kLargest && std::abs(ends.last) < kLargest)) {
+    list.fail_expected("numbers between -2^53 and 2^53");
   }
-  std::int64_t distance = 0;
-  const bool overflow = __builtin_sub_overflow(last, first, &distance);
-  if (overflow || distance / step >= kMostValues) {
+  if (ends.last < ends.first) {
+    list.fail("the range is empty: " + list.items()[0].as_text() + " is larger than " +
+              list.items()[1].as_text());
+  }
+  if (ends.step != nullptr && !form.count.is_null()) form.count.fail("the range has a step already");
+  return ends;
+}
+
+double to_digits(double value, int digits) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.*g", digits, value);
+  return std::strtod(text.data(), nullptr);
+}
+
+/// Fractions keep 12 digits, so that 0.1 + 2 * 0.1 is 0.3; whole numbers stay whole.
+Value rounded(double value, bool whole) {
+  if (whole) return static_cast<std::int64_t>(std::llround(value));
+  return to_digits(value, 12);
+}
+
+std::vector<Value> stepped(const ConfigNode& list, RangeEnds ends) {
+  const double step = ends.step == nullptr ? 1 : ends.step->as_number();
+  if (!(step > 0) || !std::isfinite(step)) ends.step->fail_expected("a step above 0");
+  if (ends.step == nullptr && !ends.whole) list.fail("a range of fractions needs a `step` or a `count`");
+  ends.whole = ends.whole && (ends.step == nullptr || is_whole(*ends.step));
+  const double steps = std::floor((ends.last - ends.first) / step + 1e-9);
+  if (!(steps < kMostValues)) {
     list.fail("the range has more than " + std::to_string(kMostValues) + " values");
   }
   std::vector<Value> values;
-  for (std::int64_t i = 0; i <= distance / step; ++i) values.emplace_back(first + i * step);
+  for (int i = 0; i <= static_cast<int>(steps); ++i) {
+    values.push_back(rounded(ends.first + i * step, ends.whole));
+  }
   return values;
 }
+
+std::vector<Value> counted(const ConfigNode& list, const ParameterForm& form, const RangeEnds& ends) {
+  const std::int64_t count = form.count.as_integer();
+  if (count < 2 || count > kMostValues) {
+    form.count.fail_expected("a whole number from 2 to " + std::to_string(kMostValues));
+  }
+  if (form.log && !(ends.first > 0)) list.items()[0].fail_expected("a number above 0 for a log range");
+  std::vector<Value> values;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const double share = static_cast<double>(i) / static_cast<double>(count - 1);
+    const double value = form.log ? ends.first * std::pow(ends.last / ends.first, share)
+                                  : ends.first + share * (ends.last - ends.first);
+    // Few digits: people read and type the values. The ends are as they were given.
+    const bool is_end = i == 0 || i == count - 1;
+    const double exact = i == 0 ? ends.first : is_end ? ends.last : to_digits(value, 4);
+    Value next = rounded(exact, ends.whole);
+    if (values.empty() || values.back() != next) values.push_back(std::move(next));
+  }
+  return values;
+}
+
+std::vector<Value> read_range(const ParameterForm& form) {
+  const RangeEnds ends = read_ends(form);
+  if (!form.count.is_null()) return counted(form.range, form, ends);
+  if (form.log) form.range.fail("a log range needs a `count`, the number of its values");
+  return stepped(form.range, ends);
+}
+
+Parameter read_parameter(const std::string& name, const ConfigNode& node, bool& each) {
+  if (!is_parameter_name(name)) {
+    node.fail("a parameter's name is made of letters, digits and `_`, and starts with no digit");
+  }
+  if (name == "classes") node.fail("`$classes` is the data's number of classes; choose another name");
+  if (!node.is_map()) node.fail_expected("{choice: [...]} or {range: [first, last]}");
+  const ParameterForm form = parameter_keys().parse(node);
+  const bool chosen = !form.choice.is_null();
+  if (chosen == !form.range.is_null()) node.fail("expected either `choice` or `range`");
+  if (chosen && !form.step.is_null()) form.step.fail("a step goes with `range` only");
+  if (chosen && !form.count.is_null()) form.count.fail("a count goes with `range` only");
+  if (chosen && form.log) node.fail("`log` goes with `range` only");
+  Parameter parameter{name, chosen ? read_choice(form.choice) : read_range(form), {}};
+  parameter.weights = read_weights(form.weights, parameter.values.size());
+  each = form.each;
+  return parameter;
+}
+
+}  // namespace
 
 std::vector<double> read_weights(const ConfigNode& list, std::size_t values) {
   if (list.is_null()) return std::vector<double>(values, 1.0);
@@ -64,30 +154,18 @@ std::vector<double> read_weights(const ConfigNode& list, std::size_t values) {
   return weights;
 }
 
-Parameter read_parameter(const std::string& name, const ConfigNode& node) {
-  if (!is_parameter_name(name)) {
-    node.fail("a parameter's name is made of letters, digits and `_`, and starts with no digit");
-  }
-  if (name == "classes") node.fail("`$classes` is the data's number of classes; choose another name");
-  if (!node.is_map()) node.fail_expected("{choice: [...]} or {range: [first, last]}");
-  const ParameterForm form = parameter_keys().parse(node);
-  const bool chosen = !form.choice.is_null();
-  if (chosen == !form.range.is_null()) node.fail("expected either `choice` or `range`");
-  if (chosen && !form.step.is_null()) form.step.fail("a step goes with `range` only");
-  Parameter parameter{name, chosen ? read_choice(form.choice) : read_range(form), {}};
-  parameter.weights = read_weights(form.weights, parameter.values.size());
-  return parameter;
-}
-
-}  // namespace
-
-std::vector<Parameter> read_parameters(const ConfigNode& section) {
-  std::vector<Parameter> parameters;
+std::vector<DeclaredParameter> read_parameters(const ConfigNode& section) {
+  std::vector<DeclaredParameter> parameters;
   for (const ConfigNode::Entry& entry : section.entries()) {
-    for (const Parameter& other : parameters) {
-      if (other.name == entry.key) entry.value.fail("the parameter is given twice");
+    DeclaredParameter declared{{entry.key, {}, {}}, false, entry.value, ""};
+    try {
+      const auto same = [&](const DeclaredParameter& other) { return other.parameter.name == entry.key; };
+      if (std::ranges::any_of(parameters, same)) entry.value.fail("the parameter is given twice");
+      declared.parameter = read_parameter(entry.key, entry.value, declared.each);
+    } catch (const UserError& problem) {
+      declared.problem = problem.what();
     }
-    parameters.push_back(read_parameter(entry.key, entry.value));
+    parameters.push_back(std::move(declared));
   }
   return parameters;
 }

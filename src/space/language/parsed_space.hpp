@@ -3,39 +3,34 @@
 #include "skyline/core/config_node.hpp"
 #include "skyline/space/search_space.hpp"
 
-#include "space/network/network_builder.hpp"
+#include "space/language/network_item.hpp"
 
-#include <memory>
-#include <set>
+#include <string>
 #include <vector>
 
 namespace skyline::space {
 
-/// Reads `parameters: {name: {choice: [...], weights: [...]}, name: {range: [first, last, step]}}`.
-/// @throws UserError for an empty choice, a value given twice, a wrong range or weight
-std::vector<Parameter> read_parameters(const ConfigNode& section);
-
-/// One item of a `network:` or `body:` list. Immutable.
-class NetworkItem {
- public:
-  virtual ~NetworkItem() = default;
-  virtual void build(NetworkBuilder& builder, const Bindings& bindings) const = 0;
-  /// Adds the indices of all parameters that the item names.
-  virtual void collect_parameters(std::set<std::size_t>& indices) const = 0;
+/// A parameter as the `parameters` section declares it.
+struct DeclaredParameter {
+  Parameter parameter;
+  bool each = false;  // has a value of its own at every place
+  ConfigNode source;
+  std::string problem;  // what is wrong with it; empty: nothing
 };
-using NetworkItems = std::vector<std::unique_ptr<const NetworkItem>>;
 
-/// Reads a list of layers and repeats.
-/// @throws UserError for every mistake that shows before any parameter has a value
-NetworkItems parse_network(const ConfigNode& list, const std::vector<Parameter>& parameters,
-                           std::int64_t classes);
+/// Reads `parameters: {name: {choice: [...], weights: [...]}, name: {range: [first, last, step]}}`. Mistakes,
+/// such as an empty choice or a wrong weight, are noted in the parameter.
+std::vector<DeclaredParameter> read_parameters(const ConfigNode& section);
+
+/// Weights for so many values: those listed, or equal ones for a null node. @throws UserError
+std::vector<double> read_weights(const ConfigNode& list, std::size_t values);
 
 /// The parts of a parsed space.
 struct SearchSpace::State {
   std::vector<Parameter> parameters;
   DataShape data;
   ConfigNode network_source;
-  NetworkItems network;
+  ItemPointer network;
 };
 
 }  // namespace skyline::space

@@ -6,6 +6,7 @@
 #include "core/text/wording.hpp"
 #include "space/language/parsed_space.hpp"
 #include "space/language/space_keys.hpp"
+#include "space/language/space_reader.hpp"
 
 #include <algorithm>
 #include <array>
@@ -18,19 +19,6 @@ namespace skyline::space {
 namespace {
 
 constexpr std::int64_t kMostGenotypesTried = 1000;
-
-void check_all_used(const ConfigNode& section, const std::vector<Parameter>& parameters,
-                    const NetworkItems& network) {
-  std::set<std::size_t> named;
-  for (const auto& item : network) item->collect_parameters(named);
-  for (std::size_t index = 0; index < parameters.size(); ++index) {
-    if (named.contains(index)) continue;
-    const std::string& name = parameters[index].name;
-    section.at("parameters")
-        .at(name)
-        .fail("the network never uses this parameter; write $" + name + " in it, or leave the parameter out");
-  }
-}
 
 // Python's repr of a float; Archai's ids are made from it.
 std::string python_text(double number) {
@@ -53,12 +41,14 @@ bool all_numeric(const Parameter& parameter) {
 
 SearchSpace SearchSpace::parse(const ConfigNode& section, const DataShape& data) {
   const SpaceForm form = space_keys().parse(section);
+  if (!form.file.is_null()) form.file.fail("the file of a space cannot name another one");
+  (void)section.at("network");
   auto state = std::make_shared<State>();
-  if (!form.parameters.is_null()) state->parameters = read_parameters(form.parameters);
   state->data = data;
   state->network_source = form.network;
-  state->network = parse_network(state->network_source, state->parameters, data.classes);
-  check_all_used(section, state->parameters, state->network);
+  SpaceReader reader(form, data);
+  state->network = reader.read();
+  state->parameters = reader.take_parameters();
   SearchSpace space;
   space.state_ = std::move(state);
   space.check_some_network_builds();
@@ -136,7 +126,7 @@ Architecture SearchSpace::build(const Genotype& genotype) const {
   architecture.used.assign(parameters.size(), false);
   const Bindings bindings{parameters, genotype, state_->data.classes, architecture.used};
   NetworkBuilder builder(state_->data);
-  for (const auto& item : state_->network) item->build(builder, bindings);
+  state_->network->build(builder, bindings);
   architecture.network = builder.finish(state_->network_source);
   architecture.id = ArchId{stable_hash64(architecture.network.canonical_text())};
   return architecture;

@@ -2,30 +2,81 @@
 
 #include "skyline/core/option_table.hpp"
 
+#include <string>
+
 namespace skyline::space {
 
-/// The `space` section as it is written.
+/// The `space` section as it is written. What is not given is null, here and below.
 struct SpaceForm {
-  ConfigNode parameters;  // null: there are none
+  ConfigNode file;  // whoever reads the configuration puts the file's content in place
+  ConfigNode parameters;
+  ConfigNode blocks;
   ConfigNode network;
 };
 /// Its keys, those of the layer kinds that are registered by now included.
 OptionTable<SpaceForm> space_keys();
 
-/// A parameter as it is written: `choice` or `range`. What is not given is null.
+/// A parameter: `choice` or `range`.
 struct ParameterForm {
   ConfigNode choice;
   ConfigNode range;
   ConfigNode step;
+  ConfigNode count;
+  bool log = false;
   ConfigNode weights;
+  bool each = false;
 };
 const OptionTable<ParameterForm>& parameter_keys();
 
-/// A repetition in a network as it is written.
-struct RepeatForm {
+/// A block with arguments.
+struct BlockForm {
+  ConfigNode arguments;
+  ConfigNode body;
+};
+const OptionTable<BlockForm>& block_keys();
+
+/// The keys that may stand beside any item of a network.
+struct BesideForm {
+  ConfigNode name;
+  ConfigNode from;
+  ConfigNode when;
+};
+BesideForm beside_form(const ConfigNode& item);
+
+/// A repetition, or a list of items as one.
+struct RepeatForm : BesideForm {
   ConfigNode repeat;
+  ConfigNode as;
   ConfigNode body;
 };
 const OptionTable<RepeatForm>& repeat_keys();
+
+struct OneOfForm : BesideForm {
+  ConfigNode one_of;
+  ConfigNode weights;
+  bool each = false;
+};
+const OptionTable<OneOfForm>& one_of_keys();
+
+struct ResidualForm : BesideForm {
+  ConfigNode residual;
+  ConfigNode projection;
+};
+const OptionTable<ResidualForm>& residual_keys();
+
+struct BranchForm : BesideForm {
+  ConfigNode branch;
+  std::string merge;
+};
+const OptionTable<BranchForm>& branch_keys();
+
+struct CellForm : BesideForm {
+  ConfigNode cell;
+  ConfigNode operations;
+  ConfigNode weights;
+  bool each = false;
+  ConfigNode output;
+};
+const OptionTable<CellForm>& cell_keys();
 
 }  // namespace skyline::space

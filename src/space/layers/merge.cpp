@@ -9,6 +9,7 @@ namespace {
 class MergeKind : public LayerKind {
  public:
   void read_attributes(Layer& /*layer*/, AttributeReader& /*reader*/) const final {}
+  bool merges() const final { return true; }
 };
 
 void require_two_inputs(const Layer& layer, AttributeReader& reader) {

@@ -9,6 +9,7 @@ namespace skyline::space {
 namespace {
 
 constexpr std::size_t kMostLayers = 10'000;
+constexpr std::size_t kMostSteps = 1'000'000;
 constexpr std::int64_t kBytesPerElement = 4;
 
 /// With these alone around it, the gradients of training are as large as inputs and output.
@@ -41,29 +42,85 @@ NetworkBuilder::NetworkBuilder(const DataShape& data) {
 }
 
 void NetworkBuilder::add(const LayerTemplate& source, const Bindings& bindings) {
-  if (network_.layers.size() >= kMostLayers) {
-    source.source().fail("the network has more than " + std::to_string(kMostLayers) + " layers");
-  }
-  Layer layer;
-  layer.kind = source.kind().name();
-  layer.name = next_name(source.kind().name());
-  layer.input_shapes = {network_.input};
-  if (!network_.layers.empty()) {
-    layer.inputs = {network_.layers.size() - 1};
-    layer.input_shapes = {network_.layers.back().output};
-  }
+  add(source, bindings, {current_});
+}
+
+void NetworkBuilder::add(const LayerTemplate& source, const Bindings& bindings,
+                         const std::vector<TensorIndex>& inputs) {
+  Layer layer = begin(source.kind().name(), inputs, source.source());
   TemplateReader reader(source, bindings, layer.name);
   source.kind().read_attributes(layer, reader);
   source.kind().infer(layer, reader);
+  end(std::move(layer));
+}
+
+Layer NetworkBuilder::begin(std::string_view kind, const std::vector<TensorIndex>& inputs,
+                            const ConfigNode& source) {
+  if (network_.layers.size() >= kMostLayers) {
+    source.fail("the network has more than " + std::to_string(kMostLayers) + " layers");
+  }
+  Layer layer;
+  layer.kind = kind;
+  layer.name = next_name(kind);
+  for (const TensorIndex input : inputs) {
+    layer.input_shapes.push_back(shape_of(input));
+    if (input > 0) layer.inputs.push_back(input - 1);
+  }
+  if (inputs.size() > 1 && layer.inputs.size() < inputs.size()) {
+    source.fail("layer " + layer.name +
+                " merges the network's input itself; put a layer in front, at least " + "`identity`");
+  }
+  return layer;
+}
+
+void NetworkBuilder::end(Layer layer) {
   complete_cost(layer);
   network_.layers.push_back(std::move(layer));
+  current_ = network_.layers.size();
+}
+
+const Shape& NetworkBuilder::shape_of(TensorIndex tensor) const {
+  return tensor == 0 ? network_.input : network_.layers[tensor - 1].output;
+}
+
+TensorIndex& NetworkBuilder::named(std::size_t number) {
+  if (number >= named_.size()) named_.resize(number + 1);
+  return named_[number];
+}
+
+void NetworkBuilder::count_step(const ConfigNode& source) {
+  if (++steps_ > kMostSteps) {
+    source.fail("the network takes more than " + std::to_string(kMostSteps) + " steps to build");
+  }
 }
 
 std::string NetworkBuilder::next_name(std::string_view kind) {
-  return std::string(kind) + '_' + std::to_string(kind_counts_[kind]++);
+  const auto count = kind_counts_.try_emplace(std::string(kind)).first;
+  return count->first + '_' + std::to_string(count->second++);
+}
+
+void NetworkBuilder::remove_dead_layers() {
+  std::vector<Layer>& layers = network_.layers;
+  std::vector<bool> read(layers.size());
+  if (current_ > 0) read[current_ - 1] = true;
+  for (std::size_t i = layers.size(); i > 0; --i) {
+    if (!read[i - 1]) continue;
+    for (const std::size_t input : layers[i - 1].inputs) read[input] = true;
+  }
+  std::vector<std::size_t> place(layers.size());
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    if (!read[i]) continue;
+    place[i] = kept;
+    for (std::size_t& input : layers[i].inputs) input = place[input];
+    if (kept != i) layers[kept] = std::move(layers[i]);
+    ++kept;
+  }
+  layers.resize(kept);
 }
 
 Network NetworkBuilder::finish(const ConfigNode& source) {
+  remove_dead_layers();
   if (network_.layers.empty()) source.fail("the network has no layers");
   const Shape& output = network_.layers.back().output;
   const Shape wanted{network_.classes, 1, 1};

@@ -5,26 +5,52 @@
 
 #include "space/language/layer_template.hpp"
 
+#include <cstddef>
+#include <functional>
 #include <map>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace skyline::space {
 
-/// Builds a network layer by layer; each layer reads the one before.
+/// What a layer reads: 0 is the network's input, i + 1 the output of layer i.
+using TensorIndex = std::size_t;
+
+/// Builds a network layer by layer; each layer reads `current()`, and its output is the next one to be read.
 class NetworkBuilder {
  public:
   explicit NetworkBuilder(const DataShape& data);
 
-  /// @throws UserError if the layer does not fit the output of the one before
+  /// @throws UserError if the layer does not fit what it reads
   void add(const LayerTemplate& layer, const Bindings& bindings);
-  /// The network with its costs. @throws UserError at `source` if its output does not fit the data
+  /// Likewise, a layer that reads all of `inputs`.
+  void add(const LayerTemplate& layer, const Bindings& bindings, const std::vector<TensorIndex>& inputs);
+
+  TensorIndex current() const { return current_; }
+  void continue_from(TensorIndex tensor) { current_ = tensor; }
+  const Shape& shape_of(TensorIndex tensor) const;
+  /// Named tensors, by the number of the name.
+  TensorIndex& named(std::size_t number);
+  /// Bounds the work on a network that is enormous, or whose repetitions add nothing.
+  /// @throws UserError at `source` after a million calls
+  void count_step(const ConfigNode& source);
+
+  /// The network with its costs, without layers that its output does not depend on.
+  /// @throws UserError at `source` if the output does not fit the data
   Network finish(const ConfigNode& source);
 
  private:
+  Layer begin(std::string_view kind, const std::vector<TensorIndex>& inputs, const ConfigNode& source);
+  void end(Layer layer);
+  void remove_dead_layers();
   std::string next_name(std::string_view kind);
 
   Network network_;
-  std::map<std::string_view, std::size_t> kind_counts_;
+  TensorIndex current_ = 0;
+  std::vector<TensorIndex> named_;
+  std::size_t steps_ = 0;
+  std::map<std::string, std::size_t, std::less<>> kind_counts_;
 };
 
 /// Largest number of bytes of float32 activations that exist at once while the layers run in order: the

@@ -1,0 +1,143 @@
+// Items that make a graph: residual, branch, cell.
+#include "space/language/network_item.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace skyline::space {
+namespace {
+
+LayerTemplate layer_of(const std::string& kind, const ConfigNode& source,
+                       const std::map<std::string, Value>& attributes = {}) {
+  return LayerTemplate::fixed(*find_layer_kind(kind), source, attributes);
+}
+
+/// The stride of a 1x1 convolution that makes `to` of `from`; nothing if there is none.
+std::optional<std::int64_t> stride_between(const Shape& from, const Shape& to) {
+  const auto steps = [](std::int64_t size, std::int64_t stride) { return (size - 1) / stride + 1; };
+  for (std::int64_t stride = 1; stride <= std::max(from.height, from.width); ++stride) {
+    if (steps(from.height, stride) == to.height && steps(from.width, stride) == to.width) return stride;
+  }
+  return std::nullopt;
+}
+
+class Residual final : public NetworkItem {
+ public:
+  Residual(ItemPointer body, Shortcut shortcut, ConfigNode source)
+      : body_(std::move(body)),
+        shortcut_(std::move(shortcut)),
+        source_(std::move(source)),
+        add_(layer_of("add", source_)) {}
+
+  void build(NetworkBuilder& builder, const Bindings& bindings) const override {
+    const TensorIndex start = builder.current();
+    body_->build(builder, bindings);
+    const TensorIndex end = builder.current();
+    if (end == start) return;
+    builder.continue_from(start);
+    if (shortcut_.kind == Shortcut::Kind::kGiven) {
+      shortcut_.given->build(builder, bindings);
+    } else if (builder.shape_of(start) != builder.shape_of(end)) {
+      if (shortcut_.kind == Shortcut::Kind::kNone) return builder.continue_from(end);
+      project(builder, bindings, builder.shape_of(end));
+    }
+    builder.add(add_, bindings, {builder.current(), end});
+  }
+
+ private:
+  void project(NetworkBuilder& builder, const Bindings& bindings, const Shape& to) const {
+    const Shape& from = builder.shape_of(builder.current());
+    const auto stride = stride_between(from, to);
+    if (!stride) {
+      source_.fail("no stride takes the input " + to_text(from) + " to the body's output " + to_text(to) +
+                   "; write `projection:` as a list of layers");
+    }
+    const std::map<std::string, Value> attributes{{"channels", to.channels},
+                                                  {"kernel", std::int64_t{1}},
+                                                  {"stride", *stride},
+                                                  {"padding", std::int64_t{0}},
+                                                  {"bias", false}};
+    builder.add(layer_of("conv2d", source_, attributes), bindings);
+    builder.add(layer_of("batch_norm", source_), bindings);
+  }
+
+  ItemPointer body_;
+  Shortcut shortcut_;
+  ConfigNode source_;
+  LayerTemplate add_;
+};
+
+class Branch final : public NetworkItem {
+ public:
+  Branch(ItemPointers branches, LayerTemplate merge)
+      : branches_(std::move(branches)), merge_(std::move(merge)) {}
+
+  void build(NetworkBuilder& builder, const Bindings& bindings) const override {
+    const TensorIndex start = builder.current();
+    std::vector<TensorIndex> ends;
+    for (const ItemPointer& branch : branches_) {
+      builder.continue_from(start);
+      branch->build(builder, bindings);
+      ends.push_back(builder.current());
+    }
+    builder.add(merge_, bindings, ends);
+  }
+
+ private:
+  ItemPointers branches_;
+  LayerTemplate merge_;
+};
+
+class Cell final : public NetworkItem {
+ public:
+  Cell(std::vector<CellNode> nodes, std::vector<std::size_t> outputs, const ConfigNode& source)
+      : nodes_(std::move(nodes)),
+        outputs_(std::move(outputs)),
+        add_(layer_of("add", source)),
+        concat_(layer_of("concat", source)) {}
+
+  void build(NetworkBuilder& builder, const Bindings& bindings) const override {
+    std::vector<TensorIndex> tensors{builder.current()};
+    for (std::size_t i = 1; i < nodes_.size(); ++i) {
+      std::vector<TensorIndex> terms;
+      for (const CellNode::Edge& edge : nodes_[i].edges) {
+        builder.continue_from(tensors[edge.from]);
+        edge.operation->build(builder, bindings);
+        terms.push_back(builder.current());
+      }
+      tensors.push_back(merged(builder, bindings, add_, terms));
+    }
+    std::vector<TensorIndex> joined;
+    for (const std::size_t output : outputs_) joined.push_back(tensors[output]);
+    builder.continue_from(merged(builder, bindings, concat_, joined));
+  }
+
+ private:
+  static TensorIndex merged(NetworkBuilder& builder, const Bindings& bindings, const LayerTemplate& merge,
+                            const std::vector<TensorIndex>& tensors) {
+    if (tensors.size() == 1) return tensors.front();
+    builder.add(merge, bindings, tensors);
+    return builder.current();
+  }
+
+  std::vector<CellNode> nodes_;
+  std::vector<std::size_t> outputs_;
+  LayerTemplate add_;
+  LayerTemplate concat_;
+};
+
+}  // namespace
+
+ItemPointer make_residual(ItemPointer body, Shortcut shortcut, ConfigNode source) {
+  return std::make_unique<Residual>(std::move(body), std::move(shortcut), std::move(source));
+}
+
+ItemPointer make_branch(ItemPointers branches, LayerTemplate merge) {
+  return std::make_unique<Branch>(std::move(branches), std::move(merge));
+}
+
+ItemPointer make_cell(std::vector<CellNode> nodes, std::vector<std::size_t> outputs, ConfigNode source) {
+  return std::make_unique<Cell>(std::move(nodes), std::move(outputs), source);
+}
+
+}  // namespace skyline::space

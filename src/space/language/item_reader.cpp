@@ -1,0 +1,291 @@
+// Items of a network: layers, blocks, repetitions, choices.
+#include "skyline/space/layer_kind.hpp"
+
+#include "space/language/space_reader.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+
+namespace skyline::space {
+namespace {
+
+constexpr std::size_t kMostItems = 20'000;
+constexpr std::size_t kDeepestBlocks = 50;
+
+/// The keys that may stand beside any item.
+bool is_beside(std::string_view key) {
+  return key == "name" || key == "from" || key == "when";
+}
+
+/// The keys that begin an item which is no layer.
+constexpr std::array kForms{"repeat", "body", "one_of", "residual", "branch", "cell"};
+
+/// The key of a map that says what kind of item it is; nullptr for none, or several.
+const ConfigNode::Entry* main_entry(const ConfigNode& node) {
+  const ConfigNode::Entry* main = nullptr;
+  for (const ConfigNode::Entry& entry : node.entries()) {
+    if (is_beside(entry.key)) continue;
+    if (std::ranges::find(kForms, entry.key) != kForms.end()) return &entry;
+    if (main != nullptr) return nullptr;
+    main = &entry;
+  }
+  return main;
+}
+
+/// The word that selects an alternative.
+std::string word_of(const ConfigNode& alternative) {
+  if (alternative.is_scalar()) return alternative.as_text();
+  if (alternative.is_list()) {
+    return alternative.items().empty() ? "nothing" : word_of(alternative.items().front());
+  }
+  if (!alternative.is_map()) return "nothing";
+  const ConfigNode::Entry* main = main_entry(alternative);
+  return main == nullptr ? "nothing" : main->key;
+}
+
+ConfigNode name_node(const ConfigNode::Entry& entry, const ConfigNode& item) {
+  ConfigNode node = ConfigNode::make_scalar(entry.key, entry.key_position);
+  node.assign_paths(item.path());
+  return node;
+}
+
+std::vector<std::string> alternative_words(const std::vector<ConfigNode>& alternatives) {
+  std::vector<std::string> words;
+  for (const ConfigNode& alternative : alternatives) {
+    const std::string first = word_of(alternative);
+    std::string word = first;
+    for (int i = 2; std::ranges::find(words, word) != words.end(); ++i) {
+      word = first + '_' + std::to_string(i);
+    }
+    words.push_back(word);
+  }
+  return words;
+}
+
+}  // namespace
+
+void SpaceReader::read_blocks() {
+  if (form_.blocks.is_null()) return;
+  for (const ConfigNode::Entry& entry : form_.blocks.entries()) {
+    const auto read = [&] {
+      const bool taken = find_layer_kind(entry.key) != nullptr || is_beside(entry.key) ||
+                         std::ranges::find(kForms, entry.key) != kForms.end();
+      if (taken) entry.value.fail("`" + entry.key + "` is a word of the language or a layer; choose another");
+      if (!is_parameter_name(entry.key)) {
+        entry.value.fail("a block's name is made of letters, digits and `_`, and starts with no digit");
+      }
+      if (blocks_.contains(entry.key)) entry.value.fail("the block is given twice");
+      BlockForm form;
+      if (entry.value.is_map()) {
+        form = block_keys().parse(entry.value);
+      } else {
+        form.body = entry.value;
+      }
+      if (!form.arguments.is_null()) (void)form.arguments.entries();
+      blocks_[entry.key] = std::move(form);
+    };
+    try {
+      read();
+    } catch (const UserError& problem) {
+      broken_blocks_[entry.key] = problem.what();
+      problems_.add(problem.what());
+    }
+  }
+}
+
+ItemPointer SpaceReader::list(const ConfigNode& node, const Place& place) {
+  Place inner = place;
+  inner.input = tensor_names_++;
+  ItemPointers items;
+  if (node.is_list()) {
+    for (const ConfigNode& each : node.items()) {
+      problems_.attempt([&] { items.push_back(item(each, inner)); });
+    }
+  } else {
+    problems_.attempt([&] { items.push_back(item(node, inner)); });
+  }
+  return make_sequence(std::move(items), inner.input, node);
+}
+
+ItemPointer SpaceReader::layers(const ConfigNode& node, const Place& place) {
+  if (!node.is_list() || node.items().empty()) node.fail_expected("a list of layers");
+  return list(node, place);
+}
+
+ItemPointer SpaceReader::item(const ConfigNode& node, Place& place) {
+  if (++items_ > kMostItems) {
+    throw SpaceTooLarge("the space has more than " + std::to_string(kMostItems) +
+                        " items once its blocks are put in where they are used");
+  }
+  if (node.is_list()) return list(node, place);
+  if (node.is_map()) return map_item(node, place);
+  if (!node.is_scalar()) node.fail_expected("one layer, as in `relu` or `conv2d: {channels: 16, kernel: 3}`");
+  if (node.as_text().starts_with('$')) return chosen_item(node, ConfigNode(), place);
+  return named_item(node.as_text(), ConfigNode(), node, {}, place);
+}
+
+ItemPointer SpaceReader::map_item(const ConfigNode& node, Place& place) {
+  const auto [name, from, when] = beside_form(node);
+  std::vector<TensorReference> reads;
+  if (!from.is_null()) reads = references(from, place);
+  ItemPointer built = main_item(node, reads, place);
+  if (reads.size() == 1) built = make_reading(reads.front(), std::move(built));
+  if (!when.is_null()) {
+    Expression condition = expression(when, place);
+    for (const Value& value : values_of(condition)) {
+      if (!std::holds_alternative<bool>(value)) {
+        when.fail("expected true or false, got " + condition.describe(value));
+      }
+    }
+    built = make_condition(std::move(condition), std::move(built));
+  }
+  if (name.is_null()) return built;
+  if (!is_parameter_name(name.as_text()) || name.as_text() == "input" || name.as_text() == "previous") {
+    name.fail_expected("a name of letters, digits and `_`, other than input and previous");
+  }
+  const std::size_t number = tensor_names_++;
+  place.outputs[name.as_text()] = number;
+  return make_naming(number, std::move(built));
+}
+
+ItemPointer SpaceReader::main_item(const ConfigNode& node, const std::vector<TensorReference>& reads,
+                                   const Place& place) {
+  const ConfigNode::Entry* main = main_entry(node);
+  if (main == nullptr) node.fail_expected("one layer, as in `relu` or `conv2d: {channels: 16, kernel: 3}`");
+  const LayerKind* kind = find_layer_kind(main->key);
+  if (reads.size() > 1 && (kind == nullptr || !kind->merges())) {
+    node.at("from").fail("only `add`, `concat` and `multiply` read several");
+  }
+  if (main->key == "repeat" || main->key == "body") return repeat(node, place);
+  if (main->key == "one_of") return one_of(node, place);
+  if (main->key == "residual") return residual(node, place);
+  if (main->key == "branch") return branch(node, place);
+  if (main->key == "cell") return cell(node, place);
+  if (main->key.starts_with('$')) return chosen_item(name_node(*main, node), main->value, place);
+  return named_item(main->key, main->value, node, reads, place);
+}
+
+ItemPointer SpaceReader::named_item(const std::string& name, const ConfigNode& arguments,
+                                    const ConfigNode& node, const std::vector<TensorReference>& reads,
+                                    const Place& place) {
+  if (blocks_.contains(name)) return block(name, arguments, place);
+  if (broken_blocks_.contains(name)) throw UserError(broken_blocks_.at(name));
+  const LayerKind* kind = find_layer_kind(name);
+  if (kind == nullptr) {
+    std::vector<std::string> known = layer_kind_names();
+    for (const auto& [block, form] : blocks_) known.push_back(block);
+    std::ranges::sort(known);
+    node.fail("unknown layer `" + name + "`, " + suggestion(name, known));
+  }
+  PlaceNames names(*this, place);
+  LayerTemplate layer = LayerTemplate::parse(*kind, arguments, node, names, data_.classes);
+  return make_layer(std::move(layer), reads.size() > 1 ? reads : std::vector<TensorReference>{});
+}
+
+ItemPointer SpaceReader::chosen_item(const ConfigNode& name, const ConfigNode& arguments,
+                                     const Place& place) {
+  Expression selector = expression(name, place);
+  std::vector<Alternative> alternatives;
+  for (const Value& value : values_of(selector)) {
+    const auto* word = std::get_if<std::string>(&value);
+    if (word == nullptr) name.fail("expected names of layers or blocks, got " + selector.describe(value));
+    alternatives.push_back({*word, named_item(*word, arguments, name, {}, place)});
+  }
+  return make_choice(std::move(selector), std::move(alternatives));
+}
+
+ItemPointer SpaceReader::block(const std::string& name, const ConfigNode& arguments, const Place& place) {
+  const BlockForm& form = blocks_.at(name);
+  if (std::ranges::find(place.blocks, name) != place.blocks.end()) {
+    std::string way;
+    for (const std::string& around : place.blocks) way += around + " > ";
+    form.body.fail("a block cannot contain itself: " + way + name);
+  }
+  if (place.blocks.size() >= kDeepestBlocks) form.body.fail("blocks are nested more than 50 deep");
+  Place inner;
+  inner.path = place.path + '.' + name;
+  inner.path += '_' + std::to_string(uses_[inner.path]++);
+  inner.blocks = place.blocks;
+  inner.blocks.push_back(name);
+  give_arguments(name, arguments, place, inner);
+  return list(form.body, inner);
+}
+
+void SpaceReader::give_arguments(const std::string& block, const ConfigNode& given, const Place& place,
+                                 Place& inner) {
+  const ConfigNode& wanted = blocks_.at(block).arguments;
+  Place outside = place;
+  outside.path = inner.path;
+  std::vector<std::string> known;
+  if (wanted.is_map()) {
+    for (const ConfigNode::Entry& entry : wanted.entries()) known.push_back(entry.key);
+  }
+  if (given.is_map()) {
+    for (const ConfigNode::Entry& entry : given.entries()) {
+      if (std::ranges::find(known, entry.key) == known.end()) {
+        entry.value.fail("block " + block + " has no argument `" + entry.key + "`, " +
+                         suggestion(entry.key, known));
+      }
+      inner.names[entry.key] = {{expression(entry.value, outside).root(), true}, std::nullopt};
+    }
+  } else if (!given.is_null()) {
+    given.fail_expected("a map of arguments");
+  }
+  if (!wanted.is_map()) return;
+  for (const ConfigNode::Entry& entry : wanted.entries()) {
+    if (inner.names.contains(entry.key)) continue;
+    if (entry.value.is_null()) {
+      (given.is_map() ? given : blocks_.at(block).body)
+          .fail("block " + block + " needs the argument `" + entry.key + "`");
+    }
+    Place global;
+    global.path = inner.path;
+    inner.names[entry.key] = {{expression(entry.value, global).root(), true}, std::nullopt};
+  }
+}
+
+ItemPointer SpaceReader::repeat(const ConfigNode& node, const Place& place) {
+  const RepeatForm form = repeat_keys().parse(node);
+  if (form.repeat.is_null()) {
+    if (!form.as.is_null()) form.as.fail("stands beside `repeat` only");
+    return layers(form.body, place);
+  }
+  Expression count = expression(form.repeat, place);
+  std::int64_t most = 0;
+  for (const Value& value : values_of(count)) most = std::max(most, repetitions(count, value));
+  const std::size_t depth = repeats_.size();
+  repeats_.push_back(false);
+  ItemPointers bodies;
+  for (std::int64_t i = 0; i == 0 || (i < most && repeats_[depth]); ++i) {
+    Place inner = place;
+    inner.path += '.' + std::to_string(i);
+    if (!form.as.is_null()) inner.names[form.as.as_text()] = {{constant_part(i), true}, depth};
+    bodies.push_back(layers(form.body, inner));
+  }
+  repeats_.pop_back();
+  return make_repeat(std::move(count), std::move(bodies));
+}
+
+ItemPointer SpaceReader::choice(const std::string& name, const ConfigNode& source, const ChoiceForm& form,
+                                const Place& place) {
+  Parameter parameter{name, {}, {}};
+  std::vector<Alternative> alternatives;
+  for (const std::string& word : alternative_words(form.options)) {
+    alternatives.push_back({word, list(form.options[alternatives.size()], place)});
+    parameter.values.emplace_back(word);
+  }
+  parameter.weights = read_weights(form.weights, parameter.values.size());
+  const std::size_t index = parameter_at(std::move(parameter));
+  return make_choice({parameter_part(index), source}, std::move(alternatives));
+}
+
+ItemPointer SpaceReader::one_of(const ConfigNode& node, const Place& place) {
+  const OneOfForm form = one_of_keys().parse(node);
+  if (form.one_of.items().size() < 2) form.one_of.fail_expected("a list of two items or more");
+  const std::string name = choice_name(form.name, "one_of", node) + path_of_each(form.each, place);
+  return choice(name, node, {form.one_of.items(), form.weights}, place);
+}
+
+}  // namespace skyline::space

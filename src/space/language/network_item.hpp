@@ -1,0 +1,73 @@
+#pragma once
+
+#include "skyline/core/config_node.hpp"
+
+#include "space/language/expression.hpp"
+#include "space/language/layer_template.hpp"
+#include "space/network/network_builder.hpp"
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace skyline::space {
+
+/// One item of a `network:` or `body:` list, with all names resolved. Reads what the builder has at hand, and
+/// leaves its output there. Immutable.
+class NetworkItem {
+ public:
+  virtual ~NetworkItem() = default;
+  virtual void build(NetworkBuilder& builder, const Bindings& bindings) const = 0;
+};
+using ItemPointer = std::unique_ptr<const NetworkItem>;
+using ItemPointers = std::vector<ItemPointer>;
+
+/// A tensor that an item reads: one with a name, or the output of the item before.
+using TensorReference = std::optional<std::size_t>;
+
+/// An alternative of a choice, and the word that selects it.
+struct Alternative {
+  std::string word;
+  ItemPointer item;
+};
+
+/// The edges into one node of a cell. Node 0 is the cell's input.
+struct CellNode {
+  struct Edge {
+    std::size_t from;
+    ItemPointer operation;
+  };
+  std::vector<Edge> edges;
+};
+
+/// @param reads  what the layer reads; empty: the output of the item before
+ItemPointer make_layer(LayerTemplate layer, std::vector<TensorReference> reads);
+/// @param input  number of the name of what the list reads
+ItemPointer make_sequence(ItemPointers items, std::size_t input, ConfigNode source);
+/// @param bodies  one for all repetitions, or one for each
+ItemPointer make_repeat(Expression count, ItemPointers bodies);
+ItemPointer make_choice(Expression selector, std::vector<Alternative> alternatives);
+ItemPointer make_condition(Expression condition, ItemPointer item);
+/// Builds `item` on another tensor.
+ItemPointer make_reading(TensorReference from, ItemPointer item);
+/// Remembers the output of `item` by the number of its name.
+ItemPointer make_naming(std::size_t number, ItemPointer item);
+
+/// How the input gets past a residual body whose output has another shape.
+struct Shortcut {
+  enum class Kind { kConvolution, kNone, kGiven };
+  Kind kind = Kind::kConvolution;
+  ItemPointer given;
+};
+ItemPointer make_residual(ItemPointer body, Shortcut shortcut, ConfigNode source);
+/// @param merge  a layer that reads the outputs of all branches
+ItemPointer make_branch(ItemPointers branches, LayerTemplate merge);
+/// @param outputs  nodes whose outputs are the cell's output, more than one joined by `concat`
+ItemPointer make_cell(std::vector<CellNode> nodes, std::vector<std::size_t> outputs, ConfigNode source);
+
+/// Number of repetitions. @throws UserError unless it is a whole number from 0 to 10,000
+std::int64_t repetitions(const Expression& count, const Value& value);
+
+}  // namespace skyline::space

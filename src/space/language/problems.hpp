@@ -1,0 +1,51 @@
+#pragma once
+
+#include "skyline/core/error.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace skyline::space {
+
+/// A space that grows beyond its bounds while it is read: reading ends at once.
+class SpaceTooLarge : public UserError {
+ public:
+  using UserError::UserError;
+};
+
+/// The mistakes of a space, collected so that all are reported at once.
+class Problems {
+ public:
+  /// Notes a UserError of the action, and goes on.
+  template <typename Action>
+  void attempt(Action&& action) {
+    try {
+      action();
+    } catch (const SpaceTooLarge&) {
+      throw;
+    } catch (const UserError& problem) {
+      add(problem.what());
+    }
+  }
+  /// One mistake may show in many places; it is noted once.
+  void add(const std::string& text) {
+    if (std::ranges::find(texts_, text) == texts_.end()) texts_.push_back(text);
+  }
+  bool empty() const { return texts_.empty(); }
+  /// @throws UserError with one line for each mistake
+  void throw_if_any() const {
+    constexpr std::size_t kMost = 20;
+    if (texts_.empty()) return;
+    std::string lines = texts_.front();
+    for (std::size_t i = 1; i < std::min(texts_.size(), kMost); ++i) lines += '\n' + texts_[i];
+    if (texts_.size() > kMost) lines += "\nand " + std::to_string(texts_.size() - kMost) + " more";
+    throw UserError(lines);
+  }
+
+ private:
+  std::vector<std::string> texts_;
+};
+
+}  // namespace skyline::space

@@ -1,0 +1,143 @@
+// Names and parameters: what a `$name` stands for at a place.
+#include "space/language/space_reader.hpp"
+
+#include "space/language/combinations.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace skyline::space {
+namespace {
+
+constexpr std::size_t kMostParameters = 500;  // of a space: more make the records of trials too large
+constexpr std::size_t kMostPlaces = 20'000;   // parameters that are counted before reading ends
+constexpr std::size_t kMostCombinations = 10'000;
+
+}  // namespace
+
+SpaceReader::SpaceReader(const SpaceForm& form, const DataShape& data) : form_(form), data_(data) {}
+
+ItemPointer SpaceReader::read() {
+  ItemPointer network;
+  try {
+    declare_parameters();
+    read_blocks();
+    problems_.attempt([&] { network = layers(form_.network, Place{}); });
+    // An item with a mistake may be the one that uses a parameter.
+    if (problems_.empty()) problems_.attempt([&] { check_parameters(); });
+  } catch (const SpaceTooLarge& problem) {
+    problems_.add(problem.what());
+  }
+  problems_.throw_if_any();
+  return network;
+}
+
+void SpaceReader::declare_parameters() {
+  if (form_.parameters.is_null()) return;
+  declared_ = read_parameters(form_.parameters);
+  used_.resize(declared_.size());
+  for (const DeclaredParameter& declared : declared_) {
+    if (!declared.problem.empty()) {
+      problems_.add(declared.problem);
+    } else if (!declared.each) {
+      parameter_at(declared.parameter);
+    }
+  }
+}
+
+std::optional<Names::Meaning> SpaceReader::meaning(const std::string& name, const Place& place) {
+  if (const auto inner = place.names.find(name); inner != place.names.end()) {
+    if (inner->second.repeat) repeats_[*inner->second.repeat] = true;
+    return inner->second.meaning;
+  }
+  for (std::size_t i = 0; i < declared_.size(); ++i) {
+    const DeclaredParameter& declared = declared_[i];
+    if (declared.parameter.name != name) continue;
+    used_[i] = true;
+    if (!declared.problem.empty()) throw UserError(declared.problem);
+    Parameter parameter = declared.parameter;
+    parameter.name += path_of_each(declared.each, place);
+    return Names::Meaning{parameter_part(parameter_at(std::move(parameter)))};
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> SpaceReader::known_names(const Place& place) const {
+  std::vector<std::string> known;
+  for (const auto& [name, meaning] : place.names) known.push_back(name);
+  for (const DeclaredParameter& declared : declared_) {
+    if (declared.problem.empty()) known.push_back(declared.parameter.name);
+  }
+  return known;
+}
+
+std::string SpaceReader::path_of_each(bool each, const Place& place) {
+  if (!each) return "";
+  repeats_.assign(repeats_.size(), true);
+  return place.path;
+}
+
+std::size_t SpaceReader::parameter_at(Parameter parameter) {
+  const auto [entry, added] = parameter_index_.try_emplace(parameter.name, parameters_.size());
+  if (added) parameters_.push_back(std::move(parameter));
+  if (parameters_.size() > kMostPlaces) {
+    throw SpaceTooLarge("the space has more than " + std::to_string(kMostPlaces) + " parameters, expected " +
+                        std::to_string(kMostParameters) + " at most");
+  }
+  return entry->second;
+}
+
+std::string SpaceReader::choice_name(const ConfigNode& given, const std::string& kind,
+                                     const ConfigNode& source) {
+  const auto is_free = [&](const std::string& name) {
+    const bool declared = std::ranges::any_of(
+        declared_, [&](const DeclaredParameter& one) { return one.parameter.name == name; });
+    const auto owner = choice_sources_.find(name);
+    return !declared && (owner == choice_sources_.end() || owner->second == source.path());
+  };
+  std::string name = given.is_null() ? kind + "_0" : given.as_text();
+  for (std::size_t i = 1; given.is_null() && !is_free(name); ++i) name = kind + '_' + std::to_string(i);
+  if (!is_free(name)) given.fail("another choice or parameter has the name `" + name + "`");
+  choice_sources_[name] = source.path();
+  return name;
+}
+
+Expression SpaceReader::expression(const ConfigNode& scalar, const Place& place) {
+  PlaceNames names(*this, place);
+  return Expression::parse(scalar, names);
+}
+
+std::vector<Value> SpaceReader::values_of(const Expression& expression) const {
+  Combinations combinations(parameters_, expression.parameters());
+  std::vector<bool> used(parameters_.size());
+  std::vector<Value> values;
+  std::optional<UserError> problem;
+  for (std::size_t i = 0; i < kMostCombinations; ++i) {
+    try {
+      Value value = expression.evaluate({parameters_, combinations.current(), data_.classes, used});
+      if (std::ranges::find(values, value) == values.end()) values.push_back(std::move(value));
+    } catch (const UserError& error) {
+      if (!problem) problem = error;
+    }
+    if (combinations.advance()) continue;
+    if (problem && (values.empty() || expression.parameters().size() <= 1)) throw *problem;
+    return values;
+  }
+  expression.source().fail("depends on more than " + std::to_string(kMostCombinations) +
+                           " combinations of parameters");
+}
+
+void SpaceReader::check_parameters() const {
+  for (std::size_t i = 0; i < declared_.size(); ++i) {
+    if (used_[i] || !declared_[i].problem.empty()) continue;
+    const std::string& name = declared_[i].parameter.name;
+    declared_[i].source.fail("the network never uses this parameter; write $" + name +
+                             " in it, or leave the parameter out");
+  }
+  if (parameters_.size() <= kMostParameters) return;
+  form_.network.fail("the space has " + std::to_string(parameters_.size()) +
+                     " parameters, with one for each place of those with `each: true`; expected " +
+                     std::to_string(kMostParameters) + " at most");
+}
+
+}  // namespace skyline::space
