@@ -22,6 +22,7 @@ struct Arguments {
   PrepArguments prep;
   SearchArguments search;
   DoctorArguments doctor;
+  ShowArguments show;
   std::filesystem::path run;
   bool watch = false;
   bool canonical = false;
@@ -119,6 +120,18 @@ void add_inspections(CommandLine& line) {
       line.add("validate", "check a configuration and print it with all defaults",
                [&arguments] { return run_validate(arguments.search.config, arguments.search.overrides); });
   add_config(validate, arguments.search);
+
+  ShowArguments& show = arguments.show;
+  CLI::App& networks =
+      line.add("show", "show networks of a space, layer by layer", [&show] { return run_show(show); });
+  networks.add_option("config", show.config, "configuration, YAML")->required();
+  networks.add_option("--set", show.overrides, "replace a setting")->allow_extra_args(false);
+  CLI::Option* samples =
+      networks.add_option("--sample", show.samples, "number of random architectures (default: 1)")
+          ->check(CLI::PositiveNumber);
+  networks.add_option("--genotype", show.genotype, "this architecture, e.g. depth=3,kernel=5")
+      ->excludes(samples);
+  networks.add_flag("--dot", show.dot, "as a graph in the language of Graphviz");
 
   CLI::App& schema = line.add("schema", "print a JSON schema of configurations, for editors",
                               [&arguments] { return run_schema(arguments.markdown); });

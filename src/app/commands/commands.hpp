@@ -38,12 +38,21 @@ struct DoctorArguments {
   std::vector<std::string> overrides;
 };
 
+struct ShowArguments {
+  std::filesystem::path config;
+  int samples = 1;                      // random architectures
+  std::optional<std::string> genotype;  // "depth=3,kernel=5", instead of random ones
+  bool dot = false;
+  std::vector<std::string> overrides;
+};
+
 /// Each command prints to standard output and returns the exit code. @throws UserError, FaultError,
 /// InternalError
 int run_prep(const PrepArguments& arguments);
 /// The data sets that run_prep can read.
 std::vector<std::string> data_set_kinds();
 int run_validate(const std::filesystem::path& config, const std::vector<std::string>& overrides);
+int run_show(const ShowArguments& arguments);
 int run_schema(bool markdown);
 int run_status(const std::filesystem::path& run, bool watch);
 int run_journal(const std::filesystem::path& run, bool canonical);

@@ -34,8 +34,7 @@ std::optional<RunConfig> read_config(const DoctorArguments& arguments, bool veri
                                      std::vector<Finding>& findings) {
   if (arguments.config.empty()) return std::nullopt;
   try {
-    ConfigNode root = store::load_yaml_file(arguments.config);
-    for (const std::string& assignment : arguments.overrides) apply_override(root, assignment);
+    const ConfigNode root = load_config(arguments.config, arguments.overrides);
     RunConfig config = RunConfig::parse(root, verify_data);
     findings.push_back({Verdict::kGood, "configuration", arguments.config.string() + " is valid", ""});
     return config;

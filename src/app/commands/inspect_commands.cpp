@@ -3,6 +3,7 @@
 #include "skyline/core/random.hpp"
 
 #include "app/commands/commands.hpp"
+#include "app/commands/space_survey.hpp"
 #include "app/config/config_sections.hpp"
 #include "app/config/run_config.hpp"
 #include "app/job/run_results.hpp"
@@ -14,60 +15,14 @@
 #include "store/publish/publish.hpp"
 #include "store/run_folder/run_folder.hpp"
 
-#include <algorithm>
 #include <chrono>
 #include <iostream>
-#include <limits>
 #include <map>
 #include <memory>
 #include <thread>
 
 namespace skyline::app {
 namespace {
-
-constexpr std::int64_t kMostEnumerated = 100'000;
-
-struct SpaceSummary {
-  std::size_t valid = 0;
-  std::int64_t fewest_parameters = std::numeric_limits<std::int64_t>::max();
-  std::int64_t most_parameters = 0;
-  std::int64_t fewest_flops = std::numeric_limits<std::int64_t>::max();
-  std::int64_t most_flops = 0;
-};
-
-// Genotypes whose network cannot be built (shapes that do not fit) are invalid, not errors of the user.
-bool add(SpaceSummary& summary, const RunConfig& config, std::int64_t number) {
-  try {
-    const space::Architecture architecture = config.space.build(config.space.genotype_at(number));
-    if (!config.objectives.feasible(architecture.network)) return false;
-    const space::Cost& cost = architecture.network.cost;
-    ++summary.valid;
-    summary.fewest_parameters = std::min(summary.fewest_parameters, cost.parameters);
-    summary.most_parameters = std::max(summary.most_parameters, cost.parameters);
-    summary.fewest_flops = std::min(summary.fewest_flops, cost.flops);
-    summary.most_flops = std::max(summary.most_flops, cost.flops);
-    return true;
-  } catch (const UserError&) {
-    return false;
-  }
-}
-
-void print_space(const RunConfig& config) {
-  const std::int64_t genotypes = config.space.genotype_count();
-  std::cout << "# space: " << genotypes << " genotypes";
-  if (genotypes > kMostEnumerated) {
-    std::cout << " (too many to count the valid ones)\n";
-    return;
-  }
-  SpaceSummary summary;
-  for (std::int64_t number = 0; number < genotypes; ++number) add(summary, config, number);
-  std::cout << ", " << summary.valid << " valid";
-  if (summary.valid > 0) {
-    std::cout << "; parameters " << summary.fewest_parameters << " to " << summary.most_parameters
-              << ", FLOPs " << summary.fewest_flops << " to " << summary.most_flops;
-  }
-  std::cout << "\n";
-}
 
 /// How the sizes of groups are distributed over architectures of the search.
 void print_groups(const RunConfig& config) {
@@ -117,13 +72,11 @@ void print_device(const RunConfig& config) {
 }  // namespace
 
 int run_validate(const std::filesystem::path& path, const std::vector<std::string>& overrides) {
-  ConfigNode root = store::load_yaml_file(path);
-  for (const std::string& assignment : overrides) apply_override(root, assignment);
-  const RunConfig config = RunConfig::parse(root, true);
+  const RunConfig config = RunConfig::parse(load_config(path, overrides), true);
   const auto searcher = config.make_searcher();
   std::cout << "# " << path.string() << " is valid\n";
   print_data(config);
-  print_space(config);
+  std::cout << to_text(survey(config.space, config.objectives));
   print_device(config);
   print_groups(config);
   std::cout << "# search: at most " << searcher->expected_trials() << " trials\n" << to_yaml(config.resolved);

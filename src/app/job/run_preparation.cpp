@@ -107,8 +107,7 @@ bool put_in_order(const store::RunPaths& paths, const RunConfig& config, const t
 
 std::optional<PreparedRun> prepare_run(const SearchArguments& arguments, const std::string& signature,
                                        JobStop& stop, const comm::Launch& launch) {
-  ConfigNode root = store::load_yaml_file(arguments.config);
-  for (const std::string& assignment : arguments.overrides) apply_override(root, assignment);
+  const ConfigNode root = load_config(arguments.config, arguments.overrides);
   const store::RunPaths paths{arguments.run};
   const RunConfig config = RunConfig::parse(root, false);
   PreparedRun prepared{config.resolved, nullptr, std::nullopt};

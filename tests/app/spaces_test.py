@@ -1,0 +1,110 @@
+"""The shipped spaces are validated and searched on the digits; `validate` and `show` tell what a space holds."""
+
+import re
+import time
+import unittest
+
+import yaml
+
+from skyline_runs import SOURCE, RunsCase
+
+SHORT = ["--set", "training.epochs=0.3", "--set", "search.iterations=1", "--set", "search.initial=4",
+         "--set", "search.max_unseen=3", "--set", "run.events=false"]
+SPACE = """
+parameters:
+  depth: {range: [1, 3]}
+  width: {choice: [4, l6, 8]}
+network:
+  - repeat: $depth
+    body: [{conv2d: {channels: $width, kernel: 5, padding: 0}}, relu]
+  - global_average_pool
+  - linear: {features: $classes}
+"""
+CONFIG = """
+data: {shape: [1, 10, 10], classes: 10}
+synthetic: {}
+space: {file: spaces/small.yaml}
+objectives: [{maximize: validation_accuracy}, {minimize: flops}]
+constraints: [{parameters: [0, 1000]}]
+search: {algorithm: random, trials: 2}
+"""
+
+
+def on_digits():
+    for path in sorted((SOURCE / "configs").glob("*.yaml")):
+        if yaml.safe_load(path.read_text())["data"].get("file") == "data/digits.h5":
+            yield path
+
+
+class Spaces(RunsCase):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        (cls.folder / "data").mkdir()
+        cls.digits.rename(cls.folder / "data/digits.h5")
+        (cls.folder / "configs/spaces").mkdir(parents=True)
+        (cls.folder / "configs/small.yaml").write_text(CONFIG)
+        (cls.folder / "configs/spaces/small.yaml").write_text(SPACE)
+
+    def lines(self, *arguments):
+        return [line[len("# space: "):] for line in self.skyline("validate", *arguments).stdout.splitlines()
+                if line.startswith("# space: ")]
+
+    def test_every_space_is_valid_within_seconds(self):
+        for path in on_digits():
+            start = time.monotonic()
+            lines = self.lines(path)
+            self.assertLess(time.monotonic() - start, 10, path)
+            self.assertIn("genotypes", lines[0])
+
+    def test_every_space_is_searched_with_one_journal_for_any_ranks(self):
+        for path in on_digits():
+            for ranks in (1, 2):
+                self.skyline("search", path, *SHORT, "--run", f"{path.stem}-{ranks}", ranks=ranks)
+            self.assertEqual(self.canonical(f"{path.stem}-1"), self.canonical(f"{path.stem}-2"), path)
+
+    def test_validate_tells_the_share_of_valid_genotypes_and_why_others_are_not(self):
+        lines = self.lines("configs/small.yaml")
+        self.assertEqual(lines[0], "9 genotypes, 3 (33 %) valid, 3 different architectures")
+        self.assertIn("1 (11 %) break the constraint `parameters: [0, 1000]`", lines)
+        self.assertTrue(any(re.match(r"3 \(33 %\) cannot be built, e.g. .*spaces/small.yaml:7: .*expected a whole number of at "
+                                     r"least 1, got l6 from `\$width`", line) for line in lines), lines)
+        self.assertTrue(any("larger than its input 4x2x2" in line for line in lines), lines)
+        self.assertIn("flops ", lines[-1])
+
+    def test_a_space_that_is_too_large_to_count_is_estimated_at_once(self):
+        start = time.monotonic()
+        lines = self.lines(SOURCE / "configs/synthetic.yaml", "--set", "space.parameters.depth={range: [1, 3000]}", "--set",
+                           "constraints=[]")
+        self.assertLess(time.monotonic() - start, 15)
+        self.assertRegex(lines[0], r"^48000 genotypes, too many to count; an estimate: of \d+ random ones \d+ are valid$")
+        self.assertTrue(lines[-1].startswith("found: flops "))
+
+    def test_show_prints_a_network_as_a_table_or_as_a_graph(self):
+        output = self.skyline("show", "configs/small.yaml", "--genotype", "depth=2,width=4").stdout
+        self.assertIn(": depth=2 width=4\n", output)
+        self.assertRegex(output, r"(?m)^conv2d_1 +relu_0 +bias=true channels=4 .*4x2x2 +404 ")
+        self.assertRegex(output, r"(?m)^all .*10x1x1 +558 ")
+        dot = self.skyline("show", "configs/small.yaml", "--genotype", "depth=1,width=8", "--dot").stdout
+        self.assertTrue(dot.startswith("digraph "))
+        self.assertIn("  input -> conv2d_0;\n", dot)
+        self.assertIn("  relu_0 -> global_average_pool_0;\n", dot)
+        both = self.skyline("show", "configs/small.yaml", "--sample", "2").stdout
+        self.assertEqual(both.count("architecture "), 2)
+
+    def test_show_names_what_is_wrong_with_a_genotype(self):
+        for genotype, text in (("depth=2", "the network uses width, give it a value"),
+                               ("dept=2", "no parameter `dept`, did you mean `depth`?"),
+                               ("depth=7", "depth is never 7, known here: 1, 2, 3"),
+                               ("depth", "expected name=value, e.g. depth=3,kernel=5, got depth")):
+            self.assertIn(text, self.skyline("show", "configs/small.yaml", "--genotype", genotype, expect=2).stderr)
+
+    def test_the_file_of_a_space_is_looked_for_beside_the_configuration(self):
+        for space, text in (("{file: nowhere.yaml}", "space.file: cannot read configs/nowhere.yaml: No such file"),
+                            ("{file: spaces/small.yaml, network: [relu]}", "space.file: stands beside other keys")):
+            done = self.skyline("validate", "configs/small.yaml", "--set", f"space={space}", expect=2)
+            self.assertIn(text, done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
