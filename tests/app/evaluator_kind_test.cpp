@@ -44,7 +44,8 @@ evaluate::EvaluatorKind constant_kind(const std::string& name = "constant") {
           .keys = std::make_shared<const OptionTable<ConstantOptions>>(ConstantOptions::table()),
           .needs =
               [](const ConfigNode& section) {
-                return evaluate::EvaluatorNeeds{.epochs = 10 * section.at("value").as_number(), .threads = 3};
+                const double value = section.at("value").as_number();
+                return evaluate::EvaluatorNeeds{.epochs = 10 * value, .threads = 3, .inherits = value == 9};
               },
           .make =
               [](const ConfigNode& section, const evaluate::EvaluatorServices& /*services*/) {
@@ -76,6 +77,13 @@ TEST(EvaluatorKind, SaysWhatItNeedsOfTheRun) {
   EXPECT_EQ(config.evaluator.needs.epochs, 2);
   EXPECT_EQ(config.engine_options().threads_per_slot, 3);
   EXPECT_FALSE(config.engine_options().inherit);
+}
+
+TEST(EvaluatorKind, IsNamedNoKeyThatItDoesNotHaveWhereWeightsAreToBeKept) {
+  EXPECT_THAT(
+      [] { RunConfig::parse(with_evaluator("constant: {value: 9}\nrun: {keep_weights: none}"), true); },
+      ThrowsMessage<UserError>("a.yaml:3: run.keep_weights: expected `front` or `all`, got none: children "
+                               "start from their parents' weights"));
 }
 
 TEST(EvaluatorKind, TellsRunsWithOtherSettingsApart) {

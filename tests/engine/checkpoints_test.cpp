@@ -360,5 +360,26 @@ TEST_F(KeptStates, AreRemovedWhenTheyAreReleasedByThisJobOrTheNext) {
   }
 }
 
+TEST_F(KeptStates, AndSuspectsThatCannotBeRemovedDoNotEndTheRun) {
+  for (const char* name : {"6.kept.h5", "6.suspect"}) {  // a folder is not removed like a file
+    std::filesystem::create_directories(paths_.checkpoints() / name / "any");
+  }
+  const auto running = std::make_shared<store::RunningTrials>(paths_, 0, 1, "job", "");
+  running->begins(0, trial_.name());
+  const auto folder_of = [&] {
+    return std::make_shared<CheckpointFolder>(RunFiles{paths_, {}, storage_}, every_epoch(), true, 0,
+                                              running);
+  };
+  ::testing::internal::CaptureStderr();
+  const auto first = folder_of();
+  first->started({});
+  first->released(trial_);
+  storage_.drain();
+  folder_of()->advanced(trial_.name());
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(),
+              ::testing::AllOf(::testing::HasSubstr("the state that trial 6 kept cannot be removed: "),
+                               ::testing::HasSubstr("trial 6 stays suspected of ending jobs: ")));
+}
+
 }  // namespace
 }  // namespace skyline::engine

@@ -162,6 +162,24 @@ TEST(FullTraining, RefusesToJudgeEpochsWithoutAValidationSet) {
       "`training.full`: `keep: best` and `patience` need a validation set, and `data.validation` is 0");
 }
 
+TEST(ClassWeights, BalanceTheClassesThatHaveSamples) {
+  store::SplitIndices two_of_six;
+  for (std::int64_t i = 0; i < 200; ++i) {
+    if (i % 6 < 2) (i < 150 ? two_of_six.train : two_of_six.validation).push_back(i);
+  }
+  const auto train_loss = [&](LossOptions::ClassWeights weights) {
+    TrainingOptions options = quick_options();
+    options.loss.class_weights = weights;
+    RecordingContext context;
+    const auto outcome =
+        make_training_evaluator(options, Normalization::kStandard, test::bars(), two_of_six, false)
+            ->evaluate(make_trial(conv_network({2, 8, 8}, 2, 3, 8, 6), 2, 5), context);
+    return std::get<trial::Measurements>(outcome).values[2];
+  };
+  const double equal = train_loss(LossOptions::ClassWeights::kNone);
+  EXPECT_NEAR(train_loss(LossOptions::ClassWeights::kBalanced), equal, 1e-4 * equal);
+}
+
 TEST(Recalibration, MakesStatisticsThoseOfTheWeightsAsTheyAre) {
   TrainingOptions options = quick_options();
   const FullResult stale = train_fully(options, 0.3, trial::Phase::kSearch);

@@ -67,6 +67,28 @@ TEST(MemoryForecast, CoversWhatTheForwardPassMustKeep) {
   EXPECT_LT(predicted, 2 * kept + (std::size_t{64} << 20));
 }
 
+TEST(MemoryForecast, CoversWhatRecalibrationHoldsOfTheWholeBatch) {
+  space::Network network = conv_network({1, 28, 28}, 4, 3, 16, 10);
+  network.cost.peak_activation_bytes = 2 * 16 * 28 * 28 * 4;
+  const TrainingOptions plain = with_batch(1024);
+  TrainingOptions recalibrating = plain;
+  recalibrating.recalibrate = 5;
+  EXPECT_GT(predict_device_bytes(network, recalibrating), predict_device_bytes(network, plain))
+      << "beside the scoring that follows";
+  EXPECT_GT(predict_host_bytes(network, recalibrating, 4), 2 * predict_host_bytes(network, plain, 4));
+  recalibrating.group.statistics = GroupOptions::Statistics::kSynchronized;
+  EXPECT_EQ(predict_host_bytes(network, recalibrating, 4), predict_host_bytes(network, plain, 4));
+}
+
+TEST(MemoryForecast, CoversTheLargerBatchesThatAreScoredInBfloat16OnProcessors) {
+  space::Network network = conv_network({1, 28, 28}, 1, 3, 16, 10);
+  network.cost.peak_activation_bytes = std::int64_t{1} << 20;
+  TrainingOptions bfloat16 = with_batch(16);
+  bfloat16.precision = Precision::kBf16;
+  EXPECT_GE(predict_host_bytes(network, bfloat16),
+            predict_host_bytes(network, with_batch(16)) + (std::uint64_t{192} << 20));
+}
+
 TEST(MemoryForecast, CoversTheScoringOfLargerBatchesThanThoseOfTraining) {
   space::Network network = conv_network({1, 28, 28}, 1, 3, 16, 10);
   network.cost.peak_activation_bytes = 2 * 16 * 28 * 28 * 4;  // batch norm's input and output

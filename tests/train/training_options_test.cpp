@@ -133,6 +133,8 @@ TEST(TrainingOptions, RefuseKeysOfAnotherSchedule) {
               ::testing::HasSubstr("`decay: step` needs `every`: the epochs from one step to the next"));
   EXPECT_EQ(error_of({{"schedule.decay", "cosine"}, {"schedule.every", "3"}}),
             "a.yaml:3: training.schedule.every: `every` needs `decay: step`");
+  EXPECT_EQ(error_of({{"schedule.decay", "cosine"}, {"schedule.factor", "0.5"}}),
+            "a.yaml:3: training.schedule.factor: `factor` needs `decay: step`");
   EXPECT_EQ(error_of({{"schedule.floor", "0.1"}}),
             "a.yaml:3: training.schedule.floor: a floor needs `decay: linear` or `decay: cosine`");
 }

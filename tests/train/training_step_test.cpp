@@ -2,6 +2,7 @@
 
 #include "skyline/train/layer_op.hpp"
 
+#include "train/ops/autograd_op.hpp"
 #include "train/step_fixtures.hpp"
 #include "train/train_fixtures.hpp"
 
@@ -273,6 +274,35 @@ TEST(TrainingStep, DrawsPyTorchsDefaultInitialValues) {
   EXPECT_EQ(tensors[2].name, "batch_norm_1.weight");
   EXPECT_EQ(tensors[2].values, std::vector<float>(64, 1.0F));
   EXPECT_EQ(tensors[3].values, std::vector<float>(64, 0.0F));
+}
+
+/// Adds the sum of its two parameters.
+class SumOfTwo final : public LayerOp {
+ public:
+  explicit SumOfTwo(LayerTensors& tensors) : tensors_(tensors) {}
+  at::Tensor reference(const Activations& inputs, bool /*training*/) override {
+    return inputs[0].add(tensors_.value("left").add(tensors_.value("right")));
+  }
+
+ private:
+  LayerTensors& tensors_;
+};
+
+TEST(AutogradOp, GivesEachParameterAGradientInMemoryOfItsOwn) {
+  StoredLayer layer;
+  for (const char* name : {"left", "right"}) {
+    layer.tensors().push_back({.name = name, .value = at::ones({3, 1, 1}), .gradient = {}});
+  }
+  const auto op = with_passes(std::make_unique<SumOfTwo>(layer), layer);
+  op->forward({at::ones({2, 3, 1, 1})});
+  const at::Tensor given = at::ones({2, 3, 1, 1});
+  op->backward(given, true);
+  const at::Tensor& left = layer.gradient("left");
+  const at::Tensor& right = layer.gradient("right");
+  EXPECT_FALSE(left.is_alias_of(right)) << "clipping in place would scale it twice";
+  left.mul_(0.5);
+  EXPECT_EQ(left.sum().item<float>(), 3);
+  EXPECT_EQ(right.sum().item<float>(), 6);
 }
 
 TEST(TrainingStep, StartsDifferentlyFromAnotherSeed) {
