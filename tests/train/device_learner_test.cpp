@@ -1,4 +1,6 @@
 // Training on a device, on the CPU behind the seam of accelerators, against the host's own training.
+#include "skyline/train/layer_op.hpp"
+
 #include "train/course/learner.hpp"
 #include "train/learner_fixtures.hpp"
 #include "train/watched_accelerator.hpp"
@@ -251,6 +253,51 @@ TEST(DeviceLearner, ScoresFullAndPartialBatchesAlike) {
   }
   EXPECT_NEAR(loss_sum, plain.loss_sum, 1e-3);
   EXPECT_EQ(correct, plain.correct);
+}
+
+/// Keeps something of its parameters for inference, of which it has none here.
+class PreparedOp final : public FusedOp {
+ public:
+  at::Tensor reference(const Activations& inputs, bool /*training*/) override { return inputs[0]; }
+  bool may_be_recorded() const override { return true; }
+  at::Tensor forward(const Activations& inputs) override { return inputs[0]; }
+  Activations backward(at::Tensor gradient, bool /*wants_input_gradient*/) override { return {gradient}; }
+  void prepare_inference() override { is_prepared_ = true; }
+  at::Tensor infer(const Activations& inputs) override {
+    EXPECT_TRUE(std::exchange(is_prepared_, false));
+    return inputs[0];
+  }
+
+ private:
+  bool is_prepared_ = false;
+};
+
+TEST(DeviceLearner, PreparesEachPassOfARecordedValidation) {
+  register_layer_op("prepared", [](const space::Layer& /*layer*/, LayerTensors& /*tensors*/) {
+    return std::unique_ptr<LayerOp>(std::make_unique<PreparedOp>());
+  });
+  const trial::Trial trial =
+      make_trial(test::NetworkBuilder({2, 8, 8}).plain("prepared").flatten().linear(6).build(), 1, 3);
+  const auto accelerator = std::make_shared<WatchedAccelerator>();
+  const TrainingSetup setup = make_setup(adam(), accelerator);
+  const auto learner = test::make_learner(setup, trial, nullptr, soon());
+  const std::span<const std::int64_t> indices = setup.split.validation;
+  for (const std::size_t count : {learner->evaluation_batch(), std::size_t{7}}) {
+    for (int pass = 0; pass < 4; ++pass) learner->score(SampleSet::kTrain, indices.first(count));
+  }
+  EXPECT_EQ(accelerator->counts.captures, 1);
+}
+
+TEST(DeviceLearner, DoesNotRecordValidationThatScoresAFewBatches) {
+  const auto accelerator = std::make_shared<WatchedAccelerator>();
+  TrainingSetup setup = make_setup(adam(), accelerator);
+  setup.split.scored = {setup.split.validation.begin(), setup.split.validation.begin() + 100};
+  const trial::Trial trial = make_trial(learner_network(), 1, 3);
+  const auto learner = test::make_learner(setup, trial, nullptr, soon());
+  for (int pass = 0; pass < 4; ++pass) {
+    learner->score(SampleSet::kTrain, std::span(setup.split.validation).first(learner->evaluation_batch()));
+  }
+  EXPECT_EQ(accelerator->counts.captures, 0);
 }
 
 TEST(DeviceLearner, MeasuresTheHeldBatch) {

@@ -86,7 +86,8 @@ void Learner::make_parts(const std::optional<BucketSizes>& buckets) {
     if (augment.mixup > 0) changes_.mixup = table(mixup_table(augment.mixup));
     if (augment.cutmix > 0) changes_.cutmix = table(cutmix_table(augment.cutmix));
   }
-  evaluation_ = std::make_unique<DeviceEvaluation>(setup_, *step_, *stream_, policy_);
+  evaluation_ = std::make_unique<DeviceEvaluation>(setup_, *step_, *stream_, policy_,
+                                                   validation_of(setup_.split, trial_).size());
   context_.samples(SampleSet::kTrain);
   context_.scaling();
 }

@@ -73,6 +73,8 @@ class TrainingStep {
   bool recalibrate(std::int64_t batches, BatchPart part, std::int64_t samples,
                    const std::function<at::Tensor(std::int64_t number)>& images);
 
+  /// Notes changes that are made by others than run(), as by recorded steps.
+  void parameters_changed() { graph_.parameters_changed(); }
   bool may_be_recorded() const { return graph_.may_be_recorded(); }
   const std::vector<std::string>& drawing_layers() const { return place_.drawing_layers; }
   const ParameterStore& parameters() const { return parameters_; }

@@ -25,7 +25,7 @@ at::Tensor tensor_of(std::span<const std::int64_t> indices) {
 }  // namespace
 
 DeviceEvaluation::DeviceEvaluation(const TrainingSetup& setup, TrainingStep& step, AcceleratorStream& stream,
-                                   const RecordingPolicy& policy)
+                                   const RecordingPolicy& policy, std::size_t scored)
     : setup_(setup),
       context_(*setup.on_device),
       step_(step),
@@ -37,8 +37,7 @@ DeviceEvaluation::DeviceEvaluation(const TrainingSetup& setup, TrainingStep& ste
       result_(at::zeros({2}, order_.options().dtype(at::kDouble))),
       full_batch_(
           context_, stream, [this] { evaluate(validation_set(setup_.split), batch_); },
-          runs_before_recording(static_cast<std::int64_t>(setup.split.validation.size()) / batch() >=
-                                policy.least_batches)) {}
+          runs_before_recording(static_cast<std::int64_t>(scored) / batch() >= policy.least_batches)) {}
 
 std::optional<std::int64_t> DeviceEvaluation::runs_before_recording(bool wanted) const {
   return wanted && step_.may_be_recorded() ? std::optional(policy_.runs_before) : std::nullopt;
@@ -47,8 +46,12 @@ std::optional<std::int64_t> DeviceEvaluation::runs_before_recording(bool wanted)
 /// Scores the batch; part of recorded work.
 void DeviceEvaluation::evaluate(SampleSet set, const BatchBuffers& batch) {
   const WithoutAutograd no_autograd;
+  // Recorded steps change the parameters unseen, and recorded validation prepares in scratch memory.
+  const bool is_recorded = step_.may_be_recorded();
+  if (is_recorded) step_.parameters_changed();
   gather_on_device(context_, set, order_, position_, batch);
   score_logits(step_.infer(batch.images), batch.targets, context_.accelerator().kernels(), result_);
+  if (is_recorded) step_.parameters_changed();
 }
 
 kernels::BatchScore DeviceEvaluation::score(SampleSet set, std::span<const std::int64_t> indices) {
@@ -74,6 +77,7 @@ void DeviceEvaluation::hold(std::span<const std::int64_t> indices) {
     held_batch_ = BatchBuffers::make(static_cast<std::int64_t>(indices.size()), setup_.dataset->shape(),
                                      context_.device());
     gather_on_device(context_, SampleSet::kTrain, order, position_, held_batch_);
+    step_.parameters_changed();
     held_logits_ = step_.infer(held_batch_.images);
   });
   stream_.wait();

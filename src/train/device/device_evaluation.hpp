@@ -21,8 +21,9 @@ namespace skyline::train {
 class DeviceEvaluation {
  public:
   /// All arguments outlive the object; the stream is current.
+  /// @param scored  samples of a validation
   DeviceEvaluation(const TrainingSetup& setup, TrainingStep& step, AcceleratorStream& stream,
-                   const RecordingPolicy& policy);
+                   const RecordingPolicy& policy, std::size_t scored);
 
   /// Samples per forward pass.
   std::int64_t batch() const { return order_.numel(); }
