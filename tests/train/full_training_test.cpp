@@ -193,6 +193,17 @@ TEST(Recalibration, MakesStatisticsThoseOfTheWeightsAsTheyAre) {
   }
 }
 
+TEST(Recalibration, LeavesStatisticsOfSingleValuesAsTheyWere) {
+  const space::Network network = test::NetworkBuilder({4, 1, 1}).batch_norm().flatten().linear(3).build();
+  test::HostStep step(network, test::sgd(0.1, 0.9), 3);
+  const test::Samples samples = test::random_samples(network.input, 6, 3, 1);
+  step.step(samples.images, samples.labels);
+  const auto before = step.export_tensors();
+  step.step_of().recalibrate(2, {0, 1}, 1, [&](std::int64_t) { return samples.images.narrow(0, 0, 1); });
+  const auto after = step.export_tensors();
+  for (std::size_t t = 0; t < before.size(); ++t) EXPECT_EQ(before[t].values, after[t].values);
+}
+
 TEST(Recalibration, IsTheMeanOverTheBatches) {
   const space::Network network = conv_network({1, 8, 8}, 1, 3, 8, 5);
   test::HostStep step(network, test::sgd(0.1, 0.9), 3);

@@ -136,7 +136,10 @@ void TrainingStep::find_statistics(const space::Network& network) {
     if (!space::traits_of(network.layers[i]).normalizes()) continue;
     const double momentum = space::as_number(network.layers[i].attributes.at("momentum"));
     for (const StoredTensor& tensor : parameters_.layer(i).tensors()) {
-      if (!tensor.trainable && momentum > 0) statistics_.push_back({tensor.value, momentum});
+      const space::Shape& input = network.layers[i].input();
+      if (!tensor.trainable && momentum > 0) {
+        statistics_.push_back({tensor.value, momentum, input.height * input.width});
+      }
     }
   }
 }
@@ -148,8 +151,12 @@ bool TrainingStep::recalibrate(std::int64_t batches, BatchPart part, std::int64_
   const WithoutAutograd no_autograd;
   place_.first_sample = static_cast<std::int64_t>(part.first);
   place_.batch = samples;
+  // A single value has no variance: what is normalized over one keeps its statistics.
+  const auto is_measured = [&](const Statistic& statistic) { return samples * statistic.pixels > 1; };
   std::vector<at::Tensor> sums;
-  for (const Statistic& statistic : statistics_) sums.push_back(at::zeros_like(statistic.value));
+  for (const Statistic& statistic : statistics_) {
+    sums.push_back(is_measured(statistic) ? at::zeros_like(statistic.value) : statistic.value.clone());
+  }
   for (std::int64_t number = 0; number < batches; ++number) {
     const at::Tensor given = images(number);
     if (!given.defined()) return false;
@@ -161,11 +168,14 @@ bool TrainingStep::recalibrate(std::int64_t batches, BatchPart part, std::int64_
     }
     place_.seeds = at::tensor(seeds, at::kLong).to(given.device());
     graph_.forward(given, {seed, part.first});
-    for (std::size_t i = 0; i < sums.size(); ++i) sums[i].add_(statistics_[i].value);
+    for (std::size_t i = 0; i < sums.size(); ++i) {
+      if (is_measured(statistics_[i])) sums[i].add_(statistics_[i].value);
+    }
   }
   for (std::size_t i = 0; i < sums.size(); ++i) {
-    at::Tensor(statistics_[i].value)
-        .copy_(sums[i].div_(statistics_[i].momentum * static_cast<double>(batches)));
+    const Statistic& statistic = statistics_[i];
+    if (is_measured(statistic)) sums[i].div_(statistic.momentum * static_cast<double>(batches));
+    at::Tensor(statistic.value).copy_(sums[i]);
   }
   place_.seeds.reset();
   graph_.parameters_changed();

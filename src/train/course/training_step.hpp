@@ -96,7 +96,8 @@ class TrainingStep {
   /// A buffer of a layer that normalizes.
   struct Statistic {
     at::Tensor value;
-    double momentum = 0;  // of its running mean
+    double momentum = 0;      // of its running mean
+    std::int64_t pixels = 0;  // of the layer's input
   };
   void find_statistics(const space::Network& network);
 
