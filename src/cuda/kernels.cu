@@ -40,7 +40,7 @@ __global__ void dropout_kernel(const DropoutPlan plan) {
   std::size_t first = 2 * (static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x);
   for (; first < plan.count; first += step) {
     for (std::size_t i = first; i < first + 2 && i < plan.count; ++i) {
-      plan.target[i] = is_kept(mask, mask.first + i) ? plan.source[i] * mask.scale : 0.0F;
+      plan.target.set(i, is_kept(mask, mask.first + i) ? plan.source.at(i) * mask.scale : 0.0F);
     }
   }
 }

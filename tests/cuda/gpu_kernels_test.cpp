@@ -103,8 +103,10 @@ TEST_F(GpuKernels, DropWhatTheCpuDrops) {
       const auto drop = [&](Accelerator& where, at::Tensor& dropped, const at::Tensor& seed_there) {
         auto* data = dropped.mutable_data_ptr<float>();
         kernels::DropoutPlan plan{kernels::dropout_mask(0, probability),
-                                  seed_there.const_data_ptr<std::int64_t>(), static_cast<std::size_t>(count),
-                                  data, data};
+                                  seed_there.const_data_ptr<std::int64_t>(),
+                                  static_cast<std::size_t>(count),
+                                  {data},
+                                  {data}};
         plan.mask.first = static_cast<std::uint64_t>(count % 3);
         where.dropout(plan);
       };

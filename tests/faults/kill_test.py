@@ -16,7 +16,7 @@ SEED = int(os.environ.get("SKYLINE_KILL_SEED", random.SystemRandom().randrange(2
 INHERITING = ["--set", "training.inherit=true", "--set", "search.iterations=4", "--set", "training.epochs=3"]
 
 
-# Steps are queued before their losses are looked at, and some candidates diverge in their first steps.
+# Some candidates diverge in their first steps.
 DIVERGING = ["--set", "training.precision=bf16", "--set", "training.optimizer={sgd: {learning_rate: 1.0e9}}",
              "--set", "training.epochs=2", "--set", "final.epochs=3", "--set", "checkpoint.interval=0.05 epochs"]
 

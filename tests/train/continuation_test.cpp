@@ -65,8 +65,9 @@ std::unique_ptr<trial::Evaluator> evaluator_of(const TrainingOptions& options, b
 
 /// @param steps    budget
 /// @param horizon  in steps too
-Trial trial_of(int steps, int horizon) {
-  Trial trial = make_trial(every_layer(), static_cast<double>(steps) / kEpochSteps, 5);
+Trial trial_of(int steps, int horizon, Precision precision = Precision::kFp32) {
+  Trial trial = make_trial(precision == Precision::kBf16 ? test::wide_network() : every_layer(),
+                           static_cast<double>(steps) / kEpochSteps, 5);
   trial.proposal.horizon.epochs = static_cast<double>(horizon) / kEpochSteps;
   return trial;
 }
@@ -119,12 +120,12 @@ TEST(Continuation, EndsInTheBitsOfOneLongTraining) {
     SCOPED_TRACE(variant.name);
     const auto evaluator = evaluator_of(variant.options, variant.on_device);
     constexpr int kHorizon = 2 * kEpochSteps + 12;
-    const Result whole = evaluate(*evaluator, trial_of(kHorizon, kHorizon));
+    const Result whole = evaluate(*evaluator, trial_of(kHorizon, kHorizon, variant.options.precision));
     EXPECT_FALSE(whole.left) << "nobody may continue it";
     // Amid an epoch, at its end and right after it.
     Result part;
     for (const int steps : {5, kEpochSteps, kEpochSteps + 1, kHorizon}) {
-      part = evaluate(*evaluator, trial_of(steps, kHorizon), part.left);
+      part = evaluate(*evaluator, trial_of(steps, kHorizon, variant.options.precision), part.left);
       EXPECT_EQ(part.left ? part.left->step : kHorizon, steps);
     }
     expect_same(part, whole);
@@ -141,16 +142,17 @@ TEST(Continuation, TakesUpTheScheduleOfTheHorizonAndNotOfTheBudget) {
 TEST(Continuation, ThatIsStoppedAndResumedEndsInTheSameBits) {
   for (const Precision precision : {Precision::kFp32, Precision::kBf16}) {
     const auto evaluator = evaluator_of(in(precision));
-    const Result whole = evaluate(*evaluator, trial_of(40, 40));
-    const Result first = evaluate(*evaluator, trial_of(15, 40));
+    const Trial trial = trial_of(40, 40, precision);
+    const Result whole = evaluate(*evaluator, trial);
+    const Result first = evaluate(*evaluator, trial_of(15, 40, precision));
     for (const int polls : {1, 11, 20}) {
       RecordingContext stopped;
       stopped.start_from = first.left;
       stopped.stop_after_polls = polls;
-      const Outcome outcome = evaluator->evaluate(trial_of(40, 40), stopped);
+      const Outcome outcome = evaluator->evaluate(trial, stopped);
       EXPECT_EQ(std::get<Failure>(outcome).kind, trial::FailureKind::kStopped);
       EXPECT_EQ(stopped.last_saved.step, 15 + polls);
-      expect_same(evaluate(*evaluator, trial_of(40, 40), stopped.last_saved), whole);
+      expect_same(evaluate(*evaluator, trial, stopped.last_saved), whole);
     }
   }
 }
@@ -183,7 +185,7 @@ TEST(Continuation, DivergesInTheStepInWhichOneLongTrainingDoes) {
     int continued = 0;
     for (const double rate : {3.0, 100.0, 1e9}) {
       options.optimizer.learning_rate = rate;
-      const auto evaluator = evaluator_of(options);
+      const auto evaluator = evaluator_of(options, precision == Precision::kBf16);  // where steps are queued
       const std::string expected = evaluate(*evaluator, trial_of(kHorizon, kHorizon)).values;
       if (!expected.starts_with("loss became")) continue;
       const int step = std::stoi(expected.substr(expected.rfind(' ')));

@@ -32,14 +32,16 @@ struct Pass {
   std::vector<at::Tensor> values;     // of all tensors after the pass
 };
 
-enum class Where { kHost, kDevice, kDeviceInBfloat16 };
+enum class Where { kHost, kHostInBfloat16, kDevice, kDeviceInBfloat16 };
 
 /// @param first_sample  place of the samples in the batch
 Pass pass(const Network& network, Where where, std::size_t first_sample = 0) {
   const WithoutAutograd no_autograd;
-  const auto accelerator = make_host_accelerator(where == Where::kHost ? Kernels::kOwn : Kernels::kAten);
+  const auto accelerator = make_host_accelerator(
+      where == Where::kHost || where == Where::kHostInBfloat16 ? Kernels::kOwn : Kernels::kAten);
   ParameterStore parameters(network, 5);
-  DevicePlace place{.accelerator = accelerator.get(), .bfloat16 = where == Where::kDeviceInBfloat16};
+  DevicePlace place{.accelerator = accelerator.get(),
+                    .bfloat16 = where == Where::kDeviceInBfloat16 || where == Where::kHostInBfloat16};
   LayerGraph graph(network, parameters, place);
   std::vector<std::int64_t> seeds;
   for (const std::string& layer : place.drawing_layers) {
@@ -112,6 +114,43 @@ TEST(DeviceGraph, ComputesProductsInBfloat16AndGradientsOfParametersInFloat32) {
   const Pass full = pass(network, Where::kDevice);
   expect_close(half, full, 0.05);
   EXPECT_FALSE(half.logits.equal(full.logits));
+}
+
+TEST(DeviceGraph, ComputesOnTheCpuInBfloat16WhatItDoesInFloat32) {
+  const Network network = NetworkBuilder({3, 8, 8})
+                              .conv2d(24, 3)
+                              .relu()
+                              .conv2d(24, 3)
+                              .relu()
+                              .dropout(0.1)
+                              .flatten()
+                              .linear(4)
+                              .build();
+  const Pass half = pass(network, Where::kHostInBfloat16);
+  const Pass full = pass(network, Where::kHost);
+  expect_close(half, full, 0.05);
+  EXPECT_FALSE(half.logits.equal(full.logits));
+}
+
+TEST(DeviceGraph, NormalizesOnTheCpuInBfloat16WhatItDoesInFloat32) {
+  const Pass half = pass(test::wide_network(), Where::kHostInBfloat16);
+  const Pass full = pass(test::wide_network(), Where::kHost);
+  for (std::size_t i = 0; i < full.gradients.size(); ++i) {  // norms differ less than single values
+    EXPECT_LE(half.gradients[i].sub(full.gradients[i]).norm().item<double>(),
+              0.2 * full.gradients[i].norm().item<double>() + 1e-6);
+  }
+  expect_close(half.logits, full.logits, 0.05);
+}
+
+TEST(DeviceGraph, TakesBfloat16OnTheCpuForLayersOfEnoughChannelsAndProducts) {
+  const auto pays = [](std::int64_t inputs, std::int64_t outputs, std::int64_t side) {
+    return pays_in_bfloat16(NetworkBuilder({inputs, side, side}).conv2d(outputs, 3).build().layers.front());
+  };
+  EXPECT_TRUE(pays(16, 16, 12));
+  EXPECT_FALSE(pays(15, 64, 32));
+  EXPECT_FALSE(pays(64, 15, 32));
+  EXPECT_FALSE(pays(16, 16, 8)) << "too few products";
+  EXPECT_TRUE(pays(32, 32, 8));
 }
 
 /// A layer that has a definition alone, which wants float32.

@@ -41,6 +41,23 @@ inline space::Network every_layer() {
       .build();
 }
 
+/// With a convolution and its norm that the CPU computes in bfloat16 if the precision is bf16.
+inline space::Network wide_network() {
+  return NetworkBuilder({2, 8, 8})
+      .conv2d(24, 3)
+      .relu()
+      .conv2d(24, 3)
+      .batch_norm()
+      .relu()
+      .max_pool(2)
+      .dropout(0.2)
+      .conv2d(8, 3)
+      .relu()
+      .flatten()
+      .linear(6)
+      .build();
+}
+
 /// Calls `work` for each member of a group, each on a thread of its own.
 inline void run_members(std::size_t members, const std::function<void(std::size_t, trial::TrialGroup&)>& work,
                         std::chrono::milliseconds silence = std::chrono::minutes(1)) {

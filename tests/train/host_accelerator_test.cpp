@@ -88,11 +88,11 @@ TEST(HostAccelerator, GathersTheBatchOfTheCpu) {
 
 TEST(HostAccelerator, DropsBySeedAndPlace) {
   const std::int64_t seed = -0x123456789abcdef0;
-  const std::vector<float> ones(105, 1.0F);
+  std::vector<float> ones(105, 1.0F);
   for (const std::uint64_t first : {0U, 3U}) {
     std::vector<float> values(105, -1.0F);
-    kernels::DropoutPlan plan{kernels::dropout_mask(0, 0.3), &seed, values.size(), ones.data(),
-                              values.data()};
+    kernels::DropoutPlan plan{
+        kernels::dropout_mask(0, 0.3), &seed, values.size(), {ones.data()}, {values.data()}};
     plan.mask.first = first;
     make_host_accelerator()->dropout(plan);
     const kernels::DropoutMask seeded = kernels::dropout_mask(static_cast<std::uint64_t>(seed), 0.3);

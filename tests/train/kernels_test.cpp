@@ -3,6 +3,7 @@
 #include "train/kernels/batch_norm_kernels.hpp"
 #include "train/kernels/cross_entropy.hpp"
 #include "train/kernels/dropout.hpp"
+#include "train/kernels/in_parallel.hpp"
 #include "train/kernels/optimizer_kernels.hpp"
 
 #include <algorithm>
@@ -11,6 +12,8 @@
 #include <limits>
 #include <vector>
 
+#include <ATen/Parallel.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace skyline::train::kernels {
@@ -24,13 +27,35 @@ std::vector<float> random_values(std::size_t count, std::uint64_t seed, double o
   return values;
 }
 
+Values of(const std::vector<float>& values) {
+  return {const_cast<float*>(values.data())};
+}
+Values of(const std::vector<BFloat16>& values) {
+  return {const_cast<BFloat16*>(values.data()), true};
+}
+
+std::vector<BFloat16> halves_of(const std::vector<float>& values) {
+  std::vector<BFloat16> halves(values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) of(halves).set(i, values[i]);
+  return halves;
+}
+std::vector<float> floats_of(const std::vector<BFloat16>& halves) {
+  std::vector<float> values(halves.size());
+  for (std::size_t i = 0; i < halves.size(); ++i) values[i] = of(halves).at(i);
+  return values;
+}
+/// To bfloat16 and back.
+std::vector<float> rounded(const std::vector<float>& values) {
+  return floats_of(halves_of(values));
+}
+
 TEST(BatchStatistics, AgreeWithTheirDefinitionForAnyNumberOfChannels) {
   for (const std::size_t channels : {1U, 5U, 8U, 16U, 25U, 48U, 64U, 127U}) {
     const std::size_t rows = 331;
     const std::vector<float> input = random_values(rows * channels, channels, 3);
-    std::vector<float> mean(channels);
-    std::vector<float> variance(channels);
-    batch_statistics(input.data(), rows, channels, mean.data(), variance.data());
+    std::vector<double> mean(channels);
+    std::vector<double> variance(channels);
+    batch_moments(of(input), rows, channels, mean.data(), variance.data());
     for (std::size_t c = 0; c < channels; ++c) {
       double sum = 0;
       double square_sum = 0;
@@ -47,9 +72,9 @@ TEST(BatchStatistics, AgreeWithTheirDefinitionForAnyNumberOfChannels) {
 TEST(BatchStatistics, KeepTheirAccuracyFarFromZero) {
   // Variance 1/3 around 1000: sums of plain squares in float would leave nothing of it.
   const std::vector<float> input = random_values(16 * 4096, 3, 1000);
-  std::vector<float> mean(16);
-  std::vector<float> variance(16);
-  batch_statistics(input.data(), 4096, 16, mean.data(), variance.data());
+  std::vector<double> mean(16);
+  std::vector<double> variance(16);
+  batch_moments(of(input), 4096, 16, mean.data(), variance.data());
   for (std::size_t c = 0; c < 16; ++c) {
     EXPECT_NEAR(mean[c], 1000, 0.05);
     EXPECT_NEAR(variance[c], 1.0 / 3, 0.02);
@@ -65,9 +90,8 @@ TEST(ScaleShift, PoolsWhatItWouldWrite) {
     const std::vector<float> shift = random_values(channels, 7);
     std::vector<float> whole(input.size());
     std::vector<float> pooled(samples * channels);
-    scale_shift(input.data(), samples * pixels, channels, scale.data(), shift.data(), true, whole.data());
-    scale_shift_pool(input.data(), samples, pixels, channels, scale.data(), shift.data(), true,
-                     pooled.data());
+    scale_shift(of(input), samples * pixels, channels, scale.data(), shift.data(), true, of(whole));
+    scale_shift_pool(of(input), samples, pixels, channels, scale.data(), shift.data(), true, of(pooled));
     for (std::size_t s = 0; s < samples; ++s) {
       for (std::size_t c = 0; c < channels; ++c) {
         double sum = 0;
@@ -136,12 +160,12 @@ TEST(Dropout, AgreesWithItsDefinitionForAnyCountAndInPlace) {
     for (const std::size_t count : {1U, 31U, 32U, 33U, 100U, 257U}) {
       const std::vector<float> input = random_values(count, count);
       std::vector<float> output(count);
-      dropout(mask, count, input.data(), output.data());
+      dropout(mask, count, of(input), of(output));
       for (std::size_t i = 0; i < count; ++i) {
         EXPECT_EQ(output[i], is_kept(mask, i) ? input[i] * mask.scale : 0.0F) << i << " of " << count;
       }
       std::vector<float> in_place = input;
-      dropout(mask, count, in_place.data(), in_place.data());
+      dropout(mask, count, of(in_place), of(in_place));
       EXPECT_EQ(in_place, output);
     }
   }
@@ -152,7 +176,7 @@ TEST(Dropout, DropsItsShareAndKeepsTheMean) {
   const std::vector<float> ones(count, 1.0F);
   std::vector<float> output(count);
   for (const double probability : {0.1, 0.5, 0.9}) {
-    dropout(dropout_mask(3, probability), count, ones.data(), output.data());
+    dropout(dropout_mask(3, probability), count, of(ones), of(output));
     const auto dropped = static_cast<double>(std::count(output.begin(), output.end(), 0.0F));
     const double deviation = std::sqrt(probability * (1 - probability) / count);
     EXPECT_NEAR(dropped / count, probability, 4 * deviation);
@@ -188,19 +212,101 @@ TEST(Dropout, NumbersTheSequenceOfSplitMix64) {
 TEST(Dropout, DrawsInAPartOfABatchWhatTheBatchDraws) {
   const std::vector<float> ones(200, 1.0F);
   std::vector<float> whole(200);
-  dropout(dropout_mask(5, 0.4), 200, ones.data(), whole.data());
+  dropout(dropout_mask(5, 0.4), 200, of(ones), of(whole));
   for (const std::size_t first : {1U, 2U, 33U, 75U, 199U}) {
     DropoutMask mask = dropout_mask(5, 0.4);
     mask.first = first;
     std::vector<float> part(200 - first);
-    dropout(mask, part.size(), ones.data(), part.data());
+    dropout(mask, part.size(), of(ones), of(part));
     EXPECT_TRUE(std::equal(part.begin(), part.end(), whole.begin() + static_cast<std::ptrdiff_t>(first)));
   }
 }
 
+TEST(BFloat16, RoundsToTheNearestAndToEvenInTheMiddle) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  EXPECT_THAT(rounded({0.0F, -0.0F, 1.0F, 1.00390625F, 1.01171875F, 1.0040F, 3.4e38F, -infinity}),
+              ::testing::ElementsAre(0.0F, -0.0F, 1.0F, 1.0F, 1.015625F, 1.0078125F, infinity, -infinity));
+  EXPECT_TRUE(std::isnan(rounded({std::numeric_limits<float>::quiet_NaN()}).front()));
+}
+
+/// All results of the kernels for one problem, as floats.
+struct KernelResults {
+  std::vector<double> sums;
+  std::vector<std::vector<float>> values;
+  bool operator==(const KernelResults&) const = default;
+};
+
+/// @param halves  arrays of activations are bfloat16
+KernelResults run_all(std::size_t samples, std::size_t pixels, std::size_t channels, bool halves) {
+  const std::size_t rows = samples * pixels;
+  const auto per_channel = [&](std::uint64_t seed) { return random_values(channels, seed, 1); };
+  KernelResults results;
+  const auto run = [&]<typename T>(std::vector<T> input, std::vector<T> gradient, const auto& to_floats) {
+    const std::vector<float> scale = per_channel(3), shift = per_channel(4), mean = per_channel(5);
+    results.sums.resize(8 * channels);
+    double* sums = results.sums.data();
+    batch_moments(of(input), rows, channels, sums, sums + channels);
+    std::vector<T> output(input.size()), pooled(samples * channels), slopes(input.size());
+    scale_shift(of(input), rows, channels, scale.data(), shift.data(), true, of(output));
+    scale_shift_pool(of(input), samples, pixels, channels, scale.data(), shift.data(), true, of(pooled));
+    for (const std::size_t share : {std::size_t{1}, pixels}) {
+      const BatchNormBackward problem{of(input), of(gradient), rows,         channels,    share,
+                                      true,      mean.data(),  scale.data(), shift.data()};
+      sums += 2 * channels;
+      backward_sums(problem, sums, sums + channels);
+      backward_apply(problem, scale.data(), shift.data(), mean.data(), of(slopes));
+      results.values.push_back(to_floats(slopes));
+    }
+    dropout(dropout_mask(9, 0.3), output.size(), of(output), of(output));
+    for (const auto& values : {output, pooled}) results.values.push_back(to_floats(values));
+  };
+  const std::vector<float> input = rounded(random_values(rows * channels, 1, 0.5));
+  const std::vector<float> gradient = rounded(random_values(rows * channels, 2));
+  if (halves) {
+    run(halves_of(input), halves_of(gradient), floats_of);
+  } else {
+    run(input, gradient, [](const std::vector<float>& values) { return values; });
+    std::vector<float> value = input, first(input.size(), 0.5F), second(input.size(), 0.25F);
+    adam({0.9F, 0.99F, 1e-8F, 0.1F, 1, 0.1F, 1}, value.size(), gradient.data(), value.data(), first.data(),
+         second.data());
+    sgd({0.1F, 0.9F, 0.1F, true}, value.size(), gradient.data(), value.data(), first.data());
+    for (const auto& values : {value, first, second}) results.values.push_back(values);
+  }
+  return results;
+}
+
+TEST(Kernels, ComputeTheSameInBfloat16ButForTheRoundingOfResults) {
+  for (const std::size_t channels : {1U, 8U, 21U, 64U, 120U}) {
+    const KernelResults full = run_all(3, 35, channels, false);
+    const KernelResults half = run_all(3, 35, channels, true);
+    EXPECT_EQ(half.sums, full.sums) << channels;
+    EXPECT_EQ(half.values[0], rounded(full.values[0])) << channels;
+    EXPECT_EQ(half.values[1], rounded(full.values[1])) << channels;
+    EXPECT_EQ(half.values[3], rounded(full.values[3])) << channels;
+    for (std::size_t i = 0; i < full.values[2].size(); ++i) {  // dropout scales what was rounded
+      EXPECT_NEAR(half.values[2][i], full.values[2][i], 0.01 * std::abs(full.values[2][i]));
+    }
+  }
+}
+
+TEST(Kernels, HaveTheSameBitsForAnyNumberOfThreads) {
+  for (const bool halves : {false, true}) {
+    for (const std::size_t channels : {3U, 24U, 96U}) {
+      at::set_num_threads(1);
+      const KernelResults alone = run_all(37, 131, channels, halves);
+      for (const int threads : {2, 3}) {
+        at::set_num_threads(threads);
+        EXPECT_GT(threads_for(37 * 131, channels), channels < 24 ? 0U : 1U);
+        EXPECT_TRUE(run_all(37, 131, channels, halves) == alone) << channels << ", " << threads;
+      }
+    }
+  }
+  at::set_num_threads(1);
+}
+
 TEST(BatchStatistics, FindZerosWhereThereAreNoRows) {
   std::vector<double> moments(6, 7.0);
-  batch_moments(nullptr, 0, 3, moments.data(), moments.data() + 3);
+  batch_moments({}, 0, 3, moments.data(), moments.data() + 3);
   EXPECT_EQ(moments, std::vector<double>(6, 0.0));
 }
 

@@ -49,7 +49,7 @@ void set_threads(int threads) {
   }
 }
 
-/// Of the calling process: the device, or the CPU, where our own kernels know float32 alone.
+/// Of the calling process: the device, or the CPU.
 std::shared_ptr<DeviceContext> make_device_context(DeviceUse use, const TrainingOptions& options,
                                                    std::shared_ptr<const store::Dataset> dataset,
                                                    const PixelScaling& scaling) {
@@ -59,8 +59,7 @@ std::shared_ptr<DeviceContext> make_device_context(DeviceUse use, const Training
           "`training.precision` is tf32, which needs a GPU, and networks are trained on the CPU: expected "
           "fp32 or bf16");
     }
-    const bool own = options.precision == Precision::kFp32;
-    use = {make_host_accelerator(own ? Kernels::kOwn : Kernels::kAten), 0};
+    use = {make_host_accelerator(Kernels::kOwn), 0};
   }
   auto context = std::make_shared<DeviceContext>(std::move(use), std::move(dataset), scaling);
   context->set_precision(options.precision);

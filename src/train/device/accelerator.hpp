@@ -23,7 +23,7 @@ namespace kernels {
 struct DropoutPlan;
 }  // namespace kernels
 
-/// Who computes where both can: kernels of our own, which know float32 on the CPU, or ATen's, for any device.
+/// Who computes where both can: kernels of our own, which know the CPU, or ATen's, for any device.
 enum class Kernels { kOwn, kAten };
 
 /// A device that trains, as the system describes it.
@@ -137,8 +137,8 @@ class Accelerator {
 /// Makes a reducer for the host's memory: by the group itself, along its fixed tree. Its join() waits.
 std::unique_ptr<DeviceReducer> make_host_reducer(trial::TrialGroup& group);
 
-/// The CPU as a device: work is done at once, and a graph calls its work again. With ATen's kernels it trains
-/// in bfloat16, and stands in for GPUs in tests.
+/// The CPU as a device: work is done at once, and a graph calls its work again. With ATen's kernels it stands
+/// in for GPUs in tests.
 std::unique_ptr<Accelerator> make_host_accelerator(Kernels kernels = Kernels::kAten);
 
 /// Opens the devices of the node through the `cuda` library; nullptr if none can be used, with `reason` in

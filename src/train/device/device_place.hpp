@@ -1,5 +1,7 @@
 #pragma once
 
+#include "skyline/space/network.hpp"
+
 #include "train/course/training_options.hpp"
 #include "train/device/accelerator.hpp"
 
@@ -21,10 +23,20 @@ struct GroupMembership {
   bool is_sharded() const { return options.sharding != GroupOptions::Sharding::kNone; }
 };
 
+/// Whether the CPU computes the products of a layer, a convolution or linear, faster in bfloat16: a rule of
+/// shapes. Below it casts and fixed costs weigh more than what the products gain.
+inline bool pays_in_bfloat16(const space::Layer& layer) {
+  constexpr std::int64_t kLeastChannels = 16;
+  constexpr std::int64_t kLeastProducts = std::int64_t{1} << 18;  // per sample
+  const space::TensorSpec& weight = layer.tensors.front();        // [outputs, inputs, ...]
+  return weight.dims[0] >= kLeastChannels && weight.dims[1] >= kLeastChannels &&
+         weight.elements() * layer.output.height * layer.output.width >= kLeastProducts;
+}
+
 /// What the ops of a network share. The ops keep a reference to it.
 struct DevicePlace {
   Accelerator* accelerator = nullptr;
-  bool bfloat16 = false;  // of products; parameters, their gradients and sums stay float32
+  bool bfloat16 = false;  // products where that pays; parameters, their gradients and sums stay float32
   const GroupMembership* synchronized = nullptr;  // whose statistics of batches count; nullptr: one's own
   std::vector<std::string> drawing_layers = {};   // filled by the graph
 
@@ -34,9 +46,9 @@ struct DevicePlace {
   std::int64_t batch = 0;         // samples of all members
 
   bool has_own_kernels() const { return accelerator->kernels() == Kernels::kOwn; }
-  /// A tensor in the type of products.
-  at::Tensor for_products(const at::Tensor& tensor) const {
-    return bfloat16 ? tensor.to(at::kBFloat16) : tensor;
+  /// The type in which a layer, a convolution or linear, multiplies.
+  at::ScalarType type_of_products(const space::Layer& layer) const {
+    return bfloat16 && (!has_own_kernels() || pays_in_bfloat16(layer)) ? at::kBFloat16 : at::kFloat;
   }
 };
 

@@ -3,6 +3,7 @@
 #include "train/device/gather_plan.hpp"
 #include "train/graph/memory_pool.hpp"
 #include "train/kernels/dropout.hpp"
+#include "train/kernels/in_parallel.hpp"
 
 #include <span>
 #include <utility>
@@ -92,28 +93,36 @@ void write_moved(const kernels::GatherPlan& plan, const kernels::GatheredImage& 
   }
 }
 
+void write_row(const kernels::GatherPlan& plan, std::int64_t row, const space::Shape& shape,
+               std::span<const float> tables) {
+  const kernels::GatheredRow found = kernels::find_row(plan, row);
+  kernels::write_targets(plan, found, row);
+  float* image = plan.images + row * shape.elements();
+  if (plan.seed == nullptr) {
+    scale_image(found.image.stored, shape, tables, image);
+    return;
+  }
+  if (found.mix.other < 0 && !plan.augment.changes_colours()) {
+    write_moved(plan, found.image, image);
+    return;
+  }
+  for (std::int32_t y = 0; y < plan.augment.height; ++y) {
+    for (std::int32_t x = 0; x < plan.augment.width; ++x) {
+      for (std::int32_t c = 0; c < plan.channels; ++c) *image++ = gathered_value(plan, found, c, y, x);
+    }
+  }
+}
+
 void HostAccelerator::gather(const DeviceBatch& batch) {
   const kernels::GatherPlan plan = gather_plan(batch);
   const space::Shape shape{plan.channels, plan.augment.height, plan.augment.width};
   const std::span<const float> tables{plan.scaling, static_cast<std::size_t>(batch.scaling->numel())};
-  for (std::int64_t row = 0; row < plan.rows; ++row) {
-    const kernels::GatheredRow found = kernels::find_row(plan, row);
-    kernels::write_targets(plan, found, row);
-    float* image = plan.images + row * shape.elements();
-    if (plan.seed == nullptr) {
-      scale_image(found.image.stored, shape, tables, image);
-      continue;
-    }
-    if (found.mix.other < 0 && !plan.augment.changes_colours()) {
-      write_moved(plan, found.image, image);
-      continue;
-    }
-    for (std::int32_t y = 0; y < plan.augment.height; ++y) {
-      for (std::int32_t x = 0; x < plan.augment.width; ++x) {
-        for (std::int32_t c = 0; c < plan.channels; ++c) *image++ = gathered_value(plan, found, c, y, x);
-      }
-    }
-  }
+  kernels::in_parallel(static_cast<std::size_t>(plan.rows), static_cast<std::size_t>(shape.elements()),
+                       [&](std::size_t first, std::size_t last) {
+                         for (std::size_t row = first; row < last; ++row) {
+                           write_row(plan, static_cast<std::int64_t>(row), shape, tables);
+                         }
+                       });
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ namespace {
 struct OpFactories {
   LayerOpFactory anywhere = nullptr;
   PlacedOpFactory placed = nullptr;
-  bool takes_bfloat16 = true;
+  bool takes_bfloat16 = true;  // if it has passes of its own
 };
 
 using Factories = Registry<OpFactories>;
@@ -50,7 +50,8 @@ GraphOp make_graph_op(const space::Layer& layer, StoredLayer& tensors, const Dev
     throw InternalError("the trainer has no op for layers of kind `" + layer.kind + "`");
   }
   auto op = make->placed != nullptr ? make->placed(layer, tensors, place) : make->anywhere(layer, tensors);
-  return {with_passes(std::move(op), tensors), make->takes_bfloat16};
+  const bool has_passes = dynamic_cast<FusedOp*>(op.get()) != nullptr;
+  return {with_passes(std::move(op), tensors), make->takes_bfloat16 && has_passes};
 }
 
 std::vector<std::string> layer_op_kinds() {

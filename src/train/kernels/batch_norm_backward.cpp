@@ -1,45 +1,46 @@
 #include "train/kernels/batch_norm_kernels.hpp"
+#include "train/kernels/in_parallel.hpp"
 #include "train/kernels/lanes.hpp"
+#include "train/kernels/row_chunks.hpp"
 
 #include <algorithm>
+#include <vector>
 
 namespace skyline::train::kernels {
 namespace {
 
-std::size_t chunk_rows(std::size_t channels) {
-  return std::clamp<std::size_t>(2048 / std::max<std::size_t>(channels, 1), 16, 256);
-}
-
-/// A range of rows with one layout of gradients: one row each, or one row for all.
+/// Rows with one layout of gradients: one row each, or one row for all.
+template <typename T>
 struct RowRange {
-  const float* input;
-  const float* gradient;
+  const T* input;
+  const T* gradient;
   std::size_t gradient_stride;  // 0: the same row for all
   std::size_t rows;
-  std::size_t start;  // in floats, of the first row
+  std::size_t start;  // number of the first element
+
+  static SKYLINE_INLINE RowRange of(const BatchNormBackward& problem, const RowChunks& chunks,
+                                    std::size_t chunk) {
+    const std::size_t channels = problem.channels;
+    const std::size_t first = chunks.first_row(chunk);
+    const bool broadcast = problem.pixels_a_gradient_row > 1;
+    const std::size_t row = broadcast ? first / problem.pixels_a_gradient_row : first;
+    return {static_cast<const T*>(problem.input.data) + first * channels,
+            static_cast<const T*>(problem.gradient.data) + row * channels, broadcast ? 0 : channels,
+            chunks.rows_of(chunk), first * channels};
+  }
 };
 
-template <typename Visit>
-SKYLINE_INLINE void for_row_ranges(const BatchNormBackward& problem, const Visit& visit) {
-  const std::size_t channels = problem.channels;
-  const bool broadcast = problem.pixels_a_gradient_row > 1;
-  const std::size_t group = broadcast ? problem.pixels_a_gradient_row : problem.rows;
-  const std::size_t step = chunk_rows(channels);
-  for (std::size_t base = 0; base < problem.rows; base += group) {
-    const std::size_t end = std::min(problem.rows, base + group);
-    for (std::size_t first = base; first < end; first += step) {
-      const float* gradient = problem.gradient + (broadcast ? base / group : first) * channels;
-      visit(RowRange{problem.input + first * channels, gradient, broadcast ? 0 : channels,
-                     std::min(step, end - first), first * channels});
-    }
-  }
+RowChunks chunks_of(const BatchNormBackward& problem) {
+  const std::size_t group = problem.pixels_a_gradient_row > 1 ? problem.pixels_a_gradient_row : problem.rows;
+  return RowChunks::of(problem.rows, problem.channels, group, 2048);
 }
 
+template <typename T>
 struct SumsBody {
   const BatchNormBackward& problem;
-  const RowRange& range;
-  double* sum;
-  double* centered_sum;
+  const RowRange<T>& range;
+  float* sum;
+  float* centered_sum;
 
   template <typename V, std::size_t kBlocks>
   SKYLINE_INLINE void run(std::size_t channel) const {
@@ -65,8 +66,8 @@ struct SumsBody {
       factor[b] = load<V>(problem.scale + at);
       offset[b] = load<V>(problem.shift + at);
     }
-    const float* row = range.input + channel;
-    const float* gradient = range.gradient + channel;
+    const T* row = range.input + channel;
+    const T* gradient = range.gradient + channel;
     const auto add_row = [&](V * sums_now, V * centered_now) __attribute__((always_inline)) {
       for (std::size_t b = 0; b < kBlocks; ++b) {
         const std::size_t at = b * kLanes;
@@ -90,18 +91,19 @@ struct SumsBody {
     for (; r < range.rows; ++r) {
       add_row(sums[0], centered[0]);
     }
-    add_to_totals<V, kBlocks, kChains>(sums, sum + channel);
-    add_to_totals<V, kBlocks, kChains>(centered, centered_sum + channel);
+    store_sums<V, kBlocks, kChains>(sums, sum + channel);
+    store_sums<V, kBlocks, kChains>(centered, centered_sum + channel);
   }
 };
 
+template <typename T>
 struct ApplyBody {
   const BatchNormBackward& problem;
-  const RowRange& range;
+  const RowRange<T>& range;
   const float* a;
   const float* b;
   const float* c;
-  float* output;
+  T* output;
 
   template <typename V, std::size_t kBlocks>
   SKYLINE_INLINE void run(std::size_t channel) const {
@@ -133,9 +135,9 @@ struct ApplyBody {
       by_input[k] = load<V>(b + at);
       constant[k] = load<V>(c + at);
     }
-    const float* row = range.input + channel;
-    const float* gradient = range.gradient + channel;
-    float* target = output + range.start + channel;
+    const T* row = range.input + channel;
+    const T* gradient = range.gradient + channel;
+    T* target = output + range.start + channel;
     for (std::size_t r = 0; r < range.rows; ++r) {
       for (std::size_t k = 0; k < kBlocks; ++k) {
         const std::size_t at = k * kLanes;
@@ -154,23 +156,51 @@ struct ApplyBody {
   }
 };
 
-}  // namespace
-
-SKYLINE_MULTI_TARGET void backward_sums(const BatchNormBackward& problem, double* sum, double* centered_sum) {
-  std::fill(sum, sum + problem.channels, 0.0);
-  std::fill(centered_sum, centered_sum + problem.channels, 0.0);
-  for_row_ranges(
-      problem, [&](const RowRange& range) __attribute__((always_inline)) {
-        for_channel_pieces(problem.channels, SumsBody{problem, range, sum, centered_sum});
-      });
+/// @param sums  [chunks, 2, channels]
+SKYLINE_MULTI_TARGET void sum_backward(const BatchNormBackward& problem, const RowChunks& chunks,
+                                       std::size_t first, std::size_t last, float* sums) {
+  with_type_of(problem.input, [&](auto type) SKYLINE_INLINED {
+    using T = decltype(type);
+    for (std::size_t chunk = first; chunk < last; ++chunk) {
+      float* sum = sums + (chunk - first) * 2 * chunks.channels;
+      const auto range = RowRange<T>::of(problem, chunks, chunk);
+      for_channel_pieces(chunks.channels, SumsBody<T>{problem, range, sum, sum + chunks.channels});
+    }
+  });
 }
 
-SKYLINE_MULTI_TARGET void backward_apply(const BatchNormBackward& problem, const float* a, const float* b,
-                                         const float* c, float* output) {
-  for_row_ranges(
-      problem, [&](const RowRange& range) __attribute__((always_inline)) {
-        for_channel_pieces(problem.channels, ApplyBody{problem, range, a, b, c, output});
-      });
+SKYLINE_MULTI_TARGET void apply_backward(const BatchNormBackward& problem, const RowChunks& chunks,
+                                         std::size_t first, std::size_t last, const float* const (&slopes)[3],
+                                         const Values& output) {
+  with_type_of(problem.input, [&](auto type) SKYLINE_INLINED {
+    using T = decltype(type);
+    for (std::size_t chunk = first; chunk < last; ++chunk) {
+      const auto range = RowRange<T>::of(problem, chunks, chunk);
+      for_channel_pieces(chunks.channels, ApplyBody<T>{problem, range, slopes[0], slopes[1], slopes[2],
+                                                       static_cast<T*>(output.data)});
+    }
+  });
+}
+
+}  // namespace
+
+void backward_sums(const BatchNormBackward& problem, double* sum, double* centered_sum) {
+  const RowChunks chunks = chunks_of(problem);
+  std::vector<double> totals(2 * problem.channels, 0.0);
+  add_chunks(chunks, totals.size(), totals.data(), [&](std::size_t first, std::size_t last, float* some) {
+    sum_backward(problem, chunks, first, last, some);
+  });
+  const auto middle = totals.begin() + static_cast<std::ptrdiff_t>(problem.channels);
+  std::copy(totals.begin(), middle, sum);
+  std::copy(middle, totals.end(), centered_sum);
+}
+
+void backward_apply(const BatchNormBackward& problem, const float* a, const float* b, const float* c,
+                    const Values& output) {
+  const RowChunks chunks = chunks_of(problem);
+  in_parallel(chunks.count(), chunks.elements(), [&](std::size_t first, std::size_t last) {
+    apply_backward(problem, chunks, first, last, {a, b, c}, output);
+  });
 }
 
 }  // namespace skyline::train::kernels

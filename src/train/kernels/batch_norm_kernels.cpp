@@ -1,6 +1,8 @@
 #include "train/kernels/batch_norm_kernels.hpp"
 
+#include "train/kernels/in_parallel.hpp"
 #include "train/kernels/lanes.hpp"
+#include "train/kernels/row_chunks.hpp"
 
 #include <algorithm>
 #include <vector>
@@ -8,19 +10,15 @@
 namespace skyline::train::kernels {
 namespace {
 
-/// Number of rows whose pieces stay in the first-level cache and whose float sums stay accurate.
-std::size_t chunk_rows(std::size_t channels) {
-  return std::clamp<std::size_t>(4096 / std::max<std::size_t>(channels, 1), 16, 256);
-}
-
-/// Adds the sums and sums of squares of (input - pivot) over some rows.
+/// Sums and sums of squares of (input - pivot) over some rows.
+template <typename T>
 struct StatisticsBody {
-  const float* input;
+  const T* input;
   std::size_t rows;
   std::size_t channels;
   const float* pivot;
-  double* sum;
-  double* square_sum;
+  float* sum;
+  float* square_sum;
 
   template <typename V, std::size_t kBlocks>
   SKYLINE_INLINE void run(std::size_t channel) const {
@@ -32,7 +30,7 @@ struct StatisticsBody {
     for (std::size_t b = 0; b < kBlocks; ++b) {
       center[b] = load<V>(pivot + channel + b * kLanes);
     }
-    const float* row = input + channel;
+    const T* row = input + channel;
     std::size_t r = 0;
     for (; r + kChains <= rows; r += kChains) {
       for (std::size_t k = 0; k < kChains; ++k, row += channels) {
@@ -42,12 +40,12 @@ struct StatisticsBody {
     for (; r < rows; ++r, row += channels) {
       add_row<V, kBlocks>(row, center, sums[0], squares[0]);
     }
-    add_to_totals<V, kBlocks, kChains>(sums, sum + channel);
-    add_to_totals<V, kBlocks, kChains>(squares, square_sum + channel);
+    store_sums<V, kBlocks, kChains>(sums, sum + channel);
+    store_sums<V, kBlocks, kChains>(squares, square_sum + channel);
   }
 
   template <typename V, std::size_t kBlocks>
-  static SKYLINE_INLINE void add_row(const float* row, const V* center, V* sums, V* squares) {
+  static SKYLINE_INLINE void add_row(const T* row, const V* center, V* sums, V* squares) {
     for (std::size_t b = 0; b < kBlocks; ++b) {
       const V value = load<V>(row + b * lanes_of<V>()) - center[b];
       sums[b] += value;
@@ -58,32 +56,59 @@ struct StatisticsBody {
 
 /// Chooses a value near the mean of each channel from a few rows, so that sums of (input - pivot)^2 cancel
 /// little.
-void choose_pivot(const float* input, std::size_t rows, std::size_t channels, float* pivot) {
+std::vector<float> choose_pivot(const Values& input, std::size_t rows, std::size_t channels) {
   const std::size_t probes = std::min<std::size_t>(rows, 16);
-  std::fill(pivot, pivot + channels, 0.0F);
+  std::vector<float> pivot(channels);
   for (std::size_t p = 0; p < probes; ++p) {
-    const float* row = input + (p * rows / probes) * channels;
-    for (std::size_t c = 0; c < channels; ++c) {
-      pivot[c] += row[c];
-    }
+    const std::size_t row = p * rows / probes;
+    for (std::size_t c = 0; c < channels; ++c) pivot[c] += input.at(row * channels + c);
   }
-  for (std::size_t c = 0; c < channels; ++c) {
-    pivot[c] /= static_cast<float>(probes);
-  }
+  for (float& value : pivot) value /= static_cast<float>(probes);
+  return pivot;
 }
 
-struct ScaleShiftBody {
-  const float* input;
-  std::size_t rows;
-  std::size_t channels;
+/// @param sums  [chunks, 2, channels]
+SKYLINE_MULTI_TARGET void sum_chunks(const Values& input, const float* pivot, const RowChunks& chunks,
+                                     std::size_t first, std::size_t last, float* sums) {
+  const std::size_t channels = chunks.channels;
+  with_type_of(input, [&](auto type) SKYLINE_INLINED {
+    const auto* values = static_cast<const decltype(type)*>(input.data);
+    for (std::size_t chunk = first; chunk < last; ++chunk) {
+      float* sum = sums + (chunk - first) * 2 * channels;
+      for_channel_pieces(channels, StatisticsBody<decltype(type)>{values + chunks.first_row(chunk) * channels,
+                                                                  chunks.rows_of(chunk), channels, pivot, sum,
+                                                                  sum + channels});
+    }
+  });
+}
+
+/// What becomes of a value, by its channel.
+struct Affine {
   const float* scale;
   const float* shift;
   bool relu;
-  float* output;
+
+  /// The factors and offsets of some channels.
+  template <typename V, std::size_t kBlocks>
+  SKYLINE_INLINE void load_for(std::size_t channel, V* factor, V* offset) const {
+    for (std::size_t b = 0; b < kBlocks; ++b) {
+      factor[b] = load<V>(scale + channel + b * lanes_of<V>());
+      offset[b] = load<V>(shift + channel + b * lanes_of<V>());
+    }
+  }
+};
+
+template <typename T>
+struct ScaleShiftBody {
+  const T* input;
+  std::size_t rows;
+  std::size_t channels;
+  Affine affine;
+  T* output;
 
   template <typename V, std::size_t kBlocks>
   SKYLINE_INLINE void run(std::size_t channel) const {
-    if (relu) {
+    if (affine.relu) {
       rows_of<V, kBlocks, true>(channel);
     } else {
       rows_of<V, kBlocks, false>(channel);
@@ -92,38 +117,33 @@ struct ScaleShiftBody {
 
   template <typename V, std::size_t kBlocks, bool kRelu>
   SKYLINE_INLINE void rows_of(std::size_t channel) const {
-    constexpr std::size_t kLanes = lanes_of<V>();
     V factor[kBlocks];
     V offset[kBlocks];
-    for (std::size_t b = 0; b < kBlocks; ++b) {
-      factor[b] = load<V>(scale + channel + b * kLanes);
-      offset[b] = load<V>(shift + channel + b * kLanes);
-    }
-    const float* source = input + channel;
-    float* target = output + channel;
+    affine.load_for<V, kBlocks>(channel, factor, offset);
+    const T* source = input + channel;
+    T* target = output + channel;
     for (std::size_t r = 0; r < rows; ++r, source += channels, target += channels) {
       for (std::size_t b = 0; b < kBlocks; ++b) {
-        const std::size_t at = b * kLanes;
+        const std::size_t at = b * lanes_of<V>();
         const V value = load<V>(source + at) * factor[b] + offset[b];
-        store(target + at, kRelu ? positive_part(value) : value);
+        store(target + at, static_cast<V>(kRelu ? positive_part(value) : value));
       }
     }
   }
 };
 
 /// Averages one sample over its pixels.
+template <typename T>
 struct PoolBody {
-  const float* input;
+  const T* input;
   std::size_t pixels;
   std::size_t channels;
-  const float* scale;
-  const float* shift;
-  bool relu;
-  float* output;
+  Affine affine;
+  T* output;
 
   template <typename V, std::size_t kBlocks>
   SKYLINE_INLINE void run(std::size_t channel) const {
-    if (relu) {
+    if (affine.relu) {
       pixels_of<V, kBlocks, true>(channel);
     } else {
       pixels_of<V, kBlocks, false>(channel);
@@ -133,15 +153,11 @@ struct PoolBody {
   template <typename V, std::size_t kBlocks, bool kRelu>
   SKYLINE_INLINE void pixels_of(std::size_t channel) const {
     constexpr std::size_t kChains = chains_for<kBlocks>();
-    constexpr std::size_t kLanes = lanes_of<V>();
     V factor[kBlocks];
     V offset[kBlocks];
-    for (std::size_t b = 0; b < kBlocks; ++b) {
-      factor[b] = load<V>(scale + channel + b * kLanes);
-      offset[b] = load<V>(shift + channel + b * kLanes);
-    }
+    affine.load_for<V, kBlocks>(channel, factor, offset);
     V sums[kChains][kBlocks] = {};
-    const float* row = input + channel;
+    const T* row = input + channel;
     std::size_t r = 0;
     for (; r + kChains <= pixels; r += kChains) {
       for (std::size_t k = 0; k < kChains; ++k, row += channels) {
@@ -157,12 +173,12 @@ struct PoolBody {
       for (std::size_t k = 1; k < kChains; ++k) {
         together += sums[k][b];
       }
-      store(output + channel + b * kLanes, static_cast<V>(together * share));
+      store(output + channel + b * lanes_of<V>(), static_cast<V>(together * share));
     }
   }
 
   template <typename V, std::size_t kBlocks, bool kRelu>
-  static SKYLINE_INLINE void add_pixel(const float* row, const V* factor, const V* offset, V* sums) {
+  static SKYLINE_INLINE void add_pixel(const T* row, const V* factor, const V* offset, V* sums) {
     for (std::size_t b = 0; b < kBlocks; ++b) {
       const V value = load<V>(row + b * lanes_of<V>()) * factor[b] + offset[b];
       sums[b] += kRelu ? positive_part(value) : value;
@@ -170,25 +186,45 @@ struct PoolBody {
   }
 };
 
+SKYLINE_MULTI_TARGET void scale_chunks(const Values& input, const Affine& affine, const RowChunks& chunks,
+                                       std::size_t first, std::size_t last, const Values& output) {
+  with_type_of(input, [&](auto type) SKYLINE_INLINED {
+    using T = decltype(type);
+    for (std::size_t chunk = first; chunk < last; ++chunk) {
+      const std::size_t start = chunks.first_row(chunk) * chunks.channels;
+      for_channel_pieces(chunks.channels,
+                         ScaleShiftBody<T>{static_cast<const T*>(input.data) + start, chunks.rows_of(chunk),
+                                           chunks.channels, affine, static_cast<T*>(output.data) + start});
+    }
+  });
+}
+
+SKYLINE_MULTI_TARGET void pool_samples(const Values& input, const Affine& affine, std::size_t pixels,
+                                       std::size_t channels, std::size_t first, std::size_t last,
+                                       const Values& output) {
+  with_type_of(input, [&](auto type) SKYLINE_INLINED {
+    using T = decltype(type);
+    for (std::size_t s = first; s < last; ++s) {
+      for_channel_pieces(
+          channels, PoolBody<T>{static_cast<const T*>(input.data) + s * pixels * channels, pixels, channels,
+                                affine, static_cast<T*>(output.data) + s * channels});
+    }
+  });
+}
+
 }  // namespace
 
-SKYLINE_MULTI_TARGET void batch_moments(const float* input, std::size_t rows, std::size_t channels,
-                                        double* mean, double* variance) {
-  if (rows == 0) {
-    std::fill(mean, mean + channels, 0.0);
-    std::fill(variance, variance + channels, 0.0);
-    return;
-  }
-  std::vector<float> pivot(channels);
+void batch_moments(const Values& input, std::size_t rows, std::size_t channels, double* mean,
+                   double* variance) {
+  std::fill(mean, mean + channels, 0.0);
+  std::fill(variance, variance + channels, 0.0);
+  if (rows == 0) return;
+  const std::vector<float> pivot = choose_pivot(input, rows, channels);
   std::vector<double> sums(2 * channels, 0.0);
-  choose_pivot(input, rows, channels, pivot.data());
-  const std::size_t step = chunk_rows(channels);
-  for (std::size_t first = 0; first < rows; first += step) {
-    const StatisticsBody body{
-        input + first * channels, std::min(step, rows - first), channels, pivot.data(), sums.data(),
-        sums.data() + channels};
-    for_channel_pieces(channels, body);
-  }
+  const auto chunks = RowChunks::of(rows, channels, rows, 4096);
+  add_chunks(chunks, sums.size(), sums.data(), [&](std::size_t first, std::size_t last, float* some) {
+    sum_chunks(input, pivot.data(), chunks, first, last, some);
+  });
   const auto count = static_cast<double>(rows);
   for (std::size_t c = 0; c < channels; ++c) {
     const double offset = sums[c] / count;
@@ -197,33 +233,19 @@ SKYLINE_MULTI_TARGET void batch_moments(const float* input, std::size_t rows, st
   }
 }
 
-void batch_statistics(const float* input, std::size_t rows, std::size_t channels, float* mean,
-                      float* variance) {
-  std::vector<double> moments(2 * channels);
-  batch_moments(input, rows, channels, moments.data(), moments.data() + channels);
-  for (std::size_t c = 0; c < channels; ++c) {
-    mean[c] = static_cast<float>(moments[c]);
-    variance[c] = static_cast<float>(moments[channels + c]);
-  }
+void scale_shift(const Values& input, std::size_t rows, std::size_t channels, const float* scale,
+                 const float* shift, bool relu, const Values& output) {
+  const auto chunks = RowChunks::of(rows, channels, rows, 4096);
+  in_parallel(chunks.count(), chunks.elements(), [&](std::size_t first, std::size_t last) {
+    scale_chunks(input, {scale, shift, relu}, chunks, first, last, output);
+  });
 }
 
-SKYLINE_MULTI_TARGET void scale_shift(const float* input, std::size_t rows, std::size_t channels,
-                                      const float* scale, const float* shift, bool relu, float* output) {
-  const std::size_t step = chunk_rows(channels);
-  for (std::size_t first = 0; first < rows; first += step) {
-    const std::size_t start = first * channels;
-    for_channel_pieces(channels, ScaleShiftBody{input + start, std::min(step, rows - first), channels, scale,
-                                                shift, relu, output + start});
-  }
-}
-
-SKYLINE_MULTI_TARGET void scale_shift_pool(const float* input, std::size_t samples, std::size_t pixels,
-                                           std::size_t channels, const float* scale, const float* shift,
-                                           bool relu, float* output) {
-  for (std::size_t s = 0; s < samples; ++s) {
-    for_channel_pieces(channels, PoolBody{input + s * pixels * channels, pixels, channels, scale, shift, relu,
-                                          output + s * channels});
-  }
+void scale_shift_pool(const Values& input, std::size_t samples, std::size_t pixels, std::size_t channels,
+                      const float* scale, const float* shift, bool relu, const Values& output) {
+  in_parallel(samples, pixels * channels, [&](std::size_t first, std::size_t last) {
+    pool_samples(input, {scale, shift, relu}, pixels, channels, first, last, output);
+  });
 }
 
 }  // namespace skyline::train::kernels

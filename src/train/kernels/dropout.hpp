@@ -2,6 +2,8 @@
 
 #include "skyline/core/random_engine.hpp"
 
+#include "train/kernels/values.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -50,11 +52,11 @@ struct DropoutPlan {
   DropoutMask mask;                    // with the seed that is behind `seed`
   const std::int64_t* seed = nullptr;  // []
   std::size_t count = 0;
-  const float* source = nullptr;
-  float* target = nullptr;  // may be `source`
+  Values source;
+  Values target;  // of the same type; may be `source`
 };
 
-/// target[i] = source[i] * scale where position first + i is kept, else 0. `target` may be `source`.
-void dropout(const DropoutMask& mask, std::size_t count, const float* source, float* target);
+/// Does it on the host, with the mask's own seed; the same bits for any number of threads.
+void dropout(const DropoutMask& mask, std::size_t count, const Values& source, const Values& target);
 
 }  // namespace skyline::train::kernels

@@ -1,6 +1,9 @@
 #pragma once
 
+#include "train/kernels/values.hpp"
+
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 
 /// Fixed-width vectors of floats for kernels. The compiler maps them to the registers of each target, so the
@@ -10,6 +13,10 @@ namespace skyline::train::kernels {
 // NOLINTBEGIN: compiler vectors
 typedef float Lanes16 __attribute__((vector_size(64)));
 typedef float Lanes8 __attribute__((vector_size(32)));
+typedef std::uint32_t Bits16 __attribute__((vector_size(64)));
+typedef std::uint32_t Bits8 __attribute__((vector_size(32)));
+typedef std::uint16_t Halves16 __attribute__((vector_size(32)));
+typedef std::uint16_t Halves8 __attribute__((vector_size(16)));
 // NOLINTEND
 
 /// Builds a function for AVX-512, AVX2 and plain x86-64, chosen when the program starts.
@@ -19,11 +26,26 @@ typedef float Lanes8 __attribute__((vector_size(32)));
 #define SKYLINE_MULTI_TARGET
 #endif
 #define SKYLINE_INLINE inline __attribute__((always_inline))
+#define SKYLINE_INLINED __attribute__((always_inline))  // behind a lambda's parameters
 
 template <typename V>
 constexpr std::size_t lanes_of() {
   return sizeof(V) / sizeof(float);
 }
+
+/// The types of a vector's bits, and of their halves.
+template <typename V>
+struct BitsOf;
+template <>
+struct BitsOf<Lanes16> {
+  using Whole = Bits16;
+  using Half = Halves16;
+};
+template <>
+struct BitsOf<Lanes8> {
+  using Whole = Bits8;
+  using Half = Halves8;
+};
 
 template <typename V>
 SKYLINE_INLINE V load(const float* source) {
@@ -35,6 +57,45 @@ SKYLINE_INLINE V load(const float* source) {
 template <typename V>
 SKYLINE_INLINE void store(float* target, V value) {
   std::memcpy(target, &value, sizeof(V));
+}
+
+template <typename V>
+SKYLINE_INLINE V load(const BFloat16* source) {
+  V value;
+  if constexpr (sizeof(V) == sizeof(float)) {
+    const std::uint32_t bits = static_cast<std::uint32_t>(source->bits) << 16;
+    std::memcpy(&value, &bits, sizeof(V));
+  } else {
+    typename BitsOf<V>::Half half;
+    std::memcpy(&half, source, sizeof(half));
+    const auto bits = __builtin_convertvector(half, typename BitsOf<V>::Whole) << 16;
+    std::memcpy(&value, &bits, sizeof(V));
+  }
+  return value;
+}
+
+template <typename V>
+SKYLINE_INLINE void store(BFloat16* target, V value) {
+  if constexpr (sizeof(V) == sizeof(float)) {
+    std::uint32_t bits;
+    std::memcpy(&bits, &value, sizeof(V));
+    target->bits = static_cast<std::uint16_t>(rounded_to_bfloat16(bits));
+  } else {
+    typename BitsOf<V>::Whole bits;
+    std::memcpy(&bits, &value, sizeof(V));
+    const auto half = __builtin_convertvector(rounded_to_bfloat16(bits), typename BitsOf<V>::Half);
+    std::memcpy(target, &half, sizeof(half));
+  }
+}
+
+/// Calls visit with a value of the type of the elements. Write the lambda with SKYLINE_INLINED.
+template <typename Visit>
+SKYLINE_INLINE void with_type_of(const Values& values, const Visit& visit) {
+  if (values.bfloat16) {
+    visit(BFloat16{});
+  } else {
+    visit(float{});
+  }
 }
 
 template <typename V>
@@ -56,20 +117,15 @@ constexpr std::size_t chains_for() {
   return kBlocks >= 4 ? 1 : 4 / kBlocks;
 }
 
-/// Adds float sums to double totals, chain by chain, lane by lane.
+/// Writes the sums of all chains, lane by lane.
 template <typename V, std::size_t kBlocks, std::size_t kChains>
-SKYLINE_INLINE void add_to_totals(const V (&partial)[kChains][kBlocks], double* totals) {
-  constexpr std::size_t kLanes = lanes_of<V>();
+SKYLINE_INLINE void store_sums(const V (&partial)[kChains][kBlocks], float* sums) {
   for (std::size_t b = 0; b < kBlocks; ++b) {
     V together = partial[0][b];
     for (std::size_t k = 1; k < kChains; ++k) {
       together += partial[k][b];
     }
-    float values[kLanes];
-    store(values, together);
-    for (std::size_t lane = 0; lane < kLanes; ++lane) {
-      totals[b * kLanes + lane] += static_cast<double>(values[lane]);
-    }
+    store(sums + b * lanes_of<V>(), together);
   }
 }
 

@@ -2,8 +2,8 @@
 
 #include <cstddef>
 
-/// One pass over a parameter, its gradient and its optimizer state. Any number of floats; one thread; the
-/// same bits on every machine.
+/// One pass over a parameter, its gradient and its optimizer state. Any number of floats; the same bits on
+/// every machine and for any number of threads.
 namespace skyline::train::kernels {
 
 struct AdamStep {

@@ -1,7 +1,6 @@
-#include "train/device/device_place.hpp"
 #include "train/ops/batch_norm_definition.hpp"
-#include "train/ops/built_in_ops.hpp"
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <tuple>
@@ -29,62 +28,46 @@ at::Tensor by_channel(const at::Tensor& values) {
 /// Batch normalization by ATen's choice of kernels. It takes inputs of either type.
 class AtenBatchNormOp final : public BatchNormDefinition {
  public:
-  AtenBatchNormOp(const space::Layer& layer, LayerTensors& tensors, const DevicePlace& place)
-      : BatchNormDefinition(layer, tensors), place_(place) {}
+  using BatchNormDefinition::BatchNormDefinition;
 
-  void follow(FusedOp& producer) override { producer_offset_ = producer.defer_offset(); }
   at::Tensor infer(const Activations& inputs) override { return reference(inputs, false); }
 
   at::Tensor forward(const Activations& inputs) override {
     input_ = channels_last(inputs.front());
-    if (place_.synchronized != nullptr) return forward_together();
-    const std::int64_t rows = static_cast<std::int64_t>(row_count(input_));
-    if (rows == 0) return input_;
-    const bool has_variance = rows > 1;  // else ATen's would be NaN, and the running one stays
-    const auto running = [&](at::Tensor& values) {
-      return has_variance ? std::optional<at::Tensor>(values) : std::nullopt;
-    };
-    std::int64_t choice = 0;
+    const std::int64_t samples = place_.synchronized == nullptr ? input_.size(0) : place_.batch;
+    rows_ = static_cast<double>(std::max<std::int64_t>(samples * input_.size(2) * input_.size(3), 1));
     at::Tensor output;
-    std::tie(output, mean_, spread_, reserve_, choice) =
-        at::_batch_norm_impl_index(input_, weight(), bias(), running(running_mean()),
-                                   running(running_variance()), true, momentum_, epsilon_, true);
-    kernel_ = choice;
-    if (!has_variance) blend_single_row(input_);
-    add_producer_offset();
+    if (by_sums()) {
+      output = forward_by_sums();
+    } else {
+      std::tie(output, mean_, spread_, reserve_, kernel_) = at::_batch_norm_impl_index(
+          input_, weight(), bias(), running_mean(), running_variance(), true, momentum_, epsilon_, true);
+    }
+    if (producer_offset_ != nullptr) running_mean().add_(*producer_offset_, momentum_);
     return output;
   }
 
   Activations backward(at::Tensor gradient, bool wants_input_gradient) override {
     gradient = channels_last(gradient);
     const at::Tensor input = std::exchange(input_, {});
-    if (place_.synchronized != nullptr) return {backward_together(input, gradient)};
-    if (input.numel() == 0) {
-      set_gradients(at::zeros_like(weight()), at::zeros_like(bias()));
-      return {gradient};
-    }
-    auto [input_gradient, weight_gradient, bias_gradient] = at::_batch_norm_impl_index_backward(
+    if (by_sums()) return {backward_by_sums(input, gradient)};
+    auto [input_gradient, by_weight, by_bias] = at::_batch_norm_impl_index_backward(
         kernel_, input, gradient, weight(), running_mean(), running_variance(), std::exchange(mean_, {}),
         std::exchange(spread_, {}), true, epsilon_, {wants_input_gradient, true, true},
         std::exchange(reserve_, {}));
-    set_gradients(weight_gradient, bias_gradient);
+    set_gradients(by_weight, by_bias);
     return {input_gradient};
   }
 
  private:
-  void set_gradients(const at::Tensor& weight_gradient, const at::Tensor& bias_gradient) {
-    tensors_.gradient("weight") = weight_gradient;
-    tensors_.gradient("bias") = bias_gradient;
-  }
-
-  /// The offset that the producer left out changes only the mean.
-  void add_producer_offset() {
-    if (producer_offset_ != nullptr) running_mean().add_(*producer_offset_, momentum_);
-  }
+  /// Where ATen's kernels cannot be used: with statistics of all members, and for fewer than two rows, whose
+  /// variance they would take for NaN.
+  bool by_sums() const { return place_.synchronized != nullptr || rows_ < 2; }
 
   /// Sums two values per channel over the members, as float64: the squares of members' means may be large
   /// beside the variance. One operation of the group, also on a member without samples.
-  void add_up(at::Tensor& first, at::Tensor& second) {
+  void add_up(at::Tensor& first, at::Tensor& second) const {
+    if (place_.synchronized == nullptr) return;
     at::Tensor sums = at::cat({first, second}).to(at::kDouble);
     place_.synchronized->reducer->all_reduce(sums);
     place_.synchronized->reducer->join();
@@ -93,8 +76,7 @@ class AtenBatchNormOp final : public BatchNormDefinition {
     second = sums.narrow(0, channels, channels);
   }
 
-  at::Tensor forward_together() {
-    rows_ = static_cast<double>(place_.batch * input_.size(2) * input_.size(3));
+  at::Tensor forward_by_sums() {
     at::Tensor sum = at::zeros_like(weight(), at::kDouble);
     at::Tensor squares = sum;
     if (input_.numel() > 0) {
@@ -113,11 +95,10 @@ class AtenBatchNormOp final : public BatchNormDefinition {
     if (rows_ > 1) {
       running_variance().mul_(1 - momentum_).add_(spread_, momentum_ * (rows_ / (rows_ - 1)));
     }
-    add_producer_offset();
     return at::batch_norm(input_, weight(), bias(), mean_, spread_, false, 0, epsilon_, true);
   }
 
-  at::Tensor backward_together(const at::Tensor& input, const at::Tensor& gradient) {
+  at::Tensor backward_by_sums(const at::Tensor& input, const at::Tensor& gradient) {
     const at::Tensor inverse = at::rsqrt(std::exchange(spread_, {}).add(epsilon_));
     const at::Tensor slope = gradient.to(at::kFloat);
     at::Tensor deviations = input.to(at::kFloat).sub(by_channel(std::exchange(mean_, {})));
@@ -132,12 +113,8 @@ class AtenBatchNormOp final : public BatchNormDefinition {
         .to(input.scalar_type());
   }
 
-  const DevicePlace& place_;
-  const at::Tensor* producer_offset_ = nullptr;
-  double rows_ = 0;  // of all members
-  std::int64_t kernel_ = 0;
+  std::int64_t kernel_ = 0;  // ATen's choice
   // Kept from forward to backward:
-  at::Tensor input_;
   at::Tensor mean_;
   at::Tensor spread_;  // variance of all members' samples, or what ATen's kernel keeps
   at::Tensor reserve_;

@@ -1,6 +1,7 @@
 #pragma once
 
-#include "skyline/train/layer_op.hpp"
+#include "train/device/device_place.hpp"
+#include "train/ops/built_in_ops.hpp"
 
 #include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
@@ -8,11 +9,12 @@
 
 namespace skyline::train {
 
-/// What batch normalization is, on any device.
+/// What batch normalization is, and what its ops for the devices have in common.
 class BatchNormDefinition : public FusedOp {
  public:
-  BatchNormDefinition(const space::Layer& layer, LayerTensors& tensors)
+  BatchNormDefinition(const space::Layer& layer, LayerTensors& tensors, const DevicePlace& place)
       : tensors_(tensors),
+        place_(place),
         momentum_(space::attribute_number(layer, "momentum")),
         epsilon_(space::attribute_number(layer, "epsilon")) {}
 
@@ -28,6 +30,7 @@ class BatchNormDefinition : public FusedOp {
   }
 
   bool may_be_recorded() const final { return true; }
+  void follow(FusedOp& producer) override { producer_offset_ = producer.defer_offset(); }
 
  protected:
   at::Tensor& weight() { return tensors_.value("weight"); }
@@ -41,9 +44,18 @@ class BatchNormDefinition : public FusedOp {
     running_mean().mul_(1 - momentum_).add_(input.reshape({-1}).to(at::kFloat), momentum_);
   }
 
+  void set_gradients(const at::Tensor& by_weight, const at::Tensor& by_bias) {
+    tensors_.gradient("weight") = by_weight;
+    tensors_.gradient("bias") = by_bias;
+  }
+
   LayerTensors& tensors_;
+  const DevicePlace& place_;
   double momentum_;
   double epsilon_;
+  const at::Tensor* producer_offset_ = nullptr;  // what the producer left out: it changes only the mean
+  at::Tensor input_;                             // of the step, until backward
+  double rows_ = 0;                              // of the batch, of all members if they synchronize
 };
 
 }  // namespace skyline::train

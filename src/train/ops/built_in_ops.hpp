@@ -3,6 +3,8 @@
 #include "skyline/space/network.hpp"
 #include "skyline/train/layer_op.hpp"
 
+#include "train/kernels/values.hpp"
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -55,6 +57,11 @@ struct Window {
 /// The tensor itself if it is dense in channels_last order, else a copy that is.
 inline at::Tensor channels_last(const at::Tensor& tensor) {
   return tensor.contiguous(at::MemoryFormat::ChannelsLast);
+}
+
+/// A dense tensor's memory for our own kernels.
+inline kernels::Values values_of(const at::Tensor& tensor) {
+  return {const_cast<void*>(tensor.const_data_ptr()), tensor.scalar_type() == at::kBFloat16};
 }
 
 /// Whether nobody else reads the tensor's memory: it may be overwritten.

@@ -15,7 +15,10 @@ namespace {
 class Conv2dOp final : public FusedOp {
  public:
   Conv2dOp(const space::Layer& layer, LayerTensors& tensors, const DevicePlace& place)
-      : tensors_(tensors), place_(place), window_(Window::of(layer)), has_bias_(tensors.has("bias")) {}
+      : tensors_(tensors),
+        products_(place.type_of_products(layer)),
+        window_(Window::of(layer)),
+        has_bias_(tensors.has("bias")) {}
 
   at::Tensor reference(const Activations& inputs, bool /*training*/) override {
     return at::conv2d(inputs.front(), weight(), bias(), window_.stride, window_.padding);
@@ -24,8 +27,8 @@ class Conv2dOp final : public FusedOp {
   bool may_be_recorded() const override { return true; }
 
   at::Tensor forward(const Activations& inputs) override {
-    input_ = channels_last(place_.for_products(inputs.front()));
-    weight_ = place_.for_products(weight());
+    input_ = channels_last(inputs.front().to(products_));
+    weight_ = weight().to(products_);
     return convolve(input_, weight_, offset_deferred_ ? std::optional<at::Tensor>() : bias());
   }
 
@@ -50,11 +53,11 @@ class Conv2dOp final : public FusedOp {
       inference_weight_ = weight().mul(scale_->view({-1, 1, 1, 1}));
       inference_bias_ = has_bias_ ? shift_->add(bias()->mul(*scale_)) : *shift_;
     }
+    inference_weight_ = inference_weight_.to(products_);
   }
 
   at::Tensor infer(const Activations& inputs) override {
-    return convolve(channels_last(place_.for_products(inputs.front())),
-                    place_.for_products(inference_weight_), inference_bias_);
+    return convolve(channels_last(inputs.front().to(products_)), inference_weight_, inference_bias_);
   }
 
   const at::Tensor* defer_offset() override {
@@ -80,17 +83,17 @@ class Conv2dOp final : public FusedOp {
 
   at::Tensor convolve(const at::Tensor& input, const at::Tensor& weight,
                       const std::optional<at::Tensor>& bias) const {
-    const auto offset = bias ? std::optional(place_.for_products(*bias)) : std::nullopt;
+    const auto offset = bias ? std::optional(bias->to(products_)) : std::nullopt;
     return at::convolution(input, weight, offset, window_.stride, window_.padding, {1, 1}, false, {0, 0}, 1);
   }
 
   LayerTensors& tensors_;
-  const DevicePlace& place_;
+  at::ScalarType products_;
   Window window_;
   bool has_bias_;
   bool offset_deferred_ = false;
   at::Tensor no_bias_gradient_;  // zeros, exactly, where the reader removes the bias's effect
-  at::Tensor weight_;            // of the step, in the type of products
+  at::Tensor weight_;            // of the step, in that type
   const at::Tensor* scale_ = nullptr;
   const at::Tensor* shift_ = nullptr;
   at::Tensor input_;

@@ -25,7 +25,8 @@ class DropoutOp final : public FusedOp {
 
   at::Tensor reference(const Activations& inputs, bool training) override {
     const at::Tensor& input = inputs.front();
-    return training ? input.mul(apply(at::ones_like(input, at::MemoryFormat::ChannelsLast), true)) : input;
+    if (!training) return input;
+    return input.mul(apply(at::ones_like(input, at::kFloat, at::MemoryFormat::ChannelsLast), true));
   }
   at::Tensor forward(const Activations& inputs) override {
     return apply(channels_last(inputs.front()), false);
@@ -36,19 +37,17 @@ class DropoutOp final : public FusedOp {
   at::Tensor infer(const Activations& inputs) override { return inputs.front(); }
 
  private:
-  /// The factors are float32, whatever the values are.
-  at::Tensor apply(const at::Tensor& values, bool in_place) const {
-    if (values.numel() == 0) return values;
-    const at::Tensor source = values.to(at::kFloat);
+  at::Tensor apply(const at::Tensor& source, bool in_place) const {
+    if (source.numel() == 0) return source;
     const at::Tensor target = in_place ? source : at::empty_like(source);
     kernels::DropoutPlan plan{.mask = mask_,
                               .seed = place_.seeds.const_data_ptr<std::int64_t>() + number_,
                               .count = static_cast<std::size_t>(source.numel()),
-                              .source = source.const_data_ptr<float>(),
-                              .target = target.mutable_data_ptr<float>()};
+                              .source = values_of(source),
+                              .target = values_of(target)};
     plan.mask.first = static_cast<std::uint64_t>(place_.first_sample * elements_);
     place_.accelerator->dropout(plan);
-    return target.to(values.scalar_type());
+    return target;
   }
 
   const DevicePlace& place_;

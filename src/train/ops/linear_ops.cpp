@@ -47,8 +47,8 @@ class FlattenOp final : public FusedOp {
 
 class LinearOp final : public FusedOp {
  public:
-  LinearOp(LayerTensors& tensors, const DevicePlace& place)
-      : tensors_(tensors), place_(place), has_bias_(tensors.has("bias")) {}
+  LinearOp(const space::Layer& layer, LayerTensors& tensors, const DevicePlace& place)
+      : tensors_(tensors), products_(place.type_of_products(layer)), has_bias_(tensors.has("bias")) {}
 
   at::Tensor reference(const Activations& inputs, bool /*training*/) override {
     return as_activation(
@@ -60,8 +60,8 @@ class LinearOp final : public FusedOp {
 
   at::Tensor forward(const Activations& inputs) override {
     shape_ = inputs.front().sizes().vec();
-    input_ = place_.for_products(as_matrix(inputs.front()));
-    weight_ = place_.for_products(tensors_.value("weight"));
+    input_ = as_matrix(inputs.front()).to(products_);
+    weight_ = tensors_.value("weight").to(products_);
     return as_activation(multiply(input_, weight_));
   }
 
@@ -78,22 +78,24 @@ class LinearOp final : public FusedOp {
     return {channels_last(at::mm(slope, weight).view(shape_))};
   }
 
+  void prepare_inference() override { inference_weight_ = tensors_.value("weight").to(products_); }
+
   at::Tensor infer(const Activations& inputs) override {
-    return as_activation(multiply(place_.for_products(as_matrix(inputs.front())),
-                                  place_.for_products(tensors_.value("weight"))));
+    return as_activation(multiply(as_matrix(inputs.front()).to(products_), inference_weight_));
   }
 
  private:
   at::Tensor multiply(const at::Tensor& input, const at::Tensor& weight) {
-    return has_bias_ ? at::addmm(place_.for_products(tensors_.value("bias")), input, weight.t())
+    return has_bias_ ? at::addmm(tensors_.value("bias").to(products_), input, weight.t())
                      : at::mm(input, weight.t());
   }
 
   LayerTensors& tensors_;
-  const DevicePlace& place_;
+  at::ScalarType products_;
   bool has_bias_;
   at::Tensor input_;
-  at::Tensor weight_;  // of the step, in the type of products
+  at::Tensor weight_;  // of the step, in that type
+  at::Tensor inference_weight_;
   std::vector<std::int64_t> shape_;
 };
 
@@ -103,9 +105,9 @@ std::unique_ptr<LayerOp> make_flatten_op(const space::Layer& /*layer*/, LayerTen
   return std::make_unique<FlattenOp>();
 }
 
-std::unique_ptr<LayerOp> make_linear_op(const space::Layer& /*layer*/, LayerTensors& tensors,
+std::unique_ptr<LayerOp> make_linear_op(const space::Layer& layer, LayerTensors& tensors,
                                         const DevicePlace& place) {
-  return std::make_unique<LinearOp>(tensors, place);
+  return std::make_unique<LinearOp>(layer, tensors, place);
 }
 
 }  // namespace skyline::train

@@ -106,9 +106,7 @@ std::uint64_t predict_host_bytes(const space::Network& network, const TrainingOp
   const Sizes sizes = sizes_of(network);
   const double batch = samples_per_pass(options, members);
   const auto peak = static_cast<double>(network.cost.peak_activation_bytes);
-  const double scored =
-      options.precision == Precision::kFp32 ? kHostEvaluationBatch : kDeviceEvaluationBatch;
-  const double activations = batch * (sizeof(float) * sizes.kept + 2 * peak) + scored * peak;
+  const double activations = batch * (sizeof(float) * sizes.kept + 2 * peak) + kHostEvaluationBatch * peak;
   // Weights to keep, and a checkpoint on its way to disk.
   const double copies = 3 + moments(options.optimizer) + 2 * full_copies(options.full);
   const double parameters =
