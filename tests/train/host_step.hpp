@@ -25,16 +25,17 @@ inline at::Tensor seeds_of(const std::vector<std::string>& layers, std::uint64_t
   return at::tensor(seeds, at::kLong);
 }
 
-/// Training steps on the CPU with kernels of our own, on samples that the test brings. The network outlives
-/// it.
+/// Training steps on the CPU, with kernels of our own or as on a device, on samples that the test brings. The
+/// network outlives it.
 class HostStep {
  public:
   /// @param group  that takes the steps together; outlives the object
   HostStep(const space::Network& network, const OptimizerOptions& optimizer, std::uint64_t seed,
            trial::TrialGroup* group = nullptr, const GroupOptions& options = {},
-           const std::optional<BucketSizes>& buckets = std::nullopt)
+           const std::optional<BucketSizes>& buckets = std::nullopt, Kernels kernels = Kernels::kOwn)
       : seed_(seed),
-        rate_(at::full({}, optimizer.learning_rate, at::kDouble)),
+        rate_(at::full({}, optimizer.learning_rate, kernels == Kernels::kOwn ? at::kDouble : at::kFloat)),
+        accelerator_(make_host_accelerator(kernels)),
         reducer_(group == nullptr ? nullptr : accelerator_->make_reducer(*group, 0)),
         step_(network, seed, with(optimizer), *accelerator_, 0,
               group == nullptr ? GroupMembership()
@@ -53,7 +54,7 @@ class HostStep {
     const at::Tensor share = step_.run(
         images, {targets}, part, static_cast<std::int64_t>(batch),
         {.rate = rate_, .seeds = seeds_of(step_.drawing_layers(), seed), .news = news_, .seed = seed});
-    return *share.const_data_ptr<double>();
+    return share.item<double>();
   }
   TrainingStep& step_of() { return step_; }
   /// Of the steps to come: their weight in the moving average.
@@ -80,7 +81,7 @@ class HostStep {
   std::int64_t steps_done_ = 0;
   at::Tensor rate_;
   at::Tensor news_;
-  std::unique_ptr<Accelerator> accelerator_ = make_host_accelerator(Kernels::kOwn);
+  std::unique_ptr<Accelerator> accelerator_;
   std::unique_ptr<DeviceReducer> reducer_;
   TrainingStep step_;
 };

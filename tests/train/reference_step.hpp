@@ -19,8 +19,8 @@
 
 namespace skyline::train {
 
-/// The oracle of training steps: each layer's definition in plain ATen, autograd, ATen's optimizers. Starts
-/// from the same values for a seed as the step for use. `network` outlives it.
+/// The oracle of training steps: each layer's definition in plain ATen, autograd, ATen's optimizers, all in
+/// float64. Starts from the same values for a seed as the step for use. `network` outlives it.
 class ReferenceStep {
  public:
   ReferenceStep(const space::Network& network, const OptimizerOptions& options, std::uint64_t seed)
@@ -29,6 +29,7 @@ class ReferenceStep {
       if (space::traits_of(network.layers[i]).draws) place_.drawing_layers.push_back(network.layers[i].name);
       ops_.push_back(make_graph_op(network.layers[i], parameters_.layer(i), place_).op);
       for (StoredTensor& tensor : parameters_.layer(i).tensors()) {
+        tensor.value = tensor.value.detach().to(at::kDouble);
         if (tensor.trainable) {
           tensor.value.set_requires_grad(true);
           values_.push_back(tensor.value);
@@ -49,7 +50,7 @@ class ReferenceStep {
     }
     place_.seeds = test::seeds_of(place_.drawing_layers, step_seed(seed_, steps_done_));
     const std::vector<std::int64_t> wide(labels.begin(), labels.end());
-    const at::Tensor loss = at::cross_entropy_loss(forward(images, true), at::tensor(wide));
+    const at::Tensor loss = at::cross_entropy_loss(forward(images.to(at::kDouble), true), at::tensor(wide));
     loss.backward();
     const at::NoGradGuard no_gradients;
     update();
@@ -58,10 +59,21 @@ class ReferenceStep {
 
   at::Tensor infer(const at::Tensor& images) {
     const at::NoGradGuard no_gradients;
-    return forward(images, false);
+    return forward(images.to(at::kDouble), false);
   }
 
-  std::vector<trial::NamedTensor> export_tensors() const { return parameters_.export_tensors(); }
+  std::vector<trial::NamedTensor> export_tensors() {
+    std::vector<trial::NamedTensor> exported;
+    for (std::size_t i = 0; i < network_.layers.size(); ++i) {
+      for (const StoredTensor& tensor : parameters_.layer(i).tensors()) {
+        const at::Tensor dense = tensor.value.detach().to(at::kFloat).contiguous();
+        const float* data = dense.const_data_ptr<float>();
+        exported.push_back(
+            {network_.layers[i].name + "." + tensor.name, dense.sizes().vec(), {data, data + dense.numel()}});
+      }
+    }
+    return exported;
+  }
 
  private:
   at::Tensor forward(const at::Tensor& images, bool training) {

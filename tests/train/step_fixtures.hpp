@@ -58,19 +58,20 @@ inline OptimizerOptions sgd(double learning_rate, double momentum, bool nesterov
   return options;
 }
 
-/// Trains both steps side by side and compares losses, all tensors, and the logits of evaluation mode.
-inline void expect_agreement(const space::Network& network, const OptimizerOptions& options, int steps,
-                             double tolerance) {
-  const auto fused = make_step(network, options, 11);
-  const auto reference = std::make_unique<ReferenceStep>(network, options, 11);
+/// Trains a step and its oracle side by side and compares losses, all tensors, and the logits of evaluation
+/// mode.
+inline void expect_agreement_with(Kernels kernels, const space::Network& network,
+                                  const OptimizerOptions& options, int steps, double tolerance) {
+  HostStep fused(network, options, 11, nullptr, {}, std::nullopt, kernels);
+  ReferenceStep reference(network, options, 11);
   for (int i = 0; i < steps; ++i) {
     const Samples samples =
         random_samples(network.input, i == 1 ? 3 : 6, network.classes, 100 + static_cast<std::uint64_t>(i));
-    const double loss = fused->step(samples.images, samples.labels);
-    EXPECT_NEAR(loss, reference->step(samples.images, samples.labels), tolerance) << "step " << i;
+    const double loss = fused.step(samples.images, samples.labels);
+    EXPECT_NEAR(loss, reference.step(samples.images, samples.labels), tolerance) << "step " << i;
   }
-  const auto ours = fused->export_tensors();
-  const auto theirs = reference->export_tensors();
+  const auto ours = fused.export_tensors();
+  const auto theirs = reference.export_tensors();
   ASSERT_EQ(ours.size(), theirs.size());
   for (std::size_t t = 0; t < ours.size(); ++t) {
     EXPECT_EQ(ours[t].name, theirs[t].name);
@@ -78,8 +79,17 @@ inline void expect_agreement(const space::Network& network, const OptimizerOptio
     EXPECT_LT(relative_difference(ours[t].values, theirs[t].values), tolerance) << ours[t].name;
   }
   const Samples unseen = random_samples(network.input, 5, network.classes, 999);
-  const at::Tensor logits = fused->infer(unseen.images);
-  EXPECT_LT(logits.sub(reference->infer(unseen.images)).abs().max().item<double>(), 20 * tolerance);
+  const at::Tensor logits = fused.infer(unseen.images);
+  EXPECT_LT(logits.sub(reference.infer(unseen.images)).abs().max().item<double>(), 20 * tolerance);
+}
+
+/// On the CPU, and as on a device.
+inline void expect_agreement(const space::Network& network, const OptimizerOptions& options, int steps,
+                             double tolerance) {
+  for (const Kernels kernels : {Kernels::kOwn, Kernels::kAten}) {
+    SCOPED_TRACE(kernels == Kernels::kOwn ? "on the CPU" : "as on a device");
+    expect_agreement_with(kernels, network, options, steps, tolerance);
+  }
 }
 
 }  // namespace skyline::train::test
