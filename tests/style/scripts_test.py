@@ -1,10 +1,14 @@
 """Every script says how it is used, refuses what it does not know in one line, and is clean to its linters."""
 
+import os
 import pathlib
 import re
+import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 SOURCE = pathlib.Path(sys.argv[1]).resolve()
@@ -97,6 +101,51 @@ class Scripts(unittest.TestCase):
     def test_each_can_be_started(self):
         for file in commands():
             self.assertTrue(file.stat().st_mode & 0o100, f"{name_of(file)} is not executable")
+
+
+# Makes a virtual environment whose pip never ends, and has a child.
+ENDLESS_PIP = r"""#!/bin/sh
+mkdir -p "$3/bin"
+printf '#!/bin/sh\nsleep 600 &\necho $! >child.new\nmv child.new child\nwait\n' >"$3/bin/pip"
+chmod +x "$3/bin/pip"
+"""
+
+
+class Setup(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name)
+        for name in ("scripts", "bin", "torch/lib"):
+            (self.root / name).mkdir(parents=True)
+        shutil.copy(SOURCE / "scripts/setup", self.root / "scripts/setup")
+        (self.root / "bin/python3").write_text(ENDLESS_PIP)
+        (self.root / "bin/python3").chmod(0o755)
+        (self.root / "torch/lib/libtorch_cpu.so").touch()
+        os.mkfifo(self.root / "torch/version.py")
+
+    def wait_until(self, holds, what):
+        end = time.monotonic() + TIMEOUT_S
+        while not holds():
+            self.assertLess(time.monotonic(), end, what)
+            time.sleep(0.02)
+
+    def test_ends_what_it_started_when_it_fails(self):
+        child = self.root / "child"
+        settings = {"PATH": f"{self.root}/bin:{os.environ['PATH']}", "SKYLINE_SKIP_APT": "1", "SKYLINE_LINTERS": "1",
+                    "SKYLINE_CUDA": "on", "SKYLINE_TORCH_ROOT": str(self.root / "torch")}
+        setup = subprocess.Popen([self.root / "scripts/setup"], env={**os.environ, **settings},
+                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.wait_until(child.exists, "pip was not started")
+        (self.root / "torch/version.py").write_text("__version__ = '1.0'\n")  # setup waits for it, and refuses it
+        self.assertEqual(setup.wait(TIMEOUT_S), 1)
+        number = int(child.read_text())
+        try:
+            command = pathlib.Path(f"/proc/{number}/cmdline")  # empty of a process that is dead and not reaped
+            self.wait_until(lambda: not command.exists() or not command.read_bytes(), "pip's child goes on")
+        finally:
+            if command.exists() and b"sleep" in command.read_bytes():
+                os.kill(number, signal.SIGKILL)
 
 
 class Linters(unittest.TestCase):
