@@ -27,8 +27,9 @@ struct NodeLimits {
 NodeLimits read_node_limits(const std::filesystem::path& root);
 
 /// The file with the line "oom_kill 3": how many processes the system's OOM killer has ended in the control
-/// group whose limit this process meets first, or, if there is none, on the machine. A batch system may put
-/// each process into a group of its own, without a limit, below the one that they share.
+/// group whose limit this process meets first: a batch system may put each process into a group of its own,
+/// without a limit, below the one that they share. Without limits in the innermost group that counts them, or
+/// on the machine.
 /// @param root  of the file system; "/" but for tests
 std::filesystem::path oom_kills_file(const std::filesystem::path& root);
 

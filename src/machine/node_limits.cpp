@@ -151,14 +151,16 @@ NodeLimits read_node_limits(const fs::path& root) {
 }
 
 fs::path oom_kills_file(const fs::path& root) {
+  std::optional<fs::path> innermost;
   for (const fs::path& group : control_groups(root, "memory")) {
-    if (!memory_limit_of(group)) continue;
     for (const char* name : {"memory.events", "memory.oom_control"}) {
       std::error_code unreadable;
-      if (fs::exists(group / name, unreadable)) return group / name;
+      if (!fs::exists(group / name, unreadable)) continue;
+      if (memory_limit_of(group)) return group / name;
+      if (!innermost) innermost = group / name;
     }
   }
-  return root / "proc/vmstat";
+  return innermost.value_or(root / "proc/vmstat");
 }
 
 }  // namespace skyline::machine
