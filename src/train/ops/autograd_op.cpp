@@ -51,25 +51,14 @@ class AutogradOp final : public FusedOp {
     if (output.requires_grad() && !sources.empty()) {
       gradients = torch::autograd::grad({output}, sources, {gradient}, std::nullopt, false, true);
     }
-    std::size_t next = count;
+    for (std::size_t i = 0; i < gradients.size(); ++i) own(gradients, i, gradient, i < count);
+    auto next = gradients.begin() + static_cast<std::ptrdiff_t>(count);
     for (StoredTensor& tensor : tensors_.tensors()) {
-      if (tensor.trainable) {
-        at::Tensor& slope = gradients[next];
-        if (!slope.defined()) slope = at::zeros_like(tensor.value);
-        if (!slope.is_non_overlapping_and_dense()) slope = slope.contiguous();
-        const auto shares = [&](const at::Tensor& other) {
-          return other.defined() && slope.is_alias_of(other);
-        };
-        if (shares(gradient) ||
-            std::any_of(gradients.begin(), gradients.begin() + static_cast<std::ptrdiff_t>(next), shares)) {
-          slope = slope.clone();
-        }
-        tensor.gradient = slope;
-        ++next;
-      }
+      if (!tensor.trainable) continue;
+      tensor.gradient = next->defined() ? *next : at::zeros_like(tensor.value);
+      ++next;
     }
     gradients.resize(count);
-    for (std::size_t i = 0; i < count; ++i) own(gradients, i);
     return gradients;
   }
 
@@ -78,17 +67,17 @@ class AutogradOp final : public FusedOp {
   }
 
  private:
-  /// Autograd may hand out one tensor for several inputs, and tensors that repeat one value.
-  static void own(Activations& gradients, std::size_t index) {
+  /// Autograd may hand out one tensor for several sources, and tensors that repeat one value. The gradient by
+  /// the output may become that by an input.
+  static void own(Activations& gradients, std::size_t index, const at::Tensor& by_output, bool by_input) {
     at::Tensor& mine = gradients[index];
     if (!mine.defined()) return;
-    mine = channels_last(mine);
-    for (std::size_t i = 0; i < index; ++i) {
-      if (gradients[i].defined() && gradients[i].is_alias_of(mine)) {
-        mine = mine.clone(at::MemoryFormat::ChannelsLast);
-        return;
-      }
-    }
+    if (by_input) mine = channels_last(mine);
+    if (!mine.is_non_overlapping_and_dense()) mine = mine.contiguous();
+    const auto shares = [&](const at::Tensor& other) { return other.defined() && other.is_alias_of(mine); };
+    const auto end = gradients.begin() + static_cast<std::ptrdiff_t>(index);
+    const bool is_shared = std::any_of(gradients.begin(), end, shares);
+    if (is_shared || (!by_input && shares(by_output))) mine = mine.clone();
   }
 
   std::unique_ptr<LayerOp> op_;
