@@ -1,9 +1,9 @@
 #include "skyline/core/random.hpp"
 
 #include "train/kernels/batch_norm_kernels.hpp"
+#include "train/kernels/chunks.hpp"
 #include "train/kernels/cross_entropy.hpp"
 #include "train/kernels/dropout.hpp"
-#include "train/kernels/in_parallel.hpp"
 #include "train/kernels/optimizer_kernels.hpp"
 
 #include <algorithm>

@@ -2,8 +2,8 @@
 #include "train/device/accelerator.hpp"
 #include "train/device/gather_plan.hpp"
 #include "train/graph/memory_pool.hpp"
+#include "train/kernels/chunks.hpp"
 #include "train/kernels/dropout.hpp"
-#include "train/kernels/in_parallel.hpp"
 
 #include <span>
 #include <utility>

@@ -1,7 +1,6 @@
 #include "train/kernels/batch_norm_kernels.hpp"
-#include "train/kernels/in_parallel.hpp"
+#include "train/kernels/chunks.hpp"
 #include "train/kernels/lanes.hpp"
-#include "train/kernels/row_chunks.hpp"
 
 #include <algorithm>
 #include <vector>
@@ -35,7 +34,7 @@ RowChunks chunks_of(const BatchNormBackward& problem) {
   return RowChunks::of(problem.rows, problem.channels, group, 2048);
 }
 
-template <typename T>
+template <typename T, bool kRelu>
 struct SumsBody {
   const BatchNormBackward& problem;
   const RowRange<T>& range;
@@ -44,15 +43,6 @@ struct SumsBody {
 
   template <typename V, std::size_t kBlocks>
   SKYLINE_INLINE void run(std::size_t channel) const {
-    if (problem.relu) {
-      rows_of<V, kBlocks, true>(channel);
-    } else {
-      rows_of<V, kBlocks, false>(channel);
-    }
-  }
-
-  template <typename V, std::size_t kBlocks, bool kRelu>
-  SKYLINE_INLINE void rows_of(std::size_t channel) const {
     constexpr std::size_t kChains = chains_for<kBlocks>();
     constexpr std::size_t kLanes = lanes_of<V>();
     V sums[kChains][kBlocks] = {};
@@ -68,7 +58,7 @@ struct SumsBody {
     }
     const T* row = range.input + channel;
     const T* gradient = range.gradient + channel;
-    const auto add_row = [&](V * sums_now, V * centered_now) __attribute__((always_inline)) {
+    const auto add_row = [&](V* sums_now, V* centered_now) SKYLINE_INLINED {
       for (std::size_t b = 0; b < kBlocks; ++b) {
         const std::size_t at = b * kLanes;
         const V value = load<V>(row + at);
@@ -96,7 +86,7 @@ struct SumsBody {
   }
 };
 
-template <typename T>
+template <typename T, bool kRelu>
 struct ApplyBody {
   const BatchNormBackward& problem;
   const RowRange<T>& range;
@@ -110,14 +100,12 @@ struct ApplyBody {
     if constexpr (kBlocks > 2) {  // six constants per block: more blocks would not stay in registers
       run<V, 2>(channel);
       run<V, 2>(channel + 2 * lanes_of<V>());
-    } else if (problem.relu) {
-      rows_of<V, kBlocks, true>(channel);
     } else {
-      rows_of<V, kBlocks, false>(channel);
+      rows_of<V, kBlocks>(channel);
     }
   }
 
-  template <typename V, std::size_t kBlocks, bool kRelu>
+  template <typename V, std::size_t kBlocks>
   SKYLINE_INLINE void rows_of(std::size_t channel) const {
     constexpr std::size_t kLanes = lanes_of<V>();
     V mean[kBlocks];
@@ -159,12 +147,13 @@ struct ApplyBody {
 /// @param sums  [chunks, 2, channels]
 SKYLINE_MULTI_TARGET void sum_backward(const BatchNormBackward& problem, const RowChunks& chunks,
                                        std::size_t first, std::size_t last, float* sums) {
-  with_type_of(problem.input, [&](auto type) SKYLINE_INLINED {
+  with_type_of(problem.input, problem.relu, [&](auto type, auto relu) SKYLINE_INLINED {
     using T = decltype(type);
     for (std::size_t chunk = first; chunk < last; ++chunk) {
       float* sum = sums + (chunk - first) * 2 * chunks.channels;
       const auto range = RowRange<T>::of(problem, chunks, chunk);
-      for_channel_pieces(chunks.channels, SumsBody<T>{problem, range, sum, sum + chunks.channels});
+      for_channel_pieces(chunks.channels,
+                         SumsBody<T, decltype(relu)::value>{problem, range, sum, sum + chunks.channels});
     }
   });
 }
@@ -172,12 +161,13 @@ SKYLINE_MULTI_TARGET void sum_backward(const BatchNormBackward& problem, const R
 SKYLINE_MULTI_TARGET void apply_backward(const BatchNormBackward& problem, const RowChunks& chunks,
                                          std::size_t first, std::size_t last, const float* const (&slopes)[3],
                                          const Values& output) {
-  with_type_of(problem.input, [&](auto type) SKYLINE_INLINED {
+  with_type_of(problem.input, problem.relu, [&](auto type, auto relu) SKYLINE_INLINED {
     using T = decltype(type);
     for (std::size_t chunk = first; chunk < last; ++chunk) {
       const auto range = RowRange<T>::of(problem, chunks, chunk);
-      for_channel_pieces(chunks.channels, ApplyBody<T>{problem, range, slopes[0], slopes[1], slopes[2],
-                                                       static_cast<T*>(output.data)});
+      for_channel_pieces(chunks.channels,
+                         ApplyBody<T, decltype(relu)::value>{problem, range, slopes[0], slopes[1], slopes[2],
+                                                             static_cast<T*>(output.data)});
     }
   });
 }

@@ -1,8 +1,7 @@
 #include "train/kernels/batch_norm_kernels.hpp"
 
-#include "train/kernels/in_parallel.hpp"
+#include "train/kernels/chunks.hpp"
 #include "train/kernels/lanes.hpp"
-#include "train/kernels/row_chunks.hpp"
 
 #include <algorithm>
 #include <vector>
@@ -98,7 +97,7 @@ struct Affine {
   }
 };
 
-template <typename T>
+template <typename T, bool kRelu>
 struct ScaleShiftBody {
   const T* input;
   std::size_t rows;
@@ -108,15 +107,6 @@ struct ScaleShiftBody {
 
   template <typename V, std::size_t kBlocks>
   SKYLINE_INLINE void run(std::size_t channel) const {
-    if (affine.relu) {
-      rows_of<V, kBlocks, true>(channel);
-    } else {
-      rows_of<V, kBlocks, false>(channel);
-    }
-  }
-
-  template <typename V, std::size_t kBlocks, bool kRelu>
-  SKYLINE_INLINE void rows_of(std::size_t channel) const {
     V factor[kBlocks];
     V offset[kBlocks];
     affine.load_for<V, kBlocks>(channel, factor, offset);
@@ -133,7 +123,7 @@ struct ScaleShiftBody {
 };
 
 /// Averages one sample over its pixels.
-template <typename T>
+template <typename T, bool kRelu>
 struct PoolBody {
   const T* input;
   std::size_t pixels;
@@ -143,15 +133,6 @@ struct PoolBody {
 
   template <typename V, std::size_t kBlocks>
   SKYLINE_INLINE void run(std::size_t channel) const {
-    if (affine.relu) {
-      pixels_of<V, kBlocks, true>(channel);
-    } else {
-      pixels_of<V, kBlocks, false>(channel);
-    }
-  }
-
-  template <typename V, std::size_t kBlocks, bool kRelu>
-  SKYLINE_INLINE void pixels_of(std::size_t channel) const {
     constexpr std::size_t kChains = chains_for<kBlocks>();
     V factor[kBlocks];
     V offset[kBlocks];
@@ -161,11 +142,11 @@ struct PoolBody {
     std::size_t r = 0;
     for (; r + kChains <= pixels; r += kChains) {
       for (std::size_t k = 0; k < kChains; ++k, row += channels) {
-        add_pixel<V, kBlocks, kRelu>(row, factor, offset, sums[k]);
+        add_pixel<V, kBlocks>(row, factor, offset, sums[k]);
       }
     }
     for (; r < pixels; ++r, row += channels) {
-      add_pixel<V, kBlocks, kRelu>(row, factor, offset, sums[0]);
+      add_pixel<V, kBlocks>(row, factor, offset, sums[0]);
     }
     const float share = 1.0F / static_cast<float>(pixels);
     for (std::size_t b = 0; b < kBlocks; ++b) {
@@ -177,7 +158,7 @@ struct PoolBody {
     }
   }
 
-  template <typename V, std::size_t kBlocks, bool kRelu>
+  template <typename V, std::size_t kBlocks>
   static SKYLINE_INLINE void add_pixel(const T* row, const V* factor, const V* offset, V* sums) {
     for (std::size_t b = 0; b < kBlocks; ++b) {
       const V value = load<V>(row + b * lanes_of<V>()) * factor[b] + offset[b];
@@ -188,13 +169,14 @@ struct PoolBody {
 
 SKYLINE_MULTI_TARGET void scale_chunks(const Values& input, const Affine& affine, const RowChunks& chunks,
                                        std::size_t first, std::size_t last, const Values& output) {
-  with_type_of(input, [&](auto type) SKYLINE_INLINED {
+  with_type_of(input, affine.relu, [&](auto type, auto relu) SKYLINE_INLINED {
     using T = decltype(type);
     for (std::size_t chunk = first; chunk < last; ++chunk) {
       const std::size_t start = chunks.first_row(chunk) * chunks.channels;
       for_channel_pieces(chunks.channels,
-                         ScaleShiftBody<T>{static_cast<const T*>(input.data) + start, chunks.rows_of(chunk),
-                                           chunks.channels, affine, static_cast<T*>(output.data) + start});
+                         ScaleShiftBody<T, decltype(relu)::value>{
+                             static_cast<const T*>(input.data) + start, chunks.rows_of(chunk),
+                             chunks.channels, affine, static_cast<T*>(output.data) + start});
     }
   });
 }
@@ -202,12 +184,12 @@ SKYLINE_MULTI_TARGET void scale_chunks(const Values& input, const Affine& affine
 SKYLINE_MULTI_TARGET void pool_samples(const Values& input, const Affine& affine, std::size_t pixels,
                                        std::size_t channels, std::size_t first, std::size_t last,
                                        const Values& output) {
-  with_type_of(input, [&](auto type) SKYLINE_INLINED {
+  with_type_of(input, affine.relu, [&](auto type, auto relu) SKYLINE_INLINED {
     using T = decltype(type);
     for (std::size_t s = first; s < last; ++s) {
-      for_channel_pieces(
-          channels, PoolBody<T>{static_cast<const T*>(input.data) + s * pixels * channels, pixels, channels,
-                                affine, static_cast<T*>(output.data) + s * channels});
+      for_channel_pieces(channels, PoolBody<T, decltype(relu)::value>{
+                                       static_cast<const T*>(input.data) + s * pixels * channels, pixels,
+                                       channels, affine, static_cast<T*>(output.data) + s * channels});
     }
   });
 }

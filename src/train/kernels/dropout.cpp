@@ -1,6 +1,6 @@
 #include "train/kernels/dropout.hpp"
 
-#include "train/kernels/in_parallel.hpp"
+#include "train/kernels/chunks.hpp"
 #include "train/kernels/lanes.hpp"
 
 namespace skyline::train::kernels {

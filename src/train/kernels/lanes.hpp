@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 /// Fixed-width vectors of floats for kernels. The compiler maps them to the registers of each target, so the
 /// order of every sum is the same on every machine. Include in files compiled with -Wno-psabi only.
@@ -96,6 +97,18 @@ SKYLINE_INLINE void with_type_of(const Values& values, const Visit& visit) {
   } else {
     visit(float{});
   }
+}
+
+/// Calls visit with that and whether a ReLU follows, as a type.
+template <typename Visit>
+SKYLINE_INLINE void with_type_of(const Values& values, bool relu, const Visit& visit) {
+  with_type_of(values, [&](auto type) SKYLINE_INLINED {
+    if (relu) {
+      visit(type, std::true_type{});
+    } else {
+      visit(type, std::false_type{});
+    }
+  });
 }
 
 template <typename V>
