@@ -97,7 +97,8 @@ class Schema(RunsCase):
     def test_the_attributes_of_layers_have_their_defaults(self):
         layers = self.validator.schema["properties"]["space"]["properties"]["network"]["items"]["anyOf"][1]["properties"]
         conv2d = {name: each.get("default") for name, each in layers["conv2d"]["properties"].items()}
-        self.assertEqual(conv2d, {"kernel": None, "channels": None, "stride": 1, "padding": "same", "bias": True})
+        self.assertEqual(conv2d, {"kernel": None, "channels": None, "stride": 1, "dilation": 1, "padding": "same",
+                                  "groups": 1, "bias": True})
 
     def test_keys_of_another_algorithm_and_a_second_evaluator_do_not_validate(self):
         self.assert_refused(lambda tree: tree["search"].update(algorithm="random"))

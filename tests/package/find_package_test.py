@@ -71,7 +71,7 @@ class FindPackage(unittest.TestCase):
         self.assertIn("(0 failed)", self.search(program, "balance"))
         front = json.loads((self.root / "balance/pareto.json").read_text())
         self.assertIn("balance", json.dumps(front))
-        self.assertIn("leaky_relu", (self.root / "balance/config.yaml").read_text())
+        self.assertIn("scaled_leaky_relu", (self.root / "balance/config.yaml").read_text())
         self.check_algorithm(program)
         self.succeed(self.prefix / "bin/skyline", "prep", "digits", "--out", "digits.h5")
         lost = run(program, "prep", "digits", "--out", "lost.h5", folder=self.root)  # in no tree that has them

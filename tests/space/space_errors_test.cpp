@@ -1,4 +1,7 @@
 // Mistakes in a space are reported when it is read, with file, line and key.
+#include "skyline/space/layer_kind.hpp"
+
+#include "core/text/wording.hpp"
 #include "space/space_from_yaml.hpp"
 #include "support/user_error_of.hpp"
 
@@ -96,13 +99,11 @@ TEST(SpaceErrors, ParameterNames) {
 }
 
 TEST(SpaceErrors, Layers) {
-  EXPECT_EQ(error_of("network:\n  - conv: {channels: 3, kernel: 1}"),
-            "a.yaml:2: space.network[0]: unknown layer `conv`, did you mean `conv2d`?");
-  EXPECT_EQ(
-      error_of("network:\n  - transformer"),
-      "a.yaml:2: space.network[0]: unknown layer `transformer`, known here: add, batch_norm, concat, conv2d, "
-      "dropout, flatten, "
-      "global_average_pool, linear, max_pool, multiply, relu");
+  EXPECT_EQ(error_of("network:\n  - conv2: {channels: 3, kernel: 1}"),
+            "a.yaml:2: space.network[0]: unknown layer `conv2`, did you mean `conv2d`?");
+  EXPECT_EQ(error_of("network:\n  - transformer"),
+            "a.yaml:2: space.network[0]: unknown layer `transformer`, known here: " +
+                skyline::joined(layer_kind_names()));
   EXPECT_EQ(error_of("network:\n  - conv2d: {chanels: 3, kernel: 1}"),
             "a.yaml:2: space.network[0].conv2d.chanels: conv2d has no attribute `chanels`, did you mean "
             "`channels`?");
@@ -180,9 +181,7 @@ TEST(SpaceErrors, ASpaceWithoutAnyNetworkThatBuilds) {
                "  - conv2d: {channels: 1, kernel: $k, padding: 0}\n  - flatten\n  - linear: {features: 10}"),
       "a.yaml:3: space.network: none of the 2 combinations of parameters builds a network; the first "
       "problem: "
-      "a.yaml:3: space.network[0].conv2d: layer conv2d_0: kernel 31 is larger than its input 1x28x28 with "
-      "padding "
-      "0");
+      "a.yaml:3: space.network[0].conv2d: layer conv2d_0: kernel 31 is larger than its input 1x28x28");
   EXPECT_THAT(
       error_of("parameters: {k: {range: [30, 2000]}}\nnetwork:\n"
                "  - conv2d: {channels: 1, kernel: $k, padding: 0}\n  - flatten\n  - linear: {features: 10}"),

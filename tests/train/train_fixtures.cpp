@@ -2,7 +2,7 @@
 
 #include "skyline/space/layer_kind.hpp"
 
-#include "support/refusing_reader.hpp"
+#include "support/map_reader.hpp"
 
 #include <numeric>
 #include <utility>
@@ -34,7 +34,7 @@ NetworkBuilder& NetworkBuilder::reading(std::vector<std::size_t> layers) {
 
 NetworkBuilder& NetworkBuilder::merge(const std::string& kind, std::vector<std::size_t> layers) {
   space::Layer& layer = reading(std::move(layers)).add(kind, {});
-  skyline::testing::RefusingReader reader;
+  skyline::testing::MapReader reader;
   space::find_layer_kind(kind)->infer(layer, reader);
   network_.classes = layer.output.channels;
   return *this;

@@ -14,15 +14,18 @@ namespace {
 using Kinds = Registry<std::unique_ptr<LayerKind>>;
 
 Kinds& registry() {
-  static Kinds kinds("layer kind", [](Kinds& built_in) {
-    for (const auto make : {make_add, make_batch_norm, make_concat, make_conv2d, make_dropout, make_flatten,
-                            make_global_average_pool, make_linear, make_max_pool, make_multiply, make_relu}) {
-      std::unique_ptr<LayerKind> kind = make();
+  static Kinds registered("layer kind", [](Kinds& built_in) {
+    KindList kinds;
+    for (const auto add : {add_activations, add_attention, add_convolutions, add_drops, add_linear,
+                           add_merges, add_norms, add_pools, add_wiring}) {
+      add(kinds);
+    }
+    for (std::unique_ptr<LayerKind>& kind : kinds) {
       const std::string name(kind->name());
       built_in.add(name, std::move(kind));
     }
   });
-  return kinds;
+  return registered;
 }
 
 /// A guess by shapes, for kinds that do not say it.
@@ -124,6 +127,29 @@ const LayerKind* find_layer_kind(std::string_view name) {
 
 std::vector<std::string> layer_kind_names() {
   return registry().names();
+}
+
+void set_unless(Layer& layer, const std::string& name, std::int64_t value, std::int64_t neutral) {
+  if (value != neutral) layer.attributes[name] = value;
+}
+
+Shape Sliding::over(const Shape& input, bool both_ways, AttributeReader& reader) const {
+  const std::int64_t span = dilation * (kernel - 1) + 1;
+  const std::int64_t shortest = both_ways ? std::min(input.height, input.width) : input.width;
+  if (span > shortest + 2 * padding) {
+    reader.fail("kernel " + std::to_string(kernel) +
+                (dilation > 1 ? " with dilation " + std::to_string(dilation) : "") +
+                " is larger than its input " + to_text(input) +
+                (padding > 0 ? " with padding " + std::to_string(padding) : ""));
+  }
+  return {input.channels, both_ways ? sliding_output(input.height, span, stride, padding) : 1,
+          sliding_output(input.width, span, stride, padding)};
+}
+
+void require_sequence(const Layer& layer, AttributeReader& reader) {
+  if (layer.input().height == 1) return;
+  reader.fail("expected a sequence C x 1 x L, got " + to_text(layer.input()) +
+              "; patch_embedding makes one of an image");
 }
 
 std::int64_t sliding_output(std::int64_t input, std::int64_t kernel, std::int64_t stride,

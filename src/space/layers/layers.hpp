@@ -4,24 +4,45 @@
 
 #include <initializer_list>
 #include <memory>
+#include <string>
+#include <vector>
 
 namespace skyline::space {
 
-std::unique_ptr<LayerKind> make_add();
-std::unique_ptr<LayerKind> make_batch_norm();
-std::unique_ptr<LayerKind> make_concat();
-std::unique_ptr<LayerKind> make_conv2d();
-std::unique_ptr<LayerKind> make_dropout();
-std::unique_ptr<LayerKind> make_flatten();
-std::unique_ptr<LayerKind> make_global_average_pool();
-std::unique_ptr<LayerKind> make_linear();
-std::unique_ptr<LayerKind> make_max_pool();
-std::unique_ptr<LayerKind> make_multiply();
-std::unique_ptr<LayerKind> make_relu();
+// The built-in kinds, a list per file.
+using KindList = std::vector<std::unique_ptr<LayerKind>>;
+void add_activations(KindList& kinds);
+void add_attention(KindList& kinds);
+void add_convolutions(KindList& kinds);
+void add_drops(KindList& kinds);
+void add_linear(KindList& kinds);
+void add_merges(KindList& kinds);
+void add_norms(KindList& kinds);
+void add_pools(KindList& kinds);
+void add_wiring(KindList& kinds);
+
+/// Notes an attribute, unless it has the value with which it does nothing (Layer::attributes).
+void set_unless(Layer& layer, const std::string& name, std::int64_t value, std::int64_t neutral);
+
+/// A square window that slides along an input, both ends padded.
+struct Sliding {
+  std::int64_t kernel = 1;
+  std::int64_t stride = 1;
+  std::int64_t padding = 0;
+  std::int64_t dilation = 1;
+
+  /// The shape of the places of the window, with the channels of the input.
+  /// @param both_ways  false: it slides along the width alone, and has height 1
+  /// @throws UserError through `reader` if the window does not fit
+  Shape over(const Shape& input, bool both_ways, AttributeReader& reader) const;
+};
 
 /// Output length of a window that slides along `input`, both ends padded. @pre the window fits
 std::int64_t sliding_output(std::int64_t input, std::int64_t kernel, std::int64_t stride,
                             std::int64_t padding);
+
+/// @throws UserError through `reader` unless the input is C x 1 x L
+void require_sequence(const Layer& layer, AttributeReader& reader);
 
 /// Multiplies the factors; bounded, so that sums over a whole network cannot overflow.
 /// @throws UserError through `reader` if it is larger than 2^48

@@ -31,14 +31,15 @@ class Linear final : public LayerKind {
   }
 
   Traits traits(const Layer& layer) const override {
-    return {.may_be_identity = layer.output.channels >= layer.input().channels};
+    return {.may_be_identity = layer.output.channels >= layer.input().channels,
+            .zeros = attribute_flag(layer, "bias") ? Zeros::kUnknown : Zeros::kIfAll};
   }
 };
 
 }  // namespace
 
-std::unique_ptr<LayerKind> make_linear() {
-  return std::make_unique<Linear>();
+void add_linear(KindList& kinds) {
+  kinds.push_back(std::make_unique<Linear>());
 }
 
 }  // namespace skyline::space

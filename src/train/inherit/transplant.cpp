@@ -120,7 +120,8 @@ void Execution::operator()(const PassOn& step) const {
   at::Tensor weight = child_.at(step.weight).narrow(0, 0, step.channels);
   weight.zero_();
   while (weight.dim() > 2) weight = weight.select(2, weight.size(2) / 2);
-  weight.diagonal().fill_(1);
+  const std::int64_t group = weight.size(1);  // channels that an output reads; all, unless there are groups
+  weight.unflatten(0, {step.channels / group, group}).diagonal(0, 1, 2).fill_(1);
   if (step.bias) child_.at(*step.bias).narrow(0, 0, step.channels).zero_();
 }
 

@@ -12,16 +12,19 @@
 namespace skyline::train {
 namespace {
 
+/// Also the op of depthwise_conv2d, which has a group per channel.
 class Conv2dOp final : public FusedOp {
  public:
   Conv2dOp(const space::Layer& layer, LayerTensors& tensors, const DevicePlace& place)
       : tensors_(tensors),
         products_(place.type_of_products(layer)),
         window_(Window::of(layer)),
+        groups_(layer.input().channels / tensors.value("weight").size(1)),
         has_bias_(tensors.has("bias")) {}
 
   at::Tensor reference(const Activations& inputs, bool /*training*/) override {
-    return at::conv2d(inputs.front(), weight(), bias(), window_.stride, window_.padding);
+    return at::conv2d(inputs.front(), weight(), bias(), window_.stride, window_.padding, window_.dilation,
+                      groups_);
   }
 
   bool may_be_recorded() const override { return true; }
@@ -37,8 +40,8 @@ class Conv2dOp final : public FusedOp {
     std::int64_t channels = gradient.size(1);
     auto [input_gradient, weight_gradient, bias_gradient] = at::convolution_backward(
         channels_last(gradient), std::exchange(input_, {}), std::exchange(weight_, {}),
-        at::OptionalIntArrayRef(channels), window_.stride, window_.padding, {1, 1}, false, {0, 0}, 1,
-        {wants_input_gradient, true, wants_bias});
+        at::OptionalIntArrayRef(channels), window_.stride, window_.padding, window_.dilation, false, {0, 0},
+        groups_, {wants_input_gradient, true, wants_bias});
     tensors_.gradient("weight") = weight_gradient.to(at::kFloat);
     if (has_bias_) {
       tensors_.gradient("bias") = wants_bias ? bias_gradient.to(at::kFloat) : no_bias_gradient_;
@@ -84,12 +87,14 @@ class Conv2dOp final : public FusedOp {
   at::Tensor convolve(const at::Tensor& input, const at::Tensor& weight,
                       const std::optional<at::Tensor>& bias) const {
     const auto offset = bias ? std::optional(bias->to(products_)) : std::nullopt;
-    return at::convolution(input, weight, offset, window_.stride, window_.padding, {1, 1}, false, {0, 0}, 1);
+    return at::convolution(input, weight, offset, window_.stride, window_.padding, window_.dilation, false,
+                           {0, 0}, groups_);
   }
 
   LayerTensors& tensors_;
   at::ScalarType products_;
   Window window_;
+  std::int64_t groups_;
   bool has_bias_;
   bool offset_deferred_ = false;
   at::Tensor no_bias_gradient_;  // zeros, exactly, where the reader removes the bias's effect

@@ -11,32 +11,17 @@
 namespace skyline::train {
 namespace {
 
-/// Zeroes elements with a probability while training, and scales the others up so that the mean stays. Draws
-/// by the element's place in the batch, in channels_last order, anew in each pass, so that no mask is kept.
-class DropoutOp final : public FusedOp {
+/// Zeroes elements with a probability, and scales the others up so that the mean stays. Draws by the
+/// element's place in the batch.
+class Drops {
  public:
-  DropoutOp(const space::Layer& layer, const DevicePlace& place)
+  /// @param elements  per sample
+  Drops(const space::Layer& layer, const DevicePlace& place, std::int64_t elements)
       : place_(place),
         number_(static_cast<std::int64_t>(place.drawing_layers.size()) - 1),
-        elements_(layer.input().elements()),
+        elements_(elements),
         mask_(kernels::dropout_mask(0, space::attribute_number(layer, "probability"))) {}
 
-  bool may_be_recorded() const override { return true; }
-
-  at::Tensor reference(const Activations& inputs, bool training) override {
-    const at::Tensor& input = inputs.front();
-    if (!training) return input;
-    return input.mul(apply(at::ones_like(input, at::kFloat, at::MemoryFormat::ChannelsLast), true));
-  }
-  at::Tensor forward(const Activations& inputs) override {
-    return apply(channels_last(inputs.front()), false);
-  }
-  Activations backward(at::Tensor gradient, bool /*wants_input_gradient*/) override {
-    return {apply(channels_last(gradient), true)};
-  }
-  at::Tensor infer(const Activations& inputs) override { return inputs.front(); }
-
- private:
   at::Tensor apply(const at::Tensor& source, bool in_place) const {
     if (source.numel() == 0) return source;
     const at::Tensor target = in_place ? source : at::empty_like(source);
@@ -50,10 +35,52 @@ class DropoutOp final : public FusedOp {
     return target;
   }
 
+ private:
   const DevicePlace& place_;
   std::int64_t number_;    // among the layers that draw
   std::int64_t elements_;  // per sample
   kernels::DropoutMask mask_;
+};
+
+/// Draws in channels_last order, anew in each pass, so that no mask is kept.
+class DropoutOp final : public FusedOp {
+ public:
+  DropoutOp(const space::Layer& layer, const DevicePlace& place)
+      : drops_(layer, place, layer.input().elements()) {}
+
+  bool may_be_recorded() const override { return true; }
+
+  at::Tensor reference(const Activations& inputs, bool training) override {
+    const at::Tensor& input = inputs.front();
+    if (!training) return input;
+    return input.mul(drops_.apply(at::ones_like(input, at::kFloat, at::MemoryFormat::ChannelsLast), true));
+  }
+  at::Tensor forward(const Activations& inputs) override {
+    return drops_.apply(channels_last(inputs.front()), false);
+  }
+  Activations backward(at::Tensor gradient, bool /*wants_input_gradient*/) override {
+    return {drops_.apply(channels_last(gradient), true)};
+  }
+  at::Tensor infer(const Activations& inputs) override { return inputs.front(); }
+
+ private:
+  Drops drops_;
+};
+
+/// A draw per sample.
+class StochasticDepthOp final : public LayerOp {
+ public:
+  StochasticDepthOp(const space::Layer& layer, const DevicePlace& place) : drops_(layer, place, 1) {}
+
+  bool may_be_recorded() const override { return true; }
+  at::Tensor reference(const Activations& inputs, bool training) override {
+    const at::Tensor& input = inputs.front();
+    if (!training) return input;
+    return input.mul(drops_.apply(input.new_ones({input.size(0), 1, 1, 1}, at::kFloat), true));
+  }
+
+ private:
+  Drops drops_;
 };
 
 }  // namespace
@@ -61,6 +88,11 @@ class DropoutOp final : public FusedOp {
 std::unique_ptr<LayerOp> make_dropout_op(const space::Layer& layer, LayerTensors& /*tensors*/,
                                          const DevicePlace& place) {
   return std::make_unique<DropoutOp>(layer, place);
+}
+
+std::unique_ptr<LayerOp> make_stochastic_depth_op(const space::Layer& layer, LayerTensors& /*tensors*/,
+                                                  const DevicePlace& place) {
+  return std::make_unique<StochasticDepthOp>(layer, place);
 }
 
 }  // namespace skyline::train

@@ -1,8 +1,12 @@
 #include "train/ops/built_in_ops.hpp"
+#include "train/ops/function_op.hpp"
 
 #include <tuple>
 
 #include <ATen/core/Tensor.h>
+#include <ATen/ops/adaptive_avg_pool2d.h>
+#include <ATen/ops/adaptive_max_pool2d.h>
+#include <ATen/ops/avg_pool2d.h>
 #include <ATen/ops/max_pool2d_with_indices.h>
 #include <ATen/ops/max_pool2d_with_indices_backward.h>
 #include <ATen/ops/mean.h>
@@ -12,7 +16,7 @@ namespace {
 
 class MaxPoolOp final : public FusedOp {
  public:
-  explicit MaxPoolOp(const space::Layer& layer) : window_(Window::of(layer)) {}
+  explicit MaxPoolOp(const space::Layer& layer) : window_(Window::of_pool(layer)) {}
 
   at::Tensor reference(const Activations& inputs, bool /*training*/) override {
     return std::get<0>(pool(inputs.front()));
@@ -72,6 +76,31 @@ class GlobalAveragePoolOp final : public FusedOp {
 };
 
 }  // namespace
+
+std::unique_ptr<LayerOp> make_adaptive_average_pool_op(const space::Layer& layer, LayerTensors& /*tensors*/) {
+  return function_op([height = layer.output.height, width = layer.output.width](const at::Tensor& input) {
+    return at::adaptive_avg_pool2d(input, {height, width});
+  });
+}
+
+std::unique_ptr<LayerOp> make_adaptive_max_pool_op(const space::Layer& layer, LayerTensors& /*tensors*/) {
+  return function_op([height = layer.output.height, width = layer.output.width](const at::Tensor& input) {
+    return std::get<0>(at::adaptive_max_pool2d(input, {height, width}));
+  });
+}
+
+std::unique_ptr<LayerOp> make_average_pool_op(const space::Layer& layer, LayerTensors& /*tensors*/) {
+  return function_op([window = Window::of_pool(layer)](const at::Tensor& input) {
+    return at::avg_pool2d(input, window.kernel, window.stride, window.padding, /*ceil_mode=*/false,
+                          /*count_include_pad=*/false);
+  });
+}
+
+std::unique_ptr<LayerOp> make_global_max_pool_op(const space::Layer& /*layer*/, LayerTensors& /*tensors*/) {
+  return function_op([](const at::Tensor& input) {
+    return std::get<0>(at::adaptive_max_pool2d(input, {1, 1}));
+  });
+}
 
 std::unique_ptr<LayerOp> make_max_pool_op(const space::Layer& layer, LayerTensors& /*tensors*/) {
   return std::make_unique<MaxPoolOp>(layer);

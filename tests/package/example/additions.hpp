@@ -7,11 +7,11 @@
 #include <skyline/space/layer_kind.hpp>
 #include <skyline/train/layer_op.hpp>
 
-/// `leaky_relu: {slope: 0.01}`: attributes, shapes, weights and costs.
-std::unique_ptr<skyline::space::LayerKind> make_leaky_relu_kind();
+/// `scaled_leaky_relu: {slope: 0.01}`: attributes, shapes, weights and costs.
+std::unique_ptr<skyline::space::LayerKind> make_scaled_leaky_relu_kind();
 /// The same layer in training.
-std::unique_ptr<skyline::train::LayerOp> make_leaky_relu_op(const skyline::space::Layer& layer,
-                                                            skyline::train::LayerTensors& tensors);
+std::unique_ptr<skyline::train::LayerOp> make_scaled_leaky_relu_op(const skyline::space::Layer& layer,
+                                                                   skyline::train::LayerTensors& tensors);
 
 /// `balance: {target: 20000}`: scores a network without training it, by how near it comes to a number of
 /// parameters.

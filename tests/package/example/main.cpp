@@ -7,8 +7,8 @@
 #include <skyline/train/layer_op.hpp>
 
 int main(int argc, char** argv) {
-  skyline::space::register_layer_kind(make_leaky_relu_kind());
-  skyline::train::register_layer_op("leaky_relu", make_leaky_relu_op);
+  skyline::space::register_layer_kind(make_scaled_leaky_relu_kind());
+  skyline::train::register_layer_op("scaled_leaky_relu", make_scaled_leaky_relu_op);
   skyline::evaluate::register_evaluator(balance_kind());
   skyline::search::register_algorithm(hill_climb());
   return skyline::app::run_program(argc, argv);

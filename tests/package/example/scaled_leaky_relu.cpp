@@ -7,9 +7,9 @@ using namespace skyline;
 
 namespace {
 
-class LeakyRelu final : public space::LayerKind {
+class ScaledLeakyRelu final : public space::LayerKind {
  public:
-  std::string_view name() const override { return "leaky_relu"; }
+  std::string_view name() const override { return "scaled_leaky_relu"; }
 
   void read_attributes(space::Layer& layer, space::AttributeReader& reader) const override {
     layer.attributes["slope"] = reader.number_or("slope", above(0).below(1), 0.01, "Slope below 0.");
@@ -23,9 +23,9 @@ class LeakyRelu final : public space::LayerKind {
   }
 };
 
-class LeakyReluOp final : public train::LayerOp {
+class ScaledLeakyReluOp final : public train::LayerOp {
  public:
-  LeakyReluOp(double slope, train::LayerTensors& tensors) : slope_(slope), tensors_(tensors) {}
+  ScaledLeakyReluOp(double slope, train::LayerTensors& tensors) : slope_(slope), tensors_(tensors) {}
 
   at::Tensor reference(const train::Activations& inputs, bool /*training*/) override {
     return at::leaky_relu(inputs.front(), slope_).mul(tensors_.value("weight").view({1, -1, 1, 1}));
@@ -39,10 +39,11 @@ class LeakyReluOp final : public train::LayerOp {
 
 }  // namespace
 
-std::unique_ptr<space::LayerKind> make_leaky_relu_kind() {
-  return std::make_unique<LeakyRelu>();
+std::unique_ptr<space::LayerKind> make_scaled_leaky_relu_kind() {
+  return std::make_unique<ScaledLeakyRelu>();
 }
 
-std::unique_ptr<train::LayerOp> make_leaky_relu_op(const space::Layer& layer, train::LayerTensors& tensors) {
-  return std::make_unique<LeakyReluOp>(space::attribute_number(layer, "slope"), tensors);
+std::unique_ptr<train::LayerOp> make_scaled_leaky_relu_op(const space::Layer& layer,
+                                                          train::LayerTensors& tensors) {
+  return std::make_unique<ScaledLeakyReluOp>(space::attribute_number(layer, "slope"), tensors);
 }

@@ -34,7 +34,9 @@ class Add final : public MergeKind {
     layer.output = layer.input();
     layer.cost.flops = (std::ssize(layer.input_shapes) - 1) * layer.output.elements();
   }
-  Traits traits(const Layer& /*layer*/) const override { return {.features = Features::kKept, .adds = true}; }
+  Traits traits(const Layer& /*layer*/) const override {
+    return {.features = Features::kKept, .adds = true, .zeros = Zeros::kIfAll};
+  }
 };
 
 class Concat final : public MergeKind {
@@ -52,7 +54,9 @@ class Concat final : public MergeKind {
     }
     bounded_product(reader, {layer.output.channels, layer.output.height, layer.output.width});
   }
-  Traits traits(const Layer& /*layer*/) const override { return {.features = Features::kJoined}; }
+  Traits traits(const Layer& /*layer*/) const override {
+    return {.features = Features::kJoined, .zeros = Zeros::kIfAll};
+  }
 };
 
 class Multiply final : public MergeKind {
@@ -69,21 +73,17 @@ class Multiply final : public MergeKind {
     layer.output = layer.input();
     layer.cost.flops = (std::ssize(layer.input_shapes) - 1) * layer.output.elements();
   }
-  Traits traits(const Layer& /*layer*/) const override { return {.features = Features::kKept}; }
+  Traits traits(const Layer& /*layer*/) const override {
+    return {.features = Features::kKept, .zeros = Zeros::kIfAny};
+  }
 };
 
 }  // namespace
 
-std::unique_ptr<LayerKind> make_add() {
-  return std::make_unique<Add>();
-}
-
-std::unique_ptr<LayerKind> make_concat() {
-  return std::make_unique<Concat>();
-}
-
-std::unique_ptr<LayerKind> make_multiply() {
-  return std::make_unique<Multiply>();
+void add_merges(KindList& kinds) {
+  kinds.push_back(std::make_unique<Add>());
+  kinds.push_back(std::make_unique<Concat>());
+  kinds.push_back(std::make_unique<Multiply>());
 }
 
 }  // namespace skyline::space

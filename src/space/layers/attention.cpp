@@ -1,0 +1,130 @@
+#include "space/layers/layers.hpp"
+
+#include <algorithm>
+
+namespace skyline::space {
+namespace {
+
+class PatchEmbedding final : public LayerKind {
+ public:
+  std::string_view name() const override { return "patch_embedding"; }
+
+  void read_attributes(Layer& layer, AttributeReader& reader) const override {
+    layer.attributes["channels"] = reader.integer("channels", 1, "Channels of the tokens.");
+    layer.attributes["patch"] =
+        reader.integer("patch", 1, "Height and width of a patch, which becomes a token.");
+    layer.attributes["position"] =
+        reader.flag_or("position", true, "Whether a trained embedding of its position is added to a token.");
+  }
+
+  void infer(Layer& layer, AttributeReader& reader) const override {
+    const Shape& input = layer.input();
+    const std::int64_t channels = attribute_integer(layer, "channels");
+    const std::int64_t patch = attribute_integer(layer, "patch");
+    const std::int64_t rows = input.height == 1 ? 1 : patch;
+    if (input.height % rows != 0 || input.width % patch != 0) {
+      reader.fail("patch " + std::to_string(patch) + " does not divide its input " + to_text(input));
+    }
+    const std::int64_t tokens = (input.height / rows) * (input.width / patch);
+    const std::int64_t fan_in = bounded_product(reader, {input.channels, rows, patch});
+    const std::int64_t outputs = bounded_product(reader, {channels, tokens});
+    layer.output = {channels, 1, tokens};
+    layer.cost.macs = bounded_product(reader, {fan_in, outputs});
+    layer.cost.flops = 2 * layer.cost.macs + outputs;
+    layer.tensors = {
+        {"weight", {channels, input.channels, rows, patch}, Initializer::kKaimingUniform, fan_in, true},
+        {"bias", {channels}, Initializer::kKaimingUniform, fan_in, true}};
+    if (attribute_flag(layer, "position")) {
+      layer.tensors.push_back({"position", {channels, tokens}, Initializer::kNarrowNormal, 0, true});
+      layer.cost.flops += outputs;
+    }
+  }
+
+  Traits traits(const Layer& /*layer*/) const override { return {}; }
+};
+
+class MultiHeadSelfAttention final : public LayerKind {
+ public:
+  std::string_view name() const override { return "multi_head_self_attention"; }
+
+  void read_attributes(Layer& layer, AttributeReader& reader) const override {
+    layer.attributes["heads"] =
+        reader.integer("heads", 1, "Number of attentions side by side, each with its part of the channels.");
+    layer.attributes["bias"] =
+        reader.flag_or("bias", true, "Whether the products with weights add trained constants.");
+  }
+
+  void infer(Layer& layer, AttributeReader& reader) const override {
+    require_sequence(layer, reader);
+    const std::int64_t channels = layer.input().channels;
+    const std::int64_t tokens = layer.input().width;
+    const std::int64_t heads = attribute_integer(layer, "heads");
+    if (channels % heads != 0) {
+      reader.fail_at("heads", "heads " + std::to_string(heads) + " do not divide the " +
+                                  std::to_string(channels) + " channels of the input");
+    }
+    layer.output = layer.input();
+    for (const char* weight : {"query_weight", "key_weight", "value_weight"}) {
+      layer.tensors.push_back({weight, {channels, channels}, Initializer::kXavierUniform, 0, true});
+    }
+    layer.tensors.push_back({"weight", {channels, channels}, Initializer::kKaimingUniform, channels, true});
+    const std::int64_t values = bounded_product(reader, {channels, tokens});
+    const std::int64_t scores = bounded_product(reader, {heads, tokens, tokens});
+    layer.cost.macs = 4 * bounded_product(reader, {values, channels}) +
+                      2 * bounded_product(reader, {channels, tokens, tokens});
+    layer.cost.flops = 2 * layer.cost.macs + 6 * scores;  // a scale and a softmax
+    layer.inner_elements = 4 * values + 2 * scores;
+    if (!attribute_flag(layer, "bias")) return;
+    for (const char* bias : {"query_bias", "key_bias", "value_bias", "bias"}) {
+      layer.tensors.push_back({bias, {channels}, Initializer::kZeros, 0, true});
+    }
+    layer.cost.flops += 4 * values;
+  }
+
+  Traits traits(const Layer& layer) const override {
+    return {.zeros = attribute_flag(layer, "bias") ? Zeros::kUnknown : Zeros::kIfAll};
+  }
+};
+
+/// A gate per channel, made of the means of all channels.
+class SqueezeExcitation final : public LayerKind {
+ public:
+  std::string_view name() const override { return "squeeze_excitation"; }
+
+  void read_attributes(Layer& layer, AttributeReader& reader) const override {
+    layer.attributes["reduction"] = reader.integer_or(
+        "reduction", 1, 4,
+        "Divides the channels, rounded down, for the layer between the means and the gates.");
+    layer.attributes["hard"] = reader.flag_or(
+        "hard", false, "Whether gates are hard_sigmoid, as in MobileNetV3, rather than sigmoid.");
+  }
+
+  void infer(Layer& layer, AttributeReader& reader) const override {
+    const std::int64_t channels = layer.input().channels;
+    const std::int64_t squeezed = std::max<std::int64_t>(1, channels / attribute_integer(layer, "reduction"));
+    layer.output = layer.input();
+    layer.tensors = {{"reduce_weight", {squeezed, channels}, Initializer::kKaimingUniform, channels, true},
+                     {"reduce_bias", {squeezed}, Initializer::kKaimingUniform, channels, true},
+                     {"expand_weight", {channels, squeezed}, Initializer::kKaimingUniform, squeezed, true},
+                     {"expand_bias", {channels}, Initializer::kKaimingUniform, squeezed, true}};
+    layer.inner_elements = 2 * channels + squeezed;
+    layer.cost.macs = 2 * bounded_product(reader, {channels, squeezed});
+    // The means and products with gates; biases; relu and sigmoid.
+    layer.cost.flops =
+        2 * layer.input().elements() + 2 * layer.cost.macs + squeezed + channels + squeezed + 4 * channels;
+  }
+
+  Traits traits(const Layer& /*layer*/) const override {
+    return {.features = Features::kKept, .zeros = Zeros::kIfAll};
+  }
+};
+
+}  // namespace
+
+void add_attention(KindList& kinds) {
+  kinds.push_back(std::make_unique<PatchEmbedding>());
+  kinds.push_back(std::make_unique<MultiHeadSelfAttention>());
+  kinds.push_back(std::make_unique<SqueezeExcitation>());
+}
+
+}  // namespace skyline::space

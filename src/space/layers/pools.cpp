@@ -1,0 +1,105 @@
+// Over an input of height 1, a sequence, a window has height 1.
+
+#include "space/layers/layers.hpp"
+
+namespace skyline::space {
+namespace {
+
+/// Of windows that slide or adapt. Those of one value each pass the input on.
+Traits traits_of_pool(const Layer& layer, bool is_maximum) {
+  return {.features = Features::kKept,
+          .distribution = is_maximum ? Distribution::kKept : Distribution::kUnknown,
+          .is_identity = layer.output == layer.input() && attribute_integer_or(layer, "kernel", 1) == 1,
+          .zeros = Zeros::kIfAll};
+}
+
+class Pool final : public LayerKind {
+ public:
+  explicit Pool(bool is_maximum) : is_maximum_(is_maximum) {}
+  std::string_view name() const override { return is_maximum_ ? "max_pool" : "average_pool"; }
+
+  void read_attributes(Layer& layer, AttributeReader& reader) const override {
+    const std::int64_t kernel = reader.integer("kernel", 1, "Height and width of the window.");
+    layer.attributes["kernel"] = kernel;
+    layer.attributes["stride"] =
+        reader.integer_or("stride", 1, kernel, "Step of the window, both ways; the kernel unless given.");
+    const std::int64_t padding =
+        reader.integer_or("padding", 0, 0, "Border around the input, of places that do not count.");
+    if (padding > kernel / 2) {
+      reader.fail_at("padding", "expected at most half of kernel " + std::to_string(kernel) + ", got " +
+                                    std::to_string(padding));
+    }
+    set_unless(layer, "padding", padding, 0);
+  }
+
+  void infer(Layer& layer, AttributeReader& reader) const override {
+    const Shape& input = layer.input();
+    const Sliding window{.kernel = attribute_integer(layer, "kernel"),
+                         .stride = attribute_integer(layer, "stride"),
+                         .padding = attribute_integer_or(layer, "padding", 0)};
+    layer.output = window.over(input, input.height > 1, reader);
+    layer.cost.flops = input.elements();
+  }
+
+  Traits traits(const Layer& layer) const override { return traits_of_pool(layer, is_maximum_); }
+
+ private:
+  bool is_maximum_;
+};
+
+class GlobalPool final : public LayerKind {
+ public:
+  explicit GlobalPool(bool is_maximum) : is_maximum_(is_maximum) {}
+  std::string_view name() const override { return is_maximum_ ? "global_max_pool" : "global_average_pool"; }
+  void read_attributes(Layer& /*layer*/, AttributeReader& /*reader*/) const override {}
+  void infer(Layer& layer, AttributeReader& /*reader*/) const override {
+    layer.output = {layer.input().channels, 1, 1};
+    layer.cost.flops = layer.input().elements();
+  }
+  Traits traits(const Layer& layer) const override {
+    return {
+        .features = Features::kKept, .is_identity = layer.output == layer.input(), .zeros = Zeros::kIfAll};
+  }
+
+ private:
+  bool is_maximum_;
+};
+
+class AdaptivePool final : public LayerKind {
+ public:
+  explicit AdaptivePool(bool is_maximum) : is_maximum_(is_maximum) {}
+  std::string_view name() const override {
+    return is_maximum_ ? "adaptive_max_pool" : "adaptive_average_pool";
+  }
+
+  void read_attributes(Layer& layer, AttributeReader& reader) const override {
+    layer.attributes["size"] = reader.integer("size", 1, "Height and width of the output.");
+  }
+
+  void infer(Layer& layer, AttributeReader& reader) const override {
+    const Shape& input = layer.input();
+    const std::int64_t size = attribute_integer(layer, "size");
+    layer.output = {input.channels, input.height > 1 ? size : 1, size};
+    if (layer.output.height > input.height || size > input.width) {
+      reader.fail("size " + std::to_string(size) + " is larger than its input " + to_text(input));
+    }
+    layer.cost.flops = input.elements();
+  }
+
+  Traits traits(const Layer& layer) const override { return traits_of_pool(layer, is_maximum_); }
+
+ private:
+  bool is_maximum_;
+};
+
+}  // namespace
+
+void add_pools(KindList& kinds) {
+  for (const bool is_maximum : {false, true}) {
+    kinds.push_back(std::make_unique<Pool>(is_maximum));
+    kinds.push_back(std::make_unique<GlobalPool>(is_maximum));
+    kinds.push_back(std::make_unique<AdaptivePool>(is_maximum));
+  }
+}
+
+}  // namespace skyline::space
