@@ -43,7 +43,7 @@ TEST(GraphLanguage, TheShortcutIsProjectedWhereTheShapesDiffer) {
   const Network network = network_from_yaml(
       kGraphStem + "  - residual: [{conv2d: {channels: 8, kernel: 3, stride: 2}}, batch_norm]\n" + kGraphEnd);
   EXPECT_THAT(wiring(network), ElementsAre("conv2d <-", "conv2d <- 0", "batch_norm <- 1", "conv2d <- 0",
-                                           "batch_norm <- 3", "add <- 4 2"));
+                                           "batch_norm <- 3", "add <- 2 4"));
   EXPECT_EQ(network.layers[3].output, (Shape{8, 14, 14}));
   EXPECT_EQ(attribute_integer(network.layers[3], "kernel"), 1);
   EXPECT_FALSE(attribute_flag(network.layers[3], "bias"));
@@ -53,7 +53,7 @@ TEST(GraphLanguage, TheProjectionMayBeGivenOrLeftOut) {
   const std::string body = "  - residual: {conv2d: {channels: 8, kernel: 3, stride: 2}}\n";
   EXPECT_THAT(
       wiring_of(body + "    projection: [{max_pool: {kernel: 2}}, {conv2d: {channels: 8, kernel: 1}}]\n"),
-      ElementsAre("conv2d <-", "conv2d <- 0", "max_pool <- 0", "conv2d <- 2", "add <- 3 1"));
+      ElementsAre("conv2d <-", "max_pool <- 0", "conv2d <- 1", "conv2d <- 0", "add <- 2 3"));
   EXPECT_THAT(wiring_of(body + "    projection: none\n"), ElementsAre("conv2d <-", "conv2d <- 0"));
 }
 
@@ -83,10 +83,10 @@ TEST(GraphLanguage, ACellChoosesAnOperationForEachEdge) {
 )" + kGraphEnd;
   const SearchSpace space = space_from_yaml(text);
   EXPECT_EQ(space.describe({{0, 1, 2}}), "cell_0.input-a=conv cell_0.input-b=relu cell_0.a-b=batch_norm");
+  // One relu for both edges from the input, and one sum for the nodes b and out.
   EXPECT_THAT(wiring(space.build({{1, 1, 2}}).network),
-              ElementsAre("conv2d <-", "relu <- 0", "relu <- 0", "batch_norm <- 1", "add <- 2 3",
-                          "batch_norm <- 1", "add <- 5 4", "relu <- 6", "relu <- 6", "batch_norm <- 7",
-                          "add <- 8 9", "batch_norm <- 7", "add <- 11 10"));
+              ElementsAre("conv2d <-", "relu <- 0", "batch_norm <- 1", "batch_norm <- 1", "add <- 1 2 3",
+                          "relu <- 4", "batch_norm <- 5", "batch_norm <- 5", "add <- 5 6 7"));
 }
 
 TEST(GraphLanguage, ACellMayJoinSeveralNodesAndChooseAnewInEveryPlace) {

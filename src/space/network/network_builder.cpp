@@ -1,5 +1,7 @@
 #include "space/network/network_builder.hpp"
 
+#include "space/network/canonical_form.hpp"
+
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -51,7 +53,8 @@ void NetworkBuilder::add(const LayerTemplate& source, const Bindings& bindings,
   TemplateReader reader(source, bindings, layer.name);
   source.kind().read_attributes(layer, reader);
   source.kind().infer(layer, reader);
-  end(std::move(layer));
+  network_.layers.push_back(std::move(layer));
+  current_ = network_.layers.size();
 }
 
 Layer NetworkBuilder::begin(std::string_view kind, const std::vector<TensorIndex>& inputs,
@@ -71,12 +74,6 @@ Layer NetworkBuilder::begin(std::string_view kind, const std::vector<TensorIndex
                 " merges the network's input itself; put a layer in front, at least " + "`identity`");
   }
   return layer;
-}
-
-void NetworkBuilder::end(Layer layer) {
-  complete_cost(layer);
-  network_.layers.push_back(std::move(layer));
-  current_ = network_.layers.size();
 }
 
 const Shape& NetworkBuilder::shape_of(TensorIndex tensor) const {
@@ -99,28 +96,8 @@ std::string NetworkBuilder::next_name(std::string_view kind) {
   return count->first + '_' + std::to_string(count->second++);
 }
 
-void NetworkBuilder::remove_dead_layers() {
-  std::vector<Layer>& layers = network_.layers;
-  std::vector<bool> read(layers.size());
-  if (current_ > 0) read[current_ - 1] = true;
-  for (std::size_t i = layers.size(); i > 0; --i) {
-    if (!read[i - 1]) continue;
-    for (const std::size_t input : layers[i - 1].inputs) read[input] = true;
-  }
-  std::vector<std::size_t> place(layers.size());
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < layers.size(); ++i) {
-    if (!read[i]) continue;
-    place[i] = kept;
-    for (std::size_t& input : layers[i].inputs) input = place[input];
-    if (kept != i) layers[kept] = std::move(layers[i]);
-    ++kept;
-  }
-  layers.resize(kept);
-}
-
 Network NetworkBuilder::finish(const ConfigNode& source) {
-  remove_dead_layers();
+  network_.layers.resize(current_);  // nothing that follows the output is an input of it
   if (network_.layers.empty()) source.fail("the network has no layers");
   const Shape& output = network_.layers.back().output;
   const Shape wanted{network_.classes, 1, 1};
@@ -129,7 +106,9 @@ Network NetworkBuilder::finish(const ConfigNode& source) {
                 " does not fit the data's " + std::to_string(network_.classes) +
                 " classes; end it with linear: {features: $classes}");
   }
-  for (const Layer& layer : network_.layers) {
+  network_ = canonical_form(std::move(network_));
+  for (Layer& layer : network_.layers) {
+    complete_cost(layer);
     network_.cost.parameters += layer.cost.parameters;
     network_.cost.flops += layer.cost.flops;
     network_.cost.macs += layer.cost.macs;

@@ -36,14 +36,12 @@ class NetworkBuilder {
   /// @throws UserError at `source` after a million calls
   void count_step(const ConfigNode& source);
 
-  /// The network with its costs, without layers that its output does not depend on.
-  /// @throws UserError at `source` if the output does not fit the data
+  /// The network in its canonical form, with its costs. The output is `current()`.
+  /// @throws UserError at `source` if it does not fit the data
   Network finish(const ConfigNode& source);
 
  private:
   Layer begin(std::string_view kind, const std::vector<TensorIndex>& inputs, const ConfigNode& source);
-  void end(Layer layer);
-  void remove_dead_layers();
   std::string next_name(std::string_view kind);
 
   Network network_;
