@@ -30,10 +30,21 @@ search: {algorithm: random, trials: 2}
 """
 
 
+NAS_BENCH_EDGES = ("input-node_1", "input-node_2", "node_1-node_2", "input-node_3", "node_1-node_3", "node_2-node_3")
+
+
 def on_digits():
+    """The worked spaces, with the settings that train them on the digits."""
     for path in sorted((SOURCE / "configs").glob("*.yaml")):
-        if yaml.safe_load(path.read_text())["data"].get("file") == "data/digits.h5":
-            yield path
+        file = yaml.safe_load(path.read_text())["data"].get("file")
+        if file == "data/digits.h5":
+            yield path, []
+        elif file == "data/cifar10.h5":
+            yield path, ["--set", "data.file=data/digits.h5"]
+
+
+def nas_bench_cell(*operations):
+    return ",".join(f"cell.{edge}={operation}" for edge, operation in zip(NAS_BENCH_EDGES, operations))
 
 
 class Spaces(RunsCase):
@@ -51,17 +62,28 @@ class Spaces(RunsCase):
                 if line.startswith("# space: ")]
 
     def test_every_space_is_valid_within_seconds(self):
-        for path in on_digits():
+        for path, settings in on_digits():
             start = time.monotonic()
-            lines = self.lines(path)
+            lines = self.lines(path, *settings)
             self.assertLess(time.monotonic() - start, 10, path)
             self.assertIn("genotypes", lines[0])
 
     def test_every_space_is_searched_with_one_journal_for_any_ranks(self):
-        for path in on_digits():
+        for path, settings in on_digits():
             for ranks in (1, 2):
-                self.skyline("search", path, *SHORT, "--run", f"{path.stem}-{ranks}", ranks=ranks)
+                self.skyline("search", path, *settings, *SHORT, "--run", f"{path.stem}-{ranks}", ranks=ranks)
             self.assertEqual(self.canonical(f"{path.stem}-1"), self.canonical(f"{path.stem}-2"), path)
+
+    def test_nas_bench_201_has_the_sizes_that_the_benchmark_publishes(self):
+        config = (SOURCE / "configs/nasbench201.yaml").read_text()
+        config = re.sub(r"(?s)data:\n.*?space:", "data: {shape: [3, 32, 32], classes: 10}\nsynthetic: {}\nspace:", config)
+        config = re.sub(r"(?s)training:\n.*?objectives:", "objectives:", config)
+        (self.folder / "configs/nasbench201.yaml").write_text(config)
+        self.assertIn("15625 genotypes", self.lines("configs/nasbench201.yaml")[0])
+        for cell, parameters, macs in ((["none"] * 3 + ["skip_connect"] + ["none"] * 2, "73306", "7.783 M"),
+                                       (["nor_conv_3x3"] * 6, "1531546", "220.1 M")):
+            output = self.skyline("show", "configs/nasbench201.yaml", "--genotype", nas_bench_cell(*cell)).stdout
+            self.assertRegex(output, rf"(?m)^all .*10x1x1 +{parameters} +{macs} ")
 
     def test_validate_tells_the_share_of_valid_genotypes_and_why_others_are_not(self):
         lines = self.lines("configs/small.yaml")
