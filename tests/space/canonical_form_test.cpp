@@ -109,6 +109,21 @@ TEST(CanonicalForm, LetsASumReadASumThatItContains) {
   EXPECT_TRUE(nested.ends_with("add <- 4 5\n")) << nested;
 }
 
+TEST(CanonicalForm, BearsSumsThatDoubleAndDeepNetworks) {
+  GraphBuilder doubling({4, 6, 6});
+  std::size_t end = doubling.add("conv2d", {}, kKeepsShape);
+  for (int i = 0; i < 1000; ++i) end = doubling.add("add", {end, end});
+  EXPECT_LE(canonical_form(doubling.build()).layers.size(), 1001U);
+  GraphBuilder residual({4, 6, 6});
+  end = residual.add("conv2d", {}, kKeepsShape);
+  for (int i = 0; i < 1000; ++i) {
+    end = residual.add("add", {end, residual.add("conv2d", {residual.add("relu", {end})}, kKeepsShape)});
+  }
+  const Network form = canonical_form(residual.build());
+  EXPECT_EQ(form.layers.size(), 3001U);
+  for (const Layer& layer : form.layers) EXPECT_LE(layer.inputs.size(), 2U);
+}
+
 TEST(CanonicalForm, ComputesNothingTwiceThatHasNoWeights) {
   EXPECT_EQ(form_of({{"relu", {0}}, {"relu", {0}}, {"conv2d", {1}}, {"conv2d", {2}}, {"concat", {3, 4}}}),
             form_of({{"relu", {0}}, {"conv2d", {1}}, {"conv2d", {1}}, {"concat", {2, 3}}}));

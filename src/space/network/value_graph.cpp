@@ -15,6 +15,9 @@
 namespace skyline::space {
 namespace {
 
+/// Sums of sums that would have more terms stay as they are: x + x, and that with itself, and so on, has 2^n.
+constexpr std::size_t kMostTerms = 250;
+
 class Simplifier {
  public:
   explicit Simplifier(const Network& network) : network_(network) { graph_.nodes.emplace_back(); }
@@ -51,10 +54,14 @@ class Simplifier {
 
   Value sum(const Layer& layer, const std::vector<Value>& inputs) {
     ValueNode node{.layer = layer, .is_sum = true};
+    std::size_t count = 0;
+    for (const Value& input : inputs) {
+      if (input) count += graph_.nodes[*input].is_sum ? graph_.nodes[*input].inputs.size() : 1;
+    }
     for (const Value& input : inputs) {
       if (!input) continue;
       const ValueNode& term = graph_.nodes[*input];
-      if (term.is_sum) {
+      if (term.is_sum && count <= kMostTerms) {
         node.inputs.insert(node.inputs.end(), term.inputs.begin(), term.inputs.end());
       } else {
         node.inputs.push_back(*input);

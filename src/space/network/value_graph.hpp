@@ -11,7 +11,7 @@ namespace skyline::space {
 /// A value that a network computes.
 struct ValueNode {
   Layer layer = {};                      // without inputs
-  std::vector<std::size_t> inputs = {};  // earlier nodes; of a sum, its terms, none of which is a sum
+  std::vector<std::size_t> inputs = {};  // earlier nodes; of a sum, its terms
   bool is_sum = false;
   std::uint64_t label = 0;
 };
