@@ -4,6 +4,9 @@
 find_package(Threads REQUIRED)
 find_package(OpenSSL REQUIRED COMPONENTS Crypto)
 find_package(ZLIB REQUIRED)
+find_package(PNG REQUIRED)
+find_package(JPEG REQUIRED)
+include(SkylineLibraries)
 find_path(SKYLINE_XXHASH_INCLUDE xxhash.h REQUIRED)  # only the header is used
 find_package(CURL 7.87 REQUIRED)  # CURLOPT_QUICK_EXIT
 find_package(fmt REQUIRED)

@@ -50,6 +50,6 @@ install(EXPORT SkylineTargets NAMESPACE skyline:: DESTINATION ${skyline_package_
 configure_package_config_file(cmake/SkylineConfig.cmake.in ${PROJECT_BINARY_DIR}/SkylineConfig.cmake
   INSTALL_DESTINATION ${skyline_package_folder} NO_CHECK_REQUIRED_COMPONENTS_MACRO)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/SkylineConfigVersion.cmake COMPATIBILITY SameMinorVersion)
-install(FILES cmake/SkylineTorch.cmake ${PROJECT_BINARY_DIR}/SkylineConfig.cmake
+install(FILES cmake/SkylineTorch.cmake cmake/SkylineLibraries.cmake ${PROJECT_BINARY_DIR}/SkylineConfig.cmake
     ${PROJECT_BINARY_DIR}/SkylineConfigVersion.cmake
   DESTINATION ${skyline_package_folder} COMPONENT development)

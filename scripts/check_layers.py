@@ -22,7 +22,7 @@ TABLE = {
     "objective": (["core", "space", "trial"], []),
     "search": (TRIALS, ["eigen"]),
     "comm": (["core", "machine"], ["mpi"]),
-    "store": (TRIALS, ["hdf5", "json", "zlib"]),
+    "store": (TRIALS, ["hdf5", "json", "zlib", "png", "jpeg", "webp", "minizip"]),
     "train": ([*TRIALS, "machine", "comm", "store", "evaluate"], ["torch"]),
     "cuda": (["core", "machine", "space", "trial", "comm", "train"], ["torch", "cuda", "nccl"]),
     "evaluate": ([*TRIALS, "machine", "comm", "store"], ["json"]),
@@ -36,7 +36,7 @@ TABLE = {
 # A module's face: what other modules may include of it besides include/skyline/MODULE, which is installed for users.
 FACES = {
     "core": ["backoff", "clock", "config/config_text", "log", "lru_cache", "process", "registry",
-             "text/foreign_text", "text/hash", "text/protobuf_writer", "text/wording", "unique_handle"],
+             "text/foreign_text", "text/hash", "text/protobuf_writer", "text/running_hash", "text/wording", "unique_handle"],
     "machine": ["device_binding", "nccl_settings", "node", "node_tokens"],
     "space": ["language/space_keys", "network/network_alignment"],
     "trial": ["commit_log", "trial_fields"],
@@ -63,6 +63,10 @@ THIRD_PARTY = [
     (re.compile(r"^(hdf5|H5[A-Za-z]*)(_hl)?\.h$"), "hdf5"),
     (re.compile(r"^nlohmann/"), "json"),
     (re.compile(r"^zlib\.h$"), "zlib"),
+    (re.compile(r"^png\.h$"), "png"),
+    (re.compile(r"^(jpeglib|jerror)\.h$"), "jpeg"),
+    (re.compile(r"^webp/"), "webp"),
+    (re.compile(r"^minizip/"), "minizip"),
     (re.compile(r"^curl/"), "curl"),
     (re.compile(r"^(torch|ATen|c10)/"), "torch"),
     (re.compile(r"^(cuda|cuda_[a-z0-9_]+|driver_types|vector_types)\.h$"), "cuda"),

@@ -1,5 +1,7 @@
 #include "skyline/app/program.hpp"
 
+#include "skyline/store/importer.hpp"
+
 #include "app/commands/commands.hpp"
 #include "app/job/job_stop.hpp"
 #include "core/config/config_text.hpp"
@@ -10,6 +12,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -104,13 +107,38 @@ void add_doctor(CommandLine& line) {
   doctor.add_option("--set", arguments.overrides, "replace a setting")->allow_extra_args(false);
 }
 
-void add_prep(CommandLine& line) {
+/// One command below `prep` for each kind of source, with the options of its importer.
+void add_importer(CLI::App& prep, const std::string& kind, CommandLine& line) {
   PrepArguments& arguments = line.arguments.prep;
-  CLI::App& prep = line.add("prep", "make a data set file from the files that a set is published as",
-                            [&arguments] { return run_prep(arguments); });
-  prep.add_option("kind", arguments.kind, joined(data_set_kinds(), " | "))->required();
-  prep.add_option("--from", arguments.from, "folder of the published files (digits: the CSV file)");
-  prep.add_option("--out", arguments.out, "data set file to write, e.g. data/mnist.h5")->required();
+  const auto importer = store::find_importer(kind);
+  CLI::App& command = *prep.add_subcommand(kind, importer->meaning());
+  command.callback([&line, &arguments, kind] {
+    arguments.kind = kind;
+    line.exit_code = run_prep(arguments);
+  });
+  command.add_option("source", arguments.sources, importer->sources());
+  command.add_option("-o,--out", arguments.out, "data set file to write, e.g. data/mine.h5")->required();
+  command.add_flag("--force", arguments.force, "overwrite the file if it is there");
+  command.add_option("--threads", arguments.threads, "threads that read (default: one per core)")
+      ->check(CLI::PositiveNumber);
+  const auto keys = importer->keys();
+  if (keys == nullptr) return;
+  for (const OptionKey& key : keys->keys()) {
+    command.add_option_function<std::string>(
+        "--" + key.name,
+        [&arguments, name = key.name](const std::string& text) {
+          arguments.options.emplace_back(name, text);
+        },
+        key.meaning);
+  }
+}
+
+void add_prep(CommandLine& line) {
+  line.arguments.prep.threads = std::max(std::thread::hardware_concurrency(), 1U);
+  CLI::App& prep =
+      *line.app.add_subcommand("prep", "make a data set file from images, arrays or published files");
+  prep.require_subcommand(1);
+  for (const std::string& kind : store::importer_names()) add_importer(prep, kind, line);
 }
 
 /// The commands that look and change nothing.
@@ -149,14 +177,24 @@ void add_inspections(CommandLine& line) {
 }
 
 /// What is wrong with the command line, in one line.
-std::string usage_error_text(const CLI::App& app, const CLI::ParseError& error, const std::string& first) {
-  if (app.get_subcommands().empty()) {
-    if (first.starts_with("-"))
-      return "unknown option `" + first + "`, " + suggestion(first, {"--help", "--version"});
-    std::vector<std::string> names;
-    for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
-    return (first.empty() ? "a command is needed, " : "unknown command `" + first + "`, ") +
-           suggestion(first, names);
+std::string usage_error_text(const CLI::App& app, const CLI::ParseError& error,
+                             const std::vector<std::string>& words) {
+  const CLI::App* command = &app;
+  std::size_t depth = 0;  // of the first word that is not a command
+  while (!command->get_subcommands().empty()) {
+    command = command->get_subcommands().front();
+    ++depth;
+  }
+  std::vector<std::string> names;
+  for (const CLI::App* each : command->get_subcommands({})) names.push_back(each->get_name());
+  if (!names.empty()) {
+    const std::string word = depth < words.size() ? words[depth] : "";
+    const std::string noun = depth == 0 ? "command" : "kind of data";
+    const std::string place = depth == 0 ? "" : words.front() + ": ";
+    if (word.starts_with("-"))
+      return place + "unknown option `" + word + "`, " + suggestion(word, {"--help", "--version"});
+    return place + (word.empty() ? "a " + noun + " is needed, " : "unknown " + noun + " `" + word + "`, ") +
+           suggestion(word, names);
   }
   std::string text = error.what();
   std::ranges::replace(text, '\n', ' ');
@@ -175,7 +213,7 @@ int run_program(int argc, char** argv) {
     return line.exit_code;
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return line.app.exit(error);  // --help, --version
-    print_error(usage_error_text(line.app, error, argc > 1 ? argv[1] : ""));
+    print_error(usage_error_text(line.app, error, {argv + std::min(argc, 1), argv + argc}));
     return kExitUserError;
   } catch (const std::exception& error) {
     print_error(error_text(error));

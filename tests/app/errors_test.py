@@ -87,11 +87,11 @@ class Errors(RunsCase):
         folder.mkdir()
         for name in ("train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"):
             (folder / (name + ".gz")).write_bytes(gzip.compress(b"\x00\x00\x08\x07" + b"\x00" * 64))
-        self.assertIn("wrong IDX magic", self.refused("prep", "mnist", "--from", folder, "--out", "m.h5"))
+        self.assertIn("wrong IDX magic", self.refused("prep", "mnist", folder, "--out", "m.h5"))
         self.assertFalse((self.folder / "m.h5").exists())
 
     def test_prep_of_an_unknown_set_suggests_a_known_one(self):
-        self.assertIn("did you mean `mnist`?", self.refused("prep", "mnits", "--from", ".", "--out", "m.h5"))
+        self.assertIn("did you mean `mnist`?", self.refused("prep", "mnits", ".", "--out", "m.h5"))
 
     def test_an_unwritable_run_folder_is_named(self):
         (self.folder / "file").write_text("in the way")

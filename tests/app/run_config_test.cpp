@@ -4,6 +4,7 @@
 #include "skyline/search/algorithm.hpp"
 
 #include "core/config/config_text.hpp"
+#include "store/import/known_sets.hpp"
 #include "store/publish/publish.hpp"
 
 #include <algorithm>

@@ -57,7 +57,7 @@ class Bundle(unittest.TestCase):
         self.assertLess(self.bytes, 60e6)
 
     def test_searches_the_digits_in_an_empty_folder(self):
-        data = self.run_bundled("skyline", "prep", "digits", "--from", str(self.bundle / "data/digits.csv.gz"),
+        data = self.run_bundled("skyline", "prep", "digits", str(self.bundle / "data/digits.csv.gz"),
                                 "--out", "data/digits.h5")
         self.assertEqual(data.returncode, 0, data.stderr)
         search = self.run_bundled("skyline", "search", str(self.bundle / "configs/digits.yaml"), "--run", "runs/digits",

@@ -27,7 +27,7 @@ class Data(unittest.TestCase):
         cls.other = cls.folder / "other.h5"
         rows = checked("gzip", "-dc", SOURCE / "data/digits.csv.gz").splitlines()
         (cls.folder / "other.csv").write_text("\n".join(rows[1:]) + "\n")
-        checked(PROGRAM, "prep", "digits", "--from", cls.folder / "other.csv", "--out", cls.other)
+        checked(PROGRAM, "prep", "digits", cls.folder / "other.csv", "--out", cls.other)
 
     def show_on_second_host(self, what, where):
         """Until the test ends h2, and it alone, has something else under a name."""

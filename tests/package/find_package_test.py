@@ -76,7 +76,7 @@ class FindPackage(unittest.TestCase):
         self.succeed(self.prefix / "bin/skyline", "prep", "digits", "--out", "digits.h5")
         lost = run(program, "prep", "digits", "--out", "lost.h5", folder=self.root)  # in no tree that has them
         self.assertEqual(lost.returncode, 2, lost.stdout)
-        self.assertRegex(lost.stderr, r"prep digits: no \S+/share/skyline/data/digits.csv.gz, .* name the file by --from")
+        self.assertRegex(lost.stderr, r"prep digits: no \S+/share/skyline/data/digits.csv.gz, .* name the file")
         self.assertIn("(0 failed)", self.search(program, "training", "training.epochs=0.5"))
         self.check_cuda_module(program)
         refused = run(program, "validate", EXAMPLE / "balance.yaml", "--set", "balance.target=-1", folder=self.root)

@@ -104,7 +104,7 @@ class Formats(unittest.TestCase):
     def test_run_file_says_what_it_is(self):
         attributes = h5py.File(self.folder / "run.h5").attrs
         self.assertEqual(attributes["format"], "skyline-run")
-        self.assertEqual(attributes["version"], 5)
+        self.assertEqual(attributes["version"], 6)
         self.assertRegex(attributes["skyline_version"], r"^\d+\.\d+\.\d+$")
         self.assertEqual(attributes["config"], "run: {seed: 1}\n")
 
@@ -119,10 +119,10 @@ class Formats(unittest.TestCase):
         file = h5py.File(self.folder / "dataset.h5")
         self.assertEqual(file.attrs["format"], "skyline-dataset")
         self.assertEqual([name.decode() for name in file["class_names"]], ["cat", "größte", "x"])
-        images, labels = file["train/images"], file["train/labels"]
+        images, labels = file["train/values"], file["train/targets"]
         self.assertEqual((images.shape, images.dtype), ((30, 2, 3, 5), numpy.uint8))
         self.assertEqual((labels.shape, labels.dtype), ((30,), numpy.int32))
-        for array in (images, labels, file["test/images"], file["test/labels"]):
+        for array in (images, labels, file["test/values"], file["test/targets"]):
             self.assertEqual(array.attrs["sha256"], hashlib.sha256(array[:].tobytes()).hexdigest())
         scaled = images[:] / file.attrs["value_scale"]
         numpy.testing.assert_allclose(file["mean"], scaled.mean(axis=(0, 2, 3)))
@@ -155,7 +155,7 @@ class Formats(unittest.TestCase):
         self.assertEqual(lines[0], "skyline-sealed 3")
         arrays = [line.split() for line in lines if line.startswith("array ")]
         self.assertEqual({array[1] for array in arrays},
-                         {"train/images", "train/labels", "test/images", "test/labels"})
+                         {"train/values", "train/targets", "test/values", "test/targets"})
         rest, place = b"", 1024
         for _, _, offset, size, _ in arrays:
             rest += data[place:int(offset)]

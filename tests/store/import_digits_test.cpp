@@ -1,7 +1,6 @@
-#include "skyline/store/dataset.hpp"
-
 #include "gzip_text.hpp"
 #include "scratch_folder.hpp"
+#include "store/import/known_sets.hpp"
 #include "support/user_error_of.hpp"
 
 #include <map>

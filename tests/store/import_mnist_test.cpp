@@ -1,8 +1,7 @@
-#include "skyline/store/dataset.hpp"
-
 #include "gzip_text.hpp"
 #include "scratch_folder.hpp"
-#include "store/data/plain_or_gzip.hpp"
+#include "store/import/known_sets.hpp"
+#include "store/import/plain_or_gzip.hpp"
 #include "support/user_error_of.hpp"
 
 #include <gmock/gmock.h>

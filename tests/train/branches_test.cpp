@@ -3,6 +3,7 @@
 
 #include "skyline/store/dataset.hpp"
 
+#include "store/import/known_sets.hpp"
 #include "train/inherit/transplant.hpp"
 #include "train/step_fixtures.hpp"
 

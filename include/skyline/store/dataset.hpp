@@ -130,15 +130,4 @@ std::vector<std::int64_t> stratified_part(std::span<const std::int32_t> labels,
                                           std::span<const std::int64_t> indices, std::size_t count,
                                           std::uint64_t seed);
 
-/// Importers: read the files that the sets are published as. @throws UserError naming file, expected and
-/// found (wrong IDX magic, truncated file, labels out of range, wrong row length)
-DatasetContents import_mnist(const std::filesystem::path& folder);  // 4 IDX files, with or without .gz
-DatasetContents import_cifar10(
-    const std::filesystem::path& folder);  // binary version: data_batch_{1..5}.bin, test_batch.bin
-/// CSV (.gz or plain): 64 pixels 0..16, then the label. The last fifth of every class becomes the test set.
-DatasetContents import_digits(const std::filesystem::path& file);
-/// Reads one folder per class, named after it, with binary PGM or PPM images of one size: those in `folder`,
-/// where the last fifth of every class by name becomes the test set, or in train and test below it.
-DatasetContents import_images(const std::filesystem::path& folder);
-
 }  // namespace skyline::store

@@ -2,9 +2,11 @@
 
 #include "skyline/core/exit_code.hpp"
 
+#include <cstddef>
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace skyline::app {
@@ -13,9 +15,12 @@ namespace skyline::app {
 constexpr double kStartTimeout_s = 600;
 
 struct PrepArguments {
-  std::string kind;            // of data_set_kinds()
-  std::filesystem::path from;  // empty: the data set that ships (digits)
+  std::string kind;  // of store::importer_names()
+  std::vector<std::filesystem::path> sources;
   std::filesystem::path out;
+  bool force = false;  // overwrite a file that is there
+  std::size_t threads = 1;
+  std::vector<std::pair<std::string, std::string>> options;  // of the importer: key and value
 };
 
 struct SearchArguments {
@@ -49,8 +54,6 @@ struct ShowArguments {
 /// Each command prints to standard output and returns the exit code. @throws UserError, FaultError,
 /// InternalError
 int run_prep(const PrepArguments& arguments);
-/// The data sets that run_prep can read.
-std::vector<std::string> data_set_kinds();
 int run_validate(const std::filesystem::path& config, const std::vector<std::string>& overrides);
 int run_show(const ShowArguments& arguments);
 int run_schema(bool markdown);

@@ -1,78 +1,89 @@
 #include "skyline/core/config_node.hpp"
 #include "skyline/core/error.hpp"
-#include "skyline/store/dataset.hpp"
+#include "skyline/store/importer.hpp"
 
 #include "app/commands/commands.hpp"
+#include "store/publish/publish.hpp"
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
+#include <iomanip>
 #include <iostream>
 #include <string>
-#include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 namespace skyline::app {
 namespace {
 
-/// Path of the shipped digits in the tree of the program: an installed one, or that of the build.
-std::filesystem::path shipped_digits() {
+void make_folder_of(const std::filesystem::path& file) {
+  if (!file.has_parent_path()) return;
   std::error_code failure;
-  const auto program = std::filesystem::read_symlink("/proc/self/exe", failure);
-  auto digits = program.parent_path().parent_path() / "share/skyline/data/digits.csv.gz";
-  if (std::filesystem::exists(digits, failure)) return digits;
-  throw UserError("prep digits: no " + digits.string() +
-                  ", where an installed program has the digits that ship: name the file by --from");
+  std::filesystem::create_directories(file.parent_path(), failure);
+  if (failure) throw UserError("cannot make " + file.parent_path().string() + ": " + failure.message());
 }
 
-store::DatasetContents import_digits(const std::filesystem::path& file) {
-  return store::import_digits(file.empty() ? shipped_digits() : file);
+/// The options as a section of the importer's keys, so that errors name them as the user does.
+ConfigNode section_of(const std::vector<std::pair<std::string, std::string>>& options) {
+  std::vector<ConfigNode::Entry> entries;
+  for (const auto& [key, text] : options) {
+    ConfigNode value = ConfigNode::make_scalar(text, {});
+    value.assign_paths("--" + key);
+    entries.push_back({key, std::move(value), {}});
+  }
+  return ConfigNode::make_map(std::move(entries), {});
 }
 
-struct Importer {
-  std::string_view kind;
-  const char* source;  // what --from must name; nullptr: it may be left out
-  store::DatasetContents (*import)(const std::filesystem::path&);
-};
-constexpr std::array kImporters{Importer{"digits", nullptr, import_digits},
-                                Importer{"mnist", "FOLDER of the published files", store::import_mnist},
-                                Importer{"cifar10", "FOLDER of the published files", store::import_cifar10},
-                                Importer{"images", "FOLDER with a folder per class", store::import_images}};
+/// Counts of each class in each part.
+void print_classes(const store::DatasetWriter& writer) {
+  const std::vector<std::string>& names = writer.facts().class_names;
+  std::vector<std::vector<std::size_t>> counts;
+  for (const store::Part part : store::kAllParts) counts.push_back(writer.class_counts(part));
+  if (counts.front().empty()) return;
+  std::size_t width = std::string_view("class").size();
+  for (const std::string& name : names) width = std::max(width, name.size());
+  const auto print_name = [width](const std::string& name) {
+    std::cout << name << std::string(width - name.size(), ' ');
+  };
+  print_name("class");
+  for (const store::Part part : store::kAllParts) std::cout << std::setw(12) << to_text(part);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    std::cout << '\n';
+    print_name(names[i]);
+    for (const auto& of_part : counts) std::cout << std::setw(12) << (of_part.empty() ? 0 : of_part[i]);
+  }
+  std::cout << '\n';
+}
 
-const Importer& find_importer(const std::string& kind) {
-  const auto importer = std::ranges::find(kImporters, kind, &Importer::kind);
-  if (importer != kImporters.end()) return *importer;
-  throw UserError("prep: unknown data set `" + kind + "`, " + suggestion(kind, data_set_kinds()));
+void print_summary(const std::filesystem::path& out, const store::DatasetWriter& writer) {
+  print_classes(writer);
+  const store::DatasetFacts& facts = writer.facts();
+  const std::size_t validation = writer.count(store::Part::kValidation);
+  std::cout << out.string() << ": " << writer.count(store::Part::kTrain) << " training";
+  if (validation > 0) std::cout << ", " << validation << " validation";
+  std::cout << " and " << writer.count(store::Part::kTest) << " test samples of "
+            << space::to_text(facts.shape) << ", " << to_text(writer.target_kind(), facts.class_names.size())
+            << '\n';
 }
 
 }  // namespace
 
-std::vector<std::string> data_set_kinds() {
-  std::vector<std::string> kinds;
-  for (const Importer& importer : kImporters) kinds.emplace_back(importer.kind);
-  return kinds;
-}
-
 int run_prep(const PrepArguments& arguments) {
-  const Importer& importer = find_importer(arguments.kind);
-  if (arguments.from.empty() && importer.source != nullptr)
-    throw UserError("prep " + arguments.kind + ": missing --from " + importer.source);
-  const store::DatasetContents contents = importer.import(arguments.from);
-  if (arguments.out.has_parent_path()) {
-    std::error_code failure;
-    std::filesystem::create_directories(arguments.out.parent_path(), failure);
-    if (failure)
-      throw UserError("cannot make " + arguments.out.parent_path().string() + ": " + failure.message());
-  }
-  store::write_dataset(arguments.out, contents);
-  const std::size_t outputs = contents.class_names.size();
-  const store::SampleView train = contents.train.view(outputs);
-  const std::size_t validation = contents.validation.view(outputs).count;
-  std::cout << arguments.out.string() << ": " << train.count << " training"
-            << (validation > 0 ? ", " + std::to_string(validation) + " validation" : "") << " and "
-            << contents.test.view(outputs).count << " test samples of " << space::to_text(contents.shape)
-            << ", " << to_text(train.target_kind(), outputs) << "\n";
+  const auto importer = store::find_importer(arguments.kind);
+  require(importer != nullptr, "the command line knows the kinds of sources");
+  if (arguments.sources.empty() && !importer->sources().starts_with('['))
+    throw UserError("prep " + arguments.kind + ": missing " + importer->sources());
+  if (arguments.sources.size() > 1 && !importer->sources().ends_with("..."))
+    throw UserError("prep " + arguments.kind + ": expected one " + importer->sources() + ", got " +
+                    std::to_string(arguments.sources.size()));
+  if (!arguments.force && store::exists(arguments.out))
+    throw UserError(arguments.out.string() + ": exists already (--force overwrites it)");
+  make_folder_of(arguments.out);
+  store::DatasetWriter writer(arguments.out);
+  importer->import({arguments.sources, section_of(arguments.options), arguments.threads}, writer);
+  writer.finish();
+  print_summary(arguments.out, writer);
   return kExitDone;
 }
 

@@ -2,6 +2,7 @@
 
 #include "skyline/core/error.hpp"
 
+#include "core/text/running_hash.hpp"
 #include "core/unique_handle.hpp"
 
 #include <algorithm>
@@ -13,7 +14,9 @@
 #include <xxhash.h>
 
 namespace skyline {
-namespace {
+
+// What RunningHash is made of is not in the unnamed namespace: a class with a name outside must not hold its
+// types.
 
 using Digest = std::vector<unsigned char>;
 
@@ -23,27 +26,28 @@ struct ContextTraits {
   static void close(Type context) noexcept { EVP_MD_CTX_free(context); }
 };
 
-Digest digest(const EVP_MD* algorithm, HashPieces pieces) {
-  const UniqueHandle<ContextTraits> context(EVP_MD_CTX_new());
-  bool good = context && EVP_DigestInit_ex(context.get(), algorithm, nullptr) == 1;
-  for (const std::span<const std::byte> piece : pieces) {
-    good = good && EVP_DigestUpdate(context.get(), piece.data(), piece.size()) == 1;
+/// A digest of bytes that come in pieces.
+class RunningDigest {
+ public:
+  explicit RunningDigest(const EVP_MD* algorithm) : context_(EVP_MD_CTX_new()) {
+    check(context_ && EVP_DigestInit_ex(context_.get(), algorithm, nullptr) == 1);
   }
-  Digest result(EVP_MAX_MD_SIZE);
-  unsigned int length = 0;
-  good = good && EVP_DigestFinal_ex(context.get(), result.data(), &length) == 1;
-  require(good, "EVP_Digest failed");
-  result.resize(length);
-  return result;
-}
+  void add(std::span<const std::byte> piece) {
+    check(EVP_DigestUpdate(context_.get(), piece.data(), piece.size()) == 1);
+  }
+  Digest finish() {
+    Digest result(EVP_MAX_MD_SIZE);
+    unsigned int length = 0;
+    check(EVP_DigestFinal_ex(context_.get(), result.data(), &length) == 1);
+    result.resize(length);
+    return result;
+  }
 
-Digest digest(const EVP_MD* algorithm, std::span<const std::byte> bytes) {
-  return digest(algorithm, std::span(&bytes, 1));
-}
+ private:
+  static void check(bool good) { require(good, "EVP_Digest failed"); }
 
-Digest digest(const EVP_MD* algorithm, std::string_view text) {
-  return digest(algorithm, std::as_bytes(std::span(text)));
-}
+  UniqueHandle<ContextTraits> context_;
+};
 
 /// A checksum of bytes that come in pieces.
 class Checksum {
@@ -58,6 +62,22 @@ class Checksum {
  private:
   XXH3_state_t state_;
 };
+
+namespace {
+
+Digest digest(const EVP_MD* algorithm, HashPieces pieces) {
+  RunningDigest running(algorithm);
+  for (const std::span<const std::byte> piece : pieces) running.add(piece);
+  return running.finish();
+}
+
+Digest digest(const EVP_MD* algorithm, std::span<const std::byte> bytes) {
+  return digest(algorithm, std::span(&bytes, 1));
+}
+
+Digest digest(const EVP_MD* algorithm, std::string_view text) {
+  return digest(algorithm, std::as_bytes(std::span(text)));
+}
 
 std::string hex(const Digest& bytes) {
   constexpr std::string_view kDigits = "0123456789abcdef";
@@ -131,6 +151,29 @@ std::optional<std::string> checksum(std::span<const std::byte> bytes,
     bytes = bytes.subspan(piece.size());
   }
   return sum.hex();
+}
+
+struct RunningHash::State {
+  RunningDigest sha256{EVP_sha256()};
+  Checksum checksum;
+};
+
+RunningHash::RunningHash() : state_(std::make_unique<State>()) {}
+RunningHash::~RunningHash() = default;
+RunningHash::RunningHash(RunningHash&&) noexcept = default;
+RunningHash& RunningHash::operator=(RunningHash&&) noexcept = default;
+
+void RunningHash::add(std::span<const std::byte> bytes) {
+  state_->sha256.add(bytes);
+  state_->checksum.add(bytes);
+}
+
+std::string RunningHash::sha256_hex() {
+  return hex(state_->sha256.finish());
+}
+
+std::string RunningHash::checksum() const {
+  return state_->checksum.hex();
 }
 
 std::string to_hex(std::uint64_t value) {

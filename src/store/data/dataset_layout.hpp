@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include <hdf5.h>
+
 namespace skyline::store {
 
 // What writing and reading a data set file agree on.
@@ -17,6 +19,17 @@ inline constexpr std::int64_t kDatasetVersion = 2;
 /// Targets of a sample.
 inline std::size_t targets_per_sample(TargetKind kind, std::size_t outputs) {
   return kind == TargetKind::kClasses ? 1 : outputs;
+}
+
+/// The type of an array's elements in the file.
+inline hid_t stored_type(std::uint8_t /*of*/) {
+  return H5T_STD_U8LE;
+}
+inline hid_t stored_type(std::int32_t /*of*/) {
+  return H5T_STD_I32LE;
+}
+inline hid_t stored_type(float /*of*/) {
+  return H5T_IEEE_F32LE;
 }
 
 /// @throws UserError naming the first class that there is not

@@ -104,12 +104,20 @@ void Hdf5Image::write_array(const std::string& name, hid_t type, std::span<const
 
 void Hdf5Image::refer_array(const std::string& name, hid_t type, std::span<const hsize_t> dims,
                             std::span<const std::byte> bytes) {
+  const std::size_t size = place_array(name, type, dims);
+  require(bytes.size() == size, "an array's bytes do not fill its dimensions");
+  if (size > 0) arrays_.back().bytes = bytes;
+}
+
+std::size_t Hdf5Image::place_array(const std::string& name, hid_t type, std::span<const hsize_t> dims) {
   const Hdf5Space space(check(H5Screate_simple(static_cast<int>(dims.size()), dims.data(), nullptr)));
   const Hdf5Dataset array(check(H5Dcreate2(file_.get(), name.c_str(), type, space.get(), H5P_DEFAULT,
                                            array_creation_.get(), H5P_DEFAULT)));
   const auto elements = static_cast<std::size_t>(check(H5Sget_simple_extent_npoints(space.get())));
-  require(bytes.size() == elements * H5Tget_size(type), "an array's bytes do not fill its dimensions");
-  if (!bytes.empty()) arrays_.push_back({H5Dget_offset(array.get()), bytes});
+  const std::size_t bytes = elements * H5Tget_size(type);
+  const std::byte* const elsewhere = nullptr;
+  if (bytes > 0) arrays_.push_back({H5Dget_offset(array.get()), {elsewhere, bytes}});
+  return bytes;
 }
 
 void Hdf5Image::write_texts(const std::string& name, const std::vector<std::string>& texts) {

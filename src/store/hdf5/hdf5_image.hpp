@@ -40,6 +40,9 @@ class Hdf5Image {
   /// ... or must stay where they are, unchanged, until the pieces have been used.
   void refer_array(const std::string& name, hid_t type, std::span<const hsize_t> dims,
                    std::span<const std::byte> bytes);
+  /// An array whose bytes the caller writes into the file, at array_offset(name). Its piece has no data.
+  /// @return  its bytes
+  std::size_t place_array(const std::string& name, hid_t type, std::span<const hsize_t> dims);
   void write_texts(const std::string& name, const std::vector<std::string>& texts);
   /// Writes attributes of the object `name` ("/" is the root).
   void write_attribute(const std::string& name, const char* key, std::string_view text);

@@ -60,17 +60,6 @@ bool are_inside(const std::vector<Seal::Array>& arrays, std::uint64_t file_bytes
   return true;
 }
 
-std::string seal_text(const Seal& seal) {
-  std::ostringstream text;
-  text << kMark << kVersion << "\nformat " << seal.format << "\nbytes " << seal.bytes << "\nstructure "
-       << seal.structure << "\n";
-  for (const Seal::Array& array : seal.arrays) {
-    text << "array " << array.name << " " << array.offset << " " << array.bytes << " " << array.sum << "\n";
-  }
-  const std::string lines = text.str();
-  return lines + "seal " + checksum(lines) + "\n";
-}
-
 bool is_hdf5(std::string_view file) {
   for (std::size_t place = 0; place < file.size(); place = place == 0 ? 512 : 2 * place) {
     if (file.substr(place).starts_with(kHdf5Signature)) return true;
@@ -111,25 +100,40 @@ void check_kind(std::string_view file, std::string_view kind, const std::filesys
   fail(path, "not an HDF5 file, " + expected);
 }
 
-/// Makes the user block.
-std::string make_seal(const FilePieces& file, std::string_view format, std::vector<Seal::Array> arrays) {
+}  // namespace
+
+std::string seal_text(const Seal& seal) {
+  std::ostringstream text;
+  text << kMark << kVersion << "\nformat " << seal.format << "\nbytes " << seal.bytes << "\nstructure "
+       << seal.structure << "\n";
+  for (const Seal::Array& array : seal.arrays) {
+    text << "array " << array.name << " " << array.offset << " " << array.bytes << " " << array.sum << "\n";
+  }
+  const std::string lines = text.str();
+  return lines + "seal " + checksum(lines) + "\n";
+}
+
+Seal describe_file(const FilePieces& file, std::string_view format, std::vector<Seal::Array> arrays) {
   require(arrays.size() <= kMaxArrays, "too many arrays for a seal");
   std::sort(arrays.begin(), arrays.end(),
             [](const Seal::Array& left, const Seal::Array& right) { return left.offset < right.offset; });
   Seal made{std::string(format), total_size(file), {}, std::move(arrays)};
   for (Seal::Array& array : made.arrays) {
+    if (!array.sum.empty()) continue;
     FilePieces contents;
     add_range(file, array.offset, array.offset + array.bytes, contents);
     array.sum = checksum(contents);
   }
   made.structure = checksum(structure_of(file, made));
-  std::string block = seal_text(made);
+  return made;
+}
+
+std::string make_seal(const FilePieces& file, std::string_view format, std::vector<Seal::Array> arrays) {
+  std::string block = seal_text(describe_file(file, format, std::move(arrays)));
   require(block.size() <= kSealBytes, "the seal is longer than the user block");
   block.resize(kSealBytes, '\n');
   return block;
 }
-
-}  // namespace
 
 void publish_sealed(Hdf5Image& image, std::string_view format, std::vector<Seal::Array> arrays,
                     Effort effort) {

@@ -33,6 +33,13 @@ struct Seal {
 /// Size of the user block.
 inline constexpr std::size_t kSealBytes = 1024;
 
+/// Describes a file. Pieces of arrays with a sum may be anything of their size.
+Seal describe_file(const FilePieces& file, std::string_view format, std::vector<Seal::Array> arrays);
+/// The lines of a seal.
+std::string seal_text(const Seal& seal);
+/// Makes the seal, as the user block of a file that describe_file describes.
+std::string make_seal(const FilePieces& file, std::string_view format, std::vector<Seal::Array> arrays);
+
 /// Publishes an image with a user block of kSealBytes, and the seal in it.
 /// @param arrays  with checksums of their own: in any order, disjoint, behind the user block; at most 6; the
 /// sums are computed here

@@ -1,7 +1,7 @@
 #include "skyline/core/error.hpp"
-#include "skyline/store/dataset.hpp"
 
-#include "store/data/plain_or_gzip.hpp"
+#include "store/import/known_sets.hpp"
+#include "store/import/plain_or_gzip.hpp"
 
 #include <algorithm>
 #include <array>
@@ -115,13 +115,10 @@ Samples import_part(const std::filesystem::path& folder, const std::string& part
   return set;
 }
 
-}  // namespace
-
-DatasetContents import_mnist(const std::filesystem::path& folder) {
+DatasetContents import_idx_set(const std::filesystem::path& folder, const std::string& source) {
   check_folder(folder);
   DatasetContents contents;
-  contents.source = "MNIST handwritten digits (Y. LeCun, C. Cortes, C. J. C. Burges), IDX files";
-  for (int i = 0; i < kMnistClasses; ++i) contents.class_names.push_back(std::to_string(i));
+  contents.source = source;
   contents.train = import_part(folder, "train", contents.shape);
   space::Shape test_shape;
   contents.test = import_part(folder, "t10k", test_shape);
@@ -129,6 +126,23 @@ DatasetContents import_mnist(const std::filesystem::path& folder) {
     throw UserError(folder.string() + ": test images are " + space::to_text(test_shape) +
                     ", training images " + space::to_text(contents.shape));
   }
+  return contents;
+}
+
+}  // namespace
+
+DatasetContents import_mnist(const std::filesystem::path& folder) {
+  DatasetContents contents =
+      import_idx_set(folder, "MNIST handwritten digits (Y. LeCun, C. Cortes, C. J. C. Burges), IDX files");
+  for (int i = 0; i < kMnistClasses; ++i) contents.class_names.push_back(std::to_string(i));
+  return contents;
+}
+
+DatasetContents import_fashion_mnist(const std::filesystem::path& folder) {
+  DatasetContents contents =
+      import_idx_set(folder, "Fashion-MNIST (H. Xiao, K. Rasul, R. Vollgraf, 2017), MIT licence, IDX files");
+  contents.class_names = {"T-shirt/top", "trouser", "pullover", "dress", "coat",
+                          "sandal",      "shirt",   "sneaker",  "bag",   "ankle boot"};
   return contents;
 }
 

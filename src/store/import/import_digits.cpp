@@ -1,7 +1,7 @@
 #include "skyline/core/error.hpp"
-#include "skyline/store/dataset.hpp"
 
-#include "store/data/plain_or_gzip.hpp"
+#include "store/import/known_sets.hpp"
+#include "store/import/plain_or_gzip.hpp"
 
 #include <array>
 #include <charconv>

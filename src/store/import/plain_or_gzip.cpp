@@ -1,4 +1,4 @@
-#include "store/data/plain_or_gzip.hpp"
+#include "store/import/plain_or_gzip.hpp"
 
 #include "skyline/core/error.hpp"
 

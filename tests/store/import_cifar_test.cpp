@@ -1,6 +1,5 @@
-#include "skyline/store/dataset.hpp"
-
 #include "scratch_folder.hpp"
+#include "store/import/known_sets.hpp"
 #include "support/user_error_of.hpp"
 
 #include <gmock/gmock.h>
@@ -16,7 +15,7 @@ std::string record(char label, char pixel) {
   return std::string(1, label) + std::string(3072, pixel);
 }
 
-class ImportCifar10 : public ::testing::Test {
+class ImportCifar : public ::testing::Test {
  protected:
   void write_batches(const std::filesystem::path& place) {
     for (char i = 1; i <= 5; ++i) {
@@ -31,7 +30,7 @@ class ImportCifar10 : public ::testing::Test {
   ScratchFolder folder;
 };
 
-TEST_F(ImportCifar10, ReadsTheBatchesInOrder) {
+TEST_F(ImportCifar, ReadsTheBatchesInOrder) {
   write_batches(folder.path());
   const DatasetContents contents = import_cifar10(folder.path());
   EXPECT_EQ(contents.shape, (space::Shape{3, 32, 32}));
@@ -42,7 +41,7 @@ TEST_F(ImportCifar10, ReadsTheBatchesInOrder) {
   EXPECT_EQ(contents.class_names[0], "airplane");
 }
 
-TEST_F(ImportCifar10, LooksInTheArchivesFolderAndReadsTheNames) {
+TEST_F(ImportCifar, LooksInTheArchivesFolderAndReadsTheNames) {
   std::filesystem::create_directory(folder / "cifar-10-batches-bin");
   write_batches(folder / "cifar-10-batches-bin");
   overwrite(folder / "cifar-10-batches-bin/batches.meta.txt", "a\nb\nc\nd\ne\nf\ng\nh\ni\nj\n\n");
@@ -52,7 +51,7 @@ TEST_F(ImportCifar10, LooksInTheArchivesFolderAndReadsTheNames) {
             (folder / "cifar-10-batches-bin/batches.meta.txt").string() + ": expected 10 class names, got 2");
 }
 
-TEST_F(ImportCifar10, NamesTruncatedFilesAndLabelsOutOfRange) {
+TEST_F(ImportCifar, NamesTruncatedFilesAndLabelsOutOfRange) {
   write_batches(folder.path());
   overwrite(folder / "data_batch_3.bin", record(1, 'x').substr(0, 3000));
   EXPECT_EQ(error(), (folder / "data_batch_3.bin").string() +
@@ -61,7 +60,7 @@ TEST_F(ImportCifar10, NamesTruncatedFilesAndLabelsOutOfRange) {
   EXPECT_EQ(error(), (folder / "data_batch_3.bin").string() + ": label number 1: expected 0 to 9, got 12");
 }
 
-TEST_F(ImportCifar10, NamesWhatIsMissing) {
+TEST_F(ImportCifar, NamesWhatIsMissing) {
   EXPECT_EQ(
       error(),
       folder.path().string() +
@@ -69,6 +68,20 @@ TEST_F(ImportCifar10, NamesWhatIsMissing) {
   write_batches(folder.path());
   std::filesystem::remove(folder / "test_batch.bin");
   EXPECT_EQ(error(), "cannot read " + (folder / "test_batch.bin").string() + ": No such file or directory");
+}
+
+TEST_F(ImportCifar, OfCifar100TheFineLabelsCount) {
+  std::string names;
+  for (int i = 0; i < 100; ++i) names += "class" + std::to_string(i) + "\n";
+  overwrite(folder / "fine_label_names.txt", names);
+  overwrite(folder / "train.bin",
+            std::string("\x03", 1) + record(99, 'a') + std::string("\x04", 1) + record(0, 'b'));
+  overwrite(folder / "test.bin", std::string("\x03", 1) + record(7, 'c'));
+  const DatasetContents contents = import_cifar100(folder.path());
+  EXPECT_EQ(contents.train.classes(), (std::vector<std::int32_t>{99, 0}));
+  EXPECT_EQ(contents.train.pixels()[3072], 'b');
+  EXPECT_EQ(contents.test.classes(), (std::vector<std::int32_t>{7}));
+  EXPECT_EQ(contents.class_names[99], "class99");
 }
 
 }  // namespace

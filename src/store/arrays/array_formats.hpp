@@ -1,0 +1,48 @@
+#pragma once
+
+#include "store/arrays/source_array.hpp"
+
+#include <cstdio>
+#include <optional>
+
+#include <zlib.h>
+
+namespace skyline::store {
+
+/// Reads a file that is plain or gzip from its start to its end.
+class PlainOrGzipStream final : public ArrayStream {
+ public:
+  /// @throws UserError, FaultError
+  explicit PlainOrGzipStream(const std::filesystem::path& path);
+  ~PlainOrGzipStream() override { gzclose_r(file_); }
+  PlainOrGzipStream(const PlainOrGzipStream&) = delete;
+  PlainOrGzipStream& operator=(const PlainOrGzipStream&) = delete;
+
+  void read(std::span<std::byte> bytes) override;
+  /// Up to so many bytes; fewer at the end of the file.
+  std::string read_some(std::size_t most);
+
+ private:
+  std::filesystem::path path_;
+  gzFile file_ = nullptr;
+};
+
+/// What an array's header says.
+struct ArrayHeader {
+  ElementType type;
+  std::vector<std::int64_t> dims;
+};
+/// Reads the header of an npy file (versions 1 to 3) from a stream. Nothing of it is evaluated.
+/// @throws UserError, without the file's name
+ArrayHeader read_npy_header(ArrayStream& stream);
+/// Reads that of an IDX file.
+ArrayHeader read_idx_header(ArrayStream& stream);
+/// @throws UserError unless there are 1 to 4 dimensions above 0 of a bounded product
+void check_dims(const std::vector<std::int64_t>& dims);
+
+std::vector<SourceArray> list_npz(const std::filesystem::path& file);
+std::vector<SourceArray> list_hdf5(const std::filesystem::path& file);
+/// Two arrays, "x" and "y".
+std::vector<SourceArray> list_csv(const std::filesystem::path& file, const CsvOptions& options);
+
+}  // namespace skyline::store

@@ -1,0 +1,68 @@
+#include "store/images/image.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include "store/images/image_formats.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace skyline::store {
+namespace {
+
+using namespace std::literals;
+
+struct ImageFormat {
+  std::string_view magic;
+  std::size_t place;  // of the magic
+  ReadShape shape;
+  Decode decode;
+};
+constexpr std::array kFormats{ImageFormat{"\x89PNG\r\n\x1a\n"sv, 0, png_shape, decode_png},
+                              ImageFormat{"\xff\xd8\xff"sv, 0, jpeg_shape, decode_jpeg},
+                              ImageFormat{"WEBP"sv, 8, webp_shape, decode_webp},
+                              ImageFormat{"P5"sv, 0, pnm_shape, decode_pnm},
+                              ImageFormat{"P6"sv, 0, pnm_shape, decode_pnm}};
+
+const ImageFormat& format_of(std::string_view start) {
+  for (const ImageFormat& format : kFormats) {
+    if (start.size() >= format.place && start.substr(format.place).starts_with(format.magic)) return format;
+  }
+  throw UserError(start.empty() ? "the file is empty" : "not a PNG, JPEG, WebP, PGM or PPM image");
+}
+
+}  // namespace
+
+void Image::copy_planes(std::uint8_t* planes) const {
+  const std::size_t plane = height * width;
+  for (std::size_t channel = 0; channel < channels; ++channel) {
+    const std::uint8_t* from = pixels.data() + channel;
+    for (std::size_t i = 0; i < plane; ++i) planes[channel * plane + i] = from[i * channels];
+  }
+}
+
+std::optional<space::Shape> image_shape(std::string_view start) {
+  const std::optional<space::Shape> shape = format_of(start).shape(start);
+  if (!shape) return std::nullopt;
+  const std::string size = std::to_string(shape->height) + " x " + std::to_string(shape->width);
+  if (shape->height < 1 || shape->width < 1) throw UserError("an image of " + size + " pixels");
+  if (std::max(shape->height, shape->width) > kMostSide || shape->height * shape->width > kMostPixels) {
+    throw UserError("expected at most " + std::to_string(kMostSide) + " pixels a side and " +
+                    std::to_string(kMostPixels) + " in all, got " + size);
+  }
+  return shape;
+}
+
+Image decode_image(std::string_view file) {
+  const std::optional<space::Shape> shape = image_shape(file);
+  if (!shape) throw UserError("truncated");
+  Image image{static_cast<std::size_t>(shape->channels),
+              static_cast<std::size_t>(shape->height),
+              static_cast<std::size_t>(shape->width),
+              {}};
+  image.pixels.resize(image.channels * image.height * image.width);
+  format_of(file).decode(file, image);
+  return image;
+}
+
+}  // namespace skyline::store

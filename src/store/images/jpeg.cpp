@@ -1,0 +1,121 @@
+#include "skyline/core/error.hpp"
+
+#include "store/images/image_formats.hpp"
+
+#include <algorithm>
+#include <array>
+#include <csetjmp>
+#include <cstdio>
+
+#include <jerror.h>
+#include <jpeglib.h>
+
+namespace skyline::store {
+namespace {
+
+constexpr int kMostScans = 500;  // of a progressive image: each takes the time of a whole one
+
+extern "C" {
+/// What one decoding needs, outside the frames that a longjmp leaves.
+struct JpegReading {
+  jpeg_decompress_struct info{};
+  jpeg_error_mgr errors{};
+  jpeg_progress_mgr progress{};
+  std::jmp_buf back{};
+  std::array<char, JMSG_LENGTH_MAX> message{};
+};
+
+[[noreturn]] static void end_jpeg(j_common_ptr info) {
+  auto& reading = *static_cast<JpegReading*>(info->client_data);
+  info->err->format_message(info, reading.message.data());
+  std::longjmp(reading.back, 1);
+}
+
+/// Warnings of missing or wrong data are errors: the library would fill in grey.
+static void judge_jpeg_message(j_common_ptr info, int level) {
+  if (level >= 0) return;
+  const int code = info->err->msg_code;
+  const bool harmless = code == JWRN_EXTRANEOUS_DATA || code == JWRN_ADOBE_XFORM ||
+                        code == JWRN_TOO_MUCH_DATA || code == JWRN_NOT_SEQUENTIAL || code == JWRN_JFIF_MAJOR;
+  if (!harmless) end_jpeg(info);
+}
+
+static void bound_jpeg_scans(j_common_ptr info) {
+  if (!info->is_decompressor) return;
+  if (reinterpret_cast<j_decompress_ptr>(info)->input_scan_number <= kMostScans) return;
+  info->err->msg_code = JERR_BAD_PROG_SCRIPT;
+  info->err->msg_parm.i[0] = kMostScans;
+  end_jpeg(info);
+}
+}
+
+struct JpegOwner : JpegReading {
+  JpegOwner() {
+    info.err = jpeg_std_error(&errors);
+    info.client_data = static_cast<JpegReading*>(this);
+    errors.error_exit = end_jpeg;
+    errors.emit_message = judge_jpeg_message;
+    progress.progress_monitor = bound_jpeg_scans;
+  }
+  ~JpegOwner() { jpeg_destroy_decompress(&info); }
+  JpegOwner(const JpegOwner&) = delete;
+  JpegOwner& operator=(const JpegOwner&) = delete;
+};
+
+bool read_jpeg(JpegReading& reading, std::string_view file, Image& image) {
+  if (setjmp(reading.back) != 0) return false;
+  jpeg_decompress_struct& info = reading.info;
+  jpeg_create_decompress(&info);
+  info.progress = &reading.progress;
+  jpeg_mem_src(&info, reinterpret_cast<const unsigned char*>(file.data()), file.size());
+  jpeg_read_header(&info, TRUE);
+  info.out_color_space = image.channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
+  jpeg_start_decompress(&info);
+  if (info.output_width != image.width || info.output_height != image.height ||
+      static_cast<std::size_t>(info.output_components) != image.channels) {
+    ERREXIT(&info, JERR_BAD_LENGTH);
+  }
+  while (info.output_scanline < info.output_height) {
+    JSAMPROW row = image.pixels.data() + info.output_scanline * image.width * image.channels;
+    jpeg_read_scanlines(&info, &row, 1);
+  }
+  jpeg_finish_decompress(&info);
+  return true;
+}
+
+bool begins_frame(std::uint8_t marker) {
+  return marker >= 0xc0 && marker <= 0xcf && marker != 0xc4 && marker != 0xc8 && marker != 0xcc;
+}
+
+}  // namespace
+
+std::optional<space::Shape> jpeg_shape(std::string_view start) {
+  for (std::size_t place = 2; place + 9 < start.size();) {
+    if (start[place] != '\xff') throw UserError("damaged JPEG: no marker where one is expected");
+    const auto marker = static_cast<std::uint8_t>(start[place + 1]);
+    if (marker == 0xff) {  // filler
+      ++place;
+      continue;
+    }
+    if (marker == 0xd9 || marker == 0xda) throw UserError("damaged JPEG: no frame");
+    if (begins_frame(marker)) {
+      const std::int64_t channels = big_endian(start, place + 9, 1);
+      if (channels != 1 && channels != 3) {
+        throw UserError("a JPEG of " + std::to_string(channels) + " channels, expected grey or colour");
+      }
+      return space::Shape{channels, big_endian(start, place + 5, 2), big_endian(start, place + 7, 2)};
+    }
+    const bool alone = marker == 0x01 || (marker >= 0xd0 && marker <= 0xd8);
+    place += 2 + (alone ? 0 : static_cast<std::size_t>(big_endian(start, place + 2, 2)));
+  }
+  return std::nullopt;
+}
+
+void decode_jpeg(std::string_view file, Image& image) {
+  JpegOwner reading;
+  if (!read_jpeg(reading, file, image)) {
+    throw UserError(std::string("damaged JPEG: ") + reading.message.data());
+  }
+}
+
+}  // namespace skyline::store

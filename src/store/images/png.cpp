@@ -1,0 +1,96 @@
+#include "skyline/core/error.hpp"
+
+#include "store/images/image_formats.hpp"
+
+#include <algorithm>
+#include <csetjmp>
+
+#include <png.h>
+
+namespace skyline::store {
+namespace {
+
+constexpr std::size_t kHeaderEnd = 26;                 // of the signature and of IHDR up to the colour type
+constexpr png_alloc_size_t kMostChunkBytes = 1 << 23;  // of texts and profiles, unpacked
+
+extern "C" {
+/// What one decoding needs, outside the frames that a longjmp leaves.
+struct PngReading {
+  png_structp png = nullptr;
+  png_infop info = nullptr;
+  std::string_view rest;
+  std::string message;
+  std::vector<png_bytep> rows;
+};
+
+static void read_png_bytes(png_structp png, png_bytep bytes, std::size_t count) {
+  auto& reading = *static_cast<PngReading*>(png_get_io_ptr(png));
+  if (reading.rest.size() < count) png_error(png, "truncated");
+  std::copy_n(reading.rest.begin(), count, bytes);
+  reading.rest.remove_prefix(count);
+}
+
+[[noreturn]] static void end_png(png_structp png, png_const_charp message) {
+  static_cast<PngReading*>(png_get_error_ptr(png))->message = message;
+  png_longjmp(png, 1);
+}
+
+static void ignore_png_warning(png_structp /*png*/, png_const_charp /*message*/) {}
+}
+
+/// Frees what libpng holds however the decoding is left.
+struct PngOwner : PngReading {
+  PngOwner() {
+    png = png_create_read_struct(PNG_LIBPNG_VER_STRING, static_cast<PngReading*>(this), end_png,
+                                 ignore_png_warning);
+    if (png != nullptr) info = png_create_info_struct(png);
+    require(info != nullptr, "libpng cannot start");
+  }
+  ~PngOwner() { png_destroy_read_struct(&png, &info, nullptr); }
+  PngOwner(const PngOwner&) = delete;
+  PngOwner& operator=(const PngOwner&) = delete;
+};
+
+/// The values as they are stored, whatever the file says about gamma: 8 bits, grey or RGB.
+bool read_png(PngReading& reading, Image& image) {
+  png_structp png = reading.png;
+  if (setjmp(png_jmpbuf(png)) != 0) return false;
+  png_set_user_limits(png, static_cast<png_uint_32>(kMostSide), static_cast<png_uint_32>(kMostSide));
+  png_set_chunk_malloc_max(png, kMostChunkBytes);
+  png_set_read_fn(png, &reading, read_png_bytes);
+  png_read_info(png, reading.info);
+  png_set_scale_16(png);
+  png_set_palette_to_rgb(png);
+  png_set_expand_gray_1_2_4_to_8(png);
+  png_set_strip_alpha(png);
+  png_set_interlace_handling(png);
+  png_read_update_info(png, reading.info);
+  if (png_get_rowbytes(png, reading.info) != image.width * image.channels ||
+      png_get_image_height(png, reading.info) != image.height) {
+    png_error(png, "rows of another length than its header says");
+  }
+  for (std::size_t y = 0; y < image.height; ++y) {
+    reading.rows[y] = image.pixels.data() + y * image.width * image.channels;
+  }
+  png_read_image(png, reading.rows.data());
+  png_read_end(png, nullptr);
+  return true;
+}
+
+}  // namespace
+
+std::optional<space::Shape> png_shape(std::string_view start) {
+  if (start.size() < kHeaderEnd) return std::nullopt;
+  if (start.substr(12, 4) != "IHDR") throw UserError("damaged PNG: it does not begin with its header");
+  const bool grey = (start[25] & PNG_COLOR_MASK_COLOR) == 0;
+  return space::Shape{grey ? 1 : 3, big_endian(start, 20, 4), big_endian(start, 16, 4)};
+}
+
+void decode_png(std::string_view file, Image& image) {
+  PngOwner reading;
+  reading.rest = file;
+  reading.rows.resize(image.height);
+  if (!read_png(reading, image)) throw UserError("damaged PNG: " + reading.message);
+}
+
+}  // namespace skyline::store

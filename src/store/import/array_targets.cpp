@@ -1,0 +1,200 @@
+#include "store/import/array_targets.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include "core/log.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace skyline::store {
+namespace {
+
+constexpr std::size_t kMostClasses = std::size_t{1} << 16;
+
+std::vector<std::byte> read_all(const SourceArray& array) {
+  std::vector<std::byte> bytes(array.rows() * array.row_bytes());
+  array.open()->read(bytes);
+  return bytes;
+}
+
+std::vector<float> read_floats(const SourceArray& array) {
+  std::vector<float> values(array.rows() * array.row_elements());
+  to_floats(array.type, read_all(array), values);
+  return values;
+}
+
+/// Whole numbers, whatever type they are stored in.
+std::vector<std::int64_t> read_integers(const SourceArray& array) {
+  std::vector<std::int64_t> values(array.rows() * array.row_elements());
+  if (array.type.kind != ElementType::Kind::kFloat) {
+    to_integers(array.type, read_all(array), values);
+    return values;
+  }
+  const std::vector<float> floats = read_floats(array);
+  for (std::size_t i = 0; i < floats.size(); ++i) {
+    if (floats[i] != std::floor(floats[i]) || std::abs(floats[i]) > 1e15F)
+      array.fail("target number " + std::to_string(i) + " is not a whole number");
+    values[i] = static_cast<std::int64_t>(floats[i]);
+  }
+  return values;
+}
+
+/// The place of the single 1 of each row.
+std::vector<std::int64_t> places_of_ones(const SourceArray& array) {
+  const std::vector<std::int64_t> values = read_integers(array);
+  const std::size_t columns = array.row_elements();
+  std::vector<std::int64_t> places;
+  for (std::size_t row = 0; row < array.rows(); ++row) {
+    const auto begin = values.begin() + static_cast<std::ptrdiff_t>(row * columns);
+    const auto end = begin + static_cast<std::ptrdiff_t>(columns);
+    const auto one = std::find(begin, end, 1);
+    if (one == end || std::count(begin, end, 0) != static_cast<std::ptrdiff_t>(columns) - 1)
+      array.fail("row " + std::to_string(row) +
+                 ": expected a single 1 and else 0, since the targets are classes");
+    places.push_back(one - begin);
+  }
+  return places;
+}
+
+/// Gives the different values of the first list numbers, in order.
+template <typename Value>
+std::vector<Value> different_values(std::vector<Value> values, const SourceArray& array) {
+  std::ranges::sort(values);
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+  if (values.size() > kMostClasses) {
+    array.fail(std::to_string(values.size()) +
+               " different targets are too many classes (--targets numbers?)");
+  }
+  return values;
+}
+
+template <typename Value>
+ArrayTargets numbered(const std::vector<Value>& values, const std::vector<Value>& classes,
+                      const SourceArray& array) {
+  std::vector<std::int32_t> labels;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const auto place = std::ranges::lower_bound(classes, values[i]);
+    if (place == classes.end() || *place != values[i])
+      array.fail("target number " + std::to_string(i) + " is a class that the training set does not have");
+    labels.push_back(static_cast<std::int32_t>(place - classes.begin()));
+  }
+  return {std::move(labels), 1};
+}
+
+std::vector<std::string> numbers_as_names(std::size_t count) {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < count; ++i) names.push_back(std::to_string(i));
+  return names;
+}
+
+TargetSet read_words(std::span<const SourceArray> arrays) {
+  TargetSet set{different_values(arrays.front().words, arrays.front()), {}};
+  for (const SourceArray& array : arrays) {
+    if (array.words.empty()) array.fail("expected words as in " + arrays.front().label());
+    set.targets.push_back(numbered(array.words, set.names, array));
+  }
+  return set;
+}
+
+TargetSet read_classes(std::span<const SourceArray> arrays) {
+  if (!arrays.front().words.empty()) return read_words(arrays);
+  const bool one_hot = arrays.front().row_elements() > 1;
+  const auto read = [one_hot](const SourceArray& array) {
+    return one_hot ? places_of_ones(array) : read_integers(array);
+  };
+  TargetSet set;
+  std::vector<std::int64_t> classes;
+  for (const SourceArray& array : arrays) {
+    const std::vector<std::int64_t> values = read(array);
+    if (classes.empty()) classes = different_values(values, array);
+    set.targets.push_back(numbered(values, classes, array));
+  }
+  for (const std::int64_t value : classes) set.names.push_back(std::to_string(value));
+  return set;
+}
+
+TargetSet read_labels(std::span<const SourceArray> arrays) {
+  const std::size_t each = arrays.front().row_elements();
+  TargetSet set{numbers_as_names(each), {}};
+  std::size_t ones = 0;
+  std::size_t rows = 0;
+  for (const SourceArray& array : arrays) {
+    const std::vector<std::int64_t> values = read_integers(array);
+    std::vector<std::uint8_t> labels;
+    for (const std::int64_t value : values) {
+      if (value != 0 && value != 1) {
+        array.fail("expected 0 or 1 for each label, got " + std::to_string(value) + " (--targets numbers?)");
+      }
+      labels.push_back(static_cast<std::uint8_t>(value));
+    }
+    ones += static_cast<std::size_t>(std::count(labels.begin(), labels.end(), 1));
+    rows += array.rows();
+    set.targets.push_back({std::move(labels), each});
+  }
+  if (ones == rows)
+    log::info("one label per sample on average: if they exclude each other, say --targets classes");
+  return set;
+}
+
+TargetSet read_numbers(std::span<const SourceArray> arrays) {
+  const std::size_t each = arrays.front().row_elements();
+  TargetSet set{numbers_as_names(each), {}};
+  for (const SourceArray& array : arrays) set.targets.push_back({read_floats(array), each});
+  return set;
+}
+
+TargetKind kind_of(const SourceArray& array) {
+  if (!array.words.empty()) return TargetKind::kClasses;
+  if (array.type.kind == ElementType::Kind::kFloat) return TargetKind::kNumbers;
+  return array.row_elements() == 1 ? TargetKind::kClasses : TargetKind::kLabels;
+}
+
+}  // namespace
+
+std::size_t ArrayTargets::count() const {
+  return std::visit([](const auto& array) { return array.size(); }, values) / each;
+}
+
+ArrayTargets ArrayTargets::of(std::span<const std::size_t> samples) const {
+  ArrayTargets some{{}, each};
+  std::visit(
+      [&](const auto& array) {
+        std::decay_t<decltype(array)> picked;
+        picked.reserve(samples.size() * each);
+        for (const std::size_t sample : samples) {
+          const auto begin = array.begin() + static_cast<std::ptrdiff_t>(sample * each);
+          picked.insert(picked.end(), begin, begin + static_cast<std::ptrdiff_t>(each));
+        }
+        some.values = std::move(picked);
+      },
+      values);
+  return some;
+}
+
+std::vector<std::int32_t> ArrayTargets::labels() const {
+  const auto* const classes = std::get_if<std::vector<std::int32_t>>(&values);
+  return classes != nullptr ? *classes : std::vector<std::int32_t>(count());
+}
+
+TargetSet read_targets(std::span<const SourceArray> arrays, std::optional<TargetKind> kind) {
+  const SourceArray& first = arrays.front();
+  for (const SourceArray& array : arrays) {
+    if (array.row_elements() != first.row_elements() || array.dims.size() > 2)
+      array.fail("expected targets [N] or [N, K], the same K in all parts");
+  }
+  const TargetKind chosen = kind.value_or(kind_of(first));
+  if (!first.words.empty() && chosen != TargetKind::kClasses) first.fail("expected numbers, got words");
+  switch (chosen) {
+    case TargetKind::kClasses:
+      return read_classes(arrays);
+    case TargetKind::kLabels:
+      return read_labels(arrays);
+    case TargetKind::kNumbers:
+      return read_numbers(arrays);
+  }
+  throw InternalError("unknown kind of targets");
+}
+
+}  // namespace skyline::store

@@ -1,0 +1,22 @@
+#pragma once
+
+#include "skyline/store/importer.hpp"
+
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+
+namespace skyline::store {
+
+// The importers that Skyline brings.
+
+std::shared_ptr<const Importer> images_importer();
+std::shared_ptr<const Importer> arrays_importer();
+std::shared_ptr<const Importer> digits_importer();
+std::shared_ptr<const Importer> mnist_importer();
+std::shared_ptr<const Importer> fashion_mnist_importer();
+std::shared_ptr<const Importer> cifar10_importer();
+std::shared_ptr<const Importer> cifar100_importer();
+
+}  // namespace skyline::store

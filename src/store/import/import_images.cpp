@@ -1,0 +1,328 @@
+#include "skyline/core/error.hpp"
+
+#include "core/log.hpp"
+#include "core/text/wording.hpp"
+#include "store/images/image.hpp"
+#include "store/images/image_folder.hpp"
+#include "store/import/built_in.hpp"
+#include "store/import/progress.hpp"
+#include "store/import/work_in_order.hpp"
+#include "store/publish/file_descriptor.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <functional>
+#include <utility>
+
+#include <unistd.h>
+
+namespace skyline::store {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Enough for the header of most images; a JPEG may have profiles and thumbnails before it.
+constexpr std::size_t kStartBytes = std::size_t{1} << 16;
+constexpr std::size_t kFilesAtOnce = 64;                    // of a thread
+constexpr std::size_t kBytesAtOnce = std::size_t{1} << 23;  // of their pixels
+
+struct ImageSize {
+  std::int64_t height = 0;
+  std::int64_t width = 0;
+};
+
+struct ImageOptions {
+  ImageSize size;  // 0: that of the files
+  Fit fit = Fit::kResize;
+  std::optional<double> test;
+  double validation = 0;
+  std::uint64_t seed = 1;
+  std::size_t skip = 100;
+};
+
+std::optional<ImageSize> size_in(std::string_view text) {
+  ImageSize size;
+  const char* const end = text.data() + text.size();
+  auto read = std::from_chars(text.data(), end, size.height);
+  if (read.ec != std::errc()) return std::nullopt;
+  size.width = size.height;
+  if (read.ptr != end && *read.ptr == 'x') read = std::from_chars(read.ptr + 1, end, size.width);
+  const bool bounded =
+      std::min(size.height, size.width) >= 1 && std::max(size.height, size.width) <= kMostSide;
+  if (read.ec != std::errc() || read.ptr != end || !bounded) return std::nullopt;
+  return size;
+}
+
+OptionKind<ImageSize> image_size() {
+  OptionKind<ImageSize> kind{{"a number of pixels, or HEIGHTxWIDTH", schema_text("string")}};
+  kind.read = [](const ConfigNode& node, ImageSize& size) {
+    const auto read = size_in(node.is_scalar() ? node.as_text() : "");
+    size = read.value_or(ImageSize{});
+    return read.has_value();
+  };
+  kind.write = [](const ImageSize& size) {
+    if (size.height == 0) return ConfigNode();
+    return ConfigNode::make_scalar(std::to_string(size.height) + "x" + std::to_string(size.width), {});
+  };
+  return kind;
+}
+
+const OptionTable<ImageOptions>& image_keys() {
+  static const OptionTable<ImageOptions> table{
+      {"size", &ImageOptions::size, image_size(),
+       "Makes all images of this size: 32, or 24x32 (height first)."},
+      {"fit", &ImageOptions::fit, choice<Fit>({{"resize", Fit::kResize}, {"crop", Fit::kCrop}}),
+       "`resize` changes height and width each on its own; `crop` covers the size and cuts what stands out."},
+      {"test", &ImageOptions::test, if_given(number(at_least(0).below(1))),
+       "Share of every class that becomes the test set (default: 0.2, or 0 with a folder `val` or `test`)."},
+      {"validation", &ImageOptions::validation, number(at_least(0).below(1)),
+       "Share of every class that is stored as the validation set."},
+      {"seed", &ImageOptions::seed, whole<std::uint64_t>(at_least(0)), "Of the draw of these shares."},
+      {"skip", &ImageOptions::skip, whole<std::uint64_t>(at_least(0)),
+       "Most files that are left out because they cannot be read as images."}};
+  return table;
+}
+
+/// The first `most` bytes of a file. @throws UserError, FaultError
+std::string read_start(const fs::path& path, std::size_t most) {
+  struct stat status {};
+  const FileDescriptor file = open_regular_file(path, status);
+  if (!file) fail_system("read", path, "", errno);
+  const auto bytes = static_cast<std::size_t>(status.st_size);
+  if (bytes > kMostImageBytes) throw UserError("larger than " + std::to_string(kMostImageBytes) + " bytes");
+  std::string start(std::min(bytes, most), '\0');
+  std::size_t filled = 0;
+  while (filled < start.size()) {
+    const ssize_t count =
+        ::pread(file.get(), start.data() + filled, start.size() - filled, static_cast<off_t>(filled));
+    if (count < 0) fail_system("read", path, "", errno);
+    if (count == 0) break;
+    filled += static_cast<std::size_t>(count);
+  }
+  start.resize(filled);
+  return start;
+}
+
+space::Shape read_shape(const fs::path& path) {
+  const std::string start = read_start(path, kStartBytes);
+  if (const auto shape = image_shape(start)) return *shape;
+  if (start.size() == kStartBytes) {
+    if (const auto shape = image_shape(read_start(path, kMostImageBytes))) return *shape;
+  }
+  throw UserError("truncated");
+}
+
+/// What came of one file: a value, or why there is none.
+template <typename T>
+struct Attempt {
+  std::size_t file = 0;
+  std::optional<T> value;
+  std::string problem;
+};
+
+/// Reads the images of a folder into a data set.
+class ImageImport {
+ public:
+  ImageImport(const ImportSource& source, DatasetWriter& writer)
+      : path_(source.paths.at(0)),
+        options_(image_keys().parse(source.options)),
+        threads_(source.threads),
+        writer_(writer),
+        folder_(path_) {}
+
+  void run() {
+    survey();
+    const bool has_parts = folder_.has_part(Part::kValidation) || folder_.has_part(Part::kTest);
+    const PartShares shares{share_of(Part::kTest, options_.test.value_or(has_parts ? 0 : 0.2)),
+                            share_of(Part::kValidation, options_.validation), options_.seed};
+    folder_.draw(shares);
+    folder_.check_classes();
+    describe(shares);
+    for (const Part part : kAllParts) add(part);
+    check_counts();
+  }
+
+ private:
+  void survey();
+  void look_at(std::size_t file, const space::Shape& shape);
+  double share_of(Part part, double share) const;
+  void describe(const PartShares& shares);
+  void add(Part part);
+  void check_counts() const;
+  std::vector<std::uint8_t> planes_of(std::size_t file) const;
+  void skip(std::size_t file, const std::string& problem);
+
+  /// Reads files on all threads and takes what came of them in order.
+  template <typename T>
+  void for_each_file(std::span<const std::uint32_t> files, std::size_t at_once,
+                     const std::function<T(std::size_t file)>& read,
+                     const std::function<void(std::span<const Attempt<T>>)>& take);
+
+  fs::path path_;
+  ImageOptions options_;
+  std::size_t threads_;
+  DatasetWriter& writer_;
+  ImageFolder folder_;
+  space::Shape shape_;                // of the samples
+  std::optional<std::size_t> first_;  // file that can be read
+  std::size_t num_grey_ = 0;
+  std::size_t num_colour_ = 0;
+  std::size_t num_skipped_ = 0;
+};
+
+template <typename T>
+void ImageImport::for_each_file(std::span<const std::uint32_t> files, std::size_t at_once,
+                                const std::function<T(std::size_t file)>& read,
+                                const std::function<void(std::span<const Attempt<T>>)>& take) {
+  const auto read_some = [&](std::span<const std::uint32_t> some) {
+    std::vector<Attempt<T>> attempts;
+    for (const std::uint32_t file : some) {
+      Attempt<T>& attempt = attempts.emplace_back();
+      attempt.file = file;
+      try {
+        attempt.value = read(file);
+      } catch (const UserError& error) {
+        attempt.problem = error.what();
+      }
+    }
+    return attempts;
+  };
+  work_in_order((files.size() + at_once - 1) / at_once, threads_, [&](std::size_t number) {
+    const std::size_t begin = number * at_once;
+    auto attempts = read_some(files.subspan(begin, std::min(at_once, files.size() - begin)));
+    return [&take, attempts = std::move(attempts)] { take(attempts); };
+  });
+}
+
+/// Looks at every file's header: the shape of the set must be known before the first sample is written.
+void ImageImport::survey() {
+  std::vector<std::uint32_t> files(folder_.size());
+  for (std::size_t i = 0; i < files.size(); ++i) files[i] = static_cast<std::uint32_t>(i);
+  Progress progress("looking at the files in " + path_.string(), files.size());
+  for_each_file<space::Shape>(
+      files, kFilesAtOnce, [&](std::size_t file) { return read_shape(folder_.path(file)); },
+      [&](std::span<const Attempt<space::Shape>> attempts) {
+        for (const auto& attempt : attempts) {
+          if (attempt.value) {
+            look_at(attempt.file, *attempt.value);
+          } else {
+            skip(attempt.file, attempt.problem);
+          }
+        }
+        progress.advance(attempts.size());
+      });
+  if (num_grey_ > 0 && num_colour_ > 0) {
+    log::info(std::to_string(num_grey_) + " of " + counted(num_grey_ + num_colour_, "image") +
+              " are grey: all become RGB");
+  }
+  shape_.channels = num_colour_ > 0 ? 3 : 1;
+}
+
+void ImageImport::look_at(std::size_t file, const space::Shape& shape) {
+  ++(shape.channels == 1 ? num_grey_ : num_colour_);
+  if (!first_) {
+    first_ = file;
+    shape_ = shape;
+    if (options_.size.height > 0) shape_ = {1, options_.size.height, options_.size.width};
+  }
+  if (options_.size.height > 0 || (shape.height == shape_.height && shape.width == shape_.width)) return;
+  throw UserError(folder_.path(file).string() + ": " + std::to_string(shape.height) + " x " +
+                  std::to_string(shape.width) + " pixels, and " + folder_.path(*first_).string() + " has " +
+                  std::to_string(shape_.height) + " x " + std::to_string(shape_.width) +
+                  ": make them one size by --size");
+}
+
+void ImageImport::skip(std::size_t file, const std::string& problem) {
+  const std::string path = folder_.path(file).string();
+  // Errors of the system name the file themselves.
+  const std::string line = problem.find(path) == std::string::npos ? path + ": " + problem : problem;
+  if (++num_skipped_ > options_.skip) {
+    throw UserError(path_.string() + ": more than " + counted(options_.skip, "file") +
+                    " cannot be read as images (see --skip), the last of them " + line);
+  }
+  log::warning("left out: " + line);
+  folder_.leave_out(file);
+}
+
+double ImageImport::share_of(Part part, double share) const {
+  if (share <= 0 || !folder_.has_part(part)) return share;
+  throw UserError(path_.string() + ": it has a folder for the " + to_text(part) + " set, so leave out --" +
+                  to_text(part));
+}
+
+void ImageImport::describe(const PartShares& shares) {
+  DatasetFacts facts{shape_, folder_.class_names(), "the images of a folder, one folder per class", 255};
+  if (const std::string drawn = draw_text(shares); !drawn.empty()) {
+    facts.source += "; " + drawn;
+    log::info(drawn);
+  }
+  writer_.describe(facts);
+}
+
+std::vector<std::uint8_t> ImageImport::planes_of(std::size_t file) const {
+  Image image = decode_image(read_start(folder_.path(file), kMostImageBytes));
+  const auto height = static_cast<std::size_t>(shape_.height);
+  const auto width = static_cast<std::size_t>(shape_.width);
+  if (image.height != height || image.width != width) image = resized(image, height, width, options_.fit);
+  std::vector<std::uint8_t> planes(static_cast<std::size_t>(shape_.elements()));
+  image.copy_planes(planes.data());
+  if (image.channels == 1 && shape_.channels == 3) {  // grey among colours
+    const std::size_t plane = height * width;
+    for (const std::size_t copy : {plane, 2 * plane}) std::copy_n(planes.data(), plane, planes.data() + copy);
+  }
+  return planes;
+}
+
+void ImageImport::add(Part part) {
+  const std::vector<std::uint32_t> files = folder_.files_of(part);
+  if (files.empty()) return;
+  Progress progress("reading the " + std::string(to_text(part)) + " set", files.size());
+  const auto bytes = static_cast<std::size_t>(shape_.elements());
+  const std::size_t at_once = std::clamp<std::size_t>(kBytesAtOnce / bytes, 1, kFilesAtOnce);
+  for_each_file<std::vector<std::uint8_t>>(
+      files, at_once, [&](std::size_t file) { return planes_of(file); },
+      [&](std::span<const Attempt<std::vector<std::uint8_t>>> attempts) {
+        std::vector<std::uint8_t> pixels;
+        std::vector<std::int32_t> labels;
+        for (const auto& attempt : attempts) {
+          if (!attempt.value) {
+            skip(attempt.file, attempt.problem);
+            continue;
+          }
+          pixels.insert(pixels.end(), attempt.value->begin(), attempt.value->end());
+          labels.push_back(folder_.label(attempt.file));
+        }
+        writer_.append(part, {std::span<const std::uint8_t>(pixels), std::span<const std::int32_t>(labels),
+                              labels.size()});
+        progress.advance(attempts.size());
+      });
+}
+
+/// Again, since some of the files may have turned out to be damaged.
+void ImageImport::check_counts() const {
+  if (num_skipped_ > 0) log::warning(counted(num_skipped_, "file") + " left out");
+  folder_.check_classes();
+}
+
+class ImagesImporter final : public Importer {
+ public:
+  std::string meaning() const override {
+    return "PNG, JPEG, WebP, PGM and PPM files in one folder per class, or in such folders in `train`, `val` "
+           "and `test`.";
+  }
+  std::string sources() const override { return "FOLDER"; }
+  std::shared_ptr<const KeyTable> keys() const override {
+    return std::make_shared<OptionTable<ImageOptions>>(image_keys());
+  }
+  void import(const ImportSource& source, DatasetWriter& writer) const override {
+    ImageImport(source, writer).run();
+  }
+};
+
+}  // namespace
+
+std::shared_ptr<const Importer> images_importer() {
+  return std::make_shared<ImagesImporter>();
+}
+
+}  // namespace skyline::store
