@@ -62,5 +62,13 @@ TEST(DoctorMemory, WarnsOfTooFewOpenFilesForManyRanks) {
   EXPECT_FALSE(judge_open_files(512, limits));
 }
 
+TEST(DoctorMemory, ADataSetThatIsLargerThanTheMemoryIsAWarning) {
+  EXPECT_FALSE(judge_data_size("a.h5", 1'000'000'000, free_memory(2'000'000'000)));
+  const auto warning = judge_data_size("a.h5", 3'000'000'000, free_memory(2'000'000'000));
+  EXPECT_EQ(warning->verdict, Verdict::kWarning);
+  EXPECT_EQ(warning->text, "a.h5 has 3 GB, and 2 GB of memory are free");
+  EXPECT_FALSE(judge_data_size("a.h5", 3'000'000'000, machine::NodeLimits{})) << "free memory is not told";
+}
+
 }  // namespace
 }  // namespace skyline::app

@@ -19,6 +19,7 @@
 #include "train/device/accelerator.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <iostream>
 #include <set>
 
@@ -55,6 +56,15 @@ void check_node(comm::Environment& environment, const machine::NodeLimits& limit
                         judge_open_files(environment.world().size(), limits)}) {
     if (finding) findings.push_back(*finding);
   }
+}
+
+std::optional<Finding> check_data_size(const std::optional<RunConfig>& config,
+                                       const machine::NodeLimits& limits) {
+  if (!config || config->sections.data.file.empty()) return std::nullopt;
+  const std::string& file = config->sections.data.file;
+  std::error_code failure;
+  const std::uintmax_t bytes = std::filesystem::file_size(file, failure);
+  return failure ? std::nullopt : judge_data_size(file, bytes, limits);
 }
 
 /// Collective: GPUs and what connects the nodes.
@@ -102,6 +112,7 @@ int diagnose(comm::Environment& environment, const DoctorArguments& arguments) {
   if (first_of_node) {
     check_node(environment, limits, findings);
     if (const auto time = check_time_left(environment.launch(), unix_now_s())) findings.push_back(*time);
+    if (const auto size = check_data_size(config, limits)) findings.push_back(*size);
     if (const auto stage = config ? check_stage(*config) : std::nullopt) findings.push_back(*stage);
   }
   check_machine(environment, config, limits, findings);

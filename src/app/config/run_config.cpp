@@ -3,12 +3,15 @@
 #include "skyline/core/error.hpp"
 #include "skyline/core/random.hpp"
 #include "skyline/search/algorithm.hpp"
+#include "skyline/store/importer.hpp"
 
 #include "core/config/config_text.hpp"
 #include "core/text/hash.hpp"
 #include "store/publish/publish.hpp"
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 #include <vector>
 
 namespace skyline::app {
@@ -37,6 +40,27 @@ void describe_data(const ConfigNode& section, const store::Dataset& dataset, Dat
     if (stated == nullptr || first_difference(entry(*stated), entry(found.at(key))).empty()) continue;
     stated->fail("is not that of " + data.file + ": leave the key out");
   }
+}
+
+/// The command that makes a data set file, as far as its name tells.
+std::string prep_line(const std::filesystem::path& file) {
+  const std::string stem = file.stem().string();
+  const std::string kind = store::find_importer(stem) == nullptr ? "images" : stem;
+  const std::string sources = store::find_importer(kind)->sources();
+  return "skyline prep " + kind + (sources.starts_with('[') ? "" : " " + sources) + " -o " + file.string();
+}
+
+/// The data set file: seen from where the program starts, else from the configuration's folder.
+std::string locate_data(const ConfigNode& node, const std::string& file) {
+  const auto is_missing = [](const std::filesystem::path& path) {
+    std::error_code failure;  // other failures are reported when it is opened
+    return std::filesystem::status(path, failure).type() == std::filesystem::file_type::not_found;
+  };
+  if (!is_missing(file)) return file;
+  const auto beside = std::filesystem::path(node.position().file).parent_path() / file;
+  if (!is_missing(beside)) return beside.lexically_normal().string();
+  node.fail("there is no " + file +
+            ", nor is it beside the configuration; make it, e.g.: " + prep_line(file));
 }
 
 store::SplitIndices split_data(const ConfigNode& section, const RunConfig& config) {
@@ -159,7 +183,10 @@ ConfigNode load_config(const std::filesystem::path& path, const std::vector<std:
 RunConfig RunConfig::parse(const ConfigNode& root, bool verify_data) {
   const OptionTable<ConfigSections> table = all_sections();
   RunConfig config = read_sections(root, table);
-  if (!config.sections.data.file.empty()) config.open_data(root.at("data"), verify_data);
+  if (std::string& file = config.sections.data.file; !file.empty()) {
+    file = locate_data(root.at("data").at("file"), file);
+    config.open_data(root.at("data"), verify_data);
+  }
   build(config, root, table);
   return config;
 }

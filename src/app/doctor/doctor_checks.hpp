@@ -33,6 +33,10 @@ std::vector<Finding> judge_node_cores(const comm::NodePlace& place, const machin
 /// Judges the memory of the node for each of its ranks.
 Finding judge_memory(int ranks_of_node, const machine::NodeLimits& limits);
 
+/// Judges a data set file's size against the memory of the node; nothing if it fits.
+std::optional<Finding> judge_data_size(const std::string& file, std::uint64_t bytes,
+                                       const machine::NodeLimits& limits);
+
 /// Judges /dev/shm, through which ranks of a node exchange messages; nothing if it is large enough.
 std::optional<Finding> judge_shared_memory(int ranks_of_node, const machine::NodeLimits& limits);
 

@@ -15,13 +15,19 @@ constexpr double kSharedOfRank = 16e6;
 constexpr std::uint64_t kFilesOfRank = 2;   // TCP from and to it
 constexpr std::uint64_t kOtherFiles = 200;  // libraries, the run folder, storage
 
+/// @pre the free memory is told
+double usable_bytes(const machine::NodeLimits& limits) {
+  return static_cast<double>(
+      std::min(*limits.memory_free_bytes, limits.memory_bytes.value_or(*limits.memory_free_bytes)));
+}
+
 }  // namespace
 
 Finding judge_memory(int ranks_of_node, const machine::NodeLimits& limits) {
   if (!limits.memory_free_bytes) return {Verdict::kNote, "memory", "free memory is not told", ""};
   const auto free = static_cast<double>(*limits.memory_free_bytes);
   const double limit = static_cast<double>(limits.memory_bytes.value_or(*limits.memory_free_bytes));
-  const double usable = std::min(free, limit);
+  const double usable = usable_bytes(limits);
   const std::string ranks = counted(static_cast<std::size_t>(ranks_of_node), "rank");
   const std::string text =
       limit < free ? "the control group grants " + with_unit(limit / kGigabyte, "GB") + " to " + ranks
@@ -33,6 +39,17 @@ Finding judge_memory(int ranks_of_node, const machine::NodeLimits& limits) {
         "docker --memory"};
   }
   return {Verdict::kGood, "memory", text, ""};
+}
+
+std::optional<Finding> judge_data_size(const std::string& file, std::uint64_t bytes,
+                                       const machine::NodeLimits& limits) {
+  if (!limits.memory_free_bytes || static_cast<double>(bytes) <= usable_bytes(limits)) return std::nullopt;
+  return Finding{
+      Verdict::kWarning, "data size",
+      file + " has " + with_unit(static_cast<double>(bytes) / kGigabyte, "GB") + ", and " +
+          with_unit(usable_bytes(limits) / kGigabyte, "GB") + " of memory are free",
+      "it will be read from the disk again and again: ask for more memory, or have it on a fast disk of "
+      "the node (data.stage)"};
 }
 
 std::optional<Finding> judge_shared_memory(int ranks_of_node, const machine::NodeLimits& limits) {

@@ -1,12 +1,17 @@
 #include "skyline/core/error.hpp"
 #include "skyline/store/dataset.hpp"
 
+#include "core/text/hash.hpp"
+#include "store/data/channel_moments.hpp"
 #include "store/data/dataset_layout.hpp"
 #include "store/data/mapped_file.hpp"
+#include "store/data/unsealed_file.hpp"
 #include "store/hdf5/hdf5_reader.hpp"
 #include "store/publish/sealed_file.hpp"
 
+#include <array>
 #include <mutex>
+#include <optional>
 #include <utility>
 
 namespace skyline::store {
@@ -16,10 +21,14 @@ namespace {
   throw UserError(path.string() + ": " + message);
 }
 
+constexpr std::string_view kDatasetKind = "data set (skyline prep makes one)";
+
 class MappedDataset final : public Dataset {
  public:
-  /// Maps the file and checks its seal.
+  /// Maps the file and checks its seal, if it has one.
   explicit MappedDataset(const std::filesystem::path& path);
+  /// The library sees a file of Skyline's after its checksums were checked, another program's before.
+  bool is_sealed() const { return sealed_; }
   /// @return  false if it was stopped
   bool check_contents(const std::function<bool()>& stop_requested) const {
     return check_arrays(file_.bytes(), seal_, path_, stop_requested);
@@ -44,6 +53,8 @@ class MappedDataset final : public Dataset {
     std::vector<std::int32_t> classes;  // a copy: indices, which nobody may change after they were checked
   };
   void read_shape(const Hdf5Reader& reader);
+  void read_unsealed(const Hdf5Reader& reader);
+  UnsealedFacts find_facts(const Hdf5Reader& reader) const;
   void check_channels(const char* name, std::size_t values) const;
   void map_part(const Hdf5Reader& reader, const std::string& part, Part& mapped) const;
   void map_targets(const Hdf5Reader& reader, const std::string& part, Part& mapped) const;
@@ -55,6 +66,7 @@ class MappedDataset final : public Dataset {
   std::filesystem::path path_;
   MappedFile file_;
   mutable MappedFile::Version checked_;  // guarded by mutex_
+  bool sealed_;
   Seal seal_;
   space::Shape shape_;
   std::vector<std::string> class_names_;
@@ -72,24 +84,68 @@ MappedDataset::MappedDataset(const std::filesystem::path& path)
     : path_(path),
       file_(path),
       checked_(file_.version()),
-      seal_(check_seal(file_.bytes(), kDatasetFormat, "data set (skyline prep makes one)", path)) {}
+      sealed_(!is_plain_hdf5(file_.bytes())),
+      seal_(sealed_ ? check_seal(file_.bytes(), kDatasetFormat, kDatasetKind, path) : Seal{}) {}
 
 void MappedDataset::read() {
   const Hdf5Reader reader(path_, file_.descriptor());
+  if (!sealed_ && !(reader.has_attribute("format") && reader.text_attribute("format") == kDatasetFormat)) {
+    fail_on_file(
+        path_, "this HDF5 file was not written by Skyline, expected a Skyline " + std::string(kDatasetKind));
+  }
   reader.check_version("data set", kDatasetVersion, " (make it again with skyline prep)");
   read_shape(reader);
   class_names_ = reader.texts("class_names");
   if (class_names_.empty()) fail_on_file(path_, "class_names: expected at least one, got none");
+  value_scale_ = reader.number_attribute<double>("value_scale");
+  map_part(reader, "train", train_);
+  if (sealed_ || reader.has("validation")) map_part(reader, "validation", validation_);
+  if (sealed_ || reader.has("test")) map_part(reader, "test", test_);
+  if (train_.view.count == 0) fail_on_file(path_, "the training set is empty");
+  if (!sealed_) return read_unsealed(reader);
   mean_ = reader.numbers("mean");
   deviation_ = reader.numbers("deviation");
   check_channels("mean", mean_.size());
   check_channels("deviation", deviation_.size());
-  value_scale_ = reader.number_attribute<double>("value_scale");
-  map_part(reader, "train", train_);
-  map_part(reader, "validation", validation_);
-  map_part(reader, "test", test_);
-  if (train_.view.count == 0) fail_on_file(path_, "the training set is empty");
   content_hash_ = store::content_hash(file_.bytes(), seal_);
+}
+
+/// Of a file that was not read before, every value is read now.
+void MappedDataset::read_unsealed(const Hdf5Reader& reader) {
+  std::optional<UnsealedFacts> facts = known_facts(path_, checked_);
+  if (!facts) {
+    check_all_values();
+    facts = find_facts(reader);
+    keep_facts(path_, checked_, *facts);
+  }
+  seal_ = std::move(facts->seal);
+  mean_ = std::move(facts->mean);
+  deviation_ = std::move(facts->deviation);
+  std::string content = seal_text(seal_) + space::to_text(shape_) + " " + std::to_string(value_scale_);
+  for (const std::string& name : class_names_) content += "\n" + name;
+  content_hash_ = sha256_hex(content);
+}
+
+UnsealedFacts MappedDataset::find_facts(const Hdf5Reader& reader) const {
+  std::vector<Seal::Array> arrays;
+  const auto add = [&](const std::string& name, auto values) {
+    if (values.empty()) return;
+    using Value = typename decltype(values)::value_type;
+    arrays.push_back({name, reader.array_offset(name, stored_type(Value{})), values.size_bytes(), {}});
+  };
+  const std::array<std::pair<const char*, const Part*>, 3> parts{
+      {{"train", &train_}, {"validation", &validation_}, {"test", &test_}}};
+  for (const auto& [part, mapped] : parts) {
+    std::visit([&, name = std::string(part) + "/values"](auto values) { add(name, values); },
+               mapped->view.values);
+    std::visit([&, name = std::string(part) + "/targets"](auto values) { add(name, values); },
+               mapped->view.targets);
+  }
+  ChannelMoments moments(static_cast<std::size_t>(shape_.channels),
+                         static_cast<std::size_t>(shape_.height * shape_.width), value_scale_);
+  std::visit([&moments](auto values) { moments.add(values); }, train_.view.values);
+  return {describe_file({file_.bytes()}, kDatasetFormat, std::move(arrays)), moments.mean(),
+          moments.deviation()};
 }
 
 void MappedDataset::check_all_values() const {
@@ -197,8 +253,9 @@ std::span<const T> MappedDataset::map_array(const Hdf5Reader& reader, const std:
 std::shared_ptr<const Dataset> Dataset::open(const std::filesystem::path& path, bool verify,
                                              const std::function<bool()>& stop_requested) {
   const auto dataset = std::make_shared<MappedDataset>(path);
-  if (verify && !dataset->check_contents(stop_requested)) return nullptr;
+  if (verify && dataset->is_sealed() && !dataset->check_contents(stop_requested)) return nullptr;
   dataset->read();
+  if (verify && !dataset->is_sealed() && !dataset->check_contents(stop_requested)) return nullptr;
   if (verify) dataset->check_all_values();
   return dataset;
 }

@@ -57,6 +57,10 @@ Hdf5Attribute Hdf5Reader::open_attribute(const char* key) const {
   return Hdf5Attribute(check(H5Aopen(file_.get(), key, H5P_DEFAULT)));
 }
 
+bool Hdf5Reader::has_attribute(const char* key) const {
+  return check(H5Aexists(file_.get(), key)) > 0;
+}
+
 std::string Hdf5Reader::text_attribute(const char* key) const {
   const Hdf5Type type(check(H5Tcopy(H5T_C_S1)));
   check(H5Tset_size(type.get(), H5T_VARIABLE));
@@ -73,6 +77,10 @@ void Hdf5Reader::check_version(std::string_view kind, std::int64_t expected, std
   if (version == expected) return;
   throw UserError(path_.string() + ": " + std::string(kind) + " of version " + std::to_string(version) +
                   ", this program reads version " + std::to_string(expected) + std::string(advice));
+}
+
+bool Hdf5Reader::has(const std::string& name) const {
+  return check(H5Lexists(file_.get(), name.c_str(), H5P_DEFAULT)) > 0;
 }
 
 std::vector<std::int64_t> Hdf5Reader::array_dims(const std::string& name) const {

@@ -21,6 +21,7 @@ class Hdf5Reader {
   Hdf5Reader(std::span<const std::byte> bytes, const std::filesystem::path& path);
 
   /// Attributes of the root.
+  bool has_attribute(const char* key) const;
   std::string text_attribute(const char* key) const;
   /// A number: std::int64_t, std::uint64_t or double.
   template <typename Number>
@@ -31,6 +32,8 @@ class Hdf5Reader {
   /// @throws UserError if the attribute `version` is not `expected`
   void check_version(std::string_view kind, std::int64_t expected, std::string_view advice = {}) const;
 
+  /// Whether there is a group or an array of this name. @pre its group exists
+  bool has(const std::string& name) const;
   std::vector<std::int64_t> array_dims(const std::string& name) const;
   /// Whether the array is stored as `type`.
   bool has_type(const std::string& name, hid_t type) const;

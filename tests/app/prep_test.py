@@ -1,0 +1,156 @@
+"""Brings the digits in as images and arrays of every kind: one command each gives the same pixels."""
+
+import json
+import struct
+import subprocess
+import sys
+import unittest
+import zlib
+
+import h5py
+import numpy
+
+from skyline_runs import SOURCE, RunsCase
+
+
+def chunk(kind, content):
+    return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+
+
+def png(image):
+    """@param image  uint8 [height, width] or [height, width, 3]"""
+    rows = b"".join(b"\0" + row.tobytes() for row in image)
+    header = struct.pack(">IIBBBBB", image.shape[1], image.shape[0], 8, 0 if image.ndim == 2 else 2, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+
+
+def pgm(image):
+    return b"P5 %d %d 255\n" % (image.shape[1], image.shape[0]) + image.tobytes()
+
+
+def idx(array):
+    return bytes([0, 0, 8, array.ndim]) + b"".join(struct.pack(">I", size) for size in array.shape) + array.tobytes()
+
+
+class PrepTest(RunsCase):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        with h5py.File(cls.digits) as file:
+            cls.parts = {part: (file[part]["values"][:], file[part]["targets"][:]) for part in ("train", "test")}
+
+    def prepared(self, *arguments, name="set.h5"):
+        done = self.skyline("prep", *arguments, "--force", "--out", name)
+        with h5py.File(self.folder / name) as file:
+            return done.stdout + done.stderr, {part: (file[part]["values"][:], file[part]["targets"][:])
+                                               for part in ("train", "validation", "test")}
+
+    def check(self, parts, by_class=False):
+        for part, (values, targets) in self.parts.items():
+            order = numpy.argsort(targets, kind="stable") if by_class else slice(None)
+            self.assertTrue(numpy.array_equal(parts[part][0], values[order]), part)
+            self.assertTrue(numpy.array_equal(parts[part][1], targets[order]), part)
+
+    def arrays(self):
+        return {"x_train": self.parts["train"][0], "y_train": self.parts["train"][1], "x_test": self.parts["test"][0],
+                "y_test": self.parts["test"][1]}
+
+    def test_images_of_a_folder_have_the_same_pixels(self):
+        for encode in (png, pgm):
+            folder = self.folder / encode.__name__
+            for part, (values, targets) in self.parts.items():
+                for i, (image, label) in enumerate(zip(values, targets)):
+                    path = folder / part / str(label) / f"{i:05}.{encode.__name__}"
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                    path.write_bytes(encode(image[0]))
+            said, parts = self.prepared("images", folder)
+            self.check(parts, by_class=True)
+            self.assertIn("set.h5: 1442 training and 355 test samples of 1x8x8, 10 classes", said)
+            self.assertRegex(said, r"\n7 +\d+ +0 +\d+\n")
+
+    def test_arrays_have_the_same_pixels(self):
+        arrays = self.arrays()
+        for save in (numpy.savez, numpy.savez_compressed):
+            save(self.folder / "digits.npz", **arrays)
+            self.check(self.prepared("arrays", "digits.npz")[1])
+        with h5py.File(self.folder / "plain.h5", "w") as file:
+            for name, array in arrays.items():
+                file.create_dataset(name, data=array, chunks=True, compression="gzip")
+        self.check(self.prepared("arrays", "plain.h5")[1])
+        last = {name: numpy.ascontiguousarray(array.transpose(0, 2, 3, 1)) if name[0] == "x" else array
+                for name, array in arrays.items()}
+        numpy.savez(self.folder / "last.npz", **last)
+        self.check(self.prepared("arrays", "last.npz", "--layout", "nhwc")[1])
+
+    def test_csv_and_idx_files_have_the_same_pixels(self):
+        files = []
+        for part, (values, targets) in self.parts.items():
+            table = numpy.column_stack([targets, values.reshape(len(values), -1)])
+            numpy.savetxt(self.folder / f"{part}.csv", table, fmt="%d", delimiter=",", comments="",
+                          header=",".join(["label", *(f"pixel{i}" for i in range(64))]))
+            files.append(f"{part}.csv")
+        self.check(self.prepared("arrays", *files, "--label", "label", "--shape", "1x8x8")[1])
+        options = []
+        for name, array in self.arrays().items():
+            (self.folder / f"{name}.idx").write_bytes(idx(array.squeeze().astype("uint8")))
+            options += [f"--{name.replace('_', '-')}", f"{name}.idx"]
+        self.check(self.prepared("arrays", *(f"{name}.idx" for name in self.arrays()), *options, "--layout", "nhw")[1])
+
+    def test_a_file_of_ten_lines_of_h5py_is_searched_and_known_by_its_sums(self):
+        page = (SOURCE / "docs/training.md").read_text()
+        script = page.split("```python\n", 1)[1].split("```", 1)[0]
+        numpy.savez(self.folder / "mine.npz", **self.arrays())
+        subprocess.run([sys.executable, "-c", script], cwd=self.folder, check=True)
+        validate = ("validate", SOURCE / "configs/digits.yaml", "--set", "data.file=mine.h5")
+        said = self.skyline(*validate).stdout
+        self.assertIn("1442 training", said)
+        seal = self.folder / "mine.h5.seal"
+        first = seal.read_bytes()
+        with h5py.File(self.digits) as file:
+            numpy.testing.assert_allclose(json.loads(first)["mean"], file["mean"][:] * 16 / 255)
+        self.assertEqual(self.skyline(*validate).stdout, said, "known by its sums")
+        seal.unlink()
+        self.assertEqual(self.skyline(*validate).stdout, said, "checked again")
+        with h5py.File(self.folder / "mine.h5", "a") as file:
+            file["train/values"][3, 0, 2, 2] = 200
+        self.assertNotEqual(self.skyline(*validate).stdout, said, "another content is another data set")
+        with h5py.File(self.folder / "mine.h5", "a") as file:
+            file["train/targets"][5] = 10
+        self.assertIn("mine.h5: train class number 5: expected 0 to 9, got 10", self.skyline(*validate, expect=2).stderr)
+
+    def refused(self, *arguments):
+        done = self.skyline("prep", *arguments, "--out", "refused.h5", expect=2)
+        self.assertEqual(len(done.stderr.strip().splitlines()), 1, done.stderr)
+        self.assertFalse((self.folder / "refused.h5").exists())
+        return done.stderr
+
+    def test_what_is_there_is_overwritten_only_by_force(self):
+        before = self.digits.read_bytes()
+        refused = self.skyline("prep", "digits", "-o", self.digits, expect=2)
+        self.assertIn(f"{self.digits}: exists already (--force overwrites it)", refused.stderr)
+        self.skyline("prep", "digits", "-o", self.digits, "--force")
+        self.assertEqual(self.digits.read_bytes(), before, "the same input gives the same bytes")
+
+    def test_mistakes_on_the_command_line_are_named(self):
+        self.assertIn("prep images: missing FOLDER", self.refused("images"))
+        self.assertIn("prep images: expected one FOLDER, got 2", self.refused("images", "a", "b"))
+        self.assertIn("--size: expected a number of pixels, or HEIGHTxWIDTH, got big", self.refused("images", ".", "--size", "big"))
+        self.assertIn("--fit: expected `resize` or `crop`, got squeeze", self.refused("images", ".", "--fit", "squeeze"))
+
+    def test_data_are_looked_for_beside_the_configuration_and_missing_ones_are_explained(self):
+        beside = self.folder / "elsewhere"
+        (beside / "data").mkdir(parents=True)
+        config = beside / "digits.yaml"
+        config.write_bytes((SOURCE / "configs/digits.yaml").read_bytes())
+        missing = self.skyline("validate", config, expect=2)
+        self.assertRegex(missing.stderr, r"elsewhere/digits.yaml:4: data.file: there is no data/digits.h5, nor is it beside the "
+                         r"configuration; make it, e.g.: skyline prep digits -o data/digits.h5\n")
+        self.digits.rename(beside / "data/digits.h5")
+        try:
+            self.assertIn("elsewhere/data/digits.h5", self.skyline("validate", config).stdout)
+        finally:
+            (beside / "data/digits.h5").rename(self.digits)
+
+
+if __name__ == "__main__":
+    unittest.main()
