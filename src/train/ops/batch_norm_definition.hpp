@@ -23,7 +23,9 @@ class BatchNormDefinition : public FusedOp {
     at::Tensor mean = tensors_.value("running_mean");
     at::Tensor variance = tensors_.value("running_var");
     if (training && input.numel() == weight().numel()) {
-      blend_single_row(input);
+      // A single row has a mean but no variance: the running one stays, where ATen's would become NaN.
+      const at::NoGradGuard no_gradients;
+      mean.mul_(1 - momentum_).add_(input.reshape({-1}).to(mean.scalar_type()), momentum_);
       mean = variance = at::Tensor();
     }
     return at::batch_norm(input, weight(), bias(), mean, variance, training, momentum_, epsilon_, true);
@@ -37,12 +39,6 @@ class BatchNormDefinition : public FusedOp {
   at::Tensor& bias() { return tensors_.value("bias"); }
   at::Tensor& running_mean() { return tensors_.value("running_mean"); }
   at::Tensor& running_variance() { return tensors_.value("running_var"); }
-
-  /// A single row has a mean but no variance: the running one stays, where ATen's would become NaN.
-  void blend_single_row(const at::Tensor& input) {
-    const at::NoGradGuard no_gradients;
-    running_mean().mul_(1 - momentum_).add_(input.reshape({-1}).to(at::kFloat), momentum_);
-  }
 
   void set_gradients(const at::Tensor& by_weight, const at::Tensor& by_bias) {
     tensors_.gradient("weight") = by_weight;
