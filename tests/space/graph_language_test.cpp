@@ -55,7 +55,7 @@ TEST(GraphLanguage, TheProjectionMayBeGivenOrLeftOut) {
   const std::string body = "  - residual: {conv2d: {channels: 8, kernel: 3, stride: 2}}\n";
   EXPECT_THAT(
       wiring_of(body + "    projection: [{max_pool: {kernel: 2}}, {conv2d: {channels: 8, kernel: 1}}]\n"),
-      ElementsAre("conv2d <-", "max_pool <- 0", "conv2d <- 1", "conv2d <- 0", "add <- 2 3"));
+      ElementsAre("conv2d <-", "conv2d <- 0", "max_pool <- 0", "conv2d <- 2", "add <- 1 3"));
   EXPECT_THAT(wiring_of(body + "    projection: none\n"), ElementsAre("conv2d <-", "conv2d <- 0"));
 }
 

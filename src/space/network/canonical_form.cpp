@@ -5,6 +5,10 @@
 #include "space/network/value_graph.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <functional>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -26,103 +30,166 @@ bool is_plain_chain(const Network& network) {
   return true;
 }
 
+/// A term of a sum, and how often the sum has it.
+struct Term {
+  std::size_t node;
+  std::int64_t count;
+};
+using Terms = std::vector<Term>;
+
 class Writer {
  public:
-  Writer(const Network& network, ValueGraph graph) : graph_(std::move(graph)), places_(graph_.nodes.size()) {
+  Writer(const Network& network, ValueGraph graph)
+      : graph_(std::move(graph)), terms_(graph_.nodes.size()), places_(graph_.nodes.size()) {
     result_.input = network.input;
     result_.classes = network.classes;
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+      const ValueNode& node = graph_.nodes[i];
+      if (!node.is_sum()) continue;
+      for (std::size_t k = 0; k < node.inputs.size(); ++k)
+        terms_[i].push_back({node.inputs[k], node.counts[k]});
+      sort_by_label(terms_[i]);
+    }
   }
 
   Network run() {
-    for (ValueNode& node : graph_.nodes) {
-      if (node.is_sum) sort_by_label(node.inputs);
-    }
     share_sums();
     write_all();
     return std::move(result_);
   }
 
  private:
-  void sort_by_label(std::vector<std::size_t>& nodes) const {
-    std::ranges::sort(nodes, {}, [&](std::size_t node) { return graph_.nodes[node].label; });
+  std::uint64_t label(std::size_t node) const { return graph_.nodes[node].label; }
+  void sort_by_label(Terms& terms) const {
+    std::ranges::sort(terms, {}, [&](const Term& term) { return label(term.node); });
   }
 
-  /// Lets each sum read other sums in place of the terms that they have in common, the largest first.
-  void share_sums() {
-    const auto label = [&](std::size_t node) { return graph_.nodes[node].label; };
-    std::vector<std::size_t> sums;
-    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
-      if (graph_.nodes[i].is_sum && !graph_.nodes[i].inputs.empty()) sums.push_back(i);
-    }
-    sort_by_label(sums);
-    std::ranges::stable_sort(sums, std::greater(),
-                             [&](std::size_t i) { return graph_.nodes[i].inputs.size(); });
-    for (auto sum = sums.begin(); sum != sums.end(); ++sum) {
-      std::vector<std::size_t>& terms = graph_.nodes[*sum].inputs;
-      const std::size_t count = terms.size();
-      std::vector<std::size_t> shared;
-      for (auto other = sum + 1; other != sums.end(); ++other) {
-        const std::vector<std::size_t>& part = graph_.nodes[*other].inputs;
-        while (part.size() < count && std::ranges::includes(terms, part, {}, label, label)) {
-          std::vector<std::size_t> rest;
-          std::ranges::set_difference(terms, part, std::back_inserter(rest), {}, label, label);
-          terms = std::move(rest);
-          shared.push_back(*other);
-        }
-      }
-      terms.insert(terms.end(), shared.begin(), shared.end());
-      sort_by_label(terms);
-    }
-  }
-
-  /// Depth first from the output: each branch is finished before the next one begins.
-  void write_all() {
-    struct Visit {
-      std::size_t node;
-      std::size_t next_input = 0;
-    };
-    std::vector<Visit> path{{graph_.output}};
-    while (!path.empty()) {
-      const std::size_t node = path.back().node;
-      const std::vector<std::size_t>& inputs = graph_.nodes[node].inputs;
-      if (path.back().next_input < inputs.size()) {
-        const std::size_t input = inputs[path.back().next_input++];
-        if (!places_[input] && (input != 0 || inputs.size() > 1)) path.push_back({input});
-        continue;
-      }
-      path.pop_back();
-      write(node);
-    }
-  }
-
-  void write(std::size_t node) {
-    Layer layer = std::move(graph_.nodes[node].layer);
-    if (node == 0) {  // read beside others, or the output itself: a layer has to stand for it
-      layer.kind = "identity";
-      layer.output = result_.input;
-    }
-    const std::vector<std::size_t>& inputs = graph_.nodes[node].inputs;
-    layer.inputs.clear();
-    if (inputs != std::vector<std::size_t>{0}) {
-      for (const std::size_t input : inputs) layer.inputs.push_back(*places_[input]);
-    }
-    if (graph_.nodes[node].is_sum) {
-      std::ranges::sort(layer.inputs);
-      layer.cost.flops = (std::ssize(layer.inputs) - 1) * layer.output.elements();
-    }
-    layer.input_shapes.clear();
-    for (const std::size_t input : layer.inputs) layer.input_shapes.push_back(result_.layers[input].output);
-    if (layer.inputs.empty()) layer.input_shapes = {result_.input};
-    layer.name = layer.kind + '_' + std::to_string(kind_counts_[layer.kind]++);
-    places_[node] = result_.layers.size();
-    result_.layers.push_back(std::move(layer));
-  }
+  void share_sums();
+  std::int64_t times_within(const Terms& part, const Terms& whole) const;
+  void write_all();
+  void write(std::size_t node);
+  void write_sum(std::size_t node);
+  std::size_t emit(Layer layer, std::vector<std::size_t> inputs);
 
   ValueGraph graph_;
+  std::vector<Terms> terms_;                        // of the sums
   std::vector<std::optional<std::size_t>> places_;  // of the nodes among the layers
   Network result_;
   std::map<std::string, std::size_t> kind_counts_;
 };
+
+/// Lets each sum read other sums in place of the terms that they have in common, the largest first.
+void Writer::share_sums() {
+  const auto size = [&](std::size_t sum) {
+    std::int64_t total = 0;
+    for (const Term& term : terms_[sum]) total += term.count;
+    return total;
+  };
+  std::vector<std::size_t> sums;
+  for (std::size_t i = 0; i < terms_.size(); ++i) {
+    if (!terms_[i].empty()) sums.push_back(i);
+  }
+  std::ranges::sort(sums, std::greater(), [&](std::size_t i) { return std::pair(size(i), label(i)); });
+  for (auto sum = sums.begin(); sum != sums.end(); ++sum) {
+    Terms& terms = terms_[*sum];
+    Terms shared;
+    for (auto other = sum + 1; other != sums.end() && !terms.empty(); ++other) {
+      const std::int64_t times = times_within(terms_[*other], terms);
+      if (times == 0) continue;
+      for (const Term& part : terms_[*other]) {
+        const auto same = [&](const Term& term) { return term.node == part.node; };
+        std::ranges::find_if(terms, same)->count -= times * part.count;
+      }
+      std::erase_if(terms, [](const Term& term) { return term.count == 0; });
+      shared.push_back({*other, times});
+    }
+    terms.insert(terms.end(), shared.begin(), shared.end());
+    sort_by_label(terms);
+  }
+}
+
+/// How often a sum contains all terms of another one.
+std::int64_t Writer::times_within(const Terms& part, const Terms& whole) const {
+  if (part.size() > whole.size()) return 0;
+  std::int64_t times = std::numeric_limits<std::int64_t>::max();
+  auto place = whole.begin();
+  for (const Term& term : part) {
+    while (place != whole.end() && label(place->node) < label(term.node)) ++place;
+    if (place == whole.end() || place->node != term.node) return 0;
+    times = std::min(times, place->count / term.count);
+  }
+  return times;
+}
+
+/// Depth first from the output: each branch is finished before the next one begins.
+void Writer::write_all() {
+  struct Visit {
+    std::size_t node;
+    std::size_t next_input = 0;
+  };
+  for (std::size_t i = 0; i < terms_.size(); ++i) {
+    if (terms_[i].empty()) continue;
+    graph_.nodes[i].inputs.clear();
+    for (const Term& term : terms_[i]) graph_.nodes[i].inputs.push_back(term.node);
+  }
+  std::vector<Visit> path{{graph_.output}};
+  while (!path.empty()) {
+    const std::size_t node = path.back().node;
+    const std::vector<std::size_t>& inputs = graph_.nodes[node].inputs;
+    if (path.back().next_input < inputs.size()) {
+      const std::size_t input = inputs[path.back().next_input++];
+      const bool needs_layer = input != 0 || inputs.size() > 1 || graph_.nodes[node].is_sum();
+      if (!places_[input] && needs_layer) path.push_back({input});
+      continue;
+    }
+    path.pop_back();
+    graph_.nodes[node].is_sum() ? write_sum(node) : write(node);
+  }
+}
+
+void Writer::write(std::size_t node) {
+  Layer& layer = graph_.nodes[node].layer;
+  if (node == 0) {  // read beside others, or the output itself: a layer has to stand for it
+    layer.kind = "identity";
+    layer.output = result_.input;
+  }
+  const std::vector<std::size_t>& sources = graph_.nodes[node].inputs;
+  std::vector<std::size_t> inputs;
+  if (sources != std::vector<std::size_t>{0}) {
+    for (const std::size_t source : sources) inputs.push_back(*places_[source]);
+  }
+  places_[node] = emit(std::move(layer), std::move(inputs));
+}
+
+/// Bit by bit of the counts, the highest first: what is there so far is added to itself, and the terms with
+/// this bit to it. Where no term comes twice this is one layer.
+void Writer::write_sum(std::size_t node) {
+  std::int64_t all_bits = 0;
+  for (const Term& term : terms_[node]) all_bits |= term.count;
+  std::optional<std::size_t> end;
+  for (int bit = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(all_bits))); bit-- > 0;) {
+    std::vector<std::size_t> inputs;
+    if (end) inputs = {*end, *end};
+    for (const Term& term : terms_[node]) {
+      if ((term.count >> bit) % 2 == 1) inputs.push_back(*places_[term.node]);
+    }
+    std::ranges::sort(inputs);
+    end = inputs.size() == 1 ? inputs.front() : emit(graph_.nodes[node].layer, inputs);
+    Layer& last = result_.layers[*end];
+    if (inputs.size() > 1) last.cost.flops = (std::ssize(inputs) - 1) * last.output.elements();
+  }
+  places_[node] = end;
+}
+
+std::size_t Writer::emit(Layer layer, std::vector<std::size_t> inputs) {
+  layer.inputs = std::move(inputs);
+  layer.input_shapes.clear();
+  for (const std::size_t input : layer.inputs) layer.input_shapes.push_back(result_.layers[input].output);
+  if (layer.inputs.empty()) layer.input_shapes = {result_.input};
+  layer.name = layer.kind + '_' + std::to_string(kind_counts_[layer.kind]++);
+  result_.layers.push_back(std::move(layer));
+  return result_.layers.size() - 1;
+}
 
 }  // namespace
 

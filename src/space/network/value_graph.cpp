@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -15,8 +14,9 @@
 namespace skyline::space {
 namespace {
 
-/// Sums of sums that would have more terms stay as they are: x + x, and that with itself, and so on, has 2^n.
+// Sums of sums that would have more stay as they are.
 constexpr std::size_t kMostTerms = 250;
+constexpr std::int64_t kMostOfATerm = 1 << 20;
 
 class Simplifier {
  public:
@@ -30,8 +30,10 @@ class Simplifier {
   }
 
  private:
-  using Value = std::optional<std::size_t>;  // a node; nothing: zeros
-  using Content = std::tuple<std::string, std::map<std::string, space::Value>, std::vector<std::size_t>>;
+  using Value = std::optional<std::size_t>;           // a node; nothing: zeros
+  using Terms = std::map<std::size_t, std::int64_t>;  // how often a sum has each of its terms
+  using Content = std::tuple<std::string, std::map<std::string, space::Value>, std::vector<std::size_t>,
+                             std::vector<std::int64_t>>;
 
   Value value_of(const Layer& layer) {
     const Traits traits = traits_of(layer);
@@ -53,23 +55,30 @@ class Simplifier {
   }
 
   Value sum(const Layer& layer, const std::vector<Value>& inputs) {
-    ValueNode node{.layer = layer, .is_sum = true};
-    std::size_t count = 0;
-    for (const Value& input : inputs) {
-      if (input) count += graph_.nodes[*input].is_sum ? graph_.nodes[*input].inputs.size() : 1;
+    Terms terms = terms_of(inputs, true);
+    const auto is_too_often = [](const auto& term) { return term.second > kMostOfATerm; };
+    if (terms.size() > kMostTerms || std::ranges::any_of(terms, is_too_often)) {
+      terms = terms_of(inputs, false);
     }
+    if (terms.size() == 1 && terms.begin()->second == 1) return terms.begin()->first;
+    ValueNode node{.layer = layer};
+    for (const auto& [term, count] : terms) {
+      node.inputs.push_back(term);
+      node.counts.push_back(count);
+    }
+    return once(std::move(node));
+  }
+
+  /// @param flat  whether the terms of sums take their place
+  Terms terms_of(const std::vector<Value>& inputs, bool flat) const {
+    Terms terms;
     for (const Value& input : inputs) {
       if (!input) continue;
       const ValueNode& term = graph_.nodes[*input];
-      if (term.is_sum && count <= kMostTerms) {
-        node.inputs.insert(node.inputs.end(), term.inputs.begin(), term.inputs.end());
-      } else {
-        node.inputs.push_back(*input);
-      }
+      if (!flat || !term.is_sum()) ++terms[*input];
+      for (std::size_t k = 0; flat && k < term.counts.size(); ++k) terms[term.inputs[k]] += term.counts[k];
     }
-    if (node.inputs.size() == 1) return node.inputs.front();
-    std::ranges::sort(node.inputs);
-    return once(std::move(node));
+    return terms;
   }
 
   /// Zeros that a layer has to read.
@@ -84,8 +93,8 @@ class Simplifier {
 
   /// The node of this content, a new one if there is none so far.
   std::size_t once(ValueNode node) {
-    const auto [entry, is_new] =
-        known_.try_emplace(Content{node.layer.kind, node.layer.attributes, node.inputs}, graph_.nodes.size());
+    const auto [entry, is_new] = known_.try_emplace(
+        Content{node.layer.kind, node.layer.attributes, node.inputs, node.counts}, graph_.nodes.size());
     return is_new ? append(std::move(node)) : entry->second;
   }
 
@@ -122,7 +131,7 @@ class Labelling {
   explicit Labelling(ValueGraph& graph) : nodes_(graph.nodes), readers_(nodes_.size()) {
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       for (std::size_t k = 0; k < nodes_[i].inputs.size(); ++k) {
-        readers_[nodes_[i].inputs[k]].push_back({i, nodes_[i].is_sum ? 0 : k});
+        readers_[nodes_[i].inputs[k]].push_back({i, place(nodes_[i], k)});
       }
       nodes_[i].label = first_label(nodes_[i]);
     }
@@ -142,8 +151,13 @@ class Labelling {
  private:
   struct Reader {
     std::size_t node;
-    std::size_t place;  // among its inputs
+    std::uint64_t place;
   };
+
+  /// What tells the inputs of a node apart: their order, or how often a sum has them.
+  static std::uint64_t place(const ValueNode& node, std::size_t input) {
+    return node.is_sum() ? static_cast<std::uint64_t>(node.counts[input]) : input;
+  }
 
   static std::uint64_t first_label(const ValueNode& node) {
     std::string text = node.layer.kind;
@@ -157,16 +171,19 @@ class Labelling {
       before = now;
       std::ranges::for_each(living_, [&](std::size_t i) { absorb_inputs(nodes_[i]); });
       for (auto i = living_.rbegin(); i != living_.rend(); ++i) absorb_readers(*i);
-      std::set<std::uint64_t> labels;
-      for (const std::size_t i : living_) labels.insert(nodes_[i].label);
-      now = labels.size();
+      std::vector<std::uint64_t> labels;
+      for (const std::size_t i : living_) labels.push_back(nodes_[i].label);
+      std::ranges::sort(labels);
+      now = labels.size() - std::ranges::unique(labels).size();
     }
   }
 
   void absorb_inputs(ValueNode& node) {
     std::vector<std::uint64_t> labels;
-    for (const std::size_t input : node.inputs) labels.push_back(nodes_[input].label);
-    if (node.is_sum) std::ranges::sort(labels);
+    for (std::size_t k = 0; k < node.inputs.size(); ++k) {
+      labels.push_back(mixed(nodes_[node.inputs[k]].label, place(node, k)));
+    }
+    if (node.is_sum()) std::ranges::sort(labels);
     for (const std::uint64_t label : labels) node.label = mixed(node.label, label);
   }
 

@@ -10,10 +10,12 @@ namespace skyline::space {
 
 /// A value that a network computes.
 struct ValueNode {
-  Layer layer = {};                      // without inputs
-  std::vector<std::size_t> inputs = {};  // earlier nodes; of a sum, its terms
-  bool is_sum = false;
+  Layer layer = {};                       // without inputs
+  std::vector<std::size_t> inputs = {};   // earlier nodes; of a sum, its terms
+  std::vector<std::int64_t> counts = {};  // of a sum: how often it has each term
   std::uint64_t label = 0;
+
+  bool is_sum() const { return !counts.empty(); }
 };
 
 /// The values that a network's output depends on. Node 0 is the network's input.
