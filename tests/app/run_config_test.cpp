@@ -24,26 +24,33 @@ namespace fs = std::filesystem;
 
 const fs::path kSource = SKYLINE_SOURCE_DIR;
 
-// Data set files as configs/ wants them, made once: the digits that ship, and 200 MNIST-like images.
+// Data set files as configs/ wants them, made once: the digits that ship, and images like those of MNIST and
+// CIFAR-10.
 class RunConfigTest : public testing::Test {
  protected:
   static void SetUpTestSuite() {
     folder_ = fs::temp_directory_path() / ("skyline-run-config-" + std::to_string(getpid()));
     fs::create_directories(folder_);
     store::write_dataset(folder_ / "digits.h5", store::import_digits(kSource / "data/digits.csv.gz"));
-    store::DatasetContents mnist;
-    mnist.shape = {1, 28, 28};
-    for (int digit = 0; digit < 10; ++digit) mnist.class_names.push_back(std::to_string(digit));
-    for (store::Samples* part : {&mnist.train, &mnist.test}) {
-      part->pixels().assign(200 * 28 * 28, 0);
+    write_images("mnist.h5", {1, 28, 28});
+    write_images("cifar10.h5", {3, 32, 32});
+  }
+  static void TearDownTestSuite() { fs::remove_all(folder_); }
+
+  /// 200 images of ten classes in each part.
+  static void write_images(const char* name, const space::Shape& shape) {
+    store::DatasetContents contents;
+    contents.shape = shape;
+    for (int digit = 0; digit < 10; ++digit) contents.class_names.push_back(std::to_string(digit));
+    for (store::Samples* part : {&contents.train, &contents.test}) {
+      part->pixels().assign(static_cast<std::size_t>(200 * shape.elements()), 0);
       for (std::size_t i = 0; i < part->pixels().size(); ++i)
         part->pixels()[i] = static_cast<std::uint8_t>(i * 31 % 251);
       for (int i = 0; i < 200; ++i) part->classes().push_back(i % 10);
     }
-    mnist.source = "made by a test";
-    store::write_dataset(folder_ / "mnist.h5", mnist);
+    contents.source = "made by a test";
+    store::write_dataset(folder_ / name, contents);
   }
-  static void TearDownTestSuite() { fs::remove_all(folder_); }
 
   static ConfigNode load(const fs::path& path) {
     ConfigNode root = store::load_yaml_file(path);
@@ -90,7 +97,8 @@ TEST_F(RunConfigTest, EveryShippedConfigurationIsValid) {
 }
 
 TEST_F(RunConfigTest, AResolvedConfigurationResolvesToItself) {
-  for (const char* name : {"digits.yaml", "mnist_cnn.yaml", "synthetic.yaml"}) {
+  for (const char* name :
+       {"digits.yaml", "mnist_cnn.yaml", "nasbench201.yaml", "resnet.yaml", "synthetic.yaml"}) {
     expect_resolves_to_itself(RunConfig::parse(load(kSource / "configs" / name), false));
   }
 }
@@ -155,6 +163,16 @@ TEST_F(RunConfigTest, TheOrderOfParametersIsPartOfARun) {
       with({"space.parameters={width: {choice: [8, 16, 32]}, kernel: {choice: [1, 3, 5]}, "
             "depth: {range: [1, 6]}}"});
   EXPECT_NE(plain.identity_hash(), other.identity_hash());
+}
+
+TEST_F(RunConfigTest, TheOrderOfACellsNodesIsPartOfARun) {
+  const auto with_nodes = [](const std::string& nodes) {
+    return with({"space={network: [{conv2d: {channels: 8, kernel: 3}}, {cell: {" + nodes +
+                 "}, operations: [relu, batch_norm], output: [a, b]}, global_average_pool, "
+                 "{linear: {features: $classes}}]}"});
+  };
+  EXPECT_NE(with_nodes("a: [input], b: [input]").identity_hash(),
+            with_nodes("b: [input], a: [input]").identity_hash());
 }
 
 TEST_F(RunConfigTest, CheckpointsAreResolvedWithTheirUnit) {

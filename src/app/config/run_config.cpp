@@ -139,8 +139,10 @@ ConfigNode canonical(const ConfigNode& node) {
   for (const ConfigNode::Entry& entry : node.entries()) {
     entries.push_back({entry.key, canonical(entry.value), {}});
   }
-  // The order of parameters is that of the genotype; no other order of keys matters.
-  if (node.path() != "space.parameters") std::ranges::sort(entries, {}, &ConfigNode::Entry::key);
+  // The order of parameters is that of the genotype, and a cell's last node its output; no other order
+  // matters.
+  const bool ordered = node.path() == "space.parameters" || node.path().ends_with(".cell");
+  if (!ordered) std::ranges::sort(entries, {}, &ConfigNode::Entry::key);
   return ConfigNode::make_map(std::move(entries), {});
 }
 
