@@ -42,7 +42,7 @@ ItemPointer SpaceReader::residual(const ConfigNode& node, const Place& place) {
     shortcut.kind = Shortcut::Kind::kGiven;
     shortcut.given = list(projection, place);
   }
-  return make_residual(std::move(body), std::move(shortcut), node);
+  return make_residual(std::move(body), std::move(shortcut), place_of(node));
 }
 
 ItemPointer SpaceReader::branch(const ConfigNode& node, const Place& place) {
@@ -148,7 +148,7 @@ ItemPointer SpaceReader::cell(const ConfigNode& node, const Place& place) {
   if (nodes.size() < 2) form.cell.fail_expected("a map of nodes, as in `middle: [input]`");
   std::vector<std::size_t> outputs = names.outputs(form.output);
   names.check_all_read(form.cell);
-  return make_cell(std::move(nodes), std::move(outputs), node);
+  return make_cell(std::move(nodes), std::move(outputs), place_of(node));
 }
 
 }  // namespace skyline::space

@@ -1,10 +1,9 @@
-// Items of a network: layers, blocks, repetitions, choices.
+// Items of a network: layers, repetitions, choices.
 #include "skyline/space/layer_kind.hpp"
 
 #include "space/language/space_reader.hpp"
 
 #include <algorithm>
-#include <array>
 #include <string_view>
 #include <utility>
 
@@ -12,22 +11,13 @@ namespace skyline::space {
 namespace {
 
 constexpr std::size_t kMostItems = 20'000;
-constexpr std::size_t kDeepestBlocks = 50;
-
-/// The keys that may stand beside any item.
-bool is_beside(std::string_view key) {
-  return key == "name" || key == "from" || key == "when";
-}
-
-/// The keys that begin an item which is no layer.
-constexpr std::array kForms{"repeat", "body", "one_of", "residual", "branch", "cell"};
 
 /// The key of a map that says what kind of item it is; nullptr for none, or several.
 const ConfigNode::Entry* main_entry(const ConfigNode& node) {
   const ConfigNode::Entry* main = nullptr;
   for (const ConfigNode::Entry& entry : node.entries()) {
-    if (is_beside(entry.key)) continue;
-    if (std::ranges::find(kForms, entry.key) != kForms.end()) return &entry;
+    if (is_key_beside(entry.key)) continue;
+    if (is_key_of_item(entry.key)) return &entry;
     if (main != nullptr) return nullptr;
     main = &entry;
   }
@@ -66,35 +56,6 @@ std::vector<std::string> alternative_words(const std::vector<ConfigNode>& altern
 
 }  // namespace
 
-void SpaceReader::read_blocks() {
-  if (form_.blocks.is_null()) return;
-  for (const ConfigNode::Entry& entry : form_.blocks.entries()) {
-    const auto read = [&] {
-      const bool taken = find_layer_kind(entry.key) != nullptr || is_beside(entry.key) ||
-                         std::ranges::find(kForms, entry.key) != kForms.end();
-      if (taken) entry.value.fail("`" + entry.key + "` is a word of the language or a layer; choose another");
-      if (!is_parameter_name(entry.key)) {
-        entry.value.fail("a block's name is made of letters, digits and `_`, and starts with no digit");
-      }
-      if (blocks_.contains(entry.key)) entry.value.fail("the block is given twice");
-      BlockForm form;
-      if (entry.value.is_map()) {
-        form = block_keys().parse(entry.value);
-      } else {
-        form.body = entry.value;
-      }
-      if (!form.arguments.is_null()) (void)form.arguments.entries();
-      blocks_[entry.key] = std::move(form);
-    };
-    try {
-      read();
-    } catch (const UserError& problem) {
-      broken_blocks_[entry.key] = problem.what();
-      problems_.add(problem.what());
-    }
-  }
-}
-
 ItemPointer SpaceReader::list(const ConfigNode& node, const Place& place) {
   Place inner = place;
   inner.input = tensor_names_++;
@@ -106,7 +67,7 @@ ItemPointer SpaceReader::list(const ConfigNode& node, const Place& place) {
   } else {
     problems_.attempt([&] { items.push_back(item(node, inner)); });
   }
-  return make_sequence(std::move(items), inner.input, node);
+  return make_sequence(std::move(items), inner.input, place_of(node));
 }
 
 ItemPointer SpaceReader::layers(const ConfigNode& node, const Place& place) {
@@ -196,56 +157,6 @@ ItemPointer SpaceReader::chosen_item(const ConfigNode& name, const ConfigNode& a
   return make_choice(std::move(selector), std::move(alternatives));
 }
 
-ItemPointer SpaceReader::block(const std::string& name, const ConfigNode& arguments, const Place& place) {
-  const BlockForm& form = blocks_.at(name);
-  if (std::ranges::find(place.blocks, name) != place.blocks.end()) {
-    std::string way;
-    for (const std::string& around : place.blocks) way += around + " > ";
-    form.body.fail("a block cannot contain itself: " + way + name);
-  }
-  if (place.blocks.size() >= kDeepestBlocks) form.body.fail("blocks are nested more than 50 deep");
-  Place inner;
-  inner.path = place.path + '.' + name;
-  inner.path += '_' + std::to_string(uses_[inner.path]++);
-  inner.blocks = place.blocks;
-  inner.blocks.push_back(name);
-  give_arguments(name, arguments, place, inner);
-  return list(form.body, inner);
-}
-
-void SpaceReader::give_arguments(const std::string& block, const ConfigNode& given, const Place& place,
-                                 Place& inner) {
-  const ConfigNode& wanted = blocks_.at(block).arguments;
-  Place outside = place;
-  outside.path = inner.path;
-  std::vector<std::string> known;
-  if (wanted.is_map()) {
-    for (const ConfigNode::Entry& entry : wanted.entries()) known.push_back(entry.key);
-  }
-  if (given.is_map()) {
-    for (const ConfigNode::Entry& entry : given.entries()) {
-      if (std::ranges::find(known, entry.key) == known.end()) {
-        entry.value.fail("block " + block + " has no argument `" + entry.key + "`, " +
-                         suggestion(entry.key, known));
-      }
-      inner.names[entry.key] = {{expression(entry.value, outside).root(), true}, std::nullopt};
-    }
-  } else if (!given.is_null()) {
-    given.fail_expected("a map of arguments");
-  }
-  if (!wanted.is_map()) return;
-  for (const ConfigNode::Entry& entry : wanted.entries()) {
-    if (inner.names.contains(entry.key)) continue;
-    if (entry.value.is_null()) {
-      (given.is_map() ? given : blocks_.at(block).body)
-          .fail("block " + block + " needs the argument `" + entry.key + "`");
-    }
-    Place global;
-    global.path = inner.path;
-    inner.names[entry.key] = {{expression(entry.value, global).root(), true}, std::nullopt};
-  }
-}
-
 ItemPointer SpaceReader::repeat(const ConfigNode& node, const Place& place) {
   const RepeatForm form = repeat_keys().parse(node);
   if (form.repeat.is_null()) {
@@ -278,7 +189,7 @@ ItemPointer SpaceReader::choice(const std::string& name, const ConfigNode& sourc
   }
   parameter.weights = read_weights(form.weights, parameter.values.size());
   const std::size_t index = parameter_at(std::move(parameter));
-  return make_choice({parameter_part(index), source}, std::move(alternatives));
+  return make_choice({parameter_part(index), place_of(source)}, std::move(alternatives));
 }
 
 ItemPointer SpaceReader::one_of(const ConfigNode& node, const Place& place) {

@@ -24,12 +24,18 @@ std::optional<std::int64_t> as_whole(const Value& value) {
 
 }  // namespace
 
+ConfigNode place_of(const ConfigNode& node) {
+  ConfigNode place = ConfigNode::make_null(node.position());
+  place.assign_paths(node.path());
+  return place;
+}
+
 LayerTemplate LayerTemplate::parse(const LayerKind& kind, const ConfigNode& attributes,
                                    const ConfigNode& item, Names& names, std::int64_t classes) {
   if (!attributes.is_map() && !attributes.is_null()) attributes.fail_expected("a map of attributes");
   LayerTemplate layer;
   layer.kind_ = &kind;
-  layer.source_ = attributes.is_null() ? item : attributes;
+  layer.source_ = place_of(attributes.is_null() ? item : attributes);
   if (attributes.is_map()) layer.read_attributes(attributes, names);
   layer.check_attributes(names.parameters(), classes);
   return layer;
@@ -39,9 +45,9 @@ LayerTemplate LayerTemplate::fixed(const LayerKind& kind, const ConfigNode& sour
                                    const std::map<std::string, Value>& attributes) {
   LayerTemplate layer;
   layer.kind_ = &kind;
-  layer.source_ = source;
+  layer.source_ = place_of(source);
   for (const auto& [name, value] : attributes) {
-    layer.attributes_.push_back({name, Expression(constant_part(value), source)});
+    layer.attributes_.push_back({name, Expression(constant_part(value), layer.source_)});
   }
   return layer;
 }

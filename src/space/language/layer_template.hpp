@@ -15,6 +15,9 @@
 
 namespace skyline::space {
 
+/// The place of a node, for messages, without its content.
+ConfigNode place_of(const ConfigNode& node);
+
 /// A layer as the user wrote it: its kind, and its attributes as expressions.
 class LayerTemplate {
  public:

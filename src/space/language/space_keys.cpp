@@ -4,11 +4,15 @@
 
 #include "core/config/config_text.hpp"
 
+#include <algorithm>
+#include <array>
 #include <memory>
 #include <utility>
 
 namespace skyline::space {
 namespace {
+
+constexpr std::array kItemKeys{"repeat", "body", "one_of", "residual", "branch", "cell"};
 
 ConfigNode schema_of(const char* yaml) {
   return load_yaml_text(yaml, "schema");
@@ -158,7 +162,7 @@ OptionKind<ConfigNode> network_items() {
     beside.add(key);
     with_attributes.set("properties." + key.name, key.value.schema);
   }
-  for (const char* form : {"repeat", "body", "one_of", "residual", "branch", "cell"}) {
+  for (const char* form : kItemKeys) {
     with_attributes.set(std::string("properties.") + form, ConfigNode::make_scalar("false", {}));
   }
   std::vector<SubSection> sections{own_section(own_repeat_keys()),   own_section(own_one_of_keys()),
@@ -243,6 +247,14 @@ BesideForm beside_form(const ConfigNode& item) {
     return found == nullptr ? ConfigNode() : *found;
   };
   return {value("name"), value("from"), value("when")};
+}
+
+bool is_key_beside(std::string_view key) {
+  return key == "name" || key == "from" || key == "when";
+}
+
+bool is_key_of_item(std::string_view key) {
+  return std::ranges::find(kItemKeys, key) != kItemKeys.end();
 }
 
 const OptionTable<RepeatForm>& repeat_keys() {

@@ -3,6 +3,7 @@
 #include "skyline/core/option_table.hpp"
 
 #include <string>
+#include <string_view>
 
 namespace skyline::space {
 
@@ -42,6 +43,9 @@ struct BesideForm {
   ConfigNode when;
 };
 BesideForm beside_form(const ConfigNode& item);
+bool is_key_beside(std::string_view key);
+/// Whether the key begins an item that is no layer and no block.
+bool is_key_of_item(std::string_view key);
 
 /// A repetition, or a list of items as one.
 struct RepeatForm : BesideForm {
