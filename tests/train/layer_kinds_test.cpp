@@ -76,24 +76,27 @@ struct Passes {
   std::map<std::string, at::Tensor> gradients;  // by tensor; "input" is that of the input
 };
 
-/// Our passes; the gradient by the input is that of a layer before which passes everything on.
+/// Our passes.
+/// @param bfloat16  of activations, where the kind takes them, and of products
 Passes ours(const Network& network, RandomStream& random, std::int64_t samples, at::Tensor& input,
-            at::Tensor& slope, std::map<std::string, at::Tensor>& tensors) {
+            at::Tensor& slope, std::map<std::string, at::Tensor>& tensors, bool bfloat16 = false) {
   const WithoutAutograd no_autograd;
   const auto accelerator = make_host_accelerator(Kernels::kOwn);
   ParameterStore parameters(network, 5);
   randomize(parameters, random);
-  DevicePlace place{.accelerator = accelerator.get()};
+  DevicePlace place{.accelerator = accelerator.get(), .bfloat16 = bfloat16};
   const at::Tensor seeds = at::tensor(std::vector<std::int64_t>{7});
   place.seeds = seeds;
   const Layer& layer = network.layers.front();
   if (traits_of(layer).draws) place.drawing_layers.push_back(layer.name);
-  const std::unique_ptr<FusedOp> op = make_graph_op(layer, parameters.layer(0), place).op;
+  const GraphOp made = make_graph_op(layer, parameters.layer(0), place);
+  FusedOp* const op = made.op.get();
   input = random_tensor(random, {samples, layer.input().channels, layer.input().height, layer.input().width});
   slope = random_tensor(random, {samples, layer.output.channels, layer.output.height, layer.output.width});
+  if (bfloat16 && made.takes_bfloat16) input = input.to(at::kBFloat16);
   Passes passes;
   passes.output = op->forward({input});
-  Activations by_input = op->backward(slope.clone(), true);
+  Activations by_input = op->backward(slope.to(passes.output.scalar_type(), false, true), true);
   passes.gradients["input"] = by_input.at(0);
   op->prepare_inference();
   passes.inference = op->infer({input});
@@ -153,6 +156,32 @@ TEST(LayerKinds, AllHaveAnOpAndAnOracle) {
   EXPECT_EQ(known, space::layer_kind_names());
   for (const std::string& kind : space::layer_kind_names()) {
     EXPECT_TRUE(std::ranges::count(layer_op_kinds(), kind) == 1) << kind;
+  }
+}
+
+TEST(LayerKinds, ComputeAboutTheSameInBfloat16) {
+  at::set_num_threads(1);
+  for (const LayerOracle& oracle : oracles()) {
+    for (std::uint64_t seed = 0; seed < 4; ++seed) {
+      const auto passes = [&](bool bfloat16) {
+        RandomStream random(seed);
+        const Network network = alone(oracle, random);
+        at::Tensor input;
+        at::Tensor slope;
+        std::map<std::string, at::Tensor> tensors;
+        return ours(network, random, 3, input, slope, tensors, bfloat16);
+      };
+      const Passes half = passes(true);
+      const Passes full = passes(false);
+      const double bound = 0.05 * std::max(1.0, size_of(full.output));
+      EXPECT_LE(size_of(half.output.to(at::kFloat).sub(full.output)), bound) << oracle.kind;
+      EXPECT_LE(size_of(half.inference.to(at::kFloat).sub(full.inference)), bound) << oracle.kind;
+      for (const auto& [name, gradient] : half.gradients) {
+        if (!gradient.defined()) continue;
+        EXPECT_TRUE(gradient.isfinite().all().item<bool>()) << oracle.kind << ' ' << name;
+        EXPECT_TRUE(name == "input" || gradient.scalar_type() == at::kFloat) << oracle.kind << ' ' << name;
+      }
+    }
   }
 }
 
