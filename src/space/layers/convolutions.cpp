@@ -52,7 +52,7 @@ void Convolution::read_attributes(Layer& layer, AttributeReader& reader) const {
     layer.attributes["channels"] = reader.integer("channels", 1, "Channels of the output.");
   }
   layer.attributes["kernel"] = kernel;
-  layer.attributes["stride"] = reader.integer_or("stride", 1, 1, "Step of the window, both ways.");
+  layer.attributes["stride"] = reader.integer_or("stride", 1, 1, "Step of the window.");
   const std::int64_t dilation =
       reader.integer_or("dilation", 1, 1, "Distance between neighbours in the window.");
   set_unless(layer, "dilation", dilation, 1);
