@@ -216,7 +216,7 @@ int run_program(int argc, char** argv) {
     print_error(usage_error_text(line.app, error, {argv + std::min(argc, 1), argv + argc}));
     return kExitUserError;
   } catch (const std::exception& error) {
-    print_error(error_text(error));
+    print_error(error);
     return exit_code_of(error);
   }
 }

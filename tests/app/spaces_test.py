@@ -103,6 +103,13 @@ class Spaces(RunsCase):
         self.assertRegex(lines[0], r"^48000 genotypes, too many to count; an estimate: of \d+ random ones \d+ are valid$")
         self.assertTrue(lines[-1].startswith("found: flops "))
 
+    def test_every_mistake_is_a_line_of_its_own(self):
+        (self.folder / "configs/wrong.yaml").write_text(CONFIG.replace("file: spaces/small.yaml", "network: [rellu, fladden]"))
+        for command in (["validate", "configs/wrong.yaml"], ["search", "configs/wrong.yaml", "--run", "wrong"]):
+            lines = self.skyline(*command, expect=2).stderr.splitlines()
+            self.assertRegex(lines[-2], r"^skyline: .*wrong.yaml:4: space.network\[0\]: .*did you mean `relu`\?$")
+            self.assertRegex(lines[-1], r"^skyline: .*wrong.yaml:4: space.network\[1\]: .*did you mean `flatten`\?$")
+
     def test_show_prints_a_network_as_a_table_or_as_a_graph(self):
         output = self.skyline("show", "configs/small.yaml", "--genotype", "depth=2,width=4").stdout
         self.assertIn(": depth=2 width=4\n", output)

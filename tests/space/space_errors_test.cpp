@@ -122,6 +122,15 @@ TEST(SpaceErrors, Layers) {
             "$classes");
 }
 
+TEST(SpaceErrors, WhatStandsInTheWrongPlaceIsToldWhereItBelongs) {
+  EXPECT_EQ(error_of("network:\n  - relu: {when: true}"),
+            "a.yaml:2: space.network[0].relu.when: `when` stands beside a layer, not in it");
+  EXPECT_EQ(
+      error_of("network:\n  - conv2d: {channels: {choice: [8, 16]}, kernel: 1}"),
+      "a.yaml:2: space.network[0].conv2d.channels: a choice stands under `parameters`, with a name; write "
+      "$NAME here");
+}
+
 TEST(SpaceErrors, Sections) {
   EXPECT_EQ(error_of("{netwrk: [relu]}"), "a.yaml:1: space: unknown key `netwrk`, did you mean `network`?");
   EXPECT_EQ(error_of("{parameters: {}}"), "a.yaml:1: space: missing key `network`");

@@ -80,7 +80,7 @@ JobStart prepare(comm::Environment& environment, const SearchArguments& argument
     stop.announce();
     return {kExitDone, to_yaml(prepared->config), stop.seconds_left()};
   } catch (const UserError& error) {
-    print_error(signature + (signature.empty() ? "" : " ") + error.what());
+    print_error(error, signature);
     return {.exit_code = kExitUserError};
   }
 }

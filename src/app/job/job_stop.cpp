@@ -4,6 +4,7 @@
 #include "skyline/core/exit_code.hpp"
 
 #include "core/backoff.hpp"
+#include "core/config/config_errors.hpp"
 #include "core/log.hpp"
 #include "core/text/foreign_text.hpp"
 
@@ -14,6 +15,7 @@
 #include <csignal>
 #include <ctime>
 #include <iostream>
+#include <vector>
 
 #include <unistd.h>
 
@@ -136,9 +138,16 @@ void print_error(std::string_view text) {
   std::cerr << "skyline: " << printable(text) << std::endl;
 }
 
+void print_error(const std::exception& error, const std::string& signature) {
+  const auto* several = dynamic_cast<const ConfigErrors*>(&error);
+  const std::vector<std::string> lines =
+      several == nullptr ? std::vector{error_text(error)} : several->lines();
+  for (const std::string& line : lines) print_error(signature + (signature.empty() ? "" : " ") + line);
+}
+
 int end_all_ranks(comm::Environment& environment, const std::exception& error) {
   const int exit_code = exit_code_of(error);
-  print_error((environment.world().size() > 1 ? rank_name(environment) + " " : "") + error_text(error));
+  print_error(error, environment.world().size() > 1 ? rank_name(environment) : "");
   log::stop();
   environment.abort(exit_code);
   return exit_code;

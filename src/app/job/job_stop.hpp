@@ -76,6 +76,8 @@ std::string rank_name(comm::Environment& environment);
 
 /// Prints one line on standard error, "skyline: cannot read ...".
 void print_error(std::string_view text);
+/// Likewise, a line for each mistake. @param signature  begins each; may be empty
+void print_error(const std::exception& error, const std::string& signature = "");
 
 /// Ends the whole job: one rank that unwinds into MPI_Finalize would hang while others wait for it. Prints
 /// the error, signed where there are several ranks. @return  the exit code, of jobs without MPI

@@ -294,6 +294,9 @@ bool is_arithmetic(const ConfigNode& scalar) {
 }  // namespace
 
 Expression Expression::parse(const ConfigNode& scalar, Names& names) {
+  if (scalar.is_map() && (scalar.find("choice") != nullptr || scalar.find("range") != nullptr)) {
+    scalar.fail("a choice stands under `parameters`, with a name; write $NAME here");
+  }
   Value value = read_value(scalar);
   if (std::holds_alternative<std::string>(value) && is_arithmetic(scalar)) {
     return {ExpressionParser(scalar, names).parse(), scalar};

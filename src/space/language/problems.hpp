@@ -2,9 +2,12 @@
 
 #include "skyline/core/error.hpp"
 
+#include "core/config/config_errors.hpp"
+
 #include <algorithm>
 #include <cstddef>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace skyline::space {
@@ -38,10 +41,13 @@ class Problems {
   void throw_if_any() const {
     constexpr std::size_t kMost = 20;
     if (texts_.empty()) return;
-    std::string lines = texts_.front();
-    for (std::size_t i = 1; i < std::min(texts_.size(), kMost); ++i) lines += '\n' + texts_[i];
-    if (texts_.size() > kMost) lines += "\nand " + std::to_string(texts_.size() - kMost) + " more";
-    throw UserError(lines);
+    if (texts_.size() == 1) throw UserError(texts_.front());
+    std::vector<std::string> lines = texts_;
+    if (lines.size() > kMost) {
+      lines.resize(kMost);
+      lines.push_back("and " + std::to_string(texts_.size() - kMost) + " more mistakes in the space");
+    }
+    throw ConfigErrors(std::move(lines));
   }
 
  private:
