@@ -297,6 +297,37 @@ TEST_F(ImportArrays, NumbersThatAreNotFiniteAndPartsThatDoNotFitAreNamed) {
   EXPECT_THAT(error({"set.bin"}), HasSubstr("set.bin: the file is empty"));
 }
 
+TEST_F(ImportArrays, FilesThatUnpackToFarMoreThanTheyAreAreRefusedBeforeMemoryIsTaken) {
+  const std::string zeros(1'000'000, '\0');
+  const std::string header("\0\0\x08\x02\0\0\0\2\x7f\0\0\0", 12);
+  write("x_train", gzip_text(header + zeros));
+  write("y_train", gzip_text(header + zeros));
+  EXPECT_THAT(error({"x_train", "y_train"}),
+              HasSubstr("x_train: expected samples of at most 268435456 values"));
+  write("x_train", std::string("\0\0\x08\x01\0\0\0\2ab", 10));
+  EXPECT_THAT(error({"x_train", "y_train"}),
+              HasSubstr("y_train: expected at most 268435456 targets, got 2 x 2130706432"));
+}
+
+class NoiseImporter final : public Importer {
+ public:
+  std::string meaning() const override { return "Noise of two classes."; }
+  std::string sources() const override { return "[FOLDER]"; }
+  void import(const ImportSource& /*source*/, DatasetWriter& writer) const override {
+    writer.describe({{1, 2, 2}, {"dark", "bright"}, "made up", 255});
+    const std::vector<std::uint8_t> pixels{1, 2, 3, 4, 201, 202, 203, 204};
+    const std::vector<std::int32_t> classes{0, 1};
+    writer.append(Part::kTrain, {std::span(pixels), std::span(classes), classes.size()});
+  }
+};
+
+TEST_F(ImportArrays, AnImporterOfOnesOwnIsOneClassAndOneLine) {
+  register_importer("noise", std::make_shared<NoiseImporter>());
+  const auto set = prepared("noise", {}, out / "noise.h5");
+  EXPECT_THAT(set->train().pixels(), ElementsAre(1, 2, 3, 4, 201, 202, 203, 204));
+  EXPECT_THAT(importer_names(), ::testing::Contains("noise"));
+}
+
 TEST_F(ImportArrays, MutatedFilesAreReadOrRefusedInOneLine) {
   write_pair(kTwoImages, kTwoLabels);
   write("set.csv", "a,b,c\n1,2,x\n3,4,y\n5,6,x\n");

@@ -11,6 +11,7 @@
 namespace skyline::store {
 namespace {
 
+constexpr std::size_t kMostTargets = std::size_t{1} << 28;  // of a part: they are read as a whole
 constexpr std::size_t kMostClasses = std::size_t{1} << 16;
 
 std::vector<std::byte> read_all(const SourceArray& array) {
@@ -183,6 +184,11 @@ TargetSet read_targets(std::span<const SourceArray> arrays, std::optional<Target
   for (const SourceArray& array : arrays) {
     if (array.row_elements() != first.row_elements() || array.dims.size() > 2)
       array.fail("expected targets [N] or [N, K], the same K in all parts");
+    // A packed file of some kilobytes may claim any number of them.
+    if (array.rows() > kMostTargets / array.row_elements()) {
+      array.fail("expected at most " + std::to_string(kMostTargets) + " targets, got " +
+                 std::to_string(array.rows()) + " x " + std::to_string(array.row_elements()));
+    }
   }
   const TargetKind chosen = kind.value_or(kind_of(first));
   if (!first.words.empty() && chosen != TargetKind::kClasses) first.fail("expected numbers, got words");

@@ -142,6 +142,10 @@ std::vector<PartArrays> find_parts(const ArrayCatalogue& catalogue, const ArrayO
   if (const auto* x = catalogue.find(options.x_test, {"x_test"}))
     parts.push_back({Part::kTest, *x, catalogue.at(options.y_test, {"y_test"}, "y-test")});
   const SourceArray& first = parts.front().x;
+  constexpr std::size_t kMostSampleValues = std::size_t{1} << 28;
+  if (first.row_elements() > kMostSampleValues)
+    first.fail("expected samples of at most " + std::to_string(kMostSampleValues) + " values, got " +
+               std::to_string(first.row_elements()));
   for (const PartArrays& part : parts) {
     if (part.x.rows() != part.y.rows())
       part.y.fail("expected " + std::to_string(part.x.rows()) + " targets, one for each sample, got " +
