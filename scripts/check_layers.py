@@ -35,8 +35,8 @@ TABLE = {
 
 # A module's face: what other modules may include of it besides include/skyline/MODULE, which is installed for users.
 FACES = {
-    "core": ["backoff", "clock", "config/config_errors", "config/config_text", "log", "lru_cache", "process",
-             "registry", "text/foreign_text", "text/hash", "text/protobuf_writer", "text/running_hash",
+    "core": ["backoff", "clock", "config/config_errors", "config/config_text", "config/option_list", "log", "lru_cache",
+             "process", "registry", "text/foreign_text", "text/hash", "text/protobuf_writer", "text/running_hash",
              "text/wording", "unique_handle"],
     "machine": ["device_binding", "nccl_settings", "node", "node_tokens"],
     "space": ["language/space_keys", "network/network_alignment"],

@@ -109,7 +109,7 @@ class CudaAccelerator final : public train::Accelerator {
   }
 
   void gather(const train::DeviceBatch& batch) override {
-    const c10::cuda::CUDAGuard guard(batch.pixels->device());
+    const c10::cuda::CUDAGuard guard(batch.values->device());
     check_cuda(launch_gather(train::gather_plan(batch), c10::cuda::getCurrentCUDAStream()),
                "the gather kernel");
   }

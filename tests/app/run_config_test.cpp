@@ -123,6 +123,34 @@ TEST_F(RunConfigTest, ARunsConfigurationIsReadWithoutItsDataSet) {
   EXPECT_EQ(read.split.validation, config.split.validation);
 }
 
+TEST_F(RunConfigTest, MeasuresWhatTheTargetsImplyOrTheSectionNames) {
+  store::DatasetContents table;
+  table.shape = {4, 1, 1};
+  table.class_names = {"price"};
+  table.train.values = std::vector<float>(80, 1.5F);
+  table.train.targets = std::vector<float>(20, 2.5F);
+  table.validation = table.train;
+  store::write_dataset(folder_ / "table.h5", table);
+  const std::vector<std::string> settings = {
+      "data={file: " + (folder_ / "table.h5").string() + "}",
+      "space.network=[linear: {features: $width}, relu, linear: {features: $classes}]",
+      "space.parameters={width: {choice: [2, 4]}}", "objectives=[{minimize: validation_mse}]"};
+  const RunConfig implied = with(settings);
+  EXPECT_EQ(implied.metrics, (std::vector<std::string>{"validation_mse", "validation_loss", "train_loss",
+                                                       "latency_ms", "test_mse", "steps"}));
+  EXPECT_EQ(implied.resolved.at("data").at("targets").as_text(), "numbers");
+  EXPECT_TRUE(implied.split.stored);
+  EXPECT_EQ(implied.resolved.at("data").find("validation"), nullptr);
+  EXPECT_EQ(RunConfig::read(implied.resolved).identity_hash(), implied.identity_hash());
+
+  std::vector<std::string> named = settings;
+  named.insert(named.end(), {"training.metrics=[mae, mse]", "data.validation=0.25"});
+  EXPECT_THAT(with(named).metrics,
+              testing::ElementsAre("validation_mae", "validation_mse", "validation_loss", "train_loss",
+                                   "latency_ms", "test_mae", "test_mse", "steps"));
+  EXPECT_EQ(with(named).split.validation.size(), 5U);
+}
+
 TEST_F(RunConfigTest, OnlyAConfigurationThatStatesItsDataIsReadWithoutIt) {
   const ConfigNode root = load(kSource / "configs/digits.yaml");
   EXPECT_THAT([&] { RunConfig::read(root); },

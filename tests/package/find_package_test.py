@@ -1,4 +1,4 @@
-"""cmake --install, the tree moved, find_package(Skyline) by a program with a layer kind, an evaluator and an algorithm of its own."""
+"""cmake --install, the tree moved, find_package(Skyline) by a program with a layer kind, a loss, a metric, an evaluator and an algorithm of its own."""
 
 import json
 import os
@@ -78,6 +78,10 @@ class FindPackage(unittest.TestCase):
         self.assertEqual(lost.returncode, 2, lost.stdout)
         self.assertRegex(lost.stderr, r"prep digits: no \S+/share/skyline/data/digits.csv.gz, .* name the file")
         self.assertIn("(0 failed)", self.search(program, "training", "training.epochs=0.5"))
+        trials = json.loads((self.root / "training/models.json").read_text())["trials"]
+        for trial in trials:
+            self.assertLessEqual(trial["metrics"]["validation_worst_recall"], trial["metrics"]["validation_accuracy"])
+        self.assertIn("gamma: 1.5", (self.root / "training/config.yaml").read_text())
         self.check_cuda_module(program)
         refused = run(program, "validate", EXAMPLE / "balance.yaml", "--set", "balance.target=-1", folder=self.root)
         self.assertEqual(refused.returncode, 2)

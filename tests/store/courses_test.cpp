@@ -19,7 +19,7 @@ class CoursesTest : public ::testing::Test {
 
   ScratchFolder folder;
   RunPaths paths{folder.path()};
-  std::vector<trial::CoursePoint> course = {{10, 0.5, 1e-3}, {17, 0.25, 1e-4, 0.3, 0.9}};
+  std::vector<trial::CoursePoint> course = {{10, 0.5, 1e-3}, {17, 0.25, 1e-4, 0.3, {0.9, 4}}};
 };
 
 TEST_F(CoursesTest, ComeBackFromTheFilesOfAllRanks) {
@@ -35,7 +35,7 @@ TEST_F(CoursesTest, ComeBackFromTheFilesOfAllRanks) {
   const trial::CoursePoint& last = courses.at({{3, true}, 7}).at(0);
   EXPECT_EQ(last.learning_rate, 1e-4);
   EXPECT_EQ(last.validation_loss, 0.3);
-  EXPECT_EQ(last.validation_accuracy, 0.9);
+  EXPECT_EQ(last.validation_metrics, (std::vector<double>{0.9, 4}));
 }
 
 TEST_F(CoursesTest, OfSeveralTrainingsOfATrialAreToldApartWhicheverRankTrained) {

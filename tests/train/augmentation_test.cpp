@@ -166,14 +166,14 @@ TEST(Augmentation, CutsTheSameSquareOutWhetherItFlipsOrNot) {
 
 TEST(Augmentation, PadsWithTheNetworksInputForPixelZero) {
   const test::BarImages data({1, 8, 8}, 2, 4, 0);
-  const PixelScaling scaling(data, Normalization::kStandard);
+  const ValueScaling scaling(data, Normalization::kStandard);
   const std::vector<std::int64_t> indices = {3, 1};
   test::ImageChanger augmentation({1000, false, 0}, data.shape(), first_image_seed(1, 0));
   const test::Batch batch = test::gather_batch(data, scaling, indices, &augmentation);
   const float* values = batch.images.const_data_ptr<float>();
   EXPECT_THAT(std::vector<float>(values, values + batch.images.numel()),
-              ::testing::Each(scaling.table(0)[0]));
-  EXPECT_NE(scaling.table(0)[0], 0.0F);
+              ::testing::Each(scaling.tables().front()));
+  EXPECT_NE(scaling.tables().front(), 0.0F);
   EXPECT_EQ(batch.labels, (std::vector<std::int32_t>{1, 1}));
 }
 

@@ -42,7 +42,7 @@ TrainingOptions full_options() {
   options.optimizer.clip_norm = 1;
   options.augment.crop = 2;
   options.augment.mixup = 0.2;
-  options.loss.label_smoothing = 0.1;
+  options.loss = test::soft_cross_entropy();
   options.recalibrate = 4;
   options.schedule.warmup = 0.5;
   options.schedule.decay = ScheduleOptions::Decay::kCosine;

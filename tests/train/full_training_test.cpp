@@ -1,8 +1,10 @@
 #include "support/user_error_of.hpp"
+#include "support/yaml_config.hpp"
 #include "train/course/epoch_choice.hpp"
 #include "train/course/training_evaluator.hpp"
 #include "train/group_fixtures.hpp"
 #include "train/host_step.hpp"
+#include "train/scoring/loss.hpp"
 #include "train/step_fixtures.hpp"
 #include "train/train_fixtures.hpp"
 
@@ -58,22 +60,35 @@ bool same_weights(const FullResult& left, const FullResult& right) {
 }
 
 TEST(EpochChoice, PrefersAccuracyThenLoss) {
-  EpochChoice choice;
-  EXPECT_TRUE(choice.judge(10, {0.5, 1.0}));
-  EXPECT_FALSE(choice.judge(20, {0.4, 0.1}));
-  EXPECT_TRUE(choice.judge(30, {0.5, 0.9}));
-  EXPECT_FALSE(choice.judge(40, {0.5, 0.9}));
-  EXPECT_FALSE(choice.judge(50, {0.5, 1.9}));
+  EpochChoice choice(1, MetricKind::Better::kHigher);
+  EXPECT_TRUE(choice.judge(10, {{0.5}, 1.0}));
+  EXPECT_FALSE(choice.judge(20, {{0.4}, 0.1}));
+  EXPECT_TRUE(choice.judge(30, {{0.5}, 0.9}));
+  EXPECT_FALSE(choice.judge(40, {{0.5}, 0.9}));
+  EXPECT_FALSE(choice.judge(50, {{0.5}, 1.9}));
   EXPECT_EQ(choice.epochs_waited(), 2);
   std::vector<EpochChoice::Number> numbers;
   choice.save(numbers);
-  EpochChoice again;
+  EpochChoice again(1, MetricKind::Better::kHigher);
   ASSERT_TRUE(again.load(numbers));
   EXPECT_EQ(again.judged_step(), 50);
   EXPECT_EQ(again.last().loss, 1.9);
   EXPECT_EQ(again.best().loss, 0.9);
-  EXPECT_FALSE(again.judge(60, {0.5, 0.9}));
+  EXPECT_FALSE(again.judge(60, {{0.5}, 0.9}));
   EXPECT_EQ(again.epochs_waited(), 3);
+}
+
+TEST(EpochChoice, PrefersTheLowerFirstMetricWhereThatIsBetter) {
+  EpochChoice choice(2, MetricKind::Better::kLower);
+  EXPECT_TRUE(choice.judge(10, {{3, 0.1}, 1}));
+  EXPECT_FALSE(choice.judge(20, {{4, 0.9}, 0.5}));
+  std::vector<EpochChoice::Number> numbers;
+  choice.save(numbers);
+  EpochChoice again(2, MetricKind::Better::kLower);
+  ASSERT_EQ(numbers.size(), again.numbers());
+  ASSERT_TRUE(again.load(numbers));
+  EXPECT_EQ(again.best().metrics, (std::vector<double>{3, 0.1}));
+  EXPECT_TRUE(again.judge(30, {{2, 0.1}, 9}));
 }
 
 TEST(FullTraining, KeepsTheWeightsOfItsBestEpoch) {
@@ -82,13 +97,13 @@ TEST(FullTraining, KeepsTheWeightsOfItsBestEpoch) {
   options.schedule.warmup = 6;
   options.full.keep = Keep::kBest;
   const FullResult best = train_fully(options, 6);
-  EpochChoice choice;
+  EpochChoice choice(1, MetricKind::Better::kHigher);
   double epoch = 0;
   for (const trial::CoursePoint& point : best.course) {
     if (std::isnan(point.validation_loss)) continue;
-    if (choice.judge(point.step, {point.validation_accuracy, point.validation_loss})) {
+    if (choice.judge(point.step, {point.validation_metrics, point.validation_loss})) {
       epoch = static_cast<double>(point.step) / kStepsOfEpoch;
-      EXPECT_LE(point.validation_accuracy, best.accuracy);
+      EXPECT_LE(point.validation_metrics.front(), best.accuracy);
     }
   }
   EXPECT_EQ(best.steps, 6 * kStepsOfEpoch);
@@ -167,17 +182,18 @@ TEST(ClassWeights, BalanceTheClassesThatHaveSamples) {
   for (std::int64_t i = 0; i < 200; ++i) {
     if (i % 6 < 2) (i < 150 ? two_of_six.train : two_of_six.validation).push_back(i);
   }
-  const auto train_loss = [&](LossOptions::ClassWeights weights) {
+  const auto train_loss = [&](const std::string& section) {
     TrainingOptions options = quick_options();
-    options.loss.class_weights = weights;
+    options.loss = Choice{"cross_entropy",
+                          find_loss("cross_entropy")->keys->complete(testing::config_from_yaml(section))};
     RecordingContext context;
     const auto outcome =
         make_training_evaluator(options, Normalization::kStandard, test::bars(), two_of_six, false)
             ->evaluate(make_trial(conv_network({2, 8, 8}, 2, 3, 8, 6), 2, 5), context);
     return std::get<trial::Measurements>(outcome).values[2];
   };
-  const double equal = train_loss(LossOptions::ClassWeights::kNone);
-  EXPECT_NEAR(train_loss(LossOptions::ClassWeights::kBalanced), equal, 1e-4 * equal);
+  const double equal = train_loss("{}");
+  EXPECT_NEAR(train_loss("{class_weights: balanced}"), equal, 1e-4 * equal);
 }
 
 TEST(Recalibration, MakesStatisticsThoseOfTheWeightsAsTheyAre) {

@@ -56,7 +56,7 @@ struct Batch {
 };
 
 /// Gathers the samples with these indices, changed by `changer` if there is one: sample by sample.
-inline Batch gather_batch(const store::Dataset& data, const PixelScaling& scaling,
+inline Batch gather_batch(const store::Dataset& data, const ValueScaling& scaling,
                           std::span<const std::int64_t> indices, ImageChanger* changer = nullptr) {
   const space::Shape& shape = data.shape();
   Batch batch;

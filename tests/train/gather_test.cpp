@@ -34,7 +34,7 @@ DeviceBatchOnHost gather_by_element(kernels::GatherPlan plan) {
   DeviceBatchOnHost batch{std::vector<float>(static_cast<std::size_t>(plan.rows * elements)), {}};
   for (std::int64_t row = 0; row < plan.rows; ++row) {
     const kernels::GatheredRow found = kernels::find_row(plan, row);
-    batch.targets.push_back(found.image.label);
+    batch.targets.push_back(plan.labels[found.image.sample]);
     for (std::int32_t element = 0; element < elements; ++element) {
       batch.images[static_cast<std::size_t>(row * elements + element)] =
           kernels::gathered_value(plan, found, element);
@@ -47,7 +47,7 @@ DeviceBatchOnHost gather_by_element(kernels::GatherPlan plan) {
 void expect_equal_batches(const space::Shape& shape, const AugmentOptions& options, std::uint64_t trial_seed,
                           std::int64_t first, std::size_t rows) {
   const BarImages dataset(shape, 3, 40, 4);
-  const PixelScaling scaling(dataset, Normalization::kStandard);
+  const ValueScaling scaling(dataset, Normalization::kStandard);
   std::vector<std::int64_t> indices(40);
   std::iota(indices.begin(), indices.end(), 0);
   const std::vector<std::int64_t> order = epoch_order(indices, trial_seed, 2);
@@ -62,7 +62,7 @@ void expect_equal_batches(const space::Shape& shape, const AugmentOptions& optio
                                                      .labels = dataset.train().classes().data(),
                                                      .order = order.data(),
                                                      .position = &first,
-                                                     .scaling = scaling.table(0),
+                                                     .scaling = scaling.tables().data(),
                                                      .seed = &seed,
                                                      .augment = plan_of(options, shape),
                                                      .mix = {},
@@ -115,7 +115,7 @@ TEST(Gather, SeedsRunOverTheEndOfTheirRange) {
   const kernels::ImageDraw expected = kernels::draw_image(plan, std::uint64_t{1} << 63);
   EXPECT_EQ(found.image.draw.down, expected.down);
   EXPECT_EQ(found.image.draw.right, expected.right);
-  EXPECT_EQ(found.image.label, 7);
+  EXPECT_EQ(found.image.sample, 0);
 }
 
 }  // namespace

@@ -141,8 +141,7 @@ TrainingOptions whole_recipe(TrainingOptions options) {
   options.optimizer.decayed = OptimizerOptions::Decayed::kWeights;
   options.optimizer.clip_norm = 0.5;
   options.augment = {.crop = 2, .flip = true, .mixup = 0.4, .cutmix = 1};
-  options.loss = {
-      .label_smoothing = 0.1, .class_weights = LossOptions::ClassWeights::kBalanced, .weights = {}};
+  options.loss = test::soft_cross_entropy();
   options.recalibrate = 3;
   options.full = {.average = 0.9, .keep = FinalTrainingOptions::Keep::kBest, .patience = 3};
   return options;

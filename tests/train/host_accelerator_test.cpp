@@ -49,7 +49,7 @@ TEST(HostAccelerator, DoesRecordedWorkWhenItIsReplayedAndNotBefore) {
 
 void expect_same_batch(const AugmentOptions& augment) {
   const BarImages data({3, 8, 6}, 4, 40, 4);
-  const PixelScaling scaling(data, Normalization::kStandard);
+  const ValueScaling scaling(data, Normalization::kStandard);
   const std::vector<std::int64_t> order = {7, 39, 0, 3, 21, 11, 30};
   const std::int64_t first = 2;
   const std::int64_t rows = 4;
@@ -67,7 +67,7 @@ void expect_same_batch(const AugmentOptions& augment) {
   at::Tensor images =
       at::empty({rows, 3, 8, 6}, at::TensorOptions(at::kFloat).memory_format(at::MemoryFormat::ChannelsLast));
   at::Tensor targets = at::empty({rows}, at::kLong);
-  make_host_accelerator()->gather({.pixels = &pixels,
+  make_host_accelerator()->gather({.values = &pixels,
                                    .labels = &labels,
                                    .order = &places,
                                    .position = &position,

@@ -37,7 +37,7 @@ struct Bench {
   std::shared_ptr<const store::Dataset> data;
   store::SplitIndices split;
   TrainingOptions options;
-  PixelScaling scaling;
+  ValueScaling scaling;
   std::int64_t steps;  // the configuration's budget
 };
 
@@ -209,7 +209,7 @@ int run(int argc, char** argv) {
   split.validation.resize(std::min(split.validation.size(), kMostValidation));
   const TrainingOptions options = TrainingOptions::table().parse(config.at("training"));
   const std::int64_t steps = steps_for(options.epochs, split.train.size(), options.batch);
-  const PixelScaling scaling(*data, Normalization::kUnit);
+  const ValueScaling scaling(*data, Normalization::kUnit);
   at::set_num_threads(1);
   measure_pairs({data, std::move(split), options, scaling, steps}, space, std::atoi(argv[3]),
                 argc > 4 ? std::atof(argv[4]) : 1e12);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "train/course/learner.hpp"
+#include "train/course/training_check.hpp"
 #include "train/course/trial_run.hpp"
 #include "train/device/accelerator.hpp"
 #include "train/device/device_context.hpp"
@@ -42,9 +43,17 @@ inline const std::shared_ptr<const store::Dataset>& learner_images() {
 
 /// @param accelerator  nullptr: the host's own training
 inline TrainingSetup make_setup(const TrainingOptions& options, std::shared_ptr<Accelerator> accelerator) {
-  const PixelScaling scaling(*learner_images(), Normalization::kStandard);
-  TrainingSetup setup{options, learner_images(), split_in_two(kSamples, 590), scaling, false, {},
-                      {},      nullptr};
+  const ValueScaling scaling(*learner_images(), Normalization::kStandard);
+  const store::SplitIndices split = split_in_two(kSamples, 590);
+  TrainingSetup setup{fit_to_data(options, *learner_images(), split),
+                      learner_images(),
+                      split,
+                      scaling,
+                      false,
+                      {},
+                      {},
+                      nullptr};
+  if (!options.problem.counts.empty()) setup.options.problem.counts = options.problem.counts;
   setup.test_indices.resize(60);
   std::iota(setup.test_indices.begin(), setup.test_indices.end(), 0);
   if (accelerator == nullptr) accelerator = make_host_accelerator(Kernels::kOwn);

@@ -106,7 +106,7 @@ class MixedBatch : public ::testing::Test {
     at::Tensor kept = at::empty({rows}, at::kFloat);
     AugmentOptions options{.crop = 1, .flip = true};
     options.brightness = options.saturation = 0.5;
-    make_host_accelerator()->gather({.pixels = &pixels,
+    make_host_accelerator()->gather({.values = &pixels,
                                      .labels = &labels,
                                      .order = &places,
                                      .position = &position,
@@ -126,7 +126,7 @@ class MixedBatch : public ::testing::Test {
   }
 
   test::BarImages data{{3, 8, 6}, 4, 40, 4};
-  PixelScaling scaling{data, Normalization::kStandard};
+  ValueScaling scaling{data, Normalization::kStandard};
   std::vector<std::int64_t> order;
   std::vector<float> shares = mixup_table(0.5);
   std::vector<float> sides = cutmix_table(1);

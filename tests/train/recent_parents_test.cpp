@@ -329,7 +329,7 @@ TEST_F(ParentsOnADevice, MakeRoomForATrialThatRanOutOfMemory) {
 }
 
 TEST_F(ParentsOnADevice, AreNotKeptWhereThereIsNoMemoryForThem) {
-  const PixelScaling scaling(*bars(), Normalization::kStandard);
+  const ValueScaling scaling(*bars(), Normalization::kStandard);
   DeviceContext context({device_, 0}, bars(), scaling);
   const ParameterStore parameters(parent_.architecture().network, 1);
   const Trial earlier = numbered(blocks(1, 3, 4), 1);
@@ -344,7 +344,7 @@ TEST_F(ParentsOnADevice, AreNotKeptWhereThereIsNoMemoryForThem) {
 }
 
 TEST_F(ParentsOnADevice, AreCopiesThatTheTrialCannotChange) {
-  const PixelScaling scaling(*bars(), Normalization::kStandard);
+  const ValueScaling scaling(*bars(), Normalization::kStandard);
   DeviceContext context({device_, 0}, bars(), scaling);
   ParameterStore parameters(parent_.architecture().network, 1);
   context.keep_parent(parent_, parameters);

@@ -192,8 +192,7 @@ TEST(Resume, IsExactWithTheWholeRecipe) {
   options.optimizer.kind = OptimizerOptions::Kind::kAdamW;
   options.optimizer.decayed = OptimizerOptions::Decayed::kWeights;
   options.augment = {.crop = 2, .flip = true, .cutout = 3, .mixup = 0.2, .cutmix = 1};
-  options.loss = {
-      .label_smoothing = 0.1, .class_weights = LossOptions::ClassWeights::kBalanced, .weights = {}};
+  options.loss = test::soft_cross_entropy();
   options.optimizer.clip_norm = 0.5;
   options.recalibrate = 3;
   options.schedule = {.warmup = 0.3, .decay = ScheduleOptions::Decay::kCosine, .floor = 0.1};

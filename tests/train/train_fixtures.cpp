@@ -3,6 +3,8 @@
 #include "skyline/space/layer_kind.hpp"
 
 #include "support/map_reader.hpp"
+#include "support/yaml_config.hpp"
+#include "train/scoring/loss.hpp"
 
 #include <numeric>
 #include <utility>
@@ -165,6 +167,11 @@ void BarImages::fill(store::Samples& set, std::size_t count, RandomStream& rando
       set.pixels().push_back(static_cast<std::uint8_t>(random.below(60) + (bar ? 190 : 0)));
     }
   }
+}
+
+Choice soft_cross_entropy() {
+  const ConfigNode section = testing::config_from_yaml("{label_smoothing: 0.1, class_weights: balanced}");
+  return {"cross_entropy", find_loss("cross_entropy")->keys->complete(section)};
 }
 
 trial::Trial make_trial(space::Network network, double epochs, std::uint64_t seed, trial::Phase phase) {

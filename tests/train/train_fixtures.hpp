@@ -82,6 +82,9 @@ class BarImages final : public store::Dataset {
   store::SampleView no_view_;
 };
 
+/// Cross-entropy with label smoothing and balanced class weights.
+Choice soft_cross_entropy();
+
 /// Keeps what an evaluator hands over, and stops and saves by a script.
 class RecordingContext final : public trial::EvaluationContext,
                                public trial::TrialControl,

@@ -26,7 +26,7 @@ std::vector<double> time_steps(const store::Dataset& data, const space::Network&
   OptimizerOptions options;
   options.learning_rate = 1e-4;
   const auto step = test::make_step(network, options, 1);
-  const PixelScaling scaling(data, Normalization::kUnit);
+  const ValueScaling scaling(data, Normalization::kUnit);
   const store::SplitIndices split = test::split_in_two(data.train().count, 0);
   const std::vector<std::int64_t> order = epoch_order(split.train, 1, 0);
   std::vector<double> times_ms;

@@ -93,7 +93,7 @@ TEST(TrainingEvaluator, MeasuresWhatItNames) {
   const auto evaluator = make_evaluator(fast_options());
   RecordingContext context;
   EXPECT_EQ(values_of(evaluator->evaluate(make_trial(small_network(), 0.1, 1), context)).size(),
-            training_kind().metrics.size());
+            training_kind().measured(ConfigNode(), store::TargetKind::kClasses).size());
 }
 
 TEST(TrainingEvaluator, RefusesColoursWhereThereIsOneChannel) {
@@ -101,8 +101,8 @@ TEST(TrainingEvaluator, RefusesColoursWhereThereIsOneChannel) {
   options.augment.saturation = 0.4;
   EXPECT_EQ(
       testing::user_error_of([&] { make_evaluator(options); }),
-      "`training.augment`: brightness, contrast and saturation need images with 3 channels (red, green, "
-      "blue), and the data set has 1");
+      "`training.augment.saturation`: needs pixels with 3 channels (red, green, blue), and the data set "
+      "has 1 of them");
 }
 
 TEST(TrainingEvaluator, HonoursFractionsOfAnEpochToTheStep) {

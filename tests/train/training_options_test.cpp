@@ -143,17 +143,19 @@ TEST(TrainingOptions, SayWhatChangesImagesAndTargets) {
   EXPECT_FALSE(parse({}).augment.any());
   const TrainingOptions options = parse({{"augment.saturation", "0.4"},
                                          {"augment.mixup", "0.2"},
-                                         {"loss.label_smoothing", "0.1"},
-                                         {"loss.class_weights", "balanced"}});
+                                         {"loss.cross_entropy.label_smoothing", "0.1"},
+                                         {"loss.cross_entropy.class_weights", "balanced"}});
   EXPECT_TRUE(options.augment.any());
   EXPECT_EQ(options.augment.saturation, 0.4);
   EXPECT_EQ(options.augment.mixup, 0.2);
-  EXPECT_EQ(options.loss.label_smoothing, 0.1);
-  EXPECT_EQ(options.loss.class_weights, LossOptions::ClassWeights::kBalanced);
+  EXPECT_EQ(options.loss->name, "cross_entropy");
+  EXPECT_EQ(options.loss->section.at("label_smoothing").as_number(), 0.1);
+  EXPECT_EQ(options.loss->section.at("class_weights").as_text(), "balanced");
   EXPECT_EQ(error_of({{"augment.brightness", "1.5"}}),
             "a.yaml:3: training.augment.brightness: expected a number from 0 to 1, got 1.5");
-  EXPECT_EQ(error_of({{"loss.label_smoothing", "1"}}),
-            "a.yaml:3: training.loss.label_smoothing: expected a number of at least 0 and below 1, got 1");
+  EXPECT_EQ(error_of({{"loss.cross_entropy.label_smoothing", "1"}}),
+            "a.yaml:3: training.loss.cross_entropy.label_smoothing: expected a number of at least 0 and "
+            "below 1, got 1");
 }
 
 TEST(TrainingOptions, GiveAdamWADecayOfItsOwn) {

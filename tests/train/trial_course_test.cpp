@@ -9,7 +9,7 @@ namespace {
 
 /// Step i has the loss i and the rate -i.
 TrialCourse course_of(std::int64_t steps) {
-  TrialCourse course;
+  TrialCourse course(2);
   for (std::int64_t step = 1; step <= steps; ++step) {
     course.add(step, static_cast<double>(step), -static_cast<double>(step));
   }
@@ -41,17 +41,24 @@ TEST(TrialCourse, HasAtMostAHundredPointsThatCoverAllSteps) {
 }
 
 TEST(TrialCourse, KeepsScoresWhenPointsBecomeOne) {
-  TrialCourse course;
+  TrialCourse course(2);
   for (std::int64_t step = 1; step <= 150; ++step) {
     course.add(step, 1, 1);
-    if (step == 9) course.add_scores(0.5, 0.75);
+    if (step == 9) course.add_score({{0.75, 3}, 0.5});
   }
-  course.add_scores(0.25, 0.875);
+  course.add_score({{0.875, 4}, 0.25});
   const auto points = course.points();
   EXPECT_EQ(points[4].step, 10);
   EXPECT_EQ(points[4].validation_loss, 0.5);
-  EXPECT_EQ(points[4].validation_accuracy, 0.75);
-  EXPECT_EQ(points.back().validation_accuracy, 0.875);
+  EXPECT_EQ(points[4].validation_metrics, (std::vector<double>{0.75, 3}));
+  EXPECT_EQ(points.back().validation_metrics, (std::vector<double>{0.875, 4}));
+
+  std::vector<TrialCourse::Number> numbers;
+  course.save(numbers);
+  TrialCourse again(2);
+  ASSERT_TRUE(again.load(numbers));
+  EXPECT_EQ(again.points()[4].validation_metrics, points[4].validation_metrics);
+  EXPECT_TRUE(again.points()[5].validation_metrics.empty());
 }
 
 TEST(TrialCourse, GoesOnFromWhatWasSaved) {
@@ -59,7 +66,7 @@ TEST(TrialCourse, GoesOnFromWhatWasSaved) {
     TrialCourse before = course_of(stop);
     std::vector<TrialCourse::Number> numbers;
     before.save(numbers);
-    TrialCourse course;
+    TrialCourse course(2);
     ASSERT_TRUE(course.load(numbers));
     for (std::int64_t step = stop + 1; step <= 500; ++step) {
       course.add(step, static_cast<double>(step), -static_cast<double>(step));
@@ -77,7 +84,7 @@ TEST(TrialCourse, GoesOnFromWhatWasSaved) {
 TEST(TrialCourse, TakesNothingElseForACourse) {
   std::vector<TrialCourse::Number> numbers;
   course_of(3).save(numbers);
-  TrialCourse course;
+  TrialCourse course(2);
   EXPECT_FALSE(course.load(std::span(numbers).first(numbers.size() - 1)));
   numbers.back().name = "loss";
   EXPECT_FALSE(course.load(numbers));

@@ -58,6 +58,9 @@ struct EvaluatorKind {
   /// Those of `metrics` that full trainings alone have: the search can have no objective or constraint on
   /// them.
   std::vector<std::string> final_metrics = {};
+  /// Those of `metrics` that are measured for a section and data, in the order of Measurements::values. May
+  /// be left out: all of them, in their order.
+  std::function<std::vector<std::string>(const ConfigNode& section, store::TargetKind targets)> measured = {};
   std::shared_ptr<const KeyTable> keys;
   /// Dotted paths of the keys that messages advise to change; empty: it has none.
   std::string inherit_key = {};  // whether children start from their parents' weights
@@ -69,6 +72,11 @@ struct EvaluatorKind {
   std::function<std::unique_ptr<trial::Evaluator>(const ConfigNode& section,
                                                   const EvaluatorServices& services)>
       make;
+  /// Checks what the section asks for against the data; for errors with a line, before anything is made. May
+  /// be left out. @param written  the section as the user wrote it. @throws UserError
+  std::function<void(const ConfigNode& written, const store::Dataset& dataset,
+                     const store::SplitIndices& split)>
+      check = {};
   /// Describes the device that this machine would evaluate on, in lines; starts nothing. May be left out.
   std::function<std::vector<std::string>(const ConfigNode& section)> describe_device = {};
 };

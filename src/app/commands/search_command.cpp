@@ -53,7 +53,7 @@ store::JournalHeader journal_header(const RunConfig& config, const trial::Evalua
   return {.skyline_version = SKYLINE_VERSION,
           .config_hash = config.identity_hash(),
           .seed = config.engine_options().seed,
-          .metrics = config.evaluator.kind->metrics,
+          .metrics = config.metrics,
           .device = evaluator.device()};
 }
 

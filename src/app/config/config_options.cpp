@@ -1,5 +1,6 @@
 #include "app/config/config_sections.hpp"
 #include "core/config/config_text.hpp"
+#include "core/config/option_list.hpp"
 #include "train/course/training_options.hpp"
 
 #include <algorithm>
@@ -38,27 +39,6 @@ OptionKind<space::Shape> shape_of_image() {
   kind.write = [size](const space::Shape& shape) {
     return ConfigNode::make_list(
         {size.write(shape.channels), size.write(shape.height), size.write(shape.width)}, {});
-  };
-  return kind;
-}
-
-/// An empty list stands for a key that is not given.
-template <typename M>
-OptionKind<std::vector<M>> list_of(const OptionKind<M>& item, const std::string& expected) {
-  ConfigNode schema = ConfigNode::make_map({{"type", ConfigNode::make_scalar("array", {}, true), {}}}, {});
-  schema.set("items", item.schema);
-  OptionKind<std::vector<M>> kind{{expected, schema}};
-  kind.read = [read = item.read](const ConfigNode& node, std::vector<M>& values) {
-    values.clear();
-    if (!node.is_list() || node.items().empty()) return false;
-    return std::ranges::all_of(node.items(),
-                               [&](const ConfigNode& one) { return read(one, values.emplace_back()); });
-  };
-  kind.write = [write = item.write](const std::vector<M>& values) {
-    if (values.empty()) return ConfigNode();
-    std::vector<ConfigNode> items;
-    for (const M& value : values) items.push_back(write(value));
-    return ConfigNode::make_list(std::move(items), {});
   };
   return kind;
 }

@@ -110,10 +110,19 @@ void build(RunConfig& config, const ConfigNode& root, const OptionTable<ConfigSe
   config.shape = {sections.data.shape.value(), sections.data.classes.value()};
   config.space = space::SearchSpace::parse(sections.space, config.shape);
   const evaluate::EvaluatorKind& kind = *config.evaluator.kind;
-  config.objectives = objective::ObjectiveSet::parse(sections.objectives, &sections.constraints, kind.metrics,
-                                                     kind.final_metrics);
+  const store::TargetKind targets = sections.data.targets.value_or(store::TargetKind::kClasses);
+  config.metrics = kind.measured ? kind.measured(config.evaluator.section, targets) : kind.metrics;
+  config.objectives = objective::ObjectiveSet::parse(sections.objectives, &sections.constraints,
+                                                     config.metrics, kind.final_metrics);
   config.resolved = table.to_config(sections);
   config.resolved.assign_paths();
+}
+
+/// Whether the data are such as the evaluator's section asks for.
+void check_section(const ConfigNode& root, const RunConfig& config) {
+  const evaluate::EvaluatorKind& kind = *config.evaluator.kind;
+  const ConfigNode* written = root.find(kind.name);
+  if (kind.check) kind.check(written != nullptr ? *written : root, *config.dataset, config.split);
 }
 
 /// Equal numbers as equal text.
@@ -188,6 +197,7 @@ RunConfig RunConfig::parse(const ConfigNode& root, bool verify_data) {
   if (std::string& file = config.sections.data.file; !file.empty()) {
     file = locate_data(root.at("data").at("file"), file);
     config.open_data(root.at("data"), verify_data);
+    check_section(root, config);
   }
   build(config, root, table);
   return config;

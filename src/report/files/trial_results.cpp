@@ -19,6 +19,21 @@ bool is_computed_metric(std::string_view metric) {
   return std::find(names.begin(), names.end(), metric) != names.end();
 }
 
+std::optional<TestMetric> test_metric(const objective::ObjectiveSet& objectives,
+                                      const std::vector<std::string>& metrics) {
+  constexpr std::string_view kValidation = "validation_";
+  for (const objective::Objective& objective : objectives.objectives()) {
+    if (!objective.metric.starts_with(kValidation)) continue;
+    const std::string name = "test_" + objective.metric.substr(kValidation.size());
+    if (std::ranges::find(metrics, name) != metrics.end()) return TestMetric{name, objective.sense};
+  }
+  const auto first =
+      std::ranges::find_if(metrics, [](const auto& name) { return name.starts_with("test_"); });
+  if (first == metrics.end()) return std::nullopt;
+  const bool accuracy = *first == "test_accuracy";
+  return TestMetric{*first, accuracy ? std::optional(objective::Sense::kMaximize) : std::nullopt};
+}
+
 std::optional<double> metric_value(const trial::CommittedTrial& committed, std::string_view metric,
                                    const std::vector<std::string>& metrics) {
   if (is_computed_metric(metric)) {

@@ -12,7 +12,14 @@
 
 namespace skyline::report {
 
-inline constexpr const char* kTestMetric = "test_accuracy";  // of full trainings
+/// What full trainings are judged by on the test set.
+struct TestMetric {
+  std::string name;
+  std::optional<objective::Sense> sense;  // nothing: unknown
+};
+/// That of the first objective which is measured on the test set too; else the first one of all.
+std::optional<TestMetric> test_metric(const objective::ObjectiveSet& objectives,
+                                      const std::vector<std::string>& metrics);
 
 /// Value of a metric of a trial, computed from the network or measured; nothing if it was not measured.
 /// @param metrics  names of Measurements::values

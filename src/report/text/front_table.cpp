@@ -7,19 +7,21 @@
 namespace skyline::report {
 namespace {
 
-bool shows_test_accuracy(const ReportInputs& inputs, const std::vector<const trial::CommittedTrial*>& order) {
-  const auto& metrics = inputs.metrics;
-  if (std::find(metrics.begin(), metrics.end(), kTestMetric) == metrics.end()) return false;
-  return std::any_of(order.begin(), order.end(), [&](const trial::CommittedTrial* member) {
+/// Nothing: no full training has been done.
+std::optional<TestMetric> shown_test_metric(const ReportInputs& inputs,
+                                            const std::vector<const trial::CommittedTrial*>& order) {
+  const bool any = std::ranges::any_of(order, [&](const trial::CommittedTrial* member) {
     return final_of(inputs.state, member->trial.number) != nullptr;
   });
+  return any ? test_metric(inputs.state.objectives(), inputs.metrics) : std::nullopt;
 }
 
-std::string test_accuracy_text(const ReportInputs& inputs, const trial::CommittedTrial* final_trial) {
+std::string test_text(const ReportInputs& inputs, const trial::CommittedTrial* final_trial,
+                      const std::string& metric) {
   if (final_trial == nullptr) return "-";
   if (failure_of(*final_trial) != nullptr) return status_of(*final_trial);
-  const auto value = metric_value(*final_trial, kTestMetric, inputs.metrics);
-  return value ? metric_text(kTestMetric, *value) : "-";
+  const auto value = metric_value(*final_trial, metric, inputs.metrics);
+  return value ? metric_text(metric, *value) : "-";
 }
 
 std::vector<std::string> front_row(const ReportInputs& inputs, const trial::CommittedTrial& member) {
@@ -63,7 +65,7 @@ std::string front_table(const ReportInputs& inputs) {
   const std::vector<const trial::CommittedTrial*> order = front_order(inputs.state);
   if (order.empty()) return "the front is empty: " + no_front_reason(inputs) + "\n";
 
-  const bool with_test = shows_test_accuracy(inputs, order);
+  const std::optional<TestMetric> test = shown_test_metric(inputs, order);
   TextTable table;
   table.add_column("trial");
   table.add_column("arch id", TextTable::Align::kLeft);
@@ -71,10 +73,10 @@ std::string front_table(const ReportInputs& inputs) {
   for (const auto& objective : inputs.state.objectives().objectives()) table.add_column(objective.metric);
   for (const std::string& metric : constraint_only_metrics(inputs.state.objectives()))
     table.add_column(metric);
-  if (with_test) table.add_column(kTestMetric);
+  if (test) table.add_column(test->name);
   for (const trial::CommittedTrial* member : order) {
     std::vector<std::string> row = front_row(inputs, *member);
-    if (with_test) row.push_back(test_accuracy_text(inputs, final_of(inputs.state, member->trial.number)));
+    if (test) row.push_back(test_text(inputs, final_of(inputs.state, member->trial.number), test->name));
     table.add_row(std::move(row));
   }
   return table.text();

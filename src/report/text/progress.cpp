@@ -158,23 +158,27 @@ void Progress::take(const run::RunState& state) {
   status_.front = state.front().size();
   status_.replayed = state.replayed();
   status_.best.clear();
-  if (test_accuracy_) status_.best.push_back({kTestMetric, *test_accuracy_});
+  if (best_test_) status_.best.push_back(*best_test_);
   const auto& objectives = state.objectives().objectives();
   for (std::size_t i = 0; i < state.best().size(); ++i) {
     status_.best.push_back({objectives[i].metric, state.best()[i]});
   }
 }
 
-void Progress::keep_test_accuracy(const trial::CommittedTrial& committed) {
+void Progress::keep_best_test(const trial::CommittedTrial& committed,
+                              const objective::ObjectiveSet& objectives) {
   if (!committed.trial.is_final()) return;
-  if (const auto value = metric_value(committed, kTestMetric, metrics_)) {
-    test_accuracy_ = std::max(test_accuracy_.value_or(*value), *value);
-  }
+  const std::optional<TestMetric> test = test_metric(objectives, metrics_);
+  const auto value = test ? metric_value(committed, test->name, metrics_) : std::nullopt;
+  if (!value || !test->sense) return;
+  const bool maximize = test->sense == objective::Sense::kMaximize;
+  const double best = best_test_ ? best_test_->value : *value;
+  best_test_ = BestValue{test->name, maximize ? std::max(best, *value) : std::min(best, *value)};
 }
 
 void Progress::committed(const run::Commit& commit, const run::RunState& state) {
   const trial::CommittedTrial& committed = *commit.trial;
-  keep_test_accuracy(committed);
+  keep_best_test(committed, state.objectives());
   take(state);
   last_commit_s_ = console_.now_s();
   if (commit.replayed) {

@@ -79,7 +79,7 @@ class Progress final : public run::RunListener {
  private:
   bool on_terminal() const { return static_cast<bool>(console_.write); }
   void take(const run::RunState& state);
-  void keep_test_accuracy(const trial::CommittedTrial& committed);
+  void keep_best_test(const trial::CommittedTrial& committed, const objective::ObjectiveSet& objectives);
   void update_times();
   void draw();
   void clear_line();
@@ -90,9 +90,9 @@ class Progress final : public run::RunListener {
   const ProgressConsole console_;
 
   RunStatus status_;
-  std::map<int, std::string> hosts_;     // of ranks, if the run has several nodes
-  std::optional<double> test_accuracy_;  // the best one
-  bool under_way_ = false;               // started and not ended
+  std::map<int, std::string> hosts_;    // of ranks, if the run has several nodes
+  std::optional<BestValue> best_test_;  // of full trainings
+  bool under_way_ = false;              // started and not ended
   double start_s_ = 0;
   double phase_start_s_ = 0;   // or when its replay was over
   std::size_t done_here_ = 0;  // of this phase, by this job

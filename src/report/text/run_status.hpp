@@ -24,8 +24,9 @@ struct RunStatus {
   std::size_t in_flight = 0;
   std::size_t failed = 0;  // of all phases
   std::size_t front = 0;
-  std::vector<BestValue> best;  // of the front's objectives, in order; in the final phase test_accuracy first
-  std::size_t replayed = 0;     // trials committed by earlier jobs
+  std::vector<BestValue>
+      best;  // of the front's objectives, in order; in the final phase that on the test set first
+  std::size_t replayed = 0;  // trials committed by earlier jobs
   std::size_t slots = 0;
   std::size_t ranks = 0;
   std::size_t nodes = 0;

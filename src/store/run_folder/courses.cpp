@@ -20,7 +20,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kNumbersOfPoint = 5;
+constexpr std::size_t kNumbersOfPoint = 4;  // and the metrics behind them
 
 std::string course_line(const TrainingKey& training, const std::vector<trial::CoursePoint>& course) {
   Json line;
@@ -30,21 +30,25 @@ std::string course_line(const TrainingKey& training, const std::vector<trial::Co
   Json& points = line["points"] = Json::array();
   for (const trial::CoursePoint& point : course) {
     Json numbers = Json::array({point.step});
-    for (const double value :
-         {point.train_loss, point.learning_rate, point.validation_loss, point.validation_accuracy}) {
+    for (const double value : {point.train_loss, point.learning_rate, point.validation_loss}) {
       numbers.push_back(encode_number(value));
     }
+    for (const double value : point.validation_metrics) numbers.push_back(encode_number(value));
     points.push_back(std::move(numbers));
   }
   return seal_line(line);
 }
 
 trial::CoursePoint decode_point(const Json& numbers) {
-  if (!numbers.is_array() || numbers.size() != kNumbersOfPoint) {
-    fail_expected("points", "five numbers each", numbers);
+  if (!numbers.is_array() || numbers.size() < kNumbersOfPoint) {
+    fail_expected("points", "at least four numbers each", numbers);
   }
   const auto number = [&](std::size_t i) { return decode_number(numbers[i], "points"); };
-  return {decode_integer<std::int64_t>(numbers[0], "points"), number(1), number(2), number(3), number(4)};
+  trial::CoursePoint point{decode_integer<std::int64_t>(numbers[0], "points"), number(1), number(2),
+                           number(3)};
+  for (std::size_t i = kNumbersOfPoint; i < numbers.size(); ++i)
+    point.validation_metrics.push_back(number(i));
+  return point;
 }
 
 void read_line(std::string_view text, Courses& courses) {

@@ -9,6 +9,8 @@
 #include "trial/trial_fields.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <type_traits>
@@ -139,7 +141,17 @@ Table slot_table(const std::vector<SlotAccount>& slots) {
   return rows;
 }
 
-void add_point(Table& rows, const CommittedTrial& entry, const trial::CoursePoint& point) {
+/// Metrics of the points of a course.
+std::vector<std::string> course_metrics(const std::vector<std::string>& metrics) {
+  std::vector<std::string> names;
+  std::ranges::copy_if(metrics, std::back_inserter(names), [](const std::string& metric) {
+    return metric.starts_with("validation_") && metric != "validation_loss";
+  });
+  return names;
+}
+
+void add_point(Table& rows, const CommittedTrial& entry, const trial::CoursePoint& point,
+               const std::vector<std::string>& metrics) {
   rows("number", static_cast<std::int64_t>(entry.trial.number));
   rows("position", static_cast<std::int64_t>(entry.position));
   rows("phase", std::string(to_text(entry.trial.phase())));
@@ -147,18 +159,21 @@ void add_point(Table& rows, const CommittedTrial& entry, const trial::CoursePoin
   rows("train_loss", point.train_loss);
   rows("learning_rate", point.learning_rate);
   rows("validation_loss", point.validation_loss);
-  rows("validation_accuracy", point.validation_accuracy);
+  for (std::size_t i = 0; i < metrics.size(); ++i) {
+    const bool measured = i < point.validation_metrics.size();
+    rows(metrics[i].c_str(), measured ? point.validation_metrics[i] : std::nan(""));
+  }
   rows.end_row();
 }
 
-Table course_table(SharedTrials committed, const Courses& courses) {
+Table course_table(SharedTrials committed, const Courses& courses, const std::vector<std::string>& metrics) {
   Table rows;
-  add_point(rows, {}, {});
+  add_point(rows, {}, {}, metrics);
   rows.drop_first_row();
   for (const auto& entry : committed) {
     const auto course = courses.find({entry->trial.name(), entry->timing.started_s});
     if (course == courses.end()) continue;
-    for (const trial::CoursePoint& point : course->second) add_point(rows, *entry, point);
+    for (const trial::CoursePoint& point : course->second) add_point(rows, *entry, point, metrics);
   }
   return rows;
 }
@@ -181,7 +196,7 @@ void write_run_tables(const std::filesystem::path& path, SharedTrials committed,
   image.write_attribute("/", "config", config_text);
   trials.write(image, "trials");
   slot_table(slots).write(image, "slots");
-  course_table(committed, courses).write(image, "course");
+  course_table(committed, courses, course_metrics(metrics)).write(image, "course");
   publish_pieces(path, image.finish());
 }
 

@@ -1,18 +1,14 @@
 #include "train/course/augmentation.hpp"
 
-#include "skyline/core/error.hpp"
 #include "skyline/core/random.hpp"
 
 #include "train/kernels/mix.hpp"
 
 #include <algorithm>
 #include <cmath>
-#include <string>
 
 namespace skyline::train {
 namespace {
-
-constexpr std::int64_t kColours = 3;
 
 std::int32_t parts(double factor) {
   return static_cast<std::int32_t>(std::lround(factor * kernels::kOneFactor));
@@ -67,17 +63,6 @@ kernels::AugmentPlan augment_plan(const AugmentOptions& options, const store::Da
         std::lround(dataset.value_scale() * (0.299 * mean[0] + 0.587 * mean[1] + 0.114 * mean[2])));
   }
   return plan;
-}
-
-void check_augment(const AugmentOptions& options, const store::Dataset& dataset) {
-  const bool colours = options.brightness > 0 || options.contrast > 0 || options.saturation > 0;
-  const std::int64_t channels = dataset.shape().channels;
-  if (!colours || channels == kColours) return;
-  throw UserError(
-      "`training.augment`: brightness, contrast and saturation need images with 3 channels (red, green, "
-      "blue), "
-      "and the data set has " +
-      std::to_string(channels));
 }
 
 std::uint64_t first_image_seed(std::uint64_t trial_seed, std::uint64_t epoch) {

@@ -13,9 +13,6 @@ namespace skyline::train {
 /// The options in whole numbers, as kernels draw from them: for images of this data set.
 kernels::AugmentPlan augment_plan(const AugmentOptions& options, const store::Dataset& dataset);
 
-/// @throws UserError if an option makes no sense for the images of the data set
-void check_augment(const AugmentOptions& options, const store::Dataset& dataset);
-
 /// The seed of the image at place 0 of an epoch's order; those of later places follow. Changes of an image
 /// depend on it alone.
 std::uint64_t first_image_seed(std::uint64_t trial_seed, std::uint64_t epoch);

@@ -2,19 +2,24 @@
 
 #include "skyline/core/random.hpp"
 
+#include "train/kernels/gather.hpp"
+
 namespace skyline::train {
 
-PixelScaling::PixelScaling(const store::Dataset& dataset, Normalization normalization) {
-  const auto channels = static_cast<std::size_t>(dataset.shape().channels);
-  values_.resize(channels * kPixels);
-  for (std::size_t c = 0; c < channels; ++c) {
-    for (std::size_t pixel = 0; pixel < kPixels; ++pixel) {
-      double value = static_cast<double>(pixel) / dataset.value_scale();
-      if (normalization == Normalization::kStandard) {
-        const double deviation = dataset.deviation()[c];
-        value = (value - dataset.mean()[c]) / (deviation > 0 ? deviation : 1.0);
-      }
-      values_[c * kPixels + pixel] = static_cast<float>(value);
+ValueScaling::ValueScaling(const store::Dataset& dataset, Normalization normalization)
+    : width_(dataset.train().has_pixels() ? 256 : 2) {
+  for (std::size_t c = 0; c < static_cast<std::size_t>(dataset.shape().channels); ++c) {
+    const bool standard = normalization == Normalization::kStandard;
+    const double mean = standard ? dataset.mean()[c] : 0;
+    const double deviation = standard && dataset.deviation()[c] > 0 ? dataset.deviation()[c] : 1;
+    if (!dataset.train().has_pixels()) {
+      values_.push_back(static_cast<float>(mean));
+      values_.push_back(static_cast<float>(1 / deviation));
+      continue;
+    }
+    for (int pixel = 0; pixel < 256; ++pixel) {
+      const double value = static_cast<double>(pixel) / dataset.value_scale();
+      values_.push_back(static_cast<float>((value - mean) / deviation));
     }
   }
 }
@@ -28,6 +33,16 @@ void scale_image(const std::uint8_t* image, const space::Shape& shape, std::span
     const float* table = tables.data() + c * table_size;
     for (std::size_t p = 0; p < pixels; ++p) {
       input[p * channels + c] = table[image[c * pixels + p]];
+    }
+  }
+}
+
+void scale_image(const float* image, const space::Shape& shape, std::span<const float> tables, float* input) {
+  const auto channels = static_cast<std::int32_t>(shape.channels);
+  const std::int64_t plane = shape.height * shape.width;
+  for (std::int32_t c = 0; c < channels; ++c) {
+    for (std::int64_t p = 0; p < plane; ++p) {
+      input[p * channels + c] = kernels::scaled_number(tables.data(), c, image[c * plane + p]);
     }
   }
 }

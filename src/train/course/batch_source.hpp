@@ -12,27 +12,31 @@ namespace skyline::train {
 
 /// The parts of a data set, each of which is held together.
 enum class SampleSet { kTrain, kValidation, kTest };
+inline const store::SampleView& part_of(const store::Dataset& dataset, SampleSet set) {
+  if (set == SampleSet::kTest) return dataset.test();
+  return set == SampleSet::kTrain ? dataset.train() : dataset.validation();
+}
 
-/// Converts stored pixels into the network's input. Immutable; shared by all threads.
-class PixelScaling {
+/// Converts stored values into the network's input. Immutable; shared by all threads.
+class ValueScaling {
  public:
-  static constexpr std::size_t kPixels = 256;  // values of a pixel
-
-  PixelScaling(const store::Dataset& dataset, Normalization normalization);
-  /// 256 values for the 256 pixels of a channel.
-  const float* table(std::size_t channel) const { return values_.data() + channel * kPixels; }
-  /// The tables of all channels, [channels, 256].
+  ValueScaling(const store::Dataset& dataset, Normalization normalization);
+  /// [channels, width()]: of pixels, the inputs for the 256 pixels of each channel; of numbers, what is
+  /// subtracted, and what the difference is multiplied by.
   std::span<const float> tables() const { return values_; }
+  std::int64_t width() const { return width_; }
 
  private:
-  std::vector<float> values_;  // [channels, 256]
+  std::int64_t width_;
+  std::vector<float> values_;
 };
 
-/// Converts a stored image, [channels, height, width], into the network's input. @param tables  [channels,
-/// 256]
-/// @param input  out: [height, width, channels]
+/// Converts a stored sample, [channels, height, width], into the network's input.
+/// @param tables  see ValueScaling::tables
+/// @param input   out: [height, width, channels]
 void scale_image(const std::uint8_t* image, const space::Shape& shape, std::span<const float> tables,
                  float* input);
+void scale_image(const float* image, const space::Shape& shape, std::span<const float> tables, float* input);
 
 /// The order of an epoch: `indices`, shuffled from the trial's seed and the epoch's number alone.
 std::vector<std::int64_t> epoch_order(std::span<const std::int64_t> indices, std::uint64_t trial_seed,

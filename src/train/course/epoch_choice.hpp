@@ -2,31 +2,29 @@
 
 #include "skyline/trial/evaluator.hpp"
 
+#include "train/scoring/metrics.hpp"
+
+#include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <vector>
 
 namespace skyline::train {
 
-/// On held-out data.
-struct Score {
-  double accuracy = std::numeric_limits<double>::quiet_NaN();
-  double loss = std::numeric_limits<double>::quiet_NaN();
-};
-
-/// Which epoch of a full training was the best one so far, and how long ago that is. Higher accuracy wins,
-/// then lower loss.
+/// Which epoch of a full training was the best one so far, and how long ago that is. The better first
+/// metric wins, then the lower loss.
 class EpochChoice {
  public:
   using Number = trial::TrainingState::Number;
+
+  /// @param metrics  of a score, at least one
+  EpochChoice(std::size_t metrics, MetricKind::Better better) : metrics_(metrics), better_(better) {}
 
   /// Takes the validation score after `step`. Returns whether it is the best so far.
   bool judge(std::int64_t step, const Score& score) {
     judged_step_ = step;
     last_ = score;
-    const bool better =
-        score.accuracy > best_.accuracy || (score.accuracy == best_.accuracy && score.loss < best_.loss);
+    const bool better = best_.metrics.empty() || is_better(score);
     epochs_waited_ = better ? 0 : epochs_waited_ + 1;
     if (better) best_ = score;
     return better;
@@ -37,33 +35,50 @@ class EpochChoice {
   /// Epochs since the best one.
   std::int64_t epochs_waited() const { return epochs_waited_; }
 
-  /// Appends the state, as many numbers as kNumbers.
+  /// Appends the state, numbers() of them.
   void save(std::vector<Number>& numbers) const {
-    for (const double value : {static_cast<double>(judged_step_), static_cast<double>(epochs_waited_),
-                               last_.accuracy, last_.loss, best_.accuracy, best_.loss}) {
-      numbers.push_back({kName, value});
+    numbers.push_back({kName, static_cast<double>(judged_step_)});
+    numbers.push_back({kName, static_cast<double>(epochs_waited_)});
+    for (const Score* score : {&last_, &best_}) {
+      numbers.push_back({kName, score->loss});
+      for (std::size_t i = 0; i < metrics_; ++i) {
+        numbers.push_back({kName, score->metrics.empty() ? 0 : score->metrics[i]});
+      }
     }
   }
-  /// Returns false, and changes nothing, if the numbers are something else. @pre kNumbers of them
+  /// Returns false, and changes nothing, if the numbers are something else. @pre numbers() of them
   bool load(std::span<const Number> numbers) {
     for (const Number& number : numbers) {
       if (number.name != kName) return false;
     }
     judged_step_ = static_cast<std::int64_t>(numbers[0].value);
     epochs_waited_ = static_cast<std::int64_t>(numbers[1].value);
-    last_ = {numbers[2].value, numbers[3].value};
-    best_ = {numbers[4].value, numbers[5].value};
+    for (Score* score : {&last_, &best_}) {
+      const auto own = numbers.subspan(score == &last_ ? 2 : 3 + metrics_);
+      *score = {.loss = own[0].value};
+      for (std::size_t i = 0; judged_step_ > 0 && i < metrics_; ++i) {
+        score->metrics.push_back(own[1 + i].value);
+      }
+    }
     return true;
   }
-  static constexpr std::size_t kNumbers = 6;
+  std::size_t numbers() const { return 2 * (2 + metrics_); }
 
  private:
   static constexpr const char* kName = "epoch_choice";
 
+  bool is_better(const Score& score) const {
+    const double gain = score.metrics[0] - best_.metrics[0];
+    if (gain == 0) return score.loss < best_.loss;
+    return better_ == MetricKind::Better::kHigher ? gain > 0 : gain < 0;
+  }
+
+  std::size_t metrics_;
+  MetricKind::Better better_;
   std::int64_t judged_step_ = 0;
   std::int64_t epochs_waited_ = 0;
   Score last_;
-  Score best_{-1, std::numeric_limits<double>::infinity()};
+  Score best_;
 };
 
 }  // namespace skyline::train

@@ -76,8 +76,7 @@ void Learner::make_parts(const std::optional<BucketSizes>& buckets) {
                         trial_.seed, step_->drawing_layers(), average});
   const auto members = static_cast<std::int64_t>(members_);
   const AugmentOptions& augment = setup_.options.augment;
-  buffers_ = BatchBuffers::make((batch_ + members - 1) / members, setup_.dataset->shape(), context_.device(),
-                                augment.mixes());
+  buffers_ = BatchBuffers::make((batch_ + members - 1) / members, setup_, augment.mixes());
   if (augment.any()) {
     const auto table = [this](const std::vector<float>& values) {
       return at::tensor(values).to(context_.device());
@@ -218,7 +217,7 @@ void Learner::require_settled() const {
   require(queued_ == 0, "steps were begun whose losses were not asked for");
 }
 
-kernels::BatchScore Learner::score(SampleSet set, std::span<const std::int64_t> indices) {
+ScoredBatch Learner::score(SampleSet set, std::span<const std::int64_t> indices) {
   require_settled();
   return evaluation_->score(set, indices);
 }
@@ -262,8 +261,7 @@ bool Learner::recalibrate(const std::function<bool(std::int64_t number)>& goes_o
   bool done = false;
   stream_->run([&] {
     const at::Tensor places = at::tensor(order).to(context_.device());
-    const BatchBuffers buffers =
-        BatchBuffers::make(static_cast<std::int64_t>(part.count), setup_.dataset->shape(), context_.device());
+    const BatchBuffers buffers = BatchBuffers::make(static_cast<std::int64_t>(part.count), setup_);
     done = step_->recalibrate(batches, part, batch_, [&](std::int64_t number) {
       stream_->wait();
       if (!goes_on(number)) return at::Tensor();

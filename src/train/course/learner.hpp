@@ -6,10 +6,10 @@
 
 #include "train/course/training_setup.hpp"
 #include "train/device/device_context.hpp"
+#include "train/device/device_evaluation.hpp"
 #include "train/device/repeated_work.hpp"
 #include "train/group/gradient_exchange.hpp"
 #include "train/inherit/recent_parents.hpp"
-#include "train/kernels/cross_entropy.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -23,7 +23,6 @@
 namespace skyline::train {
 
 class DeviceEpoch;
-class DeviceEvaluation;
 class TrainingStep;
 
 /// A network in training together with the samples that it learns from: what the course of a trial (TrialRun)
@@ -45,7 +44,7 @@ class Learner {
   /// Begins a training step on order[first, first + count), of which a member of a group computes its part.
   /// It may go on after the call.
   void step(std::size_t first, std::size_t count);
-  /// Waits for the steps that were begun. Their losses since the last call (mean cross-entropy of the batch,
+  /// Waits for the steps that were begun. Their losses since the last call (the mean of the batch,
   /// before the update), in the order of the steps; valid until the next call of the learner. A member of a
   /// group tells its share: the sum over the members is the batch's loss.
   std::span<const double> losses();
@@ -53,7 +52,7 @@ class Learner {
   std::int64_t most_steps_ahead() const { return steps_ahead_; }
 
   /// Evaluation mode, running statistics; local. @param indices  at most evaluation_batch() of them
-  kernels::BatchScore score(SampleSet set, std::span<const std::int64_t> indices);
+  ScoredBatch score(SampleSet set, std::span<const std::int64_t> indices);
   std::size_t evaluation_batch() const;
   /// Makes a batch of these training samples, as stored, for infer_held; both local.
   void hold(std::span<const std::int64_t> indices);

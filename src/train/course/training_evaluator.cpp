@@ -2,8 +2,8 @@
 
 #include "skyline/core/error.hpp"
 
-#include "train/course/augmentation.hpp"
 #include "train/course/group_size.hpp"
+#include "train/course/training_check.hpp"
 #include "train/course/trial_failure.hpp"
 #include "train/course/trial_run.hpp"
 #include "train/device/accelerator.hpp"
@@ -52,7 +52,7 @@ void set_threads(int threads) {
 /// Of the calling process: the device, or the CPU.
 std::shared_ptr<DeviceContext> make_device_context(DeviceUse use, const TrainingOptions& options,
                                                    std::shared_ptr<const store::Dataset> dataset,
-                                                   const PixelScaling& scaling) {
+                                                   const ValueScaling& scaling) {
   if (use.accelerator == nullptr) {
     if (options.precision == Precision::kTf32) {
       throw UserError(
@@ -64,24 +64,6 @@ std::shared_ptr<DeviceContext> make_device_context(DeviceUse use, const Training
   auto context = std::make_shared<DeviceContext>(std::move(use), std::move(dataset), scaling);
   context->set_precision(options.precision);
   return context;
-}
-
-/// Balanced: every class that has samples has the same weight in all, and the mean over the samples is 1.
-TrainingOptions with_class_weights(TrainingOptions options, const store::Dataset& dataset,
-                                   const std::vector<std::int64_t>& samples) {
-  if (options.loss.class_weights == LossOptions::ClassWeights::kNone) return options;
-  std::vector<std::size_t> counts(dataset.class_names().size());
-  for (const std::int64_t sample : samples) {
-    ++counts[static_cast<std::size_t>(dataset.train().classes()[static_cast<std::size_t>(sample)])];
-  }
-  const auto present =
-      static_cast<double>(counts.size()) - static_cast<double>(std::ranges::count(counts, 0U));
-  for (const std::size_t count : counts) {
-    const double equal = static_cast<double>(samples.size()) / present;
-    options.loss.weights.push_back(count == 0 ? 0.0F
-                                              : static_cast<float>(equal / static_cast<double>(count)));
-  }
-  return options;
 }
 
 class TrainingEvaluator final : public trial::Evaluator {
@@ -244,23 +226,17 @@ std::unique_ptr<trial::Evaluator> make_training_evaluator(const TrainingOptions&
                                                           DeviceUse device,
                                                           std::shared_ptr<const HostMemory> memory) {
   require(!split.train.empty(), "no training samples");
-  if (!dataset->train().has_pixels() || dataset->train().target_kind() != store::TargetKind::kClasses) {
-    throw UserError("training: expected a data set of pixels and classes");
-  }
-  check_augment(options.augment, *dataset);
-  if (options.full.judges_epochs() && split.validation.empty()) {
-    throw UserError(
-        "`training.full`: `keep: best` and `patience` need a validation set, and `data.validation` is 0");
+  if (const auto objection = find_objection(options, *dataset, split)) {
+    throw UserError("`training." + objection->key + "`: " + objection->reason);
   }
   install_memory_pool();
-  const PixelScaling scaling(*dataset, normalization);
+  const ValueScaling scaling(*dataset, normalization);
   auto on_device = make_device_context(device, options, dataset, scaling);
   std::vector<std::int64_t> test_indices(dataset->test().count);
   std::iota(test_indices.begin(), test_indices.end(), 0);
   return std::make_unique<TrainingEvaluator>(
-      TrainingSetup{with_class_weights(options, *dataset, split.train), std::move(dataset), std::move(split),
-                    scaling, measure_latency, std::move(test_indices), std::move(device),
-                    std::move(on_device)},
+      TrainingSetup{fit_to_data(options, *dataset, split), std::move(dataset), std::move(split), scaling,
+                    measure_latency, std::move(test_indices), std::move(device), std::move(on_device)},
       std::move(memory));
 }
 

@@ -2,13 +2,18 @@
 #include "skyline/evaluate/evaluator_kind.hpp"
 
 #include "comm/environment.hpp"
+#include "train/course/training_check.hpp"
 #include "train/course/training_evaluator.hpp"
 #include "train/device/accelerator.hpp"
 #include "train/loading/device_choice.hpp"
+#include "train/scoring/metrics.hpp"
 #include "train/sharing/host_memory.hpp"
 
 #include <algorithm>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace skyline::train {
 namespace {
@@ -25,6 +30,14 @@ evaluate::EvaluatorNeeds needs_of(const TrainingOptions& options) {
           .weights = true,
           .data = true,
           .device = options.device};
+}
+
+/// At the key, or at the nearest one above it that was written.
+[[noreturn]] void fail_at(const ConfigNode& section, std::string_view key, const std::string& reason) {
+  const std::size_t dot = key.find('.');
+  const ConfigNode* below = section.is_map() ? section.find(std::string(key.substr(0, dot))) : nullptr;
+  if (below != nullptr && dot != std::string_view::npos) fail_at(*below, key.substr(dot + 1), reason);
+  (below != nullptr ? *below : section).fail(reason);
 }
 
 /// That train on processors.
@@ -59,15 +72,27 @@ evaluate::EvaluatorKind training_kind() {
   return {
       .name = "training",
       .meaning = "How networks are trained and measured.",
-      .metrics = {"validation_accuracy", "validation_loss", "train_loss", "latency_ms", "test_accuracy",
-                  "steps"},
-      .final_metrics = {"test_accuracy"},
+      .metrics = measured_names(metric_names()),
+      .final_metrics = tested_names(metric_names()),
+      .measured =
+          [read](const ConfigNode& section, store::TargetKind targets) {
+            std::vector<std::string> names;
+            for (const Choice& metric : with_defaults(read(section), targets).metrics) {
+              names.push_back(metric.name);
+            }
+            return measured_names(names);
+          },
       .keys = std::make_shared<const OptionTable<TrainingOptions>>(TrainingOptions::table()),
       .inherit_key = "training.inherit",
       .members_key = "training.group.members",
       .needs = [read](const ConfigNode& section) { return needs_of(read(section)); },
       .make = [read](const ConfigNode& section,
                      const evaluate::EvaluatorServices& services) { return make(read(section), services); },
+      .check =
+          [read](const ConfigNode& written, const store::Dataset& dataset, const store::SplitIndices& split) {
+            const auto objection = find_objection(read(written), dataset, split);
+            if (objection) fail_at(written, objection->key, objection->reason);
+          },
       .describe_device =
           [read](const ConfigNode& section) {
             return describe_device(wish_of(read(section)), load_accelerator);

@@ -2,6 +2,11 @@
 
 #include "skyline/core/option_table.hpp"
 
+#include "core/config/option_list.hpp"
+#include "train/scoring/loss.hpp"
+#include "train/scoring/metrics.hpp"
+
+#include <algorithm>
 #include <cstdint>
 #include <string>
 
@@ -70,6 +75,47 @@ void check_schedule(const ScheduleOptions& options, const ConfigNode& section) {
   }
 }
 
+/// One of several registered things: `loss: mse`, `loss: {cross_entropy: {label_smoothing: 0.1}}`.
+OptionKind<Choice> registered(const std::vector<SubSection>& kinds) {
+  OptionKind<std::size_t> index = variant_index(kinds);
+  OptionKind<Choice> kind{index};
+  kind.sections = kinds;
+  kind.read = [kinds, read = index.read](const ConfigNode& node, Choice& choice) {
+    std::size_t place = 0;
+    if (!read(node, place)) return false;
+    choice.name = kinds[place].name;
+    choice.section = kinds[place].keys->complete(node.is_map() ? node.entries().front().value : ConfigNode());
+    return true;
+  };
+  kind.write = [](const Choice& choice) {
+    if (choice.section.entries().empty()) return ConfigNode::make_scalar(choice.name, {});
+    return ConfigNode::make_map({{choice.name, choice.section, {}}}, {});
+  };
+  return kind;
+}
+
+OptionKind<Choice> loss_choice() {
+  std::vector<SubSection> kinds;
+  for (const std::string& name : loss_names()) kinds.push_back({name, find_loss(name)->keys});
+  return registered(kinds);
+}
+
+OptionKind<Choice> metric_choice() {
+  std::vector<SubSection> kinds;
+  for (const std::string& name : metric_names()) kinds.push_back({name, find_metric(name)->keys});
+  return registered(kinds);
+}
+
+/// Each has one column in all tables.
+void check_metrics(const TrainingOptions& options, const ConfigNode& section) {
+  for (std::size_t i = 0; i < options.metrics.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      if (options.metrics[i].name != options.metrics[j].name) continue;
+      section.at("metrics").items()[i].fail("`" + options.metrics[i].name + "` stands there twice");
+    }
+  }
+}
+
 /// A member without a sample of a batch would have nothing to normalize.
 void check_group(const TrainingOptions& options, const ConfigNode& section) {
   const std::uint32_t most = options.group.members.value_or(options.group.most);
@@ -77,6 +123,11 @@ void check_group(const TrainingOptions& options, const ConfigNode& section) {
   const char* key = options.group.members ? "members" : "most";
   section.fail("`group." + std::string(key) + "` is " + std::to_string(most) +
                ": expected at most the batch, which is " + std::to_string(options.batch));
+}
+
+void check_training(const TrainingOptions& options, const ConfigNode& section) {
+  check_metrics(options, section);
+  check_group(options, section);
 }
 
 }  // namespace
@@ -133,17 +184,6 @@ const OptionTable<FinalTrainingOptions>& FinalTrainingOptions::table() {
   return table;
 }
 
-const OptionTable<LossOptions>& LossOptions::table() {
-  static const OptionTable<LossOptions> table{
-      {"label_smoothing", &LossOptions::label_smoothing, kShareBelowOne,
-       "Share of each target that all classes get alike."},
-      {"class_weights", &LossOptions::class_weights,
-       choice<LossOptions::ClassWeights>(
-           {{"none", LossOptions::ClassWeights::kNone}, {"balanced", LossOptions::ClassWeights::kBalanced}}),
-       "Whether a class weighs less the more training samples it has."}};
-  return table;
-}
-
 const OptionTable<LatencyOptions>& LatencyOptions::table() {
   static const OptionTable<LatencyOptions> table{
       {"batch", &LatencyOptions::batch, at_least(1).at_most(kMostCounted), "Samples per forward pass."},
@@ -182,7 +222,12 @@ const OptionTable<TrainingOptions>& TrainingOptions::table() {
        {"optimizer", &Options::optimizer, optimizer_kind(), "The optimizer, adam unless told otherwise."},
        {"schedule", &Options::schedule, "How the learning rate changes in the course of a trial."},
        {"augment", &Options::augment, "Random changes of the training images, drawn anew in each epoch."},
-       {"loss", &Options::loss, "The loss of training; validation and test have plain cross-entropy."},
+       {"loss", &Options::loss, or_word("auto", loss_choice()),
+        "What training lowers; `auto`: cross_entropy for classes, binary_cross_entropy for labels, mse for "
+        "numbers."},
+       {"metrics", &Options::metrics, list_of(metric_choice(), "a list of metrics, with or without keys"),
+        "What is measured on held-out samples, as validation_NAME and test_NAME. By default accuracy for "
+        "classes, auc for labels, mse for numbers."},
        {"recalibrate", &Options::recalibrate, at_least(0).at_most(kMostCounted),
         "Batches by which the statistics of batch norm are measured anew before a trial is scored; 0 is "
         "off."},
@@ -203,8 +248,20 @@ const OptionTable<TrainingOptions>& TrainingOptions::table() {
         "Whether a child starts from its parent's weights where their layers match."},
        {"latency", &Options::latency,
         "How `latency_ms` is measured, if an objective or a constraint names it."}},
-      check_group};
+      check_training};
   return table;
+}
+
+TrainingOptions with_defaults(TrainingOptions options, store::TargetKind targets) {
+  const auto chosen = [](const auto& kind) { return Choice{kind->name, kind->keys->complete(ConfigNode())}; };
+  if (!options.loss) options.loss = chosen(find_loss(default_loss(targets)));
+  if (options.metrics.empty()) options.metrics = {chosen(find_metric(default_metric(targets)))};
+  return options;
+}
+
+std::unique_ptr<Loss> loss_of(const TrainingOptions& options) {
+  const Choice choice = *with_defaults(options, options.problem.targets).loss;
+  return find_loss(choice.name)->make(choice.section, options.problem);
 }
 
 }  // namespace skyline::train

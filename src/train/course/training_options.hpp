@@ -1,9 +1,13 @@
 #pragma once
 
+#include "skyline/core/config_node.hpp"
 #include "skyline/evaluate/evaluator_kind.hpp"
+#include "skyline/train/loss.hpp"
 
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace skyline {
@@ -62,13 +66,10 @@ struct AugmentOptions {
   static const OptionTable<AugmentOptions>& table();
 };
 
-/// The loss of training; validation and test have plain cross-entropy.
-struct LossOptions {
-  enum class ClassWeights { kNone, kBalanced };
-  double label_smoothing = 0;  // share of the target that all classes get alike
-  ClassWeights class_weights = ClassWeights::kNone;
-  std::vector<float> weights;  // of the classes, by the training samples; empty: all 1
-  static const OptionTable<LossOptions>& table();
+/// A registered loss or metric with its section, which is complete.
+struct Choice {
+  std::string name;
+  ConfigNode section = {};
 };
 
 /// Extras of full trainings.
@@ -113,7 +114,8 @@ struct TrainingOptions {
   OptimizerOptions optimizer;
   ScheduleOptions schedule;
   AugmentOptions augment;
-  LossOptions loss;
+  std::optional<Choice> loss;    // nothing: by what the targets are
+  std::vector<Choice> metrics;   // the first one tells which epoch is the best; empty: one, by the targets
   std::int64_t recalibrate = 0;  // batches by which batch norm's statistics are measured anew; 0: off
   FinalTrainingOptions full;
   DeviceChoice device = DeviceChoice::kAuto;
@@ -122,7 +124,13 @@ struct TrainingOptions {
   int threads = 1;       // a slot
   bool inherit = false;  // start from a parent's weights where layers match
   LatencyOptions latency;
+  LossProblem problem;  // no option: of the data set and its split, once they are known
   static const OptionTable<TrainingOptions>& table();
 };
+
+/// Fills in the loss and the metrics that the targets imply.
+TrainingOptions with_defaults(TrainingOptions options, store::TargetKind targets);
+/// Makes the loss for the problem of the options.
+std::unique_ptr<Loss> loss_of(const TrainingOptions& options);
 
 }  // namespace skyline::train

@@ -20,7 +20,7 @@ struct TrainingSetup {
   TrainingOptions options;
   std::shared_ptr<const store::Dataset> dataset;
   store::SplitIndices split;
-  PixelScaling scaling;
+  ValueScaling scaling;
   bool measure_latency = false;
   std::vector<std::int64_t> test_indices;  // all of the test set
   DeviceUse device;

@@ -44,10 +44,10 @@ ParameterStore make_parameters(const space::Network& network, std::uint64_t seed
   return parameters;
 }
 
-LossRule loss_rule(const LossOptions& options, const c10::Device& device) {
-  LossRule rule{options.label_smoothing};
-  if (!options.weights.empty()) rule.weights = at::tensor(options.weights).to(device);
-  return rule;
+std::unique_ptr<Loss> loss_on(const TrainingOptions& options, const c10::Device& device) {
+  auto loss = loss_of(options);
+  if (auto* fused = dynamic_cast<FusedLoss*>(loss.get())) fused->move_to(device);
+  return loss;
 }
 
 /// Sums go through the host where our own kernels train: messages there cost less beside the arithmetic.
@@ -69,7 +69,7 @@ TrainingStep::TrainingStep(const space::Network& network, std::uint64_t seed, co
              .bfloat16 = options.precision == Precision::kBf16,
              .synchronized = synchronizes(group_) ? &group_ : nullptr},
       graph_(network, parameters_, place_),
-      loss_(loss_rule(options.loss, parameters_.block().device())),
+      loss_(loss_on(options, parameters_.block().device())),
       buckets_(gradient_buckets(parameters_, buckets.value_or(default_buckets(accelerator.kernels())))),
       optimizer_(options.optimizer, parameters_, accelerator.kernels(),
                  owned_ranges(buckets_, group_, parameters_)) {
@@ -86,7 +86,7 @@ at::Tensor TrainingStep::run(const at::Tensor& images, const LossTargets& target
   place_.first_sample = static_cast<std::int64_t>(part.first);
   place_.batch = batch;
   const at::Tensor output = graph_.forward(images, {values.seed, part.first});
-  PartLoss loss = cross_entropy(output, targets, loss_, batch, place_.accelerator->kernels());
+  PartLoss loss = loss_of_part(*loss_, output, targets, batch, place_.accelerator->kernels());
   if (exchange_) {
     exchange_->begin_step(part.count, static_cast<std::size_t>(batch));
     graph_.backward(std::move(loss.gradient), [this](std::size_t layer) { exchange_->layer_done(layer); });

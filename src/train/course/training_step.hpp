@@ -4,16 +4,17 @@
 #include "skyline/space/network.hpp"
 #include "skyline/trial/evaluator.hpp"
 
-#include "train/course/loss.hpp"
 #include "train/course/training_setup.hpp"
 #include "train/device/device_place.hpp"
 #include "train/graph/layer_graph.hpp"
 #include "train/graph/parameter_store.hpp"
 #include "train/group/gradient_exchange.hpp"
 #include "train/optimizer/optimizer.hpp"
+#include "train/scoring/loss.hpp"
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -75,7 +76,8 @@ class TrainingStep {
 
   /// Notes changes that are made by others than run(), as by recorded steps.
   void parameters_changed() { graph_.parameters_changed(); }
-  bool may_be_recorded() const { return graph_.may_be_recorded(); }
+  bool may_be_recorded() const { return graph_.may_be_recorded() && loss_->may_be_recorded(); }
+  const Loss& loss() const { return *loss_; }
   const std::vector<std::string>& drawing_layers() const { return place_.drawing_layers; }
   const ParameterStore& parameters() const { return parameters_; }
   /// For initial values other than the drawn ones.
@@ -106,7 +108,7 @@ class TrainingStep {
   ParameterStore parameters_;
   DevicePlace place_;
   LayerGraph graph_;
-  LossRule loss_;
+  std::unique_ptr<Loss> loss_;
   at::Tensor average_;       // laid out like the parameters' block; undefined: none is kept
   bool is_average_ = false;  // the block has the average, and average_ what is trained
   at::Tensor best_;          // laid out like the block; undefined: none is kept

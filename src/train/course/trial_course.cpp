@@ -6,22 +6,31 @@ namespace skyline::train {
 namespace {
 
 constexpr const char* kCourse = "course";
-constexpr std::size_t kNumbersOfPoint = 5;
-constexpr std::size_t kNumbersOfRest = 2 + kNumbersOfPoint;  // interval, steps of the open point, open point
-
-void write_point(const trial::CoursePoint& point, std::vector<TrialCourse::Number>& numbers) {
-  for (const double value : {static_cast<double>(point.step), point.train_loss, point.learning_rate,
-                             point.validation_loss, point.validation_accuracy}) {
-    numbers.push_back({kCourse, value});
-  }
-}
-
-trial::CoursePoint read_point(std::span<const TrialCourse::Number> numbers) {
-  return {static_cast<std::int64_t>(numbers[0].value), numbers[1].value, numbers[2].value, numbers[3].value,
-          numbers[4].value};
-}
+constexpr std::size_t kNumbersOfPoint = 4;  // and the metrics behind them
+constexpr std::size_t kInterval = 2;        // of numbers: interval, steps of the open point
 
 }  // namespace
+
+/// NaN stands for metrics that were not measured.
+void TrialCourse::write_point(const trial::CoursePoint& point, std::vector<Number>& numbers) const {
+  std::vector<double> metrics = point.validation_metrics;
+  metrics.resize(metrics_, std::nan(""));
+  for (const double value :
+       {static_cast<double>(point.step), point.train_loss, point.learning_rate, point.validation_loss}) {
+    numbers.push_back({kCourse, value});
+  }
+  for (const double value : metrics) numbers.push_back({kCourse, value});
+}
+
+trial::CoursePoint TrialCourse::read_point(std::span<const Number> numbers) const {
+  trial::CoursePoint point{static_cast<std::int64_t>(numbers[0].value), numbers[1].value, numbers[2].value,
+                           numbers[3].value};
+  if (std::isnan(point.validation_loss)) return point;
+  for (std::size_t i = 0; i < metrics_; ++i) {
+    point.validation_metrics.push_back(numbers[kNumbersOfPoint + i].value);
+  }
+  return point;
+}
 
 void TrialCourse::add(std::int64_t step, double loss, double learning_rate) {
   open_.step = step;
@@ -34,10 +43,10 @@ void TrialCourse::add(std::int64_t step, double loss, double learning_rate) {
   if (points_.size() == kMostPoints) halve();
 }
 
-void TrialCourse::add_scores(double loss, double accuracy) {
+void TrialCourse::add_score(const Score& score) {
   trial::CoursePoint& last = open_steps_ == 0 && !points_.empty() ? points_.back() : open_;
-  last.validation_loss = loss;
-  last.validation_accuracy = accuracy;
+  last.validation_loss = score.loss;
+  last.validation_metrics = score.metrics;
 }
 
 std::vector<trial::CoursePoint> TrialCourse::points() const {
@@ -56,7 +65,7 @@ void TrialCourse::halve() {
     both.train_loss = (first.train_loss + both.train_loss) / 2;
     if (std::isnan(both.validation_loss)) {
       both.validation_loss = first.validation_loss;
-      both.validation_accuracy = first.validation_accuracy;
+      both.validation_metrics = first.validation_metrics;
     }
     points_[i] = both;
   }
@@ -72,17 +81,16 @@ void TrialCourse::save(std::vector<Number>& numbers) const {
 }
 
 bool TrialCourse::load(std::span<const Number> numbers) {
-  if (numbers.size() < kNumbersOfRest || (numbers.size() - kNumbersOfRest) % kNumbersOfPoint != 0) {
-    return false;
-  }
+  const std::size_t of_point = kNumbersOfPoint + metrics_;
+  if (numbers.size() < kInterval + of_point || (numbers.size() - kInterval) % of_point != 0) return false;
   for (const Number& number : numbers) {
     if (number.name != kCourse) return false;
   }
   interval_ = static_cast<std::int64_t>(numbers[0].value);
   open_steps_ = static_cast<std::int64_t>(numbers[1].value);
-  open_ = read_point(numbers.subspan(2));
+  open_ = read_point(numbers.subspan(kInterval));
   points_.clear();
-  for (std::size_t i = kNumbersOfRest; i < numbers.size(); i += kNumbersOfPoint) {
+  for (std::size_t i = kInterval + of_point; i < numbers.size(); i += of_point) {
     points_.push_back(read_point(numbers.subspan(i)));
   }
   return true;

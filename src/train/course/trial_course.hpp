@@ -2,6 +2,8 @@
 
 #include "skyline/trial/evaluator.hpp"
 
+#include "train/scoring/metrics.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -16,10 +18,13 @@ class TrialCourse {
   static constexpr std::size_t kMostPoints = 100;
   using Number = trial::TrainingState::Number;
 
+  /// @param metrics  of a score
+  explicit TrialCourse(std::size_t metrics) : metrics_(metrics) {}
+
   /// Takes the next step. @param step  from 1
   void add(std::int64_t step, double loss, double learning_rate);
-  /// The validation scores after the last step.
-  void add_scores(double loss, double accuracy);
+  /// The validation score after the last step.
+  void add_score(const Score& score);
   /// All points; the last one may stand for fewer steps.
   std::vector<trial::CoursePoint> points() const;
 
@@ -30,6 +35,10 @@ class TrialCourse {
 
  private:
   void halve();
+  void write_point(const trial::CoursePoint& point, std::vector<Number>& numbers) const;
+  trial::CoursePoint read_point(std::span<const Number> numbers) const;
+
+  std::size_t metrics_;
 
   std::vector<trial::CoursePoint> points_;
   trial::CoursePoint open_;  // its loss is the sum so far

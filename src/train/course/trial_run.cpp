@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <utility>
 
 namespace skyline::train {
@@ -56,7 +57,9 @@ TrialRun::TrialRun(const TrainingSetup& setup, const trial::Trial& trial, trial:
       steps_per_epoch_(steps_per_epoch(setup.split.train.size(), setup.options.batch)),
       total_steps_(steps_for(trial.budget().epochs, setup.split.train.size(), setup.options.batch)),
       rate_(setup.options, steps_per_epoch_,
-            steps_for(trial.horizon().epochs, setup.split.train.size(), setup.options.batch)) {
+            steps_for(trial.horizon().epochs, setup.split.train.size(), setup.options.batch)),
+      course_(setup.options.metrics.size()),
+      choice_(setup.options.metrics.size(), find_metric(setup.options.metrics.front().name)->better) {
   require(trial.members == (group_ == nullptr ? 1 : group_->members()),
           "a trial with another group than it asks for");
 }
@@ -71,7 +74,7 @@ trial::Outcome TrialRun::run() {
   Score test;
   if (!failure_) {
     validation = score_trained();
-    if (!judges_epochs()) course_.add_scores(validation.loss, validation.accuracy);
+    if (!judges_epochs()) course_.add_score(validation);
   }
   if (!failure_ && trial_.is_final()) {
     test = score(SampleSet::kTest, setup_.test_indices);
@@ -91,8 +94,18 @@ trial::Outcome TrialRun::run() {
   }
   context_.report(course_.points());
   const double train_loss = recent_loss_sum_ / static_cast<double>(recent_steps_);
-  return trial::Measurements{{validation.accuracy, validation.loss, train_loss, latency_ms, test.accuracy,
-                              static_cast<double>(steps_done_)}};
+  std::vector<double> values = values_of(validation);
+  for (const double value : {validation.loss, train_loss, latency_ms}) values.push_back(value);
+  for (const double value : values_of(test)) values.push_back(value);
+  values.push_back(static_cast<double>(steps_done_));
+  return trial::Measurements{std::move(values)};
+}
+
+/// NaN where the set was not scored.
+std::vector<double> TrialRun::values_of(const Score& score) const {
+  std::vector<double> values = score.metrics;
+  values.resize(setup_.options.metrics.size(), std::nan(""));
+  return values;
 }
 
 /// Children of the search start from them.
@@ -130,8 +143,8 @@ void TrialRun::judge_epoch() {
   learner_->swap_average();
   const Score validation = score_validation();
   if (!failure_) {
-    course_.add_scores(validation.loss, validation.accuracy);
-    const bool best = choice_.judge(steps_done_, {validation.accuracy, validation.loss});
+    course_.add_score(validation);
+    const bool best = choice_.judge(steps_done_, validation);
     if (best && setup_.options.full.keep == FinalTrainingOptions::Keep::kBest) learner_->keep_best();
   }
   learner_->swap_average();
@@ -230,41 +243,52 @@ Score TrialRun::score(SampleSet set, std::span<const std::int64_t> indices) {
   const std::size_t members = group_ == nullptr ? 1 : group_->members();
   const std::size_t member = group_ == nullptr ? 0 : group_->member();
   const std::size_t most_at_once = group_ == nullptr ? 1 : members * kBatchesBetweenAgreements;
-  kernels::BatchScore total;
+  const std::size_t outputs = setup_.options.problem.outputs;
+  const std::size_t numbers = 1 + batch * outputs;  // of a batch: its loss, and the outputs of its samples
+  Scorer scorer(setup_.options.metrics, part_of(*setup_.dataset, set), outputs);
   for (std::size_t done = 0; done < batches; done += most_at_once) {
     if (stop()) {
       return {};
     }
     let_others_measure();
-    // Loss and hits of each batch, from the one member that scores it: added up in the order of the batches,
-    // they are the same bits whatever the members.
-    std::vector<double> scores(2 * std::min(most_at_once, batches - done), 0.0);
-    for (std::size_t i = member; 2 * i < scores.size(); i += members) {
+    // Of each batch, from the one member that scores it: taken in the order of the batches, the results are
+    // the same bits whatever the members.
+    const std::size_t count = std::min(most_at_once, batches - done);
+    const auto samples_of = [&](std::size_t i) {
       const std::size_t first = (done + i) * batch;
-      const kernels::BatchScore part =
-          learner_->score(set, indices.subspan(first, std::min(batch, indices.size() - first)));
-      scores[2 * i] = part.loss_sum;
-      scores[2 * i + 1] = static_cast<double>(part.correct);
+      return indices.subspan(first, std::min(batch, indices.size() - first));
+    };
+    if (group_ == nullptr) {
+      const ScoredBatch scored = learner_->score(set, samples_of(0));
+      scorer.add(samples_of(0), scored.loss_sum, scored.outputs);
+      continue;
     }
-    if (group_ != nullptr) {
-      agree(scores, false);
+    std::vector<double> scores(numbers * count, 0.0);
+    for (std::size_t i = member; i < count; i += members) {
+      const ScoredBatch scored = learner_->score(set, samples_of(i));
+      scores[i * numbers] = scored.loss_sum;
+      std::ranges::copy(scored.outputs, scores.begin() + static_cast<std::ptrdiff_t>(i * numbers + 1));
     }
-    for (std::size_t i = 0; i < scores.size(); i += 2) {
-      total.loss_sum += scores[i];
-      total.correct += static_cast<std::int64_t>(scores[i + 1]);
+    agree(scores, false);
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto own = std::span(scores).subspan(i * numbers + 1, samples_of(i).size() * outputs);
+      scorer.add(samples_of(i), scores[i * numbers], std::vector<float>(own.begin(), own.end()));
     }
   }
-  const auto samples = static_cast<double>(indices.size());
-  return {static_cast<double>(total.correct) / samples, total.loss_sum / samples};
+  return scorer.score();
 }
 
 /// The last update may have been the one that diverged: no training loss was computed after it.
 void TrialRun::check_held_out(const Score& validation, const Score& test) {
   const bool validated = !setup_.split.validation.empty();
   const bool tested = trial_.is_final() && !setup_.test_indices.empty();
-  if ((validated && !std::isfinite(validation.loss)) || (tested && !std::isfinite(test.loss))) {
+  const auto is_finite = [](double value) { return std::isfinite(value); };
+  if ((validated && !is_finite(validation.loss)) || (tested && !is_finite(test.loss))) {
     failure_ = {FailureKind::kDiverged,
                 "the loss on held-out data is not finite after step " + std::to_string(steps_done_)};
+  } else if (!std::ranges::all_of(validation.metrics, is_finite)) {
+    failure_ = {FailureKind::kDiverged,
+                "a metric of the validation set is not finite after step " + std::to_string(steps_done_)};
   }
 }
 

@@ -53,6 +53,7 @@ class TrialRun {
   double time_inference(bool& stopped);
   void let_others_measure();
   bool wait_for_quiet();
+  std::vector<double> values_of(const Score& score) const;
   void check_held_out(const Score& validation, const Score& test);
 
   void keep_weights();

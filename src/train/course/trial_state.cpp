@@ -79,12 +79,12 @@ void TrialRun::agree(std::span<double> values, bool may_save) {
 }
 
 bool TrialRun::load(const trial::TrainingState& state) {
-  constexpr std::size_t kCourse = 1 + EpochChoice::kNumbers;
+  TrialCourse course(setup_.options.metrics.size());
+  EpochChoice choice = choice_;
+  const std::size_t rest = 1 + choice.numbers();
   const std::span numbers(state.numbers);
-  TrialCourse course;
-  EpochChoice choice;
-  if (numbers.size() < kCourse || numbers.front().name != kLossSum ||
-      !choice.load(numbers.subspan(1, EpochChoice::kNumbers)) || !course.load(numbers.subspan(kCourse)) ||
+  if (numbers.size() < rest || numbers.front().name != kLossSum ||
+      !choice.load(numbers.subspan(1, choice.numbers())) || !course.load(numbers.subspan(rest)) ||
       state.step < 1 || state.step > total_steps_ || !learner_->load_state(state)) {
     return false;
   }

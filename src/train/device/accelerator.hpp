@@ -70,19 +70,20 @@ class AcceleratorStream {
 /// The inputs and outputs of making a batch; all tensors on the device, contiguous. Nothing here is read on
 /// the host, so that the call can be captured.
 struct DeviceBatch {
-  const at::Tensor* pixels = nullptr;    // uint8 [samples, channels, height, width]: the whole set
-  const at::Tensor* labels = nullptr;    // int32 [samples]
+  const at::Tensor* values = nullptr;    // uint8 or float32 [samples, channels, height, width]: the whole set
+  const at::Tensor* labels = nullptr;    // int32 [samples], or float32 [samples, outputs]
   const at::Tensor* order = nullptr;     // int64 [samples of the epoch]
   const at::Tensor* position = nullptr;  // int64 []: the batch is order[position, position + rows)
-  const at::Tensor* scaling = nullptr;   // float32 [channels, 256]: the network's input for each pixel value
+  const at::Tensor* scaling = nullptr;   // see ValueScaling::tables
   const at::Tensor* seed = nullptr;      // int64 []: first_image_seed(); nullptr: images stay unchanged
   kernels::AugmentPlan augment;          // the same draws on every device
   at::Tensor* images = nullptr;          // out: float32 [rows, channels, height, width], channels_last
-  at::Tensor* targets = nullptr;         // out: int64 [rows]
+  at::Tensor* targets = nullptr;         // out: int64 [rows], or float32 [rows, outputs]: mixed like images
   const at::Tensor* mixup = nullptr;     // see kernels::MixPlan; both nullptr: images are not mixed
   const at::Tensor* cutmix = nullptr;
-  at::Tensor* others = nullptr;  // out, if images are mixed: int64 [rows], labels of the other images
-  at::Tensor* shares = nullptr;  // out, if images are mixed: float32 [rows], of the targets
+  at::Tensor* others =
+      nullptr;  // out, if images and classes are mixed: int64 [rows], those of the other images
+  at::Tensor* shares = nullptr;  // out, likewise: float32 [rows], of the targets
 };
 
 /// Sums and gathers values over the members of a group on their devices. Tensors are float32, one-dimensional

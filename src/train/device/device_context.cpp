@@ -3,6 +3,7 @@
 #include "skyline/core/error.hpp"
 
 #include "core/log.hpp"
+#include "train/course/training_setup.hpp"
 #include "train/graph/parameter_store.hpp"
 
 #include <algorithm>
@@ -28,21 +29,34 @@ at::Tensor copy_to(c10::Device device, std::span<const T> values, at::IntArrayRe
   return at::from_blob(const_cast<T*>(values.data()), sizes, type).to(device);
 }
 
-DeviceSamples copy_samples(c10::Device device, const store::SampleView& samples, const space::Shape& shape) {
+DeviceSamples copy_samples(c10::Device device, const store::SampleView& samples,
+                           const store::Dataset& dataset) {
+  const space::Shape& shape = dataset.shape();
+  const auto outputs = static_cast<std::int64_t>(dataset.class_names().size());
   const auto count = static_cast<std::int64_t>(samples.count);
-  return {copy_to(device, samples.pixels(), {count, shape.channels, shape.height, shape.width}, at::kByte),
-          copy_to(device, samples.classes(), {count}, at::kInt)};
-}
-
-const store::SampleView& part_of(const store::Dataset& dataset, SampleSet set) {
-  if (set == SampleSet::kTest) return dataset.test();
-  return set == SampleSet::kTrain ? dataset.train() : dataset.validation();
+  const std::int64_t sizes[] = {count, shape.channels, shape.height, shape.width};
+  DeviceSamples copied;
+  copied.values = samples.has_pixels() ? copy_to(device, samples.pixels(), sizes, at::kByte)
+                                       : copy_to(device, std::get<1>(samples.values), sizes, at::kFloat);
+  switch (samples.target_kind()) {
+    case store::TargetKind::kClasses:
+      copied.labels = copy_to(device, samples.classes(), {count}, at::kInt);
+      break;
+    case store::TargetKind::kLabels:
+      copied.labels =
+          copy_to(device, std::get<1>(samples.targets), {count, outputs}, at::kByte).to(at::kFloat);
+      break;
+    case store::TargetKind::kNumbers:
+      copied.labels = copy_to(device, std::get<2>(samples.targets), {count, outputs}, at::kFloat);
+      break;
+  }
+  return copied;
 }
 
 }  // namespace
 
 DeviceContext::DeviceContext(DeviceUse use, std::shared_ptr<const store::Dataset> dataset,
-                             const PixelScaling& scaling)
+                             const ValueScaling& scaling)
     : use_(std::move(use)),
       dataset_(std::move(dataset)),
       host_scaling_(scaling),
@@ -65,13 +79,13 @@ void DeviceContext::set_precision(Precision precision) {
 const DeviceSamples& DeviceContext::samples(SampleSet set) {
   HeldSamples& held = held_[static_cast<std::size_t>(set)];
   std::call_once(held.once,
-                 [&] { held.samples = copy_samples(device_, part_of(*dataset_, set), dataset_->shape()); });
+                 [&] { held.samples = copy_samples(device_, part_of(*dataset_, set), *dataset_); });
   return held.samples;
 }
 
 const at::Tensor& DeviceContext::scaling() {
   std::call_once(scaling_once_, [&] {
-    scaling_ = copy_to(device_, host_scaling_.tables(), {dataset_->shape().channels, PixelScaling::kPixels},
+    scaling_ = copy_to(device_, host_scaling_.tables(), {dataset_->shape().channels, host_scaling_.width()},
                        at::kFloat);
   });
   return scaling_;
@@ -119,13 +133,16 @@ void DeviceContext::note_refusal(const std::string& reason) {
   }
 }
 
-BatchBuffers BatchBuffers::make(std::int64_t rows, const space::Shape& shape, const c10::Device& device,
-                                bool mixed) {
-  const auto options = at::TensorOptions(at::kFloat).device(device);
-  BatchBuffers buffers{at::empty({rows, shape.channels, shape.height, shape.width},
-                                 options.memory_format(at::MemoryFormat::ChannelsLast)),
-                       at::empty({rows}, options.dtype(at::kLong))};
-  if (mixed) {
+BatchBuffers BatchBuffers::make(std::int64_t rows, const TrainingSetup& setup, bool mixed) {
+  const space::Shape& shape = setup.dataset->shape();
+  const auto options = at::TensorOptions(at::kFloat).device(setup.on_device->device());
+  const bool classes = setup.options.problem.targets == store::TargetKind::kClasses;
+  BatchBuffers buffers{
+      at::empty({rows, shape.channels, shape.height, shape.width},
+                options.memory_format(at::MemoryFormat::ChannelsLast)),
+      classes ? at::empty({rows}, options.dtype(at::kLong))
+              : at::empty({rows, static_cast<std::int64_t>(setup.options.problem.outputs)}, options)};
+  if (mixed && classes) {
     buffers.others = at::empty({rows}, options.dtype(at::kLong));
     buffers.shares = at::empty({rows}, options);
   }
@@ -144,7 +161,7 @@ void gather_on_device(DeviceContext& context, SampleSet set, const at::Tensor& o
   const auto given = [](auto& values) { return values.defined() ? &values : nullptr; };
   const DeviceSamples& samples = context.samples(set);
   BatchBuffers made = batch;
-  context.accelerator().gather({.pixels = &samples.pixels,
+  context.accelerator().gather({.values = &samples.values,
                                 .labels = &samples.labels,
                                 .order = &order,
                                 .position = &position,

@@ -22,18 +22,19 @@
 namespace skyline::train {
 
 class ParameterStore;
+struct TrainingSetup;
 
 /// The samples of a set on a device; constant. On the CPU: in the data set's own memory.
 struct DeviceSamples {
-  at::Tensor pixels;  // uint8 [samples, channels, height, width]
-  at::Tensor labels;  // int32 [samples]
+  at::Tensor values;  // uint8 or float32 [samples, channels, height, width]
+  at::Tensor labels;  // int32 [samples], or float32 [samples, outputs]
 };
 
 /// State that the trials of an evaluator share on a device, which may be the CPU: the data set, copied there
 /// once; streams, kept for later trials; and trained tensors, kept for children. Used by all threads.
 class DeviceContext {
  public:
-  DeviceContext(DeviceUse use, std::shared_ptr<const store::Dataset> dataset, const PixelScaling& scaling);
+  DeviceContext(DeviceUse use, std::shared_ptr<const store::Dataset> dataset, const ValueScaling& scaling);
 
   Accelerator& accelerator() const { return *use_.accelerator; }
   int index() const { return use_.device; }
@@ -44,7 +45,7 @@ class DeviceContext {
 
   /// The samples of a set. The first call copies them on the current stream; complete when it returns.
   const DeviceSamples& samples(SampleSet set);
-  /// float32 [channels, 256]: the network's input for each pixel value.
+  /// See ValueScaling::tables.
   const at::Tensor& scaling();
 
   /// Takes the stream that this thread gave back last, else a new one: LibTorch keeps work space for each
@@ -79,7 +80,7 @@ class DeviceContext {
 
   DeviceUse use_;
   std::shared_ptr<const store::Dataset> dataset_;
-  PixelScaling host_scaling_;
+  ValueScaling host_scaling_;
   c10::Device device_;
   std::once_flag scaling_once_;
   at::Tensor scaling_;
@@ -109,15 +110,14 @@ class StreamLease {
   std::unique_ptr<AcceleratorStream> stream_;
 };
 
-/// Images and labels of one batch, always at the same address.
+/// Inputs and targets of one batch, always at the same address.
 struct BatchBuffers {
   at::Tensor images;       // float32 [rows, channels, height, width], channels_last
-  at::Tensor targets;      // int64 [rows]
-  at::Tensor others = {};  // int64 [rows], labels of what was mixed in; undefined: nothing
+  at::Tensor targets;      // int64 [rows], or float32 [rows, outputs]
+  at::Tensor others = {};  // int64 [rows], classes of what was mixed in; undefined: none
   at::Tensor shares = {};  // float32 [rows], of the targets
 
-  static BatchBuffers make(std::int64_t rows, const space::Shape& shape, const c10::Device& device,
-                           bool mixed = false);
+  static BatchBuffers make(std::int64_t rows, const TrainingSetup& setup, bool mixed = false);
   BatchBuffers first(std::int64_t rows) const;
 };
 

@@ -1,11 +1,10 @@
 #include "train/device/device_evaluation.hpp"
 
-#include "train/course/loss.hpp"
 #include "train/ops/autograd_op.hpp"
+#include "train/scoring/loss.hpp"
 
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/zeros.h>
-#include <ATen/ops/zeros_like.h>
 
 namespace skyline::train {
 namespace {
@@ -31,10 +30,12 @@ DeviceEvaluation::DeviceEvaluation(const TrainingSetup& setup, TrainingStep& ste
       step_(step),
       stream_(stream),
       policy_(policy),
-      batch_(BatchBuffers::make(batch_of(context_), setup.dataset->shape(), context_.device())),
-      order_(at::zeros_like(batch_.targets)),
+      batch_(BatchBuffers::make(batch_of(context_), setup)),
+      order_(at::zeros({batch_.images.size(0)}, batch_.images.options().dtype(at::kLong))),
       position_(at::zeros({}, order_.options())),
-      result_(at::zeros({2}, order_.options().dtype(at::kDouble))),
+      loss_sum_(at::zeros({}, order_.options().dtype(at::kDouble))),
+      outputs_(at::zeros({batch(), static_cast<std::int64_t>(setup.options.problem.outputs)},
+                         order_.options().dtype(at::kFloat))),
       full_batch_(
           context_, stream, [this] { evaluate(validation_set(setup_.split), batch_); },
           runs_before_recording(static_cast<std::int64_t>(scored) / batch() >= policy.least_batches)) {}
@@ -50,11 +51,13 @@ void DeviceEvaluation::evaluate(SampleSet set, const BatchBuffers& batch) {
   const bool is_recorded = step_.may_be_recorded();
   if (is_recorded) step_.parameters_changed();
   gather_on_device(context_, set, order_, position_, batch);
-  score_logits(step_.infer(batch.images), batch.targets, context_.accelerator().kernels(), result_);
+  const at::Tensor outputs = step_.infer(batch.images);
+  outputs_.narrow(0, 0, outputs.size(0)).copy_(outputs);
+  score_loss(step_.loss(), outputs, batch.targets, context_.accelerator().kernels(), loss_sum_);
   if (is_recorded) step_.parameters_changed();
 }
 
-kernels::BatchScore DeviceEvaluation::score(SampleSet set, std::span<const std::int64_t> indices) {
+ScoredBatch DeviceEvaluation::score(SampleSet set, std::span<const std::int64_t> indices) {
   const auto rows = static_cast<std::int64_t>(indices.size());
   stream_.run([&] { order_.narrow(0, 0, rows).copy_(tensor_of(indices)); });
   if (rows == batch() && set == validation_set(setup_.split)) {
@@ -62,20 +65,20 @@ kernels::BatchScore DeviceEvaluation::score(SampleSet set, std::span<const std::
   } else {
     stream_.run([&] { evaluate(set, batch_.first(rows)); });
   }
-  kernels::BatchScore score;
+  ScoredBatch scored;
   stream_.run([&] {
-    const at::Tensor result = result_.cpu();
-    score.loss_sum = result.const_data_ptr<double>()[0];
-    score.correct = static_cast<std::int64_t>(result.const_data_ptr<double>()[1]);
+    scored.loss_sum = *loss_sum_.cpu().const_data_ptr<double>();
+    const at::Tensor outputs = outputs_.narrow(0, 0, rows).cpu();
+    const auto* values = outputs.const_data_ptr<float>();
+    scored.outputs.assign(values, values + outputs.numel());
   });
-  return score;
+  return scored;
 }
 
 void DeviceEvaluation::hold(std::span<const std::int64_t> indices) {
   stream_.run([&] {
     const at::Tensor order = tensor_of(indices).to(context_.device());
-    held_batch_ = BatchBuffers::make(static_cast<std::int64_t>(indices.size()), setup_.dataset->shape(),
-                                     context_.device());
+    held_batch_ = BatchBuffers::make(static_cast<std::int64_t>(indices.size()), setup_);
     gather_on_device(context_, SampleSet::kTrain, order, position_, held_batch_);
     step_.parameters_changed();
     held_logits_ = step_.infer(held_batch_.images);

@@ -4,17 +4,23 @@
 #include "train/course/training_step.hpp"
 #include "train/device/device_context.hpp"
 #include "train/device/repeated_work.hpp"
-#include "train/kernels/cross_entropy.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include <ATen/core/Tensor.h>
 
 namespace skyline::train {
+
+/// A batch of held-out samples.
+struct ScoredBatch {
+  double loss_sum = 0;
+  std::vector<float> outputs;  // [samples, outputs]
+};
 
 /// Forward passes of a network on a device in evaluation mode, for scores and for the latency. Local, in
 /// groups too. Used by one thread; @pre begun steps have been given to the stream.
@@ -29,7 +35,7 @@ class DeviceEvaluation {
   std::int64_t batch() const { return order_.numel(); }
 
   /// See the functions of these names in Learner.
-  kernels::BatchScore score(SampleSet set, std::span<const std::int64_t> indices);
+  ScoredBatch score(SampleSet set, std::span<const std::int64_t> indices);
   void hold(std::span<const std::int64_t> indices);
   void infer_held();
 
@@ -45,7 +51,8 @@ class DeviceEvaluation {
   BatchBuffers batch_;
   at::Tensor order_;     // int64 [batch]
   at::Tensor position_;  // int64 []: 0
-  at::Tensor result_;    // float64 [2]: sum of losses, number of correct ones
+  at::Tensor loss_sum_;  // float64 []
+  at::Tensor outputs_;   // float32 [batch, outputs]
   BatchBuffers held_batch_;
   at::Tensor held_logits_;
   RepeatedWork full_batch_;  // of the validation set

@@ -99,10 +99,11 @@ void write_row(const kernels::GatherPlan& plan, std::int64_t row, const space::S
   kernels::write_targets(plan, found, row);
   float* image = plan.images + row * shape.elements();
   if (plan.seed == nullptr) {
-    scale_image(found.image.stored, shape, tables, image);
+    if (plan.numbers == nullptr) scale_image(found.image.stored, shape, tables, image);
+    if (plan.numbers != nullptr) scale_image(found.image.numbers, shape, tables, image);
     return;
   }
-  if (found.mix.other < 0 && !plan.augment.changes_colours()) {
+  if (plan.numbers == nullptr && found.mix.other < 0 && !plan.augment.changes_colours()) {
     write_moved(plan, found.image, image);
     return;
   }

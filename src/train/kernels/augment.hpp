@@ -51,6 +51,7 @@ SKYLINE_DEVICE_CODE inline ImageDraw draw_image(const AugmentPlan& plan, std::ui
   const std::uint64_t places = 2 * static_cast<std::uint64_t>(plan.crop) + 1;
   ImageDraw drawn;
   drawn.down = static_cast<std::int32_t>(random.below(places)) - plan.crop;
+  if (plan.height == 1) drawn.down = 0;  // a sequence moves along its length
   drawn.right = static_cast<std::int32_t>(random.below(places)) - plan.crop;
   drawn.mirrored = random.below(2) == 1 && plan.flip;
   const auto height = static_cast<std::uint64_t>(plan.height);

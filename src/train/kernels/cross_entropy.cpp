@@ -26,9 +26,9 @@ double fill_target(const Targets& targets, const TargetRule& rule, std::size_t s
 
 }  // namespace
 
-BatchScore cross_entropy(const float* logits, const Targets& targets, const TargetRule& rule,
-                         std::size_t samples, std::size_t classes, float* gradient, std::size_t batch) {
-  BatchScore score;
+double cross_entropy(const float* logits, const Targets& targets, const TargetRule& rule, std::size_t samples,
+                     std::size_t classes, float* gradient, std::size_t batch) {
+  double loss_sum = 0;
   std::vector<double> wanted(classes);
   for (std::size_t s = 0; s < samples; ++s) {
     const float* row = logits + s * classes;
@@ -43,8 +43,7 @@ BatchScore cross_entropy(const float* logits, const Targets& targets, const Targ
     for (std::size_t c = 0; c < classes; ++c) {
       if (wanted[c] > 0) loss += wanted[c] * (log_total - static_cast<double>(row[c]));
     }
-    score.loss_sum += loss;
-    score.correct += best == static_cast<std::size_t>(targets.labels[s]) ? 1 : 0;
+    loss_sum += loss;
     if (gradient == nullptr) continue;
     for (std::size_t c = 0; c < classes; ++c) {
       const double probability =
@@ -53,7 +52,7 @@ BatchScore cross_entropy(const float* logits, const Targets& targets, const Targ
           static_cast<float>((sum * probability - wanted[c]) / static_cast<double>(batch));
     }
   }
-  return score;
+  return loss_sum;
 }
 
 }  // namespace skyline::train::kernels

@@ -5,11 +5,6 @@
 
 namespace skyline::train::kernels {
 
-struct BatchScore {
-  double loss_sum = 0;       // of the samples
-  std::int64_t correct = 0;  // largest logit at the label; the first one wins a tie
-};
-
 /// The labels of samples; where images were mixed, two for each.
 struct Targets {
   const std::int64_t* labels;
@@ -23,11 +18,11 @@ struct TargetRule {
   const float* weights = nullptr;  // [classes]; nullptr: all 1
 };
 
-/// Scores samples: the loss of each is the cross-entropy of softmax(logits) and its target.
+/// Sums the losses of samples: the cross-entropy of softmax(logits) and target of each.
 /// @param logits    [samples, classes]
 /// @param gradient  [samples, classes], set to the gradient of the batch's mean loss; nullptr: not wanted
 /// @param batch     samples of the batch that these are a part of
-BatchScore cross_entropy(const float* logits, const Targets& targets, const TargetRule& rule,
-                         std::size_t samples, std::size_t classes, float* gradient, std::size_t batch);
+double cross_entropy(const float* logits, const Targets& targets, const TargetRule& rule, std::size_t samples,
+                     std::size_t classes, float* gradient, std::size_t batch);
 
 }  // namespace skyline::train::kernels

@@ -12,26 +12,31 @@ namespace skyline::train::kernels {
 /// The arrays of a DeviceBatch. A kernel makes every element of a batch by a thread of its own; the functions
 /// below are all that a thread does.
 struct GatherPlan {
-  const std::uint8_t* pixels = nullptr;    // [samples, channels, height, width]
-  const std::int32_t* labels = nullptr;    // [samples]
+  const std::uint8_t* pixels = nullptr;    // [samples, channels, height, width], or ...
+  const float* numbers = nullptr;          // ... the same
+  const std::int32_t* labels = nullptr;    // [samples], or ...
+  const float* label_rows = nullptr;       // ... [samples, outputs]
   const std::int64_t* order = nullptr;     // [samples of the epoch]
   const std::int64_t* position = nullptr;  // []
-  const float* scaling = nullptr;          // [channels, 256]
+  const float* scaling = nullptr;          // [channels, 256], or of numbers [channels, 2]: mean, factor
   const std::int64_t* seed = nullptr;      // []; nullptr: images stay unchanged
   AugmentPlan augment;
   MixPlan mix;  // off where images stay unchanged
   std::int32_t channels = 0;
+  std::int32_t outputs = 0;  // of rows of targets
   std::int64_t rows = 0;
   float* images = nullptr;          // [rows, height, width, channels]
-  std::int64_t* targets = nullptr;  // [rows]
-  std::int64_t* others = nullptr;   // [rows], labels of the other images; nullptr: nothing is mixed
-  float* shares = nullptr;          // [rows], of the targets; nullptr: nothing is mixed
+  std::int64_t* targets = nullptr;  // [rows], or ...
+  float* target_rows = nullptr;     // ... [rows, outputs]
+  std::int64_t* others = nullptr;   // [rows], labels of the other images; nullptr: no classes are mixed
+  float* shares = nullptr;          // [rows], of the targets; nullptr: no classes are mixed
 };
 
 /// A stored image with its changes.
 struct GatheredImage {
   const std::uint8_t* stored = nullptr;
-  std::int64_t label = 0;
+  const float* numbers = nullptr;  // in place of `stored`
+  std::int64_t sample = 0;
   ImageDraw draw;
 };
 
@@ -50,8 +55,12 @@ SKYLINE_DEVICE_CODE inline std::int32_t elements_of_image(const GatherPlan& plan
 SKYLINE_DEVICE_CODE inline GatheredImage find_image(const GatherPlan& plan, std::int64_t place) {
   const std::int64_t sample = plan.order[place];
   GatheredImage image;
-  image.stored = plan.pixels + sample * elements_of_image(plan);
-  image.label = plan.labels[sample];
+  image.sample = sample;
+  if (plan.numbers != nullptr) {
+    image.numbers = plan.numbers + sample * elements_of_image(plan);
+  } else {
+    image.stored = plan.pixels + sample * elements_of_image(plan);
+  }
   if (plan.seed != nullptr) {
     image.draw =
         draw_image(plan.augment, static_cast<std::uint64_t>(*plan.seed) + static_cast<std::uint64_t>(place));
@@ -71,10 +80,19 @@ SKYLINE_DEVICE_CODE inline GatheredRow find_row(const GatherPlan& plan, std::int
   return found;
 }
 
+SKYLINE_DEVICE_CODE inline float scaled_number(const float* scaling, std::int32_t channel, float number) {
+  return (number - scaling[2 * channel]) * scaling[2 * channel + 1];
+}
+
 SKYLINE_DEVICE_CODE inline float scaled_value(const GatherPlan& plan, const GatheredImage& image,
                                               std::int32_t channel, std::int32_t row, std::int32_t column) {
-  return plan
-      .scaling[channel * 256 + changed_pixel(plan.augment, image.draw, image.stored, channel, row, column)];
+  if (image.numbers == nullptr) {
+    const std::int32_t pixel = changed_pixel(plan.augment, image.draw, image.stored, channel, row, column);
+    return plan.scaling[channel * 256 + pixel];
+  }
+  const std::int32_t source = source_pixel(plan.augment, image.draw, row, column);
+  const std::int32_t plane = plan.augment.height * plan.augment.width;
+  return scaled_number(plan.scaling, channel, source < 0 ? 0.0F : image.numbers[channel * plane + source]);
 }
 
 SKYLINE_DEVICE_CODE inline float gathered_value(const GatherPlan& plan, const GatheredRow& found,
@@ -98,9 +116,20 @@ SKYLINE_DEVICE_CODE inline float gathered_value(const GatherPlan& plan, const Ga
 /// What a row's loss is by.
 SKYLINE_DEVICE_CODE inline void write_targets(const GatherPlan& plan, const GatheredRow& found,
                                               std::int64_t row) {
-  plan.targets[row] = found.image.label;
+  const bool mixed = found.mix.other >= 0;
+  if (plan.label_rows != nullptr) {
+    const float* own = plan.label_rows + found.image.sample * plan.outputs;
+    const float* other = mixed ? plan.label_rows + found.other.sample * plan.outputs : own;
+    for (std::int32_t i = 0; i < plan.outputs; ++i) {
+      const float value = own[i];
+      plan.target_rows[row * plan.outputs + i] =
+          mixed ? found.mix.share * value + (1.0F - found.mix.share) * other[i] : value;
+    }
+    return;
+  }
+  plan.targets[row] = plan.labels[found.image.sample];
   if (plan.shares == nullptr) return;
-  plan.others[row] = found.mix.other >= 0 ? found.other.label : found.image.label;
+  plan.others[row] = plan.labels[mixed ? found.other.sample : found.image.sample];
   plan.shares[row] = found.mix.share;
 }
 

@@ -52,8 +52,12 @@ SKYLINE_DEVICE_CODE inline MixDraw draw_mix(const MixPlan& plan, std::int32_t he
   }
   const float side = plan.cutmix[quantile];
   const auto rows = static_cast<std::int32_t>(static_cast<float>(height) * side);
-  const auto columns = static_cast<std::int32_t>(static_cast<float>(width) * side);
+  auto columns = static_cast<std::int32_t>(static_cast<float>(width) * side);
   draw_interval(random, height, rows, drawn.top, drawn.bottom);
+  if (height == 1) {  // a sequence, of which a part of its length is cut out
+    drawn.bottom = 1;
+    columns = static_cast<std::int32_t>(static_cast<float>(width) * side * side);
+  }
   draw_interval(random, width, columns, drawn.left, drawn.right);
   const std::int32_t cut = (drawn.bottom - drawn.top) * (drawn.right - drawn.left);
   drawn.share = static_cast<float>(height * width - cut) / static_cast<float>(height * width);

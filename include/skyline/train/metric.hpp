@@ -1,0 +1,68 @@
+#pragma once
+
+#include "skyline/train/loss.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace skyline::train {
+
+/// What a sample is, by the data set.
+struct Target {
+  std::int32_t class_index = 0;        // where targets are classes
+  std::span<const float> values = {};  // [outputs], where they are labels (0 or 1) or numbers
+};
+
+/// A number that tells how well a network does on a set of samples. Made anew for each set; used by one
+/// thread.
+class Metric {
+ public:
+  virtual ~Metric() = default;
+  /// Takes the next sample. All members of a group are given all samples, in the order of the set.
+  /// @param outputs  [outputs], of the network's last layer
+  virtual void add(std::span<const float> outputs, const Target& target) = 0;
+  /// Of the samples so far, at least one. NaN: they do not define it, whatever the outputs are.
+  virtual double value() const = 0;
+};
+
+/// A metric as a configuration names it: `training: {metrics: [NAME, {NAME: {KEY: VALUE}}]}`. Objectives know
+/// it as validation_NAME.
+struct MetricKind {
+  enum class Better { kHigher, kLower };
+  std::string name;
+  std::string meaning;                     // one sentence
+  std::vector<store::TargetKind> targets;  // those that it takes
+  Better better = Better::kHigher;
+  std::shared_ptr<const KeyTable> keys;
+  /// @param section  checked by `keys`
+  std::function<std::unique_ptr<Metric>(const ConfigNode& section, std::size_t outputs)> make;
+};
+
+/// A metric that is constructed from its options and the number of outputs.
+template <typename AnyMetric, typename Options = NoOptions>
+MetricKind make_metric(const std::string& name, const std::string& meaning,
+                       std::vector<store::TargetKind> targets, MetricKind::Better better,
+                       const OptionTable<Options>& table = Options::table()) {
+  const auto keys = std::make_shared<const OptionTable<Options>>(table);
+  return {name,
+          meaning,
+          std::move(targets),
+          better,
+          keys,
+          [keys](const ConfigNode& section, std::size_t outputs) {
+            return std::make_unique<AnyMetric>(keys->parse(section), outputs);
+          }};
+}
+
+/// Adds a metric, before run_program; a second one of the same name is an InternalError.
+void register_metric(const MetricKind& kind);
+/// In alphabetical order.
+std::vector<std::string> metric_names();
+
+}  // namespace skyline::train

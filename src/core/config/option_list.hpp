@@ -1,0 +1,32 @@
+#pragma once
+
+#include "skyline/core/option_kind.hpp"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace skyline {
+
+/// A list of values. An empty one stands for a key that is not given.
+template <typename M>
+OptionKind<std::vector<M>> list_of(const OptionKind<M>& item, const std::string& expected) {
+  ConfigNode schema = ConfigNode::make_map({{"type", ConfigNode::make_scalar("array", {}, true), {}}}, {});
+  schema.set("items", item.schema);
+  OptionKind<std::vector<M>> kind{{expected, schema, item.sections}};
+  kind.read = [read = item.read](const ConfigNode& node, std::vector<M>& values) {
+    values.clear();
+    if (!node.is_list() || node.items().empty()) return false;
+    return std::ranges::all_of(node.items(),
+                               [&](const ConfigNode& one) { return read(one, values.emplace_back()); });
+  };
+  kind.write = [write = item.write](const std::vector<M>& values) {
+    if (values.empty()) return ConfigNode();
+    std::vector<ConfigNode> items;
+    for (const M& value : values) items.push_back(write(value));
+    return ConfigNode::make_list(std::move(items), {});
+  };
+  return kind;
+}
+
+}  // namespace skyline

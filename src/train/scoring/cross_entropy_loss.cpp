@@ -1,0 +1,158 @@
+#include "train/kernels/cross_entropy.hpp"
+#include "train/scoring/loss.hpp"
+
+#include <algorithm>
+#include <cstddef>
+
+#include <ATen/core/Reduction.h>
+#include <ATen/ops/_log_softmax_backward_data.h>
+#include <ATen/ops/cross_entropy_loss.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/log_softmax.h>
+#include <ATen/ops/nll_loss_backward.h>
+#include <ATen/ops/nll_loss_forward.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros_like.h>
+
+namespace skyline::train {
+namespace {
+
+struct CrossEntropyOptions {
+  enum class ClassWeights { kNone, kBalanced };
+  double label_smoothing = 0;
+  ClassWeights class_weights = ClassWeights::kNone;
+  static const OptionTable<CrossEntropyOptions>& table() {
+    static const OptionTable<CrossEntropyOptions> table{
+        {"label_smoothing", &CrossEntropyOptions::label_smoothing, at_least(0).below(1),
+         "Share of each target that all classes get alike."},
+        {"class_weights", &CrossEntropyOptions::class_weights,
+         choice<ClassWeights>({{"none", ClassWeights::kNone}, {"balanced", ClassWeights::kBalanced}}),
+         "Whether a class weighs less the more training samples it has."}};
+    return table;
+  }
+};
+
+/// How targets are changed.
+struct LossRule {
+  double smoothing = 0;
+  at::Tensor weights = {};  // float32 [classes]; undefined: all 1
+};
+
+constexpr std::int64_t kNoTarget = -100;  // of ATen's loss: a class to leave out
+
+template <typename T>
+const T* values_of(const at::Tensor& tensor) {
+  return tensor.defined() ? tensor.const_data_ptr<T>() : nullptr;
+}
+
+/// @param gradient  nullptr: not wanted
+double score_on_host(const at::Tensor& logits, const LossTargets& targets, const LossRule& rule,
+                     float* gradient, std::int64_t batch) {
+  return kernels::cross_entropy(
+      logits.const_data_ptr<float>(),
+      {targets.wanted.const_data_ptr<std::int64_t>(), values_of<std::int64_t>(targets.others),
+       values_of<float>(targets.shares)},
+      {rule.smoothing, values_of<float>(rule.weights)}, static_cast<std::size_t>(logits.size(0)),
+      static_cast<std::size_t>(logits.size(1)), gradient, static_cast<std::size_t>(batch));
+}
+
+/// The class probabilities that samples should have, [samples, classes].
+at::Tensor wanted_on_device(const LossTargets& targets, const LossRule& rule, const at::Tensor& like) {
+  const auto hot = [&](const at::Tensor& labels, const at::Tensor& shares) {
+    return at::zeros_like(like).scatter_(1, labels.unsqueeze(1), shares.unsqueeze(1));
+  };
+  const bool mixed = targets.others.defined();
+  const at::Tensor shares = mixed ? targets.shares : at::ones({like.size(0)}, like.options());
+  at::Tensor wanted = hot(targets.wanted, shares);
+  if (mixed) wanted.add_(hot(targets.others, shares.mul(-1).add(1)));
+  wanted.mul_(1 - rule.smoothing).add_(rule.smoothing / static_cast<double>(like.size(1)));
+  return rule.weights.defined() ? wanted.mul_(rule.weights) : wanted;
+}
+
+PartLoss soft_cross_entropy_on_device(const at::Tensor& output, const LossTargets& targets,
+                                      const LossRule& rule, std::int64_t batch) {
+  const at::Tensor log_shares = at::log_softmax(output.flatten(1).to(at::kFloat), 1);
+  const at::Tensor wanted = wanted_on_device(targets, rule, log_shares).div_(static_cast<double>(batch));
+  const at::Tensor gradient = log_shares.exp().mul_(wanted.sum(1, true)).sub_(wanted);
+  return {wanted.mul(log_shares).sum().neg(), gradient.view(output.sizes())};
+}
+
+PartLoss cross_entropy_on_device(const at::Tensor& output, const at::Tensor& targets, std::int64_t batch) {
+  const at::Tensor log_shares = at::log_softmax(output.flatten(1).to(at::kFloat), 1);
+  const auto [sum, weight] = at::nll_loss_forward(log_shares, targets, {}, at::Reduction::Sum, kNoTarget);
+  const at::Tensor each = at::full({}, 1.0 / static_cast<double>(batch), log_shares.options());
+  const at::Tensor slope =
+      at::nll_loss_backward(each, log_shares, targets, {}, at::Reduction::Sum, kNoTarget, weight);
+  return {sum.mul(each),
+          at::_log_softmax_backward_data(slope, log_shares, 1, at::kFloat).view(output.sizes())};
+}
+
+/// Every class that has samples gets the same weight in all, and a sample 1 on average.
+at::Tensor balanced_weights(const LossProblem& problem) {
+  const auto present = std::ranges::count_if(problem.counts, [](std::size_t count) { return count > 0; });
+  const double equal = static_cast<double>(problem.samples) / static_cast<double>(present);
+  std::vector<float> weights;
+  for (const std::size_t count : problem.counts) {
+    weights.push_back(count == 0 ? 0.0F : static_cast<float>(equal / static_cast<double>(count)));
+  }
+  return at::tensor(weights);
+}
+
+class CrossEntropy final : public FusedLoss {
+ public:
+  CrossEntropy(const CrossEntropyOptions& options, const LossProblem& problem)
+      : rule_{options.label_smoothing} {
+    if (options.class_weights == CrossEntropyOptions::ClassWeights::kBalanced) {
+      rule_.weights = balanced_weights(problem);
+    }
+  }
+
+  at::Tensor reference(const at::Tensor& outputs, const at::Tensor& targets) const override {
+    const at::Tensor log_shares = at::log_softmax(outputs, 1);
+    return wanted_on_device({targets}, rule_, log_shares).mul(log_shares).sum(1).neg();
+  }
+  bool may_be_recorded() const override { return true; }
+  void move_to(const c10::Device& device) override {
+    if (rule_.weights.defined()) rule_.weights = rule_.weights.to(device);
+  }
+
+  PartLoss part(const at::Tensor& output, const LossTargets& targets, std::int64_t batch,
+                Kernels kernels) const override {
+    if (kernels == Kernels::kAten) {
+      const bool plain = !targets.others.defined() && rule_.smoothing == 0 && !rule_.weights.defined();
+      return plain ? cross_entropy_on_device(output, targets.wanted, batch)
+                   : soft_cross_entropy_on_device(output, targets, rule_, batch);
+    }
+    const at::Tensor logits = output.contiguous();
+    PartLoss loss{at::empty({}, at::kDouble), at::empty_like(logits)};
+    const double sum = score_on_host(logits, targets, rule_, loss.gradient.mutable_data_ptr<float>(), batch);
+    *loss.share.mutable_data_ptr<double>() = sum / static_cast<double>(batch);
+    return loss;
+  }
+
+  /// Without smoothing and weights.
+  void score(const at::Tensor& outputs, const at::Tensor& targets, Kernels kernels,
+             at::Tensor& result) const override {
+    if (kernels == Kernels::kAten) {
+      result.copy_(at::cross_entropy_loss(outputs.to(at::kDouble), targets, {}, at::Reduction::Sum));
+      return;
+    }
+    *result.mutable_data_ptr<double>() =
+        score_on_host(outputs.contiguous(), {targets}, {}, nullptr, outputs.size(0));
+  }
+
+ private:
+  LossRule rule_;
+};
+
+}  // namespace
+
+LossKind cross_entropy_loss() {
+  return make_loss<CrossEntropy, CrossEntropyOptions>("cross_entropy", "Cross-entropy of the classes.",
+                                                      {store::TargetKind::kClasses});
+}
+
+}  // namespace skyline::train

@@ -1,0 +1,90 @@
+#include "train/scoring/loss.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include "core/registry.hpp"
+
+#include <ATen/TensorOperators.h>
+#include <c10/core/InferenceMode.h>
+#include <torch/csrc/autograd/autograd.h>
+
+namespace skyline::train {
+namespace {
+
+using Losses = Registry<LossKind>;
+
+Losses& losses() {
+  static Losses registry("loss", [](Losses& built_in) {
+    for (const LossKind& kind :
+         {cross_entropy_loss(), binary_cross_entropy_loss(), mean_squared_loss(), mean_absolute_loss()}) {
+      built_in.add(kind.name, kind);
+    }
+  });
+  return registry;
+}
+
+at::Tensor losses_of(const Loss& loss, const at::Tensor& outputs, const at::Tensor& targets) {
+  at::Tensor each = loss.reference(outputs, targets);
+  require(each.dim() == 1 && each.size(0) == outputs.size(0), "a loss that is not one number a sample");
+  return each;
+}
+
+/// The mix of the losses by both classes, where classes were mixed.
+PartLoss differentiate(const Loss& loss, const at::Tensor& output, const LossTargets& targets,
+                       std::int64_t batch, Kernels kernels) {
+  const c10::InferenceMode with_autograd(false);
+  const at::Tensor source = output.flatten(1).to(at::kFloat).variable_data().set_requires_grad(true);
+  at::Tensor each = losses_of(loss, source, targets.wanted);
+  if (targets.others.defined()) {
+    const at::Tensor by_others = losses_of(loss, source, targets.others);
+    each = by_others + targets.shares * (each - by_others);
+  }
+  const at::Tensor share = each.sum() / static_cast<double>(batch);
+  const at::Tensor gradient = torch::autograd::grad({share}, {source}).front();
+  return {share.variable_data().to(kernels == Kernels::kOwn ? at::kDouble : at::kFloat),
+          gradient.contiguous().view(output.sizes())};
+}
+
+}  // namespace
+
+PartLoss loss_of_part(const Loss& loss, const at::Tensor& output, const LossTargets& targets,
+                      std::int64_t batch, Kernels kernels) {
+  const auto* fused = dynamic_cast<const FusedLoss*>(&loss);
+  return fused != nullptr ? fused->part(output, targets, batch, kernels)
+                          : differentiate(loss, output, targets, batch, kernels);
+}
+
+void score_loss(const Loss& loss, const at::Tensor& outputs, const at::Tensor& targets, Kernels kernels,
+                at::Tensor& result) {
+  if (const auto* fused = dynamic_cast<const FusedLoss*>(&loss)) {
+    return fused->score(outputs, targets, kernels, result);
+  }
+  const bool classes = targets.scalar_type() == at::kLong;
+  result.copy_(losses_of(loss, outputs.to(at::kDouble), classes ? targets : targets.to(at::kDouble)).sum());
+}
+
+void register_loss(const LossKind& kind) {
+  losses().add(kind.name, kind);
+}
+
+std::vector<std::string> loss_names() {
+  return losses().names();
+}
+
+const LossKind* find_loss(std::string_view name) {
+  return losses().find(name);
+}
+
+std::string_view default_loss(store::TargetKind targets) {
+  switch (targets) {
+    case store::TargetKind::kClasses:
+      return "cross_entropy";
+    case store::TargetKind::kLabels:
+      return "binary_cross_entropy";
+    case store::TargetKind::kNumbers:
+      return "mse";
+  }
+  throw InternalError("unknown targets");
+}
+
+}  // namespace skyline::train

@@ -1,0 +1,58 @@
+#pragma once
+
+#include "skyline/store/dataset.hpp"
+#include "skyline/train/metric.hpp"
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace skyline::train {
+
+struct Choice;
+
+/// nullptr if there is none of this name.
+const MetricKind* find_metric(std::string_view name);
+/// The metric of a configuration that names none.
+std::string_view default_metric(store::TargetKind targets);
+
+/// Of held-out samples. NaN: not measured.
+struct Score {
+  std::vector<double> metrics = {};  // in the order of the configuration
+  double loss = std::numeric_limits<double>::quiet_NaN();
+};
+
+/// Adds the batches of a set up, in their order, to its score. Used by one thread.
+class Scorer {
+ public:
+  /// @param samples  of the set; outlives the scorer, as `metrics` does
+  Scorer(std::span<const Choice> metrics, const store::SampleView& samples, std::size_t outputs);
+  /// @param indices   of the batch's samples in the set
+  /// @param loss_sum  of the batch
+  /// @param outputs   [samples of the batch, outputs]
+  void add(std::span<const std::int64_t> indices, double loss_sum, std::span<const float> outputs);
+  Score score() const;
+
+ private:
+  Target target_of(std::int64_t index);
+
+  const store::SampleView& samples_;
+  std::size_t outputs_;
+  std::vector<std::unique_ptr<Metric>> metrics_;
+  std::vector<float> labels_;  // of a sample
+  double loss_sum_ = 0;
+  std::size_t count_ = 0;
+};
+
+/// Of src/train/scoring.
+MetricKind accuracy_metric();
+MetricKind top_k_metric();
+MetricKind macro_f1_metric();
+MetricKind auc_metric();
+MetricKind mean_squared_metric();
+MetricKind mean_absolute_metric();
+
+}  // namespace skyline::train

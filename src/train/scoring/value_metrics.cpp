@@ -1,0 +1,112 @@
+#include "train/scoring/metrics.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+
+namespace skyline::train {
+namespace {
+
+using store::TargetKind;
+using Better = MetricKind::Better;
+
+struct Ranked {
+  double score = 0;
+  bool positive = false;
+};
+
+/// The chance that a positive sample has a higher score than a negative one, where a tie is half a win; NaN
+/// without samples of both kinds.
+double area_under_curve(std::vector<Ranked> samples) {
+  if (std::ranges::any_of(samples, [](const Ranked& sample) { return std::isnan(sample.score); })) {
+    return std::nan("");
+  }
+  std::ranges::sort(samples, {}, &Ranked::score);
+  double positives = 0;
+  double wins = 0;
+  double negatives_below = 0;
+  for (std::size_t begin = 0, end = 0; begin < samples.size(); begin = end) {
+    double positive = 0;
+    for (; end < samples.size() && samples[end].score == samples[begin].score; ++end) {
+      positive += samples[end].positive ? 1 : 0;
+    }
+    const double negative = static_cast<double>(end - begin) - positive;
+    wins += positive * (negatives_below + negative / 2);
+    positives += positive;
+    negatives_below += negative;
+  }
+  return wins / (positives * negatives_below);
+}
+
+/// The mean over the outputs of the area under the curve of hits over false alarms: of each label, or of each
+/// class against all others by its probability. An output with samples of one kind alone is left out.
+class Auc final : public Metric {
+ public:
+  Auc(const NoOptions& /*options*/, std::size_t outputs) : samples_(outputs) {}
+  void add(std::span<const float> outputs, const Target& target) override {
+    const bool classes = target.values.empty();
+    double largest = 0;
+    double total = 1;
+    if (classes) {
+      largest = static_cast<double>(*std::ranges::max_element(outputs));
+      total = 0;
+      for (const float output : outputs) total += std::exp(static_cast<double>(output) - largest);
+    }
+    for (std::size_t i = 0; i < samples_.size(); ++i) {
+      const auto output = static_cast<double>(outputs[i]);
+      samples_[i].push_back(
+          {classes ? std::exp(output - largest) / total : output,
+           classes ? i == static_cast<std::size_t>(target.class_index) : target.values[i] > 0});
+    }
+  }
+  double value() const override {
+    double sum = 0;
+    double defined = 0;
+    for (const std::vector<Ranked>& samples : samples_) {
+      const double area = area_under_curve(samples);
+      if (std::isnan(area)) continue;
+      sum += area;
+      defined += 1;
+    }
+    return sum / defined;
+  }
+
+ private:
+  std::vector<std::vector<Ranked>> samples_;  // by output
+};
+
+/// The mean over samples and outputs of the error, or of its square.
+template <bool kSquared>
+class MeanError final : public Metric {
+ public:
+  MeanError(const NoOptions& /*options*/, std::size_t /*outputs*/) {}
+  void add(std::span<const float> outputs, const Target& target) override {
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      const double error = static_cast<double>(outputs[i]) - static_cast<double>(target.values[i]);
+      sum_ += kSquared ? error * error : std::abs(error);
+    }
+    all_ += static_cast<double>(outputs.size());
+  }
+  double value() const override { return sum_ / all_; }
+
+ private:
+  double sum_ = 0;
+  double all_ = 0;
+};
+
+}  // namespace
+
+MetricKind auc_metric() {
+  return make_metric<Auc>("auc", "Mean over classes or labels of the area under the ROC curve.",
+                          {TargetKind::kClasses, TargetKind::kLabels}, Better::kHigher);
+}
+
+MetricKind mean_squared_metric() {
+  return make_metric<MeanError<true>>("mse", "Mean squared error.", {TargetKind::kNumbers}, Better::kLower);
+}
+
+MetricKind mean_absolute_metric() {
+  return make_metric<MeanError<false>>("mae", "Mean absolute error.", {TargetKind::kNumbers}, Better::kLower);
+}
+
+}  // namespace skyline::train

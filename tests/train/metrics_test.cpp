@@ -1,0 +1,144 @@
+#include "train/scoring/metrics.hpp"
+
+#include "skyline/core/random.hpp"
+
+#include "support/yaml_config.hpp"
+#include "train/course/training_options.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace skyline::train {
+namespace {
+
+using store::TargetKind;
+
+double value_of(const std::string& metric, const store::Samples& samples, std::size_t outputs,
+                const std::vector<float>& said, std::size_t batch = 1000, const std::string& section = "{}") {
+  const MetricKind& kind = *find_metric(metric);
+  const Choice choice{metric, kind.keys->complete(testing::config_from_yaml(section))};
+  const store::SampleView view = samples.view(outputs);
+  Scorer scorer(std::span(&choice, 1), view, outputs);
+  std::vector<std::int64_t> indices(view.count);
+  std::iota(indices.begin(), indices.end(), 0);
+  for (std::size_t first = 0; first < view.count; first += batch) {
+    const std::size_t count = std::min(batch, view.count - first);
+    scorer.add(std::span(indices).subspan(first, count), 0,
+               std::span(said).subspan(first * outputs, count * outputs));
+  }
+  return scorer.score().metrics.front();
+}
+
+store::Samples classes(std::vector<std::int32_t> given) {
+  store::Samples samples;
+  samples.targets = std::move(given);
+  return samples;
+}
+store::Samples labels(std::vector<std::uint8_t> given) {
+  store::Samples samples;
+  samples.targets = std::move(given);
+  return samples;
+}
+store::Samples numbers(std::vector<float> given) {
+  store::Samples samples;
+  samples.targets = std::move(given);
+  return samples;
+}
+
+TEST(Metrics, CountTheFirstOfEqualOutputsAsTheAnswer) {
+  const std::vector<float> said = {1, 1, 0, 0, 1, 1, 0, 0, 0};
+  EXPECT_NEAR(value_of("accuracy", classes({0, 2, 0}), 3, said), 2 / 3.0, 1e-15);
+  EXPECT_NEAR(value_of("top_k", classes({1, 2, 2}), 3, said, 1000, "{k: 2}"), 2 / 3.0, 1e-15);
+  EXPECT_EQ(value_of("top_k", classes({1, 2, 1}), 3, said, 1000, "{k: 2}"), 1);
+}
+
+TEST(Metrics, OfLabelsAskWhetherTheProbabilityIsAboveOneHalf) {
+  const std::vector<float> said = {1, -1, 0, 2};
+  EXPECT_EQ(value_of("accuracy", labels({1, 0, 1, 1}), 2, said), 0.75);
+  // The first label: 1 of 2 found, none said wrongly. The second: found.
+  EXPECT_NEAR(value_of("macro_f1", labels({1, 0, 1, 1}), 2, said), (2 / 3.0 + 1) / 2, 1e-15);
+}
+
+TEST(Metrics, MacroF1LeavesOutAClassThatNeitherOccursNorIsSaid) {
+  // Of 2 samples of class 0 one is found, and one of class 1 is said to be of it; class 1 is said once,
+  // wrongly.
+  EXPECT_NEAR(value_of("macro_f1", classes({0, 1, 0}), 4, {1, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0}),
+              (2 * 1 / 4.0 + 0) / 2, 1e-15);
+  EXPECT_EQ(value_of("macro_f1", classes({0, 1, 2}), 4, {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0}), 1);
+}
+
+/// By its definition: over all pairs.
+double pairwise_auc(const std::vector<float>& scores, const std::vector<std::uint8_t>& is_positive) {
+  double wins = 0;
+  double pairs = 0;
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    for (std::size_t j = 0; j < scores.size(); ++j) {
+      if (is_positive[i] == 0 || is_positive[j] == 1) continue;
+      pairs += 1;
+      wins += scores[i] > scores[j] ? 1 : (scores[i] == scores[j] ? 0.5 : 0);
+    }
+  }
+  return wins / pairs;
+}
+
+TEST(Metrics, AucIsTheShareOfPairsInTheRightOrderWithTiesAsHalf) {
+  RandomStream random(5);
+  std::vector<float> scores;
+  std::vector<std::uint8_t> positive;
+  for (int i = 0; i < 200; ++i) {
+    positive.push_back(static_cast<std::uint8_t>(random.below(3) == 0));
+    scores.push_back(static_cast<float>(random.below(12)) + static_cast<float>(positive.back()));
+  }
+  EXPECT_NEAR(value_of("auc", labels(positive), 1, scores), pairwise_auc(scores, positive), 1e-14);
+  EXPECT_EQ(value_of("auc", labels({0, 1, 1, 0}), 1, {3, 3, 3, 3}), 0.5);
+  EXPECT_EQ(value_of("auc", labels({0, 1, 1, 0}), 1, {0, 2, 1, 0}), 1);
+}
+
+TEST(Metrics, AucLeavesOutALabelThatAllOrNoSamplesHave) {
+  EXPECT_EQ(value_of("auc", labels({0, 1, 1, 1, 0, 1}), 2, {1, 0, 0, 5, 2, 7}), 0);
+  EXPECT_TRUE(std::isnan(value_of("auc", labels({1, 1, 1}), 1, {1, 2, 3})));
+}
+
+TEST(Metrics, AucOfClassesIsThatOfTheirProbabilities) {
+  // The logits of class 0 alone would put the last sample first.
+  const std::vector<float> said = {1, 0, 0, 1, 9, 9};
+  EXPECT_EQ(value_of("auc", classes({0, 1, 1}), 2, said), 1);
+}
+
+TEST(Metrics, OfNumbersAreMeansOverSamplesAndOutputs) {
+  EXPECT_EQ(value_of("mse", numbers({0, 0, 1, 1}), 2, {1, 0, 1, 3}), 5 / 4.0);
+  EXPECT_EQ(value_of("mae", numbers({0, 0, 1, 1}), 2, {1, 0, 1, 3}), 3 / 4.0);
+}
+
+TEST(Metrics, DoNotDependOnTheBatches) {
+  RandomStream random(2);
+  std::vector<std::int32_t> wanted;
+  std::vector<float> said;
+  for (int i = 0; i < 101; ++i) {
+    wanted.push_back(static_cast<std::int32_t>(random.below(4)));
+    for (int j = 0; j < 4; ++j) said.push_back(static_cast<float>(random.below(5)));
+  }
+  for (const std::string& metric : metric_names()) {
+    const auto& kinds = find_metric(metric)->targets;
+    if (std::ranges::find(kinds, TargetKind::kClasses) == kinds.end()) continue;
+    const std::string section = metric == "top_k" ? "{k: 2}" : "{}";
+    const double whole = value_of(metric, classes(wanted), 4, said, 1000, section);
+    for (const std::size_t batch : {1U, 7U, 64U}) {
+      EXPECT_EQ(value_of(metric, classes(wanted), 4, said, batch, section), whole) << metric;
+    }
+  }
+}
+
+TEST(Metrics, OfOutputsThatAreNoNumbersAreNoNumbers) {
+  const float nan = std::nanf("");
+  EXPECT_TRUE(std::isnan(value_of("auc", labels({0, 1, 1, 0}), 1, {nan, 2, nan, 0})));
+  EXPECT_TRUE(std::isnan(value_of("mse", numbers({0, 1}), 1, {nan, 2})));
+}
+
+}  // namespace
+}  // namespace skyline::train
