@@ -6,6 +6,7 @@
 #include "support/user_error_of.hpp"
 
 #include <gmock/gmock.h>
+#include <sys/resource.h>
 #include <zlib.h>
 
 namespace skyline::store {
@@ -156,6 +157,59 @@ TEST(DecodeImage, MutatedFilesAreDecodedOrRefused) {
   EXPECT_GT(refused, 500U);
 }
 
+/// A JPEG with an EXIF part that says this orientation.
+std::string with_orientation(const std::string& jpeg, int orientation, bool little) {
+  using namespace std::literals;
+  const std::string tiff =
+      little ? "II*\0\x08\0\0\0\x02\0\x0f\x01\x02\0\x01\0\0\0x\0\0\0\x12\x01\x03\0\x01\0\0\0"s +
+                   static_cast<char>(orientation) + "\0\0\0"s
+             : "MM\0*\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0"s + static_cast<char>(orientation) + "\0\0"s;
+  const std::string segment = "Exif\0\0"s + tiff;
+  return jpeg.substr(0, 2) + "\xff\xe1"s + '\0' + static_cast<char>(segment.size() + 2) + segment +
+         jpeg.substr(2);
+}
+
+TEST(DecodeImage, JpegFilesAreTurnedAsExifSays) {
+  Image image{1, 16, 32, {}};  // four quarters
+  for (std::size_t y = 0; y < 16; ++y) {
+    for (std::size_t x = 0; x < 32; ++x)
+      image.pixels.push_back(static_cast<std::uint8_t>(y / 8 * 160 + x / 16 * 80));
+  }
+  // Of PIL.ImageOps.exif_transpose: above left and right, below left and right.
+  const std::vector<std::vector<int>> expected{{0, 80, 160, 240}, {80, 0, 240, 160}, {240, 160, 80, 0},
+                                               {160, 240, 0, 80}, {0, 160, 80, 240}, {160, 0, 240, 80},
+                                               {240, 80, 160, 0}, {80, 240, 0, 160}};
+  const std::string jpeg = jpeg_file(image);
+  for (const bool little : {true, false}) {
+    for (int orientation = 1; orientation <= 8; ++orientation) {
+      const std::string file = with_orientation(jpeg, orientation, little);
+      const Image decoded = decode_image(file);
+      ASSERT_EQ(decoded.height, orientation >= 5 ? 32U : 16U);
+      ASSERT_EQ(decoded.width, orientation >= 5 ? 16U : 32U);
+      EXPECT_EQ(image_shape(file), decoded.shape());
+      const std::size_t right = decoded.width - 1;
+      const std::size_t below = (decoded.height - 1) * decoded.width;
+      const std::vector<std::size_t> corners{0, right, below, below + right};
+      for (std::size_t i = 0; i < 4; ++i)
+        EXPECT_NEAR(decoded.pixels[corners[i]], expected[static_cast<std::size_t>(orientation) - 1][i], 2)
+            << orientation << little;
+    }
+  }
+  EXPECT_EQ(decode_image(with_orientation(jpeg, 9, true)).height, 16U) << "there is no such orientation";
+}
+
+TEST(DecodeImage, DamagedExifPartsAreLeftOut) {
+  const Image image = make_image(1, 8, 8, 9);
+  const std::string file = with_orientation(jpeg_file(image), 6, true);
+  RandomStream random(8);
+  for (int round = 0; round < 2000; ++round) {
+    std::string mutated = file;
+    for (std::uint64_t i = 0; i <= random.below(6); ++i)
+      mutated[12 + random.below(34)] = static_cast<char>(random.below(256));
+    EXPECT_EQ(decode_image(mutated).pixels.size(), 64U);
+  }
+}
+
 TEST(ResizeImage, AConstantStaysOneAndTheSameSizeChangesNothing) {
   const Image image = make_image(3, 9, 14, 8);
   EXPECT_EQ(resized(image, 9, 14, Fit::kResize).pixels, image.pixels);
@@ -187,6 +241,16 @@ TEST(ResizeImage, GivesTheValuesOfPillow) {
 TEST(ResizeImage, CropTakesTheMiddle) {
   Image image{1, 2, 6, {0, 1, 2, 3, 4, 5, 10, 11, 12, 13, 14, 15}};
   EXPECT_EQ(resized(image, 2, 2, Fit::kCrop).pixels, (std::vector<std::uint8_t>{2, 3, 12, 13}));
+}
+
+TEST(ResizeImage, ACropOfALongLineTakesNoMoreMemoryThanItsResult) {
+  struct rusage before {};
+  struct rusage after {};
+  const Image image = make_image(1, 32768, 1, 1);
+  ::getrusage(RUSAGE_SELF, &before);
+  EXPECT_EQ(resized(image, 256, 256, Fit::kCrop).pixels.size(), 65536U);  // of 2 GB, if all were scaled
+  ::getrusage(RUSAGE_SELF, &after);
+  EXPECT_LT(after.ru_maxrss - before.ru_maxrss, 50'000);
 }
 
 }  // namespace

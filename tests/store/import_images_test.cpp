@@ -10,6 +10,7 @@
 namespace skyline::store {
 namespace {
 
+using skyline::testing::jpeg_file;
 using skyline::testing::make_image;
 using skyline::testing::Options;
 using skyline::testing::overwrite;
@@ -138,6 +139,17 @@ TEST_F(ImportImages, ImagesOfSeveralSizesNeedASize) {
   for (const char* size : {"0", "4x", "x4", "99999", "4x5x6", "big"}) {
     EXPECT_THAT(error({{"size", size}}), HasSubstr("a number of pixels, or HEIGHTxWIDTH")) << size;
   }
+}
+
+TEST_F(ImportImages, JpegFilesThatLieOnTheirSideStandUp) {
+  const std::string jpeg = jpeg_file(make_image(1, 8, 16, 1));
+  const std::string exif(
+      "\xff\xe1\0\x22"
+      "Exif\0\0MM\0*\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\x06\0\0\0\0\0\0",
+      36);
+  write("a/1.jpg", jpeg.substr(0, 2) + exif + jpeg.substr(2));
+  write("b/1.pgm", pnm_file(make_image(1, 16, 8, 2)));
+  EXPECT_EQ(read()->shape(), (space::Shape{1, 16, 8}));
 }
 
 TEST_F(ImportImages, FilesThatAreNoImagesAreLeftOutUpToABound) {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace skyline::store {
 namespace {
@@ -15,20 +16,33 @@ using namespace std::literals;
 struct ImageFormat {
   std::string_view magic;
   std::size_t place;  // of the magic
-  ReadShape shape;
+  ReadHeader header;
   Decode decode;
 };
-constexpr std::array kFormats{ImageFormat{"\x89PNG\r\n\x1a\n"sv, 0, png_shape, decode_png},
-                              ImageFormat{"\xff\xd8\xff"sv, 0, jpeg_shape, decode_jpeg},
-                              ImageFormat{"WEBP"sv, 8, webp_shape, decode_webp},
-                              ImageFormat{"P5"sv, 0, pnm_shape, decode_pnm},
-                              ImageFormat{"P6"sv, 0, pnm_shape, decode_pnm}};
+constexpr std::array kFormats{ImageFormat{"\x89PNG\r\n\x1a\n"sv, 0, png_header, decode_png},
+                              ImageFormat{"\xff\xd8\xff"sv, 0, jpeg_header, decode_jpeg},
+                              ImageFormat{"WEBP"sv, 8, webp_header, decode_webp},
+                              ImageFormat{"P5"sv, 0, pnm_header, decode_pnm},
+                              ImageFormat{"P6"sv, 0, pnm_header, decode_pnm}};
 
 const ImageFormat& format_of(std::string_view start) {
   for (const ImageFormat& format : kFormats) {
     if (start.size() >= format.place && start.substr(format.place).starts_with(format.magic)) return format;
   }
   throw UserError(start.empty() ? "the file is empty" : "not a PNG, JPEG, WebP, PGM or PPM image");
+}
+
+std::optional<ImageHeader> checked_header(std::string_view start) {
+  const std::optional<ImageHeader> header = format_of(start).header(start);
+  if (!header) return std::nullopt;
+  const space::Shape& shape = header->shape;
+  const std::string size = std::to_string(shape.height) + " x " + std::to_string(shape.width);
+  if (shape.height < 1 || shape.width < 1) throw UserError("an image of " + size + " pixels");
+  if (std::max(shape.height, shape.width) > kMostSide || shape.height * shape.width > kMostPixels) {
+    throw UserError("expected at most " + std::to_string(kMostSide) + " pixels a side and " +
+                    std::to_string(kMostPixels) + " in all, got " + size);
+  }
+  return header;
 }
 
 }  // namespace
@@ -42,27 +56,24 @@ void Image::copy_planes(std::uint8_t* planes) const {
 }
 
 std::optional<space::Shape> image_shape(std::string_view start) {
-  const std::optional<space::Shape> shape = format_of(start).shape(start);
-  if (!shape) return std::nullopt;
-  const std::string size = std::to_string(shape->height) + " x " + std::to_string(shape->width);
-  if (shape->height < 1 || shape->width < 1) throw UserError("an image of " + size + " pixels");
-  if (std::max(shape->height, shape->width) > kMostSide || shape->height * shape->width > kMostPixels) {
-    throw UserError("expected at most " + std::to_string(kMostSide) + " pixels a side and " +
-                    std::to_string(kMostPixels) + " in all, got " + size);
-  }
+  const std::optional<ImageHeader> header = checked_header(start);
+  if (!header) return std::nullopt;
+  space::Shape shape = header->shape;
+  if (header->orientation >= 5) std::swap(shape.height, shape.width);
   return shape;
 }
 
 Image decode_image(std::string_view file) {
-  const std::optional<space::Shape> shape = image_shape(file);
-  if (!shape) throw UserError("truncated");
-  Image image{static_cast<std::size_t>(shape->channels),
-              static_cast<std::size_t>(shape->height),
-              static_cast<std::size_t>(shape->width),
+  const std::optional<ImageHeader> header = checked_header(file);
+  if (!header) throw UserError("truncated");
+  const space::Shape& shape = header->shape;
+  Image image{static_cast<std::size_t>(shape.channels),
+              static_cast<std::size_t>(shape.height),
+              static_cast<std::size_t>(shape.width),
               {}};
   image.pixels.resize(image.channels * image.height * image.width);
   format_of(file).decode(file, image);
-  return image;
+  return turned(std::move(image), header->orientation);
 }
 
 }  // namespace skyline::store

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -31,13 +32,19 @@ inline constexpr std::int64_t kMostSide = 1 << 15;
 inline constexpr std::int64_t kMostPixels = 1 << 26;
 inline constexpr std::size_t kMostImageBytes = std::size_t{1} << 29;  // of a file
 
-/// Reads channels, height and width from the beginning of a PNG, JPEG, WebP, PGM or PPM file.
+/// Reads channels, height and width, as the image is shown, from the beginning of a PNG, JPEG, WebP, PGM or
+/// PPM file.
 /// @return  nothing if they come later in the file
 /// @throws UserError, without the file's name: of no known format, damaged, too large
 std::optional<space::Shape> image_shape(std::string_view start);
 
-/// Decodes a whole file. Any thread. @throws UserError, without the file's name
+/// Decodes a whole file, and turns it as the EXIF part of a JPEG says. Any thread. @throws UserError, without
+/// the file's name
 Image decode_image(std::string_view file);
+
+/// The same of a file. @throws UserError, as above; FaultError
+space::Shape read_image_shape(const std::filesystem::path& path);
+Image read_image(const std::filesystem::path& path);
 
 /// How an image gets another size.
 enum class Fit {

@@ -4,21 +4,32 @@
 
 namespace skyline::store {
 
-/// The shape in the header of a file that begins with `start`; nothing if `start` ends before it.
+/// What the header of a file says.
+struct ImageHeader {
+  space::Shape shape;   // of the pixels as they are stored
+  int orientation = 1;  // how EXIF says that they are shown: 1 as they are, up to 8 mirrored or turned
+};
+
+/// Reads the header of a file that begins with `start`; nothing if `start` ends before it.
 /// @throws UserError
-using ReadShape = std::optional<space::Shape> (*)(std::string_view start);
+using ReadHeader = std::optional<ImageHeader> (*)(std::string_view start);
 /// Fills the pixels of an image whose shape is that of the header. @throws UserError
 using Decode = void (*)(std::string_view file, Image& image);
 
-std::optional<space::Shape> png_shape(std::string_view start);
+std::optional<ImageHeader> png_header(std::string_view start);
 void decode_png(std::string_view file, Image& image);
-std::optional<space::Shape> jpeg_shape(std::string_view start);
+std::optional<ImageHeader> jpeg_header(std::string_view start);
 void decode_jpeg(std::string_view file, Image& image);
-std::optional<space::Shape> webp_shape(std::string_view start);
+std::optional<ImageHeader> webp_header(std::string_view start);
 void decode_webp(std::string_view file, Image& image);
 /// Binary PGM (P5) and PPM (P6) of one image.
-std::optional<space::Shape> pnm_shape(std::string_view start);
+std::optional<ImageHeader> pnm_header(std::string_view start);
 void decode_pnm(std::string_view file, Image& image);
+
+/// The orientation in the EXIF part of a file, from 1 to 8; 1 if it says none. @param exif  from "Exif" on
+int exif_orientation(std::string_view exif);
+/// The image as it is shown.
+Image turned(Image image, int orientation);
 
 /// A big-endian number of `bytes` bytes.
 inline std::int64_t big_endian(std::string_view text, std::size_t place, std::size_t bytes) {

@@ -83,13 +83,16 @@ bool read_jpeg(JpegReading& reading, std::string_view file, Image& image) {
   return true;
 }
 
+constexpr std::uint8_t kExifMarker = 0xe1;
+
 bool begins_frame(std::uint8_t marker) {
   return marker >= 0xc0 && marker <= 0xcf && marker != 0xc4 && marker != 0xc8 && marker != 0xcc;
 }
 
 }  // namespace
 
-std::optional<space::Shape> jpeg_shape(std::string_view start) {
+std::optional<ImageHeader> jpeg_header(std::string_view start) {
+  std::optional<int> orientation;
   for (std::size_t place = 2; place + 9 < start.size();) {
     if (start[place] != '\xff') throw UserError("damaged JPEG: no marker where one is expected");
     const auto marker = static_cast<std::uint8_t>(start[place + 1]);
@@ -103,10 +106,15 @@ std::optional<space::Shape> jpeg_shape(std::string_view start) {
       if (channels != 1 && channels != 3) {
         throw UserError("a JPEG of " + std::to_string(channels) + " channels, expected grey or colour");
       }
-      return space::Shape{channels, big_endian(start, place + 5, 2), big_endian(start, place + 7, 2)};
+      return ImageHeader{{channels, big_endian(start, place + 5, 2), big_endian(start, place + 7, 2)},
+                         orientation.value_or(1)};
     }
     const bool alone = marker == 0x01 || (marker >= 0xd0 && marker <= 0xd8);
-    place += 2 + (alone ? 0 : static_cast<std::size_t>(big_endian(start, place + 2, 2)));
+    const auto bytes = alone ? 0 : static_cast<std::size_t>(big_endian(start, place + 2, 2));
+    const std::string_view segment = start.substr(place + 4).substr(0, std::max<std::size_t>(bytes, 2) - 2);
+    if (marker == kExifMarker && segment.starts_with("Exif") && !orientation)
+      orientation = exif_orientation(segment);
+    place += 2 + bytes;
   }
   return std::nullopt;
 }

@@ -79,11 +79,11 @@ bool read_png(PngReading& reading, Image& image) {
 
 }  // namespace
 
-std::optional<space::Shape> png_shape(std::string_view start) {
+std::optional<ImageHeader> png_header(std::string_view start) {
   if (start.size() < kHeaderEnd) return std::nullopt;
   if (start.substr(12, 4) != "IHDR") throw UserError("damaged PNG: it does not begin with its header");
   const bool grey = (start[25] & PNG_COLOR_MASK_COLOR) == 0;
-  return space::Shape{grey ? 1 : 3, big_endian(start, 20, 4), big_endian(start, 16, 4)};
+  return ImageHeader{{grey ? 1 : 3, big_endian(start, 20, 4), big_endian(start, 16, 4)}};
 }
 
 void decode_png(std::string_view file, Image& image) {

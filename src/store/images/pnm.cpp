@@ -48,8 +48,8 @@ class PnmHeader {
 
 }  // namespace
 
-std::optional<space::Shape> pnm_shape(std::string_view start) {
-  return PnmHeader(start).shape();
+std::optional<ImageHeader> pnm_header(std::string_view start) {
+  return ImageHeader{PnmHeader(start).shape()};
 }
 
 void decode_pnm(std::string_view file, Image& image) {

@@ -14,13 +14,23 @@ struct Support {
   std::vector<std::int32_t> weights;  // times 2^kWeightBits
 };
 
-std::vector<Support> supports_of(std::size_t in, std::size_t out) {
-  const double scale = static_cast<double>(in) / static_cast<double>(out);
+/// A part of a line that is scaled.
+struct Window {
+  std::size_t scaled = 0;  // pixels of the whole line
+  std::size_t first = 0;
+  std::size_t count = 0;
+
+  bool is_all_of(std::size_t pixels) const { return scaled == pixels && count == pixels; }
+};
+
+/// Of the pixels of the window alone: the line may be thousands of times as long.
+std::vector<Support> supports_of(std::size_t in, const Window& window) {
+  const double scale = static_cast<double>(in) / static_cast<double>(window.scaled);
   const double radius = std::max(scale, 1.0);
-  std::vector<Support> supports(out);
+  std::vector<Support> supports(window.count);
   std::vector<double> weights;
-  for (std::size_t i = 0; i < out; ++i) {
-    const double centre = (static_cast<double>(i) + 0.5) * scale;
+  for (std::size_t i = 0; i < window.count; ++i) {
+    const double centre = (static_cast<double>(window.first + i) + 0.5) * scale;
     const auto first = static_cast<std::size_t>(std::max(centre - radius + 0.5, 0.0));
     const auto end = std::min(static_cast<std::size_t>(centre + radius + 0.5), in);
     weights.clear();
@@ -46,10 +56,10 @@ std::uint8_t blend(const std::uint8_t* line, std::size_t step, const Support& su
   return static_cast<std::uint8_t>(std::clamp(sum >> kWeightBits, 0, 255));
 }
 
-Image with_width(const Image& image, std::size_t width) {
-  Image result{image.channels, image.height, width, {}};
-  result.pixels.resize(image.channels * image.height * width);
-  const std::vector<Support> supports = supports_of(image.width, width);
+Image with_width(const Image& image, const Window& columns) {
+  Image result{image.channels, image.height, columns.count, {}};
+  result.pixels.resize(image.channels * image.height * columns.count);
+  const std::vector<Support> supports = supports_of(image.width, columns);
   std::uint8_t* to = result.pixels.data();
   for (std::size_t y = 0; y < image.height; ++y) {
     const std::uint8_t* row = image.pixels.data() + y * image.width * image.channels;
@@ -60,20 +70,20 @@ Image with_width(const Image& image, std::size_t width) {
   return result;
 }
 
-Image with_height(const Image& image, std::size_t height) {
-  Image result{image.channels, height, image.width, {}};
+Image with_height(const Image& image, const Window& rows) {
+  Image result{image.channels, rows.count, image.width, {}};
   const std::size_t row = image.width * image.channels;
-  result.pixels.resize(height * row);
+  result.pixels.resize(rows.count * row);
   std::uint8_t* to = result.pixels.data();
-  for (const Support& support : supports_of(image.height, height)) {
+  for (const Support& support : supports_of(image.height, rows)) {
     for (std::size_t i = 0; i < row; ++i) *to++ = blend(image.pixels.data() + i, row, support);
   }
   return result;
 }
 
-Image stretched(const Image& image, std::size_t height, std::size_t width) {
-  Image result = image.width == width ? image : with_width(image, width);
-  return result.height == height ? result : with_height(result, height);
+Image scaled(const Image& image, const Window& rows, const Window& columns) {
+  Image result = columns.is_all_of(image.width) ? image : with_width(image, columns);
+  return rows.is_all_of(image.height) ? result : with_height(result, rows);
 }
 
 /// Half of a number, rounded as Python's `round` does: to the even one of two.
@@ -82,27 +92,19 @@ std::size_t half(std::size_t number) {
   return whole + (number % 2 == 1 && whole % 2 == 1 ? 1 : 0);
 }
 
-Image middle(const Image& image, std::size_t height, std::size_t width) {
-  Image result{image.channels, height, width, {}};
-  const std::size_t top = half(image.height - height);
-  const std::size_t left = half(image.width - width);
-  for (std::size_t y = 0; y < height; ++y) {
-    const auto row =
-        image.pixels.begin() + static_cast<std::ptrdiff_t>(((top + y) * image.width + left) * image.channels);
-    result.pixels.insert(result.pixels.end(), row, row + static_cast<std::ptrdiff_t>(width * image.channels));
-  }
-  return result;
+Window middle(std::size_t scaled, std::size_t count) {
+  return {scaled, half(scaled - count), count};
 }
 
 }  // namespace
 
 Image resized(const Image& image, std::size_t height, std::size_t width, Fit fit) {
-  if (fit == Fit::kResize) return stretched(image, height, width);
+  if (fit == Fit::kResize) return scaled(image, {height, 0, height}, {width, 0, width});
   // As torchvision's Resize and CenterCrop do for a square: one side fits, the other is cut.
   const bool width_fits = image.width * height <= image.height * width;
   const std::size_t scaled_height = width_fits ? image.height * width / image.width : height;
   const std::size_t scaled_width = width_fits ? width : image.width * height / image.height;
-  return middle(stretched(image, scaled_height, scaled_width), height, width);
+  return scaled(image, middle(scaled_height, height), middle(scaled_width, width));
 }
 
 }  // namespace skyline::store

@@ -14,13 +14,13 @@ const std::uint8_t* webp_bytes(std::string_view file) {
 }  // namespace
 
 /// Always colour: the format has no grey.
-std::optional<space::Shape> webp_shape(std::string_view start) {
+std::optional<ImageHeader> webp_header(std::string_view start) {
   WebPBitstreamFeatures features{};
   const VP8StatusCode status = WebPGetFeatures(webp_bytes(start), start.size(), &features);
   if (status == VP8_STATUS_NOT_ENOUGH_DATA) return std::nullopt;
   if (status != VP8_STATUS_OK) throw UserError("damaged WebP header");
   if (features.has_animation != 0) throw UserError("an animated WebP, expected one image");
-  return space::Shape{3, features.height, features.width};
+  return ImageHeader{{3, features.height, features.width}};
 }
 
 void decode_webp(std::string_view file, Image& image) {

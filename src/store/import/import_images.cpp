@@ -5,112 +5,21 @@
 #include "store/images/image.hpp"
 #include "store/images/image_folder.hpp"
 #include "store/import/built_in.hpp"
+#include "store/import/image_options.hpp"
 #include "store/import/progress.hpp"
 #include "store/import/work_in_order.hpp"
-#include "store/publish/file_descriptor.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <functional>
 #include <utility>
-
-#include <unistd.h>
 
 namespace skyline::store {
 namespace {
 
 namespace fs = std::filesystem;
 
-/// Enough for the header of most images; a JPEG may have profiles and thumbnails before it.
-constexpr std::size_t kStartBytes = std::size_t{1} << 16;
 constexpr std::size_t kFilesAtOnce = 64;                    // of a thread
 constexpr std::size_t kBytesAtOnce = std::size_t{1} << 23;  // of their pixels
-
-struct ImageSize {
-  std::int64_t height = 0;
-  std::int64_t width = 0;
-};
-
-struct ImageOptions {
-  ImageSize size;  // 0: that of the files
-  Fit fit = Fit::kResize;
-  std::optional<double> test;
-  double validation = 0;
-  std::uint64_t seed = 1;
-  std::size_t skip = 100;
-};
-
-std::optional<ImageSize> size_in(std::string_view text) {
-  ImageSize size;
-  const char* const end = text.data() + text.size();
-  auto read = std::from_chars(text.data(), end, size.height);
-  if (read.ec != std::errc()) return std::nullopt;
-  size.width = size.height;
-  if (read.ptr != end && *read.ptr == 'x') read = std::from_chars(read.ptr + 1, end, size.width);
-  const bool bounded =
-      std::min(size.height, size.width) >= 1 && std::max(size.height, size.width) <= kMostSide;
-  if (read.ec != std::errc() || read.ptr != end || !bounded) return std::nullopt;
-  return size;
-}
-
-OptionKind<ImageSize> image_size() {
-  OptionKind<ImageSize> kind{{"a number of pixels, or HEIGHTxWIDTH", schema_text("string")}};
-  kind.read = [](const ConfigNode& node, ImageSize& size) {
-    const auto read = size_in(node.is_scalar() ? node.as_text() : "");
-    size = read.value_or(ImageSize{});
-    return read.has_value();
-  };
-  kind.write = [](const ImageSize& size) {
-    if (size.height == 0) return ConfigNode();
-    return ConfigNode::make_scalar(std::to_string(size.height) + "x" + std::to_string(size.width), {});
-  };
-  return kind;
-}
-
-const OptionTable<ImageOptions>& image_keys() {
-  static const OptionTable<ImageOptions> table{
-      {"size", &ImageOptions::size, image_size(),
-       "Makes all images of this size: 32, or 24x32 (height first)."},
-      {"fit", &ImageOptions::fit, choice<Fit>({{"resize", Fit::kResize}, {"crop", Fit::kCrop}}),
-       "`resize` changes height and width each on its own; `crop` covers the size and cuts what stands out."},
-      {"test", &ImageOptions::test, if_given(number(at_least(0).below(1))),
-       "Share of every class that becomes the test set (default: 0.2, or 0 with a folder `val` or `test`)."},
-      {"validation", &ImageOptions::validation, number(at_least(0).below(1)),
-       "Share of every class that is stored as the validation set."},
-      {"seed", &ImageOptions::seed, whole<std::uint64_t>(at_least(0)), "Of the draw of these shares."},
-      {"skip", &ImageOptions::skip, whole<std::uint64_t>(at_least(0)),
-       "Most files that are left out because they cannot be read as images."}};
-  return table;
-}
-
-/// The first `most` bytes of a file. @throws UserError, FaultError
-std::string read_start(const fs::path& path, std::size_t most) {
-  struct stat status {};
-  const FileDescriptor file = open_regular_file(path, status);
-  if (!file) fail_system("read", path, "", errno);
-  const auto bytes = static_cast<std::size_t>(status.st_size);
-  if (bytes > kMostImageBytes) throw UserError("larger than " + std::to_string(kMostImageBytes) + " bytes");
-  std::string start(std::min(bytes, most), '\0');
-  std::size_t filled = 0;
-  while (filled < start.size()) {
-    const ssize_t count =
-        ::pread(file.get(), start.data() + filled, start.size() - filled, static_cast<off_t>(filled));
-    if (count < 0) fail_system("read", path, "", errno);
-    if (count == 0) break;
-    filled += static_cast<std::size_t>(count);
-  }
-  start.resize(filled);
-  return start;
-}
-
-space::Shape read_shape(const fs::path& path) {
-  const std::string start = read_start(path, kStartBytes);
-  if (const auto shape = image_shape(start)) return *shape;
-  if (start.size() == kStartBytes) {
-    if (const auto shape = image_shape(read_start(path, kMostImageBytes))) return *shape;
-  }
-  throw UserError("truncated");
-}
 
 /// What came of one file: a value, or why there is none.
 template <typename T>
@@ -200,7 +109,7 @@ void ImageImport::survey() {
   for (std::size_t i = 0; i < files.size(); ++i) files[i] = static_cast<std::uint32_t>(i);
   Progress progress("looking at the files in " + path_.string(), files.size());
   for_each_file<space::Shape>(
-      files, kFilesAtOnce, [&](std::size_t file) { return read_shape(folder_.path(file)); },
+      files, kFilesAtOnce, [&](std::size_t file) { return read_image_shape(folder_.path(file)); },
       [&](std::span<const Attempt<space::Shape>> attempts) {
         for (const auto& attempt : attempts) {
           if (attempt.value) {
@@ -257,13 +166,17 @@ void ImageImport::describe(const PartShares& shares) {
     log::info(drawn);
   }
   writer_.describe(facts);
+  writer_.check_room((num_grey_ + num_colour_) * static_cast<std::uint64_t>(shape_.elements()));
 }
 
 std::vector<std::uint8_t> ImageImport::planes_of(std::size_t file) const {
-  Image image = decode_image(read_start(folder_.path(file), kMostImageBytes));
+  Image image = read_image(folder_.path(file));
   const auto height = static_cast<std::size_t>(shape_.height);
   const auto width = static_cast<std::size_t>(shape_.width);
-  if (image.height != height || image.width != width) image = resized(image, height, width, options_.fit);
+  const bool fits = image.height == height && image.width == width;
+  if (static_cast<std::int64_t>(image.channels) > shape_.channels || (!fits && options_.size.height == 0))
+    throw UserError("another image took its place while the folder was read");
+  if (!fits) image = resized(image, height, width, options_.fit);
   std::vector<std::uint8_t> planes(static_cast<std::size_t>(shape_.elements()));
   image.copy_planes(planes.data());
   if (image.channels == 1 && shape_.channels == 3) {  // grey among colours

@@ -1,0 +1,30 @@
+#pragma once
+
+#include "skyline/core/option_table.hpp"
+
+#include "store/images/image.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+namespace skyline::store {
+
+struct ImageSize {
+  std::int64_t height = 0;
+  std::int64_t width = 0;
+};
+
+/// What `skyline prep images` is told.
+struct ImageOptions {
+  ImageSize size;  // 0: that of the files
+  Fit fit = Fit::kResize;
+  std::optional<double> test;
+  double validation = 0;
+  std::uint64_t seed = 1;
+  std::size_t skip = 100;
+};
+
+const OptionTable<ImageOptions>& image_keys();
+
+}  // namespace skyline::store
