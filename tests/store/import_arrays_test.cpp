@@ -229,6 +229,42 @@ TEST_F(ImportArrays, CsvFilesHaveALabelColumnByNameOrNumber) {
   EXPECT_THAT(std::get<2>(read({"train.csv"}, {{"test", "0"}})->train().targets), ElementsAre(0.5F, 0.25F));
 }
 
+TEST_F(ImportArrays, CsvFilesWhoseNumbersHappenToBeWholeGoWithOthers) {
+  write("train.csv", "1.5,2,a\n2.5,3,b\n");
+  write("test.csv", "7,8,b\n");
+  const auto set = read({"train.csv", "test.csv"});
+  EXPECT_THAT(std::get<1>(set->test().values), ElementsAre(7.0F, 8.0F));
+  EXPECT_THAT(set->test().classes(), ElementsAre(1));
+  write("test.csv", "7,8,c\n");
+  EXPECT_THAT(error({"train.csv", "test.csv"}),
+              HasSubstr("`c` is a class that the training set does not have"));
+  write("test.csv", "7,8,9\n");
+  EXPECT_THAT(error({"train.csv", "test.csv"}),
+              HasSubstr("expected words as in " + (folder / "train.csv").string()));
+}
+
+TEST_F(ImportArrays, LabelsAreWordsAsSoonAsOneIsNoNumberAndBlanksMaySeparate) {
+  write("train.csv", "1 2 10\n3 4 9 \n5 6 red\n");
+  const auto set = read({"train.csv"}, {{"test", "0"}});
+  EXPECT_THAT(set->class_names(), ElementsAre("10", "9", "red"));
+  EXPECT_THAT(set->train().classes(), ElementsAre(0, 1, 2));
+  EXPECT_THAT(set->train().pixels(), ElementsAre(1, 2, 3, 4, 5, 6));
+}
+
+TEST_F(ImportArrays, TextsOfCsvFilesAreBounded) {
+  write("train.csv", "1," + std::string(300, 'x') + "\n");
+  EXPECT_THAT(error({"train.csv"}), HasSubstr("train.csv:1: a label of more than 255 bytes"));
+  write("train.csv.gz", gzip_text("1,2\n" + std::string(std::size_t{1} << 21, ',') + "\n"));
+  EXPECT_THAT(error({"train.csv.gz"}), HasSubstr("train.csv.gz:2: more than 1048576 columns"));
+  write("train.csv.gz", gzip_text("1,2\n" + std::string(std::size_t{1} << 25, ' ') + "\n"));
+  EXPECT_THAT(error({"train.csv.gz"}), HasSubstr("train.csv.gz:2: a line of more than 16777216 bytes"));
+  std::string many;
+  for (int i = 0; i < 70'000; ++i) many += "1,w" + std::to_string(i) + "\n";
+  write("train.csv", many);
+  EXPECT_THAT(error({"train.csv"}),
+              HasSubstr("train.csv:65537: more than 65536 different labels that are words"));
+}
+
 TEST_F(ImportArrays, Hdf5FilesAreReadWhateverTheirLayout) {
   const std::filesystem::path path = folder / "set.h5";
   const hid_t file = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
@@ -255,6 +291,42 @@ TEST_F(ImportArrays, Hdf5FilesAreReadWhateverTheirLayout) {
   EXPECT_THAT(set->train().pixels(), ::testing::ElementsAreArray(pixels));
   EXPECT_THAT(set->train().classes(), ElementsAre(1, 0));
   EXPECT_THAT(set->class_names(), ElementsAre("8", "9"));
+}
+
+TEST_F(ImportArrays, ValuesOfHdf5FilesThatLieElsewhereOrInHugeChunksAreRefused) {
+  write("secret.txt", "1234");
+  const std::filesystem::path path = folder / "set.h5";
+  const auto error_with = [&](auto change) {
+    const hid_t file = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
+    std::vector<hsize_t> dims{4, 1};
+    change(creation, dims);
+    const hid_t space = H5Screate_simple(2, dims.data(), nullptr);
+    for (const char* name : {"x_train", "y_train"}) {
+      H5Dclose(H5Dcreate2(file, name, H5T_STD_U8LE, space, H5P_DEFAULT, creation, H5P_DEFAULT));
+    }
+    H5Sclose(space);
+    H5Pclose(creation);
+    H5Fclose(file);
+    return error({"set.h5"});
+  };
+  EXPECT_THAT(error_with([&](hid_t creation, std::vector<hsize_t>& /*dims*/) {
+                H5Pset_external(creation, (folder / "secret.txt").c_str(), 0, 4);
+              }),
+              HasSubstr("x_train: its values lie in other files: copy them into this one"));
+  EXPECT_THAT(error_with([&](hid_t creation, std::vector<hsize_t>& dims) {
+                const hid_t space = H5Screate_simple(2, dims.data(), nullptr);
+                H5Pset_virtual(creation, space, "other.h5", "x", space);
+                H5Sclose(space);
+              }),
+              HasSubstr("x_train: its values lie in other files"));
+  EXPECT_THAT(error_with([&](hid_t creation, std::vector<hsize_t>& dims) {
+                dims = {4, hsize_t{1} << 31};
+                H5Pset_chunk(creation, 2, dims.data());
+                dims[0] = 1;
+                H5Pset_chunk(creation, 2, dims.data());
+              }),
+              HasSubstr("x_train: chunks of more than 1073741824 bytes"));
 }
 
 TEST_F(ImportArrays, HeadersOfNpyFilesAreReadStrictly) {
@@ -307,6 +379,9 @@ TEST_F(ImportArrays, FilesThatUnpackToFarMoreThanTheyAreAreRefusedBeforeMemoryIs
   write("x_train", std::string("\0\0\x08\x01\0\0\0\2ab", 10));
   EXPECT_THAT(error({"x_train", "y_train"}),
               HasSubstr("y_train: expected at most 268435456 targets, got 2 x 2130706432"));
+  write("y_train", gzip_text(std::string("\0\0\x08\x02\0\0\0\2\0\x10\0\0", 12) + zeros));
+  EXPECT_THAT(error({"x_train", "y_train"}),
+              HasSubstr("y_train: expected at most 65536 targets of a sample, got 1048576"));
 }
 
 class NoiseImporter final : public Importer {
@@ -328,6 +403,31 @@ TEST_F(ImportArrays, AnImporterOfOnesOwnIsOneClassAndOneLine) {
   EXPECT_THAT(importer_names(), ::testing::Contains("noise"));
 }
 
+/// x_train in packed chunks, y_train in one piece, and a group with a link to them.
+void write_hdf5_pair(const std::filesystem::path& path) {
+  const hid_t file = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+  const hid_t packed = H5Pcreate(H5P_DATASET_CREATE);
+  const hsize_t dims[] = {6, 4};
+  const hsize_t chunk[] = {2, 4};
+  H5Pset_chunk(packed, 2, chunk);
+  H5Pset_deflate(packed, 3);
+  const std::vector<std::uint8_t> pixels(24, 7);
+  const std::vector<std::int64_t> labels{1, 2, 1, 2, 1, 2};
+  const auto write_array = [&](const char* name, hid_t type, int rank, const void* data, hid_t creation) {
+    const hid_t space = H5Screate_simple(rank, dims, nullptr);
+    const hid_t array = H5Dcreate2(file, name, type, space, H5P_DEFAULT, creation, H5P_DEFAULT);
+    H5Dwrite(array, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data);
+    H5Dclose(array);
+    H5Sclose(space);
+  };
+  write_array("x_train", H5T_NATIVE_UINT8, 2, pixels.data(), packed);
+  write_array("y_train", H5T_NATIVE_INT64, 1, labels.data(), H5P_DEFAULT);
+  H5Pclose(packed);
+  H5Gclose(H5Gcreate2(file, "more", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+  H5Lcreate_soft("/x_train", file, "more/x", H5P_DEFAULT, H5P_DEFAULT);
+  H5Fclose(file);
+}
+
 TEST_F(ImportArrays, MutatedFilesAreReadOrRefusedInOneLine) {
   write_pair(kTwoImages, kTwoLabels);
   write("set.csv", "a,b,c\n1,2,x\n3,4,y\n5,6,x\n");
@@ -335,7 +435,8 @@ TEST_F(ImportArrays, MutatedFilesAreReadOrRefusedInOneLine) {
   write("y_train.npy", kTwoLabels);
   RandomStream random(3);
   std::size_t refused = 0;
-  for (const char* name : {"set.npz", "set.csv", "x_train.npy"}) {
+  write_hdf5_pair(folder / "set.h5");
+  for (const char* name : {"set.npz", "set.csv", "x_train.npy", "set.h5"}) {
     std::ifstream file(folder / name, std::ios::binary);
     const std::string content{std::istreambuf_iterator<char>(file), {}};
     for (int round = 0; round < 300; ++round) {

@@ -1,21 +1,26 @@
 #include "skyline/core/config_node.hpp"
 #include "skyline/core/error.hpp"
 
+#include "core/log.hpp"
 #include "core/text/wording.hpp"
 #include "store/arrays/array_formats.hpp"
 
 #include <algorithm>
-#include <array>
-#include <bit>
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <optional>
+#include <unordered_map>
 #include <utility>
 
 namespace skyline::store {
 namespace {
 
 constexpr std::size_t kMostLineBytes = std::size_t{1} << 24;
+constexpr std::size_t kMostColumns = std::size_t{1} << 20;
+constexpr std::size_t kMostWordBytes = 255;
+constexpr std::size_t kMostClasses = std::size_t{1} << 16;
+constexpr std::size_t kMostRows = std::size_t{1} << 28;  // a packed file of some megabytes may have them all
 
 std::optional<double> number_in(std::string_view text) {
   if (text.starts_with('+')) text.remove_prefix(1);
@@ -40,9 +45,9 @@ class CsvReader {
     return true;
   }
   const std::vector<std::string>& fields() const { return fields_; }
-  [[noreturn]] void fail(const std::string& message) const {
-    throw UserError(path_.string() + ":" + std::to_string(number_) + ": " + message);
-  }
+  /// "set.csv:12: "
+  std::string place() const { return path_.string() + ":" + std::to_string(number_) + ": "; }
+  [[noreturn]] void fail(const std::string& message) const { throw UserError(place() + message); }
 
  private:
   bool read_line() {
@@ -51,7 +56,8 @@ class CsvReader {
       text_.erase(0, begin_);
       begin_ = 0;
       if (text_.size() > kMostLineBytes)
-        fail("a line of more than " + std::to_string(kMostLineBytes) + " bytes");
+        throw UserError(path_.string() + ":" + std::to_string(number_ + 1) + ": a line of more than " +
+                        std::to_string(kMostLineBytes) + " bytes");
       const std::string more = stream_.read_some(std::size_t{1} << 18);
       if (more.empty() && text_.empty()) return false;
       text_ += more.empty() ? "\n" : more;
@@ -75,11 +81,14 @@ class CsvReader {
       if (letter == '"') {
         quoted = !quoted;
       } else if (letter == separator_ && !quoted) {
-        if (separator_ != ' ' || !fields_.back().empty()) fields_.emplace_back();
+        if (separator_ == ' ' && fields_.back().empty()) continue;
+        if (fields_.size() == kMostColumns) fail("more than " + std::to_string(kMostColumns) + " columns");
+        fields_.emplace_back();
       } else {
         fields_.back() += letter;
       }
     }
+    if (separator_ == ' ' && fields_.size() > 1 && fields_.back().empty()) fields_.pop_back();
     for (std::string& field : fields_) {
       const std::size_t first = std::min(field.find_first_not_of(' '), field.size());
       field = field.substr(first, field.find_last_not_of(' ') + 1 - first);
@@ -96,16 +105,23 @@ class CsvReader {
   std::vector<std::string> fields_;
 };
 
+/// The column of labels.
+struct CsvLabels {
+  bool are_words = false;             // not all of them are numbers
+  bool whole = true;                  // they are whole numbers
+  std::vector<double> numbers;        // of each row
+  std::vector<std::string> words;     // the different ones
+  std::vector<std::uint32_t> places;  // of each row among the words
+  std::unordered_map<std::string, std::uint32_t> known = {};
+};
+
 /// What a first reading of the file tells.
 struct CsvLayout {
   bool has_names = false;  // its first row
   std::size_t columns = 0;
   std::size_t label = 0;  // the column
   std::size_t rows = 0;
-  bool bytes = true;    // all features are whole numbers from 0 to 255
-  bool whole = true;    // all labels are whole numbers
-  bool numeric = true;  // all labels are numbers
-  std::vector<std::string> labels;
+  bool bytes = true;  // all features are whole numbers from 0 to 255
 };
 
 std::size_t label_column(const std::vector<std::string>& first_row, bool has_names, const CsvOptions& options,
@@ -131,25 +147,53 @@ double feature_of(const CsvReader& reader, std::size_t column) {
   return *value;
 }
 
-void read_csv_row(const CsvReader& reader, CsvLayout& layout) {
+void add_word(const CsvReader& reader, const std::string& word, CsvLabels& labels) {
+  if (word.size() > kMostWordBytes)
+    reader.fail("a label of more than " + std::to_string(kMostWordBytes) + " bytes");
+  const auto [place, is_new] =
+      labels.known.try_emplace(word, static_cast<std::uint32_t>(labels.words.size()));
+  if (is_new) labels.words.push_back(word);
+  if (labels.words.size() > kMostClasses)
+    reader.fail("more than " + std::to_string(kMostClasses) + " different labels that are words");
+  labels.places.push_back(place->second);
+}
+
+/// @return  false if it is the first label that is no number
+bool add_label(const CsvReader& reader, const CsvLayout& layout, CsvLabels& labels) {
+  const std::string& label = reader.fields()[layout.label];
+  if (label.empty()) reader.fail("column " + std::to_string(layout.label + 1) + ": the label is missing");
+  if (labels.are_words) {
+    add_word(reader, label, labels);
+    return true;
+  }
+  const std::optional<double> value = number_in(label);
+  if (!value || !std::isfinite(*value)) {
+    if (layout.rows > 1) log::warning(reader.place() + "`" + label + "` is no number: all labels are words");
+    return false;
+  }
+  labels.whole = labels.whole && *value == std::floor(*value) && std::abs(*value) < 1e15;
+  labels.numbers.push_back(*value);
+  return true;
+}
+
+/// @return  as add_label
+bool read_csv_row(const CsvReader& reader, CsvLayout& layout, CsvLabels& labels) {
   if (reader.fields().size() != layout.columns) {
     reader.fail("expected " + counted(layout.columns, "column") + ", got " +
                 std::to_string(reader.fields().size()));
   }
-  ++layout.rows;
+  if (++layout.rows > kMostRows) reader.fail("more than " + std::to_string(kMostRows) + " rows");
   for (std::size_t column = 0; column < layout.columns; ++column) {
     if (column == layout.label) continue;
     const double value = feature_of(reader, column);
     layout.bytes = layout.bytes && value >= 0 && value <= 255 && value == std::floor(value);
   }
-  const std::string& label = layout.labels.emplace_back(reader.fields()[layout.label]);
-  if (label.empty()) reader.fail("column " + std::to_string(layout.label + 1) + ": the label is missing");
-  const std::optional<double> value = number_in(label);
-  layout.numeric = layout.numeric && value && std::isfinite(*value);
-  layout.whole = layout.whole && value && *value == std::floor(*value) && std::abs(*value) < 1e15;
+  return add_label(reader, layout, labels);
 }
 
-CsvLayout read_csv_layout(const std::filesystem::path& file, const CsvOptions& options) {
+/// @return  nothing if a label is the first that is no number
+std::optional<CsvLayout> read_csv_layout(const std::filesystem::path& file, const CsvOptions& options,
+                                         CsvLabels& labels) {
   CsvReader reader(file);
   CsvLayout layout;
   if (!reader.read_row()) throw UserError(file.string() + ": the file is empty");
@@ -158,8 +202,10 @@ CsvLayout read_csv_layout(const std::filesystem::path& file, const CsvOptions& o
   layout.has_names =
       std::ranges::none_of(reader.fields(), [](auto& field) { return number_in(field).has_value(); });
   layout.label = label_column(reader.fields(), layout.has_names, options, reader);
-  if (!layout.has_names) read_csv_row(reader, layout);
-  while (reader.read_row()) read_csv_row(reader, layout);
+  if (!layout.has_names && !read_csv_row(reader, layout, labels)) return std::nullopt;
+  while (reader.read_row()) {
+    if (!read_csv_row(reader, layout, labels)) return std::nullopt;
+  }
   if (layout.rows == 0) throw UserError(file.string() + ": no rows behind the names of the columns");
   return layout;
 }
@@ -195,19 +241,28 @@ class CsvFeatures final : public ArrayStream {
 };
 
 /// An array that is in memory already.
+template <typename Value>
 class MemoryStream final : public ArrayStream {
  public:
-  explicit MemoryStream(std::shared_ptr<const std::string> content) : content_(std::move(content)) {}
+  explicit MemoryStream(std::shared_ptr<const std::vector<Value>> values) : values_(std::move(values)) {}
   void read(std::span<std::byte> bytes) override {
-    require(place_ + bytes.size() <= content_->size(), "read beyond the end of an array");
-    std::memcpy(bytes.data(), content_->data() + place_, bytes.size());
+    const auto all = std::as_bytes(std::span(*values_));
+    require(place_ + bytes.size() <= all.size(), "read beyond the end of an array");
+    std::ranges::copy(all.subspan(place_, bytes.size()), bytes.begin());
     place_ += bytes.size();
   }
 
  private:
-  std::shared_ptr<const std::string> content_;
+  std::shared_ptr<const std::vector<Value>> values_;
   std::size_t place_ = 0;
 };
+
+template <typename Value>
+void open_from_memory(SourceArray& array, ElementType::Kind kind, std::vector<Value> values) {
+  array.type = {kind, sizeof(Value)};
+  auto shared = std::make_shared<const std::vector<Value>>(std::move(values));
+  array.open = [shared] { return std::make_unique<MemoryStream<Value>>(shared); };
+}
 
 std::string part_in(const std::filesystem::path& file) {
   const std::string name = lower_case(file.filename().string());
@@ -218,24 +273,29 @@ std::string part_in(const std::filesystem::path& file) {
 }  // namespace
 
 std::vector<SourceArray> list_csv(const std::filesystem::path& file, const CsvOptions& options) {
-  CsvLayout layout = read_csv_layout(file, options);
-  const std::vector<std::string> labels = std::exchange(layout.labels, {});
-  using Kind = ElementType::Kind;
-  const auto rows = static_cast<std::int64_t>(layout.rows);
-  SourceArray x{"x_" + part_in(file), file, {}, {rows, static_cast<std::int64_t>(layout.columns) - 1}, {}};
-  if (!layout.bytes) x.type = {Kind::kFloat, sizeof(float)};
-  x.open = [file, layout] { return std::make_unique<CsvFeatures>(file, layout); };
-  SourceArray y{"y_" + part_in(file), file, {Kind::kFloat, sizeof(double)}, {rows}, {}};
-  if (layout.whole) y.type = {Kind::kSigned, sizeof(std::int64_t)};
-  if (!layout.numeric) y.words = labels;
-  auto content = std::make_shared<std::string>();
-  for (const std::string& label : labels) {
-    const double number = number_in(label).value_or(0);
-    const auto bytes = layout.whole ? std::bit_cast<std::array<char, 8>>(static_cast<std::int64_t>(number))
-                                    : std::bit_cast<std::array<char, 8>>(number);
-    content->append(bytes.data(), bytes.size());
+  CsvLabels labels;
+  std::optional<CsvLayout> layout = read_csv_layout(file, options, labels);
+  if (!layout) {  // once more, since text takes more memory than numbers
+    labels = {};
+    labels.are_words = true;
+    layout = read_csv_layout(file, options, labels).value();
   }
-  y.open = [content] { return std::make_unique<MemoryStream>(content); };
+  using Kind = ElementType::Kind;
+  const auto rows = static_cast<std::int64_t>(layout->rows);
+  SourceArray x{"x_" + part_in(file), file, {}, {rows, static_cast<std::int64_t>(layout->columns) - 1}, {}};
+  x.from_text = true;
+  if (!layout->bytes) x.type = {Kind::kFloat, sizeof(float)};
+  x.open = [file, layout = *layout] { return std::make_unique<CsvFeatures>(file, layout); };
+  SourceArray y{"y_" + part_in(file), file, {}, {rows}, {}};
+  if (labels.are_words) {
+    y.words = std::move(labels.words);
+    open_from_memory(y, Kind::kUnsigned, std::move(labels.places));
+  } else if (labels.whole) {
+    open_from_memory(y, Kind::kSigned,
+                     std::vector<std::int64_t>(labels.numbers.begin(), labels.numbers.end()));
+  } else {
+    open_from_memory(y, Kind::kFloat, std::move(labels.numbers));
+  }
   return {x, y};
 }
 

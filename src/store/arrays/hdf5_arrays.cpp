@@ -1,7 +1,7 @@
 #include "skyline/core/error.hpp"
 
 #include "store/arrays/array_formats.hpp"
-#include "store/hdf5/hdf5_handle.hpp"
+#include "store/hdf5/hdf5_reader.hpp"
 
 #include <algorithm>
 #include <array>
@@ -9,14 +9,11 @@
 namespace skyline::store {
 namespace {
 
+constexpr std::size_t kMostChunkBytes = std::size_t{1} << 30;
+
 template <typename T>
 T check_read(T result, const std::filesystem::path& path) {
   return check_hdf5(result, "read", path);
-}
-
-Hdf5File open_hdf5(const std::filesystem::path& path) {
-  silence_hdf5();
-  return Hdf5File(check_read(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), path));
 }
 
 std::vector<std::string> dataset_names(const Hdf5File& file, const std::filesystem::path& path) {
@@ -67,7 +64,7 @@ std::vector<hsize_t> dims_of(const Hdf5Dataset& array) {
 class Hdf5ArrayStream final : public ArrayStream {
  public:
   Hdf5ArrayStream(const std::filesystem::path& path, const std::string& name, const ElementType& type)
-      : path_(path), file_(open_hdf5(path)) {
+      : path_(path), file_(open_hdf5_file(path)) {
     const Hdf5PropertyList access(check_read(H5Pcreate(H5P_DATASET_ACCESS), path));
     constexpr std::size_t kCacheBytes = std::size_t{1} << 26;  // rows of one chunk come in several reads
     H5Pset_chunk_cache(access.get(), H5D_CHUNK_CACHE_NSLOTS_DEFAULT, kCacheBytes, 1);
@@ -106,6 +103,21 @@ class Hdf5ArrayStream final : public ArrayStream {
   hsize_t next_ = 0;
 };
 
+/// A chunk is held in memory as a whole. @throws UserError, without the file's name
+void check_storage(const Hdf5Dataset& array, const std::filesystem::path& path) {
+  const Hdf5PropertyList creation(check_read(H5Dget_create_plist(array.get()), path));
+  const H5D_layout_t layout = H5Pget_layout(creation.get());
+  if (layout == H5D_VIRTUAL || H5Pget_external_count(creation.get()) > 0)
+    throw UserError("its values lie in other files: copy them into this one");
+  if (layout != H5D_CHUNKED) return;
+  std::array<hsize_t, H5S_MAX_RANK> dims{};
+  const int rank = check_read(H5Pget_chunk(creation.get(), H5S_MAX_RANK, dims.data()), path);
+  const Hdf5Type type(check_read(H5Dget_type(array.get()), path));
+  std::size_t room = kMostChunkBytes / std::max<std::size_t>(H5Tget_size(type.get()), 1);
+  for (int i = 0; i < rank; ++i) room /= std::max<hsize_t>(dims.at(static_cast<std::size_t>(i)), 1);
+  if (room == 0) throw UserError("chunks of more than " + std::to_string(kMostChunkBytes) + " bytes");
+}
+
 SourceArray array_named(const Hdf5File& file, const std::string& name, const std::filesystem::path& path) {
   SourceArray listed{name, path, {}, {1}, {}};
   const Hdf5Dataset array(check_read(H5Dopen2(file.get(), name.c_str(), H5P_DEFAULT), path));
@@ -116,6 +128,7 @@ SourceArray array_named(const Hdf5File& file, const std::string& name, const std
     check_dims(dims);
     listed.dims = dims;
     if (!type) throw UserError("expected whole numbers or floats");
+    check_storage(array, path);
   } catch (const UserError& error) {
     listed.problem = error.what();
     return listed;
@@ -128,7 +141,7 @@ SourceArray array_named(const Hdf5File& file, const std::string& name, const std
 }  // namespace
 
 std::vector<SourceArray> list_hdf5(const std::filesystem::path& path) {
-  const Hdf5File file = open_hdf5(path);
+  const Hdf5File file = open_hdf5_file(path);
   std::vector<SourceArray> arrays;
   for (const std::string& name : dataset_names(file, path)) arrays.push_back(array_named(file, name, path));
   return arrays;

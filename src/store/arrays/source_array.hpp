@@ -45,8 +45,9 @@ struct SourceArray {
   ElementType type;
   std::vector<std::int64_t> dims;  // at least one, all above 0
   std::function<std::unique_ptr<ArrayStream>()> open;
-  std::vector<std::string> words = {};  // the contents of a column of labels that are no numbers
+  std::vector<std::string> words = {};  // if not empty: the elements are places among them
   std::string problem = {};             // why it cannot be read, if it cannot
+  bool from_text = false;               // the type is that of the numbers that happen to be in it
 
   std::size_t rows() const { return static_cast<std::size_t>(dims.front()); }
   std::size_t row_elements() const;

@@ -15,14 +15,17 @@ constexpr std::size_t kIncrement = std::size_t{1} << 16;
 
 }  // namespace
 
-Hdf5Reader::Hdf5Reader(const std::filesystem::path& path, int descriptor) : path_(path) {
+Hdf5File open_hdf5_file(const std::filesystem::path& path) {
   silence_hdf5();
-  const Hdf5PropertyList access(check(H5Pcreate(H5P_FILE_ACCESS)));
+  const Hdf5PropertyList access(check_hdf5(H5Pcreate(H5P_FILE_ACCESS), "read", path));
 #if H5_VERSION_GE(1, 12, 1) || (H5_VERSION_GE(1, 10, 7) && !H5_VERSION_GE(1, 11, 0))
-  // A published file never changes, and file systems without locks would refuse the open.
-  check(H5Pset_file_locking(access.get(), false, true));
+  check_hdf5(H5Pset_file_locking(access.get(), false, true), "read", path);
 #endif
-  file_ = Hdf5File(check(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get())));
+  return Hdf5File(check_hdf5(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get()), "read", path));
+}
+
+Hdf5Reader::Hdf5Reader(const std::filesystem::path& path, int descriptor)
+    : path_(path), file_(open_hdf5_file(path)) {
   void* opened = nullptr;
   check(H5Fget_vfd_handle(file_.get(), H5P_DEFAULT, &opened));
   struct stat ours {};

@@ -11,10 +11,13 @@
 
 namespace skyline::store {
 
+/// Opens a file read-only, and without file locks, which some file systems do not have. @throws UserError
+Hdf5File open_hdf5_file(const std::filesystem::path& path);
+
 /// Reads from an HDF5 file. Every error names the path. @throws UserError
 class Hdf5Reader {
  public:
-  /// Opens a file read-only, without file locks. @throws UserError if the name no longer means the file that
+  /// Opens a file as open_hdf5_file does. @throws UserError if the name no longer means the file that
   /// `descriptor` is open on (and whose checksums the caller knows)
   Hdf5Reader(const std::filesystem::path& path, int descriptor);
   /// Opens the bytes of an HDF5 file (a copy is kept).

@@ -12,7 +12,7 @@ namespace skyline::store {
 namespace {
 
 constexpr std::size_t kMostTargets = std::size_t{1} << 28;  // of a part: they are read as a whole
-constexpr std::size_t kMostClasses = std::size_t{1} << 16;
+constexpr std::size_t kMostOutputs = std::size_t{1} << 16;
 
 std::vector<std::byte> read_all(const SourceArray& array) {
   std::vector<std::byte> bytes(array.rows() * array.row_bytes());
@@ -59,20 +59,17 @@ std::vector<std::int64_t> places_of_ones(const SourceArray& array) {
   return places;
 }
 
-/// Gives the different values of the first list numbers, in order.
-template <typename Value>
-std::vector<Value> different_values(std::vector<Value> values, const SourceArray& array) {
+std::vector<std::int64_t> different_values(std::vector<std::int64_t> values, const SourceArray& array) {
   std::ranges::sort(values);
   values.erase(std::unique(values.begin(), values.end()), values.end());
-  if (values.size() > kMostClasses) {
+  if (values.size() > kMostOutputs) {
     array.fail(std::to_string(values.size()) +
                " different targets are too many classes (--targets numbers?)");
   }
   return values;
 }
 
-template <typename Value>
-ArrayTargets numbered(const std::vector<Value>& values, const std::vector<Value>& classes,
+ArrayTargets numbered(const std::vector<std::int64_t>& values, const std::vector<std::int64_t>& classes,
                       const SourceArray& array) {
   std::vector<std::int32_t> labels;
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -90,11 +87,22 @@ std::vector<std::string> numbers_as_names(std::size_t count) {
   return names;
 }
 
+/// Words are numbered in their order, whatever the order in which an array has them.
 TargetSet read_words(std::span<const SourceArray> arrays) {
-  TargetSet set{different_values(arrays.front().words, arrays.front()), {}};
+  TargetSet set{arrays.front().words, {}};
+  std::ranges::sort(set.names);
   for (const SourceArray& array : arrays) {
-    if (array.words.empty()) array.fail("expected words as in " + arrays.front().label());
-    set.targets.push_back(numbered(array.words, set.names, array));
+    std::vector<std::int32_t> classes;
+    for (const std::string& word : array.words) {
+      const auto place = std::ranges::lower_bound(set.names, word);
+      if (place == set.names.end() || *place != word)
+        array.fail("`" + word + "` is a class that the training set does not have");
+      classes.push_back(static_cast<std::int32_t>(place - set.names.begin()));
+    }
+    std::vector<std::int32_t> labels;
+    for (const std::int64_t place : read_integers(array))
+      labels.push_back(classes[static_cast<std::size_t>(place)]);
+    set.targets.push_back({std::move(labels), 1});
   }
   return set;
 }
@@ -184,11 +192,18 @@ TargetSet read_targets(std::span<const SourceArray> arrays, std::optional<Target
   for (const SourceArray& array : arrays) {
     if (array.row_elements() != first.row_elements() || array.dims.size() > 2)
       array.fail("expected targets [N] or [N, K], the same K in all parts");
+    if (array.words.empty() != first.words.empty())
+      array.fail(std::string("expected ") + (first.words.empty() ? "numbers" : "words") + " as in " +
+                 first.label());
     // A packed file of some kilobytes may claim any number of them.
     if (array.rows() > kMostTargets / array.row_elements()) {
       array.fail("expected at most " + std::to_string(kMostTargets) + " targets, got " +
                  std::to_string(array.rows()) + " x " + std::to_string(array.row_elements()));
     }
+  }
+  if (first.row_elements() > kMostOutputs) {
+    first.fail("expected at most " + std::to_string(kMostOutputs) + " targets of a sample, got " +
+               std::to_string(first.row_elements()));
   }
   const TargetKind chosen = kind.value_or(kind_of(first));
   if (!first.words.empty() && chosen != TargetKind::kClasses) first.fail("expected numbers, got words");

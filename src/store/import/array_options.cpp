@@ -1,0 +1,45 @@
+#include "store/import/array_options.hpp"
+
+namespace skyline::store {
+
+const OptionTable<ArrayOptions>& array_keys() {
+  const auto name = [] { return text("the name of an array, or its file's"); };
+  static const OptionTable<ArrayOptions> table{
+      {"x-train", &ArrayOptions::x_train, name(), "Array of the training samples (default: x_train)."},
+      {"y-train", &ArrayOptions::y_train, name(), "Array of their targets (default: y_train)."},
+      {"x-val", &ArrayOptions::x_val, name(),
+       "Array of the validation samples (default: x_val, if there is one)."},
+      {"y-val", &ArrayOptions::y_val, name(), "Array of their targets."},
+      {"x-test", &ArrayOptions::x_test, name(),
+       "Array of the test samples (default: x_test, if there is one)."},
+      {"y-test", &ArrayOptions::y_test, name(), "Array of their targets."},
+      {"label", &ArrayOptions::label, text("the name of a column, or its number from 1"),
+       "The column of a CSV file that has the targets (default: the last one)."},
+      {"layout", &ArrayOptions::layout,
+       choice<Layout>({{"nchw", Layout::kChw},
+                       {"nhwc", Layout::kHwc},
+                       {"nhw", Layout::kHw},
+                       {"ncl", Layout::kChannelsLength},
+                       {"nlc", Layout::kLengthChannels},
+                       {"nf", Layout::kFeatures}}),
+       "What the dimensions are: n samples, c channels, h height, w width, l length, f features (default: "
+       "nchw, ncl "
+       "or nf)."},
+      {"shape", &ArrayOptions::shape, text("CHANNELSxHEIGHTxWIDTH"),
+       "Shape of a sample whose numbers lie in this order, e.g. 1x28x28, whatever the array's dimensions."},
+      {"targets", &ArrayOptions::targets,
+       if_given(choice<TargetKind>({{"classes", TargetKind::kClasses},
+                                    {"labels", TargetKind::kLabels},
+                                    {"numbers", TargetKind::kNumbers}})),
+       "What the targets are (default: whole numbers [N] and words are classes, whole numbers [N, K] labels, "
+       "floats numbers)."},
+      {"value-scale", &ArrayOptions::value_scale, number(above(0)), "Largest value of uint8 samples."},
+      {"test", &ArrayOptions::test, if_given(number(at_least(0).below(1))),
+       "Share of every class that becomes the test set (default: 0.2, or 0 with a test or validation set)."},
+      {"validation", &ArrayOptions::validation, number(at_least(0).below(1)),
+       "Share of every class that is stored as the validation set."},
+      {"seed", &ArrayOptions::seed, whole<std::uint64_t>(at_least(0)), "Of the draw of these shares."}};
+  return table;
+}
+
+}  // namespace skyline::store

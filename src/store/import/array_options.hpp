@@ -1,0 +1,35 @@
+#pragma once
+
+#include "skyline/core/option_table.hpp"
+#include "skyline/store/dataset.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace skyline::store {
+
+/// What the dimensions of an array of samples are.
+enum class Layout { kByRank, kChw, kHwc, kHw, kChannelsLength, kLengthChannels, kFeatures };
+
+/// What `skyline prep arrays` is told.
+struct ArrayOptions {
+  std::string x_train;
+  std::string y_train;
+  std::string x_val;
+  std::string y_val;
+  std::string x_test;
+  std::string y_test;
+  std::string label;
+  Layout layout = Layout::kByRank;
+  std::string shape;
+  std::optional<TargetKind> targets;
+  double value_scale = 255;
+  std::optional<double> test;
+  double validation = 0;
+  std::uint64_t seed = 1;
+};
+
+const OptionTable<ArrayOptions>& array_keys();
+
+}  // namespace skyline::store

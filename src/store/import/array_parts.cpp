@@ -1,0 +1,98 @@
+#include "store/import/array_parts.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include "core/text/wording.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace skyline::store {
+namespace {
+
+/// The arrays of all files, looked up by name.
+class ArrayCatalogue {
+ public:
+  explicit ArrayCatalogue(const ImportSource& source, const CsvOptions& csv) {
+    for (const auto& path : source.paths) {
+      for (SourceArray& array : list_arrays(path, csv)) arrays_.push_back(std::move(array));
+    }
+  }
+  /// @param told  by the user; empty: the first of `names` that there is
+  const SourceArray* find(const std::string& told, const std::vector<std::string>& names) const {
+    for (const std::string& name : told.empty() ? names : std::vector{told}) {
+      const SourceArray* const found = find_named(name, told.empty());
+      if (found != nullptr) return found;
+    }
+    if (!told.empty()) throw UserError("no array `" + told + "`, " + listing());
+    return nullptr;
+  }
+  const SourceArray& at(const std::string& told, const std::vector<std::string>& names,
+                        const char* key) const {
+    const SourceArray* const found = find(told, names);
+    if (found != nullptr) return *found;
+    throw UserError("no array `" + names.front() + "`, " + listing() + ": name it by --" + key);
+  }
+
+ private:
+  const SourceArray* find_named(const std::string& name, bool any_case) const {
+    const SourceArray* found = nullptr;
+    for (const SourceArray& array : arrays_) {
+      const bool named = array.name == name || (any_case && lower_case(array.name) == name);
+      if (!named && array.file.filename() != name) continue;
+      if (found != nullptr)
+        throw UserError("two arrays `" + name + "`: " + found->label() + ", " + array.label());
+      found = &array;
+    }
+    if (found != nullptr && !found->problem.empty()) found->fail(found->problem);
+    return found;
+  }
+  std::string listing() const {
+    std::vector<std::string> names;
+    for (const SourceArray& array : arrays_) names.push_back(array.name);
+    return names.empty() ? "there is none" : "there are " + joined(names);
+  }
+
+  std::vector<SourceArray> arrays_;
+};
+
+std::vector<PartArrays> named_parts(const ArrayCatalogue& catalogue, const ArrayOptions& options) {
+  std::vector<PartArrays> parts{{Part::kTrain, catalogue.at(options.x_train, {"x_train"}, "x-train"),
+                                 catalogue.at(options.y_train, {"y_train"}, "y-train")}};
+  const std::vector<std::string> val{"x_val", "x_valid", "x_validation"};
+  if (const auto* x = catalogue.find(options.x_val, val)) {
+    parts.push_back(
+        {Part::kValidation, *x, catalogue.at(options.y_val, {"y_val", "y_valid", "y_validation"}, "y-val")});
+  }
+  if (const auto* x = catalogue.find(options.x_test, {"x_test"}))
+    parts.push_back({Part::kTest, *x, catalogue.at(options.y_test, {"y_test"}, "y-test")});
+  return parts;
+}
+
+}  // namespace
+
+std::vector<PartArrays> find_parts(const ImportSource& source, const ArrayOptions& options) {
+  std::vector<PartArrays> parts = named_parts(ArrayCatalogue(source, {options.label}), options);
+  const SourceArray& first = parts.front().x;
+  constexpr std::size_t kMostSampleValues = std::size_t{1} << 28;
+  if (first.row_elements() > kMostSampleValues)
+    first.fail("expected samples of at most " + std::to_string(kMostSampleValues) + " values, got " +
+               std::to_string(first.row_elements()));
+  for (const PartArrays& part : parts) {
+    if (part.x.rows() != part.y.rows())
+      part.y.fail("expected " + std::to_string(part.x.rows()) + " targets, one for each sample, got " +
+                  std::to_string(part.y.rows()));
+    if (!std::ranges::equal(std::span(part.x.dims).subspan(1), std::span(first.dims).subspan(1)))
+      part.x.fail("expected samples of the same dimensions as in " + first.label());
+    const bool told = !part.x.from_text && !first.from_text;
+    if (told && part.x.type.is_uint8() != first.type.is_uint8())
+      part.x.fail("is " + to_text(part.x.type) + ", and " + first.label() + " is " + to_text(first.type));
+  }
+  return parts;
+}
+
+bool are_pixels(const std::vector<PartArrays>& parts) {
+  return std::ranges::all_of(parts, [](const PartArrays& part) { return part.x.type.is_uint8(); });
+}
+
+}  // namespace skyline::store

@@ -1,0 +1,116 @@
+#include "store/import/sample_layout.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include "core/text/wording.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <map>
+#include <type_traits>
+
+namespace skyline::store {
+namespace {
+
+std::string dims_text(const SourceArray& array) {
+  std::vector<std::string> dims;
+  for (const std::int64_t dim : array.dims) dims.push_back(std::to_string(dim));
+  return "[" + joined(dims) + "]";
+}
+
+/// The layout that the number of dimensions says, unless it may well be another one.
+Layout layout_of(const SourceArray& x) {
+  const auto could_be_channels = [](std::int64_t dim) { return dim == 1 || dim == 3 || dim == 4; };
+  if (x.dims.size() == 4) {
+    if (could_be_channels(x.dims[3]) && !could_be_channels(x.dims[1]))
+      x.fail(dims_text(x) + " may have its channels last: say --layout nhwc or nchw");
+    return Layout::kChw;
+  }
+  if (x.dims.size() < 3) return Layout::kFeatures;
+  if (x.type.is_uint8()) x.fail(dims_text(x) + " may be grey images or sequences: say --layout nhw or ncl");
+  return Layout::kChannelsLength;
+}
+
+space::Shape told_shape(const std::string& text, const SourceArray& x) {
+  std::array<std::int64_t, 3> dims{};
+  const char* place = text.data();
+  const char* const end = place + text.size();
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    const auto read = std::from_chars(place, end, dims[i]);
+    const bool ends_well = i == 2 ? read.ptr == end : read.ptr != end && *read.ptr == 'x';
+    if (read.ec != std::errc() || dims[i] < 1 || dims[i] > 1 << 20 || !ends_well)
+      throw UserError("--shape: expected CHANNELSxHEIGHTxWIDTH, e.g. 1x28x28, got " + text);
+    place = read.ptr + (i == 2 ? 0 : 1);
+  }
+  const space::Shape shape{dims[0], dims[1], dims[2]};
+  if (shape.elements() == static_cast<std::int64_t>(x.row_elements())) return shape;
+  x.fail("expected " + std::to_string(shape.elements()) + " values per sample for --shape " + text +
+         ", got " + std::to_string(x.row_elements()));
+}
+
+}  // namespace
+
+SampleLayout sample_layout(const ArrayOptions& options, const SourceArray& x) {
+  if (!options.shape.empty()) return {told_shape(options.shape, x)};
+  const Layout layout = options.layout == Layout::kByRank ? layout_of(x) : options.layout;
+  static const std::map<Layout, std::size_t> ranks{{Layout::kChw, 4},
+                                                   {Layout::kHwc, 4},
+                                                   {Layout::kHw, 3},
+                                                   {Layout::kChannelsLength, 3},
+                                                   {Layout::kLengthChannels, 3},
+                                                   {Layout::kFeatures, 2}};
+  const bool single = x.dims.size() == 1 && layout == Layout::kFeatures;  // one number per sample
+  if (!single && x.dims.size() != ranks.at(layout))
+    x.fail("expected " + std::to_string(ranks.at(layout)) + " dimensions for this layout, got " +
+           dims_text(x));
+  const auto& d = x.dims;
+  switch (layout) {
+    case Layout::kHwc:
+      return {{d[3], d[1], d[2]}, true};
+    case Layout::kHw:
+      return {{1, d[1], d[2]}};
+    case Layout::kChannelsLength:
+      return {{d[1], 1, d[2]}};
+    case Layout::kLengthChannels:
+      return {{d[2], 1, d[1]}, true};
+    case Layout::kFeatures:
+      return {{single ? 1 : d[1], 1, 1}};
+    default:
+      return {{d[1], d[2], d[3]}};
+  }
+}
+
+template <typename Value>
+std::vector<Value> samples_of(const SourceArray& x, const SampleLayout& layout,
+                              std::span<const std::byte> rows, std::span<const std::size_t> samples) {
+  std::vector<Value> values(rows.size() / x.type.bytes);
+  if constexpr (std::is_same_v<Value, float>) {
+    to_floats(x.type, rows, values);
+    const auto wrong = std::ranges::find_if(values, [](float value) { return !std::isfinite(value); });
+    if (wrong != values.end()) {
+      const auto place = static_cast<std::size_t>(wrong - values.begin());
+      x.fail("sample " + std::to_string(samples[place / x.row_elements()]) + ": a number that is not finite");
+    }
+  } else {
+    std::ranges::transform(rows, values.begin(), [](std::byte byte) { return static_cast<Value>(byte); });
+  }
+  if (!layout.channels_last) return values;
+  std::vector<Value> turned(values.size());
+  const auto channels = static_cast<std::size_t>(layout.shape.channels);
+  const std::size_t plane = static_cast<std::size_t>(layout.shape.elements()) / channels;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::size_t sample = i / (channels * plane);
+    const std::size_t within = i % (channels * plane);
+    turned[sample * channels * plane + within % channels * plane + within / channels] = values[i];
+  }
+  return turned;
+}
+
+template std::vector<std::uint8_t> samples_of(const SourceArray&, const SampleLayout&,
+                                              std::span<const std::byte>, std::span<const std::size_t>);
+template std::vector<float> samples_of(const SourceArray&, const SampleLayout&, std::span<const std::byte>,
+                                       std::span<const std::size_t>);
+
+}  // namespace skyline::store
