@@ -1,5 +1,7 @@
 #include "skyline/store/dataset.hpp"
 
+#include "skyline/store/importer.hpp"
+
 #include "sample_dataset.hpp"
 #include "scratch_folder.hpp"
 #include "store/hdf5/hdf5_image.hpp"
@@ -127,6 +129,14 @@ TEST_F(DatasetFile, HasMomentsOfNumbersThatDoNotSufferFromALargeOffset) {
   EXPECT_NEAR(dataset->deviation()[0], 4 * std::sqrt((400 - 1) / 12.0), 1e-9);
   EXPECT_EQ(dataset->mean()[1], static_cast<double>(0.1F));
   EXPECT_EQ(dataset->deviation()[1], 1);
+}
+
+TEST_F(DatasetFile, RefusesMoreChannelsThanItCanKeepMomentsOf) {
+  DatasetWriter writer(path);
+  EXPECT_EQ(user_error_of([&] {
+              writer.describe({{1 << 21, 1, 1}, {"a", "b"}, "made for a test", 1});
+            }),
+            path.string() + ": expected samples of at most 1048576 channels or features, got 2097152");
 }
 
 TEST_F(DatasetFile, RefusesValuesAndTargetsThatAreNotWhatTheyShouldBe) {

@@ -10,7 +10,8 @@ ChannelMoments::ChannelMoments(std::size_t channels, std::size_t plane, double v
 
 void ChannelMoments::add(std::span<const std::uint8_t> pixels) {
   for (std::size_t begin = 0; begin < pixels.size(); begin += plane_) {
-    auto& counts = channels_[begin / plane_ % channels_.size()].counts;
+    std::vector<std::uint64_t>& counts = channels_[begin / plane_ % channels_.size()].counts;
+    counts.resize(256);
     for (const std::uint8_t pixel : pixels.subspan(begin, plane_)) ++counts[pixel];
   }
 }
@@ -38,13 +39,13 @@ ChannelMoments::Moments ChannelMoments::of(const Channel& channel) const {
   }
   double samples = 0;
   double sum = 0;
-  for (std::size_t value = 0; value < 256; ++value) {
+  for (std::size_t value = 0; value < channel.counts.size(); ++value) {
     samples += static_cast<double>(channel.counts[value]);
     sum += static_cast<double>(channel.counts[value]) * static_cast<double>(value) / value_scale_;
   }
   const double mean = sum / samples;
   double squares = 0;
-  for (std::size_t value = 0; value < 256; ++value) {
+  for (std::size_t value = 0; value < channel.counts.size(); ++value) {
     const double difference = static_cast<double>(value) / value_scale_ - mean;
     squares += static_cast<double>(channel.counts[value]) * difference * difference;
   }

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -25,8 +24,8 @@ class ChannelMoments {
 
  private:
   struct Channel {
-    std::array<std::uint64_t, 256> counts{};
-    double first = 0;
+    std::vector<std::uint64_t> counts;  // of each pixel value, where there are pixels
+    double first = 0;                   // of the floats
     std::uint64_t floats = 0;
     double sum = 0;      // of distances from the first float
     double squares = 0;  // of them

@@ -16,6 +16,9 @@ namespace skyline::store {
 inline constexpr std::string_view kDatasetFormat = "skyline-dataset";
 inline constexpr std::int64_t kDatasetVersion = 2;
 
+/// Of a sample; each has moments of its own.
+inline constexpr std::int64_t kMostChannels = std::int64_t{1} << 20;
+
 /// Targets of a sample.
 inline std::size_t targets_per_sample(TargetKind kind, std::size_t outputs) {
   return kind == TargetKind::kClasses ? 1 : outputs;

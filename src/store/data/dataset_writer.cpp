@@ -97,6 +97,9 @@ void DatasetWriter::describe(const DatasetFacts& facts) {
   const space::Shape& shape = facts.shape;
   if (std::min({shape.channels, shape.height, shape.width}) < 1)
     throw UserError(state_->path.string() + ": samples of shape " + space::to_text(shape));
+  if (shape.channels > kMostChannels)
+    throw UserError(state_->path.string() + ": expected samples of at most " + std::to_string(kMostChannels) +
+                    " channels or features, got " + std::to_string(shape.channels));
   state_->facts = facts;
   state_->moments.emplace(static_cast<std::size_t>(shape.channels),
                           static_cast<std::size_t>(shape.height * shape.width), facts.value_scale);

@@ -121,6 +121,8 @@ void MappedDataset::read_unsealed(const Hdf5Reader& reader) {
   seal_ = std::move(facts->seal);
   mean_ = std::move(facts->mean);
   deviation_ = std::move(facts->deviation);
+  check_channels("mean", mean_.size());
+  check_channels("deviation", deviation_.size());
   std::string content = seal_text(seal_) + space::to_text(shape_) + " " + std::to_string(value_scale_);
   for (const std::string& name : class_names_) content += "\n" + name;
   content_hash_ = sha256_hex(content);
@@ -159,6 +161,9 @@ void MappedDataset::read_shape(const Hdf5Reader& reader) {
   if (dims.size() != 4)
     fail_on_file(path_, "train/values: expected 4 dimensions, got " + std::to_string(dims.size()));
   (void)size_of("train/values", dims);
+  (void)size_of("train/values", std::span(dims).subspan(1));  // there may be no samples
+  if (dims[1] > kMostChannels)
+    fail_on_file(path_, "train/values: more than " + std::to_string(kMostChannels) + " channels");
   shape_ = {dims[1], dims[2], dims[3]};
   if (shape_.elements() == 0) fail_on_file(path_, "train/values: samples of shape " + space::to_text(shape_));
 }

@@ -6,73 +6,30 @@
 #include "core/backoff.hpp"
 #include "core/log.hpp"
 #include "core/process.hpp"
+#include "store/data/stage_copy.hpp"
 #include "store/publish/file_descriptor.hpp"
 #include "store/publish/folder_check.hpp"
 #include "store/publish/publish.hpp"
 
-#include <array>
 #include <cerrno>
 #include <chrono>
-#include <cstdio>
 #include <ctime>
 #include <system_error>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 namespace skyline::store {
 namespace {
 
 namespace fs = std::filesystem;
-using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t kReadBytes = std::size_t{8} << 20;        // large reads are what file servers like
-constexpr std::uint64_t kSpareBytes = std::uint64_t{64} << 20;  // the disk is not ours alone
-constexpr const char* kAdvice = " (free some space, name another folder by data.stage, or leave that out)";
 constexpr std::time_t kUnusedAge_s = 7 * 24 * 3600;
 constexpr int kMostRounds = 100;  // each but the last is lost to another job
-
-/// "55.2 MB", "150.0 GB"
-std::string size_text(double bytes) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), bytes < 1e10 ? "%.1f MB" : "%.1f GB",
-                bytes / (bytes < 1e10 ? 1e6 : 1e9));
-  return text.data();
-}
-std::string size_text(std::uint64_t bytes) {
-  return size_text(static_cast<double>(bytes));
-}
-
-std::string no_copy(const fs::path& source, const fs::path& stage, const std::string& reason) {
-  return "cannot keep a copy of " + source.string() + " in " + stage.string() + " on " + host_name() + ": " +
-         reason;
-}
-
-[[noreturn]] void fail_staging(const fs::path& source, const fs::path& stage, const std::string& reason) {
-  throw UserError(no_copy(source, stage, reason));
-}
-
-/// Tells the log of something that takes long: after a while, then in intervals that double.
-class SlowReport {
- public:
-  explicit SlowReport(double after_s) : next_s_(after_s) {}
-  bool is_due() {
-    if (elapsed_s() < next_s_) return false;
-    next_s_ = 2 * elapsed_s();
-    return true;
-  }
-  double elapsed_s() const { return seconds_since(started_); }
-
- private:
-  Clock::time_point started_ = Clock::now();
-  double next_s_;
-};
 
 /// The right to change what lies in the folder, of one job at a time; the system ends it with the process.
 /// Where locks don't work every job has it: two that copy at once cost time, and each publishes whole.
@@ -147,85 +104,10 @@ CopyCheck check_copy(const FoundFile& found, const fs::path& copy, const std::st
 void remove_unused_copies(const fs::path& stage) {
   for (const fs::path& path : list_folder(stage)) {
     struct stat status {};
-    if (path.extension() != ".h5" || ::lstat(path.c_str(), &status) != 0) continue;
+    const bool is_copy = path.extension() == ".h5" || path.extension() == ".seal";  // of FILE.h5.seal
+    if (!is_copy || ::lstat(path.c_str(), &status) != 0) continue;
     if (std::time(nullptr) - status.st_mtime > kUnusedAge_s) ::unlink(path.c_str());
   }
-}
-
-void check_room(const fs::path& source, std::uint64_t bytes, const fs::path& stage) {
-  struct statvfs space {};
-  if (::statvfs(stage.c_str(), &space) != 0) fail_staging(source, stage, system_error_text(errno));
-  const std::uint64_t free_bytes = std::uint64_t{space.f_bavail} * space.f_frsize;
-  if (free_bytes >= bytes + kSpareBytes) return;
-  fail_staging(source, stage,
-               "it needs " + size_text(bytes) + " and " + size_text(kSpareBytes) + " to spare, and " +
-                   size_text(free_bytes) + " are free" + kAdvice);
-}
-
-/// The original, read from its start to its end.
-class Original {
- public:
-  explicit Original(const fs::path& path) : path_(path), piece_(kReadBytes) {
-    struct stat status {};
-    file_ = open_regular_file(path, status);
-    if (!file_) fail_system("read", path, "", errno);
-    bytes_ = static_cast<std::uint64_t>(status.st_size);
-    ::posix_fadvise(file_.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
-  }
-  std::uint64_t bytes() const { return bytes_; }
-
-  /// The piece that begins at `offset`; valid until the next call.
-  std::span<const std::byte> read(std::uint64_t offset) {
-    ssize_t count = 0;
-    patiently("read", path_, [&]() -> Fault {
-      count = ::pread(file_.get(), piece_.data(), piece_.size(), static_cast<off_t>(offset));
-      return {"read", count < 0 ? errno : 0};
-    });
-    if (count == 0) throw UserError(path_.string() + ": became shorter while it was copied");
-    // The node's memory is for the copy, which is what will be read again.
-    ::posix_fadvise(file_.get(), static_cast<off_t>(offset), count, POSIX_FADV_DONTNEED);
-    return std::span(piece_).first(static_cast<std::size_t>(count));
-  }
-
- private:
-  const fs::path& path_;
-  FileDescriptor file_;
-  std::vector<std::byte> piece_;
-  std::uint64_t bytes_ = 0;
-};
-
-constexpr Fault kStopped{"", ECANCELED};  // no call of ours fails so
-
-Fault write_copy(Original& original, TemporaryFile& copy, const std::string& task,
-                 const StagingOptions& options) {
-  SlowReport report(options.report_after_s);
-  for (std::uint64_t done = 0; done < original.bytes();) {
-    if (options.stop_requested()) return kStopped;
-    const std::span<const std::byte> piece = original.read(done);
-    if (const Fault fault = copy.write({piece}, done)) return fault;
-    done += piece.size();
-    if (report.is_due()) {
-      log::info(task + ": " + size_text(done) + " of " + size_text(original.bytes()) + ", " +
-                size_text(static_cast<double>(done) / report.elapsed_s()) + "/s");
-    }
-  }
-  return {};
-}
-
-/// Once: a full disk of the node will not pass by waiting, and all other nodes would wait with it.
-/// Returns false if it was stopped.
-bool make_copy(const fs::path& source, const fs::path& copy, const StagingOptions& options) {
-  Original original(source);
-  const fs::path stage = copy.parent_path();
-  const std::string task = "copying " + source.string() + " to " + stage.string();
-  const Fault fault =
-      publish_once(copy, [&](TemporaryFile& file) { return write_copy(original, file, task, options); });
-  if (fault.error == kStopped.error) return false;
-  if (!fault) return true;
-  const std::string reason =
-      std::string(fault.call) + (fault.call.empty() ? "" : ": ") + system_error_text(fault.error) + kAdvice;
-  if (may_pass(fault.error)) throw FaultError(no_copy(source, stage, reason));
-  fail_staging(source, stage, reason);
 }
 
 /// In this job's turn.
@@ -243,7 +125,7 @@ std::optional<StagedDataset> copy_in_turn(const fs::path& source, const std::str
   const fs::path stage = staged.path.parent_path();
   remove_temporaries(stage);
   check_room(source, staged.bytes, stage);
-  const Clock::time_point start = Clock::now();
+  const auto start = std::chrono::steady_clock::now();
   if (!make_copy(source, staged.path, options)) return std::nullopt;
   staged.copy_s = seconds_since(start);
   const CopyCheck check = check_copy(FoundFile(staged.path), staged.path, content_hash, options);

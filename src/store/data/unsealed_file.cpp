@@ -3,9 +3,12 @@
 #include "skyline/core/error.hpp"
 
 #include "core/log.hpp"
+#include "core/text/foreign_text.hpp"
 #include "store/publish/publish.hpp"
 
+#include <algorithm>
 #include <string_view>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -41,9 +44,13 @@ bool is_plain_hdf5(std::span<const std::byte> file) {
 std::optional<UnsealedFacts> known_facts(const std::filesystem::path& path,
                                          const MappedFile::Version& version) {
   try {
-    const Json json = Json::parse(read_file(facts_path(path)));
+    const Json json = Json::parse(shallow_json(read_file(facts_path(path))));
     if (json.at("bytes") != version.bytes || json.at("written_ns") != version.written_ns) return std::nullopt;
-    return facts_in(json);
+    UnsealedFacts facts = facts_in(json);
+    const bool inside = std::ranges::all_of(facts.seal.arrays, [&](const Seal::Array& array) {
+      return array.offset <= version.bytes && array.bytes <= version.bytes - array.offset;
+    });
+    return inside ? std::optional(std::move(facts)) : std::nullopt;
   } catch (const Problem&) {
     return std::nullopt;  // there is none
   } catch (const Json::exception&) {

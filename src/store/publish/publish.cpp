@@ -84,6 +84,14 @@ std::size_t remove_temporaries(const std::filesystem::path& folder) {
   return removed;
 }
 
+void remove_temporaries_of(const std::filesystem::path& file) {
+  const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : ".";
+  const std::string beginning = file.filename().string() + ".tmp." + host_name() + ".";
+  for (const std::filesystem::path& path : list_folder(folder)) {
+    if (path.filename().string().starts_with(beginning) && is_abandoned(path)) ::unlink(path.c_str());
+  }
+}
+
 bool exists(const std::filesystem::path& path) {
   std::error_code failure;
   const bool there = std::filesystem::exists(path, failure);

@@ -30,6 +30,8 @@ void remove_file(const std::filesystem::path& path);
 /// Removes temporaries that a killed run left in `folder` (not below it): those of processes of this host
 /// that are gone, and those of other hosts that are older than 60 s. Returns how many.
 std::size_t remove_temporaries(const std::filesystem::path& folder);
+/// Removes those of one file that processes of this host left.
+void remove_temporaries_of(const std::filesystem::path& file);
 
 /// Whether there is something of that name. @throws as publish_file if that cannot be told (no
 /// permission, name too long)
