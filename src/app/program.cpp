@@ -120,7 +120,7 @@ void add_importer(CLI::App& prep, const std::string& kind, CommandLine& line) {
   command.add_option("-o,--out", arguments.out, "data set file to write, e.g. data/mine.h5")->required();
   command.add_flag("--force", arguments.force, "overwrite the file if it is there");
   command.add_option("--threads", arguments.threads, "threads that read (default: one per core)")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(1, 1024));
   const auto keys = importer->keys();
   if (keys == nullptr) return;
   for (const OptionKey& key : keys->keys()) {

@@ -1,6 +1,8 @@
 """Brings the digits in as images and arrays of every kind: one command each gives the same pixels."""
 
 import json
+import re
+import socket
 import struct
 import subprocess
 import sys
@@ -11,6 +13,8 @@ import h5py
 import numpy
 
 from skyline_runs import SOURCE, RunsCase
+
+HOST = re.sub(r"[^A-Za-z0-9_.-]", "-", socket.gethostname())
 
 
 def chunk(kind, content):
@@ -111,6 +115,10 @@ class PrepTest(RunsCase):
         self.assertEqual(self.skyline(*validate).stdout, said, "known by its sums")
         seal.unlink()
         self.assertEqual(self.skyline(*validate).stdout, said, "checked again")
+        strange = json.loads(first)
+        strange["arrays"][0]["offset"] = 2**62
+        seal.write_text(json.dumps(strange))
+        self.assertEqual(self.skyline(*validate).stdout, said, "what lies outside is not believed")
         with h5py.File(self.folder / "mine.h5", "a") as file:
             file["train/values"][3, 0, 2, 2] = 200
         self.assertNotEqual(self.skyline(*validate).stdout, said, "another content is another data set")
@@ -128,8 +136,17 @@ class PrepTest(RunsCase):
         before = self.digits.read_bytes()
         refused = self.skyline("prep", "digits", "-o", self.digits, expect=2)
         self.assertIn(f"{self.digits}: exists already (--force overwrites it)", refused.stderr)
+        left = self.folder / f"digits.h5.tmp.{HOST}.4194305.0"  # of a process that was killed: there is no such id
+        left.touch()
         self.skyline("prep", "digits", "-o", self.digits, "--force")
         self.assertEqual(self.digits.read_bytes(), before, "the same input gives the same bytes")
+        self.assertFalse(left.exists())
+        numpy.savez(self.folder / "mine.npz", **self.arrays())
+        refused = self.skyline("prep", "arrays", "mine.npz", "-o", "./mine.npz", "--force", expect=2)
+        self.assertIn("mine.npz: is the source, too: name another file by --out", refused.stderr)
+        for folder in (".", "elsewhere/"):
+            self.assertIn(": a folder, expected the name of a file, e.g. ", self.skyline(
+                "prep", "digits", "-o", folder, "--force", expect=2).stderr)
 
     def test_mistakes_on_the_command_line_are_named(self):
         self.assertIn("prep images: missing FOLDER", self.refused("images"))

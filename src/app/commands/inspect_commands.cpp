@@ -8,6 +8,7 @@
 #include "app/config/run_config.hpp"
 #include "app/job/run_results.hpp"
 #include "core/config/config_text.hpp"
+#include "core/text/foreign_text.hpp"
 #include "core/text/wording.hpp"
 #include "report/report.hpp"
 #include "run/opened_run.hpp"
@@ -16,6 +17,7 @@
 #include "store/run_folder/run_folder.hpp"
 
 #include <chrono>
+#include <cmath>
 #include <iostream>
 #include <map>
 #include <memory>
@@ -49,6 +51,32 @@ void print_groups(const RunConfig& config) {
   std::cout << "\n";
 }
 
+/// Networks learn numbers as they are: says where that will not go well.
+void print_spread_of_targets(const store::Dataset& dataset) {
+  constexpr double kFar = 10;
+  const store::SampleView& train = dataset.train();
+  if (train.target_kind() != store::TargetKind::kNumbers) return;
+  const auto targets = std::get<2>(train.targets);
+  const std::vector<std::string>& names = dataset.class_names();
+  for (std::size_t output = 0; output < names.size(); ++output) {
+    double mean = 0;
+    double squares = 0;
+    for (std::size_t i = 0; i < train.count; ++i) {
+      const double from_mean = static_cast<double>(targets[i * names.size() + output]) - mean;
+      mean += from_mean / static_cast<double>(i + 1);
+      squares += from_mean * (static_cast<double>(targets[i * names.size() + output]) - mean);
+    }
+    const double deviation = std::sqrt(squares / static_cast<double>(train.count));
+    const bool is_near =
+        std::abs(mean) < kFar && deviation < kFar && (deviation == 0 || deviation > 1 / kFar);
+    if (is_near) continue;
+    std::cout << "# data: the targets of output " << printable(names[output]) << " have mean " << mean
+              << " and deviation " << deviation
+              << ": bring them to mean 0 and deviation 1 yourself, since networks learn them as they are\n";
+    return;  // one is enough
+  }
+}
+
 void print_data(const RunConfig& config) {
   if (config.dataset == nullptr) return;
   std::cout << "# data: " << config.sections.data.file << ": " << config.dataset->train().count
@@ -56,6 +84,7 @@ void print_data(const RunConfig& config) {
             << (config.split.stored ? "" : " of them held out") << " for validation), "
             << config.dataset->test().count << " test samples, " << space::to_text(config.shape.input) << ", "
             << to_text(config.dataset->train().target_kind(), config.dataset->class_names().size()) << "\n";
+  print_spread_of_targets(*config.dataset);
   if (config.sections.data.stage.empty()) return;
   std::cout << "# data: each node reads it from a copy in " << config.sections.data.stage.string()
             << ", made at the start unless it is there\n";

@@ -3,6 +3,7 @@
 #include "skyline/store/importer.hpp"
 
 #include "app/commands/commands.hpp"
+#include "core/text/foreign_text.hpp"
 #include "store/publish/publish.hpp"
 
 #include <algorithm>
@@ -24,6 +25,21 @@ void make_folder_of(const std::filesystem::path& file) {
   if (failure) throw UserError("cannot make " + file.parent_path().string() + ": " + failure.message());
 }
 
+/// What would else be found out when all is read.
+void check_out(const PrepArguments& arguments) {
+  const std::filesystem::path& out = arguments.out;
+  std::error_code ignored;  // of a file that is not there
+  if (!out.has_filename() || std::filesystem::is_directory(out, ignored))
+    throw UserError(out.string() + ": a folder, expected the name of a file, e.g. " +
+                    (out / "set.h5").string());
+  if (!store::exists(out)) return;
+  if (!arguments.force) throw UserError(out.string() + ": exists already (--force overwrites it)");
+  for (const std::filesystem::path& source : arguments.sources) {
+    if (std::filesystem::equivalent(out, source, ignored))
+      throw UserError(out.string() + ": is the source, too: name another file by --out");
+  }
+}
+
 /// The options as a section of the importer's keys, so that errors name them as the user does.
 ConfigNode section_of(const std::vector<std::pair<std::string, std::string>>& options) {
   std::vector<ConfigNode::Entry> entries;
@@ -42,9 +58,10 @@ void print_classes(const store::DatasetWriter& writer) {
   for (const store::Part part : store::kAllParts) counts.push_back(writer.class_counts(part));
   if (counts.front().empty()) return;
   std::size_t width = std::string_view("class").size();
-  for (const std::string& name : names) width = std::max(width, name.size());
+  for (const std::string& name : names) width = std::max(width, printable(name).size());
   const auto print_name = [width](const std::string& name) {
-    std::cout << name << std::string(width - name.size(), ' ');
+    const std::string shown = printable(name);
+    std::cout << shown << std::string(width - std::min(width, shown.size()), ' ');
   };
   print_name("class");
   for (const store::Part part : store::kAllParts) std::cout << std::setw(12) << to_text(part);
@@ -77,9 +94,9 @@ int run_prep(const PrepArguments& arguments) {
   if (arguments.sources.size() > 1 && !importer->sources().ends_with("..."))
     throw UserError("prep " + arguments.kind + ": expected one " + importer->sources() + ", got " +
                     std::to_string(arguments.sources.size()));
-  if (!arguments.force && store::exists(arguments.out))
-    throw UserError(arguments.out.string() + ": exists already (--force overwrites it)");
+  check_out(arguments);
   make_folder_of(arguments.out);
+  store::remove_temporaries_of(arguments.out);
   store::DatasetWriter writer(arguments.out);
   importer->import({arguments.sources, section_of(arguments.options), arguments.threads}, writer);
   writer.finish();
