@@ -91,7 +91,8 @@ class LayerKind {
   /// Whether a layer of this kind makes one output of several inputs.
   virtual bool merges() const { return false; }
   /// The traits of a complete layer of this kind. Without an override: features are kept where a layer has
-  /// one input, the same shape before and behind, and no tensor of more than one dimension.
+  /// one input, the same shape before and behind, and no tensor of more than one dimension; and it may draw,
+  /// so that no two layers are one.
   virtual Traits traits(const Layer& layer) const;
 };
 

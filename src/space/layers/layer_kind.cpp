@@ -28,12 +28,12 @@ Kinds& registry() {
   return registered;
 }
 
-/// A guess by shapes, for kinds that do not say it.
+/// A guess by shapes, for kinds that do not say it; on the safe side, each layer draws.
 Traits traits_by_shape(const Layer& layer) {
   const bool keeps =
       layer.input_shapes.size() == 1 && layer.input() == layer.output &&
       std::ranges::all_of(layer.tensors, [](const TensorSpec& tensor) { return tensor.dims.size() == 1; });
-  return {.features = keeps ? Features::kKept : Features::kNew};
+  return {.features = keeps ? Features::kKept : Features::kNew, .draws = true};
 }
 
 /// Notes what a kind asks for, and answers with the default, or else with the smallest value and `more`.
@@ -142,8 +142,10 @@ Shape Sliding::over(const Shape& input, bool both_ways, AttributeReader& reader)
                 " is larger than its input " + to_text(input) +
                 (padding > 0 ? " with padding " + std::to_string(padding) : ""));
   }
-  return {input.channels, both_ways ? sliding_output(input.height, span, stride, padding) : 1,
-          sliding_output(input.width, span, stride, padding)};
+  const std::int64_t rows = both_ways ? sliding_output(input.height, span, stride, padding) : 1;
+  const std::int64_t columns = sliding_output(input.width, span, stride, padding);
+  bounded_product(reader, {input.channels, rows, columns});
+  return {input.channels, rows, columns};
 }
 
 void require_sequence(const Layer& layer, AttributeReader& reader) {
@@ -158,7 +160,7 @@ std::int64_t sliding_output(std::int64_t input, std::int64_t kernel, std::int64_
 }
 
 std::int64_t bounded_product(AttributeReader& reader, std::initializer_list<std::int64_t> factors) {
-  constexpr std::int64_t kLargest = std::int64_t{1} << 48;
+  constexpr std::int64_t kLargest = std::int64_t{1} << 44;
   std::int64_t product = 1;
   for (const std::int64_t factor : factors) {
     const bool overflow = __builtin_mul_overflow(product, factor, &product);

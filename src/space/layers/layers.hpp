@@ -45,7 +45,7 @@ std::int64_t sliding_output(std::int64_t input, std::int64_t kernel, std::int64_
 void require_sequence(const Layer& layer, AttributeReader& reader);
 
 /// Multiplies the factors; bounded, so that sums over a whole network cannot overflow.
-/// @throws UserError through `reader` if it is larger than 2^48
+/// @throws UserError through `reader` if it is larger than 2^44
 std::int64_t bounded_product(AttributeReader& reader, std::initializer_list<std::int64_t> factors);
 
 }  // namespace skyline::space
