@@ -110,6 +110,14 @@ TEST(Metrics, AucOfClassesIsThatOfTheirProbabilities) {
   EXPECT_EQ(value_of("auc", classes({0, 1, 1}), 2, said), 1);
 }
 
+TEST(Metrics, AucTellsSureOutputsApart) {
+  // Probabilities of 1 - e^-40, 1 - e^-50 and 1 - e^-900, all of which are 1 as floating-point numbers.
+  const std::vector<float> said = {40, 0, 50, 0, 900, 0, 0, 800};
+  EXPECT_EQ(value_of("auc", classes({1, 0, 0, 1}), 2, said), 1);
+  EXPECT_EQ(value_of("auc", classes({0, 1, 0, 1}), 2, said), 0.75);
+  EXPECT_EQ(value_of("auc", classes({0, 1, 0, 1}), 2, {0, 0, 0, 0, 0, 0, 0, 0}), 0.5);
+}
+
 TEST(Metrics, OfNumbersAreMeansOverSamplesAndOutputs) {
   EXPECT_EQ(value_of("mse", numbers({0, 0, 1, 1}), 2, {1, 0, 1, 3}), 5 / 4.0);
   EXPECT_EQ(value_of("mae", numbers({0, 0, 1, 1}), 2, {1, 0, 1, 3}), 3 / 4.0);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 
 namespace skyline::train {
 namespace {
@@ -38,6 +39,28 @@ double area_under_curve(std::vector<Ranked> samples) {
   return wins / (positives * negatives_below);
 }
 
+/// Of the classes' probabilities. They have the order of those, and differ where those are 1 by rounding.
+std::vector<double> log_odds(std::span<const float> outputs) {
+  const auto best = static_cast<std::size_t>(std::ranges::max_element(outputs) - outputs.begin());
+  const auto largest = static_cast<double>(outputs[best]);
+  double second = -std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (i != best) second = std::max(second, static_cast<double>(outputs[i]));
+  }
+  double others = 0;  // beside the best
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (i != best) others += std::exp(static_cast<double>(outputs[i]) - second);
+  }
+  const double log_others = second + std::log(others);
+  const double log_total = largest + std::log1p(std::exp(log_others - largest));
+  std::vector<double> odds;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const double log_share = static_cast<double>(outputs[i]) - log_total;
+    odds.push_back(i == best ? largest - log_others : log_share - std::log1p(-std::exp(log_share)));
+  }
+  return odds;
+}
+
 /// The mean over the outputs of the area under the curve of hits over false alarms: of each label, or of each
 /// class against all others by its probability. An output with samples of one kind alone is left out.
 class Auc final : public Metric {
@@ -45,18 +68,12 @@ class Auc final : public Metric {
   Auc(const NoOptions& /*options*/, std::size_t outputs) : samples_(outputs) {}
   void add(std::span<const float> outputs, const Target& target) override {
     const bool classes = target.values.empty();
-    double largest = 0;
-    double total = 1;
-    if (classes) {
-      largest = static_cast<double>(*std::ranges::max_element(outputs));
-      total = 0;
-      for (const float output : outputs) total += std::exp(static_cast<double>(output) - largest);
-    }
+    const std::vector<double> scores =
+        classes ? log_odds(outputs) : std::vector<double>(outputs.begin(), outputs.end());
     for (std::size_t i = 0; i < samples_.size(); ++i) {
-      const auto output = static_cast<double>(outputs[i]);
-      samples_[i].push_back(
-          {classes ? std::exp(output - largest) / total : output,
-           classes ? i == static_cast<std::size_t>(target.class_index) : target.values[i] > 0});
+      const bool positive =
+          classes ? i == static_cast<std::size_t>(target.class_index) : target.values[i] > 0;
+      samples_[i].push_back({scores[i], positive});
     }
   }
   double value() const override {
