@@ -70,9 +70,10 @@ class Spaces(RunsCase):
 
     def test_every_space_is_searched_with_one_journal_for_any_ranks(self):
         for path, settings in on_digits():
-            for ranks in (1, 2):
+            for ranks in (1, 2, 3):
                 self.skyline("search", path, *settings, *SHORT, "--run", f"{path.stem}-{ranks}", ranks=ranks)
-            self.assertEqual(self.canonical(f"{path.stem}-1"), self.canonical(f"{path.stem}-2"), path)
+            for ranks in (2, 3):
+                self.assertEqual(self.canonical(f"{path.stem}-1"), self.canonical(f"{path.stem}-{ranks}"), path)
             self.assertIn("finished", self.skyline("status", f"{path.stem}-2").stdout)  # from its own config.yaml
 
     def test_nas_bench_201_has_the_sizes_that_the_benchmark_publishes(self):
