@@ -26,6 +26,7 @@ struct Arguments {
   SearchArguments search;
   DoctorArguments doctor;
   ShowArguments show;
+  ValidateArguments validate;
   std::filesystem::path run;
   bool watch = false;
   bool canonical = false;
@@ -68,7 +69,9 @@ void add_start_timeout(CLI::App& command, std::optional<double>& timeout_s) {
       "ever)");
 }
 
-void add_config(CLI::App& command, SearchArguments& arguments) {
+/// @param arguments  of the command
+template <typename AnyArguments>
+void add_config(CLI::App& command, AnyArguments& arguments) {
   command.add_option("config", arguments.config, "configuration, YAML")->required();
   command.add_option("--set", arguments.overrides, "replace a setting, e.g. --set search.iterations=3")
       ->allow_extra_args(false);
@@ -144,16 +147,21 @@ void add_prep(CommandLine& line) {
 /// The commands that look and change nothing.
 void add_inspections(CommandLine& line) {
   Arguments& arguments = line.arguments;
-  CLI::App& validate =
-      line.add("validate", "check a configuration and print it with all defaults",
-               [&arguments] { return run_validate(arguments.search.config, arguments.search.overrides); });
-  add_config(validate, arguments.search);
+  ValidateArguments& validate = arguments.validate;
+  CLI::App& check = line.add("validate", "check a configuration and print it with all defaults",
+                             [&validate] { return run_validate(validate); });
+  add_config(check, validate);
+  check.add_flag("--count", validate.count, "count the architectures, however long that takes");
+  CLI::Option* time =
+      check.add_flag("--time", validate.time, "train a few architectures, and tell how long a search takes");
+  check.add_option("--slots", validate.slots, "with so many slots (default: those of this machine)")
+      ->needs(time)
+      ->check(CLI::PositiveNumber);
 
   ShowArguments& show = arguments.show;
   CLI::App& networks =
       line.add("show", "show networks of a space, layer by layer", [&show] { return run_show(show); });
-  networks.add_option("config", show.config, "configuration, YAML")->required();
-  networks.add_option("--set", show.overrides, "replace a setting")->allow_extra_args(false);
+  add_config(networks, show);
   CLI::Option* samples =
       networks.add_option("--sample", show.samples, "number of random architectures (default: 1)")
           ->check(CLI::PositiveNumber);

@@ -20,6 +20,19 @@ network:
   - global_average_pool
   - linear: {features: $classes}
 """
+NESTED = """
+parameters:
+  kernel: {choice: [1, 3, 5]}
+  kind:   {choice: [2, 1]}
+  depth:  {range: [0, 2]}
+network:
+  - when: $kind == 2
+    conv2d: {channels: 4, kernel: $kernel}
+  - repeat: $depth
+    body: [relu]
+  - global_average_pool
+  - linear: {features: $classes}
+"""
 CONFIG = """
 data: {shape: [1, 10, 10], classes: 10}
 synthetic: {}
@@ -101,8 +114,35 @@ class Spaces(RunsCase):
         lines = self.lines(SOURCE / "configs/synthetic.yaml", "--set", "space.parameters.depth={range: [1, 3000]}", "--set",
                            "constraints=[]")
         self.assertLess(time.monotonic() - start, 15)
-        self.assertRegex(lines[0], r"^48000 genotypes, too many to count; an estimate: of \d+ random ones \d+ are valid$")
+        self.assertRegex(lines[0], r"^48000 genotypes, too many to count in a second; an estimate: of \d+ random ones \d+ are valid, "
+                                   r"at most about 48000 different architectures$")
         self.assertTrue(lines[-1].startswith("found: flops "))
+
+    def test_genotypes_are_counted_whichever_parameters_their_networks_use(self):
+        (self.folder / "configs/spaces/nested.yaml").write_text(NESTED)
+        nested = ["configs/small.yaml", "--set", "space={file: spaces/nested.yaml}"]
+        self.assertEqual(self.lines(*nested, "--set", "constraints=[]")[0], "18 genotypes, 18 valid, 12 different architectures")
+        lines = self.lines(*nested, "--set", "constraints=[{parameters: [0, 60]}]")
+        self.assertEqual(lines[0], "18 genotypes, 12 (67 %) valid, 6 different architectures")
+        self.assertIn("6 (33 %) break the constraint `parameters: [0, 60]`", lines)
+
+    def test_counting_takes_as_long_as_it_takes_if_asked_for(self):
+        space = ["--set", "space.parameters.depth={range: [1, 150]}", "--set", "constraints=[]"]
+        done = self.skyline("validate", SOURCE / "configs/synthetic.yaml", *space, "--count")
+        self.assertIn("# space: 2400 genotypes, 2400 valid, 2400 different architectures\n", done.stdout)
+
+    def test_the_time_of_trials_and_of_the_search_is_told_from_a_few_steps(self):
+        short = ["--set", "training.epochs=0.5", "--set", "search.iterations=1", "--set", "final.epochs=2"]
+        done = self.skyline("validate", SOURCE / "configs/digits.yaml", *short, "--time", "--slots", "4")
+        lines = [line for line in done.stdout.splitlines() if line.startswith("# time: ")]
+        for name, line in zip(("smallest", "median", "largest"), lines):
+            self.assertRegex(line, rf"^# time: the {name} of 101 random architectures: [\d.]+ s an epoch, [\d.]+ s a trial of 0.5 epochs$")
+        self.assertRegex(lines[3], r"^# time: the search, at most \d+ trials of [\d.]+ s on average: \S+( s)? with 1 slot, \S+( s)? with "
+                                   r"4 slots at best$")
+        self.assertRegex(lines[4], r"^# time: a full training of the median: ")
+        self.assertEqual(len(lines), 5)
+        refused = self.skyline("validate", "configs/small.yaml", "--time", expect=2)
+        self.assertIn("--time: nothing is trained by the evaluator `synthetic`", refused.stderr)
 
     def test_every_mistake_is_a_line_of_its_own(self):
         (self.folder / "configs/wrong.yaml").write_text(CONFIG.replace("file: spaces/small.yaml", "network: [rellu, fladden]"))

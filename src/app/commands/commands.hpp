@@ -43,6 +43,14 @@ struct DoctorArguments {
   std::vector<std::string> overrides;
 };
 
+struct ValidateArguments {
+  std::filesystem::path config;
+  bool count = false;  // the architectures of the space, however long that takes
+  bool time = false;   // trains a few of them
+  std::optional<std::size_t> slots;
+  std::vector<std::string> overrides;
+};
+
 struct ShowArguments {
   std::filesystem::path config;
   int samples = 1;                      // random architectures
@@ -54,7 +62,7 @@ struct ShowArguments {
 /// Each command prints to standard output and returns the exit code. @throws UserError, FaultError,
 /// InternalError
 int run_prep(const PrepArguments& arguments);
-int run_validate(const std::filesystem::path& config, const std::vector<std::string>& overrides);
+int run_validate(const ValidateArguments& arguments);
 int run_show(const ShowArguments& arguments);
 int run_schema(bool markdown);
 int run_status(const std::filesystem::path& run, bool watch);

@@ -4,6 +4,7 @@
 
 #include "app/commands/commands.hpp"
 #include "app/commands/space_survey.hpp"
+#include "app/commands/time_estimate.hpp"
 #include "app/config/config_sections.hpp"
 #include "app/config/run_config.hpp"
 #include "app/job/run_results.hpp"
@@ -100,12 +101,13 @@ void print_device(const RunConfig& config) {
 
 }  // namespace
 
-int run_validate(const std::filesystem::path& path, const std::vector<std::string>& overrides) {
-  const RunConfig config = RunConfig::parse(load_config(path, overrides), true);
+int run_validate(const ValidateArguments& arguments) {
+  const RunConfig config = RunConfig::parse(load_config(arguments.config, arguments.overrides), true);
   const auto searcher = config.make_searcher();
-  std::cout << "# " << path.string() << " is valid\n";
+  std::cout << "# " << arguments.config.string() << " is valid\n";
   print_data(config);
-  std::cout << to_text(survey(config.space, config.objectives));
+  std::cout << to_text(survey(config.space, config.objectives, arguments.count)) << std::flush;
+  if (arguments.time) std::cout << time_text(config, arguments.slots) << std::flush;
   print_device(config);
   print_groups(config);
   std::cout << "# search: at most " << searcher->expected_trials() << " trials\n" << to_yaml(config.resolved);

@@ -3,27 +3,29 @@
 #include "skyline/core/error.hpp"
 #include "skyline/core/random.hpp"
 
+#include "core/backoff.hpp"
 #include "core/text/wording.hpp"
 #include "report/text/text_table.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <functional>
+#include <iostream>
+#include <limits>
+#include <utility>
 #include <vector>
 
 namespace skyline::app {
 namespace {
 
-constexpr double kLongest_s = 0.8;
-constexpr std::size_t kMostRandom = 10'000;
+constexpr double kLongest_s = 0.6;
+constexpr std::int64_t kMostRandom = 10'000;
 constexpr std::int64_t kTimed = 50;  // genotypes that tell how long the others will take
 constexpr std::size_t kMostReasons = 5;
+constexpr std::int64_t kTooMany = std::numeric_limits<std::int64_t>::max();  // genotypes, or more
 
 using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 /// Without the weights, so that shares are those of the whole space.
 space::Genotype draw(const space::SearchSpace& space, RandomStream& random) {
@@ -41,97 +43,183 @@ std::string place_of(const std::string& message) {
   return message.substr(0, second);
 }
 
-void add_valid(SpaceSurvey& survey, const space::Architecture& architecture) {
-  survey.architectures.insert(architecture.id);
+class Surveyor {
+ public:
+  Surveyor(const space::SearchSpace& space, const objective::ObjectiveSet& objectives)
+      : space_(space), objectives_(objectives), parameters_(space.parameters()) {
+    survey_.genotypes = space.genotype_count();
+    for (const space::Parameter& parameter : parameters_) {
+      survey_.log10_genotypes += std::log10(static_cast<double>(parameter.values.size()));
+    }
+  }
+
+  SpaceSurvey run(bool count) {
+    const Clock::time_point start = Clock::now();
+    const auto is_over = [&] { return seconds_since(start) > kLongest_s; };
+    RandomStream random(derive_seed(0, "app.space_survey"));
+    GenotypeTally& tally = survey_.tally;
+    const auto add_random = [&] { tally.add(look(draw(space_, random)), 1); };
+    while (tally.seen == 0 || (tally.seen < kTimed && !is_over())) add_random();
+    const auto each_s = seconds_since(start) / static_cast<double>(tally.seen);
+    const auto genotypes = static_cast<double>(survey_.genotypes);
+    const double networks = static_cast<double>(tally.networks) / static_cast<double>(tally.seen) * genotypes;
+    const bool is_short = each_s * networks < kLongest_s;
+    if (survey_.genotypes < kTooMany && (is_short || count)) {
+      if (!is_short) {
+        std::cerr << "skyline: counting takes about " << report::duration_text(each_s * networks) << "\n";
+      }
+      count_all();
+    }
+    while (!survey_.all && tally.seen < kMostRandom && !is_over()) add_random();
+    return std::move(survey_);
+  }
+
+ private:
+  GenotypeTally look(const space::Genotype& genotype);
+  std::vector<bool> look(const space::Genotype& genotype, GenotypeTally& tally);
+  void note_valid(const space::Architecture& architecture);
+  void count_all() {
+    survey_.all = true;
+    survey_.architectures.clear();
+    survey_.costs.clear();
+    genotype_.choices.assign(parameters_.size(), 0);
+    touched_.assign(parameters_.size(), false);
+    survey_.tally = tally_below(0);
+  }
+  GenotypeTally tally_below(std::size_t parameter);
+
+  const space::SearchSpace& space_;
+  const objective::ObjectiveSet& objectives_;
+  const std::vector<space::Parameter>& parameters_;
+  SpaceSurvey survey_;
+  // Of count_all:
+  space::Genotype genotype_;
+  std::vector<bool> touched_;  // parameters: a network used their present values
+};
+
+void Surveyor::note_valid(const space::Architecture& architecture) {
+  survey_.architectures.insert(architecture.id);
   for (const std::string& metric : objective::computed_metric_names()) {
     const double value = objective::computed_metric(architecture.network, metric);
-    const auto [range, first] = survey.costs.try_emplace(metric, SpaceSurvey::CostRange{value, value});
+    const auto [range, first] = survey_.costs.try_emplace(metric, SpaceSurvey::CostRange{value, value});
     range->second.least = std::min(range->second.least, value);
     range->second.most = std::max(range->second.most, value);
   }
-  ++survey.valid;
 }
 
-void add(SpaceSurvey& survey, const space::SearchSpace& space, const objective::ObjectiveSet& objectives,
-         const space::Genotype& genotype) {
-  ++survey.seen;
+/// One genotype. @return  the parameters that this depends on
+std::vector<bool> Surveyor::look(const space::Genotype& genotype, GenotypeTally& tally) {
+  tally.seen = 1;
+  tally.networks = 1;
   try {
-    const space::Architecture architecture = space.build(genotype);
-    bool valid = true;
-    for (const objective::Constraint& constraint : objectives.constraints()) {
+    const space::Architecture architecture = space_.build(genotype);
+    for (std::size_t i = 0; i < parameters_.size(); ++i) {
+      if (!architecture.used[i]) tally.networks /= static_cast<long double>(parameters_[i].values.size());
+    }
+    for (const objective::Constraint& constraint : objectives_.constraints()) {
       if (!constraint.computed) continue;
       const double value = objective::computed_metric(architecture.network, constraint.metric);
-      if (value >= constraint.low && value <= constraint.high) continue;
-      ++survey.broken[to_text(constraint)];
-      valid = false;
+      if (value < constraint.low || value > constraint.high) tally.broken[to_text(constraint)] = 1;
     }
-    if (valid) add_valid(survey, architecture);
+    if (tally.broken.empty()) {
+      tally.valid = 1;
+      tally.valid_networks = tally.networks;
+      note_valid(architecture);
+    }
+    return architecture.used;
   } catch (const UserError& problem) {  // a network that cannot be built is no error of the user
-    SpaceSurvey::Unbuildable& same = survey.unbuildable[place_of(problem.what())];
-    if (same.count++ == 0) same.example = problem.what();
+    tally.unbuildable[place_of(problem.what())] = {1, problem.what()};
+    return std::vector<bool>(parameters_.size(), true);
   }
 }
 
-std::string share_text(std::size_t part, std::size_t whole) {
+GenotypeTally Surveyor::look(const space::Genotype& genotype) {
+  GenotypeTally tally;
+  (void)look(genotype, tally);
+  return tally;
+}
+
+/// Goes through the values of this parameter and of those behind it. Where no network used the parameter, its
+/// first value stands for all.
+GenotypeTally Surveyor::tally_below(std::size_t parameter) {
+  GenotypeTally tally;
+  if (parameter == parameters_.size()) {
+    const std::vector<bool> used = look(genotype_, tally);
+    for (std::size_t i = 0; i < used.size(); ++i) touched_[i] = touched_[i] || used[i];
+    return tally;
+  }
+  touched_[parameter] = false;
+  const std::size_t values = parameters_[parameter].values.size();
+  for (std::size_t value = 0; value < values; ++value) {
+    genotype_.choices[parameter] = static_cast<std::uint32_t>(value);
+    const GenotypeTally below = tally_below(parameter + 1);
+    tally.add(below, touched_[parameter] ? 1 : static_cast<std::int64_t>(values));
+    if (!touched_[parameter]) break;
+  }
+  genotype_.choices[parameter] = 0;
+  return tally;
+}
+
+std::string share_text(std::int64_t part, std::int64_t whole) {
   if (part == 0 || part == whole) return std::to_string(part);
   const double percent = 100.0 * static_cast<double>(part) / static_cast<double>(whole);
   return std::to_string(part) + " (" + report::significant_text(percent, 2) + " %)";
 }
 
+/// @param log10  of the number
+std::string about_text(double log10) {
+  if (log10 >= 15) return "10^" + std::to_string(std::llround(log10));
+  return report::significant_text(std::pow(10, log10), 2);
+}
+
 std::string size_text(const SpaceSurvey& survey) {
-  if (survey.genotypes < 1'000'000'000'000'000) return std::to_string(survey.genotypes) + " genotypes";
-  return "about 10^" + std::to_string(std::llround(survey.log10_genotypes)) + " genotypes";
+  const GenotypeTally& tally = survey.tally;
+  std::string text = survey.log10_genotypes < 15
+                         ? std::to_string(survey.genotypes) + " genotypes"
+                         : "about " + about_text(survey.log10_genotypes) + " genotypes";
+  const std::string valid = share_text(tally.valid, tally.seen);
+  if (survey.all) {
+    return text + ", " + valid + " valid, " + counted(survey.architectures.size(), "different architecture");
+  }
+  text += ", too many to count in a second; an estimate: of " + std::to_string(tally.seen) + " random ones " +
+          valid + " are valid";
+  if (tally.valid == 0) return text;
+  const long double share = tally.valid_networks / static_cast<long double>(tally.seen);
+  return text + ", at most about " +
+         about_text(survey.log10_genotypes + static_cast<double>(std::log10(share))) +
+         " different architectures";
 }
 
 }  // namespace
 
-SpaceSurvey survey(const space::SearchSpace& space, const objective::ObjectiveSet& objectives) {
-  SpaceSurvey survey;
-  survey.genotypes = space.genotype_count();
-  for (const space::Parameter& parameter : space.parameters()) {
-    survey.log10_genotypes += std::log10(static_cast<double>(parameter.values.size()));
+void GenotypeTally::add(const GenotypeTally& other, std::int64_t times) {
+  seen += times * other.seen;
+  valid += times * other.valid;
+  networks += static_cast<long double>(times) * other.networks;
+  valid_networks += static_cast<long double>(times) * other.valid_networks;
+  for (const auto& [constraint, count] : other.broken) broken[constraint] += times * count;
+  for (const auto& [place, reason] : other.unbuildable) {
+    Unbuildable& same = unbuildable.try_emplace(place, Unbuildable{0, reason.example}).first->second;
+    same.count += times * reason.count;
   }
-  const Clock::time_point start = Clock::now();
-  RandomStream random(derive_seed(0, "app.space_survey"));
-  const auto add_random = [&] { add(survey, space, objectives, draw(space, random)); };
-  if (survey.genotypes > kTimed) {
-    for (std::int64_t i = 0; i < kTimed && seconds_since(start) < kLongest_s; ++i) add_random();
-    const double each_s = seconds_since(start) / static_cast<double>(survey.seen);
-    survey.all = each_s * static_cast<double>(survey.genotypes) < kLongest_s;
-  } else {
-    survey.all = true;
-  }
-  if (survey.all) {
-    SpaceSurvey whole;
-    whole.genotypes = survey.genotypes;
-    whole.log10_genotypes = survey.log10_genotypes;
-    whole.all = true;
-    for (std::int64_t i = 0; i < whole.genotypes; ++i) add(whole, space, objectives, space.genotype_at(i));
-    return whole;
-  }
-  while (survey.seen < kMostRandom && seconds_since(start) < kLongest_s) add_random();
-  return survey;
+}
+
+SpaceSurvey survey(const space::SearchSpace& space, const objective::ObjectiveSet& objectives, bool count) {
+  return Surveyor(space, objectives).run(count);
 }
 
 std::string to_text(const SpaceSurvey& survey) {
   const std::string front = "# space: ";
-  const std::string seen = std::to_string(survey.seen);
-  std::string text = front + size_text(survey);
-  if (survey.all) {
-    text += ", " + share_text(survey.valid, survey.seen) + " valid, " +
-            counted(survey.architectures.size(), "different architecture") + "\n";
-  } else {
-    text += ", too many to count; an estimate: of " + seen + " random ones " +
-            share_text(survey.valid, survey.seen) + " are valid\n";
+  const GenotypeTally& tally = survey.tally;
+  std::string text = front + size_text(survey) + "\n";
+  for (const auto& [constraint, count] : tally.broken) {
+    text += front + share_text(count, tally.seen) + " break the constraint `" + constraint + "`\n";
   }
-  for (const auto& [constraint, count] : survey.broken) {
-    text += front + share_text(count, survey.seen) + " break the constraint `" + constraint + "`\n";
-  }
-  std::vector<SpaceSurvey::Unbuildable> reasons;
-  for (const auto& [place, reason] : survey.unbuildable) reasons.push_back(reason);
-  std::ranges::sort(reasons, std::greater(), &SpaceSurvey::Unbuildable::count);
+  std::vector<GenotypeTally::Unbuildable> reasons;
+  for (const auto& [place, reason] : tally.unbuildable) reasons.push_back(reason);
+  std::ranges::sort(reasons, std::greater(), &GenotypeTally::Unbuildable::count);
   for (std::size_t i = 0; i < std::min(reasons.size(), kMostReasons); ++i) {
-    text += front + share_text(reasons[i].count, survey.seen) + " cannot be built, e.g. " +
+    text += front + share_text(reasons[i].count, tally.seen) + " cannot be built, e.g. " +
             reasons[i].example + "\n";
   }
   std::vector<std::string> costs;

@@ -1,0 +1,226 @@
+#include "app/commands/time_estimate.hpp"
+
+#include "skyline/core/error.hpp"
+#include "skyline/core/random.hpp"
+
+#include "comm/environment.hpp"
+#include "core/backoff.hpp"
+#include "core/text/wording.hpp"
+#include "report/text/text_table.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace skyline::app {
+namespace {
+
+constexpr double kTrained_s = 1;           // an architecture, at least
+constexpr std::size_t kFewestSteps = 3;    // unless the trial has fewer
+constexpr std::size_t kSampled = 101;      // architectures
+constexpr int kMostDraws = 20'000;         // to find them
+constexpr std::size_t kMostScored = 2000;  // samples
+
+using Instant = std::chrono::steady_clock::time_point;
+
+/// Lets a trial begin, and notes when it has done which part of its epochs.
+class WatchedTrial final : public trial::EvaluationContext,
+                           public trial::TrialControl,
+                           public trial::TrialState,
+                           public trial::TrialWeights {
+ public:
+  /// @param wanted_s  of training; then the trial is stopped
+  explicit WatchedTrial(double wanted_s) : wanted_s_(wanted_s) {}
+
+  trial::TrialControl& control() override { return *this; }
+  trial::TrialState& state() override { return *this; }
+  trial::TrialWeights& weights() override { return *this; }
+  trial::TrialGroup* group() override { return nullptr; }
+  trial::TrialTiming& timing() override { return timing_; }
+  bool stop_requested() const override {
+    return steps_ > kFewestSteps && seconds_since(first_step_) > wanted_s_;
+  }
+  /// After each step.
+  bool due(double epochs_done) override {
+    if (steps_++ == 0) {
+      first_step_ = std::chrono::steady_clock::now();
+      first_epochs_ = epochs_done;
+    }
+    epochs_ = epochs_done - first_epochs_;
+    seconds_ = seconds_since(first_step_);
+    return false;
+  }
+
+  /// Without the first step, which also prepares the others; nothing if there was no other.
+  std::optional<double> epoch_s() const {
+    return epochs_ > 0 ? std::optional(seconds_ / epochs_) : std::nullopt;
+  }
+
+ private:
+  double wanted_s_;
+  trial::TrialTiming timing_;
+  std::size_t steps_ = 0;
+  Instant first_step_;
+  double first_epochs_ = 0;
+  double epochs_ = 0;
+  double seconds_ = 0;
+};
+
+/// How long a trial takes: that of its epochs, and of all else.
+struct TrialTime {
+  double epoch_s = 0;
+  double rest_s = 0;
+};
+
+class TimeEstimate {
+ public:
+  explicit TimeEstimate(const RunConfig& config)
+      : config_(config), job_(comm::make_local_environment()), trials_(sampled()) {
+    evaluate::EvaluatorServices services = config.services();
+    services.job = job_.get();
+    store::SplitIndices& split = services.split;
+    scored_share_ = thin_out(split.scored.empty() ? split.validation : split.scored);
+    evaluator_ = config.make_evaluator(services);
+    std::ranges::stable_sort(trials_, {}, [&](const auto& one) { return evaluator_->predicted_cost(one); });
+  }
+
+  std::string text(std::optional<std::size_t> slots);
+
+ private:
+  std::vector<trial::Trial> sampled() const;
+  static double thin_out(std::vector<std::int64_t>& indices);
+  TrialTime measure(trial::Trial trial);
+  double mean_s(const std::vector<std::pair<double, double>>& points) const;
+  std::size_t slots_here() const;
+
+  const RunConfig& config_;
+  std::unique_ptr<comm::Environment> job_;
+  std::vector<trial::Trial> trials_;  // random ones, the cheapest first
+  std::unique_ptr<trial::Evaluator> evaluator_;
+  double scored_share_ = 1;
+};
+
+std::vector<trial::Trial> TimeEstimate::sampled() const {
+  std::vector<trial::Trial> trials;
+  RandomStream random(derive_seed(config_.sections.run.seed, "app.time_estimate"));
+  for (int i = 0; i < kMostDraws && trials.size() < kSampled; ++i) {
+    try {
+      trial::Trial trial;
+      trial.proposal.architecture =
+          std::make_shared<const space::Architecture>(config_.space.build(config_.space.sample(random)));
+      trial.proposal.budget.epochs = config_.evaluator.needs.epochs;
+      if (config_.objectives.feasible(trial.architecture().network)) trials.push_back(std::move(trial));
+    } catch (const UserError&) {  // a genotype without a network
+    }
+  }
+  if (trials.empty()) {
+    throw UserError("--time: no valid architecture among " + std::to_string(kMostDraws) + " random ones");
+  }
+  return trials;
+}
+
+/// Evenly. @return  the share that stays
+double TimeEstimate::thin_out(std::vector<std::int64_t>& indices) {
+  const std::size_t all = indices.size();
+  if (all <= kMostScored) return 1;
+  for (std::size_t i = 0; i < kMostScored; ++i) indices[i] = indices[i * all / kMostScored];
+  indices.resize(kMostScored);
+  return static_cast<double>(kMostScored) / static_cast<double>(all);
+}
+
+/// A trial of a step, which ends with its measurements, and one of a second.
+TrialTime TimeEstimate::measure(trial::Trial trial) {
+  const double epochs = trial.budget().epochs;
+  const auto run = [&](WatchedTrial& watch, double budget) {
+    trial.proposal.budget.epochs = budget;
+    const trial::Outcome outcome = evaluator_->evaluate(trial, watch);
+    const auto* failure = std::get_if<trial::Failure>(&outcome);
+    if (failure == nullptr || failure->kind == trial::FailureKind::kStopped) return;
+    if (failure->kind == trial::FailureKind::kDiverged) return;  // what it took is known all the same
+    throw UserError("--time: " + config_.space.describe(trial.architecture().genotype) + ": " +
+                    failure->reason);
+  };
+  WatchedTrial first(kTrained_s);
+  run(first, std::min(epochs, 1e-9));
+  WatchedTrial second(kTrained_s);
+  run(second, epochs);
+  const trial::TrialTiming& timing = first.timing();
+  return {second.epoch_s().value_or(second.timing().train_s / epochs),
+          timing.setup_s + timing.validate_s / scored_share_ + timing.latency_s};
+}
+
+/// Of the sampled trials, between those that were measured by their predicted costs.
+/// @param points  costs, ascending, and seconds
+double TimeEstimate::mean_s(const std::vector<std::pair<double, double>>& points) const {
+  double sum = 0;
+  for (const trial::Trial& trial : trials_) {
+    const double cost = evaluator_->predicted_cost(trial);
+    std::size_t next = 1;
+    while (next + 1 < points.size() && points[next].first < cost) ++next;
+    const auto& [low, low_s] = points[next - 1];
+    const auto& [high, high_s] = points[next];
+    sum += high > low ? low_s + (high_s - low_s) * (cost - low) / (high - low) : low_s;
+  }
+  return sum / static_cast<double>(trials_.size());
+}
+
+/// Trials at a time that do not share what computes them.
+std::size_t TimeEstimate::slots_here() const {
+  if (evaluator_->slots() > 0) return 1;  // a GPU
+  const auto threads = static_cast<std::size_t>(config_.evaluator.needs.threads);
+  return std::max<std::size_t>(1, job_->place().processors.size() / threads);
+}
+
+std::string seconds_or_longer(double seconds) {
+  return seconds < 60 ? report::significant_text(seconds, 2) + " s" : report::duration_text(seconds);
+}
+
+std::string TimeEstimate::text(std::optional<std::size_t> slots) {
+  const std::string front = "# time: ";
+  const double epochs = config_.evaluator.needs.epochs;
+  const std::string budget = objective::number_text(epochs) + (epochs == 1 ? " epoch" : " epochs");
+  std::string text;
+  std::vector<std::pair<double, double>> points;
+  double median_epoch_s = 0;
+  for (const auto& [name, index] : {std::pair("smallest", std::size_t{0}),
+                                    {"median", trials_.size() / 2},
+                                    {"largest", trials_.size() - 1}}) {
+    const TrialTime time = measure(trials_[index]);
+    const double total_s = epochs * time.epoch_s + time.rest_s;
+    if (index == trials_.size() / 2) median_epoch_s = time.epoch_s;
+    points.emplace_back(evaluator_->predicted_cost(trials_[index]), total_s);
+    text += front + "the " + name + " of " + counted(trials_.size(), "random architecture") + ": " +
+            seconds_or_longer(time.epoch_s) + " an epoch, " + seconds_or_longer(total_s) + " a trial of " +
+            budget + "\n";
+  }
+  const std::size_t trials = config_.make_searcher()->expected_trials();
+  const double mean = mean_s(points);
+  const double all_s = mean * static_cast<double>(trials);
+  const std::size_t most = slots.value_or(slots_here());
+  text += front + "the search, at most " + counted(trials, "trial") + " of " + seconds_or_longer(mean) +
+          " on average: " + seconds_or_longer(all_s) + " with 1 slot";
+  if (most > 1) {
+    text += ", " + seconds_or_longer(all_s / static_cast<double>(most)) + " with " + counted(most, "slot") +
+            " at best";
+  }
+  text += "\n";
+  if (const auto full = config_.final_budget()) {
+    text +=
+        front + "a full training of the median: " + seconds_or_longer(full->epochs * median_epoch_s) + "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string time_text(const RunConfig& config, std::optional<std::size_t> slots) {
+  if (!config.evaluator.needs.data) {
+    throw UserError("--time: nothing is trained by the evaluator `" + config.evaluator.kind->name + "`");
+  }
+  return TimeEstimate(config).text(slots);
+}
+
+}  // namespace skyline::app

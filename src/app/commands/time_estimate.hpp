@@ -1,0 +1,17 @@
+#pragma once
+
+#include "app/config/run_config.hpp"
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+namespace skyline::app {
+
+/// Trains a few architectures of the space for a second each, with the settings and the data of the run, and
+/// tells how long trials and the whole search will take; a few lines, each with "# time: " in front.
+/// @param slots  that the search is to have; nothing: as many as this machine has
+/// @throws UserError if the run trains nothing, or an architecture cannot be trained
+std::string time_text(const RunConfig& config, std::optional<std::size_t> slots);
+
+}  // namespace skyline::app
