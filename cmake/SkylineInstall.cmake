@@ -41,7 +41,7 @@ install(FILES ${PROJECT_BINARY_DIR}/modulefile DESTINATION share/skyline/modulef
   COMPONENT skyline)
 
 include(CMakePackageConfigHelpers)
-set(skyline_modules core machine space trial objective search comm store train evaluate run engine report app)
+set(skyline_modules core machine space trial objective search comm store train evaluate model_export run engine report app)
 list(TRANSFORM skyline_modules PREPEND skyline_)
 set(skyline_package_folder lib/cmake/Skyline)
 install(TARGETS ${skyline_modules} EXPORT SkylineTargets ARCHIVE DESTINATION lib COMPONENT development)

@@ -50,6 +50,7 @@ FACES = {
               "kernels/dropout", "kernels/gather", "loading/device_choice", "loading/device_plan",
               "loading/load_accelerator"],
     "evaluate": ["synthetic_evaluator"],
+    "model_export": ["exported_model"],
     "run": ["account", "opened_run", "run_state"],
     "engine": ["engine_job", "engine_options", "loop/front_training", "run_files"],
     "report": ["report", "text/progress", "text/text_table", "tracking/tracking"],

@@ -6,10 +6,12 @@
 #include "app/job/job_stop.hpp"
 #include "core/config/config_text.hpp"
 #include "core/text/wording.hpp"
+#include "model_export/exported_model.hpp"
 
 #include <algorithm>
 #include <exception>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <thread>
@@ -27,6 +29,7 @@ struct Arguments {
   DoctorArguments doctor;
   ShowArguments show;
   ValidateArguments validate;
+  ExportArguments take_home;
   std::filesystem::path run;
   bool watch = false;
   bool canonical = false;
@@ -144,6 +147,34 @@ void add_prep(CommandLine& line) {
   for (const std::string& kind : store::importer_names()) add_importer(prep, kind, line);
 }
 
+/// The models of a run that a command works on.
+void add_models(CLI::App& command, ModelChoice& choice) {
+  static const std::map<std::string, WeightsOf> weights{{"search", WeightsOf::kSearch},
+                                                        {"final", WeightsOf::kFinal}};
+  command.add_option("run", choice.run, "run folder, which is only read")->required();
+  command.add_option("--trial", choice.trials, "numbers of trials, e.g. 17 or 17,23")->delimiter(',');
+  command.add_flag("--front", choice.front, "all trials on the front");
+  command
+      .add_option("--weights", choice.weights,
+                  "search or final: of which training (default: final if there was one)")
+      ->transform(CLI::CheckedTransformer(weights));
+}
+
+void add_export(CommandLine& line) {
+  using model_export::Format;
+  static const std::map<std::string, Format> formats{
+      {"onnx", Format::kOnnx}, {"pytorch", Format::kPytorch}, {"safetensors", Format::kSafetensors}};
+  ExportArguments& arguments = line.arguments.take_home;
+  arguments.format = Format::kOnnx;
+  CLI::App& command = line.add("export", "write trained networks as ONNX, PyTorch source or safetensors",
+                               [&arguments] { return run_export(arguments); });
+  add_models(command, arguments.choice);
+  command.add_option("--format", arguments.format, "onnx (default), pytorch or safetensors")
+      ->transform(CLI::CheckedTransformer(formats));
+  command.add_option("-o,--out", arguments.out, "folder to write to (default: RUN/exports)");
+  command.add_flag("--force", arguments.force, "overwrite files in another folder than RUN/exports");
+}
+
 /// The commands that look and change nothing.
 void add_inspections(CommandLine& line) {
   Arguments& arguments = line.arguments;
@@ -215,7 +246,7 @@ int run_program(int argc, char** argv) {
   CommandLine line;
   line.app.require_subcommand(1);
   line.app.set_version_flag("--version", std::string(SKYLINE_VERSION));
-  for (const auto add : {add_prep, add_inspections, add_search, add_doctor}) add(line);
+  for (const auto add : {add_prep, add_inspections, add_search, add_doctor, add_export}) add(line);
   try {
     line.app.parse(argc, argv);
     return line.exit_code;

@@ -3,11 +3,16 @@
 #include "skyline/core/exit_code.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
+
+namespace skyline::model_export {
+enum class Format;
+}
 
 namespace skyline::app {
 
@@ -59,6 +64,23 @@ struct ShowArguments {
   std::vector<std::string> overrides;
 };
 
+enum class WeightsOf { kSearch, kFinal };
+
+/// The models of a run that the command line names.
+struct ModelChoice {
+  std::filesystem::path run;
+  std::vector<std::uint64_t> trials;
+  bool front = false;                // in place of trials
+  std::optional<WeightsOf> weights;  // nothing: of the full training if there was one, else of the search
+};
+
+struct ExportArguments {
+  ModelChoice choice;
+  model_export::Format format{};
+  std::filesystem::path out;  // folder; empty: that of the run
+  bool force = false;         // overwrite files of another folder
+};
+
 /// Each command prints to standard output and returns the exit code. @throws UserError, FaultError,
 /// InternalError
 int run_prep(const PrepArguments& arguments);
@@ -66,6 +88,7 @@ int run_validate(const ValidateArguments& arguments);
 int run_show(const ShowArguments& arguments);
 int run_schema(bool markdown);
 int run_status(const std::filesystem::path& run, bool watch);
+int run_export(const ExportArguments& arguments);
 int run_journal(const std::filesystem::path& run, bool canonical);
 /// Collective over the ranks that the launcher started. Exit code 2 if a search could not run.
 int run_doctor(const DoctorArguments& arguments);

@@ -11,6 +11,7 @@
 #include "core/config/config_text.hpp"
 #include "core/text/foreign_text.hpp"
 #include "core/text/wording.hpp"
+#include "model_export/exported_model.hpp"
 #include "report/report.hpp"
 #include "run/opened_run.hpp"
 #include "store/journal/journal.hpp"
@@ -22,6 +23,8 @@
 #include <iostream>
 #include <map>
 #include <memory>
+#include <set>
+#include <string>
 #include <thread>
 
 namespace skyline::app {
@@ -99,6 +102,28 @@ void print_device(const RunConfig& config) {
   }
 }
 
+/// The kinds of layers whose networks cannot leave the run, of random architectures.
+void print_exports(const RunConfig& config) {
+  using model_export::Format;
+  constexpr int kSampled = 200;
+  if (!config.evaluator.needs.weights) return;
+  std::map<std::string, std::set<std::string>> unknown;  // kinds by format
+  RandomStream random(config.sections.run.seed);
+  for (int i = 0; i < kSampled; ++i) {
+    try {
+      const space::Architecture drawn = config.space.build(config.space.sample(random));
+      unknown["ONNX"].merge(model_export::kinds_without_export(drawn.network, Format::kOnnx));
+      unknown["PyTorch"].merge(model_export::kinds_without_export(drawn.network, Format::kPytorch));
+    } catch (const UserError&) {  // a genotype without a network
+    }
+  }
+  for (const auto& [format, kinds] : unknown) {
+    if (kinds.empty()) continue;
+    std::cout << "# export: no " << format << " for layers of kind " << joined({kinds.begin(), kinds.end()})
+              << " (register_layer_export)\n";
+  }
+}
+
 }  // namespace
 
 int run_validate(const ValidateArguments& arguments) {
@@ -110,6 +135,7 @@ int run_validate(const ValidateArguments& arguments) {
   if (arguments.time) std::cout << time_text(config, arguments.slots) << std::flush;
   print_device(config);
   print_groups(config);
+  print_exports(config);
   std::cout << "# search: at most " << searcher->expected_trials() << " trials\n" << to_yaml(config.resolved);
   return kExitDone;
 }

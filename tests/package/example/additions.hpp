@@ -3,6 +3,7 @@
 #include <memory>
 
 #include <skyline/evaluate/evaluator_kind.hpp>
+#include <skyline/model_export/layer_export.hpp>
 #include <skyline/search/algorithm.hpp>
 #include <skyline/space/layer_kind.hpp>
 #include <skyline/train/layer_op.hpp>
@@ -14,6 +15,9 @@ std::unique_ptr<skyline::space::LayerKind> make_scaled_leaky_relu_kind();
 /// The same layer in training.
 std::unique_ptr<skyline::train::LayerOp> make_scaled_leaky_relu_op(const skyline::space::Layer& layer,
                                                                    skyline::train::LayerTensors& tensors);
+
+/// The same layer in ONNX and PyTorch.
+skyline::model_export::LayerExport scaled_leaky_relu_export();
 
 /// `loss: {focal: {gamma: 2}}`: cross-entropy that cares less for what is right already.
 skyline::train::LossKind focal_loss();

@@ -47,3 +47,20 @@ std::unique_ptr<train::LayerOp> make_scaled_leaky_relu_op(const space::Layer& la
                                                           train::LayerTensors& tensors) {
   return std::make_unique<ScaledLeakyReluOp>(space::attribute_number(layer, "slope"), tensors);
 }
+
+model_export::LayerExport scaled_leaky_relu_export() {
+  return {.onnx =
+              [](model_export::OnnxLayer& layer) {
+                const auto slope = static_cast<float>(space::attribute_number(layer.layer(), "slope"));
+                const std::string rectified = layer.node("LeakyRelu", {layer.image()}, {{"alpha", slope}});
+                const std::string weight = layer.tensor("weight", {layer.layer().output.channels, 1, 1});
+                return model_export::ExportedValue{layer.node("Mul", {rectified, weight})};
+              },
+          .pytorch =
+              [](model_export::PytorchLayer& layer) {
+                const double slope = space::attribute_number(layer.layer(), "slope");
+                return model_export::ExportedValue{"F.leaky_relu(" + layer.image() + ", " +
+                                                   std::to_string(slope) + ") * " + layer.parameters() +
+                                                   ".weight[:, None, None]"};
+              }};
+}

@@ -1,0 +1,77 @@
+#pragma once
+
+#include "skyline/space/network.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace skyline::model_export {
+
+/// A value between exported layers.
+struct ExportedValue {
+  /// kMatrix: [batch, features], of layers whose output has height and width 1.
+  enum class Form { kImage, kMatrix };
+  std::string name;  // in ONNX; in PyTorch an expression
+  Form form = Form::kImage;
+};
+
+struct OnnxAttribute {
+  std::string name;
+  std::variant<std::int64_t, float, std::vector<std::int64_t>> value;
+};
+
+/// One layer of a network on its way into an ONNX graph (opset 17), in its form for inference.
+class OnnxLayer {
+ public:
+  virtual ~OnnxLayer() = default;
+  virtual const space::Layer& layer() const = 0;
+  /// The layer's input in either form, for functions of each value alone.
+  virtual ExportedValue value(std::size_t input = 0) = 0;
+  /// Name of the input as [batch, channels, height, width].
+  virtual std::string image(std::size_t input = 0) = 0;
+  /// Name of the input as [batch, elements].
+  virtual std::string matrix(std::size_t input = 0) = 0;
+  /// Name of a tensor of the layer. @param dims  other ones with as many elements; empty: its own
+  virtual std::string tensor(const std::string& name, const std::vector<std::int64_t>& dims = {}) = 0;
+  /// Names of constants. @param dims  empty: a scalar
+  virtual std::string floats(const std::vector<float>& values, const std::vector<std::int64_t>& dims) = 0;
+  virtual std::string integers(const std::vector<std::int64_t>& values) = 0;
+  /// Adds a node with one output. Returns the output's name.
+  virtual std::string node(const std::string& op, const std::vector<std::string>& inputs,
+                           const std::vector<OnnxAttribute>& attributes = {}) = 0;
+};
+
+/// One layer of a network on its way into the source of a PyTorch module. Its functions return Python
+/// expressions.
+class PytorchLayer {
+ public:
+  virtual ~PytorchLayer() = default;
+  virtual const space::Layer& layer() const = 0;
+  /// The layer's input, as for OnnxLayer.
+  virtual ExportedValue value(std::size_t input = 0) = 0;
+  virtual std::string image(std::size_t input = 0) = 0;
+  virtual std::string matrix(std::size_t input = 0) = 0;
+  /// Gives the layer a module whose parameters have the names of the layer's tensors, and returns it.
+  /// @param constructor  e.g. "nn.Conv2d(16, 32, 3)"
+  virtual std::string module(const std::string& constructor) = 0;
+  /// A module with the layer's tensors as attributes, for layers that PyTorch has no module for.
+  virtual std::string parameters() = 0;
+  /// Adds a definition that expressions use to the source, once for all layers.
+  virtual void define(const std::string& source) = 0;
+};
+
+/// How a kind of layer is exported. It returns what the layer computes.
+struct LayerExport {
+  std::function<ExportedValue(OnnxLayer&)> onnx = {};
+  std::function<ExportedValue(PytorchLayer&)> pytorch = {};  // may be left out
+};
+
+/// Adds the export of a kind; a second one of the same name is an InternalError. Call before run_program.
+void register_layer_export(std::string_view kind, LayerExport functions);
+
+}  // namespace skyline::model_export

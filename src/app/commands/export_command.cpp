@@ -1,0 +1,90 @@
+#include "skyline/core/error.hpp"
+
+#include "app/commands/commands.hpp"
+#include "app/commands/taken_model.hpp"
+#include "model_export/exported_model.hpp"
+#include "store/publish/publish.hpp"
+
+#include <iostream>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace skyline::app {
+namespace {
+
+using model_export::ExportedModel;
+using model_export::Format;
+
+struct ExportedFile {
+  std::filesystem::path path;
+  std::string bytes;
+};
+
+/// A network reads (value - offset) * factor of stored values.
+ExportedModel exported(const ModelSource& source, const TakenModel& taken) {
+  const DataOptions& data = source.config.sections.data;
+  ExportedModel model{taken.architecture().network, taken.weights, {}, {}, metadata_of(source, taken)};
+  const double scale = data.value_scale.value_or(1);
+  const bool standard = data.normalization == evaluate::Normalization::kStandard;
+  for (std::size_t c = 0; c < static_cast<std::size_t>(model.network.input.channels); ++c) {
+    const double mean = standard ? data.mean.at(c) : 0;
+    const double deviation = standard && data.deviation.at(c) > 0 ? data.deviation.at(c) : 1;
+    model.offset.push_back(static_cast<float>(mean * scale));
+    model.factor.push_back(static_cast<float>(1 / (scale * deviation)));
+  }
+  model_export::check_weights(model, taken.file);
+  return model;
+}
+
+std::vector<ExportedFile> files_of(const ExportedModel& model, trial::TrialNumber number, Format format,
+                                   const std::filesystem::path& folder) {
+  const std::string name = std::to_string(number);
+  if (format == Format::kOnnx) return {{folder / (name + ".onnx"), onnx_bytes(model)}};
+  if (format == Format::kSafetensors) return {{folder / (name + ".safetensors"), safetensors_bytes(model)}};
+  const std::string module = "trial_" + name;  // a name that Python can import
+  return {{folder / (module + ".safetensors"), safetensors_bytes(model)},
+          {folder / (module + ".py"), pytorch_source(model, module + ".safetensors")}};
+}
+
+void make_folder(const std::filesystem::path& folder) {
+  std::error_code failure;
+  std::filesystem::create_directories(folder, failure);
+  if (failure) throw UserError("cannot make " + folder.string() + ": " + failure.message());
+}
+
+}  // namespace
+
+std::vector<std::filesystem::path> export_model(const ModelSource& source, const TakenModel& taken,
+                                                model_export::Format format,
+                                                const std::filesystem::path& folder, bool overwrites) {
+  const ExportedModel model = exported(source, taken);
+  make_folder(folder);
+  std::vector<std::filesystem::path> written;
+  for (const ExportedFile& file : files_of(model, taken.trained->trial.number, format, folder)) {
+    if (overwrites) {
+      store::publish_file(file.path, file.bytes);
+    } else if (!store::publish_new_file(file.path, file.bytes)) {
+      throw UserError(file.path.string() + ": exists already (--force overwrites it)");
+    }
+    written.push_back(file.path);
+  }
+  return written;
+}
+
+int run_export(const ExportArguments& arguments) {
+  const ModelSource source = ModelSource::open(arguments.choice.run);
+  const std::filesystem::path own = source.run.paths.root / "exports";
+  const std::filesystem::path& folder = arguments.out.empty() ? own : arguments.out;
+  for (const trial::TrialNumber number : chosen_trials(source, arguments.choice)) {
+    const TakenModel model = take_model(source, number, arguments.choice);
+    const bool overwrites = arguments.force || arguments.out.empty();
+    for (const auto& path : export_model(source, model, arguments.format, folder, overwrites)) {
+      std::cout << path.string() << std::endl;
+    }
+  }
+  return kExitDone;
+}
+
+}  // namespace skyline::app

@@ -1,0 +1,55 @@
+#pragma once
+
+#include "skyline/trial/trial.hpp"
+
+#include "app/commands/commands.hpp"
+#include "app/config/run_config.hpp"
+#include "model_export/exported_model.hpp"
+#include "run/opened_run.hpp"
+#include "store/weights/weights.hpp"
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace skyline::app {
+
+/// A run whose models are taken out of it; its folder is only read.
+struct ModelSource {
+  run::OpenedRun run;
+  RunConfig config;  // without the data set
+
+  /// @throws UserError if there is no run in the folder, or it trains nothing
+  static ModelSource open(const std::filesystem::path& folder);
+};
+
+/// The trials that the command line names, or those of the front: of the final one once there is one.
+/// @throws UserError for a number that the run has no trial of, an empty front, and no or both choices
+std::vector<trial::TrialNumber> chosen_trials(const ModelSource& source, const ModelChoice& choice);
+
+/// A trained model of a run.
+struct TakenModel {
+  const trial::CommittedTrial* trained = nullptr;  // the training that the weights are of
+  store::WeightsFile weights;
+  std::filesystem::path file;  // of the weights
+
+  const space::Architecture& architecture() const { return trained->trial.architecture(); }
+};
+
+/// Reads the weights of a search trial, those of its full training if they are there unless `choice` says
+/// otherwise. @throws UserError if they are not there, or damaged
+TakenModel take_model(const ModelSource& source, trial::TrialNumber number, const ModelChoice& choice);
+
+/// What an exported model says of itself: names and values.
+std::vector<std::pair<std::string, std::string>> metadata_of(const ModelSource& source,
+                                                             const TakenModel& model);
+
+/// Writes the files of a model whole, and returns their paths. @throws UserError if one is there already and
+/// is not to be overwritten, or a layer has no form in the format
+std::vector<std::filesystem::path> export_model(const ModelSource& source, const TakenModel& taken,
+                                                model_export::Format format,
+                                                const std::filesystem::path& folder, bool overwrites);
+
+}  // namespace skyline::app

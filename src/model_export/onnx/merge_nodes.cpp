@@ -1,0 +1,70 @@
+// Kinds that join several inputs, and those that pass values on.
+#include "model_export/onnx/onnx_layers.hpp"
+
+#include <algorithm>
+
+namespace skyline::model_export {
+namespace {
+
+/// The inputs as they are if all have one form, else as images.
+std::vector<ExportedValue> in_one_form(OnnxLayer& layer) {
+  std::vector<ExportedValue> values;
+  const std::size_t count = layer.layer().input_shapes.size();
+  for (std::size_t i = 0; i < count; ++i) values.push_back(layer.value(i));
+  const auto form = values.front().form;
+  if (std::ranges::count(values, form, &ExportedValue::form) == std::ssize(values)) return values;
+  for (std::size_t i = 0; i < count; ++i) values[i] = {layer.image(i)};
+  return values;
+}
+
+/// Joins two at a time.
+auto fold(const char* op) {
+  return [op](OnnxLayer& layer) {
+    const std::vector<ExportedValue> values = in_one_form(layer);
+    ExportedValue result = values.front();
+    for (std::size_t i = 1; i < values.size(); ++i) {
+      result.name = layer.node(op, {result.name, values[i].name});
+    }
+    return result;
+  };
+}
+
+ExportedValue concat(OnnxLayer& layer) {
+  const std::vector<ExportedValue> values = in_one_form(layer);
+  std::vector<std::string> names;
+  for (const ExportedValue& value : values) names.push_back(value.name);
+  return {layer.node("Concat", names, {{"axis", std::int64_t{1}}}), values.front().form};
+}
+
+ExportedValue flatten(OnnxLayer& layer) {
+  return {layer.matrix(), ExportedValue::Form::kMatrix};
+}
+
+ExportedValue pass(OnnxLayer& layer) {
+  return layer.value();
+}
+
+/// As many zeros as the batch asks for.
+ExportedValue zero(OnnxLayer& layer) {
+  const space::Shape& output = layer.layer().output;
+  const std::string batch =
+      layer.node("Shape", {layer.image()}, {{"start", std::int64_t{0}}, {"end", std::int64_t{1}}});
+  const std::string sizes = layer.integers({output.channels, output.height, output.width});
+  return {layer.node("Expand", {layer.floats({0}, {1, 1, 1, 1}),
+                                layer.node("Concat", {batch, sizes}, {{"axis", std::int64_t{0}}})})};
+}
+
+}  // namespace
+
+void add_merge_nodes(OnnxFunctions& functions) {
+  functions["add"] = fold("Add");
+  functions["concat"] = concat;
+  functions["dropout"] = pass;
+  functions["flatten"] = flatten;
+  functions["identity"] = pass;
+  functions["multiply"] = fold("Mul");
+  functions["stochastic_depth"] = pass;
+  functions["zero"] = zero;
+}
+
+}  // namespace skyline::model_export

@@ -1,0 +1,68 @@
+#include "model_export/onnx/onnx_layers.hpp"
+#include "model_export/sliding_window.hpp"
+
+#include <utility>
+
+namespace skyline::model_export {
+namespace {
+
+using Dims = std::vector<std::int64_t>;
+
+/// A window that slides; places of the border do not count.
+auto sliding(const char* op) {
+  return [op](OnnxLayer& layer) {
+    const SlidingWindow window = SlidingWindow::of_pool(layer.layer());
+    const auto& padding = window.padding;
+    return ExportedValue{layer.node(op, {layer.image()},
+                                    {{"kernel_shape", Dims{window.kernel[0], window.kernel[1]}},
+                                     {"strides", Dims{window.stride[0], window.stride[1]}},
+                                     {"pads", Dims{padding[0], padding[1], padding[0], padding[1]}}})};
+  };
+}
+
+auto global(const char* op) {
+  return [op](OnnxLayer& layer) { return ExportedValue{layer.node(op, {layer.image()})}; };
+}
+
+/// Pools `length` places of one axis into `size`: place i is of [i * length / size, ceil((i + 1) * length /
+/// size)), windows that may overlap, which ONNX has no node for.
+std::string pooled_along(OnnxLayer& layer, const std::string& image, std::int64_t axis, std::int64_t length,
+                         std::int64_t size, const char* reduce) {
+  if (length == size) return image;
+  const std::string axes = layer.integers({axis});
+  std::vector<std::string> places;
+  for (std::int64_t i = 0; i < size; ++i) {
+    const std::string first = layer.integers({i * length / size});
+    const std::string end = layer.integers({((i + 1) * length + size - 1) / size});
+    const std::string part = layer.node("Slice", {image, first, end, axes});
+    places.push_back(layer.node(reduce, {part}, {{"axes", Dims{axis}}}));
+  }
+  return places.size() == 1 ? places.front() : layer.node("Concat", places, {{"axis", axis}});
+}
+
+/// @param op  for windows of one size @param reduce  for others: means of rows' means are the means
+auto adaptive(const char* op, const char* reduce) {
+  return [op, reduce](OnnxLayer& layer) {
+    const space::Shape& input = layer.layer().input();
+    const space::Shape& output = layer.layer().output;
+    if (input.height % output.height == 0 && input.width % output.width == 0) {
+      const Dims kernel{input.height / output.height, input.width / output.width};
+      return ExportedValue{layer.node(op, {layer.image()}, {{"kernel_shape", kernel}, {"strides", kernel}})};
+    }
+    const std::string rows = pooled_along(layer, layer.image(), 2, input.height, output.height, reduce);
+    return ExportedValue{pooled_along(layer, rows, 3, input.width, output.width, reduce)};
+  };
+}
+
+}  // namespace
+
+void add_pool_nodes(OnnxFunctions& functions) {
+  functions["adaptive_average_pool"] = adaptive("AveragePool", "ReduceMean");
+  functions["adaptive_max_pool"] = adaptive("MaxPool", "ReduceMax");
+  functions["average_pool"] = sliding("AveragePool");
+  functions["global_average_pool"] = global("GlobalAveragePool");
+  functions["global_max_pool"] = global("GlobalMaxPool");
+  functions["max_pool"] = sliding("MaxPool");
+}
+
+}  // namespace skyline::model_export

@@ -1,0 +1,195 @@
+#include "model_export/pytorch/pytorch_layers.hpp"
+#include "model_export/sliding_window.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace skyline::model_export {
+namespace {
+
+constexpr const char* kLayerNorm = R"(
+def layer_norm(x, parameters, epsilon):
+    """Over the channels of each place."""
+    centred = x - x.mean(1, keepdim=True)
+    normed = centred * (centred.square().mean(1, keepdim=True) + epsilon).rsqrt()
+    return normed * parameters.weight[:, None, None] + parameters.bias[:, None, None]
+)";
+
+constexpr const char* kSelfAttention = R"(
+def self_attention(x, parameters, heads):
+    """Of a sequence [batch, channels, 1, tokens]."""
+    def part(name):
+        bias = getattr(parameters, name + "bias", None)
+        made = F.linear(tokens, getattr(parameters, name + "weight"), bias)
+        return made.unflatten(2, (heads, -1)).transpose(1, 2)
+    tokens = x.squeeze(2).transpose(1, 2)
+    mixed = F.scaled_dot_product_attention(part("query_"), part("key_"), part("value_"))
+    joined = mixed.transpose(1, 2).flatten(2)
+    made = F.linear(joined, parameters.weight, getattr(parameters, "bias", None))
+    return made.transpose(1, 2).unsqueeze(2)
+)";
+
+constexpr const char* kSqueezeExcitation = R"(
+def squeeze_excitation(x, parameters, gate):
+    squeezed = F.relu(F.linear(x.mean((2, 3)), parameters.reduce_weight, parameters.reduce_bias))
+    return x * gate(F.linear(squeezed, parameters.expand_weight, parameters.expand_bias))[:, :, None, None]
+)";
+
+constexpr const char* kStochasticDepth = R"(
+def stochastic_depth(x, probability, training):
+    """Leaves whole samples out in training."""
+    kept = torch.ones((len(x),) + (1,) * (x.dim() - 1), dtype=x.dtype, device=x.device)
+    return x * F.dropout(kept, probability, training)
+)";
+
+/// A call with the input as its first argument. @param more  the others, e.g. ", 1"
+auto call_of(const std::string& function, const std::string& more = "") {
+  return [=](PytorchLayer& layer) {
+    const ExportedValue input = layer.value();
+    return ExportedValue{function + "(" + input.name + more + ")", input.form};
+  };
+}
+
+auto call_with(const std::string& function, const char* attribute, const std::string& more = "") {
+  return [=](PytorchLayer& layer) {
+    return call_of(function,
+                   ", " + python_text(space::attribute_number(layer.layer(), attribute)) + more)(layer);
+  };
+}
+
+auto of_image(const std::string& before, const std::string& behind) {
+  return [=](PytorchLayer& layer) { return ExportedValue{before + layer.image() + behind}; };
+}
+
+ExportedValue stochastic_depth_call(PytorchLayer& layer) {
+  layer.define(kStochasticDepth);
+  return call_with("stochastic_depth", "probability", ", self.training")(layer);
+}
+
+auto sliding(const std::string& function, const std::string& more) {
+  return [=](PytorchLayer& layer) {
+    const SlidingWindow window = SlidingWindow::of_pool(layer.layer());
+    return ExportedValue{function + "(" + layer.image() + ", " + python_text(window.kernel) +
+                         ", stride=" + python_text(window.stride) +
+                         ", padding=" + python_text(window.padding) + more + ")"};
+  };
+}
+
+auto adaptive(const std::string& function) {
+  return [=](PytorchLayer& layer) {
+    const space::Shape& output = layer.layer().output;
+    return ExportedValue{function + "(" + layer.image() + ", " +
+                         python_text(std::array{output.height, output.width}) + ")"};
+  };
+}
+
+/// The inputs in one form: as matrices if all are.
+std::vector<ExportedValue> in_one_form_of(PytorchLayer& layer) {
+  std::vector<ExportedValue> values;
+  const std::size_t count = layer.layer().input_shapes.size();
+  for (std::size_t i = 0; i < count; ++i) values.push_back(layer.value(i));
+  const auto form = values.front().form;
+  if (std::ranges::count(values, form, &ExportedValue::form) == std::ssize(values)) return values;
+  for (std::size_t i = 0; i < count; ++i) values[i] = {layer.image(i)};
+  return values;
+}
+
+auto join(const std::string& before, const std::string& between, const std::string& behind) {
+  return [=](PytorchLayer& layer) {
+    std::string text;
+    const std::vector<ExportedValue> values = in_one_form_of(layer);
+    for (const ExportedValue& value : values) text += (text.empty() ? before : between) + value.name;
+    return ExportedValue{text + behind, values.front().form};
+  };
+}
+
+ExportedValue layer_norm_call(PytorchLayer& layer) {
+  layer.define(kLayerNorm);
+  return {"layer_norm(" + layer.image() + ", " + layer.parameters() + ", " +
+          python_text(space::attribute_number(layer.layer(), "epsilon")) + ")"};
+}
+
+ExportedValue self_attention_call(PytorchLayer& layer) {
+  layer.define(kSelfAttention);
+  return {"self_attention(" + layer.image() + ", " + layer.parameters() + ", " +
+          std::to_string(space::attribute_integer(layer.layer(), "heads")) + ")"};
+}
+
+ExportedValue squeeze_excitation_call(PytorchLayer& layer) {
+  layer.define(kSqueezeExcitation);
+  const bool hard = space::attribute_flag(layer.layer(), "hard");
+  return {"squeeze_excitation(" + layer.image() + ", " + layer.parameters() + ", " +
+          (hard ? "F.hardsigmoid" : "torch.sigmoid") + ")"};
+}
+
+ExportedValue patch_embedding_call(PytorchLayer& layer) {
+  const space::Layer& own = layer.layer();
+  const std::vector<std::int64_t>& dims = own.tensors.front().dims;
+  const std::string tensors = layer.parameters();
+  std::string tokens = "F.conv2d(" + layer.image() + ", " + tensors + ".weight, " + tensors +
+                       ".bias, stride=" + python_text(std::array{dims[2], dims[3]}) + ").flatten(2)";
+  if (space::attribute_flag(own, "position")) tokens = "(" + tokens + " + " + tensors + ".position)";
+  return {tokens + ".unsqueeze(2)"};
+}
+
+ExportedValue separable_call(PytorchLayer& layer) {
+  const space::Layer& own = layer.layer();
+  const SlidingWindow window = SlidingWindow::of(own, false);
+  const std::string tensors = layer.parameters();
+  const std::string by_channel =
+      "F.conv2d(" + layer.image() + ", " + tensors +
+      ".depthwise_weight, stride=" + python_text(window.stride) + ", padding=" + python_text(window.padding) +
+      ", dilation=" + python_text(window.dilation) + ", groups=" + std::to_string(own.input().channels) + ")";
+  return {"F.conv2d(" + by_channel + ", " + tensors + ".weight" +
+          (space::attribute_flag(own, "bias") ? ", " + tensors + ".bias)" : ")")};
+}
+
+ExportedValue zero_call(PytorchLayer& layer) {
+  const space::Shape& output = layer.layer().output;
+  const std::string image = layer.image();
+  return {image + ".new_zeros((len(" + image + "), " + std::to_string(output.channels) + ", " +
+          std::to_string(output.height) + ", " + std::to_string(output.width) + "))"};
+}
+
+}  // namespace
+
+void add_pytorch_functions(PytorchFunctions& functions) {
+  functions["adaptive_average_pool"] = adaptive("F.adaptive_avg_pool2d");
+  functions["adaptive_max_pool"] = adaptive("F.adaptive_max_pool2d");
+  functions["add"] = join("", " + ", "");
+  functions["average_pool"] = sliding("F.avg_pool2d", ", count_include_pad=False");
+  functions["concat"] = join("torch.cat((", ", ", "), 1)");
+  functions["dropout"] = call_with("F.dropout", "probability", ", self.training");
+  functions["elu"] = call_with("F.elu", "alpha");
+  functions["flatten"] = [](PytorchLayer& layer) {
+    return ExportedValue{layer.matrix(), ExportedValue::Form::kMatrix};
+  };
+  functions["gelu"] = call_of("F.gelu");
+  functions["global_average_pool"] = of_image("", ".mean((2, 3), keepdim=True)");
+  functions["global_max_pool"] = of_image("", ".amax((2, 3), keepdim=True)");
+  functions["hard_sigmoid"] = call_of("F.hardsigmoid");
+  functions["hard_swish"] = call_of("F.hardswish");
+  functions["identity"] = [](PytorchLayer& layer) { return layer.value(); };
+  functions["layer_norm"] = layer_norm_call;
+  functions["leaky_relu"] = call_with("F.leaky_relu", "slope");
+  functions["max_pool"] = sliding("F.max_pool2d", "");
+  functions["multi_head_self_attention"] = self_attention_call;
+  functions["multiply"] = join("", " * ", "");
+  functions["patch_embedding"] = patch_embedding_call;
+  functions["prelu"] = [](PytorchLayer& layer) {
+    const ExportedValue input = layer.value();
+    return ExportedValue{"F.prelu(" + input.name + ", " + layer.parameters() + ".slope)", input.form};
+  };
+  functions["relu"] = call_of("F.relu");
+  functions["relu6"] = call_of("F.relu6");
+  functions["separable_conv2d"] = separable_call;
+  functions["sigmoid"] = call_of("torch.sigmoid");
+  functions["silu"] = call_of("F.silu");
+  functions["softmax"] = call_of("F.softmax", ", 1");
+  functions["squeeze_excitation"] = squeeze_excitation_call;
+  functions["stochastic_depth"] = stochastic_depth_call;
+  functions["tanh"] = call_of("torch.tanh");
+  functions["zero"] = zero_call;
+}
+
+}  // namespace skyline::model_export

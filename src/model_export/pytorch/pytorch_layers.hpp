@@ -1,0 +1,33 @@
+#pragma once
+
+#include "skyline/core/config_node.hpp"
+#include "skyline/model_export/layer_export.hpp"
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+
+namespace skyline::model_export {
+
+/// By kind of layer.
+using PytorchFunctions = std::map<std::string, std::function<ExportedValue(PytorchLayer&)>>;
+
+/// Kinds that are functions of their inputs, and perhaps of tensors that PyTorch has no module for.
+void add_pytorch_functions(PytorchFunctions& functions);
+/// Kinds that PyTorch has a module for, with the same names of tensors.
+void add_pytorch_modules(PytorchFunctions& functions);
+
+// Python's texts.
+inline std::string python_text(double value) {
+  return ConfigNode::make_number(value).as_text();
+}
+inline std::string python_text(bool value) {
+  return value ? "True" : "False";
+}
+inline std::string python_text(const std::array<std::int64_t, 2>& pair) {
+  return "(" + std::to_string(pair[0]) + ", " + std::to_string(pair[1]) + ")";
+}
+
+}  // namespace skyline::model_export

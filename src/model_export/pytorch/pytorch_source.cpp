@@ -1,0 +1,168 @@
+// A network as the source of a PyTorch module.
+#include "skyline/core/error.hpp"
+
+#include "core/config/config_text.hpp"
+#include "core/text/wording.hpp"
+#include "model_export/exported_model.hpp"
+#include "model_export/pytorch/pytorch_layers.hpp"
+
+#include <algorithm>
+#include <vector>
+
+namespace skyline::model_export {
+namespace {
+
+constexpr const char* kImports = R"(
+import json
+import math
+import pathlib
+import struct
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+)";
+
+constexpr const char* kParameters = R"(
+class Parameters(nn.Module):
+    """Tensors of a layer that has no module of its own."""
+    def __init__(self, **shapes):
+        super().__init__()
+        for name, shape in shapes.items():
+            self.register_parameter(name, nn.Parameter(torch.zeros(shape)))
+)";
+
+constexpr const char* kLoading = R"(
+def read_safetensors(path):
+    """The tensors of a file by name; nothing in it is executed."""
+    with open(path, "rb") as file:
+        header = json.loads(file.read(struct.unpack("<Q", file.read(8))[0]))
+        values = bytearray(file.read())
+    header.pop("__metadata__", None)
+    return {name: torch.frombuffer(values, dtype=torch.float32, count=math.prod(tensor["shape"]),
+                                   offset=tensor["data_offsets"][0]).reshape(tensor["shape"])
+            for name, tensor in header.items()}
+
+
+def load(path=pathlib.Path(__file__).with_name(WEIGHTS)):
+    """The trained network, in evaluation mode."""
+    network = Network()
+    counters = {name: value for name, value in network.state_dict().items()
+                if name.endswith(".num_batches_tracked")}
+    network.load_state_dict({**counters, **read_safetensors(path)})
+    return network.eval()
+)";
+
+/// A text as Python, where one of JSON means the same.
+std::string literal(const std::string& text) {
+  std::string json = to_json(ConfigNode::make_scalar(text, {}, true));
+  json.pop_back();  // the end of the line
+  return json;
+}
+
+class SourceBuilder final : public PytorchLayer {
+ public:
+  explicit SourceBuilder(const ExportedModel& model) : model_(model) {}
+
+  std::string build(const std::string& weights) {
+    for (const space::Layer& layer : model_.network.layers) {
+      layer_ = &layer;
+      const ExportedValue made = find_layer_export(layer.kind)->pytorch(*this);
+      forward_ += "        " + layer.name + " = " + made.name + "\n";
+      values_.push_back({layer.name, made.form});
+    }
+    const std::string result = as_matrix(values_.back());
+    std::string source =
+        "\"\"\"A network that Skyline has found: METADATA says which. `load()` returns it.\"\"\"" +
+        std::string(kImports) + "\nWEIGHTS = " + literal(weights) + "\n" + metadata();
+    for (const std::string& definition : definitions_) source += "\n" + definition;
+    return source + "\n\n" + network_class(result) + "\n" + kLoading;
+  }
+
+  const space::Layer& layer() const override { return *layer_; }
+  ExportedValue value(std::size_t input) override {
+    return layer_->inputs.empty() ? ExportedValue{"x"} : values_.at(layer_->inputs.at(input));
+  }
+  std::string image(std::size_t input) override {
+    const ExportedValue read = value(input);
+    return read.form == ExportedValue::Form::kImage ? read.name : read.name + "[:, :, None, None]";
+  }
+  std::string matrix(std::size_t input) override { return as_matrix(value(input)); }
+
+  std::string module(const std::string& constructor) override {
+    modules_ += "        self." + layer_->name + " = " + constructor + "\n";
+    return "self." + layer_->name;
+  }
+  std::string parameters() override {
+    define(kParameters);
+    std::string shapes;
+    for (const space::TensorSpec& spec : layer_->tensors) {
+      shapes += (shapes.empty() ? "" : ", ") + spec.name + "=(";
+      for (const std::int64_t dim : spec.dims) shapes += std::to_string(dim) + ", ";
+      shapes += ")";
+    }
+    return module("Parameters(" + shapes + ")");
+  }
+  void define(const std::string& source) override {
+    if (std::ranges::find(definitions_, source) == definitions_.end()) definitions_.push_back(source);
+  }
+
+ private:
+  static std::string as_matrix(const ExportedValue& value) {
+    return value.form == ExportedValue::Form::kMatrix ? value.name : value.name + ".flatten(1)";
+  }
+
+  std::string metadata() const {
+    std::string text = "METADATA = {\n";
+    for (const auto& [name, value] : model_.metadata) {
+      text += "    " + literal(name) + ": " + literal(value) + ",\n";
+    }
+    return text + "}\n";
+  }
+
+  static std::string numbers(const std::vector<float>& values) {
+    std::string text;
+    for (const float value : values)
+      text += (text.empty() ? "" : ", ") + python_text(static_cast<double>(value));
+    return "torch.tensor([" + text + "]).reshape(-1, 1, 1)";
+  }
+
+  std::string network_class(const std::string& result) const {
+    const space::Shape& shape = model_.network.input;
+    return "class Network(nn.Module):\n"
+           "    def __init__(self):\n"
+           "        super().__init__()\n"
+           "        self.register_buffer(\"offset\", " +
+           numbers(model_.offset) +
+           ", persistent=False)\n"
+           "        self.register_buffer(\"factor\", " +
+           numbers(model_.factor) + ", persistent=False)\n" + modules_ +
+           "\n    def forward(self, values):\n"
+           "        \"\"\"@param values  as the data set has them, float32 [batch, " +
+           std::to_string(shape.channels) + ", " + std::to_string(shape.height) + ", " +
+           std::to_string(shape.width) +
+           "]\"\"\"\n"
+           "        x = (values - self.offset) * self.factor\n" +
+           forward_ + "        return " + result + "\n";
+  }
+
+  const ExportedModel& model_;
+  const space::Layer* layer_ = nullptr;
+  std::vector<ExportedValue> values_;  // of the layers so far
+  std::vector<std::string> definitions_;
+  std::string modules_;
+  std::string forward_;
+};
+
+}  // namespace
+
+std::string pytorch_source(const ExportedModel& model, const std::string& weights) {
+  const std::set<std::string> unknown = kinds_without_export(model.network, Format::kPytorch);
+  if (!unknown.empty()) {
+    throw UserError("no PyTorch for layers of kind " + joined({unknown.begin(), unknown.end()}) +
+                    " (register_layer_export)");
+  }
+  return SourceBuilder(model).build(weights);
+}
+
+}  // namespace skyline::model_export

@@ -1,0 +1,91 @@
+"""ONNX Runtime and PyTorch compute what Skyline computes, for layers of every kind and networks of the worked spaces.
+
+usage: runtimes_test.py SKYLINE DRAWN_MODELS SOURCE [NETWORKS [SAMPLES]]
+"""
+
+import importlib.util
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import numpy
+import onnx
+import onnxruntime
+
+try:
+    import torch
+except (ImportError, OSError) as problem:
+    torch = None
+    print(f"PyTorch is not compared: {problem}")
+
+PROGRAM, DRAWN_MODELS, SOURCE = (pathlib.Path(argument).resolve() for argument in sys.argv[1:4])
+NETWORKS, SAMPLES = ([int(argument) for argument in sys.argv[4:]] + [5, 100][len(sys.argv[4:]):])
+del sys.argv[1:]
+SPACES = ["darts", "digits", "mlp", "mnist_cnn", "mobilenet", "nasbench201", "resnet", "vit"]
+
+
+class Runtimes(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.scratch = tempfile.TemporaryDirectory(prefix="skyline-test-")
+        cls.folder = pathlib.Path(cls.scratch.name)
+        digits = cls.folder / "digits.h5"
+        subprocess.run([PROGRAM, "prep", "digits", "--out", digits], check=True, capture_output=True)
+        configs = [SOURCE / f"configs/{name}.yaml" for name in SPACES]
+        subprocess.run([DRAWN_MODELS, cls.folder, digits, str(NETWORKS), str(SAMPLES), *configs], check=True)
+        cls.models = sorted(cls.folder.glob("*.onnx"))
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.scratch.cleanup()
+
+    def values(self, path, dims):
+        inputs = numpy.fromfile(path.with_suffix(".inputs"), numpy.float32).reshape(-1, *dims)
+        return inputs, numpy.fromfile(path.with_suffix(".outputs"), numpy.float32).reshape(len(inputs), -1)
+
+    def assert_near(self, got, expected):
+        self.assertEqual(got.shape, expected.shape)
+        self.assertLessEqual(numpy.abs(got - expected).max(), 1e-4 * max(numpy.abs(expected).max(), 1e-3))
+
+    def test_onnx_runtime_computes_the_same(self):
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = 1
+        self.assertGreater(len(self.models), len(SPACES) * NETWORKS + 38)
+        for path in self.models:
+            with self.subTest(path.stem):
+                onnx.checker.check_model(onnx.load(path), full_check=True)
+                session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+                (boundary,) = session.get_inputs()
+                inputs, outputs = self.values(path, boundary.shape[1:])
+                (all_at_once,) = session.run(None, {boundary.name: inputs})
+                self.assert_near(all_at_once, outputs)
+                (alone,) = session.run(None, {boundary.name: inputs[:1]})
+                self.assert_near(alone, outputs[:1])
+
+    def test_an_onnx_model_says_what_it_is(self):
+        model = onnx.load(self.models[0])
+        self.assertEqual([(each.domain, each.version) for each in model.opset_import], [("", 17)])
+        self.assertEqual(model.producer_name, "Skyline")
+        metadata = {each.key: each.value for each in model.metadata_props}
+        self.assertEqual(metadata["genotype"], 'a "quoted"\ntext')
+        self.assertEqual(model.graph.input[0].type.tensor_type.shape.dim[0].dim_param, "batch")
+
+    @unittest.skipIf(torch is None, "no PyTorch for this Python")
+    def test_the_pytorch_source_computes_the_same(self):
+        torch.set_num_threads(1)
+        for path in self.models:
+            with self.subTest(path.stem), torch.inference_mode():
+                spec = importlib.util.spec_from_file_location(path.stem, path.with_suffix(".py"))
+                module = importlib.util.module_from_spec(spec)
+                spec.loader.exec_module(module)
+                network = module.load()
+                dims = onnx.load(path).graph.input[0].type.tensor_type.shape.dim[1:]
+                inputs, outputs = self.values(path, [dim.dim_value for dim in dims])
+                self.assert_near(network(torch.from_numpy(inputs)).numpy(), outputs)
+                self.assertEqual(module.METADATA["genotype"], 'a "quoted"\ntext')
+
+
+if __name__ == "__main__":
+    unittest.main()
