@@ -53,7 +53,7 @@ FACES = {
     "model_export": ["exported_model"],
     "run": ["account", "opened_run", "run_state"],
     "engine": ["engine_job", "engine_options", "loop/front_training", "run_files"],
-    "report": ["report", "text/progress", "text/text_table", "tracking/tracking"],
+    "report": ["html/html_report", "report", "text/progress", "text/text_table", "tracking/tracking"],
 }
 
 THIRD_PARTY = [
@@ -91,6 +91,7 @@ SPLICED = re.compile(r"(?:.*\\[^\S\n]*\n)+.*")
 TOKEN = re.compile(r"""(//.*|/\*[\s\S]*?\*/|R"([^()\\\s]*)\([\s\S]*?\)\2")|(?<!\w)\d(?:'?\w)*|"""
                    r"""'(?:\\.|[^'\\\n])+'|"(?:\\.|[^"\\\n])*\"""")
 ENDINGS = (".hpp", ".cpp", ".cu")
+PAGE = (".html", ".css", ".js")  # of the page of reports
 BESIDE = ("CMakeLists.txt", "exports.map")
 
 
@@ -173,7 +174,7 @@ def main():
     parser.add_argument("root", nargs="?", type=pathlib.Path, default=pathlib.Path(__file__).parent.parent)
     root = parser.parse_args().root.resolve()
     files = [path for folder in ("src", "include") for path in sorted((root / folder).rglob("*"))
-             if path.is_file() and path.name not in BESIDE]
+             if path.is_file() and path.name not in BESIDE and path.suffix not in PAGE]
     violations = [line for path in files for line in check_file(path, root)]
     for line in violations:
         print(line)

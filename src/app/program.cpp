@@ -30,6 +30,7 @@ struct Arguments {
   ShowArguments show;
   ValidateArguments validate;
   ExportArguments take_home;
+  ReportArguments report;
   std::filesystem::path run;
   bool watch = false;
   bool canonical = false;
@@ -215,6 +216,17 @@ void add_inspections(CommandLine& line) {
   journal.add_flag("--canonical", arguments.canonical, "without times and hosts: equal for equal runs");
 }
 
+void add_report(CommandLine& line) {
+  ReportArguments& arguments = line.arguments.report;
+  CLI::App& report = line.add("report", "write a page about a run, or several, to open in a browser",
+                              [&arguments] { return run_report(arguments); });
+  report.add_option("run", arguments.runs, "run folders")->required();
+  report.add_option("-o,--out", arguments.out,
+                    "page to write (default: report.html, in the run's folder if there is one run)");
+  report.add_option("--watch", arguments.watch_s, "write it again every so many seconds until the runs end")
+      ->check(CLI::PositiveNumber);
+}
+
 /// What is wrong with the command line, in one line.
 std::string usage_error_text(const CLI::App& app, const CLI::ParseError& error,
                              const std::vector<std::string>& words) {
@@ -246,7 +258,8 @@ int run_program(int argc, char** argv) {
   CommandLine line;
   line.app.require_subcommand(1);
   line.app.set_version_flag("--version", std::string(SKYLINE_VERSION));
-  for (const auto add : {add_prep, add_inspections, add_search, add_doctor, add_export}) add(line);
+  for (const auto add : {add_prep, add_inspections, add_search, add_doctor, add_export, add_report})
+    add(line);
   try {
     line.app.parse(argc, argv);
     return line.exit_code;

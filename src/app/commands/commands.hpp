@@ -81,6 +81,12 @@ struct ExportArguments {
   bool force = false;         // overwrite files of another folder
 };
 
+struct ReportArguments {
+  std::vector<std::filesystem::path> runs;  // one or more
+  std::filesystem::path out;                // empty: report.html, in the run's folder if there is one run
+  std::optional<int> watch_s;               // write it again after so many seconds, until the runs end
+};
+
 /// Each command prints to standard output and returns the exit code. @throws UserError, FaultError,
 /// InternalError
 int run_prep(const PrepArguments& arguments);
@@ -89,6 +95,7 @@ int run_show(const ShowArguments& arguments);
 int run_schema(bool markdown);
 int run_status(const std::filesystem::path& run, bool watch);
 int run_export(const ExportArguments& arguments);
+int run_report(const ReportArguments& arguments);
 int run_journal(const std::filesystem::path& run, bool canonical);
 /// Collective over the ranks that the launcher started. Exit code 2 if a search could not run.
 int run_doctor(const DoctorArguments& arguments);

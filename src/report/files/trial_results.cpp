@@ -14,6 +14,12 @@ bool uses_metric(const Range& range, std::string_view metric) {
 
 }  // namespace
 
+std::string run_name(const store::RunPaths& paths) {
+  std::filesystem::path root = paths.root.lexically_normal();
+  if (!root.has_filename()) root = root.parent_path();  // "runs/mnist/"
+  return root.filename().string();
+}
+
 bool is_computed_metric(std::string_view metric) {
   const auto names = objective::computed_metric_names();
   return std::find(names.begin(), names.end(), metric) != names.end();

@@ -4,6 +4,7 @@
 #include "skyline/trial/trial.hpp"
 
 #include "run/run_state.hpp"
+#include "store/run_folder/run_folder.hpp"
 
 #include <optional>
 #include <string>
@@ -11,6 +12,9 @@
 #include <vector>
 
 namespace skyline::report {
+
+/// The name of a run: that of its folder.
+std::string run_name(const store::RunPaths& paths);
 
 /// What full trainings are judged by on the test set.
 struct TestMetric {

@@ -17,12 +17,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr int kModelsFormat = 2;
 
-std::string run_name(const store::RunPaths& paths) {
-  std::filesystem::path root = paths.root.lexically_normal();
-  if (!root.has_filename()) root = root.parent_path();  // "runs/mnist/"
-  return root.filename().string();
-}
-
 /// Computed metrics are exact integers and are written as such; NaN and infinity have no JSON: null.
 Json metric_json(std::string_view metric, std::optional<double> value) {
   if (!value || !std::isfinite(*value)) return nullptr;

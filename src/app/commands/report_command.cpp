@@ -1,0 +1,59 @@
+// The command that writes a page about runs, once or again and again.
+#include "skyline/core/error.hpp"
+
+#include "app/commands/commands.hpp"
+#include "report/html/html_report.hpp"
+#include "store/publish/publish.hpp"
+#include "store/run_folder/run_folder.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <iostream>
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace skyline::app {
+namespace {
+
+/// Runs of one name in several folders ("a/run", "b/run") are told apart by their paths.
+void name_apart(std::vector<report::ReportedRun>& runs) {
+  std::map<std::string, int> names;
+  for (const report::ReportedRun& run : runs) ++names[run.name];
+  for (report::ReportedRun& run : runs) {
+    if (names[run.name] > 1) run.name = run.opened.paths.root.lexically_normal().string();
+  }
+}
+
+std::filesystem::path output_of(const ReportArguments& arguments) {
+  if (!arguments.out.empty()) return arguments.out;
+  if (arguments.runs.size() > 1) return "report.html";
+  return store::RunPaths{arguments.runs.front()}.report_html();
+}
+
+/// Writes the page and returns whether a job is still working on one of the runs.
+bool write_report(const ReportArguments& arguments, const std::filesystem::path& out) {
+  std::vector<report::ReportedRun> runs;
+  for (const std::filesystem::path& run : arguments.runs) runs.push_back(report::read_reported_run(run));
+  name_apart(runs);
+  const bool going_on = std::ranges::any_of(
+      runs, [](const report::ReportedRun& run) { return run.state == "running" || run.state == "stopping"; });
+  store::publish_file(out, report::report_page(runs, going_on ? arguments.watch_s : std::nullopt));
+  return going_on;
+}
+
+}  // namespace
+
+int run_report(const ReportArguments& arguments) {
+  const std::filesystem::path out = output_of(arguments);
+  bool going_on = write_report(arguments, out);
+  std::cout << "skyline: wrote " << out.string() << ", for any browser" << std::endl;
+  while (going_on && arguments.watch_s) {
+    std::this_thread::sleep_for(std::chrono::seconds(*arguments.watch_s));
+    going_on = write_report(arguments, out);
+  }
+  return kExitDone;
+}
+
+}  // namespace skyline::app

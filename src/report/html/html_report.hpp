@@ -1,0 +1,33 @@
+#pragma once
+
+#include "run/opened_run.hpp"
+#include "store/run_folder/courses.hpp"
+
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace skyline::report {
+
+/// A run with all that its report shows.
+struct ReportedRun {
+  std::string name;   // of its folder; of several runs: no two alike
+  std::string state;  // running, stopping, stopped, finished, failed; "not running" if a job of it was killed
+  run::OpenedRun opened;
+  store::Courses courses;
+  std::string config;                 // text
+  std::vector<std::string> warnings;  // lines of the log, the latest last
+  std::size_t more_warnings = 0;      // earlier ones, which are left out
+};
+
+/// Reads a run's folder and changes nothing; a job may be working on it.
+/// @throws UserError if there is no run in the folder, or a file of it is damaged
+ReportedRun read_reported_run(const std::filesystem::path& folder);
+
+/// An HTML page of the runs that needs no other file and no network.
+/// @param reload_s  the page loads itself again after so many seconds; nothing: never
+std::string report_page(std::span<const ReportedRun> runs, std::optional<int> reload_s);
+
+}  // namespace skyline::report

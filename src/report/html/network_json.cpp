@@ -1,0 +1,47 @@
+// The layer graphs of the front, as the page draws them.
+#include "report/files/trial_results.hpp"
+#include "report/html/run_json.hpp"
+
+#include <string>
+#include <utility>
+
+namespace skyline::report {
+namespace {
+
+constexpr std::size_t kMostNetworks = 60;
+constexpr std::size_t kMostLayers = 20'000;  // of all of them
+
+Json attributes_json(const space::Layer& layer) {
+  Json json = Json::object();
+  for (const auto& [name, value] : layer.attributes) json[name] = space::to_text(value);
+  return json;
+}
+
+Json layer_json(const space::Layer& layer) {
+  return {{"name", layer.name},
+          {"kind", layer.kind},
+          {"inputs", layer.inputs},
+          {"attributes", attributes_json(layer)},
+          {"output", space::to_text(layer.output)},
+          {"parameters", layer.cost.parameters},
+          {"flops", layer.cost.flops}};
+}
+
+}  // namespace
+
+Json networks_json(const ReportedRun& run) {
+  Json json = Json::object();
+  std::size_t layers = 0;
+  for (const trial::CommittedTrial* member : front_order(run.opened.state)) {
+    const space::Network& network = member->trial.architecture().network;
+    layers += network.layers.size();
+    if (json.size() >= kMostNetworks || layers > kMostLayers) break;
+    Json list = Json::array();
+    for (const space::Layer& layer : network.layers) list.push_back(layer_json(layer));
+    json[std::to_string(member->trial.number)] = {{"input", space::to_text(network.input)},
+                                                  {"layers", std::move(list)}};
+  }
+  return json;
+}
+
+}  // namespace skyline::report

@@ -1,0 +1,57 @@
+"use strict";
+// The data of the page: runs, their trials as columns, and questions to them. A row is an index into the columns.
+const DATA = JSON.parse(document.getElementById("data").textContent);
+
+class Run {
+  constructor(data) {
+    Object.assign(this, data);
+    const columns = data.trials;
+    const rows = columns.number.map((_, row) => row);
+    this.searched = rows.filter((row) => !columns.final[row]);
+    this.trained = rows.filter((row) => columns.final[row]);
+    this.members = new Set(data.front);
+    this.rowOf = new Map(this.searched.map((row) => [columns.number[row], row]));
+    this.finalOf = new Map(this.trained.map((row) => [columns.number[row], row]));  // the latest one
+    this.frontRows = data.front.map((number) => this.rowOf.get(number));
+    this.metrics = Object.keys(columns.metrics);
+    this.parameters = columns.parameters;
+  }
+  number(row) { return this.trials.number[row]; }
+  ok(row) { return this.trials.status[row] === "ok"; }
+  onFront(row) { return !this.trials.final[row] && this.members.has(this.trials.number[row]); }
+  value(metric, row) {
+    if (metric === "trial") return this.trials.number[row];
+    if (metric === "iteration" || metric === "epochs") return this.trials[metric][row];
+    const column = this.trials.metrics[metric];
+    return column === undefined || row === undefined ? null : column[row];
+  }
+  /// What a parameter is in a trial; null: its network does not use it.
+  parameterValue(parameter, row) {
+    const choice = parameter.choices[row];
+    return choice < 0 ? null : parameter.values[choice];
+  }
+  maximizes(metric) { return this.objectives.some((objective) => objective.metric === metric && objective.maximize); }
+  nameOf(row) { return "trial " + this.number(row) + (this.trials.final[row] ? " (full training)" : ""); }
+  exportLine(number) { return "skyline export " + quoted(this.path) + " --trial " + number + " --format onnx"; }
+}
+
+/// A word of a shell's command line.
+function quoted(text) {
+  return /^[\w./~+:@%-]+$/.test(text) ? text : "'" + text.replaceAll("'", "'\\''") + "'";
+}
+
+const RUNS = DATA.runs.map((run) => new Run(run));
+let shown = RUNS[0];  // what is shown of one run alone
+
+/// Numbers of which all are in an ascending order can be drawn on an axis of their own.
+function isNumeric(parameter) { return parameter.values.every((value) => typeof value === "number"); }
+
+function extent(values) {
+  let low = Infinity, high = -Infinity;
+  for (const value of values) {
+    if (value === null || value === undefined) continue;
+    if (value < low) low = value;
+    if (value > high) high = value;
+  }
+  return [low, high];
+}

@@ -1,0 +1,182 @@
+// The front: trials over two or three of the objectives or other metrics.
+
+const MOST_DIMMED = 4000;  // points where there is no WebGL
+
+function frontMetrics() {
+  const names = new Set(["trial"]);
+  for (const run of RUNS) {
+    for (const { metric } of run.objectives) names.add(metric);
+    for (const metric of run.metrics) names.add(metric);
+  }
+  return [...names];
+}
+
+function startFront() {
+  const objectives = RUNS[0].objectives.map(({ metric }) => metric);
+  const metrics = frontMetrics().map((metric) => [metric, label(metric)]);
+  const up = objectives[0], across = objectives[1] ?? "trial";
+  fill("front-x", metrics, across);
+  fill("front-y", metrics, up);
+  fill("front-z", metrics, objectives[2] ?? across);
+  const parameters = [...new Set(RUNS.flatMap((run) => run.parameters.map(({ name }) => name)))];
+  fill("front-colour", [["", RUNS.length > 1 ? "by run" : "plain"], ["iteration", "iteration"], ["epochs", "epochs"],
+    ...parameters.map((name) => ["=" + name, name]), ...metrics.filter(([metric]) => metric !== "trial")], "");
+  const three = objectives.length > 2 && hasWebGL;
+  byId("front-3d-choice").hidden = !three;
+  if (three && kept.get("front-3d") === null) byId("front-3d").checked = true;
+  byId("front-final-choice").hidden = RUNS.every((run) => run.trained.length === 0);
+  byId("front-log").checked = wantsLog(across);
+  const changed = () => { byId("front-z-choice").hidden = !byId("front-3d").checked; drawAgain("front"); };
+  for (const id of ["front-y", "front-z", "front-colour", "front-dominated", "front-final", "front-log", "front-3d"]) listen(id, changed);
+  listen("front-x", () => { byId("front-log").checked = wantsLog(byId("front-x").value); changed(); });
+  byId("front-z-choice").hidden = !byId("front-3d").checked;
+  addPlot("front", drawFront, TRIAL_LISTENERS);
+}
+
+/// Costs that differ by orders of magnitude.
+function wantsLog(metric) {
+  const [low, high] = extent(RUNS.flatMap((run) => run.searched.map((row) => run.value(metric, row))));
+  return metric !== "trial" && low > 0 && high / low > 30;
+}
+
+/// The metrics on the axes, the one that points up last.
+function frontAxes() {
+  const three = byId("front-3d").checked && !byId("front-3d-choice").hidden;
+  return ["front-x", ...(three ? ["front-z"] : []), "front-y"].map((id) => byId(id).value);
+}
+
+function points(runIndex, rows, axes) {
+  const run = RUNS[runIndex];
+  const there = rows.filter((row) => axes.every((metric) => run.value(metric, row) !== null));
+  const trace = { customdata: there.map((row) => [runIndex, row]) };
+  ["x", "y", "z"].slice(0, axes.length).forEach((name, i) => { trace[name] = there.map((row) => run.value(axes[i], row)); });
+  return trace;
+}
+
+/// The values that colour the points; null: they are plain.
+function colourValues(runIndex, trace) {
+  const choice = byId("front-colour").value;
+  if (!choice) return null;
+  const run = RUNS[runIndex];
+  const rows = trace.customdata.map(([, row]) => row);
+  if (!choice.startsWith("=")) return rows.map((row) => run.value(choice, row));
+  const parameter = run.parameters.find(({ name }) => name === choice.slice(1));
+  if (!parameter) return null;
+  return rows.map((row) => isNumeric(parameter) ? run.parameterValue(parameter, row) : parameter.choices[row]);
+}
+
+function colourTitle() {
+  const choice = byId("front-colour").value;
+  return choice.startsWith("=") ? choice.slice(1) : label(choice);
+}
+
+function mark(trace, runIndex, marker) {
+  const values = colourValues(runIndex, trace);
+  if (!values) return { ...trace, marker };
+  const [cmin, cmax] = extent(RUNS.flatMap((run, i) => colourValues(i, points(i, run.searched, frontAxes())) ?? []));
+  const bar = { title: { text: escaped(colourTitle()), side: "right" }, thickness: 12, outlinewidth: 0, len: 0.9 };
+  return { ...trace, marker: { ...marker, color: values, colorscale: scale(), cmin, cmax, colorbar: bar, showscale: marker.size > 7 } };
+}
+
+function thinned(rows) {
+  if (hasWebGL || rows.length <= MOST_DIMMED) return rows;
+  const stride = Math.ceil(rows.length / MOST_DIMMED);
+  return rows.filter((_, i) => i % stride === 0);
+}
+
+/// The line of a front over two objectives: steps between its corners, where one is worse in both.
+function frontLine(run, trace, axes) {
+  const named = axes.map((metric) => run.objectives.find((objective) => objective.metric === metric));
+  if (axes.length !== 2 || run.objectives.length !== 2 || named.includes(undefined) || axes[0] === axes[1]) return null;
+  const order = trace.x.map((_, i) => i).sort((a, b) => trace.x[a] - trace.x[b]);
+  return {
+    x: order.map((i) => trace.x[i]), y: order.map((i) => trace.y[i]),
+    shape: named[0].maximize ? "vh" : "hv",
+  };
+}
+
+function tracesOf(runIndex, axes) {
+  const run = RUNS[runIndex];
+  const colour = colours()[RUNS.length > 1 ? runIndex % 7 : 0];
+  const kind = axes.length === 3 ? { type: "scatter3d", mode: "markers", hoverinfo: "none" } : null;
+  const dressed = (trace) => (kind ? { ...trace, ...kind } : scatter(trace));
+  const traces = [];
+  if (byId("front-dominated").checked) {
+    const rows = thinned(run.searched.filter((row) => run.ok(row) && !run.onFront(row)));
+    const dim = { size: kind ? 3 : 6, color: RUNS.length > 1 ? colour : css("quiet"), opacity: RUNS.length > 1 ? 0.3 : 0.55 };
+    traces.push(dressed({ name: "dominated", meta: "dominated", showlegend: RUNS.length === 1, ...mark(points(runIndex, rows, axes), runIndex, dim) }));
+  }
+  const front = points(runIndex, run.frontRows, axes);
+  const line = frontLine(run, front, axes);
+  if (line) {
+    traces.push({ type: "scatter", mode: "lines", x: line.x, y: line.y, hoverinfo: "skip", showlegend: false, meta: "line",
+      line: { color: colour, width: 1.5, shape: line.shape } });
+  }
+  const marker = { size: kind ? 6 : 9, color: colour, line: { color: css("card"), width: 1 } };
+  traces.push(dressed({ name: RUNS.length > 1 ? escaped(run.name) : "front of the search", meta: "front", showlegend: true, ...mark(front, runIndex, marker) }));
+  if (run.trained.length && byId("front-final").checked) {
+    const rows = [...run.finalOf.values()].filter((row) => run.ok(row));
+    const open = { size: kind ? 5 : 9, symbol: "diamond-open", color: RUNS.length > 1 ? colour : colours()[1], line: { width: 1.5 } };
+    traces.push(dressed({ name: RUNS.length > 1 ? escaped(run.name) + ", trained in full" : "trained in full", meta: "final",
+      showlegend: true, ...points(runIndex, rows, axes), marker: open }));
+  }
+  return traces;
+}
+
+/// Shades where a constraint is not met.
+function constraintShapes(axes) {
+  const shapes = [];
+  axes.slice(0, 2).forEach((metric, i) => {
+    for (const { low, high } of RUNS[0].constraints.filter((constraint) => constraint.metric === metric)) {
+      const [least, most] = extent(RUNS.flatMap((run) => run.searched.map((row) => run.value(metric, row))));
+      const add = (from, to) => shapes.push({
+        type: "rect", layer: "below", line: { width: 0 }, fillcolor: css("shade"), opacity: 0.13,
+        ...(i === 0 ? { x0: from, x1: to, y0: 0, y1: 1, xref: "x", yref: "paper" } : { y0: from, y1: to, x0: 0, x1: 1, yref: "y", xref: "paper" }),
+      });
+      const far = Math.max(Math.abs(least), Math.abs(most), Math.abs(high ?? 0)) * 10;
+      if (high !== null && most > high * 0.6) add(high, far);
+      if (low !== null && low !== 0 && least < low * 1.5) add(i === 0 && byId("front-log").checked ? Math.min(low, least) / 1e3 : -far, low);
+    }
+  });
+  return shapes;
+}
+
+/// The range of an axis: all points and a little room, so that shades do not widen it.
+function rangeOf(traces, name, isLog) {
+  let [low, high] = extent(traces.flatMap((trace) => trace[name] ?? []).filter((value) => !isLog || value > 0));
+  if (low > high) return undefined;
+  if (isLog) [low, high] = [Math.log10(low), Math.log10(high)];
+  const room = (high - low) * 0.05 || Math.abs(high) * 0.05 || 1;
+  return [low - room, high + room];
+}
+
+function drawFront() {
+  const axes = frontAxes();
+  const traces = RUNS.flatMap((_, i) => tracesOf(i, axes));
+  if (traces.every((trace) => trace.x.length === 0)) {
+    return RUNS.every((run) => run.searched.length === 0) ? "No trial has been committed yet." : "No trial has values for these axes.";
+  }
+  const [x, y, z] = axes.map((metric) => label(metric));
+  const isLog = byId("front-log").checked;
+  if (axes.length === 3) {
+    const side = (title) => ({ ...axis(title), backgroundcolor: css("card"), automargin: undefined });
+    const scene = { xaxis: side(x), yaxis: side(y), zaxis: side(z), aspectmode: "cube", camera: { eye: { x: 1.55, y: 1.55, z: 0.75 }, center: { x: 0, y: 0, z: -0.16 } } };
+    if (isLog) scene.xaxis.type = "log";
+    return { data: traces, layout: layout({ scene, showlegend: true, margin: { l: 0, r: 0, t: 30, b: 0 } }) };
+  }
+  const shapes = constraintShapes(axes);
+  if (shapes.length > 0) {
+    traces.push({ type: "scatter", mode: "markers", x: [null], y: [null], name: "a constraint is not met", meta: "shade", hoverinfo: "skip",
+      showlegend: true, marker: { symbol: "square", size: 12, color: css("shade"), opacity: 0.3 } });
+  }
+  return {
+    data: traces,
+    layout: layout({
+      showlegend: true, margin: { l: 60, r: 16, t: 34, b: 48 }, hovermode: "closest", shapes,
+      xaxis: axis(x, { type: isLog ? "log" : "linear", range: rangeOf(traces, "x", isLog), ...logTicks(isLog) }), yaxis: axis(y, { range: rangeOf(traces, "y", false) }),
+    }),
+  };
+}
+
+/// On a logarithmic axis: labels at 1, 2 and 5 of each decade.
+function logTicks(isLog) { return isLog ? { dtick: "D2" } : {}; }

@@ -1,0 +1,77 @@
+// How the front came to be: its volume over trials and time, and the front itself after some iterations.
+
+function startHistory() {
+  listen("volume-x", () => drawAgain("volume"));
+  addPlot("volume", drawVolume);
+  addPlot("evolution", drawEvolution, TRIAL_LISTENERS);
+}
+
+function showHistory() {
+  const { reference } = shown.volume;
+  const point = reference.map((value, i) => label(shown.objectives[i].metric) + " " + amount(shown.objectives[i].metric, value));
+  byId("volume-text").textContent = reference.length === 0 ? ""
+    : "The volume that the front dominates, up to the point " + point.join(", ") + ". It grows as the front gets better." +
+      (RUNS.length > 1 ? " Volumes of runs compare where this point is the same." : "");
+  const ends = shown.evolution;
+  byId("evolution-text").textContent = ends.length === 0 ? ""
+    : ends[0].iteration === undefined ? "The front after some of the trials, from light to dark, the latest one in orange."
+      : "The front at the end of iterations, from light to dark, the latest one in orange.";
+}
+
+function drawVolume() {
+  const over = byId("volume-x").value;
+  const data = RUNS.map((run, i) => ({
+    type: "scatter", mode: "lines+markers", name: escaped(run.name), x: run.volume[over], y: run.volume.volume,
+    line: { color: colours()[i % 7], width: 2, shape: "hv" }, marker: { size: run.volume.trials.length > 40 ? 1 : 4 },
+    hovertemplate: "%{y:.4s} after %{x:.4~r} " + over + "<extra></extra>",
+  })).filter((trace) => trace.x.length > 0);
+  if (data.length === 0) return "There is no volume: no trial has met the constraints with a value for each objective.";
+  return {
+    data,
+    layout: layout({
+      showlegend: RUNS.length > 1, margin: { l: 60, r: 16, t: RUNS.length > 1 ? 34 : 12, b: 48 },
+      xaxis: axis(over === "hours" ? "time (hours)" : "search trials"), yaxis: axis("hypervolume"),
+    }),
+  };
+}
+
+function drawEvolution() {
+  const run = shown;
+  const [up, across] = [run.objectives[0]?.metric, run.objectives[1]?.metric];
+  const fronts = run.evolution.filter((entry) => entry.front.length > 0);
+  if (fronts.length === 0) return "No front yet.";
+  if (!across) return drawBest(run, fronts, up);
+  const colour = (i) => (i === fronts.length - 1 ? colours()[1] : shade((i + 1) / fronts.length));
+  const runIndex = RUNS.indexOf(run);
+  const data = fronts.map((entry, i) => {
+    const trace = points(runIndex, entry.front.map((number) => run.rowOf.get(number)), [across, up]);
+    const order = trace.x.map((_, index) => index).sort((a, b) => trace.x[a] - trace.x[b]);
+    const name = entry.iteration === undefined ? "after " + counted(entry.trials, "trial") : "iteration " + entry.iteration;
+    const lines = run.objectives.length === 2 ? "lines+markers" : "markers";
+    return {
+      type: "scatter", mode: lines, name, hoverinfo: "none",
+      x: order.map((index) => trace.x[index]), y: order.map((index) => trace.y[index]), customdata: order.map((index) => trace.customdata[index]),
+      line: { color: colour(i), width: i === fronts.length - 1 ? 2 : 1.4, shape: run.objectives[1].maximize ? "vh" : "hv" },
+      marker: { color: colour(i), size: 5 },
+    };
+  });
+  const isLog = wantsLog(across);
+  return {
+    data,
+    layout: layout({
+      showlegend: true, hovermode: "closest", legend: { ...layout().legend, orientation: "v", x: 1.01, y: 1, yanchor: "top" },
+      xaxis: axis(label(across), { type: isLog ? "log" : "linear", ...logTicks(isLog) }), yaxis: axis(label(up)),
+      ...(innerWidth < 600 ? { showlegend: false } : {}),
+    }),
+  };
+}
+
+/// With one objective the front is its best value.
+function drawBest(run, fronts, metric) {
+  const best = fronts.map((entry) => run.value(metric, run.rowOf.get(entry.front[0])));
+  return {
+    data: [{ type: "scatter", mode: "lines+markers", x: fronts.map((entry) => entry.trials), y: best, line: { color: colours()[0], shape: "hv", width: 2 },
+      hovertemplate: "%{y:.4~r} after %{x} trials<extra></extra>" }],
+    layout: layout({ xaxis: axis("search trials"), yaxis: axis("best " + label(metric)) }),
+  };
+}

@@ -1,0 +1,120 @@
+// The plots of the page: each is drawn when it first comes into view, and again when what it shows has changed.
+
+const PLOTS = new Map();  // name -> {element, draw, drawn}
+const hasWebGL = (() => {
+  try { return Boolean(document.createElement("canvas").getContext("webgl")); } catch { return false; }
+})();
+
+const watcher = new IntersectionObserver((entries) => {
+  for (const entry of entries) if (entry.isIntersecting) drawNow(entry.target.dataset.plot);
+}, { rootMargin: "300px" });
+
+/// @param draw  returns {data, layout}, or a text that says why there is nothing to draw
+function addPlot(name, draw, listeners = {}) {
+  const element = document.querySelector('[data-plot="' + name + '"]');
+  PLOTS.set(name, { element, draw, listeners, drawn: false });
+  const saves = saveButtons(["PNG", "SVG"], name,
+    (kind) => Plotly.downloadImage(element, { ...sizeOf(element), ...pictureOf(kind), filename: "skyline-" + name }));
+  saves.id = "save-" + name;
+  const frame = element.parentElement.classList.contains("scroll-x") ? element.parentElement : element;
+  const before = frame.previousElementSibling;
+  if (before.classList.contains("controls")) before.append(saves); else frame.before(make("div", { class: "controls" }, saves));
+}
+
+/// Begins to draw; called when the library is there.
+function startPlots() {
+  for (const { element } of PLOTS.values()) watcher.observe(element);
+}
+
+function sizeOf(element) { return { width: element.clientWidth, height: element.clientHeight }; }
+function pictureOf(kind) { return kind === "PNG" ? { format: "png", scale: 2 } : { format: "svg" }; }
+
+function saveButtons(kinds, name, save) {
+  return make("div", { class: "saves", role: "group" }, ...kinds.map((kind) => make(
+    "button", { type: "button", onclick: () => save(kind), "aria-label": "Save the plot " + name + " as " + kind }, "Save " + kind)));
+}
+
+function drawNow(name) {
+  const plot = PLOTS.get(name);
+  if (plot.drawn) return;
+  plot.drawn = true;
+  const figure = plot.draw();
+  byId("save-" + name).hidden = typeof figure === "string";
+  if (typeof figure === "string") {
+    Plotly.purge(plot.element);
+    plot.element.replaceChildren(make("div", { class: "empty" }, make("span", {}, figure)));
+    return;
+  }
+  if (plot.element.firstElementChild?.className === "empty") plot.element.replaceChildren();
+  Plotly.react(plot.element, figure.data, figure.layout, { responsive: true, displayModeBar: false, doubleClick: "reset" });
+  if (plot.listening) return;
+  plot.listening = true;
+  for (const [event, listener] of Object.entries(plot.listeners)) plot.element.on(event, listener);
+}
+
+function isNear(element) {
+  const box = element.getBoundingClientRect();
+  return box.top < innerHeight + 300 && box.bottom > -300;
+}
+
+/// Draws plots anew: now where they are in view, else when they come into view.
+function drawAgain(...names) {
+  if (typeof Plotly === "undefined") return;
+  for (const name of names.length ? names : PLOTS.keys()) {
+    const plot = PLOTS.get(name);
+    plot.drawn = false;
+    if (isNear(plot.element)) { drawNow(name); } else { watcher.unobserve(plot.element); watcher.observe(plot.element); }
+  }
+}
+
+function drawAll() {
+  for (const [name, plot] of PLOTS) { plot.drawn = false; drawNow(name); }
+}
+
+/// A scatter trace, drawn by WebGL where there are many points and it is there.
+const MOST_SVG_POINTS = 2500;
+function scatter(trace) {
+  const many = trace.x.length > MOST_SVG_POINTS;
+  return { type: many && hasWebGL ? "scattergl" : "scatter", mode: "markers", hoverinfo: "none", ...trace };
+}
+
+// The note beside the pointer.
+function showTip(title, pairs, event) {
+  const tip = byId("tip");
+  const list = make("dl");
+  for (const [name, text] of pairs) list.append(make("dt", {}, name), make("dd", {}, text));
+  tip.replaceChildren(make("b", {}, title), list);
+  tip.hidden = false;
+  const x = event?.clientX ?? innerWidth / 2, y = event?.clientY ?? 80;
+  tip.style.left = Math.max(8, Math.min(x + 14, innerWidth - tip.offsetWidth - 8)) + "px";
+  tip.style.top = (y + 18 + tip.offsetHeight > innerHeight ? Math.max(8, y - tip.offsetHeight - 10) : y + 18) + "px";
+}
+function hideTip() { byId("tip").hidden = true; }
+
+/// All that is to be said of a trial.
+function trialPairs(run, row) {
+  const pairs = run.objectives.map(({ metric }) => [label(metric), amount(metric, run.value(metric, row))]);
+  for (const parameter of run.parameters) {
+    const value = run.parameterValue(parameter, row);
+    if (value !== null && pairs.length < 16) pairs.push([parameter.name, String(value)]);
+  }
+  pairs.push(["trained for", epochs(run.trials.epochs[row])], ["architecture", run.trials.arch[row]]);
+  const weights = run.weights[run.number(row) + (run.trials.final[row] ? ".final" : "")];
+  pairs.push(["weights", weights ?? "not kept"]);
+  return pairs;
+}
+
+/// Listeners of a plot whose points carry [run, row].
+const TRIAL_LISTENERS = {
+  plotly_hover: (event) => {
+    const place = event.points[0].customdata;
+    if (!place) return;
+    const run = RUNS[place[0]];
+    showTip((RUNS.length > 1 ? run.name + ", " : "") + run.nameOf(place[1]), trialPairs(run, place[1]), event.event);
+  },
+  plotly_unhover: hideTip,
+  plotly_click: (event) => {
+    const place = event.points[0].customdata;
+    if (place) select(place[0], RUNS[place[0]].number(place[1]));
+  },
+};

@@ -1,0 +1,56 @@
+// Puts the page together.
+
+function nameSections() {
+  for (const section of document.querySelectorAll("main > section")) {
+    const { title } = section.dataset;
+    section.setAttribute("aria-label", title);
+    section.prepend(make("div", { class: "head" }, make("h2", {}, title)));
+    byId("nav").append(make("li", {}, make("a", { href: "#" + section.id }, title)));
+  }
+}
+
+/// All that is shown of one run alone.
+function showRun() {
+  showHead();
+  showHistory();
+  showParameters();
+  showTime();
+  showPanels();
+}
+
+function startRunChoice() {
+  byId("run-choice").hidden = RUNS.length < 2;
+  fill("run", RUNS.map((run, i) => [String(i), run.name]), "0");
+  shown = RUNS[Number(byId("run").value)];
+  listen("run", () => { shown = RUNS[Number(byId("run").value)]; chosen = { run: RUNS.indexOf(shown), number: null }; showRun(); showNetwork(); drawAgain(); });
+  chosen.run = RUNS.indexOf(shown);
+}
+
+/// While a run goes on, the page is written again and again: it loads itself, unless the user says no.
+function startReload() {
+  if (DATA.reload === null) return;
+  byId("reload-choice").hidden = false;
+  listen("reload", () => {});
+  setInterval(() => { if (byId("reload").checked && !document.hidden) location.reload(); }, 1000 * DATA.reload);
+}
+
+function start() {
+  addEventListener("DOMContentLoaded", startPlots);  // behind the library, which is long: text comes first
+  startTheme();
+  nameSections();
+  startRunChoice();
+  startFront();
+  startHistory();
+  startParameters();
+  startTime();
+  startPanels();
+  startNetwork();
+  startTable();
+  showRun();
+  showNetwork();
+  startReload();
+  addEventListener("scroll", hideTip, { passive: true });
+  addEventListener("keydown", (event) => { if (event.key === "Escape") hideTip(); });
+}
+
+start();

@@ -1,0 +1,131 @@
+// Tables: the front, or all trials, to sort and filter.
+
+const MOST_ROWS = 300;
+let sorting = { key: null, down: false };
+
+/// A table of texts without sorting.
+function plainTable(id, titles, rows, wide = -1) {
+  const table = byId(id);
+  table.parentElement.hidden = rows.length === 0;
+  table.tHead.replaceChildren(make("tr", {}, ...titles.map((title, i) => make("th", { scope: "col", class: i === wide ? "left" : null }, title))));
+  table.tBodies[0].replaceChildren(...rows.map((row) => make("tr", {}, ...row.map((text, i) => make("td", { class: i === wide ? "left wrap" : null }, text)))));
+}
+
+/// The columns of the table: key, title, note below it, value and text of [run, row].
+function tableColumns() {
+  const columns = [];
+  const add = (key, title, note, value, text = (found) => (typeof found === "number" ? number(found) : found ?? "–")) => columns.push({ key, title, note, value, text });
+  if (RUNS.length > 1) add("run", "run", "", (run) => run.name);
+  add("trial", "trial", "", (run, row) => run.number(row), String);
+  const first = RUNS[0];
+  const budget = (rows, run) => { const all = new Set(rows.map((row) => run.trials.epochs[row])); return all.size === 1 ? epochs([...all][0]) : ""; };
+  for (const { metric } of first.objectives) {
+    const trained = first.trials.metrics[metric] && !isCost(metric);
+    add(metric, label(metric), trained ? budget(first.searched, first) : "", (run, row) => run.value(metric, row), (found) => amount(metric, found));
+  }
+  for (const metric of finalMetrics()) {
+    add("final " + metric, "final " + label(metric), budget(first.trained, first), (run, row) => run.value(metric, run.finalOf.get(run.number(row))), (found) => amount(metric, found));
+  }
+  for (const name of new Set(RUNS.flatMap((run) => run.parameters.map((parameter) => parameter.name)))) {
+    add(name, name, "", (run, row) => { const parameter = run.parameters.find((each) => each.name === name); return parameter ? run.parameterValue(parameter, row) : null; }, (found) => (found === null ? "–" : String(found)));
+  }
+  const listed = new Set(columns.map(({ key }) => key));
+  for (const metric of first.metrics.filter((name) => !listed.has(name) && (isCost(name) || first.constraints.some((each) => each.metric === name)))) {
+    add(metric, label(metric), "", (run, row) => run.value(metric, row), (found) => amount(metric, found));
+  }
+  add("status", "status", "", (run, row) => run.trials.status[row]);
+  add("architecture", "architecture", "", (run, row) => run.trials.arch[row]);
+  return columns;
+}
+
+function isCost(metric) {
+  return ["parameters", "flops", "macs", "peak_activation_bytes", "training_activation_bytes", "weight_bytes"].includes(metric);
+}
+
+/// What full trainings were judged by: the objectives that are measured, and the test set.
+function finalMetrics() {
+  const names = RUNS[0].metrics.filter((metric) => !isCost(metric) && (metric.startsWith("test_") || RUNS[0].objectives.some((objective) => objective.metric === metric)));
+  return names.filter((metric) => RUNS.some((run) => run.trained.some((row) => run.value(metric, row) !== null)));
+}
+
+let COLUMNS = [];
+
+function startTable() {
+  COLUMNS = tableColumns();
+  listen("table-rows", showTable);
+  listen("table-filter", showTable);
+  const head = COLUMNS.map((column, i) => make("th", { scope: "col" }, make("button", { type: "button", onclick: () => sortBy(i) }, column.title, make("small", {}, column.note))));
+  byId("trials").tHead.replaceChildren(make("tr", {}, make("th", { class: "left", scope: "col" }, "export"), ...head));
+  showTable();
+}
+
+function sortBy(index) {
+  const { key } = COLUMNS[index];
+  sorting = { key, down: sorting.key === key ? !sorting.down : false };
+  showTable();
+}
+
+/// A filter is words that all hold: `width=16`, `flops<1e6`, or a part of any cell.
+function filterOf(text) {
+  const words = text.trim().split(/\s+/).filter(Boolean).map((word) => {
+    const found = word.match(/^(.+?)(<=|>=|<|>|=)(.+)$/);
+    const column = found && COLUMNS.find(({ key, title }) => [key, title, key.replaceAll(" ", "_")].includes(found[1]));
+    if (!column) return (cells) => cells.some((cell) => cell.toLowerCase().includes(word.toLowerCase()));
+    const bound = Number(found[3]);
+    const compare = { "<": (a) => a < bound, ">": (a) => a > bound, "<=": (a) => a <= bound, ">=": (a) => a >= bound };
+    if (found[2] === "=") return (_, run, row) => { const value = column.value(run, row); return String(value) === found[3] || (value !== null && value !== "" && Number(value) === bound); };
+    return (_, run, row) => { const value = column.value(run, row); return typeof value === "number" && compare[found[2]](value); };
+  });
+  return (run, row) => { const cells = COLUMNS.map((column) => String(column.text(column.value(run, row)))); return words.every((word) => word(cells, run, row)); };
+}
+
+function tableRows() {
+  const all = byId("table-rows").value === "all";
+  const rows = RUNS.flatMap((run, i) => (all ? run.searched : run.frontRows).map((row) => [i, row]));
+  const filter = byId("table-filter").value;
+  const holds = filterOf(filter);
+  const kept = filter.trim() ? rows.filter(([i, row]) => holds(RUNS[i], row)) : rows;
+  const column = COLUMNS.find(({ key }) => key === sorting.key);
+  if (!column) return kept;
+  const value = ([i, row]) => column.value(RUNS[i], row);
+  const sign = sorting.down ? -1 : 1;
+  return kept.map((place) => [value(place), place]).sort(([a], [b]) => (a === null) - (b === null) || sign * (a < b ? -1 : a > b ? 1 : 0)).map(([, place]) => place);
+}
+
+function showTable() {
+  const rows = tableRows();
+  byId("table-count").textContent = rows.length > MOST_ROWS ? "the first " + MOST_ROWS + " of " + counted(rows.length, "trial") : counted(rows.length, "trial");
+  byId("trials").tBodies[0].replaceChildren(...rows.slice(0, MOST_ROWS).map(([i, row]) => tableRow(i, row)));
+  [...byId("trials").tHead.rows[0].cells].forEach((cell, i) => {
+    const active = COLUMNS[i - 1]?.key === sorting.key && sorting.key !== null;
+    if (i > 0) cell.setAttribute("aria-sort", active ? (sorting.down ? "descending" : "ascending") : "none");
+  });
+  markSelected();
+}
+
+function tableRow(runIndex, row) {
+  const run = RUNS[runIndex];
+  const cells = COLUMNS.map((column) => {
+    const text = String(column.text(column.value(run, row)));
+    if (column.key !== "trial") return make("td", {}, text);
+    return make("td", {}, make("button", { type: "button", class: "link", onclick: () => select(runIndex, run.number(row), true) }, text));
+  });
+  const copy = make("button", { type: "button", title: run.exportLine(run.number(row)), onclick: (event) => copyText(run.exportLine(run.number(row)), event.target) }, "Copy line");
+  return make("tr", { "data-run": runIndex, "data-trial": run.number(row) }, make("td", { class: "left" }, copy), ...cells);
+}
+
+/// Puts a text on the clipboard; where a page may not, the text is offered to be copied by hand.
+function copyText(text, button) {
+  const before = button.textContent;
+  const done = () => { button.textContent = "Copied"; setTimeout(() => { button.textContent = before; }, 1200); };
+  const byHand = () => {
+    const area = make("textarea", { readonly: "" });
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    const copied = document.execCommand("copy");
+    area.remove();
+    if (copied) done(); else prompt("Copy this line", text);
+  };
+  if (navigator.clipboard) navigator.clipboard.writeText(text).then(done, byHand); else byHand();
+}

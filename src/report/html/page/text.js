@@ -1,0 +1,98 @@
+// Words and numbers for people.
+
+const UNITS = [[/_ms$/, "ms"], [/_s$/, "s"], [/_bytes$/, "B"], [/^flops$/, "FLOPs"], [/^macs$/, "MACs"], [/_gb$/, "GB"]];
+
+function unitOf(metric) {
+  const found = UNITS.find(([pattern]) => pattern.test(metric));
+  return found ? found[1] : "";
+}
+
+/// "latency_ms" -> "latency (ms)".
+function label(metric) {
+  if (metric === "flops") return "FLOPs";
+  if (metric === "macs") return "MACs";
+  const unit = unitOf(metric);
+  const words = metric.replace(/_(ms|s|bytes|gb)$/, "").replaceAll("_", " ");
+  return unit ? words + " (" + unit + ")" : words;
+}
+
+const PREFIXES = [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]];
+
+/// Four significant digits, with an SI prefix from 1,000 on.
+function number(value) {
+  if (value === null || value === undefined) return "–";
+  if (typeof value !== "number") return String(value);
+  const size = Math.abs(value);
+  for (const [factor, prefix] of PREFIXES) {
+    if (size >= factor * 0.99995) return (value / factor).toPrecision(4) + " " + prefix;
+  }
+  if (Number.isInteger(value)) return String(value);
+  return size !== 0 && size < 1e-3 ? value.toExponential(2) : String(Number(value.toPrecision(4)));
+}
+
+/// A metric's value with its unit.
+function amount(metric, value) {
+  if (value === null || value === undefined) return "–";
+  const unit = ["flops", "macs"].includes(metric) ? "" : unitOf(metric);
+  const text = /accuracy|share|_f1$/.test(metric) && Math.abs(value) <= 1 ? value.toFixed(4) : number(value);
+  return unit ? text + (/[kMGT]$/.test(text) ? "" : " ") + unit : text;
+}
+
+function counted(count, noun) { return count.toLocaleString("en") + " " + noun + (count === 1 ? "" : "s"); }
+
+/// "10 epochs"
+function epochs(value) { return number(value) + (value === 1 ? " epoch" : " epochs"); }
+
+function duration(seconds) {
+  if (seconds < 60) return number(Number(seconds.toPrecision(3))) + " s";
+  const minutes = Math.round(seconds / 60);
+  if (minutes < 60) return minutes + " min";
+  const hours = Math.floor(minutes / 60);
+  if (hours < 48) return hours + " h " + (minutes % 60) + " min";
+  return Math.floor(hours / 24) + " d " + (hours % 24) + " h";
+}
+
+/// An element with attributes and children; texts become text, never markup.
+function make(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name === "class") element.className = value;
+    else if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (value !== null) element.setAttribute(name, value);
+  }
+  element.append(...children);
+  return element;
+}
+
+function byId(id) { return document.getElementById(id); }
+
+/// What the user has set stays over a reload, where the browser lets a page keep something: for these runs.
+const KEPT_FOR = DATA.runs.map((run) => run.path).join("|") + "|";
+const kept = {
+  get(key) { try { return sessionStorage.getItem(KEPT_FOR + key); } catch { return null; } },
+  set(key, value) { try { sessionStorage.setItem(KEPT_FOR + key, value); } catch { /* not allowed here */ } },
+};
+
+/// Fills a select with [value, text] pairs and the choice kept from before, else `chosen`.
+function fill(id, options, chosen) {
+  const select = byId(id);
+  select.replaceChildren(...options.map(([value, text]) => make("option", { value }, text)));
+  const before = kept.get(id);
+  select.value = options.some(([value]) => value === before) ? before : chosen;
+  if (select.selectedIndex < 0) select.selectedIndex = 0;
+}
+
+/// Calls `changed` when the user changes a control, whose value is kept.
+function listen(id, changed) {
+  const control = byId(id);
+  const isBox = control.type === "checkbox";
+  const before = kept.get(id);
+  if (isBox && before !== null) control.checked = before === "true";
+  if (!isBox && before !== null && control.tagName === "SELECT") {
+    if ([...control.options].some((option) => option.value === before)) control.value = before;
+  }
+  control.addEventListener(control.type === "search" ? "input" : "change", () => {
+    kept.set(id, isBox ? String(control.checked) : control.value);
+    changed();
+  });
+}

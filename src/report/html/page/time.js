@@ -1,0 +1,141 @@
+// How trials learned, and when the slots worked.
+
+const MOST_BARS_OF_TIME = 3000;  // trials; above, the timeline shows shares
+const TIME_STEPS = 240;
+const KINDS_OF_BAR = [["search", 0], ["full training", 1], ["failed", 3]];
+
+function startTime() {
+  listen("curves-y", () => drawAgain("curves"));
+  listen("curves-front", () => drawAgain("curves"));
+  addPlot("curves", drawCurves, CURVE_LISTENERS);
+  addPlot("timeline", drawTimeline, TRIAL_LISTENERS);
+  addPlot("utilization", drawUtilization);
+}
+
+function showTime() {
+  const curves = Object.keys(shown.courses[0] ?? {}).filter((name) => !["trial", "step"].includes(name) && shown.courses.some((course) => course[name].some((value) => value !== null)));
+  const pointsOf = (name) => Math.max(...shown.courses.map((course) => course[name].filter((value) => value !== null).length));
+  fill("curves-y", curves.map((name) => [name, label(name)]), curves.find((name) => pointsOf(name) > 1) ?? curves[0]);
+  byId("curves-y").parentElement.hidden = byId("curves-front").parentElement.hidden = curves.length === 0;
+  byId("curves-text").textContent = shown.courses.length === 0 ? ""
+    : "The courses of " + counted(shown.courses.length, "training") + " over their steps" +
+      (shown.courses.length >= 200 ? ", those of the front first." : "; the front in colour.");
+  showSlots();
+}
+
+const CURVE_LISTENERS = {
+  plotly_hover: (event) => {
+    const course = shown.courses.find(({ trial }) => trial === event.points[0].data.meta);
+    const row = course && (course.trial.endsWith(".final") ? shown.finalOf : shown.rowOf).get(parseInt(course.trial, 10));
+    if (row !== undefined) showTip(shown.nameOf(row), trialPairs(shown, row), event.event);
+  },
+  plotly_unhover: hideTip,
+};
+
+function drawCurves() {
+  const run = shown;
+  if (run.courses.length === 0) return "No course is recorded: this evaluator reports none, or no trial has ended.";
+  const metric = byId("curves-y").value;
+  const onFront = (course) => run.members.has(parseInt(course.trial, 10));
+  const chosen = run.courses.filter((course) => !byId("curves-front").checked || onFront(course));
+  const data = chosen.map((course) => {
+    const there = course.step.map((_, i) => i).filter((i) => course[metric]?.[i] !== null);
+    const final = course.trial.endsWith(".final");
+    return {
+      type: "scatter", mode: there.length > 1 ? "lines" : "markers", meta: course.trial, hoverinfo: "none", name: course.trial,
+      x: there.map((i) => course.step[i]), y: there.map((i) => course[metric][i]),
+      line: { color: onFront(course) ? colours()[final ? 1 : 0] : css("quiet"), width: onFront(course) ? 1.6 : 1, dash: final ? "dot" : "solid" },
+      marker: { color: onFront(course) ? colours()[final ? 1 : 0] : css("quiet"), size: 4 }, opacity: onFront(course) ? 0.9 : 0.4,
+    };
+  }).reverse();  // the front on top
+  return { data, layout: layout({ hovermode: "closest", xaxis: axis("training step"), yaxis: axis(label(metric)) }) };
+}
+
+/// The slots that trained, as [rank, slot] with their rows.
+function slotRows(run) {
+  const slots = new Map();
+  run.trials.number.forEach((_, row) => {
+    const key = run.trials.rank[row] + "." + run.trials.slot[row];
+    if (!slots.has(key)) slots.set(key, { rank: run.trials.rank[row], slot: run.trials.slot[row], rows: [] });
+    slots.get(key).rows.push(row);
+  });
+  return [...slots.values()].sort((a, b) => a.rank - b.rank || a.slot - b.slot);
+}
+
+function slotName({ rank, slot }) { return "rank " + rank + " slot " + slot; }
+
+/// Times are shown in hours, minutes or seconds.
+function timeUnit(run) {
+  const [, end] = extent(run.trials.start.map((start, row) => start + run.trials.seconds[row]));
+  return end > 7200 ? ["hours", 3600] : end > 180 ? ["minutes", 60] : ["seconds", 1];
+}
+
+function drawTimeline() {
+  const run = shown;
+  if (run.trials.number.length === 0) return "No trial has been committed yet.";
+  const slots = slotRows(run);
+  PLOTS.get("timeline").element.style.height = Math.min(640, 90 + 24 * Math.min(slots.length, 24)) + "px";
+  const base = { margin: { l: 90, r: 16, t: 34, b: 48 }, hovermode: "closest" };
+  const [unit, seconds] = timeUnit(run);
+  const across = axis("time since the start of the run (" + unit + ")");
+  const up = axis("", { type: "category", autorange: "reversed", showgrid: false, ...(slots.length > 24 ? { nticks: 24 } : {}) });
+  if (run.trials.number.length > MOST_BARS_OF_TIME) {
+    const { steps, shares } = busyShares(run, slots, seconds);
+    const data = [{ type: "heatmap", x: steps, y: slots.map(slotName), z: shares, zmin: 0, zmax: 1, colorscale: scale(), hovertemplate: "%{y}: %{z:.0%} busy<extra></extra>",
+      colorbar: { title: { text: "busy", side: "right" }, tickformat: ".0%", thickness: 12, outlinewidth: 0 } }];
+    return { data, layout: layout({ ...base, xaxis: across, yaxis: up }) };
+  }
+  const kindOf = (row) => (!run.ok(row) ? "failed" : run.trials.final[row] ? "full training" : "search");
+  const data = KINDS_OF_BAR.map(([kind, colour]) => {
+    const rows = slots.flatMap((slot) => slot.rows.filter((row) => kindOf(row) === kind).map((row) => [slot, row]));
+    return {
+      type: "bar", orientation: "h", name: kind, hoverinfo: "none", y: rows.map(([slot]) => slotName(slot)),
+      base: rows.map(([, row]) => run.trials.start[row] / seconds), x: rows.map(([, row]) => run.trials.seconds[row] / seconds),
+      customdata: rows.map(([, row]) => [RUNS.indexOf(run), row]), marker: { color: colours()[colour], line: { color: css("card"), width: run.trials.number.length > 300 ? 0 : 0.6 } },
+    };
+  }).filter((trace) => trace.x.length > 0);
+  return { data, layout: layout({ ...base, barmode: "overlay", bargap: 0.2, showlegend: true, xaxis: across, yaxis: up }) };
+}
+
+/// The share of each step of time that each slot was busy.
+function busyShares(run, slots, seconds) {
+  const [, end] = extent(run.trials.start.map((start, row) => start + run.trials.seconds[row]));
+  const width = (end || 1) / TIME_STEPS;
+  const shares = slots.map(() => new Float64Array(TIME_STEPS));
+  slots.forEach(({ rows }, index) => {
+    for (const row of rows) {
+      const from = run.trials.start[row], to = from + run.trials.seconds[row];
+      for (let step = Math.floor(from / width); step < TIME_STEPS && step * width < to; ++step) {
+        const covered = Math.min(to, (step + 1) * width) - Math.max(from, step * width);
+        shares[index][step] = Math.min(1, shares[index][step] + Math.max(0, covered) / width);
+      }
+    }
+  });
+  return { steps: Array.from({ length: TIME_STEPS }, (_, step) => ((step + 0.5) * width) / seconds), shares: shares.map((row) => Array.from(row)) };
+}
+
+function drawUtilization() {
+  const run = shown;
+  if (run.trials.number.length === 0) return "No trial has been committed yet.";
+  const slots = slotRows(run);
+  const [unit, seconds] = timeUnit(run);
+  const { steps, shares } = busyShares(run, slots, seconds);
+  const used = steps.map((_, step) => shares.reduce((sum, row) => sum + row[step], 0) / slots.length);
+  return {
+    data: [{ type: "scatter", mode: "lines", x: steps, y: used, fill: "tozeroy", line: { color: colours()[0], width: 1.5 }, fillcolor: colours()[0] + "33", hovertemplate: "%{y:.0%}<extra></extra>" }],
+    layout: layout({ margin: { l: 90, r: 16, t: 12, b: 48 }, xaxis: axis("time since the start of the run (" + unit + ")"), yaxis: axis("slots busy", { range: [0, 1.02], tickformat: ".0%" }) }),
+  };
+}
+
+function showSlots() {
+  const run = shown;
+  const seconds = (slot) => slot.train + slot.validate + slot.latency;
+  const all = run.slots.reduce((sum, slot) => ({ busy: sum.busy + seconds(slot), wall: sum.wall + seconds(slot) + slot.setup + slot.idle }), { busy: 0, wall: 0 });
+  byId("time-text").textContent = all.wall > 0
+    ? "Slots computed for " + (100 * all.busy / all.wall).toFixed(1) + " % of their time (training, validation, latency), over all jobs of the run."
+    : "The account of time is written with the results, every few minutes and at the end.";
+  const columns = [["job", "job"], ["rank", "rank"], ["slot", "slot"], ["host", "host"], ["trials", "trials"], ["setup", "set-up"],
+    ["train", "training"], ["validate", "validation"], ["latency", "latency"], ["idle", "idle"]];
+  const cells = run.slots.slice(0, 200).map((slot) => columns.map(([key]) => (["setup", "train", "validate", "latency", "idle"].includes(key) ? duration(slot[key]) : String(slot[key]))));
+  plainTable("slots", columns.map(([, title]) => title), cells);
+}

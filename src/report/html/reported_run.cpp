@@ -1,0 +1,60 @@
+#include "report/files/trial_results.hpp"
+#include "report/html/html_report.hpp"
+#include "report/text/run_status.hpp"
+#include "store/publish/publish.hpp"
+
+#include <algorithm>
+#include <sstream>
+#include <string_view>
+
+namespace skyline::report {
+namespace {
+
+constexpr std::size_t kMostWarnings = 200;
+
+std::string state_of(const store::RunPaths& paths) {
+  const std::optional<store::RunOwner> owner = store::read_owner(paths);
+  std::string state = "running";
+  if (store::exists(paths.status_json())) {
+    state = RunStatus::parse(store::read_file(paths.status_json()), paths.status_json().string()).state;
+  }
+  const bool claims_to_run = state == "running" || state == "stopping";
+  return claims_to_run && !(owner && owner->active) ? "not running" : state;
+}
+
+/// Whether a line of the log ("2026-05-01 10:00:00.000 warning ...") is a warning or an error.
+bool is_warning(std::string_view line) {
+  const std::size_t date = line.find(' ');
+  const std::size_t time = date == std::string_view::npos ? date : line.find(' ', date + 1);
+  if (time == std::string_view::npos) return false;
+  const std::string_view rest = line.substr(time + 1);
+  return rest.starts_with("warning ") || rest.starts_with("error ");
+}
+
+void read_warnings(ReportedRun& run) {
+  const auto path = run.opened.paths.log();
+  if (!store::exists(path)) return;
+  std::istringstream log(store::read_file(path));
+  for (std::string line; std::getline(log, line);) {
+    if (is_warning(line)) run.warnings.push_back(line);
+  }
+  if (run.warnings.size() <= kMostWarnings) return;
+  run.more_warnings = run.warnings.size() - kMostWarnings;
+  run.warnings.erase(run.warnings.begin(), run.warnings.end() - kMostWarnings);
+}
+
+}  // namespace
+
+ReportedRun read_reported_run(const std::filesystem::path& folder) {
+  ReportedRun run;
+  run.opened = run::OpenedRun::open(folder);
+  const store::RunPaths& paths = run.opened.paths;
+  run.name = run_name(paths);
+  run.state = state_of(paths);
+  run.courses = store::read_courses(paths);
+  run.config = store::read_file(paths.config());
+  read_warnings(run);
+  return run;
+}
+
+}  // namespace skyline::report

@@ -1,0 +1,199 @@
+// The data of the page that follow from the order of the commits: volume, evolution of the front, courses.
+#include "report/files/trial_results.hpp"
+#include "report/html/importance.hpp"
+#include "report/html/run_json.hpp"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <string>
+#include <vector>
+
+namespace skyline::report {
+namespace {
+
+constexpr std::size_t kMostVolumes = 400;
+constexpr std::size_t kMostFronts = 12;
+constexpr std::size_t kFewestIterations = 3;  // below, fronts are shown by trials
+constexpr std::size_t kMostCourses = 200;
+constexpr std::size_t kFewestRanked = 10;  // trials, to rank parameters by them
+
+std::vector<double> minimized_reference(const run::RunState& state, const run::FrontVolume& volume) {
+  std::vector<double> reference = volume.reference;
+  const auto& objectives = state.objectives().objectives();
+  for (std::size_t i = 0; i < reference.size(); ++i) {
+    if (objectives[i].sense == objective::Sense::kMaximize) reference[i] = -reference[i];
+  }
+  return reference;
+}
+
+double volume_of_archive(const search::ParetoArchive& archive, const std::vector<double>& reference) {
+  std::vector<double> points;
+  for (std::size_t i = 0; i < archive.size(); ++i) {
+    points.insert(points.end(), archive.values_of(i).begin(), archive.values_of(i).end());
+  }
+  return search::hypervolume(points, reference);
+}
+
+std::vector<const trial::CommittedTrial*> search_trials(const run::RunState& state) {
+  std::vector<const trial::CommittedTrial*> trials;
+  for (const run::SharedTrial& trial : state.trials()) {
+    if (!trial->trial.is_final()) trials.push_back(trial.get());
+  }
+  return trials;
+}
+
+/// The budget that most of the trials had: values at others do not compare.
+double usual_epochs(const std::vector<const trial::CommittedTrial*>& trials) {
+  std::map<double, std::size_t> counts;
+  for (const trial::CommittedTrial* trial : trials) ++counts[trial->trial.budget().epochs];
+  if (counts.empty()) return 0;
+  return std::ranges::max_element(counts, {}, [](const auto& entry) { return entry.second; })->first;
+}
+
+bool is_ordered(const space::Parameter& parameter) {
+  const auto number = [](const space::Value& value) {
+    return std::holds_alternative<std::int64_t>(value) || std::holds_alternative<double>(value);
+  };
+  return std::ranges::all_of(parameter.values, number) &&
+         std::ranges::is_sorted(parameter.values, {},
+                                [](const space::Value& value) { return space::as_number(value); });
+}
+
+std::vector<ParameterColumn> columns_of(const space::SearchSpace& space,
+                                        const std::vector<const trial::CommittedTrial*>& trials) {
+  std::vector<ParameterColumn> columns;
+  for (std::size_t p = 0; p < space.parameters().size(); ++p) {
+    const space::Parameter& parameter = space.parameters()[p];
+    ParameterColumn column{parameter.values.size(), is_ordered(parameter), {}};
+    for (const trial::CommittedTrial* trial : trials) {
+      const space::Architecture& architecture = trial->trial.architecture();
+      column.choices.push_back(
+          architecture.used[p] ? static_cast<std::int32_t>(architecture.genotype.choices[p]) : -1);
+    }
+    columns.push_back(std::move(column));
+  }
+  return columns;
+}
+
+Json course_json(const store::TrainingKey& key, const std::vector<trial::CoursePoint>& points,
+                 const std::vector<std::string>& metrics) {
+  Json json{{"trial", to_text(key.trial)}, {"step", Json::array()}};
+  for (const char* name : {"train_loss", "validation_loss", "learning_rate"}) json[name] = Json::array();
+  for (const trial::CoursePoint& point : points) {
+    json["step"].push_back(point.step);
+    json["train_loss"].push_back(short_number(point.train_loss));
+    json["validation_loss"].push_back(short_number(point.validation_loss));
+    json["learning_rate"].push_back(short_number(point.learning_rate));
+    for (std::size_t i = 0; i < metrics.size(); ++i) {
+      const bool measured = i < point.validation_metrics.size();
+      json[metrics[i]].push_back(measured ? short_number(point.validation_metrics[i]) : Json(nullptr));
+    }
+  }
+  return json;
+}
+
+}  // namespace
+
+Json volume_json(const ReportedRun& run) {
+  const run::RunState& state = run.opened.state;
+  const run::FrontVolume volume = state.volume();
+  Json json{{"reference", Json::array()},
+            {"trials", Json::array()},
+            {"hours", Json::array()},
+            {"volume", Json::array()}};
+  for (const double value : volume.reference) json["reference"].push_back(short_number(value));
+  if (volume.reference.empty()) return json;
+  const std::vector<double> reference = minimized_reference(state, volume);
+  const auto trials = search_trials(state);
+  const std::size_t stride = std::max<std::size_t>((trials.size() + kMostVolumes - 1) / kMostVolumes, 1);
+  search::ParetoArchive archive(reference.size());
+  double hours = 0;
+  for (std::size_t i = 0; i < trials.size(); ++i) {
+    hours = std::max(hours, end_hours(trials[i]->timing));
+    if (const auto values = state.objectives().minimized(*trials[i])) archive.insert(i, *values);
+    if ((i + 1) % stride != 0 && i + 1 != trials.size()) continue;
+    json["trials"].push_back(i + 1);
+    json["hours"].push_back(short_number(hours));
+    json["volume"].push_back(short_number(volume_of_archive(archive, reference)));
+  }
+  return json;
+}
+
+Json evolution_json(const ReportedRun& run) {
+  const run::RunState& state = run.opened.state;
+  const auto trials = search_trials(state);
+  Json json = Json::array();
+  if (trials.empty()) return json;
+  std::vector<std::size_t> ends;  // a front is shown after so many trials
+  for (std::size_t i = 1; i <= trials.size(); ++i) {
+    const bool last = i == trials.size();
+    if (last || trials[i]->trial.proposal.iteration > trials[i - 1]->trial.proposal.iteration)
+      ends.push_back(i);
+  }
+  const bool by_iteration = ends.size() >= kFewestIterations;
+  if (!by_iteration) {
+    ends.resize(trials.size());
+    std::iota(ends.begin(), ends.end(), 1);
+  }
+  const std::size_t shown = std::min(ends.size(), kMostFronts);
+  search::ParetoArchive archive(state.objectives().objectives().size());
+  std::size_t done = 0;
+  for (std::size_t f = 1; f <= shown; ++f) {
+    for (; done < ends[f * ends.size() / shown - 1]; ++done) {
+      if (const auto values = state.objectives().minimized(*trials[done])) {
+        archive.insert(trials[done]->trial.number, *values);
+      }
+    }
+    json.push_back({{"trials", done}, {"front", archive.keys()}});
+    if (by_iteration) json.back()["iteration"] = trials[done - 1]->trial.proposal.iteration;
+  }
+  return json;
+}
+
+Json importance_json(const ReportedRun& run) {
+  const run::RunState& state = run.opened.state;
+  Json json = Json::array();
+  std::vector<const trial::CommittedTrial*> trials = search_trials(state);
+  std::erase_if(trials, [&](const auto* trial) { return !state.objectives().values(*trial); });
+  const double epochs = usual_epochs(trials);
+  std::erase_if(trials, [&](const auto* trial) { return trial->trial.budget().epochs != epochs; });
+  if (trials.size() < kFewestRanked) return json;
+  const std::vector<ParameterColumn> columns = columns_of(run.opened.space, trials);
+  const auto& objectives = state.objectives().objectives();
+  for (std::size_t i = 0; i < objectives.size(); ++i) {
+    std::vector<double> minimized;
+    for (const auto* trial : trials) minimized.push_back(state.objectives().minimized(*trial).value()[i]);
+    Json importance = Json::array();
+    for (const double value : parameter_importance(columns, minimized))
+      importance.push_back(short_number(value));
+    json.push_back({{"metric", objectives[i].metric},
+                    {"trials", trials.size()},
+                    {"epochs", short_number(epochs)},
+                    {"importance", std::move(importance)}});
+  }
+  return json;
+}
+
+Json courses_json(const ReportedRun& run) {
+  const run::RunState& state = run.opened.state;
+  std::vector<std::string> metrics;
+  for (const std::string& metric : run.opened.header.metrics) {
+    if (metric.starts_with("validation_") && metric != "validation_loss") metrics.push_back(metric);
+  }
+  Json json = Json::array();
+  const auto add = [&](bool on_front) {
+    for (const run::SharedTrial& trial : state.trials()) {
+      if (json.size() >= kMostCourses) return;
+      if (state.on_front(trial->trial.number) != on_front) continue;
+      const store::TrainingKey key{trial->trial.name(), trial->timing.started_s};
+      const auto course = run.courses.find(key);
+      if (course != run.courses.end()) json.push_back(course_json(key, course->second, metrics));
+    }
+  };
+  add(true);
+  add(false);
+  return json;
+}
+
+}  // namespace skyline::report

@@ -1,0 +1,226 @@
+#include "report/html/run_json.hpp"
+
+#include "report/files/trial_results.hpp"
+#include "store/publish/publish.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string>
+
+#include <fmt/format.h>
+
+namespace skyline::report {
+namespace {
+
+constexpr double kMostWhole = 9e15;  // that a double holds exactly
+constexpr double kSecondsPerHour = 3600;
+
+Json objectives_of(const objective::ObjectiveSet& set) {
+  Json list = Json::array();
+  for (const auto& objective : set.objectives()) {
+    list.push_back(
+        {{"metric", objective.metric}, {"maximize", objective.sense == objective::Sense::kMaximize}});
+  }
+  return list;
+}
+
+Json constraints_of(const objective::ObjectiveSet& set) {
+  Json list = Json::array();
+  for (const auto& constraint : set.constraints()) {
+    list.push_back({{"metric", constraint.metric},
+                    {"low", short_number(constraint.low)},
+                    {"high", short_number(constraint.high)}});
+  }
+  return list;
+}
+
+/// The objectives first, then what was measured, then the costs.
+std::vector<std::string> metric_names(const run::OpenedRun& run) {
+  std::vector<std::string> names;
+  const auto add = [&](const std::string& name) {
+    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+  };
+  for (const auto& objective : run.state.objectives().objectives()) add(objective.metric);
+  for (const std::string& name : run.header.metrics) add(name);
+  for (const std::string& name : objective::computed_metric_names()) add(name);
+  return names;
+}
+
+template <typename Value>
+Json column(const run::RunState& state, Value value) {
+  Json list = Json::array();
+  for (const run::SharedTrial& trial : state.trials()) list.push_back(value(*trial));
+  return list;
+}
+
+Json metric_columns(const run::OpenedRun& run) {
+  Json columns = Json::object();
+  for (const std::string& name : metric_names(run)) {
+    Json values = column(run.state, [&](const trial::CommittedTrial& trial) {
+      return short_number(metric_value(trial, name, run.header.metrics));
+    });
+    const bool some = std::ranges::any_of(values, [](const Json& value) { return !value.is_null(); });
+    if (some) columns[name] = std::move(values);
+  }
+  return columns;
+}
+
+/// For each parameter its values, and the index of each trial's; -1 where its network does not use it.
+Json parameter_columns(const run::OpenedRun& run) {
+  Json list = Json::array();
+  for (std::size_t p = 0; p < run.space.parameters().size(); ++p) {
+    const space::Parameter& parameter = run.space.parameters()[p];
+    Json values = Json::array();
+    for (const space::Value& value : parameter.values) {
+      std::visit([&](const auto& plain) { values.push_back(plain); }, value);
+    }
+    Json choices = column(run.state, [&](const trial::CommittedTrial& trial) {
+      const space::Architecture& architecture = trial.trial.architecture();
+      return architecture.used[p] ? static_cast<std::int64_t>(architecture.genotype.choices[p]) : -1;
+    });
+    list.push_back(
+        {{"name", parameter.name}, {"values", std::move(values)}, {"choices", std::move(choices)}});
+  }
+  return list;
+}
+
+Json trial_columns(const run::OpenedRun& run) {
+  const run::RunState& state = run.state;
+  using Trial = trial::CommittedTrial;
+  Json json;
+  json["number"] = column(state, [](const Trial& each) { return each.trial.number; });
+  json["final"] = column(state, [](const Trial& each) { return each.trial.is_final() ? 1 : 0; });
+  json["arch"] =
+      column(state, [](const Trial& each) { return space::to_text(each.trial.architecture().id); });
+  json["status"] = column(state, [](const Trial& each) { return status_of(each); });
+  json["iteration"] = column(state, [](const Trial& each) { return each.trial.proposal.iteration; });
+  json["origin"] = column(
+      state, [](const Trial& each) { return std::string(trial::to_text(each.trial.proposal.origin)); });
+  json["epochs"] = column(state, [](const Trial& each) { return short_number(each.trial.budget().epochs); });
+  json["start"] = column(state, [](const Trial& each) { return short_number(each.timing.started_s); });
+  json["seconds"] = column(state, [](const Trial& each) { return short_number(each.timing.total_s()); });
+  json["rank"] = column(state, [](const Trial& each) { return each.timing.rank; });
+  json["slot"] = column(state, [](const Trial& each) { return each.timing.slot; });
+  json["metrics"] = metric_columns(run);
+  json["parameters"] = parameter_columns(run);
+  return json;
+}
+
+/// Numbers within a reason ("at step 12") do not make it another one.
+std::string without_numbers(const std::string& reason) {
+  std::string text;
+  for (const char letter : reason) {
+    const bool digit = letter >= '0' && letter <= '9';
+    if (!digit) text += letter;
+    if (digit && (text.empty() || text.back() != '#')) text += '#';
+  }
+  return text;
+}
+
+/// Failed trials by kind and reason, the most frequent first.
+Json failures_of(const run::RunState& state) {
+  struct Group {
+    const trial::Failure* first;
+    std::vector<std::string> trials;
+  };
+  std::map<std::pair<std::string, std::string>, Group> groups;
+  for (const run::SharedTrial& trial : state.trials()) {
+    const trial::Failure* failure = failure_of(*trial);
+    if (failure == nullptr) continue;
+    Group& group = groups[{status_of(*trial), without_numbers(failure->reason)}];
+    if (group.trials.empty()) group.first = failure;
+    group.trials.push_back(trial::to_text(trial->trial.name()));
+  }
+  constexpr std::size_t kMostNamed = 20;
+  std::vector<Json> list;
+  for (const auto& [key, group] : groups) {
+    std::vector<std::string> named(
+        group.trials.begin(),
+        group.trials.begin() + static_cast<std::ptrdiff_t>(std::min(group.trials.size(), kMostNamed)));
+    list.push_back({{"kind", key.first},
+                    {"reason", group.first->reason},
+                    {"count", group.trials.size()},
+                    {"trials", std::move(named)}});
+  }
+  std::ranges::stable_sort(list, [](const Json& left, const Json& right) {
+    return left["count"].get<std::size_t>() > right["count"].get<std::size_t>();
+  });
+  return list;
+}
+
+Json weights_of(const run::OpenedRun& run) {
+  Json files = Json::object();
+  const auto add = [&](const trial::CommittedTrial& trial) {
+    if (failure_of(trial) != nullptr) return;
+    const auto file = run.paths.weights(trial.trial.name());
+    if (store::exists(file))
+      files[to_text(trial.trial.name())] = file.lexically_relative(run.paths.root).string();
+  };
+  for (const trial::CommittedTrial* member : front_order(run.state)) {
+    add(*member);
+    if (const auto* training = final_of(run.state, member->trial.number)) add(*training);
+  }
+  return files;
+}
+
+Json slots_of(const run::RunAccount& account) {
+  Json list = Json::array();
+  for (const run::SlotAccount& slot : account.slots) {
+    list.push_back({{"job", slot.job},
+                    {"rank", slot.rank},
+                    {"slot", slot.slot},
+                    {"host", slot.host},
+                    {"trials", slot.trials},
+                    {"setup", short_number(slot.setup_s)},
+                    {"train", short_number(slot.train_s)},
+                    {"validate", short_number(slot.validate_s)},
+                    {"latency", short_number(slot.latency_s)},
+                    {"idle", short_number(slot.idle_s)}});
+  }
+  return list;
+}
+
+}  // namespace
+
+Json short_number(std::optional<double> value) {
+  if (!value || !std::isfinite(*value)) return nullptr;
+  if (std::abs(*value) < kMostWhole && *value == std::floor(*value)) return static_cast<std::int64_t>(*value);
+  return std::stod(fmt::format("{:.7g}", *value));
+}
+
+double end_hours(const trial::TrialTiming& timing) {
+  return (timing.started_s + timing.total_s()) / kSecondsPerHour;
+}
+
+Json run_json(const ReportedRun& run) {
+  const run::OpenedRun& opened = run.opened;
+  Json front = Json::array();
+  for (const trial::CommittedTrial* member : front_order(opened.state)) front.push_back(member->trial.number);
+  return {{"name", run.name},
+          {"path", opened.paths.root.string()},
+          {"state", run.state},
+          {"objectives", objectives_of(opened.state.objectives())},
+          {"constraints", constraints_of(opened.state.objectives())},
+          {"genotypes", opened.space.genotype_count()},
+          {"trials", trial_columns(opened)},
+          {"front", std::move(front)},
+          {"weights", weights_of(opened)},
+          {"volume", volume_json(run)},
+          {"evolution", evolution_json(run)},
+          {"importance", importance_json(run)},
+          {"courses", courses_json(run)},
+          {"networks", networks_json(run)},
+          {"failures", failures_of(opened.state)},
+          {"slots", slots_of(opened.account)},
+          {"config", run.config},
+          {"versions",
+           {{"Skyline", opened.header.skyline_version},
+            {"configuration", opened.header.config_hash},
+            {"seed", std::to_string(opened.header.seed)},
+            {"device", opened.header.device}}},
+          {"warnings", run.warnings},
+          {"more_warnings", run.more_warnings}};
+}
+
+}  // namespace skyline::report

@@ -1,0 +1,175 @@
+"""Reports of runs, opened in a browser without a window and without a network."""
+
+import json
+import pathlib
+import re
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+CHROMIUM = sys.argv.pop(3)
+
+from browser import Browser
+from skyline_runs import SOURCE, RunsCase, small_digits
+
+MOST_BYTES = 15_000_000
+# Number of drawn marks of a plot's traces: points, bars, lines, cells.
+MARKS = """(name) => document.querySelector(`[data-plot="${name}"]`).data?.reduce((sum, trace) =>
+  sum + (trace.dimensions ? trace.dimensions[0].values.length : trace.z && !trace.type.endsWith("3d") ? trace.z.length : trace.x.length), 0) ?? 0"""
+NO_FRONT = 3
+TRIALS = ["--set", "search={algorithm: random, trials: 20000}", "--set", "run.events=false"]
+
+
+class Reports(RunsCase):
+    @classmethod
+    def setUpClass(cls):
+        assert not CHROMIUM.endswith("-NOTFOUND"), f"{CHROMIUM}: install it with SKYLINE_LINTERS=1 scripts/setup"
+        super().setUpClass()
+        cls.browser = Browser(CHROMIUM)
+        cls.browser.size(1000, 700)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.browser.close()
+        super().tearDownClass()
+
+    def synthetic(self, run, *more, expect=0):
+        self.skyline("search", SOURCE / "configs/synthetic.yaml", "--set", "synthetic.seconds_per_gflop=0",
+                     "--run", run, "--quiet", *more, expect=expect)
+
+    def report(self, *runs):
+        """Opens the report of runs with all its plots drawn, and checks what holds for all of them."""
+        self.skyline("report", *runs, "--out", "report.html")
+        page = self.folder / "report.html"
+        self.assertLess(page.stat().st_size, MOST_BYTES)
+        self.browser.open(page)
+        self.draw()
+        beyond = [url for url in self.browser.requests if not re.match(r"data:|blob:", url)]
+        self.assertEqual(beyond, [f"file://{page}"], "the page asks for nothing else")
+        self.assertTrue(self.browser.run("hasWebGL"))
+
+    def draw(self):
+        """Plots out of view too, as far as they have changed."""
+        self.browser.run("[...PLOTS.keys()].forEach(drawNow)")
+        self.assertEqual(self.browser.errors, [])
+
+    def marks(self, *names):
+        return [self.browser.run(f"({MARKS})('{name}')") for name in names]
+
+    def text(self, selector):
+        return self.browser.run(f"document.querySelector({json.dumps(selector)}).textContent")
+
+    def choose(self, control, value):
+        self.browser.run(f"""(() => {{ const control = byId({json.dumps(control)});
+            if (control.type === "checkbox") control.checked = {json.dumps(value)}; else control.value = {json.dumps(value)};
+            control.dispatchEvent(new Event(control.type === "search" ? "input" : "change")); }})()""")
+        self.draw()
+
+    def table(self):
+        return self.browser.run("[...byId('trials').tBodies[0].rows].map((row) => [...row.cells].map((cell) => cell.textContent))")
+
+    def test_of_a_digits_run_has_every_plot_and_its_controls_work(self):
+        self.skyline("search", *small_digits(self.digits), "--set", "search.initial=10", "--run", "digits", "--quiet")
+        self.report("digits")
+        drawn = ["front", "volume", "evolution", "importance", "parallel", "curves", "timeline", "utilization"]
+        for name, marks in zip(drawn, self.marks(*drawn)):
+            self.assertGreater(marks, 0, name)
+        self.assertEqual(self.text("#state"), "finished")
+        self.assertIn("batch norm", self.text("#network-graph"))
+        self.assertIn("algorithm: evolution_pareto", self.text("#config"))
+        front = self.table()
+        self.assertEqual(len(front), self.browser.run("RUNS[0].front.length"))
+
+        with self.subTest("the table sorts, filters and gives a line for the shell"):
+            self.browser.run("[...document.querySelectorAll('#trials th button')].find((each) => each.textContent.startsWith('FLOPs')).click()")
+            trials = [int(row[1]) for row in self.table()]
+            flops = self.browser.run(f"{trials}.map((trial) => RUNS[0].value('flops', RUNS[0].rowOf.get(trial)))")
+            self.assertEqual(flops, sorted(flops))
+            self.choose("table-filter", f"flops<={flops[0]}")
+            self.assertEqual(self.browser.run(f"tableRows().every(([, row]) => RUNS[0].value('flops', row) <= {flops[0]})"), True)
+            self.assertEqual(len(self.table()), flops.count(flops[0]))
+            self.assertEqual(self.browser.run(f"RUNS[0].exportLine({trials[0]})"), f"skyline export digits --trial {trials[0]} --format onnx")
+        with self.subTest("a click in the table shows the network"):
+            self.browser.run("document.querySelector('#trials .link').click()")
+            self.assertEqual(self.browser.run("byId('network-trial').value"), str(trials[0]))
+        with self.subTest("axes and colours can be chosen, dominated trials hidden"):
+            before = self.marks("front")[0]
+            self.choose("front-dominated", False)
+            self.assertLess(self.marks("front")[0], before)
+            self.choose("front-x", "parameters")
+            self.choose("front-colour", "=kernel")
+            self.assertEqual(self.browser.run("document.querySelector('[data-plot=front]').layout.xaxis.title.text"), "parameters")
+            self.choose("volume-x", "hours")
+        with self.subTest("plots can be saved as pictures"):
+            picture = self.browser.run("Plotly.toImage(document.querySelector('[data-plot=front]'), {format: 'png', width: 400, height: 300})")
+            self.assertRegex(picture, "^data:image/png;base64,.{1000}")
+        with self.subTest("light and dark"):
+            back = "getComputedStyle(document.body).backgroundColor"
+            light = self.browser.run(back)
+            self.browser.run("byId('theme').click()")
+            self.assertNotEqual(self.browser.run(back), light)
+            self.browser.run("byId('theme').click()")
+
+    def test_of_three_objectives_shows_the_front_in_space(self):
+        self.synthetic("three", "--set", "objectives=[{maximize: validation_accuracy}, {minimize: flops}, {minimize: peak_activation_bytes}]")
+        self.report("three")
+        self.assertEqual(self.browser.run("document.querySelector('[data-plot=front]').data[0].type"), "scatter3d")
+        self.choose("front-3d", False)
+        self.assertEqual(self.browser.run("document.querySelector('[data-plot=front]').data[0].type"), "scatter")
+        self.assertGreater(min(self.marks("volume", "evolution", "importance", "parallel")), 0)
+
+    def test_of_one_objective_and_three_trials_says_what_cannot_be_drawn(self):
+        self.synthetic("few", "--set", "objectives=[{maximize: validation_accuracy}]", "--set", "search={algorithm: random, trials: 3}")
+        self.report("few")
+        self.assertEqual(self.marks("front", "volume", "importance"), [3, 3, 0])
+        self.assertIn("at least 10 successful trials", self.text("[data-plot=importance]"))
+        self.assertIn("No trial has failed", self.text("[data-plot=failures]"))
+
+    def test_of_20000_trials_shows_all_of_them(self):
+        self.synthetic("many", *TRIALS, "--set", "space.parameters.depth.range=[1, 200]", "--set",
+                       "space.parameters.width={range: [1, 200]}", "--set", "constraints=[{flops: [0, 1.0e+13]}]")
+        self.report("many")
+        self.assertGreaterEqual(self.marks("front")[0], 20000)
+        self.assertGreater(min(self.marks("volume", "evolution", "importance", "parallel", "timeline", "utilization")), 0)
+        self.choose("table-rows", "all")
+        self.choose("table-filter", "depth=3 kernel=5")
+        self.assertGreater(len(self.table()), 10)
+
+    def test_of_a_run_whose_trials_all_fail_names_the_reasons(self):
+        self.synthetic("failed", "--set", "synthetic.failure_rate=1", expect=NO_FRONT)
+        self.report("failed")
+        self.assertGreater(self.marks("failures")[0], 0)
+        self.assertIn("failed", self.text("#failures-text"))
+        self.assertGreater(self.browser.run("byId('reasons').tBodies[0].rows.length"), 0)
+        self.assertIn("There is no volume", self.text("[data-plot=volume]"))
+
+    def test_of_several_runs_shows_them_beside_each_other(self):
+        self.synthetic("a")
+        self.synthetic("b", "--set", "run.seed=2")
+        self.report("a", "b")
+        self.assertEqual(self.browser.run("document.querySelector('[data-plot=volume]').data.map((trace) => trace.name)"), ["a", "b"])
+        self.assertEqual({row[1] for row in self.table()}, {"a", "b"})
+        self.choose("run", "1")
+        self.assertEqual(self.browser.run("shown.name"), "b")
+
+    def test_takes_names_of_a_user_as_texts(self):
+        name = '<img src=x onerror=alert(1)>'
+        self.synthetic(name, "--set", "search={algorithm: random, trials: 12}")
+        self.report(name)
+        self.assertEqual(self.text("#title"), name)
+        self.assertEqual(self.browser.run("document.querySelectorAll('img').length"), 0)
+        self.assertIn("'<img src=x onerror=alert(1)>'", self.text("#network-export"))
+
+    def test_of_no_run_is_refused_in_one_line(self):
+        done = self.skyline("report", "nothing", expect=2)
+        self.assertEqual(done.stderr.count("\n"), 1)
+        self.assertIn("nothing: not a run folder", done.stderr)
+
+    def test_is_written_again_while_the_run_goes_on(self):
+        self.synthetic("ended")
+        self.skyline("report", "ended", "--watch", 1)  # returns: the run has ended
+        self.assertIn('"reload":null', (self.folder / "ended/report.html").read_text())
+
+
+if __name__ == "__main__":
+    unittest.main()

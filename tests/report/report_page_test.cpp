@@ -1,0 +1,116 @@
+#include "report/html/html_report.hpp"
+#include "report/sample_run.hpp"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace skyline::report {
+namespace {
+
+using skyline::testing::SampleFolder;
+using skyline::testing::SampleRun;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+ReportedRun reported(const SampleFolder& folder, const SampleRun& sample) {
+  ReportedRun run;
+  run.name = "sample";
+  run.state = "finished";
+  run.opened.paths = folder.paths();
+  run.opened.space = sample.space;
+  run.opened.header.metrics = sample.metrics;
+  run.opened.state = sample.state();
+  return run;
+}
+
+/// The data block of a page.
+nlohmann::json data_of(const std::string& page) {
+  const std::string mark = R"(<script type="application/json" id="data">)";
+  const std::size_t begin = page.find(mark) + mark.size();
+  return nlohmann::json::parse(page.substr(begin, page.find("</script>", begin) - begin));
+}
+
+class ReportPage : public ::testing::Test {
+ protected:
+  SampleFolder folder;
+  SampleRun sample;
+  ReportedRun run = reported(folder, sample);
+  std::string page() const { return report_page(std::span(&run, 1), {}); }
+};
+
+TEST_F(ReportPage, HasNoPlaceThatIsNotFilled) {
+  EXPECT_THAT(page().substr(0, 4000), Not(HasSubstr("{{")));
+  EXPECT_THAT(page(), Not(HasSubstr("{{data}}")));
+}
+
+TEST_F(ReportPage, AllowsItsOwnScriptsAndNoNetwork) {
+  EXPECT_THAT(page(), ::testing::ContainsRegex("default-src 'none'; script-src 'sha256-[A-Za-z0-9+/]{43}=' "
+                                               "'sha256-[A-Za-z0-9+/]{43}='"));
+}
+
+TEST_F(ReportPage, HoldsTheTrialsAsColumns) {
+  const auto trials = data_of(page())["runs"][0]["trials"];
+  EXPECT_EQ(trials["number"], nlohmann::json({0, 1, 2, 3, 1, 0}));
+  EXPECT_EQ(trials["final"], nlohmann::json({0, 0, 0, 0, 1, 1}));
+  EXPECT_EQ(trials["status"][3], "diverged");
+  EXPECT_EQ(trials["metrics"]["validation_accuracy"],
+            nlohmann::json({0.5, 0.98125, 0.45, nullptr, 0.99, nullptr}));
+  EXPECT_EQ(trials["parameters"][0]["name"], "depth");
+  EXPECT_EQ(trials["parameters"][0]["choices"], nlohmann::json({0, 8, 1, 2, 8, 0}));
+}
+
+TEST_F(ReportPage, TellsFrontVolumeAndFailures) {
+  const auto data = data_of(page())["runs"][0];
+  EXPECT_EQ(data["front"], nlohmann::json({1, 0}));
+  EXPECT_EQ(data["volume"]["trials"], nlohmann::json({1, 2, 3, 4}));
+  const auto volume = data["volume"]["volume"].get<std::vector<double>>();
+  EXPECT_TRUE(std::ranges::is_sorted(volume));
+  ASSERT_EQ(data["failures"].size(), 2U);
+  EXPECT_EQ(data["failures"][0]["count"], 1);
+  EXPECT_EQ(data["networks"].size(), 2U);
+}
+
+TEST_F(ReportPage, CountsFailuresOfOneReasonTogether) {
+  for (const std::uint64_t number : {10U, 11U}) {
+    sample.committed.push_back(skyline::testing::make_trial(
+        sample.space, {.number = number,
+                       .choices = {2, 1, 0},
+                       .outcome = trial::Failure{trial::FailureKind::kDiverged,
+                                                 "the loss is NaN at step " + std::to_string(number)}}));
+  }
+  run = reported(folder, sample);
+  const auto failures = data_of(page())["runs"][0]["failures"];
+  EXPECT_EQ(failures[0]["reason"], "the loss is NaN at step 12");
+  EXPECT_EQ(failures[0]["count"], 3);
+  EXPECT_EQ(failures[0]["trials"], nlohmann::json({"3", "10", "11"}));
+}
+
+TEST_F(ReportPage, LetsNoTextEndItsElement) {
+  run.config = "a: </script><script>alert(1)</script> <!-- \xff";
+  const std::string text = page();
+  EXPECT_THAT(text, Not(HasSubstr("alert(1)</script>")));
+  EXPECT_THAT(data_of(text)["runs"][0]["config"].get<std::string>(),
+              ::testing::StartsWith("a: </script><script>alert(1)</script> <!-- "));
+}
+
+TEST_F(ReportPage, OfARunWithoutTrialsIsMade) {
+  sample.committed.clear();
+  run = reported(folder, sample);
+  const auto data = data_of(page())["runs"][0];
+  EXPECT_TRUE(data["trials"]["number"].empty());
+  EXPECT_TRUE(data["volume"]["volume"].empty());
+  EXPECT_TRUE(data["importance"].empty());
+}
+
+TEST_F(ReportPage, ReloadsItselfWhileItIsWrittenAgain) {
+  EXPECT_TRUE(data_of(page())["reload"].is_null());
+  EXPECT_EQ(data_of(report_page(std::span(&run, 1), 10))["reload"], 10);
+}
+
+}  // namespace
+}  // namespace skyline::report
