@@ -3,6 +3,7 @@
 #include "skyline/core/error.hpp"
 
 #include "core/text/wording.hpp"
+#include "search/directed_search.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -124,19 +125,45 @@ ArchitecturePointer CandidatePool::candidate(const space::Genotype& genotype) co
 ArchitecturePointer CandidatePool::draw(RandomStream& random) {
   ArchitecturePointer drawn;
   if (!feasible_) {
-    drawn = draw_by_sampling(random, can_enumerate() ? kTriesBeforeEnumeration : kTriesInLargeSpace);
-    if (drawn == nullptr && can_enumerate()) enumerate();
+    drawn = draw_by_sampling(random);
+    if (drawn == nullptr && can_enumerate()) {
+      enumerate();
+    } else if (drawn == nullptr) {
+      is_directed_ = true;
+      drawn = draw_by_directed_search(random);
+    }
   }
   if (feasible_) drawn = draw_from_enumeration(random);
   if (drawn != nullptr) take(drawn->id);
   return drawn;
 }
 
-ArchitecturePointer CandidatePool::draw_by_sampling(RandomStream& random, int tries) const {
-  for (int i = 0; i < tries; ++i) {
-    if (ArchitecturePointer found = candidate(space_.sample(random))) return found;
+ArchitecturePointer CandidatePool::draw_by_sampling(RandomStream& random) {
+  const std::size_t layers_before = sampled_layers_;
+  for (int i = 0; i < kTriesInLargeSpace; ++i) {
+    if (i >= kTriesBeforeEnumeration && (is_directed_ || can_enumerate())) break;
+    if (sampled_layers_ - layers_before > kSampledLayers) break;
+    ++sampled_;
+    ArchitecturePointer found = build(space_, space_.sample(random));
+    if (found == nullptr) continue;
+    sampled_layers_ += found->network.layers.size();
+    if (!taken_.contains(found->id) && objectives_.feasible(found->network)) return found;
   }
   return nullptr;
+}
+
+ArchitecturePointer CandidatePool::draw_by_directed_search(RandomStream& random) const {
+  const auto look = [this](const space::Genotype& genotype) { return build(space_, genotype); };
+  return DirectedSearch(space_, objectives_, look).run(random, [this](const space::Architecture& found) {
+    return !taken_.contains(found.id);
+  });
+}
+
+bool CandidatePool::can_enumerate() const {
+  const std::int64_t count = space_.genotype_count();
+  const double layers =
+      static_cast<double>(sampled_layers_) / static_cast<double>(std::max<std::size_t>(sampled_, 1));
+  return count <= kEnumeratedGenotypes && static_cast<double>(count) * layers <= kEnumeratedLayers;
 }
 
 void CandidatePool::enumerate() {
@@ -162,7 +189,7 @@ ArchitecturePointer CandidatePool::draw_from_enumeration(RandomStream& random) c
 }
 
 std::string CandidatePool::exhaustion_reason() const {
-  if (!feasible_) return "no new valid architecture in " + std::to_string(kTriesInLargeSpace) + " samples";
+  if (!feasible_) return "no new valid architecture was found by sampling and a directed search";
   std::unordered_set<space::ArchId> ids;
   for (const FeasibleGenotype& genotype : *feasible_) ids.insert(genotype.id);
   return all_evaluated_text(ids.size());
@@ -182,9 +209,13 @@ void CandidatePool::fail_without_candidates() const {
       count(space_.genotype_at(number));
     throw UserError("no valid architecture: of " + tally.text());
   }
+  const auto look = [&](const space::Genotype& genotype) {
+    count(genotype);
+    return build(space_, genotype);
+  };
   RandomStream random(derive_seed(0, "search.candidate_pool"));
-  for (int i = 0; i < kTriesInLargeSpace; ++i) count(space_.sample(random));
-  throw UserError("no valid architecture found: of " + tally.text() + ", among random samples");
+  DirectedSearch(space_, objectives_, look).run(random, [](const auto&) { return true; });
+  throw UserError("no valid architecture found by a directed search: of " + tally.text());
 }
 
 std::string all_evaluated_text(std::size_t architectures) {

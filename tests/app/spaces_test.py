@@ -1,6 +1,7 @@
 """The shipped spaces are validated and searched on the digits; `validate` and `show` tell what a space holds."""
 
 import re
+import resource
 import time
 import unittest
 
@@ -143,6 +144,13 @@ class Spaces(RunsCase):
         self.assertEqual(len(lines), 5)
         refused = self.skyline("validate", "configs/small.yaml", "--time", expect=2)
         self.assertIn("--time: nothing is trained by the evaluator `synthetic`", refused.stderr)
+
+    def test_constraints_that_few_large_networks_meet_are_met_soon(self):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+        lines = self.lines(SOURCE / "configs/synthetic.yaml", "--set", "space.parameters.depth={range: [1, 4999]}", "--set",
+                           "constraints=[{parameters: [0, 3000]}]")
+        self.assertLess(resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before, 20)  # minutes without a directed search
+        self.assertIn("79984 genotypes", lines[0])
 
     def test_every_mistake_is_a_line_of_its_own(self):
         (self.folder / "configs/wrong.yaml").write_text(CONFIG.replace("file: spaces/small.yaml", "network: [rellu, fladden]"))

@@ -131,7 +131,8 @@ network:
                                                              {{1, 2, 2}, 3});
   const auto searcher = make_searcher(options_of("random"), space, unconstrained(), 1);
   EXPECT_EQ(run_search(*searcher).size(), 1U);
-  EXPECT_EQ(searcher->finish_reason(), "no new valid architecture in 20000 samples");
+  EXPECT_EQ(searcher->finish_reason(),
+            "no new valid architecture was found by sampling and a directed search");
 }
 
 TEST(Searchers, ProposeTheSameWhateverTheRoom) {
@@ -199,10 +200,33 @@ network:
   const std::string error = user_error_of([&] {
     make_searcher(options_of("random"), space, objective_set("[{minimize: flops}]", "[{flops: [0, 1]}]"), 1);
   });
-  EXPECT_THAT(
-      error,
-      HasSubstr("no valid architecture found: of 20000, 20000 fail `flops: [0, 1]` (smallest found: "));
-  EXPECT_THAT(error, HasSubstr("), among random samples"));
+  EXPECT_THAT(error,
+              HasSubstr("no valid architecture found by a directed search: of 18000, 18000 fail `flops: "
+                        "[0, 1]` (smallest found: 16)"));
+}
+
+TEST(Searchers, FindTheFewArchitecturesThatMeetTheConstraints) {
+  // Twelve convolutions have at most 3,000 parameters only if nearly all of them are narrow.
+  const space::SearchSpace space = space::SearchSpace::parse(config_from_yaml(R"(
+parameters:
+  kernel: {choice: [1, 3, 5, 7], each: true}
+  width: {range: [1, 256], each: true}
+network:
+  - repeat: 12
+    body: [{conv2d: {channels: $width, kernel: $kernel}}, relu]
+  - global_average_pool
+  - linear: {features: $classes}
+)",
+                                                                              "space.yaml", "space"),
+                                                             {{1, 8, 8}, 10});
+  const auto objectives = objective_set("[{minimize: flops}]", "[{parameters: [0, 3000]}]");
+  const auto searcher = make_searcher(options_of("random", 20), space, objectives, 1);
+  const std::vector<CommittedTrial> committed = run_search(*searcher);
+  const std::vector<space::ArchId> ids = ids_of(committed);
+  EXPECT_EQ(std::set<space::ArchId>(ids.begin(), ids.end()).size(), 20U);
+  for (const CommittedTrial& trial : committed) {
+    EXPECT_TRUE(objectives.feasible(trial.trial.architecture().network));
+  }
 }
 
 ConfigNode complete(const std::string& yaml) {

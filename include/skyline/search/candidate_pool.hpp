@@ -21,11 +21,15 @@ using ArchitecturePointer = std::shared_ptr<const space::Architecture>;
 /// infeasible one or loops for ever in an exhausted space. Local; deterministic.
 class CandidatePool {
  public:
-  /// Spaces of up to this many genotypes are enumerated where sampling finds nothing: the answer is exact.
+  /// Spaces of up to this many genotypes, and layers of their networks, are enumerated where sampling finds
+  /// nothing: the answer is exact.
   static constexpr std::int64_t kEnumeratedGenotypes = 100'000;
-  /// Samples that may fail in a row before the enumeration, or where the space is too large for one.
+  static constexpr double kEnumeratedLayers = 5e6;
+  /// Samples that may fail in a row before the enumeration; or, where the space is too large for one, before
+  /// a directed search. Fewer of them of large networks: their layers are bounded, too.
   static constexpr int kTriesBeforeEnumeration = 200;
-  static constexpr int kTriesInLargeSpace = 20'000;
+  static constexpr int kTriesInLargeSpace = 2'000;
+  static constexpr std::size_t kSampledLayers = 200'000;
   /// An algorithm that needs no results hands out no more than this at once, so that the caller stays
   /// responsive.
   static constexpr std::size_t kLargestAsk = 1'000;
@@ -60,9 +64,10 @@ class CandidatePool {
     double probability = 0;  // of being sampled
   };
 
-  bool can_enumerate() const { return space_.genotype_count() <= kEnumeratedGenotypes; }
+  bool can_enumerate() const;
   void enumerate();
-  ArchitecturePointer draw_by_sampling(RandomStream& random, int tries) const;
+  ArchitecturePointer draw_by_sampling(RandomStream& random);
+  ArchitecturePointer draw_by_directed_search(RandomStream& random) const;
   ArchitecturePointer draw_from_enumeration(RandomStream& random) const;
   [[noreturn]] void fail_without_candidates() const;
 
@@ -70,6 +75,9 @@ class CandidatePool {
   objective::ObjectiveSet objectives_;
   trial::Budget budget_;
   std::unordered_set<space::ArchId> taken_;
+  std::size_t sampled_ = 0;  // genotypes so far, and layers of their networks
+  std::size_t sampled_layers_ = 0;
+  bool is_directed_ = false;  // samples have failed so often that few more are tried
   std::optional<std::vector<FeasibleGenotype>> feasible_;  // all of the space, once it was enumerated
 };
 

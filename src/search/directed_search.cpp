@@ -1,0 +1,114 @@
+#include "search/directed_search.hpp"
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <numeric>
+#include <set>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace skyline::search {
+namespace {
+
+constexpr int kSteps = 50;  // among architectures that meet the constraints, from each that was found
+
+/// The choices that a descent tries: near, half the way to either end, a quarter of it, and so on.
+std::set<std::uint32_t> choices_about(std::uint32_t current, std::size_t values) {
+  std::set<std::uint32_t> choices;
+  const auto last = static_cast<std::uint32_t>(values - 1);
+  for (std::uint32_t step = current; step > 0; step /= 2) choices.insert(current - step);
+  for (std::uint32_t step = last - current; step > 0; step /= 2) choices.insert(current + step);
+  return choices;
+}
+
+}  // namespace
+
+ArchitecturePointer DirectedSearch::run(RandomStream& random,
+                                        const std::function<bool(const space::Architecture& found)>& accept) {
+  while (!is_over()) {
+    Place place = look(space_.sample(random));
+    descend(place, random);
+    for (int step = 0; place.excess == 0 && step < kSteps && !is_over(); ++step) {
+      if (accept(*place.architecture)) return place.architecture;
+      Place next = neighbour(place, random);
+      if (next.excess == 0) place = std::move(next);
+    }
+  }
+  return nullptr;
+}
+
+DirectedSearch::Place DirectedSearch::look(space::Genotype genotype) {
+  ArchitecturePointer architecture = look_(genotype);
+  ++networks_;
+  double excess = std::numeric_limits<double>::infinity();
+  if (architecture != nullptr) {
+    layers_ += architecture->network.layers.size();
+    excess = excess_of(architecture->network);
+  }
+  return {std::move(genotype), std::move(architecture), excess};
+}
+
+/// In ratios, so that constraints on different costs compare.
+double DirectedSearch::excess_of(const space::Network& network) const {
+  double excess = 0;
+  for (const objective::Constraint& constraint : objectives_.constraints()) {
+    if (!constraint.computed) continue;
+    const double value = objective::computed_metric(network, constraint.metric);
+    if (value > constraint.high) excess += std::log1p(value) - std::log1p(std::max(0.0, constraint.high));
+    if (value < constraint.low) excess += std::log1p(constraint.low) - std::log1p(value);
+  }
+  // Bounds may be so near that logarithms are equal.
+  return objectives_.feasible(network) ? 0 : std::max(excess, std::numeric_limits<double>::min());
+}
+
+bool DirectedSearch::is_open(const Place& place, std::size_t parameter) const {
+  const bool used = place.architecture == nullptr || place.architecture->used[parameter];
+  return used && space_.parameters()[parameter].values.size() > 1;
+}
+
+/// Gives a parameter the best of some values. @return  whether the excess has become less
+bool DirectedSearch::improve(Place& place, std::size_t parameter) {
+  const std::size_t values = space_.parameters()[parameter].values.size();
+  Place best = place;
+  for (const std::uint32_t choice : choices_about(place.genotype.choices[parameter], values)) {
+    if (is_over()) break;
+    space::Genotype genotype = place.genotype;
+    genotype.choices[parameter] = choice;
+    Place other = look(std::move(genotype));
+    if (other.excess < best.excess) best = std::move(other);
+  }
+  const bool is_better = best.excess < place.excess;
+  place = std::move(best);
+  return is_better;
+}
+
+void DirectedSearch::descend(Place& place, RandomStream& random) {
+  std::vector<std::size_t> order(space_.parameters().size());
+  std::iota(order.begin(), order.end(), 0);
+  for (bool is_better = true; is_better && place.excess > 0 && !is_over();) {
+    is_better = false;
+    random.shuffle(std::span<std::size_t>(order));
+    for (const std::size_t parameter : order) {
+      if (place.excess > 0 && is_open(place, parameter) && improve(place, parameter)) is_better = true;
+    }
+  }
+}
+
+/// With another value of a parameter that the network uses.
+DirectedSearch::Place DirectedSearch::neighbour(const Place& place, RandomStream& random) {
+  std::vector<std::size_t> open;
+  for (std::size_t i = 0; i < space_.parameters().size(); ++i) {
+    if (is_open(place, i)) open.push_back(i);
+  }
+  space::Genotype genotype = place.genotype;
+  if (!open.empty()) {
+    const std::size_t parameter = open[random.below(open.size())];
+    const std::size_t values = space_.parameters()[parameter].values.size();
+    genotype.choices[parameter] = static_cast<std::uint32_t>(random.below(values));
+  }
+  return look(std::move(genotype));
+}
+
+}  // namespace skyline::search

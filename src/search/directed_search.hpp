@@ -1,0 +1,53 @@
+#pragma once
+
+#include "skyline/core/random.hpp"
+#include "skyline/objective/objective_set.hpp"
+#include "skyline/search/candidate_pool.hpp"
+
+#include <cstddef>
+#include <functional>
+
+namespace skyline::search {
+
+/// Looks for architectures that meet constraints which few of the space do: from random ones downhill in what
+/// they exceed the bounds by, one parameter at a time, and then about among those within the bounds.
+/// Deterministic: it is bounded by the work done, not by time.
+class DirectedSearch {
+ public:
+  /// Networks looked at, at most, and their layers.
+  static constexpr std::size_t kMostNetworks = 18'000;
+  static constexpr std::size_t kMostLayers = 2'000'000;
+
+  using Look = std::function<ArchitecturePointer(const space::Genotype& genotype)>;
+  /// @param look  builds an architecture; nullptr if that cannot be done
+  DirectedSearch(const space::SearchSpace& space, const objective::ObjectiveSet& objectives, Look look)
+      : space_(space), objectives_(objectives), look_(std::move(look)) {}
+
+  /// @param accept  whether one that meets the constraints is wanted
+  /// @return        nullptr if none was found
+  ArchitecturePointer run(RandomStream& random,
+                          const std::function<bool(const space::Architecture& found)>& accept);
+
+ private:
+  struct Place {
+    space::Genotype genotype;
+    ArchitecturePointer architecture;  // nullptr: it cannot be built
+    double excess = 0;                 // over the bounds; 0: it meets the constraints
+  };
+
+  bool is_over() const { return networks_ >= kMostNetworks || layers_ >= kMostLayers; }
+  Place look(space::Genotype genotype);
+  double excess_of(const space::Network& network) const;
+  bool is_open(const Place& place, std::size_t parameter) const;
+  bool improve(Place& place, std::size_t parameter);
+  void descend(Place& place, RandomStream& random);
+  Place neighbour(const Place& place, RandomStream& random);
+
+  const space::SearchSpace& space_;
+  const objective::ObjectiveSet& objectives_;
+  Look look_;
+  std::size_t networks_ = 0;
+  std::size_t layers_ = 0;
+};
+
+}  // namespace skyline::search
