@@ -30,6 +30,18 @@ TEST(NearestWord, FindsAWordByItsBeginning) {
   EXPECT_EQ(nearest_word("", {"random", "exhaustive"}), "");
 }
 
+TEST(NearestWord, NeverTakesTheNameOfOneMethodForAnother) {
+  EXPECT_EQ(nearest_word("nadam", {"adam", "sgd"}), "");
+  EXPECT_EQ(nearest_word("AdamW", {"adam", "sgd"}), "");
+  EXPECT_EQ(nearest_word("AdamW", {"adam", "adamw"}), "adamw");
+  EXPECT_EQ(nearest_word("avg_pool", kKinds), "");
+  EXPECT_EQ(nearest_word("conv3d", kKinds), "");
+  EXPECT_EQ(nearest_word("selu", {"relu", "silu"}), "");
+  EXPECT_EQ(nearest_word("validation_rmse", {"validation_mse"}), "");
+  EXPECT_EQ(nearest_word("validation_mes", {"validation_mse"}), "validation_mse");
+  EXPECT_EQ(nearest_word("adm", {"adam", "sgd"}), "adam");
+}
+
 TEST(NearestWord, TakesTheNearestAndTheFirstOfEquals) {
   EXPECT_EQ(nearest_word("with", {"width", "witch", "height"}), "width");
   EXPECT_EQ(nearest_word("epoch", {"epocha", "epochs"}), "epocha");

@@ -3,11 +3,67 @@
 #include "core/text/wording.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace skyline {
 namespace {
 
 constexpr std::size_t kShortestBeginning = 3;  // letters that may stand for the word that they begin
+
+// Names of the field that mean a method of their own: no misspelling of another one, however near it is. In
+// small letters, without separators.
+constexpr auto kMethods = std::to_array<std::string_view>({"adadelta",     "adafactor",
+                                                           "adagrad",      "adam",
+                                                           "adamax",       "adamw",
+                                                           "asgd",         "lamb",
+                                                           "lars",         "lbfgs",
+                                                           "lion",         "nadam",
+                                                           "radam",        "rmsprop",
+                                                           "rprop",        "sgd",
+                                                           "celu",         "elu",
+                                                           "gelu",         "glu",
+                                                           "mish",         "prelu",
+                                                           "relu",         "relu6",
+                                                           "rrelu",        "selu",
+                                                           "silu",         "swish",
+                                                           "leakyrelu",    "hardswish",
+                                                           "avgpool",      "maxpool",
+                                                           "lppool",       "adaptiveavgpool",
+                                                           "conv1d",       "conv2d",
+                                                           "conv3d",       "batchnorm",
+                                                           "groupnorm",    "instancenorm",
+                                                           "layernorm",    "rmsnorm",
+                                                           "dropout",      "droppath",
+                                                           "accuracy",     "precision",
+                                                           "recall",       "f1",
+                                                           "mae",          "mape",
+                                                           "mse",          "msle",
+                                                           "rmse",         "huber",
+                                                           "hinge",        "focal",
+                                                           "crossentropy", "binarycrossentropy",
+                                                           "nsga2",        "nsga3",
+                                                           "moead",        "smsemoa",
+                                                           "tpe",          "bohb",
+                                                           "hyperband",    "asha"});
+
+std::string plain(std::string_view word) {
+  std::string letters = lower_case(word);
+  std::erase_if(letters, [](char letter) { return letter == '_' || letter == '-'; });
+  return letters;
+}
+
+/// Whether the word names another method than the candidate.
+bool is_another_method(std::string_view word, const std::string& candidate) {
+  std::string letters = plain(word);
+  std::string other = plain(candidate);
+  for (const std::string_view set : {"validation", "test", "train"}) {  // of a metric
+    if (letters.starts_with(set) && other.starts_with(set)) {
+      letters.erase(0, set.size());
+      other.erase(0, set.size());
+    }
+  }
+  return letters != other && std::ranges::find(kMethods, letters) != kMethods.end();
+}
 
 // Damerau-Levenshtein distance, restricted: insert, delete, replace one letter, swap two neighbours; case
 // does not count. Keeps the last three rows of the table.
@@ -40,12 +96,13 @@ std::string nearest_word(std::string_view word, const std::vector<std::string>& 
     const std::size_t longer = std::max(word.size(), candidate.size());
     // Up to a third of the letters may be wrong, but never all of them.
     if (distance > (longer + 2) / 3 || distance >= longer || distance >= smallest) continue;
+    if (is_another_method(word, candidate)) continue;
     smallest = distance;
     nearest = candidate;
   }
   if (!nearest.empty() || word.size() < kShortestBeginning) return nearest;
   const auto longer = std::ranges::find_if(candidates, [&](const std::string& candidate) {
-    return lower_case(candidate).starts_with(lower_case(word));
+    return lower_case(candidate).starts_with(lower_case(word)) && !is_another_method(word, candidate);
   });
   return longer == candidates.end() ? "" : *longer;
 }
