@@ -17,9 +17,9 @@ struct ReportInputs {
   const run::RunState& state;
 };
 
-/// pareto.json: the front; models.json: every trial; both with architecture, objectives, constraints, budget,
-/// seed, status. search_state.csv: one row per search trial, with the columns that Archai writes, then
-/// parameters and costs. Published whole. @throws UserError
+/// pareto.json: the final front and that of the search; models.json: every trial; both with architecture,
+/// objectives, constraints, budget, seed, status. search_state.csv: one row per search trial, with the
+/// columns that Archai writes, then parameters and costs. Published whole. @throws UserError
 void write_pareto_json(const store::RunPaths& paths, const ReportInputs& inputs);
 void write_models_json(const store::RunPaths& paths, const ReportInputs& inputs);
 void write_search_state_csv(const store::RunPaths& paths, const ReportInputs& inputs);
@@ -27,10 +27,16 @@ void write_search_state_csv(const store::RunPaths& paths, const ReportInputs& in
 /// A number for people, four significant digits, SI prefixes from 1000 on: `0.9812`, `465.2 M`.
 std::string format_number(double value);
 
-/// Table of the front, best first objective first, with the test accuracy where full training was done.
+/// Table of the front of the search, best first objective first. Once there are full trainings: of the final
+/// front, with the accuracy on the test set; then the other members of the search's front, and why they are
+/// not on it. The heading tells the budget of each column.
 std::string front_table(const ReportInputs& inputs);
-/// Why the front is empty, one clause. @pre it is
+/// How large the fronts' hypervolumes are and from where they are measured, or why they have none; one line.
+std::string volume_text(const run::RunState& state);
+/// Why the front of the search is empty, one clause. @pre it is
 std::string no_front_reason(const ReportInputs& inputs);
+/// Why the final front is empty, one clause. @pre it is, and there are full trainings
+std::string no_final_front_reason(const ReportInputs& inputs);
 /// Account of time: a row per slot and the sum: trials, set-up, training, validation, latency, idle,
 /// utilization. More than 16 slots: per node. Several jobs: per job.
 std::string account_table(const run::RunAccount& account);

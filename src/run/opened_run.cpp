@@ -31,8 +31,10 @@ OpenedRun OpenedRun::open(const std::filesystem::path& folder) {
   opened.space = space::SearchSpace::parse(config.at("space"), read_shape(config.at("data")));
   store::JournalContents journal = store::read_journal(opened.paths.journal(), opened.space);
   opened.header = std::move(journal.header);
-  opened.state = RunState(objective::ObjectiveSet::parse(config.at("objectives"), config.find("constraints"),
-                                                         opened.header.metrics));
+  auto objectives = objective::ObjectiveSet::parse(config.at("objectives"), config.find("constraints"),
+                                                   opened.header.metrics);
+  objectives.complete_references(opened.space);
+  opened.state = RunState(std::move(objectives));
   for (trial::CommittedTrial& trial : journal.entries) {
     opened.state.add({std::make_shared<const trial::CommittedTrial>(std::move(trial)), true});
   }

@@ -3,50 +3,43 @@
 #include "skyline/core/error.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 namespace skyline::run {
 namespace {
 
-constexpr double kMargin = 0.1;  // of the worst value's size, so that the worst points count as well
-
 bool is_minimized(const objective::Objective& objective) {
   return objective.sense == objective::Sense::kMinimize;
 }
 
-double reference_of(const objective::Objective& objective, double worst) {
-  const double margin = kMargin * std::abs(worst);
-  if (is_minimized(objective)) return worst + margin;
-  return worst >= 0 ? 0 : worst - margin;
-}
-
-/// Widens `worst` (empty: none so far) by a trial's values, in the user's senses.
-void keep_worst(std::span<const objective::Objective> objectives, std::span<const double> values,
-                std::vector<double>& worst) {
-  if (worst.empty()) worst.assign(values.begin(), values.end());
-  for (std::size_t i = 0; i < objectives.size(); ++i) {
-    worst[i] = is_minimized(objectives[i]) ? std::max(worst[i], values[i]) : std::min(worst[i], values[i]);
-  }
-}
-
 }  // namespace
 
-FrontVolume volume_of(std::span<const objective::Objective> objectives, const FrontPoints& points) {
-  FrontVolume result;
-  if (points.worst.empty()) return result;
-  std::vector<double> minimized_reference;
-  for (std::size_t i = 0; i < objectives.size(); ++i) {
-    const double reference = reference_of(objectives[i], points.worst[i]);
-    result.reference.push_back(reference);
-    minimized_reference.push_back(is_minimized(objectives[i]) ? reference : -reference);
+FrontPoints points_of(const search::ParetoArchive& front) {
+  FrontPoints points;
+  for (std::size_t i = 0; i < front.size(); ++i) {
+    const auto values = front.values_of(i);
+    points.minimized.insert(points.minimized.end(), values.begin(), values.end());
   }
-  result.volume = search::hypervolume(points.minimized, minimized_reference);
-  return result;
+  return points;
+}
+
+std::optional<double> volume_of(const objective::ObjectiveSet& objectives, const FrontPoints& points) {
+  if (!objectives.has_volume()) return std::nullopt;
+  const std::size_t columns = objectives.objectives().size();
+  std::vector<double> scaled = points.minimized;  // 0: the ideal; 1: the reference
+  for (std::size_t i = 0; i < scaled.size(); ++i) {
+    const objective::Objective& objective = objectives.objectives()[i % columns];
+    const double sign = is_minimized(objective) ? 1 : -1;
+    const double ideal = sign * objective.ideal.value();
+    scaled[i] = std::max(0.0, (scaled[i] - ideal) / (sign * objective.reference.value() - ideal));
+  }
+  return search::hypervolume(scaled, std::vector<double>(columns, 1.0));
 }
 
 RunState::RunState(objective::ObjectiveSet objectives)
-    : objectives_(std::move(objectives)), front_(objectives_.objectives().size()) {}
+    : objectives_(std::move(objectives)),
+      front_(objectives_.objectives().size()),
+      final_front_(objectives_.objectives().size()) {}
 
 void RunState::add(const Commit& commit) {
   const trial::CommittedTrial& committed = *commit.trial;
@@ -56,10 +49,14 @@ void RunState::add(const Commit& commit) {
   if (commit.replayed) ++replayed_;
   if (std::holds_alternative<trial::Failure>(committed.outcome)) ++failed_;
   left_behind_.clear();
+  left_final_front_.clear();
   if (committed.trial.is_final()) {
-    full_trainings_[committed.trial.number].push_back(commit.trial);
+    add_full_training(commit.trial);
   } else {
     add_search_trial(commit.trial);
+    for (const trial::TrialNumber left : left_behind_) {
+      if (!full_trainings(left).empty() && !on_final_front(left)) left_final_front_.push_back(left);
+    }
   }
 }
 
@@ -71,8 +68,6 @@ void RunState::add_search_trial(const SharedTrial& trial) {
     return;
   }
   const auto& objectives = objectives_.objectives();
-  const std::vector<double> worst_before = worst_;
-  keep_worst(objectives, *values, worst_);
   if (best_.empty()) best_ = *values;
   for (std::size_t i = 0; i < best_.size(); ++i) {
     best_[i] =
@@ -87,7 +82,25 @@ void RunState::add_search_trial(const SharedTrial& trial) {
   } else {
     left_behind_.push_back(number);
   }
-  if (grew || worst_ != worst_before) points_.reset();
+  if (grew) points_.reset();
+}
+
+/// What was trained with another budget than the latest training is not compared with it.
+void RunState::add_full_training(const SharedTrial& trial) {
+  full_trainings_[trial->trial.number].push_back(trial);
+  std::vector<trial::TrialNumber> affected = final_front_.keys();
+  affected.push_back(trial->trial.number);
+  const bool new_budget = final_budget_ != trial->trial.budget();
+  if (new_budget) final_front_ = search::ParetoArchive(objectives_.objectives().size());
+  final_budget_ = trial->trial.budget();
+  for (const SharedTrial& training : new_budget ? trials_ : std::vector<SharedTrial>{trial}) {
+    if (!training->trial.is_final() || training->trial.budget() != final_budget_) continue;
+    const auto values = objectives_.minimized(*training);
+    if (values) final_front_.insert(training->trial.number, *values);
+  }
+  for (const trial::TrialNumber number : affected) {
+    if (!on_front(number) && !on_final_front(number)) left_final_front_.push_back(number);
+  }
 }
 
 void RunState::begin_phase(trial::Phase phase, std::size_t expected) {
@@ -107,19 +120,25 @@ std::span<const SharedTrial> RunState::full_trainings(trial::TrialNumber number)
   return found == full_trainings_.end() ? std::span<const SharedTrial>() : found->second;
 }
 
-const std::shared_ptr<const FrontPoints>& RunState::points() const {
-  if (points_ != nullptr) return points_;
-  FrontPoints points{{}, worst_};
-  for (std::size_t i = 0; i < front_.size(); ++i) {
-    const auto values = front_.values_of(i);
-    points.minimized.insert(points.minimized.end(), values.begin(), values.end());
+const trial::CommittedTrial* RunState::final_training(trial::TrialNumber number) const {
+  for (const SharedTrial& training : full_trainings(number)) {
+    if (training->trial.budget() == final_budget_) return training.get();
   }
-  points_ = std::make_shared<const FrontPoints>(std::move(points));
+  return nullptr;
+}
+
+bool RunState::on_its_front(const trial::Trial& trial) const {
+  if (!trial.is_final()) return on_front(trial.number);
+  return trial.budget() == final_budget_ && on_final_front(trial.number);
+}
+
+const std::shared_ptr<const FrontPoints>& RunState::points() const {
+  if (points_ == nullptr) points_ = std::make_shared<const FrontPoints>(points_of(front_));
   return points_;
 }
 
-FrontVolume RunState::volume() const {
-  return volume_of(objectives_.objectives(), *points());
+std::optional<double> RunState::final_volume() const {
+  return volume_of(objectives_, points_of(final_front_));
 }
 
 }  // namespace skyline::run

@@ -11,29 +11,24 @@
 #include <cstddef>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <unordered_set>
 #include <vector>
 
 namespace skyline::run {
 
-/// A hypervolume, and the point that it is measured against.
-struct FrontVolume {
-  double volume = 0;
-  /// [num_objectives], in the user's senses; empty if no search trial succeeded.
-  std::vector<double> reference;
-};
-
-/// What the volume of a front is measured from; a copy, for any thread.
+/// The values of a front; a copy, for any thread.
 struct FrontPoints {
   std::vector<double> minimized;  // row-major [members x num_objectives], every column minimized
-  std::vector<double> worst;      // of each objective over all successful search trials, in the user's senses
 };
 
-/// Hypervolume of a front. The reference point is per objective: for a maximized one 0 (where a value is
-/// negative: the smallest one that any successful search trial had, less a tenth of its size); for a
-/// minimized one the largest value that any successful search trial had, plus a tenth of its size.
-FrontVolume volume_of(std::span<const objective::Objective> objectives, const FrontPoints& points);
+FrontPoints points_of(const search::ParetoArchive& front);
+
+/// Normalized hypervolume of a front: the share, 0 to 1, that it dominates of the box between the references
+/// and the ideals of the objectives. Values that are worse than the reference add nothing.
+/// @return  nothing if the objectives have no volume
+std::optional<double> volume_of(const objective::ObjectiveSet& objectives, const FrontPoints& points);
 
 /// A committed trial, which nobody changes any more: state, journal and tracking share it.
 using SharedTrial = std::shared_ptr<const trial::CommittedTrial>;
@@ -73,7 +68,22 @@ class RunState {
   const std::vector<trial::TrialNumber>& left_behind() const { return left_behind_; }
   /// The front as points; the same object until it changes.
   const std::shared_ptr<const FrontPoints>& points() const;
-  FrontVolume volume() const;
+  /// Of the front of the search; nothing if the objectives have no volume.
+  std::optional<double> volume() const { return volume_of(objectives_, *points()); }
+
+  /// The budget of the latest full training, which those of the final front have; nothing: there is none.
+  const std::optional<trial::Budget>& final_budget() const { return final_budget_; }
+  /// The full training of a search trial with that budget; nullptr: there is none.
+  const trial::CommittedTrial* final_training(trial::TrialNumber number) const;
+  /// The front of the full trainings of the final budget with one another, by their own measurements; its
+  /// keys are the numbers of the search trials that they train.
+  const search::ParetoArchive& final_front() const { return final_front_; }
+  bool on_final_front(trial::TrialNumber number) const { return final_front_.contains(number); }
+  std::optional<double> final_volume() const;
+  /// Trials on neither front whose full training, by the last commit, is no longer wanted for one of them.
+  const std::vector<trial::TrialNumber>& left_final_front() const { return left_final_front_; }
+  /// Whether a training is on the front of its phase: of the search, or the final one.
+  bool on_its_front(const trial::Trial& trial) const;
   /// Best value of each objective over the successful search trials, in the user's senses; empty: none.
   const std::vector<double>& best() const { return best_; }
 
@@ -91,6 +101,7 @@ class RunState {
  private:
   static std::size_t index(trial::Phase phase) { return static_cast<std::size_t>(phase); }
   void add_search_trial(const SharedTrial& trial);
+  void add_full_training(const SharedTrial& trial);
 
   objective::ObjectiveSet objectives_;
   std::vector<SharedTrial> trials_;
@@ -98,9 +109,11 @@ class RunState {
   search::ParetoArchive front_{1};
   std::unordered_set<trial::TrialNumber> members_;  // of the front
   std::vector<trial::TrialNumber> left_behind_;
+  std::vector<trial::TrialNumber> left_final_front_;
   std::map<trial::TrialNumber, std::vector<SharedTrial>> full_trainings_;
+  std::optional<trial::Budget> final_budget_;
+  search::ParetoArchive final_front_{1};
   std::vector<double> best_;
-  std::vector<double> worst_;
   mutable std::shared_ptr<const FrontPoints> points_;  // nullptr: not made yet
   trial::Phase phase_ = trial::Phase::kSearch;
   std::array<std::size_t, 2> expected_{};   // by phase

@@ -37,7 +37,7 @@ class DigitsRun(RunsCase):
 
     def test_the_results_are_complete(self):
         run = self.folder / "two"
-        front = read_json(run / "pareto.json")["front"]
+        front = read_json(run / "pareto.json")["search_front"]
         self.assertTrue(front)
         for member in front:
             self.assertGreater(member["final"]["test_accuracy"], 0.05)
@@ -54,6 +54,17 @@ class DigitsRun(RunsCase):
         self.assertEqual(len(trials), self.canonical("two").count("\n") - 1)
         self.assertTrue((run / "logs/skyline.log").read_text().count("committed") >= len(trials))
 
+    def test_the_final_front_compares_full_trainings_with_one_another_alone(self):
+        pareto = read_json(self.folder / "two/pareto.json")
+        trained = {member["trial"]: (-member["final"]["validation_accuracy"], member["costs"]["flops"])
+                   for member in pareto["search_front"]}
+        best = {trial for trial, values in trained.items() if not any(
+            other != values and other[0] <= values[0] and other[1] <= values[1] for other in trained.values())}
+        self.assertEqual({member["trial"] for member in pareto["final_front"]}, best)
+        self.assertEqual({member["trial"] for member in pareto["search_front"] if member["final"]["on_front"]}, best)
+        self.assertEqual({member["phase"] for member in pareto["final_front"]}, {"final"})
+        self.assertGreater(pareto["hypervolume"]["final"], 0)
+
     def test_run_h5_is_a_table_for_pandas(self):
         done = subprocess.run(["/usr/bin/python3", "-c", READ_TABLE, self.folder / "two/run.h5"], capture_output=True,
                               text=True, timeout=60)
@@ -63,7 +74,7 @@ class DigitsRun(RunsCase):
 
     def test_the_end_is_printed(self):
         output = self.done["two"].stdout
-        for text in ("The front:", "test_accuracy", "hypervolume", "Account of time", "utilization", "skyline: done:"):
+        for text in ("The final front", "0.5 epochs", "1 epoch", "test_accuracy", "hypervolume", "Account of time", "utilization", "skyline: done:"):
             self.assertIn(text, output)
 
     def test_status_tells_that_the_run_has_ended(self):

@@ -110,17 +110,28 @@ class Errors(RunsCase):
     def test_networks_that_end_in_nan_are_failed_trials_and_never_on_the_front(self):
         done = self.skyline("search", *small_digits(self.digits), "--set", "training.epochs=0.01", "--set",
                             "training.optimizer.adam.learning_rate=3.0e38", "--run", "nan", expect=NO_FRONT)
-        self.assertIn("skyline: there is no front: every trial failed", done.stderr)
+        self.assertIn("skyline: there is no front: every trial failed, most often as diverged (", done.stderr)
         trials = read_json(self.folder / "nan/models.json")["trials"]
         self.assertEqual({trial["status"] for trial in trials}, {"diverged"})
-        self.assertEqual(read_json(self.folder / "nan/pareto.json")["front"], [])
+        self.assertEqual(read_json(self.folder / "nan/pareto.json")["search_front"], [])
+
+    def test_a_measured_metric_without_a_reference_point_is_told_by_validate(self):
+        latency = [*SYNTHETIC, "--set", "objectives=[{maximize: validation_accuracy}, {minimize: latency_ms}]"]
+        self.assertIn("# objectives: no hypervolume: `latency_ms` has no reference point", self.skyline("validate", *latency).stdout)
+        bounded = self.skyline("validate", *latency, "--set", "constraints=[{latency_ms: [0, 20]}]").stdout
+        self.assertNotIn("no hypervolume", bounded)
+        self.assertIn("reference: 20", bounded)
+
+    def test_a_percentage_as_a_bound_of_a_share_is_refused(self):
+        message = self.refused("validate", *SYNTHETIC, "--set", "constraints=[{validation_accuracy: [90, 100]}]")
+        self.assertIn("no `validation_accuracy` can be 90: expected a number from 0 to 1, a share and no percentage", message)
 
     def test_a_search_of_which_no_trial_meets_the_constraints_ends_without_a_front(self):
         done = self.skyline("search", *SYNTHETIC, "--run", "strict", "--set", "search.iterations=1", "--set",
-                            "constraints=[{validation_accuracy: [2, 3]}]", "--set", "synthetic.seconds_per_gflop=0",
+                            "constraints=[{latency_ms: [0, 0]}]", "--set", "synthetic.seconds_per_gflop=0",
                             ranks=2, expect=NO_FRONT)
-        self.assertIn("skyline: there is no front: no trial meets the constraints", done.stderr)
-        self.assertEqual(read_json(self.folder / "strict/pareto.json")["front"], [])
+        self.assertIn("skyline: there is no front: no trial meets the constraints; `latency_ms: [0, 0]`: they have 0.", done.stderr)
+        self.assertEqual(read_json(self.folder / "strict/pareto.json")["search_front"], [])
 
     def test_text_from_others_moves_no_cursor(self):
         evil = self.folder / "evil.yaml"

@@ -26,7 +26,7 @@ class GroupRuns(RunsCase):
     def test_the_results_name_the_members(self):
         trials = read_json(self.folder / "two/models.json")["trials"]
         self.assertEqual({trial["members"] for trial in trials}, {2})
-        front = read_json(self.folder / "two/pareto.json")["front"]
+        front = read_json(self.folder / "two/pareto.json")["search_front"]
         self.assertTrue(all((self.folder / "two" / member["weights"]).exists() for member in front))
 
     def test_a_stopped_and_a_killed_run_go_on_with_another_number_of_ranks(self):

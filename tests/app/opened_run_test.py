@@ -35,7 +35,7 @@ class OpenedRun(RunsCase):
         self.wait_for_lines("run", 2)
         running = self.skyline("status", "run").stdout
         self.assertIn("run: running", running)
-        self.assertIn("The front:", running)
+        self.assertIn("The front of the search:", running)
         self.stop(job)
         stopped = self.skyline("status", "run").stdout
         self.assertIn("stopped; resume with --resume", stopped)
@@ -70,7 +70,7 @@ class OpenedRun(RunsCase):
         done = self.skyline("search", *small_digits(data), "--run", "trained")
         data.unlink()
         status = self.skyline("status", "trained").stdout
-        front = done.stdout[done.stdout.index("The front:"):done.stdout.index("\nsearch ended")]
+        front = done.stdout[done.stdout.index("The final front"):done.stdout.index("\nsearch ended")]
         self.assertIn("trained: finished", status)
         self.assertTrue(status.endswith(front), f"{status}\n{front}")
 

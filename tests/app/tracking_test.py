@@ -50,8 +50,8 @@ class EventFiles(TrackingCase):
             self.assertEqual(values["trial/epochs"], trial["epochs"])
         pareto = read_json(self.folder / run / "pareto.json")
         last = events[-1][2]
-        self.assertEqual(last["front/size"], len(pareto["front"]))
-        self.assertAlmostEqual(last["front/hypervolume"] / pareto["hypervolume"]["volume"], 1, places=6)
+        self.assertEqual(last["front/size"], len(pareto["search_front"]))
+        self.assertAlmostEqual(last["front/hypervolume"] / pareto["hypervolume"]["search"], 1, places=6)
         self.assertAlmostEqual(last["best/validation_accuracy"], max(t["metrics"]["validation_accuracy"] for t in trials), 6)
         self.assertEqual(last["run/failed_trials"], 0)
         return events
@@ -126,7 +126,7 @@ class Mlflow(TrackingCase):
         self.assertEqual(run["experiment"], self.server.experiments["my search"])
         self.assertEqual(run["params"]["search.algorithm"], "evolution_pareto")
         self.assertEqual(run["params"]["run.seed"], "1")
-        front = {member["arch_id"] for member in read_json(self.folder / "made/pareto.json")["front"]}
+        front = {member["arch_id"] for member in read_json(self.folder / "made/pareto.json")["search_front"]}
         self.assertEqual(set(run["tags"]["skyline.front"].split()), front)
         self.assertEqual(run["tags"]["skyline.run_folder"], str(self.folder / "made"))
 

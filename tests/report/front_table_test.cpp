@@ -1,4 +1,5 @@
 #include "report/sample_run.hpp"
+#include "support/yaml_config.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -9,17 +10,32 @@
 namespace skyline::report {
 namespace {
 
-TEST(FrontTable, ListsTheFrontBestFirstWithTheTestAccuracyOfItsFullTraining) {
+TEST(FrontTable, ListsTheFinalFrontAndThenTheRestOfTheSearchsWithTheBudgetOfEachColumn) {
   const testing::SampleRun run;
-  EXPECT_EQ(front_table(run.inputs()),
-            "trial  arch id           depth  kernel  width  validation_accuracy    flops  parameters  "
-            "latency_ms  test_accuracy\n"
-            "-----  ----------------  -----  ------  -----  -------------------  -------  ----------  "
-            "----------  -------------\n"
-            "    1  9999999999999999      9       3     64               0.9812  465.2 M     298.4 k        "
-            "4.50         0.9700\n"
-            "    0  1111111111111111      1       1     16               0.5000  88.14 k         234       "
-            "0.123  out_of_memory\n");
+  EXPECT_EQ(
+      front_table(run.inputs()),
+      "trial  arch id           depth  kernel  width  validation_accuracy  validation_accuracy    flops  "
+      "parameters  latency_ms  latency_ms  test_accuracy  final front\n"
+      "                                                        0.5 epochs            10 epochs           "
+      "            0.5 epochs   10 epochs      10 epochs\n"
+      "-----  ----------------  -----  ------  -----  -------------------  -------------------  -------  "
+      "----------  ----------  ----------  -------------  ---------------------\n"
+      "    1  9999999999999999      9       3     64               0.9812               0.9900  465.2 M     "
+      "298.4 k        4.50        4.50         0.9700  yes\n"
+      "-----  ----------------  -----  ------  -----  -------------------  -------------------  -------  "
+      "----------  ----------  ----------  -------------  ---------------------\n"
+      "    0  1111111111111111      1       1     16               0.5000                    -  88.14 k      "
+      "   "
+      "234       0.123           -              -  failed: out_of_memory\n");
+}
+
+TEST(FrontTable, NamesTheTrainingThatDominatesAMemberOfTheSearchsFront) {
+  testing::SampleRun run;
+  run.committed[5].outcome = trial::Measurements{{0.991, 0.1, 0.98, 840}};
+  EXPECT_THAT(front_table(run.inputs()),
+              ::testing::ContainsRegex("    1  9999999999999999 .* dominated by 0\n$"));
+  run.committed[4].outcome = trial::Measurements{{0.99, 6, 0.97, 840}};
+  EXPECT_THAT(front_table(run.inputs()), ::testing::EndsWith("  breaks a constraint, or lacks a value\n"));
 }
 
 TEST(FrontTable, HasNoTestColumnBeforeTheFullTraining) {
@@ -28,12 +44,12 @@ TEST(FrontTable, HasNoTestColumnBeforeTheFullTraining) {
   EXPECT_THAT(front_table(run.inputs()), ::testing::Not(::testing::HasSubstr("test_accuracy")));
 }
 
-TEST(FrontTable, ShowsADashWhileAMembersFullTrainingIsOutstanding) {
+TEST(FrontTable, ShowsDashesWhileAMembersFullTrainingIsOutstanding) {
   testing::SampleRun run;
   run.committed.resize(5);
   const std::string text = front_table(run.inputs());
-  EXPECT_THAT(text, ::testing::HasSubstr("0.9700\n"));
-  EXPECT_THAT(text, ::testing::EndsWith(" -\n"));
+  EXPECT_THAT(text, ::testing::HasSubstr("0.9700  yes\n"));
+  EXPECT_THAT(text, ::testing::EndsWith("  -              -  not trained yet\n"));
 }
 
 TEST(FrontTable, SortsAMinimizedFirstObjectiveAscending) {
@@ -43,6 +59,7 @@ TEST(FrontTable, SortsAMinimizedFirstObjectiveAscending) {
        ConfigNode::make_map({{"maximize", ConfigNode::make_scalar("validation_accuracy", {}), {}}}, {})},
       {});
   run.objectives = objective::ObjectiveSet::parse(objectives, nullptr, run.metrics);
+  run.committed.resize(4);
   const std::string text = front_table(run.inputs());
   EXPECT_LT(text.find("1111111111111111"), text.find("9999999999999999"));
 }
@@ -64,15 +81,43 @@ std::string table_of_all(const trial::Outcome& outcome) {
 
 TEST(FrontTable, SaysWhyTheFrontIsEmpty) {
   EXPECT_EQ(table_of_all(trial::Failure{trial::FailureKind::kException, "x"}),
-            "the front is empty: every trial failed (the log says why)\n");
+            "the front is empty: every trial failed, most often as exception (4 of 4): x\n");
   const double none = std::nan("");
   EXPECT_EQ(table_of_all(trial::Measurements{{none, 1, none, 1}}),
             "the front is empty: no trial has a value for each objective\n");
-  EXPECT_EQ(table_of_all(trial::Measurements{{0.5, 1e9, none, 1}}),
-            "the front is empty: no trial meets the constraints\n");
+  EXPECT_EQ(
+      table_of_all(trial::Measurements{{0.5, 9, none, 1}}),
+      "the front is empty: no trial meets the constraints; `latency_ms: [0, 5]`: they have 9.00 to 9.00\n");
   testing::SampleRun run;
   run.committed.clear();
   EXPECT_EQ(front_table(run.inputs()), "the front is empty: no trial is done\n");
+}
+
+TEST(FrontTable, SaysWhyTheFinalFrontIsEmpty) {
+  testing::SampleRun run;
+  run.committed[4].outcome = run.committed[5].outcome;
+  EXPECT_EQ(no_final_front_reason(run.inputs()),
+            "every full training failed, most often as out_of_memory (2 of 2): no room for \"conv2d_0\"");
+}
+
+TEST(VolumeText, TellsTheVolumesOfBothFrontsAndFromWhereTheyAreMeasured) {
+  testing::SampleRun run;
+  EXPECT_EQ(volume_text(run.state()),
+            "hypervolume 0.5334 of the search, 0.0689 of the final front (of 1), measured from "
+            "validation_accuracy 0, flops 500.0 M");
+  run.committed.resize(4);
+  EXPECT_EQ(volume_text(run.state()),
+            "hypervolume 0.5334 (of 1), measured from validation_accuracy 0, flops 500.0 M");
+}
+
+TEST(VolumeText, NamesTheMetricsThatHaveNoReferencePoint) {
+  testing::SampleRun run;
+  run.objectives =
+      objective::ObjectiveSet::parse(testing::config_from_yaml("[{minimize: steps}]"), nullptr, run.metrics);
+  EXPECT_EQ(
+      volume_text(run.state()),
+      "no hypervolume: `steps` has no reference point, which a constraint or `reference` in the objective "
+      "gives");
 }
 
 }  // namespace

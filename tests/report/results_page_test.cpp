@@ -19,7 +19,7 @@ TEST(ResultsPage, HasExamplesThatRunAndShowTheFront) {
   const std::string output =
       testing::python_output("run_page_examples.py", page + " runs/digits " + folder.paths().root.string());
   EXPECT_THAT(output, ::testing::HasSubstr("objectives.flops"));
-  EXPECT_THAT(output, ::testing::HasSubstr("final.test_accuracy"));
+  EXPECT_THAT(output, ::testing::HasSubstr("metrics.test_accuracy"));
   EXPECT_THAT(output, ::testing::HasSubstr("9999999999999999"));
   EXPECT_THAT(output, ::testing::EndsWith("4 examples\n"));
 }

@@ -56,7 +56,7 @@ TEST(RunMetrics, HasTheTrialsOwnValuesAndHowTheRunStands) {
 
 TEST(RunMetrics, EndsWithTheHypervolumeOfTheResults) {
   const testing::SampleRun run;
-  const double volume = run.state().volume().volume;
+  const double volume = run.state().volume().value();
   EXPECT_NEAR(metrics_of(run).back().at("front/hypervolume"), volume, 1e-9 * volume);
 }
 
@@ -70,7 +70,9 @@ std::optional<double> volume_of(const store::MetricRecord& record) {
 TEST(RunMetrics, LeavesTheVolumeOfALargeFrontOfThreeObjectivesOut) {
   const testing::SampleRun run;
   const ConfigNode three = testing::config_from_yaml(
-      "[{maximize: validation_accuracy}, {minimize: latency_ms}, {minimize: steps}]");
+      "[{maximize: validation_accuracy}, {minimize: latency_ms, reference: 1000}, {minimize: steps, "
+      "reference: "
+      "9}]");
   const auto objectives = objective::ObjectiveSet::parse(three, nullptr, run.metrics);
   RunMetrics metrics(objectives, run.metrics);
   Committing committing(objectives);
@@ -84,6 +86,14 @@ TEST(RunMetrics, LeavesTheVolumeOfALargeFrontOfThreeObjectivesOut) {
   for (std::uint64_t number = 0; number < 299; ++number) committing.commit(on_front(number));
   EXPECT_TRUE(volume_of(metrics.record(committing.commit(on_front(299)))));
   EXPECT_FALSE(volume_of(metrics.record(committing.commit(on_front(300)))));
+}
+
+TEST(RunMetrics, LeavesTheVolumeOutWhereAnObjectiveHasNoReference) {
+  testing::SampleRun run;
+  const ConfigNode objectives =
+      testing::config_from_yaml("[{maximize: validation_accuracy}, {minimize: steps}]");
+  run.objectives = objective::ObjectiveSet::parse(objectives, nullptr, run.metrics);
+  for (const auto& values : metrics_of(run)) EXPECT_FALSE(values.contains("front/hypervolume"));
 }
 
 TEST(RunMetrics, AFailedTrialHasNoValuesButCounts) {

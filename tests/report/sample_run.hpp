@@ -11,7 +11,7 @@ namespace skyline::testing {
 /// The space of depth (1 to 12), kernel (1, 3, 5, 7) and width (16, 32, 64, 128) on 8x8 images.
 space::SearchSpace sample_space();
 
-/// Maximize validation_accuracy, minimize flops; at most 1e6 parameters and 5 ms of latency.
+/// Maximize validation_accuracy, minimize flops, from 500 M on; at most 1e6 parameters and 5 ms of latency.
 objective::ObjectiveSet sample_objectives();
 
 /// A trial of sample_space() with costs and arch id made by hand.

@@ -35,17 +35,19 @@ TEST(ParetoJson, SaysWhatWasSearchedForAndHowLargeTheFrontIs) {
   const testing::SampleRun run;
   const testing::SampleFolder folder;
   const ordered_json json = pareto_of(run, folder);
-  EXPECT_THAT(keys_of(json),
-              ElementsAre("format", "run", "objectives", "constraints", "hypervolume", "front"));
-  EXPECT_EQ(json.at("format"), 2);
+  EXPECT_THAT(keys_of(json), ElementsAre("format", "run", "objectives", "constraints", "hypervolume",
+                                         "final_front", "search_front"));
+  EXPECT_EQ(json.at("format"), 3);
   EXPECT_EQ(json.at("run"), folder.paths().root.filename().string());
   EXPECT_EQ(json.at("objectives"),
-            ordered_json::parse(R"([{"metric": "validation_accuracy", "sense": "maximize"},
-                                                           {"metric": "flops", "sense": "minimize"}])"));
+            ordered_json::parse(
+                R"([{"metric": "validation_accuracy", "sense": "maximize", "reference": 0.0, "ideal": 1.0},
+                                    {"metric": "flops", "sense": "minimize", "reference": 5e8, "ideal": 0.0}])"));
   EXPECT_EQ(json.at("constraints"), ordered_json::parse(R"([{"metric": "parameters", "low": 0.0, "high": 1e6},
                                                             {"metric": "latency_ms", "low": 0.0, "high": 5.0}])"));
-  EXPECT_EQ(json.at("hypervolume").at("volume"), run.state().volume().volume);
-  EXPECT_EQ(json.at("hypervolume").at("reference").at("flops"), run.state().volume().reference[1]);
+  EXPECT_EQ(json.at("hypervolume").at("search"), run.state().volume().value());
+  EXPECT_EQ(json.at("hypervolume").at("final"), run.state().final_volume().value());
+  EXPECT_GT(json.at("hypervolume").at("search"), json.at("hypervolume").at("final"));
 }
 
 TEST(ParetoJson, WritesNullForTheOpenSideOfAConstraint) {
@@ -58,10 +60,43 @@ TEST(ParetoJson, WritesNullForTheOpenSideOfAConstraint) {
             ordered_json::parse(R"([{"metric": "flops", "low": 10.0, "high": null}])"));
 }
 
-TEST(ParetoJson, HoldsTheFrontBestFirstWithItsFullTraining) {
+TEST(ParetoJson, HoldsTheFinalFrontWithItsOwnMeasurements) {
   const testing::SampleRun run;
   const testing::SampleFolder folder;
-  const ordered_json front = pareto_of(run, folder).at("front");
+  const ordered_json front = pareto_of(run, folder).at("final_front");
+  ASSERT_EQ(front.size(), 1U);
+  EXPECT_EQ(front[0].at("trial"), 1);
+  EXPECT_EQ(front[0].at("phase"), "final");
+  EXPECT_EQ(front[0].at("epochs"), 10.0);
+  EXPECT_EQ(front[0].at("objectives").at("validation_accuracy"), 0.99);
+  EXPECT_EQ(front[0].at("metrics").at("test_accuracy"), 0.97);
+  EXPECT_EQ(front[0].at("on_front"), true);
+}
+
+TEST(ParetoJson, HasNoFinalFrontWithoutFullTrainings) {
+  testing::SampleRun run;
+  run.committed.resize(4);
+  const testing::SampleFolder folder;
+  const ordered_json json = pareto_of(run, folder);
+  EXPECT_TRUE(json.at("final_front").empty());
+  EXPECT_TRUE(json.at("hypervolume").at("final").is_null());
+  EXPECT_EQ(json.at("search_front").size(), 2U);
+}
+
+TEST(ParetoJson, WritesNullForAVolumeThatIsNotKnown) {
+  testing::SampleRun run;
+  const ConfigNode objectives = testing::config_from_yaml("[{minimize: latency_ms}]");
+  run.objectives = objective::ObjectiveSet::parse(objectives, nullptr, run.metrics);
+  const testing::SampleFolder folder;
+  const ordered_json json = pareto_of(run, folder);
+  EXPECT_TRUE(json.at("hypervolume").at("search").is_null());
+  EXPECT_TRUE(json.at("objectives")[0].at("reference").is_null());
+}
+
+TEST(ParetoJson, HoldsTheFrontOfTheSearchBestFirstWithItsFullTrainings) {
+  const testing::SampleRun run;
+  const testing::SampleFolder folder;
+  const ordered_json front = pareto_of(run, folder).at("search_front");
   ASSERT_EQ(front.size(), 2U);
   EXPECT_EQ(front[0], ordered_json::parse(R"({
     "trial": 1, "arch_id": "9999999999999999", "archai_id": "00499976e367af150716d050c76b2ce013f77d0b",
@@ -75,9 +110,10 @@ TEST(ParetoJson, HoldsTheFrontBestFirstWithItsFullTraining) {
     "seed": "18446744073709551614", "status": "ok", "reason": null, "on_front": true,
     "final": {"origin": "front", "iteration": 0, "parents": [], "epochs": 10.0, "horizon": 10.0, "members": 1,
               "seed": "18446744073709551611",
-              "status": "ok", "reason": null, "validation_accuracy": 0.99,
+              "status": "ok", "reason": null, "on_front": true, "validation_accuracy": 0.99,
               "latency_ms": 4.5, "test_accuracy": 0.97, "steps": 840.0}})"));
   EXPECT_EQ(front[1].at("trial"), 0);
+  EXPECT_EQ(front[1].at("final").at("on_front"), false);
   EXPECT_EQ(front[1].at("final").at("status"), "out_of_memory");
   EXPECT_EQ(front[1].at("final").at("reason"), "no room for \"conv2d_0\"");
 }
@@ -86,12 +122,12 @@ TEST(ParetoJson, NamesTheWeightsFilesThatAreThere) {
   const testing::SampleRun run;
   const testing::SampleFolder folder;
   folder.write(folder.paths().weights({1}), "weights");
-  const ordered_json front = pareto_of(run, folder).at("front");
+  const ordered_json front = pareto_of(run, folder).at("search_front");
   EXPECT_EQ(front[0].at("weights"), "weights/1.h5");
   EXPECT_FALSE(front[0].at("final").contains("weights"));
   EXPECT_FALSE(front[1].contains("weights"));
   folder.write(folder.paths().weights({1, true}), "weights");
-  const ordered_json later = pareto_of(run, folder).at("front");
+  const ordered_json later = pareto_of(run, folder).at("search_front");
   EXPECT_EQ(later[0].at("weights"), "weights/1.h5");
   EXPECT_EQ(later[0].at("final").at("weights"), "weights/1.final.h5");
 }

@@ -1,39 +1,46 @@
 #include "run/run_state.hpp"
 #include "support/yaml_config.hpp"
 
+#include <optional>
+#include <string>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace skyline::run {
 namespace {
 
-using ::testing::ElementsAre;
-
-class FrontVolumeTest : public ::testing::Test {
- protected:
-  FrontVolume volume(const FrontPoints& points) const { return volume_of(set_.objectives(), points); }
-
-  const objective::ObjectiveSet set_ = objective::ObjectiveSet::parse(
-      testing::config_from_yaml("[{maximize: accuracy}, {minimize: flops}]"), nullptr, {"accuracy"});
-};
-
-TEST_F(FrontVolumeTest, IsTheAreaBetweenTheFrontAndTheReference) {
-  const FrontVolume measured = volume({{-0.5, 88138, -0.98125, 465200000}, {0.45, 465200000}});
-  const double worst_flops = 465200000 * 1.1;
-  EXPECT_THAT(measured.reference, ElementsAre(0, ::testing::DoubleEq(worst_flops)));
-  // Two rectangles: one point alone up to the flops of the other, then the other up to the reference.
-  const double area = 0.5 * (465200000.0 - 88138.0) + 0.98125 * (worst_flops - 465200000.0);
-  EXPECT_NEAR(measured.volume, area, 1e-6 * area);
+/// Of two points: accuracy 0.5 at 100 FLOPs and 0.9 at 1000.
+std::optional<double> volume(const std::string& objectives) {
+  const auto set = objective::ObjectiveSet::parse(testing::config_from_yaml(objectives), nullptr,
+                                                  {"validation_accuracy", "own_metric"});
+  return volume_of(set, {{-0.5, 100, -0.9, 1000}});
 }
 
-TEST_F(FrontVolumeTest, PutsTheReferenceBelowNegativeValuesThatAreMaximized) {
-  EXPECT_DOUBLE_EQ(volume({{-0.5, 100}, {-0.5, 100}}).reference[0], -0.55);
+TEST(FrontVolume, IsTheShareOfTheBoxBetweenReferencesAndIdeals) {
+  const double area = 0.5 * (1000.0 - 100.0) + 0.9 * (2000.0 - 1000.0);
+  EXPECT_DOUBLE_EQ(volume("[{maximize: validation_accuracy}, {minimize: flops, reference: 2000}]").value(),
+                   area / 2000);
 }
 
-TEST_F(FrontVolumeTest, IsZeroWithoutAReferenceIfNoTrialSucceeded) {
-  const FrontVolume measured = volume({});
-  EXPECT_EQ(measured.volume, 0);
-  EXPECT_TRUE(measured.reference.empty());
+TEST(FrontVolume, DoesNotCountValuesThatAreWorseThanTheReference) {
+  EXPECT_DOUBLE_EQ(volume("[{maximize: validation_accuracy}, {minimize: flops, reference: 500}]").value(),
+                   0.5 * (500.0 - 100.0) / 500);
+  EXPECT_DOUBLE_EQ(
+      volume("[{maximize: validation_accuracy, reference: 0.6}, {minimize: flops, reference: 2000}]").value(),
+      0.3 / 0.4 * 0.5);
+}
+
+TEST(FrontVolume, IsUnknownWhereAnObjectiveHasNoReferenceOrNoIdeal) {
+  EXPECT_FALSE(volume("[{maximize: validation_accuracy}, {minimize: flops}]"));
+  EXPECT_FALSE(volume("[{maximize: own_metric}, {minimize: flops, reference: 2000}]"));
+  EXPECT_FALSE(volume("[{maximize: own_metric, reference: 0}, {minimize: flops, reference: 2000}]"));
+}
+
+TEST(FrontVolume, IsZeroWithoutPoints) {
+  const auto set = objective::ObjectiveSet::parse(
+      testing::config_from_yaml("[{minimize: flops, reference: 5}]"), nullptr, {});
+  EXPECT_EQ(volume_of(set, {}), 0);
 }
 
 }  // namespace

@@ -72,7 +72,7 @@ TEST_F(OpenedRunTest, TellsConfigurationTrialsAndFrontWithoutTheDataSet) {
   ASSERT_EQ(opened.state.trials().size(), 3U);
   EXPECT_EQ(opened.state.trials()[2]->trial.architecture().id, space_.build(space_.genotype_at(2)).id);
   for (const trial::TrialNumber number : {0U, 1U, 2U}) EXPECT_TRUE(opened.state.on_front(number));
-  EXPECT_GT(opened.state.volume().volume, 0);
+  EXPECT_GT(opened.state.volume().value(), 0);
   EXPECT_EQ(opened.state.objectives().objectives().size(), 2U);
 }
 

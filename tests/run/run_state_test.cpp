@@ -18,20 +18,22 @@ using ::testing::IsEmpty;
 /// Maximizes accuracy, minimizes flops.
 objective::ObjectiveSet objectives() {
   return objective::ObjectiveSet::parse(
-      testing::config_from_yaml("[{maximize: accuracy}, {minimize: flops}]"), nullptr, {"accuracy"});
+      testing::config_from_yaml("[{maximize: validation_accuracy}, {minimize: flops, reference: 2000}]"),
+      nullptr, {"validation_accuracy"});
 }
 
 class RunStateTest : public ::testing::Test {
  protected:
   /// @param trains  of a full training: the trial that it trains
   void commit(trial::Outcome outcome, std::int64_t flops, std::optional<trial::TrialNumber> trains = {},
-              bool replayed = false) {
+              bool replayed = false, double epochs = 1) {
     trial::CommittedTrial committed;
     auto architecture = std::make_shared<space::Architecture>();
     architecture->network.cost.flops = flops;
     committed.trial.proposal.architecture = architecture;
     committed.trial.proposal.trains = trains;
     committed.trial.number = trains ? *trains : next_++;
+    committed.trial.proposal.budget = {trains ? 10 * epochs : epochs};
     committed.outcome = std::move(outcome);
     committed.position = state_.trials().size();
     state_.add({std::make_shared<const trial::CommittedTrial>(std::move(committed)), replayed});
@@ -90,24 +92,58 @@ TEST_F(RunStateTest, FindsFullTrainingsByTheTrialThatTheyTrain) {
   EXPECT_THAT(state_.left_behind(), IsEmpty()) << "a full training changes no front";
 }
 
-TEST_F(RunStateTest, MeasuresTheVolumeAgainstTheWorstSuccessfulTrial) {
-  commit(accuracy(0.5), 100);
-  commit(accuracy(0.9), 1000);
-  const FrontVolume volume = state_.volume();
-  EXPECT_THAT(volume.reference, ElementsAre(0, 1100));
-  EXPECT_NEAR(volume.volume, 0.5 * (1000 - 100) + 0.9 * (1100 - 1000), 1e-9);
+TEST_F(RunStateTest, MeasuresAVolumeThatNeverFallsHoweverBadATrialIs) {
+  double before = 0;
+  for (const std::int64_t flops : {100, 1000, 5000, 50, 1500}) {
+    commit(accuracy(0.1 + static_cast<double>(flops) / 10000), flops);
+    EXPECT_GE(state_.volume().value(), before);
+    before = state_.volume().value();
+  }
+  EXPECT_GT(before, 0);
   commit(trial::Failure{trial::FailureKind::kDiverged, "NaN"}, 5000);
-  EXPECT_THAT(state_.volume().reference, ElementsAre(0, 1100));
+  EXPECT_EQ(state_.volume(), before);
 }
 
 TEST_F(RunStateTest, GivesThePointsAnewOnlyWhenTheyHaveChanged) {
   commit(accuracy(0.5), 100);
   const auto before = state_.points();
   commit(accuracy(0.4), 100);
-  EXPECT_NE(state_.points(), before) << "there is a new worst accuracy";
-  const auto after = state_.points();
-  commit(accuracy(0.45), 100);
-  EXPECT_EQ(state_.points(), after);
+  EXPECT_EQ(state_.points(), before);
+  commit(accuracy(0.6), 100);
+  EXPECT_NE(state_.points(), before);
+}
+
+TEST_F(RunStateTest, ComparesFullTrainingsWithOneAnotherAlone) {
+  commit(accuracy(0.5), 100);
+  commit(accuracy(0.9), 1000);
+  commit(accuracy(0.8), 500);
+  EXPECT_THAT(state_.final_front().keys(), IsEmpty());
+  EXPECT_FALSE(state_.final_budget());
+  commit(accuracy(0.7), 1000, 1);
+  EXPECT_THAT(state_.final_front().keys(), ElementsAre(1)) << "though trial 2 had more at fewer FLOPs";
+  commit(accuracy(0.95), 500, 2);
+  commit(trial::Failure{trial::FailureKind::kDiverged, "NaN"}, 100, 0);
+  EXPECT_THAT(state_.final_front().keys(), ElementsAre(2));
+  EXPECT_THAT(state_.front().keys(), ElementsAre(0, 1, 2)) << "full trainings change no front of the search";
+  EXPECT_TRUE(state_.on_its_front(state_.final_training(2)->trial));
+  EXPECT_FALSE(state_.on_its_front(state_.final_training(1)->trial));
+  EXPECT_TRUE(state_.on_its_front(state_.search_trial(1).trial));
+  EXPECT_DOUBLE_EQ(state_.final_volume().value(), 0.95 * 0.75);
+}
+
+TEST_F(RunStateTest, ComparesFullTrainingsOfTheLatestBudgetAlone) {
+  commit(accuracy(0.5), 100);
+  commit(accuracy(0.9), 1000);
+  commit(accuracy(0.99), 100, 0);
+  commit(accuracy(0.97), 1000, 1);
+  EXPECT_THAT(state_.final_front().keys(), ElementsAre(0));
+  commit(accuracy(0.95), 1000, 1, false, 2);
+  EXPECT_THAT(state_.final_front().keys(), ElementsAre(1));
+  EXPECT_EQ(state_.final_budget()->epochs, 20);
+  EXPECT_EQ(state_.final_training(0), nullptr);
+  EXPECT_FALSE(state_.on_its_front(state_.full_trainings(0)[0]->trial));
+  commit(accuracy(0.9), 100, 0, false, 2);
+  EXPECT_THAT(state_.final_front().keys(), ElementsAre(1, 0));
 }
 
 TEST_F(RunStateTest, TakesNoCommitOutOfItsPlace) {

@@ -6,7 +6,12 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
+
+namespace skyline::space {
+class SearchSpace;
+}
 
 namespace skyline::objective {
 
@@ -19,6 +24,9 @@ struct Objective {
   Sense sense = Sense::kMinimize;
   bool computed = false;
   std::size_t measured_index = 0;  // into Measurements::values, if not computed
+  // The ends between which hypervolumes are measured, in the user's sense; nothing: not known.
+  std::optional<double> reference = {};  // the worst value that counts
+  std::optional<double> ideal = {};      // no value is better
 };
 
 /// Inclusive bounds of a metric. A constraint on a computed metric is checked before any training.
@@ -29,6 +37,14 @@ struct Constraint {
   bool computed = false;
   std::size_t measured_index = 0;
 };
+
+/// The values that a metric can have, by its name: shares such as accuracies lie between 0 and 1, costs,
+/// losses and errors are at least 0. Infinite where nothing is known.
+struct MetricRange {
+  double low = 0;
+  double high = 0;
+};
+MetricRange metric_range(std::string_view metric);
 
 /// "flops: [0, 1000000]", as in the configuration.
 std::string to_text(const Constraint& constraint);
@@ -48,13 +64,24 @@ double computed_metric(const space::Network& network, std::string_view metric);
 /// The objectives and constraints of a run. Immutable.
 class ObjectiveSet {
  public:
-  /// Reads `objectives` (list of {maximize: NAME} or {minimize: NAME}) and `constraints` (list of {NAME:
-  /// [low, high]}; may be null). `measured` are the metrics of the kind of evaluator, `final_metrics` those
-  /// of them that full trainings alone have.
-  /// @throws UserError, e.g. for an unknown metric ("did you mean"), a final one, no objective, low > high
+  /// Reads `objectives` (list of {maximize: NAME} or {minimize: NAME}, perhaps with `reference`) and
+  /// `constraints` (list of {NAME: [low, high]}; may be null). `measured` are the metrics of the kind of
+  /// evaluator, `final_metrics` those of them that full trainings alone have. An objective's reference and
+  /// ideal are known after this if the configuration, a constraint or the metric's range says them.
+  /// @throws UserError, e.g. for an unknown metric ("did you mean"), a final one, no objective, low > high, a
+  /// bound that no value of the metric can have
   static ObjectiveSet parse(const ConfigNode& objectives, const ConfigNode* constraints,
                             const std::vector<std::string>& measured,
                             const std::vector<std::string>& final_metrics = {});
+
+  /// Fills in the references and ideals of computed objectives that depend on the largest cost: that of a
+  /// sample of the space, always the same one, or the bound if that is smaller. What the configuration states
+  /// stays.
+  void complete_references(const space::SearchSpace& space);
+  /// Whether each objective has a reference and an ideal, so that fronts have a volume.
+  bool has_volume() const;
+  /// `objectives` as a configuration states them, with the references.
+  ConfigNode to_config() const;
 
   const std::vector<Objective>& objectives() const { return objectives_; }
   const std::vector<Constraint>& constraints() const { return constraints_; }

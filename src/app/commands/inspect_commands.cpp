@@ -136,6 +136,9 @@ int run_validate(const ValidateArguments& arguments) {
   print_device(config);
   print_groups(config);
   print_exports(config);
+  if (!config.objectives.has_volume()) {
+    std::cout << "# objectives: " << report::volume_text(run::RunState(config.objectives)) << "\n";
+  }
   std::cout << "# search: at most " << searcher->expected_trials() << " trials\n" << to_yaml(config.resolved);
   return kExitDone;
 }

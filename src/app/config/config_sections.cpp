@@ -39,7 +39,9 @@ std::vector<std::string> measured_metrics() {
 }
 
 OptionKind<ConfigNode> as_it_stands(const ValueDescription& value) {
-  return tree(value.expected, value.schema);
+  OptionKind<ConfigNode> kind = tree(value.expected, value.schema);
+  kind.identity = value.identity;
+  return kind;
 }
 
 /// The keys of the algorithm that the section names.

@@ -114,6 +114,8 @@ void build(RunConfig& config, const ConfigNode& root, const OptionTable<ConfigSe
   config.metrics = kind.measured ? kind.measured(config.evaluator.section, targets) : kind.metrics;
   config.objectives = objective::ObjectiveSet::parse(sections.objectives, &sections.constraints,
                                                      config.metrics, kind.final_metrics);
+  config.objectives.complete_references(config.space);
+  config.sections.objectives = config.objectives.to_config();
   config.resolved = table.to_config(sections);
   config.resolved.assign_paths();
 }

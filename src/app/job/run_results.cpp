@@ -18,23 +18,13 @@ namespace {
 
 constexpr double kLongestShare = 0.01;  // of the time, spent on writing
 
-std::string volume_line(const report::ReportInputs& inputs) {
-  const run::FrontVolume volume = inputs.state.volume();
-  std::string line = "hypervolume " + report::format_number(volume.volume) + " against the point (";
-  for (std::size_t i = 0; i < volume.reference.size(); ++i) {
-    line += (i == 0 ? "" : ", ") + inputs.state.objectives().objectives()[i].metric + " " +
-            report::format_number(volume.reference[i]);
-  }
-  return line + ")";
-}
-
 }  // namespace
 
 void write_results(const store::RunPaths& paths, const RunConfig& config, const report::ReportInputs& inputs,
                    const std::vector<run::SlotAccount>& slots) {
   std::vector<bool> on_front;
   for (const run::SharedTrial& committed : inputs.state.trials()) {
-    on_front.push_back(inputs.state.on_front(committed->trial.number));
+    on_front.push_back(inputs.state.on_its_front(committed->trial));
   }
   store::write_run_tables(paths.tables(), inputs.state.trials(), on_front, inputs.metrics, config.space,
                           to_yaml(config.resolved), slots, store::read_courses(paths));
@@ -44,8 +34,11 @@ void write_results(const store::RunPaths& paths, const RunConfig& config, const 
 }
 
 std::string results_text(const report::ReportInputs& inputs, const run::RunAccount& account) {
-  std::string front = "The front:\n" + report::front_table(inputs);
-  if (inputs.state.front().size() > 0) front += volume_line(inputs) + "\n";
+  std::string front = inputs.state.final_budget()
+                          ? "The final front, then the other members of the search's front:\n"
+                          : "The front of the search:\n";
+  front += report::front_table(inputs);
+  if (inputs.state.front().size() > 0) front += report::volume_text(inputs.state) + "\n";
   return account.slots.empty() ? front : front + "\nAccount of time:\n" + report::account_table(account);
 }
 
@@ -62,7 +55,9 @@ void warn_of_missing_weights(const store::RunPaths& paths, const RunConfig& conf
   if (config.sections.run.keep_weights == engine::KeepWeights::kNone || !config.evaluator.needs.weights)
     return;
   for (const run::SharedTrial& member : state.trials()) {
-    if (!state.on_front(member->trial.number)) continue;
+    const trial::TrialNumber number = member->trial.number;
+    const bool kept = state.on_front(number) || (member->trial.is_final() && state.on_final_front(number));
+    if (!kept) continue;
     if (std::holds_alternative<trial::Failure>(member->outcome)) continue;  // of a full training
     const auto file = paths.weights(member->trial.name());
     if (!store::exists(file)) log::warning("missing weights of a front member: " + file.string());

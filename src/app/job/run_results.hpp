@@ -22,7 +22,7 @@ namespace skyline::app {
 void write_results(const store::RunPaths& paths, const RunConfig& config, const report::ReportInputs& inputs,
                    const std::vector<run::SlotAccount>& slots);
 
-/// The front with its volume, and the account of time if there is one.
+/// The fronts with their volumes, and the account of time if there is one.
 std::string results_text(const report::ReportInputs& inputs, const run::RunAccount& account);
 
 /// Prints the results and a last line about the run to standard output.

@@ -66,11 +66,18 @@ void print_stop(const engine::RunResult& result, const std::string& cause, bool 
             << ": run again with --resume" << std::endl;
 }
 
-/// Says what is wrong with a run whose front is empty. @return  the exit code of a run that has ended
+/// Says what is wrong with a run whose front, or final front, is empty. @return  the exit code of a run that
+/// has ended
 int judge_front(const report::ReportInputs& outputs) {
-  if (outputs.state.front().size() > 0) return kExitDone;
-  print_error("there is no front: " + report::no_front_reason(outputs));
-  return kExitNoFront;
+  if (outputs.state.front().size() == 0) {
+    print_error("there is no front: " + report::no_front_reason(outputs));
+    return kExitNoFront;
+  }
+  if (outputs.state.final_budget() && outputs.state.final_front().size() == 0) {
+    print_error("there is no final front: " + report::no_final_front_reason(outputs));
+    return kExitNoFront;
+  }
+  return kExitDone;
 }
 
 }  // namespace

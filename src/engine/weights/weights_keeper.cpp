@@ -126,13 +126,14 @@ WeightsRemoval::WeightsRemoval(const RunFiles& files, KeepWeights keep, std::siz
     : files_(files), keep_(keep), replayed_(replayed), replaying_(replayed > 0) {}
 
 void WeightsRemoval::asked(const trial::Trial& trial) {
-  unwanted_.erase(trial.number);  // it is trained once more
+  unwanted_.erase(trial.name());  // it is trained once more
   if (trial.inherits()) ++heirs_[trial.inherits()->from];
 }
 
 void WeightsRemoval::committed(const run::Commit& commit, const run::RunState& state) {
   if (keep_ == KeepWeights::kFront) {
-    for (const trial::TrialNumber number : state.left_behind()) drop(state.search_trial(number).trial);
+    for (const trial::TrialNumber number : state.left_behind()) drop(number);
+    for (const trial::TrialNumber number : state.left_final_front()) remove({number, true});
   }
   if (!commit.trial->trial.may_be_continued()) release_parent(commit.trial->trial);
   if (commit.trial->position + 1 == replayed_) end_replay();
@@ -148,34 +149,31 @@ void WeightsRemoval::release_parent(const trial::Trial& trial) {
   const auto heirs = heirs_.find(trial.inherits()->from);
   if (--heirs->second > 0) return;
   heirs_.erase(heirs);
-  if (dropped_.erase(trial.inherits()->from) > 0) remove(trial.inherits()->from);
+  if (dropped_.erase(trial.inherits()->from) > 0) remove({trial.inherits()->from});
 }
 
-void WeightsRemoval::drop(const trial::Trial& trial) {
-  if (heirs_.contains(trial.number)) {
-    dropped_.insert(trial.number);
+void WeightsRemoval::drop(trial::TrialNumber number) {
+  if (heirs_.contains(number)) {
+    dropped_.insert(number);
   } else {
-    remove(trial.number);
+    remove({number});
   }
 }
 
 void WeightsRemoval::end_replay() {
   replaying_ = false;
   if (unwanted_.empty()) return;
-  files_.storage.submit([paths = files_.paths, numbers = std::exchange(unwanted_, {})] {
-    store::remove_unwanted_weights(paths, numbers);
+  files_.storage.submit([paths = files_.paths, names = std::exchange(unwanted_, {})] {
+    store::remove_unwanted_weights(paths, names);
   });
 }
 
-void WeightsRemoval::remove(trial::TrialNumber number) {
+void WeightsRemoval::remove(trial::TrialName name) {
   if (replaying_) {
-    unwanted_.insert(number);
-    return;
+    unwanted_.insert(name);
+  } else {
+    files_.storage.submit([path = files_.paths.weights(name)] { store::remove_file(path); });
   }
-  files_.storage.submit([paths = files_.paths, number] {
-    store::remove_file(paths.weights({number}));
-    store::remove_file(paths.weights({number, true}));
-  });
 }
 
 }  // namespace skyline::engine

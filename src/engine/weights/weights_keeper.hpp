@@ -31,9 +31,9 @@ WeightsSource make_weights_source(const RunFiles& files, std::shared_ptr<RecentW
 /// Removes the node's copies; for the node's first rank, when no rank reads any more.
 void remove_weights_copies(const RunFiles& files);
 
-/// Rank 0: removes the weights of search trials that left the front, if only the front's are kept, their full
-/// trainings included, as soon as no trial starts from them that is in flight or may be continued. A replay
-/// comes to the same state.
+/// Rank 0: if only the fronts' weights are kept, removes those of search trials that left the front, as soon
+/// as no trial starts from them that is in flight or may be continued, and those of full trainings whose
+/// trial is on neither front any more. A replay comes to the same state.
 class WeightsRemoval final : public run::RunListener {
  public:
   /// `files` outlives the object.
@@ -46,16 +46,16 @@ class WeightsRemoval final : public run::RunListener {
   void released(const trial::Trial& trial) override;
 
  private:
-  void drop(const trial::Trial& trial);
+  void drop(trial::TrialNumber number);
   void release_parent(const trial::Trial& trial);
   void end_replay();
-  void remove(trial::TrialNumber number);
+  void remove(trial::TrialName name);
 
   const RunFiles& files_;
   const KeepWeights keep_;
   const std::size_t replayed_;
   bool replaying_;
-  std::set<trial::TrialNumber> unwanted_;            // that the replay dropped
+  std::set<trial::TrialName> unwanted_;              // that the replay dropped
   std::map<trial::TrialNumber, std::size_t> heirs_;  // in flight or to be continued, by their parents
   std::set<trial::TrialNumber> dropped_;             // that wait for their heirs
 };

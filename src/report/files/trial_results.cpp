@@ -86,18 +86,14 @@ std::string status_of(const trial::CommittedTrial& committed) {
   return failure == nullptr ? "ok" : std::string(trial::to_text(failure->kind));
 }
 
-std::vector<const trial::CommittedTrial*> front_order(const run::RunState& state) {
-  const search::ParetoArchive& front = state.front();
+std::vector<trial::TrialNumber> front_order(const search::ParetoArchive& front) {
   std::vector<std::size_t> positions(front.size());
   std::iota(positions.begin(), positions.end(), 0);
-  std::sort(positions.begin(), positions.end(), [&](std::size_t a, std::size_t b) {
-    const auto left = front.values_of(a);
-    const auto right = front.values_of(b);
-    if (!std::ranges::equal(left, right)) return std::ranges::lexicographical_compare(left, right);
-    return front.keys()[a] < front.keys()[b];
+  std::ranges::stable_sort(positions, [&](std::size_t left, std::size_t right) {
+    return std::ranges::lexicographical_compare(front.values_of(left), front.values_of(right));
   });
-  std::vector<const trial::CommittedTrial*> order;
-  for (const std::size_t position : positions) order.push_back(&state.search_trial(front.keys()[position]));
+  std::vector<trial::TrialNumber> order;
+  for (const std::size_t position : positions) order.push_back(front.keys()[position]);
   return order;
 }
 

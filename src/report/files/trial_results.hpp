@@ -47,9 +47,8 @@ std::string status_of(const trial::CommittedTrial& committed);
 /// nullptr if the trial did not fail.
 const trial::Failure* failure_of(const trial::CommittedTrial& committed);
 
-/// The search trials on the front: best first objective first, then the next objectives, then the order of
-/// trials.
-std::vector<const trial::CommittedTrial*> front_order(const run::RunState& state);
+/// The members of a front: best first objective first, then the next objectives, then the order of insertion.
+std::vector<trial::TrialNumber> front_order(const search::ParetoArchive& front);
 
 /// The latest full training of a search trial; nullptr: there is none.
 const trial::CommittedTrial* final_of(const run::RunState& state, trial::TrialNumber number);

@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kModelsFormat = 2;
+constexpr int kModelsFormat = 3;
 
 /// Computed metrics are exact integers and are written as such; NaN and infinity have no JSON: null.
 Json metric_json(std::string_view metric, std::optional<double> value) {
@@ -24,11 +24,18 @@ Json metric_json(std::string_view metric, std::optional<double> value) {
   return *value;
 }
 
+Json number_json(std::optional<double> value) {
+  return value && std::isfinite(*value) ? Json(*value) : Json(nullptr);
+}
+
 Json objectives_json(const objective::ObjectiveSet& objectives) {
   Json list = Json::array();
   for (const auto& objective : objectives.objectives()) {
     const bool minimized = objective.sense == objective::Sense::kMinimize;
-    list.push_back({{"metric", objective.metric}, {"sense", minimized ? "minimize" : "maximize"}});
+    list.push_back({{"metric", objective.metric},
+                    {"sense", minimized ? "minimize" : "maximize"},
+                    {"reference", number_json(objective.reference)},
+                    {"ideal", number_json(objective.ideal)}});
   }
   return list;
 }
@@ -36,7 +43,9 @@ Json objectives_json(const objective::ObjectiveSet& objectives) {
 Json constraints_json(const objective::ObjectiveSet& objectives) {
   Json list = Json::array();
   for (const auto& constraint : objectives.constraints()) {
-    list.push_back({{"metric", constraint.metric}, {"low", constraint.low}, {"high", constraint.high}});
+    list.push_back({{"metric", constraint.metric},
+                    {"low", number_json(constraint.low)},
+                    {"high", number_json(constraint.high)}});
   }
   return list;
 }
@@ -117,6 +126,7 @@ Json final_json(const store::RunPaths& paths, const ReportInputs& inputs,
   Json json;
   store::add_fields(json, committed.trial);
   add_status(json, committed);
+  json["on_front"] = inputs.state.on_its_front(committed.trial);
   json.update(measured_json(committed, inputs.metrics));
   add_weights(json, paths, inputs.state, committed);
   return json;
@@ -139,7 +149,7 @@ Json trial_json(const store::RunPaths& paths, const ReportInputs& inputs,
             {"phase", trial::to_text(trial.phase())}};
   store::add_fields(json, trial);
   add_status(json, committed);
-  json["on_front"] = inputs.state.on_front(trial.number);
+  json["on_front"] = inputs.state.on_its_front(trial);
   add_weights(json, paths, inputs.state, committed);
   const trial::CommittedTrial* full_training = final_of(inputs.state, trial.number);
   if (!trial.is_final() && full_training != nullptr)
@@ -147,14 +157,9 @@ Json trial_json(const store::RunPaths& paths, const ReportInputs& inputs,
   return json;
 }
 
-Json hypervolume_json(const ReportInputs& inputs) {
-  const run::FrontVolume volume = inputs.state.volume();
-  Json reference = Json::object();
-  const auto& objectives = inputs.state.objectives().objectives();
-  for (std::size_t i = 0; i < volume.reference.size(); ++i) {
-    reference[objectives[i].metric] = volume.reference[i];
-  }
-  return {{"volume", volume.volume}, {"reference", reference}};
+Json hypervolume_json(const run::RunState& state) {
+  return {{"search", number_json(state.volume())},
+          {"final", state.final_budget() ? number_json(state.final_volume()) : Json(nullptr)}};
 }
 
 void publish_json(const std::filesystem::path& path, const Json& json) {
@@ -165,11 +170,16 @@ void publish_json(const std::filesystem::path& path, const Json& json) {
 }  // namespace
 
 void write_pareto_json(const store::RunPaths& paths, const ReportInputs& inputs) {
+  const run::RunState& state = inputs.state;
   Json json = header_json(paths, inputs);
-  json["hypervolume"] = hypervolume_json(inputs);
-  json["front"] = Json::array();
-  for (const trial::CommittedTrial* member : front_order(inputs.state)) {
-    json["front"].push_back(trial_json(paths, inputs, *member));
+  json["hypervolume"] = hypervolume_json(state);
+  json["final_front"] = Json::array();
+  for (const trial::TrialNumber number : front_order(state.final_front())) {
+    json["final_front"].push_back(trial_json(paths, inputs, *state.final_training(number)));
+  }
+  json["search_front"] = Json::array();
+  for (const trial::TrialNumber number : front_order(state.front())) {
+    json["search_front"].push_back(trial_json(paths, inputs, state.search_trial(number)));
   }
   publish_json(paths.pareto_json(), json);
 }

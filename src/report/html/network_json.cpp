@@ -32,14 +32,13 @@ Json layer_json(const space::Layer& layer) {
 Json networks_json(const ReportedRun& run) {
   Json json = Json::object();
   std::size_t layers = 0;
-  for (const trial::CommittedTrial* member : front_order(run.opened.state)) {
-    const space::Network& network = member->trial.architecture().network;
+  for (const trial::TrialNumber number : front_order(run.opened.state.front())) {
+    const space::Network& network = run.opened.state.search_trial(number).trial.architecture().network;
     layers += network.layers.size();
     if (json.size() >= kMostNetworks || layers > kMostLayers) break;
     Json list = Json::array();
     for (const space::Layer& layer : network.layers) list.push_back(layer_json(layer));
-    json[std::to_string(member->trial.number)] = {{"input", space::to_text(network.input)},
-                                                  {"layers", std::move(list)}};
+    json[std::to_string(number)] = {{"input", space::to_text(network.input)}, {"layers", std::move(list)}};
   }
   return json;
 }

@@ -18,23 +18,6 @@ constexpr std::size_t kFewestIterations = 3;  // below, fronts are shown by tria
 constexpr std::size_t kMostCourses = 200;
 constexpr std::size_t kFewestRanked = 10;  // trials, to rank parameters by them
 
-std::vector<double> minimized_reference(const run::RunState& state, const run::FrontVolume& volume) {
-  std::vector<double> reference = volume.reference;
-  const auto& objectives = state.objectives().objectives();
-  for (std::size_t i = 0; i < reference.size(); ++i) {
-    if (objectives[i].sense == objective::Sense::kMaximize) reference[i] = -reference[i];
-  }
-  return reference;
-}
-
-double volume_of_archive(const search::ParetoArchive& archive, const std::vector<double>& reference) {
-  std::vector<double> points;
-  for (std::size_t i = 0; i < archive.size(); ++i) {
-    points.insert(points.end(), archive.values_of(i).begin(), archive.values_of(i).end());
-  }
-  return search::hypervolume(points, reference);
-}
-
 std::vector<const trial::CommittedTrial*> search_trials(const run::RunState& state) {
   std::vector<const trial::CommittedTrial*> trials;
   for (const run::SharedTrial& trial : state.trials()) {
@@ -97,17 +80,19 @@ Json course_json(const store::TrainingKey& key, const std::vector<trial::CourseP
 
 Json volume_json(const ReportedRun& run) {
   const run::RunState& state = run.opened.state;
-  const run::FrontVolume volume = state.volume();
+  const objective::ObjectiveSet& objectives = state.objectives();
   Json json{{"reference", Json::array()},
             {"trials", Json::array()},
             {"hours", Json::array()},
             {"volume", Json::array()}};
-  for (const double value : volume.reference) json["reference"].push_back(short_number(value));
-  if (volume.reference.empty()) return json;
-  const std::vector<double> reference = minimized_reference(state, volume);
+  if (!objectives.has_volume() || state.front().size() == 0) return json;
+  for (const auto& objective : objectives.objectives()) {
+    json["reference"].push_back(short_number(objective.reference));
+  }
   const auto trials = search_trials(state);
   const std::size_t stride = std::max<std::size_t>((trials.size() + kMostVolumes - 1) / kMostVolumes, 1);
-  search::ParetoArchive archive(reference.size());
+  search::ParetoArchive archive(objectives.objectives().size());
+  double volume = 0;
   double hours = 0;
   for (std::size_t i = 0; i < trials.size(); ++i) {
     hours = std::max(hours, end_hours(trials[i]->timing));
@@ -115,7 +100,8 @@ Json volume_json(const ReportedRun& run) {
     if ((i + 1) % stride != 0 && i + 1 != trials.size()) continue;
     json["trials"].push_back(i + 1);
     json["hours"].push_back(short_number(hours));
-    json["volume"].push_back(short_number(volume_of_archive(archive, reference)));
+    volume = std::max(volume, run::volume_of(objectives, run::points_of(archive)).value());
+    json["volume"].push_back(short_number(volume));
   }
   return json;
 }

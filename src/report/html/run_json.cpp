@@ -157,9 +157,9 @@ Json weights_of(const run::OpenedRun& run) {
     if (store::exists(file))
       files[to_text(trial.trial.name())] = file.lexically_relative(run.paths.root).string();
   };
-  for (const trial::CommittedTrial* member : front_order(run.state)) {
-    add(*member);
-    if (const auto* training = final_of(run.state, member->trial.number)) add(*training);
+  for (const trial::TrialNumber number : front_order(run.state.front())) {
+    add(run.state.search_trial(number));
+    if (const auto* training = final_of(run.state, number)) add(*training);
   }
   return files;
 }
@@ -195,8 +195,6 @@ double end_hours(const trial::TrialTiming& timing) {
 
 Json run_json(const ReportedRun& run) {
   const run::OpenedRun& opened = run.opened;
-  Json front = Json::array();
-  for (const trial::CommittedTrial* member : front_order(opened.state)) front.push_back(member->trial.number);
   return {{"name", run.name},
           {"path", opened.paths.root.string()},
           {"state", run.state},
@@ -204,7 +202,7 @@ Json run_json(const ReportedRun& run) {
           {"constraints", constraints_of(opened.state.objectives())},
           {"genotypes", opened.space.genotype_count()},
           {"trials", trial_columns(opened)},
-          {"front", std::move(front)},
+          {"front", front_order(opened.state.front())},
           {"weights", weights_of(opened)},
           {"volume", volume_json(run)},
           {"evolution", evolution_json(run)},

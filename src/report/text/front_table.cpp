@@ -1,85 +1,147 @@
+#include "skyline/search/pareto.hpp"
+
 #include "report/files/trial_results.hpp"
 #include "report/report.hpp"
 #include "report/text/text_table.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <optional>
+#include <utility>
 
 namespace skyline::report {
 namespace {
 
-/// Nothing: no full training has been done.
-std::optional<TestMetric> shown_test_metric(const ReportInputs& inputs,
-                                            const std::vector<const trial::CommittedTrial*>& order) {
-  const bool any = std::ranges::any_of(order, [&](const trial::CommittedTrial* member) {
-    return final_of(inputs.state, member->trial.number) != nullptr;
-  });
-  return any ? test_metric(inputs.state.objectives(), inputs.metrics) : std::nullopt;
+using trial::CommittedTrial;
+
+std::string epochs_text(const trial::Budget& budget) {
+  return objective::number_text(budget.epochs) + (budget.epochs == 1 ? " epoch" : " epochs");
 }
 
-std::string test_text(const ReportInputs& inputs, const trial::CommittedTrial* final_trial,
-                      const std::string& metric) {
-  if (final_trial == nullptr) return "-";
-  if (failure_of(*final_trial) != nullptr) return status_of(*final_trial);
-  const auto value = metric_value(*final_trial, metric, inputs.metrics);
+/// A search trial of the table, and its training of the final budget; nullptr: there is none.
+struct Row {
+  const CommittedTrial* searched;
+  const CommittedTrial* trained;
+};
+
+struct FrontColumn {
+  std::string title;
+  std::string note;  // the budget of its values
+  TextTable::Align align;
+  std::function<std::string(const Row&)> cell;
+};
+
+/// Of a training; `-` where it has no such value.
+std::string value_cell(const ReportInputs& inputs, const CommittedTrial* training,
+                       const std::string& metric) {
+  const auto value = training == nullptr ? std::nullopt : metric_value(*training, metric, inputs.metrics);
   return value ? metric_text(metric, *value) : "-";
 }
 
-std::vector<std::string> front_row(const ReportInputs& inputs, const trial::CommittedTrial& member) {
-  const space::Architecture& architecture = member.trial.architecture();
-  std::vector<std::string> row{std::to_string(member.trial.number), space::to_text(architecture.id)};
-  for (std::size_t p = 0; p < inputs.space.parameters().size(); ++p) {
-    row.push_back(parameter_text(inputs.space, architecture, p, "-"));
+/// The first member of the final front that dominates the training.
+std::optional<trial::TrialNumber> dominator(const run::RunState& state, const CommittedTrial& training) {
+  const std::vector<double> values = state.objectives().minimized(training).value();
+  for (const trial::TrialNumber number : front_order(state.final_front())) {
+    const auto member = state.objectives().minimized(*state.final_training(number)).value();
+    if (search::dominates(member, values)) return number;
   }
-  const auto values = inputs.state.objectives().values(member);
-  const auto& objectives = inputs.state.objectives().objectives();
-  for (std::size_t i = 0; i < objectives.size(); ++i) {
-    row.push_back(metric_text(objectives[i].metric, (*values)[i]));
-  }
-  for (const std::string& metric : constraint_only_metrics(inputs.state.objectives())) {
-    const auto value = metric_value(member, metric, inputs.metrics);
-    row.push_back(value ? metric_text(metric, *value) : "-");
-  }
-  return row;
+  return std::nullopt;
 }
 
-/// Whether the trial succeeded with a value for each objective.
-bool has_objectives(const ReportInputs& inputs, const trial::CommittedTrial& committed) {
-  if (failure_of(committed) != nullptr) return false;
-  return std::ranges::all_of(inputs.state.objectives().objectives(), [&](const objective::Objective& one) {
-    return metric_value(committed, one.metric, inputs.metrics).has_value();
-  });
+/// Whether a row is on the final front; if not, why.
+std::string final_cell(const run::RunState& state, const Row& row) {
+  if (row.trained == nullptr) return "not trained yet";
+  if (state.on_final_front(row.searched->trial.number)) return "yes";
+  if (failure_of(*row.trained) != nullptr) return "failed: " + status_of(*row.trained);
+  if (!state.objectives().values(*row.trained)) return "breaks a constraint, or lacks a value";
+  return "dominated by " + std::to_string(dominator(state, *row.trained).value());
 }
+
+/// The budget of the search trials; "search" where they have several.
+std::string search_note(const std::vector<Row>& rows) {
+  const trial::Budget& first = rows.front().searched->trial.budget();
+  const bool same =
+      std::ranges::all_of(rows, [&](const Row& row) { return row.searched->trial.budget() == first; });
+  return same ? epochs_text(first) : "search";
+}
+
+class FrontTable {
+ public:
+  FrontTable(const ReportInputs& inputs, std::vector<Row> rows) : inputs_(inputs), rows_(std::move(rows)) {
+    if (const auto& budget = state().final_budget()) final_note_ = epochs_text(*budget);
+    search_note_ = final_note_.empty() ? "" : search_note(rows_);
+    add("trial", "", [](const Row& row) { return std::to_string(row.searched->trial.number); });
+    add("arch id", "", [](const Row& row) { return space::to_text(architecture_of(row).id); });
+    columns_.back().align = TextTable::Align::kLeft;
+    for (std::size_t p = 0; p < inputs.space.parameters().size(); ++p) {
+      add(inputs.space.parameters()[p].name, "",
+          [this, p](const Row& row) { return parameter_text(inputs_.space, architecture_of(row), p, "-"); });
+    }
+    for (const auto& objective : state().objectives().objectives()) add_metric(objective.metric);
+    for (const std::string& metric : constraint_only_metrics(state().objectives())) add_metric(metric);
+    if (final_note_.empty()) return;
+    const std::optional<TestMetric> test = test_metric(state().objectives(), inputs.metrics);
+    if (test) add_final(test->name);
+    add("final front", "", [this](const Row& row) { return final_cell(state(), row); });
+    columns_.back().align = TextTable::Align::kLeft;
+  }
+
+  /// @param first  rows above the rule; 0: there is no rule
+  std::string text(std::size_t first) const {
+    TextTable table;
+    for (const FrontColumn& column : columns_) table.add_column(column.title, column.align, column.note);
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+      if (i == first && i > 0) table.add_rule();
+      std::vector<std::string> cells;
+      for (const FrontColumn& column : columns_) cells.push_back(column.cell(rows_[i]));
+      table.add_row(std::move(cells));
+    }
+    return table.text();
+  }
+
+ private:
+  const run::RunState& state() const { return inputs_.state; }
+  static const space::Architecture& architecture_of(const Row& row) {
+    return row.searched->trial.architecture();
+  }
+
+  void add(std::string title, std::string note, std::function<std::string(const Row&)> cell) {
+    columns_.push_back({std::move(title), std::move(note), TextTable::Align::kRight, std::move(cell)});
+  }
+  void add_final(const std::string& metric) {
+    add(metric, final_note_,
+        [this, metric](const Row& row) { return value_cell(inputs_, row.trained, metric); });
+  }
+  /// What a network costs is the same for each budget.
+  void add_metric(const std::string& metric) {
+    const bool computed = is_computed_metric(metric);
+    add(metric, computed ? "" : search_note_,
+        [this, metric](const Row& row) { return value_cell(inputs_, row.searched, metric); });
+    if (!computed && !final_note_.empty()) add_final(metric);
+  }
+
+  const ReportInputs& inputs_;
+  const std::vector<Row> rows_;
+  std::string search_note_;
+  std::string final_note_;  // empty: there are no full trainings
+  std::vector<FrontColumn> columns_;
+};
 
 }  // namespace
 
-std::string no_front_reason(const ReportInputs& inputs) {
-  const std::vector<run::SharedTrial>& trials = inputs.state.trials();
-  if (trials.empty()) return "no trial is done";
-  if (inputs.state.failed() == trials.size()) return "every trial failed (the log says why)";
-  const bool measured = std::ranges::any_of(
-      trials, [&](const run::SharedTrial& committed) { return has_objectives(inputs, *committed); });
-  return measured ? "no trial meets the constraints" : "no trial has a value for each objective";
-}
-
 std::string front_table(const ReportInputs& inputs) {
-  const std::vector<const trial::CommittedTrial*> order = front_order(inputs.state);
-  if (order.empty()) return "the front is empty: " + no_front_reason(inputs) + "\n";
-
-  const std::optional<TestMetric> test = shown_test_metric(inputs, order);
-  TextTable table;
-  table.add_column("trial");
-  table.add_column("arch id", TextTable::Align::kLeft);
-  for (const auto& parameter : inputs.space.parameters()) table.add_column(parameter.name);
-  for (const auto& objective : inputs.state.objectives().objectives()) table.add_column(objective.metric);
-  for (const std::string& metric : constraint_only_metrics(inputs.state.objectives()))
-    table.add_column(metric);
-  if (test) table.add_column(test->name);
-  for (const trial::CommittedTrial* member : order) {
-    std::vector<std::string> row = front_row(inputs, *member);
-    if (test) row.push_back(test_text(inputs, final_of(inputs.state, member->trial.number), test->name));
-    table.add_row(std::move(row));
+  const run::RunState& state = inputs.state;
+  std::vector<Row> rows;
+  const auto add = [&](trial::TrialNumber number) {
+    rows.push_back({&state.search_trial(number), state.final_training(number)});
+  };
+  for (const trial::TrialNumber number : front_order(state.final_front())) add(number);
+  const std::size_t final_members = rows.size();
+  for (const trial::TrialNumber number : front_order(state.front())) {
+    if (!state.on_final_front(number)) add(number);
   }
-  return table.text();
+  if (rows.empty()) return "the front is empty: " + no_front_reason(inputs) + "\n";
+  return FrontTable(inputs, std::move(rows)).text(final_members);
 }
 
 }  // namespace skyline::report

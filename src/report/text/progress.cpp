@@ -187,9 +187,8 @@ void Progress::committed(const run::Commit& commit, const run::RunState& state) 
   }
   ++done_here_;
   const auto host = hosts_.find(committed.timing.rank);
-  const bool on_front = committed.trial.is_final() || state.front().contains(committed.trial.number);
-  std::string line = commit_line(committed, on_front, state.objectives(), space_, metrics_,
-                                 host == hosts_.end() ? "" : host->second);
+  std::string line = commit_line(committed, state.on_its_front(committed.trial), state.objectives(), space_,
+                                 metrics_, host == hosts_.end() ? "" : host->second);
   // The terminal shows the progress line alone; the log file gets debug lines as well.
   log::write(on_terminal() ? log::Level::kDebug : log::Level::kInfo, line);
   status_.recent.push_back(std::move(line));

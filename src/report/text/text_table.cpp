@@ -40,8 +40,8 @@ bool is_small_integer(double value) {
 
 }  // namespace
 
-void TextTable::add_column(std::string title, Align align) {
-  columns_.push_back({std::move(title), align});
+void TextTable::add_column(std::string title, Align align, std::string note) {
+  columns_.push_back({std::move(title), align, std::move(note)});
 }
 
 void TextTable::add_row(std::vector<std::string> cells) {
@@ -57,7 +57,7 @@ void TextTable::add_rule() {
 std::vector<std::size_t> TextTable::widths() const {
   std::vector<std::size_t> widths;
   for (std::size_t c = 0; c < columns_.size(); ++c) {
-    std::size_t width = columns_[c].title.size();
+    std::size_t width = std::max(columns_[c].title.size(), columns_[c].note.size());
     for (const auto& row : rows_) {
       if (!row.empty()) width = std::max(width, row[c].size());
     }
@@ -79,6 +79,8 @@ std::string TextTable::text() const {
   const auto add_rule_line = [&] { add_line([&](std::size_t c) { return std::string(width[c], '-'); }); };
 
   add_line([&](std::size_t c) { return columns_[c].title; });
+  const bool notes = std::ranges::any_of(columns_, [](const Column& column) { return !column.note.empty(); });
+  if (notes) add_line([&](std::size_t c) { return columns_[c].note; });
   add_rule_line();
   for (const auto& row : rows_) {
     if (row.empty()) {

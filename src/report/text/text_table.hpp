@@ -10,19 +10,21 @@ namespace skyline::report {
 class TextTable {
  public:
   enum class Align { kLeft, kRight };
-  void add_column(std::string title, Align align = Align::kRight);
+  /// @param note  stands below the title; empty: none
+  void add_column(std::string title, Align align = Align::kRight, std::string note = "");
   /// Adds a row. @pre one cell per column
   void add_row(std::vector<std::string> cells);
   /// Draws a line across the table before the next row.
   void add_rule();
-  /// The table: titles, a line, the rows; two spaces between columns, no blanks at line ends, a newline after
-  /// each line.
+  /// The table: titles, their notes if there are any, a line, the rows; two spaces between columns, no blanks
+  /// at line ends, a newline after each line.
   std::string text() const;
 
  private:
   struct Column {
     std::string title;
     Align align;
+    std::string note;
   };
   std::vector<std::size_t> widths() const;
 

@@ -49,12 +49,12 @@ RunMetrics::RunMetrics(objective::ObjectiveSet objectives, std::vector<std::stri
       shown_(metrics_shown(objectives_, metrics_)) {}
 
 store::MetricRecord RunMetrics::record(const TrackedTrial& tracked) {
-  if (tracked.front != measured_) volume_ = measured_volume(tracked);
+  if (tracked.front != measured_) measure_volume(tracked);
   measured_ = tracked.front;
   store::MetricRecord record{tracked.trial->position, tracked.unix_s, {}};
   add_own(*tracked.trial, record);
   add(record, "front/size", static_cast<double>(tracked.front_size));
-  if (tracked.front_size > 0) add(record, "front/hypervolume", volume_);
+  if (tracked.front_size > 0 && measurable(tracked)) add(record, "front/hypervolume", volume_);
   for (std::size_t i = 0; i < tracked.best.size(); ++i) {
     add(record, "best/" + objectives_.objectives()[i].metric, tracked.best[i]);
   }
@@ -73,10 +73,14 @@ void RunMetrics::add_own(const trial::CommittedTrial& committed, store::MetricRe
   add(record, group + "training_seconds", committed.timing.train_s);
 }
 
-double RunMetrics::measured_volume(const TrackedTrial& tracked) const {
-  const auto& objectives = objectives_.objectives();
-  if (tracked.front_size > largest_front(objectives.size())) return std::numeric_limits<double>::quiet_NaN();
-  return run::volume_of(objectives, *tracked.front).volume;
+bool RunMetrics::measurable(const TrackedTrial& tracked) const {
+  return objectives_.has_volume() && tracked.front_size <= largest_front(objectives_.objectives().size());
+}
+
+/// A front that grows never loses volume, whatever rounding says.
+void RunMetrics::measure_volume(const TrackedTrial& tracked) {
+  if (!measurable(tracked)) return;
+  volume_ = std::max(volume_, run::volume_of(objectives_, *tracked.front).value());
 }
 
 }  // namespace skyline::report

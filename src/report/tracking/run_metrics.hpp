@@ -28,8 +28,8 @@ struct TrackedTrial {
 
 /// Turns the trials of a run into what is tracked of each: its own values (`trial/...`, of a full training
 /// `final/...`) and how the run stands behind it (`front/size`, `front/hypervolume`, `best/OBJECTIVE`,
-/// `run/failed_trials`). What is not finite or was not measured is left out, and the volume of a front that
-/// is too large to measure it while the run goes on.
+/// `run/failed_trials`). What is not finite or was not measured is left out, and the volume where the
+/// objectives have none or the front is too large to measure it while the run goes on.
 class RunMetrics {
  public:
   /// @param metrics  Evaluator::metrics()
@@ -39,13 +39,14 @@ class RunMetrics {
 
  private:
   void add_own(const trial::CommittedTrial& committed, store::MetricRecord& record) const;
-  double measured_volume(const TrackedTrial& tracked) const;
+  bool measurable(const TrackedTrial& tracked) const;
+  void measure_volume(const TrackedTrial& tracked);
 
   objective::ObjectiveSet objectives_;
   std::vector<std::string> metrics_;
   std::vector<std::string> shown_;  // metrics of a trial that are tracked
   std::shared_ptr<const run::FrontPoints> measured_;
-  double volume_ = 0;  // of the points that were measured last
+  double volume_ = 0;  // never falls
 };
 
 }  // namespace skyline::report

@@ -79,10 +79,10 @@ WeightsFile decode_weights(std::string_view file, const std::filesystem::path& p
   return weights;
 }
 
-void remove_unwanted_weights(const RunPaths& paths, const std::set<trial::TrialNumber>& numbers) {
+void remove_unwanted_weights(const RunPaths& paths, const std::set<trial::TrialName>& names) {
   for (const std::filesystem::path& path : list_folder(paths.weights_folder())) {
     const auto trial = parse_trial_name(path.stem().string());
-    if (trial && numbers.contains(trial->number) && path == paths.weights(*trial)) remove_file(path);
+    if (trial && names.contains(*trial) && path == paths.weights(*trial)) remove_file(path);
   }
 }
 

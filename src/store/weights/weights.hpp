@@ -26,9 +26,8 @@ void write_weights(const std::filesystem::path& path, const WeightsFile& weights
 /// Reads a weights file. @throws UserError: missing, not Skyline's, damaged
 WeightsFile read_weights(const std::filesystem::path& path);
 
-/// Removes the weights of the search trials `numbers` and of their full trainings that are there. @throws
-/// UserError
-void remove_unwanted_weights(const RunPaths& paths, const std::set<trial::TrialNumber>& numbers);
+/// Removes the weights of these trials that are there. @throws UserError
+void remove_unwanted_weights(const RunPaths& paths, const std::set<trial::TrialName>& names);
 
 /// Reads the bytes of a weights file; `path` is for messages. @throws UserError as read_weights
 WeightsFile decode_weights(std::string_view file, const std::filesystem::path& path);

@@ -10,7 +10,7 @@ function showHistory() {
   const { reference } = shown.volume;
   const point = reference.map((value, i) => label(shown.objectives[i].metric) + " " + amount(shown.objectives[i].metric, value));
   byId("volume-text").textContent = reference.length === 0 ? ""
-    : "The volume that the front dominates, up to the point " + point.join(", ") + ". It grows as the front gets better." +
+    : "The share that the front dominates of the box from the point " + point.join(", ") + ". It grows as the front gets better." +
       (RUNS.length > 1 ? " Volumes of runs compare where this point is the same." : "");
   const ends = shown.evolution;
   byId("evolution-text").textContent = ends.length === 0 ? ""
@@ -25,7 +25,7 @@ function drawVolume() {
     line: { color: colours()[i % 7], width: 2, shape: "hv" }, marker: { size: run.volume.trials.length > 40 ? 1 : 4 },
     hovertemplate: "%{y:.4s} after %{x:.4~r} " + over + "<extra></extra>",
   })).filter((trace) => trace.x.length > 0);
-  if (data.length === 0) return "There is no volume: no trial has met the constraints with a value for each objective.";
+  if (data.length === 0) return "There is no volume: no trial has met the constraints with a value for each objective, or an objective has no reference point.";
   return {
     data,
     layout: layout({

@@ -1,0 +1,15 @@
+#pragma once
+
+#include "skyline/core/config_node.hpp"
+#include "skyline/objective/objective_set.hpp"
+
+#include <vector>
+
+namespace skyline::objective {
+
+/// Sets the reference and the ideal of an objective as far as they follow from its item of the configuration,
+/// the constraints and the metric's range.
+/// @throws UserError for a reference that is no worse than every value
+void read_ends(const ConfigNode& item, const std::vector<Constraint>& constraints, Objective& objective);
+
+}  // namespace skyline::objective

@@ -1,0 +1,111 @@
+// What is said of fronts that are empty, and of their volumes.
+#include "core/text/wording.hpp"
+#include "report/files/trial_results.hpp"
+#include "report/report.hpp"
+#include "report/text/text_table.hpp"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <span>
+
+#include <fmt/format.h>
+
+namespace skyline::report {
+namespace {
+
+using Trials = std::vector<const trial::CommittedTrial*>;
+
+Trials trials_of(const run::RunState& state, trial::Phase phase) {
+  Trials trials;
+  for (const run::SharedTrial& committed : state.trials()) {
+    if (committed->trial.phase() != phase) continue;
+    if (phase == trial::Phase::kFinal && committed->trial.budget() != state.final_budget()) continue;
+    trials.push_back(committed.get());
+  }
+  return trials;
+}
+
+/// Whether the trial succeeded with a value for each objective.
+bool has_objectives(const ReportInputs& inputs, const trial::CommittedTrial& committed) {
+  if (failure_of(committed) != nullptr) return false;
+  return std::ranges::all_of(inputs.state.objectives().objectives(), [&](const objective::Objective& one) {
+    return metric_value(committed, one.metric, inputs.metrics).has_value();
+  });
+}
+
+/// "most often as diverged (18 of 20): the loss is NaN at step 12". @pre all failed, at least one
+std::string usual_failure(const Trials& trials) {
+  std::map<trial::FailureKind, std::size_t> counts;
+  for (const auto* committed : trials) ++counts[failure_of(*committed)->kind];
+  const auto usual =
+      std::ranges::max_element(counts, {}, [](const auto& entry) { return entry.second; })->first;
+  const auto example =
+      std::ranges::find_if(trials, [&](const auto* each) { return failure_of(*each)->kind == usual; });
+  return fmt::format("most often as {} ({} of {}): {}", trial::to_text(usual), counts[usual], trials.size(),
+                     failure_of(**example)->reason);
+}
+
+/// "; `latency_ms: [0, 1]`: they have 3.20 to 45.0" for each measured constraint.
+std::string constraint_values(const ReportInputs& inputs, const Trials& trials) {
+  std::string text;
+  for (const objective::Constraint& constraint : inputs.state.objectives().constraints()) {
+    if (constraint.computed) continue;
+    std::vector<double> values;
+    for (const auto* committed : trials) {
+      if (const auto value = metric_value(*committed, constraint.metric, inputs.metrics))
+        values.push_back(*value);
+    }
+    if (values.empty()) continue;
+    const auto [least, most] = std::ranges::minmax(values);
+    text += fmt::format("; `{}`: they have {} to {}", to_text(constraint),
+                        metric_text(constraint.metric, least), metric_text(constraint.metric, most));
+  }
+  return text;
+}
+
+/// @param noun  of one of the trials
+std::string reason_of(const ReportInputs& inputs, const Trials& trials, std::string_view noun) {
+  const auto failed = [](const auto* committed) { return failure_of(*committed) != nullptr; };
+  if (trials.empty()) return fmt::format("no {} is done", noun);
+  if (std::ranges::all_of(trials, failed))
+    return fmt::format("every {} failed, {}", noun, usual_failure(trials));
+  const bool measured =
+      std::ranges::any_of(trials, [&](const auto* committed) { return has_objectives(inputs, *committed); });
+  if (!measured) return fmt::format("no {} has a value for each objective", noun);
+  return fmt::format("no {} meets the constraints{}", noun, constraint_values(inputs, trials));
+}
+
+}  // namespace
+
+std::string no_front_reason(const ReportInputs& inputs) {
+  return reason_of(inputs, trials_of(inputs.state, trial::Phase::kSearch), "trial");
+}
+
+std::string no_final_front_reason(const ReportInputs& inputs) {
+  return reason_of(inputs, trials_of(inputs.state, trial::Phase::kFinal), "full training");
+}
+
+std::string volume_text(const run::RunState& state) {
+  std::vector<std::string> references;
+  std::vector<std::string> without;
+  for (const objective::Objective& objective : state.objectives().objectives()) {
+    if (!objective.reference || !objective.ideal) {
+      without.push_back("`" + objective.metric + "`");
+      continue;
+    }
+    references.push_back(objective.metric + " " + format_number(*objective.reference));
+  }
+  if (!without.empty()) {
+    return "no hypervolume: " + joined(without) +
+           (without.size() == 1 ? " has no reference point" : " have no reference points") +
+           ", which a constraint or `reference` in the objective gives";
+  }
+  if (!state.objectives().has_volume()) return "no hypervolume: all architectures cost the same";
+  std::string text = fmt::format("hypervolume {:.4f}", *state.volume());
+  if (state.final_budget())
+    text += fmt::format(" of the search, {:.4f} of the final front", *state.final_volume());
+  return text + " (of 1), measured from " + joined(references);
+}
+
+}  // namespace skyline::report

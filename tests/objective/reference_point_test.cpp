@@ -1,0 +1,118 @@
+#include "skyline/core/error.hpp"
+#include "skyline/objective/objective_set.hpp"
+#include "skyline/space/search_space.hpp"
+
+#include "core/config/config_text.hpp"
+#include "support/cnn_space.hpp"
+#include "support/user_error_of.hpp"
+#include "support/yaml_config.hpp"
+
+#include <cmath>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace skyline::objective {
+namespace {
+
+using testing::config_from_yaml;
+using ::testing::HasSubstr;
+using testing::user_error_of;
+
+ObjectiveSet parsed(const std::string& objectives, const std::string& constraints = "[]") {
+  const ConfigNode objective_list = config_from_yaml(objectives, "run.yaml", "objectives");
+  const ConfigNode constraint_list = config_from_yaml(constraints, "run.yaml", "constraints");
+  return ObjectiveSet::parse(objective_list, &constraint_list,
+                             {"validation_accuracy", "validation_mse", "latency_ms", "own_metric"});
+}
+
+space::SearchSpace cnn_space() {
+  return space::SearchSpace::parse(config_from_yaml(testing::kCnnSpace, "space.yaml", "space"),
+                                   {{1, 8, 8}, 10});
+}
+
+/// The first objective, with its ends in the CNN space.
+Objective completed(const std::string& objectives, const std::string& constraints = "[]") {
+  ObjectiveSet set = parsed(objectives, constraints);
+  set.complete_references(cnn_space());
+  return set.objectives().front();
+}
+
+double largest(const std::string& metric) {
+  const space::SearchSpace space = cnn_space();
+  double most = 0;
+  for (std::int64_t i = 0; i < space.genotype_count(); ++i) {
+    most = std::max(most, computed_metric(space.build(space.genotype_at(i)).network, metric));
+  }
+  return most;
+}
+
+TEST(ReferencePoint, OfAnAccuracyIsZeroAndItsIdealOne) {
+  const Objective accuracy = completed("[{maximize: validation_accuracy}]");
+  EXPECT_EQ(accuracy.reference, 0);
+  EXPECT_EQ(accuracy.ideal, 1);
+}
+
+TEST(ReferencePoint, OfACostIsTheLargestOneOfTheSpaceOrItsBoundIfThatIsSmaller) {
+  EXPECT_EQ(completed("[{minimize: flops}]").reference, largest("flops"));
+  EXPECT_EQ(completed("[{minimize: flops}]", "[{flops: [100, 200000]}]").reference, 200000);
+  EXPECT_EQ(completed("[{minimize: flops}]", "[{flops: [100, 1.0e12]}]").reference, largest("flops"));
+  EXPECT_EQ(completed("[{minimize: flops}]", "[{flops: [100, 1.0e12]}]").ideal, 100);
+}
+
+TEST(ReferencePoint, OfALossOrALatencyIsItsBoundAndElseUnknown) {
+  for (const std::string metric : {"validation_mse", "latency_ms"}) {
+    EXPECT_FALSE(completed("[{minimize: " + metric + "}]").reference);
+    EXPECT_EQ(completed("[{minimize: " + metric + "}]").ideal, 0);
+    EXPECT_EQ(completed("[{minimize: " + metric + "}]", "[{" + metric + ": [0, 20]}]").reference, 20);
+  }
+  EXPECT_FALSE(parsed("[{maximize: own_metric}]").has_volume());
+  EXPECT_TRUE(parsed("[{maximize: own_metric}]", "[{own_metric: [-1, 1]}]").has_volume());
+}
+
+TEST(ReferencePoint, IsWhatTheObjectiveStates) {
+  EXPECT_EQ(completed("[{minimize: flops, reference: 5}]", "[{flops: [0, 9]}]").reference, 5);
+  EXPECT_EQ(completed("[{reference: 0.5, maximize: validation_accuracy}]").reference, 0.5);
+  ObjectiveSet set = parsed("[{minimize: flops}, {maximize: validation_accuracy}]");
+  set.complete_references(cnn_space());
+  const std::string stated = to_yaml(set.to_config());
+  EXPECT_THAT(stated, HasSubstr("reference: " + number_text(largest("flops"))));
+  EXPECT_EQ(parsed(stated).objectives()[0].reference, largest("flops"));
+}
+
+TEST(ReferencePoint, MustBeWorseThanTheBestValue) {
+  EXPECT_EQ(user_error_of([] { parsed("[{minimize: flops, reference: 0}]"); }),
+            "run.yaml:1: objectives[0].reference: expected a number above the best value, 0, got 0");
+  EXPECT_EQ(user_error_of([] { parsed("[{maximize: validation_accuracy, reference: 90}]"); }),
+            "run.yaml:1: objectives[0].reference: expected a number below the best value, 1, got 90");
+  EXPECT_THAT(user_error_of([] { parsed("[{minimize: flops, reference: .inf}]"); }),
+              HasSubstr("expected a number above"));
+  EXPECT_THAT(user_error_of([] { parsed("[{reference: 3}]"); }), HasSubstr("expected {maximize: METRIC} or"));
+  EXPECT_THAT(user_error_of([] { parsed("[{minimize: flops, refrence: 3}]"); }),
+              HasSubstr("did you mean `reference`?"));
+}
+
+TEST(MetricRange, IsThatOfSharesCostsAndErrors) {
+  EXPECT_EQ(metric_range("test_macro_f1").high, 1);
+  EXPECT_EQ(metric_range("validation_mae").low, 0);
+  EXPECT_TRUE(std::isinf(metric_range("parameters").high));
+  EXPECT_TRUE(std::isinf(metric_range("own_metric").low));
+}
+
+TEST(Constraint, RefusesABoundThatNoValueOfTheMetricCanHave) {
+  const auto error = [](const std::string& constraint) {
+    return user_error_of([&] { parsed("[{minimize: flops}]", "[{" + constraint + "}]"); });
+  };
+  EXPECT_EQ(
+      error("validation_accuracy: [90, 100]"),
+      "run.yaml:1: constraints[0].validation_accuracy[0]: no `validation_accuracy` can be 90: expected a "
+      "number from 0 to 1, a share and no percentage");
+  EXPECT_THAT(error("validation_accuracy: [0.9, 100]"), HasSubstr("validation_accuracy[1]: no "));
+  EXPECT_THAT(error("latency_ms: [-1, 100]"), HasSubstr("can be -1: expected a number of at least 0"));
+  EXPECT_NO_THROW(
+      parsed("[{minimize: flops}]", "[{validation_accuracy: [0.9, .inf]}, {own_metric: [-5, 90]}]"));
+}
+
+}  // namespace
+}  // namespace skyline::objective
