@@ -2,6 +2,7 @@
 
 #include "comm/agreement.hpp"
 #include "core/text/hash.hpp"
+#include "core/text/wording.hpp"
 #include "engine/dispatch/collective_dispatcher.hpp"
 #include "engine/dispatch/rank_table.hpp"
 #include "engine/dispatch/stop_channel.hpp"
@@ -105,6 +106,15 @@ Replay make_replay(const Job& job, std::optional<store::JournalContents>& replay
   return {std::exchange(replay->entries, {}), std::move(waiting), job.suspects.failed};
 }
 
+/// Whether the first trials all failed, as many as end a search. Lines of the journal that are not committed
+/// yet were written under a larger limit: the search goes on behind them.
+bool only_failed(const run::RunState& state, const std::optional<std::size_t>& most_failures,
+                 std::size_t lines) {
+  const std::size_t committed = state.trials().size();
+  return most_failures && committed >= *most_failures && state.failed() == committed &&
+         state.replayed() == lines;
+}
+
 /// The search, then the full training of its front. @return  whether both came to their end
 bool search(const SearchTask& task, SearchLoop& loop, const run::RunState& state, RunResult& result) {
   const std::unique_ptr<search::Searcher> searcher = task.search(state);
@@ -122,10 +132,12 @@ RunResult coordinate(const Job& job, const RankTable& ranks, std::optional<store
   run::RunState& state = result.state;
   state = run::RunState(job.task.objectives);
   state.account() = run::AccountBook(slots_of(ranks));
-  StopChannel stop(job.world, job.end.stop_requested);
+  const std::size_t lines = replay ? replay->entries.size() : 0;
+  const auto is_hopeless = [&] { return only_failed(state, job.task.options.most_failures, lines); };
+  StopChannel stop(job.world,
+                   [&] { return is_hopeless() || (job.end.stop_requested && job.end.stop_requested()); });
   CollectiveDispatcher dispatcher(job.world, job.format, job.task.evaluator, job.slots, *job.results, ranks,
                                   job.task.options.members_key, job.suspects.alone);
-  const std::size_t lines = replay ? replay->entries.size() : 0;
   Replay earlier = make_replay(job, replay);
   JournalSink journal(job.files, job.task.space, replay ? &*replay : nullptr, job.results);
   WeightsRemoval weights(job.files, job.task.options.keep_weights, lines);
@@ -137,12 +149,17 @@ RunResult coordinate(const Job& job, const RankTable& ranks, std::optional<store
   CommitsByNumber order(job.task.options.window);
   SteadyClock clock;
   bool stopping = false;
-  SearchLoop loop(maker, earlier, order, dispatcher, clock, state, listeners, [&] {
+  const auto must_stop = [&] {
     storage.rethrow_failure();
     job.results->look_after();
     return stopping = stopping || stop.poll();
-  });
-  result.stopped = !search(job.task, loop, state, result);
+  };
+  SearchLoop loop(maker, earlier, order, dispatcher, clock, state, listeners, must_stop, is_hopeless);
+  result.stopped = !search(job.task, loop, state, result) && !is_hopeless();
+  if (!result.stopped && is_hopeless()) {
+    result.finish_reason =
+        "the first " + counted(state.trials().size(), "trial") + " all failed (run.most_failures)";
+  }
   result.unsaved = loop.unsaved();
   loop.wind_down([&] { return storage.idle(); });
   storage.rethrow_failure();

@@ -22,6 +22,8 @@ struct EngineOptions {
   std::uint64_t seed = 1;
   /// Trials asked and not committed, at most; nothing: a generation at a time.
   std::optional<std::size_t> window;
+  /// If the first commits of a search, so many, all failed, it ends there; nothing: it goes on.
+  std::optional<std::size_t> most_failures;
   KeepWeights keep_weights = KeepWeights::kFront;
   std::optional<CheckpointOptions> checkpoints = CheckpointOptions{};  // nothing: none, not even at a stop
   bool inherit = false;  // children start from the weights of a parent; needs keep_weights

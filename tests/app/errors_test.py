@@ -115,6 +115,25 @@ class Errors(RunsCase):
         self.assertEqual({trial["status"] for trial in trials}, {"diverged"})
         self.assertEqual(read_json(self.folder / "nan/pareto.json")["search_front"], [])
 
+    def test_a_search_whose_first_trials_all_fail_ends_at_the_same_trial_for_any_number_of_ranks(self):
+        failing = [*SYNTHETIC, "--set", "synthetic.seconds_per_gflop=0", "--set", "synthetic.failure_rate=1", "--set",
+                   "run.most_failures=7"]
+        for ranks in (0, 2, 3):
+            done = self.skyline("search", *failing, "--run", f"hopeless{ranks}", ranks=ranks, expect=NO_FRONT)
+            self.assertIn("search ended: the first 7 trials all failed (run.most_failures)", done.stdout)
+            self.assertIn("there is no front: every trial failed, most often as diverged (7 of 7): ", done.stderr)
+            self.assertEqual(self.canonical(f"hopeless{ranks}"), self.canonical("hopeless0"))
+        self.assertEqual(self.canonical("hopeless0").count("\n"), 1 + 7)
+        self.skyline("search", *failing, "--run", "hopeless2", "--resume", expect=NO_FRONT)
+        self.assertEqual(self.canonical("hopeless2"), self.canonical("hopeless0"))
+        more = [*failing[:-1], "run.most_failures=none"]
+        self.skyline("search", *more, "--run", "hopeless2", "--resume", ranks=2, expect=NO_FRONT)
+        longer = self.canonical("hopeless2")
+        self.assertTrue(longer.startswith(self.canonical("hopeless0")))
+        self.assertGreater(longer.count("\n"), 20)
+        self.skyline("search", *failing, "--run", "hopeless2", "--resume", expect=NO_FRONT)
+        self.assertEqual(self.canonical("hopeless2"), longer, "what the journal has stays")
+
     def test_a_measured_metric_without_a_reference_point_is_told_by_validate(self):
         latency = [*SYNTHETIC, "--set", "objectives=[{maximize: validation_accuracy}, {minimize: latency_ms}]"]
         self.assertIn("# objectives: no hypervolume: `latency_ms` has no reference point", self.skyline("validate", *latency).stdout)

@@ -58,6 +58,7 @@ class SimulatedCluster final : public Dispatcher, public Clock {
   void worked() override {}
 
   std::size_t submitted = 0;
+  trial::TrialNumber failing = 0;  // those before fail
 
  private:
   static double seconds(const trial::Trial& trial) {
@@ -65,6 +66,8 @@ class SimulatedCluster final : public Dispatcher, public Clock {
   }
   Arrival result(const trial::Trial& trial) const {
     if (stopped_) return {trial.name(), trial::Failure{trial::FailureKind::kStopped, "stopped"}, {}};
+    if (trial.number < failing)
+      return {trial.name(), trial::Failure{trial::FailureKind::kDiverged, "NaN"}, {}};
     return {
         trial.name(), trial::Measurements{{RandomStream(trial.seed).uniform()}}, {.train_s = seconds(trial)}};
   }
@@ -134,8 +137,10 @@ struct SimulatedRun {
   }
   /// Returns whether it came to its end.
   bool run(
-      search::Searcher& searcher, std::function<bool()> must_stop = [] { return false; }) {
-    SearchLoop loop(maker, replay, order, cluster, cluster, state, {&observer}, std::move(must_stop));
+      search::Searcher& searcher, std::function<bool()> must_stop = [] { return false; },
+      std::function<bool()> is_hopeless = {}) {
+    SearchLoop loop(maker, replay, order, cluster, cluster, state, {&observer}, std::move(must_stop),
+                    std::move(is_hopeless));
     if (!loop.run(searcher, trial::Phase::kSearch)) return false;
     FrontTraining training(state, {10});
     if (!loop.run(training, trial::Phase::kFinal)) return false;
@@ -350,6 +355,22 @@ TEST(SearchLoop, StopsWhereItIsAndAsksForNothingMore) {
   EXPECT_FALSE(run.state.trials().empty());
   EXPECT_LT(run.state.trials().size(), 200U);
   EXPECT_TRUE(run.cluster.idle());
+}
+
+TEST(SearchLoop, CommitsNothingMoreOnceItIsHopelessOnAnySimulatedCluster) {
+  for (const std::size_t slots : {std::size_t{1}, std::size_t{7}, std::size_t{64}}) {
+    for (const std::optional<std::size_t> window :
+         {std::optional<std::size_t>{}, std::optional<std::size_t>{16}}) {
+      SimulatedRun run(slots, window);
+      run.cluster.failing = kTrials;
+      Enumeration searcher(100);
+      const auto is_hopeless = [&] { return run.state.failed() == 5; };
+      EXPECT_FALSE(run.run(searcher, is_hopeless, is_hopeless));
+      EXPECT_EQ(run.state.trials().size(), 5U);
+      EXPECT_TRUE(run.cluster.idle());
+      EXPECT_EQ(run.observer.stops, 0) << "nobody asked it to stop";
+    }
+  }
 }
 
 TEST(SearchLoop, TicksAtMostTenTimesASecondOfItsClock) {

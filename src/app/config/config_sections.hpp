@@ -44,7 +44,8 @@ struct FinalOptions {
 /// The `run` section.
 struct RunOptions {
   std::uint64_t seed = 1;
-  std::optional<std::size_t> window;  // nothing: a generation
+  std::optional<std::size_t> window;              // nothing: a generation
+  std::optional<std::size_t> most_failures = 20;  // of the first trials; nothing: no limit
   engine::KeepWeights keep_weights = engine::KeepWeights::kFront;
   std::optional<double> time_limit_s;         // of a job, from its start; then it stops early
   std::optional<std::uint64_t> memory_bytes;  // of a node; nothing: what it has

@@ -14,7 +14,7 @@ constexpr double kTickInterval_s = 0.1;
 
 SearchLoop::SearchLoop(TrialMaker& maker, Replay& replay, CommitOrder& order, Dispatcher& dispatcher,
                        Clock& clock, run::RunState& state, Listeners listeners,
-                       std::function<bool()> must_stop)
+                       std::function<bool()> must_stop, std::function<bool()> is_hopeless)
     : maker_(maker),
       replay_(replay),
       order_(order),
@@ -23,6 +23,7 @@ SearchLoop::SearchLoop(TrialMaker& maker, Replay& replay, CommitOrder& order, Di
       state_(state),
       listeners_(std::move(listeners)),
       must_stop_(std::move(must_stop)),
+      is_hopeless_(std::move(is_hopeless)),
       next_tick_s_(clock.now_s()) {}
 
 /// One ask after each commit, never more: the searcher then knows the same at every ask, however fast results
@@ -37,8 +38,9 @@ bool SearchLoop::run(search::Searcher& searcher, trial::Phase phase) {
     require(stopping_ || order_.in_flight() > 0,
             "the searcher waits for results although no trial is under way");
     bool worked = collect();
-    while (const std::optional<run::Commit> next = order_.next()) {
+    while (const std::optional<run::Commit> next = hopeless() ? std::nullopt : order_.next()) {
       commit(*next);
+      if (hopeless()) break;
       if (next->trial->trial.phase() == phase) searcher.tell(*next->trial);
       ask(searcher);
       release(&searcher);
@@ -118,7 +120,9 @@ void SearchLoop::commit(const run::Commit& commit) {
 
 void SearchLoop::look_around() {
   if (must_stop_() && !std::exchange(stopping_, true)) {
-    for (run::RunListener* listener : listeners_) listener->stopping();
+    for (run::RunListener* listener : listeners_) {
+      if (!hopeless()) listener->stopping();
+    }
     dispatcher_.stop();
   }
   const double now_s = clock_.now_s();

@@ -25,13 +25,18 @@ class SearchLoop {
 
   /// References outlive the loop.
   /// @param state       is given every commit, before the listeners are told of it
-  /// @param must_stop   called between steps, none of which is long: whether the run is asked to stop; throws
-  ///                    what must end it
+  /// @param must_stop   called between steps, none of which is long: whether the run is asked to stop, or is
+  ///                    hopeless; throws what must end it
+  /// @param is_hopeless whether nothing is to be committed after the last commit, for no trial will succeed;
+  /// a
+  ///                    function of the commits; empty: never
   SearchLoop(TrialMaker& maker, Replay& replay, CommitOrder& order, Dispatcher& dispatcher, Clock& clock,
-             run::RunState& state, Listeners listeners, std::function<bool()> must_stop);
+             run::RunState& state, Listeners listeners, std::function<bool()> must_stop,
+             std::function<bool()> is_hopeless = {});
 
   /// Runs one searcher after the other with calls of its own.
-  /// @return  whether the searcher came to its end and all its trials are committed; else the run stops
+  /// @return  whether the searcher came to its end and all its trials are committed; else the run stops, or
+  ///          is hopeless
   bool run(search::Searcher& searcher, trial::Phase phase);
   /// After the last searcher: lines of the journal that nobody asks for any more stay, and are committed.
   /// @throws UserError if the journal goes on after the run's end
@@ -44,6 +49,7 @@ class SearchLoop {
 
  private:
   void look_around();
+  bool hopeless() const { return is_hopeless_ && is_hopeless_(); }
   void ask(search::Searcher& searcher);
   bool collect();
   void commit(const run::Commit& commit);
@@ -59,6 +65,7 @@ class SearchLoop {
   Continuations continuations_;
   const Listeners listeners_;
   const std::function<bool()> must_stop_;
+  const std::function<bool()> is_hopeless_;
   std::size_t unsaved_ = 0;
   bool stopping_ = false;
   double next_tick_s_ = 0;
