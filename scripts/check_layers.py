@@ -53,7 +53,8 @@ FACES = {
     "model_export": ["exported_model"],
     "run": ["account", "opened_run", "run_state"],
     "engine": ["engine_job", "engine_options", "loop/front_training", "run_files"],
-    "report": ["html/html_report", "report", "text/progress", "text/text_table", "tracking/tracking"],
+    "report": ["compare/comparison", "html/html_report", "report", "text/progress", "text/text_table",
+               "tracking/tracking"],
 }
 
 THIRD_PARTY = [

@@ -31,6 +31,7 @@ struct Arguments {
   ValidateArguments validate;
   ExportArguments take_home;
   ReportArguments report;
+  CompareArguments compare;
   std::filesystem::path run;
   bool watch = false;
   bool canonical = false;
@@ -176,8 +177,8 @@ void add_export(CommandLine& line) {
   command.add_flag("--force", arguments.force, "overwrite files in another folder than RUN/exports");
 }
 
-/// The commands that look and change nothing.
-void add_inspections(CommandLine& line) {
+/// The commands that look at configurations and change nothing.
+void add_config_inspections(CommandLine& line) {
   Arguments& arguments = line.arguments;
   ValidateArguments& validate = arguments.validate;
   CLI::App& check = line.add("validate", "check a configuration and print it with all defaults",
@@ -204,11 +205,24 @@ void add_inspections(CommandLine& line) {
   CLI::App& schema = line.add("schema", "print a JSON schema of configurations, for editors",
                               [&arguments] { return run_schema(arguments.markdown); });
   schema.add_flag("--markdown", arguments.markdown, "the page of all keys instead: docs/configuration.md");
+}
 
+/// The commands that look at runs and change nothing.
+void add_run_inspections(CommandLine& line) {
+  Arguments& arguments = line.arguments;
   CLI::App& status = line.add("status", "show how a run is doing, its front and its account of time",
                               [&arguments] { return run_status(arguments.run, arguments.watch); });
   status.add_option("run", arguments.run, "run folder")->required();
   status.add_flag("--watch", arguments.watch, "show the progress every 2 s until the run ends");
+
+  CompareArguments& compare = arguments.compare;
+  CLI::App& comparison =
+      line.add("compare", "compare runs by seeds and algorithms: hypervolumes with intervals, and a test",
+               [&compare] { return run_compare(compare); });
+  comparison.add_option("runs", compare.runs, "run folders")->required();
+  CLI::Option* csv = comparison.add_flag("--csv", compare.csv, "as CSV");
+  comparison.add_flag("--curves", compare.curves, "the hypervolume after each trial of each run, as CSV")
+      ->excludes(csv);
 
   CLI::App& journal = line.add("journal", "print a run's journal after checking every line",
                                [&arguments] { return run_journal(arguments.run, arguments.canonical); });
@@ -258,8 +272,10 @@ int run_program(int argc, char** argv) {
   CommandLine line;
   line.app.require_subcommand(1);
   line.app.set_version_flag("--version", std::string(SKYLINE_VERSION));
-  for (const auto add : {add_prep, add_inspections, add_search, add_doctor, add_export, add_report})
+  for (const auto add : {add_prep, add_config_inspections, add_run_inspections, add_search, add_doctor,
+                         add_export, add_report}) {
     add(line);
+  }
   try {
     line.app.parse(argc, argv);
     return line.exit_code;

@@ -87,6 +87,12 @@ struct ReportArguments {
   std::optional<int> watch_s;               // write it again after so many seconds, until the runs end
 };
 
+struct CompareArguments {
+  std::vector<std::filesystem::path> runs;
+  bool csv = false;     // statistics as CSV
+  bool curves = false;  // hypervolumes by trial as CSV
+};
+
 /// Each command prints to standard output and returns the exit code. @throws UserError, FaultError,
 /// InternalError
 int run_prep(const PrepArguments& arguments);
@@ -96,6 +102,7 @@ int run_schema(bool markdown);
 int run_status(const std::filesystem::path& run, bool watch);
 int run_export(const ExportArguments& arguments);
 int run_report(const ReportArguments& arguments);
+int run_compare(const CompareArguments& arguments);
 int run_journal(const std::filesystem::path& run, bool canonical);
 /// Collective over the ranks that the launcher started. Exit code 2 if a search could not run.
 int run_doctor(const DoctorArguments& arguments);

@@ -164,15 +164,15 @@ bool inherits(const ConfigNode& resolved) {
   });
 }
 
-ConfigNode identity_tree(const ConfigNode& resolved) {
+}  // namespace
+
+ConfigNode identity_of(const ConfigNode& resolved) {
   ConfigNode tree = all_sections().identity(resolved);
   // With inheritance the weights that are kept say which parents have any.
   if (inherits(resolved)) tree.set("run.keep_weights", resolved.at("run").at("keep_weights"));
   tree.assign_paths();
   return canonical(tree);
 }
-
-}  // namespace
 
 ConfigNode load_config(const std::filesystem::path& path, const std::vector<std::string>& overrides) {
   ConfigNode root = store::load_yaml_file(path);
@@ -256,11 +256,11 @@ std::unique_ptr<trial::Evaluator> RunConfig::make_evaluator(
 }
 
 std::string RunConfig::identity_hash() const {
-  return sha256_hex(to_yaml(identity_tree(resolved)));
+  return sha256_hex(to_yaml(identity_of(resolved)));
 }
 
 std::string first_identity_difference(const ConfigNode& left, const ConfigNode& right) {
-  return first_difference(identity_tree(left), identity_tree(right));
+  return first_difference(identity_of(left), identity_of(right));
 }
 
 }  // namespace skyline::app

@@ -68,6 +68,10 @@ struct RunConfig {
 /// @throws UserError
 ConfigNode load_config(const std::filesystem::path& path, const std::vector<std::string>& overrides);
 
+/// The part of a resolved configuration that makes its run: without keys that may change. Equal trees for
+/// equal runs.
+ConfigNode identity_of(const ConfigNode& resolved);
+
 /// Dotted path of the first setting in which two resolved configurations would give different runs; empty if
 /// none.
 std::string first_identity_difference(const ConfigNode& left, const ConfigNode& right);

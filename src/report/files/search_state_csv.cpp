@@ -1,3 +1,4 @@
+#include "report/files/csv.hpp"
 #include "report/files/trial_results.hpp"
 #include "report/report.hpp"
 #include "store/publish/publish.hpp"
@@ -35,27 +36,6 @@ std::vector<std::string> columns_of_fields() {
     std::ranges::move(columns_of(field), std::back_inserter(columns));
   }
   return columns;
-}
-
-/// A field as RFC 4180 asks for: in quotes, with quotes doubled, if it holds a separator, a quote or a line
-/// end.
-std::string csv_field(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
-  std::string quoted = "\"";
-  for (const char character : text) {
-    if (character == '"') quoted += '"';
-    quoted += character;
-  }
-  return quoted + '"';
-}
-
-std::string csv_line(const std::vector<std::string>& fields) {
-  std::string line;
-  for (const std::string& field : fields) {
-    if (&field != &fields.front()) line += ',';
-    line += csv_field(field);
-  }
-  return line + '\n';
 }
 
 /// The metrics that have a column, in order: objectives, constraint-only metrics, the other computed costs.

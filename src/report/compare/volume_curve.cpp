@@ -1,0 +1,40 @@
+#include "report/compare/volume_curve.hpp"
+
+#include "skyline/search/pareto.hpp"
+
+#include <algorithm>
+#include <cstddef>
+
+namespace skyline::report {
+namespace {
+
+constexpr std::size_t kMostMeasured =
+    300;  // with more than two objectives, where a volume takes milliseconds
+
+}  // namespace
+
+std::vector<double> volume_curve(const run::RunState& state) {
+  const objective::ObjectiveSet& objectives = state.objectives();
+  if (!objectives.has_volume()) return {};
+  const std::size_t columns = objectives.objectives().size();
+  const std::size_t trials = state.committed(trial::Phase::kSearch);
+  const std::size_t every = columns <= 2 ? 1 : std::max<std::size_t>(1, trials / kMostMeasured);
+  search::ParetoArchive front(columns);
+  bool grew = false;
+  std::vector<double> curve;
+  for (const run::SharedTrial& committed : state.trials()) {
+    if (committed->trial.is_final()) continue;
+    const auto values = objectives.minimized(*committed);
+    if (values && front.insert(committed->trial.number, *values)) grew = true;
+    double volume = curve.empty() ? 0 : curve.back();
+    const std::size_t done = curve.size() + 1;
+    if (grew && (done % every == 0 || done == trials)) {
+      grew = false;
+      volume = std::max(volume, run::volume_of(objectives, run::points_of(front)).value());
+    }
+    curve.push_back(volume);
+  }
+  return curve;
+}
+
+}  // namespace skyline::report
