@@ -2,6 +2,7 @@
 #include "space/network/canonical_form.hpp"
 
 #include "space/space_from_yaml.hpp"
+#include "support/cpu_seconds.hpp"
 #include "support/graph_builder.hpp"
 #include "support/nas_bench_201.hpp"
 
@@ -125,6 +126,18 @@ TEST(CanonicalForm, BearsSumsThatDoubleAndDeepNetworks) {
   const Network form = canonical_form(residual.build());
   EXPECT_EQ(form.layers.size(), 3001U);
   for (const Layer& layer : form.layers) EXPECT_LE(layer.inputs.size(), 2U);
+}
+
+TEST(CanonicalForm, TellsThousandsOfEqualBranchesApartWithinSeconds) {
+  GraphBuilder builder({4, 6, 6});
+  const std::size_t stem = builder.add("conv2d", {}, kKeepsShape);
+  std::vector<std::size_t> ends;
+  for (int i = 0; i < 4000; ++i)
+    ends.push_back(builder.add("tanh", {builder.add("conv2d", {stem}, kKeepsShape)}));
+  builder.add("concat", {builder.add("add", ends), stem});
+  const double before = skyline::testing::thread_cpu_seconds();
+  EXPECT_EQ(canonical_form(builder.build()).layers.size(), 8003U);
+  EXPECT_LT(skyline::testing::thread_cpu_seconds() - before, 10) << "one by one, minutes";
 }
 
 TEST(CanonicalForm, ComputesNothingTwiceThatHasNoWeights) {

@@ -14,7 +14,8 @@ namespace skyline::space {
 /// - the order of layers, and of the inputs of a sum, follows from the graph and not from its listing.
 /// Outputs and gradients stay the same, but for the rounding of sums that are added in another order. Names
 /// are numbered anew. Deterministic; networks whose graphs are the same have the same form, unless the graphs
-/// are of the rare kind that the refinement of colours cannot tell apart. Costs of sums are filled in anew.
+/// are of the rare kind that the refinement of colours cannot tell apart, or have a thousand equal branches.
+/// Costs of sums are filled in anew.
 Network canonical_form(Network network);
 
 }  // namespace skyline::space

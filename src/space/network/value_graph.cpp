@@ -17,6 +17,8 @@ namespace {
 // Sums of sums that would have more stay as they are.
 constexpr std::size_t kMostTerms = 250;
 constexpr std::int64_t kMostOfATerm = 1 << 20;
+// Labels given, over and over again, to tell twins apart one by one: a second. Then their order does.
+constexpr std::size_t kMostLabelled = 2'000'000;
 
 class Simplifier {
  public:
@@ -143,8 +145,11 @@ class Labelling {
   }
 
   void run() {
+    std::size_t labelled = 0;
     for (refine(); const auto twin = first_twin(); refine()) {
       nodes_[*twin].label = mixed(nodes_[*twin].label, 2);
+      labelled += living_.size();
+      if (labelled > kMostLabelled) return number_twins();
     }
   }
 
@@ -202,6 +207,14 @@ class Labelling {
       if (nodes.size() > 1) return nodes.front();
     }
     return std::nullopt;
+  }
+
+  void number_twins() {
+    std::map<std::uint64_t, std::uint64_t> twins;
+    for (const std::size_t i : living_) {
+      const std::uint64_t number = twins[nodes_[i].label]++;
+      if (number > 0) nodes_[i].label = mixed(nodes_[i].label, 2 + number);
+    }
   }
 
   std::vector<ValueNode>& nodes_;
