@@ -146,6 +146,18 @@ TEST_F(RunStateTest, ComparesFullTrainingsOfTheLatestBudgetAlone) {
   EXPECT_THAT(state_.final_front().keys(), ElementsAre(1, 0));
 }
 
+TEST_F(RunStateTest, SaysWhoseFullTrainingNoFrontWantsAnyMore) {
+  commit(accuracy(0.5), 100);
+  commit(accuracy(0.9), 1000);
+  commit(accuracy(0.6), 100, 0);
+  commit(accuracy(0.95), 1000, 1);
+  commit(accuracy(0.95), 90);
+  EXPECT_THAT(state_.left_behind(), ElementsAre(0, 1));
+  EXPECT_THAT(state_.left_final_front(), IsEmpty()) << "the final front still has them";
+  commit(accuracy(0.99), 90, 2);
+  EXPECT_THAT(state_.left_final_front(), ElementsAre(0, 1));
+}
+
 TEST_F(RunStateTest, TakesNoCommitOutOfItsPlace) {
   commit(accuracy(0.5), 100);
   EXPECT_THROW(state_.add({state_.trials()[0]}), InternalError);
