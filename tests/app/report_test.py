@@ -89,6 +89,10 @@ class Reports(RunsCase):
             self.assertEqual(self.browser.run(f"tableRows().every(([, row]) => RUNS[0].value('flops', row) <= {flops[0]})"), True)
             self.assertEqual(len(self.table()), flops.count(flops[0]))
             self.assertEqual(self.browser.run(f"RUNS[0].exportLine({trials[0]})"), f"skyline export digits --trial {trials[0]} --format onnx")
+            self.choose("table-filter", "")
+            self.choose("table-rows", "final")
+            self.assertEqual(len(self.table()), self.browser.run("RUNS[0].final_front.length"))
+            self.choose("table-rows", "front")
         with self.subTest("a click in the table shows the network"):
             self.browser.run("document.querySelector('#trials .link').click()")
             self.assertEqual(self.browser.run("byId('network-trial').value"), str(trials[0]))
@@ -118,12 +122,16 @@ class Reports(RunsCase):
         self.assertEqual(self.browser.run("document.querySelector('[data-plot=front]').data[0].type"), "scatter")
         self.assertGreater(min(self.marks("volume", "evolution", "importance", "parallel")), 0)
 
-    def test_of_one_objective_and_three_trials_says_what_cannot_be_drawn(self):
-        self.synthetic("few", "--set", "objectives=[{maximize: validation_accuracy}]", "--set", "search={algorithm: random, trials: 3}")
-        self.report("few")
+    def test_of_three_trials_and_a_strange_name_says_what_cannot_be_drawn_and_takes_names_as_texts(self):
+        name = "<img src=x onerror=alert(1)>"
+        self.synthetic(name, "--set", "objectives=[{maximize: validation_accuracy}]", "--set", "search={algorithm: random, trials: 3}")
+        self.report(name)
         self.assertEqual(self.marks("front", "volume", "importance"), [3, 3, 0])
         self.assertIn("at least 10 successful trials", self.text("[data-plot=importance]"))
         self.assertIn("No trial has failed", self.text("[data-plot=failures]"))
+        self.assertEqual(self.text("#title"), name)
+        self.assertEqual(self.browser.run("document.querySelectorAll('img').length"), 0)
+        self.assertIn(f"'{name}'", self.text("#network-export"))
 
     def test_of_20000_trials_shows_all_of_them(self):
         self.synthetic("many", *TRIALS, "--set", "space.parameters.depth.range=[1, 200]", "--set",
@@ -141,24 +149,18 @@ class Reports(RunsCase):
         self.assertGreater(self.marks("failures")[0], 0)
         self.assertIn("failed", self.text("#failures-text"))
         self.assertGreater(self.browser.run("byId('reasons').tBodies[0].rows.length"), 0)
-        self.assertIn("There is no volume", self.text("[data-plot=volume]"))
+        self.assertIn("hypervolume 0.0000", self.text("#volume-text"))
 
     def test_of_several_runs_shows_them_beside_each_other(self):
         self.synthetic("a")
-        self.synthetic("b", "--set", "run.seed=2")
+        self.synthetic("b", "--set", "search={algorithm: random, trials: 40}")
         self.report("a", "b")
         self.assertEqual(self.browser.run("document.querySelector('[data-plot=volume]').data.map((trace) => trace.name)"), ["a", "b"])
         self.assertEqual({row[1] for row in self.table()}, {"a", "b"})
+        self.assertGreater(self.browser.run("byId('means').tBodies[0].rows.length"), 2)
+        self.assertIn("hypervolume", self.text("#tests"))
         self.choose("run", "1")
         self.assertEqual(self.browser.run("shown.name"), "b")
-
-    def test_takes_names_of_a_user_as_texts(self):
-        name = '<img src=x onerror=alert(1)>'
-        self.synthetic(name, "--set", "search={algorithm: random, trials: 12}")
-        self.report(name)
-        self.assertEqual(self.text("#title"), name)
-        self.assertEqual(self.browser.run("document.querySelectorAll('img').length"), 0)
-        self.assertIn("'<img src=x onerror=alert(1)>'", self.text("#network-export"))
 
     def test_of_no_run_is_refused_in_one_line(self):
         done = self.skyline("report", "nothing", expect=2)

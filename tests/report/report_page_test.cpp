@@ -40,7 +40,7 @@ class ReportPage : public ::testing::Test {
   SampleFolder folder;
   SampleRun sample;
   ReportedRun run = reported(folder, sample);
-  std::string page() const { return report_page(std::span(&run, 1), {}); }
+  std::string page() const { return report_page(std::span(&run, 1)); }
 };
 
 TEST_F(ReportPage, HasNoPlaceThatIsNotFilled) {
@@ -67,12 +67,33 @@ TEST_F(ReportPage, HoldsTheTrialsAsColumns) {
 TEST_F(ReportPage, TellsFrontVolumeAndFailures) {
   const auto data = data_of(page())["runs"][0];
   EXPECT_EQ(data["front"], nlohmann::json({1, 0}));
+  EXPECT_EQ(data["final_front"], nlohmann::json({1}));
+  EXPECT_EQ(data["final_epochs"], 10);
   EXPECT_EQ(data["volume"]["trials"], nlohmann::json({1, 2, 3, 4}));
   const auto volume = data["volume"]["volume"].get<std::vector<double>>();
   EXPECT_TRUE(std::ranges::is_sorted(volume));
   ASSERT_EQ(data["failures"].size(), 2U);
   EXPECT_EQ(data["failures"][0]["count"], 1);
   EXPECT_EQ(data["networks"].size(), 2U);
+}
+
+TEST_F(ReportPage, TellsHowRunsCompare) {
+  EXPECT_TRUE(data_of(page())["comparison"].is_null());
+  const auto comparison_of = [&](const ReportOptions& options) {
+    return data_of(report_page(std::span(&run, 1), options))["comparison"];
+  };
+  EXPECT_EQ(comparison_of({.no_comparison = "other objectives"})["problem"], "other objectives");
+  Comparison comparison;
+  comparison.runs = {{&run.opened, {}, "a"}, {&run.opened, {}, "b"}};
+  comparison.groups = {{"random", {0}}, {"evolution", {1}}};
+  comparison.trials = 4;
+  comparison.quantities = {
+      {"hypervolume", {0.5, 0.75}, {{1, 0.5, {}}, {1, 0.75, 0.25}}, {{0, 1, {0, 0.03}}}}};
+  const auto data = comparison_of({.comparison = comparison});
+  EXPECT_EQ(data["groups"][1]["runs"], nlohmann::json({"b"}));
+  EXPECT_TRUE(data["quantities"][0]["means"][0]["margin"].is_null());
+  EXPECT_EQ(data["quantities"][0]["means"][1]["margin"], 0.25);
+  EXPECT_EQ(data["quantities"][0]["tests"][0]["p"], 0.03);
 }
 
 TEST_F(ReportPage, CountsFailuresOfOneReasonTogether) {
@@ -109,7 +130,7 @@ TEST_F(ReportPage, OfARunWithoutTrialsIsMade) {
 
 TEST_F(ReportPage, ReloadsItselfWhileItIsWrittenAgain) {
   EXPECT_TRUE(data_of(page())["reload"].is_null());
-  EXPECT_EQ(data_of(report_page(std::span(&run, 1), 10))["reload"], 10);
+  EXPECT_EQ(data_of(report_page(std::span(&run, 1), {.reload_s = 10}))["reload"], 10);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "skyline/core/error.hpp"
 
 #include "app/commands/commands.hpp"
+#include "app/config/run_config.hpp"
 #include "report/html/html_report.hpp"
 #include "store/publish/publish.hpp"
 #include "store/run_folder/run_folder.hpp"
@@ -12,6 +13,7 @@
 #include <map>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace skyline::app {
@@ -32,6 +34,20 @@ std::filesystem::path output_of(const ReportArguments& arguments) {
   return store::RunPaths{arguments.runs.front()}.report_html();
 }
 
+/// Compares several runs; those that do not compare are shown beside each other all the same.
+void compare(const std::vector<report::ReportedRun>& runs, report::ReportOptions& options) {
+  if (runs.size() < 2) return;
+  std::vector<report::ComparedRun> compared;
+  for (const report::ReportedRun& run : runs) {
+    compared.push_back({&run.opened, identity_of(run.opened.config), run.name});
+  }
+  try {
+    options.comparison = report::compare_runs(std::move(compared));
+  } catch (const UserError& problem) {
+    options.no_comparison = problem.what();
+  }
+}
+
 /// Writes the page and returns whether a job is still working on one of the runs.
 bool write_report(const ReportArguments& arguments, const std::filesystem::path& out) {
   std::vector<report::ReportedRun> runs;
@@ -39,7 +55,9 @@ bool write_report(const ReportArguments& arguments, const std::filesystem::path&
   name_apart(runs);
   const bool going_on = std::ranges::any_of(
       runs, [](const report::ReportedRun& run) { return run.state == "running" || run.state == "stopping"; });
-  store::publish_file(out, report::report_page(runs, going_on ? arguments.watch_s : std::nullopt));
+  report::ReportOptions options{.reload_s = going_on ? arguments.watch_s : std::nullopt};
+  compare(runs, options);
+  store::publish_file(out, report::report_page(runs, options));
   return going_on;
 }
 

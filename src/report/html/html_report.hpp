@@ -1,5 +1,6 @@
 #pragma once
 
+#include "report/compare/comparison.hpp"
 #include "run/opened_run.hpp"
 #include "store/run_folder/courses.hpp"
 
@@ -26,8 +27,13 @@ struct ReportedRun {
 /// @throws UserError if there is no run in the folder, or a file of it is damaged
 ReportedRun read_reported_run(const std::filesystem::path& folder);
 
+struct ReportOptions {
+  std::optional<int> reload_s = {};           // the page loads itself again after so many seconds
+  std::optional<Comparison> comparison = {};  // of several runs
+  std::string no_comparison = {};             // why there is none; empty: there is one run
+};
+
 /// An HTML page of the runs that needs no other file and no network.
-/// @param reload_s  the page loads itself again after so many seconds; nothing: never
-std::string report_page(std::span<const ReportedRun> runs, std::optional<int> reload_s);
+std::string report_page(std::span<const ReportedRun> runs, const ReportOptions& options = {});
 
 }  // namespace skyline::report

@@ -1,5 +1,4 @@
 // The layer graphs of the front, as the page draws them.
-#include "report/files/trial_results.hpp"
 #include "report/html/run_json.hpp"
 
 #include <string>
@@ -32,7 +31,7 @@ Json layer_json(const space::Layer& layer) {
 Json networks_json(const ReportedRun& run) {
   Json json = Json::object();
   std::size_t layers = 0;
-  for (const trial::TrialNumber number : front_order(run.opened.state.front())) {
+  for (const trial::TrialNumber number : members_of(run.opened.state)) {
     const space::Network& network = run.opened.state.search_trial(number).trial.architecture().network;
     layers += network.layers.size();
     if (json.size() >= kMostNetworks || layers > kMostLayers) break;

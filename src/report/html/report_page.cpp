@@ -65,12 +65,13 @@ std::string embedded(const Json& json) {
 
 }  // namespace
 
-std::string report_page(std::span<const ReportedRun> runs, std::optional<int> reload_s) {
+std::string report_page(std::span<const ReportedRun> runs, const ReportOptions& options) {
   const std::string_view library = between(skyline_page_library, skyline_page_end);
   const std::string_view script = between(skyline_page_script, skyline_page_library);
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   Json data{{"made", std::chrono::duration_cast<std::chrono::seconds>(now).count()},
-            {"reload", reload_s ? Json(*reload_s) : Json(nullptr)},
+            {"reload", options.reload_s ? Json(*options.reload_s) : Json(nullptr)},
+            {"comparison", comparison_json(options)},
             {"runs", Json::array()}};
   for (const ReportedRun& run : runs) data["runs"].push_back(run_json(run));
   std::string page(between(skyline_page_template, skyline_page_style));

@@ -1,7 +1,9 @@
 // The data of the page that follow from the order of the commits: volume, evolution of the front, courses.
+#include "report/compare/volume_curve.hpp"
 #include "report/files/trial_results.hpp"
 #include "report/html/importance.hpp"
 #include "report/html/run_json.hpp"
+#include "report/report.hpp"
 
 #include <algorithm>
 #include <map>
@@ -80,28 +82,20 @@ Json course_json(const store::TrainingKey& key, const std::vector<trial::CourseP
 
 Json volume_json(const ReportedRun& run) {
   const run::RunState& state = run.opened.state;
-  const objective::ObjectiveSet& objectives = state.objectives();
-  Json json{{"reference", Json::array()},
+  const std::vector<double> curve = volume_curve(state);
+  Json json{{"text", volume_text(state)},
             {"trials", Json::array()},
             {"hours", Json::array()},
             {"volume", Json::array()}};
-  if (!objectives.has_volume() || state.front().size() == 0) return json;
-  for (const auto& objective : objectives.objectives()) {
-    json["reference"].push_back(short_number(objective.reference));
-  }
   const auto trials = search_trials(state);
-  const std::size_t stride = std::max<std::size_t>((trials.size() + kMostVolumes - 1) / kMostVolumes, 1);
-  search::ParetoArchive archive(objectives.objectives().size());
-  double volume = 0;
+  const std::size_t stride = std::max<std::size_t>((curve.size() + kMostVolumes - 1) / kMostVolumes, 1);
   double hours = 0;
-  for (std::size_t i = 0; i < trials.size(); ++i) {
+  for (std::size_t i = 0; i < curve.size(); ++i) {
     hours = std::max(hours, end_hours(trials[i]->timing));
-    if (const auto values = state.objectives().minimized(*trials[i])) archive.insert(i, *values);
-    if ((i + 1) % stride != 0 && i + 1 != trials.size()) continue;
+    if ((i + 1) % stride != 0 && i + 1 != curve.size()) continue;
     json["trials"].push_back(i + 1);
     json["hours"].push_back(short_number(hours));
-    volume = std::max(volume, run::volume_of(objectives, run::points_of(archive)).value());
-    json["volume"].push_back(short_number(volume));
+    json["volume"].push_back(short_number(curve[i]));
   }
   return json;
 }
@@ -171,7 +165,8 @@ Json courses_json(const ReportedRun& run) {
   const auto add = [&](bool on_front) {
     for (const run::SharedTrial& trial : state.trials()) {
       if (json.size() >= kMostCourses) return;
-      if (state.on_front(trial->trial.number) != on_front) continue;
+      const bool is_member = state.on_front(trial->trial.number) || state.on_final_front(trial->trial.number);
+      if (is_member != on_front) continue;
       const store::TrainingKey key{trial->trial.name(), trial->timing.started_s};
       const auto course = run.courses.find(key);
       if (course != run.courses.end()) json.push_back(course_json(key, course->second, metrics));

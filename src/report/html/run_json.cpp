@@ -157,9 +157,9 @@ Json weights_of(const run::OpenedRun& run) {
     if (store::exists(file))
       files[to_text(trial.trial.name())] = file.lexically_relative(run.paths.root).string();
   };
-  for (const trial::TrialNumber number : front_order(run.state.front())) {
+  for (const trial::TrialNumber number : members_of(run.state)) {
     add(run.state.search_trial(number));
-    if (const auto* training = final_of(run.state, number)) add(*training);
+    if (const auto* training = run.state.final_training(number)) add(*training);
   }
   return files;
 }
@@ -189,12 +189,21 @@ Json short_number(std::optional<double> value) {
   return std::stod(fmt::format("{:.7g}", *value));
 }
 
+std::vector<trial::TrialNumber> members_of(const run::RunState& state) {
+  std::vector<trial::TrialNumber> members = front_order(state.front());
+  for (const trial::TrialNumber number : front_order(state.final_front())) {
+    if (!state.on_front(number)) members.push_back(number);
+  }
+  return members;
+}
+
 double end_hours(const trial::TrialTiming& timing) {
   return (timing.started_s + timing.total_s()) / kSecondsPerHour;
 }
 
 Json run_json(const ReportedRun& run) {
   const run::OpenedRun& opened = run.opened;
+  const std::optional<trial::Budget>& final_budget = opened.state.final_budget();
   return {{"name", run.name},
           {"path", opened.paths.root.string()},
           {"state", run.state},
@@ -203,6 +212,8 @@ Json run_json(const ReportedRun& run) {
           {"genotypes", opened.space.genotype_count()},
           {"trials", trial_columns(opened)},
           {"front", front_order(opened.state.front())},
+          {"final_front", front_order(opened.state.final_front())},
+          {"final_epochs", final_budget ? short_number(final_budget->epochs) : Json(nullptr)},
           {"weights", weights_of(opened)},
           {"volume", volume_json(run)},
           {"evolution", evolution_json(run)},

@@ -18,6 +18,8 @@ Json short_number(std::optional<double> value);
 
 /// All of a run.
 Json run_json(const ReportedRun& run);
+/// Groups, means and tests of several runs; or why there are none; null: there is one run.
+Json comparison_json(const ReportOptions& options);
 /// The volume over the trials and over time.
 Json volume_json(const ReportedRun& run);
 /// The front after some of the iterations.
@@ -29,6 +31,8 @@ Json courses_json(const ReportedRun& run);
 /// The layer graphs of trials on the front.
 Json networks_json(const ReportedRun& run);
 
+/// The trials on the front of the search, then the others on the final one.
+std::vector<trial::TrialNumber> members_of(const run::RunState& state);
 /// Hours from the start of the run to the end of the trial.
 double end_hours(const trial::TrialTiming& timing);
 

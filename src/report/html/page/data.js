@@ -10,9 +10,12 @@ class Run {
     this.searched = rows.filter((row) => !columns.final[row]);
     this.trained = rows.filter((row) => columns.final[row]);
     this.members = new Set(data.front);
+    this.finalMembers = new Set(data.final_front);
     this.rowOf = new Map(this.searched.map((row) => [columns.number[row], row]));
-    this.finalOf = new Map(this.trained.map((row) => [columns.number[row], row]));  // the latest one
+    const ofFinalBudget = this.trained.filter((row) => columns.epochs[row] === data.final_epochs);
+    this.finalOf = new Map(ofFinalBudget.map((row) => [columns.number[row], row]));
     this.frontRows = data.front.map((number) => this.rowOf.get(number));
+    this.finalFrontRows = data.final_front.map((number) => this.rowOf.get(number));
     this.metrics = Object.keys(columns.metrics);
     this.parameters = columns.parameters;
   }

@@ -95,6 +95,28 @@ function frontLine(run, trace, axes) {
   };
 }
 
+/// The full trainings: those on the final front, which they have with one another, with their line; the others open.
+function finalTraces(runIndex, axes, dressed) {
+  const run = RUNS[runIndex];
+  const many = RUNS.length > 1;
+  const colour = colours()[many ? runIndex % 7 : 1];
+  const rows = [...run.finalOf.values()].filter((row) => run.ok(row));
+  const on = points(runIndex, rows.filter((row) => run.finalMembers.has(run.number(row))), axes);
+  const off = points(runIndex, rows.filter((row) => !run.finalMembers.has(run.number(row))), axes);
+  const size = axes.length === 3 ? 5 : 10;
+  const line = frontLine(run, on, axes);
+  const traces = [];
+  if (line) {
+    traces.push({ type: "scatter", mode: "lines", x: line.x, y: line.y, hoverinfo: "skip", showlegend: false, meta: "line",
+      line: { color: colour, width: 1.5, shape: line.shape, dash: many ? "dot" : "solid" } });
+  }
+  traces.push(dressed({ name: many ? escaped(run.name) + ", final front" : "final front", meta: "final", showlegend: true, ...on,
+    marker: { size, symbol: "diamond", color: colour, line: { color: css("card"), width: 1 } } }));
+  traces.push(dressed({ name: "trained in full, not on the final front", meta: "trained", showlegend: !many && off.x.length > 0, ...off,
+    marker: { size, symbol: "diamond-open", color: colour, line: { width: 1.5 } } }));
+  return traces;
+}
+
 function tracesOf(runIndex, axes) {
   const run = RUNS[runIndex];
   const colour = colours()[RUNS.length > 1 ? runIndex % 7 : 0];
@@ -114,12 +136,7 @@ function tracesOf(runIndex, axes) {
   }
   const marker = { size: kind ? 6 : 9, color: colour, line: { color: css("card"), width: 1 } };
   traces.push(dressed({ name: RUNS.length > 1 ? escaped(run.name) : "front of the search", meta: "front", showlegend: true, ...mark(front, runIndex, marker) }));
-  if (run.trained.length && byId("front-final").checked) {
-    const rows = [...run.finalOf.values()].filter((row) => run.ok(row));
-    const open = { size: kind ? 5 : 9, symbol: "diamond-open", color: RUNS.length > 1 ? colour : colours()[1], line: { width: 1.5 } };
-    traces.push(dressed({ name: RUNS.length > 1 ? escaped(run.name) + ", trained in full" : "trained in full", meta: "final",
-      showlegend: true, ...points(runIndex, rows, axes), marker: open }));
-  }
+  if (run.trained.length && byId("front-final").checked) traces.push(...finalTraces(runIndex, axes, dressed));
   return traces;
 }
 

@@ -7,15 +7,27 @@ function startHistory() {
 }
 
 function showHistory() {
-  const { reference } = shown.volume;
-  const point = reference.map((value, i) => label(shown.objectives[i].metric) + " " + amount(shown.objectives[i].metric, value));
-  byId("volume-text").textContent = reference.length === 0 ? ""
-    : "The share that the front dominates of the box from the point " + point.join(", ") + ". It grows as the front gets better." +
-      (RUNS.length > 1 ? " Volumes of runs compare where this point is the same." : "");
+  byId("volume-text").textContent = shown.volume.text;
   const ends = shown.evolution;
   byId("evolution-text").textContent = ends.length === 0 ? ""
     : ends[0].iteration === undefined ? "The front after some of the trials, from light to dark, the latest one in orange."
       : "The front at the end of iterations, from light to dark, the latest one in orange.";
+}
+
+/// What the numbers of several runs say, by groups that differ in more than the seed.
+function showComparison() {
+  const section = byId("comparison");
+  section.hidden = DATA.comparison === null;
+  if (section.hidden) return;
+  const { problem, trials, groups, quantities } = DATA.comparison;
+  byId("comparison-text").textContent = problem ?? "Runs that differ in their seed alone are a group: its mean and the mean's 95 % interval, after the first " +
+    counted(trials, "trial") + " of each search. p is that of the two-sided test of Mann and Whitney: small where groups differ by more than chance.";
+  const text = (name, value) => amount(name.replace(/^best /, ""), value);
+  const interval = (name, { value, margin }) => (margin === null ? "–" : text(name, value - margin) + " to " + text(name, value + margin));
+  const means = problem ? [] : quantities.flatMap(({ name, means: all }) => all.map((mean, i) => [name.replaceAll("_", " "), groups[i].name, String(mean.count), text(name, mean.value), interval(name, mean)]));
+  plainTable("means", ["quantity", "group", "runs", "mean", "95 % interval"], means);
+  const tests = problem ? [] : quantities.flatMap(({ name, tests: all }) => all.map(({ left, right, u, p }) => [name.replaceAll("_", " "), groups[left].name, groups[right].name, String(u), p.toPrecision(3)]));
+  plainTable("tests", ["quantity", "group", "against", "U", "p"], tests);
 }
 
 function drawVolume() {
@@ -23,14 +35,14 @@ function drawVolume() {
   const data = RUNS.map((run, i) => ({
     type: "scatter", mode: "lines+markers", name: escaped(run.name), x: run.volume[over], y: run.volume.volume,
     line: { color: colours()[i % 7], width: 2, shape: "hv" }, marker: { size: run.volume.trials.length > 40 ? 1 : 4 },
-    hovertemplate: "%{y:.4s} after %{x:.4~r} " + over + "<extra></extra>",
+    hovertemplate: "%{y:.4f} after %{x:.4~r} " + over + "<extra></extra>",
   })).filter((trace) => trace.x.length > 0);
-  if (data.length === 0) return "There is no volume: no trial has met the constraints with a value for each objective, or an objective has no reference point.";
+  if (data.length === 0) return "There is no volume to draw.";
   return {
     data,
     layout: layout({
       showlegend: RUNS.length > 1, margin: { l: 60, r: 16, t: RUNS.length > 1 ? 34 : 12, b: 48 },
-      xaxis: axis(over === "hours" ? "time (hours)" : "search trials"), yaxis: axis("hypervolume"),
+      xaxis: axis(over === "hours" ? "time (hours)" : "search trials"), yaxis: axis("hypervolume (share of the box)"),
     }),
   };
 }

@@ -201,7 +201,7 @@ function markSelected() {
 
 function showNetwork() {
   const run = RUNS[chosen.run];
-  const listed = run.frontRows.map((row) => run.number(row));
+  const listed = [...new Set([...run.frontRows, ...run.finalFrontRows].map((row) => run.number(row)))];
   if (chosen.number === null || !run.rowOf.has(chosen.number)) chosen.number = listed[0] ?? null;
   byId("network").hidden = chosen.number === null;
   if (chosen.number === null) return;

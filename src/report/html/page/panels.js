@@ -7,7 +7,8 @@ function showHead() {
   byId("state").dataset.state = shown.state;
   const failed = shown.trials.status.filter((status) => status !== "ok").length;
   const figures = [
-    ["trials of the search", shown.searched.length.toLocaleString("en")], ["on the front", shown.front.length.toLocaleString("en")],
+    ["trials of the search", shown.searched.length.toLocaleString("en")], ["on the front of the search", shown.front.length.toLocaleString("en")],
+    ...(shown.trained.length ? [["on the final front", shown.final_front.length.toLocaleString("en")]] : []),
     ["failed", failed.toLocaleString("en")],
   ];
   for (const { metric, maximize } of shown.objectives) {
@@ -15,7 +16,7 @@ function showHead() {
     if (low <= high) figures.push([(maximize ? "highest " : "lowest ") + label(metric), amount(metric, maximize ? high : low)]);
   }
   const volume = shown.volume.volume.at(-1);
-  if (volume !== undefined) figures.push(["hypervolume", number(volume)]);
+  if (volume !== undefined) figures.push(["hypervolume", volume.toFixed(4)]);
   const [, end] = extent(shown.trials.start.map((start, row) => start + shown.trials.seconds[row]));
   if (end > 0) figures.push(["time", duration(end)]);
   byId("figures").replaceChildren(...figures.map(([name, text]) => make("div", {}, make("dt", {}, name), make("dd", {}, text))));

@@ -5,6 +5,7 @@ function nameSections() {
     const { title } = section.dataset;
     section.setAttribute("aria-label", title);
     section.prepend(make("div", { class: "head" }, make("h2", {}, title)));
+    if (section.id === "comparison" && DATA.comparison === null) continue;
     byId("nav").append(make("li", {}, make("a", { href: "#" + section.id }, title)));
   }
 }
@@ -46,6 +47,7 @@ function start() {
   startPanels();
   startNetwork();
   startTable();
+  showComparison();
   showRun();
   showNetwork();
   startReload();

@@ -3,12 +3,13 @@
 const MOST_ROWS = 300;
 let sorting = { key: null, down: false };
 
-/// A table of texts without sorting.
+/// A table of texts without sorting; columns of words begin at the left.
 function plainTable(id, titles, rows, wide = -1) {
   const table = byId(id);
   table.parentElement.hidden = rows.length === 0;
-  table.tHead.replaceChildren(make("tr", {}, ...titles.map((title, i) => make("th", { scope: "col", class: i === wide ? "left" : null }, title))));
-  table.tBodies[0].replaceChildren(...rows.map((row) => make("tr", {}, ...row.map((text, i) => make("td", { class: i === wide ? "left wrap" : null }, text)))));
+  const isWords = titles.map((_, i) => i === wide || rows.some((row) => /^[^\d–-]/.test(row[i])));
+  table.tHead.replaceChildren(make("tr", {}, ...titles.map((title, i) => make("th", { scope: "col", class: isWords[i] ? "left" : null }, title))));
+  table.tBodies[0].replaceChildren(...rows.map((row) => make("tr", {}, ...row.map((text, i) => make("td", { class: i === wide ? "left wrap" : isWords[i] ? "left" : null }, text)))));
 }
 
 /// The columns of the table: key, title, note below it, value and text of [run, row].
@@ -25,6 +26,9 @@ function tableColumns() {
   }
   for (const metric of finalMetrics()) {
     add("final " + metric, "final " + label(metric), budget(first.trained, first), (run, row) => run.value(metric, run.finalOf.get(run.number(row))), (found) => amount(metric, found));
+  }
+  if (RUNS.some((run) => run.trained.length > 0)) {
+    add("final front", "final front", "", (run, row) => (run.finalMembers.has(run.number(row)) ? "yes" : run.finalOf.has(run.number(row)) ? "no" : null));
   }
   for (const name of new Set(RUNS.flatMap((run) => run.parameters.map((parameter) => parameter.name)))) {
     add(name, name, "", (run, row) => { const parameter = run.parameters.find((each) => each.name === name); return parameter ? run.parameterValue(parameter, row) : null; }, (found) => (found === null ? "–" : String(found)));
@@ -52,6 +56,7 @@ let COLUMNS = [];
 
 function startTable() {
   COLUMNS = tableColumns();
+  byId("table-rows").querySelector("[value=final]").hidden = RUNS.every((run) => run.final_front.length === 0);
   listen("table-rows", showTable);
   listen("table-filter", showTable);
   const head = COLUMNS.map((column, i) => make("th", { scope: "col" }, make("button", { type: "button", onclick: () => sortBy(i) }, column.title, make("small", {}, column.note))));
@@ -80,8 +85,8 @@ function filterOf(text) {
 }
 
 function tableRows() {
-  const all = byId("table-rows").value === "all";
-  const rows = RUNS.flatMap((run, i) => (all ? run.searched : run.frontRows).map((row) => [i, row]));
+  const chosenRows = { front: (run) => run.frontRows, final: (run) => run.finalFrontRows, all: (run) => run.searched }[byId("table-rows").value];
+  const rows = RUNS.flatMap((run, i) => chosenRows(run).map((row) => [i, row]));
   const filter = byId("table-filter").value;
   const holds = filterOf(filter);
   const kept = filter.trim() ? rows.filter(([i, row]) => holds(RUNS[i], row)) : rows;

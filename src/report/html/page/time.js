@@ -77,7 +77,7 @@ function drawTimeline() {
   PLOTS.get("timeline").element.style.height = Math.min(640, 90 + 24 * Math.min(slots.length, 24)) + "px";
   const base = { margin: { l: 90, r: 16, t: 34, b: 48 }, hovermode: "closest" };
   const [unit, seconds] = timeUnit(run);
-  const across = axis("time since the start of the run (" + unit + ")");
+  const across = axis("time (" + unit + ")");
   const up = axis("", { type: "category", autorange: "reversed", showgrid: false, ...(slots.length > 24 ? { nticks: 24 } : {}) });
   if (run.trials.number.length > MOST_BARS_OF_TIME) {
     const { steps, shares } = busyShares(run, slots, seconds);
@@ -123,7 +123,7 @@ function drawUtilization() {
   const used = steps.map((_, step) => shares.reduce((sum, row) => sum + row[step], 0) / slots.length);
   return {
     data: [{ type: "scatter", mode: "lines", x: steps, y: used, fill: "tozeroy", line: { color: colours()[0], width: 1.5 }, fillcolor: colours()[0] + "33", hovertemplate: "%{y:.0%}<extra></extra>" }],
-    layout: layout({ margin: { l: 90, r: 16, t: 12, b: 48 }, xaxis: axis("time since the start of the run (" + unit + ")"), yaxis: axis("slots busy", { range: [0, 1.02], tickformat: ".0%" }) }),
+    layout: layout({ margin: { l: 90, r: 16, t: 12, b: 48 }, xaxis: axis("time (" + unit + ")"), yaxis: axis("slots busy", { range: [0, 1.02], tickformat: ".0%" }) }),
   };
 }
 
