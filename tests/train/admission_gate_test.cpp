@@ -1,7 +1,6 @@
 #include "train/sharing/admission_gate.hpp"
 
 #include "train/fake_device.hpp"
-#include "train/inherit/recent_parents.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -282,59 +281,6 @@ TEST_F(AdmissionGateTest, LetsNobodyInWhereCandidatesTookMoreThanExpected) {
   const auto second = ask(200);
   EXPECT_FALSE(second->began());
   device_.free(900);
-}
-
-/// With what parents left on the device.
-class AdmissionGateWithParents : public AdmissionGateTest {
- protected:
-  /// Takes memory until it is let go.
-  void keep_parent(std::size_t bytes) {
-    device_.take(bytes);
-    parents_.keep(std::shared_ptr<const TrainedTensors>(new TrainedTensors{bytes, nullptr, {}, bytes},
-                                                        [this](const TrainedTensors* left) {
-                                                          device_.free(left->bytes);
-                                                          delete left;
-                                                        }));
-  }
-  bool let_in_beside(std::size_t running_bytes, const Candidate& candidate) {
-    const AdmissionGate::Permit first = with_parents_.enter({running_bytes}, never);
-    int polls = 0;
-    return static_cast<bool>(with_parents_.enter(candidate, [&] { return ++polls > 2; }));
-  }
-
-  RecentParents parents_{1000};
-  AdmissionGate with_parents_{device_, 0, &parents_};
-};
-
-TEST_F(AdmissionGateWithParents, LetsThemGoBeforeACandidateWaits) {
-  keep_parent(300);
-  EXPECT_TRUE(let_in_beside(300, {500}));
-  EXPECT_EQ(parents_.bytes(), 0U);
-  EXPECT_EQ(device_.memory(0).reserved_bytes, 0U);
-}
-
-TEST_F(AdmissionGateWithParents, KeepsThemWhereOtherCachedMemoryIsEnough) {
-  keep_parent(300);
-  device_.take(500);
-  device_.free(500);  // stays with the allocator
-  EXPECT_TRUE(let_in_beside(200, {300}));
-  EXPECT_EQ(parents_.bytes(), 300U);
-}
-
-TEST_F(AdmissionGateWithParents, LetsThemGoForACandidateThatTrainsAlone) {
-  keep_parent(300);
-  const AdmissionGate::Permit alone = with_parents_.enter({10, Manner::kAlone}, never);
-  EXPECT_EQ(device_.memory(0).reserved_bytes, 0U);
-}
-
-TEST_F(AdmissionGateWithParents, LetsThemGoForAGroupThatNeedsTheRoom) {
-  keep_parent(300);
-  for (const std::size_t bytes : {600U, 700U}) {
-    EXPECT_EQ(parents_.bytes(), 300U);
-    AdmissionGate::Permit member = with_parents_.enter({bytes, Manner::kGroup}, never);
-    EXPECT_TRUE(member.may_begin_with_group());
-  }
-  EXPECT_EQ(device_.memory(0).reserved_bytes, 0U);
 }
 
 }  // namespace

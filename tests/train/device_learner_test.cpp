@@ -353,18 +353,6 @@ TEST(DeviceLearner, UsesTheStreamThatItsThreadHadLast) {
   EXPECT_EQ(accelerator->counts.streams, 2);
 }
 
-TEST(DeviceLearner, KeepsNothingForChildrenWhereThereIsNoMemoryForAStream) {
-  const auto accelerator = std::make_shared<WatchedAccelerator>();
-  const TrainingSetup setup = make_setup(adam(), accelerator);
-  const trial::Trial trial = make_trial(learner_network(), 1, 3);
-  const auto learner = test::make_learner(setup, trial);
-  accelerator->before_stream = [] { TORCH_CHECK_WITH(OutOfMemoryError, false, "no memory for a stream"); };
-  EXPECT_NO_THROW(learner->keep_for_children());
-  accelerator->before_stream = {};
-  EXPECT_NO_THROW(learner->keep_for_children());
-  EXPECT_EQ(accelerator->counts.streams, 2);
-}
-
 TEST(DeviceLearner, OfAGroupHasTheSameBitsHoweverItsStateIsSharded) {
   using Statistics = GroupOptions::Statistics;
   for (const std::size_t members : {2U, 3U, 18U}) {  // of 18 that share 16 samples two have none

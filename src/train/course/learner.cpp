@@ -8,7 +8,6 @@
 #include "train/course/trial_run.hpp"
 #include "train/device/device_epoch.hpp"
 #include "train/device/device_evaluation.hpp"
-#include "train/inherit/transplant.hpp"
 #include "train/ops/autograd_op.hpp"
 
 #include <algorithm>
@@ -285,24 +284,6 @@ std::vector<trial::NamedTensor> Learner::export_tensors() const {
 
 void Learner::import_tensors(const std::vector<trial::NamedTensor>& tensors) {
   stream_->run([&] { step_->parameters().import_tensors(tensors); });
-}
-
-void Learner::keep_for_children() {
-  require_settled();
-  stream_->wait();
-  context_.keep_parent(trial_, step_->parameters());
-}
-
-bool Learner::start_from_kept(const trial::Inherit& inheritance) {
-  parent_ = context_.parents().find(inheritance);
-  if (parent_ == nullptr) {
-    return false;
-  }
-  const auto plan = plan_inheritance(parent_->architecture->network, trial_.architecture().network);
-  stream_->run([&] { inherit_tensors(plan, parent_->tensors, step_->parameters().tensors()); });
-  stream_->wait();
-  parent_.reset();
-  return true;
 }
 
 /// The wait for the other members is one that sees whether they are lost: a copy to the host would not.

@@ -9,7 +9,6 @@
 #include "train/device/device_evaluation.hpp"
 #include "train/device/repeated_work.hpp"
 #include "train/group/gradient_exchange.hpp"
-#include "train/inherit/recent_parents.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -72,11 +71,6 @@ class Learner {
   std::vector<trial::NamedTensor> export_tensors() const;
   /// Takes initial values other than the drawn ones, in the order of export_tensors. Before the first step.
   void import_tensors(const std::vector<trial::NamedTensor>& tensors);
-  /// Keeps the tensors on the device, for the learners of children. After the last step; local.
-  void keep_for_children();
-  /// Takes initial values from what the parent's learner kept, the same as from its exported tensors. Returns
-  /// false, and changes nothing, if that is not there. Before the first step; local.
-  bool start_from_kept(const trial::Inherit& inheritance);
   /// Has the leader collect what save_state needs of the others; before each save_state in a group.
   void collect_state();
   /// Copies all that later steps depend on into `step` and `arrays`, whose memory it uses again. Leaves
@@ -107,7 +101,6 @@ class Learner {
   const RecordingPolicy policy_;
   StreamLease stream_;                      // what follows is destroyed before it
   std::unique_ptr<DeviceReducer> reducer_;  // nullptr: there is no group
-  RecentParents::Entry parent_;             // while the device copies from it
   std::unique_ptr<TrainingStep> step_;
   std::unique_ptr<DeviceEpoch> epoch_;
   BatchBuffers buffers_;  // as large as a part can be

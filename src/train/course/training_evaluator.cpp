@@ -170,8 +170,7 @@ class TrainingEvaluator final : public trial::Evaluator {
     std::call_once(gate_once_, [this] {
       setup_.on_device->samples(SampleSet::kTrain);
       setup_.on_device->scaling();
-      gate_ = std::make_unique<AdmissionGate>(*setup_.device.accelerator, setup_.device.device,
-                                              &setup_.on_device->parents());
+      gate_ = std::make_unique<AdmissionGate>(*setup_.device.accelerator, setup_.device.device);
     });
     return *gate_;
   }

@@ -90,7 +90,7 @@ trial::Outcome TrialRun::run() {
     return *failure_;
   }
   if (leads() && context_.weights().wanted()) {
-    keep_weights();
+    context_.weights().keep(learner_->export_tensors());
   }
   context_.report(course_.points());
   const double train_loss = recent_loss_sum_ / static_cast<double>(recent_steps_);
@@ -106,14 +106,6 @@ std::vector<double> TrialRun::values_of(const Score& score) const {
   std::vector<double> values = score.metrics;
   values.resize(setup_.options.metrics.size(), std::nan(""));
   return values;
-}
-
-/// Children of the search start from them.
-void TrialRun::keep_weights() {
-  context_.weights().keep(learner_->export_tensors());
-  if (setup_.options.inherit && !trial_.is_final()) {
-    learner_->keep_for_children();
-  }
 }
 
 void TrialRun::train() {

@@ -56,8 +56,6 @@ class TrialRun {
   std::vector<double> values_of(const Score& score) const;
   void check_held_out(const Score& validation, const Score& test);
 
-  void keep_weights();
-
   /// Chooses the start: a saved state, of an earlier job or of the trial that is continued, if one fits; else
   /// the parent's weights if the trial inherits, else the drawn values.
   enum class Source { kFresh, kSaved, kInherited };

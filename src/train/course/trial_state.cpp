@@ -41,9 +41,6 @@ TrialRun::Source TrialRun::start_alone() {
 }
 
 TrialRun::Source TrialRun::inherit() {
-  if (learner_->start_from_kept(*trial_.inherits())) {
-    return Source::kInherited;
-  }
   const auto trained = context_.weights().inherited();
   if (trained == nullptr && context_.control().stop_requested()) {
     return Source::kFresh;  // it is stopped before the first step

@@ -4,7 +4,6 @@
 
 #include "core/log.hpp"
 #include "train/course/training_setup.hpp"
-#include "train/graph/parameter_store.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -14,13 +13,9 @@
 #include <ATen/Context.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>
-#include <c10/util/Exception.h>
 
 namespace skyline::train {
 namespace {
-
-/// Room for some hundred parents in searches of small networks; little beside any device's memory.
-constexpr std::size_t kParentsBytes = std::size_t{256} << 20;
 
 /// Copies values to the device; wraps them, for reading, where that is the CPU.
 template <typename T>
@@ -60,8 +55,7 @@ DeviceContext::DeviceContext(DeviceUse use, std::shared_ptr<const store::Dataset
     : use_(std::move(use)),
       dataset_(std::move(dataset)),
       host_scaling_(scaling),
-      device_(use_.accelerator->devices().at(static_cast<std::size_t>(use_.device)).target),
-      parents_(kParentsBytes) {}
+      device_(use_.accelerator->devices().at(static_cast<std::size_t>(use_.device)).target) {}
 
 void DeviceContext::set_precision(Precision precision) {
   if (!device_.is_cuda()) {
@@ -105,25 +99,6 @@ std::unique_ptr<AcceleratorStream> DeviceContext::take_stream() {
 void DeviceContext::give_back(std::unique_ptr<AcceleratorStream> stream) {
   const std::lock_guard lock(streams_mutex_);
   free_streams_.push_back({std::this_thread::get_id(), std::move(stream)});
-}
-
-void DeviceContext::keep_parent(const trial::Trial& trial, const ParameterStore& parameters) {
-  TrainedTensors left{trial.number, trial.proposal.architecture, {}, parameters.block().nbytes()};
-  if (left.bytes > parents_.most_bytes() || accelerator().kernels() == Kernels::kOwn) {
-    return;
-  }
-  const std::lock_guard lock(parents_mutex_);
-  try {
-    if (parents_stream_ == nullptr) {
-      parents_stream_ = use_.accelerator->make_stream(use_.device);
-    }
-    parents_stream_->run([&] { left.tensors = parameters.copy_tensors(); });
-  } catch (const c10::OutOfMemoryError&) {
-    parents_.clear();  // running trials need the memory more
-    return;
-  }
-  parents_stream_->wait();
-  parents_.keep(std::make_shared<const TrainedTensors>(std::move(left)));
 }
 
 void DeviceContext::note_refusal(const std::string& reason) {

@@ -6,7 +6,6 @@
 #include "train/course/batch_source.hpp"
 #include "train/course/training_evaluator.hpp"
 #include "train/device/accelerator.hpp"
-#include "train/inherit/recent_parents.hpp"
 
 #include <array>
 #include <atomic>
@@ -21,7 +20,6 @@
 
 namespace skyline::train {
 
-class ParameterStore;
 struct TrainingSetup;
 
 /// The samples of a set on a device; constant. On the CPU: in the data set's own memory.
@@ -31,7 +29,7 @@ struct DeviceSamples {
 };
 
 /// State that the trials of an evaluator share on a device, which may be the CPU: the data set, copied there
-/// once; streams, kept for later trials; and trained tensors, kept for children. Used by all threads.
+/// once, and streams, kept for later trials. Used by all threads.
 class DeviceContext {
  public:
   DeviceContext(DeviceUse use, std::shared_ptr<const store::Dataset> dataset, const ValueScaling& scaling);
@@ -53,11 +51,6 @@ class DeviceContext {
   std::unique_ptr<AcceleratorStream> take_stream();
   /// Keeps the stream for this thread's next trial. @pre its work is done
   void give_back(std::unique_ptr<AcceleratorStream> stream);
-
-  /// Copies the trial's tensors for its children. @pre its stream has been waited for. Keeps nothing if the
-  /// memory is short, or where kernels of our own train: the weights that the run keeps are as near there.
-  void keep_parent(const trial::Trial& trial, const ParameterStore& parameters);
-  RecentParents& parents() { return parents_; }
 
   /// Whether to try recording: not after several refusals in a row, by consecutive trials.
   bool may_record() const { return refusals_ < kMostRefusals; }
@@ -87,9 +80,6 @@ class DeviceContext {
   std::array<HeldSamples, 3> held_;  // by SampleSet
   std::mutex streams_mutex_;
   std::vector<FreeStream> free_streams_;
-  std::mutex parents_mutex_;                           // guards parents_stream_
-  std::unique_ptr<AcceleratorStream> parents_stream_;  // keeps parents' memory apart from that of trials
-  RecentParents parents_;
   std::atomic<int> refusals_ = 0;  // refusals in a row
   std::atomic<bool> refusal_is_told_ = false;
 };

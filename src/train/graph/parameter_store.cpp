@@ -191,25 +191,6 @@ std::size_t ParameterStore::offset_of(const StoredTensor& tensor) const {
   return static_cast<std::size_t>(tensor.value.const_data_ptr<float>() - memory_.const_data_ptr<float>());
 }
 
-std::vector<at::Tensor> ParameterStore::tensors() const {
-  std::vector<at::Tensor> all;
-  for (const StoredLayer& layer : layers_) {
-    for (const StoredTensor& tensor : layer.tensors()) {
-      all.push_back(tensor.value.detach());
-    }
-  }
-  return all;
-}
-
-std::vector<at::Tensor> ParameterStore::copy_tensors() const {
-  const at::Tensor copy = memory_.clone();
-  std::vector<at::Tensor> all = tensors();
-  for (at::Tensor& tensor : all) {
-    tensor = copy.as_strided(tensor.sizes(), tensor.strides(), tensor.storage_offset());
-  }
-  return all;
-}
-
 std::vector<trial::NamedTensor> ParameterStore::export_tensors() const {
   std::vector<trial::NamedTensor> exported;
   for (std::size_t i = 0; i < layers_.size(); ++i) {

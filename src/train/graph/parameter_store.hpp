@@ -58,10 +58,6 @@ class ParameterStore {
   std::span<const float> memory() const;
   /// Position of a tensor of this store in memory(), a multiple of a cache line.
   std::size_t offset_of(const StoredTensor& tensor) const;
-  /// All tensors, in the order of the network, without autograd.
-  std::vector<at::Tensor> tensors() const;
-  /// Copies of tensors() in one block of their own, on the device; queued on the current stream.
-  std::vector<at::Tensor> copy_tensors() const;
   /// Copies of all tensors, "<layer>.<tensor>", row-major.
   std::vector<trial::NamedTensor> export_tensors() const;
   /// Sets the values, in the order and shapes of export_tensors.

@@ -2,6 +2,8 @@
 
 #include "skyline/core/error.hpp"
 
+#include "train/inherit/inheritance_plan.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -73,8 +75,7 @@ at::Tensor common_part(at::Tensor tensor, const std::vector<const CommonSegment*
   return tensor;
 }
 
-/// Executes a plan. Arithmetic would round differently from device to device, so devices only copy and set
-/// constants; the statistics of channels, a few numbers, are computed on the host.
+/// Executes a plan.
 class Execution {
  public:
   Execution(const std::vector<at::Tensor>& parent, const std::vector<at::Tensor>& child)
@@ -87,8 +88,6 @@ class Execution {
 
  private:
   void take(const TakeBlock& step, std::vector<const CommonSegment*> segments) const;
-  std::vector<float> read(std::size_t tensor, std::int64_t count) const;
-  void write(std::size_t tensor, const std::vector<float>& values) const;
 
   const std::vector<at::Tensor>& parent_;
   const std::vector<at::Tensor>& child_;
@@ -126,39 +125,21 @@ void Execution::operator()(const PassOn& step) const {
 }
 
 void Execution::operator()(const PassOnNorm& step) const {
-  const std::vector<float> scale = read(step.source_weight, step.channels);
-  const std::vector<float> shift = read(step.source_bias, step.channels);
-  std::vector<float> mean;
-  std::vector<float> variance;
-  std::vector<float> weight;
-  for (std::size_t i = 0; i < scale.size(); ++i) {
+  const auto values = [this](std::size_t tensor) { return child_.at(tensor).mutable_data_ptr<float>(); };
+  const float* scale = values(step.source_weight);
+  const float* shift = values(step.source_bias);
+  for (std::int64_t i = 0; i < step.channels; ++i) {
     const Moments normal{shift[i], static_cast<double>(scale[i]) * scale[i]};
     const Moments input = step.rectified ? rectify(normal) : normal;
-    mean.push_back(static_cast<float>(input.mean));
-    variance.push_back(static_cast<float>(input.variance));
-    weight.push_back(static_cast<float>(std::sqrt(input.variance + step.epsilon)));
+    values(step.running_mean)[i] = values(step.bias)[i] = static_cast<float>(input.mean);
+    values(step.running_var)[i] = static_cast<float>(input.variance);
+    values(step.weight)[i] = static_cast<float>(std::sqrt(input.variance + step.epsilon));
   }
-  write(step.running_mean, mean);
-  write(step.bias, mean);
-  write(step.running_var, variance);
-  write(step.weight, weight);
 }
 
 void Execution::operator()(const StartAtZero& step) const {
   child_.at(step.weight).zero_();
   if (step.bias) child_.at(*step.bias).zero_();
-}
-
-/// Reads the first values of a one-dimensional tensor of the child.
-std::vector<float> Execution::read(std::size_t tensor, std::int64_t count) const {
-  const at::Tensor values = child_.at(tensor).narrow(0, 0, count).cpu();
-  return {values.const_data_ptr<float>(), values.const_data_ptr<float>() + count};
-}
-
-void Execution::write(std::size_t tensor, const std::vector<float>& values) const {
-  const auto count = static_cast<std::int64_t>(values.size());
-  auto* const data = const_cast<float*>(values.data());  // only read
-  child_.at(tensor).narrow(0, 0, count).copy_(at::from_blob(data, {count}, at::kFloat));
 }
 
 void check_tensor(const NamedTensor& tensor, const space::TensorSpec& spec) {
@@ -203,18 +184,13 @@ std::vector<at::Tensor> childs_tensors(const Network& network, std::vector<Named
 
 }  // namespace
 
-void inherit_tensors(const std::vector<InheritanceStep>& plan, const std::vector<at::Tensor>& trained,
-                     const std::vector<at::Tensor>& child) {
-  const at::NoGradGuard no_gradients;
-  const Execution execution(trained, child);
-  for (const InheritanceStep& step : plan) std::visit(execution, step);
-}
-
 std::vector<NamedTensor> inherit_weights(const Network& parent, const std::vector<NamedTensor>& trained,
                                          const Network& child, std::vector<NamedTensor> fresh) {
   const std::vector<at::Tensor> from = parents_tensors(parent, trained);
   const std::vector<at::Tensor> to = childs_tensors(child, fresh);
-  inherit_tensors(plan_inheritance(parent, child), from, to);
+  const at::NoGradGuard no_gradients;
+  const Execution execution(from, to);
+  for (const InheritanceStep& step : plan_inheritance(parent, child)) std::visit(execution, step);
   return fresh;
 }
 

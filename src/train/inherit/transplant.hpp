@@ -3,13 +3,7 @@
 #include "skyline/space/network.hpp"
 #include "skyline/trial/evaluator.hpp"
 
-#include "train/inherit/inheritance_plan.hpp"
-
 #include <vector>
-
-namespace at {
-class Tensor;
-}
 
 namespace skyline::train {
 
@@ -29,12 +23,5 @@ std::vector<trial::NamedTensor> inherit_weights(const space::Network& parent,
                                                 const std::vector<trial::NamedTensor>& trained,
                                                 const space::Network& child,
                                                 std::vector<trial::NamedTensor> fresh);
-
-/// Does the same on tensors of one device, in any memory order, with the same bits on every device. Queued on
-/// the current stream: `trained` must live until that has been waited for.
-/// @param trained  float32, every tensor of the parent, in the order of its layers and their tensors
-/// @param child  the child's tensors as drawn, in the same order; out: its initial values
-void inherit_tensors(const std::vector<InheritanceStep>& plan, const std::vector<at::Tensor>& trained,
-                     const std::vector<at::Tensor>& child);
 
 }  // namespace skyline::train
