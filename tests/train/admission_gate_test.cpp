@@ -7,8 +7,6 @@
 #include <functional>
 #include <future>
 #include <memory>
-#include <mutex>
-#include <optional>
 #include <thread>
 #include <vector>
 
@@ -156,7 +154,9 @@ TEST_F(AdmissionGateTest, LetsAGroupBeginWhenThoseThatTrainHaveEnded) {
       await([&] { return member.may_begin_with_group(); });
       EXPECT_TRUE(another.may_begin_with_group());
       EXPECT_FALSE(later->began());
-      EXPECT_TRUE(member.wait_for_quiet([] { return true; }));  // it has the device
+      bool measured = false;
+      member.measure_alone([&] { measured = true; });  // it has the device
+      EXPECT_TRUE(measured);
     }
     await([&] { return later->began(); });
   }
@@ -177,76 +177,89 @@ TEST_F(AdmissionGateTest, FreesCachedMemoryBeforeAGroupBeginsAndNotWhileItTrains
   }
 }
 
-TEST_F(AdmissionGateTest, FreesMemoryWithItsMutexReleased) {
-  std::vector<std::size_t> running;
-  device_.before_release = [&] { running.push_back(gate_.running()); };
+TEST_F(AdmissionGateTest, FreesMemoryForOneAloneAndForOneThatFindsItInTheCache) {
+  int releases = 0;
+  device_.before_release = [&] { ++releases; };
   { const AdmissionGate::Permit alone = gate_.enter({10, Manner::kAlone}, never); }
+  EXPECT_EQ(releases, 1);
   AdmissionGate::Permit first = gate_.enter({10}, never);
   device_.take(900);
   device_.free(900);  // stays with the allocator
   EXPECT_TRUE(gate_.enter({500}, never));
-  EXPECT_EQ(running, (std::vector<std::size_t>{0, 1}));
+  EXPECT_EQ(releases, 2);
 }
 
 TEST_F(AdmissionGateTest, LetsNoGroupBeginWhileMemoryIsFreed) {
-  AdmissionGate::Permit group;
+  std::atomic<bool> is_freed = false;
+  std::future<void> group;
   device_.before_release = [&] {
-    if (group) return;
-    group = gate_.enter({10, Manner::kGroup}, never);
-    EXPECT_FALSE(group.may_begin_with_group());
+    if (group.valid()) return;
+    group = std::async(std::launch::async, [&] {
+      AdmissionGate::Permit member = gate_.enter({10, Manner::kGroup}, never);
+      await([&] { return member.may_begin_with_group(); });
+      EXPECT_TRUE(is_freed);
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    is_freed = true;
   };
-  int polls = 0;
-  EXPECT_FALSE(gate_.enter({10, Manner::kAlone}, [&] { return ++polls > 2; }));
-  EXPECT_TRUE(group.may_begin_with_group());
+  { const AdmissionGate::Permit alone = gate_.enter({10, Manner::kAlone}, never); }
+  group.get();
 }
 
 TEST_F(AdmissionGateTest, MakesOthersPauseForAMeasurementAndNotEnd) {
   AdmissionGate::Permit measured = gate_.enter({10}, never);
-  AdmissionGate::Permit other = gate_.enter({10}, never);
-  other.let_others_measure();  // nobody does
-  std::atomic<int> polls = 0;
-  EXPECT_FALSE(measured.wait_for_quiet([&] { return ++polls > 2; }));  // it works, and has not paused
-  std::atomic<bool> goes_on = false;
+  std::atomic<bool> works = false;
+  std::atomic<bool> measures = false;
+  std::atomic<bool> has_measured = false;
+  std::atomic<bool> pauses = false;
   std::thread neighbour([&] {
-    await([&] { return polls > 4; });
-    other.let_others_measure();
-    goes_on = true;
+    AdmissionGate::Permit other = gate_.enter({10}, never);
+    other.let_others_measure();  // nobody does
+    works = true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    EXPECT_FALSE(measures);  // it works, and has not paused
+    pauses = true;
+    await([&] {
+      other.let_others_measure();
+      return has_measured.load();
+    });
   });
-  EXPECT_TRUE(measured.wait_for_quiet([&] {
-    ++polls;
-    return false;
-  }));
-  const auto later = ask(10);
-  EXPECT_EQ(gate_.waiting(), 1U);
-  EXPECT_FALSE(goes_on);
-  measured.resume();
+  await([&] { return works.load(); });
+  std::unique_ptr<Slot> later;
+  measured.measure_alone([&] {
+    measures = true;
+    EXPECT_TRUE(pauses);
+    later = ask(10);
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    EXPECT_FALSE(later->began());
+    EXPECT_EQ(gate_.running(), 2U);
+    has_measured = true;
+  });
   neighbour.join();
   await([&] { return later->began(); });
-  EXPECT_EQ(gate_.running(), 3U);
 }
 
-TEST_F(AdmissionGateTest, GivesQuietToOneAfterTheOther) {
-  AdmissionGate::Permit first = gate_.enter({10}, never);
-  std::atomic<int> polls = 0;
-  std::atomic<bool> measures = false;
-  std::thread second([&] {
-    AdmissionGate::Permit permit = gate_.enter({10}, never);
-    EXPECT_TRUE(permit.wait_for_quiet([&] {
-      ++polls;
-      return false;
-    }));
-    measures = true;
-  });
-  await([&] { return polls > 0; });
-  EXPECT_TRUE(first.wait_for_quiet(never));  // the other one waits, too
-  const int before = polls;
-  await([&] { return polls > before + 2; });
-  first.resume();  // it works again
-  await([&] { return polls > before + 4; });
-  EXPECT_FALSE(measures);
-  first = {};
-  second.join();
-  EXPECT_TRUE(measures);
+TEST_F(AdmissionGateTest, LetsOneMeasureAfterTheOther) {
+  std::atomic<int> measuring = 0;
+  std::atomic<int> measured = 0;
+  std::vector<std::thread> slots;
+  for (int i = 0; i < 4; ++i) {
+    slots.emplace_back([&] {
+      AdmissionGate::Permit permit = gate_.enter({10}, never);
+      await([&] { return gate_.running() == 4; });
+      permit.measure_alone([&] {
+        EXPECT_EQ(++measuring, 1);
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        --measuring;
+      });
+      ++measured;
+      await([&] {
+        permit.let_others_measure();
+        return measured == 4;
+      });
+    });
+  }
+  for (std::thread& slot : slots) slot.join();
 }
 
 TEST_F(AdmissionGateTest, LetsAWaitingSlotStop) {

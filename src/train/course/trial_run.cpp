@@ -286,13 +286,21 @@ void TrialRun::check_held_out(const Score& validation, const Score& test) {
 
 /// Of no use if the slot stops it.
 double TrialRun::measure_latency_ms() {
-  bool stopped = leads() && !wait_for_quiet();
-  const ScopeTimer timer(context_.timing().latency_s);
-  double latency_ms = leads() && !stopped ? time_inference(stopped) : 0;
-  if (permit_ != nullptr) {
-    permit_->resume();
+  const Clock::time_point begin = Clock::now();
+  bool stopped = false;
+  double latency_ms = 0;
+  const auto measure = [&] {
+    context_.timing().wait_s += seconds_since(begin);
+    const ScopeTimer timer(context_.timing().latency_s);
+    latency_ms = time_inference(stopped);
+  };
+  if (leads() && permit_ == nullptr) {
+    measure();
+  } else if (leads()) {
+    permit_->measure_alone(measure);
   }
   if (group_ != nullptr) {
+    const ScopeTimer timer(context_.timing().latency_s);
     std::array<double, 3> told = {latency_ms, stopped ? 1.0 : 0.0, 0.0};
     do {
       broadcast_numbers(*group_, told);
@@ -311,15 +319,6 @@ void TrialRun::let_others_measure() {
   if (permit_ != nullptr) {
     permit_->let_others_measure();
   }
-}
-
-/// Other trials on the device would be measured with it. Returns false if the slot stops the trial.
-bool TrialRun::wait_for_quiet() {
-  if (permit_ == nullptr) {
-    return true;
-  }
-  const ScopeTimer timer(context_.timing().wait_s);
-  return permit_->wait_for_quiet([this] { return context_.control().stop_requested(); });
 }
 
 /// @param stopped  set if the slot stops it; then NaN

@@ -52,7 +52,6 @@ class TrialRun {
   double measure_latency_ms();
   double time_inference(bool& stopped);
   void let_others_measure();
-  bool wait_for_quiet();
   std::vector<double> values_of(const Score& score) const;
   void check_held_out(const Score& validation, const Score& test);
 

@@ -4,16 +4,14 @@
 
 #include <condition_variable>
 #include <cstddef>
-#include <cstdint>
 #include <deque>
 #include <functional>
-#include <map>
+#include <memory>
 #include <mutex>
-#include <optional>
+#include <shared_mutex>
+#include <vector>
 
 namespace skyline::train {
-
-class RecentParents;
 
 /// How many candidates train on a device at once, if their memory allows it: enough to fill it with small
 /// ones, few enough for the processors that launch their kernels.
@@ -33,42 +31,51 @@ struct Candidate {
 /// fits its memory. Admits in the order of asking: small candidates never overtake a large one. At least one
 /// is admitted. Only times depend on the gate, never results.
 ///
-/// The device is asked, and its cache freed, with the mutex released and never while a group trains: freeing
-/// waits for the device, which may wait for another rank's, where a thread may wait for its gate.
-/// Thread-safe.
+/// The device is asked, and its cache freed, never while a group trains: freeing waits for the device, which
+/// may wait for another rank's. Thread-safe.
 class AdmissionGate {
+  struct Running {
+    Candidate candidate;
+    bool began = false;  // a member of a group that may have work on the device
+    bool in_group() const { return candidate.manner == Candidate::Manner::kGroup; }
+  };
+  /// The right to work on the device while nobody measures.
+  using Work = std::shared_lock<std::shared_mutex>;
+
  public:
   /// A candidate's permission to train; the destructor returns it. Used by one thread.
   class Permit {
    public:
     Permit() = default;
-    Permit(Permit&& other) noexcept;
-    Permit& operator=(Permit&& other) noexcept;
-    ~Permit();
     /// False: the slot was asked to stop while it waited.
-    explicit operator bool() const { return gate_ != nullptr; }
+    explicit operator bool() const { return running_ != nullptr; }
     /// For a member of a group: waits some milliseconds for the candidates that began before it to end, and
     /// frees cached memory. Returns whether they have ended: the members begin when all may.
     bool may_begin_with_group();
-    /// For a candidate whose own work is done, now and then: waits while another one measures.
+    /// For a candidate whose own work is done, now and then: waits while others measure.
     void let_others_measure();
-    /// Waits until no other candidate works on the device, and keeps it so until resume() or the end: no
-    /// other begins, and running ones go on until they let others measure. A group has the device to itself
-    /// already. Returns false if `stop` (polled; quick) said so. The candidate's own work is done when it
-    /// calls.
-    bool wait_for_quiet(const std::function<bool()>& stop);
-    void resume();
+    /// Calls `measure` while no other candidate works on the device: running ones go on until they let others
+    /// measure. A group has the device to itself already. The candidate's own work is done when it calls.
+    void measure_alone(const std::function<void()>& measure);
 
    private:
     friend class AdmissionGate;
-    Permit(AdmissionGate& gate, std::uint64_t ticket) : gate_(&gate), ticket_(ticket) {}
-    AdmissionGate* gate_ = nullptr;
-    std::uint64_t ticket_ = 0;
+    struct Leave {
+      AdmissionGate* gate;
+      void operator()(Running* one) const {
+        gate->leave(one);
+        delete one;
+      }
+    };
+    Permit(AdmissionGate& gate, const Candidate& candidate, Work work)
+        : running_(new Running{candidate}, Leave{&gate}), work_(std::move(work)) {}
+
+    std::unique_ptr<Running, Leave> running_;
+    Work work_;  // not of a group
   };
 
-  /// @param parents  kept on the device, and let go before a candidate has to wait for memory; may be nullptr
-  /// @pre everything that candidates share is on the device. `accelerator` and `parents` outlive the gate.
-  AdmissionGate(Accelerator& accelerator, int device, RecentParents* parents = nullptr);
+  /// @pre everything that candidates share is on the device. `accelerator` outlives the gate.
+  AdmissionGate(Accelerator& accelerator, int device);
 
   /// Waits until the candidate may train, or `stop` (polled; quick) says so. A member of a group gets its
   /// permit at once: see may_begin_with_group().
@@ -79,46 +86,28 @@ class AdmissionGate {
 
  private:
   class QueuePlace;
-  class DeviceCall;
-  using Lock = std::unique_lock<std::mutex>;
-  struct Running {
-    Candidate candidate;
-    bool began = false;            // a member of a group that may have work on the device
-    bool waits_for_quiet = false;  // waits for the device, or has it
-    bool pauses = false;           // while another one measures
-    bool in_group() const { return candidate.manner == Candidate::Manner::kGroup; }
-  };
 
-  bool has_turn(std::uint64_t ticket, const Candidate& candidate) const;
-  bool make_room(const Candidate& candidate, Lock& lock);
-  Permit admit(std::uint64_t ticket, const Candidate& candidate);
-  void clear_device();
-  bool clear_parents();
+  Permit admit(const Candidate& candidate, Work work);
+  Work try_to_begin(const Candidate& candidate);
+  bool has_turn(const Candidate& candidate) const;
+  bool make_room(const Candidate& candidate);
   bool has_room(std::size_t bytes) const;
-  void let_others_measure(std::uint64_t ticket);
-  bool may_begin_with_group(std::uint64_t ticket);
-  bool wait_for_quiet(std::uint64_t ticket, const std::function<bool()>& stop);
-  bool is_quiet(std::uint64_t ticket) const;
-  void resume(std::uint64_t ticket);
-  bool somebody_wants_quiet() const;
-  void leave(std::uint64_t ticket);
-  bool a_group_runs() const;
+  bool may_begin_with_group(Running& one);
+  void leave(const Running* one);
   std::size_t singles() const;
 
   Accelerator& accelerator_;
   const int device_;
-  RecentParents* const parents_;
   const std::size_t resident_bytes_;  // bytes that candidates share
+
+  std::shared_mutex working_;  // held by all that work; by one that measures, alone
+  std::mutex measuring_;       // held by one that measures or waits to; who takes up work passes through it
 
   mutable std::mutex mutex_;  // guards the members below
   std::condition_variable changed_;
-  std::uint64_t next_ticket_ = 0;
-  std::deque<std::uint64_t> queue_;
-  std::map<std::uint64_t, Running> running_;
-  std::size_t device_calls_ = 0;              // running with the mutex released
-  std::uint64_t left_ = 0;                    // candidates
-  std::optional<std::uint64_t> released_at_;  // left_ when the cache was freed last
-  std::optional<std::uint64_t> has_quiet_;    // ticket of the candidate that has the device to itself
+  std::deque<const Candidate*> queue_;
+  std::vector<Running*> running_;
+  bool may_release_ = true;  // since the cache was freed last a candidate has left
 };
 
 }  // namespace skyline::train
