@@ -7,7 +7,6 @@
 #include "cuda/nccl/nccl_reducer.hpp"
 #include "cuda/streams/cuda_stream.hpp"
 #include "cuda/streams/graph_memory.hpp"
-#include "train/device/gather_plan.hpp"
 
 #include <algorithm>
 #include <array>
@@ -108,10 +107,8 @@ class CudaAccelerator final : public train::Accelerator {
     return std::make_unique<CudaStream>(device);
   }
 
-  void gather(const train::DeviceBatch& batch) override {
-    const c10::cuda::CUDAGuard guard(batch.values->device());
-    check_cuda(launch_gather(train::gather_plan(batch), c10::cuda::getCurrentCUDAStream()),
-               "the gather kernel");
+  void gather(const train::kernels::GatherPlan& plan) override {
+    check_cuda(launch_gather(plan, c10::cuda::getCurrentCUDAStream()), "the gather kernel");
   }
 
   void dropout(const train::kernels::DropoutPlan& plan) override {

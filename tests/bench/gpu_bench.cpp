@@ -38,7 +38,7 @@ class UnrecordedAccelerator final : public Accelerator {
   std::unique_ptr<AcceleratorStream> make_stream(int device) override {
     return std::make_unique<UnrecordedStream>(on_->make_stream(device));
   }
-  void gather(const DeviceBatch& batch) override { on_->gather(batch); }
+  void gather(const kernels::GatherPlan& plan) override { on_->gather(plan); }
   void dropout(const kernels::DropoutPlan& plan) override { on_->dropout(plan); }
   std::unique_ptr<DeviceReducer> make_reducer(trial::TrialGroup& group, int device) override {
     return on_->make_reducer(group, device);

@@ -1,6 +1,7 @@
 // The kernels give the bits of the CPU: make_host_accelerator() is the oracle.
 #include "cuda/gpu_fixture.hpp"
 #include "train/kernels/dropout.hpp"
+#include "train/kernels/gather.hpp"
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/arange.h>
@@ -37,12 +38,23 @@ struct BatchTensors {
                          at::TensorOptions(at::kFloat).memory_format(at::MemoryFormat::ChannelsLast))),
         targets(at::empty({rows}, at::kLong)) {}
 
-  DeviceBatch with(const AugmentOptions& augment) {
-    kernels::AugmentPlan plan{.crop = static_cast<std::int32_t>(augment.crop),
-                              .cutout = static_cast<std::int32_t>(augment.cutout),
-                              .flip = augment.flip};
-    return {&pixels, &labels, &order,  &position, &scaling, augment.any() ? &seed : nullptr,
-            plan,    &images, &targets};
+  kernels::GatherPlan with(const AugmentOptions& augment) {
+    return {.pixels = pixels.const_data_ptr<std::uint8_t>(),
+            .labels = labels.const_data_ptr<std::int32_t>(),
+            .order = order.const_data_ptr<std::int64_t>(),
+            .position = position.const_data_ptr<std::int64_t>(),
+            .scaling = scaling.const_data_ptr<float>(),
+            .seed = augment.any() ? seed.const_data_ptr<std::int64_t>() : nullptr,
+            .augment = {.crop = static_cast<std::int32_t>(augment.crop),
+                        .cutout = static_cast<std::int32_t>(augment.cutout),
+                        .flip = augment.flip,
+                        .height = static_cast<std::int32_t>(pixels.size(2)),
+                        .width = static_cast<std::int32_t>(pixels.size(3))},
+            .mix = {},
+            .channels = static_cast<std::int32_t>(pixels.size(1)),
+            .rows = targets.size(0),
+            .images = images.mutable_data_ptr<float>(),
+            .targets = targets.mutable_data_ptr<std::int64_t>()};
   }
 };
 

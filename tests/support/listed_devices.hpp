@@ -19,7 +19,7 @@ class ListedDevices final : public train::Accelerator {
   train::AcceleratorMemory memory(int) const override { return {}; }
   void release_cached_memory(int) override {}
   std::unique_ptr<train::AcceleratorStream> make_stream(int) override { refuse(); }
-  void gather(const train::DeviceBatch&) override { refuse(); }
+  void gather(const train::kernels::GatherPlan&) override { refuse(); }
   void dropout(const train::kernels::DropoutPlan&) override { refuse(); }
   std::unique_ptr<train::DeviceReducer> make_reducer(trial::TrialGroup&, int) override { refuse(); }
 

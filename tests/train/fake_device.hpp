@@ -67,7 +67,7 @@ class FakeDevice final : public Accelerator {
     return failed_ ? std::optional<std::string>("the fake device is lost") : std::nullopt;
   }
   std::unique_ptr<AcceleratorStream> make_stream(int /*device*/) override { throw no_such_work(); }
-  void gather(const DeviceBatch& /*batch*/) override { throw no_such_work(); }
+  void gather(const kernels::GatherPlan& /*plan*/) override { throw no_such_work(); }
   void dropout(const kernels::DropoutPlan& /*plan*/) override { throw no_such_work(); }
   std::unique_ptr<DeviceReducer> make_reducer(trial::TrialGroup& /*group*/, int /*device*/) override {
     throw no_such_work();

@@ -2,14 +2,13 @@
 #include "train/device/accelerator.hpp"
 #include "train/gather_batch.hpp"
 #include "train/kernels/dropout.hpp"
+#include "train/kernels/gather.hpp"
 #include "train/train_fixtures.hpp"
 
 #include <algorithm>
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/from_blob.h>
-#include <ATen/ops/full.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,12 +16,6 @@ namespace skyline::train {
 namespace {
 
 using test::BarImages;
-
-/// A view of the values; only read.
-template <typename T>
-at::Tensor view_of(std::span<const T> values, at::IntArrayRef sizes, at::ScalarType type) {
-  return at::from_blob(const_cast<T*>(values.data()), sizes, type);
-}
 
 TEST(HostAccelerator, HasOneDevice) {
   const auto accelerator = make_host_accelerator();
@@ -58,27 +51,24 @@ void expect_same_batch(const AugmentOptions& augment) {
   const test::Batch expected = test::gather_batch(data, scaling, std::span(order).subspan(first, rows),
                                                   augment.any() ? &augmentation : nullptr);
 
-  const at::Tensor pixels = view_of(data.train().pixels(), {40, 3, 8, 6}, at::kByte);
-  const at::Tensor labels = view_of(data.train().classes(), {40}, at::kInt);
-  const at::Tensor places = view_of(std::span<const std::int64_t>(order), {7}, at::kLong);
-  const at::Tensor tables = view_of(scaling.tables(), {3, 256}, at::kFloat);
-  const at::Tensor position = at::full({}, first, at::kLong);
-  const at::Tensor seed = at::full({}, static_cast<std::int64_t>(first_seed), at::kLong);
+  const auto seed = static_cast<std::int64_t>(first_seed);
   at::Tensor images =
       at::empty({rows, 3, 8, 6}, at::TensorOptions(at::kFloat).memory_format(at::MemoryFormat::ChannelsLast));
-  at::Tensor targets = at::empty({rows}, at::kLong);
-  make_host_accelerator()->gather({.values = &pixels,
-                                   .labels = &labels,
-                                   .order = &places,
-                                   .position = &position,
-                                   .scaling = &tables,
+  std::vector<std::int64_t> targets(rows);
+  make_host_accelerator()->gather({.pixels = data.train().pixels().data(),
+                                   .labels = data.train().classes().data(),
+                                   .order = order.data(),
+                                   .position = &first,
+                                   .scaling = scaling.tables().data(),
                                    .seed = augment.any() ? &seed : nullptr,
                                    .augment = augment_plan(augment, data),
-                                   .images = &images,
-                                   .targets = &targets});
+                                   .mix = {},
+                                   .channels = 3,
+                                   .rows = rows,
+                                   .images = images.mutable_data_ptr<float>(),
+                                   .targets = targets.data()});
   EXPECT_TRUE(images.equal(expected.images));
-  const std::int64_t* made = targets.const_data_ptr<std::int64_t>();
-  EXPECT_TRUE(std::ranges::equal(expected.labels, std::span(made, rows)));
+  EXPECT_TRUE(std::ranges::equal(expected.labels, targets));
 }
 
 TEST(HostAccelerator, GathersTheBatchOfTheCpu) {

@@ -3,6 +3,7 @@
 #include "train/course/augmentation.hpp"
 #include "train/device/accelerator.hpp"
 #include "train/gather_batch.hpp"
+#include "train/kernels/gather.hpp"
 #include "train/train_fixtures.hpp"
 
 #include <cmath>
@@ -12,8 +13,6 @@
 #include <optional>
 
 #include <ATen/ops/empty.h>
-#include <ATen/ops/from_blob.h>
-#include <ATen/ops/full.h>
 #include <gtest/gtest.h>
 
 namespace skyline::train {
@@ -88,41 +87,30 @@ class MixedBatch : public ::testing::Test {
   MixedBatch() : order(40) { std::iota(order.rbegin(), order.rend(), 0); }
 
   Gathered gather(std::int64_t first, std::int64_t rows, bool mixup, bool cutmix) {
-    const auto wrap = [](auto* values, at::IntArrayRef sizes, at::ScalarType type) {
-      return at::from_blob(const_cast<void*>(static_cast<const void*>(values)), sizes, type);
-    };
-    const at::Tensor pixels = wrap(data.train().pixels().data(), {40, 3, 8, 6}, at::kByte);
-    const at::Tensor labels = wrap(data.train().classes().data(), {40}, at::kInt);
-    const at::Tensor places = wrap(order.data(), {40}, at::kLong);
-    const at::Tensor tables = wrap(scaling.tables().data(), {3, 256}, at::kFloat);
-    const at::Tensor blend = wrap(shares.data(), {kernels::kQuantiles}, at::kFloat);
-    const at::Tensor cut = wrap(sides.data(), {kernels::kQuantiles}, at::kFloat);
-    const at::Tensor position = at::full({}, first, at::kLong);
-    const at::Tensor seed = at::full({}, 12345, at::kLong);
-    at::Tensor images = at::empty(
-        {rows, 3, 8, 6}, at::TensorOptions(at::kFloat).memory_format(at::MemoryFormat::ChannelsLast));
-    at::Tensor targets = at::empty({rows}, at::kLong);
-    at::Tensor others = at::empty({rows}, at::kLong);
-    at::Tensor kept = at::empty({rows}, at::kFloat);
+    const std::int64_t seed = 12345;
+    const auto count = static_cast<std::size_t>(rows);
+    Gathered made{at::empty({rows, 3, 8, 6},
+                            at::TensorOptions(at::kFloat).memory_format(at::MemoryFormat::ChannelsLast)),
+                  std::vector<std::int64_t>(count), std::vector<std::int64_t>(count),
+                  std::vector<float>(count)};
     AugmentOptions options{.crop = 1, .flip = true};
     options.brightness = options.saturation = 0.5;
-    make_host_accelerator()->gather({.values = &pixels,
-                                     .labels = &labels,
-                                     .order = &places,
-                                     .position = &position,
-                                     .scaling = &tables,
+    make_host_accelerator()->gather({.pixels = data.train().pixels().data(),
+                                     .labels = data.train().classes().data(),
+                                     .order = order.data(),
+                                     .position = &first,
+                                     .scaling = scaling.tables().data(),
                                      .seed = &seed,
                                      .augment = augment_plan(options, data),
-                                     .images = &images,
-                                     .targets = &targets,
-                                     .mixup = mixup ? &blend : nullptr,
-                                     .cutmix = cutmix ? &cut : nullptr,
-                                     .others = &others,
-                                     .shares = &kept});
-    const auto* t = targets.const_data_ptr<std::int64_t>();
-    const auto* o = others.const_data_ptr<std::int64_t>();
-    const auto* s = kept.const_data_ptr<float>();
-    return {images, {t, t + rows}, {o, o + rows}, {s, s + rows}};
+                                     .mix = {mixup ? shares.data() : nullptr, cutmix ? sides.data() : nullptr,
+                                             static_cast<std::int64_t>(order.size())},
+                                     .channels = 3,
+                                     .rows = rows,
+                                     .images = made.images.mutable_data_ptr<float>(),
+                                     .targets = made.targets.data(),
+                                     .others = made.others.data(),
+                                     .shares = made.shares.data()});
+    return made;
   }
 
   test::BarImages data{{3, 8, 6}, 4, 40, 4};

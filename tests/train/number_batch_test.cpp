@@ -2,6 +2,7 @@
 
 #include "train/course/augmentation.hpp"
 #include "train/device/accelerator.hpp"
+#include "train/kernels/gather.hpp"
 #include "train/kernels/mix.hpp"
 
 #include <cstdint>
@@ -10,7 +11,6 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/full.h>
 #include <ATen/ops/rand.h>
 #include <ATen/ops/tensor.h>
 #include <gtest/gtest.h>
@@ -34,28 +34,29 @@ struct NumberSet {
   std::vector<float> mixup = {};
   std::vector<float> cutmix = {};
 
-  NumberBatch gather(bool changed, const kernels::AugmentPlan& plan = {}) const {
-    std::vector<std::int64_t> places(kSamples);
-    std::iota(places.begin(), places.end(), 0);
-    const at::Tensor order = at::tensor(places);
-    const at::Tensor position = at::full({}, 0, at::kLong);
-    const at::Tensor seed = at::full({}, kSeed, at::kLong);
-    const at::Tensor blend = at::tensor(mixup);
-    const at::Tensor cut = at::tensor(cutmix);
+  NumberBatch gather(bool changed, kernels::AugmentPlan plan = {}) const {
+    std::vector<std::int64_t> order(kSamples);
+    std::iota(order.begin(), order.end(), 0);
+    const std::int64_t position = 0;
     NumberBatch made{at::empty(values.sizes(),
                                at::TensorOptions(at::kFloat).memory_format(at::MemoryFormat::ChannelsLast)),
                      at::empty(labels.sizes(), at::kFloat)};
-    make_host_accelerator()->gather({.values = &values,
-                                     .labels = &labels,
-                                     .order = &order,
-                                     .position = &position,
-                                     .scaling = &scaling,
-                                     .seed = changed ? &seed : nullptr,
-                                     .augment = plan,
-                                     .images = &made.images,
-                                     .targets = &made.targets,
-                                     .mixup = mixup.empty() ? nullptr : &blend,
-                                     .cutmix = cutmix.empty() ? nullptr : &cut});
+    plan.height = 1;
+    plan.width = 8;
+    make_host_accelerator()->gather(
+        {.numbers = values.const_data_ptr<float>(),
+         .label_rows = labels.const_data_ptr<float>(),
+         .order = order.data(),
+         .position = &position,
+         .scaling = scaling.const_data_ptr<float>(),
+         .seed = changed ? &kSeed : nullptr,
+         .augment = plan,
+         .mix = {mixup.empty() ? nullptr : mixup.data(), cutmix.empty() ? nullptr : cutmix.data(), kSamples},
+         .channels = 2,
+         .outputs = 3,
+         .rows = kSamples,
+         .images = made.images.mutable_data_ptr<float>(),
+         .target_rows = made.targets.mutable_data_ptr<float>()});
     return made;
   }
 };

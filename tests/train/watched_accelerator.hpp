@@ -41,12 +41,12 @@ class WatchedAccelerator final : public Accelerator {
     ++counts.streams;
     return std::make_unique<Stream>(*this, host_->make_stream(device));
   }
-  void gather(const DeviceBatch& batch) override {
+  void gather(const kernels::GatherPlan& plan) override {
     ++counts.gathers;
     if (before_gather) {
       before_gather();
     }
-    host_->gather(batch);
+    host_->gather(plan);
   }
   void dropout(const kernels::DropoutPlan& plan) override { host_->dropout(plan); }
   std::unique_ptr<DeviceReducer> make_reducer(trial::TrialGroup& group, int device) override {

@@ -3,7 +3,6 @@
 #include "skyline/trial/trial_group.hpp"
 
 #include "train/course/training_evaluator.hpp"
-#include "train/kernels/augment.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -21,6 +20,7 @@ namespace skyline::train {
 
 namespace kernels {
 struct DropoutPlan;
+struct GatherPlan;
 }  // namespace kernels
 
 /// Who computes where both can: kernels of our own, which know the CPU, or ATen's, for any device.
@@ -67,25 +67,6 @@ class AcceleratorStream {
   virtual void wait() = 0;
 };
 
-/// The inputs and outputs of making a batch; all tensors on the device, contiguous. Nothing here is read on
-/// the host, so that the call can be captured.
-struct DeviceBatch {
-  const at::Tensor* values = nullptr;    // uint8 or float32 [samples, channels, height, width]: the whole set
-  const at::Tensor* labels = nullptr;    // int32 [samples], or float32 [samples, outputs]
-  const at::Tensor* order = nullptr;     // int64 [samples of the epoch]
-  const at::Tensor* position = nullptr;  // int64 []: the batch is order[position, position + rows)
-  const at::Tensor* scaling = nullptr;   // see ValueScaling::tables
-  const at::Tensor* seed = nullptr;      // int64 []: first_image_seed(); nullptr: images stay unchanged
-  kernels::AugmentPlan augment;          // the same draws on every device
-  at::Tensor* images = nullptr;          // out: float32 [rows, channels, height, width], channels_last
-  at::Tensor* targets = nullptr;         // out: int64 [rows], or float32 [rows, outputs]: mixed like images
-  const at::Tensor* mixup = nullptr;     // see kernels::MixPlan; both nullptr: images are not mixed
-  const at::Tensor* cutmix = nullptr;
-  at::Tensor* others =
-      nullptr;  // out, if images and classes are mixed: int64 [rows], those of the other images
-  at::Tensor* shares = nullptr;  // out, likewise: float32 [rows], of the targets
-};
-
 /// Sums and gathers values over the members of a group on their devices. Tensors are float32, one-dimensional
 /// and contiguous; in the host's memory all_reduce takes float64 too, and waits then. Every member calls in
 /// the same order, from the thread that made the reducer. An operation is queued behind the current stream's
@@ -125,10 +106,11 @@ class Accelerator {
   /// Why the device is unusable until the process is restarted, in one line; nothing if it is usable.
   virtual std::optional<std::string> fault(int /*device*/) { return std::nullopt; }
   virtual std::unique_ptr<AcceleratorStream> make_stream(int device) = 0;
-  /// Gathers, augments and scales a batch in one pass, on the current stream.
-  virtual void gather(const DeviceBatch& batch) = 0;
-  /// Drops elements on the current stream; draws what the CPU draws. All pointers are the device's; the host
-  /// of a GPU reads nothing behind them, so that the call can be captured.
+  // Work on the current stream that draws what the CPU draws. All pointers of the plans are the device's; the
+  // host of a GPU reads nothing behind them, so that the calls can be captured.
+  /// Gathers, augments and scales a batch in one pass.
+  virtual void gather(const kernels::GatherPlan& plan) = 0;
+  /// Drops elements.
   virtual void dropout(const kernels::DropoutPlan& plan) = 0;
   /// Collective over the group, which outlives the reducer. @throws UserError on all members if two of them
   /// use one GPU

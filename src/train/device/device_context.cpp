@@ -133,22 +133,42 @@ BatchBuffers BatchBuffers::first(std::int64_t rows) const {
 
 void gather_on_device(DeviceContext& context, SampleSet set, const at::Tensor& order,
                       const at::Tensor& position, const BatchBuffers& batch, const BatchChanges& changes) {
-  const auto given = [](auto& values) { return values.defined() ? &values : nullptr; };
+  const auto table = [](const at::Tensor& values) {
+    return values.defined() ? values.const_data_ptr<float>() : nullptr;
+  };
   const DeviceSamples& samples = context.samples(set);
-  BatchBuffers made = batch;
-  context.accelerator().gather({.values = &samples.values,
-                                .labels = &samples.labels,
-                                .order = &order,
-                                .position = &position,
-                                .scaling = &context.scaling(),
-                                .seed = given(changes.seed),
-                                .augment = changes.augment,
-                                .images = &made.images,
-                                .targets = &made.targets,
-                                .mixup = given(changes.mixup),
-                                .cutmix = given(changes.cutmix),
-                                .others = given(made.others),
-                                .shares = given(made.shares)});
+  require(batch.images.is_contiguous(at::MemoryFormat::ChannelsLast) && samples.values.is_contiguous(),
+          "a batch must be channels_last, and the set that it is made from contiguous");
+  kernels::GatherPlan plan;
+  if (samples.values.scalar_type() == at::kByte) {
+    plan.pixels = samples.values.const_data_ptr<std::uint8_t>();
+  } else {
+    plan.numbers = samples.values.const_data_ptr<float>();
+  }
+  if (samples.labels.scalar_type() == at::kInt) {
+    plan.labels = samples.labels.const_data_ptr<std::int32_t>();
+    plan.targets = batch.targets.mutable_data_ptr<std::int64_t>();
+  } else {
+    plan.label_rows = samples.labels.const_data_ptr<float>();
+    plan.target_rows = batch.targets.mutable_data_ptr<float>();
+    plan.outputs = static_cast<std::int32_t>(batch.targets.size(1));
+  }
+  plan.order = order.const_data_ptr<std::int64_t>();
+  plan.position = position.const_data_ptr<std::int64_t>();
+  plan.scaling = context.scaling().const_data_ptr<float>();
+  plan.seed = changes.seed.defined() ? changes.seed.const_data_ptr<std::int64_t>() : nullptr;
+  plan.augment = changes.augment;
+  plan.augment.height = static_cast<std::int32_t>(samples.values.size(2));
+  plan.augment.width = static_cast<std::int32_t>(samples.values.size(3));
+  plan.mix = {table(changes.mixup), table(changes.cutmix), order.numel()};
+  plan.channels = static_cast<std::int32_t>(samples.values.size(1));
+  plan.rows = batch.targets.size(0);
+  plan.images = batch.images.mutable_data_ptr<float>();
+  if (batch.shares.defined()) {
+    plan.others = batch.others.mutable_data_ptr<std::int64_t>();
+    plan.shares = batch.shares.mutable_data_ptr<float>();
+  }
+  context.accelerator().gather(plan);
 }
 
 }  // namespace skyline::train

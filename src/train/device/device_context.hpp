@@ -6,6 +6,7 @@
 #include "train/course/batch_source.hpp"
 #include "train/course/training_evaluator.hpp"
 #include "train/device/accelerator.hpp"
+#include "train/kernels/gather.hpp"
 
 #include <array>
 #include <atomic>

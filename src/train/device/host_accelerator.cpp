@@ -1,14 +1,13 @@
 #include "train/course/batch_source.hpp"
 #include "train/device/accelerator.hpp"
-#include "train/device/gather_plan.hpp"
 #include "train/graph/memory_pool.hpp"
 #include "train/kernels/chunks.hpp"
 #include "train/kernels/dropout.hpp"
+#include "train/kernels/gather.hpp"
 
 #include <span>
 #include <utility>
 
-#include <ATen/core/Tensor.h>
 #include <unistd.h>
 
 namespace skyline::train {
@@ -60,7 +59,7 @@ class HostAccelerator final : public Accelerator {
     return std::make_unique<HostStream>();
   }
 
-  void gather(const DeviceBatch& batch) override;
+  void gather(const kernels::GatherPlan& plan) override;
   void dropout(const kernels::DropoutPlan& plan) override {
     kernels::DropoutMask mask = plan.mask;
     mask.seed = static_cast<std::uint64_t>(*plan.seed);
@@ -114,10 +113,10 @@ void write_row(const kernels::GatherPlan& plan, std::int64_t row, const space::S
   }
 }
 
-void HostAccelerator::gather(const DeviceBatch& batch) {
-  const kernels::GatherPlan plan = gather_plan(batch);
+void HostAccelerator::gather(const kernels::GatherPlan& plan) {
   const space::Shape shape{plan.channels, plan.augment.height, plan.augment.width};
-  const std::span<const float> tables{plan.scaling, static_cast<std::size_t>(batch.scaling->numel())};
+  const std::int32_t table = plan.numbers == nullptr ? 256 : 2;
+  const std::span<const float> tables{plan.scaling, static_cast<std::size_t>(plan.channels * table)};
   kernels::in_parallel(static_cast<std::size_t>(plan.rows), static_cast<std::size_t>(shape.elements()),
                        [&](std::size_t first, std::size_t last) {
                          for (std::size_t row = first; row < last; ++row) {

@@ -9,17 +9,17 @@
 
 namespace skyline::train::kernels {
 
-/// The arrays of a DeviceBatch. A kernel makes every element of a batch by a thread of its own; the functions
-/// below are all that a thread does.
+/// What a batch is made from, and the batch. A kernel makes every element of a batch by a thread of its own;
+/// the functions below are all that a thread does.
 struct GatherPlan {
   const std::uint8_t* pixels = nullptr;    // [samples, channels, height, width], or ...
   const float* numbers = nullptr;          // ... the same
   const std::int32_t* labels = nullptr;    // [samples], or ...
   const float* label_rows = nullptr;       // ... [samples, outputs]
   const std::int64_t* order = nullptr;     // [samples of the epoch]
-  const std::int64_t* position = nullptr;  // []
+  const std::int64_t* position = nullptr;  // []: the batch is order[position, position + rows)
   const float* scaling = nullptr;          // [channels, 256], or of numbers [channels, 2]: mean, factor
-  const std::int64_t* seed = nullptr;      // []; nullptr: images stay unchanged
+  const std::int64_t* seed = nullptr;      // []: first_image_seed(); nullptr: images stay unchanged
   AugmentPlan augment;
   MixPlan mix;  // off where images stay unchanged
   std::int32_t channels = 0;
