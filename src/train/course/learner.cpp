@@ -19,12 +19,19 @@
 namespace skyline::train {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-/// What may be queued up: long enough to hide the host's look at the losses, short enough for a stop.
-constexpr double kQueued_s = 0.05;
-constexpr std::int64_t kFirstStepsAhead = 16;
-constexpr std::int64_t kMostStepsAhead = 512;
+/// Steps that may be queued, of some 50 ms together: long enough to hide the host's look at the losses, short
+/// enough for a stop. By a rule of thumb for the time of a step, as its measured time would be a choice of
+/// the machine's other work. Whole bursts.
+std::int64_t steps_to_queue(const space::Network& network, double samples, std::int64_t burst) {
+  constexpr double kQueued_s = 0.05;
+  constexpr double kFlopsPerSecond = 2e12;
+  constexpr double kSecondsPerLayer = 1e-5;
+  constexpr double kMostSteps = 512;
+  const double step_s = 3 * samples * static_cast<double>(network.cost.flops) / kFlopsPerSecond +
+                        kSecondsPerLayer * static_cast<double>(network.layers.size());
+  const auto steps = static_cast<std::int64_t>(std::min(kQueued_s / step_s, kMostSteps));
+  return std::max<std::int64_t>(steps / burst * burst, 1);
+}
 
 }  // namespace
 
@@ -41,7 +48,11 @@ Learner::Learner(const TrainingSetup& setup, const trial::Trial& trial, trial::T
       total_steps_(steps_for(trial.horizon().epochs, setup.split.train.size(), setup.options.batch)),
       policy_(policy),
       stream_(context_),
-      steps_ahead_(context_.accelerator().kernels() == Kernels::kOwn ? 1 : kFirstStepsAhead) {
+      steps_ahead_(context_.accelerator().kernels() == Kernels::kOwn
+                       ? 1
+                       : steps_to_queue(trial.architecture().network,
+                                        static_cast<double>(batch_) / static_cast<double>(members_),
+                                        policy.burst)) {
   if (group != nullptr) {
     reducer_ = context_.accelerator().make_reducer(*group, context_.index());
   }
@@ -129,9 +140,6 @@ void Learner::step(std::size_t first, std::size_t count) {
   if (next_place_ != first + part.first) {
     seek(first + part.first);
   }
-  if (next_step_ == first_unread_) {
-    last_look_ = Clock::now();
-  }
   *next_place_ += static_cast<std::size_t>(setup_.options.batch);
   ++steps_done_;
   ++next_step_;
@@ -193,23 +201,9 @@ std::span<const double> Learner::losses() {
   if (count > 0) {
     stream_->wait();
     stream_->run([&] { losses_ = epoch_->losses(first_unread_, count); });
-    adapt_steps_ahead(count);
   }
   first_unread_ = next_step_;
   return losses_;
-}
-
-/// The choice changes when the host looks, not what it sees.
-void Learner::adapt_steps_ahead(std::int64_t steps) {
-  if (group_ != nullptr || context_.accelerator().kernels() == Kernels::kOwn) {
-    return;  // all members look at the same time
-  }
-  const std::chrono::duration<double> elapsed = Clock::now() - last_look_;
-  const double step_s = elapsed.count() / static_cast<double>(steps);
-  const double affordable =
-      std::min(kQueued_s / std::max(step_s, 1e-9), static_cast<double>(kMostStepsAhead));
-  const auto bursts = static_cast<std::int64_t>(affordable) / policy_.burst;
-  steps_ahead_ = std::max<std::int64_t>(bursts * policy_.burst, 1);
 }
 
 void Learner::require_settled() const {

@@ -10,7 +10,6 @@
 #include "train/device/repeated_work.hpp"
 #include "train/group/gradient_exchange.hpp"
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -86,7 +85,6 @@ class Learner {
   void run_step(BatchPart part, std::int64_t batch);
   void seek(std::size_t place);
   void flush();
-  void adapt_steps_ahead(std::int64_t steps);
   void require_settled() const;
 
   const TrainingSetup& setup_;
@@ -117,8 +115,7 @@ class Learner {
   std::optional<std::size_t> next_place_;  // of the first sample that the device takes next
   std::uint64_t host_seed_ = 0;            // of the next step, where it may not be recorded
   std::vector<double> losses_;
-  std::int64_t steps_ahead_;
-  std::chrono::steady_clock::time_point last_look_;
+  const std::int64_t steps_ahead_;
 };
 
 }  // namespace skyline::train
