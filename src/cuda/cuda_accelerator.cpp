@@ -91,7 +91,7 @@ class CudaAccelerator final : public train::Accelerator {
   }
 
   std::optional<std::string> fault(int device) override {
-    if (const std::optional<std::string> lost = nccl_.fault()) {
+    if (const std::optional<std::string> lost = nccl_.reason()) {
       return lost;
     }
     const std::string problem = problem_of(device);
@@ -145,7 +145,7 @@ class CudaAccelerator final : public train::Accelerator {
   std::vector<train::AcceleratorDevice> devices_;
   std::mutex prepared_mutex_;
   std::set<int> prepared_;
-  NcclReport nccl_;
+  NcclFault nccl_;
 };
 
 }  // namespace

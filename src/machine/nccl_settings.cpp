@@ -157,14 +157,6 @@ std::vector<NcclSetting> choose_nccl_settings(const NcclSurroundings& surroundin
   return settings;
 }
 
-std::vector<NcclSetting> choose_nccl_log(const NcclSurroundings& surroundings, const std::string& file) {
-  if (any_set(surroundings, {"NCCL_DEBUG", "NCCL_DEBUG_SUBSYS", "NCCL_DEBUG_FILE"})) return {};
-  const std::string reason = "to tell which transport NCCL picks";
-  return {{"NCCL_DEBUG", "INFO", reason},
-          {"NCCL_DEBUG_SUBSYS", "INIT,NET", reason},
-          {"NCCL_DEBUG_FILE", file, reason}};
-}
-
 void apply(const std::vector<NcclSetting>& settings) {
   for (const NcclSetting& setting : settings) {
     if (setenv(setting.name.c_str(), setting.value.c_str(), 1) != 0) {

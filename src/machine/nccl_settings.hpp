@@ -43,9 +43,6 @@ NcclSurroundings read_nccl_surroundings(const std::filesystem::path& root);
 /// is set already, and the variables that belong to it.
 std::vector<NcclSetting> choose_nccl_settings(const NcclSurroundings& surroundings);
 
-/// Has NCCL write into `file` which transport it picks; nothing where its log is set already.
-std::vector<NcclSetting> choose_nccl_log(const NcclSurroundings& surroundings, const std::string& file);
-
 /// Sets them in the environment of this process. Call before NCCL's first use, while there is one thread.
 void apply(const std::vector<NcclSetting>& settings);
 

@@ -135,14 +135,6 @@ TEST(NcclSettings, LetRecordedOperationsWaitForNobody) {
   EXPECT_THAT(choose_nccl_settings(surroundings), IsEmpty());
 }
 
-TEST(NcclLog, IsLeftAloneWhereTheUserHasSetIt) {
-  const auto settings = choose_nccl_log({}, "/tmp/nccl.log");
-  EXPECT_EQ(to_text(settings),
-            "NCCL_DEBUG=INFO, NCCL_DEBUG_SUBSYS=INIT,NET, NCCL_DEBUG_FILE=/tmp/nccl.log (to tell which "
-            "transport NCCL picks)");
-  EXPECT_THAT(choose_nccl_log({.set = {{"NCCL_DEBUG", "WARN"}}}, "/tmp/nccl.log"), IsEmpty());
-}
-
 TEST(ReadNcclSettings, ReadsTheEnvironmentThenTheUsersFileThenTheMachines) {
   FakeSystem system;
   system.write("home/.nccl.conf", "NCCL_DEBUG=WARN\n# NCCL_NET=IB\nNCCL_TOPO_FILE=/a.xml");

@@ -2,20 +2,14 @@
 
 #include "skyline/core/error.hpp"
 
-#include "core/log.hpp"
 #include "cuda/nccl/nccl_connection.hpp"
-#include "cuda/nccl/nccl_log.hpp"
 #include "cuda/nccl/operation_watch.hpp"
 #include "cuda/streams/graph_memory.hpp"
 #include "cuda/streams/stream_branch.hpp"
 
-#include <array>
 #include <chrono>
-#include <cstdlib>
 #include <deque>
 #include <exception>
-#include <fstream>
-#include <iterator>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -23,7 +17,6 @@
 #include <ATen/core/Tensor.h>
 #include <c10/cuda/CUDAGuard.h>
 #include <c10/cuda/CUDAStream.h>
-#include <unistd.h>
 
 namespace skyline::cuda {
 namespace {
@@ -45,10 +38,10 @@ std::string name_of(const char* operation, std::size_t values) {
 
 class NcclReducer final : public train::DeviceReducer, private WaitWatch {
  public:
-  NcclReducer(trial::TrialGroup& group, c10::DeviceIndex device, NcclReport& report)
+  NcclReducer(trial::TrialGroup& group, c10::DeviceIndex device, NcclFault& fault)
       : group_(group),
         device_(device),
-        report_(report),
+        fault_(fault),
         branch_(device),
         communicator_(connect_on(group, device)) {}
 
@@ -182,7 +175,7 @@ class NcclReducer final : public train::DeviceReducer, private WaitWatch {
 
   /// A member, a device or a link is lost: no trial is to blame.
   [[noreturn]] void give_up(const std::string& reason) {
-    report_.set_fault(reason);
+    fault_.set(reason);
     end_trial(reason, true);
   }
 
@@ -202,7 +195,6 @@ class NcclReducer final : public train::DeviceReducer, private WaitWatch {
   }
 
   void drop_ended() {
-    const std::size_t before = ends_.size();
     while (!ends_.empty()) {
       const cudaError_t status = cudaEventQuery(ends_.front().get());
       if (status == cudaErrorNotReady) {
@@ -213,72 +205,30 @@ class NcclReducer final : public train::DeviceReducer, private WaitWatch {
       ends_.pop_front();
       watch_.end_oldest();
     }
-    if (!is_reported_ && ends_.size() < before && group_.member() == 0) {
-      is_reported_ = true;
-      report_.tell_transport();
-    }
   }
 
   trial::TrialGroup& group_;
   c10::DeviceIndex device_;
-  NcclReport& report_;
+  NcclFault& fault_;
   int exceptions_ = std::uncaught_exceptions();
   StreamBranch branch_;
   CommunicatorHandle communicator_;
   OperationWatch watch_{kLongestOperation};
-  bool is_reported_ = false;
   std::deque<EventHandle> ends_;  // of the operations that are queued in the watch
   GroupUse use_;
   std::jthread aborting_;  // is waited for
 };
 
-/// Whole lines that NCCL wrote of this process. @param first  of the bytes to read
-std::string nccl_log_text(std::size_t first) {
-  const char* pattern = std::getenv("NCCL_DEBUG_FILE");
-  if (pattern == nullptr) {
-    return {};
-  }
-  std::array<char, 256> host{};
-  static_cast<void>(gethostname(host.data(), host.size() - 1));
-  std::ifstream file(nccl_log_path(pattern, host.data(), getpid()));
-  file.seekg(static_cast<std::streamoff>(first));
-  std::string text(std::istreambuf_iterator<char>(file), {});
-  text.resize(text.rfind('\n') + 1);  // of a text without lines: to nothing
-  return text;
-}
-
 }  // namespace
-
-void NcclReport::tell_transport() {
-  const std::lock_guard lock(mutex_);
-  const std::string text = nccl_log_text(read_);  // it grows with every group
-  read_ += text.size();
-  transport_ = parse_nccl_log(text, std::move(transport_));
-  if (transport_.is_known() && told_.insert(transport_.describe()).second) {
-    log::info("NCCL connects the members of groups over " + transport_.describe());
-  }
-}
-
-void NcclReport::set_fault(const std::string& reason) {
-  const std::lock_guard lock(mutex_);
-  if (!fault_) {
-    fault_ = reason;
-  }
-}
-
-std::optional<std::string> NcclReport::fault() {
-  const std::lock_guard lock(mutex_);
-  return fault_;
-}
 
 std::unique_ptr<train::DeviceReducer> make_nccl_reducer(trial::TrialGroup& group,
                                                         const train::AcceleratorDevice& device,
-                                                        NcclReport& report) {
+                                                        NcclFault& fault) {
   check_distinct_devices(group, machine_name(), device.bus_id);
   try {
-    return std::make_unique<NcclReducer>(group, static_cast<c10::DeviceIndex>(device.index), report);
+    return std::make_unique<NcclReducer>(group, static_cast<c10::DeviceIndex>(device.index), fault);
   } catch (const FaultError& error) {
-    report.set_fault(error.what());
+    fault.set(error.what());
     throw;
   }
 }

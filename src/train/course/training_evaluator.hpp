@@ -17,10 +17,9 @@ class HostMemory;
 
 /// What an evaluator trains on.
 struct DeviceUse {
-  std::shared_ptr<Accelerator> accelerator;       // nullptr: the CPU
-  int device = 0;                                 // of it
-  bool on_gpus = false;                           // all ranks that train do so on GPUs
-  std::shared_ptr<const void> scratch = nullptr;  // files of libraries, removed with the last user
+  std::shared_ptr<Accelerator> accelerator;  // nullptr: the CPU
+  int device = 0;                            // of it
+  bool on_gpus = false;                      // all ranks that train do so on GPUs
 };
 
 /// Trains networks with LibTorch. Results depend on trial, data and options alone.

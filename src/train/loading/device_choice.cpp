@@ -10,13 +10,9 @@
 #include "machine/node.hpp"
 #include "train/loading/device_plan.hpp"
 
-#include <cerrno>
 #include <cstddef>
 #include <cstdlib>
-#include <system_error>
 #include <utility>
-
-#include <unistd.h>
 
 namespace skyline::train {
 namespace {
@@ -32,7 +28,7 @@ machine::DeviceView view_of(const AcceleratorDevice& device, const fs::path& roo
           .exclusive = device.exclusive};
 }
 
-/// What NCCL is told on this node, and what it was told before; without the settings of its log.
+/// What NCCL is told on this node, and what it was told before.
 std::string nccl_text(const std::vector<machine::NcclSetting>& settings,
                       const machine::NcclSurroundings& found) {
   std::string text = machine::to_text(settings);
@@ -42,51 +38,18 @@ std::string nccl_text(const std::vector<machine::NcclSetting>& settings,
   return text + before;
 }
 
-/// A folder for a library's files, removed with what is in it when the job ends. It has a name that nobody
-/// could foresee, and is for this user alone: others could have put a link in the place of a file.
-class ScratchFolder {
- public:
-  /// @param start  of its name, in the folder for temporary files
-  explicit ScratchFolder(const std::string& start) {
-    std::string name = (fs::temp_directory_path() / (start + "XXXXXX")).string();
-    if (::mkdtemp(name.data()) == nullptr) {
-      throw FaultError("cannot make a folder " + name + ": " + system_error_text(errno));
-    }
-    path_ = name;
-  }
-  ~ScratchFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
-
 /// Collective: prepares this process' environment for NCCL; rank 0 logs what each node's ranks are told.
-/// @return  NCCL's log, which must live as long as NCCL may write to it
-std::shared_ptr<const void> prepare_nccl(comm::Environment& environment, const std::string& gpu,
-                                         const fs::path& root) {
+void prepare_nccl(comm::Environment& environment, const std::string& gpu, const fs::path& root) {
   machine::NcclSurroundings found = machine::read_nccl_surroundings(root);
   found.gpu_name = gpu;
   const std::vector<machine::NcclSetting> settings = machine::choose_nccl_settings(found);
   machine::apply(settings);
-  auto log_folder = std::make_shared<ScratchFolder>("skyline-nccl-");
-  const std::vector<machine::NcclSetting> log_settings =
-      machine::choose_nccl_log(found, (log_folder->path() / "log").string());
-  machine::apply(log_settings);
-
   const std::vector<std::string> texts = comm::gather(environment.world(), nccl_text(settings, found));
   std::vector<machine::HostText> by_host;
   for (std::size_t rank = 0; rank < texts.size(); ++rank) {
     by_host.push_back({environment.hosts()[rank], texts[rank]});
   }
   for (const std::string& line : machine::lines_by_host(by_host)) log::info("NCCL on " + line);
-  return log_settings.empty() ? nullptr : log_folder;
 }
 
 }  // namespace
@@ -155,7 +118,7 @@ DeviceUse choose_device(comm::Environment& environment, const DeviceWish& wish, 
     use.accelerator = std::move(accelerator);
     use.device = binding.device;
   }
-  if (wish.groups && world.size() > 1) use.scratch = prepare_nccl(environment, gpu, root);
+  if (wish.groups && world.size() > 1) prepare_nccl(environment, gpu, root);
   return use;
 }
 
