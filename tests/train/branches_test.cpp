@@ -1,10 +1,13 @@
 // Networks with branches: what a chain never shows.
 #include "train/branches.hpp"
 
+#include "skyline/space/layer_kind.hpp"
 #include "skyline/store/dataset.hpp"
 
 #include "store/import/known_sets.hpp"
+#include "support/map_reader.hpp"
 #include "train/inherit/transplant.hpp"
+#include "train/operation_count.hpp"
 #include "train/step_fixtures.hpp"
 
 #include <algorithm>
@@ -26,11 +29,44 @@ using space::Shape;
 using test::expect_agreement;
 using test::nas_bench_cell;
 using test::NetworkBuilder;
+using test::OperationCount;
 using test::random_samples;
 using test::RandomNetworks;
 using test::residual_network;
 using test::Samples;
 using test::sgd;
+
+/// As the kinds of the layers count them.
+space::Cost counted_by_kinds(Network network) {
+  skyline::testing::MapReader reader;
+  space::Cost cost;
+  for (space::Layer& layer : network.layers) {
+    layer.tensors.clear();
+    space::find_layer_kind(layer.kind)->infer(layer, reader);
+    for (const space::TensorSpec& tensor : layer.tensors) {
+      if (tensor.trainable) cost.parameters += tensor.elements();
+    }
+    cost.flops += layer.cost.flops;
+    cost.macs += layer.cost.macs;
+  }
+  return cost;
+}
+
+void expect_the_costs_of_what_is_computed(const Network& network) {
+  const space::Cost cost = counted_by_kinds(network);
+  ReferenceStep reference(network, sgd(0.01, 0.9), 1);
+  const Samples sample = random_samples(network.input, 1, network.classes, 1);
+  const OperationCount counted;
+  reference.infer(sample.images);
+  EXPECT_EQ(cost.macs, counted.macs());
+  EXPECT_EQ(cost.flops, counted.flops());
+  EXPECT_EQ(cost.parameters, reference.trained_values());
+}
+
+TEST(Branches, CostWhatIsComputed) {
+  expect_the_costs_of_what_is_computed(residual_network({3, 6, 6}, 8, 4));
+  expect_the_costs_of_what_is_computed(nas_bench_cell({3, 6, 6}, 8, 4));
+}
 
 TEST(Branches, AgreeWithAutograd) {
   expect_agreement(residual_network({3, 6, 6}, 8, 4), sgd(0.05, 0.9), 4, 3e-4);
@@ -76,13 +112,14 @@ TEST(Branches, ThatLeadNowhereHaveNoGradient) {
   }
 }
 
-TEST(Branches, OfFiveHundredRandomNetworksAgreeWithAutograd) {
+TEST(Branches, OfFiveHundredRandomNetworksAgreeWithAutogradAndCostWhatIsComputed) {
   at::set_num_threads(1);
   RandomNetworks networks(17);
   for (int i = 0; i < 500; ++i) {
     const Network network = networks.draw();
     SCOPED_TRACE("network " + std::to_string(i) + ":\n" + network.canonical_text());
     expect_agreement(network, sgd(0.01, 0.9), 1, 5e-4);
+    expect_the_costs_of_what_is_computed(network);
     if (::testing::Test::HasFailure()) return;
   }
 }

@@ -62,6 +62,13 @@ class ReferenceStep {
     return forward(images.to(at::kDouble), false);
   }
 
+  /// Number of the values that autograd differentiates by.
+  std::int64_t trained_values() const {
+    std::int64_t count = 0;
+    for (const at::Tensor& value : values_) count += value.numel();
+    return count;
+  }
+
   std::vector<trial::NamedTensor> export_tensors() {
     std::vector<trial::NamedTensor> exported;
     for (std::size_t i = 0; i < network_.layers.size(); ++i) {
