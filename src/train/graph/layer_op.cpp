@@ -14,8 +14,8 @@ namespace {
 
 /// How the op of a kind is made: the one or the other.
 struct OpFactories {
-  LayerOpFactory anywhere = nullptr;
-  PlacedOpFactory placed = nullptr;
+  MakeOp* anywhere = nullptr;
+  MakePlacedOp* placed = nullptr;
   bool takes_bfloat16 = true;  // if it has passes of its own
 };
 

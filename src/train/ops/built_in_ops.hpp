@@ -16,55 +16,19 @@ namespace skyline::train {
 
 struct DevicePlace;
 
-// The same everywhere.
-std::unique_ptr<LayerOp> make_adaptive_average_pool_op(const space::Layer& layer, LayerTensors& tensors);
-std::unique_ptr<LayerOp> make_adaptive_max_pool_op(const space::Layer& layer, LayerTensors& tensors);
-std::unique_ptr<LayerOp> make_add_op(const space::Layer& layer, LayerTensors& tensors);
-std::unique_ptr<LayerOp> make_average_pool_op(const space::Layer& layer, LayerTensors& tensors);
-std::unique_ptr<LayerOp> make_concat_op(const space::Layer& layer, LayerTensors& tensors);
-std::unique_ptr<LayerOp> make_conv1d_op(const space::Layer& layer, LayerTensors& tensors);
-std::unique_ptr<LayerOp> make_elu_op(const space::Layer& layer, LayerTensors& tensors);
-std::unique_ptr<LayerOp> make_flatten_op(const space::Layer& layer, LayerTensors& tensors);
-std::unique_ptr<LayerOp> make_gelu_op(const space::Layer& layer, LayerTensors& tensors);
-std::unique_ptr<LayerOp> make_global_average_pool_op(const space::Layer& layer, LayerTensors& tensors);
-std::unique_ptr<LayerOp> make_global_max_pool_op(const space::Layer& layer, LayerTensors& tensors);
-std::unique_ptr<LayerOp> make_group_norm_op(const space::Layer& layer, LayerTensors& tensors);
-std::unique_ptr<LayerOp> make_hard_sigmoid_op(const space::Layer& layer, LayerTensors& tensors);
-std::unique_ptr<LayerOp> make_hard_swish_op(const space::Layer& layer, LayerTensors& tensors);
-std::unique_ptr<LayerOp> make_identity_op(const space::Layer& layer, LayerTensors& tensors);
-std::unique_ptr<LayerOp> make_instance_norm_op(const space::Layer& layer, LayerTensors& tensors);
-std::unique_ptr<LayerOp> make_layer_norm_op(const space::Layer& layer, LayerTensors& tensors);
-std::unique_ptr<LayerOp> make_leaky_relu_op(const space::Layer& layer, LayerTensors& tensors);
-std::unique_ptr<LayerOp> make_max_pool_op(const space::Layer& layer, LayerTensors& tensors);
-std::unique_ptr<LayerOp> make_multi_head_self_attention_op(const space::Layer& layer, LayerTensors& tensors);
-std::unique_ptr<LayerOp> make_multiply_op(const space::Layer& layer, LayerTensors& tensors);
-std::unique_ptr<LayerOp> make_patch_embedding_op(const space::Layer& layer, LayerTensors& tensors);
-std::unique_ptr<LayerOp> make_prelu_op(const space::Layer& layer, LayerTensors& tensors);
-std::unique_ptr<LayerOp> make_relu_op(const space::Layer& layer, LayerTensors& tensors);
-std::unique_ptr<LayerOp> make_relu6_op(const space::Layer& layer, LayerTensors& tensors);
-std::unique_ptr<LayerOp> make_separable_conv2d_op(const space::Layer& layer, LayerTensors& tensors);
-std::unique_ptr<LayerOp> make_sigmoid_op(const space::Layer& layer, LayerTensors& tensors);
-std::unique_ptr<LayerOp> make_silu_op(const space::Layer& layer, LayerTensors& tensors);
-std::unique_ptr<LayerOp> make_softmax_op(const space::Layer& layer, LayerTensors& tensors);
-std::unique_ptr<LayerOp> make_squeeze_excitation_op(const space::Layer& layer, LayerTensors& tensors);
-std::unique_ptr<LayerOp> make_tanh_op(const space::Layer& layer, LayerTensors& tensors);
-std::unique_ptr<LayerOp> make_zero_op(const space::Layer& layer, LayerTensors& tensors);
-
-// For a place, which outlives the op.
-using PlacedOpFactory = std::unique_ptr<LayerOp> (*)(const space::Layer& layer, LayerTensors& tensors,
-                                                     const DevicePlace& place);
-std::unique_ptr<LayerOp> make_batch_norm_op(const space::Layer& layer, LayerTensors& tensors,
-                                            const DevicePlace& place);
-std::unique_ptr<LayerOp> make_aten_batch_norm_op(const space::Layer& layer, LayerTensors& tensors,
-                                                 const DevicePlace& place);
-std::unique_ptr<LayerOp> make_conv2d_op(const space::Layer& layer, LayerTensors& tensors,
-                                        const DevicePlace& place);
-std::unique_ptr<LayerOp> make_dropout_op(const space::Layer& layer, LayerTensors& tensors,
-                                         const DevicePlace& place);
-std::unique_ptr<LayerOp> make_linear_op(const space::Layer& layer, LayerTensors& tensors,
-                                        const DevicePlace& place);
-std::unique_ptr<LayerOp> make_stochastic_depth_op(const space::Layer& layer, LayerTensors& tensors,
-                                                  const DevicePlace& place);
+/// How an op of a kind is made that is the same everywhere; how one is made for a place, which outlives it.
+using MakeOp = std::unique_ptr<LayerOp>(const space::Layer& layer, LayerTensors& tensors);
+using MakePlacedOp = std::unique_ptr<LayerOp>(const space::Layer& layer, LayerTensors& tensors,
+                                              const DevicePlace& place);
+MakeOp make_adaptive_average_pool_op, make_adaptive_max_pool_op, make_add_op, make_average_pool_op,
+    make_concat_op, make_conv1d_op, make_elu_op, make_flatten_op, make_gelu_op, make_global_average_pool_op,
+    make_global_max_pool_op, make_group_norm_op, make_hard_sigmoid_op, make_hard_swish_op, make_identity_op,
+    make_instance_norm_op, make_layer_norm_op, make_leaky_relu_op, make_max_pool_op,
+    make_multi_head_self_attention_op, make_multiply_op, make_patch_embedding_op, make_prelu_op, make_relu_op,
+    make_relu6_op, make_separable_conv2d_op, make_sigmoid_op, make_silu_op, make_softmax_op,
+    make_squeeze_excitation_op, make_tanh_op, make_zero_op;
+MakePlacedOp make_batch_norm_op, make_aten_batch_norm_op, make_conv2d_op, make_dropout_op, make_linear_op,
+    make_stochastic_depth_op;
 
 /// How the square window of a convolution or pooling slides over an activation.
 struct Window {
