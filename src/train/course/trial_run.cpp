@@ -2,11 +2,9 @@
 
 #include "skyline/core/error.hpp"
 
-#include "core/backoff.hpp"
 #include "train/course/batch_source.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <utility>
@@ -14,26 +12,7 @@
 namespace skyline::train {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using trial::FailureKind;
-
-/// Batches that a member of a group takes in a row beside training: so long may a stop take.
-constexpr std::size_t kBatchesBetweenAgreements = 8;
-/// Of life, from a leader that measures to the members that wait for it.
-constexpr double kSecondsBetweenSigns = 1;
-
-/// Adds the time of a scope to a number.
-class ScopeTimer {
- public:
-  explicit ScopeTimer(double& total_s) : total_s_(total_s) {}
-  ~ScopeTimer() { total_s_ += seconds_since(start_); }
-  ScopeTimer(const ScopeTimer&) = delete;
-  ScopeTimer& operator=(const ScopeTimer&) = delete;
-
- private:
-  double& total_s_;
-  Clock::time_point start_ = Clock::now();
-};
 
 }  // namespace
 
@@ -101,13 +80,6 @@ trial::Outcome TrialRun::run() {
   return trial::Measurements{std::move(values)};
 }
 
-/// NaN where the set was not scored.
-std::vector<double> TrialRun::values_of(const Score& score) const {
-  std::vector<double> values = score.metrics;
-  values.resize(setup_.options.metrics.size(), std::nan(""));
-  return values;
-}
-
 void TrialRun::train() {
   while (!failure_ && !has_trained()) {
     if (epoch_waits_for_judgement()) {
@@ -128,46 +100,6 @@ bool TrialRun::has_trained() const {
 bool TrialRun::epoch_waits_for_judgement() const {
   const bool at_end = steps_done_ % steps_per_epoch_ == 0 || steps_done_ == total_steps_;
   return judges_epochs() && at_end && choice_.judged_step() < steps_done_;
-}
-
-/// As the trial would be scored if it ended here.
-void TrialRun::judge_epoch() {
-  learner_->swap_average();
-  const Score validation = score_validation();
-  if (!failure_) {
-    course_.add_score(validation);
-    const bool best = choice_.judge(steps_done_, validation);
-    if (best && setup_.options.full.keep == FinalTrainingOptions::Keep::kBest) learner_->keep_best();
-  }
-  learner_->swap_average();
-}
-
-/// With the weights that are tested and kept, from now on.
-Score TrialRun::score_trained() {
-  learner_->swap_average();
-  if (!judges_epochs()) return score_validation();
-  if (setup_.options.full.keep == FinalTrainingOptions::Keep::kLast) return choice_.last();
-  learner_->restore_best();
-  return choice_.best();
-}
-
-Score TrialRun::score_validation() {
-  if (setup_.options.recalibrate > 0) {
-    const ScopeTimer timer(context_.timing().train_s);
-    if (!learner_->recalibrate([this](std::int64_t batch) { return may_recalibrate(batch); })) {
-      end_early();
-      return {};
-    }
-  }
-  return score(validation_set(setup_.split), validation_of(setup_.split, trial_));
-}
-
-/// A stop is not to wait for all batches. Members of a group agree on it.
-bool TrialRun::may_recalibrate(std::int64_t batch) {
-  let_others_measure();
-  if (group_ == nullptr) return !context_.control().stop_requested();
-  if (batch % static_cast<std::int64_t>(kBatchesBetweenAgreements) == 0) agree({}, false);
-  return !agreed_.stop;
 }
 
 /// The rest of the epoch that the next step is in.
@@ -223,137 +155,6 @@ void TrialRun::take_losses() {
     ++recent_steps_;
     course_.add(step, loss, rate_.at(step - 1));
   }
-}
-
-Score TrialRun::score(SampleSet set, std::span<const std::int64_t> indices) {
-  const ScopeTimer timer(context_.timing().validate_s);
-  if (indices.empty()) {
-    return {};
-  }
-  const std::size_t batch = learner_->evaluation_batch();
-  const std::size_t batches = (indices.size() + batch - 1) / batch;
-  const std::size_t members = group_ == nullptr ? 1 : group_->members();
-  const std::size_t member = group_ == nullptr ? 0 : group_->member();
-  const std::size_t most_at_once = group_ == nullptr ? 1 : members * kBatchesBetweenAgreements;
-  const std::size_t outputs = setup_.options.problem.outputs;
-  const std::size_t numbers = 1 + batch * outputs;  // of a batch: its loss, and the outputs of its samples
-  Scorer scorer(setup_.options.metrics, part_of(*setup_.dataset, set), outputs);
-  for (std::size_t done = 0; done < batches; done += most_at_once) {
-    if (stop()) {
-      return {};
-    }
-    let_others_measure();
-    // Of each batch, from the one member that scores it: taken in the order of the batches, the results are
-    // the same bits whatever the members.
-    const std::size_t count = std::min(most_at_once, batches - done);
-    const auto samples_of = [&](std::size_t i) {
-      const std::size_t first = (done + i) * batch;
-      return indices.subspan(first, std::min(batch, indices.size() - first));
-    };
-    if (group_ == nullptr) {
-      const ScoredBatch scored = learner_->score(set, samples_of(0));
-      scorer.add(samples_of(0), scored.loss_sum, scored.outputs);
-      continue;
-    }
-    std::vector<double> scores(numbers * count, 0.0);
-    for (std::size_t i = member; i < count; i += members) {
-      const ScoredBatch scored = learner_->score(set, samples_of(i));
-      scores[i * numbers] = scored.loss_sum;
-      std::ranges::copy(scored.outputs, scores.begin() + static_cast<std::ptrdiff_t>(i * numbers + 1));
-    }
-    agree(scores, false);
-    for (std::size_t i = 0; i < count; ++i) {
-      const auto own = std::span(scores).subspan(i * numbers + 1, samples_of(i).size() * outputs);
-      scorer.add(samples_of(i), scores[i * numbers], std::vector<float>(own.begin(), own.end()));
-    }
-  }
-  return scorer.score();
-}
-
-/// The last update may have been the one that diverged: no training loss was computed after it.
-void TrialRun::check_held_out(const Score& validation, const Score& test) {
-  const bool validated = !setup_.split.validation.empty();
-  const bool tested = trial_.is_final() && !setup_.test_indices.empty();
-  const auto is_finite = [](double value) { return std::isfinite(value); };
-  if ((validated && !is_finite(validation.loss)) || (tested && !is_finite(test.loss))) {
-    failure_ = {FailureKind::kDiverged,
-                "the loss on held-out data is not finite after step " + std::to_string(steps_done_)};
-  } else if (!std::ranges::all_of(validation.metrics, is_finite)) {
-    failure_ = {FailureKind::kDiverged,
-                "a metric of the validation set is not finite after step " + std::to_string(steps_done_)};
-  }
-}
-
-/// Of no use if the slot stops it.
-double TrialRun::measure_latency_ms() {
-  const Clock::time_point begin = Clock::now();
-  bool stopped = false;
-  double latency_ms = 0;
-  const auto measure = [&] {
-    context_.timing().wait_s += seconds_since(begin);
-    const ScopeTimer timer(context_.timing().latency_s);
-    latency_ms = time_inference(stopped);
-  };
-  if (leads() && permit_ == nullptr) {
-    measure();
-  } else if (leads()) {
-    permit_->measure_alone(measure);
-  }
-  if (group_ != nullptr) {
-    const ScopeTimer timer(context_.timing().latency_s);
-    std::array<double, 3> told = {latency_ms, stopped ? 1.0 : 0.0, 0.0};
-    do {
-      broadcast_numbers(*group_, told);
-    } while (told[2] > 0);  // the leader still measures
-    latency_ms = told[0];
-    stopped = told[1] > 0;
-  }
-  if (stopped) {
-    end_early();
-  }
-  return latency_ms;
-}
-
-/// At moments when nothing of this trial is queued on the device.
-void TrialRun::let_others_measure() {
-  if (permit_ != nullptr) {
-    permit_->let_others_measure();
-  }
-}
-
-/// @param stopped  set if the slot stops it; then NaN
-double TrialRun::time_inference(bool& stopped) {
-  const LatencyOptions& options = setup_.options.latency;
-  std::vector<std::int64_t> indices(static_cast<std::size_t>(options.batch));
-  for (std::size_t i = 0; i < indices.size(); ++i) {
-    indices[i] = setup_.split.train[i % setup_.split.train.size()];
-  }
-  learner_->hold(indices);
-  Clock::time_point sign_given = Clock::now();
-  const auto goes_on = [&] {
-    stopped = stopped || context_.control().stop_requested();
-    if (!stopped && group_ != nullptr && seconds_since(sign_given) >= kSecondsBetweenSigns) {
-      std::array<double, 3> still_measuring = {0.0, 0.0, 1.0};
-      broadcast_numbers(*group_, still_measuring);
-      sign_given = Clock::now();
-    }
-    return !stopped;
-  };
-  for (int i = 0; i < options.warmup && goes_on(); ++i) {
-    learner_->infer_held();
-  }
-  std::vector<double> times_ms;
-  for (int i = 0; i < options.repeats && goes_on(); ++i) {
-    const Clock::time_point start = Clock::now();
-    learner_->infer_held();
-    times_ms.push_back(1e3 * seconds_since(start));
-  }
-  if (stopped) {
-    return std::numeric_limits<double>::quiet_NaN();
-  }
-  std::sort(times_ms.begin(), times_ms.end());
-  const std::size_t middle = times_ms.size() / 2;
-  return times_ms.size() % 2 == 1 ? times_ms[middle] : (times_ms[middle - 1] + times_ms[middle]) / 2;
 }
 
 }  // namespace skyline::train

@@ -1,18 +1,16 @@
 #include "train/sharing/admitted_training.hpp"
 
-#include "core/backoff.hpp"
 #include "core/log.hpp"
+#include "train/course/trial_run.hpp"
 #include "train/group/group_agreement.hpp"
 #include "train/sharing/memory_forecast.hpp"
 
 #include <array>
-#include <chrono>
 #include <cstdio>
 
 namespace skyline::train {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using trial::Failure;
 using trial::FailureKind;
 using trial::Outcome;
@@ -22,19 +20,6 @@ bool ran_out_of_memory(const Outcome& outcome) {
   return failure != nullptr && failure->kind == FailureKind::kOutOfMemory;
 }
 
-/// Adds the time of a scope to what the trial waited.
-class WaitTimer {
- public:
-  explicit WaitTimer(trial::EvaluationContext& context) : context_(context) {}
-  ~WaitTimer() { context_.timing().wait_s += seconds_since(begin_); }
-  WaitTimer(const WaitTimer&) = delete;
-  WaitTimer& operator=(const WaitTimer&) = delete;
-
- private:
-  trial::EvaluationContext& context_;
-  Clock::time_point begin_ = Clock::now();
-};
-
 Failure stopped() {
   return {FailureKind::kStopped, "stopped on request while it waited for the device"};
 }
@@ -43,7 +28,7 @@ Outcome train_once(AdmissionGate& gate, const Candidate& candidate, trial::Evalu
                    const TrainingAttempt& attempt) {
   AdmissionGate::Permit permit;
   {
-    const WaitTimer timer(context);
+    const ScopeTimer timer(context.timing().wait_s);
     permit = gate.enter(candidate, [&] { return context.control().stop_requested(); });
   }
   if (!permit) return stopped();
@@ -66,7 +51,7 @@ Outcome train_member(AdmissionGate& gate, const Candidate& candidate, trial::Eva
                      const TrainingAttempt& attempt) {
   AdmissionGate::Permit permit = gate.enter(candidate, [] { return false; });
   {
-    const WaitTimer timer(context);
+    const ScopeTimer timer(context.timing().wait_s);
     if (!begin_together(*context.group(), permit, context.control())) return stopped();
   }
   return attempt(context, permit);
