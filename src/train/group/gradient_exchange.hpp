@@ -86,6 +86,8 @@ class GradientExchange {
     // Where gradients are clipped: the summed ones in each member's part, of the parts that this member has.
     std::vector<std::vector<at::Tensor>> slices = {};
   };
+  /// Buffers for gradients that are dropped after summing: one is filled while the other is being sent.
+  static constexpr std::size_t kSharedValues = 2;
   using ForBucket = std::function<at::Tensor(std::size_t bucket)>;
   using TakeValues = std::function<void(const MemoryRange& range, const at::Tensor& values)>;
 

@@ -11,10 +11,6 @@
 namespace skyline::train {
 namespace {
 
-at::Tensor narrow_to(const at::Tensor& values, std::size_t begin, std::size_t size) {
-  return values.narrow(0, static_cast<std::int64_t>(begin), static_cast<std::int64_t>(size));
-}
-
 /// Wraps memory of the host.
 at::Tensor wrap(const float* values, std::size_t size) {
   return at::from_blob(const_cast<float*>(values), {static_cast<std::int64_t>(size)}, at::kFloat);

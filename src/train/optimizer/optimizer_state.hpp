@@ -6,6 +6,7 @@
 #include "train/graph/parameter_store.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -18,6 +19,10 @@ using MemoryRange = trial::Part;
 
 inline std::size_t size_of(const MemoryRange& range) {
   return range.end - range.begin;
+}
+
+inline at::Tensor narrow_to(const at::Tensor& values, std::size_t begin, std::size_t size) {
+  return values.narrow(0, static_cast<std::int64_t>(begin), static_cast<std::int64_t>(size));
 }
 
 /// The numbers that an optimizer keeps for each parameter, on the parameters' device. The whole state is one
