@@ -172,8 +172,7 @@ TEST_F(GpuTraining, StartsAChildFromItsParentsWeights) {
   trial::Trial child = test::make_trial(test::conv_network(kShape, 3, 3, 24, 6), 0.01, 2);  // one step
   child.proposal.start = trial::Inherit{parent.number, parent.proposal.architecture, 1};
   test::RecordingContext context;
-  context.parents =
-      std::make_shared<const std::vector<trial::NamedTensor>>(std::move(parents_context.kept));
+  context.parents = std::make_shared<const std::vector<trial::NamedTensor>>(std::move(parents_context.kept));
   const auto on_device = measure(*make_evaluator(inheriting, true), child, context);
   const auto on_host = measure(*make_evaluator(inheriting, false), child, context);
   EXPECT_GT(before[kAccuracy], 0.9);
