@@ -151,6 +151,17 @@ class Reports(RunsCase):
         self.assertGreater(self.browser.run("byId('reasons').tBodies[0].rows.length"), 0)
         self.assertIn("hypervolume 0.0000", self.text("#volume-text"))
 
+    def test_of_a_run_that_has_just_begun_says_that_there_is_no_trial(self):
+        self.synthetic("begun")
+        run = self.folder / "begun"
+        header = (run / "journal.jsonl").read_text().splitlines(keepends=True)[0]
+        (run / "journal.jsonl").write_text(header)
+        for name in ("run.h5", "status.json"):
+            (run / name).unlink()
+        self.report("begun")
+        self.assertIn("No trial has been committed yet", self.text("[data-plot=front]"))
+        self.assertEqual(self.text("#state"), "not running")
+
     def test_of_several_runs_shows_them_beside_each_other(self):
         self.synthetic("a")
         self.synthetic("b", "--set", "search={algorithm: random, trials: 40}")
