@@ -35,17 +35,18 @@ TABLE = {
 
 # A module's face: what other modules may include of it besides include/skyline/MODULE, which is installed for users.
 FACES = {
-    "core": ["backoff", "clock", "config/config_errors", "config/config_text", "config/option_list", "log", "lru_cache",
-             "process", "registry", "text/foreign_text", "text/hash", "text/protobuf_writer", "text/running_hash",
-             "text/wording", "unique_handle"],
+    "core": ["backoff", "clock", "config/config_errors", "config/config_text", "config/option_list", "home_path", "log",
+             "log_note", "lru_cache", "process", "registry", "text/foreign_text", "text/hash", "text/protobuf_writer",
+             "text/running_hash", "text/wording", "unique_handle"],
     "machine": ["device_binding", "nccl_settings", "node", "node_tokens"],
     "space": ["language/space_keys", "network/network_alignment"],
     "trial": ["commit_log", "trial_fields"],
     "comm": ["agreement", "communicator", "environment", "launch/launcher", "mailbox"],
     "store": ["data/staged_dataset", "events/event_file", "journal/journal", "journal/trial_json",
               "publish/folder_check", "publish/patience", "publish/publish", "publish/storage_thread",
-              "run_folder/courses", "run_folder/run_folder", "run_folder/run_tables", "run_folder/running_trials",
-              "run_folder/suspects", "weights/checkpoint", "weights/weights", "weights/weights_cache"],
+              "run_folder/courses", "run_folder/fresh_folder", "run_folder/run_folder", "run_folder/run_tables",
+              "run_folder/running_trials", "run_folder/suspects", "weights/checkpoint", "weights/weights",
+              "weights/weights_cache"],
     "train": ["course/training_evaluator", "course/training_options", "device/accelerator", "device/gather_plan",
               "kernels/dropout", "kernels/gather", "loading/device_choice", "loading/device_plan",
               "loading/load_accelerator"],

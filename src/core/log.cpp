@@ -2,6 +2,7 @@
 
 #include "skyline/core/error.hpp"
 
+#include "core/log_note.hpp"
 #include "core/text/foreign_text.hpp"
 
 #include <array>
@@ -104,6 +105,12 @@ void write(Level level, std::string_view message) {
     log.terminal->log(spdlog_level(level), start + std::string(terminal_word(level)) + text);
   }
   if (log.file) log.file->log(spdlog_level(level), start + text);
+}
+
+void note(Level level, std::string_view message) {
+  State& log = state();
+  const std::lock_guard lock(log.mutex);
+  if (log.file) log.file->log(spdlog_level(level), printable(message));
 }
 
 void start(const Options& options) {

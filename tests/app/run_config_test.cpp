@@ -210,7 +210,7 @@ TEST_F(RunConfigTest, CheckpointsAreResolvedWithTheirUnit) {
     double overhead;
   };
   for (const Case& given :
-       {Case{"run.seed=1", "60 s", 0.005}, Case{"checkpoint.interval=90", "90 s", 0.005},
+       {Case{"run.seed=1", "60 s", 0.005}, Case{"checkpoint.interval=90 s", "90 s", 0.005},
         Case{"checkpoint={interval: 2 min, overhead: 0.1}", "120 s", 0.1},
         Case{"checkpoint={overhead: 1}", "60 s", 1}, Case{"checkpoint.interval=1 epoch", "1 epochs", 0.005},
         Case{"checkpoint.interval=0.5epochs", "0.5 epochs", 0.005}}) {

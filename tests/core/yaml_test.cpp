@@ -37,6 +37,14 @@ TEST(Yaml, NamesTheLineOfBrokenYaml) {
               testing::StartsWith("a.yaml:3: not valid YAML: "));
 }
 
+TEST(Yaml, NamesATabThatIndentsAndASecondDocument) {
+  EXPECT_EQ(error_of("search:\n\titerations: 5\n"),
+            "a.yaml:2: a tab at the start of a line: indent by blanks");
+  EXPECT_EQ(error_of("a: 1\n---\nb: 2\n"), "a.yaml:3: a second document begins here: expected one");
+  EXPECT_EQ(error_of("---\na: 1\n...\n"), "no error");
+  EXPECT_TRUE(load_yaml_text("", "a.yaml").is_null());
+}
+
 TEST(Yaml, RefusesNestingWithoutEnd) {
   EXPECT_THAT(error_of(std::string(150, '[') + std::string(150, ']')), testing::HasSubstr("100 levels"));
 }

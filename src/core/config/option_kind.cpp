@@ -127,12 +127,12 @@ OptionKind<ConfigNode> tree(std::string expected, ConfigNode schema) {
 
 OptionKind<double> duration(const Range& range) {
   const ConfigNode words = ConfigNode::make_map(
-      {{"type", schema_text("string"), {}}, {"pattern", schema_text("^([0-9.]+ *(d|h|min|m|s)? *)+$"), {}}},
+      {{"type", ConfigNode::make_list({schema_text("string"), schema_text("integer")}, {}), {}},
+       {"pattern", schema_text("^([0-9.e+-]+ *(d|h|min|m|s) *)+$"), {}},
+       {"maximum", ConfigNode::make_integer(0), {}}},  // no unit is needed
       {});
   const std::string bounds = range.low == 0 && !range.above_low ? "" : bounds_text(range);
-  const auto either = ConfigNode::make_list({number_schema("number", range), words}, {});
-  OptionKind<double> kind{{"a duration" + bounds + ", e.g. 90 s, 15 min, 1h30m or 2 d",
-                           ConfigNode::make_map({{"anyOf", either, {}}}, {})}};
+  OptionKind<double> kind{{"a duration" + bounds + ", e.g. 90 s, 15 min, 1h30m or 2 d", words}};
   kind.read = [range](const ConfigNode& node, double& value) {
     const auto found = is_plain(node) ? duration_in(node.as_text()) : std::nullopt;
     value = found.value_or(0);

@@ -56,9 +56,7 @@ std::optional<bool> flag_in(std::string_view text) {
 }
 
 std::optional<double> duration_in(std::string_view text) {
-  if (const auto seconds = number_in(text)) {
-    return *seconds >= 0 && std::isfinite(*seconds) ? seconds : std::nullopt;
-  }
+  if (number_in(text) == 0) return 0;  // of whatever unit
   double total = 0;
   double last_unit = std::numeric_limits<double>::infinity();
   if (text.empty()) return std::nullopt;

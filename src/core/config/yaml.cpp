@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <set>
+#include <sstream>
 #include <utility>
 #include <vector>
 
@@ -21,6 +22,10 @@ constexpr std::size_t kMostNodes = 1'000'000;
 class Converter {
  public:
   explicit Converter(const std::string& file) : file_(file) {}
+
+  [[noreturn]] void fail_at(const YAML::Node& node, const std::string& problem) const {
+    fail(position_of(node), problem);
+  }
 
   ConfigNode convert(const YAML::Node& node, int depth) {
     const SourcePosition where = position_of(node);
@@ -93,6 +98,18 @@ class Converter {
   std::size_t nodes_ = 0;
 };
 
+/// The first line that is indented by a tab; 0 if there is none.
+std::size_t line_with_tab(const std::string& text) {
+  std::istringstream lines(text);
+  std::string line;
+  for (std::size_t number = 1; std::getline(lines, line); ++number) {
+    const std::size_t content = line.find_first_not_of(" \t");
+    if (line.substr(0, content).find('\t') != std::string::npos && content != std::string::npos)
+      return number;
+  }
+  return 0;
+}
+
 void emit(YAML::Emitter& out, const ConfigNode& node) {
   switch (node.kind()) {
     case ConfigNode::Kind::kNull:
@@ -125,10 +142,16 @@ void emit(YAML::Emitter& out, const ConfigNode& node) {
 
 ConfigNode load_yaml_text(const std::string& text, const std::string& file) {
   try {
-    ConfigNode root = Converter(file).convert(YAML::Load(text), 0);
+    const std::vector<YAML::Node> documents = YAML::LoadAll(text);
+    Converter converter(file);
+    if (documents.size() > 1) converter.fail_at(documents[1], "a second document begins here: expected one");
+    ConfigNode root = converter.convert(documents.empty() ? YAML::Node() : documents[0], 0);
     root.assign_paths();
     return root;
   } catch (const YAML::Exception& error) {
+    const std::size_t tab = line_with_tab(text);
+    if (tab > 0)
+      throw UserError(file + ":" + std::to_string(tab) + ": a tab at the start of a line: indent by blanks");
     const int line = error.mark.is_null() ? 0 : error.mark.line + 1;
     throw UserError(file + ":" + std::to_string(line) + ": not valid YAML: " + error.msg);
   }
