@@ -82,6 +82,18 @@ Answer object_to_augment(const AugmentOptions& options, const store::Dataset& da
   return std::nullopt;
 }
 
+/// To more than there is of an image.
+Answer object_to_sizes(const AugmentOptions& options, const space::Shape& shape) {
+  const std::int64_t side = std::max(shape.height, shape.width);
+  for (const auto& [key, pixels] :
+       {std::pair("augment.crop", options.crop), std::pair("augment.cutout", options.cutout)}) {
+    if (pixels < side || pixels == 0) continue;
+    return Objection{key, "expected less than the image's " + std::to_string(side) + " pixels, got " +
+                              std::to_string(pixels)};
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<Objection> find_objection(const TrainingOptions& given, const store::Dataset& dataset,
@@ -91,10 +103,31 @@ std::optional<Objection> find_objection(const TrainingOptions& given, const stor
   if (const auto answer = object_to_targets("loss", *find_loss(options.loss->name), targets)) return answer;
   if (const auto answer = object_to_metrics(options, dataset, split)) return answer;
   if (const auto answer = object_to_augment(options.augment, dataset)) return answer;
+  if (const auto answer = object_to_sizes(options.augment, dataset.shape())) return answer;
   if (options.full.judges_epochs() && split.validation.empty()) {
     return Objection{"full", "`keep: best` and `patience` need a validation set, and `data.validation` is 0"};
   }
   return std::nullopt;
+}
+
+std::vector<std::string> find_doubts(const TrainingOptions& options, const store::SplitIndices& split,
+                                     std::size_t processors) {
+  std::vector<std::string> doubts;
+  if (options.batch > static_cast<std::int64_t>(split.train.size())) {
+    doubts.push_back("training.batch is " + std::to_string(options.batch) + ", and there are " +
+                     counted(split.train.size(), "sample") + " to train on: an epoch is one step");
+  }
+  if (options.schedule.warmup > options.epochs) {
+    doubts.emplace_back(
+        "training.schedule.warmup is longer than a trial (training.epochs): the learning rate never gets "
+        "where it "
+        "is to rise to");
+  }
+  if (static_cast<std::size_t>(options.threads) > processors) {
+    doubts.push_back("training.threads is " + std::to_string(options.threads) +
+                     ", and this process may use " + counted(processors, "core"));
+  }
+  return doubts;
 }
 
 TrainingOptions fit_to_data(const TrainingOptions& given, const store::Dataset& dataset,

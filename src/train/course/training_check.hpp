@@ -21,6 +21,10 @@ struct Objection {
 std::optional<Objection> find_objection(const TrainingOptions& options, const store::Dataset& dataset,
                                         const store::SplitIndices& split);
 
+/// What may be meant so, and rarely is: a line each. @param processors  that this process may use
+std::vector<std::string> find_doubts(const TrainingOptions& options, const store::SplitIndices& split,
+                                     std::size_t processors);
+
 /// The options with the loss and metrics that the data set implies, and with the problem that it is.
 TrainingOptions fit_to_data(const TrainingOptions& options, const store::Dataset& dataset,
                             const store::SplitIndices& split);

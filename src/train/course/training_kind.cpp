@@ -2,6 +2,8 @@
 #include "skyline/evaluate/evaluator_kind.hpp"
 
 #include "comm/environment.hpp"
+#include "core/log.hpp"
+#include "core/process.hpp"
 #include "train/course/training_check.hpp"
 #include "train/course/training_evaluator.hpp"
 #include "train/device/accelerator.hpp"
@@ -90,8 +92,11 @@ evaluate::EvaluatorKind training_kind() {
                      const evaluate::EvaluatorServices& services) { return make(read(section), services); },
       .check =
           [read](const ConfigNode& written, const store::Dataset& dataset, const store::SplitIndices& split) {
-            const auto objection = find_objection(read(written), dataset, split);
+            const TrainingOptions options = read(written);
+            const auto objection = find_objection(options, dataset, split);
             if (objection) fail_at(written, objection->key, objection->reason);
+            for (const std::string& doubt : find_doubts(options, split, allowed_processors().size()))
+              log::warning(doubt);
           },
       .describe_device =
           [read](const ConfigNode& section) {
