@@ -1,8 +1,13 @@
 """What submit.py and submit_v1.py share: their options, and the command that a job runs."""
 
 import argparse
+import difflib
+import json
 import os
 import pathlib
+import shutil
+import subprocess
+import sys
 
 PROJECT = pathlib.Path(__file__).resolve().parent.parent
 
@@ -56,6 +61,58 @@ def describe_upload(folder):
     return f"uploads {folder}: {len(sizes)} files, {sum(sizes) / 1e6:.1f} MB, less what .amlignore or .gitignore names"
 
 
+def find_program():
+    """The program on this machine, or nothing: it is the job's that runs."""
+    for program in (os.environ.get("SKYLINE"), "skyline", PROJECT / "build/release/bin/skyline", PROJECT / "../../bin/skyline"):
+        if program and shutil.which(program):
+            return shutil.which(program)
+    return None
+
+
+def unknown_key(setting, schema):
+    """What is wrong with KEY=VALUE by the schema of configurations; nothing if the key may be."""
+    key = setting.partition("=")[0]
+    for word in key.split("."):
+        known = schema.get("properties")
+        if not known or schema.get("additionalProperties", True) is not False:
+            return None
+        if word not in known:
+            near = difflib.get_close_matches(word, known, 1)
+            return f"unknown key `{word}`" + (f", did you mean `{near[0]}`?" if near else "") + f" in {key}"
+        schema = known[word]
+    return None
+
+
+def check_settings(options, settings):
+    for setting in settings:
+        if "=" not in setting:
+            options.error(f"--set: expected KEY=VALUE, got {setting}")
+    program = find_program() if settings else None
+    if program is None:
+        return
+    schema = json.loads(subprocess.run([program, "schema"], check=True, capture_output=True, text=True).stdout)
+    for problem in filter(None, (unknown_key(setting, schema) for setting in settings)):
+        options.error(f"--set: {problem}")
+
+
+def check_run(options, parsed):
+    """The run folder has to be there when the service tries the job again, and for all of its nodes."""
+    run = pathlib.PurePosixPath(parsed.run)
+    if not run.is_absolute():
+        options.error(f"--run: expected a path from the root, of a mount that the job has, got {parsed.run}")
+    if parsed.nodes > 1 and any(run.is_relative_to(local) for local in ("/tmp", "/var/tmp", "/dev/shm")):
+        options.error(f"--run: {parsed.run} is a folder of its own on each of {parsed.nodes} nodes: name one on NFS")
+
+
+def missing_package(error, packages):
+    """Of an import that failed: one line, and the exit code."""
+    if not (error.name or "").startswith("azure"):
+        raise error
+    print(f"{pathlib.Path(sys.argv[0]).name}: there is no Python package {error.name}: python3 -m pip install {packages}",
+          file=sys.stderr)
+    return 2
+
+
 def parse(description, data_help, arguments=None):
     options = parser(description, data_help)
     parsed = options.parse_args(arguments)
@@ -63,9 +120,8 @@ def parse(description, data_help, arguments=None):
         options.error(f"{parsed.config}: no such file")
     if is_private(code_folder(parsed)):
         options.error(f"{parsed.config}: its folder {code_folder(parsed)} would be uploaded whole: put it into one of its own")
-    for setting in parsed.set:
-        if "=" not in setting:
-            options.error(f"--set: expected KEY=VALUE, got {setting}")
+    check_settings(options, parsed.set)
+    check_run(options, parsed)
     missing = [name for name in ("subscription", "resource_group", "workspace") if not getattr(parsed, name)]
     if missing and not parsed.dry_run:
         options.error("missing: " + ", ".join("--" + name.replace("_", "-") for name in missing) + "; or add --dry-run")

@@ -52,4 +52,7 @@ def main(arguments=None):
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except ModuleNotFoundError as error:
+        sys.exit(search_job.missing_package(error, "azure-ai-ml azure-identity"))

@@ -48,4 +48,7 @@ def main(arguments=None):
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except ModuleNotFoundError as error:
+        sys.exit(search_job.missing_package(error, "azureml-core"))

@@ -3,6 +3,7 @@ runs it, by a wrapper process for each slot with the service's variables."""
 
 import contextlib
 import io
+import json
 import logging
 import os
 import pathlib
@@ -106,6 +107,15 @@ class Jobs(unittest.TestCase):
                     program.main([str(config), *OPTIONS, "--dry-run"])
                 self.assertIn(f"uploads {config.parent}: 2 files, 1.2 MB", text.getvalue())
 
+    def test_a_missing_package_is_one_line_with_the_command_that_installs_it(self):
+        for name, packages in (("submit", "azure-ai-ml azure-identity"), ("submit_v1", "azureml-core")):
+            done = subprocess.run([sys.executable, "-S", SOURCE / f"aml/{name}.py", CONFIG, *OPTIONS, "--dry-run"],
+                                  capture_output=True, text=True, timeout=60)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertRegex(done.stderr.splitlines()[-1],
+                             rf"{name}.py: there is no Python package azure\S*: python3 -m pip install {packages}")
+            self.assertNotIn("Traceback", done.stderr)
+
     def test_mistakes_are_one_line(self):
         def error_of(*arguments):
             text = io.StringIO()
@@ -120,6 +130,19 @@ class Jobs(unittest.TestCase):
         self.assertIn("unrecognized arguments: --node", error_of(CONFIG, *OPTIONS, "--node-count", "2"))
         self.assertIn("none.yaml: no such file", error_of("none.yaml", *OPTIONS, "--dry-run"))
         self.assertIn("--set: expected KEY=VALUE, got seed", error_of(CONFIG, *OPTIONS, "--set", "seed", "--dry-run"))
+        program = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory())) / "skyline"
+        program.write_text("#!/bin/sh\ncat <<'TXT'\n" + json.dumps({"additionalProperties": False, "properties": {
+            "search": {"additionalProperties": False, "properties": {"iterations": {}}}, "space": {}}}) + "\nTXT\n")
+        program.chmod(0o755)
+        with unittest.mock.patch.dict(os.environ, SKYLINE=str(program)):
+            self.assertIn("--set: unknown key `itertions`, did you mean `iterations`? in search.itertions",
+                          error_of(CONFIG, *OPTIONS, "--set", "search.itertions=3", "--dry-run"))
+            search_job.parse("", "", [str(CONFIG), *OPTIONS, "--set", "search.iterations=3", "--set",
+                                      "space.parameters.width.choice=[8]", "--dry-run"])
+        for run in ("runs/a", "~/runs/a"):
+            self.assertIn(f"--run: expected a path from the root, of a mount that the job has, got {run}",
+                          error_of(CONFIG, *OPTIONS, "--run", run, "--dry-run"))
+        self.assertIn("/tmp/a is a folder of its own on each of 2 nodes", error_of(CONFIG, *OPTIONS, "--run", "/tmp/a", "--dry-run"))
         self.assertIn("missing: --subscription, --resource-group, --workspace", error_of(CONFIG, *OPTIONS))
         self.assertIn("expected a whole number of at least 1, got 0", error_of(CONFIG, *OPTIONS, "--nodes", "0"))
 

@@ -53,7 +53,7 @@ class SlurmJobs(unittest.TestCase):
         return done.stdout.splitlines()[1:]
 
     def submit(self, run, seconds_per_gflop=1, nodes=NODES, variables=None, sbatch=()):
-        settings = {"SKYLINE": PROGRAM, **(variables or {})}
+        settings = {"SKYLINE": PROGRAM, "SKYLINE_LOCAL_RUN": "1", **(variables or {})}
         out = self.slurm.run(SOURCE / "slurm/submit", "search.yaml", run, *SEARCH,
                              "--set", f"synthetic.seconds_per_gflop={seconds_per_gflop}", "--", *nodes, *sbatch,
                              variables=settings)
@@ -154,15 +154,20 @@ class SlurmJobs(unittest.TestCase):
 
     def test_a_dry_run_prints_everything_and_submits_nothing(self):
         out = self.slurm.run(SOURCE / "slurm/submit", "--dry-run", "search.yaml", "dry", *SEARCH, "--", *NODES,
-                             variables={"SKYLINE": PROGRAM})
+                             variables={"SKYLINE": PROGRAM, "SKYLINE_LOCAL_RUN": "1"})
         self.assertIn(f"submit: sbatch --output dry/slurm-%j.log -N 3 -n 3 {SOURCE}/slurm/search.sbatch search.yaml dry", out)
         self.assertIn(f"mpirun {PROGRAM} search search.yaml --run dry --resume", out)
         self.assertFalse((self.folder / "dry").exists())
+        for array in (["--array=2-3"], ["-a", "2,5"], ["-a2"]):
+            out = self.slurm.run(SOURCE / "slurm/submit", "--dry-run", "search.yaml", "dry", "--", "-n", "3", *array,
+                                 variables={"SKYLINE": PROGRAM, "SKYLINE_LOCAL_RUN": "1"})
+            self.assertIn(f"mpirun {PROGRAM} search search.yaml --run dry/seed-2 --resume --wait 3m --set run.seed=2", out)
+            self.assertIn("(task 2 of ", out)
 
     def test_mistakes_are_one_line_and_submit_nothing(self):
         def error_of(*arguments, **variables):
             done = subprocess.run([SOURCE / "slurm/submit", *arguments], capture_output=True, text=True, timeout=60,
-                                  env={**os.environ, "SKYLINE": str(PROGRAM), **variables})
+                                  env={**os.environ, "SKYLINE": str(PROGRAM), "SKYLINE_LOCAL_RUN": "1", **variables})
             self.assertEqual((done.returncode, done.stdout), (2, ""), arguments)
             return done.stderr
 
@@ -174,6 +179,13 @@ class SlurmJobs(unittest.TestCase):
         self.assertEqual(error_of("search.yaml", "run", SKYLINE_LAUNCHER="mpiexec"),
                          "search.sbatch: SKYLINE_LAUNCHER: expected one of mpirun srun, got mpiexec\n")
         self.assertIn("did you mean `iterations`", error_of("search.yaml", "run", "--set", "search.iteration=2"))
+        self.assertIn("--set: expected KEY=VALUE, got search.iterations", error_of("search.yaml", "run", "--set", "search.iterations"))
+        for forgotten in (["-N", "2"], ["--nodes=2"], ["--ste", "search.iterations=3"], ["--array=1-3"]):
+            self.assertIn(f"{forgotten[0]}: no option of `skyline search`; options of sbatch follow --",
+                          error_of("search.yaml", "run", *forgotten))
+        self.assertIn(f"RUN {self.folder}/run: each host has its own",
+                      error_of("search.yaml", self.folder / "run", SKYLINE_LOCAL_RUN="0"))
+        self.assertIn("RUN ~/run: the shell has not replaced ~", error_of("search.yaml", "~/run"))
         self.assertEqual(error_of("search.yaml", "run", "--", "--gpus-per-task=1"),
                          "submit: --gpus-per-task needs SKYLINE_LAUNCHER=srun; mpirun takes --gpus-per-node\n")
 
