@@ -5,6 +5,7 @@
 #include "app/commands/commands.hpp"
 #include "app/job/job_stop.hpp"
 #include "core/config/config_text.hpp"
+#include "core/home_path.hpp"
 #include "core/text/wording.hpp"
 #include "model_export/exported_model.hpp"
 
@@ -33,7 +34,7 @@ struct Arguments {
   ReportArguments report;
   CompareArguments compare;
   std::filesystem::path run;
-  bool watch = false;
+  StatusArguments status;
   bool canonical = false;
   bool markdown = false;
 };
@@ -50,6 +51,10 @@ struct CommandLine {
     return *command;
   }
 };
+
+constexpr int kMostSlots = 1'000'000;  // no bound of ours, which the system has
+constexpr int kMostThreads = 1024;
+constexpr int kMostSamples = 1'000'000;
 
 double read_wait(const std::string& text) {
   const auto seconds = duration_in(text);
@@ -74,21 +79,50 @@ void add_start_timeout(CLI::App& command, std::optional<double>& timeout_s) {
       "ever)");
 }
 
+/// Of a path.
+CLI::Validator home_expanded() {
+  const auto expand = [](std::string& path) -> std::string {
+    path = expand_home(path);
+    return {};
+  };
+  return {expand, "", "home"};
+}
+
+CLI::Validator whole_number(int low, int high) {
+  const auto check = [low, high](std::string& text) -> std::string {
+    const auto number = integer_in(text);
+    if (number && *number >= low && *number <= high) return {};
+    return "expected a whole number from " + std::to_string(low) + " to " + std::to_string(high) + ", got " +
+           text;
+  };
+  return {check, "", "number"};
+}
+
 /// @param arguments  of the command
 template <typename AnyArguments>
 void add_config(CLI::App& command, AnyArguments& arguments) {
-  command.add_option("config", arguments.config, "configuration, YAML")->required();
+  command.add_option("config", arguments.config, "configuration, YAML")
+      ->required()
+      ->transform(home_expanded());
   command.add_option("--set", arguments.overrides, "replace a setting, e.g. --set search.iterations=3")
       ->allow_extra_args(false);
 }
 
 void add_search(CommandLine& line) {
+  static const std::map<std::string, Resume> resumes{{"true", Resume::kIfThere}, {"must", Resume::kMust}};
   SearchArguments& arguments = line.arguments.search;
   CLI::App& search = line.add("search", "run a search; start it by mpirun or srun for several ranks",
                               [&arguments] { return run_search(arguments); });
   add_config(search, arguments);
-  search.add_option("--run", arguments.run, "run folder, made if it is not there")->required();
-  search.add_flag("--resume", arguments.resume, "resume the run in the folder");
+  search.get_option("config")->required(false);
+  search.add_option("--run", arguments.run, "run folder, made if it is not there")
+      ->required()
+      ->transform(home_expanded());
+  search
+      .add_flag("--resume", arguments.resume,
+                "resume the run in the folder, if there is one (=must: it has to be there); without a "
+                "configuration by the run's own")
+      ->transform(CLI::CheckedTransformer(resumes, CLI::ignore_case));
   search.add_option_function<std::string>(
       "--wait", [&arguments](const std::string& text) { arguments.wait_s = read_wait(text); },
       "wait for so long, e.g. 3m, for a job that has the run folder, or a lost one's claim on it");
@@ -97,7 +131,7 @@ void add_search(CommandLine& line) {
   search
       .add_option("--slots", arguments.slots,
                   "trials at a time on a rank (default: its cores; 16 on a GPU, fewer if its memory is full)")
-      ->check(CLI::PositiveNumber);
+      ->check(whole_number(1, kMostSlots));
   search.add_flag("--quiet", arguments.quiet, "warnings and the result alone on the terminal");
 }
 
@@ -107,10 +141,12 @@ void add_doctor(CommandLine& line) {
       "doctor",
       "try what a search needs here: launcher, cores, GPU, run folder; start it as the search will be",
       [&arguments] { return run_doctor(arguments); });
-  doctor.add_option("config", arguments.config, "configuration to check as well, YAML");
-  doctor.add_option("--run", arguments.run, "run folder to try, made if it is not there");
+  doctor.add_option("config", arguments.config, "configuration to check as well, YAML")
+      ->transform(home_expanded());
+  doctor.add_option("--run", arguments.run, "run folder to try, made if it is not there")
+      ->transform(home_expanded());
   doctor.add_option("--threads", arguments.threads, "threads of a slot (default: the configuration's)")
-      ->check(CLI::PositiveNumber);
+      ->check(whole_number(1, kMostThreads));
   add_start_timeout(doctor, arguments.start_timeout_s);
   doctor.add_option("--set", arguments.overrides, "replace a setting")->allow_extra_args(false);
 }
@@ -124,11 +160,13 @@ void add_importer(CLI::App& prep, const std::string& kind, CommandLine& line) {
     arguments.kind = kind;
     line.exit_code = run_prep(arguments);
   });
-  command.add_option("source", arguments.sources, importer->sources());
-  command.add_option("-o,--out", arguments.out, "data set file to write, e.g. data/mine.h5")->required();
+  command.add_option("source", arguments.sources, importer->sources())->transform(home_expanded());
+  command.add_option("-o,--out", arguments.out, "data set file to write, e.g. data/mine.h5")
+      ->required()
+      ->transform(home_expanded());
   command.add_flag("--force", arguments.force, "overwrite the file if it is there");
   command.add_option("--threads", arguments.threads, "threads that read (default: one per core)")
-      ->check(CLI::Range(1, 1024));
+      ->check(whole_number(1, kMostThreads));
   const auto keys = importer->keys();
   if (keys == nullptr) return;
   for (const OptionKey& key : keys->keys()) {
@@ -189,7 +227,7 @@ void add_config_inspections(CommandLine& line) {
       check.add_flag("--time", validate.time, "train a few architectures, and tell how long a search takes");
   check.add_option("--slots", validate.slots, "with so many slots (default: those of this machine)")
       ->needs(time)
-      ->check(CLI::PositiveNumber);
+      ->check(whole_number(1, kMostSlots));
 
   ShowArguments& show = arguments.show;
   CLI::App& networks =
@@ -197,7 +235,7 @@ void add_config_inspections(CommandLine& line) {
   add_config(networks, show);
   CLI::Option* samples =
       networks.add_option("--sample", show.samples, "number of random architectures (default: 1)")
-          ->check(CLI::PositiveNumber);
+          ->check(whole_number(1, kMostSamples));
   networks.add_option("--genotype", show.genotype, "this architecture, e.g. depth=3,kernel=5")
       ->excludes(samples);
   networks.add_flag("--dot", show.dot, "as a graph in the language of Graphviz");
@@ -211,9 +249,12 @@ void add_config_inspections(CommandLine& line) {
 void add_run_inspections(CommandLine& line) {
   Arguments& arguments = line.arguments;
   CLI::App& status = line.add("status", "show how a run is doing, its front and its account of time",
-                              [&arguments] { return run_status(arguments.run, arguments.watch); });
-  status.add_option("run", arguments.run, "run folder")->required();
-  status.add_flag("--watch", arguments.watch, "show the progress every 2 s until the run ends");
+                              [&arguments] { return run_status(arguments.status); });
+  status.add_option("run", arguments.status.run, "run folder")->required()->transform(home_expanded());
+  status.add_flag("--watch", arguments.status.watch, "show the progress every 2 s until the run ends");
+  status.add_flag("--json", arguments.status.json, "the progress as JSON, a line each time with --watch");
+  status.add_flag("--exit-code", arguments.status.exit_code,
+                  "end with the exit code of the run's last job, 10 while one runs");
 
   CompareArguments& compare = arguments.compare;
   CLI::App& comparison =
@@ -226,7 +267,7 @@ void add_run_inspections(CommandLine& line) {
 
   CLI::App& journal = line.add("journal", "print a run's journal after checking every line",
                                [&arguments] { return run_journal(arguments.run, arguments.canonical); });
-  journal.add_option("run", arguments.run, "run folder")->required();
+  journal.add_option("run", arguments.run, "run folder")->required()->transform(home_expanded());
   journal.add_flag("--canonical", arguments.canonical, "without times and hosts: equal for equal runs");
 }
 
@@ -239,6 +280,21 @@ void add_report(CommandLine& line) {
                     "page to write (default: report.html, in the run's folder if there is one run)");
   report.add_option("--watch", arguments.watch_s, "write it again every so many seconds until the runs end")
       ->check(CLI::PositiveNumber);
+}
+
+/// Says of the first option that the command does not have which one may be meant.
+std::optional<std::string> unknown_option(const CLI::App& command, const std::vector<std::string>& words) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  for (const std::string& word : words) {
+    const std::string name = word.substr(0, word.find('='));
+    if (!name.starts_with("--") || name.size() == 2 || std::ranges::find(names, name) != names.end())
+      continue;
+    return command.get_name() + ": unknown option `" + name + "`, " + suggestion(name, names);
+  }
+  return std::nullopt;
 }
 
 /// What is wrong with the command line, in one line.
@@ -261,6 +317,7 @@ std::string usage_error_text(const CLI::App& app, const CLI::ParseError& error,
     return place + (word.empty() ? "a " + noun + " is needed, " : "unknown " + noun + " `" + word + "`, ") +
            suggestion(word, names);
   }
+  if (const auto unknown = unknown_option(*command, words)) return *unknown;
   std::string text = error.what();
   std::ranges::replace(text, '\n', ' ');
   return text + " (see skyline --help)";

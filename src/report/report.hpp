@@ -5,6 +5,7 @@
 #include "run/run_state.hpp"
 #include "store/run_folder/run_folder.hpp"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -47,5 +48,12 @@ enum class RunEnd { kFinished, kStopped, kFailed };
 /// goes on.
 /// @throws UserError if RUN is no run folder
 std::string status_text(const store::RunPaths& paths);
+/// The same as one line of JSON: status.json, and `run`, `running`, `host`, `process` and `journal` (its
+/// trials).
+std::string status_json(const store::RunPaths& paths);
+/// The progress in one line.
+std::string status_line(const store::RunPaths& paths);
+/// The exit code of the last job; nothing if it was killed, or runs.
+std::optional<int> last_exit_code(const store::RunPaths& paths);
 
 }  // namespace skyline::report

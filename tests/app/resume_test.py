@@ -122,6 +122,18 @@ class Resume(RunsCase):
             self.resume_as_begun_on("device", "gpu", 1, expect=0)  # nothing was trained there
             self.assertEqual(self.canonical("device"), whole)
 
+    def test_weights_of_the_front_that_are_lost_are_named_at_the_end(self):
+        search = ["search", *small_digits(self.digits), "--run", "weights"]
+        self.skyline(*search)
+        first, *others = sorted((self.folder / "weights/weights").glob("*.h5"))
+        first.write_bytes(first.read_bytes()[:2000])
+        for other in others[:1]:
+            other.unlink()
+        said = self.skyline(*search, "--resume").stderr
+        self.assertRegex(said, rf"warning: weights of a front member are lost: weights/weights/{first.name}: truncated")
+        for other in others[:1]:
+            self.assertIn(f"warning: missing weights of a front member: weights/weights/{other.name}", said)
+
     def test_the_clock_of_a_resumed_run_goes_on(self):
         journal = self.copy_of_whole("clock")
         lines = journal.read_bytes().splitlines(keepends=True)

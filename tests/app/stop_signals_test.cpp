@@ -8,7 +8,7 @@ namespace skyline::app {
 namespace {
 
 TEST(StopSignals, AskToStopInsteadOfEndingTheProcess) {
-  for (const int signal : {SIGUSR1, SIGTERM, SIGINT}) {
+  for (const int signal : {SIGUSR1, SIGTERM, SIGHUP, SIGINT}) {
     const StopSignals signals;
     EXPECT_FALSE(signals.stop_requested());
     std::raise(signal);
@@ -29,6 +29,16 @@ TEST(StopSignals, GiveTheEarlierHandlersBack) {
   std::raise(SIGUSR1);
   EXPECT_EQ(calls, 1);
   std::signal(SIGUSR1, earlier);
+}
+
+TEST(StopSignals, LeaveAHangUpThatIsIgnoredIgnored) {
+  const auto earlier = std::signal(SIGHUP, SIG_IGN);
+  {
+    const StopSignals signals;
+    std::raise(SIGHUP);
+    EXPECT_FALSE(signals.stop_requested());
+  }
+  EXPECT_EQ(std::signal(SIGHUP, earlier), SIG_IGN);
 }
 
 TEST(StopSignals, EndTheProcessAtTheSecondInterrupt) {

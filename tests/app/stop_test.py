@@ -100,7 +100,10 @@ class Stop(RunsCase):
             self.stop_and_go_on(f"ended{sent}", 2, sent, None, expect=(MPIRUNS_OWN,))
 
     def test_a_process_without_mpirun_stops_too(self):
-        self.stop_and_go_on("alone", 0, signal.SIGTERM, None)
+        out = self.stop_and_go_on("alone", 0, signal.SIGHUP, None)
+        self.assertIn("stopped on SIGHUP after", out)
+        log = (self.folder / "alone/logs/skyline.log").read_text()
+        self.assertRegex(log, r" info stopped on SIGHUP after .*\n\S+ \S+ info this job ends with exit code 75\n")
 
     def test_a_run_can_be_stopped_again_and_again(self):
         job = self.start("again", 2)
@@ -128,7 +131,7 @@ class Stop(RunsCase):
             self.assertEqual((self.folder / f"code.{rank}").read_text(), f"{STOPPED}\n")
 
     def test_a_limit_that_has_passed_at_the_start_loses_nothing(self):
-        done = self.skyline("search", *CONFIG, "--run", "no_time", "--set", "run.time_limit=1.0e-6", ranks=2, expect=STOPPED)
+        done = self.skyline("search", *CONFIG, "--run", "no_time", "--set", "run.time_limit=1.0e-6 s", ranks=2, expect=STOPPED)
         self.assertEqual(done.stdout, "skyline: stopped at run.time_limit before the search began: run again with --resume\n")
         self.skyline("search", *CONFIG, "--run", "no_time", "--resume", ranks=2)
         self.assertEqual(self.canonical("no_time"), self.whole)

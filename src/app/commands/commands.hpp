@@ -28,10 +28,17 @@ struct PrepArguments {
   std::vector<std::pair<std::string, std::string>> options;  // of the importer: key and value
 };
 
+/// Whether a run that is in the folder is resumed.
+enum class Resume {
+  kNo,
+  kIfThere,
+  kMust,  // and a run has to be there
+};
+
 struct SearchArguments {
-  std::filesystem::path config;
+  std::filesystem::path config;  // empty: the run's own
   std::filesystem::path run;
-  bool resume = false;
+  Resume resume = Resume::kNo;
   bool coordinator_only = false;
   bool quiet = false;
   double wait_s = 0;                                        // for a job that has the run folder, at most
@@ -93,16 +100,23 @@ struct CompareArguments {
   bool curves = false;  // hypervolumes by trial as CSV
 };
 
+struct StatusArguments {
+  std::filesystem::path run;
+  bool watch = false;
+  bool json = false;
+  bool exit_code = false;  // return the run's own
+};
+
 /// Each command prints to standard output and returns the exit code. @throws UserError, FaultError,
 /// InternalError
 int run_prep(const PrepArguments& arguments);
 int run_validate(const ValidateArguments& arguments);
 int run_show(const ShowArguments& arguments);
 int run_schema(bool markdown);
-int run_status(const std::filesystem::path& run, bool watch);
 int run_export(const ExportArguments& arguments);
 int run_report(const ReportArguments& arguments);
 int run_compare(const CompareArguments& arguments);
+int run_status(const StatusArguments& arguments);
 int run_journal(const std::filesystem::path& run, bool canonical);
 /// Collective over the ranks that the launcher started. Exit code 2 if a search could not run.
 int run_doctor(const DoctorArguments& arguments);

@@ -132,7 +132,7 @@ int run_doctor(const DoctorArguments& arguments) {
   try {
     return diagnose(*environment, arguments);
   } catch (const std::exception& error) {
-    return end_all_ranks(*environment, error);
+    return end_all_ranks(*environment, error, {});
   }
 }
 

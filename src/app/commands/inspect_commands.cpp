@@ -1,4 +1,4 @@
-// The commands that look and change nothing: validate, schema, status, journal.
+// The commands that look and change nothing: validate, schema, journal.
 #include "skyline/core/error.hpp"
 #include "skyline/core/random.hpp"
 
@@ -18,14 +18,12 @@
 #include "store/publish/publish.hpp"
 #include "store/run_folder/run_folder.hpp"
 
-#include <chrono>
 #include <cmath>
 #include <iostream>
 #include <map>
 #include <memory>
 #include <set>
 #include <string>
-#include <thread>
 
 namespace skyline::app {
 namespace {
@@ -145,23 +143,6 @@ int run_validate(const ValidateArguments& arguments) {
 
 int run_schema(bool markdown) {
   std::cout << (markdown ? configuration_page() : to_json(config_schema()));
-  return kExitDone;
-}
-
-int run_status(const std::filesystem::path& run, bool watch) {
-  const store::RunPaths paths{run};
-  std::cout << report::status_text(paths) << std::flush;
-  const auto running = [&] {
-    const auto owner = store::read_owner(paths);
-    return owner && owner->active;
-  };
-  while (watch && running()) {
-    std::this_thread::sleep_for(std::chrono::seconds(2));
-    std::cout << "\n" << report::status_text(paths) << std::flush;
-  }
-  const run::OpenedRun opened = run::OpenedRun::open(run);
-  if (opened.state.trials().empty()) return kExitDone;
-  std::cout << "\n" << results_text({opened.space, opened.header.metrics, opened.state}, opened.account);
   return kExitDone;
 }
 

@@ -19,7 +19,6 @@
 
 #include <chrono>
 #include <functional>
-#include <iostream>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -44,7 +43,7 @@ engine::EngineOptions engine_options(const SearchArguments& arguments, const Run
   engine::EngineOptions options = config.engine_options();
   options.coordinator_only = arguments.coordinator_only;
   options.slots = arguments.slots;
-  options.resume = arguments.resume;
+  options.resume = arguments.resume != Resume::kNo;
   options.oom_kills = machine::oom_kills_file("/");
   return options;
 }
@@ -168,8 +167,7 @@ int search_on_ranks(comm::Environment& environment, const SearchArguments& argum
   std::optional<PreparedRun> prepared;
   const SharedRun shared = share_run(environment, arguments, stop, prepared);
   if (shared.exit_code == kExitStopped && environment.world().rank() == comm::kCoordinator) {
-    std::cout << "skyline: stopped " << stop.cause() << " before the search began: run again with --resume"
-              << std::endl;
+    print_end("stopped " + stop.cause() + " before the search began: run again with --resume");
   }
   if (shared.exit_code != kExitDone) return shared.exit_code;
   const RunConfig& config = shared.config;
@@ -193,7 +191,7 @@ int search_on_ranks(comm::Environment& environment, const SearchArguments& argum
   const engine::RunFiles files{store::RunPaths{arguments.run}, journal_header(config, *evaluator), storage};
   const engine::JobEnd end{
       .stop_requested = [&stop] { return stop.requested(); },
-      .failed = [&environment](const std::exception& error) { end_all_ranks(environment, error); }};
+      .failed = [&](const std::exception& error) { end_all_ranks(environment, error, files.paths.log()); }};
   if (prepared) {
     const int code = search_as_coordinator(environment, task, files, end, std::move(*prepared), config,
                                            arguments.quiet, stop);
@@ -210,10 +208,11 @@ int run_search(const SearchArguments& arguments) {
   JobStop stop;  // behind MPI, which may bring handlers of its own
   try {
     const int code = search_on_ranks(*environment, arguments, stop);
+    note_exit_code(code);
     log::stop();
     return code;
   } catch (const std::exception& error) {
-    return end_all_ranks(*environment, error);
+    return end_all_ranks(*environment, error, store::RunPaths{arguments.run}.log());
   }
 }
 

@@ -6,6 +6,7 @@
 #include "skyline/store/importer.hpp"
 
 #include "core/config/config_text.hpp"
+#include "core/home_path.hpp"
 #include "core/text/hash.hpp"
 #include "store/publish/publish.hpp"
 
@@ -51,7 +52,8 @@ std::string prep_line(const std::filesystem::path& file) {
 }
 
 /// The data set file: seen from where the program starts, else from the configuration's folder.
-std::string locate_data(const ConfigNode& node, const std::string& file) {
+std::string locate_data(const ConfigNode& node, const std::string& given) {
+  const std::string file = expand_home(given);
   const auto is_missing = [](const std::filesystem::path& path) {
     std::error_code failure;  // other failures are reported when it is opened
     return std::filesystem::status(path, failure).type() == std::filesystem::file_type::not_found;

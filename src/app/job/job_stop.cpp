@@ -6,6 +6,7 @@
 #include "core/backoff.hpp"
 #include "core/config/config_errors.hpp"
 #include "core/log.hpp"
+#include "core/log_note.hpp"
 #include "core/text/foreign_text.hpp"
 
 #include <algorithm>
@@ -45,6 +46,7 @@ std::string local_time(double unix_s) {
 
 std::string signal_name(int signal) {
   if (signal == SIGUSR1) return "SIGUSR1";
+  if (signal == SIGHUP) return "SIGHUP";
   return signal == SIGTERM ? "SIGTERM" : "SIGINT";
 }
 
@@ -73,6 +75,8 @@ StopSignals::StopSignals() {
     if (sigaction(kSignals[i], &action, &earlier_[i]) != 0) {
       throw InternalError("cannot handle a signal: " + system_error_text(errno));
     }
+    const bool ignored = kSignals[i] == SIGHUP && earlier_[i].sa_handler == SIG_IGN;
+    if (ignored) sigaction(SIGHUP, &earlier_[i], nullptr);
   }
 }
 
@@ -136,6 +140,7 @@ std::string rank_name(comm::Environment& environment) {
 
 void print_error(std::string_view text) {
   std::cerr << "skyline: " << printable(text) << std::endl;
+  log::note(log::Level::kError, text);
 }
 
 void print_error(const std::exception& error, const std::string& signature) {
@@ -145,9 +150,29 @@ void print_error(const std::exception& error, const std::string& signature) {
   for (const std::string& line : lines) print_error(signature + (signature.empty() ? "" : " ") + line);
 }
 
-int end_all_ranks(comm::Environment& environment, const std::exception& error) {
+void print_end(const std::string& text) {
+  std::cout << "skyline: " << text << std::endl;
+  log::note(log::Level::kInfo, text);
+}
+
+void note_exit_code(int exit_code) {
+  const bool good = exit_code == kExitDone || exit_code == kExitStopped;
+  log::note(good ? log::Level::kInfo : log::Level::kError,
+            "this job ends with exit code " + std::to_string(exit_code));
+}
+
+int end_all_ranks(comm::Environment& environment, const std::exception& error,
+                  const std::filesystem::path& log_file) {
   const int exit_code = exit_code_of(error);
+  std::error_code ignored;
+  if (environment.world().rank() != comm::kCoordinator && std::filesystem::exists(log_file, ignored)) {
+    try {  // only rank 0 has it open
+      log::start({.file = log_file.string(), .prefix = ""});
+    } catch (const UserError&) {  // the terminal has the error at least
+    }
+  }
   print_error(error, environment.world().size() > 1 ? rank_name(environment) : "");
+  note_exit_code(exit_code);
   log::stop();
   environment.abort(exit_code);
   return exit_code;

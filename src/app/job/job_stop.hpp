@@ -6,6 +6,7 @@
 #include <chrono>
 #include <csignal>
 #include <exception>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24,9 +25,10 @@ struct StopTime {
 std::optional<StopTime> find_stop_time(std::optional<double> time_limit_s, const comm::Launch& launch,
                                        double unix_start_s);
 
-/// While it lives, SIGUSR1, SIGTERM and SIGINT ask the run to stop instead of ending the process. A second
-/// SIGINT ends the process at once, with exit code 130 and without any clean-up: published files are whole.
-/// One object at a time, made by the main thread before others start.
+/// While it lives, SIGUSR1, SIGTERM, SIGHUP and SIGINT ask the run to stop instead of ending the process; a
+/// SIGHUP that is ignored (nohup) stays so. A second SIGINT ends the process at once, with exit code 130 and
+/// without any clean-up: published files are whole. One object at a time, made by the main thread before
+/// others start.
 class StopSignals {
  public:
   /// Forgets signals of an earlier object. @throws InternalError if the system refuses a handler
@@ -42,7 +44,7 @@ class StopSignals {
   int signal() const;
 
  private:
-  static constexpr std::array kSignals{SIGUSR1, SIGTERM, SIGINT};
+  static constexpr std::array kSignals{SIGUSR1, SIGTERM, SIGHUP, SIGINT};
   std::array<struct sigaction, kSignals.size()> earlier_{};
 };
 
@@ -79,8 +81,15 @@ void print_error(std::string_view text);
 /// Likewise, a line for each mistake. @param signature  begins each; may be empty
 void print_error(const std::exception& error, const std::string& signature = "");
 
+/// Prints the last line of a job that did not fail, "skyline: done: ...".
+void print_end(const std::string& text);
+/// Notes in the log file with which exit code the job ends.
+void note_exit_code(int exit_code);
+
 /// Ends the whole job: one rank that unwinds into MPI_Finalize would hang while others wait for it. Prints
 /// the error, signed where there are several ranks. @return  the exit code, of jobs without MPI
-int end_all_ranks(comm::Environment& environment, const std::exception& error);
+/// @param log_file  of the run: gets the error too, if it is there
+int end_all_ranks(comm::Environment& environment, const std::exception& error,
+                  const std::filesystem::path& log_file);
 
 }  // namespace skyline::app

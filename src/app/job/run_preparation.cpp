@@ -7,6 +7,7 @@
 #include "store/journal/journal.hpp"
 #include "store/publish/patience.hpp"
 #include "store/publish/publish.hpp"
+#include "store/run_folder/fresh_folder.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -19,8 +20,25 @@
 namespace skyline::app {
 namespace {
 
-void check_not_started(const store::RunPaths& paths, const SearchArguments& arguments) {
-  if (arguments.resume || !store::exists(paths.journal())) return;
+/// The configuration that the user names, or else that of the run.
+std::filesystem::path config_file(const store::RunPaths& paths, const SearchArguments& arguments) {
+  if (!arguments.config.empty()) return arguments.config;
+  if (arguments.resume == Resume::kNo)
+    throw UserError("search: name a configuration, or add --resume to resume the run in " +
+                    paths.root.string());
+  if (store::exists(paths.config())) return paths.config();
+  throw UserError("--resume without a configuration takes that of the run, and there is no " +
+                  paths.config().string());
+}
+
+/// Before anything in the folder is changed.
+void check_may_begin(const store::RunPaths& paths, const SearchArguments& arguments) {
+  if (!store::exists(paths.journal())) {
+    if (arguments.resume == Resume::kMust)
+      throw UserError("--resume=must: there is no run in " + paths.root.string() + " (no journal.jsonl)");
+    return store::check_fresh_folder(paths, arguments.config);
+  }
+  if (arguments.resume != Resume::kNo) return;
   throw UserError(paths.root.string() +
                   " holds a run already: add --resume to resume it, or name another folder");
 }
@@ -107,33 +125,33 @@ bool put_in_order(const store::RunPaths& paths, const RunConfig& config, const t
 
 std::optional<PreparedRun> prepare_run(const SearchArguments& arguments, const std::string& signature,
                                        JobStop& stop, const comm::Launch& launch) {
-  const ConfigNode root = load_config(arguments.config, arguments.overrides);
   const store::RunPaths paths{arguments.run};
+  const std::filesystem::path file = config_file(paths, arguments);
+  const ConfigNode root = load_config(file, arguments.overrides);
   const RunConfig config = RunConfig::parse(root, false);
   PreparedRun prepared{config.resolved, nullptr, std::nullopt};
   store::set_patience(config.sections.run.storage_patience_s);
   stop.limit(config.sections.run.time_limit_s, launch);
-  check_not_started(paths, arguments);  // before the folder is touched
+  check_may_begin(paths, arguments);
   if (!wait_for_folder(paths, arguments.wait_s, stop)) return std::nullopt;
   prepared.claim = store::RunClaim::take(paths);
-  check_not_started(paths, arguments);  // another job may have come and gone in between
+  check_may_begin(paths, arguments);  // another job may have come and gone in between
   log::start({.file = paths.log().string(),
               .prefix = signature,
               .terminal_level = arguments.quiet ? log::Level::kWarning : log::Level::kInfo});
   if (store::exists(paths.journal())) {
-    check_same_run(paths, config, arguments.config.string());
+    check_same_run(paths, config, file.string());
     prepared.replay = read_own_journal(paths, config);
     check_not_shortened(paths, config, prepared.replay->entries);
     store::settle_journal(paths.journal(), *prepared.replay);
     prepared.earlier = read_account(paths);
-  } else if (arguments.resume) {
+  } else if (arguments.resume != Resume::kNo) {
     log::info("nothing to resume in " + paths.root.string() + ": starting from the beginning");
   }
   const bool begun = put_in_order(paths, config, prepared.replay ? prepared.replay->log : trial::CommitLog());
   if (prepared.replay && prepared.replay->entries.empty() && !begun) {
     // Nothing was trained: the new journal says by which version and on what that is done now.
     prepared.replay.reset();
-    store::remove_file(paths.journal());
   }
   store::publish_file(paths.config(), to_yaml(config.resolved));
   return prepared;

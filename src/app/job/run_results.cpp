@@ -1,9 +1,13 @@
 #include "app/job/run_results.hpp"
 
+#include "skyline/core/error.hpp"
+
+#include "app/job/job_stop.hpp"
 #include "core/config/config_text.hpp"
 #include "core/log.hpp"
 #include "store/publish/publish.hpp"
 #include "store/run_folder/run_tables.hpp"
+#include "store/weights/weights.hpp"
 
 #include <algorithm>
 #include <exception>
@@ -45,13 +49,12 @@ std::string results_text(const report::ReportInputs& inputs, const run::RunAccou
 void print_results(const store::RunPaths& paths, const report::ReportInputs& inputs,
                    const engine::RunResult& result) {
   std::cout << "\n"
-            << results_text(inputs, result.account) << "\nsearch ended: " << result.finish_reason << "\n"
-            << "skyline: done: " << inputs.state.trials().size() << " trials (" << inputs.state.failed()
-            << " failed), results in " << paths.root.string() << std::endl;
+            << results_text(inputs, result.account) << "\nsearch ended: " << result.finish_reason << "\n";
+  print_end("done: " + std::to_string(inputs.state.trials().size()) + " trials (" +
+            std::to_string(inputs.state.failed()) + " failed), results in " + paths.root.string());
 }
 
-void warn_of_missing_weights(const store::RunPaths& paths, const RunConfig& config,
-                             const run::RunState& state) {
+void warn_of_lost_weights(const store::RunPaths& paths, const RunConfig& config, const run::RunState& state) {
   if (config.sections.run.keep_weights == engine::KeepWeights::kNone || !config.evaluator.needs.weights)
     return;
   for (const run::SharedTrial& member : state.trials()) {
@@ -60,7 +63,15 @@ void warn_of_missing_weights(const store::RunPaths& paths, const RunConfig& conf
     if (!kept) continue;
     if (std::holds_alternative<trial::Failure>(member->outcome)) continue;  // of a full training
     const auto file = paths.weights(member->trial.name());
-    if (!store::exists(file)) log::warning("missing weights of a front member: " + file.string());
+    if (!store::exists(file)) {
+      log::warning("missing weights of a front member: " + file.string());
+      continue;
+    }
+    try {
+      store::read_weights(file);
+    } catch (const Problem& problem) {
+      log::warning("weights of a front member are lost: " + std::string(problem.what()));
+    }
   }
 }
 

@@ -29,9 +29,8 @@ std::string results_text(const report::ReportInputs& inputs, const run::RunAccou
 void print_results(const store::RunPaths& paths, const report::ReportInputs& inputs,
                    const engine::RunResult& result);
 
-/// Names the weights of front members that are not there although they should be kept.
-void warn_of_missing_weights(const store::RunPaths& paths, const RunConfig& config,
-                             const run::RunState& state);
+/// Names the weights of front members that are not there although they should be kept, or are damaged.
+void warn_of_lost_weights(const store::RunPaths& paths, const RunConfig& config, const run::RunState& state);
 
 /// Keeps the results of a long run up to date on disk, from a thread of its own: every few minutes, and so
 /// seldom that the thread writes in at most 1 % of the time. A failure is a warning: the next try comes with

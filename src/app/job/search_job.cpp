@@ -11,8 +11,8 @@
 #include "report/report.hpp"
 #include "report/text/progress.hpp"
 #include "report/tracking/tracking.hpp"
+#include "store/publish/publish.hpp"
 
-#include <iostream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -61,23 +61,17 @@ void print_stop(const engine::RunResult& result, const std::string& cause, bool 
     saved = "; the state of " + counted(result.unsaved, "running trial") +
             " could not be saved (see the log), what is not in a checkpoint is done again";
   }
-  std::cout << "skyline: stopped " << cause << " after " << result.state.trials().size() << " of about "
-            << result.state.expected(trial::Phase::kSearch) << " trials" << saved
-            << ": run again with --resume" << std::endl;
+  print_end("stopped " + cause + " after " + std::to_string(result.state.trials().size()) + " of about " +
+            std::to_string(result.state.expected(trial::Phase::kSearch)) + " trials" + saved +
+            ": run again with --resume");
 }
 
-/// Says what is wrong with a run whose front, or final front, is empty. @return  the exit code of a run that
-/// has ended
-int judge_front(const report::ReportInputs& outputs) {
-  if (outputs.state.front().size() == 0) {
-    print_error("there is no front: " + report::no_front_reason(outputs));
-    return kExitNoFront;
-  }
-  if (outputs.state.final_budget() && outputs.state.final_front().size() == 0) {
-    print_error("there is no final front: " + report::no_final_front_reason(outputs));
-    return kExitNoFront;
-  }
-  return kExitDone;
+/// Why a run ends without a front, or without a final one; empty: it has them.
+std::string missing_front(const report::ReportInputs& outputs) {
+  if (outputs.state.front().size() == 0) return "there is no front: " + report::no_front_reason(outputs);
+  if (outputs.state.final_budget() && outputs.state.final_front().size() == 0)
+    return "there is no final front: " + report::no_final_front_reason(outputs);
+  return {};
 }
 
 }  // namespace
@@ -107,16 +101,18 @@ int search_as_coordinator(comm::Environment& environment, const engine::SearchTa
     }
   });
   end.failed = [&, failed = end.failed](const std::exception& error) {
-    progress.ended(report::RunEnd::kFailed);
+    progress.ended(report::RunEnd::kFailed, exit_code_of(error));
     tracking->ended(report::RunEnd::kFailed);
     failed(error);
   };
+  // One without trials is begun anew. Not earlier: a folder without a journal could not be resumed.
+  if (!prepared.replay) store::remove_file(files.paths.journal());
   const engine::RunResult result = engine::run_job(environment, task, files, end, std::move(prepared.replay),
                                                    {&progress, tracking.get(), &claim, &writer});
   writer.finish();
   const report::ReportInputs outputs{config.space, metrics, result.state};
   if (result.stopped) {
-    progress.ended(report::RunEnd::kStopped);
+    progress.ended(report::RunEnd::kStopped, kExitStopped);
     if (result.state.replayed() == replayed) {
       try_to_write_results(files.paths, config, outputs, of_all_jobs(result.account));
     }
@@ -125,11 +121,14 @@ int search_as_coordinator(comm::Environment& environment, const engine::SearchTa
     return kExitStopped;
   }
   write_results(files.paths, config, outputs, of_all_jobs(result.account));
-  progress.ended(report::RunEnd::kFinished);  // for `skyline status`: the results are on disk
-  warn_of_missing_weights(files.paths, config, result.state);
+  const std::string missing = missing_front(outputs);
+  const int exit_code = missing.empty() ? kExitDone : kExitNoFront;
+  progress.ended(report::RunEnd::kFinished, exit_code);  // for `skyline status`: the results are on disk
+  warn_of_lost_weights(files.paths, config, result.state);
   print_results(files.paths, outputs, result);
   tracking->ended(report::RunEnd::kFinished);
-  return judge_front(outputs);
+  if (!missing.empty()) print_error(missing);
+  return exit_code;
 }
 
 }  // namespace skyline::app

@@ -89,7 +89,8 @@ Progress::~Progress() {
   if (under_way_) end_with("failed");
 }
 
-void Progress::ended(RunEnd end) {
+void Progress::ended(RunEnd end, int exit_code) {
+  status_.exit_code = exit_code;
   if (end != RunEnd::kFailed) {
     end_with(end == RunEnd::kStopped ? "stopped" : "finished");
   } else if (under_way_) {

@@ -73,8 +73,8 @@ class Progress final : public run::RunListener {
   void tick(const run::RunState& state) override;
   /// The last thing to tell, before results are printed: ends the line on the terminal and writes the last
   /// status. After a failure the process may end at once: the status is waited for, at most 2 s. A run
-  /// without this call has failed.
-  void ended(RunEnd end);
+  /// without this call has failed. @param exit_code  of the program
+  void ended(RunEnd end, int exit_code);
 
  private:
   bool on_terminal() const { return static_cast<bool>(console_.write); }

@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kStatusFormat = 1;
+constexpr int kStatusFormat = 2;
 constexpr double kMostAmount = 1e15;  // of anything that is counted or measured in seconds here
 
 /// @throws Json::exception, std::out_of_range
@@ -40,7 +40,8 @@ std::string RunStatus::to_json() const {
                   {"replayed", replayed},    {"slots", slots},
                   {"ranks", ranks},          {"nodes", nodes},
                   {"elapsed_s", elapsed_s},  {"eta_s", eta_s ? Json(*eta_s) : Json(nullptr)},
-                  {"updated", updated},      {"recent", recent}};
+                  {"updated", updated},      {"exit_code", exit_code ? Json(*exit_code) : Json(nullptr)},
+                  {"recent", recent}};
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -48,6 +49,7 @@ RunStatus RunStatus::parse(const std::string& text, const std::string& file) {
   try {
     const Json json = Json::parse(shallow_json(text));
     RunStatus status;
+    if (json.at("format") != kStatusFormat) throw std::out_of_range("format " + json.at("format").dump());
     status.state = json.at("state");
     status.phase = json.at("phase");
     status.done = count_of(json.at("done"));
@@ -64,6 +66,7 @@ RunStatus RunStatus::parse(const std::string& text, const std::string& file) {
     status.elapsed_s = amount_of(json.at("elapsed_s"));
     if (!json.at("eta_s").is_null()) status.eta_s = amount_of(json.at("eta_s"));
     status.updated = amount_of(json.at("updated"));
+    if (!json.at("exit_code").is_null()) status.exit_code = static_cast<int>(amount_of(json.at("exit_code")));
     status.recent = json.at("recent").get<std::vector<std::string>>();
     return status;
   } catch (const Json::exception& problem) {

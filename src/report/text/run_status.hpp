@@ -33,6 +33,7 @@ struct RunStatus {
   double elapsed_s = 0;             // seconds of this job so far
   std::optional<double> eta_s;      // seconds left of this phase
   double updated = 0;               // seconds since 1970
+  std::optional<int> exit_code;     // of a job that ended as it should, or failed with a word
   std::vector<std::string> recent;  // the last commits, oldest first
 
   std::string to_json() const;

@@ -3,6 +3,7 @@
 #include "core/text/foreign_text.hpp"
 #include "core/text/wording.hpp"
 #include "report/report.hpp"
+#include "report/text/progress.hpp"
 #include "report/text/run_status.hpp"
 #include "report/text/text_table.hpp"
 #include "store/publish/publish.hpp"
@@ -12,6 +13,7 @@
 #include <optional>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 namespace skyline::report {
 namespace {
@@ -87,12 +89,40 @@ std::string details(const RunStatus& status, std::size_t in_journal, bool active
   return text;
 }
 
+void check_run_folder(const store::RunPaths& paths) {
+  if (store::exists(paths.journal())) return;
+  throw UserError(paths.root.string() + ": not a run folder (no journal.jsonl)");
+}
+
 }  // namespace
 
+std::string status_line(const store::RunPaths& paths) {
+  check_run_folder(paths);
+  const std::optional<RunStatus> status = read_status(paths);
+  return status ? printable(progress_line(*status)) + "\n" : status_text(paths);
+}
+
+std::string status_json(const store::RunPaths& paths) {
+  check_run_folder(paths);
+  const std::optional<RunStatus> status = read_status(paths);
+  const std::optional<store::RunOwner> owner = store::read_owner(paths);
+  using StatusJson = nlohmann::ordered_json;
+  StatusJson json{{"run", paths.root.string()},
+                  {"running", is_active(owner)},
+                  {"host", owner ? StatusJson(owner->host) : StatusJson(nullptr)},
+                  {"process", owner ? StatusJson(owner->process) : StatusJson(nullptr)},
+                  {"journal", journal_trials(paths.journal())}};
+  if (status) json.update(StatusJson::parse(status->to_json()));
+  return json.dump(-1, ' ', false, StatusJson::error_handler_t::replace) + "\n";
+}
+
+std::optional<int> last_exit_code(const store::RunPaths& paths) {
+  const std::optional<RunStatus> status = read_status(paths);
+  return status ? status->exit_code : std::nullopt;
+}
+
 std::string status_text(const store::RunPaths& paths) {
-  if (!store::exists(paths.journal())) {
-    throw UserError(paths.root.string() + ": not a run folder (no journal.jsonl)");
-  }
+  check_run_folder(paths);
   const std::size_t in_journal = journal_trials(paths.journal());
   const std::optional<RunStatus> status = read_status(paths);
   const std::optional<store::RunOwner> owner = store::read_owner(paths);

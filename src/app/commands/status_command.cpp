@@ -1,0 +1,81 @@
+#include "app/commands/commands.hpp"
+#include "app/job/run_results.hpp"
+#include "report/report.hpp"
+#include "run/opened_run.hpp"
+#include "store/run_folder/run_folder.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <iostream>
+#include <string>
+#include <thread>
+
+#include <unistd.h>
+
+namespace skyline::app {
+namespace {
+
+constexpr int kExitRunning = 10;  // of `skyline status --exit-code`
+constexpr std::chrono::seconds kWatchEvery{2};
+
+/// Shows the status again and again: in place on a terminal, else where it has changed.
+class StatusScreen {
+ public:
+  explicit StatusScreen(const StatusArguments& arguments)
+      : paths_{arguments.run}, json_(arguments.json), in_place_(!json_ && ::isatty(STDOUT_FILENO) == 1) {}
+
+  void show() {
+    const std::string text = next_text();
+    if (text == shown_) return;
+    if (in_place_ && !shown_.empty()) {
+      std::cout << "\x1b[" << std::count(shown_.begin(), shown_.end(), '\n') << "A\x1b[J";
+    }
+    // A line that the terminal wraps would be two.
+    std::cout << (in_place_ ? "\x1b[?7l" + text + "\x1b[?7h" : text) << std::flush;
+    shown_ = text;
+  }
+
+ private:
+  /// All of it; elsewhere than on a terminal a line once the first one was shown.
+  std::string next_text() const {
+    if (json_) return report::status_json(paths_);
+    if (in_place_ || shown_.empty()) return report::status_text(paths_);
+    return report::status_line(paths_);
+  }
+
+  const store::RunPaths paths_;
+  const bool json_;
+  const bool in_place_;
+  std::string shown_;
+};
+
+bool is_running(const store::RunPaths& paths) {
+  const auto owner = store::read_owner(paths);
+  return owner && owner->active;
+}
+
+/// Of the run's last job.
+int exit_code_of_run(const store::RunPaths& paths) {
+  if (is_running(paths)) return kExitRunning;
+  return report::last_exit_code(paths).value_or(kExitFault);  // it ended without a word
+}
+
+}  // namespace
+
+int run_status(const StatusArguments& arguments) {
+  const store::RunPaths paths{arguments.run};
+  StatusScreen screen(arguments);
+  screen.show();
+  while (arguments.watch && is_running(paths)) {
+    std::this_thread::sleep_for(kWatchEvery);
+    screen.show();
+  }
+  const int exit_code = arguments.exit_code ? exit_code_of_run(paths) : kExitDone;
+  if (arguments.json) return exit_code;
+  const run::OpenedRun opened = run::OpenedRun::open(arguments.run);
+  if (opened.state.trials().empty()) return exit_code;
+  std::cout << "\n" << results_text({opened.space, opened.header.metrics, opened.state}, opened.account);
+  return exit_code;
+}
+
+}  // namespace skyline::app

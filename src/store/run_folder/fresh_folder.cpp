@@ -1,0 +1,92 @@
+#include "store/run_folder/fresh_folder.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include "core/config/config_text.hpp"
+#include "core/text/wording.hpp"
+#include "store/publish/file_descriptor.hpp"
+#include "store/publish/publish.hpp"
+#include "store/publish/temporary_file.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <system_error>
+#include <vector>
+
+namespace skyline::store {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMostNamed = 3;
+
+bool is_temporary(const fs::path& path) {
+  TemporaryName name;
+  return parse_temporary_name(path.filename().string(), name);
+}
+
+bool is_empty_folder(const fs::path& path) {
+  std::error_code ignored;  // what cannot be looked into is not empty
+  return fs::symlink_status(path, ignored).type() == fs::file_type::directory &&
+         std::ranges::all_of(list_folder(path), is_temporary);
+}
+
+/// A configuration is as Skyline writes it or somebody's own: without its comments and its wrapping it would
+/// not be the same.
+bool is_written_by_a_job(const fs::path& file, const fs::path& given) {
+  std::error_code ignored;  // nothing is given
+  if (fs::equivalent(file, given, ignored)) return false;
+  try {
+    const std::string text = read_file(file);
+    return to_yaml(load_yaml_text(text, file.string())) == text;
+  } catch (const UserError&) {
+    return false;
+  }
+}
+
+/// Of the scheduler, of `skyline doctor`, of a file system, and of a job that ended before its first trial.
+bool is_harmless(const fs::path& path, const RunPaths& paths, const fs::path& given) {
+  const std::string name = path.filename().string();
+  for (const char* start : {"slurm-", ".skyline-doctor.", ".nfs", "lost+found"}) {
+    if (name.starts_with(start)) return true;
+  }
+  if (path == paths.config()) return is_written_by_a_job(path, given);
+  const std::array known{paths.log().parent_path(), paths.events(), paths.owner(), paths.status_json(),
+                         paths.mlflow_json()};
+  return std::ranges::find(known, path) != known.end() || is_temporary(path) || is_empty_folder(path);
+}
+
+/// Only a run with trials has it.
+bool is_of_a_run(const fs::path& path, const RunPaths& paths) {
+  const std::array known{paths.weights_folder(),   paths.checkpoints(), paths.courses(),
+                         paths.tables(),           paths.models_json(), paths.pareto_json(),
+                         paths.search_state_csv(), paths.report_html(), paths.root / "exports"};
+  return std::ranges::find(known, path) != known.end();
+}
+
+}  // namespace
+
+void check_fresh_folder(const RunPaths& paths, const fs::path& config) {
+  std::error_code failure;
+  if (!fs::is_directory(paths.root, failure)) return;  // it is made, or its claim says why not
+  std::vector<std::string> of_run;
+  std::vector<std::string> foreign;
+  for (const fs::path& path : list_folder(paths.root)) {
+    if (is_harmless(path, paths, config)) continue;
+    (is_of_a_run(path, paths) ? of_run : foreign).push_back(path.filename().string());
+  }
+  std::vector<std::string>& names = foreign.empty() ? of_run : foreign;
+  if (names.empty()) return;
+  std::ranges::sort(names);
+  const std::size_t more = names.size() - std::min(names.size(), kMostNamed);
+  names.resize(names.size() - more);
+  const std::string listed = joined(names) + (more > 0 ? " and " + std::to_string(more) + " more" : "");
+  throw UserError(paths.root.string() +
+                  (foreign.empty() ? ": holds " + listed +
+                                         " of a run, whose journal.jsonl is gone: restore it, "
+                                         "or name another folder"
+                                   : ": holds files that are no run's (" + listed + "): name a new folder"));
+}
+
+}  // namespace skyline::store
