@@ -39,7 +39,7 @@ FACES = {
              "log_note", "lru_cache", "process", "registry", "text/foreign_text", "text/hash", "text/protobuf_writer",
              "text/running_hash", "text/wording", "unique_handle"],
     "machine": ["device_binding", "nccl_settings", "node", "node_tokens"],
-    "space": ["language/space_keys", "network/network_alignment"],
+    "space": ["language/searched_section", "language/space_keys", "network/network_alignment"],
     "trial": ["commit_log", "trial_fields"],
     "comm": ["agreement", "communicator", "environment", "launch/launcher", "mailbox"],
     "store": ["data/staged_dataset", "events/event_file", "journal/journal", "journal/trial_json",

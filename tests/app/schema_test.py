@@ -83,6 +83,14 @@ class Schema(RunsCase):
         self.assert_refused(lambda tree: tree["space"]["network"].append({"conv2d": {"channels": "three", "kernel": 3}}))
         self.assert_refused(lambda tree: tree["space"]["network"].append({"conv2d": {"channels": 3, "kernel": 0}}))
 
+    def test_an_expression_may_stand_for_what_can_be_searched_of_the_training(self):
+        tree = self.shipped()
+        tree["training"].update(batch="$batch", optimizer={"sgd": {"learning_rate": "$lr * 2", "nesterov": "$nesterov"}})
+        self.assertEqual(self.errors(tree), [])
+        self.assert_refused(lambda tree: tree["training"].update(batch="many"))
+        self.assert_refused(lambda tree: tree["training"].update(batch=0))
+        self.assert_refused(lambda tree: tree["training"].update(epochs="$epochs"))
+
     def test_a_value_out_of_bounds_or_of_another_type_does_not_validate(self):
         self.assert_refused(lambda tree: tree["training"].update(epochs=0), "minimum")
         self.assert_refused(lambda tree: tree["training"].update(precision="fp8"), "fp8")

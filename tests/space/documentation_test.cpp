@@ -1,4 +1,5 @@
 // The examples of docs/spaces.md are read as a user would write them.
+#include "space/language/searched_section.hpp"
 #include "space/space_from_yaml.hpp"
 
 #include <fstream>
@@ -30,7 +31,15 @@ TEST(Documentation, EveryExampleSpaceIsReadAndAllItsGenotypesBuild) {
   const auto blocks = yaml_blocks(SKYLINE_SOURCE_DIR "/docs/spaces.md");
   ASSERT_GE(blocks.size(), 9U);
   for (const std::string& block : blocks) {
-    const SearchSpace space = space_from_yaml(block);
+    const ConfigNode root = skyline::testing::config_from_yaml(block, "a.yaml", "");
+    SearchSpace space;
+    if (root.find("space") == nullptr) {
+      space = space_from_yaml(block);
+    } else {
+      const SearchedSection training(root.at("training"), root.at("space"), {"batch", "optimizer"});
+      EXPECT_FALSE(training.written().empty());
+      space = SearchSpace::parse(root.at("space"), kMnist, training.written());
+    }
     for (std::int64_t i = 0; i < space.genotype_count(); ++i) {
       EXPECT_NO_THROW(space.build(space.genotype_at(i))) << block;
     }

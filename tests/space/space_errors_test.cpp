@@ -93,7 +93,7 @@ TEST(SpaceErrors, ParameterNames) {
       error_of("parameters:\n  classes: {choice: [1]}\n  width: {choice: [1]}\n" + kTail),
       "a.yaml:2: space.parameters.classes: `$classes` is the data's number of classes; choose another name");
   EXPECT_EQ(error_of("parameters:\n  width: {choice: [1]}\n  depth: {range: [1, 2]}\n" + kTail),
-            "a.yaml:3: space.parameters.depth: the network never uses this parameter; write $depth in it, or "
+            "a.yaml:3: space.parameters.depth: nothing uses this parameter; write $depth in the network, or "
             "leave the "
             "parameter out");
 }

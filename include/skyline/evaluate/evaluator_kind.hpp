@@ -65,6 +65,9 @@ struct EvaluatorKind {
   /// Dotted paths of the keys that messages advise to change; empty: it has none.
   std::string inherit_key = {};  // whether children start from their parents' weights
   std::string members_key = {};  // how many members train a trial together
+  /// Dotted paths, below the section, of keys and sections whose values may differ from trial to trial:
+  /// parameters of the space may give them, and a trial has its own in Architecture::training.
+  std::vector<std::string> searchable = {};
   /// Here and below, the section is complete: keys->complete(...).
   std::function<EvaluatorNeeds(const ConfigNode& section)> needs;
   /// Collective over the ranks of the job, if there is one. The job outlives the evaluator.

@@ -16,8 +16,8 @@ struct Genotype {
   bool operator==(const Genotype&) const = default;
 };
 
-/// Stable hash of an architecture's canonical text: equal networks have equal ids, on every machine and in
-/// every version.
+/// Stable hash of a network's canonical text and of the training values, if the genotype gives any: what is
+/// built and trained alike has equal ids, on every machine and in every version.
 enum class ArchId : std::uint64_t {};
 
 /// The id as 16 hex digits.

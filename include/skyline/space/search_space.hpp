@@ -20,12 +20,19 @@ struct Parameter {
   std::vector<double> weights;  // same length, positive
 };
 
-/// The network that a genotype builds.
+/// A value of the evaluator's section that a genotype gives to its trial.
+struct TrainingValue {
+  std::string key;  // dotted, below the section: "optimizer.adam.learning_rate"
+  Value value;
+};
+
+/// The network that a genotype builds, and how it is trained.
 struct Architecture {
   ArchId id{};
   Genotype genotype;
-  std::vector<bool> used;  // used[p]: the network's text depends on parameter p having been read
+  std::vector<bool> used;  // used[p]: network or training depend on parameter p having been read
   Network network;
+  std::vector<TrainingValue> training = {};  // the same keys for all genotypes; often none
 };
 
 /// The facts about the data that a space depends on: input shape and number of classes ($classes).
@@ -38,8 +45,10 @@ struct DataShape {
 class SearchSpace {
  public:
   /// Reads the `space` section: {parameters: {...}, network: [...]}; see docs/spaces.md for the language.
+  /// @param training  scalars of the evaluator's section that parameters of the space give, e.g. `$lr`
   /// @throws UserError with source positions, e.g. for an empty choice, an unknown layer or a misspelt key
-  static SearchSpace parse(const ConfigNode& section, const DataShape& data);
+  static SearchSpace parse(const ConfigNode& section, const DataShape& data,
+                           const std::vector<ConfigNode>& training = {});
 
   const std::vector<Parameter>& parameters() const;
   const DataShape& data() const;

@@ -70,10 +70,45 @@ OptionKind<ConfigNode> search_section() {
   return kind;
 }
 
+/// The schema of a section or value, with expressions of parameters wherever a single value stands.
+ConfigNode or_expression(const ConfigNode& schema) {
+  ConfigNode open = schema;
+  if (const ConfigNode* keys = schema.find("properties")) {
+    for (const ConfigNode::Entry& key : keys->entries()) {
+      open.set("properties." + key.key, or_expression(key.value));
+    }
+    return open;
+  }
+  std::vector<ConfigNode> variants;
+  if (const ConfigNode* either = schema.find("anyOf")) {
+    for (const ConfigNode& variant : either->items()) variants.push_back(or_expression(variant));
+  } else {
+    const ConfigNode expression =
+        ConfigNode::make_map({{"type", schema_text("string"), {}}, {"pattern", schema_text("\\$"), {}}}, {});
+    variants = {schema, expression};
+    open = ConfigNode::make_map({}, {});
+  }
+  open.set("anyOf", ConfigNode::make_list(std::move(variants), {}));
+  return open;
+}
+
+/// The schema of a section, with expressions at and below the key of this dotted path.
+ConfigNode with_expressions(ConfigNode schema, const std::string& path) {
+  const std::size_t dot = path.find('.');
+  const std::string key = path.substr(0, dot);
+  const ConfigNode& value = schema.at("properties").at(key);
+  ConfigNode open =
+      dot == std::string::npos ? or_expression(value) : with_expressions(value, path.substr(dot + 1));
+  schema.set("properties." + key, std::move(open));
+  return schema;
+}
+
 Key<ConfigSections> evaluator_section(const std::string& name) {
   const evaluate::EvaluatorKind& evaluator = *evaluate::find_evaluator(name);
   const std::shared_ptr<const KeyTable> keys = evaluator.keys;
-  OptionKind<ConfigSections> kind{{"a section", keys->schema(), {{"", keys}}}};
+  ConfigNode schema = keys->schema();
+  for (const std::string& path : evaluator.searchable) schema = with_expressions(std::move(schema), path);
+  OptionKind<ConfigSections> kind{{"a section", std::move(schema), {{"", keys}}}};
   kind.read = [name, keys](const ConfigNode& node, ConfigSections& sections) {
     if (!sections.evaluator.empty()) {
       node.fail("stands beside `" + sections.evaluator + "`: a run has one of them");

@@ -8,6 +8,7 @@
 #include "core/config/config_text.hpp"
 #include "core/home_path.hpp"
 #include "core/text/hash.hpp"
+#include "space/language/searched_section.hpp"
 #include "store/publish/publish.hpp"
 
 #include <algorithm>
@@ -91,6 +92,28 @@ void check_keeps_parents(const ConfigNode& root, const RunConfig& config) {
             ", got none: children start from their parents' weights");
 }
 
+/// The evaluator's section, in which parameters of the space may give values.
+space::SearchedSection searched_section(const ConfigNode& root) {
+  const ConfigNode* space = root.is_map() ? root.find("space") : nullptr;
+  for (const std::string& name : evaluate::evaluator_names()) {
+    const ConfigNode* section = root.is_map() ? root.find(name) : nullptr;
+    if (section == nullptr || !section->is_map() || space == nullptr || !space->is_map()) continue;
+    return {*section, *space, evaluate::find_evaluator(name)->searchable};
+  }
+  return {};
+}
+
+/// The configuration with the values that the first genotype gives to the evaluator's section.
+ConfigNode with_first_values(ConfigNode root, const space::SearchedSection& searched) {
+  if (searched.written().empty()) return root;
+  const ConfigNode section = searched.with_first_values();
+  const KeyTable& keys = *evaluate::find_evaluator(section.path())->keys;
+  searched.check([&](const ConfigNode& tried) { (void)keys.complete(tried); });
+  root.set(section.path(), section);
+  root.assign_paths();
+  return root;
+}
+
 /// The part of a configuration that needs no data.
 RunConfig read_sections(const ConfigNode& root, const OptionTable<ConfigSections>& table) {
   if (!root.is_map()) root.fail_expected("a map with the sections data, space, objectives, search, ...");
@@ -105,13 +128,14 @@ RunConfig read_sections(const ConfigNode& root, const OptionTable<ConfigSections
 }
 
 /// The rest.
-void build(RunConfig& config, const ConfigNode& root, const OptionTable<ConfigSections>& table) {
+void build(RunConfig& config, const ConfigNode& root, const OptionTable<ConfigSections>& table,
+           const space::SearchedSection& searched) {
   const ConfigSections& sections = config.sections;
   if (!sections.data.shape) (void)root.at("data").at("shape");
   if (!sections.data.classes) (void)root.at("data").at("classes");
   config.shape = {sections.data.shape.value(), sections.data.classes.value()};
-  config.space = space::SearchSpace::parse(sections.space, config.shape);
   const evaluate::EvaluatorKind& kind = *config.evaluator.kind;
+  config.space = space::SearchSpace::parse(sections.space, config.shape, searched.written());
   const store::TargetKind targets = sections.data.targets.value_or(store::TargetKind::kClasses);
   config.metrics = kind.measured ? kind.measured(config.evaluator.section, targets) : kind.metrics;
   config.objectives = objective::ObjectiveSet::parse(sections.objectives, &sections.constraints,
@@ -119,14 +143,18 @@ void build(RunConfig& config, const ConfigNode& root, const OptionTable<ConfigSe
   config.objectives.complete_references(config.space);
   config.sections.objectives = config.objectives.to_config();
   config.resolved = table.to_config(sections);
+  for (const ConfigNode& scalar : searched.written()) config.resolved.set(scalar.path(), scalar);
   config.resolved.assign_paths();
 }
 
-/// Whether the data are such as the evaluator's section asks for.
-void check_section(const ConfigNode& root, const RunConfig& config) {
+/// Whether the data are such as the evaluator's section asks for, with whatever values parameters give to it.
+void check_section(const ConfigNode& root, const RunConfig& config, const space::SearchedSection& searched) {
   const evaluate::EvaluatorKind& kind = *config.evaluator.kind;
+  if (!kind.check) return;
+  const auto check = [&](const ConfigNode& section) { kind.check(section, *config.dataset, config.split); };
   const ConfigNode* written = root.find(kind.name);
-  if (kind.check) kind.check(written != nullptr ? *written : root, *config.dataset, config.split);
+  check(written != nullptr ? *written : root);
+  searched.check(check);
 }
 
 /// Equal numbers as equal text.
@@ -159,7 +187,8 @@ ConfigNode canonical(const ConfigNode& node) {
   return ConfigNode::make_map(std::move(entries), {});
 }
 
-bool inherits(const ConfigNode& resolved) {
+bool inherits(const ConfigNode& written) {
+  const ConfigNode resolved = with_first_values(written, searched_section(written));
   return std::ranges::any_of(resolved.entries(), [](const ConfigNode::Entry& entry) {
     const evaluate::EvaluatorKind* kind = evaluate::find_evaluator(entry.key);
     return kind != nullptr && kind->needs(entry.value).inherits;
@@ -195,22 +224,26 @@ ConfigNode load_config(const std::filesystem::path& path, const std::vector<std:
   return root;
 }
 
-RunConfig RunConfig::parse(const ConfigNode& root, bool verify_data) {
+RunConfig RunConfig::parse(const ConfigNode& written, bool verify_data) {
   const OptionTable<ConfigSections> table = all_sections();
+  const space::SearchedSection searched = searched_section(written);
+  const ConfigNode root = with_first_values(written, searched);
   RunConfig config = read_sections(root, table);
   if (std::string& file = config.sections.data.file; !file.empty()) {
     file = locate_data(root.at("data").at("file"), file);
     config.open_data(root.at("data"), verify_data);
-    check_section(root, config);
+    check_section(root, config, searched);
   }
-  build(config, root, table);
+  build(config, root, table, searched);
   return config;
 }
 
-RunConfig RunConfig::read(const ConfigNode& root) {
+RunConfig RunConfig::read(const ConfigNode& written) {
   const OptionTable<ConfigSections> table = all_sections();
+  const space::SearchedSection searched = searched_section(written);
+  const ConfigNode root = with_first_values(written, searched);
   RunConfig config = read_sections(root, table);
-  build(config, root, table);
+  build(config, root, table, searched);
   return config;
 }
 

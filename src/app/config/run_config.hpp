@@ -41,9 +41,9 @@ struct RunConfig {
   /// Reads and checks a whole configuration, opening the data set.
   /// @param verify_data  recompute the data set's checksums
   /// @throws UserError with file, line and key
-  static RunConfig parse(const ConfigNode& root, bool verify_data);
+  static RunConfig parse(const ConfigNode& written, bool verify_data);
   /// Likewise, of a configuration that states what the data set is; opens no file.
-  static RunConfig read(const ConfigNode& root);
+  static RunConfig read(const ConfigNode& written);
   /// Opens the data set, which must be what `section`, the configuration's `data`, states of it.
   void open_data(const ConfigNode& section, bool verify_data);
 

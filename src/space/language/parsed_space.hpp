@@ -3,6 +3,7 @@
 #include "skyline/core/config_node.hpp"
 #include "skyline/space/search_space.hpp"
 
+#include "space/language/expression.hpp"
 #include "space/language/network_item.hpp"
 
 #include <string>
@@ -31,6 +32,7 @@ struct SearchSpace::State {
   DataShape data;
   ConfigNode network_source;
   ItemPointer network;
+  std::vector<Expression> training;  // of the evaluator's section
 };
 
 }  // namespace skyline::space

@@ -5,6 +5,7 @@
 #include "core/text/hash.hpp"
 #include "core/text/wording.hpp"
 #include "space/language/parsed_space.hpp"
+#include "space/language/searched_section.hpp"
 #include "space/language/space_keys.hpp"
 #include "space/language/space_reader.hpp"
 
@@ -39,7 +40,8 @@ bool all_numeric(const Parameter& parameter) {
 
 }  // namespace
 
-SearchSpace SearchSpace::parse(const ConfigNode& section, const DataShape& data) {
+SearchSpace SearchSpace::parse(const ConfigNode& section, const DataShape& data,
+                               const std::vector<ConfigNode>& training) {
   const SpaceForm form = space_keys().parse(section);
   if (!form.file.is_null()) form.file.fail("the file of a space cannot name another one");
   (void)section.at("network");
@@ -47,6 +49,7 @@ SearchSpace SearchSpace::parse(const ConfigNode& section, const DataShape& data)
   state->data = data;
   state->network_source = form.network;
   SpaceReader reader(form, data);
+  for (const ConfigNode& scalar : training) state->training.push_back(reader.read_outside(scalar));
   state->network = reader.read();
   state->parameters = reader.take_parameters();
   SearchSpace space;
@@ -128,7 +131,14 @@ Architecture SearchSpace::build(const Genotype& genotype) const {
   NetworkBuilder builder(state_->data);
   state_->network->build(builder, bindings);
   architecture.network = builder.finish(state_->network_source);
-  architecture.id = ArchId{stable_hash64(architecture.network.canonical_text())};
+  std::string identity = architecture.network.canonical_text();
+  for (const Expression& expression : state_->training) {
+    const ConfigNode& scalar = expression.source();
+    architecture.training.push_back({key_in_section(scalar), expression.evaluate(bindings)});
+    identity += "training." + architecture.training.back().key + '=' +
+                to_text(architecture.training.back().value) + '\n';
+  }
+  architecture.id = ArchId{stable_hash64(identity)};
   return architecture;
 }
 

@@ -15,12 +15,21 @@ constexpr std::size_t kMostCombinations = 10'000;
 
 }  // namespace
 
-SpaceReader::SpaceReader(const SpaceForm& form, const DataShape& data) : form_(form), data_(data) {}
+SpaceReader::SpaceReader(const SpaceForm& form, const DataShape& data) : form_(form), data_(data) {
+  declare_parameters();
+}
+
+Expression SpaceReader::read_outside(const ConfigNode& scalar) {
+  const std::size_t shared = parameters_.size();
+  Expression read = expression(scalar, Place{});
+  if (parameters_.size() == shared) return read;
+  scalar.fail("`$" + parameters_.back().name +
+              "` has no single value: its parameter says `each: true`, and has one at every place");
+}
 
 ItemPointer SpaceReader::read() {
   ItemPointer network;
   try {
-    declare_parameters();
     read_blocks();
     problems_.attempt([&] { network = layers(form_.network, Place{}); });
     // An item with a mistake may be the one that uses a parameter.
@@ -131,8 +140,8 @@ void SpaceReader::check_parameters() const {
   for (std::size_t i = 0; i < declared_.size(); ++i) {
     if (used_[i] || !declared_[i].problem.empty()) continue;
     const std::string& name = declared_[i].parameter.name;
-    declared_[i].source.fail("the network never uses this parameter; write $" + name +
-                             " in it, or leave the parameter out");
+    declared_[i].source.fail("nothing uses this parameter; write $" + name +
+                             " in the network, or leave the parameter out");
   }
   if (parameters_.size() <= kMostParameters) return;
   form_.network.fail("the space has " + std::to_string(parameters_.size()) +

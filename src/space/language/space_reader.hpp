@@ -37,6 +37,9 @@ class SpaceReader {
  public:
   SpaceReader(const SpaceForm& form, const DataShape& data);
 
+  /// A scalar outside of the space, which may name its parameters; before the network is read.
+  /// @throws UserError for wrong syntax, an unknown name, and one that has a value for each place
+  Expression read_outside(const ConfigNode& scalar);
   /// @throws UserError with one line for each mistake that shows before any parameter has a value
   ItemPointer read();
   /// Shared ones in the order of their declaration, then the others as the network meets them.

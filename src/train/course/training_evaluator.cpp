@@ -17,6 +17,7 @@
 #include <exception>
 #include <mutex>
 #include <numeric>
+#include <optional>
 
 #include <ATen/Parallel.h>
 #include <c10/util/Exception.h>
@@ -73,8 +74,9 @@ class TrainingEvaluator final : public trial::Evaluator {
 
   double predicted_cost(const trial::Trial& trial) const override {
     const space::Network& network = trial.architecture().network;
+    const TrainingOptions options = options_of(trial);
     const auto steps_of = [&](double epochs) {
-      return steps_for(epochs, setup_.split.train.size(), setup_.options.batch);
+      return steps_for(epochs, setup_.split.train.size(), options.batch);
     };
     const trial::Continue* earlier = trial.continues();
     const std::int64_t steps =
@@ -82,16 +84,16 @@ class TrainingEvaluator final : public trial::Evaluator {
     // Floating-point operations; the backward pass costs two forward passes. A layer's fixed cost a step,
     // some microseconds, counts as the operations that fit into it.
     constexpr double kFixedFlops = 5e5;
-    const auto samples = static_cast<double>(setup_.options.batch);
+    const auto samples = static_cast<double>(options.batch);
     const auto flops = static_cast<double>(network.cost.flops);
     const double step = 3 * flops * samples + kFixedFlops * static_cast<double>(network.layers.size());
-    return std::max(1.0, static_cast<double>(steps) * step + samples_scored(trial, steps) * flops);
+    return std::max(1.0, static_cast<double>(steps) * step + samples_scored(trial, options, steps) * flops);
   }
 
   std::size_t slots() const override { return setup_.device.accelerator == nullptr ? 0 : kMostOnDevice; }
 
   std::uint32_t members_for(const trial::Trial& trial) const override {
-    return choose_members(trial.architecture().network, setup_.options.batch, setup_.options.group);
+    return choose_members(trial.architecture().network, options_of(trial).batch, setup_.options.group);
   }
 
   std::string device() const override { return setup_.device.on_gpus ? "gpu" : "cpu"; }
@@ -126,9 +128,12 @@ class TrainingEvaluator final : public trial::Evaluator {
   }
 
  private:
+  TrainingOptions options_of(const trial::Trial& trial) const {
+    return with_values(setup_.options, trial.architecture().training);
+  }
+
   /// Forward passes beside the steps, those of recalibration included.
-  double samples_scored(const trial::Trial& trial, std::int64_t steps) const {
-    const TrainingOptions& options = setup_.options;
+  double samples_scored(const trial::Trial& trial, const TrainingOptions& options, std::int64_t steps) const {
     const std::size_t trained = setup_.split.train.size();
     const bool judged = trial.is_final() && options.full.judges_epochs();
     const std::int64_t epoch = steps_per_epoch(trained, options.batch);
@@ -148,7 +153,7 @@ class TrainingEvaluator final : public trial::Evaluator {
   /// When the node has room for it beside the other slots' trials.
   Outcome attempt_in_memory(const trial::Trial& trial, trial::EvaluationContext& context) {
     const auto in_memory = [&] { return attempt(trial, context, nullptr); };
-    return memory_ == nullptr ? in_memory() : memory_->train(trial, setup_.options, context, in_memory);
+    return memory_ == nullptr ? in_memory() : memory_->train(trial, options_of(trial), context, in_memory);
   }
 
   /// When the device has room for it beside the other slots' trials.
@@ -159,7 +164,8 @@ class TrainingEvaluator final : public trial::Evaluator {
       return attempt(trial, its_own, &permit);
     };
     try {
-      return train_when_admitted(gate(), {trial, setup_.options, device}, context, in_turn);
+      const TrainingOptions options = options_of(trial);
+      return train_when_admitted(gate(), {trial, options, device}, context, in_turn);
     } catch (...) {  // the device does not answer
       return end_for(context, current_failure());
     }
@@ -178,10 +184,12 @@ class TrainingEvaluator final : public trial::Evaluator {
   /// Every error of the trial itself becomes a failure with its reason.
   Outcome attempt(const trial::Trial& trial, trial::EvaluationContext& context,
                   AdmissionGate::Permit* permit) {
-    std::unique_ptr<TrialRun> run;  // other members of a group use its memory until they know of an error
+    std::optional<TrainingSetup> own;  // of a trial with values of its own
+    std::unique_ptr<TrialRun> run;     // other members of a group use its memory until they know of an error
     try {
       set_threads(setup_.options.threads);
-      run = std::make_unique<TrialRun>(setup_, trial, context, permit);
+      if (!trial.architecture().training.empty()) own.emplace(setup_).options = options_of(trial);
+      run = std::make_unique<TrialRun>(own ? *own : setup_, trial, context, permit);
       return run->run();
     } catch (...) {
       return end_for(context, current_failure());

@@ -87,6 +87,7 @@ evaluate::EvaluatorKind training_kind() {
       .keys = std::make_shared<const OptionTable<TrainingOptions>>(TrainingOptions::table()),
       .inherit_key = "training.inherit",
       .members_key = "training.group.members",
+      .searchable = {"batch", "optimizer", "schedule", "augment", "loss", "recalibrate"},
       .needs = [read](const ConfigNode& section) { return needs_of(read(section)); },
       .make = [read](const ConfigNode& section,
                      const evaluate::EvaluatorServices& services) { return make(read(section), services); },

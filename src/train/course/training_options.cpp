@@ -252,6 +252,18 @@ const OptionTable<TrainingOptions>& TrainingOptions::table() {
   return table;
 }
 
+TrainingOptions with_values(const TrainingOptions& options, const std::vector<space::TrainingValue>& values) {
+  if (values.empty()) return options;
+  ConfigNode section = TrainingOptions::table().to_config(options);
+  for (const space::TrainingValue& own : values) {
+    section.set(own.key, ConfigNode::make_scalar(space::to_text(own.value), {}));
+  }
+  section.assign_paths("training");
+  TrainingOptions result = TrainingOptions::table().parse(section);
+  result.problem = options.problem;
+  return result;
+}
+
 TrainingOptions with_defaults(TrainingOptions options, store::TargetKind targets) {
   const auto chosen = [](const auto& kind) { return Choice{kind->name, kind->keys->complete(ConfigNode())}; };
   if (!options.loss) options.loss = chosen(find_loss(default_loss(targets)));

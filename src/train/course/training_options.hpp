@@ -2,6 +2,7 @@
 
 #include "skyline/core/config_node.hpp"
 #include "skyline/evaluate/evaluator_kind.hpp"
+#include "skyline/space/search_space.hpp"
 #include "skyline/train/loss.hpp"
 
 #include <cstdint>
@@ -128,6 +129,8 @@ struct TrainingOptions {
   static const OptionTable<TrainingOptions>& table();
 };
 
+/// The options with the trial's own values in place. @throws UserError for values that the keys refuse
+TrainingOptions with_values(const TrainingOptions& options, const std::vector<space::TrainingValue>& values);
 /// Fills in the loss and the metrics that the targets imply.
 TrainingOptions with_defaults(TrainingOptions options, store::TargetKind targets);
 /// Makes the loss for the problem of the options.

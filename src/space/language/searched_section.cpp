@@ -1,0 +1,135 @@
+#include "space/language/searched_section.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include "core/text/wording.hpp"
+#include "space/language/combinations.hpp"
+#include "space/language/space_reader.hpp"
+
+#include <algorithm>
+
+namespace skyline::space {
+namespace {
+
+constexpr std::size_t kMostValuesChecked = 10'000;       // of one scalar
+constexpr std::size_t kMostCombinationsChecked = 1'000;  // of all of them
+
+/// Scalars with a `$`, in the order of the section.
+void collect(const ConfigNode& node, std::vector<ConfigNode>& found) {
+  if (node.is_scalar() && node.as_text().find('$') != std::string::npos) found.push_back(node);
+  if (node.is_list()) {
+    for (const ConfigNode& item : node.items()) collect(item, found);
+  }
+  if (node.is_map()) {
+    for (const ConfigNode::Entry& entry : node.entries()) collect(entry.value, found);
+  }
+}
+
+bool is_at_or_below(const std::string& key, const std::string& path) {
+  return key == path || (key.starts_with(path) && key[path.size()] == '.');
+}
+
+bool names_classes(const ExpressionNode& node) {
+  return node.operation == Operation::kClasses ||
+         std::ranges::any_of(node.operands, [](const ExpressionPart& part) { return names_classes(*part); });
+}
+
+std::string values_text(const std::vector<Parameter>& parameters, const std::vector<std::size_t>& named,
+                        const Genotype& genotype) {
+  std::string text;
+  for (const std::size_t index : named) {
+    const Parameter& parameter = parameters[index];
+    text +=
+        (text.empty() ? "" : " ") + parameter.name + '=' + to_text(parameter.values[genotype.choices[index]]);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string key_in_section(const ConfigNode& scalar) {
+  return scalar.path().substr(scalar.path().find('.') + 1);
+}
+
+ConfigNode scalar_of(const Value& value, const SourcePosition& position) {
+  return ConfigNode::make_scalar(to_text(value), position);
+}
+
+SearchedSection::SearchedSection(const ConfigNode& section, const ConfigNode& space,
+                                 const std::vector<std::string>& searchable)
+    : section_(section) {
+  collect(section, written_);
+  for (const ConfigNode& scalar : written_) {
+    const std::string key = key_in_section(scalar);
+    if (std::ranges::any_of(searchable, [&](const auto& path) { return is_at_or_below(key, path); }))
+      continue;
+    scalar.fail(searchable.empty()
+                    ? "no parameter of the space can give a value here"
+                    : "no parameter of the space can give this value, only those of " + joined(searchable));
+  }
+  if (written_.empty()) return;
+  const SpaceForm form = space_keys().parse(space);
+  SpaceReader reader(form, DataShape{});
+  for (const ConfigNode& scalar : written_) {
+    expressions_.push_back(reader.read_outside(scalar));
+    if (names_classes(*expressions_.back().root())) {
+      scalar.fail("`$classes` stands for a value in the network only");
+    }
+  }
+  parameters_ = reader.take_parameters();
+}
+
+ConfigNode SearchedSection::with_first_values() const {
+  Genotype first;
+  first.choices.assign(parameters_.size(), 0);
+  return with_values(first);
+}
+
+ConfigNode SearchedSection::with_values(const Genotype& genotype) const {
+  ConfigNode section = section_;
+  std::vector<bool> used(parameters_.size());
+  for (const Expression& expression : expressions_) {
+    const Value value = expression.evaluate({parameters_, genotype, 0, used});
+    section.set(key_in_section(expression.source()), scalar_of(value, expression.source().position()));
+  }
+  section.assign_paths(section_.path());
+  return section;
+}
+
+void SearchedSection::check(const std::function<void(const ConfigNode& section)>& visit) const {
+  if (written_.empty()) return;
+  try {
+    visit(with_first_values());
+  } catch (const UserError& problem) {
+    const auto is_named = [text = std::string(problem.what())](const ConfigNode& scalar) {
+      return text.find(": " + scalar.path() + ": ") != std::string::npos;
+    };
+    if (std::ranges::none_of(written_, is_named)) throw;  // a mistake that has nothing to do with parameters
+  }
+  std::vector<std::size_t> all;
+  for (const Expression& expression : expressions_) {
+    check_values(expression.parameters(), visit);
+    std::ranges::copy(expression.parameters(), std::back_inserter(all));
+  }
+  std::ranges::sort(all);
+  all.erase(std::ranges::unique(all).begin(), all.end());
+  double combinations = 1;
+  for (const std::size_t index : all) combinations *= static_cast<double>(parameters_[index].values.size());
+  if (expressions_.size() > 1 && combinations <= kMostCombinationsChecked) check_values(all, visit);
+}
+
+void SearchedSection::check_values(const std::vector<std::size_t>& varied,
+                                   const std::function<void(const ConfigNode& section)>& visit) const {
+  Combinations combinations(parameters_, varied);
+  for (std::size_t i = 0; i < kMostValuesChecked; ++i) {
+    try {
+      visit(with_values(combinations.current()));
+    } catch (const UserError& problem) {
+      throw UserError(std::string(problem.what()) + ", for " +
+                      values_text(parameters_, varied, combinations.current()));
+    }
+    if (!combinations.advance()) return;
+  }
+}
+
+}  // namespace skyline::space

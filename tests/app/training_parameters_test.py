@@ -1,0 +1,86 @@
+"""Parameters of the space that give values of `training`: part of a trial, wherever it is written."""
+
+import json
+import unittest
+
+import h5py
+
+from skyline_runs import RunsCase
+
+CONFIG = """
+data: {file: digits.h5, validation: 0.2}
+space:
+  parameters:
+    width: {choice: [4, 8]}
+    lr:    {choice: [1.0e-3, 1.0e-2]}
+    batch: {choice: [16, 64]}
+  network:
+    - conv2d: {channels: $width, kernel: 3}
+    - relu
+    - global_average_pool
+    - linear: {features: $classes}
+training:
+  epochs: 0.5
+  batch: $batch
+  inherit: true
+  optimizer: {adam: {learning_rate: $lr * $batch / 16, weight_decay: 1.0e-4}}
+objectives: [{maximize: validation_accuracy}, {minimize: train_loss}]
+search: {algorithm: evolution_pareto, iterations: 3, initial: 4, max_unseen: 4}
+final: {epochs: 1}
+run: {events: false}
+"""
+
+
+class TrainingParameters(RunsCase):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        (cls.folder / "lr.yaml").write_text(CONFIG.replace("digits.h5", str(cls.digits)))
+
+    def test_a_search_has_one_journal_for_any_ranks_with_the_values_of_each_trial(self):
+        for ranks in (1, 2, 3):
+            self.skyline("search", "lr.yaml", "--run", f"run{ranks}", ranks=ranks)
+            self.assertEqual(self.canonical("run1"), self.canonical(f"run{ranks}"))
+        trials = [json.loads(line) for line in (self.folder / "run1/journal.jsonl").read_text().splitlines()[1:]]
+        trials = [trial for trial in trials if "genotype" in trial]
+        self.assertGreater(len(trials), 8)
+        for trial in trials:
+            self.assertEqual(list(trial["genotype"]), ["width", "lr", "batch"])
+        # Equal networks with other training values are trials of their own.
+        networks = {}
+        for trial in trials:
+            networks.setdefault(trial["genotype"]["width"], set()).add(trial["arch"])
+        self.assertGreater(len(networks[4]) + len(networks[8]), 4)
+        with h5py.File(self.folder / "run1/run.h5") as tables:
+            names = tables["trials"].dtype.names
+        for name in ("lr", "batch"):
+            self.assertIn(name, names)
+        again = self.skyline("search", "lr.yaml", "--run", "run1", "--resume", "--set", "search.iterations=4")
+        self.assertEqual(again.returncode, 0)
+
+    def test_a_value_that_its_key_does_not_take_names_the_parameters(self):
+        for setting, text in (("space.parameters.batch={choice: [16, 0]}",
+                               "training.batch: expected a whole number from 1 to 1000000, got 0, for batch=0"),
+                              ("training.batch=$bach", "unknown parameter `$bach`, did you mean `$batch`?"),
+                              ("training.epochs=$batch", "training.epochs: no parameter of the space can give this value"),
+                              ("training.epoch=3", "unknown key `epoch`, did you mean `epochs`?")):
+            error = self.skyline("validate", "lr.yaml", "--set", setting, expect=2).stderr
+            self.assertIn(text, error)
+            self.assertEqual(error.count("\n"), 1, error)
+
+    def test_validate_and_show_tell_of_them(self):
+        lines = self.skyline("validate", "lr.yaml").stdout
+        self.assertIn("# space: 8 genotypes, 8 valid, 8 different architectures\n", lines)
+        self.assertIn("learning_rate: $lr * $batch / 16", lines)
+        shown = self.skyline("show", "lr.yaml", "--genotype", "width=4,lr=0.01,batch=16").stdout
+        self.assertIn("lr=0.01 batch=16", shown)
+
+    def test_words_can_be_searched_too(self):
+        words = ["--set", "space.parameters.lr={choice: [adam, sgd]}", "--set", "training.optimizer=$lr"]
+        self.skyline("search", "lr.yaml", *words, "--set", "search.iterations=1", "--run", "words")
+        journal = (self.folder / "words/journal.jsonl").read_text()
+        self.assertIn('"lr":"sgd"', journal)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,147 @@
+// Values of the evaluator's section that parameters of the space give.
+#include "skyline/core/error.hpp"
+
+#include "space/language/searched_section.hpp"
+#include "space/space_from_yaml.hpp"
+#include "support/user_error_of.hpp"
+
+#include <set>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace skyline::space {
+namespace {
+
+using skyline::testing::user_error_of;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+const std::string kSpace = R"(space:
+  parameters:
+    lr: {choice: [0.1, 0.01]}
+    batch: {choice: [16, 32]}
+    width: {choice: [8, 16], each: true}
+    dead: {choice: [1, 2]}
+  network:
+    - repeat: 0
+      body: [{conv2d: {channels: $dead, kernel: 1}}]
+    - conv2d: {channels: $width, kernel: 1}
+    - global_average_pool
+    - linear: {features: $classes}
+)";
+
+SearchedSection section_of(const std::string& training) {
+  const ConfigNode root = skyline::testing::config_from_yaml(kSpace + "training: " + training, "a.yaml");
+  return {root.at("training"), root.at("space"), {"batch", "optimizer"}};
+}
+
+SearchSpace space_with(const std::string& training) {
+  const ConfigNode root = skyline::testing::config_from_yaml(kSpace, "a.yaml");
+  return SearchSpace::parse(root.at("space"), kMnist, section_of(training).written());
+}
+
+std::string training_error(const std::string& training) {
+  return user_error_of([&] { section_of(training); });
+}
+
+const std::string kTraining = "{epochs: 3, batch: $batch, optimizer: {adam: {learning_rate: $lr * 2}}}";
+
+TEST(TrainingValues, AreThoseOfTheGenotypeByTheirKeys) {
+  const SearchSpace space = space_with(kTraining);
+  const Architecture architecture = space.build(Genotype{{1, 1, 0, 0}});
+  EXPECT_EQ(space.describe(architecture.genotype), "lr=0.01 batch=32 dead=1 width=8");
+  ASSERT_EQ(architecture.training.size(), 2U);
+  EXPECT_EQ(architecture.training[0].key, "batch");
+  EXPECT_EQ(architecture.training[0].value, Value{std::int64_t{32}});
+  EXPECT_EQ(architecture.training[1].key, "optimizer.adam.learning_rate");
+  EXPECT_EQ(architecture.training[1].value, Value{0.02});
+  EXPECT_THAT(architecture.used, ElementsAre(true, true, false, true));
+}
+
+TEST(TrainingValues, ArePartOfTheIdOfAnArchitecture) {
+  const SearchSpace space = space_with(kTraining);
+  std::set<ArchId> ids;
+  std::set<std::string> networks;
+  for (std::int64_t i = 0; i < space.genotype_count(); ++i) {
+    const Architecture architecture = space.build(space.genotype_at(i));
+    ids.insert(architecture.id);
+    networks.insert(architecture.network.canonical_text());
+  }
+  EXPECT_EQ(space.genotype_count(), 16);
+  EXPECT_EQ(ids.size(), 8U);  // of which `dead` makes none
+  EXPECT_EQ(networks.size(), 2U);
+}
+
+TEST(TrainingValues, WithoutAnyTheIdIsThatOfTheNetwork) {
+  const std::string network = "network: [global_average_pool, linear: {features: $classes}]";
+  const Architecture plain = space_from_yaml(network).build(Genotype{});
+  EXPECT_TRUE(plain.training.empty());
+  const ConfigNode root = skyline::testing::config_from_yaml(
+      "space:\n  parameters: {lr: {choice: [1, 2]}}\n  " + network + "\ntraining: {batch: $lr}", "a.yaml");
+  const SearchedSection training(root.at("training"), root.at("space"), {"batch"});
+  const SearchSpace space = SearchSpace::parse(root.at("space"), kMnist, training.written());
+  EXPECT_EQ(space.build(Genotype{{0}}).network.canonical_text(), plain.network.canonical_text());
+  EXPECT_NE(space.build(Genotype{{0}}).id, plain.id);
+}
+
+TEST(TrainingValues, AreChangedByMutationWhereTheNetworkStaysTheSame) {
+  const SearchSpace space = space_with(kTraining);
+  RandomStream random(1);
+  const Genotype parent = space.genotype_at(0);
+  int same_network = 0;
+  for (int i = 0; i < 100; ++i) {
+    const auto child = space.mutate(parent, 0.3, random);
+    ASSERT_TRUE(child);
+    EXPECT_NE(space.build(*child).id, space.build(parent).id);
+    same_network +=
+        space.build(*child).network.canonical_text() == space.build(parent).network.canonical_text() ? 1 : 0;
+  }
+  EXPECT_GT(same_network, 20);
+  EXPECT_LT(same_network, 80);
+}
+
+TEST(TrainingValues, StandInTheSectionWithTheValuesOfTheFirstGenotype) {
+  const ConfigNode first = section_of(kTraining).with_first_values();
+  EXPECT_EQ(first.at("batch").as_integer(), 16);
+  EXPECT_EQ(first.at("optimizer").at("adam").at("learning_rate").as_number(), 0.2);
+  EXPECT_EQ(first.at("optimizer").at("adam").at("learning_rate").path(),
+            "training.optimizer.adam.learning_rate");
+  EXPECT_EQ(first.at("epochs").as_integer(), 3);
+}
+
+TEST(TrainingValues, AreAllChecked) {
+  const auto error = [](const std::string& training, auto&& refuses) {
+    return user_error_of([&] {
+      section_of(training).check([&](const ConfigNode& section) {
+        if (refuses(section)) section.at("batch").fail_expected("another one");
+      });
+    });
+  };
+  const auto is_32 = [](const ConfigNode& section) { return section.at("batch").as_integer() == 32; };
+  EXPECT_THAT(error(kTraining, is_32),
+              HasSubstr("training.batch: expected another one, got 32, for batch=32"));
+  const auto both = [&](const ConfigNode& section) {
+    return is_32(section) && section.at("optimizer").at("adam").at("learning_rate").as_number() < 0.1;
+  };
+  EXPECT_THAT(error(kTraining, both), HasSubstr("got 32, for lr=0.01 batch=32"));
+  const auto always = [](const ConfigNode&) { return true; };
+  EXPECT_THAT(error("{batch: 8, optimizer: {sgd: {momentum: $lr}}}", always), ::testing::EndsWith("got 8"));
+}
+
+TEST(TrainingValues, OfNamesWithoutASingleValueAreRefused) {
+  EXPECT_THAT(user_error_of([] { space_with("{}"); }),
+              HasSubstr("space.parameters.lr: nothing uses this parameter"));
+  EXPECT_THAT(training_error("{batch: $bach}"),
+              HasSubstr("unknown parameter `$bach`, did you mean `$batch`?"));
+  EXPECT_THAT(training_error("{batch: $width}"), HasSubstr("training.batch: `$width` has no single value"));
+  EXPECT_THAT(training_error("{batch: 2 * $classes}"),
+              HasSubstr("training.batch: `$classes` stands for a value in"));
+  EXPECT_THAT(
+      training_error("{epochs: $batch}"),
+      HasSubstr("training.epochs: no parameter of the space can give this value, only those of batch, "
+                "optimizer"));
+}
+
+}  // namespace
+}  // namespace skyline::space
