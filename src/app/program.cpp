@@ -33,6 +33,8 @@ struct Arguments {
   ExportArguments take_home;
   ReportArguments report;
   CompareArguments compare;
+  PredictArguments predict;
+  TrainArguments train;
   std::filesystem::path run;
   StatusArguments status;
   bool canonical = false;
@@ -108,31 +110,36 @@ void add_config(CLI::App& command, AnyArguments& arguments) {
       ->allow_extra_args(false);
 }
 
-void add_search(CommandLine& line) {
+/// How a run goes on ranks.
+void add_job(CLI::App& command, SearchArguments& arguments) {
   static const std::map<std::string, Resume> resumes{{"true", Resume::kIfThere}, {"must", Resume::kMust}};
+  command.add_option("--run", arguments.run, "run folder, made if it is not there")
+      ->required()
+      ->transform(home_expanded());
+  command
+      .add_flag("--resume", arguments.resume,
+                "resume the run in the folder, if there is one (=must: it has to be there); without a "
+                "configuration by the run's own")
+      ->transform(CLI::CheckedTransformer(resumes, CLI::ignore_case));
+  command.add_option_function<std::string>(
+      "--wait", [&arguments](const std::string& text) { arguments.wait_s = read_wait(text); },
+      "wait for so long, e.g. 3m, for a job that has the run folder, or a lost one's claim on it");
+  add_start_timeout(command, arguments.start_timeout_s);
+  command.add_flag("--coordinator-only", arguments.coordinator_only, "rank 0 does not train");
+  command
+      .add_option("--slots", arguments.slots,
+                  "trials at a time on a rank (default: its cores; 16 on a GPU, fewer if its memory is full)")
+      ->check(whole_number(1, kMostSlots));
+  command.add_flag("--quiet", arguments.quiet, "warnings and the result alone on the terminal");
+}
+
+void add_search(CommandLine& line) {
   SearchArguments& arguments = line.arguments.search;
   CLI::App& search = line.add("search", "run a search; start it by mpirun or srun for several ranks",
                               [&arguments] { return run_search(arguments); });
   add_config(search, arguments);
   search.get_option("config")->required(false);
-  search.add_option("--run", arguments.run, "run folder, made if it is not there")
-      ->required()
-      ->transform(home_expanded());
-  search
-      .add_flag("--resume", arguments.resume,
-                "resume the run in the folder, if there is one (=must: it has to be there); without a "
-                "configuration by the run's own")
-      ->transform(CLI::CheckedTransformer(resumes, CLI::ignore_case));
-  search.add_option_function<std::string>(
-      "--wait", [&arguments](const std::string& text) { arguments.wait_s = read_wait(text); },
-      "wait for so long, e.g. 3m, for a job that has the run folder, or a lost one's claim on it");
-  add_start_timeout(search, arguments.start_timeout_s);
-  search.add_flag("--coordinator-only", arguments.coordinator_only, "rank 0 does not train");
-  search
-      .add_option("--slots", arguments.slots,
-                  "trials at a time on a rank (default: its cores; 16 on a GPU, fewer if its memory is full)")
-      ->check(whole_number(1, kMostSlots));
-  search.add_flag("--quiet", arguments.quiet, "warnings and the result alone on the terminal");
+  add_job(search, arguments);
 }
 
 void add_doctor(CommandLine& line) {
@@ -198,6 +205,59 @@ void add_models(CLI::App& command, ModelChoice& choice) {
       .add_option("--weights", choice.weights,
                   "search or final: of which training (default: final if there was one)")
       ->transform(CLI::CheckedTransformer(weights));
+}
+
+void add_train(CommandLine& line) {
+  TrainArguments& arguments = line.arguments.train;
+  CLI::App& train = line.add("train", "train models of a run anew, in full, as a run of their own",
+                             [&arguments] { return run_train(arguments); });
+  train.add_option("source", arguments.choice.run, "run folder with the models, which is only read")
+      ->required();
+  train.add_option("--trial", arguments.choice.trials, "numbers of trials, e.g. 17 or 17,23")->delimiter(',');
+  train.add_flag("--front", arguments.choice.front, "all trials on the front");
+  train.add_option("--epochs", arguments.epochs, "budget of each")->required()->check(CLI::PositiveNumber);
+  train.add_option("--seed", arguments.seed, "of the trainings (default: that of the run)");
+  add_job(train, arguments.job);
+}
+
+/// "key=value"
+std::pair<std::string, std::string> read_assignment(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos) throw CLI::ValidationError("--with: expected KEY=VALUE, got " + text);
+  return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
+/// The samples that a command uses a model on.
+void add_data(CLI::App& command, DataChoice& data) {
+  command.add_option("--data", data.sources, "samples: a prepared data set, or what `skyline prep` takes")
+      ->required();
+  command.add_option("--kind", data.kind,
+                     "kind of source, as in skyline prep (default: images of a folder, else arrays)");
+  command
+      .add_option_function<std::vector<std::string>>(
+          "--with",
+          [&data](const std::vector<std::string>& texts) {
+            for (const std::string& text : texts) data.options.push_back(read_assignment(text));
+          },
+          "option of skyline prep for this kind, e.g. --with layout=nhwc")
+      ->allow_extra_args(false);
+  command.add_option("--part", data.part, "train, validation or test (default: test if it has samples)")
+      ->check(CLI::IsMember({"train", "validation", "test"}));
+}
+
+void add_predictions(CommandLine& line) {
+  PredictArguments& arguments = line.arguments.predict;
+  CLI::App& predict = line.add("predict", "tell what a trained network says of samples, as CSV",
+                               [&arguments] { return run_predict(arguments); });
+  CLI::App& evaluate = line.add("evaluate", "measure a trained network on samples with targets",
+                                [&arguments] { return run_evaluate(arguments); });
+  for (CLI::App* command : {&predict, &evaluate}) {
+    add_models(*command, arguments.choice);
+    add_data(*command, arguments.data);
+    command->add_flag("--force", arguments.force, "overwrite the file if it is there");
+  }
+  predict.add_option("-o,--out", arguments.out, "CSV file to write (default: to standard output)");
+  evaluate.add_option("-o,--out", arguments.out, "JSON file to write as well");
 }
 
 void add_export(CommandLine& line) {
@@ -330,7 +390,7 @@ int run_program(int argc, char** argv) {
   line.app.require_subcommand(1);
   line.app.set_version_flag("--version", std::string(SKYLINE_VERSION));
   for (const auto add : {add_prep, add_config_inspections, add_run_inspections, add_search, add_doctor,
-                         add_export, add_report}) {
+                         add_export, add_train, add_predictions, add_report}) {
     add(line);
   }
   try {

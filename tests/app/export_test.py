@@ -1,5 +1,7 @@
-"""Models are taken out of a run: exported, and measured by programs that are not Skyline."""
+"""Models are taken out of a run: exported and measured by programs that are not Skyline, used, and trained further."""
 
+import csv
+import io
 import unittest
 
 import h5py
@@ -15,10 +17,15 @@ class Export(RunsCase):
         super().setUpClass()
         cls().skyline("search", *small_digits(cls.digits), "--set", "run.keep_weights=all", "--run", "run")
         cls.trials = [trial for trial in read_json(cls.folder / "run/models.json")["trials"] if trial["phase"] == "search"]
-        cls.front = [trial for trial in cls.trials if trial["on_front"]]
+        cls.front = cls.final_front("run")
         with h5py.File(cls.digits) as file:
             cls.images = file["test/values"][:].astype(numpy.float32)
             cls.labels = file["test/targets"][:]
+
+    @classmethod
+    def final_front(cls, run):
+        trials = read_json(cls.folder / run / "models.json")["trials"]
+        return [trial for trial in trials if trial["phase"] == "search" and trial.get("final", {}).get("on_front")]
 
     def outputs(self, path):
         session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
@@ -52,6 +59,13 @@ class Export(RunsCase):
         search, final = (self.outputs(self.folder / weights / f"{number}.onnx") for weights in ("search", "final"))
         self.assertGreater(numpy.abs(search - final).max(), 1e-3)
 
+    def test_a_search_can_export_its_front_at_the_end(self):
+        self.skyline("search", *small_digits(self.digits), "--set", "search.iterations=1", "--set",
+                     "final.export=[onnx, safetensors]", "--run", "exporting")
+        front = self.final_front("exporting")
+        self.assertEqual({path.name for path in (self.folder / "exporting/exports").iterdir()},
+                         {f"{trial['trial']}.{format}" for trial in front for format in ("onnx", "safetensors")})
+
     def test_several_trials_can_be_named(self):
         written = self.skyline("export", "run", "--trial", "0,1", "--format", "safetensors").stdout.split()
         self.assertEqual(written, ["run/exports/0.safetensors", "run/exports/1.safetensors"])
@@ -84,6 +98,93 @@ class Export(RunsCase):
                 text = self.refusal("export", *arguments)
                 self.assertIn(message, text)
                 self.assertEqual(text.count("\n"), 1)
+
+    def predictions(self, *arguments):
+        rows = list(csv.reader(io.StringIO(self.skyline("predict", "run", "--trial", self.front[0]["trial"], "--data",
+                                                        *arguments).stdout)))
+        self.assertEqual(rows[0], ["index", "class", *map(str, range(10))])
+        self.assertEqual([row[0] for row in rows[1:]], [str(i) for i in range(len(rows) - 1)])
+        return rows[1:]
+
+    def test_predictions_are_those_of_onnx_runtime(self):
+        number = self.front[0]["trial"]
+        self.skyline("export", "run", "--trial", number)
+        outputs = self.outputs(self.folder / f"run/exports/{number}.onnx").astype(float)
+        expected = numpy.exp(outputs) / numpy.exp(outputs).sum(1, keepdims=True)
+        rows = self.predictions(self.digits)
+        self.assertLess(numpy.abs(numpy.array([row[2:] for row in rows], float) - expected).max(), 1e-4)
+        self.assertEqual([row[1] for row in rows], [str(each) for each in expected.argmax(1)])
+
+    def test_samples_without_targets_are_read_as_prep_reads_them(self):
+        numpy.savez(self.folder / "samples.npz", x=self.images[:9].astype(numpy.uint8))
+        self.assertEqual(self.predictions("samples.npz"), self.predictions(self.digits)[:9])
+        folder = self.folder / "pictures/deep"
+        folder.mkdir(parents=True)
+        for name in ("1.pgm", "2.pgm"):
+            (folder / name).write_bytes(b"P5\n10 12\n255\n" + bytes(range(120)))
+        self.assertIn("pictures: the largest value is 255, that of the run's data 16",
+                      self.refusal("predict", "run", "--trial", 0, "--data", "pictures"))
+
+    def test_an_evaluation_repeats_the_test_of_a_full_training(self):
+        trial = self.front[0]
+        told = self.skyline("evaluate", "run", "--trial", trial["trial"], "--data", self.digits, "-o", "measured.json").stdout
+        self.assertIn("of 355 samples", told)
+        measured = read_json(self.folder / "measured.json")
+        self.assertEqual(measured["metrics"], {"accuracy": trial["final"]["test_accuracy"]})
+        self.assertEqual((measured["arch_id"], measured["samples"]), (trial["arch_id"], 355))
+
+    def test_classes_are_matched_by_name(self):
+        fives = self.labels == 5
+        arrays = {"x_train": self.images[fives].astype(numpy.uint8), "y_train": self.labels[fives]}
+        arrays = {name: numpy.concatenate([each, each]) for name, each in arrays.items()}
+        numpy.savez(self.folder / "fives.npz", **arrays)
+        told = self.skyline("evaluate", "run", "--trial", self.front[0]["trial"], "--data", "fives.npz").stdout
+        found = [row[1] for row in self.predictions(self.digits)]
+        share = numpy.mean([found[i] == "5" for i in numpy.flatnonzero(fives)])
+        self.assertAlmostEqual(float(told.split()[1]), share, 9)
+        numpy.savez(self.folder / "others.npz", x_train=arrays["x_train"], y_train=arrays["y_train"] + 7)
+        self.assertIn("others.npz: the run does not know the class `12`",
+                      self.refusal("evaluate", "run", "--trial", 0, "--data", "others.npz"))
+
+    def test_samples_of_another_shape_are_refused(self):
+        numpy.savez(self.folder / "wide.npz", x=numpy.zeros((3, 1, 8, 9), numpy.uint8))
+        self.assertIn("wide.npz: samples are 1x8x9, the run's are 1x8x8",
+                      self.refusal("predict", "run", "--trial", 0, "--data", "wide.npz"))
+
+    def test_models_json_has_the_layers_of_models_with_weights(self):
+        for trial in self.trials:
+            kinds = [layer["kind"] for layer in trial["layers"]]
+            self.assertEqual(kinds.count("conv2d"), trial["parameters"]["depth"])
+            self.assertEqual(sum(layer["parameters"] for layer in trial["layers"]), trial["costs"]["parameters"])
+
+    def test_trials_are_trained_further_as_a_run_of_their_own(self):
+        files = {path: path.read_bytes() for path in (self.folder / "run").rglob("*") if path.is_file()}
+        for name, ranks in (("long", 0), ("long2", 2)):
+            self.skyline("train", "run", "--trial", "1,0", "--epochs", 2, "--run", name, "--quiet", ranks=ranks)
+        self.assertEqual(self.canonical("long"), self.canonical("long2"))
+        self.assertEqual({path: path.read_bytes() for path in files}, files)
+        trials = read_json(self.folder / "long/models.json")["trials"]
+        searched, trained = trials[:2], trials[2:]
+        for taken, number in zip(searched, (1, 0)):
+            self.assertEqual(taken["metrics"], self.trials[number]["metrics"])
+            self.assertEqual(taken["arch_id"], self.trials[number]["arch_id"])
+        self.assertEqual([(trial["phase"], trial["epochs"]) for trial in trained], [("final", 2.0)] * 2)
+        self.assertTrue(all(trial["metrics"]["test_accuracy"] > 0 for trial in trained))
+        self.assertTrue((self.folder / "long/weights/1.final.h5").exists())
+        self.assertIn("numbers: [1, 0]", (self.folder / "long/config.yaml").read_text())
+
+    def test_a_further_training_is_resumed_like_a_search(self):
+        arguments = ["train", "run", "--front", "--epochs", 2, "--run", "resumed", "--quiet"]
+        self.skyline(*arguments, "--resume")
+        whole = self.canonical("resumed")
+        journal = self.folder / "resumed/journal.jsonl"
+        journal.write_text("".join(journal.read_text().splitlines(keepends=True)[:-1]))
+        self.assertIn("holds a run already: add --resume", self.refusal(*arguments))
+        self.skyline(*arguments, "--resume")
+        self.assertEqual(self.canonical("resumed"), whole)
+        self.assertIn("`search.genotypes", self.refusal("train", "run", "--trial", self.trials[-1]["trial"], "--epochs", 2,
+                                                        "--run", "resumed", "--resume"))
+        self.assertIn("is only read", self.refusal("train", "run", "--front", "--epochs", 2, "--run", "run"))
 
     def test_a_run_is_only_read(self):
         files = {path: path.stat().st_mtime_ns for path in (self.folder / "run").rglob("*") if "exports" not in path.parts}

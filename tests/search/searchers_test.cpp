@@ -305,7 +305,7 @@ TEST(SearchOptions, RefuseUnknownAlgorithmsAndKeysWithASuggestion) {
   EXPECT_EQ(
       parse_error("algorithm: nsga2"),
       "run.yaml:1: search.algorithm: unknown algorithm `nsga2`, known here: evolution_pareto, exhaustive, "
-      "random");
+      "listed, random");
   EXPECT_EQ(parse_error("algorithm: evolution_pareto\niteration: 3"),
             "run.yaml:2: search: unknown key `iteration` beside `algorithm: evolution_pareto`, did you "
             "mean `iterations`?");

@@ -68,6 +68,9 @@ struct ImportSource {
   std::vector<std::filesystem::path> paths;
   ConfigNode options;       // of the importer's own keys
   std::size_t threads = 1;  // that it may use
+  /// False: samples alone are wanted, whether there are targets or not. All go to the first part, as if they
+  /// were of one class. For importers that say so.
+  bool has_targets = true;
 };
 
 /// One kind of source. A program with a kind of its own derives from this and registers it before
@@ -81,6 +84,8 @@ class Importer {
   virtual std::string sources() const = 0;
   /// The options of its own; `--size 32` is the key `size`.
   virtual std::shared_ptr<const KeyTable> keys() const { return nullptr; }
+  /// Whether it can do without targets (ImportSource::has_targets).
+  virtual bool reads_samples_alone() const { return false; }
   /// Reads the source into the writer, up to the last sample. @throws UserError, one line that names the file
   virtual void import(const ImportSource& source, DatasetWriter& writer) const = 0;
 };

@@ -5,16 +5,26 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
+
+namespace skyline {
+class ConfigNode;
+namespace store {
+struct RunPaths;
+}
+}  // namespace skyline
 
 namespace skyline::model_export {
 enum class Format;
 }
 
 namespace skyline::app {
+
+struct RunConfig;
 
 // For the ranks of a job to find each other, if not told otherwise.
 constexpr double kStartTimeout_s = 600;
@@ -35,6 +45,15 @@ enum class Resume {
   kMust,  // and a run has to be there
 };
 
+/// How a run begins whose configuration and first trials come from elsewhere. Used on rank 0 alone.
+class RunBeginning {
+ public:
+  virtual ~RunBeginning() = default;
+  virtual ConfigNode config() = 0;
+  /// Writes the journal of a run that has none. @param config  of config(), checked
+  virtual void write_journal(const store::RunPaths& paths, const RunConfig& config) = 0;
+};
+
 struct SearchArguments {
   std::filesystem::path config;  // empty: the run's own
   std::filesystem::path run;
@@ -44,7 +63,8 @@ struct SearchArguments {
   double wait_s = 0;                                        // for a job that has the run folder, at most
   std::optional<double> start_timeout_s = kStartTimeout_s;  // nothing: for ever
   std::optional<std::size_t> slots;
-  std::vector<std::string> overrides;  // key=value
+  std::vector<std::string> overrides;       // key=value
+  std::shared_ptr<RunBeginning> beginning;  // in place of a configuration file; nullptr: there is one
 };
 
 struct DoctorArguments {
@@ -107,12 +127,38 @@ struct StatusArguments {
   bool exit_code = false;  // return the run's own
 };
 
+struct TrainArguments {
+  ModelChoice choice;
+  double epochs = 0;
+  std::optional<std::uint64_t> seed;  // nothing: that of the run
+  SearchArguments job;                // its run folder, and how it runs
+};
+
+/// Samples that a model is used on.
+struct DataChoice {
+  std::vector<std::filesystem::path> sources;                // a prepared file, or what `prep` takes
+  std::string kind;                                          // of `prep`; empty: by what the source is
+  std::vector<std::pair<std::string, std::string>> options;  // of `prep`
+  std::string part;                                          // empty: the test set if there is one
+};
+
+struct PredictArguments {
+  ModelChoice choice;
+  DataChoice data;
+  std::filesystem::path out;  // file; empty: standard output
+  bool force = false;         // overwrite it
+};
+
 /// Each command prints to standard output and returns the exit code. @throws UserError, FaultError,
 /// InternalError
 int run_prep(const PrepArguments& arguments);
 int run_validate(const ValidateArguments& arguments);
 int run_show(const ShowArguments& arguments);
 int run_schema(bool markdown);
+/// Collective, as run_search is.
+int run_train(const TrainArguments& arguments);
+int run_predict(const PredictArguments& arguments);
+int run_evaluate(const PredictArguments& arguments);
 int run_export(const ExportArguments& arguments);
 int run_report(const ReportArguments& arguments);
 int run_compare(const CompareArguments& arguments);

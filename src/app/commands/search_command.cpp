@@ -1,4 +1,5 @@
 #include "skyline/core/error.hpp"
+#include "skyline/search/algorithm.hpp"
 
 #include "app/commands/commands.hpp"
 #include "app/config/run_config.hpp"
@@ -22,6 +23,8 @@
 #include <memory>
 #include <optional>
 #include <utility>
+#include <variant>
+#include <vector>
 
 namespace skyline::app {
 namespace {
@@ -119,6 +122,20 @@ std::unique_ptr<trial::Evaluator> make_evaluator(comm::Environment& environment,
   return evaluator;
 }
 
+/// Whether all trials of the search are trained in full, and not the front alone.
+bool trains_all(const RunConfig& config) {
+  return search::algorithm_of(config.sections.search).name == "listed";
+}
+
+std::vector<trial::TrialNumber> numbers_of(const run::RunState& state) {
+  std::vector<trial::TrialNumber> numbers;
+  for (const run::SharedTrial& committed : state.trials()) {
+    const bool succeeded = std::holds_alternative<trial::Measurements>(committed->outcome);
+    if (!committed->trial.is_final() && succeeded) numbers.push_back(committed->trial.number);
+  }
+  return numbers;
+}
+
 /// The run as all ranks have agreed on it. Only valid if the exit code is kExitDone.
 struct SharedRun {
   int exit_code = kExitUserError;
@@ -184,8 +201,9 @@ int search_on_ranks(comm::Environment& environment, const SearchArguments& argum
                           .full_training = {},
                           .options = engine_options(arguments, config)};
   if (const std::optional<trial::Budget> budget = config.final_budget()) {
-    task.full_training = [budget](const run::RunState& state) {
-      return std::make_unique<engine::FrontTraining>(state, *budget);
+    task.full_training = [budget, all = trains_all(config)](const run::RunState& state) {
+      const auto numbers = all ? numbers_of(state) : std::vector(state.front().keys());
+      return std::make_unique<engine::FrontTraining>(state, numbers, *budget);
     };
   }
   const engine::RunFiles files{store::RunPaths{arguments.run}, journal_header(config, *evaluator), storage};

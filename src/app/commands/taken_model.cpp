@@ -64,7 +64,7 @@ std::vector<trial::TrialNumber> chosen_trials(const ModelSource& source, const M
     throw UserError("expected either --trial NUMBER or --front");
   }
   if (choice.front) {
-    const auto keys = state.front().keys();
+    const auto& keys = (state.final_front().size() > 0 ? state.final_front() : state.front()).keys();
     if (keys.empty()) throw UserError(choice.run.string() + ": the front is empty");
     return {keys.begin(), keys.end()};
   }

@@ -165,10 +165,32 @@ const OptionTable<DataOptions>& DataOptions::table() {
   return table;
 }
 
+namespace {
+
+/// Formats of `skyline export`, one alone or a list.
+OptionKind<std::vector<model_export::Format>> export_formats() {
+  using model_export::Format;
+  const auto format = choice<Format>(
+      {{"onnx", Format::kOnnx}, {"pytorch", Format::kPytorch}, {"safetensors", Format::kSafetensors}});
+  auto formats = list_of(format, "onnx, pytorch or safetensors, or a list of them");
+  formats.schema =
+      ConfigNode::make_map({{"anyOf", ConfigNode::make_list({format.schema, formats.schema}, {}), {}}}, {});
+  formats.read = [format, list = formats.read](const ConfigNode& node, std::vector<Format>& values) {
+    if (!node.is_scalar()) return list(node, values);
+    values.assign(1, Format{});
+    return format.read(node, values.front());
+  };
+  return formats;
+}
+
+}  // namespace
+
 const OptionTable<FinalOptions>& FinalOptions::table() {
-  static const OptionTable<FinalOptions> table{{"epochs", &FinalOptions::epochs,
-                                                above(0).at_most(train::kMostEpochs),
-                                                "Budget of each network.", KeyRule::kRequired}};
+  static const OptionTable<FinalOptions> table{
+      {"epochs", &FinalOptions::epochs, above(0).at_most(train::kMostEpochs), "Budget of each network.",
+       KeyRule::kRequired},
+      {"export", &FinalOptions::exports, export_formats(),
+       "Formats in which the front is exported at the end, to `exports`; nothing unless given."}};
   return table;
 }
 

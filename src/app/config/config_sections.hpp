@@ -7,6 +7,7 @@
 #include "skyline/store/dataset.hpp"
 
 #include "engine/engine_options.hpp"
+#include "model_export/exported_model.hpp"
 
 #include <cstdint>
 #include <filesystem>
@@ -38,6 +39,7 @@ struct DataOptions {
 /// The `final` section.
 struct FinalOptions {
   double epochs = 0;
+  std::vector<model_export::Format> exports;  // of the front at the end; empty: none
   static const OptionTable<FinalOptions>& table();
 };
 

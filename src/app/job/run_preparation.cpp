@@ -127,7 +127,8 @@ std::optional<PreparedRun> prepare_run(const SearchArguments& arguments, const s
                                        JobStop& stop, const comm::Launch& launch) {
   const store::RunPaths paths{arguments.run};
   const std::filesystem::path file = config_file(paths, arguments);
-  const ConfigNode root = load_config(file, arguments.overrides);
+  const ConfigNode root =
+      arguments.beginning != nullptr ? arguments.beginning->config() : load_config(file, arguments.overrides);
   const RunConfig config = RunConfig::parse(root, false);
   PreparedRun prepared{config.resolved, nullptr, std::nullopt};
   store::set_patience(config.sections.run.storage_patience_s);
@@ -139,6 +140,10 @@ std::optional<PreparedRun> prepare_run(const SearchArguments& arguments, const s
   log::start({.file = paths.log().string(),
               .prefix = signature,
               .terminal_level = arguments.quiet ? log::Level::kWarning : log::Level::kInfo});
+  if (arguments.beginning != nullptr && !store::exists(paths.journal())) {
+    store::publish_file(paths.config(), to_yaml(config.resolved));
+    arguments.beginning->write_journal(paths, config);
+  }
   if (store::exists(paths.journal())) {
     check_same_run(paths, config, file.string());
     prepared.replay = read_own_journal(paths, config);

@@ -61,6 +61,8 @@ void warn_of_lost_weights(const store::RunPaths& paths, const RunConfig& config,
     const trial::TrialNumber number = member->trial.number;
     const bool kept = state.on_front(number) || (member->trial.is_final() && state.on_final_front(number));
     if (!kept) continue;
+    if (!member->trial.is_final() && config.sections.search.find("from") != nullptr)
+      continue;                                                             // another run's
     if (std::holds_alternative<trial::Failure>(member->outcome)) continue;  // of a full training
     const auto file = paths.weights(member->trial.name());
     if (!store::exists(file)) {

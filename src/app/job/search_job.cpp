@@ -3,6 +3,7 @@
 #include "skyline/core/error.hpp"
 #include "skyline/core/exit_code.hpp"
 
+#include "app/commands/taken_model.hpp"
 #include "app/job/job_stop.hpp"
 #include "app/job/run_results.hpp"
 #include "core/log.hpp"
@@ -13,6 +14,7 @@
 #include "report/tracking/tracking.hpp"
 #include "store/publish/publish.hpp"
 
+#include <iostream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -74,6 +76,24 @@ std::string missing_front(const report::ReportInputs& outputs) {
   return {};
 }
 
+/// A front that cannot be exported is a front all the same.
+void export_front(const store::RunPaths& paths, const std::vector<model_export::Format>& formats) {
+  try {
+    if (formats.empty()) return;
+    const ModelSource source = ModelSource::open(paths.root);
+    const ModelChoice choice{.run = paths.root, .trials = {}, .front = true, .weights = {}};
+    for (const trial::TrialNumber number : chosen_trials(source, choice)) {
+      const TakenModel model = take_model(source, number, choice);
+      for (const model_export::Format format : formats) {
+        export_model(source, model, format, paths.root / "exports", true);
+      }
+    }
+    std::cout << "skyline: the front is exported to " << (paths.root / "exports").string() << std::endl;
+  } catch (const Problem& problem) {
+    log::warning(std::string("the front is not exported: ") + problem.what());
+  }
+}
+
 }  // namespace
 
 int search_as_coordinator(comm::Environment& environment, const engine::SearchTask& task,
@@ -126,6 +146,7 @@ int search_as_coordinator(comm::Environment& environment, const engine::SearchTa
   progress.ended(report::RunEnd::kFinished, exit_code);  // for `skyline status`: the results are on disk
   warn_of_lost_weights(files.paths, config, result.state);
   print_results(files.paths, outputs, result);
+  if (config.sections.final_training) export_front(files.paths, config.sections.final_training->exports);
   tracking->ended(report::RunEnd::kFinished);
   if (!missing.empty()) print_error(missing);
   return exit_code;

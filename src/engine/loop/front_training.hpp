@@ -6,18 +6,20 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <span>
 #include <string>
 #include <vector>
 
 namespace skyline::engine {
 
-/// Asks once for each member of the front that has not been trained with this budget: the full training after
-/// the search, through the same loop.
+/// Asks once for each of some search trials, as a rule the front's, that has not been trained with this
+/// budget: the full training after the search, through the same loop.
 class FrontTraining final : public search::Searcher {
  public:
   /// @param state  of a run whose search is over; read here alone
-  FrontTraining(const run::RunState& state, const trial::Budget& budget) {
-    for (const trial::TrialNumber number : state.front().keys()) {
+  FrontTraining(const run::RunState& state, std::span<const trial::TrialNumber> numbers,
+                const trial::Budget& budget) {
+    for (const trial::TrialNumber number : numbers) {
       if (state.log().contains({number, true}, budget)) continue;
       const trial::Proposal& member = state.search_trial(number).trial.proposal;
       proposals_.push_back({.architecture = member.architecture,

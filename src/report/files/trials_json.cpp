@@ -132,6 +132,26 @@ Json final_json(const store::RunPaths& paths, const ReportInputs& inputs,
   return json;
 }
 
+/// The network, layer by layer, as `skyline show` has it.
+Json layers_json(const space::Network& network) {
+  Json layers = Json::array();
+  for (const space::Layer& layer : network.layers) {
+    Json attributes = Json::object();
+    for (const auto& [name, value] : layer.attributes) {
+      std::visit([&json = attributes[name]](const auto& typed) { json = typed; }, value);
+    }
+    Json reads = Json::array();
+    for (const std::size_t input : layer.inputs) reads.push_back(network.layers[input].name);
+    layers.push_back({{"name", layer.name},
+                      {"kind", layer.kind},
+                      {"reads", layer.inputs.empty() ? Json::array({"input"}) : reads},
+                      {"attributes", attributes},
+                      {"output", {layer.output.channels, layer.output.height, layer.output.width}},
+                      {"parameters", layer.cost.parameters}});
+  }
+  return layers;
+}
+
 Json trial_json(const store::RunPaths& paths, const ReportInputs& inputs,
                 const trial::CommittedTrial& committed) {
   const trial::Trial& trial = committed.trial;
@@ -154,6 +174,8 @@ Json trial_json(const store::RunPaths& paths, const ReportInputs& inputs,
   const trial::CommittedTrial* full_training = final_of(inputs.state, trial.number);
   if (!trial.is_final() && full_training != nullptr)
     json["final"] = final_json(paths, inputs, *full_training);
+  const bool kept = json.contains("weights") || (json.contains("final") && json["final"].contains("weights"));
+  if (kept) json["layers"] = layers_json(architecture.network);
   return json;
 }
 

@@ -11,7 +11,7 @@ using Algorithms = Registry<Algorithm>;
 
 Algorithms& registry() {
   static Algorithms algorithms("search algorithm", [](Algorithms& built_in) {
-    for (const auto make : {evolution_pareto, exhaustive_search, random_search}) {
+    for (const auto make : {evolution_pareto, exhaustive_search, listed_search, random_search}) {
       const Algorithm algorithm = make();
       built_in.add(algorithm.name, algorithm);
     }

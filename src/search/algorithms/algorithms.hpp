@@ -10,6 +10,7 @@ inline constexpr double kMostCounted = 1'000'000;
 // The built-in algorithms, each in the file of its name.
 Algorithm evolution_pareto();
 Algorithm exhaustive_search();
+Algorithm listed_search();
 Algorithm random_search();
 
 }  // namespace skyline::search

@@ -52,7 +52,12 @@ void collect_files(const fs::path& folder, const std::string& prefix, std::vecto
 
 }  // namespace
 
-ImageFolder::ImageFolder(const fs::path& folder) : folder_(folder) {
+ImageFolder::ImageFolder(const fs::path& folder, bool has_classes) : folder_(folder) {
+  if (!has_classes) {
+    class_names_.emplace_back("unknown");
+    add_class(folder, Part::kTrain, 0);
+    return;
+  }
   const fs::path train = part_folder(folder, {"train", "training"});
   for (const fs::path& path : sorted_entries(train.empty() ? folder : train)) {
     if (is_folder(path)) class_names_.push_back(path.filename().string());

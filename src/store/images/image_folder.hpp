@@ -19,8 +19,9 @@ namespace skyline::store {
 /// 40 bytes of memory per file.
 class ImageFolder {
  public:
+  /// @param has_classes  false: all files below the folder are of one class
   /// @throws UserError: fewer than two classes, a class of `val` or `test` that `train` has not
-  explicit ImageFolder(const std::filesystem::path& folder);
+  explicit ImageFolder(const std::filesystem::path& folder, bool has_classes = true);
 
   const std::vector<std::string>& class_names() const { return class_names_; }
   std::size_t size() const { return ends_.size(); }

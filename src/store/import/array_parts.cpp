@@ -69,10 +69,19 @@ std::vector<PartArrays> named_parts(const ArrayCatalogue& catalogue, const Array
   return parts;
 }
 
+/// What there is, as the only part: the test set first, which is what a model is tried on.
+PartArrays samples_alone(const ArrayCatalogue& catalogue, const ArrayOptions& options) {
+  const SourceArray* test = catalogue.find(options.x_test, {"x_test"});
+  const SourceArray& x = test != nullptr ? *test : catalogue.at(options.x_train, {"x_train", "x"}, "x-train");
+  return {Part::kTrain, x, x};
+}
+
 }  // namespace
 
 std::vector<PartArrays> find_parts(const ImportSource& source, const ArrayOptions& options) {
-  std::vector<PartArrays> parts = named_parts(ArrayCatalogue(source, {options.label}), options);
+  const ArrayCatalogue catalogue(source, {options.label});
+  std::vector<PartArrays> parts =
+      source.has_targets ? named_parts(catalogue, options) : std::vector{samples_alone(catalogue, options)};
   const SourceArray& first = parts.front().x;
   constexpr std::size_t kMostSampleValues = std::size_t{1} << 28;
   if (first.row_elements() > kMostSampleValues)

@@ -18,16 +18,15 @@ namespace {
 class ArrayImport {
  public:
   ArrayImport(const ImportSource& source, DatasetWriter& writer)
-      : options_(array_keys().parse(source.options)),
+      : has_targets_(source.has_targets),
+        options_(array_keys().parse(source.options)),
         writer_(writer),
         parts_(find_parts(source, options_)),
         pixels_(are_pixels(parts_)),
         layout_(sample_layout(options_, parts_.front().x)) {}
 
   void run() {
-    std::vector<SourceArray> arrays;
-    for (const PartArrays& part : parts_) arrays.push_back(part.y);
-    TargetSet set = read_targets(arrays, options_.targets);
+    TargetSet set = target_set();
     targets_ = std::move(set.targets);
     draw();
     std::string source = "arrays of " + parts_.front().x.file.filename().string();
@@ -41,6 +40,12 @@ class ArrayImport {
   }
 
  private:
+  TargetSet target_set() const {
+    if (!has_targets_) return {{"unknown"}, {{std::vector<std::int32_t>(parts_.front().x.rows())}}};
+    std::vector<SourceArray> arrays;
+    for (const PartArrays& part : parts_) arrays.push_back(part.y);
+    return read_targets(arrays, options_.targets);
+  }
   void draw();
   void check_room() const;
   void add(Part part);
@@ -49,6 +54,7 @@ class ArrayImport {
     return (from.part == Part::kTrain ? drawn_[row] : from.part) == part;
   }
 
+  bool has_targets_;
   ArrayOptions options_;
   DatasetWriter& writer_;
   std::vector<PartArrays> parts_;  // train first
@@ -131,6 +137,7 @@ class ArraysImporter final : public Importer {
   std::shared_ptr<const KeyTable> keys() const override {
     return std::make_shared<OptionTable<ArrayOptions>>(array_keys());
   }
+  bool reads_samples_alone() const override { return true; }
   void import(const ImportSource& source, DatasetWriter& writer) const override {
     ArrayImport(source, writer).run();
   }

@@ -37,7 +37,7 @@ class ImageImport {
         options_(image_keys().parse(source.options)),
         threads_(source.threads),
         writer_(writer),
-        folder_(path_) {}
+        folder_(path_, source.has_targets) {}
 
   void run() {
     survey();
@@ -227,6 +227,7 @@ class ImagesImporter final : public Importer {
   std::shared_ptr<const KeyTable> keys() const override {
     return std::make_shared<OptionTable<ImageOptions>>(image_keys());
   }
+  bool reads_samples_alone() const override { return true; }
   void import(const ImportSource& source, DatasetWriter& writer) const override {
     ImageImport(source, writer).run();
   }

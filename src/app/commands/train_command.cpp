@@ -1,0 +1,104 @@
+// `skyline train`: models of a run trained anew, for longer, as a run of their own.
+#include "skyline/core/error.hpp"
+
+#include "app/commands/commands.hpp"
+#include "app/commands/taken_model.hpp"
+#include "engine/loop/trial_maker.hpp"
+#include "store/journal/journal.hpp"
+#include "store/publish/publish.hpp"
+
+#include <memory>
+#include <system_error>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace skyline::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Begins a run whose search is over: its trials, with their results, are those of another run.
+class TakenTrials final : public RunBeginning {
+ public:
+  explicit TakenTrials(const TrainArguments& arguments) : arguments_(arguments) {}
+
+  ConfigNode config() override {
+    source_ = ModelSource::open(arguments_.choice.run);
+    numbers_ = chosen_trials(source_, arguments_.choice);
+    std::vector<ConfigNode> genotypes;
+    std::vector<ConfigNode> own_numbers;
+    for (const trial::TrialNumber number : numbers_) {
+      const trial::CommittedTrial& taken = source_.run.state.search_trial(number);
+      if (std::holds_alternative<trial::Failure>(taken.outcome)) {
+        throw UserError("--trial " + std::to_string(number) + ": failed in " +
+                        arguments_.choice.run.string());
+      }
+      std::vector<ConfigNode> choices;
+      for (const std::uint32_t choice : taken.trial.architecture().genotype.choices) {
+        choices.push_back(ConfigNode::make_integer(choice));
+      }
+      genotypes.push_back(ConfigNode::make_list(std::move(choices), {}));
+      own_numbers.push_back(ConfigNode::make_integer(static_cast<std::int64_t>(number)));
+    }
+    ConfigNode root = source_.run.config;
+    const std::string from = fs::absolute(arguments_.choice.run).lexically_normal().string();
+    root.set("search",
+             ConfigNode::make_map({{"algorithm", ConfigNode::make_scalar("listed", {}), {}},
+                                   {"genotypes", ConfigNode::make_list(std::move(genotypes), {}), {}},
+                                   {"from", ConfigNode::make_scalar(from, {}, true), {}},
+                                   {"numbers", ConfigNode::make_list(std::move(own_numbers), {}), {}}},
+                                  {}));
+    root.set("final", ConfigNode::make_map({{"epochs", ConfigNode::make_number(arguments_.epochs), {}}}, {}));
+    root.set("run.keep_weights", ConfigNode::make_scalar("all", {}));
+    if (arguments_.seed) {
+      root.set("run.seed", ConfigNode::make_integer(static_cast<std::int64_t>(*arguments_.seed)));
+    }
+    root.assign_paths();
+    return root;
+  }
+
+  void write_journal(const store::RunPaths& paths, const RunConfig& config) override {
+    const engine::EngineOptions options = config.engine_options();
+    const auto evaluator = config.make_evaluator(config.services());
+    const run::RunState nothing(config.objectives);
+    engine::TrialMaker maker(options, *evaluator, nothing);
+    const auto searcher = config.make_searcher();
+    std::vector<trial::CommittedTrial> lines;
+    while (!searcher->finished()) {
+      for (trial::Proposal& proposal : searcher->ask(1)) {
+        const trial::TrialNumber number = numbers_.at(lines.size());
+        lines.push_back({.trial = maker.make(std::move(proposal)),
+                         .outcome = source_.run.state.search_trial(number).outcome,
+                         .timing = {},
+                         .position = lines.size()});
+      }
+    }
+    store::JournalHeader header = source_.run.header;
+    header.skyline_version = SKYLINE_VERSION;
+    header.config_hash = config.identity_hash();
+    header.seed = options.seed;
+    store::JournalWriter::create(paths.journal(), header)->append(lines, config.space);
+  }
+
+ private:
+  const TrainArguments& arguments_;
+  ModelSource source_;
+  std::vector<trial::TrialNumber> numbers_;
+};
+
+}  // namespace
+
+int run_train(const TrainArguments& arguments) {
+  std::error_code ignored;  // two folders that are not there are not one
+  if (fs::equivalent(arguments.choice.run, arguments.job.run, ignored)) {
+    throw UserError("--run " + arguments.job.run.string() +
+                    ": is the run whose models are trained, which is only read");
+  }
+  SearchArguments job = arguments.job;
+  job.beginning = std::make_shared<TakenTrials>(arguments);
+  job.config = arguments.choice.run / "config.yaml";  // for messages
+  return run_search(job);
+}
+
+}  // namespace skyline::app
