@@ -198,7 +198,9 @@ void add_prep(CommandLine& line) {
 void add_models(CLI::App& command, ModelChoice& choice) {
   static const std::map<std::string, WeightsOf> weights{{"search", WeightsOf::kSearch},
                                                         {"final", WeightsOf::kFinal}};
-  command.add_option("run", choice.run, "run folder, which is only read")->required();
+  command.add_option("run", choice.run, "run folder, which is only read")
+      ->required()
+      ->transform(home_expanded());
   command.add_option("--trial", choice.trials, "numbers of trials, e.g. 17 or 17,23")->delimiter(',');
   command.add_flag("--front", choice.front, "all trials on the front");
   command
@@ -212,7 +214,8 @@ void add_train(CommandLine& line) {
   CLI::App& train = line.add("train", "train models of a run anew, in full, as a run of their own",
                              [&arguments] { return run_train(arguments); });
   train.add_option("source", arguments.choice.run, "run folder with the models, which is only read")
-      ->required();
+      ->required()
+      ->transform(home_expanded());
   train.add_option("--trial", arguments.choice.trials, "numbers of trials, e.g. 17 or 17,23")->delimiter(',');
   train.add_flag("--front", arguments.choice.front, "all trials on the front");
   train.add_option("--epochs", arguments.epochs, "budget of each")->required()->check(CLI::PositiveNumber);
@@ -230,7 +233,8 @@ std::pair<std::string, std::string> read_assignment(const std::string& text) {
 /// The samples that a command uses a model on.
 void add_data(CLI::App& command, DataChoice& data) {
   command.add_option("--data", data.sources, "samples: a prepared data set, or what `skyline prep` takes")
-      ->required();
+      ->required()
+      ->transform(home_expanded());
   command.add_option("--kind", data.kind,
                      "kind of source, as in skyline prep (default: images of a folder, else arrays)");
   command
@@ -256,8 +260,9 @@ void add_predictions(CommandLine& line) {
     add_data(*command, arguments.data);
     command->add_flag("--force", arguments.force, "overwrite the file if it is there");
   }
-  predict.add_option("-o,--out", arguments.out, "CSV file to write (default: to standard output)");
-  evaluate.add_option("-o,--out", arguments.out, "JSON file to write as well");
+  predict.add_option("-o,--out", arguments.out, "CSV file to write (default: to standard output)")
+      ->transform(home_expanded());
+  evaluate.add_option("-o,--out", arguments.out, "JSON file to write as well")->transform(home_expanded());
 }
 
 void add_export(CommandLine& line) {
@@ -271,7 +276,8 @@ void add_export(CommandLine& line) {
   add_models(command, arguments.choice);
   command.add_option("--format", arguments.format, "onnx (default), pytorch or safetensors")
       ->transform(CLI::CheckedTransformer(formats));
-  command.add_option("-o,--out", arguments.out, "folder to write to (default: RUN/exports)");
+  command.add_option("-o,--out", arguments.out, "folder to write to (default: RUN/exports)")
+      ->transform(home_expanded());
   command.add_flag("--force", arguments.force, "overwrite files in another folder than RUN/exports");
 }
 
@@ -320,7 +326,7 @@ void add_run_inspections(CommandLine& line) {
   CLI::App& comparison =
       line.add("compare", "compare runs by seeds and algorithms: hypervolumes with intervals, and a test",
                [&compare] { return run_compare(compare); });
-  comparison.add_option("runs", compare.runs, "run folders")->required();
+  comparison.add_option("runs", compare.runs, "run folders")->required()->transform(home_expanded());
   CLI::Option* csv = comparison.add_flag("--csv", compare.csv, "as CSV");
   comparison.add_flag("--curves", compare.curves, "the hypervolume after each trial of each run, as CSV")
       ->excludes(csv);
@@ -335,9 +341,12 @@ void add_report(CommandLine& line) {
   ReportArguments& arguments = line.arguments.report;
   CLI::App& report = line.add("report", "write a page about a run, or several, to open in a browser",
                               [&arguments] { return run_report(arguments); });
-  report.add_option("run", arguments.runs, "run folders")->required();
-  report.add_option("-o,--out", arguments.out,
-                    "page to write (default: report.html, in the run's folder if there is one run)");
+  report.add_option("run", arguments.runs, "run folders")->required()->transform(home_expanded());
+  report
+      .add_option("-o,--out", arguments.out,
+                  "page to write (default: report.html, in the run's folder if there is one run)")
+      ->transform(home_expanded());
+  report.add_flag("--force", arguments.force, "overwrite a page of another name or folder");
   report.add_option("--watch", arguments.watch_s, "write it again every so many seconds until the runs end")
       ->check(CLI::PositiveNumber);
 }

@@ -2,6 +2,8 @@
 
 import csv
 import io
+import os
+import shutil
 import unittest
 
 import h5py
@@ -85,6 +87,21 @@ class Export(RunsCase):
         self.assertEqual(mine.read_text(), "precious")
         self.skyline("export", "run", "--trial", 0, "-o", "mine", "--force")
         self.assertNotEqual(mine.read_bytes(), b"precious")
+
+    def test_weights_of_another_training_are_not_taken(self):
+        shutil.copytree(self.folder / "run", self.folder / "mixed")
+        shutil.copy(self.folder / "mixed/weights/1.h5", self.folder / "mixed/weights/0.h5")
+        self.assertIn("mixed/weights/0.h5: is not of the last committed training of trial 0",
+                      self.refusal("export", "mixed", "--trial", 0, "--weights", "search"))
+
+    def test_a_run_may_have_any_name(self):
+        name = os.fsdecode(b"mod\xe8le")  # no UTF-8
+        shutil.copytree(self.folder / "run", self.folder / name)
+        for format in ("pytorch", "onnx"):
+            self.skyline("export", name, "--trial", 0, "--format", format, "-o", "named")
+        compile((self.folder / "named/trial_0.py").read_bytes(), "trial_0.py", "exec")
+        session = onnxruntime.InferenceSession(self.folder / "named/0.onnx")
+        self.assertEqual(session.get_modelmeta().custom_metadata_map["run"], "mod\\xe8le")
 
     def test_mistakes_are_told_in_one_line(self):
         last = self.trials[-1]["trial"]

@@ -233,7 +233,7 @@ RigRun run_in(comm::Environment& environment, const std::filesystem::path& root,
   };
   if (spec.final_epochs) {
     task.full_training = [&spec](const run::RunState& state) {
-      return std::make_unique<FrontTraining>(state, trial::Budget{*spec.final_epochs});
+      return std::make_unique<FrontTraining>(state, state.front().keys(), trial::Budget{*spec.final_epochs});
     };
   }
   task.options.resume = resume;

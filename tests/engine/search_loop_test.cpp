@@ -142,7 +142,7 @@ struct SimulatedRun {
     SearchLoop loop(maker, replay, order, cluster, cluster, state, {&observer}, std::move(must_stop),
                     std::move(is_hopeless));
     if (!loop.run(searcher, trial::Phase::kSearch)) return false;
-    FrontTraining training(state, {10});
+    FrontTraining training(state, state.front().keys(), {10});
     if (!loop.run(training, trial::Phase::kFinal)) return false;
     loop.end_replay();
     return true;

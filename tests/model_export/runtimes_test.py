@@ -23,7 +23,7 @@ except (ImportError, OSError) as problem:
 PROGRAM, DRAWN_MODELS, SOURCE = (pathlib.Path(argument).resolve() for argument in sys.argv[1:4])
 NETWORKS, SAMPLES = ([int(argument) for argument in sys.argv[4:]] + [5, 100][len(sys.argv[4:]):])
 del sys.argv[1:]
-SPACES = ["darts", "digits", "mlp", "mnist_cnn", "mobilenet", "nasbench201", "resnet", "vit"]
+SPACES = ["cnn1d", "darts", "digits", "mlp", "mnist_cnn", "mobilenet", "nasbench201", "resnet", "vit"]
 
 
 class Runtimes(unittest.TestCase):

@@ -106,6 +106,8 @@ TEST(Norms, OfSamplesHaveAScaleAndAShiftPerChannel) {
   EXPECT_TRUE(last_layer("[instance_norm]").tensors.empty());
   EXPECT_EQ(last_layer("[{instance_norm: {affine: true}}]").tensors.size(), 2U);
   EXPECT_EQ(refusal("- group_norm: {groups: 4}"), "groups 4 do not divide the 6 channels of the input");
+  EXPECT_EQ(refusal("- global_average_pool\n- group_norm: {groups: 6}"),
+            "expected more than one value per group, got 6 groups of 6x1x1");
   EXPECT_EQ(refusal("- global_average_pool\n- instance_norm"),
             "expected more than one place per channel, got 6x1x1");
 }

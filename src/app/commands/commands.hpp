@@ -111,6 +111,7 @@ struct ExportArguments {
 struct ReportArguments {
   std::vector<std::filesystem::path> runs;  // one or more
   std::filesystem::path out;                // empty: report.html, in the run's folder if there is one run
+  bool force = false;                       // overwrite a file that the user names
   std::optional<int> watch_s;               // write it again after so many seconds, until the runs end
 };
 

@@ -28,7 +28,12 @@ ExportedModel exported(const ModelSource& source, const TakenModel& taken) {
   ExportedModel model{taken.architecture().network, taken.weights, {}, {}, metadata_of(source, taken)};
   const double scale = data.value_scale.value_or(1);
   const bool standard = data.normalization == evaluate::Normalization::kStandard;
-  for (std::size_t c = 0; c < static_cast<std::size_t>(model.network.input.channels); ++c) {
+  const auto channels = static_cast<std::size_t>(model.network.input.channels);
+  if (standard && (data.mean.size() != channels || data.deviation.size() != channels)) {
+    throw UserError(source.run.paths.config().string() + ": data.mean and data.deviation: expected " +
+                    std::to_string(channels) + " numbers, as the network's input has channels");
+  }
+  for (std::size_t c = 0; c < channels; ++c) {
     const double mean = standard ? data.mean.at(c) : 0;
     const double deviation = standard && data.deviation.at(c) > 0 ? data.deviation.at(c) : 1;
     model.offset.push_back(static_cast<float>(mean * scale));

@@ -3,6 +3,7 @@
 
 #include "app/commands/commands.hpp"
 #include "app/config/run_config.hpp"
+#include "app/job/job_stop.hpp"
 #include "report/html/html_report.hpp"
 #include "store/publish/publish.hpp"
 #include "store/run_folder/run_folder.hpp"
@@ -49,7 +50,8 @@ void compare(const std::vector<report::ReportedRun>& runs, report::ReportOptions
 }
 
 /// Writes the page and returns whether a job is still working on one of the runs.
-bool write_report(const ReportArguments& arguments, const std::filesystem::path& out) {
+/// @param overwrites  a file that is there
+bool write_report(const ReportArguments& arguments, const std::filesystem::path& out, bool overwrites) {
   std::vector<report::ReportedRun> runs;
   for (const std::filesystem::path& run : arguments.runs) runs.push_back(report::read_reported_run(run));
   name_apart(runs);
@@ -57,7 +59,12 @@ bool write_report(const ReportArguments& arguments, const std::filesystem::path&
       runs, [](const report::ReportedRun& run) { return run.state == "running" || run.state == "stopping"; });
   report::ReportOptions options{.reload_s = going_on ? arguments.watch_s : std::nullopt};
   compare(runs, options);
-  store::publish_file(out, report::report_page(runs, options));
+  const std::string page = report::report_page(runs, options);
+  if (overwrites) {
+    store::publish_file(out, page);
+  } else if (!store::publish_new_file(out, page)) {
+    throw UserError(out.string() + ": exists already (--force overwrites it)");
+  }
   return going_on;
 }
 
@@ -65,11 +72,16 @@ bool write_report(const ReportArguments& arguments, const std::filesystem::path&
 
 int run_report(const ReportArguments& arguments) {
   const std::filesystem::path out = output_of(arguments);
-  bool going_on = write_report(arguments, out);
+  const bool is_ours = arguments.out.empty() && arguments.runs.size() == 1;
+  bool going_on = write_report(arguments, out, is_ours || arguments.force);
   std::cout << "skyline: wrote " << out.string() << ", for any browser" << std::endl;
   while (going_on && arguments.watch_s) {
     std::this_thread::sleep_for(std::chrono::seconds(*arguments.watch_s));
-    going_on = write_report(arguments, out);
+    try {
+      going_on = write_report(arguments, out, true);
+    } catch (const FaultError& problem) {
+      print_error(problem.what() + std::string("; trying again"));
+    }
   }
   return kExitDone;
 }

@@ -3,10 +3,13 @@
 #include "skyline/core/error.hpp"
 
 #include "core/config/config_text.hpp"
+#include "core/text/foreign_text.hpp"
 #include "core/text/wording.hpp"
 #include "store/publish/publish.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <string_view>
 #include <variant>
 
 namespace skyline::app {
@@ -38,12 +41,34 @@ std::string value_text(const ModelSource& source, const trial::CommittedTrial& t
   return std::isnan(value) ? "" : objective::number_text(value);
 }
 
+std::string input_text(const DataOptions& data) {
+  const double scale = data.value_scale.value_or(1);
+  if (scale == 1) return "values as stored; the model normalizes them";
+  return "values as stored, up to " + objective::number_text(scale) + "; the model scales them";
+}
+
+/// As JSON.
 std::string list_text(const std::vector<std::string>& texts) {
   std::vector<ConfigNode> items;
-  for (const std::string& text : texts) items.push_back(ConfigNode::make_scalar(text, {}, true));
+  for (const std::string& text : texts) items.push_back(ConfigNode::make_scalar(printable(text), {}, true));
   std::string json = to_json(ConfigNode::make_list(std::move(items), {}));
   std::erase(json, '\n');
   return json;
+}
+
+/// The part of a provenance that a newer version of the program does not change.
+std::string_view without_version(std::string_view provenance) {
+  return provenance.substr(std::min(provenance.find("\"config_hash\""), provenance.size()));
+}
+
+/// A full training with another budget writes its weights before it is committed, and files can be copied.
+/// @throws UserError
+void check_training(const ModelSource& source, const TakenModel& model) {
+  const std::string expected =
+      store::provenance(model.trained->trial, {SKYLINE_VERSION, source.run.header.config_hash});
+  if (without_version(model.weights.provenance) == without_version(expected)) return;
+  throw UserError(model.file.string() + ": is not of the last committed training of " +
+                  trial_text(model.trained->trial.number));
 }
 
 }  // namespace
@@ -93,6 +118,7 @@ TakenModel take_model(const ModelSource& source, trial::TrialNumber number, cons
                     ": run.keep_weights was " + source.run.config.at("run").at("keep_weights").as_text());
   }
   model.weights = store::read_weights(model.file);
+  check_training(source, model);
   return model;
 }
 
@@ -104,7 +130,7 @@ std::vector<std::pair<std::string, std::string>> metadata_of(const ModelSource& 
   if (!root.has_filename()) root = root.parent_path();
   std::vector<std::pair<std::string, std::string>> metadata{
       {"skyline_version", SKYLINE_VERSION},
-      {"run", root.filename().string()},
+      {"run", printable(root.filename().string())},
       {"trial", std::to_string(trial.number)},
       {"arch_id", space::to_text(trial.architecture().id)},
       {"genotype", source.run.space.describe(trial.architecture().genotype)},
@@ -112,8 +138,7 @@ std::vector<std::pair<std::string, std::string>> metadata_of(const ModelSource& 
       {"epochs", objective::number_text(trial.budget().epochs)},
       {"targets", std::string(store::to_text(data.targets.value_or(store::TargetKind::kClasses)))},
       {"class_names", list_text(data.class_names)},
-      {"input", "values as stored, up to " + objective::number_text(data.value_scale.value_or(1)) +
-                    "; the model scales them"}};
+      {"input", input_text(data)}};
   for (const objective::Objective& objective : source.config.objectives.objectives()) {
     metadata.emplace_back("objective." + objective.metric,
                           value_text(source, *model.trained, objective.metric));

@@ -80,6 +80,10 @@ class GroupNorm final : public SampleNorm {
       reader.fail_at("groups", "groups " + std::to_string(groups) + " do not divide the " +
                                    std::to_string(layer.input().channels) + " channels of the input");
     }
+    if (layer.input().elements() == groups) {
+      reader.fail_at("groups", "expected more than one value per group, got " + std::to_string(groups) +
+                                   " groups of " + to_text(layer.input()));
+    }
   }
 };
 
