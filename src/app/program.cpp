@@ -328,7 +328,10 @@ void add_run_inspections(CommandLine& line) {
                [&compare] { return run_compare(compare); });
   comparison.add_option("runs", compare.runs, "run folders")->required()->transform(home_expanded());
   CLI::Option* csv = comparison.add_flag("--csv", compare.csv, "as CSV");
-  comparison.add_flag("--curves", compare.curves, "the hypervolume after each trial of each run, as CSV")
+  comparison
+      .add_flag(
+          "--curves", compare.curves,
+          "the hypervolume by trial of each run, as CSV (of 3 and more objectives: measured some 300 times)")
       ->excludes(csv);
 
   CLI::App& journal = line.add("journal", "print a run's journal after checking every line",

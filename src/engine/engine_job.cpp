@@ -157,8 +157,10 @@ RunResult coordinate(const Job& job, const RankTable& ranks, std::optional<store
   SearchLoop loop(maker, earlier, order, dispatcher, clock, state, listeners, must_stop, is_hopeless);
   result.stopped = !search(job.task, loop, state, result) && !is_hopeless();
   if (!result.stopped && is_hopeless()) {
+    const std::size_t trials = state.trials().size();
     result.finish_reason =
-        "the first " + counted(state.trials().size(), "trial") + " all failed (run.most_failures)";
+        (trials == 1 ? "the first trial" : "the first " + counted(trials, "trial") + " all") +
+        " failed (run.most_failures)";
   }
   result.unsaved = loop.unsaved();
   loop.wind_down([&] { return storage.idle(); });

@@ -84,7 +84,8 @@ void read_ends(const ConfigNode& item, const std::vector<Constraint>& constraint
           .fail_expected(std::string("a number ") + (is_minimized(objective) ? "above" : "below") +
                          " the best value, " + number_text(best));
     }
-  } else if (std::isfinite(worst) && !(objective.computed && is_minimized(objective))) {
+  } else if (std::isfinite(worst) && is_worse(objective, worst, best) &&
+             !(objective.computed && is_minimized(objective))) {
     objective.reference = worst;
   }
 }
@@ -96,7 +97,10 @@ void ObjectiveSet::complete_references(const space::SearchSpace& space) {
   for (Objective& objective : objectives_) {
     const auto found = largest.find(objective.metric);
     if (is_complete(objective) || found == largest.end()) continue;
-    const double most = std::min(found->second, bounded_range(objective, constraints_).high);
+    const MetricRange range = bounded_range(objective, constraints_);
+    double most = std::min(found->second, range.high);
+    if (most <= range.low) most = range.high;  // the sample has missed what the constraint asks for
+    if (!std::isfinite(most) || most <= range.low) continue;
     (is_minimized(objective) ? objective.reference : objective.ideal) = most;
   }
 }

@@ -81,6 +81,19 @@ class TrainingParameters(RunsCase):
         journal = (self.folder / "words/journal.jsonl").read_text()
         self.assertIn('"lr":"sgd"', journal)
 
+    def test_a_pair_of_values_that_no_check_came_to_fails_its_trials_alone(self):
+        space = ["--set", "space.parameters.lr={range: [1.0e-3, 1.0e-2], log: true, count: 600}",
+                 "--set", "space.parameters.momentum={choice: [0.9, 0]}", "--set", "space.parameters.nesterov={choice: [false, true]}",
+                 "--set", "training.batch=16", "--set", "space.parameters.batch={choice: [1, 2]}"]
+        sgd = "training.optimizer={sgd: {learning_rate: $lr * $batch, momentum: $momentum, nesterov: $nesterov}}"
+        self.skyline("search", "lr.yaml", *space, "--set", sgd, "--set", "search={algorithm: random, trials: 12}", "--run", "pairs")
+        trials = [json.loads(line) for line in (self.folder / "pairs/journal.jsonl").read_text().splitlines()[1:]]
+        failed = [trial for trial in trials if trial.get("status") not in (None, "ok")]
+        self.assertGreater(len(trials), len(failed))
+        self.assertTrue(failed)
+        for trial in failed:
+            self.assertEqual((trial["genotype"]["momentum"], trial["genotype"]["nesterov"]), (0, True))
+
 
 if __name__ == "__main__":
     unittest.main()

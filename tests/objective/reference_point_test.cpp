@@ -81,6 +81,20 @@ TEST(ReferencePoint, IsWhatTheObjectiveStates) {
   EXPECT_EQ(parsed(stated).objectives()[0].reference, largest("flops"));
 }
 
+TEST(ReferencePoint, IsTheBoundWhereTheSampleMissesTheBandAndUnknownForASingleValue) {
+  const std::string low = std::to_string(static_cast<std::int64_t>(largest("flops")));
+  for (const std::string& high : {std::string("1.0e+15"), low}) {
+    const std::string constraints = "[{flops: [" + low + ", " + high + "]}]";
+    ObjectiveSet set = parsed("[{minimize: flops}]", constraints);
+    set.complete_references(cnn_space());
+    EXPECT_EQ(set.has_volume(), high != low);
+    // What is written into the configuration of the run can be read.
+    EXPECT_EQ(parsed(to_yaml(set.to_config()), constraints).objectives()[0].reference,
+              set.objectives()[0].reference);
+  }
+  EXPECT_FALSE(parsed("[{minimize: validation_mse}]", "[{validation_mse: [2, 2]}]").has_volume());
+}
+
 TEST(ReferencePoint, MustBeWorseThanTheBestValue) {
   EXPECT_EQ(user_error_of([] { parsed("[{minimize: flops, reference: 0}]"); }),
             "run.yaml:1: objectives[0].reference: expected a number above the best value, 0, got 0");

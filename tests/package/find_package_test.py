@@ -105,7 +105,8 @@ class FindPackage(unittest.TestCase):
 
     def test_the_slurm_scripts_find_the_program_that_they_were_installed_with(self):
         config = self.prefix / "share/skyline/configs/synthetic.yaml"
-        printed = self.succeed(self.prefix / "share/skyline/slurm/submit", "--dry-run", config, "runs/a", "--", "-n", "2")
+        submit = self.prefix / "share/skyline/slurm/submit"
+        printed = self.succeed("env", "SKYLINE_LOCAL_RUN=1", submit, "--dry-run", config, "runs/a", "--", "-n", "2")
         self.assertIn(str(self.prefix / "bin/skyline").replace(" ", "\\ "), printed)
         self.assertIn("nothing was submitted", printed)
 

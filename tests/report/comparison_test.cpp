@@ -75,6 +75,22 @@ TEST_F(ComparisonTest, ComparesAfterAsManyTrialsAsAllRunsHave) {
   EXPECT_DOUBLE_EQ(comparison.quantities[1].means[0].value, 0.5);
 }
 
+TEST_F(ComparisonTest, MeasuresThreeObjectivesAfterThatManyTrialsOfLongerRunsToo) {
+  const auto three = testing::config_from_yaml(
+      "[{maximize: validation_accuracy}, {minimize: flops, reference: 500000000}, {minimize: latency_ms, "
+      "reference: 5}]");
+  objectives_ = objective::ObjectiveSet::parse(three, nullptr, testing::sample_metrics());
+  std::vector<double> accuracies;
+  for (int trial = 1; trial <= 601; ++trial) accuracies.push_back(trial / 1000.0);
+  add("random", 1, accuracies);  // its curve has every second trial
+  accuracies.resize(301);
+  add("random", 2, accuracies);
+  const Comparison comparison = compare_runs(runs_);
+  const std::vector<double>& volumes = comparison.quantities[0].values;
+  EXPECT_GT(volumes[0], 0);
+  EXPECT_DOUBLE_EQ(volumes[0], volumes[1]);
+}
+
 TEST_F(ComparisonTest, WritesMeansAndTestsAsTextAndCsv) {
   for (int seed = 1; seed <= 3; ++seed) {
     add("evolution_pareto", seed, {0.8 + 0.01 * seed});

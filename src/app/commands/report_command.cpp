@@ -35,13 +35,15 @@ std::filesystem::path output_of(const ReportArguments& arguments) {
   return store::RunPaths{arguments.runs.front()}.report_html();
 }
 
-/// Compares several runs; those that do not compare are shown beside each other all the same.
+/// Compares several runs that have trials; those that do not compare are shown beside each other all the
+/// same.
 void compare(const std::vector<report::ReportedRun>& runs, report::ReportOptions& options) {
-  if (runs.size() < 2) return;
   std::vector<report::ComparedRun> compared;
   for (const report::ReportedRun& run : runs) {
+    if (run.opened.state.committed(trial::Phase::kSearch) == 0) continue;
     compared.push_back({&run.opened, identity_of(run.opened.config), run.name});
   }
+  if (compared.size() < 2) return;
   try {
     options.comparison = report::compare_runs(std::move(compared));
   } catch (const UserError& problem) {

@@ -202,7 +202,7 @@ const OptionTable<RunOptions>& RunOptions::table() {
        "Maximum number of trials that are asked for and not committed; `generation`: one generation at a "
        "time."},
       {"most_failures", &RunOptions::most_failures, or_word("none", whole<std::size_t>(at_least(1))),
-       "The search ends early if so many trials are committed and all of them failed.", KeyRule::kMayChange},
+       "The search ends after so many trials if all of them failed.", KeyRule::kMayChange},
       {"keep_weights", &RunOptions::keep_weights,
        choice<KeepWeights>(
            {{"front", KeepWeights::kFront}, {"all", KeepWeights::kAll}, {"none", KeepWeights::kNone}}),

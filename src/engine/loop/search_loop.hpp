@@ -27,9 +27,8 @@ class SearchLoop {
   /// @param state       is given every commit, before the listeners are told of it
   /// @param must_stop   called between steps, none of which is long: whether the run is asked to stop, or is
   ///                    hopeless; throws what must end it
-  /// @param is_hopeless whether nothing is to be committed after the last commit, for no trial will succeed;
-  /// a
-  ///                    function of the commits; empty: never
+  /// @param is_hopeless whether nothing is to be committed any more, for no trial will succeed; a function
+  ///                    of the commits; empty: never
   SearchLoop(TrialMaker& maker, Replay& replay, CommitOrder& order, Dispatcher& dispatcher, Clock& clock,
              run::RunState& state, Listeners listeners, std::function<bool()> must_stop,
              std::function<bool()> is_hopeless = {});

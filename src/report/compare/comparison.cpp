@@ -57,10 +57,18 @@ std::optional<double> best_of(const run::RunState& state, std::size_t objective,
   return best;
 }
 
-bool has_one_final_budget(const std::vector<ComparedRun>& runs) {
-  const auto& budget = state_of(runs.front()).final_budget();
-  return budget && std::ranges::all_of(
-                       runs, [&](const ComparedRun& run) { return state_of(run).final_budget() == budget; });
+/// Whether all searches have as many trials, and their fronts have been trained in full with one budget.
+bool have_equal_finals(const Comparison& comparison) {
+  const auto& budget = state_of(comparison.runs.front()).final_budget();
+  return budget && std::ranges::all_of(comparison.runs, [&](const ComparedRun& run) {
+           const run::RunState& state = state_of(run);
+           const auto is_trained = [&](trial::TrialNumber number) {
+             return state.final_training(number) != nullptr;
+           };
+           return state.final_budget() == budget &&
+                  state.committed(trial::Phase::kSearch) == comparison.trials &&
+                  std::ranges::all_of(state.front().keys(), is_trained);
+         });
 }
 
 /// Of the quantity of one number by run; nothing if a run has none.
@@ -98,7 +106,9 @@ Comparison compare_runs(std::vector<ComparedRun> runs) {
     const std::size_t trials = state_of(run).committed(trial::Phase::kSearch);
     if (trials == 0) throw UserError(run.name + " has no trial yet");
     comparison.trials = std::min(comparison.trials, trials);
-    comparison.curves.push_back(volume_curve(state_of(run)));
+  }
+  for (const ComparedRun& run : comparison.runs) {
+    comparison.curves.push_back(volume_curve(state_of(run), comparison.trials));
   }
   comparison.groups = group_runs(comparison.runs);
   const objective::ObjectiveSet& objectives = state_of(first).objectives();
@@ -106,7 +116,7 @@ Comparison compare_runs(std::vector<ComparedRun> runs) {
     add_quantity(comparison, "hypervolume", [&](std::size_t run) {
       return std::optional(comparison.curves[run][comparison.trials - 1]);
     });
-    if (has_one_final_budget(comparison.runs)) {
+    if (have_equal_finals(comparison)) {
       add_quantity(comparison, "final hypervolume",
                    [&](std::size_t run) { return state_of(comparison.runs[run]).final_volume(); });
     }

@@ -13,7 +13,7 @@ constexpr std::size_t kMostMeasured =
 
 }  // namespace
 
-std::vector<double> volume_curve(const run::RunState& state) {
+std::vector<double> volume_curve(const run::RunState& state, std::size_t also) {
   const objective::ObjectiveSet& objectives = state.objectives();
   if (!objectives.has_volume()) return {};
   const std::size_t columns = objectives.objectives().size();
@@ -28,7 +28,7 @@ std::vector<double> volume_curve(const run::RunState& state) {
     if (values && front.insert(committed->trial.number, *values)) grew = true;
     double volume = curve.empty() ? 0 : curve.back();
     const std::size_t done = curve.size() + 1;
-    if (grew && (done % every == 0 || done == trials)) {
+    if (grew && (done % every == 0 || done == trials || done == also)) {
       grew = false;
       volume = std::max(volume, run::volume_of(objectives, run::points_of(front)).value());
     }

@@ -101,7 +101,8 @@ std::string volume_text(const run::RunState& state) {
            (without.size() == 1 ? " has no reference point" : " have no reference points") +
            ", which a constraint or `reference` in the objective gives";
   }
-  if (!state.objectives().has_volume()) return "no hypervolume: all architectures cost the same";
+  if (!state.objectives().has_volume())
+    return "no hypervolume: no architecture can be better than the reference point";
   std::string text = fmt::format("hypervolume {:.4f}", *state.volume());
   if (state.final_budget())
     text += fmt::format(" of the search, {:.4f} of the final front", *state.final_volume());

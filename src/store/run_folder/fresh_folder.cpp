@@ -7,6 +7,7 @@
 #include "store/publish/file_descriptor.hpp"
 #include "store/publish/publish.hpp"
 #include "store/publish/temporary_file.hpp"
+#include "store/run_folder/running_trials.hpp"
 
 #include <algorithm>
 #include <array>
@@ -26,10 +27,15 @@ bool is_temporary(const fs::path& path) {
   return parse_temporary_name(path.filename().string(), name);
 }
 
+/// A job that could not begin its journal leaves tables of its slots.
+bool is_without_state(const fs::path& path) {
+  return is_temporary(path) || is_running_table(path);
+}
+
 bool is_empty_folder(const fs::path& path) {
   std::error_code ignored;  // what cannot be looked into is not empty
   return fs::symlink_status(path, ignored).type() == fs::file_type::directory &&
-         std::ranges::all_of(list_folder(path), is_temporary);
+         std::ranges::all_of(list_folder(path), is_without_state);
 }
 
 /// A configuration is as Skyline writes it or somebody's own: without its comments and its wrapping it would

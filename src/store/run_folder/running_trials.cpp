@@ -63,10 +63,18 @@ std::optional<std::uint64_t> count_oom_kills(const std::filesystem::path& file) 
   return count;
 }
 
+}  // namespace
+
+bool is_running_table(const std::filesystem::path& path) {
+  return path.filename().string().starts_with(kRunningStart);
+}
+
+namespace {
+
 std::vector<std::filesystem::path> running_paths(const RunPaths& paths) {
   std::vector<std::filesystem::path> found;
   for (const std::filesystem::path& path : list_folder(paths.checkpoints())) {
-    if (path.filename().string().starts_with(kRunningStart)) found.push_back(path);
+    if (is_running_table(path)) found.push_back(path);
   }
   return found;
 }

@@ -29,6 +29,9 @@ void for_each_field(OomCount& count, Visitor&& visit) {
   visit(count.place, count.file, count.kills);
 }
 
+/// Whether a file has the name of a RunningTrials.
+bool is_running_table(const std::filesystem::path& path);
+
 /// The trials that a rank's slots train at the moment, in checkpoints/running.RANK (docs/internals/files.md):
 /// what a job that dies tells the next one. Small writes into lines of fixed length, which no sync follows:
 /// they outlive the process, though not its node. A write that fails is ignored; the trial is then not

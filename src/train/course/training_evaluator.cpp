@@ -74,7 +74,7 @@ class TrainingEvaluator final : public trial::Evaluator {
 
   double predicted_cost(const trial::Trial& trial) const override {
     const space::Network& network = trial.architecture().network;
-    const TrainingOptions options = options_of(trial);
+    const TrainingOptions options = forecast_options_of(trial);
     const auto steps_of = [&](double epochs) {
       return steps_for(epochs, setup_.split.train.size(), options.batch);
     };
@@ -93,7 +93,8 @@ class TrainingEvaluator final : public trial::Evaluator {
   std::size_t slots() const override { return setup_.device.accelerator == nullptr ? 0 : kMostOnDevice; }
 
   std::uint32_t members_for(const trial::Trial& trial) const override {
-    return choose_members(trial.architecture().network, options_of(trial).batch, setup_.options.group);
+    return choose_members(trial.architecture().network, forecast_options_of(trial).batch,
+                          setup_.options.group);
   }
 
   std::string device() const override { return setup_.device.on_gpus ? "gpu" : "cpu"; }
@@ -132,6 +133,16 @@ class TrainingEvaluator final : public trial::Evaluator {
     return with_values(setup_.options, trial.architecture().training);
   }
 
+  /// For what is decided before a trial begins: values that contradict each other, a pair that no check of
+  /// the configuration came to, fail the trial and not the run.
+  TrainingOptions forecast_options_of(const trial::Trial& trial) const {
+    try {
+      return options_of(trial);
+    } catch (const UserError&) {
+      return setup_.options;
+    }
+  }
+
   /// Forward passes beside the steps, those of recalibration included.
   double samples_scored(const trial::Trial& trial, const TrainingOptions& options, std::int64_t steps) const {
     const std::size_t trained = setup_.split.train.size();
@@ -153,7 +164,8 @@ class TrainingEvaluator final : public trial::Evaluator {
   /// When the node has room for it beside the other slots' trials.
   Outcome attempt_in_memory(const trial::Trial& trial, trial::EvaluationContext& context) {
     const auto in_memory = [&] { return attempt(trial, context, nullptr); };
-    return memory_ == nullptr ? in_memory() : memory_->train(trial, options_of(trial), context, in_memory);
+    return memory_ == nullptr ? in_memory()
+                              : memory_->train(trial, forecast_options_of(trial), context, in_memory);
   }
 
   /// When the device has room for it beside the other slots' trials.
