@@ -39,7 +39,7 @@ class Reports(RunsCase):
 
     def report(self, *runs):
         """Opens the report of runs with all its plots drawn, and checks what holds for all of them."""
-        self.skyline("report", *runs, "--out", "report.html")
+        self.skyline("report", *runs, "--out", "report.html", "--force")
         page = self.folder / "report.html"
         self.assertLess(page.stat().st_size, MOST_BYTES)
         self.browser.open(page)
@@ -177,6 +177,13 @@ class Reports(RunsCase):
         done = self.skyline("report", "nothing", expect=2)
         self.assertEqual(done.stderr.count("\n"), 1)
         self.assertIn("nothing: not a run folder", done.stderr)
+
+    def test_replaces_no_file_of_somebody_elses_unasked(self):
+        self.synthetic("mine")
+        (self.folder / "notes.html").write_text("precious")
+        done = self.skyline("report", "mine", "--out", "notes.html", expect=2)
+        self.assertIn("notes.html: exists already (--force overwrites it)", done.stderr)
+        self.assertEqual((self.folder / "notes.html").read_text(), "precious")
 
     def test_is_written_again_while_the_run_goes_on(self):
         self.synthetic("ended")
