@@ -19,7 +19,7 @@
 namespace skyline::app {
 namespace {
 
-constexpr double kLongest_s = 0.6;
+constexpr double kLongest_s = 0.3;
 constexpr std::int64_t kMostRandom = 10'000;
 constexpr std::int64_t kTimed = 50;  // genotypes that tell how long the others will take
 constexpr std::size_t kMostReasons = 5;
