@@ -147,10 +147,11 @@ bool HookedEvaluator::must_stop(const trial::Trial& trial, trial::EvaluationCont
 bool HookedEvaluator::do_steps(const trial::Trial& trial, trial::EvaluationContext& context,
                                Progress& progress) {
   const auto steps = static_cast<double>(steps_of(trial));
+  const double first = progress.step;
   const auto save = [&] { context.state().save([&](auto& state) { fill(state, progress); }); };
   while (progress.step < steps) {
     if (must_stop(trial, context, progress.step)) {
-      if (script_.saves_at_stop) save();
+      if (script_.saves_at_stop && progress.step > first) save();  // else there is nothing new
       return false;
     }
     const auto step = static_cast<std::uint64_t>(++progress.step);
