@@ -1,6 +1,6 @@
-/// Measures what checkpoints cost a slot, for scripts/bench/checkpoint. Trains a network for the same number
-/// of steps without checkpoints, with asynchronous ones and with ones that the slot waits for, in turns, and
-/// prints a line for each turn: parameters mode train_s slot_cpu_s save_s save_cpu_s storage_cpu_s snapshots.
+/// Measures what checkpoints cost a slot, for scripts/bench/checkpoint: trains a network for some epochs,
+/// without checkpoints, with asynchronous ones or with ones that the slot waits for, and prints a line:
+/// parameters train_s slot_cpu_s save_s save_cpu_s storage_cpu_s snapshots.
 #include "skyline/core/error.hpp"
 
 #include "comm/environment.hpp"
@@ -14,7 +14,6 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
@@ -152,23 +151,18 @@ class Bench {
   std::atomic<bool> never_{false};
 };
 
-void measure(const std::filesystem::path& folder, std::int64_t width, std::size_t samples, double seconds,
-             std::size_t rounds) {
-  Bench bench(folder, samples);
+/// One turn, in a process of its own: what earlier ones left in memory and page cache must not speak.
+void measure(const std::filesystem::path& folder, std::int64_t width, std::size_t samples, double epochs,
+             const std::string& mode_name) {
   const std::vector<Mode> all = modes();
-  // Whole epochs, so that each turn has its snapshots; the first, short one warms up.
-  const double warm_epochs = 20.0 * kBatch / static_cast<double>(samples);
-  const Turn warm = bench.train(width, warm_epochs, all.front());
-  const double epochs = std::max(1.0, std::ceil(seconds / (warm.train_s / warm_epochs)));
-  for (std::size_t round = 0; round < rounds; ++round) {
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      const Mode& mode = all[(i + round) % all.size()];
-      const Turn turn = bench.train(width, epochs, mode);
-      std::cout << parameter_count(network(width)) << ' ' << mode.name << ' ' << turn.train_s << ' '
-                << turn.slot_cpu_s << ' ' << turn.save_s << ' ' << turn.save_cpu_s << ' '
-                << turn.storage_cpu_s << ' ' << turn.snapshots << std::endl;
-    }
-  }
+  const auto mode = std::ranges::find(all, mode_name, &Mode::name);
+  if (mode == all.end()) throw UserError("no mode of checkpoints: " + mode_name);
+  Bench bench(folder, samples);
+  bench.train(width, 20.0 * kBatch / static_cast<double>(samples), all.front());  // warms up
+  const Turn turn = bench.train(width, epochs, *mode);
+  std::cout << parameter_count(network(width)) << ' ' << turn.train_s << ' ' << turn.slot_cpu_s << ' '
+            << turn.save_s << ' ' << turn.save_cpu_s << ' ' << turn.storage_cpu_s << ' ' << turn.snapshots
+            << '\n';
 }
 
 }  // namespace
@@ -176,9 +170,8 @@ void measure(const std::filesystem::path& folder, std::int64_t width, std::size_
 
 int main(int argc, char** argv) {
   try {
-    if (argc != 6) throw skyline::UserError("usage: checkpoint_bench FOLDER WIDTH SAMPLES SECONDS ROUNDS");
-    skyline::engine::measure(argv[1], std::stol(argv[2]), std::stoul(argv[3]), std::stod(argv[4]),
-                             std::stoul(argv[5]));
+    if (argc != 6) throw skyline::UserError("usage: checkpoint_bench FOLDER WIDTH SAMPLES EPOCHS MODE");
+    skyline::engine::measure(argv[1], std::stol(argv[2]), std::stoul(argv[3]), std::stod(argv[4]), argv[5]);
   } catch (const std::exception& error) {
     std::cerr << error.what() << '\n';
     return EXIT_FAILURE;
