@@ -5,10 +5,18 @@
 
 #include <iostream>
 #include <list>
+#include <memory>
 #include <utility>
 #include <vector>
 
 namespace skyline::app {
+namespace {
+
+struct CompareArguments {
+  std::vector<std::filesystem::path> runs;
+  bool csv = false;     // statistics as CSV
+  bool curves = false;  // hypervolumes by trial as CSV
+};
 
 int run_compare(const CompareArguments& arguments) {
   std::list<run::OpenedRun> opened;
@@ -24,6 +32,20 @@ int run_compare(const CompareArguments& arguments) {
     std::cout << (arguments.csv ? report::comparison_csv(comparison) : report::comparison_text(comparison));
   }
   return kExitDone;
+}
+
+}  // namespace
+
+RunCommand compare_command(CLI::App& command) {
+  const auto arguments = std::make_shared<CompareArguments>();
+  add_path(command, "runs", arguments->runs, "run folders")->required();
+  CLI::Option* csv = command.add_flag("--csv", arguments->csv, "as CSV");
+  command
+      .add_flag(
+          "--curves", arguments->curves,
+          "the hypervolume by trial of each run, as CSV (of 3 and more objectives: measured some 300 times)")
+      ->excludes(csv);
+  return [arguments] { return run_compare(*arguments); };
 }
 
 }  // namespace skyline::app

@@ -21,10 +21,19 @@
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
+#include <memory>
 #include <set>
 
 namespace skyline::app {
 namespace {
+
+struct DoctorArguments {
+  std::filesystem::path config;                             // empty: none is checked
+  std::filesystem::path run;                                // empty: no folder is tried
+  std::optional<int> threads;                               // of a slot; nothing: the configuration's, or 1
+  std::optional<double> start_timeout_s = kStartTimeout_s;  // nothing: for ever
+  std::vector<std::string> overrides;
+};
 
 bool is_first_of_node(comm::Environment& environment) {
   return environment.place().local_rank == 0;
@@ -126,14 +135,23 @@ int diagnose(comm::Environment& environment, const DoctorArguments& arguments) {
 
 }  // namespace
 
-int run_doctor(const DoctorArguments& arguments) {
-  const auto environment = comm::Environment::start({.timeout_s = arguments.start_timeout_s});
-  log::start({.file = "", .prefix = "", .terminal_level = log::Level::kError});
-  try {
-    return diagnose(*environment, arguments);
-  } catch (const std::exception& error) {
-    return end_all_ranks(*environment, error, {});
-  }
+RunCommand doctor_command(CLI::App& command) {
+  const auto arguments = std::make_shared<DoctorArguments>();
+  add_path(command, "config", arguments->config, "configuration to check as well, YAML");
+  add_path(command, "--run", arguments->run, "run folder to try, made if it is not there");
+  command.add_option("--threads", arguments->threads, "threads of a slot (default: the configuration's)")
+      ->check(whole_number(1, kMostThreads));
+  add_start_timeout(command, arguments->start_timeout_s);
+  command.add_option("--set", arguments->overrides, "replace a setting")->allow_extra_args(false);
+  return [arguments] {
+    const auto environment = comm::Environment::start({.timeout_s = arguments->start_timeout_s});
+    log::start({.file = "", .prefix = "", .terminal_level = log::Level::kError});
+    try {
+      return diagnose(*environment, *arguments);
+    } catch (const std::exception& error) {
+      return end_all_ranks(*environment, error, {});
+    }
+  };
 }
 
 }  // namespace skyline::app

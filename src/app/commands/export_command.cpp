@@ -6,6 +6,8 @@
 #include "store/publish/publish.hpp"
 
 #include <iostream>
+#include <map>
+#include <memory>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -16,6 +18,13 @@ namespace {
 
 using model_export::ExportedModel;
 using model_export::Format;
+
+struct ExportArguments {
+  ModelChoice choice;
+  Format format = Format::kOnnx;
+  std::filesystem::path out;  // folder; empty: that of the run
+  bool force = false;         // overwrite files of another folder
+};
 
 struct ExportedFile {
   std::filesystem::path path;
@@ -59,6 +68,20 @@ void make_folder(const std::filesystem::path& folder) {
   if (failure) throw UserError("cannot make " + folder.string() + ": " + failure.message());
 }
 
+int run_export(const ExportArguments& arguments) {
+  const ModelSource source = ModelSource::open(arguments.choice.run);
+  const std::filesystem::path own = source.run.paths.root / "exports";
+  const std::filesystem::path& folder = arguments.out.empty() ? own : arguments.out;
+  for (const trial::TrialNumber number : chosen_trials(source, arguments.choice)) {
+    const TakenModel model = take_model(source, number, arguments.choice);
+    const bool overwrites = arguments.force || arguments.out.empty();
+    for (const auto& path : export_model(source, model, arguments.format, folder, overwrites)) {
+      std::cout << path.string() << std::endl;
+    }
+  }
+  return kExitDone;
+}
+
 }  // namespace
 
 std::vector<std::filesystem::path> export_model(const ModelSource& source, const TakenModel& taken,
@@ -78,18 +101,16 @@ std::vector<std::filesystem::path> export_model(const ModelSource& source, const
   return written;
 }
 
-int run_export(const ExportArguments& arguments) {
-  const ModelSource source = ModelSource::open(arguments.choice.run);
-  const std::filesystem::path own = source.run.paths.root / "exports";
-  const std::filesystem::path& folder = arguments.out.empty() ? own : arguments.out;
-  for (const trial::TrialNumber number : chosen_trials(source, arguments.choice)) {
-    const TakenModel model = take_model(source, number, arguments.choice);
-    const bool overwrites = arguments.force || arguments.out.empty();
-    for (const auto& path : export_model(source, model, arguments.format, folder, overwrites)) {
-      std::cout << path.string() << std::endl;
-    }
-  }
-  return kExitDone;
+RunCommand export_command(CLI::App& command) {
+  static const std::map<std::string, Format> formats{
+      {"onnx", Format::kOnnx}, {"pytorch", Format::kPytorch}, {"safetensors", Format::kSafetensors}};
+  const auto arguments = std::make_shared<ExportArguments>();
+  add_models(command, arguments->choice);
+  command.add_option("--format", arguments->format, "onnx (default), pytorch or safetensors")
+      ->transform(CLI::CheckedTransformer(formats));
+  add_path(command, "-o,--out", arguments->out, "folder to write to (default: RUN/exports)");
+  command.add_flag("--force", arguments->force, "overwrite files in another folder than RUN/exports");
+  return [arguments] { return run_export(*arguments); };
 }
 
 }  // namespace skyline::app

@@ -22,11 +22,20 @@
 #include <iostream>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 
 namespace skyline::app {
 namespace {
+
+struct ValidateArguments {
+  std::filesystem::path config;
+  bool count = false;  // the architectures of the space, however long that takes
+  bool time = false;   // trains a few of them
+  std::optional<std::size_t> slots;
+  std::vector<std::string> overrides;
+};
 
 /// How the sizes of groups are distributed over architectures of the search.
 void print_groups(const RunConfig& config) {
@@ -122,8 +131,6 @@ void print_exports(const RunConfig& config) {
   }
 }
 
-}  // namespace
-
 int run_validate(const ValidateArguments& arguments) {
   const RunConfig config = RunConfig::parse(load_config(arguments.config, arguments.overrides), true);
   const auto searcher = config.make_searcher();
@@ -141,20 +148,39 @@ int run_validate(const ValidateArguments& arguments) {
   return kExitDone;
 }
 
-int run_schema(bool markdown) {
-  std::cout << (markdown ? configuration_page() : to_json(config_schema()));
-  return kExitDone;
+}  // namespace
+
+RunCommand validate_command(CLI::App& command) {
+  const auto arguments = std::make_shared<ValidateArguments>();
+  add_config(command, arguments->config, arguments->overrides);
+  command.add_flag("--count", arguments->count, "count the architectures, however long that takes");
+  CLI::Option* time = command.add_flag("--time", arguments->time,
+                                       "train a few architectures, and tell how long a search takes");
+  command.add_option("--slots", arguments->slots, "with so many slots (default: those of this machine)")
+      ->needs(time)
+      ->check(whole_number(1, kMostSlots));
+  return [arguments] { return run_validate(*arguments); };
 }
 
-int run_journal(const std::filesystem::path& run, bool canonical) {
-  const store::RunPaths paths{run};
-  if (canonical) {
-    std::cout << store::canonical_journal(paths.journal());
+RunCommand schema_command(CLI::App& command) {
+  const auto markdown = std::make_shared<bool>(false);
+  command.add_flag("--markdown", *markdown, "the page of all keys instead: docs/configuration.md");
+  return [markdown] {
+    std::cout << (*markdown ? configuration_page() : to_json(config_schema()));
     return kExitDone;
-  }
-  (void)store::canonical_journal(paths.journal());  // checks every line
-  std::cout << store::read_file(paths.journal());
-  return kExitDone;
+  };
+}
+
+RunCommand journal_command(CLI::App& command) {
+  const auto run = std::make_shared<store::RunPaths>();
+  const auto canonical = std::make_shared<bool>(false);
+  add_path(command, "run", run->root, "run folder")->required();
+  command.add_flag("--canonical", *canonical, "without times and hosts: equal for equal runs");
+  return [run, canonical] {
+    const std::string text = store::canonical_journal(run->journal());  // checks every line
+    std::cout << (*canonical ? text : store::read_file(run->journal()));
+    return kExitDone;
+  };
 }
 
 }  // namespace skyline::app

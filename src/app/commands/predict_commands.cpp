@@ -23,6 +23,13 @@ namespace {
 
 using store::TargetKind;
 
+struct PredictArguments {
+  ModelChoice choice;
+  DataChoice data;
+  std::filesystem::path out;  // file; empty: standard output
+  bool force = false;         // overwrite it
+};
+
 /// The command line's one model, used on its data.
 struct UsedModel {
   ModelSource source;
@@ -91,8 +98,6 @@ void give_out(const PredictArguments& arguments, const std::string& text) {
   }
 }
 
-}  // namespace
-
 int run_predict(const PredictArguments& arguments) {
   give_out(arguments, csv_of(use_model(arguments, false)));
   return kExitDone;
@@ -118,6 +123,50 @@ int run_evaluate(const PredictArguments& arguments) {
   entries.push_back({"metrics", ConfigNode::make_map(std::move(metrics), {}), {}});
   give_out(arguments, to_json(ConfigNode::make_map(std::move(entries), {})));
   return kExitDone;
+}
+
+/// "key=value"
+std::pair<std::string, std::string> read_assignment(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos) throw CLI::ValidationError("--with: expected KEY=VALUE, got " + text);
+  return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
+/// The samples that a command uses a model on.
+void add_data(CLI::App& command, DataChoice& data) {
+  add_path(command, "--data", data.sources, "samples: a prepared data set, or what `skyline prep` takes")
+      ->required();
+  command.add_option("--kind", data.kind,
+                     "kind of source, as in skyline prep (default: images of a folder, else arrays)");
+  command
+      .add_option_function<std::vector<std::string>>(
+          "--with",
+          [&data](const std::vector<std::string>& texts) {
+            for (const std::string& text : texts) data.options.push_back(read_assignment(text));
+          },
+          "option of skyline prep for this kind, e.g. --with layout=nhwc")
+      ->allow_extra_args(false);
+  command.add_option("--part", data.part, "train, validation or test (default: test if it has samples)")
+      ->check(CLI::IsMember({"train", "validation", "test"}));
+}
+
+RunCommand use_command(CLI::App& command, const std::string& out, int (*run)(const PredictArguments&)) {
+  const auto arguments = std::make_shared<PredictArguments>();
+  add_models(command, arguments->choice);
+  add_data(command, arguments->data);
+  command.add_flag("--force", arguments->force, "overwrite the file if it is there");
+  add_path(command, "-o,--out", arguments->out, out);
+  return [arguments, run] { return run(*arguments); };
+}
+
+}  // namespace
+
+RunCommand predict_command(CLI::App& command) {
+  return use_command(command, "CSV file to write (default: to standard output)", run_predict);
+}
+
+RunCommand evaluate_command(CLI::App& command) {
+  return use_command(command, "JSON file to write as well", run_evaluate);
 }
 
 }  // namespace skyline::app

@@ -10,13 +10,24 @@
 #include <filesystem>
 #include <iomanip>
 #include <iostream>
+#include <memory>
 #include <string>
 #include <system_error>
+#include <thread>
 #include <utility>
 #include <vector>
 
 namespace skyline::app {
 namespace {
+
+struct PrepArguments {
+  std::string kind;  // of store::importer_names()
+  std::vector<std::filesystem::path> sources;
+  std::filesystem::path out;
+  bool force = false;  // overwrite a file that is there
+  std::size_t threads = std::max(std::thread::hardware_concurrency(), 1U);
+  std::vector<std::pair<std::string, std::string>> options;  // of the importer: key and value
+};
 
 void make_folder_of(const std::filesystem::path& file) {
   if (!file.has_parent_path()) return;
@@ -84,8 +95,6 @@ void print_summary(const std::filesystem::path& out, const store::DatasetWriter&
             << '\n';
 }
 
-}  // namespace
-
 int run_prep(const PrepArguments& arguments) {
   const auto importer = store::find_importer(arguments.kind);
   require(importer != nullptr, "the command line knows the kinds of sources");
@@ -102,6 +111,35 @@ int run_prep(const PrepArguments& arguments) {
   writer.finish();
   print_summary(arguments.out, writer);
   return kExitDone;
+}
+
+/// The command below `prep` for a kind of source, with the options of its importer.
+void add_importer(CLI::App& prep, const std::string& kind, PrepArguments& arguments) {
+  const auto importer = store::find_importer(kind);
+  CLI::App& command = *prep.add_subcommand(kind, importer->meaning());
+  command.callback([&arguments, kind] { arguments.kind = kind; });
+  add_path(command, "source", arguments.sources, importer->sources());
+  add_path(command, "-o,--out", arguments.out, "data set file to write, e.g. data/mine.h5")->required();
+  command.add_flag("--force", arguments.force, "overwrite the file if it is there");
+  command.add_option("--threads", arguments.threads, "threads that read (default: one per core)")
+      ->check(whole_number(1, kMostThreads));
+  const auto keys = importer->keys();
+  if (keys == nullptr) return;
+  for (const OptionKey& key : keys->keys()) {
+    const auto add = [&options = arguments.options, name = key.name](const std::string& text) {
+      options.emplace_back(name, text);
+    };
+    command.add_option_function<std::string>("--" + key.name, add, key.meaning);
+  }
+}
+
+}  // namespace
+
+RunCommand prep_command(CLI::App& command) {
+  const auto arguments = std::make_shared<PrepArguments>();
+  command.require_subcommand(1);
+  for (const std::string& kind : store::importer_names()) add_importer(command, kind, *arguments);
+  return [arguments] { return run_prep(*arguments); };
 }
 
 }  // namespace skyline::app

@@ -12,6 +12,8 @@
 #include <chrono>
 #include <iostream>
 #include <map>
+#include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -19,6 +21,13 @@
 
 namespace skyline::app {
 namespace {
+
+struct ReportArguments {
+  std::vector<std::filesystem::path> runs;  // one or more
+  std::filesystem::path out;                // empty: report.html, in the run's folder if there is one run
+  bool force = false;                       // overwrite a file that the user names
+  std::optional<int> watch_s;               // write it again after so many seconds, until the runs end
+};
 
 /// Runs of one name in several folders ("a/run", "b/run") are told apart by their paths.
 void name_apart(std::vector<report::ReportedRun>& runs) {
@@ -70,8 +79,6 @@ bool write_report(const ReportArguments& arguments, const std::filesystem::path&
   return going_on;
 }
 
-}  // namespace
-
 int run_report(const ReportArguments& arguments) {
   const std::filesystem::path out = output_of(arguments);
   const bool is_ours = arguments.out.empty() && arguments.runs.size() == 1;
@@ -86,6 +93,20 @@ int run_report(const ReportArguments& arguments) {
     }
   }
   return kExitDone;
+}
+
+}  // namespace
+
+RunCommand report_command(CLI::App& command) {
+  const auto arguments = std::make_shared<ReportArguments>();
+  add_path(command, "run", arguments->runs, "run folders")->required();
+  add_path(command, "-o,--out", arguments->out,
+           "page to write (default: report.html, in the run's folder if there is one run)");
+  command.add_flag("--force", arguments->force, "overwrite a page of another name or folder");
+  command
+      .add_option("--watch", arguments->watch_s, "write it again every so many seconds until the runs end")
+      ->check(CLI::PositiveNumber);
+  return [arguments] { return run_report(*arguments); };
 }
 
 }  // namespace skyline::app

@@ -234,4 +234,12 @@ int run_search(const SearchArguments& arguments) {
   }
 }
 
+RunCommand search_command(CLI::App& command) {
+  const auto arguments = std::make_shared<SearchArguments>();
+  add_config(command, arguments->config, arguments->overrides);
+  command.get_option("config")->required(false);
+  add_job(command, *arguments);
+  return [arguments] { return run_search(*arguments); };
+}
+
 }  // namespace skyline::app

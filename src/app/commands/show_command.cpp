@@ -9,6 +9,8 @@
 
 #include <algorithm>
 #include <iostream>
+#include <memory>
+#include <optional>
 #include <sstream>
 #include <vector>
 
@@ -16,6 +18,15 @@ namespace skyline::app {
 namespace {
 
 constexpr int kMostTries = 20'000;
+constexpr int kMostSamples = 1'000'000;
+
+struct ShowArguments {
+  std::filesystem::path config;
+  int samples = 1;                      // random architectures
+  std::optional<std::string> genotype;  // "depth=3,kernel=5", instead of random ones
+  bool dot = false;
+  std::vector<std::string> overrides;
+};
 
 std::uint32_t choice_of(const space::Parameter& parameter, const std::string& text) {
   std::vector<std::string> known;
@@ -124,8 +135,6 @@ std::string dot_of(const space::Network& network, const std::string& name) {
   return text + "}\n";
 }
 
-}  // namespace
-
 int run_show(const ShowArguments& arguments) {
   const RunConfig config = RunConfig::parse(load_config(arguments.config, arguments.overrides), false);
   std::vector<space::Architecture> shown;
@@ -146,6 +155,20 @@ int run_show(const ShowArguments& arguments) {
     if (&architecture != &shown.back()) std::cout << "\n";
   }
   return kExitDone;
+}
+
+}  // namespace
+
+RunCommand show_command(CLI::App& command) {
+  const auto arguments = std::make_shared<ShowArguments>();
+  add_config(command, arguments->config, arguments->overrides);
+  CLI::Option* samples =
+      command.add_option("--sample", arguments->samples, "number of random architectures (default: 1)")
+          ->check(whole_number(1, kMostSamples));
+  command.add_option("--genotype", arguments->genotype, "this architecture, e.g. depth=3,kernel=5")
+      ->excludes(samples);
+  command.add_flag("--dot", arguments->dot, "as a graph in the language of Graphviz");
+  return [arguments] { return run_show(*arguments); };
 }
 
 }  // namespace skyline::app

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <iostream>
+#include <memory>
 #include <string>
 #include <thread>
 
@@ -17,6 +18,13 @@ namespace {
 
 constexpr int kExitRunning = 10;  // of `skyline status --exit-code`
 constexpr std::chrono::seconds kWatchEvery{2};
+
+struct StatusArguments {
+  std::filesystem::path run;
+  bool watch = false;
+  bool json = false;
+  bool exit_code = false;  // return the run's own
+};
 
 /// Shows the status again and again: in place on a terminal, else where it has changed.
 class StatusScreen {
@@ -60,8 +68,6 @@ int exit_code_of_run(const store::RunPaths& paths) {
   return report::last_exit_code(paths).value_or(kExitFault);  // it ended without a word
 }
 
-}  // namespace
-
 int run_status(const StatusArguments& arguments) {
   const store::RunPaths paths{arguments.run};
   StatusScreen screen(arguments);
@@ -76,6 +82,18 @@ int run_status(const StatusArguments& arguments) {
   if (opened.state.trials().empty()) return exit_code;
   std::cout << "\n" << results_text({opened.space, opened.header.metrics, opened.state}, opened.account);
   return exit_code;
+}
+
+}  // namespace
+
+RunCommand status_command(CLI::App& command) {
+  const auto arguments = std::make_shared<StatusArguments>();
+  add_path(command, "run", arguments->run, "run folder")->required();
+  command.add_flag("--watch", arguments->watch, "show the progress every 2 s until the run ends");
+  command.add_flag("--json", arguments->json, "the progress as JSON, a line each time with --watch");
+  command.add_flag("--exit-code", arguments->exit_code,
+                   "end with the exit code of the run's last job, 10 while one runs");
+  return [arguments] { return run_status(*arguments); };
 }
 
 }  // namespace skyline::app

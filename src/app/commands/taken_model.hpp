@@ -2,7 +2,6 @@
 
 #include "skyline/trial/trial.hpp"
 
-#include "app/commands/commands.hpp"
 #include "app/config/run_config.hpp"
 #include "model_export/exported_model.hpp"
 #include "run/opened_run.hpp"
@@ -10,11 +9,22 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace skyline::app {
+
+enum class WeightsOf { kSearch, kFinal };
+
+/// The models of a run that the command line names.
+struct ModelChoice {
+  std::filesystem::path run;
+  std::vector<std::uint64_t> trials;
+  bool front = false;                // in place of trials
+  std::optional<WeightsOf> weights;  // nothing: of the full training if there was one, else of the search
+};
 
 /// A run whose models are taken out of it; its folder is only read.
 struct ModelSource {

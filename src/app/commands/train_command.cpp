@@ -18,6 +18,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
+struct TrainArguments {
+  ModelChoice choice;
+  double epochs = 0;
+  std::optional<std::uint64_t> seed;  // nothing: that of the run
+  SearchArguments job;                // its run folder, and how it runs
+};
+
 /// Begins a run whose search is over: its trials, with their results, are those of another run.
 class TakenTrials final : public RunBeginning {
  public:
@@ -87,8 +94,6 @@ class TakenTrials final : public RunBeginning {
   std::vector<trial::TrialNumber> numbers_;
 };
 
-}  // namespace
-
 int run_train(const TrainArguments& arguments) {
   std::error_code ignored;  // two folders that are not there are not one
   if (fs::equivalent(arguments.choice.run, arguments.job.run, ignored)) {
@@ -99,6 +104,19 @@ int run_train(const TrainArguments& arguments) {
   job.beginning = std::make_shared<TakenTrials>(arguments);
   job.config = arguments.choice.run / "config.yaml";  // for messages
   return run_search(job);
+}
+
+}  // namespace
+
+RunCommand train_command(CLI::App& command) {
+  const auto arguments = std::make_shared<TrainArguments>();
+  add_path(command, "source", arguments->choice.run, "run folder with the models, which is only read")
+      ->required();
+  add_trials(command, arguments->choice);
+  command.add_option("--epochs", arguments->epochs, "budget of each")->required()->check(CLI::PositiveNumber);
+  command.add_option("--seed", arguments->seed, "of the trainings (default: that of the run)");
+  add_job(command, arguments->job);
+  return [arguments] { return run_train(*arguments); };
 }
 
 }  // namespace skyline::app

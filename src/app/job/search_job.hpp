@@ -1,8 +1,8 @@
 #pragma once
 
-#include "app/commands/commands.hpp"
 #include "app/config/run_config.hpp"
 #include "app/job/job_stop.hpp"
+#include "app/job/search_arguments.hpp"
 #include "engine/engine_job.hpp"
 #include "store/journal/journal.hpp"
 #include "store/run_folder/run_folder.hpp"

@@ -1,0 +1,96 @@
+#include "app/commands/commands.hpp"
+#include "core/config/config_text.hpp"
+#include "core/home_path.hpp"
+#include "core/text/wording.hpp"
+
+#include <map>
+
+namespace skyline::app {
+namespace {
+
+double read_wait(const std::string& text) {
+  const auto seconds = duration_in(text);
+  if (!seconds || *seconds < 0)
+    throw CLI::ValidationError("--wait: expected a duration, e.g. 90s or 3m, got " + text);
+  return *seconds;
+}
+
+/// @return  seconds; nothing: wait for ever
+std::optional<double> read_start_timeout(const std::string& text) {
+  if (text == "none") return std::nullopt;
+  const auto seconds = duration_in(text);
+  if (!seconds || *seconds <= 0)
+    throw CLI::ValidationError("--start-timeout: expected a duration, e.g. 90s or 10m, or none, got " + text);
+  return seconds;
+}
+
+}  // namespace
+
+CLI::Validator whole_number(int low, int high) {
+  const auto check = [low, high](std::string& text) -> std::string {
+    const auto number = integer_in(text);
+    if (number && *number >= low && *number <= high) return {};
+    return "expected a whole number from " + std::to_string(low) + " to " + std::to_string(high) + ", got " +
+           text;
+  };
+  return {check, "", "number"};
+}
+
+CLI::Validator home_expanded() {
+  const auto expand = [](std::string& path) -> std::string {
+    path = expand_home(path);
+    return {};
+  };
+  return {expand, "", "home"};
+}
+
+void add_config(CLI::App& command, std::filesystem::path& config, std::vector<std::string>& overrides) {
+  add_path(command, "config", config, "configuration, YAML")->required();
+  command.add_option("--set", overrides, "replace a setting, e.g. --set search.iterations=3")
+      ->allow_extra_args(false);
+}
+
+void add_start_timeout(CLI::App& command, std::optional<double>& timeout_s) {
+  command.add_option_function<std::string>(
+      "--start-timeout", [&timeout_s](const std::string& text) { timeout_s = read_start_timeout(text); },
+      "end with exit code 76 if the ranks have not found each other by then (default: 10m; none: wait for "
+      "ever)");
+}
+
+void add_job(CLI::App& command, SearchArguments& arguments) {
+  static const std::map<std::string, Resume> resumes{{"true", Resume::kIfThere}, {"must", Resume::kMust}};
+  add_path(command, "--run", arguments.run, "run folder, made if it is not there")->required();
+  command
+      .add_flag("--resume", arguments.resume,
+                "resume the run in the folder, if there is one (=must: it has to be there); without a "
+                "configuration by the run's own")
+      ->transform(CLI::CheckedTransformer(resumes, CLI::ignore_case));
+  command.add_option_function<std::string>(
+      "--wait", [&arguments](const std::string& text) { arguments.wait_s = read_wait(text); },
+      "wait for so long, e.g. 3m, for a job that has the run folder, or a lost one's claim on it");
+  add_start_timeout(command, arguments.start_timeout_s);
+  command.add_flag("--coordinator-only", arguments.coordinator_only, "rank 0 does not train");
+  command
+      .add_option("--slots", arguments.slots,
+                  "trials at a time on a rank (default: its cores; 16 on a GPU, fewer if its memory is full)")
+      ->check(whole_number(1, kMostSlots));
+  command.add_flag("--quiet", arguments.quiet, "warnings and the result alone on the terminal");
+}
+
+void add_trials(CLI::App& command, ModelChoice& choice) {
+  command.add_option("--trial", choice.trials, "numbers of trials, e.g. 17 or 17,23")->delimiter(',');
+  command.add_flag("--front", choice.front, "all trials on the front");
+}
+
+void add_models(CLI::App& command, ModelChoice& choice) {
+  static const std::map<std::string, WeightsOf> weights{{"search", WeightsOf::kSearch},
+                                                        {"final", WeightsOf::kFinal}};
+  add_path(command, "run", choice.run, "run folder, which is only read")->required();
+  add_trials(command, choice);
+  command
+      .add_option("--weights", choice.weights,
+                  "search or final: of which training (default: final if there was one)")
+      ->transform(CLI::CheckedTransformer(weights));
+}
+
+}  // namespace skyline::app
