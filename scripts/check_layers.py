@@ -41,7 +41,7 @@ FACES = {
     "machine": ["device_binding", "nccl_settings", "node", "node_tokens"],
     "space": ["language/searched_section", "language/space_keys", "network/network_alignment"],
     "trial": ["commit_log", "trial_fields"],
-    "comm": ["agreement", "communicator", "environment", "launch/launcher", "mailbox"],
+    "comm": ["agreement", "communicator", "environment", "launch/launcher", "link", "mailbox"],
     "store": ["data/staged_dataset", "events/event_file", "journal/journal", "journal/trial_json",
               "publish/folder_check", "publish/patience", "publish/publish", "publish/storage_thread",
               "run_folder/courses", "run_folder/fresh_folder", "run_folder/run_folder", "run_folder/run_tables",

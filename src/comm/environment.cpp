@@ -28,6 +28,7 @@ class LocalEnvironment final : public Environment {
   Communicator& world() override { return *world_; }
   bool threads_may_communicate() const override { return true; }
   std::unique_ptr<Mailbox> make_mailbox() override { return nullptr; }
+  std::unique_ptr<Link> make_link(std::size_t /*most_bytes*/) override { return nullptr; }
   [[noreturn]] void abort(int exit_code) override {
     flush_streams();
     _exit(exit_code);

@@ -2,8 +2,10 @@
 
 #include "comm/communicator.hpp"
 #include "comm/launch/launcher.hpp"
+#include "comm/link.hpp"
 #include "comm/mailbox.hpp"
 
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
@@ -55,6 +57,10 @@ class Environment {
   /// Collective: a mailbox for threads other than the main one. Nothing if there is no other rank, or if
   /// threads may not communicate.
   virtual std::unique_ptr<Mailbox> make_mailbox() = 0;
+  /// Collective: a link of point-to-point messages for the main thread, on a channel of its own. Nothing if
+  /// there is no other rank.
+  /// @param most_bytes  of a message; the same on all ranks
+  virtual std::unique_ptr<Link> make_link(std::size_t most_bytes) = 0;
   /// How this process was started.
   const Launch& launch() const { return launch_; }
   /// One line about how the job started (describe_start), the same on all ranks.

@@ -3,9 +3,8 @@
 #include "comm/agreement.hpp"
 #include "core/text/hash.hpp"
 #include "core/text/wording.hpp"
-#include "engine/dispatch/collective_dispatcher.hpp"
+#include "engine/dispatch/fleet_dispatcher.hpp"
 #include "engine/dispatch/rank_table.hpp"
-#include "engine/dispatch/stop_channel.hpp"
 #include "engine/group/group_hub.hpp"
 #include "engine/loop/replay.hpp"
 #include "engine/loop/search_loop.hpp"
@@ -67,7 +66,6 @@ std::function<bool()> noted_stop(const std::function<bool()>& requested,
 
 /// The parts that a rank's main thread works with, on rank 0 and elsewhere.
 struct Job {
-  comm::Communicator& world;
   const SearchTask& task;
   const RunFiles& files;
   const JobEnd& end;
@@ -76,7 +74,7 @@ struct Job {
   std::shared_ptr<ResultKeeper> results;
   std::shared_ptr<store::RunningTrials> running;
   const SuspectTrials& suspects;
-  const RoundFormat& format;
+  FleetMail& mail;
   Steady::time_point started;
 
   double wall_s() const { return Seconds(Steady::now() - started).count(); }
@@ -134,10 +132,9 @@ RunResult coordinate(const Job& job, const RankTable& ranks, std::optional<store
   state.account() = run::AccountBook(slots_of(ranks));
   const std::size_t lines = replay ? replay->entries.size() : 0;
   const auto is_hopeless = [&] { return only_failed(state, job.task.options.most_failures, lines); };
-  StopChannel stop(job.world,
-                   [&] { return is_hopeless() || (job.end.stop_requested && job.end.stop_requested()); });
-  CollectiveDispatcher dispatcher(job.world, job.format, job.task.evaluator, job.slots, *job.results, ranks,
-                                  job.task.options.members_key, job.suspects.alone);
+  FleetDispatcher dispatcher(
+      job.mail, {.ranks = ranks, .members_key = job.task.options.members_key, .alone = job.suspects.alone},
+      job.task.evaluator, job.slots, *job.results);
   Replay earlier = make_replay(job, replay);
   JournalSink journal(job.files, job.task.space, replay ? &*replay : nullptr, job.results);
   WeightsRemoval weights(job.files, job.task.options.keep_weights, lines);
@@ -152,7 +149,8 @@ RunResult coordinate(const Job& job, const RankTable& ranks, std::optional<store
   const auto must_stop = [&] {
     storage.rethrow_failure();
     job.results->look_after();
-    return stopping = stopping || stop.poll();
+    const bool wanted = is_hopeless() || dispatcher.stop_wanted();
+    return stopping = stopping || wanted || (job.end.stop_requested && job.end.stop_requested());
   };
   SearchLoop loop(maker, earlier, order, dispatcher, clock, state, listeners, must_stop, is_hopeless);
   result.stopped = !search(job.task, loop, state, result) && !is_hopeless();
@@ -165,12 +163,11 @@ RunResult coordinate(const Job& job, const RankTable& ranks, std::optional<store
   result.unsaved = loop.unsaved();
   loop.wind_down([&] { return storage.idle(); });
   storage.rethrow_failure();
-  dispatcher.finish();
-  job.running->remove();
-  stop.close([&] {
+  dispatcher.finish([&] {
     storage.rethrow_failure();
     for (run::RunListener* listener : listeners) listener->tick(state);
   });
+  job.running->remove();
   if (!result.stopped) {
     job.results->remove_files();
     forget_suspects(job.files.paths, job.suspects);
@@ -179,19 +176,22 @@ RunResult coordinate(const Job& job, const RankTable& ranks, std::optional<store
   return result;
 }
 
-/// The other ranks' part. A rank leaves the stop channel when its files are written, and rank 0 waits for it.
+/// The other ranks' part.
 RunResult serve(const Job& job) {
   store::StorageThread& storage = job.files.storage;
-  StopChannel stop(job.world, job.end.stop_requested);
-  serve_rounds(job.world, job.format, job.slots, *job.results, [&] {
+  FleetWorker worker(job.mail, job.slots, *job.results, job.end.stop_requested);
+  const auto look_after = [&] {
     storage.rethrow_failure();
     job.results->look_after();
-    if (stop.poll()) job.slots.request_stop();
+  };
+  worker.serve(look_after, [&] {
+    look_after();
+    const bool idle = storage.idle();
+    storage.rethrow_failure();
+    return idle;
   });
-  job.results->look_after();
-  storage.drain();
   job.running->remove();
-  stop.close([] {});
+  worker.close();
   RunResult result;
   result.account.wall_s = job.wall_s();
   return result;
@@ -212,7 +212,6 @@ RunResult run_job(comm::Environment& environment, const SearchTask& task, const 
 
   SlotPoolOptions pool = slot_options(environment, task, files, own);
   pool.run_started = started - std::chrono::duration_cast<Steady::duration>(earlier);
-  const RoundFormat format{TrialRecord(task.space), ResultRecord(pool.metrics), ranks.most_slots};
   const auto running = std::make_shared<store::RunningTrials>(
       files.paths, world.rank(), own, comm::share(world, to_hex(random_token())), options.oom_kills);
   const auto checkpoints =
@@ -230,7 +229,9 @@ RunResult run_job(comm::Environment& environment, const SearchTask& task, const 
   const CrashSignals crashes(*running);
   SlotPool slots(pool, task.evaluator, std::move(kept));
   const JobEnd noting{noted_stop(end.stop_requested, running, files.storage), end.failed};
-  const Job job{world, task, files, noting, slots, checkpoints, results, running, suspects, format, started};
+  FleetMail mail = make_fleet_mail(environment, options.dispatch, options.window.has_value(),
+                                   {TrialRecord(task.space), ResultRecord(pool.metrics)});
+  const Job job{task, files, noting, slots, checkpoints, results, running, suspects, mail, started};
   try {
     RunResult result = world.rank() == 0 ? coordinate(job, ranks, std::move(replay), listeners) : serve(job);
     groups->close();

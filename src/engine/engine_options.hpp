@@ -10,6 +10,10 @@ namespace skyline::engine {
 
 enum class KeepWeights { kNone, kFront, kAll };
 
+/// How trials and results travel between ranks. kAuto: point to point where the launcher lets survivors of a
+/// lost rank live, and with a window; else by collective operations.
+enum class DispatchKind { kAuto, kCollective, kPointToPoint };
+
 /// When half-trained trials are saved.
 struct CheckpointOptions {
   std::optional<double> interval_s = 60;  // since the trial's start or its last checkpoint; either this
@@ -22,6 +26,7 @@ struct EngineOptions {
   std::uint64_t seed = 1;
   /// Trials asked and not committed, at most; nothing: a generation at a time.
   std::optional<std::size_t> window;
+  DispatchKind dispatch = DispatchKind::kAuto;
   /// If the first commits of a search, so many, all failed, it ends there; nothing: it goes on.
   std::optional<std::size_t> most_failures;
   KeepWeights keep_weights = KeepWeights::kFront;

@@ -48,7 +48,7 @@ RunSpec group_spec(Members members) {
   return spec;
 }
 
-class GroupRunTest : public SharedRunTest {
+class GroupRunTest : public BothWaysTest {
  protected:
   /// Delays that differ from member to member, so that they come to each other in another order each time.
   std::function<void(const Trial&, std::size_t)> uneven_members() {
@@ -59,7 +59,7 @@ class GroupRunTest : public SharedRunTest {
   }
 };
 
-TEST_F(GroupRunTest, WritesTheSameJournalOnAnyNumberOfRanksAndSlots) {
+TEST_P(GroupRunTest, WritesTheSameJournalOnAnyNumberOfRanksAndSlots) {
   struct Variant {
     std::string name;
     Members members;
@@ -85,7 +85,7 @@ TEST_F(GroupRunTest, WritesTheSameJournalOnAnyNumberOfRanksAndSlots) {
   }
 }
 
-TEST_F(GroupRunTest, SpreadsAGroupOverAllRanks) {
+TEST_P(GroupRunTest, SpreadsAGroupOverAllRanks) {
   const auto members = static_cast<std::uint32_t>(size());
   RunSpec spec = group_spec(always(members));
   const RigRun all = run("wide", spec);
@@ -96,7 +96,7 @@ TEST_F(GroupRunTest, SpreadsAGroupOverAllRanks) {
   EXPECT_EQ(all.completed.size(), rank() == 0 ? everyones : 0U);
 }
 
-TEST_F(GroupRunTest, AccountsForTheTimeOfEveryMembersRank) {
+TEST_P(GroupRunTest, AccountsForTheTimeOfEveryMembersRank) {
   RunSpec spec = group_spec(always(2 * static_cast<std::uint32_t>(size())));
   spec.member_hook = [](const Trial&, std::size_t) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -113,7 +113,7 @@ TEST_F(GroupRunTest, AccountsForTheTimeOfEveryMembersRank) {
   }
 }
 
-TEST_F(GroupRunTest, LeavesOutARankZeroThatCoordinatesOnly) {
+TEST_P(GroupRunTest, LeavesOutARankZeroThatCoordinatesOnly) {
   if (size() == 1) return;  // refused: local_run_test.cpp
   RunSpec spec = group_spec(mixed(4));
   const std::string expected = rank() == 0 ? canonical_of_one_process(spec) : "";
@@ -124,7 +124,7 @@ TEST_F(GroupRunTest, LeavesOutARankZeroThatCoordinatesOnly) {
   EXPECT_EQ(all.evaluations, 0);
 }
 
-TEST_F(GroupRunTest, FailsATrialOnceIfAnyMemberFails) {
+TEST_P(GroupRunTest, FailsATrialOnceIfAnyMemberFails) {
   RunSpec spec = group_spec(always(3));
   spec.search = testing::config_from_yaml("algorithm: exhaustive");
   spec.member_hook = [](const Trial& trial, std::size_t member) {
@@ -143,7 +143,7 @@ TEST_F(GroupRunTest, FailsATrialOnceIfAnyMemberFails) {
   }
 }
 
-TEST_F(GroupRunTest, KeepsWeightsOnceAndGivesThemToHeirs) {
+TEST_P(GroupRunTest, KeepsWeightsOnceAndGivesThemToHeirs) {
   RunSpec spec = group_spec(mixed(3));
   spec.search.set("iterations", ConfigNode::make_integer(4));
   spec.options.inherit = true;
@@ -172,7 +172,7 @@ TEST_F(GroupRunTest, KeepsWeightsOnceAndGivesThemToHeirs) {
   EXPECT_GT(inherited, 0U);
 }
 
-TEST_F(GroupRunTest, StopsInTheMiddleAndGoesOnWithoutRepeatingAStep) {
+TEST_P(GroupRunTest, StopsInTheMiddleAndGoesOnWithoutRepeatingAStep) {
   RunSpec spec = group_spec(mixed(4));
   const std::string expected = rank() == 0 ? canonical_of_one_process(spec) : "";
   for (const int asking : std::set<int>{0, size() - 1}) {
@@ -206,6 +206,8 @@ TEST_F(GroupRunTest, StopsInTheMiddleAndGoesOnWithoutRepeatingAStep) {
     for (const auto& [trial, steps] : total) EXPECT_EQ(steps, spec.steps) << "of trial " << trial;
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Ways, GroupRunTest, both_ways(), name_of_way);
 
 }  // namespace
 }  // namespace skyline::engine

@@ -53,9 +53,8 @@ TEST(TrialRecord, ReadsBackWhatWasWritten) {
     const trial::Trial trial = sample_trial(genotype);
     format.write({trial, {}}, record);
     const auto read = format.read(record);
-    ASSERT_TRUE(read);
-    expect_same(read->trial, trial);
-    EXPECT_FALSE(read->group);
+    expect_same(read.trial, trial);
+    EXPECT_FALSE(read.group);
   }
 }
 
@@ -66,13 +65,13 @@ TEST(TrialRecord, ReadsBackWhatATrialInherits) {
   trial.proposal.start = trial::Inherit{5, sample_trial(9).proposal.architecture, 0.75, 511};
   format.write({trial, {}}, record);
   const auto read = format.read(record);
-  ASSERT_TRUE(read && read->trial.inherits());
-  const trial::Inherit& inherits = *read->trial.inherits();
+  ASSERT_TRUE(read.trial.inherits());
+  const trial::Inherit& inherits = *read.trial.inherits();
   EXPECT_EQ(inherits.from, 5U);
   EXPECT_EQ(inherits.share, 0.75);
   EXPECT_EQ(inherits.holder, 511);
   EXPECT_EQ(inherits.architecture->id, trial.inherits()->architecture->id);
-  EXPECT_EQ(read->trial.architecture().id, trial.architecture().id);
+  EXPECT_EQ(read.trial.architecture().id, trial.architecture().id);
 }
 
 TEST(TrialRecord, ReadsBackWhatATrialContinues) {
@@ -87,15 +86,15 @@ TEST(TrialRecord, ReadsBackWhatATrialContinues) {
     trial.proposal.start = start;
     format.write({trial, {}}, record);
     const auto read = format.read(record);
-    ASSERT_TRUE(read && read->trial.continues());
-    EXPECT_EQ(*read->trial.continues(), start);
-    EXPECT_EQ(read->trial.continues()->epochs, 0.05);
-    EXPECT_EQ(read->trial.continues()->holder, 3);
-    EXPECT_EQ(read->trial.horizon().epochs, 0.9);
-    ASSERT_EQ(read->trial.inherits() != nullptr, inherited);
+    ASSERT_TRUE(read.trial.continues());
+    EXPECT_EQ(*read.trial.continues(), start);
+    EXPECT_EQ(read.trial.continues()->epochs, 0.05);
+    EXPECT_EQ(read.trial.continues()->holder, 3);
+    EXPECT_EQ(read.trial.horizon().epochs, 0.9);
+    ASSERT_EQ(read.trial.inherits() != nullptr, inherited);
     if (!inherited) continue;
-    EXPECT_EQ(read->trial.inherits()->holder, 511);
-    EXPECT_EQ(read->trial.inherits()->architecture->id, began.architecture->id);
+    EXPECT_EQ(read.trial.inherits()->holder, 511);
+    EXPECT_EQ(read.trial.inherits()->architecture->id, began.architecture->id);
   }
 }
 
@@ -107,17 +106,17 @@ TEST(TrialRecord, ReadsBackWhereTheMembersOfAGroupAre) {
   const GroupPlace place{.sequence = 1ULL << 40U, .members = 5, .first_rank = 70'000, .ranks = 3};
   format.write({trial, place}, record);
   const auto read = format.read(record);
-  ASSERT_TRUE(read && read->group);
-  expect_same(read->trial, trial);
-  EXPECT_EQ(read->group->sequence, place.sequence);
-  EXPECT_EQ(read->group->members, 5U);
-  EXPECT_EQ(read->group->first_rank, 70'000);
-  EXPECT_EQ(read->group->ranks, 3);
+  ASSERT_TRUE(read.group);
+  expect_same(read.trial, trial);
+  EXPECT_EQ(read.group->sequence, place.sequence);
+  EXPECT_EQ(read.group->members, 5U);
+  EXPECT_EQ(read.group->first_rank, 70'000);
+  EXPECT_EQ(read.group->ranks, 3);
 }
 
-TEST(TrialRecord, IsEmptyWhenAllBytesAreZero) {
+TEST(TrialRecord, RefusesBytesThatAreNoRecord) {
   const TrialRecord format(test_space());
-  EXPECT_FALSE(format.read(std::vector<std::byte>(format.bytes())));
+  EXPECT_THROW(format.read(std::vector<std::byte>(format.bytes())), InternalError);
 }
 
 TEST(TrialRecord, RefusesAnArchitectureThatThisRankBuildsDifferently) {
@@ -145,18 +144,17 @@ TEST(ResultRecord, ReadsBackMeasurementsAndTiming) {
       .rank = 2, .slot = 1, .started_s = 3, .setup_s = 4, .train_s = 5, .validate_s = 6, .latency_s = 7};
   format.write(arrival, record);
   const auto read = format.read(record);
-  ASSERT_TRUE(read);
-  EXPECT_EQ(read->trial, (trial::TrialName{8, true}));
-  EXPECT_THAT(std::get<trial::Measurements>(read->outcome).values,
+  EXPECT_EQ(read.trial, (trial::TrialName{8, true}));
+  EXPECT_THAT(std::get<trial::Measurements>(read.outcome).values,
               ElementsAre(0.5, ::testing::IsNan(), -1e300));
-  EXPECT_EQ(read->timing.rank, 2);
-  EXPECT_EQ(read->timing.slot, 1);
-  EXPECT_EQ(read->timing.started_s, 3);
-  EXPECT_EQ(read->timing.total_s(), 22);
-  EXPECT_FALSE(read->unsaved);
+  EXPECT_EQ(read.timing.rank, 2);
+  EXPECT_EQ(read.timing.slot, 1);
+  EXPECT_EQ(read.timing.started_s, 3);
+  EXPECT_EQ(read.timing.total_s(), 22);
+  EXPECT_FALSE(read.unsaved);
   arrival.unsaved = true;
   format.write(arrival, record);
-  EXPECT_TRUE(format.read(record)->unsaved);
+  EXPECT_TRUE(format.read(record).unsaved);
 }
 
 TEST(ResultRecord, ReadsBackFailuresOfAnyReasonThatFits) {
@@ -166,9 +164,8 @@ TEST(ResultRecord, ReadsBackFailuresOfAnyReasonThatFits) {
     const trial::Failure failure{trial::FailureKind::kOutOfMemory, std::string(length, 'r')};
     format.write({{9}, failure, {}}, record);
     const auto read = format.read(record);
-    ASSERT_TRUE(read);
-    EXPECT_EQ(std::get<trial::Failure>(read->outcome).kind, failure.kind);
-    EXPECT_EQ(std::get<trial::Failure>(read->outcome).reason, failure.reason);
+    EXPECT_EQ(std::get<trial::Failure>(read.outcome).kind, failure.kind);
+    EXPECT_EQ(std::get<trial::Failure>(read.outcome).reason, failure.reason);
   }
   EXPECT_THROW(format.write({{9}, trial::Failure{{}, std::string(kReasonBytes + 1, 'r')}, {}}, record),
                InternalError);
@@ -183,12 +180,11 @@ TEST(ResultRecord, ReadsBackTheTimeOfAHelper) {
   arrival.timing.train_s = 0.5;
   format.write(arrival, record);
   const auto read = format.read(record);
-  ASSERT_TRUE(read);
-  EXPECT_TRUE(read->follower);
-  EXPECT_FALSE(read->stopped());
-  EXPECT_EQ(read->trial, (trial::TrialName{8, true}));
-  EXPECT_EQ(read->timing.rank, 2);
-  EXPECT_EQ(read->timing.train_s, 0.5);
+  EXPECT_TRUE(read.follower);
+  EXPECT_FALSE(read.stopped());
+  EXPECT_EQ(read.trial, (trial::TrialName{8, true}));
+  EXPECT_EQ(read.timing.rank, 2);
+  EXPECT_EQ(read.timing.train_s, 0.5);
 }
 
 TEST(FitReason, KeepsTheFirstLine) {

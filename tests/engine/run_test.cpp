@@ -28,7 +28,7 @@ using trial::Failure;
 using trial::FailureKind;
 using trial::Phase;
 
-using RunTest = SharedRunTest;
+using RunTest = BothWaysTest;
 
 struct Variant {
   std::string name;
@@ -37,7 +37,7 @@ struct Variant {
   std::size_t slots;
 };
 
-TEST_F(RunTest, WritesTheSameJournalOnAnyNumberOfRanksAndSlots) {
+TEST_P(RunTest, WritesTheSameJournalOnAnyNumberOfRanksAndSlots) {
   const std::vector<Variant> variants = {{"generation", "evolution_pareto", std::nullopt, 1},
                                          {"generation_2_slots", "evolution_pareto", std::nullopt, 2},
                                          {"window_1", "evolution_pareto", 1, 1},
@@ -68,7 +68,7 @@ TEST_F(RunTest, WritesTheSameJournalOnAnyNumberOfRanksAndSlots) {
   }
 }
 
-TEST_F(RunTest, TakesRanksWithDifferentNumbersOfSlots) {
+TEST_P(RunTest, TakesRanksWithDifferentNumbersOfSlots) {
   RunSpec spec = evolution_spec();
   const std::string expected = rank() == 0 ? canonical_of_one_process(spec) : "";
   spec.options.slots = 1 + static_cast<std::size_t>(rank());
@@ -79,7 +79,7 @@ TEST_F(RunTest, TakesRanksWithDifferentNumbersOfSlots) {
   EXPECT_EQ(all.observer.slots, static_cast<std::size_t>(size() * (size() + 1) / 2));
 }
 
-TEST_F(RunTest, LetsRankZeroCoordinateOnly) {
+TEST_P(RunTest, LetsRankZeroCoordinateOnly) {
   if (size() == 1) return;  // refused: local_run_test.cpp
   RunSpec spec = evolution_spec();
   const std::string expected = rank() == 0 ? canonical_of_one_process(spec) : "";
@@ -91,7 +91,7 @@ TEST_F(RunTest, LetsRankZeroCoordinateOnly) {
   for (const run::SlotAccount& slot : all.result.account.slots) EXPECT_GT(slot.rank, 0);
 }
 
-TEST_F(RunTest, StartsChildrenOfAnyRanksTrialsWithoutTheFile) {
+TEST_P(RunTest, StartsChildrenOfAnyRanksTrialsWithoutTheFile) {
   RunSpec spec = evolution_spec();
   spec.search.set("iterations", ConfigNode::make_integer(4));
   spec.options.inherit = true;
@@ -113,7 +113,7 @@ TEST_F(RunTest, StartsChildrenOfAnyRanksTrialsWithoutTheFile) {
   EXPECT_EQ(total > 0, size() > 1);
 }
 
-TEST_F(RunTest, GoesOnAfterACutAtAnyLine) {
+TEST_P(RunTest, GoesOnAfterACutAtAnyLine) {
   for (const std::optional<std::size_t> window :
        {std::optional<std::size_t>{}, std::optional<std::size_t>{4}}) {
     const std::string name = window ? "window_" : "generation_";
@@ -143,7 +143,29 @@ TEST_F(RunTest, GoesOnAfterACutAtAnyLine) {
   }
 }
 
-TEST_F(RunTest, RecordsFailuresAsValuesAndGoesOn) {
+TEST_P(RunTest, CommitsAResultWhenItIsThereWhateverOtherSlotsDo) {
+  RunSpec spec = evolution_spec();
+  spec.search = testing::config_from_yaml("{algorithm: exhaustive, trials: 2}");
+  spec.final_epochs.reset();
+  spec.options.slots = 2;
+  const std::filesystem::path file = journal("prompt");
+  bool committed_meanwhile = true;
+  spec.hook = [&](const trial::Trial& trial) {
+    if (trial.number == 0) return;
+    const auto is_committed = [&] {
+      return std::filesystem::exists(file) && !store::read_journal(file, test_space()).entries.empty();
+    };
+    const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    while (!is_committed() && std::chrono::steady_clock::now() < limit) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    committed_meanwhile = is_committed();
+  };
+  run("prompt", spec);
+  EXPECT_TRUE(committed_meanwhile) << "trial 0 waits for trial 1";
+}
+
+TEST_P(RunTest, RecordsFailuresAsValuesAndGoesOn) {
   RunSpec spec = evolution_spec();
   spec.search = testing::config_from_yaml("algorithm: exhaustive");
   spec.hook = [](const trial::Trial& trial) {
@@ -166,7 +188,7 @@ TEST_F(RunTest, RecordsFailuresAsValuesAndGoesOn) {
   }
 }
 
-TEST_F(RunTest, TrainsTheFrontFullyAfterTheSearch) {
+TEST_P(RunTest, TrainsTheFrontFullyAfterTheSearch) {
   const RigRun all = run("final", evolution_spec());
   if (rank() != 0) return;
   std::vector<trial::TrialNumber> front;
@@ -190,7 +212,7 @@ TEST_F(RunTest, TrainsTheFrontFullyAfterTheSearch) {
   EXPECT_EQ(trained, front);
 }
 
-TEST_F(RunTest, FindsTheFrontThatASlowCheckFinds) {
+TEST_P(RunTest, FindsTheFrontThatASlowCheckFinds) {
   const RigRun all = run("front", evolution_spec());
   std::vector<std::vector<double>> points;
   for (const auto& committed : all.result.committed) {
@@ -203,7 +225,7 @@ TEST_F(RunTest, FindsTheFrontThatASlowCheckFinds) {
   }
 }
 
-TEST_F(RunTest, KeepsTheWeightsThatWereAskedFor) {
+TEST_P(RunTest, KeepsTheWeightsThatWereAskedFor) {
   for (const KeepWeights keep : {KeepWeights::kNone, KeepWeights::kFront, KeepWeights::kAll}) {
     RunSpec spec = evolution_spec();
     spec.options.keep_weights = keep;
@@ -226,7 +248,7 @@ TEST_F(RunTest, KeepsTheWeightsThatWereAskedFor) {
   }
 }
 
-TEST_F(RunTest, InheritsTheSameOnAnyNumberOfRanks) {
+TEST_P(RunTest, InheritsTheSameOnAnyNumberOfRanks) {
   RunSpec spec = evolution_spec();
   spec.search.set("iterations", ConfigNode::make_integer(4));
   spec.options.inherit = true;
@@ -250,7 +272,7 @@ TEST_F(RunTest, InheritsTheSameOnAnyNumberOfRanks) {
   EXPECT_GT(heirs, 0U);
 }
 
-TEST_F(RunTest, UsesLittleOfACoreWhileItWaits) {
+TEST_P(RunTest, UsesLittleOfACoreWhileItWaits) {
   RunSpec spec = evolution_spec();
   spec.search = testing::config_from_yaml("{algorithm: exhaustive, trials: 1}");
   spec.final_epochs.reset();
@@ -259,6 +281,8 @@ TEST_F(RunTest, UsesLittleOfACoreWhileItWaits) {
   run("waiting", spec);
   EXPECT_LT(testing::process_cpu_seconds() - before, 0.02 * 2);
 }
+
+INSTANTIATE_TEST_SUITE_P(Ways, RunTest, both_ways(), name_of_way);
 
 }  // namespace
 }  // namespace skyline::engine

@@ -34,8 +34,11 @@ class SharedRunTest : public testing::MpiTest {
     folder_.reset();
   }
   RigRun run(const std::string& name, const RunSpec& spec, bool resume = false) {
-    return run_in(testing::environment(), root_ / name, spec, resume);
+    RunSpec dispatched = spec;
+    dispatched.options.dispatch = dispatch();
+    return run_in(testing::environment(), root_ / name, dispatched, resume);
   }
+  virtual DispatchKind dispatch() const { return DispatchKind::kAuto; }
   std::string canonical(const std::string& name) { return store::canonical_journal(journal(name)); }
   std::filesystem::path journal(const std::string& name) { return store::RunPaths{root_ / name}.journal(); }
   const std::filesystem::path& root() { return root_; }
@@ -94,5 +97,19 @@ class SharedRunTest : public testing::MpiTest {
   std::unique_ptr<TemporaryFolder> folder_;
   std::filesystem::path root_;
 };
+
+/// Runs whose trials travel in either way.
+class BothWaysTest : public SharedRunTest, public ::testing::WithParamInterface<DispatchKind> {
+ protected:
+  DispatchKind dispatch() const override { return GetParam(); }
+};
+
+/// For INSTANTIATE_TEST_SUITE_P.
+inline auto both_ways() {
+  return ::testing::Values(DispatchKind::kCollective, DispatchKind::kPointToPoint);
+}
+inline std::string name_of_way(const ::testing::TestParamInfo<DispatchKind>& info) {
+  return info.param == DispatchKind::kCollective ? "Collective" : "PointToPoint";
+}
 
 }  // namespace skyline::engine

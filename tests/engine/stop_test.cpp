@@ -18,7 +18,7 @@ using trial::Phase;
 using trial::Trial;
 using trial::TrialNumber;
 
-using StopTest = SharedRunTest;
+using StopTest = BothWaysTest;
 
 /// Every step of every trial of the run is done once over both jobs.
 void expect_no_step_twice(const StepCounts& first, const StepCounts& second, std::size_t trials,
@@ -29,7 +29,7 @@ void expect_no_step_twice(const StepCounts& first, const StepCounts& second, std
   for (const auto& [name, count] : total) EXPECT_EQ(count, steps) << "of trial " << name;
 }
 
-TEST_F(StopTest, EndsInTheMiddleWhicheverRanksAskForItAndGoesOnWithoutRepeatingAStep) {
+TEST_P(StopTest, EndsInTheMiddleWhicheverRanksAskForItAndGoesOnWithoutRepeatingAStep) {
   RunSpec spec = evolution_spec();
   const std::string expected = rank() == 0 ? canonical_of_one_process(spec) : "";
   const std::vector<std::vector<int>> askers = {{0}, {size() - 1}, all_ranks()};
@@ -58,7 +58,7 @@ TEST_F(StopTest, EndsInTheMiddleWhicheverRanksAskForItAndGoesOnWithoutRepeatingA
   }
 }
 
-TEST_F(StopTest, CountsTheTrialsWhoseLastStateCannotBeSaved) {
+TEST_P(StopTest, CountsTheTrialsWhoseLastStateCannotBeSaved) {
   RunSpec spec = evolution_spec();
   const std::string expected = rank() == 0 ? canonical_of_one_process(spec) : "";
   const auto held = [this](const Trial& t) {
@@ -85,7 +85,7 @@ TEST_F(StopTest, CountsTheTrialsWhoseLastStateCannotBeSaved) {
   EXPECT_EQ(canonical("unsaved"), expected);
 }
 
-TEST_F(StopTest, GoesOnInAWindow) {
+TEST_P(StopTest, GoesOnInAWindow) {
   RunSpec spec = evolution_spec();
   spec.options.window = 5;
   spec.options.slots = 2;
@@ -102,7 +102,7 @@ TEST_F(StopTest, GoesOnInAWindow) {
   expect_no_step_twice(done, done_later, rest.result.committed.size(), spec.steps);
 }
 
-TEST_F(StopTest, EndsTheFullTrainingToo) {
+TEST_P(StopTest, EndsTheFullTrainingToo) {
   RunSpec spec = evolution_spec();
   spec.options.keep_weights = KeepWeights::kFront;
   const std::string expected = rank() == 0 ? canonical_of_one_process(spec) : "";
@@ -119,7 +119,7 @@ TEST_F(StopTest, EndsTheFullTrainingToo) {
   expect_no_step_twice(done, done_later, rest.result.committed.size(), spec.steps);
 }
 
-TEST_F(StopTest, DoesNothingWhenItComesBeforeTheFirstTrial) {
+TEST_P(StopTest, DoesNothingWhenItComesBeforeTheFirstTrial) {
   RunSpec spec = evolution_spec();
   spec.stop_requested = [] { return true; };
   const RigRun first = run("at_once", spec);
@@ -129,7 +129,7 @@ TEST_F(StopTest, DoesNothingWhenItComesBeforeTheFirstTrial) {
   }
 }
 
-TEST_F(StopTest, LeavesNoCheckpointsWhereNoneAreWanted) {
+TEST_P(StopTest, LeavesNoCheckpointsWhereNoneAreWanted) {
   RunSpec spec = evolution_spec();
   spec.options.checkpoints.reset();
   const std::string expected = rank() == 0 ? canonical_of_one_process(spec) : "";
@@ -143,7 +143,7 @@ TEST_F(StopTest, LeavesNoCheckpointsWhereNoneAreWanted) {
   }
 }
 
-TEST_F(StopTest, RepeatsNoMoreThanAnIntervalOfATrialThatWasKilled) {
+TEST_P(StopTest, RepeatsNoMoreThanAnIntervalOfATrialThatWasKilled) {
   RunSpec spec = evolution_spec();
   spec.steps = 10;
   spec.saves_at_stop = false;
@@ -159,6 +159,8 @@ TEST_F(StopTest, RepeatsNoMoreThanAnIntervalOfATrialThatWasKilled) {
   EXPECT_EQ(canonical("killed"), expected);
   EXPECT_THAT(checkpoints("killed"), IsEmpty());
 }
+
+INSTANTIATE_TEST_SUITE_P(Ways, StopTest, both_ways(), name_of_way);
 
 }  // namespace
 }  // namespace skyline::engine

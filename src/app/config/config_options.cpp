@@ -195,12 +195,21 @@ const OptionTable<FinalOptions>& FinalOptions::table() {
 }
 
 const OptionTable<RunOptions>& RunOptions::table() {
+  using engine::DispatchKind;
   using engine::KeepWeights;
   static const OptionTable<RunOptions> table{
       {"seed", &RunOptions::seed, at_least(0), "Seed of everything random."},
       {"window", &RunOptions::window, or_word("generation", whole<std::size_t>(at_least(1))),
        "Maximum number of trials that are asked for and not committed; `generation`: one generation at a "
        "time."},
+      {"dispatch", &RunOptions::dispatch,
+       choice<DispatchKind>({{"auto", DispatchKind::kAuto},
+                             {"collective", DispatchKind::kCollective},
+                             {"point_to_point", DispatchKind::kPointToPoint}}),
+       "How trials travel to the ranks; results are the same. `auto`: point to point with a window, and "
+       "where "
+       "the launcher lets ranks outlive a lost one; else by collective operations.",
+       KeyRule::kMayChange},
       {"most_failures", &RunOptions::most_failures, or_word("none", whole<std::size_t>(at_least(1))),
        "The search ends after so many trials if all of them failed.", KeyRule::kMayChange},
       {"keep_weights", &RunOptions::keep_weights,

@@ -47,6 +47,7 @@ struct FinalOptions {
 struct RunOptions {
   std::uint64_t seed = 1;
   std::optional<std::size_t> window;              // nothing: a generation
+  engine::DispatchKind dispatch = engine::DispatchKind::kAuto;
   std::optional<std::size_t> most_failures = 20;  // of the first trials; nothing: no limit
   engine::KeepWeights keep_weights = engine::KeepWeights::kFront;
   std::optional<double> time_limit_s;         // of a job, from its start; then it stops early

@@ -257,6 +257,7 @@ engine::EngineOptions RunConfig::engine_options() const {
   engine::EngineOptions options;
   options.seed = sections.run.seed;
   options.window = sections.run.window;
+  options.dispatch = sections.run.dispatch;
   options.most_failures = sections.run.most_failures;
   options.keep_weights = sections.run.keep_weights;
   options.checkpoints = sections.checkpoint;

@@ -34,6 +34,7 @@ struct Launch {
   std::vector<std::string> hosts = {};      // on which ranks may run; empty: unknown
   std::optional<std::string> job_end = {};  // SLURM_JOB_END_TIME as it is, seconds since 1970
   std::string group = {};                   // the same for all processes of this start, and for no others
+  bool survivors_live = false;              // the launcher leaves the other ranks alone when one dies
 };
 
 /// Reads the variables of launchers and batch systems; no other code knows their names.

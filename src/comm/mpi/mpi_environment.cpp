@@ -4,6 +4,7 @@
 #include "comm/environment.hpp"
 #include "comm/launch/start_watch.hpp"
 #include "comm/mpi/mpi_communicator.hpp"
+#include "comm/mpi/mpi_link.hpp"
 #include "comm/mpi/mpi_mailbox.hpp"
 #include "core/backoff.hpp"
 #include "core/log.hpp"
@@ -141,6 +142,9 @@ class MpiEnvironment final : public Environment {
   std::unique_ptr<Mailbox> make_mailbox() override {
     if (world_->size() == 1 || !threads_may_communicate()) return nullptr;
     return MpiMailbox::duplicate(MPI_COMM_WORLD);
+  }
+  std::unique_ptr<Link> make_link(std::size_t most_bytes) override {
+    return world_->size() == 1 ? nullptr : MpiLink::duplicate(MPI_COMM_WORLD, most_bytes);
   }
 
   [[noreturn]] void abort(int exit_code) override {

@@ -2,6 +2,7 @@
 
 #include "skyline/trial/trial.hpp"
 
+#include <cstddef>
 #include <span>
 #include <variant>
 #include <vector>
@@ -23,6 +24,13 @@ struct Arrival {
     const auto* failure = std::get_if<trial::Failure>(&outcome);
     return failure != nullptr && failure->kind == trial::FailureKind::kStopped;
   }
+};
+
+/// A slot has done its part of a trial, whose result comes later: when its files are written.
+struct TrainedPart {
+  trial::TrialName trial;
+  std::size_t slot = 0;
+  double seconds = 0;
 };
 
 /// Brings trials to the slots of all ranks and their results back. Rank 0's side; its main thread alone.

@@ -68,9 +68,7 @@ RankTable exchange_ranks(comm::Environment& environment, std::size_t slots, std:
     }
     table.slots.push_back(offer.slots);
     table.processors.push_back(offer.processors);
-    table.most_slots = std::max(table.most_slots, table.slots.back());
   }
-  table.most_slots = comm::share(world, table.most_slots);
   return table;
 }
 

@@ -4,7 +4,7 @@
 #include "skyline/trial/evaluator.hpp"
 
 #include "comm/environment.hpp"
-#include "engine/dispatch/packing.hpp"
+#include "engine/dispatch/placement.hpp"
 #include "engine/engine_options.hpp"
 #include "run/account.hpp"
 #include "store/journal/journal.hpp"

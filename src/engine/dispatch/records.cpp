@@ -14,14 +14,14 @@
 namespace skyline::engine {
 namespace {
 
-enum class RecordKind : std::uint8_t { kEmpty = 0, kTrial, kMeasurements, kFailure, kFollower };
+enum class RecordKind : std::uint8_t { kTrial = 1, kMeasurements, kFailure, kFollower };
 
 /// The part of a trial record that every space has.
 struct TrialHead {
   trial::TrialNumber number = 0;
   std::uint64_t arch_id = 0;
   std::uint64_t inherits_arch_id = 0;  // if the trial inherits
-  RecordKind kind = RecordKind::kEmpty;
+  RecordKind kind = RecordKind::kTrial;
   std::uint8_t is_final = 0;
   std::uint32_t group_members = 0;
   std::int32_t group_first_rank = 0;
@@ -33,7 +33,7 @@ struct TrialHead {
 struct ResultHead {
   std::uint64_t trial = 0;  // packed
   trial::TrialTiming timing;
-  RecordKind kind = RecordKind::kEmpty;
+  RecordKind kind = RecordKind::kMeasurements;
   trial::FailureKind failure = trial::FailureKind::kException;
   std::uint8_t reason_bytes = 0;
   std::uint8_t unsaved = 0;
@@ -188,7 +188,6 @@ void TrialRecord::write(const Assignment& assignment, std::span<std::byte> recor
   require(record.size() == bytes(), "a trial record of the wrong size");
   TrialHead head{.number = trial.number,
                  .arch_id = static_cast<std::uint64_t>(trial.architecture().id),
-                 .kind = RecordKind::kTrial,
                  .is_final = trial.is_final() ? std::uint8_t{1} : std::uint8_t{0}};
   put_fields(trial, record.subspan(sizeof head));
   write_genotype(trial.architecture(), record.subspan(genotype_offset()));
@@ -225,10 +224,9 @@ std::shared_ptr<const space::Architecture> TrialRecord::build(std::span<const st
   return architecture;
 }
 
-std::optional<Assignment> TrialRecord::read(std::span<const std::byte> record) const {
+Assignment TrialRecord::read(std::span<const std::byte> record) const {
   require(record.size() == bytes(), "a trial record of the wrong size");
   const auto head = take<TrialHead>(record);
-  if (head.kind == RecordKind::kEmpty) return std::nullopt;
   require(head.kind == RecordKind::kTrial, "a damaged trial record");
 
   Assignment assignment;
@@ -266,16 +264,14 @@ void ResultRecord::write(const Arrival& arrival, std::span<std::byte> record) co
   } else {
     const std::vector<double>& values = std::get<trial::Measurements>(arrival.outcome).values;
     require(values.size() == metrics_, "a result with the wrong number of metrics");
-    head.kind = RecordKind::kMeasurements;
     std::ranges::copy(std::as_bytes(std::span(values)), record.subspan(sizeof head).begin());
   }
   put(head, record);
 }
 
-std::optional<Arrival> ResultRecord::read(std::span<const std::byte> record) const {
+Arrival ResultRecord::read(std::span<const std::byte> record) const {
   require(record.size() == bytes(), "a result record of the wrong size");
   const auto head = take<ResultHead>(record);
-  if (head.kind == RecordKind::kEmpty) return std::nullopt;
   Arrival arrival{unpack_name(head.trial), trial::Measurements{}, head.timing, head.unsaved != 0};
   if (head.kind == RecordKind::kFollower) {
     arrival.follower = true;

@@ -4,12 +4,11 @@
 #include "skyline/trial/trial.hpp"
 
 #include "engine/dispatch/dispatcher.hpp"
-#include "engine/dispatch/packing.hpp"
+#include "engine/dispatch/placement.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,28 +22,19 @@ constexpr std::size_t kReasonBytes = 240;
 /// The first line of the text, cut to kReasonBytes between two UTF-8 characters.
 std::string fit_reason(std::string_view text);
 
-/// Rank 0 broadcasts it before the trials of a round. Ranks of a job share one byte order.
-struct RoundHeader {
-  enum class Command : std::uint32_t { kRound = 1, kEnd = 2 };
-  Command command = Command::kEnd;
-  std::uint32_t waves = 0;  // trials of the fullest slot; results come back in this many gathers
-  std::uint64_t journalled =
-      0;  // packed names that follow: of trials that have become durable in the journal
-};
-
 /// A name in 8 bytes.
 std::uint64_t pack(trial::TrialName name);
 trial::TrialName unpack_name(std::uint64_t packed);
 
-/// A trial and its group as bytes of a size that the space fixes. All zeros: no trial.
+/// A trial and its group as bytes of a size that the space fixes. Ranks of a job share one byte order.
 class TrialRecord {
  public:
   explicit TrialRecord(const space::SearchSpace& space);
   std::size_t bytes() const;
   void write(const Assignment& assignment, std::span<std::byte> record) const;
-  /// Rebuilds the architectures; nothing for an empty record.
+  /// Rebuilds the architectures.
   /// @throws InternalError if this rank builds another architecture than the one that was sent
-  std::optional<Assignment> read(std::span<const std::byte> record) const;
+  Assignment read(std::span<const std::byte> record) const;
 
  private:
   std::size_t genotype_bytes() const;
@@ -56,14 +46,14 @@ class TrialRecord {
   const space::SearchSpace* space_;
 };
 
-/// A result as bytes of a size that the number of metrics fixes. All zeros: no result.
+/// A result as bytes of a size that the number of metrics fixes.
 class ResultRecord {
  public:
   explicit ResultRecord(std::size_t metrics) : metrics_(metrics) {}
   std::size_t bytes() const;
   /// @pre a failure's reason fits kReasonBytes; measurements have the number of metrics
   void write(const Arrival& arrival, std::span<std::byte> record) const;
-  std::optional<Arrival> read(std::span<const std::byte> record) const;
+  Arrival read(std::span<const std::byte> record) const;
 
  private:
   std::size_t metrics_;

@@ -76,6 +76,7 @@ struct SlotPool::State : std::enable_shared_from_this<SlotPool::State> {
   void hand_in(const trial::Trial& trial, Arrival arrival, SlotContext& context,
                const SlotCheckpoints* checkpoints);
   void keep(const trial::CommittedTrial& result, bool at_once, bool has_files) const;
+  void trained(const Arrival& arrival);
   void finished(Arrival arrival);
 
   const SlotPoolOptions options;
@@ -87,6 +88,7 @@ struct SlotPool::State : std::enable_shared_from_this<SlotPool::State> {
   std::condition_variable work_came;
   std::vector<std::deque<Assignment>> queues;
   std::vector<Arrival> results;
+  std::vector<TrainedPart> parts;  // whose results are not there
   std::exception_ptr failure;
   std::vector<std::thread> threads;  // used by the main thread alone
 };
@@ -240,6 +242,8 @@ void SlotPool::State::hand_in(const trial::Trial& trial, Arrival arrival, SlotCo
   const store::TrainingKey training{trial.name(), arrival.timing.started_s};
   const bool at_once = checkpoints != nullptr && checkpoints->result_worth_keeping();
   const bool has_files = checkpoints != nullptr && checkpoints->has_files();
+  const bool stored = at_once || (checkpoints != nullptr && checkpoints->keeps_last());
+  if (stored || has_course || !kept.empty()) trained(arrival);
   std::function<void()> last_job = [self = shared_from_this(), trial, result = std::move(arrival), at_once,
                                     has_files] {
     self->keep({trial, result.outcome, result.timing}, at_once, has_files);
@@ -251,7 +255,7 @@ void SlotPool::State::hand_in(const trial::Trial& trial, Arrival arrival, SlotCo
   if (!last_job) return;
   if (!kept.empty()) {
     files.weights(trial, std::move(kept), std::move(last_job));
-  } else if (at_once || (checkpoints != nullptr && checkpoints->keeps_last())) {
+  } else if (stored) {
     files.checkpoints->storage().submit(std::move(last_job));
   } else {
     last_job();
@@ -263,6 +267,11 @@ void SlotPool::State::keep(const trial::CommittedTrial& result, bool at_once, bo
   if (!files.results) return;
   files.results->add(result);
   if (at_once && files.results->write() && has_files) files.checkpoints->remove_now(result.trial.name());
+}
+
+void SlotPool::State::trained(const Arrival& arrival) {
+  const std::lock_guard lock(mutex);
+  parts.push_back({arrival.trial, static_cast<std::size_t>(arrival.timing.slot), arrival.timing.total_s()});
 }
 
 void SlotPool::State::finished(Arrival arrival) {
@@ -321,6 +330,11 @@ std::vector<Arrival> SlotPool::take() {
   const std::lock_guard lock(state_->mutex);
   if (state_->failure) std::rethrow_exception(state_->failure);
   return std::exchange(state_->results, {});
+}
+
+std::vector<TrainedPart> SlotPool::take_trained() {
+  const std::lock_guard lock(state_->mutex);
+  return std::exchange(state_->parts, {});
 }
 
 }  // namespace skyline::engine

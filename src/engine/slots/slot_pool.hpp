@@ -3,7 +3,7 @@
 #include "skyline/trial/evaluator.hpp"
 
 #include "engine/dispatch/dispatcher.hpp"
-#include "engine/dispatch/packing.hpp"
+#include "engine/dispatch/placement.hpp"
 #include "engine/group/group_hub.hpp"
 #include "engine/slots/checkpoints.hpp"
 #include "engine/slots/result_keeper.hpp"
@@ -72,6 +72,8 @@ class SlotPool {
   /// rank did for a trial that another rank leads comes as Arrival::follower.
   /// @throws what a slot met that is no trial's fault
   std::vector<Arrival> take();
+  /// Slots that have become free since the last call, before the results of their trials are there.
+  std::vector<TrainedPart> take_trained();
 
  private:
   struct State;

@@ -1,0 +1,257 @@
+#include "skyline/core/error.hpp"
+
+#include "comm/link.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace skyline::comm {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Bytes = std::vector<std::byte>;
+
+constexpr std::size_t kMostRows = 64;                           // messages of a rank in one wave
+constexpr std::size_t kMostWaveBytes = std::size_t{16} << 20U;  // of all ranks
+constexpr std::chrono::microseconds kShortPause{1000};          // a wave without messages takes this
+constexpr std::chrono::microseconds kLongPause{20'000};         // or this, when nothing happens
+constexpr std::chrono::microseconds kLongPauseOfARank{20};      // of many
+
+/// Rank 0 broadcasts it before each wave.
+struct WaveHeader {
+  std::uint32_t down = 0;  // rows of each rank that are scattered; 0: there is no scatter
+  std::uint32_t up = 0;    // rows of each rank that are gathered; 0: the link is closed
+  std::uint32_t pause_us = 0;
+};
+
+/// In front of each row's bytes.
+struct RowHead {
+  std::uint32_t bytes = 0;    // of the message; 0: there is none
+  std::uint32_t waiting = 0;  // messages of the sender that had no room
+};
+
+/// Messages that wait for a wave, written as rows and read from them.
+class Rows {
+ public:
+  explicit Rows(std::size_t most_bytes) : most_bytes_(most_bytes) {}
+
+  std::size_t row_bytes() const { return sizeof(RowHead) + most_bytes_; }
+
+  /// Moves the first messages of a queue into rows.
+  void write(std::deque<Bytes>& queue, std::span<std::byte> rows) const {
+    for (std::size_t offset = 0; offset < rows.size(); offset += row_bytes()) {
+      const Bytes message = queue.empty() ? Bytes() : std::move(queue.front());
+      if (!queue.empty()) queue.pop_front();
+      const RowHead head{static_cast<std::uint32_t>(message.size()),
+                         static_cast<std::uint32_t>(queue.size())};
+      std::memcpy(rows.data() + offset, &head, sizeof head);
+      std::ranges::copy(message, rows.begin() + static_cast<std::ptrdiff_t>(offset + sizeof head));
+    }
+  }
+  /// Appends the messages of the rows to a queue. @return  how many more the sender has
+  std::size_t read(std::span<const std::byte> rows, int from,
+                   std::deque<std::pair<int, Bytes>>& queue) const {
+    RowHead head;
+    for (std::size_t offset = 0; offset < rows.size(); offset += row_bytes()) {
+      std::memcpy(&head, rows.data() + offset, sizeof head);
+      require(head.bytes <= most_bytes_, "a message of a wave is too long");
+      if (head.bytes == 0) break;
+      const auto bytes = rows.subspan(offset + sizeof head, head.bytes);
+      queue.emplace_back(from, Bytes(bytes.begin(), bytes.end()));
+    }
+    return head.waiting;
+  }
+
+ private:
+  std::size_t most_bytes_;
+};
+
+/// The part that is the same on all ranks.
+class CollectiveLink : public Link {
+ public:
+  CollectiveLink(Communicator& world, std::size_t most_bytes)
+      : world_(world),
+        rows_(most_bytes),
+        most_rows_(std::clamp<std::size_t>(
+            kMostWaveBytes / (rows_.row_bytes() * static_cast<std::size_t>(world.size())), 1, kMostRows)) {}
+
+  std::optional<LinkMessage> receive() final {
+    if (incoming_.empty()) progress();
+    if (incoming_.empty()) return std::nullopt;
+    current_ = std::move(incoming_.front());
+    incoming_.pop_front();
+    return LinkMessage{current_.first, current_.second};
+  }
+
+ protected:
+  /// Goes on with the waves as far as possible.
+  virtual void progress() = 0;
+
+  Communicator& world_;
+  const Rows rows_;
+  const std::size_t most_rows_;
+  std::deque<std::pair<int, Bytes>> incoming_;
+
+ private:
+  std::pair<int, Bytes> current_;
+};
+
+class CoordinatorLink final : public CollectiveLink {
+ public:
+  using CollectiveLink::CollectiveLink;
+
+  void send(int to, std::span<const std::byte> message) override {
+    outgoing_.at(static_cast<std::size_t>(to)).emplace_back(message.begin(), message.end());
+  }
+  void close() override {
+    const auto is_sent = [](const std::deque<Bytes>& queue) { return queue.empty(); };
+    while (!requests_.empty() || !std::ranges::all_of(outgoing_, is_sent)) {
+      progress();
+      std::this_thread::sleep_for(kShortPause);
+    }
+    require(incoming_.empty(), "a link is closed while messages are on their way");
+    header_ = {};
+    if (world_.size() > 1) wait(*broadcast_header());
+  }
+
+ private:
+  std::unique_ptr<Request> broadcast_header() {
+    return world_.broadcast(std::as_writable_bytes(std::span(&header_, 1)), 0);
+  }
+
+  /// What was sent in answer to the messages of a wave goes with the next one: that begins a call later.
+  void progress() override {
+    if (world_.size() == 1 || std::exchange(pauses_, false)) return;
+    if (requests_.empty()) begin();
+    if (!is_complete()) return;
+    const auto ranks = static_cast<std::size_t>(world_.size());
+    const std::size_t rank_bytes = up_.size() / ranks;
+    waiting_ = 0;
+    for (std::size_t rank = 1; rank < ranks; ++rank) {
+      const auto of_rank = std::span(up_).subspan(rank * rank_bytes, rank_bytes);
+      waiting_ = std::max(waiting_, rows_.read(of_rank, static_cast<int>(rank), incoming_));
+    }
+    pauses_ = !incoming_.empty();
+    const bool carried = pauses_ || header_.down > 0;
+    const auto longest = std::max(kLongPause, kLongPauseOfARank * world_.size());
+    pause_ = carried ? kShortPause : std::min(2 * pause_, longest);
+  }
+
+  bool is_complete() {
+    if (!std::ranges::all_of(requests_, [](const auto& request) { return request->test(); })) return false;
+    requests_.clear();
+    return true;
+  }
+
+  void begin() {
+    std::size_t most = 0;
+    for (const std::deque<Bytes>& queue : outgoing_) most = std::max(most, queue.size());
+    header_.down = static_cast<std::uint32_t>(std::min(most, most_rows_));
+    header_.up = static_cast<std::uint32_t>(std::clamp<std::size_t>(waiting_, 1, most_rows_));
+    header_.pause_us = static_cast<std::uint32_t>(pause_.count());
+    requests_.push_back(broadcast_header());
+    const std::size_t down_bytes = header_.down * rows_.row_bytes();
+    down_.resize(down_bytes * outgoing_.size());
+    for (std::size_t rank = 0; rank < outgoing_.size(); ++rank) {
+      rows_.write(outgoing_[rank], std::span(down_).subspan(rank * down_bytes, down_bytes));
+    }
+    mine_.resize(std::max(down_bytes, header_.up * rows_.row_bytes()));
+    if (header_.down > 0) requests_.push_back(world_.scatter(down_, std::span(mine_).first(down_bytes), 0));
+    none_.resize(header_.up * rows_.row_bytes());
+    up_.resize(none_.size() * outgoing_.size());
+    requests_.push_back(world_.gather(none_, up_, 0));
+  }
+
+  WaveHeader header_;
+  std::vector<std::deque<Bytes>> outgoing_ =
+      std::vector<std::deque<Bytes>>(static_cast<std::size_t>(world_.size()));  // by rank
+  Bytes down_;
+  Bytes up_;
+  Bytes mine_;                                      // received from itself: nothing
+  Bytes none_;                                      // and sent to itself
+  std::vector<std::unique_ptr<Request>> requests_;  // of the wave that is under way; empty: there is none
+  std::size_t waiting_ = 0;                         // most messages that a rank had no room for
+  bool pauses_ = false;
+  std::chrono::microseconds pause_ = kShortPause;
+};
+
+class WorkerLink final : public CollectiveLink {
+ public:
+  WorkerLink(Communicator& world, std::size_t most_bytes) : CollectiveLink(world, most_bytes) {
+    await_header();
+  }
+
+  void send(int to, std::span<const std::byte> message) override {
+    require(to == 0, "a rank speaks to rank 0 alone");
+    outgoing_.emplace_back(message.begin(), message.end());
+  }
+  void close() override {
+    for (Backoff backoff; !closed_; backoff.pause()) progress();
+    require(outgoing_.empty() && incoming_.empty(), "a link is closed while messages are on their way");
+  }
+
+ private:
+  enum class Stage { kHeader, kScatter, kPause, kGather };
+
+  void await_header() {
+    request_ = world_.broadcast(std::as_writable_bytes(std::span(&header_, 1)), 0);
+    stage_ = Stage::kHeader;
+  }
+
+  void progress() override {
+    while (!closed_ && advance()) {
+    }
+  }
+
+  /// One stage further; false if it is not over yet.
+  bool advance() {
+    if (stage_ == Stage::kPause) {
+      if (outgoing_.empty() && Clock::now() < joins_) return false;
+      up_.resize(header_.up * rows_.row_bytes());
+      rows_.write(outgoing_, up_);
+      request_ = world_.gather(up_, {}, 0);
+      stage_ = Stage::kGather;
+    }
+    if (!request_->test()) return false;
+    if (stage_ == Stage::kGather) {
+      await_header();
+    } else if (stage_ == Stage::kHeader && header_.up == 0) {
+      closed_ = true;
+    } else if (stage_ == Stage::kHeader && header_.down > 0) {
+      down_.resize(header_.down * rows_.row_bytes());
+      request_ = world_.scatter({}, down_, 0);
+      stage_ = Stage::kScatter;
+    } else {
+      if (stage_ == Stage::kScatter) rows_.read(down_, 0, incoming_);
+      joins_ = Clock::now() + std::chrono::microseconds(header_.pause_us);
+      stage_ = Stage::kPause;
+      return incoming_.empty();  // their answers may go with this wave
+    }
+    return true;
+  }
+
+  Stage stage_ = Stage::kHeader;
+  WaveHeader header_;
+  std::deque<Bytes> outgoing_;
+  Bytes down_;
+  Bytes up_;
+  std::unique_ptr<Request> request_;
+  Clock::time_point joins_;
+  bool closed_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Link> make_collective_link(Communicator& world, std::size_t most_bytes) {
+  if (world.rank() == 0) return std::make_unique<CoordinatorLink>(world, most_bytes);
+  return std::make_unique<WorkerLink>(world, most_bytes);
+}
+
+}  // namespace skyline::comm

@@ -1,0 +1,99 @@
+#include "comm/mpi/mpi_link.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include "core/backoff.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace skyline::comm {
+namespace {
+
+constexpr std::size_t kReceives = 32;    // posted at a time
+constexpr std::size_t kTestsACall = 16;  // of unfinished sends
+constexpr int kTag = 0;
+
+}  // namespace
+
+std::unique_ptr<MpiLink> MpiLink::duplicate(MPI_Comm original, std::size_t most_bytes) {
+  MPI_Comm copy = MPI_COMM_NULL;
+  check_mpi(MPI_Comm_dup(original, &copy), "MPI_Comm_dup");
+  return std::make_unique<MpiLink>(CommunicatorHandle(copy), most_bytes);
+}
+
+MpiLink::MpiLink(CommunicatorHandle handle, std::size_t most_bytes)
+    : handle_(std::move(handle)),
+      most_bytes_(most_bytes),
+      receives_(kReceives, MPI_REQUEST_NULL),
+      inboxes_(kReceives * most_bytes) {
+  for (std::size_t i = 0; i < kReceives; ++i) post(i);
+}
+
+MpiLink::~MpiLink() {
+  // Without close() messages may be on their way. The process is about to end, and MPI keeps its buffers
+  // until then.
+  if (closed_) return;
+  handle_.release();
+  new std::vector<std::byte>(std::move(inboxes_));
+  new std::deque<Outgoing>(std::move(outgoing_));
+}
+
+void MpiLink::post(std::size_t receive) {
+  check_mpi(MPI_Irecv(inbox(receive).data(), static_cast<int>(most_bytes_), MPI_BYTE, MPI_ANY_SOURCE, kTag,
+                      handle_.get(), &receives_[receive]),
+            "MPI_Irecv");
+}
+
+void MpiLink::send(int to, std::span<const std::byte> message) {
+  require(!message.empty() && message.size() <= most_bytes_,
+          "a message of a size that the link does not take");
+  Outgoing& outgoing = outgoing_.emplace_back();
+  outgoing.bytes.assign(message.begin(), message.end());
+  check_mpi(MPI_Isend(outgoing.bytes.data(), static_cast<int>(message.size()), MPI_BYTE, to, kTag,
+                      handle_.get(), &outgoing.request),
+            "MPI_Isend");
+}
+
+std::optional<LinkMessage> MpiLink::receive() {
+  if (std::exchange(is_read_, false)) {
+    post(next_);
+    next_ = (next_ + 1) % kReceives;
+  }
+  test_outgoing();
+  int done = 0;
+  MPI_Status status;
+  check_mpi(MPI_Test(&receives_[next_], &done, &status), "MPI_Test");
+  if (done == 0) return std::nullopt;
+  int bytes = 0;
+  check_mpi(MPI_Get_count(&status, MPI_BYTE, &bytes), "MPI_Get_count");
+  is_read_ = true;
+  return LinkMessage{status.MPI_SOURCE, inbox(next_).first(static_cast<std::size_t>(bytes))};
+}
+
+/// A few of them: one that is not finished goes to the end.
+void MpiLink::test_outgoing() {
+  for (std::size_t count = std::min(kTestsACall, outgoing_.size()); count > 0; --count) {
+    Outgoing first = std::move(outgoing_.front());
+    outgoing_.pop_front();
+    int done = 0;
+    check_mpi(MPI_Test(&first.request, &done, MPI_STATUS_IGNORE), "MPI_Test");
+    if (done == 0) outgoing_.push_back(std::move(first));
+  }
+}
+
+void MpiLink::close() {
+  for (Backoff backoff; !outgoing_.empty(); backoff.pause()) test_outgoing();
+  for (std::size_t i = 0; i < kReceives; ++i) {
+    if (receives_[i] == MPI_REQUEST_NULL) continue;
+    MPI_Status status;
+    check_mpi(MPI_Cancel(&receives_[i]), "MPI_Cancel");
+    check_mpi(MPI_Wait(&receives_[i], &status), "MPI_Wait");
+    int cancelled = 0;
+    check_mpi(MPI_Test_cancelled(&status, &cancelled), "MPI_Test_cancelled");
+    require(cancelled != 0, "a link is closed while a message is on its way");
+  }
+  closed_ = true;
+}
+
+}  // namespace skyline::comm

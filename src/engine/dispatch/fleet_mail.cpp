@@ -1,0 +1,111 @@
+#include "engine/dispatch/fleet_mail.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include "comm/agreement.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace skyline::engine {
+namespace {
+
+struct Envelope {
+  MailKind kind = MailKind::kEnd;
+  std::uint32_t slot = 0;
+};
+
+struct PackedPart {
+  std::uint64_t trial = 0;
+  std::uint64_t slot = 0;
+  double seconds = 0;
+};
+
+constexpr std::size_t kLeastContent = 64;  // bytes of the largest message for which there is always room
+
+// A letter takes some 10 us from rank to rank, as long as both look; a wave takes up to 30 ms.
+constexpr double kPointToPointPrefetch_s = 0.05;
+constexpr double kCollectivePrefetch_s = 1;
+
+}  // namespace
+
+FleetMail::FleetMail(std::unique_ptr<comm::Link> link, const FleetFormat& format, double prefetch_s)
+    : link_(std::move(link)), format_(format), prefetch_s_(prefetch_s) {}
+
+std::size_t FleetMail::most_bytes(const FleetFormat& format) {
+  return sizeof(Envelope) + std::max({format.trial.bytes(), format.result.bytes(), kLeastContent});
+}
+
+void FleetMail::send(int to, MailKind kind, std::size_t slot, std::span<const std::byte> content) {
+  const Envelope envelope{kind, static_cast<std::uint32_t>(slot)};
+  message_.resize(sizeof envelope + content.size());
+  std::memcpy(message_.data(), &envelope, sizeof envelope);
+  std::ranges::copy(content, message_.begin() + sizeof envelope);
+  link_->send(to, message_);
+}
+
+void FleetMail::send_trial(int to, std::size_t slot, const Assignment& assignment) {
+  record_.assign(format_.trial.bytes(), std::byte{});
+  format_.trial.write(assignment, record_);
+  send(to, MailKind::kTrial, slot, record_);
+}
+
+void FleetMail::send_journalled(int to, std::span<const trial::TrialName> trials) {
+  const std::size_t most = (most_bytes(format_) - sizeof(Envelope)) / sizeof(std::uint64_t);
+  while (!trials.empty()) {
+    std::vector<std::uint64_t> names;
+    for (const trial::TrialName trial : trials.first(std::min(most, trials.size())))
+      names.push_back(pack(trial));
+    send(to, MailKind::kJournalled, 0, std::as_bytes(std::span(names)));
+    trials = trials.subspan(names.size());
+  }
+}
+
+void FleetMail::send_result(const Arrival& arrival) {
+  record_.assign(format_.result.bytes(), std::byte{});
+  format_.result.write(arrival, record_);
+  send(comm::kCoordinator, MailKind::kResult, 0, record_);
+}
+
+void FleetMail::send_trained(const TrainedPart& part) {
+  const PackedPart packed{pack(part.trial), part.slot, part.seconds};
+  send(comm::kCoordinator, MailKind::kTrained, 0, std::as_bytes(std::span(&packed, 1)));
+}
+
+std::optional<FleetMail::Letter> FleetMail::receive() {
+  const std::optional<comm::LinkMessage> message = link_->receive();
+  if (!message) return std::nullopt;
+  Envelope envelope;
+  require(message->bytes.size() >= sizeof envelope, "a message without an envelope");
+  std::memcpy(&envelope, message->bytes.data(), sizeof envelope);
+  return Letter{message->from, envelope.kind, envelope.slot, message->bytes.subspan(sizeof envelope)};
+}
+
+std::vector<trial::TrialName> FleetMail::read_journalled(const Letter& letter) {
+  std::vector<std::uint64_t> names(letter.content.size() / sizeof(std::uint64_t));
+  std::memcpy(names.data(), letter.content.data(), names.size() * sizeof(std::uint64_t));
+  std::vector<trial::TrialName> trials;
+  for (const std::uint64_t name : names) trials.push_back(unpack_name(name));
+  return trials;
+}
+
+TrainedPart FleetMail::read_trained(const Letter& letter) {
+  PackedPart packed;
+  require(letter.content.size() == sizeof packed, "a message of a wrong size");
+  std::memcpy(&packed, letter.content.data(), sizeof packed);
+  return {unpack_name(packed.trial), packed.slot, packed.seconds};
+}
+
+FleetMail make_fleet_mail(comm::Environment& environment, DispatchKind kind, bool has_window,
+                          const FleetFormat& format) {
+  const bool suits = has_window || environment.launch().survivors_live;
+  const bool wanted = kind == DispatchKind::kPointToPoint || (kind == DispatchKind::kAuto && suits);
+  const std::size_t bytes = FleetMail::most_bytes(format);
+  if (comm::share(environment.world(), wanted)) {
+    if (auto link = environment.make_link(bytes)) return {std::move(link), format, kPointToPointPrefetch_s};
+  }
+  return {comm::make_collective_link(environment.world(), bytes), format, kCollectivePrefetch_s};
+}
+
+}  // namespace skyline::engine

@@ -1,0 +1,61 @@
+#include "skyline/core/error.hpp"
+
+#include "core/backoff.hpp"
+#include "engine/dispatch/fleet_dispatcher.hpp"
+
+#include <utility>
+
+namespace skyline::engine {
+
+FleetWorker::FleetWorker(FleetMail& mail, SlotPool& own_slots, ResultKeeper& results,
+                         std::function<bool()> stop_requested)
+    : mail_(mail), own_slots_(own_slots), results_(results), stop_requested_(std::move(stop_requested)) {}
+
+void FleetWorker::serve(const std::function<void()>& check, const std::function<bool()>& all_is_written) {
+  for (Backoff backoff; !ended_ || !all_is_written(); backoff.pause()) {
+    check();
+    ask_for_stop();
+    const bool took = take_letters();
+    const bool sent = send_results();
+    if (took || sent) backoff.reset();
+  }
+}
+
+void FleetWorker::close() {
+  mail_.send(comm::kCoordinator, MailKind::kClosed);
+  mail_.close();
+}
+
+void FleetWorker::ask_for_stop() {
+  if (asked_for_stop_ || ended_ || !stop_requested_ || !stop_requested_()) return;
+  asked_for_stop_ = true;
+  mail_.send(comm::kCoordinator, MailKind::kStop);
+}
+
+bool FleetWorker::take_letters() {
+  bool any = false;
+  while (const auto letter = mail_.receive()) {
+    any = true;
+    if (letter->kind == MailKind::kTrial) {
+      own_slots_.submit(letter->slot, mail_.read_trial(*letter));
+    } else if (letter->kind == MailKind::kJournalled) {
+      results_.journalled(FleetMail::read_journalled(*letter));
+    } else if (letter->kind == MailKind::kStop) {
+      own_slots_.request_stop();
+    } else {
+      require(letter->kind == MailKind::kEnd, "a message that only rank 0 expects");
+      ended_ = true;
+    }
+  }
+  return any;
+}
+
+bool FleetWorker::send_results() {
+  const std::vector<TrainedPart> parts = own_slots_.take_trained();
+  const std::vector<Arrival> arrivals = own_slots_.take();
+  for (const TrainedPart& part : parts) mail_.send_trained(part);
+  for (const Arrival& arrival : arrivals) mail_.send_result(arrival);
+  return !parts.empty() || !arrivals.empty();
+}
+
+}  // namespace skyline::engine

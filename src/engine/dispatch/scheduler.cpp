@@ -1,0 +1,188 @@
+#include "engine/dispatch/scheduler.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace skyline::engine {
+namespace {
+
+constexpr std::size_t kMostOfASlot = 64;  // trials that it has at a time
+constexpr double kMemory = 0.95;          // weight of the past when times are learned
+
+}  // namespace
+
+Scheduler::Scheduler(RankTable ranks, double prefetch_s) : ranks_(std::move(ranks)), prefetch_s_(prefetch_s) {
+  for (std::size_t rank = 0; rank < ranks_.slots.size(); ++rank) {
+    first_slot_.push_back(slots_.size());
+    for (std::size_t slot = 0; slot < ranks_.slots[rank]; ++slot) {
+      slots_.push_back({.rank = rank, .slot = slot, .trials = {}});
+      open_.emplace(0, slot, rank);
+    }
+  }
+  require(!slots_.empty(), "a run without slots");
+}
+
+void Scheduler::submit(trial::TrialName trial, const TrialWork& work) {
+  require(std::isfinite(work.cost) && work.cost > 0, "a trial's predicted cost is not positive and finite");
+  if (work.alone) {
+    alone_.emplace_back(trial, work);
+  } else if (work.members == 1) {
+    singles_.insert({work.cost, trial});
+  } else {
+    const std::size_t ranks = ranks_of_group(work.members, ranks_for_groups(ranks_));
+    groups_.insert({work.cost, trial, ranks});
+    may_hold_ = true;
+  }
+}
+
+std::optional<Scheduler::Start> Scheduler::next() {
+  if (runs_alone_) return std::nullopt;
+  if (auto group = next_group()) return group;
+  if (auto single = next_single()) return single;
+  return next_alone();
+}
+
+/// Keeps `open_` right while a slot changes.
+template <typename Change>
+void Scheduler::change(Slot& slot, Change&& make) {
+  open_.erase({slot.load, slot.slot, slot.rank});
+  make();
+  if (slot.trials.empty()) slot.load = 0;  // no rounding is left
+  if (!slot.held && slot.trials.size() < kMostOfASlot) open_.emplace(slot.load, slot.slot, slot.rank);
+}
+
+void Scheduler::put(Slot& slot, trial::TrialName trial, double cost) {
+  change(slot, [&] {
+    slot.held = false;
+    slot.trials.emplace_back(trial, cost);
+    slot.load += cost;
+  });
+  ++under_way_;
+}
+
+Scheduler::Start Scheduler::start(const Waiting& waiting, const Placement& place) {
+  for (std::size_t rank = place.rank; rank < place.rank + place.ranks; ++rank) {
+    put(slot_of(rank, place.slot), waiting.trial, waiting.cost / static_cast<double>(place.ranks));
+  }
+  return {waiting.trial, place};
+}
+
+/// The first groups each hold the block that is free first, as long as there are blocks that nobody holds.
+void Scheduler::hold_blocks() {
+  if (!std::exchange(may_hold_, false)) return;
+  while (!groups_.empty()) {
+    const std::optional<std::size_t> block = best_block(*groups_.begin());
+    if (!block) return;
+    holds_.push_back({*groups_.begin(), *block});
+    groups_.erase(groups_.begin());
+    for (std::size_t rank = *block; rank < *block + holds_.back().group.ranks; ++rank) {
+      Slot& slot = slot_of(rank, 0);
+      change(slot, [&] { slot.held = true; });
+    }
+  }
+}
+
+std::optional<std::size_t> Scheduler::best_block(const Waiting& group) {
+  std::optional<std::size_t> best;
+  double least = 0;
+  for (const std::size_t first : blocks_of(ranks_, group.ranks)) {
+    double load = 0;
+    bool held = false;
+    for (std::size_t rank = first; rank < first + group.ranks; ++rank) {
+      held |= slot_of(rank, 0).held;
+      load = std::max(load, slot_of(rank, 0).load);
+    }
+    if (held || (best && load >= least)) continue;
+    best = first;
+    least = load;
+  }
+  return best;
+}
+
+std::optional<Scheduler::Start> Scheduler::next_group() {
+  const auto is_free = [&](const Hold& hold) {
+    for (std::size_t rank = hold.first_rank; rank < hold.first_rank + hold.group.ranks; ++rank) {
+      if (!slot_of(rank, 0).trials.empty()) return false;
+    }
+    return true;
+  };
+  auto found = std::ranges::find_if(holds_, is_free);
+  if (found == holds_.end()) {  // else all that can begin now do so before blocks at work are held
+    hold_blocks();
+    found = std::ranges::find_if(holds_, is_free);
+  }
+  if (found == holds_.end()) return std::nullopt;
+  const Hold hold = *found;
+  holds_.erase(found);
+  may_hold_ = true;
+  return start(hold.group, {hold.first_rank, 0, hold.group.ranks});
+}
+
+std::optional<Scheduler::Start> Scheduler::next_single() {
+  if (singles_.empty() || open_.empty()) return std::nullopt;
+  const auto [load, slot, rank] = *open_.begin();
+  auto longest = singles_.begin();
+  if (load > 0) {
+    const std::optional<double> rate = seconds_per_cost();
+    if (!rate) return std::nullopt;
+    longest = singles_.lower_bound({prefetch_s_ / *rate - load, {}});
+    if (longest == singles_.end()) return std::nullopt;
+  }
+  const Waiting waiting = *longest;
+  singles_.erase(longest);
+  return start(waiting, {rank, slot, 1});
+}
+
+std::optional<Scheduler::Start> Scheduler::next_alone() {
+  if (!nothing_waits() || under_way_ > 0 || alone_.empty()) return std::nullopt;
+  auto [trial, work] = alone_.front();
+  alone_.pop_front();
+  work.alone = false;
+  submit(trial, work);
+  const auto started = work.members > 1 ? next_group() : next_single();
+  runs_alone_ = started.has_value();
+  return started;
+}
+
+void Scheduler::ended(trial::TrialName trial, std::size_t rank, std::size_t slot_index, double seconds) {
+  Slot& slot = slot_of(rank, slot_index);
+  const auto found = std::ranges::find(slot.trials, trial, &decltype(slot.trials)::value_type::first);
+  if (found == slot.trials.end()) return;
+  const double cost = found->second;
+  change(slot, [&] {
+    slot.load -= cost;
+    slot.trials.erase(found);
+  });
+  if (--under_way_ == 0) runs_alone_ = false;
+  if (seconds <= 0) return;
+  seconds_ = kMemory * seconds_ + seconds;
+  cost_ = kMemory * cost_ + cost;
+}
+
+std::optional<double> Scheduler::seconds_per_cost() const {
+  return cost_ > 0 ? std::optional(seconds_ / cost_) : std::nullopt;
+}
+
+std::vector<trial::TrialName> Scheduler::drop_waiting() {
+  std::vector<trial::TrialName> dropped;
+  for (const Waiting& single : singles_) dropped.push_back(single.trial);
+  for (const Waiting& group : groups_) dropped.push_back(group.trial);
+  for (const auto& [trial, work] : alone_) dropped.push_back(trial);
+  for (const Hold& hold : holds_) {
+    dropped.push_back(hold.group.trial);
+    for (std::size_t rank = hold.first_rank; rank < hold.first_rank + hold.group.ranks; ++rank) {
+      Slot& slot = slot_of(rank, 0);
+      change(slot, [&] { slot.held = false; });
+    }
+  }
+  singles_.clear();
+  groups_.clear();
+  alone_.clear();
+  holds_.clear();
+  return dropped;
+}
+
+}  // namespace skyline::engine

@@ -1,0 +1,107 @@
+#pragma once
+
+#include "skyline/trial/trial.hpp"
+
+#include "engine/dispatch/placement.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <vector>
+
+namespace skyline::engine {
+
+/// The part of a trial that decides where and when it trains.
+struct TrialWork {
+  double cost = 0;  // predicted, positive and finite
+  std::uint32_t members = 1;
+  bool alone = false;  // it trains when no other trial waits or is under way
+};
+
+/// Decides which trial trains next in which slot: events in, "trial k to slot s" out. It knows neither MPI
+/// nor a clock, so that a simulated fleet has the same. Deterministic.
+///
+/// A slot gets its next trial when it is free: the longest by forecast that waits, of equal ones the one with
+/// the lower number. Trials of groups come first, the widest and then the longest: each holds a block of
+/// ranks, whose first slots get nothing else until all of them are free. Only trials of milliseconds are sent
+/// to slots that are at work: one that is parked behind a long trial could run elsewhere.
+class Scheduler {
+ public:
+  struct Start {
+    trial::TrialName trial;
+    Placement place;
+  };
+
+  /// @param ranks       those that train
+  /// @param prefetch_s  a slot at work is sent more as long as all that it has takes less than this, by
+  ///                    forecast; 0: never
+  Scheduler(RankTable ranks, double prefetch_s);
+
+  /// @pre no trial of that name waits or is under way
+  void submit(trial::TrialName trial, const TrialWork& work);
+  /// The next trial that is to go out now; call until there is none.
+  std::optional<Start> next();
+  /// A slot has done its part of a trial; told twice, it counts once.
+  /// @param seconds  that it took, from which later trials are forecast; 0: not known
+  void ended(trial::TrialName trial, std::size_t rank, std::size_t slot, double seconds);
+  /// Forgets the trials that have not gone out. @return  them
+  std::vector<trial::TrialName> drop_waiting();
+  /// Nothing waits or is under way.
+  bool idle() const { return nothing_waits() && alone_.empty() && under_way_ == 0; }
+
+ private:
+  struct Slot {
+    std::size_t rank = 0;
+    std::size_t slot = 0;
+    bool held = false;  // for a group
+    double load = 0;    // cost of its trials
+    std::deque<std::pair<trial::TrialName, double>> trials;
+  };
+  struct Waiting {
+    double cost = 0;
+    trial::TrialName trial;
+    std::size_t ranks = 1;
+    /// The order in which trials go out.
+    bool operator<(const Waiting& other) const {
+      return std::tuple(other.ranks, other.cost, trial) < std::tuple(ranks, cost, other.trial);
+    }
+  };
+  struct Hold {
+    Waiting group;
+    std::size_t first_rank = 0;
+  };
+  using OpenSlot = std::tuple<double, std::size_t, std::size_t>;  // load, slot, rank
+
+  bool nothing_waits() const { return singles_.empty() && groups_.empty() && holds_.empty(); }
+  Slot& slot_of(std::size_t rank, std::size_t slot) { return slots_[first_slot_[rank] + slot]; }
+  template <typename Change>
+  void change(Slot& slot, Change&& make);
+  void put(Slot& slot, trial::TrialName trial, double cost);
+  Start start(const Waiting& waiting, const Placement& place);
+  void hold_blocks();
+  std::optional<std::size_t> best_block(const Waiting& group);
+  std::optional<Start> next_group();
+  std::optional<Start> next_single();
+  std::optional<Start> next_alone();
+  std::optional<double> seconds_per_cost() const;
+
+  const RankTable ranks_;
+  const double prefetch_s_;
+  std::vector<Slot> slots_;
+  std::vector<std::size_t> first_slot_;  // of each rank, in slots_
+  std::set<OpenSlot> open_;              // slots that may get single trials
+  std::set<Waiting> singles_;
+  std::set<Waiting> groups_;
+  std::vector<Hold> holds_;
+  std::deque<std::pair<trial::TrialName, TrialWork>> alone_;
+  bool runs_alone_ = false;
+  bool may_hold_ = false;      // a group came, or a block was left, since the last look
+  std::size_t under_way_ = 0;  // trials of slots; one of a group counts for each rank
+  double seconds_ = 0;         // of the last trials
+  double cost_ = 0;            // of the same
+};
+
+}  // namespace skyline::engine
