@@ -55,7 +55,7 @@ FACES = {
     "model_export": ["exported_model"],
     "run": ["account", "opened_run", "run_state"],
     "engine": ["engine_job", "engine_options", "loop/front_training", "loop/trial_maker", "run_files"],
-    "report": ["compare/comparison", "html/html_report", "report", "text/progress", "text/text_table",
+    "report": ["compare/comparison", "html/html_report", "report", "text/progress", "text/status_file", "text/text_table",
                "tracking/tracking"],
 }
 

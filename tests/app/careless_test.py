@@ -5,7 +5,7 @@ import subprocess
 import tempfile
 import unittest
 
-from skyline_runs import PROGRAM, SOURCE, RunsCase
+from skyline_runs import PROGRAM, SOURCE, RunsCase, read_json
 
 USER_ERROR = 2
 SYNTHETIC = str(SOURCE / "configs/synthetic.yaml")
@@ -99,8 +99,8 @@ class Careless(RunsCase):
                     self.assertTrue(done.stderr.startswith("skyline: "), done.stderr)
         self.assertEqual(self.contents(), before)
 
-    def search(self, run, *more, expect=0):
-        return self.skyline("search", SYNTHETIC, "--run", run, "--quiet", "--set", "synthetic.seconds_per_gflop=0", *more, expect=expect)
+    def search(self, run, *more, **expectations):
+        return self.skyline("search", SYNTHETIC, "--run", run, "--quiet", "--set", "synthetic.seconds_per_gflop=0", *more, **expectations)
 
     def test_a_run_begins_among_logs_and_what_an_ended_start_left(self):
         with tempfile.TemporaryDirectory(dir=self.folder) as run:
@@ -131,6 +131,29 @@ class Careless(RunsCase):
         log = (self.folder / "ends/logs/skyline.log").read_text().splitlines()
         self.assertIn("error --resume ends: `run.seed` differs", log[-2])
         self.assertRegex(log[-1], r" error this job ends with exit code 2$")
+
+    def ending(self, run):
+        status = read_json(self.folder / run / "status.json")
+        return status["state"], status["exit_code"], status["job"], status["restart"]
+
+    def test_status_json_tells_a_batch_script_how_each_of_its_jobs_ended(self):
+        batch = {"SLURM_JOB_ID": "812", "SLURM_ARRAY_JOB_ID": "811", "SLURM_ARRAY_TASK_ID": "3", "SLURM_RESTART_COUNT": "2"}
+        self.search("batch", environment=batch)
+        self.assertEqual(self.ending("batch"), ("finished", 0, "811_3", 2))
+        self.search("batch", "--resume", "--set", "run.seed=7", expect=USER_ERROR, environment={"SLURM_JOB_ID": "813"})
+        self.assertEqual(self.ending("batch"), ("failed", USER_ERROR, "813", 0))
+        self.search("batch", expect=USER_ERROR)  # a person has asked in vain
+        self.assertEqual(self.ending("batch"), ("failed", USER_ERROR, "813", 0))
+        self.search("batch", "--resume")
+        self.assertEqual(self.ending("batch"), ("finished", 0, "", 0))
+
+    def test_a_batch_job_leaves_no_status_in_a_folder_that_is_no_runs(self):
+        (self.folder / "letters").mkdir()
+        (self.folder / "letters/to_her.txt").touch()
+        self.search("letters", expect=USER_ERROR, environment={"SLURM_JOB_ID": "813"})
+        self.search("no-folder", "--set", "run.seed=x", expect=USER_ERROR, environment={"SLURM_JOB_ID": "813"})
+        self.assertEqual(os.listdir(self.folder / "letters"), ["to_her.txt"])
+        self.assertFalse((self.folder / "no-folder").exists())
 
 
 if __name__ == "__main__":

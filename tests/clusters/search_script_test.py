@@ -6,10 +6,15 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 SOURCE = pathlib.Path(sys.argv.pop(1)).resolve()
-STAND_INS = {"mpirun": 'exit "$STATUS"', "sleep": "exit 0",
+# The search leaves its own exit code, TOLD, if it is set; LATE is how long the launcher stays on. Sleeps are a thousand times shorter.
+STAND_INS = {"mpirun": 'if [ -n "$TOLD" ]; then printf \'{\\n  "exit_code": %s,\\n  "job": "%s",\\n  "restart": %s\\n}\\n\' '
+                       '"$TOLD" "${TOLD_BY:-7}" "${TOLD_AT:-$SLURM_RESTART_COUNT}" >run/status.json; fi\n'
+                       'if [ -n "$LATE" ]; then exec /bin/sleep "$LATE"; fi\nexit "$STATUS"',
+             "sleep": 'exec /bin/sleep "$(awk "BEGIN { print $1 / 1000 }")"',
              "scontrol": 'case $1 in show) echo "JobState=$STATE" ;; *) echo "$@" >>requeues ;; esac'}
 
 
@@ -30,6 +35,7 @@ class SearchScript(unittest.TestCase):
         path.chmod(0o755)
 
     def job(self, status=0, restarts=0, state="RUNNING", **variables):
+        """A search whose launcher returns `status`."""
         settings = {"PATH": f"{self.folder}/bin:/usr/bin:/bin", "STATUS": str(status), "STATE": state, "SLURM_JOB_ID": "7",
                     "SLURM_RESTART_COUNT": str(restarts), "SKYLINE": "/bin/true", **variables}
         return subprocess.run([SOURCE / "slurm/search.sbatch", "search.yaml", "run"], cwd=self.folder, env=settings,
@@ -39,17 +45,58 @@ class SearchScript(unittest.TestCase):
         file = self.folder / "requeues"
         return file.read_text().splitlines() if file.exists() else []
 
+    def check_requeued(self, done):
+        self.assertEqual((done.returncode, self.requeues()), (75, ["requeue 7"]), done.stdout + done.stderr)
+        (self.folder / "requeues").unlink()
+        (self.folder / "run/slurm-7.faults").unlink(missing_ok=True)
+
     def test_it_requeues_75_and_76_and_signals_and_nothing_else(self):
         for status in (75, 76, 129, 137, 139, 143, 205):
             with self.subTest(status):
-                done = self.job(status)
-                self.assertEqual((done.returncode, self.requeues()), (75, ["requeue 7"]), done.stdout + done.stderr)
-                (self.folder / "requeues").unlink()
-                (self.folder / "run/slurm-7.faults").unlink(missing_ok=True)
-        for status in (0, 1, 2, 3, 70, 74, 77, 126, 127, 128):
+                self.check_requeued(self.job(status))
+        for status in (1, 2, 3, 70, 74, 77, 126, 127, 128):
             with self.subTest(status):
                 done = self.job(status)
                 self.assertEqual((done.returncode, self.requeues()), (status, []), done.stdout + done.stderr)
+
+    def test_it_goes_by_what_the_search_has_told_whatever_the_launcher_returns(self):
+        for launcher in (0, 1, 137):
+            for told in (75, 76):
+                with self.subTest(launcher=launcher, told=told):
+                    self.check_requeued(self.job(launcher, TOLD=str(told)))
+            for told in (0, 2, 3, 70):
+                with self.subTest(launcher=launcher, told=told):
+                    done = self.job(launcher, TOLD=str(told))
+                    self.assertEqual((done.returncode, self.requeues()), (told, []), done.stdout + done.stderr)
+
+    def test_a_launcher_that_returns_0_without_a_word_of_the_search_is_a_fault(self):
+        told_by_others = [{}, {"TOLD": "null"}, {"TOLD": "0", "TOLD_BY": "8"}, {"TOLD": "0", "TOLD_AT": "1"},
+                          {"TOLD": "0", "TOLD_AT": "01"}]
+        for told in told_by_others:
+            with self.subTest(told):
+                done = self.job(0, **told)
+                self.assertIn("mpirun returned 0, and the search did not say how it ended: requeued", done.stdout)
+                self.check_requeued(done)
+        done = self.job(0, 5)
+        self.assertEqual((done.returncode, self.requeues()), (75, ["requeue 7"]))  # the faults, not the restarts, are counted
+        (self.folder / "run/slurm-7.faults").write_text("fault\n" * 5)
+        done = self.job(0, 5)
+        self.assertEqual((done.returncode, len(self.requeues())), (76, 1), done.stdout)
+
+    def test_a_task_of_an_array_goes_by_its_own_word(self):
+        array = {"SLURM_ARRAY_JOB_ID": "6", "SLURM_ARRAY_TASK_ID": "3", "TOLD": "0"}
+        (self.folder / "run/seed-3").symlink_to(self.folder / "run")
+        self.assertEqual(self.job(1, TOLD_BY="6_3", **array).returncode, 0)
+        self.assertEqual(self.job(1, TOLD_BY="6_4", **array).returncode, 1)
+
+    def test_a_launcher_that_outlives_the_search_is_ended(self):
+        began = time.monotonic()
+        done = self.job(TOLD="0", LATE="50")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("the search has ended, and mpirun is still there after 30 s: ending it", done.stdout)
+        self.assertLess(time.monotonic() - began, 20)
+        done = self.job(75, 1, LATE="1")  # without a word it is waited for
+        self.assertNotIn("still there", done.stdout)
 
     def test_faults_are_requeued_five_times_however_often_the_job_stopped_early_in_between(self):
         for restart in range(10):

@@ -52,9 +52,9 @@ class SlurmJobs(unittest.TestCase):
         done = subprocess.run([PROGRAM, "journal", run, "--canonical"], check=True, capture_output=True, text=True, timeout=60)
         return done.stdout.splitlines()[1:]
 
-    def submit(self, run, seconds_per_gflop=1, nodes=NODES, variables=None, sbatch=()):
+    def submit(self, run, seconds_per_gflop=1, nodes=NODES, variables=None, sbatch=(), search=()):
         settings = {"SKYLINE": PROGRAM, "SKYLINE_LOCAL_RUN": "1", **(variables or {})}
-        out = self.slurm.run(SOURCE / "slurm/submit", "search.yaml", run, *SEARCH,
+        out = self.slurm.run(SOURCE / "slurm/submit", "search.yaml", run, *SEARCH, *search,
                              "--set", f"synthetic.seconds_per_gflop={seconds_per_gflop}", "--", *nodes, *sbatch,
                              variables=settings)
         return re.search(r"Submitted batch job (\d+)", out).group(1)
@@ -101,6 +101,18 @@ class SlurmJobs(unittest.TestCase):
         # 75, or srun's own code if the first rank to end with it had the others terminated.
         self.assertRegex(self.log("asked", job), "stopped early (with everything saved|on request): requeued to resume")
 
+    def test_goes_by_what_the_search_has_told_under_an_mpirun_that_returns_0(self):
+        recovery = {"SKYLINE_MPIRUN_OPTIONS": "--enable-recovery"}
+        job = self.submit("told", 20, variables=recovery)
+        self.wait_for_trials("told", 3)
+        self.slurm.run("scancel", "-b", "-s", "USR1", job)
+        self.check_done("told", job, 1)
+        self.assertIn("stopped early with everything saved: requeued to resume", self.log("told", job))
+        job = self.submit("told", variables=recovery, search=["--set", "run.seed=7"])  # of another run
+        self.assertEqual(self.slurm.wait(job), "FAILED")
+        self.assertIn("failed with exit code 2; not requeued", self.log("told", job))
+        self.assertEqual(self.canonical("told"), self.whole)
+
     def test_goes_on_when_a_node_has_lost_power(self):
         job = self.submit("power", 20)
         self.wait_for_trials("power", 3)
@@ -114,7 +126,8 @@ class SlurmJobs(unittest.TestCase):
         program = self.folder / "gpu_doctor"  # in place of the search, with GPUs in place of none
         program.write_text(f"#!/bin/sh\nexport LD_LIBRARY_PATH={FAKE_GPUS} FAKE_DEVICES=2"
                            f" SKYLINE_CUDA_LIBRARY={FAKE_GPUS}/libskyline_cuda.so\n"
-                           f'echo "$(hostname) sees $CUDA_VISIBLE_DEVICES"\nexec {PROGRAM} doctor\n')
+                           f'echo "$(hostname) sees $CUDA_VISIBLE_DEVICES"\n{PROGRAM} doctor || exit\nmkdir -p {name}\n'
+                           f'printf \'{{\\n "exit_code": 0,\\n "job": "%s",\\n "restart": 0\\n}}\\n\' $SLURM_JOB_ID >{name}/status.json\n')
         program.chmod(0o755)
         log = self.folder / f"{name}.log"
         job = self.slurm.run("sbatch", "--parsable", "-N", "2", "--ntasks-per-node=2", "-o", log, *options,

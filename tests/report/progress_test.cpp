@@ -165,7 +165,7 @@ TEST_F(ProgressTest, WritesTheStatusAtTheEndEvenOfAShortRun) {
     start(*progress, 4);
     for (std::size_t i = 0; i < 4; ++i) commit(*progress, i, 3 - i);
     now_s_ += 7;
-    progress->ended(RunEnd::kFinished, 0);
+    progress->ended(RunEnd::kFinished);
   }
   const RunStatus last = status();
   EXPECT_EQ(last.state, "finished");
@@ -203,10 +203,10 @@ TEST_F(ProgressTest, SaysThatARunThatEndsByAnExceptionHasFailed) {
 
 TEST_F(ProgressTest, HasWrittenThatARunFailedBeforeTheProcessMayEnd) {
   const auto progress = make(false);
-  progress->ended(RunEnd::kFailed, 76);
+  progress->ended(RunEnd::kFailed);
   EXPECT_FALSE(std::filesystem::exists(folder_.paths().status_json())) << "it has not begun";
   start(*progress, 4);
-  progress->ended(RunEnd::kFailed, 76);
+  progress->ended(RunEnd::kFailed);
   EXPECT_EQ(status().state, "failed");
 }
 
@@ -224,7 +224,7 @@ TEST_F(ProgressTest, SaysThatARunIsStoppingAndThatItHasStopped) {
     progress->tick(state_);
     EXPECT_THAT(writes_.back(), AllOf(HasSubstr("search 1/10 trials · stopping: saving running trials · 4"),
                                       Not(HasSubstr("ETA"))));
-    progress->ended(RunEnd::kStopped, 75);
+    progress->ended(RunEnd::kStopped);
   }
   EXPECT_THAT(log_text(), HasSubstr("info stopping: running trials save their state"));
   EXPECT_EQ(status().state, "stopped");

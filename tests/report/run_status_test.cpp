@@ -30,6 +30,7 @@ TEST(RunStatus, ReadsBackWhatItWrote) {
   EXPECT_EQ(RunStatus::parse(status.to_json(), "status.json"), status);
 
   status.eta_s.reset();
+  status.ending = JobEnding{"812_3", 2, 76};
   EXPECT_EQ(RunStatus::parse(status.to_json(), "status.json"), status);
 }
 

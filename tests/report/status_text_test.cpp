@@ -96,6 +96,18 @@ TEST(StatusText, TellsHowToGoOnWithARunWhoseJobIsGone) {
   }
 }
 
+TEST(StatusText, TellsTheExitCodeOfAJobThatFailed) {
+  const testing::SampleFolder folder;
+  RunStatus status = sample_status("failed");
+  fill(folder, status);
+  EXPECT_EQ(last_exit_code(folder.paths()), std::nullopt);
+  status.ending = JobEnding{.exit_code = 76};
+  fill(folder, status);
+  EXPECT_THAT(status_text(folder.paths()), StartsWith(folder.paths().root.string() +
+                                                      ": failed with exit code 76; resume with --resume\n"));
+  EXPECT_EQ(last_exit_code(folder.paths()), 76);
+}
+
 TEST(StatusText, CountsTheJournalIfItIsAheadOfTheStatus) {
   const testing::SampleFolder folder;
   RunStatus status = sample_status("running");

@@ -5,6 +5,7 @@
 #include "app/config/run_config.hpp"
 #include "app/job/data_stage.hpp"
 #include "app/job/host_difference.hpp"
+#include "app/job/job_end.hpp"
 #include "app/job/job_stop.hpp"
 #include "app/job/search_job.hpp"
 #include "comm/agreement.hpp"
@@ -174,14 +175,16 @@ SharedRun share_run(comm::Environment& environment, const SearchArguments& argum
   return shared;
 }
 
-int search_on_ranks(comm::Environment& environment, const SearchArguments& arguments, JobStop& stop) {
+/// Collective. @return  the exit code; that of rank 0 counts, which knows whether a stop came too late
+/// @param prepared  rank 0: keeps the claim on the folder
+int search_on_ranks(comm::Environment& environment, const SearchArguments& arguments, JobStop& stop,
+                    std::optional<PreparedRun>& prepared) {
   if (const auto difference = version_difference(environment)) {
     if (environment.world().rank() == comm::kCoordinator) {
       print_error("the hosts run different versions: " + *difference + "; install one on all of them");
     }
     return kExitUserError;
   }
-  std::optional<PreparedRun> prepared;
   const SharedRun shared = share_run(environment, arguments, stop, prepared);
   if (shared.exit_code == kExitStopped && environment.world().rank() == comm::kCoordinator) {
     print_end("stopped " + stop.cause() + " before the search began: run again with --resume");
@@ -207,16 +210,18 @@ int search_on_ranks(comm::Environment& environment, const SearchArguments& argum
     };
   }
   const engine::RunFiles files{store::RunPaths{arguments.run}, journal_header(config, *evaluator), storage};
-  const engine::JobEnd end{
-      .stop_requested = [&stop] { return stop.requested(); },
-      .failed = [&](const std::exception& error) { end_all_ranks(environment, error, files.paths.log()); }};
+  const engine::JobEnd end{.stop_requested = [&stop] { return stop.requested(); },
+                           .failed =
+                               [&](const std::exception& error) {
+                                 tell_end(environment, files.paths,
+                                          prepared ? prepared->claim.get() : nullptr, exit_code_of(error));
+                                 end_all_ranks(environment, error, files.paths.log());
+                               }};
   if (prepared) {
-    const int code = search_as_coordinator(environment, task, files, end, std::move(*prepared), config,
-                                           arguments.quiet, stop);
-    return comm::share(environment.world(), code);
+    return search_as_coordinator(environment, task, files, end, *prepared, config, arguments.quiet, stop);
   }
   engine::run_job(environment, task, files, end);
-  return comm::share(environment.world(), kExitDone);  // rank 0 knows whether a stop came too late
+  return kExitDone;
 }
 
 }  // namespace
@@ -224,13 +229,19 @@ int search_on_ranks(comm::Environment& environment, const SearchArguments& argum
 int run_search(const SearchArguments& arguments) {
   const auto environment = comm::Environment::start({.timeout_s = arguments.start_timeout_s});
   JobStop stop;  // behind MPI, which may bring handlers of its own
+  const store::RunPaths paths{arguments.run};
+  std::optional<PreparedRun> prepared;  // keeps the folder until all is told
+  const auto claim = [&] { return prepared ? prepared->claim.get() : nullptr; };
   try {
-    const int code = search_on_ranks(*environment, arguments, stop);
+    const int code = search_on_ranks(*environment, arguments, stop, prepared);
+    tell_end(*environment, paths, claim(), code);
     note_exit_code(code);
     log::stop();
-    return code;
+    return comm::share(environment->world(), code);
   } catch (const std::exception& error) {
-    return end_all_ranks(*environment, error, store::RunPaths{arguments.run}.log());
+    tell_end(*environment, paths, claim(), exit_code_of(error));
+    prepared.reset();  // gives the folder back
+    return end_all_ranks(*environment, error, paths.log());
   }
 }
 

@@ -97,7 +97,7 @@ void export_front(const store::RunPaths& paths, const std::vector<model_export::
 }  // namespace
 
 int search_as_coordinator(comm::Environment& environment, const engine::SearchTask& task,
-                          const engine::RunFiles& files, engine::JobEnd end, PreparedRun prepared,
+                          const engine::RunFiles& files, engine::JobEnd end, PreparedRun& prepared,
                           const RunConfig& config, bool quiet, JobStop& stop) {
   const bool terminal = !quiet && isatty(STDERR_FILENO) == 1;
   const std::vector<std::string>& metrics = files.header.metrics;
@@ -121,7 +121,7 @@ int search_as_coordinator(comm::Environment& environment, const engine::SearchTa
     }
   });
   end.failed = [&, failed = end.failed](const std::exception& error) {
-    progress.ended(report::RunEnd::kFailed, exit_code_of(error));
+    progress.ended(report::RunEnd::kFailed);
     tracking->ended(report::RunEnd::kFailed);
     failed(error);
   };
@@ -132,7 +132,7 @@ int search_as_coordinator(comm::Environment& environment, const engine::SearchTa
   writer.finish();
   const report::ReportInputs outputs{config.space, metrics, result.state};
   if (result.stopped) {
-    progress.ended(report::RunEnd::kStopped, kExitStopped);
+    progress.ended(report::RunEnd::kStopped);
     if (result.state.replayed() == replayed) {
       try_to_write_results(files.paths, config, outputs, of_all_jobs(result.account));
     }
@@ -141,15 +141,15 @@ int search_as_coordinator(comm::Environment& environment, const engine::SearchTa
     return kExitStopped;
   }
   write_results(files.paths, config, outputs, of_all_jobs(result.account));
-  const std::string missing = missing_front(outputs);
-  const int exit_code = missing.empty() ? kExitDone : kExitNoFront;
-  progress.ended(report::RunEnd::kFinished, exit_code);  // for `skyline status`: the results are on disk
+  progress.ended(report::RunEnd::kFinished);  // for `skyline status`: the results are on disk
   warn_of_lost_weights(files.paths, config, result.state);
   print_results(files.paths, outputs, result);
   if (config.sections.final_training) export_front(files.paths, config.sections.final_training->exports);
   tracking->ended(report::RunEnd::kFinished);
-  if (!missing.empty()) print_error(missing);
-  return exit_code;
+  const std::string missing = missing_front(outputs);
+  if (missing.empty()) return kExitDone;
+  print_error(missing);
+  return kExitNoFront;
 }
 
 }  // namespace skyline::app

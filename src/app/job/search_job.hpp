@@ -32,9 +32,10 @@ std::optional<PreparedRun> prepare_run(const SearchArguments& arguments, const s
                                        JobStop& stop, const comm::Launch& launch);
 
 /// Collective, rank 0's part: searches, shows how it goes and ends with the results.
+/// @param prepared  keeps the claim on the folder
 /// @return  the exit code: kExitDone, kExitStopped, or kExitNoFront
 int search_as_coordinator(comm::Environment& environment, const engine::SearchTask& task,
-                          const engine::RunFiles& files, engine::JobEnd end, PreparedRun prepared,
+                          const engine::RunFiles& files, engine::JobEnd end, PreparedRun& prepared,
                           const RunConfig& config, bool quiet, JobStop& stop);
 
 }  // namespace skyline::app

@@ -1,19 +1,14 @@
 #include "report/text/progress.hpp"
 
-#include "skyline/core/error.hpp"
-
 #include "core/backoff.hpp"
 #include "core/clock.hpp"
 #include "core/log.hpp"
 #include "core/text/wording.hpp"
 #include "report/files/trial_results.hpp"
-#include "store/publish/publish.hpp"
 
 #include <algorithm>
 #include <chrono>
-#include <memory>
 #include <set>
-#include <utility>
 
 #include <fmt/format.h>
 #include <sys/ioctl.h>
@@ -56,31 +51,6 @@ ProgressConsole system_console(bool terminal) {
   return console;
 }
 
-StatusFile::StatusFile(std::filesystem::path path) : path_(std::move(path)), thread_(2) {}
-
-bool StatusFile::offer(const RunStatus& status) {
-  if (busy_) return false;
-  publish(status);
-  return true;
-}
-
-std::future<void> StatusFile::publish(const RunStatus& status) {
-  busy_ = true;
-  const auto done = std::make_shared<std::promise<void>>();
-  thread_.submit([this, done, text = status.to_json()] {
-    try {
-      store::publish_file(path_, text);
-    } catch (const Problem& problem) {
-      if (!std::exchange(warned_, true)) {
-        log::warning(fmt::format("{}; the run goes on, its status is out of date", problem.what()));
-      }
-    }
-    busy_ = false;
-    done->set_value();
-  });
-  return done->get_future();
-}
-
 Progress::Progress(const store::RunPaths& paths, const space::SearchSpace& space,
                    const std::vector<std::string>& metrics, ProgressConsole console)
     : space_(space), metrics_(metrics), console_(std::move(console)), status_file_(paths.status_json()) {}
@@ -89,8 +59,7 @@ Progress::~Progress() {
   if (under_way_) end_with("failed");
 }
 
-void Progress::ended(RunEnd end, int exit_code) {
-  status_.exit_code = exit_code;
+void Progress::ended(RunEnd end) {
   if (end != RunEnd::kFailed) {
     end_with(end == RunEnd::kStopped ? "stopped" : "finished");
   } else if (under_way_) {

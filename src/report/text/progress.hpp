@@ -2,10 +2,9 @@
 
 #include "report/report.hpp"
 #include "report/text/run_status.hpp"
+#include "report/text/status_file.hpp"
 #include "run/run_state.hpp"
-#include "store/publish/storage_thread.hpp"
 
-#include <atomic>
 #include <functional>
 #include <future>
 #include <map>
@@ -40,23 +39,6 @@ struct ProgressConsole {
 /// Steady and system clock; standard error.
 ProgressConsole system_console(bool terminal);
 
-/// Publishes status.json away from the caller's thread: a slow file system never holds up the run. A status
-/// that comes while the last one is still being written is passed over.
-class StatusFile {
- public:
-  explicit StatusFile(std::filesystem::path path);
-  /// False if it was passed over. A failure is a warning, once.
-  bool offer(const RunStatus& status);
-  /// Waits for its turn. What is returned is ready when the status is written, or cannot be.
-  std::future<void> publish(const RunStatus& status);
-
- private:
-  std::filesystem::path path_;
-  std::atomic<bool> busy_ = false;
-  bool warned_ = false;          // the storage thread's
-  store::StorageThread thread_;  // last: ends before what its jobs use
-};
-
 /// Progress on a terminal (one line, rewritten, with ETA), one log line per commit, and status.json every 2 s
 /// for `skyline status`. ETA from the time of this job's commits and the trials left. Without a terminal
 /// commits and, every 30 s, the progress go to log::info. Used by rank 0's main thread alone.
@@ -73,8 +55,8 @@ class Progress final : public run::RunListener {
   void tick(const run::RunState& state) override;
   /// The last thing to tell, before results are printed: ends the line on the terminal and writes the last
   /// status. After a failure the process may end at once: the status is waited for, at most 2 s. A run
-  /// without this call has failed. @param exit_code  of the program
-  void ended(RunEnd end, int exit_code);
+  /// without this call has failed.
+  void ended(RunEnd end);
 
  private:
   bool on_terminal() const { return static_cast<bool>(console_.write); }

@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kStatusFormat = 2;
+constexpr int kStatusFormat = 3;
 constexpr double kMostAmount = 1e15;  // of anything that is counted or measured in seconds here
 
 /// @throws Json::exception, std::out_of_range
@@ -27,21 +27,34 @@ std::size_t count_of(const Json& json) {
   return static_cast<std::size_t>(amount_of(json));
 }
 
+/// Nothing of a status that a job wrote while it went on. @throws Json::exception, std::out_of_range
+std::optional<JobEnding> ending_of(const Json& status) {
+  if (status.at("exit_code").is_null()) return std::nullopt;
+  const auto number = [&](const char* key) { return static_cast<int>(amount_of(status.at(key))); };
+  return JobEnding{status.at("job"), number("restart"), number("exit_code")};
+}
+
 }  // namespace
 
 std::string RunStatus::to_json() const {
   Json best_values = Json::object();
   for (const BestValue& each : best) best_values[each.metric] = each.value;
-  const Json json{{"format", kStatusFormat}, {"state", state},
-                  {"phase", phase},          {"done", done},
-                  {"expected", expected},    {"committed", committed},
-                  {"in_flight", in_flight},  {"failed", failed},
-                  {"front", front},          {"best", best_values},
-                  {"replayed", replayed},    {"slots", slots},
-                  {"ranks", ranks},          {"nodes", nodes},
-                  {"elapsed_s", elapsed_s},  {"eta_s", eta_s ? Json(*eta_s) : Json(nullptr)},
-                  {"updated", updated},      {"exit_code", exit_code ? Json(*exit_code) : Json(nullptr)},
-                  {"recent", recent}};
+  Json json{{"format", kStatusFormat}, {"state", state},
+            {"phase", phase},          {"done", done},
+            {"expected", expected},    {"committed", committed},
+            {"in_flight", in_flight},  {"failed", failed},
+            {"front", front},          {"best", best_values},
+            {"replayed", replayed},    {"slots", slots},
+            {"ranks", ranks},          {"nodes", nodes},
+            {"elapsed_s", elapsed_s},  {"eta_s", eta_s ? Json(*eta_s) : Json(nullptr)},
+            {"updated", updated},      {"recent", recent},
+            {"exit_code", nullptr},    {"job", nullptr},
+            {"restart", nullptr}};
+  if (ending) {
+    json["exit_code"] = ending->exit_code;
+    json["job"] = ending->job;
+    json["restart"] = ending->restart;
+  }
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -66,7 +79,7 @@ RunStatus RunStatus::parse(const std::string& text, const std::string& file) {
     status.elapsed_s = amount_of(json.at("elapsed_s"));
     if (!json.at("eta_s").is_null()) status.eta_s = amount_of(json.at("eta_s"));
     status.updated = amount_of(json.at("updated"));
-    if (!json.at("exit_code").is_null()) status.exit_code = static_cast<int>(amount_of(json.at("exit_code")));
+    status.ending = ending_of(json);
     status.recent = json.at("recent").get<std::vector<std::string>>();
     return status;
   } catch (const Json::exception& problem) {

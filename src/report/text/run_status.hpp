@@ -14,6 +14,14 @@ struct BestValue {
   bool operator==(const BestValue&) const = default;
 };
 
+/// How a job ended.
+struct JobEnding {
+  std::string job = {};  // number in the batch system, "812", or "812_3" in an array; empty: there is none
+  int restart = 0;       // of that job
+  int exit_code = 0;
+  bool operator==(const JobEnding&) const = default;
+};
+
 /// The status of a run: the contents of the progress line and of status.json (docs/results.md).
 struct RunStatus {
   std::string state = "running";  // running | stopping | stopped | finished | failed
@@ -33,7 +41,7 @@ struct RunStatus {
   double elapsed_s = 0;             // seconds of this job so far
   std::optional<double> eta_s;      // seconds left of this phase
   double updated = 0;               // seconds since 1970
-  std::optional<int> exit_code;     // of a job that ended as it should, or failed with a word
+  std::optional<JobEnding> ending;  // of the last job; nothing: it runs, or was killed
   std::vector<std::string> recent;  // the last commits, oldest first
 
   std::string to_json() const;

@@ -4,7 +4,7 @@
 #include "core/text/wording.hpp"
 #include "report/report.hpp"
 #include "report/text/progress.hpp"
-#include "report/text/run_status.hpp"
+#include "report/text/status_file.hpp"
 #include "report/text/text_table.hpp"
 #include "store/publish/publish.hpp"
 
@@ -28,11 +28,6 @@ std::size_t journal_trials(const std::filesystem::path& path) {
   return lines - std::min(lines, kHeaderLines);
 }
 
-std::optional<RunStatus> read_status(const store::RunPaths& paths) {
-  if (!store::exists(paths.status_json())) return std::nullopt;
-  return RunStatus::parse(store::read_file(paths.status_json()), paths.status_json().string());
-}
-
 bool is_active(const std::optional<store::RunOwner>& owner) {
   return owner && owner->active;
 }
@@ -46,6 +41,9 @@ std::string state_text(const std::optional<RunStatus>& status, const std::option
   }
   if (status && status->state == "finished") return "finished";
   if (status && status->state == "stopped") return "stopped; resume with --resume";
+  if (status && status->ending) {
+    return fmt::format("failed with exit code {}; resume with --resume", status->ending->exit_code);
+  }
   return "not running; resume with --resume";
 }
 
@@ -118,7 +116,8 @@ std::string status_json(const store::RunPaths& paths) {
 
 std::optional<int> last_exit_code(const store::RunPaths& paths) {
   const std::optional<RunStatus> status = read_status(paths);
-  return status ? status->exit_code : std::nullopt;
+  if (!status || !status->ending) return std::nullopt;
+  return status->ending->exit_code;
 }
 
 std::string status_text(const store::RunPaths& paths) {

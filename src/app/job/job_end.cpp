@@ -1,0 +1,47 @@
+#include "app/job/job_end.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include "comm/agreement.hpp"
+#include "report/text/status_file.hpp"
+#include "store/publish/publish.hpp"
+#include "store/run_folder/fresh_folder.hpp"
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <system_error>
+
+namespace skyline::app {
+namespace {
+
+/// Whether a job that ended before it had the folder may leave its word there. @throws Problem: it may not
+bool may_tell_without_claim(const store::RunPaths& paths) {
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(paths.root, ignored)) return false;
+  if (!store::exists(paths.journal())) store::check_fresh_folder(paths, {});
+  const std::optional<store::RunOwner> owner = store::read_owner(paths);
+  return !owner || !owner->active;
+}
+
+bool may_tell(const store::RunPaths& paths, const store::RunClaim* claim, const comm::Launch& launch) {
+  try {
+    if (claim == nullptr) return !launch.job.empty() && may_tell_without_claim(paths);
+    claim->check();
+    return true;
+  } catch (const Problem&) {
+    return false;
+  }
+}
+
+}  // namespace
+
+void tell_end(comm::Environment& environment, const store::RunPaths& paths, const store::RunClaim* claim,
+              int exit_code) {
+  const comm::Launch& launch = environment.launch();
+  if (environment.world().rank() != comm::kCoordinator || !may_tell(paths, claim, launch)) return;
+  const std::string job = launch.task.empty() ? launch.job : launch.job + "_" + launch.task;
+  report::publish_end(paths, {job, launch.restarts, exit_code});
+}
+
+}  // namespace skyline::app
