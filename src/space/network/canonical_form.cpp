@@ -195,7 +195,7 @@ std::size_t Writer::emit(Layer layer, std::vector<std::size_t> inputs) {
 
 Network canonical_form(Network network) {
   if (is_plain_chain(network)) return network;
-  ValueGraph graph = simplified(network);
+  ValueGraph graph = simplified(std::move(network.layers));
   label_nodes(graph);
   return Writer(network, std::move(graph)).run();
 }

@@ -24,9 +24,9 @@ struct ValueGraph {
   std::size_t output = 0;
 };
 
-/// The graph without identities, zeros in sums, sums of sums, layers that compute the same twice, and layers
-/// that the output does not depend on; these keep their numbers, without inputs.
-ValueGraph simplified(const Network& network);
+/// The graph of these layers without identities, zeros in sums, sums of sums, layers that compute the same
+/// twice, and layers that the output does not depend on; these keep their numbers, without inputs.
+ValueGraph simplified(std::vector<Layer> layers);
 
 /// Gives the nodes labels that differ and depend on the graph alone, not on the order of its nodes.
 /// @see colour refinement with individualization, as in McKay, Congressus Numerantium 30, 1981
