@@ -19,9 +19,9 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::array<std::string_view, 4> kShares{"accuracy", "top_k", "macro_f1", "auc"};
 constexpr std::array<std::string_view, 5> kNotNegative{"loss", "mse", "mae", "latency_ms", "steps"};
 
-constexpr int kSampled = 1'000;  // genotypes
-constexpr std::size_t kMostLayers =
-    200'000;  // of all their networks: spaces of deep networks take a second too
+constexpr std::int64_t kMostCounted = 500;   // genotypes of a space that is gone through wholly
+constexpr std::int64_t kSampled = 250;       // genotypes of a larger one
+constexpr std::size_t kMostLayers = 50'000;  // of all their networks
 
 bool is_minimized(const Objective& objective) {
   return objective.sense == Sense::kMinimize;
@@ -39,14 +39,16 @@ MetricRange bounded_range(const Objective& objective, const std::vector<Constrai
   return {std::max(range.low, constraint->low), std::min(range.high, constraint->high)};
 }
 
-/// The largest costs of a sample, by computed objective; empty if no network of it can be built.
+/// The largest costs of the space, or of a sample, by computed objective; empty if no network can be built.
 std::map<std::string, double> largest_costs(const ObjectiveSet& set, const space::SearchSpace& space) {
   std::map<std::string, double> largest;
   RandomStream random(derive_seed(0, "objective.reference_point"));
+  const std::int64_t genotypes = space.genotype_count();
+  const bool all = genotypes <= kMostCounted;
   std::size_t layers = 0;
-  for (int i = 0; i < kSampled && layers < kMostLayers; ++i) {
+  for (std::int64_t i = 0; i < (all ? genotypes : kSampled) && layers < kMostLayers; ++i) {
     try {
-      const space::Network network = space.build(space.sample(random)).network;
+      const space::Network network = space.build(all ? space.genotype_at(i) : space.sample(random)).network;
       layers += network.layers.size();
       for (const Objective& objective : set.objectives()) {
         if (!objective.computed) continue;
