@@ -152,6 +152,16 @@ class Spaces(RunsCase):
         self.assertLess(resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before, 20)  # minutes without a directed search
         self.assertIn("79984 genotypes", lines[0])
 
+    def test_networks_that_few_of_a_space_are_like_are_shown_and_timed(self):
+        few = ["--set", "space.parameters.depth={range: [1, 1500]}", "--set", "constraints=[{parameters: [0, 700]}]"]
+        shown = self.skyline("show", SOURCE / "configs/digits.yaml", *few, "--sample", "3").stdout
+        ids = re.findall(r"(?m)^architecture (\w+): ", shown)
+        self.assertEqual(len(set(ids)), 3)
+        self.assertEqual(len(re.findall(r"(?m)^all +\S+ +[1-7]?\d{1,2} ", shown)), 3, shown)
+        short = ["--set", "training.epochs=0.1", "--set", "final=none"]
+        timed = self.skyline("validate", SOURCE / "configs/digits.yaml", *few, *short, "--time").stdout
+        self.assertRegex(timed, r"(?m)^# time: the smallest of \d+ random architectures: ")
+
     def test_every_mistake_is_a_line_of_its_own(self):
         (self.folder / "configs/wrong.yaml").write_text(CONFIG.replace("file: spaces/small.yaml", "network: [rellu, fladden]"))
         for command in (["validate", "configs/wrong.yaml"], ["search", "configs/wrong.yaml", "--run", "wrong"]):

@@ -1,6 +1,7 @@
 // The command that shows networks of a space: as a table, or as a graph.
 #include "skyline/core/error.hpp"
 #include "skyline/core/random.hpp"
+#include "skyline/search/candidate_pool.hpp"
 
 #include "app/commands/commands.hpp"
 #include "app/config/run_config.hpp"
@@ -17,7 +18,6 @@
 namespace skyline::app {
 namespace {
 
-constexpr int kMostTries = 20'000;
 constexpr int kMostSamples = 1'000'000;
 
 struct ShowArguments {
@@ -68,18 +68,16 @@ space::Architecture named_architecture(const space::SearchSpace& space, const st
   return architecture;
 }
 
+/// Different ones, fewer if the space has no more.
 std::vector<space::Architecture> samples(const RunConfig& config, int count) {
-  std::vector<space::Architecture> found;
+  search::CandidatePool pool(config.space, config.objectives);
   RandomStream random(derive_seed(config.sections.run.seed, "app.show"));
-  for (int i = 0; i < kMostTries && std::ssize(found) < count; ++i) {
-    try {
-      space::Architecture architecture = config.space.build(config.space.sample(random));
-      if (config.objectives.feasible(architecture.network)) found.push_back(std::move(architecture));
-    } catch (const UserError&) {  // shapes that do not fit
-    }
+  std::vector<space::Architecture> found;
+  while (std::ssize(found) < count) {
+    const search::ArchitecturePointer drawn = pool.draw(random);
+    if (drawn == nullptr) break;
+    found.push_back(*drawn);
   }
-  if (found.empty())
-    throw UserError("no valid architecture among " + std::to_string(kMostTries) + " samples");
   return found;
 }
 

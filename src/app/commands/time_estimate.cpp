@@ -2,6 +2,7 @@
 
 #include "skyline/core/error.hpp"
 #include "skyline/core/random.hpp"
+#include "skyline/search/candidate_pool.hpp"
 
 #include "comm/environment.hpp"
 #include "core/backoff.hpp"
@@ -21,7 +22,7 @@ namespace {
 constexpr double kTrained_s = 1;           // an architecture, at least
 constexpr std::size_t kFewestSteps = 3;    // unless the trial has fewer
 constexpr std::size_t kSampled = 101;      // architectures
-constexpr int kMostDraws = 20'000;         // to find them
+constexpr double kLongestSampling_s = 5;   // where few meet the constraints
 constexpr std::size_t kMostScored = 2000;  // samples
 
 using Instant = std::chrono::steady_clock::time_point;
@@ -104,20 +105,17 @@ class TimeEstimate {
 };
 
 std::vector<trial::Trial> TimeEstimate::sampled() const {
-  std::vector<trial::Trial> trials;
+  search::CandidatePool pool(config_.space, config_.objectives);
   RandomStream random(derive_seed(config_.sections.run.seed, "app.time_estimate"));
-  for (int i = 0; i < kMostDraws && trials.size() < kSampled; ++i) {
-    try {
-      trial::Trial trial;
-      trial.proposal.architecture =
-          std::make_shared<const space::Architecture>(config_.space.build(config_.space.sample(random)));
-      trial.proposal.budget.epochs = config_.evaluator.needs.epochs;
-      if (config_.objectives.feasible(trial.architecture().network)) trials.push_back(std::move(trial));
-    } catch (const UserError&) {  // a genotype without a network
-    }
-  }
-  if (trials.empty()) {
-    throw UserError("--time: no valid architecture among " + std::to_string(kMostDraws) + " random ones");
+  const Instant start = std::chrono::steady_clock::now();
+  std::vector<trial::Trial> trials;
+  while (trials.size() < kSampled && (trials.empty() || seconds_since(start) < kLongestSampling_s)) {
+    const search::ArchitecturePointer drawn = pool.draw(random);
+    if (drawn == nullptr) break;
+    pool.release(drawn->id);  // to be drawn again
+    trial::Trial& trial = trials.emplace_back();
+    trial.proposal.architecture = drawn;
+    trial.proposal.budget.epochs = config_.evaluator.needs.epochs;
   }
   return trials;
 }
