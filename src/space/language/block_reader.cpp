@@ -70,6 +70,7 @@ void SpaceReader::give_arguments(const std::string& block, const ConfigNode& giv
   }
   if (given.is_map()) {
     for (const ConfigNode::Entry& entry : given.entries()) {
+      count_steps(known.size());
       if (std::ranges::find(known, entry.key) == known.end()) {
         entry.value.fail("block " + block + " has no argument `" + entry.key + "`, " +
                          suggestion(entry.key, known));

@@ -106,13 +106,14 @@ ExpressionPart parameter_part(std::size_t parameter) {
   return node;
 }
 
+std::size_t parameter_name_length(std::string_view text) {
+  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
+  if (text.empty() || (text.front() >= '0' && text.front() <= '9')) return 0;
+  return std::min(text.find_first_not_of(kLetters), text.size());
+}
+
 bool is_parameter_name(std::string_view text) {
-  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
-  constexpr std::string_view kDigits = "0123456789";
-  if (text.empty() || kLetters.find(text.front()) == std::string_view::npos) return false;
-  return std::all_of(text.begin(), text.end(), [&](char letter) {
-    return kLetters.find(letter) != std::string_view::npos || kDigits.find(letter) != std::string_view::npos;
-  });
+  return !text.empty() && parameter_name_length(text) == text.size();
 }
 
 }  // namespace skyline::space

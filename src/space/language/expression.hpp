@@ -72,6 +72,8 @@ class Names {
   virtual std::vector<std::string> known() const = 0;
   /// Those that meanings may refer to.
   virtual const std::vector<Parameter>& parameters() const = 0;
+  /// Counts work on the expression, which whoever reads a whole space bounds.
+  virtual void count_steps(std::size_t /*steps*/) {}
 };
 
 /// A scalar of the configuration as a small program: a constant, or arithmetic over parameters and $classes.
@@ -109,7 +111,9 @@ bool is_number(const Value& value);
 ExpressionPart constant_part(Value value);
 ExpressionPart parameter_part(std::size_t parameter);
 
-/// Whether the text may follow a `$`: letters, digits and `_`, no digit first.
+/// How much of the text, from its start, may follow a `$`: letters, digits and `_`, no digit first.
+std::size_t parameter_name_length(std::string_view text);
+/// Whether all of it may.
 bool is_parameter_name(std::string_view text);
 
 }  // namespace skyline::space

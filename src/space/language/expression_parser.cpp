@@ -140,6 +140,7 @@ class ExpressionParser {
   [[noreturn]] void fail_unknown(const std::string& word) {
     std::vector<std::string> known{"$classes"};
     for (const std::string& name : names_.known()) known.push_back('$' + name);
+    names_.count_steps(kStepsOfASuggestion * known.size());
     fail("unknown parameter `$" + word + "`, " + suggestion('$' + word, known));
   }
 
@@ -201,6 +202,7 @@ class ExpressionParser {
       }
       if (operand->operation != Operation::kParameter) continue;
       const Parameter& parameter = names_.parameters()[operand->parameter];
+      names_.count_steps(parameter.values.size());
       for (const Value& value : parameter.values) {
         if (is_number(value)) continue;
         fail("cannot calculate with `$" + parameter.name + "`, which may be " + to_text(value));
@@ -215,11 +217,12 @@ class ExpressionParser {
                             !given_.contains(&right);
     if (!comparable) return;
     const Parameter& parameter = names_.parameters()[left.parameter];
+    names_.count_steps(parameter.values.size());
+    const auto is_meant = [&](const Value& value) { return equal_values(value, right.constant); };
+    if (std::ranges::any_of(parameter.values, is_meant)) return;
+    names_.count_steps(kStepsOfASuggestion * parameter.values.size());
     std::vector<std::string> words;
-    for (const Value& value : parameter.values) {
-      if (equal_values(value, right.constant)) return;
-      words.push_back(to_text(value));
-    }
+    for (const Value& value : parameter.values) words.push_back(to_text(value));
     const std::string word = to_text(right.constant);
     fail("`$" + parameter.name + "` is never " + word + ", " + suggestion(word, words));
   }
@@ -255,9 +258,9 @@ class ExpressionParser {
     if (!take(sign)) fail("expected `" + std::string(sign) + "`, got " + rest());
   }
   std::string take_word() {
-    const std::size_t start = at_;
-    while (at_ < text_.size() && is_parameter_name(text_.substr(start, at_ + 1 - start))) ++at_;
-    return text_.substr(start, at_ - start);
+    const std::size_t length = parameter_name_length(std::string_view(text_).substr(at_));
+    at_ += length;
+    return text_.substr(at_ - length, length);
   }
   std::string rest() { return at_end() ? "the end" : '`' + text_.substr(at_) + '`'; }
   [[noreturn]] void fail(const std::string& problem) const { scalar_.fail("in `" + text_ + "`: " + problem); }
@@ -275,6 +278,7 @@ class ExpressionParser {
 
   static constexpr int kDeepest = 200;
   static constexpr std::size_t kLargest = 1000;
+  static constexpr std::size_t kStepsOfASuggestion = 100;  // for each candidate
   const ConfigNode& scalar_;
   Names& names_;
   const std::string text_;
@@ -294,11 +298,15 @@ bool is_arithmetic(const ConfigNode& scalar) {
 }  // namespace
 
 Expression Expression::parse(const ConfigNode& scalar, Names& names) {
+  constexpr std::size_t kLongest = 10'000;
   if (scalar.is_map() && (scalar.find("choice") != nullptr || scalar.find("range") != nullptr)) {
     scalar.fail("a choice stands under `parameters`, with a name; write $NAME here");
   }
   Value value = read_value(scalar);
   if (std::holds_alternative<std::string>(value) && is_arithmetic(scalar)) {
+    if (scalar.as_text().size() > kLongest) {
+      scalar.fail("the expression has more than " + std::to_string(kLongest) + " characters");
+    }
     return {ExpressionParser(scalar, names).parse(), scalar};
   }
   return {constant_part(std::move(value)), scalar};

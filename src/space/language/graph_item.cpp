@@ -15,10 +15,13 @@ LayerTemplate layer_of(const std::string& kind, const ConfigNode& source,
 /// The stride of a 1x1 convolution that makes `to` of `from`; nothing if there is none.
 std::optional<std::int64_t> stride_between(const Shape& from, const Shape& to) {
   const auto steps = [](std::int64_t size, std::int64_t stride) { return (size - 1) / stride + 1; };
-  for (std::int64_t stride = 1; stride <= std::max(from.height, from.width); ++stride) {
-    if (steps(from.height, stride) == to.height && steps(from.width, stride) == to.width) return stride;
-  }
-  return std::nullopt;
+  const auto smallest = [](std::int64_t size, std::int64_t most_steps) {
+    return (size - 1) / most_steps + 1;
+  };
+  const std::int64_t stride = std::max(smallest(from.height, to.height), smallest(from.width, to.width));
+  // A larger one has fewer steps yet.
+  if (steps(from.height, stride) != to.height || steps(from.width, stride) != to.width) return std::nullopt;
+  return stride;
 }
 
 class Residual final : public NetworkItem {

@@ -3,13 +3,13 @@
 
 #include "space/language/space_reader.hpp"
 
-#include <algorithm>
+#include <map>
 #include <set>
 #include <utility>
 
 namespace skyline::space {
 
-std::vector<TensorReference> SpaceReader::references(const ConfigNode& from, const Place& place) const {
+std::vector<TensorReference> SpaceReader::references(const ConfigNode& from, const Place& place) {
   std::vector<TensorReference> found;
   const std::vector<ConfigNode> names = from.is_list() ? from.items() : std::vector<ConfigNode>{from};
   if (names.empty()) from.fail_expected("a name, or a list of names");
@@ -25,6 +25,7 @@ std::vector<TensorReference> SpaceReader::references(const ConfigNode& from, con
     } else {
       std::vector<std::string> known{"input", "previous"};
       for (const auto& [other, number] : place.outputs) known.push_back(other);
+      count_steps(100 * known.size());
       name.fail("no item before this one has the name `" + text + "`, " + suggestion(text, known));
     }
   }
@@ -81,17 +82,16 @@ std::vector<EdgeForm> edges_of(const ConfigNode& node) {
 class NodeNames {
  public:
   std::size_t find(const ConfigNode& name) {
-    const auto found = std::ranges::find(names_, name.as_text());
-    if (found == names_.end()) {
+    const auto found = indices_.find(name.as_text());
+    if (found == indices_.end()) {
       name.fail("no earlier node has the name `" + name.as_text() + "`, " +
                 suggestion(name.as_text(), names_));
     }
-    const auto index = static_cast<std::size_t>(found - names_.begin());
-    read_.insert(index);
-    return index;
+    read_.insert(found->second);
+    return found->second;
   }
   void add(const ConfigNode::Entry& node) {
-    if (!is_parameter_name(node.key) || std::ranges::find(names_, node.key) != names_.end()) {
+    if (!is_parameter_name(node.key) || !indices_.emplace(node.key, names_.size()).second) {
       node.value.fail(
           "a node's name is made of letters, digits and `_`, and no other node or `input` has it");
     }
@@ -117,6 +117,7 @@ class NodeNames {
 
  private:
   std::vector<std::string> names_{"input"};
+  std::map<std::string, std::size_t> indices_{{"input", 0}};
   std::set<std::size_t> read_;
 };
 

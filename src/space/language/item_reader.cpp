@@ -4,6 +4,8 @@
 #include "space/language/space_reader.hpp"
 
 #include <algorithm>
+#include <map>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -43,12 +45,13 @@ ConfigNode name_node(const ConfigNode::Entry& entry, const ConfigNode& item) {
 
 std::vector<std::string> alternative_words(const std::vector<ConfigNode>& alternatives) {
   std::vector<std::string> words;
+  std::set<std::string> taken;
+  std::map<std::string, int> numbers;  // the last that a word got
   for (const ConfigNode& alternative : alternatives) {
     const std::string first = word_of(alternative);
     std::string word = first;
-    for (int i = 2; std::ranges::find(words, word) != words.end(); ++i) {
-      word = first + '_' + std::to_string(i);
-    }
+    int& number = numbers.try_emplace(first, 1).first->second;
+    while (!taken.insert(word).second) word = first + '_' + std::to_string(++number);
     words.push_back(word);
   }
   return words;
@@ -57,6 +60,7 @@ std::vector<std::string> alternative_words(const std::vector<ConfigNode>& altern
 }  // namespace
 
 ItemPointer SpaceReader::list(const ConfigNode& node, const Place& place) {
+  count_steps(10 * (place.names.size() + place.outputs.size()));
   Place inner = place;
   inner.input = tensor_names_++;
   ItemPointers items;
@@ -137,6 +141,7 @@ ItemPointer SpaceReader::named_item(const std::string& name, const ConfigNode& a
   if (kind == nullptr) {
     std::vector<std::string> known = layer_kind_names();
     for (const auto& [block, form] : blocks_) known.push_back(block);
+    count_steps(100 * known.size());
     std::ranges::sort(known);
     node.fail("unknown layer `" + name + "`, " + suggestion(name, known));
   }
@@ -188,7 +193,7 @@ ItemPointer SpaceReader::choice(const std::string& name, const ConfigNode& sourc
     parameter.values.emplace_back(word);
   }
   parameter.weights = read_weights(form.weights, parameter.values.size());
-  const std::size_t index = parameter_at(std::move(parameter));
+  const std::size_t index = parameter_at(name, parameter);
   return make_choice({parameter_part(index), place_of(source)}, std::move(alternatives));
 }
 

@@ -38,7 +38,7 @@ LayerTemplate LayerTemplate::parse(const LayerKind& kind, const ConfigNode& attr
   layer.kind_ = &kind;
   layer.source_ = place_of(attributes.is_null() ? item : attributes);
   if (attributes.is_map()) layer.read_attributes(attributes, names);
-  layer.check_attributes(names.parameters(), classes);
+  layer.check_attributes(names, classes);
   return layer;
 }
 
@@ -66,12 +66,15 @@ void LayerTemplate::read_attributes(const ConfigNode& attributes, Names& names) 
   for (const ConfigNode::Entry& entry : attributes.entries()) {
     if (find(entry.key) != nullptr) entry.value.fail("the attribute is given twice");
     attributes_.push_back({entry.key, Expression::parse(entry.value, names)});
+    size_ += attributes_.back().expression.root()->size;
   }
 }
 
 // Attributes that fit with some values of the layer's parameters are left for the genotypes to decide.
-void LayerTemplate::check_attributes(const std::vector<Parameter>& parameters, std::int64_t classes) const {
+void LayerTemplate::check_attributes(Names& names, std::int64_t classes) const {
   constexpr int kMostCombinations = 1000;
+  constexpr std::size_t kSteps = 100;  // of a combination
+  const std::vector<Parameter>& parameters = names.parameters();
   std::vector<std::size_t> named;
   for (const Attribute& attribute : attributes_) {
     const auto& indices = attribute.expression.parameters();
@@ -83,6 +86,7 @@ void LayerTemplate::check_attributes(const std::vector<Parameter>& parameters, s
   std::vector<bool> used(parameters.size());
   std::optional<UserError> first_problem;
   for (int i = 0; i < kMostCombinations; ++i) {
+    names.count_steps(kSteps);
     try {
       Layer layer;
       layer.name = kind_->name();

@@ -40,14 +40,17 @@ class LayerTemplate {
   const LayerKind& kind() const { return *kind_; }
   const ConfigNode& source() const { return source_; }
   const Attribute* find(std::string_view name) const;
+  /// Number of steps to evaluate all attributes.
+  std::size_t size() const { return size_; }
 
  private:
   void read_attributes(const ConfigNode& attributes, Names& names);
-  void check_attributes(const std::vector<Parameter>& parameters, std::int64_t classes) const;
+  void check_attributes(Names& names, std::int64_t classes) const;
 
   const LayerKind* kind_ = nullptr;
   ConfigNode source_;
   std::vector<Attribute> attributes_;
+  std::size_t size_ = 1;
 };
 
 /// Reads a template's attributes for one genotype.

@@ -34,7 +34,7 @@ class Sequence final : public NetworkItem {
       : items_(std::move(items)), input_(input), source_(std::move(source)) {}
 
   void build(NetworkBuilder& builder, const Bindings& bindings) const override {
-    builder.count_step(source_);
+    builder.count_steps(1, source_);
     builder.named(input_) = builder.current();
     for (const ItemPointer& item : items_) item->build(builder, bindings);
   }
@@ -64,12 +64,16 @@ class Repeat final : public NetworkItem {
 class Choice final : public NetworkItem {
  public:
   Choice(Expression selector, std::vector<Alternative> alternatives)
-      : selector_(std::move(selector)), alternatives_(std::move(alternatives)) {}
+      : selector_(std::move(selector)), alternatives_(std::move(alternatives)) {
+    std::ranges::sort(alternatives_, {}, &Alternative::word);
+  }
 
   void build(NetworkBuilder& builder, const Bindings& bindings) const override {
     const std::string word = to_text(selector_.evaluate(bindings));
-    const auto chosen = std::ranges::find(alternatives_, word, &Alternative::word);
-    if (chosen == alternatives_.end()) selector_.source().fail("unknown operation `" + word + "`");
+    const auto chosen = std::ranges::lower_bound(alternatives_, word, {}, &Alternative::word);
+    if (chosen == alternatives_.end() || chosen->word != word) {
+      selector_.source().fail("unknown operation `" + word + "`");
+    }
     chosen->item->build(builder, bindings);
   }
 
@@ -84,6 +88,7 @@ class Condition final : public NetworkItem {
       : condition_(std::move(condition)), item_(std::move(item)) {}
 
   void build(NetworkBuilder& builder, const Bindings& bindings) const override {
+    builder.count_steps(condition_.root()->size, condition_.source());
     if (condition_.holds(bindings)) item_->build(builder, bindings);
   }
 

@@ -3,6 +3,7 @@
 #include "core/config/config_text.hpp"
 #include "space/language/expression.hpp"
 #include "space/language/parsed_space.hpp"
+#include "space/language/problems.hpp"
 #include "space/language/space_keys.hpp"
 
 #include <algorithm>
@@ -10,6 +11,8 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <set>
+#include <string>
 
 namespace skyline::space {
 namespace {
@@ -19,13 +22,17 @@ constexpr double kLargest = 0x1p53;  // whole numbers are exact up to here
 
 std::vector<Value> read_choice(const ConfigNode& list) {
   if (!list.is_list() || list.items().empty()) list.fail_expected("a list of values");
+  if (std::ssize(list.items()) > kMostValues) {
+    list.fail("the choice has more than " + std::to_string(kMostValues) + " values");
+  }
   std::vector<Value> values;
+  std::set<std::string> texts;
   for (const ConfigNode& item : list.items()) {
     Value value = read_value(item);
-    const bool seen = std::any_of(values.begin(), values.end(), [&](const Value& other) {
-      return to_text(other) == to_text(value) || other == value;
-    });
-    if (seen) item.fail("the value " + to_text(value) + " is given twice");
+    const bool is_zero = value == Value(0.0);  // or -0.0
+    if (!texts.insert(is_zero ? "0.0" : to_text(value)).second) {
+      item.fail("the value " + to_text(value) + " is given twice");
+    }
     values.push_back(std::move(value));
   }
   return values;
@@ -156,18 +163,26 @@ std::vector<double> read_weights(const ConfigNode& list, std::size_t values) {
 
 std::vector<DeclaredParameter> read_parameters(const ConfigNode& section) {
   std::vector<DeclaredParameter> parameters;
+  std::size_t values = 0;
   for (const ConfigNode::Entry& entry : section.entries()) {
     DeclaredParameter declared{{entry.key, {}, {}}, false, entry.value, ""};
     try {
-      const auto same = [&](const DeclaredParameter& other) { return other.parameter.name == entry.key; };
-      if (std::ranges::any_of(parameters, same)) entry.value.fail("the parameter is given twice");
       declared.parameter = read_parameter(entry.key, entry.value, declared.each);
     } catch (const UserError& problem) {
       declared.problem = problem.what();
     }
+    values += declared.parameter.values.size();
+    check_number_of_values(values);
     parameters.push_back(std::move(declared));
   }
   return parameters;
+}
+
+void check_number_of_values(std::size_t values) {
+  constexpr std::size_t kMostInAll = 1'000'000;
+  if (values <= kMostInAll) return;
+  throw SpaceTooLarge("the parameters of the space have more than " + std::to_string(kMostInAll) +
+                      " values in all");
 }
 
 }  // namespace skyline::space

@@ -23,6 +23,9 @@ struct DeclaredParameter {
 /// such as an empty choice or a wrong weight, are noted in the parameter.
 std::vector<DeclaredParameter> read_parameters(const ConfigNode& section);
 
+/// Bounds the memory of a space: the values of all its parameters. @throws SpaceTooLarge
+void check_number_of_values(std::size_t values);
+
 /// Weights for so many values: those listed, or equal ones for a null node. @throws UserError
 std::vector<double> read_weights(const ConfigNode& list, std::size_t values);
 
@@ -33,6 +36,8 @@ struct SearchSpace::State {
   ConfigNode network_source;
   ItemPointer network;
   std::vector<Expression> training;  // of the evaluator's section
+
+  Architecture build(const Genotype& genotype, NetworkBuilder& builder) const;
 };
 
 }  // namespace skyline::space

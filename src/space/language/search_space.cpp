@@ -20,6 +20,7 @@ namespace skyline::space {
 namespace {
 
 constexpr std::int64_t kMostGenotypesTried = 1000;
+constexpr std::size_t kMostStepsTried = 2'000'000;  // of building their networks
 
 // Python's repr of a float; Archai's ids are made from it.
 std::string python_text(double number) {
@@ -64,21 +65,27 @@ void SearchSpace::check_some_network_builds() const {
   RandomStream random(0);
   std::set<std::string> problems;
   std::string first_problem;
-  for (std::int64_t i = 0; i < std::min(count, kMostGenotypesTried); ++i) {
+  std::int64_t tried = 0;
+  for (std::size_t steps = 0; tried < std::min(count, kMostGenotypesTried) && steps < kMostStepsTried;
+       ++tried) {
+    NetworkBuilder builder(state_->data);
     try {
-      build(count <= kMostGenotypesTried ? genotype_at(i) : sample(random));
+      state_->build(count <= kMostGenotypesTried ? genotype_at(tried) : sample(random), builder);
       return;
     } catch (const UserError& problem) {
+      steps += builder.steps();
       if (problems.empty()) first_problem = problem.what();
       problems.insert(problem.what());
     }
   }
   if (problems.size() == 1) throw UserError(first_problem);
-  const std::string tried =
-      count <= kMostGenotypesTried
-          ? "none of the " + std::to_string(count) + " combinations of parameters"
-          : "none of " + std::to_string(kMostGenotypesTried) + " random combinations of parameters";
-  state_->network_source.fail(tried + " builds a network; the first problem: " + first_problem);
+  const std::string number = std::to_string(tried);
+  const std::string what = tried == count                 ? "the " + number
+                           : count <= kMostGenotypesTried ? "the first " + number
+                                                          : number + " random";
+  state_->network_source.fail(
+      "none of " + what +
+      " combinations of parameters builds a network; the first problem: " + first_problem);
 }
 
 const std::vector<Parameter>& SearchSpace::parameters() const {
@@ -119,7 +126,11 @@ Genotype SearchSpace::sample(RandomStream& random) const {
 }
 
 Architecture SearchSpace::build(const Genotype& genotype) const {
-  const std::vector<Parameter>& parameters = state_->parameters;
+  NetworkBuilder builder(state_->data);
+  return state_->build(genotype, builder);
+}
+
+Architecture SearchSpace::State::build(const Genotype& genotype, NetworkBuilder& builder) const {
   require(genotype.choices.size() == parameters.size(), "build: a genotype of another space");
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     require(genotype.choices[i] < parameters[i].values.size(), "build: a genotype of another space");
@@ -127,12 +138,11 @@ Architecture SearchSpace::build(const Genotype& genotype) const {
   Architecture architecture;
   architecture.genotype = genotype;
   architecture.used.assign(parameters.size(), false);
-  const Bindings bindings{parameters, genotype, state_->data.classes, architecture.used};
-  NetworkBuilder builder(state_->data);
-  state_->network->build(builder, bindings);
-  architecture.network = builder.finish(state_->network_source);
+  const Bindings bindings{parameters, genotype, data.classes, architecture.used};
+  network->build(builder, bindings);
+  architecture.network = builder.finish(network_source);
   std::string identity = architecture.network.canonical_text();
-  for (const Expression& expression : state_->training) {
+  for (const Expression& expression : training) {
     const ConfigNode& scalar = expression.source();
     architecture.training.push_back({key_in_section(scalar), expression.evaluate(bindings)});
     identity += "training." + architecture.training.back().key + '=' +

@@ -4,6 +4,7 @@
 #include "space/language/combinations.hpp"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 namespace skyline::space {
@@ -12,6 +13,7 @@ namespace {
 constexpr std::size_t kMostParameters = 500;  // of a space: more make the records of trials too large
 constexpr std::size_t kMostPlaces = 20'000;   // parameters that are counted before reading ends
 constexpr std::size_t kMostCombinations = 10'000;
+constexpr std::size_t kMostSteps = 50'000'000;  // of reading: about a second
 
 }  // namespace
 
@@ -41,15 +43,26 @@ ItemPointer SpaceReader::read() {
   return network;
 }
 
+void SpaceReader::count_steps(std::size_t steps) {
+  steps_ += steps;
+  if (steps_ <= kMostSteps) return;
+  throw SpaceTooLarge("the space takes too long to read: it names parameters of many values in many places");
+}
+
 void SpaceReader::declare_parameters() {
   if (form_.parameters.is_null()) return;
+  const std::size_t count = form_.parameters.entries().size();
+  if (count > kMostParameters) {
+    form_.parameters.fail("expected at most " + std::to_string(kMostParameters) + " parameters, got " +
+                          std::to_string(count));
+  }
   declared_ = read_parameters(form_.parameters);
   used_.resize(declared_.size());
   for (const DeclaredParameter& declared : declared_) {
     if (!declared.problem.empty()) {
       problems_.add(declared.problem);
     } else if (!declared.each) {
-      parameter_at(declared.parameter);
+      parameter_at(declared.parameter.name, declared.parameter);
     }
   }
 }
@@ -59,14 +72,14 @@ std::optional<Names::Meaning> SpaceReader::meaning(const std::string& name, cons
     if (inner->second.repeat) repeats_[*inner->second.repeat] = true;
     return inner->second.meaning;
   }
+  count_steps(declared_.size());
   for (std::size_t i = 0; i < declared_.size(); ++i) {
     const DeclaredParameter& declared = declared_[i];
     if (declared.parameter.name != name) continue;
     used_[i] = true;
     if (!declared.problem.empty()) throw UserError(declared.problem);
-    Parameter parameter = declared.parameter;
-    parameter.name += path_of_each(declared.each, place);
-    return Names::Meaning{parameter_part(parameter_at(std::move(parameter)))};
+    const std::size_t index = parameter_at(name + path_of_each(declared.each, place), declared.parameter);
+    return Names::Meaning{parameter_part(index)};
   }
   return std::nullopt;
 }
@@ -86,9 +99,12 @@ std::string SpaceReader::path_of_each(bool each, const Place& place) {
   return place.path;
 }
 
-std::size_t SpaceReader::parameter_at(Parameter parameter) {
-  const auto [entry, added] = parameter_index_.try_emplace(parameter.name, parameters_.size());
-  if (added) parameters_.push_back(std::move(parameter));
+std::size_t SpaceReader::parameter_at(const std::string& name, const Parameter& like) {
+  const auto [entry, added] = parameter_index_.try_emplace(name, parameters_.size());
+  if (!added) return entry->second;
+  values_ += like.values.size();
+  check_number_of_values(values_);
+  parameters_.push_back({name, like.values, like.weights});
   if (parameters_.size() > kMostPlaces) {
     throw SpaceTooLarge("the space has more than " + std::to_string(kMostPlaces) + " parameters, expected " +
                         std::to_string(kMostParameters) + " at most");
@@ -104,11 +120,19 @@ std::string SpaceReader::choice_name(const ConfigNode& given, const std::string&
     const auto owner = choice_sources_.find(name);
     return !declared && (owner == choice_sources_.end() || owner->second == source.path());
   };
-  std::string name = given.is_null() ? kind + "_0" : given.as_text();
-  for (std::size_t i = 1; given.is_null() && !is_free(name); ++i) name = kind + '_' + std::to_string(i);
-  if (!is_free(name)) given.fail("another choice or parameter has the name `" + name + "`");
-  choice_sources_[name] = source.path();
-  return name;
+  if (!given.is_null()) {
+    if (!is_free(given.as_text())) {
+      given.fail("another choice or parameter has the name `" + given.as_text() + "`");
+    }
+    choice_sources_[given.as_text()] = source.path();
+    return given.as_text();
+  }
+  const auto [name, is_new] = choice_names_.try_emplace(source.path());
+  while (is_new && (name->second.empty() || !is_free(name->second))) {
+    name->second = kind + '_' + std::to_string(choices_[kind]++);
+  }
+  choice_sources_[name->second] = source.path();
+  return name->second;
 }
 
 Expression SpaceReader::expression(const ConfigNode& scalar, const Place& place) {
@@ -116,15 +140,17 @@ Expression SpaceReader::expression(const ConfigNode& scalar, const Place& place)
   return Expression::parse(scalar, names);
 }
 
-std::vector<Value> SpaceReader::values_of(const Expression& expression) const {
+std::vector<Value> SpaceReader::values_of(const Expression& expression) {
   Combinations combinations(parameters_, expression.parameters());
   std::vector<bool> used(parameters_.size());
   std::vector<Value> values;
+  std::set<Value> known;
   std::optional<UserError> problem;
   for (std::size_t i = 0; i < kMostCombinations; ++i) {
+    count_steps(expression.root()->size);
     try {
       Value value = expression.evaluate({parameters_, combinations.current(), data_.classes, used});
-      if (std::ranges::find(values, value) == values.end()) values.push_back(std::move(value));
+      if (known.insert(value).second) values.push_back(std::move(value));
     } catch (const UserError& error) {
       if (!problem) problem = error;
     }

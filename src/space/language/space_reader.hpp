@@ -53,11 +53,15 @@ class SpaceReader {
     std::optional<Meaning> find(const std::string& name) override { return reader_.meaning(name, place_); }
     std::vector<std::string> known() const override { return reader_.known_names(place_); }
     const std::vector<Parameter>& parameters() const override { return reader_.parameters_; }
+    void count_steps(std::size_t steps) override { reader_.count_steps(steps); }
 
    private:
     SpaceReader& reader_;
     const Place& place_;
   };
+
+  /// Bounds the work on any input. @throws SpaceTooLarge
+  void count_steps(std::size_t steps);
 
   // Names and parameters
   void declare_parameters();
@@ -66,11 +70,11 @@ class SpaceReader {
   std::vector<std::string> known_names(const Place& place) const;
   /// What the name of a parameter gets that has a value of its own at every place, if it has.
   std::string path_of_each(bool each, const Place& place);
-  /// Index of the parameter, which is new unless there is one of its name.
-  std::size_t parameter_at(Parameter parameter);
+  /// Index of the parameter of this name; unless there is one, it gets values and weights `like` another one.
+  std::size_t parameter_at(const std::string& name, const Parameter& like);
   std::string choice_name(const ConfigNode& given, const std::string& kind, const ConfigNode& source);
   Expression expression(const ConfigNode& scalar, const Place& place);
-  std::vector<Value> values_of(const Expression& expression) const;
+  std::vector<Value> values_of(const Expression& expression);
   void check_parameters() const;
 
   // Items
@@ -97,7 +101,7 @@ class SpaceReader {
   };
   ItemPointer choice(const std::string& name, const ConfigNode& source, const ChoiceForm& form,
                      const Place& place);
-  std::vector<TensorReference> references(const ConfigNode& from, const Place& place) const;
+  std::vector<TensorReference> references(const ConfigNode& from, const Place& place);
 
   const SpaceForm& form_;
   DataShape data_;
@@ -108,9 +112,13 @@ class SpaceReader {
   std::vector<Parameter> parameters_;
   std::map<std::string, std::size_t> parameter_index_;  // by name
   std::map<std::string, std::string> choice_sources_;   // path of the item that a choice's name belongs to
+  std::map<std::string, std::string> choice_names_;     // that the language gave, by the path of the item
+  std::map<std::string, std::size_t> choices_;          // numbers given to such names, by kind of item
   std::map<std::string, std::size_t> uses_;             // of a block at a place
   std::vector<bool> used_;                              // of declared_
   std::vector<bool> repeats_;                           // those around: whether places matter in them
+  std::size_t steps_ = 0;
+  std::size_t values_ = 0;  // of all parameters
   std::size_t items_ = 0;
   std::size_t tensor_names_ = 0;
 };

@@ -3,7 +3,6 @@
 #include "space/network/canonical_form.hpp"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 #include <vector>
 
@@ -31,9 +30,11 @@ void complete_cost(Layer& layer) {
 // Index 0 is the network's input, i + 1 the output of layer i.
 std::vector<std::size_t> tensors_read_by(const Layer& layer) {
   if (layer.inputs.empty()) return {0};
-  std::set<std::size_t> tensors;  // a layer may read one tensor twice
-  for (const std::size_t input : layer.inputs) tensors.insert(input + 1);
-  return {tensors.begin(), tensors.end()};
+  std::vector<std::size_t> tensors;
+  for (const std::size_t input : layer.inputs) tensors.push_back(input + 1);
+  std::ranges::sort(tensors);  // a layer may read one tensor twice
+  tensors.erase(std::ranges::unique(tensors).begin(), tensors.end());
+  return tensors;
 }
 
 }  // namespace
@@ -49,6 +50,7 @@ void NetworkBuilder::add(const LayerTemplate& source, const Bindings& bindings) 
 
 void NetworkBuilder::add(const LayerTemplate& source, const Bindings& bindings,
                          const std::vector<TensorIndex>& inputs) {
+  count_steps(source.size(), source.source());
   Layer layer = begin(source.kind().name(), inputs, source.source());
   TemplateReader reader(source, bindings, layer.name);
   source.kind().read_attributes(layer, reader);
@@ -85,8 +87,9 @@ TensorIndex& NetworkBuilder::named(std::size_t number) {
   return named_[number];
 }
 
-void NetworkBuilder::count_step(const ConfigNode& source) {
-  if (++steps_ > kMostSteps) {
+void NetworkBuilder::count_steps(std::size_t steps, const ConfigNode& source) {
+  steps_ += steps;
+  if (steps_ > kMostSteps) {
     source.fail("the network takes more than " + std::to_string(kMostSteps) + " steps to build");
   }
 }

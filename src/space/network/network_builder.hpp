@@ -33,8 +33,9 @@ class NetworkBuilder {
   /// Named tensors, by the number of the name.
   TensorIndex& named(std::size_t number);
   /// Bounds the work on a network that is enormous, or whose repetitions add nothing.
-  /// @throws UserError at `source` after a million calls
-  void count_step(const ConfigNode& source);
+  /// @throws UserError at `source` after a million steps
+  void count_steps(std::size_t steps, const ConfigNode& source);
+  std::size_t steps() const { return steps_; }
 
   /// The network in its canonical form, with its costs. The output is `current()`.
   /// @throws UserError at `source` if it does not fit the data
