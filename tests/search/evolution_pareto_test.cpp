@@ -4,6 +4,7 @@
 #include "core/text/hash.hpp"
 #include "search/search_run.hpp"
 
+#include <limits>
 #include <map>
 #include <set>
 
@@ -220,6 +221,82 @@ TEST(EvolutionPareto, TreatsNanAndViolatedMeasuredConstraintsAsFailures) {
     }
   }
   EXPECT_GT(children, 20U);
+}
+
+ConfigNode steady_options() {
+  ConfigNode options = reference_options();
+  options.set("breed", ConfigNode::make_scalar("commit", {}));
+  return options;
+}
+
+std::vector<CommittedTrial> steady_run(std::uint64_t seed, std::size_t room) {
+  const auto searcher = make_searcher(steady_options(), archai_space(), archai_objectives(), seed);
+  return run_search(*searcher, failing_for_a_third, {[=] { return room; }, [=] { return room; }});
+}
+
+TEST(SteadyEvolution, ProposesAsManyTrialsAsThereIsRoomForWhateverItWasTold) {
+  const auto searcher = make_searcher(steady_options(), archai_space(), archai_objectives(), 1);
+  EXPECT_FALSE(searcher->generation());
+  std::map<Origin, std::size_t> counts;
+  for (const trial::Proposal& proposal : searcher->ask(30)) ++counts[proposal.origin];
+  EXPECT_EQ(counts, (std::map<Origin, std::size_t>{{Origin::kInitial, 10}, {Origin::kRandom, 20}}));
+  EXPECT_EQ(searcher->ask(2).size(), 2U);
+}
+
+TEST(SteadyEvolution, BreedsGenerationsWhereNothingBoundsAnAsk) {
+  const auto searcher = make_searcher(steady_options(), archai_space(), archai_objectives(), 1);
+  const std::size_t any = std::numeric_limits<std::size_t>::max();
+  EXPECT_EQ(searcher->ask(any).size(), 10U);
+  EXPECT_EQ(searcher->ask(any).size(), 16U);
+}
+
+TEST(SteadyEvolution, AsksForIterationsOfMaxUnseenTrialsAndForNoneTwice) {
+  for (const std::size_t room : {1U, 5U, 40U}) {
+    std::map<std::uint32_t, std::size_t> sizes;
+    std::set<space::ArchId> seen;
+    for (const CommittedTrial& trial : steady_run(3, room)) {
+      ++sizes[trial.trial.proposal.iteration];
+      EXPECT_TRUE(seen.insert(trial.trial.architecture().id).second);
+    }
+    EXPECT_EQ(sizes, (std::map<std::uint32_t, std::size_t>{{0, 10}, {1, 16}, {2, 16}, {3, 16}, {4, 16}}));
+  }
+}
+
+TEST(SteadyEvolution, TakesParentsFromTheFrontOfWhatItWasToldSoFar) {
+  const objective::ObjectiveSet objectives = archai_objectives();
+  std::map<Origin, std::size_t> counts;
+  for (std::uint64_t seed = 0; seed < 10; ++seed) {
+    const std::vector<CommittedTrial> committed = steady_run(seed, 1);  // each is told before the next ask
+    for (const CommittedTrial& child : committed) {
+      ++counts[child.trial.proposal.origin];
+      for (const trial::TrialNumber parent : child.trial.proposal.parents) {
+        const auto parent_values = objectives.minimized(committed[parent]);
+        ASSERT_TRUE(parent_values) << "trial " << parent << " failed and is a parent";
+        for (trial::TrialNumber other = 0; other < child.trial.number; ++other) {
+          const auto values = objectives.minimized(committed[other]);
+          EXPECT_FALSE(values && dominates(*values, *parent_values));
+        }
+      }
+    }
+  }
+  EXPECT_GT(counts[Origin::kMutation], 200U);
+  EXPECT_GT(counts[Origin::kCrossover], 50U);
+  EXPECT_GT(counts[Origin::kRandom], 50U);
+}
+
+TEST(SteadyEvolution, ProposesTheSameForTheSameResultsAndRoom) {
+  EXPECT_EQ(signature(steady_run(4, 3)), signature(steady_run(4, 3)));
+  EXPECT_NE(signature(steady_run(4, 3)), signature(steady_run(5, 3)));
+}
+
+TEST(SteadyEvolution, EndsCleanlyWhenTheSpaceIsExhausted) {
+  ConfigNode options = steady_options();
+  options.set("iterations", ConfigNode::make_integer(1000));
+  const auto searcher = make_searcher(options, archai_space(), archai_objectives(), 3);
+  const std::vector<CommittedTrial> committed =
+      run_search(*searcher, testing::closed_formula, {[] { return 7U; }, [] { return 3U; }});
+  EXPECT_EQ(committed.size(), 151U);
+  EXPECT_EQ(searcher->finish_reason(), "all 151 valid architectures were evaluated");
 }
 
 TEST(EvolutionPareto, RefusesAResultThatItDidNotAskFor) {

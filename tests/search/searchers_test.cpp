@@ -246,9 +246,11 @@ std::string parse_error(const std::string& yaml) {
 
 TEST(SearchOptions, AreTheReferenceDefaultsWhenTheSectionIsEmpty) {
   for (const std::string section : {"", "{}"}) {
-    expect_completed(section,
-                     "{algorithm: evolution_pareto, iterations: 10, initial: 10, max_unseen: 100, "
-                     "mutations_per_parent: 1, crossovers: 5, random_mix: 5, mutation_probability: 0.3}");
+    expect_completed(
+        section,
+        "{algorithm: evolution_pareto, iterations: 10, initial: 10, max_unseen: 100, "
+        "mutations_per_parent: 1, crossovers: 5, random_mix: 5, mutation_probability: 0.3, breed: "
+        "generation}");
   }
   expect_completed("algorithm: random", "{algorithm: random, trials: 100}");
   expect_completed("algorithm: exhaustive", "{algorithm: exhaustive, trials: all}");
@@ -257,7 +259,7 @@ TEST(SearchOptions, AreTheReferenceDefaultsWhenTheSectionIsEmpty) {
 TEST(SearchOptions, AreWrittenOutCompletelyAndReadBackTheSame) {
   for (const std::string whole :
        {"{algorithm: evolution_pareto, iterations: 3, initial: 4, max_unseen: 5, mutations_per_parent: 0, "
-        "crossovers: 6, random_mix: 7, mutation_probability: 0.5}",
+        "crossovers: 6, random_mix: 7, mutation_probability: 0.5, breed: commit}",
         "{algorithm: random, trials: 12}", "{algorithm: exhaustive, trials: 12}"}) {
     expect_completed(whole, whole);
   }

@@ -5,6 +5,7 @@
 #include "skyline/trial/trial.hpp"
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,12 @@ class Searcher {
   /// never again: the trial's state is removed then, and at the end of the search if it began fresh.
   /// Asked after each ask.
   virtual bool may_continue(trial::TrialNumber /*number*/) const { return true; }
+  /// Whether its proposals depend on what it was told. One that needs no results is asked for more while
+  /// trials are under way, with `window: generation` too.
+  virtual bool needs_results() const { return true; }
+  /// How many trials it asks for, at most, before it must be told the results of all of them; nothing: it
+  /// goes on with the results that there are. For warnings.
+  virtual std::optional<std::size_t> generation() const { return std::nullopt; }
   /// Whether nothing more will be asked (some asked trials may not have been told yet).
   virtual bool finished() const = 0;
   /// The reason for finishing, one clause for the log ("5 iterations done", "all 151 valid architectures were

@@ -1,19 +1,23 @@
 #include "skyline/core/error.hpp"
 #include "skyline/search/candidate_pool.hpp"
-#include "skyline/search/pareto.hpp"
 
 #include "core/text/wording.hpp"
 #include "search/algorithms/algorithms.hpp"
+#include "search/algorithms/breeding.hpp"
 
 #include <algorithm>
-#include <map>
+#include <limits>
+#include <optional>
 #include <span>
+#include <utility>
 
 namespace skyline::search {
 namespace {
 
 using trial::Origin;
-using trial::TrialNumber;
+
+/// When children are bred: when all of a generation is told, or whenever there is room for one.
+enum class BreedingTime { kByGeneration, kAtCommits };
 
 struct EvolutionOptions {
   std::size_t iterations = 10;
@@ -23,20 +27,21 @@ struct EvolutionOptions {
   std::size_t crossovers = 5;
   std::size_t random_mix = 5;
   double mutation_probability = 0.3;
+  BreedingTime breed = BreedingTime::kByGeneration;
 };
 
 /// Evolution of the Pareto front, generation by generation. The parents of a generation are the whole front
 /// of all results so far; each gives mutants, random pairs of them give crossovers, and random samples keep
 /// the search open. A generation is bred when it is asked for and all of the last one was told.
 ///
+/// In the steady state children are bred one by one as they are asked for, from the front of that moment, by
+/// each operator as often as in a generation on average. No trial is waited for.
+///
 /// The steps and defaults are those of Archai's EvolutionPareto. Unlike there, nothing is proposed twice,
 /// redraws replace copies, failed trials are never parents, and an exhausted space ends the search.
 /// @see Archai, archai/discrete_search/algos/evolution_pareto.py (v1.0.0)
 class EvolutionPareto final : public Searcher {
  public:
-  static constexpr int kMutationTries = 20;   // for each wanted mutant
-  static constexpr int kCrossoverTries = 30;  // for each wanted crossover
-
   EvolutionPareto(const EvolutionOptions& options, const SearchProblem& problem);
 
   std::vector<trial::Proposal> ask(std::size_t room) override;
@@ -44,29 +49,31 @@ class EvolutionPareto final : public Searcher {
   bool finished() const override;
   std::string finish_reason() const override;
   std::size_t expected_trials() const override;
+  std::optional<std::size_t> generation() const override;
 
  private:
   using Generation = std::vector<trial::Proposal>;
 
+  bool is_steady() const { return options_.breed == BreedingTime::kAtCommits; }
   RandomStream stream(std::string_view purpose) const;
-  void breed();
+  void breed(std::size_t room);
   Generation later_generation();
+  Generation next_children(std::size_t room);
+  std::optional<trial::Proposal> next_child(RandomStream& random);
   void add_mutants(Generation& generation);
   void add_crossovers(Generation& generation);
   void add_samples(Generation& generation, trial::Origin origin, std::size_t count, std::string_view purpose);
-  bool add(Generation& generation, const space::Genotype& child, trial::Origin origin,
-           std::vector<trial::TrialNumber> parents);
 
   EvolutionOptions options_;
   std::uint64_t seed_;
   CandidatePool pool_;
-  ParetoArchive front_;                                        // of trial numbers
-  std::map<trial::TrialNumber, ArchitecturePointer> parents_;  // those on the front
+  Breeding breeding_;
   Generation generation_;
   std::size_t iteration_ = 0;   // of generation_
   std::size_t handed_out_ = 0;  // of generation_
   std::size_t untold_ = 0;      // handed out and not told yet
   std::size_t asked_ = 0;       // in all generations
+  std::size_t to_breed_ = 0;    // of the iteration, in the steady state
   bool exhausted_ = false;
 };
 
@@ -74,35 +81,36 @@ EvolutionPareto::EvolutionPareto(const EvolutionOptions& options, const SearchPr
     : options_(options),
       seed_(problem.seed),
       pool_(problem.space, problem.objectives, problem.budget),
-      front_(problem.objectives.objectives().size()) {
+      breeding_(pool_, options.mutation_probability) {
   add_samples(generation_, Origin::kInitial, options_.initial, "initial");
 }
 
 std::vector<trial::Proposal> EvolutionPareto::ask(std::size_t room) {
-  if (handed_out_ == generation_.size() && untold_ == 0 && !finished()) breed();
-  const std::size_t count = std::min(room, generation_.size() - handed_out_);
-  const auto first = generation_.begin() + static_cast<std::ptrdiff_t>(handed_out_);
-  std::vector<trial::Proposal> proposals(first, first + static_cast<std::ptrdiff_t>(count));
-  handed_out_ += count;
-  untold_ += count;
-  asked_ += count;
+  std::vector<trial::Proposal> proposals;
+  const auto may_breed = [&] { return (untold_ == 0 || is_steady()) && !finished(); };
+  const bool is_bounded = room != std::numeric_limits<std::size_t>::max();
+  do {
+    if (handed_out_ == generation_.size() && may_breed()) breed(room - proposals.size());
+    const std::size_t count = std::min(room - proposals.size(), generation_.size() - handed_out_);
+    const auto first = generation_.begin() + static_cast<std::ptrdiff_t>(handed_out_);
+    proposals.insert(proposals.end(), first, first + static_cast<std::ptrdiff_t>(count));
+    handed_out_ += count;
+    untold_ += count;
+    asked_ += count;
+    // In the steady state a generation is of interest only where nothing else bounds an ask.
+  } while (is_steady() && is_bounded && proposals.size() < room && !finished());
   return proposals;
 }
 
 void EvolutionPareto::tell(const trial::CommittedTrial& committed) {
   require(untold_ > 0, "the search was told of a trial that it had not asked for");
   --untold_;
-  const std::optional<std::vector<double>> values = pool_.objectives().minimized(committed);
-  if (!values) return;
-  std::vector<std::size_t> removed;
-  if (!front_.insert(committed.trial.number, *values, &removed)) return;
-  parents_[committed.trial.number] = committed.trial.proposal.architecture;
-  for (const std::size_t number : removed) parents_.erase(number);
+  breeding_.tell(committed);
 }
 
 bool EvolutionPareto::finished() const {
   if (exhausted_) return true;
-  return iteration_ + 1 == options_.iterations && handed_out_ == generation_.size();
+  return iteration_ + 1 == options_.iterations && handed_out_ == generation_.size() && to_breed_ == 0;
 }
 
 std::string EvolutionPareto::finish_reason() const {
@@ -114,7 +122,7 @@ std::size_t EvolutionPareto::expected_trials() const {
   if (exhausted_) return asked_;
   const std::size_t later_generations = options_.iterations - iteration_ - 1;
   const std::size_t bound =
-      asked_ + generation_.size() - handed_out_ + later_generations * options_.max_unseen;
+      asked_ + generation_.size() - handed_out_ + to_breed_ + later_generations * options_.max_unseen;
   return std::min(bound, static_cast<std::size_t>(pool_.space().genotype_count()));
 }
 
@@ -122,15 +130,59 @@ RandomStream EvolutionPareto::stream(std::string_view purpose) const {
   return RandomStream(derive_seed(seed_, "search.evolution_pareto." + std::string(purpose), {iteration_}));
 }
 
-void EvolutionPareto::breed() {
-  ++iteration_;
+std::optional<std::size_t> EvolutionPareto::generation() const {
+  if (is_steady()) return std::nullopt;
+  return std::max(options_.initial, options_.max_unseen);
+}
+
+void EvolutionPareto::breed(std::size_t room) {
   handed_out_ = 0;
-  generation_ = later_generation();
-  // Without parents, or where their surroundings are exhausted, the search starts anew elsewhere.
-  if (generation_.empty()) {
-    add_samples(generation_, Origin::kInitial, std::min(options_.initial, options_.max_unseen), "initial");
+  if (is_steady()) {
+    generation_ = next_children(room);
+  } else {
+    ++iteration_;
+    generation_ = later_generation();
+    // Without parents, or where their surroundings are exhausted, the search starts anew elsewhere.
+    if (generation_.empty()) {
+      add_samples(generation_, Origin::kInitial, std::min(options_.initial, options_.max_unseen), "initial");
+    }
   }
   exhausted_ = generation_.empty();
+}
+
+/// @param room  how many are wanted, at most
+EvolutionPareto::Generation EvolutionPareto::next_children(std::size_t room) {
+  if (to_breed_ == 0) {
+    ++iteration_;
+    to_breed_ = options_.max_unseen;
+  }
+  Generation children;
+  for (std::size_t wanted = std::min(room, to_breed_); wanted > 0; --wanted) {
+    RandomStream random(derive_seed(seed_, "search.evolution_pareto.child", {iteration_, to_breed_}));
+    std::optional<trial::Proposal> child = next_child(random);
+    if (!child) break;
+    children.push_back(*std::move(child));
+    --to_breed_;
+  }
+  return children;
+}
+
+/// Where the drawn operator finds nothing new, a random architecture takes its place.
+std::optional<trial::Proposal> EvolutionPareto::next_child(RandomStream& random) {
+  const std::size_t mutants = breeding_.parents() * options_.mutations_per_parent;
+  const std::size_t crossovers = breeding_.parents() < 2 ? 0 : options_.crossovers;
+  const std::size_t all = mutants + crossovers + options_.random_mix;
+  const std::size_t drawn = all > 0 ? random.below(all) : 0;
+  std::optional<trial::Proposal> child;
+  if (drawn < mutants) {
+    child = breeding_.mutant(drawn / options_.mutations_per_parent, iteration_, random);
+  } else if (drawn < mutants + crossovers) {
+    child = breeding_.crossover(iteration_, random);
+  }
+  if (child) return child;
+  ArchitecturePointer sample = pool_.draw(random);
+  if (sample == nullptr) return std::nullopt;
+  return pool_.propose(std::move(sample), Origin::kRandom, {}, iteration_);
 }
 
 EvolutionPareto::Generation EvolutionPareto::later_generation() {
@@ -149,31 +201,18 @@ EvolutionPareto::Generation EvolutionPareto::later_generation() {
 
 void EvolutionPareto::add_mutants(Generation& generation) {
   RandomStream random = stream("mutation");
-  for (const auto& [number, parent] : parents_) {
+  for (std::size_t parent = 0; parent < breeding_.parents(); ++parent) {
     for (std::size_t wanted = 0; wanted < options_.mutations_per_parent; ++wanted) {
-      for (int i = 0; i < kMutationTries; ++i) {
-        const std::optional<space::Genotype> child =
-            pool_.space().mutate(parent->genotype, options_.mutation_probability, random);
-        if (child && add(generation, *child, Origin::kMutation, {number})) break;
-      }
+      if (auto child = breeding_.mutant(parent, iteration_, random)) generation.push_back(*std::move(child));
     }
   }
 }
 
 void EvolutionPareto::add_crossovers(Generation& generation) {
-  if (parents_.size() < 2) return;
+  if (breeding_.parents() < 2) return;
   RandomStream random = stream("crossover");
-  const std::vector<std::pair<TrialNumber, ArchitecturePointer>> parents(parents_.begin(), parents_.end());
   for (std::size_t wanted = 0; wanted < options_.crossovers; ++wanted) {
-    for (int i = 0; i < kCrossoverTries; ++i) {
-      const std::size_t first = random.below(parents.size());
-      std::size_t second = random.below(parents.size() - 1);
-      if (second >= first) ++second;
-      const std::optional<space::Genotype> child =
-          pool_.space().cross(parents[first].second->genotype, parents[second].second->genotype, random);
-      if (!child) continue;
-      if (add(generation, *child, Origin::kCrossover, {parents[first].first, parents[second].first})) break;
-    }
+    if (auto child = breeding_.crossover(iteration_, random)) generation.push_back(*std::move(child));
   }
 }
 
@@ -185,15 +224,6 @@ void EvolutionPareto::add_samples(Generation& generation, Origin origin, std::si
     if (drawn == nullptr) return;
     generation.push_back(pool_.propose(std::move(drawn), origin, {}, iteration_));
   }
-}
-
-bool EvolutionPareto::add(Generation& generation, const space::Genotype& child, Origin origin,
-                          std::vector<TrialNumber> parents) {
-  ArchitecturePointer architecture = pool_.candidate(child);
-  if (architecture == nullptr) return false;
-  pool_.take(architecture->id);
-  generation.push_back(pool_.propose(std::move(architecture), origin, std::move(parents), iteration_));
-  return true;
 }
 
 }  // namespace
@@ -211,9 +241,14 @@ Algorithm evolution_pareto() {
       {"crossovers", &Options::crossovers, may_be_none, "Children of two parents in a generation."},
       {"random_mix", &Options::random_mix, may_be_none, "Random architectures in a generation."},
       {"mutation_probability", &Options::mutation_probability, above(0).at_most(1),
-       "Probability of each used parameter to change in a mutant."}};
-  return make_algorithm<EvolutionPareto>("evolution_pareto",
-                                         "Evolution of the Pareto front, generation by generation.", options);
+       "Probability of each used parameter to change in a mutant."},
+      {"breed", &Options::breed,
+       choice<BreedingTime>(
+           {{"generation", BreedingTime::kByGeneration}, {"commit", BreedingTime::kAtCommits}}),
+       "When children are bred: when all results of a generation are committed, or at each commit, as many "
+       "as "
+       "`run.window` has room for; `max_unseen` of them count as an iteration."}};
+  return make_algorithm<EvolutionPareto>("evolution_pareto", "Evolution of the Pareto front.", options);
 }
 
 }  // namespace skyline::search

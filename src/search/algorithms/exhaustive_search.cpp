@@ -41,6 +41,7 @@ class ExhaustiveSearch final : public Searcher {
   }
 
   void tell(const trial::CommittedTrial&) override {}
+  bool needs_results() const override { return false; }
 
   bool finished() const override {
     return asked_ == trials_ || next_genotype_ == pool_.space().genotype_count();

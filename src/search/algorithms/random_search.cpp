@@ -34,6 +34,7 @@ class RandomSearch final : public Searcher {
   }
 
   void tell(const trial::CommittedTrial&) override {}
+  bool needs_results() const override { return false; }
   bool finished() const override { return exhausted_ || asked_ == trials_; }
 
   std::string finish_reason() const override {
