@@ -143,7 +143,7 @@ RunResult coordinate(const Job& job, const RankTable& ranks, std::optional<store
   for (run::RunListener* listener : listeners) listener->started(state);
 
   TrialMaker maker(job.task.options, job.task.evaluator, state);
-  CommitsByNumber order(job.task.options.window);
+  const std::unique_ptr<CommitOrder> order = make_commit_order(job.task.options);
   SteadyClock clock;
   bool stopping = false;
   const auto must_stop = [&] {
@@ -152,7 +152,7 @@ RunResult coordinate(const Job& job, const RankTable& ranks, std::optional<store
     const bool wanted = is_hopeless() || dispatcher.stop_wanted();
     return stopping = stopping || wanted || (job.end.stop_requested && job.end.stop_requested());
   };
-  SearchLoop loop(maker, earlier, order, dispatcher, clock, state, listeners, must_stop, is_hopeless);
+  SearchLoop loop(maker, earlier, *order, dispatcher, clock, state, listeners, must_stop, is_hopeless);
   result.stopped = !search(job.task, loop, state, result) && !is_hopeless();
   if (!result.stopped && is_hopeless()) {
     const std::size_t trials = state.trials().size();

@@ -26,6 +26,8 @@ struct EngineOptions {
   std::uint64_t seed = 1;
   /// Trials asked and not committed, at most; nothing: a generation at a time.
   std::optional<std::size_t> window;
+  /// Of the clock that orders commits; nothing: trials are committed in the order of asking.
+  std::optional<std::size_t> virtual_slots;
   DispatchKind dispatch = DispatchKind::kAuto;
   /// If the first commits of a search, so many, all failed, it ends there; nothing: it goes on.
   std::optional<std::size_t> most_failures;

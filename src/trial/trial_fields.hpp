@@ -23,6 +23,7 @@ void for_each_field(Visitor&& visit, Trials&... trials) {
   visit("epochs", trials.proposal.budget.epochs...);
   visit("horizon", trials.proposal.horizon.epochs...);
   visit("members", trials.members...);
+  visit("cost", trials.cost...);
   visit("seed", trials.seed...);
 }
 

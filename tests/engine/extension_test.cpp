@@ -122,6 +122,27 @@ TEST_F(Extension, ReplaysToTheSameWhereverItIsCut) {
   }
 }
 
+TEST_F(Extension, OfCommitsByVirtualTimeKeepsTheJournalAndReplaysToTheSameWhereverItIsCut) {
+  const auto steady = [](std::size_t iterations) {
+    RunSpec spec = with_iterations(iterations, 6);
+    spec.options.virtual_slots = 3;
+    spec.search.set("breed", ConfigNode::make_scalar("commit", {}));
+    return spec;
+  };
+  const std::size_t before = run(steady(2), false).result.committed.size();
+  const std::string shorter = canonical();
+  const RigRun whole = run(steady(3), true);
+  const std::string expected = canonical();
+  EXPECT_TRUE(expected.starts_with(shorter));
+  ASSERT_GT(whole.result.committed.size(), before);
+  for (std::size_t kept = before; kept < whole.result.committed.size(); kept += 3) {
+    cut_journal(kept);
+    const RigRun rest = run(steady(3), true);
+    EXPECT_EQ(canonical(), expected) << kept;
+    EXPECT_EQ(rest.result.on_front, whole.result.on_front);
+  }
+}
+
 TEST_F(Extension, ContinuesHeirsWhoseParentHasLeftTheFront) {
   const auto rungs = [](std::size_t played) {
     RunSpec spec = rungs_spec({.budgets = {1, 4}, .new_ones = 8, .played = played});

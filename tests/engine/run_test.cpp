@@ -35,6 +35,7 @@ struct Variant {
   std::string algorithm;
   std::optional<std::size_t> window;
   std::size_t slots;
+  std::optional<std::size_t> virtual_slots = {};
 };
 
 TEST_P(RunTest, WritesTheSameJournalOnAnyNumberOfRanksAndSlots) {
@@ -44,13 +45,19 @@ TEST_P(RunTest, WritesTheSameJournalOnAnyNumberOfRanksAndSlots) {
                                          {"window_5", "evolution_pareto", 5, 2},
                                          {"random", "random", std::nullopt, 2},
                                          {"random_window_7", "random", 7, 3},
+                                         {"virtual_time", "steady_evolution", 6, 2, 3},
+                                         {"virtual_time_one_slot", "steady_evolution", 5, 1, 4},
+                                         {"random_virtual_time", "random", 7, 3, 3},
                                          {"exhaustive", "exhaustive", std::nullopt, 1}};
   for (const Variant& variant : variants) {
     RunSpec spec = evolution_spec();
-    if (variant.algorithm != "evolution_pareto") {
+    if (variant.algorithm == "steady_evolution") {
+      spec.search.set("breed", ConfigNode::make_scalar("commit", {}));
+    } else if (variant.algorithm != "evolution_pareto") {
       spec.search = testing::config_from_yaml("{algorithm: " + variant.algorithm + ", trials: 20}");
     }
     spec.options.window = variant.window;
+    spec.options.virtual_slots = variant.virtual_slots;
     spec.options.slots = 1;
     const std::string expected = rank() == 0 ? canonical_of_one_process(spec) : "";
     spec.options.slots = variant.slots;
@@ -114,11 +121,13 @@ TEST_P(RunTest, StartsChildrenOfAnyRanksTrialsWithoutTheFile) {
 }
 
 TEST_P(RunTest, GoesOnAfterACutAtAnyLine) {
-  for (const std::optional<std::size_t> window :
-       {std::optional<std::size_t>{}, std::optional<std::size_t>{4}}) {
-    const std::string name = window ? "window_" : "generation_";
+  for (const std::string name : {"generation_", "window_", "virtual_time_"}) {
     RunSpec spec = evolution_spec();
-    spec.options.window = window;
+    if (name != "generation_") spec.options.window = 4;
+    if (name == "virtual_time_") {
+      spec.options.virtual_slots = 2;
+      spec.search.set("breed", ConfigNode::make_scalar("commit", {}));
+    }
     spec.hook = shuffling_delay();
     run(name, spec);
     const std::string whole = rank() == 0 ? store::read_file(journal(name)) : "";

@@ -122,7 +122,9 @@ class Enumeration final : public search::Searcher {
 /// One number alone is measured.
 class OneMetric final : public trial::Evaluator {
  public:
-  double predicted_cost(const trial::Trial&) const override { return 1; }
+  double predicted_cost(const trial::Trial& trial) const override {
+    return static_cast<double>(1 + RandomStream(derive_seed(trial.number, "cost", {})).below(1000));
+  }
   trial::Outcome evaluate(const trial::Trial&, trial::EvaluationContext&) override {
     return trial::Failure{trial::FailureKind::kException, "the cluster is simulated"};
   }
@@ -131,15 +133,18 @@ class OneMetric final : public trial::Evaluator {
 /// A whole run without a rank, a file or a second.
 struct SimulatedRun {
   SimulatedRun(std::size_t slots, std::optional<std::size_t> window,
-               std::vector<trial::CommittedTrial> journal = {})
-      : cluster(slots), replay(std::move(journal), {}), order(window) {
+               std::vector<trial::CommittedTrial> journal = {}, std::optional<std::size_t> virtual_slots = {})
+      : cluster(slots), replay(std::move(journal), {}) {
+    options.window = window;
+    options.virtual_slots = virtual_slots;
+    order = make_commit_order(options);
     state.account() = run::AccountBook(std::vector<run::SlotAccount>(1));
   }
   /// Returns whether it came to its end.
   bool run(
       search::Searcher& searcher, std::function<bool()> must_stop = [] { return false; },
       std::function<bool()> is_hopeless = {}) {
-    SearchLoop loop(maker, replay, order, cluster, cluster, state, {&observer}, std::move(must_stop),
+    SearchLoop loop(maker, replay, *order, cluster, cluster, state, {&observer}, std::move(must_stop),
                     std::move(is_hopeless));
     if (!loop.run(searcher, trial::Phase::kSearch)) return false;
     FrontTraining training(state, state.front().keys(), {10});
@@ -159,7 +164,7 @@ struct SimulatedRun {
   run::RunState state{test_objectives()};
   TrialMaker maker{options, evaluator, state};
   Replay replay;
-  CommitsByNumber order;
+  std::unique_ptr<CommitOrder> order;
   CountingObserver observer;
 };
 
@@ -310,6 +315,97 @@ TEST(SearchLoop, CommitsThousandsOfTrialsTheSameOnAnySimulatedCluster) {
     EXPECT_EQ(commits_of(other.state), commits_of(alone.state));
     EXPECT_LT(other.cluster.now_s(), alone.cluster.now_s() / 4) << "slots train side by side";
   }
+}
+
+TEST(SearchLoop, CommitsByVirtualTimeTheSameOnAnySimulatedCluster) {
+  SimulatedRun alone(1, 64, {}, 16);
+  Enumeration searcher(kTrials);
+  ASSERT_TRUE(alone.run(searcher));
+  ASSERT_EQ(searcher.told.size(), kTrials);
+  EXPECT_FALSE(std::ranges::is_sorted(searcher.told)) << "numbers are no positions";
+  for (const std::size_t slots : {std::size_t{7}, std::size_t{64}}) {
+    SimulatedRun other(slots, 64, {}, 16);
+    Enumeration same(kTrials);
+    ASSERT_TRUE(other.run(same));
+    EXPECT_EQ(commits_of(other.state), commits_of(alone.state));
+  }
+}
+
+TEST(SearchLoop, ResumesCommitsByVirtualTimeWhereverTheJournalEnds) {
+  SimulatedRun whole(8, 24, {}, 8);
+  Enumeration searcher(100);
+  ASSERT_TRUE(whole.run(searcher));
+  for (std::size_t lines = 0; lines <= whole.state.trials().size(); lines += 9) {
+    std::vector<trial::CommittedTrial> journal = whole.journal();
+    journal.resize(lines);
+    SimulatedRun resumed(3, 24, std::move(journal), 8);
+    Enumeration again(100);
+    ASSERT_TRUE(resumed.run(again));
+    EXPECT_EQ(commits_of(resumed.state), commits_of(whole.state)) << lines;
+    EXPECT_EQ(resumed.observer.replayed, lines);
+    EXPECT_EQ(resumed.cluster.submitted, whole.state.trials().size() - lines);
+  }
+}
+
+/// The last trials of the shorter run were committed without the competition of later ones.
+TEST(SearchLoop, ExtendsARunWithCommitsByVirtualTimeAndReplaysThatWhereverItIsCut) {
+  SimulatedRun shorter(4, 24, {}, 8);
+  Enumeration first(40);
+  ASSERT_TRUE(shorter.run(first));
+  SimulatedRun extended(4, 24, shorter.journal(), 8);
+  Enumeration longer(90);
+  ASSERT_TRUE(extended.run(longer));
+  EXPECT_EQ(longer.told.size(), 90U);
+  const auto before = commits_of(shorter.state);
+  auto after = commits_of(extended.state);
+  ASSERT_GT(after.size(), before.size());
+  for (std::size_t lines = before.size(); lines <= after.size(); lines += 7) {
+    std::vector<trial::CommittedTrial> journal = extended.journal();
+    journal.resize(lines);
+    SimulatedRun resumed(7, 24, std::move(journal), 8);
+    Enumeration again(90);
+    ASSERT_TRUE(resumed.run(again));
+    EXPECT_EQ(commits_of(resumed.state), after) << lines;
+  }
+  after.resize(before.size());
+  EXPECT_EQ(after, before);
+}
+
+/// Does not care for results.
+class FreeEnumeration final : public search::Searcher {
+ public:
+  explicit FreeEnumeration(std::size_t trials) : all_(trials) {}
+  std::vector<trial::Proposal> ask(std::size_t room) override {
+    return all_.ask(std::min(room, std::size_t{1000}));
+  }
+  void tell(const trial::CommittedTrial& committed) override { all_.tell(committed); }
+  bool needs_results() const override { return false; }
+  bool finished() const override { return all_.finished(); }
+  std::string finish_reason() const override { return all_.finish_reason(); }
+  std::size_t expected_trials() const override { return all_.expected_trials(); }
+
+ private:
+  Enumeration all_;
+};
+
+TEST(SearchLoop, KeepsMoreThanAThousandSlotsBusyForASearcherThatNeedsNoResults) {
+  constexpr std::size_t kSlots = 3000;
+  SimulatedRun run(kSlots, std::nullopt);
+  run.state.account() = run::AccountBook(std::vector<run::SlotAccount>(kSlots));
+  FreeEnumeration searcher(15'000);
+  ASSERT_TRUE(run.run(searcher));
+  EXPECT_LT(run.cluster.now_s(), 5 * 55 + 200) << "5 trials of 50 s a slot, with what ends last";
+}
+
+TEST(SearchLoop, AsksForALittleOfASearchThatNeedsNoResultsWhileItReplays) {
+  SimulatedRun whole(8, std::nullopt);
+  FreeEnumeration searcher(kTrials);
+  ASSERT_TRUE(whole.run(searcher));
+  SimulatedRun resumed(8, std::nullopt, whole.journal());
+  FreeEnumeration again(kTrials);
+  ASSERT_TRUE(resumed.run(again));
+  EXPECT_EQ(commits_of(resumed.state), commits_of(whole.state));
+  EXPECT_LE(resumed.observer.most_in_flight, 1000U);
 }
 
 TEST(SearchLoop, TellsItsListenersOfEveryCommitOnceReplayedOrNew) {

@@ -86,20 +86,26 @@ TEST_P(StopTest, CountsTheTrialsWhoseLastStateCannotBeSaved) {
 }
 
 TEST_P(StopTest, GoesOnInAWindow) {
-  RunSpec spec = evolution_spec();
-  spec.options.window = 5;
-  spec.options.slots = 2;
-  const std::string expected = rank() == 0 ? canonical_of_one_process(spec) : "";
-  const RigRun first = stopped_run("window", spec, {0}, [](const Trial& t) { return t.number == 3; });
-  const StepCounts done = all_steps(first);
-  if (rank() == 0) {
-    EXPECT_LE(first.result.committed.size(), 3U);
+  for (const std::string name : {"window", "virtual_time"}) {
+    RunSpec spec = evolution_spec();
+    spec.options.window = 5;
+    if (name == "virtual_time") {
+      spec.options.virtual_slots = 2;
+      spec.search.set("breed", ConfigNode::make_scalar("commit", {}));
+    }
+    spec.options.slots = 2;
+    const std::string expected = rank() == 0 ? canonical_of_one_process(spec) : "";
+    const RigRun first = stopped_run(name, spec, {0}, [](const Trial& t) { return t.number == 3; });
+    const StepCounts done = all_steps(first);
+    if (rank() == 0 && name == "window") {
+      EXPECT_LE(first.result.committed.size(), 3U);
+    }
+    const RigRun rest = run(name, spec, true);
+    const StepCounts done_later = all_steps(rest);
+    if (rank() != 0) continue;
+    EXPECT_EQ(canonical(name), expected);
+    expect_no_step_twice(done, done_later, rest.result.committed.size(), spec.steps);
   }
-  const RigRun rest = run("window", spec, true);
-  const StepCounts done_later = all_steps(rest);
-  if (rank() != 0) return;
-  EXPECT_EQ(canonical("window"), expected);
-  expect_no_step_twice(done, done_later, rest.result.committed.size(), spec.steps);
 }
 
 TEST_P(StopTest, EndsTheFullTrainingToo) {

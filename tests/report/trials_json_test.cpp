@@ -107,9 +107,9 @@ TEST(ParetoJson, HoldsTheFrontOfTheSearchBestFirstWithItsFullTrainings) {
               "training_activation_bytes": 0, "weight_bytes": 0},
     "metrics": {"validation_accuracy": 0.98125, "latency_ms": 4.5, "test_accuracy": null, "steps": 42.0},
     "phase": "search", "origin": "initial", "iteration": 0, "parents": [], "epochs": 0.5, "horizon": 0.5, "members": 1,
-    "seed": "18446744073709551614", "status": "ok", "reason": null, "on_front": true,
+    "cost": "0", "seed": "18446744073709551614", "status": "ok", "reason": null, "on_front": true,
     "final": {"origin": "front", "iteration": 0, "parents": [], "epochs": 10.0, "horizon": 10.0, "members": 1,
-              "seed": "18446744073709551611",
+              "cost": "0", "seed": "18446744073709551611",
               "status": "ok", "reason": null, "on_front": true, "validation_accuracy": 0.99,
               "latency_ms": 4.5, "test_accuracy": 0.97, "steps": 840.0}})"));
   EXPECT_EQ(front[1].at("trial"), 0);

@@ -128,12 +128,12 @@ TEST_F(Checkpoint, OfAnotherTrialOrRunIsNotUsed) {
 TEST_F(Checkpoint, OfANewerFormatIsNotUsed) {
   write_checkpoint(paths, sample_checkpoint(100), 0);
   Hdf5Image image(file("17.1.h5"), {.user_block = kSealBytes});
-  const std::int64_t version = 4;
+  const std::int64_t version = 5;
   image.write_attribute("/", "version", version);
   publish_sealed(image, "skyline-checkpoint");
   EXPECT_EQ(find()->checkpoint.state.step, 100);
   EXPECT_THAT(warnings,
-              HasSubstr("17.1.h5: checkpoint of version 4, this program reads version 3; going on"));
+              HasSubstr("17.1.h5: checkpoint of version 5, this program reads version 4; going on"));
 }
 
 TEST_F(Checkpoint, OnAFullDiskLeavesTheOneBefore) {

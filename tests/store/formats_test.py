@@ -28,7 +28,7 @@ def checksum(data):
 
 
 # The members of a journal's line that say what was trained.
-FIELDS = ("k", "phase", "arch", "origin", "iteration", "parents", "inherits", "epochs", "horizon", "members", "seed")
+FIELDS = ("k", "phase", "arch", "origin", "iteration", "parents", "inherits", "epochs", "horizon", "members", "cost", "seed")
 
 
 def table(path, name="trials"):
@@ -70,6 +70,7 @@ class Formats(unittest.TestCase):
                 self.assertEqual(row[name], entry[name])
             self.assertEqual(row["arch_id"], entry["arch"])
             self.assertEqual(row["seed"], int(entry["seed"]))
+            self.assertEqual(row["cost"], int(entry["cost"]))
             self.assertEqual(row["reason"], entry.get("reason", ""))
             self.assertEqual(row["parents"], " ".join(map(str, entry["parents"])))
             inherits = entry.get("inherits", {"from": -1, "share": math.nan})

@@ -157,8 +157,8 @@ TEST_F(Journal, RecordsTheKindOfDeviceOfARunThatTrains) {
 TEST_F(Journal, TellsInItsCanonicalFormTheMembersOfAGroupAndNoSingleOne) {
   write(sample_trials(space, 4));
   const std::string canonical = canonical_journal(path);
-  EXPECT_THAT(canonical, HasSubstr(R"("epochs":2.1,"horizon":6.0,"members":3,"seed")"));
-  EXPECT_THAT(canonical, HasSubstr(R"("epochs":1.1,"horizon":1.1,"members":1,"seed")"));
+  EXPECT_THAT(canonical, HasSubstr(R"("epochs":2.1,"horizon":6.0,"members":3,"cost":"1000002","seed")"));
+  EXPECT_THAT(canonical, HasSubstr(R"("epochs":1.1,"horizon":1.1,"members":1,"cost":"1000001","seed")"));
 }
 
 TEST_F(Journal, ASecondOneIsNotStartedInItsPlace) {

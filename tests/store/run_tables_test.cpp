@@ -90,7 +90,7 @@ TEST_F(RunTables, OfAnotherVersionAreRefused) {
   image.write_attribute("/", "version", version);
   publish_pieces(path, image.finish());
   EXPECT_EQ(user_error_of([&] { read_slot_accounts(path); }),
-            path.string() + ": tables of a run of version 2, this program reads version 6");
+            path.string() + ": tables of a run of version 2, this program reads version 7");
 }
 
 TEST_F(RunTables, WithACellOutOfBoundsAreRefused) {

@@ -95,6 +95,7 @@ inline std::vector<trial::CommittedTrial> sample_trials(const space::SearchSpace
         k % 2 == 0 ? 3.0 * static_cast<double>(k) : 0.1 + static_cast<double>(k);
     committed.trial.seed = random.next();
     committed.trial.members = k % 4 == 2 ? 3 : 1;
+    committed.trial.cost = 1'000'000 + k;
     if (k % 4 == 3) {
       committed.outcome = trial::Failure{trial::FailureKind::kDiverged, "loss \"NaN\"\nat step 3, µ = 2"};
     } else {
@@ -151,7 +152,7 @@ inline bool same_trial(const trial::CommittedTrial& left, const trial::Committed
          a.architecture().genotype == b.architecture().genotype &&
          same_number(a.budget().epochs, b.budget().epochs) &&
          same_number(a.proposal.horizon.epochs, b.proposal.horizon.epochs) && a.seed == b.seed &&
-         a.members == b.members && same_inheritance(a, b) && same_continuation(a, b) &&
+         a.members == b.members && a.cost == b.cost && same_inheritance(a, b) && same_continuation(a, b) &&
          same_outcome(left.outcome, right.outcome) && same_timing(left.timing, right.timing);
 }
 

@@ -86,7 +86,7 @@ TEST_F(Weights, OfTheVersionBeforeAreRefusedWithOneLine) {
   image.write_attribute("/", "format", "skyline-weights");
   image.write_attribute("/", "version", kBefore);
   publish_sealed(image, "skyline-weights");
-  EXPECT_EQ(read_error(), path.string() + ": weights file of version 2, this program reads version 4");
+  EXPECT_EQ(read_error(), path.string() + ": weights file of version 2, this program reads version 5");
 }
 
 TEST_F(Weights, OnAFullDiskKeepTheOldFile) {

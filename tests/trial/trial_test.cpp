@@ -118,6 +118,7 @@ TEST(TrialFields, AreNamedWithBothValuesWhereTwoTrialsDiffer) {
   EXPECT_EQ(difference([](Trial& trial) { trial.proposal.budget.epochs = 2; }), "epochs: 0.1, 2.0");
   EXPECT_EQ(difference([](Trial& trial) { trial.proposal.horizon.epochs = 2; }), "horizon: 0.9, 2.0");
   EXPECT_EQ(difference([](Trial& trial) { trial.members = 1; }), "members: 4, 1");
+  EXPECT_EQ(difference([](Trial& trial) { trial.cost = 7; }), "cost: 0, 7");
   EXPECT_EQ(difference([](Trial& trial) { trial.seed = 3; }), "seed: 18364758544493064720, 3");
 }
 

@@ -108,8 +108,8 @@ class EvaluationContext {
 class Evaluator {
  public:
   virtual ~Evaluator() = default;
-  /// Expected work of a trial, in units that are comparable within a run; > 0. A function of network, budget
-  /// and start.
+  /// Expected work of a trial, in units that are comparable within a run; > 0. It is rounded to whole units,
+  /// so a trial should have many. A function of network, budget and start, the same on every machine.
   virtual double predicted_cost(const Trial& trial) const = 0;
   /// How many members are to train the trial together. A function of network and horizon: it changes the
   /// trial's result and never depends on the ranks that are there.

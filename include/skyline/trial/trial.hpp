@@ -104,6 +104,7 @@ struct Trial {
   Proposal proposal;
   std::uint64_t seed = 0;     // of run seed, arch id and horizon alone
   std::uint32_t members = 1;  // of the group that trains it; part of its definition
+  std::uint64_t cost = 0;     // Evaluator::predicted_cost, in whole units: commits by virtual time go by it
 
   bool is_final() const { return proposal.trains.has_value(); }
   Phase phase() const { return is_final() ? Phase::kFinal : Phase::kSearch; }

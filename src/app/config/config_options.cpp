@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -194,42 +196,99 @@ const OptionTable<FinalOptions>& FinalOptions::table() {
   return table;
 }
 
+namespace {
+
+/// `128`, or `2.5x`: so many times the virtual slots.
+OptionKind<Window> window_size() {
+  constexpr double kMost = 1'000'000;
+  ConfigNode multiple = ConfigNode::make_map({{"type", schema_text("string"), {}}}, {});
+  multiple.set("pattern", schema_text("^[0-9.]+x$"));
+  const ConfigNode trials = whole<std::size_t>(at_least(1).at_most(kMost)).schema;
+  ConfigNode schema =
+      ConfigNode::make_map({{"anyOf", ConfigNode::make_list({trials, std::move(multiple)}, {}), {}}}, {});
+  OptionKind<Window> kind{
+      {"a whole number from 1 to 1000000, or a multiple of at least 1, e.g. 2.5x", std::move(schema)}};
+  kind.read = [](const ConfigNode& node, Window& value) {
+    if (!node.is_scalar() || node.quoted()) return false;
+    std::string_view text = node.as_text();
+    value.of_slots = text.ends_with('x');
+    if (value.of_slots) text.remove_suffix(1);
+    const auto number = number_in(text);
+    if (!number || !at_least(1).at_most(kMost).holds(*number)) return false;
+    value.size = *number;
+    return value.of_slots || value.size == std::floor(value.size);
+  };
+  kind.write = [](const Window& value) {
+    if (!value.of_slots) return ConfigNode::make_integer(static_cast<std::int64_t>(value.size));
+    return ConfigNode::make_scalar(ConfigNode::make_number(value.size).as_text() + "x", {});
+  };
+  return kind;
+}
+
+void check_run(const RunOptions& run, const ConfigNode& section) {
+  if (run.window && run.window->of_slots && !run.virtual_slots) {
+    section.at("window").fail("a multiple of `virtual_slots`, which is not given");
+  }
+  if (run.commit != CommitBy::kVirtualTime) return;
+  const ConfigNode& commit = section.at("commit");
+  if (!run.virtual_slots) commit.fail("virtual_time needs `virtual_slots`, about as many as the job's slots");
+  if (!run.window)
+    commit.fail("virtual_time needs a `window`, e.g. 2x: a generation has no order to gain from");
+}
+
+}  // namespace
+
 const OptionTable<RunOptions>& RunOptions::table() {
   using engine::DispatchKind;
   using engine::KeepWeights;
   static const OptionTable<RunOptions> table{
-      {"seed", &RunOptions::seed, at_least(0), "Seed of everything random."},
-      {"window", &RunOptions::window, or_word("generation", whole<std::size_t>(at_least(1))),
-       "Maximum number of trials that are asked for and not committed; `generation`: one generation at a "
-       "time."},
-      {"dispatch", &RunOptions::dispatch,
-       choice<DispatchKind>({{"auto", DispatchKind::kAuto},
-                             {"collective", DispatchKind::kCollective},
-                             {"point_to_point", DispatchKind::kPointToPoint}}),
-       "How trials travel to the ranks; results are the same. `auto`: point to point with a window, and "
-       "where "
-       "the launcher lets ranks outlive a lost one; else by collective operations.",
-       KeyRule::kMayChange},
-      {"most_failures", &RunOptions::most_failures, or_word("none", whole<std::size_t>(at_least(1))),
-       "The search ends after so many trials if all of them failed.", KeyRule::kMayChange},
-      {"keep_weights", &RunOptions::keep_weights,
-       choice<KeepWeights>(
-           {{"front", KeepWeights::kFront}, {"all", KeepWeights::kAll}, {"none", KeepWeights::kNone}}),
-       "Trials whose trained weights are kept; part of the run where children inherit weights.",
-       KeyRule::kMayChange},
-      {"time_limit", &RunOptions::time_limit_s, or_word("none", duration(above(0))),
-       "Time after which a job saves everything and stops.", KeyRule::kMayChange},
-      {"memory", &RunOptions::memory_bytes, or_word("auto", memory_size()),
-       "Memory of a node for the run's ranks; trials that can never fit into it fail. `auto`: 90 % of what "
-       "the "
-       "least node has.",
-       KeyRule::kMayChange},
-      {"storage_patience", &RunOptions::storage_patience_s, duration(at_least(0)),
-       "How long a full disk or a silent file server is waited for before the run ends.",
-       KeyRule::kMayChange},
-      {"events", &RunOptions::events, "Whether event files for TensorBoard are written.",
-       KeyRule::kMayChange}};
+      {{"seed", &RunOptions::seed, at_least(0), "Seed of everything random."},
+       {"window", &RunOptions::window, or_word("generation", window_size()),
+        "Maximum number of trials that are asked for and not committed, or a multiple of `virtual_slots`; "
+        "`generation`: one generation at a time."},
+       {"commit", &RunOptions::commit,
+        choice<CommitBy>({{"number", CommitBy::kNumber}, {"virtual_time", CommitBy::kVirtualTime}}),
+        "The order of commits: that of asking, or that in which `virtual_slots` would end the trials if each "
+        "took its predicted cost."},
+       {"virtual_slots", &RunOptions::virtual_slots, or_word("none", whole<std::size_t>(at_least(1))),
+        "Slots of the clock of `commit: virtual_time`, whatever the job has; needed there, and for a "
+        "`window` "
+        "that is a multiple of them."},
+       {"dispatch", &RunOptions::dispatch,
+        choice<DispatchKind>({{"auto", DispatchKind::kAuto},
+                              {"collective", DispatchKind::kCollective},
+                              {"point_to_point", DispatchKind::kPointToPoint}}),
+        "How trials travel to the ranks; results are the same. `auto`: point to point with a window, and "
+        "where "
+        "the launcher lets ranks outlive a lost one; else by collective operations.",
+        KeyRule::kMayChange},
+       {"most_failures", &RunOptions::most_failures, or_word("none", whole<std::size_t>(at_least(1))),
+        "The search ends after so many trials if all of them failed.", KeyRule::kMayChange},
+       {"keep_weights", &RunOptions::keep_weights,
+        choice<KeepWeights>(
+            {{"front", KeepWeights::kFront}, {"all", KeepWeights::kAll}, {"none", KeepWeights::kNone}}),
+        "Trials whose trained weights are kept; part of the run where children inherit weights.",
+        KeyRule::kMayChange},
+       {"time_limit", &RunOptions::time_limit_s, or_word("none", duration(above(0))),
+        "Time after which a job saves everything and stops.", KeyRule::kMayChange},
+       {"memory", &RunOptions::memory_bytes, or_word("auto", memory_size()),
+        "Memory of a node for the run's ranks; trials that can never fit into it fail. `auto`: 90 % of what "
+        "the "
+        "least node has.",
+        KeyRule::kMayChange},
+       {"storage_patience", &RunOptions::storage_patience_s, duration(at_least(0)),
+        "How long a full disk or a silent file server is waited for before the run ends.",
+        KeyRule::kMayChange},
+       {"events", &RunOptions::events, "Whether event files for TensorBoard are written.",
+        KeyRule::kMayChange}},
+      check_run};
   return table;
+}
+
+std::optional<std::size_t> RunOptions::window_trials() const {
+  if (!window) return std::nullopt;
+  const double unit = window->of_slots ? static_cast<double>(virtual_slots.value()) : 1;
+  return static_cast<std::size_t>(std::ceil(window->size * unit));
 }
 
 const OptionTable<engine::CheckpointOptions>& checkpoint_table() {

@@ -256,7 +256,8 @@ void RunConfig::open_data(const ConfigNode& section, bool verify_data) {
 engine::EngineOptions RunConfig::engine_options() const {
   engine::EngineOptions options;
   options.seed = sections.run.seed;
-  options.window = sections.run.window;
+  options.window = sections.run.window_trials();
+  if (sections.run.commit == CommitBy::kVirtualTime) options.virtual_slots = sections.run.virtual_slots;
   options.dispatch = sections.run.dispatch;
   options.most_failures = sections.run.most_failures;
   options.keep_weights = sections.run.keep_weights;

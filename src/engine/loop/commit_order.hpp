@@ -3,61 +3,97 @@
 #include "skyline/trial/trial.hpp"
 
 #include "engine/dispatch/dispatcher.hpp"
-#include "run/run_state.hpp"
+#include "engine/engine_options.hpp"
 
 #include <cstddef>
-#include <deque>
+#include <cstdint>
+#include <functional>
 #include <map>
+#include <memory>
 #include <optional>
+#include <queue>
+#include <utility>
+#include <vector>
 
 namespace skyline::engine {
+
+/// Units of predicted cost since the start of a run, on a clock that only commits move.
+__extension__ using VirtualTime = unsigned __int128;
+
+/// A trial whose turn to be committed has come, without its position.
+struct NextCommit {
+  trial::CommittedTrial committed;
+  bool replayed = false;  // an earlier job had committed it
+};
 
 /// The reorder buffer: trials go in as they are asked, results in any order, commits come out in an order
 /// that depends on the trials alone. This is what makes a run's journal independent of ranks, slots and
 /// times.
 class CommitOrder {
  public:
-  virtual ~CommitOrder() = default;
-  /// How many more trials may be asked now.
-  virtual std::size_t room() const = 0;
-  /// @pre room() > 0
-  virtual void asked(const trial::Trial& trial) = 0;
-  /// A line of the journal that nobody asks for: it is committed in its place and takes no room.
-  virtual void recorded(trial::CommittedTrial line) = 0;
-  /// @throws InternalError for a trial that does not wait for its result
-  virtual void arrived(Arrival arrival) = 0;
-  /// The next commit, if its result is here, with its position.
-  virtual std::optional<run::Commit> next() = 0;
-  /// Trials that are asked and not committed.
-  virtual std::size_t in_flight() const = 0;
-};
-
-/// Commits in the order of asking.
-class CommitsByNumber final : public CommitOrder {
- public:
   /// @param window  trials asked and not committed, at most; nothing: no bound (a generation at a time)
-  explicit CommitsByNumber(std::optional<std::size_t> window);
+  explicit CommitOrder(std::optional<std::size_t> window);
+  virtual ~CommitOrder() = default;
 
-  std::size_t room() const override;
-  void asked(const trial::Trial& trial) override;
-  void recorded(trial::CommittedTrial line) override;
-  void arrived(Arrival arrival) override;
-  std::optional<run::Commit> next() override;
-  std::size_t in_flight() const override { return entries_.size(); }
+  /// How many more trials may be asked now.
+  std::size_t room() const;
+  bool has_window() const { return window_.has_value(); }
+  /// @pre room() > 0, or there is no window
+  void asked(const trial::Trial& trial);
+  /// @throws InternalError for a trial that does not wait for its result
+  void arrived(Arrival arrival);
+  /// The trial that is committed next; nullptr: none is in flight.
+  const trial::Trial* due() const;
+  /// The next commit, if its result is here.
+  /// @param recorded  the trial that an earlier job committed here, which may have been extended since: it
+  ///                  comes before the one that is due
+  std::optional<NextCommit> next(const std::optional<trial::TrialName>& recorded = {});
+  /// Trials that are asked and not committed.
+  std::size_t in_flight() const { return entries_.size(); }
+
+ protected:
+  /// When a trial ends that is asked for now: those in flight are committed in this order, equal ones in the
+  /// order of asking.
+  virtual VirtualTime end_of(const trial::Trial& trial) = 0;
+  /// A trial that ended then is committed.
+  virtual void committed(VirtualTime /*end*/) {}
 
  private:
   struct Entry {
     trial::Trial trial;
     std::optional<Arrival> arrival;
-    bool takes_room = true;
   };
-  trial::CommitPosition end() const { return committed_ + entries_.size(); }
+  using Place = std::pair<VirtualTime, std::uint64_t>;  // the end, and how many were asked for before
 
   std::optional<std::size_t> window_;
-  trial::CommitPosition committed_ = 0;  // the position of entries_.front()
-  std::deque<Entry> entries_;
-  std::map<trial::TrialName, trial::CommitPosition> waiting_;  // for their results
-  std::size_t recorded_ = 0;                                   // of the entries
+  std::uint64_t asked_ = 0;
+  std::map<Place, Entry> entries_;
+  std::map<trial::TrialName, Place> places_;  // of the entries
 };
+
+/// Commits in the order of asking.
+class CommitsByNumber final : public CommitOrder {
+ public:
+  using CommitOrder::CommitOrder;
+
+ private:
+  VirtualTime end_of(const trial::Trial& /*trial*/) override { return 0; }
+};
+
+/// Commits in the order in which a fixed number of virtual slots would end the trials if each took its
+/// predicted cost: short trials go before long ones that were asked for earlier, for any ranks and times.
+class CommitsByVirtualTime final : public CommitOrder {
+ public:
+  CommitsByVirtualTime(std::optional<std::size_t> window, std::size_t slots);
+
+ private:
+  VirtualTime end_of(const trial::Trial& trial) override;
+  void committed(VirtualTime end) override;
+
+  VirtualTime now_ = 0;
+  std::priority_queue<VirtualTime, std::vector<VirtualTime>, std::greater<>> free_;  // when each slot is
+};
+
+std::unique_ptr<CommitOrder> make_commit_order(const EngineOptions& options);
 
 }  // namespace skyline::engine

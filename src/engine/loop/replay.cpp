@@ -43,7 +43,7 @@ Replay::Replay(std::vector<trial::CommittedTrial> journal, trial::ResultsByName 
   lines_.reserve(journal.size());
   for (trial::CommittedTrial& line : journal) {
     places_.emplace(line.trial.name(), lines_.size());
-    lines_.emplace_back(std::move(line));
+    lines_.push_back({line.trial.name(), std::move(line)});
   }
 }
 
@@ -52,7 +52,7 @@ Replay::Replay(std::vector<trial::CommittedTrial> journal, trial::ResultsByName 
 std::optional<std::size_t> Replay::find(const trial::Trial& asked) const {
   const auto [begin, end] = places_.equal_range(asked.name());
   for (auto place = begin; place != end; ++place) {
-    const Line& line = lines_[place->second];
+    const auto& line = lines_[place->second].trial;
     if (!line) continue;
     const trial::Trial& found = line->trial;
     if (same_training(found, asked)) return place->second;
@@ -68,32 +68,24 @@ std::optional<std::size_t> Replay::find(const trial::Trial& asked) const {
   return std::nullopt;
 }
 
-std::vector<trial::CommittedTrial> Replay::lines_before(const trial::Trial& asked) {
-  if (next_ == lines_.size()) return {};
-  return take_until(find(asked).value_or(lines_.size()), "asks for " + trial_text(asked));
-}
-
-std::vector<trial::CommittedTrial> Replay::rest() {
-  return take_until(lines_.size(), "asks for nothing more");
-}
-
-std::vector<trial::CommittedTrial> Replay::take_until(std::size_t end, const std::string& asked) {
-  std::vector<trial::CommittedTrial> taken;
-  for (; next_ < end; ++next_) {
-    Line& line = lines_[next_];
-    if (!line) continue;
-    const trial::Trial& found = line->trial;
-    if (!found.is_final()) {
-      refuse(line_of(next_) + ": trial " + to_text(found.name()) + " is " + trial_text(found), asked);
-    }
-    taken.push_back(*std::exchange(line, std::nullopt));
+std::optional<trial::CommittedTrial> Replay::take_unasked(trial::CommitPosition place,
+                                                          const trial::Trial* due) {
+  if (place >= lines_.size() || !lines_[place].trial) return std::nullopt;
+  const trial::Trial& found = lines_[place].trial->trial;
+  if (!found.is_final()) {
+    refuse(line_of(place) + ": trial " + to_text(found.name()) + " is " + trial_text(found),
+           "asks for " + (due != nullptr ? trial_text(*due) : "nothing more"));
   }
-  return taken;
+  return std::exchange(lines_[place].trial, std::nullopt);
+}
+
+std::optional<trial::TrialName> Replay::name_at(trial::CommitPosition place) const {
+  return place < lines_.size() ? std::optional(lines_[place].name) : std::nullopt;
 }
 
 std::optional<Arrival> Replay::result_of(const trial::Trial& asked) {
   if (const auto place = find(asked)) {
-    const trial::CommittedTrial line = *std::exchange(lines_[*place], std::nullopt);
+    const trial::CommittedTrial line = *std::exchange(lines_[*place].trial, std::nullopt);
     Arrival arrival{asked.name(), line.outcome, line.timing};
     arrival.replayed = true;
     return arrival;

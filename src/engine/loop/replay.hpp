@@ -32,24 +32,26 @@ class Replay {
 
   /// Lines of the journal.
   std::size_t size() const { return lines_.size(); }
-  /// Full trainings that an earlier job made after the search, before the run was extended, and that nobody
-  /// asks for any more: those that are committed before `asked` is.
-  /// @throws UserError if the journal holds another trial in the place of `asked`
-  std::vector<trial::CommittedTrial> lines_before(const trial::Trial& asked);
   /// The recorded result of a trial that is asked for again; nothing if it must be trained.
   std::optional<Arrival> result_of(const trial::Trial& asked);
-  /// The same as lines_before, at the end of the run. @throws UserError if the journal goes on after it
-  std::vector<trial::CommittedTrial> rest();
+  /// The line of a place, if it is a full training that an earlier job made after the search, before the run
+  /// was extended: nobody asks for it any more. To be called once all that come before it are committed.
+  /// @param due  the trial that would be committed there; nullptr: the run is at its end
+  /// @throws UserError if the journal has a search trial there that nobody asked for
+  std::optional<trial::CommittedTrial> take_unasked(trial::CommitPosition place, const trial::Trial* due);
+  /// The trial that was committed in a place; nothing behind the journal's end.
+  std::optional<trial::TrialName> name_at(trial::CommitPosition place) const;
 
  private:
-  using Line = std::optional<trial::CommittedTrial>;  // nothing: given out
+  struct Line {
+    trial::TrialName name;
+    std::optional<trial::CommittedTrial> trial;  // nothing: given out
+  };
 
   std::optional<std::size_t> find(const trial::Trial& asked) const;
-  std::vector<trial::CommittedTrial> take_until(std::size_t end, const std::string& asked);
 
   std::vector<Line> lines_;                                        // by position
   std::multimap<trial::TrialName, trial::CommitPosition> places_;  // of the lines
-  std::size_t next_ = 0;                                           // lines before are given out
   trial::ResultsByName waiting_;
   std::map<trial::TrialName, trial::Failure> failed_;
 };

@@ -2,6 +2,8 @@
 
 #include "skyline/core/error.hpp"
 
+#include <algorithm>
+#include <memory>
 #include <utility>
 #include <variant>
 
@@ -9,6 +11,11 @@ namespace skyline::engine {
 namespace {
 
 constexpr double kTickInterval_s = 0.1;
+constexpr std::size_t kLeastAhead = 1000;  // trials
+
+run::Commit replayed(trial::CommittedTrial line) {
+  return {std::make_shared<const trial::CommittedTrial>(std::move(line)), true};
+}
 
 }  // namespace
 
@@ -38,7 +45,8 @@ bool SearchLoop::run(search::Searcher& searcher, trial::Phase phase) {
     require(stopping_ || order_.in_flight() > 0,
             "the searcher waits for results although no trial is under way");
     bool worked = collect();
-    while (const std::optional<run::Commit> next = hopeless() ? std::nullopt : order_.next()) {
+    if (!searcher.needs_results()) ask(searcher);
+    while (const std::optional<run::Commit> next = this->next()) {
       commit(*next);
       if (hopeless()) break;
       if (next->trial->trial.phase() == phase) searcher.tell(*next->trial);
@@ -60,21 +68,29 @@ bool SearchLoop::run(search::Searcher& searcher, trial::Phase phase) {
   return true;
 }
 
+/// Without a window, a searcher that needs no results is kept ahead of the slots: what it asks for does not
+/// depend on when.
+std::size_t SearchLoop::room_for(const search::Searcher& searcher) const {
+  if (searcher.needs_results() || order_.has_window()) return order_.room();
+  const std::size_t ahead = std::max(kLeastAhead, 4 * state_.account().slots().size());
+  return ahead - std::min(ahead, unanswered_);
+}
+
 void SearchLoop::ask(search::Searcher& searcher) {
-  const std::size_t room = order_.room();
+  const std::size_t room = room_for(searcher);
   if (room == 0 || stopping_) return;
   std::vector<trial::Proposal> proposals = searcher.ask(room);
   require(proposals.size() <= room, "the searcher proposed more than it was asked for");
   std::vector<trial::Trial> fresh;
   for (trial::Proposal& proposal : proposals) {
     trial::Trial trial = maker_.make(std::move(proposal));
-    for (trial::CommittedTrial& line : replay_.lines_before(trial)) order_.recorded(std::move(line));
     order_.asked(trial);
+    ++unanswered_;
     continuations_.asked(trial);
     for (run::RunListener* listener : listeners_) listener->asked(trial);
     if (auto result = known_result(trial)) {
       maker_.recorded(trial);
-      order_.arrived(std::move(*result));
+      arrived(std::move(*result));
     } else {
       fresh.push_back(std::move(trial));
     }
@@ -106,9 +122,30 @@ bool SearchLoop::collect() {
     if (arrival.follower) continue;
     if (arrival.unsaved) ++unsaved_;
     require(stopping_ || !arrival.stopped(), "a trial was stopped although nobody had asked for it");
-    if (!arrival.stopped()) order_.arrived(std::move(arrival));
+    if (!arrival.stopped()) arrived(std::move(arrival));
   }
   return !arrivals.empty();
+}
+
+/// A trial of the journal counts as unanswered until its commit, or the whole journal would be asked for at
+/// once.
+void SearchLoop::arrived(Arrival arrival) {
+  if (!arrival.replayed) --unanswered_;
+  order_.arrived(std::move(arrival));
+}
+
+/// As long as the journal has lines they say what is committed next.
+std::optional<run::Commit> SearchLoop::next() {
+  const trial::Trial* due = order_.due();
+  if (due == nullptr || hopeless()) return std::nullopt;
+  const trial::CommitPosition place = state_.trials().size();
+  if (auto line = replay_.take_unasked(place, due)) return replayed(std::move(*line));
+  std::optional<NextCommit> next = order_.next(replay_.name_at(place));
+  if (!next) return std::nullopt;
+  if (next->replayed) --unanswered_;
+  next->committed.position = place;
+  return run::Commit{std::make_shared<const trial::CommittedTrial>(std::move(next->committed)),
+                     next->replayed};
 }
 
 void SearchLoop::commit(const run::Commit& commit) {
@@ -132,8 +169,9 @@ void SearchLoop::look_around() {
 }
 
 void SearchLoop::end_replay() {
-  for (trial::CommittedTrial& line : replay_.rest()) order_.recorded(std::move(line));
-  while (const std::optional<run::Commit> next = order_.next()) commit(*next);
+  while (auto line = replay_.take_unasked(state_.trials().size(), nullptr)) {
+    commit(replayed(std::move(*line)));
+  }
 }
 
 void SearchLoop::wind_down(const std::function<bool()>& done) {

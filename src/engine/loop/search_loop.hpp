@@ -49,8 +49,11 @@ class SearchLoop {
  private:
   void look_around();
   bool hopeless() const { return is_hopeless_ && is_hopeless_(); }
+  std::size_t room_for(const search::Searcher& searcher) const;
   void ask(search::Searcher& searcher);
   bool collect();
+  void arrived(Arrival arrival);
+  std::optional<run::Commit> next();
   void commit(const run::Commit& commit);
   std::optional<Arrival> known_result(const trial::Trial& trial);
   void release(const search::Searcher* searcher);
@@ -66,6 +69,7 @@ class SearchLoop {
   const std::function<bool()> must_stop_;
   const std::function<bool()> is_hopeless_;
   std::size_t unsaved_ = 0;
+  std::size_t unanswered_ = 0;  // trials whose result has not come, or is in the journal and not committed
   bool stopping_ = false;
   double next_tick_s_ = 0;
 };

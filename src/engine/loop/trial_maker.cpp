@@ -5,11 +5,24 @@
 
 #include "space/network/network_alignment.hpp"
 
+#include <algorithm>
 #include <bit>
+#include <cmath>
+#include <cstdint>
 #include <string>
 #include <utility>
 
 namespace skyline::engine {
+namespace {
+
+/// A predicted cost as a number that is the same wherever it was written and read.
+std::uint64_t whole_cost(double predicted) {
+  constexpr double kMost = 0x1p62;
+  require(predicted > 0, "the evaluator's predicted_cost() is not above 0");
+  return static_cast<std::uint64_t>(std::round(std::clamp(predicted, 1.0, kMost)));
+}
+
+}  // namespace
 
 TrialMaker::TrialMaker(const EngineOptions& options, const trial::Evaluator& evaluator,
                        const run::RunState& state)
@@ -30,6 +43,7 @@ trial::Trial TrialMaker::make(trial::Proposal proposal) {
   require(trial.members > 0, "the evaluator wants a trial to be trained by nobody");
   require(trial.members == 1 || evaluator_.forms_groups(),
           "the evaluator's members_for() asks for a group, but its forms_groups() says that it forms none");
+  trial.cost = whole_cost(evaluator_.predicted_cost(trial));
   return trial;
 }
 

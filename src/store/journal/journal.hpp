@@ -17,7 +17,7 @@
 
 namespace skyline::store {
 
-inline constexpr int kJournalVersion = 5;
+inline constexpr int kJournalVersion = 6;
 
 /// The first line of a journal, which describes the run.
 struct JournalHeader {

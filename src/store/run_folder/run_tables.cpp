@@ -22,7 +22,7 @@ namespace {
 using trial::CommittedTrial;
 
 constexpr std::string_view kTablesFormat = "skyline-run";
-constexpr std::int64_t kTablesVersion = 6;
+constexpr std::int64_t kTablesVersion = 7;
 
 /// A parameter's column has the type that all of its values share: numbers mix to double, anything else to
 /// text.

@@ -18,7 +18,7 @@ namespace skyline::store {
 namespace {
 
 constexpr std::string_view kCheckpointFormat = "skyline-checkpoint";
-constexpr std::int64_t kCheckpointVersion = 3;
+constexpr std::int64_t kCheckpointVersion = 4;
 
 constexpr std::string_view kKeptEnd = ".kept.h5";
 

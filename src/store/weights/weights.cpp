@@ -13,7 +13,7 @@ namespace skyline::store {
 namespace {
 
 constexpr std::string_view kWeightsFormat = "skyline-weights";
-constexpr std::int64_t kWeightsVersion = 4;
+constexpr std::int64_t kWeightsVersion = 5;
 constexpr const char* kNames = "tensor_names";
 
 /// A tensor's layer and its name within the layer, separated by the last point.
