@@ -46,9 +46,9 @@ CARELESS = [
     (["validate", DIGITS, "--set", "data.file=~nobody/d.h5"], 2, "~nobody/d.h5: expected ~/ for the home folder"),
     (["validate", DIGITS, "--set", "data.file=notes.txt"], 2, "notes.txt: not an HDF5 file"),
     # Configurations.
-    (["validate", "tabs.yaml"], 2, "tabs.yaml:2: a tab at the start of a line: indent by blanks"),
-    (["validate", "two.yaml"], 2, "two.yaml:4: a second document begins here: expected one"),
-    (["validate", "list.yaml"], 2, "list.yaml:1: expected a map with the sections"),
+    (["validate", "tabs.yaml"], 2, "tabs.yaml:2:1: a tab at the start of a line: indent by blanks"),
+    (["validate", "two.yaml"], 2, "two.yaml:4:1: a second document begins here: expected one"),
+    (["validate", "list.yaml"], 2, "list.yaml:1:1: expected a map with the sections"),
     (["validate", "empty.yaml"], 2, "expected a map with the sections"),
     ([*ON_DIGITS, "--set", "run.time_limit=10"], 2, "run.time_limit: expected `none` or a duration above 0, e.g. 90 s, 15 min"),
     ([*ON_DIGITS, "--set", "training.batch=5000"], 0, "training.batch is 5000, and there are 1154 samples to train on"),

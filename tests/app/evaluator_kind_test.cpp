@@ -82,7 +82,7 @@ TEST(EvaluatorKind, SaysWhatItNeedsOfTheRun) {
 TEST(EvaluatorKind, IsNamedNoKeyThatItDoesNotHaveWhereWeightsAreToBeKept) {
   EXPECT_THAT(
       [] { RunConfig::parse(with_evaluator("constant: {value: 9}\nrun: {keep_weights: none}"), true); },
-      ThrowsMessage<UserError>("a.yaml:3: run.keep_weights: expected `front` or `all`, got none: children "
+      ThrowsMessage<UserError>("a.yaml:3:21: run.keep_weights: expected `front` or `all`, got none: children "
                                "start from their parents' weights"));
 }
 
@@ -102,12 +102,12 @@ TEST(EvaluatorKind, NamesTheMetricsThatObjectivesMayUse) {
 TEST(EvaluatorKind, IsOneOfARun) {
   EXPECT_THAT(
       [] { RunConfig::parse(with_evaluator("synthetic: {}\nconstant: {}"), true); },
-      ThrowsMessage<UserError>("a.yaml:3: constant: stands beside `synthetic`: a run has one of them"));
+      ThrowsMessage<UserError>("a.yaml:3:11: constant: stands beside `synthetic`: a run has one of them"));
 }
 
 TEST(EvaluatorKind, IsNamedToWhoeverMisspellsIt) {
   EXPECT_THAT([] { RunConfig::parse(with_evaluator("constent: {}"), true); },
-              ThrowsMessage<UserError>("a.yaml:2: unknown key `constent`, did you mean `constant`?"));
+              ThrowsMessage<UserError>("a.yaml:2:1: unknown key `constent`, did you mean `constant`?"));
 }
 
 TEST(EvaluatorKind, CannotTakeTheNameOfAnotherOne) {

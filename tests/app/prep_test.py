@@ -160,7 +160,7 @@ class PrepTest(RunsCase):
         config = beside / "digits.yaml"
         config.write_bytes((SOURCE / "configs/digits.yaml").read_bytes())
         missing = self.skyline("validate", config, expect=2)
-        self.assertRegex(missing.stderr, r"elsewhere/digits.yaml:4: data.file: there is no data/digits.h5, nor is it beside the "
+        self.assertRegex(missing.stderr, r"elsewhere/digits.yaml:4:9: data.file: there is no data/digits.h5, nor is it beside the "
                          r"configuration; make it, e.g.: skyline prep digits -o data/digits.h5\n")
         self.digits.rename(beside / "data/digits.h5")
         try:

@@ -105,7 +105,7 @@ class Spaces(RunsCase):
         lines = self.lines("configs/small.yaml")
         self.assertEqual(lines[0], "9 genotypes, 3 (33 %) valid, 3 different architectures")
         self.assertIn("1 (11 %) break the constraint `parameters: [0, 1000]`", lines)
-        self.assertTrue(any(re.match(r"3 \(33 %\) cannot be built, e.g. .*spaces/small.yaml:7: .*expected a whole number of at "
+        self.assertTrue(any(re.match(r"3 \(33 %\) cannot be built, e.g. .*spaces/small.yaml:7:32: .*expected a whole number of at "
                                      r"least 1, got l6 from `\$width`", line) for line in lines), lines)
         self.assertTrue(any("larger than its input 4x2x2" in line for line in lines), lines)
         self.assertIn("flops ", lines[-1])
@@ -166,8 +166,8 @@ class Spaces(RunsCase):
         (self.folder / "configs/wrong.yaml").write_text(CONFIG.replace("file: spaces/small.yaml", "network: [rellu, fladden]"))
         for command in (["validate", "configs/wrong.yaml"], ["search", "configs/wrong.yaml", "--run", "wrong"]):
             lines = self.skyline(*command, expect=2).stderr.splitlines()
-            self.assertRegex(lines[-2], r"^skyline: .*wrong.yaml:4: space.network\[0\]: .*did you mean `relu`\?$")
-            self.assertRegex(lines[-1], r"^skyline: .*wrong.yaml:4: space.network\[1\]: .*did you mean `flatten`\?$")
+            self.assertRegex(lines[-2], r"^skyline: .*wrong.yaml:4:19: space.network\[0\]: .*did you mean `relu`\?$")
+            self.assertRegex(lines[-1], r"^skyline: .*wrong.yaml:4:26: space.network\[1\]: .*did you mean `flatten`\?$")
 
     def test_show_prints_a_network_as_a_table_or_as_a_graph(self):
         output = self.skyline("show", "configs/small.yaml", "--genotype", "depth=2,width=4").stdout

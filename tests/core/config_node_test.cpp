@@ -30,14 +30,15 @@ TEST(ConfigNode, ReadsScalarsAsTheirTypes) {
 }
 
 TEST(ConfigNode, RefusesScalarsOfAnotherType) {
-  EXPECT_EQ(user_error_of([] { scalar("3.5").as_integer(); }), "a.yaml:3: expected a whole number, got 3.5");
+  EXPECT_EQ(user_error_of([] { scalar("3.5").as_integer(); }),
+            "a.yaml:3:5: expected a whole number, got 3.5");
   EXPECT_EQ(user_error_of([] { scalar("99999999999999999999").as_integer(); }),
-            "a.yaml:3: expected a whole number, got 99999999999999999999");
-  EXPECT_EQ(user_error_of([] { scalar("nan").as_number(); }), "a.yaml:3: expected a number, got nan");
-  EXPECT_EQ(user_error_of([] { scalar("1e999").as_number(); }), "a.yaml:3: expected a number, got 1e999");
-  EXPECT_EQ(user_error_of([] { scalar("+-1").as_number(); }), "a.yaml:3: expected a number, got +-1");
+            "a.yaml:3:5: expected a whole number, got 99999999999999999999");
+  EXPECT_EQ(user_error_of([] { scalar("nan").as_number(); }), "a.yaml:3:5: expected a number, got nan");
+  EXPECT_EQ(user_error_of([] { scalar("1e999").as_number(); }), "a.yaml:3:5: expected a number, got 1e999");
+  EXPECT_EQ(user_error_of([] { scalar("+-1").as_number(); }), "a.yaml:3:5: expected a number, got +-1");
   EXPECT_EQ(user_error_of([] { scalar("3", true).as_integer(); }),
-            "a.yaml:3: expected a whole number, got \"3\"");
+            "a.yaml:3:5: expected a whole number, got \"3\"");
 }
 
 TEST(ConfigNode, NamesFileLineAndPathInErrors) {
@@ -45,11 +46,11 @@ TEST(ConfigNode, NamesFileLineAndPathInErrors) {
   const ConfigNode& depth = root.at("space").at("parameters").at("depth");
   EXPECT_EQ(depth.path(), "space.parameters.depth");
   EXPECT_EQ(user_error_of([&] { depth.fail_expected("a list of values"); }),
-            "configs/a.yaml:3: space.parameters.depth: expected a list of values, got 3");
+            "configs/a.yaml:3:12: space.parameters.depth: expected a list of values, got 3");
   EXPECT_EQ(user_error_of([&] { depth.items(); }),
-            "configs/a.yaml:3: space.parameters.depth: expected a list, got 3");
+            "configs/a.yaml:3:12: space.parameters.depth: expected a list, got 3");
   EXPECT_EQ(user_error_of([&] { root.at("space").at("network"); }),
-            "configs/a.yaml:2: space: missing key `network`");
+            "configs/a.yaml:2:3: space: missing key `network`");
 }
 
 TEST(ConfigNode, LeavesUnknownPartsOutOfErrors) {
@@ -84,7 +85,7 @@ TEST(ConfigNode, SetReplacesAddsAndMakesMapsOnTheWay) {
   EXPECT_EQ(root.at("run").at("seed").as_integer(), 9);
   EXPECT_EQ(root.at("run").at("seed").path(), "run.seed");
   EXPECT_EQ(user_error_of([&] { root.set("search.iterations.more", scalar("1")); }),
-            "a.yaml:3: search.iterations: expected a map on the way to `more`, got 3");
+            "a.yaml:3:5: search.iterations: expected a map on the way to `more`, got 3");
 }
 
 TEST(ConfigNode, FirstDifferenceNamesTheKey) {

@@ -36,7 +36,7 @@ TEST(ExitCode, OfASignalIsThatOfShells) {
 
 TEST(ErrorText, NamesOurOwnMistakesAsSuch) {
   EXPECT_EQ(error_text(InternalError("the queue is closed")), "internal error: the queue is closed");
-  EXPECT_EQ(error_text(UserError("a.yaml:3: expected a number")), "a.yaml:3: expected a number");
+  EXPECT_EQ(error_text(UserError("a.yaml:3:7: expected a number")), "a.yaml:3:7: expected a number");
   EXPECT_EQ(error_text(FaultError("MPI_Isend: no link")), "MPI_Isend: no link");
 }
 

@@ -111,29 +111,29 @@ TEST(OptionTable, WritesAllDefaultsAndReadsThemBackTheSame) {
 }
 
 TEST(OptionTable, SaysInOneLineWhatIsExpectedAndWhatItGot) {
-  EXPECT_EQ(error_of("colour: red"), "a.yaml:1: car: missing key `owner`");
-  EXPECT_EQ(error_of("owner: ''"), "a.yaml:1: car.owner: expected a name, got \"\"");
+  EXPECT_EQ(error_of("colour: red"), "a.yaml:1:1: car: missing key `owner`");
+  EXPECT_EQ(error_of("owner: ''"), "a.yaml:1:8: car.owner: expected a name, got \"\"");
   EXPECT_EQ(error_of("{owner: Ada,\ncolour: blue}"),
-            "a.yaml:2: car.colour: expected `red` or `green`, got blue");
-  EXPECT_EQ(error_of("{owner: Ada, radio: 1}"), "a.yaml:1: car.radio: expected true or false, got 1");
-  EXPECT_EQ(error_of("{owner: Ada, radio: yes}"), "a.yaml:1: car.radio: expected true or false, got yes");
+            "a.yaml:2:9: car.colour: expected `red` or `green`, got blue");
+  EXPECT_EQ(error_of("{owner: Ada, radio: 1}"), "a.yaml:1:21: car.radio: expected true or false, got 1");
+  EXPECT_EQ(error_of("{owner: Ada, radio: yes}"), "a.yaml:1:21: car.radio: expected true or false, got yes");
   EXPECT_EQ(error_of("{owner: Ada, warranty: 0}"),
-            "a.yaml:1: car.warranty: expected a duration above 0, e.g. 90 s, 15 min, 1h30m or 2 d, got 0");
+            "a.yaml:1:24: car.warranty: expected a duration above 0, e.g. 90 s, 15 min, 1h30m or 2 d, got 0");
   EXPECT_EQ(error_of("{owner: Ada, seats: 0}"),
-            "a.yaml:1: car.seats: expected `bench` or a whole number of at least 1, got 0");
+            "a.yaml:1:21: car.seats: expected `bench` or a whole number of at least 1, got 0");
   EXPECT_EQ(error_of("{owner: Ada, wheels: {count: 19}}"),
-            "a.yaml:1: car.wheels.count: expected a whole number from 1 to 18, got 19");
+            "a.yaml:1:30: car.wheels.count: expected a whole number from 1 to 18, got 19");
   EXPECT_EQ(error_of("{owner: Ada, wheels: {count: 3.5}}"),
-            "a.yaml:1: car.wheels.count: expected a whole number from 1 to 18, got 3.5");
+            "a.yaml:1:30: car.wheels.count: expected a whole number from 1 to 18, got 3.5");
   EXPECT_EQ(error_of("{owner: Ada, wheels: {count: \"3\"}}"),
-            "a.yaml:1: car.wheels.count: expected a whole number from 1 to 18, got \"3\"");
+            "a.yaml:1:30: car.wheels.count: expected a whole number from 1 to 18, got \"3\"");
   EXPECT_EQ(error_of("{owner: Ada, spare: some}"),
-            "a.yaml:1: car.spare: expected `none` or a section with the keys count, pressure, got some");
+            "a.yaml:1:21: car.spare: expected `none` or a section with the keys count, pressure, got some");
   EXPECT_EQ(
       error_of("{owner: Ada, engine: steam}"),
-      "a.yaml:1: car.engine: expected `petrol` or `electric`, with or without keys below it, got steam");
+      "a.yaml:1:22: car.engine: expected `petrol` or `electric`, with or without keys below it, got steam");
   EXPECT_EQ(error_of("{owner: Ada, colour: green, radio: false}"),
-            "a.yaml:1: car.radio: a green car has a radio");
+            "a.yaml:1:36: car.radio: a green car has a radio");
 }
 
 /// Seconds, or nothing where the text is refused.
@@ -169,16 +169,18 @@ TEST(OptionKind, RefusesWhatIsNoDuration) {
   EXPECT_FALSE(duration_of(config_from_yaml("[1 s]")));
   EXPECT_EQ(
       error_of("{owner: Ada, warranty: 1 week}"),
-      "a.yaml:1: car.warranty: expected a duration above 0, e.g. 90 s, 15 min, 1h30m or 2 d, got 1 week");
+      "a.yaml:1:24: car.warranty: expected a duration above 0, e.g. 90 s, 15 min, 1h30m or 2 d, got 1 week");
 }
 
 TEST(OptionTable, RefusesUnknownKeysWithTheNearestKnownOneBeforeItLooksAtValues) {
-  EXPECT_EQ(error_of("{owner: x,\nradio: true,\nradio: false}"), "a.yaml:3: car: key `radio` is given twice");
-  EXPECT_EQ(error_of("{owner: '',\nwheel: 3}"), "a.yaml:2: car: unknown key `wheel`, did you mean `wheels`?");
+  EXPECT_EQ(error_of("{owner: x,\nradio: true,\nradio: false}"),
+            "a.yaml:3:1: car: key `radio` is given twice");
+  EXPECT_EQ(error_of("{owner: '',\nwheel: 3}"),
+            "a.yaml:2:1: car: unknown key `wheel`, did you mean `wheels`?");
   EXPECT_EQ(error_of("{owner: Ada, wheels: {presure: 2}}"),
-            "a.yaml:1: car.wheels: unknown key `presure`, did you mean `pressure`?");
+            "a.yaml:1:23: car.wheels: unknown key `presure`, did you mean `pressure`?");
   EXPECT_EQ(error_of("{owner: Ada, engine: {eletric: {}}}"),
-            "a.yaml:1: car.engine: unknown key `eletric`, did you mean `electric`?");
+            "a.yaml:1:23: car.engine: unknown key `eletric`, did you mean `electric`?");
 }
 
 TEST(OptionTable, LeavesOutOfTheIdentityWhatMayChangeAtAnyDepth) {
@@ -198,7 +200,7 @@ TEST(OptionTable, TagsAVariantByAKeyThatIsAlwaysTheSameWord) {
             "");
   EXPECT_EQ(
       user_error_of([&] { tagged.parse(config_from_yaml("{kind: tyres, cuont: 3}", "a.yaml", "car")); }),
-      "a.yaml:1: car: unknown key `cuont` beside `kind: tyres`, did you mean `count`?");
+      "a.yaml:1:15: car: unknown key `cuont` beside `kind: tyres`, did you mean `count`?");
 }
 
 TEST(OptionTable, RefusesTwoKeysOfOneName) {

@@ -29,18 +29,18 @@ TEST(Yaml, GivesEveryNodeItsPlaceAndPath) {
 
 TEST(Yaml, RefusesAKeyThatStandsTwice) {
   EXPECT_EQ(error_of("search:\n  iterations: 5\n  iterations: 6\n"),
-            "a.yaml:3: key `iterations` stands here a second time");
+            "a.yaml:3:3: key `iterations` stands here a second time");
 }
 
 TEST(Yaml, NamesTheLineOfBrokenYaml) {
   EXPECT_THAT(error_of("search:\n  iterations: [1, 2\nspace: 3\n"),
-              testing::StartsWith("a.yaml:3: not valid YAML: "));
+              testing::StartsWith("a.yaml:3:6: not valid YAML: "));
 }
 
 TEST(Yaml, NamesATabThatIndentsAndASecondDocument) {
   EXPECT_EQ(error_of("search:\n\titerations: 5\n"),
-            "a.yaml:2: a tab at the start of a line: indent by blanks");
-  EXPECT_EQ(error_of("a: 1\n---\nb: 2\n"), "a.yaml:3: a second document begins here: expected one");
+            "a.yaml:2:1: a tab at the start of a line: indent by blanks");
+  EXPECT_EQ(error_of("a: 1\n---\nb: 2\n"), "a.yaml:3:1: a second document begins here: expected one");
   EXPECT_EQ(error_of("---\na: 1\n...\n"), "no error");
   EXPECT_TRUE(load_yaml_text("", "a.yaml").is_null());
 }
@@ -73,7 +73,7 @@ TEST(Yaml, MergeKeysAddWhatIsNotGiven) {
   EXPECT_EQ(root.at("both").at("z").as_integer(), 4);
   EXPECT_EQ(root.at("both").at("z").path(), "both.z");
   EXPECT_EQ(root.at("word").at("<<").as_integer(), 7);
-  EXPECT_EQ(error_of("a: {<<: 3}"), "a.yaml:1: expected a map, or a list of maps, to merge (<<)");
+  EXPECT_EQ(error_of("a: {<<: 3}"), "a.yaml:1:5: expected a map, or a list of maps, to merge (<<)");
 }
 
 TEST(Yaml, AnOverrideReplacesOrAddsASetting) {

@@ -216,11 +216,11 @@ TEST(SyntheticOptions, RefuseUnknownKeysAndNumbersOutOfRange) {
         [&] { SyntheticOptions::table().parse(config_from_yaml(yaml, "run.yaml", "synthetic")); });
   };
   EXPECT_EQ(error_of("failure_rat: 0.1"),
-            "run.yaml:1: synthetic: unknown key `failure_rat`, did you mean `failure_rate`?");
+            "run.yaml:1:1: synthetic: unknown key `failure_rat`, did you mean `failure_rate`?");
   EXPECT_EQ(error_of("failure_rate: 1.5"),
-            "run.yaml:1: synthetic.failure_rate: expected a number from 0 to 1, got 1.5");
+            "run.yaml:1:15: synthetic.failure_rate: expected a number from 0 to 1, got 1.5");
   EXPECT_EQ(error_of("seconds_per_gflop: -1"),
-            "run.yaml:1: synthetic.seconds_per_gflop: expected a number of at least 0, got -1");
+            "run.yaml:1:20: synthetic.seconds_per_gflop: expected a number of at least 0, got -1");
 }
 
 TEST(SyntheticEvaluator, GoesOnWhereAStopSavedItAndGivesTheSameResult) {

@@ -156,46 +156,46 @@ TEST(ObjectiveSet, RefusesAResultWithFewerValuesThanMetrics) {
 
 TEST(ObjectiveSet, RefusesUnknownMetricsWithASuggestion) {
   EXPECT_EQ(objectives_error("- {maximize: validation_acuracy}"),
-            "run.yaml:1: objectives[0].maximize: unknown metric `validation_acuracy`, did you mean "
+            "run.yaml:1:14: objectives[0].maximize: unknown metric `validation_acuracy`, did you mean "
             "`validation_accuracy`?");
   EXPECT_EQ(
       objectives_error("- {minimize: flops}\n- {minimize: speed}"),
-      "run.yaml:2: objectives[1].minimize: unknown metric `speed`, known here: parameters, flops, macs, "
+      "run.yaml:2:14: objectives[1].minimize: unknown metric `speed`, known here: parameters, flops, macs, "
       "peak_activation_bytes, training_activation_bytes, weight_bytes, validation_accuracy, latency_ms");
   EXPECT_EQ(constraints_error("- {params: [0, 1]}"),
-            "run.yaml:1: constraints[0].params: unknown metric `params`, did you mean `parameters`?");
+            "run.yaml:1:12: constraints[0].params: unknown metric `params`, did you mean `parameters`?");
 }
 
 TEST(ObjectiveSet, RefusesMissingAndMalformedObjectives) {
   const std::string example = "[{maximize: validation_accuracy}]";
   EXPECT_EQ(objectives_error("[]"),
-            "run.yaml:1: objectives: expected a list of at least one objective, e.g. " + example +
+            "run.yaml:1:1: objectives: expected a list of at least one objective, e.g. " + example +
                 ", got an empty list");
   EXPECT_EQ(
       objectives_error("flops"),
-      "run.yaml:1: objectives: expected a list of at least one objective, e.g. " + example + ", got flops");
+      "run.yaml:1:1: objectives: expected a list of at least one objective, e.g. " + example + ", got flops");
   EXPECT_EQ(objectives_error("[flops]"),
-            "run.yaml:1: objectives[0]: expected {maximize: METRIC} or {minimize: METRIC}, got flops");
+            "run.yaml:1:2: objectives[0]: expected {maximize: METRIC} or {minimize: METRIC}, got flops");
   EXPECT_EQ(objectives_error("[{maximise: validation_accuracy}]"),
-            "run.yaml:1: objectives[0]: unknown key `maximise`, did you mean `maximize`?");
+            "run.yaml:1:2: objectives[0]: unknown key `maximise`, did you mean `maximize`?");
   EXPECT_EQ(objectives_error("[{minimize: flops}, {maximize: flops}]"),
-            "run.yaml:1: objectives[1]: `flops` is listed twice");
+            "run.yaml:1:21: objectives[1]: `flops` is listed twice");
 }
 
 TEST(ObjectiveSet, RefusesMalformedConstraints) {
-  EXPECT_EQ(constraints_error("{flops: [0, 1]}"), "run.yaml:1: constraints: expected a list, got a map");
+  EXPECT_EQ(constraints_error("{flops: [0, 1]}"), "run.yaml:1:1: constraints: expected a list, got a map");
   EXPECT_EQ(constraints_error("- flops"),
-            "run.yaml:1: constraints[0]: expected {METRIC: [low, high]}, got flops");
+            "run.yaml:1:3: constraints[0]: expected {METRIC: [low, high]}, got flops");
   EXPECT_EQ(constraints_error("- {flops: 5}"),
-            "run.yaml:1: constraints[0].flops: expected [low, high], got 5");
+            "run.yaml:1:11: constraints[0].flops: expected [low, high], got 5");
   EXPECT_EQ(constraints_error("- {flops: [1, 2, 3]}"),
-            "run.yaml:1: constraints[0].flops: expected [low, high], got a list of 3");
+            "run.yaml:1:11: constraints[0].flops: expected [low, high], got a list of 3");
   EXPECT_EQ(constraints_error("- {flops: [0, many]}"),
-            "run.yaml:1: constraints[0].flops[1]: expected a number, got many");
+            "run.yaml:1:15: constraints[0].flops[1]: expected a number, got many");
   EXPECT_EQ(constraints_error("- {flops: [5, 2.5]}"),
-            "run.yaml:1: constraints[0].flops: the lower bound 5 is above the upper bound 2.5");
+            "run.yaml:1:11: constraints[0].flops: the lower bound 5 is above the upper bound 2.5");
   EXPECT_EQ(constraints_error("- {flops: [0, 5]}\n- {flops: [1, 5]}"),
-            "run.yaml:2: constraints[1]: `flops` is listed twice");
+            "run.yaml:2:3: constraints[1]: `flops` is listed twice");
 }
 
 TEST(Constraint, IsWrittenAsInTheConfiguration) {

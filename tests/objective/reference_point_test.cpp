@@ -97,9 +97,9 @@ TEST(ReferencePoint, IsTheBoundWhereTheSampleMissesTheBandAndUnknownForASingleVa
 
 TEST(ReferencePoint, MustBeWorseThanTheBestValue) {
   EXPECT_EQ(user_error_of([] { parsed("[{minimize: flops, reference: 0}]"); }),
-            "run.yaml:1: objectives[0].reference: expected a number above the best value, 0, got 0");
+            "run.yaml:1:31: objectives[0].reference: expected a number above the best value, 0, got 0");
   EXPECT_EQ(user_error_of([] { parsed("[{maximize: validation_accuracy, reference: 90}]"); }),
-            "run.yaml:1: objectives[0].reference: expected a number below the best value, 1, got 90");
+            "run.yaml:1:45: objectives[0].reference: expected a number below the best value, 1, got 90");
   EXPECT_THAT(user_error_of([] { parsed("[{minimize: flops, reference: .inf}]"); }),
               HasSubstr("expected a number above"));
   EXPECT_THAT(user_error_of([] { parsed("[{reference: 3}]"); }), HasSubstr("expected {maximize: METRIC} or"));
@@ -120,7 +120,7 @@ TEST(Constraint, RefusesABoundThatNoValueOfTheMetricCanHave) {
   };
   EXPECT_EQ(
       error("validation_accuracy: [90, 100]"),
-      "run.yaml:1: constraints[0].validation_accuracy[0]: no `validation_accuracy` can be 90: expected a "
+      "run.yaml:1:25: constraints[0].validation_accuracy[0]: no `validation_accuracy` can be 90: expected a "
       "number from 0 to 1, a share and no percentage");
   EXPECT_THAT(error("validation_accuracy: [0.9, 100]"), HasSubstr("validation_accuracy[1]: no "));
   EXPECT_THAT(error("latency_ms: [-1, 100]"), HasSubstr("can be -1: expected a number of at least 0"));

@@ -118,7 +118,7 @@ TEST_F(OpenedRunTest, MustBeARunFolder) {
             scratch_.path().string() + ": not a run folder (no journal.jsonl)");
   store::publish_file(paths_.config(), "data: {file: digits.h5}\nspace: {network: [flatten]}\n");
   EXPECT_THAT(user_error_of([&] { OpenedRun::open(paths_.root); }),
-              HasSubstr("config.yaml:1: data: missing key `shape`"));
+              HasSubstr("config.yaml:1:7: data: missing key `shape`"));
 }
 
 }  // namespace

@@ -182,7 +182,7 @@ TEST(Searchers, NameNetworksThatCannotBeBuiltWhenNoArchitectureIsValid) {
                   objective_set("[{minimize: flops}]", "[{flops: [0, 1]}]"), 1);
   });
   EXPECT_THAT(error, HasSubstr("no valid architecture: of 12, 10 fail `flops: [0, 1]` (smallest found: "));
-  EXPECT_THAT(error, HasSubstr(", 2 cannot be built (space.yaml:9: space.network[0].body[0].conv2d"));
+  EXPECT_THAT(error, HasSubstr(", 2 cannot be built (space.yaml:9:17: space.network[0].body[0].conv2d"));
 }
 
 TEST(Searchers, SayWhenALargeSpaceWasOnlySampled) {
@@ -296,38 +296,38 @@ TEST(Algorithms, MayBeRegisteredFromOutside) {
   EXPECT_EQ(make_searcher(section, archai_space(), unconstrained(), 1)->finish_reason(), "3 days of rest");
   expect_completed("algorithm: idle", "{algorithm: idle, days: 7}");
   EXPECT_EQ(parse_error("{algorithm: idle, day: 2}"),
-            "run.yaml:1: search: unknown key `day` beside `algorithm: idle`, did you mean `days`?");
+            "run.yaml:1:19: search: unknown key `day` beside `algorithm: idle`, did you mean `days`?");
   EXPECT_THROW(register_algorithm(make_algorithm<Idle>("idle", "Proposes nothing.", table)), InternalError);
 }
 
 TEST(SearchOptions, RefuseUnknownAlgorithmsAndKeysWithASuggestion) {
   EXPECT_EQ(parse_error("algorithm: evolution_parreto"),
-            "run.yaml:1: search.algorithm: unknown algorithm `evolution_parreto`, did you mean "
+            "run.yaml:1:12: search.algorithm: unknown algorithm `evolution_parreto`, did you mean "
             "`evolution_pareto`?");
   EXPECT_EQ(
       parse_error("algorithm: nsga2"),
-      "run.yaml:1: search.algorithm: unknown algorithm `nsga2`, known here: evolution_pareto, exhaustive, "
+      "run.yaml:1:12: search.algorithm: unknown algorithm `nsga2`, known here: evolution_pareto, exhaustive, "
       "listed, random");
   EXPECT_EQ(parse_error("algorithm: evolution_pareto\niteration: 3"),
-            "run.yaml:2: search: unknown key `iteration` beside `algorithm: evolution_pareto`, did you "
+            "run.yaml:2:1: search: unknown key `iteration` beside `algorithm: evolution_pareto`, did you "
             "mean `iterations`?");
-  EXPECT_EQ(
-      parse_error("algorithm: random\ninitial: 3"),
-      "run.yaml:2: search: unknown key `initial` beside `algorithm: random`, known here: algorithm, trials");
+  EXPECT_EQ(parse_error("algorithm: random\ninitial: 3"),
+            "run.yaml:2:1: search: unknown key `initial` beside `algorithm: random`, known here: algorithm, "
+            "trials");
 }
 
 TEST(SearchOptions, RefuseNumbersOutOfRange) {
   EXPECT_EQ(parse_error("iterations: 0"),
-            "run.yaml:1: search.iterations: expected a whole number from 1 to 1000000, got 0");
+            "run.yaml:1:13: search.iterations: expected a whole number from 1 to 1000000, got 0");
   EXPECT_EQ(parse_error("crossovers: -1"),
-            "run.yaml:1: search.crossovers: expected a whole number from 0 to 1000000, got -1");
+            "run.yaml:1:13: search.crossovers: expected a whole number from 0 to 1000000, got -1");
   EXPECT_EQ(parse_error("initial: 2.5"),
-            "run.yaml:1: search.initial: expected a whole number from 1 to 1000000, got 2.5");
+            "run.yaml:1:10: search.initial: expected a whole number from 1 to 1000000, got 2.5");
   EXPECT_EQ(parse_error("{algorithm: random, trials: 0}"),
-            "run.yaml:1: search.trials: expected a whole number from 1 to 1000000, got 0");
+            "run.yaml:1:29: search.trials: expected a whole number from 1 to 1000000, got 0");
   EXPECT_EQ(parse_error("mutation_probability: 1.5"),
-            "run.yaml:1: search.mutation_probability: expected a number above 0 and at most 1, got 1.5");
-  EXPECT_EQ(parse_error("[]"), "run.yaml:1: search: expected a map, got an empty list");
+            "run.yaml:1:23: search.mutation_probability: expected a number above 0 and at most 1, got 1.5");
+  EXPECT_EQ(parse_error("[]"), "run.yaml:1:1: search: expected a map, got an empty list");
 }
 
 }  // namespace

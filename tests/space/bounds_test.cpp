@@ -49,11 +49,11 @@ TEST(SpaceBounds, AChoiceOfAHundredThousandValuesIsReadAtOnce) {
   EXPECT_LT(thread_cpu_seconds() - before, kSeconds);
   values.push_back("7");
   EXPECT_EQ(bounded_error(text()),
-            "a.yaml:1: space.parameters.w.choice: the choice has more than 100000 values");
+            "a.yaml:1:26: space.parameters.w.choice: the choice has more than 100000 values");
   values[1] = "100000";
   values.pop_back();
   EXPECT_EQ(bounded_error(text()),
-            "a.yaml:1: space.parameters.w.choice[99999]: the value 100000 is given twice");
+            "a.yaml:1:688919: space.parameters.w.choice[99999]: the value 100000 is given twice");
 }
 
 TEST(SpaceBounds, ParametersHaveAMillionValuesInAll) {
@@ -70,12 +70,12 @@ TEST(SpaceBounds, ParametersHaveAMillionValuesInAll) {
   parameters.clear();
   for (int i = 0; i < 501; ++i) parameters += "  w" + std::to_string(i) + ": {range: [1, 2]}\n";
   EXPECT_EQ(bounded_error("parameters:\n" + parameters + "network:\n" + kLinear),
-            "a.yaml:2: space.parameters: expected at most 500 parameters, got 501");
+            "a.yaml:2:3: space.parameters: expected at most 500 parameters, got 501");
 }
 
 TEST(SpaceBounds, AnExpressionOfMegabytesIsRefusedAndALongNameIsRead) {
   EXPECT_EQ(bounded_error("network:\n  - linear: {features: $" + std::string(3'000'000, 'a') + "}\n"),
-            "a.yaml:2: space.network[0].linear.features: the expression has more than 10000 characters");
+            "a.yaml:2:24: space.network[0].linear.features: the expression has more than 10000 characters");
   const std::string name(1'000, 'a');
   const std::string space = "parameters: {" + name + ": {choice: [1, 2]}}\nnetwork:\n" +
                             repeated("  - {relu: , when: $" + name + " == 1}\n", 1000) + kLinear;
@@ -121,7 +121,7 @@ TEST(SpaceBounds, DeepNetworksThatDoNotBuildAreTriedForSeconds) {
   EXPECT_THAT(bounded_error("parameters: {a: {range: [1, 1000]}}\nnetwork:\n"
                             "  - flatten\n  - {repeat: 9990, body: [tanh]}\n"
                             "  - linear: {features: $a + 10}\n"),
-              ::testing::MatchesRegex("a.yaml:3: space.network: none of the first [0-9]+ combinations.*"));
+              ::testing::MatchesRegex("a.yaml:3:3: space.network: none of the first [0-9]+ combinations.*"));
   // A condition that is long is as much work as many layers.
   EXPECT_THAT(
       bounded_error("parameters: {a: {range: [1, 1000]}}\nnetwork:\n"

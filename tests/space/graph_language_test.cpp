@@ -132,26 +132,26 @@ network:
 TEST(GraphLanguage, NamesWhatIsWrong) {
   EXPECT_EQ(
       graph_error("  - {relu: , from: stme}\n"),
-      "a.yaml:3: space.network[1].from: no item before this one has the name `stme`, known here: input, "
+      "a.yaml:3:20: space.network[1].from: no item before this one has the name `stme`, known here: input, "
       "previous");
   EXPECT_EQ(graph_error("  - {relu: , name: a}\n  - {relu: , from: [a, input]}\n"),
-            "a.yaml:4: space.network[2].from: only `add`, `concat` and `multiply` read several");
+            "a.yaml:4:20: space.network[2].from: only `add`, `concat` and `multiply` read several");
   EXPECT_EQ(graph_error("  - {repeat: 2, body: [relu], from: [input, previous]}\n"),
-            "a.yaml:3: space.network[1].from: only `add`, `concat` and `multiply` read several");
+            "a.yaml:3:37: space.network[1].from: only `add`, `concat` and `multiply` read several");
   EXPECT_EQ(graph_error("  - branch: [relu]\n    merge: add\n"),
-            "a.yaml:3: space.network[1].branch: expected a list of two branches or more, got a list of 1");
+            "a.yaml:3:13: space.network[1].branch: expected a list of two branches or more, got a list of 1");
   EXPECT_EQ(graph_error("  - branch: [relu, batch_norm]\n"),
-            "a.yaml:3: space.network[1]: missing key `merge`");
+            "a.yaml:3:5: space.network[1]: missing key `merge`");
   EXPECT_EQ(
       graph_error("  - cell: {a: [inptu]}\n    operations: [relu]\n"),
-      "a.yaml:3: space.network[1].cell.a[0]: no earlier node has the name `inptu`, did you mean `input`?");
+      "a.yaml:3:16: space.network[1].cell.a[0]: no earlier node has the name `inptu`, did you mean `input`?");
   EXPECT_EQ(graph_error("  - cell: {a: [input], b: [input]}\n    operations: [relu]\n"),
-            "a.yaml:3: space.network[1].cell.a: nothing reads this node");
+            "a.yaml:3:15: space.network[1].cell.a: nothing reads this node");
   EXPECT_EQ(graph_error("  - cell: {a: [input]}\n"),
-            "a.yaml:3: space.network[1].cell: edges without an operation need a list of `operations`");
+            "a.yaml:3:11: space.network[1].cell: edges without an operation need a list of `operations`");
   EXPECT_EQ(
       graph_error("  - residual: [{conv2d: {channels: 8, kernel: 3, padding: 2}}]\n"),
-      "a.yaml:3: space.network[1]: no stride takes the input 4x28x28 to the body's output 8x30x30; write "
+      "a.yaml:3:5: space.network[1]: no stride takes the input 4x28x28 to the body's output 8x30x30; write "
       "`projection:` as a list of layers");
 }
 

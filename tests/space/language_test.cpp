@@ -179,35 +179,35 @@ network:
   - repeat: $depth
     body: [rellu]
   - linear: {features: $clases})"),
-      "a.yaml:3: space.parameters.width.choice[1]: the value 8 is given twice\n"
-      "a.yaml:4: space.parameters.depth: unknown key `rnage`, did you mean `range`?\n"
-      "a.yaml:6: space.blocks.conv.body[0].conv2d.kernal: conv2d has no attribute `kernal`, did you mean "
+      "a.yaml:3:23: space.parameters.width.choice[1]: the value 8 is given twice\n"
+      "a.yaml:4:11: space.parameters.depth: unknown key `rnage`, did you mean `range`?\n"
+      "a.yaml:6:53: space.blocks.conv.body[0].conv2d.kernal: conv2d has no attribute `kernal`, did you mean "
       "`kernel`?\n"
-      "a.yaml:12: space.network[3].linear.features: in `$clases`: unknown parameter `$clases`, did you "
+      "a.yaml:12:24: space.network[3].linear.features: in `$clases`: unknown parameter `$clases`, did you "
       "mean `$classes`?");
 }
 
 TEST(Language, RefusesWrongUsesOfBlocksAndChoices) {
   const std::string block = "blocks: {b: {arguments: {n: }, body: [{conv2d: {channels: $n, kernel: 1}}]}}\n";
   EXPECT_EQ(language_error(block + "network: [b]"),
-            "a.yaml:1: space.blocks.b.body: block b needs the argument `n`");
+            "a.yaml:1:38: space.blocks.b.body: block b needs the argument `n`");
   EXPECT_EQ(language_error(block + "network: [{b: {m: 3}}]"),
-            "a.yaml:2: space.network[0].b.m: block b has no argument `m`, known here: n");
+            "a.yaml:2:19: space.network[0].b.m: block b has no argument `m`, known here: n");
   EXPECT_THAT(language_error(block + "network: [{b: {n: 3}}, {c: {n: 3}}]"),
-              AllOf(StartsWith("a.yaml:2: space.network[1]: unknown layer `c`, known here: adaptive_"),
+              AllOf(StartsWith("a.yaml:2:24: space.network[1]: unknown layer `c`, known here: adaptive_"),
                     HasSubstr(", average_pool, b, batch_norm, ")));
   EXPECT_EQ(language_error("blocks: {relu: [batch_norm]}\nnetwork: [relu]"),
-            "a.yaml:1: space.blocks.relu: `relu` is a word of the language or a layer; choose another");
+            "a.yaml:1:16: space.blocks.relu: `relu` is a word of the language or a layer; choose another");
   EXPECT_EQ(language_error("blocks: {a: [b], b: [relu, a]}\nnetwork: [a]"),
-            "a.yaml:1: space.blocks.a: a block cannot contain itself: a > b > a");
+            "a.yaml:1:13: space.blocks.a: a block cannot contain itself: a > b > a");
   EXPECT_EQ(language_error("parameters: {op: {choice: [relu, rellu]}}\nnetwork: [$op]"),
-            "a.yaml:2: space.network[0]: unknown layer `rellu`, did you mean `relu`?");
+            "a.yaml:2:11: space.network[0]: unknown layer `rellu`, did you mean `relu`?");
   EXPECT_EQ(language_error("parameters: {op: {choice: [relu, 3]}}\nnetwork: [$op]"),
-            "a.yaml:2: space.network[0]: expected names of layers or blocks, got 3 from `$op`");
+            "a.yaml:2:11: space.network[0]: expected names of layers or blocks, got 3 from `$op`");
   EXPECT_EQ(language_error("network: [{one_of: [relu]}]"),
-            "a.yaml:1: space.network[0].one_of: expected a list of two items or more, got a list of 1");
+            "a.yaml:1:20: space.network[0].one_of: expected a list of two items or more, got a list of 1");
   EXPECT_EQ(language_error("network: [{when: 3, relu: }]"),
-            "a.yaml:1: space.network[0].when: expected true or false, got 3");
+            "a.yaml:1:18: space.network[0].when: expected true or false, got 3");
 }
 
 TEST(Language, SpacesThatExplodeAreRefusedBeforeTheyTakeMemory) {
@@ -222,7 +222,7 @@ TEST(Language, SpacesThatExplodeAreRefusedBeforeTheyTakeMemory) {
       language_error("parameters: {w: {choice: [1, 2], each: true}}\nnetwork:\n  - repeat: 600\n    body: "
                      "[{conv2d: {channels: $w, kernel: 1}}]\n" +
                      kEnd),
-      "a.yaml:3: space.network: the space has 600 parameters, with one for each place of those with "
+      "a.yaml:3:3: space.network: the space has 600 parameters, with one for each place of those with "
       "`each: true`; expected 500 at most");
   EXPECT_THAT(
       language_error("parameters: {w: {choice: [1, 2], each: true}}\nnetwork:\n  - repeat: 9999\n    body: [{"

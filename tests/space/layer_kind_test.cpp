@@ -116,32 +116,35 @@ TEST(Conv2d, AttributesAreCompleteAndPaddingIsANumber) {
 }
 
 TEST(Conv2d, RefusesWhatDoesNotFit) {
-  EXPECT_EQ(layer_error("- conv2d: {channels: 8, kernel: 33, padding: 0}"),
-            "a.yaml:2: space.network[0].conv2d: layer conv2d_0: kernel 33 is larger than its input 3x32x30");
-  EXPECT_EQ(layer_error("- conv2d: {channels: 8, kernel: 4}"),
-            "a.yaml:2: space.network[0].conv2d: layer conv2d: same needs an odd kernel, got kernel 4");
   EXPECT_EQ(
-      layer_error("- conv2d: {channels: 8, kernel: 3, padding: full}"),
-      "a.yaml:2: space.network[0].conv2d.padding: layer conv2d: expected same or a whole number, got full");
-  EXPECT_EQ(layer_error("- conv2d: {channels: 0, kernel: 3}"),
-            "a.yaml:2: space.network[0].conv2d.channels: layer conv2d: expected a whole number of at least "
-            "1, got 0");
-  EXPECT_EQ(layer_error("- conv2d: {channels: 8.5, kernel: 3}"),
-            "a.yaml:2: space.network[0].conv2d.channels: layer conv2d: expected a whole number of at least "
-            "1, got 8.5");
+      layer_error("- conv2d: {channels: 8, kernel: 33, padding: 0}"),
+      "a.yaml:2:11: space.network[0].conv2d: layer conv2d_0: kernel 33 is larger than its input 3x32x30");
+  EXPECT_EQ(layer_error("- conv2d: {channels: 8, kernel: 4}"),
+            "a.yaml:2:11: space.network[0].conv2d: layer conv2d: same needs an odd kernel, got kernel 4");
+  EXPECT_EQ(layer_error("- conv2d: {channels: 8, kernel: 3, padding: full}"),
+            "a.yaml:2:45: space.network[0].conv2d.padding: layer conv2d: expected same or a whole number, "
+            "got full");
+  EXPECT_EQ(
+      layer_error("- conv2d: {channels: 0, kernel: 3}"),
+      "a.yaml:2:22: space.network[0].conv2d.channels: layer conv2d: expected a whole number of at least "
+      "1, got 0");
+  EXPECT_EQ(
+      layer_error("- conv2d: {channels: 8.5, kernel: 3}"),
+      "a.yaml:2:22: space.network[0].conv2d.channels: layer conv2d: expected a whole number of at least "
+      "1, got 8.5");
   EXPECT_EQ(layer_error("- conv2d: {channels: 8, kernel: 3, bias: 1}"),
-            "a.yaml:2: space.network[0].conv2d.bias: layer conv2d: expected true or false, got 1");
+            "a.yaml:2:42: space.network[0].conv2d.bias: layer conv2d: expected true or false, got 1");
   EXPECT_EQ(layer_error("- conv2d: {channels: 8}"),
-            "a.yaml:2: space.network[0].conv2d: layer conv2d: missing attribute `kernel`");
+            "a.yaml:2:11: space.network[0].conv2d: layer conv2d: missing attribute `kernel`");
 }
 
 TEST(Conv2d, RefusesSizesThatWouldOverflow) {
-  EXPECT_EQ(
-      layer_error("- conv2d: {channels: 2000000, kernel: 3}"),
-      "a.yaml:2: space.network[0].conv2d.channels: layer conv2d: expected a whole number of at most 1048576, "
-      "got 2000000");
+  EXPECT_EQ(layer_error("- conv2d: {channels: 2000000, kernel: 3}"),
+            "a.yaml:2:22: space.network[0].conv2d.channels: layer conv2d: expected a whole number of at most "
+            "1048576, "
+            "got 2000000");
   EXPECT_EQ(layer_error("- conv2d: {channels: 1000000, kernel: 1}\n- conv2d: {channels: 1000000, kernel: 1}"),
-            "a.yaml:3: space.network[1].conv2d: layer conv2d_1: the layer is too large");
+            "a.yaml:3:11: space.network[1].conv2d: layer conv2d_1: the layer is too large");
 }
 
 TEST(BatchNorm, HasTwoTrainedTensorsAndTwoBuffers) {
@@ -163,13 +166,15 @@ TEST(BatchNorm, HasTwoTrainedTensorsAndTwoBuffers) {
 TEST(BatchNorm, RefusesImpossibleConstants) {
   EXPECT_EQ(
       layer_error("- batch_norm: {epsilon: 0}"),
-      "a.yaml:2: space.network[0].batch_norm.epsilon: layer batch_norm: expected a number above 0, got 0");
-  EXPECT_EQ(layer_error("- batch_norm: {momentum: 1.5}"),
-            "a.yaml:2: space.network[0].batch_norm.momentum: layer batch_norm: expected a number from 0 to "
-            "1, got 1.5");
-  EXPECT_EQ(layer_error("- batch_norm: {momentum: high}"),
-            "a.yaml:2: space.network[0].batch_norm.momentum: layer batch_norm: expected a number from 0 to "
-            "1, got high");
+      "a.yaml:2:25: space.network[0].batch_norm.epsilon: layer batch_norm: expected a number above 0, got 0");
+  EXPECT_EQ(
+      layer_error("- batch_norm: {momentum: 1.5}"),
+      "a.yaml:2:26: space.network[0].batch_norm.momentum: layer batch_norm: expected a number from 0 to "
+      "1, got 1.5");
+  EXPECT_EQ(
+      layer_error("- batch_norm: {momentum: high}"),
+      "a.yaml:2:26: space.network[0].batch_norm.momentum: layer batch_norm: expected a number from 0 to "
+      "1, got high");
 }
 
 TEST(Dropout, HasAProbabilityAndNothingElse) {
@@ -179,10 +184,10 @@ TEST(Dropout, HasAProbabilityAndNothingElse) {
   EXPECT_DOUBLE_EQ(attribute_number(layer, "probability"), 0.25);
   EXPECT_DOUBLE_EQ(attribute_number(network_from_yaml("[dropout]", kImages).layers[0], "probability"), 0.5);
   EXPECT_EQ(layer_error("- dropout: {probability: 1}"),
-            "a.yaml:2: space.network[0].dropout.probability: layer dropout: expected a number of at "
+            "a.yaml:2:26: space.network[0].dropout.probability: layer dropout: expected a number of at "
             "least 0 and below 1, got 1");
   EXPECT_EQ(layer_error("- dropout: {probability: -0.1}"),
-            "a.yaml:2: space.network[0].dropout.probability: layer dropout: expected a number of at "
+            "a.yaml:2:26: space.network[0].dropout.probability: layer dropout: expected a number of at "
             "least 0 and below 1, got -0.1");
 }
 
@@ -192,7 +197,7 @@ TEST(MaxPool, StrideIsTheKernelUnlessGiven) {
   EXPECT_EQ(output_of("[{max_pool: {kernel: 3, stride: 2}}]"), (Shape{3, 15, 14}));
   EXPECT_EQ(
       layer_error("- max_pool: {kernel: 31}"),
-      "a.yaml:2: space.network[0].max_pool: layer max_pool_0: kernel 31 is larger than its input 3x32x30");
+      "a.yaml:2:13: space.network[0].max_pool: layer max_pool_0: kernel 31 is larger than its input 3x32x30");
 }
 
 Layer merged(const std::string& kind, std::vector<Shape> inputs) {
@@ -225,7 +230,7 @@ TEST(Merges, RefuseWhatDoesNotFit) {
   EXPECT_EQ(merge_error("multiply", {{3, 4, 5}, {1, 4, 5}}),
             "expected an input and factors of its shape or of one value per channel, got 3x4x5, 1x4x5");
   EXPECT_EQ(layer_error("- relu\n- add"),
-            "a.yaml:3: space.network[1]: layer add_0: expected two inputs or more, got 1");
+            "a.yaml:3:3: space.network[1]: layer add_0: expected two inputs or more, got 1");
 }
 
 TEST(Traits, AreGuessedByShapeWhereAKindIsSilent) {
@@ -249,7 +254,7 @@ TEST(FlatLayers, GlobalPoolFlattenAndLinearFitTogether) {
 
 TEST(Linear, NeedsAFlatInputAndSaysHow) {
   EXPECT_EQ(layer_error("- relu\n- linear: {features: 10}"),
-            "a.yaml:3: space.network[1].linear: layer linear_0: expected a flat input, got 3x32x30; put "
+            "a.yaml:3:11: space.network[1].linear: layer linear_0: expected a flat input, got 3x32x30; put "
             "global_average_pool or flatten before it");
 }
 

@@ -20,7 +20,7 @@ TEST(Value, ReadsScalarsAsTheNarrowestType) {
   EXPECT_EQ(read_value(config_from_yaml("same")), Value(std::string("same")));
   EXPECT_EQ(read_value(config_from_yaml("\"3\"")), Value(std::string("3")));
   EXPECT_EQ(user_error_of([] { read_value(config_from_yaml("[1]")); }),
-            "test.yaml:1: expected a single value, got a list of 1");
+            "test.yaml:1:1: expected a single value, got a list of 1");
 }
 
 TEST(Value, TextReadsBackAsTheSameValue) {

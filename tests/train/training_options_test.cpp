@@ -96,32 +96,33 @@ TEST(TrainingOptions, ComeBackFromTheirOwnConfig) {
 
 TEST(TrainingOptions, NameWhatIsWrong) {
   EXPECT_EQ(error_of({{"epochs", "0"}}),
-            "a.yaml:3: training.epochs: expected a number above 0 and at most 1000000, got 0");
+            "a.yaml:3:1: training.epochs: expected a number above 0 and at most 1000000, got 0");
   EXPECT_EQ(error_of({{"batch", "0"}}),
-            "a.yaml:3: training.batch: expected a whole number from 1 to 1000000, got 0");
+            "a.yaml:3:1: training.batch: expected a whole number from 1 to 1000000, got 0");
   EXPECT_EQ(error_of({{"threads", "two"}}),
-            "a.yaml:3: training.threads: expected a whole number from 1 to 1024, got two");
-  EXPECT_EQ(error_of({{"inherit", "all"}}), "a.yaml:3: training.inherit: expected true or false, got all");
+            "a.yaml:3:1: training.threads: expected a whole number from 1 to 1024, got two");
+  EXPECT_EQ(error_of({{"inherit", "all"}}), "a.yaml:3:1: training.inherit: expected true or false, got all");
   EXPECT_EQ(error_of({{"precision", "fp8"}}),
-            "a.yaml:3: training.precision: expected `fp32`, `tf32` or `bf16`, got fp8");
+            "a.yaml:3:1: training.precision: expected `fp32`, `tf32` or `bf16`, got fp8");
   EXPECT_EQ(
       error_of({{"schedule.decay", "exponential"}}),
-      "a.yaml:3: training.schedule.decay: expected `none`, `linear`, `cosine` or `step`, got exponential");
+      "a.yaml:3:1: training.schedule.decay: expected `none`, `linear`, `cosine` or `step`, got exponential");
   EXPECT_EQ(error_of({{"schedule.warmup", "-1"}}),
-            "a.yaml:3: training.schedule.warmup: expected a number from 0 to 1000000, got -1");
-  EXPECT_EQ(error_of({{"optimizer", "lion"}}),
-            "a.yaml:3: training.optimizer: expected `adam`, `adamw` or `sgd`, with or without keys below it, "
-            "got lion");
+            "a.yaml:3:1: training.schedule.warmup: expected a number from 0 to 1000000, got -1");
+  EXPECT_EQ(
+      error_of({{"optimizer", "lion"}}),
+      "a.yaml:3:1: training.optimizer: expected `adam`, `adamw` or `sgd`, with or without keys below it, "
+      "got lion");
   EXPECT_EQ(error_of({{"optimizer.adam.beta1", "1"}}),
-            "a.yaml:3: training.optimizer.adam.beta1: expected a number of at least 0 and below 1, got 1");
+            "a.yaml:3:1: training.optimizer.adam.beta1: expected a number of at least 0 and below 1, got 1");
   EXPECT_EQ(error_of({{"optimizer.sgd.momentum", "0"}, {"optimizer.sgd.nesterov", "true"}}),
-            "a.yaml:3: training.optimizer.sgd.nesterov: nesterov needs a momentum above 0");
+            "a.yaml:3:1: training.optimizer.sgd.nesterov: nesterov needs a momentum above 0");
   EXPECT_EQ(error_of({{"latency.warmup", "-1"}}),
-            "a.yaml:3: training.latency.warmup: expected a whole number from 0 to 1000000, got -1");
+            "a.yaml:3:1: training.latency.warmup: expected a whole number from 0 to 1000000, got -1");
   EXPECT_EQ(error_of({{"augment.crop", "-2"}}),
-            "a.yaml:3: training.augment.crop: expected a whole number from 0 to 1000000, got -2");
+            "a.yaml:3:1: training.augment.crop: expected a whole number from 0 to 1000000, got -2");
   EXPECT_EQ(error_of({{"augment.flip", "both"}}),
-            "a.yaml:3: training.augment.flip: expected true or false, got both");
+            "a.yaml:3:1: training.augment.flip: expected true or false, got both");
   EXPECT_THAT(error_of({{"augment.cut_out", "2"}}), ::testing::HasSubstr("did you mean `cutout`"));
   EXPECT_THAT(error_of({{"optimizer.adma.beta1", "0.5"}}), ::testing::HasSubstr("did you mean `adam`"));
   EXPECT_THAT(error_of({{"epoch", "1"}}), ::testing::HasSubstr("did you mean"));
@@ -132,11 +133,11 @@ TEST(TrainingOptions, RefuseKeysOfAnotherSchedule) {
   EXPECT_THAT(error_of({{"schedule.decay", "step"}}),
               ::testing::HasSubstr("`decay: step` needs `every`: the epochs from one step to the next"));
   EXPECT_EQ(error_of({{"schedule.decay", "cosine"}, {"schedule.every", "3"}}),
-            "a.yaml:3: training.schedule.every: `every` needs `decay: step`");
+            "a.yaml:3:1: training.schedule.every: `every` needs `decay: step`");
   EXPECT_EQ(error_of({{"schedule.decay", "cosine"}, {"schedule.factor", "0.5"}}),
-            "a.yaml:3: training.schedule.factor: `factor` needs `decay: step`");
+            "a.yaml:3:1: training.schedule.factor: `factor` needs `decay: step`");
   EXPECT_EQ(error_of({{"schedule.floor", "0.1"}}),
-            "a.yaml:3: training.schedule.floor: a floor needs `decay: linear` or `decay: cosine`");
+            "a.yaml:3:1: training.schedule.floor: a floor needs `decay: linear` or `decay: cosine`");
 }
 
 TEST(TrainingOptions, SayWhatChangesImagesAndTargets) {
@@ -152,9 +153,9 @@ TEST(TrainingOptions, SayWhatChangesImagesAndTargets) {
   EXPECT_EQ(options.loss->section.at("label_smoothing").as_number(), 0.1);
   EXPECT_EQ(options.loss->section.at("class_weights").as_text(), "balanced");
   EXPECT_EQ(error_of({{"augment.brightness", "1.5"}}),
-            "a.yaml:3: training.augment.brightness: expected a number from 0 to 1, got 1.5");
+            "a.yaml:3:1: training.augment.brightness: expected a number from 0 to 1, got 1.5");
   EXPECT_EQ(error_of({{"loss.cross_entropy.label_smoothing", "1"}}),
-            "a.yaml:3: training.loss.cross_entropy.label_smoothing: expected a number of at least 0 and "
+            "a.yaml:3:1: training.loss.cross_entropy.label_smoothing: expected a number of at least 0 and "
             "below 1, got 1");
 }
 
@@ -194,7 +195,7 @@ TEST(TrainingOptions, NameWhatIsWrongWithGroups) {
               ::testing::HasSubstr(
                   "training.group.members: expected `auto` or a whole number from 1 to 1024, got 0"));
   EXPECT_EQ(error_of({{"group.sharding", "weights"}}),
-            "a.yaml:3: training.group.sharding: expected `none`, `optimizer` or `gradients`, got weights");
+            "a.yaml:3:1: training.group.sharding: expected `none`, `optimizer` or `gradients`, got weights");
   EXPECT_THAT(error_of({{"group.size", "2"}}), ::testing::HasSubstr("size"));
 }
 

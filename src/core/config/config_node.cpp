@@ -14,17 +14,6 @@ namespace {
 
 constexpr std::size_t kLongestShown = 60;
 
-std::string location(const SourcePosition& position) {
-  std::string text = position.file;
-  if (position.line > 0) text += (text.empty() ? "line " : ":") + std::to_string(position.line);
-  if (!text.empty()) text += ": ";
-  return text;
-}
-
-[[noreturn]] void fail_at(const SourcePosition& position, const std::string& path, std::string_view message) {
-  throw UserError(location(position) + (path.empty() ? path : path + ": ") + std::string(message));
-}
-
 // Shortens a text to one line of bounded length, so that the message around it stays readable.
 std::string shortened(std::string text) {
   std::replace(text.begin(), text.end(), '\n', ' ');
@@ -86,6 +75,13 @@ std::optional<std::string> compare(const ConfigNode& left, const ConfigNode& rig
 }
 
 }  // namespace
+
+std::string location(const SourcePosition& position) {
+  std::string text = position.file;
+  if (position.line > 0) text += ":" + std::to_string(position.line);
+  if (position.column > 0) text += ":" + std::to_string(position.column);
+  return text.empty() ? text : text + ": ";
+}
 
 ConfigNode ConfigNode::make_null(SourcePosition position) {
   ConfigNode node;
@@ -170,7 +166,7 @@ void ConfigNode::fail_expected(std::string_view expected) const {
 }
 
 void ConfigNode::fail(std::string_view message) const {
-  fail_at(position_, path_, message);
+  throw UserError(location(position_) + (path_.empty() ? path_ : path_ + ": ") + std::string(message));
 }
 
 std::string ConfigNode::describe() const {

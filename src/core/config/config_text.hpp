@@ -19,12 +19,17 @@ std::optional<bool> flag_in(std::string_view text);
 /// `15 min`, `1h30m`. At least 0, finite.
 std::optional<double> duration_in(std::string_view text);
 
+/// The beginning of a message about this place: `a.yaml:3:12: `, as compilers print it, without what is
+/// unknown.
+std::string location(const SourcePosition& position);
+
 /// Reads YAML text. Duplicate keys are refused (yaml-cpp would keep the first silently).
 /// @param file  the name that error messages give
-/// @throws UserError with file and line for a text that is not YAML
+/// @throws UserError with file, line and column for a text that is not YAML
 ConfigNode load_yaml_text(const std::string& text, const std::string& file);
 
-/// Applies one `--set key.path=value`; the value is YAML. Paths are assigned anew.
+/// Applies one `--set key.path=value`; the value is YAML. Paths are assigned anew. The place of the value in
+/// messages is `--set key.path`.
 /// @throws UserError for a missing `=`, an empty key or a value that is not YAML
 void apply_override(ConfigNode& root, const std::string& assignment);
 

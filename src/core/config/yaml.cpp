@@ -3,6 +3,7 @@
 #include "core/config/config_text.hpp"
 
 #include <cstddef>
+#include <optional>
 #include <set>
 #include <sstream>
 #include <utility>
@@ -18,10 +19,21 @@ constexpr int kDeepestNesting = 100;
 /// Aliases of aliases make an enormous tree of a short text.
 constexpr std::size_t kMostNodes = 1'000'000;
 
+/// Where a text comes from: a file, or an argument, which is too short for lines and columns to matter.
+struct TextSource {
+  std::string name;
+  bool has_lines = true;
+
+  SourcePosition position(const YAML::Mark& mark) const {
+    if (mark.is_null() || !has_lines) return {name, 0, 0};
+    return {name, mark.line + 1, mark.column + 1};
+  }
+};
+
 /// Turns the nodes of one file into ours.
 class Converter {
  public:
-  explicit Converter(const std::string& file) : file_(file) {}
+  explicit Converter(const TextSource& source) : source_(source) {}
 
   [[noreturn]] void fail_at(const YAML::Node& node, const std::string& problem) const {
     fail(position_of(node), problem);
@@ -50,19 +62,15 @@ class Converter {
   }
 
  private:
-  SourcePosition position_of(const YAML::Node& node) const {
-    const YAML::Mark mark = node.Mark();
-    return mark.is_null() ? SourcePosition{file_, 0, 0}
-                          : SourcePosition{file_, mark.line + 1, mark.column + 1};
-  }
+  SourcePosition position_of(const YAML::Node& node) const { return source_.position(node.Mark()); }
 
-  [[noreturn]] void fail(const SourcePosition& where, const std::string& problem) const {
-    throw UserError(file_ + ":" + std::to_string(where.line) + ": " + problem);
+  [[noreturn]] static void fail(const SourcePosition& where, const std::string& problem) {
+    throw UserError(location(where) + problem);
   }
 
   /// Adds the entries of a merge key's value, a map or a list of maps: `<<: *common`.
-  void append_merged(const ConfigNode& value, const SourcePosition& where,
-                     std::vector<ConfigNode::Entry>& merged) const {
+  static void append_merged(const ConfigNode& value, const SourcePosition& where,
+                            std::vector<ConfigNode::Entry>& merged) {
     if (value.is_list()) {
       for (const ConfigNode& item : value.items()) append_merged(item, where, merged);
     } else if (value.is_map()) {
@@ -94,20 +102,37 @@ class Converter {
     return ConfigNode::make_map(std::move(entries), position_of(node));
   }
 
-  const std::string& file_;
+  const TextSource& source_;
   std::size_t nodes_ = 0;
 };
 
-/// The first line that is indented by a tab; 0 if there is none.
-std::size_t line_with_tab(const std::string& text) {
+/// Where the first line is indented by a tab.
+std::optional<YAML::Mark> indenting_tab(const std::string& text) {
   std::istringstream lines(text);
   std::string line;
-  for (std::size_t number = 1; std::getline(lines, line); ++number) {
+  for (YAML::Mark mark; std::getline(lines, line); ++mark.line) {
     const std::size_t content = line.find_first_not_of(" \t");
-    if (line.substr(0, content).find('\t') != std::string::npos && content != std::string::npos)
-      return number;
+    const std::size_t tab = line.find('\t');
+    if (content == std::string::npos || tab >= content) continue;
+    mark.column = static_cast<int>(tab);
+    return mark;
   }
-  return 0;
+  return std::nullopt;
+}
+
+ConfigNode load(const std::string& text, const TextSource& source) {
+  try {
+    const std::vector<YAML::Node> documents = YAML::LoadAll(text);
+    Converter converter(source);
+    if (documents.size() > 1) converter.fail_at(documents[1], "a second document begins here: expected one");
+    ConfigNode root = converter.convert(documents.empty() ? YAML::Node() : documents[0], 0);
+    root.assign_paths();
+    return root;
+  } catch (const YAML::Exception& error) {
+    const auto tab = indenting_tab(text);
+    throw UserError(tab ? location(source.position(*tab)) + "a tab at the start of a line: indent by blanks"
+                        : location(source.position(error.mark)) + "not valid YAML: " + error.msg);
+  }
 }
 
 void emit(YAML::Emitter& out, const ConfigNode& node) {
@@ -141,20 +166,7 @@ void emit(YAML::Emitter& out, const ConfigNode& node) {
 }  // namespace
 
 ConfigNode load_yaml_text(const std::string& text, const std::string& file) {
-  try {
-    const std::vector<YAML::Node> documents = YAML::LoadAll(text);
-    Converter converter(file);
-    if (documents.size() > 1) converter.fail_at(documents[1], "a second document begins here: expected one");
-    ConfigNode root = converter.convert(documents.empty() ? YAML::Node() : documents[0], 0);
-    root.assign_paths();
-    return root;
-  } catch (const YAML::Exception& error) {
-    const std::size_t tab = line_with_tab(text);
-    if (tab > 0)
-      throw UserError(file + ":" + std::to_string(tab) + ": a tab at the start of a line: indent by blanks");
-    const int line = error.mark.is_null() ? 0 : error.mark.line + 1;
-    throw UserError(file + ":" + std::to_string(line) + ": not valid YAML: " + error.msg);
-  }
+  return load(text, {file, true});
 }
 
 void apply_override(ConfigNode& root, const std::string& assignment) {
@@ -163,7 +175,7 @@ void apply_override(ConfigNode& root, const std::string& assignment) {
     throw UserError("--set " + assignment + ": expected key=value, e.g. search.iterations=3");
   }
   const std::string key = assignment.substr(0, equals);
-  root.set(key, load_yaml_text(assignment.substr(equals + 1), "--set " + key));
+  root.set(key, load(assignment.substr(equals + 1), {"--set " + key, false}));
   root.assign_paths();
 }
 
