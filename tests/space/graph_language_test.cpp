@@ -75,6 +75,23 @@ TEST(GraphLanguage, FromReadsTheOutputsOfNamedItems) {
               ElementsAre("conv2d <-", "batch_norm <- 0", "add <- 0 1"));
 }
 
+TEST(GraphLanguage, MergesMayReadTheNetworksInput) {
+  const DataShape data{{4, 6, 6}, 0};
+  const auto text = [&](const std::string& list) { return network_from_yaml(list, data).canonical_text(); };
+  const std::string conv = "{conv2d: {channels: 4, kernel: 3}}";
+  for (const std::string& item :
+       {"  - residual: [" + conv + "]\n", "  - branch: [[], " + conv + "]\n    merge: concat\n",
+        "  - body:\n      - " + conv + "\n      - {multiply: , from: [input, previous, input]}\n",
+        "  - cell: {middle: {input: relu}, end: {input: identity, middle: " + conv + "}}\n"}) {
+    EXPECT_EQ(text(item), text("  - identity\n" + item));
+    EXPECT_EQ(text("  - relu\n" + item), text("  - relu\n  - identity\n" + item));
+  }
+  EXPECT_EQ(
+      text("  - tanh\n  - {concat: , from: [input, previous]}\n  - {add: , from: [previous, previous]}\n"),
+      text("  - {identity: , name: skip}\n  - tanh\n  - {concat: , from: [skip, previous]}\n"
+           "  - {add: , from: [previous, previous]}\n"));
+}
+
 TEST(GraphLanguage, ACellChoosesAnOperationForEachEdge) {
   const std::string text =
       "blocks:\n  conv: [relu, {conv2d: {channels: 4, kernel: 1}}]\nnetwork:\n" + kGraphStem + R"(

@@ -2,10 +2,12 @@
 #include "train/branches.hpp"
 
 #include "skyline/space/layer_kind.hpp"
+#include "skyline/space/search_space.hpp"
 #include "skyline/store/dataset.hpp"
 
 #include "store/import/known_sets.hpp"
 #include "support/map_reader.hpp"
+#include "support/yaml_config.hpp"
 #include "train/inherit/transplant.hpp"
 #include "train/operation_count.hpp"
 #include "train/step_fixtures.hpp"
@@ -80,6 +82,24 @@ TEST(Branches, OfAGateOfTheSameShapeAgreeWithAutograd) {
   const std::size_t pooled = builder.reading({right}).global_average_pool().last();
   builder.merge("multiply", {left, right, pooled}).merge("add", {builder.last(), builder.last()});
   expect_agreement(builder.flatten().linear(3).build(), sgd(0.1, 0.9), 4, 2e-4);
+}
+
+TEST(Branches, FromTheNetworksInputToLateLayersAgreeWithAutograd) {
+  const auto config = skyline::testing::config_from_yaml(R"(
+network:
+  - residual: [{conv2d: {channels: 2, kernel: 3}}, batch_norm, relu]
+  - {concat: , from: [input, previous]}
+  - branch: [relu, {conv2d: {channels: 4, kernel: 1}}]
+    merge: add
+  - {conv2d: {channels: 2, kernel: 1}}
+  - {multiply: , from: [input, previous]}
+  - global_average_pool
+  - linear: {features: $classes}
+)",
+                                                         "a.yaml", "space");
+  const Network network = space::SearchSpace::parse(config, {{2, 6, 6}, 4}).build({}).network;
+  expect_agreement(network, sgd(0.05, 0.9), 4, 3e-4);
+  expect_the_costs_of_what_is_computed(network);
 }
 
 TEST(Branches, GiveTheOutputOfTheLastLayerWhereAnEarlierOpTookItOver) {

@@ -1,9 +1,11 @@
 // The canonical form of a network computes the same, with the same gradients, from the same weights.
 #include "skyline/core/random.hpp"
+#include "skyline/space/search_space.hpp"
 
 #include "space/network/canonical_form.hpp"
 #include "support/graph_builder.hpp"
 #include "support/nas_bench_201.hpp"
+#include "support/yaml_config.hpp"
 #include "train/device/accelerator.hpp"
 #include "train/graph/layer_graph.hpp"
 
@@ -18,6 +20,8 @@
 #include <ATen/Parallel.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/conv2d.h>
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros_like.h>
 #include <gtest/gtest.h>
@@ -140,6 +144,32 @@ TEST(CanonicalValue, IsTheSameBitForBitWhereNoSumChanges) {
   builder.add("linear", {builder.add("flatten", {builder.add("global_max_pool", {joined})})},
               {{"features", std::int64_t{3}}});
   expect_same_value(builder.build(), random, true);
+}
+
+TEST(CanonicalValue, OfMergesThatReadTheNetworksInputIsThatOfTheirFormulas) {
+  RandomStream random(14);
+  const auto config = skyline::testing::config_from_yaml(R"(
+network:
+  - residual: [{conv2d: {channels: 2, kernel: 3}}, tanh]
+  - {concat: , from: [input, previous]}
+  - {conv2d: {channels: 2, kernel: 1, bias: false}}
+  - {multiply: , from: [previous, input, previous]}
+)",
+                                                         "a.yaml", "space");
+  Network network = space::SearchSpace::parse(config, {{2, 5, 5}, 0}).build({}).network;
+  MarkedWeights weights = mark(network, random);
+  const at::Tensor input = drawn(random, {3, 2, 5, 5});
+  const at::Tensor got = output_of(network, weights, input);
+  const at::Tensor body = at::conv2d(input, weights.at({0, "weight"}), weights.at({0, "bias"}), 1, 1).tanh();
+  const at::Tensor mixed = at::conv2d(at::cat({input, input.add(body)}, 1), weights.at({1, "weight"}));
+  const at::Tensor expected = mixed.mul(input).mul(mixed);
+  EXPECT_LT(got.sub(expected).abs().max().item<double>(), 1e-12);
+  const at::Tensor slope = drawn(random, expected.sizes());
+  const auto gradients = gradients_of(got, slope, weights);
+  const auto expected_gradients = gradients_of(expected, slope, weights);
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
+    EXPECT_LT(gradients[i].sub(expected_gradients[i]).abs().max().item<double>(), 1e-10);
+  }
 }
 
 /// Adds a random layer of one that keeps shapes; they meet in sums, products and joins.

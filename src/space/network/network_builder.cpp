@@ -49,7 +49,10 @@ void NetworkBuilder::add(const LayerTemplate& source, const Bindings& bindings) 
 }
 
 void NetworkBuilder::add(const LayerTemplate& source, const Bindings& bindings,
-                         const std::vector<TensorIndex>& inputs) {
+                         std::vector<TensorIndex> inputs) {
+  if (inputs.size() > 1 && std::ranges::find(inputs, 0U) != inputs.end()) {
+    std::ranges::replace(inputs, TensorIndex{0}, input_as_layer(source.source()));
+  }
   count_steps(source.size(), source.source());
   Layer layer = begin(source.kind().name(), inputs, source.source());
   TemplateReader reader(source, bindings, layer.name);
@@ -71,11 +74,16 @@ Layer NetworkBuilder::begin(std::string_view kind, const std::vector<TensorIndex
     layer.input_shapes.push_back(shape_of(input));
     if (input > 0) layer.inputs.push_back(input - 1);
   }
-  if (inputs.size() > 1 && layer.inputs.size() < inputs.size()) {
-    source.fail("layer " + layer.name +
-                " merges the network's input itself; put a layer in front, at least " + "`identity`");
-  }
   return layer;
+}
+
+TensorIndex NetworkBuilder::input_as_layer(const ConfigNode& source) {
+  if (input_layer_ > 0) return input_layer_;
+  Layer layer = begin("identity", {0}, source);
+  layer.output = layer.input();
+  network_.layers.push_back(std::move(layer));
+  input_layer_ = network_.layers.size();
+  return input_layer_;
 }
 
 const Shape& NetworkBuilder::shape_of(TensorIndex tensor) const {

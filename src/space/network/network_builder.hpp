@@ -25,7 +25,7 @@ class NetworkBuilder {
   /// @throws UserError if the layer does not fit what it reads
   void add(const LayerTemplate& layer, const Bindings& bindings);
   /// Likewise, a layer that reads all of `inputs`.
-  void add(const LayerTemplate& layer, const Bindings& bindings, const std::vector<TensorIndex>& inputs);
+  void add(const LayerTemplate& layer, const Bindings& bindings, std::vector<TensorIndex> inputs);
 
   TensorIndex current() const { return current_; }
   void continue_from(TensorIndex tensor) { current_ = tensor; }
@@ -44,9 +44,12 @@ class NetworkBuilder {
  private:
   Layer begin(std::string_view kind, const std::vector<TensorIndex>& inputs, const ConfigNode& source);
   std::string next_name(std::string_view kind);
+  /// The network's input for a layer that reads it beside others: their inputs are all layers.
+  TensorIndex input_as_layer(const ConfigNode& source);
 
   Network network_;
   TensorIndex current_ = 0;
+  TensorIndex input_layer_ = 0;  // an identity, once there is one
   std::vector<TensorIndex> named_;
   std::size_t steps_ = 0;
   std::map<std::string, std::size_t, std::less<>> kind_counts_;
