@@ -102,6 +102,18 @@ TEST(Scheduler, SendsTheLongestTrialsFirstAndOthersWhenASlotIsFree) {
   EXPECT_THAT(started(scheduler), ElementsAre(0, 4)) << "of equal ones the lower number first";
 }
 
+TEST(Scheduler, SendsTheOldestTrialsFirstWhileMoreAreToCome) {
+  Scheduler scheduler(ranks_with({1, 1}), 0);
+  scheduler.expect_more(true);
+  submit_all(scheduler, {{1}, {5}, {3}, {4}, {9}});
+  EXPECT_THAT(started(scheduler), ElementsAre(0, 1));
+  scheduler.ended({0}, 0, 0, 0);
+  EXPECT_THAT(started(scheduler), ElementsAre(2));
+  scheduler.expect_more(false);
+  scheduler.ended({1}, 1, 0, 0);
+  EXPECT_THAT(started(scheduler), ElementsAre(4)) << "now the longest";
+}
+
 TEST(Scheduler, FillsTheFirstSlotsOfAllRanksBeforeTheSecondOnes) {
   Scheduler scheduler(ranks_with({2, 1, 2}), 0);
   submit_all(scheduler, std::vector<TrialWork>(5, {1}));

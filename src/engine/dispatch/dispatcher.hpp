@@ -39,6 +39,8 @@ class Dispatcher {
   virtual ~Dispatcher() = default;
   /// Takes the trials over; they start when there is room for them.
   virtual void submit(std::span<const trial::Trial> trials) = 0;
+  /// Whether more trials will come while these wait, as in a window whose search goes on.
+  virtual void expect_more(bool /*more*/) {}
   /// Results that came since the last call, in any order. Never blocks; drives progress.
   /// @throws what a slot of this rank met that is no trial's fault
   virtual std::vector<Arrival> poll() = 0;

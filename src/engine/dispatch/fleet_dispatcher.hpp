@@ -34,6 +34,7 @@ class FleetDispatcher final : public Dispatcher {
                   SlotPool& own_slots, ResultKeeper& results);
 
   void submit(std::span<const trial::Trial> trials) override;
+  void expect_more(bool more) override { scheduler_.expect_more(more); }
   std::vector<Arrival> poll() override;
   void stop() override;
   bool idle() const override { return scheduler_.idle() && trials_.empty(); }

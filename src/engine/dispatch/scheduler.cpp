@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 namespace skyline::engine {
@@ -31,6 +32,7 @@ void Scheduler::submit(trial::TrialName trial, const TrialWork& work) {
     alone_.emplace_back(trial, work);
   } else if (work.members == 1) {
     singles_.insert({work.cost, trial});
+    oldest_.emplace(trial, work.cost);
   } else {
     const std::size_t ranks = ranks_of_group(work.members, ranks_for_groups(ranks_));
     groups_.insert({work.cost, trial, ranks});
@@ -121,18 +123,30 @@ std::optional<Scheduler::Start> Scheduler::next_group() {
   return start(hold.group, {hold.first_rank, 0, hold.group.ranks});
 }
 
+/// The single trial that goes next, if it costs no more; nullptr: none does.
+const Scheduler::Waiting* Scheduler::choose_single(double most) const {
+  if (!more_to_come_) {
+    const auto longest = singles_.lower_bound({most, {}});
+    return longest != singles_.end() ? &*longest : nullptr;
+  }
+  const auto& [trial, cost] = *oldest_.begin();
+  return cost <= most ? &*singles_.find({cost, trial}) : nullptr;
+}
+
 std::optional<Scheduler::Start> Scheduler::next_single() {
   if (singles_.empty() || open_.empty()) return std::nullopt;
   const auto [load, slot, rank] = *open_.begin();
-  auto longest = singles_.begin();
+  double most = std::numeric_limits<double>::infinity();
   if (load > 0) {
     const std::optional<double> rate = seconds_per_cost();
     if (!rate) return std::nullopt;
-    longest = singles_.lower_bound({prefetch_s_ / *rate - load, {}});
-    if (longest == singles_.end()) return std::nullopt;
+    most = prefetch_s_ / *rate - load;
   }
-  const Waiting waiting = *longest;
-  singles_.erase(longest);
+  const Waiting* chosen = choose_single(most);
+  if (chosen == nullptr) return std::nullopt;
+  const Waiting waiting = *chosen;
+  singles_.erase(waiting);
+  oldest_.erase(waiting.trial);
   return start(waiting, {rank, slot, 1});
 }
 
@@ -179,6 +193,7 @@ std::vector<trial::TrialName> Scheduler::drop_waiting() {
     }
   }
   singles_.clear();
+  oldest_.clear();
   groups_.clear();
   alone_.clear();
   holds_.clear();

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <optional>
 #include <set>
 #include <tuple>
@@ -25,9 +26,11 @@ struct TrialWork {
 /// nor a clock, so that a simulated fleet has the same. Deterministic.
 ///
 /// A slot gets its next trial when it is free: the longest by forecast that waits, of equal ones the one with
-/// the lower number. Trials of groups come first, the widest and then the longest: each holds a block of
-/// ranks, whose first slots get nothing else until all of them are free. Only trials of milliseconds are sent
-/// to slots that are at work: one that is parked behind a long trial could run elsewhere.
+/// the lower number, so that all end soon. As long as more trials are to come it is the one with the lowest
+/// number: behind ever new long ones a short one would wait, and with it the commits. Trials of groups come
+/// first, the widest and then the longest: each holds a block of ranks, whose first slots get nothing else
+/// until all of them are free. Only trials of milliseconds are sent to slots that are at work: one that is
+/// parked behind a long trial could run elsewhere.
 class Scheduler {
  public:
   struct Start {
@@ -40,6 +43,8 @@ class Scheduler {
   ///                    forecast; 0: never
   Scheduler(RankTable ranks, double prefetch_s);
 
+  /// Whether more trials come while these wait; at first they don't.
+  void expect_more(bool more) { more_to_come_ = more; }
   /// @pre no trial of that name waits or is under way
   void submit(trial::TrialName trial, const TrialWork& work);
   /// The next trial that is to go out now; call until there is none.
@@ -84,6 +89,7 @@ class Scheduler {
   void hold_blocks();
   std::optional<std::size_t> best_block(const Waiting& group);
   std::optional<Start> next_group();
+  const Waiting* choose_single(double most) const;
   std::optional<Start> next_single();
   std::optional<Start> next_alone();
   std::optional<double> seconds_per_cost() const;
@@ -93,7 +99,9 @@ class Scheduler {
   std::vector<Slot> slots_;
   std::vector<std::size_t> first_slot_;  // of each rank, in slots_
   std::set<OpenSlot> open_;              // slots that may get single trials
+  bool more_to_come_ = false;
   std::set<Waiting> singles_;
+  std::map<trial::TrialName, double> oldest_;  // the same with their costs
   std::set<Waiting> groups_;
   std::vector<Hold> holds_;
   std::deque<std::pair<trial::TrialName, TrialWork>> alone_;

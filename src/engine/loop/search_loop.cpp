@@ -95,6 +95,8 @@ void SearchLoop::ask(search::Searcher& searcher) {
       fresh.push_back(std::move(trial));
     }
   }
+  const bool in_generations = searcher.needs_results() && !order_.has_window();
+  dispatcher_.expect_more(!searcher.finished() && !in_generations);
   dispatcher_.submit(fresh);
   state_.set_in_flight(order_.in_flight());
 }

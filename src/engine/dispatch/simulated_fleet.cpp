@@ -1,0 +1,86 @@
+#include "engine/dispatch/simulated_fleet.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+
+namespace skyline::engine {
+namespace {
+
+/// All on one host: a group may be anywhere.
+RankTable ranks_of(std::size_t slots) {
+  return {.slots = std::vector<std::size_t>(slots, 1),
+          .hosts = std::vector<std::string>(slots),
+          .processors = std::vector<std::size_t>(slots, 1)};
+}
+
+}  // namespace
+
+SimulatedFleet::SimulatedFleet(std::size_t slots, Play play)
+    : scheduler_(ranks_of(slots), 0), play_(std::move(play)) {
+  use_.slots = slots;
+}
+
+std::vector<run::SlotAccount> SimulatedFleet::slots() const {
+  std::vector<run::SlotAccount> slots(use_.slots);
+  for (std::size_t i = 0; i < slots.size(); ++i) slots[i].rank = static_cast<std::int32_t>(i);
+  return slots;
+}
+
+void SimulatedFleet::submit(std::span<const trial::Trial> trials) {
+  for (const trial::Trial& trial : trials) {
+    auto [seconds, outcome] = play_(trial);
+    playing_.emplace(trial.name(), Playing{seconds, std::move(outcome)});
+    scheduler_.submit(trial.name(), {static_cast<double>(trial.cost), trial.members});
+  }
+  start_trials();
+}
+
+void SimulatedFleet::start_trials() {
+  while (const auto start = scheduler_.next()) {
+    Playing& playing = playing_.at(start->trial);
+    playing.place = start->place;
+    busy_slots_ += start->place.ranks;
+    ends_.push({now_s_ + playing.seconds, start->trial});
+    use_.last_start_s = now_s_;
+    use_.busy_to_last_start_s = use_.busy_s;
+  }
+}
+
+std::vector<Arrival> SimulatedFleet::poll() {
+  std::vector<Arrival> arrivals;
+  while (!ends_.empty() && ends_.top().at_s <= now_s_) {
+    const trial::TrialName name = ends_.top().trial;
+    ends_.pop();
+    auto ended = playing_.extract(name);
+    const Placement place = ended.mapped().place;
+    busy_slots_ -= place.ranks;
+    for (std::size_t rank = place.rank; rank < place.rank + place.ranks; ++rank) {
+      scheduler_.ended(name, rank, place.slot, 0);
+    }
+    Arrival arrival{name, std::move(ended.mapped().outcome), {}};
+    arrival.timing.rank = static_cast<std::int32_t>(place.rank);
+    arrival.timing.started_s = now_s_ - ended.mapped().seconds;
+    arrival.timing.train_s = ended.mapped().seconds;
+    arrivals.push_back(std::move(arrival));
+  }
+  if (!arrivals.empty()) start_trials();
+  return arrivals;
+}
+
+/// What waits and what is under way are dropped: nobody resumes a simulation.
+void SimulatedFleet::stop() {
+  playing_.clear();
+  ends_ = {};
+}
+
+void SimulatedFleet::pause() {
+  if (!ends_.empty()) pass(std::max(now_s_, ends_.top().at_s));
+}
+
+void SimulatedFleet::pass(double until_s) {
+  use_.busy_s += static_cast<double>(busy_slots_) * (until_s - now_s_);
+  use_.wall_s = now_s_ = until_s;
+}
+
+}  // namespace skyline::engine

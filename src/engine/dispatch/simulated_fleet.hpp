@@ -1,0 +1,86 @@
+#pragma once
+
+#include "core/clock.hpp"
+#include "engine/dispatch/dispatcher.hpp"
+#include "engine/dispatch/scheduler.hpp"
+#include "run/account.hpp"
+
+#include <cstddef>
+#include <functional>
+#include <queue>
+#include <span>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace skyline::engine {
+
+/// What the slots of a simulated fleet did.
+struct FleetUse {
+  double wall_s = 0;
+  double busy_s = 0;                // of all slots
+  double last_start_s = 0;          // when the last trial began
+  double busy_to_last_start_s = 0;  // of all slots, until then
+  std::size_t slots = 0;
+  /// Shares of the time that slots were busy, 0 to 1.
+  double in_all() const { return wall_s > 0 ? busy_s / (wall_s * static_cast<double>(slots)) : 0; }
+  double to_last_start() const {
+    return last_start_s > 0 ? busy_to_last_start_s / (last_start_s * static_cast<double>(slots)) : 1;
+  }
+};
+
+/// A cluster that takes no time: ranks of one slot each, whose trials last as long as a law says. The same
+/// scheduler as a real fleet's places them; a pause of its clock lasts until the next trial ends.
+class SimulatedFleet final : public Dispatcher, public Clock {
+ public:
+  /// A trial as it goes: its seconds and then its result. Called once for each trial.
+  using Play = std::function<std::pair<double, trial::Outcome>(const trial::Trial& trial)>;
+  SimulatedFleet(std::size_t slots, Play play);
+
+  void submit(std::span<const trial::Trial> trials) override;
+  void expect_more(bool more) override { scheduler_.expect_more(more); }
+  std::vector<Arrival> poll() override;
+  void stop() override;
+  bool idle() const override { return playing_.empty(); }
+
+  double now_s() const override { return now_s_; }
+  void pause() override;
+  void worked() override {}
+
+  const FleetUse& use() const { return use_; }
+  /// With nothing done, for an account.
+  std::vector<run::SlotAccount> slots() const;
+
+ private:
+  struct Playing {
+    double seconds = 0;
+    trial::Outcome outcome;
+    Placement place = {};
+  };
+  struct End {
+    double at_s = 0;
+    trial::TrialName trial;
+    bool operator>(const End& other) const {
+      return std::tuple(at_s, trial) > std::tuple(other.at_s, other.trial);
+    }
+  };
+  struct NameHash {
+    std::size_t operator()(trial::TrialName name) const {
+      return name.number << 1U | (name.is_final ? 1U : 0U);
+    }
+  };
+
+  void start_trials();
+  void pass(double until_s);
+
+  Scheduler scheduler_;
+  const Play play_;
+  double now_s_ = 0;
+  std::size_t busy_slots_ = 0;
+  std::unordered_map<trial::TrialName, Playing, NameHash> playing_;  // or waiting
+  std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
+  FleetUse use_;
+};
+
+}  // namespace skyline::engine

@@ -1,0 +1,71 @@
+#include "engine/dispatch/simulated_fleet.hpp"
+
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace skyline::engine {
+namespace {
+
+trial::Trial trial_of(trial::TrialNumber number, std::uint64_t cost, std::uint32_t members = 1) {
+  trial::Trial trial;
+  trial.number = number;
+  trial.cost = cost;
+  trial.members = members;
+  return trial;
+}
+
+/// A trial takes its cost.
+SimulatedFleet fleet_of(std::size_t slots) {
+  return {slots, [](const trial::Trial& trial) {
+            return std::pair(static_cast<double>(trial.cost), trial::Outcome(trial::Measurements{{1}}));
+          }};
+}
+
+/// Numbers in the order of their results, with the time of each.
+std::vector<std::pair<trial::TrialNumber, double>> results_of(SimulatedFleet& fleet) {
+  std::vector<std::pair<trial::TrialNumber, double>> results;
+  while (!fleet.idle()) {
+    for (const Arrival& arrival : fleet.poll()) results.emplace_back(arrival.trial.number, fleet.now_s());
+    fleet.pause();
+  }
+  return results;
+}
+
+TEST(SimulatedFleet, TrainsAsManyTrialsAsItHasSlotsAndTellsTheirResultsWhenTheyEnd) {
+  SimulatedFleet fleet = fleet_of(2);
+  fleet.expect_more(true);
+  fleet.submit(std::vector{trial_of(0, 4), trial_of(1, 1), trial_of(2, 2)});
+  using Results = std::vector<std::pair<trial::TrialNumber, double>>;
+  EXPECT_EQ(results_of(fleet), (Results{{1, 1}, {2, 3}, {0, 4}}));
+}
+
+TEST(SimulatedFleet, CountsHowBusyItsSlotsWere) {
+  SimulatedFleet fleet = fleet_of(2);
+  fleet.expect_more(true);
+  fleet.submit(std::vector{trial_of(0, 2), trial_of(1, 3), trial_of(2, 5)});
+  results_of(fleet);
+  EXPECT_DOUBLE_EQ(fleet.use().wall_s, 7);
+  EXPECT_DOUBLE_EQ(fleet.use().last_start_s, 2);
+  EXPECT_DOUBLE_EQ(fleet.use().to_last_start(), 1);
+  EXPECT_DOUBLE_EQ(fleet.use().in_all(), 10.0 / 14);
+}
+
+TEST(SimulatedFleet, GivesAGroupAsManySlotsAsItHasMembers) {
+  SimulatedFleet fleet = fleet_of(4);
+  fleet.submit(std::vector{trial_of(0, 6, 4), trial_of(1, 2)});
+  results_of(fleet);
+  EXPECT_DOUBLE_EQ(fleet.use().wall_s, 8);
+  EXPECT_DOUBLE_EQ(fleet.use().busy_s, 4 * 6 + 2);
+}
+
+TEST(SimulatedFleet, DropsAllOfItsTrialsWhenItStops) {
+  SimulatedFleet fleet = fleet_of(1);
+  fleet.submit(std::vector{trial_of(0, 6), trial_of(1, 2)});
+  fleet.stop();
+  EXPECT_TRUE(fleet.idle());
+}
+
+}  // namespace
+}  // namespace skyline::engine
