@@ -27,6 +27,8 @@ constexpr auto kCommands = std::to_array<CommandEntry>(
     {{"prep", "make a data set file from images, arrays or published files", prep_command},
      {"validate", "check a configuration and print it with all defaults", validate_command},
      {"show", "show networks of a space, layer by layer", show_command},
+     {"simulate", "tell how long a search would take on so many slots, and how busy they would be",
+      simulate_command},
      {"schema", "print a JSON schema of configurations, for editors", schema_command},
      {"status", "show how a run is doing, its front and its account of time", status_command},
      {"compare", "compare runs by seeds and algorithms: hypervolumes with intervals, and a test",

@@ -3,6 +3,7 @@
 
 #include "app/commands/commands.hpp"
 #include "app/config/run_config.hpp"
+#include "app/config/run_traps.hpp"
 #include "app/doctor/doctor_checks.hpp"
 #include "app/job/data_stage.hpp"
 #include "app/job/host_difference.hpp"
@@ -89,6 +90,33 @@ void check_machine(comm::Environment& environment, const std::optional<RunConfig
   findings.insert(findings.end(), fabric.begin(), fabric.end());
 }
 
+/// Collective: settings that would leave this job's slots idle. A GPU's slots are not known: it counts as
+/// one.
+void check_traps(comm::Environment& environment, const std::optional<RunConfig>& config, int threads,
+                 std::vector<Finding>& findings) {
+  const bool on_cpu = !config || config->evaluator.needs.device == evaluate::DeviceChoice::kNone ||
+                      config->evaluator.needs.device == evaluate::DeviceChoice::kCpu;
+  const std::size_t cores = environment.place().processors.size() / static_cast<std::size_t>(threads);
+  const std::string here = std::to_string(on_cpu ? std::max<std::size_t>(1, cores) : 1);
+  JobSize size{0, 0};
+  for (const std::string& slots : comm::gather(environment.world(), here)) {
+    *size.slots += std::stoul(slots);
+    ++*size.ranks;
+  }
+  if (!config || environment.world().rank() != comm::kCoordinator) return;
+  try {
+    const auto searcher = config->make_searcher();
+    const auto evaluator = config->make_evaluator(config->services());
+    for (const std::string& trap : run_traps(*config, *searcher, evaluator.get(), size)) {
+      findings.push_back({Verdict::kWarning, "search", trap,
+                          "skyline simulate CONFIG --slots " + std::to_string(*size.slots) +
+                              " tells how busy they would be"});
+    }
+  } catch (const Problem& error) {
+    findings.push_back({Verdict::kProblem, "search", error.what(), ""});
+  }
+}
+
 /// @param by_rank  findings of each rank @param hosts  of each rank @return  the exit code
 int print_findings(std::span<const std::vector<Finding>> by_rank, const std::vector<std::string>& hosts) {
   const std::vector<SharedFinding> findings = merge_findings(by_rank, hosts);
@@ -125,6 +153,7 @@ int diagnose(comm::Environment& environment, const DoctorArguments& arguments) {
     if (const auto stage = config ? check_stage(*config) : std::nullopt) findings.push_back(*stage);
   }
   check_machine(environment, config, limits, findings);
+  check_traps(environment, config, threads, findings);
   if (!arguments.run.empty()) check_folder(environment, arguments.run, findings);
   comm::Communicator& world = environment.world();
   const std::vector<std::vector<Finding>> by_rank = comm::gather(world, findings);

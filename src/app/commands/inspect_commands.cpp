@@ -7,6 +7,7 @@
 #include "app/commands/time_estimate.hpp"
 #include "app/config/config_sections.hpp"
 #include "app/config/run_config.hpp"
+#include "app/config/run_traps.hpp"
 #include "app/job/run_results.hpp"
 #include "core/config/config_text.hpp"
 #include "core/text/foreign_text.hpp"
@@ -141,6 +142,9 @@ int run_validate(const ValidateArguments& arguments) {
   print_device(config);
   print_groups(config);
   print_exports(config);
+  for (const std::string& trap : run_traps(config, *searcher, nullptr, {.slots = arguments.slots})) {
+    std::cout << "# " << trap << "\n";
+  }
   if (!config.objectives.has_volume()) {
     std::cout << "# objectives: " << report::volume_text(run::RunState(config.objectives)) << "\n";
   }
@@ -154,10 +158,10 @@ RunCommand validate_command(CLI::App& command) {
   const auto arguments = std::make_shared<ValidateArguments>();
   add_config(command, arguments->config, arguments->overrides);
   command.add_flag("--count", arguments->count, "count the architectures, however long that takes");
-  CLI::Option* time = command.add_flag("--time", arguments->time,
-                                       "train a few architectures, and tell how long a search takes");
-  command.add_option("--slots", arguments->slots, "with so many slots (default: those of this machine)")
-      ->needs(time)
+  command.add_flag("--time", arguments->time, "train a few architectures, and tell how long a search takes");
+  command
+      .add_option("--slots", arguments->slots,
+                  "with so many slots (default: --time with those of this machine)")
       ->check(whole_number(1, kMostSlots));
   return [arguments] { return run_validate(*arguments); };
 }

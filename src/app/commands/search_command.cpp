@@ -3,6 +3,7 @@
 
 #include "app/commands/commands.hpp"
 #include "app/config/run_config.hpp"
+#include "app/config/run_traps.hpp"
 #include "app/job/data_stage.hpp"
 #include "app/job/host_difference.hpp"
 #include "app/job/job_end.hpp"
@@ -23,6 +24,8 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
+#include <string>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -50,6 +53,15 @@ engine::EngineOptions engine_options(const SearchArguments& arguments, const Run
   options.resume = arguments.resume != Resume::kNo;
   options.oom_kills = machine::oom_kills_file("/");
   return options;
+}
+
+/// Rank 0. @param slots  of the job
+void warn_of_traps(const RunConfig& config, const search::Searcher& searcher,
+                   const trial::Evaluator& evaluator, const std::vector<run::SlotAccount>& slots) {
+  std::set<int> ranks;
+  for (const run::SlotAccount& slot : slots) ranks.insert(slot.rank);
+  const JobSize size{slots.size(), ranks.size()};
+  for (const std::string& trap : run_traps(config, searcher, &evaluator, size)) log::warning(trap);
 }
 
 store::JournalHeader journal_header(const RunConfig& config, const trial::Evaluator& evaluator) {
@@ -200,7 +212,12 @@ int search_on_ranks(comm::Environment& environment, const SearchArguments& argum
   engine::SearchTask task{.space = config.space,
                           .objectives = config.objectives,
                           .evaluator = *evaluator,
-                          .search = [&config](const run::RunState&) { return config.make_searcher(); },
+                          .search =
+                              [&config, &evaluator](const run::RunState& state) {
+                                auto searcher = config.make_searcher();
+                                warn_of_traps(config, *searcher, *evaluator, state.account().slots());
+                                return searcher;
+                              },
                           .full_training = {},
                           .options = engine_options(arguments, config)};
   if (const std::optional<trial::Budget> budget = config.final_budget()) {

@@ -5,6 +5,7 @@
 #include "skyline/search/algorithm.hpp"
 #include "skyline/store/importer.hpp"
 
+#include "core/backoff.hpp"
 #include "core/config/config_text.hpp"
 #include "core/home_path.hpp"
 #include "core/text/hash.hpp"
@@ -12,6 +13,7 @@
 #include "store/publish/publish.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <system_error>
 #include <vector>
@@ -272,6 +274,19 @@ engine::EngineOptions RunConfig::engine_options() const {
 std::unique_ptr<search::Searcher> RunConfig::make_searcher() const {
   return search::make_searcher(sections.search, space, objectives, sections.run.seed,
                                {evaluator.needs.epochs});
+}
+
+std::vector<search::ArchitecturePointer> RunConfig::draw_valid(std::size_t count) const {
+  constexpr double kLongest_s = 2;
+  search::CandidatePool pool(space, objectives);
+  RandomStream random(derive_seed(sections.run.seed, "app.draw_valid"));
+  const auto start = std::chrono::steady_clock::now();
+  std::vector<search::ArchitecturePointer> drawn;
+  while (drawn.size() < count && (drawn.empty() || seconds_since(start) < kLongest_s)) {
+    drawn.push_back(pool.draw(random));
+    pool.release(drawn.back()->id);  // to be drawn again
+  }
+  return drawn;
 }
 
 std::optional<trial::Budget> RunConfig::final_budget() const {

@@ -3,6 +3,7 @@
 #include "skyline/core/config_node.hpp"
 #include "skyline/evaluate/evaluator_kind.hpp"
 #include "skyline/objective/objective_set.hpp"
+#include "skyline/search/candidate_pool.hpp"
 #include "skyline/search/searcher.hpp"
 #include "skyline/space/search_space.hpp"
 #include "skyline/store/dataset.hpp"
@@ -53,6 +54,8 @@ struct RunConfig {
   engine::EngineOptions engine_options() const;
   /// The search; its proposals have the budget that the evaluator's section names.
   std::unique_ptr<search::Searcher> make_searcher() const;
+  /// Random valid architectures, as the space has them; fewer where they are hard to find.
+  std::vector<search::ArchitecturePointer> draw_valid(std::size_t count) const;
   /// The budget of the full training of the front; nothing: the front is not trained in full.
   std::optional<trial::Budget> final_budget() const;
 

@@ -1,0 +1,71 @@
+#include "app/config/run_traps.hpp"
+
+#include "core/text/wording.hpp"
+
+#include <algorithm>
+#include <cstdint>
+
+namespace skyline::app {
+namespace {
+
+constexpr std::size_t kSampled = 100;  // architectures, for the members of groups
+
+std::string of_slots(std::size_t trials, std::size_t slots) {
+  return counted(trials, "trial") + " at a time for " + counted(slots, "slot") + ": " +
+         std::to_string(slots - trials) + " of them never work";
+}
+
+std::optional<std::string> useless_window(const RunConfig& config, const search::Searcher& searcher) {
+  if (!config.sections.run.window) return std::nullopt;
+  const ConfigNode& search = config.sections.search;
+  const std::string name = search.at("algorithm").as_text();
+  const std::string key = "run.window: a window does not help " + name + ", ";
+  if (!searcher.needs_results()) return key + "which needs no results: leave it out";
+  if (!searcher.generation()) return std::nullopt;
+  const bool may_be_steady = search.find("breed") != nullptr;
+  return key + "which waits for each generation" + (may_be_steady ? "; `search.breed: commit` does not" : "");
+}
+
+std::optional<std::string> idle_slots(const RunConfig& config, const search::Searcher& searcher,
+                                      std::size_t slots) {
+  const std::optional<std::size_t> window = config.sections.run.window_trials();
+  if (window && *window < slots) {
+    return "run.window: " + of_slots(*window, slots) +
+           "; take 2 to 2.5 times the slots by virtual time, 4 to 5 times by number";
+  }
+  const std::optional<std::size_t> generation = searcher.generation();
+  if (!generation || *generation >= slots) return std::nullopt;
+  return "search: a generation has at most " + of_slots(*generation, slots);
+}
+
+std::optional<std::string> large_groups(const RunConfig& config, const trial::Evaluator& evaluator,
+                                        std::size_t ranks) {
+  if (!evaluator.forms_groups()) return std::nullopt;
+  std::uint32_t most = 1;
+  for (const auto& architecture : config.draw_valid(kSampled)) {
+    trial::Trial trial;
+    trial.proposal.architecture = architecture;
+    trial.proposal.budget = {config.evaluator.needs.epochs};
+    most = std::max(most, evaluator.members_for(trial));
+  }
+  if (most <= ranks) return std::nullopt;
+  return config.evaluator.kind->members_key + ": trials of up to " + counted(most, "member") + " for " +
+         counted(ranks, "rank") + " that train: some ranks train several members of a trial, which is slower";
+}
+
+}  // namespace
+
+std::vector<std::string> run_traps(const RunConfig& config, const search::Searcher& searcher,
+                                   const trial::Evaluator* evaluator, const JobSize& size) {
+  std::vector<std::string> traps;
+  const auto add = [&](std::optional<std::string> trap) {
+    if (trap) traps.push_back(*std::move(trap));
+  };
+  add(useless_window(config, searcher));
+  const std::optional<std::size_t> slots = size.slots ? size.slots : config.sections.run.virtual_slots;
+  if (slots) add(idle_slots(config, searcher, *slots));
+  if (size.ranks && evaluator != nullptr) add(large_groups(config, *evaluator, *size.ranks));
+  return traps;
+}
+
+}  // namespace skyline::app

@@ -1,0 +1,184 @@
+// `skyline simulate`: how long a search would take on so many slots, and how busy they would be.
+#include "skyline/core/error.hpp"
+
+#include "app/commands/commands.hpp"
+#include "app/simulate/simulation.hpp"
+#include "core/text/wording.hpp"
+#include "report/text/text_table.hpp"
+
+#include <cmath>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace skyline::app {
+namespace {
+
+struct SimulateArguments {
+  std::filesystem::path config;
+  std::vector<std::size_t> slots;
+  std::filesystem::path from;         // run whose times are taken; empty: of none
+  std::optional<std::size_t> trials;  // nothing: as many as the search asks for
+  double mean_s = 60;
+  double forecast_error = 0.3;
+  std::optional<double> cv;
+  bool search = false;   // simulate it, too
+  bool windows = false;  // shows all that were compared
+  std::vector<std::string> overrides;
+};
+
+constexpr int kMostTrials = 100'000'000;
+constexpr double kMostVariation = 10;
+constexpr std::size_t kTrialsOfASlot = 20;  // where windows are compared
+constexpr double kAsBusy = 0.01;            // shares that differ by less are equal
+
+/// A window to compare, in multiples of the slots.
+struct WindowOfSlots {
+  CommitBy commit;
+  double of_slots;
+
+  engine::EngineOptions options(std::size_t slots) const {
+    engine::EngineOptions options;
+    options.window = static_cast<std::size_t>(std::ceil(of_slots * static_cast<double>(slots)));
+    if (commit == CommitBy::kVirtualTime) options.virtual_slots = slots;
+    return options;
+  }
+};
+
+std::string name_of(CommitBy commit) {
+  return commit == CommitBy::kVirtualTime ? "virtual_time" : "number";
+}
+
+std::string percent(double share) {
+  return std::to_string(std::lround(100 * share)) + " %";
+}
+
+report::TextTable make_table() {
+  using enum report::TextTable::Align;
+  report::TextTable table;
+  table.add_column("slots");
+  table.add_column("commit", kLeft);
+  table.add_column("window");
+  table.add_column("wall time");
+  table.add_column("busy");
+  table.add_column("in all");
+  table.add_column("slot hours");
+  return table;
+}
+
+void add_row(report::TextTable& table, const std::string& commit, const std::string& window,
+             const engine::FleetUse& use) {
+  const double slot_hours = use.wall_s * static_cast<double>(use.slots) / 3600;
+  table.add_row({std::to_string(use.slots), commit, window, report::duration_text(use.wall_s),
+                 percent(use.to_last_start()), percent(use.in_all()),
+                 report::significant_text(slot_hours, 3)});
+}
+
+/// Simulates windows of one order, from the smallest on, until a larger one is not better.
+/// @return  the smallest of the best
+double compare_windows(const Simulation& simulation, std::size_t slots, CommitBy commit,
+                       const std::vector<double>& windows, report::TextTable& table) {
+  double best = windows.front();
+  double busiest = 0;
+  for (const double of_slots : windows) {
+    const WindowOfSlots window{commit, of_slots};
+    const engine::FleetUse use = simulation.run_steady(slots, kTrialsOfASlot * slots, window.options(slots));
+    add_row(table, name_of(commit), objective::number_text(of_slots) + "x", use);
+    if (use.to_last_start() <= busiest + kAsBusy) continue;
+    busiest = use.to_last_start();
+    best = of_slots;
+  }
+  return best;
+}
+
+void print_head(const Simulation& simulation, const SimulateArguments& arguments, const TimeLaw& law) {
+  std::cout << "# " << counted(simulation.trials(), "trial") << " of "
+            << (arguments.search ? "the search" : "random architectures of the space") << "; times ";
+  if (law.cv) {
+    std::cout << "lognormal (cv " << report::significant_text(*law.cv, 3) << ", mean "
+              << report::duration_text(law.mean_s) << "), forecast with an error of "
+              << report::significant_text(law.forecast_error, 3);
+  } else if (law.measured.empty()) {
+    std::cout << "of " << report::duration_text(law.mean_s) << " on average, as forecast with an error of "
+              << report::significant_text(law.forecast_error, 3);
+  } else {
+    std::cout << "as measured in " << arguments.from.string();
+  }
+  std::cout << "\n# busy: share of the slots' time until the last trial begins; in all: until the end\n";
+}
+
+std::string window_text(const RunConfig& config) {
+  return RunOptions::table().to_config(config.sections.run).at("window").as_text();
+}
+
+/// Windows help a search that uses results and does not wait for generations.
+/// @param shows_all  and not the best alone
+void print_windows(const Simulation& simulation, const std::vector<std::size_t>& slots, bool shows_all) {
+  report::TextTable table = make_table();
+  std::string best;
+  for (const std::size_t count : slots) {
+    const double number =
+        compare_windows(simulation, count, CommitBy::kNumber, {1, 2, 3, 4, 5, 6, 8, 12, 16}, table);
+    const double time =
+        compare_windows(simulation, count, CommitBy::kVirtualTime, {1, 1.5, 2, 2.5, 3, 4, 6, 8}, table);
+    best += "best window for " + std::to_string(count) + " slots: " + objective::number_text(time) +
+            "x by virtual time, " + objective::number_text(number) + "x by number\n";
+    if (count != slots.back()) table.add_rule();
+  }
+  std::cout << "\n# windows of a search that waits for no generation, " << kTrialsOfASlot
+            << " trials a slot, as many virtual slots as slots\n"
+            << (shows_all ? table.text() : "") << best;
+}
+
+int run_simulate(const SimulateArguments& arguments) {
+  const RunConfig config = RunConfig::parse(load_config(arguments.config, arguments.overrides), false);
+  TimeLaw law{.mean_s = arguments.mean_s, .forecast_error = arguments.forecast_error, .cv = arguments.cv};
+  if (!arguments.from.empty()) law.measured = measured_times(run::OpenedRun::open(arguments.from));
+  const Simulation simulation(config,
+                              {.law = law, .with_search = arguments.search, .trials = arguments.trials});
+  print_head(simulation, arguments, law);
+  report::TextTable table = make_table();
+  for (const std::size_t slots : arguments.slots) {
+    add_row(table, name_of(config.sections.run.commit), window_text(config), simulation.run(slots));
+  }
+  std::cout << table.text() << std::flush;
+  print_windows(simulation, arguments.slots, arguments.windows);
+  return kExitDone;
+}
+
+}  // namespace
+
+RunCommand simulate_command(CLI::App& command) {
+  const auto arguments = std::make_shared<SimulateArguments>();
+  add_config(command, arguments->config, arguments->overrides);
+  command.add_option("--slots", arguments->slots, "numbers of slots, e.g. 64,256,1024")
+      ->required()
+      ->delimiter(',')
+      ->check(whole_number(1, kMostSlots));
+  CLI::Option* from = add_path(command, "--from", arguments->from, "take the times of this run's trials");
+  command.add_option("--trials", arguments->trials, "so many trials (default: those of the search)")
+      ->check(whole_number(1, kMostTrials));
+  command.add_option("--mean", arguments->mean_s, "seconds of a trial on average (default: 60)")
+      ->check(CLI::PositiveNumber)
+      ->excludes(from);
+  command
+      .add_option("--forecast-error", arguments->forecast_error,
+                  "coefficient of variation of a trial's time, measured by its forecast (default: 0.3)")
+      ->check(CLI::Range(0.0, kMostVariation))
+      ->excludes(from);
+  command
+      .add_option("--cv", arguments->cv,
+                  "lognormal times with this coefficient of variation, whatever the space's networks cost")
+      ->check(CLI::Range(0.0, kMostVariation))
+      ->excludes(from);
+  command.add_flag("--search", arguments->search,
+                   "simulate the search algorithm, too, with invented results: builds each network");
+  command.add_flag("--windows", arguments->windows,
+                   "show all windows and orders of commits that were compared");
+  return [arguments] { return run_simulate(*arguments); };
+}
+
+}  // namespace skyline::app

@@ -1,0 +1,142 @@
+#include "app/simulate/simulation.hpp"
+
+#include "skyline/core/error.hpp"
+#include "skyline/core/random.hpp"
+
+#include "app/simulate/drawn_search.hpp"
+#include "engine/loop/search_loop.hpp"
+
+#include <cmath>
+#include <cstdint>
+#include <numbers>
+#include <string_view>
+
+namespace skyline::app {
+namespace {
+
+constexpr std::size_t kDrawn = 1000;  // architectures
+constexpr const char* kTime = "app.simulation.time";
+constexpr const char* kError = "app.simulation.error";
+constexpr const char* kResult = "app.simulation.result";
+
+/// A number of mean 1 that is the same for the same trial and purpose.
+double lognormal(std::uint64_t seed, std::string_view purpose, trial::TrialNumber number, double cv) {
+  const double variance = std::log1p(cv * cv);
+  RandomStream random(derive_seed(seed, purpose, {number}));
+  const double radius = std::sqrt(-2 * std::log1p(-random.uniform()));
+  const double normal = radius * std::cos(2 * std::numbers::pi * random.uniform());
+  return std::exp(std::sqrt(variance) * normal - variance / 2);
+}
+
+}  // namespace
+
+std::vector<double> measured_times(const run::OpenedRun& run) {
+  std::vector<double> times;
+  for (const run::SharedTrial& committed : run.state.trials()) {
+    const trial::Trial& trial = committed->trial;
+    const double work = static_cast<double>(trial.cost) / trial.members;
+    const double seconds = committed->timing.total_s();
+    const bool succeeded = std::holds_alternative<trial::Measurements>(committed->outcome);
+    if (succeeded && !trial.is_final() && seconds > 0) times.push_back(seconds / work);
+  }
+  if (times.empty()) throw UserError(run.paths.root.string() + ": no trial has been trained");
+  return times;
+}
+
+/// The forecast: that of the configuration's evaluator, or of the law.
+class Simulation::Costs final : public trial::Evaluator {
+ public:
+  Costs(const RunConfig& config, const TimeLaw& law)
+      : evaluator_(config.make_evaluator(config.services())), seed_(config.sections.run.seed), law_(law) {}
+
+  double predicted_cost(const trial::Trial& trial) const override {
+    if (!law_.cv) return evaluator_->predicted_cost(trial);
+    constexpr double kUnits = 1e9;  // of a trial of mean length
+    const double time = lognormal(seed_, kTime, trial.number, *law_.cv);
+    return kUnits * time * lognormal(seed_, kError, trial.number, law_.forecast_error);
+  }
+  std::uint32_t members_for(const trial::Trial& trial) const override {
+    return evaluator_->members_for(trial);
+  }
+  bool forms_groups() const override { return evaluator_->forms_groups(); }
+  trial::Outcome evaluate(const trial::Trial& /*trial*/, trial::EvaluationContext& /*context*/) override {
+    throw InternalError("a simulated trial is evaluated");
+  }
+
+ private:
+  const std::unique_ptr<trial::Evaluator> evaluator_;
+  const std::uint64_t seed_;
+  const TimeLaw& law_;
+};
+
+Simulation::Simulation(const RunConfig& config, Options options)
+    : config_(config),
+      options_(std::move(options)),
+      drawn_(config.draw_valid(kDrawn)),
+      costs_(std::make_unique<Costs>(config, options_.law)),
+      searcher_(config.make_searcher()),
+      trials_(options_.trials.value_or(searcher_->expected_trials())) {
+  double work = 0;
+  for (const auto& architecture : drawn_) {
+    trial::Trial trial;
+    trial.proposal.architecture = architecture;
+    trial.proposal.budget = {config.evaluator.needs.epochs};
+    work += costs_->predicted_cost(trial) / costs_->members_for(trial);
+  }
+  seconds_per_cost_ = options_.law.mean_s * static_cast<double>(drawn_.size()) / work;
+}
+
+Simulation::~Simulation() = default;
+
+engine::FleetUse Simulation::run(std::size_t slots) const {
+  const engine::EngineOptions options = config_.engine_options();
+  if (options_.with_search) {
+    const auto searcher = config_.make_searcher();
+    return run(slots, options, *searcher);
+  }
+  DrawnSearch searcher(drawn_, {config_.evaluator.needs.epochs}, trials_, searcher_->generation(),
+                       searcher_->needs_results());
+  return run(slots, options, searcher);
+}
+
+engine::FleetUse Simulation::run_steady(std::size_t slots, std::size_t trials,
+                                        const engine::EngineOptions& options) const {
+  DrawnSearch searcher(drawn_, {config_.evaluator.needs.epochs}, trials, {}, true);
+  return run(slots, options, searcher);
+}
+
+engine::FleetUse Simulation::run(std::size_t slots, const engine::EngineOptions& options,
+                                 search::Searcher& searcher) const {
+  engine::SimulatedFleet fleet(slots, [this](const trial::Trial& trial) { return play(trial); });
+  run::RunState state(config_.objectives);
+  state.account() = run::AccountBook(fleet.slots());
+  engine::TrialMaker maker(options, *costs_, state);
+  engine::Replay nothing;
+  const auto order = engine::make_commit_order(options);
+  engine::SearchLoop loop(maker, nothing, *order, fleet, fleet, state, {}, [] { return false; });
+  loop.run(searcher, trial::Phase::kSearch);
+  return fleet.use();
+}
+
+/// The result matters where the search is simulated, too. Else a failure is the cheapest.
+std::pair<double, trial::Outcome> Simulation::play(const trial::Trial& trial) const {
+  const TimeLaw& law = options_.law;
+  const std::uint64_t seed = config_.sections.run.seed;
+  const double work = static_cast<double>(trial.cost) / trial.members;
+  double seconds = 0;
+  if (law.cv) {
+    seconds = law.mean_s * lognormal(seed, kTime, trial.number, *law.cv);
+  } else if (!law.measured.empty()) {
+    seconds = work * law.measured[derive_seed(seed, kError, {trial.number}) % law.measured.size()];
+  } else {
+    seconds = work * seconds_per_cost_ * lognormal(seed, kError, trial.number, law.forecast_error);
+  }
+  if (!options_.with_search) return {seconds, trial::Failure{trial::FailureKind::kException, {}}};
+  trial::Measurements measurements;
+  for (std::size_t metric = 0; metric < config_.metrics.size(); ++metric) {
+    measurements.values.push_back(RandomStream(derive_seed(trial.seed, kResult, {metric})).uniform());
+  }
+  return {seconds, std::move(measurements)};
+}
+
+}  // namespace skyline::app

@@ -1,0 +1,69 @@
+#pragma once
+
+#include "skyline/search/searcher.hpp"
+#include "skyline/trial/evaluator.hpp"
+
+#include "app/config/run_config.hpp"
+#include "engine/dispatch/simulated_fleet.hpp"
+#include "run/opened_run.hpp"
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace skyline::app {
+
+/// How long simulated trials take.
+struct TimeLaw {
+  double mean_s = 60;           // of a trial
+  double forecast_error = 0.3;  // coefficient of variation of time / predicted cost, which is lognormal
+  /// Coefficient of variation of the times, which are then lognormal, too; nothing: they follow the costs of
+  /// the space's architectures.
+  std::optional<double> cv = {};
+  /// Seconds per unit of predicted cost of a run's trials, in place of mean and error; empty: of no run.
+  std::vector<double> measured = {};
+};
+
+/// @throws UserError if no trial of the run has been trained
+std::vector<double> measured_times(const run::OpenedRun& run);
+
+/// A search whose trials take no time. Their architectures are drawn once, so that no network is built for a
+/// trial; or the search itself is simulated, with invented results. Local; deterministic.
+class Simulation {
+ public:
+  struct Options {
+    TimeLaw law;
+    bool with_search = false;
+    std::optional<std::size_t> trials = {};  // nothing: as many as the search asks for
+  };
+
+  /// The configuration outlives the simulation. @throws UserError
+  Simulation(const RunConfig& config, Options options);
+  ~Simulation();
+
+  std::size_t trials() const { return trials_; }
+  /// The search as it is configured.
+  engine::FleetUse run(std::size_t slots) const;
+  /// So many trials of a search that waits for no generation, with another window and order of commits.
+  engine::FleetUse run_steady(std::size_t slots, std::size_t trials,
+                              const engine::EngineOptions& options) const;
+
+ private:
+  class Costs;
+
+  engine::FleetUse run(std::size_t slots, const engine::EngineOptions& options,
+                       search::Searcher& searcher) const;
+  std::pair<double, trial::Outcome> play(const trial::Trial& trial) const;
+
+  const RunConfig& config_;
+  const Options options_;
+  std::vector<std::shared_ptr<const space::Architecture>> drawn_;
+  std::unique_ptr<Costs> costs_;
+  std::unique_ptr<search::Searcher> searcher_;  // tells what the configured one is like
+  std::size_t trials_ = 0;
+  double seconds_per_cost_ = 1;
+};
+
+}  // namespace skyline::app
