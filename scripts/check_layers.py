@@ -47,7 +47,7 @@ FACES = {
               "run_folder/courses", "run_folder/fresh_folder", "run_folder/run_folder", "run_folder/run_tables",
               "run_folder/running_trials", "run_folder/suspects", "weights/checkpoint", "weights/weights",
               "weights/weights_cache"],
-    "train": ["course/inference", "course/training_evaluator", "course/training_options", "device/accelerator",
+    "train": ["course/inference", "course/step_profile", "course/training_evaluator", "course/training_options", "device/accelerator",
               "device/gather_plan",
               "kernels/dropout", "kernels/gather", "loading/device_choice", "loading/device_plan",
               "loading/load_accelerator"],

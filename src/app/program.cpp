@@ -42,6 +42,7 @@ constexpr auto kCommands = std::to_array<CommandEntry>(
      {"train", "train models of a run anew, in full, as a run of their own", train_command},
      {"predict", "tell what a trained network says of samples, as CSV", predict_command},
      {"evaluate", "measure a trained network on samples with targets", evaluate_command},
+     {"profile", "measure what each layer of a network takes in a training step", profile_command},
      {"report", "write a page about a run, or several, to open in a browser", report_command}});
 
 /// Says of the first option that the command does not have which one may be meant.

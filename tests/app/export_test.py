@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 import os
 import shutil
 import unittest
@@ -202,6 +203,22 @@ class Export(RunsCase):
         self.assertIn("`search.genotypes", self.refusal("train", "run", "--trial", self.trials[-1]["trial"], "--epochs", 2,
                                                         "--run", "resumed", "--resume"))
         self.assertIn("is only read", self.refusal("train", "run", "--front", "--epochs", 2, "--run", "run"))
+
+    def test_a_profile_tells_what_each_layer_takes(self):
+        trial = self.trials[0]
+        told = json.loads(self.skyline("profile", "run", "--trial", trial["trial"], "--json").stdout)
+        names = [name for layer in told["layers"] for name in (layer["name"], *layer["with"])]
+        self.assertEqual(sorted(names), sorted(layer["name"] for layer in trial["layers"]))
+        parts = sum(layer["forward_s"] + layer["backward_s"] for layer in told["layers"])
+        parts += told["batch_s"] + told["loss_s"] + told["update_s"]
+        self.assertAlmostEqual(parts, told["parts_s"], 12)
+        self.assertLess(abs(told["parts_s"] / told["step_s"] - 1), 0.25, told)
+        self.assertEqual((told["device"], told["batch"], told["threads"]), ("CPU", 32, 1))
+        self.assertGreater(told["most_bytes"], max(layer["grown_bytes"] for layer in told["layers"]))
+        table = self.skyline("profile", "run", "--trial", trial["trial"]).stdout
+        for name in names:
+            self.assertIn(name, table)
+        self.assertIn("--trial 999: run has no such trial", self.refusal("profile", "run", "--trial", 999))
 
     def test_a_run_is_only_read(self):
         files = {path: path.stat().st_mtime_ns for path in (self.folder / "run").rglob("*") if "exports" not in path.parts}

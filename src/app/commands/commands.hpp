@@ -32,6 +32,7 @@ RunCommand journal_command(CLI::App& command);
 RunCommand export_command(CLI::App& command);
 RunCommand predict_command(CLI::App& command);
 RunCommand evaluate_command(CLI::App& command);
+RunCommand profile_command(CLI::App& command);
 RunCommand report_command(CLI::App& command);
 
 // Those that are collective over the ranks that the launcher started.

@@ -1,53 +1,31 @@
 #include "train/course/inference.hpp"
 
-#include "comm/environment.hpp"
 #include "train/course/learner.hpp"
-#include "train/course/training_check.hpp"
 #include "train/course/training_setup.hpp"
-#include "train/loading/device_choice.hpp"
-#include "train/loading/load_accelerator.hpp"
 #include "train/scoring/metrics.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-
-#include <ATen/Parallel.h>
+#include <utility>
 
 namespace skyline::train {
 namespace {
 
-/// The setting of a training that has no training samples of its own: all sets are the test set.
-TrainingSetup make_setup(comm::Environment& job, const InferenceTask& task) {
+/// The setup of a training that has no training samples of its own: all sets are the test set.
+TrainingSetup setup_of(comm::Environment& job, const InferenceTask& task) {
   TrainingOptions options = TrainingOptions::table().parse(task.section);
   options.loss.reset();  // may ask for counts of classes that these samples do not have
   options.augment = {};
-  DeviceUse device = choose_device(job, {.choice = options.device}, load_accelerator);
-  if (device.accelerator == nullptr) {
-    device = {make_host_accelerator(Kernels::kOwn), 0};
-    if (options.precision == Precision::kTf32) options.precision = Precision::kFp32;
-  }
-  at::set_num_threads(options.threads);
   std::vector<std::int64_t> indices(task.dataset->test().count);
   std::iota(indices.begin(), indices.end(), 0);
-  store::SplitIndices split{indices, indices};
-  const ValueScaling scaling(*task.dataset, task.normalization);
-  auto context = std::make_shared<DeviceContext>(device, task.dataset, scaling);
-  context->set_precision(options.precision);
-  return {fit_to_data(options, *task.dataset, split),
-          task.dataset,
-          std::move(split),
-          scaling,
-          false,
-          std::move(indices),
-          std::move(device),
-          std::move(context)};
+  return make_setup(job, std::move(options), task.dataset, {indices, indices}, task.normalization);
 }
 
 }  // namespace
 
 InferenceResult infer(comm::Environment& job, const InferenceTask& task) {
-  const TrainingSetup setup = make_setup(job, task);
+  const TrainingSetup setup = setup_of(job, task);
   trial::Trial trial;
   trial.proposal.architecture = task.architecture;
   Learner learner(setup, trial);

@@ -165,6 +165,7 @@ void Learner::run_step(BatchPart part, std::int64_t batch) {
   if (part.count > 0) {
     gather_on_device(context_, SampleSet::kTrain, epoch_->order(), epoch_->position(), buffers, changes_);
   }
+  if (watch_) watch_(StepWork::kBatch, 0);
   epoch_->finish_step(step_->run(buffers.images, {buffers.targets, buffers.others, buffers.shares}, part,
                                  batch, {epoch_->rate(), epoch_->seeds(), epoch_->news(), host_seed_}));
 }
@@ -208,6 +209,17 @@ std::span<const double> Learner::losses() {
 
 void Learner::require_settled() const {
   require(queued_ == 0, "steps were begun whose losses were not asked for");
+}
+
+void Learner::watch(const StepWatch& watch) {
+  watch_ = {};
+  if (watch) {
+    watch_ = [this, watch](StepWork work, std::size_t layer) {
+      stream_->wait();
+      watch(work, layer);
+    };
+  }
+  step_->watch(watch_);
 }
 
 ScoredBatch Learner::score(SampleSet set, std::span<const std::int64_t> indices) {

@@ -8,6 +8,7 @@
 #include "train/device/device_context.hpp"
 #include "train/device/device_evaluation.hpp"
 #include "train/device/repeated_work.hpp"
+#include "train/graph/layer_graph.hpp"
 #include "train/group/gradient_exchange.hpp"
 
 #include <cstddef>
@@ -48,6 +49,10 @@ class Learner {
   std::span<const double> losses();
   /// How many steps may be begun before losses() is asked for.
   std::int64_t most_steps_ahead() const { return steps_ahead_; }
+
+  /// Tells of each part of later steps when its work is done, which the host then waits for. Of a learner
+  /// that records nothing. @param watch  empty: nobody
+  void watch(const StepWatch& watch);
 
   /// Evaluation mode, running statistics; local. @param indices  at most evaluation_batch() of them
   ScoredBatch score(SampleSet set, std::span<const std::int64_t> indices);
@@ -115,6 +120,7 @@ class Learner {
   std::optional<std::size_t> next_place_;  // of the first sample that the device takes next
   std::uint64_t host_seed_ = 0;            // of the next step, where it may not be recorded
   std::vector<double> losses_;
+  StepWatch watch_;
   const std::int64_t steps_ahead_;
 };
 

@@ -11,6 +11,10 @@
 #include <memory>
 #include <vector>
 
+namespace skyline::comm {
+class Environment;
+}
+
 namespace skyline::train {
 
 class DeviceContext;
@@ -26,6 +30,13 @@ struct TrainingSetup {
   DeviceUse device;
   std::shared_ptr<DeviceContext> on_device;  // the device, or the CPU
 };
+
+/// The setup of a process that is no job's: on the device that the options ask for, with what they imply.
+/// tf32, which needs a GPU, is fp32 on the CPU.
+/// @throws UserError if the device is not there
+TrainingSetup make_setup(comm::Environment& job, TrainingOptions options,
+                         std::shared_ptr<const store::Dataset> dataset, store::SplitIndices split,
+                         Normalization normalization);
 
 /// The validation samples that the trial is scored on: in the search perhaps a part.
 inline const std::vector<std::int64_t>& validation_of(const store::SplitIndices& split,

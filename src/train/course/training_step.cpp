@@ -87,6 +87,7 @@ at::Tensor TrainingStep::run(const at::Tensor& images, const LossTargets& target
   place_.batch = batch;
   const at::Tensor output = graph_.forward(images, {values.seed, part.first});
   PartLoss loss = loss_of_part(*loss_, output, targets, batch, place_.accelerator->kernels());
+  if (watch_) watch_(StepWork::kLoss, 0);
   if (exchange_) {
     exchange_->begin_step(part.count, static_cast<std::size_t>(batch));
     graph_.backward(std::move(loss.gradient), [this](std::size_t layer) { exchange_->layer_done(layer); });
@@ -96,6 +97,7 @@ at::Tensor TrainingStep::run(const at::Tensor& images, const LossTargets& target
     optimizer_.step(values.rate);
   }
   if (average_.defined()) average_.lerp_(parameters_.block(), values.news);
+  if (watch_) watch_(StepWork::kUpdate, 0);
   place_.seeds.reset();  // in a recording it is scratch memory
   return loss.share;
 }

@@ -74,6 +74,12 @@ class TrainingStep {
   bool recalibrate(std::int64_t batches, BatchPart part, std::int64_t samples,
                    const std::function<at::Tensor(std::int64_t number)>& images);
 
+  /// The parts of steps from now on, those of the batch aside; see LayerGraph::watch.
+  void watch(const StepWatch& watch) {
+    watch_ = watch;
+    graph_.watch(watch);
+  }
+
   /// Notes changes that are made by others than run(), as by recorded steps.
   void parameters_changed() { graph_.parameters_changed(); }
   bool may_be_recorded() const { return graph_.may_be_recorded() && loss_->may_be_recorded(); }
@@ -116,7 +122,8 @@ class TrainingStep {
   std::vector<GradientBucket> buckets_;
   Optimizer optimizer_;
   std::optional<GradientExchange> exchange_;  // only in a group
-  std::vector<float> collected_;              // the whole state of a sharded optimizer, after collect_state
+  StepWatch watch_;
+  std::vector<float> collected_;  // the whole state of a sharded optimizer, after collect_state
 };
 
 }  // namespace skyline::train

@@ -88,6 +88,7 @@ at::Tensor LayerGraph::run(const at::Tensor& images, const Run& op_run) {
     outputs[n] = op_run(*nodes_[n].op, inputs_of(nodes_[n], images, outputs, readers_left));
     nodes_[n].output_type = outputs[n].scalar_type();
     readers_left[n] = nodes_[n].readers;
+    if (watch_) watch_(StepWork::kForward, nodes_[n].layer);
   }
   return outputs[node_of_layer_.back()];
 }
@@ -125,6 +126,7 @@ void LayerGraph::backward(at::Tensor gradient, const std::function<void(std::siz
     } else if (nodes_[n].has_parameters) {
       backward(nodes_[n], std::move(gradients[n]), gradients);
     }
+    if (watch_) watch_(StepWork::kBackward, nodes_[n].layer);
     if (layer_done) {
       layer_done(nodes_[n].layer);
     }

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
@@ -32,6 +33,12 @@ struct StepPart {
   std::size_t first_sample = 0;  // place in the batch of the first image
 };
 
+/// The parts of a training step.
+enum class StepWork { kBatch, kForward, kLoss, kBackward, kUpdate };
+
+/// Is told that a part of a step was computed, or queued on a device. @param layer  of kForward and kBackward
+using StepWatch = std::function<void(StepWork work, std::size_t layer)>;
+
 /// The ops of a network in order, with neighbours fused where their ops can, run by hand. Its passes are made
 /// within WithoutAutograd.
 class LayerGraph {
@@ -50,6 +57,9 @@ class LayerGraph {
   at::Tensor infer(const at::Tensor& images);
   /// Notes that others than a training step may change the parameters.
   void parameters_changed() { is_prepared_ = false; }
+  /// Whose forward and backward passes are watched from now on; those of layers that others have absorbed are
+  /// theirs. @param watch  empty: nobody's
+  void watch(StepWatch watch) { watch_ = std::move(watch); }
   /// Whether all ops can be recorded; if not, each step needs its seed.
   bool may_be_recorded() const;
 
@@ -80,6 +90,7 @@ class LayerGraph {
   std::vector<std::size_t> node_of_layer_;
   std::vector<Node> nodes_;
   bool is_prepared_ = false;  // for inference with the parameters as they are
+  StepWatch watch_;
 };
 
 }  // namespace skyline::train

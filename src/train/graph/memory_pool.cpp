@@ -1,5 +1,6 @@
 #include "train/graph/memory_pool.hpp"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdint>
@@ -112,6 +113,13 @@ class FreeLists {
 
 thread_local bool FreeLists::alive_ = false;
 
+thread_local TensorBytes bytes_of_thread;
+
+void count(std::int64_t bytes) {
+  bytes_of_thread.now += bytes;
+  bytes_of_thread.most = std::max(bytes_of_thread.most, bytes_of_thread.now);
+}
+
 Header* take_or_make(std::size_t bytes) {
   if (bytes < kSmallestPooled) {
     return fresh_block(bytes, kNotPooled);
@@ -127,6 +135,7 @@ void release(void* data) {
     return;
   }
   Header* block = static_cast<Header*>(data) - 1;
+  count(-static_cast<std::int64_t>(block->bytes));
   FreeLists* lists = block->size_class == kNotPooled ? nullptr : FreeLists::of_this_thread();
   if (lists == nullptr) {
     std::free(block);
@@ -144,7 +153,9 @@ class PoolAllocator final : public c10::Allocator {
     if (bytes > kLargest) {
       throw std::bad_alloc();
     }
-    void* data = take_or_make(bytes + sizeof(Header)) + 1;
+    Header* block = take_or_make(bytes + sizeof(Header));
+    count(static_cast<std::int64_t>(block->bytes));
+    void* data = block + 1;
     return {data, data, &release, c10::Device(c10::DeviceType::CPU)};
   }
 
@@ -175,6 +186,14 @@ void trim_memory_pool(std::size_t keep) {
   if (FreeLists* lists = FreeLists::of_this_thread()) {
     lists->trim(keep);
   }
+}
+
+TensorBytes tensor_bytes() {
+  return bytes_of_thread;
+}
+
+void count_most_anew() {
+  bytes_of_thread.most = bytes_of_thread.now;
 }
 
 }  // namespace skyline::train

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace skyline::train {
 
@@ -16,5 +17,13 @@ std::size_t pooled_bytes();
 /// Returns what the pool keeps for the calling thread to the system, the largest blocks first, until at most
 /// `keep` bytes are left.
 void trim_memory_pool(std::size_t keep);
+
+/// What the calling thread's tensors take, in bytes of blocks; one that another thread frees counts on.
+struct TensorBytes {
+  std::int64_t now = 0;
+  std::int64_t most = 0;  // since count_most_anew()
+};
+TensorBytes tensor_bytes();
+void count_most_anew();
 
 }  // namespace skyline::train
