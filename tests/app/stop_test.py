@@ -60,7 +60,7 @@ class Stop(RunsCase):
         self.assertEqual([name for name in files if ".tmp." in name], [])
         models = read_json(self.folder / run / "models.json")["trials"]
         self.assertEqual(len(models), len(lines) - 1, "the results are those of the journal")
-        for name in ("pareto.json", "search_state.csv", "run.h5"):
+        for name in ("pareto.json", "search_state.csv", "run.h5", "report.html"):
             self.assertIn(name, files)
         self.assertIn("stopped; resume with --resume", self.skyline("status", run).stdout)
 

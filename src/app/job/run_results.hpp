@@ -3,6 +3,7 @@
 #include "app/config/run_config.hpp"
 #include "engine/engine_job.hpp"
 #include "report/report.hpp"
+#include "run/opened_run.hpp"
 #include "run/run_state.hpp"
 #include "store/run_folder/run_folder.hpp"
 
@@ -17,10 +18,8 @@
 namespace skyline::app {
 
 /// Publishes what a run leaves beside its journal, for the trials so far: run.h5, models.json,
-/// search_state.csv, pareto.json. @throws UserError
-/// @param slots  of all jobs
-void write_results(const store::RunPaths& paths, const RunConfig& config, const report::ReportInputs& inputs,
-                   const std::vector<run::SlotAccount>& slots);
+/// search_state.csv, pareto.json, report.html. @param state  of the run, for its report @throws UserError
+void write_results(run::OpenedRun opened, const std::string& state);
 
 /// The fronts with their volumes, and the account of time if there is one.
 std::string results_text(const report::ReportInputs& inputs, const run::RunAccount& account);

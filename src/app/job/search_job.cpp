@@ -44,12 +44,11 @@ class ClaimCheck final : public run::RunListener {
 };
 
 /// For a job that stops: results that cannot be written now are no reason to end in another way.
-void try_to_write_results(const store::RunPaths& paths, const RunConfig& config,
-                          const report::ReportInputs& inputs, const std::vector<run::SlotAccount>& slots) {
+void try_to_write_results(const run::OpenedRun& run) {
   try {
-    write_results(paths, config, inputs, slots);
+    write_results(run, "stopped");
   } catch (const Problem& problem) {
-    log::warning(std::string(problem.what()) + "; the results in " + paths.root.string() +
+    log::warning(std::string(problem.what()) + "; the results in " + run.paths.root.string() +
                  " are out of date");
   }
 }
@@ -112,12 +111,13 @@ int search_as_coordinator(comm::Environment& environment, const engine::SearchTa
                                                 .variable = process_variable});
   report::Progress progress(files.paths, config.space, metrics, report::system_console(terminal));
   ClaimCheck claim(*prepared.claim, *tracking);
-  const auto of_all_jobs = [&](const run::RunAccount& account) {
-    return run::with_job(prepared.earlier, account.slots).slots;
+  const auto opened = [&](const run::RunState& state, const run::RunAccount& account) {
+    return run::OpenedRun{files.paths,  config.resolved, config.space,
+                          files.header, state,           run::with_job(prepared.earlier, account.slots)};
   };
   ResultsWriter writer(config.objectives, [&](const run::RunState& state, const run::RunAccount& account) {
     if (state.replayed() == replayed) {  // else the results on disk are newer
-      write_results(files.paths, config, {config.space, metrics, state}, of_all_jobs(account));
+      write_results(opened(state, account), "running");
     }
   });
   end.failed = [&, failed = end.failed](const std::exception& error) {
@@ -133,14 +133,12 @@ int search_as_coordinator(comm::Environment& environment, const engine::SearchTa
   const report::ReportInputs outputs{config.space, metrics, result.state};
   if (result.stopped) {
     progress.ended(report::RunEnd::kStopped);
-    if (result.state.replayed() == replayed) {
-      try_to_write_results(files.paths, config, outputs, of_all_jobs(result.account));
-    }
+    if (result.state.replayed() == replayed) try_to_write_results(opened(result.state, result.account));
     print_stop(result, stop.cause(), config.sections.checkpoint.has_value());
     tracking->ended(report::RunEnd::kStopped);
     return kExitStopped;
   }
-  write_results(files.paths, config, outputs, of_all_jobs(result.account));
+  write_results(opened(result.state, result.account), "finished");
   progress.ended(report::RunEnd::kFinished);  // for `skyline status`: the results are on disk
   warn_of_lost_weights(files.paths, config, result.state);
   print_results(files.paths, outputs, result);

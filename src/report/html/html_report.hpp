@@ -17,12 +17,14 @@ struct ReportedRun {
   std::string name;   // of its folder; of several runs: no two alike
   std::string state;  // running, stopping, stopped, finished, failed; "not running" if a job of it was killed
   run::OpenedRun opened;
-  store::Courses courses;
-  std::string config;                 // text
-  std::vector<std::string> warnings;  // lines of the log, the latest last
-  std::size_t more_warnings = 0;      // earlier ones, which are left out
+  store::Courses courses = {};
+  std::string config = {};                 // text
+  std::vector<std::string> warnings = {};  // lines of the log, the latest last
+  std::size_t more_warnings = 0;           // earlier ones, which are left out
 };
 
+/// Adds to a run what its report shows beside it, from its folder. @throws UserError if a file is damaged
+ReportedRun reported_run(run::OpenedRun opened, const std::string& state);
 /// Reads a run's folder and changes nothing; a job may be working on it.
 /// @throws UserError if there is no run in the folder, or a file of it is damaged
 ReportedRun read_reported_run(const std::filesystem::path& folder);

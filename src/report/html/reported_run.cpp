@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <sstream>
 #include <string_view>
+#include <utility>
 
 namespace skyline::report {
 namespace {
@@ -45,16 +46,17 @@ void read_warnings(ReportedRun& run) {
 
 }  // namespace
 
-ReportedRun read_reported_run(const std::filesystem::path& folder) {
-  ReportedRun run;
-  run.opened = run::OpenedRun::open(folder);
+ReportedRun reported_run(run::OpenedRun opened, const std::string& state) {
+  ReportedRun run{.name = run_name(opened.paths), .state = state, .opened = std::move(opened)};
   const store::RunPaths& paths = run.opened.paths;
-  run.name = run_name(paths);
-  run.state = state_of(paths);
   run.courses = store::read_courses(paths);
   run.config = store::read_file(paths.config());
   read_warnings(run);
   return run;
+}
+
+ReportedRun read_reported_run(const std::filesystem::path& folder) {
+  return reported_run(run::OpenedRun::open(folder), state_of({folder}));
 }
 
 }  // namespace skyline::report
