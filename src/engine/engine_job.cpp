@@ -223,7 +223,10 @@ RunResult run_job(comm::Environment& environment, const SearchTask& task, const 
       options.inherit ? std::make_shared<RecentWeights>(options.recent_weights_bytes) : nullptr;
   const std::shared_ptr<ParentExchange> parents =
       recent ? ParentExchange::make(environment, recent) : nullptr;
-  SlotFiles kept{{}, {}, checkpoints, results, make_course_sink(files, world.rank()), running};
+  SlotFiles kept{{}, {}, checkpoints, results, make_course_sink(files, world.rank()), running, {}};
+  kept.describe = [&space = task.space](const trial::Trial& trial) {
+    return space.describe(trial.architecture().genotype);
+  };
   if (options.keep_weights != KeepWeights::kNone) kept.weights = make_weights_sink(files, task.space, recent);
   if (options.inherit) kept.inherited = make_weights_source(files, recent, parents, options.inherit_key);
   const CrashSignals crashes(*running);

@@ -5,6 +5,8 @@
 #include "run/run_state.hpp"
 #include "store/run_folder/run_folder.hpp"
 
+#include <cstddef>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,6 +23,8 @@ struct ReportInputs {
 /// pareto.json: the final front and that of the search; models.json: every trial; both with architecture,
 /// objectives, constraints, budget, seed, status. search_state.csv: one row per search trial, with the
 /// columns that Archai writes, then parameters and costs. Published whole. @throws UserError
+/// The front of the search as a JSON list: `search_front` of pareto.json.
+std::string front_json(const store::RunPaths& paths, const ReportInputs& inputs);
 void write_pareto_json(const store::RunPaths& paths, const ReportInputs& inputs);
 void write_models_json(const store::RunPaths& paths, const ReportInputs& inputs);
 void write_search_state_csv(const store::RunPaths& paths, const ReportInputs& inputs);
@@ -28,10 +32,11 @@ void write_search_state_csv(const store::RunPaths& paths, const ReportInputs& in
 /// A number for people, four significant digits, SI prefixes from 1000 on: `0.9812`, `465.2 M`.
 std::string format_number(double value);
 
-/// Table of the front of the search, best first objective first. Once there are full trainings: of the final
-/// front, with the accuracy on the test set; then the other members of the search's front, and why they are
-/// not on it. The heading tells the budget of each column.
-std::string front_table(const ReportInputs& inputs);
+/// Table of the front of the search, best first objective first, its first `most` rows alone. Once there are
+/// full trainings: of the final front, with the accuracy on the test set; then the other members of the
+/// search's front, and why they are not on it. The heading tells the budget of each column.
+std::string front_table(const ReportInputs& inputs,
+                        std::size_t most = std::numeric_limits<std::size_t>::max());
 /// How large the fronts' hypervolumes are and from where they are measured, or why they have none; one line.
 std::string volume_text(const run::RunState& state);
 /// Why the front of the search is empty, one clause. @pre it is
@@ -44,14 +49,14 @@ std::string account_table(const run::RunAccount& account);
 
 enum class RunEnd { kFinished, kStopped, kFailed };
 
-/// The output of `skyline status RUN`, from status.json, the claim and the journal alone; works while the run
-/// goes on.
+/// The output of `skyline status RUN`, from status.json, the claim, the journal and the slots' tables alone;
+/// works while the run goes on.
 /// @throws UserError if RUN is no run folder
 std::string status_text(const store::RunPaths& paths);
-/// The same as one line of JSON: status.json, and `run`, `running`, `host`, `process` and `journal` (its
-/// trials).
-std::string status_json(const store::RunPaths& paths);
-/// The progress in one line.
+/// The same as one line of JSON: status.json, and `run`, `running`, `host`, `process`, `journal` (its
+/// trials), `training` (what each slot trains) and `front_trials`. @param front  front_json
+std::string status_json(const store::RunPaths& paths, const std::string& front);
+/// The progress in one line, with the trials that are trained.
 std::string status_line(const store::RunPaths& paths);
 /// The exit code of the last job; nothing if it was killed, or runs.
 std::optional<int> last_exit_code(const store::RunPaths& paths);

@@ -1,9 +1,17 @@
 """A run is opened by its folder alone: while it runs, stopped, finished, and without its data set."""
 
+import fcntl
+import json
+import os
+import pty
 import re
 import shutil
 import signal
+import struct
 import subprocess
+import termios
+import threading
+import time
 import unittest
 
 from skyline_runs import SOURCE, TIMEOUT_S, RunsCase, small_digits
@@ -54,6 +62,51 @@ class OpenedRun(RunsCase):
         again = self.skyline("search", *CONFIG, "--run", "run", "--resume").stdout
         self.assertNotIn("Account of time", again, "this job trained nothing")
         self.assertIn("in 2 jobs over", self.skyline("status", "run").stdout)
+
+    def watch_on_a_terminal(self, run):
+        """What a watching process writes to a terminal of 40 rows, as a list that grows."""
+        terminal, screen = pty.openpty()
+        fcntl.ioctl(screen, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
+        watch = subprocess.Popen(self.command("status", run, "--watch"), cwd=self.folder, stdout=screen)
+        os.close(screen)
+        chunks = []
+
+        def read():
+            try:
+                while chunk := os.read(terminal, 4096):
+                    chunks.append(chunk.decode(errors="replace"))
+            except OSError:
+                pass  # the last writer is gone
+            os.close(terminal)
+
+        reader = threading.Thread(target=read)
+        reader.start()
+        return watch, reader, chunks
+
+    def test_a_watched_run_shows_its_front_and_what_its_slots_train(self):
+        job = self.start("watched", "--slots", 2, "--set", "synthetic.seconds_per_gflop=100")
+        self.wait_for_lines("watched", 2)
+        watch, reader, chunks = self.watch_on_a_terminal("watched")
+        told = json.loads(self.skyline("status", "watched", "--json").stdout)
+        self.assertTrue(told["training"])
+        for slot in told["training"]:
+            self.assertIn((slot["rank"], slot["slot"]), [(0, 0), (0, 1)])
+            self.assertIn("width=", slot["genotype"])
+            self.assertLess(abs(slot["begun"] - time.time()), 100)
+        self.assertTrue(told["front_trials"])
+        self.assertLessEqual({"trial", "parameters", "objectives"}, set(told["front_trials"][0]))
+        for _ in range(TIMEOUT_S * 20):
+            if re.search("training +rank 0 slot .*trial +arch id .*trials/min", "".join(chunks), re.DOTALL):
+                break
+            time.sleep(0.05)
+        self.stop(job)
+        self.assertEqual(watch.wait(timeout=TIMEOUT_S), 0)
+        reader.join()
+        self.assertRegex("".join(chunks), "(?s)training +rank 0 slot .*trial +arch id .*trials/min.*stopped; resume with")
+        ended = json.loads(self.skyline("status", "watched", "--json").stdout)
+        self.assertEqual(ended["training"], [])
+        self.assertTrue(ended["front_trials"])
+        self.assertIn('"state":"stopped"', (self.folder / "watched/report.html").read_text())
 
     def test_a_run_is_resumed_without_the_account_of_its_earlier_jobs(self):
         job = self.start("lost")

@@ -52,6 +52,16 @@ TEST(FrontTable, ShowsDashesWhileAMembersFullTrainingIsOutstanding) {
   EXPECT_THAT(text, ::testing::EndsWith("  -              -  not trained yet\n"));
 }
 
+TEST(FrontTable, TellsHowManyRowsItLeavesOut) {
+  testing::SampleRun run;
+  run.committed.resize(4);
+  const std::string all = front_table(run.inputs());
+  EXPECT_EQ(front_table(run.inputs(), 2), all);
+  const std::string first = front_table(run.inputs(), 1);
+  EXPECT_THAT(first, ::testing::EndsWith("\nand 1 more\n"));
+  EXPECT_THAT(all, ::testing::StartsWith(first.substr(0, first.find("and 1 more"))));
+}
+
 TEST(FrontTable, SortsAMinimizedFirstObjectiveAscending) {
   testing::SampleRun run;
   const ConfigNode objectives = ConfigNode::make_list(

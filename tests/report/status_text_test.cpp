@@ -1,5 +1,6 @@
 #include "report/sample_run.hpp"
 #include "report/text/run_status.hpp"
+#include "store/run_folder/running_trials.hpp"
 #include "support/user_error_of.hpp"
 
 #include <gmock/gmock.h>
@@ -9,6 +10,7 @@
 namespace skyline::report {
 namespace {
 
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
@@ -51,10 +53,32 @@ TEST(StatusText, TellsAboutARunningJob) {
             "earlier jobs)\n"
             "  front     9 trials\n"
             "  best      validation_accuracy 0.9812 · flops 88.14 k\n"
-            "  time      3:05 elapsed · ETA 4:10\n"
+            "  time      3:05 elapsed · 5.51 trials/min · ETA 4:10\n"
             "  slots     4 in 2 ranks on 1 node\n"
             "  last      trial 35 committed: depth=3\n"
             "            trial 36 committed: depth=4\n");
+}
+
+TEST(StatusText, TellsWhatEachSlotOfARunningJobTrains) {
+  const testing::SampleFolder folder;
+  fill(folder, sample_status("running"));
+  std::filesystem::create_directories(folder.paths().checkpoints());
+  {
+    store::RunningTrials first(folder.paths(), 2, 2, "job", {});
+    store::RunningTrials second(folder.paths(), 10, 12, "job", {});
+    first.begins(1, {17, true}, "depth=3");
+    for (std::size_t slot = 0; slot < 12; ++slot) second.begins(slot, {20 + slot}, "depth=4");
+  }
+  EXPECT_THAT(status_text(folder.paths()), Not(HasSubstr("training"))) << "no job goes on";
+  const auto claim = store::RunClaim::take(folder.paths());
+  const std::string text = status_text(folder.paths());
+  EXPECT_THAT(text, HasSubstr("  training  rank 2 slot 1: trial 17.final, for 0:0"));
+  EXPECT_THAT(text, HasSubstr(", depth=3\n            rank 10 slot 0: trial 20, for 0:0"));
+  EXPECT_THAT(text, EndsWith("            and 5 more\n"));
+  EXPECT_THAT(status_line(folder.paths()),
+              EndsWith(" · 5.51 trials/min · training 17.final, 20, 21, 22, 23, 24, 25, 26, ...\n"));
+  EXPECT_THAT(status_json(folder.paths(), "[]"),
+              HasSubstr(R"("training":[{"rank":2,"slot":1,"trial":"17.final","begun":)"));
 }
 
 TEST(StatusText, ShowsControlCharactersOfItsFilesInsteadOfObeyingThem) {

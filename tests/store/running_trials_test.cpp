@@ -1,5 +1,6 @@
 #include "store/run_folder/running_trials.hpp"
 
+#include "core/backoff.hpp"
 #include "scratch_folder.hpp"
 #include "store/run_folder/suspects.hpp"
 
@@ -58,6 +59,19 @@ TEST_F(Running, AreThoseThatHaveBegunAndNotEnded) {
   running.ends(1);
   EXPECT_THAT(rows(), ElementsAre("18446744073709551615.final running", "8 running"));
   EXPECT_EQ(left().job, "a1b2");
+}
+
+TEST_F(Running, TellWhoWatchesWhereTheyAreSinceWhenAndWhatTheyAre) {
+  running.begins(1, {8}, "depth=3 act=re\nlu");
+  running.begins(2, {9}, std::string(1000, 'x'));
+  const LeftTrials now = left();
+  EXPECT_EQ(now.rank, 3);
+  ASSERT_EQ(now.rows.size(), 2U);
+  EXPECT_EQ(now.rows[0].slot, 1U);
+  EXPECT_EQ(now.rows[0].text, "depth=3 act=re\\x0alu");
+  EXPECT_NEAR(now.rows[0].begun, unix_now_s(), 60);
+  EXPECT_THAT(now.rows[1].text, ::testing::StartsWith("xxxx"));
+  EXPECT_LT(now.rows[1].text.size(), 160U);
 }
 
 TEST_F(Running, AdvanceWithTheirFirstCheckpoint) {
@@ -157,8 +171,8 @@ TEST_F(Running, LeaveNothingWhenTheJobEndsInAnOrderlyWay) {
 
 TEST_F(Running, OfADamagedFileAreSkipped) {
   for (const char* text :
-       {"", "skyline-running 2 a\nplace b\noom_kills 0 0 c\n", "skyline-running 1 a\nplace b\noom_kills\n",
-        "skyline-running 1 a\nplace b\noom_kills 0 0 c\n00 running seven\n"}) {
+       {"", "skyline-running 1 a\nplace b\noom_kills 0 0 c\n", "skyline-running 2 a\nplace b\noom_kills\n",
+        "skyline-running 2 a\nplace b\noom_kills 0 0 c\n00 running seven 1\n"}) {
     overwrite(paths.checkpoints() / "running.3", text);
     EXPECT_THAT(read_running_trials(paths), IsEmpty()) << text;
   }

@@ -8,9 +8,12 @@
 #include <chrono>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
+#include <system_error>
 #include <thread>
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 namespace skyline::app {
@@ -26,11 +29,54 @@ struct StatusArguments {
   bool exit_code = false;  // return the run's own
 };
 
+/// The front so far: a table of some of its members, or all as JSON.
+class FrontSoFar {
+ public:
+  FrontSoFar(const std::filesystem::path& run, bool json) : paths_{run}, json_(json) {}
+
+  /// Reads the journal when it has grown, in at most a tenth of the time.
+  const std::string& text() {
+    using Steady = std::chrono::steady_clock;
+    const Steady::time_point now = Steady::now();
+    std::error_code ignored;  // whoever reads it says so
+    const std::uintmax_t bytes = std::filesystem::file_size(paths_.journal(), ignored);
+    if (bytes == bytes_ || now < next_) return text_;
+    const run::OpenedRun opened = run::OpenedRun::open(paths_.root);
+    const report::ReportInputs inputs{opened.space, opened.header.metrics, opened.state};
+    if (json_) text_ = report::front_json(paths_, inputs);
+    if (!json_ && opened.state.front().size() > 0) text_ = report::front_table(inputs, kMostMembers);
+    bytes_ = bytes;
+    next_ = now + 10 * (Steady::now() - now);
+    return text_;
+  }
+
+ private:
+  static constexpr std::size_t kMostMembers = 8;
+
+  const store::RunPaths paths_;
+  const bool json_;
+  std::string text_;
+  std::optional<std::uintmax_t> bytes_;  // of the journal that was read; nothing: it was not yet
+  std::chrono::steady_clock::time_point next_;
+};
+
+/// The first lines of a text, as many as the terminal shows.
+std::string cut_to_rows(const std::string& text) {
+  winsize size{};
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_row == 0) return text;
+  std::size_t end = 0;
+  for (int rows = 1; rows < size.ws_row && end < text.size(); ++rows) end = text.find('\n', end) + 1;
+  return text.substr(0, end);
+}
+
 /// Shows the status again and again: in place on a terminal, else where it has changed.
 class StatusScreen {
  public:
   explicit StatusScreen(const StatusArguments& arguments)
-      : paths_{arguments.run}, json_(arguments.json), in_place_(!json_ && ::isatty(STDOUT_FILENO) == 1) {}
+      : paths_{arguments.run},
+        json_(arguments.json),
+        in_place_(arguments.watch && !json_ && ::isatty(STDOUT_FILENO) == 1),
+        front_(arguments.run, json_) {}
 
   void show() {
     const std::string text = next_text();
@@ -45,15 +91,17 @@ class StatusScreen {
 
  private:
   /// All of it; elsewhere than on a terminal a line once the first one was shown.
-  std::string next_text() const {
-    if (json_) return report::status_json(paths_);
-    if (in_place_ || shown_.empty()) return report::status_text(paths_);
-    return report::status_line(paths_);
+  std::string next_text() {
+    if (!store::exists(paths_.journal())) return report::status_text(paths_);  // which says so
+    if (json_) return report::status_json(paths_, front_.text());
+    if (in_place_) return cut_to_rows(report::status_text(paths_) + "\n" + front_.text());
+    return shown_.empty() ? report::status_text(paths_) : report::status_line(paths_);
   }
 
   const store::RunPaths paths_;
   const bool json_;
   const bool in_place_;
+  FrontSoFar front_;
   std::string shown_;
 };
 
@@ -89,7 +137,8 @@ int run_status(const StatusArguments& arguments) {
 RunCommand status_command(CLI::App& command) {
   const auto arguments = std::make_shared<StatusArguments>();
   add_path(command, "run", arguments->run, "run folder")->required();
-  command.add_flag("--watch", arguments->watch, "show the progress every 2 s until the run ends");
+  command.add_flag("--watch", arguments->watch,
+                   "show progress, front and slots every 2 s until the run ends");
   command.add_flag("--json", arguments->json, "the progress as JSON, a line each time with --watch");
   command.add_flag("--exit-code", arguments->exit_code,
                    "end with the exit code of the run's last job, 10 while one runs");

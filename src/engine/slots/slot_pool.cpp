@@ -33,9 +33,10 @@ double seconds_between(Clock::time_point begin, Clock::time_point end) {
 /// While it lives, a slot is noted to train a trial.
 class NotedTrial {
  public:
-  NotedTrial(store::RunningTrials* running, std::size_t slot, trial::TrialName trial)
-      : running_(running), slot_(slot) {
-    if (running_ != nullptr) running_->begins(slot, trial);
+  NotedTrial(const SlotFiles& files, std::size_t slot, const trial::Trial& trial)
+      : running_(files.running.get()), slot_(slot) {
+    if (running_ == nullptr) return;
+    running_->begins(slot, trial.name(), files.describe ? files.describe(trial) : "");
   }
   ~NotedTrial() {
     if (running_ != nullptr) running_->ends(slot_);
@@ -116,7 +117,7 @@ void SlotPool::State::serve(std::size_t slot) {
     MemberThreads member_threads(processors);
     while (const std::optional<Assignment> assignment = next(slot)) {
       const trial::Trial& trial = assignment->trial;
-      const NotedTrial noted(files.running.get(), slot, trial.name());
+      const NotedTrial noted(files, slot, trial);
       if (assignment->group) {
         train_members(slot, *assignment, own_checkpoints, member_threads);
       } else if (stop) {

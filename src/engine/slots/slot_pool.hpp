@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace skyline::engine {
@@ -43,12 +44,13 @@ using WeightsSource = std::function<std::shared_ptr<const std::vector<trial::Nam
 
 /// Sources and destinations of a trial's files. Used by slot threads.
 struct SlotFiles {
-  WeightsSink weights;                                 // empty: weights are not asked for
-  WeightsSource inherited;                             // empty: no trial inherits
-  std::shared_ptr<CheckpointFolder> checkpoints;       // nullptr: none
-  std::shared_ptr<ResultKeeper> results;               // nullptr: not kept
-  CourseSink courses = {};                             // empty: courses are not kept
-  std::shared_ptr<store::RunningTrials> running = {};  // nullptr: not noted
+  WeightsSink weights;                                                  // empty: weights are not asked for
+  WeightsSource inherited;                                              // empty: no trial inherits
+  std::shared_ptr<CheckpointFolder> checkpoints;                        // nullptr: none
+  std::shared_ptr<ResultKeeper> results;                                // nullptr: not kept
+  CourseSink courses = {};                                              // empty: courses are not kept
+  std::shared_ptr<store::RunningTrials> running = {};                   // nullptr: not noted
+  std::function<std::string(const trial::Trial& trial)> describe = {};  // for who watches; empty: nobody
 };
 
 /// The slots of a rank: one thread each, which trains the trials of its queue one after the other. An

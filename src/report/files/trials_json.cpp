@@ -184,12 +184,28 @@ Json hypervolume_json(const run::RunState& state) {
           {"final", state.final_budget() ? number_json(state.final_volume()) : Json(nullptr)}};
 }
 
+Json search_front_json(const store::RunPaths& paths, const ReportInputs& inputs) {
+  Json list = Json::array();
+  for (const trial::TrialNumber number : front_order(inputs.state.front())) {
+    list.push_back(trial_json(paths, inputs, inputs.state.search_trial(number)));
+  }
+  return list;
+}
+
+/// A failure's reason may quote any bytes; what is no UTF-8 is replaced.
+std::string text_of(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
 void publish_json(const std::filesystem::path& path, const Json& json) {
-  // A failure's reason may quote any bytes; what is no UTF-8 is replaced.
-  store::publish_file(path, json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+  store::publish_file(path, text_of(json));
 }
 
 }  // namespace
+
+std::string front_json(const store::RunPaths& paths, const ReportInputs& inputs) {
+  return text_of(search_front_json(paths, inputs));
+}
 
 void write_pareto_json(const store::RunPaths& paths, const ReportInputs& inputs) {
   const run::RunState& state = inputs.state;
@@ -199,10 +215,7 @@ void write_pareto_json(const store::RunPaths& paths, const ReportInputs& inputs)
   for (const trial::TrialNumber number : front_order(state.final_front())) {
     json["final_front"].push_back(trial_json(paths, inputs, *state.final_training(number)));
   }
-  json["search_front"] = Json::array();
-  for (const trial::TrialNumber number : front_order(state.front())) {
-    json["search_front"].push_back(trial_json(paths, inputs, state.search_trial(number)));
-  }
+  json["search_front"] = search_front_json(paths, inputs);
   publish_json(paths.pareto_json(), json);
 }
 

@@ -129,7 +129,7 @@ class FrontTable {
 
 }  // namespace
 
-std::string front_table(const ReportInputs& inputs) {
+std::string front_table(const ReportInputs& inputs, std::size_t most) {
   const run::RunState& state = inputs.state;
   std::vector<Row> rows;
   const auto add = [&](trial::TrialNumber number) {
@@ -141,7 +141,10 @@ std::string front_table(const ReportInputs& inputs) {
     if (!state.on_final_front(number)) add(number);
   }
   if (rows.empty()) return "the front is empty: " + no_front_reason(inputs) + "\n";
-  return FrontTable(inputs, std::move(rows)).text(final_members);
+  const std::size_t more = rows.size() - std::min(rows.size(), most);
+  rows.resize(rows.size() - more);
+  const std::string rest = more == 0 ? "" : "and " + std::to_string(more) + " more\n";
+  return FrontTable(inputs, std::move(rows)).text(final_members) + rest;
 }
 
 }  // namespace skyline::report

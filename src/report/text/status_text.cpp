@@ -1,5 +1,6 @@
 #include "skyline/core/error.hpp"
 
+#include "core/backoff.hpp"
 #include "core/text/foreign_text.hpp"
 #include "core/text/wording.hpp"
 #include "report/report.hpp"
@@ -7,10 +8,13 @@
 #include "report/text/status_file.hpp"
 #include "report/text/text_table.hpp"
 #include "store/publish/publish.hpp"
+#include "store/run_folder/running_trials.hpp"
 
 #include <algorithm>
 #include <filesystem>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -19,6 +23,7 @@ namespace skyline::report {
 namespace {
 
 constexpr std::size_t kHeaderLines = 1;
+constexpr std::size_t kMostShown = 8;  // slots
 
 /// Trials in the journal: its complete lines without the header. Read while it is written, a torn last line
 /// does not count.
@@ -69,8 +74,43 @@ std::string best_text(const std::vector<BestValue>& best) {
   return text;
 }
 
+/// A slot and the trial that it trains.
+struct BusySlot {
+  int rank = 0;
+  store::LeftTrials::Row now;
+};
+
+/// Of the job that goes on, by rank and slot.
+std::vector<BusySlot> busy_slots(const store::RunPaths& paths) {
+  std::vector<BusySlot> slots;
+  for (const store::LeftTrials& left : store::read_running_trials(paths)) {
+    for (const store::LeftTrials::Row& row : left.rows) slots.push_back({left.rank, row});
+  }
+  return slots;
+}
+
+std::string training_text(const store::RunPaths& paths) {
+  const std::vector<BusySlot> slots = busy_slots(paths);
+  std::string text;
+  for (std::size_t i = 0; i < std::min(slots.size(), kMostShown); ++i) {
+    const auto& [rank, now] = slots[i];
+    text += row(i == 0 ? "training" : "",
+                fmt::format("rank {} slot {}: trial {}, for {}, {}", rank, now.slot, to_text(now.trial),
+                            duration_text(unix_now_s() - now.begun), now.text));
+  }
+  if (slots.size() > kMostShown) text += row("", fmt::format("and {} more", slots.size() - kMostShown));
+  return text;
+}
+
+/// Of this job; empty: not known yet.
+std::string pace_text(const RunStatus& status) {
+  const double trials = static_cast<double>(status.committed) - static_cast<double>(status.replayed);
+  if (trials <= 0 || status.elapsed_s <= 0) return {};
+  return fmt::format(" · {} trials/min", significant_text(60 * trials / status.elapsed_s, 3));
+}
+
 std::string time_text(const RunStatus& status, bool active) {
-  std::string text = duration_text(status.elapsed_s) + " elapsed";
+  std::string text = duration_text(status.elapsed_s) + " elapsed" + pace_text(status);
   if (active && status.eta_s) text += " · ETA " + duration_text(*status.eta_s);
   return text;
 }
@@ -97,10 +137,16 @@ void check_run_folder(const store::RunPaths& paths) {
 std::string status_line(const store::RunPaths& paths) {
   check_run_folder(paths);
   const std::optional<RunStatus> status = read_status(paths);
-  return status ? printable(progress_line(*status)) + "\n" : status_text(paths);
+  if (!status) return status_text(paths);
+  std::string line = progress_line(*status) + pace_text(*status);
+  const std::vector<BusySlot> slots = busy_slots(paths);
+  for (std::size_t i = 0; i < std::min(slots.size(), kMostShown); ++i) {
+    line += (i == 0 ? " · training " : ", ") + to_text(slots[i].now.trial);
+  }
+  return printable(line) + (slots.size() > kMostShown ? ", ...\n" : "\n");
 }
 
-std::string status_json(const store::RunPaths& paths) {
+std::string status_json(const store::RunPaths& paths, const std::string& front) {
   check_run_folder(paths);
   const std::optional<RunStatus> status = read_status(paths);
   const std::optional<store::RunOwner> owner = store::read_owner(paths);
@@ -111,6 +157,15 @@ std::string status_json(const store::RunPaths& paths) {
                   {"process", owner ? StatusJson(owner->process) : StatusJson(nullptr)},
                   {"journal", journal_trials(paths.journal())}};
   if (status) json.update(StatusJson::parse(status->to_json()));
+  json["training"] = StatusJson::array();
+  for (const auto& [rank, now] : is_active(owner) ? busy_slots(paths) : std::vector<BusySlot>()) {
+    json["training"].push_back({{"rank", rank},
+                                {"slot", now.slot},
+                                {"trial", to_text(now.trial)},
+                                {"begun", now.begun},
+                                {"genotype", now.text}});
+  }
+  json["front_trials"] = StatusJson::parse(front);
   return json.dump(-1, ' ', false, StatusJson::error_handler_t::replace) + "\n";
 }
 
@@ -127,7 +182,8 @@ std::string status_text(const store::RunPaths& paths) {
   const std::optional<store::RunOwner> owner = store::read_owner(paths);
   std::string text = printable(fmt::format("{}: {}", paths.root.string(), state_text(status, owner))) + "\n";
   if (!status) return text + row("trials", fmt::format("{} in the journal", in_journal));
-  return text + details(*status, in_journal, is_active(owner));
+  return text + details(*status, in_journal, is_active(owner)) +
+         (is_active(owner) ? training_text(paths) : "");
 }
 
 }  // namespace skyline::report

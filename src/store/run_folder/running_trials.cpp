@@ -2,12 +2,17 @@
 
 #include "skyline/core/error.hpp"
 
+#include "core/backoff.hpp"
+#include "core/config/config_text.hpp"
 #include "core/log.hpp"
 #include "core/process.hpp"
+#include "core/text/foreign_text.hpp"
 #include "store/publish/publish.hpp"
 #include "store/run_folder/suspects.hpp"
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <fstream>
 #include <span>
 #include <sstream>
@@ -24,8 +29,8 @@ namespace {
 
 constexpr std::string_view kRunningStart = "running.";
 constexpr std::string_view kRunningFormat = "skyline-running";
-constexpr int kRunningVersion = 1;
-constexpr std::size_t kRowBytes = 48;
+constexpr int kRunningVersion = 2;
+constexpr std::size_t kRowBytes = 160;
 constexpr std::size_t kCountBytes = 20;
 constexpr std::size_t kNoSlot = static_cast<std::size_t>(-1);
 
@@ -79,6 +84,12 @@ std::vector<std::filesystem::path> running_paths(const RunPaths& paths) {
   return found;
 }
 
+int rank_of(const std::filesystem::path& path) {
+  const auto number = integer_in(path.filename().string().substr(kRunningStart.size()));
+  if (!number) throw UserError("expected the number of a rank at the end of its name");
+  return static_cast<int>(*number);
+}
+
 std::string word_after(std::istream& line, std::string_view key) {
   std::string word;
   if (!(line >> word) || word != key) throw UserError("expected a line `" + std::string(key) + "`");
@@ -99,17 +110,20 @@ LeftTrials parse_running(std::istream& text) {
   if (!(counts >> left.oom.kills >> later)) throw UserError("expected two numbers of `oom_kills`");
   std::getline(counts >> std::ws, left.oom.file);
   left.saw_oom_kill = later > left.oom.kills;
+  std::size_t slot = 0;
   for (std::string line; std::getline(text, line);) {
     std::istringstream words(line);
-    LeftTrials::Row row;
+    LeftTrials::Row row{.slot = slot++, .trial = {}};
     std::string state;
     std::string name;
-    if (!(words >> row.signal >> state >> name)) continue;  // idle
+    if (!(words >> row.signal >> state >> name >> row.begun)) continue;  // idle
     const std::optional<trial::TrialName> trial = parse_trial_name(name);
     if (!trial) throw UserError("expected the name of a trial, got " + name);
     row.trial = *trial;
     row.advanced = state == "advanced";
-    left.rows.push_back(row);
+    std::getline(words >> std::ws, row.text);
+    row.text.erase(row.text.find_last_not_of(' ') + 1);
+    left.rows.push_back(std::move(row));
   }
   return left;
 }
@@ -140,17 +154,20 @@ RunningTrials::RunningTrials(const RunPaths& paths, int rank, std::size_t slots,
 
 void RunningTrials::write(std::size_t slot) const {
   const Row& row = rows_[slot];
-  const std::string state =
-      row.trial ? (row.advanced ? "advanced " : "running ") + to_text(*row.trial) : "idle";
+  std::string state = "idle";
+  if (row.trial) {
+    state = (row.advanced ? "advanced " : "running ") + to_text(*row.trial) + " " +
+            std::to_string(std::llround(row.begun)) + " " + row.text;
+  }
   const std::string text = padded_to("00 " + state, kRowBytes - 1) + "\n";
   if (file_) write_at(file_, std::as_bytes(std::span(text)), rows_place_ + slot * kRowBytes);
 }
 
-void RunningTrials::begins(std::size_t slot, trial::TrialName trial) {
+void RunningTrials::begins(std::size_t slot, trial::TrialName trial, const std::string& text) {
   slot_of_thread = slot;
   if (stopping_) return;
   const std::lock_guard lock(mutex_);
-  rows_.at(slot) = {trial, false};
+  rows_.at(slot) = {trial, false, unix_now_s(), printable(text)};
   write(slot);
   count_again();
 }
@@ -210,11 +227,13 @@ std::vector<LeftTrials> read_running_trials(const RunPaths& paths) {
     try {
       std::istringstream text(read_file(path));
       all.push_back(parse_running(text));
+      all.back().rank = rank_of(path);
     } catch (const Problem& problem) {
       log::warning(path.string() + ": " + problem.what() +
                    "; whether a trial ended the last job is not known");
     }
   }
+  std::ranges::sort(all, {}, &LeftTrials::rank);
   return all;
 }
 

@@ -33,9 +33,9 @@ void for_each_field(OomCount& count, Visitor&& visit) {
 bool is_running_table(const std::filesystem::path& path);
 
 /// The trials that a rank's slots train at the moment, in checkpoints/running.RANK (docs/internals/files.md):
-/// what a job that dies tells the next one. Small writes into lines of fixed length, which no sync follows:
-/// they outlive the process, though not its node. A write that fails is ignored; the trial is then not
-/// suspected.
+/// what a job tells `skyline status`, and, if it dies, the next one. Small writes into lines of fixed length,
+/// which no sync follows: they outlive the process, though not its node. A write that fails is ignored; the
+/// trial is then not suspected.
 class RunningTrials {
  public:
   /// @param job        a token of the job, the same on all its ranks
@@ -44,7 +44,8 @@ class RunningTrials {
                 const std::filesystem::path& oom_kills);
 
   /// The calling thread is that of the slot, and begins a trial.
-  void begins(std::size_t slot, trial::TrialName trial);
+  /// @param text  describes it to people; cut to some 100 bytes
+  void begins(std::size_t slot, trial::TrialName trial, const std::string& text = "");
   void ends(std::size_t slot);
   /// A checkpoint of a running trial is ahead of where the trial began. Any thread. Returns whether it is the
   /// first one.
@@ -66,6 +67,8 @@ class RunningTrials {
   struct Row {
     std::optional<trial::TrialName> trial;
     bool advanced = false;
+    double begun = 0;  // seconds since 1970
+    std::string text = {};
   };
   void write(std::size_t slot) const;
   /// A process that the OOM killer has ended while this job lives on does not speak against a later trial.
@@ -85,17 +88,22 @@ class RunningTrials {
 /// What a rank of an earlier job left behind.
 struct LeftTrials {
   struct Row {
+    std::size_t slot = 0;
     trial::TrialName trial;
     bool advanced = false;  // its checkpoint
     int signal = 0;         // of a crash
+    double begun = 0;       // seconds since 1970
+    std::string text = {};  // describes the trial to people; may be cut
   };
+  int rank = 0;
   std::string job;
   OomCount oom;               // when the rank last began a trial
   bool saw_oom_kill = false;  // while the job ran
   std::vector<Row> rows;      // of the slots that trained
 };
 
-/// Reads what the ranks of the last job left; one that cannot be read is skipped with a warning.
+/// Reads what the ranks of the last job left, or have now, by rank; one that cannot be read is skipped with a
+/// warning.
 std::vector<LeftTrials> read_running_trials(const RunPaths& paths);
 /// Removes the files of all ranks.
 void remove_running_trials(const RunPaths& paths);
