@@ -37,6 +37,9 @@ std::string format_number(double value);
 /// search's front, and why they are not on it. The heading tells the budget of each column.
 std::string front_table(const ReportInputs& inputs,
                         std::size_t most = std::numeric_limits<std::size_t>::max());
+/// Of architectures that were trained in full with several seeds: mean and standard deviation of what was
+/// measured, best first objective first, with a line above; empty: there are none.
+std::string seeds_table(const ReportInputs& inputs);
 /// How large the fronts' hypervolumes are and from where they are measured, or why they have none; one line.
 std::string volume_text(const run::RunState& state);
 /// Why the front of the search is empty, one clause. @pre it is

@@ -5,6 +5,7 @@ import io
 import json
 import os
 import shutil
+import subprocess
 import unittest
 
 import h5py
@@ -203,6 +204,45 @@ class Export(RunsCase):
         self.assertIn("`search.genotypes", self.refusal("train", "run", "--trial", self.trials[-1]["trial"], "--epochs", 2,
                                                         "--run", "resumed", "--resume"))
         self.assertIn("is only read", self.refusal("train", "run", "--front", "--epochs", 2, "--run", "run"))
+
+    def test_trials_are_trained_with_several_seeds(self):
+        arguments = ["train", "run", "--trial", "1,0", "--epochs", 1, "--seeds", 3, "--quiet", "--run"]
+        told = self.skyline(*arguments, "seeds").stdout
+        trained = [trial for trial in read_json(self.folder / "seeds/models.json")["trials"] if trial["phase"] == "final"]
+        self.assertEqual(len({trial["seed"] for trial in trained}), 6)
+        groups = read_json(self.folder / "seeds/pareto.json")["seeds"]
+        self.assertEqual({group["arch_id"] for group in groups}, {self.trials[number]["arch_id"] for number in (0, 1)})
+        for group in groups:
+            of_group = [trial for trial in trained if trial["arch_id"] == group["arch_id"]]
+            self.assertEqual(group["trials"], [trial["trial"] for trial in of_group])
+            for metric in ("validation_accuracy", "test_accuracy"):
+                values = [trial["metrics"][metric] for trial in of_group]
+                self.assertEqual(group["metrics"][metric]["count"], 3)
+                self.assertAlmostEqual(group["metrics"][metric]["mean"], numpy.mean(values), 12)
+                self.assertAlmostEqual(group["metrics"][metric]["deviation"], numpy.std(values, ddof=1), 12)
+                self.assertIn(f"{numpy.mean(values):.4f}", told[told.index("over their seeds"):])
+        job = subprocess.Popen(self.command(*arguments, "killed"), cwd=self.folder, stdout=subprocess.DEVNULL)
+        self.wait_for_lines("killed", 7)
+        job.kill()
+        job.wait()
+        self.skyline(*arguments, "killed", "--resume")
+        self.assertEqual(self.canonical("killed"), self.canonical("seeds"))
+        killed, whole = (read_json(self.folder / run / "pareto.json") for run in ("killed", "seeds"))
+        self.assertEqual({**killed, "run": ""}, {**whole, "run": ""})
+
+    def test_a_training_that_was_killed_before_its_journal_begins_anew(self):
+        arguments = ["train", "run", "--trial", "0", "--epochs", 1, "--quiet", "--run", "early"]
+        self.skyline(*arguments)
+        whole = self.canonical("early")
+        for more in (["--resume"], []):
+            for path in (self.folder / "early").iterdir():
+                if path.is_dir() and path.name != "logs":
+                    shutil.rmtree(path)
+                elif path.name not in ("config.yaml", "logs"):
+                    path.unlink()
+            self.assertIn("repeat that command", self.refusal("search", "--run", "early", "--resume"))
+            self.skyline(*arguments, *more)
+            self.assertEqual(self.canonical("early"), whole)
 
     def test_a_profile_tells_what_each_layer_takes(self):
         trial = self.trials[0]

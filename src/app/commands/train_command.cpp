@@ -18,10 +18,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr int kMostSeeds = 1000;
+
 struct TrainArguments {
   ModelChoice choice;
   double epochs = 0;
   std::optional<std::uint64_t> seed;  // nothing: that of the run
+  std::int64_t seeds = 1;             // trainings of each
   SearchArguments job;                // its run folder, and how it runs
 };
 
@@ -53,6 +56,7 @@ class TakenTrials final : public RunBeginning {
     root.set("search",
              ConfigNode::make_map({{"algorithm", ConfigNode::make_scalar("listed", {}), {}},
                                    {"genotypes", ConfigNode::make_list(std::move(genotypes), {}), {}},
+                                   {"seeds", ConfigNode::make_integer(arguments_.seeds), {}},
                                    {"from", ConfigNode::make_scalar(from, {}, true), {}},
                                    {"numbers", ConfigNode::make_list(std::move(own_numbers), {}), {}}},
                                   {}));
@@ -74,7 +78,7 @@ class TakenTrials final : public RunBeginning {
     std::vector<trial::CommittedTrial> lines;
     while (!searcher->finished()) {
       for (trial::Proposal& proposal : searcher->ask(1)) {
-        const trial::TrialNumber number = numbers_.at(lines.size());
+        const trial::TrialNumber number = numbers_.at(lines.size() / options.seeds);
         lines.push_back({.trial = maker.make(std::move(proposal)),
                          .outcome = source_.run.state.search_trial(number).outcome,
                          .timing = {},
@@ -85,7 +89,7 @@ class TakenTrials final : public RunBeginning {
     header.skyline_version = SKYLINE_VERSION;
     header.config_hash = config.identity_hash();
     header.seed = options.seed;
-    store::JournalWriter::create(paths.journal(), header)->append(lines, config.space);
+    store::publish_journal(paths.journal(), header, lines, config.space);
   }
 
  private:
@@ -115,6 +119,10 @@ RunCommand train_command(CLI::App& command) {
   add_trials(command, arguments->choice);
   command.add_option("--epochs", arguments->epochs, "budget of each")->required()->check(CLI::PositiveNumber);
   command.add_option("--seed", arguments->seed, "of the trainings (default: that of the run)");
+  command
+      .add_option("--seeds", arguments->seeds,
+                  "train each so often, with other seeds; means and deviations are told (default: 1)")
+      ->check(whole_number(1, kMostSeeds));
   add_job(command, arguments->job);
   return [arguments] { return run_train(*arguments); };
 }

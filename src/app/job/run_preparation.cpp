@@ -43,6 +43,17 @@ void check_may_begin(const store::RunPaths& paths, const SearchArguments& argume
                   " holds a run already: add --resume to resume it, or name another folder");
 }
 
+/// The results of its search are another run's, which `skyline train` puts into the journal.
+void check_journal_of_train(const store::RunPaths& paths, const SearchArguments& arguments,
+                            const RunConfig& config) {
+  const ConfigNode* from = config.sections.search.find("from");
+  const bool takes = from != nullptr && !from->as_text().empty();
+  if (!takes || arguments.beginning != nullptr || store::exists(paths.journal())) return;
+  throw UserError(paths.root.string() +
+                  ": `skyline train` begins this run, and has written no journal.jsonl: "
+                  "repeat that command");
+}
+
 /// A job that was requeued after the loss of a node comes back before the claim of the lost one is stale.
 /// Returns false if this job is to stop before.
 bool wait_for_folder(const store::RunPaths& paths, double wait_s, const JobStop& stop) {
@@ -134,6 +145,7 @@ std::optional<PreparedRun> prepare_run(const SearchArguments& arguments, const s
   store::set_patience(config.sections.run.storage_patience_s);
   stop.limit(config.sections.run.time_limit_s, launch);
   check_may_begin(paths, arguments);
+  check_journal_of_train(paths, arguments, config);
   if (!wait_for_folder(paths, arguments.wait_s, stop)) return std::nullopt;
   prepared.claim = store::RunClaim::take(paths);
   check_may_begin(paths, arguments);  // another job may have come and gone in between

@@ -46,6 +46,7 @@ std::string results_text(const report::ReportInputs& inputs, const run::RunAccou
                           : "The front of the search:\n";
   front += report::front_table(inputs);
   if (inputs.state.front().size() > 0) front += report::volume_text(inputs.state) + "\n";
+  front += report::seeds_table(inputs);
   return account.slots.empty() ? front : front + "\nAccount of time:\n" + report::account_table(account);
 }
 

@@ -38,7 +38,10 @@ trial::Trial TrialMaker::make(trial::Proposal proposal) {
   const trial::TrialNumber number = proposal.trains ? *proposal.trains : next_++;
   trial::Trial trial{number, std::move(proposal)};
   trial.proposal.horizon = trial.horizon();
-  trial.seed = trial_seed(options_.seed, trial.architecture().id, trial.horizon());
+  const std::uint64_t place = number % options_.seeds;  // among the trials of its architecture
+  const std::uint64_t run_seed =
+      place == 0 ? options_.seed : derive_seed(options_.seed, "engine.seeds", {place});
+  trial.seed = trial_seed(run_seed, trial.architecture().id, trial.horizon());
   trial.members = evaluator_.members_for(trial);
   require(trial.members > 0, "the evaluator wants a trial to be trained by nobody");
   require(trial.members == 1 || evaluator_.forms_groups(),

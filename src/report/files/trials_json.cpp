@@ -1,3 +1,4 @@
+#include "report/files/seed_groups.hpp"
 #include "report/files/trial_results.hpp"
 #include "report/report.hpp"
 #include "store/journal/trial_json.hpp"
@@ -7,6 +8,7 @@
 #include <cmath>
 #include <cstddef>
 #include <filesystem>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -184,6 +186,29 @@ Json hypervolume_json(const run::RunState& state) {
           {"final", state.final_budget() ? number_json(state.final_volume()) : Json(nullptr)}};
 }
 
+/// What was measured of each architecture that was trained in full with several seeds.
+Json seeds_json(const ReportInputs& inputs) {
+  Json list = Json::array();
+  for (const SeedGroup& group : seed_groups(inputs)) {
+    const space::Architecture& architecture = group.front()->trial.architecture();
+    Json trials = Json::array();
+    for (const run::SharedTrial& training : group) trials.push_back(training->trial.number);
+    Json metrics = Json::object();
+    for (const std::string& metric : inputs.metrics) {
+      const auto spread = spread_of(group, metric, inputs.metrics);
+      if (!spread) continue;
+      metrics[metric] = {{"mean", number_json(spread->mean)},
+                         {"deviation", number_json(spread->deviation)},
+                         {"count", spread->count}};
+    }
+    list.push_back({{"arch_id", space::to_text(architecture.id)},
+                    {"parameters", parameters_json(inputs.space, architecture)},
+                    {"trials", std::move(trials)},
+                    {"metrics", std::move(metrics)}});
+  }
+  return list;
+}
+
 Json search_front_json(const store::RunPaths& paths, const ReportInputs& inputs) {
   Json list = Json::array();
   for (const trial::TrialNumber number : front_order(inputs.state.front())) {
@@ -216,6 +241,7 @@ void write_pareto_json(const store::RunPaths& paths, const ReportInputs& inputs)
     json["final_front"].push_back(trial_json(paths, inputs, *state.final_training(number)));
   }
   json["search_front"] = search_front_json(paths, inputs);
+  if (Json seeds = seeds_json(inputs); !seeds.empty()) json["seeds"] = std::move(seeds);
   publish_json(paths.pareto_json(), json);
 }
 

@@ -10,8 +10,11 @@
 namespace skyline::search {
 namespace {
 
+constexpr std::size_t kMostSeeds = 1000;
+
 struct ListedOptions {
   std::vector<std::vector<std::uint32_t>> genotypes;
+  std::size_t seeds = 1;
   std::string from;
   std::vector<std::uint64_t> numbers;
 };
@@ -27,11 +30,12 @@ class ListedSearch final : public Searcher {
         known = choices[p] < parameters[p].values.size();
       if (!known) throw UserError("search.genotypes: a genotype that the space does not have");
       auto built = std::make_shared<const space::Architecture>(problem.space.build({choices}));
-      proposals_.push_back({.architecture = std::move(built),
-                            .origin = trial::Origin::kEnumerated,
-                            .parents = {},
-                            .budget = problem.budget,
-                            .start = {}});
+      proposals_.insert(proposals_.end(), options.seeds,
+                        {.architecture = std::move(built),
+                         .origin = trial::Origin::kEnumerated,
+                         .parents = {},
+                         .budget = problem.budget,
+                         .start = {}});
     }
   }
 
@@ -58,6 +62,8 @@ Algorithm listed_search() {
   const OptionTable<ListedOptions> options{
       {"genotypes", &ListedOptions::genotypes, list_of(genotype, "a list of genotypes"),
        "Of each trial, the place of each parameter's value among its values, from 0.", KeyRule::kRequired},
+      {"seeds", &ListedOptions::seeds, whole<std::size_t>(at_least(1).at_most(kMostSeeds)),
+       "Trials of each, one after the other, which differ in the seed of their training."},
       {"from", &ListedOptions::from, text("a run folder"),
        "The run that they are of, whose results count as those of the search (`skyline train`).",
        KeyRule::kMayChange},

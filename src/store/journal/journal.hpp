@@ -54,6 +54,10 @@ void settle_journal(const std::filesystem::path& path, const JournalContents& co
 /// Needs no space; checks the checksums. @throws UserError as read_journal
 std::string canonical_journal(const std::filesystem::path& path);
 
+/// Publishes a new journal with its first lines; fails if it exists. @throws UserError
+void publish_journal(const std::filesystem::path& path, const JournalHeader& header,
+                     const std::vector<trial::CommittedTrial>& first, const space::SearchSpace& space);
+
 /// The only writer of a journal. Used by the storage thread alone.
 class JournalWriter {
  public:

@@ -49,6 +49,12 @@ Fault look_at(const std::filesystem::path& path, Place& place) {
                   ": another job has taken this run over, this one ends (the journal is left to that job)");
 }
 
+void publish_new_journal(const std::filesystem::path& path, const std::string& text) {
+  if (publish_new_file(path, text)) return;
+  throw UserError(path.string() +
+                  ": there is a journal already (resume with --resume, or choose another --run folder)");
+}
+
 /// Looks before and after each write whether the journal is still this job's. One that stood still, with its
 /// file server out of reach say, may have been replaced by another, which begins with a file of its own.
 class OffsetWriter final : public JournalWriter {
@@ -117,14 +123,17 @@ class OffsetWriter final : public JournalWriter {
 
 }  // namespace
 
+void publish_journal(const std::filesystem::path& path, const JournalHeader& header,
+                     const std::vector<trial::CommittedTrial>& first, const space::SearchSpace& space) {
+  std::string text = header_line(header);
+  for (const trial::CommittedTrial& entry : first) text += entry_line(entry, header.metrics, space);
+  publish_new_journal(path, text);
+}
+
 std::unique_ptr<JournalWriter> JournalWriter::create(const std::filesystem::path& path,
                                                      const JournalHeader& header) {
   const std::string line = header_line(header);
-  if (!publish_new_file(path, line)) {
-    throw UserError(path.string() +
-                    ": there is a journal already (resume with --resume, or choose another --run "
-                    "folder)");
-  }
+  publish_new_journal(path, line);
   return std::make_unique<OffsetWriter>(path, line.size(), header.metrics);
 }
 
