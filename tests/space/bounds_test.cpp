@@ -117,6 +117,14 @@ TEST(SpaceBounds, ManyMistakesEndTheReading) {
   EXPECT_THAT(errors, HasSubstr("and 981 more mistakes in the space"));
 }
 
+TEST(SpaceBounds, AWordOfAMegabyteIsComparedWithNoOtherOne) {
+  const std::string text =
+      "network:\n  - &long " + std::string(1'000'000, 'z') + "\n" + repeated("  - *long\n", 20);
+  const double before = thread_cpu_seconds();
+  EXPECT_THAT(user_error_of([&] { space_from_yaml(text); }), HasSubstr("known here: "));
+  EXPECT_LT(thread_cpu_seconds() - before, kSeconds);
+}
+
 TEST(SpaceBounds, DeepNetworksThatDoNotBuildAreTriedForSeconds) {
   EXPECT_THAT(bounded_error("parameters: {a: {range: [1, 1000]}}\nnetwork:\n"
                             "  - flatten\n  - {repeat: 9990, body: [tanh]}\n"

@@ -9,6 +9,7 @@ namespace skyline {
 namespace {
 
 constexpr std::size_t kShortestBeginning = 3;  // letters that may stand for the word that they begin
+constexpr std::size_t kLongestWord = 200;      // letters of a word that may be a misspelling
 
 // Names of the field that mean a method of their own: no misspelling of another one, however near it is. In
 // small letters, without separators.
@@ -89,13 +90,16 @@ std::size_t edit_distance(const std::string& left, const std::string& right) {
 }  // namespace
 
 std::string nearest_word(std::string_view word, const std::vector<std::string>& candidates) {
+  if (word.size() > kLongestWord) return "";
   std::string nearest;
   std::size_t smallest = std::string::npos;
   for (const std::string& candidate : candidates) {
-    const std::size_t distance = edit_distance(lower_case(word), lower_case(candidate));
     const std::size_t longer = std::max(word.size(), candidate.size());
     // Up to a third of the letters may be wrong, but never all of them.
-    if (distance > (longer + 2) / 3 || distance >= longer || distance >= smallest) continue;
+    const std::size_t most = (longer + 2) / 3;
+    if (longer - std::min(word.size(), candidate.size()) > most) continue;
+    const std::size_t distance = edit_distance(lower_case(word), lower_case(candidate));
+    if (distance > most || distance >= longer || distance >= smallest) continue;
     if (is_another_method(word, candidate)) continue;
     smallest = distance;
     nearest = candidate;
