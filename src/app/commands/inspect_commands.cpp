@@ -114,12 +114,15 @@ void print_device(const RunConfig& config) {
 void print_exports(const RunConfig& config) {
   using model_export::Format;
   constexpr int kSampled = 200;
+  constexpr std::size_t kMostLayers = 20'000;  // of all their networks
   if (!config.evaluator.needs.weights) return;
   std::map<std::string, std::set<std::string>> unknown;  // kinds by format
   RandomStream random(config.sections.run.seed);
-  for (int i = 0; i < kSampled; ++i) {
+  std::size_t layers = 0;
+  for (int i = 0; i < kSampled && layers < kMostLayers; ++i) {
     try {
       const space::Architecture drawn = config.space.build(config.space.sample(random));
+      layers += drawn.network.layers.size();
       unknown["ONNX"].merge(model_export::kinds_without_export(drawn.network, Format::kOnnx));
       unknown["PyTorch"].merge(model_export::kinds_without_export(drawn.network, Format::kPytorch));
     } catch (const UserError&) {  // a genotype without a network
