@@ -2,6 +2,7 @@
 
 #include "skyline/space/genotype.hpp"
 
+#include <cmath>
 #include <utility>
 
 namespace skyline::trial {

@@ -112,7 +112,7 @@ void SearchedSection::check(const std::function<void(const ConfigNode& section)>
     std::ranges::copy(expression.parameters(), std::back_inserter(all));
   }
   std::ranges::sort(all);
-  all.erase(std::ranges::unique(all).begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
   double combinations = 1;
   for (const std::size_t index : all) combinations *= static_cast<double>(parameters_[index].values.size());
   if (expressions_.size() > 1 && combinations <= kMostCombinationsChecked) check_values(all, visit);

@@ -46,7 +46,9 @@ ItemPointer SpaceReader::read() {
 void SpaceReader::count_steps(std::size_t steps) {
   steps_ += steps;
   if (steps_ <= kMostSteps) return;
-  throw SpaceTooLarge("the space takes too long to read: it names parameters of many values in many places");
+  throw SpaceTooLarge(
+      "the space takes too long to read: it has too many names, or parameters of many values in too many "
+      "places");
 }
 
 void SpaceReader::declare_parameters() {

@@ -33,7 +33,7 @@ std::vector<std::size_t> tensors_read_by(const Layer& layer) {
   std::vector<std::size_t> tensors;
   for (const std::size_t input : layer.inputs) tensors.push_back(input + 1);
   std::ranges::sort(tensors);  // a layer may read one tensor twice
-  tensors.erase(std::ranges::unique(tensors).begin(), tensors.end());
+  tensors.erase(std::unique(tensors.begin(), tensors.end()), tensors.end());
   return tensors;
 }
 
