@@ -202,7 +202,7 @@ TEST(SpaceErrors, ASpaceWithoutAnyNetworkThatBuilds) {
                "  - conv2d: {channels: 1, kernel: $k, padding: 0}\n  - flatten\n  - linear: {features: 10}"),
       "a.yaml:3:3: space.network: none of the 2 combinations of parameters builds a network; the first "
       "problem: "
-      "a.yaml:3:3: space.network[0].conv2d: layer conv2d_0: kernel 31 is larger than its input 1x28x28");
+      "a.yaml:3:13: space.network[0].conv2d: layer conv2d_0: kernel 31 is larger than its input 1x28x28");
   EXPECT_THAT(
       error_of("parameters: {k: {range: [30, 2000]}}\nnetwork:\n"
                "  - conv2d: {channels: 1, kernel: $k, padding: 0}\n  - flatten\n  - linear: {features: 10}"),
