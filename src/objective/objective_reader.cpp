@@ -95,7 +95,8 @@ Objective read_objective(const ConfigNode& item, const MeasuredMetrics& measured
     }
     const auto sense = std::ranges::find(kSenses, entry.key, &SenseWord::word);
     if (sense == kSenses.end()) {
-      item.fail("unknown key `" + entry.key + "`, " +
+      key_node(item, entry)
+          .fail("unknown key `" + entry.key + "`, " +
                 suggestion(entry.key, {"maximize", "minimize", std::string(kReference)}));
     }
     if (!objective.metric.empty()) item.fail_expected(kObjective);
@@ -125,7 +126,7 @@ void check_bound(const ConfigNode& node, const std::string& metric, double bound
 Constraint read_constraint(const ConfigNode& item, const MeasuredMetrics& measured) {
   if (!item.is_map() || item.entries().size() != 1) item.fail_expected(kConstraint);
   const ConfigNode::Entry& entry = item.entries().front();
-  const Source source = find_source(entry.value, entry.key, measured);
+  const Source source = find_source(key_node(item, entry), entry.key, measured);
   const ConfigNode& bounds = entry.value;
   if (!bounds.is_list() || bounds.items().size() != 2) bounds.fail_expected("[low, high]");
   Constraint constraint{entry.key, bounds.items()[0].as_number(), bounds.items()[1].as_number(),

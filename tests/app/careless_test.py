@@ -48,6 +48,7 @@ CARELESS = [
     # Configurations.
     (["validate", "tabs.yaml"], 2, "tabs.yaml:2:1: a tab at the start of a line: indent by blanks"),
     (["validate", "two.yaml"], 2, "two.yaml:4:1: a second document begins here: expected one"),
+    (["validate", "large.yaml"], 2, "large.yaml: expected a configuration of at most 4 MiB, got 5 MiB"),
     (["validate", "list.yaml"], 2, "list.yaml:1:1: expected a map with the sections"),
     (["validate", "empty.yaml"], 2, "expected a map with the sections"),
     ([*ON_DIGITS, "--set", "run.time_limit=10"], 2, "run.time_limit: expected `none` or a duration above 0, e.g. 90 s, 15 min"),
@@ -76,7 +77,8 @@ class Careless(RunsCase):
     def setUpClass(cls):
         super().setUpClass()
         files = {"tabs.yaml": "data:\n\tfile: x\n", "two.yaml": "data:\n  file: x\n---\nsearch: {}\n", "list.yaml": "- data\n",
-                 "empty.yaml": "", "notes.txt": "remember the milk\n", "mine/config.yaml": (SOURCE / "configs/synthetic.yaml").read_text(),
+                 "large.yaml": "#" * (5 << 20), "empty.yaml": "", "notes.txt": "remember the milk\n",
+                 "mine/config.yaml": (SOURCE / "configs/synthetic.yaml").read_text(),
                  "lost/weights/3.h5": "x", "lost/checkpoints/mine.ckpt": "x"}
         for name, text in files.items():
             (cls.folder / name).parent.mkdir(parents=True, exist_ok=True)

@@ -162,12 +162,25 @@ class Spaces(RunsCase):
         timed = self.skyline("validate", SOURCE / "configs/digits.yaml", *few, *short, "--time").stdout
         self.assertRegex(timed, r"(?m)^# time: the smallest of \d+ random architectures: ")
 
+    def test_mistakes_of_all_sections_are_reported_at_once(self):
+        config = CONFIG.replace("file: spaces/small.yaml", "network: [rellu]").replace("trials: 2", "trails: 2") + "run: {sead: 3}\n"
+        (self.folder / "configs/several.yaml").write_text(config)
+        lines = self.skyline("validate", "configs/several.yaml", expect=2).stderr.splitlines()
+        self.assertEqual(lines, [
+            "skyline: configs/several.yaml:7:29: search: unknown key `trails` beside `algorithm: random`, did you mean `trials`?",
+            "skyline: configs/several.yaml:8:7: run: unknown key `sead`, did you mean `seed`?",
+            "skyline: configs/several.yaml:4:19: space.network[0]: unknown layer `rellu`, did you mean `relu`?"])
+
     def test_every_mistake_is_a_line_of_its_own(self):
         (self.folder / "configs/wrong.yaml").write_text(CONFIG.replace("file: spaces/small.yaml", "network: [rellu, fladden]"))
         for command in (["validate", "configs/wrong.yaml"], ["search", "configs/wrong.yaml", "--run", "wrong"]):
             lines = self.skyline(*command, expect=2).stderr.splitlines()
             self.assertRegex(lines[-2], r"^skyline: .*wrong.yaml:4:19: space.network\[0\]: .*did you mean `relu`\?$")
             self.assertRegex(lines[-1], r"^skyline: .*wrong.yaml:4:26: space.network\[1\]: .*did you mean `flatten`\?$")
+        findings = self.skyline("doctor", "configs/wrong.yaml", expect=2).stdout.splitlines()
+        problems = [line for line in findings if line.startswith("PROBLEM")]
+        self.assertRegex(problems[0], r"^PROBLEM  configuration: .*wrong.yaml:4:19: .*did you mean `relu`\?$")
+        self.assertRegex(problems[1], r"^PROBLEM  configuration: .*wrong.yaml:4:26: .*did you mean `flatten`\?$")
 
     def test_show_prints_a_network_as_a_table_or_as_a_graph(self):
         output = self.skyline("show", "configs/small.yaml", "--genotype", "depth=2,width=4").stdout

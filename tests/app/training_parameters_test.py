@@ -61,6 +61,7 @@ class TrainingParameters(RunsCase):
     def test_a_value_that_its_key_does_not_take_names_the_parameters(self):
         for setting, text in (("space.parameters.batch={choice: [16, 0]}",
                                "training.batch: expected a whole number from 1 to 1000000, got 0, for batch=0"),
+                              ("training.augment.crop=$batch", "expected less than the image's 8 pixels, got 16, for batch=16"),
                               ("training.batch=$bach", "unknown parameter `$bach`, did you mean `$batch`?"),
                               ("training.epochs=$batch", "training.epochs: no parameter of the space can give this value"),
                               ("training.epoch=3", "unknown key `epoch`, did you mean `epochs`?")):

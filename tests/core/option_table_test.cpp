@@ -172,10 +172,19 @@ TEST(OptionKind, RefusesWhatIsNoDuration) {
       "a.yaml:1:24: car.warranty: expected a duration above 0, e.g. 90 s, 15 min, 1h30m or 2 d, got 1 week");
 }
 
-TEST(OptionTable, RefusesUnknownKeysWithTheNearestKnownOneBeforeItLooksAtValues) {
+TEST(OptionTable, ReportsAllMistakesInTheOrderOfTheText) {
+  EXPECT_EQ(error_of("{owner: '',\nwheel: 3,\nwheels: {count: 19, presure: 2}}"),
+            "a.yaml:1:9: car.owner: expected a name, got \"\"\n"
+            "a.yaml:2:1: car: unknown key `wheel`, did you mean `wheels`?\n"
+            "a.yaml:3:17: car.wheels.count: expected a whole number from 1 to 18, got 19\n"
+            "a.yaml:3:21: car.wheels: unknown key `presure`, did you mean `pressure`?");
+  EXPECT_EQ(error_of("ownr: Ada"), "a.yaml:1:1: car: unknown key `ownr`, did you mean `owner`?");
+}
+
+TEST(OptionTable, RefusesUnknownKeysWithTheNearestKnownOne) {
   EXPECT_EQ(error_of("{owner: x,\nradio: true,\nradio: false}"),
             "a.yaml:3:1: car: key `radio` is given twice");
-  EXPECT_EQ(error_of("{owner: '',\nwheel: 3}"),
+  EXPECT_EQ(error_of("{owner: Ada,\nwheel: 3}"),
             "a.yaml:2:1: car: unknown key `wheel`, did you mean `wheels`?");
   EXPECT_EQ(error_of("{owner: Ada, wheels: {presure: 2}}"),
             "a.yaml:1:23: car.wheels: unknown key `presure`, did you mean `pressure`?");

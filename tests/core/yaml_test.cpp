@@ -1,6 +1,7 @@
 #include "skyline/core/error.hpp"
 
 #include "core/config/config_text.hpp"
+#include "support/user_error_of.hpp"
 
 #include <string>
 
@@ -10,13 +11,10 @@
 namespace skyline {
 namespace {
 
+using testing::user_error_of;
+
 std::string error_of(const std::string& text) {
-  try {
-    (void)load_yaml_text(text, "a.yaml");
-  } catch (const UserError& error) {
-    return error.what();
-  }
-  return "no error";
+  return user_error_of([&] { (void)load_yaml_text(text, "a.yaml"); });
 }
 
 TEST(Yaml, GivesEveryNodeItsPlaceAndPath) {
@@ -34,19 +32,19 @@ TEST(Yaml, RefusesAKeyThatStandsTwice) {
 
 TEST(Yaml, NamesTheLineOfBrokenYaml) {
   EXPECT_THAT(error_of("search:\n  iterations: [1, 2\nspace: 3\n"),
-              testing::StartsWith("a.yaml:3:6: not valid YAML: "));
+              ::testing::StartsWith("a.yaml:3:6: not valid YAML: "));
 }
 
 TEST(Yaml, NamesATabThatIndentsAndASecondDocument) {
   EXPECT_EQ(error_of("search:\n\titerations: 5\n"),
             "a.yaml:2:1: a tab at the start of a line: indent by blanks");
   EXPECT_EQ(error_of("a: 1\n---\nb: 2\n"), "a.yaml:3:1: a second document begins here: expected one");
-  EXPECT_EQ(error_of("---\na: 1\n...\n"), "no error");
+  EXPECT_EQ(error_of("---\na: 1\n...\n"), "(nothing was thrown)");
   EXPECT_TRUE(load_yaml_text("", "a.yaml").is_null());
 }
 
 TEST(Yaml, RefusesNestingWithoutEnd) {
-  EXPECT_THAT(error_of(std::string(150, '[') + std::string(150, ']')), testing::HasSubstr("100 levels"));
+  EXPECT_THAT(error_of(std::string(150, '[') + std::string(150, ']')), ::testing::HasSubstr("100 levels"));
 }
 
 TEST(Yaml, RefusesAShortTextWhoseAliasesMakeAnEnormousTree) {
@@ -57,8 +55,29 @@ TEST(Yaml, RefusesAShortTextWhoseAliasesMakeAnEnormousTree) {
     for (int i = 1; i < 9; ++i) text += ", " + inner;
     text += "]\n";
   }
-  EXPECT_THAT(error_of(text), testing::HasSubstr("more than 1,000,000 values"));
+  EXPECT_THAT(error_of(text), ::testing::HasSubstr("more than 1,000,000 values"));
   EXPECT_EQ(load_yaml_text("a: &a [1, 2]\nb: *a\n", "a.yaml").at("b").items().size(), 2U);
+}
+
+TEST(Yaml, RefusesAliasesThatRepeatALongText) {
+  std::string text = "a: &a " + std::string(100'000, 'x') + "\nb: [*a";
+  for (int i = 0; i < 50; ++i) text += ", *a";
+  EXPECT_EQ(error_of(text + "]\n"),
+            "a.yaml:1:4: more than 4 MiB of text, counted where aliases (*name) repeat it");
+}
+
+TEST(Yaml, AnOverrideIsAPlaceWithoutLines) {
+  ConfigNode root = load_yaml_text("search: {iterations: 5}\n", "a.yaml");
+  const auto error = [&](const std::string& assignment) {
+    return user_error_of([&] {
+      apply_override(root, assignment);
+      (void)root.at("search").at("iterations").as_integer();
+    });
+  };
+  EXPECT_EQ(error("search.iterations=many"),
+            "--set search.iterations: search.iterations: expected a whole number, got many");
+  EXPECT_THAT(error("search.iterations=[1"),
+              ::testing::StartsWith("--set search.iterations: not valid YAML: "));
 }
 
 TEST(Yaml, MergeKeysAddWhatIsNotGiven) {

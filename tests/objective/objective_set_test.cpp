@@ -163,7 +163,7 @@ TEST(ObjectiveSet, RefusesUnknownMetricsWithASuggestion) {
       "run.yaml:2:14: objectives[1].minimize: unknown metric `speed`, known here: parameters, flops, macs, "
       "peak_activation_bytes, training_activation_bytes, weight_bytes, validation_accuracy, latency_ms");
   EXPECT_EQ(constraints_error("- {params: [0, 1]}"),
-            "run.yaml:1:12: constraints[0].params: unknown metric `params`, did you mean `parameters`?");
+            "run.yaml:1:4: constraints[0]: unknown metric `params`, did you mean `parameters`?");
 }
 
 TEST(ObjectiveSet, RefusesMissingAndMalformedObjectives) {
@@ -177,7 +177,7 @@ TEST(ObjectiveSet, RefusesMissingAndMalformedObjectives) {
   EXPECT_EQ(objectives_error("[flops]"),
             "run.yaml:1:2: objectives[0]: expected {maximize: METRIC} or {minimize: METRIC}, got flops");
   EXPECT_EQ(objectives_error("[{maximise: validation_accuracy}]"),
-            "run.yaml:1:2: objectives[0]: unknown key `maximise`, did you mean `maximize`?");
+            "run.yaml:1:3: objectives[0]: unknown key `maximise`, did you mean `maximize`?");
   EXPECT_EQ(objectives_error("[{minimize: flops}, {maximize: flops}]"),
             "run.yaml:1:21: objectives[1]: `flops` is listed twice");
 }

@@ -181,7 +181,7 @@ network:
   - linear: {features: $clases})"),
       "a.yaml:3:23: space.parameters.width.choice[1]: the value 8 is given twice\n"
       "a.yaml:4:11: space.parameters.depth: unknown key `rnage`, did you mean `range`?\n"
-      "a.yaml:6:53: space.blocks.conv.body[0].conv2d.kernal: conv2d has no attribute `kernal`, did you mean "
+      "a.yaml:6:45: space.blocks.conv.body[0].conv2d: conv2d has no attribute `kernal`, did you mean "
       "`kernel`?\n"
       "a.yaml:12:24: space.network[3].linear.features: in `$clases`: unknown parameter `$clases`, did you "
       "mean `$classes`?");
@@ -192,7 +192,7 @@ TEST(Language, RefusesWrongUsesOfBlocksAndChoices) {
   EXPECT_EQ(language_error(block + "network: [b]"),
             "a.yaml:1:38: space.blocks.b.body: block b needs the argument `n`");
   EXPECT_EQ(language_error(block + "network: [{b: {m: 3}}]"),
-            "a.yaml:2:19: space.network[0].b.m: block b has no argument `m`, known here: n");
+            "a.yaml:2:16: space.network[0].b: block b has no argument `m`, known here: n");
   EXPECT_THAT(language_error(block + "network: [{b: {n: 3}}, {c: {n: 3}}]"),
               AllOf(StartsWith("a.yaml:2:24: space.network[1]: unknown layer `c`, known here: adaptive_"),
                     HasSubstr(", average_pool, b, batch_norm, ")));

@@ -96,9 +96,8 @@ TEST(SpaceErrors, ParameterNames) {
             "another name");
   EXPECT_EQ(
       error_of("parameters:\n  width: {choice: [1]}\n  depth: {range: [1, 2]}\n" + kTail),
-      "a.yaml:3:10: space.parameters.depth: nothing uses this parameter; write $depth in the network, or "
-      "leave the "
-      "parameter out");
+      "a.yaml:3:10: space.parameters.depth: nothing uses this parameter; write $depth in the network or in "
+      "`training`, or leave the parameter out");
 }
 
 TEST(SpaceErrors, Layers) {
@@ -108,10 +107,10 @@ TEST(SpaceErrors, Layers) {
             "a.yaml:2:5: space.network[0]: unknown layer `transformer`, known here: " +
                 skyline::joined(layer_kind_names()));
   EXPECT_EQ(error_of("network:\n  - conv2d: {chanels: 3, kernel: 1}"),
-            "a.yaml:2:23: space.network[0].conv2d.chanels: conv2d has no attribute `chanels`, did you mean "
+            "a.yaml:2:14: space.network[0].conv2d: conv2d has no attribute `chanels`, did you mean "
             "`channels`?");
   EXPECT_EQ(error_of("network:\n  - relu: {slope: 1}"),
-            "a.yaml:2:19: space.network[0].relu.slope: relu has no attribute `slope`, none is known here");
+            "a.yaml:2:12: space.network[0].relu: relu has no attribute `slope`, none is known here");
   EXPECT_EQ(error_of("network:\n  - conv2d: 3"),
             "a.yaml:2:13: space.network[0].conv2d: expected a map of attributes, got 3");
   EXPECT_EQ(error_of("network:\n  - conv2d: {channels: [1], kernel: 1}"),
@@ -129,7 +128,7 @@ TEST(SpaceErrors, Layers) {
 
 TEST(SpaceErrors, WhatStandsInTheWrongPlaceIsToldWhereItBelongs) {
   EXPECT_EQ(error_of("network:\n  - relu: {when: true}"),
-            "a.yaml:2:18: space.network[0].relu.when: `when` stands beside a layer, not in it");
+            "a.yaml:2:12: space.network[0].relu: `when` stands beside a layer, not in it");
   EXPECT_EQ(
       error_of("network:\n  - conv2d: {channels: {choice: [8, 16]}, kernel: 1}"),
       "a.yaml:2:24: space.network[0].conv2d.channels: a choice stands under `parameters`, with a name; write "

@@ -50,7 +50,9 @@ std::optional<RunConfig> read_config(const DoctorArguments& arguments, bool veri
     findings.push_back({Verdict::kGood, "configuration", arguments.config.string() + " is valid", ""});
     return config;
   } catch (const Problem& error) {
-    findings.push_back({Verdict::kProblem, "configuration", error.what(), ""});
+    for (const std::string& line : error_lines(error)) {
+      findings.push_back({Verdict::kProblem, "configuration", line, ""});
+    }
     return std::nullopt;
   }
 }

@@ -3,6 +3,7 @@
 #include "skyline/core/error.hpp"
 #include "skyline/core/random.hpp"
 
+#include "app/commands/count_progress.hpp"
 #include "core/backoff.hpp"
 #include "core/text/wording.hpp"
 #include "report/text/text_table.hpp"
@@ -13,8 +14,11 @@
 #include <functional>
 #include <iostream>
 #include <limits>
+#include <optional>
 #include <utility>
 #include <vector>
+
+#include <unistd.h>
 
 namespace skyline::app {
 namespace {
@@ -84,9 +88,12 @@ class Surveyor {
     survey_.costs.clear();
     genotype_.choices.assign(parameters_.size(), 0);
     touched_.assign(parameters_.size(), false);
+    progress_.emplace(report::system_console(isatty(STDERR_FILENO) == 1));
     survey_.tally = tally_below(0);
+    progress_.reset();
   }
   GenotypeTally tally_below(std::size_t parameter);
+  double share_counted() const;
 
   const space::SearchSpace& space_;
   const objective::ObjectiveSet& objectives_;
@@ -95,6 +102,7 @@ class Surveyor {
   // Of count_all:
   space::Genotype genotype_;
   std::vector<bool> touched_;  // parameters: a network used their present values
+  std::optional<CountProgress> progress_;
 };
 
 void Surveyor::note_valid(const space::Architecture& architecture) {
@@ -146,6 +154,7 @@ GenotypeTally Surveyor::tally_below(std::size_t parameter) {
   if (parameter == parameters_.size()) {
     const std::vector<bool> used = look(genotype_, tally);
     for (std::size_t i = 0; i < used.size(); ++i) touched_[i] = touched_[i] || used[i];
+    if (progress_->is_due()) progress_->show(share_counted());
     return tally;
   }
   touched_[parameter] = false;
@@ -158,6 +167,17 @@ GenotypeTally Surveyor::tally_below(std::size_t parameter) {
   }
   genotype_.choices[parameter] = 0;
   return tally;
+}
+
+/// Of all genotypes, in the order of the count, those up to the present one.
+double Surveyor::share_counted() const {
+  double share = 0;
+  double step = 1;
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    step /= static_cast<double>(parameters_[i].values.size());
+    share += step * genotype_.choices[i];
+  }
+  return share + step;
 }
 
 std::string share_text(std::int64_t part, std::int64_t whole) {

@@ -13,9 +13,9 @@ namespace {
 constexpr std::string_view kIntroduction = R"(<!-- Made by `skyline schema --markdown`; do not edit. -->
 # Configuration
 
-A configuration is a YAML file with the sections below, in any order. `skyline validate FILE` checks one and prints it
-with every default; `--set search.iterations=3` replaces a key on the command line. An unknown key is refused, with the
-nearest known one. `skyline schema` prints a JSON schema, with which an editor completes and checks keys: for the YAML
+A configuration is a YAML file of at most 4 MiB with the sections below, in any order. `skyline validate FILE` checks one
+and prints it with every default; `--set search.iterations=3` replaces a key on the command line. An unknown key is
+refused, with the nearest known one. `skyline schema` prints a JSON schema, with which an editor completes and checks keys: for the YAML
 language server, begin the file with `# yaml-language-server: $schema=FILE`.
 
 A key that **may change** only bounds a run, or says what is kept and where: `--resume` accepts another value. Any other

@@ -6,6 +6,7 @@
 #include "skyline/store/importer.hpp"
 
 #include "core/backoff.hpp"
+#include "core/config/config_errors.hpp"
 #include "core/config/config_text.hpp"
 #include "core/home_path.hpp"
 #include "core/text/hash.hpp"
@@ -129,6 +130,26 @@ RunConfig read_sections(const ConfigNode& root, const OptionTable<ConfigSections
   return config;
 }
 
+/// The mistakes of a space where the sections have some, too; none if the shape of the data is not known.
+void check_space(const ConfigNode& root, const space::SearchedSection& searched) {
+  const ConfigNode* data = root.is_map() ? root.find("data") : nullptr;
+  const ConfigNode* space = root.is_map() ? root.find("space") : nullptr;
+  if (data == nullptr || space == nullptr) return;
+  space::DataShape shape;
+  try {
+    const DataOptions options = DataOptions::table().parse(*data);
+    if (options.file.empty()) {
+      shape = {options.shape.value(), options.classes.value()};
+    } else {
+      const auto dataset = store::Dataset::open(locate_data(data->at("file"), options.file), false);
+      shape = {dataset->shape(), static_cast<std::int64_t>(dataset->class_names().size())};
+    }
+  } catch (const std::exception&) {  // reported, or to be reported once the sections are right
+    return;
+  }
+  (void)space::SearchSpace::parse(*space, shape, searched.written());
+}
+
 /// The rest.
 void build(RunConfig& config, const ConfigNode& root, const OptionTable<ConfigSections>& table,
            const space::SearchedSection& searched) {
@@ -137,11 +158,16 @@ void build(RunConfig& config, const ConfigNode& root, const OptionTable<ConfigSe
   if (!sections.data.classes) (void)root.at("data").at("classes");
   config.shape = {sections.data.shape.value(), sections.data.classes.value()};
   const evaluate::EvaluatorKind& kind = *config.evaluator.kind;
-  config.space = space::SearchSpace::parse(sections.space, config.shape, searched.written());
+  Mistakes mistakes;
+  mistakes.attempt(
+      [&] { config.space = space::SearchSpace::parse(sections.space, config.shape, searched.written()); });
   const store::TargetKind targets = sections.data.targets.value_or(store::TargetKind::kClasses);
   config.metrics = kind.measured ? kind.measured(config.evaluator.section, targets) : kind.metrics;
-  config.objectives = objective::ObjectiveSet::parse(sections.objectives, &sections.constraints,
-                                                     config.metrics, kind.final_metrics);
+  mistakes.attempt([&] {
+    config.objectives = objective::ObjectiveSet::parse(sections.objectives, &sections.constraints,
+                                                       config.metrics, kind.final_metrics);
+  });
+  mistakes.throw_if_any();
   config.objectives.complete_references(config.space);
   config.sections.objectives = config.objectives.to_config();
   config.resolved = table.to_config(sections);
@@ -154,9 +180,9 @@ void check_section(const ConfigNode& root, const RunConfig& config, const space:
   const evaluate::EvaluatorKind& kind = *config.evaluator.kind;
   if (!kind.check) return;
   const auto check = [&](const ConfigNode& section) { kind.check(section, *config.dataset, config.split); };
+  if (!searched.written().empty()) return searched.check(check);
   const ConfigNode* written = root.find(kind.name);
   check(written != nullptr ? *written : root);
-  searched.check(check);
 }
 
 /// Equal numbers as equal text.
@@ -197,6 +223,18 @@ bool inherits(const ConfigNode& written) {
   });
 }
 
+/// A file that a person wrote. YAML takes some hundred times its size in memory while it is read.
+ConfigNode load_written_file(const std::filesystem::path& path) {
+  constexpr std::uintmax_t kMostBytes = 4U << 20U;
+  std::error_code failure;  // reported when the file is read
+  const std::uintmax_t bytes = std::filesystem::file_size(path, failure);
+  if (!failure && bytes > kMostBytes) {
+    throw UserError(path.string() + ": expected a configuration of at most 4 MiB, got " +
+                    std::to_string(bytes >> 20U) + " MiB");
+  }
+  return store::load_yaml_file(path);
+}
+
 }  // namespace
 
 ConfigNode identity_of(const ConfigNode& resolved) {
@@ -208,7 +246,7 @@ ConfigNode identity_of(const ConfigNode& resolved) {
 }
 
 ConfigNode load_config(const std::filesystem::path& path, const std::vector<std::string>& overrides) {
-  ConfigNode root = store::load_yaml_file(path);
+  ConfigNode root = load_written_file(path);
   for (const std::string& assignment : overrides) apply_override(root, assignment);
   const ConfigNode* space = root.is_map() ? root.find("space") : nullptr;
   const ConfigNode* file = space != nullptr && space->is_map() ? space->find("file") : nullptr;
@@ -216,7 +254,7 @@ ConfigNode load_config(const std::filesystem::path& path, const std::vector<std:
   if (space->entries().size() > 1) file->fail("stands beside other keys: the file holds the whole section");
   ConfigNode section;
   try {
-    section = store::load_yaml_file(path.parent_path() / file->as_text());
+    section = load_written_file(path.parent_path() / file->as_text());
   } catch (const UserError& problem) {
     if (std::filesystem::exists(path.parent_path() / file->as_text())) throw;
     file->fail(problem.what());
@@ -230,7 +268,11 @@ RunConfig RunConfig::parse(const ConfigNode& written, bool verify_data) {
   const OptionTable<ConfigSections> table = all_sections();
   const space::SearchedSection searched = searched_section(written);
   const ConfigNode root = with_first_values(written, searched);
-  RunConfig config = read_sections(root, table);
+  RunConfig config;
+  Mistakes mistakes;
+  mistakes.attempt([&] { config = read_sections(root, table); });
+  if (!mistakes.empty()) mistakes.attempt([&] { check_space(root, searched); });
+  mistakes.throw_if_any();
   if (std::string& file = config.sections.data.file; !file.empty()) {
     file = locate_data(root.at("data").at("file"), file);
     config.open_data(root.at("data"), verify_data);

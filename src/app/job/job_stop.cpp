@@ -143,11 +143,15 @@ void print_error(std::string_view text) {
   log::note(log::Level::kError, text);
 }
 
-void print_error(const std::exception& error, const std::string& signature) {
+std::vector<std::string> error_lines(const std::exception& error) {
   const auto* several = dynamic_cast<const ConfigErrors*>(&error);
-  const std::vector<std::string> lines =
-      several == nullptr ? std::vector{error_text(error)} : several->lines();
-  for (const std::string& line : lines) print_error(signature + (signature.empty() ? "" : " ") + line);
+  return several == nullptr ? std::vector{error_text(error)} : several->lines();
+}
+
+void print_error(const std::exception& error, const std::string& signature) {
+  for (const std::string& line : error_lines(error)) {
+    print_error(signature + (signature.empty() ? "" : " ") + line);
+  }
 }
 
 void print_end(const std::string& text) {

@@ -76,6 +76,9 @@ class JobStop {
 /// How a rank signs what it writes, e.g. "[rank 3 node07]".
 std::string rank_name(comm::Environment& environment);
 
+/// A line for each mistake: a configuration may have several.
+std::vector<std::string> error_lines(const std::exception& error);
+
 /// Prints one line on standard error, "skyline: cannot read ...".
 void print_error(std::string_view text);
 /// Likewise, a line for each mistake. @param signature  begins each; may be empty

@@ -83,6 +83,12 @@ std::string location(const SourcePosition& position) {
   return text.empty() ? text : text + ": ";
 }
 
+ConfigNode key_node(const ConfigNode& map, const ConfigNode::Entry& entry) {
+  ConfigNode key = ConfigNode::make_scalar(entry.key, entry.key_position);
+  key.assign_paths(map.path());
+  return key;
+}
+
 ConfigNode ConfigNode::make_null(SourcePosition position) {
   ConfigNode node;
   node.position_ = std::move(position);

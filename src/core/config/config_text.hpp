@@ -23,6 +23,9 @@ std::optional<double> duration_in(std::string_view text);
 /// unknown.
 std::string location(const SourcePosition& position);
 
+/// A key of this map as a scalar that has the map's path: the place of a mistake in the key itself.
+ConfigNode key_node(const ConfigNode& map, const ConfigNode::Entry& entry);
+
 /// Reads YAML text. Duplicate keys are refused (yaml-cpp would keep the first silently).
 /// @param file  the name that error messages give
 /// @throws UserError with file, line and column for a text that is not YAML

@@ -2,6 +2,8 @@
 
 #include "skyline/core/error.hpp"
 
+#include "core/config/config_errors.hpp"
+#include "core/config/config_text.hpp"
 #include "core/text/wording.hpp"
 
 #include <algorithm>
@@ -21,19 +23,12 @@ ConfigNode object_schema(ConfigNode properties, std::vector<ConfigNode> required
   return schema;
 }
 
-[[noreturn]] void fail_at_key(const ConfigNode& section, const ConfigNode::Entry& entry,
-                              const std::string& message) {
-  ConfigNode place = ConfigNode::make_null(entry.key_position);
-  place.assign_paths(section.path());
-  place.fail(message);
-}
-
 /// @param beside  the tag of the section's variant, if it has one
 [[noreturn]] void refuse(const ConfigNode& section, const ConfigNode::Entry& entry,
                          const std::vector<std::string>& known, const std::string& beside = "") {
-  fail_at_key(section, entry,
-              "unknown key `" + entry.key + "`" + (beside.empty() ? "" : " beside " + beside) + ", " +
-                  suggestion(entry.key, known));
+  key_node(section, entry)
+      .fail("unknown key `" + entry.key + "`" + (beside.empty() ? "" : " beside " + beside) + ", " +
+            suggestion(entry.key, known));
 }
 
 }  // namespace
@@ -50,18 +45,26 @@ const OptionKey* KeyTable::find(std::string_view name) const {
 }
 
 void KeyTable::read(const ConfigNode& section, void* options) const {
-  if (!section.is_null()) {
-    for (const ConfigNode::Entry& entry : section.entries()) {
-      if (find(entry.key) == nullptr) refuse(section, entry, names(), variant_);
-      if (section.find(entry.key) == &entry.value) continue;
-      fail_at_key(section, entry, "key `" + entry.key + "` is given twice");
-    }
-    for (const ConfigNode::Entry& entry : section.entries()) find(entry.key)->read(entry.value, options);
+  Mistakes mistakes;
+  bool misspelt = false;  // a key that seems to be missing may be there under another name
+  const std::vector<ConfigNode::Entry> none;
+  for (const ConfigNode::Entry& entry : section.is_null() ? none : section.entries()) {
+    const OptionKey* key = find(entry.key);
+    misspelt = misspelt || key == nullptr;
+    mistakes.attempt([&] {
+      if (key == nullptr) refuse(section, entry, names(), variant_);
+      if (section.find(entry.key) != &entry.value) {
+        key_node(section, entry).fail("key `" + entry.key + "` is given twice");
+      }
+      key->read(entry.value, options);
+    });
   }
   for (const OptionKey& key : keys_) {
     const bool missing = section.is_null() || section.find(key.name) == nullptr;
-    if (missing && key.rule == KeyRule::kRequired) section.fail("missing key `" + key.name + "`");
+    if (!missing || misspelt || key.rule != KeyRule::kRequired) continue;
+    mistakes.attempt([&] { section.fail("missing key `" + key.name + "`"); });
   }
+  mistakes.throw_if_any();
 }
 
 ConfigNode KeyTable::write(const void* options) const {

@@ -18,6 +18,7 @@ constexpr int kDeepestNesting = 100;
 
 /// Aliases of aliases make an enormous tree of a short text.
 constexpr std::size_t kMostNodes = 1'000'000;
+constexpr std::size_t kMostText = 4U << 20U;  // bytes of keys and values
 
 /// Where a text comes from: a file, or an argument, which is too short for lines and columns to matter.
 struct TextSource {
@@ -46,6 +47,7 @@ class Converter {
       fail(where, "more than 1,000,000 values, counted where aliases (*name) repeat them");
     switch (node.Type()) {
       case YAML::NodeType::Scalar:
+        count_text(node.Scalar(), where);
         return ConfigNode::make_scalar(node.Scalar(), where, node.Tag() == "!");
       case YAML::NodeType::Sequence: {
         std::vector<ConfigNode> items;
@@ -68,6 +70,11 @@ class Converter {
     throw UserError(location(where) + problem);
   }
 
+  void count_text(const std::string& text, const SourcePosition& where) {
+    text_ += text.size();
+    if (text_ > kMostText) fail(where, "more than 4 MiB of text, counted where aliases (*name) repeat it");
+  }
+
   /// Adds the entries of a merge key's value, a map or a list of maps: `<<: *common`.
   static void append_merged(const ConfigNode& value, const SourcePosition& where,
                             std::vector<ConfigNode::Entry>& merged) {
@@ -88,6 +95,7 @@ class Converter {
       const SourcePosition where = position_of(item.first);
       if (!item.first.IsScalar()) fail(where, "expected a word as key");
       const std::string key = item.first.Scalar();
+      count_text(key, where);
       if (!seen.insert(key).second) fail(where, "key `" + key + "` stands here a second time");
       ConfigNode value = convert(item.second, depth + 1);
       if (key == "<<" && item.first.Tag() != "!") {
@@ -104,6 +112,7 @@ class Converter {
 
   const TextSource& source_;
   std::size_t nodes_ = 0;
+  std::size_t text_ = 0;
 };
 
 /// Where the first line is indented by a tab.

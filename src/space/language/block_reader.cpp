@@ -1,6 +1,7 @@
 // Blocks: named lists of items with arguments.
 #include "skyline/space/layer_kind.hpp"
 
+#include "core/config/config_text.hpp"
 #include "space/language/space_reader.hpp"
 
 #include <algorithm>
@@ -72,8 +73,8 @@ void SpaceReader::give_arguments(const std::string& block, const ConfigNode& giv
     for (const ConfigNode::Entry& entry : given.entries()) {
       count_steps(known.size());
       if (std::ranges::find(known, entry.key) == known.end()) {
-        entry.value.fail("block " + block + " has no argument `" + entry.key + "`, " +
-                         suggestion(entry.key, known));
+        key_node(given, entry)
+            .fail("block " + block + " has no argument `" + entry.key + "`, " + suggestion(entry.key, known));
       }
       inner.names[entry.key] = {{expression(entry.value, outside).root(), true}, std::nullopt};
     }

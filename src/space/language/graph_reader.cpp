@@ -1,6 +1,7 @@
 // Items of a network that make a graph: residual, branch, cell, and the names that `from` reads.
 #include "skyline/space/layer_kind.hpp"
 
+#include "core/config/config_text.hpp"
 #include "space/language/space_reader.hpp"
 
 #include <map>
@@ -67,9 +68,7 @@ std::vector<EdgeForm> edges_of(const ConfigNode& node) {
   std::vector<EdgeForm> edges;
   if (node.is_map()) {
     for (const ConfigNode::Entry& entry : node.entries()) {
-      ConfigNode from = ConfigNode::make_scalar(entry.key, entry.key_position);
-      from.assign_paths(node.path());
-      edges.push_back({std::move(from), entry.value});
+      edges.push_back({key_node(node, entry), entry.value});
     }
   } else {
     for (const ConfigNode& from : node.items()) edges.push_back({from, ConfigNode()});

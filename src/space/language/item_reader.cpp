@@ -1,6 +1,7 @@
 // Items of a network: layers, repetitions, choices.
 #include "skyline/space/layer_kind.hpp"
 
+#include "core/config/config_text.hpp"
 #include "space/language/space_reader.hpp"
 
 #include <algorithm>
@@ -35,12 +36,6 @@ std::string word_of(const ConfigNode& alternative) {
   if (!alternative.is_map()) return "nothing";
   const ConfigNode::Entry* main = main_entry(alternative);
   return main == nullptr ? "nothing" : main->key;
-}
-
-ConfigNode name_node(const ConfigNode::Entry& entry, const ConfigNode& item) {
-  ConfigNode node = ConfigNode::make_scalar(entry.key, entry.key_position);
-  node.assign_paths(item.path());
-  return node;
 }
 
 std::vector<std::string> alternative_words(const std::vector<ConfigNode>& alternatives) {
@@ -128,7 +123,7 @@ ItemPointer SpaceReader::main_item(const ConfigNode& node, const std::vector<Ten
   if (main->key == "residual") return residual(node, place);
   if (main->key == "branch") return branch(node, place);
   if (main->key == "cell") return cell(node, place);
-  if (main->key.starts_with('$')) return chosen_item(name_node(*main, node), main->value, place);
+  if (main->key.starts_with('$')) return chosen_item(key_node(node, *main), main->value, place);
   return named_item(main->key, main->value, node, reads, place);
 }
 

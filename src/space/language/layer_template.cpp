@@ -2,6 +2,7 @@
 
 #include "skyline/core/error.hpp"
 
+#include "core/config/config_text.hpp"
 #include "space/language/combinations.hpp"
 #include "space/language/space_keys.hpp"
 
@@ -58,9 +59,10 @@ void LayerTemplate::read_attributes(const ConfigNode& attributes, Names& names) 
   for (const LayerAttribute& attribute : attributes_of(*kind_)) known.push_back(attribute.name);
   for (const ConfigNode::Entry& entry : attributes.entries()) {
     if (std::find(known.begin(), known.end(), entry.key) == known.end()) {
-      if (is_key_beside(entry.key)) entry.value.fail("`" + entry.key + "` stands beside a layer, not in it");
-      entry.value.fail(std::string(kind_->name()) + " has no attribute `" + entry.key + "`, " +
-                       suggestion(entry.key, known));
+      const ConfigNode key = key_node(attributes, entry);
+      if (is_key_beside(entry.key)) key.fail("`" + entry.key + "` stands beside a layer, not in it");
+      key.fail(std::string(kind_->name()) + " has no attribute `" + entry.key + "`, " +
+               suggestion(entry.key, known));
     }
   }
   for (const ConfigNode::Entry& entry : attributes.entries()) {

@@ -2,11 +2,13 @@
 
 #include "skyline/core/error.hpp"
 
+#include "core/config/config_errors.hpp"
 #include "core/text/wording.hpp"
 #include "space/language/combinations.hpp"
 #include "space/language/space_reader.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace skyline::space {
 namespace {
@@ -34,15 +36,22 @@ bool names_classes(const ExpressionNode& node) {
          std::ranges::any_of(node.operands, [](const ExpressionPart& part) { return names_classes(*part); });
 }
 
+/// ", for lr=0.1 batch=16"
 std::string values_text(const std::vector<Parameter>& parameters, const std::vector<std::size_t>& named,
                         const Genotype& genotype) {
   std::string text;
   for (const std::size_t index : named) {
     const Parameter& parameter = parameters[index];
-    text +=
-        (text.empty() ? "" : " ") + parameter.name + '=' + to_text(parameter.values[genotype.choices[index]]);
+    text += (text.empty() ? ", for " : " ") + parameter.name + '=' +
+            to_text(parameter.values[genotype.choices[index]]);
   }
   return text;
+}
+
+bool names_one_of(const std::vector<ConfigNode>& scalars, const std::string& message) {
+  return std::ranges::any_of(scalars, [&](const ConfigNode& scalar) {
+    return message.find(": " + scalar.path() + ": ") != std::string::npos;
+  });
 }
 
 }  // namespace
@@ -101,10 +110,7 @@ void SearchedSection::check(const std::function<void(const ConfigNode& section)>
   try {
     visit(with_first_values());
   } catch (const UserError& problem) {
-    const auto is_named = [text = std::string(problem.what())](const ConfigNode& scalar) {
-      return text.find(": " + scalar.path() + ": ") != std::string::npos;
-    };
-    if (std::ranges::none_of(written_, is_named)) throw;  // a mistake that has nothing to do with parameters
+    if (!names_one_of(written_, problem.what())) throw;  // a mistake that has nothing to do with parameters
   }
   std::vector<std::size_t> all;
   for (const Expression& expression : expressions_) {
@@ -124,9 +130,14 @@ void SearchedSection::check_values(const std::vector<std::size_t>& varied,
   for (std::size_t i = 0; i < kMostValuesChecked; ++i) {
     try {
       visit(with_values(combinations.current()));
+    } catch (const ConfigErrors& several) {
+      std::vector<std::string> lines = several.lines();
+      for (std::string& line : lines) {
+        if (names_one_of(written_, line)) line += values_text(parameters_, varied, combinations.current());
+      }
+      throw ConfigErrors(std::move(lines));
     } catch (const UserError& problem) {
-      throw UserError(std::string(problem.what()) + ", for " +
-                      values_text(parameters_, varied, combinations.current()));
+      throw UserError(problem.what() + values_text(parameters_, varied, combinations.current()));
     }
     if (!combinations.advance()) return;
   }

@@ -169,7 +169,7 @@ void SpaceReader::check_parameters() const {
     if (used_[i] || !declared_[i].problem.empty()) continue;
     const std::string& name = declared_[i].parameter.name;
     declared_[i].source.fail("nothing uses this parameter; write $" + name +
-                             " in the network, or leave the parameter out");
+                             " in the network or in `training`, or leave the parameter out");
   }
   if (parameters_.size() <= kMostParameters) return;
   form_.network.fail("the space has " + std::to_string(parameters_.size()) +
