@@ -111,17 +111,17 @@ TEST(RunTraps, AreNoneWhereAllSlotsWork) {
 
 TEST(RunTraps, NameWindowsAndGenerationsThatAreSmallerThanTheSlots) {
   EXPECT_THAT(traps_of({"search.breed=commit", "run.window=8"}, {.slots = 64}),
-              ElementsAre("run.window: 8 trials at a time for 64 slots: 56 of them never work; take 2 to 2.5 "
+              ElementsAre("run.window: 8 trials at a time for 64 slots, which leaves 56 idle; take 2 to 2.5 "
                           "times the slots by virtual time, 4 to 5 times by number"));
   EXPECT_THAT(
       traps_of({"search.initial=20", "search.max_unseen=12"}, {.slots = 64}),
-      ElementsAre("search: a generation has at most 20 trials at a time for 64 slots: 44 of them never "
-                  "work"));
+      ElementsAre("search: a generation has at most 20 trials at a time for 64 slots, which leaves 44 "
+                          "idle"));
 }
 
 TEST(RunTraps, TakeTheVirtualSlotsWhereThoseOfAJobAreNotKnown) {
   EXPECT_THAT(traps_of({"search.breed=commit", "run.window=8", "run.virtual_slots=64"}, {}),
-              ElementsAre(HasSubstr("56 of them never work")));
+              ElementsAre(HasSubstr("leaves 56 idle")));
 }
 
 TEST(RunTraps, NameAWindowThatDoesNothing) {

@@ -11,8 +11,8 @@ namespace {
 constexpr std::size_t kSampled = 100;  // architectures, for the members of groups
 
 std::string of_slots(std::size_t trials, std::size_t slots) {
-  return counted(trials, "trial") + " at a time for " + counted(slots, "slot") + ": " +
-         std::to_string(slots - trials) + " of them never work";
+  return counted(trials, "trial") + " at a time for " + counted(slots, "slot") + ", which leaves " +
+         std::to_string(slots - trials) + " idle";
 }
 
 std::optional<std::string> useless_window(const RunConfig& config, const search::Searcher& searcher) {
