@@ -40,7 +40,7 @@ FACES = {
              "text/running_hash", "text/wording", "unique_handle"],
     "machine": ["device_binding", "nccl_settings", "node", "node_tokens"],
     "space": ["language/searched_section", "language/space_keys", "network/network_alignment"],
-    "trial": ["commit_log", "trial_fields"],
+    "trial": ["commit_log", "scope_timer", "trial_fields"],
     "comm": ["agreement", "communicator", "environment", "launch/launcher", "link", "mailbox"],
     "store": ["data/staged_dataset", "events/event_file", "journal/journal", "journal/trial_json",
               "publish/folder_check", "publish/patience", "publish/publish", "publish/storage_thread",
@@ -56,8 +56,8 @@ FACES = {
     "run": ["account", "opened_run", "run_state"],
     "engine": ["dispatch/simulated_fleet", "engine_job", "engine_options", "loop/front_training", "loop/search_loop",
                "loop/trial_maker", "run_files"],
-    "report": ["compare/comparison", "html/html_report", "report", "text/progress", "text/status_file", "text/text_table",
-               "tracking/tracking"],
+    "report": ["compare/comparison", "files/trace_json", "html/html_report", "report", "text/progress", "text/status_file",
+               "text/text_table", "tracking/tracking"],
 }
 
 THIRD_PARTY = [

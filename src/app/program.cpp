@@ -43,7 +43,8 @@ constexpr auto kCommands = std::to_array<CommandEntry>(
      {"predict", "tell what a trained network says of samples, as CSV", predict_command},
      {"evaluate", "measure a trained network on samples with targets", evaluate_command},
      {"profile", "measure what each layer of a network takes in a training step", profile_command},
-     {"report", "write a page about a run, or several, to open in a browser", report_command}});
+     {"report", "write a page about a run, or several, to open in a browser", report_command},
+     {"trace", "write what the slots of a run did when, for a viewer of traces", trace_command}});
 
 /// Says of the first option that the command does not have which one may be meant.
 std::optional<std::string> unknown_option(const CLI::App& command, const std::vector<std::string>& words) {

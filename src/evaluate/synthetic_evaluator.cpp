@@ -3,6 +3,7 @@
 #include "skyline/core/random.hpp"
 
 #include "core/log.hpp"
+#include "trial/scope_timer.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -107,22 +108,21 @@ class SyntheticEvaluator final : public trial::Evaluator {
   }
 
   trial::Outcome evaluate(const trial::Trial& trial, trial::EvaluationContext& context) override {
-    const Clock::time_point start = Clock::now();
     const auto flops = static_cast<double>(trial.architecture().network.cost.flops);
     const Seconds duration(options_.seconds_per_gflop * flops / 1e9 * trial.budget().epochs);
-    const bool completed = sleep_through(duration, trial, context);
-    const Clock::time_point trained = Clock::now();
-    context.timing().train_s = Seconds(trained - start).count();
-    if (!completed) return trial::Failure{trial::FailureKind::kStopped, "stopped on request"};
+    const auto completes = [&] {
+      const trial::ScopeTimer timer(context.timing(), &trial::TrialTiming::train_s);
+      return sleep_through(duration, trial, context);
+    };
+    if (!completes()) return trial::Failure{trial::FailureKind::kStopped, "stopped on request"};
 
     const auto id = static_cast<std::uint64_t>(trial.architecture().id);
     if (hashed_share("evaluate.synthetic.failure", id) < options_.failure_rate) {
       return trial::Failure{trial::FailureKind::kDiverged,
                             "this architecture is of the synthetic share that fails"};
     }
-    trial::Measurements measurements = measure(trial);
-    context.timing().validate_s = Seconds(Clock::now() - trained).count();
-    return measurements;
+    const trial::ScopeTimer timer(context.timing(), &trial::TrialTiming::validate_s);
+    return measure(trial);
   }
 
  private:

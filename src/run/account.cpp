@@ -15,14 +15,17 @@ void AccountBook::add(const trial::TrialTiming& timing, bool counts) {
   account.train_s += timing.train_s;
   account.validate_s += timing.validate_s;
   account.latency_s += timing.latency_s;
+  account.wait_device_s += timing.wait_device_s;
+  account.wait_files_s += timing.wait_files_s + timing.wait_hand_in_s;
+  account.wait_ranks_s += timing.wait_ranks_s;
 }
 
 RunAccount AccountBook::after(double wall_s) const {
   const bool idle = std::ranges::all_of(
-      slots_, [](const SlotAccount& slot) { return slot.trials == 0 && slot.setup_s + slot.busy_s() == 0; });
+      slots_, [](const SlotAccount& slot) { return slot.trials == 0 && slot.wall_s() == 0; });
   RunAccount account{wall_s, idle ? std::vector<SlotAccount>() : slots_};
   for (SlotAccount& slot : account.slots) {
-    slot.idle_s = std::max(0.0, wall_s - slot.setup_s - slot.busy_s());
+    slot.wait_work_s = std::max(0.0, wall_s - slot.wall_s());
   }
   return account;
 }

@@ -37,6 +37,8 @@ void for_each_timing(Visitor&& visit, Timings&... timings) {
   visit("train_s", timings.train_s...);
   visit("validate_s", timings.validate_s...);
   visit("latency_s", timings.latency_s...);
+  visit("wait_files_s", timings.wait_files_s...);
+  visit("wait_ranks_s", timings.wait_ranks_s...);
 }
 
 /// A field in which two trials differ, with its values as texts, which differ too.

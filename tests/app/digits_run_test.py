@@ -1,6 +1,8 @@
 """The digits search, real training, for several numbers of ranks: same journal, complete results."""
 
 import csv
+import json
+import re
 import subprocess
 import unittest
 
@@ -11,6 +13,12 @@ import h5py, pandas, sys
 table = pandas.DataFrame(h5py.File(sys.argv[1])["trials"][:])
 print(len(table), "validation_accuracy" in table.columns, "flops" in table.columns, "depth" in table.columns)
 """
+READ_ACCOUNT = """
+import h5py, json, pandas, sys
+tables = [pandas.DataFrame(h5py.File(sys.argv[1])[name][:]) for name in ("slots", "trials")]
+print(json.dumps([table.select_dtypes("number").to_dict("records") for table in tables]))
+"""
+PARTS_OF_TRIALS = ["setup_s", "train_s", "validate_s", "latency_s", "wait_files_s", "wait_ranks_s"]
 
 
 class DigitsRun(RunsCase):
@@ -71,6 +79,38 @@ class DigitsRun(RunsCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         trials = self.canonical("two").count("\n") - 1
         self.assertEqual(done.stdout.split(), [str(trials), "True", "True", "True"])
+
+    def test_the_parts_of_the_slots_times_add_up_to_the_wall_time(self):
+        done = self.skyline("search", *small_digits(self.digits), "--run", "account", "--slots", 2, ranks=2)
+        wall_s = float(re.search(r"latency in 4 slots over ([0-9.]+) s", done.stdout).group(1))
+        table = subprocess.run(["/usr/bin/python3", "-c", READ_ACCOUNT, self.folder / "account/run.h5"], check=True,
+                               capture_output=True, text=True, timeout=60)
+        slots, trials = json.loads(table.stdout)
+        self.assertEqual(len(slots), 4)
+        for slot in slots:
+            place = slot["rank"], slot["slot"]
+            own = sorted((trial for trial in trials if (trial["rank"], trial["slot"]) == place), key=lambda trial: trial["started_s"])
+            end_s = 0
+            for trial in own:  # one after the other
+                self.assertGreaterEqual(trial["started_s"], end_s - 0.002, place)
+                end_s = trial["started_s"] + sum(trial[part] for part in PARTS_OF_TRIALS)
+            self.assertLessEqual(end_s, wall_s * 1.01)
+            for part in PARTS_OF_TRIALS[:-2]:  # a slot also waits for files, or others' trials, after its own
+                self.assertAlmostEqual(slot[part], sum(trial[part] for trial in own), delta=0.01 * wall_s, msg=f"{place} {part}")
+            self.assertEqual(slot["trials"], len(own))
+        sums_s = [sum(slot[part] for part in [*PARTS_OF_TRIALS, "wait_work_s", "wait_device_s"]) for slot in slots]
+        self.assertLess(max(sums_s), 1.01 * min(sums_s))
+        self.assertAlmostEqual(sum(sums_s) / 4, wall_s, delta=0.01 * wall_s + 0.05)  # as printed
+
+    def test_the_trace_shows_every_trial_on_its_slot(self):
+        out = self.skyline("trace", "two").stdout
+        self.assertIn("wrote two/trace.json", out)
+        events = read_json(self.folder / "two/trace.json")["traceEvents"]
+        trials = sorted(event["name"] for event in events if event["name"].startswith("trial "))
+        lines = [json.loads(line) for line in (self.folder / "two/journal.jsonl").read_text().splitlines()[1:]]
+        self.assertEqual(trials, sorted(f"trial {line['k']}{'.final' * (line['phase'] == 'final')}" for line in lines))
+        self.assertEqual({event["pid"] for event in events}, {line["where"]["rank"] for line in lines})
+        self.skyline("trace", "two", "-o", "two/config.yaml", expect=2)
 
     def test_the_end_is_printed(self):
         output = self.done["two"].stdout

@@ -257,7 +257,7 @@ class Source : public WeightsOfARun {
   /// A reading by another thread, of a file that is not there.
   std::future<Tensors> start_reading() {
     std::filesystem::remove(inherited_file(root(), heir_));
-    return std::async(std::launch::async, [this] { return source_(heir_, stop_); });
+    return std::async(std::launch::async, [this] { return source_(heir_, stop_, timing_); });
   }
   void write_weights(float value) {
     store::WeightsFile weights;
@@ -268,6 +268,7 @@ class Source : public WeightsOfARun {
   void TearDown() override { remove_weights_copies(files_); }
 
   std::atomic<bool> stop_{false};
+  trial::TrialTiming timing_;  // of the thread that reads
   const trial::Trial parent_ = committed(3, architecture(1, 1)).trial;
   const trial::Trial heir_ = heir(5, parent_);
   const WeightsSource source_ = make_weights_source(files_, nullptr, nullptr, "training.inherit");
@@ -282,6 +283,8 @@ TEST_F(Source, WaitsForAFileThatDoesNotShowYetAndLeavesTheStorageThreadToOthers)
   EXPECT_NE(reading.wait_for(std::chrono::milliseconds(50)), std::future_status::ready);
   write_weights(2.5F);
   EXPECT_EQ(reading.get()->at(0).values.at(0), 2.5F);
+  EXPECT_GE(timing_.wait_files_s, 0.05);
+  EXPECT_EQ(timing_.wait_ranks_s, 0);
 }
 
 TEST_F(Source, GivesNothingToATrialThatIsAskedToStopWhileItWaits) {

@@ -140,8 +140,15 @@ TEST(ResultRecord, ReadsBackMeasurementsAndTiming) {
   const ResultRecord format(3);
   std::vector<std::byte> record(format.bytes());
   Arrival arrival{{8, true}, trial::Measurements{{0.5, std::nan(""), -1e300}}, {}};
-  arrival.timing = {
-      .rank = 2, .slot = 1, .started_s = 3, .setup_s = 4, .train_s = 5, .validate_s = 6, .latency_s = 7};
+  arrival.timing = {.rank = 2,
+                    .slot = 1,
+                    .started_s = 3,
+                    .setup_s = 4,
+                    .train_s = 5,
+                    .validate_s = 6,
+                    .latency_s = 7,
+                    .wait_files_s = 8,
+                    .wait_ranks_s = 9};
   format.write(arrival, record);
   const auto read = format.read(record);
   EXPECT_EQ(read.trial, (trial::TrialName{8, true}));
@@ -150,7 +157,7 @@ TEST(ResultRecord, ReadsBackMeasurementsAndTiming) {
   EXPECT_EQ(read.timing.rank, 2);
   EXPECT_EQ(read.timing.slot, 1);
   EXPECT_EQ(read.timing.started_s, 3);
-  EXPECT_EQ(read.timing.total_s(), 22);
+  EXPECT_EQ(read.timing.total_s(), 39);
   EXPECT_FALSE(read.unsaved);
   arrival.unsaved = true;
   format.write(arrival, record);

@@ -154,7 +154,7 @@ TEST(SlotPool, CountsWhatIsNotAccountedForAsSetUp) {
 TEST(SlotPool, CountsWaitingForADeviceAsNeitherSetUpNorPartOfTheTrial) {
   ScriptedEvaluator evaluator([](const trial::Trial&, trial::EvaluationContext& context) {
     std::this_thread::sleep_for(std::chrono::milliseconds(30));
-    context.timing().wait_s = 0.03;
+    context.timing().wait_device_s = 0.03;
     return trial::Measurements{{0}};
   });
   const SlotPoolOptions options = pool_of(1);
@@ -164,6 +164,24 @@ TEST(SlotPool, CountsWaitingForADeviceAsNeitherSetUpNorPartOfTheTrial) {
   const std::chrono::duration<double> now = std::chrono::steady_clock::now() - options.run_started;
   EXPECT_GE(timing.started_s, 0.03);
   EXPECT_LE(timing.started_s + timing.setup_s, now.count());
+}
+
+TEST(SlotPool, CountsWithTheNextTrialHowLongStorageTookToAcceptTheFilesOfTheLast) {
+  ScriptedEvaluator evaluator([](const trial::Trial&, trial::EvaluationContext& context) {
+    context.weights().keep({{"w", {1}, {2.5F}}});
+    return trial::Measurements{{0}};
+  });
+  const auto slow_sink = [](const trial::Trial&, const auto&, const std::function<void()>& written) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    written();
+  };
+  SlotPool pool(pool_of(1), evaluator, {slow_sink, {}, nullptr, nullptr});
+  for (trial::TrialNumber number = 0; number < 2; ++number) pool.submit(0, {trial_of(number), {}});
+  const auto arrivals = collect(pool, 2);
+  EXPECT_EQ(arrivals.at(0).timing.wait_hand_in_s, 0);
+  EXPECT_GE(arrivals.at(1).timing.wait_hand_in_s, 0.03);
+  const trial::TrialTiming& first = arrivals.at(0).timing;
+  EXPECT_GE(arrivals.at(1).timing.started_s, first.started_s + first.total_s() + 0.03);
 }
 
 TEST(SlotPool, HandsAResultOnOnlyWhenItsWeightsAreWritten) {

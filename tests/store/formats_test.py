@@ -98,14 +98,14 @@ class Formats(unittest.TestCase):
         slots = table(self.folder / "run.h5", "slots")
         self.assertEqual(slots.to_dict("records"),
                          [{"job": 1, "rank": 0, "slot": 0, "host": "node1", "trials": 12, "setup_s": 0, "train_s": 1.5,
-                           "validate_s": 0, "latency_s": 0, "idle_s": 0.5},
+                           "validate_s": 0, "latency_s": 0, "wait_work_s": 0.5, "wait_device_s": 0, "wait_files_s": 0, "wait_ranks_s": 0},
                           {"job": 1, "rank": 2, "slot": 1, "host": "node17", "trials": 0, "setup_s": 0, "train_s": 0,
-                           "validate_s": 0, "latency_s": 0, "idle_s": 2}])
+                           "validate_s": 0, "latency_s": 0, "wait_work_s": 2, "wait_device_s": 0, "wait_files_s": 0, "wait_ranks_s": 0}])
 
     def test_run_file_says_what_it_is(self):
         attributes = h5py.File(self.folder / "run.h5").attrs
         self.assertEqual(attributes["format"], "skyline-run")
-        self.assertEqual(attributes["version"], 6)
+        self.assertEqual(attributes["version"], 7)
         self.assertRegex(attributes["skyline_version"], r"^\d+\.\d+\.\d+$")
         self.assertEqual(attributes["config"], "run: {seed: 1}\n")
 

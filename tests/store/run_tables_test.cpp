@@ -57,7 +57,15 @@ TEST_F(RunTables, NeedsAFlagForEveryTrial) {
 TEST_F(RunTables, GiveTheAccountOfAllJobsBack) {
   const std::vector<SlotAccount> slots{
       {.job = 1, .rank = 2, .slot = 3, .host = "n1", .trials = 4, .setup_s = 0.5},
-      {.job = 2, .host = "node22", .train_s = 1, .validate_s = 2, .latency_s = 3, .idle_s = 4}};
+      {.job = 2,
+       .host = "node22",
+       .train_s = 1,
+       .validate_s = 2,
+       .latency_s = 3,
+       .wait_work_s = 4,
+       .wait_device_s = 5,
+       .wait_files_s = 6,
+       .wait_ranks_s = 7}};
   write_run_tables(path, shared_trials(space, 1), {true}, metrics, space, "", slots);
   EXPECT_EQ(read_slot_accounts(path), slots);
   write_run_tables(path, {}, {}, metrics, space, "", {});

@@ -128,7 +128,8 @@ inline bool same_outcome(const trial::Outcome& left, const trial::Outcome& right
 inline bool same_timing(const trial::TrialTiming& s, const trial::TrialTiming& t) {
   return s.rank == t.rank && s.slot == t.slot && same_number(s.started_s, t.started_s) &&
          same_number(s.setup_s, t.setup_s) && same_number(s.train_s, t.train_s) &&
-         same_number(s.validate_s, t.validate_s) && same_number(s.latency_s, t.latency_s);
+         same_number(s.validate_s, t.validate_s) && same_number(s.latency_s, t.latency_s) &&
+         same_number(s.wait_files_s, t.wait_files_s) && same_number(s.wait_ranks_s, t.wait_ranks_s);
 }
 
 inline bool same_inheritance(const trial::Trial& left, const trial::Trial& right) {

@@ -37,8 +37,8 @@ void write_run(const std::filesystem::path& path, const space::SearchSpace& spac
   on_front[1] = on_front[6] = true;
   write_run_tables(path, trials, on_front, skyline::testing::sample_header().metrics, space,
                    "run: {seed: 1}\n",
-                   {{.host = "node1", .trials = 12, .train_s = 1.5, .idle_s = 0.5},
-                    {.rank = 2, .slot = 1, .host = "node17", .idle_s = 2}});
+                   {{.host = "node1", .trials = 12, .train_s = 1.5, .wait_work_s = 0.5},
+                    {.rank = 2, .slot = 1, .host = "node17", .wait_work_s = 2}});
 }
 
 void write_all(const std::filesystem::path& folder) {

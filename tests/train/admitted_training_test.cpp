@@ -110,7 +110,7 @@ TEST_F(AdmittedTrainingTest, TrainsATrialThatRanOutOfMemoryOnceMoreAlone) {
   EXPECT_EQ(attempts_, 3);
   EXPECT_TRUE(std::holds_alternative<Measurements>(neighbours));
   EXPECT_TRUE(std::holds_alternative<Measurements>(outcome));
-  EXPECT_GT(context.times.wait_s, 0);
+  EXPECT_GT(context.times.wait_device_s, 0);
   EXPECT_EQ(device_.allocated(), 0U);
 }
 

@@ -104,7 +104,7 @@ TEST_F(HostMemoryTest, LetsAWaitingTrialStop) {
     stopped.stop_after_polls = 2;
     const Outcome outcome = one.train(trial, options, stopped, [] { return Outcome(Measurements{}); });
     EXPECT_EQ(std::get<Failure>(outcome).kind, FailureKind::kStopped);
-    EXPECT_GT(stopped.times.wait_s, 0);
+    EXPECT_GT(stopped.times.wait_device_s, 0);
     return outcome;
   });
 }

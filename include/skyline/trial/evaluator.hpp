@@ -98,7 +98,8 @@ class EvaluationContext {
   /// The group if trial.members > 1: evaluate is then called once for each member, at the same time, and only
   /// member 0's context saves, inherits and keeps; else nullptr.
   virtual TrialGroup* group() = 0;
-  /// The evaluator fills in setup_s, train_s, validate_s, latency_s.
+  /// The evaluator fills in setup_s, train_s, validate_s and latency_s, without what state, weights and group
+  /// let it wait, which they count; and wait_device_s.
   virtual TrialTiming& timing() = 0;
   /// Takes the course of a trial that ends with a result; called once, with some hundred points at most.
   virtual void report(std::vector<CoursePoint> /*course*/) {}

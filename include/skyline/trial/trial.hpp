@@ -142,14 +142,19 @@ using Outcome = std::variant<Measurements, Failure>;
 /// Times of a trial, and where it ran. Never part of the canonical journal.
 struct TrialTiming {
   std::int32_t rank = 0;
-  std::int32_t slot = 0;  // within the rank
-  double started_s = 0;   // since the start of the run (this process' clock, aligned at start-up)
-  double setup_s = 0;     // everything except training steps, validation and latency measurement
-  double train_s = 0;
-  double validate_s = 0;
-  double latency_s = 0;  // spent in measuring latency
-  double wait_s = 0;     // before it could begin, for a turn on its device: idle, not recorded
-  double total_s() const { return setup_s + train_s + validate_s + latency_s; }
+  std::int32_t slot = 0;    // within the rank
+  double started_s = 0;     // since the start of the run (this process' clock, aligned at start-up)
+  double setup_s = 0;       // everything that is not one of the following
+  double train_s = 0;       // training steps
+  double validate_s = 0;    // validation and test
+  double latency_s = 0;     // spent in measuring latency
+  double wait_files_s = 0;  // for checkpoints and inherited weights, to be read or taken over
+  double wait_ranks_s = 0;  // for the other members of its group, and for weights from another rank
+  // Not recorded, since the trial has not begun:
+  double wait_device_s = 0;   // for a turn on its device, or for memory
+  double wait_hand_in_s = 0;  // until storage had taken the files of the slot's trial before
+  double total_s() const { return setup_s + train_s + validate_s + latency_s + wait_files_s + wait_ranks_s; }
+  double waited_s() const { return wait_files_s + wait_ranks_s + wait_device_s; }
 };
 
 /// A trial with its result. `position` is right from its commit on.

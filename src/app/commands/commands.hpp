@@ -34,6 +34,7 @@ RunCommand predict_command(CLI::App& command);
 RunCommand evaluate_command(CLI::App& command);
 RunCommand profile_command(CLI::App& command);
 RunCommand report_command(CLI::App& command);
+RunCommand trace_command(CLI::App& command);
 
 // Those that are collective over the ranks that the launcher started.
 RunCommand search_command(CLI::App& command);

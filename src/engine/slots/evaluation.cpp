@@ -21,7 +21,8 @@ bool begins_together(trial::TrialGroup& group, bool begins) {
 }
 
 Outcome evaluate_member(trial::Evaluator& evaluator, const trial::Trial& trial,
-                        trial::EvaluationContext& context, trial::TrialGroup& group, bool begins) {
+                        trial::EvaluationContext& context, bool begins) {
+  trial::TrialGroup& group = *context.group();
   try {
     if (!begins_together(group, begins)) return Failure{FailureKind::kStopped, "stopped on request"};
   } catch (const trial::GroupAborted& aborted) {
@@ -62,12 +63,11 @@ Outcome evaluate_together(trial::Evaluator& evaluator, const trial::Trial& trial
                           trial::EvaluationContext& first, bool begins, MemberThreads& threads) {
   Outcome outcome;
   threads.run(members.size(), [&](std::size_t i) {
-    trial::TrialGroup& group = *members[i];
     if (i == 0) {
-      outcome = evaluate_member(evaluator, trial, first, group, begins);
+      outcome = evaluate_member(evaluator, trial, first, begins);
     } else {
-      MemberContext context(group);
-      evaluate_member(evaluator, trial, context, group, begins);
+      MemberContext context(*members[i]);
+      evaluate_member(evaluator, trial, context, begins);
     }
   });
   return outcome;

@@ -3,6 +3,7 @@
 #include "skyline/trial/evaluator.hpp"
 
 #include "engine/slots/member_threads.hpp"
+#include "engine/slots/timed_group.hpp"
 
 #include <memory>
 #include <span>
@@ -17,7 +18,7 @@ trial::Outcome evaluate_safely(trial::Evaluator& evaluator, const trial::Trial& 
 /// leader.
 class MemberContext final : public trial::EvaluationContext, trial::TrialControl {
  public:
-  explicit MemberContext(trial::TrialGroup& group) : group_(group) {}
+  explicit MemberContext(trial::TrialGroup& group) : group_(group, timing_) {}
   trial::TrialControl& control() override { return *this; }
   trial::TrialState& state() override { return no_state_; }
   trial::TrialWeights& weights() override { return no_weights_; }
@@ -29,8 +30,8 @@ class MemberContext final : public trial::EvaluationContext, trial::TrialControl
 
   trial::TrialState no_state_;
   trial::TrialWeights no_weights_;
-  trial::TrialGroup& group_;
   trial::TrialTiming timing_;
+  TimedGroup group_;
 };
 
 /// This rank's members of a group.

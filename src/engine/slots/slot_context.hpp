@@ -3,17 +3,23 @@
 #include "skyline/trial/evaluator.hpp"
 
 #include "engine/slots/checkpoints.hpp"
+#include "engine/slots/timed_group.hpp"
+#include "trial/scope_timer.hpp"
 
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
 namespace skyline::engine {
 
-/// The slot as an evaluator sees it while it trains a trial.
-class SlotContext final : public trial::EvaluationContext, trial::TrialControl, trial::TrialWeights {
+/// The slot as an evaluator sees it while it trains a trial. Counts how long it has the trial wait.
+class SlotContext final : public trial::EvaluationContext,
+                          trial::TrialControl,
+                          trial::TrialState,
+                          trial::TrialWeights {
  public:
   using Tensors = std::vector<trial::NamedTensor>;
 
@@ -22,9 +28,9 @@ class SlotContext final : public trial::EvaluationContext, trial::TrialControl, 
       : stop_(stop), checkpoints_(checkpoints), wants_weights_(wants_weights) {}
 
   trial::TrialControl& control() override { return *this; }
-  trial::TrialState& state() override { return checkpoints_ == nullptr ? no_state_ : *checkpoints_; }
+  trial::TrialState& state() override { return *this; }
   trial::TrialWeights& weights() override { return *this; }
-  trial::TrialGroup* group() override { return group_; }
+  trial::TrialGroup* group() override { return group_ ? &*group_ : nullptr; }
   trial::TrialTiming& timing() override { return timing_; }
 
   /// Read when the evaluator asks: a resumed trial needs none.
@@ -32,13 +38,27 @@ class SlotContext final : public trial::EvaluationContext, trial::TrialControl, 
     inherited_ = std::move(inherited);
   }
   /// Makes this the context of member 0.
-  void lead(trial::TrialGroup& group) { group_ = &group; }
+  void lead(trial::TrialGroup& group) { group_.emplace(group, timing_); }
   Tensors take_weights() { return std::move(kept_); }
   void report(std::vector<trial::CoursePoint> course) override { course_ = std::move(course); }
   std::vector<trial::CoursePoint> take_course() { return std::move(course_); }
 
  private:
+  using Fill = std::function<void(trial::TrainingState&)>;
+
   bool stop_requested() const override { return stop_.load(std::memory_order_relaxed); }
+  const trial::TrainingState* saved() const override {
+    return checkpoints_ == nullptr ? nullptr : checkpoints_->saved();
+  }
+  bool due(double epochs_done) override { return checkpoints_ != nullptr && checkpoints_->due(epochs_done); }
+  void save(const Fill& fill) override {
+    const trial::ScopeTimer timer(timing_, &trial::TrialTiming::wait_files_s);
+    if (checkpoints_ != nullptr) checkpoints_->save(fill);
+  }
+  void save_last(const Fill& fill) override {
+    const trial::ScopeTimer timer(timing_, &trial::TrialTiming::wait_files_s);
+    if (checkpoints_ != nullptr) checkpoints_->save_last(fill);
+  }
   std::shared_ptr<const Tensors> inherited() const override { return inherited_ ? inherited_() : nullptr; }
   bool wanted() const override { return wants_weights_; }
   void keep(Tensors weights) override {
@@ -47,12 +67,11 @@ class SlotContext final : public trial::EvaluationContext, trial::TrialControl, 
 
   const std::atomic<bool>& stop_;
   SlotCheckpoints* checkpoints_;
-  trial::TrialState no_state_;
   bool wants_weights_;
   std::function<std::shared_ptr<const Tensors>()> inherited_;
   Tensors kept_;
   std::vector<trial::CoursePoint> course_;
-  trial::TrialGroup* group_ = nullptr;
+  std::optional<TimedGroup> group_;
   trial::TrialTiming timing_;
 };
 

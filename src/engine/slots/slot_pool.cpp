@@ -2,12 +2,14 @@
 
 #include "skyline/core/error.hpp"
 
+#include "core/backoff.hpp"
 #include "core/log.hpp"
 #include "core/process.hpp"
 #include "engine/dispatch/records.hpp"
 #include "engine/slots/crash_signals.hpp"
 #include "engine/slots/evaluation.hpp"
 #include "engine/slots/slot_context.hpp"
+#include "trial/scope_timer.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -25,10 +27,7 @@ namespace skyline::engine {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-double seconds_between(Clock::time_point begin, Clock::time_point end) {
-  return std::chrono::duration<double>(end - begin).count();
-}
+using Seconds = std::chrono::duration<double>;
 
 /// While it lives, a slot is noted to train a trial.
 class NotedTrial {
@@ -53,7 +52,11 @@ class NotedTrial {
 
 struct SlotPool::State : std::enable_shared_from_this<SlotPool::State> {
   State(const SlotPoolOptions& the_options, trial::Evaluator& the_evaluator, SlotFiles the_files)
-      : options(the_options), evaluator(the_evaluator), files(std::move(the_files)), queues(options.slots) {}
+      : options(the_options),
+        evaluator(the_evaluator),
+        files(std::move(the_files)),
+        queues(options.slots),
+        handing_in_s(options.slots, 0) {}
 
   void serve(std::size_t slot);
   /// Stops and joins the threads that were started.
@@ -70,9 +73,9 @@ struct SlotPool::State : std::enable_shared_from_this<SlotPool::State> {
               MemberThreads& member_threads);
   void check_groups() const;
   void check_evaluator() const;
-  void account(trial::TrialTiming& timing, std::size_t slot, Clock::time_point begin) const;
+  void account(trial::TrialTiming& timing, std::size_t slot, Clock::time_point begin);
   std::shared_ptr<const std::vector<trial::NamedTensor>> read_inherited(
-      const trial::Trial& trial, std::exception_ptr& failure_to_keep) const;
+      const trial::Trial& trial, trial::TrialTiming& timing, std::exception_ptr& failure_to_keep) const;
   void check(trial::Outcome& outcome) const;
   void hand_in(const trial::Trial& trial, Arrival arrival, SlotContext& context,
                const SlotCheckpoints* checkpoints);
@@ -92,6 +95,7 @@ struct SlotPool::State : std::enable_shared_from_this<SlotPool::State> {
   std::vector<TrainedPart> parts;  // whose results are not there
   std::exception_ptr failure;
   std::vector<std::thread> threads;  // used by the main thread alone
+  std::vector<double> handing_in_s;  // [slots] of the slot's last trial; used by its thread alone
 };
 
 std::optional<Assignment> SlotPool::State::next(std::size_t slot) {
@@ -143,16 +147,22 @@ Arrival SlotPool::State::stopped_before_it_began(std::size_t slot, trial::TrialN
 void SlotPool::State::train(std::size_t slot, const trial::Trial& trial, SlotCheckpoints* checkpoints,
                             const Evaluation& evaluate) {
   const Clock::time_point begin = Clock::now();
-  if (checkpoints != nullptr) checkpoints->begin(trial);
   SlotContext context(stop, checkpoints, static_cast<bool>(files.weights));
+  trial::TrialTiming& timing = context.timing();
+  if (checkpoints != nullptr) {
+    const trial::ScopeTimer timer(timing, &trial::TrialTiming::wait_files_s);
+    checkpoints->begin(trial);
+  }
   std::exception_ptr unreadable;
-  if (trial.inherits()) context.inherit([&] { return read_inherited(trial, unreadable); });
-  Arrival arrival{trial.name(), evaluate(context), context.timing()};
+  if (trial.inherits()) context.inherit([&] { return read_inherited(trial, timing, unreadable); });
+  Arrival arrival{trial.name(), evaluate(context), timing};
   if (unreadable) std::rethrow_exception(unreadable);
   if (std::holds_alternative<trial::Failure>(arrival.outcome)) check_evaluator();
   account(arrival.timing, slot, begin);
   check(arrival.outcome);
+  const Clock::time_point done = Clock::now();
   hand_in(trial, std::move(arrival), context, checkpoints);
+  handing_in_s[slot] = seconds_since(done);
 }
 
 /// Members of other ranks may wait for these already: also at a stop, all must come and hear of it.
@@ -194,22 +204,22 @@ void SlotPool::State::check_evaluator() const {
   if (const std::exception_ptr fault = evaluator.fault()) std::rethrow_exception(fault);
 }
 
-/// Set-up is all time that the evaluator did not account for otherwise, also of a trial that threw. A slot
-/// that waited for its turn was idle.
-void SlotPool::State::account(trial::TrialTiming& timing, std::size_t slot, Clock::time_point begin) const {
+/// Set-up is all time that nobody accounted for otherwise, also of a trial that threw.
+void SlotPool::State::account(trial::TrialTiming& timing, std::size_t slot, Clock::time_point begin) {
   timing.rank = options.rank;
   timing.slot = static_cast<std::int32_t>(slot);
-  timing.started_s = seconds_between(options.run_started, begin) + timing.wait_s;
-  timing.setup_s = std::max(0.0, seconds_between(begin, Clock::now()) - timing.wait_s - timing.train_s -
-                                     timing.validate_s - timing.latency_s);
+  timing.started_s = Seconds(begin - options.run_started).count() + timing.wait_device_s;
+  timing.wait_hand_in_s = std::exchange(handing_in_s[slot], 0);
+  const double working_s = timing.train_s + timing.validate_s + timing.latency_s;
+  timing.setup_s = std::max(0.0, seconds_since(begin) - timing.waited_s() - working_s);
 }
 
 /// An error here is no failure of the trial: it is kept until the evaluation has returned.
 std::shared_ptr<const std::vector<trial::NamedTensor>> SlotPool::State::read_inherited(
-    const trial::Trial& trial, std::exception_ptr& failure_to_keep) const {
+    const trial::Trial& trial, trial::TrialTiming& timing, std::exception_ptr& failure_to_keep) const {
   try {
     require(static_cast<bool>(files.inherited), "a trial inherits in a run without inheritance");
-    return files.inherited(trial, stop);
+    return files.inherited(trial, stop, timing);
   } catch (...) {
     failure_to_keep = std::current_exception();
     throw;

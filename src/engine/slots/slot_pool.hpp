@@ -37,10 +37,10 @@ using WeightsSink = std::function<void(const trial::Trial& trial, std::vector<tr
 using CourseSink = std::function<void(const store::TrainingKey& training,
                                       std::vector<trial::CoursePoint> course, std::function<void()> written)>;
 
-/// Waits for the weights that a trial starts from; nullptr if `stop` is set before they arrive.
-/// @throws UserError if they cannot be read
+/// Waits for the weights that a trial starts from; nullptr if `stop` is set before they arrive. Counts in
+/// `timing` how long. @throws UserError if they cannot be read
 using WeightsSource = std::function<std::shared_ptr<const std::vector<trial::NamedTensor>>(
-    const trial::Trial& trial, const std::atomic<bool>& stop)>;
+    const trial::Trial& trial, const std::atomic<bool>& stop, trial::TrialTiming& timing)>;
 
 /// Sources and destinations of a trial's files. Used by slot threads.
 struct SlotFiles {

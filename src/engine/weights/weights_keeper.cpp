@@ -9,6 +9,7 @@
 #include "store/publish/publish.hpp"
 #include "store/weights/weights.hpp"
 #include "store/weights/weights_cache.hpp"
+#include "trial/scope_timer.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -109,10 +110,17 @@ WeightsSink make_weights_sink(const RunFiles& files, const space::SearchSpace& s
 WeightsSource make_weights_source(const RunFiles& files, std::shared_ptr<RecentWeights> recent,
                                   std::shared_ptr<ParentExchange> exchange, std::string inherit_key) {
   return [reader = InheritedReader(files, std::move(inherit_key)), recent = std::move(recent),
-          exchange = std::move(exchange)](const trial::Trial& trial, const std::atomic<bool>& stop) {
+          exchange = std::move(exchange)](const trial::Trial& trial, const std::atomic<bool>& stop,
+                                          trial::TrialTiming& timing) {
     InheritedReader::File file = recent ? recent->find(trial.inherits()->from) : nullptr;
-    if (!file && exchange) file = exchange->ask(*trial.inherits(), stop);
-    if (!file) file = reader.read(trial, stop);
+    if (!file && exchange) {
+      const trial::ScopeTimer timer(timing, &trial::TrialTiming::wait_ranks_s);
+      file = exchange->ask(*trial.inherits(), stop);
+    }
+    if (!file) {
+      const trial::ScopeTimer timer(timing, &trial::TrialTiming::wait_files_s);
+      file = reader.read(trial, stop);
+    }
     using Tensors = std::shared_ptr<const std::vector<trial::NamedTensor>>;
     return file ? Tensors(file, &file->tensors) : nullptr;
   };

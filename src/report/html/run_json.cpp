@@ -176,7 +176,10 @@ Json slots_of(const run::RunAccount& account) {
                     {"train", short_number(slot.train_s)},
                     {"validate", short_number(slot.validate_s)},
                     {"latency", short_number(slot.latency_s)},
-                    {"idle", short_number(slot.idle_s)}});
+                    {"work", short_number(slot.wait_work_s)},
+                    {"device", short_number(slot.wait_device_s)},
+                    {"files", short_number(slot.wait_files_s)},
+                    {"ranks", short_number(slot.wait_ranks_s)}});
   }
   return list;
 }

@@ -3,6 +3,10 @@
 #include "report/text/text_table.hpp"
 
 #include <algorithm>
+#include <array>
+#include <iterator>
+#include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -10,6 +14,23 @@ namespace skyline::report {
 namespace {
 
 constexpr std::size_t kMostSlotRows = 16;
+
+/// A part of a slot's time.
+struct TimePart {
+  const char* title;
+  double run::SlotAccount::*seconds;
+  bool always = true;  // whether it has a column even where it is nothing
+};
+
+using Slot = run::SlotAccount;
+constexpr std::array kTimeParts{TimePart{"set-up s", &Slot::setup_s},
+                                TimePart{"training s", &Slot::train_s},
+                                TimePart{"validation s", &Slot::validate_s},
+                                TimePart{"latency s", &Slot::latency_s},
+                                TimePart{"wait: work s", &Slot::wait_work_s},
+                                TimePart{"wait: device s", &Slot::wait_device_s, false},
+                                TimePart{"wait: files s", &Slot::wait_files_s, false},
+                                TimePart{"wait: MPI s", &Slot::wait_ranks_s, false}};
 
 /// A row of the table: one slot, the slots of one node, or all.
 struct AccountRow {
@@ -19,11 +40,7 @@ struct AccountRow {
 
   void add(const run::SlotAccount& slot) {
     sum.trials += slot.trials;
-    sum.setup_s += slot.setup_s;
-    sum.train_s += slot.train_s;
-    sum.validate_s += slot.validate_s;
-    sum.latency_s += slot.latency_s;
-    sum.idle_s += slot.idle_s;
+    for (const TimePart& part : kTimeParts) sum.*part.seconds += slot.*part.seconds;
     ++slots;
   }
 };
@@ -57,28 +74,34 @@ std::string percent_text(double share) {
   return fmt::format("{:.1f} %", 100 * share);
 }
 
-std::vector<std::string> cells_of(const AccountRow& row) {
-  const double available_s = row.sum.wall_s();
-  const auto seconds = [](double value) { return fmt::format("{:.1f}", value); };
-  return {row.label,
-          std::to_string(row.slots),
-          std::to_string(row.sum.trials),
-          seconds(row.sum.setup_s),
-          seconds(row.sum.train_s),
-          seconds(row.sum.validate_s),
-          seconds(row.sum.latency_s),
-          seconds(row.sum.idle_s),
-          available_s > 0 ? percent_text(row.sum.busy_s() / available_s) : "-"};
+std::string seconds_in(const AccountRow& row, const TimePart& part) {
+  return fmt::format("{:.1f}", row.sum.*part.seconds);
 }
 
-TextTable empty_table(RowKind kind) {
+/// The parts that have a column. @param all  the sum of all slots
+std::vector<TimePart> shown_parts(const AccountRow& all) {
+  std::vector<TimePart> shown;
+  std::ranges::copy_if(kTimeParts, std::back_inserter(shown),
+                       [&](const TimePart& part) { return part.always || seconds_in(all, part) != "0.0"; });
+  return shown;
+}
+
+std::vector<std::string> cells_of(const AccountRow& row, const std::vector<TimePart>& parts) {
+  std::vector<std::string> cells{row.label, std::to_string(row.slots), std::to_string(row.sum.trials)};
+  for (const TimePart& part : parts) cells.push_back(seconds_in(row, part));
+  const double available_s = row.sum.wall_s();
+  cells.push_back(available_s > 0 ? percent_text(row.sum.busy_s() / available_s) : "-");
+  return cells;
+}
+
+TextTable empty_table(RowKind kind, const std::vector<TimePart>& parts) {
   TextTable table;
   const char* title = kind == RowKind::kJob ? "job" : kind == RowKind::kNode ? "node" : "slot";
   table.add_column(title, TextTable::Align::kLeft);
-  for (const char* amount :
-       {"slots", "trials", "set-up s", "training s", "validation s", "latency s", "idle s", "utilization"}) {
-    table.add_column(amount);
-  }
+  table.add_column("slots");
+  table.add_column("trials");
+  for (const TimePart& part : parts) table.add_column(part.title);
+  table.add_column("utilization");
   return table;
 }
 
@@ -88,13 +111,14 @@ std::string account_table(const run::RunAccount& account) {
   if (account.slots.empty()) return "no slot worked in this job\n";
 
   const RowKind kind = kind_of(account);
-  TextTable table = empty_table(kind);
   const std::vector<AccountRow> rows = rows_of(account, kind);
-  for (const AccountRow& row : rows) table.add_row(cells_of(row));
   AccountRow all{"all", {}, 0};
   for (const run::SlotAccount& slot : account.slots) all.add(slot);
+  const std::vector<TimePart> parts = shown_parts(all);
+  TextTable table = empty_table(kind, parts);
+  for (const AccountRow& row : rows) table.add_row(cells_of(row, parts));
   table.add_rule();
-  table.add_row(cells_of(all));
+  table.add_row(cells_of(all, parts));
   return table.text() +
          fmt::format("utilization {}: {:.1f} s of training, validation and latency in {} over {:.1f} s\n",
                      percent_text(account.utilization()), all.sum.busy_s(),

@@ -67,7 +67,8 @@ bool is_harmless(const fs::path& path, const RunPaths& paths, const fs::path& gi
 bool is_of_a_run(const fs::path& path, const RunPaths& paths) {
   const std::array known{paths.weights_folder(),   paths.checkpoints(), paths.courses(),
                          paths.tables(),           paths.models_json(), paths.pareto_json(),
-                         paths.search_state_csv(), paths.report_html(), paths.root / "exports"};
+                         paths.search_state_csv(), paths.report_html(), paths.trace_json(),
+                         paths.root / "exports"};
   return std::ranges::find(known, path) != known.end();
 }
 

@@ -37,6 +37,7 @@ struct RunPaths {
   std::filesystem::path pareto_json() const { return root / "pareto.json"; }
   std::filesystem::path search_state_csv() const { return root / "search_state.csv"; }
   std::filesystem::path report_html() const { return root / "report.html"; }
+  std::filesystem::path trace_json() const { return root / "trace.json"; }
   std::filesystem::path status_json() const { return root / "status.json"; }
   std::filesystem::path mlflow_json() const { return root / "mlflow.json"; }
   std::filesystem::path log() const { return root / "logs" / "skyline.log"; }

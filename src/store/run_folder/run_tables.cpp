@@ -126,7 +126,10 @@ void for_each_cell(Slot& slot, Visitor&& visit) {
   visit("train_s", slot.train_s);
   visit("validate_s", slot.validate_s);
   visit("latency_s", slot.latency_s);
-  visit("idle_s", slot.idle_s);
+  visit("wait_work_s", slot.wait_work_s);
+  visit("wait_device_s", slot.wait_device_s);
+  visit("wait_files_s", slot.wait_files_s);
+  visit("wait_ranks_s", slot.wait_ranks_s);
 }
 
 Table slot_table(const std::vector<SlotAccount>& slots) {

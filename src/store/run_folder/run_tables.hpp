@@ -15,7 +15,7 @@
 
 namespace skyline::store {
 
-/// What a slot did in a job, in seconds of wall clock.
+/// What a slot did in a job, in seconds of wall clock: the parts add up to that of the job.
 struct SlotAccount {
   std::uint32_t job = 1;  // of the run, from 1
   int rank = 0;
@@ -26,9 +26,13 @@ struct SlotAccount {
   double train_s = 0;
   double validate_s = 0;
   double latency_s = 0;
-  double idle_s = 0;  // wall clock less all of the above
+  double wait_work_s = 0;    // for a trial
+  double wait_device_s = 0;  // for a turn on its device, or for memory
+  double wait_files_s = 0;   // for files, to be read or taken over
+  double wait_ranks_s = 0;   // for other ranks, by MPI
   double busy_s() const { return train_s + validate_s + latency_s; }
-  double wall_s() const { return setup_s + busy_s() + idle_s; }
+  double waited_s() const { return wait_work_s + wait_device_s + wait_files_s + wait_ranks_s; }
+  double wall_s() const { return setup_s + busy_s() + waited_s(); }
   bool operator==(const SlotAccount&) const = default;
 };
 

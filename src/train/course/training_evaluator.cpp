@@ -114,17 +114,17 @@ class TrainingEvaluator final : public trial::Evaluator {
   Outcome evaluate(const trial::Trial& trial, trial::EvaluationContext& context) override {
     const auto start = std::chrono::steady_clock::now();
     trial::TrialTiming& timing = context.timing();
+    const double waited_s = timing.waited_s();
     timing.train_s = 0;
     timing.validate_s = 0;
     timing.latency_s = 0;
-    timing.wait_s = 0;
     Outcome outcome = setup_.device.accelerator == nullptr ? attempt_in_memory(trial, context)
                                                            : attempt_in_turn(trial, context);
     if (const auto changed = failure_by_changed_data()) outcome = end_for(context, *changed);
     trim_memory_pool(kPooledBetweenTrials);
     const std::chrono::duration<double> total = std::chrono::steady_clock::now() - start;
-    timing.setup_s =
-        std::max(0.0, total.count() - timing.wait_s - timing.train_s - timing.validate_s - timing.latency_s);
+    timing.setup_s = std::max(0.0, total.count() - (timing.waited_s() - waited_s) - timing.train_s -
+                                       timing.validate_s - timing.latency_s);
     return outcome;
   }
 

@@ -3,6 +3,7 @@
 #include "skyline/core/error.hpp"
 
 #include "train/course/batch_source.hpp"
+#include "trial/scope_timer.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -106,7 +107,7 @@ bool TrialRun::epoch_waits_for_judgement() const {
 void TrialRun::train_epoch() {
   const auto epoch = static_cast<std::uint64_t>(steps_done_ / steps_per_epoch_);
   const std::vector<std::int64_t> order = epoch_order(setup_.split.train, trial_.seed, epoch);
-  const ScopeTimer timer(context_.timing().train_s);
+  const trial::ScopeTimer timer(context_.timing(), &trial::TrialTiming::train_s);
   learner_->begin_epoch(epoch, order);
   const auto batch = static_cast<std::size_t>(setup_.options.batch);
   std::size_t first = static_cast<std::size_t>(steps_done_ % steps_per_epoch_) * batch;

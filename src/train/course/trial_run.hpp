@@ -4,7 +4,6 @@
 #include "skyline/trial/trial.hpp"
 #include "skyline/trial/trial_group.hpp"
 
-#include "core/backoff.hpp"
 #include "train/course/epoch_choice.hpp"
 #include "train/course/learner.hpp"
 #include "train/course/trial_course.hpp"
@@ -21,19 +20,6 @@
 #include <vector>
 
 namespace skyline::train {
-
-/// Adds the time of a scope to a number.
-class ScopeTimer {
- public:
-  explicit ScopeTimer(double& total_s) : total_s_(total_s) {}
-  ~ScopeTimer() { total_s_ += seconds_since(start_); }
-  ScopeTimer(const ScopeTimer&) = delete;
-  ScopeTimer& operator=(const ScopeTimer&) = delete;
-
- private:
-  double& total_s_;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
 
 /// Steps of an epoch (the last, smaller batch counts) and of a budget: at least one.
 std::int64_t steps_per_epoch(std::size_t samples, std::int64_t batch);

@@ -2,7 +2,9 @@
 
 #include "skyline/core/error.hpp"
 
+#include "core/backoff.hpp"
 #include "train/course/trial_run.hpp"
+#include "trial/scope_timer.hpp"
 
 #include <algorithm>
 #include <array>
@@ -48,7 +50,7 @@ Score TrialRun::score_trained() {
 
 Score TrialRun::score_validation() {
   if (setup_.options.recalibrate > 0) {
-    const ScopeTimer timer(context_.timing().train_s);
+    const trial::ScopeTimer timer(context_.timing(), &trial::TrialTiming::train_s);
     if (!learner_->recalibrate([this](std::int64_t batch) { return may_recalibrate(batch); })) {
       end_early();
       return {};
@@ -66,7 +68,7 @@ bool TrialRun::may_recalibrate(std::int64_t batch) {
 }
 
 Score TrialRun::score(SampleSet set, std::span<const std::int64_t> indices) {
-  const ScopeTimer timer(context_.timing().validate_s);
+  const trial::ScopeTimer timer(context_.timing(), &trial::TrialTiming::validate_s);
   if (indices.empty()) {
     return {};
   }
@@ -137,8 +139,8 @@ double TrialRun::measure_latency_ms() {
   bool stopped = false;
   double latency_ms = 0;
   const auto measure = [&] {
-    context_.timing().wait_s += seconds_since(begin);
-    const ScopeTimer timer(context_.timing().latency_s);
+    context_.timing().wait_device_s += seconds_since(begin);
+    const trial::ScopeTimer timer(context_.timing(), &trial::TrialTiming::latency_s);
     latency_ms = time_inference(stopped);
   };
   if (leads() && permit_ == nullptr) {
@@ -147,7 +149,7 @@ double TrialRun::measure_latency_ms() {
     permit_->measure_alone(measure);
   }
   if (group_ != nullptr) {
-    const ScopeTimer timer(context_.timing().latency_s);
+    const trial::ScopeTimer timer(context_.timing(), &trial::TrialTiming::latency_s);
     std::array<double, 3> told = {latency_ms, stopped ? 1.0 : 0.0, 0.0};
     do {
       broadcast_numbers(*group_, told);

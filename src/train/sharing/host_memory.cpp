@@ -86,7 +86,7 @@ trial::Outcome HostMemory::train(const trial::Trial& trial, const TrainingOption
   const auto begin = std::chrono::steady_clock::now();
   const auto hold =
       tokens_->take((needed + share - 1) / share, [&] { return context.control().stop_requested(); });
-  context.timing().wait_s += seconds_since(begin);
+  context.timing().wait_device_s += seconds_since(begin);
   if (!hold) return Failure{FailureKind::kStopped, "stopped on request while it waited for memory"};
   return attempt();
 }

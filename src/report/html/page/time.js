@@ -130,12 +130,15 @@ function drawUtilization() {
 function showSlots() {
   const run = shown;
   const seconds = (slot) => slot.train + slot.validate + slot.latency;
-  const all = run.slots.reduce((sum, slot) => ({ busy: sum.busy + seconds(slot), wall: sum.wall + seconds(slot) + slot.setup + slot.idle }), { busy: 0, wall: 0 });
+  const parts = ["setup", "train", "validate", "latency", "work", "device", "files", "ranks"];
+  const wall = (slot) => parts.reduce((sum, part) => sum + slot[part], 0);
+  const all = run.slots.reduce((sum, slot) => ({ busy: sum.busy + seconds(slot), wall: sum.wall + wall(slot) }), { busy: 0, wall: 0 });
   byId("time-text").textContent = all.wall > 0
     ? "Slots computed for " + (100 * all.busy / all.wall).toFixed(1) + " % of their time (training, validation, latency), over all jobs of the run."
     : "The account of time is written with the results, every few minutes and at the end.";
   const columns = [["job", "job"], ["rank", "rank"], ["slot", "slot"], ["host", "host"], ["trials", "trials"], ["setup", "set-up"],
-    ["train", "training"], ["validate", "validation"], ["latency", "latency"], ["idle", "idle"]];
-  const cells = run.slots.slice(0, 200).map((slot) => columns.map(([key]) => (["setup", "train", "validate", "latency", "idle"].includes(key) ? duration(slot[key]) : String(slot[key]))));
+    ["train", "training"], ["validate", "validation"], ["latency", "latency"], ["work", "wait: work"], ["device", "wait: device"], ["files", "wait: files"],
+    ["ranks", "wait: MPI"]];
+  const cells = run.slots.slice(0, 200).map((slot) => columns.map(([key]) => (parts.includes(key) ? duration(slot[key]) : String(slot[key]))));
   plainTable("slots", columns.map(([, title]) => title), cells);
 }

@@ -1,0 +1,66 @@
+#pragma once
+
+#include "skyline/trial/trial_group.hpp"
+
+#include "trial/scope_timer.hpp"
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <utility>
+
+namespace skyline::engine {
+
+/// A member's view of its group that counts how long it waits for the others: TrialTiming::wait_ranks_s.
+class TimedGroup final : public trial::TrialGroup {
+ public:
+  /// References outlive the object.
+  TimedGroup(trial::TrialGroup& group, trial::TrialTiming& timing) : group_(group), timing_(timing) {}
+
+  std::size_t members() const override { return group_.members(); }
+  std::size_t member() const override { return group_.member(); }
+  std::unique_ptr<Operation> all_reduce(std::span<float> values) override {
+    return timed(group_.all_reduce(values));
+  }
+  std::unique_ptr<Operation> reduce_scatter(std::span<float> values) override {
+    return timed(group_.reduce_scatter(values));
+  }
+  std::unique_ptr<Operation> all_gather(std::span<float> values) override {
+    return timed(group_.all_gather(values));
+  }
+  void sum(std::span<double> values) override {
+    const trial::ScopeTimer timer(timing_, &trial::TrialTiming::wait_ranks_s);
+    group_.sum(values);
+  }
+  void broadcast(std::span<std::byte> bytes) override {
+    const trial::ScopeTimer timer(timing_, &trial::TrialTiming::wait_ranks_s);
+    group_.broadcast(bytes);
+  }
+  void check() override { group_.check(); }
+  void abort(const trial::Failure& failure, bool fault) noexcept override { group_.abort(failure, fault); }
+
+ private:
+  class TimedOperation final : public Operation {
+   public:
+    TimedOperation(std::unique_ptr<Operation> operation, trial::TrialTiming& timing)
+        : operation_(std::move(operation)), timing_(timing) {}
+    bool test() override { return operation_->test(); }
+    void wait() override {
+      const trial::ScopeTimer timer(timing_, &trial::TrialTiming::wait_ranks_s);
+      operation_->wait();
+    }
+
+   private:
+    std::unique_ptr<Operation> operation_;
+    trial::TrialTiming& timing_;
+  };
+
+  std::unique_ptr<Operation> timed(std::unique_ptr<Operation> operation) {
+    return std::make_unique<TimedOperation>(std::move(operation), timing_);
+  }
+
+  trial::TrialGroup& group_;
+  trial::TrialTiming& timing_;
+};
+
+}  // namespace skyline::engine

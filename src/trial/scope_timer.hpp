@@ -1,0 +1,33 @@
+#pragma once
+
+#include "skyline/trial/trial.hpp"
+
+#include "core/backoff.hpp"
+
+#include <chrono>
+
+namespace skyline::trial {
+
+/// Adds the time of a scope to a part of a trial's time, without what the trial waited meanwhile, which
+/// scopes within it count. Used by the trial's thread.
+class ScopeTimer {
+ public:
+  using Part = double TrialTiming::*;
+
+  ScopeTimer(TrialTiming& timing, Part part)
+      : timing_(timing),
+        part_(part),
+        waited_s_(timing.waited_s()),
+        start_(std::chrono::steady_clock::now()) {}
+  ~ScopeTimer() { timing_.*part_ += seconds_since(start_) - (timing_.waited_s() - waited_s_); }
+  ScopeTimer(const ScopeTimer&) = delete;
+  ScopeTimer& operator=(const ScopeTimer&) = delete;
+
+ private:
+  TrialTiming& timing_;
+  const Part part_;
+  const double waited_s_;  // by then
+  const std::chrono::steady_clock::time_point start_;
+};
+
+}  // namespace skyline::trial
