@@ -8,7 +8,7 @@
 namespace skyline::app {
 namespace {
 
-constexpr std::size_t kSampled = 100;  // architectures, for the members of groups
+constexpr std::size_t kSampledForMembers = 100;  // architectures, for the members of groups
 
 std::string of_slots(std::size_t trials, std::size_t slots) {
   return counted(trials, "trial") + " at a time for " + counted(slots, "slot") + ", which leaves " +
@@ -42,7 +42,7 @@ std::optional<std::string> large_groups(const RunConfig& config, const trial::Ev
                                         std::size_t ranks) {
   if (!evaluator.forms_groups()) return std::nullopt;
   std::uint32_t most = 1;
-  for (const auto& architecture : config.draw_valid(kSampled)) {
+  for (const auto& architecture : config.draw_valid(kSampledForMembers)) {
     trial::Trial trial;
     trial.proposal.architecture = architecture;
     trial.proposal.budget = {config.evaluator.needs.epochs};
