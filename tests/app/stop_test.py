@@ -10,9 +10,11 @@ import unittest
 
 from skyline_runs import PROGRAM, SOURCE, TIMEOUT_S, RunsCase, mpirun, read_json
 
-# Trials of most of a second, so that a stop finds some half done.
-CONFIG = [SOURCE / "configs/synthetic.yaml", "--set", "synthetic.seconds_per_gflop=2", "--set", "search.iterations=2",
-          "--set", "search.initial=6", "--set", "search.max_unseen=4", "--set", "constraints=[{flops: [0, 4.0e8]}]"]
+# Trials of most of a second, so that a stop finds some half done, with a window, so that the oldest go out first: the
+# lines of a generation, whose longest trials go out first, come together near its end.
+CONFIG = [SOURCE / "configs/synthetic.yaml", "--set", "synthetic.seconds_per_gflop=3", "--set", "search.iterations=2",
+          "--set", "search.initial=6", "--set", "search.max_unseen=4", "--set", "constraints=[{flops: [0, 4.0e8]}]",
+          "--set", "run.window=6"]
 STOPPED = 75
 MPIRUNS_OWN = 1  # mpirun 4.1 ends a job that way when it is itself sent SIGTERM or SIGINT
 

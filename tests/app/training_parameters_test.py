@@ -59,8 +59,8 @@ class TrainingParameters(RunsCase):
         self.assertEqual(again.returncode, 0)
 
     def test_a_value_that_its_key_does_not_take_names_the_parameters(self):
-        for setting, text in (("space.parameters.batch={choice: [16, 0]}",
-                               "training.batch: expected a whole number from 1 to 1000000, got 0, for batch=0"),
+        for setting, text in (("space.parameters.batch={choice: [16, 2000000]}",
+                               "training.batch: expected a whole number from 1 to 1000000, got 2000000, for batch=2000000"),
                               ("training.augment.crop=$batch", "expected less than the image's 8 pixels, got 16, for batch=16"),
                               ("training.batch=$bach", "unknown parameter `$bach`, did you mean `$batch`?"),
                               ("training.epochs=$batch", "training.epochs: no parameter of the space can give this value"),

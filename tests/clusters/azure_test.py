@@ -72,7 +72,8 @@ class Jobs(unittest.TestCase):
         from azure.ai.ml import load_job
 
         with tempfile.TemporaryDirectory() as folder:
-            wrong = pathlib.Path(folder) / "job.yml"
+            wrong = pathlib.Path(folder) / "aml/job.yml"  # the SDK may look at all that is beside its folder
+            wrong.parent.mkdir()
             wrong.write_text((SOURCE / "aml/job.yml").read_text().replace("type: mpi", "type: mpj"))
             with self.assertRaises(Exception) as caught:
                 load_job(wrong)

@@ -150,7 +150,7 @@ class SlurmJobs(unittest.TestCase):
         self.assertRegex(text, bound)
 
     def test_a_cancelled_job_is_not_requeued(self):
-        job = self.submit("cancelled", 20)
+        job = self.submit("cancelled", 60)
         self.wait_for_trials("cancelled", 2)
         self.slurm.run("scancel", job)
         self.assertEqual(self.slurm.wait(job), "CANCELLED")
