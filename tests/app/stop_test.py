@@ -10,9 +10,9 @@ import unittest
 
 from skyline_runs import PROGRAM, SOURCE, TIMEOUT_S, RunsCase, mpirun, read_json
 
-# Trials of most of a second, so that a stop finds some half done, with a window, so that the oldest go out first: the
+# Trials of up to two seconds, so that a stop finds some half done, with a window, so that the oldest go out first: the
 # lines of a generation, whose longest trials go out first, come together near its end.
-CONFIG = [SOURCE / "configs/synthetic.yaml", "--set", "synthetic.seconds_per_gflop=3", "--set", "search.iterations=2",
+CONFIG = [SOURCE / "configs/synthetic.yaml", "--set", "synthetic.seconds_per_gflop=6", "--set", "search.iterations=2",
           "--set", "search.initial=6", "--set", "search.max_unseen=4", "--set", "constraints=[{flops: [0, 4.0e8]}]",
           "--set", "run.window=6"]
 STOPPED = 75

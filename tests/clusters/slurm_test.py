@@ -153,7 +153,7 @@ class SlurmJobs(unittest.TestCase):
         job = self.submit("cancelled", 60)
         self.wait_for_trials("cancelled", 2)
         self.slurm.run("scancel", job)
-        self.assertEqual(self.slurm.wait(job), "CANCELLED")
+        self.assertEqual(self.slurm.wait(job), "CANCELLED", self.log("cancelled", job))
         time.sleep(2)
         self.assertEqual(self.slurm.field(job, "Restarts"), "0")
 
