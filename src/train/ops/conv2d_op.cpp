@@ -39,14 +39,14 @@ class Conv2dOp final : public FusedOp {
     const bool wants_bias = has_bias_ && !offset_deferred_;
     std::int64_t channels = gradient.size(1);
     auto [input_gradient, weight_gradient, bias_gradient] = at::convolution_backward(
-        channels_last(gradient), std::exchange(input_, {}), std::exchange(weight_, {}),
-        at::OptionalIntArrayRef(channels), window_.stride, window_.padding, window_.dilation, false, {0, 0},
-        groups_, {wants_input_gradient, true, wants_bias});
-    tensors_.gradient("weight") = weight_gradient.to(at::kFloat);
+        as_factor(channels_last(gradient)), as_factor(std::exchange(input_, {})),
+        as_factor(std::exchange(weight_, {})), at::OptionalIntArrayRef(channels), window_.stride,
+        window_.padding, window_.dilation, false, {0, 0}, groups_, {wants_input_gradient, true, wants_bias});
+    tensors_.gradient("weight") = weight_gradient.to(products_).to(at::kFloat);
     if (has_bias_) {
-      tensors_.gradient("bias") = wants_bias ? bias_gradient.to(at::kFloat) : no_bias_gradient_;
+      tensors_.gradient("bias") = wants_bias ? bias_gradient.to(products_).to(at::kFloat) : no_bias_gradient_;
     }
-    return {wants_input_gradient ? input_gradient : at::Tensor()};
+    return {wants_input_gradient ? input_gradient.to(products_) : at::Tensor()};
   }
 
   void prepare_inference() override {
@@ -86,9 +86,10 @@ class Conv2dOp final : public FusedOp {
 
   at::Tensor convolve(const at::Tensor& input, const at::Tensor& weight,
                       const std::optional<at::Tensor>& bias) const {
-    const auto offset = bias ? std::optional(bias->to(products_)) : std::nullopt;
-    return at::convolution(input, weight, offset, window_.stride, window_.padding, window_.dilation, false,
-                           {0, 0}, groups_);
+    const auto offset = bias ? std::optional(as_factor(bias->to(products_))) : std::nullopt;
+    return at::convolution(as_factor(input), as_factor(weight), offset, window_.stride, window_.padding,
+                           window_.dilation, false, {0, 0}, groups_)
+        .to(products_);
   }
 
   LayerTensors& tensors_;

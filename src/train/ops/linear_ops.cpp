@@ -68,14 +68,14 @@ class LinearOp final : public FusedOp {
   Activations backward(at::Tensor gradient, bool wants_input_gradient) override {
     const at::Tensor slope = as_matrix(gradient);
     const at::Tensor weight = std::exchange(weight_, {});
-    tensors_.gradient("weight") = at::mm(slope.t(), std::exchange(input_, {})).to(at::kFloat);
+    tensors_.gradient("weight") = product(slope.t(), std::exchange(input_, {})).to(at::kFloat);
     if (has_bias_) {
       tensors_.gradient("bias") = at::sum(slope, 0).to(at::kFloat);
     }
     if (!wants_input_gradient) {
       return {at::Tensor()};
     }
-    return {channels_last(at::mm(slope, weight).view(shape_))};
+    return {channels_last(product(slope, weight).view(shape_))};
   }
 
   void prepare_inference() override { inference_weight_ = tensors_.value("weight").to(products_); }
@@ -86,8 +86,12 @@ class LinearOp final : public FusedOp {
 
  private:
   at::Tensor multiply(const at::Tensor& input, const at::Tensor& weight) {
-    return has_bias_ ? at::addmm(tensors_.value("bias").to(products_), input, weight.t())
-                     : at::mm(input, weight.t());
+    if (!has_bias_) return product(input, weight.t());
+    const at::Tensor bias = as_factor(tensors_.value("bias").to(products_));
+    return at::addmm(bias, as_factor(input), as_factor(weight.t())).to(products_);
+  }
+  at::Tensor product(const at::Tensor& left, const at::Tensor& right) const {
+    return at::mm(as_factor(left), as_factor(right)).to(products_);
   }
 
   LayerTensors& tensors_;
