@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <numbers>
 #include <string>
 #include <thread>
 
@@ -109,7 +110,8 @@ class SyntheticEvaluator final : public trial::Evaluator {
 
   trial::Outcome evaluate(const trial::Trial& trial, trial::EvaluationContext& context) override {
     const auto flops = static_cast<double>(trial.architecture().network.cost.flops);
-    const Seconds duration(options_.seconds_per_gflop * flops / 1e9 * trial.budget().epochs);
+    const Seconds duration(options_.seconds_per_gflop * flops / 1e9 * trial.budget().epochs *
+                           lognormal(trial.seed, "evaluate.synthetic.time", 0, options_.forecast_error));
     const auto completes = [&] {
       const trial::ScopeTimer timer(context.timing(), &trial::TrialTiming::train_s);
       return sleep_through(duration, trial, context);
@@ -136,8 +138,19 @@ const OptionTable<SyntheticOptions>& SyntheticOptions::table() {
       {"seconds_per_gflop", &SyntheticOptions::seconds_per_gflop, at_least(0),
        "Seconds that a trial sleeps for each 10^9 FLOPs of its network and epoch."},
       {"failure_rate", &SyntheticOptions::failure_rate, at_least(0).at_most(1),
-       "Share of the architectures whose trials fail, always the same ones."}};
+       "Share of the architectures whose trials fail, always the same ones."},
+      {"forecast_error", &SyntheticOptions::forecast_error, at_least(0).at_most(10),
+       "How far times are from their forecast: coefficient of variation of their ratio, which is "
+       "lognormal."}};
   return table;
+}
+
+double lognormal(std::uint64_t seed, std::string_view purpose, std::uint64_t number, double cv) {
+  const double variance = std::log1p(cv * cv);
+  RandomStream random(derive_seed(seed, purpose, {number}));
+  const double radius = std::sqrt(-2 * std::log1p(-random.uniform()));
+  const double normal = radius * std::cos(2 * std::numbers::pi * random.uniform());
+  return std::exp(std::sqrt(variance) * normal - variance / 2);
 }
 
 std::unique_ptr<trial::Evaluator> make_synthetic_evaluator(const SyntheticOptions& options) {

@@ -4,7 +4,9 @@
 #include "skyline/evaluate/evaluator_kind.hpp"
 #include "skyline/trial/evaluator.hpp"
 
+#include <cstdint>
 #include <memory>
+#include <string_view>
 
 namespace skyline::evaluate {
 
@@ -15,8 +17,14 @@ struct SyntheticOptions {
   double seconds_per_gflop = 0;
   /// Share of architectures (by hash of the arch id) whose trials fail, 0 to 1.
   double failure_rate = 0;
+  /// Coefficient of variation of a trial's time over its forecast, which is lognormal.
+  double forecast_error = 0;
   static const OptionTable<SyntheticOptions>& table();
 };
+
+/// A lognormal number of mean 1 and that coefficient of variation: the same for the same seed, purpose and
+/// number.
+double lognormal(std::uint64_t seed, std::string_view purpose, std::uint64_t number, double cv);
 
 /// Measures what training does (same names and order). validation_accuracy grows and saturates with the
 /// network's parameters, plus noise that is a hash of arch id and seed. Deterministic.

@@ -136,6 +136,32 @@ TEST(SyntheticEvaluator, PredictsACostOfFlopsTimesEpochsThatIsNeverZero) {
   EXPECT_EQ(evaluator->predicted_cost(trial_of(1, 0, 0, 2)), 1);
 }
 
+TEST(SyntheticEvaluator, SleepsForATimeThatIsAsFarFromItsForecastAsTheErrorSays) {
+  Trial trial = trial_of(1, 100, 1'000'000'000, 1);
+  double factor = 0;
+  for (trial.seed = 0; factor < 2; ++trial.seed) {
+    factor = lognormal(trial.seed + 1, "evaluate.synthetic.time", 0, 0.5);
+  }
+  RecordingContext context;
+  make_synthetic_evaluator({.seconds_per_gflop = 0.02, .forecast_error = 0.5})->evaluate(trial, context);
+  EXPECT_GE(context.timing().train_s, 0.02 * factor);
+}
+
+TEST(Lognormal, HasTheMeanOneAndTheCoefficientOfVariationThatIsAskedFor) {
+  constexpr std::uint64_t kNumbers = 100'000;
+  double sum = 0;
+  double squares = 0;
+  for (std::uint64_t number = 0; number < kNumbers; ++number) {
+    const double value = lognormal(1, "test", number, 0.5);
+    sum += value;
+    squares += value * value;
+  }
+  const double mean = sum / kNumbers;
+  EXPECT_NEAR(mean, 1, 0.01);
+  EXPECT_NEAR(std::sqrt(squares / kNumbers - mean * mean), 0.5, 0.02);
+  EXPECT_EQ(lognormal(1, "test", 0, 0), 1);
+}
+
 TEST(SyntheticEvaluator, ContinuesATrialInTheTimeThatIsLeftToTheResultOfALongOne) {
   const auto evaluator = make_synthetic_evaluator({.seconds_per_gflop = 0.5});
   Trial first = trial_of(1, 100, 1'000'000'000, 1);
@@ -200,13 +226,11 @@ TEST(SyntheticEvaluator, EndsSoonAfterAStopRequest) {
 }
 
 TEST(SyntheticOptions, ReadTheirKeysAndAreWrittenBack) {
-  const SyntheticOptions options =
-      SyntheticOptions::table().parse(config_from_yaml("{seconds_per_gflop: 0.1, failure_rate: 0.25}"));
+  constexpr const char* kYaml = "{seconds_per_gflop: 0.1, failure_rate: 0.25, forecast_error: 0.3}";
+  const SyntheticOptions options = SyntheticOptions::table().parse(config_from_yaml(kYaml));
   EXPECT_EQ(options.seconds_per_gflop, 0.1);
   EXPECT_EQ(options.failure_rate, 0.25);
-  EXPECT_EQ(first_difference(SyntheticOptions::table().to_config(options),
-                             config_from_yaml("{seconds_per_gflop: 0.1, failure_rate: 0.25}")),
-            "");
+  EXPECT_EQ(first_difference(SyntheticOptions::table().to_config(options), config_from_yaml(kYaml)), "");
   EXPECT_EQ(SyntheticOptions::table().parse(config_from_yaml("")).failure_rate, 0);
 }
 

@@ -5,10 +5,9 @@
 
 #include "app/simulate/drawn_search.hpp"
 #include "engine/loop/search_loop.hpp"
+#include "evaluate/synthetic_evaluator.hpp"
 
-#include <cmath>
 #include <cstdint>
-#include <numbers>
 #include <string_view>
 
 namespace skyline::app {
@@ -18,15 +17,6 @@ constexpr std::size_t kDrawn = 1000;  // architectures
 constexpr const char* kTime = "app.simulation.time";
 constexpr const char* kError = "app.simulation.error";
 constexpr const char* kResult = "app.simulation.result";
-
-/// A number of mean 1 that is the same for the same trial and purpose.
-double lognormal(std::uint64_t seed, std::string_view purpose, trial::TrialNumber number, double cv) {
-  const double variance = std::log1p(cv * cv);
-  RandomStream random(derive_seed(seed, purpose, {number}));
-  const double radius = std::sqrt(-2 * std::log1p(-random.uniform()));
-  const double normal = radius * std::cos(2 * std::numbers::pi * random.uniform());
-  return std::exp(std::sqrt(variance) * normal - variance / 2);
-}
 
 }  // namespace
 
@@ -52,8 +42,8 @@ class Simulation::Costs final : public trial::Evaluator {
   double predicted_cost(const trial::Trial& trial) const override {
     if (!law_.cv) return evaluator_->predicted_cost(trial);
     constexpr double kUnits = 1e9;  // of a trial of mean length
-    const double time = lognormal(seed_, kTime, trial.number, *law_.cv);
-    return kUnits * time * lognormal(seed_, kError, trial.number, law_.forecast_error);
+    const double time = evaluate::lognormal(seed_, kTime, trial.number, *law_.cv);
+    return kUnits * time * evaluate::lognormal(seed_, kError, trial.number, law_.forecast_error);
   }
   std::uint32_t members_for(const trial::Trial& trial) const override {
     return evaluator_->members_for(trial);
@@ -125,11 +115,11 @@ std::pair<double, trial::Outcome> Simulation::play(const trial::Trial& trial) co
   const double work = static_cast<double>(trial.cost) / trial.members;
   double seconds = 0;
   if (law.cv) {
-    seconds = law.mean_s * lognormal(seed, kTime, trial.number, *law.cv);
+    seconds = law.mean_s * evaluate::lognormal(seed, kTime, trial.number, *law.cv);
   } else if (!law.measured.empty()) {
     seconds = work * law.measured[derive_seed(seed, kError, {trial.number}) % law.measured.size()];
   } else {
-    seconds = work * seconds_per_cost_ * lognormal(seed, kError, trial.number, law.forecast_error);
+    seconds = work * seconds_per_cost_ * evaluate::lognormal(seed, kError, trial.number, law.forecast_error);
   }
   if (!options_.with_search) return {seconds, trial::Failure{trial::FailureKind::kException, {}}};
   trial::Measurements measurements;
