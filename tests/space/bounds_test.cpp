@@ -109,6 +109,25 @@ TEST(SpaceBounds, WorkOnExpressionsIsBounded) {
               HasSubstr("the space takes too long to read"));
 }
 
+TEST(SpaceBounds, ConnectionsOfANetworkAreCounted) {
+  std::string names;
+  std::string network = "network:\n";
+  for (int i = 0; i < 240; ++i) {
+    const std::string name = "n" + std::to_string(i);
+    network += "  - {conv2d: {channels: 1, kernel: 1}, from: input, name: " + name + "}\n";
+    names += name + ", ";
+  }
+  const auto with_sums = [&](int count) {
+    return network + "  - repeat: " + std::to_string(count) + "\n    body:\n      - {add: , from: [" + names +
+           "previous]}\n      - relu\n" + kLinear;
+  };
+  const double before = thread_cpu_seconds();
+  EXPECT_EQ(space_from_yaml(with_sums(400)).genotype_count(), 1);
+  EXPECT_LT(thread_cpu_seconds() - before, kSeconds);
+  EXPECT_EQ(bounded_error(with_sums(4'000)),
+            "a.yaml:244:9: space.network[240].body[0]: the network has more than 100000 connections");
+}
+
 TEST(SpaceBounds, ManyMistakesEndTheReading) {
   const std::string text = "network:\n" + repeated("  - rleu\n", 15'000);
   const double before = thread_cpu_seconds();

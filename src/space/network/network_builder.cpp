@@ -10,6 +10,7 @@ namespace skyline::space {
 namespace {
 
 constexpr std::size_t kMostLayers = 10'000;
+constexpr std::size_t kMostConnections = 100'000;  // inputs of all layers
 constexpr std::size_t kMostSteps = 1'000'000;
 constexpr std::int64_t kBytesPerElement = 4;
 
@@ -66,6 +67,9 @@ Layer NetworkBuilder::begin(std::string_view kind, const std::vector<TensorIndex
                             const ConfigNode& source) {
   if (network_.layers.size() >= kMostLayers) {
     source.fail("the network has more than " + std::to_string(kMostLayers) + " layers");
+  }
+  if ((connections_ += inputs.size()) > kMostConnections) {
+    source.fail("the network has more than " + std::to_string(kMostConnections) + " connections");
   }
   Layer layer;
   layer.kind = kind;

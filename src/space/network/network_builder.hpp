@@ -52,6 +52,7 @@ class NetworkBuilder {
   TensorIndex input_layer_ = 0;  // an identity, once there is one
   std::vector<TensorIndex> named_;
   std::size_t steps_ = 0;
+  std::size_t connections_ = 0;
   std::map<std::string, std::size_t, std::less<>> kind_counts_;
 };
 

@@ -13,8 +13,9 @@
 namespace skyline::space {
 namespace {
 
-// Labels given, over and over again, to tell twins apart one by one: a second. Then their order does.
-constexpr std::size_t kMostLabelled = 2'000'000;
+// Nodes and connections gone through, over and over again, to tell twins apart one by one: a second. Then
+// their order does.
+constexpr std::size_t kMostLabelled = 4'000'000;
 
 /// A step of SplitMix64.
 std::uint64_t mixed(std::uint64_t hash, std::uint64_t next) {
@@ -43,6 +44,7 @@ class Connections {
   std::span<const End> of(std::size_t node) const {
     return std::span(ends_).subspan(begins_[node], begins_[node + 1] - begins_[node]);
   }
+  std::size_t count() const { return ends_.size(); }
 
  private:
   std::vector<End> ends_;
@@ -93,7 +95,7 @@ class Labelling {
     for (refine(); !twins_.empty(); refine()) {
       std::uint64_t& label = labels_[twins_.front()];
       label = mixed(label, 2);
-      labelled += living_.size();
+      labelled += living_.size() + inputs_.count();
       if (labelled > kMostLabelled) {
         number_twins();
         break;
