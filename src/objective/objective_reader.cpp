@@ -3,6 +3,7 @@
 #include "skyline/objective/objective_set.hpp"
 
 #include "core/config/config_text.hpp"
+#include "core/text/foreign_text.hpp"
 #include "core/text/wording.hpp"
 #include "objective/objective_ends.hpp"
 
@@ -82,7 +83,7 @@ Source find_source(const ConfigNode& node, const std::string& metric, const Meas
   }
   const auto place = std::find(measured.all.begin(), measured.all.end(), metric);
   if (place != measured.all.end()) return {false, static_cast<std::size_t>(place - measured.all.begin())};
-  node.fail("unknown metric `" + metric + "`, " + suggestion(metric, measured.usable()));
+  node.fail("unknown metric " + in_quotes(metric) + ", " + suggestion(metric, measured.usable()));
 }
 
 Objective read_objective(const ConfigNode& item, const MeasuredMetrics& measured) {
@@ -96,7 +97,7 @@ Objective read_objective(const ConfigNode& item, const MeasuredMetrics& measured
     const auto sense = std::ranges::find(kSenses, entry.key, &SenseWord::word);
     if (sense == kSenses.end()) {
       key_node(item, entry)
-          .fail("unknown key `" + entry.key + "`, " +
+          .fail("unknown key " + in_quotes(entry.key) + ", " +
                 suggestion(entry.key, {"maximize", "minimize", std::string(kReference)}));
     }
     if (!objective.metric.empty()) item.fail_expected(kObjective);

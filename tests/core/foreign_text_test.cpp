@@ -37,6 +37,15 @@ TEST(Printable, ShowsBytesThatAreNoText) {
             R"(\xc3a)");
 }
 
+TEST(Shortened, LeavesShortTextsAndCutsLongOnesBetweenCharacters) {
+  EXPECT_EQ(shortened("width"), "width");
+  EXPECT_EQ(shortened(std::string(60, 'x')), std::string(60, 'x'));
+  EXPECT_EQ(shortened(std::string(61, 'x')), std::string(57, 'x') + "...");
+  EXPECT_EQ(shortened("größer", 6), "gr...");
+  EXPECT_EQ(shortened("two\nlines"), "two lines");
+  EXPECT_EQ(in_quotes("width"), "`width`");
+}
+
 TEST(Printable, KeepsTheControlCharactersThatTheCallerWants) {
   EXPECT_EQ(printable("a\n\x1b[1mb\n", "\n"), "a\n\\x1b[1mb\n");
 }

@@ -66,6 +66,21 @@ TEST(Yaml, RefusesAliasesThatRepeatALongText) {
             "a.yaml:1:4: more than 4 MiB of text, counted where aliases (*name) repeat it");
 }
 
+TEST(Yaml, RefusesPathsThatWouldFillTheMemory) {
+  const std::string key(1'000, 'k');
+  EXPECT_EQ(load_yaml_text(key + ": 1\n", "a.yaml").at(key).as_integer(), 1);
+  EXPECT_EQ(error_of("k" + key + ": 1\n"), "a.yaml:1:1: expected a key of at most 1,000 letters");
+  EXPECT_EQ(user_error_of([&] {
+              ConfigNode root;
+              apply_override(root, "k" + key + "=1");
+            }),
+            "--set: expected a key of at most 1,000 letters");
+  std::string list = "1";
+  for (int i = 1; i < 50'000; ++i) list += ",1";
+  EXPECT_THAT(error_of(key + ": {" + key + ": {" + key + ": [" + list + "]}}"),
+              ::testing::EndsWith(": too many values stand below long keys"));
+}
+
 TEST(Yaml, AnOverrideIsAPlaceWithoutLines) {
   ConfigNode root = load_yaml_text("search: {iterations: 5}\n", "a.yaml");
   const auto error = [&](const std::string& assignment) {

@@ -217,7 +217,8 @@ TEST(Language, SpacesThatExplodeAreRefusedBeforeTheyTakeMemory) {
     blocks += "  b" + std::to_string(i) + ": [" + before + ", " + before + ", " + before + "]\n";
   }
   EXPECT_EQ(language_error(blocks + "network: [b29]"),
-            "the space has more than 20000 items once its blocks are put in where they are used");
+            "a.yaml:3:16: space.blocks.b1[2]: the space has more than 20000 items once its blocks are put in "
+            "where they are used");
   EXPECT_EQ(
       language_error("parameters: {w: {choice: [1, 2], each: true}}\nnetwork:\n  - repeat: 600\n    body: "
                      "[{conv2d: {channels: $w, kernel: 1}}]\n" +

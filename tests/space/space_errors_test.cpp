@@ -126,6 +126,26 @@ TEST(SpaceErrors, Layers) {
       "$classes");
 }
 
+TEST(SpaceErrors, LongNamesAreQuotedShort) {
+  const std::string name(900, 'n');
+  const auto is_short = [](const std::string& error) { return !error.empty() && error.size() < 600; };
+  for (const std::string& space : {
+           "network:\n  - " + name,
+           "network:\n  - relu: {" + name + ": 1}",
+           "network:\n  - {relu: , when: $" + name + " == 1}",
+           "network:\n  - {relu: , from: " + name + "}",
+           "blocks: {" + name + ": [relu]}\nnetwork:\n  - " + name + ": {a: 1}",
+           "blocks: {" + name + ": [" + name + "]}\nnetwork:\n  - " + name,
+           "blocks: {" + name + ": [relu]}\nnetwork:\n  - transformer",
+           "parameters: {" + name + ": {choice: [" + name + ", " + name + "]}}\n" + kTail,
+           "parameters: {" + name + ": {choice: [" + name + "]}}\nnetwork:\n  - {relu: , when: $" + name +
+               " + 1}",
+           "parameters: {" + name + ": {choice: [1]}}\nnetwork: [flatten, linear: {features: 10}]",
+       }) {
+    EXPECT_PRED1(is_short, error_of(space));
+  }
+}
+
 TEST(SpaceErrors, WhatStandsInTheWrongPlaceIsToldWhereItBelongs) {
   EXPECT_EQ(error_of("network:\n  - relu: {when: true}"),
             "a.yaml:2:12: space.network[0].relu: `when` stands beside a layer, not in it");

@@ -16,7 +16,7 @@ struct SourcePosition {
 
 /// One node of the user's configuration: a neutral tree that every module reads its own section from,
 /// independent of the file format. Each node knows where it stands, so every error names file, line and key:
-///   `configs/a.yaml:12: space.parameters.depth: expected a list of values, got 3`
+///   `configs/a.yaml:12:5: space.parameters.depth: expected a list of values, got 3`
 /// Values are immutable after construction; copies are deep.
 class ConfigNode {
  public:
@@ -54,9 +54,9 @@ class ConfigNode {
   /// The value of a key that must be there. @throws UserError ("missing key `x`")
   const ConfigNode& at(std::string_view key) const;
 
-  /// @throws UserError "<file>:<line>: <path>: expected <expected>, got <what is here>"
+  /// @throws UserError "<file>:<line>:<column>: <path>: expected <expected>, got <what is here>"
   [[noreturn]] void fail_expected(std::string_view expected) const;
-  /// @throws UserError "<file>:<line>: <path>: <message>"
+  /// @throws UserError "<file>:<line>:<column>: <path>: <message>"
   [[noreturn]] void fail(std::string_view message) const;
   /// The content, shortened for messages: `3`, `a list of 4`, `a map`, `nothing`.
   std::string describe() const;

@@ -3,6 +3,7 @@
 #include "skyline/core/error.hpp"
 
 #include "core/config/config_text.hpp"
+#include "core/text/foreign_text.hpp"
 
 #include <algorithm>
 #include <array>
@@ -12,14 +13,7 @@
 namespace skyline {
 namespace {
 
-constexpr std::size_t kLongestShown = 60;
-
-// Shortens a text to one line of bounded length, so that the message around it stays readable.
-std::string shortened(std::string text) {
-  std::replace(text.begin(), text.end(), '\n', ' ');
-  if (text.size() > kLongestShown) text = text.substr(0, kLongestShown - 3) + "...";
-  return text;
-}
+constexpr std::size_t kLongestPathShown = 200;  // bytes, in messages
 
 std::string child_path(const std::string& parent, const std::string& key) {
   return parent.empty() ? key : parent + '.' + key;
@@ -163,7 +157,7 @@ const ConfigNode* ConfigNode::find(std::string_view key) const {
 
 const ConfigNode& ConfigNode::at(std::string_view key) const {
   const ConfigNode* value = find(key);
-  if (value == nullptr) fail("missing key `" + std::string(key) + "`");
+  if (value == nullptr) fail("missing key " + in_quotes(key));
   return *value;
 }
 
@@ -172,7 +166,8 @@ void ConfigNode::fail_expected(std::string_view expected) const {
 }
 
 void ConfigNode::fail(std::string_view message) const {
-  throw UserError(location(position_) + (path_.empty() ? path_ : path_ + ": ") + std::string(message));
+  const std::string path = path_.empty() ? path_ : shortened(path_, kLongestPathShown) + ": ";
+  throw UserError(location(position_) + path + std::string(message));
 }
 
 std::string ConfigNode::describe() const {
@@ -197,7 +192,7 @@ void ConfigNode::assign_paths(const std::string& own_path) {
 
 void ConfigNode::set(std::string_view dotted_path, ConfigNode value) {
   if (is_null()) kind_ = Kind::kMap;
-  if (!is_map()) fail_expected("a map on the way to `" + std::string(dotted_path) + "`");
+  if (!is_map()) fail_expected("a map on the way to " + in_quotes(dotted_path));
   const std::size_t dot = dotted_path.find('.');
   const std::string key(dotted_path.substr(0, dot));
   auto entry = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& e) { return e.key == key; });

@@ -1,5 +1,6 @@
 #include "skyline/core/config_node.hpp"
 
+#include "core/text/foreign_text.hpp"
 #include "core/text/wording.hpp"
 
 #include <algorithm>
@@ -112,10 +113,16 @@ std::string nearest_word(std::string_view word, const std::vector<std::string>& 
 }
 
 std::string suggestion(std::string_view word, const std::vector<std::string>& candidates) {
+  constexpr std::size_t kMostShown = 100;
   const std::string nearest = nearest_word(word, candidates);
-  if (!nearest.empty()) return "did you mean `" + nearest + "`?";
+  if (!nearest.empty()) return "did you mean " + in_quotes(nearest) + "?";
   if (candidates.empty()) return "none is known here";
-  return "known here: " + joined(candidates);
+  std::vector<std::string> shown;
+  for (const std::string& candidate : candidates) {
+    if (shown.size() < kMostShown) shown.push_back(shortened(candidate));
+  }
+  const std::size_t more = candidates.size() - shown.size();
+  return "known here: " + joined(shown) + (more == 0 ? "" : " and " + std::to_string(more) + " more");
 }
 
 }  // namespace skyline

@@ -4,6 +4,7 @@
 
 #include "core/config/config_errors.hpp"
 #include "core/config/config_text.hpp"
+#include "core/text/foreign_text.hpp"
 #include "core/text/wording.hpp"
 
 #include <algorithm>
@@ -27,7 +28,7 @@ ConfigNode object_schema(ConfigNode properties, std::vector<ConfigNode> required
 [[noreturn]] void refuse(const ConfigNode& section, const ConfigNode::Entry& entry,
                          const std::vector<std::string>& known, const std::string& beside = "") {
   key_node(section, entry)
-      .fail("unknown key `" + entry.key + "`" + (beside.empty() ? "" : " beside " + beside) + ", " +
+      .fail("unknown key " + in_quotes(entry.key) + (beside.empty() ? "" : " beside " + beside) + ", " +
             suggestion(entry.key, known));
 }
 
@@ -54,7 +55,7 @@ void KeyTable::read(const ConfigNode& section, void* options) const {
     mistakes.attempt([&] {
       if (key == nullptr) refuse(section, entry, names(), variant_);
       if (section.find(entry.key) != &entry.value) {
-        key_node(section, entry).fail("key `" + entry.key + "` is given twice");
+        key_node(section, entry).fail("key " + in_quotes(entry.key) + " is given twice");
       }
       key->read(entry.value, options);
     });

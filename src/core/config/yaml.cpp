@@ -1,11 +1,13 @@
 #include "skyline/core/error.hpp"
 
 #include "core/config/config_text.hpp"
+#include "core/text/foreign_text.hpp"
 
 #include <cstddef>
 #include <optional>
 #include <set>
 #include <sstream>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -19,6 +21,9 @@ constexpr int kDeepestNesting = 100;
 /// Aliases of aliases make an enormous tree of a short text.
 constexpr std::size_t kMostNodes = 1'000'000;
 constexpr std::size_t kMostText = 4U << 20U;  // bytes of keys and values
+constexpr std::size_t kLongestKey = 1'000;    // bytes
+/// Every value keeps the dotted path of its keys, also each of many below long ones.
+constexpr std::size_t kMostPaths = 128U << 20U;  // bytes
 
 /// Where a text comes from: a file, or an argument, which is too short for lines and columns to matter.
 struct TextSource {
@@ -40,22 +45,23 @@ class Converter {
     fail(position_of(node), problem);
   }
 
-  ConfigNode convert(const YAML::Node& node, int depth) {
+  ConfigNode convert(const YAML::Node& node, int depth, std::size_t path = 0) {
     const SourcePosition where = position_of(node);
     if (depth > kDeepestNesting) fail(where, "nested more than 100 levels deep");
     if (++nodes_ > kMostNodes)
       fail(where, "more than 1,000,000 values, counted where aliases (*name) repeat them");
+    if ((paths_ += path) > kMostPaths) fail(where, "too many values stand below long keys");
     switch (node.Type()) {
       case YAML::NodeType::Scalar:
         count_text(node.Scalar(), where);
         return ConfigNode::make_scalar(node.Scalar(), where, node.Tag() == "!");
       case YAML::NodeType::Sequence: {
         std::vector<ConfigNode> items;
-        for (const YAML::Node& item : node) items.push_back(convert(item, depth + 1));
+        for (const YAML::Node& item : node) items.push_back(convert(item, depth + 1, path + kLongestIndex));
         return ConfigNode::make_list(std::move(items), where);
       }
       case YAML::NodeType::Map:
-        return convert_map(node, depth);
+        return convert_map(node, depth, path);
       case YAML::NodeType::Null:
       case YAML::NodeType::Undefined:
         break;
@@ -87,7 +93,7 @@ class Converter {
     }
   }
 
-  ConfigNode convert_map(const YAML::Node& node, int depth) {
+  ConfigNode convert_map(const YAML::Node& node, int depth, std::size_t path) {
     std::vector<ConfigNode::Entry> entries;
     std::vector<ConfigNode::Entry> merged;
     std::set<std::string> seen;
@@ -96,8 +102,9 @@ class Converter {
       if (!item.first.IsScalar()) fail(where, "expected a word as key");
       const std::string key = item.first.Scalar();
       count_text(key, where);
-      if (!seen.insert(key).second) fail(where, "key `" + key + "` stands here a second time");
-      ConfigNode value = convert(item.second, depth + 1);
+      if (key.size() > kLongestKey) fail(where, "expected a key of at most 1,000 letters");
+      if (!seen.insert(key).second) fail(where, "key " + in_quotes(key) + " stands here a second time");
+      ConfigNode value = convert(item.second, depth + 1, path + 1 + key.size());
       if (key == "<<" && item.first.Tag() != "!") {
         append_merged(value, where, merged);
       } else {
@@ -110,9 +117,11 @@ class Converter {
     return ConfigNode::make_map(std::move(entries), position_of(node));
   }
 
+  static constexpr std::size_t kLongestIndex = std::string_view("[999999]").size();
   const TextSource& source_;
   std::size_t nodes_ = 0;
   std::size_t text_ = 0;
+  std::size_t paths_ = 0;
 };
 
 /// Where the first line is indented by a tab.
@@ -181,9 +190,10 @@ ConfigNode load_yaml_text(const std::string& text, const std::string& file) {
 void apply_override(ConfigNode& root, const std::string& assignment) {
   const std::size_t equals = assignment.find('=');
   if (equals == std::string::npos || equals == 0) {
-    throw UserError("--set " + assignment + ": expected key=value, e.g. search.iterations=3");
+    throw UserError("--set " + shortened(assignment) + ": expected key=value, e.g. search.iterations=3");
   }
   const std::string key = assignment.substr(0, equals);
+  if (key.size() > kLongestKey) throw UserError("--set: expected a key of at most 1,000 letters");
   root.set(key, load(assignment.substr(equals + 1), {"--set " + key, false}));
   root.assign_paths();
 }

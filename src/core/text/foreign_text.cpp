@@ -56,6 +56,21 @@ std::string printable(std::string_view text, std::string_view kept) {
   return shown;
 }
 
+std::string shortened(std::string_view text, std::size_t most) {
+  std::string shown(text.substr(0, most));
+  if (text.size() > most) {
+    std::size_t end = most - 3;
+    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0U) == 0x80) --end;  // within a character
+    shown = std::string(text.substr(0, end)) + "...";
+  }
+  std::ranges::replace(shown, '\n', ' ');
+  return shown;
+}
+
+std::string in_quotes(std::string_view word) {
+  return '`' + shortened(word) + '`';
+}
+
 std::string_view shallow_json(std::string_view text) {
   constexpr int kDeepest = 100;
   int depth = 0;

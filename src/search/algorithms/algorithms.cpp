@@ -3,6 +3,7 @@
 #include "skyline/core/error.hpp"
 
 #include "core/registry.hpp"
+#include "core/text/foreign_text.hpp"
 
 namespace skyline::search {
 namespace {
@@ -39,7 +40,7 @@ const Algorithm& algorithm_of(const ConfigNode& section) {
   const ConfigNode* name = section.is_null() ? nullptr : section.find("algorithm");
   if (name == nullptr) return algorithm("evolution_pareto");
   if (const Algorithm* found = registry().find(name->as_text())) return *found;
-  name->fail("unknown algorithm `" + name->as_text() + "`, " +
+  name->fail("unknown algorithm " + in_quotes(name->as_text()) + ", " +
              suggestion(name->as_text(), algorithm_names()));
 }
 

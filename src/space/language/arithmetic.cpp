@@ -1,5 +1,7 @@
 #include "space/language/arithmetic.hpp"
 
+#include "core/text/foreign_text.hpp"
+
 #include <algorithm>
 #include <cmath>
 
@@ -7,7 +9,7 @@ namespace skyline::space {
 namespace {
 
 [[noreturn]] void fail_in(const ConfigNode& source, const std::string& problem) {
-  source.fail("in `" + source.as_text() + "`: " + problem);
+  source.fail("in " + in_quotes(source.as_text()) + ": " + problem);
 }
 
 [[noreturn]] void fail_overflow(const ConfigNode& source) {

@@ -2,6 +2,7 @@
 #include "skyline/space/layer_kind.hpp"
 
 #include "core/config/config_text.hpp"
+#include "core/text/foreign_text.hpp"
 #include "space/language/space_reader.hpp"
 
 #include <algorithm>
@@ -20,7 +21,8 @@ void SpaceReader::read_blocks() {
     const auto read = [&] {
       const bool taken =
           find_layer_kind(entry.key) != nullptr || is_key_beside(entry.key) || is_key_of_item(entry.key);
-      if (taken) entry.value.fail("`" + entry.key + "` is a word of the language or a layer; choose another");
+      if (taken)
+        entry.value.fail(in_quotes(entry.key) + " is a word of the language or a layer; choose another");
       if (!is_parameter_name(entry.key)) {
         entry.value.fail("a block's name is made of letters, digits and `_`, and starts with no digit");
       }
@@ -47,13 +49,14 @@ ItemPointer SpaceReader::block(const std::string& name, const ConfigNode& argume
   const BlockForm& form = blocks_.at(name);
   if (std::ranges::find(place.blocks, name) != place.blocks.end()) {
     std::string way;
-    for (const std::string& around : place.blocks) way += around + " > ";
-    form.body.fail("a block cannot contain itself: " + way + name);
+    for (const std::string& around : place.blocks) way += shortened(around) + " > ";
+    form.body.fail("a block cannot contain itself: " + way + shortened(name));
   }
   if (place.blocks.size() >= kDeepestBlocks) form.body.fail("blocks are nested more than 50 deep");
   Place inner;
   inner.path = place.path + '.' + name;
   inner.path += '_' + std::to_string(uses_[inner.path]++);
+  count_steps(inner.path.size());
   inner.blocks = place.blocks;
   inner.blocks.push_back(name);
   give_arguments(name, arguments, place, inner);
@@ -74,7 +77,8 @@ void SpaceReader::give_arguments(const std::string& block, const ConfigNode& giv
       count_steps(known.size());
       if (std::ranges::find(known, entry.key) == known.end()) {
         key_node(given, entry)
-            .fail("block " + block + " has no argument `" + entry.key + "`, " + suggestion(entry.key, known));
+            .fail("block " + shortened(block) + " has no argument " + in_quotes(entry.key) + ", " +
+                  suggestion(entry.key, known));
       }
       inner.names[entry.key] = {{expression(entry.value, outside).root(), true}, std::nullopt};
     }
@@ -86,7 +90,7 @@ void SpaceReader::give_arguments(const std::string& block, const ConfigNode& giv
     if (inner.names.contains(entry.key)) continue;
     if (entry.value.is_null()) {
       (given.is_map() ? given : blocks_.at(block).body)
-          .fail("block " + block + " needs the argument `" + entry.key + "`");
+          .fail("block " + shortened(block) + " needs the argument " + in_quotes(entry.key));
     }
     Place global;
     global.path = inner.path;

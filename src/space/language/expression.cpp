@@ -1,5 +1,6 @@
 #include "space/language/expression.hpp"
 
+#include "core/text/foreign_text.hpp"
 #include "space/language/arithmetic.hpp"
 
 #include <algorithm>
@@ -12,7 +13,8 @@ Value value_of(const ExpressionNode& node, const Bindings& bindings, const Confi
 bool flag_of(const ExpressionNode& node, const Bindings& bindings, const ConfigNode& source) {
   const Value value = value_of(node, bindings, source);
   if (const auto* flag = std::get_if<bool>(&value)) return *flag;
-  source.fail("in `" + source.as_text() + "`: expected true or false, got " + to_text(value));
+  source.fail("in " + in_quotes(source.as_text()) + ": expected true or false, got " +
+              shortened(to_text(value)));
 }
 
 /// Reads no more than the result depends on: what is not read does not count as used.
@@ -81,7 +83,8 @@ bool Expression::holds(const Bindings& bindings) const {
 
 std::string Expression::describe(const Value& value) const {
   const std::string written = source_.describe();
-  return written == to_text(value) ? written : to_text(value) + " from `" + written + "`";
+  const std::string read = shortened(to_text(value));
+  return written == read ? written : read + " from `" + written + "`";
 }
 
 bool is_number(const Value& value) {

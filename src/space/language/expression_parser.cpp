@@ -1,4 +1,5 @@
 #include "core/config/config_text.hpp"
+#include "core/text/foreign_text.hpp"
 #include "space/language/expression.hpp"
 
 #include <algorithm>
@@ -141,7 +142,7 @@ class ExpressionParser {
     std::vector<std::string> known{"$classes"};
     for (const std::string& name : names_.known()) known.push_back('$' + name);
     names_.count_steps(kStepsOfASuggestion * known.size());
-    fail("unknown parameter `$" + word + "`, " + suggestion('$' + word, known));
+    fail("unknown parameter " + in_quotes('$' + word) + ", " + suggestion('$' + word, known));
   }
 
   ExpressionPart number() {
@@ -150,7 +151,7 @@ class ExpressionParser {
     const std::string digits = text_.substr(start, at_ - start);
     if (const auto integer = integer_in(digits)) return constant_part(*integer);
     const auto fraction = number_in(digits);
-    if (!fraction) fail("`" + digits + "` is not a number");
+    if (!fraction) fail(in_quotes(digits) + " is not a number");
     return constant_part(*fraction);
   }
 
@@ -173,7 +174,7 @@ class ExpressionParser {
 
   ExpressionPart function(const std::string& word) {
     if (word != "min" && word != "max" && word != "if") {
-      fail("unknown function `" + word + "`, " + suggestion(word, {"min", "max", "if"}));
+      fail("unknown function " + in_quotes(word) + ", " + suggestion(word, {"min", "max", "if"}));
     }
     Parts arguments{either()};
     while (take(",")) arguments.push_back(either());
@@ -198,14 +199,15 @@ class ExpressionParser {
   void check_numbers(const Parts& operands) {
     for (const ExpressionPart& operand : operands) {
       if (operand->operation == Operation::kConstant && !is_number(operand->constant)) {
-        fail("cannot calculate with " + to_text(operand->constant));
+        fail("cannot calculate with " + shortened(to_text(operand->constant)));
       }
       if (operand->operation != Operation::kParameter) continue;
       const Parameter& parameter = names_.parameters()[operand->parameter];
       names_.count_steps(parameter.values.size());
       for (const Value& value : parameter.values) {
         if (is_number(value)) continue;
-        fail("cannot calculate with `$" + parameter.name + "`, which may be " + to_text(value));
+        fail("cannot calculate with " + in_quotes('$' + parameter.name) + ", which may be " +
+             shortened(to_text(value)));
       }
     }
   }
@@ -224,7 +226,7 @@ class ExpressionParser {
     std::vector<std::string> words;
     for (const Value& value : parameter.values) words.push_back(to_text(value));
     const std::string word = to_text(right.constant);
-    fail("`$" + parameter.name + "` is never " + word + ", " + suggestion(word, words));
+    fail(in_quotes('$' + parameter.name) + " is never " + shortened(word) + ", " + suggestion(word, words));
   }
 
   ExpressionPart make(Operation operation, Parts operands) {
@@ -262,8 +264,10 @@ class ExpressionParser {
     at_ += length;
     return text_.substr(at_ - length, length);
   }
-  std::string rest() { return at_end() ? "the end" : '`' + text_.substr(at_) + '`'; }
-  [[noreturn]] void fail(const std::string& problem) const { scalar_.fail("in `" + text_ + "`: " + problem); }
+  std::string rest() { return at_end() ? "the end" : in_quotes(std::string_view(text_).substr(at_)); }
+  [[noreturn]] void fail(const std::string& problem) const {
+    scalar_.fail("in " + in_quotes(text_) + ": " + problem);
+  }
 
   /// Bounds the recursion for any input.
   struct Depth {

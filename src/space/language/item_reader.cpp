@@ -2,6 +2,7 @@
 #include "skyline/space/layer_kind.hpp"
 
 #include "core/config/config_text.hpp"
+#include "core/text/foreign_text.hpp"
 #include "space/language/space_reader.hpp"
 
 #include <algorithm>
@@ -75,10 +76,17 @@ ItemPointer SpaceReader::layers(const ConfigNode& node, const Place& place) {
 }
 
 ItemPointer SpaceReader::item(const ConfigNode& node, Place& place) {
+  ConfigNode around = std::exchange(reading_, place_of(node));
   if (++items_ > kMostItems) {
-    throw SpaceTooLarge("the space has more than " + std::to_string(kMostItems) +
-                        " items once its blocks are put in where they are used");
+    fail_too_large("the space has more than " + std::to_string(kMostItems) +
+                   " items once its blocks are put in where they are used");
   }
+  ItemPointer read = any_item(node, place);
+  reading_ = std::move(around);
+  return read;
+}
+
+ItemPointer SpaceReader::any_item(const ConfigNode& node, Place& place) {
   if (node.is_list()) return list(node, place);
   if (node.is_map()) return map_item(node, place);
   if (!node.is_scalar()) node.fail_expected("one layer, as in `relu` or `conv2d: {channels: 16, kernel: 3}`");
@@ -138,7 +146,7 @@ ItemPointer SpaceReader::named_item(const std::string& name, const ConfigNode& a
     for (const auto& [block, form] : blocks_) known.push_back(block);
     count_steps(100 * known.size());
     std::ranges::sort(known);
-    node.fail("unknown layer `" + name + "`, " + suggestion(name, known));
+    node.fail("unknown layer " + in_quotes(name) + ", " + suggestion(name, known));
   }
   PlaceNames names(*this, place);
   LayerTemplate layer = LayerTemplate::parse(*kind, arguments, node, names, data_.classes);

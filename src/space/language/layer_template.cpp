@@ -3,6 +3,7 @@
 #include "skyline/core/error.hpp"
 
 #include "core/config/config_text.hpp"
+#include "core/text/foreign_text.hpp"
 #include "space/language/combinations.hpp"
 #include "space/language/space_keys.hpp"
 
@@ -61,7 +62,7 @@ void LayerTemplate::read_attributes(const ConfigNode& attributes, Names& names) 
     if (std::find(known.begin(), known.end(), entry.key) == known.end()) {
       const ConfigNode key = key_node(attributes, entry);
       if (is_key_beside(entry.key)) key.fail("`" + entry.key + "` stands beside a layer, not in it");
-      key.fail(std::string(kind_->name()) + " has no attribute `" + entry.key + "`, " +
+      key.fail(std::string(kind_->name()) + " has no attribute " + in_quotes(entry.key) + ", " +
                suggestion(entry.key, known));
     }
   }

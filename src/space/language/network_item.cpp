@@ -1,6 +1,8 @@
 // Items that say which layers are built, and in which order.
 #include "space/language/network_item.hpp"
 
+#include "core/text/foreign_text.hpp"
+
 #include <algorithm>
 #include <utility>
 
@@ -72,7 +74,7 @@ class Choice final : public NetworkItem {
     const std::string word = to_text(selector_.evaluate(bindings));
     const auto chosen = std::ranges::lower_bound(alternatives_, word, {}, &Alternative::word);
     if (chosen == alternatives_.end() || chosen->word != word) {
-      selector_.source().fail("unknown operation `" + word + "`");
+      selector_.source().fail("unknown operation " + in_quotes(word));
     }
     chosen->item->build(builder, bindings);
   }

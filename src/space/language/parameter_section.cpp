@@ -1,9 +1,9 @@
 #include "skyline/core/error.hpp"
 
 #include "core/config/config_text.hpp"
+#include "core/text/foreign_text.hpp"
 #include "space/language/expression.hpp"
 #include "space/language/parsed_space.hpp"
-#include "space/language/problems.hpp"
 #include "space/language/space_keys.hpp"
 
 #include <algorithm>
@@ -31,7 +31,7 @@ std::vector<Value> read_choice(const ConfigNode& list) {
     Value value = read_value(item);
     const bool is_zero = value == Value(0.0);  // or -0.0
     if (!texts.insert(is_zero ? "0.0" : to_text(value)).second) {
-      item.fail("the value " + to_text(value) + " is given twice");
+      item.fail("the value " + shortened(to_text(value)) + " is given twice");
     }
     values.push_back(std::move(value));
   }
@@ -65,8 +65,8 @@ RangeEnds read_ends(const ParameterForm& form) {
     list.fail_expected("numbers between -2^53 and 2^53");
   }
   if (ends.last < ends.first) {
-    list.fail("the range is empty: " + list.items()[0].as_text() + " is larger than " +
-              list.items()[1].as_text());
+    list.fail("the range is empty: " + list.items()[0].describe() + " is larger than " +
+              list.items()[1].describe());
   }
   if (ends.step != nullptr && !form.count.is_null()) form.count.fail("the range has a step already");
   return ends;
@@ -172,17 +172,14 @@ std::vector<DeclaredParameter> read_parameters(const ConfigNode& section) {
       declared.problem = problem.what();
     }
     values += declared.parameter.values.size();
-    check_number_of_values(values);
+    if (values > kMostValuesInAll) entry.value.fail(too_many_values());
     parameters.push_back(std::move(declared));
   }
   return parameters;
 }
 
-void check_number_of_values(std::size_t values) {
-  constexpr std::size_t kMostInAll = 1'000'000;
-  if (values <= kMostInAll) return;
-  throw SpaceTooLarge("the parameters of the space have more than " + std::to_string(kMostInAll) +
-                      " values in all");
+std::string too_many_values() {
+  return "the parameters of the space have more than " + std::to_string(kMostValuesInAll) + " values in all";
 }
 
 }  // namespace skyline::space

@@ -23,8 +23,9 @@ struct DeclaredParameter {
 /// such as an empty choice or a wrong weight, are noted in the parameter.
 std::vector<DeclaredParameter> read_parameters(const ConfigNode& section);
 
-/// Bounds the memory of a space: the values of all its parameters. @throws SpaceTooLarge
-void check_number_of_values(std::size_t values);
+/// Bounds the memory of a space: the values of all its parameters.
+constexpr std::size_t kMostValuesInAll = 1'000'000;
+std::string too_many_values();
 
 /// Weights for so many values: those listed, or equal ones for a null node. @throws UserError
 std::vector<double> read_weights(const ConfigNode& list, std::size_t values);

@@ -3,6 +3,7 @@
 #include "skyline/core/error.hpp"
 
 #include "core/config/config_errors.hpp"
+#include "core/text/foreign_text.hpp"
 #include "core/text/wording.hpp"
 #include "space/language/combinations.hpp"
 #include "space/language/space_reader.hpp"
@@ -42,8 +43,8 @@ std::string values_text(const std::vector<Parameter>& parameters, const std::vec
   std::string text;
   for (const std::size_t index : named) {
     const Parameter& parameter = parameters[index];
-    text += (text.empty() ? ", for " : " ") + parameter.name + '=' +
-            to_text(parameter.values[genotype.choices[index]]);
+    text += (text.empty() ? ", for " : " ") + shortened(parameter.name) + '=' +
+            shortened(to_text(parameter.values[genotype.choices[index]]));
   }
   return text;
 }

@@ -1,6 +1,7 @@
 // Names and parameters: what a `$name` stands for at a place.
 #include "space/language/space_reader.hpp"
 
+#include "core/text/foreign_text.hpp"
 #include "space/language/combinations.hpp"
 
 #include <algorithm>
@@ -23,10 +24,11 @@ SpaceReader::SpaceReader(const SpaceForm& form, const DataShape& data) : form_(f
 
 Expression SpaceReader::read_outside(const ConfigNode& scalar) {
   const std::size_t shared = parameters_.size();
+  reading_ = place_of(scalar);
   Expression read = expression(scalar, Place{});
   if (parameters_.size() == shared) return read;
-  scalar.fail("`$" + parameters_.back().name +
-              "` has no single value: its parameter says `each: true`, and has one at every place");
+  scalar.fail(in_quotes('$' + parameters_.back().name) +
+              " has no single value: its parameter says `each: true`, and has one at every place");
 }
 
 ItemPointer SpaceReader::read() {
@@ -46,9 +48,17 @@ ItemPointer SpaceReader::read() {
 void SpaceReader::count_steps(std::size_t steps) {
   steps_ += steps;
   if (steps_ <= kMostSteps) return;
-  throw SpaceTooLarge(
+  fail_too_large(
       "the space takes too long to read: it has too many names, or parameters of many values in too many "
       "places");
+}
+
+void SpaceReader::fail_too_large(const std::string& message) const {
+  try {
+    reading_.fail(message);
+  } catch (const UserError& placed) {
+    throw SpaceTooLarge(placed.what());
+  }
 }
 
 void SpaceReader::declare_parameters() {
@@ -105,11 +115,12 @@ std::size_t SpaceReader::parameter_at(const std::string& name, const Parameter& 
   const auto [entry, added] = parameter_index_.try_emplace(name, parameters_.size());
   if (!added) return entry->second;
   values_ += like.values.size();
-  check_number_of_values(values_);
+  count_steps(name.size());
+  if (values_ > kMostValuesInAll) fail_too_large(too_many_values());
   parameters_.push_back({name, like.values, like.weights});
   if (parameters_.size() > kMostPlaces) {
-    throw SpaceTooLarge("the space has more than " + std::to_string(kMostPlaces) + " parameters, expected " +
-                        std::to_string(kMostParameters) + " at most");
+    fail_too_large("the space has more than " + std::to_string(kMostPlaces) + " parameters, expected " +
+                   std::to_string(kMostParameters) + " at most");
   }
   return entry->second;
 }
@@ -124,7 +135,7 @@ std::string SpaceReader::choice_name(const ConfigNode& given, const std::string&
   };
   if (!given.is_null()) {
     if (!is_free(given.as_text())) {
-      given.fail("another choice or parameter has the name `" + given.as_text() + "`");
+      given.fail("another choice or parameter has the name " + in_quotes(given.as_text()));
     }
     choice_sources_[given.as_text()] = source.path();
     return given.as_text();
@@ -139,6 +150,7 @@ std::string SpaceReader::choice_name(const ConfigNode& given, const std::string&
 
 Expression SpaceReader::expression(const ConfigNode& scalar, const Place& place) {
   PlaceNames names(*this, place);
+  if (scalar.is_scalar()) count_steps(scalar.as_text().size());
   return Expression::parse(scalar, names);
 }
 
@@ -167,7 +179,7 @@ std::vector<Value> SpaceReader::values_of(const Expression& expression) {
 void SpaceReader::check_parameters() const {
   for (std::size_t i = 0; i < declared_.size(); ++i) {
     if (used_[i] || !declared_[i].problem.empty()) continue;
-    const std::string& name = declared_[i].parameter.name;
+    const std::string name = shortened(declared_[i].parameter.name);
     declared_[i].source.fail("nothing uses this parameter; write $" + name +
                              " in the network or in `training`, or leave the parameter out");
   }

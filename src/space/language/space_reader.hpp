@@ -62,6 +62,8 @@ class SpaceReader {
 
   /// Bounds the work on any input. @throws SpaceTooLarge
   void count_steps(std::size_t steps);
+  /// @throws SpaceTooLarge at the item that is read
+  [[noreturn]] void fail_too_large(const std::string& message) const;
 
   // Names and parameters
   void declare_parameters();
@@ -81,6 +83,7 @@ class SpaceReader {
   ItemPointer layers(const ConfigNode& node, const Place& place);
   ItemPointer list(const ConfigNode& node, const Place& place);
   ItemPointer item(const ConfigNode& node, Place& place);
+  ItemPointer any_item(const ConfigNode& node, Place& place);
   ItemPointer map_item(const ConfigNode& node, Place& place);
   ItemPointer main_item(const ConfigNode& node, const std::vector<TensorReference>& reads,
                         const Place& place);
@@ -105,6 +108,7 @@ class SpaceReader {
 
   const SpaceForm& form_;
   DataShape data_;
+  ConfigNode reading_;  // the place of the item that is read
   Problems problems_;
   std::vector<DeclaredParameter> declared_;
   std::map<std::string, BlockForm> blocks_;
