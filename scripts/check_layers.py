@@ -42,7 +42,7 @@ FACES = {
     "space": ["language/searched_section", "language/space_keys", "network/network_alignment"],
     "trial": ["commit_log", "scope_timer", "trial_fields"],
     "comm": ["agreement", "communicator", "environment", "launch/launcher", "link", "mailbox"],
-    "store": ["data/staged_dataset", "events/event_file", "journal/journal", "journal/trial_json",
+    "store": ["data/staged_dataset", "events/event_file", "images/image", "journal/journal", "journal/trial_json",
               "publish/folder_check", "publish/patience", "publish/publish", "publish/storage_thread",
               "run_folder/courses", "run_folder/fresh_folder", "run_folder/run_folder", "run_folder/run_tables",
               "run_folder/running_trials", "run_folder/suspects", "weights/checkpoint", "weights/weights",

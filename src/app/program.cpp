@@ -84,7 +84,10 @@ std::string usage_error_text(const CLI::App& app, const CLI::ParseError& error,
   if (const auto unknown = unknown_option(*command, words)) return *unknown;
   std::string text = error.what();
   std::ranges::replace(text, '\n', ' ');
-  return text + " (see skyline --help)";
+  std::string path;  // "prep digits"
+  for (const CLI::App* each = command; each->get_parent() != nullptr; each = each->get_parent())
+    path = each->get_name() + (path.empty() ? "" : " " + path);
+  return path + ": " + text + " (see skyline " + path + " --help)";
 }
 
 }  // namespace

@@ -112,7 +112,7 @@ class Export(RunsCase):
                 (["run", "--front", "--trial", 1], "expected either --trial NUMBER or --front"),
                 (["run", "--trial", last + 1], f"--trial {last + 1}: run has no such trial"),
                 (["nothing", "--front"], "nothing: not a run folder"),
-                (["run", "--front", "--format", "tflite"], "--format")):
+                (["run", "--front", "--format", "tflite"], "--format: got `tflite`, known here: onnx, pytorch, safetensors")):
             with self.subTest(arguments):
                 text = self.refusal("export", *arguments)
                 self.assertIn(message, text)
@@ -143,6 +143,29 @@ class Export(RunsCase):
             (folder / name).write_bytes(b"P5\n10 12\n255\n" + bytes(range(120)))
         self.assertIn("pictures: the largest value is 255, that of the run's data 16",
                       self.refusal("predict", "run", "--trial", 0, "--data", "pictures"))
+
+    def test_samples_are_read_as_the_run_has_them_and_need_no_options(self):
+        images = self.images[:9].astype(numpy.uint8)
+        numpy.savez(self.folder / "last.npz", x=images.reshape(9, 8, 8, 1))
+        numpy.savez(self.folder / "grey.npz", x=images.reshape(9, 8, 8))
+        numpy.savez(self.folder / "rows.npz", x=images.reshape(9, 64))
+        rows = images.reshape(9, 64).tolist()
+        (self.folder / "rows.csv").write_text("".join(",".join(map(str, row)) + "\n" for row in rows))
+        (self.folder / "labelled.csv").write_text(
+            "".join(",".join(map(str, [*row, label])) + "\n" for row, label in zip(rows, self.labels)))
+        for name in ("last.npz", "grey.npz", "rows.npz", "rows.csv", "labelled.csv"):
+            with self.subTest(name):
+                self.assertEqual(self.predictions(name), self.predictions(self.digits)[:9])
+        self.assertIn("no array `y_train`", self.refusal("evaluate", "run", "--trial", 0, "--data", "rows.csv"))
+
+    def test_a_test_set_alone_is_evaluated(self):
+        images = self.images.astype(numpy.uint8)
+        numpy.savez(self.folder / "alone.npz", x_test=images, y_test=self.labels)
+        numpy.savez(self.folder / "plain.npz", x=images, y=self.labels)
+        trial = self.front[0]
+        for name in ("alone.npz", "plain.npz"):
+            told = self.skyline("evaluate", "run", "--trial", trial["trial"], "--data", name).stdout
+            self.assertAlmostEqual(float(told.split()[1]), trial["final"]["test_accuracy"], 9)
 
     def test_an_evaluation_repeats_the_test_of_a_full_training(self):
         trial = self.front[0]

@@ -124,6 +124,21 @@ TEST_F(ImportImages, GreyStaysGreyUnlessThereAreColours) {
   EXPECT_THAT(set->train().pixels().first(12), ElementsAre(7, 8, 7, 8, 7, 8, 9, 10, 9, 10, 9, 10));
 }
 
+TEST_F(ImportImages, SamplesForAModelMayBeSingleFilesAndHaveItsChannels) {
+  write_grey("new/a.pgm", "ab");
+  write_grey("b.pgm", "cd");
+  DatasetWriter writer(out / "set.h5");
+  find_importer("images")->import({.paths = {images / "b.pgm", images / "new"},
+                                   .options = ConfigNode::make_map({}, {}),
+                                   .has_targets = false,
+                                   .shape = space::Shape{3, 1, 2}},
+                                  writer);
+  writer.finish();
+  const auto set = Dataset::open(out / "set.h5", true);
+  EXPECT_EQ(set->shape(), (space::Shape{3, 1, 2}));
+  EXPECT_EQ(text(set->train()), "cdcdcdababab");
+}
+
 TEST_F(ImportImages, ImagesOfSeveralSizesNeedASize) {
   write("a/1.png", png_file(make_image(1, 8, 8, 1)));
   write("b/2.png", png_file(make_image(1, 6, 9, 2)));

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -71,6 +72,9 @@ struct ImportSource {
   /// False: samples alone are wanted, whether there are targets or not. All go to the first part, as if they
   /// were of one class. For importers that say so.
   bool has_targets = true;
+  /// Shape of the samples of the run for whose models these are, if they are for any. Arrays without a layout
+  /// are read such that they have it, grey images become RGB, and a test set may be alone.
+  std::optional<space::Shape> shape = {};
 };
 
 /// One kind of source. A program with a kind of its own derives from this and registers it before

@@ -3,8 +3,6 @@
 #include "core/home_path.hpp"
 #include "core/text/wording.hpp"
 
-#include <map>
-
 namespace skyline::app {
 namespace {
 
@@ -64,7 +62,7 @@ void add_job(CLI::App& command, SearchArguments& arguments) {
       .add_flag("--resume", arguments.resume,
                 "resume the run in the folder, if there is one (=must: it has to be there); without a "
                 "configuration by the run's own")
-      ->transform(CLI::CheckedTransformer(resumes, CLI::ignore_case));
+      ->transform(one_of(resumes));
   command.add_option_function<std::string>(
       "--wait", [&arguments](const std::string& text) { arguments.wait_s = read_wait(text); },
       "wait for so long, e.g. 3m, for a job that has the run folder, or a lost one's claim on it");
@@ -90,7 +88,7 @@ void add_models(CLI::App& command, ModelChoice& choice) {
   command
       .add_option("--weights", choice.weights,
                   "search or final: of which training (default: final if there was one)")
-      ->transform(CLI::CheckedTransformer(weights));
+      ->transform(one_of(weights));
 }
 
 }  // namespace skyline::app

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "skyline/core/config_node.hpp"
 #include "skyline/core/exit_code.hpp"
 
 #include "app/commands/taken_model.hpp"
@@ -7,6 +8,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -47,6 +49,21 @@ constexpr int kMostSlots = 1'000'000;  // no bound of ours, which the system has
 constexpr int kMostThreads = 1024;
 
 CLI::Validator whole_number(int low, int high);
+/// One of some words, which stand for the values of an enumeration.
+template <typename Value>
+CLI::Validator one_of(const std::map<std::string, Value>& values) {
+  const auto read = [values](std::string& text) -> std::string {
+    std::vector<std::string> words;
+    for (const auto& [word, value] : values) {
+      words.push_back(word);
+      if (word != text) continue;
+      text = std::to_string(static_cast<int>(value));  // which is what the library makes an enumeration of
+      return {};
+    }
+    return "got `" + text + "`, " + suggestion(text, words);
+  };
+  return {read, "", "word"};
+}
 /// Of a path: `~` becomes the home directory.
 CLI::Validator home_expanded();
 

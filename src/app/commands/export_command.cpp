@@ -107,7 +107,7 @@ RunCommand export_command(CLI::App& command) {
   const auto arguments = std::make_shared<ExportArguments>();
   add_models(command, arguments->choice);
   command.add_option("--format", arguments->format, "onnx (default), pytorch or safetensors")
-      ->transform(CLI::CheckedTransformer(formats));
+      ->transform(one_of(formats));
   add_path(command, "-o,--out", arguments->out, "folder to write to (default: RUN/exports)");
   command.add_flag("--force", arguments->force, "overwrite files in another folder than RUN/exports");
   return [arguments] { return run_export(*arguments); };

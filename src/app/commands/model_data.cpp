@@ -6,6 +6,7 @@
 
 #include "core/text/hash.hpp"
 #include "core/text/wording.hpp"
+#include "store/images/image.hpp"
 
 #include <algorithm>
 #include <fstream>
@@ -63,12 +64,24 @@ class LikeTheRuns final : public store::Dataset {
   SampleView view_;
 };
 
+/// The first bytes of a file; empty for a folder.
+std::string start_of(const fs::path& path) {
+  std::string start(16, '\0');
+  std::ifstream file(path, std::ios::binary);
+  file.read(start.data(), std::ssize(start));
+  start.resize(static_cast<std::size_t>(std::max<std::streamsize>(file.gcount(), 0)));
+  return start;
+}
+
 /// A file that `skyline prep` has made.
 bool is_prepared(const std::vector<fs::path>& sources) {
-  constexpr std::string_view kMark = "skyline-sealed";
-  std::string start(kMark.size(), '\0');
-  std::ifstream file(sources.front(), std::ios::binary);
-  return sources.size() == 1 && file.read(start.data(), std::ssize(start)) && start == kMark;
+  return sources.size() == 1 && start_of(sources.front()).starts_with("skyline-sealed");
+}
+
+std::string kind_of(const DataChoice& choice) {
+  if (!choice.kind.empty()) return choice.kind;
+  const fs::path& source = choice.sources.front();
+  return fs::is_directory(source) || store::is_image(start_of(source)) ? "images" : "arrays";
 }
 
 /// The options of the importer that follow from the run, unless they are given.
@@ -97,20 +110,23 @@ ConfigNode prep_options(const store::Importer& importer, const DataChoice& choic
 /// Brings sources of `prep` into a file that is opened and removed.
 std::shared_ptr<const store::Dataset> prepare(const ModelSource& source, const DataChoice& choice,
                                               bool has_targets) {
-  const std::string kind = !choice.kind.empty()                       ? choice.kind
-                           : fs::is_directory(choice.sources.front()) ? "images"
-                                                                      : "arrays";
+  const std::string kind = kind_of(choice);
   const auto importer = store::find_importer(kind);
   if (importer == nullptr) {
     throw UserError("--kind: unknown kind of data `" + kind + "`, " +
                     suggestion(kind, store::importer_names()));
   }
+  const bool reads_targets = has_targets || !importer->reads_samples_alone();
+  if (reads_targets && choice.sources.size() > 1 && !importer->sources().ends_with("..."))
+    throw UserError("--data: expected one " + importer->sources() + ", got " +
+                    std::to_string(choice.sources.size()));
   const fs::path file = fs::temp_directory_path() / ("skyline-" + to_hex(random_token()) + ".h5");
   store::DatasetWriter writer(file);
   importer->import({.paths = choice.sources,
                     .options = prep_options(*importer, choice, source.config.sections.data),
                     .threads = std::max(std::thread::hardware_concurrency(), 1U),
-                    .has_targets = has_targets || !importer->reads_samples_alone()},
+                    .has_targets = reads_targets,
+                    .shape = source.config.sections.data.shape},
                    writer);
   writer.finish();
   auto dataset = store::Dataset::open(file, false);

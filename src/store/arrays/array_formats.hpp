@@ -42,7 +42,7 @@ void check_dims(const std::vector<std::int64_t>& dims);
 
 std::vector<SourceArray> list_npz(const std::filesystem::path& file);
 std::vector<SourceArray> list_hdf5(const std::filesystem::path& file);
-/// Two arrays, "x" and "y".
+/// Arrays "x" and "y", or "x" alone if no column has labels.
 std::vector<SourceArray> list_csv(const std::filesystem::path& file, const CsvOptions& options);
 
 }  // namespace skyline::store

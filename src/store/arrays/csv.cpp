@@ -119,14 +119,16 @@ struct CsvLabels {
 struct CsvLayout {
   bool has_names = false;  // its first row
   std::size_t columns = 0;
-  std::size_t label = 0;  // the column
+  std::size_t label = 0;  // the column; `columns`: there is none
   std::size_t rows = 0;
   bool bytes = true;  // all features are whole numbers from 0 to 255
+
+  bool has_label() const { return label < columns; }
 };
 
 std::size_t label_column(const std::vector<std::string>& first_row, bool has_names, const CsvOptions& options,
                          const CsvReader& reader) {
-  if (options.label.empty()) return first_row.size() - 1;
+  if (options.label.empty()) return first_row.size() - (first_row.size() == options.num_features ? 0 : 1);
   const auto named = std::ranges::find(first_row, options.label);
   if (has_names && named != first_row.end()) return static_cast<std::size_t>(named - first_row.begin());
   const double number = number_in(options.label).value_or(0);
@@ -188,7 +190,7 @@ bool read_csv_row(const CsvReader& reader, CsvLayout& layout, CsvLabels& labels)
     const double value = feature_of(reader, column);
     layout.bytes = layout.bytes && value >= 0 && value <= 255 && value == std::floor(value);
   }
-  return add_label(reader, layout, labels);
+  return !layout.has_label() || add_label(reader, layout, labels);
 }
 
 /// @return  nothing if a label is the first that is no number
@@ -198,7 +200,7 @@ std::optional<CsvLayout> read_csv_layout(const std::filesystem::path& file, cons
   CsvLayout layout;
   if (!reader.read_row()) throw UserError(file.string() + ": the file is empty");
   layout.columns = reader.fields().size();
-  if (layout.columns < 2) reader.fail("expected at least 2 columns, got 1");
+  if (layout.columns < 2 && options.num_features != 1) reader.fail("expected at least 2 columns, got 1");
   layout.has_names =
       std::ranges::none_of(reader.fields(), [](auto& field) { return number_in(field).has_value(); });
   layout.label = label_column(reader.fields(), layout.has_names, options, reader);
@@ -282,10 +284,12 @@ std::vector<SourceArray> list_csv(const std::filesystem::path& file, const CsvOp
   }
   using Kind = ElementType::Kind;
   const auto rows = static_cast<std::int64_t>(layout->rows);
-  SourceArray x{"x_" + part_in(file), file, {}, {rows, static_cast<std::int64_t>(layout->columns) - 1}, {}};
+  const auto features = static_cast<std::int64_t>(layout->columns) - (layout->has_label() ? 1 : 0);
+  SourceArray x{"x_" + part_in(file), file, {}, {rows, features}, {}};
   x.from_text = true;
   if (!layout->bytes) x.type = {Kind::kFloat, sizeof(float)};
   x.open = [file, layout = *layout] { return std::make_unique<CsvFeatures>(file, layout); };
+  if (!layout->has_label()) return {x};
   SourceArray y{"y_" + part_in(file), file, {}, {rows}, {}};
   if (labels.are_words) {
     y.words = std::move(labels.words);

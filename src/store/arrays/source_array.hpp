@@ -60,6 +60,7 @@ struct SourceArray {
 /// How a CSV file is read.
 struct CsvOptions {
   std::string label;  // the column with the labels: its name or number, from 1; empty: the last one
+  std::size_t num_features = 0;  // without such a label, a file of so many columns has features alone
 };
 
 /// The arrays of a file: npz, npy, IDX, HDF5 or CSV, by its content; npy, IDX and CSV also as gzip. One that

@@ -25,10 +25,15 @@ constexpr std::array kFormats{ImageFormat{"\x89PNG\r\n\x1a\n"sv, 0, png_header, 
                               ImageFormat{"P5"sv, 0, pnm_header, decode_pnm},
                               ImageFormat{"P6"sv, 0, pnm_header, decode_pnm}};
 
+const ImageFormat* known_format(std::string_view start) {
+  const auto known = std::ranges::find_if(kFormats, [&](const ImageFormat& format) {
+    return start.size() >= format.place && start.substr(format.place).starts_with(format.magic);
+  });
+  return known == kFormats.end() ? nullptr : &*known;
+}
+
 const ImageFormat& format_of(std::string_view start) {
-  for (const ImageFormat& format : kFormats) {
-    if (start.size() >= format.place && start.substr(format.place).starts_with(format.magic)) return format;
-  }
+  if (const ImageFormat* const known = known_format(start)) return *known;
   throw UserError(start.empty() ? "the file is empty" : "not a PNG, JPEG, WebP, PGM or PPM image");
 }
 
@@ -53,6 +58,10 @@ void Image::copy_planes(std::uint8_t* planes) const {
     const std::uint8_t* from = pixels.data() + channel;
     for (std::size_t i = 0; i < plane; ++i) planes[channel * plane + i] = from[i * channels];
   }
+}
+
+bool is_image(std::string_view start) {
+  return known_format(start) != nullptr;
 }
 
 std::optional<space::Shape> image_shape(std::string_view start) {

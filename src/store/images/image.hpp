@@ -32,6 +32,9 @@ inline constexpr std::int64_t kMostSide = 1 << 15;
 inline constexpr std::int64_t kMostPixels = 1 << 26;
 inline constexpr std::size_t kMostImageBytes = std::size_t{1} << 29;  // of a file
 
+/// Whether a file that begins so is of a known format.
+bool is_image(std::string_view start);
+
 /// Reads channels, height and width, as the image is shown, from the beginning of a PNG, JPEG, WebP, PGM or
 /// PPM file.
 /// @return  nothing if they come later in the file

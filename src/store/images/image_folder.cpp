@@ -52,12 +52,11 @@ void collect_files(const fs::path& folder, const std::string& prefix, std::vecto
 
 }  // namespace
 
-ImageFolder::ImageFolder(const fs::path& folder, bool has_classes) : folder_(folder) {
-  if (!has_classes) {
-    class_names_.emplace_back("unknown");
-    add_class(folder, Part::kTrain, 0);
-    return;
-  }
+ImageFolder::ImageFolder(const std::vector<fs::path>& paths) : class_names_{"unknown"} {
+  for (const fs::path& path : paths) add_class(path, Part::kTrain, 0);
+}
+
+ImageFolder::ImageFolder(const fs::path& folder) {
   const fs::path train = part_folder(folder, {"train", "training"});
   for (const fs::path& path : sorted_entries(train.empty() ? folder : train)) {
     if (is_folder(path)) class_names_.push_back(path.filename().string());
@@ -89,9 +88,14 @@ void ImageFolder::add_part(const fs::path& folder, Part part) {
 }
 
 void ImageFolder::add_class(const fs::path& folder, Part part, std::int32_t label) {
-  groups_.push_back({folder, part, label, size()});
+  const bool single = fs::is_regular_file(folder);
+  groups_.push_back({single ? folder.parent_path() : folder, part, label, size()});
   std::vector<std::string> names;
-  collect_files(folder, {}, names);
+  if (single) {
+    names.push_back(folder.filename().string());
+  } else {
+    collect_files(folder, {}, names);
+  }
   for (const std::string& name : names) {
     names_ += name;
     ends_.push_back(names_.size());

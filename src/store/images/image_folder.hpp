@@ -19,9 +19,10 @@ namespace skyline::store {
 /// 40 bytes of memory per file.
 class ImageFolder {
  public:
-  /// @param has_classes  false: all files below the folder are of one class
   /// @throws UserError: fewer than two classes, a class of `val` or `test` that `train` has not
-  explicit ImageFolder(const std::filesystem::path& folder, bool has_classes = true);
+  explicit ImageFolder(const std::filesystem::path& folder);
+  /// Without classes: images, and all files below folders.
+  explicit ImageFolder(const std::vector<std::filesystem::path>& paths);
 
   const std::vector<std::string>& class_names() const { return class_names_; }
   std::size_t size() const { return ends_.size(); }
@@ -53,7 +54,6 @@ class ImageFolder {
   const Group& group_of(std::size_t file) const;
   std::size_t end_of(const Group& group) const;
 
-  std::filesystem::path folder_;
   std::vector<std::string> class_names_;
   std::vector<Group> groups_;
   std::string names_;              // of all files, one after the other, below their groups' folders

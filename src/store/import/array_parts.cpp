@@ -56,7 +56,15 @@ class ArrayCatalogue {
   std::vector<SourceArray> arrays_;
 };
 
-std::vector<PartArrays> named_parts(const ArrayCatalogue& catalogue, const ArrayOptions& options) {
+/// @param for_models  what there is will do
+std::vector<PartArrays> named_parts(const ArrayCatalogue& catalogue, const ArrayOptions& options,
+                                    bool for_models) {
+  if (for_models && catalogue.find(options.x_train, {"x_train"}) == nullptr) {
+    const SourceArray* const test = catalogue.find(options.x_test, {"x_test"});
+    if (test != nullptr) return {{Part::kTrain, *test, catalogue.at(options.y_test, {"y_test"}, "y-test")}};
+    return {{Part::kTrain, catalogue.at(options.x_train, {"x_train", "x"}, "x-train"),
+             catalogue.at(options.y_train, {"y_train", "y"}, "y-train")}};
+  }
   std::vector<PartArrays> parts{{Part::kTrain, catalogue.at(options.x_train, {"x_train"}, "x-train"),
                                  catalogue.at(options.y_train, {"y_train"}, "y-train")}};
   const std::vector<std::string> val{"x_val", "x_valid", "x_validation"};
@@ -79,9 +87,11 @@ PartArrays samples_alone(const ArrayCatalogue& catalogue, const ArrayOptions& op
 }  // namespace
 
 std::vector<PartArrays> find_parts(const ImportSource& source, const ArrayOptions& options) {
-  const ArrayCatalogue catalogue(source, {options.label});
-  std::vector<PartArrays> parts =
-      source.has_targets ? named_parts(catalogue, options) : std::vector{samples_alone(catalogue, options)};
+  const auto num_features = static_cast<std::size_t>(source.shape ? source.shape->elements() : 0);
+  const ArrayCatalogue catalogue(source, {options.label, num_features});
+  std::vector<PartArrays> parts = source.has_targets
+                                      ? named_parts(catalogue, options, source.shape.has_value())
+                                      : std::vector{samples_alone(catalogue, options)};
   const SourceArray& first = parts.front().x;
   constexpr std::size_t kMostSampleValues = std::size_t{1} << 28;
   if (first.row_elements() > kMostSampleValues)

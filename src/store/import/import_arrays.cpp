@@ -23,7 +23,7 @@ class ArrayImport {
         writer_(writer),
         parts_(find_parts(source, options_)),
         pixels_(are_pixels(parts_)),
-        layout_(sample_layout(options_, parts_.front().x)) {}
+        layout_(sample_layout(options_, parts_.front().x, source.shape)) {}
 
   void run() {
     TargetSet set = target_set();

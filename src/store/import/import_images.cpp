@@ -37,7 +37,8 @@ class ImageImport {
         options_(image_keys().parse(source.options)),
         threads_(source.threads),
         writer_(writer),
-        folder_(path_, source.has_targets) {}
+        folder_(source.has_targets ? ImageFolder(path_) : ImageFolder(source.paths)),
+        as_rgb_(source.shape && source.shape->channels == 3) {}
 
   void run() {
     survey();
@@ -72,6 +73,7 @@ class ImageImport {
   std::size_t threads_;
   DatasetWriter& writer_;
   ImageFolder folder_;
+  bool as_rgb_;                       // grey images, whether there are others or not
   space::Shape shape_;                // of the samples
   std::optional<std::size_t> first_;  // file that can be read
   std::size_t num_grey_ = 0;
@@ -124,7 +126,7 @@ void ImageImport::survey() {
     log::info(std::to_string(num_grey_) + " of " + counted(num_grey_ + num_colour_, "image") +
               " are grey: all become RGB");
   }
-  shape_.channels = num_colour_ > 0 ? 3 : 1;
+  shape_.channels = num_colour_ > 0 || as_rgb_ ? 3 : 1;
 }
 
 void ImageImport::look_at(std::size_t file, const space::Shape& shape) {

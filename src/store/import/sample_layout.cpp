@@ -8,7 +8,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <map>
+#include <optional>
 #include <type_traits>
 
 namespace skyline::store {
@@ -20,16 +20,18 @@ std::string dims_text(const SourceArray& array) {
   return "[" + joined(dims) + "]";
 }
 
-/// The layout that the number of dimensions says, unless it may well be another one.
-Layout layout_of(const SourceArray& x) {
+/// The layout that the number of dimensions says.
+/// @param careful  refuse what may well be another one
+Layout layout_of(const SourceArray& x, bool careful) {
   const auto could_be_channels = [](std::int64_t dim) { return dim == 1 || dim == 3 || dim == 4; };
   if (x.dims.size() == 4) {
-    if (could_be_channels(x.dims[3]) && !could_be_channels(x.dims[1]))
+    if (careful && could_be_channels(x.dims[3]) && !could_be_channels(x.dims[1]))
       x.fail(dims_text(x) + " may have its channels last: say --layout nhwc or nchw");
     return Layout::kChw;
   }
   if (x.dims.size() < 3) return Layout::kFeatures;
-  if (x.type.is_uint8()) x.fail(dims_text(x) + " may be grey images or sequences: say --layout nhw or ncl");
+  if (careful && x.type.is_uint8())
+    x.fail(dims_text(x) + " may be grey images or sequences: say --layout nhw or ncl");
   return Layout::kChannelsLength;
 }
 
@@ -50,36 +52,57 @@ space::Shape told_shape(const std::string& text, const SourceArray& x) {
          ", got " + std::to_string(x.row_elements()));
 }
 
-}  // namespace
+std::size_t rank_of(Layout layout) {
+  if (layout == Layout::kChw || layout == Layout::kHwc) return 4;
+  return layout == Layout::kFeatures ? 2 : 3;
+}
 
-SampleLayout sample_layout(const ArrayOptions& options, const SourceArray& x) {
-  if (!options.shape.empty()) return {told_shape(options.shape, x)};
-  const Layout layout = options.layout == Layout::kByRank ? layout_of(x) : options.layout;
-  static const std::map<Layout, std::size_t> ranks{{Layout::kChw, 4},
-                                                   {Layout::kHwc, 4},
-                                                   {Layout::kHw, 3},
-                                                   {Layout::kChannelsLength, 3},
-                                                   {Layout::kLengthChannels, 3},
-                                                   {Layout::kFeatures, 2}};
-  const bool single = x.dims.size() == 1 && layout == Layout::kFeatures;  // one number per sample
-  if (!single && x.dims.size() != ranks.at(layout))
-    x.fail("expected " + std::to_string(ranks.at(layout)) + " dimensions for this layout, got " +
-           dims_text(x));
+/// @return  nothing if the array has another number of dimensions
+std::optional<SampleLayout> laid_out(Layout layout, const SourceArray& x) {
   const auto& d = x.dims;
+  const bool single = d.size() == 1 && layout == Layout::kFeatures;  // one number per sample
+  if (!single && d.size() != rank_of(layout)) return std::nullopt;
   switch (layout) {
     case Layout::kHwc:
-      return {{d[3], d[1], d[2]}, true};
+      return SampleLayout{{d[3], d[1], d[2]}, true};
     case Layout::kHw:
-      return {{1, d[1], d[2]}};
+      return SampleLayout{{1, d[1], d[2]}};
     case Layout::kChannelsLength:
-      return {{d[1], 1, d[2]}};
+      return SampleLayout{{d[1], 1, d[2]}};
     case Layout::kLengthChannels:
-      return {{d[2], 1, d[1]}, true};
+      return SampleLayout{{d[2], 1, d[1]}, true};
     case Layout::kFeatures:
-      return {{single ? 1 : d[1], 1, 1}};
+      return SampleLayout{{single ? 1 : d[1], 1, 1}};
     default:
-      return {{d[1], d[2], d[3]}};
+      return SampleLayout{{d[1], d[2], d[3]}};
   }
+}
+
+/// The layout in which samples have the expected shape; rows of numbers have it if they are as many.
+std::optional<SampleLayout> fitting_layout(const SourceArray& x,
+                                           const std::optional<space::Shape>& expected) {
+  if (!expected) return std::nullopt;
+  for (const Layout layout :
+       {Layout::kChw, Layout::kHwc, Layout::kHw, Layout::kChannelsLength, Layout::kLengthChannels}) {
+    const auto found = laid_out(layout, x);
+    if (found && found->shape == *expected) return found;
+  }
+  const bool fits = x.dims.size() <= 2 && x.row_elements() == static_cast<std::size_t>(expected->elements());
+  return fits ? std::optional(SampleLayout{*expected}) : std::nullopt;
+}
+
+}  // namespace
+
+SampleLayout sample_layout(const ArrayOptions& options, const SourceArray& x,
+                           const std::optional<space::Shape>& expected) {
+  if (!options.shape.empty()) return {told_shape(options.shape, x)};
+  if (options.layout == Layout::kByRank) {
+    if (const auto fitting = fitting_layout(x, expected)) return *fitting;
+    return laid_out(layout_of(x, !expected), x).value();
+  }
+  if (const auto told = laid_out(options.layout, x)) return *told;
+  x.fail("expected " + std::to_string(rank_of(options.layout)) + " dimensions for this layout, got " +
+         dims_text(x));
 }
 
 template <typename Value>

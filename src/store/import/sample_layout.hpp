@@ -4,6 +4,7 @@
 #include "store/import/array_options.hpp"
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -15,9 +16,12 @@ struct SampleLayout {
   bool channels_last = false;
 };
 
-/// What the options say, or else the number of dimensions, unless it may well be another layout.
+/// What the options say, or else the layout that gives the expected shape, or else what the number of
+/// dimensions says, unless it may well be another layout.
+/// @param expected  shape of a sample, if it is known
 /// @throws UserError
-SampleLayout sample_layout(const ArrayOptions& options, const SourceArray& x);
+SampleLayout sample_layout(const ArrayOptions& options, const SourceArray& x,
+                           const std::optional<space::Shape>& expected);
 
 /// Turns rows of an array into samples of a data set: bytes, or floats, which are checked to be finite.
 /// @param samples  their numbers, for messages. @throws UserError
