@@ -110,9 +110,12 @@ class CoordinatorLink final : public CollectiveLink {
   void send(int to, std::span<const std::byte> message) override {
     outgoing_.at(static_cast<std::size_t>(to)).emplace_back(message.begin(), message.end());
   }
+  bool is_sent() const override {
+    return requests_.empty() &&
+           std::ranges::all_of(outgoing_, [](const std::deque<Bytes>& queue) { return queue.empty(); });
+  }
   void close() override {
-    const auto is_sent = [](const std::deque<Bytes>& queue) { return queue.empty(); };
-    while (!requests_.empty() || !std::ranges::all_of(outgoing_, is_sent)) {
+    while (!is_sent()) {
       progress();
       std::this_thread::sleep_for(kShortPause);
     }
@@ -192,6 +195,7 @@ class WorkerLink final : public CollectiveLink {
     require(to == 0, "a rank speaks to rank 0 alone");
     outgoing_.emplace_back(message.begin(), message.end());
   }
+  bool is_sent() const override { return outgoing_.empty() && stage_ != Stage::kGather; }
   void close() override {
     for (Backoff backoff; !closed_; backoff.pause()) progress();
     require(outgoing_.empty() && incoming_.empty(), "a link is closed while messages are on their way");

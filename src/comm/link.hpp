@@ -24,6 +24,8 @@ class Link {
   virtual void send(int to, std::span<const std::byte> message) = 0;
   /// The next message that has arrived, if any. Drives the progress of all messages: call it again and again.
   virtual std::optional<LinkMessage> receive() = 0;
+  /// Whether all messages have left this rank.
+  virtual bool is_sent() const = 0;
   /// Collective: when all messages have been received. Call before destruction, unless the process ends by an
   /// error.
   virtual void close() = 0;

@@ -15,10 +15,12 @@
 #include "engine/suspects.hpp"
 #include "engine/weights/parent_exchange.hpp"
 #include "engine/weights/weights_keeper.hpp"
+#include "store/publish/publish.hpp"
 #include "store/run_folder/courses.hpp"
 #include "store/run_folder/running_trials.hpp"
 
 #include <chrono>
+#include <filesystem>
 #include <memory>
 #include <span>
 #include <utility>
@@ -75,10 +77,18 @@ struct Job {
   std::shared_ptr<store::RunningTrials> running;
   const SuspectTrials& suspects;
   FleetMail& mail;
+  const std::vector<RankProcess>& processes;  // rank 0: of all ranks; else of rank 0
   Steady::time_point started;
 
   double wall_s() const { return Seconds(Steady::now() - started).count(); }
 };
+
+/// Collective. @return  rank 0: the processes of all ranks; else that of rank 0 alone
+std::vector<RankProcess> exchange_processes(comm::Communicator& world) {
+  const RankProcess coordinator = comm::share(world, RankProcess::own());
+  std::vector<RankProcess> all = comm::gather(world, RankProcess::own());
+  return all.empty() ? std::vector{coordinator} : all;
+}
 
 /// A course that cannot be written is a warning.
 CourseSink make_course_sink(const RunFiles& files, int rank) {
@@ -123,6 +133,12 @@ bool search(const SearchTask& task, SearchLoop& loop, const run::RunState& state
   return done;
 }
 
+/// Files that lost ranks have left.
+void remove_remains(const store::RunPaths& paths) {
+  store::remove_running_trials(paths);
+  for (const std::filesystem::path& folder : paths.folders()) store::remove_temporaries(folder);
+}
+
 RunResult coordinate(const Job& job, const RankTable& ranks, std::optional<store::JournalContents> replay,
                      const Listeners& told) {
   store::StorageThread& storage = job.files.storage;
@@ -132,13 +148,18 @@ RunResult coordinate(const Job& job, const RankTable& ranks, std::optional<store
   state.account() = run::AccountBook(slots_of(ranks));
   const std::size_t lines = replay ? replay->entries.size() : 0;
   const auto is_hopeless = [&] { return only_failed(state, job.task.options.most_failures, lines); };
-  FleetDispatcher dispatcher(
-      job.mail, {.ranks = ranks, .members_key = job.task.options.members_key, .alone = job.suspects.alone},
-      job.task.evaluator, job.slots, *job.results);
+  Listeners listeners;
+  FleetOptions fleet{.ranks = ranks,
+                     .members_key = job.task.options.members_key,
+                     .alone = job.suspects.alone,
+                     .processes = job.processes,
+                     .lost_after_s = job.task.options.lost_after_s,
+                     .listeners = &listeners};
+  FleetDispatcher dispatcher(job.mail, std::move(fleet), job.task.evaluator, job.slots, *job.results);
   Replay earlier = make_replay(job, replay);
   JournalSink journal(job.files, job.task.space, replay ? &*replay : nullptr, job.results);
   WeightsRemoval weights(job.files, job.task.options.keep_weights, lines);
-  Listeners listeners{&journal, job.checkpoints.get(), &weights};
+  listeners = {&journal, job.checkpoints.get(), &weights};
   listeners.insert(listeners.end(), told.begin(), told.end());
   for (run::RunListener* listener : listeners) listener->started(state);
 
@@ -168,6 +189,7 @@ RunResult coordinate(const Job& job, const RankTable& ranks, std::optional<store
     for (run::RunListener* listener : listeners) listener->tick(state);
   });
   job.running->remove();
+  if (dispatcher.lost_ranks()) remove_remains(job.files.paths);
   if (!result.stopped) {
     job.results->remove_files();
     forget_suspects(job.files.paths, job.suspects);
@@ -179,7 +201,8 @@ RunResult coordinate(const Job& job, const RankTable& ranks, std::optional<store
 /// The other ranks' part.
 RunResult serve(const Job& job) {
   store::StorageThread& storage = job.files.storage;
-  FleetWorker worker(job.mail, job.slots, *job.results, job.end.stop_requested);
+  FleetWorker worker(job.mail, job.slots, *job.results, job.end.stop_requested, job.processes.at(0),
+                     job.task.options.lost_after_s);
   const auto look_after = [&] {
     storage.rethrow_failure();
     job.results->look_after();
@@ -232,17 +255,22 @@ RunResult run_job(comm::Environment& environment, const SearchTask& task, const 
   const CrashSignals crashes(*running);
   SlotPool slots(pool, task.evaluator, std::move(kept));
   const JobEnd noting{noted_stop(end.stop_requested, running, files.storage), end.failed};
+  const std::vector<RankProcess> processes = exchange_processes(world);
   FleetMail mail = make_fleet_mail(environment, options.dispatch, options.window.has_value(),
                                    {TrialRecord(task.space), ResultRecord(pool.metrics)});
-  const Job job{task, files, noting, slots, checkpoints, results, running, suspects, mail, started};
+  const Job job{task,    files,    noting, slots,     checkpoints, results,
+                running, suspects, mail,   processes, started};
   try {
     RunResult result = world.rank() == 0 ? coordinate(job, ranks, std::move(replay), listeners) : serve(job);
-    groups->close();
-    if (parents) parents->close();
+    if (!mail.outlives_ranks()) {
+      groups->close();
+      if (parents) parents->close();
+    }
     if (options.inherit && environment.place().local_rank == 0) remove_weights_copies(files);
     return result;
   } catch (const std::exception& error) {
     running->close();
+    if (mail.outlives_ranks()) mail.tell_of_failure(world.rank(), world.size());
     if (end.failed) end.failed(error);
     throw;
   }

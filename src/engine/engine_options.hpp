@@ -31,6 +31,8 @@ struct EngineOptions {
   /// Of the clock that orders commits; nothing: trials are committed in the order of asking.
   std::optional<std::size_t> virtual_slots;
   DispatchKind dispatch = DispatchKind::kAuto;
+  /// Where survivors live: a rank that is silent for so long is lost.
+  double lost_after_s = 30;
   /// If the first commits of a search, so many, all failed, it ends there; nothing: it goes on.
   std::optional<std::size_t> most_failures;
   KeepWeights keep_weights = KeepWeights::kFront;

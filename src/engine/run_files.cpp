@@ -54,4 +54,10 @@ void JournalSink::committed(const run::Commit& commit, const run::RunState& /*st
   storage_.submit([state = state_] { state->write_waiting(); });
 }
 
+void JournalSink::lost(const run::RankLoss& loss) {
+  storage_.submit([state = state_, note = store::LossNote{loss.rank, loss.host, loss.cause, loss.trials}] {
+    state->writer->append(note);
+  });
+}
+
 }  // namespace skyline::engine

@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <unordered_set>
 #include <vector>
 
@@ -125,6 +126,14 @@ class RunState {
   AccountBook account_;
 };
 
+/// A rank that a run goes on without.
+struct RankLoss {
+  int rank = 0;
+  std::string host;
+  std::string cause;
+  std::vector<trial::TrialName> trials;  // that it had, and that others train now
+};
+
 /// Is told on rank 0 how a run goes. Called by the main thread, in the order of events; must be quick.
 class RunListener {
  public:
@@ -139,6 +148,10 @@ class RunListener {
   /// Nobody will continue this committed trial any more: its last state is of no use. Of trials that
   /// may_be_continued() alone.
   virtual void released(const trial::Trial& /*trial*/) {}
+  /// A rank is lost.
+  virtual void lost(const RankLoss& /*loss*/) {}
+  /// An attempt at this trial is given up: it is trained again.
+  virtual void again(trial::TrialName /*trial*/) {}
   /// The run is asked to stop: running trials save their state. Called once, if at all.
   virtual void stopping() {}
   /// About ten times a second.

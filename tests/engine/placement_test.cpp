@@ -61,6 +61,15 @@ TEST(BlocksOf, SpanHostsWhereNoneIsLargeEnough) {
   EXPECT_THAT(blocks_on({1, 1, 1}, 2), ElementsAre(0));
 }
 
+TEST(BlocksOf, LeaveOutALostRank) {
+  RankTable table = ranks_on({5, 2});
+  table.slots[1] = 0;
+  EXPECT_EQ(ranks_for_groups(table), 5U) << "ranks 2 to 6";
+  EXPECT_THAT(blocks_of(table, 2), ElementsAre(2, 5));
+  EXPECT_THAT(blocks_of(table, 3), ElementsAre(2));
+  EXPECT_THAT(blocks_of(table, 5), ElementsAre(2)) << "over both hosts";
+}
+
 TEST(BlocksOf, LeaveOutARankZeroThatCoordinatesOnly) {
   RankTable table = ranks_on({5});
   table.slots[0] = 0;

@@ -104,7 +104,7 @@ TEST(TrialRecord, ReadsBackWhereTheMembersOfAGroupAre) {
   trial::Trial trial = sample_trial(3);
   trial.members = 5;
   const GroupPlace place{.sequence = 1ULL << 40U, .members = 5, .first_rank = 70'000, .ranks = 3};
-  format.write({trial, place}, record);
+  format.write({trial, place, 2}, record);
   const auto read = format.read(record);
   ASSERT_TRUE(read.group);
   expect_same(read.trial, trial);
@@ -112,6 +112,7 @@ TEST(TrialRecord, ReadsBackWhereTheMembersOfAGroupAre) {
   EXPECT_EQ(read.group->members, 5U);
   EXPECT_EQ(read.group->first_rank, 70'000);
   EXPECT_EQ(read.group->ranks, 3);
+  EXPECT_EQ(read.attempt, 2U);
 }
 
 TEST(TrialRecord, RefusesBytesThatAreNoRecord) {
@@ -160,8 +161,10 @@ TEST(ResultRecord, ReadsBackMeasurementsAndTiming) {
   EXPECT_EQ(read.timing.total_s(), 39);
   EXPECT_FALSE(read.unsaved);
   arrival.unsaved = true;
+  arrival.attempt = 3;
   format.write(arrival, record);
   EXPECT_TRUE(format.read(record).unsaved);
+  EXPECT_EQ(format.read(record).attempt, 3U);
 }
 
 TEST(ResultRecord, ReadsBackFailuresOfAnyReasonThatFits) {

@@ -237,6 +237,52 @@ TEST(Scheduler, DropsWhatWaitsAndFreesWhatItHeld) {
   EXPECT_TRUE(scheduler.idle());
 }
 
+TEST(Scheduler, ForgetsWhatALostRankHadAndGivesItNothingAnyMore) {
+  Scheduler scheduler(ranks_with({1, 2}), 0);
+  submit_all(scheduler, std::vector<TrialWork>(5, {1}));
+  EXPECT_THAT(started(scheduler), ElementsAre(0, 1, 2));
+  scheduler.lose(1);
+  EXPECT_THAT(started(scheduler), IsEmpty());
+  scheduler.submit({1}, {1});
+  scheduler.ended({0}, 0, 0, 1);
+  for (const TrialNumber next : {1U, 3U, 4U}) {
+    const auto start = scheduler.next();
+    ASSERT_TRUE(start);
+    EXPECT_EQ(start->trial.number, next);
+    EXPECT_EQ(start->place, (Placement{0, 0, 1}));
+    scheduler.ended(start->trial, 0, 0, 1);
+  }
+  EXPECT_TRUE(scheduler.idle());
+  EXPECT_THROW(scheduler.lose(0), FaultError) << "nobody is left";
+}
+
+TEST(Scheduler, SpreadsWaitingGroupsOverTheRanksThatAreLeft) {
+  Scheduler scheduler(ranks_with({1, 1, 1, 1}), 0);
+  scheduler.submit({0}, {1});
+  EXPECT_THAT(started(scheduler), ElementsAre(0));
+  scheduler.submit({1}, {9, 4});
+  EXPECT_THAT(started(scheduler), IsEmpty()) << "it holds all four";
+  scheduler.lose(1);
+  const auto start = scheduler.next();
+  ASSERT_TRUE(start);
+  EXPECT_EQ(start->place, (Placement{2, 0, 2})) << "two members each";
+}
+
+TEST(Scheduler, TakesAGroupAgainWhileItsOtherRanksAreStillAtWork) {
+  Scheduler scheduler(ranks_with({1, 1, 1}), 0);
+  scheduler.submit({0}, {1, 3});
+  EXPECT_THAT(started(scheduler), ElementsAre(0));
+  scheduler.lose(0);
+  scheduler.submit({0}, {1, 3});
+  EXPECT_THAT(started(scheduler), IsEmpty());
+  scheduler.ended({0}, 2, 0, 0);
+  EXPECT_THAT(started(scheduler), IsEmpty());
+  scheduler.ended({0}, 1, 0, 0);
+  const auto start = scheduler.next();
+  ASSERT_TRUE(start);
+  EXPECT_EQ(start->place, (Placement{1, 0, 2}));
+}
+
 /// Slots that there are, and first ones of each rank for groups.
 void expect_right_place(const Placement& place, const TrialWork& trial, const RankTable& table) {
   ASSERT_LE(place.rank + place.ranks, table.slots.size());

@@ -54,6 +54,27 @@ trial::Measurements sum_over(trial::EvaluationContext& context, double value) {
   return {{value}};
 }
 
+TEST(SlotPoolGroup, KeepsOnlyTheTimeOfAGroupThatIsGivenUp) {
+  std::atomic<bool> begun = false;
+  GroupPool rig([&](const trial::Trial& trial, trial::EvaluationContext& context) -> trial::Outcome {
+    begun = true;
+    while (trial.number == 0) {
+      context.group()->check();
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return sum_over(context, 1);
+  });
+  rig.pool.give_up(3);  // of trial 2, before it comes
+  for (trial::TrialNumber number = 0; number < 3; ++number) rig.submit(number, 2);
+  while (!begun) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  rig.pool.give_up(1);
+  const std::vector<Arrival> arrivals = collect(rig.pool, 3);
+  ASSERT_EQ(arrivals.size(), 3U);
+  EXPECT_TRUE(arrivals[0].follower);
+  EXPECT_FALSE(arrivals[1].follower);
+  EXPECT_TRUE(arrivals[2].follower);
+}
+
 TEST(SlotPoolGroup, TrainsAllMembersOfAGroupAtOnce) {
   GroupPool rig([](const trial::Trial& t, trial::EvaluationContext& context) {
     EXPECT_EQ(context.group()->members(), t.members);

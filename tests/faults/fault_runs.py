@@ -53,12 +53,12 @@ class Job:
             found[int(folder.name)] = rank[0] if rank else None if self.ranks else 0
         return found
 
-    def kill(self, victim):
-        """SIGKILL to `victim`: a rank's number, "mpirun" or "all". Whoever is gone already stays so."""
+    def kill(self, victim, number=signal.SIGKILL):
+        """A signal to `victim`: a rank's number, "mpirun" or "all". Whoever is gone already stays so."""
         for process, rank in self.processes().items():
             if victim == "all" or rank == (None if victim == "mpirun" else victim):
                 try:
-                    os.kill(process, signal.SIGKILL)
+                    os.kill(process, number)
                 except ProcessLookupError:
                     pass
 

@@ -72,6 +72,21 @@ TEST_F(Checkpoint, NamesTakeTurnsAndTheNewestIsFound) {
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(paths.checkpoints()), {}), 2);
 }
 
+TEST_F(Checkpoint, AttemptsShareNoNameAndTheNewestOfAllIsFound) {
+  TrialCheckpoint again = sample_checkpoint(300);
+  again.attempt = 1;
+  write_checkpoint(paths, sample_checkpoint(100), 0);
+  write_checkpoint(paths, again, 1);
+  write_checkpoint(paths, sample_checkpoint(200), 1);  // of a rank that only seemed lost
+  EXPECT_TRUE(store::exists(file("17.3.h5")));
+  again.state.step = 400;
+  write_checkpoint(paths, again, 2);
+  EXPECT_EQ(find()->checkpoint.state.step, 400);
+  EXPECT_EQ(find()->next_sequence, 3U);
+  remove_checkpoints(paths, {17}, kMostAttempts);
+  EXPECT_FALSE(find());
+}
+
 TEST_F(Checkpoint, OneThatIsDamagedFallsBackToTheOneBeforeAndSaysSo) {
   write_checkpoint(paths, sample_checkpoint(100), 0);
   write_checkpoint(paths, sample_checkpoint(200), 1);

@@ -74,6 +74,23 @@ TEST_F(Journal, CanonicalTextHasNoTimesPlacesAndSums) {
   EXPECT_EQ(std::count(canonical.begin(), canonical.end(), '\n'), 21);
 }
 
+TEST_F(Journal, TellsOfLostRanksInLinesThatAreNoPartOfItsCanonicalText) {
+  const std::vector<CommittedTrial> trials = sample_trials(space, 4);
+  write(trials);
+  const std::string canonical = canonical_journal(path);
+  std::filesystem::remove(path);
+  const auto writer = JournalWriter::create(path, sample_header());
+  writer->append({trials.begin(), trials.begin() + 2}, space);
+  writer->append({.rank = 3, .host = "node07", .cause = "silent", .trials = {{2}, {1, true}}});
+  writer->append({trials.begin() + 2, trials.end()}, space);
+  EXPECT_EQ(canonical_journal(path), canonical);
+  EXPECT_EQ(read_journal(path, space).entries.size(), 4U);
+  const auto note = json_of(4);
+  EXPECT_EQ(note["lost"], 3);
+  EXPECT_EQ(note["host"], "node07");
+  EXPECT_EQ(note["trials"].dump(), R"(["2","1.final"])");
+}
+
 TEST_F(Journal, CanonicalTextShowsAnotherResult) {
   std::vector<CommittedTrial> trials = sample_trials(space, 3);
   write(trials);

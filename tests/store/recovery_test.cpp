@@ -80,7 +80,7 @@ TEST_F(Recovery, RemovesTheCheckpointsOfCommittedTrialsAndKeepsTheOthers) {
       if (name.number != 13) write_checkpoint(paths, checkpoint, 1);
     }
   }
-  for (const char* name : {"3.2.h5", "03.0.h5", "3.0.h5.bak", "notes.txt"}) {
+  for (const char* name : {"3.10.h5", "03.0.h5", "3.0.h5.bak", "notes.txt"}) {
     overwrite(paths.checkpoints() / name, "not ours");
   }
   const RecoveredFolder recovered = recover_run_folder(paths, committed, {10});

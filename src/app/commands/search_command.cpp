@@ -30,6 +30,8 @@
 #include <variant>
 #include <vector>
 
+#include <unistd.h>
+
 namespace skyline::app {
 namespace {
 
@@ -254,6 +256,11 @@ int run_search(const SearchArguments& arguments) {
     tell_end(*environment, paths, claim(), code);
     note_exit_code(code);
     log::stop();
+    if (environment->launch().survivors_live) {  // a collective call would wait for lost ranks
+      prepared.reset();
+      comm::flush_streams();
+      _exit(code);
+    }
     return comm::share(environment->world(), code);
   } catch (const std::exception& error) {
     tell_end(*environment, paths, claim(), exit_code_of(error));

@@ -262,6 +262,10 @@ const OptionTable<RunOptions>& RunOptions::table() {
         "where "
         "the launcher lets ranks outlive a lost one; else by collective operations.",
         KeyRule::kMayChange},
+       {"lost_after", &RunOptions::lost_after_s, duration(at_least(2)),
+        "A rank that is silent for so long is lost: others train its trials, where the launcher lets "
+        "ranks outlive a lost one.",
+        KeyRule::kMayChange},
        {"most_failures", &RunOptions::most_failures, or_word("none", whole<std::size_t>(at_least(1))),
         "The search ends after so many trials if all of them failed.", KeyRule::kMayChange},
        {"keep_weights", &RunOptions::keep_weights,

@@ -305,6 +305,7 @@ engine::EngineOptions RunConfig::engine_options() const {
   options.window = sections.run.window_trials();
   if (sections.run.commit == CommitBy::kVirtualTime) options.virtual_slots = sections.run.virtual_slots;
   options.dispatch = sections.run.dispatch;
+  options.lost_after_s = sections.run.lost_after_s;
   options.most_failures = sections.run.most_failures;
   options.keep_weights = sections.run.keep_weights;
   options.checkpoints = sections.checkpoint;

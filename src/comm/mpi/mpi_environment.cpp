@@ -149,7 +149,7 @@ class MpiEnvironment final : public Environment {
 
   [[noreturn]] void abort(int exit_code) override {
     flush_streams();
-    // MPI_Abort was seen to hang under a launcher that lets survivors live.
+    if (launch().survivors_live) _exit(exit_code);  // MPI_Abort ends nobody then, and was seen to hang
     std::thread([exit_code] {
       std::this_thread::sleep_for(kAbortPatience);
       _exit(exit_code);

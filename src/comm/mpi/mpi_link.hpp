@@ -26,6 +26,7 @@ class MpiLink final : public Link {
 
   void send(int to, std::span<const std::byte> message) override;
   std::optional<LinkMessage> receive() override;
+  bool is_sent() const override { return outgoing_.empty(); }
   void close() override;
 
  private:

@@ -3,6 +3,7 @@
 #include "skyline/trial/trial.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <variant>
 #include <vector>
@@ -18,6 +19,7 @@ struct Arrival {
   bool replayed = false;  // of the journal: an earlier job had committed it
   bool follower =
       false;  // of a rank whose members did not lead the trial's group: its time alone, no outcome
+  std::uint32_t attempt = 0;  // of its Assignment
 
   /// No result: the run was asked to stop before there was one.
   bool stopped() const {

@@ -4,11 +4,24 @@
 
 #include "core/backoff.hpp"
 #include "core/log.hpp"
+#include "core/text/wording.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <string>
 #include <utility>
 
 namespace skyline::engine {
+namespace {
+
+constexpr std::uint32_t kAloneAfter = 2;  // losses: perhaps it is the trial that ends its ranks
+constexpr std::uint32_t kFailsAfter = 4;  // losses, the last ones alone
+
+bool is_on(const std::optional<Placement>& place, std::size_t rank) {
+  return place && place->rank <= rank && rank < place->rank + place->ranks;
+}
+
+}  // namespace
 
 FleetDispatcher::FleetDispatcher(FleetMail& mail, FleetOptions options, const trial::Evaluator& evaluator,
                                  SlotPool& own_slots, ResultKeeper& results)
@@ -17,20 +30,31 @@ FleetDispatcher::FleetDispatcher(FleetMail& mail, FleetOptions options, const tr
       evaluator_(evaluator),
       own_slots_(own_slots),
       results_(results),
-      scheduler_(options_.ranks, mail.prefetch_s()) {}
+      scheduler_(options_.ranks, mail.prefetch_s()) {
+  if (!mail_.outlives_ranks()) return;
+  watch_.emplace(options_.processes, options_.lost_after_s, steady_now_s());
+  watch_->leave(0);
+}
 
 void FleetDispatcher::submit(std::span<const trial::Trial> trials) {
   for (const trial::Trial& trial : trials) {
-    const trial::TrialName name = trial.name();
-    scheduler_.submit(name, {evaluator_.predicted_cost(trial), trial.members, options_.alone.contains(name)});
-    trials_.emplace(name, trial);
+    const auto [place, is_new] = trials_.emplace(trial.name(), Submitted{trial});
+    require(is_new, "a trial is submitted while it is under way");
+    submit(place->first, place->second);
   }
+}
+
+void FleetDispatcher::submit(trial::TrialName name, const Submitted& submitted) {
+  const trial::Trial& trial = submitted.trial;
+  const bool alone = options_.alone.contains(name) || submitted.attempt >= kAloneAfter;
+  scheduler_.submit(name, {evaluator_.predicted_cost(trial), trial.members, alone});
 }
 
 std::vector<Arrival> FleetDispatcher::poll() {
   std::vector<Arrival> arrivals;
   take_own(arrivals);
   take_letters(arrivals);
+  look_after_ranks(arrivals);
   send_journalled();
   while (const auto next = scheduler_.next()) start(*next);
   return arrivals;
@@ -44,17 +68,25 @@ void FleetDispatcher::take_own(std::vector<Arrival>& arrivals) {
 }
 
 void FleetDispatcher::take_letters(std::vector<Arrival>& arrivals) {
+  const double now_s = steady_now_s();
   while (const auto letter = mail_.receive()) {
+    const auto rank = static_cast<std::size_t>(letter->from);
+    if (watch_) watch_->heard(rank, now_s);
     if (letter->kind == MailKind::kResult) {
       arrived(mail_.read_result(*letter), arrivals);
     } else if (letter->kind == MailKind::kTrained) {
       const TrainedPart part = FleetMail::read_trained(*letter);
-      scheduler_.ended(part.trial, static_cast<std::size_t>(letter->from), part.slot, part.seconds);
+      scheduler_.ended(part.trial, rank, part.slot, part.seconds);
     } else if (letter->kind == MailKind::kStop) {
       stop_wanted_ = true;
+    } else if (letter->kind == MailKind::kClosed) {
+      gone_.insert(letter->from);
+      mail_.lose(letter->from);
+      if (watch_) watch_->leave(rank);
+    } else if (letter->kind == MailKind::kFailed) {
+      lose({rank, "it has failed"}, arrivals);
     } else {
-      require(letter->kind == MailKind::kClosed, "a message that rank 0 does not expect");
-      ++closed_;
+      require(letter->kind == MailKind::kAlive, "a message that rank 0 does not expect");
     }
   }
 }
@@ -63,8 +95,12 @@ void FleetDispatcher::arrived(Arrival arrival, std::vector<Arrival>& arrivals) {
   const trial::TrialTiming& timing = arrival.timing;
   scheduler_.ended(arrival.trial, static_cast<std::size_t>(timing.rank),
                    static_cast<std::size_t>(timing.slot), arrival.stopped() ? 0 : timing.total_s());
+  const auto found = trials_.find(arrival.trial);
+  const bool is_late = found == trials_.end() || found->second.attempt != arrival.attempt;
+  require(!is_late || arrival.follower || lost_ranks_, "a result of a trial that is not under way");
+  if (is_late) arrival.follower = true;  // of an attempt that was given up: its time counts
   if (!arrival.follower) {
-    require(trials_.erase(arrival.trial) > 0, "a result of a trial that is not under way");
+    trials_.erase(found);
     if (timing.rank != 0 && !arrival.stopped()) holders_[arrival.trial] = timing.rank;
   }
   arrivals.push_back(std::move(arrival));
@@ -83,10 +119,13 @@ void FleetDispatcher::send_journalled() {
 }
 
 void FleetDispatcher::start(const Scheduler::Start& start) {
-  const trial::Trial& trial = trials_.at(start.trial);
-  Assignment assignment{trial, std::nullopt};
+  Submitted& submitted = trials_.at(start.trial);
+  const trial::Trial& trial = submitted.trial;
+  submitted.place = start.place;
+  Assignment assignment{trial, std::nullopt, submitted.attempt};
   if (trial.members > 1) {
-    assignment.group = {++groups_, trial.members, static_cast<int>(start.place.rank),
+    submitted.sequence = ++groups_;
+    assignment.group = {groups_, trial.members, static_cast<int>(start.place.rank),
                         static_cast<int>(start.place.ranks)};
     warn_of_crowd(*assignment.group);
   }
@@ -115,21 +154,91 @@ void FleetDispatcher::tell_all(MailKind kind) {
 }
 
 void FleetDispatcher::stop() {
+  stopping_ = true;
   for (const trial::TrialName trial : scheduler_.drop_waiting()) trials_.erase(trial);
   tell_all(MailKind::kStop);
   own_slots_.request_stop();
 }
 
+void FleetDispatcher::look_after_ranks(std::vector<Arrival>& arrivals) {
+  if (!watch_) return;
+  const double now_s = steady_now_s();
+  if (now_s - told_alive_s_ >= kSignOfLife_s) {
+    tell_all(MailKind::kAlive);
+    told_alive_s_ = now_s;
+  }
+  for (const RankWatch::Loss& loss : watch_->losses(now_s)) lose(loss, arrivals);
+}
+
+void FleetDispatcher::lose(const RankWatch::Loss& loss, std::vector<Arrival>& arrivals) {
+  const int rank = static_cast<int>(loss.rank);
+  if (!gone_.insert(rank).second) return;
+  lost_ranks_ = true;
+  mail_.lose(rank);
+  watch_->leave(loss.rank);
+  end_process(rank);
+  run::RankLoss told{rank, options_.ranks.hosts[loss.rank], loss.cause, {}};
+  for (const auto& [name, submitted] : trials_) {
+    if (is_on(submitted.place, loss.rank)) told.trials.push_back(name);
+  }
+  log::warning(
+      "rank " + std::to_string(rank) + " on " + told.host + " is lost (" + loss.cause +
+      "): the run goes on without it" +
+      (told.trials.empty() ? "" : ", and trains " + counted(told.trials.size(), "trial") + " again"));
+  for (run::RunListener* listener : *options_.listeners) listener->lost(told);
+  if (ending_) return;
+  std::erase_if(holders_, [&](const auto& entry) { return entry.second == rank; });
+  scheduler_.lose(loss.rank);
+  for (const trial::TrialName name : told.trials) send_again(name, arrivals);
+}
+
+/// A rank that hangs may wake up one day, and holds its device until then: a rank of its host kills it.
+void FleetDispatcher::end_process(int rank) {
+  const RankProcess& process = options_.processes[static_cast<std::size_t>(rank)];
+  if (process.kill(options_.processes[0])) return;
+  for (int other = 1; other < ranks(); ++other) {
+    const RankProcess& neighbour = options_.processes[static_cast<std::size_t>(other)];
+    if (neighbour.place == process.place && !gone_.contains(other)) return mail_.send_kill(other, process);
+  }
+}
+
+void FleetDispatcher::send_again(trial::TrialName name, std::vector<Arrival>& arrivals) {
+  Submitted& submitted = trials_.at(name);
+  const Placement place = *std::exchange(submitted.place, std::nullopt);
+  for (std::size_t rank = place.rank; place.ranks > 1 && rank < place.rank + place.ranks; ++rank) {
+    if (rank == 0) {
+      own_slots_.give_up(submitted.sequence);
+    } else {
+      mail_.send_give_up(static_cast<int>(rank), submitted.sequence);
+    }
+  }
+  ++submitted.attempt;
+  for (run::RunListener* listener : *options_.listeners) listener->again(name);
+  if (submitted.attempt < kFailsAfter && !stopping_) return submit(name, submitted);
+  if (!stopping_) {
+    Arrival failed{
+        name,
+        trial::Failure{trial::FailureKind::kException, "ended 4 ranks, the last 2 while it trained alone"},
+        {}};
+    failed.timing.rank = static_cast<std::int32_t>(place.rank);
+    failed.timing.slot = static_cast<std::int32_t>(place.slot);
+    arrivals.push_back(std::move(failed));
+  }
+  trials_.erase(name);
+}
+
 void FleetDispatcher::finish(const std::function<void()>& check) {
   require(idle(), "the run ends with trials that are not done");
+  ending_ = true;
   send_journalled();
   tell_all(MailKind::kEnd);
   std::vector<Arrival> late;
-  for (Backoff backoff; closed_ < ranks() - 1; backoff.pause()) {
+  for (Backoff backoff; std::ssize(gone_) < ranks() - 1; backoff.pause()) {
     check();
     take_letters(late);
+    look_after_ranks(late);
   }
-  require(late.empty(), "a result came after the run's end");
+  require(std::ranges::all_of(late, &Arrival::follower), "a result came after the run's end");
   mail_.close();
 }
 

@@ -7,11 +7,13 @@
 #include "engine/dispatch/scheduler.hpp"
 #include "engine/slots/result_keeper.hpp"
 #include "engine/slots/slot_pool.hpp"
+#include "run/run_state.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -23,28 +25,43 @@ struct FleetOptions {
   RankTable ranks;
   std::string members_key = {};           // EngineOptions
   std::set<trial::TrialName> alone = {};  // trials that train when no other does
+  // Where the run outlives ranks:
+  std::vector<RankProcess> processes = {};  // [ranks]
+  double lost_after_s = 30;                 // of silence
+  const std::vector<run::RunListener*>* listeners = nullptr;
 };
 
 /// Rank 0's side of a fleet: sends trials to the slots where the scheduler wants them, and takes their
 /// results. docs/internals/engine.md has the protocol.
 class FleetDispatcher final : public Dispatcher {
  public:
+  /// Where the launcher lets survivors live, trials of a lost rank go to other ranks.
   /// References outlive the dispatcher.
   FleetDispatcher(FleetMail& mail, FleetOptions options, const trial::Evaluator& evaluator,
                   SlotPool& own_slots, ResultKeeper& results);
 
   void submit(std::span<const trial::Trial> trials) override;
   void expect_more(bool more) override { scheduler_.expect_more(more); }
+  /// @throws FaultError if no rank is left that trains
   std::vector<Arrival> poll() override;
   void stop() override;
   bool idle() const override { return scheduler_.idle() && trials_.empty(); }
   /// Whether another rank wants the run to stop.
   bool stop_wanted() const { return stop_wanted_; }
+  /// Whether a rank was lost.
+  bool lost_ranks() const { return lost_ranks_; }
   /// Sends the other ranks home and waits until they have written all their files, calling `check` between
   /// polls. @pre idle()
   void finish(const std::function<void()>& check);
 
  private:
+  struct Submitted {
+    trial::Trial trial;
+    std::uint32_t attempt = 0;
+    std::optional<Placement> place = {};  // nothing: it waits
+    std::uint64_t sequence = 0;           // of its group
+  };
+
   int ranks() const { return static_cast<int>(options_.ranks.slots.size()); }
   void take_own(std::vector<Arrival>& arrivals);
   void take_letters(std::vector<Arrival>& arrivals);
@@ -53,6 +70,11 @@ class FleetDispatcher final : public Dispatcher {
   void start(const Scheduler::Start& start);
   void warn_of_crowd(const GroupPlace& group);
   void tell_all(MailKind kind);
+  void submit(trial::TrialName name, const Submitted& submitted);
+  void look_after_ranks(std::vector<Arrival>& arrivals);
+  void lose(const RankWatch::Loss& loss, std::vector<Arrival>& arrivals);
+  void end_process(int rank);
+  void send_again(trial::TrialName name, std::vector<Arrival>& arrivals);
 
   FleetMail& mail_;
   const FleetOptions options_;
@@ -60,12 +82,17 @@ class FleetDispatcher final : public Dispatcher {
   SlotPool& own_slots_;
   ResultKeeper& results_;
   Scheduler scheduler_;
-  std::map<trial::TrialName, trial::Trial> trials_;  // submitted, without a result
-  std::map<trial::TrialName, int> holders_;          // ranks with results that are not known to be durable
-  std::uint64_t groups_ = 0;                         // so far
+  std::map<trial::TrialName, Submitted> trials_;  // without a result
+  std::map<trial::TrialName, int> holders_;       // ranks with results that are not known to be durable
+  std::uint64_t groups_ = 0;                      // so far
   bool warned_of_crowd_ = false;
   bool stop_wanted_ = false;
-  int closed_ = 0;  // ranks
+  bool stopping_ = false;
+  bool ending_ = false;
+  bool lost_ranks_ = false;
+  std::set<int> gone_;  // ranks that have closed, or are lost
+  std::optional<RankWatch> watch_;
+  double told_alive_s_ = 0;
 };
 
 /// The other ranks' side: trains what rank 0 sends until it sends them home.
@@ -73,10 +100,13 @@ class FleetWorker {
  public:
   /// References outlive the worker.
   /// @param stop_requested  whether this rank wants the run to stop; empty: never
+  /// @param coordinator     process of rank 0
+  /// @param lost_after_s    silence after which rank 0 takes another rank for lost
   FleetWorker(FleetMail& mail, SlotPool& own_slots, ResultKeeper& results,
-              std::function<bool()> stop_requested);
+              std::function<bool()> stop_requested, const RankProcess& coordinator, double lost_after_s);
   /// @param check           called between polls: looks after the rest of the rank
   /// @param all_is_written  whether nothing is left to do at the end
+  /// @throws FaultError if rank 0 has failed or is lost
   void serve(const std::function<void()>& check, const std::function<bool()>& all_is_written);
   /// Tells rank 0 that this rank has done.
   void close();
@@ -85,11 +115,14 @@ class FleetWorker {
   bool take_letters();
   bool send_results();
   void ask_for_stop();
+  void show_life();
 
   FleetMail& mail_;
   SlotPool& own_slots_;
   ResultKeeper& results_;
   const std::function<bool()> stop_requested_;
+  RankWatch watch_;  // of rank 0
+  double told_alive_s_ = 0;
   bool asked_for_stop_ = false;
   bool ended_ = false;
 };

@@ -3,9 +3,13 @@
 #include "skyline/core/error.hpp"
 
 #include "comm/agreement.hpp"
+#include "core/backoff.hpp"
+#include "core/log.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
+#include <exception>
 #include <utility>
 
 namespace skyline::engine {
@@ -28,16 +32,28 @@ constexpr std::size_t kLeastContent = 64;  // bytes of the largest message for w
 constexpr double kPointToPointPrefetch_s = 0.05;
 constexpr double kCollectivePrefetch_s = 1;
 
+constexpr double kMostFlush_s = 2;
+
+template <typename Content>
+Content content_of(const FleetMail::Letter& letter) {
+  Content content;
+  require(letter.content.size() == sizeof content, "a message of a wrong size");
+  std::memcpy(&content, letter.content.data(), sizeof content);
+  return content;
+}
+
 }  // namespace
 
-FleetMail::FleetMail(std::unique_ptr<comm::Link> link, const FleetFormat& format, double prefetch_s)
-    : link_(std::move(link)), format_(format), prefetch_s_(prefetch_s) {}
+FleetMail::FleetMail(std::unique_ptr<comm::Link> link, const FleetFormat& format, double prefetch_s,
+                     bool outlives_ranks)
+    : link_(std::move(link)), format_(format), prefetch_s_(prefetch_s), outlives_ranks_(outlives_ranks) {}
 
 std::size_t FleetMail::most_bytes(const FleetFormat& format) {
   return sizeof(Envelope) + std::max({format.trial.bytes(), format.result.bytes(), kLeastContent});
 }
 
 void FleetMail::send(int to, MailKind kind, std::size_t slot, std::span<const std::byte> content) {
+  if (lost_.contains(to)) return;
   const Envelope envelope{kind, static_cast<std::uint32_t>(slot)};
   message_.resize(sizeof envelope + content.size());
   std::memcpy(message_.data(), &envelope, sizeof envelope);
@@ -73,8 +89,17 @@ void FleetMail::send_trained(const TrainedPart& part) {
   send(comm::kCoordinator, MailKind::kTrained, 0, std::as_bytes(std::span(&packed, 1)));
 }
 
+void FleetMail::send_give_up(int to, std::uint64_t sequence) {
+  send(to, MailKind::kGiveUp, 0, std::as_bytes(std::span(&sequence, 1)));
+}
+
+void FleetMail::send_kill(int to, const RankProcess& process) {
+  send(to, MailKind::kKill, 0, std::as_bytes(std::span(&process, 1)));
+}
+
 std::optional<FleetMail::Letter> FleetMail::receive() {
-  const std::optional<comm::LinkMessage> message = link_->receive();
+  std::optional<comm::LinkMessage> message = link_->receive();
+  while (message && lost_.contains(message->from)) message = link_->receive();
   if (!message) return std::nullopt;
   Envelope envelope;
   require(message->bytes.size() >= sizeof envelope, "a message without an envelope");
@@ -91,19 +116,51 @@ std::vector<trial::TrialName> FleetMail::read_journalled(const Letter& letter) {
 }
 
 TrainedPart FleetMail::read_trained(const Letter& letter) {
-  PackedPart packed;
-  require(letter.content.size() == sizeof packed, "a message of a wrong size");
-  std::memcpy(&packed, letter.content.data(), sizeof packed);
+  const auto packed = content_of<PackedPart>(letter);
   return {unpack_name(packed.trial), packed.slot, packed.seconds};
+}
+
+std::uint64_t FleetMail::read_give_up(const Letter& letter) {
+  return content_of<std::uint64_t>(letter);
+}
+
+RankProcess FleetMail::read_kill(const Letter& letter) {
+  return content_of<RankProcess>(letter);
+}
+
+void FleetMail::flush() {
+  const auto begin = std::chrono::steady_clock::now();
+  for (Backoff backoff; !link_->is_sent() && seconds_since(begin) < kMostFlush_s; backoff.pause()) {
+    link_->receive();
+  }
+}
+
+void FleetMail::tell_of_failure(int rank, int ranks) noexcept {
+  try {
+    if (rank > 0) send(comm::kCoordinator, MailKind::kFailed);
+    for (int to = 1; rank == 0 && to < ranks; ++to) send(to, MailKind::kAbort);
+    flush();
+  } catch (const std::exception& error) {  // they will notice the silence
+    log::warning(error.what());
+  }
+}
+
+void FleetMail::close() {
+  if (outlives_ranks_) {
+    flush();
+  } else {
+    link_->close();
+  }
 }
 
 FleetMail make_fleet_mail(comm::Environment& environment, DispatchKind kind, bool has_window,
                           const FleetFormat& format) {
-  const bool suits = has_window || environment.launch().survivors_live;
-  const bool wanted = kind == DispatchKind::kPointToPoint || (kind == DispatchKind::kAuto && suits);
+  const bool survives = comm::share(environment.world(), environment.launch().survivors_live);
   const std::size_t bytes = FleetMail::most_bytes(format);
-  if (comm::share(environment.world(), wanted)) {
-    if (auto link = environment.make_link(bytes)) return {std::move(link), format, kPointToPointPrefetch_s};
+  if (kind == DispatchKind::kPointToPoint || (kind == DispatchKind::kAuto && (has_window || survives))) {
+    if (auto link = environment.make_link(bytes)) {
+      return {std::move(link), format, kPointToPointPrefetch_s, survives};
+    }
   }
   return {comm::make_collective_link(environment.world(), bytes), format, kCollectivePrefetch_s};
 }

@@ -3,17 +3,30 @@
 #include "core/backoff.hpp"
 #include "engine/dispatch/fleet_dispatcher.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace skyline::engine {
+namespace {
+
+/// Rank 0 may be at work on a long ask or replay, and is watched by its process where that is possible.
+constexpr double kPatienceWithCoordinator_s = 600;
+
+}  // namespace
 
 FleetWorker::FleetWorker(FleetMail& mail, SlotPool& own_slots, ResultKeeper& results,
-                         std::function<bool()> stop_requested)
-    : mail_(mail), own_slots_(own_slots), results_(results), stop_requested_(std::move(stop_requested)) {}
+                         std::function<bool()> stop_requested, const RankProcess& coordinator,
+                         double lost_after_s)
+    : mail_(mail),
+      own_slots_(own_slots),
+      results_(results),
+      stop_requested_(std::move(stop_requested)),
+      watch_({coordinator}, std::max(lost_after_s, kPatienceWithCoordinator_s), steady_now_s()) {}
 
 void FleetWorker::serve(const std::function<void()>& check, const std::function<bool()>& all_is_written) {
   for (Backoff backoff; !ended_ || !all_is_written(); backoff.pause()) {
     check();
+    show_life();
     ask_for_stop();
     const bool took = take_letters();
     const bool sent = send_results();
@@ -26,6 +39,18 @@ void FleetWorker::close() {
   mail_.close();
 }
 
+void FleetWorker::show_life() {
+  if (!mail_.outlives_ranks()) return;
+  const double now_s = steady_now_s();
+  if (now_s - told_alive_s_ >= kSignOfLife_s) {
+    mail_.send(comm::kCoordinator, MailKind::kAlive);
+    told_alive_s_ = now_s;
+  }
+  for (const RankWatch::Loss& loss : watch_.losses(now_s)) {
+    throw FaultError("rank 0 is lost (" + loss.cause + "): resume the run");
+  }
+}
+
 void FleetWorker::ask_for_stop() {
   if (asked_for_stop_ || ended_ || !stop_requested_ || !stop_requested_()) return;
   asked_for_stop_ = true;
@@ -35,6 +60,8 @@ void FleetWorker::ask_for_stop() {
 bool FleetWorker::take_letters() {
   bool any = false;
   while (const auto letter = mail_.receive()) {
+    watch_.heard(0, steady_now_s());
+    if (letter->kind == MailKind::kAlive) continue;
     any = true;
     if (letter->kind == MailKind::kTrial) {
       own_slots_.submit(letter->slot, mail_.read_trial(*letter));
@@ -42,6 +69,12 @@ bool FleetWorker::take_letters() {
       results_.journalled(FleetMail::read_journalled(*letter));
     } else if (letter->kind == MailKind::kStop) {
       own_slots_.request_stop();
+    } else if (letter->kind == MailKind::kGiveUp) {
+      own_slots_.give_up(FleetMail::read_give_up(*letter));
+    } else if (letter->kind == MailKind::kKill) {
+      FleetMail::read_kill(*letter).kill(RankProcess::own());
+    } else if (letter->kind == MailKind::kAbort) {
+      throw FaultError("rank 0 has failed");
     } else {
       require(letter->kind == MailKind::kEnd, "a message that only rank 0 expects");
       ended_ = true;

@@ -14,29 +14,25 @@ struct RankRange {
   std::size_t size() const { return end - begin; }
 };
 
-RankRange training_ranks(const RankTable& table) {
-  const auto trains = [](std::size_t slots) { return slots > 0; };
-  const auto begin = std::ranges::find_if(table.slots, trains);
-  require(begin != table.slots.end(), "a run without slots");
-  require(std::all_of(begin, table.slots.end(), trains), "a rank without slots among those that train");
-  return {static_cast<std::size_t>(begin - table.slots.begin()), table.slots.size()};
-}
-
-/// Ranges of neighbouring ranks of one host.
-std::vector<RankRange> ranks_by_host(const RankTable& table) {
-  const RankRange all = training_ranks(table);
-  std::vector<RankRange> hosts{{all.begin, all.begin}};
-  for (std::size_t rank = all.begin; rank < all.end; ++rank) {
-    if (table.hosts[rank] != table.hosts[hosts.back().begin]) hosts.push_back({rank, rank});
-    hosts.back().end = rank + 1;
+/// Ranges of neighbouring ranks that train. @param of_hosts  of one host each
+std::vector<RankRange> training_ranges(const RankTable& table, bool of_hosts) {
+  std::vector<RankRange> ranges;
+  for (std::size_t rank = 0; rank < table.slots.size(); ++rank) {
+    if (table.slots[rank] == 0) continue;
+    const bool goes_on = !ranges.empty() && ranges.back().end == rank &&
+                         (!of_hosts || table.hosts[rank] == table.hosts[rank - 1]);
+    if (!goes_on) ranges.push_back({rank, rank});
+    ranges.back().end = rank + 1;
   }
-  return hosts;
+  require(!ranges.empty(), "a run without slots");
+  return ranges;
 }
 
 }  // namespace
 
 std::size_t ranks_for_groups(const RankTable& table) {
-  return table.groups_span ? training_ranks(table).size() : 1;
+  if (!table.groups_span) return 1;
+  return std::ranges::max(training_ranges(table, false), {}, &RankRange::size).size();
 }
 
 std::size_t ranks_of_group(std::uint32_t members, std::size_t available) {
@@ -49,10 +45,10 @@ std::size_t ranks_of_group(std::uint32_t members, std::size_t available) {
 }
 
 std::vector<std::size_t> blocks_of(const RankTable& table, std::size_t ranks) {
-  std::vector<RankRange> ranges = ranks_by_host(table);
+  std::vector<RankRange> ranges = training_ranges(table, true);
   const bool fits_a_host =
       std::ranges::any_of(ranges, [&](const RankRange& range) { return range.size() >= ranks; });
-  if (!fits_a_host) ranges = {training_ranks(table)};
+  if (!fits_a_host) ranges = training_ranges(table, false);
   std::vector<std::size_t> blocks;
   for (const RankRange& range : ranges) {
     for (std::size_t first = range.begin; first + ranks <= range.end; first += ranks) blocks.push_back(first);

@@ -12,8 +12,8 @@
 
 namespace skyline::engine {
 
-/// The slots, hosts and processors of all ranks, as rank 0 knows them. Those that train are consecutive: a
-/// rank 0 that coordinates only has no slot.
+/// The slots, hosts and processors of all ranks, as rank 0 knows them. A rank 0 that coordinates only has no
+/// slot, and a lost rank has none any more.
 struct RankTable {
   std::vector<std::size_t> slots;       // [ranks]
   std::vector<std::string> hosts;       // [ranks]
@@ -46,6 +46,7 @@ struct Placement {
 struct Assignment {
   trial::Trial trial;
   std::optional<GroupPlace> group;  // for a trial with several members; else the slot alone
+  std::uint32_t attempt = 0;        // greater than 0: slots of lost ranks had it before
 };
 
 }  // namespace skyline::engine

@@ -23,6 +23,7 @@ struct TrialHead {
   std::uint64_t inherits_arch_id = 0;  // if the trial inherits
   RecordKind kind = RecordKind::kTrial;
   std::uint8_t is_final = 0;
+  std::uint32_t attempt = 0;
   std::uint32_t group_members = 0;
   std::int32_t group_first_rank = 0;
   std::int32_t group_ranks = 0;  // 0: no group
@@ -37,6 +38,7 @@ struct ResultHead {
   trial::FailureKind failure = trial::FailureKind::kException;
   std::uint8_t reason_bytes = 0;
   std::uint8_t unsaved = 0;
+  std::uint32_t attempt = 0;
   std::array<char, kReasonBytes> reason{};
 };
 
@@ -188,7 +190,8 @@ void TrialRecord::write(const Assignment& assignment, std::span<std::byte> recor
   require(record.size() == bytes(), "a trial record of the wrong size");
   TrialHead head{.number = trial.number,
                  .arch_id = static_cast<std::uint64_t>(trial.architecture().id),
-                 .is_final = trial.is_final() ? std::uint8_t{1} : std::uint8_t{0}};
+                 .is_final = trial.is_final() ? std::uint8_t{1} : std::uint8_t{0},
+                 .attempt = assignment.attempt};
   put_fields(trial, record.subspan(sizeof head));
   write_genotype(trial.architecture(), record.subspan(genotype_offset()));
   if (const trial::Inherit* inherits = trial.inherits()) {
@@ -230,6 +233,7 @@ Assignment TrialRecord::read(std::span<const std::byte> record) const {
   require(head.kind == RecordKind::kTrial, "a damaged trial record");
 
   Assignment assignment;
+  assignment.attempt = head.attempt;
   trial::Trial& trial = assignment.trial;
   trial.number = head.number;
   if (head.is_final != 0) trial.proposal.trains = head.number;
@@ -253,6 +257,7 @@ void ResultRecord::write(const Arrival& arrival, std::span<std::byte> record) co
   require(record.size() == bytes(), "a result record of the wrong size");
   ResultHead head{.trial = pack(arrival.trial), .timing = arrival.timing};
   head.unsaved = arrival.unsaved ? 1 : 0;
+  head.attempt = arrival.attempt;
   if (arrival.follower) {
     head.kind = RecordKind::kFollower;
   } else if (const auto* failure = std::get_if<trial::Failure>(&arrival.outcome)) {
@@ -273,6 +278,7 @@ Arrival ResultRecord::read(std::span<const std::byte> record) const {
   require(record.size() == bytes(), "a result record of the wrong size");
   const auto head = take<ResultHead>(record);
   Arrival arrival{unpack_name(head.trial), trial::Measurements{}, head.timing, head.unsaved != 0};
+  arrival.attempt = head.attempt;
   if (head.kind == RecordKind::kFollower) {
     arrival.follower = true;
   } else if (head.kind == RecordKind::kFailure) {

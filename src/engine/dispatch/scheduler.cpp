@@ -34,10 +34,16 @@ void Scheduler::submit(trial::TrialName trial, const TrialWork& work) {
     singles_.insert({work.cost, trial});
     oldest_.emplace(trial, work.cost);
   } else {
-    const std::size_t ranks = ranks_of_group(work.members, ranks_for_groups(ranks_));
-    groups_.insert({work.cost, trial, ranks});
-    may_hold_ = true;
+    wait({work.cost, trial, work.members});
   }
+}
+
+/// Adds a group, with the number of ranks that it needs.
+void Scheduler::wait(const Waiting& waiting) {
+  Waiting group = waiting;
+  group.ranks = ranks_of_group(group.members, ranks_for_groups(ranks_));
+  groups_.insert(group);
+  may_hold_ = true;
 }
 
 std::optional<Scheduler::Start> Scheduler::next() {
@@ -53,7 +59,9 @@ void Scheduler::change(Slot& slot, Change&& make) {
   open_.erase({slot.load, slot.slot, slot.rank});
   make();
   if (slot.trials.empty()) slot.load = 0;  // no rounding is left
-  if (!slot.held && slot.trials.size() < kMostOfASlot) open_.emplace(slot.load, slot.slot, slot.rank);
+  const bool is_lost = ranks_.slots[slot.rank] == 0;
+  if (!is_lost && !slot.held && slot.trials.size() < kMostOfASlot)
+    open_.emplace(slot.load, slot.slot, slot.rank);
 }
 
 void Scheduler::put(Slot& slot, trial::TrialName trial, double cost) {
@@ -180,23 +188,43 @@ std::optional<double> Scheduler::seconds_per_cost() const {
   return cost_ > 0 ? std::optional(seconds_ / cost_) : std::nullopt;
 }
 
-std::vector<trial::TrialName> Scheduler::drop_waiting() {
-  std::vector<trial::TrialName> dropped;
-  for (const Waiting& single : singles_) dropped.push_back(single.trial);
-  for (const Waiting& group : groups_) dropped.push_back(group.trial);
-  for (const auto& [trial, work] : alone_) dropped.push_back(trial);
+/// Groups that hold blocks wait like others again.
+void Scheduler::release_holds() {
   for (const Hold& hold : holds_) {
-    dropped.push_back(hold.group.trial);
     for (std::size_t rank = hold.first_rank; rank < hold.first_rank + hold.group.ranks; ++rank) {
       Slot& slot = slot_of(rank, 0);
       change(slot, [&] { slot.held = false; });
     }
+    groups_.insert(hold.group);
   }
+  holds_.clear();
+}
+
+void Scheduler::lose(std::size_t rank) {
+  release_holds();
+  const std::size_t slots = std::exchange(ranks_.slots[rank], 0);
+  for (std::size_t i = 0; i < slots; ++i) {
+    Slot& slot = slot_of(rank, i);
+    under_way_ -= slot.trials.size();
+    change(slot, [&] { slot.trials.clear(); });
+  }
+  if (under_way_ == 0) runs_alone_ = false;
+  if (std::ranges::all_of(ranks_.slots, [](std::size_t left) { return left == 0; })) {
+    throw FaultError("no rank is left that trains");
+  }
+  for (const Waiting& group : std::exchange(groups_, {})) wait(group);
+}
+
+std::vector<trial::TrialName> Scheduler::drop_waiting() {
+  release_holds();
+  std::vector<trial::TrialName> dropped;
+  for (const Waiting& single : singles_) dropped.push_back(single.trial);
+  for (const Waiting& group : groups_) dropped.push_back(group.trial);
+  for (const auto& [trial, work] : alone_) dropped.push_back(trial);
   singles_.clear();
   oldest_.clear();
   groups_.clear();
   alone_.clear();
-  holds_.clear();
   return dropped;
 }
 

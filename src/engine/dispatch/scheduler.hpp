@@ -52,6 +52,10 @@ class Scheduler {
   /// A slot has done its part of a trial; told twice, it counts once.
   /// @param seconds  that it took, from which later trials are forecast; 0: not known
   void ended(trial::TrialName trial, std::size_t rank, std::size_t slot, double seconds);
+  /// A rank is lost: its slots get nothing any more. What it had is forgotten, and may be submitted again,
+  /// also where slots of other ranks are still at work on a group's trial.
+  /// @throws FaultError if no other rank trains
+  void lose(std::size_t rank);
   /// Forgets the trials that have not gone out. @return  them
   std::vector<trial::TrialName> drop_waiting();
   /// Nothing waits or is under way.
@@ -68,6 +72,7 @@ class Scheduler {
   struct Waiting {
     double cost = 0;
     trial::TrialName trial;
+    std::uint32_t members = 1;
     std::size_t ranks = 1;
     /// The order in which trials go out.
     bool operator<(const Waiting& other) const {
@@ -86,6 +91,8 @@ class Scheduler {
   void change(Slot& slot, Change&& make);
   void put(Slot& slot, trial::TrialName trial, double cost);
   Start start(const Waiting& waiting, const Placement& place);
+  void wait(const Waiting& waiting);
+  void release_holds();
   void hold_blocks();
   std::optional<std::size_t> best_block(const Waiting& group);
   std::optional<Start> next_group();
@@ -94,7 +101,7 @@ class Scheduler {
   std::optional<Start> next_alone();
   std::optional<double> seconds_per_cost() const;
 
-  const RankTable ranks_;
+  RankTable ranks_;
   const double prefetch_s_;
   std::vector<Slot> slots_;
   std::vector<std::size_t> first_slot_;  // of each rank, in slots_

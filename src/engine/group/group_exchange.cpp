@@ -124,6 +124,10 @@ void GroupExchange::abort(const Failure& failure, bool fault) noexcept {
   changed_.wait(lock, [this] { return at_work_ == 0; });
 }
 
+void GroupExchange::give_up(const Failure& failure) noexcept {
+  set_aborted(failure, false);
+}
+
 bool GroupExchange::is_settled() const {
   const std::lock_guard lock(mutex_);
   return failure_ || hub_.unsent_bytes() <= unsent_before_;

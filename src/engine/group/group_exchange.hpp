@@ -76,6 +76,8 @@ class GroupExchange {
   void check();
   /// @param fault  true: a fault of the run, see GroupHub::fault
   void abort(const trial::Failure& failure, bool fault = false) noexcept;
+  /// Ends the trial on this rank alone: the others are told by whoever knows.
+  void give_up(const trial::Failure& failure) noexcept;
   /// Whether the other ranks have everything that they need from this one, or need nothing any more.
   bool is_settled() const;
 

@@ -16,6 +16,8 @@ using trial::Failure;
 constexpr auto kSilence = 300s;
 constexpr auto kPatienceForMessages = 1s;
 
+const Failure kLostRank{trial::FailureKind::kException, "a rank of the group is lost"};
+
 }  // namespace
 
 /// A member's view of the active group.
@@ -115,12 +117,28 @@ std::vector<std::unique_ptr<trial::TrialGroup>> GroupHub::join(const GroupPlace&
     early_.erase(early_.begin(), end);  // including messages of groups that never begin
   }
   for (const comm::Message& message : early) exchange->deliver(message);
+  if (gave_up(place.sequence)) exchange->give_up(kLostRank);
 
   std::vector<std::unique_ptr<trial::TrialGroup>> views;
   for (std::size_t local = 0; local < place.members_of(rank_index); ++local) {
     views.push_back(std::make_unique<View>(*this, exchange, local, place.first_member(rank_index) + local));
   }
   return views;
+}
+
+void GroupHub::give_up(std::uint64_t sequence) {
+  std::shared_ptr<GroupExchange> exchange;
+  {
+    const std::lock_guard lock(mutex_);
+    given_up_.insert(sequence);
+    if (active_ && last_sequence_ == sequence) exchange = active_;
+  }
+  if (exchange) exchange->give_up(kLostRank);
+}
+
+bool GroupHub::gave_up(std::uint64_t sequence) const {
+  const std::lock_guard lock(mutex_);
+  return given_up_.contains(sequence);
 }
 
 void GroupHub::leave() {

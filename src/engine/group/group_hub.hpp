@@ -14,6 +14,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -43,6 +44,12 @@ class GroupHub {
   /// @return       the views of this rank's members, in order; give each to a thread of its own
   /// @throws UserError if it has several ranks and may not
   std::vector<std::unique_ptr<trial::TrialGroup>> join(const GroupPlace& place);
+
+  /// A rank of the group with this sequence number is lost: its members here end the trial, now or as soon as
+  /// they join, and its result counts for nothing. Any thread.
+  void give_up(std::uint64_t sequence);
+  /// Whether that was said of the group.
+  bool gave_up(std::uint64_t sequence) const;
 
   /// A fault of a group of this rank that no member decided on: a member fell silent, or members called
   /// different operations. Its trial then has no result, and the run must end.
@@ -82,6 +89,7 @@ class GroupHub {
   std::size_t views_ = 0;  // views of the active group
   std::optional<std::uint64_t> last_sequence_;
   std::multimap<std::uint64_t, comm::Message> early_;  // messages of groups that this rank has yet to join
+  std::set<std::uint64_t> given_up_;
   std::optional<std::string> fault_;
 };
 

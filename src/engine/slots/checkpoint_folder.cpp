@@ -31,9 +31,10 @@ void CheckpointFolder::stop() {
 }
 
 std::optional<store::FoundCheckpoint> CheckpointFolder::find(trial::TrialName trial,
-                                                             const std::string& provenance) const {
+                                                             const std::string& provenance,
+                                                             std::uint32_t attempt) const {
   using Found = std::optional<store::FoundCheckpoint>;
-  if (!resume_) return std::nullopt;
+  if (!resume_ && attempt == 0) return std::nullopt;
   return call_storage<Found>(storage(), [this, trial, provenance]() -> Found {
     try {
       return store::find_checkpoint(paths_, trial, provenance);
@@ -121,7 +122,9 @@ void CheckpointFolder::committed(const run::Commit& commit, const run::RunState&
   const trial::Trial& trial = commit.trial->trial;
   if (trial.may_be_continued()) kept_.insert(trial.number);
   if (!options() && !resume_) return;
-  storage().submit([self = shared_from_this(), name = trial.name()] { self->remove_now(name); });
+  const bool several = resume_ || again_.erase(trial.name()) > 0;
+  storage().submit([self = shared_from_this(), name = trial.name(),
+                    attempts = several ? store::kMostAttempts : 1] { self->remove_now(name, attempts); });
 }
 
 void CheckpointFolder::released(const trial::Trial& trial) {

@@ -38,9 +38,10 @@ class CheckpointFolder : public run::RunListener, public std::enable_shared_from
   /// The trials of this rank are asked to stop: what they save is their last, and written with patience, but
   /// not for long.
   void stop();
-  /// The state of a trial that an earlier job saved; waits for the storage thread. Nothing in a run that is
-  /// no resume.
-  std::optional<store::FoundCheckpoint> find(trial::TrialName trial, const std::string& provenance) const;
+  /// The state of a trial that an earlier job, or an earlier attempt, saved; waits for the storage thread.
+  /// Nothing where there was none.
+  std::optional<store::FoundCheckpoint> find(trial::TrialName trial, const std::string& provenance,
+                                             std::uint32_t attempt) const;
   /// On the storage thread. Returns whether the file is there.
   /// @param last  of a trial that stops
   bool write(const store::TrialCheckpoint& checkpoint, std::uint64_t sequence, bool last);
@@ -48,8 +49,10 @@ class CheckpointFolder : public run::RunListener, public std::enable_shared_from
   /// any more.
   void advanced(trial::TrialName trial);
   void warn_of_one_left_out(trial::TrialName trial, const std::string& problem);
-  /// On the storage thread: of a trial whose result is in a file.
-  void remove_now(trial::TrialName trial) { store::remove_checkpoints(paths_, trial); }
+  /// On the storage thread: of a trial whose result is in a file, and of so many attempts.
+  void remove_now(trial::TrialName trial, std::uint32_t attempts) {
+    store::remove_checkpoints(paths_, trial, attempts);
+  }
 
   /// The provenance of the state that a trial keeps for those that continue it.
   std::string kept_provenance(const trial::Trial& trial) const {
@@ -67,6 +70,8 @@ class CheckpointFolder : public run::RunListener, public std::enable_shared_from
   /// Those of a trial that is in the journal go, after everything that is queued; a kept state stays.
   void committed(const run::Commit& commit, const run::RunState& state) override;
   void released(const trial::Trial& trial) override;
+  /// Those of the attempts that are given up must go, too.
+  void again(trial::TrialName trial) override { again_.insert(trial); }
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -81,6 +86,7 @@ class CheckpointFolder : public run::RunListener, public std::enable_shared_from
   std::atomic<Clock::time_point> patient_until_ = Clock::time_point::max();
   RareWarning warning_;
   std::set<trial::TrialNumber> kept_;  // rank 0: that may have a kept state
+  std::set<trial::TrialName> again_;   // rank 0: that have had several attempts
 };
 
 }  // namespace skyline::engine

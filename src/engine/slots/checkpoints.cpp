@@ -53,14 +53,15 @@ class SlotCheckpoints::Buffers : public std::enable_shared_from_this<Buffers> {
 SlotCheckpoints::SlotCheckpoints(std::shared_ptr<CheckpointFolder> folder, const std::atomic<bool>& stop)
     : folder_(std::move(folder)), stop_(stop), buffers_(std::make_shared<Buffers>()) {}
 
-void SlotCheckpoints::begin(const trial::Trial& trial) {
+void SlotCheckpoints::begin(const trial::Trial& trial, std::uint32_t attempt) {
   trial_ = trial.name();
+  attempt_ = attempt;
   provenance_ = folder_->provenance(trial);
   found_.reset();
   sequence_ = 0;
   saves_ = 0;
   keeps_last_ = false;
-  if (auto found = folder_->find(trial_, provenance_)) {
+  if (auto found = folder_->find(trial_, provenance_, attempt)) {
     sequence_ = found->next_sequence;
     found_ = std::move(found->checkpoint);
   }
@@ -123,6 +124,7 @@ bool SlotCheckpoints::stage(const std::function<void(trial::TrainingState&)>& fi
   const Buffers::Lease buffer = buffers_->take(last);
   if (!buffer) return false;
   if (buffer->provenance != provenance_) *buffer = {trial_, provenance_, {}};
+  buffer->attempt = attempt_;
   fill(buffer->state);
   folder_->storage().submit([folder = folder_, buffer, sequence = sequence_, last,
                              written_step = written_step_, begun = begun_step_] {

@@ -25,8 +25,8 @@ class SlotCheckpoints final : public trial::TrialState {
   /// @param stop  asked of trials: then a checkpoint waits for a buffer
   SlotCheckpoints(std::shared_ptr<CheckpointFolder> folder, const std::atomic<bool>& stop);
 
-  /// Begins a trial.
-  void begin(const trial::Trial& trial);
+  /// Begins a trial. @param attempt  of its Assignment
+  void begin(const trial::Trial& trial, std::uint32_t attempt = 0);
   const trial::TrainingState* saved() const override;
   bool due(double epochs_done) override;
   void save(const std::function<void(trial::TrainingState&)>& fill) override;
@@ -54,6 +54,7 @@ class SlotCheckpoints final : public trial::TrialState {
   const std::atomic<bool>& stop_;
   std::shared_ptr<Buffers> buffers_;  // also held by queued jobs
   trial::TrialName trial_;
+  std::uint32_t attempt_ = 0;
   std::string provenance_;
   std::optional<store::TrialCheckpoint> found_;
   std::string kept_provenance_;  // of the trial's last state; empty: none is kept

@@ -64,13 +64,14 @@ struct SlotPool::State : std::enable_shared_from_this<SlotPool::State> {
   using Evaluation = std::function<trial::Outcome(SlotContext&)>;
 
   std::optional<Assignment> next(std::size_t slot);
-  Arrival stopped_before_it_began(std::size_t slot, trial::TrialName name) const;
-  void train(std::size_t slot, const trial::Trial& trial, SlotCheckpoints* checkpoints,
+  Arrival stopped_before_it_began(std::size_t slot, const Assignment& assignment) const;
+  void train(std::size_t slot, const Assignment& assignment, SlotCheckpoints* checkpoints,
              const Evaluation& evaluate);
   void train_members(std::size_t slot, const Assignment& assignment, SlotCheckpoints* checkpoints,
                      MemberThreads& member_threads);
-  void follow(std::size_t slot, const trial::Trial& trial, LocalMembers members,
+  void follow(std::size_t slot, const Assignment& assignment, LocalMembers members,
               MemberThreads& member_threads);
+  bool is_given_up(const Assignment& assignment) const;
   void check_groups() const;
   void check_evaluator() const;
   void account(trial::TrialTiming& timing, std::size_t slot, Clock::time_point begin);
@@ -79,7 +80,7 @@ struct SlotPool::State : std::enable_shared_from_this<SlotPool::State> {
   void check(trial::Outcome& outcome) const;
   void hand_in(const trial::Trial& trial, Arrival arrival, SlotContext& context,
                const SlotCheckpoints* checkpoints);
-  void keep(const trial::CommittedTrial& result, bool at_once, bool has_files) const;
+  void keep(const trial::CommittedTrial& result, std::uint32_t attempt, bool at_once, bool has_files) const;
   void trained(const Arrival& arrival);
   void finished(Arrival arrival);
 
@@ -125,9 +126,9 @@ void SlotPool::State::serve(std::size_t slot) {
       if (assignment->group) {
         train_members(slot, *assignment, own_checkpoints, member_threads);
       } else if (stop) {
-        finished(stopped_before_it_began(slot, trial.name()));
+        finished(stopped_before_it_began(slot, *assignment));
       } else {
-        train(slot, trial, own_checkpoints,
+        train(slot, *assignment, own_checkpoints,
               [&](SlotContext& context) { return evaluate_safely(evaluator, trial, context); });
       }
     }
@@ -137,28 +138,36 @@ void SlotPool::State::serve(std::size_t slot) {
   }
 }
 
-Arrival SlotPool::State::stopped_before_it_began(std::size_t slot, trial::TrialName name) const {
-  Arrival arrival{name, trial::Failure{trial::FailureKind::kStopped, "stopped on request"}, {}};
+Arrival SlotPool::State::stopped_before_it_began(std::size_t slot, const Assignment& assignment) const {
+  Arrival arrival{
+      assignment.trial.name(), trial::Failure{trial::FailureKind::kStopped, "stopped on request"}, {}};
+  arrival.attempt = assignment.attempt;
   arrival.timing.rank = options.rank;
   arrival.timing.slot = static_cast<std::int32_t>(slot);
   return arrival;
 }
 
-void SlotPool::State::train(std::size_t slot, const trial::Trial& trial, SlotCheckpoints* checkpoints,
+void SlotPool::State::train(std::size_t slot, const Assignment& assignment, SlotCheckpoints* checkpoints,
                             const Evaluation& evaluate) {
+  const trial::Trial& trial = assignment.trial;
   const Clock::time_point begin = Clock::now();
   SlotContext context(stop, checkpoints, static_cast<bool>(files.weights));
   trial::TrialTiming& timing = context.timing();
   if (checkpoints != nullptr) {
     const trial::ScopeTimer timer(timing, &trial::TrialTiming::wait_files_s);
-    checkpoints->begin(trial);
+    checkpoints->begin(trial, assignment.attempt);
   }
   std::exception_ptr unreadable;
   if (trial.inherits()) context.inherit([&] { return read_inherited(trial, timing, unreadable); });
   Arrival arrival{trial.name(), evaluate(context), timing};
+  arrival.attempt = assignment.attempt;
   if (unreadable) std::rethrow_exception(unreadable);
   if (std::holds_alternative<trial::Failure>(arrival.outcome)) check_evaluator();
   account(arrival.timing, slot, begin);
+  if (is_given_up(assignment)) {
+    arrival.follower = true;
+    return finished(std::move(arrival));
+  }
   check(arrival.outcome);
   const Clock::time_point done = Clock::now();
   hand_in(trial, std::move(arrival), context, checkpoints);
@@ -171,9 +180,9 @@ void SlotPool::State::train_members(std::size_t slot, const Assignment& assignme
   require(options.groups != nullptr, "a trial has several members in a run without groups");
   const trial::Trial& trial = assignment.trial;
   const auto members = options.groups->join(*assignment.group);
-  if (members.front()->member() != 0) return follow(slot, trial, members, member_threads);
+  if (members.front()->member() != 0) return follow(slot, assignment, members, member_threads);
   const bool begins = !stop;
-  train(slot, trial, begins ? checkpoints : nullptr, [&](SlotContext& context) {
+  train(slot, assignment, begins ? checkpoints : nullptr, [&](SlotContext& context) {
     context.lead(*members.front());
     trial::Outcome outcome = evaluate_together(evaluator, trial, members, context, begins, member_threads);
     check_groups();
@@ -181,8 +190,9 @@ void SlotPool::State::train_members(std::size_t slot, const Assignment& assignme
   });
 }
 
-void SlotPool::State::follow(std::size_t slot, const trial::Trial& trial, LocalMembers members,
+void SlotPool::State::follow(std::size_t slot, const Assignment& assignment, LocalMembers members,
                              MemberThreads& member_threads) {
+  const trial::Trial& trial = assignment.trial;
   const Clock::time_point begin = Clock::now();
   MemberContext context(*members.front());
   evaluate_together(evaluator, trial, members, context, true, member_threads);
@@ -190,8 +200,14 @@ void SlotPool::State::follow(std::size_t slot, const trial::Trial& trial, LocalM
   check_evaluator();
   Arrival arrival{trial.name(), trial::Measurements{}, context.timing()};
   arrival.follower = true;
+  arrival.attempt = assignment.attempt;
   account(arrival.timing, slot, begin);
   finished(std::move(arrival));
+}
+
+/// A rank of its group is lost: its outcome counts for nothing.
+bool SlotPool::State::is_given_up(const Assignment& assignment) const {
+  return assignment.group && options.groups->gave_up(assignment.group->sequence);
 }
 
 /// A member that fell silent is no failure of the trial: the run must end.
@@ -257,7 +273,7 @@ void SlotPool::State::hand_in(const trial::Trial& trial, Arrival arrival, SlotCo
   if (stored || has_course || !kept.empty()) trained(arrival);
   std::function<void()> last_job = [self = shared_from_this(), trial, result = std::move(arrival), at_once,
                                     has_files] {
-    self->keep({trial, result.outcome, result.timing}, at_once, has_files);
+    self->keep({trial, result.outcome, result.timing}, result.attempt, at_once, has_files);
     self->finished(result);
   };
   if (has_course) {
@@ -274,10 +290,13 @@ void SlotPool::State::hand_in(const trial::Trial& trial, Arrival arrival, SlotCo
 }
 
 /// A result that is in a file needs no checkpoints any more.
-void SlotPool::State::keep(const trial::CommittedTrial& result, bool at_once, bool has_files) const {
+void SlotPool::State::keep(const trial::CommittedTrial& result, std::uint32_t attempt, bool at_once,
+                           bool has_files) const {
   if (!files.results) return;
   files.results->add(result);
-  if (at_once && files.results->write() && has_files) files.checkpoints->remove_now(result.trial.name());
+  if (at_once && files.results->write() && has_files) {
+    files.checkpoints->remove_now(result.trial.name(), attempt + 1);
+  }
 }
 
 void SlotPool::State::trained(const Arrival& arrival) {
@@ -329,6 +348,10 @@ void SlotPool::submit(std::size_t slot, Assignment assignment) {
     state_->queues.at(slot).push_back(std::move(assignment));
   }
   state_->work_came.notify_all();
+}
+
+void SlotPool::give_up(std::uint64_t sequence) {
+  state_->options.groups->give_up(sequence);
 }
 
 void SlotPool::request_stop() {

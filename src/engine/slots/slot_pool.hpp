@@ -12,6 +12,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -67,6 +68,8 @@ class SlotPool {
 
   std::size_t slots() const;
   void submit(std::size_t slot, Assignment assignment);
+  /// A rank of a group is lost: GroupHub::give_up. Its trial comes back as Arrival::follower.
+  void give_up(std::uint64_t sequence);
   /// Asks running trials to save their state and stop. Trials that have not begun, now or later, return as
   /// Failure{kStopped} at once; those of groups as soon as their other members have heard of it.
   void request_stop();

@@ -17,7 +17,7 @@
 
 namespace skyline::store {
 
-inline constexpr int kJournalVersion = 6;
+inline constexpr int kJournalVersion = 7;
 
 /// The first line of a journal, which describes the run.
 struct JournalHeader {
@@ -28,6 +28,15 @@ struct JournalHeader {
   std::vector<std::string> metrics;  // names of Measurements::values
   std::string device = {};           // kind of device of its trials: cpu, gpu; empty: none, or not recorded
   bool operator==(const JournalHeader&) const = default;
+};
+
+/// A rank was lost: a line that tells readers, but is no part of what a run comes to. It has no position, and
+/// the canonical journal leaves it out.
+struct LossNote {
+  int rank = 0;
+  std::string host;
+  std::string cause;
+  std::vector<trial::TrialName> trials;  // that others train instead
 };
 
 /// The contents of a journal.
@@ -72,6 +81,7 @@ class JournalWriter {
   /// full, another job has taken the run over)
   virtual void append(const std::vector<trial::CommittedTrial>& committed,
                       const space::SearchSpace& space) = 0;
+  virtual void append(const LossNote& note) = 0;
 };
 
 /// Publishes checkpoints/results.<rank>.jsonl, whole: results of this rank that wait for their commit, in the

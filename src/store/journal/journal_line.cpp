@@ -98,6 +98,17 @@ std::string entry_line(const trial::CommittedTrial& committed, const std::vector
   return seal_line(encode(committed, metrics, space, {{"position", committed.position}}));
 }
 
+std::string loss_line(const LossNote& note) {
+  Json line{{"lost", note.rank}, {"host", note.host}, {"cause", note.cause}};
+  Json& trials = line["trials"] = Json::array();
+  for (const trial::TrialName trial : note.trials) trials.push_back(to_text(trial));
+  return seal_line(line);
+}
+
+bool is_loss(const Json& line) {
+  return line.contains("lost");
+}
+
 std::optional<Json> parse_line(std::string_view line) {
   constexpr std::size_t kSumBytes = kSumStart.size() + kSumDigits + kSumEnd.size();
   if (line.size() < kSumBytes) return std::nullopt;

@@ -28,6 +28,10 @@ std::string entry_line(const trial::CommittedTrial& committed, const std::vector
 std::string result_line(const trial::CommittedTrial& committed, const std::vector<std::string>& metrics,
                         const space::SearchSpace& space);
 
+/// A line that tells of a lost rank, and how to know one.
+std::string loss_line(const LossNote& note);
+bool is_loss(const nlohmann::ordered_json& line);
+
 /// Checks the sum of a line (without its newline) and reads it; nothing if the sum does not match.
 /// @throws UserError if the sum matches but the text is no JSON object
 std::optional<nlohmann::ordered_json> parse_line(std::string_view line);

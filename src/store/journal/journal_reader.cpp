@@ -94,6 +94,7 @@ JournalContents read_journal(const std::filesystem::path& path, const space::Sea
   contents.header = at_line(path, 1, [&] { return decode_header(first); });
   EntryDecoder decoder(space, contents.header.metrics);
   while (const std::optional<Json> line = lines.next()) {
+    if (is_loss(*line)) continue;
     contents.entries.push_back(at_line(path, lines.number(), [&] {
       check_position(*line, contents.entries.size());
       trial::CommittedTrial entry = decoder.decode(*line);
@@ -120,9 +121,12 @@ std::string canonical_journal(const std::filesystem::path& path) {
     text += line.dump() + "\n";
   };
   append(header);
-  for (std::size_t number = 0; std::optional<Json> line = lines.next(); ++number) {
-    at_line(path, lines.number(), [&] { check_position(*line, number); });
+  std::size_t position = 0;
+  while (std::optional<Json> line = lines.next()) {
+    if (is_loss(*line)) continue;
+    at_line(path, lines.number(), [&] { check_position(*line, position); });
     append(*line);
+    ++position;
   }
   return text;
 }

@@ -68,6 +68,12 @@ class OffsetWriter final : public JournalWriter {
   void append(const std::vector<trial::CommittedTrial>& committed, const space::SearchSpace& space) override {
     std::string lines;
     for (const trial::CommittedTrial& entry : committed) lines += entry_line(entry, metrics_, space);
+    append(lines);
+  }
+  void append(const LossNote& note) override { append(loss_line(note)); }
+
+ private:
+  void append(const std::string& lines) {
     try {
       patiently(kJournalTask, path_, [&] { return write(lines); });
     } catch (const Problem&) {
@@ -77,7 +83,6 @@ class OffsetWriter final : public JournalWriter {
     length_ = reached_;
   }
 
- private:
   /// All of it, at the same place again after a fault: a system that could not make bytes durable may have
   /// dropped them.
   Fault write(const std::string& lines) {

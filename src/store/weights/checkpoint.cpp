@@ -9,6 +9,7 @@
 #include "store/publish/sealed_file.hpp"
 #include "store/run_folder/suspects.hpp"
 
+#include <algorithm>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -21,6 +22,8 @@ constexpr std::string_view kCheckpointFormat = "skyline-checkpoint";
 constexpr std::int64_t kCheckpointVersion = 4;
 
 constexpr std::string_view kKeptEnd = ".kept.h5";
+
+constexpr std::uint64_t kTurns = 2;  // of an attempt
 
 std::string checkpoint_end(std::uint64_t turn) {
   return "." + std::to_string(turn) + ".h5";
@@ -81,6 +84,7 @@ trial::TrainingState read_state(const Hdf5Reader& reader) {
 struct SequencedCheckpoint {
   TrialCheckpoint checkpoint;
   std::uint64_t sequence = 0;
+  std::filesystem::path path;
 };
 
 /// @throws UserError: damaged, of another training, or of another format
@@ -97,16 +101,14 @@ SequencedCheckpoint read_checkpoint(const std::filesystem::path& path, trial::Tr
         ": the checkpoint of another trial, or of a run with other settings or another version of "
         "Skyline");
   }
-  return {{trial, provenance, read_state(reader)}, reader.number_attribute<std::uint64_t>("sequence")};
+  return {{trial, provenance, read_state(reader)}, reader.number_attribute<std::uint64_t>("sequence"), path};
 }
 
 /// Says how a trial goes on when one of its checkpoints is passed over.
-std::string instead(const std::optional<SequencedCheckpoint>& newest, const RunPaths& paths) {
+std::string instead(const std::optional<SequencedCheckpoint>& newest) {
   if (!newest) return "training from the start";
-  const TrialCheckpoint& checkpoint = newest->checkpoint;
-  const std::string name =
-      checkpoint_path(paths, checkpoint.trial, newest->sequence % kCheckpointNames).filename().string();
-  return "going on from step " + std::to_string(checkpoint.state.step) + " of " + name;
+  return "going on from step " + std::to_string(newest->checkpoint.state.step) + " of " +
+         newest->path.filename().string();
 }
 
 void write_state_file(const std::filesystem::path& path, const TrialCheckpoint& checkpoint,
@@ -125,15 +127,15 @@ void write_state_file(const std::filesystem::path& path, const TrialCheckpoint& 
 
 void write_checkpoint(const RunPaths& paths, const TrialCheckpoint& checkpoint, std::uint64_t sequence,
                       Effort effort) {
-  write_state_file(checkpoint_path(paths, checkpoint.trial, sequence % kCheckpointNames), checkpoint,
-                   sequence, effort);
+  const std::uint64_t turn = checkpoint.attempt % kMostAttempts * kTurns + sequence % kTurns;
+  write_state_file(checkpoint_path(paths, checkpoint.trial, turn), checkpoint, sequence, effort);
 }
 
 std::optional<FoundCheckpoint> find_checkpoint(const RunPaths& paths, trial::TrialName trial,
                                                const std::string& provenance) {
   std::optional<SequencedCheckpoint> newest;
   std::vector<std::string> passed_over;
-  for (std::uint64_t turn = 0; turn < kCheckpointNames; ++turn) {
+  for (std::uint64_t turn = 0; turn < kTurns * kMostAttempts; ++turn) {
     try {
       const std::filesystem::path path = checkpoint_path(paths, trial, turn);
       if (!store::exists(path)) continue;
@@ -144,15 +146,16 @@ std::optional<FoundCheckpoint> find_checkpoint(const RunPaths& paths, trial::Tri
     }
   }
   for (const std::string& problem : passed_over) {
-    log::warning("trial " + to_text(trial) + ": " + problem + "; " + instead(newest, paths));
+    log::warning("trial " + to_text(trial) + ": " + problem + "; " + instead(newest));
   }
   if (!newest) return std::nullopt;
   return FoundCheckpoint{std::move(newest->checkpoint), newest->sequence + 1};
 }
 
-void remove_checkpoints(const RunPaths& paths, trial::TrialName trial) {
-  for (std::uint64_t turn = 0; turn < kCheckpointNames; ++turn)
+void remove_checkpoints(const RunPaths& paths, trial::TrialName trial, std::uint32_t attempts) {
+  for (std::uint64_t turn = 0; turn < kTurns * std::min(attempts, kMostAttempts); ++turn) {
     remove_file(checkpoint_path(paths, trial, turn));
+  }
 }
 
 std::filesystem::path checkpoint_path(const RunPaths& paths, trial::TrialName trial, std::uint64_t turn) {
@@ -188,7 +191,7 @@ std::filesystem::path kept_state_path(const RunPaths& paths, trial::TrialNumber 
 }
 
 std::optional<trial::TrialName> trial_of_checkpoint(const std::string& name) {
-  for (std::uint64_t turn = 0; turn < kCheckpointNames; ++turn) {
+  for (std::uint64_t turn = 0; turn < kTurns * kMostAttempts; ++turn) {
     if (const auto trial = trial_before(name, checkpoint_end(turn))) return trial;
   }
   return std::nullopt;

@@ -18,11 +18,13 @@ struct TrialCheckpoint {
   trial::TrialName trial;
   std::string provenance;  // store::provenance
   trial::TrainingState state;
+  std::uint32_t attempt = 0;  // greater than 0: the trial was lost with its rank before
 };
 
 /// Publishes checkpoints/<trial name>.<0 or 1>.h5, whole: `sequence` counts the trial's checkpoints, and the
-/// two names take turns, so that the one before is still there if the last is damaged. Sealed HDF5, one flat
-/// array for each TrainingState::Array. @throws UserError
+/// two names take turns, so that the one before is still there if the last is damaged. Two attempts, the
+/// first of which may only seem lost, have names of their own. Sealed HDF5, one flat array for each
+/// TrainingState::Array. @throws UserError
 void write_checkpoint(const RunPaths& paths, const TrialCheckpoint& checkpoint, std::uint64_t sequence,
                       Effort effort = Effort::kOnce);
 
@@ -36,8 +38,11 @@ struct FoundCheckpoint {
 std::optional<FoundCheckpoint> find_checkpoint(const RunPaths& paths, trial::TrialName trial,
                                                const std::string& provenance);
 
-/// Removes a trial's checkpoints, if there are any. @throws UserError
-void remove_checkpoints(const RunPaths& paths, trial::TrialName trial);
+/// Attempts that have names of their own; of later ones the first has long been gone.
+inline constexpr std::uint32_t kMostAttempts = 4;
+
+/// Removes the checkpoints of a trial's first attempts, if there are any. @throws UserError
+void remove_checkpoints(const RunPaths& paths, trial::TrialName trial, std::uint32_t attempts = 1);
 
 /// Publishes checkpoints/<number>.kept.h5, whole and with patience: the last state of a trial that others may
 /// continue, in the format of a checkpoint. @param state  with the provenance kept_provenance
@@ -53,10 +58,7 @@ std::set<trial::TrialNumber> kept_states(const RunPaths& paths);
 void remove_kept_state(const RunPaths& paths, trial::TrialNumber number);
 std::filesystem::path kept_state_path(const RunPaths& paths, trial::TrialNumber number);
 
-/// Number of names of a trial's checkpoints, which take turns.
-inline constexpr std::uint64_t kCheckpointNames = 2;
-
-/// checkpoints/<trial name>.<turn>.h5, e.g. 17.0.h5 or 17.final.1.h5; @param turn  below kCheckpointNames
+/// checkpoints/<trial name>.<turn>.h5, e.g. 17.0.h5 or 17.final.1.h5; @param turn  two for each attempt
 std::filesystem::path checkpoint_path(const RunPaths& paths, trial::TrialName trial, std::uint64_t turn);
 
 /// The trial in the name of a checkpoint.

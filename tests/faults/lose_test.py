@@ -1,0 +1,35 @@
+"""Searches that lose a rank go on and end as the undisturbed one: a few of the runs of scripts/lose_ranks."""
+
+import os
+import random
+import signal
+import sys
+import unittest
+
+from fault_runs import end_tidily
+from lose_ranks import LoseRanks
+
+PROGRAM, SOURCE, FAULTS = (sys.argv.pop(1) for _ in range(3))
+SEED = int(os.environ.get("SKYLINE_KILL_SEED", random.SystemRandom().randrange(2**31)))
+
+
+class Lose(unittest.TestCase):
+    def lose_ranks(self, *more):
+        runs = LoseRanks(PROGRAM, SOURCE, FAULTS, SEED, ranks=3, more=more)
+        self.addCleanup(runs.remove)
+        return runs
+
+    def test_a_search_that_loses_ranks_ends_as_the_undisturbed_one(self):
+        runs = self.lose_ranks()
+        for name, victims, number in (("killed", 2, signal.SIGKILL), ("hung", 1, signal.SIGSTOP)):
+            with self.subTest(name, seed=SEED):
+                print(runs.run(name, victims, number), flush=True)
+
+    def test_groups_that_lose_a_member_give_their_trial_back(self):
+        with self.subTest(seed=SEED):
+            print(self.lose_ranks("--set", "training.group.members=2").run("group"), flush=True)
+
+
+if __name__ == "__main__":
+    end_tidily(limit_s=570)  # a little before CTest kills it
+    unittest.main()
