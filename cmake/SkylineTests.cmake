@@ -1,7 +1,8 @@
 # skyline_add_test(MODULE [SEPARATE] SOURCES ... LIBRARIES ...): a GoogleTest program, one CTest entry a test suite.
 # SEPARATE: SKYLINE_UNITY does not batch its sources: they have names in common.
 # Labels are unit.MODULE and mpi.MODULE.
-# skyline_add_mpi_test(MODULE NAME SOURCES ... LIBRARIES ... RANKS 1 2 3): the same program under mpirun; NAME.npR.
+# skyline_add_mpi_test(MODULE NAME SOURCES ... LIBRARIES ... RANKS 1 2 3): a GoogleTest program under mpirun, of NAME.cpp
+# and these other sources; MODULE.NAME.npR.
 # Ranks wait more than they compute: such a test counts as one processor.
 # COST is about how many seconds a test takes, of those that take long: CTest begins with them.
 # skyline_add_gpu_test(NAME SOURCES ... LIBRARIES ...): a GoogleTest program that needs a GPU, one CTest entry gpu.NAME
@@ -66,7 +67,9 @@ set(skyline_mpi_environment
 
 function(skyline_add_mpi_test module name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES;RANKS" ${ARGN})
-  skyline_test_program(${module}_${name} SOURCES ${ARG_SOURCES} LIBRARIES ${ARG_LIBRARIES} GTest::gmock)
+  skyline_test_program(${module}_${name}
+    SOURCES ${name}.cpp ${PROJECT_SOURCE_DIR}/tests/support/mpi_test.cpp ${ARG_SOURCES}
+    LIBRARIES ${ARG_LIBRARIES} GTest::gmock)
   foreach(ranks ${ARG_RANKS})
     add_test(NAME ${module}.${name}.np${ranks}
       COMMAND ${MPIEXEC_EXECUTABLE} --oversubscribe ${MPIEXEC_NUMPROC_FLAG} ${ranks} $<TARGET_FILE:${module}_${name}>)
