@@ -23,7 +23,7 @@ constexpr std::size_t kMostNodes = 1'000'000;
 constexpr std::size_t kMostText = 4U << 20U;  // bytes of keys and values
 constexpr std::size_t kLongestKey = 1'000;    // bytes
 /// Every value keeps the dotted path of its keys, also each of many below long ones.
-constexpr std::size_t kMostPaths = 128U << 20U;  // bytes
+constexpr std::size_t kMostPaths = 64U << 20U;  // bytes
 
 /// Where a text comes from: a file, or an argument, which is too short for lines and columns to matter.
 struct TextSource {
