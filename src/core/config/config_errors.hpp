@@ -5,6 +5,7 @@
 #include "core/text/wording.hpp"
 
 #include <cstddef>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,7 +24,8 @@ class ConfigErrors : public UserError {
   std::vector<std::string> lines_;
 };
 
-/// The mistakes of a configuration's parts, collected so that all are reported at once.
+/// The mistakes of a configuration's parts, collected so that all are reported at once. One that shows in
+/// many places is noted once.
 class Mistakes {
  public:
   /// Notes the UserError of the action, if it throws one.
@@ -32,12 +34,17 @@ class Mistakes {
     try {
       action();
     } catch (const ConfigErrors& several) {
-      lines_.insert(lines_.end(), several.lines().begin(), several.lines().end());
+      for (const std::string& line : several.lines()) add(line);
     } catch (const UserError& mistake) {
-      lines_.emplace_back(mistake.what());
+      add(mistake.what());
     }
   }
+  void add(const std::string& line) {
+    if (known_.insert(line).second) lines_.push_back(line);
+  }
+  std::size_t size() const { return lines_.size(); }
   bool empty() const { return lines_.empty(); }
+  const std::vector<std::string>& lines() const { return lines_; }
   /// @throws UserError for one mistake, else ConfigErrors
   void throw_if_any() const {
     constexpr std::size_t kMost = 40;
@@ -53,6 +60,7 @@ class Mistakes {
 
  private:
   std::vector<std::string> lines_;
+  std::set<std::string> known_;
 };
 
 }  // namespace skyline

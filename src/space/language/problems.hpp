@@ -5,10 +5,7 @@
 #include "core/config/config_errors.hpp"
 
 #include <cstddef>
-#include <set>
-#include <string>
-#include <utility>
-#include <vector>
+#include <optional>
 
 namespace skyline::space {
 
@@ -18,43 +15,24 @@ class SpaceTooLarge : public UserError {
   using UserError::UserError;
 };
 
-/// The mistakes of a space, collected so that all are reported at once.
-class Problems {
+/// The mistakes of a space, up to a bound.
+class Problems : public Mistakes {
  public:
   /// Notes a UserError of the action, and goes on. @throws SpaceTooLarge after a thousand mistakes
   template <typename Action>
   void attempt(Action&& action) {
-    try {
-      action();
-    } catch (const SpaceTooLarge&) {
-      throw;
-    } catch (const UserError& problem) {
-      add(problem.what());
-      if (texts_.size() >= kMostNoted) throw SpaceTooLarge("the space has too many mistakes to read on");
-    }
+    constexpr std::size_t kMostNoted = 1'000;
+    std::optional<SpaceTooLarge> end;
+    Mistakes::attempt([&] {
+      try {
+        action();
+      } catch (const SpaceTooLarge& too_large) {
+        end = too_large;
+      }
+    });
+    if (!end && size() >= kMostNoted) end.emplace("the space has too many mistakes to read on");
+    if (end) throw SpaceTooLarge(*end);
   }
-  /// One mistake may show in many places; it is noted once.
-  void add(const std::string& text) {
-    if (known_.insert(text).second) texts_.push_back(text);
-  }
-  bool empty() const { return texts_.empty(); }
-  /// @throws UserError with one line for each mistake
-  void throw_if_any() const {
-    constexpr std::size_t kMost = 20;  // lines
-    if (texts_.empty()) return;
-    if (texts_.size() == 1) throw UserError(texts_.front());
-    std::vector<std::string> lines = texts_;
-    if (lines.size() > kMost) {
-      lines.resize(kMost);
-      lines.push_back("and " + std::to_string(texts_.size() - kMost) + " more mistakes in the space");
-    }
-    throw ConfigErrors(std::move(lines));
-  }
-
- private:
-  static constexpr std::size_t kMostNoted = 1'000;
-  std::vector<std::string> texts_;
-  std::set<std::string> known_;
 };
 
 }  // namespace skyline::space
