@@ -69,6 +69,18 @@ class TrainingParameters(RunsCase):
             self.assertIn(text, error)
             self.assertEqual(error.count("\n"), 1, error)
 
+    def test_wrong_values_hide_no_mistakes_of_other_sections(self):
+        for setting, text in (("training.batch=$bach", "training.batch: in `$bach`: unknown parameter `$bach`, did you mean `$batch`?"),
+                              ("space.parameters.batch={choice: [16, 2000000]}", "got 2000000, for batch=2000000\n"),
+                              ("training.epoch=$batch", "training: unknown key `epoch`, did you mean `epochs`?"),
+                              ("data.file=nowhere.h5", "data.file: there is no nowhere.h5")):
+            errors = self.skyline("validate", "lr.yaml", "--set", setting, "--set", "space.network=[rleu]", "--set",
+                                  "objectives=[{maximise: validation_accuracy}]", expect=2).stderr
+            self.assertIn(text, errors)
+            self.assertIn("objectives[0]: unknown key `maximise`, did you mean `maximize`?", errors)
+            self.assertEqual("unknown layer `rleu`, did you mean `relu`?" in errors, "nowhere" not in setting)
+            self.assertEqual(errors.count("\n"), 2 + ("nowhere" not in setting), errors)
+
     def test_validate_and_show_tell_of_them(self):
         lines = self.skyline("validate", "lr.yaml").stdout
         self.assertIn("# space: 8 genotypes, 8 valid, 8 different architectures\n", lines)

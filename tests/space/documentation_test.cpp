@@ -36,7 +36,8 @@ TEST(Documentation, EveryExampleSpaceIsReadAndAllItsGenotypesBuild) {
     if (root.find("space") == nullptr) {
       space = space_from_yaml(block);
     } else {
-      const SearchedSection training(root.at("training"), root.at("space"), {"batch", "optimizer"});
+      const SearchedSection training(root.at("training"), root.at("space"), {"batch", "optimizer"},
+                                     {"epochs", "batch", "optimizer"});
       EXPECT_FALSE(training.written().empty());
       space = SearchSpace::parse(root.at("space"), kMnist, training.written());
     }

@@ -33,7 +33,7 @@ const std::string kSpace = R"(space:
 
 SearchedSection section_of(const std::string& training) {
   const ConfigNode root = skyline::testing::config_from_yaml(kSpace + "training: " + training, "a.yaml");
-  return {root.at("training"), root.at("space"), {"batch", "optimizer"}};
+  return {root.at("training"), root.at("space"), {"batch", "optimizer"}, {"batch", "optimizer", "epochs"}};
 }
 
 SearchSpace space_with(const std::string& training) {
@@ -42,7 +42,7 @@ SearchSpace space_with(const std::string& training) {
 }
 
 std::string training_error(const std::string& training) {
-  return user_error_of([&] { section_of(training); });
+  return user_error_of([&] { section_of(training).check([](const ConfigNode&) {}); });
 }
 
 const std::string kTraining = "{epochs: 3, batch: $batch, optimizer: {adam: {learning_rate: $lr * 2}}}";
@@ -79,7 +79,7 @@ TEST(TrainingValues, WithoutAnyTheIdIsThatOfTheNetwork) {
   EXPECT_TRUE(plain.training.empty());
   const ConfigNode root = skyline::testing::config_from_yaml(
       "space:\n  parameters: {lr: {choice: [1, 2]}}\n  " + network + "\ntraining: {batch: $lr}", "a.yaml");
-  const SearchedSection training(root.at("training"), root.at("space"), {"batch"});
+  const SearchedSection training(root.at("training"), root.at("space"), {"batch"}, {"batch"});
   const SearchSpace space = SearchSpace::parse(root.at("space"), kMnist, training.written());
   EXPECT_EQ(space.build(Genotype{{0}}).network.canonical_text(), plain.network.canonical_text());
   EXPECT_NE(space.build(Genotype{{0}}).id, plain.id);
@@ -141,6 +141,21 @@ TEST(TrainingValues, OfNamesWithoutASingleValueAreRefused) {
       training_error("{epochs: $batch}"),
       HasSubstr("training.epochs: no parameter of the space can give this value, only those of batch, "
                 "optimizer"));
+  EXPECT_THAT(training_error("{batch: [8, $batch]}"),
+              HasSubstr("training.batch[1]: no parameter of the space can give a value of a list"));
+}
+
+TEST(TrainingValues, AllMistakesAreNoted) {
+  EXPECT_EQ(
+      training_error("{epochs: $batch, batch: $bach, optimizer: $lr + $lrr}"),
+      "a.yaml:13:20: training.epochs: no parameter of the space can give this value, only those of batch, "
+      "optimizer\n"
+      "a.yaml:13:35: training.batch: in `$bach`: unknown parameter `$bach`, did you mean `$batch`?\n"
+      "a.yaml:13:53: training.optimizer: in `$lr + $lrr`: unknown parameter `$lrr`, did you mean `$lr`?");
+}
+
+TEST(TrainingValues, AnUnknownKeyIsLeftToWhoReadsTheSection) {
+  EXPECT_EQ(training_error("{epoch: $batch}"), "(nothing was thrown)");
 }
 
 }  // namespace

@@ -101,12 +101,14 @@ space::SearchedSection searched_section(const ConfigNode& root) {
   for (const std::string& name : evaluate::evaluator_names()) {
     const ConfigNode* section = root.is_map() ? root.find(name) : nullptr;
     if (section == nullptr || !section->is_map() || space == nullptr || !space->is_map()) continue;
-    return {*section, *space, evaluate::find_evaluator(name)->searchable};
+    const evaluate::EvaluatorKind& kind = *evaluate::find_evaluator(name);
+    return {*section, *space, kind.searchable, kind.keys->names()};
   }
   return {};
 }
 
 /// The configuration with the values that the first genotype gives to the evaluator's section.
+/// @throws UserError for values that it cannot have
 ConfigNode with_first_values(ConfigNode root, const space::SearchedSection& searched) {
   if (searched.written().empty()) return root;
   const ConfigNode section = searched.with_first_values();
@@ -148,6 +150,18 @@ void check_space(const ConfigNode& root, const space::SearchedSection& searched)
     return;
   }
   (void)space::SearchSpace::parse(*space, shape, searched.written());
+}
+
+/// The mistakes of objectives and constraints where the sections have some, too; whatever the evaluator may
+/// measure is known here.
+void check_objectives(const ConfigNode& root) {
+  const auto find = [&](const std::string& key) { return root.is_map() ? root.find(key) : nullptr; };
+  const ConfigNode* objectives = find("objectives");
+  for (const std::string& name : evaluate::evaluator_names()) {
+    if (objectives == nullptr || find(name) == nullptr) continue;
+    const evaluate::EvaluatorKind& kind = *evaluate::find_evaluator(name);
+    (void)objective::ObjectiveSet::parse(*objectives, find("constraints"), kind.metrics, kind.final_metrics);
+  }
 }
 
 /// The rest.
@@ -267,17 +281,28 @@ ConfigNode load_config(const std::filesystem::path& path, const std::vector<std:
 RunConfig RunConfig::parse(const ConfigNode& written, bool verify_data) {
   const OptionTable<ConfigSections> table = all_sections();
   const space::SearchedSection searched = searched_section(written);
-  const ConfigNode root = with_first_values(written, searched);
+  ConfigNode root = written;
   RunConfig config;
   Mistakes mistakes;
-  mistakes.attempt([&] { config = read_sections(root, table); });
-  if (!mistakes.empty()) mistakes.attempt([&] { check_space(root, searched); });
-  mistakes.throw_if_any();
-  if (std::string& file = config.sections.data.file; !file.empty()) {
+  mistakes.attempt([&] { root = with_first_values(written, searched); });
+  Mistakes others;
+  others.attempt([&] {
+    config = read_sections(root, table);
+    std::string& file = config.sections.data.file;
+    if (file.empty()) return;
     file = locate_data(root.at("data").at("file"), file);
     config.open_data(root.at("data"), verify_data);
     check_section(root, config, searched);
+  });
+  if (!mistakes.empty() || !others.empty()) {
+    others.attempt([&] { check_space(root, searched); });
+    others.attempt([&] { check_objectives(root); });
   }
+  for (const std::string& line : others.lines()) {
+    // Wrong values leave the section as it is written, and are told of already.
+    if (mistakes.empty() || !searched.is_named_in(line)) mistakes.add(line);
+  }
+  mistakes.throw_if_any();
   build(config, root, table, searched);
   return config;
 }

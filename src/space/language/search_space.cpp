@@ -50,7 +50,7 @@ SearchSpace SearchSpace::parse(const ConfigNode& section, const DataShape& data,
   state->data = data;
   state->network_source = form.network;
   SpaceReader reader(form, data);
-  for (const ConfigNode& scalar : training) state->training.push_back(reader.read_outside(scalar));
+  state->training = reader.read_outside(training);
   state->network = reader.read();
   state->parameters = reader.take_parameters();
   SearchSpace space;

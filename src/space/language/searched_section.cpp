@@ -2,7 +2,6 @@
 
 #include "skyline/core/error.hpp"
 
-#include "core/config/config_errors.hpp"
 #include "core/text/foreign_text.hpp"
 #include "core/text/wording.hpp"
 #include "space/language/combinations.hpp"
@@ -49,10 +48,15 @@ std::string values_text(const std::vector<Parameter>& parameters, const std::vec
   return text;
 }
 
-bool names_one_of(const std::vector<ConfigNode>& scalars, const std::string& message) {
-  return std::ranges::any_of(scalars, [&](const ConfigNode& scalar) {
-    return message.find(": " + scalar.path() + ": ") != std::string::npos;
-  });
+/// @throws UserError unless the key may have values that parameters give
+void check_searchable(const ConfigNode& scalar, const std::vector<std::string>& searchable) {
+  const std::string key = key_in_section(scalar);
+  if (searchable.empty()) scalar.fail("no parameter of the space can give a value here");
+  if (key.find('[') != std::string::npos) scalar.fail("no parameter of the space can give a value of a list");
+  const auto holds = [&](const std::string& path) { return is_at_or_below(key, path); };
+  if (std::ranges::none_of(searchable, holds)) {
+    scalar.fail("no parameter of the space can give this value, only those of " + joined(searchable));
+  }
 }
 
 }  // namespace
@@ -66,27 +70,33 @@ ConfigNode scalar_of(const Value& value, const SourcePosition& position) {
 }
 
 SearchedSection::SearchedSection(const ConfigNode& section, const ConfigNode& space,
-                                 const std::vector<std::string>& searchable)
+                                 const std::vector<std::string>& searchable,
+                                 const std::vector<std::string>& known)
     : section_(section) {
   collect(section, written_);
-  for (const ConfigNode& scalar : written_) {
-    const std::string key = key_in_section(scalar);
-    if (std::ranges::any_of(searchable, [&](const auto& path) { return is_at_or_below(key, path); }))
-      continue;
-    scalar.fail(searchable.empty()
-                    ? "no parameter of the space can give a value here"
-                    : "no parameter of the space can give this value, only those of " + joined(searchable));
-  }
   if (written_.empty()) return;
-  const SpaceForm form = space_keys().parse(space);
-  SpaceReader reader(form, DataShape{});
-  for (const ConfigNode& scalar : written_) {
-    expressions_.push_back(reader.read_outside(scalar));
-    if (names_classes(*expressions_.back().root())) {
-      scalar.fail("`$classes` stands for a value in the network only");
+  mistakes_.attempt([&] {
+    const SpaceForm form = space_keys().parse(space);
+    SpaceReader reader(form, DataShape{});
+    for (const ConfigNode& scalar : written_) {
+      const std::string key = key_in_section(scalar);
+      const std::string outer = key.substr(0, key.find_first_of(".["));
+      if (std::ranges::find(known, outer) == known.end()) continue;
+      mistakes_.attempt([&] {
+        check_searchable(scalar, searchable);
+        Expression read = reader.read_outside(scalar);
+        if (names_classes(*read.root())) scalar.fail("`$classes` stands for a value in the network only");
+        expressions_.push_back(std::move(read));
+      });
     }
-  }
-  parameters_ = reader.take_parameters();
+    parameters_ = reader.take_parameters();
+  });
+}
+
+bool SearchedSection::is_named_in(const std::string& message) const {
+  return std::ranges::any_of(written_, [&](const ConfigNode& scalar) {
+    return message.find(": " + scalar.path() + ": ") != std::string::npos;
+  });
 }
 
 ConfigNode SearchedSection::with_first_values() const {
@@ -108,10 +118,11 @@ ConfigNode SearchedSection::with_values(const Genotype& genotype) const {
 
 void SearchedSection::check(const std::function<void(const ConfigNode& section)>& visit) const {
   if (written_.empty()) return;
+  mistakes_.throw_if_any();
   try {
     visit(with_first_values());
   } catch (const UserError& problem) {
-    if (!names_one_of(written_, problem.what())) throw;  // a mistake that has nothing to do with parameters
+    if (!is_named_in(problem.what())) throw;  // a mistake that has nothing to do with parameters
   }
   std::vector<std::size_t> all;
   for (const Expression& expression : expressions_) {
@@ -134,7 +145,7 @@ void SearchedSection::check_values(const std::vector<std::size_t>& varied,
     } catch (const ConfigErrors& several) {
       std::vector<std::string> lines = several.lines();
       for (std::string& line : lines) {
-        if (names_one_of(written_, line)) line += values_text(parameters_, varied, combinations.current());
+        if (is_named_in(line)) line += values_text(parameters_, varied, combinations.current());
       }
       throw ConfigErrors(std::move(lines));
     } catch (const UserError& problem) {

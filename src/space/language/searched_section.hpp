@@ -2,6 +2,7 @@
 
 #include "skyline/core/config_node.hpp"
 
+#include "core/config/config_errors.hpp"
 #include "space/language/expression.hpp"
 
 #include <functional>
@@ -16,19 +17,24 @@ class SearchedSection {
  public:
   /// None of its values are given by parameters.
   SearchedSection() = default;
+  /// Notes mistakes for check(): a value of another key, a name that the space does not declare, and one that
+  /// has no single value, a parameter with `each: true`.
   /// @param searchable  dotted paths, below the section, of the keys and sections that may have such values
-  /// @throws UserError for another key, for a name that the space does not declare, and for one that has no
-  ///         single value: a parameter with `each: true`
+  /// @param known       the keys of the section; whoever reads it refuses others
   SearchedSection(const ConfigNode& section, const ConfigNode& space,
-                  const std::vector<std::string>& searchable);
+                  const std::vector<std::string>& searchable, const std::vector<std::string>& known);
 
   /// The scalars as they are written, in the order of the section.
   const std::vector<ConfigNode>& written() const { return written_; }
-  /// The section with the values that the first genotype gives.
+  /// The section with the values that the first genotype gives, as far as they can be read.
   ConfigNode with_first_values() const;
   /// Has `visit` look at the section with each value of each scalar, beside the first ones of the others, and
-  /// with all combinations if they are few. @throws its UserError, with the values of the parameters
+  /// with all combinations if they are few.
+  /// @throws UserError for what the constructor noted, else that of `visit`, with the values of the
+  /// parameters
   void check(const std::function<void(const ConfigNode& section)>& visit) const;
+  /// Whether a message is about one of the scalars.
+  bool is_named_in(const std::string& message) const;
 
  private:
   ConfigNode with_values(const Genotype& genotype) const;
@@ -37,8 +43,9 @@ class SearchedSection {
 
   ConfigNode section_;
   std::vector<ConfigNode> written_;
-  std::vector<Expression> expressions_;
-  std::vector<Parameter> parameters_;  // of the space, as far as they are shared
+  Mistakes mistakes_;
+  std::vector<Expression> expressions_;  // of the scalars without a mistake
+  std::vector<Parameter> parameters_;    // of the space, as far as they are shared
 };
 
 /// Where a scalar stands, below the section at the root of the configuration that it is in.

@@ -31,6 +31,14 @@ Expression SpaceReader::read_outside(const ConfigNode& scalar) {
               " has no single value: its parameter says `each: true`, and has one at every place");
 }
 
+std::vector<Expression> SpaceReader::read_outside(const std::vector<ConfigNode>& scalars) {
+  std::vector<Expression> read;
+  for (const ConfigNode& scalar : scalars) {
+    problems_.attempt([&] { read.push_back(read_outside(scalar)); });
+  }
+  return read;
+}
+
 ItemPointer SpaceReader::read() {
   ItemPointer network;
   try {

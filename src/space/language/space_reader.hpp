@@ -40,6 +40,8 @@ class SpaceReader {
   /// A scalar outside of the space, which may name its parameters; before the network is read.
   /// @throws UserError for wrong syntax, an unknown name, and one that has a value for each place
   Expression read_outside(const ConfigNode& scalar);
+  /// Likewise several; read() throws their mistakes.
+  std::vector<Expression> read_outside(const std::vector<ConfigNode>& scalars);
   /// @throws UserError with one line for each mistake that shows before any parameter has a value
   ItemPointer read();
   /// Shared ones in the order of their declaration, then the others as the network meets them.
