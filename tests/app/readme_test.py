@@ -98,7 +98,6 @@ class Readme(unittest.TestCase):
             for number in range(12):
                 write_png(self.folder / f"photos/{colour}/{number}.png", 24 + 3 * number, colour)
         write_png(self.folder / "new.png", 40, "green")
-        write_png(self.folder / "more_photos/new.png", 40, "green")
         (yaml,) = blocks("yaml")
         (self.folder / "photos.yaml").write_text(yaml)
         (self.folder / "stand_ins").mkdir()
