@@ -140,6 +140,8 @@ class Jobs(unittest.TestCase):
                           error_of(CONFIG, *OPTIONS, "--set", "search.itertions=3", "--dry-run"))
             search_job.parse("", "", [str(CONFIG), *OPTIONS, "--set", "search.iterations=3", "--set",
                                       "space.parameters.width.choice=[8]", "--dry-run"])
+            program.write_text("#!/bin/sh\nexit 127\n")  # built for another machine
+            search_job.parse("", "", [str(CONFIG), *OPTIONS, "--set", "search.itertions=3", "--dry-run"])
         for run in ("runs/a", "~/runs/a"):
             self.assertIn(f"--run: expected a path from the root, of a mount that the job has, got {run}",
                           error_of(CONFIG, *OPTIONS, "--run", run, "--dry-run"))
