@@ -75,6 +75,7 @@ class Reports(RunsCase):
         for name, marks in zip(drawn, self.marks(*drawn)):
             self.assertGreater(marks, 0, name)
         self.assertEqual(self.text("#state"), "finished")
+        self.assertEqual(self.text("#missing-front"), "")
         self.assertIn("batch norm", self.text("#network-graph"))
         self.assertIn("algorithm: evolution_pareto", self.text("#config"))
         front = self.table()
@@ -147,6 +148,8 @@ class Reports(RunsCase):
         self.synthetic("failed", "--set", "synthetic.failure_rate=1", expect=NO_FRONT)
         self.report("failed")
         self.assertGreater(self.marks("failures")[0], 0)
+        self.assertEqual(self.text("#state"), "finished, no front")
+        self.assertIn("There is no front: every trial failed, most often as diverged (20 of 20)", self.text("#missing-front"))
         self.assertIn("failed", self.text("#failures-text"))
         self.assertGreater(self.browser.run("byId('reasons').tBodies[0].rows.length"), 0)
         self.assertIn("hypervolume 0.0000", self.text("#volume-text"))

@@ -1,6 +1,7 @@
 #include "report/html/run_json.hpp"
 
 #include "report/files/trial_results.hpp"
+#include "report/report.hpp"
 #include "store/publish/publish.hpp"
 
 #include <algorithm>
@@ -149,6 +150,16 @@ Json failures_of(const run::RunState& state) {
   return list;
 }
 
+/// Why there is no front, or no final one; null: there is.
+Json missing_front_of(const run::OpenedRun& run) {
+  const ReportInputs inputs{run.space, run.header.metrics, run.state};
+  if (run.state.trials().empty()) return nullptr;
+  if (run.state.front().size() == 0) return "There is no front: " + no_front_reason(inputs) + ".";
+  if (run.state.final_budget() && run.state.final_front().size() == 0)
+    return "There is no final front: " + no_final_front_reason(inputs) + ".";
+  return nullptr;
+}
+
 Json weights_of(const run::OpenedRun& run) {
   Json files = Json::object();
   const auto add = [&](const trial::CommittedTrial& trial) {
@@ -218,6 +229,7 @@ Json run_json(const ReportedRun& run) {
           {"final_front", front_order(opened.state.final_front())},
           {"final_epochs", final_budget ? short_number(final_budget->epochs) : Json(nullptr)},
           {"weights", weights_of(opened)},
+          {"missing_front", missing_front_of(opened)},
           {"volume", volume_json(run)},
           {"evolution", evolution_json(run)},
           {"importance", importance_json(run)},

@@ -42,7 +42,7 @@ function drawVolume() {
     data,
     layout: layout({
       showlegend: RUNS.length > 1, margin: { l: 60, r: 16, t: RUNS.length > 1 ? 34 : 12, b: 48 },
-      xaxis: axis(over === "hours" ? "time (hours)" : "search trials"), yaxis: axis("hypervolume (share of the box)"),
+      xaxis: axis(over === "hours" ? "time (hours)" : "search trials"), yaxis: axis("hypervolume (share of the box)", { rangemode: "nonnegative" }),
     }),
   };
 }

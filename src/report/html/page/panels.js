@@ -3,8 +3,10 @@
 function showHead() {
   byId("title").textContent = RUNS.length > 1 ? counted(RUNS.length, "run") + " compared" : shown.name;
   document.title = "Skyline: " + RUNS.map((run) => run.name).join(", ");
-  byId("state").textContent = shown.state;
-  byId("state").dataset.state = shown.state;
+  const fruitless = shown.state === "finished" && shown.missing_front !== null;
+  byId("state").textContent = shown.state + (fruitless ? ", no front" : "");
+  byId("state").dataset.state = fruitless ? "failed" : shown.state;
+  byId("missing-front").textContent = shown.missing_front ?? "";
   const failed = shown.trials.status.filter((status) => status !== "ok").length;
   const figures = [
     ["trials of the search", shown.searched.length.toLocaleString("en")], ["on the front of the search", shown.front.length.toLocaleString("en")],
