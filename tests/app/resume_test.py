@@ -93,6 +93,8 @@ class Resume(RunsCase):
         self.copy_of_whole("other")
         done = self.skyline("search", *CONFIG, "--set", "search.max_unseen=5", "--run", "other", "--resume", expect=2)
         self.assertIn("`search.max_unseen` differs", done.stderr)
+        own = self.skyline("search", "--set", "search.max_unseen=5", "--run", "other", "--resume", expect=2)
+        self.assertIn("`search.max_unseen` differs between other/config.yaml and this command", own.stderr)
 
     def test_a_config_yaml_that_was_edited_is_refused(self):
         journal = self.copy_of_whole("edited")

@@ -73,9 +73,11 @@ bool wait_for_folder(const store::RunPaths& paths, double wait_s, const JobStop&
   return true;  // whether it is free or not: the claim will say
 }
 
-void check_same_run(const store::RunPaths& paths, const RunConfig& config, const std::string& asked_in) {
+void check_same_run(const store::RunPaths& paths, const RunConfig& config, const SearchArguments& arguments) {
   const std::string key = first_identity_difference(store::load_yaml_file(paths.config()), config.resolved);
   if (key.empty()) return;
+  const bool named = arguments.beginning == nullptr && !arguments.config.empty();
+  const std::string asked_in = named ? arguments.config.string() : "this command";
   throw UserError("--resume " + paths.root.string() + ": `" + key + "` differs between " +
                   paths.config().string() + " and " + asked_in +
                   "; resume with the configuration that the run was started with");
@@ -157,7 +159,7 @@ std::optional<PreparedRun> prepare_run(const SearchArguments& arguments, const s
     arguments.beginning->write_journal(paths, config);
   }
   if (store::exists(paths.journal())) {
-    check_same_run(paths, config, file.string());
+    check_same_run(paths, config, arguments);
     prepared.replay = read_own_journal(paths, config);
     check_not_shortened(paths, config, prepared.replay->entries);
     store::settle_journal(paths.journal(), *prepared.replay);
