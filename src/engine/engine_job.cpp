@@ -1,5 +1,7 @@
 #include "engine/engine_job.hpp"
 
+#include "skyline/core/error.hpp"
+
 #include "comm/agreement.hpp"
 #include "core/text/hash.hpp"
 #include "core/text/wording.hpp"

@@ -40,8 +40,8 @@ double accuracy_without_noise(const space::Network& network, double epochs) {
 double synthetic_accuracy(const trial::Trial& trial, std::string_view purpose) {
   const auto id = static_cast<std::uint64_t>(trial.architecture().id);
   const double noise = 0.01 * (2 * hashed_share(purpose, trial.seed, id) - 1);
-  return std::clamp(accuracy_without_noise(trial.architecture().network, trial.budget().epochs) + noise, 0.0,
-                    1.0);
+  return std::clamp(accuracy_without_noise(trial.architecture().network(), trial.budget().epochs) + noise,
+                    0.0, 1.0);
 }
 
 double synthetic_latency_ms(const space::Network& network) {
@@ -57,7 +57,7 @@ trial::Measurements measure(const trial::Trial& trial) {
   const double error = 1 - accuracy;
   const double test_accuracy = trial.is_final() ? synthetic_accuracy(trial, "evaluate.synthetic.test")
                                                 : std::numeric_limits<double>::quiet_NaN();
-  return {{accuracy, 3 * error, 2.5 * error, synthetic_latency_ms(trial.architecture().network),
+  return {{accuracy, 3 * error, 2.5 * error, synthetic_latency_ms(trial.architecture().network()),
            test_accuracy, step_count(trial)}};
 }
 
@@ -103,13 +103,13 @@ class SyntheticEvaluator final : public trial::Evaluator {
   explicit SyntheticEvaluator(const SyntheticOptions& options) : options_(options) {}
 
   double predicted_cost(const trial::Trial& trial) const override {
-    const auto flops = static_cast<double>(trial.architecture().network.cost.flops);
+    const auto flops = static_cast<double>(trial.architecture().cost.flops);
     const double continued = trial.continues() != nullptr ? trial.continues()->epochs : 0;
     return std::max(1.0, flops * (trial.budget().epochs - continued));
   }
 
   trial::Outcome evaluate(const trial::Trial& trial, trial::EvaluationContext& context) override {
-    const auto flops = static_cast<double>(trial.architecture().network.cost.flops);
+    const auto flops = static_cast<double>(trial.architecture().cost.flops);
     const Seconds duration(options_.seconds_per_gflop * flops / 1e9 * trial.budget().epochs *
                            lognormal(trial.seed, "evaluate.synthetic.time", 0, options_.forecast_error));
     const auto completes = [&] {

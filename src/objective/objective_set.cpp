@@ -25,8 +25,8 @@ constexpr std::array kComputedMetrics{
 
 /// The value of an objective or a constraint of a trial that succeeded.
 template <typename Spec>
-double value_of(const Spec& spec, const space::Network& network, const trial::Measurements& measurements) {
-  if (spec.computed) return computed_metric(network, spec.metric);
+double value_of(const Spec& spec, const space::Cost& cost, const trial::Measurements& measurements) {
+  if (spec.computed) return computed_metric(cost, spec.metric);
   require(spec.measured_index < measurements.values.size(), "a result has fewer values than metrics");
   return measurements.values[spec.measured_index];
 }
@@ -52,9 +52,9 @@ std::vector<std::string> computed_metric_names() {
   return names;
 }
 
-double computed_metric(const space::Network& network, std::string_view metric) {
+double computed_metric(const space::Cost& cost, std::string_view metric) {
   for (const ComputedMetric& known : kComputedMetrics) {
-    if (known.name == metric) return static_cast<double>(network.cost.*known.cost);
+    if (known.name == metric) return static_cast<double>(cost.*known.cost);
   }
   throw InternalError("`" + std::string(metric) + "` is not computed from the network");
 }
@@ -78,22 +78,22 @@ std::vector<std::string> ObjectiveSet::measured_needed() const {
   return names;
 }
 
-bool ObjectiveSet::feasible(const space::Network& network) const {
+bool ObjectiveSet::feasible(const space::Cost& cost) const {
   return std::all_of(constraints_.begin(), constraints_.end(), [&](const Constraint& constraint) {
-    return !constraint.computed || within(constraint, computed_metric(network, constraint.metric));
+    return !constraint.computed || within(constraint, computed_metric(cost, constraint.metric));
   });
 }
 
 std::optional<std::vector<double>> ObjectiveSet::values(const trial::CommittedTrial& committed) const {
   const auto* measurements = std::get_if<trial::Measurements>(&committed.outcome);
   if (measurements == nullptr) return std::nullopt;
-  const space::Network& network = committed.trial.architecture().network;
+  const space::Cost& cost = committed.trial.architecture().cost;
   for (const Constraint& constraint : constraints_) {
-    if (!within(constraint, value_of(constraint, network, *measurements))) return std::nullopt;
+    if (!within(constraint, value_of(constraint, cost, *measurements))) return std::nullopt;
   }
   std::vector<double> values;
   for (const Objective& objective : objectives_) {
-    values.push_back(value_of(objective, network, *measurements));
+    values.push_back(value_of(objective, cost, *measurements));
     if (std::isnan(values.back())) return std::nullopt;
   }
   return values;

@@ -48,12 +48,12 @@ std::map<std::string, double> largest_costs(const ObjectiveSet& set, const space
   std::size_t layers = 0;
   for (std::int64_t i = 0; i < (all ? genotypes : kSampled) && layers < kMostLayers; ++i) {
     try {
-      const space::Network network = space.build(all ? space.genotype_at(i) : space.sample(random)).network;
-      layers += network.layers.size();
+      const space::Architecture architecture = space.build(all ? space.genotype_at(i) : space.sample(random));
+      layers += architecture.network().layers.size();
       for (const Objective& objective : set.objectives()) {
         if (!objective.computed) continue;
         double& value = largest[objective.metric];
-        value = std::max(value, computed_metric(network, objective.metric));
+        value = std::max(value, computed_metric(architecture.cost, objective.metric));
       }
     } catch (const UserError&) {  // a genotype without a network
     }

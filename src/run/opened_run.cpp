@@ -4,7 +4,6 @@
 
 #include "store/publish/publish.hpp"
 
-#include <memory>
 #include <utility>
 
 namespace skyline::run {
@@ -35,8 +34,9 @@ OpenedRun OpenedRun::open(const std::filesystem::path& folder) {
                                                    opened.header.metrics);
   objectives.complete_references(opened.space);
   opened.state = RunState(std::move(objectives));
-  for (trial::CommittedTrial& trial : journal.entries) {
-    opened.state.add({std::make_shared<const trial::CommittedTrial>(std::move(trial)), true});
+  for (const trial::SharedTrial& trial : journal.entries) {
+    opened.state.add({trial, true});
+    journal.entries.forget_before(trial->position);
   }
   if (store::exists(opened.paths.tables())) {
     opened.account = with_job(store::read_slot_accounts(opened.paths.tables()), {});

@@ -43,8 +43,8 @@ RunState::RunState(objective::ObjectiveSet objectives)
 
 void RunState::add(const Commit& commit) {
   const trial::CommittedTrial& committed = *commit.trial;
-  require(log_.add(committed.trial) == committed.position, "a commit is out of its place");
-  trials_.push_back(commit.trial);
+  require(trials_.size() == committed.position, "a commit is out of its place");
+  trials_.add(committed);
   ++committed_.at(index(committed.trial.phase()));
   if (commit.replayed) ++replayed_;
   if (std::holds_alternative<trial::Failure>(committed.outcome)) ++failed_;
@@ -93,14 +93,30 @@ void RunState::add_full_training(const SharedTrial& trial) {
   const bool new_budget = final_budget_ != trial->trial.budget();
   if (new_budget) final_front_ = search::ParetoArchive(objectives_.objectives().size());
   final_budget_ = trial->trial.budget();
-  for (const SharedTrial& training : new_budget ? trials_ : std::vector<SharedTrial>{trial}) {
-    if (!training->trial.is_final() || training->trial.budget() != final_budget_) continue;
+  const auto insert = [this](const SharedTrial& training) {
     const auto values = objectives_.minimized(*training);
     if (values) final_front_.insert(training->trial.number, *values);
+  };
+  if (new_budget) {
+    for (const SharedTrial& training : trainings_of(*final_budget_)) insert(training);
+  } else {
+    insert(trial);
   }
   for (const trial::TrialNumber number : affected) {
     if (!on_front(number) && !on_final_front(number)) left_final_front_.push_back(number);
   }
+}
+
+/// In the order of their commits.
+std::vector<SharedTrial> RunState::trainings_of(const trial::Budget& budget) const {
+  std::vector<SharedTrial> found;
+  for (const auto& [number, trainings] : full_trainings_) {
+    for (const SharedTrial& training : trainings) {
+      if (training->trial.budget() == budget) found.push_back(training);
+    }
+  }
+  std::ranges::sort(found, {}, [](const SharedTrial& training) { return training->position; });
+  return found;
 }
 
 void RunState::begin_phase(trial::Phase phase, std::size_t expected) {
@@ -109,10 +125,10 @@ void RunState::begin_phase(trial::Phase phase, std::size_t expected) {
   before_phase_ = committed(phase);
 }
 
-const trial::CommittedTrial& RunState::search_trial(trial::TrialNumber number) const {
-  const auto position = log_.position_of(number);
+SharedTrial RunState::search_trial(trial::TrialNumber number) const {
+  const auto position = trials_.position_of(number);
   require(position.has_value(), "a trial is not committed yet");
-  return *trials_[*position];
+  return trials_[*position];
 }
 
 std::span<const SharedTrial> RunState::full_trainings(trial::TrialNumber number) const {
@@ -120,9 +136,9 @@ std::span<const SharedTrial> RunState::full_trainings(trial::TrialNumber number)
   return found == full_trainings_.end() ? std::span<const SharedTrial>() : found->second;
 }
 
-const trial::CommittedTrial* RunState::final_training(trial::TrialNumber number) const {
+SharedTrial RunState::final_training(trial::TrialNumber number) const {
   for (const SharedTrial& training : full_trainings(number)) {
-    if (training->trial.budget() == final_budget_) return training.get();
+    if (training->trial.budget() == final_budget_) return training;
   }
   return nullptr;
 }

@@ -31,8 +31,7 @@ FrontPoints points_of(const search::ParetoArchive& front);
 /// @return  nothing if the objectives have no volume
 std::optional<double> volume_of(const objective::ObjectiveSet& objectives, const FrontPoints& points);
 
-/// A committed trial, which nobody changes any more: state, journal and tracking share it.
-using SharedTrial = std::shared_ptr<const trial::CommittedTrial>;
+using trial::SharedTrial;
 
 /// A commit as the loop makes it; its position stands in the trial.
 struct Commit {
@@ -41,7 +40,7 @@ struct Commit {
 };
 
 /// Where a run stands: every commit so far and what follows from them. Fed once per commit, by the loop or by
-/// who opens a run. A copy is cheap, for it shares the trials: other threads get one.
+/// who opens a run. A copy is cheap, for it shares most of the trials: other threads get one.
 class RunState {
  public:
   RunState() = default;
@@ -54,10 +53,9 @@ class RunState {
   AccountBook& account() { return account_; }
 
   const objective::ObjectiveSet& objectives() const { return objectives_; }
-  const std::vector<SharedTrial>& trials() const { return trials_; }  // by position
-  const trial::CommitLog& log() const { return log_; }
-  /// @pre the search trial of this number is committed
-  const trial::CommittedTrial& search_trial(trial::TrialNumber number) const;
+  const trial::CommitLog& trials() const { return trials_; }
+  /// A trial made anew, as all of trials(). @pre the search trial of this number is committed
+  SharedTrial search_trial(trial::TrialNumber number) const;
 
   /// The front of the search; its keys are numbers of search trials.
   const search::ParetoArchive& front() const { return front_; }
@@ -75,7 +73,7 @@ class RunState {
   /// The budget of the latest full training, which those of the final front have; nothing: there is none.
   const std::optional<trial::Budget>& final_budget() const { return final_budget_; }
   /// The full training of a search trial with that budget; nullptr: there is none.
-  const trial::CommittedTrial* final_training(trial::TrialNumber number) const;
+  SharedTrial final_training(trial::TrialNumber number) const;
   /// The front of the full trainings of the final budget with one another, by their own measurements; its
   /// keys are the numbers of the search trials that they train.
   const search::ParetoArchive& final_front() const { return final_front_; }
@@ -103,10 +101,10 @@ class RunState {
   static std::size_t index(trial::Phase phase) { return static_cast<std::size_t>(phase); }
   void add_search_trial(const SharedTrial& trial);
   void add_full_training(const SharedTrial& trial);
+  std::vector<SharedTrial> trainings_of(const trial::Budget& budget) const;
 
   objective::ObjectiveSet objectives_;
-  std::vector<SharedTrial> trials_;
-  trial::CommitLog log_;
+  trial::CommitLog trials_;
   search::ParetoArchive front_{1};
   std::unordered_set<trial::TrialNumber> members_;  // of the front
   std::vector<trial::TrialNumber> left_behind_;

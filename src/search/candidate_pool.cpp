@@ -40,10 +40,10 @@ class RejectionTally {
     }
   }
 
-  void add(const space::Network& network) {
+  void add(const space::Cost& cost) {
     ++total_;
     for (Rejections& rejections : rejections_) {
-      const double value = objective::computed_metric(network, rejections.constraint.metric);
+      const double value = objective::computed_metric(cost, rejections.constraint.metric);
       if (value < rejections.constraint.low) {
         rejections.nearest_below = std::max(value, rejections.nearest_below.value_or(value));
       } else if (value > rejections.constraint.high) {
@@ -118,7 +118,7 @@ trial::Proposal CandidatePool::propose(ArchitecturePointer architecture, trial::
 ArchitecturePointer CandidatePool::candidate(const space::Genotype& genotype) const {
   ArchitecturePointer architecture = build(space_, genotype);
   if (architecture == nullptr || taken_.contains(architecture->id)) return nullptr;
-  if (!objectives_.feasible(architecture->network)) return nullptr;
+  if (!objectives_.feasible(architecture->cost)) return nullptr;
   return architecture;
 }
 
@@ -146,8 +146,8 @@ ArchitecturePointer CandidatePool::draw_by_sampling(RandomStream& random) {
     ++sampled_;
     ArchitecturePointer found = build(space_, space_.sample(random));
     if (found == nullptr) continue;
-    sampled_layers_ += found->network.layers.size();
-    if (!taken_.contains(found->id) && objectives_.feasible(found->network)) return found;
+    sampled_layers_ += found->network().layers.size();
+    if (!taken_.contains(found->id) && objectives_.feasible(found->cost)) return found;
   }
   return nullptr;
 }
@@ -171,7 +171,7 @@ void CandidatePool::enumerate() {
   for (std::int64_t number = 0; number < space_.genotype_count(); ++number) {
     const space::Genotype genotype = space_.genotype_at(number);
     const ArchitecturePointer architecture = build(space_, genotype);
-    if (architecture == nullptr || !objectives_.feasible(architecture->network)) continue;
+    if (architecture == nullptr || !objectives_.feasible(architecture->cost)) continue;
     feasible_->push_back({number, architecture->id, sampling_probability(space_, genotype)});
   }
 }
@@ -199,7 +199,7 @@ void CandidatePool::fail_without_candidates() const {
   RejectionTally tally(objectives_);
   const auto count = [&](const space::Genotype& genotype) {
     try {
-      tally.add(space_.build(genotype).network);
+      tally.add(space_.build(genotype).cost);
     } catch (const UserError& error) {
       tally.add_invalid(error.what());
     }

@@ -44,23 +44,23 @@ DirectedSearch::Place DirectedSearch::look(space::Genotype genotype) {
   ++networks_;
   double excess = std::numeric_limits<double>::infinity();
   if (architecture != nullptr) {
-    layers_ += architecture->network.layers.size();
-    excess = excess_of(architecture->network);
+    layers_ += architecture->network().layers.size();
+    excess = excess_of(architecture->cost);
   }
   return {std::move(genotype), std::move(architecture), excess};
 }
 
 /// In ratios, so that constraints on different costs compare.
-double DirectedSearch::excess_of(const space::Network& network) const {
+double DirectedSearch::excess_of(const space::Cost& cost) const {
   double excess = 0;
   for (const objective::Constraint& constraint : objectives_.constraints()) {
     if (!constraint.computed) continue;
-    const double value = objective::computed_metric(network, constraint.metric);
+    const double value = objective::computed_metric(cost, constraint.metric);
     if (value > constraint.high) excess += std::log1p(value) - std::log1p(std::max(0.0, constraint.high));
     if (value < constraint.low) excess += std::log1p(constraint.low) - std::log1p(value);
   }
   // Bounds may be so near that logarithms are equal.
-  return objectives_.feasible(network) ? 0 : std::max(excess, std::numeric_limits<double>::min());
+  return objectives_.feasible(cost) ? 0 : std::max(excess, std::numeric_limits<double>::min());
 }
 
 bool DirectedSearch::is_open(const Place& place, std::size_t parameter) const {

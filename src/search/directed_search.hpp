@@ -37,7 +37,7 @@ class DirectedSearch {
 
   bool is_over() const { return networks_ >= kMostNetworks || layers_ >= kMostLayers; }
   Place look(space::Genotype genotype);
-  double excess_of(const space::Network& network) const;
+  double excess_of(const space::Cost& cost) const;
   bool is_open(const Place& place, std::size_t parameter) const;
   bool improve(Place& place, std::size_t parameter);
   void descend(Place& place, RandomStream& random);

@@ -1,49 +1,100 @@
 #pragma once
 
-#include "skyline/core/error.hpp"
 #include "skyline/trial/trial.hpp"
 
+#include "trial/packed_trial.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
 #include <map>
+#include <memory>
 #include <optional>
-#include <set>
 #include <utility>
+#include <vector>
 
 namespace skyline::trial {
 
 /// Results of trials by name, e.g. those that wait for their commit.
 using ResultsByName = std::map<TrialName, CommittedTrial>;
 
-/// The committed trials of a run with their positions. The number of a trial is the order of asking, its
-/// position the order of commits: they need not agree.
+/// A committed trial, which nobody changes any more.
+using SharedTrial = std::shared_ptr<const CommittedTrial>;
+
+/// The committed trials of a run, by position and by name; the number of a trial is the order of asking, its
+/// position the order of commits. Trials are packed, so that a run of millions fits into memory, and each
+/// access unpacks a new one. Its network is built again at the first call that asks for it. A copy of the log
+/// shares the packed trials.
 class CommitLog {
  public:
-  /// Gives the trial the next position. @pre !contains(trial)
-  CommitPosition add(const Trial& trial) {
-    require(!contains(trial), "a trial is committed twice");
-    if (trial.is_final()) {
-      trained_.insert({trial.number, trial.budget().epochs});
-    } else {
-      searched_[trial.number] = size_;
+  /// How far the number of a trial may be ahead of its position: numbers are those of asking, in turn.
+  static constexpr TrialNumber kFarthestAhead = 1U << 24U;
+
+  class Iterator {
+   public:
+    using iterator_category = std::input_iterator_tag;
+    using value_type = SharedTrial;
+    using difference_type = std::ptrdiff_t;
+    using pointer = void;
+    using reference = SharedTrial;
+    Iterator() = default;
+    Iterator(const CommitLog& log, CommitPosition place) : log_(&log), place_(place) {}
+    SharedTrial operator*() const { return (*log_)[place_]; }
+    Iterator& operator++() {
+      ++place_;
+      return *this;
     }
-    return size_++;
-  }
-  CommitPosition size() const { return size_; }
+    void operator++(int) { ++place_; }
+    bool operator==(const Iterator& other) const { return place_ == other.place_; }
+
+   private:
+    const CommitLog* log_ = nullptr;
+    CommitPosition place_ = 0;
+  };
+
+  /// Gives the trial the next position. @pre !contains(committed.trial), and its number is not too far ahead
+  CommitPosition add(const CommittedTrial& committed);
+
+  CommitPosition size() const { return full_.size() * kTrialsOfChunk + open_.begins.size(); }
+  bool empty() const { return size() == 0; }
+  /// @pre position < size(), and it is not forgotten
+  SharedTrial operator[](CommitPosition position) const;
+  TrialName name_at(CommitPosition position) const { return unpack_name(packed(position)); }
+  SharedTrial back() const { return (*this)[size() - 1]; }
+  Iterator begin() const { return {*this, 0}; }
+  Iterator end() const { return {*this, size()}; }
 
   /// The position of a search trial; nothing if it is not committed.
-  std::optional<CommitPosition> position_of(TrialNumber number) const {
-    const auto found = searched_.find(number);
-    return found == searched_.end() ? std::nullopt : std::optional(found->second);
-  }
+  std::optional<CommitPosition> position_of(TrialNumber number) const;
+  /// That of a full training with this budget, or of a search trial.
+  std::optional<CommitPosition> position_of(TrialName name, const Budget& budget) const;
+  bool contains(TrialName name, const Budget& budget) const { return position_of(name, budget).has_value(); }
   /// Whether the trial is committed. A full training with another budget is another one.
-  bool contains(TrialName name, const Budget& budget) const {
-    return name.is_final ? trained_.contains({name.number, budget.epochs}) : searched_.contains(name.number);
-  }
   bool contains(const Trial& trial) const { return contains(trial.name(), trial.budget()); }
+  /// Of a search trial; nullptr if it is not committed, or forgotten.
+  ArchitecturePointer architecture_of(TrialNumber number) const;
+
+  /// Frees the memory of earlier trials, or of most of them: nobody looks at them any more.
+  void forget_before(CommitPosition position);
 
  private:
-  CommitPosition size_ = 0;
-  std::map<TrialNumber, CommitPosition> searched_;
-  std::set<std::pair<TrialNumber, double>> trained_;  // full trainings with their epochs
+  static constexpr std::size_t kTrialsOfChunk = 256;
+
+  struct Chunk {
+    std::vector<std::byte> bytes;
+    std::vector<std::uint32_t> begins;  // of its trials
+    std::span<const std::byte> operator[](std::size_t place) const;
+  };
+
+  std::span<const std::byte> packed(CommitPosition position) const;
+  ArchitectureMaker maker() const;
+
+  std::vector<std::shared_ptr<const Chunk>> full_;  // nullptr: forgotten
+  Chunk open_;
+  std::size_t forgotten_ = 0;                                         // chunks
+  space::Architecture any_;                                           // of the space that all are of
+  std::vector<CommitPosition> searched_;                              // by number
+  std::map<std::pair<TrialNumber, double>, CommitPosition> trained_;  // full trainings with their epochs
 };
 
 }  // namespace skyline::trial

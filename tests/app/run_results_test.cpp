@@ -30,7 +30,6 @@ class ResultsWriterTest : public ::testing::Test {
   /// A run whose results take a while to write.
   void run_for(milliseconds time, milliseconds writing, ResultsWriter::Seconds interval) {
     ResultsWriter writer(
-        objectives(),
         [&](const run::RunState& state, const run::RunAccount&) {
           ++writings_;
           written_ = state.trials().size();
@@ -44,6 +43,7 @@ class ResultsWriterTest : public ::testing::Test {
     while (ResultsWriter::Clock::now() < end) {
       trial::CommittedTrial committed;
       committed.trial.number = committed.position = state.trials().size();
+      committed.trial.proposal.architecture = std::make_shared<const space::Architecture>();
       committed.outcome = trial::Failure{};
       const run::Commit commit{std::make_shared<const trial::CommittedTrial>(committed)};
       state.add(commit);

@@ -42,7 +42,7 @@ nlohmann::json measure_width(const GpuBench& bench, trial::Evaluator& evaluator,
     save_s.push_back((total_s - plain_s.back()) / static_cast<double>(saving.saves));
   }
   std::int64_t parameters = 0;
-  for (const space::Layer& layer : trial.architecture().network.layers) {
+  for (const space::Layer& layer : trial.architecture().network().layers) {
     for (const space::TensorSpec& tensor : layer.tensors) parameters += tensor.elements();
   }
   return {{"parameters", parameters},

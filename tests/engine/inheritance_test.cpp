@@ -43,16 +43,17 @@ CommittedTrial committed(TrialNumber number, std::shared_ptr<const space::Archit
 }
 
 double share_of(const CommittedTrial& parent, const trial::Proposal& child) {
-  const space::Network& from = parent.trial.architecture().network;
-  const space::Network& to = child.architecture->network;
+  const space::Network& from = parent.trial.architecture().network();
+  const space::Network& to = child.architecture->network();
   return space::inherited_share(from, to, space::align(from, to));
 }
 
 /// All parents' weights are there but those of `gone`.
 trial::Start start_of(const trial::Proposal& child, const std::vector<CommittedTrial>& all,
                       const std::set<TrialNumber>& gone = {}) {
-  return choose_start(child,
-                      [&](TrialNumber number) { return gone.contains(number) ? nullptr : &all[number]; });
+  return choose_start(child, [&](TrialNumber number) {
+    return gone.contains(number) ? nullptr : std::make_shared<const CommittedTrial>(all[number]);
+  });
 }
 
 TrialNumber inherited(const trial::Start& start) {

@@ -6,6 +6,7 @@
 #include "engine/engine_rig.hpp"
 #include "engine/loop/front_training.hpp"
 #include "engine/rungs.hpp"
+#include "support/commit_log_of.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -133,8 +134,9 @@ class OneMetric final : public trial::Evaluator {
 /// A whole run without a rank, a file or a second.
 struct SimulatedRun {
   SimulatedRun(std::size_t slots, std::optional<std::size_t> window,
-               std::vector<trial::CommittedTrial> journal = {}, std::optional<std::size_t> virtual_slots = {})
-      : cluster(slots), replay(std::move(journal), {}) {
+               const std::vector<trial::CommittedTrial>& journal = {},
+               std::optional<std::size_t> virtual_slots = {})
+      : cluster(slots), replay(testing::commit_log_of(journal), {}) {
     options.window = window;
     options.virtual_slots = virtual_slots;
     order = make_commit_order(options);
@@ -232,7 +234,8 @@ trial::Proposal continuation(SimulatedRun& run) {
 TEST(TrialMaker, FillsInWhatFollowsFromTheTrialThatIsContinued) {
   SimulatedRun run(1, 1);
   const trial::Trial made = run.maker.make(continuation(run));
-  const trial::Trial& earlier = run.state.search_trial(0).trial;
+  const run::SharedTrial continued = run.state.search_trial(0);
+  const trial::Trial& earlier = continued->trial;
   EXPECT_EQ(made.seed, earlier.seed);
   EXPECT_EQ(made.horizon().epochs, 4);
   EXPECT_EQ(made.continues()->epochs, 1);
@@ -415,7 +418,7 @@ TEST(SearchLoop, TellsItsListenersOfEveryCommitOnceReplayedOrNew) {
   for (const std::size_t lines : {std::size_t{0}, std::size_t{37}, whole.state.trials().size()}) {
     std::vector<trial::CommittedTrial> journal = whole.journal();
     journal.resize(lines);
-    SimulatedRun resumed(3, 16, std::move(journal));
+    SimulatedRun resumed(3, 16, journal);
     Enumeration again(100);
     ASSERT_TRUE(resumed.run(again));
     EXPECT_EQ(commits_of(resumed.state), commits_of(whole.state));

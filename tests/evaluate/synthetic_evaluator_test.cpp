@@ -61,13 +61,13 @@ class RecordingContext final : public trial::EvaluationContext,
 };
 
 Trial trial_of(std::uint64_t id, std::int64_t parameters, std::int64_t flops, double epochs = 1) {
-  space::Architecture architecture;
-  architecture.id = space::ArchId{id};
-  architecture.network.classes = 10;
-  architecture.network.layers.resize(3);
-  architecture.network.cost = {parameters, flops, flops / 2, 64};
+  space::Architecture::Parts parts;
+  parts.network.classes = 10;
+  parts.network.layers.resize(3);
+  parts.network.cost = {parameters, flops, flops / 2, 64};
   Trial trial;
-  trial.proposal.architecture = std::make_shared<const space::Architecture>(architecture);
+  trial.proposal.architecture = std::make_shared<const space::Architecture>(
+      space::ArchId{id}, space::Genotype{}, std::vector<bool>{}, std::move(parts));
   trial.proposal.budget.epochs = epochs;
   trial.seed = id + 1;
   return trial;

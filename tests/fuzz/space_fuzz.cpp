@@ -28,11 +28,11 @@ void build_some(const space::SearchSpace& space, const objective::ObjectiveSet& 
   for (int i = 0; i < kSampled; ++i) {
     try {
       const space::Architecture architecture = space.build(space.sample(random));
-      require(!architecture.network.canonical_text().empty(), "a network without a text");
-      require(space::encode(architecture.network).size() == space::kGraphFeatures, "wrong features");
-      require(architecture.network.cost.weight_bytes >= 0, "negative costs");
+      require(!architecture.network().canonical_text().empty(), "a network without a text");
+      require(space::encode(architecture.network()).size() == space::kGraphFeatures, "wrong features");
+      require(architecture.cost.weight_bytes >= 0, "negative costs");
       (void)space.describe(architecture.genotype);
-      (void)objectives.feasible(architecture.network);
+      (void)objectives.feasible(architecture.cost);
     } catch (const UserError&) {
     }
   }

@@ -178,7 +178,7 @@ void write_space(const std::filesystem::path& folder, const std::filesystem::pat
   for (int i = 0; i < networks;) {
     try {
       const space::Architecture drawn = space.build(space.sample(random));
-      write(folder, config.stem().string() + "_" + std::to_string(i), drawn.network, inputs, random);
+      write(folder, config.stem().string() + "_" + std::to_string(i), drawn.network(), inputs, random);
       ++i;
     } catch (const UserError&) {  // shapes that do not fit
     }

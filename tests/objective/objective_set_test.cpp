@@ -34,16 +34,14 @@ std::string constraints_error(const std::string& constraints) {
   return user_error_of([&] { parse("[{minimize: flops}]", constraints); });
 }
 
-space::Network network_of(std::int64_t parameters, std::int64_t flops) {
-  space::Network network;
-  network.cost = {parameters, flops, flops / 2, 64, 640, 400};
-  return network;
+space::Cost cost_of(std::int64_t parameters, std::int64_t flops) {
+  return {parameters, flops, flops / 2, 64, 640, 400};
 }
 
 /// A trial of a network of 100 parameters and 2000 FLOPs.
 trial::CommittedTrial trial_with(trial::Outcome outcome) {
   space::Architecture architecture;
-  architecture.network = network_of(100, 2000);
+  architecture.cost = cost_of(100, 2000);
   trial::CommittedTrial committed;
   committed.trial.proposal.architecture = std::make_shared<const space::Architecture>(architecture);
   committed.outcome = std::move(outcome);
@@ -53,14 +51,14 @@ trial::CommittedTrial trial_with(trial::Outcome outcome) {
 TEST(ComputedMetrics, AreTheCostsOfTheNetwork) {
   EXPECT_THAT(computed_metric_names(), ElementsAre("parameters", "flops", "macs", "peak_activation_bytes",
                                                    "training_activation_bytes", "weight_bytes"));
-  const space::Network network = network_of(100, 2000);
-  EXPECT_EQ(computed_metric(network, "parameters"), 100);
-  EXPECT_EQ(computed_metric(network, "flops"), 2000);
-  EXPECT_EQ(computed_metric(network, "macs"), 1000);
-  EXPECT_EQ(computed_metric(network, "peak_activation_bytes"), 64);
-  EXPECT_EQ(computed_metric(network, "training_activation_bytes"), 640);
-  EXPECT_EQ(computed_metric(network, "weight_bytes"), 400);
-  EXPECT_THROW(computed_metric(network, "latency_ms"), InternalError);
+  const space::Cost cost = cost_of(100, 2000);
+  EXPECT_EQ(computed_metric(cost, "parameters"), 100);
+  EXPECT_EQ(computed_metric(cost, "flops"), 2000);
+  EXPECT_EQ(computed_metric(cost, "macs"), 1000);
+  EXPECT_EQ(computed_metric(cost, "peak_activation_bytes"), 64);
+  EXPECT_EQ(computed_metric(cost, "training_activation_bytes"), 640);
+  EXPECT_EQ(computed_metric(cost, "weight_bytes"), 400);
+  EXPECT_THROW(computed_metric(cost, "latency_ms"), InternalError);
 }
 
 TEST(ObjectiveSet, RefusesMetricsThatFullTrainingsAloneHave) {
@@ -100,8 +98,8 @@ TEST(ObjectiveSet, NeedsNoConstraints) {
 
 TEST(ObjectiveSet, TakesAnOpenBound) {
   const ObjectiveSet set = parse("[{minimize: flops}]", "[{parameters: [10, .inf]}]");
-  EXPECT_TRUE(set.feasible(network_of(1'000'000'000, 1)));
-  EXPECT_FALSE(set.feasible(network_of(9, 1)));
+  EXPECT_TRUE(set.feasible(cost_of(1'000'000'000, 1)));
+  EXPECT_FALSE(set.feasible(cost_of(9, 1)));
 }
 
 TEST(ObjectiveSet, NamesTheMeasuredMetricsThatItNeedsOnce) {
@@ -114,10 +112,10 @@ TEST(ObjectiveSet, NamesTheMeasuredMetricsThatItNeedsOnce) {
 
 TEST(ObjectiveSet, ChecksComputedConstraintsWithTheirBoundsIncluded) {
   const ObjectiveSet set = parse("[{minimize: flops}]", "[{parameters: [10, 20]}, {latency_ms: [0, 0]}]");
-  EXPECT_FALSE(set.feasible(network_of(9, 1)));
-  EXPECT_TRUE(set.feasible(network_of(10, 1)));
-  EXPECT_TRUE(set.feasible(network_of(20, 1)));
-  EXPECT_FALSE(set.feasible(network_of(21, 1)));
+  EXPECT_FALSE(set.feasible(cost_of(9, 1)));
+  EXPECT_TRUE(set.feasible(cost_of(10, 1)));
+  EXPECT_TRUE(set.feasible(cost_of(20, 1)));
+  EXPECT_FALSE(set.feasible(cost_of(21, 1)));
 }
 
 TEST(ObjectiveSet, GivesValuesInTheUsersSenseAndMinimized) {

@@ -43,7 +43,7 @@ double largest(const std::string& metric) {
   const space::SearchSpace space = cnn_space();
   double most = 0;
   for (std::int64_t i = 0; i < space.genotype_count(); ++i) {
-    most = std::max(most, computed_metric(space.build(space.genotype_at(i)).network, metric));
+    most = std::max(most, computed_metric(space.build(space.genotype_at(i)).cost, metric));
   }
   return most;
 }

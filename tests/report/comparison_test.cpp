@@ -31,7 +31,7 @@ class ComparisonTest : public ::testing::Test {
     for (const double accuracy : accuracies) {
       trial::CommittedTrial trial = first;
       auto architecture = std::make_shared<space::Architecture>(first.trial.architecture());
-      architecture->network.cost.flops = 250'000'000;
+      architecture->cost.flops = 250'000'000;
       trial.trial.proposal.architecture = architecture;
       trial.trial.number = sample.committed.size();
       trial.outcome = testing::measured(accuracy, 1);

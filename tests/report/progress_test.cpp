@@ -45,7 +45,7 @@ class ProgressTest : public ::testing::Test {
   void commit(Progress& progress, std::size_t index, std::size_t in_flight, bool replayed = false) {
     trial::CommittedTrial committed = run_.committed[index];
     committed.position = state_.trials().size();
-    if (state_.log().contains(committed.trial)) committed.trial.number = 100 + committed.position;
+    if (state_.trials().contains(committed.trial)) committed.trial.number = 100 + committed.position;
     if (committed.trial.is_final()) committed.trial.proposal.trains = committed.trial.number;
     const run::Commit commit{std::make_shared<const trial::CommittedTrial>(std::move(committed)), replayed};
     state_.add(commit);

@@ -40,7 +40,7 @@ trial::CommittedTrial make_trial(const space::SearchSpace& space, const SampleTr
   // Readable ids, e.g. 2111... for choices that start with 1: equal genotypes have equal ids.
   const std::uint64_t first = sample.choices.front() + 1;
   architecture->id = space::ArchId{kIdDigits * first};
-  architecture->network.cost = {sample.parameters, sample.flops, sample.flops / 2, 2048};
+  architecture->cost = {sample.parameters, sample.flops, sample.flops / 2, 2048};
 
   trial::CommittedTrial committed;
   committed.trial.number = sample.number;

@@ -222,6 +222,16 @@ TEST(ModelsJson, WritesNullForParametersThatTheNetworkDoesNotUseAndForInfinity) 
   EXPECT_TRUE(trial.at("metrics").at("latency_ms").is_null());
 }
 
+TEST(ModelsJson, IsWrittenPieceByPieceAsIfItWereOne) {
+  testing::SampleRun run;
+  for (const std::size_t trials : {run.committed.size(), std::size_t{0}}) {
+    run.committed.resize(trials);
+    const testing::SampleFolder folder;
+    const std::string expected = models_of(run, folder).dump(2) + "\n";
+    EXPECT_EQ(testing::text_of(folder.paths().models_json()), expected);
+  }
+}
+
 TEST(ModelsJson, ReplacesBytesOfAReasonThatAreNoUtf8) {
   testing::SampleRun run;
   run.committed[3].outcome = trial::Failure{trial::FailureKind::kException, "bad \xff byte"};

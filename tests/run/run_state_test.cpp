@@ -29,7 +29,7 @@ class RunStateTest : public ::testing::Test {
               bool replayed = false, double epochs = 1) {
     trial::CommittedTrial committed;
     auto architecture = std::make_shared<space::Architecture>();
-    architecture->network.cost.flops = flops;
+    architecture->cost.flops = flops;
     committed.trial.proposal.architecture = architecture;
     committed.trial.proposal.trains = trains;
     committed.trial.number = trains ? *trains : next_++;
@@ -88,7 +88,7 @@ TEST_F(RunStateTest, FindsFullTrainingsByTheTrialThatTheyTrain) {
   EXPECT_THAT(state_.full_trainings(0), IsEmpty());
   ASSERT_EQ(state_.full_trainings(1).size(), 1U);
   EXPECT_EQ(state_.full_trainings(1)[0]->position, 2U);
-  EXPECT_EQ(state_.search_trial(1).position, 1U);
+  EXPECT_EQ(state_.search_trial(1)->position, 1U);
   EXPECT_THAT(state_.left_behind(), IsEmpty()) << "a full training changes no front";
 }
 
@@ -127,7 +127,7 @@ TEST_F(RunStateTest, ComparesFullTrainingsWithOneAnotherAlone) {
   EXPECT_THAT(state_.front().keys(), ElementsAre(0, 1, 2)) << "full trainings change no front of the search";
   EXPECT_TRUE(state_.on_its_front(state_.final_training(2)->trial));
   EXPECT_FALSE(state_.on_its_front(state_.final_training(1)->trial));
-  EXPECT_TRUE(state_.on_its_front(state_.search_trial(1).trial));
+  EXPECT_TRUE(state_.on_its_front(state_.search_trial(1)->trial));
   EXPECT_DOUBLE_EQ(state_.final_volume().value(), 0.95 * 0.75);
 }
 

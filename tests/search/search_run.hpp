@@ -54,7 +54,7 @@ inline objective::ObjectiveSet archai_objectives() {
 
 /// An accuracy that saturates with parameters and depth, by exact arithmetic alone, and a latency.
 inline trial::Outcome closed_formula(const trial::Trial& trial) {
-  const space::Network& network = trial.architecture().network;
+  const space::Network& network = trial.architecture().network();
   const auto parameters = static_cast<double>(network.cost.parameters);
   const auto layers = static_cast<double>(network.layers.size());
   const double accuracy = parameters / (parameters + 5000) * layers / (layers + 3);

@@ -13,7 +13,7 @@ ArchId id_of(const std::string& list) {
 TEST(ArchId, IsStableForEver) {
   const SearchSpace space = space_from_yaml(kCnnSpace);
   const Architecture built = space.build(space.genotype_at(0));
-  EXPECT_EQ(built.network.canonical_text(),
+  EXPECT_EQ(built.network().canonical_text(),
             "input 1x28x28\n"
             "conv2d(bias=true,channels=16,kernel=1,padding=0,stride=1) <- input\n"
             "batch_norm(epsilon=1e-05,momentum=0.1) <- 0\n"

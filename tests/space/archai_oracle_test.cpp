@@ -47,10 +47,10 @@ TEST(ArchaiOracle, AllRowsAgreeInParametersFlopsValidityAndId) {
     const Architecture built = space.build(space.genotype_at(static_cast<std::int64_t>(i)));
     const std::string name = space.describe(built.genotype);
     EXPECT_EQ(name, "depth=" + rows[i].depth + " kernel=" + rows[i].kernel + " width=" + rows[i].width);
-    EXPECT_EQ(built.network.cost.parameters, rows[i].parameters) << name;
-    EXPECT_EQ(built.network.cost.flops, rows[i].flops) << name;
+    EXPECT_EQ(built.cost.parameters, rows[i].parameters) << name;
+    EXPECT_EQ(built.cost.flops, rows[i].flops) << name;
     EXPECT_EQ(space.archai_id(built), rows[i].id) << name;
-    const bool fits = built.network.cost.parameters <= 1'000'000 && built.network.cost.flops <= 1'000'000'000;
+    const bool fits = built.cost.parameters <= 1'000'000 && built.cost.flops <= 1'000'000'000;
     EXPECT_EQ(fits, rows[i].valid) << name;
     valid += fits ? 1 : 0;
   }
@@ -66,7 +66,7 @@ TEST(ArchaiOracle, MacsCountConvolutionsAndLinearLayersOnly) {
       for (const std::int64_t h : widths) {
         std::int64_t macs = 10 * h;
         for (std::int64_t layer = 0; layer < depth; ++layer) macs += k * k * (layer == 0 ? 1 : h) * h * 784;
-        EXPECT_EQ(space.build(space.genotype_at(number++)).network.cost.macs, macs);
+        EXPECT_EQ(space.build(space.genotype_at(number++)).network().cost.macs, macs);
       }
     }
   }

@@ -103,7 +103,7 @@ TEST(GraphLanguage, ACellChoosesAnOperationForEachEdge) {
   const SearchSpace space = space_from_yaml(text);
   EXPECT_EQ(space.describe({{0, 1, 2}}), "cell_0.input-a=conv cell_0.input-b=relu cell_0.a-b=batch_norm");
   // One relu for both edges from the input, and one sum for the nodes b and out.
-  EXPECT_THAT(wiring(space.build({{1, 1, 2}}).network),
+  EXPECT_THAT(wiring(space.build({{1, 1, 2}}).network()),
               ElementsAre("conv2d <-", "relu <- 0", "batch_norm <- 1", "batch_norm <- 1", "add <- 1 2 3",
                           "relu <- 4", "batch_norm <- 5", "batch_norm <- 5", "add <- 5 6 7"));
 }
@@ -120,7 +120,7 @@ TEST(GraphLanguage, ACellMayJoinSeveralNodesAndChooseAnewInEveryPlace) {
 )" + kGraphEnd);
   EXPECT_EQ(space.describe({{0, 1, 0, 1}}),
             "mixed.input-a.0=relu mixed.a-b.0=batch_norm mixed.input-a.1=relu mixed.a-b.1=batch_norm");
-  EXPECT_THAT(wiring(space.build({{0, 1, 0, 0}}).network),
+  EXPECT_THAT(wiring(space.build({{0, 1, 0, 0}}).network()),
               ElementsAre("conv2d <-", "relu <- 0", "batch_norm <- 1", "concat <- 1 2", "relu <- 3",
                           "relu <- 4", "concat <- 4 5"));
 }

@@ -33,7 +33,7 @@ std::vector<std::string> values_of(const std::string& parameter) {
 /// Channels of the convolutions that a genotype builds.
 std::vector<std::int64_t> channels(const SearchSpace& space, const std::vector<std::uint32_t>& choices) {
   std::vector<std::int64_t> channels;
-  for (const Layer& layer : space.build({choices}).network.layers) {
+  for (const Layer& layer : space.build({choices}).network().layers) {
     if (layer.kind == "conv2d") channels.push_back(layer.output.channels);
   }
   return channels;
@@ -99,7 +99,7 @@ network:
           stride: if($stage == 0, 1, 2)
 )" + kEnd);
   EXPECT_THAT(channels(space, {}), ElementsAre(4, 8, 16));
-  EXPECT_EQ(space.build({}).network.layers[2].output, (Shape{16, 7, 7}));
+  EXPECT_EQ(space.build({}).network().layers[2].output, (Shape{16, 7, 7}));
 }
 
 TEST(Language, BlocksTakeArgumentsAndAreUsedAgain) {
@@ -124,7 +124,7 @@ network:
   EXPECT_THAT(names_of(space), ElementsAre("width", "kernel.stage_0.0.conv_0", "kernel.stage_0.1.conv_0",
                                            "kernel.stage_1.0.conv_0"));
   EXPECT_THAT(channels(space, {1, 0, 0, 0}), ElementsAre(4, 8, 8, 3));
-  const Network network = space.build({{0, 1, 0, 0}}).network;
+  const Network network = space.build({{0, 1, 0, 0}}).network();
   EXPECT_EQ(attribute_integer(network.layers[0], "kernel"), 3);
   EXPECT_EQ(attribute_integer(network.layers[2], "kernel"), 3);
   EXPECT_EQ(attribute_integer(network.layers[4], "kernel"), 1);
@@ -142,7 +142,7 @@ network:
 )" + kEnd);
   EXPECT_THAT(channels(space, {0}), ElementsAre(8));
   EXPECT_THAT(channels(space, {2}), ElementsAre(2));
-  EXPECT_EQ(space.build({{1}}).network.layers[0].kind, "max_pool");
+  EXPECT_EQ(space.build({{1}}).network().layers[0].kind, "max_pool");
 }
 
 TEST(Language, OneOfSeveralBlocksHasAReadableNameOfItsOwn) {
@@ -161,8 +161,8 @@ network:
   EXPECT_EQ(space.describe({{2, 0, 1}}), "one_of_0=nothing after.0=relu after.1=batch_norm");
   EXPECT_EQ(space.parameters()[0].weights, (std::vector<double>{1, 1, 2, 1, 1}));
   EXPECT_THAT(channels(space, {4, 0, 0}), ElementsAre(4));
-  EXPECT_EQ(space.build({{2, 0, 1}}).network.layers[0].kind, "relu");
-  EXPECT_EQ(space.build({{2, 0, 1}}).network.layers[1].kind, "batch_norm");
+  EXPECT_EQ(space.build({{2, 0, 1}}).network().layers[0].kind, "relu");
+  EXPECT_EQ(space.build({{2, 0, 1}}).network().layers[1].kind, "batch_norm");
 }
 
 TEST(Language, AllMistakesAreReportedAtOnceAndEachOnce) {

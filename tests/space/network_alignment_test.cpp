@@ -245,9 +245,9 @@ network:
 )");
   int pairs = 0;
   for (std::int64_t p = 0; p < space.genotype_count(); p += 5) {
-    const Network parent = space.build(space.genotype_at(p)).network;
+    const Network parent = space.build(space.genotype_at(p)).network();
     for (std::int64_t c = 0; c < space.genotype_count(); c += 7) {
-      const Network child = space.build(space.genotype_at(c)).network;
+      const Network child = space.build(space.genotype_at(c)).network();
       const NetworkAlignment alignment = align(parent, child);
       expect_valid(parent, child, alignment);
       NetworkAlignment any(child.layers.size());
@@ -263,8 +263,8 @@ TEST(NetworkAlignment, IsValidForAllMutationsOfTheReferenceSpace) {
   RandomStream random(3);
   for (int i = 0; i < 200; ++i) {
     const Genotype genotype = space.sample(random);
-    const Network parent = space.build(genotype).network;
-    const Network child = space.build(*space.mutate(genotype, 0.3, random)).network;
+    const Network parent = space.build(genotype).network();
+    const Network child = space.build(*space.mutate(genotype, 0.3, random)).network();
     const NetworkAlignment alignment = align(parent, child);
     expect_valid(parent, child, alignment);
     EXPECT_EQ(alignment.front(), 0U);  // the layer that sees the images

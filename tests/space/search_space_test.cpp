@@ -98,7 +98,7 @@ TEST(SearchSpace, CountSaturates) {
 TEST(SearchSpace, WithoutParametersThereIsOneArchitecture) {
   const SearchSpace space = space_from_yaml("network: [flatten, {linear: {features: $classes}}]");
   EXPECT_EQ(space.genotype_count(), 1);
-  EXPECT_EQ(space.build(space.genotype_at(0)).network.layers.size(), 2U);
+  EXPECT_EQ(space.build(space.genotype_at(0)).network().layers.size(), 2U);
   RandomStream random(1);
   EXPECT_FALSE(space.mutate(space.genotype_at(0), 0.3, random));
 }

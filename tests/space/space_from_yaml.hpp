@@ -21,7 +21,7 @@ inline SearchSpace space_from_yaml(const std::string& text, const DataShape& dat
 inline Network network_from_yaml(const std::string& list, const DataShape& data = kMnist) {
   return space_from_yaml((list.starts_with('[') ? "network: " : "network:\n") + list, data)
       .build(Genotype{})
-      .network;
+      .network();
 }
 
 }  // namespace skyline::space

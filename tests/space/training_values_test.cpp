@@ -51,11 +51,11 @@ TEST(TrainingValues, AreThoseOfTheGenotypeByTheirKeys) {
   const SearchSpace space = space_with(kTraining);
   const Architecture architecture = space.build(Genotype{{1, 1, 0, 0}});
   EXPECT_EQ(space.describe(architecture.genotype), "lr=0.01 batch=32 dead=1 width=8");
-  ASSERT_EQ(architecture.training.size(), 2U);
-  EXPECT_EQ(architecture.training[0].key, "batch");
-  EXPECT_EQ(architecture.training[0].value, Value{std::int64_t{32}});
-  EXPECT_EQ(architecture.training[1].key, "optimizer.adam.learning_rate");
-  EXPECT_EQ(architecture.training[1].value, Value{0.02});
+  ASSERT_EQ(architecture.training().size(), 2U);
+  EXPECT_EQ(architecture.training()[0].key, "batch");
+  EXPECT_EQ(architecture.training()[0].value, Value{std::int64_t{32}});
+  EXPECT_EQ(architecture.training()[1].key, "optimizer.adam.learning_rate");
+  EXPECT_EQ(architecture.training()[1].value, Value{0.02});
   EXPECT_THAT(architecture.used, ElementsAre(true, true, false, true));
 }
 
@@ -66,7 +66,7 @@ TEST(TrainingValues, ArePartOfTheIdOfAnArchitecture) {
   for (std::int64_t i = 0; i < space.genotype_count(); ++i) {
     const Architecture architecture = space.build(space.genotype_at(i));
     ids.insert(architecture.id);
-    networks.insert(architecture.network.canonical_text());
+    networks.insert(architecture.network().canonical_text());
   }
   EXPECT_EQ(space.genotype_count(), 16);
   EXPECT_EQ(ids.size(), 8U);  // of which `dead` makes none
@@ -76,12 +76,12 @@ TEST(TrainingValues, ArePartOfTheIdOfAnArchitecture) {
 TEST(TrainingValues, WithoutAnyTheIdIsThatOfTheNetwork) {
   const std::string network = "network: [global_average_pool, linear: {features: $classes}]";
   const Architecture plain = space_from_yaml(network).build(Genotype{});
-  EXPECT_TRUE(plain.training.empty());
+  EXPECT_TRUE(plain.training().empty());
   const ConfigNode root = skyline::testing::config_from_yaml(
       "space:\n  parameters: {lr: {choice: [1, 2]}}\n  " + network + "\ntraining: {batch: $lr}", "a.yaml");
   const SearchedSection training(root.at("training"), root.at("space"), {"batch"}, {"batch"});
   const SearchSpace space = SearchSpace::parse(root.at("space"), kMnist, training.written());
-  EXPECT_EQ(space.build(Genotype{{0}}).network.canonical_text(), plain.network.canonical_text());
+  EXPECT_EQ(space.build(Genotype{{0}}).network().canonical_text(), plain.network().canonical_text());
   EXPECT_NE(space.build(Genotype{{0}}).id, plain.id);
 }
 
@@ -95,7 +95,8 @@ TEST(TrainingValues, AreChangedByMutationWhereTheNetworkStaysTheSame) {
     ASSERT_TRUE(child);
     EXPECT_NE(space.build(*child).id, space.build(parent).id);
     same_network +=
-        space.build(*child).network.canonical_text() == space.build(parent).network.canonical_text() ? 1 : 0;
+        space.build(*child).network().canonical_text() == space.build(parent).network().canonical_text() ? 1
+                                                                                                         : 0;
   }
   EXPECT_GT(same_network, 20);
   EXPECT_LT(same_network, 80);

@@ -66,7 +66,7 @@ TEST(Variation, EqualCanonicalTextsAndEqualIdsGoTogether) {
     std::map<ArchId, std::string> texts;
     std::set<std::string> distinct;
     for (const auto& [index, id] : all_ids(space)) {
-      const std::string text = space.build(space.genotype_at(index)).network.canonical_text();
+      const std::string text = space.build(space.genotype_at(index)).network().canonical_text();
       EXPECT_EQ(texts.emplace(id, text).first->second, text);
       distinct.insert(text);
     }

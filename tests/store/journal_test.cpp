@@ -37,7 +37,7 @@ TEST_F(Journal, ReadsBackBitByBit) {
   EXPECT_EQ(contents.valid_bytes, std::filesystem::file_size(path));
   ASSERT_EQ(contents.entries.size(), trials.size());
   for (std::size_t i = 0; i < trials.size(); ++i)
-    EXPECT_TRUE(same_trial(contents.entries[i], trials[i])) << i;
+    EXPECT_TRUE(same_trial(*contents.entries[i], trials[i])) << i;
 }
 
 TEST_F(Journal, OneTrialIsOneLineOfJsonWithASum) {
@@ -147,9 +147,9 @@ TEST_F(Journal, ReadsTrialsThatAreNotCommittedInTheOrderOfTheirNumbers) {
   trials[0].trial.number = 5;
   write(trials);
   const JournalContents contents = read_journal(path, space);
-  EXPECT_EQ(contents.log.position_of(5), 0U);
-  EXPECT_EQ(contents.log.position_of(1), 1U);
-  EXPECT_FALSE(contents.log.position_of(0));
+  EXPECT_EQ(contents.entries.position_of(5), 0U);
+  EXPECT_EQ(contents.entries.position_of(1), 1U);
+  EXPECT_FALSE(contents.entries.position_of(0));
 }
 
 TEST_F(Journal, TellsInItsCanonicalFormWhatWasInherited) {
@@ -266,7 +266,7 @@ TEST_F(Journal, TextThatIsNotUtf8IsKeptReadable) {
   trials[0].outcome = trial::Failure{trial::FailureKind::kException, "bad \xff byte"};
   write(trials);
   const JournalContents contents = read_journal(path, space);
-  EXPECT_THAT(std::get<trial::Failure>(contents.entries[0].outcome).reason, EndsWith(" byte"));
+  EXPECT_THAT(std::get<trial::Failure>(contents.entries[0]->outcome).reason, EndsWith(" byte"));
 }
 
 }  // namespace

@@ -68,7 +68,9 @@ TEST(Mutations, OfAJournalAreRefusedOrLoseOnlyItsEndAndSaySo) {
     const JournalContents contents = read_journal(path, space);
     const bool same_part = contents.entries.size() <= trials.size() &&
                            std::equal(contents.entries.begin(), contents.entries.end(), trials.begin(),
-                                      skyline::testing::same_trial) &&
+                                      [](const trial::SharedTrial& left, const trial::CommittedTrial& right) {
+                                        return skyline::testing::same_trial(*left, right);
+                                      }) &&
                            contents.header == skyline::testing::sample_header();
     // A cut exactly between two lines leaves a journal that is whole.
     const bool cut_at_a_line = contents.valid_bytes == std::filesystem::file_size(path);

@@ -17,11 +17,13 @@ using skyline::testing::user_error_of;
 trial::CommitLog committed_trials(const std::vector<trial::TrialName>& names, double epochs) {
   trial::CommitLog log;
   for (const trial::TrialName name : names) {
-    trial::Trial trial;
+    trial::CommittedTrial committed;
+    trial::Trial& trial = committed.trial;
     trial.number = name.number;
+    trial.proposal.architecture = std::make_shared<const space::Architecture>();
     trial.proposal.budget.epochs = epochs;
     if (name.is_final) trial.proposal.trains = name.number;
-    log.add(trial);
+    log.add(committed);
   }
   return log;
 }

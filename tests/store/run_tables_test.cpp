@@ -7,6 +7,7 @@
 #include "store/hdf5/hdf5_image.hpp"
 #include "store/hdf5/hdf5_reader.hpp"
 #include "store/publish/publish.hpp"
+#include "support/commit_log_of.hpp"
 #include "support/user_error_of.hpp"
 
 #include <gmock/gmock.h>
@@ -16,8 +17,11 @@ namespace {
 
 using skyline::testing::sample_space;
 using skyline::testing::ScratchFolder;
-using skyline::testing::shared_trials;
 using skyline::testing::user_error_of;
+
+trial::CommitLog sample_log(const space::SearchSpace& space, std::size_t count) {
+  return skyline::testing::commit_log_of(skyline::testing::sample_trials(space, count));
+}
 
 // formats_test.py checks the contents of the table, with h5py and pandas.
 class RunTables : public ::testing::Test {
@@ -30,7 +34,7 @@ class RunTables : public ::testing::Test {
 
 TEST_F(RunTables, HasARowForEveryTrial) {
   for (const std::size_t count : {std::size_t{0}, std::size_t{1}, std::size_t{17}}) {
-    write_run_tables(path, shared_trials(space, count), std::vector<bool>(count), metrics, space, "seed: 1\n",
+    write_run_tables(path, sample_log(space, count), std::vector<bool>(count), metrics, space, "seed: 1\n",
                      {{.host = "node1"}, {.slot = 1, .host = "node1", .trials = 17}});
     const std::string file = read_file(path);
     const Hdf5Reader reader(std::as_bytes(std::span(file)), path);
@@ -42,7 +46,7 @@ TEST_F(RunTables, HasARowForEveryTrial) {
 }
 
 TEST_F(RunTables, EqualRunsAreEqualFiles) {
-  const auto trials = shared_trials(space, 5);
+  const auto trials = sample_log(space, 5);
   write_run_tables(path, trials, std::vector<bool>(5), metrics, space, "", {});
   const std::string first = read_file(path);
   write_run_tables(path, trials, std::vector<bool>(5), metrics, space, "", {});
@@ -50,8 +54,7 @@ TEST_F(RunTables, EqualRunsAreEqualFiles) {
 }
 
 TEST_F(RunTables, NeedsAFlagForEveryTrial) {
-  EXPECT_THROW(write_run_tables(path, shared_trials(space, 2), {true}, metrics, space, "", {}),
-               InternalError);
+  EXPECT_THROW(write_run_tables(path, sample_log(space, 2), {true}, metrics, space, "", {}), InternalError);
 }
 
 TEST_F(RunTables, GiveTheAccountOfAllJobsBack) {
@@ -66,28 +69,33 @@ TEST_F(RunTables, GiveTheAccountOfAllJobsBack) {
        .wait_device_s = 5,
        .wait_files_s = 6,
        .wait_ranks_s = 7}};
-  write_run_tables(path, shared_trials(space, 1), {true}, metrics, space, "", slots);
+  write_run_tables(path, sample_log(space, 1), {true}, metrics, space, "", slots);
   EXPECT_EQ(read_slot_accounts(path), slots);
   write_run_tables(path, {}, {}, metrics, space, "", {});
   EXPECT_TRUE(read_slot_accounts(path).empty());
 }
 
 TEST_F(RunTables, HaveTheCoursesOfCommittedTrials) {
-  auto trials = shared_trials(space, 3);
-  trial::CommittedTrial again = *trials[1];  // trained a second time, with another budget
-  again.timing.started_s += 30;
-  again.position = 3;
-  trials.push_back(std::make_shared<const trial::CommittedTrial>(again));
-  const double first_s = trials[1]->timing.started_s;
-  const Courses courses{{{{1}, first_s}, {{10, 0.5, 1e-3}, {20, 0.25, 1e-3}}},
-                        {{{1}, first_s + 10}, {{7, 1, 1}}},  // its result was lost
-                        {{{1}, first_s + 30}, {{40, 0.125, 1e-3}}},
+  std::vector<trial::CommittedTrial> trials = skyline::testing::sample_trials(space, 3);
+  trial::CommittedTrial full = trials[1];
+  full.trial.proposal.trains = 1;
+  for (const double epochs : {50, 60}) {  // trained a second time, with another budget
+    full.trial.proposal.budget = {epochs};
+    full.position = trials.size();
+    trials.push_back(full);
+    full.timing.started_s += 30;
+  }
+  const double first_s = trials[3].timing.started_s;
+  const Courses courses{{{{1, true}, first_s}, {{10, 0.5, 1e-3}, {20, 0.25, 1e-3}}},
+                        {{{1, true}, first_s + 10}, {{7, 1, 1}}},  // its result was lost
+                        {{{1, true}, first_s + 30}, {{40, 0.125, 1e-3}}},
                         {{{99}, 0}, {{10, 1, 1}}}};
-  write_run_tables(path, trials, std::vector<bool>(4), metrics, space, "", {}, courses);
+  write_run_tables(path, skyline::testing::commit_log_of(trials), std::vector<bool>(5), metrics, space, "",
+                   {}, courses);
   const std::string file = read_file(path);
   const Hdf5Reader reader(std::as_bytes(std::span(file)), path);
   EXPECT_EQ(reader.numbers("course", "number"), (std::vector<double>{1, 1, 1}));
-  EXPECT_EQ(reader.numbers("course", "position"), (std::vector<double>{1, 1, 3}));
+  EXPECT_EQ(reader.numbers("course", "position"), (std::vector<double>{3, 3, 4}));
   EXPECT_EQ(reader.numbers("course", "step"), (std::vector<double>{10, 20, 40}));
   EXPECT_EQ(reader.numbers("course", "train_loss"), (std::vector<double>{0.5, 0.25, 0.125}));
 }

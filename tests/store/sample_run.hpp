@@ -157,14 +157,4 @@ inline bool same_trial(const trial::CommittedTrial& left, const trial::Committed
          same_outcome(left.outcome, right.outcome) && same_timing(left.timing, right.timing);
 }
 
-/// As a run's tables share them.
-inline std::vector<std::shared_ptr<const trial::CommittedTrial>> shared_trials(
-    const space::SearchSpace& space, std::size_t count) {
-  std::vector<std::shared_ptr<const trial::CommittedTrial>> shared;
-  for (const trial::CommittedTrial& each : sample_trials(space, count)) {
-    shared.push_back(std::make_shared<const trial::CommittedTrial>(each));
-  }
-  return shared;
-}
-
 }  // namespace skyline::testing

@@ -2,6 +2,7 @@
 #include "scratch_folder.hpp"
 #include "store/journal/journal.hpp"
 #include "store/publish/publish.hpp"
+#include "support/commit_log_of.hpp"
 
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 namespace skyline::store {
 namespace {
 
+using skyline::testing::commit_log_of;
 using skyline::testing::overwrite;
 using skyline::testing::same_trial;
 using skyline::testing::sample_header;
@@ -36,7 +38,7 @@ class WaitingResults : public ::testing::Test {
   std::vector<std::size_t> read(std::size_t committed, const JournalHeader& header = sample_header()) {
     ::testing::internal::CaptureStderr();
     const trial::ResultsByName found =
-        read_waiting_results(paths, header, space, std::span(trials).first(committed));
+        read_waiting_results(paths, header, space, commit_log_of(std::span(trials).first(committed)));
     warnings = ::testing::internal::GetCapturedStderr();
     std::vector<std::size_t> positions;
     for (std::size_t i = 0; i < trials.size(); ++i) {
@@ -84,7 +86,7 @@ TEST_F(WaitingResults, OfAFullTrainingAreLeftOutIfTheOneThatIsCommittedHasTheSam
   CommittedTrial other = trials[9];
   other.trial.proposal.budget.epochs *= 2;
   write_waiting_results(paths, 0, sample_header(), {{other.trial.name(), other}}, space);
-  const auto committed = std::span(trials).first(10);
+  const trial::CommitLog committed = commit_log_of(std::span(trials).first(10));
   EXPECT_EQ(read_waiting_results(paths, sample_header(), space, committed).size(), 1U);
 }
 

@@ -9,6 +9,7 @@
 #include "store/journal/journal.hpp"
 #include "store/run_folder/run_folder.hpp"
 #include "store/run_folder/run_tables.hpp"
+#include "support/commit_log_of.hpp"
 
 #include <exception>
 #include <iostream>
@@ -32,7 +33,7 @@ space::SearchSpace space_of_taken_names() {
 }
 
 void write_run(const std::filesystem::path& path, const space::SearchSpace& space) {
-  const auto trials = skyline::testing::shared_trials(space, 12);
+  const auto trials = skyline::testing::commit_log_of(skyline::testing::sample_trials(space, 12));
   std::vector<bool> on_front(trials.size());
   on_front[1] = on_front[6] = true;
   write_run_tables(path, trials, on_front, skyline::testing::sample_header().metrics, space,

@@ -49,7 +49,7 @@ class HostMemoryTest : public ::testing::Test {
 
   const trial::Trial trial = make_trial(conv_network({3, 32, 32}, 4, 3, 32, 10), 1, 1);
   const TrainingOptions options = with_batch(64);
-  const std::uint64_t needed = predict_host_bytes(trial.architecture().network, options);
+  const std::uint64_t needed = predict_host_bytes(trial.architecture().network(), options);
 };
 
 TEST_F(HostMemoryTest, FailsATrialThatCanNeverFitBeforeItsFirstStep) {
@@ -64,7 +64,7 @@ TEST_F(HostMemoryTest, FailsATrialThatCanNeverFitBeforeItsFirstStep) {
   EXPECT_EQ(std::get<Failure>(outcome).kind, FailureKind::kOutOfMemory);
   EXPECT_EQ(std::get<Failure>(outcome).reason,
             "not enough memory: " + std::to_string((needed + kMebibyte - 1) / kMebibyte) +
-                " MiB expected for " + std::to_string(trial.architecture().network.cost.parameters) +
+                " MiB expected for " + std::to_string(trial.architecture().cost.parameters) +
                 " parameters and a batch of 64, a trial may take 64 MiB");
 }
 
@@ -122,7 +122,7 @@ TEST_F(HostMemoryTest, OfAJobIsWhatTheConfigurationSaysLessWhatRanksTake) {
 }
 
 TEST_F(HostMemoryTest, IsForecastToGrowWithNetworkBatchAndMomentsAndToBeDividedByAGroup) {
-  const space::Network& network = trial.architecture().network;
+  const space::Network& network = trial.architecture().network();
   EXPECT_GT(predict_host_bytes(network, with_batch(128)), needed);
   EXPECT_GT(predict_host_bytes(conv_network({3, 32, 32}, 8, 3, 32, 10), options), needed);
   TrainingOptions sgd = options;

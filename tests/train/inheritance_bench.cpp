@@ -176,8 +176,8 @@ void measure_pairs(const Bench& bench, const space::SearchSpace& space, int pair
     const space::Genotype genotype = space.sample(random);
     const auto mutant = space.mutate(genotype, 0.3, random);
     if (!mutant) throw UserError("the space has no two architectures");
-    const space::Network parent = space.build(genotype).network;
-    const space::Network child = space.build(*mutant).network;
+    const space::Network parent = space.build(genotype).network();
+    const space::Network child = space.build(*mutant).network();
     if (!fits(parent, most_flops) || !fits(child, most_flops)) continue;
     const PairResult pair = measure(bench, parent, child, 1000 + 2 * static_cast<std::uint64_t>(done));
     const auto reached = pair.inherited.steps_to(pair.fresh.last());

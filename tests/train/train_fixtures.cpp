@@ -175,8 +175,9 @@ Choice soft_cross_entropy() {
 }
 
 trial::Trial make_trial(space::Network network, double epochs, std::uint64_t seed, trial::Phase phase) {
-  auto architecture = std::make_shared<space::Architecture>();
-  architecture->network = std::move(network);
+  const auto architecture =
+      std::make_shared<const space::Architecture>(space::ArchId{}, space::Genotype{}, std::vector<bool>{},
+                                                  space::Architecture::Parts{.network = std::move(network)});
   trial::Trial trial;
   trial.proposal.architecture = architecture;
   trial.proposal.budget.epochs = epochs;

@@ -71,7 +71,7 @@ TEST(WorkedSpaces, HaveTheShapesAndParametersOfTheirDefinitions) {
     for (int i = 0; i < genotype_count(); ++i) {
       const space::Genotype genotype = space.sample(random);
       SCOPED_TRACE(std::string(name) + ": " + space.describe(genotype));
-      expect_shapes_and_parameters(space.build(genotype).network);
+      expect_shapes_and_parameters(space.build(genotype).network());
       if (::testing::Test::HasFailure()) return;
     }
   }

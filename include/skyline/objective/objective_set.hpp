@@ -58,8 +58,8 @@ ValueDescription objectives_format(const std::vector<std::string>& measured);
 ValueDescription constraints_format(const std::vector<std::string>& measured);
 
 std::vector<std::string> computed_metric_names();
-/// Computes a metric of the network. @throws InternalError for a metric that is not computed
-double computed_metric(const space::Network& network, std::string_view metric);
+/// A computed metric of a network. @throws InternalError for a metric that is not computed
+double computed_metric(const space::Cost& cost, std::string_view metric);
 
 /// The objectives and constraints of a run. Immutable.
 class ObjectiveSet {
@@ -88,8 +88,8 @@ class ObjectiveSet {
   /// Names of measured metrics that an objective or a constraint needs.
   std::vector<std::string> measured_needed() const;
 
-  /// Whether the network meets every computed constraint.
-  bool feasible(const space::Network& network) const;
+  /// Whether a network of this cost meets every computed constraint.
+  bool feasible(const space::Cost& cost) const;
   /// Objective values in the user's sense, [num_objectives]; nothing if the trial failed, a needed metric is
   /// NaN, or a measured constraint is not met: such trials are never on the front and never parents.
   std::optional<std::vector<double>> values(const trial::CommittedTrial& committed) const;

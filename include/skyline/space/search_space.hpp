@@ -26,13 +26,48 @@ struct TrainingValue {
   Value value;
 };
 
-/// The network that a genotype builds, and how it is trained.
-struct Architecture {
+struct ParsedSpace;
+
+/// The network that a genotype builds, and how it is trained. The network takes some hundred times the memory
+/// of the rest, so it is built at the first call that asks for it, and stays as long as the object and its
+/// copies. Any thread.
+class Architecture {
+ public:
+  /// What takes much memory.
+  struct Parts {
+    Network network;
+    std::vector<TrainingValue> training = {};  // the same keys for all genotypes; often none
+  };
+
+  Architecture() = default;
+  /// @param space  that builds the parts again for unbuilt(); nullptr: nobody can
+  Architecture(ArchId its_id, Genotype its_genotype, std::vector<bool> its_used, Parts parts,
+               std::shared_ptr<const ParsedSpace> space = nullptr);
+
   ArchId id{};
   Genotype genotype;
   std::vector<bool> used;  // used[p]: network or training depend on parameter p having been read
-  Network network;
-  std::vector<TrainingValue> training = {};  // the same keys for all genotypes; often none
+  Cost cost;               // of the network
+
+  /// These live as long as the object; those of a temporary are copies.
+  /// @throws InternalError if there is no space that builds them
+  const Network& network() const& { return parts().network; }
+  Network network() && { return parts().network; }
+  const std::vector<TrainingValue>& training() const& { return parts().training; }
+  std::vector<TrainingValue> training() && { return parts().training; }
+
+  /// The same, its parts not built; of one without a space a copy.
+  Architecture unbuilt() const;
+  /// Another one of the same space, of which this is known; its parts are not built.
+  Architecture sibling(ArchId its_id, Genotype its_genotype, std::vector<bool> its_used,
+                       const Cost& its_cost) const;
+
+ private:
+  struct Lazy;
+  const Parts& parts() const;
+
+  std::shared_ptr<const ParsedSpace> space_;
+  std::shared_ptr<Lazy> lazy_;
 };
 
 /// The facts about the data that a space depends on: input shape and number of classes ($classes).
@@ -73,9 +108,8 @@ class SearchSpace {
   std::string archai_id(const Architecture& architecture) const;
 
  private:
-  struct State;
   void check_some_network_builds() const;
-  std::shared_ptr<const State> state_;
+  std::shared_ptr<const ParsedSpace> state_;
 };
 
 }  // namespace skyline::space

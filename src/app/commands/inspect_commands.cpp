@@ -51,7 +51,7 @@ void print_groups(const RunConfig& config) {
       trial.proposal.architecture =
           std::make_shared<const space::Architecture>(config.space.build(config.space.sample(random)));
       trial.proposal.budget.epochs = config.evaluator.needs.epochs;
-      if (config.objectives.feasible(trial.architecture().network)) ++trials[evaluator->members_for(trial)];
+      if (config.objectives.feasible(trial.architecture().cost)) ++trials[evaluator->members_for(trial)];
     } catch (const UserError&) {  // a genotype without a network
     }
   }
@@ -122,9 +122,9 @@ void print_exports(const RunConfig& config) {
   for (int i = 0; i < kSampled && layers < kMostLayers; ++i) {
     try {
       const space::Architecture drawn = config.space.build(config.space.sample(random));
-      layers += drawn.network.layers.size();
-      unknown["ONNX"].merge(model_export::kinds_without_export(drawn.network, Format::kOnnx));
-      unknown["PyTorch"].merge(model_export::kinds_without_export(drawn.network, Format::kPytorch));
+      layers += drawn.network().layers.size();
+      unknown["ONNX"].merge(model_export::kinds_without_export(drawn.network(), Format::kOnnx));
+      unknown["PyTorch"].merge(model_export::kinds_without_export(drawn.network(), Format::kPytorch));
     } catch (const UserError&) {  // a genotype without a network
     }
   }

@@ -144,12 +144,13 @@ int run_show(const ShowArguments& arguments) {
   for (const space::Architecture& architecture : shown) {
     const std::string id = space::to_text(architecture.id);
     if (arguments.dot) {
-      std::cout << dot_of(architecture.network, id);
+      std::cout << dot_of(architecture.network(), id);
       continue;
     }
     std::cout << "architecture " << id << ": " << config.space.describe(architecture.genotype) << "\n"
-              << table_of(architecture.network) << "peak activation bytes: "
-              << report::si_text(double(architecture.network.cost.peak_activation_bytes)) << "\n";
+              << table_of(architecture.network())
+              << "peak activation bytes: " << report::si_text(double(architecture.cost.peak_activation_bytes))
+              << "\n";
     if (&architecture != &shown.back()) std::cout << "\n";
   }
   return kExitDone;

@@ -108,7 +108,7 @@ class Surveyor {
 void Surveyor::note_valid(const space::Architecture& architecture) {
   survey_.architectures.insert(architecture.id);
   for (const std::string& metric : objective::computed_metric_names()) {
-    const double value = objective::computed_metric(architecture.network, metric);
+    const double value = objective::computed_metric(architecture.cost, metric);
     const auto [range, first] = survey_.costs.try_emplace(metric, SpaceSurvey::CostRange{value, value});
     range->second.least = std::min(range->second.least, value);
     range->second.most = std::max(range->second.most, value);
@@ -126,7 +126,7 @@ std::vector<bool> Surveyor::look(const space::Genotype& genotype, GenotypeTally&
     }
     for (const objective::Constraint& constraint : objectives_.constraints()) {
       if (!constraint.computed) continue;
-      const double value = objective::computed_metric(architecture.network, constraint.metric);
+      const double value = objective::computed_metric(architecture.cost, constraint.metric);
       if (value < constraint.low || value > constraint.high) tally.broken[to_text(constraint)] = 1;
     }
     if (tally.broken.empty()) {

@@ -20,10 +20,10 @@ std::string trial_text(trial::TrialNumber number) {
 }
 
 /// The last full training of a search trial that left weights, else nullptr.
-const trial::CommittedTrial* full_training(const ModelSource& source, trial::TrialNumber number) {
+trial::SharedTrial full_training(const ModelSource& source, trial::TrialNumber number) {
   const auto trainings = source.run.state.full_trainings(number);
   for (auto each = trainings.rbegin(); each != trainings.rend(); ++each) {
-    if (std::holds_alternative<trial::Measurements>((*each)->outcome)) return each->get();
+    if (std::holds_alternative<trial::Measurements>((*each)->outcome)) return *each;
   }
   return nullptr;
 }
@@ -34,7 +34,7 @@ std::string value_text(const ModelSource& source, const trial::CommittedTrial& t
   const std::vector<std::string>& metrics = source.run.header.metrics;
   const auto place = std::ranges::find(metrics, metric);
   if (place == metrics.end()) {
-    return objective::number_text(objective::computed_metric(trained.trial.architecture().network, metric));
+    return objective::number_text(objective::computed_metric(trained.trial.architecture().cost, metric));
   }
   const auto& values = std::get<trial::Measurements>(trained.outcome).values;
   const double value = values.at(static_cast<std::size_t>(place - metrics.begin()));
@@ -94,7 +94,7 @@ std::vector<trial::TrialNumber> chosen_trials(const ModelSource& source, const M
     return {keys.begin(), keys.end()};
   }
   for (const trial::TrialNumber number : choice.trials) {
-    if (state.log().position_of(number)) continue;
+    if (state.trials().position_of(number)) continue;
     throw UserError("--trial " + std::to_string(number) + ": " + choice.run.string() + " has no such trial");
   }
   return choice.trials;
@@ -103,11 +103,11 @@ std::vector<trial::TrialNumber> chosen_trials(const ModelSource& source, const M
 TakenModel take_model(const ModelSource& source, trial::TrialNumber number, const ModelChoice& choice) {
   const store::RunPaths& paths = source.run.paths;
   TakenModel model;
-  const trial::CommittedTrial* full = full_training(source, number);
+  const trial::SharedTrial full = full_training(source, number);
   const auto is_kept = [&](bool is_final) { return store::exists(paths.weights({number, is_final})); };
   const bool take_full =
       choice.weights ? *choice.weights == WeightsOf::kFinal : full != nullptr && is_kept(true);
-  model.trained = take_full ? full : &source.run.state.search_trial(number);
+  model.trained = take_full ? full : source.run.state.search_trial(number);
   model.file = paths.weights({number, take_full});
   if (model.trained == nullptr) throw UserError(trial_text(number) + " was not trained in full");
   if (const auto* failure = std::get_if<trial::Failure>(&model.trained->outcome)) {

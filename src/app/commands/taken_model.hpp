@@ -41,7 +41,7 @@ std::vector<trial::TrialNumber> chosen_trials(const ModelSource& source, const M
 
 /// A trained model of a run.
 struct TakenModel {
-  const trial::CommittedTrial* trained = nullptr;  // the training that the weights are of
+  trial::SharedTrial trained;  // the training that the weights are of
   store::WeightsFile weights;
   std::filesystem::path file;  // of the weights
 

@@ -39,13 +39,13 @@ class TakenTrials final : public RunBeginning {
     std::vector<ConfigNode> genotypes;
     std::vector<ConfigNode> own_numbers;
     for (const trial::TrialNumber number : numbers_) {
-      const trial::CommittedTrial& taken = source_.run.state.search_trial(number);
-      if (std::holds_alternative<trial::Failure>(taken.outcome)) {
+      const trial::SharedTrial taken = source_.run.state.search_trial(number);
+      if (std::holds_alternative<trial::Failure>(taken->outcome)) {
         throw UserError("--trial " + std::to_string(number) + ": failed in " +
                         arguments_.choice.run.string());
       }
       std::vector<ConfigNode> choices;
-      for (const std::uint32_t choice : taken.trial.architecture().genotype.choices) {
+      for (const std::uint32_t choice : taken->trial.architecture().genotype.choices) {
         choices.push_back(ConfigNode::make_integer(choice));
       }
       genotypes.push_back(ConfigNode::make_list(std::move(choices), {}));
@@ -80,7 +80,7 @@ class TakenTrials final : public RunBeginning {
       for (trial::Proposal& proposal : searcher->ask(1)) {
         const trial::TrialNumber number = numbers_.at(lines.size() / options.seeds);
         lines.push_back({.trial = maker.make(std::move(proposal)),
-                         .outcome = source_.run.state.search_trial(number).outcome,
+                         .outcome = source_.run.state.search_trial(number)->outcome,
                          .timing = {},
                          .position = lines.size()});
       }

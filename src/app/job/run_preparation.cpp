@@ -100,10 +100,9 @@ store::JournalContents read_own_journal(const store::RunPaths& paths, const RunC
 
 /// A run may be extended; the trials that it has cannot be taken back.
 void check_not_shortened(const store::RunPaths& paths, const RunConfig& config,
-                         const std::vector<trial::CommittedTrial>& entries) {
-  const auto searched = static_cast<std::size_t>(
-      std::count_if(entries.begin(), entries.end(),
-                    [](const trial::CommittedTrial& entry) { return !entry.trial.is_final(); }));
+                         const trial::CommitLog& entries) {
+  std::size_t searched = 0;
+  for (const trial::SharedTrial& entry : entries) searched += entry->trial.is_final() ? 0 : 1;
   const std::size_t expected = config.make_searcher()->expected_trials();
   if (searched <= expected) return;
   throw UserError("--resume " + paths.root.string() + ": the journal holds " + std::to_string(searched) +
@@ -167,7 +166,8 @@ std::optional<PreparedRun> prepare_run(const SearchArguments& arguments, const s
   } else if (arguments.resume != Resume::kNo) {
     log::info("nothing to resume in " + paths.root.string() + ": starting from the beginning");
   }
-  const bool begun = put_in_order(paths, config, prepared.replay ? prepared.replay->log : trial::CommitLog());
+  const bool begun =
+      put_in_order(paths, config, prepared.replay ? prepared.replay->entries : trial::CommitLog());
   if (prepared.replay && prepared.replay->entries.empty() && !begun) {
     // Nothing was trained: the new journal says by which version and on what that is done now.
     prepared.replay.reset();

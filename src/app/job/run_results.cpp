@@ -81,10 +81,9 @@ void warn_of_lost_weights(const store::RunPaths& paths, const RunConfig& config,
   }
 }
 
-ResultsWriter::ResultsWriter(objective::ObjectiveSet objectives, Write write, Seconds interval)
+ResultsWriter::ResultsWriter(Write write, Seconds interval)
     : write_(std::move(write)),
       interval_(interval),
-      state_(std::move(objectives)),
       thread_([this](const std::stop_token& end) { work(end); }) {}
 
 void ResultsWriter::started(const run::RunState& /*state*/) {
@@ -93,19 +92,16 @@ void ResultsWriter::started(const run::RunState& /*state*/) {
   next_ = started_ + std::chrono::duration_cast<Clock::duration>(interval_);
 }
 
-void ResultsWriter::committed(const run::Commit& commit, const run::RunState& /*state*/) {
-  const std::lock_guard lock(mutex_);
-  waiting_.push_back(commit);
-}
-
 void ResultsWriter::tick(const run::RunState& state) {
   const Clock::time_point now = Clock::now();
   {
     const std::lock_guard lock(mutex_);
-    if (due_ || waiting_.empty() || now < next_) return;
+    if (due_ || !news_ || now < next_) return;
+    state_ = state;
     account_ = state.account().after(Seconds(now - started_).count());
     due_ = true;
   }
+  news_ = false;
   changed_.notify_all();
 }
 
@@ -117,16 +113,14 @@ void ResultsWriter::finish() {
 void ResultsWriter::work(const std::stop_token& end) {
   std::unique_lock lock(mutex_);
   while (changed_.wait(lock, end, [this] { return due_; })) {
-    const std::vector<run::Commit> commits = std::exchange(waiting_, {});
-    const run::RunAccount account = std::exchange(account_, {});
     lock.unlock();
     const Clock::time_point began = Clock::now();
-    for (const run::Commit& commit : commits) state_.add(commit);
     try {
-      write_(state_, account);
+      write_(state_, account_);
     } catch (const std::exception& problem) {
       log::warning(std::string(problem.what()) + "; the run goes on, its results are out of date");
     }
+    state_ = {};
     const Clock::time_point done = Clock::now();
     const Seconds pause = std::max<Seconds>(interval_, (done - began) * (1 / kLongestShare - 1));
     lock.lock();

@@ -38,16 +38,16 @@ class ResultsWriter final : public run::RunListener {
  public:
   using Clock = std::chrono::steady_clock;
   using Seconds = std::chrono::duration<double>;
-  /// Writes everything that follows from these commits.
+  /// Writes everything that follows from the commits of a state.
   using Write = std::function<void(const run::RunState& state, const run::RunAccount& account)>;
 
   /// @param interval  between two writings, at least
-  ResultsWriter(objective::ObjectiveSet objectives, Write write, Seconds interval = std::chrono::minutes(2));
+  explicit ResultsWriter(Write write, Seconds interval = std::chrono::minutes(2));
   ResultsWriter(const ResultsWriter&) = delete;
   ResultsWriter& operator=(const ResultsWriter&) = delete;
 
   void started(const run::RunState& state) override;
-  void committed(const run::Commit& commit, const run::RunState& state) override;
+  void committed(const run::Commit& /*commit*/, const run::RunState& /*state*/) override { news_ = true; }
   void tick(const run::RunState& state) override;
   /// Waits for what is being written; nothing is written any more.
   void finish();
@@ -58,12 +58,12 @@ class ResultsWriter final : public run::RunListener {
   const Write write_;
   const Seconds interval_;
   Clock::time_point started_ = Clock::now();
-  run::RunState state_;  // the thread's own
-  std::mutex mutex_;     // of what follows
+  bool news_ = false;  // commits since the last writing began
+  std::mutex mutex_;   // of what follows
   std::condition_variable_any changed_;
-  std::vector<run::Commit> waiting_;  // that state_ does not have yet
-  run::RunAccount account_;
   bool due_ = false;
+  run::RunState state_;  // to be written while that is due, by the thread alone
+  run::RunAccount account_;
   Clock::time_point next_;  // writing begins, at the earliest
   std::jthread thread_;     // ends before the rest goes
 };

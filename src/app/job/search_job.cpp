@@ -115,7 +115,7 @@ int search_as_coordinator(comm::Environment& environment, const engine::SearchTa
     return run::OpenedRun{files.paths,  config.resolved, config.space,
                           files.header, state,           run::with_job(prepared.earlier, account.slots)};
   };
-  ResultsWriter writer(config.objectives, [&](const run::RunState& state, const run::RunAccount& account) {
+  ResultsWriter writer([&](const run::RunState& state, const run::RunAccount& account) {
     if (state.replayed() == replayed) {  // else the results on disk are newer
       write_results(opened(state, account), "running");
     }

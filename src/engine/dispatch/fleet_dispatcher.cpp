@@ -5,6 +5,7 @@
 #include "core/backoff.hpp"
 #include "core/log.hpp"
 #include "core/text/wording.hpp"
+#include "engine/loop/trial_maker.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -38,16 +39,16 @@ FleetDispatcher::FleetDispatcher(FleetMail& mail, FleetOptions options, const tr
 
 void FleetDispatcher::submit(std::span<const trial::Trial> trials) {
   for (const trial::Trial& trial : trials) {
-    const auto [place, is_new] = trials_.emplace(trial.name(), Submitted{trial});
+    Submitted submitted{without_network(trial), evaluator_.predicted_cost(trial)};
+    const auto [place, is_new] = trials_.emplace(trial.name(), std::move(submitted));
     require(is_new, "a trial is submitted while it is under way");
     submit(place->first, place->second);
   }
 }
 
 void FleetDispatcher::submit(trial::TrialName name, const Submitted& submitted) {
-  const trial::Trial& trial = submitted.trial;
   const bool alone = options_.alone.contains(name) || submitted.attempt >= kAloneAfter;
-  scheduler_.submit(name, {evaluator_.predicted_cost(trial), trial.members, alone});
+  scheduler_.submit(name, {submitted.cost, submitted.trial.members, alone});
 }
 
 std::vector<Arrival> FleetDispatcher::poll() {

@@ -57,6 +57,7 @@ class FleetDispatcher final : public Dispatcher {
  private:
   struct Submitted {
     trial::Trial trial;
+    double cost = 0;  // predicted
     std::uint32_t attempt = 0;
     std::optional<Placement> place = {};  // nothing: it waits
     std::uint64_t sequence = 0;           // of its group

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <span>
 #include <string>
 #include <vector>
@@ -20,8 +21,9 @@ class FrontTraining final : public search::Searcher {
   FrontTraining(const run::RunState& state, std::span<const trial::TrialNumber> numbers,
                 const trial::Budget& budget) {
     for (const trial::TrialNumber number : numbers) {
-      if (state.log().contains({number, true}, budget)) continue;
-      const trial::Proposal& member = state.search_trial(number).trial.proposal;
+      if (state.trials().contains({number, true}, budget)) continue;
+      const run::SharedTrial trial = state.search_trial(number);
+      const trial::Proposal& member = trial->trial.proposal;
       proposals_.push_back({.architecture = member.architecture,
                             .origin = trial::Origin::kFront,
                             .parents = {},
@@ -34,7 +36,7 @@ class FrontTraining final : public search::Searcher {
 
   std::vector<trial::Proposal> ask(std::size_t room) override {
     const std::size_t count = std::min(room, proposals_.size() - asked_);
-    const auto begin = proposals_.begin() + static_cast<std::ptrdiff_t>(asked_);
+    const auto begin = std::make_move_iterator(proposals_.begin() + static_cast<std::ptrdiff_t>(asked_));
     asked_ += count;
     return {begin, begin + static_cast<std::ptrdiff_t>(count)};
   }

@@ -37,57 +37,53 @@ void check_metrics(const std::vector<std::string>& recorded, const std::vector<s
   refuse("journal line 1: metrics are " + joined(recorded), "measures " + joined(measured));
 }
 
-Replay::Replay(std::vector<trial::CommittedTrial> journal, trial::ResultsByName waiting,
+Replay::Replay(trial::CommitLog journal, trial::ResultsByName waiting,
                std::map<trial::TrialName, trial::Failure> failed)
-    : waiting_(std::move(waiting)), failed_(std::move(failed)) {
-  lines_.reserve(journal.size());
-  for (trial::CommittedTrial& line : journal) {
-    places_.emplace(line.trial.name(), lines_.size());
-    lines_.push_back({line.trial.name(), std::move(line)});
-  }
-}
+    : lines_(std::move(journal)),
+      given_out_(lines_.size()),
+      waiting_(std::move(waiting)),
+      failed_(std::move(failed)) {}
 
-/// The line of a search trial must be of the same training; of full trainings of one name there may be
-/// others.
-std::optional<std::size_t> Replay::find(const trial::Trial& asked) const {
-  const auto [begin, end] = places_.equal_range(asked.name());
-  for (auto place = begin; place != end; ++place) {
-    const auto& line = lines_[place->second].trial;
-    if (!line) continue;
-    const trial::Trial& found = line->trial;
-    if (same_training(found, asked)) return place->second;
-    if (asked.is_final() && found.budget() != asked.budget()) continue;
-    const std::string trial = line_of(place->second) + ": trial " + to_text(found.name());
-    if (found.architecture().id != asked.architecture().id) {
-      refuse(trial + " is " + trial_text(found), "asks for " + trial_text(asked));
-    }
-    const trial::FieldDifference difference = trial::first_difference(found, asked).value();
-    refuse(trial + ", " + trial_text(found) + ", has `" + difference.name + "` " + difference.left,
-           "asks for `" + difference.name + "` " + difference.right);
+/// The line of a trial, which must be of the same training; nullptr if there is none. Of full trainings of
+/// one name there may be some with other budgets.
+trial::SharedTrial Replay::find(const trial::Trial& asked) const {
+  const auto position = lines_.position_of(asked.name(), asked.budget());
+  if (!position || given_out_[*position]) return nullptr;
+  trial::SharedTrial line = lines_[*position];
+  const trial::Trial& found = line->trial;
+  if (same_training(found, asked)) return line;
+  const std::string trial = line_of(*position) + ": trial " + to_text(found.name());
+  if (found.architecture().id != asked.architecture().id) {
+    refuse(trial + " is " + trial_text(found), "asks for " + trial_text(asked));
   }
-  return std::nullopt;
+  const trial::FieldDifference difference = trial::first_difference(found, asked).value();
+  refuse(trial + ", " + trial_text(found) + ", has `" + difference.name + "` " + difference.left,
+         "asks for `" + difference.name + "` " + difference.right);
 }
 
 std::optional<trial::CommittedTrial> Replay::take_unasked(trial::CommitPosition place,
                                                           const trial::Trial* due) {
-  if (place >= lines_.size() || !lines_[place].trial) return std::nullopt;
-  const trial::Trial& found = lines_[place].trial->trial;
+  lines_.forget_before(place);
+  if (place >= lines_.size() || given_out_[place]) return std::nullopt;
+  const trial::SharedTrial line = lines_[place];
+  const trial::Trial& found = line->trial;
   if (!found.is_final()) {
     refuse(line_of(place) + ": trial " + to_text(found.name()) + " is " + trial_text(found),
            "asks for " + (due != nullptr ? trial_text(*due) : "nothing more"));
   }
-  return std::exchange(lines_[place].trial, std::nullopt);
+  given_out_[place] = true;
+  return *line;
 }
 
 std::optional<trial::TrialName> Replay::name_at(trial::CommitPosition place) const {
-  return place < lines_.size() ? std::optional(lines_[place].name) : std::nullopt;
+  return place < lines_.size() ? std::optional(lines_.name_at(place)) : std::nullopt;
 }
 
 std::optional<Arrival> Replay::result_of(const trial::Trial& asked) {
-  if (const auto place = find(asked)) {
-    const trial::CommittedTrial line = *std::exchange(lines_[*place].trial, std::nullopt);
-    Arrival arrival{asked.name(), line.outcome, line.timing};
+  if (const trial::SharedTrial line = find(asked)) {
+    Arrival arrival{asked.name(), line->outcome, line->timing};
     arrival.replayed = true;
+    given_out_[line->position] = true;
     return arrival;
   }
   auto found = waiting_.extract(asked.name());
@@ -105,10 +101,10 @@ std::optional<Arrival> Replay::result_of(const trial::Trial& asked) {
   return Arrival{asked.name(), earlier.outcome, earlier.timing};
 }
 
-double replayed_seconds(const std::vector<trial::CommittedTrial>& journal) {
+double replayed_seconds(const trial::CommitLog& journal) {
   double last = 0;
-  for (const trial::CommittedTrial& line : journal) {
-    last = std::max(last, line.timing.started_s + line.timing.total_s());
+  for (const trial::SharedTrial& line : journal) {
+    last = std::max(last, line->timing.started_s + line->timing.total_s());
   }
   return last;
 }

@@ -24,10 +24,9 @@ void check_metrics(const std::vector<std::string>& recorded, const std::vector<s
 class Replay {
  public:
   Replay() = default;
-  /// @param journal  by position
   /// @param waiting  results that an earlier job left beside the journal
   /// @param failed   trials that must not be trained again: they ended jobs
-  Replay(std::vector<trial::CommittedTrial> journal, trial::ResultsByName waiting,
+  Replay(trial::CommitLog journal, trial::ResultsByName waiting,
          std::map<trial::TrialName, trial::Failure> failed = {});
 
   /// Lines of the journal.
@@ -43,20 +42,15 @@ class Replay {
   std::optional<trial::TrialName> name_at(trial::CommitPosition place) const;
 
  private:
-  struct Line {
-    trial::TrialName name;
-    std::optional<trial::CommittedTrial> trial;  // nothing: given out
-  };
+  trial::SharedTrial find(const trial::Trial& asked) const;
 
-  std::optional<std::size_t> find(const trial::Trial& asked) const;
-
-  std::vector<Line> lines_;                                        // by position
-  std::multimap<trial::TrialName, trial::CommitPosition> places_;  // of the lines
+  trial::CommitLog lines_;       // without those that are committed
+  std::vector<bool> given_out_;  // by position
   trial::ResultsByName waiting_;
   std::map<trial::TrialName, trial::Failure> failed_;
 };
 
 /// When the jobs that wrote the journal had ended, in seconds of the run: its clock goes on from there.
-double replayed_seconds(const std::vector<trial::CommittedTrial>& journal);
+double replayed_seconds(const trial::CommitLog& journal);
 
 }  // namespace skyline::engine

@@ -84,7 +84,7 @@ void SearchLoop::ask(search::Searcher& searcher) {
   std::vector<trial::Trial> fresh;
   for (trial::Proposal& proposal : proposals) {
     trial::Trial trial = maker_.make(std::move(proposal));
-    order_.asked(trial);
+    order_.asked(without_network(trial));
     ++unanswered_;
     continuations_.asked(trial);
     for (run::RunListener* listener : listeners_) listener->asked(trial);
@@ -105,9 +105,9 @@ void SearchLoop::ask(search::Searcher& searcher) {
 std::optional<Arrival> SearchLoop::known_result(const trial::Trial& trial) {
   if (auto recorded = replay_.result_of(trial)) return recorded;
   if (trial.continues() == nullptr) return std::nullopt;
-  const trial::Outcome& earlier = state_.search_trial(trial.continues()->from).outcome;
-  if (!std::holds_alternative<trial::Failure>(earlier)) return std::nullopt;
-  return Arrival{trial.name(), earlier, {}};
+  const run::SharedTrial earlier = state_.search_trial(trial.continues()->from);
+  if (!std::holds_alternative<trial::Failure>(earlier->outcome)) return std::nullopt;
+  return Arrival{trial.name(), earlier->outcome, {}};
 }
 
 /// @param searcher  nullptr: it has come to its end

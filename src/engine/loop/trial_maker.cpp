@@ -9,6 +9,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -27,6 +28,12 @@ std::uint64_t whole_cost(double predicted) {
 TrialMaker::TrialMaker(const EngineOptions& options, const trial::Evaluator& evaluator,
                        const run::RunState& state)
     : options_(options), evaluator_(evaluator), state_(state) {}
+
+void TrialMaker::recorded(const trial::Trial& trial) {
+  if (trial.is_final()) return;
+  if (trial.number >= recorded_.size()) recorded_.resize(trial.number + 1);
+  recorded_[trial.number] = true;
+}
 
 trial::Trial TrialMaker::make(trial::Proposal proposal) {
   if (const std::size_t parents = proposal.parents.size(); parents > trial::kMostParents) {
@@ -56,18 +63,18 @@ trial::Start TrialMaker::start_of(const trial::Proposal& proposal) const {
   if (proposal.parents.empty() || !std::holds_alternative<trial::Fresh>(proposal.start))
     return proposal.start;
   const bool all_stay = options_.keep_weights == KeepWeights::kAll;
-  return choose_start(proposal, [&](trial::TrialNumber number) {
-    const trial::CommittedTrial& parent = state_.search_trial(number);
-    const bool stays = all_stay ? std::holds_alternative<trial::Measurements>(parent.outcome)
-                                : state_.front().contains(number);
-    return stays ? &parent : nullptr;
+  return choose_start(proposal, [&](trial::TrialNumber number) -> run::SharedTrial {
+    run::SharedTrial parent = state_.search_trial(number);
+    const bool stays =
+        all_stay ? std::holds_alternative<trial::Measurements>(parent->outcome) : state_.on_front(number);
+    return stays ? parent : nullptr;
   });
 }
 
 /// Fills in what follows from the trial that is continued.
 void TrialMaker::complete(trial::Continue& start, trial::Proposal& proposal) const {
-  const trial::CommittedTrial& committed = state_.search_trial(start.from);
-  const trial::Trial& earlier = committed.trial;
+  const run::SharedTrial committed = state_.search_trial(start.from);
+  const trial::Trial& earlier = committed->trial;
   proposal.horizon = earlier.horizon();
   const auto check = [&](bool holds, const char* problem) {
     if (!holds) {
@@ -81,7 +88,13 @@ void TrialMaker::complete(trial::Continue& start, trial::Proposal& proposal) con
   start.epochs = earlier.budget().epochs;
   start.began.reset();
   if (const trial::Inherit* inherit = earlier.inherits()) start.began = *inherit;
-  start.holder = recorded_.contains(start.from) ? -1 : committed.timing.rank;
+  const bool is_recorded = start.from < recorded_.size() && recorded_[start.from];
+  start.holder = is_recorded ? -1 : committed->timing.rank;
+}
+
+trial::Trial without_network(trial::Trial trial) {
+  trial.proposal.architecture = std::make_shared<const space::Architecture>(trial.architecture().unbuilt());
+  return trial;
 }
 
 std::uint64_t trial_seed(std::uint64_t run_seed, space::ArchId arch, const trial::Budget& horizon) {
@@ -90,16 +103,18 @@ std::uint64_t trial_seed(std::uint64_t run_seed, space::ArchId arch, const trial
 }
 
 trial::Start choose_start(const trial::Proposal& proposal,
-                          const std::function<const trial::CommittedTrial*(trial::TrialNumber)>& heritable) {
-  const space::Network& child = proposal.architecture->network;
+                          const std::function<run::SharedTrial(trial::TrialNumber)>& heritable) {
+  const space::Network& child = proposal.architecture->network();
   trial::Inherit best;
   for (const trial::TrialNumber number : proposal.parents) {
-    const trial::CommittedTrial* committed = heritable(number);
+    const run::SharedTrial committed = heritable(number);
     if (committed == nullptr) continue;
-    const auto& architecture = committed->trial.proposal.architecture;
-    const space::Network& parent = architecture->network;
+    const space::Architecture& architecture = committed->trial.architecture();
+    const space::Network& parent = architecture.network();
     const double share = space::inherited_share(parent, child, space::align(parent, child));
-    if (share > best.share) best = {number, architecture, share, committed->timing.rank};
+    if (share <= best.share) continue;
+    best = {number, std::make_shared<const space::Architecture>(architecture.unbuilt()), share,
+            committed->timing.rank};
   }
   if (best.share == 0) return trial::Fresh{};
   return best;

@@ -7,7 +7,7 @@
 
 #include <cstdint>
 #include <functional>
-#include <set>
+#include <vector>
 
 namespace skyline::engine {
 
@@ -19,9 +19,7 @@ class TrialMaker {
   TrialMaker(const EngineOptions& options, const trial::Evaluator& evaluator, const run::RunState& state);
   trial::Trial make(trial::Proposal proposal);
   /// The result of a trial, and with it its kept state, comes from an earlier job.
-  void recorded(const trial::Trial& trial) {
-    if (!trial.is_final()) recorded_.insert(trial.number);
-  }
+  void recorded(const trial::Trial& trial);
 
  private:
   trial::Start start_of(const trial::Proposal& proposal) const;
@@ -30,9 +28,12 @@ class TrialMaker {
   const EngineOptions& options_;
   const trial::Evaluator& evaluator_;
   const run::RunState& state_;
-  trial::TrialNumber next_ = 0;            // search trial
-  std::set<trial::TrialNumber> recorded_;  // search trials
+  trial::TrialNumber next_ = 0;  // search trial
+  std::vector<bool> recorded_;   // by number of search trial
 };
+
+/// The same trial, with a network that is not built: what waits, or is kept, would fill the memory with them.
+trial::Trial without_network(trial::Trial trial);
 
 /// Seed of a trial's training: of the run's seed, the architecture and the horizon alone.
 std::uint64_t trial_seed(std::uint64_t run_seed, space::ArchId arch, const trial::Budget& horizon);
@@ -41,6 +42,6 @@ std::uint64_t trial_seed(std::uint64_t run_seed, space::ArchId arch, const trial
 /// parameters, the first of equals; fresh if it has nothing in common with any. A function of its arguments.
 /// @param heritable  a committed search trial whose weights are there and will stay; else nullptr
 trial::Start choose_start(const trial::Proposal& proposal,
-                          const std::function<const trial::CommittedTrial*(trial::TrialNumber)>& heritable);
+                          const std::function<run::SharedTrial(trial::TrialNumber)>& heritable);
 
 }  // namespace skyline::engine

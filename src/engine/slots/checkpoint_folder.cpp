@@ -1,5 +1,7 @@
 #include "engine/slots/checkpoint_folder.hpp"
 
+#include "skyline/core/error.hpp"
+
 #include "core/log.hpp"
 #include "store/publish/patience.hpp"
 #include "store/run_folder/suspects.hpp"

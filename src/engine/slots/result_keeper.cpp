@@ -84,9 +84,9 @@ std::vector<trial::TrialName> ResultKeeper::take_journalled() {
   return std::exchange(journalled_, {});
 }
 
-trial::ResultsByName ResultKeeper::take_over(std::span<const trial::CommittedTrial> committed) {
+trial::ResultsByName ResultKeeper::take_over(const trial::CommitLog& committed) {
   if (!resume_) return {};
-  return call_storage<trial::ResultsByName>(storage_, [this, committed] {
+  return call_storage<trial::ResultsByName>(storage_, [this, &committed] {
     trial::ResultsByName earlier = store::read_waiting_results(paths_, header_, space_, committed);
     for (const auto& [name, result] : earlier) add(result);
     if (earlier.empty()) {

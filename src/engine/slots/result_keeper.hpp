@@ -43,7 +43,7 @@ class ResultKeeper : public std::enable_shared_from_this<ResultKeeper> {
 
   /// Rank 0, in a run that is resumed, before any rank trains: takes over what all ranks of the earlier job
   /// left, and has it in its own file before those of the others go. @param committed  by then
-  trial::ResultsByName take_over(std::span<const trial::CommittedTrial> committed);
+  trial::ResultsByName take_over(const trial::CommitLog& committed);
   /// Rank 0, when all is in the journal and no rank writes any more: removes the files of all ranks.
   void remove_files();
 

@@ -82,7 +82,7 @@ std::vector<std::string> parent_fields(const ReportInputs& inputs, const trial::
   std::string ids;
   for (const trial::TrialNumber number : proposal.parents) {
     if (!ids.empty()) ids += ',';
-    ids += inputs.space.archai_id(inputs.state.search_trial(number).trial.architecture());
+    ids += inputs.space.archai_id(inputs.state.search_trial(number)->trial.architecture());
   }
   if (proposal.parents.size() == 1) return {ids, ""};
   return {"", ids};
@@ -139,13 +139,14 @@ std::vector<std::string> trial_fields(const ReportInputs& inputs, const std::vec
 void write_search_state_csv(const store::RunPaths& paths, const ReportInputs& inputs) {
   const std::vector<std::string> metrics = metric_columns(inputs.state.objectives());
   const std::map<std::uint32_t, double> hours = walltime_hours(inputs);
-  std::string text = csv_line(header_fields(inputs, metrics));
-  for (const run::SharedTrial& committed : inputs.state.trials()) {
-    if (committed->trial.is_final()) continue;
-    text +=
-        csv_line(trial_fields(inputs, metrics, *committed, hours.at(committed->trial.proposal.iteration)));
-  }
-  store::publish_file(paths.search_state_csv(), text);
+  store::publish_text(paths.search_state_csv(), [&](const store::WriteText& write) {
+    write(csv_line(header_fields(inputs, metrics)));
+    for (const run::SharedTrial& committed : inputs.state.trials()) {
+      if (committed->trial.is_final()) continue;
+      write(
+          csv_line(trial_fields(inputs, metrics, *committed, hours.at(committed->trial.proposal.iteration))));
+    }
+  });
 }
 
 }  // namespace skyline::report

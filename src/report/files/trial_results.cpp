@@ -43,7 +43,7 @@ std::optional<TestMetric> test_metric(const objective::ObjectiveSet& objectives,
 std::optional<double> metric_value(const trial::CommittedTrial& committed, std::string_view metric,
                                    const std::vector<std::string>& metrics) {
   if (is_computed_metric(metric)) {
-    return objective::computed_metric(committed.trial.architecture().network, metric);
+    return objective::computed_metric(committed.trial.architecture().cost, metric);
   }
   const auto* measured = std::get_if<trial::Measurements>(&committed.outcome);
   const auto place = std::find(metrics.begin(), metrics.end(), metric);
@@ -97,9 +97,9 @@ std::vector<trial::TrialNumber> front_order(const search::ParetoArchive& front) 
   return order;
 }
 
-const trial::CommittedTrial* final_of(const run::RunState& state, trial::TrialNumber number) {
+run::SharedTrial final_of(const run::RunState& state, trial::TrialNumber number) {
   const auto trainings = state.full_trainings(number);
-  return trainings.empty() ? nullptr : trainings.back().get();
+  return trainings.empty() ? nullptr : trainings.back();
 }
 
 }  // namespace skyline::report

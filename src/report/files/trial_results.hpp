@@ -51,6 +51,6 @@ const trial::Failure* failure_of(const trial::CommittedTrial& committed);
 std::vector<trial::TrialNumber> front_order(const search::ParetoArchive& front);
 
 /// The latest full training of a search trial; nullptr: there is none.
-const trial::CommittedTrial* final_of(const run::RunState& state, trial::TrialNumber number);
+run::SharedTrial final_of(const run::RunState& state, trial::TrialNumber number);
 
 }  // namespace skyline::report

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstddef>
 #include <filesystem>
+#include <string>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -166,18 +167,18 @@ Json trial_json(const store::RunPaths& paths, const ReportInputs& inputs,
             {"parameters", parameters_json(inputs.space, architecture)},
             {"objectives", values_json(inputs.state.objectives().objectives(), committed, inputs.metrics)},
             {"constraints", values_json(inputs.state.objectives().constraints(), committed, inputs.metrics)},
-            {"costs", costs_json(architecture.network.cost)},
+            {"costs", costs_json(architecture.cost)},
             {"metrics", measured_json(committed, inputs.metrics)},
             {"phase", trial::to_text(trial.phase())}};
   store::add_fields(json, trial);
   add_status(json, committed);
   json["on_front"] = inputs.state.on_its_front(trial);
   add_weights(json, paths, inputs.state, committed);
-  const trial::CommittedTrial* full_training = final_of(inputs.state, trial.number);
+  const run::SharedTrial full_training = final_of(inputs.state, trial.number);
   if (!trial.is_final() && full_training != nullptr)
     json["final"] = final_json(paths, inputs, *full_training);
   const bool kept = json.contains("weights") || (json.contains("final") && json["final"].contains("weights"));
-  if (kept) json["layers"] = layers_json(architecture.network);
+  if (kept) json["layers"] = layers_json(architecture.network());
   return json;
 }
 
@@ -212,18 +213,24 @@ Json seeds_json(const ReportInputs& inputs) {
 Json search_front_json(const store::RunPaths& paths, const ReportInputs& inputs) {
   Json list = Json::array();
   for (const trial::TrialNumber number : front_order(inputs.state.front())) {
-    list.push_back(trial_json(paths, inputs, inputs.state.search_trial(number)));
+    list.push_back(trial_json(paths, inputs, *inputs.state.search_trial(number)));
   }
   return list;
 }
 
 /// A failure's reason may quote any bytes; what is no UTF-8 is replaced.
 std::string text_of(const Json& json) {
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json.dump(2, ' ', false, Json::error_handler_t::replace);
 }
 
-void publish_json(const std::filesystem::path& path, const Json& json) {
-  store::publish_file(path, text_of(json));
+/// Texts in JSON have no line ends of their own.
+std::string indented(const std::string& text) {
+  std::string lines = "    ";
+  for (const char character : text) {
+    lines += character;
+    if (character == '\n') lines += "    ";
+  }
+  return lines;
 }
 
 }  // namespace
@@ -242,16 +249,20 @@ void write_pareto_json(const store::RunPaths& paths, const ReportInputs& inputs)
   }
   json["search_front"] = search_front_json(paths, inputs);
   if (Json seeds = seeds_json(inputs); !seeds.empty()) json["seeds"] = std::move(seeds);
-  publish_json(paths.pareto_json(), json);
+  store::publish_file(paths.pareto_json(), text_of(json) + "\n");
 }
 
 void write_models_json(const store::RunPaths& paths, const ReportInputs& inputs) {
-  Json json = header_json(paths, inputs);
-  json["trials"] = Json::array();
-  for (const run::SharedTrial& committed : inputs.state.trials()) {
-    json["trials"].push_back(trial_json(paths, inputs, *committed));
-  }
-  publish_json(paths.models_json(), json);
+  std::string frame = text_of(header_json(paths, inputs));
+  frame.resize(frame.rfind('\n'));  // without the brace at its end
+  store::publish_text(paths.models_json(), [&](const store::WriteText& write) {
+    write(frame + ",\n  \"trials\": [");
+    const char* before = "\n";
+    for (const run::SharedTrial& committed : inputs.state.trials()) {
+      write(std::exchange(before, ",\n") + indented(text_of(trial_json(paths, inputs, *committed))));
+    }
+    write(inputs.state.trials().empty() ? "]\n}\n" : "\n  ]\n}\n");
+  });
 }
 
 }  // namespace skyline::report

@@ -32,7 +32,8 @@ Json networks_json(const ReportedRun& run) {
   Json json = Json::object();
   std::size_t layers = 0;
   for (const trial::TrialNumber number : members_of(run.opened.state)) {
-    const space::Network& network = run.opened.state.search_trial(number).trial.architecture().network;
+    const run::SharedTrial member = run.opened.state.search_trial(number);
+    const space::Network& network = member->trial.architecture().network();
     layers += network.layers.size();
     if (json.size() >= kMostNetworks || layers > kMostLayers) break;
     Json list = Json::array();

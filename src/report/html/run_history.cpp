@@ -20,18 +20,20 @@ constexpr std::size_t kFewestIterations = 3;  // below, fronts are shown by tria
 constexpr std::size_t kMostCourses = 200;
 constexpr std::size_t kFewestRanked = 10;  // trials, to rank parameters by them
 
-std::vector<const trial::CommittedTrial*> search_trials(const run::RunState& state) {
-  std::vector<const trial::CommittedTrial*> trials;
+using Trials = std::vector<run::SharedTrial>;
+
+Trials search_trials(const run::RunState& state) {
+  Trials trials;
   for (const run::SharedTrial& trial : state.trials()) {
-    if (!trial->trial.is_final()) trials.push_back(trial.get());
+    if (!trial->trial.is_final()) trials.push_back(trial);
   }
   return trials;
 }
 
 /// The budget that most of the trials had: values at others do not compare.
-double usual_epochs(const std::vector<const trial::CommittedTrial*>& trials) {
+double usual_epochs(const Trials& trials) {
   std::map<double, std::size_t> counts;
-  for (const trial::CommittedTrial* trial : trials) ++counts[trial->trial.budget().epochs];
+  for (const run::SharedTrial& trial : trials) ++counts[trial->trial.budget().epochs];
   if (counts.empty()) return 0;
   return std::ranges::max_element(counts, {}, [](const auto& entry) { return entry.second; })->first;
 }
@@ -45,13 +47,12 @@ bool is_ordered(const space::Parameter& parameter) {
                                 [](const space::Value& value) { return space::as_number(value); });
 }
 
-std::vector<ParameterColumn> columns_of(const space::SearchSpace& space,
-                                        const std::vector<const trial::CommittedTrial*>& trials) {
+std::vector<ParameterColumn> columns_of(const space::SearchSpace& space, const Trials& trials) {
   std::vector<ParameterColumn> columns;
   for (std::size_t p = 0; p < space.parameters().size(); ++p) {
     const space::Parameter& parameter = space.parameters()[p];
     ParameterColumn column{parameter.values.size(), is_ordered(parameter), {}};
-    for (const trial::CommittedTrial* trial : trials) {
+    for (const run::SharedTrial& trial : trials) {
       const space::Architecture& architecture = trial->trial.architecture();
       column.choices.push_back(
           architecture.used[p] ? static_cast<std::int32_t>(architecture.genotype.choices[p]) : -1);
@@ -134,16 +135,16 @@ Json evolution_json(const ReportedRun& run) {
 Json importance_json(const ReportedRun& run) {
   const run::RunState& state = run.opened.state;
   Json json = Json::array();
-  std::vector<const trial::CommittedTrial*> trials = search_trials(state);
-  std::erase_if(trials, [&](const auto* trial) { return !state.objectives().values(*trial); });
+  Trials trials = search_trials(state);
+  std::erase_if(trials, [&](const auto& trial) { return !state.objectives().values(*trial); });
   const double epochs = usual_epochs(trials);
-  std::erase_if(trials, [&](const auto* trial) { return trial->trial.budget().epochs != epochs; });
+  std::erase_if(trials, [&](const auto& trial) { return trial->trial.budget().epochs != epochs; });
   if (trials.size() < kFewestRanked) return json;
   const std::vector<ParameterColumn> columns = columns_of(run.opened.space, trials);
   const auto& objectives = state.objectives().objectives();
   for (std::size_t i = 0; i < objectives.size(); ++i) {
     std::vector<double> minimized;
-    for (const auto* trial : trials) minimized.push_back(state.objectives().minimized(*trial).value()[i]);
+    for (const auto& trial : trials) minimized.push_back(state.objectives().minimized(*trial).value()[i]);
     Json importance = Json::array();
     for (const double value : parameter_importance(columns, minimized))
       importance.push_back(short_number(value));

@@ -122,7 +122,7 @@ std::string without_numbers(const std::string& reason) {
 /// Failed trials by kind and reason, the most frequent first.
 Json failures_of(const run::RunState& state) {
   struct Group {
-    const trial::Failure* first;
+    std::string reason;  // of the first
     std::vector<std::string> trials;
   };
   std::map<std::pair<std::string, std::string>, Group> groups;
@@ -130,7 +130,7 @@ Json failures_of(const run::RunState& state) {
     const trial::Failure* failure = failure_of(*trial);
     if (failure == nullptr) continue;
     Group& group = groups[{status_of(*trial), without_numbers(failure->reason)}];
-    if (group.trials.empty()) group.first = failure;
+    if (group.trials.empty()) group.reason = failure->reason;
     group.trials.push_back(trial::to_text(trial->trial.name()));
   }
   constexpr std::size_t kMostNamed = 20;
@@ -140,7 +140,7 @@ Json failures_of(const run::RunState& state) {
         group.trials.begin(),
         group.trials.begin() + static_cast<std::ptrdiff_t>(std::min(group.trials.size(), kMostNamed)));
     list.push_back({{"kind", key.first},
-                    {"reason", group.first->reason},
+                    {"reason", group.reason},
                     {"count", group.trials.size()},
                     {"trials", std::move(named)}});
   }
@@ -169,8 +169,8 @@ Json weights_of(const run::OpenedRun& run) {
       files[to_text(trial.trial.name())] = file.lexically_relative(run.paths.root).string();
   };
   for (const trial::TrialNumber number : members_of(run.state)) {
-    add(run.state.search_trial(number));
-    if (const auto* training = run.state.final_training(number)) add(*training);
+    add(*run.state.search_trial(number));
+    if (const run::SharedTrial training = run.state.final_training(number)) add(*training);
   }
   return files;
 }

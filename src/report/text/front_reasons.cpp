@@ -14,14 +14,14 @@
 namespace skyline::report {
 namespace {
 
-using Trials = std::vector<const trial::CommittedTrial*>;
+using Trials = std::vector<run::SharedTrial>;
 
 Trials trials_of(const run::RunState& state, trial::Phase phase) {
   Trials trials;
   for (const run::SharedTrial& committed : state.trials()) {
     if (committed->trial.phase() != phase) continue;
     if (phase == trial::Phase::kFinal && committed->trial.budget() != state.final_budget()) continue;
-    trials.push_back(committed.get());
+    trials.push_back(committed);
   }
   return trials;
 }
@@ -37,11 +37,11 @@ bool has_objectives(const ReportInputs& inputs, const trial::CommittedTrial& com
 /// "most often as diverged (18 of 20): the loss is NaN at step 12". @pre all failed, at least one
 std::string usual_failure(const Trials& trials) {
   std::map<trial::FailureKind, std::size_t> counts;
-  for (const auto* committed : trials) ++counts[failure_of(*committed)->kind];
+  for (const auto& committed : trials) ++counts[failure_of(*committed)->kind];
   const auto usual =
       std::ranges::max_element(counts, {}, [](const auto& entry) { return entry.second; })->first;
   const auto example =
-      std::ranges::find_if(trials, [&](const auto* each) { return failure_of(*each)->kind == usual; });
+      std::ranges::find_if(trials, [&](const auto& each) { return failure_of(*each)->kind == usual; });
   return fmt::format("most often as {} ({} of {}): {}", trial::to_text(usual), counts[usual], trials.size(),
                      failure_of(**example)->reason);
 }
@@ -52,7 +52,7 @@ std::string constraint_values(const ReportInputs& inputs, const Trials& trials) 
   for (const objective::Constraint& constraint : inputs.state.objectives().constraints()) {
     if (constraint.computed) continue;
     std::vector<double> values;
-    for (const auto* committed : trials) {
+    for (const auto& committed : trials) {
       if (const auto value = metric_value(*committed, constraint.metric, inputs.metrics))
         values.push_back(*value);
     }
@@ -66,12 +66,12 @@ std::string constraint_values(const ReportInputs& inputs, const Trials& trials) 
 
 /// @param noun  of one of the trials
 std::string reason_of(const ReportInputs& inputs, const Trials& trials, std::string_view noun) {
-  const auto failed = [](const auto* committed) { return failure_of(*committed) != nullptr; };
+  const auto failed = [](const auto& committed) { return failure_of(*committed) != nullptr; };
   if (trials.empty()) return fmt::format("no {} is done", noun);
   if (std::ranges::all_of(trials, failed))
     return fmt::format("every {} failed, {}", noun, usual_failure(trials));
   const bool measured =
-      std::ranges::any_of(trials, [&](const auto* committed) { return has_objectives(inputs, *committed); });
+      std::ranges::any_of(trials, [&](const auto& committed) { return has_objectives(inputs, *committed); });
   if (!measured) return fmt::format("no {} has a value for each objective", noun);
   return fmt::format("no {} meets the constraints{}", noun, constraint_values(inputs, trials));
 }

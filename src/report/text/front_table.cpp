@@ -20,8 +20,8 @@ std::string epochs_text(const trial::Budget& budget) {
 
 /// A search trial of the table, and its training of the final budget; nullptr: there is none.
 struct Row {
-  const CommittedTrial* searched;
-  const CommittedTrial* trained;
+  run::SharedTrial searched;
+  run::SharedTrial trained;
 };
 
 struct FrontColumn {
@@ -32,7 +32,7 @@ struct FrontColumn {
 };
 
 /// Of a training; `-` where it has no such value.
-std::string value_cell(const ReportInputs& inputs, const CommittedTrial* training,
+std::string value_cell(const ReportInputs& inputs, const run::SharedTrial& training,
                        const std::string& metric) {
   const auto value = training == nullptr ? std::nullopt : metric_value(*training, metric, inputs.metrics);
   return value ? metric_text(metric, *value) : "-";
@@ -133,7 +133,7 @@ std::string front_table(const ReportInputs& inputs, std::size_t most) {
   const run::RunState& state = inputs.state;
   std::vector<Row> rows;
   const auto add = [&](trial::TrialNumber number) {
-    rows.push_back({&state.search_trial(number), state.final_training(number)});
+    rows.push_back({state.search_trial(number), state.final_training(number)});
   };
   for (const trial::TrialNumber number : front_order(state.final_front())) add(number);
   const std::size_t final_members = rows.size();

@@ -8,6 +8,7 @@
 #include <array>
 #include <chrono>
 #include <functional>
+#include <map>
 #include <utility>
 
 #include <fmt/format.h>
@@ -77,12 +78,14 @@ class Tracking final : public RunTracking {
   void committed(const run::Commit& commit, const run::RunState& state) override {
     if (threads_.empty()) return;
     const TrackedTrial tracked(commit, state, commit.replayed ? begun_s_ : unix_now_s());
-    if (tracked.front != front_) keep_front(state);
+    keep_front(*commit.trial, state);
     for (const auto& thread : threads_) thread->add(tracked);
   }
 
   void ended(RunEnd end) override {
-    for (const auto& thread : threads_) thread->begin_end(end, bound_of(end), front_ids_);
+    std::vector<std::string> ids;
+    for (const auto& [number, id] : front_ids_) ids.push_back(space::to_text(id));
+    for (const auto& thread : threads_) thread->begin_end(end, bound_of(end), ids);
     for (const auto& thread : threads_) thread->wait_for_end();
   }
 
@@ -122,17 +125,15 @@ class Tracking final : public RunTracking {
                last_moment);
   }
 
-  void keep_front(const run::RunState& state) {
-    front_ = state.points();
-    front_ids_.clear();
-    for (const trial::TrialNumber number : state.front().keys()) {
-      front_ids_.push_back(space::to_text(state.search_trial(number).trial.architecture().id));
-    }
+  void keep_front(const trial::CommittedTrial& committed, const run::RunState& state) {
+    const trial::Trial& trial = committed.trial;
+    if (trial.is_final()) return;
+    if (state.on_front(trial.number)) front_ids_[trial.number] = trial.architecture().id;
+    for (const trial::TrialNumber number : state.left_behind()) front_ids_.erase(number);
   }
 
   double begun_s_;
-  std::shared_ptr<const run::FrontPoints> front_;  // whose members the ids are
-  std::vector<std::string> front_ids_;
+  std::map<trial::TrialNumber, space::ArchId> front_ids_;  // of its members
   std::vector<std::unique_ptr<MetricThread>> threads_;
 };
 

@@ -6,6 +6,8 @@
 #include "search/algorithms/algorithms.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <memory>
 
 namespace skyline::search {
 namespace {
@@ -29,9 +31,9 @@ class ListedSearch final : public Searcher {
       for (std::size_t p = 0; known && p < choices.size(); ++p)
         known = choices[p] < parameters[p].values.size();
       if (!known) throw UserError("search.genotypes: a genotype that the space does not have");
-      auto built = std::make_shared<const space::Architecture>(problem.space.build({choices}));
+      const space::Architecture built = problem.space.build({choices});
       proposals_.insert(proposals_.end(), options.seeds,
-                        {.architecture = std::move(built),
+                        {.architecture = std::make_shared<const space::Architecture>(built.unbuilt()),
                          .origin = trial::Origin::kEnumerated,
                          .parents = {},
                          .budget = problem.budget,
@@ -41,7 +43,7 @@ class ListedSearch final : public Searcher {
 
   std::vector<trial::Proposal> ask(std::size_t room) override {
     const std::size_t count = std::min(room, proposals_.size() - asked_);
-    const auto begin = proposals_.begin() + static_cast<std::ptrdiff_t>(asked_);
+    const auto begin = std::make_move_iterator(proposals_.begin() + static_cast<std::ptrdiff_t>(asked_));
     asked_ += count;
     return {begin, begin + static_cast<std::ptrdiff_t>(count)};
   }

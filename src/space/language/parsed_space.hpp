@@ -31,14 +31,19 @@ std::string too_many_values();
 std::vector<double> read_weights(const ConfigNode& list, std::size_t values);
 
 /// The parts of a parsed space.
-struct SearchSpace::State {
+struct ParsedSpace {
   std::vector<Parameter> parameters;
   DataShape data;
   ConfigNode network_source;
   ItemPointer network;
   std::vector<Expression> training;  // of the evaluator's section
 
-  Architecture build(const Genotype& genotype, NetworkBuilder& builder) const;
+  /// @param used  becomes Architecture::used
+  /// @throws UserError if the network cannot be built
+  Architecture::Parts build(const Genotype& genotype, std::vector<bool>& used, NetworkBuilder& builder) const;
 };
+
+/// The id of an architecture with these parts.
+ArchId id_of(const Architecture::Parts& parts);
 
 }  // namespace skyline::space

@@ -46,7 +46,7 @@ SearchSpace SearchSpace::parse(const ConfigNode& section, const DataShape& data,
   const SpaceForm form = space_keys().parse(section);
   if (!form.file.is_null()) form.file.fail("the file of a space cannot name another one");
   (void)section.at("network");
-  auto state = std::make_shared<State>();
+  auto state = std::make_shared<ParsedSpace>();
   state->data = data;
   state->network_source = form.network;
   SpaceReader reader(form, data);
@@ -70,7 +70,8 @@ void SearchSpace::check_some_network_builds() const {
        ++tried) {
     NetworkBuilder builder(state_->data);
     try {
-      state_->build(count <= kMostGenotypesTried ? genotype_at(tried) : sample(random), builder);
+      std::vector<bool> used;
+      state_->build(count <= kMostGenotypesTried ? genotype_at(tried) : sample(random), used, builder);
       return;
     } catch (const UserError& problem) {
       steps += builder.steps();
@@ -127,29 +128,10 @@ Genotype SearchSpace::sample(RandomStream& random) const {
 
 Architecture SearchSpace::build(const Genotype& genotype) const {
   NetworkBuilder builder(state_->data);
-  return state_->build(genotype, builder);
-}
-
-Architecture SearchSpace::State::build(const Genotype& genotype, NetworkBuilder& builder) const {
-  require(genotype.choices.size() == parameters.size(), "build: a genotype of another space");
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
-    require(genotype.choices[i] < parameters[i].values.size(), "build: a genotype of another space");
-  }
-  Architecture architecture;
-  architecture.genotype = genotype;
-  architecture.used.assign(parameters.size(), false);
-  const Bindings bindings{parameters, genotype, data.classes, architecture.used};
-  network->build(builder, bindings);
-  architecture.network = builder.finish(network_source);
-  std::string identity = architecture.network.canonical_text();
-  for (const Expression& expression : training) {
-    const ConfigNode& scalar = expression.source();
-    architecture.training.push_back({key_in_section(scalar), expression.evaluate(bindings)});
-    identity += "training." + architecture.training.back().key + '=' +
-                to_text(architecture.training.back().value) + '\n';
-  }
-  architecture.id = ArchId{stable_hash64(identity)};
-  return architecture;
+  std::vector<bool> used;
+  Architecture::Parts parts = state_->build(genotype, used, builder);
+  const ArchId id = id_of(parts);
+  return {id, genotype, std::move(used), std::move(parts), state_};
 }
 
 std::string SearchSpace::describe(const Genotype& genotype) const {

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <type_traits>
-#include <utility>
 
 namespace skyline::store {
 namespace {
@@ -18,40 +16,42 @@ Hdf5Type make_flag_type(const std::filesystem::path& path) {
   return type;
 }
 
-/// The type of a column's elements.
-struct ElementType {
-  const std::filesystem::path& path;
-  template <typename Number>
-  Hdf5Type operator()(const std::vector<Number>&) const {
-    return Hdf5Type(check_hdf5(H5Tcopy(native_type<Number>()), "write", path));
-  }
-  Hdf5Type operator()(const std::vector<bool>&) const { return make_flag_type(path); }
-  Hdf5Type operator()(const std::vector<std::string>& texts) const {
-    std::size_t longest = 1;
-    for (const std::string& text : texts) longest = std::max(longest, text.size());
-    return make_text_type(longest, path);
-  }
-};
-
-/// Copies a column into the rows of `block`, from byte `offset` of each.
-void fill(std::string& block, std::size_t row_bytes, std::size_t offset, const Table::Column& column) {
-  const auto copy_values = [&](const auto& values) {
-    for (std::size_t row = 0; row < values.size(); ++row) {
-      char* place = block.data() + row * row_bytes + offset;
-      using T = typename std::decay_t<decltype(values)>::value_type;
-      if constexpr (std::is_same_v<T, std::string>) {
-        values[row].copy(place, values[row].size());
-      } else if constexpr (std::is_same_v<T, bool>) {
-        *place = values[row] ? 1 : 0;
-      } else {
-        std::memcpy(place, &values[row], sizeof(T));
-      }
-    }
-  };
-  std::visit(copy_values, column);
+template <typename Number>
+Hdf5Type make_number_type(const std::filesystem::path& path) {
+  return Hdf5Type(check_hdf5(H5Tcopy(native_type<Number>()), "write", path));
 }
 
 }  // namespace
+
+void Table::write(Hdf5Image& image, const std::string& name, const Rows& columns, const Rows& rows) {
+  Table table;
+  columns(table);
+  table.step_ = Step::kMeasure;
+  table.num_rows_ = 0;
+  rows(table);
+  const Hdf5Type row = table.make_row_type(image.path());
+  const hsize_t dims[] = {table.num_rows_};
+  table.block_.resize(table.row_bytes_ * table.num_rows_);
+  table.step_ = Step::kFill;
+  table.num_rows_ = 0;
+  rows(table);
+  require(table.num_rows_ == dims[0], "a table has other rows the second time");
+  image.write_array(name, row.get(), dims, std::move(table.block_));
+}
+
+std::vector<std::string> Table::names(const Rows& columns) {
+  Table table;
+  columns(table);
+  std::vector<std::string> names;
+  for (const Column& column : table.columns_) names.push_back(column.name);
+  return names;
+}
+
+void Table::operator()(std::string_view name, const std::string& text) {
+  Column& column = next_column(name, Kind::kText);
+  if (step_ == Step::kMeasure) column.longest = std::max(column.longest, text.size());
+  if (step_ == Step::kFill) put(column, text.data(), text.size());
+}
 
 void Table::end_row() {
   require(next_ == columns_.size(), "a row of a table lacks cells");
@@ -59,37 +59,35 @@ void Table::end_row() {
   ++num_rows_;
 }
 
-void Table::drop_first_row() {
-  for (NamedColumn& column : columns_) {
-    std::visit([](auto& values) { values.erase(values.begin()); }, column.values);
-  }
-  --num_rows_;
+Table::Column& Table::next_column(std::string_view name, Kind kind) {
+  if (step_ == Step::kColumns) columns_.push_back({std::string(name), kind});
+  require(next_ < columns_.size() && columns_[next_].kind == kind, "a row of a table has other cells");
+  return columns_[next_++];
 }
 
-std::vector<std::string> Table::names() const {
-  std::vector<std::string> names;
-  for (const NamedColumn& column : columns_) names.push_back(column.name);
-  return names;
+void Table::put(const Column& column, const void* bytes, std::size_t count) {
+  const std::size_t place = num_rows_ * row_bytes_ + column.offset;
+  require(place + count <= block_.size(), "a table has other rows the second time");
+  std::memcpy(block_.data() + place, bytes, count);
 }
 
-void Table::write(Hdf5Image& image, const std::string& name) const {
-  const std::filesystem::path& path = image.path();
+Hdf5Type Table::make_row_type(const std::filesystem::path& path) {
   std::vector<Hdf5Type> types;
-  std::vector<std::size_t> offsets;
-  std::size_t row_bytes = 0;
-  for (const NamedColumn& column : columns_) {
-    types.push_back(std::visit(ElementType{path}, column.values));
-    offsets.push_back(row_bytes);
-    row_bytes += H5Tget_size(types.back().get());
+  for (Column& column : columns_) {
+    types.push_back(column.kind == Kind::kFlag      ? make_flag_type(path)
+                    : column.kind == Kind::kInteger ? make_number_type<std::int64_t>(path)
+                    : column.kind == Kind::kNatural ? make_number_type<std::uint64_t>(path)
+                    : column.kind == Kind::kNumber  ? make_number_type<double>(path)
+                                                    : make_text_type(column.longest, path));
+    column.offset = row_bytes_;
+    row_bytes_ += H5Tget_size(types.back().get());
   }
-  const Hdf5Type row(check_hdf5(H5Tcreate(H5T_COMPOUND, row_bytes), "write", path));
-  std::string block(row_bytes * num_rows_, '\0');
+  Hdf5Type row(check_hdf5(H5Tcreate(H5T_COMPOUND, row_bytes_), "write", path));
   for (std::size_t i = 0; i < columns_.size(); ++i) {
-    check_hdf5(H5Tinsert(row.get(), columns_[i].name.c_str(), offsets[i], types[i].get()), "write", path);
-    fill(block, row_bytes, offsets[i], columns_[i].values);
+    check_hdf5(H5Tinsert(row.get(), columns_[i].name.c_str(), columns_[i].offset, types[i].get()), "write",
+               path);
   }
-  const hsize_t dims[] = {num_rows_};
-  image.write_array(name, row.get(), dims, std::move(block));
+  return row;
 }
 
 }  // namespace skyline::store

@@ -5,10 +5,10 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <variant>
 #include <vector>
 
 namespace skyline::store {
@@ -18,37 +18,50 @@ namespace skyline::store {
 /// that h5py reads as bool.
 class Table {
  public:
-  using Column = std::variant<std::vector<std::int64_t>, std::vector<std::uint64_t>, std::vector<double>,
-                              std::vector<bool>, std::vector<std::string>>;
+  /// Adds rows. Is called twice and must do the same both times: the first time the texts are measured, so
+  /// that no more than the bytes of the file is held.
+  using Rows = std::function<void(Table& rows)>;
 
-  /// Adds a cell. The first row makes the columns. @pre `name` is new in its row
-  void operator()(std::string_view name, bool value) { add<bool>(name, value); }
-  void operator()(std::string_view name, std::signed_integral auto value) { add<std::int64_t>(name, value); }
-  void operator()(std::string_view name, std::uint32_t value) { add<std::int64_t>(name, value); }
-  void operator()(std::string_view name, std::uint64_t value) { add<std::uint64_t>(name, value); }
-  void operator()(std::string_view name, double value) { add<double>(name, value); }
-  void operator()(std::string_view name, const std::string& text) { add<std::string>(name, text); }
+  /// @param columns  adds one row, which only makes the columns
+  static void write(Hdf5Image& image, const std::string& name, const Rows& columns, const Rows& rows);
+  /// Names of the columns.
+  static std::vector<std::string> names(const Rows& columns);
 
+  /// Adds a cell. @pre `name` is new in its row
+  void operator()(std::string_view name, bool value) { add(name, std::uint8_t{value}, Kind::kFlag); }
+  void operator()(std::string_view name, std::signed_integral auto value) {
+    add(name, static_cast<std::int64_t>(value), Kind::kInteger);
+  }
+  void operator()(std::string_view name, std::uint32_t value) { operator()(name, std::int64_t{value}); }
+  void operator()(std::string_view name, std::uint64_t value) { add(name, value, Kind::kNatural); }
+  void operator()(std::string_view name, double value) { add(name, value, Kind::kNumber); }
+  void operator()(std::string_view name, const std::string& text);
   void end_row();
-  /// For a table that may have no rows: the first one only made the columns.
-  void drop_first_row();
-  std::vector<std::string> names() const;
-  void write(Hdf5Image& image, const std::string& name) const;
 
  private:
-  template <typename T>
-  void add(std::string_view name, T value) {
-    if (next_ == columns_.size()) columns_.push_back({std::string(name), std::vector<T>()});
-    std::get<std::vector<T>>(columns_[next_++].values).push_back(std::move(value));
-  }
-
-  struct NamedColumn {
+  enum class Step { kColumns, kMeasure, kFill };
+  enum class Kind { kFlag, kInteger, kNatural, kNumber, kText };
+  struct Column {
     std::string name;
-    Column values;
+    Kind kind;
+    std::size_t longest = 1;  // text
+    std::size_t offset = 0;   // in a row
   };
-  std::vector<NamedColumn> columns_;
+
+  Table() = default;
+  void add(std::string_view name, const auto& value, Kind kind) {
+    if (Column& column = next_column(name, kind); step_ == Step::kFill) put(column, &value, sizeof value);
+  }
+  Column& next_column(std::string_view name, Kind kind);
+  void put(const Column& column, const void* bytes, std::size_t count);
+  Hdf5Type make_row_type(const std::filesystem::path& path);
+
+  std::vector<Column> columns_;
+  Step step_ = Step::kColumns;
   std::size_t next_ = 0;  // the column of the next cell
   std::size_t num_rows_ = 0;
+  std::size_t row_bytes_ = 0;
+  std::string block_;  // all rows
 };
 
 }  // namespace skyline::store

@@ -11,7 +11,6 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -42,10 +41,9 @@ struct LossNote {
 /// The contents of a journal.
 struct JournalContents {
   JournalHeader header;
-  std::vector<trial::CommittedTrial> entries;  // by position, without a gap
-  trial::CommitLog log;                        // of the entries
-  bool torn_tail = false;                      // an incomplete last line was found (and is not in `entries`)
-  std::uint64_t valid_bytes = 0;               // length of the valid part
+  trial::CommitLog entries;
+  bool torn_tail = false;         // an incomplete last line was found (and is not in `entries`)
+  std::uint64_t valid_bytes = 0;  // length of the valid part
 };
 
 /// Reads and checks a journal (jsonl, one committed trial per line, each with a CRC-32 of the rest of the
@@ -94,8 +92,7 @@ void write_waiting_results(const RunPaths& paths, int rank, const JournalHeader&
 /// version, or a damaged line, is skipped with a warning that names it. @throws UserError if the folder
 /// cannot be read
 trial::ResultsByName read_waiting_results(const RunPaths& paths, const JournalHeader& header,
-                                          const space::SearchSpace& space,
-                                          std::span<const trial::CommittedTrial> committed);
+                                          const space::SearchSpace& space, const trial::CommitLog& committed);
 
 /// Whether there are waiting results, usable or not. @throws UserError
 bool has_waiting_results(const RunPaths& paths);

@@ -175,16 +175,25 @@ space::Genotype EntryDecoder::genotype(const Json& values) const {
   return genotype;
 }
 
-std::shared_ptr<const space::Architecture> EntryDecoder::architecture(const Json& line) {
-  const space::Genotype choices = genotype(member(line, "genotype"));
-  auto& built = built_[choices.choices];
-  if (!built) built = std::make_shared<const space::Architecture>(space_.build(choices));
-  const std::string id = space::to_text(built->id);
+std::shared_ptr<const space::Architecture> EntryDecoder::architecture(const Json& line) const {
+  const space::Architecture built = space_.build(genotype(member(line, "genotype")));
+  const std::string id = space::to_text(built.id);
   if (const std::string& recorded = decode_text(line, "arch"); recorded != id) {
     throw UserError("arch: the journal says " + recorded + ", but this space builds " + id +
                     " from the genotype (the space has changed since)");
   }
-  return built;
+  return std::make_shared<const space::Architecture>(built.unbuilt());
+}
+
+/// Whether it is an earlier trial of this architecture.
+bool EntryDecoder::is_known(trial::TrialNumber number, space::ArchId id) const {
+  const auto found = earlier(number);
+  return found != nullptr && found->id == id;
+}
+
+std::shared_ptr<const space::Architecture> EntryDecoder::earlier(trial::TrialNumber number) const {
+  const auto found = known_.find(number);
+  return found != known_.end() ? found->second : earlier_.architecture_of(number);
 }
 
 trial::Outcome EntryDecoder::outcome(const Json& line) const {
@@ -205,7 +214,7 @@ trial::Outcome EntryDecoder::outcome(const Json& line) const {
   return measurements;
 }
 
-trial::CommittedTrial EntryDecoder::decode(const Json& line) {
+trial::CommittedTrial EntryDecoder::decode(const Json& line) const {
   trial::CommittedTrial committed;
   trial::Trial& trial = committed.trial;
   trial.number = decode_integer<std::uint64_t>(member(line, "k"), "k");
@@ -213,23 +222,22 @@ trial::CommittedTrial EntryDecoder::decode(const Json& line) {
     trial.proposal.trains = trial.number;
   }
   trial.proposal.architecture = architecture(line);
-  read_fields(line, architectures_, trial);
+  if (trial.number > earlier_.size() + trial::CommitLog::kFarthestAhead) {
+    fail_expected("k", "a number near the position", line["k"]);
+  }
+  read_fields(
+      line, [this](trial::TrialNumber number) { return earlier(number); }, trial);
   if (trial.members == 0) fail_expected("members", "1 or more", line["members"]);
   committed.outcome = outcome(line);
   committed.timing = decode_timing(member(line, "where"));
-  const auto trained = architectures_.find(trial.number);
-  if (trial.is_final() &&
-      (trained == architectures_.end() || trained->second->id != trial.architecture().id)) {
+  const space::ArchId id = trial.architecture().id;
+  if (trial.is_final() && !is_known(trial.number, id)) {
     fail_expected("k", "the number of an earlier trial of this architecture, which this one trains",
                   line["k"]);
   }
-  if (trial.continues() != nullptr) {
-    const auto earlier = architectures_.find(trial.continues()->from);
-    if (earlier == architectures_.end() || earlier->second->id != trial.architecture().id) {
-      fail_expected("continues", "the number of an earlier trial of this architecture", line["continues"]);
-    }
+  if (trial.continues() != nullptr && !is_known(trial.continues()->from, id)) {
+    fail_expected("continues", "the number of an earlier trial of this architecture", line["continues"]);
   }
-  know(trial);
   return committed;
 }
 

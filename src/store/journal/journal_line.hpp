@@ -39,25 +39,31 @@ std::optional<nlohmann::ordered_json> parse_line(std::string_view line);
 /// Reads the header. @throws UserError for a missing or wrong member
 JournalHeader decode_header(const nlohmann::ordered_json& line);
 
-/// Turns lines back into trials; equal genotypes share one architecture. A trial that others inherit from,
-/// or whose full training is read, comes before them, or is made known.
+/// Turns lines back into trials.
 class EntryDecoder {
  public:
-  EntryDecoder(const space::SearchSpace& space, const std::vector<std::string>& metrics)
-      : space_(space), metrics_(metrics) {}
-  /// Reads a trial. @throws UserError for a member that is missing, wrong, or not of this space
-  trial::CommittedTrial decode(const nlohmann::ordered_json& line);
-  void know(const trial::Trial& trial) { architectures_[trial.number] = trial.proposal.architecture; }
+  /// References outlive the decoder.
+  /// @param earlier  trials that others may inherit from, continue or train in full
+  EntryDecoder(const space::SearchSpace& space, const std::vector<std::string>& metrics,
+               const trial::CommitLog& earlier)
+      : space_(space), metrics_(metrics), earlier_(earlier) {}
+  /// Reads a trial, whose network is built, compared and not kept.
+  /// @throws UserError for a member that is missing, wrong, or not of this space
+  trial::CommittedTrial decode(const nlohmann::ordered_json& line) const;
+  /// A trial that is not committed yet may be an earlier one, too.
+  void know(const trial::Trial& trial) { known_[trial.number] = trial.proposal.architecture; }
 
  private:
   space::Genotype genotype(const nlohmann::ordered_json& values) const;
-  std::shared_ptr<const space::Architecture> architecture(const nlohmann::ordered_json& line);
+  std::shared_ptr<const space::Architecture> architecture(const nlohmann::ordered_json& line) const;
+  std::shared_ptr<const space::Architecture> earlier(trial::TrialNumber number) const;
+  bool is_known(trial::TrialNumber number, space::ArchId id) const;
   trial::Outcome outcome(const nlohmann::ordered_json& line) const;
 
   const space::SearchSpace& space_;
   const std::vector<std::string>& metrics_;
-  std::map<std::vector<std::uint32_t>, std::shared_ptr<const space::Architecture>> built_;
-  Architectures architectures_;
+  const trial::CommitLog& earlier_;
+  std::map<trial::TrialNumber, std::shared_ptr<const space::Architecture>> known_;
 };
 
 }  // namespace skyline::store

@@ -2,7 +2,7 @@
 
 #include "store/journal/journal.hpp"
 #include "store/journal/journal_line.hpp"
-#include "store/publish/publish.hpp"
+#include "store/publish/block_reader.hpp"
 
 #include <optional>
 #include <string_view>
@@ -26,37 +26,50 @@ auto at_line(const std::filesystem::path& path, std::size_t number, Work work) {
   }
 }
 
-/// Reads the lines of a journal one by one and checks their sums.
+/// Reads the lines of a journal one by one and checks their sums; holds no more than a block of the file.
 class LineReader {
  public:
-  explicit LineReader(const std::filesystem::path& path) : path_(path), text_(read_file(path)) {}
+  explicit LineReader(const std::filesystem::path& path) : path_(path), file_(path) {}
 
   /// The next line; nothing at the end and before a torn last line.
   std::optional<Json> next() {
-    if (place_ == text_.size()) return std::nullopt;
+    const std::size_t end = find_end();
+    if (start_ == text_.size()) return std::nullopt;
     ++number_;
-    const std::string_view rest = std::string_view(text_).substr(place_);
-    const std::size_t end = rest.find('\n');
-    const bool last = end == std::string_view::npos || end + 1 == rest.size();
     std::optional<Json> line;
-    if (end != std::string_view::npos) {
-      line = at_line(path_, number_, [&] { return parse_line(rest.substr(0, end)); });
+    if (end != std::string::npos) {
+      const std::string_view text = std::string_view(text_).substr(start_, end - start_);
+      line = at_line(path_, number_, [&] { return parse_line(text); });
     }
     if (line) {
-      place_ += end + 1;
+      valid_bytes_ += end + 1 - start_;
+      start_ = end + 1;
       return line;
     }
+    const bool last = end == std::string::npos || (end + 1 == text_.size() && !file_.read(text_));
     if (!last || number_ == 1) fail_damaged();
     torn_ = true;
     return std::nullopt;
   }
 
   std::size_t number() const { return number_; }  // number of the last line read, from 1
-  std::uint64_t valid_bytes() const { return place_; }
+  std::uint64_t valid_bytes() const { return valid_bytes_; }
   bool torn() const { return torn_; }
   const std::filesystem::path& path() const { return path_; }
 
  private:
+  /// Where the next line ends in the text; npos: it has no end.
+  std::size_t find_end() {
+    std::size_t end = text_.find('\n', start_);
+    if (end != std::string::npos) return end;
+    text_.erase(0, std::exchange(start_, 0));
+    for (std::size_t seen = text_.size(); end == std::string::npos && file_.read(text_);
+         seen = text_.size()) {
+      end = text_.find('\n', seen);
+    }
+    return end;
+  }
+
   [[noreturn]] void fail_damaged() const {
     throw UserError(
         path_.string() + ": line " + std::to_string(number_) +
@@ -65,8 +78,10 @@ class LineReader {
   }
 
   std::filesystem::path path_;
-  std::string text_;
-  std::size_t place_ = 0;
+  BlockReader file_;
+  std::string text_;       // a part of the file
+  std::size_t start_ = 0;  // of the next line in it
+  std::uint64_t valid_bytes_ = 0;
   std::size_t number_ = 0;
   bool torn_ = false;
 };
@@ -92,18 +107,17 @@ JournalContents read_journal(const std::filesystem::path& path, const space::Sea
   const Json first = read_header(lines);
   JournalContents contents;
   contents.header = at_line(path, 1, [&] { return decode_header(first); });
-  EntryDecoder decoder(space, contents.header.metrics);
+  const EntryDecoder decoder(space, contents.header.metrics, contents.entries);
   while (const std::optional<Json> line = lines.next()) {
     if (is_loss(*line)) continue;
-    contents.entries.push_back(at_line(path, lines.number(), [&] {
+    at_line(path, lines.number(), [&] {
       check_position(*line, contents.entries.size());
-      trial::CommittedTrial entry = decoder.decode(*line);
-      if (contents.log.contains(entry.trial)) {
+      const trial::CommittedTrial entry = decoder.decode(*line);
+      if (contents.entries.contains(entry.trial)) {
         throw UserError("trial " + to_text(entry.trial.name()) + " is there for the second time");
       }
-      entry.position = contents.log.add(entry.trial);
-      return entry;
-    }));
+      contents.entries.add(entry);
+    });
   }
   contents.torn_tail = lines.torn();
   contents.valid_bytes = lines.valid_bytes();

@@ -2,10 +2,12 @@
 
 #include "store/journal/journal.hpp"
 #include "store/journal/journal_line.hpp"
+#include "store/publish/block_reader.hpp"
 #include "store/publish/file_descriptor.hpp"
 #include "store/publish/patience.hpp"
 #include "store/publish/publish.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <span>
 #include <string_view>
@@ -143,9 +145,17 @@ std::unique_ptr<JournalWriter> JournalWriter::create(const std::filesystem::path
 }
 
 void settle_journal(const std::filesystem::path& path, const JournalContents& contents) {
-  const std::string text = read_file(path);
-  if (text.size() < contents.valid_bytes) fail_shorter(path, contents.valid_bytes, text.size());
-  publish_file(path, std::string_view(text).substr(0, contents.valid_bytes));
+  publish(path, [&](TemporaryFile& file) -> Fault {
+    BlockReader from(path);
+    std::string block;
+    for (std::uint64_t place = 0; place < contents.valid_bytes; place += block.size()) {
+      block.clear();
+      if (!from.read(block)) fail_shorter(path, contents.valid_bytes, place);
+      block.resize(std::min<std::uint64_t>(block.size(), contents.valid_bytes - place));
+      if (const Fault fault = file.write({std::as_bytes(std::span(block))}, place)) return fault;
+    }
+    return {};
+  });
 }
 
 std::unique_ptr<JournalWriter> JournalWriter::resume(const std::filesystem::path& path,

@@ -40,8 +40,8 @@ class FieldEncoder {
 
 class FieldDecoder {
  public:
-  FieldDecoder(const Json& line, trial::TrialNumber number, const Architectures& architectures)
-      : line_(line), number_(number), architectures_(architectures) {}
+  FieldDecoder(const Json& line, trial::TrialNumber number, const trial::ArchitectureOf& earlier)
+      : line_(line), number_(number), earlier_(earlier) {}
   void operator()(const char* name, trial::Origin& origin) const {
     origin = trial::parse_origin(decode_text(line_, name));
   }
@@ -58,7 +58,7 @@ class FieldDecoder {
 
   const Json& line_;
   const trial::TrialNumber number_;
-  const Architectures& architectures_;
+  const trial::ArchitectureOf& earlier_;
 };
 
 void FieldDecoder::operator()(const char* name, std::vector<trial::TrialNumber>& numbers) const {
@@ -82,9 +82,8 @@ void FieldDecoder::operator()(const char* /*name*/, trial::Start& start) const {
 trial::Inherit FieldDecoder::inherited(const Json& inherits) const {
   trial::Inherit start;
   start.from = decode_integer<std::uint64_t>(member(inherits, "from"), "inherits.from");
-  const auto parent = architectures_.find(start.from);
-  if (parent == architectures_.end()) fail_expected("inherits.from", "an earlier trial", inherits);
-  start.architecture = parent->second;
+  start.architecture = earlier_(start.from);
+  if (start.architecture == nullptr) fail_expected("inherits.from", "an earlier trial", inherits);
   start.share = decode_number(member(inherits, "share"), "inherits.share");
   if (!(start.share >= 0 && start.share <= 1)) {
     fail_expected("inherits.share", "a number from 0 to 1", inherits);
@@ -144,8 +143,8 @@ void add_fields(Json& object, const trial::Trial& trial) {
   trial::for_each_field(FieldEncoder(object), trial);
 }
 
-void read_fields(const Json& object, const Architectures& architectures, trial::Trial& trial) {
-  trial::for_each_field(FieldDecoder(object, trial.number, architectures), trial);
+void read_fields(const Json& object, const trial::ArchitectureOf& earlier, trial::Trial& trial) {
+  trial::for_each_field(FieldDecoder(object, trial.number, earlier), trial);
 }
 
 Json encode_timing(const trial::TrialTiming& timing) {

@@ -3,10 +3,10 @@
 #include "skyline/core/error.hpp"
 #include "skyline/trial/trial.hpp"
 
+#include "trial/packed_trial.hpp"
+
 #include <cstdint>
 #include <limits>
-#include <map>
-#include <memory>
 #include <string>
 
 #include <nlohmann/json.hpp>
@@ -38,12 +38,10 @@ void add_name(nlohmann::ordered_json& object, const trial::Trial& trial);
 /// `inherits` or `continues`, a fresh one not at all.
 void add_fields(nlohmann::ordered_json& object, const trial::Trial& trial);
 
-/// The architectures of earlier trials.
-using Architectures = std::map<trial::TrialNumber, std::shared_ptr<const space::Architecture>>;
-
-/// Reads them back. @pre trial.number is known
+/// Reads them back. @pre trial.number is known. @param earlier  nullptr for a trial that is not an earlier
+/// one
 /// @throws UserError for one that is missing, wrong, or names a trial that is not an earlier one
-void read_fields(const nlohmann::ordered_json& object, const Architectures& architectures,
+void read_fields(const nlohmann::ordered_json& object, const trial::ArchitectureOf& earlier,
                  trial::Trial& trial);
 
 nlohmann::ordered_json encode_timing(const trial::TrialTiming& timing);

@@ -75,6 +75,7 @@ class ResultsReader {
   void read_line(const std::filesystem::path& path, std::size_t number, std::string_view line) {
     try {
       trial::CommittedTrial result = decoder_.decode(parse(line));
+      decoder_.know(result.trial);
       if (!committed_.contains(result.trial)) results_.emplace(result.trial.name(), std::move(result));
     } catch (const std::exception& error) {
       log::warning(path.string() + ": line " + std::to_string(number) + ": " + error.what() +
@@ -100,17 +101,12 @@ void write_waiting_results(const RunPaths& paths, int rank, const JournalHeader&
 
 trial::ResultsByName read_waiting_results(const RunPaths& paths, const JournalHeader& header,
                                           const space::SearchSpace& space,
-                                          std::span<const trial::CommittedTrial> committed) {
+                                          const trial::CommitLog& committed) {
   trial::ResultsByName results;
   const std::vector<std::filesystem::path> files = all_results_paths(paths);
   if (files.empty()) return results;
-  EntryDecoder decoder(space, header.metrics);
-  trial::CommitLog log;
-  for (const trial::CommittedTrial& entry : committed) {
-    decoder.know(entry.trial);
-    log.add(entry.trial);
-  }
-  ResultsReader reader(header, decoder, log, results);
+  EntryDecoder decoder(space, header.metrics, committed);
+  ResultsReader reader(header, decoder, committed, results);
   for (const std::filesystem::path& path : files) reader.read(path);
   return results;
 }

@@ -17,6 +17,8 @@ namespace {
 
 constexpr std::string_view kPublishTask = "write";
 
+constexpr std::size_t kTextBytes = std::size_t{1} << 20U;  // of a text are written at once
+
 /// A temporary of another host is somebody's unless it has not been touched for this long.
 constexpr std::time_t kForeignAge_s = 60;
 
@@ -51,6 +53,26 @@ void publish_pieces(const std::filesystem::path& path, const FilePieces& pieces)
 void publish_file(const std::filesystem::path& path, std::string_view text, Effort effort) {
   publish(
       path, [text](TemporaryFile& file) { return file.write({std::as_bytes(std::span(text))}, 0); }, effort);
+}
+
+void publish_text(const std::filesystem::path& path,
+                  const std::function<void(const WriteText& write)>& produce) {
+  publish(path, [&](TemporaryFile& file) {
+    std::string waiting;
+    std::uint64_t place = 0;
+    Fault fault;
+    const auto flush = [&] {
+      if (!fault) fault = file.write({std::as_bytes(std::span(waiting))}, place);
+      place += waiting.size();
+      waiting.clear();
+    };
+    produce([&](std::string_view part) {
+      waiting += part;
+      if (waiting.size() >= kTextBytes) flush();
+    });
+    flush();
+    return fault;
+  });
 }
 
 bool publish_new_file(const std::filesystem::path& path, std::string_view text) {

@@ -20,8 +20,15 @@ namespace skyline::store {
 /// the system's reason (fail_system); the temporary is removed
 void publish_file(const std::filesystem::path& path, std::string_view text, Effort effort = Effort::kPatient);
 
-/// The same, but only if nothing has that name yet: of several that try, one wins. Returns whether it was
-/// published. @throws as publish_file
+/// Takes the next part of a text.
+using WriteText = std::function<void(std::string_view part)>;
+/// The same, for a text that is too large to be held. @param produce  gives the parts, in order; called again
+/// after a fault that may pass
+void publish_text(const std::filesystem::path& path,
+                  const std::function<void(const WriteText& write)>& produce);
+
+/// The same as publish_file, but only if nothing has that name yet: of several that try, one wins. Returns
+/// whether it was published. @throws as publish_file
 bool publish_new_file(const std::filesystem::path& path, std::string_view text);
 
 /// Removes a file; nothing happens if there is none of that name. @throws as publish_file

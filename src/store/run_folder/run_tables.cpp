@@ -74,7 +74,7 @@ void add_row(Table& rows, const CommittedTrial& entry, bool on_front, const OwnC
     rows(own.metrics[i], failed ? std::nan("") : std::get<trial::Measurements>(entry.outcome).values.at(i));
   }
   for (const std::string& name : objective::computed_metric_names()) {
-    rows(name, objective::computed_metric(architecture.network, name));
+    rows(name, objective::computed_metric(architecture.cost, name));
   }
   rows("on_front", on_front);
   for (const trial::NamedValue& field : trial::field_values(entry.trial)) {
@@ -85,21 +85,19 @@ void add_row(Table& rows, const CommittedTrial& entry, bool on_front, const OwnC
 }
 
 /// The columns alone. @param parameters  of the run's space
-Table trial_columns(const OwnColumns& own, std::size_t parameters) {
+Table::Rows trial_columns(const OwnColumns& own, std::size_t parameters) {
   space::Architecture first;
   first.genotype.choices.resize(parameters);
   CommittedTrial any;
   any.trial.proposal.architecture = std::make_shared<const space::Architecture>(std::move(first));
   any.outcome = trial::Failure{};
-  Table rows;
-  add_row(rows, any, false, own);
-  rows.drop_first_row();
-  return rows;
+  return [any, &own](Table& rows) { add_row(rows, any, false, own); };
 }
 
 /// A parameter or metric that has the name of another column gets a prefix.
 OwnColumns own_columns(const space::SearchSpace& space, const std::vector<std::string>& metrics) {
-  const std::vector<std::string> every_run = trial_columns({}, 0).names();
+  const OwnColumns none;
+  const std::vector<std::string> every_run = Table::names(trial_columns(none, 0));
   const auto holds = [](const std::vector<std::string>& names, const std::string& name) {
     return std::ranges::find(names, name) != names.end();
   };
@@ -132,16 +130,16 @@ void for_each_cell(Slot& slot, Visitor&& visit) {
   visit("wait_ranks_s", slot.wait_ranks_s);
 }
 
-Table slot_table(const std::vector<SlotAccount>& slots) {
-  Table rows;
-  const auto add = [&](const SlotAccount& slot) {
+void write_slots(Hdf5Image& image, const std::vector<SlotAccount>& slots) {
+  const auto add = [](Table& rows, const SlotAccount& slot) {
     for_each_cell(slot, rows);
     rows.end_row();
   };
-  add({});
-  rows.drop_first_row();
-  for (const SlotAccount& slot : slots) add(slot);
-  return rows;
+  Table::write(
+      image, "slots", [&](Table& rows) { add(rows, {}); },
+      [&](Table& rows) {
+        for (const SlotAccount& slot : slots) add(rows, slot);
+      });
 }
 
 /// Metrics of the points of a course.
@@ -169,37 +167,40 @@ void add_point(Table& rows, const CommittedTrial& entry, const trial::CoursePoin
   rows.end_row();
 }
 
-Table course_table(SharedTrials committed, const Courses& courses, const std::vector<std::string>& metrics) {
-  Table rows;
-  add_point(rows, {}, {}, metrics);
-  rows.drop_first_row();
-  for (const auto& entry : committed) {
-    const auto course = courses.find({entry->trial.name(), entry->timing.started_s});
-    if (course == courses.end()) continue;
-    for (const trial::CoursePoint& point : course->second) add_point(rows, *entry, point, metrics);
-  }
-  return rows;
+void write_courses(Hdf5Image& image, const trial::CommitLog& committed, const Courses& courses,
+                   const std::vector<std::string>& metrics) {
+  const auto add_points = [&](Table& rows) {
+    if (courses.empty()) return;
+    for (const trial::SharedTrial& entry : committed) {
+      const auto course = courses.find({entry->trial.name(), entry->timing.started_s});
+      if (course == courses.end()) continue;
+      for (const trial::CoursePoint& point : course->second) add_point(rows, *entry, point, metrics);
+    }
+  };
+  Table::write(
+      image, "course", [&](Table& rows) { add_point(rows, {}, {}, metrics); }, add_points);
 }
 
 }  // namespace
 
-void write_run_tables(const std::filesystem::path& path, SharedTrials committed,
+void write_run_tables(const std::filesystem::path& path, const trial::CommitLog& committed,
                       const std::vector<bool>& on_front, const std::vector<std::string>& metrics,
                       const space::SearchSpace& space, const std::string& config_text,
                       const std::vector<SlotAccount>& slots, const Courses& courses) {
   require(on_front.size() == committed.size(), "on_front does not have one flag a trial");
   const OwnColumns own = own_columns(space, metrics);
-  Table trials = trial_columns(own, space.parameters().size());
-  for (std::size_t i = 0; i < committed.size(); ++i) add_row(trials, *committed[i], on_front[i], own);
+  const auto add_trials = [&](Table& rows) {
+    for (std::size_t i = 0; i < committed.size(); ++i) add_row(rows, *committed[i], on_front[i], own);
+  };
 
   Hdf5Image image(path, {});
   image.write_attribute("/", "format", kTablesFormat);
   image.write_attribute("/", "version", kTablesVersion);
   image.write_attribute("/", "skyline_version", SKYLINE_VERSION);
   image.write_attribute("/", "config", config_text);
-  trials.write(image, "trials");
-  slot_table(slots).write(image, "slots");
-  course_table(committed, courses, course_metrics(metrics)).write(image, "course");
+  Table::write(image, "trials", trial_columns(own, space.parameters().size()), add_trials);
+  write_slots(image, slots);
+  write_courses(image, committed, courses, course_metrics(metrics));
   publish_pieces(path, image.finish());
 }
 

@@ -4,12 +4,12 @@
 #include "skyline/space/search_space.hpp"
 
 #include "store/run_folder/courses.hpp"
+#include "trial/commit_log.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -36,8 +36,6 @@ struct SlotAccount {
   bool operator==(const SlotAccount&) const = default;
 };
 
-using SharedTrials = std::span<const std::shared_ptr<const trial::CommittedTrial>>;
-
 /// Writes run.h5, the journal as a table. Data set "trials" is a compound, one row per trial, that pandas
 /// reads as `pandas.DataFrame(h5py.File("run.h5")["trials"][:])`: number, position, phase, arch_id, one
 /// column per parameter, status, reason, one column per metric and computed cost, on_front, and the columns
@@ -46,7 +44,7 @@ using SharedTrials = std::span<const std::shared_ptr<const trial::CommittedTrial
 /// "course" has the points of committed trials, one column per member of CoursePoint.
 /// Root attributes: format, version, skyline_version, config (YAML text). Published whole. @throws Problem
 /// @param on_front  [committed.size()]
-void write_run_tables(const std::filesystem::path& path, SharedTrials committed,
+void write_run_tables(const std::filesystem::path& path, const trial::CommitLog& committed,
                       const std::vector<bool>& on_front, const std::vector<std::string>& metrics,
                       const space::SearchSpace& space, const std::string& config_text,
                       const std::vector<SlotAccount>& slots, const Courses& courses = {});

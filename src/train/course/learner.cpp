@@ -50,7 +50,7 @@ Learner::Learner(const TrainingSetup& setup, const trial::Trial& trial, trial::T
       stream_(context_),
       steps_ahead_(context_.accelerator().kernels() == Kernels::kOwn
                        ? 1
-                       : steps_to_queue(trial.architecture().network,
+                       : steps_to_queue(trial.architecture().network(),
                                         static_cast<double>(batch_) / static_cast<double>(members_),
                                         policy.burst)) {
   if (group != nullptr) {
@@ -76,7 +76,7 @@ void Learner::make_parts(const std::optional<BucketSizes>& buckets) {
   if (reducer_ != nullptr) {
     membership = {reducer_.get(), members_, member_, setup_.options.group};
   }
-  step_ = std::make_unique<TrainingStep>(trial_.architecture().network, trial_.seed, setup_.options,
+  step_ = std::make_unique<TrainingStep>(trial_.architecture().network(), trial_.seed, setup_.options,
                                          context_.accelerator(), context_.index(), membership, buckets);
   const double average = trial_.is_final() ? setup_.options.full.average : 0;
   if (average > 0) step_->begin_average();
@@ -108,7 +108,7 @@ std::unique_ptr<RepeatedWork> Learner::repeated(bool recorded, std::int64_t runs
 }
 
 void Learner::make_work() {
-  const auto flops = 3.0 * static_cast<double>(trial_.architecture().network.cost.flops * batch_);
+  const auto flops = 3.0 * static_cast<double>(trial_.architecture().cost.flops * batch_);
   const bool recorded = total_steps_ >= policy_.least_steps && step_->may_be_recorded();
   const BatchPart part = part_of_batch(static_cast<std::size_t>(batch_), members_, member_);
   const bool bursts = total_steps_ >= policy_.least_burst_steps && flops <= policy_.most_burst_flops;

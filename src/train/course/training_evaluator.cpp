@@ -73,7 +73,7 @@ class TrainingEvaluator final : public trial::Evaluator {
       : setup_(std::move(setup)), memory_(std::move(memory)) {}
 
   double predicted_cost(const trial::Trial& trial) const override {
-    const space::Network& network = trial.architecture().network;
+    const space::Network& network = trial.architecture().network();
     const TrainingOptions options = forecast_options_of(trial);
     const auto steps_of = [&](double epochs) {
       return steps_for(epochs, setup_.split.train.size(), options.batch);
@@ -93,7 +93,7 @@ class TrainingEvaluator final : public trial::Evaluator {
   std::size_t slots() const override { return setup_.device.accelerator == nullptr ? 0 : kMostOnDevice; }
 
   std::uint32_t members_for(const trial::Trial& trial) const override {
-    return choose_members(trial.architecture().network, forecast_options_of(trial).batch,
+    return choose_members(trial.architecture().network(), forecast_options_of(trial).batch,
                           setup_.options.group);
   }
 
@@ -130,7 +130,7 @@ class TrainingEvaluator final : public trial::Evaluator {
 
  private:
   TrainingOptions options_of(const trial::Trial& trial) const {
-    return with_values(setup_.options, trial.architecture().training);
+    return with_values(setup_.options, trial.architecture().training());
   }
 
   /// For what is decided before a trial begins: values that contradict each other, a pair that no check of
@@ -200,7 +200,7 @@ class TrainingEvaluator final : public trial::Evaluator {
     std::unique_ptr<TrialRun> run;     // other members of a group use its memory until they know of an error
     try {
       set_threads(setup_.options.threads);
-      if (!trial.architecture().training.empty()) own.emplace(setup_).options = options_of(trial);
+      if (!trial.architecture().training().empty()) own.emplace(setup_).options = options_of(trial);
       run = std::make_unique<TrialRun>(own ? *own : setup_, trial, context, permit);
       return run->run();
     } catch (...) {

@@ -46,8 +46,8 @@ TrialRun::Source TrialRun::inherit() {
     return Source::kFresh;  // it is stopped before the first step
   }
   require(trained != nullptr, "a trial that inherits was not given its parent's weights");
-  learner_->import_tensors(inherit_weights(trial_.inherits()->architecture->network, *trained,
-                                           trial_.architecture().network, learner_->export_tensors()));
+  learner_->import_tensors(inherit_weights(trial_.inherits()->architecture->network(), *trained,
+                                           trial_.architecture().network(), learner_->export_tensors()));
   return Source::kInherited;
 }
 

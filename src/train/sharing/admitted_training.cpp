@@ -67,7 +67,7 @@ std::string gibibytes(std::size_t bytes) {
 Failure too_large(const AdmittedTrial& trial, const Candidate& candidate) {
   return {FailureKind::kOutOfMemory,
           "not enough memory for the network with the device to itself: " + gibibytes(candidate.bytes) +
-              " expected for " + std::to_string(trial.trial.architecture().network.cost.parameters) +
+              " expected for " + std::to_string(trial.trial.architecture().cost.parameters) +
               " parameters and a batch of " + std::to_string(trial.options.batch) + ", " + trial.device.name +
               " has " + gibibytes(trial.device.memory_bytes)};
 }
@@ -76,7 +76,7 @@ Failure too_large(const AdmittedTrial& trial, const Candidate& candidate) {
 
 Outcome train_when_admitted(AdmissionGate& gate, const AdmittedTrial& trial,
                             trial::EvaluationContext& context, const TrainingAttempt& attempt) {
-  const space::Network& network = trial.trial.architecture().network;
+  const space::Network& network = trial.trial.architecture().network();
   Candidate candidate{predict_device_bytes(network, trial.options, trial.trial.members)};
   if (context.group() != nullptr) {
     candidate.manner = Candidate::Manner::kGroup;

@@ -47,7 +47,7 @@ std::uint64_t bytes_of_machine() {
 Failure too_large(const trial::Trial& trial, const TrainingOptions& options, std::uint64_t needed,
                   std::uint64_t most) {
   return {FailureKind::kOutOfMemory, "not enough memory: " + mebibytes(needed) + " expected for " +
-                                         std::to_string(trial.architecture().network.cost.parameters) +
+                                         std::to_string(trial.architecture().cost.parameters) +
                                          " parameters and a batch of " + std::to_string(options.batch) +
                                          ", a trial may take " + mebibytes(most)};
 }
@@ -79,7 +79,7 @@ HostMemory::~HostMemory() = default;
 trial::Outcome HostMemory::train(const trial::Trial& trial, const TrainingOptions& options,
                                  trial::EvaluationContext& context,
                                  const std::function<trial::Outcome()>& attempt) const {
-  const std::uint64_t needed = predict_host_bytes(trial.architecture().network, options, trial.members);
+  const std::uint64_t needed = predict_host_bytes(trial.architecture().network(), options, trial.members);
   if (needed > plan_.most_bytes) return too_large(trial, options, needed, plan_.most_bytes);
   if (context.group() != nullptr) return attempt();
   const std::uint64_t share = std::max<std::uint64_t>(1, plan_.node_bytes / tokens_->tokens());

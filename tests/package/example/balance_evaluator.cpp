@@ -22,7 +22,7 @@ class BalanceEvaluator final : public trial::Evaluator {
   double predicted_cost(const trial::Trial& /*trial*/) const override { return 1; }
 
   trial::Outcome evaluate(const trial::Trial& trial, trial::EvaluationContext& /*context*/) override {
-    const auto parameters = static_cast<double>(trial.architecture().network.cost.parameters);
+    const auto parameters = static_cast<double>(trial.architecture().cost.parameters);
     return trial::Measurements{{std::min(parameters, target_) / std::max(parameters, target_)}};
   }
 

@@ -1,0 +1,82 @@
+#include "skyline/core/error.hpp"
+
+#include "core/text/hash.hpp"
+#include "space/language/parsed_space.hpp"
+#include "space/language/searched_section.hpp"
+
+#include <mutex>
+#include <optional>
+#include <utility>
+
+namespace skyline::space {
+
+/// Built once, by the first thread that asks.
+struct Architecture::Lazy {
+  std::once_flag once;
+  std::optional<Parts> parts;
+};
+
+Architecture::Architecture(ArchId its_id, Genotype its_genotype, std::vector<bool> its_used, Parts parts,
+                           std::shared_ptr<const ParsedSpace> space)
+    : id(its_id),
+      genotype(std::move(its_genotype)),
+      used(std::move(its_used)),
+      cost(parts.network.cost),
+      space_(std::move(space)),
+      lazy_(std::make_shared<Lazy>()) {
+  lazy_->parts = std::move(parts);
+}
+
+const Architecture::Parts& Architecture::parts() const {
+  require(lazy_ != nullptr, "an architecture that no space builds");
+  std::call_once(lazy_->once, [this] {
+    if (lazy_->parts) return;
+    NetworkBuilder builder(space_->data);
+    std::vector<bool> known;
+    lazy_->parts = space_->build(genotype, known, builder);
+  });
+  return *lazy_->parts;
+}
+
+Architecture Architecture::unbuilt() const {
+  return space_ == nullptr ? *this : sibling(id, genotype, used, cost);
+}
+
+Architecture Architecture::sibling(ArchId its_id, Genotype its_genotype, std::vector<bool> its_used,
+                                   const Cost& its_cost) const {
+  Architecture other;
+  other.id = its_id;
+  other.genotype = std::move(its_genotype);
+  other.used = std::move(its_used);
+  other.cost = its_cost;
+  other.space_ = space_;
+  if (space_ != nullptr) other.lazy_ = std::make_shared<Lazy>();
+  return other;
+}
+
+Architecture::Parts ParsedSpace::build(const Genotype& genotype, std::vector<bool>& used,
+                                       NetworkBuilder& builder) const {
+  require(genotype.choices.size() == parameters.size(), "build: a genotype of another space");
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    require(genotype.choices[i] < parameters[i].values.size(), "build: a genotype of another space");
+  }
+  used.assign(parameters.size(), false);
+  const Bindings bindings{parameters, genotype, data.classes, used};
+  network->build(builder, bindings);
+  Architecture::Parts parts;
+  parts.network = builder.finish(network_source);
+  for (const Expression& expression : training) {
+    parts.training.push_back({key_in_section(expression.source()), expression.evaluate(bindings)});
+  }
+  return parts;
+}
+
+ArchId id_of(const Architecture::Parts& parts) {
+  std::string identity = parts.network.canonical_text();
+  for (const TrainingValue& training : parts.training) {
+    identity += "training." + training.key + '=' + to_text(training.value) + '\n';
+  }
+  return ArchId{stable_hash64(identity)};
+}
+
+}  // namespace skyline::space

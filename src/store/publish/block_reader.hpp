@@ -1,0 +1,24 @@
+#pragma once
+
+#include "core/unique_handle.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+namespace skyline::store {
+
+/// Reads a file from its beginning, block by block, for one that is too large to be held.
+class BlockReader {
+ public:
+  explicit BlockReader(std::filesystem::path path) : path_(std::move(path)) {}
+  /// Appends the next block to `text`. @return  false at the end. @throws as read_file
+  bool read(std::string& text);
+
+ private:
+  std::filesystem::path path_;
+  FileDescriptor file_;  // null before the first block, and after a fault
+  std::uint64_t place_ = 0;
+};
+
+}  // namespace skyline::store

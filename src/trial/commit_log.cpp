@@ -1,0 +1,87 @@
+#include "trial/commit_log.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace skyline::trial {
+namespace {
+
+constexpr CommitPosition kNone = std::numeric_limits<CommitPosition>::max();
+
+}  // namespace
+
+std::span<const std::byte> CommitLog::Chunk::operator[](std::size_t place) const {
+  const std::size_t end = place + 1 < begins.size() ? begins[place + 1] : bytes.size();
+  return std::span(bytes).subspan(begins[place], end - begins[place]);
+}
+
+CommitPosition CommitLog::add(const CommittedTrial& committed) {
+  const Trial& trial = committed.trial;
+  const CommitPosition position = size();
+  require(!contains(trial), "a trial is committed twice");
+  if (trial.is_final()) {
+    trained_[{trial.number, trial.budget().epochs}] = position;
+  } else {
+    require(trial.number <= position + kFarthestAhead, "the number of a trial is far ahead of its position");
+    if (trial.number >= searched_.size()) searched_.resize(trial.number + 1, kNone);
+    searched_[trial.number] = position;
+  }
+  if (position == 0) any_ = trial.architecture().unbuilt();
+  open_.begins.push_back(static_cast<std::uint32_t>(open_.bytes.size()));
+  pack(committed, open_.bytes);
+  if (open_.begins.size() == kTrialsOfChunk) {
+    open_.bytes.shrink_to_fit();
+    full_.push_back(std::make_shared<const Chunk>(std::exchange(open_, {})));
+  }
+  return position;
+}
+
+SharedTrial CommitLog::operator[](CommitPosition position) const {
+  auto trial = std::make_shared<CommittedTrial>(
+      unpack(packed(position), maker(), [this](TrialNumber number) { return architecture_of(number); }));
+  trial->position = position;
+  return trial;
+}
+
+std::optional<CommitPosition> CommitLog::position_of(TrialNumber number) const {
+  if (number >= searched_.size() || searched_[number] == kNone) return std::nullopt;
+  return searched_[number];
+}
+
+std::optional<CommitPosition> CommitLog::position_of(TrialName name, const Budget& budget) const {
+  if (!name.is_final) return position_of(name.number);
+  const auto found = trained_.find({name.number, budget.epochs});
+  return found == trained_.end() ? std::nullopt : std::optional(found->second);
+}
+
+ArchitecturePointer CommitLog::architecture_of(TrialNumber number) const {
+  const auto position = position_of(number);
+  if (!position || *position / kTrialsOfChunk < forgotten_) return nullptr;
+  return unpack_architecture(packed(*position), maker());
+}
+
+void CommitLog::forget_before(CommitPosition position) {
+  for (; forgotten_ < std::min<std::size_t>(position / kTrialsOfChunk, full_.size()); ++forgotten_) {
+    full_[forgotten_].reset();
+  }
+}
+
+std::span<const std::byte> CommitLog::packed(CommitPosition position) const {
+  require(position < size(), "a trial is not committed yet");
+  const std::size_t chunk = position / kTrialsOfChunk;
+  const std::size_t place = position % kTrialsOfChunk;
+  if (chunk == full_.size()) return open_[place];
+  require(full_[chunk] != nullptr, "a trial is forgotten");
+  return (*full_[chunk])[place];
+}
+
+ArchitectureMaker CommitLog::maker() const {
+  return [this](space::ArchId id, space::Genotype genotype, std::vector<bool> used, const space::Cost& cost) {
+    return std::make_shared<const space::Architecture>(
+        any_.sibling(id, std::move(genotype), std::move(used), cost));
+  };
+}
+
+}  // namespace skyline::trial

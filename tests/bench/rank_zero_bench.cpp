@@ -1,0 +1,130 @@
+// What rank 0 costs: trials that do nothing, of networks of 44 layers, through a whole job of the engine with
+// its journal. Prints rank 0's memory and its processor time for each trial.
+//   [mpirun -np 2] rank_zero_bench TRIALS FOLDER
+// A second call with the same folder resumes the run: all is replayed.
+#include "skyline/search/algorithm.hpp"
+
+#include "comm/environment.hpp"
+#include "engine/engine_job.hpp"
+#include "support/yaml_config.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <ctime>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace skyline {
+namespace {
+
+constexpr const char* kSpace =
+    "parameters:\n"
+    "  width: {choice: [4, 8, 12, 16, 20, 24, 28, 32], each: true}\n"
+    "network:\n"
+    "  - repeat: 14\n"
+    "    body: [{conv2d: {channels: $width, kernel: 3, padding: same}}, batch_norm, relu]\n"
+    "  - global_average_pool\n"
+    "  - linear: {features: $classes}\n";
+
+/// Measures a number that the architecture and its seed determine.
+class NoWork final : public trial::Evaluator {
+ public:
+  double predicted_cost(const trial::Trial&) const override { return 1; }
+  trial::Outcome evaluate(const trial::Trial& trial, trial::EvaluationContext&) override {
+    constexpr double kMost = 18446744073709551616.0;  // 2^64
+    return trial::Measurements{{static_cast<double>(trial.seed) / kMost}};
+  }
+};
+
+struct Usage {
+  std::chrono::steady_clock::time_point wall = std::chrono::steady_clock::now();
+  double main_s = seconds_of(CLOCK_THREAD_CPUTIME_ID);
+  double process_s = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
+  static double seconds_of(clockid_t clock) {
+    timespec time{};
+    ::clock_gettime(clock, &time);
+    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+  }
+};
+
+/// A line of /proc/self/status, in bytes.
+double memory_bytes(std::string_view name) {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with(name)) return 1024.0 * std::stod(line.substr(name.size() + 1));
+  }
+  return std::numeric_limits<double>::quiet_NaN();
+}
+
+void print(const char* how, std::size_t trials, const Usage& before, double bytes_before) {
+  const Usage after;
+  const auto count = static_cast<double>(trials);
+  const double wall_s = std::chrono::duration<double>(after.wall - before.wall).count();
+  std::printf("%s: %zu trials, wall %.1f s\n", how, trials, wall_s);
+  std::printf("  microseconds a trial: wall %.1f, main thread %.1f, all threads %.1f\n", 1e6 * wall_s / count,
+              1e6 * (after.main_s - before.main_s) / count,
+              1e6 * (after.process_s - before.process_s) / count);
+  const double kept = memory_bytes("VmRSS") - bytes_before;
+  std::printf("  memory: %.0f MB at the end, %.0f MB at most, %.0f bytes a trial\n",
+              memory_bytes("VmRSS") / 1e6, memory_bytes("VmHWM") / 1e6, kept / count);
+}
+
+int commit_trials(std::size_t trials, const std::filesystem::path& folder) {
+  const auto environment = comm::Environment::start();
+  const bool coordinates = environment->world().rank() == 0;
+  const auto space = space::SearchSpace::parse(testing::config_from_yaml(kSpace), {{3, 32, 32}, 10});
+  const auto objectives = objective::ObjectiveSet::parse(
+      testing::config_from_yaml("[{maximize: validation_accuracy}, {minimize: flops}]"), nullptr,
+      {"validation_accuracy"});
+  NoWork evaluator;
+  store::JournalHeader header;
+  header.skyline_version = header.config_hash = "0";
+  header.metrics = {"validation_accuracy"};
+  const store::RunPaths paths{folder};
+  store::StorageThread storage;
+  engine::SearchTask task{space, objectives, evaluator, {}, {}, {}};
+  const ConfigNode search =
+      testing::config_from_yaml("{algorithm: random, trials: " + std::to_string(trials) + "}");
+  task.search = [&](const run::RunState&) { return search::make_searcher(search, space, objectives, 1); };
+  task.options.keep_weights = engine::KeepWeights::kNone;
+  task.options.coordinator_only = environment->world().size() > 1;
+
+  task.options.resume = std::filesystem::exists(paths.journal());
+  const double bytes_before = memory_bytes("VmRSS");
+  const Usage before;
+  std::optional<store::JournalContents> replay;
+  if (coordinates) {
+    std::filesystem::create_directories(paths.checkpoints());
+    if (task.options.resume) {
+      replay = store::read_journal(paths.journal(), space);
+      store::settle_journal(paths.journal(), *replay);
+    }
+  }
+  const engine::RunResult result =
+      engine::run_job(*environment, task, {paths, header, storage}, {}, std::move(replay));
+  if (coordinates) print(task.options.resume ? "resumed" : "fresh", trials, before, bytes_before);
+  return 0;
+}
+
+}  // namespace
+}  // namespace skyline
+
+int main(int count, char** arguments) {
+  if (count != 3) {
+    std::fputs("rank_zero_bench: expected TRIALS FOLDER\n", stderr);
+    return 2;
+  }
+  try {
+    return skyline::commit_trials(std::stoul(arguments[1]), arguments[2]);
+  } catch (const std::exception& problem) {
+    std::fprintf(stderr, "rank_zero_bench: %s\n", problem.what());
+    return 2;
+  }
+}
