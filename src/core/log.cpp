@@ -2,38 +2,53 @@
 
 #include "skyline/core/error.hpp"
 
+#include "core/log_background.hpp"
 #include "core/log_note.hpp"
+#include "core/log_sink.hpp"
+#include "core/log_writer.hpp"
+#include "core/may_block.hpp"
 #include "core/text/foreign_text.hpp"
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstddef>
-#include <cstdio>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <utility>
 
+#include <fcntl.h>
 #include <spdlog/logger.h>
-#include <spdlog/sinks/basic_file_sink.h>
-#include <spdlog/sinks/stdout_color_sinks.h>
+#include <sys/types.h>
+#include <unistd.h>
 
 namespace skyline::log {
 namespace {
 
-using Logger = std::unique_ptr<spdlog::logger>;
-
 // Loggers, not bare sinks: they hand a fault to their error handler instead of throwing into the caller.
+using Logger = std::shared_ptr<spdlog::logger>;
+
+constexpr std::chrono::seconds kLongestEnd{2};
+constexpr std::chrono::seconds kLongestSettling{1};
+
+/// A file or a terminal, and what writes to it while there is a Background.
+struct Target {
+  Logger logger;  // nullptr: none, or one that takes no more
+  std::unique_ptr<LineWriter> writer;
+};
+
 struct State {
   std::mutex mutex;
   std::string prefix;
   Level terminal_level = Level::kInfo;
-  Logger terminal;
-  Logger file;
+  bool in_background = false;
+  Target terminal;
+  Target file;
 };
 
 Logger make_logger(std::shared_ptr<spdlog::sinks::sink> sink, const char* pattern) {
-  auto logger = std::make_unique<spdlog::logger>("skyline", std::move(sink));
+  auto logger = std::make_shared<spdlog::logger>("skyline", std::move(sink));
   logger->set_level(spdlog::level::debug);
   logger->flush_on(spdlog::level::debug);
   logger->set_pattern(pattern);
@@ -45,7 +60,7 @@ Logger make_logger(std::shared_ptr<spdlog::sinks::sink> sink, const char* patter
 State& state() {
   static State& instance = *[] {
     auto* fresh = new State;
-    fresh->terminal = make_logger(std::make_shared<spdlog::sinks::stderr_color_sink_st>(), "%H:%M:%S %^%v%$");
+    fresh->terminal.logger = make_logger(DescriptorSink::make_for_stderr(), "%H:%M:%S %^%v%$");
     return fresh;
   }();
   return instance;
@@ -64,34 +79,54 @@ std::string_view terminal_word(Level level) {
   return {};
 }
 
-void check_writable(const std::string& file) {
-  errno = 0;
-  std::FILE* handle = std::fopen(file.c_str(), "ab");
-  if (handle == nullptr) {
-    throw UserError(file + ": cannot open the log file for writing: " + system_error_text(errno));
+void write_line(spdlog::logger& logger, const Line& line) {
+  if (line.as_it_is) {
+    (void)write_whole(STDERR_FILENO, line.text);  // a terminal that went away is no reason to end
+    return;
   }
-  std::fclose(handle);
+  logger.log(line.time, spdlog::source_loc{}, spdlog_level(line.level), line.text);
 }
 
-/// Called while the lock is held, so it writes to the terminal's logger itself.
+void begin_writer(Target& target) {
+  if (target.logger == nullptr) return;
+  target.writer =
+      std::make_unique<LineWriter>([logger = target.logger](const Line& line) { write_line(*logger, line); });
+}
+
+/// A thread that is stuck in a write keeps the logger.
+void end_writer(Target& target) {
+  if (target.writer != nullptr && !target.writer->finish(kLongestEnd)) target.logger.reset();
+  target.writer.reset();
+}
+
+/// With the lock, unless a writer is at work.
+void give(Target& target, Line line) {
+  if (target.writer != nullptr) return target.writer->add(std::move(line));
+  if (target.logger == nullptr) return;
+  may_block("write to the log");
+  write_line(*target.logger, line);
+}
+
+/// Called by the thread that writes to the file: its writer, or one that holds the lock.
 std::function<void(const std::string&)> tell_once(const std::string& file) {
   return [file, told = false](const std::string& problem) mutable {
     if (std::exchange(told, true)) return;
-    state().terminal->log(spdlog::level::warn, std::string(terminal_word(Level::kWarning)) + file +
-                                                   ": lines of the log are lost: " + problem);
+    const std::string text =
+        std::string(terminal_word(Level::kWarning)) + file + ": lines of the log are lost: " + problem;
+    give(state().terminal, {Level::kWarning, text});
   };
 }
 
 Logger open_file(const std::string& file) {
-  check_writable(file);  // spdlog's own message would lack the system's reason in our form
-  try {
-    Logger logger =
-        make_logger(std::make_shared<spdlog::sinks::basic_file_sink_st>(file), "%Y-%m-%d %H:%M:%S.%e %l %v");
-    logger->set_error_handler(tell_once(file));
-    return logger;
-  } catch (const spdlog::spdlog_ex& problem) {
-    throw UserError(file + ": cannot open the log file for writing: " + problem.what());
+  constexpr mode_t kMode = 0666;
+  FileDescriptor descriptor(::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, kMode));
+  if (!descriptor) {
+    throw UserError(file + ": cannot open the log file for writing: " + system_error_text(errno));
   }
+  Logger logger =
+      make_logger(std::make_shared<DescriptorSink>(std::move(descriptor)), "%Y-%m-%d %H:%M:%S.%e %l %v");
+  logger->set_error_handler(tell_once(file));
+  return logger;
 }
 
 }  // namespace
@@ -102,15 +137,21 @@ void write(Level level, std::string_view message) {
   const std::string start = log.prefix.empty() ? std::string() : log.prefix + ' ';
   const std::string text = printable(message);
   if (level >= log.terminal_level) {
-    log.terminal->log(spdlog_level(level), start + std::string(terminal_word(level)) + text);
+    give(log.terminal, {level, start + std::string(terminal_word(level)) + text});
   }
-  if (log.file) log.file->log(spdlog_level(level), start + text);
+  give(log.file, {level, start + text});
 }
 
 void note(Level level, std::string_view message) {
   State& log = state();
   const std::lock_guard lock(log.mutex);
-  if (log.file) log.file->log(spdlog_level(level), printable(message));
+  give(log.file, {level, printable(message)});
+}
+
+void draw(std::string_view bytes) {
+  State& log = state();
+  const std::lock_guard lock(log.mutex);
+  give(log.terminal, {.text = std::string(bytes), .as_it_is = true});
 }
 
 void start(const Options& options) {
@@ -119,13 +160,40 @@ void start(const Options& options) {
   const std::lock_guard lock(log.mutex);
   log.prefix = options.prefix;
   log.terminal_level = options.terminal_level;
-  log.file = std::move(file);
+  end_writer(log.file);
+  log.file.logger = std::move(file);
+  if (log.in_background) begin_writer(log.file);
 }
 
 void stop() {
   State& log = state();
   const std::lock_guard lock(log.mutex);
-  log.file.reset();
+  end_writer(log.file);
+  log.file.logger.reset();
+}
+
+void settle() {
+  State& log = state();
+  const std::lock_guard lock(log.mutex);
+  for (const Target* target : {&log.file, &log.terminal}) {
+    if (target->writer != nullptr) target->writer->settle(kLongestSettling);
+  }
+}
+
+Background::Background() {
+  State& log = state();
+  const std::lock_guard lock(log.mutex);
+  require(!std::exchange(log.in_background, true), "the log is in the background already");
+  begin_writer(log.terminal);
+  begin_writer(log.file);
+}
+
+Background::~Background() {
+  State& log = state();
+  const std::lock_guard lock(log.mutex);
+  log.in_background = false;
+  end_writer(log.file);
+  end_writer(log.terminal);
 }
 
 }  // namespace skyline::log

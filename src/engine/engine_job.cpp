@@ -3,6 +3,8 @@
 #include "skyline/core/error.hpp"
 
 #include "comm/agreement.hpp"
+#include "core/log_background.hpp"
+#include "core/may_block.hpp"
 #include "core/text/hash.hpp"
 #include "core/text/wording.hpp"
 #include "engine/dispatch/fleet_dispatcher.hpp"
@@ -63,7 +65,7 @@ std::function<bool()> noted_stop(const std::function<bool()>& requested,
   if (!requested) return {};
   return [requested, running, &storage] {
     const bool stop = requested();
-    if (stop && running->stops()) storage.submit([running] { running->count_last(); });
+    if (stop && running->stops()) storage.post([running] { running->count_last(); });
     return stop;
   };
 }
@@ -135,10 +137,22 @@ bool search(const SearchTask& task, SearchLoop& loop, const run::RunState& state
   return done;
 }
 
-/// Files that lost ranks have left.
-void remove_remains(const store::RunPaths& paths) {
-  store::remove_running_trials(paths);
-  for (const std::filesystem::path& folder : paths.folders()) store::remove_temporaries(folder);
+std::string hopeless_reason(std::size_t trials) {
+  return (trials == 1 ? "the first trial" : "the first " + counted(trials, "trial") + " all") +
+         " failed (run.most_failures)";
+}
+
+/// Removes files that no later job needs: of this rank, of lost ranks, and of a run that has come to its end.
+void remove_remains(const Job& job, bool lost_ranks, bool ended) {
+  const store::RunPaths& paths = job.files.paths;
+  job.running->remove();
+  if (lost_ranks) {
+    store::remove_running_trials(paths);
+    for (const std::filesystem::path& folder : paths.folders()) store::remove_temporaries(folder);
+  }
+  if (!ended) return;
+  job.results->remove_files();
+  forget_suspects(paths, job.suspects);
 }
 
 RunResult coordinate(const Job& job, const RankTable& ranks, std::optional<store::JournalContents> replay,
@@ -160,7 +174,8 @@ RunResult coordinate(const Job& job, const RankTable& ranks, std::optional<store
   FleetDispatcher dispatcher(job.mail, std::move(fleet), job.task.evaluator, job.slots, *job.results);
   Replay earlier = make_replay(job, replay);
   JournalSink journal(job.files, job.task.space, replay ? &*replay : nullptr, job.results);
-  WeightsRemoval weights(job.files, job.task.options.keep_weights, lines);
+  const EngineOptions& options = job.task.options;
+  WeightsRemoval weights(job.files, options.keep_weights, lines, options.resume);
   listeners = {&journal, job.checkpoints.get(), &weights};
   listeners.insert(listeners.end(), told.begin(), told.end());
   for (run::RunListener* listener : listeners) listener->started(state);
@@ -176,13 +191,9 @@ RunResult coordinate(const Job& job, const RankTable& ranks, std::optional<store
     return stopping = stopping || wanted || (job.end.stop_requested && job.end.stop_requested());
   };
   SearchLoop loop(maker, earlier, *order, dispatcher, clock, state, listeners, must_stop, is_hopeless);
+  std::optional<NeverBlocks> others_wait(std::in_place);
   result.stopped = !search(job.task, loop, state, result) && !is_hopeless();
-  if (!result.stopped && is_hopeless()) {
-    const std::size_t trials = state.trials().size();
-    result.finish_reason =
-        (trials == 1 ? "the first trial" : "the first " + counted(trials, "trial") + " all") +
-        " failed (run.most_failures)";
-  }
+  if (!result.stopped && is_hopeless()) result.finish_reason = hopeless_reason(state.trials().size());
   result.unsaved = loop.unsaved();
   loop.wind_down([&] { return storage.idle(); });
   storage.rethrow_failure();
@@ -190,12 +201,8 @@ RunResult coordinate(const Job& job, const RankTable& ranks, std::optional<store
     storage.rethrow_failure();
     for (run::RunListener* listener : listeners) listener->tick(state);
   });
-  job.running->remove();
-  if (dispatcher.lost_ranks()) remove_remains(job.files.paths);
-  if (!result.stopped) {
-    job.results->remove_files();
-    forget_suspects(job.files.paths, job.suspects);
-  }
+  others_wait.reset();
+  remove_remains(job, dispatcher.lost_ranks(), !result.stopped);
   result.account = state.account().after(job.wall_s());
   return result;
 }
@@ -209,12 +216,14 @@ RunResult serve(const Job& job) {
     storage.rethrow_failure();
     job.results->look_after();
   };
+  std::optional<NeverBlocks> others_wait(std::in_place);
   worker.serve(look_after, [&] {
     look_after();
     const bool idle = storage.idle();
     storage.rethrow_failure();
     return idle;
   });
+  others_wait.reset();
   job.running->remove();
   worker.close();
   RunResult result;
@@ -227,6 +236,7 @@ RunResult serve(const Job& job) {
 RunResult run_job(comm::Environment& environment, const SearchTask& task, const RunFiles& files,
                   const JobEnd& end, std::optional<store::JournalContents> replay,
                   const Listeners& listeners) {
+  const log::Background background;
   comm::Communicator& world = environment.world();
   const EngineOptions& options = task.options;
   const std::size_t own = own_slots(environment, options, task.evaluator);

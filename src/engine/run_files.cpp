@@ -51,11 +51,11 @@ void JournalSink::committed(const run::Commit& commit, const run::RunState& /*st
     state_->waiting.push_back(commit.trial);
     if (state_->waiting.size() > 1) return;
   }
-  storage_.submit([state = state_] { state->write_waiting(); });
+  storage_.post([state = state_] { state->write_waiting(); });
 }
 
 void JournalSink::lost(const run::RankLoss& loss) {
-  storage_.submit([state = state_, note = store::LossNote{loss.rank, loss.host, loss.cause, loss.trials}] {
+  storage_.post([state = state_, note = store::LossNote{loss.rank, loss.host, loss.cause, loss.trials}] {
     state->writer->append(note);
   });
 }

@@ -2,16 +2,22 @@
 
 #include "skyline/core/error.hpp"
 
+#include "core/log_background.hpp"
+#include "core/may_block.hpp"
 #include "support/user_error_of.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <string>
 #include <thread>
 #include <vector>
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace skyline {
@@ -115,6 +121,53 @@ TEST_F(Log, LinesOfSeveralThreadsStayWhole) {
     const std::string tail = line.substr(line.size() - 50);
     return tail == std::string(50, tail[0]);
   }));
+}
+
+TEST_F(Log, WritesEverythingInOrderFromTheBackground) {
+  log::start({file(), "", log::Level::kError});
+  {
+    const log::Background background;
+    for (int i = 0; i < 1000; ++i) log::info("line " + std::to_string(i));
+  }
+  log::info("line 1000");
+  log::stop();
+  const auto all = lines();
+  ASSERT_EQ(all.size(), 1001U);
+  for (std::size_t i = 0; i < all.size(); ++i) EXPECT_TRUE(all[i].ends_with("line " + std::to_string(i)));
+}
+
+TEST_F(Log, FromTheBackgroundNobodyWaitsForAFileThatTakesNoMore) {
+  ASSERT_EQ(::mkfifo(file().c_str(), 0600), 0);
+  const int reader = ::open(file().c_str(), O_RDONLY | O_NONBLOCK);
+  ASSERT_GE(reader, 0);
+  log::start({file(), "", log::Level::kError});
+  std::string text;
+  {
+    const log::Background background;
+    for (int i = 0; i < 20'000; ++i) log::info("information");
+    log::warning("it matters");
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    while (text.find("it matters") == std::string::npos && std::chrono::steady_clock::now() < end) {
+      std::string block(1 << 16, '\0');
+      const ssize_t count = ::read(reader, block.data(), block.size());
+      text.append(block, 0, static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
+    }
+  }
+  log::stop();
+  ::close(reader);
+  EXPECT_THAT(text, HasSubstr(" lines are left out here: they came faster than they could be written\n"));
+  EXPECT_THAT(text, HasSubstr("warning it matters\n"));
+}
+
+TEST_F(Log, IsNotWrittenByAThreadThatMustNeverWait) {
+  log::start({file(), "", log::Level::kError});
+  const NeverBlocks others_wait;
+  EXPECT_THROW(log::info("here"), InternalError);
+  {
+    const log::Background background;
+    log::info("there");
+  }
+  EXPECT_EQ(lines().size(), 1U);
 }
 
 TEST_F(Log, RefusesAFileThatCannotBeOpened) {

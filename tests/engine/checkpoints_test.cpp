@@ -1,6 +1,7 @@
 #include "engine/slots/checkpoints.hpp"
 
 #include "engine/engine_rig.hpp"
+#include "engine/slots/result_keeper.hpp"
 #include "store/short_patience.hpp"
 
 #include <atomic>
@@ -125,6 +126,19 @@ TEST_F(SlotCheckpointsTest, WaitForABufferAtAStop) {
   later.begin(trial_);
   ASSERT_NE(later.saved(), nullptr);
   EXPECT_EQ(later.saved()->step, 3);
+}
+
+TEST_F(SlotCheckpointsTest, BesideAResultThatIsHandedInGoWhenThatIsInTheJournal) {
+  SlotCheckpoints checkpoints = slot(every_epoch());
+  checkpoints.begin(trial_);
+  checkpoints.save(at_step(1));
+  const RunFiles files_of_run{paths_, {}, storage_};
+  ResultKeeper keeper(files_of_run, test_space(), 0, {});
+  keeper.leaves_checkpoint(trial_.name());
+  keeper.journalled(std::vector<trial::TrialName>{{trial_.number + 1}});
+  EXPECT_EQ(files(), 1U);
+  keeper.journalled(std::vector<trial::TrialName>{trial_.name()});
+  EXPECT_EQ(files(), 0U);
 }
 
 TEST_F(SlotCheckpointsTest, AreFoundByALaterJobAloneAndOfTheSameTrialAlone) {

@@ -311,7 +311,7 @@ class Removal : public WeightsOfARun {
   static trial::Outcome success() { return trial::Measurements{{0.5, 0, 0}}; }
 
   run::RunState state_{test_objectives()};
-  WeightsRemoval removal_{files_, KeepWeights::kFront, 0};
+  WeightsRemoval removal_{files_, KeepWeights::kFront, 0, true};
 };
 
 TEST_F(Removal, InAReplayWaitsForItsEnd) {
@@ -319,7 +319,7 @@ TEST_F(Removal, InAReplayWaitsForItsEnd) {
   const trial::Trial back = trial(1, 2);
   const trial::Trial last = trial(2, 0);
   const trial::Trial other = trial(3, 3);
-  WeightsRemoval replayed(files_, KeepWeights::kFront, 3);
+  WeightsRemoval replayed(files_, KeepWeights::kFront, 3, true);
   drop(replayed, gone);
   drop(replayed, back);
   EXPECT_TRUE(is_there(gone));
@@ -331,6 +331,13 @@ TEST_F(Removal, InAReplayWaitsForItsEnd) {
   EXPECT_TRUE(is_there(other));
   drop(replayed, other);
   EXPECT_FALSE(is_there(other)) << "from now on at once";
+}
+
+TEST_F(Removal, LooksInANewRunForNoWeightsOfATrialThatFailed) {
+  const trial::Trial failed = trial(0, 1);
+  WeightsRemoval fresh(files_, KeepWeights::kFront, 0, false);
+  drop(fresh, failed);
+  EXPECT_TRUE(is_there(failed));
 }
 
 TEST_F(Removal, WaitsForTheLastTrialInFlightThatInherits) {
@@ -374,7 +381,7 @@ TEST_F(Removal, HappensAtOnceWhenNobodyInherits) {
 
 TEST_F(Removal, LeavesEverythingWhereAllWeightsAreKept) {
   const trial::Trial failed = trial(0, 1);
-  WeightsRemoval keeps_all(files_, KeepWeights::kAll, 0);
+  WeightsRemoval keeps_all(files_, KeepWeights::kAll, 0, false);
   drop(keeps_all, failed);
   EXPECT_TRUE(is_there(failed));
 }

@@ -2,8 +2,10 @@
 
 #include "skyline/core/error.hpp"
 
+#include "core/may_block.hpp"
 #include "support/user_error_of.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <functional>
@@ -52,6 +54,22 @@ TEST(StorageThread, ASubmitWaitsWhileTheQueueIsFull) {
   gate.set_value();
   fourth.get();
   storage.drain();
+}
+
+TEST(StorageThread, APostNeverWaitsAndASubmitIsRefusedWhereNobodyMayWait) {
+  std::vector<int> done;
+  {
+    StorageThread storage(2);
+    std::promise<void> gate;
+    storage.submit([open = gate.get_future().share()] { open.wait(); });
+    const NeverBlocks others_wait;
+    for (int i = 0; i < 1000; ++i) storage.post([&done, i] { done.push_back(i); });
+    EXPECT_THROW(storage.submit([] {}), InternalError);
+    EXPECT_THROW(storage.drain(), InternalError);
+    gate.set_value();
+  }
+  ASSERT_EQ(done.size(), 1000U);
+  EXPECT_TRUE(std::ranges::is_sorted(done));
 }
 
 /// A job that holds the thread up until it is let go.

@@ -332,7 +332,7 @@ engine::EngineOptions RunConfig::engine_options() const {
   options.dispatch = sections.run.dispatch;
   options.lost_after_s = sections.run.lost_after_s;
   options.most_failures = sections.run.most_failures;
-  options.keep_weights = sections.run.keep_weights;
+  options.keep_weights = evaluator.needs.weights ? sections.run.keep_weights : engine::KeepWeights::kNone;
   options.checkpoints = sections.checkpoint;
   options.threads_per_slot = evaluator.needs.threads;
   options.inherit = evaluator.needs.inherits;

@@ -6,6 +6,7 @@
 #include "core/backoff.hpp"
 #include "core/config/config_errors.hpp"
 #include "core/log.hpp"
+#include "core/log_background.hpp"
 #include "core/log_note.hpp"
 #include "core/text/foreign_text.hpp"
 
@@ -139,6 +140,7 @@ std::string rank_name(comm::Environment& environment) {
 }
 
 void print_error(std::string_view text) {
+  log::settle();
   std::cerr << "skyline: " << printable(text) << std::endl;
   log::note(log::Level::kError, text);
 }
@@ -155,6 +157,7 @@ void print_error(const std::exception& error, const std::string& signature) {
 }
 
 void print_end(const std::string& text) {
+  log::settle();
   std::cout << "skyline: " << text << std::endl;
   log::note(log::Level::kInfo, text);
 }

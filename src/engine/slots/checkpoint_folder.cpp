@@ -36,7 +36,7 @@ std::optional<store::FoundCheckpoint> CheckpointFolder::find(trial::TrialName tr
                                                              const std::string& provenance,
                                                              std::uint32_t attempt) const {
   using Found = std::optional<store::FoundCheckpoint>;
-  if (!resume_ && attempt == 0) return std::nullopt;
+  if (attempt == 0 && !left_by_earlier_job().contains(trial)) return std::nullopt;
   return call_storage<Found>(storage(), [this, trial, provenance]() -> Found {
     try {
       return store::find_checkpoint(paths_, trial, provenance);
@@ -46,6 +46,23 @@ std::optional<store::FoundCheckpoint> CheckpointFolder::find(trial::TrialName tr
       return std::nullopt;
     }
   });
+}
+
+/// Looks once, for all slots: most trials of a long run have none.
+const std::set<trial::TrialName>& CheckpointFolder::left_by_earlier_job() const {
+  using Trials = std::set<trial::TrialName>;
+  std::call_once(looked_, [this] {
+    if (!resume_) return;
+    left_ = call_storage<Trials>(storage(), [this]() -> Trials {
+      try {
+        return store::checkpointed_trials(paths_);
+      } catch (const std::exception& error) {
+        log::warning(std::string(error.what()) + "; trials that were saved are trained from the start");
+        return {};
+      }
+    });
+  });
+  return left_;
 }
 
 bool CheckpointFolder::write(const store::TrialCheckpoint& checkpoint, std::uint64_t sequence, bool last) {
@@ -115,6 +132,7 @@ std::optional<trial::TrainingState> CheckpointFolder::find_kept(const trial::Tri
 
 void CheckpointFolder::started(const run::RunState& /*state*/) {
   if (!resume_) return;
+  (void)left_by_earlier_job();
   kept_ =
       call_storage<std::set<trial::TrialNumber>>(storage(), [this] { return store::kept_states(paths_); });
 }
@@ -123,15 +141,16 @@ void CheckpointFolder::committed(const run::Commit& commit, const run::RunState&
   if (commit.replayed) return;
   const trial::Trial& trial = commit.trial->trial;
   if (trial.may_be_continued()) kept_.insert(trial.number);
-  if (!options() && !resume_) return;
-  const bool several = resume_ || again_.erase(trial.name()) > 0;
-  storage().submit([self = shared_from_this(), name = trial.name(),
-                    attempts = several ? store::kMostAttempts : 1] { self->remove_now(name, attempts); });
+  const trial::TrialName name = trial.name();
+  const bool by_lost_rank = lost_.contains(commit.trial->timing.rank);
+  const bool again = again_.erase(name) > 0;
+  if (!again && !by_lost_rank && !left_by_earlier_job().contains(name)) return;
+  storage().post([self = shared_from_this(), name] { self->remove_now(name, store::kMostAttempts); });
 }
 
 void CheckpointFolder::released(const trial::Trial& trial) {
   if (kept_.erase(trial.number) == 0) return;
-  storage().submit([self = shared_from_this(), number = trial.number] {
+  storage().post([self = shared_from_this(), number = trial.number] {
     try {
       store::remove_kept_state(self->paths_, number);
     } catch (const std::exception& error) {

@@ -13,6 +13,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
@@ -38,8 +39,8 @@ class CheckpointFolder : public run::RunListener, public std::enable_shared_from
   /// The trials of this rank are asked to stop: what they save is their last, and written with patience, but
   /// not for long.
   void stop();
-  /// The state of a trial that an earlier job, or an earlier attempt, saved; waits for the storage thread.
-  /// Nothing where there was none.
+  /// The state of a trial that an earlier job, or an earlier attempt, saved; if there may be one, waits for
+  /// the storage thread.
   std::optional<store::FoundCheckpoint> find(trial::TrialName trial, const std::string& provenance,
                                              std::uint32_t attempt) const;
   /// On the storage thread. Returns whether the file is there.
@@ -67,14 +68,18 @@ class CheckpointFolder : public run::RunListener, public std::enable_shared_from
 
   // Rank 0:
   void started(const run::RunState& state) override;
-  /// Those of a trial that is in the journal go, after everything that is queued; a kept state stays.
+  /// Those that an earlier job or a lost rank left of a trial that is in the journal go, after everything
+  /// that is queued; a kept state stays. The others are removed by the rank that trained the trial.
   void committed(const run::Commit& commit, const run::RunState& state) override;
   void released(const trial::Trial& trial) override;
+  void lost(const run::RankLoss& loss) override { lost_.insert(loss.rank); }
   /// Those of the attempts that are given up must go, too.
   void again(trial::TrialName trial) override { again_.insert(trial); }
 
  private:
   using Clock = std::chrono::steady_clock;
+
+  const std::set<trial::TrialName>& left_by_earlier_job() const;
 
   store::StorageThread& storage_;
   const store::RunPaths paths_;
@@ -85,8 +90,11 @@ class CheckpointFolder : public run::RunListener, public std::enable_shared_from
   const std::shared_ptr<store::RunningTrials> running_;
   std::atomic<Clock::time_point> patient_until_ = Clock::time_point::max();
   RareWarning warning_;
-  std::set<trial::TrialNumber> kept_;  // rank 0: that may have a kept state
-  std::set<trial::TrialName> again_;   // rank 0: that have had several attempts
+  mutable std::once_flag looked_;
+  mutable std::set<trial::TrialName> left_;  // since then: that had checkpoints as the job began
+  std::set<trial::TrialNumber> kept_;        // rank 0: that may have a kept state
+  std::set<trial::TrialName> again_;         // rank 0: that have had several attempts
+  std::set<int> lost_;                       // rank 0: ranks
 };
 
 }  // namespace skyline::engine

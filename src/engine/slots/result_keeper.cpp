@@ -2,6 +2,7 @@
 
 #include "core/log.hpp"
 #include "engine/slots/storage_calls.hpp"
+#include "store/weights/checkpoint.hpp"
 
 #include <exception>
 #include <string>
@@ -69,12 +70,21 @@ void ResultKeeper::look_after() {
     if (!stopping_ && Clock::now() - *unsaved_since_ < interval()) return;
     write_queued_ = true;
   }
-  storage_.submit([self = shared_from_this()] { self->write(); });
+  storage_.post([self = shared_from_this()] { self->write(); });
+}
+
+void ResultKeeper::leaves_checkpoint(trial::TrialName trial) {
+  const std::lock_guard lock(mutex_);
+  checkpointed_.insert(trial);
 }
 
 void ResultKeeper::journalled(std::span<const trial::TrialName> trials) {
   const std::lock_guard lock(mutex_);
-  for (const trial::TrialName name : trials) results_.erase(name);
+  for (const trial::TrialName name : trials) {
+    results_.erase(name);
+    if (checkpointed_.erase(name) == 0) continue;
+    storage_.post([paths = paths_, name] { store::remove_checkpoints(paths, name); });
+  }
   if (results_.empty()) unsaved_since_.reset();
   if (rank_ == 0) journalled_.insert(journalled_.end(), trials.begin(), trials.end());
 }

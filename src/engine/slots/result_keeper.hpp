@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -36,7 +37,9 @@ class ResultKeeper : public std::enable_shared_from_this<ResultKeeper> {
   /// From now on results are written at once, and with patience.
   void stop() { stopping_ = true; }
 
-  /// These trials are in the journal, durable; their results are dropped.
+  /// A checkpoint of a trial of this rank is there, although its result is handed in.
+  void leaves_checkpoint(trial::TrialName trial);
+  /// These trials are in the journal, durable; their results are dropped, and checkpoints that are left.
   void journalled(std::span<const trial::TrialName> trials);
   /// Rank 0: the trials that have become durable since the last call, for the other ranks.
   std::vector<trial::TrialName> take_journalled();
@@ -66,6 +69,7 @@ class ResultKeeper : public std::enable_shared_from_this<ResultKeeper> {
   trial::ResultsByName results_;
   std::optional<Clock::time_point> unsaved_since_;  // of the oldest result that is not in the file
   bool write_queued_ = false;
+  std::set<trial::TrialName> checkpointed_;
   std::vector<trial::TrialName> journalled_;  // since the last take
 };
 

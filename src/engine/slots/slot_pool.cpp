@@ -294,8 +294,12 @@ void SlotPool::State::keep(const trial::CommittedTrial& result, std::uint32_t at
                            bool has_files) const {
   if (!files.results) return;
   files.results->add(result);
-  if (at_once && files.results->write() && has_files) {
+  const bool written = at_once && files.results->write();
+  if (!has_files) return;
+  if (written) {
     files.checkpoints->remove_now(result.trial.name(), attempt + 1);
+  } else {
+    files.results->leaves_checkpoint(result.trial.name());
   }
 }
 

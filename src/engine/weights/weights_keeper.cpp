@@ -130,8 +130,8 @@ void remove_weights_copies(const RunFiles& files) {
   store::WeightsCache::remove(copies_folder(files));
 }
 
-WeightsRemoval::WeightsRemoval(const RunFiles& files, KeepWeights keep, std::size_t replayed)
-    : files_(files), keep_(keep), replayed_(replayed), replaying_(replayed > 0) {}
+WeightsRemoval::WeightsRemoval(const RunFiles& files, KeepWeights keep, std::size_t replayed, bool resume)
+    : files_(files), keep_(keep), replayed_(replayed), resume_(resume), replaying_(replayed > 0) {}
 
 void WeightsRemoval::asked(const trial::Trial& trial) {
   unwanted_.erase(trial.name());  // it is trained once more
@@ -140,7 +140,11 @@ void WeightsRemoval::asked(const trial::Trial& trial) {
 
 void WeightsRemoval::committed(const run::Commit& commit, const run::RunState& state) {
   if (keep_ == KeepWeights::kFront) {
-    for (const trial::TrialNumber number : state.left_behind()) drop(number);
+    const bool failed = std::holds_alternative<trial::Failure>(commit.trial->outcome);
+    const bool has_no_weights = failed && !resume_;
+    for (const trial::TrialNumber number : state.left_behind()) {
+      if (number != commit.trial->trial.number || !has_no_weights) drop(number);
+    }
     for (const trial::TrialNumber number : state.left_final_front()) remove({number, true});
   }
   if (!commit.trial->trial.may_be_continued()) release_parent(commit.trial->trial);
@@ -171,7 +175,7 @@ void WeightsRemoval::drop(trial::TrialNumber number) {
 void WeightsRemoval::end_replay() {
   replaying_ = false;
   if (unwanted_.empty()) return;
-  files_.storage.submit([paths = files_.paths, names = std::exchange(unwanted_, {})] {
+  files_.storage.post([paths = files_.paths, names = std::exchange(unwanted_, {})] {
     store::remove_unwanted_weights(paths, names);
   });
 }
@@ -180,7 +184,7 @@ void WeightsRemoval::remove(trial::TrialName name) {
   if (replaying_) {
     unwanted_.insert(name);
   } else {
-    files_.storage.submit([path = files_.paths.weights(name)] { store::remove_file(path); });
+    files_.storage.post([path = files_.paths.weights(name)] { store::remove_file(path); });
   }
 }
 

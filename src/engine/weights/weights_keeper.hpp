@@ -40,7 +40,8 @@ class WeightsRemoval final : public run::RunListener {
   /// @param replayed  lines of the journal: during their replay removals are only noted, for most were done
   /// by
   ///                  an earlier job; what is still there then goes
-  WeightsRemoval(const RunFiles& files, KeepWeights keep, std::size_t replayed);
+  /// @param resume    an earlier job may have left weights of trials that fail in this one
+  WeightsRemoval(const RunFiles& files, KeepWeights keep, std::size_t replayed, bool resume);
   void asked(const trial::Trial& trial) override;
   void committed(const run::Commit& commit, const run::RunState& state) override;
   void released(const trial::Trial& trial) override;
@@ -54,6 +55,7 @@ class WeightsRemoval final : public run::RunListener {
   const RunFiles& files_;
   const KeepWeights keep_;
   const std::size_t replayed_;
+  const bool resume_;
   bool replaying_;
   std::set<trial::TrialName> unwanted_;              // that the replay dropped
   std::map<trial::TrialNumber, std::size_t> heirs_;  // in flight or to be continued, by their parents

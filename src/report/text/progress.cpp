@@ -3,6 +3,7 @@
 #include "core/backoff.hpp"
 #include "core/clock.hpp"
 #include "core/log.hpp"
+#include "core/log_background.hpp"
 #include "core/text/wording.hpp"
 #include "report/files/trial_results.hpp"
 
@@ -31,15 +32,6 @@ std::size_t terminal_columns() {
   return size.ws_col;
 }
 
-void write_to_terminal(std::string_view text) {
-  // A terminal that went away (a closed session) is no reason to end the run.
-  while (!text.empty()) {
-    const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
-    if (written <= 0) return;
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-}
-
 }  // namespace
 
 ProgressConsole system_console(bool terminal) {
@@ -47,7 +39,7 @@ ProgressConsole system_console(bool terminal) {
   console.now_s = [] { return SteadyClock().now_s(); };
   console.unix_s = unix_now_s;
   console.columns = terminal_columns;
-  if (terminal) console.write = write_to_terminal;
+  if (terminal) console.write = log::draw;
   return console;
 }
 

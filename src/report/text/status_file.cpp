@@ -59,7 +59,7 @@ bool StatusFile::offer(const RunStatus& status) {
 std::future<void> StatusFile::publish(const RunStatus& status) {
   busy_ = true;
   const auto done = std::make_shared<std::promise<void>>();
-  thread_.submit([this, done, text = status.to_json()] {
+  thread_.post([this, done, text = status.to_json()] {
     try {
       store::publish_file(path_, text);
     } catch (const Problem& problem) {

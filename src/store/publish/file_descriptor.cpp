@@ -2,6 +2,8 @@
 
 #include "skyline/core/error.hpp"
 
+#include "core/may_block.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -46,6 +48,7 @@ constexpr std::array kUsersErrors{ENOENT, ENOTDIR,      EISDIR, EEXIST, EACCES, 
 }  // namespace
 
 FileDescriptor open_file(const std::filesystem::path& path, int flags, unsigned mode) {
+  may_block("wait for a file");
   for (int stale = 0;;) {
     const int descriptor = ::open(path.c_str(), flags | O_CLOEXEC, mode);
     if (descriptor >= 0) return FileDescriptor(descriptor);
@@ -69,6 +72,7 @@ FileDescriptor open_regular_file(const std::filesystem::path& path, struct stat&
 }
 
 int write_at(const FileDescriptor& file, std::span<const std::byte> bytes, std::uint64_t offset) {
+  may_block("wait for a file");
   while (!bytes.empty()) {
     const std::size_t piece = std::min(bytes.size(), kPieceBytes);
     const ssize_t written = ::pwrite(file.get(), bytes.data(), piece, static_cast<off_t>(offset));
@@ -84,6 +88,7 @@ int write_at(const FileDescriptor& file, std::span<const std::byte> bytes, std::
 }
 
 int sync_file(const FileDescriptor& file) {
+  may_block("wait for a file");
   while (::fsync(file.get()) != 0) {
     if (errno != EINTR) return errno;
   }
@@ -114,6 +119,7 @@ void fail_system(std::string_view task, const std::filesystem::path& path, std::
 }
 
 std::vector<std::filesystem::path> list_folder(const std::filesystem::path& folder) {
+  may_block("wait for a file");
   std::vector<std::filesystem::path> paths;
   std::error_code error;
   std::filesystem::directory_iterator entry(folder, error);

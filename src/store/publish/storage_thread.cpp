@@ -3,6 +3,7 @@
 #include "skyline/core/error.hpp"
 
 #include "core/log.hpp"
+#include "core/may_block.hpp"
 
 #include <condition_variable>
 #include <deque>
@@ -22,6 +23,7 @@ struct StorageThread::State {
       : capacity(queue_capacity), most_bytes(byte_budget) {}
 
   void work();
+  void add(Job job);
   void rethrow(std::unique_lock<std::mutex>& lock);
   bool has_room(std::size_t job_bytes) const {
     const bool fits = held_bytes <= most_bytes && job_bytes <= most_bytes - held_bytes;
@@ -67,6 +69,14 @@ void StorageThread::State::work() {
   }
 }
 
+/// With the lock.
+void StorageThread::State::add(Job job) {
+  if (failure) return;
+  held_bytes += job.bytes;
+  queue.push_back(std::move(job));
+  work_came.notify_one();
+}
+
 void StorageThread::State::rethrow(std::unique_lock<std::mutex>& lock) {
   if (!failure) return;
   failure_reported = true;
@@ -99,13 +109,15 @@ StorageThread::~StorageThread() {
 }
 
 void StorageThread::submit(std::function<void()> job, std::size_t bytes) {
+  may_block("wait for room in the storage thread's queue");
   std::unique_lock lock(state_->mutex);
   state_->room_came.wait(lock, [&] { return state_->has_room(bytes); });
-  if (state_->failure) return;
-  state_->queue.push_back({std::move(job), bytes});
-  state_->held_bytes += bytes;
-  lock.unlock();
-  state_->work_came.notify_one();
+  state_->add({std::move(job), bytes});
+}
+
+void StorageThread::post(std::function<void()> job) {
+  const std::lock_guard lock(state_->mutex);
+  state_->add({std::move(job)});
 }
 
 void StorageThread::rethrow_failure() {
@@ -119,6 +131,7 @@ bool StorageThread::idle() const {
 }
 
 void StorageThread::drain() {
+  may_block("wait for the storage thread");
   std::unique_lock lock(state_->mutex);
   state_->room_came.wait(lock, [this] { return state_->queue.empty() && !state_->working; });
   state_->rethrow(lock);

@@ -18,9 +18,11 @@ class StorageThread {
   StorageThread(const StorageThread&) = delete;
   StorageThread& operator=(const StorageThread&) = delete;
 
-  /// Queues a job; blocks while the queue is full. After a failure jobs are dropped.
+  /// Queues a job; waits while the queue is full. After a failure jobs are dropped.
   /// @param bytes  that the job holds until it is done; a job larger than `most_bytes` runs alone
   void submit(std::function<void()> job, std::size_t bytes = 0);
+  /// The same without a bound of the queue, for a thread that must never wait. Its jobs must be small.
+  void post(std::function<void()> job);
   /// Rethrows the failure of a job, if any.
   void rethrow_failure();
   /// Whether all submitted jobs are done. Never blocks.

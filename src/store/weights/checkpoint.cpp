@@ -173,6 +173,14 @@ std::optional<trial::TrainingState> find_kept_state(const RunPaths& paths, trial
   return read_checkpoint(path, {number}, provenance).checkpoint.state;
 }
 
+std::set<trial::TrialName> checkpointed_trials(const RunPaths& paths) {
+  std::set<trial::TrialName> trials;
+  for (const std::filesystem::path& path : list_folder(paths.checkpoints())) {
+    if (const auto trial = trial_of_checkpoint(path.filename().string())) trials.insert(*trial);
+  }
+  return trials;
+}
+
 std::set<trial::TrialNumber> kept_states(const RunPaths& paths) {
   std::set<trial::TrialNumber> numbers;
   for (const std::filesystem::path& path : list_folder(paths.checkpoints())) {

@@ -38,6 +38,8 @@ struct FoundCheckpoint {
 std::optional<FoundCheckpoint> find_checkpoint(const RunPaths& paths, trial::TrialName trial,
                                                const std::string& provenance);
 
+/// The trials that have checkpoints, usable or not. @throws UserError
+std::set<trial::TrialName> checkpointed_trials(const RunPaths& paths);
 /// Attempts that have names of their own; of later ones the first has long been gone.
 inline constexpr std::uint32_t kMostAttempts = 4;
 

@@ -1,0 +1,33 @@
+#pragma once
+
+#include "core/unique_handle.hpp"
+
+#include <memory>
+#include <string_view>
+
+#include <spdlog/details/null_mutex.h>
+#include <spdlog/sinks/base_sink.h>
+
+namespace skyline::log {
+
+/// Writes all of it; returns the system's error, or 0.
+int write_whole(int descriptor, std::string_view bytes);
+
+/// Writes lines to a descriptor. Not through stdio: a thread that is stuck in a write would hold the lock of
+/// the stream, and exit() waits for that. Faults go to the logger's error handler.
+class DescriptorSink final : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
+ public:
+  explicit DescriptorSink(FileDescriptor file);
+  /// For the terminal, with the colours of levels if it is one that shows them.
+  static std::shared_ptr<DescriptorSink> make_for_stderr();
+
+ private:
+  DescriptorSink() = default;
+  void sink_it_(const spdlog::details::log_msg& message) override;
+  void flush_() override {}
+
+  FileDescriptor file_;  // null: stderr
+  bool coloured_ = false;
+};
+
+}  // namespace skyline::log
