@@ -36,11 +36,11 @@ TABLE = {
 # A module's face: what other modules may include of it besides include/skyline/MODULE, which is installed for users.
 FACES = {
     "core": ["backoff", "clock", "config/config_errors", "config/config_text", "config/option_list", "home_path", "log",
-             "log_note", "lru_cache", "process", "registry", "text/foreign_text", "text/hash", "text/protobuf_writer",
-             "text/running_hash", "text/wording", "unique_handle"],
+             "log_background", "log_note", "lru_cache", "may_block", "process", "registry", "text/foreign_text",
+             "text/hash", "text/protobuf_writer", "text/running_hash", "text/wording", "unique_handle"],
     "machine": ["device_binding", "nccl_settings", "node", "node_tokens"],
     "space": ["language/searched_section", "language/space_keys", "network/network_alignment"],
-    "trial": ["commit_log", "scope_timer", "trial_fields"],
+    "trial": ["commit_log", "packed_trial", "scope_timer", "trial_fields"],
     "comm": ["agreement", "communicator", "environment", "launch/launcher", "link", "mailbox"],
     "store": ["data/staged_dataset", "events/event_file", "images/image", "journal/journal", "journal/trial_json",
               "publish/folder_check", "publish/patience", "publish/publish", "publish/storage_thread",

@@ -174,8 +174,7 @@ RunResult coordinate(const Job& job, const RankTable& ranks, std::optional<store
   FleetDispatcher dispatcher(job.mail, std::move(fleet), job.task.evaluator, job.slots, *job.results);
   Replay earlier = make_replay(job, replay);
   JournalSink journal(job.files, job.task.space, replay ? &*replay : nullptr, job.results);
-  const EngineOptions& options = job.task.options;
-  WeightsRemoval weights(job.files, options.keep_weights, lines, options.resume);
+  WeightsRemoval weights(job.files, job.task.options.keep_weights, lines, job.task.options.resume);
   listeners = {&journal, job.checkpoints.get(), &weights};
   listeners.insert(listeners.end(), told.begin(), told.end());
   for (run::RunListener* listener : listeners) listener->started(state);

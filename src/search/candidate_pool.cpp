@@ -12,15 +12,6 @@
 namespace skyline::search {
 namespace {
 
-/// The architecture, or nullptr if the network cannot be built.
-ArchitecturePointer build(const space::SearchSpace& space, const space::Genotype& genotype) {
-  try {
-    return std::make_shared<const space::Architecture>(space.build(genotype));
-  } catch (const UserError&) {
-    return nullptr;
-  }
-}
-
 double sampling_probability(const space::SearchSpace& space, const space::Genotype& genotype) {
   double probability = 1;
   for (std::size_t p = 0; p < genotype.choices.size(); ++p) {
@@ -107,6 +98,16 @@ CandidatePool::CandidatePool(space::SearchSpace space, objective::ObjectiveSet o
   release(any->id);
 }
 
+/// nullptr if the network cannot be built.
+ArchitecturePointer CandidatePool::build(const space::Genotype& genotype) const {
+  ++looks_;
+  try {
+    return std::make_shared<const space::Architecture>(space_.build(genotype));
+  } catch (const UserError&) {
+    return nullptr;
+  }
+}
+
 trial::Proposal CandidatePool::propose(ArchitecturePointer architecture, trial::Origin origin,
                                        std::vector<trial::TrialNumber> parents, std::size_t iteration) const {
   trial::Proposal proposal{std::move(architecture), origin, std::move(parents),
@@ -116,7 +117,7 @@ trial::Proposal CandidatePool::propose(ArchitecturePointer architecture, trial::
 }
 
 ArchitecturePointer CandidatePool::candidate(const space::Genotype& genotype) const {
-  ArchitecturePointer architecture = build(space_, genotype);
+  ArchitecturePointer architecture = build(genotype);
   if (architecture == nullptr || taken_.contains(architecture->id)) return nullptr;
   if (!objectives_.feasible(architecture->cost)) return nullptr;
   return architecture;
@@ -144,7 +145,7 @@ ArchitecturePointer CandidatePool::draw_by_sampling(RandomStream& random) {
     if (i >= kTriesBeforeEnumeration && (is_directed_ || can_enumerate())) break;
     if (sampled_layers_ - layers_before > kSampledLayers) break;
     ++sampled_;
-    ArchitecturePointer found = build(space_, space_.sample(random));
+    ArchitecturePointer found = build(space_.sample(random));
     if (found == nullptr) continue;
     sampled_layers_ += found->network().layers.size();
     if (!taken_.contains(found->id) && objectives_.feasible(found->cost)) return found;
@@ -153,7 +154,7 @@ ArchitecturePointer CandidatePool::draw_by_sampling(RandomStream& random) {
 }
 
 ArchitecturePointer CandidatePool::draw_by_directed_search(RandomStream& random) const {
-  const auto look = [this](const space::Genotype& genotype) { return build(space_, genotype); };
+  const auto look = [this](const space::Genotype& genotype) { return build(genotype); };
   return DirectedSearch(space_, objectives_, look).run(random, [this](const space::Architecture& found) {
     return !taken_.contains(found.id);
   });
@@ -170,7 +171,7 @@ void CandidatePool::enumerate() {
   feasible_.emplace();
   for (std::int64_t number = 0; number < space_.genotype_count(); ++number) {
     const space::Genotype genotype = space_.genotype_at(number);
-    const ArchitecturePointer architecture = build(space_, genotype);
+    const ArchitecturePointer architecture = build(genotype);
     if (architecture == nullptr || !objectives_.feasible(architecture->cost)) continue;
     feasible_->push_back({number, architecture->id, sampling_probability(space_, genotype)});
   }
@@ -185,7 +186,7 @@ ArchitecturePointer CandidatePool::draw_from_enumeration(RandomStream& random) c
     probabilities.push_back(genotype.probability);
   }
   if (numbers.empty()) return nullptr;
-  return build(space_, space_.genotype_at(numbers[random.weighted(probabilities)]));
+  return build(space_.genotype_at(numbers[random.weighted(probabilities)]));
 }
 
 std::string CandidatePool::exhaustion_reason() const {
@@ -211,7 +212,7 @@ void CandidatePool::fail_without_candidates() const {
   }
   const auto look = [&](const space::Genotype& genotype) {
     count(genotype);
-    return build(space_, genotype);
+    return build(genotype);
   };
   RandomStream random(derive_seed(0, "search.candidate_pool"));
   DirectedSearch(space_, objectives_, look).run(random, [](const auto&) { return true; });

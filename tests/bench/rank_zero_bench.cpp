@@ -1,8 +1,12 @@
 // What rank 0 costs: trials that do nothing, of networks of 44 layers, through a whole job of the engine with
 // its journal. Prints rank 0's memory and its processor time for each trial.
 //   [mpirun -np 2] rank_zero_bench TRIALS FOLDER
-// A second call with the same folder resumes the run: all is replayed.
+// A second call with the same folder resumes the run: all is replayed. With several ranks rank 0 only
+// coordinates, and a bare loop over MPI is timed first: a message of a trial's size to the next rank and one
+// of a result's size back, two trials under way for each rank. Last the search alone is timed, which builds
+// the networks: the rest is what the engine costs.
 #include "skyline/search/algorithm.hpp"
+#include "skyline/search/candidate_pool.hpp"
 
 #include "comm/environment.hpp"
 #include "engine/engine_job.hpp"
@@ -20,6 +24,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include <mpi.h>
 
 namespace skyline {
 namespace {
@@ -54,6 +61,51 @@ struct Usage {
   }
 };
 
+constexpr int kTag = 1;
+constexpr std::size_t kTrialBytes = 160;
+constexpr std::size_t kResultBytes = 360;
+constexpr std::uint64_t kUnderWay = 2;  // trials of each rank
+
+void work_off(std::size_t bytes) {
+  std::vector<char> trial(kTrialBytes);
+  const std::vector<char> result(bytes);
+  for (;;) {
+    MPI_Status status;
+    MPI_Recv(trial.data(), static_cast<int>(trial.size()), MPI_CHAR, 0, MPI_ANY_TAG, MPI_COMM_WORLD, &status);
+    if (status.MPI_TAG != kTag) return;
+    MPI_Send(result.data(), static_cast<int>(result.size()), MPI_CHAR, 0, kTag, MPI_COMM_WORLD);
+  }
+}
+
+/// What a manager of trials cannot do without. Collective. @return  microseconds a trial, on rank 0
+double bare_loop_us(std::size_t trials, int ranks, int rank) {
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank != 0) {
+    work_off(kResultBytes);
+    return 0;
+  }
+  const std::vector<char> trial(kTrialBytes);
+  std::vector<char> result(kResultBytes);
+  const Usage before;
+  std::uint64_t sent = 0;
+  const auto send = [&](int to, int tag) {
+    MPI_Send(trial.data(), static_cast<int>(trial.size()), MPI_CHAR, to, tag, MPI_COMM_WORLD);
+    ++sent;
+  };
+  for (int to = 1; to < ranks; ++to) {
+    for (std::uint64_t i = 0; i < kUnderWay; ++i) send(to, kTag);
+  }
+  for (std::uint64_t done = 0; done < trials; ++done) {
+    MPI_Status status;
+    MPI_Recv(result.data(), static_cast<int>(result.size()), MPI_CHAR, MPI_ANY_SOURCE, kTag, MPI_COMM_WORLD,
+             &status);
+    if (sent < trials) send(status.MPI_SOURCE, kTag);
+  }
+  const double seconds = Usage::seconds_of(CLOCK_THREAD_CPUTIME_ID) - before.main_s;
+  for (int to = 1; to < ranks; ++to) send(to, kTag + 1);
+  return 1e6 * seconds / static_cast<double>(trials);
+}
+
 /// A line of /proc/self/status, in bytes.
 double memory_bytes(std::string_view name) {
   std::ifstream status("/proc/self/status");
@@ -74,6 +126,14 @@ void print(const char* how, std::size_t trials, const Usage& before, double byte
   const double kept = memory_bytes("VmRSS") - bytes_before;
   std::printf("  memory: %.0f MB at the end, %.0f MB at most, %.0f bytes a trial\n",
               memory_bytes("VmRSS") / 1e6, memory_bytes("VmHWM") / 1e6, kept / count);
+}
+
+/// What the search itself costs. @return  microseconds a trial
+double search_alone_us(search::Searcher& searcher) {
+  const double before_s = Usage::seconds_of(CLOCK_THREAD_CPUTIME_ID);
+  std::size_t trials = 0;
+  while (!searcher.finished()) trials += searcher.ask(search::CandidatePool::kLargestAsk).size();
+  return 1e6 * (Usage::seconds_of(CLOCK_THREAD_CPUTIME_ID) - before_s) / static_cast<double>(trials);
 }
 
 int commit_trials(std::size_t trials, const std::filesystem::path& folder) {
@@ -97,6 +157,8 @@ int commit_trials(std::size_t trials, const std::filesystem::path& folder) {
   task.options.coordinator_only = environment->world().size() > 1;
 
   task.options.resume = std::filesystem::exists(paths.journal());
+  const int ranks = environment->world().size();
+  const double bare_us = ranks > 1 ? bare_loop_us(trials, ranks, environment->world().rank()) : 0;
   const double bytes_before = memory_bytes("VmRSS");
   const Usage before;
   std::optional<store::JournalContents> replay;
@@ -110,6 +172,8 @@ int commit_trials(std::size_t trials, const std::filesystem::path& folder) {
   const engine::RunResult result =
       engine::run_job(*environment, task, {paths, header, storage}, {}, std::move(replay));
   if (coordinates) print(task.options.resume ? "resumed" : "fresh", trials, before, bytes_before);
+  if (coordinates && ranks > 1) std::printf("  a bare loop over MPI: main thread %.1f\n", bare_us);
+  if (coordinates) std::printf("  the search alone: main thread %.1f\n", search_alone_us(*task.search({})));
   return 0;
 }
 

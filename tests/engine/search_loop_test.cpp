@@ -400,6 +400,43 @@ TEST(SearchLoop, KeepsMoreThanAThousandSlotsBusyForASearcherThatNeedsNoResults) 
   EXPECT_LT(run.cluster.now_s(), 5 * 55 + 200) << "5 trials of 50 s a slot, with what ends last";
 }
 
+/// Answers every third ask alone, and checks that it is told nothing in between.
+class Thinker final : public search::Searcher {
+ public:
+  explicit Thinker(std::size_t trials) : all_(trials) {}
+  std::vector<trial::Proposal> ask(std::size_t room) override {
+    thinks_ = ++asks_ % 3 != 0;
+    return thinks_ ? std::vector<trial::Proposal>() : all_.ask(std::min(room, std::size_t{20}));
+  }
+  void tell(const trial::CommittedTrial& committed) override {
+    EXPECT_FALSE(thinks_);
+    all_.tell(committed);
+  }
+  bool is_thinking() const override { return thinks_; }
+  bool finished() const override { return all_.finished(); }
+  std::string finish_reason() const override { return all_.finish_reason(); }
+  std::size_t expected_trials() const override { return all_.expected_trials(); }
+
+ private:
+  Enumeration all_;
+  std::size_t asks_ = 0;
+  bool thinks_ = false;
+};
+
+TEST(SearchLoop, AsksASearchThatThinksAgainAndTellsItNothingMeanwhile) {
+  for (const std::optional<std::size_t> virtual_slots :
+       {std::optional<std::size_t>(), std::optional<std::size_t>(4)}) {
+    SimulatedRun one(1, 8, {}, virtual_slots);
+    Thinker searcher(200);
+    ASSERT_TRUE(one.run(searcher));
+    EXPECT_EQ(one.state.committed(trial::Phase::kSearch), 200U);
+    SimulatedRun other(7, 8, {}, virtual_slots);
+    Thinker same(200);
+    ASSERT_TRUE(other.run(same));
+    EXPECT_EQ(commits_of(other.state), commits_of(one.state));
+  }
+}
+
 TEST(SearchLoop, AsksForALittleOfASearchThatNeedsNoResultsWhileItReplays) {
   SimulatedRun whole(8, std::nullopt);
   FreeEnumeration searcher(kTrials);

@@ -205,9 +205,9 @@ network:
                         "[0, 1]` (smallest found: 16)"));
 }
 
-TEST(Searchers, FindTheFewArchitecturesThatMeetTheConstraints) {
-  // Twelve convolutions have at most 3,000 parameters only if nearly all of them are narrow.
-  const space::SearchSpace space = space::SearchSpace::parse(config_from_yaml(R"(
+/// Twelve convolutions have at most 3,000 parameters only if nearly all of them are narrow.
+space::SearchSpace wide_space() {
+  return space::SearchSpace::parse(config_from_yaml(R"(
 parameters:
   kernel: {choice: [1, 3, 5, 7], each: true}
   width: {range: [1, 256], each: true}
@@ -217,8 +217,12 @@ network:
   - global_average_pool
   - linear: {features: $classes}
 )",
-                                                                              "space.yaml", "space"),
-                                                             {{1, 8, 8}, 10});
+                                                    "space.yaml", "space"),
+                                   {{1, 8, 8}, 10});
+}
+
+TEST(Searchers, FindTheFewArchitecturesThatMeetTheConstraints) {
+  const space::SearchSpace space = wide_space();
   const auto objectives = objective_set("[{minimize: flops}]", "[{parameters: [0, 3000]}]");
   const auto searcher = make_searcher(options_of("random", 20), space, objectives, 1);
   const std::vector<CommittedTrial> committed = run_search(*searcher);
@@ -226,6 +230,23 @@ network:
   EXPECT_EQ(std::set<space::ArchId>(ids.begin(), ids.end()).size(), 20U);
   for (const CommittedTrial& trial : committed) {
     EXPECT_TRUE(objectives.feasible(trial.trial.architecture().cost));
+  }
+}
+
+TEST(Searchers, AnswerSoonAndAreAskedAgainWhereCandidatesAreRare) {
+  const auto objectives = objective_set("[{minimize: flops}]", "[{parameters: [0, 3000]}]");
+  ConfigNode evolution = options_of("evolution_pareto");
+  evolution.set("initial", ConfigNode::make_integer(12));
+  ConfigNode steady = evolution;
+  steady.set("breed", ConfigNode::make_scalar("commit", {}));
+  for (const ConfigNode& section : {options_of("random", 12), evolution, steady}) {
+    const auto searcher = make_searcher(section, wide_space(), objectives, 1);
+    std::size_t proposed = 0;
+    int asks = 0;
+    for (; proposed < 12 && asks < 100; ++asks) proposed += searcher->ask(12 - proposed).size();
+    EXPECT_EQ(proposed, 12U);
+    EXPECT_GT(asks, 2);
+    EXPECT_FALSE(searcher->is_thinking());
   }
 }
 

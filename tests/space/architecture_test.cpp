@@ -29,7 +29,7 @@ TEST(Architecture, BuildsItsNetworkAgainWhenItIsAskedFor) {
 
 TEST(Architecture, LeavesItsNetworkToACopyOfATemporary) {
   std::size_t layers = 0;
-  for (const Layer& layer : built().network().layers) layers += layer.name.empty() ? 0 : 1;
+  for (const Layer& layer : built().network().layers) layers += layer.name.empty() ? 0U : 1U;
   EXPECT_EQ(layers, built().network().layers.size());
 }
 

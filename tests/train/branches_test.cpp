@@ -97,7 +97,7 @@ network:
   - linear: {features: $classes}
 )",
                                                          "a.yaml", "space");
-  const Network network = space::SearchSpace::parse(config, {{2, 6, 6}, 4}).build({}).network;
+  const Network network = space::SearchSpace::parse(config, {{2, 6, 6}, 4}).build({}).network();
   expect_agreement(network, sgd(0.05, 0.9), 4, 3e-4);
   expect_the_costs_of_what_is_computed(network);
 }

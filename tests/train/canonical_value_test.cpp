@@ -156,7 +156,7 @@ network:
   - {multiply: , from: [previous, input, previous]}
 )",
                                                          "a.yaml", "space");
-  Network network = space::SearchSpace::parse(config, {{2, 5, 5}, 0}).build({}).network;
+  Network network = space::SearchSpace::parse(config, {{2, 5, 5}, 0}).build({}).network();
   MarkedWeights weights = mark(network, random);
   const at::Tensor input = drawn(random, {3, 2, 5, 5});
   const at::Tensor got = output_of(network, weights, input);

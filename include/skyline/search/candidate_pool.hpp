@@ -33,6 +33,8 @@ class CandidatePool {
   /// An algorithm that needs no results hands out no more than this at once, so that the caller stays
   /// responsive.
   static constexpr std::size_t kLargestAsk = 1'000;
+  /// When an ask has looked at so many networks it should end (Searcher::is_thinking).
+  static constexpr std::size_t kLooksOfAnAsk = 256;
 
   /// @throws UserError if the space holds no candidate, saying what rejected how many
   CandidatePool(space::SearchSpace space, objective::ObjectiveSet objectives,
@@ -44,6 +46,9 @@ class CandidatePool {
   /// A proposal of an architecture that was taken, with the budget of the pool.
   trial::Proposal propose(ArchitecturePointer architecture, trial::Origin origin,
                           std::vector<trial::TrialNumber> parents = {}, std::size_t iteration = 0) const;
+
+  /// Networks that were built so far, candidates or not.
+  std::size_t looks() const { return looks_; }
 
   /// The architecture of a genotype, or nullptr if it is no candidate.
   ArchitecturePointer candidate(const space::Genotype& genotype) const;
@@ -64,6 +69,7 @@ class CandidatePool {
     double probability = 0;  // of being sampled
   };
 
+  ArchitecturePointer build(const space::Genotype& genotype) const;
   bool can_enumerate() const;
   void enumerate();
   ArchitecturePointer draw_by_sampling(RandomStream& random);
@@ -74,6 +80,7 @@ class CandidatePool {
   space::SearchSpace space_;
   objective::ObjectiveSet objectives_;
   trial::Budget budget_;
+  mutable std::size_t looks_ = 0;
   std::unordered_set<space::ArchId> taken_;
   std::size_t sampled_ = 0;  // genotypes so far, and layers of their networks
   std::size_t sampled_layers_ = 0;

@@ -27,6 +27,10 @@ class Searcher {
   /// never again: the trial's state is removed then, and at the end of the search if it began fresh.
   /// Asked after each ask.
   virtual bool may_continue(trial::TrialNumber /*number*/) const { return true; }
+  /// Whether the last ask ended early because it had looked at many networks: the searcher is to be asked
+  /// again before it is told anything. So an ask never takes long. Proposals must not depend on how many asks
+  /// they take.
+  virtual bool is_thinking() const { return false; }
   /// Whether its proposals depend on what it was told. One that needs no results is asked for more while
   /// trials are under way, with `window: generation` too.
   virtual bool needs_results() const { return true; }

@@ -43,7 +43,7 @@ ProfiledTrial measure(const ProfileArguments& arguments) {
   const trial::TrialNumber number = chosen_trials(source, choice).front();
   source.config.open_data(source.run.config.at("data"), false);
   const auto job = comm::make_local_environment();
-  ProfiledTrial profiled{source.run.state.search_trial(number).trial.proposal.architecture, {}};
+  ProfiledTrial profiled{source.run.state.search_trial(number)->trial.proposal.architecture, {}};
   profiled.step = train::profile_step(*job, {.section = source.config.evaluator.section,
                                              .normalization = source.config.sections.data.normalization,
                                              .architecture = profiled.architecture,
@@ -112,7 +112,7 @@ std::string text_of(const ProfileArguments& arguments, const ProfiledTrial& prof
   return "trial " + std::to_string(arguments.trial) + ", architecture " +
          space::to_text(profiled.architecture->id) + ": a step of " + counted(step.batch, "sample") + " on " +
          step.device + ", " + counted(step.threads, "thread") + "\n" +
-         table_of(profiled.architecture->network, step) + "a step as a whole takes " +
+         table_of(profiled.architecture->network(), step) + "a step as a whole takes " +
          milliseconds(step.step_s) + " ms; its parts add up to " + milliseconds(step.parts_s()) + " ms, " +
          percent(step.parts_s(), step.step_s) + " of it (first quartiles of " + counted(step.steps, "step") +
          ")\nmemory of all tensors: " + bytes_text(step.tensor_bytes) + " before a step, " +
@@ -125,7 +125,7 @@ ConfigNode text_node(const std::string& text) {
 
 std::string json_of(const ProfileArguments& arguments, const ProfiledTrial& profiled) {
   const StepProfile& step = profiled.step;
-  const space::Network& network = profiled.architecture->network;
+  const space::Network& network = profiled.architecture->network();
   const auto whole = [](std::int64_t number) { return ConfigNode::make_integer(number); };
   const auto real = [](double number) { return ConfigNode::make_number(number); };
   std::vector<ConfigNode> layers;

@@ -102,7 +102,7 @@ store::JournalContents read_own_journal(const store::RunPaths& paths, const RunC
 void check_not_shortened(const store::RunPaths& paths, const RunConfig& config,
                          const trial::CommitLog& entries) {
   std::size_t searched = 0;
-  for (const trial::SharedTrial& entry : entries) searched += entry->trial.is_final() ? 0 : 1;
+  for (const trial::SharedTrial& entry : entries) searched += entry->trial.is_final() ? 0U : 1U;
   const std::size_t expected = config.make_searcher()->expected_trials();
   if (searched <= expected) return;
   throw UserError("--resume " + paths.root.string() + ": the journal holds " + std::to_string(searched) +

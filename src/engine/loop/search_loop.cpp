@@ -42,11 +42,14 @@ bool SearchLoop::run(search::Searcher& searcher, trial::Phase phase) {
   ask(searcher);
   const auto is_done = [&] { return searcher.finished() && order_.in_flight() == 0; };
   while (!is_done()) {
-    require(stopping_ || order_.in_flight() > 0,
+    require(stopping_ || order_.in_flight() > 0 || searcher.is_thinking(),
             "the searcher waits for results although no trial is under way");
     bool worked = collect();
-    if (!searcher.needs_results()) ask(searcher);
-    while (const std::optional<run::Commit> next = this->next()) {
+    if (!searcher.needs_results() || searcher.is_thinking()) {
+      worked = worked || searcher.is_thinking();
+      ask(searcher);
+    }
+    while (const std::optional<run::Commit> next = must_be_asked(searcher) ? std::nullopt : this->next()) {
       commit(*next);
       if (hopeless()) break;
       if (next->trial->trial.phase() == phase) searcher.tell(*next->trial);
@@ -66,6 +69,12 @@ bool SearchLoop::run(search::Searcher& searcher, trial::Phase phase) {
   if (!is_done()) return false;
   release(nullptr);
   return true;
+}
+
+/// A searcher that has not answered yet is told nothing: the commit order must not depend on how often it is
+/// asked, nor its answer.
+bool SearchLoop::must_be_asked(const search::Searcher& searcher) const {
+  return searcher.is_thinking() && (searcher.needs_results() || order_.has_window());
 }
 
 /// Without a window, a searcher that needs no results is kept ahead of the slots: what it asks for does not

@@ -49,6 +49,7 @@ class SearchLoop {
  private:
   void look_around();
   bool hopeless() const { return is_hopeless_ && is_hopeless_(); }
+  bool must_be_asked(const search::Searcher& searcher) const;
   std::size_t room_for(const search::Searcher& searcher) const;
   void ask(search::Searcher& searcher);
   bool collect();

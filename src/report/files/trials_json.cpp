@@ -236,7 +236,7 @@ std::string indented(const std::string& text) {
 }  // namespace
 
 std::string front_json(const store::RunPaths& paths, const ReportInputs& inputs) {
-  return text_of(search_front_json(paths, inputs));
+  return text_of(search_front_json(paths, inputs)) + "\n";
 }
 
 void write_pareto_json(const store::RunPaths& paths, const ReportInputs& inputs) {

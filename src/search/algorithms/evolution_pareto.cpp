@@ -6,6 +6,8 @@
 #include "search/algorithms/breeding.hpp"
 
 #include <algorithm>
+#include <deque>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <span>
@@ -46,6 +48,7 @@ class EvolutionPareto final : public Searcher {
 
   std::vector<trial::Proposal> ask(std::size_t room) override;
   void tell(const trial::CommittedTrial& committed) override;
+  bool is_thinking() const override { return thinks_; }
   bool finished() const override;
   std::string finish_reason() const override;
   std::size_t expected_trials() const override;
@@ -53,23 +56,38 @@ class EvolutionPareto final : public Searcher {
 
  private:
   using Generation = std::vector<trial::Proposal>;
+  /// Children of a generation by one operator, some of which are made.
+  struct Part {
+    Origin origin = Origin::kInitial;
+    std::size_t count = 0;
+    RandomStream random;
+    std::size_t made = 0;
+  };
 
+  bool is_out_of_looks() const { return pool_.looks() >= last_look_; }
+  Part part(Origin origin, std::size_t count) const;
   bool is_steady() const { return options_.breed == BreedingTime::kAtCommits; }
   RandomStream stream(std::string_view purpose) const;
   void breed(std::size_t room);
-  Generation later_generation();
+  void begin_generation();
+  void go_on_with_generation();
+  bool make_parts();
+  bool make_one(Part& part);
+  void cut_generation();
   Generation next_children(std::size_t room);
   std::optional<trial::Proposal> next_child(RandomStream& random);
-  void add_mutants(Generation& generation);
-  void add_crossovers(Generation& generation);
-  void add_samples(Generation& generation, trial::Origin origin, std::size_t count, std::string_view purpose);
 
   EvolutionOptions options_;
   std::uint64_t seed_;
   CandidatePool pool_;
   Breeding breeding_;
   Generation generation_;
-  std::size_t iteration_ = 0;   // of generation_
+  Generation draft_;            // of the next one
+  std::deque<Part> parts_;      // of it that are not done
+  bool restarts_ = false;       // the draft begins the search anew
+  bool thinks_ = false;         // about the draft; in the steady state about the next child
+  std::size_t last_look_ = 0;   // of this ask, counted by the pool
+  std::size_t iteration_ = 0;   // of generation_, or of the draft
   std::size_t handed_out_ = 0;  // of generation_
   std::size_t untold_ = 0;      // handed out and not told yet
   std::size_t asked_ = 0;       // in all generations
@@ -82,23 +100,27 @@ EvolutionPareto::EvolutionPareto(const EvolutionOptions& options, const SearchPr
       seed_(problem.seed),
       pool_(problem.space, problem.objectives, problem.budget),
       breeding_(pool_, options.mutation_probability) {
-  add_samples(generation_, Origin::kInitial, options_.initial, "initial");
+  last_look_ = pool_.looks() + CandidatePool::kLooksOfAnAsk;
+  parts_.push_back(part(Origin::kInitial, options_.initial));
+  go_on_with_generation();
 }
 
 std::vector<trial::Proposal> EvolutionPareto::ask(std::size_t room) {
+  last_look_ = pool_.looks() + CandidatePool::kLooksOfAnAsk;
   std::vector<trial::Proposal> proposals;
   const auto may_breed = [&] { return (untold_ == 0 || is_steady()) && !finished(); };
   const bool is_bounded = room != std::numeric_limits<std::size_t>::max();
   do {
     if (handed_out_ == generation_.size() && may_breed()) breed(room - proposals.size());
     const std::size_t count = std::min(room - proposals.size(), generation_.size() - handed_out_);
-    const auto first = generation_.begin() + static_cast<std::ptrdiff_t>(handed_out_);
+    const auto first =
+        std::make_move_iterator(generation_.begin() + static_cast<std::ptrdiff_t>(handed_out_));
     proposals.insert(proposals.end(), first, first + static_cast<std::ptrdiff_t>(count));
     handed_out_ += count;
     untold_ += count;
     asked_ += count;
     // In the steady state a generation is of interest only where nothing else bounds an ask.
-  } while (is_steady() && is_bounded && proposals.size() < room && !finished());
+  } while (is_steady() && is_bounded && proposals.size() < room && !thinks_ && !finished());
   return proposals;
 }
 
@@ -110,6 +132,7 @@ void EvolutionPareto::tell(const trial::CommittedTrial& committed) {
 
 bool EvolutionPareto::finished() const {
   if (exhausted_) return true;
+  if (thinks_) return false;
   return iteration_ + 1 == options_.iterations && handed_out_ == generation_.size() && to_breed_ == 0;
 }
 
@@ -121,8 +144,9 @@ std::string EvolutionPareto::finish_reason() const {
 std::size_t EvolutionPareto::expected_trials() const {
   if (exhausted_) return asked_;
   const std::size_t later_generations = options_.iterations - iteration_ - 1;
-  const std::size_t bound =
-      asked_ + generation_.size() - handed_out_ + to_breed_ + later_generations * options_.max_unseen;
+  const std::size_t drafted = parts_.empty() ? 0 : iteration_ == 0 ? options_.initial : options_.max_unseen;
+  const std::size_t bound = asked_ + generation_.size() - handed_out_ + drafted + to_breed_ +
+                            later_generations * options_.max_unseen;
   return std::min(bound, static_cast<std::size_t>(pool_.space().genotype_count()));
 }
 
@@ -136,18 +160,80 @@ std::optional<std::size_t> EvolutionPareto::generation() const {
 }
 
 void EvolutionPareto::breed(std::size_t room) {
+  if (!is_steady() && parts_.empty()) begin_generation();
+  if (!parts_.empty()) return go_on_with_generation();
+  thinks_ = false;
   handed_out_ = 0;
-  if (is_steady()) {
-    generation_ = next_children(room);
-  } else {
-    ++iteration_;
-    generation_ = later_generation();
+  generation_ = next_children(room);
+  exhausted_ = generation_.empty() && !thinks_;
+}
+
+void EvolutionPareto::begin_generation() {
+  ++iteration_;
+  parts_.push_back(part(Origin::kMutation, breeding_.parents() * options_.mutations_per_parent));
+  parts_.push_back(part(Origin::kCrossover, breeding_.parents() < 2 ? 0 : options_.crossovers));
+  parts_.push_back(part(Origin::kRandom, options_.random_mix));
+}
+
+/// A generation is handed out when it is whole.
+void EvolutionPareto::go_on_with_generation() {
+  thinks_ = true;
+  if (!make_parts()) return;
+  if (iteration_ > 0 && !restarts_) {
+    cut_generation();
     // Without parents, or where their surroundings are exhausted, the search starts anew elsewhere.
-    if (generation_.empty()) {
-      add_samples(generation_, Origin::kInitial, std::min(options_.initial, options_.max_unseen), "initial");
+    restarts_ = draft_.empty();
+    if (restarts_) parts_.push_back(part(Origin::kInitial, std::min(options_.initial, options_.max_unseen)));
+    if (!make_parts()) return;
+  }
+  thinks_ = restarts_ = false;
+  handed_out_ = 0;
+  generation_ = std::exchange(draft_, {});
+  exhausted_ = generation_.empty();
+}
+
+EvolutionPareto::Part EvolutionPareto::part(Origin origin, std::size_t count) const {
+  const char* const purpose = origin == Origin::kMutation    ? "mutation"
+                              : origin == Origin::kCrossover ? "crossover"
+                              : origin == Origin::kRandom    ? "random_mix"
+                                                             : "initial";
+  return {origin, count, stream(purpose)};
+}
+
+/// @return  false if it is to be called again
+bool EvolutionPareto::make_parts() {
+  for (; !parts_.empty(); parts_.pop_front()) {
+    Part& part = parts_.front();
+    for (; part.made < part.count; ++part.made) {
+      if (is_out_of_looks()) return false;
+      if (!make_one(part)) break;
     }
   }
-  exhausted_ = generation_.empty();
+  return true;
+}
+
+/// @return  false if there are no more of this part
+bool EvolutionPareto::make_one(Part& part) {
+  if (part.origin == Origin::kMutation || part.origin == Origin::kCrossover) {
+    auto child = part.origin == Origin::kCrossover
+                     ? breeding_.crossover(iteration_, part.random)
+                     : breeding_.mutant(part.made / options_.mutations_per_parent, iteration_, part.random);
+    if (child) draft_.push_back(*std::move(child));
+    return true;
+  }
+  ArchitecturePointer drawn = pool_.draw(part.random);
+  if (drawn == nullptr) return false;
+  draft_.push_back(pool_.propose(std::move(drawn), part.origin, {}, iteration_));
+  return true;
+}
+
+void EvolutionPareto::cut_generation() {
+  RandomStream random = stream("shuffle");
+  random.shuffle(std::span(draft_));
+  while (draft_.size() > options_.max_unseen) {
+    pool_.release(draft_.back().architecture->id);
+    draft_.pop_back();
+  }
 }
 
 /// @param room  how many are wanted, at most
@@ -158,6 +244,8 @@ EvolutionPareto::Generation EvolutionPareto::next_children(std::size_t room) {
   }
   Generation children;
   for (std::size_t wanted = std::min(room, to_breed_); wanted > 0; --wanted) {
+    thinks_ = is_out_of_looks();
+    if (thinks_) break;
     RandomStream random(derive_seed(seed_, "search.evolution_pareto.child", {iteration_, to_breed_}));
     std::optional<trial::Proposal> child = next_child(random);
     if (!child) break;
@@ -183,47 +271,6 @@ std::optional<trial::Proposal> EvolutionPareto::next_child(RandomStream& random)
   ArchitecturePointer sample = pool_.draw(random);
   if (sample == nullptr) return std::nullopt;
   return pool_.propose(std::move(sample), Origin::kRandom, {}, iteration_);
-}
-
-EvolutionPareto::Generation EvolutionPareto::later_generation() {
-  Generation generation;
-  add_mutants(generation);
-  add_crossovers(generation);
-  add_samples(generation, Origin::kRandom, options_.random_mix, "random_mix");
-  RandomStream random = stream("shuffle");
-  random.shuffle(std::span(generation));
-  while (generation.size() > options_.max_unseen) {
-    pool_.release(generation.back().architecture->id);
-    generation.pop_back();
-  }
-  return generation;
-}
-
-void EvolutionPareto::add_mutants(Generation& generation) {
-  RandomStream random = stream("mutation");
-  for (std::size_t parent = 0; parent < breeding_.parents(); ++parent) {
-    for (std::size_t wanted = 0; wanted < options_.mutations_per_parent; ++wanted) {
-      if (auto child = breeding_.mutant(parent, iteration_, random)) generation.push_back(*std::move(child));
-    }
-  }
-}
-
-void EvolutionPareto::add_crossovers(Generation& generation) {
-  if (breeding_.parents() < 2) return;
-  RandomStream random = stream("crossover");
-  for (std::size_t wanted = 0; wanted < options_.crossovers; ++wanted) {
-    if (auto child = breeding_.crossover(iteration_, random)) generation.push_back(*std::move(child));
-  }
-}
-
-void EvolutionPareto::add_samples(Generation& generation, Origin origin, std::size_t count,
-                                  std::string_view purpose) {
-  RandomStream random = stream(purpose);
-  for (std::size_t i = 0; i < count; ++i) {
-    ArchitecturePointer drawn = pool_.draw(random);
-    if (drawn == nullptr) return;
-    generation.push_back(pool_.propose(std::move(drawn), origin, {}, iteration_));
-  }
 }
 
 }  // namespace

@@ -18,9 +18,6 @@ struct ExhaustiveOptions {
 /// The seed plays no part.
 class ExhaustiveSearch final : public Searcher {
  public:
-  /// An ask that has found something looks at no more genotypes than this.
-  static constexpr std::size_t kLargestLook = 10'000;
-
   ExhaustiveSearch(const ExhaustiveOptions& options, const SearchProblem& problem)
       : pool_(problem.space, problem.objectives, problem.budget),
         trials_(options.trials.value_or(std::numeric_limits<std::size_t>::max())) {}
@@ -28,19 +25,21 @@ class ExhaustiveSearch final : public Searcher {
   std::vector<trial::Proposal> ask(std::size_t room) override {
     const std::size_t wanted = std::min({room, CandidatePool::kLargestAsk, trials_ - asked_});
     std::vector<trial::Proposal> proposals;
-    for (std::size_t looked_at = 0; proposals.size() < wanted; ++looked_at) {
-      if (next_genotype_ == pool_.space().genotype_count()) break;
-      if (looked_at >= kLargestLook && !proposals.empty()) break;
+    const std::size_t end = pool_.looks() + CandidatePool::kLooksOfAnAsk;
+    while (proposals.size() < wanted && next_genotype_ < pool_.space().genotype_count() &&
+           pool_.looks() < end) {
       ArchitecturePointer found = pool_.candidate(pool_.space().genotype_at(next_genotype_++));
       if (found == nullptr) continue;
       pool_.take(found->id);
       proposals.push_back(pool_.propose(std::move(found), trial::Origin::kEnumerated));
     }
     asked_ += proposals.size();
+    thinks_ = proposals.size() < wanted && !finished();
     return proposals;
   }
 
   void tell(const trial::CommittedTrial&) override {}
+  bool is_thinking() const override { return thinks_; }
   bool needs_results() const override { return false; }
 
   bool finished() const override {
@@ -62,6 +61,7 @@ class ExhaustiveSearch final : public Searcher {
   std::size_t trials_;
   std::size_t asked_ = 0;
   std::int64_t next_genotype_ = 0;
+  bool thinks_ = false;
 };
 
 }  // namespace

@@ -24,16 +24,19 @@ class RandomSearch final : public Searcher {
   std::vector<trial::Proposal> ask(std::size_t room) override {
     const std::size_t wanted = std::min({room, CandidatePool::kLargestAsk, trials_ - asked_});
     std::vector<trial::Proposal> proposals;
-    while (proposals.size() < wanted && !exhausted_) {
+    const std::size_t end = pool_.looks() + CandidatePool::kLooksOfAnAsk;
+    while (proposals.size() < wanted && !exhausted_ && pool_.looks() < end) {
       ArchitecturePointer drawn = pool_.draw(random_);
       exhausted_ = drawn == nullptr;
       if (drawn != nullptr) proposals.push_back(pool_.propose(std::move(drawn), trial::Origin::kRandom));
     }
     asked_ += proposals.size();
+    thinks_ = proposals.size() < wanted && !exhausted_;
     return proposals;
   }
 
   void tell(const trial::CommittedTrial&) override {}
+  bool is_thinking() const override { return thinks_; }
   bool needs_results() const override { return false; }
   bool finished() const override { return exhausted_ || asked_ == trials_; }
 
@@ -51,6 +54,7 @@ class RandomSearch final : public Searcher {
   RandomStream random_;
   std::size_t trials_;
   std::size_t asked_ = 0;
+  bool thinks_ = false;
   bool exhausted_ = false;
 };
 

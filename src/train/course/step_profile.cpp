@@ -167,7 +167,7 @@ std::int64_t StepProfile::most_bytes() const {
 
 StepProfile profile_step(comm::Environment& job, const ProfileTask& task) {
   const TrainingOptions options =
-      with_values(TrainingOptions::table().parse(task.section), task.architecture->training);
+      with_values(TrainingOptions::table().parse(task.section), task.architecture->training());
   const TrainingSetup setup = make_setup(job, options, task.dataset, task.split, task.normalization);
   const auto samples = static_cast<std::int64_t>(setup.split.train.size());
   const std::int64_t batch = std::min(setup.options.batch, samples);
@@ -203,7 +203,7 @@ StepProfile profile_step(comm::Environment& job, const ProfileTask& task) {
           .batch = batch,
           .threads = setup.options.threads,
           .steps = whole.size(),
-          .layers = layers_of(task.architecture->network, record),
+          .layers = layers_of(task.architecture->network(), record),
           .batch_s = record.seconds({StepWork::kBatch, 0}),
           .loss_s = record.seconds({StepWork::kLoss, 0}),
           .update_s = record.seconds({StepWork::kUpdate, 0}),
