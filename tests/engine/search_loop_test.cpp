@@ -493,6 +493,24 @@ TEST(SearchLoop, StopsWhereItIsAndAsksForNothingMore) {
   EXPECT_TRUE(run.cluster.idle());
 }
 
+TEST(SearchLoop, EndsInTheSameCommitsWhereverItWasStoppedAndResumed) {
+  for (const std::optional<std::size_t> virtual_slots :
+       {std::optional<std::size_t>(), std::optional<std::size_t>(4)}) {
+    SimulatedRun whole(7, 16, {}, virtual_slots);
+    Enumeration all(100);
+    ASSERT_TRUE(whole.run(all));
+    for (std::size_t commits = 1; commits < 100; commits += 3) {
+      SimulatedRun stopped(7, 16, {}, virtual_slots);
+      Enumeration first(100);
+      EXPECT_FALSE(stopped.run(first, [&] { return stopped.state.trials().size() >= commits; }));
+      SimulatedRun resumed(3, 16, stopped.journal(), virtual_slots);
+      Enumeration again(100);
+      ASSERT_TRUE(resumed.run(again));
+      EXPECT_EQ(commits_of(resumed.state), commits_of(whole.state)) << "stopped after " << commits;
+    }
+  }
+}
+
 TEST(SearchLoop, CommitsNothingMoreOnceItIsHopelessOnAnySimulatedCluster) {
   for (const std::size_t slots : {std::size_t{1}, std::size_t{7}, std::size_t{64}}) {
     for (const std::optional<std::size_t> window :

@@ -50,6 +50,8 @@ class CommitOrder {
   std::optional<NextCommit> next(const std::optional<trial::TrialName>& recorded = {});
   /// Trials that are asked and not committed.
   std::size_t in_flight() const { return entries_.size(); }
+  /// Whether a trial that is asked for later may be committed before one in flight.
+  virtual bool may_overtake() const = 0;
 
  protected:
   /// When a trial ends that is asked for now: those in flight are committed in this order, equal ones in the
@@ -75,6 +77,7 @@ class CommitOrder {
 class CommitsByNumber final : public CommitOrder {
  public:
   using CommitOrder::CommitOrder;
+  bool may_overtake() const override { return false; }
 
  private:
   VirtualTime end_of(const trial::Trial& /*trial*/) override { return 0; }
@@ -85,6 +88,7 @@ class CommitsByNumber final : public CommitOrder {
 class CommitsByVirtualTime final : public CommitOrder {
  public:
   CommitsByVirtualTime(std::optional<std::size_t> window, std::size_t slots);
+  bool may_overtake() const override { return true; }
 
  private:
   VirtualTime end_of(const trial::Trial& trial) override;

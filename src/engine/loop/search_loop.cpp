@@ -45,7 +45,7 @@ bool SearchLoop::run(search::Searcher& searcher, trial::Phase phase) {
     require(stopping_ || order_.in_flight() > 0 || searcher.is_thinking(),
             "the searcher waits for results although no trial is under way");
     bool worked = collect();
-    if (!searcher.needs_results() || searcher.is_thinking()) {
+    if (!stopping_ && (!searcher.needs_results() || searcher.is_thinking())) {
       worked = worked || searcher.is_thinking();
       ask(searcher);
     }
@@ -71,10 +71,12 @@ bool SearchLoop::run(search::Searcher& searcher, trial::Phase phase) {
   return true;
 }
 
-/// A searcher that has not answered yet is told nothing: the commit order must not depend on how often it is
-/// asked, nor its answer.
+/// A searcher that has not answered yet is told nothing: neither the commit order nor its answer may depend
+/// on how often it is asked. After a stop it is not asked any more, and what it would have asked for may come
+/// before trials that are in flight.
 bool SearchLoop::must_be_asked(const search::Searcher& searcher) const {
-  return searcher.is_thinking() && (searcher.needs_results() || order_.has_window());
+  const bool thinks = searcher.is_thinking() && (searcher.needs_results() || order_.has_window());
+  return thinks || (unasked_ && order_.may_overtake());
 }
 
 /// Without a window, a searcher that needs no results is kept ahead of the slots: what it asks for does not
@@ -87,7 +89,11 @@ std::size_t SearchLoop::room_for(const search::Searcher& searcher) const {
 
 void SearchLoop::ask(search::Searcher& searcher) {
   const std::size_t room = room_for(searcher);
-  if (room == 0 || stopping_) return;
+  if (room == 0) return;
+  if (stopping_) {
+    unasked_ = unasked_ || !searcher.finished();
+    return;
+  }
   std::vector<trial::Proposal> proposals = searcher.ask(room);
   require(proposals.size() <= room, "the searcher proposed more than it was asked for");
   std::vector<trial::Trial> fresh;

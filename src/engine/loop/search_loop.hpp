@@ -72,6 +72,7 @@ class SearchLoop {
   std::size_t unsaved_ = 0;
   std::size_t unanswered_ = 0;  // trials whose result has not come, or is in the journal and not committed
   bool stopping_ = false;
+  bool unasked_ = false;  // there was room for more trials after the stop
   double next_tick_s_ = 0;
 };
 
