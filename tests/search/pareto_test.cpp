@@ -85,6 +85,15 @@ TEST(ParetoArchive, KeepsAllEqualPoints) {
   EXPECT_THAT(archived({1, 2, 3, 3, 1, 2, 2, 1}), ElementsAre(0, 2, 3));
 }
 
+TEST(ParetoArchive, NamesTheFirstOfEqualPointsAlone) {
+  ParetoArchive front(2);
+  std::size_t key = 0;
+  for (const double value : {1.0, 2.0, 1.0, 1.0, 2.0}) front.insert(key++, std::vector{value, -value});
+  EXPECT_EQ(keys_with_few_ties(front, 1), (std::vector<std::size_t>{0, 1}));
+  EXPECT_EQ(keys_with_few_ties(front, 2), (std::vector<std::size_t>{0, 1, 2, 4}));
+  EXPECT_EQ(keys_with_few_ties(front, 3), front.keys());
+}
+
 TEST(ParetoArchive, TakesInfiniteValues) {
   EXPECT_THAT(archived({kInfinity, 0, 1, 1, kInfinity, 1, -kInfinity, 5}), ElementsAre(0, 1, 3));
 }

@@ -33,4 +33,7 @@ class ParetoArchive {
   std::vector<double> values_;
 };
 
+/// Keys on the front, but only the first `most` of those whose points have the same values.
+std::vector<std::size_t> keys_with_few_ties(const ParetoArchive& front, std::size_t most);
+
 }  // namespace skyline::search

@@ -1,5 +1,6 @@
 #include "skyline/core/error.hpp"
 #include "skyline/search/algorithm.hpp"
+#include "skyline/search/pareto.hpp"
 
 #include "app/commands/commands.hpp"
 #include "app/config/run_config.hpp"
@@ -223,8 +224,9 @@ int search_on_ranks(comm::Environment& environment, const SearchArguments& argum
                           .full_training = {},
                           .options = engine_options(arguments, config)};
   if (const std::optional<trial::Budget> budget = config.final_budget()) {
-    task.full_training = [budget, all = trains_all(config)](const run::RunState& state) {
-      const auto numbers = all ? numbers_of(state) : std::vector(state.front().keys());
+    const std::size_t most_tied = config.sections.final_training->most_tied;
+    task.full_training = [budget, most_tied, all = trains_all(config)](const run::RunState& state) {
+      const auto numbers = all ? numbers_of(state) : search::keys_with_few_ties(state.front(), most_tied);
       return std::make_unique<engine::FrontTraining>(state, numbers, *budget);
     };
   }

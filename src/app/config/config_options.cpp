@@ -191,6 +191,9 @@ const OptionTable<FinalOptions>& FinalOptions::table() {
   static const OptionTable<FinalOptions> table{
       {"epochs", &FinalOptions::epochs, above(0).at_most(train::kMostEpochs), "Budget of each network.",
        KeyRule::kRequired},
+      {"most", &FinalOptions::most_tied, whole<std::size_t>(at_least(1)),
+       "Maximum number of networks with the same values of all objectives that are trained; the first ones "
+       "of the search."},
       {"export", &FinalOptions::exports, export_formats(),
        "Formats in which the front is exported at the end, to `exports`; nothing unless given."}};
   return table;

@@ -39,6 +39,7 @@ struct DataOptions {
 /// The `final` section.
 struct FinalOptions {
   double epochs = 0;
+  std::size_t most_tied = 10;
   std::vector<model_export::Format> exports;  // of the front at the end; empty: none
   static const OptionTable<FinalOptions>& table();
 };

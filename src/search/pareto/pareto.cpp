@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 namespace skyline::search {
 
@@ -56,6 +57,16 @@ bool ParetoArchive::contains(std::size_t key) const {
 
 std::span<const double> ParetoArchive::values_of(std::size_t position) const {
   return std::span<const double>(values_).subspan(position * num_objectives_, num_objectives_);
+}
+
+std::vector<std::size_t> keys_with_few_ties(const ParetoArchive& front, std::size_t most) {
+  std::map<std::vector<double>, std::size_t> counts;
+  std::vector<std::size_t> keys;
+  for (std::size_t position = 0; position < front.size(); ++position) {
+    const auto values = front.values_of(position);
+    if (counts[{values.begin(), values.end()}]++ < most) keys.push_back(front.keys()[position]);
+  }
+  return keys;
 }
 
 }  // namespace skyline::search
