@@ -20,11 +20,11 @@ struct ReportInputs {
   const run::RunState& state;
 };
 
+/// The front of the search as a JSON list: `search_front` of pareto.json.
+std::string front_json(const store::RunPaths& paths, const ReportInputs& inputs);
 /// pareto.json: the final front and that of the search; models.json: every trial; both with architecture,
 /// objectives, constraints, budget, seed, status. search_state.csv: one row per search trial, with the
 /// columns that Archai writes, then parameters and costs. Published whole. @throws UserError
-/// The front of the search as a JSON list: `search_front` of pareto.json.
-std::string front_json(const store::RunPaths& paths, const ReportInputs& inputs);
 void write_pareto_json(const store::RunPaths& paths, const ReportInputs& inputs);
 void write_models_json(const store::RunPaths& paths, const ReportInputs& inputs);
 void write_search_state_csv(const store::RunPaths& paths, const ReportInputs& inputs);
@@ -49,6 +49,15 @@ std::string no_final_front_reason(const ReportInputs& inputs);
 /// Account of time: a row per slot and the sum: trials, set-up, training, validation, latency, idle,
 /// utilization. More than 16 slots: per node. Several jobs: per job.
 std::string account_table(const run::RunAccount& account);
+
+/// What the slots of a run did when, in the trace format of Chrome, which https://ui.perfetto.dev and
+/// chrome://tracing show: a process for each rank, a thread for each slot, a slice for each committed trial,
+/// and below it a slice for each part of its time. The parts stand one after the other, each with its sum.
+/// Between the trials a slot waited, or worked for a trial of another rank.
+/// @param account      of the run, for the names of its hosts
+/// @param most_trials  with a slice of their own; in larger runs neighbours on a slot share one
+std::string trace_json(const run::RunState& state, const run::RunAccount& account,
+                       std::size_t most_trials = 30'000);
 
 enum class RunEnd { kFinished, kStopped, kFailed };
 

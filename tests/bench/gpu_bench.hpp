@@ -3,8 +3,8 @@
 #include "skyline/store/dataset.hpp"
 #include "skyline/trial/evaluator.hpp"
 
-#include "train/course/training_evaluator.hpp"
 #include "train/device/accelerator.hpp"
+#include "train/evaluator/training_evaluator.hpp"
 
 #include <cstddef>
 #include <cstdint>

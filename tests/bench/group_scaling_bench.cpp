@@ -10,7 +10,7 @@
 #include "comm/environment.hpp"
 #include "engine/group/group_hub.hpp"
 #include "support/cpu_seconds.hpp"
-#include "train/course/training_evaluator.hpp"
+#include "train/evaluator/training_evaluator.hpp"
 #include "train/train_fixtures.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#include "report/files/trace_json.hpp"
+#include "report/report.hpp"
 
 #include "report/sample_run.hpp"
 

@@ -1,7 +1,7 @@
 // A trial that continues another one ends as one that had the larger budget from the start.
 #include "skyline/core/error.hpp"
 
-#include "train/course/training_evaluator.hpp"
+#include "train/evaluator/training_evaluator.hpp"
 #include "train/group_fixtures.hpp"
 #include "train/train_fixtures.hpp"
 #include "train/watched_accelerator.hpp"

@@ -2,8 +2,8 @@
 #include "skyline/core/error.hpp"
 #include "skyline/train/layer_op.hpp"
 
-#include "train/course/training_evaluator.hpp"
 #include "train/device/accelerator.hpp"
+#include "train/evaluator/training_evaluator.hpp"
 #include "train/group_fixtures.hpp"
 #include "train/train_fixtures.hpp"
 #include "train/watched_accelerator.hpp"

@@ -1,7 +1,7 @@
 #include "support/user_error_of.hpp"
 #include "support/yaml_config.hpp"
 #include "train/course/epoch_choice.hpp"
-#include "train/course/training_evaluator.hpp"
+#include "train/evaluator/training_evaluator.hpp"
 #include "train/group_fixtures.hpp"
 #include "train/host_step.hpp"
 #include "train/scoring/loss.hpp"

@@ -1,4 +1,4 @@
-#include "train/course/group_size.hpp"
+#include "train/evaluator/group_size.hpp"
 
 #include "train/train_fixtures.hpp"
 

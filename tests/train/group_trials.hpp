@@ -1,6 +1,6 @@
 #pragma once
 
-#include "train/course/training_evaluator.hpp"
+#include "train/evaluator/training_evaluator.hpp"
 #include "train/group_fixtures.hpp"
 #include "train/train_fixtures.hpp"
 

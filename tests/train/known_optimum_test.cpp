@@ -5,8 +5,8 @@
 
 #include "store/scratch_folder.hpp"
 #include "support/yaml_config.hpp"
-#include "train/course/training_evaluator.hpp"
 #include "train/device/accelerator.hpp"
+#include "train/evaluator/training_evaluator.hpp"
 #include "train/scoring/metrics.hpp"
 #include "train/train_fixtures.hpp"
 

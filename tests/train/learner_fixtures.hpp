@@ -1,10 +1,10 @@
 #pragma once
 
 #include "train/course/learner.hpp"
-#include "train/course/training_check.hpp"
 #include "train/course/trial_run.hpp"
 #include "train/device/accelerator.hpp"
 #include "train/device/device_context.hpp"
+#include "train/evaluator/training_check.hpp"
 #include "train/group_fixtures.hpp"
 #include "train/train_fixtures.hpp"
 

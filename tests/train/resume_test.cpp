@@ -1,5 +1,5 @@
 // A trial that was stopped anywhere and goes on from its saved state ends as the one that never stopped.
-#include "train/course/training_evaluator.hpp"
+#include "train/evaluator/training_evaluator.hpp"
 #include "train/train_fixtures.hpp"
 
 #include <cmath>

@@ -5,7 +5,7 @@
 #include "skyline/store/dataset.hpp"
 #include "skyline/trial/evaluator.hpp"
 
-#include "train/course/training_evaluator.hpp"
+#include "train/evaluator/training_evaluator.hpp"
 
 #include <cstdint>
 #include <functional>

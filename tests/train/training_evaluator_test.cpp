@@ -1,4 +1,4 @@
-#include "train/course/training_evaluator.hpp"
+#include "train/evaluator/training_evaluator.hpp"
 
 #include "skyline/train/layer_op.hpp"
 

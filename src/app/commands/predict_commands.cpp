@@ -8,7 +8,7 @@
 #include "core/config/config_text.hpp"
 #include "core/log.hpp"
 #include "store/publish/publish.hpp"
-#include "train/course/inference.hpp"
+#include "train/evaluator/inference.hpp"
 
 #include <algorithm>
 #include <array>

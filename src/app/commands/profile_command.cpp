@@ -7,7 +7,7 @@
 #include "core/log.hpp"
 #include "core/text/wording.hpp"
 #include "report/text/text_table.hpp"
-#include "train/course/step_profile.hpp"
+#include "train/evaluator/step_profile.hpp"
 
 #include <array>
 #include <cmath>

@@ -7,7 +7,6 @@
 #include "app/config/run_traps.hpp"
 #include "app/job/data_stage.hpp"
 #include "app/job/host_difference.hpp"
-#include "app/job/job_end.hpp"
 #include "app/job/job_stop.hpp"
 #include "app/job/search_job.hpp"
 #include "comm/agreement.hpp"

@@ -2,7 +2,7 @@
 #include "skyline/core/error.hpp"
 
 #include "app/commands/commands.hpp"
-#include "report/files/trace_json.hpp"
+#include "report/report.hpp"
 #include "run/opened_run.hpp"
 #include "store/publish/publish.hpp"
 

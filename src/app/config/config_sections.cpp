@@ -7,7 +7,7 @@
 
 #include "core/text/wording.hpp"
 #include "space/language/space_keys.hpp"
-#include "train/course/training_evaluator.hpp"
+#include "train/evaluator/training_evaluator.hpp"
 
 #include <algorithm>
 #include <iterator>

@@ -1,4 +1,4 @@
-#include "app/job/job_end.hpp"
+#include "app/job/job_stop.hpp"
 
 #include "skyline/core/error.hpp"
 

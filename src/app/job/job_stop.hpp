@@ -1,6 +1,7 @@
 #pragma once
 
 #include "comm/environment.hpp"
+#include "store/run_folder/run_folder.hpp"
 
 #include <array>
 #include <chrono>
@@ -88,6 +89,13 @@ void print_error(const std::exception& error, const std::string& signature = "")
 void print_end(const std::string& text);
 /// Notes in the log file with which exit code the job ends.
 void note_exit_code(int exit_code);
+
+/// Rank 0's last act: says in the run's status.json how this job ended. The scripts of batch systems go by
+/// that, for a launcher may return something else, or outlive the ranks. Nothing is written into a folder
+/// that another job has, or that is no run's. Elsewhere than on rank 0 it does nothing.
+/// @param claim  of this job on the folder; nullptr: it did not get so far, which only a batch script asks
+void tell_end(comm::Environment& environment, const store::RunPaths& paths, const store::RunClaim* claim,
+              int exit_code);
 
 /// Ends the whole job: one rank that unwinds into MPI_Finalize would hang while others wait for it. Prints
 /// the error, signed where there are several ranks. @return  the exit code, of jobs without MPI

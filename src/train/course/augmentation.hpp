@@ -2,7 +2,7 @@
 
 #include "skyline/store/dataset.hpp"
 
-#include "train/course/training_options.hpp"
+#include "train/evaluator/training_options.hpp"
 #include "train/kernels/augment.hpp"
 
 #include <cstdint>

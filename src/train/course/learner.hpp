@@ -4,10 +4,10 @@
 #include "skyline/trial/trial.hpp"
 #include "skyline/trial/trial_group.hpp"
 
-#include "train/course/training_setup.hpp"
 #include "train/device/device_context.hpp"
 #include "train/device/device_evaluation.hpp"
 #include "train/device/repeated_work.hpp"
+#include "train/evaluator/training_setup.hpp"
 #include "train/graph/layer_graph.hpp"
 #include "train/group/gradient_exchange.hpp"
 

@@ -4,8 +4,8 @@
 #include "skyline/space/network.hpp"
 #include "skyline/trial/evaluator.hpp"
 
-#include "train/course/training_setup.hpp"
 #include "train/device/device_place.hpp"
+#include "train/evaluator/training_setup.hpp"
 #include "train/graph/layer_graph.hpp"
 #include "train/graph/parameter_store.hpp"
 #include "train/group/gradient_exchange.hpp"

@@ -2,7 +2,7 @@
 
 #include "skyline/trial/trial_group.hpp"
 
-#include "train/course/training_evaluator.hpp"
+#include "train/evaluator/training_evaluator.hpp"
 
 #include <cstddef>
 #include <cstdint>

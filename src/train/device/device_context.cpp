@@ -3,7 +3,7 @@
 #include "skyline/core/error.hpp"
 
 #include "core/log.hpp"
-#include "train/course/training_setup.hpp"
+#include "train/evaluator/training_setup.hpp"
 
 #include <algorithm>
 #include <cstdint>

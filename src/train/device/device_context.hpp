@@ -4,8 +4,8 @@
 #include "skyline/store/dataset.hpp"
 
 #include "train/course/batch_source.hpp"
-#include "train/course/training_evaluator.hpp"
 #include "train/device/accelerator.hpp"
+#include "train/evaluator/training_evaluator.hpp"
 #include "train/kernels/gather.hpp"
 
 #include <array>

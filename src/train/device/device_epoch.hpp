@@ -1,7 +1,7 @@
 #pragma once
 
-#include "train/course/training_evaluator.hpp"
 #include "train/device/device_context.hpp"
+#include "train/evaluator/training_evaluator.hpp"
 #include "train/optimizer/optimizer.hpp"
 
 #include <cstdint>

@@ -1,9 +1,9 @@
 #pragma once
 
-#include "train/course/training_setup.hpp"
 #include "train/course/training_step.hpp"
 #include "train/device/device_context.hpp"
 #include "train/device/repeated_work.hpp"
+#include "train/evaluator/training_setup.hpp"
 
 #include <cstddef>
 #include <cstdint>

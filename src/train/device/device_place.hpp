@@ -2,8 +2,8 @@
 
 #include "skyline/space/network.hpp"
 
-#include "train/course/training_options.hpp"
 #include "train/device/accelerator.hpp"
+#include "train/evaluator/training_options.hpp"
 
 #include <cstddef>
 #include <cstdint>

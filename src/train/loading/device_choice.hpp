@@ -2,8 +2,8 @@
 
 #include "comm/environment.hpp"
 #include "machine/device_binding.hpp"
-#include "train/course/training_evaluator.hpp"
 #include "train/device/accelerator.hpp"
+#include "train/evaluator/training_evaluator.hpp"
 
 #include <filesystem>
 #include <functional>

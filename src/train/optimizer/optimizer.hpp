@@ -1,7 +1,7 @@
 #pragma once
 
-#include "train/course/training_options.hpp"
 #include "train/device/accelerator.hpp"
+#include "train/evaluator/training_options.hpp"
 #include "train/graph/parameter_store.hpp"
 #include "train/kernels/optimizer_kernels.hpp"
 #include "train/optimizer/optimizer_state.hpp"

@@ -3,7 +3,7 @@
 #include "skyline/core/error.hpp"
 
 #include "core/registry.hpp"
-#include "train/course/training_options.hpp"
+#include "train/evaluator/training_options.hpp"
 
 namespace skyline::train {
 namespace {

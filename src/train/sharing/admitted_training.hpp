@@ -2,7 +2,7 @@
 
 #include "skyline/trial/evaluator.hpp"
 
-#include "train/course/training_evaluator.hpp"
+#include "train/evaluator/training_evaluator.hpp"
 #include "train/sharing/admission_gate.hpp"
 
 #include <functional>

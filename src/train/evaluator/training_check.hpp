@@ -3,7 +3,7 @@
 #include "skyline/core/config_node.hpp"
 #include "skyline/store/dataset.hpp"
 
-#include "train/course/training_options.hpp"
+#include "train/evaluator/training_options.hpp"
 
 #include <optional>
 #include <string>

@@ -4,7 +4,7 @@
 #include "skyline/trial/trial.hpp"
 
 #include "train/course/batch_source.hpp"
-#include "train/course/training_evaluator.hpp"
+#include "train/evaluator/training_evaluator.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "train/course/trial_failure.hpp"
+#include "train/evaluator/trial_failure.hpp"
 
 #include "skyline/trial/trial_group.hpp"
 

@@ -1,4 +1,4 @@
-#include "train/course/training_check.hpp"
+#include "train/evaluator/training_check.hpp"
 
 #include "core/text/wording.hpp"
 #include "train/scoring/loss.hpp"

@@ -4,7 +4,7 @@
 #include "skyline/store/dataset.hpp"
 #include "skyline/trial/evaluator.hpp"
 
-#include "train/course/training_options.hpp"
+#include "train/evaluator/training_options.hpp"
 
 #include <memory>
 #include <string>

@@ -1,8 +1,8 @@
-#include "train/course/step_profile.hpp"
+#include "train/evaluator/step_profile.hpp"
 
 #include "comm/environment.hpp"
 #include "train/course/learner.hpp"
-#include "train/course/training_setup.hpp"
+#include "train/evaluator/training_setup.hpp"
 #include "train/graph/memory_pool.hpp"
 
 #include <algorithm>

@@ -1,13 +1,13 @@
-#include "train/course/training_evaluator.hpp"
+#include "train/evaluator/training_evaluator.hpp"
 
 #include "skyline/core/error.hpp"
 
-#include "train/course/group_size.hpp"
-#include "train/course/training_check.hpp"
-#include "train/course/trial_failure.hpp"
 #include "train/course/trial_run.hpp"
 #include "train/device/accelerator.hpp"
 #include "train/device/device_context.hpp"
+#include "train/evaluator/group_size.hpp"
+#include "train/evaluator/training_check.hpp"
+#include "train/evaluator/trial_failure.hpp"
 #include "train/graph/memory_pool.hpp"
 #include "train/sharing/admitted_training.hpp"
 #include "train/sharing/host_memory.hpp"

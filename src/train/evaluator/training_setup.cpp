@@ -1,8 +1,8 @@
-#include "train/course/training_setup.hpp"
+#include "train/evaluator/training_setup.hpp"
 
 #include "comm/environment.hpp"
-#include "train/course/training_check.hpp"
 #include "train/device/device_context.hpp"
+#include "train/evaluator/training_check.hpp"
 #include "train/loading/device_choice.hpp"
 #include "train/loading/load_accelerator.hpp"
 

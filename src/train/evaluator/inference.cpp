@@ -1,7 +1,7 @@
-#include "train/course/inference.hpp"
+#include "train/evaluator/inference.hpp"
 
 #include "train/course/learner.hpp"
-#include "train/course/training_setup.hpp"
+#include "train/evaluator/training_setup.hpp"
 #include "train/scoring/metrics.hpp"
 
 #include <algorithm>
