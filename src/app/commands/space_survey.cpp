@@ -40,7 +40,7 @@ space::Genotype draw(const space::SearchSpace& space, RandomStream& random) {
   return genotype;
 }
 
-/// "a.yaml:12: space.network[3]" of a message that begins so.
+/// "a.yaml:12:5: space.network[3]" of a message that begins so.
 std::string place_of(const std::string& message) {
   const std::size_t first = message.find(": ");
   const std::size_t second = first == std::string::npos ? first : message.find(": ", first + 2);
@@ -195,7 +195,7 @@ std::string about_text(double log10) {
 std::string size_text(const SpaceSurvey& survey) {
   const GenotypeTally& tally = survey.tally;
   std::string text = survey.log10_genotypes < 15
-                         ? std::to_string(survey.genotypes) + " genotypes"
+                         ? counted(survey.genotypes, "genotype")
                          : "about " + about_text(survey.log10_genotypes) + " genotypes";
   const std::string valid = share_text(tally.valid, tally.seen);
   if (survey.all) {
