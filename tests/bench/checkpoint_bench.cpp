@@ -132,7 +132,7 @@ class Bench {
     context.turn.slot_cpu_s = testing::thread_cpu_seconds() - slot_before;
     context.turn.storage_cpu_s = storage_cpu_seconds() - storage_before;
     context.turn.train_s = context.times.train_s;
-    storage_.submit([&] { folder->remove_now(trial.name()); });
+    storage_.submit([&] { folder->remove_now(trial.name(), 1); });
     storage_.drain();
     return context.turn;
   }
