@@ -12,6 +12,7 @@
 #include "engine/engine_job.hpp"
 #include "support/yaml_config.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -64,7 +65,8 @@ struct Usage {
 constexpr int kTag = 1;
 constexpr std::size_t kTrialBytes = 160;
 constexpr std::size_t kResultBytes = 360;
-constexpr std::uint64_t kUnderWay = 2;  // trials of each rank
+constexpr std::uint64_t kUnderWay = 2;       // trials of each rank
+constexpr std::size_t kBareTrials = 10'000;  // at most
 
 void work_off(std::size_t bytes) {
   std::vector<char> trial(kTrialBytes);
@@ -158,7 +160,8 @@ int commit_trials(std::size_t trials, const std::filesystem::path& folder) {
 
   task.options.resume = std::filesystem::exists(paths.journal());
   const int ranks = environment->world().size();
-  const double bare_us = ranks > 1 ? bare_loop_us(trials, ranks, environment->world().rank()) : 0;
+  const double bare_us =
+      ranks > 1 ? bare_loop_us(std::min(trials, kBareTrials), ranks, environment->world().rank()) : 0;
   const double bytes_before = memory_bytes("VmRSS");
   const Usage before;
   std::optional<store::JournalContents> replay;
