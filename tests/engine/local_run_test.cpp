@@ -103,10 +103,10 @@ TEST_F(LocalRun, RefusesAJournalThatAnotherConfigurationWrote) {
   run(evolution_spec());
   RunSpec other = evolution_spec();
   other.options.seed = 7;
-  EXPECT_THAT(
-      resume_error(other),
-      ContainsRegex("^journal line 2: trial 0 is [0-9a-f]{16} but this configuration asks for [0-9a-f]{16}"
-                    "; resume with the configuration and version that the run was started with$"));
+  EXPECT_THAT(resume_error(other),
+              ContainsRegex(
+                  "^journal position 0: trial 0 is [0-9a-f]{16} but this configuration asks for [0-9a-f]{16}"
+                  "; resume with the configuration and version that the run was started with$"));
 }
 
 TEST_F(LocalRun, RefusesAJournalOfAnotherBudgetAndNamesBoth) {
@@ -115,7 +115,7 @@ TEST_F(LocalRun, RefusesAJournalOfAnotherBudgetAndNamesBoth) {
   other.epochs = 0.5;
   EXPECT_THAT(
       resume_error(other),
-      ContainsRegex("^journal line 2: trial 0, [0-9a-f]{16}, has `epochs` 0.25 but this configuration "
+      ContainsRegex("^journal position 0: trial 0, [0-9a-f]{16}, has `epochs` 0.25 but this configuration "
                     "asks for `epochs` 0.5; resume with"));
 }
 
@@ -125,8 +125,9 @@ TEST_F(LocalRun, RefusesAJournalOfAnotherGroupAndNamesBoth) {
   other.members = [](const trial::Trial&) { return 2U; };
   EXPECT_THAT(
       resume_error(other),
-      ContainsRegex("^journal line 2: trial 0, [0-9a-f]{16}, has `members` 1 but this configuration asks for "
-                    "`members` 2; resume with"));
+      ContainsRegex(
+          "^journal position 0: trial 0, [0-9a-f]{16}, has `members` 1 but this configuration asks for "
+          "`members` 2; resume with"));
 }
 
 TEST_F(LocalRun, WarnsOnceOfMoreMembersThanARankHasProcessors) {
@@ -151,7 +152,7 @@ TEST_F(LocalRun, RefusesAJournalThatGoesOnAfterTheEndOfTheRun) {
   other.search.set("iterations", ConfigNode::make_integer(2));
   const RigRun shorter = run_of_its_own(other);
   const std::size_t searched = shorter.result.committed.size() - shorter.observer.expected_final;
-  EXPECT_THAT(resume_error(other), HasSubstr("journal line " + std::to_string(searched + 2) + ": trial " +
+  EXPECT_THAT(resume_error(other), HasSubstr("journal position " + std::to_string(searched) + ": trial " +
                                              std::to_string(searched) + " is "));
   EXPECT_THAT(resume_error(other), HasSubstr("but this configuration asks for "));
   other.final_epochs.reset();

@@ -54,6 +54,17 @@ TEST_F(Journal, RefusesAGapInThePositions) {
   EXPECT_EQ(user_error_of([&] { canonical_journal(path); }), at_line(3, "expected position 1, got 2"));
 }
 
+TEST_F(Journal, CountsLinesOfLostRanksWhenItNamesALine) {
+  std::vector<CommittedTrial> trials = sample_trials(space, 3);
+  const auto writer = JournalWriter::create(path, sample_header());
+  writer->append({.rank = 3, .host = "node07", .cause = "silent", .trials = {}});
+  writer->append(trials, space);
+  auto json = json_of(4);
+  json["position"] = 2;
+  replace_line(4, json.dump());
+  EXPECT_EQ(read_error(), at_line(4, "expected position 1, got 2"));
+}
+
 TEST_F(Journal, RefusesATrialThatIsThereTwice) {
   write(sample_trials(space, 6));
   auto json = json_of(3);

@@ -12,8 +12,9 @@
 namespace skyline::engine {
 namespace {
 
+/// The line's `position`: lines that tell of lost ranks have none, and are not counted.
 std::string line_of(trial::CommitPosition position) {
-  return "journal line " + std::to_string(position + 2);  // the first line is the header
+  return "journal position " + std::to_string(position);
 }
 
 [[noreturn]] void refuse(const std::string& found, const std::string& asked) {
