@@ -50,6 +50,7 @@ SlotPoolOptions slot_options(comm::Environment& environment, const SearchTask& t
   options.rank = environment.world().rank();
   options.slots = slots;
   options.metrics = files.header.metrics.size();
+  options.trial_timeout_s = task.options.trial_timeout_s;
   // A slot of several threads is left to the system: a binding would be inherited by all of them. So are
   // slots that wait for a device most of the time.
   const bool binds = task.options.threads_per_slot == 1 && task.evaluator.slots() == 0;
@@ -168,9 +169,10 @@ RunResult coordinate(const Job& job, const RankTable& ranks, std::optional<store
   FleetOptions fleet{.ranks = ranks,
                      .members_key = job.task.options.members_key,
                      .alone = job.suspects.alone,
+                     .trial_timeout_s = job.task.options.trial_timeout_s,
+                     .listeners = &listeners,
                      .processes = job.processes,
-                     .lost_after_s = job.task.options.lost_after_s,
-                     .listeners = &listeners};
+                     .lost_after_s = job.task.options.lost_after_s};
   FleetDispatcher dispatcher(job.mail, std::move(fleet), job.task.evaluator, job.slots, *job.results);
   Replay earlier = make_replay(job, replay);
   JournalSink journal(job.files, job.task.space, replay ? &*replay : nullptr, job.results);

@@ -33,6 +33,8 @@ struct EngineOptions {
   DispatchKind dispatch = DispatchKind::kAuto;
   /// Where survivors live: a rank that is silent for so long is lost.
   double lost_after_s = 30;
+  /// A trial that has trained for so long is stopped, and tried once more, on another rank.
+  std::optional<double> trial_timeout_s;
   /// If the first commits of a search, so many, all failed, it ends there; nothing: it goes on.
   std::optional<std::size_t> most_failures;
   KeepWeights keep_weights = KeepWeights::kFront;

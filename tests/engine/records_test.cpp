@@ -104,7 +104,7 @@ TEST(TrialRecord, ReadsBackWhereTheMembersOfAGroupAre) {
   trial::Trial trial = sample_trial(3);
   trial.members = 5;
   const GroupPlace place{.sequence = 1ULL << 40U, .members = 5, .first_rank = 70'000, .ranks = 3};
-  format.write({trial, place, 2}, record);
+  format.write({trial, place, 2, true}, record);
   const auto read = format.read(record);
   ASSERT_TRUE(read.group);
   expect_same(read.trial, trial);
@@ -113,6 +113,7 @@ TEST(TrialRecord, ReadsBackWhereTheMembersOfAGroupAre) {
   EXPECT_EQ(read.group->first_rank, 70'000);
   EXPECT_EQ(read.group->ranks, 3);
   EXPECT_EQ(read.attempt, 2U);
+  EXPECT_TRUE(read.last);
 }
 
 TEST(TrialRecord, RefusesBytesThatAreNoRecord) {
@@ -162,9 +163,11 @@ TEST(ResultRecord, ReadsBackMeasurementsAndTiming) {
   EXPECT_FALSE(read.unsaved);
   arrival.unsaved = true;
   arrival.attempt = 3;
+  arrival.again = true;
   format.write(arrival, record);
   EXPECT_TRUE(format.read(record).unsaved);
   EXPECT_EQ(format.read(record).attempt, 3U);
+  EXPECT_TRUE(format.read(record).again);
 }
 
 TEST(ResultRecord, ReadsBackFailuresOfAnyReasonThatFits) {

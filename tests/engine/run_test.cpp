@@ -13,6 +13,7 @@
 #include <fstream>
 #include <map>
 #include <new>
+#include <numeric>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -195,6 +196,39 @@ TEST_P(RunTest, RecordsFailuresAsValuesAndGoesOn) {
     EXPECT_EQ(failure->reason, memory ? "out of memory" : "no kernel for this shape");
     EXPECT_FALSE(!committed.trial.is_final() && all.result.on_front[committed.position]);
   }
+}
+
+TEST_P(RunTest, TriesATrialThatTakesTooLongOnAnotherRankAndFailsItTheSecondTime) {
+  RunSpec spec = evolution_spec();
+  spec.search = testing::config_from_yaml("{algorithm: exhaustive, trials: 6}");
+  spec.final_epochs.reset();
+  const RigRun undisturbed = run("undisturbed", spec);
+  spec.options.trial_timeout_s = 0.2;
+  const std::filesystem::path mark = journal("too_long").parent_path().string() + ".held";
+  spec.held = [mark](const trial::Trial& trial) {
+    if (trial.number != 2) return trial.number == 4;
+    const bool first = !std::filesystem::exists(mark);
+    std::ofstream(mark) << "held";
+    return first;
+  };
+  const RigRun all = run("too_long", spec);
+  const auto steps = all.steps.find("2");
+  const std::vector<std::int64_t> done =
+      comm::gather(world(), steps == all.steps.end() ? std::int64_t{0} : steps->second);
+  if (rank() != 0) return;
+  EXPECT_EQ(std::accumulate(done.begin(), done.end(), std::int64_t{0}), spec.steps) << "it resumes";
+  EXPECT_EQ(std::ranges::count_if(done, [](std::int64_t count) { return count > 0; }), std::min(size(), 2));
+  for (std::size_t i = 0; i < 6; ++i) {
+    const trial::Outcome& outcome = all.result.committed[i].outcome;
+    if (i != 4) {
+      EXPECT_EQ(std::get<trial::Measurements>(outcome).values.at(1),
+                std::get<trial::Measurements>(undisturbed.result.committed[i].outcome).values.at(1));
+      continue;
+    }
+    EXPECT_EQ(std::get<Failure>(outcome).kind, FailureKind::kException);
+    EXPECT_EQ(std::get<Failure>(outcome).reason, "took longer than run.trial_timeout, twice");
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(journal("too_long").parent_path() / "checkpoints"));
 }
 
 TEST_P(RunTest, TrainsTheFrontFullyAfterTheSearch) {

@@ -283,6 +283,29 @@ TEST(Scheduler, TakesAGroupAgainWhileItsOtherRanksAreStillAtWork) {
   EXPECT_EQ(start->place, (Placement{1, 0, 2}));
 }
 
+TEST(Scheduler, SendsATrialThatAvoidsARankToAnotherAndLetsOthersPass) {
+  for (const bool more : {false, true}) {
+    Scheduler scheduler(ranks_with({1, 1}), 0);
+    scheduler.expect_more(more);
+    submit_all(scheduler, {{1}, {1}});
+    EXPECT_THAT(started(scheduler), ElementsAre(0, 1));
+    scheduler.ended({0}, 0, 0, 1);
+    scheduler.submit({0}, {.cost = 1, .avoids = 0});
+    EXPECT_THAT(started(scheduler), IsEmpty());
+    scheduler.submit({2}, {.cost = 0.5});
+    EXPECT_EQ(scheduler.next().value().place, (Placement{0, 0, 1})) << "trial 2";
+    scheduler.ended({1}, 1, 0, 1);
+    EXPECT_EQ(scheduler.next().value().place, (Placement{1, 0, 1})) << "trial 0";
+  }
+}
+
+TEST(Scheduler, SendsATrialWhereItWasIfNoOtherRankTrains) {
+  Scheduler scheduler(ranks_with({1, 1}), 0);
+  scheduler.submit({0}, {.cost = 1, .avoids = 0});
+  scheduler.lose(1);
+  EXPECT_THAT(started(scheduler), ElementsAre(0));
+}
+
 /// Slots that there are, and first ones of each rank for groups.
 void expect_right_place(const Placement& place, const TrialWork& trial, const RankTable& table) {
   ASSERT_LE(place.rank + place.ranks, table.slots.size());

@@ -111,6 +111,48 @@ TEST(SlotPool, CutsTheReasonThatAnEvaluatorGives) {
   EXPECT_EQ(failure.reason, "loss is NaN");
 }
 
+TEST(SlotPool, AsksForAnotherTryOfATrialThatTakesTooLongAndFailsTheSecond) {
+  ScriptedEvaluator evaluator([](const trial::Trial&, trial::EvaluationContext& context) {
+    context.state().saved();
+    while (!context.control().stop_requested()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return Failure{FailureKind::kStopped, "stopped"};
+  });
+  SlotPoolOptions options = pool_of(1);
+  options.trial_timeout_s = 0.05;
+  SlotPool pool(options, evaluator, {});
+  pool.submit(0, {trial_of(0), {}});
+  pool.submit(0, {trial_of(0), {}, 1, true});
+  const std::vector<Arrival> arrivals = collect(pool, 2);
+  ASSERT_EQ(arrivals.size(), 2U);
+  EXPECT_TRUE(arrivals[0].again);
+  EXPECT_FALSE(arrivals[1].again);
+  EXPECT_EQ(arrivals[1].attempt, 1U);
+  EXPECT_EQ(std::get<Failure>(arrivals[1].outcome).kind, FailureKind::kException);
+  EXPECT_EQ(std::get<Failure>(arrivals[1].outcome).reason, "took longer than run.trial_timeout, twice");
+}
+
+TEST(SlotPool, NamesATrialThatDoesNotStopAndTakesItsResultAllTheSame) {
+  std::atomic<bool> stuck = true;
+  ScriptedEvaluator evaluator([&](const trial::Trial&, trial::EvaluationContext& context) {
+    context.state().saved();
+    while (stuck) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return trial::Measurements{{1}};
+  });
+  SlotPoolOptions options = pool_of(1);
+  options.trial_timeout_s = 0.05;
+  SlotPool pool(options, evaluator, {});
+  EXPECT_FALSE(pool.stuck(0));
+  pool.submit(0, {trial_of(3), {}});
+  while (!pool.stuck(0)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_EQ(pool.stuck(0), trial::TrialName{3});
+  EXPECT_FALSE(pool.stuck(60));
+  stuck = false;
+  const std::vector<Arrival> arrivals = collect(pool, 1);
+  ASSERT_EQ(arrivals.size(), 1U);
+  EXPECT_FALSE(arrivals[0].again);
+  EXPECT_FALSE(pool.stuck(0));
+}
+
 TEST(SlotPool, HandsATrialInWhenItsCourseIsInItsFile) {
   ScriptedEvaluator evaluator([](const trial::Trial&, trial::EvaluationContext& context) {
     context.report({{7, 0.5, 0.1}});

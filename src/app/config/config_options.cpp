@@ -269,6 +269,10 @@ const OptionTable<RunOptions>& RunOptions::table() {
         "A rank that is silent for so long is lost: others train its trials, where the launcher lets "
         "ranks outlive a lost one.",
         KeyRule::kMayChange},
+       {"trial_timeout", &RunOptions::trial_timeout_s, or_word("none", duration(above(0))),
+        "A trial that has trained for so long is stopped and goes to another rank, where it resumes; the "
+        "second time it fails.",
+        KeyRule::kMayChange},
        {"most_failures", &RunOptions::most_failures, or_word("none", whole<std::size_t>(at_least(1))),
         "The search ends after so many trials if all of them failed.", KeyRule::kMayChange},
        {"keep_weights", &RunOptions::keep_weights,

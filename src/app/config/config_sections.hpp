@@ -60,6 +60,7 @@ struct RunOptions {
   std::optional<std::size_t> virtual_slots;
   engine::DispatchKind dispatch = engine::DispatchKind::kAuto;
   double lost_after_s = 30;  // a rank that is silent for so long is lost
+  std::optional<double> trial_timeout_s;
   std::optional<std::size_t> most_failures = 20;  // of the first trials; nothing: no limit
   engine::KeepWeights keep_weights = engine::KeepWeights::kFront;
   std::optional<double> time_limit_s;         // of a job, from its start; then it stops early

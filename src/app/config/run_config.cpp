@@ -331,6 +331,7 @@ engine::EngineOptions RunConfig::engine_options() const {
   if (sections.run.commit == CommitBy::kVirtualTime) options.virtual_slots = sections.run.virtual_slots;
   options.dispatch = sections.run.dispatch;
   options.lost_after_s = sections.run.lost_after_s;
+  options.trial_timeout_s = sections.run.trial_timeout_s;
   options.most_failures = sections.run.most_failures;
   options.keep_weights = evaluator.needs.weights ? sections.run.keep_weights : engine::KeepWeights::kNone;
   options.checkpoints = sections.checkpoint;

@@ -20,6 +20,7 @@ struct Arrival {
   bool follower =
       false;  // of a rank whose members did not lead the trial's group: its time alone, no outcome
   std::uint32_t attempt = 0;  // of its Assignment
+  bool again = false;         // no result: the trial is to be tried once more, on another rank
 
   /// No result: the run was asked to stop before there was one.
   bool stopped() const {
@@ -27,6 +28,11 @@ struct Arrival {
     return failure != nullptr && failure->kind == trial::FailureKind::kStopped;
   }
 };
+
+/// The second time that a trial took longer than it may.
+inline trial::Failure took_too_long() {
+  return {trial::FailureKind::kException, "took longer than run.trial_timeout, twice"};
+}
 
 /// A slot has done its part of a trial, whose result comes later: when its files are written.
 struct TrainedPart {

@@ -16,11 +16,6 @@ namespace skyline::engine {
 namespace {
 
 constexpr std::uint32_t kAloneAfter = 2;  // losses: perhaps it is the trial that ends its ranks
-constexpr std::uint32_t kFailsAfter = 4;  // losses, the last ones alone
-
-bool is_on(const std::optional<Placement>& place, std::size_t rank) {
-  return place && place->rank <= rank && rank < place->rank + place->ranks;
-}
 
 }  // namespace
 
@@ -47,8 +42,16 @@ void FleetDispatcher::submit(std::span<const trial::Trial> trials) {
 }
 
 void FleetDispatcher::submit(trial::TrialName name, const Submitted& submitted) {
-  const bool alone = options_.alone.contains(name) || submitted.attempt >= kAloneAfter;
-  scheduler_.submit(name, {submitted.cost, submitted.trial.members, alone});
+  const bool alone = options_.alone.contains(name) || submitted.losses >= kAloneAfter;
+  scheduler_.submit(name, {submitted.cost, submitted.trial.members, alone, submitted.avoids});
+}
+
+/// The attempt before is given up.
+void FleetDispatcher::submit_again(trial::TrialName name, Submitted& submitted) {
+  submitted.place.reset();
+  ++submitted.attempt;
+  for (run::RunListener* listener : *options_.listeners) listener->again(name);
+  submit(name, submitted);
 }
 
 std::vector<Arrival> FleetDispatcher::poll() {
@@ -84,6 +87,8 @@ void FleetDispatcher::take_letters(std::vector<Arrival>& arrivals) {
       gone_.insert(letter->from);
       mail_.lose(letter->from);
       if (watch_) watch_->leave(rank);
+    } else if (letter->kind == MailKind::kStuck) {
+      mark_stuck(FleetMail::read_stuck(*letter));
     } else if (letter->kind == MailKind::kFailed) {
       lose({rank, "it has failed"}, arrivals);
     } else {
@@ -99,12 +104,28 @@ void FleetDispatcher::arrived(Arrival arrival, std::vector<Arrival>& arrivals) {
   const auto found = trials_.find(arrival.trial);
   const bool is_late = found == trials_.end() || found->second.attempt != arrival.attempt;
   require(!is_late || arrival.follower || lost_ranks_, "a result of a trial that is not under way");
-  if (is_late) arrival.follower = true;  // of an attempt that was given up: its time counts
+  if (arrival.again && !is_late) try_again(arrival);
+  if (is_late || arrival.again) arrival.follower = true;  // its time counts
   if (!arrival.follower) {
     trials_.erase(found);
     if (timing.rank != 0 && !arrival.stopped()) holders_[arrival.trial] = timing.rank;
   }
   arrivals.push_back(std::move(arrival));
+}
+
+/// An attempt that came to no result: another rank, if there is one, makes the next.
+void FleetDispatcher::try_again(const Arrival& arrival) {
+  const auto found = trials_.find(arrival.trial);
+  if (stopping_) {
+    trials_.erase(found);
+    return;
+  }
+  Submitted& submitted = found->second;
+  submitted.last = true;
+  submitted.avoids = static_cast<std::size_t>(arrival.timing.rank);
+  log::warning("trial " + to_text(arrival.trial) + " on rank " + std::to_string(arrival.timing.rank) + ": " +
+               std::get<trial::Failure>(arrival.outcome).reason + "; it is tried once more");
+  submit_again(arrival.trial, submitted);
 }
 
 /// Ranks keep their results until these are in the journal.
@@ -123,7 +144,8 @@ void FleetDispatcher::start(const Scheduler::Start& start) {
   Submitted& submitted = trials_.at(start.trial);
   const trial::Trial& trial = submitted.trial;
   submitted.place = start.place;
-  Assignment assignment{trial, std::nullopt, submitted.attempt};
+  warn_of_time(submitted, start.place.ranks);
+  Assignment assignment{trial, std::nullopt, submitted.attempt, submitted.last};
   if (trial.members > 1) {
     submitted.sequence = ++groups_;
     assignment.group = {groups_, trial.members, static_cast<int>(start.place.rank),
@@ -150,6 +172,15 @@ void FleetDispatcher::warn_of_crowd(const GroupPlace& group) {
                (options_.members_key.empty() ? "" : ", or set " + options_.members_key + " lower"));
 }
 
+void FleetDispatcher::warn_of_time(const Submitted& submitted, std::size_t ranks) {
+  if (warned_of_time_ || !options_.trial_timeout_s) return;
+  const std::optional<double> forecast_s = scheduler_.forecast_s(submitted.cost / static_cast<double>(ranks));
+  if (!forecast_s || *forecast_s <= *options_.trial_timeout_s) return;
+  warned_of_time_ = true;
+  log::warning("trial " + to_text(submitted.trial.name()) + " is expected to take " +
+               seconds_text(*forecast_s) + ": longer than run.trial_timeout");
+}
+
 void FleetDispatcher::tell_all(MailKind kind) {
   for (int rank = 1; rank < ranks(); ++rank) mail_.send(rank, kind);
 }
@@ -159,73 +190,6 @@ void FleetDispatcher::stop() {
   for (const trial::TrialName trial : scheduler_.drop_waiting()) trials_.erase(trial);
   tell_all(MailKind::kStop);
   own_slots_.request_stop();
-}
-
-void FleetDispatcher::look_after_ranks(std::vector<Arrival>& arrivals) {
-  if (!watch_) return;
-  const double now_s = steady_now_s();
-  if (now_s - told_alive_s_ >= kSignOfLife_s) {
-    tell_all(MailKind::kAlive);
-    told_alive_s_ = now_s;
-  }
-  for (const RankWatch::Loss& loss : watch_->losses(now_s)) lose(loss, arrivals);
-}
-
-void FleetDispatcher::lose(const RankWatch::Loss& loss, std::vector<Arrival>& arrivals) {
-  const int rank = static_cast<int>(loss.rank);
-  if (!gone_.insert(rank).second) return;
-  lost_ranks_ = true;
-  mail_.lose(rank);
-  watch_->leave(loss.rank);
-  end_process(rank);
-  run::RankLoss told{rank, options_.ranks.hosts[loss.rank], loss.cause, {}};
-  for (const auto& [name, submitted] : trials_) {
-    if (is_on(submitted.place, loss.rank)) told.trials.push_back(name);
-  }
-  log::warning(
-      "rank " + std::to_string(rank) + " on " + told.host + " is lost (" + loss.cause +
-      "): the run goes on without it" +
-      (told.trials.empty() ? "" : ", and trains " + counted(told.trials.size(), "trial") + " again"));
-  for (run::RunListener* listener : *options_.listeners) listener->lost(told);
-  if (ending_) return;
-  std::erase_if(holders_, [&](const auto& entry) { return entry.second == rank; });
-  scheduler_.lose(loss.rank);
-  for (const trial::TrialName name : told.trials) send_again(name, arrivals);
-}
-
-/// A rank that hangs may wake up one day, and holds its device until then: a rank of its host kills it.
-void FleetDispatcher::end_process(int rank) {
-  const RankProcess& process = options_.processes[static_cast<std::size_t>(rank)];
-  if (process.kill(options_.processes[0])) return;
-  for (int other = 1; other < ranks(); ++other) {
-    const RankProcess& neighbour = options_.processes[static_cast<std::size_t>(other)];
-    if (neighbour.place == process.place && !gone_.contains(other)) return mail_.send_kill(other, process);
-  }
-}
-
-void FleetDispatcher::send_again(trial::TrialName name, std::vector<Arrival>& arrivals) {
-  Submitted& submitted = trials_.at(name);
-  const Placement place = *std::exchange(submitted.place, std::nullopt);
-  for (std::size_t rank = place.rank; place.ranks > 1 && rank < place.rank + place.ranks; ++rank) {
-    if (rank == 0) {
-      own_slots_.give_up(submitted.sequence);
-    } else {
-      mail_.send_give_up(static_cast<int>(rank), submitted.sequence);
-    }
-  }
-  ++submitted.attempt;
-  for (run::RunListener* listener : *options_.listeners) listener->again(name);
-  if (submitted.attempt < kFailsAfter && !stopping_) return submit(name, submitted);
-  if (!stopping_) {
-    Arrival failed{
-        name,
-        trial::Failure{trial::FailureKind::kException, "ended 4 ranks, the last 2 while it trained alone"},
-        {}};
-    failed.timing.rank = static_cast<std::int32_t>(place.rank);
-    failed.timing.slot = static_cast<std::int32_t>(place.slot);
-    arrivals.push_back(std::move(failed));
-  }
-  trials_.erase(name);
 }
 
 void FleetDispatcher::finish(const std::function<void()>& check) {

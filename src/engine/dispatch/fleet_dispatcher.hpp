@@ -23,12 +23,13 @@ namespace skyline::engine {
 /// What rank 0 knows of the fleet: the slots of all ranks.
 struct FleetOptions {
   RankTable ranks;
-  std::string members_key = {};           // EngineOptions
-  std::set<trial::TrialName> alone = {};  // trials that train when no other does
+  std::string members_key = {};                               // EngineOptions
+  std::set<trial::TrialName> alone = {};                      // trials that train when no other does
+  std::optional<double> trial_timeout_s = {};                 // EngineOptions
+  const std::vector<run::RunListener*>* listeners = nullptr;  // told of losses and of new attempts
   // Where the run outlives ranks:
   std::vector<RankProcess> processes = {};  // [ranks]
   double lost_after_s = 30;                 // of silence
-  const std::vector<run::RunListener*>* listeners = nullptr;
 };
 
 /// Rank 0's side of a fleet: sends trials to the slots where the scheduler wants them, and takes their
@@ -59,8 +60,12 @@ class FleetDispatcher final : public Dispatcher {
     trial::Trial trial;
     double cost = 0;  // predicted
     std::uint32_t attempt = 0;
-    std::optional<Placement> place = {};  // nothing: it waits
-    std::uint64_t sequence = 0;           // of its group
+    std::uint32_t losses = 0;                // of ranks that had it
+    bool last = false;                       // Assignment
+    bool stuck = false;                      // its last try does not end
+    std::optional<std::size_t> avoids = {};  // TrialWork
+    std::optional<Placement> place = {};     // nothing: it waits
+    std::uint64_t sequence = 0;              // of its group
   };
 
   int ranks() const { return static_cast<int>(options_.ranks.slots.size()); }
@@ -70,11 +75,16 @@ class FleetDispatcher final : public Dispatcher {
   void send_journalled();
   void start(const Scheduler::Start& start);
   void warn_of_crowd(const GroupPlace& group);
+  void warn_of_time(const Submitted& submitted, std::size_t ranks);
   void tell_all(MailKind kind);
   void submit(trial::TrialName name, const Submitted& submitted);
+  void submit_again(trial::TrialName name, Submitted& submitted);
+  void try_again(const Arrival& arrival);
+  void mark_stuck(trial::TrialName name);
   void look_after_ranks(std::vector<Arrival>& arrivals);
   void lose(const RankWatch::Loss& loss, std::vector<Arrival>& arrivals);
   void end_process(int rank);
+  void give_up_group(const Submitted& submitted);
   void send_again(trial::TrialName name, std::vector<Arrival>& arrivals);
 
   FleetMail& mail_;
@@ -87,6 +97,7 @@ class FleetDispatcher final : public Dispatcher {
   std::map<trial::TrialName, int> holders_;       // ranks with results that are not known to be durable
   std::uint64_t groups_ = 0;                      // so far
   bool warned_of_crowd_ = false;
+  bool warned_of_time_ = false;
   bool stop_wanted_ = false;
   bool stopping_ = false;
   bool ending_ = false;
@@ -115,6 +126,7 @@ class FleetWorker {
  private:
   bool take_letters();
   bool send_results();
+  void end_if_stuck();
   void ask_for_stop();
   void show_life();
 

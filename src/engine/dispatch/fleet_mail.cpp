@@ -89,6 +89,11 @@ void FleetMail::send_trained(const TrainedPart& part) {
   send(comm::kCoordinator, MailKind::kTrained, 0, std::as_bytes(std::span(&packed, 1)));
 }
 
+void FleetMail::send_stuck(trial::TrialName trial) {
+  const std::uint64_t packed = pack(trial);
+  send(comm::kCoordinator, MailKind::kStuck, 0, std::as_bytes(std::span(&packed, 1)));
+}
+
 void FleetMail::send_give_up(int to, std::uint64_t sequence) {
   send(to, MailKind::kGiveUp, 0, std::as_bytes(std::span(&sequence, 1)));
 }
@@ -118,6 +123,10 @@ std::vector<trial::TrialName> FleetMail::read_journalled(const Letter& letter) {
 TrainedPart FleetMail::read_trained(const Letter& letter) {
   const auto packed = content_of<PackedPart>(letter);
   return {unpack_name(packed.trial), packed.slot, packed.seconds};
+}
+
+trial::TrialName FleetMail::read_stuck(const Letter& letter) {
+  return unpack_name(content_of<std::uint64_t>(letter));
 }
 
 std::uint64_t FleetMail::read_give_up(const Letter& letter) {

@@ -28,6 +28,7 @@ enum class MailKind : std::uint32_t {
   kStop,        // of rank 0: the run stops; of others: they want it to
   kTrained,  // of others: a slot has done its part of a trial, whose result comes when its files are written
   kResult,   // of others
+  kStuck,    // of others: a trial does not end, and they end by an error
   kFailed,   // of others, the last one: they end by an error
   kClosed    // of others, the last one: all their files are written
 };
@@ -61,12 +62,14 @@ class FleetMail {
   void send_journalled(int to, std::span<const trial::TrialName> trials);
   void send_result(const Arrival& arrival);
   void send_trained(const TrainedPart& part);
+  void send_stuck(trial::TrialName trial);
 
   std::optional<Letter> receive();
   Assignment read_trial(const Letter& letter) const { return format_.trial.read(letter.content); }
   Arrival read_result(const Letter& letter) const { return format_.result.read(letter.content); }
   static std::vector<trial::TrialName> read_journalled(const Letter& letter);
   static TrainedPart read_trained(const Letter& letter);
+  static trial::TrialName read_stuck(const Letter& letter);
   static std::uint64_t read_give_up(const Letter& letter);
   static RankProcess read_kill(const Letter& letter);
 

@@ -11,6 +11,8 @@ namespace {
 
 /// Rank 0 may be at work on a long ask or replay, and is watched by its process where that is possible.
 constexpr double kPatienceWithCoordinator_s = 600;
+/// A trial that was asked to stop so many seconds ago does not hear.
+constexpr double kStuck_s = 60;
 
 }  // namespace
 
@@ -27,6 +29,7 @@ void FleetWorker::serve(const std::function<void()>& check, const std::function<
   for (Backoff backoff; !ended_ || !all_is_written(); backoff.pause()) {
     check();
     show_life();
+    end_if_stuck();
     ask_for_stop();
     const bool took = take_letters();
     const bool sent = send_results();
@@ -49,6 +52,15 @@ void FleetWorker::show_life() {
   for (const RankWatch::Loss& loss : watch_.losses(now_s)) {
     throw FaultError("rank 0 is lost (" + loss.cause + "): resume the run");
   }
+}
+
+/// The slot cannot be used any more, and its rank may hold a device.
+void FleetWorker::end_if_stuck() {
+  if (!mail_.outlives_ranks()) return;
+  const std::optional<trial::TrialName> trial = own_slots_.stuck(kStuck_s);
+  if (!trial) return;
+  mail_.send_stuck(*trial);
+  throw FaultError("trial " + to_text(*trial) + " took longer than run.trial_timeout, and does not stop");
 }
 
 void FleetWorker::ask_for_stop() {

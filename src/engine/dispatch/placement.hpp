@@ -46,7 +46,8 @@ struct Placement {
 struct Assignment {
   trial::Trial trial;
   std::optional<GroupPlace> group;  // for a trial with several members; else the slot alone
-  std::uint32_t attempt = 0;        // greater than 0: slots of lost ranks had it before
+  std::uint32_t attempt = 0;        // greater than 0: other slots had it before
+  bool last = false;                // its second try: whatever it comes to is its result
 };
 
 }  // namespace skyline::engine

@@ -23,6 +23,7 @@ struct TrialHead {
   std::uint64_t inherits_arch_id = 0;  // if the trial inherits
   RecordKind kind = RecordKind::kTrial;
   std::uint8_t is_final = 0;
+  std::uint8_t last = 0;
   std::uint32_t attempt = 0;
   std::uint32_t group_members = 0;
   std::int32_t group_first_rank = 0;
@@ -38,6 +39,7 @@ struct ResultHead {
   trial::FailureKind failure = trial::FailureKind::kException;
   std::uint8_t reason_bytes = 0;
   std::uint8_t unsaved = 0;
+  std::uint8_t again = 0;
   std::uint32_t attempt = 0;
   std::array<char, kReasonBytes> reason{};
 };
@@ -191,6 +193,7 @@ void TrialRecord::write(const Assignment& assignment, std::span<std::byte> recor
   TrialHead head{.number = trial.number,
                  .arch_id = static_cast<std::uint64_t>(trial.architecture().id),
                  .is_final = trial.is_final() ? std::uint8_t{1} : std::uint8_t{0},
+                 .last = assignment.last ? std::uint8_t{1} : std::uint8_t{0},
                  .attempt = assignment.attempt};
   put_fields(trial, record.subspan(sizeof head));
   write_genotype(trial.architecture(), record.subspan(genotype_offset()));
@@ -234,6 +237,7 @@ Assignment TrialRecord::read(std::span<const std::byte> record) const {
 
   Assignment assignment;
   assignment.attempt = head.attempt;
+  assignment.last = head.last != 0;
   trial::Trial& trial = assignment.trial;
   trial.number = head.number;
   if (head.is_final != 0) trial.proposal.trains = head.number;
@@ -258,6 +262,7 @@ void ResultRecord::write(const Arrival& arrival, std::span<std::byte> record) co
   ResultHead head{.trial = pack(arrival.trial), .timing = arrival.timing};
   head.unsaved = arrival.unsaved ? 1 : 0;
   head.attempt = arrival.attempt;
+  head.again = arrival.again ? 1 : 0;
   if (arrival.follower) {
     head.kind = RecordKind::kFollower;
   } else if (const auto* failure = std::get_if<trial::Failure>(&arrival.outcome)) {
@@ -279,6 +284,7 @@ Arrival ResultRecord::read(std::span<const std::byte> record) const {
   const auto head = take<ResultHead>(record);
   Arrival arrival{unpack_name(head.trial), trial::Measurements{}, head.timing, head.unsaved != 0};
   arrival.attempt = head.attempt;
+  arrival.again = head.again != 0;
   if (head.kind == RecordKind::kFollower) {
     arrival.follower = true;
   } else if (head.kind == RecordKind::kFailure) {

@@ -31,8 +31,9 @@ void Scheduler::submit(trial::TrialName trial, const TrialWork& work) {
   if (work.alone) {
     alone_.emplace_back(trial, work);
   } else if (work.members == 1) {
-    singles_.insert({work.cost, trial});
+    singles_.insert({.cost = work.cost, .trial = trial, .avoids = work.avoids});
     oldest_.emplace(trial, work.cost);
+    if (work.avoids) ++avoiding_;
   } else {
     wait({work.cost, trial, work.members});
   }
@@ -131,31 +132,45 @@ std::optional<Scheduler::Start> Scheduler::next_group() {
   return start(hold.group, {hold.first_rank, 0, hold.group.ranks});
 }
 
-/// The single trial that goes next, if it costs no more; nullptr: none does.
-const Scheduler::Waiting* Scheduler::choose_single(double most) const {
+bool Scheduler::may_go(const Waiting& single, std::size_t rank) const {
+  const auto trains = [](std::size_t slots) { return slots > 0; };
+  return single.avoids != rank || std::ranges::count_if(ranks_.slots, trains) == 1;
+}
+
+/// The single trial that goes next to a rank, if it costs no more; nullptr: none does.
+const Scheduler::Waiting* Scheduler::choose_single(double most, std::size_t rank) const {
   if (!more_to_come_) {
-    const auto longest = singles_.lower_bound({most, {}});
+    auto longest = singles_.lower_bound({most, {}});
+    while (longest != singles_.end() && !may_go(*longest, rank)) ++longest;
     return longest != singles_.end() ? &*longest : nullptr;
   }
-  const auto& [trial, cost] = *oldest_.begin();
-  return cost <= most ? &*singles_.find({cost, trial}) : nullptr;
+  for (const auto& [trial, cost] : oldest_) {
+    const Waiting& single = *singles_.find({cost, trial});
+    if (may_go(single, rank)) return cost <= most ? &single : nullptr;
+  }
+  return nullptr;
 }
 
 std::optional<Scheduler::Start> Scheduler::next_single() {
-  if (singles_.empty() || open_.empty()) return std::nullopt;
-  const auto [load, slot, rank] = *open_.begin();
-  double most = std::numeric_limits<double>::infinity();
-  if (load > 0) {
-    const std::optional<double> rate = seconds_per_cost();
-    if (!rate) return std::nullopt;
-    most = prefetch_s_ / *rate - load;
+  if (singles_.empty()) return std::nullopt;
+  for (const auto& [load, slot, rank] : open_) {
+    double most = std::numeric_limits<double>::infinity();
+    if (load > 0) {
+      const std::optional<double> rate = seconds_per_cost();
+      if (!rate) return std::nullopt;
+      most = prefetch_s_ / *rate - load;
+    }
+    if (const Waiting* chosen = choose_single(most, rank)) return start_single(*chosen, {rank, slot, 1});
+    if (avoiding_ == 0) break;  // else one that avoids this rank may go to the next
   }
-  const Waiting* chosen = choose_single(most);
-  if (chosen == nullptr) return std::nullopt;
-  const Waiting waiting = *chosen;
+  return std::nullopt;
+}
+
+Scheduler::Start Scheduler::start_single(Waiting waiting, const Placement& place) {
   singles_.erase(waiting);
   oldest_.erase(waiting.trial);
-  return start(waiting, {rank, slot, 1});
+  if (waiting.avoids) --avoiding_;
+  return start(waiting, place);
 }
 
 std::optional<Scheduler::Start> Scheduler::next_alone() {
@@ -182,6 +197,11 @@ void Scheduler::ended(trial::TrialName trial, std::size_t rank, std::size_t slot
   if (seconds <= 0) return;
   seconds_ = kMemory * seconds_ + seconds;
   cost_ = kMemory * cost_ + cost;
+}
+
+std::optional<double> Scheduler::forecast_s(double cost) const {
+  const std::optional<double> rate = seconds_per_cost();
+  return rate ? std::optional(*rate * cost) : std::nullopt;
 }
 
 std::optional<double> Scheduler::seconds_per_cost() const {
@@ -223,6 +243,7 @@ std::vector<trial::TrialName> Scheduler::drop_waiting() {
   for (const auto& [trial, work] : alone_) dropped.push_back(trial);
   singles_.clear();
   oldest_.clear();
+  avoiding_ = 0;
   groups_.clear();
   alone_.clear();
   return dropped;

@@ -19,7 +19,8 @@ namespace skyline::engine {
 struct TrialWork {
   double cost = 0;  // predicted, positive and finite
   std::uint32_t members = 1;
-  bool alone = false;  // it trains when no other trial waits or is under way
+  bool alone = false;                      // it trains when no other trial waits or is under way
+  std::optional<std::size_t> avoids = {};  // a rank that gets it only if no other trains; of groups: ignored
 };
 
 /// Decides which trial trains next in which slot: events in, "trial k to slot s" out. It knows neither MPI
@@ -58,6 +59,8 @@ class Scheduler {
   void lose(std::size_t rank);
   /// Forgets the trials that have not gone out. @return  them
   std::vector<trial::TrialName> drop_waiting();
+  /// The seconds that a trial of one member takes, as the last ones did; nothing before the first has ended.
+  std::optional<double> forecast_s(double cost) const;
   /// Nothing waits or is under way.
   bool idle() const { return nothing_waits() && alone_.empty() && under_way_ == 0; }
 
@@ -74,6 +77,7 @@ class Scheduler {
     trial::TrialName trial;
     std::uint32_t members = 1;
     std::size_t ranks = 1;
+    std::optional<std::size_t> avoids = {};
     /// The order in which trials go out.
     bool operator<(const Waiting& other) const {
       return std::tuple(other.ranks, other.cost, trial) < std::tuple(ranks, cost, other.trial);
@@ -96,8 +100,10 @@ class Scheduler {
   void hold_blocks();
   std::optional<std::size_t> best_block(const Waiting& group);
   std::optional<Start> next_group();
-  const Waiting* choose_single(double most) const;
+  bool may_go(const Waiting& single, std::size_t rank) const;
+  const Waiting* choose_single(double most, std::size_t rank) const;
   std::optional<Start> next_single();
+  Start start_single(Waiting waiting, const Placement& place);
   std::optional<Start> next_alone();
   std::optional<double> seconds_per_cost() const;
 
@@ -109,6 +115,7 @@ class Scheduler {
   bool more_to_come_ = false;
   std::set<Waiting> singles_;
   std::map<trial::TrialName, double> oldest_;  // the same with their costs
+  std::size_t avoiding_ = 0;                   // of them: those that avoid a rank
   std::set<Waiting> groups_;
   std::vector<Hold> holds_;
   std::deque<std::pair<trial::TrialName, TrialWork>> alone_;

@@ -4,6 +4,7 @@
 
 #include "engine/slots/checkpoints.hpp"
 #include "engine/slots/timed_group.hpp"
+#include "engine/slots/trial_deadline.hpp"
 #include "trial/scope_timer.hpp"
 
 #include <atomic>
@@ -24,8 +25,14 @@ class SlotContext final : public trial::EvaluationContext,
   using Tensors = std::vector<trial::NamedTensor>;
 
   /// @param checkpoints  of the slot, for this trial; nullptr: none
-  SlotContext(const std::atomic<bool>& stop, SlotCheckpoints* checkpoints, bool wants_weights)
-      : stop_(stop), checkpoints_(checkpoints), wants_weights_(wants_weights) {}
+  /// @param timeout_s    that the trial may train; nothing: as long as it likes
+  SlotContext(const std::atomic<bool>& stop, SlotCheckpoints* checkpoints, bool wants_weights,
+              std::optional<double> timeout_s, TrialDeadline& deadline)
+      : stop_(stop),
+        checkpoints_(checkpoints),
+        wants_weights_(wants_weights),
+        timeout_s_(timeout_s),
+        deadline_(deadline) {}
 
   trial::TrialControl& control() override { return *this; }
   trial::TrialState& state() override { return *this; }
@@ -46,11 +53,21 @@ class SlotContext final : public trial::EvaluationContext,
  private:
   using Fill = std::function<void(trial::TrainingState&)>;
 
-  bool stop_requested() const override { return stop_.load(std::memory_order_relaxed); }
+  bool stop_requested() const override {
+    return stop_.load(std::memory_order_relaxed) || deadline_.is_over();
+  }
   const trial::TrainingState* saved() const override {
+    begin_to_train();
     return checkpoints_ == nullptr ? nullptr : checkpoints_->saved();
   }
-  bool due(double epochs_done) override { return checkpoints_ != nullptr && checkpoints_->due(epochs_done); }
+  /// It has waited for its device and for memory.
+  void begin_to_train() const {
+    if (timeout_s_) deadline_.begin(*timeout_s_);
+  }
+  bool due(double epochs_done) override {
+    begin_to_train();
+    return checkpoints_ != nullptr && checkpoints_->due(epochs_done);
+  }
   void save(const Fill& fill) override {
     const trial::ScopeTimer timer(timing_, &trial::TrialTiming::wait_files_s);
     if (checkpoints_ != nullptr) checkpoints_->save(fill);
@@ -68,6 +85,8 @@ class SlotContext final : public trial::EvaluationContext,
   const std::atomic<bool>& stop_;
   SlotCheckpoints* checkpoints_;
   bool wants_weights_;
+  const std::optional<double> timeout_s_;
+  TrialDeadline& deadline_;
   std::function<std::shared_ptr<const Tensors>()> inherited_;
   Tensors kept_;
   std::vector<trial::CoursePoint> course_;

@@ -55,6 +55,8 @@ struct SlotPool::State : std::enable_shared_from_this<SlotPool::State> {
       : options(the_options),
         evaluator(the_evaluator),
         files(std::move(the_files)),
+        deadlines(options.slots),
+        at_work(options.slots),
         queues(options.slots),
         handing_in_s(options.slots, 0) {}
 
@@ -72,6 +74,7 @@ struct SlotPool::State : std::enable_shared_from_this<SlotPool::State> {
   void follow(std::size_t slot, const Assignment& assignment, LocalMembers members,
               MemberThreads& member_threads);
   bool is_given_up(const Assignment& assignment) const;
+  bool is_tried_again(const Assignment& assignment, bool overran, trial::Outcome& outcome) const;
   void check_groups() const;
   void check_evaluator() const;
   void account(trial::TrialTiming& timing, std::size_t slot, Clock::time_point begin);
@@ -87,9 +90,11 @@ struct SlotPool::State : std::enable_shared_from_this<SlotPool::State> {
   const SlotPoolOptions options;
   trial::Evaluator& evaluator;
   const SlotFiles files;
-  std::atomic<bool> stop{false};  // asked of trials
-  std::mutex mutex;               // of all below
-  bool ended = false;             // no more trials begin
+  std::atomic<bool> stop{false};          // asked of trials
+  std::vector<TrialDeadline> deadlines;   // [slots]
+  std::mutex mutex;                       // of all below
+  std::vector<trial::TrialName> at_work;  // [slots] the last trial
+  bool ended = false;                     // no more trials begin
   std::condition_variable work_came;
   std::vector<std::deque<Assignment>> queues;
   std::vector<Arrival> results;
@@ -151,7 +156,12 @@ void SlotPool::State::train(std::size_t slot, const Assignment& assignment, Slot
                             const Evaluation& evaluate) {
   const trial::Trial& trial = assignment.trial;
   const Clock::time_point begin = Clock::now();
-  SlotContext context(stop, checkpoints, static_cast<bool>(files.weights));
+  {
+    const std::lock_guard lock(mutex);
+    at_work[slot] = trial.name();
+  }
+  SlotContext context(stop, checkpoints, static_cast<bool>(files.weights), options.trial_timeout_s,
+                      deadlines[slot]);
   trial::TrialTiming& timing = context.timing();
   if (checkpoints != nullptr) {
     const trial::ScopeTimer timer(timing, &trial::TrialTiming::wait_files_s);
@@ -161,6 +171,8 @@ void SlotPool::State::train(std::size_t slot, const Assignment& assignment, Slot
   if (trial.inherits()) context.inherit([&] { return read_inherited(trial, timing, unreadable); });
   Arrival arrival{trial.name(), evaluate(context), timing};
   arrival.attempt = assignment.attempt;
+  const bool overran = deadlines[slot].is_over();
+  deadlines[slot].clear();
   if (unreadable) std::rethrow_exception(unreadable);
   if (std::holds_alternative<trial::Failure>(arrival.outcome)) check_evaluator();
   account(arrival.timing, slot, begin);
@@ -168,6 +180,7 @@ void SlotPool::State::train(std::size_t slot, const Assignment& assignment, Slot
     arrival.follower = true;
     return finished(std::move(arrival));
   }
+  arrival.again = is_tried_again(assignment, overran, arrival.outcome);
   check(arrival.outcome);
   const Clock::time_point done = Clock::now();
   hand_in(trial, std::move(arrival), context, checkpoints);
@@ -210,6 +223,16 @@ bool SlotPool::State::is_given_up(const Assignment& assignment) const {
   return assignment.group && options.groups->gave_up(assignment.group->sequence);
 }
 
+/// A trial that took too long is tried on another rank, once; the second time that is its failure.
+bool SlotPool::State::is_tried_again(const Assignment& assignment, bool overran,
+                                     trial::Outcome& outcome) const {
+  auto* failed = std::get_if<trial::Failure>(&outcome);
+  if (stop || failed == nullptr || failed->kind != trial::FailureKind::kStopped) return false;
+  require(overran, "the evaluator stopped a trial that nobody had asked to stop");
+  *failed = took_too_long();
+  return !assignment.last;
+}
+
 /// A member that fell silent is no failure of the trial: the run must end.
 void SlotPool::State::check_groups() const {
   if (const std::optional<std::string> fault = options.groups->fault()) throw FaultError(*fault);
@@ -245,8 +268,6 @@ std::shared_ptr<const std::vector<trial::NamedTensor>> SlotPool::State::read_inh
 /// Cuts the reason of a failure to what a journal takes.
 void SlotPool::State::check(trial::Outcome& outcome) const {
   if (auto* failed = std::get_if<trial::Failure>(&outcome)) {
-    require(stop || failed->kind != trial::FailureKind::kStopped,
-            "the evaluator stopped a trial that nobody had asked to stop");
     failed->reason = fit_reason(failed->reason);
   } else {
     require(std::get<trial::Measurements>(outcome).values.size() == options.metrics,
@@ -258,7 +279,7 @@ void SlotPool::State::check(trial::Outcome& outcome) const {
 /// remove its checkpoints.
 void SlotPool::State::hand_in(const trial::Trial& trial, Arrival arrival, SlotContext& context,
                               const SlotCheckpoints* checkpoints) {
-  if (arrival.stopped()) {
+  if (arrival.stopped() || arrival.again) {
     arrival.unsaved = checkpoints != nullptr && !checkpoints->all_is_saved();
     return finished(std::move(arrival));
   }
@@ -368,6 +389,15 @@ std::vector<Arrival> SlotPool::take() {
   const std::lock_guard lock(state_->mutex);
   if (state_->failure) std::rethrow_exception(state_->failure);
   return std::exchange(state_->results, {});
+}
+
+std::optional<trial::TrialName> SlotPool::stuck(double seconds) const {
+  for (std::size_t slot = 0; slot < slots(); ++slot) {
+    if (!state_->deadlines[slot].is_over(seconds)) continue;
+    const std::lock_guard lock(state_->mutex);
+    return state_->at_work[slot];
+  }
+  return std::nullopt;
 }
 
 std::vector<TrainedPart> SlotPool::take_trained() {

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,9 +24,10 @@ namespace skyline::engine {
 struct SlotPoolOptions {
   int rank = 0;
   std::size_t slots = 1;
-  std::vector<int> processors;  // slot i is bound to processors[i mod size]; empty: free
-  std::size_t metrics = 0;      // that a trial measures
-  GroupHub* groups = nullptr;   // outlives the pool; nullptr: no trial has several members
+  std::vector<int> processors;                 // slot i is bound to processors[i mod size]; empty: free
+  std::size_t metrics = 0;                     // that a trial measures
+  std::optional<double> trial_timeout_s = {};  // EngineOptions
+  GroupHub* groups = nullptr;                  // outlives the pool; nullptr: no trial has several members
   std::chrono::steady_clock::time_point run_started;  // zero of TrialTiming::started_s
 };
 
@@ -77,6 +79,8 @@ class SlotPool {
   /// rank did for a trial that another rank leads comes as Arrival::follower.
   /// @throws what a slot met that is no trial's fault
   std::vector<Arrival> take();
+  /// A trial that has still not ended although it took too long so many seconds ago.
+  std::optional<trial::TrialName> stuck(double seconds) const;
   /// Slots that have become free since the last call, before the results of their trials are there.
   std::vector<TrainedPart> take_trained();
 

@@ -41,7 +41,7 @@ std::optional<FoundCheckpoint> find_checkpoint(const RunPaths& paths, trial::Tri
 /// The trials that have checkpoints, usable or not. @throws UserError
 std::set<trial::TrialName> checkpointed_trials(const RunPaths& paths);
 /// Attempts that have names of their own; of later ones the first has long been gone.
-inline constexpr std::uint32_t kMostAttempts = 4;
+inline constexpr std::uint32_t kMostAttempts = 5;
 
 /// Removes the checkpoints of a trial's first attempts, if there are any. @throws UserError
 void remove_checkpoints(const RunPaths& paths, trial::TrialName trial, std::uint32_t attempts = 1);

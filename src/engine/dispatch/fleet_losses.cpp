@@ -1,0 +1,102 @@
+#include "core/log.hpp"
+#include "core/text/wording.hpp"
+#include "engine/dispatch/fleet_dispatcher.hpp"
+
+#include <string>
+#include <utility>
+
+// The part of FleetDispatcher that goes on without lost ranks.
+
+namespace skyline::engine {
+namespace {
+
+constexpr std::uint32_t kFailsAfter = 4;  // losses, the last two of them alone
+
+bool is_on(const std::optional<Placement>& place, std::size_t rank) {
+  return place && place->rank <= rank && rank < place->rank + place->ranks;
+}
+
+trial::Failure ended_ranks() {
+  return {trial::FailureKind::kException, "ended 4 ranks, the last 2 while it trained alone"};
+}
+
+}  // namespace
+
+void FleetDispatcher::look_after_ranks(std::vector<Arrival>& arrivals) {
+  if (!watch_) return;
+  const double now_s = steady_now_s();
+  if (now_s - told_alive_s_ >= kSignOfLife_s) {
+    tell_all(MailKind::kAlive);
+    told_alive_s_ = now_s;
+  }
+  for (const RankWatch::Loss& loss : watch_->losses(now_s)) lose(loss, arrivals);
+}
+
+void FleetDispatcher::lose(const RankWatch::Loss& loss, std::vector<Arrival>& arrivals) {
+  const int rank = static_cast<int>(loss.rank);
+  if (!gone_.insert(rank).second) return;
+  lost_ranks_ = true;
+  mail_.lose(rank);
+  watch_->leave(loss.rank);
+  end_process(rank);
+  run::RankLoss told{rank, options_.ranks.hosts[loss.rank], loss.cause, {}};
+  for (const auto& [name, submitted] : trials_) {
+    if (is_on(submitted.place, loss.rank)) told.trials.push_back(name);
+  }
+  log::warning(
+      "rank " + std::to_string(rank) + " on " + told.host + " is lost (" + loss.cause +
+      "): the run goes on without it" +
+      (told.trials.empty() ? "" : ", and trains " + counted(told.trials.size(), "trial") + " again"));
+  for (run::RunListener* listener : *options_.listeners) listener->lost(told);
+  if (ending_) return;
+  std::erase_if(holders_, [&](const auto& entry) { return entry.second == rank; });
+  scheduler_.lose(loss.rank);
+  for (const trial::TrialName name : told.trials) send_again(name, arrivals);
+}
+
+/// A rank that hangs may wake up one day, and holds its device until then: a rank of its host kills it.
+void FleetDispatcher::end_process(int rank) {
+  const RankProcess& process = options_.processes[static_cast<std::size_t>(rank)];
+  if (process.kill(options_.processes[0])) return;
+  for (int other = 1; other < ranks(); ++other) {
+    const RankProcess& neighbour = options_.processes[static_cast<std::size_t>(other)];
+    if (neighbour.place == process.place && !gone_.contains(other)) return mail_.send_kill(other, process);
+  }
+}
+
+/// The other ranks of a group must not wait for the lost one.
+void FleetDispatcher::give_up_group(const Submitted& submitted) {
+  const Placement& place = *submitted.place;
+  if (place.ranks == 1) return;
+  for (std::size_t rank = place.rank; rank < place.rank + place.ranks; ++rank) {
+    if (rank == 0) {
+      own_slots_.give_up(submitted.sequence);
+    } else {
+      mail_.send_give_up(static_cast<int>(rank), submitted.sequence);
+    }
+  }
+}
+
+void FleetDispatcher::send_again(trial::TrialName name, std::vector<Arrival>& arrivals) {
+  Submitted& submitted = trials_.at(name);
+  give_up_group(submitted);
+  ++submitted.losses;
+  if (!stopping_ && !submitted.stuck && submitted.losses < kFailsAfter) return submit_again(name, submitted);
+  if (!stopping_) {
+    Arrival failed{name, submitted.stuck ? took_too_long() : ended_ranks(), {}};
+    failed.timing.rank = static_cast<std::int32_t>(submitted.place->rank);
+    failed.timing.slot = static_cast<std::int32_t>(submitted.place->slot);
+    arrivals.push_back(std::move(failed));
+  }
+  trials_.erase(name);
+}
+
+/// Its rank ends itself, and is lost.
+void FleetDispatcher::mark_stuck(trial::TrialName name) {
+  const auto found = trials_.find(name);
+  if (found == trials_.end()) return;
+  Submitted& submitted = found->second;
+  submitted.stuck = std::exchange(submitted.last, true);
+}
+
+}  // namespace skyline::engine
