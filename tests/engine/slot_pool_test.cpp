@@ -128,7 +128,23 @@ TEST(SlotPool, AsksForAnotherTryOfATrialThatTakesTooLongAndFailsTheSecond) {
   EXPECT_FALSE(arrivals[1].again);
   EXPECT_EQ(arrivals[1].attempt, 1U);
   EXPECT_EQ(std::get<Failure>(arrivals[1].outcome).kind, FailureKind::kException);
-  EXPECT_EQ(std::get<Failure>(arrivals[1].outcome).reason, "took longer than run.trial_timeout, twice");
+  EXPECT_EQ(std::get<Failure>(arrivals[1].outcome).reason, "took longer than run.trial_timeout");
+}
+
+TEST(SlotPool, AsksForAnotherTryAfterAFaultThatMayPassAndKeepsNoResultOfIt) {
+  ScriptedEvaluator evaluator([](const trial::Trial& t, trial::EvaluationContext&) -> trial::Outcome {
+    if (t.number == 0) throw FaultError("cannot read the data");
+    if (t.number == 1) throw std::bad_alloc();
+    return Failure{FailureKind::kDiverged, "the loss is NaN"};
+  });
+  SlotPool pool(pool_of(1), evaluator, {});
+  for (trial::TrialNumber number = 0; number < 3; ++number) {
+    pool.submit(0, {trial_of(number), {}});
+    pool.submit(0, {trial_of(number), {}, 1, true});
+  }
+  std::vector<bool> again;
+  for (const Arrival& arrival : collect(pool, 6)) again.push_back(arrival.again);
+  EXPECT_THAT(again, ElementsAre(true, false, true, false, false, false));
 }
 
 TEST(SlotPool, NamesATrialThatDoesNotStopAndTakesItsResultAllTheSame) {

@@ -29,9 +29,9 @@ struct Arrival {
   }
 };
 
-/// The second time that a trial took longer than it may.
+/// A trial took longer than it may.
 inline trial::Failure took_too_long() {
-  return {trial::FailureKind::kException, "took longer than run.trial_timeout, twice"};
+  return {trial::FailureKind::kException, "took longer than run.trial_timeout"};
 }
 
 /// A slot has done its part of a trial, whose result comes later: when its files are written.

@@ -123,8 +123,8 @@ void FleetDispatcher::try_again(const Arrival& arrival) {
   Submitted& submitted = found->second;
   submitted.last = true;
   submitted.avoids = static_cast<std::size_t>(arrival.timing.rank);
-  log::warning("trial " + to_text(arrival.trial) + " on rank " + std::to_string(arrival.timing.rank) + ": " +
-               std::get<trial::Failure>(arrival.outcome).reason + "; it is tried once more");
+  log::info("trial " + to_text(arrival.trial) + " on rank " + std::to_string(arrival.timing.rank) + ": " +
+            std::get<trial::Failure>(arrival.outcome).reason + "; it is tried once more");
   submit_again(arrival.trial, submitted);
 }
 

@@ -223,13 +223,17 @@ bool SlotPool::State::is_given_up(const Assignment& assignment) const {
   return assignment.group && options.groups->gave_up(assignment.group->sequence);
 }
 
-/// A trial that took too long is tried on another rank, once; the second time that is its failure.
+/// What another try may cure is no result the first time: that the trial took too long, an exception, perhaps
+/// for a file that could not be read, and a lack of memory, which perhaps others had taken.
 bool SlotPool::State::is_tried_again(const Assignment& assignment, bool overran,
                                      trial::Outcome& outcome) const {
   auto* failed = std::get_if<trial::Failure>(&outcome);
-  if (stop || failed == nullptr || failed->kind != trial::FailureKind::kStopped) return false;
-  require(overran, "the evaluator stopped a trial that nobody had asked to stop");
-  *failed = took_too_long();
+  if (failed == nullptr || failed->kind == trial::FailureKind::kDiverged) return false;
+  if (failed->kind == trial::FailureKind::kStopped) {
+    if (stop) return false;
+    require(overran, "the evaluator stopped a trial that nobody had asked to stop");
+    *failed = took_too_long();
+  }
   return !assignment.last;
 }
 
