@@ -256,6 +256,23 @@ TEST(Scheduler, ForgetsWhatALostRankHadAndGivesItNothingAnyMore) {
   EXPECT_THROW(scheduler.lose(0), FaultError) << "nobody is left";
 }
 
+TEST(Scheduler, GivesABadHostNoMoreWorkAsLongAsAnotherTrains) {
+  RankTable table = ranks_with({1, 1, 1});
+  table.hosts = {"good", "bad", "bad"};
+  Scheduler scheduler(table, 0);
+  submit_all(scheduler, std::vector<TrialWork>(4, {1}));
+  EXPECT_THAT(started(scheduler), ElementsAre(0, 1, 2));
+  EXPECT_TRUE(scheduler.retire("bad"));
+  EXPECT_FALSE(scheduler.retire("good"));
+  scheduler.ended({1}, 1, 0, 1);
+  scheduler.ended({2}, 2, 0, 1);
+  EXPECT_THAT(started(scheduler), IsEmpty());
+  scheduler.ended({0}, 0, 0, 1);
+  EXPECT_THAT(started(scheduler), ElementsAre(3));
+  scheduler.ended({3}, 0, 0, 1);
+  EXPECT_TRUE(scheduler.idle());
+}
+
 TEST(Scheduler, SpreadsWaitingGroupsOverTheRanksThatAreLeft) {
   Scheduler scheduler(ranks_with({1, 1, 1, 1}), 0);
   scheduler.submit({0}, {1});

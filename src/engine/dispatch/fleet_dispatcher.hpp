@@ -84,6 +84,7 @@ class FleetDispatcher final : public Dispatcher {
   void look_after_ranks(std::vector<Arrival>& arrivals);
   void lose(const RankWatch::Loss& loss, std::vector<Arrival>& arrivals);
   void end_process(int rank);
+  void retire_if_bad(const std::string& host);
   void give_up_group(const Submitted& submitted);
   void send_again(trial::TrialName name, std::vector<Arrival>& arrivals);
 
@@ -103,6 +104,7 @@ class FleetDispatcher final : public Dispatcher {
   bool ending_ = false;
   bool lost_ranks_ = false;
   std::set<int> gone_;  // ranks that have closed, or are lost
+  std::map<std::string, int> losses_of_host_;
   std::optional<RankWatch> watch_;
   double told_alive_s_ = 0;
 };

@@ -11,6 +11,7 @@ namespace skyline::engine {
 namespace {
 
 constexpr std::uint32_t kFailsAfter = 4;  // losses, the last two of them alone
+constexpr int kMostOfAHost = 3;           // losses
 
 bool is_on(const std::optional<Placement>& place, std::size_t rank) {
   return place && place->rank <= rank && rank < place->rank + place->ranks;
@@ -51,7 +52,13 @@ void FleetDispatcher::lose(const RankWatch::Loss& loss, std::vector<Arrival>& ar
   if (ending_) return;
   std::erase_if(holders_, [&](const auto& entry) { return entry.second == rank; });
   scheduler_.lose(loss.rank);
+  retire_if_bad(told.host);
   for (const trial::TrialName name : told.trials) send_again(name, arrivals);
+}
+
+void FleetDispatcher::retire_if_bad(const std::string& host) {
+  if (++losses_of_host_[host] != kMostOfAHost || !scheduler_.retire(host)) return;
+  log::warning(host + " has lost " + counted(kMostOfAHost, "rank") + ": it gets no more trials");
 }
 
 /// A rank that hangs may wake up one day, and holds its device until then: a rank of its host kills it.

@@ -60,8 +60,8 @@ void Scheduler::change(Slot& slot, Change&& make) {
   open_.erase({slot.load, slot.slot, slot.rank});
   make();
   if (slot.trials.empty()) slot.load = 0;  // no rounding is left
-  const bool is_lost = ranks_.slots[slot.rank] == 0;
-  if (!is_lost && !slot.held && slot.trials.size() < kMostOfASlot)
+  const bool is_closed = ranks_.slots[slot.rank] == 0;
+  if (!is_closed && !slot.held && slot.trials.size() < kMostOfASlot)
     open_.emplace(slot.load, slot.slot, slot.rank);
 }
 
@@ -220,19 +220,43 @@ void Scheduler::release_holds() {
   holds_.clear();
 }
 
+/// No slot of a rank is open any more.
+void Scheduler::close(std::size_t rank) {
+  ranks_.slots[rank] = 0;
+  for (std::size_t i = first_slot_[rank]; i < slots_.size() && slots_[i].rank == rank; ++i) {
+    change(slots_[i], [] {});
+  }
+}
+
 void Scheduler::lose(std::size_t rank) {
   release_holds();
-  const std::size_t slots = std::exchange(ranks_.slots[rank], 0);
-  for (std::size_t i = 0; i < slots; ++i) {
-    Slot& slot = slot_of(rank, i);
-    under_way_ -= slot.trials.size();
-    change(slot, [&] { slot.trials.clear(); });
+  close(rank);
+  for (std::size_t i = first_slot_[rank]; i < slots_.size() && slots_[i].rank == rank; ++i) {
+    under_way_ -= slots_[i].trials.size();
+    slots_[i].trials.clear();
   }
   if (under_way_ == 0) runs_alone_ = false;
   if (std::ranges::all_of(ranks_.slots, [](std::size_t left) { return left == 0; })) {
     throw FaultError("no rank is left that trains");
   }
   for (const Waiting& group : std::exchange(groups_, {})) wait(group);
+}
+
+bool Scheduler::trains_beside(const std::string& host) const {
+  for (std::size_t rank = 0; rank < ranks_.slots.size(); ++rank) {
+    if (ranks_.slots[rank] > 0 && ranks_.hosts[rank] != host) return true;
+  }
+  return false;
+}
+
+bool Scheduler::retire(const std::string& host) {
+  if (!trains_beside(host)) return false;
+  release_holds();
+  for (std::size_t rank = 0; rank < ranks_.slots.size(); ++rank) {
+    if (ranks_.hosts[rank] == host) close(rank);
+  }
+  for (const Waiting& group : std::exchange(groups_, {})) wait(group);
+  return true;
 }
 
 std::vector<trial::TrialName> Scheduler::drop_waiting() {

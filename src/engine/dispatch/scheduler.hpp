@@ -10,6 +10,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <string>
 #include <tuple>
 #include <vector>
 
@@ -57,6 +58,9 @@ class Scheduler {
   /// also where slots of other ranks are still at work on a group's trial.
   /// @throws FaultError if no other rank trains
   void lose(std::size_t rank);
+  /// The ranks of a host get no more work, as long as those of others train; what they have goes on.
+  /// @return  whether that is so
+  bool retire(const std::string& host);
   /// Forgets the trials that have not gone out. @return  them
   std::vector<trial::TrialName> drop_waiting();
   /// The seconds that a trial of one member takes, as the last ones did; nothing before the first has ended.
@@ -97,6 +101,8 @@ class Scheduler {
   Start start(const Waiting& waiting, const Placement& place);
   void wait(const Waiting& waiting);
   void release_holds();
+  bool trains_beside(const std::string& host) const;
+  void close(std::size_t rank);
   void hold_blocks();
   std::optional<std::size_t> best_block(const Waiting& group);
   std::optional<Start> next_group();
