@@ -83,6 +83,7 @@ struct Job {
   const SuspectTrials& suspects;
   FleetMail& mail;
   const std::vector<RankProcess>& processes;  // rank 0: of all ranks; else of rank 0
+  int ranks;
   Steady::time_point started;
 
   double wall_s() const { return Seconds(Steady::now() - started).count(); }
@@ -212,7 +213,7 @@ RunResult coordinate(const Job& job, const RankTable& ranks, std::optional<store
 RunResult serve(const Job& job) {
   store::StorageThread& storage = job.files.storage;
   FleetWorker worker(job.mail, job.slots, *job.results, job.end.stop_requested, job.processes.at(0),
-                     job.task.options.lost_after_s);
+                     job.task.options.lost_after_s, job.ranks);
   const auto look_after = [&] {
     storage.rethrow_failure();
     job.results->look_after();
@@ -271,8 +272,8 @@ RunResult run_job(comm::Environment& environment, const SearchTask& task, const 
   const std::vector<RankProcess> processes = exchange_processes(world);
   FleetMail mail = make_fleet_mail(environment, options.dispatch, options.window.has_value(),
                                    {TrialRecord(task.space), ResultRecord(pool.metrics)});
-  const Job job{task,    files,    noting, slots,     checkpoints, results,
-                running, suspects, mail,   processes, started};
+  const Job job{task,    files,    noting, slots,     checkpoints,  results,
+                running, suspects, mail,   processes, world.size(), started};
   try {
     RunResult result = world.rank() == 0 ? coordinate(job, ranks, std::move(replay), listeners) : serve(job);
     if (!mail.outlives_ranks()) {

@@ -116,8 +116,10 @@ class FleetWorker {
   /// @param stop_requested  whether this rank wants the run to stop; empty: never
   /// @param coordinator     process of rank 0
   /// @param lost_after_s    silence after which rank 0 takes another rank for lost
+  /// @param ranks           of the run
   FleetWorker(FleetMail& mail, SlotPool& own_slots, ResultKeeper& results,
-              std::function<bool()> stop_requested, const RankProcess& coordinator, double lost_after_s);
+              std::function<bool()> stop_requested, const RankProcess& coordinator, double lost_after_s,
+              int ranks);
   /// @param check           called between polls: looks after the rest of the rank
   /// @param all_is_written  whether nothing is left to do at the end
   /// @throws FaultError if rank 0 has failed or is lost
@@ -136,6 +138,7 @@ class FleetWorker {
   SlotPool& own_slots_;
   ResultKeeper& results_;
   const std::function<bool()> stop_requested_;
+  const int ranks_;
   RankWatch watch_;  // of rank 0
   double told_alive_s_ = 0;
   bool asked_for_stop_ = false;

@@ -23,7 +23,7 @@ enum class MailKind : std::uint32_t {
   kGiveUp,      // of rank 0: a group has lost a rank
   kKill,        // of rank 0: end a process of your host that has fallen silent
   kEnd,         // of rank 0: no trial comes any more
-  kAbort,       // of rank 0: it ends by an error, and so must all
+  kAbort,       // rank 0 ends by an error, or is lost: all must end
   kAlive,       // of all, when there is nothing else to say
   kStop,        // of rank 0: the run stops; of others: they want it to
   kTrained,  // of others: a slot has done its part of a trial, whose result comes when its files are written

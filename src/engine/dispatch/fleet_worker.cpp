@@ -18,11 +18,12 @@ constexpr double kStuck_s = 60;
 
 FleetWorker::FleetWorker(FleetMail& mail, SlotPool& own_slots, ResultKeeper& results,
                          std::function<bool()> stop_requested, const RankProcess& coordinator,
-                         double lost_after_s)
+                         double lost_after_s, int ranks)
     : mail_(mail),
       own_slots_(own_slots),
       results_(results),
       stop_requested_(std::move(stop_requested)),
+      ranks_(ranks),
       watch_({coordinator}, std::max(lost_after_s, kPatienceWithCoordinator_s), steady_now_s()) {}
 
 void FleetWorker::serve(const std::function<void()>& check, const std::function<bool()>& all_is_written) {
@@ -50,6 +51,7 @@ void FleetWorker::show_life() {
     told_alive_s_ = now_s;
   }
   for (const RankWatch::Loss& loss : watch_.losses(now_s)) {
+    for (int rank = 1; rank < ranks_; ++rank) mail_.send(rank, MailKind::kAbort);  // not all can see it end
     throw FaultError("rank 0 is lost (" + loss.cause + "): resume the run");
   }
 }
@@ -86,7 +88,7 @@ bool FleetWorker::take_letters() {
     } else if (letter->kind == MailKind::kKill) {
       FleetMail::read_kill(*letter).kill(RankProcess::own());
     } else if (letter->kind == MailKind::kAbort) {
-      throw FaultError("rank 0 has failed");
+      throw FaultError("rank 0 has failed, or is lost");
     } else {
       require(letter->kind == MailKind::kEnd, "a message that only rank 0 expects");
       ended_ = true;
