@@ -56,7 +56,7 @@ TEST_F(Journal, RefusesAGapInThePositions) {
 
 TEST_F(Journal, CountsLinesOfLostRanksWhenItNamesALine) {
   std::vector<CommittedTrial> trials = sample_trials(space, 3);
-  const auto writer = JournalWriter::create(path, sample_header());
+  const auto writer = JournalWriter::create(path, skyline::testing::sample_header());
   writer->append({.rank = 3, .host = "node07", .cause = "silent", .trials = {}});
   writer->append(trials, space);
   auto json = json_of(4);
