@@ -152,16 +152,16 @@ void check_space(const ConfigNode& root, const space::SearchedSection& searched)
   (void)space::SearchSpace::parse(*space, shape, searched.written());
 }
 
-/// The mistakes of objectives and constraints where the sections have some, too; whatever the evaluator may
-/// measure is known here.
+/// The mistakes of objectives and constraints where the sections have some, too; whatever the one evaluator
+/// may measure is known here.
 void check_objectives(const ConfigNode& root) {
   const auto find = [&](const std::string& key) { return root.is_map() ? root.find(key) : nullptr; };
   const ConfigNode* objectives = find("objectives");
-  for (const std::string& name : evaluate::evaluator_names()) {
-    if (objectives == nullptr || find(name) == nullptr) continue;
-    const evaluate::EvaluatorKind& kind = *evaluate::find_evaluator(name);
-    (void)objective::ObjectiveSet::parse(*objectives, find("constraints"), kind.metrics, kind.final_metrics);
-  }
+  std::vector<std::string> named = evaluate::evaluator_names();
+  std::erase_if(named, [&](const std::string& name) { return find(name) == nullptr; });
+  if (objectives == nullptr || named.size() != 1) return;
+  const evaluate::EvaluatorKind& kind = *evaluate::find_evaluator(named.front());
+  (void)objective::ObjectiveSet::parse(*objectives, find("constraints"), kind.metrics, kind.final_metrics);
 }
 
 /// The rest.
