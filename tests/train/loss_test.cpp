@@ -105,6 +105,23 @@ TEST(Loss, MixesTheLossesByBothClasses) {
   EXPECT_LT(part.gradient.flatten(1).sub(expected).abs().max().item<double>(), 1e-6);
 }
 
+TEST(Loss, TakesOutputsInBFloat16) {
+  const WithoutAutograd no_autograd;
+  const at::Tensor output = at::randn({7, 5, 1, 1}).to(at::kBFloat16);
+  for (const std::string& name : loss_names()) {
+    const LossKind& kind = *find_loss(name);
+    const auto loss = kind.make(ConfigNode(), {kind.targets.front(), 5, 10, {1, 2, 7, 1, 1}});
+    const bool classes = kind.targets.front() == store::TargetKind::kClasses;
+    const at::Tensor wanted = classes ? at::randint(0, 5, {7}, at::kLong) : at::rand({7, 5});
+    for (const Kernels kernels : {Kernels::kOwn, Kernels::kAten}) {
+      const PartLoss part = loss_of_part(*loss, output, {wanted}, 10, kernels);
+      const PartLoss same = loss_of_part(*loss, output.to(at::kFloat), {wanted}, 10, kernels);
+      EXPECT_TRUE(part.share.equal(same.share)) << name;
+      EXPECT_TRUE(part.gradient.equal(same.gradient)) << name;
+    }
+  }
+}
+
 TEST(Loss, OfAPartWithoutSamplesIsZero) {
   for (const std::string& name : loss_names()) {
     const LossKind& kind = *find_loss(name);

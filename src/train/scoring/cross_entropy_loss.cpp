@@ -74,14 +74,14 @@ at::Tensor wanted_on_device(const LossTargets& targets, const LossRule& rule, co
 
 PartLoss soft_cross_entropy_on_device(const at::Tensor& output, const LossTargets& targets,
                                       const LossRule& rule, std::int64_t batch) {
-  const at::Tensor log_shares = at::log_softmax(output.flatten(1).to(at::kFloat), 1);
+  const at::Tensor log_shares = at::log_softmax(output.flatten(1), 1);
   const at::Tensor wanted = wanted_on_device(targets, rule, log_shares).div_(static_cast<double>(batch));
   const at::Tensor gradient = log_shares.exp().mul_(wanted.sum(1, true)).sub_(wanted);
   return {wanted.mul(log_shares).sum().neg(), gradient.view(output.sizes())};
 }
 
 PartLoss cross_entropy_on_device(const at::Tensor& output, const at::Tensor& targets, std::int64_t batch) {
-  const at::Tensor log_shares = at::log_softmax(output.flatten(1).to(at::kFloat), 1);
+  const at::Tensor log_shares = at::log_softmax(output.flatten(1), 1);
   const auto [sum, weight] = at::nll_loss_forward(log_shares, targets, {}, at::Reduction::Sum, kNoTarget);
   const at::Tensor each = at::full({}, 1.0 / static_cast<double>(batch), log_shares.options());
   const at::Tensor slope =

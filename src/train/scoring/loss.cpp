@@ -33,7 +33,7 @@ at::Tensor losses_of(const Loss& loss, const at::Tensor& outputs, const at::Tens
 PartLoss differentiate(const Loss& loss, const at::Tensor& output, const LossTargets& targets,
                        std::int64_t batch, Kernels kernels) {
   const c10::InferenceMode with_autograd(false);
-  const at::Tensor source = output.flatten(1).to(at::kFloat).variable_data().set_requires_grad(true);
+  const at::Tensor source = output.flatten(1).variable_data().set_requires_grad(true);
   at::Tensor each = losses_of(loss, source, targets.wanted);
   if (targets.others.defined()) {
     const at::Tensor by_others = losses_of(loss, source, targets.others);
@@ -49,9 +49,10 @@ PartLoss differentiate(const Loss& loss, const at::Tensor& output, const LossTar
 
 PartLoss loss_of_part(const Loss& loss, const at::Tensor& output, const LossTargets& targets,
                       std::int64_t batch, Kernels kernels) {
+  const at::Tensor values = output.to(at::kFloat);
   const auto* fused = dynamic_cast<const FusedLoss*>(&loss);
-  return fused != nullptr ? fused->part(output, targets, batch, kernels)
-                          : differentiate(loss, output, targets, batch, kernels);
+  return fused != nullptr ? fused->part(values, targets, batch, kernels)
+                          : differentiate(loss, values, targets, batch, kernels);
 }
 
 void score_loss(const Loss& loss, const at::Tensor& outputs, const at::Tensor& targets, Kernels kernels,

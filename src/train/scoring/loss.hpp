@@ -28,7 +28,7 @@ struct LossTargets {
 /// A loss with passes written by hand, for speed; its definition is the oracle of their tests.
 class FusedLoss : public Loss {
  public:
-  /// @param output  [samples, outputs, 1, 1]; of a part without samples too
+  /// @param output  float32 [samples, outputs, 1, 1]; of a part without samples too
   /// @param batch   samples of all members
   virtual PartLoss part(const at::Tensor& output, const LossTargets& targets, std::int64_t batch,
                         Kernels kernels) const = 0;
@@ -39,7 +39,8 @@ class FusedLoss : public Loss {
   virtual void move_to(const c10::Device& /*device*/) {}
 };
 
-/// The loss of a part and its gradient: written by hand, or the definition differentiated by autograd.
+/// The loss of a part and its gradient, float32: written by hand, or the definition differentiated by autograd.
+/// @param output  float32 or bfloat16 [samples, outputs, 1, 1]
 PartLoss loss_of_part(const Loss& loss, const at::Tensor& output, const LossTargets& targets,
                       std::int64_t batch, Kernels kernels);
 /// Sums the losses of held-out samples. @param outputs  float32 [samples, outputs]
