@@ -142,12 +142,20 @@ TEST(DeviceGraph, NormalizesOnTheCpuInBfloat16WhatItDoesInFloat32) {
   expect_close(half.logits, full.logits, 0.05);
 }
 
-TEST(DeviceGraph, TakesBfloat16OnTheCpuForLayersOfEnoughChannelsAndProducts) {
-  const auto pays = [](std::int64_t inputs, std::int64_t outputs, std::int64_t side) {
-    return pays_in_bfloat16(NetworkBuilder({inputs, side, side}).conv2d(outputs, 3).build().layers.front());
+TEST(DeviceGraph, TakesBfloat16OnTheCpuForLayersOfEnoughOutputsAndProducts) {
+  const auto layer_of = [](std::int64_t inputs, std::int64_t outputs, std::int64_t side) {
+    return NetworkBuilder({inputs, side, side}).conv2d(outputs, 3).build().layers.front();
+  };
+  const auto pays = [&](std::int64_t inputs, std::int64_t outputs, std::int64_t side) {
+    return pays_in_bfloat16(layer_of(inputs, outputs, side));
   };
   EXPECT_TRUE(pays(16, 16, 12));
-  EXPECT_FALSE(pays(15, 64, 32));
+  EXPECT_TRUE(pays(1, 64, 32)) << "grey images";
+  space::Layer grouped = layer_of(64, 64, 32);
+  for (const std::int64_t inputs : {1, 8, 16}) {
+    grouped.tensors.front().dims[1] = inputs;
+    EXPECT_EQ(pays_in_bfloat16(grouped), inputs == 16);
+  }
   EXPECT_FALSE(pays(64, 15, 32));
   EXPECT_FALSE(pays(16, 16, 8)) << "too few products";
   EXPECT_TRUE(pays(32, 32, 8));
