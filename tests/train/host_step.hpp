@@ -32,12 +32,13 @@ class HostStep {
   /// @param group  that takes the steps together; outlives the object
   HostStep(const space::Network& network, const OptimizerOptions& optimizer, std::uint64_t seed,
            trial::TrialGroup* group = nullptr, const GroupOptions& options = {},
-           const std::optional<BucketSizes>& buckets = std::nullopt, Kernels kernels = Kernels::kOwn)
+           const std::optional<BucketSizes>& buckets = std::nullopt, Kernels kernels = Kernels::kOwn,
+           Precision precision = Precision::kFp32)
       : seed_(seed),
         rate_(at::full({}, optimizer.learning_rate, kernels == Kernels::kOwn ? at::kDouble : at::kFloat)),
         accelerator_(make_host_accelerator(kernels)),
         reducer_(group == nullptr ? nullptr : accelerator_->make_reducer(*group, 0)),
-        step_(network, seed, with(optimizer), *accelerator_, 0,
+        step_(network, seed, with(optimizer, precision), *accelerator_, 0,
               group == nullptr ? GroupMembership()
                                : GroupMembership{reducer_.get(), group->members(), group->member(), options},
               buckets) {}
@@ -71,9 +72,10 @@ class HostStep {
   }
 
  private:
-  static TrainingOptions with(const OptimizerOptions& optimizer) {
+  static TrainingOptions with(const OptimizerOptions& optimizer, Precision precision) {
     TrainingOptions options;
     options.optimizer = optimizer;
+    options.precision = precision;
     return options;
   }
 
