@@ -90,6 +90,28 @@ class Export(RunsCase):
         self.skyline("export", "run", "--trial", 0, "-o", "mine", "--force")
         self.assertNotEqual(mine.read_bytes(), b"precious")
 
+    def test_a_damaged_model_is_named_after_the_others_are_written(self):
+        shutil.copytree(self.folder / "run", self.folder / "damaged")
+        for number in (0, 2):
+            file = self.folder / f"damaged/weights/{number}.h5"
+            file.write_bytes(file.read_bytes()[:-100])
+        done = self.skyline("export", "damaged", "--trial", "0,1,2,3", "--weights", "search", "-o", "sound", expect=2)
+        self.assertEqual(done.stdout.split(), ["sound/1.onnx", "sound/3.onnx"])
+        self.assertRegex(done.stderr, r"\Askyline: damaged/weights/0\.h5: .*\nskyline: damaged/weights/2\.h5: .*\n\Z")
+
+    def test_a_search_exports_the_models_of_its_front_that_are_not_damaged(self):
+        arguments = ["search", *small_digits(self.digits), "--set", "final.export=onnx", "--run", "half"]
+        self.skyline(*arguments)
+        exports = sorted((self.folder / "half/exports").iterdir())
+        self.assertGreater(len(exports), 1)
+        for path in exports:
+            path.unlink()
+        damaged = exports[0].stem
+        (self.folder / f"half/weights/{damaged}.final.h5").write_bytes(b"")
+        told = self.skyline(*arguments, "--resume").stderr
+        self.assertRegex(told, rf"warning: not exported: half/weights/{damaged}\.final\.h5: ")
+        self.assertEqual(sorted((self.folder / "half/exports").iterdir()), exports[1:])
+
     def test_weights_of_another_training_are_not_taken(self):
         shutil.copytree(self.folder / "run", self.folder / "mixed")
         shutil.copy(self.folder / "mixed/weights/1.h5", self.folder / "mixed/weights/0.h5")

@@ -72,14 +72,14 @@ int run_export(const ExportArguments& arguments) {
   const ModelSource source = ModelSource::open(arguments.choice.run);
   const std::filesystem::path own = source.run.paths.root / "exports";
   const std::filesystem::path& folder = arguments.out.empty() ? own : arguments.out;
-  for (const trial::TrialNumber number : chosen_trials(source, arguments.choice)) {
-    const TakenModel model = take_model(source, number, arguments.choice);
+  const auto missing = take_models(source, arguments.choice, [&](const TakenModel& model) {
     const bool overwrites = arguments.force || arguments.out.empty();
     for (const auto& path : export_model(source, model, arguments.format, folder, overwrites)) {
       std::cout << path.string() << std::endl;
     }
-  }
-  return kExitDone;
+  });
+  for (const std::string& line : missing) print_error(line);
+  return missing.empty() ? kExitDone : kExitUserError;
 }
 
 }  // namespace

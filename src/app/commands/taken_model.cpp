@@ -122,6 +122,22 @@ TakenModel take_model(const ModelSource& source, trial::TrialNumber number, cons
   return model;
 }
 
+std::vector<std::string> take_models(const ModelSource& source, const ModelChoice& choice,
+                                     const std::function<void(const TakenModel&)>& use) {
+  std::vector<std::string> missing;
+  for (const trial::TrialNumber number : chosen_trials(source, choice)) {
+    TakenModel model;
+    try {
+      model = take_model(source, number, choice);
+    } catch (const UserError& error) {
+      missing.emplace_back(error.what());
+      continue;
+    }
+    use(model);
+  }
+  return missing;
+}
+
 std::vector<std::pair<std::string, std::string>> metadata_of(const ModelSource& source,
                                                              const TakenModel& model) {
   const trial::Trial& trial = model.trained->trial;

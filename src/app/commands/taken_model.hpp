@@ -8,6 +8,7 @@
 #include "store/weights/weights.hpp"
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -51,6 +52,11 @@ struct TakenModel {
 /// Reads the weights of a search trial, those of its full training if they are there unless `choice` says
 /// otherwise. @throws UserError if they are not there, or damaged
 TakenModel take_model(const ModelSource& source, trial::TrialNumber number, const ModelChoice& choice);
+
+/// Takes the models of all chosen trials, one at a time. @return a line for each that cannot be taken
+/// @throws UserError if the choice is wrong
+std::vector<std::string> take_models(const ModelSource& source, const ModelChoice& choice,
+                                     const std::function<void(const TakenModel&)>& use);
 
 /// What an exported model says of itself: names and values.
 std::vector<std::pair<std::string, std::string>> metadata_of(const ModelSource& source,
