@@ -186,8 +186,20 @@ class Export(RunsCase):
         numpy.savez(self.folder / "plain.npz", x=images, y=self.labels)
         trial = self.front[0]
         for name in ("alone.npz", "plain.npz"):
-            told = self.skyline("evaluate", "run", "--trial", trial["trial"], "--data", name).stdout
-            self.assertAlmostEqual(float(told.split()[1]), trial["final"]["test_accuracy"], 9)
+            for part in ([], ["--part", "test"]):
+                told = self.skyline("evaluate", "run", "--trial", trial["trial"], "--data", name, *part).stdout
+                self.assertAlmostEqual(float(told.split()[1]), trial["final"]["test_accuracy"], 9)
+            self.assertIn("no samples in this part",
+                          self.refusal("evaluate", "run", "--trial", 0, "--data", name, "--part", "train"))
+
+    def test_predictions_are_of_the_part_that_is_asked_for(self):
+        images = self.images.astype(numpy.uint8)
+        numpy.savez(self.folder / "parts.npz", x_train=images[:5], x_val=images[5:9], x_test=images[9:20])
+        rows = [row[1:] for row in self.predictions(self.digits)]
+        for part, begin, end in (("train", 0, 5), ("validation", 5, 9), ("test", 9, 20)):
+            said = self.predictions("parts.npz", "--part", part)
+            self.assertEqual([row[1:] for row in said], rows[begin:end])
+        self.assertEqual(len(self.predictions("parts.npz")), 11)
 
     def test_an_evaluation_repeats_the_test_of_a_full_training(self):
         trial = self.front[0]

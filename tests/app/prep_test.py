@@ -125,6 +125,12 @@ class PrepTest(RunsCase):
         with h5py.File(self.folder / "mine.h5", "a") as file:
             file["train/targets"][5] = 10
         self.assertIn("mine.h5: train class number 5: expected 0 to 9, got 10", self.skyline(*validate, expect=2).stderr)
+        with h5py.File(self.folder / "mine.h5", "a") as file:
+            for name in ("train/values", "train/targets"):
+                empty = file[name][:0]
+                del file[name]
+                file[name] = empty
+        self.assertIn("mine.h5: the training set is empty", self.skyline(*validate, expect=2).stderr)
 
     def refused(self, *arguments):
         done = self.skyline("prep", *arguments, "--out", "refused.h5", expect=2)

@@ -108,6 +108,8 @@ int run_prep(const PrepArguments& arguments) {
   store::remove_temporaries_of(arguments.out);
   store::DatasetWriter writer(arguments.out);
   importer->import({arguments.sources, section_of(arguments.options), arguments.threads}, writer);
+  if (writer.count(store::Part::kTrain) == 0)
+    throw UserError("prep " + arguments.kind + ": the training set is empty");
   writer.finish();
   print_summary(arguments.out, writer);
   return kExitDone;

@@ -43,6 +43,7 @@ ChannelMoments::Moments ChannelMoments::of(const Channel& channel) const {
     samples += static_cast<double>(channel.counts[value]);
     sum += static_cast<double>(channel.counts[value]) * static_cast<double>(value) / value_scale_;
   }
+  if (samples == 0) return {};
   const double mean = sum / samples;
   double squares = 0;
   for (std::size_t value = 0; value < channel.counts.size(); ++value) {

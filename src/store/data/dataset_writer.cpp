@@ -213,7 +213,7 @@ void DatasetWriter::State::write_structure(const FilePieces& pieces) {
 
 void DatasetWriter::finish() {
   State& state = *state_;
-  if (count(Part::kTrain) == 0) throw UserError(state.path.string() + ": the training set is empty");
+  if (!state.first) throw UserError(state.path.string() + ": there are no samples");
   Hdf5Image image(state.path, {.user_block = kSealBytes, .num_objects = kNumObjects});
   begin_image(image);
   std::vector<Seal::Array> arrays;

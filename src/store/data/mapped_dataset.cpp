@@ -101,7 +101,6 @@ void MappedDataset::read() {
   map_part(reader, "train", train_);
   if (sealed_ || reader.has("validation")) map_part(reader, "validation", validation_);
   if (sealed_ || reader.has("test")) map_part(reader, "test", test_);
-  if (train_.view.count == 0) fail_on_file(path_, "the training set is empty");
   if (!sealed_) return read_unsealed(reader);
   mean_ = reader.numbers("mean");
   deviation_ = reader.numbers("deviation");

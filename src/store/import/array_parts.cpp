@@ -10,6 +10,8 @@
 namespace skyline::store {
 namespace {
 
+const std::vector<std::string> kValidationNames{"x_val", "x_valid", "x_validation"};
+
 /// The arrays of all files, looked up by name.
 class ArrayCatalogue {
  public:
@@ -60,15 +62,13 @@ class ArrayCatalogue {
 std::vector<PartArrays> named_parts(const ArrayCatalogue& catalogue, const ArrayOptions& options,
                                     bool for_models) {
   if (for_models && catalogue.find(options.x_train, {"x_train"}) == nullptr) {
-    const SourceArray* const test = catalogue.find(options.x_test, {"x_test"});
-    if (test != nullptr) return {{Part::kTrain, *test, catalogue.at(options.y_test, {"y_test"}, "y-test")}};
-    return {{Part::kTrain, catalogue.at(options.x_train, {"x_train", "x"}, "x-train"),
-             catalogue.at(options.y_train, {"y_train", "y"}, "y-train")}};
+    const SourceArray* const test = catalogue.find(options.x_test, {"x_test", "x"});
+    if (test != nullptr)
+      return {{Part::kTest, *test, catalogue.at(options.y_test, {"y_test", "y"}, "y-test")}};
   }
   std::vector<PartArrays> parts{{Part::kTrain, catalogue.at(options.x_train, {"x_train"}, "x-train"),
                                  catalogue.at(options.y_train, {"y_train"}, "y-train")}};
-  const std::vector<std::string> val{"x_val", "x_valid", "x_validation"};
-  if (const auto* x = catalogue.find(options.x_val, val)) {
+  if (const auto* x = catalogue.find(options.x_val, kValidationNames)) {
     parts.push_back(
         {Part::kValidation, *x, catalogue.at(options.y_val, {"y_val", "y_valid", "y_validation"}, "y-val")});
   }
@@ -77,11 +77,17 @@ std::vector<PartArrays> named_parts(const ArrayCatalogue& catalogue, const Array
   return parts;
 }
 
-/// What there is, as the only part: the test set first, which is what a model is tried on.
-PartArrays samples_alone(const ArrayCatalogue& catalogue, const ArrayOptions& options) {
-  const SourceArray* test = catalogue.find(options.x_test, {"x_test"});
-  const SourceArray& x = test != nullptr ? *test : catalogue.at(options.x_train, {"x_train", "x"}, "x-train");
-  return {Part::kTrain, x, x};
+/// The samples of each part that there is.
+std::vector<PartArrays> samples_alone(const ArrayCatalogue& catalogue, const ArrayOptions& options) {
+  std::vector<PartArrays> parts;
+  const auto add = [&](Part part, const SourceArray* x) {
+    if (x != nullptr) parts.push_back({part, *x, *x});
+  };
+  add(Part::kTrain, catalogue.find(options.x_train, {"x_train"}));
+  add(Part::kValidation, catalogue.find(options.x_val, kValidationNames));
+  add(Part::kTest, catalogue.find(options.x_test, {"x_test"}));
+  if (parts.empty()) add(Part::kTest, &catalogue.at(options.x_test, {"x_test", "x"}, "x-test"));
+  return parts;
 }
 
 }  // namespace
@@ -91,7 +97,7 @@ std::vector<PartArrays> find_parts(const ImportSource& source, const ArrayOption
   const ArrayCatalogue catalogue(source, {options.label, num_features});
   std::vector<PartArrays> parts = source.has_targets
                                       ? named_parts(catalogue, options, source.shape.has_value())
-                                      : std::vector{samples_alone(catalogue, options)};
+                                      : samples_alone(catalogue, options);
   const SourceArray& first = parts.front().x;
   constexpr std::size_t kMostSampleValues = std::size_t{1} << 28;
   if (first.row_elements() > kMostSampleValues)

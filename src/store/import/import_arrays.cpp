@@ -41,7 +41,11 @@ class ArrayImport {
 
  private:
   TargetSet target_set() const {
-    if (!has_targets_) return {{"unknown"}, {{std::vector<std::int32_t>(parts_.front().x.rows())}}};
+    if (!has_targets_) {
+      TargetSet set{{"unknown"}, {}};
+      for (const PartArrays& part : parts_) set.targets.push_back({std::vector<std::int32_t>(part.x.rows())});
+      return set;
+    }
     std::vector<SourceArray> arrays;
     for (const PartArrays& part : parts_) arrays.push_back(part.y);
     return read_targets(arrays, options_.targets);
@@ -57,7 +61,7 @@ class ArrayImport {
   bool has_targets_;
   ArrayOptions options_;
   DatasetWriter& writer_;
-  std::vector<PartArrays> parts_;  // train first
+  std::vector<PartArrays> parts_;  // in their order
   bool pixels_;
   SampleLayout layout_;
   std::vector<ArrayTargets> targets_;  // of each of parts_
