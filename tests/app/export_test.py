@@ -180,6 +180,12 @@ class Export(RunsCase):
                 self.assertEqual(self.predictions(name), self.predictions(self.digits)[:9])
         self.assertIn("no array `y_train`", self.refusal("evaluate", "run", "--trial", 0, "--data", "rows.csv"))
 
+    def test_an_array_that_is_not_found_is_named_by_an_option_of_the_command(self):
+        numpy.savez(self.folder / "named.npz", pictures=self.images[:9].astype(numpy.uint8))
+        self.assertIn("no array `x_test`, there are pictures: name it by --with x-test=NAME",
+                      self.refusal("predict", "run", "--trial", 0, "--data", "named.npz"))
+        self.assertEqual(self.predictions("named.npz", "--with", "x-test=pictures"), self.predictions(self.digits)[:9])
+
     def test_a_test_set_alone_is_evaluated(self):
         images = self.images.astype(numpy.uint8)
         numpy.savez(self.folder / "alone.npz", x_test=images, y_test=self.labels)

@@ -75,6 +75,11 @@ struct ImportSource {
   /// Shape of the samples of the run for whose models these are, if they are for any. Arrays without a layout
   /// are read such that they have it, grey images become RGB, and a test set may be alone.
   std::optional<space::Shape> shape = {};
+
+  /// The start of an option as the user types it, for messages: "--size=", or for models "--with size=".
+  std::string option(std::string_view key) const {
+    return (shape ? "--with " : "--") + std::string(key) + "=";
+  }
 };
 
 /// One kind of source. A program with a kind of its own derives from this and registers it before

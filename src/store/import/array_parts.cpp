@@ -15,7 +15,7 @@ const std::vector<std::string> kValidationNames{"x_val", "x_valid", "x_validatio
 /// The arrays of all files, looked up by name.
 class ArrayCatalogue {
  public:
-  explicit ArrayCatalogue(const ImportSource& source, const CsvOptions& csv) {
+  ArrayCatalogue(const ImportSource& source, const CsvOptions& csv) : source_(source) {
     for (const auto& path : source.paths) {
       for (SourceArray& array : list_arrays(path, csv)) arrays_.push_back(std::move(array));
     }
@@ -33,7 +33,8 @@ class ArrayCatalogue {
                         const char* key) const {
     const SourceArray* const found = find(told, names);
     if (found != nullptr) return *found;
-    throw UserError("no array `" + names.front() + "`, " + listing() + ": name it by --" + key);
+    throw UserError("no array `" + names.front() + "`, " + listing() + ": name it by " +
+                    source_.option(key) + "NAME");
   }
 
  private:
@@ -55,6 +56,7 @@ class ArrayCatalogue {
     return names.empty() ? "there is none" : "there are " + joined(names);
   }
 
+  const ImportSource& source_;
   std::vector<SourceArray> arrays_;
 };
 

@@ -35,6 +35,7 @@ class ImageImport {
   ImageImport(const ImportSource& source, DatasetWriter& writer)
       : path_(source.paths.at(0)),
         options_(image_keys().parse(source.options)),
+        skip_option_(source.option("skip")),
         threads_(source.threads),
         writer_(writer),
         folder_(source.has_targets ? ImageFolder(path_) : ImageFolder(source.paths)),
@@ -70,6 +71,7 @@ class ImageImport {
 
   fs::path path_;
   ImageOptions options_;
+  std::string skip_option_;
   std::size_t threads_;
   DatasetWriter& writer_;
   ImageFolder folder_;
@@ -149,7 +151,7 @@ void ImageImport::skip(std::size_t file, const std::string& problem) {
   const std::string line = problem.find(path) == std::string::npos ? path + ": " + problem : problem;
   if (++num_skipped_ > options_.skip) {
     throw UserError(path_.string() + ": more than " + counted(options_.skip, "file") +
-                    " cannot be read as images (see --skip), the last of them " + line);
+                    " cannot be read as images (" + skip_option_ + "N allows N), the last of them " + line);
   }
   log::warning("left out: " + line);
   folder_.leave_out(file);
