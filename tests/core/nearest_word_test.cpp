@@ -30,6 +30,13 @@ TEST(NearestWord, FindsAWordByItsBeginning) {
   EXPECT_EQ(nearest_word("", {"random", "exhaustive"}), "");
 }
 
+TEST(NearestWord, FindsAWordByItsLastPart) {
+  EXPECT_EQ(nearest_word("accuracy", {"flops", "validation_accuracy"}), "validation_accuracy");
+  EXPECT_EQ(nearest_word("Rate", {"momentum", "learning_rate"}), "learning_rate");
+  EXPECT_EQ(nearest_word("curacy", {"flops", "validation_accuracy"}), "") << "no part of its own";
+  EXPECT_EQ(nearest_word("accuracy", {"flops", "validation_top5_accuracy"}), "") << "another metric";
+}
+
 TEST(NearestWord, NeverTakesTheNameOfOneMethodForAnother) {
   EXPECT_EQ(nearest_word("nadam", {"adam", "sgd"}), "");
   EXPECT_EQ(nearest_word("AdamW", {"adam", "sgd"}), "");

@@ -160,6 +160,8 @@ TEST(ObjectiveSet, RefusesUnknownMetricsWithASuggestion) {
       objectives_error("- {minimize: flops}\n- {minimize: speed}"),
       "run.yaml:2:14: objectives[1].minimize: unknown metric `speed`, known here: parameters, flops, macs, "
       "peak_activation_bytes, training_activation_bytes, weight_bytes, validation_accuracy, latency_ms");
+  EXPECT_EQ(constraints_error("- {accuracy: [0.5, 1]}"),
+            "run.yaml:1:4: constraints[0]: unknown metric `accuracy`, did you mean `validation_accuracy`?");
   EXPECT_EQ(constraints_error("- {params: [0, 1]}"),
             "run.yaml:1:4: constraints[0]: unknown metric `params`, did you mean `parameters`?");
 }

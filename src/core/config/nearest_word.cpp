@@ -9,7 +9,7 @@
 namespace skyline {
 namespace {
 
-constexpr std::size_t kShortestBeginning = 3;  // letters that may stand for the word that they begin
+constexpr std::size_t kShortestBeginning = 3;  // letters that may stand for the word that they begin or end
 constexpr std::size_t kLongestWord = 200;      // letters of a word that may be a misspelling
 
 // Names of the field that mean a method of their own: no misspelling of another one, however near it is. In
@@ -59,10 +59,9 @@ bool is_another_method(std::string_view word, const std::string& candidate) {
   std::string letters = plain(word);
   std::string other = plain(candidate);
   for (const std::string_view set : {"validation", "test", "train"}) {  // of a metric
-    if (letters.starts_with(set) && other.starts_with(set)) {
-      letters.erase(0, set.size());
-      other.erase(0, set.size());
-    }
+    if (!other.starts_with(set)) continue;
+    other.erase(0, set.size());
+    if (letters.starts_with(set)) letters.erase(0, set.size());
   }
   return letters != other && std::ranges::find(kMethods, letters) != kMethods.end();
 }
@@ -106,8 +105,10 @@ std::string nearest_word(std::string_view word, const std::vector<std::string>& 
     nearest = candidate;
   }
   if (!nearest.empty() || word.size() < kShortestBeginning) return nearest;
+  const std::string part = lower_case(word);
   const auto longer = std::ranges::find_if(candidates, [&](const std::string& candidate) {
-    return lower_case(candidate).starts_with(lower_case(word)) && !is_another_method(word, candidate);
+    const std::string whole = lower_case(candidate);
+    return (whole.starts_with(part) || whole.ends_with("_" + part)) && !is_another_method(word, candidate);
   });
   return longer == candidates.end() ? "" : *longer;
 }
