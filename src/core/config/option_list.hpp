@@ -2,7 +2,6 @@
 
 #include "skyline/core/option_kind.hpp"
 
-#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -14,11 +13,13 @@ OptionKind<std::vector<M>> list_of(const OptionKind<M>& item, const std::string&
   ConfigNode schema = ConfigNode::make_map({{"type", ConfigNode::make_scalar("array", {}, true), {}}}, {});
   schema.set("items", item.schema);
   OptionKind<std::vector<M>> kind{{expected, schema, item.sections}};
-  kind.read = [read = item.read](const ConfigNode& node, std::vector<M>& values) {
+  kind.read = [item](const ConfigNode& node, std::vector<M>& values) {
     values.clear();
     if (!node.is_list() || node.items().empty()) return false;
-    return std::ranges::all_of(node.items(),
-                               [&](const ConfigNode& one) { return read(one, values.emplace_back()); });
+    for (const ConfigNode& one : node.items()) {
+      if (!item.read(one, values.emplace_back())) one.fail_expected(item.expected);
+    }
+    return true;
   };
   kind.write = [write = item.write](const std::vector<M>& values) {
     if (values.empty()) return ConfigNode();
