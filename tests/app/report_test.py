@@ -81,6 +81,9 @@ class Reports(RunsCase):
         front = self.table()
         self.assertEqual(len(front), self.browser.run("RUNS[0].front.length"))
 
+        self.assertEqual(self.browser.run("[0, 0.0007, 0.25, 12, 90, 3000].map(duration)"),
+                         ["0 s", "1 ms", "250 ms", "12 s", "1 min 30 s", "50 min"])
+
         with self.subTest("the table sorts, filters and gives a line for the shell"):
             self.browser.run("[...document.querySelectorAll('#trials th button')].find((each) => each.textContent.startsWith('FLOPs')).click()")
             trials = [int(row[1]) for row in self.table()]

@@ -44,7 +44,9 @@ function counted(count, noun) { return count.toLocaleString("en") + " " + noun +
 function epochs(value) { return number(value) + (value === 1 ? " epoch" : " epochs"); }
 
 function duration(seconds) {
+  if (seconds > 0 && seconds < 1) return Math.round(1000 * seconds) + " ms";
   if (seconds < 60) return number(Number(seconds.toPrecision(3))) + " s";
+  if (seconds < 600) return Math.floor(seconds / 60) + " min " + Math.floor(seconds % 60) + " s";
   const minutes = Math.round(seconds / 60);
   if (minutes < 60) return minutes + " min";
   const hours = Math.floor(minutes / 60);
