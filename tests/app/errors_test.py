@@ -141,6 +141,11 @@ class Errors(RunsCase):
         self.assertNotIn("no hypervolume", bounded)
         self.assertIn("reference: 20", bounded)
 
+    def test_one_trial_is_told_in_the_singular(self):
+        one = [*SYNTHETIC, "--set", "search={algorithm: random, trials: 1}"]
+        self.assertIn("# search: at most 1 trial\n", self.skyline("validate", *one).stdout)
+        self.assertIn("done: 1 trial (0 failed)", self.skyline("search", *one, "--run", "one").stdout)
+
     def test_a_percentage_as_a_bound_of_a_share_is_refused(self):
         message = self.refused("validate", *SYNTHETIC, "--set", "constraints=[{validation_accuracy: [90, 100]}]")
         self.assertIn("no `validation_accuracy` can be 90: expected a number from 0 to 1, a share and no percentage", message)

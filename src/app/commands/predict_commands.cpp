@@ -7,6 +7,7 @@
 #include "comm/environment.hpp"
 #include "core/config/config_text.hpp"
 #include "core/log.hpp"
+#include "core/text/wording.hpp"
 #include "store/publish/publish.hpp"
 #include "train/evaluator/inference.hpp"
 
@@ -110,7 +111,7 @@ int run_evaluate(const PredictArguments& arguments) {
     std::cout << name << " " << objective::number_text(value) << "\n";
     metrics.push_back({name, ConfigNode::make_number(value), {}});
   }
-  std::cout << "of " << used.data->test().count << " samples" << std::endl;
+  std::cout << "of " << counted(used.data->test().count, "sample") << std::endl;
   if (arguments.out.empty()) return kExitDone;
   std::vector<ConfigNode::Entry> entries;
   for (const auto& [name, value] : metadata_of(used.source, used.model)) {

@@ -4,6 +4,7 @@
 #include "app/job/search_job.hpp"
 #include "core/config/config_text.hpp"
 #include "core/log.hpp"
+#include "core/text/wording.hpp"
 #include "store/journal/journal.hpp"
 #include "store/publish/patience.hpp"
 #include "store/publish/publish.hpp"
@@ -94,7 +95,7 @@ store::JournalContents read_own_journal(const store::RunPaths& paths, const RunC
                  ", this is " + SKYLINE_VERSION);
   }
   if (contents.torn_tail) log::warning(paths.journal().string() + ": dropped a torn last line");
-  log::info("resuming: " + std::to_string(contents.entries.size()) + " trials are in the journal");
+  log::info("resuming: " + counted(contents.entries.size(), "trial") + " in the journal");
   return contents;
 }
 
@@ -105,8 +106,8 @@ void check_not_shortened(const store::RunPaths& paths, const RunConfig& config,
   for (const trial::SharedTrial& entry : entries) searched += entry->trial.is_final() ? 0U : 1U;
   const std::size_t expected = config.make_searcher()->expected_trials();
   if (searched <= expected) return;
-  throw UserError("--resume " + paths.root.string() + ": the journal holds " + std::to_string(searched) +
-                  " trials of the search, this configuration asks for at most " + std::to_string(expected) +
+  throw UserError("--resume " + paths.root.string() + ": the journal holds " + counted(searched, "trial") +
+                  " of the search, this configuration asks for at most " + std::to_string(expected) +
                   "; a run can be extended, not shortened: see `search` in " + paths.config().string());
 }
 
@@ -127,9 +128,9 @@ bool put_in_order(const store::RunPaths& paths, const RunConfig& config, const t
   const store::RecoveredFolder found = store::recover_run_folder(paths, committed, final_budget);
   const bool begun = found.begun_trials > 0 || store::has_waiting_results(paths);
   if (found.temporaries + found.checkpoints + found.begun_trials == 0) return begun;
-  log::info("an earlier job left " + std::to_string(found.begun_trials) + " trials to resume; removed " +
-            std::to_string(found.temporaries) + " unfinished files and " + std::to_string(found.checkpoints) +
-            " checkpoints of committed trials");
+  log::info("an earlier job left " + counted(found.begun_trials, "trial") + " to resume; removed " +
+            counted(found.temporaries, "unfinished file") + " and " +
+            counted(found.checkpoints, "checkpoint") + " of committed trials");
   return begun;
 }
 

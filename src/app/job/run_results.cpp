@@ -4,6 +4,7 @@
 
 #include "app/job/job_stop.hpp"
 #include "core/log.hpp"
+#include "core/text/wording.hpp"
 #include "report/html/html_report.hpp"
 #include "store/publish/publish.hpp"
 #include "store/run_folder/run_tables.hpp"
@@ -54,7 +55,7 @@ void print_results(const store::RunPaths& paths, const report::ReportInputs& inp
                    const engine::RunResult& result) {
   std::cout << "\n"
             << results_text(inputs, result.account) << "\nsearch ended: " << result.finish_reason << "\n";
-  print_end("done: " + std::to_string(inputs.state.trials().size()) + " trials (" +
+  print_end("done: " + counted(inputs.state.trials().size(), "trial") + " (" +
             std::to_string(inputs.state.failed()) + " failed), results in " + paths.root.string());
 }
 

@@ -63,7 +63,7 @@ void print_stop(const engine::RunResult& result, const std::string& cause, bool 
             " could not be saved (see the log), what is not in a checkpoint is done again";
   }
   print_end("stopped " + cause + " after " + std::to_string(result.state.trials().size()) + " of about " +
-            std::to_string(result.state.expected(trial::Phase::kSearch)) + " trials" + saved +
+            counted(result.state.expected(trial::Phase::kSearch), "trial") + saved +
             ": run again with --resume");
 }
 

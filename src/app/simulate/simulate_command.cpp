@@ -124,7 +124,7 @@ void print_windows(const Simulation& simulation, const std::vector<std::size_t>&
         compare_windows(simulation, count, CommitBy::kNumber, {1, 2, 3, 4, 5, 6, 8, 12, 16}, table);
     const double time =
         compare_windows(simulation, count, CommitBy::kVirtualTime, {1, 1.5, 2, 2.5, 3, 4, 6, 8}, table);
-    best += "best window for " + std::to_string(count) + " slots: " + objective::number_text(time) +
+    best += "best window for " + counted(count, "slot") + ": " + objective::number_text(time) +
             "x by virtual time, " + objective::number_text(number) + "x by number\n";
     if (count != slots.back()) table.add_rule();
   }

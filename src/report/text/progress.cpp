@@ -104,10 +104,10 @@ void Progress::phase_begun(const run::RunState& state) {
   last_status_s_ = phase_start_s_ - kStatusEvery_s;  // the next tick writes status.json
   done_here_ = 0;
   if (searches) {
-    log::info(fmt::format("search of at most {} trials in {} on {}", status_.expected,
+    log::info(fmt::format("search of at most {} in {} on {}", counted(status_.expected, "trial"),
                           counted(status_.slots, "slot"), counted(status_.nodes, "node")));
   } else {
-    log::info(fmt::format("{}: {} trials", status_.phase, status_.expected));
+    log::info(fmt::format("{}: {}", status_.phase, counted(status_.expected, "trial")));
   }
 }
 
