@@ -113,6 +113,14 @@ class SlurmJobs(unittest.TestCase):
         self.assertIn("failed with exit code 2; not requeued", self.log("told", job))
         self.assertEqual(self.canonical("told"), self.whole)
 
+    def test_goes_on_without_a_rank_that_is_lost_where_the_launcher_lets_the_others_live(self):
+        job = self.submit("lost", 20, variables={"SKYLINE_MPIRUN_OPTIONS": "--enable-recovery"},
+                          search=["--set", "run.lost_after=5 s"])
+        self.wait_for_trials("lost", 3)
+        self.hosts.kill(3, "skyline")
+        self.check_done("lost", job, 0)
+        self.assertIn('{"lost":2,"host":"h3",', (self.folder / "lost/journal.jsonl").read_text())
+
     def test_goes_on_when_a_node_has_lost_power(self):
         job = self.submit("power", 20)
         self.wait_for_trials("power", 3)
