@@ -46,7 +46,7 @@ class Reports(RunsCase):
         self.draw()
         beyond = [url for url in self.browser.requests if not re.match(r"data:|blob:", url)]
         self.assertEqual(beyond, [f"file://{page}"], "the page asks for nothing else")
-        self.assertTrue(self.browser.run("hasWebGL"))
+        self.assertTrue(self.browser.run("hasWebGL()"))
 
     def draw(self):
         """Plots out of view too, as far as they have changed."""
@@ -117,6 +117,9 @@ class Reports(RunsCase):
             self.browser.run("byId('theme').click()")
             self.assertNotEqual(self.browser.run(back), light)
             self.browser.run("byId('theme').click()")
+        with self.subTest("a page that has opened has not waited for WebGL"):
+            self.browser.open(self.folder / "report.html")
+            self.assertIsNone(self.browser.run("webGL"))
 
     def test_of_three_objectives_shows_the_front_in_space(self):
         self.synthetic("three", "--set", "objectives=[{maximize: validation_accuracy}, {minimize: flops}, {minimize: peak_activation_bytes}]")

@@ -21,7 +21,7 @@ function startFront() {
   const parameters = [...new Set(RUNS.flatMap((run) => run.parameters.map(({ name }) => name)))];
   fill("front-colour", [["", RUNS.length > 1 ? "by run" : "plain"], ["iteration", "iteration"], ["epochs", "epochs"],
     ...parameters.map((name) => ["=" + name, name]), ...metrics.filter(([metric]) => metric !== "trial")], "");
-  const three = objectives.length > 2 && hasWebGL;
+  const three = objectives.length > 2 && hasWebGL();
   byId("front-3d-choice").hidden = !three;
   if (three && kept.get("front-3d") === null) byId("front-3d").checked = true;
   byId("front-final-choice").hidden = RUNS.every((run) => run.trained.length === 0);
@@ -79,7 +79,7 @@ function mark(trace, runIndex, marker) {
 }
 
 function thinned(rows) {
-  if (hasWebGL || rows.length <= MOST_DIMMED) return rows;
+  if (rows.length <= MOST_DIMMED || hasWebGL()) return rows;
   const stride = Math.ceil(rows.length / MOST_DIMMED);
   return rows.filter((_, i) => i % stride === 0);
 }

@@ -78,7 +78,7 @@ function sampled(run, rows) {
 
 function drawParallel() {
   const run = shown;
-  if (!hasWebGL) return "Parallel coordinates need WebGL, which this browser does not offer.";
+  if (!hasWebGL()) return "Parallel coordinates need WebGL, which this browser does not offer.";
   const metrics = run.objectives.map(({ metric }) => metric);
   let rows = (byId("parallel-front").checked ? run.frontRows : run.searched)
     .filter((row) => run.ok(row) && metrics.every((metric) => run.value(metric, row) !== null));

@@ -1,9 +1,13 @@
 // The plots of the page: each is drawn when it first comes into view, and again when what it shows has changed.
 
 const PLOTS = new Map();  // name -> {element, draw, drawn}
-const hasWebGL = (() => {
-  try { return Boolean(document.createElement("canvas").getContext("webgl")); } catch { return false; }
-})();
+
+/// Asked for when a plot needs it: a browser that draws by software takes long to begin with it.
+let webGL;
+function hasWebGL() {
+  try { webGL ??= Boolean(document.createElement("canvas").getContext("webgl")); } catch { webGL = false; }
+  return webGL;
+}
 
 const watcher = new IntersectionObserver((entries) => {
   for (const entry of entries) if (entry.isIntersecting) drawNow(entry.target.dataset.plot);
@@ -75,7 +79,7 @@ function drawAll() {
 const MOST_SVG_POINTS = 2500;
 function scatter(trace) {
   const many = trace.x.length > MOST_SVG_POINTS;
-  return { type: many && hasWebGL ? "scattergl" : "scatter", mode: "markers", hoverinfo: "none", ...trace };
+  return { type: many && hasWebGL() ? "scattergl" : "scatter", mode: "markers", hoverinfo: "none", ...trace };
 }
 
 // The note beside the pointer.
