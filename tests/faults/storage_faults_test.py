@@ -127,6 +127,15 @@ class StorageFaults(unittest.TestCase):
         self.end(job, 0)
         self.check_whole("stall")
 
+    def test_storage_that_stands_still_for_good_ends_the_run_with_one_line(self):
+        for rank, file in ((0, "journal.jsonl"), (1, "weights/")):
+            with self.subTest(file=file):
+                run = f"run{next(self.numbers)}"
+                job = self.job(run, rank=rank, match=f"/{file}", fault=f"fsync:stall={TIMEOUT_S}:2:{FOR_EVER}")
+                self.end(job, FAULT)
+                self.assertRegex(self.last_words(job), f"cannot write {run}/{file}.*: no answer for 20 s .*--resume")
+                self.check_resumed(run)
+
     def test_a_checkpoint_that_cannot_be_written_is_left_out_at_once(self):
         started = time.monotonic()
         job = self.bench.job(*self.search, "checkpoint", "--set", f"run.storage_patience={AMPLE_PATIENCE_S} s", "--set",

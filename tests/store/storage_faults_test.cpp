@@ -11,6 +11,7 @@
 #include "store/weights/checkpoint.hpp"
 #include "support/user_error_of.hpp"
 
+#include <atomic>
 #include <cerrno>
 #include <thread>
 
@@ -103,6 +104,23 @@ TEST(StorageFaults, AWaitEndsWhenThePatienceIsCutShort) {
   set_patience(0);
   writer.join();
   EXPECT_THAT(error, HasSubstr("No space left on device"));
+}
+
+TEST(StorageFaults, ACallThatDoesNotReturnIsFoundByAnyThread) {
+  std::atomic<bool> answered = false;
+  const std::filesystem::path path = "runs/a";
+  std::thread caller([&] {
+    patiently("write", path, [&]() -> Fault {
+      while (!answered) std::this_thread::yield();
+      return {};
+    });
+  });
+  while (silent_task(0.02).empty()) std::this_thread::yield();
+  EXPECT_EQ(silent_task(0.02), "write runs/a");
+  EXPECT_EQ(silent_task(3600), "");
+  answered = true;
+  caller.join();
+  EXPECT_EQ(silent_task(0), "");
 }
 
 TEST(StorageFaults, ANewFileThatWasPublishedButIsNotDurableIsStillOurs) {

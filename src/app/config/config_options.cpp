@@ -288,7 +288,8 @@ const OptionTable<RunOptions>& RunOptions::table() {
         "least node has.",
         KeyRule::kMayChange},
        {"storage_patience", &RunOptions::storage_patience_s, duration(at_least(0)),
-        "How long a full disk or a silent file server is waited for before the run ends.",
+        "How long a full disk or a failing file server is waited for before the run ends; a silent one "
+        "ten times as long.",
         KeyRule::kMayChange},
        {"events", &RunOptions::events, "Whether event files for TensorBoard are written.",
         KeyRule::kMayChange}},

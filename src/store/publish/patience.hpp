@@ -4,7 +4,9 @@
 
 #include <chrono>
 #include <filesystem>
+#include <list>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace skyline::store {
@@ -28,11 +30,26 @@ struct Fault {
 /// permission, a folder that is gone.
 bool may_pass(int error_number);
 
+/// For how long a call may take before the file server counts as silent, in s: ten times the patience, since
+/// much may have to be written, and at least 20 s.
+double silence_s();
+/// A task on a file of which an attempt of any thread of this process has not returned for so long, such as
+/// "write runs/a/journal.jsonl". Empty if there is none. Never blocks.
+std::string silent_task(double seconds);
+
 /// Bears the faults of one task on one file, and tells the log when a wait begins and when it is over.
 class Patience {
  public:
+  struct Attempt {
+    std::string task;
+    std::chrono::steady_clock::time_point began;
+  };
+
   /// @param task, path  as for fail_system; they outlive the object
-  Patience(std::string_view task, const std::filesystem::path& path) : task_(task), path_(path) {}
+  Patience(std::string_view task, const std::filesystem::path& path);
+  ~Patience();
+  Patience(const Patience&) = delete;
+  Patience& operator=(const Patience&) = delete;
   /// Pauses before the next attempt. @throws FaultError, UserError if the fault will not pass, or has lasted
   /// too long: fail_system
   void bear(const Fault& fault);
@@ -44,6 +61,7 @@ class Patience {
   const std::filesystem::path& path_;
   Backoff backoff_{std::chrono::milliseconds(10), std::chrono::seconds(2)};
   std::optional<std::chrono::steady_clock::time_point> began_;  // to wait
+  std::list<Attempt>::iterator attempt_;                        // among those of the process
 };
 
 /// Runs `attempt`, a function that returns a Fault, until it works.

@@ -4,11 +4,14 @@
 
 #include "core/log.hpp"
 #include "core/may_block.hpp"
+#include "core/text/wording.hpp"
+#include "store/publish/patience.hpp"
 
 #include <condition_variable>
 #include <deque>
 #include <exception>
 #include <mutex>
+#include <string>
 #include <thread>
 
 namespace skyline::store {
@@ -121,8 +124,14 @@ void StorageThread::post(std::function<void()> job) {
 }
 
 void StorageThread::rethrow_failure() {
-  std::unique_lock lock(state_->mutex);
-  state_->rethrow(lock);
+  {
+    std::unique_lock lock(state_->mutex);
+    state_->rethrow(lock);
+  }
+  const std::string task = silent_task(silence_s());
+  if (task.empty()) return;
+  throw FaultError("cannot " + task + ": no answer for " + seconds_text(silence_s()) +
+                   " (see whether the file server is up, then run again with --resume)");
 }
 
 bool StorageThread::idle() const {
