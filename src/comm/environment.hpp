@@ -65,8 +65,8 @@ class Environment {
   const Launch& launch() const { return launch_; }
   /// One line about how the job started (describe_start), the same on all ranks.
   const std::string& describe() const { return description_; }
-  /// Ends all ranks now; for an error on one rank while others wait. Flushes, then MPI_Abort(exit_code), or
-  /// _exit.
+  /// Ends all ranks now; for an error on one rank while others wait. Flushes, then MPI_Abort(exit_code).
+  /// Where the launcher lets survivors live, this rank alone by _exit; only rank 0 then with the exit code.
   [[noreturn]] virtual void abort(int exit_code) = 0;
 
  protected:

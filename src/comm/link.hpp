@@ -26,6 +26,8 @@ class Link {
   virtual std::optional<LinkMessage> receive() = 0;
   /// Whether all messages have left this rank.
   virtual bool is_sent() const = 0;
+  /// Whether MPI knows that the rank has died; few libraries can tell.
+  virtual bool has_died(int /*rank*/) { return false; }
   /// Collective: when all messages have been received. Call before destruction, unless the process ends by an
   /// error.
   virtual void close() = 0;

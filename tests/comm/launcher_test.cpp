@@ -64,6 +64,17 @@ TEST(Launch, ByMpirunTellsRankAndRanks) {
   EXPECT_EQ(line_of(kMpirun, {{"node07", 16}}), "mpirun, Open MPI 4.1.4: 16 ranks on 1 node (node07)");
 }
 
+TEST(Launch, ByMpirunTellsWhetherSurvivorsLive) {
+  EXPECT_FALSE(launch_with(kMpirun).survivors_live);
+  for (const char* name : {"OMPI_MCA_orte_enable_recovery", "OMPI_MCA_mpi_ft_enable"}) {
+    Variables variables = kMpirun;
+    variables[name] = "1";
+    EXPECT_TRUE(launch_with(variables).survivors_live) << name;
+    variables[name] = "0";
+    EXPECT_FALSE(launch_with(variables).survivors_live) << name;
+  }
+}
+
 TEST(Launch, BySrunInAnArrayThatWasRequeued) {
   EXPECT_EQ(
       line_of(kSrun, kTwoNodes,

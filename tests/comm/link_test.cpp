@@ -88,6 +88,17 @@ TEST_P(LinkTest, AnswersOneRankWhileOthersAreSilent) {
   link->close();  // the other ranks take part in waves here
 }
 
+TEST_P(LinkTest, TakesNobodyForDeadWhoseMessagesCome) {
+  const auto link = make();
+  if (!link) return;
+  const int other = rank() == 0 ? 1 : 0;
+  EXPECT_FALSE(link->has_died(other));
+  if (rank() < 2) link->send(other, message_of(0));
+  if (rank() < 2) expect_numbers(*link, 1);
+  EXPECT_FALSE(link->has_died(other));
+  link->close();
+}
+
 TEST_P(LinkTest, LeavesTheWorldFreeOnceItIsClosed) {
   for (int i = 0; i < 3; ++i) {
     const auto link = make();

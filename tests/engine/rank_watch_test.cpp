@@ -3,6 +3,7 @@
 #include "core/process.hpp"
 
 #include <csignal>
+#include <set>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -12,6 +13,10 @@
 
 namespace skyline::engine {
 namespace {
+
+bool nobody(std::size_t) {
+  return false;
+}
 
 /// Looks once a second from `begin_s` to `end_s`; the ranks that are found lost.
 std::vector<std::size_t> lost_between(RankWatch& watch, int begin_s, int end_s) {
@@ -41,7 +46,7 @@ RankProcess waiting_child() {
 }
 
 TEST(RankWatch, FindsRanksThatAreSilentTooLongOnce) {
-  RankWatch watch(far_away(3), 10, 0);
+  RankWatch watch(far_away(3), 10, 0, nobody);
   EXPECT_THAT(lost_between(watch, 0, 9), ::testing::IsEmpty());
   watch.heard(1, 9);
   watch.leave(2);
@@ -50,7 +55,7 @@ TEST(RankWatch, FindsRanksThatAreSilentTooLongOnce) {
 }
 
 TEST(RankWatch, BlamesNobodyForAPauseOfItsOwn) {
-  RankWatch watch(far_away(1), 10, 0);
+  RankWatch watch(far_away(1), 10, 0, nobody);
   EXPECT_THAT(lost_between(watch, 0, 5), ::testing::IsEmpty());
   EXPECT_THAT(lost_between(watch, 100, 110), ::testing::IsEmpty());
   EXPECT_THAT(lost_between(watch, 111, 111), ::testing::ElementsAre(0));
@@ -58,7 +63,7 @@ TEST(RankWatch, BlamesNobodyForAPauseOfItsOwn) {
 
 TEST(RankWatch, FindsAProcessThatHasEndedUnlessItSaidGoodbye) {
   const std::vector<RankProcess> children{waiting_child(), waiting_child()};
-  RankWatch watch(children, 1000, 0);
+  RankWatch watch(children, 1000, 0, nobody);
   EXPECT_THAT(lost_between(watch, 0, 3), ::testing::IsEmpty());
   for (const RankProcess& child : children) {
     EXPECT_TRUE(child.kill(RankProcess::own()));
@@ -68,6 +73,16 @@ TEST(RankWatch, FindsAProcessThatHasEndedUnlessItSaidGoodbye) {
   EXPECT_THAT(lost_between(watch, 4, 4), ::testing::IsEmpty()) << "a goodbye may be on its way";
   watch.leave(1);
   EXPECT_THAT(lost_between(watch, 5, 9), ::testing::ElementsAre(0));
+}
+
+TEST(RankWatch, TakesTheWordOfOthersForProcessesThatNobodyHereCanSee) {
+  std::set<std::size_t> dead;
+  RankWatch watch(far_away(3), 1000, 0, [&](std::size_t rank) { return dead.contains(rank); });
+  EXPECT_THAT(lost_between(watch, 0, 3), ::testing::IsEmpty());
+  dead = {1, 2};
+  EXPECT_THAT(lost_between(watch, 4, 4), ::testing::IsEmpty()) << "a goodbye may be on its way";
+  watch.leave(2);
+  EXPECT_THAT(lost_between(watch, 5, 9), ::testing::ElementsAre(1));
 }
 
 TEST(RankProcess, IsLeftAloneWhereItsNumberMeansAnother) {

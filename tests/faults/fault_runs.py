@@ -30,7 +30,7 @@ class Job:
 
     def __init__(self, bench, arguments, ranks, environment):
         self.mark = uuid.uuid4().hex
-        mpirun = [os.environ.get("MPIEXEC", "mpirun"), "--oversubscribe", "-np", str(ranks)] if ranks else []
+        mpirun = [*bench.mpirun, "-np", str(ranks)] if ranks else []
         self.output = bench.folder / f"output.{self.mark}"
         with open(self.output, "wb") as output:
             self.process = subprocess.Popen([str(part) for part in [*mpirun, bench.program, *arguments]], cwd=bench.folder,
@@ -91,7 +91,9 @@ class Bench:
         (self.folder / "tmp").mkdir()
         self.environment = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", **os.environ,
                             "TMPDIR": str(self.folder / "tmp"),
-                            "OMPI_MCA_btl_vader_backing_directory": self.shared_memory}
+                            "OMPI_MCA_btl_vader_backing_directory": self.shared_memory,
+                            "OMPI_MCA_btl_sm_backing_directory": self.shared_memory}  # its name in Open MPI 5
+        self.mpirun = [os.environ.get("MPIEXEC", "mpirun"), "--oversubscribe"]
         self.jobs = []
         atexit.register(self.remove)
         self.digits = self.folder / "digits.h5"

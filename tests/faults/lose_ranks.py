@@ -24,9 +24,12 @@ class Lost(AssertionError):
 
 
 class LoseRanks:
-    def __init__(self, program, source, faults, seed, ranks=4, more=()):
+    def __init__(self, program, source, faults, seed, ranks=4, more=(), ulfm=False):
         self.bench = Bench(program, faults)
-        self.bench.environment["OMPI_MCA_orte_enable_recovery"] = "1"
+        if ulfm:
+            self.bench.mpirun += ["--with-ft", "ulfm"]
+        else:
+            self.bench.environment["OMPI_MCA_orte_enable_recovery"] = "1"
         self.search = ["search", *small_search(self.bench, source), "--set", "run.lost_after=5 s", *more, "--quiet",
                        "--run"]
         self.random = random.Random(seed)
@@ -99,6 +102,7 @@ def parse_arguments():
     parser.add_argument("--ranks", type=int, default=4)
     parser.add_argument("--victims", type=int, default=1, help="ranks that are lost in each run")
     parser.add_argument("--suspend", action="store_true", help="SIGSTOP instead of SIGKILL")
+    parser.add_argument("--ulfm", action="store_true", help="the mpirun is that of Open MPI 5")
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**31))
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="more for the configuration")
     return parser.parse_args()
@@ -110,7 +114,8 @@ def main():
     started = time.monotonic()
     more = [part for setting in arguments.set for part in ("--set", setting)]
     number = signal.SIGSTOP if arguments.suspend else signal.SIGKILL
-    runs = LoseRanks(arguments.program, arguments.source, arguments.faults, arguments.seed, arguments.ranks, more)
+    runs = LoseRanks(arguments.program, arguments.source, arguments.faults, arguments.seed, arguments.ranks, more,
+                     arguments.ulfm)
     print(f"seed {arguments.seed}; undisturbed: {runs.whole_s:.1f} s, {runs.journal.count(chr(10)) - 1} trials",
           flush=True)
     lost = 0

@@ -50,7 +50,9 @@ void read_launcher(const Variables& from, Launch& launch) {
     launch.launcher = Launcher::kMpirun;
     launch.rank = from.count("OMPI_COMM_WORLD_RANK");
     launch.ranks = from.count("OMPI_COMM_WORLD_SIZE");
-    launch.survivors_live = from.text("OMPI_MCA_orte_enable_recovery") == "1";
+    // mpirun --enable-recovery of Open MPI 4.1, and --with-ft of Open MPI 5
+    launch.survivors_live =
+        from.text("OMPI_MCA_orte_enable_recovery") == "1" || from.text("OMPI_MCA_mpi_ft_enable") == "1";
   } else if (from.has("PMIX_RANK") || from.has("PMI_RANK") || from.has("PMI_SIZE")) {
     const bool by_srun = from.has("SLURM_PROCID");
     launch.launcher = by_srun ? Launcher::kSrun : Launcher::kOther;

@@ -35,7 +35,8 @@ class MpiRequest final : public Request {
   MPI_Request request_ = MPI_REQUEST_NULL;  // null again once complete
 };
 
-constexpr int kTag = 0;  // collectives have channels of their own
+constexpr int kRankHasDied = 75;  // MPIX_ERR_PROC_FAILED of Open MPI 5; 4.1 has no name for it
+constexpr int kTag = 0;           // collectives have channels of their own
 
 /// MPI counts are int.
 int checked_count(std::size_t bytes) {
@@ -56,6 +57,18 @@ void check_mpi(int code, const char* call) {
   throw FaultError(
       std::string(call) + ": " +
       (known ? std::string(text, static_cast<std::size_t>(length)) : "MPI error " + std::to_string(code)));
+}
+
+bool tells_of_death(int code) {
+  return code == kRankHasDied;
+}
+
+Progress progress_of(MPI_Request& request) {
+  int done = 0;
+  const int code = MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+  if (tells_of_death(code)) return Progress::kLost;
+  check_mpi(code, "MPI_Test");
+  return done != 0 ? Progress::kDone : Progress::kUnderWay;
 }
 
 std::unique_ptr<MpiCommunicator> MpiCommunicator::duplicate(MPI_Comm original) {

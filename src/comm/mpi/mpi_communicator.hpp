@@ -3,6 +3,8 @@
 #include "comm/communicator.hpp"
 #include "core/unique_handle.hpp"
 
+#include <cstdint>
+
 #include <mpi.h>
 
 namespace skyline::comm {
@@ -10,6 +12,14 @@ namespace skyline::comm {
 /// Throws FaultError "<call>: <the library's text>" unless `code` is MPI_SUCCESS. Works only on
 /// communicators whose error handler is MPI_ERRORS_RETURN.
 void check_mpi(int code, const char* call);
+
+/// Whether a call failed because a rank has died: only Open MPI with ULFM tells.
+bool tells_of_death(int code);
+
+/// How an operation with one other rank stands. kLost: it cannot end, as that rank has died.
+enum class Progress : std::uint8_t { kUnderWay, kDone, kLost };
+/// Tests the operation; once it is not under way, the request is null.
+Progress progress_of(MPI_Request& request);
 
 struct CommunicatorTraits {
   using Type = MPI_Comm;

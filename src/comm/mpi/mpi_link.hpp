@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <deque>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -27,6 +28,7 @@ class MpiLink final : public Link {
   void send(int to, std::span<const std::byte> message) override;
   std::optional<LinkMessage> receive() override;
   bool is_sent() const override { return outgoing_.empty(); }
+  bool has_died(int rank) override;
   void close() override;
 
  private:
@@ -47,6 +49,7 @@ class MpiLink final : public Link {
   std::size_t next_ = 0;               // of the receives
   bool is_read_ = false;               // the caller may be reading the inbox of the next one
   std::deque<Outgoing> outgoing_;
+  std::map<int, MPI_Request> watches_;  // receives of what no rank sends: they end when it dies
   bool closed_ = false;
 };
 

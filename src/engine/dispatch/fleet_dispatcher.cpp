@@ -28,7 +28,8 @@ FleetDispatcher::FleetDispatcher(FleetMail& mail, FleetOptions options, const tr
       results_(results),
       scheduler_(options_.ranks, mail.prefetch_s()) {
   if (!mail_.outlives_ranks()) return;
-  watch_.emplace(options_.processes, options_.lost_after_s, steady_now_s());
+  watch_.emplace(options_.processes, options_.lost_after_s, steady_now_s(),
+                 [this](std::size_t rank) { return mail_.has_died(rank); });
   watch_->leave(0);
 }
 

@@ -75,6 +75,8 @@ class FleetMail {
 
   /// Whether the run goes on without ranks that are lost.
   bool outlives_ranks() const { return outlives_ranks_; }
+  /// Whether MPI knows that the rank has died.
+  bool has_died(std::size_t rank) { return link_->has_died(static_cast<int>(rank)); }
   /// From here on nothing is sent to a rank, and nothing is heard of it.
   void lose(int rank) { lost_.insert(rank); }
   /// Until all has left this rank, for a moment at most: before its process ends.

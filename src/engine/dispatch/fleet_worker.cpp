@@ -24,7 +24,8 @@ FleetWorker::FleetWorker(FleetMail& mail, SlotPool& own_slots, ResultKeeper& res
       results_(results),
       stop_requested_(std::move(stop_requested)),
       ranks_(ranks),
-      watch_({coordinator}, std::max(lost_after_s, kPatienceWithCoordinator_s), steady_now_s()) {}
+      watch_({coordinator}, std::max(lost_after_s, kPatienceWithCoordinator_s), steady_now_s(),
+             [this](std::size_t rank) { return mail_.has_died(rank); }) {}
 
 void FleetWorker::serve(const std::function<void()>& check, const std::function<bool()>& all_is_written) {
   for (Backoff backoff; !ended_ || !all_is_written(); backoff.pause()) {

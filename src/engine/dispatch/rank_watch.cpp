@@ -35,9 +35,11 @@ bool RankProcess::kill(const RankProcess& observer) const {
   return place == observer.place && !has_ended(observer) && ::kill(number, SIGKILL) == 0;
 }
 
-RankWatch::RankWatch(std::vector<RankProcess> watched, double limit_s, double now_s)
+RankWatch::RankWatch(std::vector<RankProcess> watched, double limit_s, double now_s,
+                     std::function<bool(std::size_t)> has_died)
     : watched_(std::move(watched)),
       limit_s_(limit_s),
+      has_died_(std::move(has_died)),
       last_look_s_(now_s),
       heard_s_(watched_.size(), now_s),
       states_(watched_.size(), State::kThere) {}
@@ -53,7 +55,7 @@ std::vector<RankWatch::Loss> RankWatch::losses(double now_s) {
     if (state == State::kEnded) {
       lost.push_back({rank, "its process has ended"});
       state = State::kGone;
-    } else if (state == State::kThere && watched_[rank].has_ended(own_)) {
+    } else if (state == State::kThere && (watched_[rank].has_ended(own_) || has_died_(rank))) {
       state = State::kEnded;
     } else if (state == State::kThere && now_s - heard_s_[rank] > limit_s_) {
       lost.push_back({rank, "it has been silent for " + std::to_string(std::lround(limit_s_)) + " s"});

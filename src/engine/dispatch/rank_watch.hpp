@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -32,9 +33,11 @@ struct RankProcess {
 /// long time between two questions is a pause of this process itself, for which nobody is blamed.
 class RankWatch {
  public:
-  /// @param watched  processes, by rank
-  /// @param limit_s  the longest silence
-  RankWatch(std::vector<RankProcess> watched, double limit_s, double now_s);
+  /// @param watched   processes, by rank
+  /// @param limit_s   the longest silence
+  /// @param has_died  whether something else knows that a rank's process has ended
+  RankWatch(std::vector<RankProcess> watched, double limit_s, double now_s,
+            std::function<bool(std::size_t)> has_died);
 
   void heard(std::size_t rank, double now_s) { heard_s_[rank] = now_s; }
   struct Loss {
@@ -53,6 +56,7 @@ class RankWatch {
   const RankProcess own_ = RankProcess::own();
   const std::vector<RankProcess> watched_;
   const double limit_s_;
+  const std::function<bool(std::size_t)> has_died_;
   double last_look_s_;
   std::vector<double> heard_s_;
   std::vector<State> states_;
