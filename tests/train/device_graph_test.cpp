@@ -13,8 +13,10 @@
 #include <string>
 #include <vector>
 
+#include <ATen/Context.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/from_blob.h>
+#include <ATen/ops/rand.h>
 #include <gtest/gtest.h>
 
 namespace skyline::train {
@@ -140,6 +142,22 @@ TEST(DeviceGraph, NormalizesOnTheCpuInBfloat16WhatItDoesInFloat32) {
               0.2 * full.gradients[i].norm().item<double>() + 1e-6);
   }
   expect_close(half.logits, full.logits, 0.05);
+}
+
+/// The statistics behind rounded weights are those of these weights, and of no others.
+TEST(DeviceGraph, InfersOnTheCpuInBfloat16WithTheWeightsThatWereTrained) {
+  const WithoutAutograd no_autograd;
+  Network network = NetworkBuilder({64, 8, 8}).conv2d(64, 1, 1, false).batch_norm().build();
+  network.layers.back().attributes["momentum"] = 1.0;  // so that the batch's statistics remain
+  ASSERT_TRUE(pays_in_bfloat16(network.layers.front()));
+  const auto accelerator = make_host_accelerator(Kernels::kOwn);
+  ParameterStore parameters(network, 5);
+  DevicePlace place{.accelerator = accelerator.get(), .bfloat16 = true};
+  LayerGraph graph(network, parameters, place);
+  at::manual_seed(3);
+  const at::Tensor images = at::rand({6, 64, 8, 8}).add(20);  // means far above deviations
+  const at::Tensor trained = graph.forward(images, {kStepSeed, 0}).to(at::kFloat);
+  expect_close(graph.infer(images).to(at::kFloat), trained, 0.01);
 }
 
 TEST(DeviceGraph, TakesBfloat16OnTheCpuForLayersOfEnoughOutputsAndProducts) {

@@ -2,7 +2,6 @@
 
 #include "train/kernels/values.hpp"
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -17,7 +16,6 @@ typedef float Lanes16 __attribute__((vector_size(64)));
 typedef float Lanes8 __attribute__((vector_size(32)));
 typedef std::uint32_t Bits16 __attribute__((vector_size(64)));
 typedef std::uint32_t Bits8 __attribute__((vector_size(32)));
-typedef std::uint16_t Halves32 __attribute__((vector_size(64)));
 typedef std::uint16_t Halves16 __attribute__((vector_size(32)));
 typedef std::uint16_t Halves8 __attribute__((vector_size(16)));
 // NOLINTEND
@@ -36,36 +34,18 @@ constexpr std::size_t lanes_of() {
   return sizeof(V) / sizeof(float);
 }
 
-/// A vector's bits, its bfloat16 numbers in memory, and the way between them: a number is the upper half of a
-/// float's bits. Shuffles are one instruction of AVX-512 each, conversions between the widths four.
+/// The types of a vector's bits, and of their halves.
 template <typename V>
 struct BitsOf;
 template <>
 struct BitsOf<Lanes16> {
   using Whole = Bits16;
   using Half = Halves16;
-  static SKYLINE_INLINE Lanes16 floats(Half upper) {
-    return std::bit_cast<Lanes16>(
-        __builtin_shufflevector(upper, Half{}, 16, 0, 16, 1, 16, 2, 16, 3, 16, 4, 16, 5, 16, 6, 16, 7, 16, 8,
-                                16, 9, 16, 10, 16, 11, 16, 12, 16, 13, 16, 14, 16, 15));
-  }
-  static SKYLINE_INLINE Half upper_halves(Whole bits) {
-    const auto halves = std::bit_cast<Halves32>(bits);
-    return __builtin_shufflevector(halves, halves, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
-  }
 };
 template <>
 struct BitsOf<Lanes8> {
   using Whole = Bits8;
   using Half = Halves8;
-  static SKYLINE_INLINE Lanes8 floats(Half upper) {
-    return std::bit_cast<Lanes8>(
-        __builtin_shufflevector(upper, Half{}, 8, 0, 8, 1, 8, 2, 8, 3, 8, 4, 8, 5, 8, 6, 8, 7));
-  }
-  static SKYLINE_INLINE Half upper_halves(Whole bits) {
-    const auto halves = std::bit_cast<Halves16>(bits);
-    return __builtin_shufflevector(halves, halves, 1, 3, 5, 7, 9, 11, 13, 15);
-  }
 };
 
 template <typename V>
@@ -82,24 +62,29 @@ SKYLINE_INLINE void store(float* target, V value) {
 
 template <typename V>
 SKYLINE_INLINE V load(const BFloat16* source) {
+  V value;
   if constexpr (sizeof(V) == sizeof(float)) {
-    return std::bit_cast<float>(static_cast<std::uint32_t>(source->bits) << 16);
+    const std::uint32_t bits = static_cast<std::uint32_t>(source->bits) << 16;
+    std::memcpy(&value, &bits, sizeof(V));
   } else {
     typename BitsOf<V>::Half half;
     std::memcpy(&half, source, sizeof(half));
-    return BitsOf<V>::floats(half);
+    const auto bits = __builtin_convertvector(half, typename BitsOf<V>::Whole) << 16;
+    std::memcpy(&value, &bits, sizeof(V));
   }
+  return value;
 }
 
 template <typename V>
 SKYLINE_INLINE void store(BFloat16* target, V value) {
   if constexpr (sizeof(V) == sizeof(float)) {
-    const auto bits = rounded_to_bfloat16(std::bit_cast<std::uint32_t>(value), value);
-    target->bits = static_cast<std::uint16_t>(bits >> 16);
+    std::uint32_t bits;
+    std::memcpy(&bits, &value, sizeof(V));
+    target->bits = static_cast<std::uint16_t>(rounded_to_bfloat16(bits));
   } else {
-    using Bits = BitsOf<V>;
-    const auto bits = rounded_to_bfloat16(std::bit_cast<typename Bits::Whole>(value), value);
-    const auto half = Bits::upper_halves(bits);
+    typename BitsOf<V>::Whole bits;
+    std::memcpy(&bits, &value, sizeof(V));
+    const auto half = __builtin_convertvector(rounded_to_bfloat16(bits), typename BitsOf<V>::Half);
     std::memcpy(target, &half, sizeof(half));
   }
 }

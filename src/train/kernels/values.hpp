@@ -13,12 +13,12 @@ struct BFloat16 {
   std::uint16_t bits;
 };
 
-/// The bits of floats, one or a vector of them, whose upper halves are the nearest bfloat16 (to even in the
-/// middle); the lower halves mean nothing. A NaN stays one.
-template <typename Bits, typename Floats>
-SKYLINE_DEVICE_CODE inline __attribute__((always_inline)) Bits rounded_to_bfloat16(Bits bits, Floats values) {
-  const Bits nearest = bits + 0x7fffU + ((bits >> 16) & 1U);
-  return values == values ? nearest : Bits{} + 0x7fc00000U;
+/// The bits of floats, one or a vector of them, rounded to the nearest bfloat16 (to even in the middle), in
+/// the lower halves. A NaN stays one.
+template <typename Bits>
+SKYLINE_DEVICE_CODE inline __attribute__((always_inline)) Bits rounded_to_bfloat16(Bits bits) {
+  const Bits nearest = (bits + 0x7fffU + ((bits >> 16) & 1U)) >> 16;
+  return (bits & 0x7fffffffU) > 0x7f800000U ? Bits{} + 0x7fc0U : nearest;
 }
 
 /// Values of an activation in memory: float32 or bfloat16. Kernels compute with floats.
@@ -42,7 +42,7 @@ struct Values {
     }
     std::uint32_t bits = 0;
     std::memcpy(&bits, &value, sizeof(bits));
-    static_cast<BFloat16*>(data)[index].bits = static_cast<std::uint16_t>(rounded_to_bfloat16(bits, value) >> 16);
+    static_cast<BFloat16*>(data)[index].bits = static_cast<std::uint16_t>(rounded_to_bfloat16(bits));
   }
 };
 

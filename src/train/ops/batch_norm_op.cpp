@@ -1,5 +1,3 @@
-#include "skyline/core/error.hpp"
-
 #include "train/kernels/batch_norm_kernels.hpp"
 #include "train/ops/batch_norm_definition.hpp"
 
@@ -44,7 +42,6 @@ class BatchNormOp final : public BatchNormDefinition {
   void follow(FusedOp& producer) override {
     BatchNormDefinition::follow(producer);
     folded_ = producer.fold_affine(scale_, shift_);
-    require(folded_ || producer_offset_ == nullptr, "an op defers its offset, but does not fold one in");
   }
 
   at::Tensor forward(const Activations& inputs) override {

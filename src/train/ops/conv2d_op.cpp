@@ -72,7 +72,10 @@ class Conv2dOp final : public FusedOp {
     return &tensors_.value("bias");
   }
 
+  /// Not in bfloat16: weights that are scaled before they are rounded have other means than those that were
+  /// trained, which the statistics behind them do not know.
   bool fold_affine(const at::Tensor& scale, const at::Tensor& shift) override {
+    if (products_ == at::kBFloat16) return false;
     scale_ = &scale;
     shift_ = &shift;
     return true;
