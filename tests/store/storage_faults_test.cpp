@@ -13,6 +13,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <thread>
 
 #include <gmock/gmock.h>
@@ -115,8 +116,12 @@ TEST(StorageFaults, ACallThatDoesNotReturnIsFoundByAnyThread) {
       return {};
     });
   });
-  while (silent_task(0.02).empty()) std::this_thread::yield();
-  EXPECT_EQ(silent_task(0.02), "write runs/a");
+  std::string found;
+  for (int look = 0; look < 1000 && found.empty(); ++look) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    found = silent_task(0.02);
+  }
+  EXPECT_EQ(found, "write runs/a");
   EXPECT_EQ(silent_task(3600), "");
   answered = true;
   caller.join();

@@ -235,7 +235,7 @@ int search_on_ranks(comm::Environment& environment, const SearchArguments& argum
                                [&](const std::exception& error) {
                                  tell_end(environment, files.paths,
                                           prepared ? prepared->claim.get() : nullptr, exit_code_of(error));
-                                 end_all_ranks(environment, error, files.paths.log());
+                                 end_all_ranks(environment, error, files.paths.log(), true);
                                }};
   if (prepared) {
     return search_as_coordinator(environment, task, files, end, *prepared, config, arguments.quiet, stop);
@@ -260,7 +260,7 @@ int run_search(const SearchArguments& arguments) {
     if (environment->launch().survivors_live) {  // a collective call would wait for lost ranks
       prepared.reset();
       comm::flush_streams();
-      _exit(code);
+      _exit(exit_code_of_rank(*environment, code));
     }
     return comm::share(environment->world(), code);
   } catch (const std::exception& error) {

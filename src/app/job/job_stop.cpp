@@ -9,6 +9,7 @@
 #include "core/log_background.hpp"
 #include "core/log_note.hpp"
 #include "core/text/foreign_text.hpp"
+#include "store/publish/patience.hpp"
 
 #include <algorithm>
 #include <array>
@@ -169,10 +170,12 @@ void note_exit_code(int exit_code) {
 }
 
 int end_all_ranks(comm::Environment& environment, const std::exception& error,
-                  const std::filesystem::path& log_file) {
+                  const std::filesystem::path& log_file, bool others_go_on) {
   const int exit_code = exit_code_of(error);
   std::error_code ignored;
-  if (environment.world().rank() != comm::kCoordinator && std::filesystem::exists(log_file, ignored)) {
+  const bool is_silent = !store::silent_task(store::silence_s()).empty();  // a look at the file would wait
+  if (environment.world().rank() != comm::kCoordinator && !is_silent &&
+      std::filesystem::exists(log_file, ignored)) {
     try {  // only rank 0 has it open
       log::start({.file = log_file.string(), .prefix = ""});
     } catch (const UserError&) {  // the terminal has the error at least
@@ -181,8 +184,13 @@ int end_all_ranks(comm::Environment& environment, const std::exception& error,
   print_error(error, environment.world().size() > 1 ? rank_name(environment) : "");
   note_exit_code(exit_code);
   log::stop();
-  environment.abort(exit_code);
+  environment.abort(others_go_on ? exit_code_of_rank(environment, exit_code) : exit_code);
   return exit_code;
+}
+
+int exit_code_of_rank(comm::Environment& environment, int exit_code) {
+  const bool alone = environment.launch().survivors_live && environment.world().rank() != comm::kCoordinator;
+  return alone ? kExitDone : exit_code;
 }
 
 }  // namespace skyline::app

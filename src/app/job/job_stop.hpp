@@ -100,7 +100,11 @@ void tell_end(comm::Environment& environment, const store::RunPaths& paths, cons
 /// Ends the whole job: one rank that unwinds into MPI_Finalize would hang while others wait for it. Prints
 /// the error, signed where there are several ranks. @return  the exit code, of jobs without MPI
 /// @param log_file  of the run: gets the error too, if it is there
+/// @param others_go_on  where the launcher lets them live: they have been told, this rank ends alone
 int end_all_ranks(comm::Environment& environment, const std::exception& error,
-                  const std::filesystem::path& log_file);
+                  const std::filesystem::path& log_file, bool others_go_on = false);
+/// What a rank returns of the job's exit code where the launcher lets survivors live: Open MPI 5 ends the job
+/// with the first rank whose code is not 0, and rank 0 has more to do.
+int exit_code_of_rank(comm::Environment& environment, int exit_code);
 
 }  // namespace skyline::app

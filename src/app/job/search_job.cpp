@@ -81,13 +81,15 @@ void export_front(const store::RunPaths& paths, const std::vector<model_export::
     if (formats.empty()) return;
     const ModelSource source = ModelSource::open(paths.root);
     const ModelChoice choice{.run = paths.root, .trials = {}, .front = true, .weights = {}};
+    bool any = false;
     const auto missing = take_models(source, choice, [&](const TakenModel& model) {
+      any = true;
       for (const model_export::Format format : formats) {
         export_model(source, model, format, paths.root / "exports", true);
       }
     });
     for (const std::string& line : missing) log::warning("not exported: " + line);
-    if (!missing.empty()) return;
+    if (!any) return;
     std::cout << "skyline: the front is exported to " << (paths.root / "exports").string() << std::endl;
   } catch (const Problem& problem) {
     log::warning(std::string("the front is not exported: ") + problem.what());

@@ -149,9 +149,7 @@ class MpiEnvironment final : public Environment {
 
   [[noreturn]] void abort(int exit_code) override {
     flush_streams();
-    if (launch().survivors_live) {  // MPI_Abort ends nobody then, and was seen to hang
-      _exit(world_->rank() == kCoordinator ? exit_code : 0);  // Open MPI 5 ends all if a rank's code is not 0
-    }
+    if (launch().survivors_live) _exit(exit_code);  // MPI_Abort ends nobody then, and was seen to hang
     std::thread([exit_code] {
       std::this_thread::sleep_for(kAbortPatience);
       _exit(exit_code);

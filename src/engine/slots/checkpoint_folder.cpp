@@ -29,7 +29,7 @@ CheckpointFolder::CheckpointFolder(const RunFiles& files, const std::optional<Ch
 
 void CheckpointFolder::stop() {
   patient_until_ = Clock::now() + kPatienceAtStop;
-  store::set_patience(std::min(store::patience_s(), std::chrono::duration<double>(kPatienceAtStop).count()));
+  store::cut_patience(std::chrono::duration<double>(kPatienceAtStop).count());
 }
 
 std::optional<store::FoundCheckpoint> CheckpointFolder::find(trial::TrialName trial,

@@ -10,6 +10,7 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <list>
 #include <mutex>
 #include <string>
@@ -19,11 +20,17 @@
 namespace skyline::store {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::seconds kLongestLook(3);  // between two looks at the attempts
+
 std::atomic<double> patience{60};
+std::atomic<double> silence{600};
 
 struct Attempts {
   std::mutex mutex;
-  std::list<Patience::Attempt> under_way;
+  std::list<Attempt::Entry> under_way;
+  Clock::time_point last_look = Clock::now();
 };
 
 /// Of the process: never destroyed, since a thread may be in a call when the process ends.
@@ -35,22 +42,48 @@ Attempts& attempts() {
 }  // namespace
 
 void set_patience(double seconds) {
+  constexpr double kLeastSilence_s = 20;
   patience = seconds;
+  silence = std::max(kLeastSilence_s, 10 * seconds);
+}
+
+void cut_patience(double seconds) {
+  patience = std::min(patience.load(), seconds);
 }
 
 double patience_s() {
   return patience;
 }
 
+Attempt::Attempt(std::string_view task, const std::filesystem::path& path) {
+  Entry entry{std::string(task) + " " + path.string(), Clock::now()};
+  Attempts& all = attempts();
+  const std::lock_guard lock(all.mutex);
+  entry_ = all.under_way.insert(all.under_way.end(), std::move(entry));
+}
+
+Attempt::~Attempt() {
+  Attempts& all = attempts();
+  const std::lock_guard lock(all.mutex);
+  all.under_way.erase(entry_);
+}
+
+void Attempt::begin() {
+  const std::lock_guard lock(attempts().mutex);
+  entry_->began = Clock::now();
+}
+
 double silence_s() {
-  constexpr double kLeast_s = 20;
-  return std::max(kLeast_s, 10 * patience_s());
+  return silence;
 }
 
 std::string silent_task(double seconds) {
   Attempts& all = attempts();
   const std::lock_guard lock(all.mutex);
-  for (const Patience::Attempt& attempt : all.under_way) {
+  const auto now = Clock::now();
+  const auto unseen = std::max(now - std::exchange(all.last_look, now) - kLongestLook, Clock::duration::zero());
+  for (Attempt::Entry& attempt : all.under_way) attempt.began = std::min(attempt.began + unseen, now);
+  for (const Attempt::Entry& attempt : all.under_way) {
     if (seconds_since(attempt.began) > seconds) return attempt.task;
   }
   return {};
@@ -59,19 +92,6 @@ std::string silent_task(double seconds) {
 bool may_pass(int error_number) {
   constexpr std::array kMayPass{ENOSPC, EDQUOT, EIO, ESTALE, EINTR, EAGAIN, ETIMEDOUT};
   return std::ranges::find(kMayPass, error_number) != kMayPass.end();
-}
-
-Patience::Patience(std::string_view task, const std::filesystem::path& path) : task_(task), path_(path) {
-  Attempt attempt{std::string(task) + " " + path.string(), std::chrono::steady_clock::now()};
-  Attempts& all = attempts();
-  const std::lock_guard lock(all.mutex);
-  attempt_ = all.under_way.insert(all.under_way.end(), std::move(attempt));
-}
-
-Patience::~Patience() {
-  Attempts& all = attempts();
-  const std::lock_guard lock(all.mutex);
-  all.under_way.erase(attempt_);
 }
 
 void Patience::bear(const Fault& fault) {
@@ -84,8 +104,7 @@ void Patience::bear(const Fault& fault) {
   const std::chrono::duration<double> left(patience_s() - seconds_since(*began_));
   if (left.count() <= 0) fail_system(task_, path_, fault.call, fault.error);
   std::this_thread::sleep_for(std::min<std::chrono::duration<double>>(backoff_.next(), left));
-  const std::lock_guard lock(attempts().mutex);
-  attempt_->began = std::chrono::steady_clock::now();
+  attempt_.begin();
 }
 
 void Patience::done() const {

@@ -14,6 +14,8 @@ namespace skyline::store {
 /// Sets how long this process retries after a storage fault that may pass: a full disk, a server that does
 /// not answer or has restarted. Default: 60 s. Current waits follow a change. Any thread.
 void set_patience(double seconds);
+/// Lowers it for what is left of this process's life: a stop cannot wait for long.
+void cut_patience(double seconds);
 double patience_s();
 
 /// How hard to try to write a file; kOnce is for files that the run can do without.
@@ -30,26 +32,39 @@ struct Fault {
 /// permission, a folder that is gone.
 bool may_pass(int error_number);
 
-/// For how long a call may take before the file server counts as silent, in s: ten times the patience, since
-/// much may have to be written, and at least 20 s.
+/// An attempt at a task on a file, known to every thread while it lives.
+class Attempt {
+ public:
+  Attempt(std::string_view task, const std::filesystem::path& path);
+  ~Attempt();
+  Attempt(const Attempt&) = delete;
+  Attempt& operator=(const Attempt&) = delete;
+  /// The next attempt at the same task.
+  void begin();
+
+  struct Entry {
+    std::string task;
+    std::chrono::steady_clock::time_point began;
+  };
+
+ private:
+  std::list<Entry>::iterator entry_;
+};
+
+/// For how long an attempt may last before the file server counts as silent, in s: ten times the patience that
+/// was set, since much may have to be written, and at least 20 s.
 double silence_s();
-/// A task on a file of which an attempt of any thread of this process has not returned for so long, such as
-/// "write runs/a/journal.jsonl". Empty if there is none. Never blocks.
+/// A task on a file whose attempt, by any thread of this process, has lasted for so long, such as "write
+/// runs/a/journal.jsonl". Empty if there is none. Time while nobody asks counts for at most 3 s: the process
+/// may have been suspended. Never blocks.
 std::string silent_task(double seconds);
 
 /// Bears the faults of one task on one file, and tells the log when a wait begins and when it is over.
 class Patience {
  public:
-  struct Attempt {
-    std::string task;
-    std::chrono::steady_clock::time_point began;
-  };
-
   /// @param task, path  as for fail_system; they outlive the object
-  Patience(std::string_view task, const std::filesystem::path& path);
-  ~Patience();
-  Patience(const Patience&) = delete;
-  Patience& operator=(const Patience&) = delete;
+  Patience(std::string_view task, const std::filesystem::path& path)
+      : task_(task), path_(path), attempt_(task, path) {}
   /// Pauses before the next attempt. @throws FaultError, UserError if the fault will not pass, or has lasted
   /// too long: fail_system
   void bear(const Fault& fault);
@@ -61,13 +76,13 @@ class Patience {
   const std::filesystem::path& path_;
   Backoff backoff_{std::chrono::milliseconds(10), std::chrono::seconds(2)};
   std::optional<std::chrono::steady_clock::time_point> began_;  // to wait
-  std::list<Attempt>::iterator attempt_;                        // among those of the process
+  Attempt attempt_;
 };
 
 /// Runs `attempt`, a function that returns a Fault, until it works.
 /// @throws FaultError "cannot <task> <path>: fsync: No space left on device (free some space ...)"
-template <typename Attempt>
-void patiently(std::string_view task, const std::filesystem::path& path, Attempt attempt) {
+template <typename Try>
+void patiently(std::string_view task, const std::filesystem::path& path, Try attempt) {
   Patience patience(task, path);
   while (const Fault fault = attempt()) patience.bear(fault);
   patience.done();

@@ -43,6 +43,7 @@ Fault publish_once(const std::filesystem::path& path, const FillFile& fill) {
 void publish(const std::filesystem::path& path, const FillFile& fill, Effort effort) {
   if (effort == Effort::kPatient)
     return patiently(kPublishTask, path, [&] { return publish_once(path, fill); });
+  const Attempt attempt(kPublishTask, path);
   if (const Fault fault = publish_once(path, fill)) fail_system(kPublishTask, path, fault.call, fault.error);
 }
 
