@@ -66,8 +66,8 @@ class Environment {
   /// One line about how the job started (describe_start), the same on all ranks.
   const std::string& describe() const { return description_; }
   /// Ends all ranks now; for an error on one rank while others wait. Flushes, then MPI_Abort(exit_code).
-  /// Where the launcher lets survivors live, this rank by _exit: others go on if the exit code is 0, or in Open
-  /// MPI 4.1.
+  /// Where the launcher lets survivors live, this rank by _exit: others go on if the exit code is 0, or in
+  /// Open MPI 4.1.
   [[noreturn]] virtual void abort(int exit_code) = 0;
 
  protected:

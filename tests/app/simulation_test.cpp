@@ -116,7 +116,7 @@ TEST(RunTraps, NameWindowsAndGenerationsThatAreSmallerThanTheSlots) {
   EXPECT_THAT(
       traps_of({"search.initial=20", "search.max_unseen=12"}, {.slots = 64}),
       ElementsAre("search: a generation has at most 20 trials at a time for 64 slots, which leaves 44 "
-                          "idle"));
+                  "idle"));
 }
 
 TEST(RunTraps, TakeTheVirtualSlotsWhereThoseOfAJobAreNotKnown) {

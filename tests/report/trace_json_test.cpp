@@ -1,5 +1,4 @@
 #include "report/report.hpp"
-
 #include "report/sample_run.hpp"
 
 #include <gmock/gmock.h>

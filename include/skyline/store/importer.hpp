@@ -69,8 +69,8 @@ struct ImportSource {
   std::vector<std::filesystem::path> paths;
   ConfigNode options;       // of the importer's own keys
   std::size_t threads = 1;  // that it may use
-  /// False: samples alone are wanted, whether there are targets or not, as if they were of one class. Those of
-  /// no part go to the first one. For importers that say so.
+  /// False: samples alone are wanted, whether there are targets or not, as if they were of one class. Those
+  /// of no part go to the first one. For importers that say so.
   bool has_targets = true;
   /// Shape of the samples of the run for whose models these are, if they are for any. Arrays without a layout
   /// are read such that they have it, grey images become RGB, and a test set may be alone.

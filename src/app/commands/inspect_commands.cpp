@@ -151,7 +151,8 @@ int run_validate(const ValidateArguments& arguments) {
   if (!config.objectives.has_volume()) {
     std::cout << "# objectives: " << report::volume_text(run::RunState(config.objectives)) << "\n";
   }
-  std::cout << "# search: at most " << counted(searcher->expected_trials(), "trial") << "\n" << to_yaml(config.resolved);
+  std::cout << "# search: at most " << counted(searcher->expected_trials(), "trial") << "\n"
+            << to_yaml(config.resolved);
   return kExitDone;
 }
 

@@ -318,8 +318,7 @@ RunConfig RunConfig::read(const ConfigNode& written) {
 
 void RunConfig::open_data(const ConfigNode& section, bool verify_data) {
   dataset = store::Dataset::open(sections.data.file, verify_data);
-  if (dataset->train().count == 0)
-    throw UserError(sections.data.file + ": the training set is empty");
+  if (dataset->train().count == 0) throw UserError(sections.data.file + ": the training set is empty");
   describe_data(section, *dataset, sections.data);
   split = split_data(section, *this);
 }

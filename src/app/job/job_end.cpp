@@ -1,7 +1,6 @@
-#include "app/job/job_stop.hpp"
-
 #include "skyline/core/error.hpp"
 
+#include "app/job/job_stop.hpp"
 #include "comm/agreement.hpp"
 #include "report/text/status_file.hpp"
 #include "store/publish/publish.hpp"

@@ -33,8 +33,8 @@ class ArrayCatalogue {
                         const char* key) const {
     const SourceArray* const found = find(told, names);
     if (found != nullptr) return *found;
-    throw UserError("no array `" + names.front() + "`, " + listing() + ": name it by " +
-                    source_.option(key) + "NAME");
+    throw UserError("no array `" + names.front() + "`, " + listing() + ": name it by " + source_.option(key) +
+                    "NAME");
   }
 
  private:

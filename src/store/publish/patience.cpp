@@ -81,7 +81,8 @@ std::string silent_task(double seconds) {
   Attempts& all = attempts();
   const std::lock_guard lock(all.mutex);
   const auto now = Clock::now();
-  const auto unseen = std::max(now - std::exchange(all.last_look, now) - kLongestLook, Clock::duration::zero());
+  const auto unseen =
+      std::max(now - std::exchange(all.last_look, now) - kLongestLook, Clock::duration::zero());
   for (Attempt::Entry& attempt : all.under_way) attempt.began = std::min(attempt.began + unseen, now);
   for (const Attempt::Entry& attempt : all.under_way) {
     if (seconds_since(attempt.began) > seconds) return attempt.task;

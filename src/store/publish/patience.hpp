@@ -51,8 +51,8 @@ class Attempt {
   std::list<Entry>::iterator entry_;
 };
 
-/// For how long an attempt may last before the file server counts as silent, in s: ten times the patience that
-/// was set, since much may have to be written, and at least 20 s.
+/// For how long an attempt may last before the file server counts as silent, in s: ten times the patience
+/// that was set, since much may have to be written, and at least 20 s.
 double silence_s();
 /// A task on a file whose attempt, by any thread of this process, has lasted for so long, such as "write
 /// runs/a/journal.jsonl". Empty if there is none. Time while nobody asks counts for at most 3 s: the process

@@ -23,8 +23,8 @@ class StorageThread {
   void submit(std::function<void()> job, std::size_t bytes = 0);
   /// The same without a bound of the queue, for a thread that must never wait. Its jobs must be small.
   void post(std::function<void()> job);
-  /// Rethrows the failure of a job, if any. @throws FaultError too if a call on a file, of any thread, has not
-  /// returned for silence_s()
+  /// Rethrows the failure of a job, if any. @throws FaultError too if a call on a file, of any thread, has
+  /// not returned for silence_s()
   void rethrow_failure();
   /// Whether all submitted jobs are done. Never blocks.
   bool idle() const;

@@ -24,8 +24,8 @@ struct GroupMembership {
 };
 
 /// Whether the CPU computes the products of a layer, a convolution or linear, faster in bfloat16: a rule of
-/// shapes. Below it casts and fixed costs weigh more than what the products gain; grouped convolutions with few
-/// channels a group may be slower by half.
+/// shapes. Below it casts and fixed costs weigh more than what the products gain; grouped convolutions with
+/// few channels a group may be slower by half.
 inline bool pays_in_bfloat16(const space::Layer& layer) {
   constexpr std::int64_t kLeastChannels = 16;
   constexpr std::int64_t kLeastProducts = std::int64_t{1} << 18;  // per sample

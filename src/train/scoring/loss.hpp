@@ -39,7 +39,8 @@ class FusedLoss : public Loss {
   virtual void move_to(const c10::Device& /*device*/) {}
 };
 
-/// The loss of a part and its gradient, float32: written by hand, or the definition differentiated by autograd.
+/// The loss of a part and its gradient, float32: written by hand, or the definition differentiated by
+/// autograd.
 /// @param output  float32 or bfloat16 [samples, outputs, 1, 1]
 PartLoss loss_of_part(const Loss& loss, const at::Tensor& output, const LossTargets& targets,
                       std::int64_t batch, Kernels kernels);
