@@ -228,6 +228,19 @@ TEST(BFloat16, RoundsToTheNearestAndToEvenInTheMiddle) {
   EXPECT_TRUE(std::isnan(rounded({std::numeric_limits<float>::quiet_NaN()}).front()));
 }
 
+TEST(BFloat16, KeepsEveryNumberThroughAKernel) {
+  std::vector<BFloat16> all(1U << 16U);
+  for (std::size_t i = 0; i < all.size(); ++i) all[i].bits = static_cast<std::uint16_t>(i);
+  for (const std::size_t channels : {1U, 8U, 16U}) {
+    const std::vector<float> one(channels, 1.0F), nothing(channels, -0.0F);
+    std::vector<BFloat16> output(all.size());
+    scale_shift(of(all), all.size() / channels, channels, one.data(), nothing.data(), false, of(output));
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      EXPECT_EQ(output[i].bits, std::isnan(of(all).at(i)) ? 0x7fc0U : i) << channels << " channels";
+    }
+  }
+}
+
 /// All results of the kernels for one problem, as floats.
 struct KernelResults {
   std::vector<double> sums;

@@ -2,6 +2,8 @@
 
 #include "train/kernels/values.hpp"
 
+#include <bit>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -16,6 +18,7 @@ typedef float Lanes16 __attribute__((vector_size(64)));
 typedef float Lanes8 __attribute__((vector_size(32)));
 typedef std::uint32_t Bits16 __attribute__((vector_size(64)));
 typedef std::uint32_t Bits8 __attribute__((vector_size(32)));
+typedef std::uint16_t Halves32 __attribute__((vector_size(64)));
 typedef std::uint16_t Halves16 __attribute__((vector_size(32)));
 typedef std::uint16_t Halves8 __attribute__((vector_size(16)));
 // NOLINTEND
@@ -48,6 +51,24 @@ struct BitsOf<Lanes8> {
   using Half = Halves8;
 };
 
+/// bfloat16 numbers on a processor with AVX-512BW, where one shuffle of 16 makes them floats and another
+/// takes them out again. Conversions, as elsewhere, are four instructions; without AVX-512BW a shuffle is
+/// dozens.
+struct ShuffledBFloat16 : BFloat16 {};
+
+template <typename V, typename Number>
+constexpr bool is_shuffled = std::is_same_v<V, Lanes16>&& std::is_same_v<Number, ShuffledBFloat16>;
+
+SKYLINE_INLINE Bits16 upper_halves(Halves16 halves) {
+  return std::bit_cast<Bits16>(__builtin_shufflevector(halves, Halves16{}, 16, 0, 16, 1, 16, 2, 16, 3, 16, 4,
+                                                       16, 5, 16, 6, 16, 7, 16, 8, 16, 9, 16, 10, 16, 11, 16,
+                                                       12, 16, 13, 16, 14, 16, 15));
+}
+SKYLINE_INLINE Halves16 lower_halves(Bits16 bits) {
+  const auto halves = std::bit_cast<Halves32>(bits);
+  return __builtin_shufflevector(halves, halves, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+}
+
 template <typename V>
 SKYLINE_INLINE V load(const float* source) {
   V value;
@@ -60,42 +81,55 @@ SKYLINE_INLINE void store(float* target, V value) {
   std::memcpy(target, &value, sizeof(V));
 }
 
-template <typename V>
-SKYLINE_INLINE V load(const BFloat16* source) {
-  V value;
+template <typename V, typename Number>
+requires std::derived_from<Number, BFloat16> SKYLINE_INLINE V load(const Number* source) {
   if constexpr (sizeof(V) == sizeof(float)) {
-    const std::uint32_t bits = static_cast<std::uint32_t>(source->bits) << 16;
-    std::memcpy(&value, &bits, sizeof(V));
+    return std::bit_cast<V>(static_cast<std::uint32_t>(source->bits) << 16);
   } else {
-    typename BitsOf<V>::Half half;
-    std::memcpy(&half, source, sizeof(half));
-    const auto bits = __builtin_convertvector(half, typename BitsOf<V>::Whole) << 16;
-    std::memcpy(&value, &bits, sizeof(V));
+    typename BitsOf<V>::Half halves;
+    std::memcpy(&halves, source, sizeof(halves));
+    if constexpr (is_shuffled<V, Number>) {
+      return std::bit_cast<V>(upper_halves(halves));
+    } else {
+      return std::bit_cast<V>(__builtin_convertvector(halves, typename BitsOf<V>::Whole) << 16);
+    }
   }
-  return value;
 }
 
-template <typename V>
-SKYLINE_INLINE void store(BFloat16* target, V value) {
+template <typename V, typename Number>
+requires std::derived_from<Number, BFloat16> SKYLINE_INLINE void store(Number* target, V value) {
   if constexpr (sizeof(V) == sizeof(float)) {
-    std::uint32_t bits;
-    std::memcpy(&bits, &value, sizeof(V));
-    target->bits = static_cast<std::uint16_t>(rounded_to_bfloat16(bits));
+    target->bits = static_cast<std::uint16_t>(rounded_to_bfloat16(std::bit_cast<std::uint32_t>(value)));
   } else {
-    typename BitsOf<V>::Whole bits;
-    std::memcpy(&bits, &value, sizeof(V));
-    const auto half = __builtin_convertvector(rounded_to_bfloat16(bits), typename BitsOf<V>::Half);
-    std::memcpy(target, &half, sizeof(half));
+    const auto rounded = rounded_to_bfloat16(std::bit_cast<typename BitsOf<V>::Whole>(value));
+    typename BitsOf<V>::Half halves;
+    if constexpr (is_shuffled<V, Number>) {
+      halves = lower_halves(rounded);
+    } else {
+      halves = __builtin_convertvector(rounded, typename BitsOf<V>::Half);
+    }
+    std::memcpy(target, &halves, sizeof(halves));
   }
+}
+
+/// Whether shuffles are faster than conversions here.
+inline bool shuffles() {
+#if defined(__x86_64__) && !defined(__clang__)
+  return __builtin_cpu_supports("x86-64-v4") != 0;
+#else
+  return false;
+#endif
 }
 
 /// Calls visit with a value of the type of the elements. Write the lambda with SKYLINE_INLINED.
 template <typename Visit>
 SKYLINE_INLINE void with_type_of(const Values& values, const Visit& visit) {
-  if (values.bfloat16) {
-    visit(BFloat16{});
-  } else {
+  if (!values.bfloat16) {
     visit(float{});
+  } else if (shuffles()) {
+    visit(ShuffledBFloat16{});
+  } else {
+    visit(BFloat16{});
   }
 }
 
