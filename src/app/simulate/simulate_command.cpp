@@ -105,7 +105,9 @@ void print_head(const Simulation& simulation, const SimulateArguments& arguments
     std::cout << "of " << report::duration_text(law.mean_s) << " on average, as forecast with an error of "
               << report::significant_text(law.forecast_error, 3);
   } else {
-    std::cout << "as measured in " << arguments.from.string();
+    std::cout << "as measured in " << arguments.from.string() << ", of "
+              << counted(law.measured.size(), "trial") << " that were forecast with an error of "
+              << report::significant_text(law.forecast_error, 3);
   }
   std::cout << "\n# busy: share of the slots' time until the last trial begins; in all: until the end\n";
 }
@@ -136,7 +138,7 @@ void print_windows(const Simulation& simulation, const std::vector<std::size_t>&
 int run_simulate(const SimulateArguments& arguments) {
   const RunConfig config = RunConfig::parse(load_config(arguments.config, arguments.overrides), false);
   TimeLaw law{.mean_s = arguments.mean_s, .forecast_error = arguments.forecast_error, .cv = arguments.cv};
-  if (!arguments.from.empty()) law.measured = measured_times(run::OpenedRun::open(arguments.from));
+  if (!arguments.from.empty()) law = measured_law(run::OpenedRun::open(arguments.from));
   const Simulation simulation(config,
                               {.law = law, .with_search = arguments.search, .trials = arguments.trials});
   print_head(simulation, arguments, law);

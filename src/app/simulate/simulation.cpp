@@ -7,6 +7,8 @@
 #include "engine/loop/search_loop.hpp"
 #include "evaluate/synthetic_evaluator.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <string_view>
 
@@ -20,7 +22,7 @@ constexpr const char* kResult = "app.simulation.result";
 
 }  // namespace
 
-std::vector<double> measured_times(const run::OpenedRun& run) {
+TimeLaw measured_law(const run::OpenedRun& run) {
   std::vector<double> times;
   for (const run::SharedTrial& committed : run.state.trials()) {
     const trial::Trial& trial = committed->trial;
@@ -30,7 +32,15 @@ std::vector<double> measured_times(const run::OpenedRun& run) {
     if (succeeded && !trial.is_final() && seconds > 0) times.push_back(seconds / work);
   }
   if (times.empty()) throw UserError(run.paths.root.string() + ": no trial has been trained");
-  return times;
+  double sum = 0;
+  double squares = 0;
+  for (const double time : times) {
+    sum += time;
+    squares += time * time;
+  }
+  const double mean = sum / static_cast<double>(times.size());
+  const double variance = std::max(0.0, squares / static_cast<double>(times.size()) - mean * mean);
+  return {.forecast_error = std::sqrt(variance) / mean, .measured = std::move(times)};
 }
 
 /// The forecast: that of the configuration's evaluator, or of the law.

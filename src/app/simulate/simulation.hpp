@@ -22,12 +22,13 @@ struct TimeLaw {
   /// Coefficient of variation of the times, which are then lognormal, too; nothing: they follow the costs of
   /// the space's architectures.
   std::optional<double> cv = {};
-  /// Seconds per unit of predicted cost of a run's trials, in place of mean and error; empty: of no run.
+  /// Seconds per unit of predicted cost of a run's trials, in place of the mean; empty: of no run.
   std::vector<double> measured = {};
 };
 
+/// The times of the run's trials, and how far they were from their forecast.
 /// @throws UserError if no trial of the run has been trained
-std::vector<double> measured_times(const run::OpenedRun& run);
+TimeLaw measured_law(const run::OpenedRun& run);
 
 /// A search whose trials take no time. Their architectures are drawn once, so that no network is built for a
 /// trial; or the search itself is simulated, with invented results. Local; deterministic.
