@@ -1,6 +1,7 @@
-// What rank 0 costs: trials that do nothing, of networks of 44 layers, through a whole job of the engine with
-// its journal. Prints rank 0's memory and its processor time for each trial.
-//   [mpirun -np 2] rank_zero_bench TRIALS FOLDER
+// What rank 0 costs: trials that do nothing, through a whole job of the engine with its journal. Their
+// networks have three layers a block, and three. Prints rank 0's memory and its processor time for each
+// trial.
+//   [mpirun -np 2] rank_zero_bench TRIALS BLOCKS FOLDER
 // A second call with the same folder resumes the run: all is replayed. With several ranks rank 0 only
 // coordinates, and a bare loop over MPI is timed first: a message of a trial's size to the next rank and one
 // of a result's size back, two trials under way for each rank. Last the search alone is timed, which builds
@@ -32,14 +33,20 @@
 namespace skyline {
 namespace {
 
-constexpr const char* kSpace =
-    "parameters:\n"
-    "  width: {choice: [4, 8, 12, 16, 20, 24, 28, 32], each: true}\n"
-    "network:\n"
-    "  - repeat: 14\n"
-    "    body: [{conv2d: {channels: $width, kernel: 3, padding: same}}, batch_norm, relu]\n"
-    "  - global_average_pool\n"
-    "  - linear: {features: $classes}\n";
+/// 8^6 genotypes at least, however few the blocks.
+std::string space_of(const std::string& blocks) {
+  return "parameters:\n"
+         "  width: {choice: [4, 8, 12, 16, 20, 24, 28, 32], each: true}\n"
+         "  rate: {range: [0, 0.999999], step: 0.000001}\n"
+         "network:\n"
+         "  - repeat: " +
+         blocks +
+         "\n"
+         "    body: [{conv2d: {channels: $width, kernel: 3, padding: same}}, batch_norm, relu]\n"
+         "  - global_average_pool\n"
+         "  - dropout: {probability: $rate}\n"
+         "  - linear: {features: $classes}\n";
+}
 
 /// Measures a number that the architecture and its seed determine.
 class NoWork final : public trial::Evaluator {
@@ -138,10 +145,11 @@ double search_alone_us(search::Searcher& searcher) {
   return 1e6 * (Usage::seconds_of(CLOCK_THREAD_CPUTIME_ID) - before_s) / static_cast<double>(trials);
 }
 
-int commit_trials(std::size_t trials, const std::filesystem::path& folder) {
+int commit_trials(std::size_t trials, const std::string& blocks, const std::filesystem::path& folder) {
   const auto environment = comm::Environment::start();
   const bool coordinates = environment->world().rank() == 0;
-  const auto space = space::SearchSpace::parse(testing::config_from_yaml(kSpace), {{3, 32, 32}, 10});
+  const auto space =
+      space::SearchSpace::parse(testing::config_from_yaml(space_of(blocks)), {{3, 32, 32}, 10});
   const auto objectives = objective::ObjectiveSet::parse(
       testing::config_from_yaml("[{maximize: validation_accuracy}, {minimize: flops}]"), nullptr,
       {"validation_accuracy"});
@@ -184,12 +192,12 @@ int commit_trials(std::size_t trials, const std::filesystem::path& folder) {
 }  // namespace skyline
 
 int main(int count, char** arguments) {
-  if (count != 3) {
-    std::fputs("rank_zero_bench: expected TRIALS FOLDER\n", stderr);
+  if (count != 4) {
+    std::fputs("rank_zero_bench: expected TRIALS BLOCKS FOLDER\n", stderr);
     return 2;
   }
   try {
-    return skyline::commit_trials(std::stoul(arguments[1]), arguments[2]);
+    return skyline::commit_trials(std::stoul(arguments[1]), arguments[2], arguments[3]);
   } catch (const std::exception& problem) {
     std::fprintf(stderr, "rank_zero_bench: %s\n", problem.what());
     return 2;
