@@ -274,6 +274,7 @@ RunResult run_job(comm::Environment& environment, const SearchTask& task, const 
                                    {TrialRecord(task.space), ResultRecord(pool.metrics)});
   const Job job{task,    files,    noting, slots,     checkpoints,  results,
                 running, suspects, mail,   processes, world.size(), started};
+  if (end.has_begun) end.has_begun();
   try {
     RunResult result = world.rank() == 0 ? coordinate(job, ranks, std::move(replay), listeners) : serve(job);
     if (!mail.outlives_ranks()) {

@@ -42,6 +42,8 @@ struct JobEnd {
   /// Told of an error before the slots are waited for, which may be in the middle of a long step: may end the
   /// process. Empty: the error is thrown when the slots have stopped.
   std::function<void(const std::exception&)> failed = {};
+  /// Told when the start is over: ranks that die from now on are found here.
+  std::function<void()> has_begun = {};
 };
 
 struct RunResult {

@@ -2,12 +2,13 @@
 
 The launcher lets the other ranks live. Some ranks beside rank 0 are killed, or suspended, at random moments; nobody
 resumes anything. Then the journal and the weights must be, byte for byte, those of the undisturbed run, and the run
-must say that it is done.
+must say that it is done. A job that loses a rank while it starts may end instead; then the next one must get there.
 """
 
 import argparse
 import collections
 import json
+import pathlib
 import random
 import shutil
 import signal
@@ -17,26 +18,34 @@ import time
 from fault_runs import Bench, end_tidily, small_search
 
 LIMIT_S = 120  # of a run; the undisturbed one takes seconds
+START_LIMIT = ("--start-timeout", "15s")  # of MPI, which knows of no death yet
 
 
 class Lost(AssertionError):
     """A run that did not become what it should."""
 
 
+def synthetic_search(source):
+    """A search of trials that sleep, about four seconds on eight ranks."""
+    return [pathlib.Path(source).resolve() / "configs/synthetic.yaml", "--set", "synthetic.seconds_per_gflop=1"]
+
+
 class LoseRanks:
-    def __init__(self, program, source, faults, seed, ranks=4, more=(), ulfm=False):
+    def __init__(self, program, source, faults, seed, ranks=4, more=(), ulfm=False, synthetic=False):
         self.bench = Bench(program, faults)
         if ulfm:
             self.bench.mpirun += ["--with-ft", "ulfm"]
         else:
             self.bench.environment["OMPI_MCA_orte_enable_recovery"] = "1"
-        self.search = ["search", *small_search(self.bench, source), "--set", "run.lost_after=5 s", *more, "--quiet",
-                       "--run"]
+        search = synthetic_search(source) if synthetic else small_search(self.bench, source)
+        self.search = ["search", *search, "--set", "run.lost_after=5 s", *more, "--quiet", "--run"]
         self.random = random.Random(seed)
         self.ranks = ranks
         self.counts = collections.Counter()
+        started = time.monotonic()
         job = self.bench.job(*self.search, "whole", ranks=ranks)
         began = self.wait_for_journal("whole", job)
+        self.start_s = began - started
         job.wait_until_all_are_gone()
         self.whole_s = time.monotonic() - began
         self.check_end("whole", job)
@@ -81,6 +90,33 @@ class LoseRanks:
         shutil.rmtree(self.bench.folder / name)
         return "; ".join([*story, f"{losses} losses", f"{time.monotonic() - began:.1f} s"])
 
+    def start(self, name):
+        """One run, which loses a rank while it starts. Returns what was done to it, in words. @throws Lost"""
+        job = self.bench.job(*self.search, name, *START_LIMIT, ranks=self.ranks)
+        moment_s, rank = self.random.uniform(0, 1.2 * self.start_s), self.random.randrange(1, self.ranks)
+        time.sleep(moment_s)
+        job.kill(rank)
+        story = f"rank {rank} after {moment_s:.2f} s"
+        try:
+            job.wait_until_all_are_gone(LIMIT_S)
+            if not self.is_finished(name):
+                story += ", a second job"
+                self.counts["second jobs"] += 1
+                job = self.bench.job(*self.search, name, "--resume", ranks=self.ranks)
+                job.wait_until_all_are_gone(LIMIT_S)
+            self.check_end(name, job)
+            self.compare(name)
+        except Exception as error:
+            raise Lost(f"{error}\n  {story}\n{job.text()}") from None
+        finally:
+            job.kill("all")
+        shutil.rmtree(self.bench.folder / name)
+        return story
+
+    def is_finished(self, name):
+        status = self.bench.folder / name / "status.json"
+        return status.exists() and json.loads(status.read_text())["state"] == "finished"
+
     def compare(self, name):
         if self.bench.canonical(name) != self.journal:
             raise Lost(f"{name}: another journal")
@@ -101,7 +137,9 @@ def parse_arguments():
     parser.add_argument("--runs", type=int, default=50)
     parser.add_argument("--ranks", type=int, default=4)
     parser.add_argument("--victims", type=int, default=1, help="ranks that are lost in each run")
+    parser.add_argument("--synthetic", action="store_true", help="trials that sleep instead of training on the digits")
     parser.add_argument("--suspend", action="store_true", help="SIGSTOP instead of SIGKILL")
+    parser.add_argument("--start", action="store_true", help="one rank of each, while its job starts")
     parser.add_argument("--ulfm", action="store_true", help="the mpirun is that of Open MPI 5")
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**31))
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="more for the configuration")
@@ -115,18 +153,21 @@ def main():
     more = [part for setting in arguments.set for part in ("--set", setting)]
     number = signal.SIGSTOP if arguments.suspend else signal.SIGKILL
     runs = LoseRanks(arguments.program, arguments.source, arguments.faults, arguments.seed, arguments.ranks, more,
-                     arguments.ulfm)
+                     arguments.ulfm, arguments.synthetic)
     print(f"seed {arguments.seed}; undisturbed: {runs.whole_s:.1f} s, {runs.journal.count(chr(10)) - 1} trials",
           flush=True)
     lost = 0
     for index in range(arguments.runs):
         try:
-            print(f"{index}: {runs.run(f'run{index}', arguments.victims, number)}", flush=True)
+            name = f"run{index}"
+            story = runs.start(name) if arguments.start else runs.run(name, arguments.victims, number)
+            print(f"{index}: {story}", flush=True)
         except Lost as problem:
             lost += 1
             runs.bench.keep()
             print(f"{index}: LOST: {problem}", flush=True)
     print(f"{arguments.runs - lost} runs equal, {lost} lost; {runs.counts['losses in journals']} losses; "
+          f"{runs.counts['second jobs']} second jobs; "
           f"{time.monotonic() - started:.0f} s; seed {arguments.seed}; folder {runs.bench.folder}", flush=True)
     return 1 if lost else 0
 

@@ -25,6 +25,12 @@ class Lose(unittest.TestCase):
             with self.subTest(name, seed=SEED):
                 print(runs.run(name, victims, number), flush=True)
 
+    def test_a_job_that_loses_a_rank_while_it_starts_ends_or_goes_on(self):
+        runs = self.lose_ranks()
+        for index in range(3):
+            with self.subTest(index, seed=SEED):
+                print(runs.start(f"start{index}"), flush=True)
+
     def test_groups_that_lose_a_member_give_their_trial_back(self):
         with self.subTest(seed=SEED):
             print(self.lose_ranks("--set", "training.group.members=2").run("group"), flush=True)

@@ -38,7 +38,8 @@ class StorageFaults(unittest.TestCase):
         cls.bench.remove()
 
     def job(self, run, patience_s=PATIENCE_S, **faults):
-        return self.bench.job(*self.search, run, "--set", f"run.storage_patience={patience_s} s", ranks=2, root=run, **faults)
+        return self.bench.job(*self.search, run, "--set", f"run.storage_patience={patience_s} s", ranks=2,
+                              **{"root": run, **faults})
 
     def end(self, job, code):
         self.assertEqual(job.wait(), code, job.text())
@@ -135,6 +136,13 @@ class StorageFaults(unittest.TestCase):
                 self.end(job, FAULT)
                 self.assertRegex(self.last_words(job), f"cannot write {run}/{file}.*: no answer for 20 s .*--resume")
                 self.check_resumed(run)
+
+    def test_storage_that_stands_still_while_a_job_starts_ends_it_with_one_line(self):
+        run = f"run{next(self.numbers)}"
+        job = self.job(run, root="", rank=1, match="/digits.h5", fault=f"read_open:stall={TIMEOUT_S}:1:{FOR_EVER}")
+        self.end(job, FAULT)
+        self.assertRegex(self.last_words(job), r"\[rank 1 .*cannot read .*digits.h5: no answer for 30 s .*--resume")
+        self.check_resumed(run)
 
     def test_a_checkpoint_that_cannot_be_written_is_left_out_at_once(self):
         started = time.monotonic()

@@ -7,6 +7,7 @@
 #include "short_patience.hpp"
 #include "store/journal/journal.hpp"
 #include "store/publish/publish.hpp"
+#include "store/publish/temporary_file.hpp"
 #include "store/run_folder/file_claim.hpp"
 #include "store/weights/checkpoint.hpp"
 #include "support/user_error_of.hpp"
@@ -14,6 +15,8 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <span>
+#include <string>
 #include <thread>
 
 #include <gmock/gmock.h>
@@ -126,6 +129,22 @@ TEST(StorageFaults, ACallThatDoesNotReturnIsFoundByAnyThread) {
   answered = true;
   caller.join();
   EXPECT_EQ(silent_task(0), "");
+}
+
+TEST(StorageFaults, AWriteOfPiecesIsNotSilentAsLongAsItAdvances) {
+  const Attempt attempt("write", "runs/large");
+  std::this_thread::sleep_for(std::chrono::milliseconds(30));
+  EXPECT_EQ(silent_task(0.02), "write runs/large");
+  const ScratchFolder folder;
+  TemporaryFile file(folder / "large");
+  ASSERT_FALSE(file.create());
+  const std::string piece(100, 'x');
+  std::string silent = "not looked";
+  for (int i = 0; i < 1000 && !silent.empty(); ++i) {  // this thread may have to wait for its core
+    ASSERT_FALSE(file.write({std::as_bytes(std::span(piece))}, 0));
+    silent = silent_task(0.02);
+  }
+  EXPECT_EQ(silent, "");
 }
 
 TEST(StorageFaults, ANewFileThatWasPublishedButIsNotDurableIsStillOurs) {

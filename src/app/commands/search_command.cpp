@@ -7,6 +7,7 @@
 #include "app/config/run_traps.hpp"
 #include "app/job/data_stage.hpp"
 #include "app/job/host_difference.hpp"
+#include "app/job/job_guard.hpp"
 #include "app/job/job_stop.hpp"
 #include "app/job/search_job.hpp"
 #include "comm/agreement.hpp"
@@ -192,7 +193,7 @@ SharedRun share_run(comm::Environment& environment, const SearchArguments& argum
 /// Collective. @return  the exit code; that of rank 0 counts, which knows whether a stop came too late
 /// @param prepared  rank 0: keeps the claim on the folder
 int search_on_ranks(comm::Environment& environment, const SearchArguments& arguments, JobStop& stop,
-                    std::optional<PreparedRun>& prepared) {
+                    JobGuard& guard, std::optional<PreparedRun>& prepared) {
   if (const auto difference = version_difference(environment)) {
     if (environment.world().rank() == comm::kCoordinator) {
       print_error("the hosts run different versions: " + *difference + "; install one on all of them");
@@ -236,7 +237,8 @@ int search_on_ranks(comm::Environment& environment, const SearchArguments& argum
                                  tell_end(environment, files.paths,
                                           prepared ? prepared->claim.get() : nullptr, exit_code_of(error));
                                  end_all_ranks(environment, error, files.paths.log(), true);
-                               }};
+                               },
+                           .has_begun = [&guard] { guard.end_start(); }};
   if (prepared) {
     return search_as_coordinator(environment, task, files, end, *prepared, config, arguments.quiet, stop);
   }
@@ -249,11 +251,13 @@ int search_on_ranks(comm::Environment& environment, const SearchArguments& argum
 int run_search(const SearchArguments& arguments) {
   const auto environment = comm::Environment::start({.timeout_s = arguments.start_timeout_s});
   JobStop stop;  // behind MPI, which may bring handlers of its own
+  JobGuard guard(*environment);
   const store::RunPaths paths{arguments.run};
   std::optional<PreparedRun> prepared;  // keeps the folder until all is told
   const auto claim = [&] { return prepared ? prepared->claim.get() : nullptr; };
   try {
-    const int code = search_on_ranks(*environment, arguments, stop, prepared);
+    const int code = search_on_ranks(*environment, arguments, stop, guard, prepared);
+    guard.end_start();
     tell_end(*environment, paths, claim(), code);
     note_exit_code(code);
     log::stop();

@@ -2,6 +2,8 @@
 
 #include "skyline/core/exit_code.hpp"
 
+#include "store/publish/patience.hpp"
+
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -75,6 +77,7 @@ void forget_range(std::span<const std::byte> bytes) {
 MappedFile::MappedFile(const std::filesystem::path& path)
     : last_words_("skyline: " + path.string() +
                   ": was cut short while it was read: restore it, and run again with --resume\n") {
+  const Attempt attempt("read", path);
   struct stat status {};
   file_ = open_regular_file(path, status);
   if (!file_) fail_system("read", path, "", errno);

@@ -33,6 +33,8 @@ struct Attempts {
   Clock::time_point last_look = Clock::now();
 };
 
+thread_local Attempt* last_attempt = nullptr;
+
 /// Of the process: never destroyed, since a thread may be in a call when the process ends.
 Attempts& attempts() {
   static auto* const kept = new Attempts;
@@ -55,7 +57,8 @@ double patience_s() {
   return patience;
 }
 
-Attempt::Attempt(std::string_view task, const std::filesystem::path& path) {
+Attempt::Attempt(std::string_view task, const std::filesystem::path& path)
+    : around_(std::exchange(last_attempt, this)) {
   Entry entry{std::string(task) + " " + path.string(), Clock::now()};
   Attempts& all = attempts();
   const std::lock_guard lock(all.mutex);
@@ -63,6 +66,7 @@ Attempt::Attempt(std::string_view task, const std::filesystem::path& path) {
 }
 
 Attempt::~Attempt() {
+  last_attempt = around_;
   Attempts& all = attempts();
   const std::lock_guard lock(all.mutex);
   all.under_way.erase(entry_);
@@ -71,6 +75,10 @@ Attempt::~Attempt() {
 void Attempt::begin() {
   const std::lock_guard lock(attempts().mutex);
   entry_->began = Clock::now();
+}
+
+void Attempt::advance() {
+  if (last_attempt != nullptr) last_attempt->begin();
 }
 
 double silence_s() {
@@ -88,6 +96,13 @@ std::string silent_task(double seconds) {
     if (seconds_since(attempt.began) > seconds) return attempt.task;
   }
   return {};
+}
+
+void check_silence(double seconds) {
+  const std::string task = silent_task(seconds);
+  if (task.empty()) return;
+  throw FaultError("cannot " + task + ": no answer for " + seconds_text(seconds) +
+                   " (see whether the file server is up, then run again with --resume)");
 }
 
 bool may_pass(int error_number) {

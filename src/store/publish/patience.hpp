@@ -41,6 +41,8 @@ class Attempt {
   Attempt& operator=(const Attempt&) = delete;
   /// The next attempt at the same task.
   void begin();
+  /// A piece of a large file has been written: the calling thread's last attempt is not silent.
+  static void advance();
 
   struct Entry {
     std::string task;
@@ -49,6 +51,7 @@ class Attempt {
 
  private:
   std::list<Entry>::iterator entry_;
+  Attempt* const around_;  // of the same thread
 };
 
 /// For how long an attempt may last before the file server counts as silent, in s: ten times the patience
@@ -58,6 +61,8 @@ double silence_s();
 /// runs/a/journal.jsonl". Empty if there is none. Time while nobody asks counts for at most 3 s: the process
 /// may have been suspended. Never blocks.
 std::string silent_task(double seconds);
+/// @throws FaultError if there is one: "cannot write runs/a/journal.jsonl: no answer for 600 s (see ...)"
+void check_silence(double seconds);
 
 /// Bears the faults of one task on one file, and tells the log when a wait begins and when it is over.
 class Patience {

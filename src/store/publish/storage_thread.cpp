@@ -128,10 +128,7 @@ void StorageThread::rethrow_failure() {
     std::unique_lock lock(state_->mutex);
     state_->rethrow(lock);
   }
-  const std::string task = silent_task(silence_s());
-  if (task.empty()) return;
-  throw FaultError("cannot " + task + ": no answer for " + seconds_text(silence_s()) +
-                   " (see whether the file server is up, then run again with --resume)");
+  check_silence(silence_s());
 }
 
 bool StorageThread::idle() const {

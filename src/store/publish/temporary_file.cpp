@@ -3,6 +3,7 @@
 #include "skyline/core/error.hpp"
 
 #include "core/process.hpp"
+#include "store/publish/patience.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -72,6 +73,7 @@ Fault TemporaryFile::write(const FilePieces& pieces, std::uint64_t offset) {
       offset += part.size();
       piece = piece.subspan(part.size());
       start_disk(offset);
+      Attempt::advance();
     }
   }
   return {};

@@ -145,6 +145,7 @@ RunningTrials::RunningTrials(const RunPaths& paths, int rank, std::size_t slots,
   oom_place_ = text.size();
   text += count + " " + oom_.file + "\n";
   rows_place_ = text.size();
+  const Attempt attempt("write", path_);
   file_ = open_file(path_, O_WRONLY | O_CREAT | O_TRUNC, 0666);
   if (!file_) return;
   write_at(file_, std::as_bytes(std::span(text)), 0);
@@ -160,6 +161,7 @@ void RunningTrials::write(std::size_t slot) const {
             std::to_string(std::llround(row.begun)) + " " + row.text;
   }
   const std::string text = padded_to("00 " + state, kRowBytes - 1) + "\n";
+  const Attempt attempt("write", path_);
   if (file_) write_at(file_, std::as_bytes(std::span(text)), rows_place_ + slot * kRowBytes);
 }
 

@@ -1,0 +1,67 @@
+#include "app/job/job_guard.hpp"
+
+#include "skyline/core/error.hpp"
+#include "skyline/core/exit_code.hpp"
+
+#include "app/job/job_stop.hpp"
+#include "comm/agreement.hpp"
+#include "core/text/foreign_text.hpp"
+#include "store/publish/patience.hpp"
+
+#include <chrono>
+#include <iostream>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <unistd.h>
+
+namespace skyline::app {
+namespace {
+
+constexpr std::chrono::seconds kLook(1);
+constexpr double kGrace_s = 10;  // the main thread ends the job in a better way, if it can
+
+engine::RankWatch watch_ranks(comm::Environment& environment) {
+  std::vector<engine::RankProcess> processes;
+  if (environment.launch().survivors_live) {
+    comm::Communicator& world = environment.world();
+    processes = comm::share(world, comm::gather(world, engine::RankProcess::own()));
+  }
+  return {std::move(processes), std::numeric_limits<double>::infinity(), engine::steady_now_s(),
+          [](std::size_t) { return false; }};
+}
+
+}  // namespace
+
+JobGuard::JobGuard(comm::Environment& environment)
+    : environment_(environment),
+      ranks_(watch_ranks(environment)),
+      starts_(environment.launch().survivors_live),
+      thread_([this](const std::stop_token& stop) { watch(stop); }) {}
+
+void JobGuard::watch(const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  while (!stopped_.wait_for(lock, stop, kLook, [&] { return stop.stop_requested(); })) {
+    try {
+      look();
+    } catch (const FaultError& error) {
+      // Not through the log, which may stand still itself.
+      std::cerr << "skyline: " + printable(rank_name(environment_) + " " + error.what()) + "\n";
+      comm::flush_streams();
+      _exit(starts_ ? kExitFault : exit_code_of_rank(environment_, kExitFault));
+    }
+  }
+}
+
+void JobGuard::look() {
+  store::check_silence(store::silence_s() + kGrace_s);
+  if (!starts_) return;
+  for (const auto& loss : ranks_.losses(engine::steady_now_s())) {
+    throw FaultError("rank " + std::to_string(loss.rank) + " on " + environment_.hosts()[loss.rank] +
+                     " has ended while the job was starting: nothing is lost, run again with --resume");
+  }
+}
+
+}  // namespace skyline::app
