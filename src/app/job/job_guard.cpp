@@ -24,9 +24,9 @@ constexpr std::chrono::seconds kLook(1);
 constexpr double kGrace_s = 10;  // the main thread ends the job in a better way, if it can
 
 engine::RankWatch watch_ranks(comm::Environment& environment) {
+  comm::Communicator& world = environment.world();
   std::vector<engine::RankProcess> processes;
-  if (environment.launch().survivors_live) {
-    comm::Communicator& world = environment.world();
+  if (comm::share(world, environment.launch().survivors_live)) {  // rank 0's word, as in the engine
     processes = comm::share(world, comm::gather(world, engine::RankProcess::own()));
   }
   return {std::move(processes), std::numeric_limits<double>::infinity(), engine::steady_now_s(),
@@ -38,7 +38,6 @@ engine::RankWatch watch_ranks(comm::Environment& environment) {
 JobGuard::JobGuard(comm::Environment& environment)
     : environment_(environment),
       ranks_(watch_ranks(environment)),
-      starts_(environment.launch().survivors_live),
       thread_([this](const std::stop_token& stop) { watch(stop); }) {}
 
 void JobGuard::watch(const std::stop_token& stop) {

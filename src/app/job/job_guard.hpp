@@ -30,8 +30,8 @@ class JobGuard {
   void look();
 
   comm::Environment& environment_;
-  engine::RankWatch ranks_;
-  std::atomic<bool> starts_;
+  engine::RankWatch ranks_;  // of none where the launcher ends them all
+  std::atomic<bool> starts_ = true;
   std::mutex mutex_;
   std::condition_variable_any stopped_;
   std::jthread thread_;  // last: it uses all the others
