@@ -53,8 +53,8 @@ FACES = {
     "evaluate": ["synthetic_evaluator"],
     "model_export": ["exported_model"],
     "run": ["account", "opened_run", "run_state"],
-    "engine": ["dispatch/simulated_fleet", "engine_job", "engine_options", "loop/front_training", "loop/search_loop",
-               "loop/trial_maker", "run_files"],
+    "engine": ["dispatch/rank_watch", "dispatch/simulated_fleet", "engine_job", "engine_options", "loop/front_training",
+               "loop/search_loop", "loop/trial_maker", "run_files"],
     "report": ["compare/comparison", "html/html_report", "report", "text/progress", "text/status_file",
                "text/text_table", "tracking/tracking"],
 }
