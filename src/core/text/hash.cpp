@@ -32,6 +32,10 @@ class RunningDigest {
   explicit RunningDigest(const EVP_MD* algorithm) : context_(EVP_MD_CTX_new()) {
     check(context_ && EVP_DigestInit_ex(context_.get(), algorithm, nullptr) == 1);
   }
+  RunningDigest(const RunningDigest& other) : context_(EVP_MD_CTX_new()) {
+    check(context_ && EVP_MD_CTX_copy_ex(context_.get(), other.context_.get()) == 1);
+  }
+  RunningDigest& operator=(const RunningDigest&) = delete;
   void add(std::span<const std::byte> piece) {
     check(EVP_DigestUpdate(context_.get(), piece.data(), piece.size()) == 1);
   }
@@ -49,6 +53,14 @@ class RunningDigest {
   UniqueHandle<ContextTraits> context_;
 };
 
+/// A SHA-256 of nothing so far. A copy of one that has begun: OpenSSL 3 looks the algorithm up at each begin,
+/// which takes longer than hashing a short text. That one is never destroyed, for threads may hash to the
+/// end.
+RunningDigest begun_sha256() {
+  static const RunningDigest& begun = *new RunningDigest(EVP_sha256());
+  return begun;
+}
+
 /// A checksum of bytes that come in pieces.
 class Checksum {
  public:
@@ -65,22 +77,19 @@ class Checksum {
 
 namespace {
 
-Digest digest(const EVP_MD* algorithm, HashPieces pieces) {
-  RunningDigest running(algorithm);
+Digest digest(RunningDigest running, HashPieces pieces) {
   for (const std::span<const std::byte> piece : pieces) running.add(piece);
   return running.finish();
 }
 
-Digest digest(const EVP_MD* algorithm, std::span<const std::byte> bytes) {
-  return digest(algorithm, std::span(&bytes, 1));
+Digest digest(RunningDigest running, std::string_view text) {
+  running.add(std::as_bytes(std::span(text)));
+  return running.finish();
 }
 
-Digest digest(const EVP_MD* algorithm, std::string_view text) {
-  return digest(algorithm, std::as_bytes(std::span(text)));
-}
+constexpr std::string_view kDigits = "0123456789abcdef";
 
 std::string hex(const Digest& bytes) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
   std::string text;
   text.reserve(2 * bytes.size());
   for (const unsigned char byte : bytes) {
@@ -107,26 +116,26 @@ constexpr std::array<std::uint32_t, 256> kTable = make_table();
 }  // namespace
 
 std::uint64_t stable_hash64(std::string_view text) {
-  const Digest bytes = digest(EVP_sha256(), text);
+  const Digest bytes = digest(begun_sha256(), text);
   std::uint64_t value = 0;
   for (std::size_t i = 0; i < sizeof(value); ++i) value = (value << 8) | bytes[i];
   return value;
 }
 
 std::string sha256_hex(std::span<const std::byte> bytes) {
-  return hex(digest(EVP_sha256(), bytes));
+  return sha256_hex(HashPieces(&bytes, 1));
 }
 
 std::string sha256_hex(std::string_view text) {
-  return hex(digest(EVP_sha256(), text));
+  return hex(digest(begun_sha256(), text));
 }
 
 std::string sha256_hex(HashPieces pieces) {
-  return hex(digest(EVP_sha256(), pieces));
+  return hex(digest(begun_sha256(), pieces));
 }
 
 std::string sha1_hex(std::string_view text) {
-  return hex(digest(EVP_sha1(), text));
+  return hex(digest(RunningDigest(EVP_sha1()), text));
 }
 
 std::string checksum(HashPieces pieces) {
@@ -154,7 +163,7 @@ std::optional<std::string> checksum(std::span<const std::byte> bytes,
 }
 
 struct RunningHash::State {
-  RunningDigest sha256{EVP_sha256()};
+  RunningDigest sha256 = begun_sha256();
   Checksum checksum;
 };
 
@@ -177,11 +186,9 @@ std::string RunningHash::checksum() const {
 }
 
 std::string to_hex(std::uint64_t value) {
-  Digest bytes(sizeof(value));
-  for (std::size_t i = bytes.size(); i > 0; --i, value >>= 8) {
-    bytes[i - 1] = static_cast<unsigned char>(value & 0xff);
-  }
-  return hex(bytes);
+  std::string text(2 * sizeof value, '0');
+  for (std::size_t i = text.size(); i > 0; --i, value >>= 4U) text[i - 1] = kDigits[value & 15U];
+  return text;
 }
 
 std::uint32_t crc32c(std::string_view bytes) {

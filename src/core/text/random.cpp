@@ -41,8 +41,13 @@ std::size_t RandomStream::weighted(std::span<const double> weights) {
 
 std::uint64_t derive_seed(std::uint64_t seed, std::string_view purpose,
                           std::initializer_list<std::uint64_t> numbers) {
-  std::string text = to_hex(seed) + ' ' + std::string(purpose);
-  for (const std::uint64_t number : numbers) text += ' ' + to_hex(number);
+  std::string text = to_hex(seed);
+  text += ' ';
+  text += purpose;
+  for (const std::uint64_t number : numbers) {
+    text += ' ';
+    text += to_hex(number);
+  }
   return stable_hash64(text);
 }
 
