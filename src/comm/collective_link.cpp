@@ -55,16 +55,15 @@ class Rows {
       std::ranges::copy(message, rows.begin() + static_cast<std::ptrdiff_t>(offset + sizeof head));
     }
   }
-  /// Appends the messages of the rows to a queue. @return  how many more the sender has
-  std::size_t read(std::span<const std::byte> rows, int from,
-                   std::deque<std::pair<int, Bytes>>& queue) const {
+  /// Appends the messages of the rows, which stay where they are, to a queue.
+  /// @return  how many more the sender has
+  std::size_t read(std::span<const std::byte> rows, int from, std::deque<LinkMessage>& queue) const {
     RowHead head;
     for (std::size_t offset = 0; offset < rows.size(); offset += row_bytes()) {
       std::memcpy(&head, rows.data() + offset, sizeof head);
       require(head.bytes <= most_bytes_, "a message of a wave is too long");
       if (head.bytes == 0) break;
-      const auto bytes = rows.subspan(offset + sizeof head, head.bytes);
-      queue.emplace_back(from, Bytes(bytes.begin(), bytes.end()));
+      queue.push_back({from, rows.subspan(offset + sizeof head, head.bytes)});
     }
     return head.waiting;
   }
@@ -85,23 +84,26 @@ class CollectiveLink : public Link {
   std::optional<LinkMessage> receive() final {
     if (incoming_.empty()) progress();
     if (incoming_.empty()) return std::nullopt;
-    current_ = std::move(incoming_.front());
+    const LinkMessage message = incoming_.front();
     incoming_.pop_front();
-    return LinkMessage{current_.first, current_.second};
+    return message;
   }
 
  protected:
-  /// Goes on with the waves as far as possible.
+  /// Goes on with the waves as far as possible. Called when all messages of the last one have been received.
   virtual void progress() = 0;
 
   Communicator& world_;
   const Rows rows_;
   const std::size_t most_rows_;
-  std::deque<std::pair<int, Bytes>> incoming_;
-
- private:
-  std::pair<int, Bytes> current_;
+  std::deque<LinkMessage> incoming_;  // in the rows of the last wave
 };
+
+/// The first bytes of a buffer that grows, and never shrinks: it would have to be filled again.
+std::span<std::byte> first_of(Bytes& buffer, std::size_t bytes) {
+  if (buffer.size() < bytes) buffer.resize(bytes);
+  return std::span(buffer).first(bytes);
+}
 
 class CoordinatorLink final : public CollectiveLink {
  public:
@@ -134,10 +136,9 @@ class CoordinatorLink final : public CollectiveLink {
     if (world_.size() == 1 || std::exchange(pauses_, false)) return;
     if (requests_.empty()) begin();
     if (!is_complete()) return;
-    const auto ranks = static_cast<std::size_t>(world_.size());
-    const std::size_t rank_bytes = up_.size() / ranks;
+    const std::size_t rank_bytes = header_.up * rows_.row_bytes();
     waiting_ = 0;
-    for (std::size_t rank = 1; rank < ranks; ++rank) {
+    for (std::size_t rank = 1; rank < outgoing_.size(); ++rank) {
       const auto of_rank = std::span(up_).subspan(rank * rank_bytes, rank_bytes);
       waiting_ = std::max(waiting_, rows_.read(of_rank, static_cast<int>(rank), incoming_));
     }
@@ -161,15 +162,13 @@ class CoordinatorLink final : public CollectiveLink {
     header_.pause_us = static_cast<std::uint32_t>(pause_.count());
     requests_.push_back(broadcast_header());
     const std::size_t down_bytes = header_.down * rows_.row_bytes();
-    down_.resize(down_bytes * outgoing_.size());
+    const auto down = first_of(down_, down_bytes * outgoing_.size());
     for (std::size_t rank = 0; rank < outgoing_.size(); ++rank) {
-      rows_.write(outgoing_[rank], std::span(down_).subspan(rank * down_bytes, down_bytes));
+      rows_.write(outgoing_[rank], down.subspan(rank * down_bytes, down_bytes));
     }
-    mine_.resize(std::max(down_bytes, header_.up * rows_.row_bytes()));
-    if (header_.down > 0) requests_.push_back(world_.scatter(down_, std::span(mine_).first(down_bytes), 0));
-    none_.resize(header_.up * rows_.row_bytes());
-    up_.resize(none_.size() * outgoing_.size());
-    requests_.push_back(world_.gather(none_, up_, 0));
+    if (header_.down > 0) requests_.push_back(world_.scatter(down, first_of(mine_, down_bytes), 0));
+    const auto none = first_of(none_, header_.up * rows_.row_bytes());
+    requests_.push_back(world_.gather(none, first_of(up_, none.size() * outgoing_.size()), 0));
   }
 
   WaveHeader header_;
@@ -218,9 +217,9 @@ class WorkerLink final : public CollectiveLink {
   bool advance() {
     if (stage_ == Stage::kPause) {
       if (outgoing_.empty() && Clock::now() < joins_) return false;
-      up_.resize(header_.up * rows_.row_bytes());
-      rows_.write(outgoing_, up_);
-      request_ = world_.gather(up_, {}, 0);
+      const auto up = first_of(up_, header_.up * rows_.row_bytes());
+      rows_.write(outgoing_, up);
+      request_ = world_.gather(up, {}, 0);
       stage_ = Stage::kGather;
     }
     if (!request_->test()) return false;
@@ -229,17 +228,18 @@ class WorkerLink final : public CollectiveLink {
     } else if (stage_ == Stage::kHeader && header_.up == 0) {
       closed_ = true;
     } else if (stage_ == Stage::kHeader && header_.down > 0) {
-      down_.resize(header_.down * rows_.row_bytes());
-      request_ = world_.scatter({}, down_, 0);
+      request_ = world_.scatter({}, scattered(), 0);
       stage_ = Stage::kScatter;
     } else {
-      if (stage_ == Stage::kScatter) rows_.read(down_, 0, incoming_);
+      if (stage_ == Stage::kScatter) rows_.read(scattered(), 0, incoming_);
       joins_ = Clock::now() + std::chrono::microseconds(header_.pause_us);
       stage_ = Stage::kPause;
       return incoming_.empty();  // their answers may go with this wave
     }
     return true;
   }
+
+  std::span<std::byte> scattered() { return first_of(down_, header_.down * rows_.row_bytes()); }
 
   Stage stage_ = Stage::kHeader;
   WaveHeader header_;
