@@ -188,6 +188,40 @@ TEST(SearchLoop, AsksASearchThatThinksAgainAndTellsItNothingMeanwhile) {
   }
 }
 
+/// Needs all results of a generation of 30, and gives it out in parts of 8.
+class PartWise final : public search::Searcher {
+ public:
+  explicit PartWise(std::size_t trials) : all_(trials) {}
+  std::vector<trial::Proposal> ask(std::size_t room) override {
+    if (left_ == 0) left_ = 30;
+    const std::vector<trial::Proposal> part = all_.ask(std::min({room, left_, std::size_t{8}}));
+    left_ -= part.size();
+    thinks_ = left_ > 0 && !all_.finished();
+    return part;
+  }
+  void tell(const trial::CommittedTrial& committed) override {
+    EXPECT_FALSE(thinks_);
+    all_.tell(committed);
+  }
+  bool is_thinking() const override { return thinks_; }
+  bool finished() const override { return all_.finished(); }
+  std::string finish_reason() const override { return all_.finish_reason(); }
+  std::size_t expected_trials() const override { return all_.expected_trials(); }
+
+ private:
+  Enumeration all_;
+  std::size_t left_ = 0;
+  bool thinks_ = false;
+};
+
+TEST(SearchLoop, AsksForTheRestOfAGenerationThatIsGivenOutInParts) {
+  SimulatedRun run(7, std::nullopt);
+  PartWise searcher(100);
+  ASSERT_TRUE(run.run(searcher));
+  EXPECT_EQ(run.state.committed(trial::Phase::kSearch), 100U);
+  EXPECT_EQ(run.observer.most_in_flight, 29U) << "of a generation, at its first commit";
+}
+
 TEST(SearchLoop, AsksForALittleOfASearchThatNeedsNoResultsWhileItReplays) {
   SimulatedRun whole(8, std::nullopt);
   FreeEnumeration searcher(kTrials);

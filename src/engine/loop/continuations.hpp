@@ -30,10 +30,12 @@ class Continuations {
 
   /// Gives out, once, those that nobody continues and nobody will: they failed, or the searcher has done with
   /// them. At the end of the search also those that an extended run can begin anew, which is not so if they
-  /// began with the weights of a trial that only stay for them.
+  /// began with the weights of a trial that only stay for them. Where there are many, it looks when they have
+  /// doubled: a look at all of them after each commit would be quadratic.
   /// @param searcher  nullptr: the search is over
   std::vector<run::SharedTrial> release(const search::Searcher* searcher) {
     std::vector<run::SharedTrial> released;
+    if (searcher != nullptr && open_.size() < next_look_) return released;
     for (auto place = open_.begin(); place != open_.end();) {
       const bool failed = std::holds_alternative<trial::Failure>(place->second->outcome);
       const bool wanted = searcher != nullptr ? searcher->may_continue(place->first)
@@ -45,11 +47,15 @@ class Continuations {
         place = open_.erase(place);
       }
     }
+    next_look_ = open_.size() < kFew ? 0 : 2 * open_.size();
     return released;
   }
 
  private:
+  static constexpr std::size_t kFew = 64;
+
   std::map<trial::TrialNumber, run::SharedTrial> open_;
+  std::size_t next_look_ = 0;                             // so many are open then
   std::map<trial::TrialNumber, std::size_t> continuing_;  // in flight, by whom they continue
 };
 

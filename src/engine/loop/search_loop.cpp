@@ -3,6 +3,7 @@
 #include "skyline/core/error.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <utility>
 #include <variant>
@@ -80,9 +81,12 @@ bool SearchLoop::must_be_asked(const search::Searcher& searcher) const {
 }
 
 /// Without a window, a searcher that needs no results is kept ahead of the slots: what it asks for does not
-/// depend on when.
+/// depend on when. One that has given out a part of a generation thinks about the rest.
 std::size_t SearchLoop::room_for(const search::Searcher& searcher) const {
-  if (searcher.needs_results() || order_.has_window()) return order_.room();
+  if (order_.has_window()) return order_.room();
+  if (searcher.needs_results()) {
+    return searcher.is_thinking() ? std::numeric_limits<std::size_t>::max() : order_.room();
+  }
   const std::size_t ahead = std::max(kLeastAhead, 4 * state_.account().slots().size());
   return ahead - std::min(ahead, unanswered_);
 }
@@ -98,8 +102,8 @@ void SearchLoop::ask(search::Searcher& searcher) {
   require(proposals.size() <= room, "the searcher proposed more than it was asked for");
   std::vector<trial::Trial> fresh;
   for (trial::Proposal& proposal : proposals) {
-    trial::Trial trial = maker_.make(std::move(proposal));
-    order_.asked(without_network(trial));
+    trial::Trial trial = without_network(maker_.make(std::move(proposal)));  // slots build it again
+    order_.asked(trial);
     ++unanswered_;
     continuations_.asked(trial);
     for (run::RunListener* listener : listeners_) listener->asked(trial);
