@@ -174,7 +174,7 @@ RunResult coordinate(const Job& job, const RankTable& ranks, std::optional<store
                      .listeners = &listeners,
                      .processes = job.processes,
                      .lost_after_s = job.task.options.lost_after_s};
-  FleetDispatcher dispatcher(job.mail, std::move(fleet), job.task.evaluator, job.slots, *job.results);
+  FleetDispatcher dispatcher(job.mail, std::move(fleet), job.slots, *job.results);
   Replay earlier = make_replay(job, replay);
   JournalSink journal(job.files, job.task.space, replay ? &*replay : nullptr, job.results);
   WeightsRemoval weights(job.files, job.task.options.keep_weights, lines, job.task.options.resume);

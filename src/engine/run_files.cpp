@@ -14,11 +14,11 @@ struct JournalSink::State {
   std::unique_ptr<store::JournalWriter> writer;  // storage thread alone
   std::mutex mutex;
   std::vector<run::SharedTrial> waiting;  // not empty: a job that will take them is queued
+  std::vector<run::SharedTrial> batch;    // that are being written; storage thread alone
 
   State(const space::SearchSpace& the_space, std::shared_ptr<ResultKeeper> the_results)
       : space(the_space), results(std::move(the_results)) {}
   void write_waiting() {
-    std::vector<run::SharedTrial> batch;
     {
       const std::lock_guard lock(mutex);
       batch.swap(waiting);
@@ -29,6 +29,7 @@ struct JournalSink::State {
       lines.push_back(*committed);
       names.push_back(committed->trial.name());
     }
+    batch.clear();
     writer->append(lines, space);
     results->journalled(names);
   }

@@ -29,13 +29,22 @@ CommitPosition CommitLog::add(const CommittedTrial& committed) {
     searched_[trial.number] = position;
   }
   if (position == 0) any_ = trial.architecture().unbuilt();
+  if (open_.begins.empty()) begin_chunk();
   open_.begins.push_back(static_cast<std::uint32_t>(open_.bytes.size()));
   pack(committed, open_.bytes);
   if (open_.begins.size() == kTrialsOfChunk) {
-    open_.bytes.shrink_to_fit();
+    if (open_.bytes.capacity() > open_.bytes.size() + open_.bytes.size() / 8) open_.bytes.shrink_to_fit();
     full_.push_back(std::make_shared<const Chunk>(std::exchange(open_, {})));
   }
   return position;
+}
+
+/// With room for a little more than the last one took, so that it seldom has to move.
+void CommitLog::begin_chunk() {
+  open_.begins.reserve(kTrialsOfChunk);
+  if (full_.empty() || full_.back() == nullptr) return;
+  const std::size_t last = full_.back()->bytes.size();
+  open_.bytes.reserve(last + last / 16);
 }
 
 SharedTrial CommitLog::operator[](CommitPosition position) const {

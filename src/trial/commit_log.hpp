@@ -86,6 +86,7 @@ class CommitLog {
     std::span<const std::byte> operator[](std::size_t place) const;
   };
 
+  void begin_chunk();
   std::span<const std::byte> packed(CommitPosition position) const;
   ArchitectureMaker maker() const;
 

@@ -253,7 +253,16 @@ TEST(Scheduler, ForgetsWhatALostRankHadAndGivesItNothingAnyMore) {
     scheduler.ended(start->trial, 0, 0, 1);
   }
   EXPECT_TRUE(scheduler.idle());
-  EXPECT_THROW(scheduler.lose(0), FaultError) << "nobody is left";
+  scheduler.lose(0);
+  EXPECT_TRUE(scheduler.idle()) << "nobody is left, and nobody is needed";
+  EXPECT_THROW(scheduler.submit({5}, {1}), FaultError);
+}
+
+TEST(Scheduler, EndsARunWhoseLastRankIsLostWhileTrialsWait) {
+  Scheduler scheduler(ranks_with({1}), 0);
+  submit_all(scheduler, {{1}, {1}});
+  EXPECT_THAT(started(scheduler), ElementsAre(0));
+  EXPECT_THROW(scheduler.lose(0), FaultError);
 }
 
 TEST(Scheduler, GivesABadHostNoMoreWorkAsLongAsAnotherTrains) {

@@ -19,11 +19,10 @@ constexpr std::uint32_t kAloneAfter = 2;  // losses: perhaps it is the trial tha
 
 }  // namespace
 
-FleetDispatcher::FleetDispatcher(FleetMail& mail, FleetOptions options, const trial::Evaluator& evaluator,
-                                 SlotPool& own_slots, ResultKeeper& results)
+FleetDispatcher::FleetDispatcher(FleetMail& mail, FleetOptions options, SlotPool& own_slots,
+                                 ResultKeeper& results)
     : mail_(mail),
       options_(std::move(options)),
-      evaluator_(evaluator),
       own_slots_(own_slots),
       results_(results),
       scheduler_(options_.ranks, mail.prefetch_s()) {
@@ -35,8 +34,7 @@ FleetDispatcher::FleetDispatcher(FleetMail& mail, FleetOptions options, const tr
 
 void FleetDispatcher::submit(std::span<const trial::Trial> trials) {
   for (const trial::Trial& trial : trials) {
-    Submitted submitted{without_network(trial), evaluator_.predicted_cost(trial)};
-    const auto [place, is_new] = trials_.emplace(trial.name(), std::move(submitted));
+    const auto [place, is_new] = trials_.emplace(trial.name(), Submitted{trial});
     require(is_new, "a trial is submitted while it is under way");
     submit(place->first, place->second);
   }
@@ -44,7 +42,8 @@ void FleetDispatcher::submit(std::span<const trial::Trial> trials) {
 
 void FleetDispatcher::submit(trial::TrialName name, const Submitted& submitted) {
   const bool alone = options_.alone.contains(name) || submitted.losses >= kAloneAfter;
-  scheduler_.submit(name, {submitted.cost, submitted.trial.members, alone, submitted.avoids});
+  const trial::Trial& trial = submitted.trial;
+  scheduler_.submit(name, {static_cast<double>(trial.cost), trial.members, alone, submitted.avoids});
 }
 
 /// The attempt before is given up.
@@ -155,7 +154,9 @@ void FleetDispatcher::start(const Scheduler::Start& start) {
   }
   for (std::size_t rank = start.place.rank; rank < start.place.rank + start.place.ranks; ++rank) {
     if (rank == 0) {
-      own_slots_.submit(start.place.slot, assignment);
+      Assignment own = assignment;
+      own.trial = without_network(std::move(own.trial));  // the slot's network goes with it
+      own_slots_.submit(start.place.slot, std::move(own));
     } else {
       mail_.send_trial(static_cast<int>(rank), start.place.slot, assignment);
     }
@@ -175,7 +176,8 @@ void FleetDispatcher::warn_of_crowd(const GroupPlace& group) {
 
 void FleetDispatcher::warn_of_time(const Submitted& submitted, std::size_t ranks) {
   if (warned_of_time_ || !options_.trial_timeout_s) return;
-  const std::optional<double> forecast_s = scheduler_.forecast_s(submitted.cost / static_cast<double>(ranks));
+  const std::optional<double> forecast_s =
+      scheduler_.forecast_s(static_cast<double>(submitted.trial.cost) / static_cast<double>(ranks));
   if (!forecast_s || *forecast_s <= *options_.trial_timeout_s) return;
   warned_of_time_ = true;
   log::warning("trial " + to_text(submitted.trial.name()) + " is expected to take " +

@@ -1,7 +1,5 @@
 #pragma once
 
-#include "skyline/trial/evaluator.hpp"
-
 #include "engine/dispatch/dispatcher.hpp"
 #include "engine/dispatch/fleet_mail.hpp"
 #include "engine/dispatch/scheduler.hpp"
@@ -38,8 +36,7 @@ class FleetDispatcher final : public Dispatcher {
  public:
   /// Where the launcher lets survivors live, trials of a lost rank go to other ranks.
   /// References outlive the dispatcher.
-  FleetDispatcher(FleetMail& mail, FleetOptions options, const trial::Evaluator& evaluator,
-                  SlotPool& own_slots, ResultKeeper& results);
+  FleetDispatcher(FleetMail& mail, FleetOptions options, SlotPool& own_slots, ResultKeeper& results);
 
   void submit(std::span<const trial::Trial> trials) override;
   void expect_more(bool more) override { scheduler_.expect_more(more); }
@@ -58,7 +55,6 @@ class FleetDispatcher final : public Dispatcher {
  private:
   struct Submitted {
     trial::Trial trial;
-    double cost = 0;  // predicted
     std::uint32_t attempt = 0;
     std::uint32_t losses = 0;                // of ranks that had it
     bool last = false;                       // Assignment
@@ -90,7 +86,6 @@ class FleetDispatcher final : public Dispatcher {
 
   FleetMail& mail_;
   const FleetOptions options_;
-  const trial::Evaluator& evaluator_;
   SlotPool& own_slots_;
   ResultKeeper& results_;
   Scheduler scheduler_;

@@ -24,15 +24,38 @@ Scheduler::Scheduler(RankTable ranks, double prefetch_s) : ranks_(std::move(rank
     }
   }
   require(!slots_.empty(), "a run without slots");
+  look_at_ranks();
+}
+
+/// Looks how many ranks train, in all and at most for one group.
+void Scheduler::look_at_ranks() {
+  const auto trains = [](std::size_t slots) { return slots > 0; };
+  training_ranks_ = static_cast<std::size_t>(std::ranges::count_if(ranks_.slots, trains));
+  if (training_ranks_ > 0) ranks_for_groups_ = ranks_for_groups(ranks_);
+}
+
+void Scheduler::check_ranks() const {
+  if (training_ranks_ == 0) throw FaultError("no rank is left that trains");
+}
+
+void Scheduler::expect_more(bool more) {
+  if (std::exchange(more_to_come_, more) == more) return;
+  for (const auto& [turn, single] : std::exchange(singles_, {})) {
+    singles_.emplace(turn_of(single.cost, turn.second), single);
+  }
+}
+
+Scheduler::Turn Scheduler::turn_of(double cost, trial::TrialName trial) const {
+  return {more_to_come_ ? 0 : -cost, trial};
 }
 
 void Scheduler::submit(trial::TrialName trial, const TrialWork& work) {
   require(std::isfinite(work.cost) && work.cost > 0, "a trial's predicted cost is not positive and finite");
+  check_ranks();
   if (work.alone) {
     alone_.emplace_back(trial, work);
   } else if (work.members == 1) {
-    singles_.insert({.cost = work.cost, .trial = trial, .avoids = work.avoids});
-    oldest_.emplace(trial, work.cost);
+    singles_.emplace(turn_of(work.cost, trial), Single{work.cost, work.avoids});
     if (work.avoids) ++avoiding_;
   } else {
     wait({work.cost, trial, work.members});
@@ -42,7 +65,7 @@ void Scheduler::submit(trial::TrialName trial, const TrialWork& work) {
 /// Adds a group, with the number of ranks that it needs.
 void Scheduler::wait(const Waiting& waiting) {
   Waiting group = waiting;
-  group.ranks = ranks_of_group(group.members, ranks_for_groups(ranks_));
+  group.ranks = ranks_of_group(group.members, ranks_for_groups_);
   groups_.insert(group);
   may_hold_ = true;
 }
@@ -57,12 +80,17 @@ std::optional<Scheduler::Start> Scheduler::next() {
 /// Keeps `open_` right while a slot changes.
 template <typename Change>
 void Scheduler::change(Slot& slot, Change&& make) {
-  open_.erase({slot.load, slot.slot, slot.rank});
+  auto entry = open_.extract({slot.load, slot.slot, slot.rank});
   make();
   if (slot.trials.empty()) slot.load = 0;  // no rounding is left
   const bool is_closed = ranks_.slots[slot.rank] == 0;
-  if (!is_closed && !slot.held && slot.trials.size() < kMostOfASlot)
+  if (is_closed || slot.held || slot.trials.size() >= kMostOfASlot) return;
+  if (entry.empty()) {
     open_.emplace(slot.load, slot.slot, slot.rank);
+  } else {
+    entry.value() = {slot.load, slot.slot, slot.rank};
+    open_.insert(std::move(entry));
+  }
 }
 
 void Scheduler::put(Slot& slot, trial::TrialName trial, double cost) {
@@ -74,7 +102,7 @@ void Scheduler::put(Slot& slot, trial::TrialName trial, double cost) {
   ++under_way_;
 }
 
-Scheduler::Start Scheduler::start(const Waiting& waiting, const Placement& place) {
+Scheduler::Start Scheduler::start_group(const Waiting& waiting, const Placement& place) {
   for (std::size_t rank = place.rank; rank < place.rank + place.ranks; ++rank) {
     put(slot_of(rank, place.slot), waiting.trial, waiting.cost / static_cast<double>(place.ranks));
   }
@@ -129,26 +157,18 @@ std::optional<Scheduler::Start> Scheduler::next_group() {
   const Hold hold = *found;
   holds_.erase(found);
   may_hold_ = true;
-  return start(hold.group, {hold.first_rank, 0, hold.group.ranks});
+  return start_group(hold.group, {hold.first_rank, 0, hold.group.ranks});
 }
 
-bool Scheduler::may_go(const Waiting& single, std::size_t rank) const {
-  const auto trains = [](std::size_t slots) { return slots > 0; };
-  return single.avoids != rank || std::ranges::count_if(ranks_.slots, trains) == 1;
+bool Scheduler::may_go(const Single& single, std::size_t rank) const {
+  return single.avoids != rank || training_ranks_ == 1;
 }
 
-/// The single trial that goes next to a rank, if it costs no more; nullptr: none does.
-const Scheduler::Waiting* Scheduler::choose_single(double most, std::size_t rank) const {
-  if (!more_to_come_) {
-    auto longest = singles_.lower_bound({most, {}});
-    while (longest != singles_.end() && !may_go(*longest, rank)) ++longest;
-    return longest != singles_.end() ? &*longest : nullptr;
-  }
-  for (const auto& [trial, cost] : oldest_) {
-    const Waiting& single = *singles_.find({cost, trial});
-    if (may_go(single, rank)) return cost <= most ? &single : nullptr;
-  }
-  return nullptr;
+/// The single trial that goes next to a rank, if it costs no more; the end: none does.
+Scheduler::Singles::const_iterator Scheduler::choose_single(double most, std::size_t rank) const {
+  auto chosen = singles_.lower_bound(turn_of(most, {}));
+  while (chosen != singles_.end() && !may_go(chosen->second, rank)) ++chosen;
+  return chosen != singles_.end() && chosen->second.cost <= most ? chosen : singles_.end();
 }
 
 std::optional<Scheduler::Start> Scheduler::next_single() {
@@ -160,17 +180,20 @@ std::optional<Scheduler::Start> Scheduler::next_single() {
       if (!rate) return std::nullopt;
       most = prefetch_s_ / *rate - load;
     }
-    if (const Waiting* chosen = choose_single(most, rank)) return start_single(*chosen, {rank, slot, 1});
+    const auto chosen = choose_single(most, rank);
+    if (chosen != singles_.end()) return start_single(chosen, {rank, slot, 1});
     if (avoiding_ == 0) break;  // else one that avoids this rank may go to the next
   }
   return std::nullopt;
 }
 
-Scheduler::Start Scheduler::start_single(Waiting waiting, const Placement& place) {
-  singles_.erase(waiting);
-  oldest_.erase(waiting.trial);
-  if (waiting.avoids) --avoiding_;
-  return start(waiting, place);
+Scheduler::Start Scheduler::start_single(Singles::const_iterator chosen, const Placement& place) {
+  const trial::TrialName trial = chosen->first.second;
+  const Single single = chosen->second;
+  singles_.erase(chosen);
+  if (single.avoids) --avoiding_;
+  put(slot_of(place.rank, place.slot), trial, single.cost);
+  return {trial, place};
 }
 
 std::optional<Scheduler::Start> Scheduler::next_alone() {
@@ -226,6 +249,7 @@ void Scheduler::close(std::size_t rank) {
   for (std::size_t i = first_slot_[rank]; i < slots_.size() && slots_[i].rank == rank; ++i) {
     change(slots_[i], [] {});
   }
+  look_at_ranks();
 }
 
 void Scheduler::lose(std::size_t rank) {
@@ -236,9 +260,7 @@ void Scheduler::lose(std::size_t rank) {
     slots_[i].trials.clear();
   }
   if (under_way_ == 0) runs_alone_ = false;
-  if (std::ranges::all_of(ranks_.slots, [](std::size_t left) { return left == 0; })) {
-    throw FaultError("no rank is left that trains");
-  }
+  if (!nothing_waits() || !alone_.empty()) check_ranks();
   for (const Waiting& group : std::exchange(groups_, {})) wait(group);
 }
 
@@ -262,11 +284,10 @@ bool Scheduler::retire(const std::string& host) {
 std::vector<trial::TrialName> Scheduler::drop_waiting() {
   release_holds();
   std::vector<trial::TrialName> dropped;
-  for (const Waiting& single : singles_) dropped.push_back(single.trial);
+  for (const auto& [turn, single] : singles_) dropped.push_back(turn.second);
   for (const Waiting& group : groups_) dropped.push_back(group.trial);
   for (const auto& [trial, work] : alone_) dropped.push_back(trial);
   singles_.clear();
-  oldest_.clear();
   avoiding_ = 0;
   groups_.clear();
   alone_.clear();

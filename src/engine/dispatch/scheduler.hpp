@@ -46,8 +46,9 @@ class Scheduler {
   Scheduler(RankTable ranks, double prefetch_s);
 
   /// Whether more trials come while these wait; at first they don't.
-  void expect_more(bool more) { more_to_come_ = more; }
+  void expect_more(bool more);
   /// @pre no trial of that name waits or is under way
+  /// @throws FaultError if no rank is left that trains
   void submit(trial::TrialName trial, const TrialWork& work);
   /// The next trial that is to go out now; call until there is none.
   std::optional<Start> next();
@@ -56,7 +57,7 @@ class Scheduler {
   void ended(trial::TrialName trial, std::size_t rank, std::size_t slot, double seconds);
   /// A rank is lost: its slots get nothing any more. What it had is forgotten, and may be submitted again,
   /// also where slots of other ranks are still at work on a group's trial.
-  /// @throws FaultError if no other rank trains
+  /// @throws FaultError if trials wait and no other rank trains
   void lose(std::size_t rank);
   /// The ranks of a host get no more work, as long as those of others train; what they have goes on.
   /// @return  whether that is so
@@ -76,13 +77,21 @@ class Scheduler {
     double load = 0;    // cost of its trials
     std::deque<std::pair<trial::TrialName, double>> trials;
   };
+  /// A trial of one member that waits.
+  struct Single {
+    double cost = 0;
+    std::optional<std::size_t> avoids = {};
+  };
+  /// The order in which they go out: what their cost, or nothing, says first, then the name.
+  using Turn = std::pair<double, trial::TrialName>;
+  using Singles = std::map<Turn, Single>;
+  /// A trial of a group that waits.
   struct Waiting {
     double cost = 0;
     trial::TrialName trial;
     std::uint32_t members = 1;
     std::size_t ranks = 1;
-    std::optional<std::size_t> avoids = {};
-    /// The order in which trials go out.
+    /// The order in which they go out.
     bool operator<(const Waiting& other) const {
       return std::tuple(other.ranks, other.cost, trial) < std::tuple(ranks, cost, other.trial);
     }
@@ -98,30 +107,34 @@ class Scheduler {
   template <typename Change>
   void change(Slot& slot, Change&& make);
   void put(Slot& slot, trial::TrialName trial, double cost);
-  Start start(const Waiting& waiting, const Placement& place);
+  Turn turn_of(double cost, trial::TrialName trial) const;
+  Start start_group(const Waiting& waiting, const Placement& place);
   void wait(const Waiting& waiting);
   void release_holds();
   bool trains_beside(const std::string& host) const;
   void close(std::size_t rank);
+  void look_at_ranks();
+  void check_ranks() const;
   void hold_blocks();
   std::optional<std::size_t> best_block(const Waiting& group);
   std::optional<Start> next_group();
-  bool may_go(const Waiting& single, std::size_t rank) const;
-  const Waiting* choose_single(double most, std::size_t rank) const;
+  bool may_go(const Single& single, std::size_t rank) const;
+  Singles::const_iterator choose_single(double most, std::size_t rank) const;
   std::optional<Start> next_single();
-  Start start_single(Waiting waiting, const Placement& place);
+  Start start_single(Singles::const_iterator chosen, const Placement& place);
   std::optional<Start> next_alone();
   std::optional<double> seconds_per_cost() const;
 
   RankTable ranks_;
+  std::size_t training_ranks_ = 0;
+  std::size_t ranks_for_groups_ = 0;  // that may train one trial together
   const double prefetch_s_;
   std::vector<Slot> slots_;
   std::vector<std::size_t> first_slot_;  // of each rank, in slots_
   std::set<OpenSlot> open_;              // slots that may get single trials
   bool more_to_come_ = false;
-  std::set<Waiting> singles_;
-  std::map<trial::TrialName, double> oldest_;  // the same with their costs
-  std::size_t avoiding_ = 0;                   // of them: those that avoid a rank
+  Singles singles_;
+  std::size_t avoiding_ = 0;  // of them: those that avoid a rank
   std::set<Waiting> groups_;
   std::vector<Hold> holds_;
   std::deque<std::pair<trial::TrialName, TrialWork>> alone_;

@@ -18,8 +18,9 @@ namespace {
 
 /// A predicted cost as a number that is the same wherever it was written and read.
 std::uint64_t whole_cost(double predicted) {
-  constexpr double kMost = 0x1p62;
-  require(predicted > 0, "the evaluator's predicted_cost() is not above 0");
+  constexpr double kMost = 0x1p63;
+  require(predicted > 0 && std::isfinite(predicted),
+          "the evaluator's predicted_cost() is not above 0 and finite");
   return static_cast<std::uint64_t>(std::round(std::clamp(predicted, 1.0, kMost)));
 }
 
@@ -93,7 +94,11 @@ void TrialMaker::complete(trial::Continue& start, trial::Proposal& proposal) con
 }
 
 trial::Trial without_network(trial::Trial trial) {
-  trial.proposal.architecture = std::make_shared<const space::Architecture>(trial.architecture().unbuilt());
+  const auto unbuild = [](std::shared_ptr<const space::Architecture>& architecture) {
+    architecture = std::make_shared<const space::Architecture>(architecture->unbuilt());
+  };
+  unbuild(trial.proposal.architecture);
+  if (trial::Inherit* inherits = trial::inherit_of(trial.proposal.start)) unbuild(inherits->architecture);
   return trial;
 }
 

@@ -1,6 +1,7 @@
 #include "engine/slots/result_keeper.hpp"
 
 #include "core/log.hpp"
+#include "engine/loop/trial_maker.hpp"
 #include "engine/slots/storage_calls.hpp"
 #include "store/weights/checkpoint.hpp"
 
@@ -32,7 +33,9 @@ std::chrono::duration<double> ResultKeeper::interval() const {
 void ResultKeeper::add(const trial::CommittedTrial& result) {
   if (!options_) return;
   const std::lock_guard lock(mutex_);
-  results_.insert_or_assign(result.trial.name(), result);
+  results_.insert_or_assign(
+      result.trial.name(),
+      trial::CommittedTrial{without_network(result.trial), result.outcome, result.timing, result.position});
   if (!unsaved_since_) unsaved_since_ = Clock::now();
 }
 

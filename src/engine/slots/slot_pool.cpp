@@ -60,6 +60,12 @@ struct SlotPool::State : std::enable_shared_from_this<SlotPool::State> {
         queues(options.slots),
         handing_in_s(options.slots, 0) {}
 
+  /// A slot's own, so that what comes for one slot wakes no other.
+  struct SlotQueue {
+    std::deque<Assignment> assignments;
+    std::condition_variable work_came;
+  };
+
   void serve(std::size_t slot);
   /// Stops and joins the threads that were started.
   void end();
@@ -95,8 +101,7 @@ struct SlotPool::State : std::enable_shared_from_this<SlotPool::State> {
   std::mutex mutex;                       // of all below
   std::vector<trial::TrialName> at_work;  // [slots] the last trial
   bool ended = false;                     // no more trials begin
-  std::condition_variable work_came;
-  std::vector<std::deque<Assignment>> queues;
+  std::vector<SlotQueue> queues;          // [slots]
   std::vector<Arrival> results;
   std::vector<TrainedPart> parts;  // whose results are not there
   std::exception_ptr failure;
@@ -106,10 +111,11 @@ struct SlotPool::State : std::enable_shared_from_this<SlotPool::State> {
 
 std::optional<Assignment> SlotPool::State::next(std::size_t slot) {
   std::unique_lock lock(mutex);
-  work_came.wait(lock, [&] { return ended || !queues[slot].empty(); });
+  SlotQueue& queue = queues[slot];
+  queue.work_came.wait(lock, [&] { return ended || !queue.assignments.empty(); });
   if (ended) return std::nullopt;
-  Assignment assignment = std::move(queues[slot].front());
-  queues[slot].pop_front();
+  Assignment assignment = std::move(queue.assignments.front());
+  queue.assignments.pop_front();
   return assignment;
 }
 
@@ -344,7 +350,7 @@ void SlotPool::State::end() {
     stop = true;
     ended = true;
   }
-  work_came.notify_all();
+  for (SlotQueue& queue : queues) queue.work_came.notify_one();
   for (std::thread& thread : threads) thread.join();
 }
 
@@ -372,11 +378,12 @@ std::size_t SlotPool::slots() const {
 }
 
 void SlotPool::submit(std::size_t slot, Assignment assignment) {
+  State::SlotQueue& queue = state_->queues.at(slot);
   {
     const std::lock_guard lock(state_->mutex);
-    state_->queues.at(slot).push_back(std::move(assignment));
+    queue.assignments.push_back(std::move(assignment));
   }
-  state_->work_came.notify_all();
+  queue.work_came.notify_one();
 }
 
 void SlotPool::give_up(std::uint64_t sequence) {
