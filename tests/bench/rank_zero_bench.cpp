@@ -4,8 +4,8 @@
 //   [mpirun -np 2] rank_zero_bench TRIALS BLOCKS FOLDER
 // A second call with the same folder resumes the run: all is replayed. With several ranks rank 0 only
 // coordinates, and a bare loop over MPI is timed first: a message of a trial's size to the next rank and one
-// of a result's size back, two trials under way for each rank. Last the search alone is timed, which builds
-// the networks: the rest is what the engine costs.
+// of a result's size back, two trials under way for each rank. What the search costs, which builds the
+// networks, is timed within the run and, last, by itself: the rest of the run is what the engine costs.
 #include "skyline/search/algorithm.hpp"
 #include "skyline/search/candidate_pool.hpp"
 
@@ -56,15 +56,48 @@ class NoWork final : public trial::Evaluator {
   }
 };
 
+double seconds_of(clockid_t clock) {
+  timespec time{};
+  ::clock_gettime(clock, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+double thread_seconds() {
+  return seconds_of(CLOCK_THREAD_CPUTIME_ID);
+}
+
+/// The processor time of a search within a run: of its answers, and of the networks that it has built and
+/// nobody uses any more.
+class TimedSearch final : public search::Searcher {
+ public:
+  TimedSearch(std::unique_ptr<search::Searcher> search, double& seconds)
+      : search_(std::move(search)), seconds_(seconds) {}
+
+  std::vector<trial::Proposal> ask(std::size_t room) override {
+    const double before_s = thread_seconds();
+    built_.clear();
+    std::vector<trial::Proposal> proposals = search_->ask(room);
+    for (const trial::Proposal& proposal : proposals) built_.push_back(proposal.architecture);
+    seconds_ += thread_seconds() - before_s;
+    return proposals;
+  }
+  void tell(const trial::CommittedTrial& committed) override { search_->tell(committed); }
+  bool is_thinking() const override { return search_->is_thinking(); }
+  bool needs_results() const override { return search_->needs_results(); }
+  bool finished() const override { return search_->finished(); }
+  std::string finish_reason() const override { return search_->finish_reason(); }
+  std::size_t expected_trials() const override { return search_->expected_trials(); }
+
+ private:
+  std::unique_ptr<search::Searcher> search_;
+  double& seconds_;
+  std::vector<search::ArchitecturePointer> built_;
+};
+
 struct Usage {
   std::chrono::steady_clock::time_point wall = std::chrono::steady_clock::now();
-  double main_s = seconds_of(CLOCK_THREAD_CPUTIME_ID);
+  double main_s = thread_seconds();
   double process_s = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
-  static double seconds_of(clockid_t clock) {
-    timespec time{};
-    ::clock_gettime(clock, &time);
-    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-  }
 };
 
 constexpr int kTag = 1;
@@ -108,7 +141,7 @@ double bare_loop_us(std::size_t trials, int ranks, int rank) {
              &status);
     if (sent < trials) send(status.MPI_SOURCE, kTag);
   }
-  const double seconds = Usage::seconds_of(CLOCK_THREAD_CPUTIME_ID) - before.main_s;
+  const double seconds = thread_seconds() - before.main_s;
   for (int to = 1; to < ranks; ++to) send(to, kTag + 1);
   return 1e6 * seconds / static_cast<double>(trials);
 }
@@ -122,14 +155,18 @@ double memory_bytes(std::string_view name) {
   return std::numeric_limits<double>::quiet_NaN();
 }
 
-void print(const char* how, std::size_t trials, const Usage& before, double bytes_before) {
+void print(const char* how, std::size_t trials, const Usage& before, double search_s, double bytes_before) {
   const Usage after;
   const auto count = static_cast<double>(trials);
   const double wall_s = std::chrono::duration<double>(after.wall - before.wall).count();
   std::printf("%s: %zu trials, wall %.1f s\n", how, trials, wall_s);
+  const double main_us = 1e6 * (after.main_s - before.main_s) / count;
+  const double all_us = 1e6 * (after.process_s - before.process_s) / count;
+  const double search_us = 1e6 * search_s / count;
   std::printf("  microseconds a trial: wall %.1f, main thread %.1f, all threads %.1f\n", 1e6 * wall_s / count,
-              1e6 * (after.main_s - before.main_s) / count,
-              1e6 * (after.process_s - before.process_s) / count);
+              main_us, all_us);
+  std::printf("  of them the search %.1f, so the engine: main thread %.1f, all threads %.1f\n", search_us,
+              main_us - search_us, all_us - search_us);
   const double kept = memory_bytes("VmRSS") - bytes_before;
   std::printf("  memory: %.0f MB at the end, %.0f MB at most, %.0f bytes a trial\n",
               memory_bytes("VmRSS") / 1e6, memory_bytes("VmHWM") / 1e6, kept / count);
@@ -137,10 +174,10 @@ void print(const char* how, std::size_t trials, const Usage& before, double byte
 
 /// What the search itself costs. @return  microseconds a trial
 double search_alone_us(search::Searcher& searcher) {
-  const double before_s = Usage::seconds_of(CLOCK_THREAD_CPUTIME_ID);
+  const double before_s = thread_seconds();
   std::size_t trials = 0;
   while (!searcher.finished()) trials += searcher.ask(search::CandidatePool::kLargestAsk).size();
-  return 1e6 * (Usage::seconds_of(CLOCK_THREAD_CPUTIME_ID) - before_s) / static_cast<double>(trials);
+  return 1e6 * (thread_seconds() - before_s) / static_cast<double>(trials);
 }
 
 int commit_trials(std::size_t trials, const std::string& blocks, const std::filesystem::path& folder) {
@@ -160,7 +197,9 @@ int commit_trials(std::size_t trials, const std::string& blocks, const std::file
   engine::SearchTask task{space, objectives, evaluator, {}, {}, {}};
   const ConfigNode search =
       testing::config_from_yaml("{algorithm: random, trials: " + std::to_string(trials) + "}");
-  task.search = [&](const run::RunState&) { return search::make_searcher(search, space, objectives, 1); };
+  double search_s = 0;
+  const auto make_search = [&] { return search::make_searcher(search, space, objectives, 1); };
+  task.search = [&](const run::RunState&) { return std::make_unique<TimedSearch>(make_search(), search_s); };
   task.options.keep_weights = engine::KeepWeights::kNone;
   task.options.coordinator_only = environment->world().size() > 1;
 
@@ -180,9 +219,9 @@ int commit_trials(std::size_t trials, const std::string& blocks, const std::file
   }
   const engine::RunResult result =
       engine::run_job(*environment, task, {paths, header, storage}, {}, std::move(replay));
-  if (coordinates) print(task.options.resume ? "resumed" : "fresh", trials, before, bytes_before);
+  if (coordinates) print(task.options.resume ? "resumed" : "fresh", trials, before, search_s, bytes_before);
   if (coordinates && ranks > 1) std::printf("  a bare loop over MPI: main thread %.1f\n", bare_us);
-  if (coordinates) std::printf("  the search alone: main thread %.1f\n", search_alone_us(*task.search({})));
+  if (coordinates) std::printf("  the search alone: main thread %.1f\n", search_alone_us(*make_search()));
   return 0;
 }
 
