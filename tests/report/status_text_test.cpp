@@ -35,9 +35,10 @@ RunStatus sample_status(const std::string& state) {
   return status;
 }
 
-/// A run folder with this status and a journal of a header and three trials.
+/// A run folder with this status and a journal of a header, three trials and a lost rank.
 void fill(const testing::SampleFolder& folder, const RunStatus& status) {
-  folder.write(folder.paths().journal(), "header\ntrial\ntrial\ntrial\n");
+  const std::string trial = "{\"position\":0}\n";
+  folder.write(folder.paths().journal(), "header\n" + trial + trial + "{\"lost\":3}\n" + trial);
   folder.write(folder.paths().status_json(), status.to_json());
 }
 
@@ -142,7 +143,7 @@ TEST(StatusText, CountsTheJournalIfItIsAheadOfTheStatus) {
 
 TEST(StatusText, DoesWithoutAStatusAndATornLastLine) {
   const testing::SampleFolder folder;
-  folder.write(folder.paths().journal(), "header\ntrial\ntri");
+  folder.write(folder.paths().journal(), "header\n{\"position\":0}\n{\"positi");
   EXPECT_EQ(status_text(folder.paths()), folder.paths().root.string() +
                                              ": not running; resume with --resume\n"
                                              "  trials    1 in the journal\n");

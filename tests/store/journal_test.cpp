@@ -85,6 +85,7 @@ TEST_F(Journal, TellsOfLostRanksInLinesThatAreNoPartOfItsCanonicalText) {
   writer->append({trials.begin() + 2, trials.end()}, space);
   EXPECT_EQ(canonical_journal(path), canonical);
   EXPECT_EQ(read_journal(path, space).entries.size(), 4U);
+  EXPECT_EQ(count_trials(path), 4U);
   const auto note = json_of(4);
   EXPECT_EQ(note["lost"], 3);
   EXPECT_EQ(note["host"], "node07");

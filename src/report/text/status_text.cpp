@@ -7,7 +7,7 @@
 #include "report/text/progress.hpp"
 #include "report/text/status_file.hpp"
 #include "report/text/text_table.hpp"
-#include "store/publish/publish.hpp"
+#include "store/journal/journal.hpp"
 #include "store/run_folder/running_trials.hpp"
 
 #include <algorithm>
@@ -22,16 +22,7 @@
 namespace skyline::report {
 namespace {
 
-constexpr std::size_t kHeaderLines = 1;
 constexpr std::size_t kMostShown = 8;  // slots
-
-/// Trials in the journal: its complete lines without the header. Read while it is written, a torn last line
-/// does not count.
-std::size_t journal_trials(const std::filesystem::path& path) {
-  const std::string text = store::read_file(path);
-  const auto lines = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
-  return lines - std::min(lines, kHeaderLines);
-}
 
 bool is_active(const std::optional<store::RunOwner>& owner) {
   return owner && owner->active;
@@ -155,7 +146,7 @@ std::string status_json(const store::RunPaths& paths, const std::string& front) 
                   {"running", is_active(owner)},
                   {"host", owner ? StatusJson(owner->host) : StatusJson(nullptr)},
                   {"process", owner ? StatusJson(owner->process) : StatusJson(nullptr)},
-                  {"journal", journal_trials(paths.journal())}};
+                  {"journal", store::count_trials(paths.journal())}};
   if (status) json.update(StatusJson::parse(status->to_json()));
   json["training"] = StatusJson::array();
   for (const auto& [rank, now] : is_active(owner) ? busy_slots(paths) : std::vector<BusySlot>()) {
@@ -177,7 +168,7 @@ std::optional<int> last_exit_code(const store::RunPaths& paths) {
 
 std::string status_text(const store::RunPaths& paths) {
   check_run_folder(paths);
-  const std::size_t in_journal = journal_trials(paths.journal());
+  const std::size_t in_journal = store::count_trials(paths.journal());
   const std::optional<RunStatus> status = read_status(paths);
   const std::optional<store::RunOwner> owner = store::read_owner(paths);
   std::string text = printable(fmt::format("{}: {}", paths.root.string(), state_text(status, owner))) + "\n";

@@ -46,11 +46,15 @@ struct JournalContents {
   std::uint64_t valid_bytes = 0;  // length of the valid part
 };
 
-/// Reads and checks a journal (jsonl, one committed trial per line, each with a CRC-32 of the rest of the
+/// Reads and checks a journal (jsonl, one committed trial per line, each with a checksum of the rest of the
 /// line). Architectures are rebuilt from the genotypes and compared with the recorded arch ids. A torn last
 /// line is dropped and reported; any other damage refuses.
 /// @throws UserError "<path>: line 17: checksum does not match (...)"
 JournalContents read_journal(const std::filesystem::path& path, const space::SearchSpace& space);
+
+/// Trials in a journal that may be written meanwhile: its complete lines without those of the header and of
+/// lost ranks. Nothing is checked. @throws UserError if it cannot be read
+std::size_t count_trials(const std::filesystem::path& path);
 
 /// Publishes the valid part of a journal as a new file of the same name. Then everything that was read is
 /// durable, a torn tail is removed, and an earlier job that comes back cannot reach the journal through its

@@ -24,6 +24,8 @@ std::string header_line(const JournalHeader& header);
 /// A line of the journal: with the position of the trial's commit.
 std::string entry_line(const trial::CommittedTrial& committed, const std::vector<std::string>& metrics,
                        const space::SearchSpace& space);
+/// The first bytes of such a line.
+inline constexpr std::string_view kEntryStart = R"({"position":)";
 /// The same of a trial that is not committed yet.
 std::string result_line(const trial::CommittedTrial& committed, const std::vector<std::string>& metrics,
                         const space::SearchSpace& space);

@@ -3,6 +3,7 @@
 #include "store/journal/journal.hpp"
 #include "store/journal/journal_line.hpp"
 #include "store/publish/block_reader.hpp"
+#include "store/publish/publish.hpp"
 
 #include <optional>
 #include <string_view>
@@ -122,6 +123,16 @@ JournalContents read_journal(const std::filesystem::path& path, const space::Sea
   contents.torn_tail = lines.torn();
   contents.valid_bytes = lines.valid_bytes();
   return contents;
+}
+
+std::size_t count_trials(const std::filesystem::path& path) {
+  const std::string text = read_file(path);
+  std::size_t trials = 0;
+  std::size_t begin = 0;
+  for (std::size_t end = 0; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1) {
+    if (std::string_view(text).substr(begin).starts_with(kEntryStart)) ++trials;
+  }
+  return trials;
 }
 
 std::string canonical_journal(const std::filesystem::path& path) {
