@@ -119,6 +119,16 @@ TEST(RunTraps, NameWindowsAndGenerationsThatAreSmallerThanTheSlots) {
                   "idle"));
 }
 
+TEST(RunTraps, NameAMissingWindow) {
+  EXPECT_THAT(traps_of({"search.breed=commit"}, {}),
+              ElementsAre("run.window: without one, evolution_pareto waits until all trials in flight are "
+                          "committed; set it to 2 to 2.5 times the slots by virtual time, 4 to 5 times by "
+                          "number"));
+  const RunConfig config = synthetic_with({"search.breed=commit"});
+  EXPECT_THROW(Simulation(config, {}), UserError) << "it would look like a search that never waits";
+  EXPECT_NO_THROW(Simulation(config, {.law = {}, .with_search = true}));
+}
+
 TEST(RunTraps, TakeTheVirtualSlotsWhereThoseOfAJobAreNotKnown) {
   EXPECT_THAT(traps_of({"search.breed=commit", "run.window=8", "run.virtual_slots=64"}, {}),
               ElementsAre(HasSubstr("leaves 56 idle")));

@@ -26,6 +26,14 @@ std::optional<std::string> useless_window(const RunConfig& config, const search:
   return key + "which waits for each generation" + (may_be_steady ? "; `search.breed: commit` does not" : "");
 }
 
+/// Of a search that could go on with the results that there are.
+std::optional<std::string> missing_window(const RunConfig& config, const search::Searcher& searcher) {
+  if (config.sections.run.window || !searcher.needs_results() || searcher.generation()) return std::nullopt;
+  return "run.window: without one, " + config.sections.search.at("algorithm").as_text() +
+         " waits until all trials in flight are committed; set it to 2 to 2.5 times the slots by virtual "
+         "time, 4 to 5 times by number";
+}
+
 std::optional<std::string> idle_slots(const RunConfig& config, const search::Searcher& searcher,
                                       std::size_t slots) {
   const std::optional<std::size_t> window = config.sections.run.window_trials();
@@ -62,6 +70,7 @@ std::vector<std::string> run_traps(const RunConfig& config, const search::Search
     if (trap) traps.push_back(*std::move(trap));
   };
   add(useless_window(config, searcher));
+  add(missing_window(config, searcher));
   const std::optional<std::size_t> slots = size.slots ? size.slots : config.sections.run.virtual_slots;
   if (slots) add(idle_slots(config, searcher, *slots));
   if (size.ranks && evaluator != nullptr) add(large_groups(config, *evaluator, *size.ranks));

@@ -161,8 +161,9 @@ RunCommand simulate_command(CLI::App& command) {
       ->delimiter(',')
       ->check(whole_number(1, kMostSlots));
   CLI::Option* from = add_path(command, "--from", arguments->from, "take the times of this run's trials");
-  command.add_option("--trials", arguments->trials, "so many trials (default: those of the search)")
-      ->check(whole_number(1, kMostTrials));
+  CLI::Option* trials =
+      command.add_option("--trials", arguments->trials, "so many trials (default: those of the search)")
+          ->check(whole_number(1, kMostTrials));
   command.add_option("--mean", arguments->mean_s, "seconds of a trial on average (default: 60)")
       ->check(CLI::PositiveNumber)
       ->excludes(from);
@@ -176,8 +177,10 @@ RunCommand simulate_command(CLI::App& command) {
                   "lognormal times with this coefficient of variation, whatever the space's networks cost")
       ->check(CLI::Range(0.0, kMostVariation))
       ->excludes(from);
-  command.add_flag("--search", arguments->search,
-                   "simulate the search algorithm, too, with invented results: builds each network");
+  command
+      .add_flag("--search", arguments->search,
+                "simulate the search algorithm, too, with invented results: builds each network")
+      ->excludes(trials);
   command.add_flag("--windows", arguments->windows,
                    "show all windows and orders of commits that were compared");
   return [arguments] { return run_simulate(*arguments); };

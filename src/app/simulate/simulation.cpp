@@ -76,6 +76,12 @@ Simulation::Simulation(const RunConfig& config, Options options)
       costs_(std::make_unique<Costs>(config, options_.law)),
       searcher_(config.make_searcher()),
       trials_(options_.trials.value_or(searcher_->expected_trials())) {
+  const bool may_go_on = searcher_->needs_results() && !searcher_->generation();
+  if (may_go_on && !config.sections.run.window && !options_.with_search) {
+    throw UserError(
+        "run.window: without one, the search waits until all trials in flight are committed; set it, or "
+        "simulate the search itself with --search");
+  }
   double work = 0;
   for (const auto& architecture : drawn_) {
     trial::Trial trial;
