@@ -19,6 +19,7 @@ struct JournalSink::State {
   State(const space::SearchSpace& the_space, std::shared_ptr<ResultKeeper> the_results)
       : space(the_space), results(std::move(the_results)) {}
   void write_waiting() {
+    batch.clear();
     {
       const std::lock_guard lock(mutex);
       batch.swap(waiting);
@@ -29,7 +30,6 @@ struct JournalSink::State {
       lines.push_back(*committed);
       names.push_back(committed->trial.name());
     }
-    batch.clear();
     writer->append(lines, space);
     results->journalled(names);
   }

@@ -125,21 +125,32 @@ TEST(SearchLoop, ExtendsARunWithCommitsByVirtualTimeAndReplaysThatWhereverItIsCu
   EXPECT_EQ(after, before);
 }
 
-/// Does not care for results.
-class FreeEnumeration final : public search::Searcher {
+/// Asks for an enumeration in a way of its own.
+class WrappedEnumeration : public search::Searcher {
  public:
-  explicit FreeEnumeration(std::size_t trials) : all_(trials) {}
-  std::vector<trial::Proposal> ask(std::size_t room) override {
-    return all_.ask(std::min(room, std::size_t{1000}));
+  explicit WrappedEnumeration(std::size_t trials) : all_(trials) {}
+  void tell(const trial::CommittedTrial& committed) override {
+    EXPECT_FALSE(thinks_);
+    all_.tell(committed);
   }
-  void tell(const trial::CommittedTrial& committed) override { all_.tell(committed); }
-  bool needs_results() const override { return false; }
+  bool is_thinking() const override { return thinks_; }
   bool finished() const override { return all_.finished(); }
   std::string finish_reason() const override { return all_.finish_reason(); }
   std::size_t expected_trials() const override { return all_.expected_trials(); }
 
- private:
+ protected:
   Enumeration all_;
+  bool thinks_ = false;
+};
+
+/// Does not care for results.
+class FreeEnumeration final : public WrappedEnumeration {
+ public:
+  using WrappedEnumeration::WrappedEnumeration;
+  std::vector<trial::Proposal> ask(std::size_t room) override {
+    return all_.ask(std::min(room, std::size_t{1000}));
+  }
+  bool needs_results() const override { return false; }
 };
 
 TEST(SearchLoop, KeepsMoreThanAThousandSlotsBusyForASearcherThatNeedsNoResults) {
@@ -152,26 +163,16 @@ TEST(SearchLoop, KeepsMoreThanAThousandSlotsBusyForASearcherThatNeedsNoResults) 
 }
 
 /// Answers every third ask alone, and checks that it is told nothing in between.
-class Thinker final : public search::Searcher {
+class Thinker final : public WrappedEnumeration {
  public:
-  explicit Thinker(std::size_t trials) : all_(trials) {}
+  using WrappedEnumeration::WrappedEnumeration;
   std::vector<trial::Proposal> ask(std::size_t room) override {
     thinks_ = ++asks_ % 3 != 0;
     return thinks_ ? std::vector<trial::Proposal>() : all_.ask(std::min(room, std::size_t{20}));
   }
-  void tell(const trial::CommittedTrial& committed) override {
-    EXPECT_FALSE(thinks_);
-    all_.tell(committed);
-  }
-  bool is_thinking() const override { return thinks_; }
-  bool finished() const override { return all_.finished(); }
-  std::string finish_reason() const override { return all_.finish_reason(); }
-  std::size_t expected_trials() const override { return all_.expected_trials(); }
 
  private:
-  Enumeration all_;
   std::size_t asks_ = 0;
-  bool thinks_ = false;
 };
 
 TEST(SearchLoop, AsksASearchThatThinksAgainAndTellsItNothingMeanwhile) {
@@ -189,9 +190,9 @@ TEST(SearchLoop, AsksASearchThatThinksAgainAndTellsItNothingMeanwhile) {
 }
 
 /// Needs all results of a generation of 30, and gives it out in parts of 8.
-class PartWise final : public search::Searcher {
+class PartWise final : public WrappedEnumeration {
  public:
-  explicit PartWise(std::size_t trials) : all_(trials) {}
+  using WrappedEnumeration::WrappedEnumeration;
   std::vector<trial::Proposal> ask(std::size_t room) override {
     if (left_ == 0) left_ = 30;
     const std::vector<trial::Proposal> part = all_.ask(std::min({room, left_, std::size_t{8}}));
@@ -199,19 +200,9 @@ class PartWise final : public search::Searcher {
     thinks_ = left_ > 0 && !all_.finished();
     return part;
   }
-  void tell(const trial::CommittedTrial& committed) override {
-    EXPECT_FALSE(thinks_);
-    all_.tell(committed);
-  }
-  bool is_thinking() const override { return thinks_; }
-  bool finished() const override { return all_.finished(); }
-  std::string finish_reason() const override { return all_.finish_reason(); }
-  std::size_t expected_trials() const override { return all_.expected_trials(); }
 
  private:
-  Enumeration all_;
   std::size_t left_ = 0;
-  bool thinks_ = false;
 };
 
 TEST(SearchLoop, AsksForTheRestOfAGenerationThatIsGivenOutInParts) {

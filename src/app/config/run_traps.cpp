@@ -26,9 +26,8 @@ std::optional<std::string> useless_window(const RunConfig& config, const search:
   return key + "which waits for each generation" + (may_be_steady ? "; `search.breed: commit` does not" : "");
 }
 
-/// Of a search that could go on with the results that there are.
 std::optional<std::string> missing_window(const RunConfig& config, const search::Searcher& searcher) {
-  if (config.sections.run.window || !searcher.needs_results() || searcher.generation()) return std::nullopt;
+  if (!lacks_window(config, searcher)) return std::nullopt;
   return "run.window: without one, " + config.sections.search.at("algorithm").as_text() +
          " waits until all trials in flight are committed; set it to 2 to 2.5 times the slots by virtual "
          "time, 4 to 5 times by number";
@@ -62,6 +61,10 @@ std::optional<std::string> large_groups(const RunConfig& config, const trial::Ev
 }
 
 }  // namespace
+
+bool lacks_window(const RunConfig& config, const search::Searcher& searcher) {
+  return !config.sections.run.window && searcher.needs_results() && !searcher.generation();
+}
 
 std::vector<std::string> run_traps(const RunConfig& config, const search::Searcher& searcher,
                                    const trial::Evaluator* evaluator, const JobSize& size) {

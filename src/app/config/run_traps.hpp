@@ -18,6 +18,10 @@ struct JobSize {
   std::optional<std::size_t> ranks = {};
 };
 
+/// Whether the search could go on with the results that there are, and waits for all of them for lack of a
+/// window.
+bool lacks_window(const RunConfig& config, const search::Searcher& searcher);
+
 /// The settings that would leave slots idle on such a job, or that do nothing: one sentence each, which
 /// begins with the key. Where the slots are not known, `run.virtual_slots` stands for them.
 /// @param evaluator  knows the members of groups; nullptr: groups are not looked at

@@ -3,6 +3,7 @@
 #include "skyline/core/error.hpp"
 #include "skyline/core/random.hpp"
 
+#include "app/config/run_traps.hpp"
 #include "app/simulate/drawn_search.hpp"
 #include "engine/loop/search_loop.hpp"
 #include "evaluate/synthetic_evaluator.hpp"
@@ -76,8 +77,7 @@ Simulation::Simulation(const RunConfig& config, Options options)
       costs_(std::make_unique<Costs>(config, options_.law)),
       searcher_(config.make_searcher()),
       trials_(options_.trials.value_or(searcher_->expected_trials())) {
-  const bool may_go_on = searcher_->needs_results() && !searcher_->generation();
-  if (may_go_on && !config.sections.run.window && !options_.with_search) {
+  if (!options_.with_search && lacks_window(config, *searcher_)) {
     throw UserError(
         "run.window: without one, the search waits until all trials in flight are committed; set it, or "
         "simulate the search itself with --search");
