@@ -6,7 +6,11 @@
 #include "support/map_reader.hpp"
 #include "support/user_error_of.hpp"
 
+#include <algorithm>
+#include <cstdint>
 #include <map>
+#include <string>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -113,6 +117,46 @@ TEST(Conv2d, AttributesAreCompleteAndPaddingIsANumber) {
   EXPECT_EQ(layer.attributes.size(), 5U);
   EXPECT_THROW(attribute_integer(layer, "groups"), InternalError);
   EXPECT_THROW(attribute_number(layer, "kernel"), InternalError);
+}
+
+TEST(Attributes, AreInAlphabeticalOrderHoweverTheyCame) {
+  std::map<std::string, Value> expected;
+  Attributes upwards;
+  Attributes downwards;
+  for (char name = 'a'; name <= 'l'; ++name) {
+    expected[std::string(1, name)] = upwards[std::string(1, name)] = std::int64_t{name};
+    const auto mirrored = static_cast<char>('a' + 'l' - name);
+    downwards[std::string(1, mirrored)] = std::int64_t{mirrored};
+  }
+  EXPECT_EQ(upwards, downwards);
+  EXPECT_TRUE(std::ranges::equal(upwards, expected, [](const auto& left, const auto& right) {
+    return left.first == right.first && left.second == right.second;
+  }));
+  upwards["a"] = true;
+  EXPECT_EQ(upwards.size(), expected.size());
+  EXPECT_NE(upwards, downwards);
+  EXPECT_EQ(*upwards.find("a"), Value(true));
+  EXPECT_EQ(upwards.find("m"), nullptr);
+}
+
+TEST(Attributes, CompareLikeMaps) {
+  using Map = std::map<std::string, Value>;
+  const std::vector<Map> maps{{},
+                              {{"a", std::int64_t{1}}},
+                              {{"a", std::int64_t{1}}, {"b", 0.5}},
+                              {{"a", std::int64_t{2}}},
+                              {{"a", 1.5}},
+                              {{"b", false}}};
+  const auto attributes_of_map = [](const Map& map) {
+    Attributes attributes;
+    for (const auto& [name, value] : map) attributes[name] = value;
+    return attributes;
+  };
+  for (const Map& left : maps) {
+    for (const Map& right : maps) {
+      EXPECT_EQ(attributes_of_map(left) < attributes_of_map(right), left < right);
+    }
+  }
 }
 
 TEST(Conv2d, RefusesWhatDoesNotFit) {

@@ -3,9 +3,13 @@
 #include "skyline/core/config_node.hpp"
 #include "skyline/space/genotype.hpp"
 
+#include <compare>
+#include <cstddef>
 #include <cstdint>
-#include <map>
+#include <initializer_list>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace skyline::space {
@@ -52,6 +56,28 @@ struct Cost {
   std::int64_t weight_bytes = 0;               // parameters and buffers
 };
 
+/// The attributes of a layer, in alphabetical order of their names. References and pointers to values are
+/// valid until the next new name.
+class Attributes {
+ public:
+  using Entry = std::pair<std::string, Value>;
+
+  Attributes() = default;
+  Attributes(std::initializer_list<Entry> entries);
+
+  /// The value of that name, 0 if it is new.
+  Value& operator[](std::string_view name);
+  /// nullptr: there is none of that name.
+  const Value* find(std::string_view name) const;
+  std::size_t size() const { return entries_.size(); }
+  auto begin() const { return entries_.begin(); }
+  auto end() const { return entries_.end(); }
+  auto operator<=>(const Attributes&) const = default;
+
+ private:
+  std::vector<Entry> entries_;
+};
+
 /// One node of the layer graph. Holds everything that the trainer, the cost model and the exporters need.
 struct Layer {
   std::string name;                 // unique in the network: "conv2d_0", "batch_norm_0"
@@ -60,7 +86,7 @@ struct Layer {
   // Resolved and complete: defaults filled in and words turned into numbers, so that equal layers have equal
   // attributes, e.g. conv2d {bias: true, channels: 16, kernel: 3, padding: 1, stride: 1} for `padding: same`.
   // One with a value that does nothing may be left out (dilation 1), so that ids outlive new attributes.
-  std::map<std::string, Value> attributes;
+  Attributes attributes;
   std::vector<Shape> input_shapes;  // of each of `inputs`; of the network's input if there are none
   Shape output;
   std::vector<TensorSpec> tensors;
@@ -84,9 +110,9 @@ struct Network {
 };
 
 /// An attribute of a resolved layer. @throws InternalError if the layer has none of that name and type
-std::int64_t attribute_integer(const Layer& layer, const std::string& name);
-std::int64_t attribute_integer_or(const Layer& layer, const std::string& name, std::int64_t fallback);
-double attribute_number(const Layer& layer, const std::string& name);
-bool attribute_flag(const Layer& layer, const std::string& name);
+std::int64_t attribute_integer(const Layer& layer, std::string_view name);
+std::int64_t attribute_integer_or(const Layer& layer, std::string_view name, std::int64_t fallback);
+double attribute_number(const Layer& layer, std::string_view name);
+bool attribute_flag(const Layer& layer, std::string_view name);
 
 }  // namespace skyline::space

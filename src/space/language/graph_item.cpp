@@ -7,8 +7,7 @@
 namespace skyline::space {
 namespace {
 
-LayerTemplate layer_of(const std::string& kind, const ConfigNode& source,
-                       const std::map<std::string, Value>& attributes = {}) {
+LayerTemplate layer_of(const std::string& kind, const ConfigNode& source, const Attributes& attributes = {}) {
   return LayerTemplate::fixed(*find_layer_kind(kind), source, attributes);
 }
 
@@ -55,11 +54,11 @@ class Residual final : public NetworkItem {
       source_.fail("no stride takes the input " + to_text(from) + " to the body's output " + to_text(to) +
                    "; write `projection:` as a list of layers");
     }
-    const std::map<std::string, Value> attributes{{"channels", to.channels},
-                                                  {"kernel", std::int64_t{1}},
-                                                  {"stride", *stride},
-                                                  {"padding", std::int64_t{0}},
-                                                  {"bias", false}};
+    const Attributes attributes{{"channels", to.channels},
+                                {"kernel", std::int64_t{1}},
+                                {"stride", *stride},
+                                {"padding", std::int64_t{0}},
+                                {"bias", false}};
     builder.add(layer_of("conv2d", source_, attributes), bindings);
     builder.add(layer_of("batch_norm", source_), bindings);
   }

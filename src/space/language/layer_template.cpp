@@ -45,7 +45,7 @@ LayerTemplate LayerTemplate::parse(const LayerKind& kind, const ConfigNode& attr
 }
 
 LayerTemplate LayerTemplate::fixed(const LayerKind& kind, const ConfigNode& source,
-                                   const std::map<std::string, Value>& attributes) {
+                                   const Attributes& attributes) {
   LayerTemplate layer;
   layer.kind_ = &kind;
   layer.source_ = place_of(source);

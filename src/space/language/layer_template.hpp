@@ -7,7 +7,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -34,8 +33,7 @@ class LayerTemplate {
 
   /// A layer that the language adds by itself; attributes that are not given have their defaults.
   /// @param source  the place that errors name
-  static LayerTemplate fixed(const LayerKind& kind, const ConfigNode& source,
-                             const std::map<std::string, Value>& attributes);
+  static LayerTemplate fixed(const LayerKind& kind, const ConfigNode& source, const Attributes& attributes);
 
   const LayerKind& kind() const { return *kind_; }
   const ConfigNode& source() const { return source_; }

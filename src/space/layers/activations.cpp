@@ -45,7 +45,7 @@ class ActivationKind final : public LayerKind {
 
   void read_attributes(Layer& layer, AttributeReader& reader) const override {
     if (activation_.constant.empty()) return;
-    layer.attributes[std::string(activation_.constant)] =
+    layer.attributes[activation_.constant] =
         reader.number_or(activation_.constant, at_least(0), activation_.fallback, activation_.meaning);
   }
 

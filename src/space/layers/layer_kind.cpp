@@ -129,7 +129,7 @@ std::vector<std::string> layer_kind_names() {
   return registry().names();
 }
 
-void set_unless(Layer& layer, const std::string& name, std::int64_t value, std::int64_t neutral) {
+void set_unless(Layer& layer, std::string_view name, std::int64_t value, std::int64_t neutral) {
   if (value != neutral) layer.attributes[name] = value;
 }
 

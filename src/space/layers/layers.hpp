@@ -4,7 +4,7 @@
 
 #include <initializer_list>
 #include <memory>
-#include <string>
+#include <string_view>
 #include <vector>
 
 namespace skyline::space {
@@ -22,7 +22,7 @@ void add_pools(KindList& kinds);
 void add_wiring(KindList& kinds);
 
 /// Notes an attribute, unless it has the value with which it does nothing (Layer::attributes).
-void set_unless(Layer& layer, const std::string& name, std::int64_t value, std::int64_t neutral);
+void set_unless(Layer& layer, std::string_view name, std::int64_t value, std::int64_t neutral);
 
 /// A square window that slides along an input, both ends padded.
 struct Sliding {

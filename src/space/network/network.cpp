@@ -2,14 +2,17 @@
 
 #include "skyline/core/error.hpp"
 
+#include <algorithm>
+
 namespace skyline::space {
 namespace {
 
 template <typename T>
-T attribute(const Layer& layer, const std::string& name) {
-  const auto entry = layer.attributes.find(name);
-  const T* value = entry == layer.attributes.end() ? nullptr : std::get_if<T>(&entry->second);
-  if (value == nullptr) throw InternalError("layer " + layer.name + " has no such attribute: " + name);
+T attribute(const Layer& layer, std::string_view name) {
+  const T* value = std::get_if<T>(layer.attributes.find(name));
+  if (value == nullptr) {
+    throw InternalError("layer " + layer.name + " has no such attribute: " + std::string(name));
+  }
   return *value;
 }
 
@@ -46,25 +49,43 @@ std::int64_t TensorSpec::elements() const {
   return product;
 }
 
+Attributes::Attributes(std::initializer_list<Entry> entries) {
+  for (const auto& [name, value] : entries) (*this)[name] = value;
+}
+
+Value& Attributes::operator[](std::string_view name) {
+  constexpr std::size_t kUsual = 8;  // at most, for the built-in kinds
+  const auto place = std::ranges::lower_bound(entries_, name, {}, &Entry::first);
+  if (place != entries_.end() && place->first == name) return place->second;
+  const auto offset = place - entries_.begin();
+  if (entries_.empty()) entries_.reserve(kUsual);
+  return entries_.emplace(entries_.begin() + offset, name, Value{})->second;
+}
+
+const Value* Attributes::find(std::string_view name) const {
+  const auto place = std::ranges::lower_bound(entries_, name, {}, &Entry::first);
+  return place == entries_.end() || place->first != name ? nullptr : &place->second;
+}
+
 std::string Network::canonical_text() const {
   std::string text = "input " + to_text(input) + '\n';
   for (const Layer& layer : layers) append_layer(text, layer);
   return text;
 }
 
-std::int64_t attribute_integer(const Layer& layer, const std::string& name) {
+std::int64_t attribute_integer(const Layer& layer, std::string_view name) {
   return attribute<std::int64_t>(layer, name);
 }
 
-std::int64_t attribute_integer_or(const Layer& layer, const std::string& name, std::int64_t fallback) {
-  return layer.attributes.contains(name) ? attribute_integer(layer, name) : fallback;
+std::int64_t attribute_integer_or(const Layer& layer, std::string_view name, std::int64_t fallback) {
+  return layer.attributes.find(name) != nullptr ? attribute_integer(layer, name) : fallback;
 }
 
-double attribute_number(const Layer& layer, const std::string& name) {
+double attribute_number(const Layer& layer, std::string_view name) {
   return attribute<double>(layer, name);
 }
 
-bool attribute_flag(const Layer& layer, const std::string& name) {
+bool attribute_flag(const Layer& layer, std::string_view name) {
   return attribute<bool>(layer, name);
 }
 

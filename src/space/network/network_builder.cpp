@@ -9,6 +9,7 @@
 namespace skyline::space {
 namespace {
 
+constexpr std::size_t kUsualLayers = 32;  // for which there is room from the start
 constexpr std::size_t kMostLayers = 10'000;
 constexpr std::size_t kMostConnections = 100'000;  // inputs of all layers
 constexpr std::size_t kMostSteps = 1'000'000;
@@ -43,6 +44,7 @@ std::vector<std::size_t> tensors_read_by(const Layer& layer) {
 NetworkBuilder::NetworkBuilder(const DataShape& data) {
   network_.input = data.input;
   network_.classes = data.classes;
+  network_.layers.reserve(kUsualLayers);
 }
 
 void NetworkBuilder::add(const LayerTemplate& source, const Bindings& bindings) {

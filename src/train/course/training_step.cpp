@@ -136,7 +136,7 @@ void TrainingStep::restore_best() {
 void TrainingStep::find_statistics(const space::Network& network) {
   for (std::size_t i = 0; i < network.layers.size(); ++i) {
     if (!space::traits_of(network.layers[i]).normalizes()) continue;
-    const double momentum = space::as_number(network.layers[i].attributes.at("momentum"));
+    const double momentum = space::attribute_number(network.layers[i], "momentum");
     for (const StoredTensor& tensor : parameters_.layer(i).tensors()) {
       const space::Shape& input = network.layers[i].input();
       if (!tensor.trainable && momentum > 0) {
