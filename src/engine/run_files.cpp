@@ -24,13 +24,9 @@ struct JournalSink::State {
       const std::lock_guard lock(mutex);
       batch.swap(waiting);
     }
-    std::vector<trial::CommittedTrial> lines;
     std::vector<trial::TrialName> names;
-    for (const run::SharedTrial& committed : batch) {
-      lines.push_back(*committed);
-      names.push_back(committed->trial.name());
-    }
-    writer->append(lines, space);
+    for (const run::SharedTrial& committed : batch) names.push_back(committed->trial.name());
+    writer->append(batch, space);
     results->journalled(names);
   }
 };

@@ -38,21 +38,22 @@ TEST(CommitsByNumber, HoldsResultsBackUntilAllEarlierOnesAreHere) {
   for (trial::TrialNumber number = 0; number < 3; ++number) {
     const auto next = order.next();
     ASSERT_TRUE(next);
-    EXPECT_EQ(next->committed.trial.number, number);
+    EXPECT_EQ(next->committed->trial.number, number);
   }
   EXPECT_TRUE(order.in_flight() == 0);
 }
 
 TEST(CommitsByNumber, CarriesOutcomeAndTimingWithTheTrial) {
   CommitsByNumber order(1);
-  order.asked(trial(0));
+  const AskedTrial asked = order.asked(trial(0));
   Arrival failed{{0}, trial::Failure{trial::FailureKind::kDiverged, "loss is NaN"}, {}};
   failed.timing.train_s = 4;
   order.arrived(failed);
   const auto next = order.next();
   ASSERT_TRUE(next);
-  EXPECT_EQ(std::get<trial::Failure>(next->committed.outcome).reason, "loss is NaN");
-  EXPECT_EQ(next->committed.timing.train_s, 4);
+  EXPECT_EQ(&next->committed->trial, asked.get());
+  EXPECT_EQ(std::get<trial::Failure>(next->committed->outcome).reason, "loss is NaN");
+  EXPECT_EQ(next->committed->timing.train_s, 4);
 }
 
 TEST(CommitsByNumber, HasRoomForAGenerationWhenThereIsNoWindowAndNothingIsInFlight) {
@@ -94,7 +95,7 @@ TEST(CommitsByNumber, CommitsInTheOrderOfAskingWhateverTheNumbers) {
   order.arrived(arrival(9));
   std::vector<std::string> names;
   while (const auto next = order.next()) {
-    names.push_back(to_text(next->committed.trial.name()));
+    names.push_back(to_text(next->committed->trial.name()));
   }
   EXPECT_EQ(names, (std::vector<std::string>{"9", "4.final", "4"}));
 }
@@ -102,7 +103,7 @@ TEST(CommitsByNumber, CommitsInTheOrderOfAskingWhateverTheNumbers) {
 /// Numbers of all trials that can be committed now.
 std::vector<trial::TrialNumber> commits_of(CommitOrder& order) {
   std::vector<trial::TrialNumber> numbers;
-  while (const auto next = order.next()) numbers.push_back(next->committed.trial.number);
+  while (const auto next = order.next()) numbers.push_back(next->committed->trial.number);
   return numbers;
 }
 
@@ -169,7 +170,7 @@ TEST(CommitsByVirtualTime, FollowsTheJournalOfARunThatWasExtended) {
   order.asked(trial(1, 5));
   order.arrived(arrival(0));
   order.arrived(arrival(1));
-  EXPECT_EQ(order.next(trial::TrialName{0})->committed.trial.number, 0U);
+  EXPECT_EQ(order.next(trial::TrialName{0})->committed->trial.number, 0U);
   order.asked(trial(2, 1));  // from 10: the clock never goes back
   order.arrived(arrival(2));
   EXPECT_THAT(commits_of(order), ElementsAre(1, 2));
@@ -194,7 +195,7 @@ TEST(CommitsByVirtualTime, CommitsTheSameForAnyOrderOfArrivals) {
         order.arrived(arrival(under_way.at(static_cast<std::size_t>(pick))));
         under_way.erase(under_way.begin() + pick);
         while (const auto next = order.next()) {
-          committed.push_back(next->committed.trial.number);
+          committed.push_back(next->committed->trial.number);
           if (order.room() > 0 && asked < 200) {
             order.asked(trial(asked, 1 + RandomStream(asked).below(50)));
             under_way.push_back(asked++);
@@ -231,8 +232,8 @@ TEST(CommitsByNumber, CommitsByNumberWithinTheWindowForAnyOrderOfArrivals) {
       order.arrived(arrival(under_way[pick]));
       under_way.erase(under_way.begin() + static_cast<std::ptrdiff_t>(pick));
       while (const auto next = order.next()) {
-        ASSERT_EQ(next->committed.trial.number, expected);
-        ASSERT_EQ(std::get<trial::Measurements>(next->committed.outcome).values.at(0),
+        ASSERT_EQ(next->committed->trial.number, expected);
+        ASSERT_EQ(std::get<trial::Measurements>(next->committed->outcome).values.at(0),
                   static_cast<double>(expected));
         ++expected;
       }

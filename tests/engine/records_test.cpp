@@ -32,6 +32,10 @@ trial::Trial sample_trial(std::int64_t genotype) {
   return trial;
 }
 
+AskedTrial shared(const trial::Trial& trial) {
+  return std::make_shared<const trial::Trial>(trial);
+}
+
 void expect_same(const trial::Trial& read, const trial::Trial& trial) {
   EXPECT_EQ(read.number, trial.number);
   EXPECT_EQ(read.name(), trial.name());
@@ -51,9 +55,9 @@ TEST(TrialRecord, ReadsBackWhatWasWritten) {
   std::vector<std::byte> record(format.bytes());
   for (std::int64_t genotype = 0; genotype < test_space().genotype_count(); ++genotype) {
     const trial::Trial trial = sample_trial(genotype);
-    format.write({trial, {}}, record);
+    format.write({shared(trial), {}}, record);
     const auto read = format.read(record);
-    expect_same(read.trial, trial);
+    expect_same(*read.trial, trial);
     EXPECT_FALSE(read.group);
   }
 }
@@ -63,15 +67,15 @@ TEST(TrialRecord, ReadsBackWhatATrialInherits) {
   std::vector<std::byte> record(format.bytes());
   trial::Trial trial = sample_trial(3);
   trial.proposal.start = trial::Inherit{5, sample_trial(9).proposal.architecture, 0.75, 511};
-  format.write({trial, {}}, record);
+  format.write({shared(trial), {}}, record);
   const auto read = format.read(record);
-  ASSERT_TRUE(read.trial.inherits());
-  const trial::Inherit& inherits = *read.trial.inherits();
+  ASSERT_TRUE(read.trial->inherits());
+  const trial::Inherit& inherits = *read.trial->inherits();
   EXPECT_EQ(inherits.from, 5U);
   EXPECT_EQ(inherits.share, 0.75);
   EXPECT_EQ(inherits.holder, 511);
   EXPECT_EQ(inherits.architecture->id, trial.inherits()->architecture->id);
-  EXPECT_EQ(read.trial.architecture().id, trial.architecture().id);
+  EXPECT_EQ(read.trial->architecture().id, trial.architecture().id);
 }
 
 TEST(TrialRecord, ReadsBackWhatATrialContinues) {
@@ -84,17 +88,17 @@ TEST(TrialRecord, ReadsBackWhatATrialContinues) {
     trial::Continue start{.from = 7, .epochs = 0.05, .began = {}, .holder = 3};
     if (inherited) start.began = began;
     trial.proposal.start = start;
-    format.write({trial, {}}, record);
+    format.write({shared(trial), {}}, record);
     const auto read = format.read(record);
-    ASSERT_TRUE(read.trial.continues());
-    EXPECT_EQ(*read.trial.continues(), start);
-    EXPECT_EQ(read.trial.continues()->epochs, 0.05);
-    EXPECT_EQ(read.trial.continues()->holder, 3);
-    EXPECT_EQ(read.trial.horizon().epochs, 0.9);
-    ASSERT_EQ(read.trial.inherits() != nullptr, inherited);
+    ASSERT_TRUE(read.trial->continues());
+    EXPECT_EQ(*read.trial->continues(), start);
+    EXPECT_EQ(read.trial->continues()->epochs, 0.05);
+    EXPECT_EQ(read.trial->continues()->holder, 3);
+    EXPECT_EQ(read.trial->horizon().epochs, 0.9);
+    ASSERT_EQ(read.trial->inherits() != nullptr, inherited);
     if (!inherited) continue;
-    EXPECT_EQ(read.trial.inherits()->holder, 511);
-    EXPECT_EQ(read.trial.inherits()->architecture->id, began.architecture->id);
+    EXPECT_EQ(read.trial->inherits()->holder, 511);
+    EXPECT_EQ(read.trial->inherits()->architecture->id, began.architecture->id);
   }
 }
 
@@ -104,10 +108,10 @@ TEST(TrialRecord, ReadsBackWhereTheMembersOfAGroupAre) {
   trial::Trial trial = sample_trial(3);
   trial.members = 5;
   const GroupPlace place{.sequence = 1ULL << 40U, .members = 5, .first_rank = 70'000, .ranks = 3};
-  format.write({trial, place, 2, true}, record);
+  format.write({shared(trial), place, 2, true}, record);
   const auto read = format.read(record);
   ASSERT_TRUE(read.group);
-  expect_same(read.trial, trial);
+  expect_same(*read.trial, trial);
   EXPECT_EQ(read.group->sequence, place.sequence);
   EXPECT_EQ(read.group->members, 5U);
   EXPECT_EQ(read.group->first_rank, 70'000);
@@ -128,7 +132,7 @@ TEST(TrialRecord, RefusesAnArchitectureThatThisRankBuildsDifferently) {
   other->id = space::ArchId{1};
   trial::Trial trial = sample_trial(0);
   trial.proposal.architecture = other;
-  format.write({trial, {}}, record);
+  format.write({shared(trial), {}}, record);
   try {
     format.read(record);
     FAIL() << "the record was accepted";

@@ -7,8 +7,10 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <thread>
@@ -37,10 +39,11 @@ class ScriptedEvaluator final : public trial::Evaluator {
   std::optional<std::string> fault_;
 };
 
-inline trial::Trial trial_of(trial::TrialNumber number) {
-  trial::Trial result;
-  result.number = number;
-  return result;
+inline AskedTrial trial_of(trial::TrialNumber number, std::uint32_t members = 1) {
+  trial::Trial trial;
+  trial.number = number;
+  trial.members = members;
+  return std::make_shared<const trial::Trial>(trial);
 }
 
 inline SlotPoolOptions pool_of(std::size_t slots) {

@@ -1,5 +1,6 @@
 #include "engine/dispatch/simulated_fleet.hpp"
 
+#include <memory>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -8,12 +9,12 @@
 namespace skyline::engine {
 namespace {
 
-trial::Trial trial_of(trial::TrialNumber number, std::uint64_t cost, std::uint32_t members = 1) {
+AskedTrial trial_of(trial::TrialNumber number, std::uint64_t cost, std::uint32_t members = 1) {
   trial::Trial trial;
   trial.number = number;
   trial.cost = cost;
   trial.members = members;
-  return trial;
+  return std::make_shared<const trial::Trial>(trial);
 }
 
 /// A trial takes its cost.

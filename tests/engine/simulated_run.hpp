@@ -28,21 +28,21 @@ class SimulatedCluster final : public Dispatcher, public Clock {
  public:
   explicit SimulatedCluster(std::size_t slots) : free_s_(slots, 0.0) {}
 
-  void submit(std::span<const trial::Trial> trials) override {
-    for (const trial::Trial& trial : trials) {
+  void submit(std::span<const AskedTrial> trials) override {
+    for (const AskedTrial& trial : trials) {
       const auto slot = std::ranges::min_element(free_s_);
-      *slot = std::max(*slot, now_s_) + seconds(trial);
+      *slot = std::max(*slot, now_s_) + seconds(*trial);
       ends_.emplace(*slot, trial);
       ++submitted;
     }
   }
-  std::vector<Arrival> poll() override {
-    std::vector<Arrival> arrivals;
+  std::span<Arrival> poll() override {
+    arrivals_.clear();
     while (!ends_.empty() && ends_.begin()->first <= now_s_) {
-      arrivals.push_back(result(ends_.begin()->second));
+      arrivals_.push_back(result(*ends_.begin()->second));
       ends_.erase(ends_.begin());
     }
-    return arrivals;
+    return arrivals_;
   }
   void stop() override {
     for (auto& [end_s, trial] : std::exchange(ends_, {})) ends_.emplace(now_s_, std::move(trial));
@@ -73,8 +73,9 @@ class SimulatedCluster final : public Dispatcher, public Clock {
 
   double now_s_ = 0;
   bool stopped_ = false;
-  std::vector<double> free_s_;  // when each slot is free
-  std::multimap<double, trial::Trial> ends_;
+  std::vector<double> free_s_;     // when each slot is free
+  std::vector<Arrival> arrivals_;  // of the last poll
+  std::multimap<double, AskedTrial> ends_;
 };
 
 /// Asks for one architecture after the other, whatever it is told, and remembers that.

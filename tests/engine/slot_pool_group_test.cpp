@@ -39,9 +39,7 @@ struct GroupPool {
     return options;
   }
   void submit(trial::TrialNumber number, std::uint32_t members) {
-    Assignment assignment{trial_of(number), GroupPlace{.sequence = number + 1, .members = members}};
-    assignment.trial.members = members;
-    pool.submit(0, assignment);
+    pool.submit(0, {trial_of(number, members), GroupPlace{.sequence = number + 1, .members = members}});
   }
 
   GroupHub hub{nullptr, {"here"}, std::chrono::seconds(20)};
@@ -166,9 +164,7 @@ TEST(SlotPoolGroup, EndsTheRunIfTheDeviceOfAMemberFailsThatDoesNotLead) {
     options.rank = rank;
     options.groups = hubs.back().get();
     pools.push_back(std::make_unique<SlotPool>(options, rank == 0 ? leading : helping, SlotFiles{}));
-    Assignment assignment{trial_of(0), GroupPlace{1, 2, 0, 2}};
-    assignment.trial.members = 2;
-    pools.back()->submit(0, assignment);
+    pools.back()->submit(0, {trial_of(0, 2), GroupPlace{1, 2, 0, 2}});
   }
   EXPECT_THROW(collect(*pools[0], 1), FaultError);
   EXPECT_THROW(collect(*pools[1], 1), FaultError);

@@ -54,7 +54,7 @@ class OpenedRunTest : public ::testing::Test {
     committed.trial.proposal.architecture =
         std::make_shared<const space::Architecture>(space_.build(space_.genotype_at(width_index)));
     committed.outcome = trial::Measurements{{0.5 + 0.1 * static_cast<double>(width_index)}};
-    journal_->append({committed}, space_);
+    journal_->append(std::vector{std::make_shared<const trial::CommittedTrial>(committed)}, space_);
   }
 
   ScratchFolder scratch_;

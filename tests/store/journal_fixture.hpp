@@ -21,7 +21,7 @@ namespace skyline::store {
 class Journal : public ::testing::Test {
  protected:
   void write(const std::vector<trial::CommittedTrial>& trials) {
-    JournalWriter::create(path, testing::sample_header())->append(trials, space);
+    JournalWriter::create(path, testing::sample_header())->append(testing::shared(trials), space);
   }
   std::vector<std::string> lines() const {
     std::istringstream text(read_file(path));

@@ -58,7 +58,7 @@ TEST_F(Journal, CountsLinesOfLostRanksWhenItNamesALine) {
   std::vector<CommittedTrial> trials = sample_trials(space, 3);
   const auto writer = JournalWriter::create(path, skyline::testing::sample_header());
   writer->append({.rank = 3, .host = "node07", .cause = "silent", .trials = {}});
-  writer->append(trials, space);
+  writer->append(testing::shared(trials), space);
   auto json = json_of(4);
   json["position"] = 2;
   replace_line(4, json.dump());

@@ -56,7 +56,7 @@ TEST_F(Journal, GroupsOfLinesGiveTheSameFileAsOneGroup) {
   const std::string whole = read_file(path);
   std::filesystem::remove(path);
   const auto writer = JournalWriter::create(path, sample_header());
-  for (const CommittedTrial& trial : trials) writer->append({trial}, space);
+  for (const CommittedTrial& trial : trials) writer->append(testing::shared({trial}), space);
   writer->append({}, space);
   EXPECT_EQ(read_file(path), whole);
 }
@@ -80,9 +80,9 @@ TEST_F(Journal, TellsOfLostRanksInLinesThatAreNoPartOfItsCanonicalText) {
   const std::string canonical = canonical_journal(path);
   std::filesystem::remove(path);
   const auto writer = JournalWriter::create(path, sample_header());
-  writer->append({trials.begin(), trials.begin() + 2}, space);
+  writer->append(testing::shared({trials.begin(), trials.begin() + 2}), space);
   writer->append({.rank = 3, .host = "node07", .cause = "silent", .trials = {{2}, {1, true}}});
-  writer->append({trials.begin() + 2, trials.end()}, space);
+  writer->append(testing::shared({trials.begin() + 2, trials.end()}), space);
   EXPECT_EQ(canonical_journal(path), canonical);
   EXPECT_EQ(read_journal(path, space).entries.size(), 4U);
   EXPECT_EQ(count_trials(path), 4U);
@@ -129,7 +129,7 @@ TEST_F(Journal, GoesOnAfterATornLastLine) {
   ASSERT_TRUE(contents.torn_tail);
   settle_journal(path, contents);
   const auto first = trials.begin() + static_cast<std::ptrdiff_t>(contents.entries.size());
-  JournalWriter::resume(path, contents)->append({first, trials.end()}, space);
+  JournalWriter::resume(path, contents)->append(testing::shared({first, trials.end()}), space);
   EXPECT_EQ(read_file(path), whole);
 }
 
@@ -191,17 +191,17 @@ TEST_F(Journal, ASecondOneIsNotStartedInItsPlace) {
 TEST_F(Journal, AFullDiskLosesNothingAndTheWriterCanGoOn) {
   const std::vector<CommittedTrial> trials = sample_trials(space, 6);
   const auto writer = JournalWriter::create(path, sample_header());
-  writer->append({trials[0], trials[1]}, space);
+  writer->append(testing::shared({trials[0], trials[1]}), space);
   const std::string before = read_file(path);
   {
     const FileSizeLimit limit(before.size() + 50);
     EXPECT_EQ(user_error_of([&] {
-                writer->append({trials[2], trials[3]}, space);
+                writer->append(testing::shared({trials[2], trials[3]}), space);
               }),
               "cannot write " + path.string() + ": write: File too large");
   }
   EXPECT_EQ(read_file(path), before);
-  writer->append({trials.begin() + 2, trials.end()}, space);
+  writer->append(testing::shared({trials.begin() + 2, trials.end()}), space);
   EXPECT_EQ(read_journal(path, space).entries.size(), 6u);
 }
 
@@ -226,18 +226,18 @@ TEST_F(Journal, DoesNotSettleAFileThatIsShorterThanItWas) {
 TEST_F(Journal, OfARunThatAnotherJobHasTakenOverIsLeftToThatJob) {
   const std::vector<CommittedTrial> trials = sample_trials(space, 6);
   const auto writer = JournalWriter::create(path, sample_header());
-  writer->append({trials[0], trials[1]}, space);
+  writer->append(testing::shared({trials[0], trials[1]}), space);
   const JournalContents contents = read_journal(path, space);
   settle_journal(path, contents);
   const auto other = JournalWriter::resume(path, contents);
   const auto expect_refused = [&](const std::string& expected) {
-    EXPECT_EQ(user_error_of([&] { writer->append({trials[2]}, space); }),
+    EXPECT_EQ(user_error_of([&] { writer->append(testing::shared({trials[2]}), space); }),
               path.string() +
                   ": another job has taken this run over, this one ends (the journal is left to that job)");
     EXPECT_EQ(read_file(path), expected);
   };
   expect_refused(read_file(path));
-  other->append({trials[2], trials[3]}, space);
+  other->append(testing::shared({trials[2], trials[3]}), space);
   expect_refused(read_file(path));
   EXPECT_EQ(read_journal(path, space).entries.size(), 4u);
 }
@@ -245,10 +245,11 @@ TEST_F(Journal, OfARunThatAnotherJobHasTakenOverIsLeftToThatJob) {
 TEST_F(Journal, ThatHasGrownBySomebodyElsesLinesIsNotWrittenOver) {
   const std::vector<CommittedTrial> trials = sample_trials(space, 4);
   const auto writer = JournalWriter::create(path, sample_header());
-  writer->append({trials[0]}, space);
-  JournalWriter::resume(path, read_journal(path, space))->append({trials[1], trials[2]}, space);
+  writer->append(testing::shared({trials[0]}), space);
+  JournalWriter::resume(path, read_journal(path, space))
+      ->append(testing::shared({trials[1], trials[2]}), space);
   const std::string text = read_file(path);
-  EXPECT_THAT(user_error_of([&] { writer->append({trials[1]}, space); }),
+  EXPECT_THAT(user_error_of([&] { writer->append(testing::shared({trials[1]}), space); }),
               HasSubstr("another job has taken this run over"));
   EXPECT_EQ(read_file(path), text);
 }

@@ -63,7 +63,8 @@ TEST(Mutations, OfAJournalAreRefusedOrLoseOnlyItsEndAndSaySo) {
   const auto path = folder / "journal.jsonl";
   const space::SearchSpace space = skyline::testing::sample_space();
   const auto trials = skyline::testing::sample_trials(space, 12);
-  JournalWriter::create(path, skyline::testing::sample_header())->append(trials, space);
+  JournalWriter::create(path, skyline::testing::sample_header())
+      ->append(skyline::testing::shared(trials), space);
   const int refused = refusals(path, 1, [&] {
     const JournalContents contents = read_journal(path, space);
     const bool same_part = contents.entries.size() <= trials.size() &&

@@ -61,6 +61,15 @@ inline void make_continuation(trial::Trial& trial, const trial::Trial& earlier) 
   trial.proposal.start = start;
 }
 
+/// The trials as JournalWriter::append takes them.
+inline std::vector<trial::SharedTrial> shared(const std::vector<trial::CommittedTrial>& trials) {
+  std::vector<trial::SharedTrial> pointers;
+  for (const trial::CommittedTrial& trial : trials) {
+    pointers.push_back(std::make_shared<const trial::CommittedTrial>(trial));
+  }
+  return pointers;
+}
+
 /// Trials with values that are hard to write: denormal, huge, negative zero, NaN, infinite; control
 /// characters. Every fifth is the full training of the trial before it.
 inline std::vector<trial::CommittedTrial> sample_trials(const space::SearchSpace& space, std::size_t count) {

@@ -176,8 +176,8 @@ TEST(StorageFaults, OfACheckpointAreAnErrorAtOnceAndLeaveTheOneBefore) {
 class JournalFaults : public ::testing::Test {
  protected:
   void append(std::size_t first, std::size_t last) {
-    writer->append({trials.begin() + static_cast<std::ptrdiff_t>(first),
-                    trials.begin() + static_cast<std::ptrdiff_t>(last)},
+    writer->append(testing::shared({trials.begin() + static_cast<std::ptrdiff_t>(first),
+                                    trials.begin() + static_cast<std::ptrdiff_t>(last)}),
                    space);
   }
   std::size_t readable() const { return read_journal(path, space).entries.size(); }

@@ -46,7 +46,7 @@ void write_all(const std::filesystem::path& folder) {
   const RunPaths paths{folder};
   const space::SearchSpace space = skyline::testing::sample_space();
   JournalWriter::create(paths.journal(), skyline::testing::sample_header())
-      ->append(skyline::testing::sample_trials(space, 12), space);
+      ->append(skyline::testing::shared(skyline::testing::sample_trials(space, 12)), space);
   write_run(paths.tables(), space);
   write_run(folder / "taken_names.h5", space_of_taken_names());
   write_dataset(folder / "dataset.h5", skyline::testing::sample_contents());

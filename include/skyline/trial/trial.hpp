@@ -166,3 +166,10 @@ struct CommittedTrial {
 };
 
 }  // namespace skyline::trial
+
+template <>
+struct std::hash<skyline::trial::TrialName> {
+  std::size_t operator()(skyline::trial::TrialName name) const noexcept {
+    return name.number << 1U | (name.is_final ? 1U : 0U);
+  }
+};

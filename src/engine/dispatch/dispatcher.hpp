@@ -4,9 +4,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <variant>
-#include <vector>
 
 namespace skyline::engine {
 
@@ -41,17 +41,21 @@ struct TrainedPart {
   double seconds = 0;
 };
 
+/// A trial from its asking to its commit, which nobody changes: the commit order and the dispatcher share it.
+using AskedTrial = std::shared_ptr<const trial::Trial>;
+
 /// Brings trials to the slots of all ranks and their results back. Rank 0's side; its main thread alone.
 class Dispatcher {
  public:
   virtual ~Dispatcher() = default;
   /// Takes the trials over; they start when there is room for them.
-  virtual void submit(std::span<const trial::Trial> trials) = 0;
+  virtual void submit(std::span<const AskedTrial> trials) = 0;
   /// Whether more trials will come while these wait, as in a window whose search goes on.
   virtual void expect_more(bool /*more*/) {}
-  /// Results that came since the last call, in any order. Never blocks; drives progress.
+  /// Results that came since the last call, in any order, for the caller to move from; valid until the next
+  /// call. Never blocks; drives progress.
   /// @throws what a slot of this rank met that is no trial's fault
-  virtual std::vector<Arrival> poll() = 0;
+  virtual std::span<Arrival> poll() = 0;
   /// Drops what waits and has what is under way stopped: it comes back soon, mostly as Failure{kStopped}.
   virtual void stop() = 0;
   /// Nothing submitted is waiting or under way.

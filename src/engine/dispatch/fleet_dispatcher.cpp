@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -32,9 +33,9 @@ FleetDispatcher::FleetDispatcher(FleetMail& mail, FleetOptions options, SlotPool
   watch_->leave(0);
 }
 
-void FleetDispatcher::submit(std::span<const trial::Trial> trials) {
-  for (const trial::Trial& trial : trials) {
-    const auto [place, is_new] = trials_.emplace(trial.name(), Submitted{trial});
+void FleetDispatcher::submit(std::span<const AskedTrial> trials) {
+  for (const AskedTrial& trial : trials) {
+    const auto [place, is_new] = trials_.emplace(trial->name(), Submitted{trial});
     require(is_new, "a trial is submitted while it is under way");
     submit(place->first, place->second);
   }
@@ -42,7 +43,7 @@ void FleetDispatcher::submit(std::span<const trial::Trial> trials) {
 
 void FleetDispatcher::submit(trial::TrialName name, const Submitted& submitted) {
   const bool alone = options_.alone.contains(name) || submitted.losses >= kAloneAfter;
-  const trial::Trial& trial = submitted.trial;
+  const trial::Trial& trial = *submitted.trial;
   scheduler_.submit(name, {static_cast<double>(trial.cost), trial.members, alone, submitted.avoids});
 }
 
@@ -54,30 +55,30 @@ void FleetDispatcher::submit_again(trial::TrialName name, Submitted& submitted) 
   submit(name, submitted);
 }
 
-std::vector<Arrival> FleetDispatcher::poll() {
-  std::vector<Arrival> arrivals;
-  take_own(arrivals);
-  take_letters(arrivals);
-  look_after_ranks(arrivals);
+std::span<Arrival> FleetDispatcher::poll() {
+  arrivals_.clear();
+  take_own();
+  take_letters();
+  look_after_ranks();
   send_journalled();
   while (const auto next = scheduler_.next()) start(*next);
-  return arrivals;
+  return arrivals_;
 }
 
-void FleetDispatcher::take_own(std::vector<Arrival>& arrivals) {
+void FleetDispatcher::take_own() {
   for (const TrainedPart& part : own_slots_.take_trained()) {
     scheduler_.ended(part.trial, 0, part.slot, part.seconds);
   }
-  for (Arrival& arrival : own_slots_.take()) arrived(std::move(arrival), arrivals);
+  for (Arrival& arrival : own_slots_.take()) arrived(std::move(arrival));
 }
 
-void FleetDispatcher::take_letters(std::vector<Arrival>& arrivals) {
+void FleetDispatcher::take_letters() {
   const double now_s = steady_now_s();
   while (const auto letter = mail_.receive()) {
     const auto rank = static_cast<std::size_t>(letter->from);
     if (watch_) watch_->heard(rank, now_s);
     if (letter->kind == MailKind::kResult) {
-      arrived(mail_.read_result(*letter), arrivals);
+      arrived(mail_.read_result(*letter));
     } else if (letter->kind == MailKind::kTrained) {
       const TrainedPart part = FleetMail::read_trained(*letter);
       scheduler_.ended(part.trial, rank, part.slot, part.seconds);
@@ -90,14 +91,14 @@ void FleetDispatcher::take_letters(std::vector<Arrival>& arrivals) {
     } else if (letter->kind == MailKind::kStuck) {
       mark_stuck(FleetMail::read_stuck(*letter));
     } else if (letter->kind == MailKind::kFailed) {
-      lose({rank, "it has failed"}, arrivals);
+      lose({rank, "it has failed"});
     } else {
       require(letter->kind == MailKind::kAlive, "a message that rank 0 does not expect");
     }
   }
 }
 
-void FleetDispatcher::arrived(Arrival arrival, std::vector<Arrival>& arrivals) {
+void FleetDispatcher::arrived(Arrival arrival) {
   const trial::TrialTiming& timing = arrival.timing;
   scheduler_.ended(arrival.trial, static_cast<std::size_t>(timing.rank),
                    static_cast<std::size_t>(timing.slot), arrival.stopped() ? 0 : timing.total_s());
@@ -110,7 +111,7 @@ void FleetDispatcher::arrived(Arrival arrival, std::vector<Arrival>& arrivals) {
     trials_.erase(found);
     if (timing.rank != 0 && !arrival.stopped()) holders_[arrival.trial] = timing.rank;
   }
-  arrivals.push_back(std::move(arrival));
+  arrivals_.push_back(std::move(arrival));
 }
 
 /// An attempt that came to no result: another rank, if there is one, makes the next.
@@ -142,20 +143,19 @@ void FleetDispatcher::send_journalled() {
 
 void FleetDispatcher::start(const Scheduler::Start& start) {
   Submitted& submitted = trials_.at(start.trial);
-  const trial::Trial& trial = submitted.trial;
   submitted.place = start.place;
   warn_of_time(submitted, start.place.ranks);
-  Assignment assignment{trial, std::nullopt, submitted.attempt, submitted.last};
-  if (trial.members > 1) {
+  Assignment assignment{submitted.trial, std::nullopt, submitted.attempt, submitted.last};
+  if (const std::uint32_t members = submitted.trial->members; members > 1) {
     submitted.sequence = ++groups_;
-    assignment.group = {groups_, trial.members, static_cast<int>(start.place.rank),
+    assignment.group = {groups_, members, static_cast<int>(start.place.rank),
                         static_cast<int>(start.place.ranks)};
     warn_of_crowd(*assignment.group);
   }
   for (std::size_t rank = start.place.rank; rank < start.place.rank + start.place.ranks; ++rank) {
     if (rank == 0) {
-      Assignment own = assignment;
-      own.trial = without_network(std::move(own.trial));  // the slot's network goes with it
+      Assignment own = assignment;  // a trial of its own, too: the network that the slot builds goes with it
+      own.trial = std::make_shared<const trial::Trial>(without_network(*own.trial));
       own_slots_.submit(start.place.slot, std::move(own));
     } else {
       mail_.send_trial(static_cast<int>(rank), start.place.slot, assignment);
@@ -177,10 +177,10 @@ void FleetDispatcher::warn_of_crowd(const GroupPlace& group) {
 void FleetDispatcher::warn_of_time(const Submitted& submitted, std::size_t ranks) {
   if (warned_of_time_ || !options_.trial_timeout_s) return;
   const std::optional<double> forecast_s =
-      scheduler_.forecast_s(static_cast<double>(submitted.trial.cost) / static_cast<double>(ranks));
+      scheduler_.forecast_s(static_cast<double>(submitted.trial->cost) / static_cast<double>(ranks));
   if (!forecast_s || *forecast_s <= *options_.trial_timeout_s) return;
   warned_of_time_ = true;
-  log::warning("trial " + to_text(submitted.trial.name()) + " is expected to take " +
+  log::warning("trial " + to_text(submitted.trial->name()) + " is expected to take " +
                seconds_text(*forecast_s) + ": longer than run.trial_timeout");
 }
 
@@ -200,13 +200,13 @@ void FleetDispatcher::finish(const std::function<void()>& check) {
   ending_ = true;
   send_journalled();
   tell_all(MailKind::kEnd);
-  std::vector<Arrival> late;
+  arrivals_.clear();
   for (Backoff backoff; std::ssize(gone_) < ranks() - 1; backoff.pause()) {
     check();
-    take_letters(late);
-    look_after_ranks(late);
+    take_letters();
+    look_after_ranks();
   }
-  require(std::ranges::all_of(late, &Arrival::follower), "a result came after the run's end");
+  require(std::ranges::all_of(arrivals_, &Arrival::follower), "a result came after the run's end");
   mail_.close();
 }
 

@@ -13,7 +13,9 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace skyline::engine {
@@ -38,10 +40,10 @@ class FleetDispatcher final : public Dispatcher {
   /// References outlive the dispatcher.
   FleetDispatcher(FleetMail& mail, FleetOptions options, SlotPool& own_slots, ResultKeeper& results);
 
-  void submit(std::span<const trial::Trial> trials) override;
+  void submit(std::span<const AskedTrial> trials) override;
   void expect_more(bool more) override { scheduler_.expect_more(more); }
   /// @throws FaultError if no rank is left that trains
-  std::vector<Arrival> poll() override;
+  std::span<Arrival> poll() override;
   void stop() override;
   bool idle() const override { return scheduler_.idle() && trials_.empty(); }
   /// Whether another rank wants the run to stop.
@@ -54,7 +56,7 @@ class FleetDispatcher final : public Dispatcher {
 
  private:
   struct Submitted {
-    trial::Trial trial;
+    AskedTrial trial;
     std::uint32_t attempt = 0;
     std::uint32_t losses = 0;                // of ranks that had it
     bool last = false;                       // Assignment
@@ -65,9 +67,9 @@ class FleetDispatcher final : public Dispatcher {
   };
 
   int ranks() const { return static_cast<int>(options_.ranks.slots.size()); }
-  void take_own(std::vector<Arrival>& arrivals);
-  void take_letters(std::vector<Arrival>& arrivals);
-  void arrived(Arrival arrival, std::vector<Arrival>& arrivals);
+  void take_own();
+  void take_letters();
+  void arrived(Arrival arrival);
   void send_journalled();
   void start(const Scheduler::Start& start);
   void warn_of_crowd(const GroupPlace& group);
@@ -77,21 +79,22 @@ class FleetDispatcher final : public Dispatcher {
   void submit_again(trial::TrialName name, Submitted& submitted);
   void try_again(const Arrival& arrival);
   void mark_stuck(trial::TrialName name);
-  void look_after_ranks(std::vector<Arrival>& arrivals);
-  void lose(const RankWatch::Loss& loss, std::vector<Arrival>& arrivals);
+  void look_after_ranks();
+  void lose(const RankWatch::Loss& loss);
   void end_process(int rank);
   void retire_if_bad(const std::string& host);
   void give_up_group(const Submitted& submitted);
-  void send_again(trial::TrialName name, std::vector<Arrival>& arrivals);
+  void send_again(trial::TrialName name);
 
   FleetMail& mail_;
   const FleetOptions options_;
   SlotPool& own_slots_;
   ResultKeeper& results_;
   Scheduler scheduler_;
-  std::map<trial::TrialName, Submitted> trials_;  // without a result
-  std::map<trial::TrialName, int> holders_;       // ranks with results that are not known to be durable
-  std::uint64_t groups_ = 0;                      // so far
+  std::unordered_map<trial::TrialName, Submitted> trials_;  // without a result
+  std::unordered_map<trial::TrialName, int> holders_;  // ranks with results that are not known to be durable
+  std::vector<Arrival> arrivals_;                      // of the last poll
+  std::uint64_t groups_ = 0;                           // so far
   bool warned_of_crowd_ = false;
   bool warned_of_time_ = false;
   bool stop_wanted_ = false;

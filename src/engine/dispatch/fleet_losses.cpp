@@ -2,6 +2,7 @@
 #include "core/text/wording.hpp"
 #include "engine/dispatch/fleet_dispatcher.hpp"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -23,17 +24,17 @@ trial::Failure ended_ranks() {
 
 }  // namespace
 
-void FleetDispatcher::look_after_ranks(std::vector<Arrival>& arrivals) {
+void FleetDispatcher::look_after_ranks() {
   if (!watch_) return;
   const double now_s = steady_now_s();
   if (now_s - told_alive_s_ >= kSignOfLife_s) {
     tell_all(MailKind::kAlive);
     told_alive_s_ = now_s;
   }
-  for (const RankWatch::Loss& loss : watch_->losses(now_s)) lose(loss, arrivals);
+  for (const RankWatch::Loss& loss : watch_->losses(now_s)) lose(loss);
 }
 
-void FleetDispatcher::lose(const RankWatch::Loss& loss, std::vector<Arrival>& arrivals) {
+void FleetDispatcher::lose(const RankWatch::Loss& loss) {
   const int rank = static_cast<int>(loss.rank);
   if (!gone_.insert(rank).second) return;
   lost_ranks_ = true;
@@ -44,6 +45,7 @@ void FleetDispatcher::lose(const RankWatch::Loss& loss, std::vector<Arrival>& ar
   for (const auto& [name, submitted] : trials_) {
     if (is_on(submitted.place, loss.rank)) told.trials.push_back(name);
   }
+  std::ranges::sort(told.trials);
   log::warning(
       "rank " + std::to_string(rank) + " on " + told.host + " is lost (" + loss.cause +
       "): the run goes on without it" +
@@ -53,7 +55,7 @@ void FleetDispatcher::lose(const RankWatch::Loss& loss, std::vector<Arrival>& ar
   std::erase_if(holders_, [&](const auto& entry) { return entry.second == rank; });
   scheduler_.lose(loss.rank);
   retire_if_bad(told.host);
-  for (const trial::TrialName name : told.trials) send_again(name, arrivals);
+  for (const trial::TrialName name : told.trials) send_again(name);
 }
 
 void FleetDispatcher::retire_if_bad(const std::string& host) {
@@ -84,7 +86,7 @@ void FleetDispatcher::give_up_group(const Submitted& submitted) {
   }
 }
 
-void FleetDispatcher::send_again(trial::TrialName name, std::vector<Arrival>& arrivals) {
+void FleetDispatcher::send_again(trial::TrialName name) {
   Submitted& submitted = trials_.at(name);
   give_up_group(submitted);
   ++submitted.losses;
@@ -93,7 +95,7 @@ void FleetDispatcher::send_again(trial::TrialName name, std::vector<Arrival>& ar
     Arrival failed{name, submitted.stuck ? took_too_long() : ended_ranks(), {}};
     failed.timing.rank = static_cast<std::int32_t>(submitted.place->rank);
     failed.timing.slot = static_cast<std::int32_t>(submitted.place->slot);
-    arrivals.push_back(std::move(failed));
+    arrivals_.push_back(std::move(failed));
   }
   trials_.erase(name);
 }

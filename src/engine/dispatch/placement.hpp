@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -44,7 +45,7 @@ struct Placement {
 
 /// A trial and the place where it trains.
 struct Assignment {
-  trial::Trial trial;
+  std::shared_ptr<const trial::Trial> trial;
   std::optional<GroupPlace> group;  // for a trial with several members; else the slot alone
   std::uint32_t attempt = 0;        // greater than 0: other slots had it before
   bool last = false;                // its second try: whatever it comes to is its result

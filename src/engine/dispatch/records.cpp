@@ -188,7 +188,7 @@ std::size_t TrialRecord::bytes() const {
 }
 
 void TrialRecord::write(const Assignment& assignment, std::span<std::byte> record) const {
-  const trial::Trial& trial = assignment.trial;
+  const trial::Trial& trial = *assignment.trial;
   require(record.size() == bytes(), "a trial record of the wrong size");
   TrialHead head{.number = trial.number,
                  .arch_id = static_cast<std::uint64_t>(trial.architecture().id),
@@ -235,10 +235,9 @@ Assignment TrialRecord::read(std::span<const std::byte> record) const {
   const auto head = take<TrialHead>(record);
   require(head.kind == RecordKind::kTrial, "a damaged trial record");
 
-  Assignment assignment;
-  assignment.attempt = head.attempt;
-  assignment.last = head.last != 0;
-  trial::Trial& trial = assignment.trial;
+  const auto shared = std::make_shared<trial::Trial>();
+  Assignment assignment{shared, std::nullopt, head.attempt, head.last != 0};
+  trial::Trial& trial = *shared;
   trial.number = head.number;
   if (head.is_final != 0) trial.proposal.trains = head.number;
   take_fields(record.subspan(sizeof head), trial);

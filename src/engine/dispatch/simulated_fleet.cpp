@@ -27,11 +27,11 @@ std::vector<run::SlotAccount> SimulatedFleet::slots() const {
   return slots;
 }
 
-void SimulatedFleet::submit(std::span<const trial::Trial> trials) {
-  for (const trial::Trial& trial : trials) {
-    auto [seconds, outcome] = play_(trial);
-    playing_.emplace(trial.name(), Playing{seconds, std::move(outcome)});
-    scheduler_.submit(trial.name(), {static_cast<double>(trial.cost), trial.members});
+void SimulatedFleet::submit(std::span<const AskedTrial> trials) {
+  for (const AskedTrial& trial : trials) {
+    auto [seconds, outcome] = play_(*trial);
+    playing_.emplace(trial->name(), Playing{seconds, std::move(outcome)});
+    scheduler_.submit(trial->name(), {static_cast<double>(trial->cost), trial->members});
   }
   start_trials();
 }
@@ -47,8 +47,8 @@ void SimulatedFleet::start_trials() {
   }
 }
 
-std::vector<Arrival> SimulatedFleet::poll() {
-  std::vector<Arrival> arrivals;
+std::span<Arrival> SimulatedFleet::poll() {
+  arrivals_.clear();
   while (!ends_.empty() && ends_.top().at_s <= now_s_) {
     const trial::TrialName name = ends_.top().trial;
     ends_.pop();
@@ -62,10 +62,10 @@ std::vector<Arrival> SimulatedFleet::poll() {
     arrival.timing.rank = static_cast<std::int32_t>(place.rank);
     arrival.timing.started_s = now_s_ - ended.mapped().seconds;
     arrival.timing.train_s = ended.mapped().seconds;
-    arrivals.push_back(std::move(arrival));
+    arrivals_.push_back(std::move(arrival));
   }
-  if (!arrivals.empty()) start_trials();
-  return arrivals;
+  if (!arrivals_.empty()) start_trials();
+  return arrivals_;
 }
 
 /// What waits and what is under way are dropped: nobody resumes a simulation.

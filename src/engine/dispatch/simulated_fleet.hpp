@@ -38,9 +38,9 @@ class SimulatedFleet final : public Dispatcher, public Clock {
   using Play = std::function<std::pair<double, trial::Outcome>(const trial::Trial& trial)>;
   SimulatedFleet(std::size_t slots, Play play);
 
-  void submit(std::span<const trial::Trial> trials) override;
+  void submit(std::span<const AskedTrial> trials) override;
   void expect_more(bool more) override { scheduler_.expect_more(more); }
-  std::vector<Arrival> poll() override;
+  std::span<Arrival> poll() override;
   void stop() override;
   bool idle() const override { return playing_.empty(); }
 
@@ -65,11 +65,6 @@ class SimulatedFleet final : public Dispatcher, public Clock {
       return std::tuple(at_s, trial) > std::tuple(other.at_s, other.trial);
     }
   };
-  struct NameHash {
-    std::size_t operator()(trial::TrialName name) const {
-      return name.number << 1U | (name.is_final ? 1U : 0U);
-    }
-  };
 
   void start_trials();
   void pass(double until_s);
@@ -78,8 +73,9 @@ class SimulatedFleet final : public Dispatcher, public Clock {
   const Play play_;
   double now_s_ = 0;
   std::size_t busy_slots_ = 0;
-  std::unordered_map<trial::TrialName, Playing, NameHash> playing_;  // or waiting
+  std::unordered_map<trial::TrialName, Playing> playing_;  // or waiting
   std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
+  std::vector<Arrival> arrivals_;  // of the last poll
   FleetUse use_;
 };
 

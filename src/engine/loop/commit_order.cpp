@@ -17,24 +17,30 @@ std::size_t CommitOrder::room() const {
   return in_flight() == 0 ? std::numeric_limits<std::size_t>::max() : 0;
 }
 
-void CommitOrder::asked(const trial::Trial& trial) {
+AskedTrial CommitOrder::asked(trial::Trial trial) {
   require(!window_ || room() > 0, "more trials were asked than the window allows");
-  const Place place{end_of(trial), asked_++};
-  const bool is_new = places_.emplace(trial.name(), place).second;
+  const auto [found, is_new] = places_.try_emplace(trial.name());
   require(is_new, "a trial is asked for while it is in flight");
-  entries_.emplace(place, Entry{trial, std::nullopt});
+  const Place place{end_of(trial), asked_++};
+  auto record = std::make_shared<trial::CommittedTrial>(trial::CommittedTrial{std::move(trial), {}, {}});
+  AskedTrial shared(record, &record->trial);
+  found->second = entries_.emplace(place, Entry{std::move(record)}).first;
+  return shared;
 }
 
 void CommitOrder::arrived(Arrival arrival) {
   const auto found = places_.find(arrival.trial);
   require(found != places_.end(), "a result arrived for a trial that does not wait for one");
-  std::optional<Arrival>& result = entries_.at(found->second).arrival;
-  require(!result, "a result arrived for a trial that has one");
-  result = std::move(arrival);
+  Entry& entry = found->second->second;
+  require(!entry.has_result, "a result arrived for a trial that has one");
+  entry.committed->outcome = std::move(arrival.outcome);
+  entry.committed->timing = arrival.timing;
+  entry.has_result = true;
+  entry.replayed = arrival.replayed;
 }
 
 const trial::Trial* CommitOrder::due() const {
-  return entries_.empty() ? nullptr : &entries_.begin()->second.trial;
+  return entries_.empty() ? nullptr : &entries_.begin()->second.committed->trial;
 }
 
 std::optional<NextCommit> CommitOrder::next(const std::optional<trial::TrialName>& recorded) {
@@ -43,16 +49,15 @@ std::optional<NextCommit> CommitOrder::next(const std::optional<trial::TrialName
   if (recorded) {
     const auto found = places_.find(*recorded);
     require(found != places_.end(), "the trial of a journal's line is not in flight");
-    turn = entries_.find(found->second);
+    turn = found->second;
   }
-  if (!turn->second.arrival) return std::nullopt;
+  if (!turn->second.has_result) return std::nullopt;
   const VirtualTime end = turn->first.first;
-  Entry entry = std::move(turn->second);
+  NextCommit next{std::move(turn->second.committed), turn->second.replayed};
   entries_.erase(turn);
-  places_.erase(entry.trial.name());
+  places_.erase(next.committed->trial.name());
   committed(end);
-  return NextCommit{{std::move(entry.trial), std::move(entry.arrival->outcome), entry.arrival->timing},
-                    entry.arrival->replayed};
+  return next;
 }
 
 CommitsByVirtualTime::CommitsByVirtualTime(std::optional<std::size_t> window, std::size_t slots)

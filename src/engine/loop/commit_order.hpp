@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <queue>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -22,7 +23,7 @@ __extension__ using VirtualTime = unsigned __int128;
 
 /// A trial whose turn to be committed has come, without its position.
 struct NextCommit {
-  trial::CommittedTrial committed;
+  std::shared_ptr<trial::CommittedTrial> committed;
   bool replayed = false;  // an earlier job had committed it
 };
 
@@ -33,13 +34,16 @@ class CommitOrder {
  public:
   /// @param window  trials asked and not committed, at most; nothing: no bound (a generation at a time)
   explicit CommitOrder(std::optional<std::size_t> window);
+  CommitOrder(const CommitOrder&) = delete;
+  CommitOrder& operator=(const CommitOrder&) = delete;
   virtual ~CommitOrder() = default;
 
   /// How many more trials may be asked now.
   std::size_t room() const;
   bool has_window() const { return window_.has_value(); }
-  /// @pre room() > 0, or there is no window
-  void asked(const trial::Trial& trial);
+  /// Takes a trial in. @pre room() > 0, or there is no window
+  /// @return  the trial of the record that next() gives out
+  AskedTrial asked(trial::Trial trial);
   /// @throws InternalError for a trial that does not wait for its result
   void arrived(Arrival arrival);
   /// The trial that is committed next; nullptr: none is in flight.
@@ -62,15 +66,17 @@ class CommitOrder {
 
  private:
   struct Entry {
-    trial::Trial trial;
-    std::optional<Arrival> arrival;
+    std::shared_ptr<trial::CommittedTrial> committed;
+    bool has_result = false;
+    bool replayed = false;
   };
   using Place = std::pair<VirtualTime, std::uint64_t>;  // the end, and how many were asked for before
+  using Entries = std::map<Place, Entry>;
 
   std::optional<std::size_t> window_;
   std::uint64_t asked_ = 0;
-  std::map<Place, Entry> entries_;
-  std::map<trial::TrialName, Place> places_;  // of the entries
+  Entries entries_;
+  std::unordered_map<trial::TrialName, Entries::iterator> places_;
 };
 
 /// Commits in the order of asking.

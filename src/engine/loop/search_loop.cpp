@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 #include <memory>
+#include <span>
 #include <utility>
 #include <variant>
 
@@ -100,15 +101,14 @@ void SearchLoop::ask(search::Searcher& searcher) {
   }
   std::vector<trial::Proposal> proposals = searcher.ask(room);
   require(proposals.size() <= room, "the searcher proposed more than it was asked for");
-  std::vector<trial::Trial> fresh;
+  std::vector<AskedTrial> fresh;
   for (trial::Proposal& proposal : proposals) {
-    trial::Trial trial = without_network(maker_.make(std::move(proposal)));  // slots build it again
-    order_.asked(trial);
+    AskedTrial trial = order_.asked(without_network(maker_.make(std::move(proposal))));
     ++unanswered_;
-    continuations_.asked(trial);
-    for (run::RunListener* listener : listeners_) listener->asked(trial);
-    if (auto result = known_result(trial)) {
-      maker_.recorded(trial);
+    continuations_.asked(*trial);
+    for (run::RunListener* listener : listeners_) listener->asked(*trial);
+    if (auto result = known_result(*trial)) {
+      maker_.recorded(*trial);
       arrived(std::move(*result));
     } else {
       fresh.push_back(std::move(trial));
@@ -137,7 +137,7 @@ void SearchLoop::release(const search::Searcher* searcher) {
 }
 
 bool SearchLoop::collect() {
-  std::vector<Arrival> arrivals = dispatcher_.poll();
+  const std::span<Arrival> arrivals = dispatcher_.poll();
   for (Arrival& arrival : arrivals) {
     state_.account().add(arrival.timing, !arrival.stopped() && !arrival.follower);
     if (arrival.follower) continue;
@@ -164,9 +164,8 @@ std::optional<run::Commit> SearchLoop::next() {
   std::optional<NextCommit> next = order_.next(replay_.name_at(place));
   if (!next) return std::nullopt;
   if (next->replayed) --unanswered_;
-  next->committed.position = place;
-  return run::Commit{std::make_shared<const trial::CommittedTrial>(std::move(next->committed)),
-                     next->replayed};
+  next->committed->position = place;
+  return run::Commit{std::move(next->committed), next->replayed};
 }
 
 void SearchLoop::commit(const run::Commit& commit) {

@@ -132,7 +132,7 @@ void SlotPool::State::serve(std::size_t slot) {
     SlotCheckpoints* const own_checkpoints = checkpoints ? &*checkpoints : nullptr;
     MemberThreads member_threads(processors);
     while (const std::optional<Assignment> assignment = next(slot)) {
-      const trial::Trial& trial = assignment->trial;
+      const trial::Trial& trial = *assignment->trial;
       const NotedTrial noted(files, slot, trial);
       if (assignment->group) {
         train_members(slot, *assignment, own_checkpoints, member_threads);
@@ -151,7 +151,7 @@ void SlotPool::State::serve(std::size_t slot) {
 
 Arrival SlotPool::State::stopped_before_it_began(std::size_t slot, const Assignment& assignment) const {
   Arrival arrival{
-      assignment.trial.name(), trial::Failure{trial::FailureKind::kStopped, "stopped on request"}, {}};
+      assignment.trial->name(), trial::Failure{trial::FailureKind::kStopped, "stopped on request"}, {}};
   arrival.attempt = assignment.attempt;
   arrival.timing.rank = options.rank;
   arrival.timing.slot = static_cast<std::int32_t>(slot);
@@ -160,7 +160,7 @@ Arrival SlotPool::State::stopped_before_it_began(std::size_t slot, const Assignm
 
 void SlotPool::State::train(std::size_t slot, const Assignment& assignment, SlotCheckpoints* checkpoints,
                             const Evaluation& evaluate) {
-  const trial::Trial& trial = assignment.trial;
+  const trial::Trial& trial = *assignment.trial;
   const Clock::time_point begin = Clock::now();
   {
     const std::lock_guard lock(mutex);
@@ -197,7 +197,7 @@ void SlotPool::State::train(std::size_t slot, const Assignment& assignment, Slot
 void SlotPool::State::train_members(std::size_t slot, const Assignment& assignment,
                                     SlotCheckpoints* checkpoints, MemberThreads& member_threads) {
   require(options.groups != nullptr, "a trial has several members in a run without groups");
-  const trial::Trial& trial = assignment.trial;
+  const trial::Trial& trial = *assignment.trial;
   const auto members = options.groups->join(*assignment.group);
   if (members.front()->member() != 0) return follow(slot, assignment, members, member_threads);
   const bool begins = !stop;
@@ -211,7 +211,7 @@ void SlotPool::State::train_members(std::size_t slot, const Assignment& assignme
 
 void SlotPool::State::follow(std::size_t slot, const Assignment& assignment, LocalMembers members,
                              MemberThreads& member_threads) {
-  const trial::Trial& trial = assignment.trial;
+  const trial::Trial& trial = *assignment.trial;
   const Clock::time_point begin = Clock::now();
   MemberContext context(*members.front());
   evaluate_together(evaluator, trial, members, context, true, member_threads);

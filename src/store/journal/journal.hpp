@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -81,8 +82,7 @@ class JournalWriter {
   virtual ~JournalWriter() = default;
   /// Writes the lines and makes them durable with one fsync. @throws UserError naming file and reason (disk
   /// full, another job has taken the run over)
-  virtual void append(const std::vector<trial::CommittedTrial>& committed,
-                      const space::SearchSpace& space) = 0;
+  virtual void append(std::span<const trial::SharedTrial> committed, const space::SearchSpace& space) = 0;
   virtual void append(const LossNote& note) = 0;
 };
 

@@ -19,6 +19,7 @@ constexpr std::string_view kJournalFormat = "skyline-journal";
 constexpr std::string_view kSumStart = R"(,"sum":")";
 constexpr std::string_view kSumEnd = R"("})";
 constexpr std::size_t kSumDigits = 32;
+constexpr std::size_t kMostMembers = 18;  // of a trial's line
 
 Json encode_value(const space::Value& value) {
   if (const auto* number = std::get_if<double>(&value)) return encode_number(*number);
@@ -46,7 +47,7 @@ Json encode(const trial::CommittedTrial& committed, const std::vector<std::strin
   const trial::Trial& trial = committed.trial;
   const space::Architecture& architecture = trial.architecture();
   add_name(line, trial);
-  Json& genotype = line["genotype"] = Json::object();
+  Json& genotype = line["genotype"] = make_object(space.parameters().size());
   for (std::size_t i = 0; i < space.parameters().size(); ++i) {
     const space::Parameter& parameter = space.parameters()[i];
     genotype[parameter.name] = encode_value(parameter.values.at(architecture.genotype.choices.at(i)));
@@ -90,12 +91,14 @@ std::string header_line(const JournalHeader& header) {
 
 std::string result_line(const trial::CommittedTrial& committed, const std::vector<std::string>& metrics,
                         const space::SearchSpace& space) {
-  return seal_line(encode(committed, metrics, space, {}));
+  return seal_line(encode(committed, metrics, space, make_object(kMostMembers)));
 }
 
 std::string entry_line(const trial::CommittedTrial& committed, const std::vector<std::string>& metrics,
                        const space::SearchSpace& space) {
-  return seal_line(encode(committed, metrics, space, {{"position", committed.position}}));
+  Json line = make_object(kMostMembers);
+  line["position"] = committed.position;
+  return seal_line(encode(committed, metrics, space, std::move(line)));
 }
 
 std::string loss_line(const LossNote& note) {

@@ -67,9 +67,9 @@ class OffsetWriter final : public JournalWriter {
     check_length(opened_.length);
   }
 
-  void append(const std::vector<trial::CommittedTrial>& committed, const space::SearchSpace& space) override {
+  void append(std::span<const trial::SharedTrial> committed, const space::SearchSpace& space) override {
     std::string lines;
-    for (const trial::CommittedTrial& entry : committed) lines += entry_line(entry, metrics_, space);
+    for (const trial::SharedTrial& entry : committed) lines += entry_line(*entry, metrics_, space);
     append(lines);
   }
   void append(const LossNote& note) override { append(loss_line(note)); }

@@ -93,6 +93,12 @@ trial::Inherit FieldDecoder::inherited(const Json& inherits) const {
 
 }  // namespace
 
+Json make_object(std::size_t members) {
+  Json::object_t object;
+  object.reserve(members);
+  return object;
+}
+
 Json encode_number(double value) {
   if (std::isfinite(value)) return value;
   if (std::isnan(value)) return "nan";
@@ -148,7 +154,8 @@ void read_fields(const Json& object, const trial::ArchitectureOf& earlier, trial
 }
 
 Json encode_timing(const trial::TrialTiming& timing) {
-  Json object;
+  constexpr std::size_t kMembers = 9;
+  Json object = make_object(kMembers);
   const auto encode = [&object](const char* name, const auto& value) {
     if constexpr (std::is_integral_v<std::decay_t<decltype(value)>>) {
       object[name] = value;

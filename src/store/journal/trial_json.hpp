@@ -5,6 +5,7 @@
 
 #include "trial/packed_trial.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -13,6 +14,8 @@
 
 namespace skyline::store {
 
+/// An object that will have about so many members, which then need not move.
+nlohmann::ordered_json make_object(std::size_t members);
 /// Numbers as the journal writes them: JSON has no infinities and no NaN, which are texts.
 nlohmann::ordered_json encode_number(double value);
 /// Values of a line. All throw UserError, which names the member, for one that is missing or of another kind.
