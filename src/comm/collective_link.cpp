@@ -8,6 +8,7 @@
 #include <cstring>
 #include <deque>
 #include <memory>
+#include <ranges>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -148,8 +149,10 @@ class CoordinatorLink final : public CollectiveLink {
     pause_ = carried ? kShortPause : std::min(2 * pause_, longest);
   }
 
+  /// Looks at the gather first, which ends last.
   bool is_complete() {
-    if (!std::ranges::all_of(requests_, [](const auto& request) { return request->test(); })) return false;
+    const auto latest_first = std::views::reverse(requests_);
+    if (!std::ranges::all_of(latest_first, [](const auto& request) { return request->test(); })) return false;
     requests_.clear();
     return true;
   }

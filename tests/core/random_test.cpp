@@ -2,6 +2,8 @@
 
 #include "skyline/core/error.hpp"
 
+#include "core/text/hash.hpp"
+
 #include <algorithm>
 #include <array>
 #include <set>
@@ -78,7 +80,11 @@ TEST(DeriveSeed, DependsOnSeedPurposeAndEveryNumberAndTheirOrder) {
                                       derive_seed(1, "train"),         derive_seed(1, "train", {0}),
                                       derive_seed(1, "train", {1, 2}), derive_seed(1, "train", {2, 1})};
   EXPECT_EQ(seeds.size(), 6U);
-  EXPECT_EQ(derive_seed(1, "train", {1, 2}), derive_seed(1, "train", {1, 2}));
+}
+
+TEST(DeriveSeed, IsTheHashOfATextThatNoVersionChanges) {
+  EXPECT_EQ(derive_seed(0x1F, "train", {1, ~std::uint64_t{0}}),
+            stable_hash64("000000000000001f train 0000000000000001 ffffffffffffffff"));
 }
 
 }  // namespace

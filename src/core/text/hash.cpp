@@ -186,9 +186,13 @@ std::string RunningHash::checksum() const {
 }
 
 std::string to_hex(std::uint64_t value) {
-  std::string text(2 * sizeof value, '0');
-  for (std::size_t i = text.size(); i > 0; --i, value >>= 4U) text[i - 1] = kDigits[value & 15U];
+  std::string text;
+  append_hex(text, value);
   return text;
+}
+
+void append_hex(std::string& text, std::uint64_t value) {
+  for (int shift = 60; shift >= 0; shift -= 4) text += kDigits[(value >> shift) & 15U];
 }
 
 std::uint32_t crc32c(std::string_view bytes) {

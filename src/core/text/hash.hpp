@@ -35,6 +35,8 @@ std::uint32_t crc32c(std::string_view bytes);
 
 /// Writes 16 lower-case hex digits.
 std::string to_hex(std::uint64_t value);
+/// Appends the same.
+void append_hex(std::string& text, std::uint64_t value);
 /// 64 bits from the system that nobody can guess: for names in shared folders and marks of a process.
 std::uint64_t random_token();
 

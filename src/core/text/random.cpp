@@ -41,12 +41,15 @@ std::size_t RandomStream::weighted(std::span<const double> weights) {
 
 std::uint64_t derive_seed(std::uint64_t seed, std::string_view purpose,
                           std::initializer_list<std::uint64_t> numbers) {
-  std::string text = to_hex(seed);
+  std::string text;
+  constexpr std::size_t kDigitsAndSpace = 17;
+  text.reserve(purpose.size() + kDigitsAndSpace * (1 + numbers.size()));
+  append_hex(text, seed);
   text += ' ';
   text += purpose;
   for (const std::uint64_t number : numbers) {
     text += ' ';
-    text += to_hex(number);
+    append_hex(text, number);
   }
   return stable_hash64(text);
 }
