@@ -5,8 +5,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <barrier>
 #include <chrono>
+#include <cstddef>
 #include <exception>
+#include <functional>
 #include <mutex>
 #include <thread>
 
@@ -34,21 +37,37 @@ struct Throughput {
 };
 
 /// `count` candidates on so many slots.
-Throughput train_all(trial::Evaluator& evaluator, int count, std::size_t slots, double epochs) {
+/// @param warm_up     candidates that the same threads train before, uncounted: LibTorch keeps memory for
+/// threads
+/// @param warmed_up   called then
+Throughput train_all(trial::Evaluator& evaluator, int count, std::size_t slots, double epochs,
+                     int warm_up = 0, const std::function<void()>& warmed_up = {}) {
   std::atomic<int> next = 0;
   std::atomic<std::int64_t> steps = 0;
   std::mutex mutex;
   std::exception_ptr failure;
-  const Clock::time_point start = Clock::now();
+  Clock::time_point start = Clock::now();
+  std::barrier warm(static_cast<std::ptrdiff_t>(slots), [&]() noexcept {
+    if (warmed_up) warmed_up();
+    next = 0;
+    steps = 0;
+    start = Clock::now();
+  });
+  const auto train_up_to = [&](int most) {
+    for (int index = next++; index < most; index = next++) {
+      BenchContext context;
+      steps += train(evaluator, candidate(index, epochs), context).steps;
+    }
+  };
   std::vector<std::thread> threads;
   for (std::size_t slot = 0; slot < slots; ++slot) {
     threads.emplace_back([&] {
       try {
-        for (int index = next++; index < count; index = next++) {
-          BenchContext context;
-          steps += train(evaluator, candidate(index, epochs), context).steps;
-        }
+        train_up_to(warm_up);
+        warm.arrive_and_wait();
+        train_up_to(count);
       } catch (...) {
+        warm.arrive_and_drop();
         const std::lock_guard lock(mutex);
         failure = std::current_exception();
       }
@@ -69,9 +88,9 @@ nlohmann::json measure(const GpuBench& bench) {
   train_all(*evaluator, kCandidates, 1, bench.host ? 0.05 : 0.5);  // chooses algorithms
   const Throughput in_turn = train_all(*evaluator, kCandidates, 1, epochs);
   const Throughput at_once = train_all(*evaluator, kCandidates, kCandidates, epochs);
-  train_all(*evaluator, many / 10, kCandidates, epochs_of_many);
-  const AcceleratorMemory before = bench.accelerator->memory(0);
-  const Throughput all = train_all(*evaluator, many, kCandidates, epochs_of_many);
+  AcceleratorMemory before;
+  const Throughput all = train_all(*evaluator, many, kCandidates, epochs_of_many, many / 10,
+                                   [&] { before = bench.accelerator->memory(0); });
   const AcceleratorMemory after = bench.accelerator->memory(0);
   return {{"benchmark", "packing"},
           {"candidates", kCandidates},

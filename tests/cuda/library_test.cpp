@@ -24,6 +24,15 @@ TEST(CudaLibrary, brings_the_cuda_part_of_libtorch) {
   EXPECT_TRUE(at::globalContext().hasCuDNN());  // false for good if LibTorch looked before it was loaded
 }
 
+/// As a search and the doctor do. A suite of its own, and so a process: LibTorch looks for its CUDA part
+/// once.
+TEST(CudaLibraryAfterTheVersion, still_brings_the_cuda_part_of_libtorch) {
+  EXPECT_NE(torch_version(), "");
+  std::string reason;
+  open_accelerator_library(CUDA_LIBRARY, reason);
+  EXPECT_TRUE(at::globalContext().hasCuDNN());
+}
+
 TEST(CudaLibrary, tells_the_versions_of_what_it_is_linked_to) {
   setenv("SKYLINE_CUDA_LIBRARY", CUDA_LIBRARY, 1);
   EXPECT_THAT(accelerator_versions(), testing::MatchesRegex("CUDA 13\\.[0-9]+, NCCL 2\\.[0-9]+\\.[0-9]+"));

@@ -59,6 +59,7 @@ inline TrainingSetup make_setup(const TrainingOptions& options, std::shared_ptr<
   if (accelerator == nullptr) accelerator = make_host_accelerator(Kernels::kOwn);
   setup.on_device =
       std::make_shared<DeviceContext>(DeviceUse{std::move(accelerator), 0}, learner_images(), scaling);
+  setup.on_device->set_precision(options.precision);
   return setup;
 }
 

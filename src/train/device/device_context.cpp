@@ -38,8 +38,10 @@ DeviceSamples copy_samples(c10::Device device, const store::SampleView& samples,
       copied.labels = copy_to(device, samples.classes(), {count}, at::kInt);
       break;
     case store::TargetKind::kLabels:
-      copied.labels =
-          copy_to(device, std::get<1>(samples.targets), {count, outputs}, at::kByte).to(at::kFloat);
+      // Made floats by the host: a device would be at it when this returns.
+      copied.labels = copy_to(at::kCPU, std::get<1>(samples.targets), {count, outputs}, at::kByte)
+                          .to(at::kFloat)
+                          .to(device);
       break;
     case store::TargetKind::kNumbers:
       copied.labels = copy_to(device, std::get<2>(samples.targets), {count, outputs}, at::kFloat);

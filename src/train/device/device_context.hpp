@@ -53,14 +53,15 @@ class DeviceContext {
   /// Keeps the stream for this thread's next trial. @pre its work is done
   void give_back(std::unique_ptr<AcceleratorStream> stream);
 
-  /// Whether to try recording: not after several refusals in a row, by consecutive trials.
+  /// Whether to try recording: not after many refusals in a row.
   bool may_record() const { return refusals_ < kMostRefusals; }
   void note_recording() { refusals_ = 0; }
   /// Notes that the device refused to record work. The trial continues without; one warning per process.
   void note_refusal(const std::string& reason);
 
  private:
-  static constexpr int kMostRefusals = 3;
+  static constexpr int kMostRefusals =
+      16;  // a trial has up to 4 works, and may break another slot's recording
 
   struct HeldSamples {
     std::once_flag once;

@@ -11,9 +11,10 @@
 #include <cstdlib>
 #include <filesystem>
 #include <iterator>
+#include <map>
 #include <vector>
 
-#include <ATen/Version.h>
+#include <caffe2/core/common.h>
 #include <dlfcn.h>
 
 namespace skyline::train {
@@ -94,22 +95,25 @@ std::string accelerator_versions() {
 }
 
 std::shared_ptr<Accelerator> load_accelerator(std::string& reason) {
+  // Hardware queues, so that slots do not wait for one another: 8 unless it is set before the driver starts.
+  ::setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
   const DriverReport report = read_driver();
   reason = driver_problem(report);
   if (has_unusable_gpu(report)) throw UserError(reason);
   if (!reason.empty()) return nullptr;
   const std::string file = find_accelerator_library(reason);
-  return file.empty() ? nullptr : open_accelerator_library(file, reason);
+  if (file.empty()) return nullptr;
+  auto accelerator = open_accelerator_library(file, reason);
+  if (accelerator == nullptr) throw UserError("a GPU is there and cannot be used: " + reason);
+  return accelerator;
 }
 
+/// The library's own: the version of the headers is that of the build. Not by at::show_config(), which looks
+/// for the CUDA part: where the module is not loaded yet, LibTorch then has none for the life of the process.
 std::string torch_version() {
-  // Reads the library's own text: the version of the headers is that of the build.
-  const std::string report = at::show_config();
-  const std::string key = "TORCH_VERSION=";
-  const std::size_t start = report.find(key);
-  if (start == std::string::npos) return "unknown";
-  const std::size_t begin = start + key.size();
-  return report.substr(begin, report.find_first_of(", \n", begin) - begin);
+  const std::map<std::string, std::string>& options = caffe2::GetBuildOptions();
+  const auto version = options.find("TORCH_VERSION");
+  return version == options.end() ? "unknown" : version->second;
 }
 
 }  // namespace skyline::train
