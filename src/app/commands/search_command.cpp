@@ -249,9 +249,10 @@ int search_on_ranks(comm::Environment& environment, const SearchArguments& argum
 }  // namespace
 
 int run_search(const SearchArguments& arguments) {
-  const auto environment = comm::Environment::start({.timeout_s = arguments.start_timeout_s});
+  const comm::StartOptions start{.timeout_s = arguments.start_timeout_s};
+  const auto environment = comm::Environment::start(start);
   JobStop stop;  // behind MPI, which may bring handlers of its own
-  JobGuard guard(*environment);
+  JobGuard guard(*environment, start);
   const store::RunPaths paths{arguments.run};
   std::optional<PreparedRun> prepared;  // keeps the folder until all is told
   const auto claim = [&] { return prepared ? prepared->claim.get() : nullptr; };

@@ -5,10 +5,12 @@
 
 #include "app/job/job_stop.hpp"
 #include "comm/agreement.hpp"
+#include "comm/launch/start_watch.hpp"
 #include "core/text/foreign_text.hpp"
 #include "store/publish/patience.hpp"
 
 #include <chrono>
+#include <cstddef>
 #include <iostream>
 #include <limits>
 #include <string>
@@ -23,8 +25,11 @@ namespace {
 constexpr std::chrono::seconds kLook(1);
 constexpr double kGrace_s = 10;  // the main thread ends the job in a better way, if it can
 
-engine::RankWatch watch_ranks(comm::Environment& environment) {
+engine::RankWatch watch_ranks(comm::Environment& environment, const comm::StartOptions& options) {
   comm::Communicator& world = environment.world();
+  comm::StartWatch start(options, environment.launch(),
+                         environment.hosts()[static_cast<std::size_t>(world.rank())]);
+  start.waits_for("until all ranks know each other's processes: one may have ended");
   std::vector<engine::RankProcess> processes;
   if (comm::share(world, environment.launch().survivors_live)) {  // rank 0's word, as in the engine
     processes = comm::share(world, comm::gather(world, engine::RankProcess::own()));
@@ -35,9 +40,9 @@ engine::RankWatch watch_ranks(comm::Environment& environment) {
 
 }  // namespace
 
-JobGuard::JobGuard(comm::Environment& environment)
+JobGuard::JobGuard(comm::Environment& environment, const comm::StartOptions& options)
     : environment_(environment),
-      ranks_(watch_ranks(environment)),
+      ranks_(watch_ranks(environment, options)),
       thread_([this](const std::stop_token& stop) { watch(stop); }) {}
 
 void JobGuard::watch(const std::stop_token& stop) {

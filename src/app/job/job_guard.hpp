@@ -16,8 +16,9 @@ namespace skyline::app {
 /// starts, where the launcher lets survivors live. Works from construction to destruction.
 class JobGuard {
  public:
-  /// Collective. @param environment  outlives the object
-  explicit JobGuard(comm::Environment& environment);
+  /// Collective; ends this process, too, if that takes too long.
+  /// @param environment  outlives the object
+  JobGuard(comm::Environment& environment, const comm::StartOptions& options);
   JobGuard(const JobGuard&) = delete;
   JobGuard& operator=(const JobGuard&) = delete;
 

@@ -56,14 +56,20 @@ void check_journal_of_train(const store::RunPaths& paths, const SearchArguments&
 }
 
 /// A job that was requeued after the loss of a node comes back before the claim of the lost one is stale.
-/// Returns false if this job is to stop before.
-bool wait_for_folder(const store::RunPaths& paths, double wait_s, const JobStop& stop) {
+/// Only the claim knows when that is: by the file server's clock, which this node's may be ahead of.
+/// @return  nullptr if this job is to stop before
+std::unique_ptr<store::RunClaim> claim_folder(const store::RunPaths& paths, double wait_s,
+                                              const JobStop& stop) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::duration<double>(wait_s);
-  bool told = false;
-  while (std::chrono::steady_clock::now() < deadline) {
-    const auto owner = store::read_owner(paths);
-    if (!owner || !owner->active) return true;
-    if (stop.requested()) return false;
+  for (bool told = false;;) {
+    std::optional<store::RunOwner> owner;
+    try {
+      return store::RunClaim::take(paths);
+    } catch (const UserError&) {
+      owner = store::read_owner(paths);
+      if (!owner || std::chrono::steady_clock::now() >= deadline) throw;
+    }
+    if (stop.requested()) return nullptr;
     if (!std::exchange(told, true)) {
       print_error(paths.root.string() + " is in use by process " + std::to_string(owner->process) +
                   " on host " + owner->host + ": waiting up to " + std::to_string(std::lround(wait_s)) +
@@ -71,7 +77,6 @@ bool wait_for_folder(const store::RunPaths& paths, double wait_s, const JobStop&
     }
     std::this_thread::sleep_for(std::chrono::seconds(1));
   }
-  return true;  // whether it is free or not: the claim will say
 }
 
 void check_same_run(const store::RunPaths& paths, const RunConfig& config, const SearchArguments& arguments) {
@@ -148,8 +153,8 @@ std::optional<PreparedRun> prepare_run(const SearchArguments& arguments, const s
   stop.limit(config.sections.run.time_limit_s, launch);
   check_may_begin(paths, arguments);
   check_journal_of_train(paths, arguments, config);
-  if (!wait_for_folder(paths, arguments.wait_s, stop)) return std::nullopt;
-  prepared.claim = store::RunClaim::take(paths);
+  prepared.claim = claim_folder(paths, arguments.wait_s, stop);
+  if (prepared.claim == nullptr) return std::nullopt;
   check_may_begin(paths, arguments);  // another job may have come and gone in between
   log::start({.file = paths.log().string(),
               .prefix = signature,

@@ -6,6 +6,7 @@
 #include "core/backoff.hpp"
 
 #include <limits>
+#include <set>
 #include <utility>
 
 namespace skyline::comm {
@@ -106,16 +107,26 @@ void MpiMailbox::accept_incoming() {
 }
 
 std::optional<Message> MpiMailbox::next_arrived() {
-  // Keeps the order of sending: a small message may arrive before a large one that was sent earlier.
-  if (incoming_.empty()) return std::nullopt;
-  Incoming& first = incoming_.front();
-  const Progress progress = progress_of(first.request);
-  if (progress == Progress::kLost) incoming_.pop_front();
-  if (progress != Progress::kDone) return std::nullopt;
-  Message message{first.from, first.buffer};
-  if (first.is_notice) message.buffer = slots_.open(*first.buffer, first.from);
-  incoming_.pop_front();
-  return message;
+  // Keeps each sender's order: a small message may arrive before a large one that was sent earlier. One of a
+  // rank that has died may never come to its end, and holds up no other sender's.
+  std::set<int> under_way;
+  for (auto next = incoming_.begin(); next != incoming_.end();) {
+    const bool is_first = !under_way.contains(next->from);
+    const Progress progress = is_first ? progress_of(next->request) : Progress::kUnderWay;
+    if (progress == Progress::kDone) {
+      Message message{next->from, next->buffer};
+      if (next->is_notice) message.buffer = slots_.open(*next->buffer, next->from);
+      incoming_.erase(next);
+      return message;
+    }
+    if (progress == Progress::kLost) {
+      next = incoming_.erase(next);
+    } else {
+      under_way.insert(next->from);
+      ++next;
+    }
+  }
+  return std::nullopt;
 }
 
 bool MpiMailbox::is_receiving() {

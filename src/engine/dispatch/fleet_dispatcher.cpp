@@ -91,7 +91,7 @@ void FleetDispatcher::take_letters() {
     } else if (letter->kind == MailKind::kStuck) {
       mark_stuck(FleetMail::read_stuck(*letter));
     } else if (letter->kind == MailKind::kFailed) {
-      lose({rank, "it has failed"});
+      lose({rank, "it has failed", true});
     } else {
       require(letter->kind == MailKind::kAlive, "a message that rank 0 does not expect");
     }

@@ -52,7 +52,8 @@ void FleetWorker::show_life() {
     told_alive_s_ = now_s;
   }
   for (const RankWatch::Loss& loss : watch_.losses(now_s)) {
-    for (int rank = 1; rank < ranks_; ++rank) mail_.send(rank, MailKind::kAbort);  // not all can see it end
+    // Not all can see it end. Silence may be of this rank alone, which rank 0 took for lost.
+    for (int rank = 1; loss.ends && rank < ranks_; ++rank) mail_.send(rank, MailKind::kAbort);
     throw FaultError("rank 0 is lost (" + loss.cause + "): resume the run");
   }
 }

@@ -53,7 +53,7 @@ std::vector<RankWatch::Loss> RankWatch::losses(double now_s) {
   for (std::size_t rank = 0; rank < watched_.size(); ++rank) {
     State& state = states_[rank];
     if (state == State::kEnded) {
-      lost.push_back({rank, "its process has ended"});
+      lost.push_back({rank, "its process has ended", true});
       state = State::kGone;
     } else if (state == State::kThere && (watched_[rank].has_ended(own_) || has_died_(rank))) {
       state = State::kEnded;

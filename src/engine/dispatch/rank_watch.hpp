@@ -43,6 +43,7 @@ class RankWatch {
   struct Loss {
     std::size_t rank = 0;
     std::string cause;  // "its process has ended"
+    bool ends = false;  // has ended, or ends by itself; else it may come back
   };
   /// Ranks that are lost since the last call; cheap, as it looks twice a second.
   std::vector<Loss> losses(double now_s);
