@@ -8,6 +8,7 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/equal.h>
 #include <ATen/ops/full.h>
+#include <ATen/ops/rand.h>
 #include <ATen/ops/randint.h>
 #include <ATen/ops/randn.h>
 
@@ -26,6 +27,10 @@ struct BatchTensors {
   at::Tensor seed;
   at::Tensor images;
   at::Tensor targets;
+  at::Tensor mixup;  // as cutmix: undefined unless images are mixed
+  at::Tensor cutmix;
+  at::Tensor others;
+  at::Tensor shares;
 
   BatchTensors(std::int64_t channels, std::int64_t height, std::int64_t width, std::int64_t rows)
       : pixels(at::randint(0, 256, {100, channels, height, width}, at::kByte)),
@@ -38,32 +43,47 @@ struct BatchTensors {
                          at::TensorOptions(at::kFloat).memory_format(at::MemoryFormat::ChannelsLast))),
         targets(at::empty({rows}, at::kLong)) {}
 
+  /// Mixes images by either kind, drawn with equal chance.
+  BatchTensors& mixed() {
+    mixup = at::rand({kernels::kQuantiles});
+    cutmix = at::rand({kernels::kQuantiles});
+    others = at::empty({targets.size(0)}, at::kLong);
+    shares = at::empty({targets.size(0)});
+    return *this;
+  }
+
   kernels::GatherPlan with(const AugmentOptions& augment) {
+    const bool mixes = mixup.defined();
     return {.pixels = pixels.const_data_ptr<std::uint8_t>(),
             .labels = labels.const_data_ptr<std::int32_t>(),
             .order = order.const_data_ptr<std::int64_t>(),
             .position = position.const_data_ptr<std::int64_t>(),
             .scaling = scaling.const_data_ptr<float>(),
-            .seed = augment.any() ? seed.const_data_ptr<std::int64_t>() : nullptr,
+            .seed = augment.any() || mixes ? seed.const_data_ptr<std::int64_t>() : nullptr,
             .augment = {.crop = static_cast<std::int32_t>(augment.crop),
                         .cutout = static_cast<std::int32_t>(augment.cutout),
                         .flip = augment.flip,
                         .height = static_cast<std::int32_t>(pixels.size(2)),
                         .width = static_cast<std::int32_t>(pixels.size(3))},
-            .mix = {},
+            .mix = {.mixup = mixes ? mixup.const_data_ptr<float>() : nullptr,
+                    .cutmix = mixes ? cutmix.const_data_ptr<float>() : nullptr,
+                    .samples = order.size(0)},
             .channels = static_cast<std::int32_t>(pixels.size(1)),
             .rows = targets.size(0),
             .images = images.mutable_data_ptr<float>(),
-            .targets = targets.mutable_data_ptr<std::int64_t>()};
+            .targets = targets.mutable_data_ptr<std::int64_t>(),
+            .others = mixes ? others.mutable_data_ptr<std::int64_t>() : nullptr,
+            .shares = mixes ? shares.mutable_data_ptr<float>() : nullptr};
   }
 };
 
 class GpuGather : public test::OnTheGpu {
  protected:
   BatchTensors on_gpu(BatchTensors batch) {
-    for (at::Tensor* tensor : {&batch.pixels, &batch.labels, &batch.order, &batch.position, &batch.scaling,
-                               &batch.seed, &batch.images, &batch.targets}) {
-      *tensor = on_device(*tensor);
+    for (at::Tensor* tensor :
+         {&batch.pixels, &batch.labels, &batch.order, &batch.position, &batch.scaling, &batch.seed,
+          &batch.images, &batch.targets, &batch.mixup, &batch.cutmix, &batch.others, &batch.shares}) {
+      if (tensor->defined()) *tensor = on_device(*tensor);
     }
     return batch;
   }
@@ -74,6 +94,9 @@ class GpuGather : public test::OnTheGpu {
     stream().run([&] { accelerator().gather(theirs.with(augment)); });
     EXPECT_TRUE(at::equal(on_host(theirs.images), batch.images));
     EXPECT_TRUE(at::equal(on_host(theirs.targets), batch.targets));
+    if (!batch.mixup.defined()) return;
+    EXPECT_TRUE(at::equal(on_host(theirs.others), batch.others));
+    EXPECT_TRUE(at::equal(on_host(theirs.shares), batch.shares));
   }
 };
 
@@ -85,6 +108,13 @@ TEST_F(GpuGather, GivesTheCpusBits) {
     expect_the_cpus_bits(BatchTensors(1, 28, 28, 64), augment);
     expect_the_cpus_bits(BatchTensors(3, 32, 32, 200), augment);
     expect_the_cpus_bits(BatchTensors(2, 5, 7, 1), augment);
+  }
+}
+
+TEST_F(GpuGather, MixesToTheCpusBits) {
+  for (const AugmentOptions& augment : {AugmentOptions{}, AugmentOptions{.crop = 4, .flip = true}}) {
+    expect_the_cpus_bits(BatchTensors(1, 28, 28, 64).mixed(), augment);
+    expect_the_cpus_bits(BatchTensors(3, 32, 32, 200).mixed(), augment);
   }
 }
 
