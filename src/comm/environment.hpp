@@ -73,12 +73,10 @@ class Environment {
  protected:
   explicit Environment(const Launch& launch) : launch_(launch) {}
 
+  Launch launch_;
   NodePlace place_;
   std::vector<std::string> hosts_;
   std::string description_;
-
- private:
-  const Launch launch_;
 };
 
 /// A communicator of one process, without MPI.

@@ -8,7 +8,7 @@ import time
 import unittest
 from unittest import mock
 
-from skyline_runs import PROGRAM, SOURCE, RunsCase, mpirun, read_json, small_digits
+from skyline_runs import PROGRAM, SOURCE, TIMEOUT_S, RunsCase, mpirun, read_json, small_digits
 
 NO_FRONT, FAULT = 3, 76
 SYNTHETIC = [SOURCE / "configs/synthetic.yaml"]
@@ -42,6 +42,17 @@ class Errors(RunsCase):
         for text in ("soon", "0", "-3s"):
             done = self.skyline("search", *SYNTHETIC, "--run", "a", f"--start-timeout={text}", expect=2)
             self.assertIn(f"--start-timeout: expected a duration, e.g. 90s or 10m, or none, got {text}", done.stderr)
+
+    def test_ranks_outlive_others_only_where_messages_give_up_on_the_dead(self):
+        settings = self.folder / "openmpi.conf"
+        settings.write_text("orte_enable_recovery = 1\npml = cm\nmtl = ofi\n")
+        done = subprocess.run(self.command("search", *SYNTHETIC, "--run", "outlive", ranks=3), cwd=self.folder, text=True,
+                              capture_output=True, timeout=TIMEOUT_S,
+                              env={**os.environ, "OMPI_MCA_mca_base_param_files": str(settings)})
+        self.assertEqual(done.stderr.count("skyline: "), 1, done.stderr)
+        self.assertIn("MPI's messages do not go by `ob1`, the only way that gives up on a dead rank: set OMPI_MCA_pml=ob1",
+                      done.stderr)
+        self.assertFalse((self.folder / "outlive").exists())
 
     def test_a_misspelt_key_is_refused_once_whatever_the_ranks(self):
         message = self.refused("search", *small_digits(self.digits), "--set", "search.itertions=3", "--run", "b", ranks=3)

@@ -68,10 +68,14 @@ TEST(Launch, ByMpirunTellsWhetherSurvivorsLive) {
   EXPECT_FALSE(launch_with(kMpirun).survivors_live);
   for (const char* name : {"OMPI_MCA_orte_enable_recovery", "OMPI_MCA_mpi_ft_enable"}) {
     Variables variables = kMpirun;
-    variables[name] = "1";
-    EXPECT_TRUE(launch_with(variables).survivors_live) << name;
-    variables[name] = "0";
-    EXPECT_FALSE(launch_with(variables).survivors_live) << name;
+    for (const char* word : {"1", "true", "Yes", "enabled"}) {
+      variables[name] = word;
+      EXPECT_TRUE(launch_with(variables).survivors_live) << name << ' ' << word;
+    }
+    for (const char* word : {"0", "false", ""}) {
+      variables[name] = word;
+      EXPECT_FALSE(launch_with(variables).survivors_live) << name << ' ' << word;
+    }
   }
 }
 

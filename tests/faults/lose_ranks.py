@@ -37,6 +37,10 @@ class LoseRanks:
             self.bench.mpirun += ["--with-ft", "ulfm"]
         else:
             self.bench.environment["OMPI_MCA_orte_enable_recovery"] = "1"
+            # No file of the system says how messages go: the program has to.
+            empty = self.bench.folder / "openmpi.conf"
+            empty.touch()
+            self.bench.environment["OMPI_MCA_mca_base_param_files"] = str(empty)
         search = synthetic_search(source) if synthetic else small_search(self.bench, source)
         self.search = ["search", *search, "--set", "run.lost_after=5 s", *more, "--quiet", "--run"]
         self.random = random.Random(seed)

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -25,6 +26,13 @@ class Variables {
   explicit Variables(const VariableLookup& lookup) : lookup_(lookup) {}
   bool has(const char* name) const { return lookup_(name).has_value(); }
   std::string text(const char* name) const { return lookup_(name).value_or(""); }
+  /// As Open MPI reads its own switches.
+  bool is_on(const char* name) const {
+    constexpr std::array kWords{"1", "true", "yes", "enabled"};
+    std::string word = text(name);
+    std::ranges::transform(word, word.begin(), [](unsigned char letter) { return std::tolower(letter); });
+    return std::ranges::find(kWords, word) != kWords.end();
+  }
   std::optional<int> count(const char* name) const {
     const auto number = integer_in(text(name));
     if (!number || *number < 0 || *number > INT32_MAX) return std::nullopt;
@@ -52,7 +60,7 @@ void read_launcher(const Variables& from, Launch& launch) {
     launch.ranks = from.count("OMPI_COMM_WORLD_SIZE");
     // mpirun --enable-recovery of Open MPI 4.1, and --with-ft of Open MPI 5
     launch.survivors_live =
-        from.text("OMPI_MCA_orte_enable_recovery") == "1" || from.text("OMPI_MCA_mpi_ft_enable") == "1";
+        from.is_on("OMPI_MCA_orte_enable_recovery") || from.is_on("OMPI_MCA_mpi_ft_enable");
   } else if (from.has("PMIX_RANK") || from.has("PMI_RANK") || from.has("PMI_SIZE")) {
     const bool by_srun = from.has("SLURM_PROCID");
     launch.launcher = by_srun ? Launcher::kSrun : Launcher::kOther;

@@ -3,13 +3,16 @@
 #include "core/backoff.hpp"
 
 #include <array>
+#include <chrono>
 #include <cstddef>
+#include <optional>
 #include <utility>
 
 namespace skyline::comm {
 namespace {
 
 constexpr int kRollCallTag = 1;
+constexpr double kTell_s = 0.1;  // between texts that name the missing: each is as long as the job is large
 using NameText = std::array<char, 256>;
 
 void wait_all(std::vector<MPI_Request>& requests) {
@@ -34,16 +37,24 @@ void hear_all(int ranks, std::vector<std::string> hosts, const std::vector<std::
   }
   std::vector<int> done(others);
   Backoff backoff;
+  std::optional<std::chrono::steady_clock::time_point> told;
+  bool news = true;  // since who is missing was told
   for (std::size_t heard = 0; heard < others;) {
-    watch.knows(describe_missing(hosts, job_hosts));
     int count = 0;
-    while (count == 0) {
-      check_mpi(
-          MPI_Testsome(static_cast<int>(others), requests.data(), &count, done.data(), MPI_STATUSES_IGNORE),
-          "MPI_Testsome");
-      if (count == 0) backoff.pause();
+    check_mpi(
+        MPI_Testsome(static_cast<int>(others), requests.data(), &count, done.data(), MPI_STATUSES_IGNORE),
+        "MPI_Testsome");
+    if (count == 0) {
+      if (news && (!told || seconds_since(*told) > kTell_s)) {
+        watch.knows(describe_missing(hosts, job_hosts));
+        told = std::chrono::steady_clock::now();
+        news = false;
+      }
+      backoff.pause();
+      continue;
     }
     backoff.reset();
+    news = true;
     for (int i = 0; i < count; ++i) {
       const auto index = static_cast<std::size_t>(done[static_cast<std::size_t>(i)]);
       hosts[index + 1] = texts[index].data();

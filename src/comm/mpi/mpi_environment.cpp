@@ -1,4 +1,5 @@
 #include "skyline/core/error.hpp"
+#include "skyline/core/exit_code.hpp"
 
 #include "comm/agreement.hpp"
 #include "comm/environment.hpp"
@@ -13,8 +14,10 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdlib>
 #include <exception>
 #include <map>
+#include <optional>
 #include <thread>
 
 #include <mpi.h>
@@ -85,6 +88,35 @@ void check_connected(const Launch& launch) {
                   "library, or with srun --mpi=pmix");
 }
 
+/// A setting of the MPI library, a number or a flag; nothing if it has none of that name.
+std::optional<int> find_setting(const char* name) {
+  int threads = 0;
+  if (MPI_T_init_thread(MPI_THREAD_SINGLE, &threads) != MPI_SUCCESS) return std::nullopt;
+  int index = 0;
+  int count = 0;
+  int value = 0;  // a flag takes its first byte, or all
+  MPI_T_cvar_handle handle = MPI_T_CVAR_HANDLE_NULL;
+  const bool found = MPI_T_cvar_get_index(name, &index) == MPI_SUCCESS &&
+                     MPI_T_cvar_handle_alloc(index, nullptr, &handle, &count) == MPI_SUCCESS && count == 1;
+  if (found) MPI_T_cvar_read(handle, &value);
+  if (handle != MPI_T_CVAR_HANDLE_NULL) MPI_T_cvar_handle_free(&handle);
+  MPI_T_finalize();
+  return found ? std::optional(value) : std::nullopt;
+}
+
+/// Of Open MPI's ways to send, ob1 alone gives up on a rank that has died: MPI_Isend by libfabric was seen to
+/// go on for ever. @throws UserError on rank 0; the others end
+void check_survivors_can_send() {
+  if (find_setting("pml_ob1_priority")) return;  // known where ob1 is chosen
+  int rank = 0;
+  check_mpi(MPI_Comm_rank(MPI_COMM_WORLD, &rank), "MPI_Comm_rank");
+  if (rank != kCoordinator) _exit(kExitUserError);
+  throw UserError(
+      "the launcher lets ranks outlive others (recovery), and MPI's messages do not go by `ob1`, the only "
+      "way "
+      "that gives up on a dead rank: set OMPI_MCA_pml=ob1");
+}
+
 /// describe_start of this job. @param node_of_rank  NodePlace::node of each rank
 std::string describe_job(const Launch& launch, const std::vector<int>& node_of_rank,
                          const std::vector<std::string>& hosts) {
@@ -103,11 +135,16 @@ class MpiEnvironment final : public Environment {
   MpiEnvironment(const Launch& launch, const StartOptions& options) : Environment(launch) {
     StartWatch watch(options, launch, host_name());
     watch.waits_for(describe_init(launch));
+    constexpr int kKeepOther = 0;
+    if (launch.survivors_live) setenv("OMPI_MCA_pml", "ob1", kKeepOther);  // see check_survivors_can_send
     check_mpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &threads_), "MPI_Init_thread");
     // Before the first duplicate, which inherits it: else MPI ends the program itself and checks are idle.
     check_mpi(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
     require(threads_ >= MPI_THREAD_FUNNELED, "this MPI library does not support threads (FUNNELED)");
     check_connected(launch);
+    // Files may have it too, of which no variable tells.
+    launch_.survivors_live = launch_.survivors_live || find_setting("orte_enable_recovery").value_or(0) != 0;
+    if (launch_.survivors_live) check_survivors_can_send();
     call_roll(host_name(), launch.hosts, watch);
     watch.waits_for(
         "in the first exchange among all ranks, which have all answered rank 0: MPI's connections between "
@@ -149,7 +186,7 @@ class MpiEnvironment final : public Environment {
 
   [[noreturn]] void abort(int exit_code) override {
     flush_streams();
-    if (launch().survivors_live) _exit(exit_code);  // MPI_Abort ends nobody then, and was seen to hang
+    if (launch_.survivors_live) _exit(exit_code);  // MPI_Abort ends nobody then, and was seen to hang
     std::thread([exit_code] {
       std::this_thread::sleep_for(kAbortPatience);
       _exit(exit_code);
