@@ -52,7 +52,7 @@ CARELESS = [
     (["validate", "list.yaml"], 2, "list.yaml:1:1: expected a map with the sections"),
     (["validate", "empty.yaml"], 2, "expected a map with the sections"),
     ([*ON_DIGITS, "--set", "run.time_limit=10"], 2, "run.time_limit: expected `none` or a duration above 0, e.g. 90 s, 15 min"),
-    ([*ON_DIGITS, "--set", "training.batch=5000"], 0, "training.batch is 5000, and there are 1154 samples to train on"),
+    ([*ON_DIGITS, "--set", "training.batch=5000"], 0, "training.batch is more than the 1154 samples to train on"),
     ([*ON_DIGITS, "--set", "training.augment.crop=8"], 2, "expected less than the image's 8 pixels, got 8"),
     ([*ON_DIGITS, "--set", "training.augment.cutout=99"], 2, "expected less than the image's 8 pixels, got 99"),
     ([*ON_DIGITS, "--set", "objectives=[{maximise: validation_accuracy}]"], 2, "maximise"),

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -89,6 +90,16 @@ TEST(EpochChoice, PrefersTheLowerFirstMetricWhereThatIsBetter) {
   ASSERT_TRUE(again.load(numbers));
   EXPECT_EQ(again.best().metrics, (std::vector<double>{3, 0.1}));
   EXPECT_TRUE(again.judge(30, {{2, 0.1}, 9}));
+}
+
+TEST(EpochChoice, TakesNoScoreThatIsNoNumber) {
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  EpochChoice choice(1, MetricKind::Better::kHigher);
+  EXPECT_TRUE(choice.judge(10, {{kNan}, 1}));
+  EXPECT_TRUE(choice.judge(20, {{0.4}, 1}));
+  EXPECT_FALSE(choice.judge(30, {{0.9}, kNan}));
+  EXPECT_FALSE(choice.judge(40, {{kNan}, 0.1}));
+  EXPECT_TRUE(choice.judge(50, {{0.5}, 1}));
 }
 
 TEST(FullTraining, KeepsTheWeightsOfItsBestEpoch) {
@@ -216,6 +227,20 @@ TEST(Recalibration, LeavesStatisticsOfSingleValuesAsTheyWere) {
   step.step(samples.images, samples.labels);
   const auto before = step.export_tensors();
   step.step_of().recalibrate(2, {0, 1}, 1, [&](std::int64_t) { return samples.images.narrow(0, 0, 1); });
+  const auto after = step.export_tensors();
+  for (std::size_t t = 0; t < before.size(); ++t) EXPECT_EQ(before[t].values, after[t].values);
+}
+
+TEST(Recalibration, ThatIsStoppedLeavesStatisticsOfSingleValuesToo) {
+  const space::Network network = test::NetworkBuilder({4, 1, 1}).batch_norm().flatten().linear(3).build();
+  test::HostStep step(network, test::sgd(0.1, 0.9), 3);
+  const test::Samples samples = test::random_samples(network.input, 6, 3, 1);
+  step.step(samples.images, samples.labels);
+  const auto before = step.export_tensors();
+  const auto first_alone = [&](std::int64_t number) {
+    return number == 0 ? samples.images.narrow(0, 0, 1) : at::Tensor();
+  };
+  EXPECT_FALSE(step.step_of().recalibrate(2, {0, 1}, 1, first_alone));
   const auto after = step.export_tensors();
   for (std::size_t t = 0; t < before.size(); ++t) EXPECT_EQ(before[t].values, after[t].values);
 }

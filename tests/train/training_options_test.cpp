@@ -186,6 +186,10 @@ TEST(TrainingOptions, SayHowGroupsTrain) {
             3U);
 }
 
+TEST(TrainingOptions, LetTheSizeOfAGroupBeChosenForAnyBatch) {
+  EXPECT_EQ(parse({{"group.members", "auto"}, {"batch", "4"}}).batch, 4);
+}
+
 TEST(TrainingOptions, NameWhatIsWrongWithGroups) {
   EXPECT_THAT(error_of({{"group.members", "33"}}),
               ::testing::HasSubstr("`group.members` is 33: expected at most the batch, which is 32"));

@@ -4,6 +4,7 @@
 
 #include "train/scoring/metrics.hpp"
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -67,7 +68,11 @@ class EpochChoice {
  private:
   static constexpr const char* kName = "epoch_choice";
 
+  static bool is_finite(const Score& score) {
+    return std::isfinite(score.metrics[0]) && std::isfinite(score.loss);
+  }
   bool is_better(const Score& score) const {
+    if (is_finite(score) != is_finite(best_)) return is_finite(score);
     const double gain = score.metrics[0] - best_.metrics[0];
     if (gain == 0) return score.loss < best_.loss;
     return better_ == MetricKind::Better::kHigher ? gain > 0 : gain < 0;

@@ -161,7 +161,12 @@ bool TrainingStep::recalibrate(std::int64_t batches, BatchPart part, std::int64_
   }
   for (std::int64_t number = 0; number < batches; ++number) {
     const at::Tensor given = images(number);
-    if (!given.defined()) return false;
+    if (!given.defined()) {  // stopped: what is not measured is as it was, the rest is measured anew
+      for (std::size_t i = 0; i < sums.size(); ++i) {
+        if (!is_measured(statistics_[i])) at::Tensor(statistics_[i].value).copy_(sums[i]);
+      }
+      return false;
+    }
     for (const Statistic& statistic : statistics_) at::Tensor(statistic.value).zero_();
     const std::uint64_t seed = derive_seed(seed_, "recalibrate", {static_cast<std::uint64_t>(number)});
     std::vector<std::int64_t> seeds;

@@ -114,8 +114,8 @@ std::vector<std::string> find_doubts(const TrainingOptions& options, const store
                                      std::size_t processors) {
   std::vector<std::string> doubts;
   if (options.batch > static_cast<std::int64_t>(split.train.size())) {
-    doubts.push_back("training.batch is " + std::to_string(options.batch) + ", and there are " +
-                     counted(split.train.size(), "sample") + " to train on: an epoch is one step");
+    doubts.push_back("training.batch is more than the " + counted(split.train.size(), "sample") +
+                     " to train on: an epoch is one step");
   }
   if (options.schedule.warmup > options.epochs) {
     doubts.emplace_back(

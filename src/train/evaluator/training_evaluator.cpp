@@ -133,14 +133,17 @@ class TrainingEvaluator final : public trial::Evaluator {
     return with_values(setup_.options, trial.architecture().training());
   }
 
-  /// For what is decided before a trial begins: values that contradict each other, a pair that no check of
-  /// the configuration came to, fail the trial and not the run.
+  /// For what is decided before a trial begins, with a batch of no more samples than there are: values that
+  /// contradict each other, a pair that no check of the configuration came to, fail the trial and not the
+  /// run.
   TrainingOptions forecast_options_of(const trial::Trial& trial) const {
+    TrainingOptions options = setup_.options;
     try {
-      return options_of(trial);
+      options = options_of(trial);
     } catch (const UserError&) {
-      return setup_.options;
     }
+    options.batch = std::min(options.batch, static_cast<std::int64_t>(setup_.split.train.size()));
+    return options;
   }
 
   /// Forward passes beside the steps, those of recalibration included.
@@ -176,7 +179,7 @@ class TrainingEvaluator final : public trial::Evaluator {
       return attempt(trial, its_own, &permit);
     };
     try {
-      const TrainingOptions options = options_of(trial);
+      const TrainingOptions options = forecast_options_of(trial);
       return train_when_admitted(gate(), {trial, options, device}, context, in_turn);
     } catch (...) {  // the device does not answer
       return end_for(context, current_failure());

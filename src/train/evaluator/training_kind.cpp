@@ -12,6 +12,8 @@
 #include "train/sharing/host_memory.hpp"
 
 #include <algorithm>
+#include <mutex>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -22,6 +24,14 @@ namespace {
 
 DeviceWish wish_of(const TrainingOptions& options) {
   return {.choice = options.device, .groups = options.group.members != 1U};
+}
+
+/// Parameters of a space may give the section hundreds of values, of which a doubt is true alike.
+void warn_once(const std::string& doubt) {
+  static std::mutex mutex;
+  static std::set<std::string> told;
+  const std::lock_guard lock(mutex);
+  if (told.insert(doubt).second) log::warning(doubt);
 }
 
 evaluate::EvaluatorNeeds needs_of(const TrainingOptions& options) {
@@ -97,7 +107,7 @@ evaluate::EvaluatorKind training_kind() {
             const auto objection = find_objection(options, dataset, split);
             if (objection) fail_at(written, objection->key, objection->reason);
             for (const std::string& doubt : find_doubts(options, split, allowed_processors().size()))
-              log::warning(doubt);
+              warn_once(doubt);
           },
       .describe_device =
           [read](const ConfigNode& section) {

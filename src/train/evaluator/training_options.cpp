@@ -118,6 +118,8 @@ void check_metrics(const TrainingOptions& options, const ConfigNode& section) {
 
 /// A member without a sample of a batch would have nothing to normalize.
 void check_group(const TrainingOptions& options, const ConfigNode& section) {
+  if (!options.group.members && options.group.most == GroupOptions().most)
+    return;  // `auto` looks at the batch
   const std::uint32_t most = options.group.members.value_or(options.group.most);
   if (static_cast<std::int64_t>(most) <= options.batch) return;
   const char* key = options.group.members ? "members" : "most";

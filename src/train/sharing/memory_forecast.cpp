@@ -7,6 +7,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <functional>
+#include <set>
+#include <string>
 
 namespace skyline::train {
 namespace {
@@ -22,9 +25,15 @@ constexpr double kHostEvaluationBatch = 64;     // and with kernels of our own
 /// Scratch memory of oneDNN, and what a slot's thread keeps of freed small blocks.
 constexpr std::uint64_t kHostWorkspaceBytes = std::uint64_t{16} << 20;
 
+/// Numbers of a parameter that the optimizer keeps on a device.
 double moments(const OptimizerOptions& optimizer) {
   if (optimizer.is_adam()) return 2;
   return optimizer.momentum > 0 ? 1 : 0;
+}
+
+/// On the CPU it has one at least.
+double host_moments(const OptimizerOptions& optimizer) {
+  return std::max(1.0, moments(optimizer));
 }
 
 /// Copies of the tensors that a full training keeps beside.
@@ -39,9 +48,9 @@ double bucket_floats(double parameters, double largest_layer) {
 }
 
 /// Floats for all parameters: values, gradients, the optimizer's numbers, and in a group the sums.
-double parameter_floats(double parameters, double largest_layer, const TrainingOptions& options,
-                        std::uint32_t members) {
-  const double numbers = moments(options.optimizer);
+/// @param numbers  of a parameter that the optimizer keeps
+double parameter_floats(double parameters, double largest_layer, double numbers,
+                        const TrainingOptions& options, std::uint32_t members) {
   if (members == 1) {
     return (2 + numbers) * parameters;
   }
@@ -72,6 +81,27 @@ struct Sizes {
   double kept = 0;           // floats kept for the backward pass, per sample
 };
 
+/// Tensors of the size of its output that a layer keeps for its backward pass. LibTorch keeps some of its own
+/// where it differentiates a layer, as it does those without passes of ours: measured.
+double outputs_kept(const space::Layer& layer) {
+  static const std::set<std::string, std::less<>> kOwnPasses{"add",
+                                                             "batch_norm",
+                                                             "concat",
+                                                             "conv2d",
+                                                             "depthwise_conv2d",
+                                                             "dropout",
+                                                             "flatten",
+                                                             "global_average_pool",
+                                                             "linear",
+                                                             "max_pool",
+                                                             "multiply",
+                                                             "relu",
+                                                             "stochastic_depth"};
+  static const std::set<std::string, std::less<>> kNorms{"group_norm", "instance_norm", "layer_norm"};
+  if (kOwnPasses.contains(layer.kind)) return 1;
+  return kNorms.contains(layer.kind) ? 4 : 2;
+}
+
 Sizes sizes_of(const space::Network& network) {
   Sizes sizes{.kept = static_cast<double>(network.input.elements())};
   for (const space::Layer& layer : network.layers) {
@@ -79,7 +109,8 @@ Sizes sizes_of(const space::Network& network) {
     for (const space::TensorSpec& spec : layer.tensors) own += static_cast<double>(spec.elements());
     sizes.tensors += own;
     sizes.largest_layer = std::max(sizes.largest_layer, own);
-    sizes.kept += static_cast<double>(layer.output.elements());
+    sizes.kept += outputs_kept(layer) * static_cast<double>(layer.output.elements()) +
+                  static_cast<double>(layer.inner_elements);
   }
   return sizes;
 }
@@ -96,8 +127,9 @@ std::size_t predict_device_bytes(const space::Network& network, const TrainingOp
   const double scoring = kDeviceEvaluationBatch * peak;
   // What recalibration keeps lives on beside the scoring that follows.
   const double passing = options.recalibrate > 0 ? training + scoring : std::max(training, scoring);
-  const double parameters = parameter_floats(sizes.tensors, sizes.largest_layer, options, members) +
-                            full_copies(options.full) * sizes.tensors;
+  const double parameters =
+      parameter_floats(sizes.tensors, sizes.largest_layer, moments(options.optimizer), options, members) +
+      full_copies(options.full) * sizes.tensors;
   return static_cast<std::size_t>(kSafety * (sizeof(float) * parameters + passing)) + kWorkspaceBytes;
 }
 
@@ -108,9 +140,10 @@ std::uint64_t predict_host_bytes(const space::Network& network, const TrainingOp
   const auto peak = static_cast<double>(network.cost.peak_activation_bytes);
   const double activations = batch * (sizeof(float) * sizes.kept + 2 * peak) + kHostEvaluationBatch * peak;
   // Weights to keep, and a checkpoint on its way to disk.
-  const double copies = 3 + moments(options.optimizer) + 2 * full_copies(options.full);
-  const double parameters =
-      parameter_floats(sizes.tensors, sizes.largest_layer, options, members) + copies * sizes.tensors;
+  const double numbers = host_moments(options.optimizer);
+  const double copies = 3 + numbers + 2 * full_copies(options.full);
+  const double parameters = parameter_floats(sizes.tensors, sizes.largest_layer, numbers, options, members) +
+                            copies * sizes.tensors;
   return static_cast<std::uint64_t>(sizeof(float) * parameters + activations) + kHostWorkspaceBytes;
 }
 
