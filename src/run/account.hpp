@@ -2,6 +2,7 @@
 
 #include "skyline/trial/trial.hpp"
 
+#include "store/run_folder/run_folder.hpp"
 #include "store/run_folder/run_tables.hpp"
 
 #include <cstddef>
@@ -19,6 +20,10 @@ struct RunAccount {
   std::vector<SlotAccount> slots;  // by job, rank and slot
   double utilization() const;      // busy / wall clock of all slots
 };
+
+/// The account of a run's jobs so far, as of the last time that results were written. Without one a run is
+/// still a run: where it cannot be read the log says so.
+std::vector<SlotAccount> read_account(const store::RunPaths& paths);
 
 /// Behind the account of a run's earlier jobs that of one more, which gets the next number.
 RunAccount with_job(std::vector<SlotAccount> earlier, std::vector<SlotAccount> job);

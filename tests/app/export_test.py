@@ -163,6 +163,10 @@ class Export(RunsCase):
         folder.mkdir(parents=True)
         for name in ("1.pgm", "2.pgm"):
             (folder / name).write_bytes(b"P5\n10 12\n255\n" + bytes(range(120)))
+        (folder / "3.pgm").write_bytes(b"P5\n10")
+        self.assertIn("pictures: more than 0 files cannot be read as images (--with skip=N allows N), the last of them pictures/"
+                      "deep/3.pgm", self.refusal("predict", "run", "--trial", 0, "--data", "pictures"))
+        (folder / "3.pgm").unlink()
         self.assertIn("pictures: the largest value is 255, that of the run's data 16",
                       self.refusal("predict", "run", "--trial", 0, "--data", "pictures"))
 
@@ -197,6 +201,32 @@ class Export(RunsCase):
                 self.assertAlmostEqual(float(told.split()[1]), trial["final"]["test_accuracy"], 9)
             self.assertIn("no samples in this part",
                           self.refusal("evaluate", "run", "--trial", 0, "--data", name, "--part", "train"))
+
+    def test_a_validation_set_alone_is_evaluated(self):
+        numpy.savez(self.folder / "held.npz", x_val=self.images.astype(numpy.uint8), y_val=self.labels)
+        told = self.skyline("evaluate", "run", "--trial", self.front[0]["trial"], "--data", "held.npz").stdout
+        self.assertAlmostEqual(float(told.split()[1]), self.front[0]["final"]["test_accuracy"], 9)
+
+    def test_a_data_set_in_the_layout_is_evaluated_as_it_is_and_a_damaged_one_refused(self):
+        with h5py.File(self.digits) as source, h5py.File(self.folder / "own.h5", "w") as file:
+            file.attrs.update(format="skyline-dataset", version=2, value_scale=16.0)
+            for name in ("class_names", "train/values", "train/targets", "test/values", "test/targets"):
+                file[name] = source[name][:]
+            values = source["test/values"][:].tobytes()
+        told = self.skyline("evaluate", "run", "--trial", self.front[0]["trial"], "--data", "own.h5").stdout
+        self.assertAlmostEqual(float(told.split()[1]), self.front[0]["final"]["test_accuracy"], 9)
+        damaged = bytearray(self.digits.read_bytes())
+        damaged[damaged.index(values)] ^= 1
+        (self.folder / "damaged.h5").write_bytes(damaged)
+        self.assertIn("damaged: the checksum of test/values does not match",
+                      self.refusal("evaluate", "run", "--trial", 0, "--data", "damaged.h5"))
+
+    def test_numbers_that_are_no_pixels_are_named(self):
+        rows = self.images[:2].astype(int).reshape(2, 64).tolist()
+        rows[1][0] = 300
+        (self.folder / "large.csv").write_text("".join(",".join(map(str, row)) + "\n" for row in rows))
+        self.assertIn("large.csv: expected whole numbers from 0 to 16, as the run's data are, got others",
+                      self.refusal("predict", "run", "--trial", 0, "--data", "large.csv"))
 
     def test_predictions_are_of_the_part_that_is_asked_for(self):
         images = self.images.astype(numpy.uint8)

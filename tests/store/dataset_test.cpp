@@ -7,6 +7,7 @@
 #include "store/hdf5/hdf5_image.hpp"
 #include "store/publish/publish.hpp"
 #include "store/publish/sealed_file.hpp"
+#include "store/publish/temporary_file.hpp"
 #include "store/weights/weights.hpp"
 #include "support/user_error_of.hpp"
 
@@ -296,7 +297,7 @@ TEST_F(DatasetFile, IsNotHdf5) {
 TEST_F(DatasetFile, IsHdf5ButNotOurs) {
   Hdf5Image image(path, {});
   image.write_texts("names", {"somebody's"});
-  publish_pieces(path, image.finish());
+  publish(path, [&](TemporaryFile& file) { return file.write(image.finish(), 0); });
   EXPECT_EQ(open_error(), path.string() +
                               ": this HDF5 file was not written by Skyline, expected a Skyline data set "
                               "(skyline prep makes one)");

@@ -105,7 +105,7 @@ class Formats(unittest.TestCase):
     def test_run_file_says_what_it_is(self):
         attributes = h5py.File(self.folder / "run.h5").attrs
         self.assertEqual(attributes["format"], "skyline-run")
-        self.assertEqual(attributes["version"], 7)
+        self.assertEqual(attributes["version"], 8)
         self.assertRegex(attributes["skyline_version"], r"^\d+\.\d+\.\d+$")
         self.assertEqual(attributes["config"], "run: {seed: 1}\n")
 

@@ -4,6 +4,7 @@
 #include "store/data/mapped_file.hpp"
 #include "store/hdf5/hdf5_reader.hpp"
 #include "store/publish/publish.hpp"
+#include "store/publish/temporary_file.hpp"
 #include "support/user_error_of.hpp"
 
 #include <thread>
@@ -135,7 +136,7 @@ TEST(Hdf5, TextsOfAFileReadBack) {
   const std::vector<std::string> names = {"one", "", "größer"};
   Hdf5Image image(folder / "a.h5", {});
   image.write_texts("names", names);
-  publish_pieces(folder / "a.h5", image.finish());
+  publish(folder / "a.h5", [&](TemporaryFile& file) { return file.write(image.finish(), 0); });
   const MappedFile file(folder / "a.h5");
   EXPECT_EQ(Hdf5Reader(folder / "a.h5", file.descriptor()).texts("names"), names);
 }

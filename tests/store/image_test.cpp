@@ -103,6 +103,15 @@ TEST(DecodeImage, TruncatedFilesAreRefused) {
   }
 }
 
+// Pillow's convert("L").
+TEST(GreyImage, HasTheLuma) {
+  const Image colours{3, 1, 5, {255, 0, 0, 0, 255, 0, 0, 0, 255, 10, 20, 30, 255, 255, 255}};
+  const Image made = grey(colours);
+  EXPECT_EQ(made.shape(), (space::Shape{1, 1, 5}));
+  EXPECT_EQ(made.pixels, (std::vector<std::uint8_t>{76, 150, 29, 18, 255}));
+  EXPECT_EQ(grey(made).pixels, made.pixels);
+}
+
 TEST(DecodeImage, SizesAreBoundedBeforeMemoryIsTaken) {
   EXPECT_EQ(decoding_error(raw_png(100'000, 2, 8, 0, "")),
             "expected at most 32768 pixels a side and 67108864 in all, got 2 x 100000");

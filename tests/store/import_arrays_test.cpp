@@ -159,6 +159,55 @@ TEST_F(ImportArrays, CsvFilesHaveALabelColumnByNameOrNumber) {
   EXPECT_THAT(std::get<2>(read({"train.csv"}, {{"test", "0"}})->train().targets), ElementsAre(0.5F, 0.25F));
 }
 
+TEST_F(ImportArrays, CsvFilesMayCountTheirColumnsAsPandasDoes) {
+  for (const char* names : {"0,1,2", "0,1,label", "label,0,1"}) {
+    const bool label_first = names[0] == 'l';
+    write("train.csv", std::string(names) + (label_first ? "\n7,300,5\n8,30,6\n" : "\n300,5,7\n30,6,8\n"));
+    const auto set = read({"train.csv"}, {{"test", "0"}, {"label", label_first ? "label" : "3"}});
+    EXPECT_THAT(std::get<1>(set->train().values), ElementsAre(300, 5, 30, 6)) << names;
+    EXPECT_THAT(set->class_names(), ElementsAre("7", "8"));
+  }
+  write("train.csv", "0,1\n300,0\n");
+  EXPECT_EQ(read({"train.csv"}, {{"test", "0"}})->train().count, 2U) << "may as well be a sample";
+}
+
+TEST_F(ImportArrays, CsvFilesMayBeginWithAByteOrderMarkAndQuoteQuotes) {
+  write("train.csv", "\xef\xbb\xbfkind,width\n\"5\"\" pipe\",0.5\n5 pipe,1.5\n");
+  const auto set = read({"train.csv"}, {{"test", "0"}, {"label", "kind"}});
+  EXPECT_THAT(set->class_names(), ElementsAre("5 pipe", "5\" pipe"));
+  write("train.csv",
+        "\xef\xbb\xbf"
+        "1,2,0\n3,4,1\n");
+  EXPECT_THAT(read({"train.csv"}, {{"test", "0"}})->train().pixels(), ElementsAre(1, 2, 3, 4));
+}
+
+TEST_F(ImportArrays, CsvFilesAreOfThePartThatIsAWordOfTheirNames) {
+  write("retrieval_latest.csv", "1,2,0\n3,4,1\n");
+  write("my-test2.csv", "5,6,1\n");
+  write("valid.csv", "7,8,0\n");
+  const auto set = read({"retrieval_latest.csv", "my-test2.csv", "valid.csv"});
+  EXPECT_THAT(set->train().pixels(), ElementsAre(1, 2, 3, 4));
+  EXPECT_THAT(set->test().pixels(), ElementsAre(5, 6));
+  EXPECT_THAT(set->validation().pixels(), ElementsAre(7, 8));
+}
+
+TEST_F(ImportArrays, PackedFilesThatEndTooEarlyAreRefused) {
+  std::string rows;
+  for (int i = 0; i < 20'000; ++i)
+    rows += std::to_string(i * 7919 % 1000) + "," + std::to_string(i % 2) + "\n";
+  const std::string packed = gzip_text(rows);
+  for (const std::size_t bytes : {packed.size() / 2, packed.size() - 4}) {
+    write("train.csv.gz", packed.substr(0, bytes));
+    EXPECT_THAT(error({"train.csv.gz"}), HasSubstr("train.csv.gz: damaged or truncated gzip file")) << bytes;
+  }
+}
+
+TEST_F(ImportArrays, NamesOfClassesThatAreNotUtf8AreRefused) {
+  write("train.csv", "1,caf\xe9\n2,tea\n");
+  EXPECT_THAT(error({"train.csv"}, {{"test", "0"}}),
+              HasSubstr("expected names of classes in UTF-8, got `caf\\xe9`: rename it"));
+}
+
 TEST_F(ImportArrays, CsvFilesWhoseNumbersHappenToBeWholeGoWithOthers) {
   write("train.csv", "1.5,2,a\n2.5,3,b\n");
   write("test.csv", "7,8,b\n");

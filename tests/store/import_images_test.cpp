@@ -139,6 +139,20 @@ TEST_F(ImportImages, SamplesForAModelMayBeSingleFilesAndHaveItsChannels) {
   EXPECT_EQ(text(set->train()), "cdcdcdababab");
 }
 
+TEST_F(ImportImages, SamplesForAModelOfGreyImagesLoseTheirColours) {
+  write_grey("a.pgm", "ab");
+  write("b.png", png_file({3, 1, 2, {255, 0, 0, 0, 255, 0}}));
+  DatasetWriter writer(out / "set.h5");
+  find_importer("images")->import({.paths = {images.path()},
+                                   .options = ConfigNode::make_map({}, {}),
+                                   .has_targets = false,
+                                   .shape = space::Shape{1, 1, 2}},
+                                  writer);
+  writer.finish();
+  const auto set = Dataset::open(out / "set.h5", true);
+  EXPECT_THAT(set->train().pixels(), ElementsAre('a', 'b', 76, 150));
+}
+
 TEST_F(ImportImages, ImagesOfSeveralSizesNeedASize) {
   write("a/1.png", png_file(make_image(1, 8, 8, 1)));
   write("b/2.png", png_file(make_image(1, 6, 9, 2)));

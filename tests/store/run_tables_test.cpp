@@ -7,6 +7,7 @@
 #include "store/hdf5/hdf5_image.hpp"
 #include "store/hdf5/hdf5_reader.hpp"
 #include "store/publish/publish.hpp"
+#include "store/publish/sealed_file.hpp"
 #include "support/commit_log_of.hpp"
 #include "support/user_error_of.hpp"
 
@@ -37,7 +38,7 @@ TEST_F(RunTables, HasARowForEveryTrial) {
     write_run_tables(path, sample_log(space, count), std::vector<bool>(count), metrics, space, "seed: 1\n",
                      {{.host = "node1"}, {.slot = 1, .host = "node1", .trials = 17}});
     const std::string file = read_file(path);
-    const Hdf5Reader reader(std::as_bytes(std::span(file)), path);
+    const Hdf5Reader reader(std::as_bytes(std::span(file)).subspan(kSealBytes), path);
     EXPECT_EQ(reader.array_dims("trials"), std::vector{static_cast<std::int64_t>(count)});
     EXPECT_EQ(reader.array_dims("slots"), std::vector{std::int64_t{2}});
     EXPECT_EQ(reader.text_attribute("format"), "skyline-run");
@@ -93,7 +94,7 @@ TEST_F(RunTables, HaveTheCoursesOfCommittedTrials) {
   write_run_tables(path, skyline::testing::commit_log_of(trials), std::vector<bool>(5), metrics, space, "",
                    {}, courses);
   const std::string file = read_file(path);
-  const Hdf5Reader reader(std::as_bytes(std::span(file)), path);
+  const Hdf5Reader reader(std::as_bytes(std::span(file)).subspan(kSealBytes), path);
   EXPECT_EQ(reader.numbers("course", "number"), (std::vector<double>{1, 1, 1}));
   EXPECT_EQ(reader.numbers("course", "position"), (std::vector<double>{3, 3, 4}));
   EXPECT_EQ(reader.numbers("course", "step"), (std::vector<double>{10, 20, 40}));
@@ -102,11 +103,24 @@ TEST_F(RunTables, HaveTheCoursesOfCommittedTrials) {
 
 TEST_F(RunTables, OfAnotherVersionAreRefused) {
   const std::int64_t version = 2;
-  Hdf5Image image(path, {});
+  Hdf5Image image(path, {.user_block = kSealBytes});
   image.write_attribute("/", "version", version);
-  publish_pieces(path, image.finish());
+  publish_sealed(image, "skyline-run");
   EXPECT_EQ(user_error_of([&] { read_slot_accounts(path); }),
-            path.string() + ": tables of a run of version 2, this program reads version 7");
+            path.string() + ": tables of a run of version 2, this program reads version 8");
+}
+
+// The HDF5 library ends the process at some of them.
+TEST_F(RunTables, ThatAreDamagedAreRefusedBeforeTheHdf5LibrarySeesThem) {
+  write_run_tables(path, sample_log(space, 3), std::vector<bool>(3), metrics, space, "", {});
+  std::string file = read_file(path);
+  file[file.size() / 2] ^= 1;
+  publish_file(path, file);
+  EXPECT_THAT(user_error_of([&] { read_slot_accounts(path); }),
+              ::testing::StartsWith(path.string() + ": damaged"));
+  publish_file(path, file.substr(0, 3000));
+  EXPECT_THAT(user_error_of([&] { read_slot_accounts(path); }),
+              ::testing::StartsWith(path.string() + ": truncated"));
 }
 
 TEST_F(RunTables, WithACellOutOfBoundsAreRefused) {

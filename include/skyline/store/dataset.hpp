@@ -87,6 +87,9 @@ class Dataset {
   static std::shared_ptr<const Dataset> open(
       const std::filesystem::path& path, bool verify,
       const std::function<bool()>& stop_requested = [] { return false; });
+  /// Whether a file is a data set: one of `skyline prep`, or HDF5 in its layout. @throws UserError,
+  /// FaultError
+  static bool recognizes(const std::filesystem::path& path);
   virtual ~Dataset() = default;
 
   virtual const space::Shape& shape() const = 0;

@@ -73,9 +73,9 @@ std::string start_of(const fs::path& path) {
   return start;
 }
 
-/// A file that `skyline prep` has made.
-bool is_prepared(const std::vector<fs::path>& sources) {
-  return sources.size() == 1 && start_of(sources.front()).starts_with("skyline-sealed");
+bool is_dataset(const std::vector<fs::path>& sources) {
+  return sources.size() == 1 && fs::is_regular_file(sources.front()) &&
+         store::Dataset::recognizes(sources.front());
 }
 
 std::string kind_of(const DataChoice& choice) {
@@ -85,7 +85,8 @@ std::string kind_of(const DataChoice& choice) {
 }
 
 /// The options of the importer that follow from the run, unless they are given.
-ConfigNode prep_options(const store::Importer& importer, const DataChoice& choice, const DataOptions& run) {
+ConfigNode prep_options(const store::Importer& importer, const DataChoice& choice, const DataOptions& run,
+                        bool has_targets) {
   std::vector<ConfigNode::Entry> entries;
   const auto add = [&](const std::string& key, const std::string& text) {
     ConfigNode value = ConfigNode::make_scalar(text, {});
@@ -104,6 +105,7 @@ ConfigNode prep_options(const store::Importer& importer, const DataChoice& choic
   preset("size", std::to_string(run.shape->height) + "x" + std::to_string(run.shape->width));
   preset("value-scale", objective::number_text(*run.value_scale));
   preset("test", "0");
+  if (!has_targets) preset("skip", "0");  // who asks for predictions counts their rows
   return ConfigNode::make_map(std::move(entries), {});
 }
 
@@ -123,7 +125,7 @@ std::shared_ptr<const store::Dataset> prepare(const ModelSource& source, const D
   const fs::path file = fs::temp_directory_path() / ("skyline-" + to_hex(random_token()) + ".h5");
   store::DatasetWriter writer(file);
   importer->import({.paths = choice.sources,
-                    .options = prep_options(*importer, choice, source.config.sections.data),
+                    .options = prep_options(*importer, choice, source.config.sections.data, has_targets),
                     .threads = std::max(std::thread::hardware_concurrency(), 1U),
                     .has_targets = reads_targets,
                     .shape = source.config.sections.data.shape},
@@ -146,6 +148,10 @@ void check_samples(const std::string& label, const store::Dataset& dataset, cons
   if (dataset.shape() != *run.shape) {
     throw UserError(label + ": samples are " + space::to_text(dataset.shape()) + ", the run's are " +
                     space::to_text(*run.shape));
+  }
+  if (dataset.value_scale() != *run.value_scale && dataset.value_scale() == 1) {
+    throw UserError(label + ": expected whole numbers from 0 to " + objective::number_text(*run.value_scale) +
+                    ", as the run's data are, got others");
   }
   if (dataset.value_scale() != *run.value_scale) {
     throw UserError(label + ": the largest value is " + objective::number_text(dataset.value_scale()) +
@@ -191,8 +197,8 @@ std::shared_ptr<const store::Dataset> open_model_data(const ModelSource& source,
                                                       bool has_targets) {
   const DataOptions& run = source.config.sections.data;
   const std::string label = choice.sources.front().string();
-  auto file = is_prepared(choice.sources) ? store::Dataset::open(choice.sources.front(), false)
-                                          : prepare(source, choice, has_targets);
+  auto file = is_dataset(choice.sources) ? store::Dataset::open(choice.sources.front(), true)
+                                         : prepare(source, choice, has_targets);
   check_samples(label, *file, run);
   const SampleView samples = chosen_part(*file, choice);
   if (samples.count == 0)

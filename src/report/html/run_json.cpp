@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <map>
 #include <string>
 
@@ -200,7 +201,7 @@ Json slots_of(const run::RunAccount& account) {
 Json short_number(std::optional<double> value) {
   if (!value || !std::isfinite(*value)) return nullptr;
   if (std::abs(*value) < kMostWhole && *value == std::floor(*value)) return static_cast<std::int64_t>(*value);
-  return std::stod(fmt::format("{:.7g}", *value));
+  return std::strtod(fmt::format("{:.7g}", *value).c_str(), nullptr);  // std::stod refuses the smallest
 }
 
 std::vector<trial::TrialNumber> members_of(const run::RunState& state) {

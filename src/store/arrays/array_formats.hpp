@@ -23,6 +23,8 @@ class PlainOrGzipStream final : public ArrayStream {
   std::string read_some(std::size_t most);
 
  private:
+  std::size_t read_at_most(std::span<std::byte> bytes);
+
   std::filesystem::path path_;
   gzFile file_ = nullptr;
 };

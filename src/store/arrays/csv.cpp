@@ -10,6 +10,7 @@
 #include <cmath>
 #include <cstring>
 #include <optional>
+#include <set>
 #include <unordered_map>
 #include <utility>
 
@@ -65,7 +66,7 @@ class CsvReader {
     line_ = text_.substr(begin_, end - begin_);
     if (line_.ends_with('\r')) line_.pop_back();
     begin_ = end + 1;
-    ++number_;
+    if (++number_ == 1 && line_.starts_with("\xef\xbb\xbf")) line_.erase(0, 3);  // a byte-order mark
     return true;
   }
   static char separator_of(const std::string& line) {
@@ -77,8 +78,11 @@ class CsvReader {
   void split() {
     fields_.assign(1, {});
     bool quoted = false;
-    for (const char letter : line_) {
-      if (letter == '"') {
+    for (std::size_t i = 0; i < line_.size(); ++i) {
+      const char letter = line_[i];
+      if (quoted && line_.compare(i, 2, "\"\"") == 0) {  // one that is meant
+        fields_.back() += line_[i++];
+      } else if (letter == '"') {
         quoted = !quoted;
       } else if (letter == separator_ && !quoted) {
         if (separator_ == ' ' && fields_.back().empty()) continue;
@@ -125,6 +129,17 @@ struct CsvLayout {
 
   bool has_label() const { return label < columns; }
 };
+
+/// Whether a first row counts its columns, as pandas does where they have no names: 0, 1, 2, ..., and the
+/// name of the labels perhaps. Of two columns it may as well be a sample.
+bool counts_columns(const std::vector<std::string>& fields) {
+  std::size_t numbers = 0;
+  for (const std::string& field : fields) {
+    if (!number_in(field)) continue;
+    if (field != std::to_string(numbers++)) return false;
+  }
+  return fields.size() > 2 && fields.size() - numbers <= 1;
+}
 
 std::size_t label_column(const std::vector<std::string>& first_row, bool has_names, const CsvOptions& options,
                          const CsvReader& reader) {
@@ -202,6 +217,7 @@ std::optional<CsvLayout> read_csv_layout(const std::filesystem::path& file, cons
   layout.columns = reader.fields().size();
   if (layout.columns < 2 && options.num_features != 1) reader.fail("expected at least 2 columns, got 1");
   layout.has_names =
+      counts_columns(reader.fields()) ||
       std::ranges::none_of(reader.fields(), [](auto& field) { return number_in(field).has_value(); });
   layout.label = label_column(reader.fields(), layout.has_names, options, reader);
   if (!layout.has_names && !read_csv_row(reader, layout, labels)) return std::nullopt;
@@ -266,10 +282,21 @@ void open_from_memory(SourceArray& array, ElementType::Kind kind, std::vector<Va
   array.open = [shared] { return std::make_unique<MemoryStream<Value>>(shared); };
 }
 
+/// By a word of the file's name: "digits_test.csv", "val.csv".
 std::string part_in(const std::filesystem::path& file) {
   const std::string name = lower_case(file.filename().string());
-  if (name.find("test") != std::string::npos) return "test";
-  return name.find("val") != std::string::npos ? "val" : "train";
+  const auto is_letter = [](char letter) { return letter >= 'a' && letter <= 'z'; };
+  std::set<std::string> words;
+  for (auto begin = name.begin(); begin != name.end();) {
+    begin = std::find_if(begin, name.end(), is_letter);
+    const auto end = std::find_if_not(begin, name.end(), is_letter);
+    words.emplace(begin, end);
+    begin = end;
+  }
+  const auto has = [&](const char* word) { return words.contains(word); };
+  if (has("train")) return "train";
+  if (has("test")) return "test";
+  return has("val") || has("valid") || has("validation") ? "val" : "train";
 }
 
 }  // namespace

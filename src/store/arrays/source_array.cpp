@@ -157,21 +157,26 @@ PlainOrGzipStream::PlainOrGzipStream(const std::filesystem::path& path) : path_(
   gzbuffer(file_, 1 << 18);
 }
 
+std::size_t PlainOrGzipStream::read_at_most(std::span<std::byte> bytes) {
+  const int count = gzread(file_, bytes.data(), static_cast<unsigned>(bytes.size()));
+  int problem = Z_OK;
+  gzerror(file_, &problem);  // tells of a file that ends too early, too
+  if (count < 0 || problem != Z_OK) throw UserError(path_.string() + ": damaged or truncated gzip file");
+  return static_cast<std::size_t>(count);
+}
+
 std::string PlainOrGzipStream::read_some(std::size_t most) {
   std::string text(most, '\0');
-  const int count = gzread(file_, text.data(), static_cast<unsigned>(most));
-  if (count < 0) throw UserError(path_.string() + ": damaged or truncated gzip file");
-  text.resize(static_cast<std::size_t>(count));
+  text.resize(read_at_most(std::as_writable_bytes(std::span(text))));
   return text;
 }
 
 void PlainOrGzipStream::read(std::span<std::byte> bytes) {
   constexpr std::size_t kMostAtOnce = std::size_t{1} << 30;
   while (!bytes.empty()) {
-    const int count = gzread(file_, bytes.data(), static_cast<unsigned>(std::min(bytes.size(), kMostAtOnce)));
-    if (count < 0) throw UserError(path_.string() + ": damaged or truncated gzip file");
+    const std::size_t count = read_at_most(bytes.first(std::min(bytes.size(), kMostAtOnce)));
     if (count == 0) throw UserError(path_.string() + ": truncated: it ends before its array does");
-    bytes = bytes.subspan(static_cast<std::size_t>(count));
+    bytes = bytes.subspan(count);
   }
 }
 

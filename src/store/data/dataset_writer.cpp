@@ -1,6 +1,7 @@
 #include "skyline/core/error.hpp"
 #include "skyline/store/importer.hpp"
 
+#include "core/text/foreign_text.hpp"
 #include "core/text/hash.hpp"
 #include "core/text/running_hash.hpp"
 #include "store/data/channel_moments.hpp"
@@ -100,6 +101,11 @@ void DatasetWriter::describe(const DatasetFacts& facts) {
   if (shape.channels > kMostChannels)
     throw UserError(state_->path.string() + ": expected samples of at most " + std::to_string(kMostChannels) +
                     " channels or features, got " + std::to_string(shape.channels));
+  for (const std::string& name : facts.class_names) {
+    if (printable(name) == name) continue;
+    throw UserError(state_->path.string() + ": expected names of classes in UTF-8, got `" + printable(name) +
+                    "`: rename it");
+  }
   state_->facts = facts;
   state_->moments.emplace(static_cast<std::size_t>(shape.channels),
                           static_cast<std::size_t>(shape.height * shape.width), facts.value_scale);

@@ -10,6 +10,8 @@
 #include "store/publish/sealed_file.hpp"
 
 #include <array>
+#include <cstring>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -56,12 +58,12 @@ class MappedDataset final : public Dataset {
   void read_unsealed(const Hdf5Reader& reader);
   UnsealedFacts find_facts(const Hdf5Reader& reader) const;
   void check_channels(const char* name, std::size_t values) const;
-  void map_part(const Hdf5Reader& reader, const std::string& part, Part& mapped) const;
-  void map_targets(const Hdf5Reader& reader, const std::string& part, Part& mapped) const;
+  void map_part(const Hdf5Reader& reader, const std::string& part, Part& mapped);
+  void map_targets(const Hdf5Reader& reader, const std::string& part, Part& mapped);
   std::size_t size_of(const std::string& name, std::span<const std::int64_t> dims) const;
   template <typename T>
   std::span<const T> map_array(const Hdf5Reader& reader, const std::string& name, hid_t type,
-                               std::size_t size) const;
+                               std::size_t size);
 
   std::filesystem::path path_;
   MappedFile file_;
@@ -76,6 +78,7 @@ class MappedDataset final : public Dataset {
   Part train_;
   Part validation_;
   Part test_;
+  std::vector<std::shared_ptr<const void>> copies_;  // of arrays that lie at odd places
   std::string content_hash_;
   mutable std::mutex mutex_;
 };
@@ -188,7 +191,7 @@ void MappedDataset::check_unchanged() const {
   checked_ = now;
 }
 
-void MappedDataset::map_part(const Hdf5Reader& reader, const std::string& part, Part& mapped) const {
+void MappedDataset::map_part(const Hdf5Reader& reader, const std::string& part, Part& mapped) {
   const std::string name = part + "/values";
   const std::vector<std::int64_t> dims = reader.array_dims(name);
   if (dims.size() != 4 || dims != std::vector{dims[0], shape_.channels, shape_.height, shape_.width}) {
@@ -204,7 +207,7 @@ void MappedDataset::map_part(const Hdf5Reader& reader, const std::string& part, 
   map_targets(reader, part, mapped);
 }
 
-void MappedDataset::map_targets(const Hdf5Reader& reader, const std::string& part, Part& mapped) const {
+void MappedDataset::map_targets(const Hdf5Reader& reader, const std::string& part, Part& mapped) {
   const std::string name = part + "/targets";
   const std::vector<std::int64_t> dims = reader.array_dims(name);
   const auto count = static_cast<std::int64_t>(mapped.view.count);
@@ -242,17 +245,30 @@ std::size_t MappedDataset::size_of(const std::string& name, std::span<const std:
 
 template <typename T>
 std::span<const T> MappedDataset::map_array(const Hdf5Reader& reader, const std::string& name, hid_t type,
-                                            std::size_t size) const {
+                                            std::size_t size) {
   if (size == 0) return {};
   const std::uint64_t offset = reader.array_offset(name, type);
   const std::span<const std::byte> bytes = file_.bytes();
-  if (offset % alignof(T) != 0 || offset > bytes.size() || size > (bytes.size() - offset) / sizeof(T)) {
+  if (offset > bytes.size() || size > (bytes.size() - offset) / sizeof(T)) {
     fail_on_file(path_, name + ": not where the file says that it is");
+  }
+  if (offset % alignof(T) != 0) {  // as another program may have put it
+    const auto copy = std::make_shared<std::vector<T>>(size);
+    std::memcpy(copy->data(), bytes.data() + offset, size * sizeof(T));
+    copies_.push_back(copy);
+    return *copy;
   }
   return {reinterpret_cast<const T*>(bytes.data() + offset), size};
 }
 
 }  // namespace
+
+bool Dataset::recognizes(const std::filesystem::path& path) {
+  const MappedFile file(path);
+  if (!is_plain_hdf5(file.bytes())) return is_sealed(file.bytes());
+  const Hdf5Reader reader(path, file.descriptor());
+  return reader.has_attribute("format") && reader.text_attribute("format") == kDatasetFormat;
+}
 
 std::shared_ptr<const Dataset> Dataset::open(const std::filesystem::path& path, bool verify,
                                              const std::function<bool()>& stop_requested) {

@@ -52,6 +52,19 @@ std::optional<ImageHeader> checked_header(std::string_view start) {
 
 }  // namespace
 
+Image grey(Image image) {
+  if (image.channels == 1) return image;
+  constexpr std::array<std::uint32_t, 3> kWeights{19595, 38470, 7471};  // of 2^16, by ITU-R 601
+  std::vector<std::uint8_t> pixels(image.height * image.width);
+  for (std::size_t i = 0; i < pixels.size(); ++i) {
+    std::uint32_t sum = 1U << 15U;
+    for (std::size_t channel = 0; channel < kWeights.size(); ++channel)
+      sum += kWeights[channel] * image.pixels[3 * i + channel];
+    pixels[i] = static_cast<std::uint8_t>(sum >> 16U);
+  }
+  return {1, image.height, image.width, std::move(pixels)};
+}
+
 void Image::copy_planes(std::uint8_t* planes) const {
   const std::size_t plane = height * width;
   for (std::size_t channel = 0; channel < channels; ++channel) {

@@ -49,6 +49,9 @@ Image decode_image(std::string_view file);
 space::Shape read_image_shape(const std::filesystem::path& path);
 Image read_image(const std::filesystem::path& path);
 
+/// The image without its colours. The values are those of Pillow's `convert("L")`.
+Image grey(Image image);
+
 /// How an image gets another size.
 enum class Fit {
   kResize,  // height and width each on its own

@@ -11,6 +11,7 @@ namespace skyline::store {
 namespace {
 
 const std::vector<std::string> kValidationNames{"x_val", "x_valid", "x_validation"};
+const std::vector<std::string> kValidationTargets{"y_val", "y_valid", "y_validation"};
 
 /// The arrays of all files, looked up by name.
 class ArrayCatalogue {
@@ -67,12 +68,13 @@ std::vector<PartArrays> named_parts(const ArrayCatalogue& catalogue, const Array
     const SourceArray* const test = catalogue.find(options.x_test, {"x_test", "x"});
     if (test != nullptr)
       return {{Part::kTest, *test, catalogue.at(options.y_test, {"y_test", "y"}, "y-test")}};
+    if (const auto* x = catalogue.find(options.x_val, kValidationNames))
+      return {{Part::kTest, *x, catalogue.at(options.y_val, kValidationTargets, "y-val")}};
   }
   std::vector<PartArrays> parts{{Part::kTrain, catalogue.at(options.x_train, {"x_train"}, "x-train"),
                                  catalogue.at(options.y_train, {"y_train"}, "y-train")}};
   if (const auto* x = catalogue.find(options.x_val, kValidationNames)) {
-    parts.push_back(
-        {Part::kValidation, *x, catalogue.at(options.y_val, {"y_val", "y_valid", "y_validation"}, "y-val")});
+    parts.push_back({Part::kValidation, *x, catalogue.at(options.y_val, kValidationTargets, "y-val")});
   }
   if (const auto* x = catalogue.find(options.x_test, {"x_test"}))
     parts.push_back({Part::kTest, *x, catalogue.at(options.y_test, {"y_test"}, "y-test")});

@@ -39,7 +39,8 @@ class ImageImport {
         threads_(source.threads),
         writer_(writer),
         folder_(source.has_targets ? ImageFolder(path_) : ImageFolder(source.paths)),
-        as_rgb_(source.shape && source.shape->channels == 3) {}
+        as_rgb_(source.shape && source.shape->channels == 3),
+        as_grey_(source.shape && source.shape->channels == 1) {}
 
   void run() {
     survey();
@@ -76,6 +77,7 @@ class ImageImport {
   DatasetWriter& writer_;
   ImageFolder folder_;
   bool as_rgb_;                       // grey images, whether there are others or not
+  bool as_grey_;                      // coloured images
   space::Shape shape_;                // of the samples
   std::optional<std::size_t> first_;  // file that can be read
   std::size_t num_grey_ = 0;
@@ -124,11 +126,11 @@ void ImageImport::survey() {
         }
         progress.advance(attempts.size());
       });
-  if (num_grey_ > 0 && num_colour_ > 0) {
+  if (num_grey_ > 0 && num_colour_ > 0 && !as_grey_) {
     log::info(std::to_string(num_grey_) + " of " + counted(num_grey_ + num_colour_, "image") +
               " are grey: all become RGB");
   }
-  shape_.channels = num_colour_ > 0 || as_rgb_ ? 3 : 1;
+  shape_.channels = !as_grey_ && (num_colour_ > 0 || as_rgb_) ? 3 : 1;
 }
 
 void ImageImport::look_at(std::size_t file, const space::Shape& shape) {
@@ -175,6 +177,7 @@ void ImageImport::describe(const PartShares& shares) {
 
 std::vector<std::uint8_t> ImageImport::planes_of(std::size_t file) const {
   Image image = read_image(folder_.path(file));
+  if (as_grey_) image = grey(std::move(image));
   const auto height = static_cast<std::size_t>(shape_.height);
   const auto width = static_cast<std::size_t>(shape_.width);
   const bool fits = image.height == height && image.width == width;

@@ -17,7 +17,7 @@
 
 namespace skyline::store {
 
-inline constexpr int kJournalVersion = 7;
+inline constexpr int kJournalVersion = 8;
 
 /// The first line of a journal, which describes the run.
 struct JournalHeader {

@@ -47,10 +47,6 @@ void publish(const std::filesystem::path& path, const FillFile& fill, Effort eff
   if (const Fault fault = publish_once(path, fill)) fail_system(kPublishTask, path, fault.call, fault.error);
 }
 
-void publish_pieces(const std::filesystem::path& path, const FilePieces& pieces) {
-  publish(path, [&pieces](TemporaryFile& file) { return file.write(pieces, 0); });
-}
-
 void publish_file(const std::filesystem::path& path, std::string_view text, Effort effort) {
   publish(
       path, [text](TemporaryFile& file) { return file.write({std::as_bytes(std::span(text))}, 0); }, effort);

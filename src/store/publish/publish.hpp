@@ -58,8 +58,6 @@ using FillFile = std::function<Fault(TemporaryFile&)>;
 /// files
 void publish(const std::filesystem::path& path, const FillFile& fill, Effort effort = Effort::kPatient);
 
-void publish_pieces(const std::filesystem::path& path, const FilePieces& pieces);
-
 /// Publishes with one attempt; the caller judges a fault.
 Fault publish_once(const std::filesystem::path& path, const FillFile& fill);
 

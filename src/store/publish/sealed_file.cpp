@@ -150,6 +150,10 @@ void publish_sealed(Hdf5Image& image, std::string_view format, std::vector<Seal:
   publish(image.path(), fill, effort);
 }
 
+bool is_sealed(std::span<const std::byte> file) {
+  return as_text(file).starts_with(kMark);
+}
+
 Seal check_seal(std::span<const std::byte> bytes, std::string_view format, std::string_view kind,
                 const std::filesystem::path& path) {
   const std::string_view file = as_text(bytes);

@@ -47,6 +47,9 @@ std::string make_seal(const FilePieces& file, std::string_view format, std::vect
 void publish_sealed(Hdf5Image& image, std::string_view format, std::vector<Seal::Array> arrays = {},
                     Effort effort = Effort::kPatient);
 
+/// Whether a file begins as one with a seal does.
+bool is_sealed(std::span<const std::byte> file);
+
 /// Checks everything but the contents of the arrays.
 /// @param kind  name of such files for people: "data set"
 /// @throws UserError "<path>: ..." : empty, not HDF5, HDF5 but not ours, of another format, truncated,

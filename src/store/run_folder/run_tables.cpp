@@ -6,6 +6,7 @@
 #include "store/hdf5/hdf5_reader.hpp"
 #include "store/hdf5/table.hpp"
 #include "store/publish/publish.hpp"
+#include "store/publish/sealed_file.hpp"
 #include "trial/trial_fields.hpp"
 
 #include <algorithm>
@@ -22,7 +23,7 @@ namespace {
 using trial::CommittedTrial;
 
 constexpr std::string_view kTablesFormat = "skyline-run";
-constexpr std::int64_t kTablesVersion = 7;
+constexpr std::int64_t kTablesVersion = 8;
 
 /// A parameter's column has the type that all of its values share: numbers mix to double, anything else to
 /// text.
@@ -193,7 +194,7 @@ void write_run_tables(const std::filesystem::path& path, const trial::CommitLog&
     for (std::size_t i = 0; i < committed.size(); ++i) add_row(rows, *committed[i], on_front[i], own);
   };
 
-  Hdf5Image image(path, {});
+  Hdf5Image image(path, {.user_block = kSealBytes});
   image.write_attribute("/", "format", kTablesFormat);
   image.write_attribute("/", "version", kTablesVersion);
   image.write_attribute("/", "skyline_version", SKYLINE_VERSION);
@@ -201,13 +202,15 @@ void write_run_tables(const std::filesystem::path& path, const trial::CommitLog&
   Table::write(image, "trials", trial_columns(own, space.parameters().size()), add_trials);
   write_slots(image, slots);
   write_courses(image, committed, courses, course_metrics(metrics));
-  publish_pieces(path, image.finish());
+  publish_sealed(image, kTablesFormat);
 }
 
 std::vector<SlotAccount> read_slot_accounts(const std::filesystem::path& path) {
   constexpr int kMost = std::numeric_limits<int>::max();  // of anything that is counted, and of seconds
   const std::string file = read_file(path);
-  const Hdf5Reader reader(std::as_bytes(std::span(file)), path);
+  const auto bytes = std::as_bytes(std::span(file));
+  check_seal(bytes, kTablesFormat, "run.h5", path);
+  const Hdf5Reader reader(bytes.subspan(kSealBytes), path);
   reader.check_version("tables of a run", kTablesVersion);
   const std::vector<std::string> hosts = reader.texts("slots", "host");
   std::map<std::string, std::vector<double>> columns;
