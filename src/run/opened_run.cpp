@@ -2,6 +2,7 @@
 
 #include "skyline/core/error.hpp"
 
+#include "space/language/searched_section.hpp"
 #include "store/publish/publish.hpp"
 
 #include <utility>
@@ -27,7 +28,8 @@ OpenedRun OpenedRun::open(const std::filesystem::path& folder) {
   }
   opened.config = store::load_yaml_file(opened.paths.config());
   const ConfigNode& config = opened.config;
-  opened.space = space::SearchSpace::parse(config.at("space"), read_shape(config.at("data")));
+  opened.space = space::SearchSpace::parse(config.at("space"), read_shape(config.at("data")),
+                                           space::searched_scalars(config));
   store::JournalContents journal = store::read_journal(opened.paths.journal(), opened.space);
   opened.header = std::move(journal.header);
   auto objectives = objective::ObjectiveSet::parse(config.at("objectives"), config.find("constraints"),
@@ -38,9 +40,7 @@ OpenedRun OpenedRun::open(const std::filesystem::path& folder) {
     opened.state.add({trial, true});
     journal.entries.forget_before(trial->position);
   }
-  if (store::exists(opened.paths.tables())) {
-    opened.account = with_job(store::read_slot_accounts(opened.paths.tables()), {});
-  }
+  opened.account = with_job(read_account(opened.paths), {});
   return opened;
 }
 

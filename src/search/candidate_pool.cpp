@@ -94,8 +94,11 @@ CandidatePool::CandidatePool(space::SearchSpace space, objective::ObjectiveSet o
     : space_(std::move(space)), objectives_(std::move(objectives)), budget_(budget) {
   RandomStream random(derive_seed(0, "search.candidate_pool"));
   const ArchitecturePointer any = draw(random);
-  if (any == nullptr) fail_without_candidates();
-  release(any->id);
+  if (any == nullptr) {
+    look_once_more();
+  } else {
+    release(any->id);
+  }
 }
 
 /// nullptr if the network cannot be built.
@@ -196,7 +199,8 @@ std::string CandidatePool::exhaustion_reason() const {
   return all_evaluated_text(ids.size());
 }
 
-void CandidatePool::fail_without_candidates() const {
+/// @throws UserError unless it finds an architecture, with what rejected how many
+void CandidatePool::look_once_more() const {
   RejectionTally tally(objectives_);
   const auto count = [&](const space::Genotype& genotype) {
     try {
@@ -215,7 +219,7 @@ void CandidatePool::fail_without_candidates() const {
     return build(genotype);
   };
   RandomStream random(derive_seed(0, "search.candidate_pool"));
-  DirectedSearch(space_, objectives_, look).run(random, [](const auto&) { return true; });
+  if (DirectedSearch(space_, objectives_, look).run(random, [](const auto&) { return true; })) return;
   throw UserError("no valid architecture found by a directed search: of " + tally.text());
 }
 

@@ -203,6 +203,18 @@ TEST_F(RunConfigTest, TheOrderOfACellsNodesIsPartOfARun) {
             with_nodes("b: [input], a: [input]").identity_hash());
 }
 
+TEST_F(RunConfigTest, TheOrderOfPlacesIsPartOfARunWhereParametersHaveAValueAtEach) {
+  const auto with_layer = [](const std::string& layer, const std::string& each) {
+    return with({"space={parameters: {width: {choice: [8, 16], each: " + each +
+                 "}, kernel: {choice: [1, 3], each: " + each + "}}, network: [{conv2d: " + layer +
+                 "}, global_average_pool, {linear: {features: $classes}}]}"});
+  };
+  const std::string layer = "{channels: $width, kernel: $kernel}";
+  const std::string turned = "{kernel: $kernel, channels: $width}";
+  EXPECT_NE(with_layer(layer, "true").identity_hash(), with_layer(turned, "true").identity_hash());
+  expect_same_run(with_layer(layer, "false"), with_layer(turned, "false"));
+}
+
 TEST_F(RunConfigTest, CheckpointsAreResolvedWithTheirUnit) {
   struct Case {
     std::string setting;

@@ -209,6 +209,13 @@ class Spaces(RunsCase):
             done = self.skyline("validate", "configs/small.yaml", "--set", f"space={space}", expect=2)
             self.assertIn(text, done.stderr)
 
+    def test_a_setting_reaches_into_the_file_of_a_space(self):
+        said = self.skyline("validate", "configs/small.yaml", "--set", "space.parameters.width.choice=[4]").stdout
+        self.assertIn("# space: 3 genotypes", said)
+        (self.folder / "configs/spaces/other.yaml").write_text("network: [global_average_pool, {linear: {features: $classes}}]")
+        said = self.skyline("validate", "configs/small.yaml", "--set", "space.file=spaces/other.yaml").stdout
+        self.assertNotIn("width", said)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -214,6 +214,16 @@ class Extend(RunsCase):
                                       r"for at most \d+; a run can be extended, not shortened")
         self.assertEqual((self.folder / "shorter/journal.jsonl").read_bytes(), before)
 
+    def test_a_resume_that_is_refused_leaves_the_configuration_as_it_was(self):
+        long = [*self.QUICK, "--set", "search.max_unseen=1000", "--run", "refused"]
+        self.skyline("search", *long, "--set", "search.iterations=3")
+        before = (self.folder / "refused/config.yaml").read_bytes()
+        done = self.skyline("search", *long, "--resume", "--set", "search.iterations=2", expect=2)
+        self.assertIn("this configuration asks for nothing more", done.stderr)
+        self.assertEqual((self.folder / "refused/config.yaml").read_bytes(), before)
+        self.skyline("search", *long, "--resume", "--set", "search.iterations=4")
+        self.assertIn(b"iterations: 4", (self.folder / "refused/config.yaml").read_bytes())
+
 
 if __name__ == "__main__":
     unittest.main()

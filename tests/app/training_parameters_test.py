@@ -58,6 +58,25 @@ class TrainingParameters(RunsCase):
         again = self.skyline("search", "lr.yaml", "--run", "run1", "--resume", "--set", "search.iterations=4")
         self.assertEqual(again.returncode, 0)
 
+    def test_a_run_is_opened_with_the_values_of_each_trial(self):
+        self.skyline("search", "lr.yaml", "--run", "opened")
+        self.assertIn("opened: finished", self.skyline("status", "opened").stdout)
+        self.skyline("report", "opened", "--out", "opened.html")
+        self.skyline("export", "opened", "--front")
+        self.skyline("simulate", "lr.yaml", "--from", "opened", "--slots", 4)
+        trained = ["train", "opened", "--trial", 1, "--epochs", 1, "--run", "trained", "--quiet"]
+        self.assertNotIn("run.window", self.skyline(*trained).stderr)  # which it does not need
+        self.assertIn("trained: finished", self.skyline("status", "trained").stdout)
+
+    def test_the_order_of_keys_is_no_part_of_a_run(self):
+        self.skyline("search", "lr.yaml", "--run", "order")
+        batch = "  batch: $batch\n"
+        text = (self.folder / "lr.yaml").read_text()
+        (self.folder / "order.yaml").write_text(text.replace(batch, "").replace("weight_decay: 1.0e-4}}\n",
+                                                                                "weight_decay: 1.0e-4}}\n" + batch))
+        self.skyline("search", "order.yaml", "--run", "order", "--resume", "--set", "search.iterations=4")
+        self.skyline("search", "--run", "order", "--resume")
+
     def test_a_value_that_its_key_does_not_take_names_the_parameters(self):
         for setting, text in (("space.parameters.batch={choice: [16, 2000000]}",
                                "training.batch: expected a whole number from 1 to 1000000, got 2000000, for batch=2000000"),

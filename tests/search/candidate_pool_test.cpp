@@ -77,6 +77,29 @@ TEST(CandidatePool, RefusesNetworksThatCannotBeBuiltOrBreakAConstraint) {
   EXPECT_EQ(pool.candidate({{1, 1, 1}}), nullptr);
 }
 
+space::SearchSpace three_widths() {
+  return space::SearchSpace::parse(skyline::testing::config_from_yaml(R"(
+parameters:
+  a: {range: [1, 300]}
+  b: {range: [1, 300]}
+  c: {range: [1, 300]}
+network:
+  - conv2d: {channels: $a, kernel: 1}
+  - conv2d: {channels: $b, kernel: 1}
+  - conv2d: {channels: $c, kernel: 1}
+  - global_average_pool
+  - linear: {features: $classes}
+)",
+                                                                      "space.yaml", "space"),
+                                   {{1, 28, 28}, 10});
+}
+
+// The first directed search finds nothing there, and the one that is to tell why finds an architecture.
+TEST(CandidatePool, RefusesNoSpaceOfWhichItFindsAnArchitecture) {
+  const auto objectives = objective_set("[{minimize: flops}]", "[{parameters: [34564, 34564]}]");
+  EXPECT_NO_THROW(CandidatePool(three_widths(), objectives));
+}
+
 TEST(CandidatePool, DrawsEachCandidateOnceThenNothing) {
   CandidatePool pool = uneven_pool();
   RandomStream random(1);

@@ -100,6 +100,21 @@ TEST(SpaceErrors, ParameterNames) {
       "`training`, or leave the parameter out");
 }
 
+TEST(SpaceErrors, NamesOfArgumentsAndRepetitions) {
+  const auto block_error = [](const std::string& argument) {
+    return error_of("blocks: {b: {arguments: {" + argument + ": 3}, body: [relu]}}\nnetwork: [b]");
+  };
+  EXPECT_THAT(block_error("classes"),
+              HasSubstr("`$classes` is the data's number of classes; choose another"));
+  EXPECT_THAT(block_error("2x"), HasSubstr("an argument's name is made of letters, digits and `_`"));
+  const auto repeat_error = [](const std::string& name) {
+    return error_of("network: [{repeat: 2, as: " + name + ", body: [relu]}]");
+  };
+  EXPECT_THAT(repeat_error("classes"),
+              HasSubstr("`$classes` is the data's number of classes; choose another"));
+  EXPECT_THAT(repeat_error("a-b"), HasSubstr("a number's name is made of letters, digits and `_`"));
+}
+
 TEST(SpaceErrors, Layers) {
   EXPECT_EQ(error_of("network:\n  - conv2: {channels: 3, kernel: 1}"),
             "a.yaml:2:5: space.network[0]: unknown layer `conv2`, did you mean `conv2d`?");

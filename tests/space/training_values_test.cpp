@@ -73,6 +73,22 @@ TEST(TrainingValues, ArePartOfTheIdOfAnArchitecture) {
   EXPECT_EQ(networks.size(), 2U);
 }
 
+TEST(TrainingValues, ArePartOfTheIdInOneOrderHoweverTheyAreWritten) {
+  const SearchSpace plain = space_with(kTraining);
+  const SearchSpace other =
+      space_with("{optimizer: {adam: {learning_rate: $lr * 2}}, batch: $batch, epochs: 3}");
+  EXPECT_EQ(plain.build(Genotype{{1, 1, 0, 0}}).id, other.build(Genotype{{1, 1, 0, 0}}).id);
+}
+
+TEST(TrainingValues, AreFoundInAWholeConfigurationByTheParametersThatTheyName) {
+  const ConfigNode root = skyline::testing::config_from_yaml(
+      kSpace + "data: {file: $SCRATCH/a.h5, class_names: ['5 $', '$5', $classes]}\ntraining: " + kTraining,
+      "a.yaml");
+  std::vector<std::string> paths;
+  for (const ConfigNode& scalar : searched_scalars(root)) paths.push_back(scalar.path());
+  EXPECT_THAT(paths, ElementsAre("training.batch", "training.optimizer.adam.learning_rate"));
+}
+
 TEST(TrainingValues, WithoutAnyTheIdIsThatOfTheNetwork) {
   const std::string network = "network: [global_average_pool, linear: {features: $classes}]";
   const Architecture plain = space_from_yaml(network).build(Genotype{});

@@ -75,7 +75,7 @@ class CandidatePool {
   ArchitecturePointer draw_by_sampling(RandomStream& random);
   ArchitecturePointer draw_by_directed_search(RandomStream& random) const;
   ArchitecturePointer draw_from_enumeration(RandomStream& random) const;
-  [[noreturn]] void fail_without_candidates() const;
+  void look_once_more() const;
 
   space::SearchSpace space_;
   objective::ObjectiveSet objectives_;

@@ -60,7 +60,7 @@ class TakenTrials final : public RunBeginning {
                                    {"from", ConfigNode::make_scalar(from, {}, true), {}},
                                    {"numbers", ConfigNode::make_list(std::move(own_numbers), {}), {}}},
                                   {}));
-    root.set("final", ConfigNode::make_map({{"epochs", ConfigNode::make_number(arguments_.epochs), {}}}, {}));
+    root.set("final.epochs", ConfigNode::make_number(arguments_.epochs));
     root.set("run.keep_weights", ConfigNode::make_scalar("all", {}));
     if (arguments_.seed) {
       root.set("run.seed", ConfigNode::make_integer(static_cast<std::int64_t>(*arguments_.seed)));

@@ -209,23 +209,38 @@ ConfigNode canonical_scalar(const ConfigNode& node) {
   return node;
 }
 
+/// Whether parameters of the space have a value at each place that names them.
+bool has_places(const ConfigNode& root) {
+  const ConfigNode* parameters = root.at("space").find("parameters");
+  if (parameters == nullptr || !parameters->is_map()) return false;
+  return std::ranges::any_of(parameters->entries(), [](const ConfigNode::Entry& parameter) {
+    const ConfigNode* each = parameter.value.is_map() ? parameter.value.find("each") : nullptr;
+    return each != nullptr && flag_in(each->as_text()).value_or(false);
+  });
+}
+
+/// Whether the order of keys is that of the genotype: that of parameters; below a space where some have a
+/// value at each place, that of the places. A cell's last node is its output.
+bool is_ordered(const ConfigNode& node, bool has_places) {
+  return node.path() == "space.parameters" || node.path().ends_with(".cell") ||
+         (has_places && node.path().starts_with("space."));
+}
+
 /// The same text for equal trees.
-ConfigNode canonical(const ConfigNode& node) {
+/// @param has_places  whether parameters of the space have a value at each place
+ConfigNode canonical(const ConfigNode& node, bool has_places) {
   if (node.is_scalar()) return canonical_scalar(node);
   if (node.is_list()) {
     std::vector<ConfigNode> items;
-    for (const ConfigNode& item : node.items()) items.push_back(canonical(item));
+    for (const ConfigNode& item : node.items()) items.push_back(canonical(item, has_places));
     return ConfigNode::make_list(std::move(items), {});
   }
   if (!node.is_map()) return node;
   std::vector<ConfigNode::Entry> entries;
   for (const ConfigNode::Entry& entry : node.entries()) {
-    entries.push_back({entry.key, canonical(entry.value), {}});
+    entries.push_back({entry.key, canonical(entry.value, has_places), {}});
   }
-  // The order of parameters is that of the genotype, and a cell's last node its output; no other order
-  // matters.
-  const bool ordered = node.path() == "space.parameters" || node.path().ends_with(".cell");
-  if (!ordered) std::ranges::sort(entries, {}, &ConfigNode::Entry::key);
+  if (!is_ordered(node, has_places)) std::ranges::sort(entries, {}, &ConfigNode::Entry::key);
   return ConfigNode::make_map(std::move(entries), {});
 }
 
@@ -249,22 +264,12 @@ ConfigNode load_written_file(const std::filesystem::path& path) {
   return store::load_yaml_file(path);
 }
 
-}  // namespace
-
-ConfigNode identity_of(const ConfigNode& resolved) {
-  ConfigNode tree = all_sections().identity(resolved);
-  // With inheritance the weights that are kept say which parents have any.
-  if (inherits(resolved)) tree.set("run.keep_weights", resolved.at("run").at("keep_weights"));
-  tree.assign_paths();
-  return canonical(tree);
-}
-
-ConfigNode load_config(const std::filesystem::path& path, const std::vector<std::string>& overrides) {
-  ConfigNode root = load_written_file(path);
-  for (const std::string& assignment : overrides) apply_override(root, assignment);
+/// Puts the file that the section `space` names, if it names one, in its place.
+/// @param path  the configuration, beside which it is
+void load_space(ConfigNode& root, const std::filesystem::path& path) {
   const ConfigNode* space = root.is_map() ? root.find("space") : nullptr;
   const ConfigNode* file = space != nullptr && space->is_map() ? space->find("file") : nullptr;
-  if (file == nullptr) return root;
+  if (file == nullptr) return;
   if (space->entries().size() > 1) file->fail("stands beside other keys: the file holds the whole section");
   ConfigNode section;
   try {
@@ -275,6 +280,26 @@ ConfigNode load_config(const std::filesystem::path& path, const std::vector<std:
   }
   root.set("space", std::move(section));
   root.assign_paths();
+}
+
+}  // namespace
+
+ConfigNode identity_of(const ConfigNode& resolved) {
+  ConfigNode tree = all_sections().identity(resolved);
+  // With inheritance the weights that are kept say which parents have any.
+  if (inherits(resolved)) tree.set("run.keep_weights", resolved.at("run").at("keep_weights"));
+  tree.assign_paths();
+  return canonical(tree, has_places(tree));
+}
+
+ConfigNode load_config(const std::filesystem::path& path, const std::vector<std::string>& overrides) {
+  ConfigNode root = load_written_file(path);
+  for (const std::string& assignment : overrides) {
+    // Of a space that is a file, a key of that file.
+    if (assignment.starts_with("space.") && !assignment.starts_with("space.file=")) load_space(root, path);
+    apply_override(root, assignment);
+  }
+  load_space(root, path);
   return root;
 }
 
@@ -355,8 +380,10 @@ std::vector<search::ArchitecturePointer> RunConfig::draw_valid(std::size_t count
   const auto start = std::chrono::steady_clock::now();
   std::vector<search::ArchitecturePointer> drawn;
   while (drawn.size() < count && (drawn.empty() || seconds_since(start) < kLongest_s)) {
-    drawn.push_back(pool.draw(random));
-    pool.release(drawn.back()->id);  // to be drawn again
+    search::ArchitecturePointer architecture = pool.draw(random);
+    if (architecture == nullptr) break;
+    pool.release(architecture->id);  // to be drawn again
+    drawn.push_back(std::move(architecture));
   }
   return drawn;
 }

@@ -116,17 +116,6 @@ void check_not_shortened(const store::RunPaths& paths, const RunConfig& config,
                   "; a run can be extended, not shortened: see `search` in " + paths.config().string());
 }
 
-/// A run without the account of its earlier jobs is still a run.
-std::vector<store::SlotAccount> read_account(const store::RunPaths& paths) {
-  if (!store::exists(paths.tables())) return {};
-  try {
-    return store::read_slot_accounts(paths.tables());
-  } catch (const Problem& problem) {
-    log::warning(std::string(problem.what()) + "; the account of the run's earlier jobs is lost");
-    return {};
-  }
-}
-
 /// Returns whether trials were begun that the journal does not have.
 bool put_in_order(const store::RunPaths& paths, const RunConfig& config, const trial::CommitLog& committed) {
   const trial::Budget final_budget = config.final_budget().value_or(trial::Budget{0});
@@ -168,7 +157,7 @@ std::optional<PreparedRun> prepare_run(const SearchArguments& arguments, const s
     prepared.replay = read_own_journal(paths, config);
     check_not_shortened(paths, config, prepared.replay->entries);
     store::settle_journal(paths.journal(), *prepared.replay);
-    prepared.earlier = read_account(paths);
+    prepared.earlier = run::read_account(paths);
   } else if (arguments.resume != Resume::kNo) {
     log::info("nothing to resume in " + paths.root.string() + ": starting from the beginning");
   }
@@ -178,7 +167,9 @@ std::optional<PreparedRun> prepare_run(const SearchArguments& arguments, const s
     // Nothing was trained: the new journal says by which version and on what that is done now.
     prepared.replay.reset();
   }
-  store::publish_file(paths.config(), to_yaml(config.resolved));
+  // What the journal has must come out again before the run is another one.
+  if (!prepared.replay || prepared.replay->entries.empty())
+    store::publish_file(paths.config(), to_yaml(config.resolved));
   return prepared;
 }
 

@@ -6,6 +6,7 @@
 #include "app/commands/taken_model.hpp"
 #include "app/job/job_stop.hpp"
 #include "app/job/run_results.hpp"
+#include "core/config/config_text.hpp"
 #include "core/log.hpp"
 #include "core/process.hpp"
 #include "core/text/wording.hpp"
@@ -41,6 +42,23 @@ class ClaimCheck final : public run::RunListener {
  private:
   const store::RunClaim& claim_;
   report::RunTracking& tracking_;
+};
+
+/// A run that goes on has the configuration of this job once it is known to be the same run.
+class ConfigChange final : public run::RunListener {
+ public:
+  ConfigChange(const engine::RunFiles& files, const ConfigNode& config, std::size_t replayed)
+      : files_(files), config_(config), replayed_(replayed) {}
+  void committed(const run::Commit& commit, const run::RunState& state) override {
+    if (!commit.replayed || state.replayed() != replayed_) return;
+    files_.storage.post(
+        [path = files_.paths.config(), text = to_yaml(config_)] { store::publish_file(path, text); });
+  }
+
+ private:
+  const engine::RunFiles& files_;
+  const ConfigNode& config_;
+  const std::size_t replayed_;  // trials of the journal
 };
 
 /// For a job that stops: results that cannot be written now are no reason to end in another way.
@@ -114,6 +132,7 @@ int search_as_coordinator(comm::Environment& environment, const engine::SearchTa
                                                 .variable = process_variable});
   report::Progress progress(files.paths, config.space, metrics, report::system_console(terminal));
   ClaimCheck claim(*prepared.claim, *tracking);
+  ConfigChange change(files, config.resolved, replayed);
   const auto opened = [&](const run::RunState& state, const run::RunAccount& account) {
     return run::OpenedRun{files.paths,  config.resolved, config.space,
                           files.header, state,           run::with_job(prepared.earlier, account.slots)};
@@ -131,7 +150,7 @@ int search_as_coordinator(comm::Environment& environment, const engine::SearchTa
   // One without trials is begun anew. Not earlier: a folder without a journal could not be resumed.
   if (!prepared.replay) store::remove_file(files.paths.journal());
   const engine::RunResult result = engine::run_job(environment, task, files, end, std::move(prepared.replay),
-                                                   {&progress, tracking.get(), &claim, &writer});
+                                                   {&progress, tracking.get(), &claim, &change, &writer});
   writer.finish();
   const report::ReportInputs outputs{config.space, metrics, result.state};
   if (result.stopped) {

@@ -48,6 +48,7 @@ class ListedSearch final : public Searcher {
     return {begin, begin + static_cast<std::ptrdiff_t>(count)};
   }
   void tell(const trial::CommittedTrial&) override {}
+  bool needs_results() const override { return false; }
   bool finished() const override { return asked_ == proposals_.size(); }
   std::string finish_reason() const override { return counted(asked_, "listed trial") + " done"; }
   std::size_t expected_trials() const override { return proposals_.size(); }

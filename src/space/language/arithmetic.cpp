@@ -24,11 +24,9 @@ std::int64_t quotient(std::int64_t left, std::int64_t right, Operation operation
     if (__builtin_sub_overflow(std::int64_t{0}, left, &negated)) fail_overflow(source);
     return negated;
   }
-  if (operation == Operation::kRemainder) return left % right;
-  if (operation == Operation::kDivideWhole) {
-    const bool rounds_up = left % right != 0 && (left < 0) != (right < 0);
-    return left / right - (rounds_up ? 1 : 0);
-  }
+  const bool rounds_up = left % right != 0 && (left < 0) != (right < 0);
+  if (operation == Operation::kRemainder) return left % right + (rounds_up ? right : 0);
+  if (operation == Operation::kDivideWhole) return left / right - (rounds_up ? 1 : 0);
   if (left % right != 0) {
     fail_in(source,
             std::to_string(left) + " is not divisible by " + std::to_string(right) + " (`//` rounds down)");

@@ -33,7 +33,10 @@ void SpaceReader::read_blocks() {
       } else {
         form.body = entry.value;
       }
-      if (!form.arguments.is_null()) (void)form.arguments.entries();
+      if (!form.arguments.is_null()) {
+        for (const ConfigNode::Entry& argument : form.arguments.entries())
+          check_name(argument.key, "an argument", key_node(form.arguments, argument));
+      }
       blocks_[entry.key] = std::move(form);
     };
     try {

@@ -119,4 +119,11 @@ bool is_parameter_name(std::string_view text) {
   return !text.empty() && parameter_name_length(text) == text.size();
 }
 
+void check_name(const std::string& name, const std::string& noun, const ConfigNode& node) {
+  if (!is_parameter_name(name)) {
+    node.fail(noun + "'s name is made of letters, digits and `_`, and starts with no digit");
+  }
+  if (name == "classes") node.fail("`$classes` is the data's number of classes; choose another name");
+}
+
 }  // namespace skyline::space

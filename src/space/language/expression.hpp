@@ -115,5 +115,7 @@ ExpressionPart parameter_part(std::size_t parameter);
 std::size_t parameter_name_length(std::string_view text);
 /// Whether all of it may.
 bool is_parameter_name(std::string_view text);
+/// @param noun  of what is named, e.g. "a parameter" @throws UserError unless expressions can name it
+void check_name(const std::string& name, const std::string& noun, const ConfigNode& node);
 
 }  // namespace skyline::space

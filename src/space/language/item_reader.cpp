@@ -171,6 +171,7 @@ ItemPointer SpaceReader::repeat(const ConfigNode& node, const Place& place) {
     if (!form.as.is_null()) form.as.fail("stands beside `repeat` only");
     return layers(form.body, place);
   }
+  if (!form.as.is_null()) check_name(form.as.as_text(), "a number", form.as);
   Expression count = expression(form.repeat, place);
   std::int64_t most = 0;
   for (const Value& value : values_of(count)) most = std::max(most, repetitions(count, value));

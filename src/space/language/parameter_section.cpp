@@ -128,10 +128,7 @@ std::vector<Value> read_range(const ParameterForm& form) {
 }
 
 Parameter read_parameter(const std::string& name, const ConfigNode& node, bool& each) {
-  if (!is_parameter_name(name)) {
-    node.fail("a parameter's name is made of letters, digits and `_`, and starts with no digit");
-  }
-  if (name == "classes") node.fail("`$classes` is the data's number of classes; choose another name");
+  check_name(name, "a parameter", node);
   if (!node.is_map()) node.fail_expected("{choice: [...]} or {range: [first, last]}");
   const ParameterForm form = parameter_keys().parse(node);
   const bool chosen = !form.choice.is_null();

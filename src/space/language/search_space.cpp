@@ -50,7 +50,10 @@ SearchSpace SearchSpace::parse(const ConfigNode& section, const DataShape& data,
   state->data = data;
   state->network_source = form.network;
   SpaceReader reader(form, data);
-  state->training = reader.read_outside(training);
+  std::vector<ConfigNode> scalars = training;
+  std::ranges::sort(scalars, {},
+                    &ConfigNode::path);  // ids tell of them in one order, however they are written
+  state->training = reader.read_outside(scalars);
   state->network = reader.read();
   state->parameters = reader.take_parameters();
   SearchSpace space;

@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kMostValuesChecked = 10'000;       // of one scalar
 constexpr std::size_t kMostCombinationsChecked = 1'000;  // of all of them
 
-/// Scalars with a `$`, in the order of the section.
+/// Scalars with a `$`.
 void collect(const ConfigNode& node, std::vector<ConfigNode>& found) {
   if (node.is_scalar() && node.as_text().find('$') != std::string::npos) found.push_back(node);
   if (node.is_list()) {
@@ -60,6 +60,23 @@ void check_searchable(const ConfigNode& scalar, const std::vector<std::string>& 
 }
 
 }  // namespace
+
+std::vector<ConfigNode> searched_scalars(const ConfigNode& root) {
+  std::vector<ConfigNode> found;
+  for (const ConfigNode::Entry& section : root.entries()) {
+    if (section.key != "space") collect(section.value, found);
+  }
+  const SpaceForm form = space_keys().parse(root.at("space"));
+  SpaceReader reader(form, DataShape{});
+  std::erase_if(found, [&](const ConfigNode& scalar) {
+    try {
+      return reader.read_outside(scalar).parameters().empty();
+    } catch (const UserError&) {  // text with a dollar
+      return true;
+    }
+  });
+  return found;
+}
 
 std::string key_in_section(const ConfigNode& scalar) {
   return scalar.path().substr(scalar.path().find('.') + 1);

@@ -58,9 +58,9 @@ model_export::LayerExport scaled_leaky_relu_export() {
               },
           .pytorch =
               [](model_export::PytorchLayer& layer) {
-                const double slope = space::attribute_number(layer.layer(), "slope");
+                const space::Value slope = space::attribute_number(layer.layer(), "slope");
                 return model_export::ExportedValue{"F.leaky_relu(" + layer.image() + ", " +
-                                                   std::to_string(slope) + ") * " + layer.parameters() +
+                                                   space::to_text(slope) + ") * " + layer.parameters() +
                                                    ".weight[:, None, None]"};
               }};
 }
