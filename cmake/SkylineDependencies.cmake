@@ -42,7 +42,9 @@ if(SKYLINE_MOLD)
   include(CheckLinkerFlag)
   check_linker_flag(CXX -fuse-ld=mold SKYLINE_COMPILER_KNOWS_MOLD)
   if(SKYLINE_COMPILER_KNOWS_MOLD)
-    add_link_options(-fuse-ld=mold)
+    # No RELRO: where zeros of threads come first in it, mold 1.10 may begin it in a page that is not mapped. Such a
+    # program does not start ("cannot apply additional memory protection"); it depends on the size of its code.
+    add_link_options(-fuse-ld=mold -Wl,-z,norelro)
   endif()
 endif()
 
