@@ -12,7 +12,7 @@ target_compile_options(skyline_flags INTERFACE
   "$<$<AND:$<COMPILE_LANGUAGE:C,CXX>,$<CXX_COMPILER_ID:GNU>>:-Wno-array-bounds;-Wno-maybe-uninitialized>"
   # No -Wpedantic: nvcc's own intermediate code is not.
   $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-Wshadow>
-  # Products are rounded before they are added, as on the CPU.
+  # Products are rounded before they are added, as on x86-64.
   $<$<COMPILE_LANGUAGE:CUDA>:-fmad=false>
   "$<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<BOOL:${SKYLINE_WERROR}>>:SHELL:--Werror all-warnings>")
 if(SKYLINE_SANITIZE)

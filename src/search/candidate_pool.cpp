@@ -93,12 +93,9 @@ CandidatePool::CandidatePool(space::SearchSpace space, objective::ObjectiveSet o
                              const trial::Budget& budget)
     : space_(std::move(space)), objectives_(std::move(objectives)), budget_(budget) {
   RandomStream random(derive_seed(0, "search.candidate_pool"));
-  const ArchitecturePointer any = draw(random);
-  if (any == nullptr) {
-    look_once_more();
-  } else {
-    release(any->id);
-  }
+  known_ = draw(random);
+  if (known_ == nullptr) known_ = look_once_more();
+  release(known_->id);
 }
 
 /// nullptr if the network cannot be built.
@@ -138,6 +135,7 @@ ArchitecturePointer CandidatePool::draw(RandomStream& random) {
     }
   }
   if (feasible_) drawn = draw_from_enumeration(random);
+  if (drawn == nullptr && known_ != nullptr && !taken_.contains(known_->id)) drawn = known_;
   if (drawn != nullptr) take(drawn->id);
   return drawn;
 }
@@ -199,8 +197,8 @@ std::string CandidatePool::exhaustion_reason() const {
   return all_evaluated_text(ids.size());
 }
 
-/// @throws UserError unless it finds an architecture, with what rejected how many
-void CandidatePool::look_once_more() const {
+/// Looks again, and counts what it rejects. @throws UserError that tells of it, unless it finds one
+ArchitecturePointer CandidatePool::look_once_more() const {
   RejectionTally tally(objectives_);
   const auto count = [&](const space::Genotype& genotype) {
     try {
@@ -219,7 +217,8 @@ void CandidatePool::look_once_more() const {
     return build(genotype);
   };
   RandomStream random(derive_seed(0, "search.candidate_pool"));
-  if (DirectedSearch(space_, objectives_, look).run(random, [](const auto&) { return true; })) return;
+  if (auto found = DirectedSearch(space_, objectives_, look).run(random, [](const auto&) { return true; }))
+    return found;
   throw UserError("no valid architecture found by a directed search: of " + tally.text());
 }
 

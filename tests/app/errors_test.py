@@ -43,6 +43,7 @@ class Errors(RunsCase):
             done = self.skyline("search", *SYNTHETIC, "--run", "a", f"--start-timeout={text}", expect=2)
             self.assertIn(f"--start-timeout: expected a duration, e.g. 90s or 10m, or none, got {text}", done.stderr)
 
+    @unittest.skipUnless("mtl: ofi" in subprocess.run(["ompi_info"], capture_output=True, text=True).stdout, "no libfabric")
     def test_ranks_outlive_others_only_where_messages_give_up_on_the_dead(self):
         settings = self.folder / "openmpi.conf"
         settings.write_text("orte_enable_recovery = 1\npml = cm\nmtl = ofi\n")

@@ -204,8 +204,9 @@ class Export(RunsCase):
 
     def test_a_validation_set_alone_is_evaluated(self):
         numpy.savez(self.folder / "held.npz", x_val=self.images.astype(numpy.uint8), y_val=self.labels)
-        told = self.skyline("evaluate", "run", "--trial", self.front[0]["trial"], "--data", "held.npz").stdout
-        self.assertAlmostEqual(float(told.split()[1]), self.front[0]["final"]["test_accuracy"], 9)
+        for part in ([], ["--part", "validation"]):
+            told = self.skyline("evaluate", "run", "--trial", self.front[0]["trial"], "--data", "held.npz", *part).stdout
+            self.assertAlmostEqual(float(told.split()[1]), self.front[0]["final"]["test_accuracy"], 9)
 
     def test_a_data_set_in_the_layout_is_evaluated_as_it_is_and_a_damaged_one_refused(self):
         with h5py.File(self.digits) as source, h5py.File(self.folder / "own.h5", "w") as file:

@@ -213,7 +213,8 @@ class Spaces(RunsCase):
         said = self.skyline("validate", "configs/small.yaml", "--set", "space.parameters.width.choice=[4]").stdout
         self.assertIn("# space: 3 genotypes", said)
         (self.folder / "configs/spaces/other.yaml").write_text("network: [global_average_pool, {linear: {features: $classes}}]")
-        said = self.skyline("validate", "configs/small.yaml", "--set", "space.file=spaces/other.yaml").stdout
+        said = self.skyline("validate", "configs/small.yaml", "--set", "space.parameters={z: {choice: [1, 2]}}", "--set",
+                            "space.network[0]={conv2d: {channels: $z, kernel: 1}}", "--set", "space.file=spaces/other.yaml").stdout
         self.assertNotIn("width", said)
 
 

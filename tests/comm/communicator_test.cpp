@@ -32,6 +32,10 @@ class CommunicatorTest : public testing::MpiTest {
   std::size_t ranks() { return static_cast<std::size_t>(size()); }
 };
 
+TEST_F(CommunicatorTest, IsOfAnMpiThatTakesCallsOfAnyThread) {
+  EXPECT_TRUE(testing::environment().threads_may_communicate());
+}
+
 TEST_F(CommunicatorTest, BroadcastsFromAnyRoot) {
   for (int root = 0; root < size(); ++root) {
     std::vector<std::int64_t> values(1000, rank() == root ? root + 5 : -1);

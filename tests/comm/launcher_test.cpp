@@ -68,11 +68,11 @@ TEST(Launch, ByMpirunTellsWhetherSurvivorsLive) {
   EXPECT_FALSE(launch_with(kMpirun).survivors_live);
   for (const char* name : {"OMPI_MCA_orte_enable_recovery", "OMPI_MCA_mpi_ft_enable"}) {
     Variables variables = kMpirun;
-    for (const char* word : {"1", "true", "Yes", "enabled"}) {
+    for (const char* word : {"1", "2", " 1", "true", "t", "yes", "y", "enabled"}) {
       variables[name] = word;
       EXPECT_TRUE(launch_with(variables).survivors_live) << name << ' ' << word;
     }
-    for (const char* word : {"0", "false", ""}) {
+    for (const char* word : {"0", "false", "TRUE", "Yes", ""}) {
       variables[name] = word;
       EXPECT_FALSE(launch_with(variables).survivors_live) << name << ' ' << word;
     }

@@ -97,7 +97,11 @@ network:
 // The first directed search finds nothing there, and the one that is to tell why finds an architecture.
 TEST(CandidatePool, RefusesNoSpaceOfWhichItFindsAnArchitecture) {
   const auto objectives = objective_set("[{minimize: flops}]", "[{parameters: [34564, 34564]}]");
-  EXPECT_NO_THROW(CandidatePool(three_widths(), objectives));
+  CandidatePool pool(three_widths(), objectives);
+  RandomStream random(1);
+  const ArchitecturePointer drawn = pool.draw(random);
+  ASSERT_NE(drawn, nullptr);
+  EXPECT_EQ(drawn->cost.parameters, 34564);
 }
 
 TEST(CandidatePool, DrawsEachCandidateOnceThenNothing) {

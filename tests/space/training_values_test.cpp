@@ -82,7 +82,7 @@ TEST(TrainingValues, ArePartOfTheIdInOneOrderHoweverTheyAreWritten) {
 
 TEST(TrainingValues, AreFoundInAWholeConfigurationByTheParametersThatTheyName) {
   const ConfigNode root = skyline::testing::config_from_yaml(
-      kSpace + "data: {file: $SCRATCH/a.h5, class_names: ['5 $', '$5', $classes]}\ntraining: " + kTraining,
+      kSpace + "data: {file: $SCRATCH/a.h5, class_names: ['5 $', '$lr', $classes]}\ntraining: " + kTraining,
       "a.yaml");
   std::vector<std::string> paths;
   for (const ConfigNode& scalar : searched_scalars(root)) paths.push_back(scalar.path());

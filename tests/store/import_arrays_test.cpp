@@ -182,13 +182,17 @@ TEST_F(ImportArrays, CsvFilesMayBeginWithAByteOrderMarkAndQuoteQuotes) {
 }
 
 TEST_F(ImportArrays, CsvFilesAreOfThePartThatIsAWordOfTheirNames) {
-  write("retrieval_latest.csv", "1,2,0\n3,4,1\n");
-  write("my-test2.csv", "5,6,1\n");
-  write("valid.csv", "7,8,0\n");
-  const auto set = read({"retrieval_latest.csv", "my-test2.csv", "valid.csv"});
-  EXPECT_THAT(set->train().pixels(), ElementsAre(1, 2, 3, 4));
-  EXPECT_THAT(set->test().pixels(), ElementsAre(5, 6));
-  EXPECT_THAT(set->validation().pixels(), ElementsAre(7, 8));
+  for (const char* test : {"my-test2.csv", "digits_testing.csv", "MnistTest.csv", "testset.csv"}) {
+    write("retrieval_latest.csv", "1,2,0\n3,4,1\n");
+    write(test, "5,6,1\n");
+    write("valid.csv", "7,8,0\n");
+    const auto set = read({"retrieval_latest.csv", test, "valid.csv"});
+    EXPECT_THAT(set->train().pixels(), ElementsAre(1, 2, 3, 4));
+    EXPECT_THAT(set->test().pixels(), ElementsAre(5, 6)) << test;
+    EXPECT_THAT(set->validation().pixels(), ElementsAre(7, 8));
+  }
+  write("train_val.csv", "1,2,0\n3,4,1\n");
+  EXPECT_EQ(read({"train_val.csv"}, {{"test", "0"}})->train().count, 2U);
 }
 
 TEST_F(ImportArrays, PackedFilesThatEndTooEarlyAreRefused) {
@@ -204,8 +208,10 @@ TEST_F(ImportArrays, PackedFilesThatEndTooEarlyAreRefused) {
 
 TEST_F(ImportArrays, NamesOfClassesThatAreNotUtf8AreRefused) {
   write("train.csv", "1,caf\xe9\n2,tea\n");
-  EXPECT_THAT(error({"train.csv"}, {{"test", "0"}}),
-              HasSubstr("expected names of classes in UTF-8, got `caf\\xe9`: rename it"));
+  EXPECT_THAT(
+      error({"train.csv"}, {{"test", "0"}}),
+      HasSubstr(
+          "expected names of classes in UTF-8 and without control characters, got `caf\\xe9`: rename it"));
 }
 
 TEST_F(ImportArrays, CsvFilesWhoseNumbersHappenToBeWholeGoWithOthers) {

@@ -90,6 +90,8 @@ Passes ours(const Network& network, RandomStream& random, std::int64_t samples, 
   const Layer& layer = network.layers.front();
   if (traits_of(layer).draws) place.drawing_layers.push_back(layer.name);
   const GraphOp made = make_graph_op(layer, parameters.layer(0), place);
+  // Of what comes with Skyline, all that has passes of its own takes bfloat16.
+  EXPECT_EQ(outputs_kept(layer.kind) == 1, made.takes_bfloat16) << layer.kind;
   FusedOp* const op = made.op.get();
   input = random_tensor(random, {samples, layer.input().channels, layer.input().height, layer.input().width});
   slope = random_tensor(random, {samples, layer.output.channels, layer.output.height, layer.output.width});

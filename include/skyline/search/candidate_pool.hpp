@@ -75,11 +75,12 @@ class CandidatePool {
   ArchitecturePointer draw_by_sampling(RandomStream& random);
   ArchitecturePointer draw_by_directed_search(RandomStream& random) const;
   ArchitecturePointer draw_from_enumeration(RandomStream& random) const;
-  void look_once_more() const;
+  ArchitecturePointer look_once_more() const;
 
   space::SearchSpace space_;
   objective::ObjectiveSet objectives_;
   trial::Budget budget_;
+  ArchitecturePointer known_;  // a candidate, for where draws find none
   mutable std::size_t looks_ = 0;
   std::unordered_set<space::ArchId> taken_;
   std::size_t sampled_ = 0;  // genotypes so far, and layers of their networks

@@ -87,8 +87,8 @@ class Dataset {
   static std::shared_ptr<const Dataset> open(
       const std::filesystem::path& path, bool verify,
       const std::function<bool()>& stop_requested = [] { return false; });
-  /// Whether a file is a data set: one of `skyline prep`, or HDF5 in its layout. @throws UserError,
-  /// FaultError
+  /// Whether a file is to be opened as a data set: with a seal of Skyline's, or HDF5 that says it has the
+  /// layout. @throws UserError, FaultError if it cannot be read
   static bool recognizes(const std::filesystem::path& path);
   virtual ~Dataset() = default;
 

@@ -294,12 +294,16 @@ ConfigNode identity_of(const ConfigNode& resolved) {
 
 ConfigNode load_config(const std::filesystem::path& path, const std::vector<std::string>& overrides) {
   ConfigNode root = load_written_file(path);
+  const auto is_within_space = [](const std::string& assignment) {
+    return assignment.starts_with("space.") && !assignment.starts_with("space.file=");
+  };
   for (const std::string& assignment : overrides) {
-    // Of a space that is a file, a key of that file.
-    if (assignment.starts_with("space.") && !assignment.starts_with("space.file=")) load_space(root, path);
-    apply_override(root, assignment);
+    if (!is_within_space(assignment)) apply_override(root, assignment);
   }
   load_space(root, path);
+  for (const std::string& assignment : overrides) {
+    if (is_within_space(assignment)) apply_override(root, assignment);
+  }
   return root;
 }
 
@@ -380,10 +384,8 @@ std::vector<search::ArchitecturePointer> RunConfig::draw_valid(std::size_t count
   const auto start = std::chrono::steady_clock::now();
   std::vector<search::ArchitecturePointer> drawn;
   while (drawn.size() < count && (drawn.empty() || seconds_since(start) < kLongest_s)) {
-    search::ArchitecturePointer architecture = pool.draw(random);
-    if (architecture == nullptr) break;
-    pool.release(architecture->id);  // to be drawn again
-    drawn.push_back(std::move(architecture));
+    drawn.push_back(pool.draw(random));
+    pool.release(drawn.back()->id);  // to be drawn again
   }
   return drawn;
 }

@@ -82,10 +82,6 @@ Simulation::Simulation(const RunConfig& config, Options options)
         "run.window: without one, the search waits until all trials in flight are committed; set it, or "
         "simulate the search itself with --search");
   }
-  if (drawn_.empty()) {
-    throw UserError(
-        "constraints: valid architectures are so rare here that none was drawn, so nothing can be simulated");
-  }
   double work = 0;
   for (const auto& architecture : drawn_) {
     trial::Trial trial;

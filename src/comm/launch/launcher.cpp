@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -26,11 +25,12 @@ class Variables {
   explicit Variables(const VariableLookup& lookup) : lookup_(lookup) {}
   bool has(const char* name) const { return lookup_(name).has_value(); }
   std::string text(const char* name) const { return lookup_(name).value_or(""); }
-  /// As Open MPI reads its own switches.
+  /// As Open MPI reads a switch: a number other than 0, or a word in small letters.
   bool is_on(const char* name) const {
-    constexpr std::array kWords{"1", "true", "yes", "enabled"};
+    constexpr std::array kWords{"true", "t", "yes", "y", "enabled"};
     std::string word = text(name);
-    std::ranges::transform(word, word.begin(), [](unsigned char letter) { return std::tolower(letter); });
+    word.erase(0, std::min(word.find_first_not_of(" \t"), word.size()));
+    if (const auto number = integer_in(word)) return *number != 0;
     return std::ranges::find(kWords, word) != kWords.end();
   }
   std::optional<int> count(const char* name) const {

@@ -88,33 +88,55 @@ void check_connected(const Launch& launch) {
                   "library, or with srun --mpi=pmix");
 }
 
-/// A setting of the MPI library, a number or a flag; nothing if it has none of that name.
+/// A setting of the MPI library, a number or a flag; nothing if it has none of that name. Within a session of
+/// MPI_T.
 std::optional<int> find_setting(const char* name) {
-  int threads = 0;
-  if (MPI_T_init_thread(MPI_THREAD_SINGLE, &threads) != MPI_SUCCESS) return std::nullopt;
   int index = 0;
   int count = 0;
-  int value = 0;  // a flag takes its first byte, or all
+  int value = 0;  // a flag may be written as one byte
   MPI_T_cvar_handle handle = MPI_T_CVAR_HANDLE_NULL;
-  const bool found = MPI_T_cvar_get_index(name, &index) == MPI_SUCCESS &&
-                     MPI_T_cvar_handle_alloc(index, nullptr, &handle, &count) == MPI_SUCCESS && count == 1;
-  if (found) MPI_T_cvar_read(handle, &value);
-  if (handle != MPI_T_CVAR_HANDLE_NULL) MPI_T_cvar_handle_free(&handle);
-  MPI_T_finalize();
-  return found ? std::optional(value) : std::nullopt;
+  if (MPI_T_cvar_get_index(name, &index) != MPI_SUCCESS ||
+      MPI_T_cvar_handle_alloc(index, nullptr, &handle, &count) != MPI_SUCCESS) {
+    return std::nullopt;
+  }
+  if (count == 1) MPI_T_cvar_read(handle, &value);
+  MPI_T_cvar_handle_free(&handle);
+  return value;
 }
 
-/// Of Open MPI's ways to send, ob1 alone gives up on a rank that has died: MPI_Isend by libfabric was seen to
-/// go on for ever. @throws UserError on rank 0; the others end
-void check_survivors_can_send() {
-  if (find_setting("pml_ob1_priority")) return;  // known where ob1 is chosen
-  int rank = 0;
-  check_mpi(MPI_Comm_rank(MPI_COMM_WORLD, &rank), "MPI_Comm_rank");
-  if (rank != kCoordinator) _exit(kExitUserError);
+/// Whether ranks outlive others, also where a file of Open MPI 4.1 says so, of which no variable tells. It
+/// takes a fifth of a second: one rank asks.
+/// @param threads  of MPI_Init_thread; a lower number would change it
+/// @throws UserError if a rank could wait for a dead one for ever
+bool survivors_live(const Launch& launch, int threads) {
+  int provided = 0;
+  if (MPI_T_init_thread(threads, &provided) != MPI_SUCCESS) return launch.survivors_live;
+  const bool live = launch.survivors_live || find_setting("orte_enable_recovery").value_or(0) != 0;
+  const bool has_ob1 = find_setting("pml_ob1_priority").has_value();  // known where it is chosen
+  MPI_T_finalize();
+  if (!live || has_ob1) return live;
   throw UserError(
       "the launcher lets ranks outlive others (recovery), and MPI's messages do not go by `ob1`, the only "
       "way "
       "that gives up on a dead rank: set OMPI_MCA_pml=ob1");
+}
+
+/// Collective: rank 0's answer. @throws UserError on rank 0, and the others end
+bool share_survivors_live(MpiCommunicator& world, const Launch& launch, int threads) {
+  bool live = false;
+  std::string problem;
+  if (world.rank() == kCoordinator) {
+    try {
+      live = survivors_live(launch, threads);
+    } catch (const UserError& error) {
+      problem = error.what();
+    }
+  }
+  problem = share(world, problem);
+  if (problem.empty()) return share(world, live);
+  if (world.rank() == kCoordinator) throw UserError(problem);
+  flush_streams();
+  _exit(kExitUserError);
 }
 
 /// describe_start of this job. @param node_of_rank  NodePlace::node of each rank
@@ -133,23 +155,23 @@ std::string describe_job(const Launch& launch, const std::vector<int>& node_of_r
 class MpiEnvironment final : public Environment {
  public:
   MpiEnvironment(const Launch& launch, const StartOptions& options) : Environment(launch) {
-    StartWatch watch(options, launch, host_name());
-    watch.waits_for(describe_init(launch));
+    // MPI_Isend by libfabric to a rank that has died was seen to go on for ever. Before there are threads.
     constexpr int kKeepOther = 0;
-    if (launch.survivors_live) setenv("OMPI_MCA_pml", "ob1", kKeepOther);  // see check_survivors_can_send
-    check_mpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &threads_), "MPI_Init_thread");
+    if (launch.survivors_live) setenv("OMPI_MCA_pml", "ob1", kKeepOther);
+    StartWatch watch(options, launch, host_name());
+    int threads = MPI_THREAD_SINGLE;
+    watch.waits_for(describe_init(launch));
+    check_mpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &threads), "MPI_Init_thread");
     // Before the first duplicate, which inherits it: else MPI ends the program itself and checks are idle.
     check_mpi(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
-    require(threads_ >= MPI_THREAD_FUNNELED, "this MPI library does not support threads (FUNNELED)");
+    require(threads >= MPI_THREAD_FUNNELED, "this MPI library does not support threads (FUNNELED)");
     check_connected(launch);
-    // Files may have it too, of which no variable tells.
-    launch_.survivors_live = launch_.survivors_live || find_setting("orte_enable_recovery").value_or(0) != 0;
-    if (launch_.survivors_live) check_survivors_can_send();
     call_roll(host_name(), launch.hosts, watch);
     watch.waits_for(
         "in the first exchange among all ranks, which have all answered rank 0: MPI's connections between "
         "other hosts may be blocked");
     world_ = MpiCommunicator::duplicate(MPI_COMM_WORLD);
+    if (world_->size() > 1) launch_.survivors_live = share_survivors_live(*world_, launch, threads);
     place_ = find_place(MPI_COMM_WORLD);
     hosts_ = share(*world_, gather(*world_, place_.host));
     const std::vector<int> nodes = gather(*world_, place_.node);
@@ -175,7 +197,11 @@ class MpiEnvironment final : public Environment {
   }
 
   Communicator& world() override { return *world_; }
-  bool threads_may_communicate() const override { return threads_ >= MPI_THREAD_MULTIPLE; }
+  bool threads_may_communicate() const override {
+    int threads = MPI_THREAD_SINGLE;
+    check_mpi(MPI_Query_thread(&threads), "MPI_Query_thread");
+    return threads >= MPI_THREAD_MULTIPLE;
+  }
   std::unique_ptr<Mailbox> make_mailbox() override {
     if (world_->size() == 1 || !threads_may_communicate()) return nullptr;
     return MpiMailbox::duplicate(MPI_COMM_WORLD);
@@ -196,7 +222,6 @@ class MpiEnvironment final : public Environment {
   }
 
  private:
-  int threads_ = MPI_THREAD_SINGLE;
   std::unique_ptr<MpiCommunicator> world_;
 };
 

@@ -64,14 +64,16 @@ void check_searchable(const ConfigNode& scalar, const std::vector<std::string>& 
 std::vector<ConfigNode> searched_scalars(const ConfigNode& root) {
   std::vector<ConfigNode> found;
   for (const ConfigNode::Entry& section : root.entries()) {
-    if (section.key != "space") collect(section.value, found);
+    // Texts of these are names and paths.
+    const bool other = section.key == "space" || section.key == "data" || section.key == "search";
+    if (!other) collect(section.value, found);
   }
   const SpaceForm form = space_keys().parse(root.at("space"));
   SpaceReader reader(form, DataShape{});
   std::erase_if(found, [&](const ConfigNode& scalar) {
     try {
       return reader.read_outside(scalar).parameters().empty();
-    } catch (const UserError&) {  // text with a dollar
+    } catch (const UserError&) {  // text with a dollar, or of no single value
       return true;
     }
   });

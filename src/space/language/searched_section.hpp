@@ -48,7 +48,7 @@ class SearchedSection {
   std::vector<Parameter> parameters_;    // of the space, as far as they are shared
 };
 
-/// Of a whole configuration, the scalars beside `space` to which its parameters give values: for
+/// Of a whole configuration, the scalars of other sections to which its parameters give values: for
 /// readers that need not know the evaluator.
 std::vector<ConfigNode> searched_scalars(const ConfigNode& root);
 /// Where a scalar stands, below the section at the root of the configuration that it is in.

@@ -9,6 +9,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <optional>
 #include <set>
 #include <unordered_map>
@@ -121,7 +122,8 @@ struct CsvLabels {
 
 /// What a first reading of the file tells.
 struct CsvLayout {
-  bool has_names = false;  // its first row
+  bool has_names = false;       // its first row
+  bool counts_columns = false;  // by these
   std::size_t columns = 0;
   std::size_t label = 0;  // the column; `columns`: there is none
   std::size_t rows = 0;
@@ -216,9 +218,10 @@ std::optional<CsvLayout> read_csv_layout(const std::filesystem::path& file, cons
   if (!reader.read_row()) throw UserError(file.string() + ": the file is empty");
   layout.columns = reader.fields().size();
   if (layout.columns < 2 && options.num_features != 1) reader.fail("expected at least 2 columns, got 1");
-  layout.has_names =
-      counts_columns(reader.fields()) ||
-      std::ranges::none_of(reader.fields(), [](auto& field) { return number_in(field).has_value(); });
+  layout.counts_columns = counts_columns(reader.fields());
+  layout.has_names = layout.counts_columns || std::ranges::none_of(reader.fields(), [](auto& field) {
+                       return number_in(field).has_value();
+                     });
   layout.label = label_column(reader.fields(), layout.has_names, options, reader);
   if (!layout.has_names && !read_csv_row(reader, layout, labels)) return std::nullopt;
   while (reader.read_row()) {
@@ -282,21 +285,22 @@ void open_from_memory(SourceArray& array, ElementType::Kind kind, std::vector<Va
   array.open = [shared] { return std::make_unique<MemoryStream<Value>>(shared); };
 }
 
-/// By a word of the file's name: "digits_test.csv", "val.csv".
+/// By a word of the file's name: "digits_test.csv", "testing.csv", "MnistTest.csv", "val.csv".
 std::string part_in(const std::filesystem::path& file) {
+  static const std::set<std::string, std::less<>> kOthers{"contest", "fastest", "greatest", "latest"};
   const std::string name = lower_case(file.filename().string());
   const auto is_letter = [](char letter) { return letter >= 'a' && letter <= 'z'; };
-  std::set<std::string> words;
+  std::set<std::string, std::less<>> parts;
   for (auto begin = name.begin(); begin != name.end();) {
     begin = std::find_if(begin, name.end(), is_letter);
     const auto end = std::find_if_not(begin, name.end(), is_letter);
-    words.emplace(begin, end);
+    const std::string word(begin, end);
+    if (word.starts_with("train")) parts.insert("train");
+    if (word.starts_with("test") || (word.ends_with("test") && !kOthers.contains(word))) parts.insert("test");
+    if (word == "val" || word == "valid" || word == "validation") parts.insert("val");
     begin = end;
   }
-  const auto has = [&](const char* word) { return words.contains(word); };
-  if (has("train")) return "train";
-  if (has("test")) return "test";
-  return has("val") || has("valid") || has("validation") ? "val" : "train";
+  return parts.size() == 1 ? *parts.begin() : "train";
 }
 
 }  // namespace
@@ -312,12 +316,15 @@ std::vector<SourceArray> list_csv(const std::filesystem::path& file, const CsvOp
   using Kind = ElementType::Kind;
   const auto rows = static_cast<std::int64_t>(layout->rows);
   const auto features = static_cast<std::int64_t>(layout->columns) - (layout->has_label() ? 1 : 0);
-  SourceArray x{"x_" + part_in(file), file, {}, {rows, features}, {}};
+  const std::string part = part_in(file);
+  log::info(file.string() + ": taken for " + (part == "val" ? "validation" : part) + " samples" +
+            (layout->counts_columns ? "; its first row counts the columns, and is left out" : ""));
+  SourceArray x{"x_" + part, file, {}, {rows, features}, {}};
   x.from_text = true;
   if (!layout->bytes) x.type = {Kind::kFloat, sizeof(float)};
   x.open = [file, layout = *layout] { return std::make_unique<CsvFeatures>(file, layout); };
   if (!layout->has_label()) return {x};
-  SourceArray y{"y_" + part_in(file), file, {}, {rows}, {}};
+  SourceArray y{"y_" + part, file, {}, {rows}, {}};
   if (labels.are_words) {
     y.words = std::move(labels.words);
     open_from_memory(y, Kind::kUnsigned, std::move(labels.places));

@@ -103,8 +103,9 @@ void DatasetWriter::describe(const DatasetFacts& facts) {
                     " channels or features, got " + std::to_string(shape.channels));
   for (const std::string& name : facts.class_names) {
     if (printable(name) == name) continue;
-    throw UserError(state_->path.string() + ": expected names of classes in UTF-8, got `" + printable(name) +
-                    "`: rename it");
+    throw UserError(state_->path.string() +
+                    ": expected names of classes in UTF-8 and without control characters, got `" +
+                    printable(name) + "`: rename it");
   }
   state_->facts = facts;
   state_->moments.emplace(static_cast<std::size_t>(shape.channels),

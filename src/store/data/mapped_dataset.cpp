@@ -1,7 +1,9 @@
 #include "skyline/core/error.hpp"
 #include "skyline/store/dataset.hpp"
 
+#include "core/log.hpp"
 #include "core/text/hash.hpp"
+#include "core/text/wording.hpp"
 #include "store/data/channel_moments.hpp"
 #include "store/data/dataset_layout.hpp"
 #include "store/data/mapped_file.hpp"
@@ -253,6 +255,9 @@ std::span<const T> MappedDataset::map_array(const Hdf5Reader& reader, const std:
     fail_on_file(path_, name + ": not where the file says that it is");
   }
   if (offset % alignof(T) != 0) {  // as another program may have put it
+    log::warning(path_.string() + ": " + name +
+                 ": its bytes lie at an odd place, so this process keeps a copy (" +
+                 counted((size * sizeof(T) >> 20U) + 1, "MiB") + ")");
     const auto copy = std::make_shared<std::vector<T>>(size);
     std::memcpy(copy->data(), bytes.data() + offset, size * sizeof(T));
     copies_.push_back(copy);
@@ -267,7 +272,11 @@ bool Dataset::recognizes(const std::filesystem::path& path) {
   const MappedFile file(path);
   if (!is_plain_hdf5(file.bytes())) return is_sealed(file.bytes());
   const Hdf5Reader reader(path, file.descriptor());
-  return reader.has_attribute("format") && reader.text_attribute("format") == kDatasetFormat;
+  try {
+    return reader.has_attribute("format") && reader.text_attribute("format") == kDatasetFormat;
+  } catch (const UserError&) {  // not text
+    return false;
+  }
 }
 
 std::shared_ptr<const Dataset> Dataset::open(const std::filesystem::path& path, bool verify,

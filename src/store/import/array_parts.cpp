@@ -64,18 +64,21 @@ class ArrayCatalogue {
 /// @param for_models  what there is will do
 std::vector<PartArrays> named_parts(const ArrayCatalogue& catalogue, const ArrayOptions& options,
                                     bool for_models) {
+  const auto* x_val = catalogue.find(options.x_val, kValidationNames);
+  const auto add_validation = [&](std::vector<PartArrays>& parts) {
+    if (x_val == nullptr) return;
+    parts.push_back({Part::kValidation, *x_val, catalogue.at(options.y_val, kValidationTargets, "y-val")});
+  };
   if (for_models && catalogue.find(options.x_train, {"x_train"}) == nullptr) {
-    const SourceArray* const test = catalogue.find(options.x_test, {"x_test", "x"});
-    if (test != nullptr)
-      return {{Part::kTest, *test, catalogue.at(options.y_test, {"y_test", "y"}, "y-test")}};
-    if (const auto* x = catalogue.find(options.x_val, kValidationNames))
-      return {{Part::kTest, *x, catalogue.at(options.y_val, kValidationTargets, "y-val")}};
+    std::vector<PartArrays> parts;
+    if (const auto* x = catalogue.find(options.x_test, {"x_test", "x"}))
+      parts.push_back({Part::kTest, *x, catalogue.at(options.y_test, {"y_test", "y"}, "y-test")});
+    add_validation(parts);
+    if (!parts.empty()) return parts;
   }
   std::vector<PartArrays> parts{{Part::kTrain, catalogue.at(options.x_train, {"x_train"}, "x-train"),
                                  catalogue.at(options.y_train, {"y_train"}, "y-train")}};
-  if (const auto* x = catalogue.find(options.x_val, kValidationNames)) {
-    parts.push_back({Part::kValidation, *x, catalogue.at(options.y_val, kValidationTargets, "y-val")});
-  }
+  add_validation(parts);
   if (const auto* x = catalogue.find(options.x_test, {"x_test"}))
     parts.push_back({Part::kTest, *x, catalogue.at(options.y_test, {"y_test"}, "y-test")});
   return parts;

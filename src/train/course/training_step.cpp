@@ -159,14 +159,11 @@ bool TrainingStep::recalibrate(std::int64_t batches, BatchPart part, std::int64_
   for (const Statistic& statistic : statistics_) {
     sums.push_back(is_measured(statistic) ? at::zeros_like(statistic.value) : statistic.value.clone());
   }
+  bool stopped = false;  // then statistics that are measured will be measured anew
   for (std::int64_t number = 0; number < batches; ++number) {
     const at::Tensor given = images(number);
-    if (!given.defined()) {  // stopped: what is not measured is as it was, the rest is measured anew
-      for (std::size_t i = 0; i < sums.size(); ++i) {
-        if (!is_measured(statistics_[i])) at::Tensor(statistics_[i].value).copy_(sums[i]);
-      }
-      return false;
-    }
+    stopped = !given.defined();
+    if (stopped) break;
     for (const Statistic& statistic : statistics_) at::Tensor(statistic.value).zero_();
     const std::uint64_t seed = derive_seed(seed_, "recalibrate", {static_cast<std::uint64_t>(number)});
     std::vector<std::int64_t> seeds;
@@ -186,7 +183,7 @@ bool TrainingStep::recalibrate(std::int64_t batches, BatchPart part, std::int64_
   }
   place_.seeds.reset();
   graph_.parameters_changed();
-  return true;
+  return !stopped;
 }
 
 void TrainingStep::save_state(trial::TrainingState& state) const {

@@ -118,13 +118,10 @@ void check_metrics(const TrainingOptions& options, const ConfigNode& section) {
 
 /// A member without a sample of a batch would have nothing to normalize.
 void check_group(const TrainingOptions& options, const ConfigNode& section) {
-  if (!options.group.members && options.group.most == GroupOptions().most)
-    return;  // `auto` looks at the batch
-  const std::uint32_t most = options.group.members.value_or(options.group.most);
-  if (static_cast<std::int64_t>(most) <= options.batch) return;
-  const char* key = options.group.members ? "members" : "most";
-  section.fail("`group." + std::string(key) + "` is " + std::to_string(most) +
-               ": expected at most the batch, which is " + std::to_string(options.batch));
+  const std::uint32_t members = options.group.members.value_or(1);  // `auto` looks at the batch
+  if (static_cast<std::int64_t>(members) <= options.batch) return;
+  section.fail("`group.members` is " + std::to_string(members) + ": expected at most the batch, which is " +
+               std::to_string(options.batch));
 }
 
 void check_training(const TrainingOptions& options, const ConfigNode& section) {

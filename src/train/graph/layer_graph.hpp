@@ -26,6 +26,8 @@ struct GraphOp {
 /// Makes the op of a layer for a place, by autograd if it has a definition alone. `tensors`, those of the
 /// layer, and `place` outlive the op. @throws InternalError if the trainer does not know the layer's kind
 GraphOp make_graph_op(const space::Layer& layer, StoredLayer& tensors, const DevicePlace& place);
+/// Tensors of the size of its output that an op of a kind keeps for its backward pass.
+int outputs_kept(std::string_view kind);
 
 /// What a training step is told beside its images.
 struct StepPart {

@@ -2,14 +2,12 @@
 
 #include "skyline/core/error.hpp"
 
+#include "train/graph/layer_graph.hpp"
 #include "train/group/gradient_exchange.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <functional>
-#include <set>
-#include <string>
 
 namespace skyline::train {
 namespace {
@@ -81,27 +79,6 @@ struct Sizes {
   double kept = 0;           // floats kept for the backward pass, per sample
 };
 
-/// Tensors of the size of its output that a layer keeps for its backward pass. LibTorch keeps some of its own
-/// where it differentiates a layer, as it does those without passes of ours: measured.
-double outputs_kept(const space::Layer& layer) {
-  static const std::set<std::string, std::less<>> kOwnPasses{"add",
-                                                             "batch_norm",
-                                                             "concat",
-                                                             "conv2d",
-                                                             "depthwise_conv2d",
-                                                             "dropout",
-                                                             "flatten",
-                                                             "global_average_pool",
-                                                             "linear",
-                                                             "max_pool",
-                                                             "multiply",
-                                                             "relu",
-                                                             "stochastic_depth"};
-  static const std::set<std::string, std::less<>> kNorms{"group_norm", "instance_norm", "layer_norm"};
-  if (kOwnPasses.contains(layer.kind)) return 1;
-  return kNorms.contains(layer.kind) ? 4 : 2;
-}
-
 Sizes sizes_of(const space::Network& network) {
   Sizes sizes{.kept = static_cast<double>(network.input.elements())};
   for (const space::Layer& layer : network.layers) {
@@ -109,7 +86,7 @@ Sizes sizes_of(const space::Network& network) {
     for (const space::TensorSpec& spec : layer.tensors) own += static_cast<double>(spec.elements());
     sizes.tensors += own;
     sizes.largest_layer = std::max(sizes.largest_layer, own);
-    sizes.kept += outputs_kept(layer) * static_cast<double>(layer.output.elements()) +
+    sizes.kept += outputs_kept(layer.kind) * static_cast<double>(layer.output.elements()) +
                   static_cast<double>(layer.inner_elements);
   }
   return sizes;
