@@ -214,8 +214,9 @@ class Spaces(RunsCase):
         self.assertIn("# space: 3 genotypes", said)
         (self.folder / "configs/spaces/other.yaml").write_text("network: [global_average_pool, {linear: {features: $classes}}]")
         said = self.skyline("validate", "configs/small.yaml", "--set", "space.parameters={z: {choice: [1, 2]}}", "--set",
-                            "space.network[0]={conv2d: {channels: $z, kernel: 1}}", "--set", "space.file=spaces/other.yaml").stdout
-        self.assertNotIn("width", said)
+                            "space.network=[{conv2d: {channels: $z, kernel: 1}}, global_average_pool, {linear: {features: $classes}}]", "--set",
+                            "space.file=spaces/other.yaml").stdout
+        self.assertIn("# space: 2 genotypes", said)
 
 
 if __name__ == "__main__":
