@@ -2,6 +2,8 @@
 
 #include "comm/environment.hpp"
 #include "engine/engine_rig.hpp"
+#include "engine/scripted_evaluator.hpp"
+#include "engine/slots/slot_pool.hpp"
 #include "store/run_folder/running_trials.hpp"
 #include "store/run_folder/suspects.hpp"
 
@@ -10,6 +12,7 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <memory>
 #include <string>
 #include <thread>
@@ -175,6 +178,24 @@ TEST_F(RunWithSuspects, CommitsThoseThatEndedTwoJobsAsFailuresAndDoesNotTrainThe
   EXPECT_EQ(std::get<trial::Failure>(failed.outcome).kind, trial::FailureKind::kOutOfMemory);
   EXPECT_THAT(job.completed, ::testing::Not(::testing::Contains("7")));
   EXPECT_EQ(resume().result.committed.size(), job.result.committed.size()) << "it is in the journal";
+}
+
+// Else a trial that is to train alone may begin, and end the job, while another one seems to run.
+TEST_F(SuspectsTest, ATrialIsNotedAsEndedBeforeItIsHandedIn) {
+  ScriptedEvaluator evaluator([](const trial::Trial&, trial::EvaluationContext& context) {
+    context.weights().keep({{"w", {1}, {2.5F}}});
+    return trial::Measurements{{0.5}};
+  });
+  const auto running = std::make_shared<store::RunningTrials>(paths, 0, 1, "job", counter);
+  std::atomic<bool> was_idle = false;
+  const auto sink = [&](const trial::Trial&, auto&&, const std::function<void()>& written) {
+    was_idle = store::read_running_trials(paths).at(0).rows.empty();
+    written();
+  };
+  SlotPool pool(pool_of(1), evaluator, {sink, {}, nullptr, nullptr, {}, running});
+  pool.submit(0, {trial_of(0), {}});
+  EXPECT_EQ(collect(pool, 1).size(), 1U);
+  EXPECT_TRUE(was_idle);
 }
 
 }  // namespace

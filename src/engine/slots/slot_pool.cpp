@@ -29,7 +29,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Seconds = std::chrono::duration<double>;
 
-/// While it lives, a slot is noted to train a trial.
+/// Until it ends, a slot is noted to train a trial.
 class NotedTrial {
  public:
   NotedTrial(const SlotFiles& files, std::size_t slot, const trial::Trial& trial)
@@ -37,11 +37,14 @@ class NotedTrial {
     if (running_ == nullptr) return;
     running_->begins(slot, trial.name(), files.describe ? files.describe(trial) : "");
   }
-  ~NotedTrial() {
-    if (running_ != nullptr) running_->ends(slot_);
-  }
+  ~NotedTrial() { end(); }
   NotedTrial(const NotedTrial&) = delete;
   NotedTrial& operator=(const NotedTrial&) = delete;
+
+  /// Before anybody hears of the result, and may begin a trial that is to train alone.
+  void end() {
+    if (running_ != nullptr) std::exchange(running_, nullptr)->ends(slot_);
+  }
 
  private:
   store::RunningTrials* running_;
@@ -73,12 +76,12 @@ struct SlotPool::State : std::enable_shared_from_this<SlotPool::State> {
 
   std::optional<Assignment> next(std::size_t slot);
   Arrival stopped_before_it_began(std::size_t slot, const Assignment& assignment) const;
-  void train(std::size_t slot, const Assignment& assignment, SlotCheckpoints* checkpoints,
+  void train(std::size_t slot, const Assignment& assignment, SlotCheckpoints* checkpoints, NotedTrial& noted,
              const Evaluation& evaluate);
   void train_members(std::size_t slot, const Assignment& assignment, SlotCheckpoints* checkpoints,
-                     MemberThreads& member_threads);
+                     MemberThreads& member_threads, NotedTrial& noted);
   void follow(std::size_t slot, const Assignment& assignment, LocalMembers members,
-              MemberThreads& member_threads);
+              MemberThreads& member_threads, NotedTrial& noted);
   bool is_given_up(const Assignment& assignment) const;
   bool is_tried_again(const Assignment& assignment, bool overran, trial::Outcome& outcome) const;
   void check_groups() const;
@@ -133,13 +136,14 @@ void SlotPool::State::serve(std::size_t slot) {
     MemberThreads member_threads(processors);
     while (const std::optional<Assignment> assignment = next(slot)) {
       const trial::Trial& trial = *assignment->trial;
-      const NotedTrial noted(files, slot, trial);
+      NotedTrial noted(files, slot, trial);
       if (assignment->group) {
-        train_members(slot, *assignment, own_checkpoints, member_threads);
+        train_members(slot, *assignment, own_checkpoints, member_threads, noted);
       } else if (stop) {
+        noted.end();
         finished(stopped_before_it_began(slot, *assignment));
       } else {
-        train(slot, *assignment, own_checkpoints,
+        train(slot, *assignment, own_checkpoints, noted,
               [&](SlotContext& context) { return evaluate_safely(evaluator, trial, context); });
       }
     }
@@ -159,7 +163,7 @@ Arrival SlotPool::State::stopped_before_it_began(std::size_t slot, const Assignm
 }
 
 void SlotPool::State::train(std::size_t slot, const Assignment& assignment, SlotCheckpoints* checkpoints,
-                            const Evaluation& evaluate) {
+                            NotedTrial& noted, const Evaluation& evaluate) {
   const trial::Trial& trial = *assignment.trial;
   const Clock::time_point begin = Clock::now();
   {
@@ -176,6 +180,7 @@ void SlotPool::State::train(std::size_t slot, const Assignment& assignment, Slot
   std::exception_ptr unreadable;
   if (trial.inherits()) context.inherit([&] { return read_inherited(trial, timing, unreadable); });
   Arrival arrival{trial.name(), evaluate(context), timing};
+  noted.end();
   arrival.attempt = assignment.attempt;
   const bool overran = deadlines[slot].is_over();
   deadlines[slot].clear();
@@ -195,13 +200,14 @@ void SlotPool::State::train(std::size_t slot, const Assignment& assignment, Slot
 
 /// Members of other ranks may wait for these already: also at a stop, all must come and hear of it.
 void SlotPool::State::train_members(std::size_t slot, const Assignment& assignment,
-                                    SlotCheckpoints* checkpoints, MemberThreads& member_threads) {
+                                    SlotCheckpoints* checkpoints, MemberThreads& member_threads,
+                                    NotedTrial& noted) {
   require(options.groups != nullptr, "a trial has several members in a run without groups");
   const trial::Trial& trial = *assignment.trial;
   const auto members = options.groups->join(*assignment.group);
-  if (members.front()->member() != 0) return follow(slot, assignment, members, member_threads);
+  if (members.front()->member() != 0) return follow(slot, assignment, members, member_threads, noted);
   const bool begins = !stop;
-  train(slot, assignment, begins ? checkpoints : nullptr, [&](SlotContext& context) {
+  train(slot, assignment, begins ? checkpoints : nullptr, noted, [&](SlotContext& context) {
     context.lead(*members.front());
     trial::Outcome outcome = evaluate_together(evaluator, trial, members, context, begins, member_threads);
     check_groups();
@@ -210,7 +216,7 @@ void SlotPool::State::train_members(std::size_t slot, const Assignment& assignme
 }
 
 void SlotPool::State::follow(std::size_t slot, const Assignment& assignment, LocalMembers members,
-                             MemberThreads& member_threads) {
+                             MemberThreads& member_threads, NotedTrial& noted) {
   const trial::Trial& trial = *assignment.trial;
   const Clock::time_point begin = Clock::now();
   MemberContext context(*members.front());
@@ -221,6 +227,7 @@ void SlotPool::State::follow(std::size_t slot, const Assignment& assignment, Loc
   arrival.follower = true;
   arrival.attempt = assignment.attempt;
   account(arrival.timing, slot, begin);
+  noted.end();
   finished(std::move(arrival));
 }
 
