@@ -94,7 +94,7 @@ class DigitsRun(RunsCase):
             for trial in own:  # one after the other
                 self.assertGreaterEqual(trial["started_s"], end_s - 0.002, place)
                 end_s = trial["started_s"] + sum(trial[part] for part in PARTS_OF_TRIALS)
-            self.assertLessEqual(end_s, wall_s * 1.01)
+            self.assertLessEqual(end_s, wall_s * 1.01 + 0.05)  # it is printed to a tenth
             for part in PARTS_OF_TRIALS[:-2]:  # a slot also waits for files, or others' trials, after its own
                 self.assertAlmostEqual(slot[part], sum(trial[part] for trial in own), delta=0.01 * wall_s, msg=f"{place} {part}")
             self.assertEqual(slot["trials"], len(own))

@@ -116,9 +116,8 @@ bool survivors_live(const Launch& launch, int threads) {
   MPI_T_finalize();
   if (!live || has_ob1) return live;
   throw UserError(
-      "the launcher lets ranks outlive others (recovery), and MPI's messages do not go by `ob1`, the only "
-      "way "
-      "that gives up on a dead rank: set OMPI_MCA_pml=ob1");
+      "the launcher lets ranks outlive others (recovery), and MPI's messages do not go by `ob1`, "
+      "the only way that gives up on a dead rank: set OMPI_MCA_pml=ob1");
 }
 
 /// Collective: rank 0's answer. @throws UserError on rank 0, and the others end
