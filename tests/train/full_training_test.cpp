@@ -220,29 +220,30 @@ TEST(Recalibration, MakesStatisticsThoseOfTheWeightsAsTheyAre) {
   }
 }
 
-TEST(Recalibration, LeavesStatisticsOfSingleValuesAsTheyWere) {
+/// Recalibrates with two batches of so many samples. @param batches  that are given: fewer are a stop
+void expect_statistics_stay(std::int64_t samples, std::int64_t batches) {
   const space::Network network = test::NetworkBuilder({4, 1, 1}).batch_norm().flatten().linear(3).build();
   test::HostStep step(network, test::sgd(0.1, 0.9), 3);
-  const test::Samples samples = test::random_samples(network.input, 6, 3, 1);
-  step.step(samples.images, samples.labels);
+  const test::Samples all = test::random_samples(network.input, 6, 3, 1);
+  step.step(all.images, all.labels);
   const auto before = step.export_tensors();
-  step.step_of().recalibrate(2, {0, 1}, 1, [&](std::int64_t) { return samples.images.narrow(0, 0, 1); });
+  const auto images = [&](std::int64_t number) {
+    return number < batches ? all.images.narrow(0, 0, samples) : at::Tensor();
+  };
+  EXPECT_EQ(step.step_of().recalibrate(2, {0, static_cast<std::size_t>(samples)}, samples, images),
+            batches == 2);
   const auto after = step.export_tensors();
   for (std::size_t t = 0; t < before.size(); ++t) EXPECT_EQ(before[t].values, after[t].values);
 }
 
-TEST(Recalibration, ThatIsStoppedLeavesStatisticsOfSingleValuesToo) {
-  const space::Network network = test::NetworkBuilder({4, 1, 1}).batch_norm().flatten().linear(3).build();
-  test::HostStep step(network, test::sgd(0.1, 0.9), 3);
-  const test::Samples samples = test::random_samples(network.input, 6, 3, 1);
-  step.step(samples.images, samples.labels);
-  const auto before = step.export_tensors();
-  const auto first_alone = [&](std::int64_t number) {
-    return number == 0 ? samples.images.narrow(0, 0, 1) : at::Tensor();
-  };
-  EXPECT_FALSE(step.step_of().recalibrate(2, {0, 1}, 1, first_alone));
-  const auto after = step.export_tensors();
-  for (std::size_t t = 0; t < before.size(); ++t) EXPECT_EQ(before[t].values, after[t].values);
+TEST(Recalibration, LeavesStatisticsOfSingleValuesAsTheyWere) {
+  expect_statistics_stay(1, 2);
+}
+
+TEST(Recalibration, ThatIsStoppedLeavesAllStatisticsAsTheyWere) {
+  for (const std::int64_t samples : {1, 6}) {
+    for (const std::int64_t batches : {0, 1}) expect_statistics_stay(samples, batches);
+  }
 }
 
 TEST(Recalibration, IsTheMeanOverTheBatches) {

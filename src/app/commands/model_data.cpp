@@ -149,14 +149,14 @@ void check_samples(const std::string& label, const store::Dataset& dataset, cons
     throw UserError(label + ": samples are " + space::to_text(dataset.shape()) + ", the run's are " +
                     space::to_text(*run.shape));
   }
-  if (dataset.value_scale() != *run.value_scale && dataset.value_scale() == 1) {
-    throw UserError(label + ": expected whole numbers from 0 to " + objective::number_text(*run.value_scale) +
+  if (dataset.value_scale() == *run.value_scale) return;
+  const std::string largest = objective::number_text(*run.value_scale);
+  if (dataset.value_scale() == 1) {
+    throw UserError(label + ": expected whole numbers from 0 to " + largest +
                     ", as the run's data are, got others");
   }
-  if (dataset.value_scale() != *run.value_scale) {
-    throw UserError(label + ": the largest value is " + objective::number_text(dataset.value_scale()) +
-                    ", that of the run's data " + objective::number_text(*run.value_scale));
-  }
+  throw UserError(label + ": the largest value is " + objective::number_text(dataset.value_scale()) +
+                  ", that of the run's data " + largest);
 }
 
 /// Classes by the numbers that the run gives their names.

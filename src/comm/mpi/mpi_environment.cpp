@@ -109,6 +109,7 @@ std::optional<int> find_setting(const char* name) {
 /// @param threads  of MPI_Init_thread; a lower number would change it
 /// @throws UserError if a rank could wait for a dead one for ever
 bool survivors_live(const Launch& launch, int threads) {
+  if (launch.launcher != Launcher::kMpirun) return launch.survivors_live;  // not its setting
   int provided = 0;
   if (MPI_T_init_thread(threads, &provided) != MPI_SUCCESS) return launch.survivors_live;
   const bool live = launch.survivors_live || find_setting("orte_enable_recovery").value_or(0) != 0;

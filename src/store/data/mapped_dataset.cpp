@@ -85,6 +85,15 @@ class MappedDataset final : public Dataset {
   mutable std::mutex mutex_;
 };
 
+/// Of an HDF5 file that another program wrote.
+bool says_dataset(const Hdf5Reader& reader) {
+  try {
+    return reader.has_attribute("format") && reader.text_attribute("format") == kDatasetFormat;
+  } catch (const UserError&) {  // not text
+    return false;
+  }
+}
+
 MappedDataset::MappedDataset(const std::filesystem::path& path)
     : path_(path),
       file_(path),
@@ -94,7 +103,7 @@ MappedDataset::MappedDataset(const std::filesystem::path& path)
 
 void MappedDataset::read() {
   const Hdf5Reader reader(path_, file_.descriptor());
-  if (!sealed_ && !(reader.has_attribute("format") && reader.text_attribute("format") == kDatasetFormat)) {
+  if (!sealed_ && !says_dataset(reader)) {
     fail_on_file(
         path_, "this HDF5 file was not written by Skyline, expected a Skyline " + std::string(kDatasetKind));
   }
@@ -271,12 +280,7 @@ std::span<const T> MappedDataset::map_array(const Hdf5Reader& reader, const std:
 bool Dataset::recognizes(const std::filesystem::path& path) {
   const MappedFile file(path);
   if (!is_plain_hdf5(file.bytes())) return is_sealed(file.bytes());
-  const Hdf5Reader reader(path, file.descriptor());
-  try {
-    return reader.has_attribute("format") && reader.text_attribute("format") == kDatasetFormat;
-  } catch (const UserError&) {  // not text
-    return false;
-  }
+  return says_dataset(Hdf5Reader(path, file.descriptor()));
 }
 
 std::shared_ptr<const Dataset> Dataset::open(const std::filesystem::path& path, bool verify,

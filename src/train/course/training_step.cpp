@@ -155,11 +155,13 @@ bool TrainingStep::recalibrate(std::int64_t batches, BatchPart part, std::int64_
   place_.batch = samples;
   // A single value has no variance: what is normalized over one keeps its statistics.
   const auto is_measured = [&](const Statistic& statistic) { return samples * statistic.pixels > 1; };
+  std::vector<at::Tensor> before;
   std::vector<at::Tensor> sums;
   for (const Statistic& statistic : statistics_) {
-    sums.push_back(is_measured(statistic) ? at::zeros_like(statistic.value) : statistic.value.clone());
+    before.push_back(statistic.value.clone());
+    sums.push_back(at::zeros_like(statistic.value));
   }
-  bool stopped = false;  // then statistics that are measured will be measured anew
+  bool stopped = false;  // then all is as it was
   for (std::int64_t number = 0; number < batches; ++number) {
     const at::Tensor given = images(number);
     stopped = !given.defined();
@@ -172,14 +174,12 @@ bool TrainingStep::recalibrate(std::int64_t batches, BatchPart part, std::int64_
     }
     place_.seeds = at::tensor(seeds, at::kLong).to(given.device());
     graph_.forward(given, {seed, part.first});
-    for (std::size_t i = 0; i < sums.size(); ++i) {
-      if (is_measured(statistics_[i])) sums[i].add_(statistics_[i].value);
-    }
+    for (std::size_t i = 0; i < sums.size(); ++i) sums[i].add_(statistics_[i].value);
   }
   for (std::size_t i = 0; i < sums.size(); ++i) {
     const Statistic& statistic = statistics_[i];
-    if (is_measured(statistic)) sums[i].div_(statistic.momentum * static_cast<double>(batches));
-    at::Tensor(statistic.value).copy_(sums[i]);
+    sums[i].div_(statistic.momentum * static_cast<double>(batches));
+    at::Tensor(statistic.value).copy_(stopped || !is_measured(statistic) ? before[i] : sums[i]);
   }
   place_.seeds.reset();
   graph_.parameters_changed();
