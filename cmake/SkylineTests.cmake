@@ -1,8 +1,8 @@
 # skyline_add_test(MODULE [SEPARATE] SOURCES ... LIBRARIES ...): a GoogleTest program, one CTest entry a test suite.
 # SEPARATE: SKYLINE_UNITY does not batch its sources: they have names in common.
 # Labels are unit.MODULE and mpi.MODULE.
-# skyline_add_mpi_test(MODULE NAME SOURCES ... LIBRARIES ... RANKS 1 2 3): a GoogleTest program under mpirun, of NAME.cpp
-# and these other sources; MODULE.NAME.npR.
+# skyline_add_mpi_test(MODULE PATH SOURCES ... LIBRARIES ... RANKS 1 2 3): a GoogleTest program under mpirun, of PATH.cpp
+# and these other sources; MODULE.NAME.npR, where NAME is the last part of PATH.
 # Ranks wait more than they compute: such a test counts as one processor.
 # COST is about how many seconds a test takes, of those that take long: CTest begins with them.
 # skyline_add_gpu_test(NAME SOURCES ... LIBRARIES ...): a GoogleTest program that needs a GPU, one CTest entry gpu.NAME
@@ -65,10 +65,11 @@ endfunction()
 set(skyline_mpi_environment
   "OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;OMPI_MCA_mpi_yield_when_idle=1;OMPI_MCA_rmaps_base_oversubscribe=1;OMPI_MCA_btl_tcp_if_include=lo;OMPI_MCA_oob_tcp_if_include=lo;OMP_NUM_THREADS=1")
 
-function(skyline_add_mpi_test module name)
+function(skyline_add_mpi_test module path)
   cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES;RANKS" ${ARGN})
+  get_filename_component(name ${path} NAME)
   skyline_test_program(${module}_${name}
-    SOURCES ${name}.cpp ${PROJECT_SOURCE_DIR}/tests/support/mpi_test.cpp ${ARG_SOURCES}
+    SOURCES ${path}.cpp ${PROJECT_SOURCE_DIR}/tests/support/mpi_test.cpp ${ARG_SOURCES}
     LIBRARIES ${ARG_LIBRARIES} GTest::gmock)
   foreach(ranks ${ARG_RANKS})
     add_test(NAME ${module}.${name}.np${ranks}

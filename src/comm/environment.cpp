@@ -3,7 +3,7 @@
 #include "skyline/core/error.hpp"
 
 #include "core/backoff.hpp"
-#include "core/process.hpp"
+#include "core/system/process.hpp"
 #include "machine/node.hpp"
 
 #include <algorithm>

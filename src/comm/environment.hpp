@@ -1,7 +1,7 @@
 #pragma once
 
 #include "comm/communicator.hpp"
-#include "comm/launch/launcher.hpp"
+#include "comm/launcher.hpp"
 #include "comm/link.hpp"
 #include "comm/mailbox.hpp"
 

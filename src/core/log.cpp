@@ -6,7 +6,7 @@
 #include "core/log_note.hpp"
 #include "core/log_sink.hpp"
 #include "core/log_writer.hpp"
-#include "core/may_block.hpp"
+#include "core/system/may_block.hpp"
 #include "core/text/foreign_text.hpp"
 
 #include <array>

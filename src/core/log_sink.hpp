@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/unique_handle.hpp"
+#include "core/system/unique_handle.hpp"
 
 #include <memory>
 #include <string_view>

@@ -4,7 +4,7 @@
 
 #include "comm/agreement.hpp"
 #include "core/log_background.hpp"
-#include "core/may_block.hpp"
+#include "core/system/may_block.hpp"
 #include "core/text/hash.hpp"
 #include "core/text/wording.hpp"
 #include "engine/dispatch/fleet_dispatcher.hpp"
@@ -14,13 +14,14 @@
 #include "engine/loop/search_loop.hpp"
 #include "engine/slots/checkpoints.hpp"
 #include "engine/slots/crash_signals.hpp"
+#include "engine/slots/journal_sink.hpp"
 #include "engine/slots/result_keeper.hpp"
 #include "engine/slots/slot_pool.hpp"
-#include "engine/suspects.hpp"
+#include "engine/slots/suspects.hpp"
 #include "engine/weights/parent_exchange.hpp"
 #include "engine/weights/weights_keeper.hpp"
+#include "store/journal/courses.hpp"
 #include "store/publish/publish.hpp"
-#include "store/run_folder/courses.hpp"
 #include "store/run_folder/running_trials.hpp"
 
 #include <chrono>

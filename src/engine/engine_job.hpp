@@ -6,8 +6,8 @@
 #include "skyline/trial/evaluator.hpp"
 
 #include "comm/environment.hpp"
-#include "engine/engine_options.hpp"
-#include "engine/run_files.hpp"
+#include "engine/work/engine_options.hpp"
+#include "engine/work/run_files.hpp"
 #include "run/account.hpp"
 #include "run/run_state.hpp"
 

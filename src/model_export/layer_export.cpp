@@ -3,7 +3,7 @@
 #include "skyline/core/error.hpp"
 
 #include "core/registry.hpp"
-#include "model_export/exported_model.hpp"
+#include "model_export/model/exported_model.hpp"
 #include "model_export/onnx/onnx_layers.hpp"
 #include "model_export/pytorch/pytorch_layers.hpp"
 

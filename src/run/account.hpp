@@ -2,8 +2,8 @@
 
 #include "skyline/trial/trial.hpp"
 
+#include "store/journal/run_tables.hpp"
 #include "store/run_folder/run_folder.hpp"
-#include "store/run_folder/run_tables.hpp"
 
 #include <cstddef>
 #include <map>

@@ -12,6 +12,15 @@ constexpr CommitPosition kNone = std::numeric_limits<CommitPosition>::max();
 
 }  // namespace
 
+Trial without_network(Trial trial) {
+  const auto unbuild = [](ArchitecturePointer& architecture) {
+    architecture = std::make_shared<const space::Architecture>(architecture->unbuilt());
+  };
+  unbuild(trial.proposal.architecture);
+  if (Inherit* inherits = inherit_of(trial.proposal.start)) unbuild(inherits->architecture);
+  return trial;
+}
+
 std::span<const std::byte> CommitLog::Chunk::operator[](std::size_t place) const {
   const std::size_t end = place + 1 < begins.size() ? begins[place + 1] : bytes.size();
   return std::span(bytes).subspan(begins[place], end - begins[place]);

@@ -21,6 +21,10 @@ using ResultsByName = std::map<TrialName, CommittedTrial>;
 /// A committed trial, which nobody changes any more.
 using SharedTrial = std::shared_ptr<const CommittedTrial>;
 
+/// Returns the trial with its network, and that of the parent it inherits from, not built. Trials that wait
+/// or are kept use this, since their networks would fill the memory.
+Trial without_network(Trial trial);
+
 /// The committed trials of a run, by position and by name; the number of a trial is the order of asking, its
 /// position the order of commits. Trials are packed, so that a run of millions fits into memory, and each
 /// access unpacks a new one. Its network is built again at the first call that asks for it. A copy of the log

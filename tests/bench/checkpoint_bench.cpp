@@ -4,9 +4,9 @@
 #include "skyline/core/error.hpp"
 
 #include "comm/environment.hpp"
-#include "core/process.hpp"
+#include "core/system/process.hpp"
 #include "engine/slots/checkpoints.hpp"
-#include "engine/slots/storage_calls.hpp"
+#include "engine/work/storage_calls.hpp"
 #include "support/cpu_seconds.hpp"
 #include "support/yaml_config.hpp"
 #include "train/train_fixtures.hpp"

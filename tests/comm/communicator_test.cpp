@@ -3,7 +3,7 @@
 #include "skyline/core/error.hpp"
 
 #include "comm/agreement.hpp"
-#include "core/process.hpp"
+#include "core/system/process.hpp"
 #include "support/cpu_seconds.hpp"
 #include "support/mpi_test.hpp"
 

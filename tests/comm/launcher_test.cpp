@@ -1,4 +1,4 @@
-#include "comm/launch/launcher.hpp"
+#include "comm/launcher.hpp"
 
 #include "support/user_error_of.hpp"
 

@@ -2,7 +2,7 @@
 
 #include "comm/agreement.hpp"
 #include "comm/environment.hpp"
-#include "core/process.hpp"
+#include "core/system/process.hpp"
 
 #include <array>
 #include <cstdlib>

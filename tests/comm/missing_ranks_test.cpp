@@ -1,4 +1,4 @@
-#include "comm/launch/start_watch.hpp"
+#include "comm/mpi/start_watch.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "comm/launch/start_watch.hpp"
+#include "comm/mpi/start_watch.hpp"
 
 #include "skyline/core/exit_code.hpp"
 

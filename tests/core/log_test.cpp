@@ -3,7 +3,7 @@
 #include "skyline/core/error.hpp"
 
 #include "core/log_background.hpp"
-#include "core/may_block.hpp"
+#include "core/system/may_block.hpp"
 #include "support/user_error_of.hpp"
 
 #include <algorithm>

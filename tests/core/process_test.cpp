@@ -1,4 +1,4 @@
-#include "core/process.hpp"
+#include "core/system/process.hpp"
 
 #include <algorithm>
 #include <chrono>

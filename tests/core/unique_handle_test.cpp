@@ -1,4 +1,4 @@
-#include "core/unique_handle.hpp"
+#include "core/system/unique_handle.hpp"
 
 #include <vector>
 

@@ -8,7 +8,7 @@
 #include "skyline/space/search_space.hpp"
 #include "skyline/store/dataset.hpp"
 
-#include "model_export/exported_model.hpp"
+#include "model_export/model/exported_model.hpp"
 #include "store/publish/publish.hpp"
 #include "support/graph_builder.hpp"
 #include "train/device/accelerator.hpp"

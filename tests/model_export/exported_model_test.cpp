@@ -1,4 +1,4 @@
-#include "model_export/exported_model.hpp"
+#include "model_export/model/exported_model.hpp"
 
 #include "skyline/core/error.hpp"
 #include "skyline/model_export/layer_export.hpp"

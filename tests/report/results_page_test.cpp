@@ -1,6 +1,6 @@
 #include "report/python_output.hpp"
 #include "report/sample_run.hpp"
-#include "store/run_folder/run_tables.hpp"
+#include "store/journal/run_tables.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

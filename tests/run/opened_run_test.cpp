@@ -4,8 +4,8 @@
 #include "skyline/core/random.hpp"
 
 #include "core/config/config_text.hpp"
+#include "store/fixtures/scratch_folder.hpp"
 #include "store/publish/publish.hpp"
-#include "store/scratch_folder.hpp"
 #include "support/user_error_of.hpp"
 
 #include <filesystem>

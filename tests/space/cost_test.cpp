@@ -1,4 +1,4 @@
-#include "space/network/network_builder.hpp"
+#include "space/language/network_builder.hpp"
 #include "space/space_from_yaml.hpp"
 
 #include <gtest/gtest.h>

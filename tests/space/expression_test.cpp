@@ -1,4 +1,4 @@
-#include "space/language/expression.hpp"
+#include "space/expressions/expression.hpp"
 
 #include "support/user_error_of.hpp"
 #include "support/yaml_config.hpp"

@@ -1,11 +1,11 @@
 #include "skyline/core/error.hpp"
 #include "skyline/core/random.hpp"
 
-#include "sample_checkpoint.hpp"
-#include "sample_dataset.hpp"
-#include "sample_run.hpp"
-#include "sample_weights.hpp"
-#include "scratch_folder.hpp"
+#include "store/fixtures/sample_checkpoint.hpp"
+#include "store/fixtures/sample_dataset.hpp"
+#include "store/fixtures/sample_run.hpp"
+#include "store/fixtures/sample_weights.hpp"
+#include "store/fixtures/scratch_folder.hpp"
 #include "store/publish/publish.hpp"
 
 #include <algorithm>

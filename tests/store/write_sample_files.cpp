@@ -2,13 +2,13 @@
 // checkpoints of the other tests, and the run once more over a space whose parameters have names of the
 // table's own columns.
 
-#include "sample_checkpoint.hpp"
-#include "sample_dataset.hpp"
-#include "sample_run.hpp"
-#include "sample_weights.hpp"
+#include "store/fixtures/sample_checkpoint.hpp"
+#include "store/fixtures/sample_dataset.hpp"
+#include "store/fixtures/sample_run.hpp"
+#include "store/fixtures/sample_weights.hpp"
 #include "store/journal/journal.hpp"
+#include "store/journal/run_tables.hpp"
 #include "store/run_folder/run_folder.hpp"
-#include "store/run_folder/run_tables.hpp"
 #include "support/commit_log_of.hpp"
 
 #include <exception>

@@ -26,8 +26,8 @@ class CheckLayers(unittest.TestCase):
 
     def test_finds_a_higher_module_in_each_spelling(self):
         for line in ('#include "skyline/space/value.hpp"', '#include <skyline/space/value.hpp>',
-                     '#include "space/language/expression.hpp"', '  #  include <space/language/expression.hpp>',
-                     '#include"space/language/expression.hpp"', '#include<space/language/expression.hpp>',
+                     '#include "space/expressions/expression.hpp"', '  #  include <space/expressions/expression.hpp>',
+                     '#include"space/expressions/expression.hpp"', '#include<space/expressions/expression.hpp>',
                      '# /*x*/ include "space/value.hpp"', '/*x*/ #include "space/value.hpp"',
                      '#include /*x*/ "space/value.hpp"', '#include "space/value.hpp" // x',
                      '#/*\n*/include "space/value.hpp"', '#include \\\n"space/value.hpp"',
@@ -74,8 +74,8 @@ class CheckLayers(unittest.TestCase):
         self.assertIn("src/app/a.cpp:1: engine/loop/coordinator.hpp is not of the face of engine", result.stdout)
 
     def test_finds_a_public_header_that_shows_a_private_one(self):
-        result = check({"include/skyline/space/a.hpp": '#include "space/language/expression.hpp"\n'})
-        self.assertIn("public headers must not show space/language/expression.hpp", result.stdout)
+        result = check({"include/skyline/space/a.hpp": '#include "space/expressions/expression.hpp"\n'})
+        self.assertIn("public headers must not show space/expressions/expression.hpp", result.stdout)
 
     def test_finds_a_third_party_header(self):
         result = check({"src/search/a.cpp": "\n#include <mpi.h>\n"})

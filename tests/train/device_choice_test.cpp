@@ -3,7 +3,7 @@
 #include "skyline/core/error.hpp"
 
 #include "comm/agreement.hpp"
-#include "core/process.hpp"
+#include "core/system/process.hpp"
 #include "machine/fake_system.hpp"
 #include "support/listed_devices.hpp"
 #include "support/mpi_test.hpp"

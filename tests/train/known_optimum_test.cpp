@@ -3,7 +3,7 @@
 #include "skyline/core/random.hpp"
 #include "skyline/store/dataset.hpp"
 
-#include "store/scratch_folder.hpp"
+#include "store/fixtures/scratch_folder.hpp"
 #include "support/yaml_config.hpp"
 #include "train/device/accelerator.hpp"
 #include "train/evaluator/training_evaluator.hpp"

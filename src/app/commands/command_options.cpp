@@ -1,6 +1,6 @@
 #include "app/commands/commands.hpp"
 #include "core/config/config_text.hpp"
-#include "core/home_path.hpp"
+#include "core/system/home_path.hpp"
 #include "core/text/wording.hpp"
 
 namespace skyline::app {

@@ -3,8 +3,8 @@
 #include "skyline/core/config_node.hpp"
 #include "skyline/core/exit_code.hpp"
 
-#include "app/commands/taken_model.hpp"
 #include "app/job/search_arguments.hpp"
+#include "app/models/taken_model.hpp"
 
 #include <filesystem>
 #include <functional>

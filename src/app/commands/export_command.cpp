@@ -1,8 +1,9 @@
 #include "skyline/core/error.hpp"
 
 #include "app/commands/commands.hpp"
-#include "app/commands/taken_model.hpp"
-#include "model_export/exported_model.hpp"
+#include "app/job/job_stop.hpp"
+#include "app/models/taken_model.hpp"
+#include "model_export/model/exported_model.hpp"
 #include "store/publish/publish.hpp"
 
 #include <iostream>

@@ -12,7 +12,7 @@
 #include "core/config/config_text.hpp"
 #include "core/text/foreign_text.hpp"
 #include "core/text/wording.hpp"
-#include "model_export/exported_model.hpp"
+#include "model_export/model/exported_model.hpp"
 #include "report/report.hpp"
 #include "run/opened_run.hpp"
 #include "store/journal/journal.hpp"

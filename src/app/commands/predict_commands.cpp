@@ -2,8 +2,8 @@
 #include "skyline/core/error.hpp"
 
 #include "app/commands/commands.hpp"
-#include "app/commands/model_data.hpp"
-#include "app/commands/taken_model.hpp"
+#include "app/models/model_data.hpp"
+#include "app/models/taken_model.hpp"
 #include "comm/environment.hpp"
 #include "core/config/config_text.hpp"
 #include "core/log.hpp"

@@ -2,7 +2,7 @@
 #include "skyline/core/error.hpp"
 
 #include "app/commands/commands.hpp"
-#include "app/commands/taken_model.hpp"
+#include "app/models/taken_model.hpp"
 #include "engine/loop/trial_maker.hpp"
 #include "store/journal/journal.hpp"
 #include "store/publish/publish.hpp"

@@ -6,8 +6,8 @@
 #include "skyline/space/network.hpp"
 #include "skyline/store/dataset.hpp"
 
-#include "engine/engine_options.hpp"
-#include "model_export/exported_model.hpp"
+#include "engine/work/engine_options.hpp"
+#include "model_export/model/exported_model.hpp"
 
 #include <cstdint>
 #include <filesystem>

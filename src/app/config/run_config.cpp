@@ -8,7 +8,7 @@
 #include "core/backoff.hpp"
 #include "core/config/config_errors.hpp"
 #include "core/config/config_text.hpp"
-#include "core/home_path.hpp"
+#include "core/system/home_path.hpp"
 #include "core/text/hash.hpp"
 #include "space/language/searched_section.hpp"
 #include "store/publish/publish.hpp"

@@ -9,7 +9,7 @@
 #include "skyline/store/dataset.hpp"
 
 #include "app/config/config_sections.hpp"
-#include "engine/engine_options.hpp"
+#include "engine/work/engine_options.hpp"
 
 #include <filesystem>
 #include <memory>

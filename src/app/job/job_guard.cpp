@@ -5,7 +5,7 @@
 
 #include "app/job/job_stop.hpp"
 #include "comm/agreement.hpp"
-#include "comm/launch/start_watch.hpp"
+#include "comm/mpi/start_watch.hpp"
 #include "core/text/foreign_text.hpp"
 #include "store/publish/patience.hpp"
 

@@ -9,6 +9,7 @@
 #include "store/publish/patience.hpp"
 #include "store/publish/publish.hpp"
 #include "store/run_folder/fresh_folder.hpp"
+#include "store/weights/recovery.hpp"
 
 #include <algorithm>
 #include <chrono>

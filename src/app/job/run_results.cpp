@@ -6,8 +6,8 @@
 #include "core/log.hpp"
 #include "core/text/wording.hpp"
 #include "report/html/html_report.hpp"
+#include "store/journal/run_tables.hpp"
 #include "store/publish/publish.hpp"
-#include "store/run_folder/run_tables.hpp"
 #include "store/weights/weights.hpp"
 
 #include <algorithm>

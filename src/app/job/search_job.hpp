@@ -5,8 +5,8 @@
 #include "app/job/search_arguments.hpp"
 #include "engine/engine_job.hpp"
 #include "store/journal/journal.hpp"
+#include "store/journal/run_tables.hpp"
 #include "store/run_folder/run_folder.hpp"
-#include "store/run_folder/run_tables.hpp"
 
 #include <memory>
 #include <optional>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "comm/communicator.hpp"
-#include "core/unique_handle.hpp"
+#include "core/system/unique_handle.hpp"
 
 #include <cstdint>
 

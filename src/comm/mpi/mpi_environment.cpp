@@ -3,13 +3,13 @@
 
 #include "comm/agreement.hpp"
 #include "comm/environment.hpp"
-#include "comm/launch/start_watch.hpp"
 #include "comm/mpi/mpi_communicator.hpp"
 #include "comm/mpi/mpi_link.hpp"
 #include "comm/mpi/mpi_mailbox.hpp"
+#include "comm/mpi/start_watch.hpp"
 #include "core/backoff.hpp"
 #include "core/log.hpp"
-#include "core/process.hpp"
+#include "core/system/process.hpp"
 #include "machine/node.hpp"
 
 #include <chrono>

@@ -3,8 +3,8 @@
 #include "skyline/core/error.hpp"
 
 #include "comm/mpi/mpi_communicator.hpp"
+#include "core/system/unique_handle.hpp"
 #include "core/text/hash.hpp"
-#include "core/unique_handle.hpp"
 
 #include <algorithm>
 #include <array>

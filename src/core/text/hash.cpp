@@ -2,8 +2,8 @@
 
 #include "skyline/core/error.hpp"
 
+#include "core/system/unique_handle.hpp"
 #include "core/text/running_hash.hpp"
-#include "core/unique_handle.hpp"
 
 #include <algorithm>
 #include <array>

@@ -2,7 +2,7 @@
 
 #include "skyline/trial/trial_group.hpp"
 
-#include "core/unique_handle.hpp"
+#include "core/system/unique_handle.hpp"
 
 #include <chrono>
 #include <functional>

@@ -1,10 +1,10 @@
 #pragma once
 
-#include "engine/dispatch/dispatcher.hpp"
 #include "engine/dispatch/fleet_mail.hpp"
 #include "engine/dispatch/scheduler.hpp"
 #include "engine/slots/result_keeper.hpp"
 #include "engine/slots/slot_pool.hpp"
+#include "engine/work/dispatcher.hpp"
 #include "run/run_state.hpp"
 
 #include <cstddef>

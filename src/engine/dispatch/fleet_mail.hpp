@@ -3,8 +3,8 @@
 #include "comm/environment.hpp"
 #include "comm/link.hpp"
 #include "engine/dispatch/rank_watch.hpp"
-#include "engine/dispatch/records.hpp"
-#include "engine/engine_options.hpp"
+#include "engine/work/engine_options.hpp"
+#include "engine/work/records.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -4,8 +4,8 @@
 #include "skyline/trial/evaluator.hpp"
 
 #include "comm/environment.hpp"
-#include "engine/dispatch/placement.hpp"
-#include "engine/engine_options.hpp"
+#include "engine/work/engine_options.hpp"
+#include "engine/work/placement.hpp"
 #include "run/account.hpp"
 #include "store/journal/journal.hpp"
 

@@ -1,7 +1,7 @@
 #include "engine/dispatch/rank_watch.hpp"
 
 #include "core/clock.hpp"
-#include "core/process.hpp"
+#include "core/system/process.hpp"
 #include "core/text/hash.hpp"
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 
 #include "skyline/trial/trial.hpp"
 
-#include "engine/dispatch/placement.hpp"
+#include "engine/work/placement.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "core/clock.hpp"
-#include "engine/dispatch/dispatcher.hpp"
 #include "engine/dispatch/scheduler.hpp"
+#include "engine/work/dispatcher.hpp"
 #include "run/account.hpp"
 
 #include <cstddef>

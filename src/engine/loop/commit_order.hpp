@@ -2,8 +2,8 @@
 
 #include "skyline/trial/trial.hpp"
 
-#include "engine/dispatch/dispatcher.hpp"
-#include "engine/engine_options.hpp"
+#include "engine/work/dispatcher.hpp"
+#include "engine/work/engine_options.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -2,7 +2,7 @@
 
 #include "skyline/trial/trial.hpp"
 
-#include "engine/dispatch/dispatcher.hpp"
+#include "engine/work/dispatcher.hpp"
 #include "trial/commit_log.hpp"
 
 #include <cstddef>

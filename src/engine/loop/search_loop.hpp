@@ -3,11 +3,11 @@
 #include "skyline/search/searcher.hpp"
 
 #include "core/clock.hpp"
-#include "engine/dispatch/dispatcher.hpp"
 #include "engine/loop/commit_order.hpp"
 #include "engine/loop/continuations.hpp"
 #include "engine/loop/replay.hpp"
 #include "engine/loop/trial_maker.hpp"
+#include "engine/work/dispatcher.hpp"
 #include "run/run_state.hpp"
 
 #include <cstddef>

@@ -93,15 +93,6 @@ void TrialMaker::complete(trial::Continue& start, trial::Proposal& proposal) con
   start.holder = is_recorded ? -1 : committed->timing.rank;
 }
 
-trial::Trial without_network(trial::Trial trial) {
-  const auto unbuild = [](std::shared_ptr<const space::Architecture>& architecture) {
-    architecture = std::make_shared<const space::Architecture>(architecture->unbuilt());
-  };
-  unbuild(trial.proposal.architecture);
-  if (trial::Inherit* inherits = trial::inherit_of(trial.proposal.start)) unbuild(inherits->architecture);
-  return trial;
-}
-
 std::uint64_t trial_seed(std::uint64_t run_seed, space::ArchId arch, const trial::Budget& horizon) {
   return derive_seed(run_seed, "trial",
                      {static_cast<std::uint64_t>(arch), std::bit_cast<std::uint64_t>(horizon.epochs)});

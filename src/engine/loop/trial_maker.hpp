@@ -2,7 +2,7 @@
 
 #include "skyline/trial/evaluator.hpp"
 
-#include "engine/engine_options.hpp"
+#include "engine/work/engine_options.hpp"
 #include "run/run_state.hpp"
 
 #include <cstdint>
@@ -31,9 +31,6 @@ class TrialMaker {
   trial::TrialNumber next_ = 0;  // search trial
   std::vector<bool> recorded_;   // by number of search trial
 };
-
-/// The same trial, with a network that is not built: what waits, or is kept, would fill the memory with them.
-trial::Trial without_network(trial::Trial trial);
 
 /// Seed of a trial's training: of the run's seed, the architecture and the horizon alone.
 std::uint64_t trial_seed(std::uint64_t run_seed, space::ArchId arch, const trial::Budget& horizon);

@@ -2,10 +2,11 @@
 
 #include "skyline/trial/evaluator.hpp"
 
-#include "engine/engine_options.hpp"
-#include "engine/run_files.hpp"
-#include "engine/slots/storage_calls.hpp"
+#include "engine/work/engine_options.hpp"
+#include "engine/work/run_files.hpp"
+#include "engine/work/storage_calls.hpp"
 #include "run/run_state.hpp"
+#include "store/journal/provenance.hpp"
 #include "store/run_folder/running_trials.hpp"
 #include "store/weights/checkpoint.hpp"
 

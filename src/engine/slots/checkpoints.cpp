@@ -1,7 +1,7 @@
 #include "engine/slots/checkpoints.hpp"
 
 #include "core/backoff.hpp"
-#include "engine/slots/storage_calls.hpp"
+#include "engine/work/storage_calls.hpp"
 
 #include <array>
 #include <condition_variable>

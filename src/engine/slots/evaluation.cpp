@@ -1,6 +1,6 @@
 #include "engine/slots/evaluation.hpp"
 
-#include "engine/dispatch/records.hpp"
+#include "engine/work/records.hpp"
 
 #include <cstddef>
 #include <exception>

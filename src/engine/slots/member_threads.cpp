@@ -2,7 +2,7 @@
 
 #include "skyline/core/error.hpp"
 
-#include "core/process.hpp"
+#include "core/system/process.hpp"
 #include "engine/slots/crash_signals.hpp"
 
 #include <string>

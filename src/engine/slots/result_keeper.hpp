@@ -1,8 +1,8 @@
 #pragma once
 
-#include "engine/engine_options.hpp"
-#include "engine/run_files.hpp"
-#include "engine/slots/storage_calls.hpp"
+#include "engine/work/engine_options.hpp"
+#include "engine/work/run_files.hpp"
+#include "engine/work/storage_calls.hpp"
 #include "store/journal/journal.hpp"
 
 #include <atomic>

@@ -4,11 +4,11 @@
 
 #include "core/backoff.hpp"
 #include "core/log.hpp"
-#include "core/process.hpp"
-#include "engine/dispatch/records.hpp"
+#include "core/system/process.hpp"
 #include "engine/slots/crash_signals.hpp"
 #include "engine/slots/evaluation.hpp"
 #include "engine/slots/slot_context.hpp"
+#include "engine/work/records.hpp"
 #include "trial/scope_timer.hpp"
 
 #include <algorithm>

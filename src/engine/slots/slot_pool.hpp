@@ -2,12 +2,12 @@
 
 #include "skyline/trial/evaluator.hpp"
 
-#include "engine/dispatch/dispatcher.hpp"
-#include "engine/dispatch/placement.hpp"
 #include "engine/group/group_hub.hpp"
 #include "engine/slots/checkpoints.hpp"
 #include "engine/slots/result_keeper.hpp"
-#include "store/run_folder/courses.hpp"
+#include "engine/work/dispatcher.hpp"
+#include "engine/work/placement.hpp"
+#include "store/journal/courses.hpp"
 
 #include <atomic>
 #include <chrono>

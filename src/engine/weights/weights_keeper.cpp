@@ -4,7 +4,8 @@
 
 #include "core/text/hash.hpp"
 #include "core/text/wording.hpp"
-#include "engine/slots/storage_calls.hpp"
+#include "engine/work/storage_calls.hpp"
+#include "store/journal/provenance.hpp"
 #include "store/publish/patience.hpp"
 #include "store/publish/publish.hpp"
 #include "store/weights/weights.hpp"

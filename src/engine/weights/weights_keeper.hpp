@@ -1,9 +1,9 @@
 #pragma once
 
-#include "engine/engine_options.hpp"
-#include "engine/run_files.hpp"
 #include "engine/slots/slot_pool.hpp"
 #include "engine/weights/parent_exchange.hpp"
+#include "engine/work/engine_options.hpp"
+#include "engine/work/run_files.hpp"
 #include "run/run_state.hpp"
 
 #include <cstddef>

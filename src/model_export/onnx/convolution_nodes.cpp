@@ -1,6 +1,6 @@
 // Products with weights: convolutions and linear layers.
+#include "model_export/model/sliding_window.hpp"
 #include "model_export/onnx/onnx_layers.hpp"
-#include "model_export/sliding_window.hpp"
 
 #include <utility>
 

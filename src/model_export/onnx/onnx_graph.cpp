@@ -1,7 +1,7 @@
 #include "model_export/onnx/onnx_graph.hpp"
 
 #include "core/text/protobuf_writer.hpp"
-#include "model_export/exported_model.hpp"
+#include "model_export/model/exported_model.hpp"
 
 #include <algorithm>
 #include <string_view>

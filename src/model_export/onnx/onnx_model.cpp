@@ -2,7 +2,7 @@
 #include "skyline/core/error.hpp"
 
 #include "core/text/wording.hpp"
-#include "model_export/exported_model.hpp"
+#include "model_export/model/exported_model.hpp"
 #include "model_export/onnx/onnx_graph.hpp"
 
 #include <deque>

@@ -1,5 +1,5 @@
+#include "model_export/model/sliding_window.hpp"
 #include "model_export/onnx/onnx_layers.hpp"
-#include "model_export/sliding_window.hpp"
 
 #include <utility>
 

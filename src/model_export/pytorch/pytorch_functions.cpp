@@ -1,5 +1,5 @@
+#include "model_export/model/sliding_window.hpp"
 #include "model_export/pytorch/pytorch_layers.hpp"
-#include "model_export/sliding_window.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -3,7 +3,7 @@
 
 #include "core/config/config_text.hpp"
 #include "core/text/wording.hpp"
-#include "model_export/exported_model.hpp"
+#include "model_export/model/exported_model.hpp"
 #include "model_export/pytorch/pytorch_layers.hpp"
 
 #include <algorithm>

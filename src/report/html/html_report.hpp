@@ -2,7 +2,7 @@
 
 #include "report/compare/comparison.hpp"
 #include "run/opened_run.hpp"
-#include "store/run_folder/courses.hpp"
+#include "store/journal/courses.hpp"
 
 #include <filesystem>
 #include <optional>

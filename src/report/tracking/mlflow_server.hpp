@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/process.hpp"
+#include "core/system/process.hpp"
 #include "report/tracking/http_client.hpp"
 
 #include <cstdint>

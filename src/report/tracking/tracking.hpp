@@ -3,7 +3,7 @@
 #include "skyline/core/config_node.hpp"
 #include "skyline/objective/objective_set.hpp"
 
-#include "core/process.hpp"
+#include "core/system/process.hpp"
 #include "report/report.hpp"
 #include "run/run_state.hpp"
 #include "store/run_folder/run_folder.hpp"

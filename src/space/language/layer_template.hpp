@@ -3,7 +3,7 @@
 #include "skyline/core/config_node.hpp"
 #include "skyline/space/layer_kind.hpp"
 
-#include "space/language/expression.hpp"
+#include "space/expressions/expression.hpp"
 
 #include <cstddef>
 #include <cstdint>

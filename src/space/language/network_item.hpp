@@ -2,9 +2,9 @@
 
 #include "skyline/core/config_node.hpp"
 
-#include "space/language/expression.hpp"
+#include "space/expressions/expression.hpp"
 #include "space/language/layer_template.hpp"
-#include "space/network/network_builder.hpp"
+#include "space/language/network_builder.hpp"
 
 #include <cstddef>
 #include <memory>

@@ -2,7 +2,7 @@
 
 #include "core/config/config_text.hpp"
 #include "core/text/foreign_text.hpp"
-#include "space/language/expression.hpp"
+#include "space/expressions/expression.hpp"
 #include "space/language/parsed_space.hpp"
 #include "space/language/space_keys.hpp"
 

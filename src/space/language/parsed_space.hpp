@@ -3,7 +3,7 @@
 #include "skyline/core/config_node.hpp"
 #include "skyline/space/search_space.hpp"
 
-#include "space/language/expression.hpp"
+#include "space/expressions/expression.hpp"
 #include "space/language/network_item.hpp"
 
 #include <string>

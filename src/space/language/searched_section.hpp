@@ -3,7 +3,7 @@
 #include "skyline/core/config_node.hpp"
 
 #include "core/config/config_errors.hpp"
-#include "space/language/expression.hpp"
+#include "space/expressions/expression.hpp"
 
 #include <functional>
 #include <string>

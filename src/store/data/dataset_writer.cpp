@@ -7,8 +7,8 @@
 #include "store/data/channel_moments.hpp"
 #include "store/data/dataset_layout.hpp"
 #include "store/hdf5/hdf5_image.hpp"
+#include "store/hdf5/sealed_file.hpp"
 #include "store/publish/file_descriptor.hpp"
-#include "store/publish/sealed_file.hpp"
 #include "store/publish/temporary_file.hpp"
 
 #include <algorithm>

@@ -9,7 +9,7 @@
 #include "store/data/mapped_file.hpp"
 #include "store/data/unsealed_file.hpp"
 #include "store/hdf5/hdf5_reader.hpp"
-#include "store/publish/sealed_file.hpp"
+#include "store/hdf5/sealed_file.hpp"
 
 #include <array>
 #include <cstring>

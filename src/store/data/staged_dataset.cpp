@@ -5,7 +5,7 @@
 
 #include "core/backoff.hpp"
 #include "core/log.hpp"
-#include "core/process.hpp"
+#include "core/system/process.hpp"
 #include "store/data/stage_copy.hpp"
 #include "store/publish/file_descriptor.hpp"
 #include "store/publish/folder_check.hpp"

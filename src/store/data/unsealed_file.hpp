@@ -1,7 +1,7 @@
 #pragma once
 
 #include "store/data/mapped_file.hpp"
-#include "store/publish/sealed_file.hpp"
+#include "store/hdf5/sealed_file.hpp"
 
 #include <filesystem>
 #include <optional>

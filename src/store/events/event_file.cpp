@@ -1,6 +1,6 @@
 #include "store/events/event_file.hpp"
 
-#include "core/process.hpp"
+#include "core/system/process.hpp"
 #include "core/text/hash.hpp"
 #include "core/text/protobuf_writer.hpp"
 #include "store/publish/file_descriptor.hpp"

@@ -2,7 +2,7 @@
 
 #include "skyline/core/error.hpp"
 
-#include "core/unique_handle.hpp"
+#include "core/system/unique_handle.hpp"
 
 #include <concepts>
 #include <filesystem>

@@ -2,7 +2,7 @@
 
 #include "skyline/store/importer.hpp"
 
-#include "store/import/part_shares.hpp"
+#include "store/data/part_shares.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,10 +1,10 @@
 #include "skyline/core/error.hpp"
 
 #include "core/log.hpp"
+#include "store/data/part_shares.hpp"
 #include "store/import/array_parts.hpp"
 #include "store/import/array_targets.hpp"
 #include "store/import/built_in.hpp"
-#include "store/import/part_shares.hpp"
 #include "store/import/progress.hpp"
 #include "store/import/sample_layout.hpp"
 

@@ -2,7 +2,7 @@
 
 #include "skyline/core/error.hpp"
 
-#include "core/may_block.hpp"
+#include "core/system/may_block.hpp"
 
 #include <algorithm>
 #include <array>

@@ -3,7 +3,7 @@
 #include "skyline/core/error.hpp"
 
 #include "core/backoff.hpp"
-#include "core/process.hpp"
+#include "core/system/process.hpp"
 #include "store/publish/file_descriptor.hpp"
 #include "store/publish/publish.hpp"
 #include "store/publish/temporary_file.hpp"

@@ -1,7 +1,7 @@
 #include "store/publish/publish.hpp"
 
 #include "core/config/config_text.hpp"
-#include "core/process.hpp"
+#include "core/system/process.hpp"
 #include "store/publish/file_descriptor.hpp"
 #include "store/publish/temporary_file.hpp"
 

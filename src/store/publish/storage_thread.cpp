@@ -3,7 +3,7 @@
 #include "skyline/core/error.hpp"
 
 #include "core/log.hpp"
-#include "core/may_block.hpp"
+#include "core/system/may_block.hpp"
 #include "core/text/wording.hpp"
 #include "store/publish/patience.hpp"
 

@@ -1,6 +1,6 @@
 #include "store/run_folder/claim_record.hpp"
 
-#include "core/process.hpp"
+#include "core/system/process.hpp"
 #include "core/text/foreign_text.hpp"
 #include "core/text/hash.hpp"
 #include "store/publish/file_descriptor.hpp"

@@ -1,23 +1,14 @@
 #include "store/run_folder/run_folder.hpp"
 
-#include "store/journal/trial_json.hpp"
-#include "store/publish/file_descriptor.hpp"
-#include "store/publish/publish.hpp"
-#include "store/publish/temporary_file.hpp"
 #include "store/run_folder/claim_record.hpp"
 #include "store/run_folder/file_claim.hpp"
-#include "store/weights/checkpoint.hpp"
 
 #include <atomic>
 #include <condition_variable>
 #include <exception>
 #include <mutex>
-#include <set>
-#include <string>
 #include <thread>
 #include <utility>
-
-#include <nlohmann/json.hpp>
 
 namespace skyline::store {
 namespace {
@@ -73,37 +64,7 @@ void KeptClaim::keep() {
   }
 }
 
-/// Of any process: nobody but the claim's holder writes here.
-std::size_t remove_all_temporaries(const std::filesystem::path& folder) {
-  std::size_t removed = 0;
-  for (const std::filesystem::path& path : list_folder(folder)) {
-    TemporaryName name;
-    if (!parse_temporary_name(path.filename().string(), name)) continue;
-    remove_file(path);
-    ++removed;
-  }
-  return removed;
-}
-
 }  // namespace
-
-std::string provenance(const trial::Trial& trial, const RunStamp& run) {
-  nlohmann::ordered_json object{{"skyline_version", run.skyline_version}, {"config_hash", run.config_hash}};
-  add_name(object, trial);
-  add_fields(object, trial);
-  return object.dump();
-}
-
-std::string kept_provenance(trial::TrialNumber number, const trial::Trial& trial, const RunStamp& run) {
-  const nlohmann::ordered_json object{{"skyline_version", run.skyline_version},
-                                      {"config_hash", run.config_hash},
-                                      {"kept_by", number},
-                                      {"arch", space::to_text(trial.architecture().id)},
-                                      {"horizon", trial.horizon().epochs},
-                                      {"members", trial.members},
-                                      {"seed", std::to_string(trial.seed)}};
-  return object.dump();
-}
 
 std::optional<RunOwner> read_owner(const RunPaths& paths) {
   const std::optional<ClaimRecord> record = read_claim_record(paths.owner());
@@ -119,29 +80,6 @@ std::unique_ptr<RunClaim> RunClaim::take(const RunPaths& paths) {
 
 std::unique_ptr<RunClaim> keep_claim(std::unique_ptr<FileClaim> claim, double interval_s) {
   return std::make_unique<KeptClaim>(std::move(claim), interval_s);
-}
-
-RecoveredFolder recover_run_folder(const RunPaths& paths, const trial::CommitLog& committed,
-                                   const trial::Budget& final_budget) {
-  RecoveredFolder recovered;
-  // At the top other jobs may be trying to claim the folder.
-  recovered.temporaries = remove_temporaries(paths.root);
-  for (const std::filesystem::path& folder : paths.folders()) {
-    recovered.temporaries += remove_all_temporaries(folder);
-  }
-  std::set<trial::TrialName> begun;
-  for (const std::filesystem::path& path : list_folder(paths.checkpoints())) {
-    const std::optional<trial::TrialName> trial = trial_of_checkpoint(path.filename().string());
-    if (!trial) continue;
-    if (committed.contains(*trial, final_budget)) {
-      remove_file(path);
-      ++recovered.checkpoints;
-    } else {
-      begun.insert(*trial);
-    }
-  }
-  recovered.begun_trials = begun.size();
-  return recovered;
 }
 
 }  // namespace skyline::store

@@ -2,8 +2,6 @@
 
 #include "skyline/trial/trial.hpp"
 
-#include "trial/commit_log.hpp"
-
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -69,33 +67,5 @@ class RunClaim {
   /// folder over, or heartbeats have failed for too long
   virtual void check() const = 0;
 };
-
-/// The program and run that made a file; part of every file that a later job or another program may read.
-struct RunStamp {
-  std::string skyline_version;
-  std::string config_hash;  // JournalHeader::config_hash of the run
-  bool operator==(const RunStamp&) const = default;
-};
-/// Says which training of which run a file comes from: a JSON object of the stamp and of the trial as its
-/// line of the journal has it, without genotype and result. Equal trainings have equal texts.
-std::string provenance(const trial::Trial& trial, const RunStamp& run);
-/// Says which training a kept state is of: the text is the same for search trial `number`, which left it, and
-/// for those that continue it, whatever their budgets.
-std::string kept_provenance(trial::TrialNumber number, const trial::Trial& trial, const RunStamp& run);
-
-/// The remains of an earlier job in a run folder.
-struct RecoveredFolder {
-  std::size_t temporaries = 0;   // unfinished files, removed
-  std::size_t checkpoints = 0;   // of committed trials, removed
-  std::size_t begun_trials = 0;  // trials with a checkpoint to resume from
-};
-
-/// Puts a run folder in order: removes unfinished files, and the checkpoints of the committed trials. Only
-/// for the holder of the claim, while no rank writes: before the run begins, and again after its end. @throws
-/// UserError
-/// @param final_budget  of the full trainings of this run: those of another budget that are committed are
-/// others
-RecoveredFolder recover_run_folder(const RunPaths& paths, const trial::CommitLog& committed,
-                                   const trial::Budget& final_budget);
 
 }  // namespace skyline::store

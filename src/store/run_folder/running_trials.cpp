@@ -5,7 +5,7 @@
 #include "core/backoff.hpp"
 #include "core/config/config_text.hpp"
 #include "core/log.hpp"
-#include "core/process.hpp"
+#include "core/system/process.hpp"
 #include "core/text/foreign_text.hpp"
 #include "store/publish/publish.hpp"
 #include "store/run_folder/suspects.hpp"

@@ -5,8 +5,8 @@
 #include "core/log.hpp"
 #include "store/hdf5/hdf5_image.hpp"
 #include "store/hdf5/hdf5_reader.hpp"
+#include "store/hdf5/sealed_file.hpp"
 #include "store/publish/publish.hpp"
-#include "store/publish/sealed_file.hpp"
 #include "store/run_folder/suspects.hpp"
 
 #include <algorithm>

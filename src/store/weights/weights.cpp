@@ -4,9 +4,9 @@
 
 #include "store/hdf5/hdf5_image.hpp"
 #include "store/hdf5/hdf5_reader.hpp"
+#include "store/hdf5/sealed_file.hpp"
 #include "store/publish/file_descriptor.hpp"
 #include "store/publish/publish.hpp"
-#include "store/publish/sealed_file.hpp"
 #include "store/run_folder/suspects.hpp"
 
 namespace skyline::store {

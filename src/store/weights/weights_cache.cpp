@@ -4,10 +4,10 @@
 
 #include "core/log.hpp"
 #include "core/text/hash.hpp"
+#include "store/hdf5/sealed_file.hpp"
 #include "store/publish/file_descriptor.hpp"
 #include "store/publish/folder_check.hpp"
 #include "store/publish/publish.hpp"
-#include "store/publish/sealed_file.hpp"
 #include "store/weights/weights.hpp"
 
 #include <algorithm>

@@ -3,7 +3,7 @@
 
 #include "comm/environment.hpp"
 #include "core/log.hpp"
-#include "core/process.hpp"
+#include "core/system/process.hpp"
 #include "train/device/accelerator.hpp"
 #include "train/evaluator/training_check.hpp"
 #include "train/evaluator/training_evaluator.hpp"

@@ -4,7 +4,7 @@
 
 #include "comm/agreement.hpp"
 #include "core/log.hpp"
-#include "core/process.hpp"
+#include "core/system/process.hpp"
 #include "machine/device_binding.hpp"
 #include "machine/nccl_settings.hpp"
 #include "machine/node.hpp"

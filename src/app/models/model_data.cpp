@@ -1,0 +1,224 @@
+#include "app/models/model_data.hpp"
+
+#include "skyline/core/config_node.hpp"
+#include "skyline/core/error.hpp"
+#include "skyline/store/importer.hpp"
+
+#include "core/text/hash.hpp"
+#include "core/text/wording.hpp"
+#include "store/images/image.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace skyline::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+using store::SampleView;
+using store::TargetKind;
+
+/// Samples of somebody else's file as samples of the run's data set.
+class LikeTheRuns final : public store::Dataset {
+ public:
+  /// @param samples  of `file`
+  LikeTheRuns(std::shared_ptr<const store::Dataset> file, const SampleView& samples, const DataOptions& run)
+      : file_(std::move(file)),
+        shape_(run.shape.value()),
+        names_(run.class_names),
+        mean_(run.mean),
+        deviation_(run.deviation),
+        value_scale_(run.value_scale.value()),
+        view_(samples) {}
+
+  /// Puts other targets in place of the file's.
+  void set_targets(store::Samples targets) {
+    targets_ = std::move(targets);
+    std::visit([this](const auto& values) { view_.targets = std::span(values); }, targets_.targets);
+  }
+
+  const space::Shape& shape() const override { return shape_; }
+  const std::vector<std::string>& class_names() const override { return names_; }
+  const std::vector<double>& mean() const override { return mean_; }
+  const std::vector<double>& deviation() const override { return deviation_; }
+  double value_scale() const override { return value_scale_; }
+  const SampleView& train() const override { return view_; }
+  const SampleView& validation() const override { return view_; }
+  const SampleView& test() const override { return view_; }
+  const std::string& content_hash() const override { return file_->content_hash(); }
+
+ private:
+  std::shared_ptr<const store::Dataset> file_;
+  space::Shape shape_;
+  std::vector<std::string> names_;
+  std::vector<double> mean_;
+  std::vector<double> deviation_;
+  double value_scale_;
+  store::Samples targets_;
+  SampleView view_;
+};
+
+/// The first bytes of a file; empty for a folder.
+std::string start_of(const fs::path& path) {
+  std::string start(16, '\0');
+  std::ifstream file(path, std::ios::binary);
+  file.read(start.data(), std::ssize(start));
+  start.resize(static_cast<std::size_t>(std::max<std::streamsize>(file.gcount(), 0)));
+  return start;
+}
+
+bool is_dataset(const std::vector<fs::path>& sources) {
+  return sources.size() == 1 && fs::is_regular_file(sources.front()) &&
+         store::Dataset::recognizes(sources.front());
+}
+
+std::string kind_of(const DataChoice& choice) {
+  if (!choice.kind.empty()) return choice.kind;
+  const fs::path& source = choice.sources.front();
+  return fs::is_directory(source) || store::is_image(start_of(source)) ? "images" : "arrays";
+}
+
+/// The options of the importer that follow from the run, unless they are given.
+ConfigNode prep_options(const store::Importer& importer, const DataChoice& choice, const DataOptions& run,
+                        bool has_targets) {
+  std::vector<ConfigNode::Entry> entries;
+  const auto add = [&](const std::string& key, const std::string& text) {
+    ConfigNode value = ConfigNode::make_scalar(text, {});
+    value.assign_paths("--with " + key);
+    entries.push_back({key, std::move(value), {}});
+  };
+  for (const auto& [key, text] : choice.options) add(key, text);
+  const auto keys = importer.keys();
+  const auto preset = [&](const std::string& key, const std::string& text) {
+    const bool known = keys != nullptr && std::ranges::any_of(keys->keys(), [&](const OptionKey& each) {
+                         return each.name == key;
+                       });
+    const auto given = [&](const auto& option) { return option.first == key; };
+    if (known && std::ranges::none_of(choice.options, given)) add(key, text);
+  };
+  preset("size", std::to_string(run.shape->height) + "x" + std::to_string(run.shape->width));
+  preset("value-scale", objective::number_text(*run.value_scale));
+  preset("test", "0");
+  if (!has_targets) preset("skip", "0");  // who asks for predictions counts their rows
+  return ConfigNode::make_map(std::move(entries), {});
+}
+
+/// Brings sources of `prep` into a file that is opened and removed.
+std::shared_ptr<const store::Dataset> prepare(const ModelSource& source, const DataChoice& choice,
+                                              bool has_targets) {
+  const std::string kind = kind_of(choice);
+  const auto importer = store::find_importer(kind);
+  if (importer == nullptr) {
+    throw UserError("--kind: unknown kind of data `" + kind + "`, " +
+                    suggestion(kind, store::importer_names()));
+  }
+  const bool reads_targets = has_targets || !importer->reads_samples_alone();
+  if (reads_targets && choice.sources.size() > 1 && !importer->sources().ends_with("..."))
+    throw UserError("--data: expected one " + importer->sources() + ", got " +
+                    std::to_string(choice.sources.size()));
+  const fs::path file = fs::temp_directory_path() / ("skyline-" + to_hex(random_token()) + ".h5");
+  store::DatasetWriter writer(file);
+  importer->import({.paths = choice.sources,
+                    .options = prep_options(*importer, choice, source.config.sections.data, has_targets),
+                    .threads = std::max(std::thread::hardware_concurrency(), 1U),
+                    .has_targets = reads_targets,
+                    .shape = source.config.sections.data.shape},
+                   writer);
+  writer.finish();
+  auto dataset = store::Dataset::open(file, false);
+  std::error_code ignored;  // a temporary file
+  fs::remove(file, ignored);
+  return dataset;
+}
+
+const SampleView& chosen_part(const store::Dataset& dataset, const DataChoice& choice) {
+  if (choice.part == "train") return dataset.train();
+  if (choice.part == "validation") return dataset.validation();
+  if (choice.part == "test" || dataset.test().count > 0) return dataset.test();
+  return dataset.validation().count > 0 ? dataset.validation() : dataset.train();
+}
+
+void check_samples(const std::string& label, const store::Dataset& dataset, const DataOptions& run) {
+  if (dataset.shape() != *run.shape) {
+    throw UserError(label + ": samples are " + space::to_text(dataset.shape()) + ", the run's are " +
+                    space::to_text(*run.shape));
+  }
+  if (dataset.value_scale() == *run.value_scale) return;
+  const std::string largest = objective::number_text(*run.value_scale);
+  if (dataset.value_scale() == 1) {
+    throw UserError(label + ": expected whole numbers from 0 to " + largest +
+                    ", as the run's data are, got others");
+  }
+  throw UserError(label + ": the largest value is " + objective::number_text(dataset.value_scale()) +
+                  ", that of the run's data " + largest);
+}
+
+/// Classes by the numbers that the run gives their names.
+store::Samples renumbered(const std::string& label, const store::Dataset& dataset, const SampleView& samples,
+                          const DataOptions& run) {
+  std::vector<std::int32_t> numbers;
+  for (const std::string& name : dataset.class_names()) {
+    const auto known = std::ranges::find(run.class_names, name);
+    if (known == run.class_names.end()) {
+      throw UserError(label + ": the run does not know the class `" + name + "`, " +
+                      suggestion(name, run.class_names));
+    }
+    numbers.push_back(static_cast<std::int32_t>(known - run.class_names.begin()));
+  }
+  std::vector<std::int32_t> targets;
+  for (const std::int32_t each : samples.classes())
+    targets.push_back(numbers[static_cast<std::size_t>(each)]);
+  return {.targets = std::move(targets)};
+}
+
+/// As many zeros of the run's kind as there are samples.
+store::Samples no_targets(std::size_t count, const DataOptions& run) {
+  const std::size_t all = count * run.class_names.size();
+  switch (run.targets.value_or(TargetKind::kClasses)) {
+    case TargetKind::kClasses:
+      return {.targets = std::vector<std::int32_t>(count)};
+    case TargetKind::kLabels:
+      return {.targets = std::vector<std::uint8_t>(all)};
+    case TargetKind::kNumbers:
+      return {.targets = std::vector<float>(all)};
+  }
+  throw InternalError("unknown targets");
+}
+
+}  // namespace
+
+std::shared_ptr<const store::Dataset> open_model_data(const ModelSource& source, const DataChoice& choice,
+                                                      bool has_targets) {
+  const DataOptions& run = source.config.sections.data;
+  const std::string label = choice.sources.front().string();
+  auto file = is_dataset(choice.sources) ? store::Dataset::open(choice.sources.front(), true)
+                                         : prepare(source, choice, has_targets);
+  check_samples(label, *file, run);
+  const SampleView samples = chosen_part(*file, choice);
+  if (samples.count == 0)
+    throw UserError(label + ": no samples" + (choice.part.empty() ? "" : " in this part"));
+  const auto dataset = std::make_shared<LikeTheRuns>(file, samples, run);
+  if (!has_targets) {
+    dataset->set_targets(no_targets(samples.count, run));
+    return dataset;
+  }
+  if (samples.target_kind() != run.targets.value_or(TargetKind::kClasses)) {
+    throw UserError(label + ": its targets are " + std::string(to_text(samples.target_kind())) +
+                    ", the run's are " + std::string(to_text(*run.targets)));
+  }
+  if (samples.target_kind() == TargetKind::kClasses) {
+    dataset->set_targets(renumbered(label, *file, samples, run));
+  } else if (file->class_names().size() != run.class_names.size()) {
+    throw UserError(label + ": has " + to_text(samples.target_kind(), file->class_names().size()) +
+                    ", the run " + to_text(samples.target_kind(), run.class_names.size()));
+  }
+  return dataset;
+}
+
+}  // namespace skyline::app

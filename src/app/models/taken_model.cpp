@@ -1,0 +1,171 @@
+#include "app/models/taken_model.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include "core/config/config_text.hpp"
+#include "core/text/foreign_text.hpp"
+#include "core/text/wording.hpp"
+#include "store/journal/provenance.hpp"
+#include "store/publish/publish.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+#include <variant>
+
+namespace skyline::app {
+namespace {
+
+std::string trial_text(trial::TrialNumber number) {
+  return "trial " + std::to_string(number);
+}
+
+/// The last full training of a search trial that left weights, else nullptr.
+trial::SharedTrial full_training(const ModelSource& source, trial::TrialNumber number) {
+  const auto trainings = source.run.state.full_trainings(number);
+  for (auto each = trainings.rbegin(); each != trainings.rend(); ++each) {
+    if (std::holds_alternative<trial::Measurements>((*each)->outcome)) return *each;
+  }
+  return nullptr;
+}
+
+/// A measured or computed value as text; empty: not measured.
+std::string value_text(const ModelSource& source, const trial::CommittedTrial& trained,
+                       const std::string& metric) {
+  const std::vector<std::string>& metrics = source.run.header.metrics;
+  const auto place = std::ranges::find(metrics, metric);
+  if (place == metrics.end()) {
+    return objective::number_text(objective::computed_metric(trained.trial.architecture().cost, metric));
+  }
+  const auto& values = std::get<trial::Measurements>(trained.outcome).values;
+  const double value = values.at(static_cast<std::size_t>(place - metrics.begin()));
+  return std::isnan(value) ? "" : objective::number_text(value);
+}
+
+std::string input_text(const DataOptions& data) {
+  const double scale = data.value_scale.value_or(1);
+  if (scale == 1) return "values as stored; the model normalizes them";
+  return "values as stored, up to " + objective::number_text(scale) + "; the model scales them";
+}
+
+/// As JSON.
+std::string list_text(const std::vector<std::string>& texts) {
+  std::vector<ConfigNode> items;
+  for (const std::string& text : texts) items.push_back(ConfigNode::make_scalar(printable(text), {}, true));
+  std::string json = to_json(ConfigNode::make_list(std::move(items), {}));
+  std::erase(json, '\n');
+  return json;
+}
+
+/// The part of a provenance that a newer version of the program does not change.
+std::string_view without_version(std::string_view provenance) {
+  return provenance.substr(std::min(provenance.find("\"config_hash\""), provenance.size()));
+}
+
+/// A full training with another budget writes its weights before it is committed, and files can be copied.
+/// @throws UserError
+void check_training(const ModelSource& source, const TakenModel& model) {
+  const std::string expected =
+      store::provenance(model.trained->trial, {SKYLINE_VERSION, source.run.header.config_hash});
+  if (without_version(model.weights.provenance) == without_version(expected)) return;
+  throw UserError(model.file.string() + ": is not of the last committed training of " +
+                  trial_text(model.trained->trial.number));
+}
+
+}  // namespace
+
+ModelSource ModelSource::open(const std::filesystem::path& folder) {
+  ModelSource source{run::OpenedRun::open(folder), {}};
+  source.config = RunConfig::read(source.run.config);
+  if (!source.config.evaluator.needs.weights) {
+    throw UserError(folder.string() + ": its evaluator `" + source.config.sections.evaluator +
+                    "` trains no networks: there are no weights");
+  }
+  return source;
+}
+
+std::vector<trial::TrialNumber> chosen_trials(const ModelSource& source, const ModelChoice& choice) {
+  const run::RunState& state = source.run.state;
+  if (choice.front == !choice.trials.empty()) {
+    throw UserError("expected either --trial NUMBER or --front");
+  }
+  if (choice.front) {
+    const auto& keys = (state.final_front().size() > 0 ? state.final_front() : state.front()).keys();
+    if (keys.empty()) throw UserError(choice.run.string() + ": the front is empty");
+    return {keys.begin(), keys.end()};
+  }
+  for (const trial::TrialNumber number : choice.trials) {
+    if (state.trials().position_of(number)) continue;
+    throw UserError("--trial " + std::to_string(number) + ": " + choice.run.string() + " has no such trial");
+  }
+  return choice.trials;
+}
+
+TakenModel take_model(const ModelSource& source, trial::TrialNumber number, const ModelChoice& choice) {
+  const store::RunPaths& paths = source.run.paths;
+  TakenModel model;
+  const trial::SharedTrial full = full_training(source, number);
+  const auto is_kept = [&](bool is_final) { return store::exists(paths.weights({number, is_final})); };
+  const bool take_full =
+      choice.weights ? *choice.weights == WeightsOf::kFinal : full != nullptr && is_kept(true);
+  model.trained = take_full ? full : source.run.state.search_trial(number);
+  model.file = paths.weights({number, take_full});
+  if (model.trained == nullptr) throw UserError(trial_text(number) + " was not trained in full");
+  if (const auto* failure = std::get_if<trial::Failure>(&model.trained->outcome)) {
+    throw UserError(trial_text(number) + " failed: " + failure->reason);
+  }
+  if (!is_kept(take_full)) {
+    throw UserError(trial_text(number) + " has no weights in " + paths.weights_folder().string() +
+                    ": run.keep_weights was " + source.run.config.at("run").at("keep_weights").as_text());
+  }
+  model.weights = store::read_weights(model.file);
+  check_training(source, model);
+  return model;
+}
+
+std::vector<std::string> take_models(const ModelSource& source, const ModelChoice& choice,
+                                     const std::function<void(const TakenModel&)>& use) {
+  std::vector<std::string> missing;
+  for (const trial::TrialNumber number : chosen_trials(source, choice)) {
+    TakenModel model;
+    try {
+      model = take_model(source, number, choice);
+    } catch (const UserError& error) {
+      missing.emplace_back(error.what());
+      continue;
+    }
+    use(model);
+  }
+  return missing;
+}
+
+std::vector<std::pair<std::string, std::string>> metadata_of(const ModelSource& source,
+                                                             const TakenModel& model) {
+  const trial::Trial& trial = model.trained->trial;
+  const DataOptions& data = source.config.sections.data;
+  std::filesystem::path root = std::filesystem::absolute(source.run.paths.root).lexically_normal();
+  if (!root.has_filename()) root = root.parent_path();
+  std::vector<std::pair<std::string, std::string>> metadata{
+      {"skyline_version", SKYLINE_VERSION},
+      {"run", printable(root.filename().string())},
+      {"trial", std::to_string(trial.number)},
+      {"arch_id", space::to_text(trial.architecture().id)},
+      {"genotype", source.run.space.describe(trial.architecture().genotype)},
+      {"weights", trial.is_final() ? "final" : "search"},
+      {"epochs", objective::number_text(trial.budget().epochs)},
+      {"targets", std::string(store::to_text(data.targets.value_or(store::TargetKind::kClasses)))},
+      {"class_names", list_text(data.class_names)},
+      {"input", input_text(data)}};
+  for (const objective::Objective& objective : source.config.objectives.objectives()) {
+    metadata.emplace_back("objective." + objective.metric,
+                          value_text(source, *model.trained, objective.metric));
+  }
+  for (const std::string& metric : source.run.header.metrics) {
+    if (!metric.starts_with("test_")) continue;
+    const std::string value = value_text(source, *model.trained, metric);
+    if (!value.empty()) metadata.emplace_back(metric, value);
+  }
+  return metadata;
+}
+
+}  // namespace skyline::app

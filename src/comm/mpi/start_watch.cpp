@@ -1,0 +1,173 @@
+#include "comm/mpi/start_watch.hpp"
+
+#include "skyline/core/exit_code.hpp"
+
+#include "comm/environment.hpp"
+#include "core/backoff.hpp"
+#include "core/text/foreign_text.hpp"
+#include "core/text/wording.hpp"
+#include "machine/node.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <iostream>
+#include <iterator>
+#include <set>
+#include <utility>
+
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+namespace skyline::comm {
+namespace {
+
+constexpr double kFirstNotice_s = 60;
+// Those who only wait let those speak first who know for whom.
+constexpr std::chrono::seconds kGrace{3};
+constexpr double kLongest_s = 10 * 365 * 86400.0;  // more would overflow clocks
+
+/// A socket with a name that nobody else of this network namespace has, and that goes with the process; null:
+/// somebody has it.
+FileDescriptor take_name(const std::string& name) {
+  FileDescriptor socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (!socket) return socket;
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  // A zero in front: a name that is no file.
+  const std::size_t length = std::min(name.size(), sizeof address.sun_path - 1);
+  std::memcpy(address.sun_path + 1, name.data(), length);
+  const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + length);
+  if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), size) != 0) socket.reset();
+  return socket;
+}
+
+constexpr auto kAdvice =
+    "a process hangs, or MPI's connections between hosts are blocked or take a wrong network "
+    "(OMPI_MCA_btl_tcp_if_include=eth0 names the right one)";
+
+/// Writes ranks as ranges: "8-15, 20".
+std::string ranges_text(const std::vector<std::size_t>& ranks) {
+  std::string text;
+  for (std::size_t i = 0; i < ranks.size();) {
+    std::size_t last = i;
+    while (last + 1 < ranks.size() && ranks[last + 1] == ranks[last] + 1) ++last;
+    text += (text.empty() ? "" : ", ") + std::to_string(ranks[i]);
+    if (last > i) text += "-" + std::to_string(ranks[last]);
+    i = last + 1;
+  }
+  return text;
+}
+
+/// The name without its domain: sources differ in whether they give it.
+std::string short_name(const std::string& host) {
+  return host.substr(0, host.find('.'));
+}
+
+}  // namespace
+
+StartWatch::StartWatch(const StartOptions& options, const Launch& launch, std::string host)
+    : options_(options),
+      name_("[rank " + (launch.rank ? std::to_string(*launch.rank) : "?") + " " + std::move(host) + "] "),
+      voice_name_("skyline-start-" + std::to_string(::getuid()) + "-" + launch.group),
+      thread_([this](const std::stop_token& stop) { watch(stop); }) {}
+
+StartWatch::~StartWatch() {
+  thread_.request_stop();
+  thread_.join();
+}
+
+void StartWatch::waits_for(std::string what) {
+  set(std::move(what), false);
+}
+
+void StartWatch::knows(std::string what) {
+  set(std::move(what), true);
+}
+
+void StartWatch::set(std::string what, bool knows) {
+  const std::lock_guard lock(mutex_);
+  what_ = std::move(what);
+  knows_ = knows;
+  changed_.notify_all();  // the end may have moved
+}
+
+double StartWatch::waited_s() const {
+  return seconds_since(started_);
+}
+
+std::optional<StartWatch::Clock::time_point> StartWatch::end() const {
+  if (!options_.timeout_s) return std::nullopt;
+  const std::chrono::duration<double> limit(std::min(*options_.timeout_s, kLongest_s));
+  return started_ + std::chrono::duration_cast<Clock::duration>(limit) +
+         (knows_ ? Clock::duration() : kGrace);
+}
+
+void StartWatch::watch(const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  std::chrono::duration<double> notice(options_.timeout_s ? std::min(kFirstNotice_s, *options_.timeout_s / 2)
+                                                          : kFirstNotice_s);
+  while (!stop.stop_requested()) {
+    const auto now = Clock::now();
+    const auto due = started_ + std::chrono::duration_cast<Clock::duration>(notice);
+    const auto last = end();
+    if (last && now >= *last) give_up();
+    if (now >= due) {
+      if (may_speak()) say("after " + seconds_text(waited_s()) + ": " + what_);
+      notice *= 2;
+      continue;
+    }
+    changed_.wait_until(lock, stop, last ? std::min(due, *last) : due, [] { return false; });
+  }
+}
+
+/// One line a host is enough, of hundreds of ranks.
+bool StartWatch::may_speak() {
+  if (!voice_) voice_ = take_name(voice_name_);
+  return knows_ || voice_;
+}
+
+void StartWatch::say(const std::string& text) {
+  std::cerr << "skyline: " + printable(name_ + text) + "\n" << std::flush;
+}
+
+void StartWatch::give_up() {
+  if (knows_ || voice_) {  // the voice of one that has just ended is not taken over
+    say("gave up after " + seconds_text(waited_s()) + " (--start-timeout): " + what_ +
+        ". Nothing is lost: start the job again");
+  } else {
+    // The launcher ends a job with the first of its processes: the voice speaks first.
+    std::this_thread::sleep_for(kGrace);
+  }
+  flush_streams();
+  _exit(kExitFault);
+}
+
+std::string describe_missing(const std::vector<std::string>& hosts,
+                             const std::vector<std::string>& job_hosts) {
+  std::vector<std::size_t> missing;
+  std::vector<std::string> heard;
+  std::set<std::string> known;
+  for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
+    if (hosts[rank].empty()) {
+      missing.push_back(rank);
+    } else {
+      heard.push_back(hosts[rank]);
+      known.insert(short_name(hosts[rank]));
+    }
+  }
+  std::vector<std::string> silent;
+  std::ranges::copy_if(job_hosts, std::back_inserter(silent),
+                       [&](const std::string& host) { return !known.contains(short_name(host)); });
+  std::string about_silent;
+  if (!silent.empty() && silent.size() <= missing.size()) {
+    about_silent = " (none at all from " + machine::host_list(silent) + ")";
+  } else if (!silent.empty()) {
+    about_silent = " (no rank heard on " + machine::host_list(silent) + ", if any were started there)";
+  }
+  return "no word over MPI from rank" + std::string(missing.size() == 1 ? " " : "s ") + ranges_text(missing) +
+         about_silent + "; heard from " + machine::host_list(heard) + ": " + kAdvice;
+}
+
+}  // namespace skyline::comm

@@ -1,0 +1,58 @@
+#include "engine/slots/journal_sink.hpp"
+
+#include <mutex>
+#include <utility>
+#include <vector>
+
+namespace skyline::engine {
+
+struct JournalSink::State {
+  const space::SearchSpace& space;
+  std::shared_ptr<ResultKeeper> results;
+  std::unique_ptr<store::JournalWriter> writer;  // storage thread alone
+  std::mutex mutex;
+  std::vector<run::SharedTrial> waiting;  // not empty: a job that will take them is queued
+  std::vector<run::SharedTrial> batch;    // that are being written; storage thread alone
+
+  State(const space::SearchSpace& the_space, std::shared_ptr<ResultKeeper> the_results)
+      : space(the_space), results(std::move(the_results)) {}
+  void write_waiting() {
+    batch.clear();
+    {
+      const std::lock_guard lock(mutex);
+      batch.swap(waiting);
+    }
+    std::vector<trial::TrialName> names;
+    for (const run::SharedTrial& committed : batch) names.push_back(committed->trial.name());
+    writer->append(batch, space);
+    results->journalled(names);
+  }
+};
+
+JournalSink::JournalSink(const RunFiles& files, const space::SearchSpace& space,
+                         const store::JournalContents* replayed, std::shared_ptr<ResultKeeper> results)
+    : state_(std::make_shared<State>(space, std::move(results))), storage_(files.storage) {
+  storage_.submit([state = state_, &files, replayed] {
+    state->writer = replayed != nullptr ? store::JournalWriter::resume(files.paths.journal(), *replayed)
+                                        : store::JournalWriter::create(files.paths.journal(), files.header);
+  });
+  storage_.drain();
+}
+
+void JournalSink::committed(const run::Commit& commit, const run::RunState& /*state*/) {
+  if (commit.replayed) return;
+  {
+    const std::lock_guard lock(state_->mutex);
+    state_->waiting.push_back(commit.trial);
+    if (state_->waiting.size() > 1) return;
+  }
+  storage_.post([state = state_] { state->write_waiting(); });
+}
+
+void JournalSink::lost(const run::RankLoss& loss) {
+  storage_.post([state = state_, note = store::LossNote{loss.rank, loss.host, loss.cause, loss.trials}] {
+    state->writer->append(note);
+  });
+}
+
+}  // namespace skyline::engine

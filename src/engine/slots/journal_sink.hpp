@@ -1,0 +1,29 @@
+#pragma once
+
+#include "engine/slots/result_keeper.hpp"
+#include "engine/work/run_files.hpp"
+#include "run/run_state.hpp"
+
+#include <memory>
+
+namespace skyline::engine {
+
+/// Rank 0's way into the journal: appends new commits on the storage thread, in order, with one fsync for all
+/// that has come together meanwhile. A failure comes out of StorageThread::rethrow_failure.
+class JournalSink final : public run::RunListener {
+ public:
+  /// Creates the journal, or opens the one that is replayed. @throws UserError
+  /// @param replayed  nullptr: a new run
+  /// @param results   told of what has become durable
+  JournalSink(const RunFiles& files, const space::SearchSpace& space, const store::JournalContents* replayed,
+              std::shared_ptr<ResultKeeper> results);
+  void committed(const run::Commit& commit, const run::RunState& state) override;
+  void lost(const run::RankLoss& loss) override;
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;  // shared with queued jobs
+  store::StorageThread& storage_;
+};
+
+}  // namespace skyline::engine

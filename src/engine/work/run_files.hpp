@@ -1,0 +1,18 @@
+#pragma once
+
+#include "store/journal/journal.hpp"
+#include "store/journal/provenance.hpp"
+#include "store/publish/storage_thread.hpp"
+#include "store/run_folder/run_folder.hpp"
+
+namespace skyline::engine {
+
+/// The files of a run, as one rank writes them.
+struct RunFiles {
+  store::RunPaths paths;
+  store::JournalHeader header;    // of a new journal; what waits for the journal repeats it
+  store::StorageThread& storage;  // writes this rank's files; outlives the slots
+  store::RunStamp stamp() const { return {header.skyline_version, header.config_hash}; }
+};
+
+}  // namespace skyline::engine

@@ -1,0 +1,49 @@
+#include "store/data/part_shares.hpp"
+
+#include "skyline/core/error.hpp"
+#include "skyline/core/random.hpp"
+
+#include <map>
+
+namespace skyline::store {
+namespace {
+
+std::size_t share_of(std::size_t count, double share) {
+  return static_cast<std::size_t>(static_cast<double>(count) * share + 1e-9);
+}
+
+std::string percent_text(double share) {
+  const double percent = 100 * share;
+  std::string text = std::to_string(percent);
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.ends_with('.')) text.pop_back();
+  return text + " %";
+}
+
+}  // namespace
+
+std::vector<Part> draw_parts(std::span<const std::int32_t> labels, const PartShares& shares) {
+  if (shares.test + shares.validation >= 1)
+    throw UserError("--test and --validation: together they leave nothing to train on");
+  std::map<std::int32_t, std::vector<std::size_t>> by_label;
+  for (std::size_t i = 0; i < labels.size(); ++i) by_label[labels[i]].push_back(i);
+  std::vector<Part> parts(labels.size(), Part::kTrain);
+  RandomStream random(derive_seed(shares.seed, "parts of a data set"));
+  for (auto& [label, samples] : by_label) {
+    random.shuffle(std::span(samples));
+    const std::size_t test = share_of(samples.size(), shares.test);
+    const std::size_t held_out = test + share_of(samples.size(), shares.validation);
+    for (std::size_t i = 0; i < held_out; ++i) parts[samples[i]] = i < test ? Part::kTest : Part::kValidation;
+  }
+  return parts;
+}
+
+std::string draw_text(const PartShares& shares) {
+  if (shares.test + shares.validation <= 0) return {};
+  std::string text;
+  if (shares.test > 0) text += percent_text(shares.test) + " of every class are the test set, ";
+  if (shares.validation > 0) text += percent_text(shares.validation) + " the validation set, ";
+  return text + "drawn with seed " + std::to_string(shares.seed);
+}
+
+}  // namespace skyline::store

@@ -1,0 +1,237 @@
+#include "store/journal/run_tables.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include "store/hdf5/hdf5_image.hpp"
+#include "store/hdf5/hdf5_reader.hpp"
+#include "store/hdf5/sealed_file.hpp"
+#include "store/hdf5/table.hpp"
+#include "store/publish/publish.hpp"
+#include "trial/trial_fields.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <limits>
+#include <map>
+#include <type_traits>
+#include <utility>
+
+namespace skyline::store {
+namespace {
+
+using trial::CommittedTrial;
+
+constexpr std::string_view kTablesFormat = "skyline-run";
+constexpr std::int64_t kTablesVersion = 8;
+
+/// A parameter's column has the type that all of its values share: numbers mix to double, anything else to
+/// text.
+enum class ColumnType { kFlag, kInteger, kNumber, kText };
+
+ColumnType type_of(const space::Parameter& parameter) {
+  const auto all = [&](auto holds) { return std::ranges::all_of(parameter.values, holds); };
+  const auto is_integer = [](const space::Value& v) { return std::holds_alternative<std::int64_t>(v); };
+  if (all([](const space::Value& v) { return std::holds_alternative<bool>(v); })) return ColumnType::kFlag;
+  if (all(is_integer)) return ColumnType::kInteger;
+  const bool numbers =
+      all([&](const space::Value& v) { return is_integer(v) || std::holds_alternative<double>(v); });
+  return numbers ? ColumnType::kNumber : ColumnType::kText;
+}
+
+/// The columns that not every run has.
+struct OwnColumns {
+  struct Parameter {
+    std::string name;
+    ColumnType type;
+    const space::Parameter& values;
+  };
+  std::vector<Parameter> parameters;
+  std::vector<std::string> metrics;
+};
+
+void add_parameter(Table& rows, const OwnColumns::Parameter& column, std::uint32_t choice) {
+  const space::Value& value = column.values.values.at(choice);
+  if (column.type == ColumnType::kFlag) return rows(column.name, std::get<bool>(value));
+  if (column.type == ColumnType::kInteger) return rows(column.name, std::get<std::int64_t>(value));
+  if (column.type == ColumnType::kNumber) return rows(column.name, space::as_number(value));
+  rows(column.name, space::to_text(value));
+}
+
+void add_row(Table& rows, const CommittedTrial& entry, bool on_front, const OwnColumns& own) {
+  const space::Architecture& architecture = entry.trial.architecture();
+  const auto* failure = std::get_if<trial::Failure>(&entry.outcome);
+  rows("number", static_cast<std::int64_t>(entry.trial.number));
+  rows("position", static_cast<std::int64_t>(entry.position));
+  rows("phase", std::string(to_text(entry.trial.phase())));
+  rows("arch_id", space::to_text(architecture.id));
+  for (std::size_t i = 0; i < own.parameters.size(); ++i) {
+    add_parameter(rows, own.parameters[i], architecture.genotype.choices.at(i));
+  }
+  rows("status", std::string(failure != nullptr ? to_text(failure->kind) : "ok"));
+  rows("reason", failure != nullptr ? failure->reason : std::string());
+  for (std::size_t i = 0; i < own.metrics.size(); ++i) {
+    const bool failed = failure != nullptr;
+    rows(own.metrics[i], failed ? std::nan("") : std::get<trial::Measurements>(entry.outcome).values.at(i));
+  }
+  for (const std::string& name : objective::computed_metric_names()) {
+    rows(name, objective::computed_metric(architecture.cost, name));
+  }
+  rows("on_front", on_front);
+  for (const trial::NamedValue& field : trial::field_values(entry.trial)) {
+    std::visit([&](const auto& value) { rows(field.name, value); }, field.value);
+  }
+  trial::for_each_timing(rows, entry.timing);
+  rows.end_row();
+}
+
+/// The columns alone. @param parameters  of the run's space
+Table::Rows trial_columns(const OwnColumns& own, std::size_t parameters) {
+  space::Architecture first;
+  first.genotype.choices.resize(parameters);
+  CommittedTrial any;
+  any.trial.proposal.architecture = std::make_shared<const space::Architecture>(std::move(first));
+  any.outcome = trial::Failure{};
+  return [any, &own](Table& rows) { add_row(rows, any, false, own); };
+}
+
+/// A parameter or metric that has the name of another column gets a prefix.
+OwnColumns own_columns(const space::SearchSpace& space, const std::vector<std::string>& metrics) {
+  const OwnColumns none;
+  const std::vector<std::string> every_run = Table::names(trial_columns(none, 0));
+  const auto holds = [](const std::vector<std::string>& names, const std::string& name) {
+    return std::ranges::find(names, name) != names.end();
+  };
+  OwnColumns own;
+  for (const space::Parameter& parameter : space.parameters()) {
+    const bool taken = holds(every_run, parameter.name) || holds(metrics, parameter.name);
+    own.parameters.push_back({(taken ? "parameter_" : "") + parameter.name, type_of(parameter), parameter});
+  }
+  for (const std::string& metric : metrics) {
+    own.metrics.push_back((holds(every_run, metric) ? "metric_" : "") + metric);
+  }
+  return own;
+}
+
+/// The cells of the account, to write and to read.
+template <typename Slot, typename Visitor>
+void for_each_cell(Slot& slot, Visitor&& visit) {
+  visit("job", slot.job);
+  visit("rank", slot.rank);
+  visit("slot", slot.slot);
+  visit("host", slot.host);
+  visit("trials", slot.trials);
+  visit("setup_s", slot.setup_s);
+  visit("train_s", slot.train_s);
+  visit("validate_s", slot.validate_s);
+  visit("latency_s", slot.latency_s);
+  visit("wait_work_s", slot.wait_work_s);
+  visit("wait_device_s", slot.wait_device_s);
+  visit("wait_files_s", slot.wait_files_s);
+  visit("wait_ranks_s", slot.wait_ranks_s);
+}
+
+void write_slots(Hdf5Image& image, const std::vector<SlotAccount>& slots) {
+  const auto add = [](Table& rows, const SlotAccount& slot) {
+    for_each_cell(slot, rows);
+    rows.end_row();
+  };
+  Table::write(
+      image, "slots", [&](Table& rows) { add(rows, {}); },
+      [&](Table& rows) {
+        for (const SlotAccount& slot : slots) add(rows, slot);
+      });
+}
+
+/// Metrics of the points of a course.
+std::vector<std::string> course_metrics(const std::vector<std::string>& metrics) {
+  std::vector<std::string> names;
+  std::ranges::copy_if(metrics, std::back_inserter(names), [](const std::string& metric) {
+    return metric.starts_with("validation_") && metric != "validation_loss";
+  });
+  return names;
+}
+
+void add_point(Table& rows, const CommittedTrial& entry, const trial::CoursePoint& point,
+               const std::vector<std::string>& metrics) {
+  rows("number", static_cast<std::int64_t>(entry.trial.number));
+  rows("position", static_cast<std::int64_t>(entry.position));
+  rows("phase", std::string(to_text(entry.trial.phase())));
+  rows("step", point.step);
+  rows("train_loss", point.train_loss);
+  rows("learning_rate", point.learning_rate);
+  rows("validation_loss", point.validation_loss);
+  for (std::size_t i = 0; i < metrics.size(); ++i) {
+    const bool measured = i < point.validation_metrics.size();
+    rows(metrics[i].c_str(), measured ? point.validation_metrics[i] : std::nan(""));
+  }
+  rows.end_row();
+}
+
+void write_courses(Hdf5Image& image, const trial::CommitLog& committed, const Courses& courses,
+                   const std::vector<std::string>& metrics) {
+  const auto add_points = [&](Table& rows) {
+    if (courses.empty()) return;
+    for (const trial::SharedTrial& entry : committed) {
+      const auto course = courses.find({entry->trial.name(), entry->timing.started_s});
+      if (course == courses.end()) continue;
+      for (const trial::CoursePoint& point : course->second) add_point(rows, *entry, point, metrics);
+    }
+  };
+  Table::write(
+      image, "course", [&](Table& rows) { add_point(rows, {}, {}, metrics); }, add_points);
+}
+
+}  // namespace
+
+void write_run_tables(const std::filesystem::path& path, const trial::CommitLog& committed,
+                      const std::vector<bool>& on_front, const std::vector<std::string>& metrics,
+                      const space::SearchSpace& space, const std::string& config_text,
+                      const std::vector<SlotAccount>& slots, const Courses& courses) {
+  require(on_front.size() == committed.size(), "on_front does not have one flag a trial");
+  const OwnColumns own = own_columns(space, metrics);
+  const auto add_trials = [&](Table& rows) {
+    for (std::size_t i = 0; i < committed.size(); ++i) add_row(rows, *committed[i], on_front[i], own);
+  };
+
+  Hdf5Image image(path, {.user_block = kSealBytes});
+  image.write_attribute("/", "format", kTablesFormat);
+  image.write_attribute("/", "version", kTablesVersion);
+  image.write_attribute("/", "skyline_version", SKYLINE_VERSION);
+  image.write_attribute("/", "config", config_text);
+  Table::write(image, "trials", trial_columns(own, space.parameters().size()), add_trials);
+  write_slots(image, slots);
+  write_courses(image, committed, courses, course_metrics(metrics));
+  publish_sealed(image, kTablesFormat);
+}
+
+std::vector<SlotAccount> read_slot_accounts(const std::filesystem::path& path) {
+  constexpr int kMost = std::numeric_limits<int>::max();  // of anything that is counted, and of seconds
+  const std::string file = read_file(path);
+  const auto bytes = std::as_bytes(std::span(file));
+  check_seal(bytes, kTablesFormat, "run.h5", path);
+  const Hdf5Reader reader(bytes.subspan(kSealBytes), path);
+  reader.check_version("tables of a run", kTablesVersion);
+  const std::vector<std::string> hosts = reader.texts("slots", "host");
+  std::map<std::string, std::vector<double>> columns;
+  const auto number = [&](const char* name, std::size_t row) {
+    std::vector<double>& column = columns[name];
+    if (column.empty()) column = reader.numbers("slots", name);
+    if (column[row] >= 0 && column[row] <= kMost) return column[row];
+    throw UserError(path.string() + ": slots: " + name + ": expected at least 0 and at most " +
+                    std::to_string(kMost));
+  };
+  std::vector<SlotAccount> slots(hosts.size());
+  for (std::size_t row = 0; row < slots.size(); ++row) {
+    for_each_cell(slots[row], [&]<typename T>(const char* name, T& value) {
+      if constexpr (std::is_same_v<T, std::string>) {
+        value = hosts[row];
+      } else {
+        value = static_cast<T>(number(name, row));
+      }
+    });
+  }
+  return slots;
+}
+
+}  // namespace skyline::store

@@ -1,0 +1,55 @@
+#pragma once
+
+#include "skyline/objective/objective_set.hpp"
+#include "skyline/space/search_space.hpp"
+
+#include "store/journal/courses.hpp"
+#include "trial/commit_log.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace skyline::store {
+
+/// What a slot did in a job, in seconds of wall clock: the parts add up to that of the job.
+struct SlotAccount {
+  std::uint32_t job = 1;  // of the run, from 1
+  int rank = 0;
+  int slot = 0;
+  std::string host = {};
+  std::size_t trials = 0;
+  double setup_s = 0;
+  double train_s = 0;
+  double validate_s = 0;
+  double latency_s = 0;
+  double wait_work_s = 0;    // for a trial
+  double wait_device_s = 0;  // for a turn on its device, or for memory
+  double wait_files_s = 0;   // for files, to be read or taken over
+  double wait_ranks_s = 0;   // for other ranks, by MPI
+  double busy_s() const { return train_s + validate_s + latency_s; }
+  double waited_s() const { return wait_work_s + wait_device_s + wait_files_s + wait_ranks_s; }
+  double wall_s() const { return setup_s + busy_s() + waited_s(); }
+  bool operator==(const SlotAccount&) const = default;
+};
+
+/// Writes run.h5, the journal as a table. Data set "trials" is a compound, one row per trial, that pandas
+/// reads as `pandas.DataFrame(h5py.File("run.h5")["trials"][:])`: number, position, phase, arch_id, one
+/// column per parameter, status, reason, one column per metric and computed cost, on_front, and the columns
+/// that trial::for_each_field and for_each_timing name (inherited_from is -1 if from nobody). Data
+/// set "slots" is the account of all jobs, one row per slot of each, one column per member of SlotAccount;
+/// "course" has the points of committed trials, one column per member of CoursePoint.
+/// Root attributes: format, version, skyline_version, config (YAML text). Published whole. @throws Problem
+/// @param on_front  [committed.size()]
+void write_run_tables(const std::filesystem::path& path, const trial::CommitLog& committed,
+                      const std::vector<bool>& on_front, const std::vector<std::string>& metrics,
+                      const space::SearchSpace& space, const std::string& config_text,
+                      const std::vector<SlotAccount>& slots, const Courses& courses = {});
+
+/// The account in run.h5. @throws UserError if the file is damaged or of another version
+std::vector<SlotAccount> read_slot_accounts(const std::filesystem::path& path);
+
+}  // namespace skyline::store

@@ -1,0 +1,50 @@
+#include "engine/dispatch/fleet_dispatcher.hpp"
+#include "engine/fixtures/engine_rig.hpp"
+#include "engine/fixtures/scripted_evaluator.hpp"
+#include "support/mpi_test.hpp"
+
+#include <memory>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace skyline::engine {
+namespace {
+
+using FleetWorkerTest = testing::MpiTest;
+
+/// What ends a worker whose rank 0 is this process.
+std::string end_of_worker(FleetMail& mail, const RankProcess& coordinator, int ranks) {
+  ScriptedEvaluator evaluator({});
+  SlotPool slots(pool_of(1), evaluator, {});
+  store::StorageThread storage;
+  const RunFiles files{store::RunPaths{"nowhere"}, {}, storage};
+  EngineOptions options;
+  options.checkpoints.reset();
+  const auto results = std::make_shared<ResultKeeper>(files, test_space(), 1, options);
+  FleetWorker worker(mail, slots, *results, {}, coordinator, 30, ranks);
+  try {
+    worker.serve([] {}, [] { return true; });
+  } catch (const FaultError& error) {
+    mail.flush();
+    return error.what();
+  }
+  return "it has ended by itself";
+}
+
+TEST_F(FleetWorkerTest, TellsTheOthersThatRankZeroHasEnded) {
+  const FleetFormat format{TrialRecord(test_space()), ResultRecord(1)};
+  FleetMail mail(testing::environment().make_link(FleetMail::most_bytes(format)), format, 0, true);
+  if (rank() == 1) {
+    RankProcess ended = RankProcess::own();
+    ended.start_ticks += 1;  // of this host, and another process
+    EXPECT_EQ(end_of_worker(mail, ended, size()), "rank 0 is lost (its process has ended): resume the run");
+  } else if (rank() > 1) {
+    const RankProcess elsewhere{.place = 1, .start_ticks = 2, .number = 3};
+    EXPECT_EQ(end_of_worker(mail, elsewhere, size()), "rank 0 has failed, or is lost");
+  }
+}
+
+}  // namespace
+}  // namespace skyline::engine

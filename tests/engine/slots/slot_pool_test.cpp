@@ -1,0 +1,341 @@
+#include "engine/slots/slot_pool.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include "engine/fixtures/scripted_evaluator.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace skyline::engine {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using trial::Failure;
+using trial::FailureKind;
+
+Failure failure_of(ScriptedEvaluator::Script script) {
+  ScriptedEvaluator evaluator(std::move(script));
+  SlotPool pool(pool_of(1), evaluator, {});
+  pool.submit(0, {trial_of(0), {}});
+  return std::get<Failure>(collect(pool, 1).at(0).outcome);
+}
+
+TEST(SlotPool, EndsTheRunRatherThanFailTheTrialsOfABrokenDevice) {
+  ScriptedEvaluator evaluator([](const trial::Trial&, trial::EvaluationContext&) {
+    return Failure{FailureKind::kException, "an illegal memory access was encountered"};
+  });
+  evaluator.break_device("GPU 0 has failed: an illegal memory access was encountered");
+  SlotPool pool(pool_of(1), evaluator, {});
+  pool.submit(0, {trial_of(0), {}});
+  try {
+    EXPECT_THAT(collect(pool, 1), ::testing::IsEmpty());
+    FAIL() << "the run goes on";
+  } catch (const FaultError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("GPU 0 has failed"));
+  }
+}
+
+TEST(SlotPool, TrainsTheTrialsOfASlotInOrder) {
+  ScriptedEvaluator evaluator([](const trial::Trial& t, trial::EvaluationContext&) {
+    return trial::Measurements{{static_cast<double>(t.number)}};
+  });
+  SlotPool pool(pool_of(1), evaluator, {});
+  for (trial::TrialNumber number = 0; number < 5; ++number) pool.submit(0, {trial_of(number), {}});
+  const auto arrivals = collect(pool, 5);
+  ASSERT_EQ(arrivals.size(), 5U);
+  for (std::size_t i = 0; i < 5; ++i) {
+    EXPECT_EQ(arrivals[i].trial, trial::TrialName{i});
+    EXPECT_THAT(std::get<trial::Measurements>(arrivals[i].outcome).values,
+                ElementsAre(static_cast<double>(i)));
+  }
+}
+
+TEST(SlotPool, TrainsOnAllSlotsAtOnce) {
+  std::mutex mutex;
+  std::condition_variable both_here;
+  int here = 0;
+  ScriptedEvaluator evaluator([&](const trial::Trial&, trial::EvaluationContext&) {
+    std::unique_lock lock(mutex);
+    ++here;
+    both_here.notify_all();
+    const bool met = both_here.wait_for(lock, std::chrono::seconds(10), [&] { return here == 2; });
+    return trial::Measurements{{met ? 1.0 : 0.0}};
+  });
+  SlotPool pool(pool_of(2), evaluator, {});
+  pool.submit(0, {trial_of(0), {}});
+  pool.submit(1, {trial_of(1), {}});
+  for (const Arrival& arrival : collect(pool, 2)) {
+    EXPECT_EQ(std::get<trial::Measurements>(arrival.outcome).values.at(0), 1.0);
+  }
+}
+
+TEST(SlotPool, TurnsAnExceptionIntoAFailureWithItsFirstLine) {
+  const Failure failure = failure_of([](auto&&...) -> trial::Outcome {
+    throw std::runtime_error("bad shape " + std::string(300, 'x') + "\nat line 3");
+  });
+  EXPECT_EQ(failure.kind, FailureKind::kException);
+  EXPECT_EQ(failure.reason, "bad shape " + std::string(230, 'x'));
+}
+
+TEST(SlotPool, CallsBadAllocOutOfMemory) {
+  const Failure failure = failure_of([](auto&&...) -> trial::Outcome { throw std::bad_alloc(); });
+  EXPECT_EQ(failure.kind, FailureKind::kOutOfMemory);
+  EXPECT_EQ(failure.reason, "out of memory");
+}
+
+TEST(SlotPool, SurvivesAnExceptionThatIsNone) {
+  EXPECT_EQ(failure_of([](auto&&...) -> trial::Outcome { throw 3; }).reason, "an exception of unknown type");
+}
+
+TEST(SlotPool, CutsTheReasonThatAnEvaluatorGives) {
+  const Failure failure = failure_of([](auto&&...) -> trial::Outcome {
+    return Failure{FailureKind::kDiverged, "loss is NaN\nsince step 3"};
+  });
+  EXPECT_EQ(failure.kind, FailureKind::kDiverged);
+  EXPECT_EQ(failure.reason, "loss is NaN");
+}
+
+TEST(SlotPool, AsksForAnotherTryOfATrialThatTakesTooLongAndFailsTheSecond) {
+  ScriptedEvaluator evaluator([](const trial::Trial&, trial::EvaluationContext& context) {
+    context.state().saved();
+    while (!context.control().stop_requested()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return Failure{FailureKind::kStopped, "stopped"};
+  });
+  SlotPoolOptions options = pool_of(1);
+  options.trial_timeout_s = 0.05;
+  SlotPool pool(options, evaluator, {});
+  pool.submit(0, {trial_of(0), {}});
+  pool.submit(0, {trial_of(0), {}, 1, true});
+  const std::vector<Arrival> arrivals = collect(pool, 2);
+  ASSERT_EQ(arrivals.size(), 2U);
+  EXPECT_TRUE(arrivals[0].again);
+  EXPECT_FALSE(arrivals[1].again);
+  EXPECT_EQ(arrivals[1].attempt, 1U);
+  EXPECT_EQ(std::get<Failure>(arrivals[1].outcome).kind, FailureKind::kException);
+  EXPECT_EQ(std::get<Failure>(arrivals[1].outcome).reason, "took longer than run.trial_timeout");
+}
+
+TEST(SlotPool, AsksForAnotherTryAfterAFaultThatMayPassAndKeepsNoResultOfIt) {
+  ScriptedEvaluator evaluator([](const trial::Trial& t, trial::EvaluationContext&) -> trial::Outcome {
+    if (t.number == 0) throw FaultError("cannot read the data");
+    if (t.number == 1) throw std::bad_alloc();
+    return Failure{FailureKind::kDiverged, "the loss is NaN"};
+  });
+  SlotPool pool(pool_of(1), evaluator, {});
+  for (trial::TrialNumber number = 0; number < 3; ++number) {
+    pool.submit(0, {trial_of(number), {}});
+    pool.submit(0, {trial_of(number), {}, 1, true});
+  }
+  std::vector<bool> again;
+  for (const Arrival& arrival : collect(pool, 6)) again.push_back(arrival.again);
+  EXPECT_THAT(again, ElementsAre(true, false, true, false, false, false));
+}
+
+TEST(SlotPool, NamesATrialThatDoesNotStopAndTakesItsResultAllTheSame) {
+  std::atomic<bool> stuck = true;
+  ScriptedEvaluator evaluator([&](const trial::Trial&, trial::EvaluationContext& context) {
+    context.state().saved();
+    while (stuck) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return trial::Measurements{{1}};
+  });
+  SlotPoolOptions options = pool_of(1);
+  options.trial_timeout_s = 0.05;
+  SlotPool pool(options, evaluator, {});
+  EXPECT_FALSE(pool.stuck(0));
+  pool.submit(0, {trial_of(3), {}});
+  while (!pool.stuck(0)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_EQ(pool.stuck(0), trial::TrialName{3});
+  EXPECT_FALSE(pool.stuck(60));
+  stuck = false;
+  const std::vector<Arrival> arrivals = collect(pool, 1);
+  ASSERT_EQ(arrivals.size(), 1U);
+  EXPECT_FALSE(arrivals[0].again);
+  EXPECT_FALSE(pool.stuck(0));
+}
+
+TEST(SlotPool, HandsATrialInWhenItsCourseIsInItsFile) {
+  ScriptedEvaluator evaluator([](const trial::Trial&, trial::EvaluationContext& context) {
+    context.report({{7, 0.5, 0.1}});
+    return trial::Measurements{{0}};
+  });
+  std::atomic<bool> is_written = false;
+  SlotFiles files;
+  double started_s = 0;
+  files.courses = [&](const store::TrainingKey& training, const std::vector<trial::CoursePoint>& course,
+                      const std::function<void()>& written) {
+    EXPECT_EQ(training.trial, trial::TrialName{3});
+    started_s = training.started_s;
+    EXPECT_EQ(course.at(0).step, 7);
+    is_written = true;
+    written();
+  };
+  SlotPool pool(pool_of(1), evaluator, std::move(files));
+  pool.submit(0, {trial_of(3), {}});
+  EXPECT_EQ(collect(pool, 1).at(0).timing.started_s, started_s);
+  EXPECT_TRUE(is_written);
+}
+
+TEST(SlotPool, CountsWhatIsNotAccountedForAsSetUp) {
+  ScriptedEvaluator evaluator([](const trial::Trial&, trial::EvaluationContext& context) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    context.timing().train_s = 0.01;
+    context.timing().setup_s = 99;
+    return trial::Measurements{{0}};
+  });
+  SlotPool pool(pool_of(2), evaluator, {});
+  pool.submit(1, {trial_of(0), {}});
+  const trial::TrialTiming timing = collect(pool, 1).at(0).timing;
+  EXPECT_EQ(timing.rank, 4);
+  EXPECT_EQ(timing.slot, 1);
+  EXPECT_GE(timing.started_s, 0);
+  EXPECT_EQ(timing.train_s, 0.01);
+  EXPECT_GE(timing.setup_s, 0.0199);
+  EXPECT_LT(timing.setup_s, 10);
+}
+
+TEST(SlotPool, CountsWaitingForADeviceAsNeitherSetUpNorPartOfTheTrial) {
+  ScriptedEvaluator evaluator([](const trial::Trial&, trial::EvaluationContext& context) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    context.timing().wait_device_s = 0.03;
+    return trial::Measurements{{0}};
+  });
+  const SlotPoolOptions options = pool_of(1);
+  SlotPool pool(options, evaluator, {});
+  pool.submit(0, {trial_of(0), {}});
+  const trial::TrialTiming timing = collect(pool, 1).at(0).timing;
+  const std::chrono::duration<double> now = std::chrono::steady_clock::now() - options.run_started;
+  EXPECT_GE(timing.started_s, 0.03);
+  EXPECT_LE(timing.started_s + timing.setup_s, now.count());
+}
+
+TEST(SlotPool, CountsWithTheNextTrialHowLongStorageTookToAcceptTheFilesOfTheLast) {
+  ScriptedEvaluator evaluator([](const trial::Trial&, trial::EvaluationContext& context) {
+    context.weights().keep({{"w", {1}, {2.5F}}});
+    return trial::Measurements{{0}};
+  });
+  const auto slow_sink = [](const trial::Trial&, const auto&, const std::function<void()>& written) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    written();
+  };
+  SlotPool pool(pool_of(1), evaluator, {slow_sink, {}, nullptr, nullptr});
+  for (trial::TrialNumber number = 0; number < 2; ++number) pool.submit(0, {trial_of(number), {}});
+  const auto arrivals = collect(pool, 2);
+  EXPECT_EQ(arrivals.at(0).timing.wait_hand_in_s, 0);
+  EXPECT_GE(arrivals.at(1).timing.wait_hand_in_s, 0.03);
+  const trial::TrialTiming& first = arrivals.at(0).timing;
+  EXPECT_GE(arrivals.at(1).timing.started_s, first.started_s + first.total_s() + 0.03);
+}
+
+TEST(SlotPool, HandsAResultOnOnlyWhenItsWeightsAreWritten) {
+  ScriptedEvaluator evaluator([](const trial::Trial&, trial::EvaluationContext& context) {
+    EXPECT_TRUE(context.weights().wanted());
+    context.weights().keep({{"w", {1}, {2.5F}}});
+    return trial::Measurements{{0}};
+  });
+  std::mutex mutex;
+  std::vector<std::function<void()>> waiting;
+  {
+    const auto sink = [&](const trial::Trial&, auto weights, std::function<void()> written) {
+      const std::lock_guard lock(mutex);
+      EXPECT_EQ(weights.at(0).values.at(0), 2.5F);
+      waiting.push_back(std::move(written));
+    };
+    SlotPool pool(pool_of(1), evaluator, {sink, {}, nullptr, nullptr});
+    pool.submit(0, {trial_of(0), {}});
+    pool.submit(0, {trial_of(1), {}});
+    const auto both_trained = [&] {
+      const std::lock_guard lock(mutex);
+      return waiting.size() == 2;
+    };
+    while (!both_trained()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    EXPECT_TRUE(pool.take().empty());
+    const std::vector<TrainedPart> parts = pool.take_trained();
+    ASSERT_EQ(parts.size(), 2U) << "the slot is free";
+    EXPECT_EQ(parts[1].trial, trial::TrialName{1});
+    waiting[0]();
+    EXPECT_EQ(pool.take().at(0).trial, trial::TrialName{0});
+    EXPECT_TRUE(pool.take_trained().empty());
+  }
+  waiting[1]();  // a late write finds the pool gone and does no harm
+}
+
+TEST(SlotPool, WritesNoWeightsOfAFailedTrial) {
+  ScriptedEvaluator evaluator([](const trial::Trial&, trial::EvaluationContext& context) {
+    context.weights().keep({{"w", {1}, {2.5F}}});
+    return Failure{FailureKind::kDiverged, "loss is NaN"};
+  });
+  bool written = false;
+  SlotPool pool(pool_of(1), evaluator, {[&](auto&&...) { written = true; }, {}, nullptr, nullptr});
+  pool.submit(0, {trial_of(0), {}});
+  EXPECT_EQ(collect(pool, 1).size(), 1U);
+  EXPECT_FALSE(written);
+}
+
+TEST(SlotPool, AsksRunningTrialsToStopWhenItGoes) {
+  std::atomic<bool> running{false};
+  std::atomic<bool> stopped{false};
+  ScriptedEvaluator evaluator([&](const trial::Trial&, trial::EvaluationContext& context) {
+    running = true;
+    while (!context.control().stop_requested()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    stopped = true;
+    return Failure{FailureKind::kStopped, "stopped"};
+  });
+  {
+    SlotPool pool(pool_of(1), evaluator, {});
+    pool.submit(0, {trial_of(0), {}});
+    while (!running) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  EXPECT_TRUE(stopped);
+}
+
+TEST(SlotPool, GivesBackEveryTrialAfterARequestToStop) {
+  std::atomic<bool> running{false};
+  ScriptedEvaluator evaluator([&](const trial::Trial&, trial::EvaluationContext& context) {
+    running = true;
+    while (!context.control().stop_requested()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return Failure{FailureKind::kStopped, "stopped"};
+  });
+  SlotPool pool(pool_of(1), evaluator, {});
+  pool.submit(0, {trial_of(0), {}});
+  pool.submit(0, {trial_of(1), {}});
+  while (!running) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  pool.request_stop();
+  pool.submit(0, {trial_of(2), {}});
+  const auto arrivals = collect(pool, 3);
+  ASSERT_EQ(arrivals.size(), 3U);
+  for (const Arrival& arrival : arrivals) EXPECT_TRUE(arrival.stopped());
+  EXPECT_EQ(arrivals[2].timing.rank, 4);
+}
+
+TEST(SlotPool, TakesAStopThatNobodyAskedForAsABug) {
+  ScriptedEvaluator evaluator([](auto&&...) { return Failure{FailureKind::kStopped, "tired"}; });
+  SlotPool pool(pool_of(1), evaluator, {});
+  pool.submit(0, {trial_of(0), {}});
+  EXPECT_THROW(collect(pool, 1), InternalError);
+}
+
+TEST(SlotPool, PassesAnEvaluatorsBugOnToTheMainThread) {
+  ScriptedEvaluator evaluator([](auto&&...) { return trial::Measurements{{1, 2, 3}}; });
+  SlotPool pool(pool_of(1), evaluator, {});
+  pool.submit(0, {trial_of(0), {}});
+  EXPECT_THROW(collect(pool, 1), InternalError);
+}
+
+}  // namespace
+}  // namespace skyline::engine

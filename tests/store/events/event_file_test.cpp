@@ -1,0 +1,75 @@
+#include "store/events/event_file.hpp"
+
+#include "store/fixtures/scratch_folder.hpp"
+#include "store/publish/publish.hpp"
+#include "support/user_error_of.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace skyline::store {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+MetricRecord record(std::uint64_t step, double unix_s) {
+  return {step, unix_s, {{"trial/flops", 1e6}, {"front/size", 2}}};
+}
+
+// tensorboard.summary.writer.record_writer of Event(wall_time=1.0, step=3, summary with a=0.5).
+TEST(EventRecord, HasTheBytesOfTensorBoardsWriter) {
+  const std::string expected(
+      "\x17\0\0\0\0\0\0\0\xe7\xce\xf8\x1e"  // length, its checksum
+      "\x09\0\0\0\0\0\0\xf0\x3f"            // wall_time
+      "\x10\x03"                            // step
+      "\x2a\x0a\x0a\x08\x0a\x01\x61\x15\0\0\0\x3f"
+      "\xa4\x69\x2d\x17",
+      39);
+  EXPECT_EQ(event_record({3, 1.0, {{"a", 0.5}}}), expected);
+}
+
+TEST(EventFile, BeginsASessionAtItsFirstStepAndGrowsByRecords) {
+  const testing::ScratchFolder folder;
+  EventFile file(folder.path(), 1000);
+  file.add(std::vector{record(7, 10.5), record(8, 11)});
+  file.add(std::vector{record(9, 12)});
+  EXPECT_EQ(read_file(file.path()), event_file_start(1000, 7) + event_record(record(7, 10.5)) +
+                                        event_record(record(8, 11)) + event_record(record(9, 12)));
+  EXPECT_THAT(file.path().filename().string(), StartsWith("events.out.tfevents.0000001000."));
+}
+
+TEST(EventFile, OnlyFilesOfThisProgramCountAsEarlierOnes) {
+  const testing::ScratchFolder folder;
+  testing::overwrite(folder / "events.out.tfevents.1.host.7", "");
+  EXPECT_FALSE(has_event_files(folder.path()));
+  EventFile(folder.path(), 1000).add(std::vector{record(0, 10)});
+  EXPECT_TRUE(has_event_files(folder.path()));
+}
+
+TEST(EventFile, RecordsThatFailedGoToTheSamePlaceAgain) {
+  const testing::ScratchFolder folder;
+  EventFile file(folder.path(), 1000);
+  file.add(std::vector{record(0, 10)});
+  const auto away = folder / "away";
+  std::filesystem::rename(file.path(), away);
+  EXPECT_THAT(testing::user_error_of([&] { file.add(std::vector{record(1, 11)}); }),
+              HasSubstr("cannot write " + file.path().string() + ": open: No such file or directory"));
+  std::filesystem::rename(away, file.path());
+  file.add(std::vector{record(1, 11)});
+  EXPECT_EQ(read_file(file.path()),
+            event_file_start(1000, 0) + event_record(record(0, 10)) + event_record(record(1, 11)));
+}
+
+TEST(EventFile, AFolderThatIsGoneMayComeBack) {
+  const testing::ScratchFolder folder;
+  const auto events = folder / "events";
+  EventFile file(events, 1000);
+  EXPECT_THROW(file.add(std::vector{record(0, 10)}), UserError);
+  std::filesystem::create_directories(events);
+  file.add(std::vector{record(0, 10)});
+  EXPECT_EQ(read_file(file.path()), event_file_start(1000, 0) + event_record(record(0, 10)));
+}
+
+}  // namespace
+}  // namespace skyline::store

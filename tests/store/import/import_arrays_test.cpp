@@ -1,0 +1,287 @@
+#include "store/fixtures/array_files.hpp"
+#include "store/fixtures/gzip_text.hpp"
+
+#include <array>
+#include <bit>
+
+#include <gmock/gmock.h>
+#include <hdf5.h>
+
+namespace skyline::store {
+namespace {
+
+using skyline::testing::gzip_text;
+using skyline::testing::prepared;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+TEST_F(ImportArrays, NpzFilesGivePartsOfPixelsAndClasses) {
+  for (const int level : {0, 6}) {
+    write_npz(folder / "set.npz",
+              {{"x_train", kTwoImages},
+               {"y_train", kTwoLabels},
+               {"x_val", npy("|u1", "1, 1, 2, 3", "uvwxyz")},
+               {"y_val", npy("|u1", "1,", "\x05")},
+               {"x_test", npy("|u1", "1, 1, 2, 3", "123456")},
+               {"y_test", npy("<i4", "1, 1", raw_bytes<std::int32_t>({3}))},
+               {"notes", npy("|S3", "1,", "abc")}},
+              level);
+    const auto set = read({"set.npz"});
+    EXPECT_EQ(set->shape(), (space::Shape{1, 2, 3}));
+    EXPECT_THAT(set->class_names(), ElementsAre("3", "5"));
+    EXPECT_THAT(set->train().pixels(),
+                ElementsAre('a', 'b', 'c', 'd', 'e', 'f', 'A', 'B', 'C', 'D', 'E', 'F'));
+    EXPECT_THAT(set->train().classes(), ElementsAre(1, 0));
+    EXPECT_THAT(set->validation().classes(), ElementsAre(1));
+    EXPECT_EQ(set->test().pixels()[0], '1');
+    EXPECT_THAT(set->test().classes(), ElementsAre(0));
+  }
+}
+
+TEST_F(ImportArrays, FloatsOfAnyWidthAndOrderAreFloats) {
+  const std::string y = npy("<f8", "2, 1", raw_bytes<double>({0.5, -2}));
+  const auto swapped = std::bit_cast<std::array<char, 4>>(1.5F);
+  const std::string big(swapped.rbegin(), swapped.rend());
+  struct Case {
+    std::string type;
+    std::string content;
+  };
+  for (const Case& given :
+       {Case{"<f4", raw_bytes<float>({1.5F, -1, 0, 3})}, Case{"<f8", raw_bytes<double>({1.5, -1, 0, 3})},
+        Case{"<f2", raw_bytes<std::uint16_t>({0x3e00, 0xbc00, 0, 0x4200})},
+        Case{">f4", big + std::string("\xbf\x80\0\0\0\0\0\0\x40\x40\0\0", 12)}}) {
+    write_pair(npy(given.type, "2, 2", given.content), y);
+    const auto set = read({"set.npz"}, {{"test", "0"}});
+    EXPECT_EQ(set->shape(), (space::Shape{2, 1, 1}));
+    EXPECT_EQ(set->value_scale(), 1);
+    EXPECT_THAT(std::get<1>(set->train().values), ElementsAre(1.5F, -1, 0, 3)) << given.type;
+    EXPECT_THAT(std::get<2>(set->train().targets), ElementsAre(0.5F, -2.0F));
+  }
+}
+
+TEST_F(ImportArrays, ChannelsAreLastOnlyIfToldAndAmbiguousDimensionsAreAskedAbout) {
+  write_pair(npy("|u1", "2, 1, 2, 3", "abcdefABCDEF"), kTwoLabels);
+  EXPECT_THAT(error({"set.npz"}, {{"layout", "ncl"}}),
+              HasSubstr("expected 3 dimensions for this layout, got [2, 1, 2, 3]"));
+  const auto last = read({"set.npz"}, {{"layout", "nhwc"}, {"test", "0"}});
+  EXPECT_EQ(last->shape(), (space::Shape{3, 1, 2}));
+  EXPECT_THAT(last->train().pixels().first(6), ElementsAre('a', 'd', 'b', 'e', 'c', 'f'));
+  write_pair(npy("|u1", "2, 2, 1, 3", "abcdefABCDEF"), kTwoLabels);
+  EXPECT_THAT(error({"set.npz"}),
+              HasSubstr("x_train: [2, 2, 1, 3] may have its channels last: say --layout nhwc or nchw"));
+  write_pair(npy("|u1", "2, 2, 3", "abcdefABCDEF"), kTwoLabels);
+  EXPECT_THAT(error({"set.npz"}),
+              HasSubstr("[2, 2, 3] may be grey images or sequences: say --layout nhw or ncl"));
+  EXPECT_EQ(read({"set.npz"}, {{"layout", "nhw"}})->shape(), (space::Shape{1, 2, 3}));
+  EXPECT_EQ(read({"set.npz"}, {{"layout", "ncl"}})->shape(), (space::Shape{2, 1, 3}));
+  const auto lengths_first = read({"set.npz"}, {{"layout", "nlc"}, {"test", "0"}});
+  EXPECT_EQ(lengths_first->shape(), (space::Shape{3, 1, 2}));
+  EXPECT_THAT(lengths_first->train().pixels().first(6), ElementsAre('a', 'd', 'b', 'e', 'c', 'f'));
+  EXPECT_EQ(read({"set.npz"}, {{"shape", "1x3x2"}})->shape(), (space::Shape{1, 3, 2}));
+  EXPECT_THAT(error({"set.npz"}, {{"shape", "1x3x3"}}),
+              HasSubstr("expected 9 values per sample for --shape 1x3x3, got 6"));
+}
+
+TEST_F(ImportArrays, TargetsAreClassesLabelsOrNumbers) {
+  const std::string x = npy("<f4", "3, 1", raw_bytes<float>({1, 2, 3}));
+  write_pair(x, npy("|b1", "3, 2", std::string("\1\0\0\0\1\1", 6)));
+  const auto labels = read({"set.npz"}, {{"test", "0"}});
+  EXPECT_THAT(std::get<1>(labels->train().targets), ElementsAre(1, 0, 0, 0, 1, 1));
+  EXPECT_THAT(labels->class_names(), ElementsAre("0", "1"));
+  EXPECT_THAT(error({"set.npz"}, {{"targets", "classes"}}), HasSubstr("row 1: expected a single 1"));
+  write_pair(x, npy("|u1", "3, 2", std::string("\1\0\0\1\1\0", 6)));
+  EXPECT_THAT(read({"set.npz"}, {{"test", "0"}, {"targets", "classes"}})->train().classes(),
+              ElementsAre(0, 1, 0));
+  write_pair(x, npy("|u1", "3, 2", std::string("\1\0\0\7\1\0", 6)));
+  EXPECT_THAT(error({"set.npz"}), HasSubstr("expected 0 or 1 for each label, got 7"));
+  write_pair(x, npy("<i2", "3,", raw_bytes<std::int16_t>({-7, 4, -7})));
+  EXPECT_THAT(read({"set.npz"}, {{"test", "0"}})->class_names(), ElementsAre("-7", "4"));
+  EXPECT_THAT(std::get<2>(read({"set.npz"}, {{"test", "0"}, {"targets", "numbers"}})->train().targets),
+              ElementsAre(-7.0F, 4.0F, -7.0F));
+}
+
+TEST_F(ImportArrays, ATestSetIsDrawnFromEveryClassIfThereIsNone) {
+  std::string pixels;
+  std::vector<std::int64_t> classes;
+  for (int i = 0; i < 50; ++i) {
+    pixels += static_cast<char>(i);
+    classes.push_back(i % 2);
+  }
+  write_pair(npy("|u1", "50, 1", pixels), npy("<i8", "50,", raw_bytes(classes)));
+  const auto set = read({"set.npz"}, {{"validation", "0.2"}});
+  EXPECT_EQ(set->train().count, 30U);
+  EXPECT_EQ(std::ranges::count(set->test().classes(), 1), 5);
+  EXPECT_EQ(std::ranges::count(set->validation().classes(), 1), 5);
+  for (const SampleView* part : {&set->train(), &set->validation(), &set->test()}) {
+    for (std::size_t i = 0; i < part->count; ++i) EXPECT_EQ(part->pixels()[i] % 2, part->classes()[i]);
+  }
+}
+
+TEST_F(ImportArrays, IdxFilesOfAnyNameAreToldByName) {
+  const std::string images("\0\0\x08\x03\0\0\0\2\0\0\0\2\0\0\0\2abcdABCD", 24);
+  const std::string labels("\0\0\x0b\x01\0\0\0\2\1\0\2\1", 12);
+  write("pictures.idx", images);
+  write("kinds.idx.gz", gzip_text(labels));
+  const Options named{
+      {"x-train", "pictures.idx"}, {"y-train", "kinds.idx"}, {"layout", "nhw"}, {"test", "0"}};
+  const auto set = read({"pictures.idx", "kinds.idx.gz"}, named);
+  EXPECT_EQ(set->shape(), (space::Shape{1, 2, 2}));
+  EXPECT_THAT(set->class_names(), ElementsAre("256", "513"));
+  EXPECT_THAT(error({"pictures.idx", "kinds.idx.gz"}),
+              HasSubstr("no array `x_train`, there are pictures.idx, kinds.idx: name it by --x-train"));
+  write("pictures.idx", images.substr(0, 20));
+  EXPECT_THAT(error({"pictures.idx", "kinds.idx.gz"}, named), HasSubstr("pictures.idx: truncated"));
+}
+
+TEST_F(ImportArrays, CsvFilesHaveALabelColumnByNameOrNumber) {
+  write("flowers.csv", "width,\"kind, of\",height\r\n1.5,\"a, b\",2\r\n2.5,c,3\n\n-1e3,c,4");
+  const auto set = read({"flowers.csv"}, {{"label", "kind, of"}, {"test", "0"}});
+  EXPECT_EQ(set->shape(), (space::Shape{2, 1, 1}));
+  EXPECT_THAT(std::get<1>(set->train().values), ElementsAre(1.5F, 2, 2.5F, 3, -1000, 4));
+  EXPECT_THAT(set->class_names(), ElementsAre("a, b", "c"));
+  EXPECT_EQ(read({"flowers.csv"}, {{"label", "2"}})->class_names(), set->class_names());
+  EXPECT_THAT(error({"flowers.csv"}, {{"label", "heigth"}}),
+              HasSubstr("no column `heigth`, did you mean `height`?"));
+  EXPECT_THAT(error({"flowers.csv"}), HasSubstr("flowers.csv:2: column 2: expected a number, got `a, b`"));
+  write("train.csv", "10;0;1\n200;255;0\n");
+  write("test.csv.gz", gzip_text("1;2;1\n"));
+  const auto bytes = read({"train.csv", "test.csv.gz"}, {{"shape", "1x1x2"}});
+  EXPECT_THAT(bytes->train().pixels(), ElementsAre(10, 0, 200, 255)) << "whole numbers up to 255 are pixels";
+  EXPECT_THAT(bytes->test().pixels(), ElementsAre(1, 2));
+  write("test.csv.gz", gzip_text("1;2;7\n"));
+  EXPECT_THAT(error({"train.csv", "test.csv.gz"}),
+              HasSubstr("target number 0 is a class that the training set does not have"));
+  write("train.csv", "1,2,3\n4,5\n");
+  EXPECT_THAT(error({"train.csv"}), HasSubstr("train.csv:2: expected 3 columns, got 2"));
+  write("train.csv", "1,2,0.5\n4,,0.25\n");
+  EXPECT_THAT(error({"train.csv"}), HasSubstr("train.csv:2: column 2: expected a number, got ``"));
+  write("train.csv", "1,2,0.5\n4,7,0.25\n");
+  EXPECT_THAT(std::get<2>(read({"train.csv"}, {{"test", "0"}})->train().targets), ElementsAre(0.5F, 0.25F));
+}
+
+TEST_F(ImportArrays, CsvFilesMayCountTheirColumnsAsPandasDoes) {
+  for (const char* names : {"0,1,2", "0,1,label", "label,0,1"}) {
+    const bool label_first = names[0] == 'l';
+    write("train.csv", std::string(names) + (label_first ? "\n7,300,5\n8,30,6\n" : "\n300,5,7\n30,6,8\n"));
+    const auto set = read({"train.csv"}, {{"test", "0"}, {"label", label_first ? "label" : "3"}});
+    EXPECT_THAT(std::get<1>(set->train().values), ElementsAre(300, 5, 30, 6)) << names;
+    EXPECT_THAT(set->class_names(), ElementsAre("7", "8"));
+  }
+  write("train.csv", "0,1\n300,0\n");
+  EXPECT_EQ(read({"train.csv"}, {{"test", "0"}})->train().count, 2U) << "may as well be a sample";
+}
+
+TEST_F(ImportArrays, CsvFilesMayBeginWithAByteOrderMarkAndQuoteQuotes) {
+  write("train.csv", "\xef\xbb\xbfkind,width\n\"5\"\" pipe\",0.5\n5 pipe,1.5\n");
+  const auto set = read({"train.csv"}, {{"test", "0"}, {"label", "kind"}});
+  EXPECT_THAT(set->class_names(), ElementsAre("5 pipe", "5\" pipe"));
+  write("train.csv",
+        "\xef\xbb\xbf"
+        "1,2,0\n3,4,1\n");
+  EXPECT_THAT(read({"train.csv"}, {{"test", "0"}})->train().pixels(), ElementsAre(1, 2, 3, 4));
+}
+
+TEST_F(ImportArrays, CsvFilesAreOfThePartThatIsAWordOfTheirNames) {
+  for (const char* test : {"my-test2.csv", "digits_testing.csv", "MnistTest.csv", "testset.csv"}) {
+    write("retrieval_latest.csv", "1,2,0\n3,4,1\n");
+    write(test, "5,6,1\n");
+    write("valid.csv", "7,8,0\n");
+    const auto set = read({"retrieval_latest.csv", test, "valid.csv"});
+    EXPECT_THAT(set->train().pixels(), ElementsAre(1, 2, 3, 4));
+    EXPECT_THAT(set->test().pixels(), ElementsAre(5, 6)) << test;
+    EXPECT_THAT(set->validation().pixels(), ElementsAre(7, 8));
+  }
+  write("train_val.csv", "1,2,0\n3,4,1\n");
+  EXPECT_EQ(read({"train_val.csv"}, {{"test", "0"}})->train().count, 2U);
+}
+
+TEST_F(ImportArrays, PackedFilesThatEndTooEarlyAreRefused) {
+  std::string rows;
+  for (int i = 0; i < 20'000; ++i)
+    rows += std::to_string(i * 7919 % 1000) + "," + std::to_string(i % 2) + "\n";
+  const std::string packed = gzip_text(rows);
+  for (const std::size_t bytes : {packed.size() / 2, packed.size() - 4}) {
+    write("train.csv.gz", packed.substr(0, bytes));
+    EXPECT_THAT(error({"train.csv.gz"}), HasSubstr("train.csv.gz: damaged or truncated gzip file")) << bytes;
+  }
+}
+
+TEST_F(ImportArrays, NamesOfClassesThatAreNotUtf8AreRefused) {
+  write("train.csv", "1,caf\xe9\n2,tea\n");
+  EXPECT_THAT(
+      error({"train.csv"}, {{"test", "0"}}),
+      HasSubstr(
+          "expected names of classes in UTF-8 and without control characters, got `caf\\xe9`: rename it"));
+}
+
+TEST_F(ImportArrays, CsvFilesWhoseNumbersHappenToBeWholeGoWithOthers) {
+  write("train.csv", "1.5,2,a\n2.5,3,b\n");
+  write("test.csv", "7,8,b\n");
+  const auto set = read({"train.csv", "test.csv"});
+  EXPECT_THAT(std::get<1>(set->test().values), ElementsAre(7.0F, 8.0F));
+  EXPECT_THAT(set->test().classes(), ElementsAre(1));
+  write("test.csv", "7,8,c\n");
+  EXPECT_THAT(error({"train.csv", "test.csv"}),
+              HasSubstr("`c` is a class that the training set does not have"));
+  write("test.csv", "7,8,9\n");
+  EXPECT_THAT(error({"train.csv", "test.csv"}),
+              HasSubstr("expected words as in " + (folder / "train.csv").string()));
+}
+
+TEST_F(ImportArrays, LabelsAreWordsAsSoonAsOneIsNoNumberAndBlanksMaySeparate) {
+  write("train.csv", "1 2 10\n3 4 9 \n5 6 red\n");
+  const auto set = read({"train.csv"}, {{"test", "0"}});
+  EXPECT_THAT(set->class_names(), ElementsAre("10", "9", "red"));
+  EXPECT_THAT(set->train().classes(), ElementsAre(0, 1, 2));
+  EXPECT_THAT(set->train().pixels(), ElementsAre(1, 2, 3, 4, 5, 6));
+}
+
+TEST_F(ImportArrays, Hdf5FilesAreReadWhateverTheirLayout) {
+  const std::filesystem::path path = folder / "set.h5";
+  const hid_t file = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+  const hsize_t dims[] = {2, 1, 2, 3};
+  const hsize_t chunk[] = {1, 1, 2, 2};
+  const hid_t packed = H5Pcreate(H5P_DATASET_CREATE);
+  H5Pset_chunk(packed, 4, chunk);
+  H5Pset_deflate(packed, 3);
+  const auto write_array = [&](const char* name, hid_t type, hid_t memory, int rank, const void* data,
+                               hid_t creation) {
+    const hid_t space = H5Screate_simple(rank, dims, nullptr);
+    const hid_t array = H5Dcreate2(file, name, type, space, H5P_DEFAULT, creation, H5P_DEFAULT);
+    H5Dwrite(array, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, data);
+    H5Dclose(array);
+    H5Sclose(space);
+  };
+  const std::vector<std::uint8_t> pixels{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
+  const std::vector<std::int16_t> labels{9, 8};
+  write_array("pixels", H5T_STD_U8LE, H5T_NATIVE_UINT8, 4, pixels.data(), packed);
+  write_array("y_train", H5T_STD_I16BE, H5T_NATIVE_INT16, 1, labels.data(), H5P_DEFAULT);
+  H5Pclose(packed);
+  H5Fclose(file);
+  const auto set = read({"set.h5"}, {{"x-train", "pixels"}, {"layout", "nchw"}, {"test", "0"}});
+  EXPECT_THAT(set->train().pixels(), ::testing::ElementsAreArray(pixels));
+  EXPECT_THAT(set->train().classes(), ElementsAre(1, 0));
+  EXPECT_THAT(set->class_names(), ElementsAre("8", "9"));
+}
+
+class NoiseImporter final : public Importer {
+ public:
+  std::string meaning() const override { return "Noise of two classes."; }
+  std::string sources() const override { return "[FOLDER]"; }
+  void import(const ImportSource& /*source*/, DatasetWriter& writer) const override {
+    writer.describe({{1, 2, 2}, {"dark", "bright"}, "made up", 255});
+    const std::vector<std::uint8_t> pixels{1, 2, 3, 4, 201, 202, 203, 204};
+    const std::vector<std::int32_t> classes{0, 1};
+    writer.append(Part::kTrain, {std::span(pixels), std::span(classes), classes.size()});
+  }
+};
+
+TEST_F(ImportArrays, AnImporterOfOnesOwnIsOneClassAndOneLine) {
+  register_importer("noise", std::make_shared<NoiseImporter>());
+  const auto set = prepared("noise", {}, out / "noise.h5");
+  EXPECT_THAT(set->train().pixels(), ElementsAre(1, 2, 3, 4, 201, 202, 203, 204));
+  EXPECT_THAT(importer_names(), ::testing::Contains("noise"));
+}
+
+}  // namespace
+}  // namespace skyline::store

@@ -1,0 +1,254 @@
+#include "store/run_folder/run_folder.hpp"
+
+#include "store/fixtures/child_process.hpp"
+#include "store/fixtures/scratch_folder.hpp"
+#include "store/publish/publish.hpp"
+#include "store/run_folder/file_claim.hpp"
+#include "support/user_error_of.hpp"
+
+#include <fstream>
+#include <thread>
+#include <vector>
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+namespace skyline::store {
+namespace {
+
+using skyline::testing::fault_error_of;
+using skyline::testing::overwrite;
+using skyline::testing::ScratchFolder;
+using skyline::testing::start_child;
+using skyline::testing::user_error_of;
+using skyline::testing::wait_for_child;
+using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
+using ::testing::StartsWith;
+
+/// A claim that is never given back: that of a process which is killed.
+void keep_for_ever(std::unique_ptr<RunClaim> claim) {
+  [[maybe_unused]] const RunClaim* kept = claim.release();
+}
+
+class Claim : public ::testing::Test {
+ protected:
+  /// Sets the heartbeat this many seconds back.
+  void age(int seconds) const {
+    const timespec time{::time(nullptr) - seconds, 0};
+    const timespec times[2] = {time, time};
+    ASSERT_EQ(::utimensat(AT_FDCWD, paths.owner().c_str(), times, 0), 0);
+  }
+  /// Changes what owner.json says.
+  template <typename Change>
+  void edit(Change change) const {
+    auto json = nlohmann::json::parse(read_file(paths.owner()));
+    change(json);
+    overwrite(paths.owner(), json.dump());
+  }
+  std::string take_error() const {
+    return user_error_of([&] { RunClaim::take(paths); });
+  }
+  /// Leaves the claim of a process that ended without giving it back.
+  void leave_claim_of_a_dead_process() const {
+    wait_for_child(start_child([&] { keep_for_ever(RunClaim::take(paths)); }));
+    ASSERT_TRUE(std::filesystem::exists(paths.owner()));
+  }
+
+  ScratchFolder folder;
+  RunPaths paths{folder / "runs/mnist"};
+};
+
+TEST_F(Claim, MakesTheFoldersAndIsGivenBack) {
+  {
+    const auto claim = RunClaim::take(paths);
+    EXPECT_TRUE(std::filesystem::is_directory(paths.root / "weights"));
+    EXPECT_TRUE(std::filesystem::is_directory(paths.root / "logs"));
+    EXPECT_TRUE(std::filesystem::is_directory(paths.checkpoints()));
+    EXPECT_EQ(nlohmann::json::parse(read_file(paths.owner()))["pid"], ::getpid());
+  }
+  EXPECT_FALSE(std::filesystem::exists(paths.owner()));
+  RunClaim::take(paths);
+}
+
+TEST_F(Claim, ASecondOneOnTheFolderIsRefused) {
+  const auto claim = take_file_claim(paths, 0);
+  EXPECT_THAT(take_error(),
+              MatchesRegex(paths.root.string() + " is in use by process " + std::to_string(::getpid()) +
+                           " on host .+, heartbeat [0-9]+ s ago \\(end that run first, or choose "
+                           "another --run folder\\)"));
+  claim->renew();
+}
+
+TEST_F(Claim, IsRefusedWhileAnotherProcessHoldsTheFolder) {
+  const pid_t child = start_child([&] {
+    const auto claim = RunClaim::take(paths);
+    ::pause();
+  });
+  while (!std::filesystem::exists(paths.owner())) std::this_thread::yield();
+  EXPECT_THAT(take_error(),
+              StartsWith(paths.root.string() + " is in use by process " + std::to_string(child)));
+  ::kill(child, SIGKILL);
+  // Until it is waited for, the process is a zombie: gone, as far as we are concerned.
+  siginfo_t info;
+  ::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT);
+  const auto claim = RunClaim::take(paths);
+  wait_for_child(child);
+  EXPECT_EQ(nlohmann::json::parse(read_file(paths.owner()))["pid"], ::getpid());
+}
+
+TEST_F(Claim, OfADeadProcessIsTakenOverAndTold) {
+  leave_claim_of_a_dead_process();
+  ::testing::internal::CaptureStderr();
+  const auto claim = take_file_claim(paths, 0);
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(), HasSubstr("taken over from process"));
+  claim->renew();
+}
+
+TEST_F(Claim, OfAReusedProcessIdIsTakenOver) {
+  leave_claim_of_a_dead_process();
+  edit([](auto& json) { json["pid"] = ::getppid(); });
+  RunClaim::take(paths);
+}
+
+TEST_F(Claim, OfAnotherHostLivesByItsHeartbeat) {
+  leave_claim_of_a_dead_process();
+  edit([](auto& json) {
+    json["host"] = "node07";
+    json["place"] = "node07 boot";
+    json["pid"] = 123;
+  });
+  age(50);
+  EXPECT_THAT(take_error(),
+              MatchesRegex(".* is in use by process 123 on host node07, heartbeat 5[0-9] s ago .*"));
+  age(62);
+  RunClaim::take(paths);
+}
+
+TEST_F(Claim, ThatIsUnreadableLivesByItsHeartbeat) {
+  std::filesystem::create_directories(paths.root);
+  overwrite(paths.owner(), "{\"host\": ");
+  EXPECT_THAT(take_error(),
+              HasSubstr("is in use by an unknown process (its owner.json is damaged), heartbeat "));
+  age(62);
+  RunClaim::take(paths);
+}
+
+TEST_F(Claim, OfSeveralProcessesOneTakesAStaleFolderOver) {
+  leave_claim_of_a_dead_process();
+  std::vector<pid_t> children(6);
+  for (pid_t& child : children) {
+    child = start_child([&] {
+      std::string error = user_error_of([&] {
+        keep_for_ever(RunClaim::take(paths));
+        ::usleep(700'000);
+      });
+      if (error.find("in use by") != std::string::npos ||
+          error.find("taking this folder") != std::string::npos) {
+        ::_exit(7);
+      }
+    });
+  }
+  int owners = 0;
+  for (const pid_t child : children) owners += WEXITSTATUS(wait_for_child(child)) == 0 ? 1 : 0;
+  EXPECT_EQ(owners, 1);
+}
+
+TEST_F(Claim, LeavesAClaimOfSomebodyElseAlone) {
+  auto claim = RunClaim::take(paths);
+  edit([](auto& json) { json["token"] = "other"; });
+  claim.reset();
+  EXPECT_TRUE(std::filesystem::exists(paths.owner()));
+}
+
+TEST_F(Claim, AFileInThePlaceOfTheFolderIsAnError) {
+  overwrite(folder / "runs", "");
+  EXPECT_EQ(take_error(), "cannot make the folder " + paths.root.string() + ": Not a directory");
+}
+
+TEST_F(Claim, AnUnwritableFolderIsAnError) {
+  std::filesystem::permissions(folder.path(), std::filesystem::perms(0555));
+  const std::string message = skyline::testing::text_of_unprivileged_child([&] { return take_error(); });
+  EXPECT_EQ(message,
+            "cannot make the folder " + paths.root.string() +
+                ": Permission denied (choose a place that you may write to, or change its permissions)");
+}
+
+TEST_F(Claim, AnUnwritableRunFolderIsAnError) {
+  RunClaim::take(paths);
+  std::filesystem::permissions(folder.path(), std::filesystem::perms(0755));
+  std::filesystem::permissions(paths.root, std::filesystem::perms(0555));
+  const std::string message = skyline::testing::text_of_unprivileged_child([&] { return take_error(); });
+  EXPECT_EQ(message,
+            "cannot write " + paths.owner().string() +
+                ": Permission denied (choose a place that you may write to, or change its permissions)");
+}
+
+TEST_F(Claim, RenewsItsHeartbeatByAThreadOfItsOwn) {
+  const auto claim = keep_claim(take_file_claim(paths, 0.01), 0.01);
+  age(30);
+  while (read_owner(paths)->heartbeat_age_s > 5) std::this_thread::yield();
+  EXPECT_NO_THROW(claim->check());
+}
+
+TEST_F(Claim, ThatIsLostIsToldByTheNextCheck) {
+  const auto claim = keep_claim(take_file_claim(paths, 0.01), 0.01);
+  overwrite(paths.root / "other", "{}");
+  std::filesystem::rename(paths.root / "other", paths.owner());
+  const auto told = [&] { return user_error_of([&] { claim->check(); }); };
+  while (told().find("was taken over by ") == std::string::npos) std::this_thread::yield();
+}
+
+TEST_F(Claim, SaysSoWhenAnotherJobHasTakenTheFolderOver) {
+  const auto claim = take_file_claim(paths, 0);
+  edit([](auto& json) {
+    json["token"] = "other";
+    json["pid"] = 321;
+    json["host"] = "node08";
+  });
+  EXPECT_EQ(user_error_of([&] { claim->renew(); }),
+            paths.root.string() +
+                " was taken over by process 321 on host node08 (this job stood still for too long)");
+}
+
+TEST_F(Claim, IsMadeAgainWhenItsFileWasRemoved) {
+  const auto claim = take_file_claim(paths, 0);
+  std::filesystem::remove(paths.owner());
+  claim->renew();
+  EXPECT_THAT(take_error(), HasSubstr("is in use by process " + std::to_string(::getpid())));
+}
+
+TEST_F(Claim, IsNotMadeAgainIfAnotherJobMayHaveComeAndGone) {
+  const auto claim = take_file_claim(paths, 0);
+  age(70);  // another host may take over
+  claim->renew();
+  std::filesystem::remove(paths.owner());
+  EXPECT_EQ(
+      fault_error_of([&] { claim->renew(); }),
+      paths.root.string() +
+          ": owner.json is gone, and this job stood still for so long that another one may have taken the "
+          "run over and ended; this one ends (resume with --resume)");
+  EXPECT_FALSE(std::filesystem::exists(paths.owner()));
+}
+
+TEST_F(Claim, IsShownToThoseWhoOnlyLook) {
+  EXPECT_FALSE(read_owner(paths).has_value());
+  leave_claim_of_a_dead_process();
+  age(30);
+  std::optional<RunOwner> owner = read_owner(paths);
+  ASSERT_TRUE(owner.has_value());
+  EXPECT_FALSE(owner->active);
+  EXPECT_NEAR(owner->heartbeat_age_s, 30, 3);
+  const auto claim = RunClaim::take(paths);
+  owner = read_owner(paths);
+  EXPECT_TRUE(owner->active);
+  EXPECT_EQ(owner->process, ::getpid());
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(paths.root), {}), 6);
+}
+
+}  // namespace
+}  // namespace skyline::store

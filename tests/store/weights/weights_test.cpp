@@ -1,0 +1,103 @@
+#include "store/weights/weights.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include "store/fixtures/file_size_limit.hpp"
+#include "store/fixtures/sample_weights.hpp"
+#include "store/fixtures/scratch_folder.hpp"
+#include "store/hdf5/hdf5_image.hpp"
+#include "store/hdf5/sealed_file.hpp"
+#include "store/publish/publish.hpp"
+#include "support/user_error_of.hpp"
+
+#include <gmock/gmock.h>
+
+namespace skyline::store {
+namespace {
+
+using skyline::testing::overwrite;
+using skyline::testing::same_weights;
+using skyline::testing::sample_weights;
+using skyline::testing::ScratchFolder;
+using skyline::testing::user_error_of;
+
+class Weights : public ::testing::Test {
+ protected:
+  std::string read_error() const {
+    return user_error_of([&] { read_weights(path); });
+  }
+
+  ScratchFolder folder;
+  std::filesystem::path path = folder / "id.h5";
+};
+
+TEST_F(Weights, ReadBackInOrderAndBitByBit) {
+  write_weights(path, sample_weights());
+  EXPECT_TRUE(same_weights(read_weights(path), sample_weights()));
+}
+
+TEST_F(Weights, MayBeEmpty) {
+  write_weights(path, {});
+  EXPECT_TRUE(same_weights(read_weights(path), {}));
+}
+
+TEST_F(Weights, EqualOnesAreEqualFiles) {
+  write_weights(path, sample_weights());
+  const std::string first = read_file(path);
+  write_weights(path, sample_weights());
+  EXPECT_EQ(read_file(path), first);
+}
+
+TEST_F(Weights, NamesWithoutALayerAreOurOwnMistake) {
+  WeightsFile weights;
+  weights.tensors = {{"weight", {1}, {1}}};
+  EXPECT_THROW(write_weights(path, weights), InternalError);
+  weights.tensors = {{"conv2d_0.weight", {2, 3}, {1}}};
+  EXPECT_THROW(write_weights(path, weights), InternalError);
+}
+
+TEST_F(Weights, AreMissingTruncatedDamagedOrNotOurs) {
+  EXPECT_EQ(read_error(), "cannot read " + path.string() + ": No such file or directory");
+  write_weights(path, sample_weights());
+  const std::string bytes = read_file(path);
+  overwrite(path, bytes.substr(0, 2000));
+  EXPECT_EQ(read_error(), path.string() + ": truncated: expected " + std::to_string(bytes.size()) +
+                              " bytes, got 2000 (copy or make the file again)");
+  overwrite(path, bytes + "x");
+  EXPECT_EQ(read_error(), path.string() + ": too long: expected " + std::to_string(bytes.size()) +
+                              " bytes, got " + std::to_string(bytes.size() + 1) +
+                              " (copy or make the file again)");
+  std::string damaged = bytes;
+  damaged[damaged.size() - 100] ^= 1;
+  overwrite(path, damaged);
+  EXPECT_EQ(read_error(), path.string() +
+                              ": damaged: its checksum does not match (copy or make the "
+                              "file again)");
+  overwrite(path, "PK\x03\x04 a zip file, say");
+  EXPECT_EQ(read_error(), path.string() + ": not an HDF5 file, expected a Skyline weights file");
+  overwrite(path, bytes.substr(1024));
+  EXPECT_EQ(read_error(),
+            path.string() + ": this HDF5 file was not written by Skyline, expected a Skyline weights file");
+}
+
+TEST_F(Weights, OfTheVersionBeforeAreRefusedWithOneLine) {
+  constexpr std::int64_t kBefore = 2;
+  Hdf5Image image(path, {.user_block = kSealBytes, .num_objects = 8});
+  image.write_attribute("/", "format", "skyline-weights");
+  image.write_attribute("/", "version", kBefore);
+  publish_sealed(image, "skyline-weights");
+  EXPECT_EQ(read_error(), path.string() + ": weights file of version 2, this program reads version 5");
+}
+
+TEST_F(Weights, OnAFullDiskKeepTheOldFile) {
+  write_weights(path, sample_weights());
+  WeightsFile large = sample_weights();
+  large.tensors.push_back({"big_0.weight", {100000}, std::vector<float>(100000)});
+  const skyline::testing::FileSizeLimit limit(20000);
+  EXPECT_EQ(user_error_of([&] { write_weights(path, large); }),
+            "cannot write " + path.string() + ": write: File too large");
+  EXPECT_TRUE(same_weights(read_weights(path), sample_weights()));
+}
+
+}  // namespace
+}  // namespace skyline::store
