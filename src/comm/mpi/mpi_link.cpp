@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kReceives = 32;    // posted at a time
 constexpr std::size_t kTestsACall = 16;  // of unfinished sends
-constexpr int kTag = 0;
+constexpr int kLinkTag = 0;
 constexpr int kWatchTag = 1;
 
 void cancel(MPI_Request& receive) {
@@ -51,8 +51,8 @@ MpiLink::~MpiLink() {
 }
 
 void MpiLink::post(std::size_t receive) {
-  check_mpi(MPI_Irecv(inbox(receive).data(), static_cast<int>(most_bytes_), MPI_BYTE, MPI_ANY_SOURCE, kTag,
-                      handle_.get(), &receives_[receive]),
+  check_mpi(MPI_Irecv(inbox(receive).data(), static_cast<int>(most_bytes_), MPI_BYTE, MPI_ANY_SOURCE,
+                      kLinkTag, handle_.get(), &receives_[receive]),
             "MPI_Irecv");
 }
 
@@ -61,7 +61,7 @@ void MpiLink::send(int to, std::span<const std::byte> message) {
           "a message of a size that the link does not take");
   Outgoing& outgoing = outgoing_.emplace_back();
   outgoing.bytes.assign(message.begin(), message.end());
-  check_mpi(MPI_Isend(outgoing.bytes.data(), static_cast<int>(message.size()), MPI_BYTE, to, kTag,
+  check_mpi(MPI_Isend(outgoing.bytes.data(), static_cast<int>(message.size()), MPI_BYTE, to, kLinkTag,
                       handle_.get(), &outgoing.request),
             "MPI_Isend");
 }
