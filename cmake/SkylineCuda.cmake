@@ -105,7 +105,7 @@ if(SKYLINE_HAS_CUDA)
 endif()
 
 # Program and cuda library exchange C++ objects: each carries a hash of the headers that describe them.
-set(skyline_interface_headers src/train/device/accelerator.hpp src/train/evaluator/training_evaluator.hpp
+set(skyline_interface_headers src/train/device/accelerator.hpp src/train/kernels/gather.hpp
   include/skyline/trial/trial_group.hpp include/skyline/trial/trial.hpp)
 set(SKYLINE_ACCELERATOR_INTERFACE "torch 2.11.0")
 foreach(header ${skyline_interface_headers})

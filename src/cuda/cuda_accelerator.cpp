@@ -2,9 +2,9 @@
 
 #include "skyline/core/error.hpp"
 
-#include "cuda/check_cuda.hpp"
 #include "cuda/kernels.hpp"
 #include "cuda/nccl/nccl_reducer.hpp"
+#include "cuda/streams/check_cuda.hpp"
 #include "cuda/streams/cuda_stream.hpp"
 #include "cuda/streams/graph_memory.hpp"
 

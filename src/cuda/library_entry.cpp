@@ -1,7 +1,7 @@
 #include "core/log.hpp"
-#include "cuda/check_cuda.hpp"
 #include "cuda/cuda_accelerator.hpp"
 #include "cuda/nccl/nccl_connection.hpp"
+#include "cuda/streams/check_cuda.hpp"
 #include "train/loading/load_accelerator.hpp"
 
 #include <atomic>

@@ -2,6 +2,8 @@
 
 #include "skyline/core/error.hpp"
 
+#include "train/device/host_accelerator.hpp"
+#include "train/loading/load_accelerator.hpp"
 #include "train/train_fixtures.hpp"
 
 #include <iostream>

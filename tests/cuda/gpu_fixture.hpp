@@ -1,6 +1,6 @@
 #pragma once
 
-#include "train/device/accelerator.hpp"
+#include "train/loading/load_accelerator.hpp"
 
 #include <memory>
 #include <string>

@@ -1,7 +1,9 @@
 // The kernels give the bits of the CPU: make_host_accelerator() is the oracle.
 #include "cuda/gpu_fixture.hpp"
+#include "train/device/host_accelerator.hpp"
 #include "train/kernels/dropout.hpp"
 #include "train/kernels/gather.hpp"
+#include "train/options/training_options.hpp"
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/arange.h>

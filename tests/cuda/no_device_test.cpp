@@ -1,9 +1,9 @@
 // The library's answers without a GPU: CTest offers none to this program, on any machine.
 #include "skyline/core/error.hpp"
 
-#include "cuda/check_cuda.hpp"
 #include "cuda/cuda_accelerator.hpp"
 #include "cuda/nccl/nccl_connection.hpp"
+#include "cuda/streams/check_cuda.hpp"
 #include "support/local_groups.hpp"
 
 #include <functional>

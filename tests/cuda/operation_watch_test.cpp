@@ -1,4 +1,4 @@
-#include "cuda/nccl/operation_watch.hpp"
+#include "cuda/streams/operation_watch.hpp"
 
 #include <stdexcept>
 #include <thread>

@@ -11,10 +11,10 @@
 #include "model_export/model/exported_model.hpp"
 #include "store/publish/publish.hpp"
 #include "support/graph_builder.hpp"
-#include "train/device/accelerator.hpp"
+#include "train/device/host_accelerator.hpp"
+#include "train/graph/autograd_op.hpp"
 #include "train/graph/layer_graph.hpp"
 #include "train/layer_oracles.hpp"
-#include "train/ops/autograd_op.hpp"
 
 #include <algorithm>
 #include <filesystem>

@@ -1,4 +1,4 @@
-#include "train/course/augmentation.hpp"
+#include "train/batches/augmentation.hpp"
 
 #include "train/gather_batch.hpp"
 #include "train/train_fixtures.hpp"

@@ -6,7 +6,7 @@
 #include "support/graph_builder.hpp"
 #include "support/nas_bench_201.hpp"
 #include "support/yaml_config.hpp"
-#include "train/device/accelerator.hpp"
+#include "train/device/host_accelerator.hpp"
 #include "train/graph/layer_graph.hpp"
 
 #include <algorithm>

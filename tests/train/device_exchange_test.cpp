@@ -1,9 +1,10 @@
 // The exchange of a group's members on their devices in a step, on the CPU behind the seam of accelerators.
-#include "train/device/accelerator.hpp"
+#include "train/device/host_accelerator.hpp"
+#include "train/device/host_reducer.hpp"
+#include "train/graph/autograd_op.hpp"
 #include "train/graph/layer_graph.hpp"
 #include "train/group/gradient_exchange.hpp"
 #include "train/group_fixtures.hpp"
-#include "train/ops/autograd_op.hpp"
 
 #include <algorithm>
 #include <cstddef>

@@ -2,10 +2,10 @@
 #include "skyline/core/random.hpp"
 
 #include "train/branches.hpp"
-#include "train/device/accelerator.hpp"
+#include "train/device/host_accelerator.hpp"
+#include "train/graph/autograd_op.hpp"
 #include "train/graph/layer_graph.hpp"
 #include "train/group_fixtures.hpp"
-#include "train/ops/autograd_op.hpp"
 #include "train/step_fixtures.hpp"
 
 #include <memory>

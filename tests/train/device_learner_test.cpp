@@ -1,7 +1,8 @@
 // Training on a device, on the CPU behind the seam of accelerators, against the host's own training.
 #include "skyline/train/layer_op.hpp"
 
-#include "train/course/learner.hpp"
+#include "train/device/host_accelerator.hpp"
+#include "train/learner/learner.hpp"
 #include "train/learner_fixtures.hpp"
 #include "train/watched_accelerator.hpp"
 

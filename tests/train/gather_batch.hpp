@@ -2,8 +2,9 @@
 
 #include "skyline/store/dataset.hpp"
 
-#include "train/course/augmentation.hpp"
-#include "train/course/batch_source.hpp"
+#include "train/batches/augmentation.hpp"
+#include "train/batches/batch_source.hpp"
+#include "train/device/host_accelerator.hpp"
 
 #include <cstdint>
 #include <span>

@@ -1,4 +1,4 @@
-#include "train/evaluator/group_size.hpp"
+#include "train/options/group_size.hpp"
 
 #include "train/train_fixtures.hpp"
 

@@ -1,5 +1,6 @@
 // The CPU behind the seam of accelerators does what the CPU's own training does, to the bit.
-#include "train/device/accelerator.hpp"
+#include "train/device/host_accelerator.hpp"
+
 #include "train/gather_batch.hpp"
 #include "train/kernels/dropout.hpp"
 #include "train/kernels/gather.hpp"

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "train/course/training_step.hpp"
-#include "train/device/accelerator.hpp"
+#include "train/device/host_accelerator.hpp"
+#include "train/learner/training_step.hpp"
 
 #include <cstdint>
 #include <memory>

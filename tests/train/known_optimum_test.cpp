@@ -5,7 +5,7 @@
 
 #include "store/fixtures/scratch_folder.hpp"
 #include "support/yaml_config.hpp"
-#include "train/device/accelerator.hpp"
+#include "train/device/host_accelerator.hpp"
 #include "train/evaluator/training_evaluator.hpp"
 #include "train/scoring/metrics.hpp"
 #include "train/train_fixtures.hpp"

@@ -4,11 +4,11 @@
 #include "skyline/train/layer_op.hpp"
 
 #include "support/graph_builder.hpp"
-#include "train/device/accelerator.hpp"
+#include "train/device/host_accelerator.hpp"
+#include "train/graph/autograd_op.hpp"
 #include "train/graph/layer_graph.hpp"
 #include "train/inherit/transplant.hpp"
 #include "train/layer_oracles.hpp"
-#include "train/ops/autograd_op.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,11 +1,11 @@
 #pragma once
 
-#include "train/course/learner.hpp"
+#include "train/batches/device_context.hpp"
 #include "train/course/trial_run.hpp"
-#include "train/device/accelerator.hpp"
-#include "train/device/device_context.hpp"
-#include "train/evaluator/training_check.hpp"
+#include "train/device/host_accelerator.hpp"
 #include "train/group_fixtures.hpp"
+#include "train/learner/learner.hpp"
+#include "train/options/training_check.hpp"
 #include "train/train_fixtures.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#include "train/optimizer/optimizer.hpp"
+#include "train/parameters/optimizer.hpp"
 
 #include <gtest/gtest.h>
 

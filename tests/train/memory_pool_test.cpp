@@ -1,4 +1,4 @@
-#include "train/graph/memory_pool.hpp"
+#include "train/device/memory_pool.hpp"
 
 #include <cstdint>
 #include <new>

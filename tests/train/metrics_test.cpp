@@ -3,7 +3,7 @@
 #include "skyline/core/random.hpp"
 
 #include "support/yaml_config.hpp"
-#include "train/evaluator/training_options.hpp"
+#include "train/options/training_options.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 #include "train/kernels/mix.hpp"
 
-#include "train/course/augmentation.hpp"
-#include "train/device/accelerator.hpp"
+#include "train/batches/augmentation.hpp"
+#include "train/device/host_accelerator.hpp"
 #include "train/gather_batch.hpp"
 #include "train/kernels/gather.hpp"
 #include "train/train_fixtures.hpp"

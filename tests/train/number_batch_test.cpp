@@ -1,7 +1,7 @@
 // Batches of numbers, sequences and rows of targets, changed and mixed: against their definition.
 
-#include "train/course/augmentation.hpp"
-#include "train/device/accelerator.hpp"
+#include "train/batches/augmentation.hpp"
+#include "train/device/host_accelerator.hpp"
 #include "train/kernels/gather.hpp"
 #include "train/kernels/mix.hpp"
 

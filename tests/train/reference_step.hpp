@@ -2,8 +2,9 @@
 
 #include "skyline/space/layer_kind.hpp"
 
-#include "train/graph/parameter_store.hpp"
+#include "train/device/host_accelerator.hpp"
 #include "train/host_step.hpp"
+#include "train/parameters/parameter_store.hpp"
 
 #include <algorithm>
 #include <cmath>

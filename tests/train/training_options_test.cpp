@@ -1,4 +1,4 @@
-#include "train/evaluator/training_options.hpp"
+#include "train/options/training_options.hpp"
 
 #include "skyline/core/error.hpp"
 #include "skyline/core/option_table.hpp"

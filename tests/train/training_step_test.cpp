@@ -1,8 +1,8 @@
-#include "train/course/training_step.hpp"
+#include "train/learner/training_step.hpp"
 
 #include "skyline/train/layer_op.hpp"
 
-#include "train/ops/autograd_op.hpp"
+#include "train/graph/autograd_op.hpp"
 #include "train/step_fixtures.hpp"
 #include "train/train_fixtures.hpp"
 

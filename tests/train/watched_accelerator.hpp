@@ -2,7 +2,7 @@
 
 #include "skyline/core/error.hpp"
 
-#include "train/device/accelerator.hpp"
+#include "train/device/host_accelerator.hpp"
 
 #include <atomic>
 #include <functional>

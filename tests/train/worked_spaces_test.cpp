@@ -4,7 +4,7 @@
 #include "skyline/space/search_space.hpp"
 
 #include "support/yaml_config.hpp"
-#include "train/device/accelerator.hpp"
+#include "train/device/host_accelerator.hpp"
 #include "train/graph/layer_graph.hpp"
 
 #include <cstdint>

@@ -17,7 +17,7 @@
 #include "core/text/wording.hpp"
 #include "machine/node.hpp"
 #include "store/publish/publish.hpp"
-#include "train/device/accelerator.hpp"
+#include "train/loading/load_accelerator.hpp"
 
 #include <algorithm>
 #include <filesystem>

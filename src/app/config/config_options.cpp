@@ -1,7 +1,7 @@
 #include "app/config/config_sections.hpp"
 #include "core/config/config_text.hpp"
 #include "core/config/option_list.hpp"
-#include "train/evaluator/training_options.hpp"
+#include "train/options/training_options.hpp"
 
 #include <algorithm>
 #include <array>

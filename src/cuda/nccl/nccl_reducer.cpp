@@ -3,8 +3,8 @@
 #include "skyline/core/error.hpp"
 
 #include "cuda/nccl/nccl_connection.hpp"
-#include "cuda/nccl/operation_watch.hpp"
 #include "cuda/streams/graph_memory.hpp"
+#include "cuda/streams/operation_watch.hpp"
 #include "cuda/streams/stream_branch.hpp"
 
 #include <chrono>

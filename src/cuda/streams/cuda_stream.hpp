@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cuda/check_cuda.hpp"
+#include "cuda/streams/check_cuda.hpp"
 #include "cuda/streams/graph_memory.hpp"
 #include "train/device/accelerator.hpp"
 

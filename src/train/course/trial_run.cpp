@@ -2,7 +2,7 @@
 
 #include "skyline/core/error.hpp"
 
-#include "train/course/batch_source.hpp"
+#include "train/batches/batch_source.hpp"
 #include "trial/scope_timer.hpp"
 
 #include <algorithm>
@@ -16,15 +16,6 @@ namespace {
 using trial::FailureKind;
 
 }  // namespace
-
-std::int64_t steps_per_epoch(std::size_t samples, std::int64_t batch) {
-  return (static_cast<std::int64_t>(samples) + batch - 1) / batch;
-}
-
-std::int64_t steps_for(double epochs, std::size_t samples, std::int64_t batch) {
-  const auto whole = static_cast<double>(steps_per_epoch(samples, batch));
-  return std::max<std::int64_t>(1, std::llround(epochs * whole));
-}
 
 TrialRun::TrialRun(const TrainingSetup& setup, const trial::Trial& trial, trial::EvaluationContext& context,
                    AdmissionGate::Permit* permit)

@@ -5,10 +5,10 @@
 #include "skyline/trial/trial_group.hpp"
 
 #include "train/course/epoch_choice.hpp"
-#include "train/course/learner.hpp"
 #include "train/course/trial_course.hpp"
 #include "train/group/group_agreement.hpp"
-#include "train/optimizer/optimizer.hpp"
+#include "train/learner/learner.hpp"
+#include "train/parameters/optimizer.hpp"
 #include "train/sharing/admission_gate.hpp"
 
 #include <chrono>
@@ -20,10 +20,6 @@
 #include <vector>
 
 namespace skyline::train {
-
-/// Steps of an epoch (the last, smaller batch counts) and of a budget: at least one.
-std::int64_t steps_per_epoch(std::size_t samples, std::int64_t batch);
-std::int64_t steps_for(double epochs, std::size_t samples, std::int64_t batch);
 
 /// One trial from the first step, or the one after the saved state, to the last measurement. Used by one
 /// thread, once. In a group each member has one, and all act alike: they agree after each step on what comes

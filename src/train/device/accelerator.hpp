@@ -2,7 +2,7 @@
 
 #include "skyline/trial/trial_group.hpp"
 
-#include "train/evaluator/training_evaluator.hpp"
+#include "train/kernels/values.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -22,9 +22,6 @@ namespace kernels {
 struct DropoutPlan;
 struct GatherPlan;
 }  // namespace kernels
-
-/// Who computes where both can: kernels of our own, which know the CPU, or ATen's, for any device.
-enum class Kernels { kOwn, kAten };
 
 /// A device that trains, as the system describes it.
 struct AcceleratorDevice {
@@ -117,17 +114,11 @@ class Accelerator {
   virtual std::unique_ptr<DeviceReducer> make_reducer(trial::TrialGroup& group, int device) = 0;
 };
 
-/// Makes a reducer for the host's memory: by the group itself, along its fixed tree. Its join() waits.
-std::unique_ptr<DeviceReducer> make_host_reducer(trial::TrialGroup& group);
-
-/// The CPU as a device: work is done at once, and a graph calls its work again. With ATen's kernels it stands
-/// in for GPUs in tests.
-std::unique_ptr<Accelerator> make_host_accelerator(Kernels kernels = Kernels::kAten);
-
-/// Opens the devices of the node through the `cuda` library; nullptr if none can be used, with `reason` in
-/// one line. Loads the library at the first call, which comes before the process' first tensor: LibTorch
-/// looks for its CUDA part once.
-/// @throws UserError if the node has a GPU that cannot be used, as for an old driver
-std::shared_ptr<Accelerator> load_accelerator(std::string& reason);
+/// What an evaluator trains on.
+struct DeviceUse {
+  std::shared_ptr<Accelerator> accelerator;  // nullptr: the CPU
+  int device = 0;                            // of it
+  bool on_gpus = false;                      // all ranks that train do so on GPUs
+};
 
 }  // namespace skyline::train

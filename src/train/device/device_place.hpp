@@ -3,7 +3,7 @@
 #include "skyline/space/network.hpp"
 
 #include "train/device/accelerator.hpp"
-#include "train/evaluator/training_options.hpp"
+#include "train/options/training_options.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,7 @@
-#include "train/course/batch_source.hpp"
-#include "train/device/accelerator.hpp"
-#include "train/graph/memory_pool.hpp"
+#include "train/device/host_accelerator.hpp"
+
+#include "train/device/host_reducer.hpp"
+#include "train/device/memory_pool.hpp"
 #include "train/kernels/chunks.hpp"
 #include "train/kernels/dropout.hpp"
 #include "train/kernels/gather.hpp"
@@ -126,6 +127,29 @@ void HostAccelerator::gather(const kernels::GatherPlan& plan) {
 }
 
 }  // namespace
+
+void scale_image(const std::uint8_t* image, const space::Shape& shape, std::span<const float> tables,
+                 float* input) {
+  const auto channels = static_cast<std::size_t>(shape.channels);
+  const auto pixels = static_cast<std::size_t>(shape.height * shape.width);
+  const std::size_t table_size = tables.size() / channels;
+  for (std::size_t c = 0; c < channels; ++c) {
+    const float* table = tables.data() + c * table_size;
+    for (std::size_t p = 0; p < pixels; ++p) {
+      input[p * channels + c] = table[image[c * pixels + p]];
+    }
+  }
+}
+
+void scale_image(const float* image, const space::Shape& shape, std::span<const float> tables, float* input) {
+  const auto channels = static_cast<std::int32_t>(shape.channels);
+  const std::int64_t plane = shape.height * shape.width;
+  for (std::int32_t c = 0; c < channels; ++c) {
+    for (std::int64_t p = 0; p < plane; ++p) {
+      input[p * channels + c] = kernels::scaled_number(tables.data(), c, image[c * plane + p]);
+    }
+  }
+}
 
 std::unique_ptr<Accelerator> make_host_accelerator(Kernels kernels) {
   return std::make_unique<HostAccelerator>(kernels);

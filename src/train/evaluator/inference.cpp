@@ -1,7 +1,7 @@
 #include "train/evaluator/inference.hpp"
 
-#include "train/course/learner.hpp"
-#include "train/evaluator/training_setup.hpp"
+#include "train/batches/training_setup.hpp"
+#include "train/learner/learner.hpp"
 #include "train/scoring/metrics.hpp"
 
 #include <algorithm>

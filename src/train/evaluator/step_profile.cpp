@@ -1,9 +1,9 @@
 #include "train/evaluator/step_profile.hpp"
 
 #include "comm/environment.hpp"
-#include "train/course/learner.hpp"
-#include "train/evaluator/training_setup.hpp"
-#include "train/graph/memory_pool.hpp"
+#include "train/batches/training_setup.hpp"
+#include "train/device/memory_pool.hpp"
+#include "train/learner/learner.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -2,13 +2,13 @@
 
 #include "skyline/core/error.hpp"
 
+#include "train/batches/device_context.hpp"
 #include "train/course/trial_run.hpp"
-#include "train/device/accelerator.hpp"
-#include "train/device/device_context.hpp"
-#include "train/evaluator/group_size.hpp"
-#include "train/evaluator/training_check.hpp"
+#include "train/device/host_accelerator.hpp"
+#include "train/device/memory_pool.hpp"
 #include "train/evaluator/trial_failure.hpp"
-#include "train/graph/memory_pool.hpp"
+#include "train/options/group_size.hpp"
+#include "train/options/training_check.hpp"
 #include "train/sharing/admitted_training.hpp"
 #include "train/sharing/host_memory.hpp"
 

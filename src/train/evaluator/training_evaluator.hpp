@@ -4,7 +4,8 @@
 #include "skyline/store/dataset.hpp"
 #include "skyline/trial/evaluator.hpp"
 
-#include "train/evaluator/training_options.hpp"
+#include "train/device/accelerator.hpp"
+#include "train/options/training_options.hpp"
 
 #include <memory>
 #include <string>
@@ -12,15 +13,7 @@
 
 namespace skyline::train {
 
-class Accelerator;
 class HostMemory;
-
-/// What an evaluator trains on.
-struct DeviceUse {
-  std::shared_ptr<Accelerator> accelerator;  // nullptr: the CPU
-  int device = 0;                            // of it
-  bool on_gpus = false;                      // all ranks that train do so on GPUs
-};
 
 /// Trains networks with LibTorch. Results depend on trial, data and options alone.
 /// @param measure_latency  whether latency_ms is needed; NaN else

@@ -4,10 +4,10 @@
 #include "comm/environment.hpp"
 #include "core/log.hpp"
 #include "core/system/process.hpp"
-#include "train/device/accelerator.hpp"
-#include "train/evaluator/training_check.hpp"
 #include "train/evaluator/training_evaluator.hpp"
 #include "train/loading/device_choice.hpp"
+#include "train/loading/load_accelerator.hpp"
+#include "train/options/training_check.hpp"
 #include "train/scoring/metrics.hpp"
 #include "train/sharing/host_memory.hpp"
 

@@ -4,7 +4,7 @@
 #include "skyline/train/layer_op.hpp"
 
 #include "train/device/device_place.hpp"
-#include "train/graph/parameter_store.hpp"
+#include "train/parameters/parameter_store.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -3,8 +3,8 @@
 #include "skyline/core/error.hpp"
 
 #include "core/registry.hpp"
+#include "train/graph/autograd_op.hpp"
 #include "train/graph/layer_graph.hpp"
-#include "train/ops/autograd_op.hpp"
 #include "train/ops/built_in_ops.hpp"
 
 #include <utility>

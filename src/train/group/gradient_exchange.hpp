@@ -1,8 +1,8 @@
 #pragma once
 
 #include "train/device/device_place.hpp"
-#include "train/graph/parameter_store.hpp"
-#include "train/optimizer/optimizer.hpp"
+#include "train/parameters/optimizer.hpp"
+#include "train/parameters/parameter_store.hpp"
 
 #include <cstddef>
 #include <functional>

@@ -6,7 +6,12 @@
 #include <cstdint>
 #include <cstring>
 
-namespace skyline::train::kernels {
+namespace skyline::train {
+
+/// Which kernels run where both exist: our own (CPU only) or ATen's (any device).
+enum class Kernels { kOwn, kAten };
+
+namespace kernels {
 
 /// A number with the upper half of the bits of a float.
 struct BFloat16 {
@@ -46,4 +51,5 @@ struct Values {
   }
 };
 
-}  // namespace skyline::train::kernels
+}  // namespace kernels
+}  // namespace skyline::train

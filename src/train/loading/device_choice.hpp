@@ -3,7 +3,7 @@
 #include "comm/environment.hpp"
 #include "machine/device_binding.hpp"
 #include "train/device/accelerator.hpp"
-#include "train/evaluator/training_evaluator.hpp"
+#include "train/options/training_options.hpp"
 
 #include <filesystem>
 #include <functional>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "machine/device_binding.hpp"
-#include "train/evaluator/training_evaluator.hpp"
+#include "train/options/training_options.hpp"
 
 #include <string>
 #include <string_view>

@@ -8,6 +8,12 @@
 
 namespace skyline::train {
 
+/// Opens the devices of the node through the `cuda` library; nullptr if none can be used, with `reason` in
+/// one line. Loads the library at the first call, which comes before the process' first tensor: LibTorch
+/// looks for its CUDA part once.
+/// @throws UserError if the node has a GPU that cannot be used, as for an old driver
+std::shared_ptr<Accelerator> load_accelerator(std::string& reason);
+
 /// Finds the file of the `cuda` library: SKYLINE_CUDA_LIBRARY, or libskyline_cuda.so beside the program, in
 /// its ../lib or where the loader looks for the program's libraries; empty if there is none, with `reason`.
 std::string find_accelerator_library(std::string& reason);

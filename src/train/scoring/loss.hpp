@@ -2,7 +2,7 @@
 
 #include "skyline/train/loss.hpp"
 
-#include "train/device/accelerator.hpp"
+#include "train/kernels/values.hpp"
 
 #include <cstdint>
 #include <memory>

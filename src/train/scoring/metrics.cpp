@@ -3,7 +3,6 @@
 #include "skyline/core/error.hpp"
 
 #include "core/registry.hpp"
-#include "train/evaluator/training_options.hpp"
 
 namespace skyline::train {
 namespace {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "skyline/core/config_node.hpp"
 #include "skyline/store/dataset.hpp"
 #include "skyline/train/metric.hpp"
 
@@ -7,12 +8,17 @@
 #include <limits>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
 namespace skyline::train {
 
-struct Choice;
+/// A registered loss or metric with its section, which is complete.
+struct Choice {
+  std::string name;
+  ConfigNode section = {};
+};
 
 /// nullptr if there is none of this name.
 const MetricKind* find_metric(std::string_view name);

@@ -2,7 +2,8 @@
 
 #include "skyline/trial/evaluator.hpp"
 
-#include "train/evaluator/training_evaluator.hpp"
+#include "train/device/accelerator.hpp"
+#include "train/options/training_options.hpp"
 #include "train/sharing/admission_gate.hpp"
 
 #include <functional>

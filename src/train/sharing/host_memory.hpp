@@ -3,7 +3,7 @@
 #include "skyline/trial/evaluator.hpp"
 #include "skyline/trial/trial.hpp"
 
-#include "train/evaluator/training_options.hpp"
+#include "train/options/training_options.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -2,7 +2,7 @@
 
 #include "skyline/space/network.hpp"
 
-#include "train/evaluator/training_evaluator.hpp"
+#include "train/options/training_options.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,0 +1,69 @@
+#pragma once
+
+#include "skyline/store/dataset.hpp"
+#include "skyline/trial/trial.hpp"
+
+#include "train/batches/batch_source.hpp"
+#include "train/device/accelerator.hpp"
+#include "train/options/training_options.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace skyline::comm {
+class Environment;
+}
+
+namespace skyline::train {
+
+class DeviceContext;
+
+/// State that all trials of an evaluator share; constant.
+struct TrainingSetup {
+  TrainingOptions options;
+  std::shared_ptr<const store::Dataset> dataset;
+  store::SplitIndices split;
+  ValueScaling scaling;
+  bool measure_latency = false;
+  std::vector<std::int64_t> test_indices;  // all of the test set
+  DeviceUse device;
+  std::shared_ptr<DeviceContext> on_device;  // the device, or the CPU
+};
+
+/// The setup of a process that is no job's: on the device that the options ask for, with what they imply.
+/// tf32, which needs a GPU, is fp32 on the CPU.
+/// @throws UserError if the device is not there
+TrainingSetup make_setup(comm::Environment& job, TrainingOptions options,
+                         std::shared_ptr<const store::Dataset> dataset, store::SplitIndices split,
+                         Normalization normalization);
+
+/// The validation samples that the trial is scored on: in the search perhaps a part.
+inline const std::vector<std::int64_t>& validation_of(const store::SplitIndices& split,
+                                                      const trial::Trial& trial) {
+  return trial.is_final() || split.scored.empty() ? split.validation : split.scored;
+}
+
+/// The part of the data set that has them.
+inline SampleSet validation_set(const store::SplitIndices& split) {
+  return split.stored ? SampleSet::kValidation : SampleSet::kTrain;
+}
+
+/// Steps of an epoch (the last, smaller batch counts) and of a budget: at least one.
+std::int64_t steps_per_epoch(std::size_t samples, std::int64_t batch);
+std::int64_t steps_for(double epochs, std::size_t samples, std::int64_t batch);
+
+/// The samples of a batch that one member of a group trains on.
+struct BatchPart {
+  std::size_t first = 0;  // place in the batch
+  std::size_t count = 0;
+};
+
+/// The part of a batch of `samples` that a member of a group trains on: parts differ by a sample at most.
+inline BatchPart part_of_batch(std::size_t samples, std::size_t members, std::size_t member) {
+  const std::size_t first = samples * member / members;
+  return {first, samples * (member + 1) / members - first};
+}
+
+}  // namespace skyline::train

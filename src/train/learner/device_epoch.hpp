@@ -1,0 +1,71 @@
+#pragma once
+
+#include "train/batches/device_context.hpp"
+#include "train/options/training_options.hpp"
+#include "train/parameters/optimizer.hpp"
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+namespace skyline::train {
+
+/// The values that change from step to step of an epoch, in tables on the device. Steps look up their own
+/// entries, so every step is the same work and can be recorded. Used by one thread, with its stream current.
+class DeviceEpoch {
+ public:
+  /// @param steps         of an epoch
+  /// @param samples       of an epoch
+  /// @param total_steps   of the trial
+  /// @param drawing       names of the layers that draw
+  struct Plan {
+    std::int64_t steps = 0;
+    std::int64_t samples = 0;
+    std::int64_t total_steps = 0;
+    std::uint64_t trial_seed = 0;
+    std::vector<std::string> drawing_layers;
+    double average = 0;  // most weight of the past in a moving average of the weights; 0: none
+  };
+  DeviceEpoch(DeviceContext& context, const TrainingOptions& options, Plan plan);
+
+  /// Copies the epoch's order and tables. @pre no step of an earlier epoch is unfinished
+  void begin(std::uint64_t epoch, std::span<const std::int64_t> order);
+  /// Makes `step` the epoch's next step, with its batch at place `first` of the order.
+  void seek(std::int64_t step, std::int64_t first);
+
+  // Rate and seeds of the current step; recorded work looks them up anew.
+  at::Tensor rate() const { return current(rates_); }   // [], see Optimizer::step
+  at::Tensor seeds() const { return current(seeds_); }  // int64 [drawing layers]
+  at::Tensor news() const { return plan_.average > 0 ? current(news_) : at::Tensor(); }  // StepValues::news
+  const at::Tensor& order() const { return order_; }
+  const at::Tensor& position() const { return position_; }
+  const at::Tensor& augment_seed() const { return augment_seed_; }
+  /// Ends the step. @param loss  [], of the rate's type
+  void finish_step(const at::Tensor& loss);
+
+  /// Reads the losses of these steps of the epoch; waits for the current stream.
+  std::vector<double> losses(std::int64_t first_step, std::int64_t count) const;
+
+ private:
+  at::Tensor current(const at::Tensor& table) const;
+
+  LearningRate rate_;
+  Plan plan_;
+  std::int64_t batch_;
+  bool is_own_;              // steps with kernels of our own find their entries on the host
+  at::Tensor order_;         // int64 [samples]
+  at::Tensor rates_;         // float64 for kernels of our own, else float32: [steps]
+  at::Tensor seeds_;         // int64 [steps, drawing layers]
+  at::Tensor losses_;        // the same
+  at::Tensor news_;          // float32 [steps], if there is an average
+  at::Tensor augment_seed_;  // int64 []
+  at::Tensor counters_;      // int64 [2]: step, position
+  at::Tensor step_;          // int64 [1], a view
+  at::Tensor position_;      // int64 [], a view
+  at::Tensor advance_;       // int64 [2]: advance of the counters per step
+};
+
+}  // namespace skyline::train

@@ -1,0 +1,62 @@
+#pragma once
+
+#include "train/batches/device_context.hpp"
+#include "train/batches/training_setup.hpp"
+#include "train/learner/repeated_work.hpp"
+#include "train/learner/training_step.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+namespace skyline::train {
+
+/// A batch of held-out samples.
+struct ScoredBatch {
+  double loss_sum = 0;
+  std::vector<float> outputs;  // [samples, outputs]
+};
+
+/// Forward passes of a network on a device in evaluation mode, for scores and for the latency. Local, in
+/// groups too. Used by one thread; @pre begun steps have been given to the stream.
+class DeviceEvaluation {
+ public:
+  /// All arguments outlive the object; the stream is current.
+  /// @param scored  samples of a validation
+  DeviceEvaluation(const TrainingSetup& setup, TrainingStep& step, AcceleratorStream& stream,
+                   const RecordingPolicy& policy, std::size_t scored);
+
+  /// Samples per forward pass.
+  std::int64_t batch() const { return order_.numel(); }
+
+  /// See the functions of these names in Learner.
+  ScoredBatch score(SampleSet set, std::span<const std::int64_t> indices);
+  void hold(std::span<const std::int64_t> indices);
+  void infer_held();
+
+ private:
+  void evaluate(SampleSet set, const BatchBuffers& batch);
+  std::optional<std::int64_t> runs_before_recording(bool wanted) const;
+
+  const TrainingSetup& setup_;
+  DeviceContext& context_;
+  TrainingStep& step_;
+  AcceleratorStream& stream_;
+  const RecordingPolicy policy_;
+  BatchBuffers batch_;
+  at::Tensor order_;     // int64 [batch]
+  at::Tensor position_;  // int64 []: 0
+  at::Tensor loss_sum_;  // float64 []
+  at::Tensor outputs_;   // float32 [batch, outputs]
+  BatchBuffers held_batch_;
+  at::Tensor held_logits_;
+  RepeatedWork full_batch_;  // of the validation set
+  std::unique_ptr<RepeatedWork> held_work_;
+};
+
+}  // namespace skyline::train

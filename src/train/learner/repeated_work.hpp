@@ -1,0 +1,53 @@
+#pragma once
+
+#include "train/batches/device_context.hpp"
+#include "train/device/accelerator.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+
+namespace skyline::train {
+
+/// Device work that is repeated on the same addresses: first run directly, which also prepares the device,
+/// then recorded once and replayed. If the device refuses, or lacks the memory, it keeps running directly.
+/// The members of a group record it all or none, as NCCL requires.
+class RepeatedWork {
+ public:
+  /// @param runs_before_recording  nothing: it is never recorded
+  /// @param group  whose members all do this work in step; nullptr: no group `context`, `stream` and `group`
+  /// outlive it.
+  RepeatedWork(DeviceContext& context, AcceleratorStream& stream, std::function<void()> work,
+               std::optional<std::int64_t> runs_before_recording, trial::TrialGroup* group = nullptr);
+
+  /// Does or queues the work. Collective over the group.
+  void run();
+  bool is_recorded() const { return graph_ != nullptr; }
+
+ private:
+  bool shall_be_recorded() const;
+  void record();
+  void try_to_record();
+
+  DeviceContext& context_;
+  AcceleratorStream& stream_;
+  std::function<void()> work_;
+  std::optional<std::int64_t> runs_before_recording_;
+  trial::TrialGroup* group_;
+  std::int64_t runs_ = 0;
+  std::unique_ptr<AcceleratorGraph> graph_;
+};
+
+/// When work is recorded; a recording costs as much as about ten steps.
+struct RecordingPolicy {
+  std::int64_t runs_before = 3;           // unrecorded runs first: they make handles and choose algorithms
+  std::int64_t least_steps = 200;         // a shorter trial is not recorded
+  std::int64_t burst = 4;                 // steps per replay
+  std::int64_t least_burst_steps = 1000;  // a shorter trial has no bursts
+  double most_burst_flops = 2e9;    // FLOPs per step; larger steps gain less than a second recording costs
+  std::int64_t least_batches = 16;  // fewer validation batches are not recorded
+  std::int64_t least_epochs = 20;   // a trial of fewer does not record the smaller last batch of its epochs
+};
+
+}  // namespace skyline::train

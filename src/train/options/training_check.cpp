@@ -1,0 +1,167 @@
+#include "train/options/training_check.hpp"
+
+#include "core/text/wording.hpp"
+#include "train/scoring/loss.hpp"
+#include "train/scoring/metrics.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace skyline::train {
+namespace {
+
+using Answer = std::optional<Objection>;
+
+constexpr std::int64_t kColours = 3;
+
+std::string texts_of(const std::vector<store::TargetKind>& kinds) {
+  std::vector<std::string> words;
+  for (const store::TargetKind kind : kinds) words.emplace_back(to_text(kind));
+  return joined(words);
+}
+
+/// Of a loss or a metric.
+template <typename Kind>
+Answer object_to_targets(const std::string& key, const Kind& kind, store::TargetKind targets) {
+  if (std::ranges::find(kind.targets, targets) != kind.targets.end()) return std::nullopt;
+  return Objection{key, "`" + kind.name + "` takes " + texts_of(kind.targets) +
+                            ", and the data set's targets are " + std::string(to_text(targets))};
+}
+
+/// A metric may need samples of several kinds, whatever the outputs are.
+Answer object_to_metric(const Choice& metric, const store::Dataset& dataset,
+                        const store::SplitIndices& split) {
+  const std::size_t outputs = dataset.class_names().size();
+  const store::SampleView& samples = split.stored ? dataset.validation() : dataset.train();
+  const auto& indices = split.scored.empty() ? split.validation : split.scored;
+  if (indices.empty()) return std::nullopt;
+  Scorer scorer(std::span(&metric, 1), samples, outputs);
+  scorer.add(indices, 0, std::vector<float>(indices.size() * outputs));
+  if (std::isfinite(scorer.score().metrics.front())) return std::nullopt;
+  return Objection{"metrics", "the validation set has no samples that `" + metric.name + "` is defined for"};
+}
+
+Answer object_to_metrics(const TrainingOptions& options, const store::Dataset& dataset,
+                         const store::SplitIndices& split) {
+  const std::size_t outputs = dataset.class_names().size();
+  for (const Choice& metric : options.metrics) {
+    const MetricKind& kind = *find_metric(metric.name);
+    if (const auto answer = object_to_targets("metrics", kind, dataset.train().target_kind())) return answer;
+    const ConfigNode* k = metric.section.find("k");
+    if (metric.name == "top_k" && k->as_number() >= static_cast<double>(outputs)) {
+      return Objection{"metrics", "`top_k` with k = " + k->as_text() + " says nothing of " +
+                                      to_text(dataset.train().target_kind(), outputs)};
+    }
+    if (const auto answer = object_to_metric(metric, dataset, split)) return answer;
+  }
+  return std::nullopt;
+}
+
+Answer object_to_augment(const AugmentOptions& options, const store::Dataset& dataset) {
+  const space::Shape& shape = dataset.shape();
+  const bool colours = dataset.train().has_pixels() && shape.channels == kColours;
+  for (const auto& [key, value] :
+       {std::pair("brightness", options.brightness), std::pair("contrast", options.contrast),
+        std::pair("saturation", options.saturation)}) {
+    if (value <= 0 || colours) continue;
+    const std::string found =
+        !dataset.train().has_pixels() ? "has numbers" : "has " + std::to_string(shape.channels) + " of them";
+    return Objection{std::string("augment.") + key,
+                     "needs pixels with 3 channels (red, green, blue), and the data set " + found};
+  }
+  if (shape.height * shape.width > 1) return std::nullopt;
+  for (const auto& [key, on] :
+       {std::pair("crop", options.crop > 0), std::pair("flip", options.flip),
+        std::pair("cutout", options.cutout > 0), std::pair("cutmix", options.cutmix > 0)}) {
+    if (on) {
+      return Objection{std::string("augment.") + key,
+                       "needs images or sequences, and a sample is a vector of " +
+                           std::to_string(shape.channels) + " features"};
+    }
+  }
+  return std::nullopt;
+}
+
+/// To more than there is of an image.
+Answer object_to_sizes(const AugmentOptions& options, const space::Shape& shape) {
+  const std::int64_t side = std::max(shape.height, shape.width);
+  for (const auto& [key, pixels] :
+       {std::pair("augment.crop", options.crop), std::pair("augment.cutout", options.cutout)}) {
+    if (pixels < side || pixels == 0) continue;
+    return Objection{key, "expected less than the image's " + std::to_string(side) + " pixels, got " +
+                              std::to_string(pixels)};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Objection> find_objection(const TrainingOptions& given, const store::Dataset& dataset,
+                                        const store::SplitIndices& split) {
+  const store::TargetKind targets = dataset.train().target_kind();
+  const TrainingOptions options = with_defaults(given, targets);
+  if (const auto answer = object_to_targets("loss", *find_loss(options.loss->name), targets)) return answer;
+  if (const auto answer = object_to_metrics(options, dataset, split)) return answer;
+  if (const auto answer = object_to_augment(options.augment, dataset)) return answer;
+  if (const auto answer = object_to_sizes(options.augment, dataset.shape())) return answer;
+  if (options.full.judges_epochs() && split.validation.empty()) {
+    return Objection{"full", "`keep: best` and `patience` need a validation set, and `data.validation` is 0"};
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> find_doubts(const TrainingOptions& options, const store::SplitIndices& split,
+                                     std::size_t processors) {
+  std::vector<std::string> doubts;
+  if (options.batch > static_cast<std::int64_t>(split.train.size())) {
+    doubts.push_back("training.batch is more than the " + counted(split.train.size(), "sample") +
+                     " to train on: an epoch is one step");
+  }
+  if (options.schedule.warmup > options.epochs) {
+    doubts.emplace_back(
+        "training.schedule.warmup is longer than a trial (training.epochs): the learning rate never gets "
+        "where it "
+        "is to rise to");
+  }
+  if (static_cast<std::size_t>(options.threads) > processors) {
+    doubts.push_back("training.threads is " + std::to_string(options.threads) +
+                     ", and this process may use " + counted(processors, "core"));
+  }
+  return doubts;
+}
+
+TrainingOptions fit_to_data(const TrainingOptions& given, const store::Dataset& dataset,
+                            const store::SplitIndices& split) {
+  const store::SampleView& train = dataset.train();
+  TrainingOptions options = with_defaults(given, train.target_kind());
+  LossProblem& problem = options.problem;
+  problem = {train.target_kind(), dataset.class_names().size(), split.train.size()};
+  if (problem.targets != store::TargetKind::kNumbers) problem.counts.resize(problem.outputs);
+  for (const std::int64_t index : split.train) {
+    const auto sample = static_cast<std::size_t>(index);
+    if (problem.targets == store::TargetKind::kClasses) {
+      ++problem.counts[static_cast<std::size_t>(train.classes()[sample])];
+    }
+    for (std::size_t i = 0; problem.targets == store::TargetKind::kLabels && i < problem.outputs; ++i) {
+      problem.counts[i] += std::get<1>(train.targets)[sample * problem.outputs + i];
+    }
+  }
+  return options;
+}
+
+std::vector<std::string> tested_names(const std::vector<std::string>& metrics) {
+  std::vector<std::string> names;
+  for (const std::string& metric : metrics) names.push_back("test_" + metric);
+  return names;
+}
+
+std::vector<std::string> measured_names(const std::vector<std::string>& metrics) {
+  std::vector<std::string> names;
+  for (const std::string& metric : metrics) names.push_back("validation_" + metric);
+  for (const char* name : {"validation_loss", "train_loss", "latency_ms"}) names.emplace_back(name);
+  for (std::string& name : tested_names(metrics)) names.push_back(std::move(name));
+  names.emplace_back("steps");
+  return names;
+}
+
+}  // namespace skyline::train

@@ -1,0 +1,278 @@
+#include "train/options/training_options.hpp"
+
+#include "skyline/core/option_table.hpp"
+
+#include "core/config/option_list.hpp"
+#include "train/scoring/loss.hpp"
+#include "train/scoring/metrics.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+
+namespace skyline::train {
+namespace {
+
+constexpr double kMostCounted = 1'000'000;
+constexpr double kMostMembers = 1024;
+constexpr double kMostBeta = 100;      // of a distribution: above, all shares are about one half
+constexpr double kMostThreads = 1024;  // more processors than any machine of today has
+
+/// A factor of forgetting: at 1 nothing new would ever be learned.
+constexpr Range kShareBelowOne = at_least(0).below(1);
+
+void check_sgd(const OptimizerOptions& options, const ConfigNode& section) {
+  if (!options.nesterov || options.momentum > 0) return;
+  section.at("nesterov").fail("nesterov needs a momentum above 0");
+}
+
+OptionKind<OptimizerOptions> optimizer_kind() {
+  using Options = OptimizerOptions;
+  const Key<Options> learning_rate{"learning_rate", &Options::learning_rate, above(0),
+                                   "Learning rate, before any schedule."};
+  const Key<Options> beta1{"beta1", &Options::beta1, kShareBelowOne, "Decay of the mean of gradients."};
+  const Key<Options> beta2{"beta2", &Options::beta2, kShareBelowOne,
+                           "Decay of the mean of squared gradients."};
+  const Key<Options> epsilon{"epsilon", &Options::epsilon, above(0), "Added to the denominator."};
+  const Key<Options> weight_decay{"weight_decay", &Options::weight_decay, at_least(0),
+                                  "L2 penalty, added to the gradient."};
+  const Key<Options> decoupled_decay{"weight_decay", &Options::decoupled_decay, at_least(0),
+                                     "Share of a parameter that a step takes away, times the learning rate."};
+  const Key<Options> decayed{
+      "decayed", &Options::decayed,
+      choice<Options::Decayed>({{"all", Options::Decayed::kAll}, {"weights", Options::Decayed::kWeights}}),
+      "Whether weight decay takes all parameters, or weights without norms and biases."};
+  const Key<Options> clip_norm{
+      "clip_norm", &Options::clip_norm, at_least(0),
+      "Largest norm of all gradients together; larger ones are scaled down to it. 0: off."};
+  const OptionTable<Options> adam{learning_rate, beta1, beta2, epsilon, weight_decay, decayed, clip_norm};
+  const OptionTable<Options> adamw{learning_rate, beta1, beta2, epsilon, decoupled_decay, decayed, clip_norm};
+  const OptionTable<Options> sgd{
+      {learning_rate,
+       {"momentum", &Options::momentum, kShareBelowOne, "Decay of the sum of gradients."},
+       {"nesterov", &Options::nesterov, "Nesterov's momentum; needs a momentum above 0."},
+       weight_decay,
+       decayed,
+       clip_norm},
+      check_sgd};
+  return one_of<Options>(&Options::kind,
+                         std::vector<Variant<Options, Options::Kind>>{{"adam", Options::Kind::kAdam, adam},
+                                                                      {"adamw", Options::Kind::kAdamW, adamw},
+                                                                      {"sgd", Options::Kind::kSgd, sgd}});
+}
+
+/// A key of another decay would have no effect.
+void check_schedule(const ScheduleOptions& options, const ConfigNode& section) {
+  const bool steps = options.decay == ScheduleOptions::Decay::kStep;
+  if (options.floor > 0 && (steps || options.decay == ScheduleOptions::Decay::kNone)) {
+    section.at("floor").fail("a floor needs `decay: linear` or `decay: cosine`");
+  }
+  if (options.every > 0 && !steps) section.at("every").fail("`every` needs `decay: step`");
+  if (options.factor != ScheduleOptions().factor && !steps)
+    section.at("factor").fail("`factor` needs `decay: step`");
+  if (steps && options.every <= 0) {
+    section.fail("`decay: step` needs `every`: the epochs from one step to the next");
+  }
+}
+
+/// One of several registered things: `loss: mse`, `loss: {cross_entropy: {label_smoothing: 0.1}}`.
+OptionKind<Choice> registered(const std::vector<SubSection>& kinds) {
+  OptionKind<std::size_t> index = variant_index(kinds);
+  OptionKind<Choice> kind{index};
+  kind.sections = kinds;
+  kind.read = [kinds, read = index.read](const ConfigNode& node, Choice& choice) {
+    std::size_t place = 0;
+    if (!read(node, place)) return false;
+    choice.name = kinds[place].name;
+    choice.section = kinds[place].keys->complete(node.is_map() ? node.entries().front().value : ConfigNode());
+    return true;
+  };
+  kind.write = [](const Choice& choice) {
+    if (choice.section.entries().empty()) return ConfigNode::make_scalar(choice.name, {});
+    return ConfigNode::make_map({{choice.name, choice.section, {}}}, {});
+  };
+  return kind;
+}
+
+OptionKind<Choice> loss_choice() {
+  std::vector<SubSection> kinds;
+  for (const std::string& name : loss_names()) kinds.push_back({name, find_loss(name)->keys});
+  return registered(kinds);
+}
+
+OptionKind<Choice> metric_choice() {
+  std::vector<SubSection> kinds;
+  for (const std::string& name : metric_names()) kinds.push_back({name, find_metric(name)->keys});
+  return registered(kinds);
+}
+
+/// Each has one column in all tables.
+void check_metrics(const TrainingOptions& options, const ConfigNode& section) {
+  for (std::size_t i = 0; i < options.metrics.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      if (options.metrics[i].name != options.metrics[j].name) continue;
+      section.at("metrics").items()[i].fail("`" + options.metrics[i].name + "` stands there twice");
+    }
+  }
+}
+
+/// A member without a sample of a batch would have nothing to normalize.
+void check_group(const TrainingOptions& options, const ConfigNode& section) {
+  const std::uint32_t members = options.group.members.value_or(1);  // `auto` looks at the batch
+  if (static_cast<std::int64_t>(members) <= options.batch) return;
+  section.fail("`group.members` is " + std::to_string(members) + ": expected at most the batch, which is " +
+               std::to_string(options.batch));
+}
+
+void check_training(const TrainingOptions& options, const ConfigNode& section) {
+  check_metrics(options, section);
+  check_group(options, section);
+}
+
+}  // namespace
+
+const OptionTable<ScheduleOptions>& ScheduleOptions::table() {
+  static const OptionTable<ScheduleOptions> table{
+      {{"warmup", &ScheduleOptions::warmup, at_least(0).at_most(kMostEpochs),
+        "Epochs over which the learning rate rises from zero, step by step."},
+       {"decay", &ScheduleOptions::decay,
+        choice<Decay>({{"none", Decay::kNone},
+                       {"linear", Decay::kLinear},
+                       {"cosine", Decay::kCosine},
+                       {"step", Decay::kStep}}),
+        "How the learning rate falls after the warm-up: over all other steps of the trial, or step by step."},
+       {"floor", &ScheduleOptions::floor, at_least(0).at_most(1),
+        "Share of the learning rate at which `linear` and `cosine` end."},
+       {"every", &ScheduleOptions::every, at_least(0).at_most(kMostEpochs),
+        "Epochs from one step of `step` to the next."},
+       {"factor", &ScheduleOptions::factor, above(0).at_most(1),
+        "The learning rate is multiplied by it in each step of `step`."}},
+      check_schedule};
+  return table;
+}
+
+const OptionTable<AugmentOptions>& AugmentOptions::table() {
+  const Range share = at_least(0).at_most(1);
+  const Range beta = at_least(0).at_most(kMostBeta);
+  static const OptionTable<AugmentOptions> table{
+      {"crop", &AugmentOptions::crop, at_least(0).at_most(kMostCounted),
+       "Pixels of border put around the image, of which a window of the image's size is cut out."},
+      {"flip", &AugmentOptions::flip, "Mirrors left to right, with probability 1/2."},
+      {"cutout", &AugmentOptions::cutout, at_least(0).at_most(kMostCounted),
+       "Side of a square that is blanked, its centre anywhere in the image."},
+      {"brightness", &AugmentOptions::brightness, share,
+       "Most change of the brightness's factor: 0.4 draws from 0.6 to 1.4; for images in colour."},
+      {"contrast", &AugmentOptions::contrast, share, "The same of the contrast; for images in colour."},
+      {"saturation", &AugmentOptions::saturation, share, "The same of the saturation; for images in colour."},
+      {"mixup", &AugmentOptions::mixup, beta,
+       "Blends each image with another one; the parameter of the beta distribution of shares, 0 is off."},
+      {"cutmix", &AugmentOptions::cutmix, beta,
+       "Puts a part of another image into each; the parameter of the distribution of areas, 0 is off."}};
+  return table;
+}
+
+const OptionTable<FinalTrainingOptions>& FinalTrainingOptions::table() {
+  using Keep = FinalTrainingOptions::Keep;
+  static const OptionTable<FinalTrainingOptions> table{
+      {"average", &FinalTrainingOptions::average, kShareBelowOne,
+       "Weight of the past in an exponential moving average of the weights, which is then tested; 0 is off."},
+      {"keep", &FinalTrainingOptions::keep, choice<Keep>({{"last", Keep::kLast}, {"best", Keep::kBest}}),
+       "The epoch whose weights are tested and kept: the last one, or the best one by validation."},
+      {"patience", &FinalTrainingOptions::patience, at_least(0).at_most(kMostCounted),
+       "Epochs without a better one after which training ends; 0 is never."}};
+  return table;
+}
+
+const OptionTable<LatencyOptions>& LatencyOptions::table() {
+  static const OptionTable<LatencyOptions> table{
+      {"batch", &LatencyOptions::batch, at_least(1).at_most(kMostCounted), "Samples per forward pass."},
+      {"warmup", &LatencyOptions::warmup, at_least(0).at_most(kMostCounted),
+       "Passes before the measurement."},
+      {"repeats", &LatencyOptions::repeats, at_least(1).at_most(kMostCounted),
+       "Measured passes, whose median is reported."}};
+  return table;
+}
+
+const OptionTable<GroupOptions>& GroupOptions::table() {
+  const Range members = at_least(1).at_most(kMostMembers);
+  static const OptionTable<GroupOptions> table{
+      {"members", &GroupOptions::members, or_word("auto", whole<std::uint32_t>(members)),
+       "Members of every trial's group; `auto`: by the predicted cost of a step."},
+      {"most", &GroupOptions::most, members, "Maximum number of members that `auto` chooses."},
+      {"batch_statistics", &GroupOptions::statistics,
+       choice<Statistics>({{"local", Statistics::kLocal}, {"synchronized", Statistics::kSynchronized}}),
+       "Whether batch normalization uses a member's part of the batch, or all of it."},
+      {"sharding", &GroupOptions::sharding,
+       choice<Sharding>({{"none", Sharding::kNone},
+                         {"optimizer", Sharding::kOptimizer},
+                         {"gradients", Sharding::kGradients}}),
+       "What each member holds only its part of: the optimizer's state, or the summed gradients as well.",
+       KeyRule::kMayChange}};
+  return table;
+}
+
+const OptionTable<TrainingOptions>& TrainingOptions::table() {
+  using Options = TrainingOptions;
+  static const OptionTable<Options> table{
+      {{"epochs", &Options::epochs, above(0).at_most(kMostEpochs),
+        "Budget of a trial of the search; a fraction is honoured to the step."},
+       {"batch", &Options::batch, at_least(1).at_most(kMostCounted),
+        "Samples per step; the last batch of an epoch may be smaller."},
+       {"optimizer", &Options::optimizer, optimizer_kind(), "The optimizer, adam unless told otherwise."},
+       {"schedule", &Options::schedule, "How the learning rate changes in the course of a trial."},
+       {"augment", &Options::augment, "Random changes of the training images, drawn anew in each epoch."},
+       {"loss", &Options::loss, or_word("auto", loss_choice()),
+        "What training lowers; `auto`: cross_entropy for classes, binary_cross_entropy for labels, mse for "
+        "numbers."},
+       {"metrics", &Options::metrics, list_of(metric_choice(), "a list of metrics, with or without keys"),
+        "What is measured on held-out samples, as validation_NAME and test_NAME. By default accuracy for "
+        "classes, auc for labels, mse for numbers."},
+       {"recalibrate", &Options::recalibrate, at_least(0).at_most(kMostCounted),
+        "Batches by which the statistics of batch norm are measured anew before a trial is scored; 0 is "
+        "off."},
+       {"full", &Options::full, "Extras of full trainings."},
+       {"device", &Options::device,
+        choice<DeviceChoice>(
+            {{"auto", DeviceChoice::kAuto}, {"cpu", DeviceChoice::kCpu}, {"cuda", DeviceChoice::kCuda}}),
+        "Where trials are trained; `auto`: on a GPU where the rank has one that can be used."},
+       {"precision", &Options::precision,
+        choice<Precision>(
+            {{"fp32", Precision::kFp32}, {"tf32", Precision::kTf32}, {"bf16", Precision::kBf16}}),
+        "Number format of matrix products and convolutions; weights and the optimizer's state are float32 in "
+        "any case. `tf32`: on GPUs "
+        "only."},
+       {"group", &Options::group, "How several members train a trial together, data-parallel."},
+       {"threads", &Options::threads, at_least(1).at_most(kMostThreads), "Threads of a slot."},
+       {"inherit", &Options::inherit,
+        "Whether a child starts from its parent's weights where their layers match."},
+       {"latency", &Options::latency,
+        "How `latency_ms` is measured, if an objective or a constraint names it."}},
+      check_training};
+  return table;
+}
+
+TrainingOptions with_values(const TrainingOptions& options, const std::vector<space::TrainingValue>& values) {
+  if (values.empty()) return options;
+  ConfigNode section = TrainingOptions::table().to_config(options);
+  for (const space::TrainingValue& own : values) {
+    section.set(own.key, ConfigNode::make_scalar(space::to_text(own.value), {}));
+  }
+  section.assign_paths("training");
+  TrainingOptions result = TrainingOptions::table().parse(section);
+  result.problem = options.problem;
+  return result;
+}
+
+TrainingOptions with_defaults(TrainingOptions options, store::TargetKind targets) {
+  const auto chosen = [](const auto& kind) { return Choice{kind->name, kind->keys->complete(ConfigNode())}; };
+  if (!options.loss) options.loss = chosen(find_loss(default_loss(targets)));
+  if (options.metrics.empty()) options.metrics = {chosen(find_metric(default_metric(targets)))};
+  return options;
+}
+
+std::unique_ptr<Loss> loss_of(const TrainingOptions& options) {
+  const Choice choice = *with_defaults(options, options.problem.targets).loss;
+  return find_loss(choice.name)->make(choice.section, options.problem);
+}
+
+}  // namespace skyline::train
