@@ -1,5 +1,6 @@
+#include "train/ops/batch_norm_op.hpp"
+
 #include "train/kernels/batch_norm_kernels.hpp"
-#include "train/ops/batch_norm_definition.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "train/ops/batch_norm_definition.hpp"
+#include "train/ops/batch_norm_op.hpp"
 
 #include <algorithm>
 #include <array>
