@@ -103,15 +103,3 @@ if(SKYLINE_HAS_CUDA)
   skyline_import_cuda_sdk(cudart "${skyline_cuda_cudart}" "${skyline_cuda_root}/include" "${skyline_cuda_cublas_include}")
   skyline_import_cuda_sdk(nccl "${skyline_cuda_nccl}" "${skyline_cuda_nccl_include}")
 endif()
-
-# Program and cuda library exchange C++ objects: each carries a hash of the headers that describe them.
-set(skyline_interface_headers src/train/device/accelerator.hpp src/train/kernels/gather.hpp
-  include/skyline/trial/trial_group.hpp include/skyline/trial/trial.hpp)
-set(SKYLINE_ACCELERATOR_INTERFACE "torch 2.11.0")
-foreach(header ${skyline_interface_headers})
-  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${header}")
-  file(SHA256 "${PROJECT_SOURCE_DIR}/${header}" hash)
-  string(APPEND SKYLINE_ACCELERATOR_INTERFACE " ${hash}")
-endforeach()
-string(SHA256 SKYLINE_ACCELERATOR_INTERFACE "${SKYLINE_ACCELERATOR_INTERFACE}")
-string(SUBSTRING "${SKYLINE_ACCELERATOR_INTERFACE}" 0 16 SKYLINE_ACCELERATOR_INTERFACE)

@@ -25,7 +25,7 @@ std::string versions() {
          cuda::nccl_version();
 }
 
-constexpr train::AcceleratorLibrary kLibrary = {SKYLINE_ACCELERATOR_INTERFACE, &open_library, &versions};
+constexpr train::AcceleratorLibrary kLibrary = {train::kAcceleratorInterface, &open_library, &versions};
 
 }  // namespace
 

@@ -45,7 +45,7 @@ std::string versions() {
   return "CUDA 13.0, NCCL of a test";
 }
 
-constexpr AcceleratorLibrary kLibrary = {SKYLINE_ACCELERATOR_INTERFACE, &open_listed, &versions};
+constexpr AcceleratorLibrary kLibrary = {kAcceleratorInterface, &open_listed, &versions};
 
 }  // namespace
 

@@ -77,7 +77,7 @@ std::shared_ptr<Accelerator> open_accelerator_library(const std::string& file, s
     return nullptr;
   }
   const AcceleratorLibrary& offered = *entry();
-  if (std::string_view(offered.interface) != SKYLINE_ACCELERATOR_INTERFACE) {
+  if (std::string_view(offered.interface) != kAcceleratorInterface) {
     reason = file + " was built from other sources than this program: build both together";
     return nullptr;
   }
