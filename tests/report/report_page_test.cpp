@@ -2,6 +2,7 @@
 #include "report/sample_run.hpp"
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -75,6 +76,18 @@ TEST_F(ReportPage, TellsFrontVolumeAndFailures) {
   ASSERT_EQ(data["failures"].size(), 2U);
   EXPECT_EQ(data["failures"][0]["count"], 1);
   EXPECT_EQ(data["networks"].size(), 2U);
+}
+
+TEST_F(ReportPage, TellsWhichLayersShareTheBoxOfTheirInput) {
+  std::map<std::string, bool> follows;
+  for (const auto& network : data_of(page())["runs"][0]["networks"]) {
+    for (const auto& layer : network["layers"]) follows[layer["kind"]] = layer["follows_input"];
+  }
+  EXPECT_EQ(follows, (std::map<std::string, bool>{{"batch_norm", true},
+                                                  {"conv2d", false},
+                                                  {"global_average_pool", false},
+                                                  {"linear", false},
+                                                  {"relu", true}}));
 }
 
 TEST_F(ReportPage, TellsHowRunsCompare) {

@@ -1,4 +1,6 @@
 // The layer graphs of the front, as the page draws them.
+#include "skyline/space/layer_kind.hpp"
+
 #include "report/html/run_json.hpp"
 
 #include <string>
@@ -16,10 +18,18 @@ Json attributes_json(const space::Layer& layer) {
   return json;
 }
 
+/// Whether the page draws the layer in the box of its input, as a norm or an activation: it has one input,
+/// and each value of its output is of one feature and place of it.
+bool follows_input(const space::Layer& layer) {
+  return layer.inputs.size() == 1 && layer.output == layer.input() &&
+         layer.attributes.find("kernel") == nullptr && traits_of(layer).features == space::Features::kKept;
+}
+
 Json layer_json(const space::Layer& layer) {
   return {{"name", layer.name},
           {"kind", layer.kind},
           {"inputs", layer.inputs},
+          {"follows_input", follows_input(layer)},
           {"attributes", attributes_json(layer)},
           {"output", space::to_text(layer.output)},
           {"parameters", layer.cost.parameters},

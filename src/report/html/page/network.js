@@ -42,8 +42,7 @@ function boxesOf(layers) {
   layers.forEach((layer, i) => {
     const input = layer.inputs[0];
     const box = layer.inputs.length === 1 ? boxes[boxOf[input]] : null;
-    const light = /norm|relu|elu|gelu|silu|swish|sigmoid|tanh|softmax|dropout|drop_path|scale/.test(layer.kind);
-    if (box && light && consumers[input] === 1 && box.layers.at(-1) === input) {
+    if (box && layer.follows_input && consumers[input] === 1 && box.layers.at(-1) === input) {
       box.layers.push(i);
       boxOf.push(boxOf[input]);
       return;
