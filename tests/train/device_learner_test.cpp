@@ -4,6 +4,7 @@
 #include "train/device/host_accelerator.hpp"
 #include "train/learner/learner.hpp"
 #include "train/learner_fixtures.hpp"
+#include "train/ops/fusing_op.hpp"
 #include "train/watched_accelerator.hpp"
 
 #include <algorithm>
@@ -257,7 +258,7 @@ TEST(DeviceLearner, ScoresFullAndPartialBatchesAlike) {
 }
 
 /// Keeps something of its parameters for inference, of which it has none here.
-class PreparedOp final : public FusedOp {
+class PreparedOp final : public FusingOp {
  public:
   at::Tensor reference(const Activations& inputs, bool /*training*/) override { return inputs[0]; }
   bool may_be_recorded() const override { return true; }

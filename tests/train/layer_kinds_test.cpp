@@ -9,6 +9,7 @@
 #include "train/graph/layer_graph.hpp"
 #include "train/inherit/transplant.hpp"
 #include "train/layer_oracles.hpp"
+#include "train/ops/fusing_op.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -100,7 +101,7 @@ Passes ours(const Network& network, RandomStream& random, std::int64_t samples, 
   passes.output = op->forward({input});
   Activations by_input = op->backward(slope.to(passes.output.scalar_type(), false, true), true);
   passes.gradients["input"] = by_input.at(0);
-  op->prepare_inference();
+  if (auto* const fusing = dynamic_cast<FusingOp*>(op)) fusing->prepare_inference();
   passes.inference = op->infer({input});
   for (StoredTensor& tensor : parameters.layer(0).tensors()) {
     tensors[tensor.name] = tensor.value.detach().to(at::kDouble).contiguous();

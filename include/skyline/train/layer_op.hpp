@@ -65,22 +65,6 @@ class FusedOp : public LayerOp {
   virtual Activations backward(at::Tensor gradient, bool wants_input_gradient) = 0;
   /// Forward pass in evaluation mode; keeps nothing. An input that nobody else holds may be overwritten.
   virtual at::Tensor infer(const Activations& inputs) = 0;
-  /// Prepares what infer derives from parameters; called when they have changed since the last infer.
-  virtual void prepare_inference() {}
-
-  /// Takes over the work of `next`, which alone reads this layer's output. Returns false, and changes
-  /// nothing, if this op cannot: then `next` gets an op of its own.
-  virtual bool absorb(const space::Layer& /*next*/) { return false; }
-  /// Tells the op that it alone reads the output of `producer`, which outlives it.
-  virtual void follow(FusedOp& /*producer*/) {}
-
-  /// Asks this op to leave its constant offset per channel out of its training output, because the reader
-  /// subtracts each channel's mean anyway. Returns the offset (a tensor [channels], alive as long as this
-  /// op), or nullptr if there is none.
-  virtual const at::Tensor* defer_offset() { return nullptr; }
-  /// Asks this op to multiply its output in evaluation mode by scale[c] and to add shift[c]; both are read at
-  /// prepare_inference. Returns false if it cannot.
-  virtual bool fold_affine(const at::Tensor& /*scale*/, const at::Tensor& /*shift*/) { return false; }
 };
 
 /// Makes the op of a layer. `tensors` outlives the op.

@@ -1,6 +1,6 @@
 #include "train/graph/autograd_op.hpp"
 
-#include "train/ops/built_in_ops.hpp"
+#include "train/ops/op_tensors.hpp"
 
 #include <utility>
 

@@ -27,7 +27,7 @@ void LayerGraph::add_layer(const space::Network& network, std::size_t index, Par
   const bool alone = layer.inputs.size() == 1 && layer_readers_[layer.inputs.front()] == 1;
   if (alone && layer.tensors.empty()) {
     const std::size_t before = node_of_layer_[layer.inputs.front()];
-    if (nodes_[before].op->absorb(layer)) {
+    if (nodes_[before].fusing != nullptr && nodes_[before].fusing->absorb(layer)) {
       node_of_layer_.push_back(before);
       return;
     }
@@ -37,6 +37,7 @@ void LayerGraph::add_layer(const space::Network& network, std::size_t index, Par
   if (traits_of(layer).draws) place_.drawing_layers.push_back(layer.name);
   GraphOp made = make_graph_op(layer, *node.tensors, place_);
   node.op = std::move(made.op);
+  node.fusing = dynamic_cast<FusingOp*>(node.op.get());
   node.takes_bfloat16 = made.takes_bfloat16;
   node.layer = index;
   for (const std::size_t input : layer.inputs) {
@@ -52,8 +53,9 @@ void LayerGraph::add_layer(const space::Network& network, std::size_t index, Par
     }
   }
   node.has_parameters = node.wants_input_gradient || !layer.tensors.empty();
-  if (alone) {
-    node.op->follow(*nodes_[node.inputs.front()].op);
+  if (alone && node.fusing != nullptr) {
+    FusingOp* const producer = nodes_[node.inputs.front()].fusing;
+    if (producer != nullptr) node.fusing->follow(*producer);
   }
   node_of_layer_.push_back(nodes_.size());
   nodes_.push_back(std::move(node));
@@ -106,7 +108,7 @@ at::Tensor LayerGraph::infer(const at::Tensor& images) {
   if (!std::exchange(is_prepared_, true)) {
     // Backwards: a reader decides what its producer folds in.
     for (auto node = nodes_.rbegin(); node != nodes_.rend(); ++node) {
-      node->op->prepare_inference();
+      if (node->fusing != nullptr) node->fusing->prepare_inference();
     }
   }
   return run(images, [](FusedOp& op, const Activations& inputs) { return op.infer(inputs); });

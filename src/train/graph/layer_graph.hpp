@@ -4,6 +4,7 @@
 #include "skyline/train/layer_op.hpp"
 
 #include "train/device/device_place.hpp"
+#include "train/ops/fusing_op.hpp"
 #include "train/parameters/parameter_store.hpp"
 
 #include <cstddef>
@@ -69,6 +70,7 @@ class LayerGraph {
   static constexpr std::size_t kImages = static_cast<std::size_t>(-1);
   struct Node {
     std::unique_ptr<FusedOp> op;
+    FusingOp* fusing = nullptr;  // the op, if it works together with others
     bool takes_bfloat16 = false;
     at::ScalarType output_type = at::kFloat;  // of the last forward pass
     StoredLayer* tensors = nullptr;

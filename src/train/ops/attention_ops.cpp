@@ -1,5 +1,5 @@
-#include "train/ops/built_in_ops.hpp"
-#include "train/ops/function_op.hpp"
+#include "train/ops/op_list.hpp"
+#include "train/ops/op_tensors.hpp"
 
 #include <cmath>
 
@@ -48,31 +48,38 @@ class MultiHeadSelfAttention {
   double scale_;
 };
 
+at::Tensor embed_patches(const at::Tensor& input, LayerTensors& tensors) {
+  const at::Tensor& weight = tensors.value("weight");
+  at::Tensor tokens =
+      at::conv2d(input, weight, tensors.value("bias"), {weight.size(2), weight.size(3)}).flatten(2);
+  if (tensors.has("position")) tokens = tokens.add(tensors.value("position"));
+  return tokens.unsqueeze(2);
+}
+
+at::Tensor squeeze_and_excite(const at::Tensor& input, LayerTensors& tensors, bool hard) {
+  const at::Tensor squeezed = at::relu(
+      at::linear(at::mean(input, {2, 3}), tensors.value("reduce_weight"), tensors.value("reduce_bias")));
+  const at::Tensor expanded =
+      at::linear(squeezed, tensors.value("expand_weight"), tensors.value("expand_bias"));
+  const at::Tensor gates = hard ? at::hardsigmoid(expanded) : at::sigmoid(expanded);
+  return input.mul(gates.unsqueeze(2).unsqueeze(3));
+}
+
 }  // namespace
 
-std::unique_ptr<LayerOp> make_multi_head_self_attention_op(const space::Layer& layer, LayerTensors& tensors) {
-  return function_op(MultiHeadSelfAttention(layer, tensors));
-}
-
-std::unique_ptr<LayerOp> make_patch_embedding_op(const space::Layer& /*layer*/, LayerTensors& tensors) {
-  return function_op([&tensors](const at::Tensor& input) {
-    const at::Tensor& weight = tensors.value("weight");
-    at::Tensor tokens =
-        at::conv2d(input, weight, tensors.value("bias"), {weight.size(2), weight.size(3)}).flatten(2);
-    if (tensors.has("position")) tokens = tokens.add(tensors.value("position"));
-    return tokens.unsqueeze(2);
-  });
-}
-
-std::unique_ptr<LayerOp> make_squeeze_excitation_op(const space::Layer& layer, LayerTensors& tensors) {
-  return function_op([&tensors, hard = space::attribute_flag(layer, "hard")](const at::Tensor& input) {
-    const at::Tensor squeezed = at::relu(
-        at::linear(at::mean(input, {2, 3}), tensors.value("reduce_weight"), tensors.value("reduce_bias")));
-    const at::Tensor expanded =
-        at::linear(squeezed, tensors.value("expand_weight"), tensors.value("expand_bias"));
-    const at::Tensor gates = hard ? at::hardsigmoid(expanded) : at::sigmoid(expanded);
-    return input.mul(gates.unsqueeze(2).unsqueeze(3));
-  });
+void add_attention_ops(OpList& ops) {
+  ops.add("multi_head_self_attention",
+          by_function_of_layer([](const space::Layer& layer, LayerTensors& tensors) {
+            return MultiHeadSelfAttention(layer, tensors);
+          }));
+  ops.add("patch_embedding", by_function_of_layer([](const space::Layer& /*layer*/, LayerTensors& tensors) {
+            return [&tensors](const at::Tensor& input) { return embed_patches(input, tensors); };
+          }));
+  ops.add("squeeze_excitation", by_function_of_layer([](const space::Layer& layer, LayerTensors& tensors) {
+            return [&tensors, hard = space::attribute_flag(layer, "hard")](const at::Tensor& input) {
+              return squeeze_and_excite(input, tensors, hard);
+            };
+          }));
 }
 
 }  // namespace skyline::train

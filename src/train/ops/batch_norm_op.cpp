@@ -40,7 +40,7 @@ class BatchNormOp final : public BatchNormDefinition {
     return false;
   }
 
-  void follow(FusedOp& producer) override {
+  void follow(FusingOp& producer) override {
     BatchNormDefinition::follow(producer);
     folded_ = producer.fold_affine(scale_, shift_);
   }

@@ -1,7 +1,10 @@
 #pragma once
 
 #include "train/device/device_place.hpp"
-#include "train/ops/built_in_ops.hpp"
+#include "train/ops/fusing_op.hpp"
+#include "train/ops/op_tensors.hpp"
+
+#include <memory>
 
 #include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
@@ -10,7 +13,7 @@
 namespace skyline::train {
 
 /// What batch normalization is, and what its ops for the devices have in common.
-class BatchNormDefinition : public FusedOp {
+class BatchNormDefinition : public FusingOp {
  public:
   BatchNormDefinition(const space::Layer& layer, LayerTensors& tensors, const DevicePlace& place)
       : tensors_(tensors),
@@ -32,7 +35,7 @@ class BatchNormDefinition : public FusedOp {
   }
 
   bool may_be_recorded() const final { return true; }
-  void follow(FusedOp& producer) override { producer_offset_ = producer.defer_offset(); }
+  void follow(FusingOp& producer) override { producer_offset_ = producer.defer_offset(); }
 
  protected:
   at::Tensor& weight() { return tensors_.value("weight"); }
@@ -53,5 +56,11 @@ class BatchNormDefinition : public FusedOp {
   at::Tensor input_;                             // of the step, until backward
   double rows_ = 0;                              // of the batch, of all members if they synchronize
 };
+
+/// By our own kernels, or by ATen's where they do not reach.
+std::unique_ptr<LayerOp> make_batch_norm_op(const space::Layer& layer, LayerTensors& tensors,
+                                            const DevicePlace& place);
+std::unique_ptr<LayerOp> make_aten_batch_norm_op(const space::Layer& layer, LayerTensors& tensors,
+                                                 const DevicePlace& place);
 
 }  // namespace skyline::train

@@ -1,27 +1,139 @@
-#include "train/ops/built_in_ops.hpp"
-#include "train/ops/function_op.hpp"
+#include "train/device/device_place.hpp"
+#include "train/ops/fusing_op.hpp"
+#include "train/ops/op_list.hpp"
+#include "train/ops/op_tensors.hpp"
+
+#include <utility>
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/conv1d.h>
 #include <ATen/ops/conv2d.h>
+#include <ATen/ops/convolution.h>
+#include <ATen/ops/convolution_backward.h>
+#include <ATen/ops/zeros_like.h>
 
 namespace skyline::train {
+namespace {
 
-std::unique_ptr<LayerOp> make_conv1d_op(const space::Layer& layer, LayerTensors& tensors) {
-  return function_op([&tensors, window = Window::of(layer),
-                      groups = space::attribute_integer_or(layer, "groups", 1)](const at::Tensor& input) {
-    return at::conv1d(input.squeeze(2), tensors.value("weight"), tensor_if_any(tensors, "bias"),
-                      window.stride[1], window.padding[1], window.dilation[1], groups)
-        .unsqueeze(2);
-  });
-}
+/// Also the op of depthwise_conv2d, which has a group per channel.
+class Conv2dOp final : public FusingOp {
+ public:
+  Conv2dOp(const space::Layer& layer, LayerTensors& tensors, const DevicePlace& place)
+      : tensors_(tensors),
+        products_(place.type_of_products(layer)),
+        window_(Window::of(layer)),
+        groups_(layer.input().channels / tensors.value("weight").size(1)),
+        has_bias_(tensors.has("bias")) {}
 
-std::unique_ptr<LayerOp> make_separable_conv2d_op(const space::Layer& layer, LayerTensors& tensors) {
-  return function_op([&tensors, window = Window::of(layer)](const at::Tensor& input) {
-    const at::Tensor by_channel = at::conv2d(input, tensors.value("depthwise_weight"), {}, window.stride,
-                                             window.padding, window.dilation, /*groups=*/input.size(1));
-    return at::conv2d(by_channel, tensors.value("weight"), tensor_if_any(tensors, "bias"));
-  });
+  at::Tensor reference(const Activations& inputs, bool /*training*/) override {
+    return at::conv2d(inputs.front(), weight(), bias(), window_.stride, window_.padding, window_.dilation,
+                      groups_);
+  }
+
+  bool may_be_recorded() const override { return true; }
+
+  at::Tensor forward(const Activations& inputs) override {
+    input_ = channels_last(inputs.front().to(products_));
+    weight_ = weight().to(products_);
+    return convolve(input_, weight_, offset_deferred_ ? std::optional<at::Tensor>() : bias());
+  }
+
+  Activations backward(at::Tensor gradient, bool wants_input_gradient) override {
+    const bool wants_bias = has_bias_ && !offset_deferred_;
+    std::int64_t channels = gradient.size(1);
+    auto [input_gradient, weight_gradient, bias_gradient] = at::convolution_backward(
+        as_factor(channels_last(gradient)), as_factor(std::exchange(input_, {})),
+        as_factor(std::exchange(weight_, {})), at::OptionalIntArrayRef(channels), window_.stride,
+        window_.padding, window_.dilation, false, {0, 0}, groups_, {wants_input_gradient, true, wants_bias});
+    tensors_.gradient("weight") = weight_gradient.to(products_).to(at::kFloat);
+    if (has_bias_) {
+      tensors_.gradient("bias") = wants_bias ? bias_gradient.to(products_).to(at::kFloat) : no_bias_gradient_;
+    }
+    return {wants_input_gradient ? input_gradient.to(products_) : at::Tensor()};
+  }
+
+  void prepare_inference() override {
+    inference_weight_ = weight();
+    inference_bias_ = bias();
+    if (scale_ != nullptr) {
+      inference_weight_ = weight().mul(scale_->view({-1, 1, 1, 1}));
+      inference_bias_ = has_bias_ ? shift_->add(bias()->mul(*scale_)) : *shift_;
+    }
+    inference_weight_ = inference_weight_.to(products_);
+  }
+
+  at::Tensor infer(const Activations& inputs) override {
+    return convolve(channels_last(inputs.front().to(products_)), inference_weight_, inference_bias_);
+  }
+
+  const at::Tensor* defer_offset() override {
+    if (!has_bias_) {
+      return nullptr;
+    }
+    offset_deferred_ = true;
+    no_bias_gradient_ = at::zeros_like(tensors_.value("bias"));
+    return &tensors_.value("bias");
+  }
+
+  /// Not in bfloat16: weights that are scaled before they are rounded have other means than those that were
+  /// trained, which the statistics behind them do not know.
+  bool fold_affine(const at::Tensor& scale, const at::Tensor& shift) override {
+    if (products_ == at::kBFloat16) return false;
+    scale_ = &scale;
+    shift_ = &shift;
+    return true;
+  }
+
+ private:
+  const at::Tensor& weight() { return tensors_.value("weight"); }
+  std::optional<at::Tensor> bias() {
+    return has_bias_ ? std::optional<at::Tensor>(tensors_.value("bias")) : std::nullopt;
+  }
+
+  at::Tensor convolve(const at::Tensor& input, const at::Tensor& weight,
+                      const std::optional<at::Tensor>& bias) const {
+    const auto offset = bias ? std::optional(as_factor(bias->to(products_))) : std::nullopt;
+    return at::convolution(as_factor(input), as_factor(weight), offset, window_.stride, window_.padding,
+                           window_.dilation, false, {0, 0}, groups_)
+        .to(products_);
+  }
+
+  LayerTensors& tensors_;
+  at::ScalarType products_;
+  Window window_;
+  std::int64_t groups_;
+  bool has_bias_;
+  bool offset_deferred_ = false;
+  at::Tensor no_bias_gradient_;  // zeros, exactly, where the reader removes the bias's effect
+  at::Tensor weight_;            // of the step, in that type
+  const at::Tensor* scale_ = nullptr;
+  const at::Tensor* shift_ = nullptr;
+  at::Tensor input_;
+  at::Tensor inference_weight_;
+  std::optional<at::Tensor> inference_bias_;
+};
+
+}  // namespace
+
+void add_convolution_ops(OpList& ops) {
+  ops.add("conv1d", by_function_of_layer([](const space::Layer& layer, LayerTensors& tensors) {
+            return [&tensors, window = Window::of(layer),
+                    groups = space::attribute_integer_or(layer, "groups", 1)](const at::Tensor& input) {
+              return at::conv1d(input.squeeze(2), tensors.value("weight"), tensor_if_any(tensors, "bias"),
+                                window.stride[1], window.padding[1], window.dilation[1], groups)
+                  .unsqueeze(2);
+            };
+          }));
+  ops.add("conv2d", of_class<Conv2dOp>());
+  ops.add("depthwise_conv2d", of_class<Conv2dOp>());
+  ops.add("separable_conv2d", by_function_of_layer([](const space::Layer& layer, LayerTensors& tensors) {
+            return [&tensors, window = Window::of(layer)](const at::Tensor& input) {
+              const at::Tensor by_channel =
+                  at::conv2d(input, tensors.value("depthwise_weight"), {}, window.stride, window.padding,
+                             window.dilation, /*groups=*/input.size(1));
+              return at::conv2d(by_channel, tensors.value("weight"), tensor_if_any(tensors, "bias"));
+            };
+          }));
 }
 
 }  // namespace skyline::train

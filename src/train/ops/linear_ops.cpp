@@ -1,5 +1,7 @@
 #include "train/device/device_place.hpp"
-#include "train/ops/built_in_ops.hpp"
+#include "train/ops/fusing_op.hpp"
+#include "train/ops/op_list.hpp"
+#include "train/ops/op_tensors.hpp"
 
 #include <utility>
 
@@ -12,40 +14,7 @@
 namespace skyline::train {
 namespace {
 
-/// Reshapes to [samples, features], features in the order channel, row, column (PyTorch's flatten).
-at::Tensor as_matrix(const at::Tensor& activation) {
-  return activation.contiguous().view(
-      {activation.size(0), activation.size(1) * activation.size(2) * activation.size(3)});
-}
-
-at::Tensor as_activation(const at::Tensor& matrix) {
-  return matrix.view({matrix.size(0), matrix.size(1), 1, 1});
-}
-
-class FlattenOp final : public FusedOp {
- public:
-  at::Tensor reference(const Activations& inputs, bool /*training*/) override {
-    return as_activation(as_matrix(inputs.front()));
-  }
-
-  bool may_be_recorded() const override { return true; }
-
-  at::Tensor forward(const Activations& inputs) override {
-    shape_ = inputs.front().sizes().vec();
-    return as_activation(as_matrix(inputs.front()));
-  }
-
-  Activations backward(at::Tensor gradient, bool /*wants_input_gradient*/) override {
-    return {channels_last(gradient.contiguous().view(shape_))};
-  }
-
-  at::Tensor infer(const Activations& inputs) override { return as_activation(as_matrix(inputs.front())); }
-
- private:
-  std::vector<std::int64_t> shape_;
-};
-
-class LinearOp final : public FusedOp {
+class LinearOp final : public FusingOp {
  public:
   LinearOp(const space::Layer& layer, LayerTensors& tensors, const DevicePlace& place)
       : tensors_(tensors), products_(place.type_of_products(layer)), has_bias_(tensors.has("bias")) {}
@@ -105,13 +74,8 @@ class LinearOp final : public FusedOp {
 
 }  // namespace
 
-std::unique_ptr<LayerOp> make_flatten_op(const space::Layer& /*layer*/, LayerTensors& /*tensors*/) {
-  return std::make_unique<FlattenOp>();
-}
-
-std::unique_ptr<LayerOp> make_linear_op(const space::Layer& layer, LayerTensors& tensors,
-                                        const DevicePlace& place) {
-  return std::make_unique<LinearOp>(layer, tensors, place);
+void add_linear_ops(OpList& ops) {
+  ops.add("linear", of_class<LinearOp>());
 }
 
 }  // namespace skyline::train

@@ -1,4 +1,5 @@
-#include "train/ops/built_in_ops.hpp"
+#include "train/ops/op_list.hpp"
+#include "train/ops/op_tensors.hpp"
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/cat.h>
@@ -94,16 +95,10 @@ class MultiplyOp final : public MergeOp {
 
 }  // namespace
 
-std::unique_ptr<LayerOp> make_add_op(const space::Layer& /*layer*/, LayerTensors& /*tensors*/) {
-  return std::make_unique<AddOp>();
-}
-
-std::unique_ptr<LayerOp> make_concat_op(const space::Layer& /*layer*/, LayerTensors& /*tensors*/) {
-  return std::make_unique<ConcatOp>();
-}
-
-std::unique_ptr<LayerOp> make_multiply_op(const space::Layer& /*layer*/, LayerTensors& /*tensors*/) {
-  return std::make_unique<MultiplyOp>();
+void add_merge_ops(OpList& ops) {
+  ops.add("add", of_class<AddOp>());
+  ops.add("concat", of_class<ConcatOp>());
+  ops.add("multiply", of_class<MultiplyOp>());
 }
 
 }  // namespace skyline::train

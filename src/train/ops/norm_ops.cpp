@@ -1,10 +1,12 @@
-#include "train/ops/built_in_ops.hpp"
-#include "train/ops/function_op.hpp"
+#include "train/ops/batch_norm_op.hpp"
+#include "train/ops/op_list.hpp"
 
 #include <ATen/core/Tensor.h>
 
 namespace skyline::train {
 namespace {
+
+constexpr int kOutputsKept = 4;  // by LibTorch, for the steps of a definition
 
 /// To mean 0 and variance 1 over these dimensions.
 at::Tensor normalized(const at::Tensor& values, at::IntArrayRef dims, double epsilon) {
@@ -21,26 +23,29 @@ at::Tensor affine(at::Tensor values, LayerTensors& tensors) {
 
 }  // namespace
 
-std::unique_ptr<LayerOp> make_layer_norm_op(const space::Layer& layer, LayerTensors& tensors) {
-  return function_op(
-      [&tensors, epsilon = space::attribute_number(layer, "epsilon")](const at::Tensor& input) {
-        return affine(normalized(input, {1}, epsilon), tensors);
-      });
-}
-
-std::unique_ptr<LayerOp> make_group_norm_op(const space::Layer& layer, LayerTensors& tensors) {
-  return function_op([&tensors, groups = space::attribute_integer(layer, "groups"),
-                      epsilon = space::attribute_number(layer, "epsilon")](const at::Tensor& input) {
-    const at::Tensor parts = input.unflatten(1, {groups, input.size(1) / groups});
-    return affine(normalized(parts, {2, 3, 4}, epsilon).flatten(1, 2), tensors);
+void add_norm_ops(OpList& ops) {
+  ops.add("batch_norm", {.make = make_batch_norm_op, .outputs_kept = 1});
+  OpKind layer_norm = by_function_of_layer([](const space::Layer& layer, LayerTensors& tensors) {
+    return [&tensors, epsilon = space::attribute_number(layer, "epsilon")](const at::Tensor& input) {
+      return affine(normalized(input, {1}, epsilon), tensors);
+    };
   });
-}
-
-std::unique_ptr<LayerOp> make_instance_norm_op(const space::Layer& layer, LayerTensors& tensors) {
-  return function_op(
-      [&tensors, epsilon = space::attribute_number(layer, "epsilon")](const at::Tensor& input) {
-        return affine(normalized(input, {2, 3}, epsilon), tensors);
-      });
+  OpKind group_norm = by_function_of_layer([](const space::Layer& layer, LayerTensors& tensors) {
+    return [&tensors, groups = space::attribute_integer(layer, "groups"),
+            epsilon = space::attribute_number(layer, "epsilon")](const at::Tensor& input) {
+      const at::Tensor parts = input.unflatten(1, {groups, input.size(1) / groups});
+      return affine(normalized(parts, {2, 3, 4}, epsilon).flatten(1, 2), tensors);
+    };
+  });
+  OpKind instance_norm = by_function_of_layer([](const space::Layer& layer, LayerTensors& tensors) {
+    return [&tensors, epsilon = space::attribute_number(layer, "epsilon")](const at::Tensor& input) {
+      return affine(normalized(input, {2, 3}, epsilon), tensors);
+    };
+  });
+  for (OpKind* const kind : {&layer_norm, &group_norm, &instance_norm}) kind->outputs_kept = kOutputsKept;
+  ops.add("layer_norm", std::move(layer_norm));
+  ops.add("group_norm", std::move(group_norm));
+  ops.add("instance_norm", std::move(instance_norm));
 }
 
 }  // namespace skyline::train

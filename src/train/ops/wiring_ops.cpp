@@ -1,18 +1,47 @@
-#include "train/ops/built_in_ops.hpp"
-#include "train/ops/function_op.hpp"
+#include "train/ops/op_list.hpp"
+#include "train/ops/op_tensors.hpp"
+
+#include <cstdint>
+#include <vector>
 
 #include <ATen/core/Tensor.h>
 
 namespace skyline::train {
+namespace {
 
-std::unique_ptr<LayerOp> make_identity_op(const space::Layer& /*layer*/, LayerTensors& /*tensors*/) {
-  return function_op([](const at::Tensor& input) { return input; });
-}
+class FlattenOp final : public FusedOp {
+ public:
+  at::Tensor reference(const Activations& inputs, bool /*training*/) override {
+    return as_activation(as_matrix(inputs.front()));
+  }
 
-std::unique_ptr<LayerOp> make_zero_op(const space::Layer& layer, LayerTensors& /*tensors*/) {
-  return function_op([shape = layer.output](const at::Tensor& input) {
-    return input.new_zeros({input.size(0), shape.channels, shape.height, shape.width});
-  });
+  bool may_be_recorded() const override { return true; }
+
+  at::Tensor forward(const Activations& inputs) override {
+    shape_ = inputs.front().sizes().vec();
+    return as_activation(as_matrix(inputs.front()));
+  }
+
+  Activations backward(at::Tensor gradient, bool /*wants_input_gradient*/) override {
+    return {channels_last(gradient.contiguous().view(shape_))};
+  }
+
+  at::Tensor infer(const Activations& inputs) override { return as_activation(as_matrix(inputs.front())); }
+
+ private:
+  std::vector<std::int64_t> shape_;
+};
+
+}  // namespace
+
+void add_wiring_ops(OpList& ops) {
+  ops.add("flatten", of_class<FlattenOp>());
+  ops.add("identity", by_function([](const at::Tensor& input) { return input; }));
+  ops.add("zero", by_function_of_layer([](const space::Layer& layer, LayerTensors& /*tensors*/) {
+            return [shape = layer.output](const at::Tensor& input) {
+              return input.new_zeros({input.size(0), shape.channels, shape.height, shape.width});
+            };
+          }));
 }
 
 }  // namespace skyline::train

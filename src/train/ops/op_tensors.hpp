@@ -8,27 +8,12 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <optional>
+#include <string_view>
 
 #include <ATen/core/Tensor.h>
 
 namespace skyline::train {
-
-struct DevicePlace;
-
-/// How an op of a kind is made that is the same everywhere; how one is made for a place, which outlives it.
-using MakeOp = std::unique_ptr<LayerOp>(const space::Layer& layer, LayerTensors& tensors);
-using MakePlacedOp = std::unique_ptr<LayerOp>(const space::Layer& layer, LayerTensors& tensors,
-                                              const DevicePlace& place);
-MakeOp make_adaptive_average_pool_op, make_adaptive_max_pool_op, make_add_op, make_average_pool_op,
-    make_concat_op, make_conv1d_op, make_elu_op, make_flatten_op, make_gelu_op, make_global_average_pool_op,
-    make_global_max_pool_op, make_group_norm_op, make_hard_sigmoid_op, make_hard_swish_op, make_identity_op,
-    make_instance_norm_op, make_layer_norm_op, make_leaky_relu_op, make_max_pool_op,
-    make_multi_head_self_attention_op, make_multiply_op, make_patch_embedding_op, make_prelu_op, make_relu_op,
-    make_relu6_op, make_separable_conv2d_op, make_sigmoid_op, make_silu_op, make_softmax_op,
-    make_squeeze_excitation_op, make_tanh_op, make_zero_op;
-MakePlacedOp make_batch_norm_op, make_aten_batch_norm_op, make_conv2d_op, make_dropout_op, make_linear_op,
-    make_stochastic_depth_op;
 
 /// How the square window of a convolution or pooling slides over an activation.
 struct Window {
@@ -55,9 +40,24 @@ struct Window {
   }
 };
 
+/// A tensor of a layer; nothing if the layer has none of that name.
+inline std::optional<at::Tensor> tensor_if_any(LayerTensors& tensors, std::string_view name) {
+  return tensors.has(name) ? std::optional<at::Tensor>(tensors.value(name)) : std::nullopt;
+}
+
 /// The tensor itself if it is dense in channels_last order, else a copy that is.
 inline at::Tensor channels_last(const at::Tensor& tensor) {
   return tensor.contiguous(at::MemoryFormat::ChannelsLast);
+}
+
+/// Reshapes to [samples, features], features in the order channel, row, column (PyTorch's flatten).
+inline at::Tensor as_matrix(const at::Tensor& activation) {
+  return activation.contiguous().view(
+      {activation.size(0), activation.size(1) * activation.size(2) * activation.size(3)});
+}
+
+inline at::Tensor as_activation(const at::Tensor& matrix) {
+  return matrix.view({matrix.size(0), matrix.size(1), 1, 1});
 }
 
 /// A dense tensor's memory for our own kernels.
@@ -74,4 +74,5 @@ inline bool is_only_owner(const at::Tensor& tensor) {
 inline std::size_t row_count(const at::Tensor& activation) {
   return static_cast<std::size_t>(activation.size(0) * activation.size(2) * activation.size(3));
 }
+
 }  // namespace skyline::train

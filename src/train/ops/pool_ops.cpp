@@ -1,5 +1,5 @@
-#include "train/ops/built_in_ops.hpp"
-#include "train/ops/function_op.hpp"
+#include "train/ops/op_list.hpp"
+#include "train/ops/op_tensors.hpp"
 
 #include <tuple>
 
@@ -77,38 +77,29 @@ class GlobalAveragePoolOp final : public FusedOp {
 
 }  // namespace
 
-std::unique_ptr<LayerOp> make_adaptive_average_pool_op(const space::Layer& layer, LayerTensors& /*tensors*/) {
-  return function_op([height = layer.output.height, width = layer.output.width](const at::Tensor& input) {
-    return at::adaptive_avg_pool2d(input, {height, width});
-  });
-}
-
-std::unique_ptr<LayerOp> make_adaptive_max_pool_op(const space::Layer& layer, LayerTensors& /*tensors*/) {
-  return function_op([height = layer.output.height, width = layer.output.width](const at::Tensor& input) {
-    return std::get<0>(at::adaptive_max_pool2d(input, {height, width}));
-  });
-}
-
-std::unique_ptr<LayerOp> make_average_pool_op(const space::Layer& layer, LayerTensors& /*tensors*/) {
-  return function_op([window = Window::of_pool(layer)](const at::Tensor& input) {
-    return at::avg_pool2d(input, window.kernel, window.stride, window.padding, /*ceil_mode=*/false,
-                          /*count_include_pad=*/false);
-  });
-}
-
-std::unique_ptr<LayerOp> make_global_max_pool_op(const space::Layer& /*layer*/, LayerTensors& /*tensors*/) {
-  return function_op([](const at::Tensor& input) {
-    return std::get<0>(at::adaptive_max_pool2d(input, {1, 1}));
-  });
-}
-
-std::unique_ptr<LayerOp> make_max_pool_op(const space::Layer& layer, LayerTensors& /*tensors*/) {
-  return std::make_unique<MaxPoolOp>(layer);
-}
-
-std::unique_ptr<LayerOp> make_global_average_pool_op(const space::Layer& /*layer*/,
-                                                     LayerTensors& /*tensors*/) {
-  return std::make_unique<GlobalAveragePoolOp>();
+void add_pool_ops(OpList& ops) {
+  ops.add("adaptive_average_pool",
+          by_function_of_layer([](const space::Layer& layer, LayerTensors& /*tensors*/) {
+            return [height = layer.output.height, width = layer.output.width](const at::Tensor& input) {
+              return at::adaptive_avg_pool2d(input, {height, width});
+            };
+          }));
+  ops.add("adaptive_max_pool", by_function_of_layer([](const space::Layer& layer, LayerTensors& /*tensors*/) {
+            return [height = layer.output.height, width = layer.output.width](const at::Tensor& input) {
+              return std::get<0>(at::adaptive_max_pool2d(input, {height, width}));
+            };
+          }));
+  ops.add("average_pool", by_function_of_layer([](const space::Layer& layer, LayerTensors& /*tensors*/) {
+            return [window = Window::of_pool(layer)](const at::Tensor& input) {
+              return at::avg_pool2d(input, window.kernel, window.stride, window.padding, /*ceil_mode=*/false,
+                                    /*count_include_pad=*/false);
+            };
+          }));
+  ops.add("global_average_pool", of_class<GlobalAveragePoolOp>());
+  ops.add("global_max_pool", by_function([](const at::Tensor& input) {
+            return std::get<0>(at::adaptive_max_pool2d(input, {1, 1}));
+          }));
+  ops.add("max_pool", of_class<MaxPoolOp>());
 }
 
 }  // namespace skyline::train

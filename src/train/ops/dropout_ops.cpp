@@ -1,6 +1,7 @@
 #include "train/device/device_place.hpp"
 #include "train/kernels/dropout.hpp"
-#include "train/ops/built_in_ops.hpp"
+#include "train/ops/op_list.hpp"
+#include "train/ops/op_tensors.hpp"
 
 #include <utility>
 
@@ -85,14 +86,9 @@ class StochasticDepthOp final : public LayerOp {
 
 }  // namespace
 
-std::unique_ptr<LayerOp> make_dropout_op(const space::Layer& layer, LayerTensors& /*tensors*/,
-                                         const DevicePlace& place) {
-  return std::make_unique<DropoutOp>(layer, place);
-}
-
-std::unique_ptr<LayerOp> make_stochastic_depth_op(const space::Layer& layer, LayerTensors& /*tensors*/,
-                                                  const DevicePlace& place) {
-  return std::make_unique<StochasticDepthOp>(layer, place);
+void add_dropout_ops(OpList& ops) {
+  ops.add("dropout", of_class<DropoutOp>());
+  ops.add("stochastic_depth", of_class<StochasticDepthOp>());
 }
 
 }  // namespace skyline::train

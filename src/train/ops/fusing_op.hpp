@@ -1,0 +1,29 @@
+#pragma once
+
+#include "skyline/train/layer_op.hpp"
+
+namespace skyline::train {
+
+/// An op that works together with the ops beside it: it takes over a layer's work, or leaves a part of its
+/// own to another op.
+class FusingOp : public FusedOp {
+ public:
+  /// Prepares what infer derives from parameters; called when they have changed since the last infer.
+  virtual void prepare_inference() {}
+
+  /// Takes over the work of `next`, which alone reads this layer's output. Returns false, and changes
+  /// nothing, if this op cannot: then `next` gets an op of its own.
+  virtual bool absorb(const space::Layer& /*next*/) { return false; }
+  /// Tells the op that it alone reads the output of `producer`, which outlives it.
+  virtual void follow(FusingOp& /*producer*/) {}
+
+  /// Asks this op to leave its constant offset per channel out of its training output, because the reader
+  /// subtracts each channel's mean anyway. Returns the offset (a tensor [channels], alive as long as this
+  /// op), or nullptr if there is none.
+  virtual const at::Tensor* defer_offset() { return nullptr; }
+  /// Asks this op to multiply its output in evaluation mode by scale[c] and to add shift[c]; both are read at
+  /// prepare_inference. Returns false if it cannot.
+  virtual bool fold_affine(const at::Tensor& /*scale*/, const at::Tensor& /*shift*/) { return false; }
+};
+
+}  // namespace skyline::train
