@@ -9,7 +9,7 @@
 #include "engine/work/storage_calls.hpp"
 #include "support/cpu_seconds.hpp"
 #include "support/yaml_config.hpp"
-#include "train/train_fixtures.hpp"
+#include "train/fixtures/train_fixtures.hpp"
 
 #include <algorithm>
 #include <atomic>

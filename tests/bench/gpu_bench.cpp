@@ -3,8 +3,8 @@
 #include "skyline/core/error.hpp"
 
 #include "train/device/host_accelerator.hpp"
+#include "train/fixtures/train_fixtures.hpp"
 #include "train/loading/load_accelerator.hpp"
-#include "train/train_fixtures.hpp"
 
 #include <iostream>
 #include <string>

@@ -1,7 +1,7 @@
 /// Measures what a checkpoint costs a slot that trains on a device: the copy of its state to the host. The
 /// rest, writing it, is the storage thread's (scripts/bench/checkpoint).
 #include "bench/gpu_bench.hpp"
-#include "train/train_fixtures.hpp"
+#include "train/fixtures/train_fixtures.hpp"
 
 #include <algorithm>
 #include <vector>

@@ -4,7 +4,7 @@
 #include "skyline/core/random.hpp"
 
 #include "bench/gpu_bench.hpp"
-#include "train/train_fixtures.hpp"
+#include "train/fixtures/train_fixtures.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -1,7 +1,7 @@
 /// Measures what a device gains from training several candidates at once: 16 different networks one by one,
 /// then all at once, both with recorded steps; and whether memory stays flat over many candidates.
 #include "bench/gpu_bench.hpp"
-#include "train/train_fixtures.hpp"
+#include "train/fixtures/train_fixtures.hpp"
 
 #include <algorithm>
 #include <atomic>

@@ -2,7 +2,7 @@
 /// whose gradients go through the device's reducer, against none.
 #include "bench/gpu_bench.hpp"
 #include "support/local_groups.hpp"
-#include "train/train_fixtures.hpp"
+#include "train/fixtures/train_fixtures.hpp"
 
 #include <algorithm>
 #include <vector>

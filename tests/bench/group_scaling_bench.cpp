@@ -11,7 +11,7 @@
 #include "engine/group/group_hub.hpp"
 #include "support/cpu_seconds.hpp"
 #include "train/evaluator/training_evaluator.hpp"
-#include "train/train_fixtures.hpp"
+#include "train/fixtures/train_fixtures.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -1,11 +1,11 @@
 // A trial gives on a GPU what it gives on the CPU, within the rounding of its sums.
 #include "cuda/gpu_fixture.hpp"
-#include "train/group_fixtures.hpp"
+#include "train/fixtures/group_fixtures.hpp"
+#include "train/fixtures/learner_fixtures.hpp"
+#include "train/fixtures/train_fixtures.hpp"
 #include "train/inherit/transplant.hpp"
-#include "train/learner_fixtures.hpp"
 #include "train/loading/load_accelerator.hpp"
 #include "train/parameters/parameter_store.hpp"
-#include "train/train_fixtures.hpp"
 
 #include <algorithm>
 #include <memory>
