@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""Checks that every module includes only what the module table allows, third-party headers too.
+"""Checks that every module includes only what the module table allows, third-party headers too, and that the topic
+folders of a module are layers.
 
-Prints one line a violation (file:line: what) and exits 1, or "ok: ..." and exits 0.
+In a tree with all modules it also refuses what the tables name and nothing uses.
+Prints one line per violation (file:line: what) and exits 1, or "ok: ..." and exits 0.
 """
 
 import argparse
@@ -20,17 +22,34 @@ TABLE = {
     "space": (["core"], []),
     "trial": (["core", "space"], []),
     "objective": (["core", "space", "trial"], []),
-    "search": (TRIALS, ["eigen"]),
+    "search": (TRIALS, []),
     "comm": (["core", "machine"], ["mpi"]),
     "store": (TRIALS, ["hdf5", "json", "zlib", "png", "jpeg", "webp", "minizip"]),
-    "train": ([*TRIALS, "machine", "comm", "store", "evaluate"], ["torch"]),
+    "train": (["core", "machine", "space", "trial", "comm", "store", "evaluate"], ["torch"]),
     "cuda": (["core", "trial", "train"], ["torch", "cuda", "nccl"]),
-    "evaluate": ([*TRIALS, "machine", "comm", "store"], ["json"]),
+    "evaluate": (["core", "trial", "store"], []),
     "model_export": (["core", "space", "store"], []),
     "run": ([*TRIALS, "search", "store"], []),
     "engine": ([*TRIALS, "search", "comm", "store", "run"], []),
     "report": ([*TRIALS, "search", "store", "run"], ["fmt", "json", "curl"]),
-    "app": (ALL, ["cli11"]),
+    "app": ([module for module in ALL if module != "cuda"], ["cli11"]),
+}
+
+# A module's topic folders, lowest first ("": files of the module's own folder). A file includes only its own folder and
+# lower ones. A module without an entry has no topic folders.
+ROOMS = {
+    "core": ["system", "text", "config", ""],
+    "space": ["expressions", "network", "layers", "language"],
+    "search": ["pareto", "algorithms", ""],
+    "comm": ["", "mpi"],
+    "store": ["publish", "hdf5", "arrays", "data", "events", "images", "import", "run_folder", "journal", "weights"],
+    "train": ["kernels", "inherit", "scoring", "options", "parameters", "device", "ops", "loading", "graph", "group",
+              "batches", "learner", "sharing", "course", "evaluator"],
+    "cuda": ["streams", "nccl", ""],
+    "model_export": ["model", "onnx", "pytorch", ""],
+    "engine": ["group", "work", "loop", "slots", "dispatch", "weights", ""],
+    "report": ["", "files", "text", "compare", "html", "tracking"],
+    "app": ["config", "models", "doctor", "job", "commands", "simulate", ""],
 }
 
 # A module's face: what other modules may include of it besides include/skyline/MODULE, which is installed for users.
@@ -55,7 +74,7 @@ FACES = {
     "model_export": ["model/exported_model"],
     "run": ["account", "opened_run", "run_state"],
     "engine": ["dispatch/rank_watch", "dispatch/simulated_fleet", "engine_job", "loop/front_training",
-               "loop/search_loop", "loop/trial_maker", "work/engine_options", "work/run_files"],
+               "loop/search_loop", "loop/trial_maker", "work/engine_options"],
     "report": ["compare/comparison", "html/html_report", "report", "text/progress", "text/status_file",
                "text/text_table", "tracking/tracking"],
 }
@@ -118,6 +137,22 @@ def includes(path):
         number += 1 + more_lines
 
 
+def room_of(parts):
+    """Topic folder of a path of parts that begins with its module: "" for the module's own folder."""
+    return parts[1] if len(parts) > 2 else ""
+
+
+def check_room(room, name, module):
+    """Returns what is wrong with an include of the module's own header from this topic folder (or None)."""
+    rooms = ROOMS.get(module, [""])
+    other = room_of(name.split("/"))
+    if other not in rooms:
+        return f"{name} is in no topic folder of {module} that ROOMS lists"
+    if rooms.index(other) > rooms.index(room):
+        return f"{module}/{room} must not include {name}: its topic folder is a higher one"
+    return None
+
+
 def check_own(name, module, public):
     """Returns whether the include is one of ours, and what is wrong with it (or None)."""
     parts = name.split("/")
@@ -137,13 +172,20 @@ def check_own(name, module, public):
     return True, None
 
 
-def check_file(path, root):
+def check_file(path, root, used):
+    """Yields the violations of a file, and notes in `used` which rights and faces of the tables it uses."""
     if path.suffix not in ENDINGS:
         yield f"{path.relative_to(root)}: a source ends in {', '.join(ENDINGS)}"
         return
     module = module_of(path, root)
     libraries = TABLE[module][1]
     public = path.relative_to(root).parts[0] == "include"
+    room = room_of(path.relative_to(root).parts[1:])
+    if not public:
+        used.add((module, "room", room))
+        if room not in ROOMS.get(module, [""]):
+            yield f"{path.relative_to(root)}: {room} is no topic folder of {module} that ROOMS lists"
+            return
     for number, line in includes(path):
         where = f"{path.relative_to(root)}:{number}"
         match = INCLUDE.fullmatch(line)
@@ -155,12 +197,21 @@ def check_file(path, root):
             yield f"{where}: \"{name}\": headers of ours are named by their path in src or include"
             continue
         ours, problem = check_own(name, module, public)
+        if ours and not problem:
+            parts = name.removesuffix(".hpp").split("/")
+            if parts[0] == "skyline":
+                used.add((module, "module", parts[1]))
+            elif parts[0] == module:
+                problem = check_room(room, name, module)
+            else:
+                used.update({(module, "module", parts[0]), (parts[0], "face", "/".join(parts[1:]))})
         if problem:
             yield f"{where}: {problem}"
         if ours:
             continue
         library = next((known for pattern, known in THIRD_PARTY if pattern.match(name)), None)
         if library is not None:
+            used.add((module, "library", library))
             if library not in libraries:
                 yield f"{where}: {module} must not include <{name}>"
             elif library in HIDDEN and public:
@@ -173,13 +224,26 @@ def check_file(path, root):
             yield f"{where}: <{name}> is in no module's list"
 
 
+def stale_entries(used):
+    """Yields what the tables name and no file uses."""
+    for module, (modules, libraries) in TABLE.items():
+        listed = [*(("module", name) for name in modules), *(("library", name) for name in libraries),
+                  *(("face", name) for name in FACES.get(module, [])), *(("room", name) for name in ROOMS.get(module, []))]
+        for kind, name in listed:
+            if (module, kind, name) not in used:
+                yield f"{module}: nothing uses the {kind} {name or 'of its own files'} that the tables list"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("root", nargs="?", type=pathlib.Path, default=pathlib.Path(__file__).parent.parent)
     root = parser.parse_args().root.resolve()
     files = [path for folder in ("src", "include") for path in sorted((root / folder).rglob("*"))
              if path.is_file() and path.name not in BESIDE and path.suffix not in PAGE]
-    violations = [line for path in files for line in check_file(path, root)]
+    used = set()
+    violations = [line for path in files for line in check_file(path, root, used)]
+    if {module_of(path, root) for path in files if path.suffix in ENDINGS} >= TABLE.keys():
+        violations += stale_entries(used)
     for line in violations:
         print(line)
     if violations or not files:

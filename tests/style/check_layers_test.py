@@ -1,6 +1,7 @@
-"""The layer check must find violations: each bad include is reported, a clean tree is not."""
+"""The layer check must find violations: each bad include and stale entry is reported, a clean tree is not."""
 
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -16,6 +17,20 @@ def check(files):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
         return subprocess.run([sys.executable, CHECK, folder], capture_output=True, text=True)
+
+
+def check_planted(file, old, new):
+    """Checks a copy of the project's own tree in which one text of a file has become another."""
+    root = pathlib.Path(CHECK).parent.parent
+    with tempfile.TemporaryDirectory() as folder:
+        for part in ("src", "include", "scripts"):
+            shutil.copytree(root / part, pathlib.Path(folder, part))
+        planted = pathlib.Path(folder, file)
+        text = planted.read_text()
+        assert old in text, f"{file} has no {old}"
+        planted.write_text(text.replace(old, new, 1))
+        script = pathlib.Path(folder, "scripts", "check_layers.py")
+        return subprocess.run([sys.executable, script, folder], capture_output=True, text=True)
 
 
 class CheckLayers(unittest.TestCase):
@@ -77,6 +92,30 @@ class CheckLayers(unittest.TestCase):
         result = check({"include/skyline/space/a.hpp": '#include "space/expressions/expression.hpp"\n'})
         self.assertIn("public headers must not show space/expressions/expression.hpp", result.stdout)
 
+    def test_finds_an_include_of_a_higher_topic_folder(self):
+        result = check_planted("src/store/hdf5/hdf5_reader.hpp", "#pragma once\n",
+                               '#pragma once\n#include "store/journal/journal.hpp"\n')
+        self.assertIn("src/store/hdf5/hdf5_reader.hpp:2: store/hdf5 must not include store/journal/journal.hpp: its topic "
+                      "folder is a higher one", result.stdout)
+        self.assertEqual(result.returncode, 1)
+
+    def test_finds_a_topic_folder_without_a_place_in_the_order(self):
+        result = check({"src/store/loft/a.cpp": "", "src/machine/loft/a.cpp": ""})
+        self.assertIn("src/store/loft/a.cpp: loft is no topic folder of store that ROOMS lists", result.stdout)
+        self.assertIn("src/machine/loft/a.cpp: loft is no topic folder of machine that ROOMS lists", result.stdout)
+
+    def test_finds_a_right_that_nobody_uses(self):
+        result = check_planted("scripts/check_layers.py", '"machine": (["core"], [])', '"machine": (["core"], ["zlib"])')
+        self.assertEqual(result.stdout, "machine: nothing uses the library zlib that the tables list\n")
+
+    def test_finds_a_face_that_does_not_exist(self):
+        result = check_planted("scripts/check_layers.py", '"run": ["account"', '"run": ["account", "ledger"')
+        self.assertEqual(result.stdout, "run: nothing uses the face ledger that the tables list\n")
+
+    def test_finds_a_topic_folder_that_does_not_exist(self):
+        result = check_planted("scripts/check_layers.py", '"comm": ["", "mpi"]', '"comm": ["", "smoke", "mpi"]')
+        self.assertEqual(result.stdout, "comm: nothing uses the room smoke that the tables list\n")
+
     def test_finds_a_third_party_header(self):
         result = check({"src/search/a.cpp": "\n#include <mpi.h>\n"})
         self.assertIn("src/search/a.cpp:2: search must not include <mpi.h>", result.stdout)
@@ -86,7 +125,7 @@ class CheckLayers(unittest.TestCase):
         self.assertIn("public headers must not show torch", result.stdout)
 
     def test_finds_cuda_outside_its_module(self):
-        result = check({"src/train/a.cpp": "#include <cuda_runtime_api.h>\n#include <nccl.h>\n"})
+        result = check({"src/train/device/a.cpp": "#include <cuda_runtime_api.h>\n#include <nccl.h>\n"})
         self.assertIn("train must not include <cuda_runtime_api.h>", result.stdout)
         self.assertIn("train must not include <nccl.h>", result.stdout)
 
