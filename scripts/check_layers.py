@@ -60,6 +60,7 @@ FACES = {
              "text/running_hash", "text/wording"],
     "machine": ["device_binding", "nccl_settings", "node", "node_tokens"],
     "space": ["language/searched_section", "language/space_keys", "network/network_alignment"],
+    "search": ["algorithms/listed_search", "algorithms/proposal_list"],
     "trial": ["commit_log", "packed_trial", "scope_timer", "trial_fields"],
     "comm": ["agreement", "communicator", "environment", "link", "mailbox", "mpi/start_watch"],
     "store": ["data/staged_dataset", "events/event_file", "images/image", "journal/courses", "journal/journal",

@@ -72,7 +72,8 @@ class ValueWriter {
 std::optional<FieldDifference> first_difference(const Trial& left, const Trial& right) {
   std::optional<FieldDifference> found;
   const auto compare = [&found](const char* name, const auto& field, const auto& other) {
-    if (!found && !(field == other)) found = FieldDifference{name, field_text(field), field_text(other)};
+    if (!found && !(field == other) && !is_stated_if_set(name))
+      found = FieldDifference{name, field_text(field), field_text(other)};
   };
   for_each_field(compare, left, right);
   return found;

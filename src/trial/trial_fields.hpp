@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -23,8 +24,14 @@ void for_each_field(Visitor&& visit, Trials&... trials) {
   visit("epochs", trials.proposal.budget.epochs...);
   visit("horizon", trials.proposal.horizon.epochs...);
   visit("members", trials.members...);
+  visit("repeat", trials.proposal.repeat...);
   visit("cost", trials.cost...);
   visit("seed", trials.seed...);
+}
+
+/// Whether files state the field only where it is not 0: those of earlier versions do not have it.
+constexpr bool is_stated_if_set(std::string_view field) {
+  return field == "repeat";
 }
 
 /// The same for where and when a trial ran, as far as it is recorded.
@@ -48,7 +55,8 @@ struct FieldDifference {
   std::string right;
 };
 
-/// The first field that is not the same in both; nothing if all agree.
+/// The first field that is not the same in both; nothing if all agree. Repetitions differ in their seeds:
+/// journals of earlier versions say nothing else of them.
 std::optional<FieldDifference> first_difference(const Trial& left, const Trial& right);
 
 /// A field as the value of one column of a table, or of one attribute of a file.

@@ -321,6 +321,26 @@ TEST(Algorithms, MayBeRegisteredFromOutside) {
   EXPECT_THROW(register_algorithm(make_algorithm<Idle>("idle", "Proposes nothing.", table)), InternalError);
 }
 
+TEST(ListedSearch, RepeatsEachGenotypeWithoutWaitingForResults) {
+  const ConfigNode section = config_from_yaml(
+      "{algorithm: listed, genotypes: [[0, 1, 1], [1, 0, 0]], seeds: 2}", "run.yaml", "search");
+  const auto searcher = make_searcher(section, uneven_space(), unconstrained(), 1, {0.5});
+  EXPECT_FALSE(searcher->needs_results());
+  EXPECT_EQ(searcher->expected_trials(), 4U);
+  std::vector<trial::Proposal> proposals = searcher->ask(3);
+  ASSERT_EQ(proposals.size(), 3U);
+  for (trial::Proposal& last : searcher->ask(3)) proposals.push_back(std::move(last));
+  ASSERT_EQ(proposals.size(), 4U);
+  EXPECT_TRUE(searcher->finished());
+  EXPECT_EQ(searcher->finish_reason(), "4 listed trials done");
+  const std::vector<std::vector<std::uint32_t>> listed{{0, 1, 1}, {1, 0, 0}};
+  for (std::uint32_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(proposals[i].architecture->genotype.choices, listed[i / 2]);
+    EXPECT_EQ(proposals[i].repeat, i % 2);
+    EXPECT_EQ(proposals[i].budget.epochs, 0.5);
+  }
+}
+
 TEST(SearchOptions, RefuseUnknownAlgorithmsAndKeysWithASuggestion) {
   EXPECT_EQ(parse_error("algorithm: evolution_parreto"),
             "run.yaml:1:12: search.algorithm: unknown algorithm `evolution_parreto`, did you mean "

@@ -37,6 +37,7 @@ Trial full_trial(const Start& start) {
   trial.proposal.start = start;
   trial.proposal.budget.epochs = 0.1;
   trial.proposal.horizon.epochs = 0.9;
+  trial.proposal.repeat = 2;
   return trial;
 }
 
@@ -63,6 +64,13 @@ TEST(TrialFields, AreTheSameWhereverTheParentsWeightsAre) {
   const Trial here = full_trial(Inherit{.from = 5, .architecture = nullptr, .share = 0.5, .holder = 1});
   const Trial there = full_trial(Inherit{.from = 5, .architecture = nullptr, .share = 0.5, .holder = 3});
   EXPECT_FALSE(first_difference(here, there));
+}
+
+TEST(TrialFields, AreTheSameWhetherAJournalNamesTheRepetitionOrItsSeedAlone) {
+  const Trial named = full_trial(Fresh{});
+  Trial unnamed = named;
+  unnamed.proposal.repeat = 0;
+  EXPECT_FALSE(first_difference(named, unnamed));
 }
 
 TEST(TrialFields, OfOneThatContinuesAnHeirNameBothTrials) {

@@ -26,6 +26,18 @@ struct Algorithm {
   std::shared_ptr<const KeyTable> keys;
   /// @param section  checked by `keys`
   std::function<std::unique_ptr<Searcher>(const ConfigNode& section, const SearchProblem& problem)> make;
+  /// Whether `final` trains all trials of the search that succeeded, and not its front alone.
+  bool trains_all = false;
+  /// The folder of the run that the results of the search come from; an empty text: they are measured here.
+  /// Where it names one, the program that begins the run writes these results into its journal (`skyline
+  /// train` does), and `skyline search` refuses to begin it.
+  /// @param section  complete
+  std::function<std::string(const ConfigNode& section)> source_run = [](const ConfigNode&) {
+    return std::string();
+  };
+  /// The setting with which the search goes on with the results that there are, instead of waiting for a
+  /// generation: "search.KEY: VALUE", for messages. Empty: there is none.
+  std::string steady_setting = {};
 };
 
 /// An algorithm whose searcher is constructed from its options and the problem.
@@ -33,9 +45,11 @@ template <typename AnySearcher, typename Options>
 Algorithm make_algorithm(const std::string& name, const std::string& meaning,
                          const OptionTable<Options>& table) {
   const auto keys = std::make_shared<const OptionTable<Options>>(table.tagged("algorithm", name, meaning));
-  return {name, meaning, keys, [keys](const ConfigNode& section, const SearchProblem& problem) {
-            return std::make_unique<AnySearcher>(keys->parse(section), problem);
-          }};
+  Algorithm algorithm{.name = name, .meaning = meaning, .keys = keys, .make = {}};
+  algorithm.make = [keys](const ConfigNode& section, const SearchProblem& problem) {
+    return std::make_unique<AnySearcher>(keys->parse(section), problem);
+  };
+  return algorithm;
 }
 
 /// Adds an algorithm, before run_program; a second one of the same name is an InternalError.

@@ -95,6 +95,9 @@ struct Proposal {
   /// is less than the budget: the budget. One that continues a trial takes that trial's.
   Budget horizon = {0};
   Start start = {};
+  /// Trials of one architecture and horizon that differ in this alone are repetitions, each with a seed of
+  /// its own. A proposal that continues a trial takes that trial's.
+  std::uint32_t repeat = 0;
   std::optional<TrialNumber> trains = {};  // of a full training: the trial that it trains
 };
 
@@ -102,7 +105,7 @@ struct Proposal {
 struct Trial {
   TrialNumber number = 0;
   Proposal proposal;
-  std::uint64_t seed = 0;     // of run seed, arch id and horizon alone
+  std::uint64_t seed = 0;     // follows from the run's seed, arch id, horizon and repeat alone
   std::uint32_t members = 1;  // of the group that trains it; part of its definition
   std::uint64_t cost = 0;     // Evaluator::predicted_cost, in whole units: commits by virtual time go by it
 

@@ -1,5 +1,4 @@
 #include "skyline/core/error.hpp"
-#include "skyline/search/algorithm.hpp"
 #include "skyline/search/pareto.hpp"
 
 #include "app/commands/commands.hpp"
@@ -138,11 +137,7 @@ std::unique_ptr<trial::Evaluator> make_evaluator(comm::Environment& environment,
   return evaluator;
 }
 
-/// Whether all trials of the search are trained in full, and not the front alone.
-bool trains_all(const RunConfig& config) {
-  return search::algorithm_of(config.sections.search).name == "listed";
-}
-
+/// The search trials that succeeded.
 std::vector<trial::TrialNumber> numbers_of(const run::RunState& state) {
   std::vector<trial::TrialNumber> numbers;
   for (const run::SharedTrial& committed : state.trials()) {
@@ -225,9 +220,10 @@ int search_on_ranks(comm::Environment& environment, const SearchArguments& argum
                           .options = engine_options(arguments, config)};
   if (const std::optional<trial::Budget> budget = config.final_budget()) {
     const std::size_t most_tied = config.sections.final_training->most_tied;
-    task.full_training = [budget, most_tied, all = trains_all(config)](const run::RunState& state) {
+    task.full_training = [budget, most_tied,
+                          all = config.algorithm().trains_all](const run::RunState& state) {
       const auto numbers = all ? numbers_of(state) : search::keys_with_few_ties(state.front(), most_tied);
-      return std::make_unique<engine::FrontTraining>(state, numbers, *budget);
+      return engine::front_training(state, numbers, *budget);
     };
   }
   const engine::RunFiles files{store::RunPaths{arguments.run}, journal_header(config, *evaluator), storage};

@@ -4,6 +4,7 @@
 #include "app/commands/commands.hpp"
 #include "app/models/taken_model.hpp"
 #include "engine/loop/trial_maker.hpp"
+#include "search/algorithms/listed_search.hpp"
 #include "store/journal/journal.hpp"
 #include "store/publish/publish.hpp"
 
@@ -18,13 +19,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kMostSeeds = 1000;
-
 struct TrainArguments {
   ModelChoice choice;
   double epochs = 0;
   std::optional<std::uint64_t> seed;  // nothing: that of the run
-  std::int64_t seeds = 1;             // trainings of each
+  std::size_t seeds = 1;              // trainings of each
   SearchArguments job;                // its run folder, and how it runs
 };
 
@@ -36,30 +35,18 @@ class TakenTrials final : public RunBeginning {
   ConfigNode config() override {
     source_ = ModelSource::open(arguments_.choice.run);
     numbers_ = chosen_trials(source_, arguments_.choice);
-    std::vector<ConfigNode> genotypes;
-    std::vector<ConfigNode> own_numbers;
+    search::ListedOptions listed{.genotypes = {}, .seeds = arguments_.seeds, .from = {}, .numbers = numbers_};
+    listed.from = fs::absolute(arguments_.choice.run).lexically_normal().string();
     for (const trial::TrialNumber number : numbers_) {
       const trial::SharedTrial taken = source_.run.state.search_trial(number);
       if (std::holds_alternative<trial::Failure>(taken->outcome)) {
         throw UserError("--trial " + std::to_string(number) + ": failed in " +
                         arguments_.choice.run.string());
       }
-      std::vector<ConfigNode> choices;
-      for (const std::uint32_t choice : taken->trial.architecture().genotype.choices) {
-        choices.push_back(ConfigNode::make_integer(choice));
-      }
-      genotypes.push_back(ConfigNode::make_list(std::move(choices), {}));
-      own_numbers.push_back(ConfigNode::make_integer(static_cast<std::int64_t>(number)));
+      listed.genotypes.push_back(taken->trial.architecture().genotype.choices);
     }
     ConfigNode root = source_.run.config;
-    const std::string from = fs::absolute(arguments_.choice.run).lexically_normal().string();
-    root.set("search",
-             ConfigNode::make_map({{"algorithm", ConfigNode::make_scalar("listed", {}), {}},
-                                   {"genotypes", ConfigNode::make_list(std::move(genotypes), {}), {}},
-                                   {"seeds", ConfigNode::make_integer(arguments_.seeds), {}},
-                                   {"from", ConfigNode::make_scalar(from, {}, true), {}},
-                                   {"numbers", ConfigNode::make_list(std::move(own_numbers), {}), {}}},
-                                  {}));
+    root.set("search", listed.to_section());
     root.set("final.epochs", ConfigNode::make_number(arguments_.epochs));
     root.set("run.keep_weights", ConfigNode::make_scalar("all", {}));
     if (arguments_.seed) {
@@ -78,7 +65,7 @@ class TakenTrials final : public RunBeginning {
     std::vector<trial::CommittedTrial> lines;
     while (!searcher->finished()) {
       for (trial::Proposal& proposal : searcher->ask(1)) {
-        const trial::TrialNumber number = numbers_.at(lines.size() / options.seeds);
+        const trial::TrialNumber number = numbers_.at(lines.size() / arguments_.seeds);
         lines.push_back({.trial = maker.make(std::move(proposal)),
                          .outcome = source_.run.state.search_trial(number)->outcome,
                          .timing = {},
@@ -122,7 +109,7 @@ RunCommand train_command(CLI::App& command) {
   command
       .add_option("--seeds", arguments->seeds,
                   "train each so often, with other seeds; means and deviations are told (default: 1)")
-      ->check(whole_number(1, kMostSeeds));
+      ->check(whole_number(1, search::ListedOptions::kMostSeeds));
   add_job(command, arguments->job);
   return [arguments] { return run_train(*arguments); };
 }

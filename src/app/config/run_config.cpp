@@ -2,7 +2,6 @@
 
 #include "skyline/core/error.hpp"
 #include "skyline/core/random.hpp"
-#include "skyline/search/algorithm.hpp"
 #include "skyline/store/importer.hpp"
 
 #include "core/backoff.hpp"
@@ -355,8 +354,6 @@ void RunConfig::open_data(const ConfigNode& section, bool verify_data) {
 engine::EngineOptions RunConfig::engine_options() const {
   engine::EngineOptions options;
   options.seed = sections.run.seed;
-  if (const ConfigNode* seeds = sections.search.find("seeds"))
-    options.seeds = static_cast<std::size_t>(seeds->as_integer());
   options.window = sections.run.window_trials();
   if (sections.run.commit == CommitBy::kVirtualTime) options.virtual_slots = sections.run.virtual_slots;
   options.dispatch = sections.run.dispatch;

@@ -3,6 +3,7 @@
 #include "skyline/core/config_node.hpp"
 #include "skyline/evaluate/evaluator_kind.hpp"
 #include "skyline/objective/objective_set.hpp"
+#include "skyline/search/algorithm.hpp"
 #include "skyline/search/candidate_pool.hpp"
 #include "skyline/search/searcher.hpp"
 #include "skyline/space/search_space.hpp"
@@ -52,6 +53,7 @@ struct RunConfig {
   /// bound the run, so that a finished one can be extended, or say what is kept and where.
   std::string identity_hash() const;
   engine::EngineOptions engine_options() const;
+  const search::Algorithm& algorithm() const { return search::algorithm_of(sections.search); }
   /// The search; its proposals have the budget that the evaluator's section names.
   std::unique_ptr<search::Searcher> make_searcher() const;
   /// Random valid architectures, as the space has them; fewer where they are hard to find.

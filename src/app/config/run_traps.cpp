@@ -17,18 +17,17 @@ std::string of_slots(std::size_t trials, std::size_t slots) {
 
 std::optional<std::string> useless_window(const RunConfig& config, const search::Searcher& searcher) {
   if (!config.sections.run.window) return std::nullopt;
-  const ConfigNode& search = config.sections.search;
-  const std::string name = search.at("algorithm").as_text();
-  const std::string key = "run.window: a window does not help " + name + ", ";
+  const search::Algorithm& algorithm = config.algorithm();
+  const std::string key = "run.window: a window does not help " + algorithm.name + ", ";
   if (!searcher.needs_results()) return key + "which needs no results: leave it out";
   if (!searcher.generation()) return std::nullopt;
-  const bool may_be_steady = search.find("breed") != nullptr;
-  return key + "which waits for each generation" + (may_be_steady ? "; `search.breed: commit` does not" : "");
+  const std::string& steady = algorithm.steady_setting;
+  return key + "which waits for each generation" + (steady.empty() ? "" : "; `" + steady + "` does not");
 }
 
 std::optional<std::string> missing_window(const RunConfig& config, const search::Searcher& searcher) {
   if (!lacks_window(config, searcher)) return std::nullopt;
-  return "run.window: without one, " + config.sections.search.at("algorithm").as_text() +
+  return "run.window: without one, " + config.algorithm().name +
          " waits until all trials in flight are committed; set it to 2 to 2.5 times the slots by virtual "
          "time, 4 to 5 times by number";
 }

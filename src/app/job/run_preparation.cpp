@@ -45,11 +45,10 @@ void check_may_begin(const store::RunPaths& paths, const SearchArguments& argume
                   " holds a run already: add --resume to resume it, or name another folder");
 }
 
-/// The results of its search are another run's, which `skyline train` puts into the journal.
+/// If the results of its search are another run's, whoever begins the run writes them into the journal.
 void check_journal_of_train(const store::RunPaths& paths, const SearchArguments& arguments,
                             const RunConfig& config) {
-  const ConfigNode* from = config.sections.search.find("from");
-  const bool takes = from != nullptr && !from->as_text().empty();
+  const bool takes = !config.algorithm().source_run(config.sections.search).empty();
   if (!takes || arguments.beginning != nullptr || store::exists(paths.journal())) return;
   throw UserError(paths.root.string() +
                   ": `skyline train` begins this run, and has written no journal.jsonl: "

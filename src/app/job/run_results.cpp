@@ -62,12 +62,12 @@ void print_results(const store::RunPaths& paths, const report::ReportInputs& inp
 void warn_of_lost_weights(const store::RunPaths& paths, const RunConfig& config, const run::RunState& state) {
   if (config.sections.run.keep_weights == engine::KeepWeights::kNone || !config.evaluator.needs.weights)
     return;
+  const bool is_from_elsewhere = !config.algorithm().source_run(config.sections.search).empty();
   for (const run::SharedTrial& member : state.trials()) {
     const trial::TrialNumber number = member->trial.number;
     const bool kept = state.on_front(number) || (member->trial.is_final() && state.on_final_front(number));
     if (!kept) continue;
-    if (!member->trial.is_final() && config.sections.search.find("from") != nullptr)
-      continue;                                                             // another run's
+    if (!member->trial.is_final() && is_from_elsewhere) continue;
     if (std::holds_alternative<trial::Failure>(member->outcome)) continue;  // of a full training
     const auto file = paths.weights(member->trial.name());
     if (!store::exists(file)) {

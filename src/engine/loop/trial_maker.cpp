@@ -46,10 +46,7 @@ trial::Trial TrialMaker::make(trial::Proposal proposal) {
   const trial::TrialNumber number = proposal.trains ? *proposal.trains : next_++;
   trial::Trial trial{number, std::move(proposal)};
   trial.proposal.horizon = trial.horizon();
-  const std::uint64_t place = number % options_.seeds;  // among the trials of its architecture
-  const std::uint64_t run_seed =
-      place == 0 ? options_.seed : derive_seed(options_.seed, "engine.seeds", {place});
-  trial.seed = trial_seed(run_seed, trial.architecture().id, trial.horizon());
+  trial.seed = trial_seed(options_.seed, trial.architecture().id, trial.horizon(), trial.proposal.repeat);
   trial.members = evaluator_.members_for(trial);
   require(trial.members > 0, "the evaluator wants a trial to be trained by nobody");
   require(trial.members == 1 || evaluator_.forms_groups(),
@@ -77,6 +74,7 @@ void TrialMaker::complete(trial::Continue& start, trial::Proposal& proposal) con
   const run::SharedTrial committed = state_.search_trial(start.from);
   const trial::Trial& earlier = committed->trial;
   proposal.horizon = earlier.horizon();
+  proposal.repeat = earlier.proposal.repeat;
   const auto check = [&](bool holds, const char* problem) {
     if (!holds) {
       throw InternalError("the searcher continues trial " + std::to_string(start.from) + " " + problem);
@@ -93,7 +91,9 @@ void TrialMaker::complete(trial::Continue& start, trial::Proposal& proposal) con
   start.holder = is_recorded ? -1 : committed->timing.rank;
 }
 
-std::uint64_t trial_seed(std::uint64_t run_seed, space::ArchId arch, const trial::Budget& horizon) {
+std::uint64_t trial_seed(std::uint64_t run_seed, space::ArchId arch, const trial::Budget& horizon,
+                         std::uint32_t repeat) {
+  if (repeat > 0) run_seed = derive_seed(run_seed, "engine.seeds", {repeat});
   return derive_seed(run_seed, "trial",
                      {static_cast<std::uint64_t>(arch), std::bit_cast<std::uint64_t>(horizon.epochs)});
 }

@@ -32,8 +32,10 @@ class TrialMaker {
   std::vector<bool> recorded_;   // by number of search trial
 };
 
-/// Seed of a trial's training: of the run's seed, the architecture and the horizon alone.
-std::uint64_t trial_seed(std::uint64_t run_seed, space::ArchId arch, const trial::Budget& horizon);
+/// Seed of a trial's training, which follows from these alone. The training parameters are part of the arch
+/// id.
+std::uint64_t trial_seed(std::uint64_t run_seed, space::ArchId arch, const trial::Budget& horizon,
+                         std::uint32_t repeat);
 
 /// How a proposal starts: from the weights of that one of its parents that fills the greater share of its
 /// parameters, the first of equals; fresh if it has nothing in common with any. A function of its arguments.

@@ -24,8 +24,6 @@ struct CheckpointOptions {
 
 struct EngineOptions {
   std::uint64_t seed = 1;
-  /// Search trials in a row of one architecture, each of which has its own seed; 1: all have the run's.
-  std::size_t seeds = 1;
   /// Trials asked and not committed, at most; nothing: a generation at a time.
   std::optional<std::size_t> window;
   /// Of the clock that orders commits; nothing: trials are committed in the order of asking.

@@ -295,7 +295,10 @@ Algorithm evolution_pareto() {
        "When children are bred: when all results of a generation are committed, or at each commit, as many "
        "as "
        "`run.window` has room for; `max_unseen` of them count as an iteration."}};
-  return make_algorithm<EvolutionPareto>("evolution_pareto", "Evolution of the Pareto front.", options);
+  Algorithm algorithm =
+      make_algorithm<EvolutionPareto>("evolution_pareto", "Evolution of the Pareto front.", options);
+  algorithm.steady_setting = "search.breed: commit";
+  return algorithm;
 }
 
 }  // namespace skyline::search

@@ -21,7 +21,9 @@ class FieldEncoder {
  public:
   explicit FieldEncoder(Json& line) : line_(line) {}
   void operator()(const char* name, trial::Origin origin) const { line_[name] = trial::to_text(origin); }
-  void operator()(const char* name, std::uint32_t value) const { line_[name] = value; }
+  void operator()(const char* name, std::uint32_t value) const {
+    if (value != 0 || !trial::is_stated_if_set(name)) line_[name] = value;
+  }
   void operator()(const char* name, std::uint64_t value) const { line_[name] = std::to_string(value); }
   void operator()(const char* name, double value) const { line_[name] = encode_number(value); }
   void operator()(const char* name, const std::vector<trial::TrialNumber>& numbers) const {
@@ -46,6 +48,7 @@ class FieldDecoder {
     origin = trial::parse_origin(decode_text(line_, name));
   }
   void operator()(const char* name, std::uint32_t& value) const {
+    if (trial::is_stated_if_set(name) && !line_.contains(name)) return;
     value = decode_integer<std::uint32_t>(member(line_, name), name);
   }
   void operator()(const char* name, std::uint64_t& value) const { value = decode_large(line_, name); }

@@ -1,16 +1,21 @@
 #include "skyline/core/error.hpp"
+#include "skyline/core/random.hpp"
 
 #include "comm/environment.hpp"
 #include "core/log.hpp"
 #include "engine/fixtures/engine_rig.hpp"
 #include "engine/loop/trial_maker.hpp"
 #include "support/user_error_of.hpp"
+#include "support/yaml_config.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -68,15 +73,44 @@ TEST_F(LocalRun, TellsItsObserverWhatHappens) {
   EXPECT_FALSE(all.result.finish_reason.empty());
 }
 
-TEST_F(LocalRun, SeedsATrialByRunArchitectureAndHorizonAlone) {
-  EXPECT_EQ(trial_seed(1, space::ArchId{2}, {0.5}), trial_seed(1, space::ArchId{2}, {0.5}));
-  EXPECT_NE(trial_seed(1, space::ArchId{2}, {0.5}), trial_seed(2, space::ArchId{2}, {0.5}));
-  EXPECT_NE(trial_seed(1, space::ArchId{2}, {0.5}), trial_seed(1, space::ArchId{3}, {0.5}));
-  EXPECT_NE(trial_seed(1, space::ArchId{2}, {0.5}), trial_seed(1, space::ArchId{2}, {0.25}));
+TEST_F(LocalRun, SeedsATrialByRunArchitectureHorizonAndRepeatAlone) {
+  constexpr space::ArchId kArch{2};
+  const std::uint64_t seed = trial_seed(1, kArch, {0.5}, 0);
+  EXPECT_EQ(seed, trial_seed(1, kArch, {0.5}, 0));
+  EXPECT_NE(seed, trial_seed(2, kArch, {0.5}, 0));
+  EXPECT_NE(seed, trial_seed(1, space::ArchId{3}, {0.5}, 0));
+  EXPECT_NE(seed, trial_seed(1, kArch, {0.25}, 0));
+  EXPECT_NE(seed, trial_seed(1, kArch, {0.5}, 1));
+  EXPECT_NE(trial_seed(1, kArch, {0.5}, 2), trial_seed(1, kArch, {0.5}, 1));
   for (const auto& committed : run(evolution_spec()).result.committed) {
     EXPECT_EQ(committed.trial.seed,
-              trial_seed(5, committed.trial.architecture().id, committed.trial.horizon()));
+              trial_seed(5, committed.trial.architecture().id, committed.trial.horizon(), 0));
   }
+}
+
+TEST_F(LocalRun, SeedsTheRepetitionsOfAListAsTheirFullTrainings) {
+  RunSpec spec = evolution_spec();
+  spec.search =
+      testing::config_from_yaml("{algorithm: listed, genotypes: [[0, 0, 0]], seeds: 3}", "run.yaml", "search");
+  spec.final_epochs = 2;
+  const RigRun all = run(spec);
+  std::vector<std::uint64_t> seeds;
+  for (const auto& committed : all.result.committed) {
+    const trial::Trial& trial = committed.trial;
+    EXPECT_EQ(trial.proposal.repeat, trial.number);
+    EXPECT_EQ(trial.seed, trial_seed(5, trial.architecture().id, trial.horizon(), trial.proposal.repeat));
+    seeds.push_back(trial.seed);
+  }
+  EXPECT_GT(seeds.size(), 3U) << "no full training";
+  std::ranges::sort(seeds);
+  EXPECT_EQ(std::ranges::adjacent_find(seeds), seeds.end());
+}
+
+/// Runs of earlier versions go on.
+TEST_F(LocalRun, SeedsARepetitionAsARunWithAnotherSeedWould) {
+  constexpr space::ArchId kArch{2};
+  EXPECT_EQ(trial_seed(1, kArch, {0.5}, 3), trial_seed(derive_seed(1, "engine.seeds", {3}), kArch, {0.5}, 0));
+  EXPECT_EQ(trial_seed(1, kArch, {0.5}, 0), derive_seed(1, "trial", {2, std::bit_cast<std::uint64_t>(0.5)}));
 }
 
 TEST_F(LocalRun, KeepsNoMoreInFlightThanTheWindow) {

@@ -164,6 +164,20 @@ TEST_F(Journal, TellsInItsCanonicalFormWhatWasInherited) {
   EXPECT_THAT(canonical_journal(path), Not(HasSubstr("inherits")));
 }
 
+TEST_F(Journal, NamesARepetitionUnlessItIsTheFirst) {
+  std::vector<CommittedTrial> trials = sample_trials(space, 2);
+  trials[1].trial.proposal.repeat = 3;
+  write(trials);
+  const std::string canonical = canonical_journal(path);
+  const std::size_t place = canonical.find(R"("repeat":3,"cost")");
+  ASSERT_NE(place, std::string::npos) << canonical;
+  EXPECT_EQ(canonical.find("repeat"), place + 1) << canonical;
+  EXPECT_EQ(canonical.rfind("repeat"), place + 1) << canonical;
+  const JournalContents contents = read_journal(path, space);
+  EXPECT_EQ(contents.entries[0]->trial.proposal.repeat, 0U);
+  EXPECT_EQ(contents.entries[1]->trial.proposal.repeat, 3U);
+}
+
 TEST_F(Journal, RecordsTheKindOfDeviceOfARunThatTrains) {
   JournalHeader header = sample_header();
   EXPECT_EQ(header.device, "");

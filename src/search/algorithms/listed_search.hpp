@@ -1,0 +1,25 @@
+#pragma once
+
+#include "skyline/core/config_node.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace skyline::search {
+
+/// The keys of `algorithm: listed`.
+struct ListedOptions {
+  static constexpr int kMostSeeds = 1000;
+
+  std::vector<std::vector<std::uint32_t>> genotypes;
+  std::size_t seeds = 1;  // repetitions of each
+  std::string from;       // folder of the run that the results come from; empty: they are trained
+  std::vector<std::uint64_t> numbers;  // of the trials in that run
+
+  /// The complete `search` section.
+  ConfigNode to_section() const;
+};
+
+}  // namespace skyline::search
