@@ -47,11 +47,10 @@ Seconds start_clock(comm::Communicator& world, const std::optional<store::Journa
 
 SlotPoolOptions slot_options(comm::Environment& environment, const SearchTask& task, const RunFiles& files,
                              std::size_t slots) {
-  SlotPoolOptions options;
+  SlotPoolOptions options{.engine = task.options};
   options.rank = environment.world().rank();
   options.slots = slots;
   options.metrics = files.header.metrics.size();
-  options.trial_timeout_s = task.options.trial_timeout_s;
   // A slot of several threads is left to the system: a binding would be inherited by all of them. So are
   // slots that wait for a device most of the time.
   const bool binds = task.options.threads_per_slot == 1 && task.evaluator.slots() == 0;
@@ -168,13 +167,11 @@ RunResult coordinate(const Job& job, const RankTable& ranks, std::optional<store
   const std::size_t lines = replay ? replay->entries.size() : 0;
   const auto is_hopeless = [&] { return only_failed(state, job.task.options.most_failures, lines); };
   Listeners listeners;
-  FleetOptions fleet{.ranks = ranks,
-                     .members_key = job.task.options.members_key,
+  FleetOptions fleet{.engine = job.task.options,
+                     .ranks = ranks,
                      .alone = job.suspects.alone,
-                     .trial_timeout_s = job.task.options.trial_timeout_s,
                      .listeners = &listeners,
-                     .processes = job.processes,
-                     .lost_after_s = job.task.options.lost_after_s};
+                     .processes = job.processes};
   FleetDispatcher dispatcher(job.mail, std::move(fleet), job.slots, *job.results);
   Replay earlier = make_replay(job, replay);
   JournalSink journal(job.files, job.task.space, replay ? &*replay : nullptr, job.results);

@@ -283,15 +283,12 @@ TEST_F(RunConfigTest, AWindowMayBeAMultipleOfTheVirtualSlots) {
   const auto window_of = [&](const std::string& run) {
     const RunConfig config = with({"run=" + run});
     expect_resolves_to_itself(config);
-    return config.engine_options().window;
+    return config.engine_options().window_trials();
   };
   EXPECT_EQ(window_of("{window: 5}"), 5U);
   EXPECT_EQ(window_of("{window: 2.5x, virtual_slots: 5}"), 13U);
   EXPECT_EQ(window_of("{window: generation, virtual_slots: 5}"), std::nullopt);
-  EXPECT_FALSE(with({"run={window: 2x, virtual_slots: 5}"}).engine_options().virtual_slots);
-  const RunConfig ordered = with({"run={window: 2x, virtual_slots: 5, commit: virtual_time}"});
-  EXPECT_EQ(ordered.engine_options().virtual_slots, 5U);
-  EXPECT_EQ(ordered.engine_options().window, 10U);
+  EXPECT_EQ(window_of("{window: 2x, virtual_slots: 5, commit: virtual_time}"), 10U);
 }
 
 TEST_F(RunConfigTest, HowTheOptimizersStateIsSpreadIsNoPartOfARun) {

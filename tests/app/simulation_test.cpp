@@ -36,6 +36,7 @@ engine::EngineOptions window_of(std::size_t window, std::optional<std::size_t> v
   engine::EngineOptions options;
   options.window = window;
   options.virtual_slots = virtual_slots;
+  if (virtual_slots) options.commit = engine::CommitBy::kVirtualTime;
   return options;
 }
 

@@ -77,11 +77,12 @@ class KeyTable {
 template <typename M>
 OptionKind<M> kind_of_type();
 
-/// One line of a table. The default is the value of a default-constructed T.
+/// One line of a table, for a member of T or of a base of it. The default is the value of a
+/// default-constructed T.
 template <typename T>
 struct Key : OptionKey {
-  template <typename M>
-  Key(std::string_view key, M T::*member, const OptionKind<M>& kind, std::string_view sentence,
+  template <typename M, typename Base>
+  Key(std::string_view key, M Base::*member, const OptionKind<M>& kind, std::string_view sentence,
       KeyRule key_rule = KeyRule::kPartOfRun)
       : OptionKey{std::string(key), std::string(sentence), key_rule, kind} {
     read = [member, kind](const ConfigNode& node, void* options) {
@@ -100,12 +101,13 @@ struct Key : OptionKey {
     };
     write = [kind](const void* options) { return kind.write(*static_cast<const T*>(options)); };
   }
-  template <typename M>
-  Key(std::string_view key, M T::*member, const Range& range, std::string_view sentence,
+  template <typename M, typename Base>
+  Key(std::string_view key, M Base::*member, const Range& range, std::string_view sentence,
       KeyRule key_rule = KeyRule::kPartOfRun)
       : Key(key, member, number_of_type<M>(range), sentence, key_rule) {}
-  template <typename M>
-  Key(std::string_view key, M T::*member, std::string_view sentence, KeyRule key_rule = KeyRule::kPartOfRun)
+  template <typename M, typename Base>
+  Key(std::string_view key, M Base::*member, std::string_view sentence,
+      KeyRule key_rule = KeyRule::kPartOfRun)
       : Key(key, member, kind_of_type<M>(), sentence, key_rule) {}
 
  private:

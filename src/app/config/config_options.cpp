@@ -202,16 +202,16 @@ const OptionTable<FinalOptions>& FinalOptions::table() {
 namespace {
 
 /// `128`, or `2.5x`: so many times the virtual slots.
-OptionKind<Window> window_size() {
+OptionKind<engine::Window> window_size() {
   constexpr double kMost = 1'000'000;
   ConfigNode multiple = ConfigNode::make_map({{"type", schema_text("string"), {}}}, {});
   multiple.set("pattern", schema_text("^[0-9.]+x$"));
   const ConfigNode trials = whole<std::size_t>(at_least(1).at_most(kMost)).schema;
   ConfigNode schema =
       ConfigNode::make_map({{"anyOf", ConfigNode::make_list({trials, std::move(multiple)}, {}), {}}}, {});
-  OptionKind<Window> kind{
+  OptionKind<engine::Window> kind{
       {"a whole number from 1 to 1000000, or a multiple of at least 1, e.g. 2.5x", std::move(schema)}};
-  kind.read = [](const ConfigNode& node, Window& value) {
+  kind.read = [](const ConfigNode& node, engine::Window& value) {
     if (!node.is_scalar() || node.quoted()) return false;
     std::string_view text = node.as_text();
     value.of_slots = text.ends_with('x');
@@ -221,7 +221,7 @@ OptionKind<Window> window_size() {
     value.size = *number;
     return value.of_slots || value.size == std::floor(value.size);
   };
-  kind.write = [](const Window& value) {
+  kind.write = [](const engine::Window& value) {
     if (!value.of_slots) return ConfigNode::make_integer(static_cast<std::int64_t>(value.size));
     return ConfigNode::make_scalar(ConfigNode::make_number(value.size).as_text() + "x", {});
   };
@@ -232,7 +232,7 @@ void check_run(const RunOptions& run, const ConfigNode& section) {
   if (run.window && run.window->of_slots && !run.virtual_slots) {
     section.at("window").fail("a multiple of `virtual_slots`, which is not given");
   }
-  if (run.commit != CommitBy::kVirtualTime) return;
+  if (run.commit != engine::CommitBy::kVirtualTime) return;
   const ConfigNode& commit = section.at("commit");
   if (!run.virtual_slots) commit.fail("virtual_time needs `virtual_slots`, about as many as the job's slots");
   if (!run.window)
@@ -242,6 +242,7 @@ void check_run(const RunOptions& run, const ConfigNode& section) {
 }  // namespace
 
 const OptionTable<RunOptions>& RunOptions::table() {
+  using engine::CommitBy;
   using engine::DispatchKind;
   using engine::KeepWeights;
   static const OptionTable<RunOptions> table{
@@ -295,12 +296,6 @@ const OptionTable<RunOptions>& RunOptions::table() {
         KeyRule::kMayChange}},
       check_run};
   return table;
-}
-
-std::optional<std::size_t> RunOptions::window_trials() const {
-  if (!window) return std::nullopt;
-  const double unit = window->of_slots ? static_cast<double>(virtual_slots.value()) : 1;
-  return static_cast<std::size_t>(std::ceil(window->size * unit));
 }
 
 const OptionTable<engine::CheckpointOptions>& checkpoint_table() {

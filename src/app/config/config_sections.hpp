@@ -44,31 +44,12 @@ struct FinalOptions {
   static const OptionTable<FinalOptions>& table();
 };
 
-/// A number of trials, or a multiple of the virtual slots.
-struct Window {
-  double size = 0;
-  bool of_slots = false;
-};
-
-enum class CommitBy { kNumber, kVirtualTime };
-
-/// The `run` section.
-struct RunOptions {
-  std::uint64_t seed = 1;
-  std::optional<Window> window;  // nothing: a generation
-  CommitBy commit = CommitBy::kNumber;
-  std::optional<std::size_t> virtual_slots;
-  engine::DispatchKind dispatch = engine::DispatchKind::kAuto;
-  double lost_after_s = 30;  // a rank that is silent for so long is lost
-  std::optional<double> trial_timeout_s;
-  std::optional<std::size_t> most_failures = 20;  // of the first trials; nothing: no limit
-  engine::KeepWeights keep_weights = engine::KeepWeights::kFront;
+/// The `run` section: options of the engine, and what else a job needs.
+struct RunOptions : engine::EngineOptions {
   std::optional<double> time_limit_s;         // of a job, from its start; then it stops early
   std::optional<std::uint64_t> memory_bytes;  // of a node; nothing: what it has
   double storage_patience_s = 60;             // for how long faults of storage that may pass are borne
   bool events = true;                         // event files for TensorBoard
-  /// In trials; nothing: a generation.
-  std::optional<std::size_t> window_trials() const;
   static const OptionTable<RunOptions>& table();
 };
 

@@ -352,15 +352,8 @@ void RunConfig::open_data(const ConfigNode& section, bool verify_data) {
 }
 
 engine::EngineOptions RunConfig::engine_options() const {
-  engine::EngineOptions options;
-  options.seed = sections.run.seed;
-  options.window = sections.run.window_trials();
-  if (sections.run.commit == CommitBy::kVirtualTime) options.virtual_slots = sections.run.virtual_slots;
-  options.dispatch = sections.run.dispatch;
-  options.lost_after_s = sections.run.lost_after_s;
-  options.trial_timeout_s = sections.run.trial_timeout_s;
-  options.most_failures = sections.run.most_failures;
-  options.keep_weights = evaluator.needs.weights ? sections.run.keep_weights : engine::KeepWeights::kNone;
+  engine::EngineOptions options = static_cast<const engine::EngineOptions&>(sections.run);
+  if (!evaluator.needs.weights) options.keep_weights = engine::KeepWeights::kNone;
   options.checkpoints = sections.checkpoint;
   options.threads_per_slot = evaluator.needs.threads;
   options.inherit = evaluator.needs.inherits;

@@ -17,6 +17,8 @@
 namespace skyline::app {
 namespace {
 
+using engine::CommitBy;
+
 struct SimulateArguments {
   std::filesystem::path config;
   std::vector<std::size_t> slots;
@@ -42,8 +44,9 @@ struct WindowOfSlots {
 
   engine::EngineOptions options(std::size_t slots) const {
     engine::EngineOptions options;
-    options.window = static_cast<std::size_t>(std::ceil(of_slots * static_cast<double>(slots)));
-    if (commit == CommitBy::kVirtualTime) options.virtual_slots = slots;
+    options.window = engine::Window(of_slots, true);
+    options.commit = commit;
+    options.virtual_slots = slots;
     return options;
   }
 };

@@ -28,7 +28,7 @@ FleetDispatcher::FleetDispatcher(FleetMail& mail, FleetOptions options, SlotPool
       results_(results),
       scheduler_(options_.ranks, mail.prefetch_s()) {
   if (!mail_.outlives_ranks()) return;
-  watch_.emplace(options_.processes, options_.lost_after_s, steady_now_s(),
+  watch_.emplace(options_.processes, options_.engine.lost_after_s, steady_now_s(),
                  [this](std::size_t rank) { return mail_.has_died(rank); });
   watch_->leave(0);
 }
@@ -167,18 +167,18 @@ void FleetDispatcher::warn_of_crowd(const GroupPlace& group) {
   const std::size_t processors = options_.ranks.processors[static_cast<std::size_t>(group.first_rank)];
   if (warned_of_crowd_ || group.members_of(0) <= processors) return;
   warned_of_crowd_ = true;
-  log::warning("a group of " + std::to_string(group.members) + " members has " +
-               std::to_string(group.members_of(0)) + " on a rank with " + std::to_string(processors) +
-               (processors == 1 ? " processor" : " processors") +
-               ": right, but slower than alone; start more ranks" +
-               (options_.members_key.empty() ? "" : ", or set " + options_.members_key + " lower"));
+  log::warning(
+      "a group of " + std::to_string(group.members) + " members has " + std::to_string(group.members_of(0)) +
+      " on a rank with " + std::to_string(processors) + (processors == 1 ? " processor" : " processors") +
+      ": right, but slower than alone; start more ranks" +
+      (options_.engine.members_key.empty() ? "" : ", or set " + options_.engine.members_key + " lower"));
 }
 
 void FleetDispatcher::warn_of_time(const Submitted& submitted, std::size_t ranks) {
-  if (warned_of_time_ || !options_.trial_timeout_s) return;
+  if (warned_of_time_ || !options_.engine.trial_timeout_s) return;
   const std::optional<double> forecast_s =
       scheduler_.forecast_s(static_cast<double>(submitted.trial->cost) / static_cast<double>(ranks));
-  if (!forecast_s || *forecast_s <= *options_.trial_timeout_s) return;
+  if (!forecast_s || *forecast_s <= *options_.engine.trial_timeout_s) return;
   warned_of_time_ = true;
   log::warning("trial " + to_text(submitted.trial->name()) + " is expected to take " +
                seconds_text(*forecast_s) + ": longer than run.trial_timeout");

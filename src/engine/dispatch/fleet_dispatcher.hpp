@@ -2,6 +2,7 @@
 
 #include "engine/dispatch/fleet_mail.hpp"
 #include "engine/dispatch/scheduler.hpp"
+#include "engine/engine_options.hpp"
 #include "engine/slots/result_keeper.hpp"
 #include "engine/slots/slot_pool.hpp"
 #include "engine/work/dispatcher.hpp"
@@ -22,14 +23,11 @@ namespace skyline::engine {
 
 /// What rank 0 knows of the fleet: the slots of all ranks.
 struct FleetOptions {
+  const EngineOptions& engine;  // outlives the fleet
   RankTable ranks;
-  std::string members_key = {};                               // EngineOptions
   std::set<trial::TrialName> alone = {};                      // trials that train when no other does
-  std::optional<double> trial_timeout_s = {};                 // EngineOptions
   const std::vector<run::RunListener*>* listeners = nullptr;  // told of losses and of new attempts
-  // Where the run outlives ranks:
-  std::vector<RankProcess> processes = {};  // [ranks]
-  double lost_after_s = 30;                 // of silence
+  std::vector<RankProcess> processes = {};                    // [ranks], where the run outlives ranks
 };
 
 /// Rank 0's side of a fleet: sends trials to the slots where the scheduler wants them, and takes their

@@ -80,8 +80,9 @@ void CommitsByVirtualTime::committed(VirtualTime end) {
 }
 
 std::unique_ptr<CommitOrder> make_commit_order(const EngineOptions& options) {
-  if (!options.virtual_slots) return std::make_unique<CommitsByNumber>(options.window);
-  return std::make_unique<CommitsByVirtualTime>(options.window, *options.virtual_slots);
+  const std::optional<std::size_t> window = options.window_trials();
+  if (options.commit == CommitBy::kNumber) return std::make_unique<CommitsByNumber>(window);
+  return std::make_unique<CommitsByVirtualTime>(window, options.virtual_slots.value());
 }
 
 }  // namespace skyline::engine

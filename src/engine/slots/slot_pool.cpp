@@ -170,7 +170,7 @@ void SlotPool::State::train(std::size_t slot, const Assignment& assignment, Slot
     const std::lock_guard lock(mutex);
     at_work[slot] = trial.name();
   }
-  SlotContext context(stop, checkpoints, static_cast<bool>(files.weights), options.trial_timeout_s,
+  SlotContext context(stop, checkpoints, static_cast<bool>(files.weights), options.engine.trial_timeout_s,
                       deadlines[slot]);
   trial::TrialTiming& timing = context.timing();
   if (checkpoints != nullptr) {

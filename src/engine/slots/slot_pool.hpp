@@ -22,13 +22,13 @@
 namespace skyline::engine {
 
 struct SlotPoolOptions {
+  const EngineOptions& engine;  // outlives the pool
   int rank = 0;
   std::size_t slots = 1;
-  std::vector<int> processors;                 // slot i is bound to processors[i mod size]; empty: free
-  std::size_t metrics = 0;                     // that a trial measures
-  std::optional<double> trial_timeout_s = {};  // EngineOptions
-  GroupHub* groups = nullptr;                  // outlives the pool; nullptr: no trial has several members
-  std::chrono::steady_clock::time_point run_started;  // zero of TrialTiming::started_s
+  std::vector<int> processors = {};  // slot i is bound to processors[i mod size]; empty: free
+  std::size_t metrics = 0;           // that a trial measures
+  GroupHub* groups = nullptr;        // outlives the pool; nullptr: no trial has several members
+  std::chrono::steady_clock::time_point run_started = {};  // zero of TrialTiming::started_s
 };
 
 /// Hands a trial's weights to the storage thread, which calls `written` when they are durable.

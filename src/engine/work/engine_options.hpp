@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -22,11 +23,22 @@ struct CheckpointOptions {
   double most_overhead = 0.005;
 };
 
+/// A number of trials, or a multiple of the virtual slots.
+struct Window {
+  Window(double its_size = 1, bool is_multiple = false) : size(its_size), of_slots(is_multiple) {}
+  double size;
+  bool of_slots;
+};
+
+/// The order of commits: that of asking, or that in which virtual slots would end the trials.
+enum class CommitBy { kNumber, kVirtualTime };
+
 struct EngineOptions {
   std::uint64_t seed = 1;
-  /// Trials asked and not committed, at most; nothing: a generation at a time.
-  std::optional<std::size_t> window;
-  /// Of the clock that orders commits; nothing: trials are committed in the order of asking.
+  /// Maximum number of trials that are asked and not committed; nothing: a generation at a time.
+  std::optional<Window> window;
+  CommitBy commit = CommitBy::kNumber;
+  /// Slots of the clock that orders commits by virtual time, which needs them.
   std::optional<std::size_t> virtual_slots;
   DispatchKind dispatch = DispatchKind::kAuto;
   /// Where survivors live: a rank that is silent for so long is lost.
@@ -34,8 +46,8 @@ struct EngineOptions {
   /// A trial that has trained for so long is stopped, and tried once more, on another rank.
   std::optional<double> trial_timeout_s;
   /// If the first commits of a search, so many, all failed, it ends there; nothing: it goes on.
-  std::optional<std::size_t> most_failures;
-  KeepWeights keep_weights = KeepWeights::kFront;
+  std::optional<std::size_t> most_failures = 20;
+  KeepWeights keep_weights = KeepWeights::kFront;  // kNone: also where the evaluator leaves no weights
   std::optional<CheckpointOptions> checkpoints = CheckpointOptions{};  // nothing: none, not even at a stop
   bool inherit = false;  // children start from the weights of a parent; needs keep_weights
   /// Maximum bytes of weights that a rank keeps in memory for children of its own trials, if they inherit.
@@ -50,6 +62,13 @@ struct EngineOptions {
   /// Of the evaluator's keys, for messages: EvaluatorKind.
   std::string inherit_key = {};
   std::string members_key = {};
+
+  /// The window in trials; nothing: a generation at a time.
+  std::optional<std::size_t> window_trials() const {
+    if (!window) return std::nullopt;
+    const double unit = window->of_slots ? static_cast<double>(virtual_slots.value()) : 1;
+    return static_cast<std::size_t>(std::ceil(window->size * unit));
+  }
 };
 
 }  // namespace skyline::engine

@@ -91,10 +91,9 @@ std::vector<Key<BesideForm>> beside_keys() {
 /// The keys of an item, with those that may stand beside any.
 template <typename Form>
 OptionTable<Form> with_beside(OptionTable<Form> table) {
-  table.add({"name", static_cast<ConfigNode Form::*>(&BesideForm::name),
-             tree("a word", schema_of("{type: string}")), ""});
-  table.add({"from", static_cast<ConfigNode Form::*>(&BesideForm::from), names(), ""});
-  table.add({"when", static_cast<ConfigNode Form::*>(&BesideForm::when),
+  table.add({"name", &BesideForm::name, tree("a word", schema_of("{type: string}")), ""});
+  table.add({"from", &BesideForm::from, names(), ""});
+  table.add({"when", &BesideForm::when,
              tree("true or false, or an expression", schema_of("{type: [string, boolean]}")), ""});
   return table;
 }

@@ -126,6 +126,7 @@ TEST_F(Extension, OfCommitsByVirtualTimeKeepsTheJournalAndReplaysToTheSameWherev
   const auto steady = [](std::size_t iterations) {
     RunSpec spec = with_iterations(iterations, 6);
     spec.options.virtual_slots = 3;
+    spec.options.commit = CommitBy::kVirtualTime;
     spec.search.set("breed", ConfigNode::make_scalar("commit", {}));
     return spec;
   };

@@ -60,6 +60,7 @@ TEST_P(RunTest, WritesTheSameJournalOnAnyNumberOfRanksAndSlots) {
     }
     spec.options.window = variant.window;
     spec.options.virtual_slots = variant.virtual_slots;
+    if (variant.virtual_slots) spec.options.commit = CommitBy::kVirtualTime;
     spec.options.slots = 1;
     const std::string expected = rank() == 0 ? canonical_of_one_process(spec) : "";
     spec.options.slots = variant.slots;
@@ -128,6 +129,7 @@ TEST_P(RunTest, GoesOnAfterACutAtAnyLine) {
     if (name != "generation_") spec.options.window = 4;
     if (name == "virtual_time_") {
       spec.options.virtual_slots = 2;
+      spec.options.commit = CommitBy::kVirtualTime;
       spec.search.set("breed", ConfigNode::make_scalar("commit", {}));
     }
     spec.hook = shuffling_delay();

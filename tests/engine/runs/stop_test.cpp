@@ -91,6 +91,7 @@ TEST_P(StopTest, GoesOnInAWindow) {
     spec.options.window = 5;
     if (name == "virtual_time") {
       spec.options.virtual_slots = 2;
+      spec.options.commit = CommitBy::kVirtualTime;
       spec.search.set("breed", ConfigNode::make_scalar("commit", {}));
     }
     spec.options.slots = 2;

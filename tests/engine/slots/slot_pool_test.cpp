@@ -117,9 +117,9 @@ TEST(SlotPool, AsksForAnotherTryOfATrialThatTakesTooLongAndFailsTheSecond) {
     while (!context.control().stop_requested()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     return Failure{FailureKind::kStopped, "stopped"};
   });
-  SlotPoolOptions options = pool_of(1);
-  options.trial_timeout_s = 0.05;
-  SlotPool pool(options, evaluator, {});
+  EngineOptions engine;
+  engine.trial_timeout_s = 0.05;
+  SlotPool pool(pool_of(1, engine), evaluator, {});
   pool.submit(0, {trial_of(0), {}});
   pool.submit(0, {trial_of(0), {}, 1, true});
   const std::vector<Arrival> arrivals = collect(pool, 2);
@@ -154,9 +154,9 @@ TEST(SlotPool, NamesATrialThatDoesNotStopAndTakesItsResultAllTheSame) {
     while (stuck) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     return trial::Measurements{{1}};
   });
-  SlotPoolOptions options = pool_of(1);
-  options.trial_timeout_s = 0.05;
-  SlotPool pool(options, evaluator, {});
+  EngineOptions engine;
+  engine.trial_timeout_s = 0.05;
+  SlotPool pool(pool_of(1, engine), evaluator, {});
   EXPECT_FALSE(pool.stuck(0));
   pool.submit(0, {trial_of(3), {}});
   while (!pool.stuck(0)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
