@@ -76,7 +76,7 @@ FACES = {
     "run": ["account", "opened_run", "run_state"],
     "engine": ["dispatch/rank_watch", "dispatch/simulated_fleet", "engine_job", "loop/front_training",
                "loop/search_loop", "loop/trial_maker", "work/engine_options"],
-    "report": ["compare/comparison", "html/html_report", "report", "text/progress", "text/status_file",
+    "report": ["compare/comparison", "html/html_report", "html/result_files", "report", "text/progress", "text/status_file",
                "text/text_table", "tracking/tracking"],
 }
 

@@ -243,7 +243,7 @@ class AsTheServiceRunsIt(unittest.TestCase):
         for code, expected in ((0, 76), (75, 75), (2, 2)):
             # A folder in the place of a file is what no user, root included, can copy over.
             work, job = self.run_fake(f"mkdir -p outputs/journal.jsonl; exit {code}",
-                                      ("config.yaml", "journal.jsonl", "run.h5"))
+                                      ("config.yaml", "journal.jsonl", "run.h5", "owner.json"))
             output, errors = job.communicate(timeout=60)
             self.assertEqual(job.returncode, expected, errors)
             self.assertIn(f"exit code {code}; results of run are in outputs", output)

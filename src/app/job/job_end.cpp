@@ -2,6 +2,7 @@
 
 #include "app/job/job_stop.hpp"
 #include "comm/agreement.hpp"
+#include "report/html/result_files.hpp"
 #include "report/text/status_file.hpp"
 #include "store/publish/publish.hpp"
 #include "store/run_folder/fresh_folder.hpp"
@@ -18,7 +19,7 @@ namespace {
 bool may_tell_without_claim(const store::RunPaths& paths) {
   std::error_code ignored;
   if (!std::filesystem::is_directory(paths.root, ignored)) return false;
-  if (!store::exists(paths.journal())) store::check_fresh_folder(paths, {});
+  if (!store::exists(paths.journal())) store::check_fresh_folder(paths, {}, report::result_paths(paths));
   const std::optional<store::RunOwner> owner = store::read_owner(paths);
   return !owner || !owner->active;
 }

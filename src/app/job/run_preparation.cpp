@@ -5,6 +5,7 @@
 #include "core/config/config_text.hpp"
 #include "core/log.hpp"
 #include "core/text/wording.hpp"
+#include "report/html/result_files.hpp"
 #include "store/journal/journal.hpp"
 #include "store/publish/patience.hpp"
 #include "store/publish/publish.hpp"
@@ -38,7 +39,7 @@ void check_may_begin(const store::RunPaths& paths, const SearchArguments& argume
   if (!store::exists(paths.journal())) {
     if (arguments.resume == Resume::kMust)
       throw UserError("--resume=must: there is no run in " + paths.root.string() + " (no journal.jsonl)");
-    return store::check_fresh_folder(paths, arguments.config);
+    return store::check_fresh_folder(paths, arguments.config, report::result_paths(paths));
   }
   if (arguments.resume != Resume::kNo) return;
   throw UserError(paths.root.string() +

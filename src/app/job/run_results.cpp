@@ -5,8 +5,7 @@
 #include "app/job/job_stop.hpp"
 #include "core/log.hpp"
 #include "core/text/wording.hpp"
-#include "report/html/html_report.hpp"
-#include "store/journal/run_tables.hpp"
+#include "report/html/result_files.hpp"
 #include "store/publish/publish.hpp"
 #include "store/weights/weights.hpp"
 
@@ -27,18 +26,7 @@ constexpr double kLongestShare = 0.01;  // of the time, spent on writing
 
 void write_results(run::OpenedRun opened, const std::string& state) {
   const report::ReportedRun run = report::reported_run(std::move(opened), state);
-  const store::RunPaths& paths = run.opened.paths;
-  const report::ReportInputs inputs{run.opened.space, run.opened.header.metrics, run.opened.state};
-  std::vector<bool> on_front;
-  for (const run::SharedTrial& committed : inputs.state.trials()) {
-    on_front.push_back(inputs.state.on_its_front(committed->trial));
-  }
-  store::write_run_tables(paths.tables(), inputs.state.trials(), on_front, inputs.metrics, inputs.space,
-                          run.config, run.opened.account.slots, run.courses);
-  report::write_models_json(paths, inputs);
-  report::write_search_state_csv(paths, inputs);
-  report::write_pareto_json(paths, inputs);
-  store::publish_file(paths.report_html(), report::report_page({&run, 1}));
+  for (const report::ResultFile& file : report::kResultFiles) file.write(run);
 }
 
 std::string results_text(const report::ReportInputs& inputs, const run::RunAccount& account) {

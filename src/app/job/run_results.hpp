@@ -17,8 +17,9 @@
 
 namespace skyline::app {
 
-/// Publishes what a run leaves beside its journal, for the trials so far: run.h5, models.json,
-/// search_state.csv, pareto.json, report.html. @param state  of the run, for its report @throws UserError
+/// Publishes report::kResultFiles for the trials so far.
+/// @param state  of the run, for its report
+/// @throws UserError, FaultError
 void write_results(run::OpenedRun opened, const std::string& state);
 
 /// The fronts with their volumes, and the account of time if there is one.

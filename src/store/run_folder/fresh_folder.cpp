@@ -64,24 +64,22 @@ bool is_harmless(const fs::path& path, const RunPaths& paths, const fs::path& gi
 }
 
 /// Only a run with trials has it.
-bool is_of_a_run(const fs::path& path, const RunPaths& paths) {
-  const std::array known{paths.weights_folder(),   paths.checkpoints(), paths.courses(),
-                         paths.tables(),           paths.models_json(), paths.pareto_json(),
-                         paths.search_state_csv(), paths.report_html(), paths.trace_json(),
+bool is_of_a_run(const fs::path& path, const RunPaths& paths, std::span<const fs::path> results) {
+  const std::array known{paths.weights_folder(), paths.checkpoints(), paths.courses(), paths.trace_json(),
                          paths.root / "exports"};
-  return std::ranges::find(known, path) != known.end();
+  return std::ranges::find(known, path) != known.end() || std::ranges::find(results, path) != results.end();
 }
 
 }  // namespace
 
-void check_fresh_folder(const RunPaths& paths, const fs::path& config) {
+void check_fresh_folder(const RunPaths& paths, const fs::path& config, std::span<const fs::path> results) {
   std::error_code failure;
   if (!fs::is_directory(paths.root, failure)) return;  // it is made, or its claim says why not
   std::vector<std::string> of_run;
   std::vector<std::string> foreign;
   for (const fs::path& path : list_folder(paths.root)) {
     if (is_harmless(path, paths, config)) continue;
-    (is_of_a_run(path, paths) ? of_run : foreign).push_back(path.filename().string());
+    (is_of_a_run(path, paths, results) ? of_run : foreign).push_back(path.filename().string());
   }
   std::vector<std::string>& names = foreign.empty() ? of_run : foreign;
   if (names.empty()) return;

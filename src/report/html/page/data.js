@@ -2,6 +2,9 @@
 // The data of the page: runs, their trials as columns, and questions to them. A row is an index into the columns.
 const DATA = JSON.parse(document.getElementById("data").textContent);
 
+/// The parts of the page, each added by its own script: `start` is called once, `show` for each run that is chosen.
+const SECTIONS = [];
+
 class Run {
   constructor(data) {
     Object.assign(this, data);

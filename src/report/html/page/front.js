@@ -197,3 +197,5 @@ function drawFront() {
 
 /// On a logarithmic axis: labels at 1, 2 and 5 of each decade.
 function logTicks(isLog) { return isLog ? { dtick: "D2" } : {}; }
+
+SECTIONS.push({ start: startFront });

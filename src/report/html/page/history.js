@@ -87,3 +87,5 @@ function drawBest(run, fronts, metric) {
     layout: layout({ xaxis: axis("search trials"), yaxis: axis("best " + label(metric)) }),
   };
 }
+
+SECTIONS.push({ start: startHistory, show: showHistory }, { start: showComparison });

@@ -213,3 +213,5 @@ function showNetwork() {
   byId("network-text").textContent = pairs.join(" · ") + (run.networks[chosen.number] ? "" : " · The graph is kept for the first trials of the front.");
   drawNetwork(run, chosen.number);
 }
+
+SECTIONS.push({ start: startNetwork, show: showNetwork });

@@ -53,3 +53,5 @@ function showPanels() {
   byId("warnings").textContent = shown.warnings.length ? earlier + shown.warnings.join("\n") : "None.";
   byId("config").textContent = shown.config;
 }
+
+SECTIONS.push({ show: showHead }, { start: startPanels, show: showPanels });

@@ -102,3 +102,5 @@ function drawParallel() {
     layout: layout({ margin: { l: 50, r: 40, t: dimensions.length > 8 ? 70 : 46, b: 20 } }),
   };
 }
+
+SECTIONS.push({ start: startParameters, show: showParameters });

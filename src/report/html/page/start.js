@@ -12,18 +12,14 @@ function nameSections() {
 
 /// All that is shown of one run alone.
 function showRun() {
-  showHead();
-  showHistory();
-  showParameters();
-  showTime();
-  showPanels();
+  for (const section of SECTIONS) section.show?.();
 }
 
 function startRunChoice() {
   byId("run-choice").hidden = RUNS.length < 2;
   fill("run", RUNS.map((run, i) => [String(i), run.name]), "0");
   shown = RUNS[Number(byId("run").value)];
-  listen("run", () => { shown = RUNS[Number(byId("run").value)]; chosen = { run: RUNS.indexOf(shown), number: null }; showRun(); showNetwork(); drawAgain(); });
+  listen("run", () => { shown = RUNS[Number(byId("run").value)]; chosen = { run: RUNS.indexOf(shown), number: null }; showRun(); drawAgain(); });
   chosen.run = RUNS.indexOf(shown);
 }
 
@@ -40,16 +36,8 @@ function start() {
   startTheme();
   nameSections();
   startRunChoice();
-  startFront();
-  startHistory();
-  startParameters();
-  startTime();
-  startPanels();
-  startNetwork();
-  startTable();
-  showComparison();
+  for (const section of SECTIONS) section.start?.();
   showRun();
-  showNetwork();
   startReload();
   addEventListener("scroll", hideTip, { passive: true });
   addEventListener("keydown", (event) => { if (event.key === "Escape") hideTip(); });

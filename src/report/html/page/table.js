@@ -134,3 +134,5 @@ function copyText(text, button) {
   };
   if (navigator.clipboard) navigator.clipboard.writeText(text).then(done, byHand); else byHand();
 }
+
+SECTIONS.push({ start: startTable });

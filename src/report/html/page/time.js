@@ -142,3 +142,5 @@ function showSlots() {
   const cells = run.slots.slice(0, 200).map((slot) => columns.map(([key]) => (parts.includes(key) ? duration(slot[key]) : String(slot[key]))));
   plainTable("slots", columns.map(([, title]) => title), cells);
 }
+
+SECTIONS.push({ start: startTime, show: showTime });
