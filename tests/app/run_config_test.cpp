@@ -3,6 +3,7 @@
 #include "skyline/core/error.hpp"
 #include "skyline/search/algorithm.hpp"
 
+#include "app/config/run_identity.hpp"
 #include "core/config/config_text.hpp"
 #include "store/import/known_sets.hpp"
 #include "store/publish/publish.hpp"

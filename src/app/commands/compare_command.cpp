@@ -1,5 +1,5 @@
 #include "app/commands/commands.hpp"
-#include "app/config/run_config.hpp"
+#include "app/config/run_identity.hpp"
 #include "report/compare/comparison.hpp"
 #include "run/opened_run.hpp"
 

@@ -2,6 +2,7 @@
 #include "skyline/core/error.hpp"
 
 #include "app/commands/commands.hpp"
+#include "app/config/config_file.hpp"
 #include "app/config/run_config.hpp"
 #include "app/config/run_traps.hpp"
 #include "app/doctor/doctor_checks.hpp"

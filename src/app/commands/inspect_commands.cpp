@@ -5,6 +5,7 @@
 #include "app/commands/commands.hpp"
 #include "app/commands/space_survey.hpp"
 #include "app/commands/time_estimate.hpp"
+#include "app/config/config_file.hpp"
 #include "app/config/config_sections.hpp"
 #include "app/config/run_config.hpp"
 #include "app/config/run_traps.hpp"

@@ -2,7 +2,7 @@
 #include "skyline/core/error.hpp"
 
 #include "app/commands/commands.hpp"
-#include "app/config/run_config.hpp"
+#include "app/config/run_identity.hpp"
 #include "app/job/job_stop.hpp"
 #include "report/html/html_report.hpp"
 #include "store/publish/publish.hpp"

@@ -10,6 +10,7 @@
 #include "skyline/store/dataset.hpp"
 
 #include "app/config/config_sections.hpp"
+#include "app/config/evaluator_section.hpp"
 #include "engine/work/engine_options.hpp"
 
 #include <filesystem>
@@ -19,13 +20,6 @@
 #include <vector>
 
 namespace skyline::app {
-
-/// The evaluator of the trials, with its section.
-struct ChosenEvaluator {
-  const evaluate::EvaluatorKind* kind = nullptr;
-  ConfigNode section;  // complete
-  evaluate::EvaluatorNeeds needs;
-};
 
 /// A run's configuration, checked as far as possible without training anything.
 struct RunConfig {
@@ -67,18 +61,5 @@ struct RunConfig {
   /// @throws UserError if what the configuration asks for is not there
   std::unique_ptr<trial::Evaluator> make_evaluator(const evaluate::EvaluatorServices& services) const;
 };
-
-/// Reads a configuration, with the settings of the command line (key=value) in place, and with its `space`
-/// where that is a file, looked for beside the configuration.
-/// @throws UserError
-ConfigNode load_config(const std::filesystem::path& path, const std::vector<std::string>& overrides);
-
-/// The part of a resolved configuration that makes its run: without keys that may change. Equal trees for
-/// equal runs.
-ConfigNode identity_of(const ConfigNode& resolved);
-
-/// Dotted path of the first setting in which two resolved configurations would give different runs; empty if
-/// none.
-std::string first_identity_difference(const ConfigNode& left, const ConfigNode& right);
 
 }  // namespace skyline::app

@@ -2,6 +2,7 @@
 #include "skyline/core/error.hpp"
 
 #include "app/commands/commands.hpp"
+#include "app/config/config_file.hpp"
 #include "app/simulate/simulation.hpp"
 #include "core/text/wording.hpp"
 #include "report/text/text_table.hpp"

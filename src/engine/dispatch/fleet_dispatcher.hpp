@@ -2,10 +2,10 @@
 
 #include "engine/dispatch/fleet_mail.hpp"
 #include "engine/dispatch/scheduler.hpp"
-#include "engine/engine_options.hpp"
 #include "engine/slots/result_keeper.hpp"
 #include "engine/slots/slot_pool.hpp"
 #include "engine/work/dispatcher.hpp"
+#include "engine/work/engine_options.hpp"
 #include "run/run_state.hpp"
 
 #include <cstddef>

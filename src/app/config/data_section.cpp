@@ -1,0 +1,83 @@
+#include "app/config/data_section.hpp"
+
+#include "skyline/core/error.hpp"
+#include "skyline/core/random.hpp"
+#include "skyline/store/importer.hpp"
+
+#include "core/system/home_path.hpp"
+
+#include <filesystem>
+#include <system_error>
+
+namespace skyline::app {
+namespace {
+
+/// States what the data set is; where the section has stated it, it must be that.
+void describe_data(const ConfigNode& section, const store::Dataset& dataset, DataOptions& data) {
+  const ConfigNode* hash = section.find("sha256");
+  if (hash != nullptr && hash->as_text() != dataset.content_hash()) {
+    hash->fail("the data set's checksum is " + dataset.content_hash() + ", expected " + hash->as_text() +
+               ": not the same data");
+  }
+  data.sha256 = dataset.content_hash();
+  data.shape = dataset.shape();
+  data.targets = dataset.train().target_kind();
+  data.classes = static_cast<std::int64_t>(dataset.class_names().size());
+  data.class_names = dataset.class_names();
+  data.mean = dataset.mean();
+  data.deviation = dataset.deviation();
+  data.value_scale = dataset.value_scale();
+  if (!data.validation && dataset.validation().count == 0) data.validation = store::kHeldOutShare;
+  const ConfigNode found = DataOptions::table().to_config(data);
+  for (const char* key : {"shape", "targets", "classes", "class_names", "mean", "deviation", "value_scale"}) {
+    const ConfigNode* stated = section.find(key);
+    const auto entry = [&](const ConfigNode& value) { return ConfigNode::make_map({{key, value, {}}}, {}); };
+    if (stated == nullptr || first_difference(entry(*stated), entry(found.at(key))).empty()) continue;
+    stated->fail("is not that of " + data.file + ": leave the key out");
+  }
+}
+
+/// The command that makes a data set file, as far as its name tells.
+std::string prep_line(const std::filesystem::path& file) {
+  const std::string stem = file.stem().string();
+  const std::string kind = store::find_importer(stem) == nullptr ? "images" : stem;
+  const std::string sources = store::find_importer(kind)->sources();
+  return "skyline prep " + kind + (sources.starts_with('[') ? "" : " " + sources) + " -o " + file.string();
+}
+
+}  // namespace
+
+std::string locate_data(const ConfigNode& section, const std::string& file) {
+  const ConfigNode& node = section.at("file");
+  const std::string given = expand_home(file);
+  const auto is_missing = [](const std::filesystem::path& path) {
+    std::error_code failure;  // other failures are reported when it is opened
+    return std::filesystem::status(path, failure).type() == std::filesystem::file_type::not_found;
+  };
+  if (!is_missing(given)) return given;
+  const auto beside = std::filesystem::path(node.position().file).parent_path() / given;
+  if (!is_missing(beside)) return beside.lexically_normal().string();
+  node.fail("there is no " + given +
+            ", nor is it beside the configuration; make it, e.g.: " + prep_line(given));
+}
+
+std::shared_ptr<const store::Dataset> open_data_set(const ConfigNode& section, DataOptions& data,
+                                                    bool verify) {
+  auto dataset = store::Dataset::open(data.file, verify);
+  if (dataset->train().count == 0) throw UserError(data.file + ": the training set is empty");
+  describe_data(section, *dataset, data);
+  return dataset;
+}
+
+store::SplitIndices split_data(const ConfigNode& section, const store::Dataset& dataset,
+                               const DataOptions& data, std::uint64_t run_seed) {
+  try {
+    return store::split_dataset(dataset, data.validation, data.validation_limit,
+                                derive_seed(run_seed, "validation split"));
+  } catch (const UserError& error) {
+    const ConfigNode* share = section.find("validation");
+    (share != nullptr ? *share : section).fail(error.what());
+  }
+}
+
+}  // namespace skyline::app

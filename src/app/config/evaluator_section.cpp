@@ -1,0 +1,53 @@
+#include "app/config/evaluator_section.hpp"
+
+#include <string>
+#include <vector>
+
+namespace skyline::app {
+namespace {
+
+/// The registered evaluators whose sections a configuration has.
+std::vector<const evaluate::EvaluatorKind*> evaluators_in(const ConfigNode& root) {
+  std::vector<const evaluate::EvaluatorKind*> found;
+  if (!root.is_map()) return found;
+  for (const std::string& name : evaluate::evaluator_names()) {
+    if (root.find(name) != nullptr) found.push_back(evaluate::find_evaluator(name));
+  }
+  return found;
+}
+
+}  // namespace
+
+ChosenEvaluator evaluator_of(const ConfigNode& resolved) {
+  const evaluate::EvaluatorKind* kind = named_evaluator(resolved);
+  if (kind == nullptr) return {};
+  const ConfigNode section = with_first_values(resolved, searched_section(resolved)).at(kind->name);
+  return {kind, section, kind->needs(section)};
+}
+
+const evaluate::EvaluatorKind* named_evaluator(const ConfigNode& root) {
+  const auto found = evaluators_in(root);
+  return found.size() == 1 ? found.front() : nullptr;
+}
+
+space::SearchedSection searched_section(const ConfigNode& root) {
+  const ConfigNode* space = root.is_map() ? root.find("space") : nullptr;
+  for (const evaluate::EvaluatorKind* kind : evaluators_in(root)) {
+    const ConfigNode& section = root.at(kind->name);
+    if (!section.is_map() || space == nullptr || !space->is_map()) continue;
+    return {section, *space, kind->searchable, kind->keys->names()};
+  }
+  return {};
+}
+
+ConfigNode with_first_values(ConfigNode root, const space::SearchedSection& searched) {
+  if (searched.written().empty()) return root;
+  const ConfigNode section = searched.with_first_values();
+  const KeyTable& keys = *evaluate::find_evaluator(section.path())->keys;
+  searched.check([&](const ConfigNode& tried) { (void)keys.complete(tried); });
+  root.set(section.path(), section);
+  root.assign_paths();
+  return root;
+}
+
+}  // namespace skyline::app
